@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# A boot of firmware and Linux is traced from reset on, in make test-all to its end; what libntrace
-# decodes is what ran. So are the first instructions of a boot, 12 million and
-# more, in the modes that tests/board/boot-modes.sh lists; whole boots of these:
-# tests/long/board-verify-boot.t. And where the way to the sink is slow, what the
-# trace says is lost is what the decode lacks.
+# Compare the decoded trace of boots with the truth. Firmware and Linux are traced from reset on, in
+# make test-all to the end of the boot. The first 12 million instructions and more are also compared
+# in the modes that tests/board/boot-modes.sh lists; tests/long/board-verify-boot.t compares whole
+# boots in these modes. If the path to the sink is slow, the decoder must lack exactly the code
+# whose loss the trace reports.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/boot.sh"
 . "$(dirname "$0")/boot-modes.sh"

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Memory that is not coherent: what a sink wrote is seen when a hart has invalidated its cache. Memory
-# that is cached: what a hart wrote is there after a reset if it was written back.
+# Test memory that is not coherent, in which a hart sees the data of a sink only after it has
+# invalidated its cache, and cached memory, in which data of a hart survives a reset only if the hart
+# wrote it back.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/bare.sh"
 bare_setup

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The command board: shell, dtb, list, a debugger; each topology boots with the
-# driver; and one sentence that says what to do if something is missing.
+# Test the command board with shell, dtb, list and a debugger, and that each topology boots with the
+# driver. If something is missing, one sentence must name the remedy.
 . "$(dirname "$0")/../harness/tap.sh"
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "no QEMU; run make setup"
 make -s -C "$top" O="$O" plugin >"$tap_tmp/make" 2>&1 || { plan 1; fail "the plugin builds"; done_testing; }

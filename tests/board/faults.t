@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Faults on command do what they say and nothing else. Under --icount two runs
-# are equal, so that what a fault changed is what differs. What the driver makes
-# of broken hardware is in tests/driver/faults.t.
+# Test that each injected fault has its documented effect and no other. Two runs with --icount are
+# equal, so the fault causes every difference between them. tests/driver/faults.t tests the driver
+# with broken hardware.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/boot.sh"
 . "$(dirname "$0")/hand.sh"

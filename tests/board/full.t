@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# A disk that is full: a run whose truth, trace or counts are not complete has failed, and says so.
+# Test a full disk. A run whose truth, trace or counts are incomplete must fail with a message.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/bare.sh"
 bare_setup

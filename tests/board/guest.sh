@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh
-# A guest of KVM on the board, for tests that trace it, after tap.sh.
+# Run a KVM guest on the board, for tests that trace it. Source this file after tap.sh.
 
 # vm_image DIR ROUNDS [ARGS]: build a guest with the kernel 6.12. It reports that it is ready, waits for
 # vm_wait seconds, does vm_work (a checksum) ROUNDS times and then switches itself off. ARGS are more
@@ -82,8 +82,8 @@ vm_privileges() {
 			END { printf "%.0f %.0f %.0f\n", n["VS"] + n["VU"], n["VU"], n["S"] + n["U"] + n["M"] }'
 }
 
-# vm_trace LEAST-OF-GUEST LEAST NAME MODEL DECODE [BOARD OPTIONS]: print three results. The clock is slow,
-# because a busy host executes more interrupts of the guest's timer and less of all else.
+# vm_trace LEAST-OF-GUEST LEAST NAME MODEL DECODE [BOARD OPTIONS]: print three results. The guest's clock is
+# slow, because on a busy host the guest would otherwise mostly execute timer interrupts.
 vm_trace() {
 	_least_guest=$1 _least=$2 _guest=$3 _model=$4 _how=$5
 	shift 5

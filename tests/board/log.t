@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The truth against QEMU's own log of the same run (-d exec,nochain,int), which has nothing to do
-# with the plugin: instructions, and traps with kind and address, of a program that leaves blocks
-# in each way there is, in each privilege, a guest's too. As it runs, on two harts, one instruction
-# a block, and with time that counts instructions. LONG=1: ten times as much.
+# Compare the truth with QEMU's own log of the same run (-d exec,nochain,int), which does not use
+# the plugin. Instructions and traps, with kind and address, must be equal for a program that leaves
+# translated blocks in every possible way, in each privilege mode, also in a guest. The cases are a
+# plain run, two harts, one instruction in a block, and time that counts instructions. LONG=1 runs
+# ten times as much.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/bare.sh"
 bare_setup

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The hart's privilege and extensions decide several things: who may use scontext and hcontext, the
-# privilege of a trap right after an xret, registers at addresses with two stages of translation, accesses
-# that are not of one register, the jumps of Zcmp and Zcmt, and a reset.
+# Test behaviour that depends on the hart's privilege mode and extensions. This is the access to scontext
+# and hcontext, the privilege of a trap right after an xret, registers at addresses with two stages of
+# translation, accesses to other than one whole register, the jumps of Zcmp and Zcmt, and a reset.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/bare.sh"
 bare_setup

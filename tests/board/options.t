@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Each option of the trace hardware does what it says, as far as registers show
-# it: read in a guest where all is there, and in one where all is switched off.
-# How the encoder is built (te.icnt_bits ...) shows in traces: tests/board/boot.t.
+# Test the effect of each option of the trace hardware that registers show. One guest has all
+# features, and in another guest all are disabled. Options of the encoder's implementation
+# (te.icnt_bits ...) only affect the trace, see tests/board/boot.t.
 . "$(dirname "$0")/../harness/tap.sh"
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "no QEMU; run make setup"
 make -s -C "$top" O="$O" plugin >"$tap_tmp/make" 2>&1 || { plan 1; fail "the plugin builds"; done_testing; }

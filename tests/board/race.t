@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Harts in threads of their own, each of which stops and starts the encoder of another one while that
-# writes its scontext: what is decoded of each is what ran, with its context, and none is lost.
+# Each hart runs in its own thread, and stops and starts the encoder of another hart while that hart
+# writes its scontext. The decoded trace of each hart must equal the truth, including the context,
+# and no trace may be lost.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/bare.sh"
 bare_setup

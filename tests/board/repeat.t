@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# With --icount two runs are the same to the last byte: trace with timestamps,
-# truth, counts, console, and what the command says and writes. And the trace does not depend on
-# whether the truth is written too, although the encoder then gets each block by another way.
+# Two runs with --icount must be equal to the last byte. This includes the trace with timestamps,
+# the truth, the counts, the console, and the output of the command. The trace must not depend on
+# whether the truth is also written, although the encoder then gets each block by another path.
 . "$(dirname "$0")/../harness/tap.sh"
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "no QEMU; run make setup"
 make -s -C "$top" O="$O" plugin >"$tap_tmp/make" 2>&1 || { plan 1; fail "the plugin builds"; done_testing; }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# A guest that starts from a snapshot is the guest that a boot makes, with its own time, random numbers and files. A
-# snapshot that cannot be used costs a boot and one line, and never the run.
+# A guest that starts from a snapshot must equal a booted guest, except for its time, random numbers and files. If a
+# snapshot cannot be used, the guest boots after one line of explanation, and the run succeeds.
 . "$(dirname "$0")/../harness/tap.sh"
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "no QEMU; run make setup"
 make -s -C "$top" O="$O" plugin >"$tap_tmp/make" 2>&1 || { plan 1; fail "the plugin builds"; done_testing; }

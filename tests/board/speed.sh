@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Measures what tracing costs the emulation: seconds of QEMU's CPU time, plain and traced, as
-# two ratios. Each traced run is between two plain ones, and is compared with their
-# mean: a machine that is shared is not equally fast in each minute. The median of RUNS
-# is printed, with the least and the most.
+# Measure how much tracing slows down the emulation, as two ratios of QEMU's CPU time with and
+# without trace. Each traced run is compared with the mean of the plain runs before and after it,
+# because the speed of a shared machine changes every minute. Prints the median, the smallest and
+# the largest ratio of RUNS.
 #
 #   tests/board/speed.sh [RUNS]
 #
-# boot: firmware and kernel from reset to power-off, all of it traced, to a file.
-# user: what a CPU-bound program takes more than a boot: awk and bzip2, in user
-# mode, traced into memory of the guest that its kernel does not use.
+# boot: firmware and kernel from reset to power-off, all traced to a file.
+# user: awk and bzip2 in user mode, traced into memory of the guest that its kernel does not
+# use. The time of the boot is subtracted.
 set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
 . "$top/tests/board/hand.sh"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# "If TE cannot send a message, the hart is stalled until it can" (trTeInstStallEna): it stands
-# still while its sink is full, goes on when another hart has made room, and nothing is lost.
-# If nobody does that, silicon hangs; the board ends, and says so.
+# "If TE cannot send a message, the hart is stalled until it can" (trTeInstStallEna). The hart must
+# stop while its sink is full, and continue without loss when another hart has emptied the sink. If
+# no hart empties it, real hardware hangs, but the board must end the run with a message.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/bare.sh"
 bare_setup

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# What the board says was retired is what was: the count is QEMU's own minstret
-# over windows of 50 million instructions under Linux with interrupts, and every
-# step from block to block is one that the code allows, over whole boots.
-# LONG=1: more work, and windows from each trap to the next, as tests/long/board-stream.t does.
+# Check the instructions that the board reports as retired. Their number must equal QEMU's minstret
+# in windows of 50 million instructions under Linux with interrupts, and the code must allow each
+# step from block to block, in whole boots. LONG=1 runs more work, and counts from each trap to the
+# next, like tests/long/board-stream.t.
 . "$(dirname "$0")/../harness/tap.sh"
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "no QEMU; run make setup"
 make -s -C "$top/tools/board" O="$O" all || { plan 1; fail "the plugin builds"; done_testing; }

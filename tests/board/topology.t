@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Lists of components, and numbers of options, that cannot be made are refused, each with a sentence, and
-# before the machine runs.
+# Invalid lists of components and invalid numbers in options must be refused with a sentence before the
+# machine runs.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/bare.sh"
 bare_setup

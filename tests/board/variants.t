@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Each variant of the encoder on the board: a program that leaves blocks in each way there is, traced
-# from reset on. What is decoded is what ran, and the variant changes the trace; two runs are equal
-# otherwise, since time counts instructions. Whole boots with many at once: boot.t.
+# Trace a program that leaves blocks in every possible way from reset on, with each variant of the
+# encoder. The decoded trace must equal the truth, and the variant must change the trace; otherwise
+# two runs are equal, because time counts instructions. boot.t tests whole boots with many variants
+# at once.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/bare.sh"
 bare_setup

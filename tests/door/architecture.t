@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# ARCHITECTURE.md names files, folders and functions that exist, and every folder of the tools.
+# ARCHITECTURE.md must name only files, folders and functions that exist, and every folder of the
+# tools.
 . "$(dirname "$0")/../harness/tap.sh"
 cd "$top" || exit
 plan 6

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The likely mistakes of somebody new to the `ntrace` command: each is answered by a sentence that
-# names the cure.
+# Make likely mistakes of a new user of the `ntrace` command. A sentence must name the remedy for
+# each.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 ntrace=$O/bin/ntrace

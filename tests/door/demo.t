@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# `make demo` is the main job. An ordinary user runs it, and the board's /out, if a test can make one.
+# Test `make demo`. An ordinary user runs it, and can use the board's /out, if a test can create a
+# user.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/door/user.sh"
 plan 16

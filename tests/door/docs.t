@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Documents: the commands in them print what they say, and what they refer to is there.
+# Check that the commands in the documents print the documented output, and that files, tests and
+# options named in documents exist.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 cd "$top" || exit

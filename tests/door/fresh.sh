@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# A fresh Debian to try things in: made by mmdebstrap, and entered as if it were the machine.
-# Sourced after tap.sh, by root.
+# Make a fresh Debian with mmdebstrap, and run commands in it as if it were the machine. Root must
+# source this file after tap.sh.
 # shellcheck shell=sh
 
 # fresh_make SUITE DIR: unpack a minimal Debian with apt and sudo. If that is not possible here, print a
-# reason and fail. The archive is the one that the host's apt uses.
+# reason and fail. The packages come from the archive that the host's apt uses.
 fresh_make() {
 	[ "$(id -u)" = 0 ] || { echo "only root can make a root file system"; return 1; }
 	command -v mmdebstrap >/dev/null || { echo "there is no mmdebstrap"; return 1; }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# tests/run itself, with small programs: names and areas, sizes, the order, results that are missing, what it
-# prints about a failure, the ledger, busy loops beside, the line of progress on a terminal.
+# Test tests/run itself with small programs. This covers names and areas, sizes, the order, missing results,
+# the report of a failure, the ledger, busy loops, and the progress line on a terminal.
 . "$(dirname "$0")/../harness/tap.sh"
 house=$tap_tmp/house
 mkdir -p "$house/tests/lib" "$house/tests/perf" "$house/tests/long" "$house/tests/ntt"

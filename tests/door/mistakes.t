@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The mistakes that are most likely, each made for real: what is printed names the cure, and is what the
-# table in Documentation/troubleshooting.rst says.
+# Make the most likely mistakes. The message must name the remedy, and be the one in the table in
+# Documentation/troubleshooting.rst.
 . "$(dirname "$0")/../harness/tap.sh"
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "no QEMU; run make setup"
 page=$top/Documentation/troubleshooting.rst

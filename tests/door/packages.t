@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The packages and make install: the version is the same everywhere, removal leaves nothing, and the files
-# work.
+# Test the packages and make install. The version must be the same everywhere, removal must leave nothing,
+# and the installed files must work.
 . "$(dirname "$0")/../harness/tap.sh"
 plan 24
 cd "$top" || exit

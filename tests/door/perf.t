@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The perf that is built here: complete, with the right names for RISC-V, from other kernels too, and
-# with a sentence for each way to ask for it wrongly.
+# Test the perf that is built here. It must be complete and know the RISC-V names, also from other
+# kernels, and a sentence must answer each wrong way to build it.
 . "$(dirname "$0")/../harness/tap.sh"
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
 data=$top/tests/perf

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Set-up: complete, without network the second time, clear when it cannot work.
+# Test set-up. It must be complete, need no network the second time, and print clear messages if it
+# cannot work.
 . "$(dirname "$0")/../harness/tap.sh"
 
 setup=$top/tools/setup/setup

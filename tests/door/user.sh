@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# An ordinary user, made for a test: a copy of the tree that is theirs, and the download cache.
-# Sourced after tap.sh, by root.
+# Create an ordinary user for a test, who owns a copy of the tree and can read the download cache.
+# Root must source this file after tap.sh.
 # shellcheck shell=sh
 
-# user_make: create $user with the folder $home. If that is not possible here, print a reason and fail
+# user_make creates $user with the folder $home. If that is not possible here, it prints a reason and fails.
 user_make() {
 	user=ntrace-test-$$
 	home=$tap_tmp/home-of-user

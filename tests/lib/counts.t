@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Counts without ranges are those of the ranges, while code and spaces change (tests/lib/counts.c):
-# with the library as it is, and with so little memory for records that they are dropped all the time.
-# lib/ntt.t, lib/nomem.t, lib/random.t and lib/parallel.t compare counts, too. And `ntrace decode --counts`.
+# Counting without ranges must give the counts of the ranges while code and address spaces change
+# (tests/lib/counts.c). The library is tested as it is, and with so little memory for records that they are
+# dropped all the time. `ntrace decode --counts` is also tested. lib/ntt.t, lib/nomem.t, lib/random.t and
+# lib/parallel.t compare counts as well.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/lib/unit.sh"
 dir=$O/tests/lib-counts

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# SiFive's pre-ratified messages: random programs through an encoder that is written apart
-# (tests/dialect), every instruction, time and event compared; and single bits flipped.
+# Decode SiFive's pre-ratified messages. A separately written encoder (tests/dialect) encodes random
+# programs, and every instruction, time and event is compared. Also flip single bits.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/lib/unit.sh"
 dir=$O/tests/lib-dialect

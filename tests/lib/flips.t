@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Single bits flipped in real traces, 2,000 of them or 10,000 in make test-all: at most 1 % silently wrong,
-# and none beyond the next SYNC.
+# Flip 2,000 single bits in real traces, or 10,000 in make test-all. At most 1 % of the flips may give a
+# wrong result without an error, and no result may be wrong after the next SYNC.
 # shellcheck disable=SC2086
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/lib/unit.sh"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# CoreSight frames, against a formatter of its own (tests/dialect/formatter.py).
+# Compare the conversion of CoreSight frames with a separate formatter (tests/dialect/formatter.py).
 . "$(dirname "$0")/../harness/tap.sh"
 make -C "$top" lib tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
 ntrace=$O/bin/ntrace

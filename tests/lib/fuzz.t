@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The fuzzing corpus and mutations of it, under the sanitizers; tests/fuzz has the fuzzers.
+# Run the fuzzing corpus and mutations of it under the sanitizers. The fuzzers are in tests/fuzz.
 . "$(dirname "$0")/../harness/tap.sh"
 build_sanitized && make -C "$top/tests/fuzz" O="$O" replay >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
 plan 4

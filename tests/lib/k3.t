@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The stream of a board like SpacemiT's K3: 16 harts in BTM, F-ADDR with copies of its sign, a
-# timestamp in each message, two Ownership messages after each sync, all in CoreSight frames.
-# And `ntrace decode --dialect sifive`, which has to see for itself what the encoder does.
+# Decode the stream of a board like SpacemiT's K3, which has 16 harts in BTM, F-ADDR with copies of
+# its sign, a timestamp in each message, and two Ownership messages after each sync, all in
+# CoreSight frames. `ntrace decode --dialect sifive` must detect these properties.
 . "$(dirname "$0")/../harness/tap.sh"
 make -C "$top" lib tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
 ntrace=$O/bin/ntrace

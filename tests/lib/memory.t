@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Memory does not grow with the trace: at most 32 MiB, for 128 MiB of it, or 256 MiB in make test-all.
-# tests/long has 1 GiB.
+# Decoding must use at most 32 MiB of memory for 128 MiB of trace, or for 256 MiB in make test-all.
+# tests/long uses 1 GiB.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/lib/memory.sh"
 memory_setup >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Several threads give what one flow gives (tests/lib/parallel.c): with parts as they are,
-# and with parts of 100 bytes, for which the library is built anew; with less of it, by the
-# thread sanitizer.
+# Several threads must return the items of one flow (tests/lib/parallel.c), with parts of the usual
+# size, and with parts of 100 bytes, for which the library is built separately. Fewer cases also run
+# under the thread sanitizer.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/lib/unit.sh"
 dir=$O/tests/lib-parallel

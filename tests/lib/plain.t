@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The parser of the fast path reads what the parser of all messages reads, on each kind of
+# The parser of the fast path must read messages like the parser of all messages, on each kind of
 # processor (tests/lib/plain.c).
 . "$(dirname "$0")/../harness/tap.sh"
 make -C "$top" lib >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }

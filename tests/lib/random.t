@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Random programs, executed and encoded by the specification's text (tests/random).
+# Decode random programs that tests/random executes and encodes according to the specification's
+# text.
 . "$(dirname "$0")/../harness/tap.sh"
 { [ -n "${QUICK:-}" ] || build_sanitized; } && make -C "$top" lib >"$tap_tmp/make" 2>&1 &&
 	make -C "$top/tests/random" O="$O" all $([ -n "${QUICK:-}" ] || echo sanitized) >>"$tap_tmp/make" 2>&1 ||

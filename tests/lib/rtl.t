@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Traces of an encoder that others wrote (tests/dialect/rtl): it deviates from the specification in
-# ways that the decoder accepts and names.
+# Decode traces of an encoder that others wrote (tests/dialect/rtl). The decoder must accept and
+# name its deviations from the specification.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 ntrace=$O/bin/ntrace

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# A whole system that an encoder of SiFive's traces: a program, the kernel above 48 bits and firmware, whose
-# code comes from ELF files, from pages of memory, or is missing; and buffers that are cut.
+# Decode the trace of a whole system from a SiFive encoder. It contains a program, a kernel above 48 bits,
+# and firmware. Their code is in ELF files or in pages of memory, or is missing, and buffers are cut.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 ntrace=$O/bin/ntrace

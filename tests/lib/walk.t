@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# A walk through code that is another each time, so that nothing that was remembered of it
-# helps: all PCs come back, and flipped bits are noticed.
+# Decode a program whose path is different each time, so that stored results of walks do not help.
+# All PCs must be decoded, and flipped bits must be detected.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/lib/unit.sh"
 dir=$O/tests/lib-walk

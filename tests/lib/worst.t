@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Streams that take longest for their size (tests/lib/worst.c): none takes many times as
-# long as it did, compared with a plain stream on the same machine.
+# No stream that takes long for its size may take many times as long as it did before
+# (tests/lib/worst.c), relative to a plain stream on the same machine.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/lib/unit.sh"
 dir=$O/tests/lib-worst

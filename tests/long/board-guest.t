@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Linux in a virtual machine of KVM, on the board's Linux, from the reset of the board on: what
-# libntrace decodes is what ran, of host and guest, with the privilege and time of each instruction.
-# The board is once the virt machine and once as a K3. BOARDS= picks. tests/board/guest.t is the short form.
+# Linux runs in a KVM virtual machine on the board's Linux. The decoded trace of host and guest from the
+# reset of the board on must equal the truth, with the privilege and time of each instruction. The board is
+# the virt machine, and then a K3. BOARDS= chooses. tests/board/guest.t is the short form.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/board/boot.sh"
 . "$top/tests/board/guest.sh"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Two boots of the board in one run, while trace goes on: firmware and Linux, a warm reset, and both again. The
-# first message after the reset synchronises: SYNC 1, the reset vector; and what is decoded is what ran, before
-# the reset and after it.
+# Trace two boots of the board in one run, which are firmware and Linux, a warm reset, and both again. The
+# first message after the reset must synchronise at the reset vector (SYNC 1), and the decoded trace must equal
+# the truth before and after the reset.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/../board/boot.sh"
 . "$(dirname "$0")/../board/boot-modes.sh"

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# `ntrace record` beside perf record of the same program: it executes no more instructions, and drops no
-# more trace. What is dropped is what the same program has with a buffer that never fills.
+# Compare `ntrace record` with perf record of the same program. It must not execute more instructions,
+# and must not drop more trace. The dropped trace is the difference to a recording of the same program
+# with a buffer that never fills.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 . "$top/tests/command/recorder.sh"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# In a fresh Debian 12 and 13, with nothing but apt, sudo and make, an ordinary user makes the demo from
-# nothing. It downloads 1.5 GB for each.
+# In a fresh Debian 12 and 13 with only apt, sudo and make, an ordinary user runs make demo. It
+# downloads 1.5 GB for each.
 #
 #   SUITES=trixie tests/run long/door-fresh-demo
 . "$(dirname "$0")/../harness/tap.sh"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# In a fresh Debian 12 and 13, the packages are installed, used and removed; perf-ntrace in that of the host's
-# release, as it needs the libraries that it was built with.
+# Install, use and remove the packages in a fresh Debian 12 and 13. perf-ntrace is only tested in the release
+# of the host, because it needs the libraries that it was built with.
 #
 #   HOW=PERF=/path/to/perf tests/run long/door-fresh-packages     with a perf that was built before
 . "$(dirname "$0")/../harness/tap.sh"

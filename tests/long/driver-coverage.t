@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Lines of the driver that its tests reach, by gcov: the kselftests in the guest, on several topologies
-# and kernels, some tests that run guests of their own, and the register tests on the host. The report of
-# each file is in build/driver-coverage/report, with ##### before each line that was not reached; what
-# these are is in Documentation/developer/driver-coverage.rst. GUESTS= and TESTS= pick some.
+# Measure with gcov which lines of the driver its tests reach. These are the kselftests in the guest on
+# several topologies and kernels, some tests that run their own guests, and the register tests on the
+# host. The report of each file is in build/driver-coverage/report, with ##### before each line that was
+# not reached; Documentation/developer/driver-coverage.rst explains these lines. GUESTS= and TESTS=
+# choose some of the tests.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/driver/guest.sh"
 

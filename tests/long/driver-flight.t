@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The flight recorder with each cause, 1 and 4 harts, both kernels, sinks of their own, shared and
-# with memory of their own; against the truth; beside perf record; with locks that dead CPUs hold, also on
-# a debug kernel; with a crash kernel; and 10,000 damaged records. CASES=PATTERN: only those; KERNELS=: on those.
+# Test the flight recorder with each cause, with 1 and 4 harts, on both kernels, and with separate sinks, shared
+# sinks and sinks with their own memory. Compare records with the truth, record beside perf record, panic while
+# dead CPUs hold locks (also on a debug kernel), use a crash kernel, and read 10,000 damaged records.
+# CASES=PATTERN chooses cases, and KERNELS= kernels.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/../driver/guest.sh"
 . "$(dirname "$0")/../driver/flight.sh"

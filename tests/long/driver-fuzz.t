@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Random attributes and operations on the PMU, half an hour as root and as long as an ordinary user with
-# perf_event_paranoid 2, on the debug kernel and harts that share a sink. SECONDS_EACH= makes it shorter.
+# Use random attributes and operations on the PMU for half an hour as root, and as long as an ordinary
+# user with perf_event_paranoid 2. This runs on the debug kernel, and on harts that share a sink.
+# SECONDS_EACH= makes it shorter.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/driver/guest.sh"
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# 16 harts, as a K3 has, send their trace to one ETR: perf record -a has the trace of each, and
-# decodes it. Their clock is slow, as they share the host. What cannot be decoded is trace that a
-# sink had no room for, or code that this host does not have.
+# 16 harts, like in a K3, send their trace to one ETR. perf record -a must record the trace of each
+# hart, and perf must decode it. The harts' clock is slow, because they share the host. Only trace
+# for which a sink had no space, and code that this host does not have, may be missing.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/driver/guest.sh"
 

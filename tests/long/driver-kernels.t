@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The driver builds without a warning for each kernel that the archive at hand has, those that the
-# board boots and the next one. That one is built here, and the kselftests run on it.
+# The driver must build without a warning for each kernel in the archive, the kernels of the board,
+# and the next kernel. The next kernel is built here, and the kselftests run on it.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/driver/guest.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# AUX sampling, on the kernel that looks for faults: it is the one that exports what a
-# module needs for it. What perf decodes of the samples is what ran.
+# Test AUX sampling on the debug kernel, because it exports the functions that a module needs for
+# it. The branches that perf decodes from the samples must have been executed.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/../driver/guest.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Threads of an ordinary user, traced on 4 harts, that yield all the time: ten minutes on each
-# topology, with the debug kernel and with the newest. SECONDS_EACH= makes it shorter.
+# Trace threads of an ordinary user on 4 harts, which yield all the time, for ten minutes on each
+# topology, with the debug kernel and with the newest kernel. SECONDS_EACH= makes it shorter.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/../driver/guest.sh"
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# A thousand operations in random order, on the debug kernel, on 4 harts in each topology, on the K3's
-# and the P550's hardware, and on hardware that gets stuck. OPERATIONS= makes it shorter, NTRACE_SEED=
-# repeats an order, ONLY=PATTERN takes runs of such a name.
+# Do a thousand operations in random order on the debug kernel, on 4 harts in each topology, on the
+# K3's and the P550's hardware, and on hardware that gets stuck. OPERATIONS= makes it shorter,
+# NTRACE_SEED= repeats an order, and ONLY=PATTERN chooses runs by name.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/driver/guest.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# All kselftests of selftests/ntrace on both kernels, the debug kernel, and each topology of the board.
-# KERNELS= and TOPOLOGIES= pick some, ONLY=PATTERN takes runs of such a name.
+# Run all kselftests of selftests/ntrace on both kernels, the debug kernel, and each topology of the
+# board. KERNELS= and TOPOLOGIES= choose some, and ONLY=PATTERN chooses runs by name.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/../driver/guest.sh"
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Device trees that are wrong in random places, on each of the boards: the kernel has nothing to complain about,
-# the driver comes and goes, and perf ends, with trace or without.
-# BOARDS="OPTIONS;...": on those; TREES=N for each (30), from SEED (1) on
+# Load the driver with device trees that are wrong in random places, on each board. The kernel must not report a
+# fault, the driver must load and unload, and perf must end, with or without trace. BOARDS="OPTIONS;..." chooses
+# boards, and TREES=N the number of trees for each (30), from SEED (1) on.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/../driver/guest.sh"
 

@@ -1,17 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Nothing is lost, or it is said: system-wide trace of 4 busy harts with 1 MiB for
-# each, compared with what ran. First with a reader that keeps up, then with one that
-# is away for 5 seconds, then on each topology. On those with small memories of their own, trace is lost.
+# Trace 4 busy harts system-wide with 1 MiB for each, and compare the trace with the truth. Each loss
+# must be reported. First the reader keeps up, then it pauses for 5 seconds, and then each topology is
+# used. Trace is lost if the sinks have their own small memories.
 #
-# NTRACE_LOAD_TOPOLOGY_SECONDS: for each topology, 3 if not given; TOPOLOGIES= picks some; ONLY=PATTERN
-# takes runs of such a name.
-# NTRACE_LOAD_SECONDS: 60 if not given. The clock of 4 harts is slower than the host's
-# (NTRACE_LOAD_SLOW, 12), and a hart does what one of NTRACE_LOAD_MIPS (50) would, as they share
-# its processors: what a reader and a driver can do in a second is to be in proportion to what
-# 4 harts write in it, and a timer is not to be late because the others are at work. The trace is
-# kept in the guest's memory. A host may still be so slow that a reader is late: that is a skip,
-# and is to be flagged as any loss.
+# NTRACE_LOAD_TOPOLOGY_SECONDS: Seconds for each topology, by default 3. TOPOLOGIES= chooses topologies,
+# and ONLY=PATTERN chooses runs by name.
+# NTRACE_LOAD_SECONDS: Seconds, by default 60.
+# NTRACE_LOAD_SLOW and NTRACE_LOAD_MIPS: The 4 harts share the host's processors. So their clock is
+# slower than the host's by the first factor (12), and each hart executes at most the second number of
+# million instructions in a second of this clock (50). Otherwise the reader and the driver would have
+# too little time for the trace of 4 harts, and timers would be late because other harts run. The trace
+# is kept in the guest's memory. If the host is still so slow that the reader is late, the result is a
+# skip, and the loss must be reported like any other.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/../driver/guest.sh"
 

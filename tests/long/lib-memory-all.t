@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Memory does not grow with the trace: at most 32 MiB, for 1 GiB of it in each mode.
+# Decoding must use at most 32 MiB of memory for 1 GiB of trace in each mode.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/lib/memory.sh"
 memory_setup >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }

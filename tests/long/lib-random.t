@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# As tests/lib/random.t, 100,000 seeds: FIRST and SEEDS choose a part of them, so that several
-# machines can share them, or one can go on. A seed that fails is printed, with the command that
-# repeats it.
+# Run tests/lib/random.t with 100,000 seeds. FIRST and SEEDS choose some of them, so that several
+# machines can share them, or one machine can continue. If a seed fails, the command that repeats it
+# is printed.
 #
 #   FIRST=1 SEEDS=100000 tests/run tests/long/lib-random.t
 . "$(dirname "$0")/../harness/tap.sh"

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Every option of the encoder, and every optimisation with every other, on real programs of
-# over 10 million instructions, RV64GC and RV32IMAC: all PCs come back.
+# Encode and decode real programs of over 10 million instructions, RV64GC and RV32IMAC, with every
+# option of the encoder, and with every optimisation combined with every other. All PCs must be
+# decoded.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/model/roundtrip.sh"
 set -f

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Single changes of libraries, board, driver and perf part (tests/mutations): a test fails for 95 %
-# of them and more. MUTATIONS=lib- for those whose names begin so; what was found stays in
-# build/mutations/results, and is not looked for again.
+# Make each single change of libraries, board, driver and perf part (tests/mutations). A test must
+# fail for at least 95 % of the changes. MUTATIONS=lib- chooses the changes whose names begin with
+# lib-. Results stay in build/mutations/results, and are not tested again.
 . "$(dirname "$0")/../harness/tap.sh"
 
 plan 1

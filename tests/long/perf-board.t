@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# tests/perf/board.t on the newest kernel, and its recordings decoded by a perf with sanitizers.
+# Run tests/perf/board.t on the newest kernel, and decode its recordings with a perf that has
+# sanitizers.
 export KERNEL=new SANITIZED=1
 exec "$(dirname "$0")/../perf/board.t"

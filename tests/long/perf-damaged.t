@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# perf with sanitizers, on 2,000 damaged recordings, and on all in which one number of N-Trace's
-# records has a value at which something may end.
+# Decode 2,000 damaged recordings with a perf that has sanitizers, and all recordings in which one
+# number of N-Trace's records has a limit value.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/damaged.sh"
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# perf records a guest of KVM on the board: what it prints of host and guest is told apart, is named
-# by the symbols of each, and is what ran. The board is once the virt machine and once as a K3.
-# BOARDS= picks. KERNEL=lts|new
+# perf records a KVM guest on the board. Its output must distinguish host and guest, use the symbols
+# of each, and equal the truth. The board is the virt machine, and then a K3. BOARDS= and
+# KERNEL=lts|new choose.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 . "$top/tests/board/guest.sh"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Four threads on the board whose trace is mostly lost, as the buffers are too small: no call chain is
-# one that cannot be. And the same program from a file, a pipe, and compressed: all of its branches.
-# KERNEL=lts|new, TOPOLOGIES=
+# Record four threads on the board with buffers that are too small, so that most trace is lost. All
+# call chains must be possible. Then record the same program to a file, to a pipe, and compressed,
+# where all of its branches must be present. KERNEL=lts|new and TOPOLOGIES= choose.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 

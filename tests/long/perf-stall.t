@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# User mode of 2 harts that share a sink, and stall rather than lose trace (stall=1): every branch
-# that the truth has is one that perf prints, in order, of that CPU, thread and process.
+# Trace user mode of 2 harts that share a sink, and that stall rather than lose trace (stall=1).
+# perf must print every branch of the truth, with its order, CPU, thread and process.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# perf and the system do other things while perf records: a program of BPF, a debugger's
-# breakpoints, modules that come and go, a process that becomes another program, a cgroup,
-# --switch-output, inject, diff. Every branch that perf prints is one that the truth has, in order.
-# KERNEL=lts|new
+# Record with perf while a BPF program runs, a debugger sets breakpoints, modules are loaded and
+# unloaded, a process executes another program, and a program runs in a cgroup, and use
+# --switch-output, inject and diff. Every branch that perf prints must be in the truth, in the same
+# order. KERNEL=lts|new chooses.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# 4 harts, system-wide: forks, execs, signals, page faults, threads, modules that are
-# loaded, code that is made while it runs. Every branch that perf prints is one that the
-# truth has, in order, of that CPU, thread and process.
+# Record 4 harts system-wide during forks, execs, signals, page faults, threads, modules that are
+# loaded, and code that is generated at run time. Every branch that perf prints must be in the
+# truth, with the same order, CPU, thread and process.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 . "$top/tests/perf/damaged.sh"

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# 4 harts behind a funnel write to one sink: SRC tells them apart. Every branch that perf prints is
-# one that the truth has, in order, of that CPU, thread and process.
+# Record 4 harts behind a funnel, which write to one sink, and whose messages are distinguished by
+# SRC. Every branch that perf prints must be in the truth, with the same order, CPU, thread and
+# process.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 

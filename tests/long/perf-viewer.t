@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# perf's exported-sql-viewer.py on a recording of the board: its windows show the branches that
-# perf script prints, and the calls that the database has.
+# Run perf's exported-sql-viewer.py on a recording of the board. Its windows must show the branches
+# that perf script prints, and the calls in the database.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/database.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Coverage of a kernel module on the board, recorded by perf and by `ntrace record`: each line was executed as often as the
-# module itself has counted.
+# Compare the coverage of a kernel module on the board, recorded by perf and by `ntrace record`, with the counts that the
+# module itself keeps for each line.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 . "$top/tests/command/recorder.sh"

@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Faster binaries from a trace: Debian's bzip2, built by clang, recorded on the board while it is trained with four kinds of
-# input, built again with the profile, and laid out by BOLT; and
-# built and built again by gcc. Instructions and taken branches on other input are what the board
-# traced, and what is compressed is the same, byte for byte.
+# Make faster binaries with a trace. Debian's bzip2 is built by clang, recorded on the board with four kinds of training
+# input, built again with the profile, and laid out by BOLT. It is also built twice by gcc. The instructions and taken
+# branches for other input are those that the board traced, and the compressed output must be the same byte for byte.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 for tool in clang-19 llvm-bolt-19 apt-get python3; do

@@ -1,4 +1,4 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The long form of tests/session/losses.t: 10,000 random schedules
+# Run the long form of tests/session/losses.t, with 10,000 random schedules.
 SCHEDULES=10000 exec "$(dirname "$0")/../session/losses.t"

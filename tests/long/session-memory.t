@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# 10 GiB of trace, a recording repeated: each command takes at most 256 MiB of memory. MIB= is another
-# size, COMMANDS= fewer commands, one a line.
+# Read 10 GiB of trace, which is one recording repeated. Each command may use at most 256 MiB of
+# memory. MIB= is another size, and COMMANDS= are fewer commands, one in a line.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/session/memory.sh"
 command -v qemu-riscv64-static >/dev/null || skip_all "there is no qemu-riscv64-static"

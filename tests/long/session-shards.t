@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# 10 GiB of trace (MIB= another size), a recording repeated, in eight shards: by make -j and as jobs of Slurm, with a real slurmd
-# on this machine, by the files of examples/shards. Counts are those of one run, byte for byte.
+# Count 10 GiB of trace (MIB= is another size), which is one recording repeated, in eight shards, with make -j and as Slurm jobs
+# with a real slurmd on this machine, using the files of examples/shards. The counts must equal those of one run byte for byte.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/session/memory.sh"
 . "$top/tests/session/slurm.sh"

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Calls, counts and latencies of tests/session/hostile.c and tests/perf/work.c on two harts, with the
-# kernel and without it: each call is one that the truth has. Branches of `ntrace inject`, read by a
-# perf that knows no N-Trace, are all those of the one that does. Where trace was lost, no call chain
-# is impossible.
+# Check calls, counts and latencies of tests/session/hostile.c and tests/perf/work.c on two harts,
+# with and without the kernel. Each call must be in the truth. A perf without N-Trace must read from
+# the file of `ntrace inject` all branches that a perf with N-Trace decodes. If trace was lost, all
+# call chains must be possible.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# SiFive's messages as the board's encoder makes them: PCs -> `ntrace encode --dialect sifive` ->
-# `ntrace decode --dialect sifive` -> the same PCs. The decoder was written apart from it.
+# Encode PCs with `ntrace encode --dialect sifive`, and decode the same PCs with `ntrace decode
+# --dialect sifive`. The decoder was written independently of the board's encoder.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/model/roundtrip.sh"
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Functions of tests/model/roundtrip.t and its long form: lists of PCs are encoded, decoded and
-# compared. $ntrace is the command, $program one that was not written for this, files are in $tmp.
+# Functions of tests/model/roundtrip.t and its long form, which encode and decode lists of PCs and
+# compare them. $ntrace is the command, $program a real program, and $tmp the folder for files.
 # shellcheck shell=sh
 
 roundtrip_setup() {

@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# PCs -> `ntrace encode` -> `ntrace decode --pcs` -> the same PCs: a real
-# program of over a million instructions, or over 10 million in make test-all, and each option of the encoder on
-# shorter lists, with traps and gaps, RV64 and RV32. Encoder and decoder share
-# no code.
+# Encode PCs with `ntrace encode`, and decode the same PCs with `ntrace decode --pcs`. The lists are a real
+# program of over a million instructions, or over 10 million in make test-all, and shorter lists for each option
+# of the encoder, with traps and gaps, for RV64 and RV32. Encoder and decoder share no code.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/model/roundtrip.sh"
 set -f

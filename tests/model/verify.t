@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# `ntrace verify` keeps the code of a host and that of its guest apart, at the same addresses, too; and after
-# a gap it finds the place where the decode goes on, in a loop, too.
+# `ntrace verify` must not confuse the code of a host with that of its guest, even at the same addresses.
+# After a gap, it must find the position at which decoding continues, even in a loop.
 . "$(dirname "$0")/../harness/tap.sh"
 make -C "$top" tool >"$tap_tmp/make" 2>&1 && make -C "$top/tools/board/model" O="$O" all >>"$tap_tmp/make" 2>&1 &&
 	for program in verify-guest verify-gap; do

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Recordings on the board, with perf of the guest's kernel: what perf decodes is
-# what ran (the board's truth), and the host's perf says the same as the guest's.
-# KERNEL=lts|new; SANITIZED=1: decode them by a perf with sanitizers, too, which takes minutes
+# Record on the board with the perf of the guest's kernel. The branches that perf decodes must equal
+# the board's truth, and the host's perf must print the same as the guest's. KERNEL=lts|new chooses
+# the kernel. SANITIZED=1 also decodes with a perf that has sanitizers, which takes minutes.
 . "$(dirname "$0")/../harness/tap.sh"
 
 kernel=$(kernels "${KERNEL:-lts}")

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The judge of branches after losses, branches.c -l: it tells apart what did not happen, losses that no error reports,
-# errors at another place than the loss, and errors where nothing is missing.
+# Test branches.c -l, which judges branches after losses. It must distinguish wrong branches, losses that no error
+# reports, errors at another place than the loss, and errors without a loss.
 . "$(dirname "$0")/../harness/tap.sh"
 make -C "$top/tools/board/model" O="$O" >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
 for program in branches mktruth; do

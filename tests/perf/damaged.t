@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# perf with sanitizers, on damaged recordings; tests/long has the many.
+# Decode damaged recordings with a perf that has sanitizers. tests/long has many more of them.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/damaged.sh"
 

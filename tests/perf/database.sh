@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# A database of branches and calls by the kernel's own script, and its viewer.
+# Export branches and calls to a database with the kernel's own script, and read it with its viewer.
 # shellcheck shell=sh
 
 db_perf=$O/perf/new/x86_64-scripts/perf

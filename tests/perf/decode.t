@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# perf decodes small recordings that were put together by hand, good and bad
-# ones (tests/perf/mkcalls.py), on this host and as riscv64, from both kernels.
+# Decode small good and bad recordings, made by tests/perf/mkcalls.py, with perf of both kernels, on
+# this host and for riscv64.
 . "$(dirname "$0")/../harness/tap.sh"
 
 data=$top/tests/perf

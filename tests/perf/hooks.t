@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The hook patches: small, and for the source as the distribution has it.
+# The hook patches must be small, and apply to the distribution's kernel source.
 . "$(dirname "$0")/../harness/tap.sh"
 
 patches=$(cd "$top/tools/perf" && ls hooks-*.patch)

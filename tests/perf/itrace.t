@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Each option of --itrace, on a recording of the board: what it must give follows from what
-# the others give, from the messages, or from the board's truth. The guest's perf, and those
-# of both kernels on this host and as riscv64, must all say the same. Only make test-all asks perf for
-# riscv64 on this host, whose place the guest's perf takes, and the perf with sanitizers.
+# Test each option of --itrace on a recording of the board. The expected result follows from the
+# results of other options, from the messages, or from the board's truth. The guest's perf and those
+# of both kernels, on this host and for riscv64, must print the same. Only make test-all runs perf for
+# riscv64 on this host, which the guest's perf replaces otherwise, and the perf with sanitizers.
 #
 # KERNELS="lts new" are those that the recordings are made on; tests/long has both.
 . "$(dirname "$0")/../harness/tap.sh"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# This is hardware like SpacemiT's K3: ATB bridges give the encoders' trace its IDs, and a CoreSight ETR writes
-# it to memory in frames. Every branch that perf prints is one that the truth has, in order, of that
-# CPU, thread and process.
+# Test hardware like SpacemiT's K3, on which ATB bridges give the encoders' trace its IDs, and a CoreSight ETR
+# writes it to memory in frames. Every branch that perf prints must be in the truth, with the same order, CPU,
+# thread and process.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 

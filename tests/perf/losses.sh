@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# What a tool says of the losses of a sink that harts share: losses_build, then losses_all. Set $tool and
-# losses_script, which runs it, first.
+# Test the losses that a tool reports for a sink that harts share. Set $tool and losses_script, which runs the
+# tool, and call losses_build and then losses_all.
 # shellcheck shell=sh
 
 losses_build() {

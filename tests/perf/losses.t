@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Harts share sinks, and sinks are full: perf reports each loss for each hart, between the branches before
-# and behind it. SCHEDULES is the number of random schedules.
+# Harts share sinks that get full. perf must report each loss for each hart, between the branches before
+# and after it. SCHEDULES is the number of random schedules.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/losses.sh"
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Call chains after a loss: no thread that may have run in the gap keeps its calls, and others do.
+# Check call chains after a loss. Each thread that may have run in the gap must lose its call chain,
+# and the other threads must keep theirs.
 . "$(dirname "$0")/../harness/tap.sh"
 
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"

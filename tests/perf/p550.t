@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# This is hardware like SiFive's P550: registers and messages are older than N-Trace 1.0, one funnel serves all
-# harts, the clock has 700 MHz, and there are no filters and no context. Every branch that perf prints is one that the
-# truth has, in order, of that CPU: of user code, the kernel and the firmware. User code is that of
-# the right process, as each has its own at these addresses. `ntrace script` does not read the firmware's code;
-# all else of that is right, too.
+# Test hardware like SiFive's P550. Its registers and messages are older than N-Trace 1.0, one funnel serves all
+# harts, the clock has 700 MHz, and there are no filters and no context. Every branch that perf prints for user code,
+# the kernel and the firmware must be in the truth, with the same order and CPU. User code must be that of the right
+# process, because each process has its own code at these addresses. `ntrace script` does not read the firmware's
+# code, but everything else must be right.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# perf needs no more than in proportion to the recording: to its buffers, its maps, and the samples
-# in straight code. Four times as many take up to four times as long, and not sixteen times.
+# perf's time must grow in proportion to the recording, which means to its buffers, its maps, and
+# the samples in straight code. Four times as many may take up to four times as long, but not
+# sixteen times.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/harness/grows.sh"
 

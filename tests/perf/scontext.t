@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The encoder reports scontext, which its hart does not have, or the firmware keeps closed: it is 0 in each
-# Ownership message. perf takes the threads from the kernel's switches then.
+# The encoder reports an scontext of 0 in each Ownership message, because its hart lacks scontext, or the
+# firmware denies access to it. perf must then take the threads from the kernel's context switches.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 

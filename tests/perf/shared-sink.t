@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Harts share a sink that often is full, because its buffers are small. Whatever is missing of a hart's branches is
-# reported as a loss of that hart, in its place, by perf and by `ntrace script`; all other branches happened. TOPOLOGIES
-# is the list of hardware, HARTS that of numbers of harts, and SIZES that of buffers.
+# Harts share a sink that is often full, because its buffers are small. perf and `ntrace script` must report each
+# missing branch of a hart as a loss of that hart in the right place, and all branches that they print must have been
+# executed. TOPOLOGIES is the list of hardware, HARTS that of numbers of harts, and SIZES that of buffers.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 

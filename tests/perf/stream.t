@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# A recording says the same from a file, from a pipe, and compressed (perf record -z).
+# perf must print the same for a recording in a file, from a pipe, and compressed (perf record -z).
 . "$(dirname "$0")/../harness/tap.sh"
 
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# perf script --time: ranges give the branches that a run without --time has in them, however
-# many there are and wherever they begin, and no chain of calls that cannot be.
+# Test perf script --time. A range must give the branches that a run without --time has in this
+# range, for any number and position of ranges, and all call chains must be possible.
 . "$(dirname "$0")/../harness/tap.sh"
 
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# perf's other commands work with N-Trace: report, annotate, traces of instructions
-# and calls. The small recording was put together by hand (tests/perf/mkcalls.py).
+# Other commands of perf must work with N-Trace, such as report, annotate, and script with traces of
+# instructions and calls. tests/perf/mkcalls.py made the small recording.
 . "$(dirname "$0")/../harness/tap.sh"
 
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# A system-wide recording of tests/perf/work.c on the board, whose branches are compared
-# with the truth, one by one: truth_record, truth_compare. Set truth_dir first.
+# Record tests/perf/work.c system-wide on the board (truth_record), and compare each branch
+# with the truth (truth_compare). Set truth_dir first.
 # shellcheck shell=sh
 
 truth_build() { # KERNEL
@@ -32,7 +32,7 @@ truth_record() {
 		export PERF_BUILDID_DIR=/tmp/debug
 		perf --buildid-dir /tmp/debug record --no-bpf-event $truth_options --kcore ${truth_who--a} -m,${truth_size:-16M} -e ${truth_event:-ntrace//} -o all.data -- \
 			sh -c '/tmp/work $3 /tmp ${truth_part:-$(by_size 10 1)} >/tmp/threads; ${4-true}
-				# perf has threads of its own, as the one that asks for programs of BPF.
+				# List the threads of perf itself, such as its thread for BPF events.
 				for task in /proc/\$PPID/task/*; do echo thread \${task##*/} of \$PPID; done >>/tmp/threads
 			' >/out/record.log 2>&1 || exit 1
 		perf --buildid-dir /tmp/debug inject -j -i all.data -o jit.data >>/out/record.log 2>&1 || exit 1

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# perf and `ntrace script` print the branches that were executed, whatever of the specification's
-# freedoms the encoder takes: each variant of `ntrace encode`, in both modes, against the list of PCs.
+# perf and `ntrace script` must print the executed branches for every freedom of the specification
+# that an encoder uses. Each variant of `ntrace encode` is compared with the list of PCs in both
+# modes.
 . "$(dirname "$0")/../harness/tap.sh"
 
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"

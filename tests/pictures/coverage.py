@@ -72,8 +72,8 @@ def main():
     for n in sorted(theirs[1].keys() | ours[1].keys()):
         a, b = theirs[1].get(n, []), ours[1].get(n, [])
         branches += len(a) if a == b else 0
-        # ntrace counts branches of inlined functions in these functions, gcov at their callers; a switch has
-        # no two ways
+        # ntrace counts branches of inlined functions in these functions, but gcov counts them in the
+        # callers. A switch has more than two directions.
         if a != b and not re.search(r'add\(n|n & 1|switch', source[n]):
             bad.append((n, 'branches', a, b))
     for line in bad:

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Damaged recordings through each export, profile and the page, with sanitizers: a sentence, no crash, no file that says it is
-# whole and is not.
+# Convert damaged recordings to each export, profile and page with sanitizers. The result must be a sentence without a crash,
+# and no incomplete file may look complete.
 . "$(dirname "$0")/../harness/tap.sh"
 # Each recording is read for one of the formats in turn, or with EACH=1 for all
 count=${DAMAGED:-70}

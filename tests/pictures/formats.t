@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# `ntrace export`: perfetto, speedscope, folded and sqlite have the calls that script prints, nested as they were.
+# `ntrace export` in the formats perfetto, speedscope, folded and sqlite must have the calls that ntrace script
+# prints, nested correctly.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 ntrace=$O/bin/ntrace

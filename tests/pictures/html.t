@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# `ntrace html`: the page has each call, at each level of detail, and a browser shows it: zoom, search, click, keyboard.
+# The page of `ntrace html` must have each call at each level of detail, and a browser must show it. Test zoom, search,
+# click and keyboard.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 ntrace=$O/bin/ntrace

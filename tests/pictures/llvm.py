@@ -48,7 +48,7 @@ def main():
         if head != count:
             bad.append((name, count, head))
         for offset, samples in places.items():
-            # the brace that the code begins at is gcov's line of the name
+            # The code begins at the line of the brace here, but at the line of the name in gcov's report
             line = start if offset == 1 else start + offset
             same += lines.get(line) == samples
             if lines.get(line) != samples and not coverage.explained(source[line], lines.get(line), samples):

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# `ntrace profile`: coverage is that of gcov in the same run, and clang, BOLT and callgrind_annotate take the others.
+# The coverage of `ntrace profile` must equal gcov's in the same run, and clang, BOLT and callgrind_annotate must
+# accept the other formats.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 command -v qemu-riscv64-static >/dev/null || skip_all "there is no qemu-riscv64-static"

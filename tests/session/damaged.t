@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Recordings that are damaged in their structure, with sanitizers: each command ends soon, with an exit status that
-# means something, and leaves the recording and no other file.
+# Read recordings with a damaged structure, with sanitizers. Each command must end soon, exit with one of its documented
+# statuses, and not change the recording or create another file.
 #
-# tests/long/session-damaged.t reads 100,000 of them, which takes hours, and goes on where it was ended.
+# tests/long/session-damaged.t reads 100,000 of them, which takes hours. It can continue an interrupted run.
 . "$(dirname "$0")/../harness/tap.sh"
 number=${DAMAGED:-$(by_size 150 1500)}
 build_sanitized || skip_all "this host's compiler has no sanitizers: $(grep -m1 error "$tap_tmp/make")"
@@ -17,6 +17,6 @@ plan 1
 ok "$number damaged recordings are read by all commands without a crash, a hang or a loss" \
 	python3 "$top/tests/session/damaged.py" "$O/sanitized/bin/ntrace" "$tap_tmp/serve.so" "$tap_tmp/read" \
 	"${DAMAGED_NEXT:-0}" "$number" "$tap_tmp"/*.data
-# the next run of all begins anew
+# After a complete run without a failure, the next run starts from the beginning
 [ "$tap_failed" -ne 0 ] || rm -f "${DAMAGED_NEXT:-$tap_tmp/read/none}"
 done_testing

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Tracepoints that were recorded beside the trace, in `ntrace script` and `ntrace export`: by time, with
-# names and fields; damaged formats and samples never crash a build with sanitizers.
+# `ntrace script` and `ntrace export` must print the tracepoints that were recorded beside the trace by
+# time, with names and fields. Damaged formats and samples must not crash a build with sanitizers.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/session/says.sh"
 damaged=${DAMAGED:-40}

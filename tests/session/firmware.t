@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The code of machine mode comes from the file that --firmware names, as no recording names it.
+# The code of machine mode must come from the file that --firmware names, because recordings do not
+# name such a file.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 cd "$tap_tmp" || exit 1

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Records of the flight recorder that are damaged, half-written or none at all.
+# Read records of the flight recorder that are damaged, incomplete or empty.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/flight.sh"
 build_tool

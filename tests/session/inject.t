@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# `ntrace inject`: perfs that know no N-Trace, and those that do, read the same branches and call
-# chains from its file as perf with N-Trace decodes from the trace; tests/long/session-truth.t has a
+# Test `ntrace inject`. From its file, perfs with and without N-Trace support must read the branches
+# and call chains that perf with N-Trace decodes from the trace. tests/long/session-truth.t uses a
 # recording of the board.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/session/says.sh"

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Call chains of `ntrace inject` after a loss: no thread that may have run in the gap keeps its calls, and
-# others do. tests/perf/lost.t says the same of perf.
+# Check the call chains of `ntrace inject` after a loss. Each thread that may have run in the gap must
+# lose its call chain, and the other threads must keep theirs. tests/perf/lost.t tests perf in the same
+# way.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/harness/grows.sh"
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh
-# What tests/session/memory.t and its long form share: memory of the commands that read a recording in
-# which a program runs over and over.
+# Functions of tests/session/memory.t and its long form. They measure the memory of the commands that read
+# a recording, in which a program runs again and again.
 
 memory_dir=$O/tests/session-memory
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# `ntrace report --functions, --lines, --inline and --insns`: each count is that of the instructions that
-# QEMU executed, each line and inlined function is what binutils' addr2line says.
+# Test `ntrace report --functions, --lines, --inline and --insns`. Counts must equal the instructions
+# that QEMU executed, and lines and inlined functions must equal the output of binutils' addr2line.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 command -v qemu-riscv64-static >/dev/null || skip_all "there is no qemu-riscv64-static"

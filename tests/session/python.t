@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The Python module: its arrays are what `ntrace script` and `ntrace profile` print, with NumPy and without it.
+# The arrays of the Python module must equal the output of `ntrace script` and `ntrace profile`, with NumPy and
+# without it.
 . "$(dirname "$0")/../harness/tap.sh"
 for python in python3 /usr/bin/python3; do
 	$python -c 'import cffi, setuptools, numpy' 2>/dev/null && break

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# `ntrace script` on recordings that were put together by hand: a file, a pipe and compressed
-# records say the same; damaged ones never crash a build with sanitizers.
+# Run `ntrace script` on recordings that tests/perf/mkcalls.py made. A file, a pipe and compressed
+# records must give the same output, and damaged recordings must not crash a build with sanitizers.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/session/says.sh"
 damaged=${DAMAGED:-$(by_size 36 80)}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh
-# What tests/session/shards.t and its long form share.
+# Functions of tests/session/shards.t and its long form.
 
 # shards_merged FILE N: check that the merged counts of N shards of a recording equal those of the
 # recording, byte for byte

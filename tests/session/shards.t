@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# `ntrace split`, `ntrace profile --counts` and `ntrace merge`: counts of all shards are those of the recording, byte
-# for byte, and what is missing or damaged is named.
+# Test `ntrace split`, `ntrace profile --counts` and `ntrace merge`. The merged counts of all shards must equal the
+# counts of the recording byte for byte, and a message must name each missing or damaged shard.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/session/shards.sh"
 . "$top/tests/session/says.sh"

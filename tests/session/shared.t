@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Harts that share a buffer, and switch between programs with other code at the same addresses: each branch is
-# one that the hart executed, by the right thread, and what is said of them is what is said if each hart
-# has a buffer for itself. A message that is not complete is an error of its own hart.
+# Harts share a buffer, and switch between programs with different code at the same addresses. Each printed
+# branch must have been executed by this hart and thread, and the output must be the same if each hart has its
+# own buffer. An incomplete message must be an error of its own hart.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/session/shards.sh"
 build_tool

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh
-# A Slurm of one machine, for tests: Debian's packages, unpacked into a folder, with a configuration of their own.
-# slurmctld and slurmd are the user's, who submits as the same user.
+# Run Slurm on this machine for tests, from Debian's packages, which are unpacked into a folder, with its own
+# configuration. slurmctld and slurmd run as the user who submits the jobs.
 
 slurm_root=$O/tests/slurm
 
