@@ -7,6 +7,7 @@
 ksrc=$O/root/linux-6.12
 checkpatch=$ksrc/scripts/checkpatch.pl
 [ -f "$checkpatch" ] || skip_all "no kernel source; make setup"
+inputs="drivers/ntrace include/uapi tests/driver/style.t"
 
 # checkpatch refuses tests of the kernel's version, which compat.h needs.
 styled() {
@@ -50,16 +51,22 @@ series_applies() {
 		! grep -q 'CONFIG_NTRACE[^)]*=' "$tap_tmp/tree/drivers/hwtracing/ntrace/Makefile"
 }
 
+# module KDIR KERNEL [MAKE-ARGUMENTS]
+module() {
+	_kdir=$1; shift
+	O=$cached KDIR=$_kdir drivers/ntrace/build.sh "$@" W=1 >"$cached/log" 2>&1
+}
+
 # builds KERNEL [MAKE-ARGUMENTS]
 builds() {
-	# Build in a separate folder, because other tests may be using the module.
-	_kdir=$O/root/kernel-$1/build
-	O=$tap_tmp/$1 KDIR=$_kdir "$top/drivers/ntrace/build.sh" "$@" W=1 >"$tap_tmp/built" 2>&1 || return
-	! grep -E 'drivers/ntrace.*(warning|error):|^[a-z/]+\.c:.*(warning|error):|\*\*\*' "$tap_tmp/built"
+	cached_build module "$inputs" module "$(readlink -f "$O/root/kernel-$1/build")" "$@" ||
+		{ tail -n 30 "$cached/log"; return 1; }
+	! grep -E 'drivers/ntrace.*(warning|error):|^[a-z/]+\.c:.*(warning|error):|\*\*\*' "$cached/log"
 }
 
 layered() {
-	"$top/tests/driver/layers" "$tap_tmp/6.12/drivers/6.12/src/drivers/ntrace" >"$tap_tmp/layers"
+	builds 6.12
+	"$top/tests/driver/layers" "$cached/drivers/6.12/src/drivers/ntrace" >"$tap_tmp/layers"
 	sed 's/^/# /' "$tap_tmp/layers"
 	! [ -s "$tap_tmp/layers" ]
 }
@@ -68,13 +75,13 @@ layered() {
 core_alone() {
 	# shellcheck disable=SC2086
 	builds 6.12 $without &&
-		! "${CROSS_COMPILE-riscv64-linux-gnu-}nm" "$tap_tmp/6.12/drivers/6.12/ntrace.ko" |
+		! "${CROSS_COMPILE-riscv64-linux-gnu-}nm" "$cached/drivers/6.12/ntrace.ko" |
 			grep -E ' [tT] ntrace_(flight|record|causes|sifive|cs|tmc|etr)_'
 }
 
 without="CONFIG_NTRACE_FLIGHT=n CONFIG_NTRACE_CORESIGHT=n CONFIG_NTRACE_SIFIVE=n"
 plan $(by_size 5 9)
-ok "checkpatch --strict has nothing to say" style
+ok "checkpatch --strict has nothing to say" cached_build checkpatch "$inputs" style "$(readlink -f "$checkpatch")"
 ok "builds for 6.12 without a warning" builds 6.12
 ok "a file calls only files below it" layered
 ok "the core builds without the flight recorder and foreign components" core_alone

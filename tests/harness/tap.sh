@@ -73,6 +73,24 @@ build_tool() {
 	make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
 }
 
+# cached_build NAME "INPUT..." COMMAND...: let COMMAND, which runs in the tree, build in the new folder $cached. If an earlier
+# run has built with the same COMMAND, compilers and INPUT files and folders of the tree, use its folder.
+cached_build() {
+	_of=$1 _inputs=$2; shift 2
+	# shellcheck disable=SC2086
+	_key=$(cd "$top" && { echo "$*"; cc --version; "${CROSS_COMPILE-riscv64-linux-gnu-}gcc" --version
+		find $_inputs -type f -exec cksum {} + | sort; } | sha256sum | cut -c 1-16)
+	_all=${XDG_CACHE_HOME:-$HOME/.cache}/ntrace/built cached=$_all/$_of-$_key
+	mkdir -p "$_all"
+	(
+		flock 9
+		[ ! -e "$cached/whole" ] || exec touch "$cached"
+		rm -rf "$cached" && mkdir "$cached" && cd "$top" && "$@" && : >"$cached/whole" || exit
+		# Keep the folders that were used last
+		ls -dt "$_all/$_of"-* | tail -n +9 | xargs rm -rf
+	) 9>"$_all/lock-$_of"
+}
+
 # Build library and command with sanitizers in $O/sanitized, once for all programs. Without optimisation, the
 # build takes a third of the time. A program that uses them sets UBSAN_OPTIONS if it checks the exit status.
 build_sanitized() {
