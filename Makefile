@@ -64,9 +64,9 @@ setup:
 # Check for the compiler and the headers of the library and the command, because make alone would only print Error 127
 host-check:
 	@command -v $(firstword $(CC)) >/dev/null || \
-		{ echo "make: no C compiler; on Debian: apt-get install gcc make libelf-dev libzstd-dev" >&2; exit 1; }
-	@echo '#include <libelf.h>' | $(CC) -E -x c - >/dev/null 2>&1 || \
-		{ echo "make: no libelf.h; on Debian: apt-get install libelf-dev" >&2; exit 1; }
+		{ echo "make: no C compiler; on Debian: apt-get install gcc make libdw-dev libzstd-dev" >&2; exit 1; }
+	@echo '#include <elfutils/libdwfl.h>' | $(CC) -E -x c - >/dev/null 2>&1 || \
+		{ echo "make: no elfutils/libdwfl.h; on Debian: apt-get install libdw-dev" >&2; exit 1; }
 	@echo '#include <zstd.h>' | $(CC) -E -x c - >/dev/null 2>&1 || \
 		{ echo "make: no zstd.h; on Debian: apt-get install libzstd-dev" >&2; exit 1; }
 

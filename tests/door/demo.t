@@ -63,6 +63,6 @@ is "a recording straight to /out is the user's" "$(stat -c %U "$tap_tmp/board-ou
 # If packages are missing, a sentence reports that before make prints "Error 127".
 mkdir -p "$tap_tmp/bin"
 for f in make sh sed cat echo mkdir; do ln -sf "$(unset -f make; command -v $f)" "$tap_tmp/bin/"; done
-says=$(env -i PATH="$tap_tmp/bin" make -C "$top" O="$tap_tmp/empty" 2>&1 | grep -c 'no C compiler; on Debian: apt-get install gcc make libelf-dev libzstd-dev')
+says=$(env -i PATH="$tap_tmp/bin" make -C "$top" O="$tap_tmp/empty" 2>&1 | grep -c 'no C compiler; on Debian: apt-get install gcc make libdw-dev libzstd-dev')
 is "make without a compiler says what to install" "$says" 1
 done_testing

@@ -47,7 +47,7 @@ is "rows of the table" "$(wc -l <"$tap_tmp/table")" 27
 # ---- set-up and builds on the host
 mkdir -p "$tap_tmp/bin" "$tap_tmp/no-tools" "$tap_tmp/home" "$tap_tmp/empty" "$tap_tmp/kernel"
 for f in make sh sed cat echo mkdir; do ln -sf "$(unset -f make; command -v $f)" "$tap_tmp/bin/"; done
-mistake "make without a compiler" "no C compiler; on Debian: apt-get install gcc make libelf-dev libzstd-dev" \
+mistake "make without a compiler" "no C compiler; on Debian: apt-get install gcc make libdw-dev libzstd-dev" \
 	env -i PATH="$tap_tmp/bin" make -C "$top" O="$tap_tmp/empty"
 ln -s /usr/bin/* "$tap_tmp/no-tools/"
 rm -f "$tap_tmp/no-tools/dtc" "$tap_tmp/no-tools/sudo"

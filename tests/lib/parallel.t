@@ -18,7 +18,7 @@ small_parts() {
 	_library=$(unit_library "$_program" $_flags) &&
 		gcc -g -O2 -Wall -Wextra -Wno-sign-compare $_flags $wrap "$@" -I"$top/include" -I"$top/tools/ntrace" -I"$top/tools/lib" \
 			-o "$dir/$_program" "$top/tests/lib/parallel.c" "$top/tools/ntrace/raw/elf-image.c" $_library \
-			"$O/lib/libntrace-session.a" -lelf -lzstd -lcmocka -lpthread
+			"$O/lib/libntrace-session.a" -ldw -lelf -lzstd -lcmocka -lpthread
 }
 {
 	small_parts parallel-short "" -DSTREAM_SIZE=60000 -DSHORT_STEP=37 &&

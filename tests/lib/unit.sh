@@ -8,7 +8,7 @@ unit_build() {
 	make -C "$top" tool &&
 		gcc -g -O2 -Wall -Wextra ${SANITIZE:-} -I"$top/include" -I"$top/tools/ntrace" -I"$top/tools/lib" \
 			-o "$dir/$_name" "$top/tests/lib/$_name.c" "$top/tools/ntrace/raw/elf-image.c" \
-			"$@" "$O/lib/libntrace-session.a" "$O/lib/libntrace-elf.a" "$O/lib/libntrace.a" -lelf -lzstd -lpthread
+			"$@" "$O/lib/libntrace-session.a" "$O/lib/libntrace-elf.a" "$O/lib/libntrace.a" -ldw -lelf -lzstd -lpthread
 }
 
 # unit_library NAME FLAG...: build the library with FLAGS in $O/NAME, where make compiles only changed files,

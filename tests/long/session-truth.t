@@ -75,7 +75,7 @@ counts() {
 # The tree of all calls and the table must agree about each function.
 stacks() {
 	gcc -D_GNU_SOURCE -O2 -I"$top/include" -I"$top/include/uapi" -I"$top/tools/lib" -o "$tap_tmp/stacks" \
-		"$top/tests/session/stacks.c" "$O/lib/libntrace-session.a" "$O/lib/libntrace.a" -lelf -lzstd -lpthread || return
+		"$top/tests/session/stacks.c" "$O/lib/libntrace-session.a" "$O/lib/libntrace.a" -ldw -lelf -lzstd -lpthread || return
 	for f in jit user lost; do "$tap_tmp/stacks" "$out/$f.data" "$truth_root" "$truth_root/.debug" || return; done
 }
 

@@ -12,6 +12,7 @@
 
 #include "session/world/sideband.h"
 #include "session/code/object.h"
+#include "session/session.h"
 
 #define PAGES	256
 #define PAGE	4096ULL
@@ -38,11 +39,13 @@ static void fill(struct mmap2 *m, struct pd_record *r, uint64_t start, uint64_t 
 	*r = (struct pd_record){ .header = &m->header, .id = { .time = nth + 1 }, .nr = nth };
 }
 
+static const struct nt_session_options none;
+
 static int build(struct ns_sideband *sb, struct ns_objects *objects, struct perfdata *pd,
 		 struct pd_record *records, unsigned int nr)
 {
 	memset(pd, 0, sizeof(*pd));
-	return ns_objects_init(objects, pd, NULL, NULL) ||
+	return ns_objects_init(objects, pd, NULL, &none) ||
 		ns_sideband_build(sb, objects, records, nr);
 }
 

@@ -18,22 +18,17 @@ counts() { # WHAT OPTION...
 		python3 "$top/tests/session/profile.py" "$what" "$program" "$tap_tmp/pcs" <"$tap_tmp/report"
 }
 first() { "$ntrace" report -i "$tap_tmp/perf.data" "$@" | sed -n 4p; }
-without_libdw() {
-	"$ntrace" report --lines -i "$tap_tmp/perf.data" 2>&1 | grep -q "needs a build with elfutils' libdw"
-}
 
 # The tree must have the same calls as the table, and the tree of one function the calls that it made.
 tree() {
 	gcc -D_GNU_SOURCE -O2 -I"$top/include" -I"$top/include/uapi" -I"$top/tools/lib" -o "$tap_tmp/stacks" \
-		"$top/tests/session/stacks.c" "$O/lib/libntrace-session.a" "$O/lib/libntrace.a" -lelf -lzstd -lpthread &&
+		"$top/tests/session/stacks.c" "$O/lib/libntrace-session.a" "$O/lib/libntrace.a" -ldw -lelf -lzstd -lpthread &&
 		"$tap_tmp/stacks" "$tap_tmp/perf.data"
 }
 tree_is() { # calls and names of each line; work() is called by a function that was inlined into main()
 	"$ntrace" report --stack --function main -i "$tap_tmp/perf.data" |
 		sed -nE 's/^ *0 ns +(0 ns|-) +([0-9]+) +[0-9]+ +(.*)/\2 \3/p' >"$tap_tmp/got"
-	helper='(inlined) helper > '
-	! without_libdw || helper=
-	printf '%s\n' '1 main' "20 ${helper}work" '20 recurse' | diff - "$tap_tmp/got"
+	printf '%s\n' '1 main' '20 (inlined) helper > work' '20 recurse' | diff - "$tap_tmp/got"
 }
 
 # one_unit FUNCTIONS: record a program that calls FUNCTIONS functions of one source file
@@ -70,16 +65,12 @@ ok "the tree of a function" tree_is
 ok "instructions" counts insns --insns
 ok "the same, looked at one by one" counts insns --insns --tid 1234
 ok "functions" counts functions --functions
-if without_libdw; then
-	for n in lines inline "lines of a large unit"; do skip "$n" "this build has no libdw"; done
-else
-	ok "lines" counts lines --lines
-	ok "lines, and where they were inlined" counts inline --inline
-	# A search of each line in the whole unit would take more than 100 times as long
-	ok "lines of a unit of 1500 functions take at most 30 times as long as its functions" \
-		eval 'one_unit 1500 && at_most 30 "$ntrace report --lines -i $tap_tmp/unit.data" \
-		"$ntrace report --functions -i $tap_tmp/unit.data"'
-fi
+ok "lines" counts lines --lines
+ok "lines, and where they were inlined" counts inline --inline
+# A search of each line in the whole unit would take more than 100 times as long
+ok "lines of a unit of 1500 functions take at most 30 times as long as its functions" \
+	eval 'one_unit 1500 && at_most 30 "$ntrace report --lines -i $tap_tmp/unit.data" \
+	"$ntrace report --functions -i $tap_tmp/unit.data"'
 ok "only one function" [ "$("$ntrace" report --functions --function work -i "$tap_tmp/perf.data" | wc -l)" -eq 4 ]
 is "another thread executed nothing" "$("$ntrace" report --functions --tid 99 -i "$tap_tmp/perf.data" | head -n 1)" \
 	"0 instructions"

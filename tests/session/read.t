@@ -113,7 +113,7 @@ disasm_is() {
 # 100,000 maps, half of which overlap others, take at most 100 times as long as 6,250
 maps() {
 	gcc -D_GNU_SOURCE -O2 -I"$top/include" -I"$top/include/uapi" -I"$top/tools/lib" -o "$tap_tmp/maps" \
-		"$top/tests/session/maps.c" "$O/lib/libntrace-session.a" "$O/lib/libntrace.a" -lelf -lzstd -lpthread &&
+		"$top/tests/session/maps.c" "$O/lib/libntrace-session.a" "$O/lib/libntrace.a" -ldw -lelf -lzstd -lpthread &&
 		"$tap_tmp/maps" 1
 }
 

@@ -28,7 +28,7 @@ def main():
         sources=[os.path.join(HERE, 'collect.c')],
         include_dirs=[HERE, os.path.join(TOP, 'include'), os.path.join(TOP, 'tools/lib')],
         extra_objects=[os.path.join(out, 'lib', f'lib{name}.a') for name in ('ntrace-session', 'ntrace')],
-        libraries=['elf', 'zstd', 'pthread'], extra_compile_args=['-D_GNU_SOURCE'])
+        libraries=['dw', 'elf', 'zstd', 'pthread'], extra_compile_args=['-D_GNU_SOURCE'])
     builder.compile(tmpdir=folder)
     shutil.copy(os.path.join(HERE, 'ntrace_session.py'), folder)
 

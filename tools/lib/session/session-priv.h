@@ -72,6 +72,9 @@ void ns_take_options(struct nt_session *session, const struct nt_session_options
 const struct ns_object *ns_session_object(const struct nt_session *session, uint64_t space,
 					  uint64_t addr, uint64_t *offset);
 
+/* Return the object of a place whose file was found, or NULL. It is not for the kernel and its modules. */
+struct ns_object *ns_session_named(struct nt_session *session, const char *object);
+
 /*
  * ns_firmware_load() - read the firmware's code from the file in @spec, see struct
  * nt_session_options

@@ -115,7 +115,7 @@ static int record_cmp(const void *a, const void *b)
 	return x->nr < y->nr ? -1 : x->nr > y->nr;
 }
 
-static int read_records(struct nt_session *s)
+static int read_records(struct nt_session *s, const char *path)
 {
 	if (pd_for_each(&s->pd, take, s))
 		return s->error[0] ? -1 : ns_fail(s, "%s", s->pd.error);
@@ -126,8 +126,7 @@ static int read_records(struct nt_session *s)
 	if (s->events.nr)
 		qsort(s->events.at, s->events.nr, sizeof(s->events.at[0]), record_cmp);
 	s->has_objects = true;
-	if (ns_objects_init(&s->objects, &s->pd, s->options.symfs,
-			    s->options.cache ? s->options.cache : s->cache))
+	if (ns_objects_init(&s->objects, &s->pd, path, &s->options))
 		return ns_fail(s, "out of memory");
 	if (s->options.firmware && ns_firmware_load(s, s->options.firmware))
 		return -1;
@@ -153,6 +152,7 @@ void ns_take_options(struct nt_session *s, const struct nt_session_options *opti
 	if (!s->options.cache && getenv("HOME") &&
 	    asprintf(&s->cache, "%s/.debug", getenv("HOME")) < 0)
 		s->cache = NULL;
+	s->options.cache = s->options.cache ?: s->cache;
 }
 
 int nt_session_open(struct nt_session **session, const char *path,
@@ -166,7 +166,7 @@ int nt_session_open(struct nt_session **session, const char *path,
 	ns_take_options(s, options);
 	if (pd_open(&s->pd, path))
 		return ns_fail(s, "%s", s->pd.error);
-	return read_records(s);
+	return read_records(s, path);
 }
 
 void nt_session_close(struct nt_session *session)
@@ -260,30 +260,28 @@ const struct ns_object *ns_session_object(const struct nt_session *session, uint
 void nt_session_where(struct nt_session *session, uint64_t space, uint64_t addr,
 		      struct nt_place *place)
 {
-	const struct ns_symbol *symbol = NULL;
+	struct ns_object *object = &session->objects.kcore;
+	const struct ns_symbol *symbol;
 	const struct ns_map *map;
-	uint64_t offset, bias = 0;
+	uint64_t offset, bias;
 
 	memset(place, 0, sizeof(*place));
-	if (addr >= ns_kernel_start(session)) {
-		place->object = session->objects.kcore.path;
-		place->address = addr;
-		symbol = ns_kernel_symbol(&session->objects, addr);
-		if (symbol && symbol->module)
-			place->object = symbol->module;
-	} else {
+	place->address = addr;
+	if (addr < ns_kernel_start(session)) {
 		map = user_map(session, space, addr);
 		if (!map)
 			return;
-		place->object = map->object->path;
+		object = map->object;
 		offset = addr - map->start + map->pgoff;
-		symbol = ns_object_symbol(&session->objects, map->object, offset);
-		place->address = ns_object_address(map->object, offset);
-		bias = addr - place->address;
+		place->address = ns_object_open(&session->objects, object) ? ns_object_address(object, offset) : offset;
 	}
+	bias = addr - place->address;
+	symbol = ns_symbol_at(object, place->address);
+	place->object = symbol && symbol->module ? symbol->module : object->path;
 	if (!symbol)
 		return;
-	place->symbol = symbol->name;
+	place->symbol = ns_symbol_name(&session->objects, object, symbol);
+	place->linkage = symbol->name ?: place->symbol;
 	place->start = symbol->start + bias;
 	place->end = symbol->end + bias;
 	place->offset = addr - place->start;
@@ -293,17 +291,35 @@ void nt_session_where(struct nt_session *session, uint64_t space, uint64_t addr,
  * The object of a place is the pointer to its path, and no two objects share a pointer unless they
  * are the same.
  */
-const char *nt_session_file(struct nt_session *session, const char *object)
+struct ns_object *ns_session_named(struct nt_session *session, const char *object)
 {
 	const struct ns_objects *all = &session->objects;
 	size_t i;
 
 	for (i = 0; i < all->all.nr; i++) {
-		if (all->all.at[i]->path == object &&
-		    ns_object_open(&session->objects, all->all.at[i]))
-			return all->all.at[i]->file;
+		if (all->all.at[i]->path == object)
+			return ns_object_open(&session->objects, all->all.at[i]) ? all->all.at[i] : NULL;
 	}
 	return NULL;
+}
+
+const char *nt_session_file(struct nt_session *session, const char *object)
+{
+	const struct ns_object *found = ns_session_named(session, object);
+
+	return found ? found->file : NULL;
+}
+
+bool nt_session_is(struct nt_session *session, const char *object, uint64_t address, const char *pattern)
+{
+	struct ns_object *found = object ? ns_session_named(session, object) : NULL;
+	const struct ns_symbol *symbol;
+
+	if (object && !found)
+		found = &session->objects.kcore;
+	symbol = found ? ns_symbol_at(found, address) : NULL;
+	return symbol ? ns_symbol_matches(&session->objects, found, symbol, pattern) :
+			ns_name_of_matches(object, address, pattern);
 }
 
 void nt_session_thread(const struct nt_session *session, int32_t tid, uint64_t time, int32_t *pid,

@@ -40,6 +40,8 @@ struct nt_session_options {
 	const char	*firmware;
 	/* folder with the files of kernel modules, in it or in folders below it; NULL: none */
 	const char	*modules;
+	/* returns a C++ or Rust name for people, which free() frees, or NULL; NULL: names are not demangled */
+	char		*(*demangle)(const char *name);
 };
 
 /*
@@ -164,7 +166,8 @@ int nt_session_decode(struct nt_session *session, const struct nt_consumer *cons
 /* The symbol at an address */
 struct nt_place {
 	const char	*object;	/* path, "[kernel.kallsyms]", "[NAME]" of a module, or NULL */
-	const char	*symbol;	/* NULL: none */
+	const char	*symbol;	/* name for people, perhaps demangled or FILE+0xADDRESS; NULL: none */
+	const char	*linkage;	/* name in the file; @symbol if it has none */
 	uint64_t	offset;		/* offset from the start of the symbol */
 	uint64_t	start, end;	/* range of the symbol in addresses of the process */
 	/* address in the file; for the kernel and its modules, the address in memory */
@@ -172,6 +175,16 @@ struct nt_place {
 };
 void nt_session_where(struct nt_session *session, uint64_t space, uint64_t addr,
 		      struct nt_place *place);
+
+/*
+ * nt_session_is() - return true if a function has that name
+ * @object, @address: Object and address of an instruction of the function, as in struct nt_place
+ * @pattern: One of its names, with or without parameters, or a pattern as of fnmatch()
+ */
+bool nt_session_is(struct nt_session *session, const char *object, uint64_t address, const char *pattern);
+
+/* nt_name_matches() - return true if one name fits such a pattern */
+bool nt_name_matches(const char *name, const char *pattern);
 
 /*
  * nt_session_file() - return the file in which an object of struct nt_place was found; NULL: none

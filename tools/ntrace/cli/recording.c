@@ -5,6 +5,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#ifdef HAVE_DEMANGLER
+#include <libiberty/demangle.h>
+#endif
 
 #include "ntrace.h"
 #include "options.h"
@@ -15,12 +18,22 @@
 #define MAX_REPORTED	20
 #define MAX_MODULES	3
 
+#ifdef HAVE_DEMANGLER
+static char *demangle(const char *name)
+{
+	return *name == '_' ? cplus_demangle(name, DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO) : NULL;
+}
+#endif
+
 void recording_init(struct recording_options *options)
 {
 	memset(options, 0, sizeof(*options));
 	options->input = "perf.data";
 	options->filter.cpu = options->filter.tid = -1;
 	options->session.size = sizeof(options->session);
+#ifdef HAVE_DEMANGLER
+	options->session.demangle = demangle;
+#endif
 	if (progress_wanted())
 		options->session.progress = progress_print;
 }
@@ -117,6 +130,9 @@ bool recording_set(struct recording_options *options, int opt, const char *arg)
 	case OPT_MODULES:
 		options->session.modules = arg;
 		return is_folder("--modules", arg);
+	case OPT_MANGLED:
+		options->session.demangle = NULL;
+		return true;
 	case OPT_THREADS:
 		return set_threads(options, arg);
 	case OPT_STRICT:
@@ -208,7 +224,6 @@ void recording_report(struct nt_session *session)
 			(int)info.unknown_source);
 }
 
-#ifdef HAVE_LIBDW
 void recording_report_lines(const struct nt_lines *lines)
 {
 	const char *object, *why;
@@ -222,7 +237,6 @@ void recording_report_lines(const struct nt_lines *lines)
 	if (i < nr)
 		fprintf(stderr, "ntrace: ... nor of %zu other modules\n", nr - i);
 }
-#endif
 
 const char *duration(uint64_t ns, char buf[16])
 {

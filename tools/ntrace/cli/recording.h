@@ -20,6 +20,7 @@ enum {
 	OPT_BUILDID_DIR,
 	OPT_FIRMWARE,
 	OPT_MODULES,
+	OPT_MANGLED,
 	OPT_THREADS,
 	OPT_TIME,
 	OPT_CPU,
@@ -34,6 +35,7 @@ enum {
 	{ "buildid-dir", required_argument, NULL, OPT_BUILDID_DIR },	\
 	{ "firmware", required_argument, NULL, OPT_FIRMWARE },		\
 	{ "modules", required_argument, NULL, OPT_MODULES },		\
+	{ "mangled", no_argument, NULL, OPT_MANGLED },			\
 	{ "threads", required_argument, NULL, OPT_THREADS },		\
 	{ "strict", no_argument, NULL, OPT_STRICT },			\
 	{ "help", no_argument, NULL, 'h' }
@@ -44,6 +46,7 @@ enum {
 	"  --buildid-dir DIR    files by build id, as perf archive packs them (~/.debug)\n" \
 	"  --firmware FILE[@ADDRESS]  ELF file of machine mode, and what to add to its addresses\n" \
 	"  --modules DIR        files of the kernel's modules, for lines; subfolders are searched\n" \
+	"  --mangled            names as compilers write them: _ZN3foo3barEv, not foo::bar()\n" \
 	"  --threads N          processors to use (all)\n" \
 	"  --strict             exit with 1 if trace was lost or could not be decoded\n"
 

@@ -35,9 +35,7 @@ enum { OPT_OBJECT = OPT_RECORDING_END, OPT_KCORE, OPT_FORMAT };
 
 static const struct profile_format *const formats[] = {
 	&profile_counts, &profile_bolt,
-#ifdef HAVE_LIBDW
 	&profile_lcov, &profile_gcov, &profile_llvm, &profile_callgrind, &profile_gcc,
-#endif
 };
 
 bool profile_wants(const struct profile *profile, const char *object)
@@ -128,11 +126,9 @@ static int check_content(const struct profile *profile)
 			continue;
 		found = true;
 		object = insns[i].object;
-#ifdef HAVE_LIBDW
 		struct nt_frame frame = { 0 };
 
 		has_lines |= nt_lines_at(profile->lines, object, insns[i].address, &frame, 1) && frame.file;
-#endif
 	}
 	if (!found && profile->object && nr)
 		return no_object(profile);
@@ -200,18 +196,14 @@ static int run_profile(struct profile *profile)
 	if (!profile->session)
 		return EXIT_USAGE;
 	profile->counts = nt_profile_new(profile->session, NULL);
-#ifdef HAVE_LIBDW
 	profile->lines = nt_lines_new(profile->session);
-#endif
 	if (!profile->counts || nt_profile_run(profile->counts))
 		recording_failed(profile->session);
 	else
 		status = write_profile(profile);
 	recording_report(profile->session);
-#ifdef HAVE_LIBDW
 	recording_report_lines(profile->lines);
 	nt_lines_free(profile->lines);
-#endif
 	nt_profile_free(profile->counts);
 	nt_session_close(profile->session);
 	return status;
@@ -232,7 +224,6 @@ static bool set_format(struct profile *profile, const char *name)
 		profile->format = formats[i];
 		return true;
 	}
-	fprintf(stderr, "ntrace: --%s needs a build with elfutils' libdw (libdw-dev)\n", name);
 	return false;
 }
 

@@ -100,11 +100,11 @@ static int row_cmp(const void *a, const void *b)
 	return strcmp(xs, ys);
 }
 
-static bool is_wanted(const struct report *report, const struct nt_function *f)
+static bool is_wanted(const struct report *report, struct nt_session *session, const struct nt_function *f)
 {
 	if (!f->calls && !f->open)
 		return false;
-	return !report->function || (f->symbol && !strcmp(f->symbol, report->function));
+	return !report->function || nt_session_is(session, f->object, f->address, report->function);
 }
 
 static void print_missing(const struct nt_missing *m)
@@ -187,7 +187,7 @@ static bool is_whole(const struct report *report)
 }
 
 /* Print the table. Return the number of functions, or -1 if out of memory. */
-static ssize_t print_table(const struct report *report, const struct nt_calls *calls)
+static ssize_t print_table(const struct report *report, struct nt_session *session, const struct nt_calls *calls)
 {
 	const struct nt_function *f;
 	size_t i, nr = 0, shown;
@@ -199,7 +199,7 @@ static ssize_t print_table(const struct report *report, const struct nt_calls *c
 	if (!rows)
 		return -1;
 	for (i = 0; (f = nt_calls_function(calls, i)); i++) {
-		if (is_wanted(report, f))
+		if (is_wanted(report, session, f))
 			rows[nr++] = (struct row){ f, sort_value(f, report->sort) };
 	}
 	qsort(rows, nr, sizeof(*rows), row_cmp);
@@ -238,7 +238,7 @@ static int report_calls(const struct report *report, struct nt_session *session)
 	nt_calls_totals(calls, &totals);
 	report_totals(&totals);
 	print_losses(calls, totals.losses);
-	nr = print_table(report, calls);
+	nr = print_table(report, session, calls);
 	if (nr < 0)
 		fprintf(stderr, "ntrace: out of memory\n");
 	else if (!nr)
@@ -268,11 +268,7 @@ static bool set_kind(struct report *report, enum report_kind kind)
 		return false;
 	}
 	report->kind = kind;
-	if (kind != REPORT_LINES || report_has_lines())
-		return true;
-	fputs("ntrace: --lines needs a build with elfutils' libdw (libdw-dev); --functions and --insns do without\n",
-	      stderr);
-	return false;
+	return true;
 }
 
 /* Return false if an option would have no effect, which was reported. */

@@ -7,7 +7,6 @@
 
 #include "source.h"
 
-#ifdef HAVE_LIBDW
 #include "cli/join.h"
 #include "cli/json-text.h"
 #include "session/array.h"
@@ -244,24 +243,3 @@ bool sources_write(const struct sources *sources, FILE *file)
 	}
 	return true;
 }
-#else
-struct sources *sources_new(struct nt_session *session, const struct nt_filter *filter,
-			    const char *symfs)
-{
-	return NULL;
-}
-
-void sources_free(struct sources *sources)
-{
-}
-
-int sources_find(struct sources *sources, const struct nt_function *function, int *line)
-{
-	return -1;
-}
-
-bool sources_write(const struct sources *sources, FILE *file)
-{
-	return true;
-}
-#endif

@@ -12,7 +12,7 @@ struct sources;
 /*
  * sources_new() - decode the recording once more
  *
- * Return NULL on failure, or if this build has no libdw.
+ * Return NULL on failure.
  */
 struct sources *sources_new(struct nt_session *session, const struct nt_filter *filter,
 			    const char *symfs);

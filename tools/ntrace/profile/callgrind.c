@@ -13,7 +13,6 @@
 #include "views/nested-calls.h"
 #include "profile.h"
 
-#ifdef HAVE_LIBDW
 struct cost {
 	const char	*object, *function, *file;	/* @file is "" if it is not known */
 	int		line;
@@ -269,4 +268,3 @@ static int callgrind_write(struct profile *profile)
 }
 
 const struct profile_format profile_callgrind = { .name = "callgrind", .needs_trace = true, .write = callgrind_write };
-#endif

@@ -6,7 +6,6 @@
 
 #include "profile.h"
 
-#ifdef HAVE_LIBDW
 /* Ranges of the lines, functions and branches of one file in the three arrays */
 struct of_file {
 	const struct profile_line *line, *line_end;
@@ -178,4 +177,3 @@ static int gcov_write(struct profile *profile)
 
 const struct profile_format profile_lcov = { .name = "lcov", .needs_lines = true, .write = lcov_write };
 const struct profile_format profile_gcov = { .name = "gcov", .needs_lines = true, .write = gcov_write };
-#endif

@@ -22,7 +22,6 @@
 
 #include "samples.h"
 
-#ifdef HAVE_LIBDW
 #define MAGIC		0x67636461
 #define VERSION		2
 #define TAG_NAMES	0xaa000000
@@ -256,4 +255,3 @@ static int gcc_write(struct profile *profile)
 }
 
 const struct profile_format profile_gcc = { .name = "gcc", .needs_lines = true, .write = gcc_write };
-#endif

@@ -14,7 +14,6 @@
 
 #include "samples.h"
 
-#ifdef HAVE_LIBDW
 /*
  * Return the sum of all places of the function at @depth of @at, including functions inlined into
  * it.
@@ -94,4 +93,3 @@ static int llvm_write(struct profile *profile)
 }
 
 const struct profile_format profile_llvm = { .name = "llvm", .needs_lines = true, .write = llvm_write };
-#endif

@@ -5,7 +5,6 @@
 
 #include "samples.h"
 
-#ifdef HAVE_LIBDW
 int sample_place_cmp(struct sample_place x, struct sample_place y)
 {
 	if (x.offset != y.offset)
@@ -113,7 +112,7 @@ static bool add_calls(struct samples *samples, struct profile *profile)
 			continue;
 		sample = sample_at(profile, from.object, from.address, count.count, &known);
 		if (sample)
-			sample->target = to.symbol;
+			sample->target = to.linkage;
 		if (!add(samples, sample, known))
 			return false;
 	}
@@ -169,8 +168,8 @@ uint64_t samples_head(const struct profile *profile, const char *name)
 
 	insns = nt_profile_insns(profile->counts, &nr);
 	for (i = 0; i < nr; i++) {
-		if (!insns[i].offset && insns[i].symbol && !strcmp(insns[i].symbol, name) &&
-		    profile_wants(profile, insns[i].object))
+		if (!insns[i].offset && profile_wants(profile, insns[i].object) &&
+		    nt_session_is(profile->session, insns[i].object, insns[i].address, name))
 			sum += insns[i].count;
 	}
 	return sum;
@@ -194,4 +193,3 @@ void samples_free(struct samples *samples)
 		free(samples->all.at[i]);
 	free(samples->all.at);
 }
-#endif

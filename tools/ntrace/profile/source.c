@@ -6,7 +6,6 @@
 #include "cli/join.h"
 #include "profile.h"
 
-#ifdef HAVE_LIBDW
 /*
  * The first line with code of a function, which may be that of its brace, and the line with its
  * name
@@ -292,4 +291,3 @@ void profile_source_free(struct profile_source *source)
 	free(source->branches.at);
 	free(source->functions.at);
 }
-#endif

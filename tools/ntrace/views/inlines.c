@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#define _GNU_SOURCE
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "inlines.h"
 #include "session/array.h"
 #include "session/code/lines.h"
-
-#ifdef HAVE_LIBDW
 
 /*
  * Cache of the functions at an address, because looking them up takes much longer than the rest of
@@ -21,8 +21,7 @@ struct known {
 struct inlines {
 	struct nt_lines	*lines;
 	NS_ARRAY(const char *) names;
-	struct known	*known;		/* hash table; an entry without an object is empty */
-	size_t		size, nr;
+	void		*known;		/* tree of struct known for tsearch() */
 };
 
 struct inlines *inlines_new(struct nt_session *session)
@@ -44,38 +43,17 @@ void inlines_free(struct inlines *inlines)
 		return;
 	nt_lines_free(inlines->lines);
 	free(inlines->names.at);
-	free(inlines->known);
+	tdestroy(inlines->known, free);
 	free(inlines);
 }
 
-static struct known *find(const struct inlines *inlines, const char *object, uint64_t address)
+static int known_cmp(const void *a, const void *b)
 {
-	uint64_t h = ((uintptr_t)object + address) * 0x9e3779b97f4a7c15ULL;
-	size_t at = h >> 20 & (inlines->size - 1);
+	const struct known *x = a, *y = b;
 
-	while (inlines->known[at].object && (inlines->known[at].object != object ||
-					     inlines->known[at].address != address))
-		at = (at + 1) & (inlines->size - 1);
-	return &inlines->known[at];
-}
-
-static bool grow(struct inlines *inlines)
-{
-	struct inlines larger = *inlines;
-	size_t i;
-
-	larger.size = inlines->size ? 2 * inlines->size : 1024;
-	larger.known = calloc(larger.size, sizeof(*larger.known));
-	if (!larger.known)
-		return false;
-	for (i = 0; i < inlines->size; i++) {
-		if (inlines->known[i].object)
-			*find(&larger, inlines->known[i].object, inlines->known[i].address) =
-				inlines->known[i];
-	}
-	free(inlines->known);
-	*inlines = larger;
-	return true;
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return x->object < y->object ? -1 : x->object > y->object;
 }
 
 /*
@@ -94,43 +72,27 @@ static void look_up(struct inlines *inlines, struct known *known)
 			break;
 	}
 	known->nr = inlines->names.nr - known->first;
-	inlines->nr++;
 }
 
 size_t inlines_at(void *ctx, const char *object, uint64_t address, const char **names, size_t max)
 {
+	struct known wanted = { .object = object, .address = address }, **known;
 	struct inlines *inlines = ctx;
-	struct known *known;
 	size_t nr;
 
-	if (2 * inlines->nr >= inlines->size && !grow(inlines))
-		return 0;
-	known = find(inlines, object, address);
-	if (!known->object) {
-		known->object = object;
-		known->address = address;
-		look_up(inlines, known);
+	known = tsearch(&wanted, &inlines->known, known_cmp);
+	if (known && *known == &wanted) {
+		*known = malloc(sizeof(wanted));
+		if (!*known) {
+			*known = &wanted;
+			tdelete(&wanted, &inlines->known, known_cmp);
+			return 0;
+		}
+		look_up(inlines, &wanted);
+		**known = wanted;
 	}
-	nr = known->nr < max ? known->nr : max;
+	nr = !known ? 0 : (*known)->nr < max ? (*known)->nr : max;
 	if (nr)
-		memcpy(names, inlines->names.at + known->first, nr * sizeof(*names));
+		memcpy(names, inlines->names.at + (*known)->first, nr * sizeof(*names));
 	return nr;
 }
-
-#else
-
-struct inlines *inlines_new(struct nt_session *session)
-{
-	return NULL;
-}
-
-void inlines_free(struct inlines *inlines)
-{
-}
-
-size_t inlines_at(void *ctx, const char *object, uint64_t address, const char **names, size_t max)
-{
-	return 0;
-}
-
-#endif

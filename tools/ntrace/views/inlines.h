@@ -7,10 +7,7 @@
 
 struct inlines;
 
-/*
- * inlines_new() - create a cache. Return NULL if out of memory, or if this build has no libdw of
- * elfutils.
- */
+/* inlines_new() - create a cache. Return NULL if out of memory. */
 struct inlines *inlines_new(struct nt_session *session);
 void inlines_free(struct inlines *inlines);
 

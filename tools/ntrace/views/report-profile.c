@@ -31,18 +31,8 @@ struct table {
 	uint64_t	all;
 };
 
-bool report_has_lines(void)
-{
-#ifdef HAVE_LIBDW
-	return true;
-#else
-	return false;
-#endif
-}
-
 /* ---- Lines ---- */
 
-#ifdef HAVE_LIBDW
 static bool add_frames(struct table *table, struct row *row)
 {
 	const struct nt_profile_insn *insn = row->insn;
@@ -68,16 +58,6 @@ static void end_lines(struct table *table)
 	recording_report_lines(table->lines);
 	nt_lines_free(table->lines);
 }
-#else
-static bool add_frames(struct table *table, struct row *row)
-{
-	return true;
-}
-
-static void end_lines(struct table *table)
-{
-}
-#endif
 
 /* ---- Rows ---- */
 
@@ -154,14 +134,16 @@ static void join_rows(struct table *table)
 	table->rows.nr = last + 1 - rows;
 }
 
-static bool is_wanted(const struct report *report, const struct row *row)
+static bool is_wanted(const struct table *table, const struct row *row)
 {
+	const struct report *report = table->report;
 	size_t i;
 
-	if (!report->function || !compare_text(row->insn->symbol, report->function))
+	if (!report->function ||
+	    nt_session_is(table->session, row->insn->object, row->insn->address, report->function))
 		return true;
 	for (i = 0; i < row->nr_frames; i++) {
-		if (!compare_text(row->frames[i].function, report->function))
+		if (row->frames[i].function && nt_name_matches(row->frames[i].function, report->function))
 			return true;
 	}
 	return false;
@@ -174,7 +156,7 @@ static bool add_row(struct table *table, const struct nt_profile_insn *insn)
 	table->all += insn->count;
 	if (table->report->kind != REPORT_FUNCTIONS && !add_frames(table, &row))
 		return false;
-	if (!is_wanted(table->report, &row)) {
+	if (!is_wanted(table, &row)) {
 		free(row.frames);
 		return true;
 	}

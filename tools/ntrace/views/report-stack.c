@@ -17,9 +17,10 @@ typedef NS_ARRAY(struct nt_node) node_list;
 
 /* ---- One function ---- */
 
-static bool is_function(const struct nt_node *node, const char *function)
+static bool is_function(struct nt_session *session, const struct nt_node *node, const char *function)
 {
-	return node->symbol && !strcmp(node->symbol, function);
+	return node->inlined ? node->symbol && nt_name_matches(node->symbol, function) :
+			       nt_session_is(session, node->object, node->address, function);
 }
 
 /*
@@ -54,7 +55,7 @@ static uint32_t add_child(node_list *to, uint32_t parent, const struct nt_node *
  * Make a tree with the function as root, from all of its callers. If it called itself, its time
  * counts once at the top, because the outer call includes the inner one.
  */
-static bool only_function(const struct nt_node *all, size_t nr, const char *function,
+static bool only_function(struct nt_session *session, const struct nt_node *all, size_t nr, const char *function,
 			  node_list *only)
 {
 	uint32_t *numbers = calloc(nr + 1, sizeof(*numbers)), parent;
@@ -65,7 +66,7 @@ static bool only_function(const struct nt_node *all, size_t nr, const char *func
 	/* a parent precedes its children */
 	for (i = 1; ok && i < nr; i++) {
 		parent = numbers[all[i].parent];
-		if (!parent && !is_function(&all[i], function))
+		if (!parent && !is_function(session, &all[i], function))
 			continue;
 		numbers[i] = add_child(only, parent, &all[i]);
 		ok = numbers[i];
@@ -102,7 +103,8 @@ static bool print_tree(const struct report *report, const struct nt_node *nodes,
  * Print the tree, and set @found if a call is printed. The first node of the tree does not have a
  * function.
  */
-static bool print_stacks(const struct report *report, const struct nt_stacks *stacks, bool *found)
+static bool print_stacks(const struct report *report, struct nt_session *session,
+			 const struct nt_stacks *stacks, bool *found)
 {
 	size_t nr;
 	const struct nt_node *nodes = nt_stacks_nodes(stacks, &nr);
@@ -112,7 +114,7 @@ static bool print_stacks(const struct report *report, const struct nt_stacks *st
 	*found = nr > 1;
 	if (!report->function || !nr)
 		return print_tree(report, nodes, nr);
-	ok = only_function(nodes, nr, report->function, &only) &&
+	ok = only_function(session, nodes, nr, report->function, &only) &&
 	     print_tree(report, only.at, only.nr);
 	*found = only.nr > 1;
 	free(only.at);
@@ -136,7 +138,7 @@ int report_stack(const struct report *report, struct nt_session *session)
 	}
 	nt_stacks_totals(stacks, &totals);
 	report_totals(&totals);
-	if (!print_stacks(report, stacks, &found)) {
+	if (!print_stacks(report, session, stacks, &found)) {
 		fprintf(stderr, "ntrace: out of memory\n");
 		goto out;
 	}

@@ -39,7 +39,5 @@ void report_totals(const struct nt_calls_totals *totals);
 /* report_missing() - print the end of that line with the numbers of losses, and an empty line */
 void report_missing(uint64_t losses, uint64_t errors, uint64_t gaps);
 
-/* Return true if this build can find source lines, which requires libdw of elfutils. */
-bool report_has_lines(void);
 
 #endif /* NTRACE_TOOL_REPORT_H */

@@ -80,7 +80,7 @@ static int is_inside(struct call_script *c, const struct nt_call *call,
 	inside = &c->inside.at[thread];
 	if (inside->known && call->at + call->insns <= inside->end)
 		return 1;
-	if (!function->symbol || strcmp(function->symbol, c->part.script->function))
+	if (!nt_session_is(c->part.script->session, function->object, function->address, c->part.script->function))
 		return 0;
 	*inside = (struct inside){ .end = call->at + call->insns, .known = true };
 	return 1;

@@ -24,8 +24,8 @@
 
 struct ns_functions {
 	NS_ARRAY(struct nt_function) all;
-	uint32_t	*hash;		/* hash table of @all; an entry is the index + 1 */
-	size_t		hash_size;
+	void		*tree;		/* tree of @all by entry, for tsearch() */
+	NS_ARRAY(char *) names;		/* names of functions without a symbol */
 };
 
 /*

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* Select the calls that the caller wants, and pass them to it. */
-#include <string.h>
-
 #include "calls-priv.h"
 #include "session/session-priv.h"
 
@@ -9,7 +7,7 @@ bool ns_calls_is_watched(const struct nt_calls *calls, const struct nt_place *pl
 {
 	if (!calls->watch)
 		return calls->each;
-	return place->symbol && !strcmp(place->symbol, calls->watch);
+	return nt_session_is(calls->session, place->object, place->address, calls->watch);
 }
 
 int ns_calls_give(struct nt_calls *calls, const struct nt_call *call)

@@ -50,8 +50,8 @@ static bool same_function(const struct nt_place *a, const struct nt_place *b)
 		return false;
 	if (a->symbol == b->symbol)
 		return true;
-	n = base_length(a->symbol);
-	return n == base_length(b->symbol) && !strncmp(a->symbol, b->symbol, n);
+	n = base_length(a->linkage);
+	return n == base_length(b->linkage) && !strncmp(a->linkage, b->linkage, n);
 }
 
 /*

@@ -140,7 +140,7 @@ static bool begins(const struct nt_calltree *tree, const struct ns_event *e)
 	    e->kind == NT_BRANCH_RETURN || e->flags)
 		return false;
 	nt_session_where(tree->session, e->to_space, e->to, &place);
-	return place.symbol && !place.offset && !strcmp(place.symbol, tree->symbol);
+	return !place.offset && nt_session_is(tree->session, place.object, place.address, tree->symbol);
 }
 
 /*

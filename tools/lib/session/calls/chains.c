@@ -154,9 +154,9 @@ static bool is_inside(const struct ns_stack *stack, size_t nr)
 	return nr && stack->open.at[nr - 1].function;
 }
 
-static bool is_watched(const struct nt_chains *chains, const char *symbol)
+static bool is_watched(const struct nt_chains *chains, const char *object, uint64_t address)
 {
-	return symbol && !strcmp(symbol, chains->watched);
+	return nt_session_is(chains->session, object, address, chains->watched);
 }
 
 static bool watch_enter(struct ns_stack *stack, struct ns_frame *frame, const struct ns_event *e)
@@ -168,7 +168,7 @@ static bool watch_enter(struct ns_stack *stack, struct ns_frame *frame, const st
 	if (frame->function || frame->outer)
 		return true;
 	nt_session_where(stack->session, e->to_space, e->to, &place);
-	frame->function = is_watched(chain->chains, place.symbol);
+	frame->function = is_watched(chain->chains, place.object, place.address);
 	return true;
 }
 
@@ -184,7 +184,8 @@ static bool watch_begun(struct ns_stack *stack)
 		function = frame->unseen ? NULL : nt_calls_function(chain->chains->calls,
 								    frame->function);
 		frame->function = is_inside(stack, i) ||
-				  (function && !frame->outer && is_watched(chain->chains, function->symbol));
+				  (function && !frame->outer &&
+				   is_watched(chain->chains, function->object, function->address));
 	}
 	return true;
 }

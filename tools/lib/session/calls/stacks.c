@@ -57,7 +57,7 @@ static int64_t node_of(struct ns_tree *tree, const struct nt_calls *calls, int64
 {
 	const struct nt_function *f = nt_calls_function(calls, frame->function);
 	const struct nt_node node = {
-		.object = f->object, .symbol = f->symbol, .kind = frame->kind,
+		.object = f->object, .symbol = f->symbol, .address = f->address, .kind = frame->kind,
 	};
 	int64_t at = frame->outer ? parent : ns_tree_inlined(tree, parent, frame);
 

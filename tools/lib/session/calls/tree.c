@@ -90,7 +90,7 @@ static bool make_root(struct ns_tree *tree)
 int64_t ns_tree_child(struct ns_tree *tree, uint32_t parent, const struct nt_node *like)
 {
 	struct nt_node node = {
-		.object = like->object, .symbol = like->symbol, .kind = like->kind,
+		.object = like->object, .symbol = like->symbol, .address = like->address, .kind = like->kind,
 		.inlined = like->inlined, .parent = parent,
 	};
 	uint32_t *found;
@@ -174,6 +174,7 @@ int64_t ns_tree_enter(struct ns_tree *tree, uint32_t parent, const struct ns_fra
 	nt_session_where(tree->session, e->to_space, e->to, &place);
 	node.object = place.object;
 	node.symbol = place.symbol;
+	node.address = place.address - place.offset;
 	at = ns_tree_child(tree, at, &node);
 	key.node = at < 0 ? 0 : at;
 	*cached = key;

@@ -1,81 +1,76 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "session/calls/calls-priv.h"
 #include "session/calls/durations.h"
+#include "object.h"
 
 /* ---- Numbers ---- */
 
-static size_t hash_of(const struct ns_functions *functions, const char *object, const char *symbol)
-{
-	uint64_t h = ((uintptr_t)object * 31 + (uintptr_t)symbol) * 0x9e3779b97f4a7c15ULL;
+/* The identity of a function, which is where it starts, and never its name */
+struct identity {
+	const char	*object;
+	uint64_t	address;
+	int64_t		number;
+};
 
-	return h >> 20 & (functions->hash_size - 1);
+static int identity_cmp(const void *a, const void *b)
+{
+	const struct identity *x = a, *y = b;
+
+	if (x->object != y->object)
+		return x->object < y->object ? -1 : 1;
+	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/*
- * Return the hash index of a function, or of the free entry for it. A name keeps its pointer as
- * long as the session is open.
- */
-static size_t find(const struct ns_functions *functions, const char *object, const char *symbol)
+static bool add_function(struct ns_functions *functions, const struct nt_place *place, uint64_t address)
 {
-	size_t at = hash_of(functions, object, symbol);
-	const struct nt_function *known;
+	struct nt_function new = { .object = place->object, .symbol = place->symbol, .address = address };
 
-	for (; functions->hash[at]; at = (at + 1) & (functions->hash_size - 1)) {
-		known = &functions->all.at[functions->hash[at] - 1];
-		if (known->object == object && known->symbol == symbol)
-			break;
+	if (!new.symbol) {
+		new.symbol = ns_name_of(place->object, address);
+		if (!new.symbol || !ns_array_add(&functions->names, (char *)new.symbol)) {
+			free((char *)new.symbol);
+			return false;
+		}
 	}
-	return at;
-}
-
-static bool grow_hash(struct ns_functions *functions)
-{
-	size_t size = functions->hash_size ? 2 * functions->hash_size : 4096, i;
-	uint32_t *hash = calloc(size, sizeof(*hash));
-	const struct nt_function *f;
-
-	if (!hash)
-		return false;
-	free(functions->hash);
-	functions->hash = hash;
-	functions->hash_size = size;
-	for (i = 0; i < functions->all.nr; i++) {
-		f = &functions->all.at[i];
-		hash[find(functions, f->object, f->symbol)] = i + 1;
-	}
-	return true;
+	return ns_array_add(&functions->all, new);
 }
 
 int64_t ns_functions_number(struct ns_functions *functions, const struct nt_place *place)
 {
-	const struct nt_function new = {
-		.object = place->object, .symbol = place->symbol,
-		.address = place->address - (place->symbol ? place->offset : 0),
-	};
-	size_t at;
+	struct identity wanted = {
+		.object = place->object, .address = place->address - (place->symbol ? place->offset : 0),
+		.number = functions->all.nr,
+	}, **known, *identity;
 
-	if (2 * functions->all.nr >= functions->hash_size && !grow_hash(functions))
-		return -1;
-	at = find(functions, place->object, place->symbol);
-	if (!functions->hash[at]) {
-		if (!ns_array_add(&functions->all, new))
-			return -1;
-		functions->hash[at] = functions->all.nr;
+	known = tsearch(&wanted, &functions->tree, identity_cmp);
+	if (!known || *known != &wanted)
+		return known ? (*known)->number : -1;
+	identity = malloc(sizeof(*identity));
+	if (identity && add_function(functions, place, wanted.address)) {
+		*identity = wanted;
+		*known = identity;
+		return identity->number;
 	}
-	return functions->hash[at] - 1;
+	tdelete(&wanted, &functions->tree, identity_cmp);
+	free(identity);
+	return -1;
 }
 
 void ns_functions_free(struct ns_functions *functions)
 {
 	size_t i;
 
+	tdestroy(functions->tree, free);
 	for (i = 0; i < functions->all.nr; i++)
 		ns_durations_free(functions->all.at[i].durations);
+	for (i = 0; i < functions->names.nr; i++)
+		free(functions->names.at[i]);
+	free(functions->names.at);
 	free(functions->all.at);
-	free(functions->hash);
 }
 
 /* ---- Calls ---- */

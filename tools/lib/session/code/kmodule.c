@@ -98,19 +98,12 @@ static bool take_symbols(struct search *s)
 static size_t symbols_of(const struct search *s, const char *name, size_t *first)
 {
 	const struct ns_symbol wanted = { .name = name }, *key = &wanted;
-	size_t low = 0, high = s->symbols.nr, mid;
+	size_t last;
 
-	while (low < high) {
-		mid = low + (high - low) / 2;
-		if (name_cmp(&s->symbols.at[mid], &key) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	*first = low;
-	while (high < s->symbols.nr && !name_cmp(&s->symbols.at[high], &key))
-		high++;
-	return high - low;
+	*first = ns_lower_bound(s->symbols.nr, name_cmp(&s->symbols.at[i], &key) < 0);
+	for (last = *first; last < s->symbols.nr && !name_cmp(&s->symbols.at[last], &key); )
+		last++;
+	return last - *first;
 }
 
 /* Find the build id and the path of the module in the header of the recording. */
@@ -140,29 +133,8 @@ static struct ns_section *section_at(const struct ns_kmodule *m, uint64_t addr)
 	return NULL;
 }
 
-static bool add_sections(struct ns_kmodule *m, Dwfl_Module *dwfl, Elf *elf)
-{
-	int nr = dwfl_module_relocations(dwfl), i;
-	struct ns_section section = { 0 };
-	GElf_Word number;
-	GElf_Shdr shdr;
-
-	for (i = 0; i < nr; i++) {
-		if (!dwfl_module_relocation_info(dwfl, i, &number) ||
-		    !gelf_getshdr(elf_getscn(elf, number), &shdr) || !(shdr.sh_flags & SHF_EXECINSTR))
-			continue;
-		section.from = shdr.sh_addr;
-		section.to = shdr.sh_addr + shdr.sh_size;
-		if (!ns_array_add(&m->sections, section))
-			return false;
-	}
-	return true;
-}
-
-/*
- * Add the sections of the kernel, which is linked to fixed addresses and may be moved as a whole.
- */
-static bool add_kernel_sections(struct ns_kmodule *m, Elf *elf, GElf_Addr bias)
+/* Add the sections with code, to which elfutils adds @bias. */
+static bool add_sections(struct ns_kmodule *m, Elf *elf, GElf_Addr bias)
 {
 	struct ns_section section = { 0 };
 	Elf_Scn *scn = NULL;
@@ -190,14 +162,15 @@ static bool place_section(struct ns_section *section, uint64_t kernel)
 }
 
 /*
- * Place sections by the functions whose names are unique. All functions of a section must agree,
- * and the file must contain all functions that the kernel has.
+ * Place sections by the functions whose names are unique. All functions of a section must agree, and the
+ * file must contain all functions that the kernel has of the module. The kernel itself is moved as a whole,
+ * and its file need not contain all symbols, because it also has those of BPF programs.
  */
 static const char *place(const struct search *s, Dwfl_Module *dwfl)
 {
 	int nr = dwfl_module_getsymtab(dwfl), i;
+	struct ns_section whole = { 0 }, *section, *end;
 	size_t first, found, all = 0;
-	struct ns_section *section;
 	const char *name;
 	GElf_Addr addr;
 	GElf_Sym sym;
@@ -205,39 +178,19 @@ static const char *place(const struct search *s, Dwfl_Module *dwfl)
 	for (i = 0; i < nr; i++) {
 		name = dwfl_module_getsym_info(dwfl, i, &sym, &addr, NULL, NULL, NULL);
 		section = name ? section_at(s->kmodule, addr) : NULL;
-		found = section ? symbols_of(s, name, &first) : 0;
+		if (!section || (s->kernel && GELF_ST_TYPE(sym.st_info) != STT_FUNC))
+			continue;
+		found = symbols_of(s, name, &first);
 		all += found > 0;
-		if (found == 1 && !place_section(section, s->symbols.at[first]->start - addr))
+		if (found == 1 && !place_section(s->kernel ? &whole : section, s->symbols.at[first]->start - addr))
 			return ANOTHER;
 	}
-	return all >= s->symbols.nr ? NULL : ANOTHER;
-}
-
-/*
- * Place the kernel by the functions whose names are unique, which must all be moved by the same
- * distance. The file need not contain all symbols, because the kernel also has symbols that are not
- * in a file, such as those of BPF programs.
- */
-static const char *place_kernel(const struct search *s, Dwfl_Module *dwfl)
-{
-	int nr = dwfl_module_getsymtab(dwfl), i;
-	struct ns_section all = { 0 };
-	const char *name;
-	GElf_Addr addr;
-	GElf_Sym sym;
-	size_t first;
-
-	for (i = 0; i < nr; i++) {
-		name = dwfl_module_getsym_info(dwfl, i, &sym, &addr, NULL, NULL, NULL);
-		if (name && GELF_ST_TYPE(sym.st_info) == STT_FUNC && section_at(s->kmodule, addr) &&
-		    symbols_of(s, name, &first) == 1 && !place_section(&all, s->symbols.at[first]->start - addr))
-			return ANOTHER;
-	}
-	for (i = 0; all.placed && (size_t)i < s->kmodule->sections.nr; i++) {
-		s->kmodule->sections.at[i].placed = true;
-		s->kmodule->sections.at[i].kernel = all.kernel;
-	}
-	return all.placed ? NULL : "none of its functions is in the recording's kernel";
+	if (!s->kernel)
+		return all >= s->symbols.nr ? NULL : ANOTHER;
+	end = s->kmodule->sections.at + s->kmodule->sections.nr;
+	for (section = s->kmodule->sections.at; whole.placed && section < end; section++)
+		place_section(section, whole.kernel);
+	return whole.placed ? NULL : "none of its functions is in the recording's kernel";
 }
 
 /* ---- Files ---- */
@@ -274,11 +227,10 @@ static bool try_path(struct search *s, const char *path)
 	elf = dwfl_module_getelf(dwfl, &bias);
 	s->kmodule->sections.nr = 0;
 	s->why = elf ? check(s, dwfl, elf) : "not an ELF file";
-	if (!s->why && !(s->kernel ? add_kernel_sections(s->kmodule, elf, bias) :
-				     add_sections(s->kmodule, dwfl, elf)))
+	if (!s->why && !add_sections(s->kmodule, elf, s->kernel ? bias : 0))
 		s->why = "out of memory";
 	if (!s->why)
-		s->why = s->kernel ? place_kernel(s, dwfl) : place(s, dwfl);
+		s->why = place(s, dwfl);
 	if (!s->why)
 		s->kmodule->dwfl = dwfl;
 	snprintf(s->path, sizeof(s->path), "%s", path);
@@ -301,18 +253,17 @@ static bool try_folder(struct search *s, const char *folder)
 	return found;
 }
 
-static bool try_cache(struct search *s)
+static bool try_caches(struct search *s)
 {
-	const char *cache = s->session->objects.cache;
-	char path[PATH_MAX], hex[2 * PD_BUILD_ID_SIZE + 1] = "";
-	unsigned int i;
+	char path[PATH_MAX];
+	size_t nth;
 
-	if (!cache || !s->id || !s->id->size)
-		return false;
-	for (i = 0; i < s->id->size; i++)
-		sprintf(hex + 2 * i, "%02x", s->id->id[i]);
-	snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s/%s", cache, hex, hex + 2, s->kernel ? "vmlinux" : "elf");
-	return try_path(s, path);
+	for (nth = 0; s->id && ns_objects_cached(&s->session->objects, s->id->id, s->id->size,
+						 s->kernel ? "/vmlinux" : "/elf", nth, path); nth++) {
+		if (try_path(s, path))
+			return true;
+	}
+	return false;
 }
 
 /* Try the paths at which distributions and kernel builds have vmlinux. */
@@ -354,7 +305,7 @@ static bool find_file(struct search *s)
 {
 	const struct nt_session_options *options = &s->session->options;
 
-	return (options->modules && try_folder(s, options->modules)) || try_cache(s) ||
+	return (options->modules && try_folder(s, options->modules)) || try_caches(s) ||
 	       (options->symfs && try_root(s, options->symfs)) || try_root(s, "");
 }
 

@@ -57,14 +57,15 @@ struct module {
 
 struct nt_lines {
 	struct nt_session *session;
-	Dwfl		*dwfl;
+	Dwfl		*dwfl;		/* files of kernel modules; each other object has its own */
 	NS_ARRAY(struct module) modules;
+	void		*names;		/* tree of struct name for tsearch() */
 };
 
-static const Dwfl_Callbacks callbacks = {
-	.find_elf = dwfl_build_id_find_elf,
-	.find_debuginfo = dwfl_standard_find_debuginfo,
-	.section_address = dwfl_offline_section_address,
+/* A demangled name */
+struct name {
+	const char	*linkage;	/* pointer into the debug information */
+	char		*shown;		/* NULL: it is not mangled */
 };
 
 struct nt_lines *nt_lines_new(struct nt_session *session)
@@ -74,7 +75,7 @@ struct nt_lines *nt_lines_new(struct nt_session *session)
 	if (!lines)
 		return NULL;
 	lines->session = session;
-	lines->dwfl = dwfl_begin(&callbacks);
+	lines->dwfl = dwfl_begin(&session->objects.callbacks);
 	if (lines->dwfl)
 		return lines;
 	free(lines);
@@ -89,12 +90,21 @@ static void scopes_free(void *node)
 	free(scopes);
 }
 
+static void name_free(void *node)
+{
+	struct name *name = node;
+
+	free(name->shown);
+	free(name);
+}
+
 void nt_lines_free(struct nt_lines *lines)
 {
 	size_t i;
 
 	if (!lines)
 		return;
+	tdestroy(lines->names, name_free);
 	dwfl_end(lines->dwfl);
 	for (i = 0; i < lines->modules.nr; i++) {
 		tdestroy(lines->modules.at[i].scopes, scopes_free);
@@ -107,16 +117,12 @@ void nt_lines_free(struct nt_lines *lines)
 
 static void open_file(struct nt_lines *lines, struct module *module)
 {
-	const char *file = nt_session_file(lines->session, module->object);
-	GElf_Addr bias;
+	const struct ns_object *object = ns_session_named(lines->session, module->object);
 
-	if (!file)
+	if (!object)
 		return;
-	dwfl_report_begin_add(lines->dwfl);
-	module->dwfl = dwfl_report_offline(lines->dwfl, module->object, file, -1);
-	dwfl_report_end(lines->dwfl, NULL, NULL);
-	if (module->dwfl && dwfl_module_getelf(module->dwfl, &bias))
-		module->bias = bias;
+	module->dwfl = object->module;
+	module->bias = object->bias;
 }
 
 static void open_kmodule(struct nt_lines *lines, struct module *module)
@@ -207,22 +213,16 @@ static void index_units(struct module *module)
 static Dwarf_Die *unit_of(struct module *module, Dwarf_Addr addr, Dwarf_Addr *bias)
 {
 	Dwarf_Die *cu = dwfl_module_addrdie(module->dwfl, addr, bias);
-	size_t low = 0, high, mid;
+	size_t nth;
 
 	if (cu)
 		return cu;
 	if (!module->has_units)
 		index_units(module);
 	*bias = module->dwarf_bias;
-	for (high = module->units.nr; low < high; ) {
-		mid = low + (high - low) / 2;
-		if (module->units.at[mid].to <= addr - *bias)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < module->units.nr && module->units.at[low].from <= addr - *bias ?
-		module->units.at[low].cu : NULL;
+	addr -= *bias;
+	nth = ns_lower_bound(module->units.nr, module->units.at[i].to <= addr);
+	return nth < module->units.nr && module->units.at[nth].from <= addr ? module->units.at[nth].cu : NULL;
 }
 
 /* ---- Scopes of a unit ---- */
@@ -385,6 +385,35 @@ static size_t add_frames(const struct scopes *scopes, Dwarf_Die *cu, Dwarf_Addr 
 	return n + 1;
 }
 
+static int name_cmp(const void *a, const void *b)
+{
+	const struct name *x = a, *y = b;
+
+	return x->linkage < y->linkage ? -1 : x->linkage > y->linkage;
+}
+
+/* Replace the name of a function by the one for people, which has namespaces and parameters. */
+static void demangle(struct nt_lines *lines, struct nt_frame *frame)
+{
+	struct name wanted = { .linkage = frame->linkage }, **known, *name;
+
+	if (!lines->session->options.demangle || !frame->linkage || frame->linkage == frame->function)
+		return;
+	known = tsearch(&wanted, &lines->names, name_cmp);
+	if (known && *known == &wanted) {
+		name = malloc(sizeof(*name));
+		if (!name) {
+			tdelete(&wanted, &lines->names, name_cmp);
+			return;
+		}
+		*name = wanted;
+		name->shown = lines->session->options.demangle(name->linkage);
+		*known = name;
+	}
+	if (known && (*known)->shown)
+		frame->function = (*known)->shown;
+}
+
 size_t nt_lines_at(struct nt_lines *lines, const char *object, uint64_t address,
 		   struct nt_frame *frames, size_t max)
 {
@@ -392,6 +421,7 @@ size_t nt_lines_at(struct nt_lines *lines, const char *object, uint64_t address,
 	Dwarf_Addr bias = 0;
 	struct scopes *scopes;
 	Dwarf_Die *cu;
+	size_t nr, i;
 
 	frames[0] = (struct nt_frame){ 0 };
 	if (!module || !module->dwfl)
@@ -403,7 +433,10 @@ size_t nt_lines_at(struct nt_lines *lines, const char *object, uint64_t address,
 	address -= bias;
 	line_of(cu, address, &frames[0]);
 	scopes = scopes_of(module, cu);
-	return scopes ? add_frames(scopes, cu, address, frames, max) : 1;
+	nr = scopes ? add_frames(scopes, cu, address, frames, max) : 1;
+	for (i = 0; i < nr; i++)
+		demangle(lines, &frames[i]);
+	return nr;
 }
 
 /* ---- All of an object ---- */
@@ -416,20 +449,11 @@ struct each {
 	int	ret;
 };
 
-/* Return the index of the first of all lines with the address, or @nr. */
-static size_t first_line(Dwarf_Lines *lines, size_t nr, Dwarf_Addr address)
+static bool line_is_before(Dwarf_Lines *lines, size_t nth, Dwarf_Addr address)
 {
-	size_t low = 0, high = nr, mid;
 	Dwarf_Addr at;
 
-	while (low < high) {
-		mid = low + (high - low) / 2;
-		if (!dwarf_lineaddr(dwarf_onesrcline(lines, mid), &at) && at < address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return !dwarf_lineaddr(dwarf_onesrcline(lines, nth), &at) && at < address;
 }
 
 /*
@@ -444,13 +468,13 @@ static int entry_of(Dwarf_Die *function, Dwarf_Addr address)
 	bool end, inside;
 	Dwarf_Addr at;
 	Dwarf_Die cu;
-	size_t nr, i;
+	size_t nr, nth;
 	int number;
 
 	if (!dwarf_diecu(function, &cu, NULL, NULL) || dwarf_getsrclines(&cu, &lines, &nr))
 		return 0;
-	for (i = first_line(lines, nr, address); i < nr; i++) {
-		line = dwarf_onesrcline(lines, i);
+	for (nth = ns_lower_bound(nr, line_is_before(lines, i, address)); nth < nr; nth++) {
+		line = dwarf_onesrcline(lines, nth);
 		if (dwarf_lineaddr(line, &at) || at != address || dwarf_lineprologueend(line, &inside) || inside)
 			return 0;
 		/* the function before may end here */

@@ -14,7 +14,7 @@ struct nt_lines;
 
 /* A function that contains an instruction, and the position in it */
 struct nt_frame {
-	const char	*function;	/* NULL: not known */
+	const char	*function;	/* name for people, perhaps demangled; NULL: not known */
 	const char	*file;		/* NULL: not known */
 	/* line of the instruction in the first frame, else of the call; 0: not known */
 	int		line;

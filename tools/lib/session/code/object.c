@@ -1,33 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "elffile.h"
 #include "object.h"
+#include "session/session.h"
 #include "session/file/whole-file.h"
 
 #define KERNEL_NAME	"[kernel.kallsyms]"
 
 /* ---- The list ---- */
-
-static struct ns_object *new_object(const char *path, const uint8_t *build_id, size_t size)
-{
-	struct ns_object *object = calloc(1, sizeof(*object));
-
-	if (!object)
-		return NULL;
-	object->path = path;
-	object->build_id_size = size;
-	memcpy(object->build_id, build_id, size);
-	return object;
-}
 
 static void close_object(struct ns_object *object)
 {
@@ -36,153 +23,196 @@ static void close_object(struct ns_object *object)
 	for (i = 0; i < object->names.nr; i++)
 		free(object->names.at[i]);
 	free(object->names.at);
-	if (object->map)
-		munmap((void *)object->map, object->size);
+	if (object->dwfl)
+		dwfl_end(object->dwfl);
 	free(object->file);
 	free(object->why);
 	free(object->segments.at);
 	free(object->symbols.at);
 }
 
+static int build_id_cmp(const void *a, const void *b)
+{
+	return strcmp(((const struct pd_build_id *)a)->path, ((const struct pd_build_id *)b)->path);
+}
+
 /* Get the build id for @path from the header of the recording, unless the map contains one. */
 static void find_build_id(const struct ns_objects *objects, const char *path,
 			  const uint8_t **build_id, size_t *size)
 {
-	size_t low = 0, nr = objects->pd->nr_build_ids, high = nr, mid;
+	const struct pd_build_id wanted = { .path = path }, **known;
 
-	while (!*size && low < high) {
-		mid = low + (high - low) / 2;
-		if (strcmp(objects->build_ids[mid]->path, path) < 0)
-			low = mid + 1;
-		else
-			high = mid;
+	known = *size ? NULL : tfind(&wanted, &objects->build_ids, build_id_cmp);
+	if (known) {
+		*build_id = (*known)->id;
+		*size = (*known)->size;
 	}
-	if (*size || low == nr || strcmp(objects->build_ids[low]->path, path))
-		return;
-	*build_id = objects->build_ids[low]->id;
-	*size = objects->build_ids[low]->size;
 }
 
-static size_t hash_of(const struct ns_objects *objects, const char *path)
+static int object_cmp(const void *a, const void *b)
 {
-	uint64_t h = 0xcbf29ce484222325ULL;
+	const struct ns_object *x = a, *y = b;
+	int order = strcmp(x->path, y->path);
 
-	for (; *path; path++)
-		h = (h ^ (uint8_t)*path) * 0x100000001b3ULL;
-	return (h ^ h >> 32) & (objects->hash_size - 1);
-}
-
-static bool grow_hash(struct ns_objects *objects)
-{
-	size_t size = objects->hash_size ? 2 * objects->hash_size : 1024, i, at;
-	uint32_t *hash = calloc(size, sizeof(*hash));
-
-	if (!hash)
-		return false;
-	free(objects->hash);
-	objects->hash = hash;
-	objects->hash_size = size;
-	for (i = 0; i < objects->all.nr; i++) {
-		at = hash_of(objects, objects->all.at[i]->path);
-		while (hash[at])
-			at = (at + 1) & (size - 1);
-		hash[at] = i + 1;
-	}
-	return true;
+	if (!order && x->build_id_size != y->build_id_size)
+		return x->build_id_size < y->build_id_size ? -1 : 1;
+	return order ? order : memcmp(x->build_id, y->build_id, x->build_id_size);
 }
 
 struct ns_object *ns_objects_get(struct ns_objects *objects, const char *path,
 				 const uint8_t *build_id, size_t size)
 {
-	struct ns_object *object;
-	size_t at;
+	struct ns_object wanted = { .path = path }, *object, **known;
 
 	find_build_id(objects, path, &build_id, &size);
-	if (2 * objects->all.nr >= objects->hash_size && !grow_hash(objects))
-		return NULL;
-	for (at = hash_of(objects, path); objects->hash[at];
-	     at = (at + 1) & (objects->hash_size - 1)) {
-		object = objects->all.at[objects->hash[at] - 1];
-		if (!strcmp(object->path, path) && object->build_id_size == size &&
-		    (!size || !memcmp(object->build_id, build_id, size)))
+	wanted.build_id_size = size;
+	if (size)
+		memcpy(wanted.build_id, build_id, size);
+	known = tsearch(&wanted, &objects->tree, object_cmp);
+	if (!known || *known != &wanted)
+		return known ? *known : NULL;
+	object = malloc(sizeof(*object));
+	if (object) {
+		*object = wanted;
+		*known = object;
+		if (ns_array_add(&objects->all, object))
 			return object;
 	}
-	object = new_object(path, build_id ? build_id : (const uint8_t *)"", size);
-	if (object && !ns_array_add(&objects->all, object)) {
-		free(object);
-		return NULL;
-	}
-	objects->hash[at] = objects->all.nr;
-	return object;
+	tdelete(&wanted, &objects->tree, object_cmp);
+	free(object);
+	return NULL;
 }
 
 /* ---- Files ---- */
 
-static const char *map_path(struct ns_object *object, const char *path)
+/* Open a file with content. Return its descriptor, or -1 and set *@why. */
+static int open_file(const char *path, const char **why)
 {
-	const char *error = NULL;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat st;
-	void *map;
-	int fd;
 
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return strerror(errno);
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || !st.st_size) {
-		error = "not a file";
-	} else {
-		map = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-		if (map == MAP_FAILED) {
-			error = strerror(errno);
-		} else {
-			whole_file_input(fd);
-			object->map = map;
-			object->size = st.st_size;
-		}
+	if (fd < 0) {
+		*why = strerror(errno);
+		return -1;
 	}
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size) {
+		whole_file_input(fd);
+		return fd;
+	}
+	*why = "not a file";
 	close(fd);
-	return error;
+	return -1;
+}
+
+/*
+ * Check that the file is for RISC-V and has the build id in the recording, if that has one. Return NULL,
+ * or the reason why it is another file.
+ */
+static const char *check(const struct ns_object *object, Elf *elf)
+{
+	const unsigned char *id;
+	GElf_Addr at;
+	GElf_Ehdr ehdr;
+
+	if (!gelf_getehdr(elf, &ehdr) || ehdr.e_machine != EM_RISCV)
+		return "not a file of RISC-V";
+	if (object->build_id_size && (dwfl_module_build_id(object->module, &id, &at) < object->build_id_size ||
+				      memcmp(id, object->build_id, object->build_id_size)))
+		return "the build id is another than the recording's";
+	return NULL;
+}
+
+/* Read the PT_LOAD segments, as far as they are in the file. */
+static const char *read_segments(struct ns_object *object, Elf *elf)
+{
+	struct ns_segment segment;
+	GElf_Phdr phdr;
+	size_t nr, i;
+
+	object->map = (const uint8_t *)elf_rawfile(elf, &object->size);
+	if (!object->map || elf_getphdrnum(elf, &nr))
+		return "its program headers cannot be read";
+	for (i = 0; i < nr; i++) {
+		if (!gelf_getphdr(elf, i, &phdr) || phdr.p_type != PT_LOAD ||
+		    phdr.p_offset >= object->size)
+			continue;
+		segment.addr = phdr.p_vaddr;
+		segment.offset = phdr.p_offset;
+		segment.size = phdr.p_filesz < object->size - phdr.p_offset ?
+			phdr.p_filesz : object->size - phdr.p_offset;
+		if (!ns_array_add(&object->segments, segment))
+			return "out of memory";
+	}
+	return NULL;
+}
+
+static const char *read_object(struct ns_object *object, const char *path)
+{
+	Elf *elf = object->module ? dwfl_module_getelf(object->module, &object->bias) : NULL;
+	const char *error = elf ? check(object, elf) : "not an ELF file";
+
+	if (!error)
+		error = read_segments(object, elf);
+	if (error)
+		return error;
+	object->file = strdup(path);
+	return object->file && ns_symbols_read(object, elf) ? NULL : "out of memory";
 }
 
 /*
  * Use the file at @path if it is the executed file. Return NULL, or the reason why it is not used.
  */
-static const char *try_path(struct ns_object *object, const char *path)
+static const char *try_path(struct ns_objects *objects, struct ns_object *object, const char *path)
 {
-	const char *error = map_path(object, path);
+	const char *error;
+	int fd = open_file(path, &error);
 
-	if (error)
+	if (fd < 0)
 		return error;
-	error = ns_elf_check(object);
+	object->dwfl = dwfl_begin(&objects->callbacks);
+	object->module = object->dwfl ? dwfl_report_offline(object->dwfl, path, path, fd) : NULL;
+	if (object->module)
+		dwfl_report_end(object->dwfl, NULL, NULL);
+	else
+		close(fd);
+	error = read_object(object, path);
 	if (!error)
-		error = ns_elf_segments(object);
-	if (!error) {
-		object->file = strdup(path);
-		return object->file ? ns_elf_symbols(object) : "out of memory";
-	}
-	munmap((void *)object->map, object->size);
+		return NULL;
+	dwfl_end(object->dwfl);
+	object->dwfl = NULL;
 	object->map = NULL;
-	object->segments.nr = 0;
+	object->segments.nr = object->symbols.nr = 0;
 	return error;
 }
 
-static const char *try_cache(struct ns_object *object, const char *cache)
+bool ns_objects_cached(const struct ns_objects *objects, const uint8_t *id, size_t size, const char *name, size_t nth,
+		       char path[PATH_MAX])
 {
-	static const char *const names[] = { "elf", "vdso" };
-	char path[PATH_MAX], hex[2 * PD_BUILD_ID_SIZE + 1];
-	const char *error = NULL;
-	unsigned int i;
+	char hex[2 * PD_BUILD_ID_SIZE + 1];
+	size_t i;
 
-	if (!cache || !object->build_id_size)
-		return "not in the build-id cache";
-	for (i = 0; i < object->build_id_size; i++)
-		sprintf(hex + 2 * i, "%02x", object->build_id[i]);
+	if (!size || size > PD_BUILD_ID_SIZE || nth >= objects->caches.nr)
+		return false;
+	for (i = 0; i < size; i++)
+		sprintf(hex + 2 * i, "%02x", id[i]);
+	snprintf(path, PATH_MAX, "%s/.build-id/%.2s/%s%s", objects->caches.at[nth], hex, hex + 2, name);
+	return true;
+}
+
+static const char *try_caches(struct ns_objects *objects, struct ns_object *object)
+{
+	static const char *const names[] = { "/elf", "/vdso" };
+	const char *error = "not in the build-id cache";
+	char path[PATH_MAX];
+	size_t i, nth;
+
 	for (i = 0; i < 2; i++) {
-		snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s/%s", cache, hex, hex + 2,
-			 names[i]);
-		error = try_path(object, path);
-		if (!error)
-			return NULL;
+		for (nth = 0; ns_objects_cached(objects, object->build_id, object->build_id_size, names[i], nth, path);
+		     nth++) {
+			error = try_path(objects, object, path);
+			if (!error)
+				return NULL;
+		}
 	}
 	return error;
 }
@@ -194,11 +224,11 @@ static void open_locked(struct ns_objects *objects, struct ns_object *object)
 
 	if (objects->symfs &&
 	    snprintf(path, sizeof(path), "%s/%s", objects->symfs, object->path) < PATH_MAX)
-		error = try_path(object, path);
+		error = try_path(objects, object, path);
 	if (!object->map)
-		error = try_cache(object, objects->cache);
+		error = try_caches(objects, object);
 	if (!object->map && object->path[0] == '/')
-		error = try_path(object, object->path);
+		error = try_path(objects, object, object->path);
 	if (!object->map && asprintf(&object->why, "%s", error) < 0)
 		object->why = NULL;
 }
@@ -239,35 +269,6 @@ uint64_t ns_object_address(const struct ns_object *object, uint64_t offset)
 	return offset;
 }
 
-/* ---- Symbols ---- */
-
-static const struct ns_symbol *find_symbol(const struct ns_object *object, uint64_t addr)
-{
-	size_t low = 0, high = object->symbols.nr, mid;
-
-	while (low < high) {
-		mid = low + (high - low) / 2;
-		if (object->symbols.at[mid].start <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low && addr < object->symbols.at[low - 1].end ? &object->symbols.at[low - 1] : NULL;
-}
-
-const struct ns_symbol *ns_object_symbol(struct ns_objects *objects, struct ns_object *object,
-					 uint64_t offset)
-{
-	if (!ns_object_open(objects, object))
-		return NULL;
-	return find_symbol(object, ns_object_address(object, offset));
-}
-
-const struct ns_symbol *ns_kernel_symbol(struct ns_objects *objects, uint64_t addr)
-{
-	return find_symbol(&objects->kcore, addr);
-}
-
 /* ---- The kernel ---- */
 
 size_t ns_kernel_read(struct ns_objects *objects, uint64_t addr, void *buf, size_t size)
@@ -306,51 +307,22 @@ static char *read_text(const char *path)
 	return text;
 }
 
-/* Set the module of a symbol. The symbols of a module are consecutive. */
-static bool set_module(struct ns_objects *objects, struct ns_symbol *symbol, char *name)
+/* Map kcore, a core file, which elfutils does not report as a module. */
+static const char *map_kcore(struct ns_objects *objects, const char *path)
 {
-	const char **last = objects->modules.nr ? &objects->modules.at[objects->modules.nr - 1] : NULL;
+	const char *error = "not an ELF file";
+	int fd = open_file(path, &error);
 
-	symbol->module = NULL;
-	if (*name != '[')
-		return true;
-	name[strcspn(name, " ")] = '\0';
-	symbol->module = last && !strcmp(*last, name) ? *last : name;
-	return symbol->module != name || ns_array_add(&objects->modules, name);
-}
-
-/*
- * Parse kallsyms, which has lines such as "ffffffff80002000 T name\t[module]". The last of several
- * names of an address is kept, and a function extends to the next one.
- */
-static bool parse_kallsyms(struct ns_objects *objects)
-{
-	struct ns_object *kcore = &objects->kcore;
-	char *line, *save, *name, *module, *end;
-	struct ns_symbol symbol;
-	size_t i;
-
-	for (line = strtok_r(objects->kallsyms, "\n", &save); line;
-	     line = strtok_r(NULL, "\n", &save)) {
-		symbol.start = strtoull(line, &end, 16);
-		if (end == line || *end != ' ' || !strchr("tTwW", end[1]) || end[2] != ' ')
-			continue;
-		name = end + 3;
-		module = name + strcspn(name, "\t ");
-		if (*module)
-			*module++ = '\0';
-		/* local labels of the assembler, and mapping symbols of RISC-V */
-		if (!strncmp(name, ".L", 2) || name[0] == '$')
-			continue;
-		symbol.name = name;
-		if (!set_module(objects, &symbol, module) || !ns_array_add(&kcore->symbols, symbol))
-			return false;
+	if (fd < 0)
+		return error;
+	elf_version(EV_CURRENT);
+	objects->kcore_elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	if (objects->kcore_elf) {
+		error = read_segments(&objects->kcore, objects->kcore_elf);
+		elf_cntl(objects->kcore_elf, ELF_C_FDDONE);
 	}
-	ns_object_sort_symbols(kcore, false);
-	for (i = 0; i < kcore->symbols.nr; i++)
-		kcore->symbols.at[i].end = i + 1 < kcore->symbols.nr ?
-			kcore->symbols.at[i + 1].start : kcore->symbols.at[i].start + 4096;
-	return true;
+	close(fd);
+	return error;
 }
 
 static bool open_kernel(struct ns_objects *objects)
@@ -363,62 +335,121 @@ static bool open_kernel(struct ns_objects *objects)
 	if (!objects->pd->folder)
 		return true;
 	snprintf(path, sizeof(path), "%s/kcore_dir/kcore", objects->pd->folder);
-	error = map_path(&objects->kcore, path);
-	if (!error)
-		error = ns_elf_segments(&objects->kcore);
+	error = map_kcore(objects, path);
 	if (error && asprintf(&objects->kcore.why, "%s: %s", path, error) < 0)
 		return false;
 	snprintf(path, sizeof(path), "%s/kcore_dir/kallsyms", objects->pd->folder);
 	objects->kallsyms = read_text(path);
-	return !objects->kallsyms || parse_kallsyms(objects);
+	return !objects->kallsyms || ns_symbols_kallsyms(objects);
 }
 
-static int build_id_cmp(const void *a, const void *b)
-{
-	const struct pd_build_id *x = *(const struct pd_build_id *const *)a;
-	const struct pd_build_id *y = *(const struct pd_build_id *const *)b;
-	int order = strcmp(x->path, y->path);
-
-	/* find the first of several entries with the same path */
-	return order ? order : x < y ? -1 : x > y;
-}
-
+/* Sort the build ids of the header by path. The first of several with the same path is found. */
 static bool sort_build_ids(struct ns_objects *objects)
 {
-	size_t nr = objects->pd->nr_build_ids, i;
+	size_t i;
 
-	objects->build_ids = calloc(nr + 1, sizeof(*objects->build_ids));
-	if (!objects->build_ids)
-		return false;
-	for (i = 0; i < nr; i++)
-		objects->build_ids[i] = &objects->pd->build_ids[i];
-	qsort(objects->build_ids, nr, sizeof(*objects->build_ids), build_id_cmp);
+	for (i = 0; i < objects->pd->nr_build_ids; i++) {
+		if (!tsearch(&objects->pd->build_ids[i], &objects->build_ids, build_id_cmp))
+			return false;
+	}
 	return true;
 }
 
-int ns_objects_init(struct ns_objects *objects, const struct perfdata *pd, const char *symfs,
-		    const char *cache)
+/* Add a cache, of which elfutils wants the absolute path, unless there is no such folder. */
+static bool add_cache(struct ns_objects *objects, const char *folder, const char *below)
+{
+	char path[PATH_MAX], *cache;
+
+	if (snprintf(path, sizeof(path), "%s/%s", folder, below) >= (int)sizeof(path))
+		return true;
+	cache = realpath(path, NULL);
+	if (!cache || ns_array_add(&objects->caches, cache))
+		return cache || errno != ENOMEM;
+	free(cache);
+	return false;
+}
+
+/* Add the folders in which perf archive, ntrace record and the demo leave files, each in @folder. */
+static bool add_caches(struct ns_objects *objects, const char *folder)
+{
+	return add_cache(objects, folder, ".") && add_cache(objects, folder, "debug") &&
+	       add_cache(objects, folder, ".debug");
+}
+
+static bool add_caches_beside(struct ns_objects *objects, const char *path)
+{
+	char *folder = path && strcmp(path, "-") ? strdup(path) : NULL, *end;
+	bool ok;
+
+	if (!folder)
+		return true;
+	for (end = folder + strlen(folder); end > folder + 1 && end[-1] == '/'; end--)
+		end[-1] = '\0';
+	end = strrchr(folder, '/');
+	if (end)
+		end[end == folder] = '\0';
+	ok = add_caches(objects, end ? folder : ".");
+	free(folder);
+	return ok;
+}
+
+/* Make the path in which elfutils searches separate debug files. */
+static bool set_debug_path(struct ns_objects *objects)
+{
+	char *path = strdup(":.debug:/usr/lib/debug"), *longer;
+	size_t i;
+
+	for (i = 0; path && i < objects->caches.nr; i++) {
+		longer = NULL;
+		if (asprintf(&longer, "%s:%s", path, objects->caches.at[i]) < 0)
+			longer = NULL;
+		free(path);
+		path = longer;
+	}
+	objects->debug_path = path;
+	objects->callbacks = (Dwfl_Callbacks) {
+		.find_elf = dwfl_build_id_find_elf, .find_debuginfo = dwfl_standard_find_debuginfo,
+		.section_address = dwfl_offline_section_address, .debuginfo_path = &objects->debug_path,
+	};
+	return path;
+}
+
+int ns_objects_init(struct ns_objects *objects, const struct perfdata *pd, const char *path,
+		    const struct nt_session_options *options)
 {
 	memset(objects, 0, sizeof(*objects));
 	pthread_mutex_init(&objects->lock, NULL);
 	objects->pd = pd;
-	objects->symfs = symfs;
-	objects->cache = cache;
-	return sort_build_ids(objects) && open_kernel(objects) ? 0 : -1;
+	objects->symfs = options->symfs;
+	objects->demangle = options->demangle;
+	if ((options->cache && !add_cache(objects, options->cache, ".")) ||
+	    (options->symfs && !add_cache(objects, options->symfs, "usr/lib/debug")) ||
+	    (pd->folder && !add_caches(objects, pd->folder)) || !add_caches_beside(objects, path))
+		return -1;
+	return set_debug_path(objects) && sort_build_ids(objects) && open_kernel(objects) ? 0 : -1;
+}
+
+static void keep(void *node)
+{
 }
 
 void ns_objects_free(struct ns_objects *objects)
 {
 	size_t i;
 
+	tdestroy(objects->tree, keep);
 	for (i = 0; i < objects->all.nr; i++) {
 		close_object(objects->all.at[i]);
 		free(objects->all.at[i]);
 	}
 	free(objects->all.at);
-	free(objects->hash);
-	free(objects->build_ids);
+	for (i = 0; i < objects->caches.nr; i++)
+		free(objects->caches.at[i]);
+	free(objects->caches.at);
+	free(objects->debug_path);
+	tdestroy(objects->build_ids, keep);
 	close_object(&objects->kcore);
+	elf_end(objects->kcore_elf);
 	free(objects->kallsyms);
 	free(objects->modules.at);
 	pthread_mutex_destroy(&objects->lock);

@@ -230,8 +230,7 @@ int nt_session_open_counts(struct nt_session **session, const char *path,
 	if (s->options.kcore)
 		s->pd.folder = strdup(s->options.kcore);
 	s->has_objects = c && (!s->options.kcore || s->pd.folder);
-	if (!s->has_objects || ns_objects_init(&s->objects, &s->pd, s->options.symfs,
-					       s->options.cache ? s->options.cache : s->cache))
+	if (!s->has_objects || ns_objects_init(&s->objects, &s->pd, path, &s->options))
 		return ns_fail(s, "out of memory");
 	if (nt_sums_read(c->sums, path))
 		return ns_fail(s, "%s", nt_sums_error(c->sums));
