@@ -392,7 +392,7 @@ static void send_owner(struct encoder *e)
 	unsigned int format = value & 3, priv = value >> 2 & 7;
 
 	variable(&m, value);
-	/* Everything else is a context */
+	/* The library reports these values of FORMAT and PRV. All others set the context. */
 	if (format == 1 || priv == 2 || priv > 5)
 		add_extra(e, (struct extra){ .second = value });
 	end(e, &m, false, OWNERSHIP);

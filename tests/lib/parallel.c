@@ -675,7 +675,7 @@ static void items_are_those_of_one_flow(void **state)
 	}
 }
 
-/* The generated streams are valid, so that there is no error without oddities. */
+/* Generated streams are valid, so they decode without errors if the plan adds no odd messages. */
 static void streams_are_valid(void **state)
 {
 	size_t i;

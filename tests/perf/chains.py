@@ -218,7 +218,7 @@ def perf_calls(file):
         if not m:
             raise SystemExit(f'what is this? {line}')
         column = m.start(3) - (16 - len(m.group(3)) if re.fullmatch('[0-9a-f]{4,16}', m.group(3)) else 0)
-        # The first of all is the start of trace
+        # The first line is the start of trace, which is not nested
         base = column if base is None else base
         if m.group(1) in ('call', 'return'):
             yield m.group(1), int(m.group(4), 16), int(m.group(5), 16), (column - base) // 4

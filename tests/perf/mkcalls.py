@@ -373,7 +373,7 @@ def clock(file, program, what):
     if what == 'clock-anew':
         second = trace(start=5)
     elif what == 'clock-anew-soon':
-        # within 100 us, as a message that has waited
+        # These times differ by at most 100 us, so a message that has waited could also have them
         second = trace(start=START + 1)
     elif what == 'clock-stopped':
         # far before the end of the first stretch

@@ -36,7 +36,7 @@ struct line {
 struct seen {
 	const uint8_t	*code;
 	uint64_t	iaddr, last_use;	/* number of its last occurrence in the truth */
-	uint32_t	len, epoch;		/* the lines contain its code in this epoch */
+	uint32_t	len, epoch;		/* value of code::epoch when its code was stored */
 	bool		guest;
 };
 

@@ -190,7 +190,7 @@ struct nb_dev_ops {
 struct nb_dev {
 	uint32_t	shadow[1024];	/* results of loads, by offset / 4 */
 	const struct nb_dev_ops *ops;
-	const char	*name;		/* for messages, set by the owner */
+	const char	*name;		/* name of the component in error messages, set by the owner */
 	uint8_t		written[1024 / 8];	/* bit N: word N was written since the last reset */
 	uint32_t	active_delay;	/* loads of Control until Active changes */
 	uint32_t	enable_delay;	/* loads of Control until Enable changes */

@@ -11,9 +11,9 @@
 
 /* Result of a step without error. The first two are indices of nt_block::link. */
 enum nt_step {
-	NT_STEP_PASS	= 0,	/* continues right after it */
-	NT_STEP_TAKE	= 1,	/* goes to its target */
-	NT_STEP_TAIL	= 2,	/* I-CNT ends with it, and the message determines its destination */
+	NT_STEP_PASS	= 0,	/* continues at the next instruction */
+	NT_STEP_TAKE	= 1,	/* continues at the target of the branch or jump */
+	NT_STEP_TAIL	= 2,	/* I-CNT ends here, and the message reports the destination */
 	NT_STEP_INDIRECT = 3,	/* an indirect jump, whose target is inferred or in the message */
 };
 

@@ -27,13 +27,13 @@ struct hot {
 struct way {
 	bool	single;		/* one message only */
 	bool	timestamp;
-	bool	returns;	/* with a return stack */
-	bool	explicit;	/* without return stack, although the flow has one (dialect) */
+	bool	returns;	/* return addresses come from a return stack */
+	bool	explicit;	/* do not use the return stack of the flow (dialect) */
 	bool	pext;
 	bool	by_blocks;
 	bool	dialect;	/* not the ratified dialect, or addresses are short */
-	bool	counts;		/* ranges are counted, with steps in the log */
-	bool	log;		/* ranges are counted, with the log of fast-log.h */
+	bool	counts;		/* count ranges; unless @log is set, the log has block numbers */
+	bool	log;		/* with @counts, the log has records of paths, see fast-log.h */
 };
 
 struct run {
@@ -48,7 +48,7 @@ struct run {
 	bool			has_tstamp;	/* the last message had a timestamp */
 	uint64_t		counts;
 	const uint8_t		*last;		/* last message, or NULL */
-	uint32_t		start;		/* source and mode, as in nt_group::start */
+	uint32_t		start;		/* source and mode in the form of nt_group::start */
 	struct nt_net		net;		/* effect on the stack since the last lookup */
 };
 

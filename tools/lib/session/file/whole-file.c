@@ -254,10 +254,10 @@ const char *whole_file_begin(struct whole_file *file, const char *path, mode_t m
 	if (fd <= 0)
 		return fd ? NULL : path;
 	fd = make_part(file, mode);
-	/* without a place for another file, only an empty one can be written without a risk */
+	/* If no other file can be created in the folder, write only to an empty file, which has no data to lose */
 	if (fd < 0)
 		return exists && !st.st_size && (errno == EACCES || errno == EROFS) ? path : NULL;
-	/* the file gets the rights that the one before had */
+	/* The new file gets the mode and the group of the file that it replaces */
 	if (exists && !fchmod(fd, st.st_mode & 0777) && st.st_uid == geteuid() &&
 	    fchown(fd, -1, st.st_gid))
 		errno = 0;

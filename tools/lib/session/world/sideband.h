@@ -33,7 +33,7 @@ struct ns_process {
 	NS_ARRAY(uint32_t) generations;	/* indices, by time */
 };
 
-/* The name and process of a thread id from a time on, because ids are reused */
+/* An interval in which a thread id had this name and process. It begins at @since; ids are reused. */
 struct ns_era {
 	uint64_t	since;
 	int32_t		pid;
@@ -76,7 +76,7 @@ int ns_sideband_build(struct ns_sideband *sb, struct ns_objects *objects,
 		      const struct pd_record *records, size_t nr);
 void ns_sideband_free(struct ns_sideband *sb);
 
-/* Return the era of a thread at that time, or NULL if it is not known. */
+/* Return the name and process of a thread id at @time, or NULL if they are not known. */
 const struct ns_era *ns_sideband_era(const struct ns_sideband *sb, int32_t tid, uint64_t time);
 
 /* Return the index of a generation, or -1 if the process is not known. */
