@@ -10,7 +10,8 @@
  * -l: Trace is lost. Compare each stretch, from a start up to the next start or error, alone. Print
  * a line for each hart with the numbers of losses that an error reports in the right place, losses
  * that no error reports (silent), losses whose error is in another place (misplaced), and errors
- * where nothing is missing (needless).
+ * where nothing is missing (needless). With -r, a full sink has lost the oldest trace, so that a
+ * stretch behind an error may be the end of one in the truth.
  * -s: The trace consists of AUX samples. Trace may be missing before the start of each.
  * -r: The trace is a ring whose oldest part is lost. It is complete up to the stop of the hart's
  * trace.
@@ -484,6 +485,12 @@ static void error(struct hart *h)
 
 /* ---- Option -l: compare each stretch of the samples alone ---- */
 
+/* Where the samples from @first are in the truth */
+struct place {
+	size_t	at, nr;
+	unsigned int first;
+};
+
 /* Return the number of the truth's branches from @at up to the next start */
 static size_t stretch_size(struct hart *h, size_t at)
 {
@@ -515,18 +522,55 @@ static bool is_joined_stop(const struct hart *h, unsigned int n, size_t next)
 	       is_stop_behind(want, want[1].from) && !want[1].to;
 }
 
-/* Return true if the samples are the first branches of the truth's stretch of @n */
-static bool begins_stretch(const struct hart *h, size_t at, size_t n)
+/*
+ * Return the number of the @n branches of the truth from @at that the samples from @first match, or
+ * 0 if a sample differs.
+ */
+static size_t matches(const struct hart *h, unsigned int first, size_t at, size_t n)
 {
-	unsigned int i;
+	size_t nr = h->nr_ahead - first, i;
 
-	if (h->queue[h->first + at].from || h->nr_ahead > n)
-		return false;
-	for (i = 0; i < h->nr_ahead; i++) {
-		if (!fits(h, i, at + i, false) && !(i + 1 < n && is_joined_stop(h, i, at + i)))
+	if (!nr || nr > n)
+		return 0;
+	for (i = 0; i < nr && fits(h, first + i, at + i, false); i++)
+		;
+	if (i == nr)
+		return nr;
+	return i + 1 == nr && nr < n && is_joined_stop(h, first + i, at + i) ? nr + 1 : 0;
+}
+
+/* Return true if code from @addr to the next branch was executed before branch @next. */
+static bool is_on_the_way(const struct hart *h, uint64_t addr, size_t next)
+{
+	const struct branch *want = &h->queue[h->first + next];
+
+	return want[-1].to <= addr && addr <= want->from;
+}
+
+/*
+ * Find the samples in the truth's stretch of @n branches from @at. They are its first branches.
+ * Behind a loss of a ring they may also be its last ones, after a start on the way to the first of
+ * these. Return false if the samples are not in the stretch.
+ */
+static bool find_in_stretch(struct hart *h, size_t at, size_t n, struct place *place)
+{
+	size_t nr = matches(h, 0, at, n), next;
+
+	*place = (struct place){ .at = at, .nr = nr };
+	if (nr || !ring || !h->errors)
+		return nr;
+	for (next = at + n - (h->nr_ahead < n ? h->nr_ahead : n); next < at + n; next++) {
+		if (next == at || !is_on_the_way(h, h->ahead[0].to, next) ||
+		    matches(h, 1, next, at + n - next) != at + n - next)
+			continue;
+		/* Trace that has stopped at an instruction also starts there. */
+		nr = stretch_size(h, at + n);
+		if (nr && matches(h, 0, at + n, nr) == nr)
 			return false;
+		*place = (struct place){ .at = next, .nr = at + n - next, .first = 1 };
+		return true;
 	}
-	return true;
+	return false;
 }
 
 static void settle_losses(struct hart *h)
@@ -562,29 +606,29 @@ static void judge_place(struct hart *h, size_t lost)
 	h->errors = 0;
 }
 
-static void compare_stretch(struct hart *h, size_t at)
+static void compare_stretch(struct hart *h, const struct place *place)
 {
 	unsigned int i;
 
-	for (i = 0; i < h->nr_ahead; i++)
-		check_thread(&h->ahead[i], &h->queue[h->first + at + i]);
+	for (i = place->first; i < h->nr_ahead; i++)
+		check_thread(&h->ahead[i], &h->queue[h->first + place->at + i - place->first]);
 	compared += h->nr_ahead;
 	h->stretches++;
-	at += h->nr_ahead;
-	drop(h, at + is_joined_stop(h, h->nr_ahead - 1, at - 1));
+	drop(h, place->at + place->nr);
 }
 
 static void end_stretch(struct hart *h)
 {
 	size_t at = 0, n, lost = 0;
+	struct place place;
 
 	if (!h->nr_ahead)
 		return;
-	for (; (n = stretch_size(h, at)) && !begins_stretch(h, at, n); at += n)
+	for (; (n = stretch_size(h, at)) && !find_in_stretch(h, at, n, &place); at += n)
 		lost += without_start(h, at, n);
 	if (n) {
-		judge_place(h, lost);
-		compare_stretch(h, at);
+		judge_place(h, lost + (place.at - at) - !!place.first);
+		compare_stretch(h, &place);
 	} else {
 		if (h->wrong++ < SHOWN)
 			printf("line %" PRIu64 ": CPU %zu: the stretch of %u branches from %#" PRIx64

@@ -28,9 +28,9 @@ printed() {
 			else if (!/-$/) line("tr end", at(ends[2], 2), 0)
 		}'
 }
-# said WORD...: print the result of branches.c, and its exit status
+# said WORD...: print the result of branches.c with option $ring, and its exit status
 said() {
-	printed "$@" | "$tap_tmp/branches" -c -l "$tap_tmp/truth" >"$tap_tmp/said"
+	printed "$@" | "$tap_tmp/branches" -c -l $ring "$tap_tmp/truth" >"$tap_tmp/said"
 	_status=$?
 	sed -n 's/^hart 0: //p' "$tap_tmp/said" | sed "s/\$/; $_status/"
 }
@@ -42,7 +42,8 @@ judged() {
 	[ "$_got" = "$_want" ] || { echo "got: $_got"; echo "wanted: $_want"; return 1; }
 }
 
-plan 12
+ring=
+plan 16
 ok "all stretches, and nothing is missing" judged 0 0 0 0 0 0 0-5 6-11 12-17 18-23
 ok "an error reports that the end of a stretch is missing" judged 0 1 0 0 0 0 0-5 6-8- E 12-17 18-23
 ok "an error reports that whole stretches are missing" judged 0 1 0 0 0 0 0-5 E 18-23
@@ -55,4 +56,9 @@ ok "the error comes after the stretch behind the loss" judged 0 0 0 1 0 1 0-5 12
 ok "an error where nothing is missing is no fault" judged 0 0 0 0 1 0 0-5 E 6-11 12-17 18-23
 ok "a branch that did not happen is wrong, and the rest is judged" judged 1 1 0 0 0 1 0-5 6-8+ E 12-17 18-23
 ok "two losses, and an error for one of them" judged 0 1 1 0 0 1 0-5 E 12-14- 18-23
+ok "without a ring, a stretch begins at its start" judged 1 1 0 0 0 1 0-5 E 8-11 12-17 18-23
+ring=-r
+ok "a ring has lost the begin of a stretch" judged 0 1 0 0 0 0 0-5 E 8-11 12-17 18-23
+ok "a ring has lost it, and no error reports it" judged 1 0 1 0 0 1 0-5 8-11 12-17 18-23
+ok "a branch that did not happen is wrong behind the loss of a ring" judged 1 1 0 0 0 1 0-5 E 8-10+ 12-17 18-23
 done_testing

@@ -6,15 +6,16 @@
 
 A schedule has 2 to 8 harts and 1 to 3 sinks. Each sink writes one window after the other, to the AUX buffer
 of one of its harts by turns. A window has room for some bytes only. If the harts send more, the record of
-the window says PARTIAL and everything behind these bytes is lost. A hart is idle in some windows, stops and
-starts in a window, and loses its own buffer for a while (TRUNCATED). The record of a window is written
-when the next window has begun.
+the window says PARTIAL and everything behind these bytes is lost. In each third schedule, some sinks
+are rings that write CoreSight frames. They keep the last bytes instead, and lose everything before these.
+A hart is idle in some windows, stops and starts in a window, and loses its own buffer for a while
+(TRUNCATED). The record of a window is written when the next window has begun.
 
 PROGRAM is slots.S, linked at BASE. A hart executes slot after slot, so that an
 address names the only place in the life of a hart where it was executed. Each start, branch and stop
 that is printed of a hart must be one whose messages are whole in a window, in this order, with one error for each
-loss between the events before and behind it. Half of the recordings say which hart has which sink; the
-other half do not, so that an error of one sink may be one of each hart, and is counted as needless.
+loss between the events before and behind it. Some of the recordings, and all with rings, say which hart has
+which sink; the others do not, so that an error of one sink may be one of each hart, and is counted as needless.
 """
 import os
 import random
@@ -23,7 +24,8 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.join(HERE, '..', 'ntt')]
+sys.path[:0] = [HERE, os.path.join(HERE, '..', 'ntt'), os.path.join(HERE, '..', 'dialect')]
+import formatter  # noqa: E402
 import ntt       # noqa: E402
 import perfdata  # noqa: E402
 
@@ -38,6 +40,7 @@ class Hart:
     def __init__(self, cpu, sink, src, ratified):
         self.cpu, self.sink, self.src, self.ratified = cpu, sink, src, ratified
         self.slot = self.last = 0
+        self.rings = None       # makes random choices if its sink is a ring
         self.away = 0           # windows for which its buffer has no room
         self.not_before = 0
         self.seen = False
@@ -61,8 +64,12 @@ class Hart:
         yield time, ('s', self.slot), self.message('ProgTraceSync', time, SYNC=5, I_CNT=0, F_ADDR=at >> 1)
         for _ in range(branches):
             time += 1
-            yield time, ('b', self.slot), self.message('IndirectBranchHist', time, B_TYPE=0, I_CNT=2,
-                                                       U_ADDR=(at ^ (at + 4)) >> 1, HIST=1)
+            if self.rings and self.rings.random() < 0.3:
+                yield time, ('B', self.slot), self.message('IndirectBranchHistSync', time, SYNC=2, B_TYPE=0,
+                                                           I_CNT=2, F_ADDR=at + 4 >> 1, HIST=1)
+            else:
+                yield time, ('b', self.slot), self.message('IndirectBranchHist', time, B_TYPE=0, I_CNT=2,
+                                                           U_ADDR=(at ^ (at + 4)) >> 1, HIST=1)
             at += 4
             self.slot += 1
         time += 1
@@ -73,12 +80,13 @@ class Hart:
 class Sink:
     def __init__(self, number, harts):
         self.number, self.harts = number, harts
+        self.rings = None       # that of its harts
 
 
 class Schedule:
     def __init__(self, seed):
         self.rng = rng = random.Random(seed)
-        self.ratified, self.has_numbers = rng.random() < 0.5, rng.random() < 0.5
+        self.ratified, self.has_numbers = rng.random() < 0.5, rng.random() < 0.5 or seed % 3 == 0
         nr = rng.randint(2, 8)
         self.sinks = [Sink(n + 1, []) for n in range(rng.randint(1, min(3, nr)))]
         self.harts = []
@@ -91,7 +99,11 @@ class Schedule:
                 sink.harts[0].src = None
         self.ends, self.data = [0] * nr, [b''] * nr
         self.records = []                   # (time, cpu, offset, size, flags)
+        rings = random.Random(f'rings {seed}')
         for sink in self.sinks:
+            if seed % 3 == 0 and rings.random() < 0.6:
+                for ring in [sink, *sink.harts]:
+                    ring.rings = rings
             self.run(sink)
 
     def sent(self, hart, begin, end):
@@ -135,6 +147,23 @@ class Schedule:
         messages = self.window(sink, begin, end)
         size = sum(len(data) for _, _, data in messages)
         room = self.rng.randint(1, max(size, 2) - 1) if may_be_full and size else size
+        if sink.rings:
+            out, full = self.ring(sink, messages, room, size)
+        else:
+            out, full = self.linear(sink, messages, room, size)
+        if not out:
+            return end
+        record = end + self.rng.randint(1, 500)
+        owner.not_before = record + 1
+        self.records.append((record, owner.cpu, self.ends[owner.cpu], len(out),
+                             (perfdata.AUX_PARTIAL if full else 0) | (perfdata.AUX_FRAMES if sink.rings else 0)))
+        self.ends[owner.cpu] += len(out)
+        self.data[owner.cpu] += out
+        return end
+
+    @staticmethod
+    def linear(sink, messages, room, size):
+        """Return the bytes of a window that keeps the first ones, and whether it was full"""
         out = b''
         for hart, (what, _), data in messages:
             if len(out) + len(data) <= room:
@@ -142,20 +171,38 @@ class Schedule:
                 hart.seen = True
             out += data
         out = out[:room]
-        full = room < size
-        if not full:
+        if room == size:
             out += b'\xff' * (-len(out) % 8)
-        if not out:
-            return end
+        if out:
+            for hart in sink.harts:
+                hart.printed += 'L' * (room < size)
+        return out, room < size
+
+    @staticmethod
+    def ring(sink, messages, room, size):
+        """Return the frames of a window that keeps the last ones, and whether it has lost any. Each frame
+        begins with an ID."""
+        queue = [(hart.cpu + 1, (n, byte)) for n, (hart, _, data) in enumerate(messages) for byte in data]
+        plain = [(id_, byte) for id_, (_, byte) in queue]
+        out, marks, _ = formatter.Formatter(sink.rings, pad=0, again=1, late=0).run(plain)
+        lost = len(marks) * (size - room) // max(size, 1)
+        full = lost > 0
+        first = marks[lost][2] if marks else 0
+        before, after = ({n for _, (n, _) in part} for part in (queue[:first], queue[first:]))
         for hart in sink.harts:
             hart.printed += 'L' * full
-        record = end + self.rng.randint(1, 500)
-        owner.not_before = record + 1
-        self.records.append((record, owner.cpu, self.ends[owner.cpu], len(out),
-                             perfdata.AUX_PARTIAL if full else 0))
-        self.ends[owner.cpu] += len(out)
-        self.data[owner.cpu] += out
-        return end
+            own = [(n, what) for n, (other, (what, _), _) in enumerate(messages) if other is hart]
+            rest = [what for n, what in own if n in after - before]
+            # A message at the begin is only known to be whole if it starts the trace, or follows another.
+            if len(rest) < len(own) and not any(n in before & after for n, _ in own) and rest[:1] != ['s']:
+                rest = rest[1:]
+            while len(rest) < len(own) and rest and rest[0] not in 'sB':
+                rest.pop(0)
+            if len(rest) < len(own) and rest:
+                rest[0] = 's'
+            hart.printed += ''.join(rest).lower()
+            hart.seen |= bool(rest)
+        return out[16 * lost:], full
 
     def truncated(self, hart):
         hart.away = self.rng.randint(1, 3)
@@ -167,6 +214,8 @@ class Schedule:
         for hart in self.harts:
             words = {perfdata.CPU_SRC_ID: hart.src or 0,
                      perfdata.CPU_SRC_BITS: 0 if hart.src is None else SRC_BITS}
+            if hart.rings:
+                words[perfdata.CPU_TRACE_ID] = hart.cpu + 1
             if not self.ratified:
                 words.update({10: 1, 11: 48})
             words[SINK] = hart.sink.number if self.has_numbers else 0

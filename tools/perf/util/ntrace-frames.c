@@ -7,11 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <linux/bitops.h>
 #include <linux/kernel.h>
 #include <linux/zalloc.h>
 
 #include "data.h"
 #include "debug.h"
+#include "ntrace-decoder/sinks.h"
 #include "ntrace-priv.h"
 #include "session.h"
 
@@ -43,9 +45,10 @@ struct ntrace_frames {
 	struct nt_frames	*frames;
 	struct nt_frames_out	outs[NT_FRAMES_IDS];
 	unsigned int		id;
+	bool			sends[NT_FRAMES_IDS];
 };
 
-/* Size of the output buffer of one ID while looking for unknown IDs */
+/* Size of the output buffer of one ID while looking for the senders */
 #define NTRACE_FRAMES_CHECK	4096
 
 struct ntrace_frames_check {
@@ -69,7 +72,18 @@ static void ntrace_frames_put(struct ntrace_frames *f, const u8 *data, size_t si
 	}
 }
 
-static void ntrace_frames_warn(struct ntrace_frames *f, const u8 *data, size_t size)
+static const struct ntrace_cpu *ntrace_frames_cpu(const struct ntrace_info *info, unsigned int id)
+{
+	unsigned int i;
+
+	for (i = 0; i < info->nr_cpus; i++) {
+		if (info->cpus[i].trace_id == id)
+			return &info->cpus[i];
+	}
+	return NULL;
+}
+
+static void ntrace_frames_see(struct ntrace_frames *f, const u8 *data, size_t size)
 {
 	unsigned int id;
 	size_t used;
@@ -78,12 +92,9 @@ static void ntrace_frames_warn(struct ntrace_frames *f, const u8 *data, size_t s
 		nt_frames_convert(f->frames, data, size, &used, f->outs);
 		data += used;
 		size -= used;
-		for (id = 0; id < NT_FRAMES_IDS; id++) {
-			if (!f->outs[id].nr)
-				continue;
-			pr_warning("N-Trace: there is trace of ID %u, which no encoder of this recording has: it is skipped\n",
-				   id);
-			return;
+		for (id = 1; id < NT_FRAMES_IDS; id++) {
+			f->sends[id] |= f->outs[id].nr;
+			f->outs[id].nr = 0;
 		}
 	}
 }
@@ -115,37 +126,41 @@ static bool ntrace_frames_convert(struct ntrace_queue *q, const struct ntrace_pi
 	return true;
 }
 
-static bool ntrace_frames_is_known(const struct ntrace_info *info, unsigned int id)
+/* Add the encoder with an ID that was seen in a stretch of CPU @own to the senders */
+static void ntrace_frames_add(struct ntrace *nt, const struct ntrace_cpu *own, unsigned int id)
 {
-	unsigned int i;
+	const struct ntrace_cpu *cpu = ntrace_frames_cpu(&nt->info, id);
 
-	for (i = 0; i < info->nr_cpus; i++) {
-		if (info->cpus[i].trace_id == id)
-			return true;
+	if (cpu) {
+		__set_bit(cpu - nt->info.cpus, nt->senders);
+		nt_sinks_join(nt->sinks, own - nt->info.cpus, cpu - nt->info.cpus);
+		return;
 	}
-	return false;
+	if (!nt->frames_warned)
+		pr_warning("N-Trace: there is trace of ID %u, which no encoder of this recording has: it is skipped\n",
+			   id);
+	nt->frames_warned = true;
 }
 
-void ntrace_frames_check_ids(struct ntrace_queue *q, struct ntrace_piece *piece)
+void ntrace_frames_find(struct ntrace_queue *q, struct ntrace_piece *piece,
+			const struct ntrace_cpu *own)
 {
-	struct ntrace_frames_check *check;
+	struct ntrace_frames_check *check = zalloc(sizeof(*check));
 	unsigned int id;
 
-	if (q->nt->frames_checked)
-		return;
-	q->nt->frames_checked = true;
-	check = malloc(sizeof(*check));
 	if (!check)
 		return;
-	memset(&check->f, 0, sizeof(check->f));
 	for (id = 1; id < NT_FRAMES_IDS; id++) {
-		if (!ntrace_frames_is_known(&q->nt->info, id))
-			check->f.outs[id] = (struct nt_frames_out){ .data = check->data[id],
-								     .size = NTRACE_FRAMES_CHECK };
+		check->f.outs[id].data = check->data[id];
+		check->f.outs[id].size = NTRACE_FRAMES_CHECK;
 	}
 	check->f.frames = nt_frames_new();
 	if (check->f.frames)
-		ntrace_frames_convert(q, piece, &check->f, ntrace_frames_warn);
+		ntrace_frames_convert(q, piece, &check->f, ntrace_frames_see);
+	for (id = 1; id < NT_FRAMES_IDS; id++) {
+		if (check->f.sends[id])
+			ntrace_frames_add(q->nt, own, id);
+	}
 	nt_frames_free(check->f.frames);
 	free(check);
 }

@@ -304,8 +304,12 @@ int ntrace_queue_pieces(struct ntrace_queue *q, struct auxtrace_queue *queue);
 /* Return true if a CoreSight ETR wrote the stretch in frames */
 bool ntrace_stretch_has_frames(const struct ntrace_stretch *stretch);
 bool ntrace_frames_lost(u64 flags, u64 size);
-/* Warn about trace IDs in the first stretch of frames that belong to no encoder of the recording */
-void ntrace_frames_check_ids(struct ntrace_queue *q, struct ntrace_piece *piece);
+/*
+ * Add the encoders whose trace IDs occur in a stretch of CPU @own to the senders. Warn about IDs that
+ * belong to no encoder of the recording.
+ */
+void ntrace_frames_find(struct ntrace_queue *q, struct ntrace_piece *piece,
+			const struct ntrace_cpu *own);
 const u8 *ntrace_frames_data(struct ntrace_queue *q, struct ntrace_piece *piece);
 const u8 *ntrace_piece_data(struct ntrace_queue *q, struct ntrace_piece *piece);
 bool ntrace_piece_is_middle(struct ntrace_queue *q, struct ntrace_piece *piece);
@@ -407,7 +411,7 @@ struct ntrace {
 	u64			nr_errors[NTRACE_NR_ERRORS]; /* number of reports, by error code */
 	bool			has_sources;	/* some encoder sends SRC */
 	bool			source_warned;
-	bool			frames_checked;
+	bool			frames_warned;
 	bool			time_warned;
 	bool			size_warned;
 

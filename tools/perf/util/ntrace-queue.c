@@ -119,20 +119,6 @@ static int ntrace_queue_lost(struct ntrace_queue *q, u64 time)
 				  "sink full: trace was lost (try perf record -m,SIZE)");
 }
 
-/* Return true if the recording has had trace of this queue's CPU so far */
-static bool ntrace_queue_is_traced(struct ntrace_queue *q)
-{
-	unsigned int i;
-
-	for (i = 0; i < q->nt->nr_streams; i++) {
-		struct ntrace_queue *other = q->nt->streams[i];
-
-		if (other->cpu == q->cpu && (other->insns || other->clock.valid))
-			return true;
-	}
-	return false;
-}
-
 /*
  * An ETR that has wrapped around in its window has lost the oldest trace of all its encoders, which
  * do not report this loss. The trace that is fed now follows the lost trace. An encoder without a
@@ -141,12 +127,12 @@ static bool ntrace_queue_is_traced(struct ntrace_queue *q)
 static int ntrace_queue_lost_before(struct ntrace_queue *q)
 {
 	const struct ntrace_stretch *stretch = q->pieces[q->flow_piece].stretch;
-	u64 time = max(q->first_time ? : q->stretch_time, q->time);
+	u64 time = max(q->first_time ? : q->pending_time, q->time);
 
 	if (!q->lost_before)
 		return 0;
 	q->lost_before = false;
-	if (q->cpu != stretch->cpu && !ntrace_queue_is_traced(q))
+	if (q->cpu != stretch->cpu && !test_bit(q->info - q->nt->info.cpus, q->nt->senders))
 		return 0;
 	return ntrace_queue_lost(q, time);
 }
@@ -313,10 +299,8 @@ static void ntrace_set_pending_end(struct ntrace_queue *q)
 
 	if (q->timeless)
 		time = q->stretch_time ? : NTRACE_TIME_LAST;
-	else if (q->lost_before && !q->first_time)
-		/* All trace with a time is lost */
-		time = q->stretch_time;
-	else if (!q->first_time && q->src >= 0 && ntrace_stretch_is_full(piece->stretch))
+	else if (!q->first_time &&
+		 (q->lost_before || (q->src >= 0 && ntrace_stretch_is_full(piece->stretch))))
 		time = ntrace_window_before(q, piece->stretch);
 	ntrace_set_pending(q, q->read_piece, piece->offset + piece->size, time);
 	q->pending_end = true;
@@ -682,7 +666,7 @@ static void ntrace_find_sources(struct ntrace_queue *q, unsigned long *sources)
 		if (!cpu || !ntrace_cpu_has_src(cpu))
 			continue;
 		if (ntrace_stretch_has_frames(piece->stretch)) {
-			ntrace_frames_check_ids(q, piece);
+			ntrace_frames_find(q, piece, cpu);
 			ntrace_frames_sources(&q->nt->info, sources);
 			continue;
 		}

@@ -51,7 +51,7 @@ struct worker {
 	uint64_t	least;		/* time, ns, before which a message of the stretch is damaged */
 	uint64_t	set_back;	/* ns by which the counter of the stretch went back; UINT64_MAX: it stands still */
 	struct nt_who	who;
-	bool		has_items;
+	bool		has_time;	/* the part has had an item with a time */
 	int32_t		known_tid;	/* thread and time for which @who was set */
 	uint64_t	known_at;
 	uint64_t	kernel_start;
@@ -65,7 +65,6 @@ struct turn {
 	uint64_t	start;		/* start time; later turns do not start earlier */
 	void		*part;
 	struct nt_who	who;
-	bool		has_items;
 	bool		done;
 };
 
@@ -75,7 +74,6 @@ struct job {
 	void		*ctx;
 	pthread_mutex_t	lock;
 	NS_ARRAY(struct turn) turns;	/* all parts, ordered by time */
-	bool		*traced;	/* CPUs that have had an item, indexed like ns_setup::cpus */
 	size_t		next;		/* index of the first turn that no thread has taken */
 	size_t		turn;		/* index of the next turn to call end() for */
 	/* number of turns that may wait for their end(), because each uses memory */
@@ -233,10 +231,10 @@ static int give_batch(struct worker *w, const struct nt_batch *batch)
 
 	if (is_reported(w, batch))
 		return 0;
-	w->has_items = true;
 	w->who.space = code_space(w, context);
 	if (w->who.space < NS_SPACE_GENERATION)
 		set_thread(w, context);
+	w->has_time |= kind != NT_TSTAMP_NONE && w->cpu->has_time;
 	time = nt_who_time(&w->who, tstamp, kind);
 	if (time > w->who.time)
 		w->who.time = time;
@@ -566,7 +564,7 @@ static void begin_part(struct worker *w, uint64_t number)
 
 	w->stretch = s;
 	w->cpu = ns_part_cpu(w->session, number);
-	w->has_items = false;
+	w->has_time = false;
 	w->now = s->start;
 	w->who = (struct nt_who){ .time = s->start, .cpu = s->cpu, .pid = s->pid, .tid = s->tid,
 				  .comm = "", .buffer = s->queue, .lost = ns_frames_lost(s),
@@ -590,22 +588,19 @@ static int decode_frames(struct worker *w, const struct ns_stretch *s)
 	err = decode_messages(w);
 	w->stretch = s;
 	ns_frames_free(&w->joined);
-	/* A CPU without an item has lost its trace before the stretch ended. */
-	if (w->who.lost && !w->has_items)
-		w->who.time = s->end;
 	return err;
 }
 
 /*
- * Set the time of a loss. An encoder without a message in a full window has lost its trace since
- * the sink's previous window.
+ * Set the time of a loss. An encoder whose trace in a full window has no time has lost its trace
+ * since the sink's previous window.
  */
 static void place_loss(struct worker *w)
 {
 	const struct nt_session *session = w->session;
 	uint64_t before;
 
-	if (w->has_items || !session->sinks || !w->cpu || !ns_stretch_is_full(w->stretch))
+	if (w->has_time || !session->sinks || !w->cpu || !ns_stretch_is_full(w->stretch))
 		return;
 	before = nt_sinks_before(session->sinks, w->cpu - session->setup.cpus, w->stretch->end);
 	if (before > w->who.time)
@@ -733,25 +728,17 @@ static bool order_parts(struct job *job)
  * SiFive's funnel drops new messages, an ETR overwrites the oldest ones, and the driver drops the
  * messages that an encoder of N-Trace 1.0 still holds, with its Error message.
  */
-static bool has_lost(const struct job *job, const struct turn *t)
+static bool has_lost(const struct nt_session *session, const struct turn *t)
 {
-	const struct nt_session *session = job->session;
 	const struct ns_stretch *s = ns_part_stretch(session, t->number);
 	const struct ns_cpu *cpu = ns_part_cpu(session, t->number);
 
-	if (!s->lost || cpu == ns_sources_own(session, s))
-		return s->lost;
-	return ns_stretch_is_full(s) ||
-	       (ns_frames_lost(s) && job->traced[cpu - session->setup.cpus]);
+	return s->lost && (cpu == ns_sources_own(session, s) || ns_stretch_is_full(s));
 }
 
 static int end_part(struct job *job, struct turn *t)
 {
-	const struct ns_cpu *cpu = ns_part_cpu(job->session, t->number);
-
-	if (t->has_items)
-		job->traced[cpu - job->session->setup.cpus] = true;
-	return job->consumer->end(job->ctx, t->part, &t->who, has_lost(job, t));
+	return job->consumer->end(job->ctx, t->part, &t->who, has_lost(job->session, t));
 }
 
 /* Call end() for the decoded parts in their order. One thread does this for all. */
@@ -802,7 +789,6 @@ static void *work(void *arg)
 		pthread_mutex_lock(&job->lock);
 		t->part = w->part;
 		t->who = w->who;
-		t->has_items = w->has_items;
 		t->done = w->part;
 		if (err && !job->result)
 			job->result = err;
@@ -862,11 +848,10 @@ int nt_session_decode(struct nt_session *session, const struct nt_consumer *cons
 	struct worker *workers = NULL;
 	size_t i;
 
-	job.traced = calloc(session->setup.nr_cpus + 1, sizeof(*job.traced));
 	pthread_mutex_init(&job.lock, NULL);
 	pthread_mutex_init(&job.progress_lock, NULL);
 	pthread_cond_init(&job.ended, NULL);
-	if (job.traced && order_parts(&job)) {
+	if (order_parts(&job)) {
 		n = job.turns.nr < n ? job.turns.nr : n;
 		job.ahead = AHEAD * (size_t)n;
 		workers = calloc(n + 1, sizeof(*workers));
@@ -887,7 +872,6 @@ int nt_session_decode(struct nt_session *session, const struct nt_consumer *cons
 		session->options.progress(session->options.progress_ctx, session->trace.bytes,
 					  session->trace.bytes);
 	free(job.turns.at);
-	free(job.traced);
 	free(workers);
 	return job.result;
 }

@@ -82,19 +82,6 @@ static bool add_cpu(struct ns_stretch *s, const struct ns_setup *setup, const st
 	return ns_array_add(&s->cpus, (uint32_t)(cpu - setup->cpus));
 }
 
-/* Add all encoders with a trace ID, because each may have bytes in frames. */
-static bool add_framed(struct ns_stretch *s, const struct ns_setup *setup, const struct ns_cpu *own)
-{
-	const struct ns_cpu *cpu = setup->cpus, *end = cpu + setup->nr_cpus;
-	bool ok = true;
-
-	for (; ok && cpu < end; cpu++) {
-		if (cpu == own || (cpu->trace_id && find_source(setup, own, cpu->src_id) == cpu))
-			ok = add_cpu(s, setup, cpu);
-	}
-	return ok;
-}
-
 /* ---- Messages ---- */
 
 /* The last bytes before a piece and its first bytes, because a message may cross the boundary */
@@ -207,18 +194,18 @@ static bool add_seen(struct nt_session *session, struct ns_stretch *s, const str
 static bool search_stretch(struct nt_session *session, struct ns_stretch *s)
 {
 	const struct ns_cpu *own = ns_sources_own(session, s);
-	bool *seen, ok;
+	bool *seen = calloc((size_t)1 << own->nt.src_bits, sizeof(*seen)), ok = seen;
+	struct ns_stretch joined;
 
-	if (ns_frames_has(s)) {
-		ok = add_framed(s, &session->setup, own);
-		s->nr_seen = s->cpus.nr;
-		return ok;
+	if (ok && ns_frames_has(s)) {
+		ok = !ns_frames_join(s, &session->setup, NULL, &joined);
+		if (ok)
+			see_sources(session, &joined, &own->nt, seen);
+		ns_frames_free(&joined);
+	} else if (ok) {
+		see_sources(session, s, &own->nt, seen);
 	}
-	seen = calloc((size_t)1 << own->nt.src_bits, sizeof(*seen));
-	if (!seen)
-		return false;
-	see_sources(session, s, &own->nt, seen);
-	ok = add_seen(session, s, own, seen);
+	ok = ok && add_seen(session, s, own, seen);
 	s->nr_seen = s->cpus.nr;
 	free(seen);
 	return ok;

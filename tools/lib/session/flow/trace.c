@@ -77,7 +77,7 @@ int ns_trace_add_aux(struct ns_trace *trace, const struct pd_record *record)
 /* A record without trace does not count, because it is from one CPU that did not get the sink. */
 bool ns_stretch_is_full(const struct ns_stretch *s)
 {
-	return s->size && s->flags & PERF_AUX_FLAG_PARTIAL && !ns_frames_has(s);
+	return s->size && s->flags & PERF_AUX_FLAG_PARTIAL;
 }
 
 /* ---- Cut ---- */

@@ -79,7 +79,7 @@ int ns_trace_cut(struct ns_trace *trace, const struct ns_setup *setup, const str
 
 /*
  * ns_stretch_is_full() - return true if a window of a sink was full, so that the end of the stretch
- * is lost
+ * is lost, or its start if it consists of frames
  */
 bool ns_stretch_is_full(const struct ns_stretch *stretch);
 
