@@ -10,7 +10,8 @@
 need_perf_and_work 6.12
 plan 5
 "$top/tools/board/board" run --board k3 --harts 2 -- 'cpu1=/sys/devices/system/cpu/cpu1/online
-echo 0 >$cpu1; rmmod ntrace; echo 1 >$cpu1; insmod /lib/ntrace/ntrace.ko; sleep 1
+echo 0 >$cpu1; rmmod ntrace; echo 1 >$cpu1; insmod /lib/ntrace/ntrace.ko
+until [ "$(cat /sys/bus/event_source/devices/ntrace/cpumask)" = 0-1 ] || dmesg | grep -q "in use by a debugger"; do sleep 0.1; done
 echo "debuggers $(dmesg | grep -c "in use by a debugger")"
 perf record -B --no-bpf-event -q -C 1 -e ntrace// -o /tmp/data -- sh -c "for i in 1 2 3; do
 	taskset 2 ls / >/dev/null; echo 0 >$cpu1; ls / >/dev/null; echo 1 >$cpu1; done; taskset 2 ls / >/dev/null" 2>/dev/null
@@ -25,14 +26,14 @@ is "no complaints" "$(grep complaints "$tap_tmp/printed")" "complaints 0"
 # CPU 1 is going offline and still online when an event of a task is opened, which would enable its bridge
 # again. That event is opened before perf has patched any code, because patching waits for the CPU.
 "$top/tools/board/board" run --board k3 --harts 2 --console "$tap_tmp/console" -- 'cpus=/sys/devices/system/cpu
-suspended() { n=0; until [ "$(cat /sys/bus/platform/devices/18003000.trace/power/runtime_status)" = suspended ] || [ $n -ge 50 ]; do
-	sleep 0.2; n=$((n + 1)); done; }
+suspended() { until [ "$(cat /sys/bus/platform/devices/18003000.trace/power/runtime_status)" = suspended ]; do sleep 0.1; done; }
 rmmod ntrace; insmod /usr/lib/ntrace/ntrace-going.ko; insmod /lib/ntrace/ntrace.ko; suspended
 echo 0 >$cpus/cpu1/online & sleep 0.7
 echo "online $(cat $cpus/online)"
 taskset 1 /usr/lib/selftests/ntrace/attr_test -t good_one_opens | grep "^ok 1"
 wait; suspended
-rmmod ntrace; echo 1 >$cpus/cpu1/online; insmod /lib/ntrace/ntrace.ko; sleep 1
+rmmod ntrace; echo 1 >$cpus/cpu1/online; insmod /lib/ntrace/ntrace.ko
+until [ "$(cat /sys/bus/event_source/devices/ntrace/cpumask)" = 0-1 ] || dmesg | grep -q "in use by a debugger"; do sleep 0.1; done
 echo "debuggers $(dmesg | grep -c "in use by a debugger")"
 perf record -B --no-bpf-event -q -C 1 -e ntrace// -o /tmp/data -- taskset 2 true && echo traced' >"$tap_tmp/printed" 2>"$tap_tmp/err"
 sed 's/^/# /' "$tap_tmp/printed" "$tap_tmp/err"
