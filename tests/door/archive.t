@@ -41,7 +41,7 @@ sign() { # SUITE...
 	done
 }
 
-# archive: replace the archive by one made from the items on stdin
+# archive replaces the archive by one that contains the items on stdin
 archive() {
 	rm -rf "$tap_tmp/archive"
 	python3 "$top/tests/door/archive.py" "$tap_tmp/archive" "$tap_tmp/maps" &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Counts made here from the items of nt_flow_next(), as the header defines them. nt_flow_count()
- * must give the same counts for the same stream.
+ * Count the items of nt_flow_next() according to the definition in the header. nt_flow_count() must
+ * give the same counts for the same stream.
  */
 #ifndef TESTS_LIB_COUNTED_H
 #define TESTS_LIB_COUNTED_H

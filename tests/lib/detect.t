@@ -65,7 +65,7 @@ is "a ring that has wrapped has an error at its seam" $? 1
 is "the seam of a ring is found" "$? $(tail -n "$(wc -l <got)" "$dir/prog.pcs" | cmp - got 2>&1)" "0 "
 "$ntrace" decode --pcs --wrapped-at $at --elf "$dir/prog.elf" ring.nt >got 2>err
 is "a ring is decoded from its oldest byte" "$? $(tail -n "$(wc -l <got)" "$dir/prog.pcs" | cmp - got 2>&1)" "0 "
-# Damage one byte of a whole trace, which is no ring although the damage looks like a seam
+# Damage one byte of a complete trace. The damage looks like the seam of a ring, but must not be detected as one.
 { head -c 3000 long.nt; printf '\377'; tail -c +3002 long.nt; } >damaged.nt
 "$ntrace" decode --stats --detect --elf "$dir/prog.elf" damaged.nt >got 2>err
 is "damage is not taken for the seam of a ring" "$? $(grep -c wrapped-at err)" "1 0"

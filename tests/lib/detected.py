@@ -133,7 +133,7 @@ def is_exact(seed, how, folder):
         true += ["--frames"]
     right, _, plain = decode(true + code + [trace])
     found, messages, seconds = decode(["--detect"] + code + [trace])
-    # A trace may be cut between two messages. Then detection finds the first one, too.
+    # If a trace was cut exactly between two messages, detection also decodes the first of its messages
     exact = found == right or (how == "cut" and right and found.endswith(right))
     if exact:
         shutil.rmtree(work)

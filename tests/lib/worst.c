@@ -2,10 +2,10 @@
 /*
  * Measure the streams that take longest for their size: worst
  *
- * A few bytes can report millions of instructions, such as a repeated loop. No decoder can be
- * faster than the output of these. Streams that take time and cause little output are worse. Each
- * stream's processor time, which does not depend on the load of the machine, is compared with that
- * of a plain stream. Exits with 1 if a stream takes longer than its limit.
+ * A few bytes can report millions of instructions, such as a repeated loop. A decoder cannot be
+ * faster than its output of these instructions. Streams that take time without much output are
+ * worse. The processor time of each stream is compared with that of a plain stream, because it does
+ * not depend on the load of the machine. Exits with 1 if a stream takes longer than its limit.
  */
 #include <inttypes.h>
 #include <stdio.h>

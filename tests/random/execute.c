@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Harts walk through random programs. Habits of the instructions, and chance, decide the direction
- * of branches and the targets of indirect jumps. There are no registers. One stream takes the
- * messages of all harts, in random order.
+ * Harts execute random programs without registers. The habit of each instruction, and chance, decide
+ * the direction of branches and the targets of indirect jumps. The messages of all harts enter one
+ * stream in random order.
  */
 #include <stdlib.h>
 #include <string.h>

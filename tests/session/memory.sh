@@ -27,7 +27,7 @@ memory_of() {
 	[ "$_status" -eq 0 ] && [ "$said" -le "$_most" ]
 }
 
-# progress_is: check that a line with the time that is left was printed, and erased in the end
+# progress_is checks that a line with the remaining time was printed, and erased at the end
 progress_is() {
 	tr '\r' '\n' <"$tap_tmp/progress" | tail -n 4
 	echo

@@ -39,7 +39,7 @@
 	function _ZN4core3fmt5write17h0123456789abcdefE
 	end	_ZN4core3fmt5write17h0123456789abcdefE
 
-/* A label inside a function, then a function inside it, after which it goes on. */
+/* The function outer contains a label and the function inside, and continues after both. */
 	function outer
 lab:	beqz	zero, 1f
 	.type	inside, @function

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A call of a function in another file, which goes through the PLT. names.t lists what is executed. */
+/* Call a function in another file through the PLT. names.t lists the executed instructions. */
 	.option norelax
 	.globl	_start
 	.type	_start, @function

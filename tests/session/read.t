@@ -265,7 +265,7 @@ damaged() {
 	done
 	[ $bad -eq 0 ]
 }
-# A command closes what it opened. The sanitizer reports memory leaks.
+# Run commands under the leak sanitizer, which fails if they do not free their memory.
 closes() {
 	"$ntrace" script --insns -F ip -i "$tap_tmp/good.data" | awk '{ print "0x" $1 }' >"$tap_tmp/closes.pcs"
 	"$O/sanitized/bin/ntrace" encode --elf "$tap_tmp/calls" --pcs "$tap_tmp/closes.pcs" -o "$tap_tmp/calls.nt" &&

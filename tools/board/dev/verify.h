@@ -150,7 +150,7 @@ void hart_finish(struct hart *h);
 /* Read up to @n blocks ahead of the comparison, unless hart::learn stops it */
 void hart_read_ahead(struct hart *h, size_t n);
 
-/* Return the number of the block that is compared next, as it is passed to hart::learn */
+/* Return the number of the block that is compared next. hart::learn receives the same numbers. */
 uint64_t hart_index(const struct hart *h);
 
 struct options;

@@ -192,7 +192,7 @@ struct board_dev {
 		struct nb_sf_funnel *sf_funnel;
 		struct nb_dev	*power;	/* the power controller, see power.c */
 	};
-	unsigned int	domain;		/* domain of the power controller, from 1; 0 is always on */
+	unsigned int	domain;		/* domain of the power controller, from 1; 0 if always powered */
 	unsigned int	clock, sram, align, burst; /* from the list of components; 0: unspecified */
 	enum ram_mode	mode;
 	uint64_t	loads, stores;	/* number of register accesses */

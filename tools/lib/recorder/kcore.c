@@ -62,7 +62,7 @@ static int copy_failed(struct nt_recorder *r, const char *path)
 			path, strerror(errno ? errno : ENOSPC));
 }
 
-/* Copy a file of /proc up to its end, because such a file has no size. */
+/* Copy a file of /proc up to its end, because its size is reported as 0. */
 static int copy_file(struct nt_recorder *r, const char *from, const char *folder)
 {
 	char path[PATH_MAX], *buf = malloc(COPY_SIZE);

@@ -93,10 +93,10 @@ struct nt_group {
 	uint64_t	next_ref;
 	uint32_t	start;		/* block, source and mode, see group_start() */
 	uint32_t	next;
-	uint32_t	top;		/* top of the return stack, as in struct nt_path */
+	uint32_t	top;		/* top of the return stack, see nt_path::top */
 	uint32_t	ranges;
 	struct nt_effect effect;
-	uint16_t	walked;		/* half-words, as in struct nt_source */
+	uint16_t	walked;		/* half-words, see nt_source::walked */
 	uint16_t	next_walked;
 	uint16_t	counts;		/* 4-bit message counters, see fast_count_of() */
 	union {
