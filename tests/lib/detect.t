@@ -12,7 +12,7 @@ head -n 8000 "$dir/prog.pcs" >"$dir/part" && mv "$dir/part" "$tap_tmp/pcs"
 gcc -g -O2 -I"$top/include" -o "$dir/roundtrip" "$top/tests/dialect/roundtrip.c" "$top/tests/dialect/encoder.c" \
 	"$top/tests/dialect/program.c" "$O/lib/libntrace.a" -lpthread && make -s -C "$top/tests/random" O="$O" || exit 1
 cd "$tap_tmp" || exit 1
-plan 46
+plan 52
 
 # found NAME ELF PCS TRACE: decode everything that was executed without any option
 found() {
@@ -76,10 +76,24 @@ exact() {
 	figure "$1: $(tail -n 1 exact)"
 	sed -n '/^# /p' exact
 	ok "of $3 random streams ($1), at least $4 are decoded exactly" test "$(sed -n 's/ of.* exact.*//p' exact)" -ge "$4"
+	! grep -q 'without a name' exact || ok "no unknown deviation makes up an instruction" grep -q ' 0 runs' exact
 }
 exact plain 90 $(by_size 20 400) $(by_size 20 396)
 exact cut 1000 $(by_size 10 100) $(by_size 9 96)
 exact ring 2010 $(by_size 10 100) $(by_size 9 96)
+# Each deviation of the board's encoder is in the trace, and the decoder names it
+while read -r name options; do
+	"$O/bin/ntrace-dev" encode --elf "$dir/prog.elf" --pcs pcs -o t.nt --sync-mode 2 --sync-max 1 --sync-delayed --variant $name $options
+	options=${options#--mode btm}
+	"$ntrace" decode --pcs --accept $name $options --elf "$dir/prog.elf" t.nt >got 2>err
+	is "the encoder has the deviation $name" "$? $(cmp got pcs 2>&1) $(grep -c "deviation $name:" err)" "0  1"
+done <<'L'
+sync-lacks-bit
+hist-in-btm --mode btm
+sync-lacks-bit --all-jumps
+stack-over-sync --implicit-return
+L
+exact deviating 1 $(by_size 20 1000) $(by_size 20 999)
 is "ntrace stat prints the command" "$("$ntrace" stat --elf "$rtl/htm-sync-29-branch.elf" "$rtl/htm-sync-29-branch.nt" |
 	head -n 1 | cut -d' ' -f1-4)" "ntrace decode --encoder accemic"
 done_testing

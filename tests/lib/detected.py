@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Count the random streams that `ntrace decode --detect` decodes exactly.
 
-    detected.py FOLDER FIRST COUNT plain|cut|ring
+    detected.py FOLDER FIRST COUNT plain|cut|ring|deviating
 
 FOLDER has prog.elf, its prog.pcs, and roundtrip (tests/dialect). A seed selects an encoder, its options and what
 happens to its stream: "cut" removes its start, and "ring" lets a ring wrap. "Exact" means that the PCs are those that
 the true options print. Seeds that are not exact are listed.
+
+"deviating" instead mixes deviations and variants of the board's encoder at random. It compares what was executed with
+the PCs that are decoded if the deviations are named, and if they are not known.
 """
 import os
 import random
@@ -33,14 +36,14 @@ def decode(args):
     return done.stdout, done.stderr.decode(), after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def board(rng, folder, work):
+def board(rng, folder, work, more=()):
     """Make a trace of the board's encoder. Return the options of the code, and the true options."""
     pcs = open(folder + "/prog.pcs", "rb").read().split()
     size = rng.choice([300, 3000, 20000])
     at = rng.randrange(max(1, len(pcs) - size))
     with open(work + "/pcs", "wb") as file:
         file.write(b"\n".join(pcs[at:at + size]) + b"\n")
-    encode, true = [], []
+    encode, true = list(more), []
 
     def maybe(chance, *options):
         if rng.random() < chance:
@@ -68,6 +71,51 @@ def board(rng, folder, work):
     run(OUT + "/bin/ntrace-dev", "encode", "--elf", folder + "/prog.elf", "--pcs", work + "/pcs", "-o", work + "/t",
         *encode)
     return ["--elf", folder + "/prog.elf"], true
+
+
+DEVIATIONS = ("sync-lacks-bit", "hist-in-btm", "stack-over-sync")
+VARIANTS = ("pad", "idle", "split", "icnt-first", "hist-any", "hist-flush", "hrepeat-split", "linear-direct", "trigger",
+            "ownership", "vendor", "vendor-codes", "debug", "return-strict")
+
+
+def deviating(rng, folder, work):
+    """Do as board(), with deviations. Return also the options that name the deviations."""
+    deviations = [name for name in DEVIATIONS if rng.random() < 0.5]
+    chosen = deviations + [name for name in VARIANTS if rng.random() < 0.1]
+    code, true = board(rng, folder, work, [word for name in chosen for word in ("--variant", name)] +
+                       (["--sync-delayed"] if rng.random() < 0.5 else []))
+    return code, true, ["--accept", ",".join(deviations)] if deviations else []
+
+
+def is_part(pcs, executed):
+    """Return True if all PCs were executed in this order, possibly with others between them."""
+    rest = iter(executed)
+    return all(pc in rest for pc in pcs)
+
+
+def deviate(first, count, folder):
+    """Encode and decode with deviations. Print the figures."""
+    named = unknown = total = wrong = 0
+    for seed in range(first, first + count):
+        rng = random.Random(seed)
+        work = f"{folder}/deviating-{seed}"
+        os.makedirs(work, exist_ok=True)
+        code, true, names = deviating(rng, folder, work)
+        executed = open(work + "/pcs", "rb").read()
+        right, messages, _ = decode(true + names + code + [work + "/t"])
+        found = decode(true + code + [work + "/t"])[0]
+        named += right == executed
+        total += executed.count(10)
+        unknown += found.count(10)
+        part = is_part(found.split(), executed.split())
+        wrong += not part
+        if right != executed or not part:
+            print(f"# {seed}: {' '.join(true + names)}: {messages.partition(chr(10))[0]}"
+                  f"{'' if part else ', and a wrong PC if unknown'}", flush=True)
+        else:
+            shutil.rmtree(work)
+    print(f"{named} of {count} exact with named deviations; {100 * unknown / total:.2f} % of {total} instructions "
+          f"without a name, {wrong} runs with an instruction that was not executed")
 
 
 def by_chance(rng, _folder, work):
@@ -145,6 +193,9 @@ def is_exact(seed, how, folder):
 
 def main():
     folder, first, count, how = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+    if how == "deviating":
+        deviate(first, count, folder)
+        return
     results = [is_exact(seed, how, folder) for seed in range(first, first + count)]
     print(f"{sum(exact for exact, _ in results)} of {count} exact, the slowest in "
           f"{max(seconds for _, seconds in results):.2f} s")

@@ -2,7 +2,7 @@
 /*
  * Flip single bits of a real trace, and check whether the library notices.
  *
- *   flips ELF TRACE FLIPS SEED [btm|htm|ir|ts]
+ *   flips ELF TRACE FLIPS SEED btm|htm|ir|ts [ENCODER]
  *
  * A flip is detected (an item reports an error or a loss), harmless (the same ranges), or silently
  * wrong. In each case, the ranges after the next SYNC must be the same again. A few flips are
@@ -170,8 +170,10 @@ int main(int argc, char **argv)
 
 	if (argc < 6 || !add_code(image, argv[1], &xlen))
 		return 2;
-	config.return_depth = strcmp(argv[5], "ir") ? 0 : NT_RETURN_DEPTH;
 	config.timestamp = !strcmp(argv[5], "ts");
+	if (argc > 6 && nt_encoder_find(argv[6], &config.dialect))
+		return 2;
+	config.return_depth = strcmp(argv[5], "ir") ? 0 : nt_encoder_return_depth(config.dialect);
 	config.mode = strcmp(argv[5], "btm") ? NT_MODE_HTM : NT_MODE_BTM;
 	flow = nt_flow_new(&config, image);
 	data = read_trace(argv[2], &size);

@@ -9,7 +9,7 @@ dir=$O/tests/lib-flips
 mkdir -p "$dir"
 unit_build flips >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
 unit_workload 60 || exit 1
-plan 5
+plan 9
 flips=$(by_size 500 2500)
 for kind in htm btm ir ts; do
 	case $kind in
@@ -27,6 +27,16 @@ for kind in htm btm ir ts; do
 	fi
 	figure "$(cat "$tap_tmp/$kind")"
 done
+# An encoder that deviates has fewer rules that a flip can break. Limits are in hundredths of a percent.
+for kind in htm:32 btm:56 ir:80; do
+	limit=${kind#*:} kind=${kind%:*}
+	"$dir/flips" "$dir/prog.elf" "$dir/$kind" $flips 20241121 $kind accemic >"$tap_tmp/accemic"
+	figure "accemic, $(cat "$tap_tmp/accemic")"
+	wrong=$(sed 's/.*harmless, \([0-9]*\) silently.*/\1/' "$tap_tmp/accemic")
+	ok "accemic, $kind: $wrong of $flips silently wrong" test $((10000 * wrong)) -le $((limit * flips + 20000))
+done
+"$dir/flips" "$dir/prog.elf" "$dir/htm" 100 1 htm no-such-encoder >"$tap_tmp/none" 2>&1
+is "an unknown encoder is refused" $? 2
 silent=$(cat "$tap_tmp/htm" "$tap_tmp/btm" "$tap_tmp/ir" "$tap_tmp/ts" |
 	sed 's/.*harmless, \([0-9]*\) silently.*/\1/' | awk '{ n += $1 } END { print n }')
 if [ "$silent" -le $((4 * flips / 100)) ]; then

@@ -115,7 +115,7 @@ rv32_program() {
 
 # The names of all variants of the encoder
 variant_names() {
-	"$ntrace" encode --variant ? 2>&1 | sed -n 's/^  \([a-z-]*\) .*/\1/p'
+	"$ntrace" encode --variant ? 2>&1 | sed -n '/^and/q; s/^  \([a-z-]*\): .*/\1/p'
 }
 
 # verified LIST ELF "ENCODE OPTIONS" "DECODE OPTIONS": do as roundtrip, with loss and gaps that the truth

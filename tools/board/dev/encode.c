@@ -618,20 +618,16 @@ static int flag_option(struct encode *e, const char *name)
 
 static int add_variant(struct encode *e, const char *name)
 {
-	static const char *const list[] = {
-#define X(id, name, text) name, text,
-		NB_VARIANTS(X)
+#define X(id, name, text) "  " name ": " text "\n"
+	static const char variants[] = NB_VARIANTS(X), deviations[] = NB_DEVIATIONS(X);
 #undef X
-	};
 	uint32_t bit = nb_variant_find(name);
-	size_t i;
 
 	e->cfg.variant |= bit;
 	if (bit)
 		return 0;
-	fprintf(stderr, "ntrace encode: no variant '%s'; there are:\n", name);
-	for (i = 0; i < sizeof(list) / sizeof(list[0]); i += 2)
-		fprintf(stderr, "  %-18s%s\n", list[i], list[i + 1]);
+	fprintf(stderr, "ntrace encode: no variant '%s'; there are:\n%sand against the specification:\n%s",
+		name, variants, deviations);
 	return -1;
 }
 

@@ -93,6 +93,7 @@ uint32_t nb_variant_find(const char *name)
 	static const char *const names[] = {
 #define X(id, name, text) name,
 		NB_VARIANTS(X)
+		NB_DEVIATIONS(X)
 #undef X
 	};
 	unsigned int i;
@@ -601,7 +602,9 @@ static void sync_message(struct nb_encoder *enc, enum nb_tcode tcode, enum nb_sy
 	if (!send(enc, &m, true))
 		return;
 	enc->ref = addr;
-	enc->stack_n = 0;
+	if (!has_variant(enc, NB_VARIANT_STACK_OVER_SYNC) || sync == NB_SYNC_FIFO_OVERRUN ||
+	    sync == NB_SYNC_TRACE_ENABLE)
+		enc->stack_n = 0;
 	enc->due.sync = NB_SYNC_NONE;
 	enc->due.sync_forced = false;
 	enc->sync_base = 0;
@@ -720,6 +723,7 @@ static void correlation(struct nb_encoder *enc, enum nb_evcode evcode)
 
 	flush_repeats(enc);
 	cdf &= !enc->cfg.dialect->empty_cdf || enc->hist != 1;
+	cdf |= has_variant(enc, NB_VARIANT_HIST_IN_BTM);
 	begin_message(enc, &m, NB_TCODE_PROG_TRACE_CORRELATION);
 	put_fixed(&m, evcode == NB_EVCODE_DISABLED && has_variant(enc, NB_VARIANT_VENDOR_CODES) ? 8 : evcode, 4);
 	put_fixed(&m, cdf, 2);	/* CDF: "in HTM trace mode CDF must be 1" */
@@ -802,10 +806,12 @@ static void return_jump(struct nb_encoder *enc, const struct nb_ingress *blk)
 
 static void taken_branch(struct nb_encoder *enc, const struct nb_ingress *blk)
 {
-	if (enc->cfg.mode == NB_MODE_HTM)
-		enc->hist = enc->hist << 1 | 1;
-	else if (sync_is_due(enc))
+	bool htm = enc->cfg.mode == NB_MODE_HTM;
+
+	if (sync_is_due(enc) && (!htm || has_variant(enc, NB_VARIANT_SYNC_LACKS_BIT)))
 		set_pending(enc, PENDING_DIRECT, 0);
+	else if (htm)
+		enc->hist = enc->hist << 1 | 1;
 	else
 		direct_branch(enc, blk->iaddr + 2ULL * blk->iretire);
 }
@@ -1054,7 +1060,8 @@ static void resolve(struct nb_encoder *enc, uint64_t addr)
 			nb_encoder_full(enc);
 	} else if (pending == PENDING_DIRECT) {
 		flush_repeats(enc);
-		sync_message(enc, NB_TCODE_DIRECT_BRANCH_SYNC, enc->due.sync, 0, addr);
+		sync_message(enc, sends_hist(enc) ? NB_TCODE_INDIRECT_BRANCH_HIST_SYNC :
+			     NB_TCODE_DIRECT_BRANCH_SYNC, enc->due.sync, 0, addr);
 	} else {
 		indirect_branch(enc, addr);
 	}
@@ -1084,7 +1091,9 @@ static void continue_session(struct nb_encoder *enc, const struct nb_ingress *bl
 /* Send the trace up to here. A taken branch needs no address, and a jump is left without one. */
 static void halt(struct nb_encoder *enc, enum nb_evcode evcode)
 {
-	if (enc->pending == PENDING_DIRECT)
+	if (enc->pending == PENDING_DIRECT && enc->cfg.mode == NB_MODE_HTM)
+		enc->hist = enc->hist << 1 | 1;
+	else if (enc->pending == PENDING_DIRECT)
 		direct_branch(enc, 0);
 	enc->pending = PENDING_NONE;
 	if (evcode == NB_EVCODE_DISABLED && has_variant(enc, NB_VARIANT_NO_STOP)) {

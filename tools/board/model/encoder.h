@@ -104,21 +104,29 @@ enum nb_mode {
 	X(SIGN_COPIES,	"sign-copies",	"addresses of RV64 have a copy of their sign above bit 63") \
 	X(CYCLES,	"cycles",	"an instruction takes several cycles, and a jump more; wfi stands still")
 
+/* Behaviour of known encoders that the specification forbids. It is requested like a variant. */
+#define NB_DEVIATIONS(X) \
+	X(SYNC_LACKS_BIT, "sync-lacks-bit", "SYNC at a taken branch has no bit for it, and is DirectBranchSync if HIST is empty (HTM)") \
+	X(HIST_IN_BTM,	"hist-in-btm",	"ProgTraceCorrelation has an empty HIST (BTM)") \
+	X(STACK_OVER_SYNC, "stack-over-sync", "only an overrun or a stop empties the return stack")
+
 enum nb_variant_bit {
 #define X(id, name, text) NB_VARIANT_BIT_##id,
 	NB_VARIANTS(X)
+	NB_DEVIATIONS(X)
 #undef X
 };
 
 enum nb_variant {
-#define X(id, name, text) NB_VARIANT_##id = 1 << NB_VARIANT_BIT_##id,
+#define X(id, name, text) NB_VARIANT_##id = 1U << NB_VARIANT_BIT_##id,
 	NB_VARIANTS(X)
+	NB_DEVIATIONS(X)
 #undef X
 };
 
 /**
  * nb_variant_find() - find a variant by its name
- * @name: a name from NB_VARIANTS
+ * @name: a name from NB_VARIANTS or NB_DEVIATIONS
  *
  * Return: enum nb_variant, or 0 if no variant has this name.
  */

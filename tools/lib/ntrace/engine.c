@@ -601,7 +601,7 @@ static void engine_note_bare_sync(struct nt_flow *flow, const struct nt_source *
 
 	if (src->mode != NT_MODE_HTM || flow->dialect->sync_at_branch)
 		return;
-	if (engine_is_branch(block)) {
+	if (block) {
 		nt_flow_deviates(flow, direct ? NT_DEV_DIRECT_SYNC : NT_DEV_SYNC_LACKS_BIT);
 	} else if (direct && !block && flow->act->icnt && flow->nr_ranges) {
 		how = flow->ranges[flow->nr_ranges - 1].how;

@@ -34,10 +34,10 @@ static inline int nt_step_branch(struct nt_todo *todo, bool htm)
  * Decide a direct jump or call that is reported like a taken branch (trTeInstEnAllJumps). Return
  * enum nt_step, or an error.
  */
-static inline int nt_step_reported_jump(struct nt_todo *todo, bool htm)
+static inline int nt_step_reported_jump(struct nt_todo *todo, bool needs_bit)
 {
 	bool has_bit = todo->nr_bits;
-	int ret = nt_step_branch(todo, htm);
+	int ret = nt_step_branch(todo, needs_bit);
 
 	if (ret != NT_STEP_PASS)
 		return ret;
@@ -52,22 +52,22 @@ static inline bool nt_step_is_sequential(const struct nt_flow *flow, const struc
 
 /*
  * Step @block, whose half-words are already subtracted from @todo. @lacks_bit is true if HIST may
- * lack the branch at the end of I-CNT. Return enum nt_step, or an error.
+ * lack the branch or reported jump at the end of I-CNT. Return enum nt_step, or an error.
  */
 static inline int nt_step_block(const struct nt_flow *flow, const struct nt_block *block,
 				struct nt_todo *todo, enum nt_mode mode, bool lacks_bit)
 {
-	bool htm = mode == NT_MODE_HTM;
+	bool needs_bit = mode == NT_MODE_HTM && (todo->left || !lacks_bit);
 
 	switch (nt_block_kind(block)) {
 	case NT_KIND_LINEAR:
 		return NT_STEP_PASS;
 	case NT_KIND_BRANCH:
-		return nt_step_branch(todo, htm && (todo->left || !lacks_bit));
+		return nt_step_branch(todo, needs_bit);
 	case NT_KIND_JUMP:
 	case NT_KIND_CALL:
 		return nt_jumps_are_reported(flow, mode == NT_MODE_BTM) ?
-			nt_step_reported_jump(todo, htm) : NT_STEP_TAKE;
+			nt_step_reported_jump(todo, needs_bit) : NT_STEP_TAKE;
 	case NT_KIND_INVALID:
 		return NT_E_INSN;
 	case NT_KIND_NO_CODE:
