@@ -6,7 +6,9 @@
 # A signal that nohup ignores stays ignored in all child processes, and a shell cannot change that.
 [ -n "${SIGNALS_ARE_DEFAULT:-}" ] || SIGNALS_ARE_DEFAULT=1 exec env --default-signal "$0"
 . "$(dirname "$0")/../harness/tap.sh"
+. "$top/tests/session/flight.sh"
 build_tool
+flight_build >"$tap_tmp/make" 2>&1 && "$flight" record "$tap_tmp/record" || { cat "$tap_tmp/make"; exit 1; }
 cat >"$tap_tmp/end.c" <<-'E2'
 	/* Something ends the command when its file is complete, and right before that has its name. */
 	#include <signal.h>
@@ -23,7 +25,7 @@ calls_program -g &&
 ntrace=$O/bin/ntrace
 mkdir "$tap_tmp/there" && cd "$tap_tmp/there" || exit
 commands="inject html export-perfetto export-chrome export-speedscope export-folded export-jsonl export-sqlite \
-	profile-lcov profile-gcov profile-llvm profile-bolt profile-callgrind profile-counts merge split encode"
+	profile-lcov profile-gcov profile-llvm profile-bolt profile-callgrind profile-counts merge split encode flight"
 "$ntrace" profile --counts -i ../perf.data -o ../counts && "$ntrace" decode --pcs --elf ../calls ../perf.data >../pcs || exit
 "$ntrace" export --format sqlite -i ../perf.data -o ../try >/dev/null 2>&1 ||
 	commands=$(echo "$commands" | sed 's/export-sqlite//')
@@ -39,6 +41,7 @@ into() {
 	inject) set -- "$1" "$2" inject --period 3 ;;
 	merge) "$ntrace" merge ${input-../counts} -o "$2" 2>"$_said"; return ;;
 	encode) "$ntrace" encode --elf ../calls --pcs ${input-../pcs} -o "$2" 2>"$_said"; return ;;
+	flight) "$ntrace" flight save --no-kcore -i ${input-../record} -o "$2" 2>"$_said"; return ;;
 	split) shard "$2"; return ;;
 	*) set -- "$1" "$2" "$1" ;;
 	esac
@@ -65,6 +68,8 @@ whole() {
 	begin && chmod 640 file
 	into "$1" file
 	rc=$?
+	# a record of a crash does not replace the one of another crash, which keeps a name with its time
+	[ "$1" != flight ] || { grep -q "the file of before" file.* && rm file.*; }
 	[ $rc -eq 0 ] && [ "$(ls -A)" = file ] && [ "$(stat -c %a file)" = 640 ] && ! grep -q "the file of before" file && return
 	echo "$1: status $rc"; cat ../said; ls -lA
 	return 1
@@ -115,7 +120,7 @@ device() {
 }
 pipe() {
 	for command in $commands; do
-		case $command in inject | split | *sqlite) continue ;; esac
+		case $command in inject | split | flight | *sqlite) continue ;; esac
 		begin
 		into "$command" plain && mkfifo named || return
 		cat named >got &
@@ -124,16 +129,20 @@ pipe() {
 		[ -p named ] && cmp got plain || { echo "$command"; return 1; }
 	done
 }
-# sqlite and inject seek backwards in the file, so they refuse a pipe, and do not remove it
+# sqlite and writers of recordings seek backwards in the file, so they refuse a pipe, and do not remove it
 no_pipe() {
 	begin && mkfifo named
-	for command in inject $(echo "$commands" | tr ' ' '\n' | grep sqlite); do
+	for command in inject flight $(echo "$commands" | tr ' ' '\n' | grep sqlite); do
 		cat named >got &
 		into "$command" named
 		rc=$?
 		kill $! 2>/dev/null; wait
 		cat ../said
 		[ $rc -eq 2 ] && [ -p named ] || return
+	done
+	for command in "inject -i ../perf.data" "flight save -i ../record" "record"; do
+		"$ntrace" $command -o - >got 2>../said
+		[ $? -eq 2 ] && [ ! -s got ] && grep -q "writes a file, and no pipe" ../said && [ ! -e ./- ] || { cat ../said; return 1; }
 	done
 }
 link() {
@@ -145,7 +154,7 @@ over() {
 	for command in $commands; do
 		for name in own symbolic hard; do
 			begin && rm file
-			case $command in merge) cp ../counts own ;; encode) cp ../pcs own ;; *) cp ../perf.data own ;; esac
+			case $command in merge) cp ../counts own ;; encode) cp ../pcs own ;; flight) cp ../record own ;; *) cp ../perf.data own ;; esac
 			cp own ../before && ln -s own symbolic && ln own hard
 			input=own
 			[ $command,$name != split,own ] || input=1.data

@@ -36,6 +36,15 @@ int output_failed(const char *path)
 	return EXIT_USAGE;
 }
 
+bool output_is_pipe(const char *command, const char *path)
+{
+	bool is = !strcmp(path, "-");
+
+	if (is)
+		fprintf(stderr, "ntrace: %s writes a file, and no pipe: its header is complete at the end\n", command);
+	return is;
+}
+
 int output_end(int status)
 {
 	errno = 0;

@@ -17,6 +17,7 @@
 #include "flight/flight.h"
 #include "ntrace.h"
 #include "cli/options.h"
+#include "cli/output.h"
 #include "session/file/whole-file.h"
 
 static const char help[] =
@@ -365,6 +366,10 @@ static int set_command(struct flight_command *c, int argc, char **argv)
 		return fputs("ntrace: -i and --vmcore exclude each other\n", stderr), -1;
 	if (c->clear && (c->input || c->vmcore || !c->save))
 		return fputs("ntrace: --clear is for save, of the driver's own record\n", stderr), -1;
+	if (!c->save && !c->calls && (c->has_output || c->output.no_kernel))
+		return fputs("ntrace: -o and --no-kcore are for save\n", stderr), -1;
+	if (c->save && output_is_pipe("flight save", c->output.path))
+		return -1;
 	if (!c->input)
 		c->input = FLIGHT_SYSFS "/record";
 	return 0;

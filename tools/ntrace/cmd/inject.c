@@ -569,10 +569,7 @@ int cmd_inject(int argc, char **argv)
 		      stderr);
 		return EXIT_USAGE;
 	}
-	if (!strcmp(inject.output, "-")) {
-		fputs("ntrace: inject writes a file, and no pipe: its header is complete at the end\n",
-		      stderr);
+	if (output_is_pipe("inject", inject.output))
 		return EXIT_USAGE;
-	}
 	return run(&inject);
 }

@@ -24,6 +24,7 @@ int cmd_record(int argc, char **argv)
 #else
 
 #include "recorder/recorder.h"
+#include "cli/output.h"
 #include "cli/recording.h"
 
 static const char help[] =
@@ -233,7 +234,7 @@ static bool set_option(struct record *record, int opt, const char *arg)
 		return true;
 	case 'o':
 		record->options.output = arg;
-		return true;
+		return !output_is_pipe("record", arg);
 	case 'q':
 		record->quiet = true;
 		return true;
