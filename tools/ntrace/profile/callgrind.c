@@ -25,8 +25,8 @@ struct arc {
 };
 
 /*
- * An arc with the names of its ends, because function numbers are not valid after all calls were
- * passed
+ * An arc with the names of its ends. It has copies of the functions' names, which are not valid after all calls
+ * were passed.
  */
 struct named_arc {
 	const char	*from_object, *from, *to_object, *to;
@@ -165,11 +165,13 @@ static int end(void *ctx)
 	for (i = 0; i < c->counted.nr; i++) {
 		arc = &c->counted.at[i];
 		named = (struct named_arc){
-			.from_object = text(arc->from->object, "???"), .from = text(arc->from->symbol, "???"),
-			.to_object = text(arc->to->object, "???"), .to = text(arc->to->symbol, "???"),
+			.from_object = text(arc->from->object, "???"), .from = strdup(text(arc->from->symbol, "???")),
+			.to_object = text(arc->to->object, "???"), .to = strdup(text(arc->to->symbol, "???")),
 			.calls = arc->calls, .insns = arc->insns,
 		};
-		if (!ns_array_add(&c->arcs, named)) {
+		if (!named.from || !named.to || !ns_array_add(&c->arcs, named)) {
+			free((char *)named.from);
+			free((char *)named.to);
 			errno = ENOMEM;
 			return -1;
 		}
@@ -247,6 +249,7 @@ static int callgrind_write(struct profile *profile)
 {
 	struct callgrind c = { .profile = profile };
 	int err = -1;
+	size_t i;
 
 	c.nested = (struct nested_calls){
 		.session = profile->session, .filter = &profile->recording.filter, .leave = leave,
@@ -259,6 +262,10 @@ static int callgrind_write(struct profile *profile)
 			put_all(&c);
 	} else {
 		errno = ENOMEM;
+	}
+	for (i = 0; i < c.arcs.nr; i++) {
+		free((char *)c.arcs.at[i].from);
+		free((char *)c.arcs.at[i].to);
 	}
 	free(c.costs.at);
 	free(c.arcs.at);
