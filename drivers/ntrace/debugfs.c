@@ -230,9 +230,7 @@ static int caps_show(struct seq_file *s, void *unused)
 
 	mutex_lock(&ntrace_mutex);
 	seq_printf(s, "type %s\naddress %pa\n", comp->ops->name, &comp->addr);
-	if (comp->state != NTRACE_COMP_READY)
-		seq_puts(s, "in use by a debugger\n");
-	else if (comp->type == TR_COMP_ENCODER)
+	if (comp->type == TR_COMP_ENCODER)
 		ntrace_debug_encoder(s, to_ntrace_encoder(comp));
 	else if (comp->ops->is_sink)
 		ntrace_debug_sink(s, to_ntrace_sink(comp));

@@ -8,7 +8,6 @@
 #include <linux/io.h>
 #include <linux/ioport.h>
 #include <linux/irq.h>
-#include <linux/kstrtox.h>
 #include <linux/libnvdimm.h>
 #include <linux/module.h>
 #include <linux/of.h>
@@ -19,7 +18,6 @@
 #include <linux/reset.h>
 #include <linux/sizes.h>
 #include <linux/smp.h>
-#include <linux/sysfs.h>
 #include <linux/workqueue.h>
 
 #include "compat.h"
@@ -34,6 +32,9 @@
 static bool ntrace_loaded;
 /* The flight recorder has ended for good */
 static bool ntrace_leaving;
+static bool ntrace_takeover;
+module_param_named(takeover, ntrace_takeover, bool, 0444);
+MODULE_PARM_DESC(takeover, "Use components that are enabled, which ends a debugger's session");
 
 static int ntrace_comp_cpu(struct device *dev, unsigned int *cpu)
 {
@@ -284,14 +285,12 @@ static int ntrace_add_comp(union ntrace_any *any)
 	if (ret)
 		return ret;
 	if (comp->ops->foreign || !(ntrace_read(comp, TR_CONTROL) & TR_CONTROL_ENABLE) ||
-	    ntrace_flight_rescue(comp))
+	    ntrace_flight_rescue(comp) || ntrace_takeover)
 		return ntrace_use_comp(any);
-	/* The component also keeps its power */
-	pm_runtime_get_noresume(comp->dev);
 	comp->state = NTRACE_COMP_FOREIGN;
-	dev_notice(comp->dev, "%s at %pa is enabled: it is in use by a debugger, and left alone until 1 is written to \"takeover\"\n",
+	dev_notice(comp->dev, "%s at %pa is enabled: it is in use by a debugger, and left alone unless the module is loaded with takeover=1\n",
 		   comp->ops->name, &comp->addr);
-	return 0;
+	return -EBUSY;
 }
 
 /*
@@ -308,49 +307,6 @@ static void ntrace_register_late(void)
 	if (loaded && ntrace_pmu_register())
 		pr_err("ntrace: perf does not take the PMU\n");
 }
-
-/* End the debugger's session, and take over the component */
-static int ntrace_take_over(union ntrace_any *any)
-{
-	struct ntrace_comp *comp = &any->comp;
-	int ret = -EBUSY;
-
-	if (ntrace_power_get(comp))
-		return -ENODEV;
-	ntrace_keep_awake();
-	mutex_lock(&ntrace_mutex);
-	if (comp->state == NTRACE_COMP_FOREIGN)
-		ret = ntrace_has_power(comp) ? ntrace_use_comp(any) : -ENODEV;
-	/* Release the power that was kept for the debugger */
-	if (!ret)
-		pm_runtime_put_noidle(comp->dev);
-	mutex_unlock(&ntrace_mutex);
-	if (!ret)
-		ntrace_register_late();
-	ntrace_let_sleep();
-	ntrace_power_put(comp);
-	return ret;
-}
-
-static ssize_t takeover_store(struct device *dev, struct device_attribute *attr, const char *buf,
-			      size_t count)
-{
-	bool on;
-	int ret = kstrtobool(buf, &on);
-
-	if (!ret && !on)
-		ret = -EINVAL;
-	if (!ret)
-		ret = ntrace_take_over(dev_get_drvdata(dev));
-	return ret ?: count;
-}
-static DEVICE_ATTR_WO(takeover);
-
-static struct attribute *ntrace_dev_attrs[] = {
-	&dev_attr_takeover.attr,
-	NULL
-};
-ATTRIBUTE_GROUPS(ntrace_dev);
 
 /* Time that components stay resumed after the last event */
 #define NTRACE_AUTOSUSPEND_MS	1000
@@ -434,7 +390,11 @@ static int ntrace_probe(struct platform_device *pdev)
 	/* A pending message is in memory that is freed next */
 	irq_work_sync(&any->comp.say);
 	pm_runtime_put_noidle(dev);
-	ntrace_end_power(&any->comp);
+	/* The debugger may continue its session */
+	if (any->comp.state == NTRACE_COMP_FOREIGN)
+		pm_runtime_disable(dev);
+	else
+		ntrace_end_power(&any->comp);
 	/* The log contains the reason, so the driver core need not add another message */
 	return ret == -EPROBE_DEFER ? ret : -ENODEV;
 }
@@ -486,12 +446,6 @@ static void ntrace_remove(struct platform_device *pdev)
 	bool records = false, leaving = READ_ONCE(ntrace_leaving);
 
 	ntrace_debugfs_remove(comp);
-	if (comp->state == NTRACE_COMP_FOREIGN) {
-		/* The debugger may continue its session */
-		pm_runtime_put_noidle(&pdev->dev);
-		pm_runtime_disable(&pdev->dev);
-		return;
-	}
 	/* This waits for readers and writers of attributes, which may wait for ntrace_mutex */
 	device_remove_groups(&pdev->dev, ntrace_groups(comp));
 	/*
@@ -644,7 +598,6 @@ static struct platform_driver ntrace_driver = {
 	.driver = {
 		.name = "ntrace",
 		.of_match_table = ntrace_of_match,
-		.dev_groups = ntrace_dev_groups,
 		.pm = pm_ptr(&ntrace_pm_ops),
 		.suppress_bind_attrs = true,
 	},

@@ -77,7 +77,7 @@ powered_board "$kernel" "$kernel"
 	dmesg | grep "ntrace[: ]" | sed "s/^.[^]]*. /log: /"
 	echo "before: $(ls -d $pmu 2>/dev/null)"
 	rmmod ntrace; insmod /lib/ntrace/ntrace.ko
-	for d in /sys/bus/platform/devices/*.trace; do echo 1 >$d/takeover; done
+	rmmod ntrace; insmod /lib/ntrace/ntrace.ko takeover=1
 	echo "taken over: $(cat $pmu/cpumask)"
 	perf record -B --no-bpf-event -q -m,256K -o /tmp/p -e ntrace// -- true && echo "traced: yes"' >"$tap_tmp/said" 2>"$tap_tmp/err"
 status=$?
