@@ -45,17 +45,12 @@ static bool ntrace_ramsink_set_mode(struct ntrace_sink *sink, unsigned int mode)
 	return true;
 }
 
-/* Maximum number of bytes that are copied at once */
-#define NTRACE_COPIED_MAX	SZ_16M
-
 /**
  * ntrace_ramsink_cap - limit a sink's memory so that it can be copied with interrupts off
  * @sink: The sink
  * @area: Its memory; @area->max is lowered as needed
  * @limit_min: Lowest value that the register of the end accepts
  * @most: Limit in bytes, NTRACE_SRAM_MAX or NTRACE_RESERVED_MAX
- *
- * If the end cannot be lowered, all of the memory is used.
  *
  * Return: 0, or -EOPNOTSUPP if the memory is too large and the end cannot be lowered
  */
@@ -72,14 +67,9 @@ int ntrace_ramsink_cap(const struct ntrace_sink *sink, struct ntrace_ram_area *a
 		area->max = area->min + most - area->align;
 		return 0;
 	}
-	if (size > NTRACE_COPIED_MAX) {
-		dev_err(sink->comp.dev, "%s at %pa: its %llu KiB are too much to be copied at once, and its end cannot be lowered\n",
-			sink->comp.ops->name, &sink->comp.addr, size >> 10);
-		return -EOPNOTSUPP;
-	}
-	dev_warn(sink->comp.dev, "%s at %pa: all of its %llu KiB are copied at once, as its end cannot be lowered\n",
-		 sink->comp.ops->name, &sink->comp.addr, size >> 10);
-	return 0;
+	dev_err(sink->comp.dev, "%s at %pa: its %llu KiB are more than the %llu KiB that are copied at once, and its end cannot be lowered\n",
+		sink->comp.ops->name, &sink->comp.addr, size >> 10, most >> 10);
+	return -EOPNOTSUPP;
 }
 
 /*
