@@ -510,6 +510,7 @@ void ntrace_encoder_forget_clock(struct ntrace_encoder *enc)
 	enc->ts_is_time = false;
 	enc->ts_freq = 0;
 	enc->ts_base_time = 0;
+	enc->ts_read = 0;
 }
 
 /* Forget an internal counter, which has restarted if the encoder lost its power */

@@ -210,8 +210,9 @@ struct ntrace_route {
  * @ts_is_time: The timestamp counts like the time CSR
  * @ts_restarts: Its internal counter may restart after an idle state, so its times are
  *	unknown
- * @ts_base: Timestamp when an event was last opened
+ * @ts_base: Timestamp when an event was last opened, or up to a second before
  * @ts_base_time: The time CSR at @ts_base
+ * @ts_read: Time in jiffies at which the driver last read the counter for @ts_base, or 0
  * @config: Config that the registers contain
  * @filter: Filter that the registers contain
  * @programmed: The registers contain @config and @filter; otherwise they must be written
@@ -249,6 +250,7 @@ struct ntrace_encoder {
 	bool			ts_restarts;
 	u64			ts_base;
 	u64			ts_base_time;
+	unsigned long		ts_read;
 	u64			config;
 	struct ntrace_filter	filter;
 	bool			programmed;

@@ -39,15 +39,17 @@ const struct cpumask *ntrace_cpus(void)
 	return &ntrace_cpumask;
 }
 
-/* Return true if the timestamp of one of @cpus must be related to the time CSR. */
-static bool ntrace_cpus_have_bases(const struct cpumask *cpus)
+/*
+ * Return true if the timestamp of @cpu must be related to the time CSR. Do this at most once a
+ * second, so that a user who opens one event after the other does not interrupt other CPUs each
+ * time.
+ */
+static bool ntrace_base_is_due(unsigned int cpu)
 {
-	unsigned int cpu;
+	const struct ntrace_encoder *enc = ntrace_encoder_of(cpu);
 
-	for_each_cpu(cpu, cpus)
-		if (ntrace_encoder_of(cpu)->caps.ts_modes && !ntrace_encoder_of(cpu)->ts_is_time)
-			return true;
-	return false;
+	return enc->caps.ts_modes && !enc->ts_is_time &&
+	       (!enc->ts_read || time_after(jiffies, enc->ts_read + HZ));
 }
 
 static void ntrace_take_base_local(void *enc)
@@ -62,14 +64,19 @@ static void ntrace_take_base_local(void *enc)
 void ntrace_take_bases(const struct cpumask *cpus)
 {
 	struct ntrace_encoder *enc;
+	bool due = false;
 	unsigned int cpu;
 
 	lockdep_assert_held(&ntrace_mutex);
-	if (!ntrace_cpus_have_bases(cpus))
+	for_each_cpu(cpu, cpus)
+		due |= ntrace_base_is_due(cpu);
+	if (!due)
 		return;
 	ntrace_keep_awake();
 	for_each_cpu(cpu, cpus) {
 		enc = ntrace_encoder_of(cpu);
+		if (!ntrace_base_is_due(cpu))
+			continue;
 		if (!ntrace_has_power(&enc->comp)) {
 			ntrace_encoder_begins_anew(enc);
 			continue;
@@ -78,6 +85,7 @@ void ntrace_take_bases(const struct cpumask *cpus)
 		/* An event may have started when the frequency was to be measured */
 		if (!enc->ts_freq)
 			ntrace_encoder_measure(enc);
+		enc->ts_read = jiffies ?: 1;
 	}
 	ntrace_let_sleep();
 }

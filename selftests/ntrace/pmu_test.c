@@ -2,10 +2,13 @@
 /* The attributes of the PMU in sysfs */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
@@ -150,6 +153,68 @@ TEST_F(pmu, times_follow_from_the_base)
 	pmu_write(file, "0");
 	if (!known)
 		SKIP(return, "the counter is the time CSR, or its clock is not known");
+}
+
+/* Return the number of function call interrupts of all CPUs but the first */
+static unsigned long calls_of_others(void)
+{
+	FILE *f = fopen("/proc/interrupts", "r");
+	unsigned long n = 0;
+	char line[4096], *at, *end;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (!strstr(line, "Function call interrupts"))
+			continue;
+		strtoul(strchr(line, ':') + 1, &at, 10);
+		for (;; at = end) {
+			n += strtoul(at, &end, 10);
+			if (end == at)
+				break;
+		}
+	}
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* A user who opens one event after the other does not interrupt other CPUs each time */
+TEST_F(pmu, opening_events_leaves_other_cpus_alone)
+{
+	unsigned int cpus = pmu_nr_cpus(), opened = 0, i;
+	struct perf_event_attr attr;
+	unsigned long calls;
+	pid_t child[64];
+	double end;
+	int fd;
+
+	if (cpus < 2)
+		SKIP(return, "there is one encoder only");
+	/* The counter of a CPU that idles may begin anew, so that it must be read again */
+	for (i = 1; i < cpus && i < 64; i++) {
+		child[i] = fork();
+		if (!child[i]) {
+			pin(i);
+			for (;;)
+				busy(1000);
+		}
+	}
+	event_attr(&attr, pmu_config(self->cpu));
+	pin(0);
+	usleep(100000);
+	calls = calls_of_others();
+	for (end = now() + 30; opened < 200 && now() < end; opened++) {
+		fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+		ASSERT_GE(fd, 0);
+		close(fd);
+	}
+	calls = calls_of_others() - calls;
+	pin(-1);
+	for (i = 1; i < cpus && i < 64; i++) {
+		kill(child[i], SIGKILL);
+		waitpid(child[i], NULL, 0);
+	}
+	TH_LOG("%u events, %lu interrupts of other CPUs", opened, calls);
+	EXPECT_LT(calls, opened * (cpus - 1) / 2);
 }
 
 /* Times stay correct when a buffer is full, and the trace that the encoder still holds is lost. */
