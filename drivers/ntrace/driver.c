@@ -552,6 +552,8 @@ static int ntrace_runtime_resume(struct device *dev)
 	if (comp->state == NTRACE_COMP_READY && comp->ops->foreign && dev->pm_domain)
 		ret = comp->ops->revive(comp);
 	ntrace_let_sleep();
+	if (ret)
+		ntrace_power_down(comp);
 	return ret;
 }
 
@@ -647,6 +649,16 @@ static void ntrace_leave(void)
 	ntrace_keep_awake();
 }
 
+/* Wait for all that may still run code of the module. No device is bound any more. */
+static void ntrace_undo(void)
+{
+	ntrace_debugfs_exit();
+	ntrace_cpus_exit();
+	cancel_work_sync(&ntrace_probe_later);
+	cancel_delayed_work_sync(&ntrace_report_later);
+	ntrace_context_exit();
+}
+
 static int __init ntrace_init(void)
 {
 	int ret;
@@ -657,7 +669,7 @@ static int __init ntrace_init(void)
 	ntrace_debugfs_init();
 	ret = ntrace_causes_init();
 	if (ret)
-		goto out_debugfs;
+		goto out_undo;
 	/* The PMU restores registers after idle states, so allow none until it is registered */
 	ntrace_keep_awake();
 	ret = platform_driver_register(&ntrace_driver);
@@ -685,11 +697,8 @@ static int __init ntrace_init(void)
 out:
 	ntrace_let_sleep();
 	ntrace_causes_exit();
-out_debugfs:
-	ntrace_debugfs_exit();
-	ntrace_cpus_exit();
-	cancel_work_sync(&ntrace_probe_later);
-	cancel_delayed_work_sync(&ntrace_report_later);
+out_undo:
+	ntrace_undo();
 	return ret;
 }
 module_init(ntrace_init);
@@ -700,11 +709,7 @@ static void __exit ntrace_exit(void)
 	ntrace_pmu_unregister();
 	platform_driver_unregister(&ntrace_driver);
 	ntrace_let_sleep();
-	ntrace_debugfs_exit();
-	ntrace_cpus_exit();
-	cancel_work_sync(&ntrace_probe_later);
-	cancel_delayed_work_sync(&ntrace_report_later);
-	ntrace_context_exit();
+	ntrace_undo();
 }
 module_exit(ntrace_exit);
 
