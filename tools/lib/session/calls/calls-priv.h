@@ -187,19 +187,32 @@ struct ns_depth {
 	struct ns_total	total;
 };
 
+/* What a thread keeps for each of its stacks */
+struct ns_own {
+	uint32_t	nth;		/* index in ns_pool::stacks */
+	/* the last slice of the stack and its start in counts of the stack; and the one before */
+	uint32_t	slice, last_slice;
+	uint64_t	at, last_at;
+	size_t		nr, size;
+	struct ns_depth	depths[];	/* hash table by function with @nr of @size used */
+};
+
+/* A stack of a thread, which is a thread in struct nt_slice */
+struct ns_key {
+	int32_t		tid, cpu;	/* @cpu is from ns_thread_cpu() */
+	uint32_t	number;		/* number of the stack in the thread */
+	uint32_t	nth;
+};
+
 /* The calls of one thread that have been decoded so far */
 struct ns_thread_calls {
 	struct nt_calls	*calls;
 	struct ns_stack	stack;
 	int32_t		tid, key_cpu;	/* @key_cpu is from ns_thread_cpu() */
-	uint32_t	nth;		/* index in ns_pool::threads */
 	uint64_t	insns, ran;	/* sums of all its slices so far */
-	struct ns_depth	*depths;	/* hash table by function */
-	size_t		nr_depths, depths_size;
 	/* The members below are from the last slice. */
+	const struct ns_slice *slice;	/* NULL if it was merged */
 	int32_t		cpu;
-	uint32_t	slice;		/* slice number */
-	uint64_t	at;		/* instructions before the slice */
 	uint64_t	stretch, begin, end;
 	bool		begun;
 	int		error;		/* value that the caller's function returned */
@@ -211,6 +224,7 @@ struct ns_pool {
 	/* bytes of memory, and the amount from which ns_threads_settle() runs */
 	size_t		bytes, limit;
 	NS_ARRAY(struct ns_thread_calls *) threads;
+	NS_ARRAY(struct ns_key) stacks;
 	void		*tree;		/* tree of @threads for tsearch() */
 	size_t		open;		/* number of open frames of all threads */
 };
@@ -262,7 +276,7 @@ struct ns_part {
 	uint64_t	traced_insns, traced_ran;	/* sums of the slices that are closed */
 };
 
-typedef int (*ns_slice_fn)(void *ctx, uint64_t stretch, uint64_t nth,
+typedef int (*ns_slice_fn)(void *ctx, uint64_t stretch, uint64_t nth, uint32_t switches,
 			   const struct ns_stack *stack, uint64_t insns, uint64_t ran);
 typedef bool (*ns_drop_fn)(void *ctx, const struct ns_stack *stack, const struct ns_event *event,
 			   int32_t tid, int32_t cpu);
@@ -289,6 +303,7 @@ struct nt_calls {
 	struct nt_calls_totals totals;
 	uint32_t	nr_slices;		/* number of slices that have a number */
 	struct ns_numbered *numbered;
+	struct ns_target *targets;	/* for the stacks of threads */
 };
 
 /* ns_calls_passes() - return true if the filter selects a call that ends on that CPU */
@@ -327,10 +342,12 @@ bool ns_threads_add(struct nt_calls *calls, const struct ns_slice *slice);
 void ns_threads_free(struct nt_calls *calls);
 
 /*
- * ns_calls_each_slice() - call @fn with the calls that are open when each slice starts
+ * ns_calls_each_slice() - call @fn with the calls that are open when each slice starts, and after
+ *	each switch to another stack
  * @nth: Number of the slice in its stretch, counting only slices that start with another
  *	thread or CPU, or after an error
- * @insns: Instructions that the thread has executed, in @ran ns
+ * @switches: Number of times that the thread could switch to another stack in the slice
+ * @insns: Instructions that were executed on the stack, in @ran ns
  *
  * @drop, which may be NULL, is called with the calls of a thread that are given up. If a function
  * returns an error, nt_calls_run() returns it.

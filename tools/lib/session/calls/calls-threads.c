@@ -64,47 +64,69 @@ static int slice_cmp(const void *a, const void *b)
 
 /* ---- Calls of a thread ---- */
 
-static struct ns_depth *find_depth(const struct ns_thread_calls *t, uint32_t function)
+static struct ns_own *own(const struct ns_thread_calls *t)
 {
-	size_t mask = t->depths_size - 1, at = function * 0x9e3779b1U & mask;
-
-	while (t->depths[at].function && t->depths[at].function != function + 1)
-		at = (at + 1) & mask;
-	return &t->depths[at];
+	return t->stack.data;
 }
 
-static bool grow_depths(struct ns_thread_calls *t)
+static struct ns_depth *find_depth(struct ns_own *own, uint32_t function)
 {
-	struct ns_depth *old = t->depths, *d;
-	size_t size = t->depths_size, i;
+	size_t mask = own->size - 1, at = function * 0x9e3779b1U & mask;
 
-	d = calloc(size ? 2 * size : 64, sizeof(*d));
-	if (!d)
+	while (own->depths[at].function && own->depths[at].function != function + 1)
+		at = (at + 1) & mask;
+	return &own->depths[at];
+}
+
+/* Make room for twice as many functions. Return false if out of memory. */
+static bool grow_own(struct ns_thread_calls *t)
+{
+	struct ns_own *old = own(t), *new;
+	size_t size = old ? 2 * old->size : 64, i;
+
+	new = calloc(1, sizeof(*new) + size * sizeof(new->depths[0]));
+	if (!new)
 		return false;
-	t->depths = d;
-	t->depths_size = size ? 2 * size : 64;
-	for (i = 0; i < size; i++) {
-		if (old[i].function)
-			*find_depth(t, old[i].function - 1) = old[i];
+	if (old)
+		*new = *old;
+	new->size = size;
+	for (i = 0; old && i < old->size; i++) {
+		if (old->depths[i].function)
+			*find_depth(new, old->depths[i].function - 1) = old->depths[i];
 	}
 	free(old);
+	t->stack.data = new;
 	return true;
 }
 
 /*
- * Return the counts of a function in a thread, and add them if necessary. Return NULL if out of
- * memory.
+ * Return the counts of a function on the current stack, and add them if necessary. Return NULL if
+ * out of memory.
  */
 static struct ns_depth *make_depth(struct ns_thread_calls *t, uint32_t function)
 {
 	struct ns_depth *depth;
 
-	if (2 * t->nr_depths >= t->depths_size && !grow_depths(t))
+	if (2 * own(t)->nr >= own(t)->size && !grow_own(t))
 		return NULL;
-	depth = find_depth(t, function);
-	t->nr_depths += !depth->function;
+	depth = find_depth(own(t), function);
+	own(t)->nr += !depth->function;
 	depth->function = function + 1;
 	return depth;
+}
+
+/* Give the current stack of a thread, which is new, a number. Return false if out of memory. */
+static bool add_own(struct ns_thread_calls *t)
+{
+	struct ns_pool *pool = &t->calls->pool;
+	const struct ns_key key = {
+		.tid = t->tid, .cpu = t->key_cpu, .number = t->stack.number, .nth = pool->stacks.nr,
+	};
+
+	if (!grow_own(t))
+		return false;
+	own(t)->nth = key.nth;
+	return ns_array_add(&pool->stacks, key);
 }
 
 /* Add @total to the sums of a function, or subtract it if @sign is -1. */
@@ -171,10 +193,12 @@ static bool thread_leave(struct ns_stack *stack, const struct ns_frame *frame,
 {
 	struct ns_thread_calls *t = stack->ctx;
 	struct nt_function *f = &t->calls->functions.all.at[frame->function];
-	struct nt_call call = ns_call_init(frame, e, t->tid, t->slice, t->at);
-	const struct ns_total total = ns_total_init(frame, e);
-	struct ns_depth *depth = find_depth(t, frame->function);
+	struct nt_call call = ns_call_init(frame, e, t->tid, own(t)->slice, own(t)->at);
+	struct ns_total total = ns_total_init(frame, e);
+	struct ns_depth *depth = find_depth(own(t), frame->function);
 
+	/* so that no function takes longer than its thread */
+	total.ns -= t->stack.away.time - frame->away;
 	call.open = !seen;
 	depth->nr -= ns_calls_may_pass(t->calls, frame);
 	if (!ns_calls_passes(t->calls, &call, t->cpu))
@@ -196,8 +220,64 @@ static bool thread_drop(struct ns_stack *stack, const struct ns_event *e)
 	return !calls->each_drop || calls->each_drop(calls->slice_ctx, stack, e, t->tid, t->cpu);
 }
 
+/*
+ * Store the slice by number if the caller receives each call, because it looks the slices up later.
+ */
+static bool number_slice(const struct ns_thread_calls *t)
+{
+	struct nt_calls *calls = t->calls;
+	const struct ns_slice *s = t->slice;
+	struct nt_slice *slice;
+
+	if (!calls->each)
+		return true;
+	slice = ns_numbered_make(calls->numbered, s->number);
+	if (!slice)
+		return false;
+	*slice = (struct nt_slice){
+		.begin = s->split ? t->end : s->begin, .end = s->end, .at = own(t)->at, .before = t->insns,
+		.insns = s->insns, .thread = own(t)->nth, .tid = s->tid, .cpu = s->cpu,
+	};
+	return true;
+}
+
+/* The slice is executed on the current stack of the thread. */
+static bool begin_on_stack(struct ns_thread_calls *t)
+{
+	struct ns_own *o = own(t);
+
+	o->last_slice = o->slice;
+	o->last_at = o->at;
+	o->slice = t->slice->number;
+	o->at = t->insns - t->stack.away.insns;
+	return number_slice(t);
+}
+
+/* Put the slice, which starts with a switch, on another stack. */
+static int thread_switched(struct ns_stack *stack, const struct ns_event *e)
+{
+	struct ns_thread_calls *t = stack->ctx;
+	struct ns_own *before = stack->waiting.at[stack->waiting.nr - 1].data;
+
+	before->slice = before->last_slice;
+	before->at = before->last_at;
+	return (own(t) || add_own(t)) && begin_on_stack(t) ? 1 : -1;
+}
+
+/* Tell the caller which calls are open when the slice starts or has switched to another stack. */
+static int give_slice(struct ns_thread_calls *t, uint64_t insns, uint64_t ran)
+{
+	const struct ns_stack *stack = &t->stack;
+	struct nt_calls *calls = t->calls;
+
+	if (!calls->each_slice)
+		return 0;
+	return calls->each_slice(calls->slice_ctx, t->slice->stretch, t->slice->fresh, stack->switches, stack,
+				 insns - stack->away.insns, ran - stack->away.ran);
+}
+
 static const struct ns_stack_ops thread_ops = {
-	.enter = thread_enter, .leave = thread_leave, .drop = thread_drop,
+	.enter = thread_enter, .leave = thread_leave, .drop = thread_drop, .switched = thread_switched,
 };
 
 static void add_children(struct ns_thread_calls *t, uint64_t ran, uint64_t insns)
@@ -216,30 +296,37 @@ static void add_children(struct ns_thread_calls *t, uint64_t ran, uint64_t insns
  */
 static bool give_up(struct ns_thread_calls *t)
 {
-	const struct ns_event event = { .time = t->end, .insns = t->insns, .ran = t->ran };
+	struct ns_event event = { .time = t->end, .insns = t->insns, .ran = t->ran };
 
+	event = ns_stack_counts(&t->stack, &event);
 	return ns_stack_drop(&t->stack, &event);
 }
 
-static bool take_outer(struct ns_thread_calls *t, const struct ns_slice *s)
+static int take_outer(struct ns_thread_calls *t, const struct ns_slice *s)
 {
 	const struct ns_outer *outer = s->outer.at, *end = outer + s->outer.nr;
+	uint32_t stack;
 	size_t totals = 0;
 	struct ns_event event;
+	int err;
 
 	for (; outer < end; outer++) {
 		add_children(t, outer->child_ran, outer->child_insns);
 		if (!add_totals(t, s->totals.at + totals, outer->totals - totals))
-			return false;
+			return -1;
 		totals = outer->totals;
 		event = outer->event;
 		event.insns += t->insns;
 		event.ran += t->ran;
+		stack = t->stack.number;
 		if (ns_stack_take(&t->stack, &event) < 0)
-			return false;
+			return -1;
+		err = stack != t->stack.number ? give_slice(t, event.insns, event.ran) : 0;
+		if (err)
+			return err;
 	}
 	add_children(t, s->child_ran, s->child_insns);
-	return add_totals(t, s->totals.at + totals, s->totals.nr - totals);
+	return add_totals(t, s->totals.at + totals, s->totals.nr - totals) ? 0 : -1;
 }
 
 static bool take_open(struct ns_thread_calls *t, const struct ns_slice *s)
@@ -251,8 +338,9 @@ static bool take_open(struct ns_thread_calls *t, const struct ns_slice *s)
 		return false;
 	for (i = 0; i < s->open.nr; i++) {
 		frame = s->open.at[i];
-		frame.insns += t->insns;
-		frame.ran += t->ran;
+		frame.insns += t->insns - t->stack.away.insns;
+		frame.ran += t->ran - t->stack.away.ran;
+		frame.away = t->stack.away.time;
 		if (!frame.unseen && !add_depth(t, &frame))
 			return false;
 		if (!ns_stack_add(&t->stack, &frame))
@@ -265,34 +353,35 @@ static bool take_open(struct ns_thread_calls *t, const struct ns_slice *s)
 static bool begin_thread(struct ns_thread_calls *t, const struct ns_slice *s)
 {
 	const struct ns_event event = {
-		.time = s->begin, .insns = t->insns, .ran = t->ran, .to = s->at, .to_space = s->space,
+		.time = s->begin, .insns = t->insns - t->stack.away.insns, .ran = t->ran - t->stack.away.ran,
+		.to = s->at, .to_space = s->space,
 	};
 	size_t i;
 
-	for (i = 0; i < t->depths_size; i++)
-		t->depths[i].total = (struct ns_total){ 0 };
+	for (i = 0; i < own(t)->size; i++)
+		own(t)->depths[i].total = (struct ns_total){ 0 };
 	return ns_stack_begin(&t->stack, &event);
 }
 
 static int put_together(struct ns_thread_calls *t, const struct ns_slice *s)
 {
-	struct nt_calls *calls = t->calls;
 	size_t before = t->stack.open.nr;
-	int err;
+	int err = 0;
 
 	if (!t->stack.open.nr && !s->split && !begin_thread(t, s))
 		return -1;
-	if (calls->each_slice && !s->split) {
-		err = calls->each_slice(calls->slice_ctx, s->stretch, s->fresh, &t->stack,
-					t->insns, t->ran);
-		if (err)
-			return err;
+	if (!s->split) {
+		t->stack.switches = 0;
+		err = give_slice(t, t->insns, t->ran);
 	}
-	if (!take_outer(t, s) || !take_open(t, s))
+	err = err ?: take_outer(t, s);
+	if (err)
+		return err;
+	if (!take_open(t, s))
 		return -1;
 	t->insns += s->insns;
 	t->ran += s->ran;
-	calls->pool.open += t->stack.open.nr - before;
+	t->calls->pool.open += t->stack.open.nr - before;
 	return t->error;
 }
 
@@ -320,13 +409,15 @@ static struct ns_thread_calls *thread_of(struct nt_calls *calls, const struct ns
 		return NULL;
 	*t = key;
 	t->calls = calls;
-	t->nth = calls->pool.threads.nr;
-	t->stack = (struct ns_stack){ .session = calls->session, .ops = &thread_ops, .ctx = t, .follows = true };
-	if (ns_array_add(&calls->pool.threads, t)) {
+	t->stack = (struct ns_stack){
+		.session = calls->session, .ops = &thread_ops, .ctx = t, .follows = true, .targets = calls->targets,
+	};
+	if (add_own(t) && ns_array_add(&calls->pool.threads, t)) {
 		if (tsearch(t, &calls->pool.tree, thread_cmp))
 			return t;
 		calls->pool.threads.nr--;
 	}
+	free(t->stack.data);
 	free(t);
 	return NULL;
 }
@@ -343,23 +434,6 @@ static bool is_cut(const struct ns_thread_calls *t, const struct ns_slice *s)
 	       ns_gaps_between(&t->calls->gaps, t->tid, t->end, s->begin);
 }
 
-/*
- * Store the slice by number if the caller receives each call, because it looks the slices up later.
- */
-static bool number_slice(const struct ns_thread_calls *t, const struct ns_slice *s)
-{
-	struct nt_calls *calls = t->calls;
-	struct nt_slice *slice = ns_numbered_make(calls->numbered, s->number);
-
-	if (!slice)
-		return false;
-	*slice = (struct nt_slice){
-		.begin = s->split ? t->end : s->begin, .end = s->end, .at = t->insns,
-		.insns = s->insns, .thread = t->nth, .tid = s->tid, .cpu = s->cpu,
-	};
-	return true;
-}
-
 static bool cut_thread(struct ns_thread_calls *t)
 {
 	t->calls->pool.open -= t->stack.open.nr;
@@ -372,12 +446,11 @@ static int put_slice(struct nt_calls *calls, const struct ns_slice *s)
 
 	if (!t || ((is_cut(t, s) || calls->pool.open > OPEN_MAX) && !cut_thread(t)))
 		return -1;
-	if (calls->each && !number_slice(t, s))
+	t->slice = s;
+	if (!begin_on_stack(t))
 		return -1;
 	t->begun = true;
 	t->cpu = s->cpu;
-	t->slice = s->number;
-	t->at = t->insns;
 	t->stretch = s->stretch;
 	t->begin = s->begin;
 	t->end = s->end;
@@ -465,26 +538,32 @@ static int settle_slices(struct nt_calls *calls, uint64_t horizon, bool all)
 	return err;
 }
 
+static int stack_order(const void *a, const void *b)
+{
+	const struct ns_key *x = a, *y = b;
+
+	return number_cmp(x->tid, y->tid) ?: number_cmp(x->cpu, y->cpu) ?: number_cmp(x->number, y->number);
+}
+
 static int thread_order(const void *a, const void *b)
 {
 	return thread_cmp(*(const void *const *)a, *(const void *const *)b);
 }
 
-/* Number the threads by tid, and set the numbers in their slices. */
+/* Number the stacks of threads by tid, and set the numbers in their slices. */
 static bool number_threads(struct nt_calls *calls)
 {
 	struct ns_pool *pool = &calls->pool;
-	uint32_t *numbers = calloc(pool->threads.nr + 1, sizeof(*numbers));
+	uint32_t *numbers = calloc(pool->stacks.nr + 1, sizeof(*numbers));
 	struct nt_slice *slice;
 	size_t i;
 
 	if (!numbers)
 		return false;
-	if (pool->threads.nr)
-		qsort(pool->threads.at, pool->threads.nr, sizeof(pool->threads.at[0]),
-		      thread_order);
-	for (i = 0; i < pool->threads.nr; i++)
-		numbers[pool->threads.at[i]->nth] = i;
+	if (pool->stacks.nr)
+		qsort(pool->stacks.at, pool->stacks.nr, sizeof(pool->stacks.at[0]), stack_order);
+	for (i = 0; i < pool->stacks.nr; i++)
+		numbers[pool->stacks.at[i].nth] = i;
 	for (i = 0; (slice = ns_numbered_get(calls->numbered, i)); i++)
 		slice->thread = numbers[slice->thread];
 	free(numbers);
@@ -493,11 +572,14 @@ static bool number_threads(struct nt_calls *calls)
 
 static int end_threads(struct nt_calls *calls)
 {
+	struct ns_pool *pool = &calls->pool;
 	size_t i;
 	int err = 0;
 
-	for (i = 0; !err && i < calls->pool.threads.nr; i++)
-		err = give_up(calls->pool.threads.at[i]) ? calls->pool.threads.at[i]->error : -1;
+	if (pool->threads.nr)
+		qsort(pool->threads.at, pool->threads.nr, sizeof(pool->threads.at[0]), thread_order);
+	for (i = 0; !err && i < pool->threads.nr; i++)
+		err = give_up(pool->threads.at[i]) ? pool->threads.at[i]->error : -1;
 	if (!err && calls->each && !number_threads(calls))
 		err = -1;
 	return err;
@@ -535,9 +617,9 @@ void ns_threads_free(struct nt_calls *calls)
 	for (i = 0; i < pool->threads.nr; i++) {
 		t = pool->threads.at[i];
 		tdelete(t, &pool->tree, thread_cmp);
-		free(t->stack.open.at);
-		free(t->depths);
+		ns_stack_free(&t->stack);
 		free(t);
 	}
 	free(pool->threads.at);
+	free(pool->stacks.at);
 }

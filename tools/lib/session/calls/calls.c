@@ -264,10 +264,13 @@ static bool take_outer(struct ns_part *p, struct ns_event *e)
 {
 	struct ns_outer outer = { 0 };
 
-	if (p->stack.open.nr || p->slice.outer.nr >= OUTER_MAX) {
+	/* another stack starts with a slice */
+	if (p->stack.open.nr || p->slice.outer.nr >= OUTER_MAX || p->stack.may_switch) {
+		p->stack.may_switch = false;
 		if (!new_slice(p, p->slice.tid, p->slice.cpu, e->time))
 			return false;
 		p->slice.split = true;
+		p->slice.fresh = p->fresh - 1;
 		e->insns = e->ran = 0;
 	}
 	outer.event = *e;
@@ -524,7 +527,8 @@ struct nt_calls *nt_calls_new(struct nt_session *session)
 	pthread_mutex_init(&calls->lock, NULL);
 	calls->numbered = calloc(1, sizeof(*calls->numbered));
 	calls->gaps.session = session;
-	if (calls->numbered)
+	calls->targets = calloc(NS_TARGETS, sizeof(*calls->targets));
+	if (calls->numbered && calls->targets)
 		return calls;
 	nt_calls_free(calls);
 	return NULL;
@@ -541,6 +545,7 @@ void nt_calls_free(struct nt_calls *calls)
 	if (calls->numbered)
 		ns_numbered_free(calls->numbered);
 	free(calls->numbered);
+	free(calls->targets);
 	pthread_mutex_destroy(&calls->lock);
 	free(calls);
 }

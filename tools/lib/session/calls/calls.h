@@ -52,9 +52,10 @@ struct nt_call {
 /* The code that one thread executed on one CPU between two switches */
 struct nt_slice {
 	uint64_t	begin, end;
-	uint64_t	at;		/* instructions of its thread before the slice */
+	uint64_t	at;		/* instructions of its thread before the slice, */
+	uint64_t	before;		/* and on all stacks of that thread */
 	uint64_t	insns;
-	uint32_t	thread;		/* number from 0, one for each tid and for the idle thread of each CPU */
+	uint32_t	thread;		/* number from 0, one for each stack of a tid or of the idle thread of a CPU */
 	int32_t		tid, cpu;
 };
 

@@ -6,6 +6,9 @@
 
 #define ECALL		0x00000073
 #define NO_RETURN	1	/* an address at which no instruction can be */
+#define SWITCH_CODE	256	/* bytes of code in which a function loads the stack pointer before it leaves */
+#define WAITING_MAX	4096	/* stacks of a thread that can wait; more are not used any more */
+#define RESUME_DEPTH	64	/* calls of a stack that waits which are searched */
 
 void ns_event_init(struct ns_event *event, const struct nt_who *who, const struct nt_branch *branch,
 		   uint64_t insns, uint64_t ran)
@@ -54,28 +57,109 @@ static bool same_function(const struct nt_place *a, const struct nt_place *b)
 	return n == base_length(b->linkage) && !strncmp(a->linkage, b->linkage, n);
 }
 
-/*
- * Return true if a jump goes to the start of another function. For most jumps the first lookup
- * shows that it does not.
- */
-static bool is_tail_call(const struct ns_stack *stack, const struct ns_event *e)
+enum jump {
+	JUMP_INSIDE,		/* to its own function */
+	JUMP_TAIL,		/* to the start of another function */
+	JUMP_MIDDLE,		/* into the middle of another function */
+};
+
+static struct ns_target *target_of(const struct ns_stack *stack, uint64_t addr)
 {
-	struct ns_target *target = stack->targets;
+	return &stack->targets[(addr >> 1 ^ addr >> 11) & (NS_TARGETS - 1)];
+}
+
+/* Return true if the instruction jumps through a register. */
+static bool is_indirect(const struct ns_stack *stack, const struct ns_event *e)
+{
+	uint32_t insn = 0;
+
+	if (nt_session_read(stack->session, e->from_space, e->from, &insn, e->length) < 2)
+		return false;
+	return e->length == 2 ? (insn & 0xe003) == 0x8002 : (insn & 0x7f) == 0x67;
+}
+
+/* Decide where a jump goes. Most jumps stay inside their function, which the first lookup shows. */
+static enum jump jump_to(const struct ns_stack *stack, const struct ns_event *e)
+{
+	struct ns_target *target = target_of(stack, e->to);
 	struct nt_place from, to;
 
-	if (target) {
-		target += (e->to >> 1 ^ e->to >> 11) & (NS_TARGETS - 1);
-		if (target->addr == e->to && target->space == e->to_space)
-			return false;
-	}
+	if (target->addr == e->to && target->space == e->to_space && e->from >= target->start &&
+	    e->from < target->end)
+		return JUMP_INSIDE;
 	nt_session_where(stack->session, e->to_space, e->to, &to);
-	if (!to.symbol || to.offset) {
-		if (target)
-			*target = (struct ns_target){ e->to_space, e->to };
-		return false;
-	}
 	nt_session_where(stack->session, e->from_space, e->from, &from);
-	return !same_function(&from, &to);
+	if (!to.symbol ? from.symbol || is_indirect(stack, e) : !same_function(&from, &to))
+		return to.symbol && !to.offset ? JUMP_TAIL : JUMP_MIDDLE;
+	if (to.offset) {
+		target->space = e->to_space;
+		target->addr = e->to;
+		target->start = from.symbol ? from.start : e->from;
+		target->end = from.symbol ? from.end : e->from + 1;
+	}
+	return JUMP_INSIDE;
+}
+
+/* "ld sp, N(REG)", its compressed form, or "c.mv sp, REG" with another register than the frame pointer */
+static bool loads_sp(uint32_t insn)
+{
+	return (insn & 0x6fff) == 0x2103 || (insn & 0xcf83) == 0x4102 ||
+	       ((insn & 0xff83) == 0x8102 && insn & 0x7c && (insn & 0x7c) != 8 << 2);
+}
+
+/* "sd sp, N(REG)", unless REG is the stack pointer */
+static bool saves_sp(uint32_t insn)
+{
+	return (insn & 0x01f0607f) == 0x00202023 && (insn >> 15 & 31) != 2;
+}
+
+/*
+ * Look whether the instructions in [@addr, @leaves) load or save the stack pointer. If no function
+ * @starts at @addr, each half-word may be an instruction, and compressed ones are not recognised.
+ */
+static void look_at_code(const struct ns_stack *stack, struct ns_target *target, uint64_t addr, uint64_t leaves,
+			 bool starts)
+{
+	uint16_t code[2];
+	uint32_t insn;
+
+	for (; addr < leaves; addr += starts && (code[0] & 3) == 3 ? 4 : 2) {
+		if (nt_session_read(stack->session, target->leaves_space, addr, code, sizeof(code)) != sizeof(code))
+			break;
+		insn = code[0];
+		if ((insn & 3) == 3)
+			insn |= (uint32_t)code[1] << 16;
+		if (leaves - addr > SWITCH_CODE || (!starts && (insn & 3) != 3))
+			continue;
+		target->loads |= loads_sp(insn);
+		target->saves |= saves_sp(insn);
+	}
+}
+
+static void learn_code(const struct ns_stack *stack, struct ns_target *target, uint64_t space, uint64_t leaves)
+{
+	struct nt_place place;
+
+	target->leaves = leaves;
+	target->leaves_space = space;
+	target->loads = target->saves = false;
+	if (!is_user(stack, leaves))
+		return;
+	nt_session_where(stack->session, space, leaves, &place);
+	look_at_code(stack, target, place.symbol ? place.start : leaves - SWITCH_CODE, leaves, place.symbol);
+}
+
+/*
+ * Return what is known about the code of user space that ends at @e->from: whether it loads the
+ * stack pointer, or saves it.
+ */
+static inline const struct ns_target *code_before(const struct ns_stack *stack, const struct ns_event *e)
+{
+	struct ns_target *target = target_of(stack, e->from);
+
+	if (target->leaves != e->from || target->leaves_space != e->from_space)
+		learn_code(stack, target, e->from_space, e->from);
+	return target;
 }
 
 /* ---- Begin and end ---- */
@@ -99,10 +183,12 @@ static size_t newest(const struct ns_stack *stack)
 bool ns_stack_add(struct ns_stack *stack, const struct ns_frame *frame)
 {
 	uint32_t below = newest(stack);
+	bool unsure = stack->open.nr && stack->open.at[stack->open.nr - 1].unsure;
 
 	if (!ns_array_add(&stack->open, *frame))
 		return false;
 	stack->open.at[stack->open.nr - 1].below = below;
+	stack->open.at[stack->open.nr - 1].unsure |= unsure;
 	stack->signals += frame->signal;
 	return true;
 }
@@ -121,13 +207,14 @@ static bool stack_push(struct ns_stack *stack, const struct ns_frame *frame,
 /* End the topmost call. @ended is true if the trace contains its end. */
 static bool stack_leave(struct ns_stack *stack, const struct ns_event *e, bool ended)
 {
-	struct ns_frame frame = stack->open.at[--stack->open.nr], *caller;
-	uint64_t ran = e->ran - frame.ran, insns = e->insns - frame.insns;
+	const struct ns_frame *frame = &stack->open.at[--stack->open.nr];
+	uint64_t ran = e->ran - frame->ran, insns = e->insns - frame->insns;
+	struct ns_frame *caller;
 
-	stack->signals -= frame.signal;
-	if (frame.unseen) {
-		ran = frame.child_ran;
-		insns = frame.child_insns;
+	stack->signals -= frame->signal;
+	if (frame->unseen) {
+		ran = frame->child_ran;
+		insns = frame->child_insns;
 	}
 	if (stack->open.nr) {
 		caller = &stack->open.at[stack->open.nr - 1];
@@ -137,7 +224,7 @@ static bool stack_leave(struct ns_stack *stack, const struct ns_event *e, bool e
 		stack->child_ran += ran;
 		stack->child_insns += insns;
 	}
-	return frame.unseen || stack->ops->leave(stack, &frame, e, ended && !frame.outer);
+	return frame->unseen || stack->ops->leave(stack, frame, e, ended && !frame->outer && !frame->unsure);
 }
 
 static bool stack_pop(struct ns_stack *stack, const struct ns_event *e)
@@ -155,7 +242,7 @@ static int stack_cut(struct ns_stack *stack, size_t nth, const struct ns_event *
 	return 1;
 }
 
-bool ns_stack_drop(struct ns_stack *stack, const struct ns_event *event)
+static bool drop_calls(struct ns_stack *stack, const struct ns_event *event)
 {
 	if (stack->ops->drop && stack->open.nr && !stack->ops->drop(stack, event))
 		return false;
@@ -170,7 +257,7 @@ static int take_call(struct ns_stack *stack, const struct ns_event *e)
 {
 	struct ns_frame frame = {
 		.ret = e->from + e->length, .ret_space = e->from_space, .begin = e->time,
-		.insns = e->insns, .ran = e->ran, .image = e->image, .kind = e->kind,
+		.insns = e->insns, .ran = e->ran, .image = e->image, .kind = e->kind, .away = stack->away.time,
 	};
 
 	/* a call to the next instruction only reads the program counter */
@@ -184,7 +271,7 @@ static int take_trap(struct ns_stack *stack, const struct ns_event *e, bool unse
 	const struct ns_frame frame = {
 		.ret = e->from + (e->kind == NT_BRANCH_SYSCALL ? 4 : 0),
 		.ret_space = e->from_space, .begin = e->time, .insns = e->insns, .ran = e->ran,
-		.image = e->image, .kind = e->kind, .trap = true, .unseen = unseen,
+		.image = e->image, .kind = e->kind, .trap = true, .unseen = unseen, .away = stack->away.time,
 	};
 
 	return stack_push(stack, &frame, e) ? 1 : -1;
@@ -192,7 +279,28 @@ static int take_trap(struct ns_stack *stack, const struct ns_event *e, bool unse
 
 /* ---- Returns ---- */
 
-/* Return the index of the newest call that was made in the function that contains @to; -1: none */
+/* Return true if the call is one of _Unwind_Resume(), with which a function passes an exception on to its callers. */
+static bool passes_exception(const struct ns_stack *stack, const struct ns_frame *f)
+{
+	uint32_t insns[2] = { 0 };
+	struct nt_place place;
+	uint64_t to;
+
+	if (nt_session_read(stack->session, f->ret_space, f->ret - 8, insns, 8) != 8)
+		return false;
+	if ((insns[1] & 0x7f) == 0x6f)
+		to = f->ret - 4 + ((int32_t)(insns[1] & 0x80000000) >> 11 | (insns[1] & 0xff000) |
+				   (insns[1] >> 9 & 0x800) | (insns[1] >> 20 & 0x7fe));
+	else
+		to = f->ret - 8 + (int32_t)(insns[0] & 0xfffff000) + ((int32_t)insns[1] >> 20);
+	nt_session_where(stack->session, f->ret_space, to, &place);
+	return place.symbol && !place.offset && !strcmp(place.symbol, "_Unwind_Resume");
+}
+
+/*
+ * Return the index of the newest call that was made in the function around @to; -1: none. The start
+ * of a function is not in a call of it that is open.
+ */
 static int64_t find_function(const struct ns_stack *stack, uint64_t space, uint64_t to)
 {
 	struct nt_place here, there;
@@ -200,19 +308,48 @@ static int64_t find_function(const struct ns_stack *stack, uint64_t space, uint6
 	int64_t i;
 
 	nt_session_where(stack->session, space, to, &here);
-	for (i = here.symbol ? (int64_t)stack->open.nr - 1 : -1; i >= 0; i--) {
+	for (i = here.symbol && here.offset ? (int64_t)stack->open.nr - 1 : -1; i >= 0; i--) {
 		f = &stack->open.at[i];
 		if (f->trap)
 			return -1;
 		/*
 		 * f->ret may be outside the caller, if its last instruction calls a function that
-		 * never returns
+		 * never returns. The outermost function has no caller.
 		 */
-		nt_session_where(stack->session, f->ret_space, f->ret - !f->signal, &there);
-		if (same_function(&here, &there))
-			return i;
+		nt_session_where(stack->session, f->ret_space, f->outer ? f->resume : f->ret - !f->signal, &there);
+		if (same_function(&here, &there) && (f->outer || f->signal || !passes_exception(stack, f)))
+			return i + f->outer;
 	}
 	return -1;
+}
+
+/*
+ * Return the index of the newest call to which a function such as setjmp() has returned at @to; -1:
+ * none. If older calls are also possible, neither they nor their callers in the same recursion are
+ * sure any more.
+ */
+static int64_t find_resume(struct ns_stack *stack, uint64_t to)
+{
+	int64_t i, newest = -1, oldest = -1;
+	struct ns_frame *f;
+
+	for (i = (int64_t)stack->open.nr - 1; i >= 0; i--) {
+		f = &stack->open.at[i];
+		if (f->trap)
+			break;
+		if (f->resume != to || f->outer)
+			continue;
+		oldest = i;
+		if (newest < 0)
+			newest = i;
+	}
+	if (oldest == newest)
+		return newest;
+	while (oldest > 1 && stack->open.at[oldest - 1].ret == stack->open.at[oldest].ret)
+		oldest--;
+	for (i = oldest ? oldest - 1 : 0; i <= newest; i++)
+		stack->open.at[i].unsure = true;
+	return newest;
 }
 
 /*
@@ -229,28 +366,248 @@ static bool is_new_thread(const struct ns_stack *stack, const struct ns_event *e
 	return place.symbol && !place.offset;
 }
 
-static int take_return(struct ns_stack *stack, const struct ns_event *e)
+/* Note that the function below the topmost call continues at @to, to which longjmp() may jump. */
+static void note_resume(struct ns_stack *stack, uint64_t to)
+{
+	if (stack->open.nr)
+		stack->open.at[stack->open.nr - 1].resume = to;
+}
+
+/*
+ * Return to @e->to, if an open call explains it. @saves is true if the returning code has saved the
+ * stack pointer. Return 0 if the calls before the part are needed, 2
+ * if no call explains it, and else as ns_stack_take().
+ */
+static int return_to(struct ns_stack *stack, const struct ns_event *e, bool saves)
 {
 	bool below = stack->part;
+	const struct ns_frame *f;
 	int64_t i;
 
 	for (i = (int64_t)stack->open.nr - 1; i >= 0; i--) {
+		f = &stack->open.at[i];
 		/* a return instruction does not leave the kernel */
-		if (stack->open.at[i].trap) {
+		if (f->trap) {
 			below = false;
 			break;
 		}
-		if (stack->open.at[i].ret == e->to && !stack->open.at[i].signal)
-			return stack_cut(stack, i, e);
+		if (f->ret != e->to || f->signal)
+			continue;
+		saves |= f->saves;
+		if (saves && !i && stack->part)
+			return 0;
+		if (stack_cut(stack, i, e) < 0)
+			return -1;
+		if (saves)
+			note_resume(stack, e->to);
+		return 1;
 	}
+	i = find_resume(stack, e->to);
+	if (i >= 0)
+		return stack_cut(stack, i + 1, e);
 	if (below)
 		return 0;
 	i = find_function(stack, e->to_space, e->to);
+	return i >= 0 ? stack_cut(stack, i, e) : 2;
+}
+
+/* ---- Several stacks ---- */
+
+/* Exchange the current stack with one that waits. */
+static void exchange(struct ns_stack *stack, struct ns_waiting *w)
+{
+	const struct ns_waiting old = {
+		.outer = stack->outer, .child_ran = stack->child_ran, .child_insns = stack->child_insns,
+		.signals = stack->signals, .away = stack->away, .number = stack->number,
+		.starter = stack->starter, .data = stack->data,
+	};
+	typeof(stack->open) open = stack->open;
+
+	memcpy(&stack->open, &w->open, sizeof(open));
+	stack->outer = w->outer;
+	stack->child_ran = w->child_ran;
+	stack->child_insns = w->child_insns;
+	stack->signals = w->signals;
+	stack->away = w->away;
+	stack->number = w->number;
+	stack->starter = w->starter;
+	stack->data = w->data;
+	*w = old;
+	memcpy(&w->open, &open, sizeof(open));
+}
+
+static void free_waiting(struct ns_stack *stack, size_t nth)
+{
+	free(stack->waiting.at[nth].open.at);
+	free(stack->waiting.at[nth].data);
+	memmove(stack->waiting.at + nth, stack->waiting.at + nth + 1,
+		(--stack->waiting.nr - nth) * sizeof(stack->waiting.at[0]));
+}
+
+void ns_stack_free(struct ns_stack *stack)
+{
+	while (stack->waiting.nr)
+		free_waiting(stack, stack->waiting.nr - 1);
+	free(stack->waiting.at);
+	free(stack->open.at);
+	free(stack->data);
+}
+
+/* Give up the calls of a stack that waits, which end when it began to wait. */
+static bool drop_waiting(struct ns_stack *stack, size_t nth)
+{
+	struct ns_waiting *w = &stack->waiting.at[nth];
+	const struct ns_event since = { .time = w->since.time, .insns = w->since.insns, .ran = w->since.ran };
+	struct ns_event e;
+	bool ok;
+
+	exchange(stack, w);
+	e = ns_stack_counts(stack, &since);
+	ok = drop_calls(stack, &e);
+	exchange(stack, w);
+	free_waiting(stack, nth);
+	return ok;
+}
+
+bool ns_stack_drop(struct ns_stack *stack, const struct ns_event *event)
+{
+	bool ok = true;
+
+	while (stack->waiting.nr)
+		ok = drop_waiting(stack, 0) && ok;
+	return drop_calls(stack, event) && ok;
+}
+
+/* Return the index of the call with which a stack that waits continues at @to; -1: none */
+static int64_t expected(const struct ns_waiting *w, uint64_t to)
+{
+	int64_t i = (int64_t)w->open.nr - 1, end = i > RESUME_DEPTH ? i - RESUME_DEPTH : 0;
+
+	if (w->ret == to)
+		return i;
+	for (; i >= end && !w->open.at[i].trap; i--) {
+		if (w->open.at[i].resume == to && !w->open.at[i].outer)
+			return i + 1;
+	}
+	return -1;
+}
+
+/* Choose the stack that waits and continues at @to; -1: none. The file's header says which. */
+static int64_t choose_stack(const struct ns_stack *stack, uint64_t to, bool symmetric)
+{
+	const struct ns_waiting *w;
+	int64_t i, oldest = -1, started = -1;
+
+	for (i = 0; i < (int64_t)stack->waiting.nr; i++) {
+		w = &stack->waiting.at[i];
+		if (expected(w, to) < 0)
+			continue;
+		if (!symmetric && stack->starter && w->number + 1 == stack->starter)
+			return i;
+		if (oldest < 0)
+			oldest = i;
+		if (started < 0 && w->starter == stack->number + 1)
+			started = i;
+	}
+	return symmetric || started < 0 ? oldest : started;
+}
+
+/* Let the current stack wait. Return false if out of memory. */
+static bool wait_on(struct ns_stack *stack, const struct ns_spent *now)
+{
+	struct ns_waiting w = { .number = ++stack->nr_stacks, .away = *now };
+	const struct ns_frame *top = stack->open.nr ? &stack->open.at[stack->open.nr - 1] : NULL;
+
+	if (stack->waiting.nr >= WAITING_MAX && !drop_waiting(stack, 0))
+		return false;
+	exchange(stack, &w);
+	w.since = *now;
+	w.ret = top ? w.open.at[w.open.nr - 1].ret : 0;
+	return ns_array_add(&stack->waiting, w);
+}
+
+/* Continue on a stack that waits, with the call with index @call. */
+static int continue_stack(struct ns_stack *stack, size_t nth, const struct ns_event *e, const struct ns_spent *now)
+{
+	struct ns_waiting w = stack->waiting.at[nth];
+	int64_t call = expected(&w, e->to);
+	uint32_t before = stack->number + 1, starter = stack->starter;
+	struct ns_event event;
+
+	memmove(stack->waiting.at + nth, stack->waiting.at + nth + 1,
+		(--stack->waiting.nr - nth) * sizeof(w));
+	w.away.time += now->time - w.since.time;
+	w.away.insns += now->insns - w.since.insns;
+	w.away.ran += now->ran - w.since.ran;
+	if (starter != w.number + 1)
+		w.starter = before;
+	if (!wait_on(stack, now))
+		return -1;
+	/* the new stack, which wait_on() has made, is not needed */
+	stack->nr_stacks--;
+	exchange(stack, &w);
+	event = *e;
+	event.insns = now->insns - stack->away.insns;
+	event.ran = now->ran - stack->away.ran;
+	if (stack->ops->switched && stack->ops->switched(stack, &event) < 0)
+		return -1;
+	return stack_cut(stack, call, &event);
+}
+
+static int start_stack(struct ns_stack *stack, const struct ns_event *e, const struct ns_spent *now)
+{
+	uint32_t before = stack->number + 1;
+	struct ns_event event = *e;
+
+	if (!wait_on(stack, now))
+		return -1;
+	stack->starter = before;
+	event.insns = event.ran = 0;
+	if (stack->ops->switched && stack->ops->switched(stack, &event) < 0)
+		return -1;
+	return ns_stack_begin(stack, &event) ? 1 : -1;
+}
+
+/*
+ * Code that has loaded the stack pointer leaves its function. Return 2 if it stays on its stack, and
+ * else as ns_stack_take().
+ */
+static int take_switch(struct ns_stack *stack, const struct ns_event *e)
+{
+	const struct ns_frame *top = stack->open.nr ? &stack->open.at[stack->open.nr - 1] : NULL;
+	const struct ns_spent now = {
+		.time = e->time, .insns = e->insns + stack->away.insns, .ran = e->ran + stack->away.ran,
+	};
+	int64_t i;
+	int ret;
+
+	stack->switches++;
+	if (stack->ops->replay)
+		return stack->ops->replay(stack) ?: 2;
+	i = choose_stack(stack, e->to, top && top->ret == e->to);
 	if (i >= 0)
-		return stack_cut(stack, i, e);
-	if (is_new_thread(stack, e))
+		return continue_stack(stack, i, e, &now);
+	ret = return_to(stack, e, code_before(stack, e)->saves);
+	return ret == 2 ? start_stack(stack, e, &now) : ret;
+}
+
+static int take_return(struct ns_stack *stack, const struct ns_event *e)
+{
+	const struct ns_target *code = code_before(stack, e);
+	bool saves = code->saves;
+	int ret = 2;
+
+	if (code->loads) {
+		stack->may_switch = stack->part;
+		if (stack->part)
+			return 0;
+		ret = take_switch(stack, e);
+	}
+	if (ret == 2)
+		ret = return_to(stack, e, saves);
+	if (ret == 2 && is_new_thread(stack, e))
 		return ns_stack_drop(stack, e) ? 1 : -1;
-	return 1;
+	return ret == 2 ? 1 : ret;
 }
 
 /*
@@ -292,6 +649,11 @@ static int take_signal(struct ns_stack *stack, const struct ns_event *e, struct 
 	}
 	frame.trap = frame.unseen = false;
 	frame.signal = true;
+	/* a call without a branch is one from before the trace */
+	if (frame.kind == NT_BRANCH_NONE)
+		frame.kind = NT_BRANCH_INTERRUPT;
+	frame.away = stack->away.time;
+	frame.resume = 0;
 	frame.begin = e->time;
 	frame.insns = e->insns;
 	frame.ran = e->ran;
@@ -330,19 +692,29 @@ static int take_trap_return(struct ns_stack *stack, const struct ns_event *e)
 static int take_jump(struct ns_stack *stack, const struct ns_event *e)
 {
 	struct ns_frame frame, *top = stack->open.nr ? &stack->open.at[stack->open.nr - 1] : NULL;
+	enum jump jump = jump_to(stack, e);
+	const struct ns_target *code;
+	bool saves;
 
-	if (top ? top->trap || top->outer : !stack->part)
+	if (jump == JUMP_INSIDE)
 		return 1;
-	if (!is_tail_call(stack, e))
+	code = code_before(stack, e);
+	if (jump == JUMP_MIDDLE || code->loads)
+		return take_return(stack, e);
+	saves = code->saves;
+	if (top ? top->trap || top->outer : !stack->part)
 		return 1;
 	if (!stack->open.nr)
 		return 0;
 	frame = stack->open.at[stack->open.nr - 1];
+	frame.saves |= saves;
 	if (!stack_pop(stack, e))
 		return -1;
 	frame.begin = e->time;
 	frame.insns = e->insns;
 	frame.ran = e->ran;
+	frame.away = stack->away.time;
+	frame.resume = 0;
 	frame.child_ran = frame.child_insns = 0;
 	return stack_push(stack, &frame, e) ? 1 : -1;
 }
@@ -380,7 +752,8 @@ bool ns_stack_begin(struct ns_stack *stack, const struct ns_event *e)
 {
 	stack->outer = (struct ns_frame){
 		.ret = NO_RETURN, .begin = e->time, .insns = e->insns, .ran = e->ran,
-		.kind = NT_BRANCH_NONE, .outer = true,
+		.kind = NT_BRANCH_NONE, .outer = true, .resume = e->to, .ret_space = e->to_space,
+		.away = stack->away.time,
 	};
 	return push_outer(stack, e);
 }
@@ -398,6 +771,8 @@ static bool return_outer(struct ns_stack *stack, const struct ns_event *e)
 		return true;
 	if (!ns_stack_drop(stack, e))
 		return false;
+	stack->outer.resume = e->to;
+	stack->outer.ret_space = e->to_space;
 	stack->outer.child_ran = e->ran - stack->outer.ran;
 	stack->outer.child_insns = e->insns - stack->outer.insns;
 	return push_outer(stack, e);
@@ -441,7 +816,14 @@ static int take(struct ns_stack *stack, const struct ns_event *event)
 int ns_stack_take(struct ns_stack *stack, const struct ns_event *event)
 {
 	size_t before = stack->open.nr;
-	int ret = take(stack, event);
+	uint32_t number = stack->number;
+	struct ns_event counts;
+	int ret;
 
-	return ret <= 0 || follow_outer(stack, event, before) ? ret : -1;
+	if (stack->nr_stacks) {
+		counts = ns_stack_counts(stack, event);
+		event = &counts;
+	}
+	ret = take(stack, event);
+	return ret <= 0 || number != stack->number || follow_outer(stack, event, before) ? ret : -1;
 }

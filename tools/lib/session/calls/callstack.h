@@ -1,20 +1,31 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The open calls of one thread, which its branches open and close. Users of the library do not
- * include this.
+ * The model of calls: which calls of a thread are open, as its branches open and close them. Users
+ * of the library do not include this.
  *
  *	a call		opens a frame, and so does a trap.
- *	a return	ends all calls down to the one that was made just before the returned-to address.
- *			If there is none, the return is longjmp() or a C++ exception: the function that
- *			contains the address continues, and all its calls are over. If no open function
- *			contains it either, such as with a coroutine, nothing changes.
+ *	a return	ends all calls down to the one that was made just before the address to which it
+ *			returns. If there is none, the return is a C++ exception or longjmp(): the
+ *			function that contains the address continues, and all its calls are over. If
+ *			the function called something that returned to this address, such as setjmp(),
+ *			that call of the function continues.
+ *	a jump		to the start of another function ends the caller, and the other function
+ *			returns in its place (a tail call, or a PLT entry). A jump into the middle of
+ *			another function is a return.
  *	a trap return	ends the trap that interrupted the program at this address. If it goes elsewhere
  *			in the program, the kernel delivers a signal: the handler counts as called from
  *			the interrupted address, and ends when the program continues there. A new
  *			program has no callers.
- *			The outermost known function returns to one that was open all the time.
- *	a jump		to the start of another function ends the caller, and the other function
- *			returns in its place (a tail call, or a PLT entry).
+ *	a switch	A return or jump of code that has loaded the stack pointer can continue on
+ *			another stack. If the newest call that such code made on another stack returns
+ *			to the address, that stack continues, and the current one waits with its open
+ *			calls. If no stack expects the address, a new stack starts. If several stacks
+ *			expect it, the current stack first goes back to the one that has started it,
+ *			then to one that it has started, then to the one that waits for the longest
+ *			time; between stacks that switch in the same place, only the time counts.
+ *
+ * Each stack counts the instructions and the time that were spent on it. The outermost known function
+ * of a stack returns to one that was open all the time.
  *
  * If only user code is traced, trace stops at a trap and restarts after it, which counts as a trap.
  */
@@ -52,6 +63,8 @@ struct ns_frame {
 	uint64_t	begin;		/* start time, ns */
 	uint64_t	insns, ran;	/* the thread's counts when the call started */
 	uint64_t	child_ran, child_insns;
+	uint64_t	away;		/* time of the thread on other stacks when the call started, ns */
+	uint64_t	resume;		/* address to which a function that saves the stack pointer has returned */
 	uint32_t	function;	/* function number, which the stack's owner assigns */
 	uint32_t	image;
 	uint32_t	below;		/* index + 1 of the newest trap or signal below; 0: none */
@@ -61,6 +74,8 @@ struct ns_frame {
 	bool		unseen;		/* trap into a kernel that is not traced, so it is not a call */
 	bool		outer;		/* the call started before the thread's trace, or was not traced */
 	bool		nested;		/* a call of the same function is open below */
+	bool		saves;		/* the stack pointer was saved before a tail call to the function */
+	bool		unsure;		/* longjmp() may have ended the call; so its end is not known */
 };
 
 struct ns_stack;
@@ -78,13 +93,41 @@ struct ns_stack_ops {
 	 */
 	bool	(*leave)(struct ns_stack *stack, const struct ns_frame *frame,
 			 const struct ns_event *event, bool seen);
+	/*
+	 * Called instead of switching to another stack if this is not NULL. Return 1 if the stack was
+	 * replaced, 0 if not, and -1 if out of memory.
+	 */
+	int	(*replay)(struct ns_stack *stack);
+	/* Called after the stack was replaced or a new one was started. May be NULL. The same values */
+	int	(*switched)(struct ns_stack *stack, const struct ns_event *event);
 	/* Called before all calls are given up. May be NULL. Return false if out of memory. */
 	bool	(*drop)(struct ns_stack *stack, const struct ns_event *event);
 };
 
-/* An address in the middle of a function that was the target of a jump */
+/* Time and instructions of a thread */
+struct ns_spent {
+	uint64_t	time, insns, ran;
+};
+
+/* A stack that waits, with the members of struct ns_stack */
+struct ns_waiting {
+	NS_ARRAY(struct ns_frame) open;
+	struct ns_frame	outer;
+	uint64_t	child_ran, child_insns;
+	size_t		signals;
+	struct ns_spent	away;		/* spent on other stacks before @since */
+	struct ns_spent	since;		/* counts of the thread when the stack began to wait */
+	uint64_t	ret;		/* return address of the newest call that can have switched; 0: none */
+	uint32_t	number, starter;
+	void		*data;
+};
+
+/* What is known about an address: the last jump to it, and code that leaves a function */
 struct ns_target {
 	uint64_t	space, addr;
+	uint64_t	start, end;	/* range of addresses from which a jump to @addr stays in its function */
+	uint64_t	leaves_space, leaves;
+	bool		loads, saves;	/* the code that ends at @leaves loads, or saves, the stack pointer */
 };
 
 #define NS_TARGETS	1024	/* a power of two */
@@ -93,9 +136,9 @@ struct ns_stack {
 	struct nt_session *session;
 	const struct ns_stack_ops *ops;
 	void		*ctx;
-	/* NS_TARGETS entries, so that each target is looked up once; may be NULL */
-	struct ns_target *targets;
+	struct ns_target *targets;	/* NS_TARGETS entries, so that each address is looked up once */
 	bool		part;		/* calls from before this part may be open below */
+	bool		may_switch;	/* the last event in the part may continue on another stack */
 	uint64_t	child_ran, child_insns;	/* sums of the calls that ended with no open call below */
 	size_t		signals;		/* number of open signal handlers */
 	/* count the outermost function as a call even though its call was not traced */
@@ -103,7 +146,25 @@ struct ns_stack {
 	/* frame of the outermost function, which starts when the thread's trace starts */
 	struct ns_frame	outer;
 	NS_ARRAY(struct ns_frame) open;
+	/* The members below are not used in a part. */
+	NS_ARRAY(struct ns_waiting) waiting;	/* in the order in which they began to wait */
+	struct ns_spent	away;		/* spent on other stacks */
+	uint32_t	number;		/* number of the stack, from 0 on */
+	uint32_t	starter;	/* number + 1 of the stack that has switched to this one, 0: none */
+	uint32_t	switches;	/* number of times that it could switch to another stack */
+	uint32_t	nr_stacks;	/* number of stacks that were started, without the first one */
+	void		*data;		/* data of the owner for this stack, which free() frees */
 };
+
+/* ns_stack_counts() - Return an event with the counts of the current stack instead of its thread */
+static inline struct ns_event ns_stack_counts(const struct ns_stack *stack, const struct ns_event *event)
+{
+	struct ns_event e = *event;
+
+	e.insns -= stack->away.insns;
+	e.ran -= stack->away.ran;
+	return e;
+}
 
 /* ns_stack_add() - add an open call on top of the others. Return false if out of memory. */
 bool ns_stack_add(struct ns_stack *stack, const struct ns_frame *frame);
@@ -156,8 +217,11 @@ static inline uint32_t ns_stack_caller(const struct ns_stack *stack)
 	return 0;
 }
 
-/* ns_stack_drop() - give up all open calls. Return false if out of memory. */
+/* ns_stack_drop() - give up all open calls, also of stacks that wait. Return false if out of memory. */
 bool ns_stack_drop(struct ns_stack *stack, const struct ns_event *event);
+
+/* ns_stack_free() - free the calls of all stacks and their data, but not @stack and its targets */
+void ns_stack_free(struct ns_stack *stack);
 
 /* ns_event_init() - make an event from a branch of nt_session_branches() */
 void ns_event_init(struct ns_event *event, const struct nt_who *who, const struct nt_branch *branch,

@@ -162,7 +162,9 @@ static bool make_tree(struct nt_calltree *tree)
 		;
 	if (e < last)
 		as_call(e);
-	tree->stack = (struct ns_stack){ .session = tree->session, .ops = &tree_ops, .ctx = tree };
+	tree->stack.session = tree->session;
+	tree->stack.ops = &tree_ops;
+	tree->stack.ctx = tree;
 	for (; e < last; e++) {
 		if (tree->tree.nodes.nr)
 			insns += e->insns;
@@ -190,12 +192,13 @@ struct nt_calltree *nt_calltree_new(struct nt_session *session, const struct nt_
 
 	if (!tree)
 		return NULL;
+	tree->stack.targets = calloc(NS_TARGETS, sizeof(*tree->stack.targets));
 	tree->session = tree->tree.session = session;
 	tree->inlined = inlined;
 	tree->tree.inlined_ctx = inlined_ctx;
 	tree->call = *call;
 	tree->symbol = symbol;
-	if (!nt_session_branches(session, &sink, tree) && sort_events(tree) && make_tree(tree))
+	if (tree->stack.targets && !nt_session_branches(session, &sink, tree) && sort_events(tree) && make_tree(tree))
 		return tree;
 	nt_calltree_free(tree);
 	return NULL;
@@ -207,7 +210,8 @@ void nt_calltree_free(struct nt_calltree *tree)
 		return;
 	free(tree->events.at);
 	ns_tree_free(&tree->tree);
-	free(tree->stack.open.at);
+	free(tree->stack.targets);
+	ns_stack_free(&tree->stack);
 	free(tree);
 }
 

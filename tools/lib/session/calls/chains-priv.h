@@ -35,6 +35,10 @@ typedef bool (*ns_chains_drop_fn)(void *ctx, const struct nt_chains *chains,
 /* ns_chains_new() - do the work of nt_chains_new(); @filter and @drop may be NULL */
 struct nt_chains *ns_chains_new(struct nt_session *session, const struct nt_filter *filter,
 				ns_chains_drop_fn drop, void *drop_ctx);
+
+/* ns_chain_replay() - is ns_stack_ops::replay of nt_chain::stack */
+int ns_chain_replay(struct ns_stack *stack);
+
 const struct nt_calls *ns_chains_calls(const struct nt_chains *chains);
 
 #endif /* NTRACE_SESSION_CHAINS_PRIV_H */

@@ -17,6 +17,7 @@
  */
 struct start {
 	uint64_t	stretch, nth;
+	uint32_t	switches;	/* 0: at the start of the slice; else after a switch to another stack */
 	uint64_t	first;
 	uint64_t	insns, ran;	/* instructions that the thread had executed, and their time in ns */
 	uint32_t	nr;
@@ -40,13 +41,13 @@ static int write_failed(struct nt_chains *chains)
 	return ns_fail(chains->session, "writing a temporary file failed: %s", strerror(errno));
 }
 
-static int keep_start(void *ctx, uint64_t stretch, uint64_t nth, const struct ns_stack *stack,
-		      uint64_t insns, uint64_t ran)
+static int keep_start(void *ctx, uint64_t stretch, uint64_t nth, uint32_t switches,
+		      const struct ns_stack *stack, uint64_t insns, uint64_t ran)
 {
 	uint32_t nr = stack->open.nr < DEPTH_MAX ? stack->open.nr : DEPTH_MAX;
 	struct nt_chains *chains = ctx;
 	const struct start start = {
-		.stretch = stretch, .nth = nth, .first = chains->nr_frames, .nr = nr,
+		.stretch = stretch, .nth = nth, .switches = switches, .first = chains->nr_frames, .nr = nr,
 		.insns = insns, .ran = ran,
 	};
 
@@ -64,7 +65,9 @@ static int start_cmp(const void *a, const void *b)
 
 	if (x->stretch != y->stretch)
 		return x->stretch < y->stretch ? -1 : 1;
-	return x->nth < y->nth ? -1 : x->nth > y->nth;
+	if (x->nth != y->nth)
+		return x->nth < y->nth ? -1 : 1;
+	return x->switches < y->switches ? -1 : x->switches > y->switches;
 }
 
 static int end_starts(struct nt_chains *chains)
@@ -190,9 +193,13 @@ static bool watch_begun(struct ns_stack *stack)
 	return true;
 }
 
-static const struct ns_stack_ops watch_ops = { .enter = watch_enter, .leave = chain_leave };
+static const struct ns_stack_ops watch_ops = {
+	.enter = watch_enter, .leave = chain_leave, .replay = ns_chain_replay,
+};
 
-static const struct ns_stack_ops chain_ops = { .enter = chain_enter, .leave = chain_leave };
+static const struct ns_stack_ops chain_ops = {
+	.enter = chain_enter, .leave = chain_leave, .replay = ns_chain_replay,
+};
 
 struct nt_chain *nt_chain_new(const struct nt_chains *chains, uint64_t stretch)
 {
@@ -206,10 +213,15 @@ struct nt_chain *nt_chain_new(const struct nt_chains *chains, uint64_t stretch)
 	ns_running_stop(&chain->running);
 	chain->stack.ops = &chain_ops;
 	chain->stack.follows = true;
+	chain->stack.ctx = chain;
+	chain->stack.targets = calloc(NS_TARGETS, sizeof(*chain->stack.targets));
+	if (!chain->stack.targets) {
+		free(chain);
+		return NULL;
+	}
 	if (!chains->watched)
 		return chain;
 	chain->stack.ops = &watch_ops;
-	chain->stack.ctx = chain;
 	chain->begun = watch_begun;
 	return chain;
 }
@@ -218,14 +230,15 @@ void nt_chain_free(struct nt_chain *chain)
 {
 	if (!chain)
 		return;
-	free(chain->stack.open.at);
+	free(chain->stack.targets);
+	ns_stack_free(&chain->stack);
 	free(chain);
 }
 
-static const struct start *find_start(const struct nt_chains *chains, uint64_t stretch,
-				      uint64_t nth)
+static const struct start *find_start(const struct nt_chains *chains, uint64_t stretch, uint64_t nth,
+				      uint32_t switches)
 {
-	const struct start key = { .stretch = stretch, .nth = nth };
+	const struct start key = { .stretch = stretch, .nth = nth, .switches = switches };
 
 	return chains->starts.nr ? bsearch(&key, chains->starts.at, chains->starts.nr,
 					   sizeof(key), start_cmp) : NULL;
@@ -254,22 +267,38 @@ static int add_frames(struct nt_chain *chain, const struct start *start)
 	return 0;
 }
 
-static int begin_slice(struct nt_chain *chain, const struct nt_who *who)
+static int take_start(struct nt_chain *chain, const struct start *start)
 {
-	const struct start *start = find_start(chain->chains, chain->stretch, chain->nth++);
-
-	chain->inside = true;
-	chain->tid = who->tid;
-	chain->cpu = who->cpu;
 	chain->insns = start ? start->insns : 0;
 	chain->ran = start ? start->ran : 0;
-	ns_running_begin(&chain->running);
 	ns_stack_forget(&chain->stack);
 	if (start && add_frames(chain, start))
 		return -1;
 	if (chain->stack.open.nr && chain->stack.open.at[0].outer)
 		chain->stack.outer = chain->stack.open.at[0];
 	return !chain->begun || chain->begun(&chain->stack) ? 0 : -1;
+}
+
+static int begin_slice(struct nt_chain *chain, const struct nt_who *who)
+{
+	chain->inside = true;
+	chain->tid = who->tid;
+	chain->cpu = who->cpu;
+	chain->stack.switches = 0;
+	ns_running_begin(&chain->running);
+	return take_start(chain, find_start(chain->chains, chain->stretch, chain->nth++, 0));
+}
+
+int ns_chain_replay(struct ns_stack *stack)
+{
+	struct nt_chain *chain = (struct nt_chain *)((char *)stack - offsetof(struct nt_chain, stack));
+	const struct start *start = find_start(chain->chains, chain->stretch, chain->nth - 1, stack->switches);
+
+	if (!start)
+		return 0;
+	/* the time in the slice before this counts for the other stack */
+	ns_running_begin(&chain->running);
+	return take_start(chain, start) ? -1 : 1;
 }
 
 static int take_branch(struct nt_chain *chain, const struct nt_who *who,

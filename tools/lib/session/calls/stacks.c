@@ -49,7 +49,7 @@ static bool leave(struct ns_stack *stack, const struct ns_frame *frame, const st
 	return true;
 }
 
-static const struct ns_stack_ops part_ops = { .enter = enter, .leave = leave };
+static const struct ns_stack_ops part_ops = { .enter = enter, .leave = leave, .replay = ns_chain_replay };
 
 /* Return the node of a call with a function number of @calls, or -1 if out of memory. */
 static int64_t node_of(struct ns_tree *tree, const struct nt_calls *calls, int64_t parent,
