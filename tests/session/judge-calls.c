@@ -1,0 +1,634 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Judge the calls of recordings by the stack pointers that the board wrote into the truth.
+ *
+ *	judge-calls TRUTH ELF LIST [ELF LIST]...
+ *
+ * TRUTH is from a board with one hart and truth-stacks=on. ELF is a static program with symbols, and LIST has the
+ * calls that list-calls found in its recording. If the first line of LIST is "kernel", the recording has kernel code.
+ *
+ * A call with stack pointer S and return address R has ended if one of these is true:
+ *
+ *	The PC is R and the stack pointer is S.
+ *	The stack pointer of the same stack has risen above S.
+ *	A jump from another function at stack pointer S goes into the function that made the call. A jump to any
+ *	other place is a tail call, which belongs to the call that it replaces.
+ *
+ * A call that saves R in t0 ends if the PC is R. A trap is a call from the interrupted place, and so is a signal
+ * handler. A call that is marked as open, but has ended, is counted apart from wrong ones.
+ *
+ * Stack pointers of a thread which are less than STACK_GAP apart are of one stack, and each stack has its own calls.
+ * Only a handler that uses another stack belongs to the stack that it interrupted. This program knows nothing else
+ * about calls, and shares no code with the library that it judges.
+ */
+#include <fcntl.h>
+#include <gelf.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "truth.h"
+
+#define STACK_GAP	(16 << 10)
+#define KERNEL_STACK	14		/* log2 of the size of a kernel stack, which is also its alignment */
+#define KERNEL		(1ULL << 63)
+#define SHOWN		12
+
+#define ARRAY(type)	struct { type *at; size_t nr, room; }
+
+static void *grow(void *at, size_t *room, size_t size)
+{
+	*room = *room ? 2 * *room : 16;
+	at = realloc(at, *room * size);
+	if (at)
+		return at;
+	fprintf(stderr, "judge-calls: out of memory\n");
+	exit(2);
+}
+
+/* Return a new last element of the array. */
+#define ADD(array) ((array)->nr == (array)->room ? \
+	(void)((array)->at = grow((array)->at, &(array)->room, sizeof(*(array)->at))) : (void)0, \
+	&(array)->at[(array)->nr++])
+
+/* A call. Positions count the instructions of its thread. */
+struct call {
+	int32_t		tid;
+	bool		open, outer;	/* the end is not in the trace; the begin is not */
+	uint64_t	begin, end, self;
+	uint64_t	parent;		/* begin of the caller on the same stack + 1; 0: none */
+	uint64_t	to;
+};
+
+struct frame {
+	uint64_t	sp, ret, site;	/* site: address of the call, or of the interrupted instruction */
+	uint64_t	begin, self, parent, to;
+	uint64_t	stack;		/* start of the stack of @sp */
+	bool		any_sp;		/* R is in t0 */
+	bool		trap;
+	bool		handler;	/* a signal handler or a trap */
+	size_t		alias;		/* index + 1 of the stack that the handler uses, if it is another one */
+};
+
+/* Calls of one stack, and of the handlers that interrupt it */
+struct calls {
+	uint64_t	last;		/* position at which the stack ran last */
+	ARRAY(struct frame) open;
+};
+
+struct stack {
+	uint64_t	from, to;
+	size_t		calls, own;	/* index in thread::calls now, and without a handler */
+};
+
+struct range {
+	uint64_t	from, to;
+	char		name[64];
+};
+
+struct program {
+	const char	*list;
+	bool		kernel;
+	uint64_t	entry;
+	ARRAY(struct range) functions;
+	size_t		judged, wrong, marked;
+};
+
+struct thread {
+	int32_t		tid;
+	struct program	*program;
+	ARRAY(uint64_t)	sps;
+	ARRAY(struct stack) stacks;
+	ARRAY(struct calls) calls;
+	size_t		cur;		/* index in @calls of the running stack */
+	uint64_t	at;
+	bool		running;	/* the fields below are of the last block of the thread */
+	bool		has_sp, trapped;
+	uint64_t	fault_pc;	/* the thread arrived here, but no instruction has executed; 0: none */
+	uint64_t	end, site, trap_pc, trap_sp;
+	uint32_t	insn;
+	uint8_t		itype, priv;
+};
+
+static ARRAY(struct thread) threads;
+static ARRAY(struct call) wanted, found;
+
+static struct thread *thread_of(int32_t tid)
+{
+	size_t i;
+
+	for (i = 0; i < threads.nr; i++) {
+		if (threads.at[i].tid == tid)
+			return &threads.at[i];
+	}
+	return NULL;
+}
+
+/* ---- Functions of the program ---- */
+
+static void add_functions(struct program *p, Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	struct range *r;
+	GElf_Sym sym;
+	const char *name;
+	char *cold;
+	size_t i;
+
+	for (i = 0; data && gelf_getsym(data, i, &sym); i++) {
+		if (GELF_ST_TYPE(sym.st_info) != STT_FUNC || !sym.st_size)
+			continue;
+		name = elf_strptr(elf, sh->sh_link, sym.st_name);
+		r = ADD(&p->functions);
+		*r = (struct range){ .from = sym.st_value, .to = sym.st_value + sym.st_size };
+		snprintf(r->name, sizeof(r->name), "%s", name ? name : "");
+		/* the compiler puts unlikely code of a function elsewhere */
+		cold = strstr(r->name, ".cold");
+		if (cold)
+			*cold = '\0';
+	}
+}
+
+static bool read_elf(struct program *p, const char *path)
+{
+	int fd = open(path, O_RDONLY);
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	GElf_Ehdr eh;
+	Elf *elf;
+
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (elf && gelf_getehdr(elf, &eh))
+		p->entry = eh.e_entry;
+	while (elf && (scn = elf_nextscn(elf, scn))) {
+		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_SYMTAB)
+			add_functions(p, elf, scn, &sh);
+	}
+	elf_end(elf);
+	close(fd);
+	return p->entry;
+}
+
+/* Return the outermost function around an address, because labels can have a size. */
+static const struct range *function_at(const struct program *p, uint64_t pc)
+{
+	const struct range *best = NULL, *r = p->functions.at;
+
+	for (; r < p->functions.at + p->functions.nr; r++) {
+		if (pc >= r->from && pc < r->to && (!best || r->to - r->from > best->to - best->from))
+			best = r;
+	}
+	return best;
+}
+
+static bool same_function(const struct program *p, uint64_t a, uint64_t b)
+{
+	const struct range *x = function_at(p, a), *y = function_at(p, b);
+
+	return x && y && (x == y || !strcmp(x->name, y->name));
+}
+
+/* ---- Stacks ---- */
+
+static int number_cmp(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static void find_stacks(struct thread *t)
+{
+	struct stack *s = NULL;
+	size_t i;
+
+	if (t->sps.nr)
+		qsort(t->sps.at, t->sps.nr, sizeof(*t->sps.at), number_cmp);
+	for (i = 0; i < t->sps.nr; i++) {
+		if (!s || t->sps.at[i] - s->to >= STACK_GAP) {
+			s = ADD(&t->stacks);
+			*s = (struct stack){ .from = t->sps.at[i], .own = t->calls.nr, .calls = t->calls.nr };
+			*ADD(&t->calls) = (struct calls){ 0 };
+		}
+		s->to = t->sps.at[i];
+	}
+	if (!t->calls.nr)
+		*ADD(&t->calls) = (struct calls){ 0 };
+}
+
+static struct stack *stack_at(struct thread *t, uint64_t sp)
+{
+	size_t i;
+
+	for (i = 0; sp < KERNEL && i < t->stacks.nr; i++) {
+		if (sp >= t->stacks.at[i].from && sp <= t->stacks.at[i].to)
+			return &t->stacks.at[i];
+	}
+	return NULL;
+}
+
+static uint64_t stack_start(struct thread *t, uint64_t sp)
+{
+	const struct stack *s = stack_at(t, sp);
+
+	return s ? s->from : sp >> KERNEL_STACK;
+}
+
+/* ---- Calls ---- */
+
+static void close_call(struct thread *t, struct calls *c, bool open)
+{
+	const struct frame f = c->open.at[--c->open.nr];
+	struct stack *s;
+
+	if (f.alias) {
+		s = &t->stacks.at[f.alias - 1];
+		s->calls = s->own;
+	}
+	/* a handler that was interrupted before its first instruction */
+	if (t->at == f.begin)
+		return;
+	*ADD(&wanted) = (struct call){
+		.tid = t->tid, .begin = f.begin, .end = open ? c->last : t->at, .self = f.self, .parent = f.parent, .to = f.to,
+		.open = open,
+	};
+}
+
+/* Return the register in which the last instruction links. A compressed one links in ra. */
+static unsigned int link_register(const struct thread *t)
+{
+	return (t->insn & 3) == 3 ? t->insn >> 7 & 31 : 1;
+}
+
+/* Entries of a procedure linkage table link in t1, but nothing returns there. */
+static bool is_call(const struct thread *t)
+{
+	return (t->itype == NB_ITYPE_DIRECT_CALL || t->itype == NB_ITYPE_INDIRECT_CALL ||
+		t->itype == NB_ITYPE_OTHER_DIRECT || t->itype == NB_ITYPE_OTHER_INDIRECT) &&
+	       (link_register(t) == 1 || link_register(t) == 5);
+}
+
+static bool is_landing(const struct thread *t, const struct frame *f, uint64_t pc)
+{
+	const struct range *to = function_at(t->program, pc);
+
+	return to && pc != to->from && !t->trapped && same_function(t->program, pc, f->site) &&
+	       !same_function(t->program, pc, t->site);
+}
+
+static bool has_ended(struct thread *t, const struct frame *f, bool top, uint64_t pc, uint64_t sp)
+{
+	if (f->stack != stack_start(t, sp))
+		return false;
+	if (sp > f->sp || (f->any_sp && top && pc == f->ret))
+		return true;
+	if (f->any_sp || sp != f->sp)
+		return false;
+	/* the kernel continues behind an ecall, or where it mends a fault of its own code */
+	return pc == f->ret || (f->handler && pc == f->ret + 4) || (f->trap && t->trapped) || is_landing(t, f, pc);
+}
+
+/* End the calls that are over. Return the number of them. */
+static size_t end_calls(struct thread *t, struct calls *c, uint64_t pc, uint64_t sp)
+{
+	size_t i = c->open.nr, last = i, ended;
+	uint64_t stack = stack_start(t, sp);
+
+	while (i--) {
+		if (has_ended(t, &c->open.at[i], i + 1 == last, pc, sp))
+			last = i;
+		else if (c->open.at[i].stack == stack)
+			break;
+	}
+	ended = c->open.nr - last;
+	while (c->open.nr > last)
+		close_call(t, c, false);
+	return ended;
+}
+
+static struct frame *open_call(struct thread *t, struct calls *c, struct frame f)
+{
+	struct frame *frame;
+
+	f.begin = t->at;
+	f.parent = c->open.nr ? c->open.at[c->open.nr - 1].begin + 1 : 0;
+	f.stack = stack_start(t, f.sp);
+	frame = ADD(&c->open);
+	*frame = f;
+	return frame;
+}
+
+static void drop_all(struct thread *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->calls.nr; i++) {
+		while (t->calls.at[i].open.nr)
+			close_call(t, &t->calls.at[i], true);
+	}
+}
+
+/* A handler of a signal or a trap starts at @pc. */
+static void interrupt(struct thread *t, uint64_t pc, uint64_t sp, bool trap)
+{
+	struct stack *other = stack_at(t, sp);
+	struct frame *f = open_call(t, &t->calls.at[t->cur], (struct frame){
+		.sp = t->trap_sp, .ret = t->trap_pc, .site = t->trap_pc, .to = pc, .handler = true, .trap = trap,
+	});
+
+	if (!other || other == stack_at(t, t->trap_sp) || trap)
+		return;
+	f->alias = other - t->stacks.at + 1;
+	other->calls = t->cur;
+}
+
+/* The kernel continues the program, which it interrupted at trap_pc. */
+static void resume(struct thread *t, uint64_t pc, uint64_t sp)
+{
+	struct calls *c = &t->calls.at[t->cur];
+	struct stack *s = stack_at(t, sp);
+
+	while (t->program->kernel && c->open.nr && t->priv != NB_PRIV_U) {
+		t->trap_pc = c->open.at[c->open.nr - 1].ret;
+		t->trap_sp = c->open.at[c->open.nr - 1].sp;
+		if (c->open.at[c->open.nr - 1].trap && t->trap_sp < KERNEL) {
+			close_call(t, c, false);
+			break;
+		}
+		close_call(t, c, false);
+	}
+	if (sp == t->trap_sp && (pc == t->trap_pc || pc == t->trap_pc + 4))
+		return;
+	if (pc == t->program->entry)
+		drop_all(t);
+	else if (!s || !end_calls(t, &t->calls.at[s->calls], pc, sp))
+		interrupt(t, pc, sp, false);
+}
+
+static void arrive(struct thread *t, uint64_t pc, uint64_t sp, uint8_t priv)
+{
+	struct stack *s = priv == NB_PRIV_U ? stack_at(t, sp) : NULL;
+
+	if (!t->running) {
+		t->running = true;
+	} else if (t->trapped && priv == NB_PRIV_U) {
+		resume(t, pc, sp);
+	} else if (t->trapped && t->itype != NB_ITYPE_TRAP_RETURN) {
+		t->trap_sp = sp;
+		if (pc != t->trap_pc && pc != t->trap_pc + 4)
+			interrupt(t, pc, sp, true);
+	} else if (is_call(t)) {
+		/* a call to the next instruction only reads the program counter */
+		if (pc != t->end)
+			open_call(t, &t->calls.at[t->cur], (struct frame){
+				.sp = sp, .ret = t->end, .site = t->site, .to = pc, .any_sp = link_register(t) == 5,
+			});
+	} else {
+		end_calls(t, &t->calls.at[s ? s->calls : t->cur], pc, sp);
+	}
+	t->trapped = false;
+	if (s)
+		t->cur = s->calls;
+}
+
+static uint32_t last_insn(const struct nb_ingress *b)
+{
+	uint32_t insn = 0;
+
+	if (b->code && b->ninsn)
+		memcpy(&insn, b->code + 2 * (b->iretire - b->ilastsize), 2 * b->ilastsize);
+	return insn;
+}
+
+/* The stack pointer in the trap is that with which the thread arrived at the instruction that did not execute. */
+static void end_fault(struct thread *t, uint64_t sp)
+{
+	if (t->fault_pc) {
+		arrive(t, t->fault_pc, sp, t->priv);
+		t->trapped = true;
+		t->itype = NB_ITYPE_EXCEPTION;
+		t->trap_pc = t->fault_pc;
+	}
+	t->fault_pc = 0;
+}
+
+static void take_block(struct thread *t, const struct nb_ingress *b, uint64_t sp)
+{
+	struct calls *c;
+
+	if (!b->ninsn && !sp) {
+		t->fault_pc = b->iaddr;
+		return;
+	}
+	end_fault(t, sp);
+	if (sp || t->trapped)
+		arrive(t, b->iaddr, sp, b->priv);
+	c = &t->calls.at[t->cur];
+	if (c->open.nr)
+		c->open.at[c->open.nr - 1].self += b->ninsn;
+	t->at += b->ninsn;
+	c->last = t->at;
+	t->priv = b->priv;
+	t->end = b->iaddr + 2 * b->iretire;
+	t->site = b->ninsn ? t->end - 2 * b->ilastsize : b->iaddr;
+	t->insn = last_insn(b);
+	t->itype = b->itype;
+	t->trapped = b->itype == NB_ITYPE_EXCEPTION || b->itype == NB_ITYPE_INTERRUPT ||
+		     b->itype == NB_ITYPE_TRAP_RETURN;
+	if (b->itype != NB_ITYPE_TRAP_RETURN)
+		t->trap_pc = t->end;
+}
+
+/* ---- The truth ---- */
+
+struct place {
+	uint64_t	context, task;	/* id of the next thread, and the kernel's pointer to the running one */
+	int32_t		tid;		/* the thread that runs */
+	bool		user;		/* it ran user code in the last block */
+};
+
+static void note_sp(struct thread *t, uint64_t sp)
+{
+	if (sp && sp < KERNEL)
+		*ADD(&t->sps) = sp;
+}
+
+/* Follow the running thread. The kernel writes the next thread's id before it switches to that thread. */
+static void follow(struct place *p, const struct nb_ingress *b, uint64_t tp)
+{
+	if (b->priv == NB_PRIV_U) {
+		p->tid = p->context;
+	} else if (tp >= KERNEL && tp != p->task) {
+		p->task = tp;
+		p->tid = p->context;
+	}
+}
+
+static void take(struct place *p, const struct nb_truth_event *ev, const struct nb_truth_event *stack, bool judge)
+{
+	const struct nb_ingress *b = &ev->blk;
+	uint64_t sp = stack->sp;
+	bool user = b->priv == NB_PRIV_U;
+	struct thread *t;
+
+	follow(p, b, stack->tp);
+	t = thread_of(p->tid);
+	if (t && p->user && !user && judge) {
+		end_fault(t, sp);
+		t->trap_sp = sp;
+	}
+	p->user = user;
+	if (!t || (!user && !(t->program->kernel && b->priv == NB_PRIV_S)))
+		return;
+	if (!judge) {
+		note_sp(t, sp);
+	} else if (ev->traced) {
+		take_block(t, b, sp);
+	} else {
+		t->running = t->trapped = false;
+	}
+}
+
+static bool read_truth(const char *path, bool judge)
+{
+	struct nb_truth_reader *r;
+	struct nb_truth_event ev, stack = { 0 };
+	struct place place = { 0 };
+	unsigned int hart;
+	int rc;
+
+	r = nb_truth_open(path, &hart);
+	if (!r)
+		return false;
+	while ((rc = nb_truth_next(r, &ev)) > 0) {
+		if (ev.kind == NB_TRUTH_CONTEXT)
+			place.context = ev.scontext;
+		if (ev.kind == NB_TRUTH_STACK)
+			stack = ev;
+		if (ev.kind != NB_TRUTH_BLOCK)
+			continue;
+		take(&place, &ev, &stack, judge);
+		stack.sp = stack.tp = 0;
+	}
+	nb_truth_reader_close(r);
+	return !rc;
+}
+
+/* ---- What was found ---- */
+
+static bool read_list(struct program *p)
+{
+	FILE *file = fopen(p->list, "r");
+	struct thread *t;
+	char line[256], mark[16];
+	struct call c = { 0 };
+
+	if (!file)
+		return false;
+	while (fgets(line, sizeof(line), file)) {
+		p->kernel |= !strcmp(line, "kernel\n");
+		if (sscanf(line, "%d %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %15s", &c.tid, &c.begin, &c.end,
+			   &c.self, &c.parent, mark) != 6)
+			continue;
+		c.open = !strcmp(mark, "open");
+		c.outer = !strcmp(mark, "outer");
+		if (!thread_of(c.tid)) {
+			t = ADD(&threads);
+			*t = (struct thread){ .tid = c.tid, .program = p };
+		}
+		if (!c.outer)
+			*ADD(&found) = c;
+	}
+	fclose(file);
+	return true;
+}
+
+/* ---- The comparison ---- */
+
+static int call_cmp(const void *a, const void *b)
+{
+	const struct call *x = a, *y = b;
+
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	if (x->begin != y->begin)
+		return x->begin < y->begin ? -1 : 1;
+	return x->end < y->end ? 1 : x->end > y->end ? -1 : 0;
+}
+
+static void show(const char *what, const struct call *c)
+{
+	printf("  %s thread %d, %" PRIu64 " to %" PRIu64 "%s, self %" PRIu64 ", caller's begin %" PRId64 ", at 0x%"
+	       PRIx64 "\n", what, c->tid, c->begin, c->end, c->open ? " (open)" : "", c->self,
+	       (int64_t)c->parent - 1, c->to);
+}
+
+static bool is_same(const struct call *x, const struct call *y)
+{
+	return !call_cmp(x, y) && x->self == y->self && x->open == y->open && x->parent == y->parent;
+}
+
+static void compare(void)
+{
+	const struct call *w = wanted.at, *w_end = w + wanted.nr, *f = found.at, *f_end = f + found.nr;
+	struct program *p;
+	int order;
+
+	while (w < w_end || f < f_end) {
+		order = w == w_end ? 1 : f == f_end ? -1 : w->tid != f->tid ? w->tid - f->tid :
+			w->begin != f->begin ? (w->begin < f->begin ? -1 : 1) : 0;
+		p = thread_of(order <= 0 ? w->tid : f->tid)->program;
+		p->judged += order <= 0;
+		if (!order && f->open && !w->open)
+			p->marked++;
+		else if ((order || !is_same(w, f)) && p->wrong++ < SHOWN) {
+			printf("%s:\n", p->list);
+			if (order <= 0)
+				show("happened ", w);
+			if (order >= 0)
+				show("was found", f);
+		}
+		w += order <= 0;
+		f += order >= 0;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct program *programs = calloc(argc, sizeof(*programs));
+	int i, nr = (argc - 2) / 2, wrong = 0;
+
+	if (!programs || argc < 4)
+		return 2;
+	for (i = 0; i < nr; i++) {
+		programs[i].list = argv[2 * i + 3];
+		if (read_elf(&programs[i], argv[2 * i + 2]) && read_list(&programs[i]))
+			continue;
+		fprintf(stderr, "judge-calls: cannot read %s or %s\n", argv[2 * i + 2], programs[i].list);
+		return 2;
+	}
+	if (!read_truth(argv[1], false))
+		return 2;
+	for (i = 0; i < (int)threads.nr; i++) {
+		find_stacks(&threads.at[i]);
+		threads.at[i].trap_sp = 0;
+	}
+	if (!read_truth(argv[1], true))
+		return 2;
+	for (i = 0; i < (int)threads.nr; i++)
+		drop_all(&threads.at[i]);
+	if (wanted.nr)
+		qsort(wanted.at, wanted.nr, sizeof(*wanted.at), call_cmp);
+	if (found.nr)
+		qsort(found.at, found.nr, sizeof(*found.at), call_cmp);
+	compare();
+	for (i = 0; i < nr; i++) {
+		printf("%s: %zu calls, %zu marked, %zu wrong\n", programs[i].list, programs[i].judged,
+		       programs[i].marked, programs[i].wrong);
+		wrong |= programs[i].wrong || !programs[i].judged;
+	}
+	return wrong;
+}

@@ -1,0 +1,96 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# The calls of each of tests/session/programs are those that its stack pointers show. The board records them all in
+# one boot, on one hart, and judge-calls compares each call's begin, end, thread, self instructions and caller.
+. "$(dirname "$0")/../harness/tap.sh"
+
+truth_dir=$O/tests/session-judged
+out=$truth_dir/out
+programs=$top/tests/session/programs
+static=$O/riscv64/bin/ntrace-static
+# make test runs these, of which each has another kind of control flow
+some="fault builtin-longjmp coroutine-jr coroutine-ret generators jump-table longjmp millicode recursion
+	save-restore signal-stack-jump stripped swapcontext tail threads"
+
+# programs that the model does not explain, and why
+limits="alarm:a_signal_after_a_return jit:code_is_missing jit-calls:code_is_missing nested-function:code_is_missing
+	longjmp-recursion:several_calls_wait_at_one_address"
+
+# compile FILE: build the program with its symbols, and the file for the board, which can be stripped
+compile() {
+	name=$(basename "${1%.*}")
+	flags=$(sed -n 's|^/\* build: \(.*\) \*/$|\1|p' "$1")
+	case $1 in
+	*.cc) set -- "$1" riscv64-linux-gnu-g++ -B"$O/root/cross/usr/riscv64-linux-gnu/bin" ;;
+	*) set -- "$1" "$O/root/bin/riscv64-guest-gcc" ;;
+	esac
+	command -v "$2" >/dev/null || return 0
+	file=$1
+	shift
+	# shellcheck disable=SC2086
+	"$@" -static -g ${flags% -s} -o "$truth_dir/elf/$name" "$file" &&
+		cp "$truth_dir/elf/$name" "$out/bin/$name" || return
+	case $flags in *" -s") riscv64-linux-gnu-strip "$out/bin/$name" ;; esac
+}
+
+build() {
+	rm -rf "$truth_dir" && mkdir -p "$out/bin" "$truth_dir/elf" && cp "$static" "$out/" || return
+	for f in "$programs"/*; do
+		case " $(echo $some) " in *" $(basename "${f%.*}") "*) ;; *) large || continue ;; esac
+		compile "$f" || return
+	done
+	model=$top/tools/board/model
+	gcc -O2 -Wall -Wextra -Wno-sign-compare -I"$model" -o "$truth_dir/judge" "$top/tests/session/judge-calls.c" \
+		"$O/board/model/libnbmodel.a" -lelf &&
+		gcc -D_GNU_SOURCE -O2 -I"$top/include" -I"$top/include/uapi" -I"$top/tools/lib" -o "$truth_dir/list" \
+			"$top/tests/session/list-calls.c" "$O/lib/libntrace-session.a" "$O/lib/libntrace.a" -ldw -lelf -lzstd -lpthread
+}
+
+record() {
+	build || return
+	cat >"$out/go" <<-'E2'
+		cp -r /out/bin /out/ntrace-static /tmp && cd /tmp || exit
+		for f in bin/*; do
+			./ntrace-static record --buildid-dir /tmp/debug -m 16M -e ntrace//u -o ${f#bin/}.data -- /tmp/$f \
+				>>/out/log 2>&1 </dev/null || echo "$f: status $?" >>/out/log
+		done
+		tar -cf /out/files.tar *.data debug
+	E2
+	"$top/tools/board/board" run --kernel 6.12 --harts 1 --truth "$truth_dir/truth" --model truth-stacks=on \
+		--out "$out" --timeout 900 -- sh /out/go && out_files "$out" && mkdir -p "$truth_dir/root/tmp" && cp -r "$out/bin" "$truth_dir/root/tmp/"
+}
+
+# judge: write the verdict on each program to said
+judge() {
+	set --
+	for f in "$truth_dir"/elf/*; do
+		name=${f##*/}
+		"$truth_dir/list" "$out/$name.data" "$truth_dir/root" "$out/debug" >"$truth_dir/$name" || return
+		set -- "$@" "$f" "$truth_dir/$name"
+	done
+	"$truth_dir/judge" "$truth_dir"/truth/hart0.truth "$@" >"$truth_dir/said"
+	[ $? -lt 2 ]
+}
+
+verdict() { sed -n "s|^$truth_dir/$1: \([1-9][0-9]* calls, .*\)|\1|p" "$truth_dir/said"; }
+
+right() {
+	verdict "$1" | grep ', 0 marked, 0 wrong$' && return
+	grep -A4 "^$truth_dir/$1:" "$truth_dir/said" | head -n 40
+	return 1
+}
+
+make -C "$top" tool guest-static plugin modules MVERS=6.12 >"$tap_tmp/log" 2>&1 && record >>"$tap_tmp/log" 2>&1 ||
+	{ cat "$tap_tmp/log"; exit 1; }
+judge || exit
+plan "$(ls "$truth_dir/elf" | wc -l)"
+for f in "$truth_dir"/elf/*; do
+	head=$(sed -n '3s|^/\* \(.*\)\. \*/$|\1|p' "$programs/${f##*/}".*)
+	limit=$(echo $limits | tr ' ' '\n' | sed -n "s/^${f##*/}://p" | tr _ ' ')
+	if [ "$limit" ] && ! right "${f##*/}" >"$tap_tmp/wrong"; then
+		skip "${f##*/}: $head" "$limit: $(verdict "${f##*/}")"
+	else
+		ok "${f##*/}: $head" right "${f##*/}"
+	fi
+done
+done_testing

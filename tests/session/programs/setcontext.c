@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* build: -O1 */
+/* setcontext() to a context that was saved in a caller, and to the same function. */
+#include <ucontext.h>
+#define NOINLINE __attribute__((noinline, noclone))
+static volatile int sink;
+NOINLINE static void leaf(int n) { sink = n; }
+static ucontext_t at;
+static volatile int round;
+NOINLINE static void jumps(int n) { leaf(n); if (!n) setcontext(&at); jumps(n - 1); leaf(n); }
+NOINLINE static void tries(int n) { round = 0; getcontext(&at); leaf(n); if (!round++) jumps(n); leaf(round); }
+int main(void) { for (int i = 0; i < 10; i++) tries(i); return 0; }
