@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// ---- Data of the page: names, tracks, and chunks of items that are decoded when they are needed ----
+// ---- Data of the page, with names, tracks, and chunks of items, which are decoded when they are needed ----
 
 const $ = id => document.getElementById(id);
 const meta = JSON.parse($('meta').textContent);
@@ -10,10 +10,10 @@ const ITEMS_KEPT = 4e6;
 
 const baseName = path => path.slice(path.lastIndexOf('/') + 1);
 
-/* The shortest time that level k shows by itself */
+/* Minimum duration in ns of an item that level k shows separately, and not merged with others */
 const levelNs = k => 4 * 4 ** k;
 
-/* What has no symbol is called after its file; the kernel's name has brackets of its own. */
+/* Name code without a symbol after its file, in brackets. The name of the kernel already has brackets. */
 const unknownName = object => (object?.startsWith('[') ? object : `[${baseName(object ?? 'unknown')}]`);
 
 const functions = meta.functions.map((f, id) => ({
@@ -50,7 +50,7 @@ function bytesOf(text) {
   return bytes;
 }
 
-/* Numbers of 7 bits a byte, the least first */
+/* Read numbers that are stored with 7 bits in each byte, the least significant bits first */
 function reader(bytes) {
   let at = 0;
   return {
@@ -90,7 +90,7 @@ function decode(bytes, nr, first) {
 const cache = new Map();
 let cached = 0;
 
-/* The items of a chunk; null: the browser has not read so far in the page */
+/* Return the items of a chunk, or null if the browser has not loaded this part of the page */
 function chunkItems(chunk) {
   let items = cache.get(chunk);
   if (items) {
@@ -99,7 +99,7 @@ function chunkItems(chunk) {
     return items;
   }
   const element = $('c' + chunk);
-  /* an element that has nothing after it may be incomplete */
+  /* While the page is loading, the last element may be incomplete */
   if (!element || (document.readyState === 'loading' && !element.nextElementSibling))
     return null;
   items = decode(bytesOf(element.textContent), field(chunk, CHUNK.nr), field(chunk, CHUNK.first));
@@ -114,7 +114,10 @@ function chunkItems(chunk) {
   return items;
 }
 
-/* Call visit(items) for each chunk with items of the track at that level; false: some are not there yet */
+/*
+ * Call visit(items) for each chunk of the track that overlaps the times, at this and higher levels. Return false if the
+ * browser has not loaded all of them.
+ */
 function eachChunk(track, level, from, to, visit) {
   let complete = true;
   for (let k = level; k < meta.levels; k++) {
@@ -136,7 +139,7 @@ const itemAt = (track, items, i) => ({
   count: items.count[i], made: items.made[i], kind: items.kind[i],
 });
 
-/* The item of a row that is nearest to a time, at most so far from it; null: none */
+/* Return the item of a row that is nearest to a time, at a distance of at most @slack, or null if there is none */
 function findItem(track, depth, time, level, slack) {
   let best = null, distance = slack;
   eachChunk(track, level, time - slack, time + slack, items => {
@@ -166,7 +169,7 @@ function duration(ns) {
 const number = n => Math.round(n).toLocaleString('en-US');
 const isKernel = f => f.object.startsWith('[');
 
-/* A time of perf's clock, in seconds, as `ntrace script` prints it */
+/* Format a time of perf's clock in seconds, like `ntrace script` */
 function clock(ns) {
   const [seconds, rest] = meta.start.split('.');
   const all = BigInt(seconds) * 1000000000n + BigInt(rest) + BigInt(Math.round(ns));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// ---- What is known of the chosen call or function ----
+// ---- Details of the selected call or function ----
 
 let shownFunction = null;
 
@@ -12,7 +12,7 @@ function facts(list) {
   return dl;
 }
 
-/* Callers of a call, the outermost first */
+/* Return the callers of a call, the outermost first */
 function callers(item) {
   const list = [];
   for (let depth = 0; depth < item.depth; depth++) {
@@ -93,7 +93,7 @@ function showRange() {
   $('details-latency').hidden = $('details-source').hidden = true;
 }
 
-/* ---- Histogram: buckets are sixteen for each power of two, drawn in groups of four ---- */
+/* ---- Histogram with sixteen buckets for each power of two, which are drawn in groups of four ---- */
 
 const bucketLow = b => (b < 16 ? b : (16 + b % 16) * 2 ** (Math.floor(b / 16) - 1));
 
@@ -106,7 +106,7 @@ function groups(f) {
   return bars;
 }
 
-/* Where a time stands on the axis, in bars */
+/* Return the position of a time on the axis, in widths of a bar */
 function barOf(ns) {
   if (ns < 16)
     return ns / 4;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// ---- Flame graph: calls with the same callers, added up ----
+// ---- Flame graph, in which calls with the same callers are added up ----
 
 const flame = { roots: null, tree: null, zoomed: null, metric: 'ns', boxes: [] };
 
@@ -29,7 +29,7 @@ function addTree(to, from) {
   }
 }
 
-/* A root has no calls of its own: it is as wide as what it called. */
+/* Make the tree. The root is not a call, so its width is the sum of its children. */
 function makeFlame() {
   const which = $('flame-thread').value, tree = flameNode(null, null);
   flame.roots ??= readFlame();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// ---- Functions: a table ----
+// ---- Table of functions ----
 
 const COLUMNS = [
   ['function', f => f.name, f => f.name], ['of', f => f.object, f => baseName(f.object)],

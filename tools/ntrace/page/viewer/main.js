@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// ---- All together ----
+// ---- Start of the page, which connects all parts ----
 
 let current = 'timeline';
 
@@ -139,14 +139,14 @@ function start() {
   show('timeline');
 }
 
-/* What is shown, for scripts that drive the page */
+/* Properties of the current view, for scripts that control the page */
 window.ntrace = Object.freeze({
   state: () => ({
     tab: current, from: view.from, to: view.to, y: view.y, height: view.height, complete: !pending,
     selected: selected && { track: selected.track.name, function: functions[selected.name].name, begin: selected.begin, ns: selected.ns, depth: selected.depth },
     matched: matched && matched.size, range, flame: flame.zoomed && flameText(flame.zoomed), cached,
   }),
-  /* Where an item of a name is drawn now */
+  /* Return the position on the screen of item number @nth with this name, or undefined if it is not visible */
   find: (name, nth = 0) => {
     const box = $('tracks').getBoundingClientRect(), scale = scaleOf(box.width), hits = [];
     for (const row of rows.filter(r => r.track && r.track.kind === THREAD))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// ---- Search, and the way from call to call ----
+// ---- Search, and steps from call to call ----
 
 const LISTED = 60;
 let found = [], listAt = -1, walking = 0;
@@ -32,7 +32,7 @@ function listFound() {
   });
 }
 
-/* Only this function is looked for from now on. */
+/* Search only for this function */
 function choose(f) {
   matched = new Set([f.id]);
   $('search-list').hidden = true;
@@ -62,7 +62,7 @@ function keyInSearch(event) {
   event.stopPropagation();
 }
 
-/* Is @a after @b? Calls are passed by time, track and depth. */
+/* Return a number above 0 if @a is after @b, and below 0 if it is before. The order is by time, track and depth. */
 const after = (a, b) => a.begin - b.begin || a.track.number - b.track.number || a.depth - b.depth;
 
 function nearestIn(track, items, wanted, from, way, best) {
@@ -79,7 +79,7 @@ function nearestIn(track, items, wanted, from, way, best) {
   return best;
 }
 
-/* The next call in time of functions; looks through the page's chunks and lets the browser draw meanwhile */
+/* Return the next call of the functions. The search yields every 15 ms, so that the browser can draw. */
 async function findNext(wanted, from, way) {
   const edge = way > 0 ? CHUNK.from : CHUNK.last, turn = ++walking;
   const order = Array.from({ length: nrChunks }, (_, i) => i).filter(i => tracks[field(i, CHUNK.track)].kind === THREAD &&
@@ -117,7 +117,7 @@ async function step(way) {
   }
 }
 
-/* The slowest call is known by its begin and thread. */
+/* Find the slowest call by its start time, duration and thread */
 function showSlowest(f) {
   for (const track of tracks) {
     if (track.kind !== THREAD || threads[track.id].tid !== f.maxTid)

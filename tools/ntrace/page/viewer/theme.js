@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// ---- Colours, canvases ----
+// ---- Colours and canvases ----
 
 const theme = { dark: matchMedia('(prefers-color-scheme: dark)').matches, css: {} };
 let fills = [];
@@ -12,7 +12,7 @@ function hash(text) {
   return Math.imul(h, 0x2c1b3c6d) >>> 8;
 }
 
-/* Functions of programs have a hue of their own, the kernel's are blue-grey. */
+/* Give each function of a program a hue by its name. Functions of the kernel are blue-grey. */
 function fillOf(f) {
   const h = hash(f.name);
   if (f.known === false)
@@ -42,7 +42,7 @@ function setTheme(dark) {
   threadFills.length = 0;
 }
 
-/* A canvas in the pixels of the screen; drawing is in those of CSS */
+/* Give the canvas the resolution of the screen, and let drawing use CSS pixels */
 function canvasOf(canvas) {
   const ratio = devicePixelRatio || 1, width = canvas.clientWidth, height = canvas.clientHeight;
   if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
@@ -68,7 +68,7 @@ function textWidth(c, text) {
   return w;
 }
 
-/* As much of the text as there is room for; nothing rather than a letter or two */
+/* Return the part of the text that fits into @room, or nothing if fewer than three letters fit */
 function fitText(c, text, room) {
   if (room < 16)
     return '';
@@ -93,7 +93,7 @@ function hatch(c, colour) {
   return c.createPattern(tile, 'repeat');
 }
 
-/* "1, 2, 5" times a power of ten, so that about @n fit into @range */
+/* Return 1, 2 or 5 times a power of ten, so that about @n steps fit into @range */
 function niceStep(range, n) {
   const rough = range / n, power = 10 ** Math.floor(Math.log10(rough));
   return power * ([1, 2, 5].find(m => m * power >= rough) ?? 10);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// ---- Timeline: CPUs and threads over time ----
+// ---- Timeline of CPUs and threads ----
 
 const GUTTER = 176, RULER = 30, ROW = 18, GAP = 7, HEADING = 24;
 const view = { from: 0, to: Math.max(meta.ns, 1), y: 0, height: 0 };
 const folded = new Set();
 const lossTracks = tracks.filter(t => t.kind === LOSS && t.depth);
-let rows = [];          // headings and tracks, with their place
-let selected = null;    // an item
-let range = null;       // [from, to], chosen
+let rows = [];          // headings and tracks, with their positions
+let selected = null;    // the selected item
+let range = null;       // selected times, [from, to]
 let hover = null;
-let matched = null;     // Set of functions that were searched
+let matched = null;     // Set of functions that the search found
 let pending = false;
 
 const minSpan = 20;
@@ -76,7 +76,7 @@ function drawSlice(c, items, i, x, w, y) {
   }
 }
 
-/* Items of a track that are in view: false if some are not there yet */
+/* Draw the visible items of a track. Return false if some chunks are not loaded. */
 function drawTrack(area, track, y, nr, draw) {
   const { c, width, height, scale, level } = area;
   return eachChunk(track, level, view.from, view.to, items => {
@@ -93,7 +93,7 @@ function drawTrack(area, track, y, nr, draw) {
   });
 }
 
-/* What is lost is marked on its CPU, and lightly on all that may have been executed there. */
+/* Mark lost trace strongly on the row of its CPU, and lightly on all rows, because any thread may have run there. */
 function drawLosses(area) {
   const { c, height, scale } = area, pattern = hatch(c, theme.css.loss);
   for (const loss of lossTracks) {
@@ -140,7 +140,7 @@ function drawRuler({ c, width, height, scale }) {
   c.fillText(`${duration(view.to - view.from)} shown`, 10, RULER / 2 + 1);
 }
 
-/* A time of the axis, in one unit, with the digits that the step needs */
+/* Format a time of the axis in one unit, with the number of digits that the step needs */
 function axisTime(t, step) {
   const [unit, size] = step >= 1e8 ? ['s', 1e9] : step >= 1e5 ? ['ms', 1e6] : step >= 100 ? ['µs', 1e3] : ['ns', 1];
   const digits = Math.max(0, Math.ceil(-Math.log10(step / size) - 1e-9));
