@@ -73,6 +73,11 @@ build_tool() {
 	make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
 }
 
+# Print the names of the encoder's variants that the specification allows.
+variant_names() {
+	"$O/bin/ntrace" encode --variant '?' 2>&1 | sed -n '/^and against/q; s/^  \([a-z-]*\): .*/\1/p'
+}
+
 # cached_build NAME "INPUT..." COMMAND...: let COMMAND, which runs in the tree, build in the new folder $cached. If an earlier
 # run has built with the same COMMAND, compilers and INPUT files and folders of the tree, use its folder.
 cached_build() {

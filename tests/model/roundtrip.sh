@@ -113,11 +113,6 @@ rv32_program() {
 		"$top/tests/lib/tiny-runtime.c"
 }
 
-# The names of all variants of the encoder
-variant_names() {
-	"$ntrace" encode --variant ? 2>&1 | sed -n '/^and/q; s/^  \([a-z-]*\): .*/\1/p'
-}
-
 # verified LIST ELF "ENCODE OPTIONS" "DECODE OPTIONS": do as roundtrip, with loss and gaps that the truth
 # contains
 verified() {
