@@ -10,7 +10,7 @@ dir=$O/tests/lib-counts
 mkdir -p "$dir"
 sources="$top/tools/ntrace/cli/options.c $top/tools/ntrace/raw/input.c $top/tools/ntrace/raw/deframer.c"
 # input.c also reads recordings.
-session="$O/lib/libntrace-session.a -lzstd"
+session="$O/lib/libntrace-session.a -ldw -lzstd"
 small="-DNR_WORDS=1024 -DLAST_RECORD=40000"
 {
 	# shellcheck disable=SC2086
