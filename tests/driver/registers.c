@@ -812,7 +812,7 @@ static void filters_are_written(void **state)
 	assert_true(n[3] < 16);
 	assert_true(n[4] > n[2]);	/* The hart executes at another address in between */
 	assert_true(n[5] < 16);
-	assert_in_range(n[6], 1, 64);	/* The first block is the last, followed by idle bytes */
+	assert_in_range(n[6], 1, 64);	/* One block of trace, which idle bytes follow */
 	enc.caps.latches = 0;
 	assert_int_equal(ntrace_encoder_check(&enc, plain_config(), &here), 0);
 	assert_int_equal(ntrace_encoder_check(&enc, plain_config(), &from), -EOPNOTSUPP);

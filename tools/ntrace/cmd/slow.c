@@ -75,7 +75,7 @@ static void add_kernel(struct kernel *kernel, const struct nt_node *nodes,
 		add_kernel(kernel, nodes, &nodes[child]);
 }
 
-/* Return the longest node that the median call does not have. */
+/* Return the node with the longest time among those that the median call lacks. */
 static const struct nt_node *find_extra(const struct tree_lines *l, const struct nt_node *node,
 					const struct nt_node *beside)
 {

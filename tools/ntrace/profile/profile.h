@@ -27,7 +27,7 @@ struct profile {
 /* A format. write() returns 0, or -1 with errno. */
 struct profile_format {
 	const char	*name;
-	bool		needs_trace;	/* a file of counts is not sufficient */
+	bool		needs_trace;	/* the format needs trace, because a file of counts lacks data */
 	bool		needs_lines;	/* the format requires line information */
 	int		(*write)(struct profile *profile);
 };

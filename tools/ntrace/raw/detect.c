@@ -50,7 +50,7 @@ struct detect {
 	unsigned int		penalty;	/* number of options in @best */
 };
 
-/* Errors and skipped messages of a whole file, at which a ring may have wrapped */
+/* Offsets of errors and skipped messages in a file. A ring may have wrapped at any of them. */
 struct seams {
 	uint64_t	offsets[MAX_SEAMS];
 	unsigned int	nr;

@@ -26,7 +26,7 @@ struct input {
 	bool		more;		/* the bytes after @buf can be read at once */
 	int		fd;
 	uint64_t	wrapped_at;	/* offset from which the file is read, before the bytes from 0 to here */
-	uint64_t	before_seam;	/* bytes to read from 0 on after the end of the file */
+	uint64_t	before_seam;	/* number of bytes at the start of the file, which are read last */
 	const char	*path;
 	struct nt_pins	*pins;		/* NULL: the bytes are from a RAM sink */
 	struct deframer	*deframer;	/* NULL: no frames */

@@ -124,7 +124,7 @@ static uint64_t value_of(const struct place *place, unsigned int field)
 	return field == 0 ? place->at : field == 1 ? place->thread : place->time;
 }
 
-/* Sort @keys by one field of the place, and keep the order of equal ones. */
+/* Sort @keys by one member of struct place. Places with the same value keep their order. */
 static void sort_field(struct all_calls *all, unsigned int field)
 {
 	uint64_t least = UINT64_MAX, most = 0, value;

@@ -428,7 +428,7 @@ static bool ntrace_dso_is_other(struct dso *dso, struct machine *machine)
 	return machine__is_default_guest(machine) && dso__is_kmod(dso);
 }
 
-/* @nt is NULL for the code of a guest, whose vDSO is not the one of the recording */
+/* Read code. @nt is NULL for the code of a guest, which does not have the recording's vDSO. */
 static ssize_t ntrace_map_read(struct machine *machine, struct ntrace *nt, struct thread *thread,
 			       u8 cpumode, u64 addr, u8 *buf, size_t size)
 {

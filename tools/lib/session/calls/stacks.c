@@ -101,9 +101,7 @@ static bool drop(void *ctx, const struct nt_chains *chains, const struct ns_stac
 			return false;
 		for (next = frame + 1; next < end && next->unseen; next++)
 			;
-		/*
-		 * the caller's counts do not yet include a call that is given up together with it
-		 */
+		/* The call @next is given up too, so the counts of its caller do not include it yet. */
 		if (next < end) {
 			counted.child_ran += e->ran - next->ran;
 			counted.child_insns += e->insns - next->insns;

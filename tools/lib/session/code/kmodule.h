@@ -15,7 +15,7 @@
 struct ns_section {
 	uint64_t	from, to;	/* addresses of elfutils */
 	uint64_t	kernel;		/* number to add to get addresses of the kernel */
-	/* @kernel is known; it is not for code that the kernel has freed */
+	/* @kernel is known. It is unknown for code that the kernel has freed. */
 	bool		placed;
 };
 

@@ -417,8 +417,8 @@ static uint64_t last_time(struct worker *w, const struct ns_stretch *s)
 }
 
 /*
- * Return by how much the counter went back before the first message, whose time is @first. It may also be
- * that the message waited in a queue, or is damaged; then the time before it, or the last one, is another.
+ * Return by how many ns the counter was set back before the first message of the stretch, whose time is
+ * @first. Return 0 if this message has an early time because it waited in a queue, or if its time is damaged.
  */
 static uint64_t went_back(struct worker *w, uint64_t first)
 {
