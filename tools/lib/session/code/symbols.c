@@ -279,6 +279,14 @@ static bool set_module(struct ns_objects *objects, struct ns_symbol *symbol, cha
 	return symbol->module != name || ns_array_add(&objects->modules, name);
 }
 
+/* Parse a hexadecimal number as the kernel writes it. strtoull() takes a third of the time of a short report. */
+static char *parse_hex(char *at, uint64_t *value)
+{
+	for (*value = 0; (*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'f'); at++)
+		*value = *value << 4 | (uint64_t)(*at <= '9' ? *at - '0' : *at - 'a' + 10);
+	return at;
+}
+
 /*
  * Parse kallsyms, which has lines such as "ffffffff80002000 T name\t[module]". A function extends to
  * the next one.
@@ -292,7 +300,7 @@ bool ns_symbols_kallsyms(struct ns_objects *objects)
 
 	for (line = strtok_r(objects->kallsyms, "\n", &save); line;
 	     line = strtok_r(NULL, "\n", &save)) {
-		start = strtoull(line, &end, 16);
+		end = parse_hex(line, &start);
 		if (end == line || *end != ' ' || !strchr("tTwW", end[1]) || end[2] != ' ')
 			continue;
 		type = end[1];
