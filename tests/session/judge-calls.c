@@ -287,7 +287,7 @@ static bool has_ended(struct thread *t, const struct frame *f, bool top, uint64_
 		return true;
 	if (f->any_sp || sp != f->sp)
 		return false;
-	/* the kernel continues behind an ecall, or where it mends a fault of its own code */
+	/* The kernel continues after an ecall, or at another address if it repairs a fault in kernel code. */
 	return pc == f->ret || (f->handler && pc == f->ret + 4) || (f->trap && t->trapped) || is_landing(t, f, pc);
 }
 

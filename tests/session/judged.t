@@ -60,7 +60,7 @@ record() {
 		--out "$out" --timeout 900 -- sh /out/go && out_files "$out" && mkdir -p "$truth_dir/root/tmp" && cp -r "$out/bin" "$truth_dir/root/tmp/"
 }
 
-# judge: write the verdict on each program to said
+# Compare the calls of each program with the stack pointers, and write the results to $truth_dir/said.
 judge() {
 	set --
 	for f in "$truth_dir"/elf/*; do

@@ -71,7 +71,7 @@ struct nt_session_info {
 	 */
 	int32_t		unknown_source;
 	uint64_t	missing_bytes;	/* bytes of trace that the recording lists but does not contain */
-	/* CPU whose timestamps stood still or went back, so that the kernel's times were used; -1: none so far */
+	/* CPU whose timestamps were constant or decreased, so that the kernel's times were used; -1: none so far */
 	int32_t		wrong_clock;
 };
 void nt_session_info(const struct nt_session *session, struct nt_session_info *info, size_t size);
@@ -177,13 +177,13 @@ void nt_session_where(struct nt_session *session, uint64_t space, uint64_t addr,
 		      struct nt_place *place);
 
 /*
- * nt_session_is() - return true if a function has that name
+ * nt_session_is() - return true if a name of the function matches a pattern
  * @object, @address: Object and address of an instruction of the function, as in struct nt_place
- * @pattern: One of its names, with or without parameters, or a pattern as of fnmatch()
+ * @pattern: One of its names, with or without parameters, or a pattern for fnmatch()
  */
 bool nt_session_is(struct nt_session *session, const char *object, uint64_t address, const char *pattern);
 
-/* nt_name_matches() - return true if one name fits such a pattern */
+/* nt_name_matches() - return true if @name matches @pattern, which is like that of nt_session_is() */
 bool nt_name_matches(const char *name, const char *pattern);
 
 /*

@@ -58,8 +58,8 @@ struct seams {
 };
 
 /*
- * Count what the fed bytes are decoded to. Return false if they repeat so much code that decoding
- * them all would take too long, or have too many errors.
+ * Count the items of the bytes that were fed. Return false if they have too many errors, or if they
+ * repeat too much code to decode all of it.
  */
 static bool count_batches(struct nt_flow *flow, struct detected *score, struct seams *seams)
 {

@@ -9,7 +9,7 @@
 
 /* ---- Numbers ---- */
 
-/* The identity of a function, which is where it starts, and never its name */
+/* A function is identified by its start address in its object, and never by its name. */
 struct identity {
 	const char	*object;
 	uint64_t	address;

@@ -355,7 +355,7 @@ static bool sort_build_ids(struct ns_objects *objects)
 	return true;
 }
 
-/* Add a cache, of which elfutils wants the absolute path, unless there is no such folder. */
+/* Add a cache if its folder exists. elfutils needs the absolute path. */
 static bool add_cache(struct ns_objects *objects, const char *folder, const char *below)
 {
 	char path[PATH_MAX], *cache;

@@ -15,12 +15,12 @@
 #include "object.h"
 #include "session/session.h"
 
-/* What a symbol is, the best last. Of several names of one address, the one with the highest rank is shown. */
+/* Rank of a symbol, a sum of these bits. If several symbols have one address, the highest rank is shown. */
 enum {
 	RANK_GLOBAL	= 1,
 	RANK_STRONG	= 2,
 	RANK_SIZED	= 4,
-	RANK_LABEL	= 8,		/* has no type, as in assembler code */
+	RANK_LABEL	= 8,		/* has no type, which is usual in assembler code */
 	RANK_FUNCTION	= 16,
 };
 
@@ -194,7 +194,7 @@ static bool read_frames(struct ns_object *object, Elf *elf)
 
 /* ---- Order ---- */
 
-/* Sort by address. Of several names of an address, perf's choice comes last. */
+/* Sort by address. The name that perf selects is the last one of its address. */
 static int symbol_cmp(const void *a, const void *b)
 {
 	const struct ns_symbol *x = a, *y = b;

@@ -49,7 +49,7 @@ struct worker {
 	uint64_t	now;		/* events up to this time have taken effect, ns */
 	struct ns_clock	clock;		/* clock of @reader */
 	uint64_t	least;		/* time, ns, before which a message of the stretch is damaged */
-	uint64_t	set_back;	/* ns by which the counter of the stretch went back; UINT64_MAX: it stands still */
+	uint64_t	set_back;	/* ns by which the counter of the stretch was set back; UINT64_MAX: it is constant */
 	struct nt_who	who;
 	bool		has_time;	/* the part has had an item with a time */
 	int32_t		known_tid;	/* thread and time for which @who was set */
@@ -391,7 +391,7 @@ static uint64_t next_change(const struct worker *w)
 	return sw < change ? sw : change;
 }
 
-/* ---- A counter that stands still or begins anew ---- */
+/* ---- A counter that is constant or restarts ---- */
 
 static void scan_begin(struct worker *w, struct scan *scan)
 {
@@ -447,7 +447,7 @@ static bool stands_still(struct worker *w, uint64_t first, struct scan *scan)
 	return scan->time == UINT64_MAX && scan->offset - offset > 4096 && (scan->offset - offset) / 64 > tick;
 }
 
-/* Compare the first times of the stretch with those that the kernel recorded. */
+/* Compare the first timestamps of the stretch with the times that the kernel recorded. */
 static void check_clock(struct worker *w)
 {
 	const struct ns_stretch *s = w->stretch;
