@@ -71,11 +71,12 @@ static struct ns_target *target_of(const struct ns_stack *stack, uint64_t addr)
 /* Return true if the instruction jumps through a register. */
 static bool is_indirect(const struct ns_stack *stack, const struct ns_event *e)
 {
-	uint32_t insn = 0;
+	uint8_t code[NT_INSN_MAX];
+	struct nt_insn insn;
 
-	if (nt_session_read(stack->session, e->from_space, e->from, &insn, e->length) < 2)
-		return false;
-	return e->length == 2 ? (insn & 0xe003) == 0x8002 : (insn & 0x7f) == 0x67;
+	return nt_session_read(stack->session, e->from_space, e->from, code, e->length) == e->length &&
+	       nt_insn_decode(NULL, code, e->length, &insn) && insn.klass >= NT_CLASS_INDIRECT_JUMP &&
+	       insn.klass <= NT_CLASS_SWAP;
 }
 
 /* Decide where a jump goes. Most jumps stay inside their function, which the first lookup shows. */
@@ -150,8 +151,8 @@ static void learn_code(const struct ns_stack *stack, struct ns_target *target, u
 }
 
 /*
- * Return what is known about the code of user space that ends at @e->from: whether it loads the
- * stack pointer, or saves it.
+ * Return the entry for the code of user space that ends at @e->from, which has @loads and @saves of
+ * the stack pointer.
  */
 static inline const struct ns_target *code_before(const struct ns_stack *stack, const struct ns_event *e)
 {
@@ -253,6 +254,17 @@ static bool drop_calls(struct ns_stack *stack, const struct ns_event *event)
 	return true;
 }
 
+/* Let a copy of another frame start with the event. */
+static void start_frame(const struct ns_stack *stack, struct ns_frame *frame, const struct ns_event *e)
+{
+	frame->begin = e->time;
+	frame->insns = e->insns;
+	frame->ran = e->ran;
+	frame->away = stack->away.time;
+	frame->resume = 0;
+	frame->child_ran = frame->child_insns = 0;
+}
+
 static int take_call(struct ns_stack *stack, const struct ns_event *e)
 {
 	struct ns_frame frame = {
@@ -282,17 +294,17 @@ static int take_trap(struct ns_stack *stack, const struct ns_event *e, bool unse
 /* Return true if the call is one of _Unwind_Resume(), with which a function passes an exception on to its callers. */
 static bool passes_exception(const struct ns_stack *stack, const struct ns_frame *f)
 {
-	uint32_t insns[2] = { 0 };
+	struct nt_insn auipc, call;
 	struct nt_place place;
+	uint8_t code[8];
 	uint64_t to;
 
-	if (nt_session_read(stack->session, f->ret_space, f->ret - 8, insns, 8) != 8)
+	if (nt_session_read(stack->session, f->ret_space, f->ret - 8, code, 8) != 8 ||
+	    !nt_insn_decode(NULL, code + 4, 4, &call))
 		return false;
-	if ((insns[1] & 0x7f) == 0x6f)
-		to = f->ret - 4 + ((int32_t)(insns[1] & 0x80000000) >> 11 | (insns[1] & 0xff000) |
-				   (insns[1] >> 9 & 0x800) | (insns[1] >> 20 & 0x7fe));
-	else
-		to = f->ret - 8 + (int32_t)(insns[0] & 0xfffff000) + ((int32_t)insns[1] >> 20);
+	to = f->ret - 4 + call.imm;
+	if (call.klass != NT_CLASS_CALL && nt_insn_decode(NULL, code, 4, &auipc))
+		to += auipc.imm - 4;
 	nt_session_where(stack->session, f->ret_space, to, &place);
 	return place.symbol && !place.offset && !strcmp(place.symbol, "_Unwind_Resume");
 }
@@ -375,8 +387,8 @@ static void note_resume(struct ns_stack *stack, uint64_t to)
 
 /*
  * Return to @e->to, if an open call explains it. @saves is true if the returning code has saved the
- * stack pointer. Return 0 if the calls before the part are needed, 2
- * if no call explains it, and else as ns_stack_take().
+ * stack pointer. Return 0 if the calls before the part are needed, 2 if no call explains the return,
+ * and else as ns_stack_take().
  */
 static int return_to(struct ns_stack *stack, const struct ns_event *e, bool saves)
 {
@@ -436,12 +448,22 @@ static void exchange(struct ns_stack *stack, struct ns_waiting *w)
 	memcpy(&w->open, &open, sizeof(open));
 }
 
+/* Remove a stack that waits from the list, and return it. */
+static struct ns_waiting take_waiting(struct ns_stack *stack, size_t nth)
+{
+	struct ns_waiting w = stack->waiting.at[nth];
+
+	memmove(stack->waiting.at + nth, stack->waiting.at + nth + 1,
+		(--stack->waiting.nr - nth) * sizeof(w));
+	return w;
+}
+
 static void free_waiting(struct ns_stack *stack, size_t nth)
 {
-	free(stack->waiting.at[nth].open.at);
-	free(stack->waiting.at[nth].data);
-	memmove(stack->waiting.at + nth, stack->waiting.at + nth + 1,
-		(--stack->waiting.nr - nth) * sizeof(stack->waiting.at[0]));
+	struct ns_waiting w = take_waiting(stack, nth);
+
+	free(w.open.at);
+	free(w.data);
 }
 
 void ns_stack_free(struct ns_stack *stack)
@@ -512,10 +534,10 @@ static int64_t choose_stack(const struct ns_stack *stack, uint64_t to, bool symm
 	return symmetric || started < 0 ? oldest : started;
 }
 
-/* Let the current stack wait. Return false if out of memory. */
+/* Let the current stack wait, and use an empty one with the next number. Return false if out of memory. */
 static bool wait_on(struct ns_stack *stack, const struct ns_spent *now)
 {
-	struct ns_waiting w = { .number = ++stack->nr_stacks, .away = *now };
+	struct ns_waiting w = { .number = stack->nr_stacks + 1, .away = *now };
 	const struct ns_frame *top = stack->open.nr ? &stack->open.at[stack->open.nr - 1] : NULL;
 
 	if (stack->waiting.nr >= WAITING_MAX && !drop_waiting(stack, 0))
@@ -529,13 +551,11 @@ static bool wait_on(struct ns_stack *stack, const struct ns_spent *now)
 /* Continue on a stack that waits, with the call with index @call. */
 static int continue_stack(struct ns_stack *stack, size_t nth, const struct ns_event *e, const struct ns_spent *now)
 {
-	struct ns_waiting w = stack->waiting.at[nth];
+	struct ns_waiting w = take_waiting(stack, nth);
 	int64_t call = expected(&w, e->to);
 	uint32_t before = stack->number + 1, starter = stack->starter;
 	struct ns_event event;
 
-	memmove(stack->waiting.at + nth, stack->waiting.at + nth + 1,
-		(--stack->waiting.nr - nth) * sizeof(w));
 	w.away.time += now->time - w.since.time;
 	w.away.insns += now->insns - w.since.insns;
 	w.away.ran += now->ran - w.since.ran;
@@ -543,8 +563,6 @@ static int continue_stack(struct ns_stack *stack, size_t nth, const struct ns_ev
 		w.starter = before;
 	if (!wait_on(stack, now))
 		return -1;
-	/* the new stack, which wait_on() has made, is not needed */
-	stack->nr_stacks--;
 	exchange(stack, &w);
 	event = *e;
 	event.insns = now->insns - stack->away.insns;
@@ -561,6 +579,7 @@ static int start_stack(struct ns_stack *stack, const struct ns_event *e, const s
 
 	if (!wait_on(stack, now))
 		return -1;
+	stack->nr_stacks++;
 	stack->starter = before;
 	event.insns = event.ran = 0;
 	if (stack->ops->switched && stack->ops->switched(stack, &event) < 0)
@@ -652,12 +671,7 @@ static int take_signal(struct ns_stack *stack, const struct ns_event *e, struct 
 	/* a call without a branch is one from before the trace */
 	if (frame.kind == NT_BRANCH_NONE)
 		frame.kind = NT_BRANCH_INTERRUPT;
-	frame.away = stack->away.time;
-	frame.resume = 0;
-	frame.begin = e->time;
-	frame.insns = e->insns;
-	frame.ran = e->ran;
-	frame.child_ran = frame.child_insns = 0;
+	start_frame(stack, &frame, e);
 	return stack_push(stack, &frame, e) ? 1 : -1;
 }
 
@@ -710,12 +724,7 @@ static int take_jump(struct ns_stack *stack, const struct ns_event *e)
 	frame.saves |= saves;
 	if (!stack_pop(stack, e))
 		return -1;
-	frame.begin = e->time;
-	frame.insns = e->insns;
-	frame.ran = e->ran;
-	frame.away = stack->away.time;
-	frame.resume = 0;
-	frame.child_ran = frame.child_insns = 0;
+	start_frame(stack, &frame, e);
 	return stack_push(stack, &frame, e) ? 1 : -1;
 }
 
