@@ -24,7 +24,7 @@ ROOT	:= $(O)/root
 
 .PHONY: all help setup lib tool python guest-tools guest-static plugin modules perf demo board test test-all test-quick \
 	test-long check bench fuzz coverage verify-boot install uninstall clean host-check dist deb html install-perf \
-	check-driver check-perf check-lib check-docs check-files \
+	check-driver check-perf check-lib check-docs check-files check-words \
 	everything everything-kernel everything-else
 
 all: lib tool
@@ -46,7 +46,7 @@ help:
 #: make install-perf     the perf that make perf KSRC= built last, as perf-ntrace; make uninstall removes it
 #: make deb              packages of Debian in build/deb (KSRC=... or PERF=... also perf-ntrace); make dist: an archive
 #: make html             the documents as pages in build/html, by Sphinx (python3-sphinx)
-#: make check            static checks; in parts: check-driver check-perf check-lib check-docs check-files
+#: make check            static checks; in parts: check-{driver,perf,lib,docs,files,words}
 #: make bench            speed and cost, printed
 #: make fuzz             fuzzers (FUZZ_TIME= seconds each)
 #: make coverage         lines of the library that the tests reach
@@ -170,8 +170,8 @@ check-lib: lib
 check-docs: tool
 	@tests/check docs
 
-check-files:
-	@tests/check files
+check-files check-words:
+	@tests/check $(@:check-%=%)
 
 bench: everything
 	@tests/bench
