@@ -15,7 +15,7 @@ sum() {
 		END { printf "%.0f\n", n }' "$tap_tmp/boot/stats"
 }
 
-# compared NUMBER: print the sum of a number of the last line of each comparison. NUMBER counts from 1.
+# compared NUMBER: add up the NUMBERth number (from 1) in the last line of each comparison, and print the sum
 compared() {
 	awk -v at="$1" '/differences/ { gsub(/[^0-9 ]/, ""); n += $at } END { printf "%.0f\n", n }' "$tap_tmp/check"
 }
@@ -55,7 +55,8 @@ boot_compare() {
 	return $_bad
 }
 
-# boot_verify NAME MODEL DECODE [BOARD OPTIONS]: do both. LEAST instructions must have been compared
+# boot_verify NAME MODEL DECODE [BOARD OPTIONS]: run boot_trace and boot_compare, and fail if fewer than LEAST
+# instructions were compared
 boot_verify() {
 	_what=$1 _decode=$3
 	_m=$2

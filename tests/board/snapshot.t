@@ -20,7 +20,8 @@ store=$XDG_CACHE_HOME/ntrace/snapshot
 # started: print the numbers of guests that booted, and that started from a snapshot, since the last call
 started() { sort "$BOARD_BOOTS" | uniq -c | sed 's/^ *//' | paste -sd,; : >"$BOARD_BOOTS"; }
 
-# with_error NAME TEXT COMMAND...: the command prints "ok" after a boot, and one line with TEXT as its error
+# with_error NAME TEXT COMMAND...: check that COMMAND, whose guest prints "ok", boots without a snapshot and
+# prints one line on standard error, which contains TEXT
 with_error() {
 	_name=$1 _text=$2
 	shift 2
@@ -29,7 +30,8 @@ with_error() {
 	sed 's/^/# /' "$tap_tmp/err"
 }
 
-# forge DIR: let the files of a snapshot look as they were made
+# forge DIR: record the current sizes and dates of the snapshot's files, so that the board does not notice that
+# they were changed
 forge() { (cd "$1" && stat -c '%n %s %Y' memory state console >made); }
 
 # Commands that show the guest, without dates and without the two ports that only a guest from a snapshot has

@@ -21,7 +21,7 @@ while at < begin + size:
     if kind not in (11, 71):
         kept += data[at:at + length]
     at += length + after
-# neither features nor their sections
+# The header announces no features, because their sections are dropped
 data[72:104] = bytes(32)
 struct.pack_into("<Q", data, 48, len(kept))
 open(sys.argv[2], "wb").write(data[:begin] + kept)
@@ -98,7 +98,7 @@ missing() {
 		    after = struct.unpack_from("<Q", data, at + 8)[0] if kind == 71 else 0
 		    record = data[at:at + length + after]
 		    if kind == 71:
-		        # the trace is 16 bytes shorter than the records of the kernel say
+		        # The trace is 16 bytes shorter than PERF_RECORD_AUX reports
 		        struct.pack_into("<Q", record, 8, (after - 16) & ~7)
 		        record = record[:length + ((after - 16) & ~7)]
 		    kept += record
@@ -154,7 +154,7 @@ no_effect() {
 	done
 	refused "for which --cpu is" dump --cpu 0 source.nt && refused "exclude each other" decode --pcs --counts --elf calls perf.data
 }
-# Cut the recording at every place of its end that describes it
+# Cut the recording in the descriptions at its end, and inside its header
 cut() {
 	size=$(stat -c %s perf.data)
 	for less in 1 100 200; do

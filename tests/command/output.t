@@ -68,7 +68,7 @@ whole() {
 	begin && chmod 640 file
 	into "$1" file
 	rc=$?
-	# a record of a crash does not replace the one of another crash, which keeps a name with its time
+	# `ntrace flight save` does not replace the record of another crash, but renames it to a name with its time
 	[ "$1" != flight ] || { grep -q "the file of before" file.* && rm file.*; }
 	[ $rc -eq 0 ] && [ "$(ls -A)" = file ] && [ "$(stat -c %a file)" = 640 ] && ! grep -q "the file of before" file && return
 	echo "$1: status $rc"; cat ../said; ls -lA
@@ -95,7 +95,7 @@ ended() {
 		rc=$?
 		[ $rc -eq $((128 + signal)) ] || { echo "$1: status $rc"; return 1; }
 		kept "$1" "signal $signal" || return
-		# The file did not exist before
+		# If there was no old file, none may remain
 		rm file
 		(END_BY=$signal LD_PRELOAD=$tap_tmp/end.so; export END_BY LD_PRELOAD; into "$1" file)
 		[ -z "$(ls -A)" ] || { ls -A; return 1; }

@@ -10,7 +10,7 @@ plan 52
 recorder_build command-record
 "$O/root/bin/riscv64-guest-gcc" -O2 -Wall -o "$tap_tmp/terminal" "$top/tests/command/terminal.c" || exit 1
 
-# Both recordings come with the truth, and with the kernel that all code is read from.
+# Record on a board that writes the truth, and copy the files that contain the executed code.
 record() {
 	recorder_files || return
 	by_size 10 1 >"$out/part"
@@ -29,14 +29,14 @@ record() {
 	[ $rc -eq 0 ] && out_files "$out" && truth_symfs 6.12 && cp "$out/ntrace-static" "$truth_root/tmp/"
 }
 
-# case_ NAME COMMAND...: what it prints and its exit status are in said/NAME
+# case_ NAME COMMAND...: run COMMAND in the guest, and write its output and exit status to said/NAME
 cases() {
 	cp "$tap_tmp/terminal" "$out/"
 	cat >"$out/go" <<-'E2'
 		cd /tmp && cp /out/work /out/ntrace-static /out/terminal . && mkdir said debug small
 		case_() { name=$1; shift; "$@" >said/$name 2>&1; echo "status $?" >>said/$name; }
 		record() { ./ntrace-static record --buildid-dir /tmp/debug "$@"; }
-		# later SIGNAL...: send each one after an event traces and some work has run
+		# later SIGNAL...: for each SIGNAL, wait until an event traces, do some work, and send it to the recorder
 		later() {
 			for s; do
 				until grep -qs traces /sys/bus/platform/devices/*.trace/users; do sleep 0.1; done
@@ -109,7 +109,7 @@ shared() {
 		out_files "$out"
 }
 
-# says NAME STATUS SENTENCE
+# says NAME STATUS SENTENCE: check the exit status and the output of a case of cases()
 says() {
 	cat "$out/said/$1"
 	grep -qxF "status $2" "$out/said/$1" && grep -qF -- "$3" "$out/said/$1"
@@ -140,8 +140,8 @@ ok "and perf finds no error" clean 100000
 ok "options, signals and mistakes on the board" cases
 ok "a program alone" reads user.data 1000
 ok "the command's exit status is that of the recorder" says user 7 "wrote user.data"
-# Print the number of distinct times, which are those of perf's records if the clock is unknown. untimed
-# prints perf's message
+# Print the number of distinct times. If the frequency of timestamps is unknown, branches have the times of the
+# kernel's records. untimed prints perf's message about that
 nr_times() {
 	ntrace script -F time,ip,addr -i "$out/$1" 2>/dev/null | head -n 300000 | sed -n 's/^ *\([0-9.]*\): .*/\1/p' | sort -u | wc -l
 }

@@ -36,8 +36,8 @@ int main(int argc, char **argv)
 	if (!pid)
 		_exit(run(terminal, argv + 1));
 	/*
-	 * The child has opened its end by now, or the read waits until the child opens and closes
-	 * it
+	 * The read waits if the child has not opened the terminal yet, and fails after the child
+	 * has closed it
 	 */
 	while ((n = read(terminal, said, sizeof(said))) > 0)
 		fwrite(said, 1, n, stdout);

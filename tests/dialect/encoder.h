@@ -31,7 +31,7 @@ struct setup {
 	unsigned int	sync_period;		/* Messages; 0: only the first */
 	unsigned int	addr_bits;		/* Address bits that are sent: 48 or 49 */
 	unsigned int	src_bits;
-	bool		extras;			/* Messages of software, and events */
+	bool		extras;			/* Also send messages of software, and events */
 };
 
 /* A message that does not belong to the flow, in order */

@@ -12,9 +12,9 @@
 struct insn {
 	uint8_t		halfwords;	/* 0: none begins here */
 	uint8_t		kind;
-	uint16_t	odds;		/* Probability that a branch is taken, of 65536 */
+	uint16_t	odds;		/* Probability that a branch is taken, in units of 1/65536 */
 	uint32_t	target;		/* Half-word in the same region */
-	uint16_t	nr_targets;	/* Indirect: number of functions or blocks to choose from */
+	uint16_t	nr_targets;	/* Number of functions or blocks that an indirect call or jump chooses from */
 };
 
 struct region {

@@ -134,7 +134,8 @@ E2
 ok "packages are gone from the archive since its lists were read" sets_up linux-new
 ok "set-up says so, and takes their successors" eval 'said "they are read again" && [ -d "$XDG_CACHE_HOME"/ntrace/root/linux-7.3.2-* ]'
 
-# The lists have changed, but the Release file has not. The release before is available under its other name.
+# The lists have changed, but the Release file has not. The previous state of the archive is still available under
+# the other name of the release.
 cp -r "$tap_tmp/archive/dists/forky" "$tap_tmp/archive/dists/testing"
 echo >>"$tap_tmp/archive/dists/forky/main/binary-riscv64/Packages"
 rm -rf "$XDG_CACHE_HOME" "$O"

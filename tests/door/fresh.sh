@@ -4,7 +4,7 @@
 # shellcheck shell=sh
 
 # fresh_make SUITE DIR: unpack a minimal Debian with apt and sudo. If that is not possible here, print a
-# reason and fail. The packages come from the archive that the host's apt uses.
+# reason and fail. The packages are downloaded from the archive that the host's apt uses.
 fresh_make() {
 	[ "$(id -u)" = 0 ] || { echo "only root can make a root file system"; return 1; }
 	command -v mmdebstrap >/dev/null || { echo "there is no mmdebstrap"; return 1; }

@@ -15,8 +15,8 @@ user_make() {
 	useradd --create-home --home-dir "$home" --shell /bin/sh "$user" || return 1
 	mkdir -p "$home/ntrace" "$home/.cache/ntrace"
 	(cd "$top" && tar -cf - --exclude=./build --exclude=./.git .) | tar -xf - -C "$home/ntrace"
-	# Nothing is built twice. perf's objects depend on the paths of the sources, so the user gets a copy
-	# of them under the path that root uses.
+	# Copy perf's sources and objects, so that perf is not built twice. The objects contain the paths of the
+	# sources, so the user sees this copy under the path that root uses.
 	for d in "$cache/perf/$1"-*; do
 		[ ! -e "$d/good" ] || cp -a "$d" "$home/.cache/ntrace/"
 	done
@@ -30,8 +30,8 @@ user_remove() {
 	[ -z "${user:-}" ] || userdel "$user" 2>/dev/null
 }
 
-# user_run COMMAND...: run as the user, in the copy of the tree. The cache is in root's place. Its downloads
-# are read-only, and the folder above, which the user may not enter, is covered.
+# user_run COMMAND...: run as the user, in the copy of the tree. The user's cache is mounted at the path of root's
+# cache, with root's downloads read-only. A folder above, which the user may not enter, is hidden by an empty one.
 user_run() {
 	mkdir -p "$tap_tmp/roots"
 	unshare -m sh -c '

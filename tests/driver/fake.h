@@ -39,7 +39,7 @@ struct fake_ram_options {
 	uint64_t	lowest, highest;
 	bool		fixed;
 	bool		no_stop;
-	uint8_t		sizes;		/* Only 2^M bytes; others are 1: trimmed, 2: grown */
+	uint8_t		sizes;		/* 0: any; sizes other than 2^M are 1: reduced, 2: increased */
 	bool		keeps_rest;	/* The sink is not empty after a stop on wrap */
 	unsigned int	active_delay, empty_delay, enable_delay;
 	bool		both;		/* SRAM, and SMEM */
@@ -77,7 +77,7 @@ extern void (*fake_on_write)(void *base, unsigned int offset, uint32_t value);
 extern void (*fake_on_read)(void *base, unsigned int offset);
 
 void fake_bus_error(void *base, bool on);
-/* Switch the power off and on */
+/* Switch the power of a component off, and then on */
 void fake_power_off(void *base);
 void fake_fault(void *base, bool active_stuck, bool not_empty);
 /* trTeEnable of an encoder stays 0 */

@@ -6,7 +6,7 @@
 complaints='WARNING:|BUG:|Oops|Call Trace|Unable to handle|KASAN|INFO: |possible circular|DMA-API:|ODEBUG|kmemleak:|rcu:.*stall|soft lockup'
 
 # A host may stop the guest for half a minute, or run only one of its harts, which must not look like a CPU that
-# hangs. These commands make the guest's watchdogs wait longer, and the test still sees a CPU that never goes on.
+# hangs. These commands make the guest's watchdogs wait longer. The test still detects a CPU that hangs for ever.
 # shellcheck disable=SC2034
 patient_watchdogs='echo 60 >/proc/sys/kernel/watchdog_thresh
 	echo 300 >/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout
@@ -122,8 +122,8 @@ truth() {
 		echo "status $?" >>"$tap_tmp/verified"
 	done <"$tap_tmp/sources"
 	sed 's/^/# /' "$tap_tmp/verified"
-	# Each stretch with the partial flag is one loss of the decoder, in a gap or at the end. If the last
-	# message filled the window, a sink cannot know that nothing is missing
+	# The decoder must find one loss, in a gap or at the end, for each stretch with the partial flag. The flag may
+	# be set without a loss if the last message exactly filled the window, so such stretches are subtracted
 	_partial=$(sed -n 's/^# figure.* \([0-9]*\) partial (\([0-9]*\) of.*/\1 \2/p' "$tap_tmp/said" |
 		awk '{ print $1 - $2 }')
 	_lost=$(awk '/^hart .* instructions compared/ { n += $6 + ($10 > 0) } END { print n + 0 }' "$tap_tmp/verified")

@@ -34,7 +34,7 @@ patient=deferred_probe_timeout=3600
 	echo "counter without power: $(cat $pmu/cpu1/timestamp/counter 2>&1 | grep -c "No such device")"
 	perf record -B --no-bpf-event -a -m,256K -o /tmp/p -e ntrace// -- /usr/lib/ntrace/work 1000000000 >/tmp/log 2>&1 &
 	sleep 2
-	# Anybody may read these files while what they name goes.
+	# Any user may read these files while the components that they name disappear.
 	touch /tmp/look
 	while [ -e /tmp/look ]; do cat $pmu/cpu*/path $pmu/cpu*/sink $pmu/cpu*/trace_id; done >/dev/null 2>&1 &
 	echo late-clock >/sys/bus/platform/drivers/late-clock/unbind
@@ -123,7 +123,7 @@ is "a shared sink comes back while a CPU is offline: that CPU is traced when it 
 is "a shared sink comes back while a CPU is offline: that CPU is traced when it has come, and nothing is looked at without power" "$(grep 'not active\|lost its power' "$tap_tmp/err" | sort -u)" ""
 quiet "a shared sink comes back"
 
-# The encoder of one hart goes. The flight recorder records the other one.
+# The encoder of one hart disappears. The flight recorder continues to record the other hart.
 # shellcheck disable=SC2016
 "$top/tools/board/board" run --harts 2 --flight 4M --timeout 200 --console "$tap_tmp/console" --append "$patient" --dts-sed '
 	/trace@18001000/,/out-ports/s/compatible = .*/&\n clocks = <\&late>; clock-names = "timestamp";/

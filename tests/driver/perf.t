@@ -11,7 +11,7 @@ cat >"$tap_tmp/guest/script" <<'E2'
 cd /tmp
 work=/usr/lib/ntrace/work
 try() { n=$1; shift; perf record --no-bpf-event -o $n.data "$@" >$n.log 2>&1; echo "$n status $?"; tail -n 3 $n.log | sed "s/^/# $n: /"; }
-# Branches, but not the ends of tracing, which come with each interrupt.
+# Print the branches without the ends of tracing, because each interrupt ends the tracing of user mode.
 branches() {
 	[ -e $1.branches ] || perf script -i $1.data --itrace=b -F comm,ip,sym,addr 2>>$1.log >$1.branches
 	grep -vw 0 $1.branches

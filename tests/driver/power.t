@@ -41,7 +41,7 @@ powered_board() {
 	waits "[ \$(suspended) = 4 ]"
 	echo "idle again: $(suspended) $(domains)"
 	echo "counter: $(cat $pmu/cpu1/timestamp/counter | grep -c .)"
-	# A domain sleeps while its CPU goes offline and comes back.
+	# The power domain of a CPU is suspended while the CPU goes offline and online again.
 	echo 0 >/sys/devices/system/cpu/cpu1/online; echo 1 >/sys/devices/system/cpu/cpu1/online
 	record -C 1 -- taskset 2 /usr/lib/ntrace/work 1000
 	echo "after hotplug: $(perf script -i /tmp/p --itrace=b 2>/dev/null | head -n 1000 | wc -l)"
@@ -70,7 +70,7 @@ powered_board() {
 
 powered_board "$kernel" "$kernel"
 
-# An external debugger traces from reset on.
+# An external debugger traces from reset on. The driver must not use its components without takeover=1.
 "$top/tools/board/board" run --kernel "$kernel" --topology sram --model debugger=on --timeout 200 --console "$tap_tmp/console" \
 	--stats "$tap_tmp/stats" -- '
 	pmu=/sys/bus/event_source/devices/ntrace

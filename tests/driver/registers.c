@@ -2470,7 +2470,7 @@ static void each_bridge_has_an_id(void **state)
 	leave_fabric();
 }
 
-/* Restart as a task switch, a new window or a sample does: stop, and continue in another window */
+/* Stop, and continue in another window, like at a task switch, a full window or a sample */
 static u32 restart(bool paused, unsigned int offset)
 {
 	struct ntrace_window win = window(offset, 0x8000);

@@ -45,8 +45,8 @@ done
 ends "reboot, bridges" "reboot -f" --topology k3 --deep-idle
 is "reboot, bridges: none is left enabled" "$(left atb)" 0
 is "reboot, bridges: the board has nothing else to say" "$(grep ntrace-board: "$tap_tmp/err")" ""
-# The driver is not called here. One sink may be off at that moment, to be emptied, but hardly both. With a
-# small buffer, a sink may wait for a reader.
+# The kernel does not call the driver at an emergency reboot, so sinks stay enabled. The driver may have just
+# stopped one sink to empty it, but hardly both. The buffer is large, so that no sink is stopped to wait for a reader.
 buffer=4M
 ends "emergency" "echo b >/proc/sysrq-trigger" --topology direct
 ok "emergency: the board sees that sinks are left enabled" [ "$(left)" -ge 1 ]

@@ -145,7 +145,7 @@ struct maker {
 	unsigned int	tstamp_bits;
 	unsigned int	spaces;
 	unsigned int	sync_every;	/* messages, about */
-	unsigned int	oddities;	/* Make one message in @oddities odd, or none if 0 */
+	unsigned int	oddities;	/* About one in @oddities messages is unusual; 0: none */
 	bool		changes_mode;
 	unsigned int	nr_harts;
 	struct hart	harts[3];
@@ -799,8 +799,8 @@ static bool alloc_fails(void)
 }
 
 /*
- * If one allocation fails, all items are right, and if some are missing, the return value reports
- * it.
+ * If one allocation fails, the returned items must be right, and if items are missing, the return
+ * value must report an error.
  */
 static void memory_runs_out(void **state)
 {

@@ -61,7 +61,7 @@ late() {
 
 topologies="direct funnel sram" turn=0
 for kernel in ${KERNELS:-$(kernels lts new)}; do
-	# A case with 1 hart on one kernel has 4 harts on the other
+	# Cases that run once per kernel have 1 hart on one kernel and 4 harts on the other
 	[ "$kernel" = 6.12 ] || turn=1
 	what=panic
 	for harts in 1 4; do
@@ -265,7 +265,7 @@ in_use() {
 	"$top/tools/board/board" run --flight 4M --harts 4 --timeout 900 --console "$tap_tmp/console" "$@" -- '
 		F=/sys/devices/platform/ntrace-flight
 		at() { echo "$1 $(cat $F/state)"; }
-		# Hardware does not fail, but another event may have the CPU. What takes long is looked for elsewhere
+		# Other tests measure durations, so the limit of an operation is long here
 		storm() { NTRACE_STORM=$2 NTRACE_SEED=$3 NTRACE_FAULTS=1 NTRACE_LIMIT_MS=100000 \
 			/usr/lib/selftests/ntrace/storm_test >/tmp/$1 2>&1; echo "storm $1 $?"; }
 		cpus() { for i in 1 2 3; do for o in 0 1; do for c in 1 2 3; do
@@ -277,10 +277,10 @@ in_use() {
 		done; echo 0 >$F/config; } 2>/dev/null
 		at "at first"
 		storm one 60 '"${SEED:-1}"' & cpus & files & wait
-		# The driver may have been away when the record was to be cleared, or CPUs when it was to begin
+		# Commands above may have failed because the driver was unloaded or CPUs were offline, so repeat them
 		{ echo 1 >$F/clear; echo 1 >$F/enable; } 2>/dev/null; at "after all of it"
 		perf record -q -S -a -e ntrace//k -o /tmp/p -- true >/dev/null 2>&1; echo "perf $?"
-		# A 9p file system does not survive it, and not each kernel has a sleep that CPUs lose their state in
+		# Unmount 9p, which does not survive a suspend. Use suspend-to-idle on kernels without a deep suspend
 		detach; echo 1 >/sys/module/suspend/parameters/pm_test_delay
 		storm two 20 2 & { echo deep >/sys/power/mem_sleep; echo core >/sys/power/pm_test; echo mem >/sys/power/state; } 2>/dev/null ||
 			{ echo devices >/sys/power/pm_test; echo freeze >/sys/power/state; }; echo "slept $?"; wait

@@ -16,7 +16,8 @@ rm -rf all.counts shards ./*.log
 trap 'slurm_stop; rm -rf "$tap_tmp" "$memory_dir/perf.data" "$memory_dir/small.data" "$memory_dir/shards"' EXIT
 slurm_pids=
 
-# took COMMAND...: run it, and set $most, the MiB of memory of its largest process, and $said
+# took COMMAND...: run COMMAND. Set $most to the MiB of memory of its largest process, and $said to a text with
+# the time and the memory
 took() {
 	_start=$(date +%s)
 	python3 "$top/tests/session/took.py" "$@" >"$tap_tmp/took" || { cat "$tap_tmp/took"; return 1; }

@@ -24,15 +24,15 @@ roundtrip() {
 	cmp "$tmp/pcs" "${1%.list}.pcs" || { echo "encode $3, decode $4"; return 1; }
 }
 
-# Lists share the combinations of options, so that lists 0 to PARTS - 1 together try all of them. In make
-# test-all, each list tries all.
+# share PART PARTS: start to count combinations of options. To save time, a list of instructions tries only each
+# PARTSth combination, and the lists with PART 0 to PARTS - 1 together try all. In make test-all, each list tries all.
 share() { PART=$1 PARTS=$(by_size "$2" 1); n=0 bad=0 tried=0; }
 # Succeed if this list tries the next combination, whose number is $n.
 is_mine() {
 	n=$((n + 1))
 	[ $(((n + n / PARTS) % PARTS)) -eq $((PART % PARTS)) ] && tried=$((tried + 1))
 }
-# Print how many combinations were tried, of TEXT; succeed if all were right.
+# all_right [TEXT]: print how many of all combinations, which TEXT describes, were tried. Succeed if none failed.
 all_right() {
 	echo "$tried combinations of $n$1, $bad failed"
 	[ $bad -eq 0 ] && [ $tried -gt 0 ]
@@ -41,8 +41,8 @@ all_right() {
 # $1 without the gaps
 flat() { grep -v '^-' "$1" >"${1%.list}.pcs"; }
 
-# Every option of the encoder, alone and together, in both modes, with each
-# kind of periodic sync. $3: options that decode always needs; $5, $6: PART and PARTS
+# Try every option of the encoder, alone and together with others, in both modes, with each kind of periodic sync.
+# $3 are options that decode always needs, $5 and $6 are PART and PARTS of share()
 combinations() {
 	share "${5:-0}" "${6:-1}"
 	for mode in btm htm; do
@@ -91,7 +91,7 @@ cross() {
 	for rep in "" "--repeated-history --repeat-branch"; do
 		need="$jump $all $ext"
 		[ -z "$ret" ] || need="$need --implicit-return"
-		# Every second one has timestamps, and each kind of periodic sync has its turn.
+		# Every second combination has timestamps, and the kinds of periodic sync take turns.
 		case $((n % 4)) in
 		0) sync= ;;
 		1) sync="--timestamp --sync-mode 1 --sync-max 6" need="$need --timestamp" ;;
@@ -208,14 +208,13 @@ full_sink() {
 	[ $bad -eq 0 ]
 }
 
-# Every variant, alone and with optimisations, in both modes; then many at once, with
-# several streams of random choices
-# variants LIST ELF PART PARTS
+# variants LIST ELF PART PARTS: try every variant, alone and with optimisations, in both modes. Then try many variants
+# at once, with several seeds.
 variants() {
 	share "${3:-0}" "${4:-1}"
 	all=
 	for v in $(variant_names); do
-		# No decoder can read a trace that has a stop before its start and none at its end.
+		# No decoder can read a trace with both variants, which has a stop before its start but none at its end.
 		case $v in early-stop) early="--variant $v" ;; no-stop) late="--variant $v" ;; *) all="$all --variant $v" ;; esac
 		for mode in btm htm; do
 			for options in "" "--sync-mode 1 --sync-max 0" "--timestamp --context 5 --sync-mode 3 --sync-max 2 --icnt-bits 6 --hist-bits 5" \

@@ -60,7 +60,7 @@ flat "$tmp/real32.list"
 ok "optimisations with each other, RV32, real code" cross "$tmp/real32.list" "$tmp/real32" 0 2
 ok "optimisations with each other, RV64" cross "$tmp/short.list" "$program" 1 2
 
-# Other encoders may do these things.
+# Encoders may have these variants, which the specification allows.
 head -n 20000 "$tmp/real.list" >"$tmp/variant.list"
 head -n 10000 "$tmp/walk.list" >"$tmp/variant-walk.list"
 ok "each variant, real code" variants "$tmp/variant.list" "$program" 0 2
@@ -92,7 +92,7 @@ moved() {
 }
 ok "a position-independent program" moved
 
-# "If TE cannot send a message, the hart is stalled until it can": nothing is lost
+# With a stall, no trace is lost, because "If TE cannot send a message, the hart is stalled until it can"
 ok "a FIFO that stalls loses nothing" roundtrip "$tmp/short.list" "$program" \
 	"--fifo-depth 100 --fifo-rate 4 --stall" ""
 

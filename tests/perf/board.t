@@ -55,7 +55,7 @@ refused -e ntrace//h
 refused -e ntrace/firmware/u
 refused -S4X -e ntrace//
 refused -S4Me -e ntrace//
-# a process that has ended, and whose parent does not ask how
+# Try to trace a zombie, which is a process that has ended and whose parent does not wait for it
 sh -c 'sleep 0.3 & echo $! >/tmp/ended; exec sleep 1000' & parent=$!
 while ! grep -qs '^State:.Z' "/proc/$(cat /tmp/ended)/status"; do sleep 0.1; done
 refused -e ntrace// -p "$(cat /tmp/ended)"

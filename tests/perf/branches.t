@@ -34,7 +34,8 @@ said() {
 	_status=$?
 	sed -n 's/^hart 0: //p' "$tap_tmp/said" | sed "s/\$/; $_status/"
 }
-# WRONG TOLD SILENT MISPLACED NEEDLESS STATUS WORD...: numbers of stretches and losses
+# judged WRONG TOLD SILENT MISPLACED NEEDLESS STATUS WORD...: check that branches.c prints these numbers of stretches
+# and losses, and exits with STATUS
 judged() {
 	_want="$1 wrong, $2 told, $3 silent, $4 misplaced, $5 needless; $6"
 	shift 6

@@ -11,7 +11,7 @@ db_build() {
 	SCRIPTS=1 "$top/tools/perf/build.sh" new x86_64
 }
 
-# DATABASE OPTIONS...: use Python's SQLite instead of Qt's, which may not be installed
+# db_export DATABASE OPTIONS...: export with Python's SQLite instead of Qt's, which may not be installed
 db_export() {
 	_db=$1; shift
 	rm -f "$_db"
@@ -25,7 +25,7 @@ for row in sqlite3.connect(sys.argv[1]).execute(sys.argv[2]):
 	print(*row)' "$@"
 }
 
-# Print a Python that has PySide2, because a host may have other Pythons than the distribution's
+# Print the name of a Python with PySide2. The first python3 of a host may not be the distribution's and lack it
 db_qt_python() {
 	for _python in python3 /usr/bin/python3; do
 		"$_python" -c 'import PySide2.QtSql, PySide2.QtWidgets' 2>/dev/null || continue

@@ -8,20 +8,20 @@ losses_build() {
 	$losses_gcc -o "$tap_tmp/calls" "$top/tests/perf/calls.S" && $losses_gcc -o "$tap_tmp/slots" "$top/tests/perf/slots.S"
 }
 
-# WINDOWS [ratified]: write a recording, see mkwindows.py
+# losses_windows WINDOWS [ratified]: write a recording with these windows, see mkwindows.py
 losses_windows() {
 	python3 "$top/tests/perf/mkwindows.py" "$tap_tmp/calls" "$tap_tmp/windows.data" "$@"
 }
 
-# CPU: print its starts (s), stops (e) and losses (L) in the order of the output. A start that is only
-# followed by a loss may be absent.
+# losses_letters CPU: print the starts (s), stops (e) and losses (L) of CPU in the order of the output. A start
+# is left out if a loss follows it directly, because the output may lack it.
 losses_letters() {
 	losses_script | awk -v cpu="$1" '{ own = index($0, "[00" cpu "]") }
 		/error type/ { if (index($0, " cpu " cpu " ")) printf / code 1:/ ? "L" : "?" }
 		own && /tr strt/ { printf "s" } own && /tr end/ { printf "e" }' | sed 's/sL/L/g'
 }
 
-# WINDOWS CPU WANTED NAME
+# losses_order WINDOWS CPU WANTED NAME: check that losses_letters CPU prints WANTED for these windows
 losses_order() {
 	for losses_dialect in "" ratified; do
 		# shellcheck disable=SC2086
@@ -30,7 +30,7 @@ losses_order() {
 	done
 }
 
-# 14 results
+# Print 14 results
 losses_all() {
 	losses_order "1:01 0:01 1!:01 0:0r1" 0 seseseLse "a window of another CPU is full and has messages of this CPU"
 	losses_order "1:01 0:01 1!:0u1 0:0r1" 0 seseLse "a full window has only the start of this CPU"
@@ -41,7 +41,7 @@ losses_all() {
 	losses_order "0:01 1!:0u1 0:0r1 1:01" 0 seLsese "a start in a full window is not printed again later"
 }
 
-# FIRST LAST: try random schedules
+# losses_schedules FIRST LAST: try the random schedules with these seeds
 losses_schedules() {
 	python3 "$top/tests/perf/schedules.py" "$1" "$tap_tmp/slots" "$tap_tmp" "$2" "$3"
 }

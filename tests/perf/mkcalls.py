@@ -376,7 +376,7 @@ def clock(file, program, what):
         # These times differ by at most 100 us, so a message that has waited could also have them
         second = trace(start=START + 1)
     elif what == 'clock-stopped':
-        # far before the end of the first stretch
+        # Both times are long before the kernel read the first stretch
         first, second = (trace(start=START - 200000, tick=0) for n in range(2))
     elif what == 'clock-stopped-long':
         first = second = trace(start=START, tick=0) * 1000
@@ -518,7 +518,7 @@ def lost(file, program, what):
         ends[cpu] += len(data)
 
     def switch(cpu, tid, time, begins=True):
-        # Each of two events may report it
+        # If a thread has two events, each may report the switch. With "blind", none does
         for n in range(0 if 'blind' in what else 1 + ('twice' in what)):
             (result.switch_in if begins else result.switch_out)(tid, tid, ns(time) + n, cpu)
 

@@ -193,7 +193,7 @@ class Schedule:
             hart.printed += 'L' * full
             own = [(n, what) for n, (other, (what, _), _) in enumerate(messages) if other is hart]
             rest = [what for n, what in own if n in after - before]
-            # A message at the begin is only known to be whole if it starts the trace, or follows another.
+            # The first message of this hart may be cut off, unless it starts the trace or follows a known message.
             if len(rest) < len(own) and not any(n in before & after for n, _ in own) and rest[:1] != ['s']:
                 rest = rest[1:]
             while len(rest) < len(own) and rest and rest[0] not in 'sB':
@@ -315,7 +315,7 @@ def main():
             said = got.get(hart.cpu, '') if got is not None else '?'
             silent, needless, wrong = judge(said, wanted)
             sums['losses'] += wanted.count('L')
-            # The error of a loss is at another place.
+            # A missing error and a needless one together are one error that is reported at a wrong place.
             misplaced = min(silent, needless)
             sums['silent'] += silent - misplaced
             sums['misplaced'] += misplaced + (needless if schedule.has_numbers and not silent else 0)

@@ -103,7 +103,7 @@ truth_speed() {
 		"$(awk -v n="$truth_insns" -v t="$truth_time" 'BEGIN { printf "%.0f", n / t / 1e6 }') million/s"
 }
 
-# KERNEL HARTS ROUNDS: check 4 results, of perf and of ntrace script
+# truth_all KERNEL HARTS ROUNDS: record, and compare perf and ntrace script with the truth (4 results)
 truth_all() {
 	truth_build "$1"
 	ok "recorded on $2 harts, Linux $1" truth_record "$@"

@@ -9,7 +9,7 @@
 
 #include "random.h"
 
-/* ---------------------------------------------------------- one way and another */
+/* ---------------------------------------------- comparison of two ways to decode */
 
 static bool same_context(const struct xcontext *a, const struct xcontext *b)
 {

@@ -58,7 +58,7 @@ short_is() {
 damaged_never_crash() {
 	build_sanitized ||
 		{ echo "this host's compiler has no sanitizers"; return 0; }
-	# It loses a few bytes of a format that it cannot read
+	# libtraceevent leaks a few bytes if it cannot read a format, which is not a fault of ntrace
 	echo leak:libtraceevent.so >"$tap_tmp/suppressions"
 	seed=0 said=0
 	while [ $seed -lt "$damaged" ]; do

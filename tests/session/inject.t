@@ -31,8 +31,8 @@ chains() {
 	[ "$(wc -l <"$tap_tmp/wanted")" -gt 50 ] && diff "$tap_tmp/wanted.names" "$tap_tmp/got.names"
 }
 
-# llvm-profgen reads the output of the host's perf, which does not support N-Trace, for the file. Check the
-# functions that ran
+# llvm-profgen runs the host's perf to read the file. This perf does not support N-Trace, but can read the branches
+# that `ntrace inject` wrote. Check that the profile has the functions that ran
 profgen_newest() { for n in $(seq 30 -1 17); do command -v llvm-profgen-$n && return; done; }
 profgen_is() {
 	riscv64-linux-gnu-gcc -O2 -g -static -o "$tap_tmp/lines" "$top/tests/session/lines.c" &&

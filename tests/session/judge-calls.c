@@ -56,9 +56,9 @@ static void *grow(void *at, size_t *room, size_t size)
 /* A call. Positions count the instructions of its thread. */
 struct call {
 	int32_t		tid;
-	bool		open, outer;	/* the end is not in the trace; the begin is not */
+	bool		open, outer;	/* the trace lacks its end; the trace lacks its start */
 	uint64_t	begin, end, self;
-	uint64_t	parent;		/* begin of the caller on the same stack + 1; 0: none */
+	uint64_t	parent;		/* start of the caller on the same stack + 1; 0: none */
 	uint64_t	to;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * List the calls of a recording for judge-calls, one line each: thread, begin, end, self instructions, begin of the
+ * List the calls of a recording for judge-calls, one line each: thread, start, end, self instructions, start of the
  * caller + 1, and "ended", "open" or "outer". Positions count the instructions of the thread.
  *
  *	list-calls RECORDING SYMFS CACHE

@@ -18,8 +18,8 @@
 #include "verify.h"
 
 #define LINE_BYTES	64
-#define READ_AHEAD	20000		/* blocks whose code is read before they are decoded */
-#define SEARCH_AHEAD	400000		/* blocks to read if the decoder requests unknown code */
+#define READ_AHEAD	20000		/* blocks of the truth that are read ahead of the comparison */
+#define SEARCH_AHEAD	400000		/* the same if the decoder requests unknown code */
 #define ERRORS_SHOWN	5
 
 /* 64 bytes of code, divided into half-words */
@@ -47,8 +47,8 @@ struct code {
 	struct seen	*seen;
 	size_t		n_seen, seen_size;	/* a power of two */
 	uint32_t	epoch;		/* incremented when known code changes */
-	const uint8_t	*waiting;	/* code that must wait ... */
-	uint64_t	wait_until;	/* ... until this block was compared */
+	const uint8_t	*waiting;	/* new code, which must not replace the known code yet */
+	uint64_t	wait_until;	/* block that must be compared before @waiting is used */
 	bool		changed;	/* the image must drop decoded code */
 	bool		failed;
 };

@@ -23,13 +23,13 @@
 struct block {
 	uint64_t	iaddr;
 	uint32_t	iretire, ninsn;
-	uint8_t		priv, itype;	/* itype is the type of a trap if one follows directly */
+	uint8_t		priv, itype;	/* itype is that of the trap that directly follows, if any */
 	const uint64_t	*wide;
 	bool		start;		/* the trace starts or restarts here */
 	uint32_t	empty;		/* earlier restarts after which nothing was traced */
 	bool		sync;		/* a synchronising message has this address */
 	bool		lost_before;	/* the encoder lost trace before this restart */
-	bool		silent_before;	/* or stopped without a message, so that its end is missing */
+	bool		silent_before;	/* the encoder stopped before this restart without a message */
 	const uint8_t	*code;		/* NULL if the truth has no code */
 	uint64_t	scontext, time;	/* values before this block; time is the last known time */
 	uint64_t	scontext_before; /* value before scontext */
@@ -82,8 +82,8 @@ struct tried {
 struct after_gap {
 	struct item	*item;		/* items since the gap */
 	size_t		n, size;
-	bool		may_be_none;	/* counted as a gap only if something is skipped */
-	bool		placed;		/* all items match at @here */
+	bool		may_be_none;	/* count this as a gap only if instructions are skipped */
+	bool		placed;		/* all items match the truth at @here */
 	bool		why;		/* hart::difference contains the item that matches nowhere */
 	struct tried	here, first;	/* current and first position that were tried */
 	uint64_t	skipped;	/* instructions skipped before @here */

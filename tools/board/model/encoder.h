@@ -252,7 +252,7 @@ struct nb_encoder_stats {
 #define NB_ACT_ONE	(1U << 1)	/* the bit is 1 */
 #define NB_ACT_SLOW	(1U << 2)	/* the block needs nb_encoder_slow() */
 #define NB_ACT_DIRECT	(1U << 3)	/* BTM: DirectBranch */
-#define NB_ACT_JUMP	(1U << 4)	/* with SLOW: nb_encoder_jump() will do if the target is known */
+#define NB_ACT_JUMP	(1U << 4)	/* with SLOW, nb_encoder_jump() is sufficient if the target is known */
 
 /* Only the encoder uses these members, except for the callbacks that the owner sets. */
 struct nb_encoder {

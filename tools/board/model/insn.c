@@ -161,10 +161,10 @@ static void classify_quadrant2(uint32_t op, unsigned int flags, struct nb_insn *
 	} else if (op >> 13 == 4 && rs1 && !rs2) {
 		indirect(insn, op >> 12 & 1, rs1);	/* c.jr, c.jalr */
 	} else if (flags & NB_INSN_ZCMP && (op >> 8 == 0xbc || op >> 8 == 0xbe)) {
-		indirect(insn, 0, 1);	/* cm.popretz, cm.popret; the target comes from memory */
+		indirect(insn, 0, 1);	/* cm.popretz, cm.popret; the target is loaded from memory */
 		insn->uses = 0;
 	} else if (flags & NB_INSN_ZCMT && op >> 10 == 0x28) {
-		direct(insn, op >> 2 & 0xe0 ? 1 : 0, 0);	/* cm.jt: index below 32 */
+		direct(insn, op >> 2 & 0xe0 ? 1 : 0, 0);	/* cm.jt has an index below 32, cm.jalt one from 32 on */
 		insn->kind = NB_INSN_TABLE;
 	}
 }

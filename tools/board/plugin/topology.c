@@ -260,9 +260,9 @@ static unsigned int nr_inputs(const struct board_dev *to, const struct board_dev
 }
 
 /*
- * takes[from][to] is set if the component accepts the data, which is messages, ATB transfers, or
- * messages of SiFive encoders, whose sink is the funnel. A funnel forwards messages, or transfers
- * as in a K3.
+ * takes[from][to] is set if component @to accepts the data that component @from sends. The data are
+ * messages, ATB transfers, or messages of SiFive encoders, whose sink is the funnel. A funnel
+ * forwards messages or, as in a K3, ATB transfers.
  */
 static const bool takes[DEV_KINDS][DEV_KINDS] = {
 	[DEV_ENCODER] = { [DEV_FUNNEL] = true, [DEV_RAMSINK] = true, [DEV_ATBBRIDGE] = true },
