@@ -259,7 +259,7 @@ void ntrace_aux_free(void *aux)
 	 */
 	for (i = 0; i < buf->size >> PAGE_SHIFT; i++)
 		get_page(virt_to_page(buf->pages[i]));
-	pr_err("ntrace: %lu KiB of AUX buffer are given up, a trace sink may still write them\n",
+	pr_err("ntrace: %lu KiB of AUX buffer are never freed, because a trace sink may still write to them\n",
 	       buf->size >> 10);
 }
 

@@ -158,7 +158,7 @@ int ntrace_comp_set(struct ntrace_comp *comp, const char *name, unsigned int off
 	if (!comp->refused) {
 		comp->refused = true;
 		snprintf(comp->said, sizeof(comp->said),
-			 "%s at %pa: %s has 0x%08x after 0x%08x was written, which differs in 0x%08x",
+			 "%s at %pa: %s reads 0x%08x after 0x%08x was written (differing bits 0x%08x)",
 			 comp->ops->name, &comp->addr, name, is, val,
 			 (is ^ val) & mask);
 		irq_work_queue(&comp->say);

@@ -115,7 +115,7 @@ const char *ntrace_context_missing(const struct cpumask *cpus)
 	if (!cpumask_subset(cpus, &ntrace_context_tried))
 		return "not yet tried on all CPUs";
 	if (!cpumask_subset(cpus, &ntrace_context_present))
-		return "no scontext CSR, or the firmware keeps it closed";
+		return "no scontext CSR, or the firmware denies access to it";
 	return NULL;
 }
 

@@ -84,7 +84,7 @@ static int ntrace_request_irq(struct ntrace_sink *sink)
 	 * level-triggered interrupt would never end
 	 */
 	if (irq >= 0 && !(irq_get_trigger_type(irq) & IRQ_TYPE_EDGE_BOTH)) {
-		dev_warn(dev, "trace RAM sink at %pa: its interrupt is not edge triggered, and not used\n",
+		dev_warn(dev, "trace RAM sink at %pa: its interrupt is not used, because it is not edge triggered\n",
 			 &sink->comp.addr);
 		return 0;
 	}
@@ -288,7 +288,7 @@ static int ntrace_add_comp(union ntrace_any *any)
 	    ntrace_flight_rescue(comp) || ntrace_takeover)
 		return ntrace_use_comp(any);
 	comp->state = NTRACE_COMP_FOREIGN;
-	dev_notice(comp->dev, "%s at %pa is enabled: it is in use by a debugger, and left alone unless the module is loaded with takeover=1\n",
+	dev_notice(comp->dev, "%s at %pa is in use by a debugger, because it is enabled; load the module with takeover=1 to use it\n",
 		   comp->ops->name, &comp->addr);
 	return -EBUSY;
 }
@@ -305,7 +305,7 @@ static void ntrace_register_late(void)
 	loaded = ntrace_loaded;
 	mutex_unlock(&ntrace_mutex);
 	if (loaded && ntrace_pmu_register())
-		pr_err("ntrace: perf does not take the PMU\n");
+		pr_err("ntrace: cannot register the PMU with perf\n");
 }
 
 /* Time that components stay resumed after the last event */
@@ -350,7 +350,7 @@ static int ntrace_map(struct platform_device *pdev, struct ntrace_comp *comp)
 	 * A component has 4 KiB of registers (Trace Control Interface, chapter "Trace Components")
 	 */
 	if (resource_size(res) < SZ_4K) {
-		dev_err(dev, "trace component with %pR, it has 4 KiB of registers\n", res);
+		dev_err(dev, "register region %pR is smaller than 4 KiB\n", res);
 		return -EINVAL;
 	}
 	ntrace_comp_init(comp, of_device_get_match_data(dev), dev, base, res->start);

@@ -92,7 +92,7 @@ static int ntrace_encoder_check_protocol(struct ntrace_encoder *enc)
 	ntrace_write(&enc->comp, TR_TE_CONTROL, TR_CONTROL_ACTIVE | format);
 	if ((ntrace_read(&enc->comp, TR_TE_CONTROL) & TR_TE_FORMAT) != format) {
 		dev_err(enc->comp.dev,
-			"trace encoder at %pa: trTeFormat does not take N-Trace (trTeControl 0x%08x)\n",
+			"trace encoder at %pa: trTeFormat cannot be set to N-Trace (trTeControl 0x%08x)\n",
 			&enc->comp.addr, ntrace_read(&enc->comp, TR_TE_CONTROL));
 		return -ENODEV;
 	}
@@ -621,7 +621,7 @@ static int ntrace_encoder_probe(struct ntrace_encoder *enc)
 	memset(&enc->caps, 0, sizeof(enc->caps));
 	ntrace_encoder_probe_control(enc);
 	if (!enc->caps.modes) {
-		dev_err(enc->comp.dev, "trace encoder at %pa: trTeInstMode takes neither 3 nor 6\n",
+		dev_err(enc->comp.dev, "trace encoder at %pa: trTeInstMode can be set neither to 3 nor to 6\n",
 			&enc->comp.addr);
 		return -ENODEV;
 	}

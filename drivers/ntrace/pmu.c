@@ -569,7 +569,7 @@ void ntrace_pmu_link(struct ntrace_encoder *enc)
 	ntrace_pmu_attach(enc);
 	snprintf(name, sizeof(name), "cpu%u", enc->cpu);
 	if (sysfs_create_link(&ntrace_pmu.dev->kobj, &enc->comp.dev->kobj, name))
-		dev_warn(enc->comp.dev, "no link %s in sysfs\n", name);
+		dev_warn(enc->comp.dev, "cannot create the link %s in sysfs\n", name);
 }
 
 void ntrace_pmu_unlink(struct ntrace_encoder *enc)
@@ -597,7 +597,7 @@ void ntrace_pmu_add_sink(struct ntrace_sink *sink)
 	if (!sysfs_add_file_to_group(&ntrace_pmu.dev->kobj, &file->attr, "sinks"))
 		return;
 	file->show = NULL;
-	dev_warn(sink->comp.dev, "no file in sinks of the PMU\n");
+	dev_warn(sink->comp.dev, "cannot create its file in the folder sinks of the PMU\n");
 }
 
 void ntrace_pmu_del_sink(struct ntrace_sink *sink)

@@ -235,7 +235,7 @@ int ntrace_power_find(struct ntrace_comp *comp)
 	}
 	comp->reset = devm_reset_control_get_optional_exclusive(dev, NULL);
 	if (IS_ERR(comp->reset))
-		return dev_err_probe(dev, PTR_ERR(comp->reset), "no reset line\n");
+		return dev_err_probe(dev, PTR_ERR(comp->reset), "cannot get the reset line\n");
 	return 0;
 }
 

@@ -67,7 +67,7 @@ int ntrace_ramsink_cap(const struct ntrace_sink *sink, struct ntrace_ram_area *a
 		area->max = area->min + most - area->align;
 		return 0;
 	}
-	dev_err(sink->comp.dev, "%s at %pa: its %llu KiB are more than the %llu KiB that are copied at once, and its end cannot be lowered\n",
+	dev_err(sink->comp.dev, "%s at %pa: its buffer has %llu KiB, the driver copies at most %llu KiB, and trRamLimit cannot be lowered\n",
 		sink->comp.ops->name, &sink->comp.addr, size >> 10, most >> 10);
 	return -EOPNOTSUPP;
 }
@@ -221,7 +221,7 @@ int ntrace_ramsink_choose(struct ntrace_sink *sink, bool sram)
 	sink->area = area;
 	if (ntrace_ramsink_set_mode(sink, area - sink->areas))
 		return 0;
-	ntrace_comp_err(&sink->comp, "trace RAM sink at %pa: trRamMode does not take %u",
+	ntrace_comp_err(&sink->comp, "trace RAM sink at %pa: trRamMode cannot be set to %u",
 			&sink->comp.addr, (unsigned int)(area - sink->areas));
 	return -EIO;
 }
@@ -311,7 +311,7 @@ static int ntrace_ramsink_set_stop(struct ntrace_sink *sink, bool stop)
 	got = ntrace_read(&sink->comp, TR_RAM_CONTROL);
 	if (likely(!((got ^ control) & TR_RAM_STOP_ON_WRAP)))
 		return 0;
-	ntrace_comp_err(&sink->comp, "trace RAM sink at %pa: trRamStopOnWrap does not take %u",
+	ntrace_comp_err(&sink->comp, "trace RAM sink at %pa: trRamStopOnWrap cannot be set to %u",
 			&sink->comp.addr, stop);
 	return -EIO;
 }
@@ -342,7 +342,7 @@ int ntrace_ramsink_program(struct ntrace_sink *sink, struct ntrace_window *win)
 	if (unlikely(!taken || ntrace_ramsink_read64(sink, TR_RAM_START_LOW) != win->start ||
 		     ntrace_ramsink_read64(sink, TR_RAM_WP_LOW) != win->wp)) {
 		ntrace_comp_err(&sink->comp,
-				"trace RAM sink at %pa: trRamStart, trRamLimit and trRamWP do not take %pad, 0x%llx, %pad",
+				"trace RAM sink at %pa: trRamStart, trRamLimit and trRamWP cannot be set to %pad, 0x%llx, %pad",
 				&sink->comp.addr, &win->start, limit, &win->wp);
 		return -EIO;
 	}

@@ -438,7 +438,7 @@ static bool ntrace_connect_encoder(struct ntrace_encoder *enc)
 	if (!connected && (ntrace_encoder_of(enc->cpu) || !ntrace_add_route(enc)))
 		return false;
 	while (ntrace_add_route(enc))
-		dev_info(enc->comp.dev, "can trace CPU %u into %s, too\n", enc->cpu,
+		dev_info(enc->comp.dev, "can also trace CPU %u into %s\n", enc->cpu,
 			 dev_name(enc->routes[enc->nr_routes - 1].sink->comp.dev));
 	if (!connected)
 		ntrace_registry_add_encoder(enc);

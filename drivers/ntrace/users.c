@@ -80,7 +80,7 @@ static bool ntrace_events_exclude(const struct perf_event *a, const struct perf_
 }
 
 #define NTRACE_BUSY_REFUSED	\
-	"the event of %s (pid %d) is refused, as %s (pid %d) has one that excludes it"
+	"the event of %s (pid %d) is refused, because %s (pid %d) has one that excludes it"
 
 /* Log which event made perf refuse the event of @user with EBUSY, if there is one */
 void ntrace_user_say_refused(const struct ntrace_user *user)

@@ -310,7 +310,7 @@ TEST_F(fail, component_that_is_stuck)
 	hits = fail_end();
 	record_close(&self->rec);
 	if (!hits)
-		SKIP(return, "the sink is no RAM sink of the Trace Control Interface 1.0");
+		SKIP(return, "the sink is not a RAM sink of the Trace Control Interface 1.0");
 
 	/* Each event is refused as long as the component does not leave its reset */
 	ASSERT_EQ(fail_begin("function=ntrace_comp_reset error=%d", -ETIMEDOUT), 0);

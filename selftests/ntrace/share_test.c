@@ -298,7 +298,7 @@ TEST(event_that_is_refused_is_told_who_has_the_other)
 	EXPECT_FALSE(record_open(&other, &attr, 0, -1, AUX_SIZE, false));
 	EXPECT_EQ(other.err, EBUSY);
 	usleep(50000);
-	snprintf(text, sizeof(text), "the event of share_test (pid %d) is refused, as share_test (pid %d)",
+	snprintf(text, sizeof(text), "the event of share_test (pid %d) is refused, because share_test (pid %d)",
 		 getpid(), getpid());
 	after = log_lines(text, &has);
 	if (!before) {

@@ -69,7 +69,7 @@ is "a link that is missing: the log says nothing before the clock is there" \
 log "a link that is missing" "trace encoder 18000000.trace has an output that leads nowhere"
 log "a link to an encoder" "trace encoder 18001000.trace has an output to an encoder"
 log "an encoder of no CPU" '18002000.trace: trace encoder without a "cpus" property'
-log "registers that are too few" "18004000.trace: .*it has 4 KiB of registers"
+log "registers that are too few" "18004000.trace: register region .* is smaller than 4 KiB"
 log "memory that is not reserved for a sink" "18006000.trace: .*its memory-region is not reserved"
 log "memory that is not reserved for the flight recorder" "flight recorder: its memory-region is not reserved"
 is "device tree that is wrong: no complaint of the kernel" \
@@ -102,7 +102,7 @@ is "component that does not empty: the system lives" "$_status $(grep -c ^alive 
 ok "component that does not empty: the log names register and component" \
 	grep -qE 'log: .*(trTe|trRam|tr..)Control|trRamEmpty' "$tap_tmp/said"
 is "component that does not empty: its memory is not used again" \
-	"$(grep -c 'log: .*buffer are given up' "$tap_tmp/said")" 1
+	"$(grep -c 'log: .*buffer are never freed' "$tap_tmp/said")" 1
 is "component that does not empty: no complaint of the kernel" \
 	"$(grep -cE 'WARNING:|BUG:|Oops' "$tap_tmp/console")" 0
 
@@ -110,7 +110,7 @@ is "component that does not empty: no complaint of the kernel" \
 board fault.not_empty=on,fault.enable_stuck=on 'traces CPU' 'perf record -B --no-bpf-event -o /tmp/p -a -e ntrace// -- true >/tmp/log 2>&1
 	uptime >/dev/null && echo alive'
 is "start that fails halfway: memory that a sink may write is not used again" \
-	"$_status $(grep -c ^alive "$tap_tmp/said") $(grep -c 'log: .*buffer are given up' "$tap_tmp/said")" "0 1 1"
+	"$_status $(grep -c ^alive "$tap_tmp/said") $(grep -c 'log: .*buffer are never freed' "$tap_tmp/said")" "0 1 1"
 
 # A level-triggered interrupt would never end, because trRamWrap stays set
 "$top/tools/board/board" run --topology interrupt --console "$tap_tmp/console" --dts-sed \
@@ -120,7 +120,7 @@ is "start that fails halfway: memory that a sink may write is not used again" \
 	perf record -B --no-bpf-event -q -S -a -m,64K -o /tmp/p -e ntrace// -- true && echo traced' >"$tap_tmp/said" 2>"$tap_tmp/err"
 is "interrupt that is a level: it is not used, and the sink is" \
 	"$? $(sed -n 's/^interrupts //p;/^traced/p' "$tap_tmp/said" | xargs)" "0 0 traced"
-log "interrupt that is a level" "its interrupt is not edge triggered"
+log "interrupt that is a level" "its interrupt is not used, because it is not edge triggered"
 
 board scontext=off 'traces CPU' 'echo "scontext $(cat /sys/bus/event_source/devices/ntrace/caps/scontext)"
 	perf record -B --no-bpf-event -o /tmp/p -e ntrace// -- true >/tmp/log 2>&1; echo "perf $?"; rmmod ntrace && echo unloaded'

@@ -206,22 +206,22 @@ if wanted forms; then
 	form "=128K" "recording 131072"
 	form "=300K" "recording 524288"
 	form "=4M" "recording 4194304"
-	form "=16M" "it takes 0x400000 bytes, as the kernel gives no more in one piece"
+	form "=16M" "the size is reduced to 0x400000 bytes"
 	form "=16M" "recording 4194304"
 	for wrong in 0 64K 2G; do
-		form "=$wrong" "bytes are not 128 KiB to 1 GiB"
+		form "=$wrong" "the size must be 128 KiB to 1 GiB, not"
 	done
 	for wrong in 50% 4Q -1 nothing 4M@ 4M@x 4M@0xb8400000x; do
-		form "=$wrong" "is no SIZE, SIZE@ADDRESS or name of reserve_mem="
+		form "=$wrong" "is neither SIZE nor SIZE@ADDRESS nor the name of a reserve_mem="
 	done
-	form "=4M@0x80200000" "Linux uses memory from .*: mem= keeps it away"
+	form "=4M@0x80200000" "Linux uses the memory at .*; exclude it from Linux by mem="
 	for wrong in 0 64K 2G 50% 4Q -1 nothing 4M@ 4M@x 4M@0x80200000 4M@0xb8400000x; do
 		form "=$wrong" "none $"
 	done
 	forms "forms, mem=900M" "=4M@0xb8400000 =5000@0xb8400000 =64K@0xb8400000" --append mem=900M
 	form "=4M@0xb8400000" "recording 4194304"
-	form "=5000@0xb8400000" "are not pages of 128 KiB to 1 GiB together"
-	form "=64K@0xb8400000" "are not pages of 128 KiB to 1 GiB together"
+	form "=5000@0xb8400000" "must be whole pages, and 128 KiB to 1 GiB"
+	form "=64K@0xb8400000" "must be whole pages, and 128 KiB to 1 GiB"
 	forms "forms, reserve_mem" "=flight" --append reserve_mem=2M:4096:flight
 	form "=flight" "recording 2097152"
 fi
@@ -310,7 +310,7 @@ for board in k3 p550; do
 	wanted "$board" || continue
 	forms "$board" "=4M" --board $board
 	form "=4M" "idle 4194304"
-	form "=4M" "the flight recorder does not record: it cannot use the sink"
+	form "=4M" "the flight recorder does not record, because the encoders have no RAM sink"
 done
 
 # The decoded trace is the code that ran, up to the last instruction before the stop. The second boot loads no

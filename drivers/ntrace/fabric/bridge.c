@@ -24,7 +24,7 @@ static int ntrace_bridge_revive(struct ntrace_comp *comp)
 	comp->control = TR_CONTROL_ACTIVE | id;
 	ntrace_write(comp, TR_CONTROL, comp->control);
 	if ((ntrace_read(comp, TR_CONTROL) & TR_ATB_BRIDGE_ID) != id) {
-		ntrace_comp_err(comp, "%s at %pa: trAtbBridgeID does not take %u",
+		ntrace_comp_err(comp, "%s at %pa: trAtbBridgeID cannot be set to %u",
 				comp->ops->name, &comp->addr, comp->trace_id);
 		return -EIO;
 	}
@@ -43,7 +43,7 @@ static int ntrace_bridge_setup(struct ntrace_comp *comp)
 	int ret;
 
 	if (id < 0) {
-		dev_err(comp->dev, "no trace id is left: there are %u\n", NTRACE_TRACE_ID_LAST);
+		dev_err(comp->dev, "no trace ID is left, because all %u are in use\n", NTRACE_TRACE_ID_LAST);
 		return id;
 	}
 	comp->trace_id = id;

@@ -149,7 +149,7 @@ static int ntrace_etr_program(struct ntrace_sink *sink, struct ntrace_window *wi
 		   ntrace_read(comp, TMC_DBALO) == lower_32_bits(win->start) &&
 		   ntrace_read(comp, TMC_DBAHI) == upper_32_bits(win->start)))
 		return 0;
-	ntrace_comp_err(comp, "%s at %pa: its registers do not take a buffer at %pad",
+	ntrace_comp_err(comp, "%s at %pa: its registers cannot be set to a buffer at %pad",
 			comp->ops->name, &comp->addr, &win->start);
 	return -EIO;
 }
@@ -183,7 +183,7 @@ static int ntrace_etr_disable(struct ntrace_sink *sink)
 		return ret;
 	}
 	if (unlikely(sts & TMC_STS_MEMERR)) {
-		ntrace_comp_err(comp, "%s at %pa: the bus refused what it wrote (STS 0x%08x)",
+		ntrace_comp_err(comp, "%s at %pa: a write to memory caused a bus error (STS 0x%08x)",
 				comp->ops->name, &comp->addr, sts);
 		ret = -EIO;
 	}
@@ -234,7 +234,7 @@ static int ntrace_etr_setup(struct ntrace_comp *comp)
 		return ret;
 	ret = dma_set_mask_and_coherent(comp->dev, DMA_BIT_MASK(40));
 	if (ret) {
-		dev_err(comp->dev, "%s at %pa: no memory below 40 bits of address (%d)\n",
+		dev_err(comp->dev, "%s at %pa: no memory has an address of at most 40 bits (%d)\n",
 			comp->ops->name, &comp->addr, ret);
 		return ret;
 	}
@@ -272,7 +272,7 @@ static int ntrace_cs_check(struct ntrace_comp *comp, u32 major)
 		return -ENODEV;
 	}
 	if (FIELD_GET(CS_AUTHSTATUS_NSNID, auth) == CS_AUTHSTATUS_DISABLED)
-		dev_warn(comp->dev, "%s at %pa: the system forbids debug (AUTHSTATUS 0x%08x); trace may stay away\n",
+		dev_warn(comp->dev, "%s at %pa: the system forbids debug (AUTHSTATUS 0x%08x), so trace may be missing\n",
 			 comp->ops->name, &comp->addr, auth);
 	ntrace_cs_unlock(comp);
 	return ntrace_cs_claim(comp);

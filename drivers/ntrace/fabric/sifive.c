@@ -93,7 +93,7 @@ static void ntrace_sifive_probe_modes(struct ntrace_encoder *enc)
 
 	enc->caps.modes = modes & BIT(TR_TE_INST_MODE_HTM);
 	if (modes & BIT(7))
-		dev_info(enc->comp.dev, "teInstruction 7 is not offered: it leaves out returns by counting calls, which task switches and traps of the kernel make wrong. Mode 6 is right.\n");
+		dev_info(enc->comp.dev, "mode 7 of teInstruction is not used, because it counts calls to leave out returns, and miscounts at task switches and traps; use mode 6\n");
 }
 
 static void ntrace_sifive_probe_control(struct ntrace_encoder *enc)
@@ -147,7 +147,7 @@ static int ntrace_sifive_setup(struct ntrace_encoder *enc)
 	enc->features = 0;
 	ntrace_sifive_probe_modes(enc);
 	if (!enc->caps.modes) {
-		dev_err(enc->comp.dev, "trace encoder at %pa: teInstruction does not take 6\n",
+		dev_err(enc->comp.dev, "trace encoder at %pa: teInstruction cannot be set to 6\n",
 			&enc->comp.addr);
 		return -ENODEV;
 	}
@@ -236,7 +236,7 @@ static int ntrace_sifive_funnel_program(struct ntrace_sink *sink, struct ntrace_
 		   ntrace_read(comp, SF_SINK_LIMIT) == limit &&
 		   ntrace_read(comp, SF_SINK_WP) == lower_32_bits(win->wp)))
 		return 0;
-	ntrace_comp_err(comp, "%s at %pa: its registers do not take a buffer from %pad to %pad",
+	ntrace_comp_err(comp, "%s at %pa: its registers cannot be set to a buffer from %pad to %pad",
 			comp->ops->name, &comp->addr, &win->start, &win->end);
 	return -EIO;
 }
@@ -260,7 +260,7 @@ static int ntrace_sifive_funnel_disable(struct ntrace_sink *sink)
 	if (likely(!(ntrace_read(comp, TR_CONTROL) & SF_SINK_ERROR)))
 		return 0;
 	ntrace_write(comp, TR_CONTROL, comp->control | SF_SINK_ERROR);
-	ntrace_comp_err(comp, "%s at %pa: the bus refused what it wrote (tfSinkError)",
+	ntrace_comp_err(comp, "%s at %pa: a write to memory caused a bus error (tfSinkError)",
 			comp->ops->name, &comp->addr);
 	return -EIO;
 }
@@ -312,7 +312,7 @@ static int ntrace_sifive_funnel_reserve(struct ntrace_sink *sink, struct ntrace_
 	if (area->max > area->min && !ntrace_ramsink_cap(sink, area, 0, NTRACE_RESERVED_MAX) &&
 	    upper_32_bits(area->min) == upper_32_bits(area->max))
 		return 0;
-	dev_err(sink->comp.dev, "%s at %pa: its memory-region is out of reach, or crosses a line of 4 GiB\n",
+	dev_err(sink->comp.dev, "%s at %pa: it cannot write to its memory-region, whose address is too high, or which crosses a 4 GiB boundary\n",
 		sink->comp.ops->name, &sink->comp.addr);
 	return -EINVAL;
 }
@@ -329,7 +329,7 @@ static int ntrace_sifive_funnel_setup(struct ntrace_comp *comp)
 	limit = ntrace_try(comp, SF_SINK_LIMIT, 0, ~0U);
 	high = ntrace_try(comp, SF_SINK_BASE_HIGH, 0, ~0U);
 	if (!base || !limit || base & ~SF_WP_MASK) {
-		dev_err(comp->dev, "%s at %pa: teSinkBase and teSinkLimit take 0x%08x and 0x%08x\n",
+		dev_err(comp->dev, "%s at %pa: teSinkBase reads 0x%08x and teSinkLimit 0x%08x after ones were written, so they cannot hold a buffer\n",
 			comp->ops->name, &comp->addr, base, limit);
 		return -ENODEV;
 	}

@@ -25,7 +25,7 @@
 
 static char *ntrace_flight_param = "";
 module_param_named(flight, ntrace_flight_param, charp, 0444);
-MODULE_PARM_DESC(flight, "memory of the flight recorder: off, SIZE, SIZE@ADDRESS, or the name of a reserve_mem=; empty: as the device tree says");
+MODULE_PARM_DESC(flight, "memory of the flight recorder: off, SIZE, SIZE@ADDRESS, or the name of a reserve_mem= region; empty: the device tree decides");
 
 /* The text of /sys/devices/platform/ntrace-flight/state while nothing is recorded */
 static const char * const ntrace_found_names[] = {
@@ -308,7 +308,7 @@ static const struct sysrq_key_op ntrace_sysrq_op = {
 static void ntrace_sysrq_register(void)
 {
 	if (register_sysrq_key(NTRACE_SYSRQ_KEY, &ntrace_sysrq_op))
-		pr_info("ntrace: SysRq-%c is taken, and does not stop the flight recorder\n",
+		pr_info("ntrace: SysRq-%c has another use, so it does not stop the flight recorder\n",
 			NTRACE_SYSRQ_KEY);
 }
 
@@ -594,9 +594,9 @@ static void ntrace_flight_restart(void)
 	ntrace_flight_end();
 	ret = ntrace_causes_begin();
 	if (ret == -EOPNOTSUPP)
-		dev_warn_once(&ntrace_flight_dev->dev, "the flight recorder does not record: it cannot use the sink of the encoders, which is no RAM sink of the Trace Control Interface 1.0 that can go around in its memory\n");
+		dev_warn_once(&ntrace_flight_dev->dev, "the flight recorder does not record, because the encoders have no RAM sink of the Trace Control Interface 1.0 with a circular buffer\n");
 	else if (ret && ret != -ENODEV)
-		dev_warn(&ntrace_flight_dev->dev, "the flight recorder cannot begin (%d)\n", ret);
+		dev_warn(&ntrace_flight_dev->dev, "the flight recorder cannot start (%d)\n", ret);
 }
 
 static void ntrace_flight_connected(struct work_struct *work)
@@ -643,11 +643,11 @@ int ntrace_causes_init(void)
 		return ret;
 	}
 	if (ntrace_found == NTRACE_RECORD_HALF)
-		dev_warn(&ntrace_flight_dev->dev, "the header of the last record is half-written: the machine was reset when it began, and it has no trace\n");
+		dev_warn(&ntrace_flight_dev->dev, "the last record has no trace, because the machine was reset while the recorder wrote the header\n");
 	if (ntrace_found == NTRACE_RECORD_DAMAGED)
-		dev_warn(&ntrace_flight_dev->dev, "there is a record that is damaged, or of another version; it stays until it is cleared\n");
+		dev_warn(&ntrace_flight_dev->dev, "found a record that is damaged, or of another version; the recorder does not start until it is cleared\n");
 	if (ntrace_found == NTRACE_RECORD_KEPT)
-		dev_info(&ntrace_flight_dev->dev, "there is a record of before the reset; ntrace flight save saves it\n");
+		dev_info(&ntrace_flight_dev->dev, "found a record from before the reset; `ntrace flight save` saves it\n");
 	if (ntrace_found >= NTRACE_RECORD_DAMAGED)
 		ntrace_flight_tell("kept");
 	ntrace_causes_hook();

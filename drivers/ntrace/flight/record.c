@@ -132,7 +132,7 @@ static void *ntrace_record_cache_address(void *mem, phys_addr_t base, size_t siz
 		return phys_to_virt(base);
 	if (riscv_isa_extension_available(NULL, ZICBOM))
 		return mem;
-	pr_warn("ntrace: flight recorder: a record at %pa may be lost at a reset: it is mapped through caches, which cannot be written back without Zicbom. A region without no-map can\n",
+	pr_warn("ntrace: flight recorder: a record at %pa may be lost at a reset, because its memory is cached, and the caches cannot be written back without Zicbom; use a region without no-map\n",
 		&base);
 	return NULL;
 }
@@ -208,7 +208,7 @@ static int ntrace_record_map(phys_addr_t base, u64 size)
 {
 	if (!IS_ALIGNED(base, PAGE_SIZE) || !IS_ALIGNED(size, PAGE_SIZE) ||
 	    size < NTRACE_RECORD_MIN || size > NTRACE_RECORD_MAX) {
-		pr_err("ntrace: flight recorder: 0x%llx bytes at %pa are not pages of 128 KiB to 1 GiB together\n",
+		pr_err("ntrace: flight recorder: 0x%llx bytes at %pa must be whole pages, and 128 KiB to 1 GiB\n",
 		       size, &base);
 		return -EINVAL;
 	}
@@ -234,7 +234,7 @@ static int ntrace_record_map_free(phys_addr_t base, u64 size)
 
 	ntrace_record.res = request_mem_region(base, size, "ntrace-flight");
 	if (!ntrace_record.res) {
-		pr_err("ntrace: flight recorder: Linux uses memory from %pa on: mem= keeps it away\n",
+		pr_err("ntrace: flight recorder: Linux uses the memory at %pa; exclude it from Linux by mem=\n",
 		       &base);
 		return -EBUSY;
 	}
@@ -286,7 +286,7 @@ static void *ntrace_record_alloc(size_t size)
 		refused = mem;
 	}
 	if (!best && refused) {
-		pr_warn("ntrace: flight recorder: a crash dump of kexec-tools will not have the record, as there is free memory only where the initrd was\n");
+		pr_warn("ntrace: flight recorder: a crash dump by kexec-tools will not contain the record, because the only free memory is that of the initrd\n");
 		best = refused;
 		refused = *refused;
 		memset(best, 0, sizeof(void *));
@@ -305,16 +305,16 @@ static int ntrace_record_take_pages(u64 wanted)
 	size_t size, most = PAGE_SIZE << MAX_PAGE_ORDER;
 
 	if (wanted < NTRACE_RECORD_MIN || wanted > NTRACE_RECORD_MAX) {
-		pr_err("ntrace: flight recorder: 0x%llx bytes are not 128 KiB to 1 GiB\n", wanted);
+		pr_err("ntrace: flight recorder: the size must be 128 KiB to 1 GiB, not 0x%llx bytes\n", wanted);
 		return -EINVAL;
 	}
 	size = min_t(u64, roundup_pow_of_two(wanted), most);
 	if (wanted > most)
-		pr_warn("ntrace: flight recorder: it takes 0x%zx bytes, as the kernel gives no more in one piece; reserve_mem= does\n",
+		pr_warn("ntrace: flight recorder: the size is reduced to 0x%zx bytes, because the kernel cannot allocate more in one piece; reserve_mem= can\n",
 			size);
 	ntrace_record.mem = ntrace_record_alloc(size);
 	if (!ntrace_record.mem) {
-		pr_err("ntrace: flight recorder: there are no 0x%zx bytes of memory in one piece\n",
+		pr_err("ntrace: flight recorder: the kernel has no 0x%zx bytes of free memory in one piece\n",
 		       size);
 		return -ENOMEM;
 	}
@@ -372,7 +372,7 @@ static int ntrace_record_from_param(const char *text)
 	}
 	if (ntrace_reserve_mem_find(text, &base, &size))
 		return ntrace_record_map(base, size);
-	pr_err("ntrace: flight=%s is no SIZE, SIZE@ADDRESS or name of reserve_mem=\n", text);
+	pr_err("ntrace: flight=%s is neither SIZE nor SIZE@ADDRESS nor the name of a reserve_mem= region\n", text);
 	return -EINVAL;
 }
 
