@@ -4,11 +4,25 @@
 # file of -o as it was.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
-recording_as perf good || exit 1
+recording_as perf good && python3 "$top/tests/session/mkevents.py" "$tap_tmp/calls" "$tap_tmp/events.data" || exit 1
 ntrace=$O/bin/ntrace
 cd "$tap_tmp" || exit
 "$ntrace" decode --pcs --elf calls perf.data >pcs &&
 	"$ntrace" encode --elf calls --pcs pcs -o source.nt --src-bits 4 --src 3 || exit
+# CoreSight frames of trace ID 3, filled up with ID 0
+python3 - source.nt frames.nt <<'E2' || exit
+import sys
+data, out = open(sys.argv[1], "rb").read(), b""
+for at in range(0, len(data), 14):
+    part = data[at:at + 14]
+    frame = [3 << 1 | 1, *part] + [1 if (len(part) + k) % 2 else 0xff for k in range(14 - len(part))]
+    aux = 0
+    for k in range(2, len(part) + 1, 2):
+        aux |= (frame[k] & 1) << k // 2
+        frame[k] &= 0xfe
+    out += bytes(frame + [aux])
+open(sys.argv[2], "wb").write(out)
+E2
 # Make a recording without its trace
 python3 - perf.data empty.data <<'E2' || exit
 import struct, sys
@@ -37,52 +51,82 @@ nothing() {
 	echo "$*: status $_rc: $(cat err)"
 	return 1
 }
-# Run each COMMAND that accepts a filter, with the arguments added
-filtered() {
-	_what=$1; shift
-	for command in report "report --functions" "report --insns" "report --stack" script "script --calls" "script --insns" \
-		"html -o file" "export --format jsonl -o file" "export --format chrome -o file" "export --format perfetto -o file" \
-		"export --format speedscope -o file" "export --format folded -o file" "slow outer"; do
-		nothing "$_what" $command -i perf.data "$@" || return
+# Print every form of every command. The commands after "none" select nothing, and ntrace-dev's are for developers
+all_forms() {
+	for form in report "report --functions" "report --insns" "report --stack" "report --lines" "report --inline" script \
+		"script --calls" "script --insns" "script --events" "slow outer" "html -o file" "inject -o file" "split -n 2 -o shards" \
+		"flight calls" dump "decode --elf calls" "decode --pcs --elf calls" "decode --counts --elf calls" \
+		"decode --stats --elf calls" stat "stat --insns" "none doctor" "none merge" "none probe" "none record" "none bench" \
+		"none encode" "none verify"; do
+		echo "$form"
 	done
+	for format in jsonl chrome perfetto speedscope folded sqlite; do echo "export --format $format -o file"; done
+	for format in counts lcov gcov llvm gcc bolt callgrind; do echo "profile --$format -o file"; done
 }
-function() {
-	for command in report "report --stack" "report --functions" script "script --calls" "script --insns"; do
-		nothing "nearest names of functions that ran are outer" $command -i perf.data --function oter || return
-	done
-	nothing "nearest names of functions that ran are outer" slow -i perf.data oter
+# Write the list of forms that this build has. Each must find something without an option
+all_forms | while read -r form; do
+	case $form in
+	none* | decode* | dump* | stat*) ;;
+	*events*) "$ntrace" $form -i events.data >out 2>&1 || continue ;;
+	*) "$ntrace" $form -i perf.data 2>&1 >/dev/null | grep -q "needs a build with" && continue ;;
+	esac
+	echo "$form"
+done >forms
+for command in $(sed 's/ .*//' forms | sort -u); do "$ntrace" help "$command" >"help-$command" 2>/dev/null; done
+all_commands() {
+	sed 's/^none //; s/ .*//' forms | sort -u >known
+	"$ntrace" help | sed -n 's/^  \([a-z]\+\) .*/\1/p' | sort | diff - known
 }
-object() {
-	for format in bolt callgrind lcov llvm; do
-		nothing "path ends with 'tools'. These were: .*/calls" profile --$format --object tools -i perf.data -o file || return
-	done
+# input FORM FILE: print the argument that lets the command read the file
+input() { case $1 in decode* | dump* | stat*) echo "$2" ;; *--events*) echo "-i events.data" ;; *) echo "-i $2" ;; esac; }
+# Return true if another option of this form refuses the option, as it must
+refuses() {
+	case $1,$2 in
+	*--events*,--function | *--counts*-o*,--object) refused "$2 is for" $1 -i perf.data "$2" x ;;
+	"stat --insns,--src"* | "stat --insns,--frames"*) ;;
+	*) return 1 ;;
+	esac
+}
+# asked FILE SENTENCE OPTION...: give each form of each command options that select nothing from FILE. A command that does
+# not have the first option refuses it
+asked() {
+	_file=$1 _what=$2; shift 2
+	_last=-
+	while read -r form; do
+		case $form in none* | "$_last"*) continue ;; esac
+		if ! grep -qE -e "(^|[ ,])${1%%=*}( |,|=|\[|$)" "help-${form%% *}"; then
+			_last=${form%% *}
+			refused "^ntrace" $form $(input "$form" "$_file") "$@" || return
+		elif ! refuses "$form" "$1"; then
+			nothing "$_what" $form $(input "$form" "$_file") "$@" || return
+		fi
+	done <forms
 }
 no_lines() {
-	for format in lcov gcov llvm gcc; do
-		"$ntrace" profile --$format -i perf.data -o other >/dev/null 2>err
-		grep -q "needs a build with" err && continue
-		nothing "no line information, as of .*/calls: build programs with -g" profile --$format -i perf.data -o file || return
-	done
-}
-source_id() {
-	for command in dump "decode --elf calls" "decode --pcs --elf calls" "decode --counts --elf calls" "decode --stats --elf calls"; do
-		nothing "no message matched --src 9. The trace has the sources 3" $command --src-bits 4 --src 9 source.nt || return
-	done
-}
-cpu_of_raw() {
-	for command in dump "decode --elf calls" stat; do
-		nothing "no trace of CPU 7, but of these, for --cpu: 0" $command --cpu 7 perf.data || return
-	done
+	grep -e "--lines\|--inline\|--lcov\|--gcov\|--llvm\|--gcc" forms >list
+	while read -r form; do
+		nothing "no line information, as of .*/calls: build programs with -g" $form -i perf.data || return
+	done <list
 }
 no_trace() {
-	for command in report "report --insns" "report --stack" script "script --calls" "html -o file" "export --format jsonl -o file" \
-		"inject -o file" "profile --bolt -o file" "slow outer" "split -n 2 -o shards"; do
-		nothing "no trace that can be decoded: nothing that the event selects has run" $command -i empty.data || return
-	done
-	[ ! -e shards ] || return
-	for command in dump "decode --elf calls" stat; do
-		nothing "has no trace of a CPU" $command empty.data || return
-	done
+	rm -rf shards
+	grep -v "^none\|--events\|profile --counts" forms >list
+	while read -r form; do
+		what="no trace that can be decoded: nothing that the event selects has run"
+		case $form in
+		dump* | decode* | stat*) what="has no trace of a CPU" ;;
+		esac
+		nothing "$what" $form $(input "$form" empty.data) || return
+	done <list
+	[ ! -e shards ]
+}
+no_events() {
+	nothing "the recording has no tracepoints" script --events -i perf.data &&
+		nothing "the recording has no tracepoints" script --events -i perf.data --time 9999, &&
+		nothing "no sample was made: 33 instructions" inject -i perf.data --period 1000 -o file &&
+		nothing "has 3 calls of outer" slow -i perf.data outer --nth 4 &&
+		nothing "nearest names of functions that ran are outer" slow -i perf.data oter &&
+		nothing "nearest names of functions that ran are outer" slow -i perf.data 'out[x-z]*'
 }
 there="The recording has trace of CPU 0, thread 1234 (calls), from 0.1[0-9]* to 0.1"
 
@@ -127,7 +171,8 @@ excluded() {
 all_excluded() {
 	excluded report --lines --insns && excluded report --functions --stack && excluded report --stack --sort self &&
 		excluded script --calls --insns && excluded script --events --branches && excluded script -F tid --json &&
-		excluded script --events --function outer
+		excluded script --events --function outer && excluded profile --counts --object calls &&
+		excluded profile --bolt --kcore calls && excluded inject --period 3 --all-branches -o file
 }
 # refused SENTENCE ARGUMENT...: expect exit status 2 within 10 seconds, the sentence, and no output
 refused() {
@@ -144,6 +189,7 @@ no_file() {
 	done
 	for option in --symfs --buildid-dir --modules; do
 		refused "$option is a folder, and 'nosuch' is none" report -i perf.data $option nosuch || return
+		[ $option = --modules ] || refused "$option is a folder" stat --insns perf.data $option nosuch || return
 	done
 }
 no_effect() {
@@ -152,7 +198,8 @@ no_effect() {
 			refused "recording, which says how it was encoded" $command $option perf.data || return
 		done
 	done
-	refused "for which --cpu is" dump --cpu 0 source.nt && refused "exclude each other" decode --pcs --counts --elf calls perf.data
+	refused "for --insns" stat --symfs . perf.data && refused "for --insns" stat --buildid-dir . source.nt &&
+		refused "raw trace" stat --elf calls perf.data && refused "for which --cpu is" dump --cpu 0 source.nt && refused "exclude each other" decode --pcs --counts --elf calls perf.data
 }
 # Cut the recording in the descriptions at its end, and inside its header
 cut() {
@@ -175,17 +222,22 @@ strict() {
 	done
 }
 
-plan 16
-ok "every command with --cpu says which CPUs the recording has" filtered "--cpu 99.*$there" --cpu 99
-ok "every command with --tid says which threads the recording has" filtered "--tid 999.*$there" --tid 999
-ok "every command with --time says which times the recording has" filtered "--time.*$there" --time 9999,
-ok "a name of no function is answered by the nearest names" function
-ok "a name of no object is answered by those that were executed" object
-ok "a profile of programs without line information is not written" no_lines
-ok "a source that raw trace does not have is answered by those it has" source_id
-ok "a CPU without trace is answered by those that have some" cpu_of_raw
+plan 21
+ok "the table has every command" all_commands
+ok "a CPU without trace: every command with --cpu says what there is" asked perf.data "CPU 99.*of CPU 0\|no trace of CPU 99, but of these, for --cpu: 0\|--cpu 99.*$there" --cpu 99
+ok "a thread that did not run: every command with --tid says what there is" asked perf.data "--tid 999.*$there" --tid 999
+ok "a time after the end: every command with --time says what there is" asked perf.data "--time.*$there" --time 9999,
+ok "a time before the start: every command with --time says what there is" asked perf.data "--time.*$there" --time ,0.05
+ok "a CPU and a thread that did not meet: every command with both says what there is" asked perf.data "--cpu 0.*--tid 999.*$there" --tid 999 --cpu 0
+ok "a function that does not exist is answered by the nearest names" asked perf.data "nearest names of functions that ran are outer.*$there" --function oter
+ok "a pattern that no function matches is answered by the nearest names" asked perf.data "nearest names of functions that ran are outer.*$there" --function 'out[x-z]*'
+ok "a function that did not run at that time is answered by the times there are" asked perf.data "outer.*--time.*$there" --function outer --time 9999,
+ok "an object that did not run is answered by those that did" asked perf.data "path ends with 'tools'. These were: .*/calls" --object tools
+ok "a source that raw trace does not have is answered by those it has" asked source.nt "no message matched --src 9. The trace has the sources 3" --src 9 --src-bits 4
+ok "a trace ID that frames do not have is answered by those they have" asked frames.nt "no message matched --frames=9.* The trace has the trace IDs 3" --frames=9
+ok "lines of programs without line information are not printed" no_lines
+ok "events, samples and calls that do not exist are answered by what there is" no_events
 ok "a recording without trace is reported by every command" no_trace
-ok "samples that are too far apart are reported" nothing "no sample was made: 33 instructions" inject -i perf.data --period 1000 -o file
 ok "options that exclude each other or have no effect are refused" all_excluded
 ok "a file or folder that does not exist is named, with the reason" no_file
 ok "options that have no effect on the input are refused" no_effect

@@ -48,13 +48,12 @@ static const struct command {
 
 #ifdef ONLY_RECORD
 /* Decoding is left out of a static command. */
-int flight_calls(const char *path, size_t wanted, bool *errors)
+int flight_calls(const char *path, size_t wanted)
 {
 	(void)wanted;
-	(void)errors;
 	fprintf(stderr, "ntrace: this ntrace only records: run ntrace flight calls -i %s where the whole one is\n",
 		path);
-	return -1;
+	return EXIT_USAGE;
 }
 
 int run_dev(int argc, char **argv)

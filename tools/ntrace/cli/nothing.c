@@ -204,6 +204,13 @@ int nothing_matched(const struct recording_options *options, struct nt_session *
 	return status;
 }
 
+int nothing_of_lines(const char *object)
+{
+	fprintf(stderr, "ntrace: there is no line information, as of %s: build programs with -g, or name the folder of their debug files by --symfs or --buildid-dir\n",
+		object ? object : "code without a file");
+	return EXIT_TRACE;
+}
+
 /* ---- Raw trace ---- */
 
 static void list_bits(const char *name, const uint64_t *bits, size_t nr)

@@ -15,6 +15,14 @@
 int nothing_matched(const struct recording_options *options, struct nt_session *session,
 		    const char *function);
 
+/*
+ * nothing_of_lines() - report that no code has line information
+ * @object: An object that was executed
+ *
+ * Return EXIT_TRACE.
+ */
+int nothing_of_lines(const char *object);
+
 /* nothing_of_source() - report that no message of raw trace is of the source or trace ID of @options */
 int nothing_of_source(const struct options *options, const char *path);
 

@@ -102,7 +102,7 @@ static bool set_time(struct nt_window *time, const char *arg)
 	return false;
 }
 
-static bool is_folder(const char *name, const char *arg)
+bool recording_folder(const char *name, const char *arg)
 {
 	struct stat st;
 
@@ -120,16 +120,16 @@ bool recording_set(struct recording_options *options, int opt, const char *arg)
 		return true;
 	case OPT_SYMFS:
 		options->session.symfs = arg;
-		return is_folder("--symfs", arg);
+		return recording_folder("--symfs", arg);
 	case OPT_BUILDID_DIR:
 		options->session.cache = arg;
-		return is_folder("--buildid-dir", arg);
+		return recording_folder("--buildid-dir", arg);
 	case OPT_FIRMWARE:
 		options->session.firmware = arg;
 		return true;
 	case OPT_MODULES:
 		options->session.modules = arg;
-		return is_folder("--modules", arg);
+		return recording_folder("--modules", arg);
 	case OPT_MANGLED:
 		options->session.demangle = NULL;
 		return true;

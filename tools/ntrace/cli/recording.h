@@ -62,6 +62,9 @@ enum {
 
 void recording_init(struct recording_options *options);
 
+/* recording_folder() - return false if @arg of the option @name is not a folder, which was reported. */
+bool recording_folder(const char *name, const char *arg);
+
 /* recording_set() - take one option. Return false if it is wrong, which was reported. */
 bool recording_set(struct recording_options *options, int opt, const char *arg);
 

@@ -329,11 +329,7 @@ static int save(struct flight_command *c)
 
 static int calls(const struct flight_command *c)
 {
-	bool errors = false;
-
-	if (flight_calls(c->input, c->number ? c->number : DEFAULT_CALLS, &errors))
-		return EXIT_USAGE;
-	return errors ? EXIT_TRACE : EXIT_CLEAN;
+	return flight_calls(c->input, c->number ? c->number : DEFAULT_CALLS);
 }
 
 /* ---- Command ---- */

@@ -41,6 +41,7 @@ enum { OPT_PERIOD = OPT_RECORDING_END, OPT_ALL, OPT_LAST, OPT_NO_CHAINS };
 
 #define SAMPLE_ID	1ULL	/* all samples belong to the file's only event */
 #define TIME_AT		32	/* offset of a sample's time, after the header, id, ip, pid and tid */
+#define DEFAULT_PERIOD	100000
 #define LAST_MAX	1024
 #define CHAIN_MAX	127	/* PERF_MAX_STACK_DEPTH */
 #define ROUND		(1 << 20)	/* bytes between two PERF_RECORD_FINISHED_ROUND */
@@ -554,7 +555,7 @@ int cmd_inject(int argc, char **argv)
 		{ 0 }
 	};
 	struct inject inject = {
-		.output = "perf.inject.data", .period = 100000, .last = 32,
+		.output = "perf.inject.data", .last = 32,
 	};
 	int status;
 
@@ -569,6 +570,12 @@ int cmd_inject(int argc, char **argv)
 		      stderr);
 		return EXIT_USAGE;
 	}
+	if (inject.all_branches && inject.period) {
+		fputs("ntrace: --all-branches and --period exclude each other\n", stderr);
+		return EXIT_USAGE;
+	}
+	if (!inject.period)
+		inject.period = DEFAULT_PERIOD;
 	if (output_is_pipe("inject", inject.output))
 		return EXIT_USAGE;
 	return run(&inject);

@@ -134,11 +134,7 @@ static int check_content(const struct profile *profile)
 		return no_object(profile);
 	if (!found)
 		return nothing_matched(&profile->recording, profile->session, NULL);
-	if (has_lines)
-		return EXIT_CLEAN;
-	fprintf(stderr, "ntrace: there is no line information, as of %s: build programs with -g, or name the folder of their debug files by --symfs or --buildid-dir\n",
-		object);
-	return EXIT_TRACE;
+	return has_lines ? EXIT_CLEAN : nothing_of_lines(object);
 }
 
 static int write_profile(struct profile *profile)
@@ -250,6 +246,18 @@ static bool set_option(void *ctx, int opt, const char *arg)
 	return recording_set(&profile->recording, opt, arg);
 }
 
+/* Return false if an option would have no effect, which was reported. */
+static bool are_options_used(const struct profile *profile)
+{
+	if (profile->object && profile->format == &profile_counts)
+		fputs("ntrace: --object is for formats of one program: --counts has all\n", stderr);
+	else if (profile->recording.session.kcore && !nt_sums_is_file(profile->recording.input))
+		fputs("ntrace: --kcore is for a file of counts: a recording has the code of its kernel\n", stderr);
+	else
+		return true;
+	return false;
+}
+
 int cmd_profile(int argc, char **argv)
 {
 	static const struct option long_options[] = {
@@ -279,5 +287,7 @@ int cmd_profile(int argc, char **argv)
 		fputs("ntrace: profile needs a format; `ntrace help profile` lists them\n", stderr);
 		return EXIT_USAGE;
 	}
+	if (!are_options_used(&profile))
+		return EXIT_USAGE;
 	return run_profile(&profile);
 }

@@ -8,6 +8,7 @@
 #include "raw/detect.h"
 #include "raw/elf-image.h"
 #include "ntrace.h"
+#include "cli/nothing.h"
 #include "cli/options.h"
 #include "raw/print-stats.h"
 #include "cli/progress.h"
@@ -28,7 +29,7 @@ static const char help[] =
 	COMMON_HELP
 	"  --cpu N                FILE is a recording of perf: only the trace of this CPU\n";
 
-enum { OPT_JSON = 1, OPT_INSNS, OPT_SYMFS, OPT_BUILDID_DIR, OPT_ELF };
+enum { OPT_JSON = OPT_RECORDING_END, OPT_INSNS, OPT_ELF };
 
 /* Statistics of a CPU of a recording, of a trace ID of frames, or of a whole file */
 struct stream {
@@ -113,7 +114,11 @@ static int stat_raw(struct stat_command *c, const char *path)
 		walk_end(&c->streams[i].walk);
 	c->trouble = err || n < 0 || input_has_errors(input);
 	input_close(input);
-	return EXIT_CLEAN;
+	for (i = 0; i < c->nr; i++) {
+		if (c->streams[i].walk.stats.messages)
+			return EXIT_CLEAN;
+	}
+	return c->trouble ? EXIT_CLEAN : nothing_of_source(&c->options, path);
 }
 
 /* ---- A recording ---- */
@@ -292,21 +297,29 @@ static bool find_options(struct stat_command *c, const char *path)
 	return ok;
 }
 
+/* Return false if an option would have no effect, which was reported. */
+static bool are_options_used(const struct stat_command *c, bool is_recording)
+{
+	if (c->insns && !is_recording)
+		fputs("ntrace: --insns is for recordings; of raw trace, `ntrace decode --stats --elf ELF` counts instructions\n", stderr);
+	else if (!c->insns && (c->session.symfs || c->session.cache))
+		fputs("ntrace: --symfs and --buildid-dir are for --insns, which needs code\n", stderr);
+	else if (c->elf && is_recording)
+		fputs("ntrace: --elf is for raw trace: a recording says how it was encoded\n", stderr);
+	else
+		return true;
+	return false;
+}
+
 static int run(struct stat_command *c, const char *path)
 {
+	bool is_recording = options_is_recording(path);
 	int status;
 	size_t i;
 
-	if (options_is_recording(path)) {
-		status = stat_recording(c, path);
-	} else if (c->insns) {
-		fprintf(stderr, "ntrace: --insns is for recordings; of raw trace, `ntrace decode --stats --elf ELF` counts instructions\n");
+	if (!are_options_used(c, is_recording) || (c->elf && !find_options(c, path)))
 		return EXIT_USAGE;
-	} else if (c->elf && !find_options(c, path)) {
-		return EXIT_USAGE;
-	} else {
-		status = stat_raw(c, path);
-	}
+	status = is_recording ? stat_recording(c, path) : stat_raw(c, path);
 	if (status == EXIT_CLEAN)
 		status = print_all(c);
 	for (i = 0; i < c->nr; i++)
@@ -329,10 +342,10 @@ static bool set_option(void *ctx, int opt, const char *arg)
 		return true;
 	case OPT_SYMFS:
 		c->session.symfs = arg;
-		return true;
+		return recording_folder("--symfs", arg);
 	case OPT_BUILDID_DIR:
 		c->session.cache = arg;
-		return true;
+		return recording_folder("--buildid-dir", arg);
 	}
 	return options_set(&c->options, opt, arg);
 }

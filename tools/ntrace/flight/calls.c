@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ntrace.h"
+#include "cli/nothing.h"
 #include "flight.h"
 #include "session/array.h"
 #include "session/flow/branch.h"
@@ -269,41 +271,35 @@ static int by_cpu(const void *a, const void *b)
 	return (x->cpu > y->cpu) - (x->cpu < y->cpu);
 }
 
-static int decode(struct flight_calls *c)
+static int decode(struct flight_calls *c, const struct recording_options *recording)
 {
 	const struct nt_branch_sink sink = {
 		.size = sizeof(sink), .begin = begin, .branch = take, .error = note_error,
 		.end = end,
 	};
 
-	errno = 0;
-	if (nt_session_branches(c->session, &sink, c)) {
-		fprintf(stderr, "ntrace: %s\n", nt_session_error(c->session)[0] ?
-			nt_session_error(c->session) : strerror(errno ? errno : ENOMEM));
-		return -1;
-	}
-	if (!c->all.of.nr) {
-		fputs("ntrace: the recording has no trace\n", stderr);
-		return -1;
-	}
+	if (nt_session_branches(c->session, &sink, c))
+		return recording_failed(c->session);
+	if (!c->all.of.nr)
+		return nothing_matched(recording, c->session, NULL);
 	qsort(c->all.of.at, c->all.of.nr, sizeof(*c->all.of.at), by_cpu);
-	return 0;
+	if (print_calls(c))
+		return EXIT_USAGE;
+	return c->errors ? EXIT_TRACE : EXIT_CLEAN;
 }
 
-int flight_calls(const char *path, size_t wanted, bool *errors)
+int flight_calls(const char *path, size_t wanted)
 {
-	const struct nt_session_options options = { .size = sizeof(options) };
 	struct flight_calls c = { .all.wanted = wanted };
-	int err;
+	struct recording_options recording;
+	int status = EXIT_USAGE;
 
-	if (nt_session_open(&c.session, path, &options)) {
-		fprintf(stderr, "ntrace: %s\n", nt_session_error(c.session));
-		nt_session_close(c.session);
-		return -1;
-	}
-	err = decode(&c) ?: print_calls(&c);
-	*errors = c.errors;
+	recording_init(&recording);
+	recording.input = path;
+	c.session = recording_open(&recording);
+	if (c.session)
+		status = decode(&c, &recording);
 	tails_free(&c.all);
 	nt_session_close(c.session);
-	return err;
+	return status;
 }

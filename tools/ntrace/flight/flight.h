@@ -35,10 +35,9 @@ int flight_save(const struct ns_flight *flight, const struct ns_dump *dump,
 /*
  * flight_calls() - print the last @wanted calls of each CPU of a recording, in a column for each
  * CPU
- * @errors: Set to true if the trace or the code had errors
  *
- * Return: 0, or -1 after an error, which was reported
+ * Return the exit status, which is EXIT_TRACE if the trace or the code had errors.
  */
-int flight_calls(const char *path, size_t wanted, bool *errors);
+int flight_calls(const char *path, size_t wanted);
 
 #endif /* NTRACE_TOOL_FLIGHT_H */

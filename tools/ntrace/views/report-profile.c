@@ -275,6 +275,17 @@ static bool make_table(struct table *table, const struct nt_profile *profile)
 	return true;
 }
 
+static bool has_lines(const struct table *table)
+{
+	size_t i;
+
+	for (i = 0; i < table->rows.nr; i++) {
+		if (table->rows.at[i].frames[0].file)
+			return true;
+	}
+	return false;
+}
+
 static void print_totals(const struct nt_profile_totals *t)
 {
 	printf("%" PRIu64 " instructions", t->insns);
@@ -296,11 +307,13 @@ int report_profile(const struct report *report, struct nt_session *session)
 	nt_profile_totals(profile, &totals);
 	print_totals(&totals);
 	print_table(&table);
-	if (table.rows.nr)
+	if (!table.rows.nr)
+		status = nothing_matched(&report->recording, session, report->function);
+	else if (report->kind == REPORT_LINES && !has_lines(&table))
+		status = nothing_of_lines(table.rows.at[0].insn->object);
+	else
 		status = recording_status(&report->recording,
 					  totals.errors || totals.gaps || totals.losses);
-	else
-		status = nothing_matched(&report->recording, session, report->function);
 out:
 	for (i = 0; i < table.rows.nr; i++)
 		free(table.rows.at[i].frames);
