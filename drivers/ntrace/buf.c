@@ -112,8 +112,8 @@ static void ntrace_unmap(struct ntrace_map *map)
 }
 
 /*
- * Map pages without a sync. Only the window that the sink writes is synced, see
- * ntrace_window_smem().
+ * Map pages, and clean the caches of all of them. Later, the driver cleans only what it writes into
+ * the pages itself, so that the time to open a window does not grow with the window.
  */
 static struct ntrace_map *ntrace_map_sink(const struct ntrace_sink *sink, void **pages,
 					  unsigned int nr_pages)
@@ -138,8 +138,8 @@ static struct ntrace_map *ntrace_map_sink(const struct ntrace_sink *sink, void *
 		n = ntrace_run_of(area, pages, first, nr_pages, max);
 		chunk->offset = (unsigned long)first << PAGE_SHIFT;
 		chunk->len = (unsigned long)n << PAGE_SHIFT;
-		chunk->dma = dma_map_page_attrs(dev, virt_to_page(pages[first]), 0, chunk->len,
-						DMA_FROM_DEVICE, DMA_ATTR_SKIP_CPU_SYNC);
+		chunk->dma = dma_map_page(dev, virt_to_page(pages[first]), 0, chunk->len,
+					  DMA_FROM_DEVICE);
 		if (dma_mapping_error(dev, chunk->dma))
 			goto fail;
 		map->nr++;
@@ -271,10 +271,26 @@ static void ntrace_fill_frames(u8 *to, unsigned long len)
 		*to = 1;
 }
 
-/* Write bytes that a decoder skips */
-static void ntrace_buf_idle(const struct ntrace_sink *sink, struct ntrace_buf *buf,
+/*
+ * Let the sink see what the CPU has written to a chunk. Otherwise caches could write it back over
+ * trace that is written later to the same cache line.
+ */
+static void ntrace_chunk_sync(const struct ntrace_map *map, const struct ntrace_chunk *chunk,
+			      unsigned long offset, unsigned long len)
+{
+	if (len)
+		dma_sync_single_for_device(map->dev, chunk->dma + (offset - chunk->offset), len,
+					   DMA_FROM_DEVICE);
+}
+
+/* Write bytes that a decoder skips into a chunk */
+static void ntrace_buf_idle(const struct ntrace_session *s, const struct ntrace_chunk *chunk,
 			    unsigned long offset, unsigned long len)
 {
+	const struct ntrace_sink *sink = s->enc->sink;
+	struct ntrace_buf *buf = s->buf;
+	unsigned long begin = offset, all = len;
+
 	while (len) {
 		unsigned long n = min(len, PAGE_SIZE - offset_in_page(offset));
 		void *to = buf->pages[offset >> PAGE_SHIFT] + offset_in_page(offset);
@@ -286,6 +302,7 @@ static void ntrace_buf_idle(const struct ntrace_sink *sink, struct ntrace_buf *b
 		offset += n;
 		len -= n;
 	}
+	ntrace_chunk_sync(buf->maps[sink->index], chunk, begin, all);
 }
 
 static const struct ntrace_chunk *ntrace_find_chunk(const struct ntrace_map *map,
@@ -411,7 +428,7 @@ int ntrace_window_smem(struct ntrace_session *s, struct ntrace_buf *buf)
 	rest = chunk->offset + chunk->len - offset;
 	least = ntrace_window_least(s->enc->sink, buf, chunk);
 	if (rest < least && rest + least < room) {
-		ntrace_buf_idle(s->enc->sink, buf, offset, rest);
+		ntrace_buf_idle(s, chunk, offset, rest);
 		s->pad = rest;
 		room -= rest;
 		offset = (offset + rest) & (buf->size - 1);
@@ -420,11 +437,10 @@ int ntrace_window_smem(struct ntrace_session *s, struct ntrace_buf *buf)
 	if (!ntrace_window_linear(s, chunk, offset, room, NTRACE_WINDOW_MIN))
 		return -ENOSPC;
 	rest = s->offset + (s->win.wp - s->win.start) - offset;
-	ntrace_buf_idle(s->enc->sink, buf, offset, rest);
+	ntrace_buf_idle(s, chunk, offset, rest);
 	s->pad += rest;
 out:
 	s->first = s->win.wp - s->win.start;
-	dma_sync_single_for_device(map->dev, s->win.wp, s->win.end - s->win.wp, DMA_FROM_DEVICE);
 	return 0;
 }
 
@@ -493,8 +509,10 @@ unsigned long ntrace_window_collect_wrapped(struct ntrace_session *s, unsigned l
 	perf_aux_output_flag(&s->handle, PERF_AUX_FLAG_PARTIAL);
 	used = size - s->first;
 	ntrace_window_sync(s, s->win.wp, used);
-	if (!s->win.stop)
+	if (!s->win.stop) {
 		ntrace_buf_unwrap(buf, s->offset, s->offset + written, s->offset + size);
+		dma_sync_single_for_device(sink->comp.dev, s->win.start, size, DMA_FROM_DEVICE);
+	}
 	return used;
 }
 
