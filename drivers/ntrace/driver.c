@@ -233,12 +233,6 @@ static void ntrace_report(struct work_struct *work)
 
 static DECLARE_DELAYED_WORK(ntrace_report_later, ntrace_report);
 
-/* The attributes of a component's device */
-static const struct attribute_group **ntrace_groups(const struct ntrace_comp *comp)
-{
-	return comp->ops->is_sink ? ntrace_sink_groups : ntrace_comp_groups(comp);
-}
-
 /* Use a component that was recognised. The caller holds ntrace_mutex, and keeps CPUs awake. */
 static int ntrace_use_comp(union ntrace_any *any)
 {
@@ -249,7 +243,7 @@ static int ntrace_use_comp(union ntrace_any *any)
 		ret = ntrace_registry_add_sink(&any->sink);
 	/* From now on there are readers, which wait for ntrace_mutex */
 	if (!ret) {
-		ret = device_add_groups(comp->dev, ntrace_groups(comp));
+		ret = device_add_groups(comp->dev, ntrace_comp_groups(comp));
 		if (ret && comp->ops->is_sink)
 			ntrace_registry_del_sink(&any->sink);
 		if (ret && comp->ops->free)
@@ -447,7 +441,7 @@ static void ntrace_remove(struct platform_device *pdev)
 
 	ntrace_debugfs_remove(comp);
 	/* This waits for readers and writers of attributes, which may wait for ntrace_mutex */
-	device_remove_groups(&pdev->dev, ntrace_groups(comp));
+	device_remove_groups(&pdev->dev, ntrace_comp_groups(comp));
 	/*
 	 * While the module is unloaded, CPUs are already kept awake, and ntrace_flight_lock() must
 	 * be taken before that

@@ -104,8 +104,6 @@ struct ntrace_filter {
 	struct ntrace_range	ranges[TR_TE_COMP_MAX];
 };
 
-struct ntrace_user;
-
 /**
  * enum ntrace_tracing - trTeInstTracing for the next start of an encoder
  * @NTRACE_TRACING_ASK: Set, unless the event is paused
@@ -128,7 +126,6 @@ enum ntrace_tracing {
  * @reported: Number of the CPU whose SRC was reported last, plus 1; or 0
  * @takes: The event may take its sink from the flight recorder
  * @tracing: State of trTeInstTracing when the event stopped, if it has triggers
- * @user: User who opened the event, or NULL for the flight recorder
  * @filter: Addresses and privileges to trace
  */
 struct ntrace_want {
@@ -140,7 +137,6 @@ struct ntrace_want {
 	unsigned int		reported;
 	bool			takes;
 	enum ntrace_tracing	tracing;
-	const struct ntrace_user *user;
 	struct ntrace_filter	filter;
 };
 

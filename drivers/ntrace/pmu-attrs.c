@@ -306,16 +306,8 @@ static ssize_t cpumask_show(struct device *dev, struct device_attribute *attr, c
 }
 static DEVICE_ATTR_RO(cpumask);
 
-/* Show the open events and the processes that opened them */
-static ssize_t users_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	return ntrace_users_show(buf);
-}
-static DEVICE_ATTR_RO(users);
-
 static struct attribute *ntrace_cpumask_attrs[] = {
 	&dev_attr_cpumask.attr,
-	&dev_attr_users.attr,
 	NULL
 };
 

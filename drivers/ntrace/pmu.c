@@ -52,13 +52,7 @@ static void ntrace_event_undo(struct perf_event *event, struct ntrace_event *pri
 
 static void ntrace_event_destroy(struct perf_event *event)
 {
-	struct ntrace_event *priv = event->pmu_private;
-
-	/* perf has refused the event, because the event was never in a context */
-	if (!event->ctx && !event->parent)
-		ntrace_user_say_refused(&priv->user);
-	ntrace_user_del(&priv->user);
-	ntrace_event_undo(event, priv);
+	ntrace_event_undo(event, event->pmu_private);
 }
 
 /*
@@ -74,7 +68,7 @@ static u64 ntrace_new_id(void)
 
 static int ntrace_event_init(struct perf_event *event)
 {
-	struct ntrace_event *priv, *parent;
+	struct ntrace_event *priv;
 	int ret = 0;
 
 	if (event->attr.type != event->pmu->type)
@@ -99,9 +93,6 @@ static int ntrace_event_init(struct perf_event *event)
 		ntrace_event_undo(event, priv);
 		return ret;
 	}
-	parent = event->parent ? event->parent->pmu_private : NULL;
-	ntrace_user_add(&priv->user, event, parent ? &parent->user : NULL);
-	priv->want.user = &priv->user;
 	event->pmu_private = priv;
 	event->destroy = ntrace_event_destroy;
 	return 0;
@@ -744,5 +735,4 @@ void ntrace_pmu_unregister(void)
 	 * pending.
 	 */
 	ntrace_sync_cpus();
-	ntrace_busy_exit();
 }

@@ -14,14 +14,12 @@ struct perf_event;
 /**
  * struct ntrace_event - private data of an event
  * @want: Its settings
- * @user: User who opened it
  * @cpu: CPU on which it last ran, for a filter with a latch
  * @holds: The event keeps components resumed; for an inherited event, its parent does
  * @context: The event has called ntrace_context_get()
  */
 struct ntrace_event {
 	struct ntrace_want	want;
-	struct ntrace_user	user;
 	unsigned int		cpu;
 	bool			holds;
 	bool			context;

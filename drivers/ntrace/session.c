@@ -194,66 +194,6 @@ static noinline void ntrace_session_hand_on(struct ntrace_session *s)
 	}
 }
 
-/* Minimum time between two messages that an event cannot have its sink or its CPU */
-#define NTRACE_BUSY_PERIOD	(60 * HZ)
-
-/* Protected by the cmpxchg() of ntrace_busy_next, which admits one writer in each period */
-static char ntrace_busy_text[160];
-/* Time of the next message in jiffies, or 0 before the first message */
-static unsigned long ntrace_busy_next;
-
-static void ntrace_busy_print(struct irq_work *work)
-{
-	pr_info("ntrace: %s\n", ntrace_busy_text);
-}
-
-static DEFINE_IRQ_WORK(ntrace_busy_work, ntrace_busy_print);
-
-/**
- * ntrace_busy_say - log which event keeps another event from its sink or its CPU
- * @fmt: The message; it is dropped if another one was logged in the last minute
- *
- * Context: Any. Like ntrace_comp_err(), it prints later.
- */
-void ntrace_busy_say(const char *fmt, ...)
-{
-	unsigned long next = READ_ONCE(ntrace_busy_next), now = jiffies;
-	va_list args;
-
-	if (next && time_before(now, next))
-		return;
-	if (cmpxchg(&ntrace_busy_next, next, (now + NTRACE_BUSY_PERIOD) ?: 1) != next)
-		return;
-	va_start(args, fmt);
-	vsnprintf(ntrace_busy_text, sizeof(ntrace_busy_text), fmt, args);
-	va_end(args);
-	irq_work_queue(&ntrace_busy_work);
-}
-
-/* Wait for a message that is still to be printed. No event is left. */
-void ntrace_busy_exit(void)
-{
-	irq_work_sync(&ntrace_busy_work);
-}
-
-#define NTRACE_BUSY_WAITS	\
-	"%s is in use by %s (pid %d): the event of %s (pid %d) on CPU %u waits for it"
-
-static void ntrace_session_say_waits(const struct ntrace_session *s)
-{
-	const struct ntrace_sink *sink = s->enc->sink;
-	const struct ntrace_user *holder, *user = s->want->user;
-
-	/*
-	 * The owner is tracing, so its event and the user of the event exist while the sink is
-	 * locked
-	 */
-	ntrace_sink_assert_locked(sink);
-	holder = sink->owner->want->user;
-	ntrace_busy_say(NTRACE_BUSY_WAITS, dev_name(sink->comp.dev), holder->comm,
-			pid_nr(holder->pid), user->comm, pid_nr(user->pid), s->enc->cpu);
-}
-
 /*
  * Return true if two events may share a sink. A shared sink writes the trace of all its encoders,
  * which differ in SRC, to the buffer of one event. So only events of one user with the same rights
@@ -278,10 +218,8 @@ static int ntrace_session_enter(struct ntrace_session *s)
 
 	ntrace_sink_assert_locked(sink);
 	if (sink->owner) {
-		if (!ntrace_session_may_share(sink->owner, s)) {
-			ntrace_session_say_waits(s);
+		if (!ntrace_session_may_share(sink->owner, s))
 			return -EBUSY;
-		}
 		s->state = NTRACE_SESSION_MEMBER;
 		ret = ntrace_sink_join(sink, s->enc);
 		if (!ret)

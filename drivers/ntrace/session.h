@@ -6,10 +6,7 @@
 #include <linux/dma-mapping.h>
 #include <linux/hrtimer.h>
 #include <linux/perf_event.h>
-#include <linux/pid.h>
-#include <linux/sched.h>
 #include <linux/smp.h>
-#include <linux/uidgid.h>
 
 #include "route.h"
 
@@ -65,26 +62,6 @@ enum ntrace_session_state {
 	NTRACE_SESSION_ORPHAN,
 	NTRACE_SESSION_MEMBER,
 	NTRACE_SESSION_OWNER,
-};
-
-/**
- * struct ntrace_user - process that opened an event
- * @event: The event
- * @pid: The process; an inherited event belongs to the process that opened its parent
- * @uid: Its user
- * @comm: Its name when it opened the event, without characters that cannot be printed
- * @inherited: The event is a child of another one
- * @node: Entry in the list of users.c
- * @hash: Entry in the table of users.c
- */
-struct ntrace_user {
-	const struct perf_event	*event;
-	struct pid		*pid;
-	kuid_t			uid;
-	char			comm[TASK_COMM_LEN];
-	bool			inherited;
-	struct list_head	node;
-	struct hlist_node	hash;
 };
 
 /**
@@ -217,14 +194,5 @@ void ntrace_session_restart_timers(struct ntrace_session *s);
 void ntrace_session_cancel_timers(struct ntrace_session *s);
 void ntrace_session_stop(struct ntrace_session *s);
 void ntrace_session_pause(struct ntrace_session *s, bool pause);
-__printf(1, 2) void ntrace_busy_say(const char *fmt, ...);
-void ntrace_busy_exit(void);
-
-/* users.c */
-void ntrace_user_add(struct ntrace_user *user, const struct perf_event *event,
-		     const struct ntrace_user *parent);
-void ntrace_user_del(struct ntrace_user *user);
-void ntrace_user_say_refused(const struct ntrace_user *user);
-ssize_t ntrace_users_show(char *buf);
 
 #endif /* NTRACE_SESSION_H */

@@ -50,7 +50,5 @@ void ntrace_debugfs_remove(struct ntrace_comp *comp);
 void ntrace_debugfs_init(void);
 void ntrace_debugfs_exit(void);
 
-/* users.c */
-extern const struct attribute_group *ntrace_sink_groups[];
 
 #endif /* NTRACE_TOPOLOGY_H */

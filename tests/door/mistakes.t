@@ -138,7 +138,7 @@ g "a size with a wrong letter" size "the size of a snapshot is a number of bytes
 g "AUX samples" sample \
 	"AUX area sampling (--aux-sample) is not possible with this kernel: caps/aux_sampling says why; take snapshots (-S option)"
 g "two events" two "There may be only one ntrace event"
-g "a second perf record" busy "Another program has a trace encoder that ntrace// needs: perf"
+g "a second perf record" busy "Another program has a trace encoder that ntrace// needs: a process whose /proc/PID/fd has a perf_event"
 g "no --kcore" kcore "record with --kcore, or only user code (ntrace//u)"
 g "a buffer that is too small" lost "full: trace was lost (try perf record -m,SIZE)"
 g "--kcore as a user" user-kcore "--kcore copies /proc/kcore, which only root may read: leave --kcore out."

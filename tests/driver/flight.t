@@ -60,14 +60,8 @@ done
 	files=$!
 	while [ ! -e /tmp/end ]; do echo 4096 >/sys/bus/event_source/devices/ntrace/cpu0/sync/period; done 2>/dev/null &
 	wait $cpus $files; touch /tmp/end; wait
-	cat $F/state
-	sink=/sys/bus/platform/devices/$(sed "s/.* //" /sys/bus/event_source/devices/ntrace/cpu0/path)
-	cat $sink/users
-	perf record -B --no-bpf-event -q -o /tmp/p -C 0 -e ntrace// -- cat $sink/users | sed "s/ [0-9]* / N /"
-	cat $sink/users' >"$tap_tmp/said" 2>"$tap_tmp/err"
+	cat $F/state' >"$tap_tmp/said" 2>"$tap_tmp/err"
 is "CPUs go and come while the recorder ends and begins" "$(head -n 1 "$tap_tmp/said")" recording
-is "a sink's file users has the recorder, and perf while that traces" "$(sed 1d "$tap_tmp/said" | xargs)" \
-	"0 records 0 flight 0 traces N perf 0 records 0 flight"
 quiet "CPUs go and come"
 
 # After an oops that the machine survives, the recorder stops for the seconds of "rearm". If root stops it, it
@@ -93,7 +87,11 @@ at() {
 			echo $((1 - $2)) >$F/enable; insmod /usr/lib/ntrace/ntrace-fail.ko function=$1 cpu=0 delay=300
 			taskset 1 sh -c "echo $2 >$F/enable"; cat /sys/module/ntrace_fail/parameters/hits; rmmod ntrace-fail
 		done; cat $F/state; }
-		sink() { echo /sys/bus/platform/devices/$(sed "s/.* //" /sys/bus/event_source/devices/ntrace/cpu$1/path)/users; }
+		# on CPU: the encoder of the CPU is enabled
+		on() {
+			encoder=$(readlink -f /sys/bus/event_source/devices/ntrace/cpu$1)
+			grep -q "[2367abef] trTeControl" /sys/kernel/debug/ntrace/${encoder##*/}/registers
+		}
 		'"$4" >"$tap_tmp/said" 2>"$tap_tmp/err"
 	is "$1" "$(xargs <"$tap_tmp/said")" "$2"
 	is "$1: the board has nothing to say" "$(cat "$tap_tmp/err")" ""
@@ -107,15 +105,20 @@ at "a CPU on its way out is not recorded again" "recording idle traced" direct '
 	perf record -B --no-bpf-event -q -C 1 -e ntrace// -o /tmp/data -- taskset 2 true && echo traced'
 large_only at "a CPU that has been told of the end is not recorded again" "1 1 1 1 idle" direct 'slow ntrace_flight_end_local 0'
 # The harts share the sink, which an event of CPU 0 has
-at "a CPU that wakes before an event has kept its sink does not take it" "1 1 1 1 recording 0 traces N perf" funnel '
-	echo 0 >$F/enable; taskset 1 sh -c "while :; do :; done" &
-	perf record -B --no-bpf-event -q -C 0 -e ntrace//u -o /tmp/data -- sleep 60 &
-	until grep -q traces $(sink 0); do sleep 0.2; done
-	slow ntrace_flight_begin_claim 1; sed "s/ [0-9]* / N /" $(sink 0); kill %1; killall sleep'
+at "a CPU that wakes before an event has kept its sink does not take it" "1 1 1 1 recording traced" funnel '
+	echo 0 >$F/enable; taskset 1 sh -c "while [ ! -e /tmp/end ]; do :; done" &
+	perf record -B --no-bpf-event -q -C 0 -e ntrace//u -o /tmp/data -- \
+		sh -c "while [ ! -e /tmp/end ]; do sleep 0.2; done" &
+	until on 0; do sleep 0.2; done
+	slow ntrace_flight_begin_claim 1; touch /tmp/end; wait
+	# No record has the flag COLLISION (C), and the last one has trace
+	perf script -D -i /tmp/data --no-itrace 2>/dev/null | grep "PERF_RECORD_AUX " >/tmp/aux
+	! grep -q "\[[A-Z]*C[A-Z]*\]" /tmp/aux && tail -n 1 /tmp/aux | grep -q "size: 0x" && echo traced'
 # An event of a task that runs now and then takes its sink after the recorder ended on CPU 1. An idle CPU is
 # not recorded, so it must check by itself.
-large_only at "an event that starts while the recorder ends keeps nothing" "1 1 1 1 idle recording 1 records 0 flight" direct '
-	perf record -B --no-bpf-event -q -e ntrace//u -o /tmp/data -- taskset 2 sh -c "while [ ! -e /tmp/end ]; do sleep 0.005; done" &
-	until grep -q traces $(sink 1); do sleep 0.1; done
-	slow static_key_disable 0; echo 1 >$F/enable; sleep 1; touch /tmp/end; wait; cat $F/state; taskset 2 cat $(sink 1)'
+large_only at "an event that starts while the recorder ends keeps nothing" "1 1 1 1 idle recording on" direct '
+	perf record -B --no-bpf-event -q -e ntrace//u -o /tmp/data -- taskset 2 sh -c "touch /tmp/begun; while [ ! -e /tmp/end ]; do sleep 0.005; done" &
+	until [ -e /tmp/begun ]; do sleep 0.1; done
+	slow static_key_disable 0; echo 1 >$F/enable; sleep 1; touch /tmp/end; wait; cat $F/state
+	taskset -p 2 $$ >/dev/null; on 1 && echo on'
 done_testing

@@ -13,26 +13,23 @@ make -s -C "$top/selftests/ntrace" O="$O" >&2 || exit 1
 tests="pmu_test;attr_test;field_test;filter_test;record_test;snapshot_test;sample_test;security_test;life_test;load_test -t reader_that_stops_is_told"
 
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "the board is not set up; make setup"
-refused="share_test -t event_that_is_refused_is_told_who_has_the_other"
-selftests "6.12, 2 harts" "$refused;$tests" --kernel 6.12 --harts 2
+selftests "6.12, 2 harts" "$tests" --kernel 6.12 --harts 2
 selftests "6.12, minimal hardware" "$(by_size "pmu_test;attr_test;field_test;filter_test;record_test" "$tests")" --kernel 6.12 --harts 1 --model caps=minimal
 # This board has a funnel, and an interrupt that sometimes occurs for no reason.
 guest_env=NTRACE_IRQ=spurious
 selftests "new, interrupt" "$tests" --kernel new --harts 2 --topology interrupt --model fault.irq_spurious=50
 guest_env=
-# Events of an unprivileged user start and end on each hart while others use the sink. The log has one line a
-# minute about that, so the test that reads it runs first.
-waits="share_test -t event_that_waits_is_told_who_has_the_sink"
-selftests "6.12, 4 harts share a sink" "$waits;share_test;field_test -t src_is_told" --kernel 6.12 --harts 4 --topology funnel \
+# Events of an unprivileged user start and end on each hart while others use the sink.
+selftests "6.12, 4 harts share a sink" "share_test;field_test -t src_is_told" --kernel 6.12 --harts 4 --topology funnel \
 	--model funnel.fifo=256
 # An event that waits on an idle CPU does not trace, and is not reported each time that the CPU wakes.
-selftests "new, idle harts share a sink" "$waits" --kernel new --harts 2 --topology funnel --deep-idle
+selftests "new, idle harts share a sink" "share_test -t event_that_waits_is_told_once" --kernel new --harts 2 --topology funnel --deep-idle
 # This board has ATB bridges, a CoreSight funnel, and an ETR that writes frames.
 selftests "6.12, harts share an ETR" "$(by_size "record_test;snapshot_test" \
-	"$waits;share_test;record_test;snapshot_test;life_test -t system_suspend")" --kernel 6.12 --harts "$(by_size 2 4)" --topology k3
+	"share_test;record_test;snapshot_test;life_test -t system_suspend")" --kernel 6.12 --harts "$(by_size 2 4)" --topology k3
 # These registers are older than the Trace Control Interface. They have no filters and no context.
 selftests "6.12, harts share SiFive's funnel" "$(by_size "record_test;attr_test" \
-	"$waits;share_test;record_test;snapshot_test;attr_test;life_test")" --kernel 6.12 --board p550 --harts "$(by_size 2 4)"
+	"share_test;record_test;snapshot_test;attr_test;life_test")" --kernel 6.12 --board p550 --harts "$(by_size 2 4)"
 # With --icount, time counts instructions, so that no timer is late by accident.
 guest_env=NTRACE_EXACT=1
 selftests "6.12, timers" "life_test -t small_buffer_after_a_large_one" --kernel 6.12 --icount

@@ -637,16 +637,6 @@ bool ntrace_flight_keeps(int cpu)
 			  cpumask_test_cpu(cpu, &ntrace_flight_held));
 }
 
-/* Return true if the encoder is recorded now, which may change at once. ntrace_mutex is held. */
-bool ntrace_flight_has(const struct ntrace_encoder *enc)
-{
-	const struct ntrace_area *area = enc->sink->flight;
-
-	lockdep_assert_held(&ntrace_mutex);
-	return area && READ_ONCE(area->on) && ntrace_flight_records() &&
-	       cpumask_test_cpu(enc->cpu, &ntrace_flight_awake);
-}
-
 /* Return true if ntrace_flight_stop() may have something to do */
 bool ntrace_flight_listens(void)
 {

@@ -32,7 +32,6 @@ extern struct mutex ntrace_flight_mutex;
 void ntrace_flight_end(void);
 bool ntrace_flight_records(void);
 bool ntrace_flight_keeps(int cpu);
-bool ntrace_flight_has(const struct ntrace_encoder *enc);
 bool ntrace_flight_rescue(struct ntrace_comp *comp);
 bool __ntrace_flight_bars(const struct ntrace_session *s, const struct ntrace_want *want);
 void __ntrace_flight_yield(struct ntrace_session *s, const struct ntrace_want *want);
@@ -68,7 +67,6 @@ static __always_inline bool ntrace_flight_hooks(void)
 static inline void ntrace_flight_end(void) {}
 static inline bool ntrace_flight_records(void) { return false; }
 static inline bool ntrace_flight_keeps(int cpu) { return false; }
-static inline bool ntrace_flight_has(const struct ntrace_encoder *enc) { return false; }
 static inline bool ntrace_flight_rescue(struct ntrace_comp *comp) { return false; }
 static inline bool __ntrace_flight_bars(const struct ntrace_session *s,
 					const struct ntrace_want *want) { return false; }

@@ -320,24 +320,6 @@ static int explain_privilege(struct nt_recorder *r, const struct rec_event *even
 	return rec_fail(r, "this user may not trace that: a program of your own is traced by -e ntrace//u without -a, or run it as root. kernel.perf_event_paranoid has the limits");
 }
 
-/* Name the process that already has an event, from the PMU's file "users" (CPUS PID COMM). */
-static int explain_busy(struct nt_recorder *r)
-{
-	FILE *file = fopen(REC_PMU "/users", "r");
-	char cpus[64], comm[16];
-	bool found = false;
-	int pid;
-
-	while (file && !found && fscanf(file, "%63s %d %15[^\n]", cpus, &pid, comm) == 3)
-		found = pid != getpid();
-	if (file)
-		fclose(file);
-	if (found)
-		return rec_fail(r, "the trace encoder is in use by %s (process %d, CPUs %s)", comm, pid,
-				cpus);
-	return rec_fail(r, "the trace encoder is in use by another user: root sees by whom in " REC_PMU "/users");
-}
-
 int rec_event_explain(struct nt_recorder *r, const struct rec_event *event, int err)
 {
 	const char *field;
@@ -354,7 +336,7 @@ int rec_event_explain(struct nt_recorder *r, const struct rec_event *event, int 
 	case EPERM:
 		return explain_privilege(r, event);
 	case EBUSY:
-		return explain_busy(r);
+		return rec_fail(r, "the trace encoder is in use by another program: a process whose /proc/PID/fd has a perf_event");
 	case EOPNOTSUPP:
 		return rec_fail(r, "the trace encoders of this system cannot do %s (as u and k, if they do not tell user code from the kernel): dmesg | grep ntrace may say why",
 				event->name);

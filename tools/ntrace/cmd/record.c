@@ -132,7 +132,7 @@ static void print_end(const struct record *record)
 		fprintf(stderr, "ntrace: trace was lost %llu times, as it came faster than it was written: try a larger buffer (-m)\n",
 			(unsigned long long)info.cut_stretches);
 	if (info.busy_stretches)
-		fprintf(stderr, "ntrace: another program had the trace sink %llu times, so trace is missing: the file \"users\" of the sink in sysfs says who has it\n",
+		fprintf(stderr, "ntrace: another program had the trace sink %llu times, so trace is missing\n",
 			(unsigned long long)info.busy_stretches);
 	if (info.lost_events)
 		fprintf(stderr, "ntrace: the kernel lost %llu records beside the trace: names and maps may be wrong\n",

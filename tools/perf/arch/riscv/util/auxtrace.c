@@ -391,38 +391,6 @@ static int ntrace_check_event(struct perf_pmu *pmu, const struct evsel *evsel,
 	return ntrace_check_privileges(pmu, attr);
 }
 
-/* Find another process with an event in the PMU's file "users", whose lines are CPUS PID COMM */
-static bool ntrace_find_user(char *cpus, int *pid, char *comm)
-{
-	char path[PATH_MAX];
-	bool found = false;
-	FILE *file;
-
-	scnprintf(path, sizeof(path), "%s/bus/event_source/devices/" NTRACE_PMU_NAME "/users",
-		  sysfs__mountpoint() ? : "/sys");
-	file = fopen(path, "r");
-	if (!file)
-		return false;
-	while (!found && fscanf(file, "%63s %d %15[^\n]", cpus, pid, comm) == 3)
-		found = *pid != getpid();
-	fclose(file);
-	return found;
-}
-
-static int ntrace_explain_busy(const char *event, char *msg, size_t size)
-{
-	char cpus[64], comm[16];
-	int pid;
-
-	if (ntrace_find_user(cpus, &pid, comm))
-		return scnprintf(msg, size,
-				 "Another program has a trace encoder that %s needs: %s (process %d, CPUs %s).\n",
-				 event, comm, pid, cpus);
-	return scnprintf(msg, size,
-			 "The trace encoder cannot be used for %s. Does another user trace on this CPU? 'dmesg | grep ntrace' may say who, or what else is wrong.\n",
-			 event);
-}
-
 /*
  * Return the message that perf prints if the kernel rejected the event and perf itself has no
  * explanation
@@ -441,7 +409,13 @@ int arch_evsel__open_strerror(struct evsel *evsel, NTRACE_OPEN_ERR char *msg, si
 	if (error == ESRCH)
 		return scnprintf(msg, size,
 				 "The process or thread has ended, so nothing of it can be traced: -p and -t take one that still runs.\n");
-	return ntrace_explain_busy(evsel__name(evsel), msg, size);
+	if (error == EBUSY)
+		return scnprintf(msg, size,
+				 "Another program has a trace encoder that %s needs: a process whose /proc/PID/fd has a perf_event.\n",
+				 evsel__name(evsel));
+	return scnprintf(msg, size,
+			 "The trace encoder cannot be used for %s: 'dmesg | grep ntrace' may have the reason.\n",
+			 evsel__name(evsel));
 }
 
 /* ---------------------------------------------------------------- options */
