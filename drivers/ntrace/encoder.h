@@ -120,8 +120,6 @@ enum ntrace_tracing {
  * struct ntrace_want - settings that an event needs of an encoder
  * @id: Unique number, which changes with the settings, and is never 0
  * @config: Settings, NTRACE_CONFIG_*
- * @strobe_on: Microseconds that are traced in each @strobe_period
- * @strobe_period: Microseconds, or 0 to trace all the time
  * @sink: Number of the sink, or 0 for any
  * @reported: Number of the CPU whose SRC was reported last, plus 1; or 0
  * @takes: The event may take its sink from the flight recorder
@@ -131,8 +129,6 @@ enum ntrace_tracing {
 struct ntrace_want {
 	u64			id;
 	u64			config;
-	u32			strobe_on;
-	u32			strobe_period;
 	u32			sink;
 	unsigned int		reported;
 	bool			takes;

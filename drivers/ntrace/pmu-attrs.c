@@ -41,13 +41,11 @@ static const struct {
 #define NTRACE_NR_FIELDS	ARRAY_SIZE(ntrace_fields)
 
 /* Fields of the other words */
-PMU_FORMAT_ATTR(strobe_on,	"config1:0-31");
-PMU_FORMAT_ATTR(strobe_period,	"config1:32-63");
 PMU_FORMAT_ATTR(sink,		"config2:32-63");
 PMU_FORMAT_ATTR(trigger_in,	"config3:0-31");
 PMU_FORMAT_ATTR(trigger_out,	"config3:32-63");
 
-#define NTRACE_NR_MORE_FIELDS	5
+#define NTRACE_NR_MORE_FIELDS	3
 
 /* Return the capabilities that all encoders have in common. The caller holds ntrace_mutex. */
 struct ntrace_caps ntrace_common_caps(void)
@@ -152,8 +150,6 @@ static struct ntrace_field_attr ntrace_format_field[NTRACE_NR_FIELDS];
 static struct ntrace_field_attr ntrace_cap_field[NTRACE_NR_FIELDS];
 /* Attributes of the first word are added from ntrace_fields, after the others */
 static struct attribute *ntrace_format_attrs[NTRACE_NR_MORE_FIELDS + NTRACE_NR_FIELDS + 1] = {
-	&format_attr_strobe_on.attr,
-	&format_attr_strobe_period.attr,
 	&format_attr_sink.attr,
 	&format_attr_trigger_in.attr,
 	&format_attr_trigger_out.attr,

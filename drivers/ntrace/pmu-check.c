@@ -17,15 +17,10 @@
 static int ntrace_event_check_more(const struct perf_event *event)
 {
 	const struct perf_event_attr *attr = &event->attr;
-	u64 on = FIELD_GET(NTRACE_CONFIG1_STROBE_ON, attr->config1);
-	u64 period = FIELD_GET(NTRACE_CONFIG1_STROBE_PERIOD, attr->config1);
 
 	if (ntrace_attr_has_more(attr))
 		return -EINVAL;
-	if (attr->config1 && (!on || on >= period || on < NTRACE_STROBE_MIN ||
-			      period - on < NTRACE_STROBE_MIN || period > NTRACE_STROBE_MAX))
-		return -EINVAL;
-	if (attr->config2 & ~NTRACE_CONFIG2_SINK)
+	if (attr->config1 || attr->config2 & ~NTRACE_CONFIG2_SINK)
 		return -EINVAL;
 	/* External triggers affect other hardware, so they are reserved for privileged users */
 	if (attr->config3 && !(attr->config & NTRACE_CONFIG_TRIGGER))
@@ -177,8 +172,6 @@ static void ntrace_event_settings(const struct perf_event *event, struct ntrace_
 	struct ntrace_want *want = &priv->want;
 
 	want->config = attr->config;
-	want->strobe_on = FIELD_GET(NTRACE_CONFIG1_STROBE_ON, attr->config1);
-	want->strobe_period = FIELD_GET(NTRACE_CONFIG1_STROBE_PERIOD, attr->config1);
 	want->sink = FIELD_GET(NTRACE_CONFIG2_SINK, attr->config2);
 	want->filter.exclude = attr->config & NTRACE_CONFIG_EXCLUDE;
 	want->filter.trig_in = FIELD_GET(NTRACE_CONFIG3_TRIGGER_IN, attr->config3);

@@ -369,7 +369,7 @@ static void ntrace_wake_event(void *unused)
 }
 
 /*
- * Prepare a CPU to go offline. Its timers would move to another CPU, so they are cancelled first.
+ * Prepare a CPU to go offline. Its timer would move to another CPU, so it is cancelled first.
  * perf removes the events later, so an event that traces must stop here, before links are put into
  * reset.
  */
@@ -378,7 +378,7 @@ static int ntrace_cpu_offline(unsigned int cpu)
 	struct ntrace_session *s = &per_cpu(ntrace_session, cpu);
 	unsigned long flags;
 
-	ntrace_session_cancel_timers(s);
+	ntrace_session_cancel_timer(s);
 	ntrace_wait_asleep(cpu);
 	local_irq_save(flags);
 	if (s->enc && ntrace_path_keeps_links(s->enc)) {
@@ -430,7 +430,7 @@ static int ntrace_cpu_online(unsigned int cpu)
 	if (ntrace_encoder_of(cpu))
 		ntrace_cpu_restore(cpu);
 	/* The event still traces if the CPU could not go offline */
-	ntrace_session_restart_timers(&per_cpu(ntrace_session, cpu));
+	ntrace_session_restart_timer(&per_cpu(ntrace_session, cpu));
 	local_irq_restore(flags);
 	/* Allow other CPUs to access the components of this CPU */
 	ntrace_cpu_stays(cpu);
@@ -620,7 +620,7 @@ void ntrace_pmu_detach(struct ntrace_encoder *enc)
 	if (!enc->session)
 		return;
 	ntrace_pmu_call(enc, ntrace_pmu_detach_local);
-	ntrace_session_cancel_timers(per_cpu_ptr(&ntrace_session, enc->cpu));
+	ntrace_session_cancel_timer(per_cpu_ptr(&ntrace_session, enc->cpu));
 	enc->session = NULL;
 }
 
@@ -729,7 +729,7 @@ void ntrace_pmu_unregister(void)
 	}
 	mutex_unlock(&ntrace_pmu_mutex);
 	for_each_possible_cpu(cpu)
-		ntrace_session_cancel_timers(&per_cpu(ntrace_session, cpu));
+		ntrace_session_cancel_timer(&per_cpu(ntrace_session, cpu));
 	/*
 	 * No sink has an owner any more. After this call, no request of a sink interrupt is
 	 * pending.

@@ -425,7 +425,7 @@ void ntrace_path_is_ready(struct ntrace_encoder *enc, const struct ntrace_want *
 
 	ntrace_sink_assert_locked(sink);
 	if (sink->encoders == 1 && enc->path_len == 2 && !sink->ops && sink->comp.prompt &&
-	    enc->comp.prompt && !want->strobe_period && !(want->config & NTRACE_CONFIG_TRIGGER))
+	    enc->comp.prompt && !(want->config & NTRACE_CONFIG_TRIGGER))
 		enc->ready = want->id;
 }
 

@@ -448,51 +448,6 @@ static void ntrace_session_kicked(void *data)
 		ntrace_session_start_timer(s);
 }
 
-/* Copy the pause state to the encoder. Repeat it if an interrupt pauses or resumes the session. */
-static void ntrace_session_tell_encoder(struct ntrace_session *s)
-{
-	bool paused;
-
-	do {
-		paused = READ_ONCE(s->paused);
-		WRITE_ONCE(s->enc->paused, paused || s->strobe_off);
-		barrier();
-	} while (unlikely(READ_ONCE(s->paused) != paused));
-}
-
-/* Trace if neither another event nor strobing has paused the session. Interrupts are off. */
-static void ntrace_session_gate(struct ntrace_session *s)
-{
-	ntrace_session_tell_encoder(s);
-	ntrace_sink_pause(s->enc->sink);
-}
-
-/*
- * Strobing traces the first part of each period. Periods follow the clock, so that the share is
- * correct even for a task that is switched often. Return the time until the current part ends.
- */
-static ktime_t ntrace_session_strobe_phase(struct ntrace_session *s)
-{
-	u64 period = (u64)s->want->strobe_period * NSEC_PER_USEC;
-	u64 on = (u64)s->want->strobe_on * NSEC_PER_USEC, at;
-
-	div64_u64_rem(ktime_get_ns(), period, &at);
-	s->strobe_off = at >= on;
-	return ns_to_ktime((s->strobe_off ? period : on) - at);
-}
-
-static enum hrtimer_restart ntrace_session_strobe(struct hrtimer *timer)
-{
-	struct ntrace_session *s = container_of(timer, struct ntrace_session, strobe);
-
-	if (!ntrace_session_is_active(s) || s->timer_cpu != smp_processor_id() ||
-	    !s->want->strobe_period)
-		return HRTIMER_NORESTART;
-	hrtimer_forward_now(timer, ntrace_session_strobe_phase(s));
-	ntrace_session_gate(s);
-	return HRTIMER_RESTART;
-}
-
 /* Set up a session before its first event */
 void ntrace_session_init(struct ntrace_session *s, unsigned int cpu)
 {
@@ -500,29 +455,20 @@ void ntrace_session_init(struct ntrace_session *s, unsigned int cpu)
 	INIT_CSD(&s->kick, ntrace_session_kicked, s);
 	ntrace_hrtimer_setup(&s->timer, ntrace_session_timer, CLOCK_MONOTONIC,
 			     HRTIMER_MODE_REL_PINNED_HARD);
-	ntrace_hrtimer_setup(&s->strobe, ntrace_session_strobe, CLOCK_MONOTONIC,
-			     HRTIMER_MODE_REL_PINNED_HARD);
 }
 
-/* Restart the timers, because the CPU did not go offline and the event still traces */
-void ntrace_session_restart_timers(struct ntrace_session *s)
+/* Restart the timer, because the CPU did not go offline and the event still traces */
+void ntrace_session_restart_timer(struct ntrace_session *s)
 {
 	lockdep_assert_irqs_disabled();
-	if (!ntrace_session_is_active(s))
-		return;
-	ntrace_session_start_timer(s);
-	if (s->want->strobe_period)
-		hrtimer_start(&s->strobe, ntrace_session_strobe_phase(s),
-			      HRTIMER_MODE_REL_PINNED_HARD);
+	if (ntrace_session_is_active(s))
+		ntrace_session_start_timer(s);
 }
 
-/*
- * Cancel the timers of a CPU that goes offline, because they would move to another CPU. May sleep.
- */
-void ntrace_session_cancel_timers(struct ntrace_session *s)
+/* Cancel the timer of a CPU that goes offline, because it would move to another CPU. May sleep. */
+void ntrace_session_cancel_timer(struct ntrace_session *s)
 {
 	hrtimer_cancel(&s->timer);
-	hrtimer_cancel(&s->strobe);
 }
 
 /* Report once which SRC the messages of this CPU have, if several encoders share one stream */
@@ -554,11 +500,6 @@ static noinline int ntrace_session_start_slowly(struct ntrace_session *s)
 		WRITE_ONCE(s->event, NULL);
 		return -ENODEV;
 	}
-	if (s->want->strobe_period) {
-		hrtimer_start(&s->strobe, ntrace_session_strobe_phase(s),
-			      HRTIMER_MODE_REL_PINNED_HARD);
-		ntrace_session_tell_encoder(s);
-	}
 	ntrace_path_choose(enc, route);
 	sink = enc->sink;
 	ntrace_sink_lock(sink);
@@ -589,30 +530,20 @@ int ntrace_session_start(struct ntrace_session *s, struct perf_event *event,
 			 struct ntrace_want *want)
 {
 	struct ntrace_encoder *enc = s->enc;
-	bool paused;
 
-	s->strobe_off = false;
 	s->want = want;
 	WRITE_ONCE(s->event, event);
-	/*
-	 * From now on, an interrupt that pauses or resumes the event finds it in the session.
-	 * Repeat the copy if this happened between the read and the writes, because they would undo
-	 * it.
-	 */
-	do {
-		barrier();
-		paused = ntrace_event_is_paused(event);
-		s->paused = paused;
-		WRITE_ONCE(enc->paused, paused);
-		barrier();
-	} while (unlikely(ntrace_event_is_paused(event) != paused));
+	/* From now on, another event that pauses or resumes this one finds it in the session */
+	barrier();
+	WRITE_ONCE(enc->paused, ntrace_event_is_paused(event));
+	barrier();
 	s->buf = perf_aux_output_begin(&s->handle, event);
 	/* The event has no buffer. It cannot be full, because some room is always left. */
 	if (unlikely(!s->buf)) {
 		WRITE_ONCE(s->event, NULL);
 		return -ENOSPC;
 	}
-	if (unlikely(enc->ready != want->id || READ_ONCE(s->paused) ||
+	if (unlikely(enc->ready != want->id || READ_ONCE(enc->paused) ||
 		     !ntrace_session_may_continue(s)))
 		return ntrace_session_start_slowly(s);
 	s->pad = 0;
@@ -766,7 +697,8 @@ void ntrace_session_stop(struct ntrace_session *s)
  */
 void ntrace_session_pause(struct ntrace_session *s, bool pause)
 {
-	WRITE_ONCE(s->paused, pause);
-	if (!s->barred)
-		ntrace_session_gate(s);
+	if (s->barred)
+		return;
+	WRITE_ONCE(s->enc->paused, pause);
+	ntrace_sink_pause(s->enc->sink);
 }

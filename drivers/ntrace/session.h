@@ -12,13 +12,6 @@
 
 struct ntrace_map;
 
-/*
- * Limits of the parts of a strobing period in microseconds, so that the timer does not fire too
- * often
- */
-#define NTRACE_STROBE_MIN	50
-#define NTRACE_STROBE_MAX	10000000
-
 /**
  * struct ntrace_buf - an AUX area
  * @id: Unique number
@@ -85,9 +78,6 @@ enum ntrace_session_state {
  * @half: The sink may continue in @win if at most this number of bytes is used
  * @pad: Number of idle bytes between the head and @first
  * @filled: Write pointer of the sink when the timer last read it
- * @paused: Another event has paused this one
- * @strobe_off: Strobing has paused the event
- * @strobe: Timer that ends the current part of a strobing period, see @strobe_off
  * @timer: Timer that reads the write pointer
  * @period: Period of @timer
  * @window_period: Period of @timer while the sink writes @win
@@ -118,9 +108,6 @@ struct ntrace_session {
 	unsigned long			half;
 	unsigned long			pad;
 	unsigned long			filled;
-	bool				paused;
-	bool				strobe_off;
-	struct hrtimer			strobe;
 	struct hrtimer			timer;
 	ktime_t				period;
 	ktime_t				window_period;
@@ -190,8 +177,8 @@ int ntrace_session_start(struct ntrace_session *s, struct perf_event *event,
 			 struct ntrace_want *want);
 int ntrace_session_bar(struct ntrace_session *s, struct perf_event *event,
 		       struct ntrace_want *want);
-void ntrace_session_restart_timers(struct ntrace_session *s);
-void ntrace_session_cancel_timers(struct ntrace_session *s);
+void ntrace_session_restart_timer(struct ntrace_session *s);
+void ntrace_session_cancel_timer(struct ntrace_session *s);
 void ntrace_session_stop(struct ntrace_session *s);
 void ntrace_session_pause(struct ntrace_session *s, bool pause);
 

@@ -6,7 +6,7 @@
 . "$top/tests/perf/truth.sh"
 . "$top/tests/command/recorder.sh"
 
-plan 52
+plan 56
 recorder_build command-record
 "$O/root/bin/riscv64-guest-gcc" -O2 -Wall -o "$tap_tmp/terminal" "$top/tests/command/terminal.c" || exit 1
 
@@ -52,6 +52,8 @@ cases() {
 		later INT & case_ pid record -p $busy -e ntrace//u -o pid.data
 		later INT & case_ cpu record -C 0,1 -e ntrace//u -o cpu.data
 		later USR2 INT & case_ snapshot record -S -m 64K -a -e ntrace//u -o snapshot.data
+		case_ always record -q -C 0,1 -e ntrace//u -o always.data -- sleep 3
+		case_ strobe record -C 0,1 --strobe 100/1000 -e ntrace//u -o strobe.data -- sleep 3
 		kill $busy
 		case_ again record -q -e ntrace//u -o user2.data -- true
 		case_ old record -q -e ntrace//u -o user2.data -- true
@@ -63,6 +65,7 @@ cases() {
 		case_ killed record -e ntrace//u -o x.data -- sh -c 'kill -9 $$'
 		case_ nopid record -p 99999 -o x.data
 		case_ nocpu record -C 5 -o x.data
+		case_ badstrobe record --strobe 5/5 -o x.data
 		case_ badcpu record -C x -o x.data
 		case_ term record -e ntrace/foo=1/ -o x.data -- true
 		case_ value record -e ntrace/mode=9/ -o x.data -- true
@@ -157,6 +160,10 @@ ok "a process that runs already" reads pid.data 1000
 ok "SIGINT ends it" says pid 0 "wrote pid.data"
 ok "CPUs" reads cpu.data 1000
 ok "snapshots" reads snapshot.data 1000
+ok "strobing" reads strobe.data 1000
+ok "strobing loses nothing" test "$(grep -c 'lost' "$out/said/strobe")" = 0
+ok "strobing for a tenth of the time leaves most of the trace out" \
+	test "$(($(stat -c %s "$out/strobe.data") * 2))" -lt "$(stat -c %s "$out/always.data")"
 ok "the older recording is kept" test -s "$out/user2.data.old"
 ok "--quiet" test "$(cat "$out/said/again")" = "status 0"
 ok "other events beside the trace" reads beside.data 1000
@@ -169,6 +176,7 @@ ok "no such program" says none 2 "/no/such/program cannot be executed: No such f
 ok "a program that is killed" says killed 137 "wrote x.data"
 ok "no such process" says nopid 2 "there is no process 99999"
 ok "no such CPU" says nocpu 2 "CPU 5 has no trace encoder"
+ok "strobing for longer than the period" says badstrobe 2 "--strobe expects ON/PERIOD"
 ok "a list that is none" says badcpu 2 "-C is a list of CPUs"
 ok "no such term" says term 2 "ntrace has no term 'foo'"
 ok "too large a value" says value 2 "9 is too much for 'mode' of ntrace"

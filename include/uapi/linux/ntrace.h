@@ -63,13 +63,6 @@
 #define NTRACE_CONFIG_VALID		((1ULL << 27) - 1)
 
 /*
- * perf_event_attr::config1: Strobing. Trace for the given number of microseconds at the start of
- * each period, or all the time if both values are 0.
- */
-#define NTRACE_CONFIG1_STROBE_ON	0xffffffffULL
-#define NTRACE_CONFIG1_STROBE_PERIOD	(0xffffffffULL << 32)
-
-/*
  * perf_event_attr::config2: Sink of the trace, if encoders lead to several. The value is the number
  * in the PMU's directory "sinks", or 0 for the first sink that the driver found.
  */

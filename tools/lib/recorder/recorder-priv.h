@@ -51,6 +51,7 @@ struct nt_recorder {
 	int		go;		/* write end of the pipe on which the child waits */
 	int		failed;		/* read end of the pipe that reports errno of exec */
 	bool		started;
+	bool		strobe_off;	/* strobing has disabled the trace */
 	volatile sig_atomic_t stop, snapshot;
 	struct nt_recorder_info info;
 	char		folder[PATH_MAX];	/* folder of a recording with kcore, or empty */
@@ -87,6 +88,7 @@ void rec_rings_disable(struct nt_recorder *r);
 /* Return the number of bytes read from the buffers, or -1 on failure. */
 int64_t rec_rings_read(struct nt_recorder *r, bool with_trace);
 int rec_rings_snapshot(struct nt_recorder *r);
+int rec_rings_strobe(struct nt_recorder *r, int timeout);
 /* Return false if all threads have ended. */
 bool rec_rings_wait(struct nt_recorder *r, int timeout);
 void rec_rings_clock(const struct nt_recorder *r, struct rec_clock *clock);

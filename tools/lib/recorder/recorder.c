@@ -188,7 +188,7 @@ int nt_recorder_step(struct nt_recorder *r, int timeout)
 	}
 	if (r->stop)
 		return 0;
-	threads = rec_rings_wait(r, timeout);
+	threads = rec_rings_wait(r, rec_rings_strobe(r, timeout));
 	if (rec_rings_read(r, !r->options.snapshot) < 0)
 		return -1;
 	if (r->options.command && rec_target_ended(r, false))

@@ -39,6 +39,8 @@ struct nt_recorder_options {
 	char		*const *command;	/* command to run, or NULL */
 	char		*const *argv;	/* arguments for the header, which end with NULL */
 	const char	*version;	/* for the header */
+	unsigned int	strobe_on;	/* trace this number of ms at the start of each period */
+	unsigned int	strobe_period;	/* ms; 0 to trace all the time */
 };
 
 /* nt_recorder_new() - check the options; set *@recorder, even on failure, or NULL without memory */

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/pidfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <internal/evlist.h>
@@ -441,6 +442,30 @@ void rec_rings_disable(struct nt_recorder *r)
 		perf_evsel__disable(evsel);
 }
 
+/*
+ * Trace in the first part of each strobing period. Return the time in ms until the next change, or
+ * @timeout if that is earlier or the recorder does not strobe.
+ */
+int rec_rings_strobe(struct nt_recorder *r, int timeout)
+{
+	unsigned int on = r->options.strobe_on, period = r->options.strobe_period, at, left;
+	struct timespec now;
+
+	if (!period)
+		return timeout;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	at = (now.tv_sec * 1000ULL + now.tv_nsec / 1000000) % period;
+	left = (at < on ? on : period) - at;
+	if (r->strobe_off != (at >= on)) {
+		r->strobe_off = !r->strobe_off;
+		if (r->strobe_off)
+			perf_evsel__disable(r->rings->trace);
+		else
+			perf_evsel__enable(r->rings->trace);
+	}
+	return timeout < 0 || left < (unsigned int)timeout ? (int)left : timeout;
+}
+
 bool rec_rings_wait(struct nt_recorder *r, int timeout)
 {
 	perf_evlist__poll(r->rings->evlist, timeout);
@@ -579,6 +604,7 @@ int rec_rings_snapshot(struct nt_recorder *r)
 	}
 	if (!err)
 		err = rec_rings_read(r, false) < 0;
-	perf_evsel__enable(r->rings->trace);
+	if (!r->strobe_off)
+		perf_evsel__enable(r->rings->trace);
 	return err ? -1 : 0;
 }

@@ -39,6 +39,7 @@ static const char help[] =
 	"                       recorded beside it by more -e\n"
 	"  -m, --trace-size N   bytes of a buffer of trace, as 64K, 16M (4M; 128K for who is not root)\n"
 	"  -S, --snapshot       keep the last trace; SIGUSR2 writes it, and so does the end\n"
+	"      --strobe ON/PERIOD  trace ON milliseconds at the start of each PERIOD milliseconds\n"
 	"  -o, --output FILE    the recording (perf.data); a folder if the kernel is traced by root, as\n"
 	"                       then its code is copied\n"
 	"      --no-kcore       do not copy the kernel's code\n"
@@ -46,7 +47,7 @@ static const char help[] =
 	"      --buildid-dir DIR  the build-id cache (~/.debug)\n"
 	"  -q, --quiet          print nothing but errors\n";
 
-enum { OPT_PER_THREAD = 256, OPT_NO_KCORE, OPT_NO_CACHE, OPT_CACHE };
+enum { OPT_PER_THREAD = 256, OPT_NO_KCORE, OPT_NO_CACHE, OPT_CACHE, OPT_STROBE };
 
 #define MAX_EVENTS	16
 
@@ -203,6 +204,22 @@ static bool set_size(struct record *record, const char *arg)
 	return false;
 }
 
+static bool set_strobe(struct record *record, const char *arg)
+{
+	unsigned int on, period;
+	char end;
+
+	if (strspn(arg, "0123456789/") == strlen(arg) &&
+	    sscanf(arg, "%9u/%9u%c", &on, &period, &end) == 2 && on && on < period) {
+		record->options.strobe_on = on;
+		record->options.strobe_period = period;
+		return true;
+	}
+	fprintf(stderr, "ntrace: --strobe expects ON/PERIOD in milliseconds, ON less than PERIOD, as 10/100, and not '%s'\n",
+		arg);
+	return false;
+}
+
 static bool add_event(struct record *record, const char *arg)
 {
 	if (record->options.nr_events == MAX_EVENTS) {
@@ -247,6 +264,8 @@ static bool set_option(struct record *record, int opt, const char *arg)
 	case OPT_NO_CACHE:
 		record->options.no_cache = true;
 		return true;
+	case OPT_STROBE:
+		return set_strobe(record, arg);
 	case OPT_CACHE:
 		record->options.cache = arg;
 		return true;
@@ -264,6 +283,7 @@ int cmd_record(int argc, char **argv)
 		{ "event", required_argument, NULL, 'e' },
 		{ "trace-size", required_argument, NULL, 'm' },
 		{ "snapshot", no_argument, NULL, 'S' },
+		{ "strobe", required_argument, NULL, OPT_STROBE },
 		{ "output", required_argument, NULL, 'o' },
 		{ "no-kcore", no_argument, NULL, OPT_NO_KCORE },
 		{ "no-cache", no_argument, NULL, OPT_NO_CACHE },
