@@ -209,7 +209,7 @@ cut() {
 		"$ntrace" report -i short.data >out 2>err && grep -q "the recording was cut short" err || { echo "$less: $(cat err)"; return 1; }
 	done
 	head -c 50 perf.data >short.data
-	refused "it ends inside its header" report -i short.data && refused "no file of counts" merge /dev/zero
+	refused "it ends inside its header" report -i short.data && refused "is not a file of counts" merge /dev/zero
 }
 # Errors of the trace change the status only if the user asks for it
 strict() {

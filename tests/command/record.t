@@ -169,7 +169,7 @@ ok "--quiet" test "$(cat "$out/said/again")" = "status 0"
 ok "other events beside the trace" reads beside.data 1000
 samples() { "$O/perf/new/x86_64/perf" script -i "$out/beside.data" --itrace=e -F event,ip 2>/dev/null | grep -c cpu-clock; }
 ok "and they have samples" test "$(samples)" -gt 0
-ok "a full disk" says full 2 "No space left on device. What was recorded up to then can be read"
+ok "a full disk" says full 2 "No space left on device. The file can be read, and has the recording up to then"
 ok "what was written can be read" reads full.data 1000
 ok "a device that is full" says device 2 "No space left on device"
 ok "no such program" says none 2 "/no/such/program cannot be executed: No such file or directory"
@@ -177,18 +177,18 @@ ok "a program that is killed" says killed 137 "wrote x.data"
 ok "no such process" says nopid 2 "there is no process 99999"
 ok "no such CPU" says nocpu 2 "CPU 5 has no trace encoder"
 ok "strobing for longer than the period" says badstrobe 2 "--strobe expects ON/PERIOD"
-ok "a list that is none" says badcpu 2 "-C is a list of CPUs"
+ok "a list that is none" says badcpu 2 "-C expects a list of CPUs"
 ok "no such term" says term 2 "ntrace has no term 'foo'"
-ok "too large a value" says value 2 "9 is too much for 'mode' of ntrace"
+ok "too large a value" says value 2 "9 does not fit in the term 'mode' of ntrace"
 ok "a value that the hardware has not" says refused 2 "Leave mode out"
-ok "no such modifier" says modifier 2 "'x' is no modifier"
+ok "no such modifier" says modifier 2 "'x' is not a modifier"
 ok "no such event" says event 2 "there is no event 'foo'"
-ok "no trace" says onlycycles 2 "one of the events has to be ntrace//"
+ok "no trace" says onlycycles 2 "one of the events must be the trace event, ntrace//"
 ok "two traces" says two 2 "only one event ntrace//"
 ok "a size that is none" says size 2 "-m is a number of bytes"
 ok "too large a buffer" says huge 2 "do not fit into memory"
 ok "-a and -p" says both 2 "exclude each other"
-ok "a folder that is no recording" says folder 2 "is a folder, and no recording"
+ok "a folder that is no recording" says folder 2 "is a folder, and not a recording"
 ok "no such folder" says nofolder 2 "No such file or directory"
 # shown NAME PATTERN: a line of progress matches, and the last one is erased before the final sentence
 shown() {

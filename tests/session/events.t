@@ -121,7 +121,7 @@ for what in --branches --calls --insns --events; do ok "script $what --json" jso
 ok "filters" filtered
 ok "samples that are too short" short_is
 record "$tap_tmp/none.data" no-formats && record "$tap_tmp/big.data" big && record "$tap_tmp/cut.data" cut=1200
-ok "no formats" says 0 "has tracepoints, and no formats of them" "$ntrace" script -i "$tap_tmp/none.data"
+ok "no formats" says 0 "has tracepoints, but not their formats" "$ntrace" script -i "$tap_tmp/none.data"
 is "fields without formats are numbers" "$("$ntrace" script --events -i "$tap_tmp/none.data" 2>/dev/null | grep -c ' tracepoint:3[0-9]*:$')" 2
 ok "formats of another machine" says 0 "of a big-endian machine" "$ntrace" script -i "$tap_tmp/big.data"
 ok "formats that were cut short: those before are known" says 0 "sched:sched_switch: prev_comm=sh" "$ntrace" script -i "$tap_tmp/cut.data"

@@ -198,10 +198,10 @@ ok "dump and decode of a CPU that is not there" says 1 "no trace of CPU 7, but o
 
 ok "no such file" says 2 "No such file" script -i "$tap_tmp/none.data"
 : >"$tap_tmp/empty"
-ok "an empty file" says 2 "no recording of perf" script -i "$tap_tmp/empty"
+ok "an empty file" says 2 "is not a recording of perf" script -i "$tap_tmp/empty"
 ok "a program instead of a recording" says 2 "does not begin with PERFILE2" script -i "$ntrace"
 recording_as magic other-magic
-ok "metadata of another kind" says 2 "is not N-Trace's" script -i "$tap_tmp/magic.data"
+ok "metadata of another kind" says 2 "is not that of N-Trace" script -i "$tap_tmp/magic.data"
 ok "an unknown field" says 2 "no field 'foo'" "$ntrace" script -F ip,foo -i "$tap_tmp/good.data"
 mv "$tap_tmp/calls" "$tap_tmp/calls.away"
 ok "a program that is not there is named, with the cure" \

@@ -77,7 +77,7 @@ head -n 100 one.counts >cut.counts
 ok "counts that were cut short" says 2 "cut.counts was cut short: its last line is missing" "$ntrace" merge cut.counts
 sed '50s/ / x/' one.counts >bad.counts
 ok "a damaged line" says 2 "bad.counts: line 50 is damaged" "$ntrace" merge bad.counts
-ok "no counts" says 2 "perf.data: this is no file of counts" "$ntrace" merge perf.data
+ok "no counts" says 2 "perf.data is not a file of counts" "$ntrace" merge perf.data
 ok "counts have no calls" says 2 "--callgrind needs a recording" "$ntrace" profile --callgrind -i one.counts
 ok "a full disk" says 2 "writing /dev/full failed: No space left" "$ntrace" merge -o /dev/full one.counts
 ok "no number of shards" says 2 "split needs the number of shards" "$ntrace" split -i perf.data

@@ -87,18 +87,18 @@ static int set_term(struct nt_recorder *r, struct perf_event_attr *attr, const c
 	snprintf(path, sizeof(path), DEVICES "/%s/format/%.*s", pmu, (int)name_len, term);
 	if (!name_len || memchr(term, '/', name_len) ||
 	    !rec_read_line(path, format, sizeof(format)))
-		return rec_fail(r, "%s has no term '%.*s': the files in " DEVICES "/%s/format are its terms",
+		return rec_fail(r, "%s has no term '%.*s'; its terms are the files in " DEVICES "/%s/format",
 				pmu, (int)name_len, term, pmu);
 	if (equals) {
 		snprintf(number, sizeof(number), "%.*s", (int)(len - name_len - 1), equals + 1);
 		value = strtoull(number, &end, 0);
 		if (end == number || *end || len - name_len - 1 >= sizeof(number))
-			return rec_fail(r, "'%.*s' is no number in the term '%.*s'",
+			return rec_fail(r, "'%.*s' in the term '%.*s' is not a number",
 					(int)(len - name_len - 1), equals + 1, (int)len, term);
 	}
 	if (put_value(attr, format, value))
 		return 0;
-	return rec_fail(r, "%llu is too much for '%.*s' of %s, which is %s",
+	return rec_fail(r, "%llu does not fit in the term '%.*s' of %s, which has the bits %s",
 			(unsigned long long)value, (int)name_len, term, pmu, format);
 }
 
@@ -138,7 +138,7 @@ static int set_modifiers(struct nt_recorder *r, struct rec_event *event, const c
 			attr->exclude_hv = 0;
 			break;
 		default:
-			return rec_fail(r, "'%c' is no modifier of an event: u is for programs, k for the kernel, h for the hypervisor",
+			return rec_fail(r, "'%c' is not a modifier of an event: u selects programs, k the kernel, h the hypervisor",
 					*text);
 		}
 	}
@@ -174,7 +174,7 @@ static int set_known(struct nt_recorder *r, struct rec_event *event, const char 
 		event->attr.config = known_events[i].config;
 		return set_modifiers(r, event, text[len] ? text + len + 1 : "");
 	}
-	return rec_fail(r, "there is no event '%s': ntrace/TERMS/MODIFIERS traces, and others are cycles, instructions, cache-misses, branch-misses, cpu-clock, task-clock, page-faults, context-switches, cpu-migrations and PMU/TERMS/",
+	return rec_fail(r, "there is no event '%s'; the trace event is ntrace/TERMS/MODIFIERS, and other events are cycles, instructions, cache-misses, branch-misses, cpu-clock, task-clock, page-faults, context-switches, cpu-migrations and PMU/TERMS/",
 			text);
 }
 
@@ -317,30 +317,6 @@ static int explain_privilege(struct nt_recorder *r, const struct rec_event *even
 {
 	if (event->attr.config & NTRACE_CONFIG_FIRMWARE)
 		return rec_fail(r, "only users with CAP_PERFMON may trace machine mode ('firmware'): run it as root");
-	return rec_fail(r, "this user may not trace that: a program of your own is traced by -e ntrace//u without -a, or run it as root. kernel.perf_event_paranoid has the limits");
+	return rec_fail(r, "this user may not open the event: trace your own program by -e ntrace//u without -a, or record as root. kernel.perf_event_paranoid sets what users may do");
 }
 
-int rec_event_explain(struct nt_recorder *r, const struct rec_event *event, int err)
-{
-	const char *field;
-	char list[128];
-
-	if (!event->is_trace)
-		return rec_fail(r, "the event %s cannot be opened: %s", event->name, strerror(err));
-	field = refused_field(event->attr.config, list);
-	if (field)
-		return rec_fail(r, "the trace encoders of this system cannot do that value of %s: their values are %s, as caps/%s of the PMU says. Leave %s out",
-				field, list, field, field);
-	switch (err) {
-	case EACCES:
-	case EPERM:
-		return explain_privilege(r, event);
-	case EBUSY:
-		return rec_fail(r, "the trace encoder is in use by another program: a process whose /proc/PID/fd has a perf_event");
-	case EOPNOTSUPP:
-		return rec_fail(r, "the trace encoders of this system cannot do %s (as u and k, if they do not tell user code from the kernel): dmesg | grep ntrace may say why",
-				event->name);
-	}
-	return rec_fail(r, "the event %s cannot be opened: %s. dmesg | grep ntrace may say why",
-			event->name, strerror(err));
-}

@@ -58,7 +58,7 @@ static int copy_bytes(int from, uint64_t at, int to, uint64_t size, char *buf)
 
 static int copy_failed(struct nt_recorder *r, const char *path)
 {
-	return rec_fail(r, "the kernel's code cannot be copied to %s: %s. --no-kcore leaves it out",
+	return rec_fail(r, "the kernel's code cannot be copied to %s: %s. --no-kcore records without it",
 			path, strerror(errno ? errno : ENOSPC));
 }
 
@@ -164,7 +164,7 @@ static int read_headers(struct nt_recorder *r, struct kcore *k)
 		return rec_fail(r, "/proc/kcore: %s. --no-kcore leaves it out", strerror(errno));
 	if (memcmp(k->ehdr.e_ident, ELFMAG, SELFMAG) || k->ehdr.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    k->ehdr.e_phentsize != sizeof(Elf64_Phdr) || k->ehdr.e_phnum > MAX_SEGMENTS)
-		return rec_fail(r, "/proc/kcore is of an unknown form: --no-kcore leaves it out");
+		return rec_fail(r, "/proc/kcore has an unknown format. --no-kcore records without it");
 	size = k->ehdr.e_phnum * sizeof(Elf64_Phdr);
 	if (pread(k->fd, k->phdrs, size, k->ehdr.e_phoff) != (ssize_t)size)
 		return rec_fail(r, "/proc/kcore: %s. --no-kcore leaves it out", strerror(errno));
@@ -239,7 +239,7 @@ static int copy_kcore(struct nt_recorder *r, const char *folder)
 		goto close;
 	choose(k);
 	if (!k->nr_out) {
-		rec_fail(r, "/proc/kallsyms does not say where the kernel's code is (kernel.kptr_restrict=0 shows it): --no-kcore records without");
+		rec_fail(r, "/proc/kallsyms hides the addresses of the kernel's code (kernel.kptr_restrict=0 shows them). --no-kcore records without the code");
 		goto close;
 	}
 	snprintf(path, sizeof(path), "%s/kcore", folder);

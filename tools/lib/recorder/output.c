@@ -28,7 +28,7 @@ static int keep_old(struct nt_recorder *r, const char *path)
 		return 0;
 	snprintf(data, sizeof(data), "%s/data", path);
 	if (S_ISDIR(st.st_mode) && access(data, F_OK))
-		return rec_fail(r, "%s is a folder, and no recording", path);
+		return rec_fail(r, "%s is a folder, and not a recording", path);
 	if (snprintf(old, sizeof(old), "%s.old", path) >= PATH_MAX)
 		return rec_fail(r, "%s: the name is too long", path);
 	if (!lstat(old, &st) && (S_ISDIR(st.st_mode) ? recording_remove(old) : unlink(old)))
@@ -52,7 +52,7 @@ static int cut(struct nt_recorder *r)
 	out->w.error = 0;
 	if (!ftruncate(out->w.fd, out->w.at))
 		lseek(out->w.fd, out->w.at, SEEK_SET);
-	return rec_fail(r, "writing %s failed: %s. What was recorded up to then can be read",
+	return rec_fail(r, "writing %s failed: %s. The file can be read, and has the recording up to then",
 			out->path, strerror(out->error));
 }
 
@@ -89,7 +89,7 @@ int rec_output_open(struct nt_recorder *r, const char *path)
 	if (out->w.fd < 0)
 		return rec_fail(r, "%s: %s", out->path, strerror(errno));
 	if (lseek(out->w.fd, 0, SEEK_CUR) < 0)
-		return rec_fail(r, "%s is a pipe: -o names a file", out->path);
+		return rec_fail(r, "%s is a pipe, but -o needs a file", out->path);
 	make_reserve(out);
 	return 0;
 }

@@ -68,7 +68,7 @@ static int parse_events(struct nt_recorder *r)
 	}
 	r->pmu_type = r->events[0].attr.type;
 	return r->events[0].is_trace ? 0 :
-	       rec_fail(r, "one of the events has to be ntrace//, which is what traces");
+	       rec_fail(r, "one of the events must be the trace event, ntrace//");
 }
 
 static int check_options(struct nt_recorder *r)
@@ -80,7 +80,7 @@ static int check_options(struct nt_recorder *r)
 	if (!o->command && !o->all && !o->cpus && !o->pids)
 		return rec_fail(r, "nothing to trace: give a command after --, or -a, -C CPUS or -p PID");
 	if (o->per_thread && (o->all || o->cpus))
-		return rec_fail(r, "--per-thread traces threads: it goes with -p or a command, and not with -a or -C");
+		return rec_fail(r, "--per-thread can be used with -p or a command, but not with -a or -C");
 	if (o->per_thread && o->snapshot)
 		return rec_fail(r, "snapshots (-S) need a buffer for each CPU: leave --per-thread out");
 	return parse_events(r);

@@ -74,7 +74,7 @@ static int set_sizes(struct nt_recorder *r)
 	trace = power_of_2(trace, TRACE_SIZE_MIN);
 	ring = power_of_2(ring, page_size);
 	if (trace + ring > memory / sysconf(_SC_NPROCESSORS_ONLN))
-		return rec_fail(r, "buffers of %llu MiB for each CPU do not fit into memory: choose a smaller one, as -m 16M",
+		return rec_fail(r, "buffers of %llu MiB for each CPU do not fit into memory: choose smaller ones, such as -m 16M",
 				(unsigned long long)((trace + ring) / MIB));
 	r->rings->trace_size = trace;
 	r->rings->evlist->mmap_len = ring + page_size;
@@ -195,14 +195,14 @@ static struct perf_cpu_map *wanted_cpus(struct nt_recorder *r)
 		return perf_cpu_map__new_online_cpus();
 	cpus = perf_cpu_map__new(r->options.cpus);
 	if (!cpus || perf_cpu_map__is_any_cpu_or_is_empty(cpus)) {
-		rec_fail(r, "-C is a list of CPUs, as 0,2-3, and not '%s'", r->options.cpus);
+		rec_fail(r, "-C expects a list of CPUs such as 0,2-3, not '%s'", r->options.cpus);
 		perf_cpu_map__put(cpus);
 		return NULL;
 	}
 	perf_cpu_map__for_each_cpu(cpu, i, cpus) {
 		if (perf_cpu_map__has(traced, cpu))
 			continue;
-		rec_fail(r, "CPU %d has no trace encoder, or is not online: " REC_PMU "/cpumask lists those that have",
+		rec_fail(r, "CPU %d has no trace encoder, or is not online; " REC_PMU "/cpumask lists the CPUs that can be traced",
 			 cpu.cpu);
 		perf_cpu_map__put(cpus);
 		return NULL;
@@ -332,8 +332,8 @@ static int map_events(struct nt_recorder *r)
 	if (!perf_evlist__mmap_ops(evlist, &ops, &param.mp))
 		return 0;
 	if (errno == EPERM)
-		return rec_fail(r, "this user may not lock that much memory for buffers: choose a smaller one, as -m 64K, or raise kernel.perf_event_mlock_kb");
-	return rec_fail(r, "the buffers cannot be made: %s. A smaller one is -m 1M", strerror(errno));
+		return rec_fail(r, "this user may not lock that much memory for buffers: choose smaller ones, such as -m 64K, or raise kernel.perf_event_mlock_kb");
+	return rec_fail(r, "the buffers cannot be allocated: %s. Try smaller ones, such as -m 1M", strerror(errno));
 }
 
 static void set_ids(struct nt_recorder *r)
@@ -429,7 +429,7 @@ int rec_rings_enable(struct nt_recorder *r)
 
 	perf_evlist__for_each_entry(r->rings->evlist, evsel) {
 		if (evsel->attr.disabled && !evsel->attr.enable_on_exec && perf_evsel__enable(evsel))
-			return rec_fail(r, "tracing cannot begin: %s", strerror(errno));
+			return rec_fail(r, "tracing cannot start: %s", strerror(errno));
 	}
 	return 0;
 }

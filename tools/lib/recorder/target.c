@@ -48,7 +48,7 @@ int rec_target_threads(struct nt_recorder *r, struct rec_pids *pids)
 	do {
 		pid = strtol(at, &end, 10);
 		if (end == at || (*end && *end != ',') || pid <= 0 || pid > INT_MAX)
-			return rec_fail(r, "-p is a list of process ids, as 12,34, and not '%s'",
+			return rec_fail(r, "-p expects a list of process IDs such as 12,34, not '%s'",
 					r->options.pids);
 		ret = rec_target_each(pid, add_thread, pids);
 		if (ret)
@@ -79,7 +79,7 @@ int rec_target_fork(struct nt_recorder *r)
 	int ready[2], failed[2];
 
 	if (pipe2(ready, O_CLOEXEC) || pipe2(failed, O_CLOEXEC))
-		return rec_fail(r, "no pipe could be made: %s", strerror(errno));
+		return rec_fail(r, "cannot create a pipe: %s", strerror(errno));
 	r->child = fork();
 	if (r->child < 0)
 		return rec_fail(r, "fork failed: %s", strerror(errno));
@@ -99,7 +99,7 @@ int rec_target_go(struct nt_recorder *r)
 	int err = 0;
 
 	if (write(r->go, "", 1) != 1)
-		return rec_fail(r, "%s ended before it began", r->options.command[0]);
+		return rec_fail(r, "the child process ended before it could execute %s", r->options.command[0]);
 	if (read(r->failed, &err, sizeof(err)) != sizeof(err))
 		return 0;
 	return rec_fail(r, "%s cannot be executed: %s", r->options.command[0], strerror(err));

@@ -42,7 +42,7 @@ static int take_info(struct nt_session *s, const struct pd_record *record)
 	if (record->header->size < sizeof(*r))
 		return ns_fail(s, "the recording is damaged: the metadata of its trace is too short");
 	if (r->type != NTRACE_AUXTRACE_TYPE)
-		return ns_fail(s, "the trace in this recording is of another kind (type %u), and not N-Trace",
+		return ns_fail(s, "the trace in this recording is not N-Trace, but of type %u",
 			       r->type);
 	error = ns_setup_parse(&s->setup, r->words, (record->header->size - sizeof(*r)) / 8);
 	if (error)

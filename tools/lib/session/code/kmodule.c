@@ -7,7 +7,7 @@
 
 #include "kmodule.h"
 
-#define ANOTHER	"its functions are not those of the recording's kernel: it was built anew"
+#define ANOTHER	"its functions differ from those of the recorded kernel, so it is from another build"
 
 /* Search for the file of a module */
 struct search {
@@ -203,10 +203,10 @@ static const char *check(const struct search *s, Dwfl_Module *dwfl, Elf *elf)
 	int size;
 
 	if (!gelf_getehdr(elf, &ehdr) || (ehdr.e_type == ET_REL) == s->kernel || ehdr.e_machine != EM_RISCV)
-		return s->kernel ? "not a kernel of RISC-V" : "not a kernel module of RISC-V";
+		return s->kernel ? "not a RISC-V kernel" : "not a RISC-V kernel module";
 	size = dwfl_module_build_id(dwfl, &bits, &at);
 	if (s->id && (size != s->id->size || memcmp(bits, s->id->id, size)))
-		return "the build id is another than the recording's";
+		return "its build id differs from the one in the recording";
 	if (s->kernel && !dwfl_module_getdwarf(dwfl, &at))
 		return "it has no debug information";
 	return NULL;

@@ -115,10 +115,10 @@ static const char *check(const struct ns_object *object, Elf *elf)
 	GElf_Ehdr ehdr;
 
 	if (!gelf_getehdr(elf, &ehdr) || ehdr.e_machine != EM_RISCV)
-		return "not a file of RISC-V";
+		return "not a RISC-V file";
 	if (object->build_id_size && (dwfl_module_build_id(object->module, &id, &at) < object->build_id_size ||
 				      memcmp(id, object->build_id, object->build_id_size)))
-		return "the build id is another than the recording's";
+		return "its build id differs from the one in the recording";
 	return NULL;
 }
 

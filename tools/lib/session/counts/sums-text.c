@@ -326,7 +326,7 @@ static int read_lines(struct reading *r, FILE *file)
 
 	/* the first line of another file may be as long as memory is large */
 	if (fgets(magic, sizeof(magic), file) && strcmp(magic, SUMS_MAGIC))
-		err = sums_fail(r->sums, "%s: this is no file of counts, which ntrace profile --counts writes",
+		err = sums_fail(r->sums, "%s is not a file of counts, which ntrace profile --counts writes",
 				r->path);
 	r->line = 1;
 	while (!err && (size = getline(&line, &room, file)) > 0) {

@@ -52,7 +52,7 @@ void nt_sums_free(struct nt_sums *sums)
 int sums_put_xlen(struct nt_sums *sums, uint32_t xlen)
 {
 	if (sums->xlen && xlen && xlen != sums->xlen)
-		return sums_fail(sums, "counts of %u bits and of %u bits cannot be added", sums->xlen,
+		return sums_fail(sums, "counts of RV%u and of RV%u cannot be added", sums->xlen,
 				 xlen);
 	sums->xlen = xlen ? xlen : sums->xlen;
 	return 0;

@@ -58,12 +58,12 @@ static int check_header(struct ns_flight *f)
 	struct ntrace_flight_header *h = &f->head;
 
 	if (f->size < sizeof(*h))
-		return fail(f, "this is no record of a flight recorder: it has only %zu bytes", f->size);
+		return fail(f, "this is not a record of a flight recorder: it has only %zu bytes", f->size);
 	memcpy(h, f->data, sizeof(*h));
 	if (h->magic == NTRACE_FLIGHT_MAGIC_WRITING)
-		return fail(f, "the header of this record is half-written: the machine was reset when the recorder began, so there is no trace");
+		return fail(f, "this record has no trace, because the machine was reset while the recorder wrote the header");
 	if (h->magic != NTRACE_FLIGHT_MAGIC)
-		return fail(f, "this is no record of a flight recorder");
+		return fail(f, "this is not a record of a flight recorder");
 	if (crc32(h, offsetof(struct ntrace_flight_header, crc)) != h->crc) {
 		if (h->version >> 16 != NTRACE_FLIGHT_VERSION_MAJOR || h->size != sizeof(*h))
 			return fail(f, "the record is damaged, or of version %u, which this program does not know",
@@ -71,10 +71,10 @@ static int check_header(struct ns_flight *f)
 		return fail(f, "the record is damaged: its header has a wrong CRC");
 	}
 	if (h->region > f->size)
-		return fail(f, "the record was cut short: it has %zu bytes, and had %llu", f->size,
+		return fail(f, "the record was cut short: it has %zu of %llu bytes", f->size,
 			    (unsigned long long)h->region);
 	if (h->data_offset > h->region || h->nr_parts > NTRACE_FLIGHT_MAX_PARTS)
-		return fail(f, "the record is damaged: its sizes do not fit");
+		return fail(f, "the record is damaged: its sizes contradict each other");
 	f->size = h->region;
 	return 0;
 }
@@ -115,11 +115,11 @@ static void *copy_sealed(struct ns_flight *f, uint32_t type, size_t entry, size_
 	const struct ntrace_flight_part *p = find_part(f, type, entry);
 
 	if (!p) {
-		fail(f, "the record does not say %s", what);
+		fail(f, "the record has no %s", what);
 		return NULL;
 	}
 	if (crc32(f->data + p->offset, p->size) != p->crc) {
-		fail(f, "the record is damaged: the part that says %s has a wrong CRC", what);
+		fail(f, "the record is damaged: its %s has a wrong CRC", what);
 		return NULL;
 	}
 	return copy_part(f, type, entry, nr);
@@ -130,16 +130,16 @@ static int read_machine(struct ns_flight *f)
 	struct ntrace_flight_machine *m;
 	size_t nr;
 
-	m = copy_sealed(f, NTRACE_FLIGHT_MACHINE, sizeof(*m), &nr, "what the machine was");
+	m = copy_sealed(f, NTRACE_FLIGHT_MACHINE, sizeof(*m), &nr, "description of the machine");
 	if (!m)
 		return -1;
 	f->machine = *m;
 	f->machine.release[sizeof(m->release) - 1] = '\0';
 	free(m);
 	if (!nr || !f->machine.timebase)
-		return fail(f, "the record does not say what the machine was");
+		return fail(f, "the record has no description of the machine");
 	f->kernel = find_part(f, NTRACE_FLIGHT_KERNEL, 1) ?
-		    copy_sealed(f, NTRACE_FLIGHT_KERNEL, 1, &nr, "what the kernel was") :
+		    copy_sealed(f, NTRACE_FLIGHT_KERNEL, 1, &nr, "description of the kernel") :
 		    calloc(1, 1);
 	return f->kernel ? 0 : -1;
 }
@@ -155,23 +155,23 @@ static int read_sinks(struct ns_flight *f)
 	size_t i;
 
 	f->cpus = copy_sealed(f, NTRACE_FLIGHT_CPUS, sizeof(*f->cpus), &f->nr_cpus,
-			      "what was traced");
+			      "list of CPUs");
 	if (!f->cpus)
 		return -1;
 	f->sinks = copy_sealed(f, NTRACE_FLIGHT_SINKS, sizeof(*f->sinks), &f->nr_sinks,
-			       "where the trace is");
+			       "list of sinks");
 	if (!f->sinks)
 		return -1;
 	if (!f->nr_cpus || !f->nr_sinks || f->nr_cpus > NTRACE_FLIGHT_MAX_CPUS ||
 	    f->nr_sinks > NTRACE_FLIGHT_MAX_SINKS)
-		return fail(f, "the record is damaged: of %zu CPUs and %zu sinks", f->nr_cpus,
+		return fail(f, "the record is damaged: it has %zu CPUs and %zu sinks", f->nr_cpus,
 			    f->nr_sinks);
 	f->traces = calloc(f->nr_sinks, sizeof(*f->traces));
 	if (!f->traces)
 		return fail(f, "out of memory");
 	for (i = 0; i < f->nr_sinks; i++) {
 		if (!fits(f, &f->sinks[i]))
-			return fail(f, "the record is damaged: the trace of a sink is outside of it");
+			return fail(f, "the record is damaged: the trace of a sink is outside of the record");
 		f->sinks[i].name[sizeof(f->sinks[i].name) - 1] = '\0';
 		f->traces[i].sink = &f->sinks[i];
 		f->traces[i].area = f->data + f->sinks[i].offset;
@@ -179,7 +179,7 @@ static int read_sinks(struct ns_flight *f)
 	}
 	for (i = 0; i < f->nr_cpus; i++) {
 		if (f->cpus[i].sink >= f->nr_sinks)
-			return fail(f, "the record is damaged: a CPU has a sink that is not there");
+			return fail(f, "the record is damaged: a CPU has a sink that does not exist");
 	}
 	return 0;
 }

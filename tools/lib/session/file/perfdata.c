@@ -41,7 +41,7 @@ static int map_file(struct perfdata *pd, int fd, const char *path)
 	if (!S_ISREG(st.st_mode))
 		return pd_fail(pd, "%s is not a file", path);
 	if (st.st_size < PIPE_HEADER_SIZE)
-		return pd_fail(pd, "%s is empty or cut short: it is no recording of perf", path);
+		return pd_fail(pd, "%s is not a recording of perf: it is empty or was cut short", path);
 	map = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (map == MAP_FAILED)
 		return pd_fail(pd, "%s: %s", path, strerror(errno));
@@ -71,7 +71,7 @@ static int spool(struct perfdata *pd, int fd)
 		for (done = 0; done < n; done += ret) {
 			ret = write(to, buf + done, n - done);
 			if (ret < 0) {
-				ret = pd_fail(pd, "copying the standard input to %s: %s",
+				ret = pd_fail(pd, "cannot copy the standard input to %s: %s",
 					      folder ? folder : "/tmp", strerror(errno));
 				goto out;
 			}
@@ -153,7 +153,7 @@ static int read_attrs(struct perfdata *pd, const struct pd_file_header *header)
 	for (i = 0; i + each <= attrs.size; i += each) {
 		memcpy(&at, attrs.data + i + each - sizeof(at), sizeof(at));
 		if (!section(pd, &at, &ids))
-			return pd_fail(pd, "the file is damaged: ids of its events are not there");
+			return pd_fail(pd, "the file is damaged: the ids of its events are missing");
 		if (pd_add_attr(pd, attrs.data + i, each - sizeof(at), ids.data, ids.size / 8))
 			return -1;
 	}
@@ -295,7 +295,7 @@ static int read_header(struct perfdata *pd)
 	if (header.magic == MAGIC_SWAPPED)
 		return pd_fail(pd, "the recording was made on a big-endian machine, which has no N-Trace");
 	if (header.magic != PD_MAGIC)
-		return pd_fail(pd, "this is no recording of perf: it does not begin with PERFILE2");
+		return pd_fail(pd, "this is not a recording of perf: it does not begin with PERFILE2");
 	if (header.size == PIPE_HEADER_SIZE) {
 		pd->pipe = true;
 		pd->data.data = pd->map + PIPE_HEADER_SIZE;

@@ -269,7 +269,7 @@ static int take_attr(struct perfdata *pd, const struct perf_event_header *header
 		return pd_fail(pd, "the recording is damaged: the record of an event is too short");
 	memcpy(&attr_size, attr + 4, sizeof(attr_size));
 	if (attr_size < PERF_ATTR_SIZE_VER0 || attr_size > size)
-		return pd_fail(pd, "the recording is damaged: an event of %u bytes", attr_size);
+		return pd_fail(pd, "the recording is damaged: an event has %u bytes", attr_size);
 	return pd_add_attr(pd, attr, attr_size, attr + attr_size, (size - attr_size) / 8);
 }
 
@@ -320,7 +320,7 @@ static int walk_chunk(struct walk *w, uint8_t *bytes, size_t size)
 		header = (const struct perf_event_header *)(bytes + at);
 		length = length_of(header);
 		if (length < sizeof(*header))
-			return pd_fail(w->pd, "the recording is damaged: a compressed record of %u bytes",
+			return pd_fail(w->pd, "the recording is damaged: a compressed record has %u bytes",
 				       length);
 		if (length > size - at)
 			break;
@@ -360,7 +360,7 @@ static int walk_compressed(struct walk *w, const uint8_t *data, size_t size)
 		out.pos = w->nr_left;
 		ret = ZSTD_decompressStream(w->zstd, &out, &in);
 		if (ZSTD_isError(ret))
-			return pd_fail(w->pd, "the recording is damaged: zstd says '%s'",
+			return pd_fail(w->pd, "the recording is damaged: zstd reports '%s'",
 				       ZSTD_getErrorName(ret));
 		w->expanded += out.pos - w->nr_left;
 		if (w->expanded > EXPANDED_LEAST + EXPANSION * (uint64_t)w->pd->size)
@@ -394,7 +394,7 @@ static int payload(struct perfdata *pd, const struct perf_event_header *header, 
 			return pd_fail(pd, "the recording is damaged: a record of trace is too short");
 		memcpy(&aux, header, sizeof(aux));
 		if ((int64_t)aux.size < 0 || aux.size % 8)
-			return pd_fail(pd, "the recording is damaged: a record says that it has %#llx bytes of trace",
+			return pd_fail(pd, "the recording is damaged: a record claims %#llx bytes of trace",
 				       (unsigned long long)aux.size);
 		*size = aux.size;
 	}
@@ -440,7 +440,7 @@ static int walk_all(struct walk *w)
 		if (length < sizeof(*header)) {
 			/* a file that was cut short, or was not written to its end, has zeros here */
 			w->pd->truncated = true;
-			return at ? 0 : pd_fail(w->pd, "the recording is damaged: a record of %u bytes",
+			return at ? 0 : pd_fail(w->pd, "the recording is damaged: a record has %u bytes",
 						length);
 		}
 		if (length > rest)

@@ -385,7 +385,7 @@ int nt_session_split(struct nt_session *session, const struct nt_split_options *
 	int err;
 
 	if (nt_session_shard(session, 0, &shard))
-		return ns_fail(session, "this is shard %u of %u of %s, and is not split again",
+		return ns_fail(session, "this is shard %u of %u of %s, and a shard cannot be split",
 			       shard.nth, shard.of, shard.name);
 	if (!options->shards || options->shards > NT_SHARDS_MAX)
 		return ns_fail(session, "there can be 1 to %u shards", NT_SHARDS_MAX);

@@ -163,7 +163,7 @@ struct nt_events *nt_events_new(const struct nt_session *session)
 	if (section->size)
 		events->error = read_formats(events, &c);
 	else if (session->events.nr)
-		events->error = "the recording has tracepoints, and no formats of them";
+		events->error = "the recording has tracepoints, but not their formats";
 	return events;
 }
 

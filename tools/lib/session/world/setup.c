@@ -30,15 +30,15 @@ static const char *setup_check(const uint64_t *words, size_t nr)
 	uint64_t header, per_cpu, cpus;
 
 	if (nr < NTRACE_INFO_NR_CPUS + 1 || words[NTRACE_INFO_MAGIC] != NTRACE_INFO_MAGIC_VALUE)
-		return "the metadata of the trace is not N-Trace's";
+		return "the metadata of the trace is not that of N-Trace";
 	if (words[NTRACE_INFO_VERSION] >> 32 != NTRACE_INFO_VERSION_MAJOR)
-		return "the recording is of a later version than this program";
+		return "the recording has a later format than this program reads";
 	header = words[NTRACE_INFO_HEADER_WORDS];
 	per_cpu = words[NTRACE_INFO_CPU_WORDS];
 	cpus = words[NTRACE_INFO_NR_CPUS];
 	if (header < NTRACE_INFO_NR_CPUS + 1 || header > nr || !cpus || cpus > CPUS_MAX ||
 	    !per_cpu || per_cpu > nr || cpus * per_cpu > nr - header)
-		return "the metadata of the trace is damaged: its sizes do not fit";
+		return "the metadata of the trace is damaged: its sizes contradict each other";
 	return NULL;
 }
 
