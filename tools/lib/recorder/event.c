@@ -320,3 +320,27 @@ static int explain_privilege(struct nt_recorder *r, const struct rec_event *even
 	return rec_fail(r, "this user may not open the event: trace your own program by -e ntrace//u without -a, or record as root. kernel.perf_event_paranoid sets what users may do");
 }
 
+int rec_event_explain(struct nt_recorder *r, const struct rec_event *event, int err)
+{
+	const char *field;
+	char list[128];
+
+	if (!event->is_trace)
+		return rec_fail(r, "the event %s cannot be opened: %s", event->name, strerror(err));
+	field = refused_field(event->attr.config, list);
+	if (field)
+		return rec_fail(r, "the trace encoders of this system do not support that value of %s. They support %s (see caps/%s of the PMU). Leave %s out",
+				field, list, field, field);
+	switch (err) {
+	case EACCES:
+	case EPERM:
+		return explain_privilege(r, event);
+	case EBUSY:
+		return rec_fail(r, "the trace encoder is in use by another program: a process whose /proc/PID/fd has a perf_event");
+	case EOPNOTSUPP:
+		return rec_fail(r, "the trace encoders of this system do not support %s (such as u and k, if they cannot distinguish programs from the kernel). dmesg | grep ntrace may show the reason",
+				event->name);
+	}
+	return rec_fail(r, "the event %s cannot be opened: %s. dmesg | grep ntrace may show the reason",
+			event->name, strerror(err));
+}
