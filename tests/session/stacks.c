@@ -78,20 +78,22 @@ static int compare(const struct nt_calls *calls, const struct nt_stacks *stacks)
 }
 
 /* Instructions of each function, and the time in which a thread ran, add up. */
-static int sums(const struct nt_calls *calls)
+static int sums(const struct nt_session *session, const struct nt_calls *calls)
 {
 	uint64_t ran = 0, insns = 0, cpus = 0, all = 0;
 	struct nt_calls_totals totals;
 	const struct nt_function *f;
 	struct nt_missing cpu;
+	uint64_t ran_ns;
 	unsigned int wrong = 0;
 	size_t i;
 
 	nt_calls_totals(calls, &totals);
-	for (i = 0; nt_calls_missing(calls, i, &cpu); i++) {
-		cpus += cpu.ran_ns;
+	for (i = 0; nt_session_lost(session, i, &cpu); i++) {
+		ran_ns = nt_calls_ran(calls, cpu.cpu);
+		cpus += ran_ns;
 		all += cpu.all_ns;
-		wrong += cpu.ran_ns + cpu.ns > cpu.all_ns + cpu.all_ns / 1000;
+		wrong += ran_ns + cpu.ns > cpu.all_ns + cpu.all_ns / 1000;
 	}
 	for (i = 0; (f = nt_calls_function(calls, i)); i++) {
 		ran += f->self_ns;
@@ -121,7 +123,7 @@ int main(int argc, char **argv)
 	calls = nt_calls_new(session);
 	if (!calls || nt_calls_run(calls))
 		return 2;
-	err = sums(calls);
+	err = sums(session, calls);
 	for (i = 0; i < 2; i++) {
 		stacks = nt_stacks_new(session, &filter, i ? inlined : NULL, NULL);
 		err |= !stacks || compare(calls, stacks);

@@ -180,6 +180,8 @@ void nt_session_close(struct nt_session *session)
 	ns_trace_free(&session->trace);
 	ns_setup_free(&session->setup);
 	nt_sinks_free(session->sinks);
+	free(session->traced.at);
+	free(session->missing.at);
 	free(session->firmware.at);
 	free(session->records.at);
 	free(session->events.at);

@@ -163,6 +163,44 @@ struct nt_consumer {
 /* Return 0, -1 (see nt_session_error()), or the value that a function of the consumer returned. */
 int nt_session_decode(struct nt_session *session, const struct nt_consumer *consumer, void *ctx);
 
+/* Why trace is missing */
+enum nt_lost {
+	NT_LOST_SINK,		/* the sink's window was full */
+	NT_LOST_BUFFER,		/* the AUX buffer was full because perf read it too slowly */
+	NT_LOST_BUSY,		/* another program had the sink */
+	NT_LOST_FILE,		/* the recording does not contain trace that its records list */
+	NT_LOST_ENCODER,	/* the encoder's queue was full, which an Error message reports */
+	NT_LOST_ERROR,		/* the trace could not be decoded */
+	NT_LOST_CODE,		/* the code is not in the recording */
+	NT_LOST_NR,
+};
+
+struct nt_lost_sum {
+	uint64_t	times, ns;
+};
+
+/*
+ * Missing trace of one CPU. The time is from the last trace before each loss to the first trace
+ * behind it. Instructions and bytes are estimates, which assume that the CPU executed as many
+ * instructions per time as in the trace around the loss, and that an instruction needs as many
+ * bytes as on average.
+ */
+struct nt_missing {
+	int32_t		cpu;
+	uint64_t	all_ns;		/* time from the first to the last trace of any CPU */
+	uint64_t	traced_insns;	/* instructions that were decoded */
+	uint64_t	ns, insns, bytes;
+	struct nt_lost_sum why[NT_LOST_NR];	/* the sum of their times is @ns */
+};
+
+/*
+ * nt_session_lost() - get the missing trace of each CPU that has trace, from @nth = 0
+ *
+ * The last nt_session_decode() has found it, in the windows of its consumer. A consumer with counts()
+ * finds none. Return false after the last CPU.
+ */
+bool nt_session_lost(const struct nt_session *session, size_t nth, struct nt_missing *missing);
+
 /* The symbol at an address */
 struct nt_place {
 	const char	*object;	/* path, "[kernel.kallsyms]", "[NAME]" of a module, or NULL */

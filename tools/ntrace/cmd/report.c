@@ -111,23 +111,24 @@ static void print_missing(const struct nt_missing *m)
 {
 	char t[16];
 
-	printf("CPU %d: trace of %s is missing, %.1f %% of all time; about %" PRIu64 " instructions and %" PRIu64
-	       " bytes\n", m->cpu, duration(m->ns, t), 100.0 * m->ns / m->all_ns, m->insns, m->bytes);
+	printf("CPU %d: trace of %s is missing, %.1f %% of all time, an estimated %" PRIu64 " instructions, %.1f %%, and %"
+	       PRIu64 " bytes\n", m->cpu, duration(m->ns, t), 100.0 * m->ns / m->all_ns, m->insns,
+	       100.0 * m->insns / (m->insns + m->traced_insns), m->bytes);
 }
 
-static void print_losses(const struct nt_calls *calls, uint64_t losses)
+static void print_losses(struct nt_session *session)
 {
 	struct nt_missing missing;
-	size_t i;
+	size_t i, nr = 0;
 
-	if (!losses)
-		return;
-	for (i = 0; nt_calls_missing(calls, i, &missing); i++) {
+	for (i = 0; nt_session_lost(session, i, &missing); i++) {
 		if (missing.ns)
 			print_missing(&missing);
+		nr += missing.ns > 0;
 	}
-	printf("Less is lost with larger buffers (-m 16M), with less trace (ntrace//u, --filter, -C)"
-	       " and with fewer SYNC messages (sync_max=15)\n\n");
+	if (nr)
+		printf("Less is lost with larger buffers (-m 16M), with less trace (ntrace//u, --filter, -C)"
+		       " and with fewer SYNC messages (sync_max=15)\n\n");
 }
 
 static void print_outside(uint64_t ns, const char *what)
@@ -138,22 +139,22 @@ static void print_outside(uint64_t ns, const char *what)
 }
 
 /* Return the time in which no traced thread ran on the CPU and no trace is missing. */
-static uint64_t idle_of(const struct nt_missing *cpu)
+static uint64_t idle_of(const struct nt_missing *cpu, uint64_t ran)
 {
-	uint64_t used = cpu->ran_ns + cpu->ns;
+	uint64_t used = ran + cpu->ns;
 
 	return cpu->all_ns > used ? cpu->all_ns - used : 0;
 }
 
 /* Print the time of all CPUs in which no function of the table was executed. */
-static void print_idle(const struct nt_calls *calls)
+static void print_idle(struct nt_session *session, const struct nt_calls *calls)
 {
 	uint64_t idle = 0, lost = 0;
 	struct nt_missing cpu;
 	size_t i;
 
-	for (i = 0; nt_calls_missing(calls, i, &cpu); i++) {
-		idle += idle_of(&cpu);
+	for (i = 0; nt_session_lost(session, i, &cpu); i++) {
+		idle += idle_of(&cpu, nt_calls_ran(calls, cpu.cpu));
 		lost += cpu.ns;
 	}
 	print_outside(idle, "not running");
@@ -165,16 +166,18 @@ static void print_idle(const struct nt_calls *calls)
  * Print how each CPU spent its time. The sum of the self times of all functions is the time in
  * which threads ran.
  */
-static void print_cpus(const struct nt_calls *calls)
+static void print_cpus(struct nt_session *session, const struct nt_calls *calls)
 {
 	struct nt_missing cpu;
 	char t[4][16];
+	uint64_t ran;
 	size_t i;
 
-	for (i = 0; nt_calls_missing(calls, i, &cpu); i++) {
+	for (i = 0; nt_session_lost(session, i, &cpu); i++) {
+		ran = nt_calls_ran(calls, cpu.cpu);
 		printf("%sCPU %d: %s, of which traced threads ran for %s and did not run for %s, and %s of trace are missing\n",
-		       i ? "" : "\n", cpu.cpu, duration(cpu.all_ns, t[0]), duration(cpu.ran_ns, t[1]),
-		       duration(idle_of(&cpu), t[2]), duration(cpu.ns, t[3]));
+		       i ? "" : "\n", cpu.cpu, duration(cpu.all_ns, t[0]), duration(ran, t[1]),
+		       duration(idle_of(&cpu, ran), t[2]), duration(cpu.ns, t[3]));
 	}
 }
 
@@ -211,11 +214,11 @@ static ssize_t print_table(const struct report *report, struct nt_session *sessi
 	if (shown < nr)
 		printf("... and %zu more: --limit 0 shows all\n", nr - shown);
 	if (is_whole(report))
-		print_idle(calls);
+		print_idle(session, calls);
 	if (nr && rows[0].f->calls)
 		print_slowest(rows[0].f);
 	if (is_whole(report))
-		print_cpus(calls);
+		print_cpus(session, calls);
 	free(rows);
 	return nr;
 }
@@ -237,7 +240,7 @@ static int report_calls(const struct report *report, struct nt_session *session)
 	}
 	nt_calls_totals(calls, &totals);
 	report_totals(&totals);
-	print_losses(calls, totals.losses);
+	print_losses(session);
 	nr = print_table(report, session, calls);
 	if (nr < 0)
 		fprintf(stderr, "ntrace: out of memory\n");

@@ -63,13 +63,12 @@ bool ns_gaps_first(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu, uint64
 	return ns_array_add(&g->firsts, first);
 }
 
-bool ns_gaps_traced(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu, uint64_t insns, uint64_t ran)
+bool ns_gaps_ran(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu, uint64_t ran)
 {
 	struct ns_gaps *g = gaps_of(all, buffer, cpu);
 
 	if (!g)
 		return false;
-	g->insns += insns;
 	g->ran += ran;
 	return true;
 }
@@ -189,32 +188,6 @@ bool ns_gaps_between(const struct ns_all_gaps *all, int32_t tid, uint64_t from, 
 	return false;
 }
 
-/*
- * Return the part of a gap that was not yet counted. Gaps may overlap, because after each of
- * several losses the CPU has no trace until the same time.
- */
-static uint64_t add_missing(const struct ns_gap *gap, uint64_t end, uint64_t *counted_to)
-{
-	uint64_t from = gap->from > *counted_to ? gap->from : *counted_to;
-	uint64_t to = gap->to < end ? gap->to : end;
-
-	/* A gap before all trace of its buffer has an unknown start. */
-	if (to <= from || !gap->from)
-		return 0;
-	*counted_to = to;
-	return to - from;
-}
-
-uint64_t ns_gaps_missing(const struct ns_gaps *gaps, uint64_t end)
-{
-	uint64_t ns = gaps->missing_ns, counted_to = gaps->counted_to;
-	size_t i;
-
-	for (i = 0; i < gaps->gaps.nr; i++)
-		ns += add_missing(&gaps->gaps.at[i], end, &counted_to);
-	return ns;
-}
-
 void ns_gaps_forget(struct ns_all_gaps *all, uint64_t time)
 {
 	struct ns_gaps *g = all->all.at, *end = g + all->all.nr;
@@ -224,8 +197,6 @@ void ns_gaps_forget(struct ns_all_gaps *all, uint64_t time)
 		for (j = nr = 0; j < g->gaps.nr; j++) {
 			if (g->gaps.at[j].to >= time)
 				g->gaps.at[nr++] = g->gaps.at[j];
-			else
-				g->missing_ns += add_missing(&g->gaps.at[j], time, &g->counted_to);
 		}
 		all->nr -= g->gaps.nr - nr;
 		g->gaps.nr = nr;

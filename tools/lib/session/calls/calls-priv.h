@@ -138,9 +138,7 @@ struct ns_gaps {
 	NS_ARRAY(struct ns_gap) gaps;
 	NS_ARRAY(struct ns_first) firsts;
 	bool		sorted;
-	uint64_t	insns, ran;	/* instructions that were traced, and their time */
-	uint64_t	missing_ns;	/* sum of the gaps up to @counted_to */
-	uint64_t	counted_to;	/* end of the last gap in @missing_ns */
+	uint64_t	ran;		/* time in which traced threads ran, ns */
 };
 
 struct ns_all_gaps {
@@ -160,20 +158,14 @@ bool ns_gaps_add(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu, const st
 bool ns_gaps_first(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu, uint64_t stretch,
 		   uint64_t time);
 
-/*
- * ns_gaps_traced() - count @insns traced instructions that took @ran ns. Return false if out of
- * memory.
- */
-bool ns_gaps_traced(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu, uint64_t insns, uint64_t ran);
+/* ns_gaps_ran() - add @ran ns in which traced threads ran. Return false if out of memory. */
+bool ns_gaps_ran(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu, uint64_t ran);
 
 /* ns_gaps_settle() - prepare for ns_gaps_between(); call it after the last addition */
 void ns_gaps_settle(struct ns_all_gaps *all);
 
 /* ns_gaps_between() - return true if the thread may have executed untraced between two times */
 bool ns_gaps_between(const struct ns_all_gaps *all, int32_t tid, uint64_t from, uint64_t to);
-
-/* ns_gaps_missing() - return the sum of all gaps up to @end, ns */
-uint64_t ns_gaps_missing(const struct ns_gaps *gaps, uint64_t end);
 
 /* ns_gaps_forget() - drop the gaps that ended before @time */
 void ns_gaps_forget(struct ns_all_gaps *all, uint64_t time);
@@ -265,7 +257,7 @@ struct ns_part {
 	uint64_t	gap;		/* start of the current gap */
 	bool		in_gap;
 	bool		has_first, gave_first;
-	uint64_t	first, last;	/* times of the first and last branch */
+	uint64_t	first;		/* time of the first branch */
 	uint64_t	branches;	/* branches since the last slices were added to the pool */
 	struct nt_calls_totals totals;
 	/* Other threads read the members below under the lock. */
@@ -273,7 +265,7 @@ struct ns_part {
 	int32_t		open_tid, open_cpu;
 	uint64_t	open_begin;
 	bool		has_open;
-	uint64_t	traced_insns, traced_ran;	/* sums of the slices that are closed */
+	uint64_t	traced_ran;	/* sum of the slices that are closed, ns */
 };
 
 typedef int (*ns_slice_fn)(void *ctx, uint64_t stretch, uint64_t nth, uint32_t switches,
@@ -296,7 +288,6 @@ struct nt_calls {
 	struct ns_watched watched;
 	struct ns_all_gaps gaps;
 	struct ns_pool	pool;
-	uint64_t	last;		/* time of the last branch of all parts */
 	struct ns_part	*parts;		/* parts that have started and not ended */
 	uint64_t	begun, ended;	/* number of parts that have started, and ended */
 	uint64_t	begun_at;	/* start time of the last part that has started */

@@ -213,7 +213,6 @@ static bool close_slice(struct ns_part *p)
 		return true;
 	p->open = false;
 	s->ran = p->running.last - p->running.from - p->running.away;
-	p->traced_insns += s->insns;
 	p->traced_ran += s->ran;
 	forget_depths(p);
 	memcpy(&s->open, &p->stack.open, sizeof(s->open));
@@ -459,8 +458,6 @@ static void add_totals(struct nt_calls *calls, const struct ns_part *p)
 	calls->totals.gaps += p->totals.gaps;
 	calls->totals.losses += p->totals.losses;
 	calls->totals.ran_ns += p->traced_ran;
-	if (p->has_first && p->last > calls->last)
-		calls->last = p->last;
 }
 
 static void remove_part(struct nt_calls *calls, struct ns_part *p)
@@ -484,7 +481,6 @@ static bool close_part(struct ns_part *p, const struct nt_who *who, bool lost)
 	uint64_t last = p->open ? p->slice.end : who->time;
 	bool ok = close_slice(p);
 
-	p->last = last;
 	p->totals.losses += lost;
 	if (lost || ns_part_stretch(p->calls->session, p->stretch)->lost)
 		ok = begin_gap(p, last) && ok;
@@ -500,8 +496,7 @@ static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
 
 	pthread_mutex_lock(&calls->lock);
 	ok = add_functions(calls, p) && ok;
-	ok = ns_gaps_traced(&calls->gaps, p->buffer, p->cpu, p->traced_insns,
-			    p->traced_ran) && ok;
+	ok = ns_gaps_ran(&calls->gaps, p->buffer, p->cpu, p->traced_ran) && ok;
 	add_totals(calls, p);
 	mark_first(p);
 	err = give_ended(p);
@@ -620,94 +615,14 @@ const struct nt_slice *nt_calls_slice(const struct nt_calls *calls, size_t numbe
 	return ns_numbered_get(calls->numbered, number);
 }
 
-/*
- * Return the time from the first to the last branch of any CPU, or to the end of the last stretch
- * if trace was lost.
- */
-static struct nt_window time_of_trace(const struct nt_calls *calls)
-{
-	const struct ns_stretch *s = calls->session->trace.stretches.at;
-	const struct ns_gaps *g = calls->gaps.all.at, *end = g + calls->gaps.all.nr;
-	struct nt_window time = { .from = UINT64_MAX, .to = calls->last };
-	size_t i;
-
-	for (i = 0; i < calls->session->trace.stretches.nr; i++) {
-		if (calls->gaps.nr && s[i].end > time.to)
-			time.to = s[i].end;
-	}
-	for (; g < end; g++) {
-		for (i = 0; i < g->firsts.nr; i++) {
-			if (g->firsts.at[i].time < time.from)
-				time.from = g->firsts.at[i].time;
-		}
-	}
-	return time;
-}
-
-static uint64_t share(uint64_t value, uint64_t part, uint64_t of)
-{
-	return of ? (unsigned __int128)value * part / of : 0;
-}
-
-static uint64_t all_insns(const struct ns_all_gaps *all)
-{
-	uint64_t insns = 0;
-	size_t i;
-
-	for (i = 0; i < all->all.nr; i++)
-		insns += all->all.at[i].insns;
-	return insns;
-}
-
-/*
- * Return true if an earlier buffer has trace of the same CPU, which is possible with buffers of
- * threads.
- */
-static bool was_before(const struct ns_all_gaps *all, const struct ns_gaps *gaps)
-{
-	const struct ns_gaps *g = all->all.at;
-
-	for (; g < gaps; g++) {
-		if (g->cpu == gaps->cpu)
-			return true;
-	}
-	return false;
-}
-
-static void add_cpu(struct nt_missing *missing, const struct nt_calls *calls, const struct ns_gaps *gaps,
-		    uint64_t end)
-{
-	const struct ns_gaps *g = gaps, *last = calls->gaps.all.at + calls->gaps.all.nr;
-	uint64_t insns = 0;
-
-	for (; g < last; g++) {
-		if (g->cpu != gaps->cpu)
-			continue;
-		insns += g->insns;
-		missing->ran_ns += g->ran;
-		missing->ns += g->buffer == NS_ANY_BUFFER ? ns_gaps_missing(g, end) : 0;
-	}
-	if (missing->ns > missing->all_ns)
-		missing->ns = missing->all_ns;
-	missing->insns = share(insns, missing->ns, missing->all_ns - missing->ns);
-	missing->bytes = share(calls->session->trace.bytes, missing->insns, all_insns(&calls->gaps));
-}
-
-bool nt_calls_missing(const struct nt_calls *calls, size_t nth, struct nt_missing *missing)
+uint64_t nt_calls_ran(const struct nt_calls *calls, int32_t cpu)
 {
 	const struct ns_gaps *g = calls->gaps.all.at, *end = g + calls->gaps.all.nr;
-	const struct nt_window time = time_of_trace(calls);
+	uint64_t ran = 0;
 
-	for (; g < end; g++) {
-		if (was_before(&calls->gaps, g) || nth--)
-			continue;
-		*missing = (struct nt_missing){
-			.cpu = g->cpu, .all_ns = time.to > time.from ? time.to - time.from : 0,
-		};
-		add_cpu(missing, calls, g, time.to);
-		return true;
-	}
-	return false;
+	for (; g < end; g++)
+		ran += g->cpu == cpu ? g->ran : 0;
+	return ran;
 }
 
 bool nt_calls_gap(const struct nt_calls *calls, size_t nth, struct nt_gap *gap)

@@ -137,24 +137,8 @@ struct nt_calls_totals {
 };
 void nt_calls_totals(const struct nt_calls *calls, struct nt_calls_totals *totals);
 
-/*
- * Missing trace of one CPU. Instructions and bytes are estimates which assume that the CPU executes
- * as many instructions per time as in the rest of the recording, and that each instruction needs as
- * many bytes as on average.
- */
-struct nt_missing {
-	int32_t		cpu;
-	uint64_t	all_ns;		/* time from the first to the last trace of any CPU */
-	uint64_t	ns, insns, bytes;
-	uint64_t	ran_ns;		/* time in which traced threads ran */
-};
-
-/*
- * nt_calls_missing() - get the missing trace of each CPU, from @nth = 0
- *
- * Return false after the last CPU.
- */
-bool nt_calls_missing(const struct nt_calls *calls, size_t nth, struct nt_missing *missing);
+/* nt_calls_ran() - return the time in which traced threads ran on a CPU, ns */
+uint64_t nt_calls_ran(const struct nt_calls *calls, int32_t cpu);
 
 /* nt_calls_function() - return a function; @nth counts from 0, in no particular order */
 const struct nt_function *nt_calls_function(const struct nt_calls *calls, size_t nth);

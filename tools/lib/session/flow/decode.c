@@ -51,7 +51,7 @@ struct worker {
 	uint64_t	least;		/* time, ns, before which a message of the stretch is damaged */
 	uint64_t	set_back;	/* ns by which the counter of the stretch was set back; UINT64_MAX: it is constant */
 	struct nt_who	who;
-	bool		has_time;	/* the part has had an item with a time */
+	struct ns_traced traced;	/* what of the part was decoded */
 	int32_t		known_tid;	/* thread and time for which @who was set */
 	uint64_t	known_at;
 	uint64_t	kernel_start;
@@ -65,6 +65,7 @@ struct turn {
 	uint64_t	start;		/* start time; later turns do not start earlier */
 	void		*part;
 	struct nt_who	who;
+	struct ns_traced traced;
 	bool		done;
 };
 
@@ -221,6 +222,25 @@ static bool is_reported(const struct worker *w, const struct nt_batch *batch)
 	       (ns_stretch_is_full(s) || s->flags & PERF_AUX_FLAG_TRUNCATED);
 }
 
+/* Return the time of the last message of a batch. */
+static uint64_t last_time_of(const struct worker *w, const struct nt_batch *batch)
+{
+	const struct nt_mark *mark = batch->nr_marks ? &batch->marks[batch->nr_marks - 1] : NULL;
+	uint64_t time = mark ? nt_who_time(&w->who, mark->tstamp, mark->tstamp_kind) : 0;
+
+	return time > w->who.time ? time : w->who.time;
+}
+
+static void note_loss(struct worker *w, const struct nt_item *item)
+{
+	if (item->type == NT_ITEM_LOST)
+		ns_traced_lose(&w->traced, NT_LOST_ENCODER);
+	else if (item->type == NT_ITEM_ERROR)
+		ns_traced_lose(&w->traced, NT_LOST_ERROR);
+	else if (item->type == NT_ITEM_GAP)
+		ns_traced_lose(&w->traced, NT_LOST_CODE);
+}
+
 static int give_batch(struct worker *w, const struct nt_batch *batch)
 {
 	const struct nt_consumer *consumer = w->job->consumer;
@@ -234,10 +254,13 @@ static int give_batch(struct worker *w, const struct nt_batch *batch)
 	w->who.space = code_space(w, context);
 	if (w->who.space < NS_SPACE_GENERATION)
 		set_thread(w, context);
-	w->has_time |= kind != NT_TSTAMP_NONE && w->cpu->has_time;
 	time = nt_who_time(&w->who, tstamp, kind);
 	if (time > w->who.time)
 		w->who.time = time;
+	if (kind != NT_TSTAMP_NONE && w->cpu->has_time)
+		ns_traced_add(&w->traced, batch, w->who.time, last_time_of(w, batch));
+	if (!batch->nr)
+		note_loss(w, &batch->item);
 	if (batch->nr)
 		return consumer->ranges(w->part, &w->who, batch);
 	return consumer->item ? consumer->item(w->part, &w->who, &batch->item) : 0;
@@ -564,13 +587,13 @@ static void begin_part(struct worker *w, uint64_t number)
 
 	w->stretch = s;
 	w->cpu = ns_part_cpu(w->session, number);
-	w->has_time = false;
 	w->now = s->start;
 	w->who = (struct nt_who){ .time = s->start, .cpu = s->cpu, .pid = s->pid, .tid = s->tid,
 				  .comm = "", .buffer = s->queue, .lost = ns_frames_lost(s),
 				  .busy = s->flags & PERF_AUX_FLAG_COLLISION, .priv = w };
 	if (w->cpu)
 		w->who.cpu = w->cpu->cpu;
+	w->traced = (struct ns_traced){ .cpu = w->who.cpu, .lost_before = ns_frames_lost(s) };
 	if (w->cpu != ns_sources_own(w->session, s))
 		w->who.pid = w->who.tid = -1;
 	w->known_tid = INT32_MIN;
@@ -600,7 +623,7 @@ static void place_loss(struct worker *w)
 	const struct nt_session *session = w->session;
 	uint64_t before;
 
-	if (w->has_time || !session->sinks || !w->cpu || !ns_stretch_is_full(w->stretch))
+	if (w->traced.has_time || !session->sinks || !w->cpu || !ns_stretch_is_full(w->stretch))
 		return;
 	before = nt_sinks_before(session->sinks, w->cpu - session->setup.cpus, w->stretch->end);
 	if (before > w->who.time)
@@ -736,9 +759,32 @@ static bool has_lost(const struct nt_session *session, const struct turn *t)
 	return s->lost && (cpu == ns_sources_own(session, s) || ns_stretch_is_full(s));
 }
 
+/* Return why trace is missing after a stretch that has lost some. */
+static enum nt_lost why_lost(const struct ns_stretch *s)
+{
+	if (s->flags & PERF_AUX_FLAG_COLLISION)
+		return NT_LOST_BUSY;
+	if (s->flags & PERF_AUX_FLAG_TRUNCATED)
+		return NT_LOST_BUFFER;
+	return s->flags & PERF_AUX_FLAG_PARTIAL ? NT_LOST_SINK : NT_LOST_FILE;
+}
+
 static int end_part(struct job *job, struct turn *t)
 {
-	return job->consumer->end(job->ctx, t->part, &t->who, has_lost(job->session, t));
+	const struct ns_stretch *s = ns_part_stretch(job->session, t->number);
+	bool lost = has_lost(job->session, t);
+
+	if (lost && t->traced.lost_before)
+		t->traced.lost[NT_LOST_SINK].times++;
+	else if (lost)
+		ns_traced_lose(&t->traced, why_lost(s));
+	if (t->who.time > t->traced.last)
+		t->traced.last = t->who.time;
+	t->traced.end = s->end > t->traced.last ? s->end : t->traced.last;
+	if (!job->consumer->counts && is_wanted(job->consumer, s) &&
+	    !ns_array_add(&job->session->traced, t->traced))
+		return -1;
+	return job->consumer->end(job->ctx, t->part, &t->who, lost);
 }
 
 /* Call end() for the decoded parts in their order. One thread does this for all. */
@@ -789,6 +835,7 @@ static void *work(void *arg)
 		pthread_mutex_lock(&job->lock);
 		t->part = w->part;
 		t->who = w->who;
+		t->traced = w->traced;
 		t->done = w->part;
 		if (err && !job->result)
 			job->result = err;
@@ -851,6 +898,7 @@ int nt_session_decode(struct nt_session *session, const struct nt_consumer *cons
 	pthread_mutex_init(&job.lock, NULL);
 	pthread_mutex_init(&job.progress_lock, NULL);
 	pthread_cond_init(&job.ended, NULL);
+	session->traced.nr = 0;
 	if (order_parts(&job)) {
 		n = job.turns.nr < n ? job.turns.nr : n;
 		job.ahead = AHEAD * (size_t)n;
@@ -865,6 +913,8 @@ int nt_session_decode(struct nt_session *session, const struct nt_consumer *cons
 		if (job.turns.at[i].done)
 			consumer->end(ctx, job.turns.at[i].part, &job.turns.at[i].who, true);
 	}
+	if (!ns_traced_settle(session))
+		job.result = ns_fail(session, "out of memory");
 	pthread_cond_destroy(&job.ended);
 	pthread_mutex_destroy(&job.lock);
 	pthread_mutex_destroy(&job.progress_lock);

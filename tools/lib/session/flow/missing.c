@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <stdlib.h>
+
+#include "missing.h"
+#include "session/session-priv.h"
+
+/* Missing trace of one CPU, from its first part on */
+struct walk {
+	struct nt_missing *missing;
+	const struct ns_traced *before;	/* the last part with a time; NULL: none */
+	bool		is_lost;	/* trace is missing since @from because of @why */
+	enum nt_lost	why;
+	uint64_t	from;
+};
+
+void ns_traced_lose(struct ns_traced *t, enum nt_lost why)
+{
+	t->lost[why].times++;
+	if (!t->lost_after)
+		t->why = why;
+	t->lost_after = true;
+}
+
+void ns_traced_add(struct ns_traced *t, const struct nt_batch *batch, uint64_t from, uint64_t to)
+{
+	size_t i;
+
+	for (i = 0; i < batch->nr; i++)
+		t->insns += batch->ranges[i].insns;
+	if (!t->has_time)
+		t->first = from;
+	else if (t->lost_after && batch->nr && from > t->last)
+		t->lost[t->why].ns += from - t->last;
+	t->lost_after &= !batch->nr;
+	t->has_time = true;
+	t->last = to;
+}
+
+static int traced_cmp(const void *a, const void *b)
+{
+	const struct ns_traced *x = a, *y = b;
+
+	if (x->cpu != y->cpu)
+		return x->cpu < y->cpu ? -1 : 1;
+	return x->last < y->last ? -1 : x->last > y->last;
+}
+
+static uint64_t scale(uint64_t value, uint64_t part, uint64_t of)
+{
+	return of ? (unsigned __int128)value * part / of : 0;
+}
+
+static void lose(struct walk *w, enum nt_lost why, uint64_t from)
+{
+	if (!w->is_lost) {
+		w->from = from;
+		w->why = why;
+	}
+	w->is_lost = true;
+}
+
+/* Count the time up to @to, at which the trace of part @t begins, or all trace ends if @t is NULL. */
+static void find_again(struct walk *w, const struct ns_traced *t, uint64_t to)
+{
+	uint64_t ns = to > w->from ? to - w->from : 0, insns = 0, ran = 0;
+
+	if (!w->is_lost)
+		return;
+	w->is_lost = false;
+	if (w->before) {
+		insns = w->before->insns;
+		ran = w->before->last - w->before->first;
+	}
+	if (t) {
+		insns += t->insns;
+		ran += t->last - t->first;
+	}
+	w->missing->why[w->why].ns += ns;
+	w->missing->ns += ns;
+	w->missing->insns += scale(insns, ns, ran);
+}
+
+static void take_part(struct walk *w, const struct ns_traced *t, uint64_t begin)
+{
+	uint64_t ns = 0;
+	unsigned int i;
+
+	if (t->lost_before)
+		lose(w, NT_LOST_SINK, w->before ? w->before->last : begin);
+	if (t->has_time)
+		find_again(w, t, t->first);
+	for (i = 0; i < NT_LOST_NR; i++) {
+		ns += t->lost[i].ns;
+		w->missing->why[i].times += t->lost[i].times;
+		w->missing->why[i].ns += t->lost[i].ns;
+	}
+	w->missing->ns += ns;
+	w->missing->insns += scale(t->insns, ns, t->last - t->first - ns);
+	w->missing->traced_insns += t->insns;
+	if (t->lost_after)
+		lose(w, t->why, t->last);
+	if (t->has_time)
+		w->before = t;
+}
+
+static struct nt_window time_of_all(const struct nt_session *session)
+{
+	const struct ns_traced *t = session->traced.at, *end = t + session->traced.nr;
+	struct nt_window time = { .from = UINT64_MAX };
+
+	for (; t < end; t++) {
+		if (t->has_time && t->first < time.from)
+			time.from = t->first;
+		if (t->end > time.to)
+			time.to = t->end;
+	}
+	return time;
+}
+
+bool ns_traced_settle(struct nt_session *session)
+{
+	const struct ns_traced *t = session->traced.at, *end = t + session->traced.nr;
+	uint64_t insns = 0, bytes = session->trace.bytes;
+	struct nt_window time;
+	struct walk walk;
+	size_t i;
+
+	if (t < end)
+		qsort(session->traced.at, session->traced.nr, sizeof(*t), traced_cmp);
+	time = time_of_all(session);
+	for (session->missing.nr = 0; t < end; insns += walk.missing->traced_insns) {
+		struct nt_missing none = { .cpu = t->cpu, .all_ns = time.to > time.from ? time.to - time.from : 0 };
+
+		if (!ns_array_add(&session->missing, none))
+			return false;
+		walk = (struct walk){ .missing = &session->missing.at[session->missing.nr - 1] };
+		for (; t < end && t->cpu == none.cpu; t++)
+			take_part(&walk, t, time.from);
+		find_again(&walk, NULL, time.to);
+	}
+	for (i = 0; i < session->missing.nr; i++)
+		session->missing.at[i].bytes = scale(bytes, session->missing.at[i].insns, insns);
+	return true;
+}
+
+bool nt_session_lost(const struct nt_session *session, size_t nth, struct nt_missing *missing)
+{
+	if (nth >= session->missing.nr)
+		return false;
+	*missing = session->missing.at[nth];
+	return true;
+}
