@@ -38,6 +38,7 @@
 #define CPUS	16
 #define MATCH	500000	/* Shorter matches can be accidental, such as in a loop that polls a lock */
 #define SHOWN	8
+#define HELD	256	/* Samples behind an error that are found together */
 
 struct branch {
 	uint64_t from, to;	/* @from is 0 if trace starts, @to is 0 if it stops */
@@ -73,6 +74,9 @@ struct hart {
 	uint64_t owed, owed_branches;	/* Losses since the last reported loss */
 	uint64_t spare;			/* Errors since then, each of which may report one loss */
 	uint64_t wrong;
+	/* Stretches behind an error that are not yet found. Stretch i ends at sample @ends[i]. */
+	struct branch *held;
+	unsigned int nr_held, nr_ends, ends[HELD];
 };
 
 static struct hart hart[CPUS];
@@ -617,14 +621,13 @@ static void compare_stretch(struct hart *h, const struct place *place)
 	drop(h, place->at + place->nr);
 }
 
-static void end_stretch(struct hart *h)
+/* Find the samples behind branch @least of the truth. */
+static void find_stretch(struct hart *h, size_t least)
 {
 	size_t at = 0, n, lost = 0;
 	struct place place;
 
-	if (!h->nr_ahead)
-		return;
-	for (; (n = stretch_size(h, at)) && !find_in_stretch(h, at, n, &place); at += n)
+	for (; (n = stretch_size(h, at)) && (at < least || !find_in_stretch(h, at, n, &place)); at += n)
 		lost += without_start(h, at, n);
 	if (n) {
 		judge_place(h, lost + (place.at - at) - !!place.first);
@@ -637,6 +640,78 @@ static void end_stretch(struct hart *h)
 		wrong += h->nr_ahead;
 	}
 	h->nr_ahead = 0;
+}
+
+static void select_held(struct hart *h, unsigned int i)
+{
+	unsigned int first = i ? h->ends[i - 1] : 0;
+
+	h->ahead = h->held + first;
+	h->nr_ahead = h->ends[i] - first;
+}
+
+/* Return true if all held stretches are in the truth from branch @at on, and nothing between them is missing. */
+static bool all_held_match(struct hart *h, size_t at)
+{
+	struct place place;
+	unsigned int i;
+	size_t n;
+
+	for (i = 0; i < h->nr_ends; i++, at += n) {
+		n = stretch_size(h, at);
+		select_held(h, i);
+		if (i)
+			place = (struct place){ .at = at, .nr = matches(h, 0, at, n) };
+		else if (!find_in_stretch(h, at, n, &place))
+			return false;
+		if (!place.nr || (i + 1 < h->nr_ends && place.at + place.nr != at + n))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Find the held stretches. A hart that is idle executes the same short stretch many times, so that
+ * the first one may be in the truth both before and behind a loss. Trace between them is not missing
+ * if there is a place for all.
+ */
+static void find_held(struct hart *h)
+{
+	struct branch *ahead = h->ahead;
+	size_t at = 0, n;
+	unsigned int i;
+
+	while ((n = stretch_size(h, at)) && !all_held_match(h, at))
+		at += n;
+	for (i = 0; i < h->nr_ends; i++) {
+		select_held(h, i);
+		find_stretch(h, n && !i ? at : 0);
+	}
+	h->ahead = ahead;
+	h->nr_ahead = h->nr_held = h->nr_ends = 0;
+}
+
+static void hold_stretch(struct hart *h)
+{
+	h->held = realloc(h->held, (h->nr_held + h->nr_ahead) * sizeof(*h->held));
+	if (!h->held)
+		exit(2);
+	memcpy(h->held + h->nr_held, h->ahead, h->nr_ahead * sizeof(*h->held));
+	h->nr_held += h->nr_ahead;
+	h->ends[h->nr_ends++] = h->nr_held;
+	h->nr_ahead = 0;
+}
+
+static void end_stretch(struct hart *h)
+{
+	if (!h->nr_ahead)
+		return;
+	if (h->errors)
+		hold_stretch(h);
+	else
+		find_stretch(h, 0);
+	if (h->nr_held >= HELD)
+		find_held(h);
 }
 
 static void stretch_sample(struct hart *h, const struct branch *b)
@@ -653,6 +728,7 @@ static void stretch_error(struct hart *h)
 	if (h->nr_ahead == 1)
 		h->nr_ahead = 0;
 	end_stretch(h);
+	find_held(h);
 	h->errors++;
 }
 
@@ -662,6 +738,7 @@ static uint64_t finish_stretches(struct hart *h)
 	size_t at, n, lost = 0;
 
 	end_stretch(h);
+	find_held(h);
 	for (at = 0; (n = stretch_size(h, at)); at += n)
 		lost += without_start(h, at, n);
 	judge_place(h, lost);

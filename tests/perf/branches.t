@@ -8,7 +8,7 @@ for program in branches mktruth; do
 	gcc -O2 -Wall -Wextra -Wno-sign-compare -I"$top/tools/board/model" -o "$tap_tmp/$program" \
 		"$top/tests/perf/$program.c" "$O/board/model/libnbmodel.a" || exit
 done
-"$tap_tmp/mktruth" "$tap_tmp/truth" || exit
+"$tap_tmp/mktruth" "$tap_tmp/truth" && "$tap_tmp/mktruth" "$tap_tmp/twice" twice || exit
 
 # Write WORDs as perf script prints them. A-B is a stretch of the blocks A to B with its stop, A-B- one
 # without a stop, and A-B+ one with a branch to a block that was not executed. E is an error.
@@ -30,7 +30,7 @@ printed() {
 }
 # said WORD...: print the result of branches.c with option $ring, and its exit status
 said() {
-	printed "$@" | "$tap_tmp/branches" -c -l $ring "$tap_tmp/truth" >"$tap_tmp/said"
+	printed "$@" | "$tap_tmp/branches" -c -l $ring "$tap_tmp/$truth" >"$tap_tmp/said"
 	_status=$?
 	sed -n 's/^hart 0: //p' "$tap_tmp/said" | sed "s/\$/; $_status/"
 }
@@ -43,8 +43,8 @@ judged() {
 	[ "$_got" = "$_want" ] || { echo "got: $_got"; echo "wanted: $_want"; return 1; }
 }
 
-ring=
-plan 16
+ring= truth=truth
+plan 19
 ok "all stretches, and nothing is missing" judged 0 0 0 0 0 0 0-5 6-11 12-17 18-23
 ok "an error reports that the end of a stretch is missing" judged 0 1 0 0 0 0 0-5 6-8- E 12-17 18-23
 ok "an error reports that whole stretches are missing" judged 0 1 0 0 0 0 0-5 E 18-23
@@ -58,6 +58,11 @@ ok "an error where nothing is missing is no fault" judged 0 0 0 0 1 0 0-5 E 6-11
 ok "a branch that did not happen is wrong, and the rest is judged" judged 1 1 0 0 0 1 0-5 6-8+ E 12-17 18-23
 ok "two losses, and an error for one of them" judged 0 1 1 0 0 1 0-5 E 12-14- 18-23
 ok "without a ring, a stretch begins at its start" judged 1 1 0 0 0 1 0-5 E 8-11 12-17 18-23
+truth=twice
+ok "a stretch that was executed before and after a loss follows the loss" judged 0 1 0 0 0 0 0-5 E 6-11 18-23
+ok "a stretch that was executed twice, and no error reports a later loss" judged 0 1 1 0 0 1 0-5 E 12-17 18-23
+ok "no error reports the loss between two equal stretches" judged 0 0 1 0 0 1 0-5 6-11 18-23
+truth=truth
 ring=-r
 ok "a ring has lost the begin of a stretch" judged 0 1 0 0 0 0 0-5 E 8-11 12-17 18-23
 ok "a ring has lost it, and no error reports it" judged 1 0 1 0 0 1 0-5 8-11 12-17 18-23

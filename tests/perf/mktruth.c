@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * mktruth FILE: write the truth of hart 0, which executes 4 stretches of 6 blocks, each of "nop;
- * ret" at the next address. The last block is "ret", so that trace stops at the target of a branch.
+ * mktruth FILE [twice]: write the truth of hart 0, which executes 4 stretches of 6 blocks, each of
+ * "nop; ret" at the next address. The last block is "ret", so that trace stops at the target of a
+ * branch. With "twice", the second stretch is executed again behind the third one.
  */
 #include <stdio.h>
 
 #include "truth.h"
 
-#define STRETCHES	4
 #define BLOCKS		6
+#define ADDRESS		0x10000
 
 int main(int argc, char **argv)
 {
-	struct nb_truth_writer *w = argc == 2 ? nb_truth_create(argv[1], 0) : NULL;
+	static const unsigned int once[] = { 0, 1, 2, 3 }, twice[] = { 0, 1, 2, 1, 3 };
+	const unsigned int *order = argc > 2 ? twice : once, nr = argc > 2 ? 5 : 4;
+	struct nb_truth_writer *w = argc > 1 ? nb_truth_create(argv[1], 0) : NULL;
 	struct nb_ingress block = {
-		.iaddr = 0x10000, .iretire = 2, .ninsn = 2, .ilastsize = 1, .itype = NB_ITYPE_RETURN,
+		.iretire = 2, .ninsn = 2, .ilastsize = 1, .itype = NB_ITYPE_RETURN,
 	};
 	struct nb_trace_state state = { 0 };
 	unsigned int i;
 
 	if (!w)
 		return 2;
-	for (i = 0; i < STRETCHES * BLOCKS; i++) {
+	for (i = 0; i < nr * BLOCKS; i++) {
 		if (i % BLOCKS == 0) {
 			state.stamp++;
 			state.session = state.starts = i / BLOCKS + 1;
@@ -29,10 +32,10 @@ int main(int argc, char **argv)
 			state.sync = 5;
 			state.evcode = 4;
 		}
-		if (i == STRETCHES * BLOCKS - 1)
+		if (i == nr * BLOCKS - 1)
 			block.iretire = block.ninsn = 1;
+		block.iaddr = ADDRESS + 4 * (order[i / BLOCKS] * BLOCKS + i % BLOCKS);
 		nb_truth_block(w, &block, &state);
-		block.iaddr += 4;
 		if (i % BLOCKS == BLOCKS - 1) {
 			state.stamp++;
 			state.session = 0;
