@@ -96,7 +96,7 @@ for command in "tools/board/board help:board.1" "build/bin/ntrace help dump:ntra
 	"build/bin/ntrace help probe:ntrace-probe.1" "build/bin/ntrace help record:ntrace-record.1" \
 	"build/bin/ntrace help html:ntrace-html.1 ntrace-script.1" \
 	"build/bin/ntrace help profile:ntrace-profile.1 ntrace-script.1" \
-	"build/bin/ntrace help split:ntrace-split.1" "build/bin/ntrace help merge:ntrace-merge.1" \
+	"build/bin/ntrace help share:ntrace-share.1 ntrace-script.1" "build/bin/ntrace help split:ntrace-split.1" "build/bin/ntrace help merge:ntrace-merge.1" \
 	"build/bin/ntrace help export:ntrace-export.1 ntrace-script.1" \
 	"build/bin/ntrace help inject:ntrace-inject.1 ntrace-script.1"; do
 	${command%%:*} 2>&1 | grep -oE -- '--[a-z][a-z-]+' | sort -u >"$tap_tmp/options"

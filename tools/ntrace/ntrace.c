@@ -35,6 +35,7 @@ static const struct command {
 	{ "html",	cmd_html,	"write a page that shows a recording" },
 	{ "export",	cmd_export,	"write the calls of a recording for other programs" },
 	{ "profile",	cmd_profile,	"write counts for compilers and tools of coverage" },
+	{ "share",	cmd_share,	"write an archive for others, without secrets" },
 	{ "split",	cmd_split,	"cut a recording into shards for several machines" },
 	{ "merge",	cmd_merge,	"add up the counts of recordings, machines and shards" },
 	{ "script",	cmd_script,	"print the branches of a recording of perf" },

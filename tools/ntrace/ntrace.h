@@ -16,6 +16,7 @@ int cmd_decode(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_html(int argc, char **argv);
 int cmd_profile(int argc, char **argv);
+int cmd_share(int argc, char **argv);
 int cmd_split(int argc, char **argv);
 int cmd_merge(int argc, char **argv);
 int cmd_export(int argc, char **argv);

@@ -1,0 +1,133 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# `ntrace share` writes an archive that decodes elsewhere to the same branches, and that has none of the secrets
+# that the recording and the program had.
+. "$(dirname "$0")/../harness/tap.sh"
+build_tool
+ntrace=$O/bin/ntrace
+# The program's debug information has the folder, and its data, its notes and the name of its source have words
+mkdir -p "$tap_tmp/home-SECRET01" "$tap_tmp/elsewhere" && cp "$top/tests/perf/calls.S" "$tap_tmp/home-SECRET01/SECRET02.S" &&
+	cat >>"$tap_tmp/home-SECRET01/SECRET02.S" <<-'E2' || exit 1
+		.file "SECRET03.c"
+		.section .rodata
+		.asciz "SECRET04"
+		.data
+		.asciz "SECRET05"
+		.section .comment
+		.asciz "SECRET06"
+		.section .note.package, "a", @note
+		.word 8, 9, 1
+		.asciz "package"
+		.asciz "SECRET07"
+		.balign 4
+	E2
+(cd "$tap_tmp/home-SECRET01" && "${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -g -nostdlib -static -Wl,-Ttext=0x10000 \
+	-Wl,--build-id -o "$tap_tmp/calls" SECRET02.S) && recording_as plain good || exit 1
+# Plant SECRET08 to SECRET20 in features, and in records of each kind that has text
+cat >"$tap_tmp/plant.py" <<'E2'
+import struct, sys
+data = open(sys.argv[1], "rb").read()
+begin, size = struct.unpack_from("<QQ", data, 40)
+attrs_at = struct.unpack_from("<Q", data, 24)[0]
+sample_type = struct.unpack_from("<Q", data, attrs_at + 24)[0]
+at, kept, tail, last = begin, b"", b"", b""
+bits = int.from_bytes(data[72:104], "little")
+sections = [struct.unpack_from("<QQ", data, begin + size + 16 * n) for n in range(bits.bit_count())]
+features = {n: data[o:o + s] for (n, (o, s)) in zip([n for n in range(256) if bits >> n & 1], sections)}
+features.pop(18, None)
+def text(word):
+    word = word.encode() + b"\0" * (8 - len(word) % 8)
+    return struct.pack("<I", len(word)) + word
+ids = sum(8 for bit in (1, 2, 6, 7, 9) if sample_type & 1 << bit) + (8 if sample_type & 1 << 16 else 0)
+while at < begin + size:
+    kind, misc, length = struct.unpack_from("<IHH", data, at)
+    whole = length + (struct.unpack_from("<Q", data, at + 8)[0] if kind == 71 else 0)
+    if kind == 3:
+        tail = data[at + length - ids:at + length]
+        name = data[at + 16:at + length - ids].rstrip(b"\0")
+        kept += struct.pack("<IHHII", kind, misc, 16 + 32 + ids, *struct.unpack_from("<II", data, at + 8)) + \
+            (name + b"\0").ljust(16, b".") + b"SECRET08".ljust(16, b"\0") + tail
+    else:
+        kept += data[at:at + whole]
+    at += whole
+def record(kind, body, misc=2):
+    return struct.pack("<IHH", kind, misc, 8 + len(body) + len(tail)) + body + tail
+mmap = struct.pack("<IIQQQ", 1234, 1234, 0x7f0000000000, 0x1000, 0)
+kept += record(1, mmap + b"/home/SECRET09/lib.so\0\0\0")
+kept += record(10, mmap + bytes(24) + struct.pack("<II", 5, 2) + b"/home/SECRET10/lib.so\0\0\0")
+kept += record(10, mmap + bytes(24) + struct.pack("<II", 1, 2) + b"/home/SECRET11/data\0\0\0\0\0", 2 | 1 << 13)
+kept += record(19, struct.pack("<Q", 1) + b"/SECRET12.slice\0")
+kept += record(17, struct.pack("<QIHH", 0, 8, 1, 0) + b"SECRET13\0\0\0\0\0\0\0\0")
+kept += record(9, struct.pack("<Q", 0) + b"SECRET14")
+kept += record(60, b"SECRET15")
+kept += struct.pack("<IHH", 73, 0, 8 + 8 + 24) + struct.pack("<QQ", 1, 1234) + b"SECRET16".ljust(16, b"\0")
+for n, word in ((3, "SECRET17"), (4, "SECRET18"), (11, "SECRET19"), (12, "SECRET20"), (8, "SECRET21"), (25, "SECRET22")):
+    features[n] = (struct.pack("<I", 1) if n == 11 else b"") + text(word)
+out = bytearray(data[:begin] + kept)
+struct.pack_into("<Q", out, 48, len(kept))
+out[72:104] = sum(1 << n for n in features).to_bytes(32, "little")
+at = len(out) + 16 * len(features)
+for n in sorted(features):
+    out += struct.pack("<QQ", at, len(features[n]))
+    at += len(features[n])
+for n in sorted(features):
+    out += features[n]
+open(sys.argv[2], "wb").write(out)
+E2
+cd "$tap_tmp" && python3 plant.py plain.data perf.data && "$ntrace" script -i perf.data >branches && "$ntrace" report -i perf.data >calls.txt || exit 1
+export SECRET23=SECRET24
+
+planted() {
+	n=$(cat calls perf.data | grep -aoE 'SECRET[0-9]+' | sort -u | wc -l)
+	echo "$n secrets in the recording and the program"
+	[ "$n" -ge 20 ]
+}
+shared() { "$ntrace" share -i perf.data -o shared.tar 2>said && cat said && tar -tvf shared.tar; }
+none() { ! strings -a -n 4 shared.tar | grep SECRET; }
+# Neither the program nor the recording is where it was
+elsewhere() {
+	mkdir -p gone && mv calls perf.data gone/ && tar -xf shared.tar -C elsewhere || return
+	"$ntrace" script -i elsewhere/shared/perf.data >got 2>err
+	rc=$?
+	"$ntrace" report -i elsewhere/shared/perf.data >report 2>>err
+	mv gone/* .
+	cat err
+	[ $rc -eq 0 ] && [ ! -s err ] && cmp branches got && cmp calls.txt report
+}
+listed() {
+	"$ntrace" share -i perf.data --list >list 2>err || { cat err; return 1; }
+	cat list
+	grep -q "^file .*/calls$" list && grep -q "^process calls$" list && ! grep SECRET list && [ -z "$(ls shared2.tar 2>/dev/null)" ]
+}
+# All that the archive has of the recording's text is in the list
+complete() {
+	strings -a -n 5 elsewhere/shared/perf.data | grep -v "^PERFILE2\|^NTRACE1\|^riscv64" | while read -r word; do
+		grep -qF -e "$word" list || { echo "$word is in the archive, and not in the list"; return 1; }
+	done
+}
+# A program without a build id is found by --symfs
+by_path() {
+	riscv64-linux-gnu-objcopy -R .note.gnu.build-id calls bare && mkdir -p there && mv bare there/calls &&
+		python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/there/calls" there/perf.data good >/dev/null &&
+		"$ntrace" script -i there/perf.data >wanted && "$ntrace" share -i there/perf.data -o by-path.tar 2>said || { cat said; return 1; }
+	grep -- "--symfs shared/symfs" said && rm -rf elsewhere there && mkdir elsewhere && tar -xf by-path.tar -C elsewhere &&
+		"$ntrace" script --symfs elsewhere/shared/symfs -i elsewhere/shared/perf.data >got && cmp wanted got
+}
+# The kernel's code is only given away if it is asked for
+kernel() {
+	mkdir -p rec/kcore_dir && cp perf.data rec/data && cp calls rec/kcore_dir/kcore && echo "ffffffff80000000 T SECRET25" >rec/kcore_dir/kallsyms
+	"$ntrace" share -i rec -o rec.tar 2>said && ! tar -tf rec.tar | grep kcore && ! grep -a SECRET rec.tar || { cat said; return 1; }
+	"$ntrace" share -i rec --kernel -o rec.tar 2>said && tar -tf rec.tar | grep -c "perf.data/kcore_dir/\(kcore\|kallsyms\)$" | grep 2 || { cat said; return 1; }
+	rm -rf elsewhere && mkdir elsewhere && tar -xf rec.tar -C elsewhere && "$ntrace" script -i rec >wanted && "$ntrace" script -i elsewhere/shared/perf.data >got && cmp wanted got && grep -q SECRET25 got
+}
+
+plan 8
+ok "the recording and its program have 20 secrets" planted
+ok "share writes an archive" shared
+ok "the archive has none of the secrets" none
+ok "the archive decodes elsewhere to the same branches and calls" elsewhere
+ok "--list prints what the archive gives away" listed
+ok "all text of the archive is in the list" complete
+ok "a program without a build id is found in the archive by its path" by_path
+ok "the kernel's code is in the archive only with --kernel" kernel
+done_testing

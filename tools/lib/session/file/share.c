@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Copy the records and features that decoding needs, and no others. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "perfdata-write.h"
+#include "session/session-priv.h"
+#include "share.h"
+
+#define MISC_DATA	(1 << 13)	/* PERF_RECORD_MISC_MMAP_DATA */
+#define MISC_ID_SIZE	(1 << 15)	/* PERF_RECORD_MISC_BUILD_ID_SIZE */
+#define MMAP_NAME	40		/* offsets of the names in records */
+#define MMAP2_NAME	72
+#define COMM_NAME	16
+#define KERNEL_PID	UINT32_MAX
+
+enum { FEAT_ARCH = 6, FEAT_NRCPUS = 7, FEAT_SAMPLE_TIME = 21, FEAT_CLOCKID = 23, FEAT_DIR_FORMAT = 24 };
+
+struct share {
+	struct nt_session *session;
+	const struct nt_share_options *options;
+	struct pd_writer file;
+	uint64_t	record[1 << 13];	/* a copy of the record, which has up to 64 KiB */
+};
+
+static void tell(const struct share *share, const char *what, const char *text)
+{
+	if (share->options->tell)
+		share->options->tell(share->options->ctx, what, text);
+}
+
+/* Return true if code of this name was executed, or if the name is none of a file. */
+static bool is_wanted(const struct share *share, uint32_t pid, const char *name)
+{
+	size_t i;
+
+	if (name[0] == '[' || !strncmp(name, "//", 2) || (pid == KERNEL_PID && share->options->kernel))
+		return true;
+	for (i = 0; i < share->options->nr_files; i++) {
+		if (!strcmp(share->options->files[i].path, name))
+			return true;
+	}
+	return false;
+}
+
+/* Write a record with a name, unless it is not wanted. Clear what may follow the name. */
+static int put_named(struct share *share, const struct pd_record *record, size_t at)
+{
+	size_t size = record->header->size, end = size - pd_sample_id_size(&share->session->pd, record), length;
+	char *copy = (char *)share->record, *name = copy + at;
+	uint32_t pid;
+
+	if (end > size || end <= at)
+		return 0;
+	memcpy(copy, record->header, size);
+	memcpy(&pid, record->header + 1, sizeof(pid));
+	length = strnlen(name, end - at);
+	memset(name + length, 0, end - at - length);
+	if (length == end - at)
+		return 0;
+	if (at != COMM_NAME && (record->header->misc & MISC_DATA || !is_wanted(share, pid, name)))
+		return 0;
+	tell(share, at == COMM_NAME ? "process" : "file", name);
+	return pd_write(&share->file, copy, size);
+}
+
+static int put_record(void *ctx, const struct pd_record *record)
+{
+	struct share *share = ctx;
+
+	switch (record->header->type) {
+	case PERF_RECORD_MMAP:
+		return put_named(share, record, MMAP_NAME);
+	case PERF_RECORD_MMAP2:
+		return put_named(share, record, MMAP2_NAME);
+	case PERF_RECORD_COMM:
+		return put_named(share, record, COMM_NAME);
+	case PERF_RECORD_LOST:
+	case PERF_RECORD_EXIT:
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_AUX:
+	case PERF_RECORD_ITRACE_START:
+	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+	case PD_FINISHED_ROUND:
+	case PD_AUXTRACE_INFO:
+	case PD_AUXTRACE:
+	case PD_TIME_CONV:
+		break;
+	default:
+		return 0;
+	}
+	if (pd_write(&share->file, record->header, record->header->size) ||
+	    pd_write(&share->file, record->data, record->data_size))
+		return -1;
+	pd_forget(&share->session->pd, record->data, record->data_size);
+	return 0;
+}
+
+/* Add the build id of a file to the feature, in the format of PERF_RECORD_HEADER_BUILD_ID. */
+static bool add_build_id(uint8_t **to, size_t *size, const struct nt_shared_file *file)
+{
+	struct { struct perf_event_header header; uint32_t pid; uint8_t id[24]; } r = {
+		.header = { .type = PD_BUILD_ID, .misc = PERF_RECORD_MISC_USER | MISC_ID_SIZE },
+		.pid = KERNEL_PID,
+	};
+	size_t length = (strlen(file->path) + 8) & ~(size_t)7;
+	uint8_t *more;
+
+	if (!file->build_id_size)
+		return true;
+	r.header.size = sizeof(r) + length;
+	memcpy(r.id, file->build_id, file->build_id_size);
+	r.id[PD_BUILD_ID_SIZE] = file->build_id_size;
+	more = realloc(*to, *size + r.header.size);
+	if (!more)
+		return false;
+	*to = more;
+	memcpy(more + *size, &r, sizeof(r));
+	memset(more + *size + sizeof(r), 0, length);
+	memcpy(more + *size + sizeof(r), file->path, strlen(file->path));
+	*size += r.header.size;
+	return true;
+}
+
+static int put_features(struct share *share)
+{
+	static const uint8_t kept[] = {
+		FEAT_ARCH, FEAT_NRCPUS, FEAT_SAMPLE_TIME, FEAT_CLOCKID, FEAT_DIR_FORMAT, PD_FEAT_CLOCK_DATA,
+	};
+	/* An index without entries: perf script -F addr looks for this feature */
+	static const uint64_t no_index;
+	static struct pd_feature_section features[PD_FEAT_MAX];
+	const struct nt_share_options *options = share->options;
+	uint8_t *ids = NULL;
+	size_t size = 0, i;
+	bool ok = true;
+	int err;
+
+	for (i = 0; i < sizeof(kept); i++)
+		features[kept[i]] = share->session->pd.features[kept[i]];
+	if (!options->kernel)
+		features[FEAT_DIR_FORMAT].there = false;
+	for (i = 0; ok && i < options->nr_files; i++)
+		ok = add_build_id(&ids, &size, &options->files[i]);
+	features[PD_FEAT_AUXTRACE] = (struct pd_feature_section){ { (const void *)&no_index, sizeof(no_index) }, true };
+	features[PD_FEAT_BUILD_ID] = (struct pd_feature_section){ { ids, size }, size };
+	err = ok ? pd_write_features(&share->file, features) : -1;
+	free(ids);
+	return err;
+}
+
+int nt_session_share(struct nt_session *session, int fd, const struct nt_share_options *options)
+{
+	struct perfdata *pd = &session->pd;
+	struct share *share = malloc(sizeof(*share));
+	bool pipe = pd->pipe;
+	int err;
+
+	if (!share)
+		return ns_fail(session, "out of memory");
+	share->session = session;
+	share->options = options;
+	err = pd_write_begin(&share->file, fd, pd->attrs, pd->nr_attrs);
+	/* nt_session_open() has already read the attributes and features of a pipe */
+	pd->pipe = false;
+	err = err ?: pd_for_each(pd, put_record, share) ?: put_features(share);
+	pd->pipe = pipe;
+	free(share);
+	return err ? ns_fail(session, "writing the copy failed: %s", *pd->error ? pd->error : strerror(errno)) : 0;
+}

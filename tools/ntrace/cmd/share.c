@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* ntrace share - write an archive of a recording for others, without what decoding does not need. */
+#include <elfutils/libdwelf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ntrace.h"
+#include "cli/nothing.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "session/array.h"
+#include "session/counts/profile.h"
+#include "session/file/share.h"
+#include "session/file/whole-file.h"
+
+static const char help[] =
+	"usage: ntrace share [OPTIONS] -o FILE\n"
+	"       ntrace share [OPTIONS] --list\n\n"
+	"Write a tar archive of a recording, and of the code and symbols that decoding it needs, for\n"
+	"other people. It has the trace, and the names of processes and of executed files. It has no\n"
+	"command lines, host name, samples, data or debug information, and no code of the kernel.\n\n"
+	RECORDING_HELP
+	"  -o, --output FILE    the archive\n"
+	"  --list               print what the archive would give away, and write nothing\n"
+	"  --kernel             include the code and symbols of the kernel\n";
+
+enum { OPT_LIST = OPT_RECORDING_END, OPT_KERNEL };
+
+struct share {
+	struct recording_options recording;
+	const char	*output;
+	bool		list, kernel;
+	struct nt_session *session;
+	NS_ARRAY(struct nt_shared_file) files;
+	NS_ARRAY(char *) told;		/* lines of --list */
+	FILE		*tar;
+	bool		by_path;	/* a file of the archive has no build id */
+};
+
+/* ---- ELF files ---- */
+
+/* Copy a part of a file to the same place of another one. */
+static bool copy_part(int from, int to, uint64_t offset, uint64_t size)
+{
+	char bytes[1 << 16];
+	ssize_t n;
+
+	for (; size; size -= n, offset += n) {
+		n = pread(from, bytes, size < sizeof(bytes) ? size : sizeof(bytes), offset);
+		if (n <= 0)
+			return errno = n ? errno : EINVAL, false;
+		if (pwrite(to, bytes, n, offset) != n)
+			return false;
+	}
+	return true;
+}
+
+/* Copy the names of symbols, but not those of source files and of other users of the table of strings. */
+static bool copy_names(Elf *elf, Elf_Scn *scn, const GElf_Shdr *table, int to)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	GElf_Shdr strings;
+	const char *name;
+	GElf_Sym sym;
+	int i;
+
+	if (!gelf_getshdr(elf_getscn(elf, table->sh_link), &strings))
+		return false;
+	for (i = 0; gelf_getsym(data, i, &sym); i++) {
+		name = elf_strptr(elf, table->sh_link, sym.st_name);
+		if (name && GELF_ST_TYPE(sym.st_info) != STT_FILE &&
+		    pwrite(to, name, strlen(name), strings.sh_offset + sym.st_name) < 0)
+			return false;
+	}
+	return true;
+}
+
+/* Copy the build id, and of other notes the sizes. */
+static bool copy_notes(Elf_Scn *scn, const GElf_Shdr *s, int from, int to)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	size_t at = 0, next, name, desc;
+	GElf_Nhdr note;
+	bool is_id;
+
+	for (; data && (next = gelf_getnote(data, at, &note, &name, &desc)); at = next) {
+		is_id = note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+			!memcmp((const char *)data->d_buf + name, "GNU", 4);
+		if (!copy_part(from, to, s->sh_offset + at, is_id ? next - at : sizeof(note)))
+			return false;
+	}
+	return true;
+}
+
+/* Frame information names functions of stripped files. */
+static bool is_needed(const GElf_Shdr *s, const char *name)
+{
+	return s->sh_flags & SHF_EXECINSTR || s->sh_type == SHT_SYMTAB || s->sh_type == SHT_DYNSYM ||
+	       (s->sh_type == SHT_RELA && s->sh_flags & SHF_ALLOC) ||
+	       (name && !strcmp(name, ".eh_frame"));
+}
+
+/* Copy code, symbols and build id. All other bytes of the copy are zeros. */
+static bool copy_sections(Elf *elf, int from, int to)
+{
+	Elf_Scn *scn = NULL;
+	size_t names, nr;
+	GElf_Ehdr e;
+	GElf_Shdr s;
+
+	if (!gelf_getehdr(elf, &e) || elf_getshdrstrndx(elf, &names) || elf_getshdrnum(elf, &nr) || !nr ||
+	    !copy_part(from, to, 0, e.e_ehsize) || !copy_part(from, to, e.e_phoff, (uint64_t)e.e_phnum * e.e_phentsize) ||
+	    !copy_part(from, to, e.e_shoff, nr * e.e_shentsize))
+		return false;
+	while ((scn = elf_nextscn(elf, scn))) {
+		if (!gelf_getshdr(scn, &s))
+			return false;
+		if (s.sh_type == SHT_NOTE && !copy_notes(scn, &s, from, to))
+			return false;
+		if (s.sh_type == SHT_NOBITS || !(elf_ndxscn(scn) == names || is_needed(&s, elf_strptr(elf, names, s.sh_name))))
+			continue;
+		if (!copy_part(from, to, s.sh_offset, s.sh_size) ||
+		    ((s.sh_type == SHT_SYMTAB || s.sh_type == SHT_DYNSYM) && !copy_names(elf, scn, &s, to)))
+			return false;
+	}
+	return true;
+}
+
+/* ---- tar ---- */
+
+/* Add a file to the archive, as POSIX ustar has it: without an owner, and with time 0 */
+static bool add_file(struct share *share, const char *name, int fd)
+{
+	char block[513] = "", bytes[1 << 16];
+	size_t length = strlen(name);
+	const char *base = length > 100 ? strchr(name + length - 101, '/') : name;
+	unsigned int sum = 0, i;
+	struct stat st;
+	ssize_t n = 1;
+
+	if (fstat(fd, &st) || lseek(fd, 0, SEEK_SET))
+		return false;
+	if (st.st_size >= 1LL << 33)
+		return errno = EFBIG, false;
+	if (!base || (base != name && base - name > 155))
+		return errno = ENAMETOOLONG, false;
+	memcpy(block + 345, name, base - name);
+	base += base != name;
+	memcpy(block, base, strlen(base));
+	snprintf(block + 100, 24, "%07o%c%07o%c%07o", 0600, 0, 0, 0, 0);
+	snprintf(block + 124, 25, "%011llo%c%011o", (unsigned long long)st.st_size, 0, 0);
+	memcpy(block + 148, "        0", 9);
+	memcpy(block + 257, "ustar\0" "00", 8);
+	for (i = 0; i < 512; i++)
+		sum += (unsigned char)block[i];
+	snprintf(block + 148, 8, "%06o", sum);
+	fwrite(block, 512, 1, share->tar);
+	while ((n = read(fd, bytes, sizeof(bytes))) > 0)
+		fwrite(bytes, n, 1, share->tar);
+	memset(block, 0, sizeof(block));
+	fwrite(block, -st.st_size & 511, 1, share->tar);
+	return !n && !ferror(share->tar);
+}
+
+static bool add_path(struct share *share, const char *name, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool ok = fd >= 0 && add_file(share, name, fd);
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+/* Add an executed file, where `ntrace` and perf find it by its build id or by --symfs */
+static bool add_code(struct share *share, const struct nt_shared_file *file)
+{
+	const char *path = nt_session_file(share->session, file->path);
+	int from = path ? open(path, O_RDONLY | O_CLOEXEC) : -1, n;
+	Elf *elf = from >= 0 ? elf_begin(from, ELF_C_READ, NULL) : NULL;
+	FILE *to = elf ? tmpfile() : NULL;
+	char name[PATH_MAX];
+	/* A hostile recording may not name a place outside of the folder. */
+	bool ok = !path || strstr(file->path, "/../");
+	size_t i;
+
+	if (file->build_id_size) {
+		n = sprintf(name, "shared/.build-id/%02x/", file->build_id[0]);
+		for (i = 1; i < file->build_id_size; i++)
+			n += sprintf(name + n, "%02x", file->build_id[i]);
+		sprintf(name + n, "/elf");
+	} else {
+		snprintf(name, sizeof(name), "shared/symfs%s", file->path);
+		share->by_path |= path != NULL;
+	}
+	if (to && !ok)
+		ok = copy_sections(elf, from, fileno(to)) && add_file(share, name, fileno(to));
+	elf_end(elf);
+	if (from >= 0)
+		close(from);
+	if (to)
+		fclose(to);
+	return ok;
+}
+
+/* ---- Command ---- */
+
+static void read_build_id(struct nt_shared_file *file, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	Elf *elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
+	const void *id;
+	ssize_t n = elf ? dwelf_elf_gnu_build_id(elf, &id) : 0;
+	uint8_t *copy = n > 0 && n <= 20 ? malloc(n) : NULL;
+
+	if (copy) {
+		file->build_id = memcpy(copy, id, n);
+		file->build_id_size = n;
+	}
+	elf_end(elf);
+	if (fd >= 0)
+		close(fd);
+}
+
+static bool add_executed(struct share *share, const char *object)
+{
+	struct nt_shared_file file = { .path = object };
+	const char *path = nt_session_file(share->session, object);
+
+	if (path)
+		read_build_id(&file, path);
+	return ns_array_add(&share->files, file);
+}
+
+/* List the files of which code was executed, including those that are not here. */
+static bool find_files(struct share *share, const struct nt_profile *counts)
+{
+	const struct nt_profile_insn *insns;
+	const char *path, *why;
+	size_t nr, i;
+
+	insns = nt_profile_insns(counts, &nr);
+	for (i = 0; i < nr; i++) {
+		if (insns[i].object && (!i || insns[i].object != insns[i - 1].object) &&
+		    !add_executed(share, insns[i].object))
+			return false;
+	}
+	for (i = 0; nt_session_missing(share->session, i, &path, &why); i++) {
+		if (!add_executed(share, path))
+			return false;
+	}
+	return true;
+}
+
+static void tell(void *ctx, const char *what, const char *text)
+{
+	struct share *share = ctx;
+	size_t size = strlen(what) + strlen(text) + 2;
+	char *line = malloc(size);
+
+	if (line)
+		snprintf(line, size, "%s %s", what, text);
+	if (line && !ns_array_add(&share->told, line))
+		free(line);
+}
+
+static int line_cmp(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int print_list(struct share *share)
+{
+	char **lines = share->told.at;
+	size_t i;
+
+	if (share->told.nr)
+		qsort(lines, share->told.nr, sizeof(*lines), line_cmp);
+	for (i = 0; i < share->told.nr; i++) {
+		if (!i || strcmp(lines[i], lines[i - 1]))
+			puts(lines[i]);
+	}
+	return EXIT_CLEAN;
+}
+
+static bool add_kernel(struct share *share, const char *folder)
+{
+	static const char *const names[] = { "kcore", "kallsyms", "modules" };
+	char path[PATH_MAX], name[64];
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, sizeof(path), "%s/kcore_dir/%s", folder, names[i]);
+		snprintf(name, sizeof(name), "shared/perf.data/kcore_dir/%s", names[i]);
+		if (!access(path, F_OK) && !add_path(share, name, path))
+			return false;
+	}
+	return true;
+}
+
+static bool write_archive(struct share *share, int copy)
+{
+	const char *folder = share->kernel ? nt_session_folder(share->session) : NULL;
+	static const char end[1024];
+	size_t i;
+
+	if (!add_file(share, folder ? "shared/perf.data/data" : "shared/perf.data", copy) ||
+	    (folder && !add_kernel(share, folder)))
+		return false;
+	for (i = 0; i < share->files.nr; i++) {
+		if (!add_code(share, &share->files.at[i]))
+			return false;
+	}
+	return fwrite(end, sizeof(end), 1, share->tar) == 1;
+}
+
+static int share_copy(struct share *share, int copy)
+{
+	const struct nt_share_options options = {
+		.size = sizeof(options), .files = share->files.at, .nr_files = share->files.nr, .kernel = share->kernel,
+		.tell = share->list ? tell : NULL, .ctx = share,
+	};
+	struct whole_file whole;
+	bool ok;
+
+	if (nt_session_share(share->session, copy, &options))
+		return recording_failed(share->session);
+	if (share->list)
+		return print_list(share);
+	share->tar = whole_file_open(&whole, share->output);
+	if (!share->tar)
+		return output_failed(share->output);
+	ok = write_archive(share, copy);
+	if (whole_file_close(&whole, share->tar, ok) || !ok)
+		return output_failed(share->output);
+	fprintf(stderr, "ntrace: wrote %s. Elsewhere, tar -xf unpacks it, and ntrace report -i shared/perf.data%s reads it\n",
+		share->output, share->by_path ? " --symfs shared/symfs" : "");
+	return EXIT_CLEAN;
+}
+
+static int run(struct share *share)
+{
+	struct nt_profile *counts = nt_profile_new(share->session, NULL);
+	FILE *copy = tmpfile();
+	int status;
+	size_t nr = 0, i;
+
+	elf_version(EV_CURRENT);
+	if (!copy)
+		status = output_failed("a temporary file");
+	else if (!counts || nt_profile_run(counts) || !find_files(share, counts))
+		status = recording_failed(share->session);
+	else if (nt_profile_insns(counts, &nr), !nr)
+		status = nothing_matched(&share->recording, share->session, NULL);
+	else
+		status = share_copy(share, fileno(copy));
+	recording_report(share->session);
+	for (i = 0; i < share->files.nr; i++)
+		free((void *)share->files.at[i].build_id);
+	for (i = 0; i < share->told.nr; i++)
+		free(share->told.at[i]);
+	free(share->files.at);
+	free(share->told.at);
+	nt_profile_free(counts);
+	if (copy)
+		fclose(copy);
+	return status;
+}
+
+static bool set_option(void *ctx, int opt, const char *arg)
+{
+	struct share *share = ctx;
+
+	switch (opt) {
+	case 'o':
+		share->output = arg;
+		return true;
+	case OPT_LIST:
+		return share->list = true;
+	case OPT_KERNEL:
+		return share->kernel = true;
+	}
+	return recording_set(&share->recording, opt, arg);
+}
+
+int cmd_share(int argc, char **argv)
+{
+	static const struct option long_options[] = {
+		RECORDING_OPTIONS,
+		{ "output", required_argument, NULL, 'o' },
+		{ "list", no_argument, NULL, OPT_LIST },
+		{ "kernel", no_argument, NULL, OPT_KERNEL },
+		{ 0 }
+	};
+	struct share share = { 0 };
+	int status;
+
+	recording_init(&share.recording);
+	status = options_parse(argc, argv, "i:o:h", long_options, help, set_option, &share);
+	if (status >= 0)
+		return status;
+	if (optind != argc)
+		return recording_no_argument(argv[0], argv[optind]);
+	if (share.list == !!share.output) {
+		fputs("ntrace: share needs either -o FILE or --list\n", stderr);
+		return EXIT_USAGE;
+	}
+	share.session = recording_open(&share.recording);
+	if (!share.session)
+		return EXIT_USAGE;
+	status = run(&share);
+	nt_session_close(share.session);
+	return status;
+}
