@@ -5,6 +5,8 @@
     ntt.py NTRACE FILE.ntt ...        prints TAP
     ntt.py --same PROGRAM NTRACE FILE.ntt ...   also decodes each trace in every way by
                                       tests/lib/same.c, which have to agree
+    ntt.py --programs FOLDER ...      first of all options: keeps the programs of the cases in FOLDER,
+                                      and uses those that are there
     ntt.py --update NTRACE FILE.ntt ...   writes what comes out into the files, to be
                                       read and compared with the specification
 
@@ -12,9 +14,11 @@ A message is put into bytes here by the specification's tables alone; neither
 the decoder's nor the encoder's sources are used.
 """
 import difflib
+import hashlib
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -117,6 +121,8 @@ def pack_bits(text):
 
 
 class Case:
+    programs = None         # folder that keeps the programs of all cases
+
     def __init__(self, path):
         self.path = path
         self.sections = []
@@ -179,20 +185,29 @@ class Case:
             source += lines
         if not starts:
             return None
-        with open(f'{tmp}/a.s', 'w', encoding='utf-8') as file:
-            file.write('\n'.join(source) + '\n')
         rv32 = self.config['xlen'] == 32
-        subprocess.run([CROSS + 'as', f'-march={arch}', '-mabi=' + ('ilp32' if rv32 else 'lp64'),
-                        '-o', f'{tmp}/a.o', f'{tmp}/a.s'], check=True)
-        subprocess.run([CROSS + 'ld', '-m', 'elf32lriscv' if rv32 else 'elf64lriscv', '-e', '0',
-                        '--no-relax', '-N', *starts, '-o', f'{tmp}/a.elf', f'{tmp}/a.o'],
-                       check=True)
-        nm = subprocess.run([CROSS + 'nm', f'{tmp}/a.elf'], check=True, capture_output=True,
-                            text=True).stdout
-        for line in nm.splitlines():
-            addr, kind, symbol = line.split(maxsplit=2)
-            self.symbols[symbol] = int(addr, 16)
-        return f'{tmp}/a.elf'
+        text = '\n'.join(source) + '\n'
+        key = hashlib.sha256(repr((text, arch, rv32, starts)).encode()).hexdigest()
+        elf = f'{self.programs or tmp}/{key}'
+        if not os.path.exists(elf):
+            with open(f'{tmp}/a.s', 'w', encoding='utf-8') as file:
+                file.write(text)
+            subprocess.run([CROSS + 'as', f'-march={arch}', '-mabi=' + ('ilp32' if rv32 else 'lp64'),
+                            '-o', f'{tmp}/a.o', f'{tmp}/a.s'], check=True)
+            subprocess.run([CROSS + 'ld', '-m', 'elf32lriscv' if rv32 else 'elf64lriscv', '-e', '0',
+                            '--no-relax', '-N', *starts, '-o', f'{tmp}/a.elf', f'{tmp}/a.o'],
+                           check=True)
+            with open(f'{tmp}/a.nm', 'w', encoding='utf-8') as file:
+                subprocess.run([CROSS + 'nm', f'{tmp}/a.elf'], check=True, stdout=file)
+            # Another run may build the same program. A program has its symbols before others see it.
+            for ending in ('nm', 'elf'):
+                shutil.copy(f'{tmp}/a.{ending}', f'{elf}.{os.getpid()}')
+                os.replace(f'{elf}.{os.getpid()}', elf + ('.nm' if ending == 'nm' else ''))
+        with open(f'{elf}.nm', encoding='utf-8') as file:
+            for line in file:
+                addr, kind, symbol = line.split(maxsplit=2)
+                self.symbols[symbol.rstrip()] = int(addr, 16)
+        return elf
 
     def trace(self):
         data = b''
@@ -314,6 +329,8 @@ def check(case, ntrace, write=False, same=None):
 
 def main():
     args = sys.argv[1:]
+    if args[0] == '--programs':
+        Case.programs, args = args[1], args[2:]
     write = args[0] == '--update'
     if write:
         args = args[1:]
