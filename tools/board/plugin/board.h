@@ -244,7 +244,7 @@ struct board {
 	struct nb_faults faults;
 	uint32_t	active_delay, enable_delay, ts_active_delay, empty_delay, undef;
 	uint32_t	boot_control, boot_features, boot_privileges, boot_sifive;
-	bool		boot_timestamp, truth_stacks;
+	bool		boot_timestamp, truth_stacks, truth_traced;
 	const char	*topology, *truth, *boot_trace, *stats;
 	uint64_t	reports[NB_REPORT_MAX];
 };

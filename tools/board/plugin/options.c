@@ -24,6 +24,7 @@ static const struct option options[] = {
 	{ "topology", OPT_STRING, &board.topology, "list of components" },
 	{ "truth", OPT_STRING, &board.truth, "folder for hartN.truth: every block that a hart retired" },
 	{ "truth-stacks", OPT_BOOL, &board.truth_stacks, "the truth has stack pointer and thread pointer" },
+	{ "truth-traced", OPT_BOOL, &board.truth_traced, "the truth has only the blocks that a hart retires while its encoder traces" },
 	{ "boot-trace", OPT_STRING, &board.boot_trace, "folder for NAME.ntrace of each sink: trace from reset on, without a driver" },
 	{ "boot-control", OPT_U32, &board.boot_control, "trTeControl of the boot trace" },
 	{ "boot-sifive", OPT_U32, &board.boot_sifive, "teControl of the boot trace" },

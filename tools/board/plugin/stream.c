@@ -639,7 +639,10 @@ void stream_discon(unsigned int vcpu, enum qemu_plugin_discon_type type, uint64_
 /* The caller is the hart's own thread, or has claimed the harts. */
 void stream_gate(struct hart *h, bool on)
 {
-	on = on || h->truth || board.check_minstret || board.limit;
+	on = on || (h->truth && !board.truth_traced) || board.check_minstret || board.limit;
+	/* The next block in the truth may be of the next session. */
+	if (!on && h->truth && h->te)
+		nb_truth_state(h->truth, &h->te->enc.state);
 	h->counting = h->te && !h->truth && !h->te->split ? &h->te->enc : NULL;
 	h->quick = false;
 	if (on == !!(h->score->gate & GATE_STREAM))
@@ -648,10 +651,7 @@ void stream_gate(struct hart *h, bool on)
 	h->have_expect = false;
 	h->have_priv = false;
 	h->sets = 0;
-	if (on)
-		h->score->gate |= GATE_STREAM;
-	else
-		h->score->gate &= ~(uint64_t)GATE_STREAM;
+	h->score->gate ^= GATE_STREAM;
 }
 
 static unsigned int tb_half_words(struct qemu_plugin_tb *tb, size_t n)
