@@ -168,18 +168,39 @@ static void ntrace_session_hasten(struct ntrace_session *owner)
 		smp_call_function_single_async(owner->timer_cpu, &owner->kick);
 }
 
+/* Return the number of bytes for which the AUX buffer of a session has room */
+static unsigned long ntrace_session_room(const struct ntrace_session *s)
+{
+	return s->buf->overwrite ? s->buf->size : s->handle.size;
+}
+
+/* Move the member whose AUX buffer has the most room to the front. Return NULL without a member. */
+static struct ntrace_session *ntrace_sink_roomiest(struct ntrace_sink *sink)
+{
+	struct ntrace_encoder *enc, *most = NULL;
+
+	list_for_each_entry(enc, &sink->members, member)
+		if (!most || ntrace_session_room(enc->session) > ntrace_session_room(most->session))
+			most = enc;
+	if (!most)
+		return NULL;
+	list_move(&most->member, &sink->members);
+	return most->session;
+}
+
 /*
- * Let the sink use the memory of another member, because the owner of a shared sink has finished.
+ * Let the sink use the memory of another member, because the owner of a shared sink has finished. A
+ * small window is soon full, and all members lose trace then, so the member with the most room is
+ * the first choice.
  * If no member can be the owner, all members leave the sink, and their timers start them again.
  * They must not stay, because the next owner may be a user who must not see their trace.
  */
-static noinline void ntrace_session_hand_on(struct ntrace_session *s)
+static noinline void ntrace_session_hand_on(struct ntrace_sink *sink)
 {
-	struct ntrace_sink *sink = s->enc->sink;
 	struct ntrace_encoder *enc, *next;
 
 	ntrace_sink_assert_locked(sink);
-	list_del_init(&s->enc->member);
+	ntrace_sink_roomiest(sink);
 	list_for_each_entry(enc, &sink->members, member) {
 		struct ntrace_session *other = enc->session;
 
@@ -192,6 +213,20 @@ static noinline void ntrace_session_hand_on(struct ntrace_session *s)
 		ntrace_sink_leave(sink, enc);
 		enc->session->state = NTRACE_SESSION_ORPHAN;
 	}
+}
+
+/*
+ * Return true if the owner of a sink keeps it while it opens its AUX buffer again, in which @used
+ * bytes are taken. It does so if the other buffers have less room than this one, and less than an
+ * eighth of their size.
+ */
+static bool ntrace_session_keeps(const struct ntrace_session *s, unsigned long used)
+{
+	const struct ntrace_session *other = ntrace_sink_roomiest(s->enc->sink);
+	unsigned long room = ntrace_session_room(s);
+
+	return !other || (ntrace_session_room(other) < other->buf->size / 8 &&
+			  ntrace_session_room(other) < room - min(room, used));
 }
 
 /*
@@ -303,8 +338,11 @@ static int ntrace_session_open(struct ntrace_session *s, enum ntrace_session_sta
 	return ret ? ntrace_session_refused(s, ret, was) : 0;
 }
 
-/* Stop the sink of its owner @s. Return the number of bytes to pass to perf. */
-static unsigned long ntrace_session_take(struct ntrace_session *s)
+/*
+ * Stop the sink of its owner @s. Return the number of bytes to pass to perf. If @reopens, the
+ * caller opens the buffer again before it unlocks the sink.
+ */
+static unsigned long ntrace_session_take(struct ntrace_session *s, bool reopens)
 {
 	struct ntrace_sink *sink = s->enc->sink;
 	unsigned long used;
@@ -314,8 +352,11 @@ static unsigned long ntrace_session_take(struct ntrace_session *s)
 	barrier();
 	used = ntrace_session_collect(s, ntrace_sink_hold(sink, s->enc));
 	ntrace_sink_discard(sink, &s->win);
-	if (sink->encoders > 1)
-		ntrace_session_hand_on(s);
+	if (sink->encoders > 1) {
+		list_del_init(&s->enc->member);
+		if (!reopens || !ntrace_session_keeps(s, used))
+			ntrace_session_hand_on(sink);
+	}
 	return used;
 }
 
@@ -347,14 +388,18 @@ static void ntrace_session_look(struct ntrace_session *s)
 		ntrace_session_reopen(s, s->state);
 		break;
 	case NTRACE_SESSION_ORPHAN:
+		/* The CPU has executed without trace since it lost its sink */
+		perf_aux_output_flag(&s->handle, PERF_AUX_FLAG_PARTIAL);
 		perf_aux_output_end(&s->handle, 0);
 		ntrace_session_reopen(s, NTRACE_SESSION_IDLE);
 		break;
 	case NTRACE_SESSION_OWNER:
 		if (s->win.circular || !ntrace_session_due(s))
 			break;
-		perf_aux_output_end(&s->handle, ntrace_session_take(s));
+		perf_aux_output_end(&s->handle, ntrace_session_take(s, true));
 		ntrace_session_reopen(s, NTRACE_SESSION_IDLE);
+		if (sink->encoders > 1 && !sink->owner)
+			ntrace_session_hand_on(sink);
 		break;
 	default:
 		break;
@@ -588,7 +633,7 @@ static unsigned long ntrace_session_leave(struct ntrace_session *s)
 	ntrace_sink_assert_locked(sink);
 	switch (s->state) {
 	case NTRACE_SESSION_OWNER:
-		return ntrace_session_take(s);
+		return ntrace_session_take(s, false);
 	case NTRACE_SESSION_MEMBER:
 		if (ntrace_sink_leave(sink, s->enc))
 			perf_aux_output_flag(&s->handle, PERF_AUX_FLAG_PARTIAL);

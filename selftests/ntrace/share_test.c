@@ -32,6 +32,7 @@ struct yielder {
 	pid_t			tid;
 	struct recording	rec;
 	uint64_t		yields, bytes;
+	uint64_t		most;	/* largest amount of trace that was not read */
 	uint64_t		late;	/* part of @bytes from the second half of the time */
 };
 
@@ -47,6 +48,8 @@ static void drain(struct yielder *y)
 	struct perf_event_mmap_page *page = y->rec.page;
 	uint64_t head = __atomic_load_n(&page->aux_head, __ATOMIC_ACQUIRE);
 
+	if (head - page->aux_tail > y->most)
+		y->most = head - page->aux_tail;
 	y->bytes += head - page->aux_tail;
 	__atomic_store_n(&page->aux_tail, head, __ATOMIC_RELEASE);
 	__atomic_store_n(&page->data_tail, page->data_head, __ATOMIC_RELEASE);
@@ -258,6 +261,100 @@ TEST(event_that_waits_is_told_once)
 	EXPECT_EQ(st->nr_collided, shared);
 	EXPECT_GT(st->bytes, 0);
 	record_close(&second);
+	pin(-1);
+	free(st);
+}
+
+#define ROOMY_SIZE	(64 * AUX_SIZE)
+
+/* Let the AUX buffer have room for @room bytes from its next record on */
+static void leave_room(struct recording *rec, uint64_t room)
+{
+	uint64_t head = __atomic_load_n(&rec->page->aux_head, __ATOMIC_ACQUIRE);
+
+	__atomic_store_n(&rec->page->aux_tail, head - (rec->aux_size - 1 - room), __ATOMIC_RELEASE);
+}
+
+/*
+ * Let the event of CPU 0 share its sink with one of CPU 1, whose buffer has @room, until the reader
+ * of the first has some trace. Return the bytes of trace, or 0 if the sink is not shared. Set *most
+ * to the largest amount of trace that the reader had not read.
+ */
+static uint64_t share_beside(struct recording *roomy, struct recording *tight, uint64_t room,
+			     uint64_t *most)
+{
+	struct yielder y = { 0 };
+	char sink[2][64];
+	double end;
+
+	sink_of(0, sink[0], sizeof(sink[0]));
+	sink_of(1, sink[1], sizeof(sink[1]));
+	if (pmu_type() < 0 || pmu_nr_cpus() < 2 || strcmp(sink[0], sink[1]))
+		return 0;
+	event_attr(&attr, pmu_config(0));
+	event_attr_much(&attr);
+	if (!record_open(roomy, &attr, -1, 0, ROOMY_SIZE, false) ||
+	    !record_open(tight, &attr, -1, 1, AUX_SIZE, false))
+		return 1;
+	leave_room(tight, room);
+	y.rec = *roomy;
+	pin(0);
+	ioctl(roomy->fd, PERF_EVENT_IOC_ENABLE, 0);
+	ioctl(tight->fd, PERF_EVENT_IOC_ENABLE, 0);
+	for (end = now() + 20; y.bytes < ROOMY_SIZE && now() < end; drain_and_go_on(&y))
+		busy(100);
+	*most = y.most;
+	return y.bytes;
+}
+
+/* The small buffer must get no window, which would be full at once and lose trace of both CPUs */
+TEST(shared_sink_goes_to_the_buffer_with_room)
+{
+	struct stretches *st = calloc(1, sizeof(*st));
+	struct recording roomy, tight;
+	uint64_t bytes, most;
+	unsigned int i;
+
+	/* On a busy host, the reader may be so late that neither buffer has room */
+	for (i = 0, most = UINT64_MAX; i < 5 && most > ROOMY_SIZE * 3 / 4; i++) {
+		bytes = share_beside(&roomy, &tight, 300, &most);
+		if (!bytes)
+			SKIP(return, "no two encoders share a sink");
+		record_stretches(&tight, st);
+		record_close(&tight);
+		record_close(&roomy);
+	}
+	pin(-1);
+	if (most > ROOMY_SIZE * 3 / 4)
+		SKIP(return, "the reader was too late five times");
+	EXPECT_GE(bytes, ROOMY_SIZE);
+	EXPECT_EQ(st->nr, 0);
+	EXPECT_EQ(st->nr_partial, 0);
+	free(st);
+}
+
+/* CPU 1 executes untraced when the other event has ended, because its own buffer has no room */
+TEST(member_that_loses_its_sink_is_reported)
+{
+	struct stretches *st = calloc(1, sizeof(*st));
+	struct recording roomy, tight;
+	uint64_t most, bytes = share_beside(&roomy, &tight, 100, &most);
+	unsigned int i, full = 0;
+
+	if (!bytes)
+		SKIP(return, "no two encoders share a sink");
+	ioctl(roomy.fd, PERF_EVENT_IOC_DISABLE, 0);
+	leave_room(&tight, tight.aux_size - 1);
+	usleep(100000);
+	ioctl(tight.fd, PERF_EVENT_IOC_DISABLE, 0);
+	record_stretches(&tight, st);
+	for (i = 0; i < st->nr; i++)
+		full += !!(st->at[i].flags & PERF_AUX_FLAG_PARTIAL);
+	/* The record of the untraced time has no bytes */
+	EXPECT_GT(st->nr_partial, full);
+	EXPECT_GT(st->bytes, 0);
+	record_close(&tight);
+	record_close(&roomy);
 	pin(-1);
 	free(st);
 }
