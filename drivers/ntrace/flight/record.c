@@ -246,6 +246,11 @@ static int ntrace_record_map_free(phys_addr_t base, u64 size)
 	return ret;
 }
 
+static int ntrace_record_is_reserved(struct resource *res, void *unused)
+{
+	return 1;
+}
+
 /*
  * Return true if this memory will be in a crash dump.
  *
@@ -255,14 +260,9 @@ static int ntrace_record_map_free(phys_addr_t base, u64 size)
  */
 static bool ntrace_record_is_dumped(phys_addr_t base, size_t size)
 {
-	const struct resource *res = iomem_resource.child;
-
-	while (res && res->end < base)
-		res = res->sibling;
-	for (res = res ? res->child : NULL; res; res = res->sibling)
-		if (res->start < base + size && res->end >= base)
-			return false;
-	return true;
+	/* System RAM is not exclusive, but the reserved parts of it are */
+	return walk_iomem_res_desc(IORES_DESC_NONE, IORESOURCE_MEM | IORESOURCE_EXCLUSIVE, base,
+				   base + size - 1, NULL, ntrace_record_is_reserved) <= 0;
 }
 
 /*
