@@ -702,12 +702,15 @@ unsigned int ntrace_caps_ranges(const struct ntrace_caps *caps, bool latch)
 	return min(hweight16(caps->filters), hweight8(latch ? caps->latches : caps->comparators));
 }
 
-/* Return the number of ranges that can be excluded. One filter combines their comparators. */
+/*
+ * Return the number of ranges that can be excluded. One filter combines their comparators. This is
+ * at most the number of ranges that can be traced, because perf gives both kinds of events room for
+ * the same number of filters.
+ */
 unsigned int ntrace_caps_excludes(const struct ntrace_caps *caps)
 {
-	unsigned int comps = caps->filters ? caps->comps : 0;
-
-	return min(hweight8(caps->excludes), comps);
+	return min_t(unsigned int, min(hweight8(caps->excludes), ntrace_caps_ranges(caps, false)),
+		     caps->comps);
 }
 
 /* Return true if the existing comparators can implement @filter */

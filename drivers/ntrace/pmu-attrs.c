@@ -197,16 +197,11 @@ static ssize_t start_filters_show(struct device *dev, struct device_attribute *a
 }
 static DEVICE_ATTR_RO(start_filters);
 
-unsigned int ntrace_nr_excludes(void)
+static ssize_t exclude_filters_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct ntrace_caps caps = ntrace_read_caps();
 
-	return ntrace_caps_excludes(&caps);
-}
-
-static ssize_t exclude_filters_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%u\n", ntrace_nr_excludes());
+	return sysfs_emit(buf, "%u\n", ntrace_caps_excludes(&caps));
 }
 static DEVICE_ATTR_RO(exclude_filters);
 

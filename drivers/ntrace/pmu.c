@@ -276,10 +276,10 @@ static int ntrace_addr_filters_validate(struct list_head *filters)
 	if (ranges + starts + stops > ntrace_pmu.nr_addr_filters)
 		return -EOPNOTSUPP;
 	/*
-	 * Accept the larger number, because the driver knows only at the start of the event whether
-	 * it excludes the ranges
+	 * The driver does not know here whether the event excludes the ranges, and fewer ranges may
+	 * be possible then
 	 */
-	if (ranges > max(ntrace_nr_ranges(false), ntrace_nr_excludes()) || stops > 1 ||
+	if (ranges > ntrace_nr_ranges(false) || stops > 1 ||
 	    max(starts, stops) > ntrace_nr_ranges(true))
 		return -EOPNOTSUPP;
 	return 0;
@@ -313,6 +313,8 @@ static void ntrace_addr_filters_sync(struct perf_event *event)
 		}
 		range++;
 	}
+	/* A start and a stop are not ranges that an event could exclude */
+	to->exclude = event->attr.config & NTRACE_CONFIG_EXCLUDE && !latch;
 	to->no_start = latch && !n;
 	to->nr_ranges = to->no_start ? 1 : n;
 	priv->want.id = ntrace_new_id();
@@ -661,14 +663,10 @@ static bool ntrace_pmu_prepare(void)
 	if (ntrace_output_copy)
 		ntrace_pmu.snapshot_aux = ntrace_event_snapshot_aux;
 	ntrace_fields_init();
-	/*
-	 * One filter for each latch, and one for the stop that they share; or one for each excluded
-	 * range
-	 */
+	/* One filter for each latch, and one for the stop that they share */
 	caps = ntrace_common_caps();
-	ntrace_pmu.nr_addr_filters = max(ntrace_caps_ranges(&caps, false) +
-					 !!ntrace_caps_ranges(&caps, true),
-					 ntrace_caps_excludes(&caps));
+	ntrace_pmu.nr_addr_filters = ntrace_caps_ranges(&caps, false) +
+				     !!ntrace_caps_ranges(&caps, true);
 	return true;
 }
 

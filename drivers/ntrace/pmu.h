@@ -29,7 +29,6 @@ struct ntrace_event {
 extern const struct attribute_group *ntrace_pmu_groups[];
 struct ntrace_caps ntrace_common_caps(void);
 unsigned int ntrace_nr_ranges(bool latch);
-unsigned int ntrace_nr_excludes(void);
 ssize_t ntrace_sink_show(struct device *dev, struct device_attribute *attr, char *buf);
 void ntrace_fields_init(void);
 

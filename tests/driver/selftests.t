@@ -48,8 +48,8 @@ selftests "6.12, SRAM and SMEM" "field_test" --kernel 6.12 --topology "$tap_tmp/
 # Each encoder has two sinks, a private one and one that all harts share.
 selftests "6.12, a choice of sinks" "field_test" --kernel 6.12 --harts 2 --topology choice
 # Address filters may lack features, and need not support machine mode. This sink accepts only powers of two
-# as windows, and makes others larger. It always stops at the end of a window. One filter can exclude more
-# ranges than there are filters to trace them. The kernel checks the ends of its memory.
+# as windows, and makes others larger. It always stops at the end of a window. Its filter has comparators for
+# two ranges, but can trace only one. The kernel checks the ends of its memory.
 selftests "6.12, comparators of ranges" "$(by_size "filter_test;record_test" "filter_test;security_test;record_test;snapshot_test")" --kernel 6.12 \
 	--model te.comp_modes=7,te.comps=2,te.filters=1,te.filter_levels=3,ram.sizes=2,ram.stop_fixed=on \
 	--append slub_debug=FZ
