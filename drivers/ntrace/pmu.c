@@ -245,6 +245,17 @@ static void ntrace_event_read(struct perf_event *event)
 {
 }
 
+/* Return true if the recorder programs encoders whenever an event stops */
+static bool ntrace_flight_takes_latches(void)
+{
+	bool takes;
+
+	mutex_lock(&ntrace_mutex);
+	takes = ntrace_flight_keeps(-1);
+	mutex_unlock(&ntrace_mutex);
+	return takes;
+}
+
 /*
  * Check the filters of user space before they are used. No other code counts them, and
  * event->addr_filter_ranges has room for pmu->nr_addr_filters.
@@ -282,7 +293,7 @@ static int ntrace_addr_filters_validate(struct list_head *filters)
 	if (ranges > ntrace_nr_ranges(false) || stops > 1 ||
 	    max(starts, stops) > ntrace_nr_ranges(true))
 		return -EOPNOTSUPP;
-	return 0;
+	return (starts || stops) && ntrace_flight_takes_latches() ? -EBUSY : 0;
 }
 
 /*

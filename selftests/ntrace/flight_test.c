@@ -307,6 +307,34 @@ TEST_F(flight, an_event_of_a_busy_task_gives_its_sink_to_the_recorder)
 		TH_LOG("1: no event, 2: it never traced, 3: it traced on, 4: no COLLISION flag");
 }
 
+/*
+ * The recorder programs the encoder each time that a task with an event is switched out. So the
+ * encoder would not know whether the task is between start and stop.
+ */
+TEST_F(flight, starts_and_stops_are_refused_while_it_records)
+{
+	int fd;
+
+	if (!pmu_number("caps/start_filters", 0))
+		SKIP(return, "no comparator goes from one address to another");
+	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 16, false));
+	fd = self->rec.fd;
+	EXPECT_NE(ioctl(fd, PERF_EVENT_IOC_SET_FILTER, "start 0x1000,stop 0x2000"), 0);
+	EXPECT_EQ(errno, EBUSY);
+	EXPECT_EQ(ioctl(fd, PERF_EVENT_IOC_SET_FILTER, "filter 0x1000/0x1000"), 0);
+	flight_write("enable", "0");
+	EXPECT_EQ(ioctl(fd, PERF_EVENT_IOC_SET_FILTER, "start 0x1000,stop 0x2000"), 0);
+	/* The recorder that starts later has the sink, and the event waits */
+	flight_write("enable", "1");
+	EXPECT_TRUE(flight_is("recording"));
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	busy(10000);
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	record_stretches(&self->rec, self->st);
+	EXPECT_GT(self->st->nr_collided, 0);
+	EXPECT_EQ(self->st->bytes, 0);
+}
+
 #define FAIL	"/usr/lib/ntrace/ntrace-fail.ko"
 
 /* The encoder of an event is stuck. The recorder continues with the other encoders of the sink. */

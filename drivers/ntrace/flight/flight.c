@@ -297,11 +297,13 @@ static void ntrace_flight_drop_cpu(struct ntrace_sink *sink, struct ntrace_encod
 /*
  * Return true if the event must not take the sink from the recorder. Only an event whose owner may
  * see the whole system takes a sink. Otherwise any user could hide the activity of all CPUs of a
- * sink from the record.
+ * sink from the record. An event that traces from a start to a stop must not take it either. The
+ * recorder programs the encoder when the task is switched out, and the comparator then forgets
+ * whether it has passed the start.
  */
 bool __ntrace_flight_bars(const struct ntrace_session *s, const struct ntrace_want *want)
 {
-	return !want->takes && ntrace_flight_sink_of(s->enc);
+	return (!want->takes || want->filter.latch) && ntrace_flight_sink_of(s->enc);
 }
 
 /* Give way to a perf event that is about to trace on this CPU and may take the sink */
