@@ -7,7 +7,7 @@
 . "$(dirname "$0")/flight.sh"
 
 need_perf_and_work 6.12
-plan $(by_size 22 39)
+plan $(by_size 24 41)
 insmod='insmod /usr/lib/ntrace/ntrace-trouble.ko how'
 
 crash panic "$tap_tmp/panic" : "$insmod=panic" --reset warm --append panic=1 $(by_size --cached-flight "")
@@ -121,4 +121,22 @@ large_only at "an event that starts while the recorder ends keeps nothing" "1 1 
 	until [ -e /tmp/begun ]; do sleep 0.1; done
 	slow static_key_disable 0; echo 1 >$F/enable; sleep 1; touch /tmp/end; wait; cat $F/state
 	taskset -p 2 $$ >/dev/null; on 1 && echo on'
+# CPU 1 is offline while the recorder of an earlier kernel records, so its funnel is not in the record.
+printf '%s\n' 'encoder te0 hart=0 to=funnel0' 'funnel funnel0 to=ram0' 'ramsink ram0 mode=smem' \
+	'encoder te1 hart=1 to=funnel1' 'funnel funnel1 to=ram1' 'ramsink ram1 mode=smem' >"$tap_tmp/two"
+"$top/tools/board/board" run --topology "$tap_tmp/two" --harts 2 --append mem=900M --console "$tap_tmp/console" -- '
+	F=/sys/devices/platform/ntrace-flight cpu1=/sys/devices/system/cpu/cpu1/online
+	load() { insmod /lib/ntrace/ntrace.ko flight=4M@0xb8400000; cat $F/state; }
+	funnels=$(for d in /sys/kernel/debug/ntrace/*; do
+		grep -q "^type trace funnel" $d/caps && sed -n "s/^address //p" $d/caps; done | sort)
+	rmmod ntrace; echo 0 >$cpu1; load; echo x >$F/trigger
+	until [ $(cat $F/state) = stopped ]; do sleep 0.1; done; rmmod ntrace; echo 1 >$cpu1
+	for f in $funnels; do
+		for value in 0=1 8=0 64=0 0=3; do busybox devmem $((f + ${value%=*})) 32 ${value#*=}; done; done
+	dmesg -c >/dev/null; load; rmmod ntrace
+	dmesg | grep -q "trace funnel at .* in use by a debugger" && echo "left alone"
+	for f in $funnels; do echo "enabled $(($(busybox devmem $f 32) >> 1 & 1))"; done' >"$tap_tmp/said" 2>"$tap_tmp/err"
+is "a funnel that the record of an earlier kernel does not name belongs to a debugger, and stays enabled" \
+	"$(xargs <"$tap_tmp/said")" "recording kept left alone enabled 0 enabled 1"
+quiet "a debugger's funnel"
 done_testing

@@ -719,6 +719,22 @@ static void ntrace_flight_describe(const struct ntrace_encoder *enc, struct ntra
 	to->priv = want->filter.priv;
 }
 
+/* Add the funnels of a route to the record. A later kernel knows that the recorder used them. */
+static void ntrace_flight_describe_funnels(struct ntrace_record_setup *setup,
+					   const struct ntrace_route *route)
+{
+	unsigned int i, k;
+
+	for (i = 1; i + 1 < route->len; i++) {
+		for (k = 0; k < setup->nr_funnels; k++)
+			if (setup->funnels[k] == route->path[i]->addr)
+				break;
+		if (route->path[i]->type == TR_COMP_FUNNEL && k == setup->nr_funnels &&
+		    k < NTRACE_RECORD_FUNNELS)
+			setup->funnels[setup->nr_funnels++] = route->path[i]->addr;
+	}
+}
+
 /* Return true if the recorder can use this sink, which must be a RAM sink of this driver. */
 static bool ntrace_flight_takes(const struct ntrace_sink *sink)
 {
@@ -791,6 +807,7 @@ static int ntrace_flight_write(struct ntrace_record_setup *setup)
 		struct ntrace_encoder *enc = ntrace_encoder_of(cpu);
 
 		ntrace_flight_describe(enc, &setup->cpus[setup->nr_cpus++]);
+		ntrace_flight_describe_funnels(setup, &enc->routes[0]);
 	}
 	for (i = 0; i < ntrace_flight_nr; i++)
 		ntrace_flight_describe_sink(setup, ntrace_flight_sinks[i], &setup->sinks[i]);
@@ -815,7 +832,8 @@ static int ntrace_flight_prepare(void)
 				      GFP_KERNEL);
 	setup.cpus = kcalloc(nr, sizeof(*setup.cpus), GFP_KERNEL);
 	setup.sinks = kcalloc(NTRACE_FLIGHT_MAX_SINKS, sizeof(*setup.sinks), GFP_KERNEL);
-	if (!ntrace_flight_areas || !setup.cpus || !setup.sinks)
+	setup.funnels = kcalloc(NTRACE_RECORD_FUNNELS, sizeof(*setup.funnels), GFP_KERNEL);
+	if (!ntrace_flight_areas || !setup.cpus || !setup.sinks || !setup.funnels)
 		goto free;
 	cpumask_clear(&ntrace_flight_held);
 	cpumask_clear(&ntrace_flight_awake);
@@ -829,6 +847,7 @@ static int ntrace_flight_prepare(void)
 free:
 	kfree(setup.cpus);
 	kfree(setup.sinks);
+	kfree(setup.funnels);
 	return ret;
 }
 
@@ -1066,11 +1085,8 @@ static void ntrace_flight_rescue_sink(struct ntrace_comp *comp)
  */
 bool ntrace_flight_rescue(struct ntrace_comp *comp)
 {
-	/*
-	 * The record does not contain funnels. An enabled funnel belongs to the path of its trace.
-	 */
-	if (!ntrace_record_knows(comp->addr) &&
-	    !(comp->type == TR_COMP_FUNNEL && ntrace_record_knows_any()))
+	/* A debugger may use a component that is not in the record */
+	if (!ntrace_record_knows(comp->addr))
 		return false;
 	if (comp->type == TR_COMP_ENCODER) {
 		ntrace_flight_disable(comp);

@@ -92,6 +92,8 @@ static struct {
 	unsigned int			nr_old_sinks;
 	const struct ntrace_flight_cpu	*old_cpus;
 	unsigned int			nr_old_cpus;
+	const u64			*old_funnels;
+	unsigned int			nr_old_funnels;
 } ntrace_record;
 
 /*
@@ -457,6 +459,9 @@ static void ntrace_record_learn(void)
 	ntrace_record.old_cpus =
 		ntrace_record_old_array(&copy, NTRACE_FLIGHT_CPUS, sizeof(struct ntrace_flight_cpu),
 					NTRACE_FLIGHT_MAX_CPUS, &ntrace_record.nr_old_cpus);
+	ntrace_record.old_funnels =
+		ntrace_record_old_array(&copy, NTRACE_FLIGHT_FUNNELS, sizeof(u64),
+					NTRACE_RECORD_FUNNELS, &ntrace_record.nr_old_funnels);
 	part = ntrace_record_old_part(&copy, NTRACE_FLIGHT_POINTERS,
 				      sizeof(struct ntrace_flight_pointer));
 	if (part && part->size / sizeof(struct ntrace_flight_pointer) >=
@@ -464,13 +469,7 @@ static void ntrace_record_learn(void)
 		ntrace_record.old_pointers = ntrace_record.mem + part->offset;
 }
 
-/* Return true if the record that was found has at least one sink. */
-bool ntrace_record_knows_any(void)
-{
-	return ntrace_record.nr_old_sinks;
-}
-
-/* Return true if the record that was found names an encoder or a sink with registers at @addr. */
+/* Return true if the record that was found names a component with registers at @addr. */
 bool ntrace_record_knows(phys_addr_t addr)
 {
 	unsigned int i;
@@ -480,6 +479,9 @@ bool ntrace_record_knows(phys_addr_t addr)
 			return true;
 	for (i = 0; i < ntrace_record.nr_old_cpus; i++)
 		if (ntrace_record.old_cpus[i].address == addr)
+			return true;
+	for (i = 0; i < ntrace_record.nr_old_funnels; i++)
+		if (ntrace_record.old_funnels[i] == addr)
 			return true;
 	return false;
 }
@@ -592,6 +594,19 @@ static void ntrace_record_seal(struct ntrace_record_layout *l)
 	part->crc = ~crc32_le(~0, ntrace_record.mem + part->offset, part->size);
 }
 
+/* Add a part with a copy of @nr entries. Return false without room. */
+static bool ntrace_record_array(struct ntrace_record_layout *l, u32 type, const void *from,
+				size_t entry, unsigned int nr)
+{
+	void *to = ntrace_record_part(l, type, entry, nr);
+
+	if (!to)
+		return false;
+	memcpy(to, from, entry * nr);
+	ntrace_record_seal(l);
+	return true;
+}
+
 static bool ntrace_record_machine(struct ntrace_record_layout *l)
 {
 	struct ntrace_flight_machine *m;
@@ -662,16 +677,14 @@ static int ntrace_record_share(const struct ntrace_record_setup *setup, u64 from
 static bool ntrace_record_parts(struct ntrace_record_layout *l,
 				const struct ntrace_record_setup *setup)
 {
-	struct ntrace_flight_cpu *cpus;
 	struct ntrace_flight_sink *sinks;
 
-	if (!ntrace_record_machine(l) || !ntrace_record_kernel(l))
+	if (!ntrace_record_machine(l) || !ntrace_record_kernel(l) ||
+	    !ntrace_record_array(l, NTRACE_FLIGHT_CPUS, setup->cpus, sizeof(*setup->cpus),
+				 setup->nr_cpus) ||
+	    !ntrace_record_array(l, NTRACE_FLIGHT_FUNNELS, setup->funnels, sizeof(*setup->funnels),
+				 setup->nr_funnels))
 		return false;
-	cpus = ntrace_record_part(l, NTRACE_FLIGHT_CPUS, sizeof(*cpus), setup->nr_cpus);
-	if (!cpus)
-		return false;
-	memcpy(cpus, setup->cpus, setup->nr_cpus * sizeof(*cpus));
-	ntrace_record_seal(l);
 	ntrace_record.modules = ntrace_record_part(l, NTRACE_FLIGHT_MODULES,
 						   sizeof(*ntrace_record.modules),
 						   NTRACE_RECORD_MODULES);

@@ -27,20 +27,27 @@ enum ntrace_record_found {
 	NTRACE_RECORD_KEPT,
 };
 
+/* Maximum number of funnels in a record */
+#define NTRACE_RECORD_FUNNELS	(2 * NTRACE_FLIGHT_MAX_CPUS)
+
 /**
  * struct ntrace_record_setup - the part of a record that does not change while it is written
  * @cpus: CPUs and their encoders
  * @sinks: Sinks
+ * @funnels: Addresses of the funnels between them
  * @nr_cpus: Number of @cpus
  * @nr_sinks: Number of @sinks
+ * @nr_funnels: Number of @funnels
  * @power_of_2: The area of each sink has 2^M bytes
  * @past: Bit n is set if sink n writes its area itself, and bypasses the caches
  */
 struct ntrace_record_setup {
 	struct ntrace_flight_cpu	*cpus;
 	struct ntrace_flight_sink	*sinks;
+	u64				*funnels;
 	unsigned int			nr_cpus;
 	unsigned int			nr_sinks;
+	unsigned int			nr_funnels;
 	bool				power_of_2;
 	DECLARE_BITMAP(past, NTRACE_FLIGHT_MAX_SINKS);
 };
@@ -74,7 +81,6 @@ struct ntrace_area {
 /* record.c */
 int ntrace_record_init(const char *param, enum ntrace_record_found *found);
 void ntrace_record_exit(void);
-bool ntrace_record_knows_any(void);
 bool ntrace_record_knows(phys_addr_t addr);
 const struct ntrace_flight_sink *ntrace_record_old_sink(phys_addr_t addr, unsigned int *index);
 void ntrace_record_old_pointer(unsigned int index, u64 offset, bool wrapped);

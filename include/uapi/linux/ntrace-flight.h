@@ -26,7 +26,7 @@
 /* "NTFLWRIT", which marks an incomplete header. A reader that finds it must ignore the record. */
 #define NTRACE_FLIGHT_MAGIC_WRITING	0x544952574c46544eULL
 #define NTRACE_FLIGHT_VERSION_MAJOR	1
-#define NTRACE_FLIGHT_VERSION_MINOR	1
+#define NTRACE_FLIGHT_VERSION_MINOR	2
 
 #define NTRACE_FLIGHT_MAX_PARTS		16
 #define NTRACE_FLIGHT_MAX_SINKS		256
@@ -45,6 +45,8 @@ enum ntrace_flight_type {
 	NTRACE_FLIGHT_SWITCHES,		/* struct ntrace_flight_switch[], a ring for each CPU */
 	NTRACE_FLIGHT_CAUSE,		/* struct ntrace_flight_cause */
 	NTRACE_FLIGHT_SESSIONS,		/* struct ntrace_flight_session for each sink; since 1.1 */
+	/* Addresses (u64) of the funnels between encoders and sinks; since 1.2; with CRC */
+	NTRACE_FLIGHT_FUNNELS,
 	NTRACE_FLIGHT_TYPES,
 };
 
