@@ -307,7 +307,8 @@ static int ntrace_record_take_pages(u64 wanted)
 	size_t size, most = PAGE_SIZE << MAX_PAGE_ORDER;
 
 	if (wanted < NTRACE_RECORD_MIN || wanted > NTRACE_RECORD_MAX) {
-		pr_err("ntrace: flight recorder: the size must be 128 KiB to 1 GiB, not 0x%llx bytes\n", wanted);
+		pr_err("ntrace: flight recorder: the size must be 128 KiB to 1 GiB, not 0x%llx bytes\n",
+		       wanted);
 		return -EINVAL;
 	}
 	size = min_t(u64, roundup_pow_of_two(wanted), most);
@@ -374,7 +375,8 @@ static int ntrace_record_from_param(const char *text)
 	}
 	if (ntrace_reserve_mem_find(text, &base, &size))
 		return ntrace_record_map(base, size);
-	pr_err("ntrace: flight=%s is neither SIZE nor SIZE@ADDRESS nor the name of a reserve_mem= region\n", text);
+	pr_err("ntrace: flight=%s is neither SIZE nor SIZE@ADDRESS nor the name of a reserve_mem= region\n",
+	       text);
 	return -EINVAL;
 }
 
