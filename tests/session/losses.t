@@ -17,7 +17,7 @@ inner_calls() {
 	"$O/bin/ntrace" script --calls --tid 1234 -i "$tap_tmp/windows.data" 2>/dev/null | grep -c inner
 }
 
-plan 22
+plan 24
 losses_all
 for dialect in "" ratified; do
 	# shellcheck disable=SC2086
@@ -34,7 +34,12 @@ losses_windows "1:01 0:01 1!:1 0:0r1 1:01 1!:0 0:01 0:01"
 "$O/bin/ntrace" report -i "$tap_tmp/windows.data" >"$tap_tmp/report" 2>/dev/null
 is "report: how much each CPU has lost" "$(sed -n 's/ us is missing, \([0-9.]*\) % of .*/ \1/p' "$tap_tmp/report" | xargs)" \
 	"CPU 0: trace of 211 26.7 CPU 1: trace of 230 29.1"
-is "report: what helps" "$(grep -c '^Less is lost with larger buffers (-m 16M)' "$tap_tmp/report")" 1
+is "report: what helps" "$(grep -c '^the sink was full 4 times, .* larger buffers (-m 16M)' "$tap_tmp/report")" 1
+"$O/bin/ntrace" info -i "$tap_tmp/windows.data" >"$tap_tmp/info" 2>&1
+ok "info says the same as report of what is missing" sh -c \
+	'grep "is missing,\|the cure is" "$1/report" >"$1/wanted" && tail -n 3 "$1/info" | diff "$1/wanted" -' - "$tap_tmp"
+losses_windows "0:01 0:01"
+is "info: a whole recording" "$("$O/bin/ntrace" info -i "$tap_tmp/windows.data" 2>&1 | tail -n 1)" "No trace is missing"
 ok "ntrace reports each loss of ${SCHEDULES:-60} random schedules in its place" \
 	losses_schedules "$O/bin/ntrace" 1 "${SCHEDULES:-60}"
 # In schedule 9565, the only sink has written a window for harts 1 and 2, then one for harts 0 and 3.

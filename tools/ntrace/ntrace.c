@@ -30,6 +30,7 @@ static const struct command {
 	{ "record",	cmd_record,	"record the trace of a command, a process or CPUs" },
 	{ "flight",	cmd_flight,	"save what the flight recorder has of a crash" },
 	{ "report",	cmd_report,	"print how long each function of a recording took" },
+	{ "info",	cmd_info,	"print what a recording has, and what is missing" },
 	{ "slow",	cmd_slow,	"print why the slowest call of a function was slow" },
 	{ "inject",	cmd_inject,	"write samples that a perf without N-Trace reads" },
 	{ "html",	cmd_html,	"write a page that shows a recording" },

@@ -182,8 +182,8 @@ struct nt_lost_sum {
 /*
  * Missing trace of one CPU. The time is from the last trace before each loss to the first trace
  * behind it. Instructions and bytes are estimates, which assume that the CPU executed as many
- * instructions per time as in the trace around the loss, and that an instruction needs as many
- * bytes as on average.
+ * instructions per time as in the rest of the recording, and that an instruction needs as many bytes
+ * as on average.
  */
 struct nt_missing {
 	int32_t		cpu;

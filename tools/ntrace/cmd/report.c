@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ntrace.h"
+#include "cli/losses.h"
 #include "cli/nothing.h"
 #include "cli/options.h"
 #include "views/report.h"
@@ -105,30 +106,6 @@ static bool is_wanted(const struct report *report, struct nt_session *session, c
 	if (!f->calls && !f->open)
 		return false;
 	return !report->function || nt_session_is(session, f->object, f->address, report->function);
-}
-
-static void print_missing(const struct nt_missing *m)
-{
-	char t[16];
-
-	printf("CPU %d: trace of %s is missing, %.1f %% of all time, an estimated %" PRIu64 " instructions, %.1f %%, and %"
-	       PRIu64 " bytes\n", m->cpu, duration(m->ns, t), 100.0 * m->ns / m->all_ns, m->insns,
-	       100.0 * m->insns / (m->insns + m->traced_insns), m->bytes);
-}
-
-static void print_losses(struct nt_session *session)
-{
-	struct nt_missing missing;
-	size_t i, nr = 0;
-
-	for (i = 0; nt_session_lost(session, i, &missing); i++) {
-		if (missing.ns)
-			print_missing(&missing);
-		nr += missing.ns > 0;
-	}
-	if (nr)
-		printf("Less is lost with larger buffers (-m 16M), with less trace (ntrace//u, --filter, -C)"
-		       " and with fewer SYNC messages (sync_max=15)\n\n");
 }
 
 static void print_outside(uint64_t ns, const char *what)
@@ -240,7 +217,8 @@ static int report_calls(const struct report *report, struct nt_session *session)
 	}
 	nt_calls_totals(calls, &totals);
 	report_totals(&totals);
-	print_losses(session);
+	if (losses_print(session))
+		putchar('\n');
 	nr = print_table(report, session, calls);
 	if (nr < 0)
 		fprintf(stderr, "ntrace: out of memory\n");

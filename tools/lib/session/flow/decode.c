@@ -774,9 +774,7 @@ static int end_part(struct job *job, struct turn *t)
 	const struct ns_stretch *s = ns_part_stretch(job->session, t->number);
 	bool lost = has_lost(job->session, t);
 
-	if (lost && t->traced.lost_before)
-		t->traced.lost[NT_LOST_SINK].times++;
-	else if (lost)
+	if (lost && (!t->traced.lost_before || s->flags & PERF_AUX_FLAG_TRUNCATED))
 		ns_traced_lose(&t->traced, why_lost(s));
 	if (t->who.time > t->traced.last)
 		t->traced.last = t->who.time;

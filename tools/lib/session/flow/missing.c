@@ -7,7 +7,7 @@
 /* Missing trace of one CPU, from its first part on */
 struct walk {
 	struct nt_missing *missing;
-	const struct ns_traced *before;	/* the last part with a time; NULL: none */
+	uint64_t	last;		/* time of the last item so far; 0: none */
 	bool		is_lost;	/* trace is missing since @from because of @why */
 	enum nt_lost	why;
 	uint64_t	from;
@@ -59,48 +59,33 @@ static void lose(struct walk *w, enum nt_lost why, uint64_t from)
 	w->is_lost = true;
 }
 
-/* Count the time up to @to, at which the trace of part @t begins, or all trace ends if @t is NULL. */
-static void find_again(struct walk *w, const struct ns_traced *t, uint64_t to)
+/* Count the time up to @to, at which trace is there again, or all trace ends. */
+static void find_again(struct walk *w, uint64_t to)
 {
-	uint64_t ns = to > w->from ? to - w->from : 0, insns = 0, ran = 0;
-
-	if (!w->is_lost)
-		return;
+	if (w->is_lost && to > w->from)
+		w->missing->why[w->why].ns += to - w->from;
 	w->is_lost = false;
-	if (w->before) {
-		insns = w->before->insns;
-		ran = w->before->last - w->before->first;
-	}
-	if (t) {
-		insns += t->insns;
-		ran += t->last - t->first;
-	}
-	w->missing->why[w->why].ns += ns;
-	w->missing->ns += ns;
-	w->missing->insns += scale(insns, ns, ran);
 }
 
 static void take_part(struct walk *w, const struct ns_traced *t, uint64_t begin)
 {
-	uint64_t ns = 0;
 	unsigned int i;
 
-	if (t->lost_before)
-		lose(w, NT_LOST_SINK, w->before ? w->before->last : begin);
+	if (t->lost_before) {
+		w->missing->why[NT_LOST_SINK].times++;
+		lose(w, NT_LOST_SINK, w->last ? : begin);
+	}
 	if (t->has_time)
-		find_again(w, t, t->first);
+		find_again(w, t->first);
 	for (i = 0; i < NT_LOST_NR; i++) {
-		ns += t->lost[i].ns;
 		w->missing->why[i].times += t->lost[i].times;
 		w->missing->why[i].ns += t->lost[i].ns;
 	}
-	w->missing->ns += ns;
-	w->missing->insns += scale(t->insns, ns, t->last - t->first - ns);
 	w->missing->traced_insns += t->insns;
 	if (t->lost_after)
 		lose(w, t->why, t->last);
 	if (t->has_time)
-		w->before = t;
+		w->last = t->last;
 }
 
 static struct nt_window time_of_all(const struct nt_session *session)
@@ -117,10 +102,25 @@ static struct nt_window time_of_all(const struct nt_session *session)
 	return time;
 }
 
+/*
+ * The rate of the whole recording includes the time in which the CPU was idle. The trace around a loss
+ * is shorter, and a CPU that is rarely busy has trace of the busy time alone.
+ */
+static void estimate(struct nt_missing *m, uint64_t bytes, uint64_t insns)
+{
+	unsigned int i;
+
+	for (i = 0; i < NT_LOST_NR; i++)
+		m->ns += m->why[i].ns;
+	m->ns = m->ns < m->all_ns ? m->ns : m->all_ns;
+	m->insns = scale(m->traced_insns, m->ns, m->all_ns - m->ns);
+	m->bytes = scale(bytes, m->insns, insns);
+}
+
 bool ns_traced_settle(struct nt_session *session)
 {
 	const struct ns_traced *t = session->traced.at, *end = t + session->traced.nr;
-	uint64_t insns = 0, bytes = session->trace.bytes;
+	uint64_t insns = 0;
 	struct nt_window time;
 	struct walk walk;
 	size_t i;
@@ -136,10 +136,10 @@ bool ns_traced_settle(struct nt_session *session)
 		walk = (struct walk){ .missing = &session->missing.at[session->missing.nr - 1] };
 		for (; t < end && t->cpu == none.cpu; t++)
 			take_part(&walk, t, time.from);
-		find_again(&walk, NULL, time.to);
+		find_again(&walk, time.to);
 	}
 	for (i = 0; i < session->missing.nr; i++)
-		session->missing.at[i].bytes = scale(bytes, session->missing.at[i].insns, insns);
+		estimate(&session->missing.at[i], session->trace.bytes, insns);
 	return true;
 }
 

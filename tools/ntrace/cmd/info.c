@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* ntrace info - print what a recording contains, and what is missing in it. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "ntrace.h"
+#include "cli/losses.h"
+#include "cli/nothing.h"
+#include "cli/options.h"
+
+static const char help[] =
+	"usage: ntrace info [OPTIONS]\n\n"
+	"Decode a recording of perf, and print how much trace it has of each CPU, how much is\n"
+	"missing, why, and what helps. Missing instructions and bytes are estimates.\n\n"
+	RECORDING_HELP
+	"  --time FROM,TO       only that time, in seconds as script prints it; either may be empty\n";
+
+/* info has no parts of its own, because nt_session_decode() counts what is missing. */
+static void *begin(void *ctx, uint64_t stretch)
+{
+	(void)stretch;
+	return ctx;
+}
+
+static int ranges(void *part, const struct nt_who *who, const struct nt_batch *batch)
+{
+	(void)part;
+	(void)who;
+	(void)batch;
+	return 0;
+}
+
+static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
+{
+	(void)ctx;
+	(void)part;
+	(void)who;
+	(void)lost;
+	return 0;
+}
+
+static int print_info(const struct recording_options *options, struct nt_session *session)
+{
+	const struct nt_consumer consumer = {
+		.size = sizeof(consumer), .begin = begin, .ranges = ranges, .end = end,
+		.windows = &options->filter.time, .nr_windows = options->filter.time.to ? 1 : 0,
+	};
+	struct nt_session_info info;
+	struct nt_missing cpu;
+	char t[16];
+	size_t i;
+
+	if (nt_session_decode(session, &consumer, session))
+		return recording_failed(session);
+	nt_session_info(session, &info, sizeof(info));
+	printf("%u CPUs, %u buffers, %" PRIu64 " bytes of trace in %" PRIu64 " stretches\n", info.cpus, info.buffers,
+	       info.trace_bytes, info.stretches);
+	for (i = 0; nt_session_lost(session, i, &cpu); i++)
+		printf("CPU %d: %" PRIu64 " instructions were decoded, of %s\n", cpu.cpu, cpu.traced_insns,
+		       duration(cpu.all_ns, t));
+	if (!losses_print(session))
+		printf("No trace is missing\n");
+	else
+		return recording_status(options, true);
+	return EXIT_CLEAN;
+}
+
+static bool set_option(void *ctx, int opt, const char *arg)
+{
+	return recording_set(ctx, opt, arg);
+}
+
+int cmd_info(int argc, char **argv)
+{
+	static const struct option long_options[] = {
+		RECORDING_OPTIONS,
+		{ "time", required_argument, NULL, OPT_TIME },
+		{ 0 }
+	};
+	struct recording_options options;
+	struct nt_session *session;
+	int status;
+
+	recording_init(&options);
+	status = options_parse(argc, argv, "i:h", long_options, help, set_option, &options);
+	if (status >= 0)
+		return status;
+	if (optind != argc)
+		return recording_no_argument(argv[0], argv[optind]);
+	session = recording_open(&options);
+	if (!session)
+		return EXIT_USAGE;
+	status = print_info(&options, session);
+	recording_report(session);
+	nt_session_close(session);
+	return status;
+}
