@@ -222,7 +222,21 @@ strict() {
 	done
 }
 
-plan 21
+# Every view that decodes times says how much trace is missing, why, and what helps. Counts have no times
+lost() {
+	python3 "$top/tests/perf/mkcalls.py" calls bad.data partial >/dev/null || return
+	grep -v "^none\|^dump\|^decode\|^stat\|^split\|^profile\|^share\|--functions\|--insns$\|--lines\|--inline\|--events" forms >list
+	echo "script --insns" >>list
+	while read -r form; do
+		"$ntrace" $form -i bad.data >out 2>err
+		grep -q "missing trace: 98.4 % of the time, an estimated 98.4 % of the instructions and 98.4 % of the bytes" err &&
+			grep -q "98.4 % of the time, because the sink was full (1 times): trace less" err && continue
+		echo "$form: $(cat err)"
+		return 1
+	done <list
+	! "$ntrace" script -i perf.data 2>&1 | grep "missing trace"
+}
+plan 22
 ok "the table has every command" all_commands
 ok "a CPU without trace: every command with --cpu says what there is" asked perf.data "CPU 99.*of CPU 0\|no trace of CPU 99, but of these, for --cpu: 0\|--cpu 99.*$there" --cpu 99
 ok "a thread that did not run: every command with --tid says what there is" asked perf.data "--tid 999.*$there" --tid 999
@@ -243,5 +257,6 @@ ok "a file or folder that does not exist is named, with the reason" no_file
 ok "options that have no effect on the input are refused" no_effect
 ok "a recording without its end is read, and said to be cut short" cut
 ok "trace that a recording names and does not have is reported and counts as lost" missing
+ok "missing trace is reported in percent, with its reason and a cure, in every view" lost
 ok "errors of the trace decide the exit status only with --strict" strict
 done_testing

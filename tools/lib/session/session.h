@@ -197,7 +197,7 @@ struct nt_missing {
  * nt_session_lost() - get the missing trace of each CPU that has trace, from @nth = 0
  *
  * The last nt_session_decode() has found it, in the windows of its consumer. A consumer with counts()
- * finds none. Return false after the last CPU.
+ * does not change them. Return false after the last CPU.
  */
 bool nt_session_lost(const struct nt_session *session, size_t nth, struct nt_missing *missing);
 

@@ -5,19 +5,17 @@
 #include "losses.h"
 #include "recording.h"
 
-#define SHOWN 3
+#define MAX_REASONS	3
 
-static const struct {
-	const char *what, *cure;
-} reasons[NT_LOST_NR] = {
+static const struct { const char *why, *cure; } reasons[NT_LOST_NR] = {
 	[NT_LOST_SINK] = { "the sink was full",
-		"larger buffers (-m 16M), less trace (ntrace//u, --filter, -C) and fewer SYNC messages (sync_max=15)" },
-	[NT_LOST_BUFFER] = { "the buffer was full", "larger buffers (-m 16M) and less trace (ntrace//u, --filter, -C)" },
-	[NT_LOST_BUSY] = { "another program had the sink", "ending that program's trace" },
-	[NT_LOST_FILE] = { "the recording lacks trace that its records list", "a disk with more space, and not cutting the file" },
-	[NT_LOST_ENCODER] = { "the encoder's queue was full", "less trace (ntrace//u, --filter)" },
-	[NT_LOST_ERROR] = { "the trace could not be decoded", "the right code (--symfs, --buildid-dir, perf record --kcore)" },
-	[NT_LOST_CODE] = { "the code is unknown", "the code (--symfs, --buildid-dir, --firmware, perf record --kcore)" },
+		"record with larger buffers (-m 16M), less trace (ntrace//u, --filter, -C) or fewer SYNC messages (sync_max=15)" },
+	[NT_LOST_BUFFER] = { "perf emptied its buffer too slowly", "record with a larger buffer (-m 16M), or trace less" },
+	[NT_LOST_BUSY] = { "another program had the sink", "record alone" },
+	[NT_LOST_FILE] = { "the recording does not have it", "copy it again, or record with enough space" },
+	[NT_LOST_ENCODER] = { "the encoder's queue was full", "trace less, or stop the hart for it (stall=1)" },
+	[NT_LOST_ERROR] = { "it could not be decoded", "ntrace script prints each error with its reason" },
+	[NT_LOST_CODE] = { "code is missing", "copy it here (perf archive, --kcore, perf inject -j), or use --symfs" },
 };
 
 static double percent(uint64_t part, uint64_t all)
@@ -25,48 +23,69 @@ static double percent(uint64_t part, uint64_t all)
 	return all ? 100.0 * part / all : 0;
 }
 
-static void print_cpu(const struct nt_missing *m)
+bool losses_print(const struct nt_session *session)
 {
+	struct nt_missing m;
+	bool any = false;
 	char t[16];
+	size_t i;
 
-	printf("CPU %d: trace of %s is missing, %.1f %% of the time, and an estimated %" PRIu64 " instructions and %"
-	       PRIu64 " bytes, %.1f %% of each\n", m->cpu, duration(m->ns, t), percent(m->ns, m->all_ns), m->insns,
-	       m->bytes, percent(m->insns, m->insns + m->traced_insns));
+	for (i = 0; nt_session_lost(session, i, &m); i++) {
+		if (!m.ns)
+			continue;
+		any = true;
+		printf("CPU %d: trace of %s is missing, %.1f %% of the time, and an estimated %" PRIu64 " instructions and %"
+		       PRIu64 " bytes, %.1f %% of each\n", m.cpu, duration(m.ns, t), percent(m.ns, m.all_ns), m.insns,
+		       m.bytes, percent(m.insns, m.insns + m.traced_insns));
+	}
+	return any;
+}
+
+/* Add up the missing trace of all CPUs. */
+static struct nt_missing missing_of_all(const struct nt_session *session)
+{
+	struct nt_missing all = { .cpu = -1 }, one;
+	size_t i, why;
+
+	for (i = 0; nt_session_lost(session, i, &one); i++) {
+		all.all_ns += one.all_ns;
+		all.traced_insns += one.traced_insns;
+		all.ns += one.ns;
+		all.insns += one.insns;
+		all.bytes += one.bytes;
+		for (why = 0; why < NT_LOST_NR; why++) {
+			all.why[why].times += one.why[why].times;
+			all.why[why].ns += one.why[why].ns;
+		}
+	}
+	return all;
 }
 
 /* Print the reason for which most time is missing, and clear it. Return false if there is none. */
-static bool print_worst(struct nt_lost_sum why[NT_LOST_NR])
+static bool report_worst(struct nt_missing *all)
 {
 	unsigned int i, worst = 0;
-	char t[16];
 
-	for (i = 1; i < NT_LOST_NR; i++) {
-		if (why[i].ns > why[worst].ns || (why[i].ns == why[worst].ns && why[i].times > why[worst].times))
-			worst = i;
-	}
-	if (!why[worst].times)
+	for (i = 1; i < NT_LOST_NR; i++)
+		worst = all->why[i].ns > all->why[worst].ns ? i : worst;
+	if (!all->why[worst].ns)
 		return false;
-	printf("%s %" PRIu64 " times, which cost %s: the cure is %s\n", reasons[worst].what, why[worst].times,
-	       duration(why[worst].ns, t), reasons[worst].cure);
-	why[worst] = (struct nt_lost_sum){ 0 };
+	fprintf(stderr, "ntrace: %.1f %% of the time, because %s (%" PRIu64 " times): %s\n",
+		percent(all->why[worst].ns, all->all_ns), reasons[worst].why, all->why[worst].times, reasons[worst].cure);
+	all->why[worst].ns = 0;
 	return true;
 }
 
-bool losses_print(const struct nt_session *session)
+void losses_report(const struct nt_session *session, uint64_t trace_bytes)
 {
-	struct nt_lost_sum why[NT_LOST_NR] = { 0 };
-	struct nt_missing missing;
-	unsigned int i, nth;
+	struct nt_missing all = missing_of_all(session);
+	unsigned int i;
 
-	for (nth = 0; nt_session_lost(session, nth, &missing); nth++) {
-		if (missing.ns)
-			print_cpu(&missing);
-		for (i = 0; i < NT_LOST_NR; i++) {
-			why[i].times += missing.why[i].times;
-			why[i].ns += missing.why[i].ns;
-		}
-	}
-	for (i = 0; i < SHOWN && print_worst(why); i++)
+	if (!all.ns)
+		return;
+	fprintf(stderr, "ntrace: missing trace: %.1f %% of the time, an estimated %.1f %% of the instructions and %.1f %% of the bytes\n",
+		percent(all.ns, all.all_ns), percent(all.insns, all.insns + all.traced_insns),
+		percent(all.bytes, all.bytes + trace_bytes));
+	for (i = 0; i < MAX_REASONS && report_worst(&all); i++)
 		;
-	return i;
 }

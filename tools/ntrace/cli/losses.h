@@ -6,13 +6,21 @@
 #include "session/session.h"
 
 /*
- * losses_print() - print how much trace of each CPU is missing, and the three worst reasons with
- * their cures
+ * losses_print() - print on standard output how much trace of each CPU is missing
  *
  * Print nothing if no trace is missing. Call it after nt_session_decode().
  *
  * Return: true if trace is missing.
  */
 bool losses_print(const struct nt_session *session);
+
+/*
+ * losses_report() - print on standard error how much trace of all CPUs is missing, and the three
+ * worst reasons with their cures
+ * @trace_bytes: Bytes of trace that the recording has
+ *
+ * recording_report() calls it for every command.
+ */
+void losses_report(const struct nt_session *session, uint64_t trace_bytes);
 
 #endif /* NTRACE_TOOL_LOSSES_H */

@@ -10,6 +10,7 @@
 #endif
 
 #include "ntrace.h"
+#include "losses.h"
 #include "options.h"
 #include "progress.h"
 #include "recording.h"
@@ -207,6 +208,7 @@ void recording_report(struct nt_session *session)
 	for (i = 0; i < MAX_REPORTED && nt_session_missing(session, i, &path, &why); i++)
 		fprintf(stderr, "ntrace: cannot read the code of %s: %s. Copy it here (perf archive), or use --symfs\n",
 			path, why);
+	losses_report(session, info.trace_bytes);
 	if (info.truncated)
 		fprintf(stderr, "ntrace: the recording was cut short: its end is missing\n");
 	if (info.missing_bytes)

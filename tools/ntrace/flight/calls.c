@@ -297,8 +297,10 @@ int flight_calls(const char *path, size_t wanted)
 	recording_init(&recording);
 	recording.input = path;
 	c.session = recording_open(&recording);
-	if (c.session)
+	if (c.session) {
 		status = decode(&c, &recording);
+		recording_report(c.session);
+	}
 	tails_free(&c.all);
 	nt_session_close(c.session);
 	return status;

@@ -896,7 +896,8 @@ int nt_session_decode(struct nt_session *session, const struct nt_consumer *cons
 	pthread_mutex_init(&job.lock, NULL);
 	pthread_mutex_init(&job.progress_lock, NULL);
 	pthread_cond_init(&job.ended, NULL);
-	session->traced.nr = 0;
+	if (!consumer->counts)
+		session->traced.nr = 0;
 	if (order_parts(&job)) {
 		n = job.turns.nr < n ? job.turns.nr : n;
 		job.ahead = AHEAD * (size_t)n;
