@@ -31,7 +31,7 @@ TURN = 100           # ticks from one switch to the next, of which the rounds ta
 LATE = 40 * TURN     # ticks that a message waits at most
 SYNC = 5             # turns between two messages with SYNC
 STARTS = 4           # of the encoders
-SRC_BITS = 4
+SRC_BITS = int(os.environ.get('SRC_BITS', '4'))
 IDLE = b'\xff'
 PIECES = 1, 2, 3, 50, 1000, 5000    # bytes
 

@@ -3,6 +3,7 @@
 #ifndef NTRACE_SESSION_SESSION_PRIV_H
 #define NTRACE_SESSION_SESSION_PRIV_H
 
+#include "ntrace/foreign.h"
 #include "session/code/object.h"
 #include "session/file/perfdata.h"
 #include "session.h"
@@ -38,6 +39,7 @@ struct nt_session {
 	struct perfdata	pd;
 	struct ns_setup	setup;
 	bool		has_setup;
+	struct nt_foreign_clock clock;	/* of PERF_RECORD_TIME_CONV */
 	struct ns_objects objects;
 	struct ns_sideband sideband;
 	struct ns_trace	trace;

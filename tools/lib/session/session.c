@@ -7,6 +7,7 @@
 
 #include <linux/ntrace.h>
 
+#include "ntrace/foreign.h"
 #include "ntrace/sinks.h"
 #include "session-priv.h"
 
@@ -15,6 +16,18 @@ struct auxtrace_info_record {
 	struct perf_event_header header;
 	uint32_t type, reserved;
 	uint64_t words[];
+};
+
+/* struct perf_record_time_conv, the part that all versions of perf have */
+struct time_conv_record {
+	struct perf_event_header header;
+	uint64_t shift, mult, zero;
+};
+
+/* PERF_RECORD_AUX_OUTPUT_HW_ID */
+struct hw_id_record {
+	struct perf_event_header header;
+	uint64_t hw_id;
 };
 
 int ns_fail(struct nt_session *session, const char *fmt, ...)
@@ -37,18 +50,62 @@ const char *nt_session_error(const struct nt_session *session)
 static int take_info(struct nt_session *s, const struct pd_record *record)
 {
 	const struct auxtrace_info_record *r = (const void *)record->header;
-	const char *error;
+	size_t nr = (record->header->size - sizeof(*r)) / 8;
+	const char *error = NULL;
 
 	if (record->header->size < sizeof(*r))
 		return ns_fail(s, "the recording is damaged: the metadata of its trace is too short");
-	if (r->type != NTRACE_AUXTRACE_TYPE)
+	if (r->type == NTRACE_AUXTRACE_TYPE)
+		error = ns_setup_parse(&s->setup, r->words, nr);
+	else if (r->type != NT_FOREIGN_TYPE)
 		return ns_fail(s, "the trace in this recording is not N-Trace, but of type %u",
 			       r->type);
-	error = ns_setup_parse(&s->setup, r->words, (record->header->size - sizeof(*r)) / 8);
+	else if (!s->trace.foreign)
+		s->trace.foreign = nt_foreign_new(r->words, nr, &error);
 	if (error)
 		return ns_fail(s, "%s", error);
 	s->has_setup = true;
 	return 0;
+}
+
+static void take_time_conv(struct nt_session *s, const struct pd_record *record)
+{
+	const struct time_conv_record *r = (const void *)record->header;
+
+	if (record->header->size >= sizeof(*r))
+		s->clock = (struct nt_foreign_clock){ r->shift, r->mult, r->zero };
+}
+
+static void take_hw_id(struct nt_session *s, const struct pd_record *record)
+{
+	const struct hw_id_record *r = (const void *)record->header;
+
+	if (s->trace.foreign && record->header->size >= sizeof(*r))
+		nt_foreign_add_id(s->trace.foreign, record->id.cpu, r->hw_id);
+}
+
+/* Complete the metadata of a recording that another driver has made. */
+static int settle_foreign(struct nt_session *s)
+{
+	const struct pd_feature_section *cpus = &s->pd.features[PD_FEAT_NRCPUS];
+	const char *error;
+	uint32_t nr_cpus = 0;
+	const uint64_t *words;
+	size_t i, j, nr;
+
+	if (!s->trace.foreign)
+		return 0;
+	if (cpus->there && cpus->section.size >= sizeof(nr_cpus))
+		memcpy(&nr_cpus, cpus->section.data, sizeof(nr_cpus));
+	for (i = 0; i < s->trace.queues.nr; i++) {
+		for (j = 0; j < s->trace.queues.at[i].buffers.nr; j++)
+			nt_foreign_learn(s->trace.foreign, s->trace.queues.at[i].buffers.at[j].data,
+					 s->trace.queues.at[i].buffers.at[j].size);
+	}
+	error = nt_foreign_settle(s->trace.foreign, nr_cpus, &s->clock);
+	words = nt_foreign_words(s->trace.foreign, &nr);
+	error = error ?: ns_setup_parse(&s->setup, words, nr);
+	return error ? ns_fail(s, "%s", error) : 0;
 }
 
 /*
@@ -91,11 +148,16 @@ static int take(void *ctx, const struct pd_record *record)
 	case PERF_RECORD_AUX:
 		err = ns_trace_add_aux(&s->trace, record);
 		break;
+	case PD_TIME_CONV:
+		take_time_conv(s, record);
+		break;
 	case PERF_RECORD_SAMPLE:
 		if (s->options.keep_events)
 			err = add_event(s, record) ? 0 : -1;
 		break;
 	default:
+		if (record->header->type == PERF_RECORD_AUX_OUTPUT_HW_ID)
+			take_hw_id(s, record);
 		if (is_sideband(s, record->header))
 			err = ns_array_add(&s->records, *record) ? 0 : -1;
 	}
@@ -121,6 +183,8 @@ static int read_records(struct nt_session *s, const char *path)
 		return s->error[0] ? -1 : ns_fail(s, "%s", s->pd.error);
 	if (!s->has_setup)
 		return ns_fail(s, "this recording has no N-Trace in it: record with -e ntrace//");
+	if (settle_foreign(s))
+		return -1;
 	if (s->records.nr)
 		qsort(s->records.at, s->records.nr, sizeof(s->records.at[0]), record_cmp);
 	if (s->events.nr)
@@ -177,6 +241,7 @@ void nt_session_close(struct nt_session *session)
 	if (session->has_objects)
 		ns_objects_free(&session->objects);
 	ns_visits_free(&session->visits);
+	nt_foreign_free(session->trace.foreign);
 	ns_trace_free(&session->trace);
 	ns_setup_free(&session->setup);
 	nt_sinks_free(session->sinks);
@@ -207,6 +272,9 @@ void nt_session_info(const struct nt_session *session, struct nt_session_info *i
 		.unknown_source = (int32_t)session->unknown_source - 1,
 		.wrong_clock = (int32_t)session->wrong_clock - 1,
 		.missing_bytes = session->trace.missing,
+		.recorder = session->trace.foreign ? nt_foreign_name(session->trace.foreign) : NULL,
+		.wrapped = session->trace.wrapped,
+		.old_bytes = session->trace.old,
 	};
 
 	memcpy(info, &all, size < sizeof(all) ? size : sizeof(all));

@@ -73,6 +73,10 @@ struct nt_session_info {
 	uint64_t	missing_bytes;	/* bytes of trace that the recording lists but does not contain */
 	/* CPU whose timestamps were constant or decreased, so that the kernel's times were used; -1: none so far */
 	int32_t		wrong_clock;
+	/* name of the recorder, if another driver has made the recording; otherwise NULL */
+	const char	*recorder;
+	uint64_t	wrapped;	/* records of trace whose ring wrapped around without a sign of it */
+	uint64_t	old_bytes;	/* bytes of earlier sessions in these records, which are left out */
 };
 void nt_session_info(const struct nt_session *session, struct nt_session_info *info, size_t size);
 

@@ -209,6 +209,11 @@ void recording_report(struct nt_session *session)
 		fprintf(stderr, "ntrace: cannot read the code of %s: %s. Copy it here (perf archive), or use --symfs\n",
 			path, why);
 	losses_report(session, info.trace_bytes);
+	if (info.recorder)
+		fprintf(stderr, "ntrace: this recording was made by %s\n", info.recorder);
+	if (info.wrapped)
+		fprintf(stderr, "ntrace: the ring of the sink wrapped around in %llu records of trace, which the driver does not report: %llu bytes of earlier sessions are left out, and trace is missing\n",
+			(unsigned long long)info.wrapped, (unsigned long long)info.old_bytes);
 	if (info.truncated)
 		fprintf(stderr, "ntrace: the recording was cut short: its end is missing\n");
 	if (info.missing_bytes)

@@ -331,6 +331,7 @@ void pd_close(struct perfdata *pd)
 		free(pd->chunks[i]);
 	free(pd->attrs);
 	free(pd->chunks);
+	free(pd->id_cpus);
 	free(pd->build_ids);
 	free(pd->folder);
 	if (pd->map)

@@ -27,6 +27,7 @@ enum pd_user_record {
 	PD_TRACING_DATA		= 66,
 	PD_BUILD_ID		= 67,
 	PD_FINISHED_ROUND	= 68,
+	PD_ID_INDEX		= 69,
 	PD_AUXTRACE_INFO	= 70,
 	PD_AUXTRACE		= 71,
 	PD_TIME_CONV		= 79,
@@ -41,6 +42,7 @@ enum pd_feature {
 	PD_FEAT_BUILD_ID	= 2,
 	PD_FEAT_HOSTNAME	= 3,
 	PD_FEAT_OSRELEASE	= 4,
+	PD_FEAT_NRCPUS		= 7,
 	PD_FEAT_CMDLINE		= 11,
 	PD_FEAT_BRANCH_STACK	= 15,
 	PD_FEAT_AUXTRACE	= 18,
@@ -71,6 +73,12 @@ struct pd_build_id {
 	uint8_t		size;
 	uint8_t		id[PD_BUILD_ID_SIZE];
 	const char	*path;		/* path in the mapped file */
+};
+
+/* CPU of an event, for records that do not contain it */
+struct pd_id_cpu {
+	uint64_t	id;
+	int32_t		cpu;
 };
 
 struct pd_attr {
@@ -124,6 +132,9 @@ struct perfdata {
 	bool		truncated;	/* the file ends inside a record, or before its features */
 	struct pd_attr	*attrs;
 	size_t		nr_attrs;
+	struct pd_id_cpu *id_cpus;
+	size_t		nr_id_cpus;
+	bool		id_cpus_sorted;	/* by id */
 	struct pd_section data;
 	struct pd_feature_section features[PD_FEAT_MAX];
 	struct pd_section tracing;	/* formats of tracepoints */

@@ -236,6 +236,68 @@ bool pd_sample_raw(const struct perfdata *pd, const struct pd_record *record, st
 	return true;
 }
 
+/* ---- CPUs of the events ---- */
+
+/* PERF_RECORD_ID_INDEX. Entries with the machine of each event may follow, as in perf inject --guest-data. */
+struct id_index_record {
+	struct perf_event_header header;
+	uint64_t	nr;
+	struct {
+		uint64_t id, idx, cpu, tid;
+	} entries[];
+};
+
+struct id_machine {
+	uint64_t	pid, vcpu;
+};
+
+static int id_cmp(const void *a, const void *b)
+{
+	const struct pd_id_cpu *x = a, *y = b;
+
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* Note the CPU of each event of the host. Return false if out of memory. */
+static bool take_id_index(struct perfdata *pd, const struct perf_event_header *header)
+{
+	const struct id_index_record *r = (const void *)header;
+	const struct id_machine *machines;
+	struct pd_id_cpu *all;
+	uint64_t nr, room, i;
+
+	if (header->size < sizeof(*r))
+		return true;
+	room = header->size - sizeof(*r);
+	nr = r->nr < room / sizeof(r->entries[0]) ? r->nr : room / sizeof(r->entries[0]);
+	machines = (const void *)&r->entries[nr];
+	if (room / (sizeof(r->entries[0]) + sizeof(*machines)) < nr)
+		machines = NULL;
+	all = realloc(pd->id_cpus, (pd->nr_id_cpus + nr + 1) * sizeof(*all));
+	if (!all)
+		return false;
+	pd->id_cpus = all;
+	for (i = 0; i < nr; i++) {
+		if (r->entries[i].cpu <= INT32_MAX && (!machines || !machines[i].pid))
+			all[pd->nr_id_cpus++] = (struct pd_id_cpu){ r->entries[i].id, r->entries[i].cpu };
+	}
+	pd->id_cpus_sorted = false;
+	return true;
+}
+
+/* Return the CPU of an event that counts on one CPU, or -1. */
+static int32_t cpu_of_id(struct perfdata *pd, uint64_t id)
+{
+	const struct pd_id_cpu key = { .id = id }, *found = NULL;
+
+	if (pd->nr_id_cpus && !pd->id_cpus_sorted)
+		qsort(pd->id_cpus, pd->nr_id_cpus, sizeof(key), id_cmp);
+	pd->id_cpus_sorted = true;
+	if (pd->nr_id_cpus)
+		found = bsearch(&key, pd->id_cpus, pd->nr_id_cpus, sizeof(key), id_cmp);
+	return found ? found->cpu : -1;
+}
+
 static int give(struct walk *w, const struct perf_event_header *header, const uint8_t *data,
 		size_t data_size)
 {
@@ -254,6 +316,10 @@ static int give(struct walk *w, const struct perf_event_header *header, const ui
 	/* UINT64_MAX is after every time, in this library */
 	if (record.id.time == UINT64_MAX)
 		record.id.time = 0;
+	if (record.id.cpu < 0 && record.id.id)
+		record.id.cpu = cpu_of_id(w->pd, record.id.id);
+	if (header->type == PD_ID_INDEX && !take_id_index(w->pd, header))
+		return pd_fail(w->pd, "out of memory");
 	return w->take(w->ctx, &record);
 }
 

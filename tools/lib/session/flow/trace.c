@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include <string.h>
 
+#include "ntrace/foreign.h"
 #include "frames.h"
 #include "trace.h"
 
@@ -57,7 +58,7 @@ int ns_trace_add_aux(struct ns_trace *trace, const struct pd_record *record)
 		return 0;
 	s.offset = r->offset;
 	s.size = r->size;
-	s.flags = r->flags;
+	s.flags = trace->foreign ? nt_foreign_flags(trace->foreign, r->flags) : r->flags;
 	s.lost = s.flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL);
 	if (!s.size && !s.lost)
 		return 0;
@@ -303,12 +304,89 @@ static void link_stretches(struct ns_trace *trace, const struct ns_setup *setup,
 		if (!ns_frames_has(s))
 			look_at_begin(s, setup, pd);
 		if (before && before->queue == s->queue) {
-			s->start = before->end;
+			/* both parts of a divided record have its times */
+			s->start = trace->wrapped && before->end == s->end ? before->start : before->end;
 			s->follows = !before->lost && !ns_frames_lost(s) &&
 				     before->offset + before->size == s->offset;
 		}
 		before = s;
 	}
+}
+
+/* ---- Rings that wrapped, of other drivers ---- */
+
+/* Keep the pieces of the stretch from its byte @from to before its byte @to. */
+static bool keep_pieces(struct ns_stretch *s, uint64_t from, uint64_t to)
+{
+	struct ns_stretch kept = *s;
+	uint64_t at = 0, first, last;
+	size_t i;
+
+	memset(&kept.pieces, 0, sizeof(kept.pieces));
+	for (i = 0; i < s->pieces.nr; at += s->pieces.at[i++].size) {
+		first = from > at ? from - at : 0;
+		last = to - at < s->pieces.at[i].size ? to - at : s->pieces.at[i].size;
+		struct ns_piece piece = { s->pieces.at[i].data + first, last - first };
+
+		if (to > at && first < last && !ns_array_add(&kept.pieces, piece))
+			return false;
+	}
+	kept.offset += from;
+	kept.size = to - from;
+	*s = kept;
+	return true;
+}
+
+/* Leave out the old bytes of a record, and divide it where bytes are missing. */
+static bool cut_ring(struct ns_trace *trace, size_t nth, const struct nt_config *config, uint64_t position)
+{
+	struct ns_stretch s = trace->stretches.at[nth], after = s;
+	struct nt_foreign_bytes *bytes = calloc(s.pieces.nr, sizeof(*bytes));
+	struct nt_foreign_ring ring;
+	bool ok = bytes;
+	size_t i;
+
+	if (!ok)
+		return false;
+	for (i = 0; i < s.pieces.nr; i++)
+		bytes[i] = (struct nt_foreign_bytes){ s.pieces.at[i].data, s.pieces.at[i].size };
+	nt_foreign_ring(config, bytes, s.pieces.nr, position, &ring);
+	free(bytes);
+	trace->wrapped++;
+	trace->old += ring.old;
+	s.lost = true;
+	if (ring.seam) {
+		s.flags |= PERF_AUX_FLAG_TRUNCATED;
+		after.middle = true;
+		ok = keep_pieces(&after, ring.seam, s.size) && ns_array_add(&trace->stretches, after);
+	}
+	ok = ok && keep_pieces(&s, ring.old, ring.seam ? ring.seam : s.size);
+	free(trace->stretches.at[nth].pieces.at);
+	trace->stretches.at[nth] = s;
+	return ok;
+}
+
+static bool cut_rings(struct ns_trace *trace, const struct ns_setup *setup)
+{
+	size_t nr = trace->stretches.nr, i;
+	const struct ns_stretch *s;
+	const struct ns_cpu *cpu;
+	uint64_t since = 0, end;
+	uint32_t queue = 0;
+
+	for (i = 0; i < nr; i++) {
+		s = &trace->stretches.at[i];
+		since = s->queue == queue ? since : 0;
+		queue = s->queue;
+		cpu = ns_setup_cpu(setup, s->cpu);
+		if (!nt_foreign_wrapped(trace->foreign, s->size) || !s->pieces.nr || !cpu || !cpu->valid)
+			continue;
+		end = s->offset + s->size;
+		if (!cut_ring(trace, i, &cpu->nt, s->offset - since))
+			return false;
+		since = end;
+	}
+	return true;
 }
 
 int ns_trace_cut(struct ns_trace *trace, const struct ns_setup *setup, const struct perfdata *pd)
@@ -334,6 +412,10 @@ int ns_trace_cut(struct ns_trace *trace, const struct ns_setup *setup, const str
 	if (trace->stretches.nr)
 		qsort(trace->stretches.at, trace->stretches.nr, sizeof(trace->stretches.at[0]),
 		      stretch_cmp);
+	if (trace->foreign && !cut_rings(trace, setup))
+		return -1;
+	if (trace->wrapped)
+		qsort(trace->stretches.at, trace->stretches.nr, sizeof(trace->stretches.at[0]), stretch_cmp);
 	link_stretches(trace, setup, pd);
 	return 0;
 }

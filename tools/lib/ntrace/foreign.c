@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/ntrace.h>
+
+#include "foreign.h"
+
+/* Format bits of PERF_RECORD_AUX::flags, as gtrace sets them; rvtrace sets none */
+#define FORMAT_MASK	0xff00
+#define FORMAT_ETRACE	0x0100
+#define FORMAT_GTRACE	0x0200
+#define FORMAT_RAW	0x0100	/* of CoreSight, without frames */
+
+#define LEARN_BYTES	(16u << 10)	/* bytes of a part of the trace from which is learned */
+#define LEARN_PARTS	32		/* number of such parts */
+
+#define RING_LOST	64		/* bytes at the end of a ring that gtrace does not read */
+#define RING_LEAST	(256u << 10)	/* gtrace has 1 MiB; a smaller record may have such a size by chance */
+#define SURE		16	/* messages after which an encoder executes; damage may look like fewer */
+#define SOURCES		(1u << NT_SRC_BITS_MAX)
+
+/* Words of each CPU in the recording of a K3. More words may follow; NR_PARAMS says how many. */
+enum k3_word { K3_CPU, K3_NR_PARAMS, K3_FORMAT, K3_CONTEXT, K3_INHIBIT_SRC, K3_SRC_BITS, K3_SRC_ID, K3_WORDS };
+
+#define K3_FORMAT_NTRACE	1	/* trTeFormat */
+
+/* How messages look with one width of SRC, without timestamps [0] and with them [1] */
+struct trial {
+	uint64_t	invalid[2];
+};
+
+struct nt_foreign {
+	bool		k3;
+	bool		raw;		/* the trace of a K3 has no frames */
+	uint64_t	*words;
+	size_t		nr_cpus;
+	unsigned int	parts;		/* from which was learned */
+	uint64_t	messages;
+	struct trial	trials[NT_SRC_BITS_MAX + 1];	/* [0] for a K3, which records the width */
+	const char	*error;		/* a format that is not N-Trace */
+};
+
+static uint64_t *foreign_cpu(const struct nt_foreign *f, size_t nth)
+{
+	return f->words + NTRACE_INFO_HEADER_MAX + nth * NTRACE_INFO_CPU_MAX;
+}
+
+/* Make room for @nr CPUs. Return false if they are too many, or memory is exhausted. */
+static bool foreign_grow(struct nt_foreign *f, size_t nr)
+{
+	size_t words = NTRACE_INFO_HEADER_MAX + nr * NTRACE_INFO_CPU_MAX;
+	uint64_t *all = nr > NT_FOREIGN_CPUS ? NULL : realloc(f->words, words * sizeof(*all));
+
+	if (!all)
+		return false;
+	f->words = all;
+	for (; f->nr_cpus < nr; f->nr_cpus++) {
+		all = foreign_cpu(f, f->nr_cpus);
+		memset(all, 0, NTRACE_INFO_CPU_MAX * sizeof(*all));
+		all[NTRACE_INFO_CPU_ID] = all[NTRACE_INFO_CPU_SRC_ID] = f->nr_cpus;
+		all[NTRACE_INFO_CPU_XLEN] = 64;
+		all[NTRACE_INFO_CPU_CONFIG] = 6 << NTRACE_CONFIG_MODE_SHIFT;
+	}
+	f->words[NTRACE_INFO_NR_CPUS] = f->nr_cpus;
+	return true;
+}
+
+/* Take the words of a CPU. Return their number, or 0 if they are damaged. */
+static size_t k3_take_cpu(struct nt_foreign *f, uint64_t *cpu, const uint64_t *words, size_t nr)
+{
+	if (nr < K3_WORDS || words[K3_NR_PARAMS] < K3_WORDS - K3_FORMAT ||
+	    words[K3_NR_PARAMS] > nr - K3_FORMAT || words[K3_CPU] >= NT_FOREIGN_CPUS ||
+	    words[K3_SRC_BITS] > NT_SRC_BITS_MAX || words[K3_SRC_ID] >= SOURCES)
+		return 0;
+	if (words[K3_FORMAT] != K3_FORMAT_NTRACE)
+		f->error = "the trace in this recording is E-Trace, and not N-Trace";
+	cpu[NTRACE_INFO_CPU_ID] = words[K3_CPU];
+	cpu[NTRACE_INFO_CPU_CONFIG] = (words[K3_CONTEXT] ? NTRACE_CONFIG_CONTEXT : 0) |
+		(words[K3_INHIBIT_SRC] ? NTRACE_CONFIG_INHIBIT_SRC : 0) | 3 << NTRACE_CONFIG_MODE_SHIFT;
+	cpu[NTRACE_INFO_CPU_SRC_BITS] = words[K3_INHIBIT_SRC] ? 0 : words[K3_SRC_BITS];
+	cpu[NTRACE_INFO_CPU_SRC_ID] = words[K3_SRC_ID];
+	return K3_FORMAT + words[K3_NR_PARAMS];
+}
+
+static const char *k3_take(struct nt_foreign *f, const uint64_t *words, size_t nr)
+{
+	size_t cpus = words[0] & UINT32_MAX, at = 1, used, i;
+
+	f->k3 = true;
+	f->words[NTRACE_INFO_PMU_TYPE] = words[0] >> 32;
+	if (!cpus || cpus > NT_FOREIGN_CPUS || (nr - 1) / K3_WORDS < cpus)
+		return "the metadata of the trace is damaged: its sizes do not fit";
+	if (!foreign_grow(f, cpus))
+		return "out of memory";
+	for (i = 0; i < cpus; i++, at += used) {
+		used = k3_take_cpu(f, foreign_cpu(f, i), words + at, nr - at);
+		if (!used)
+			return "the metadata of the trace is damaged: the words of a CPU cannot be";
+	}
+	return NULL;
+}
+
+struct nt_foreign *nt_foreign_new(const uint64_t *words, size_t nr, const char **error)
+{
+	struct nt_foreign *f = calloc(1, sizeof(*f));
+
+	*error = "out of memory";
+	if (f)
+		f->words = calloc(NTRACE_INFO_HEADER_MAX, sizeof(*f->words));
+	if (!f || !f->words || !foreign_grow(f, 1)) {
+		nt_foreign_free(f);
+		return NULL;
+	}
+	f->words[NTRACE_INFO_MAGIC] = NTRACE_INFO_MAGIC_VALUE;
+	f->words[NTRACE_INFO_VERSION] = (uint64_t)NTRACE_INFO_VERSION_MAJOR << 32 | NTRACE_INFO_VERSION_MINOR;
+	f->words[NTRACE_INFO_HEADER_WORDS] = NTRACE_INFO_HEADER_MAX;
+	f->words[NTRACE_INFO_CPU_WORDS] = NTRACE_INFO_CPU_MAX;
+	f->words[NTRACE_INFO_FLAGS] = NTRACE_INFO_FLAG_PER_CPU;
+	*error = NULL;
+	if (!nr)
+		*error = "the recording is damaged: the metadata of its trace is too short";
+	else if (nr == 1)
+		f->words[NTRACE_INFO_PMU_TYPE] = words[0];
+	else
+		*error = k3_take(f, words, nr);
+	if (!*error)
+		return f;
+	nt_foreign_free(f);
+	return NULL;
+}
+
+void nt_foreign_free(struct nt_foreign *f)
+{
+	if (f)
+		free(f->words);
+	free(f);
+}
+
+const char *nt_foreign_name(const struct nt_foreign *f)
+{
+	return f->k3 ? "the perf of SpacemiT's K3, which is not tested with the hardware" : "gtrace";
+}
+
+const uint64_t *nt_foreign_words(const struct nt_foreign *f, size_t *nr)
+{
+	*nr = NTRACE_INFO_HEADER_MAX + f->nr_cpus * NTRACE_INFO_CPU_MAX;
+	return f->words;
+}
+
+/* ---- Records ---- */
+
+uint64_t nt_foreign_flags(struct nt_foreign *f, uint64_t flags)
+{
+	uint64_t format = flags & FORMAT_MASK;
+
+	flags &= ~(uint64_t)FORMAT_MASK;
+	f->raw |= format == FORMAT_RAW;
+	if (f->k3 ? format & ~(uint64_t)FORMAT_RAW : format && format != FORMAT_GTRACE)
+		f->error = !f->k3 && format == FORMAT_ETRACE ?
+			"the trace in this recording is E-Trace, and not N-Trace" :
+			"the trace in this recording has a format that is not known";
+	return flags | (f->k3 && !format ? NTRACE_AUX_FORMAT_FRAMES : NTRACE_AUX_FORMAT_RAW);
+}
+
+void nt_foreign_add_id(struct nt_foreign *f, int cpu, uint64_t id)
+{
+	size_t i;
+
+	if (cpu < 0 || (!f->k3 && ((size_t)cpu >= NT_FOREIGN_CPUS || !foreign_grow(f, f->nr_cpus > (size_t)cpu ? f->nr_cpus : (size_t)cpu + 1))))
+		return;
+	for (i = 0; i < f->nr_cpus; i++) {
+		if (foreign_cpu(f, i)[NTRACE_INFO_CPU_ID] != (uint64_t)cpu)
+			continue;
+		/* CoreSight has the version and the sink in the upper bits */
+		if (f->k3)
+			foreign_cpu(f, i)[NTRACE_INFO_CPU_TRACE_ID] = id & 0x7f;
+		else
+			foreign_cpu(f, i)[NTRACE_INFO_CPU_SRC_ID] = id < SOURCES ? id : (uint64_t)cpu;
+	}
+}
+
+/* ---- Trace ---- */
+
+/*
+ * Return true if the drivers do not let an encoder send the message. With a wrong width of SRC, most messages
+ * are valid, but not those whose first field has few values.
+ */
+static bool is_unlikely(const struct nt_message *msg)
+{
+	if (msg->tcode == NT_TCODE_PROG_TRACE_CORRELATION)
+		return msg->code != NT_EVCODE_DISABLED;
+	return msg->tcode == NT_TCODE_PROG_TRACE_SYNC && msg->sync != NT_SYNC_TRACE_ENABLE &&
+	       msg->sync != NT_SYNC_PERIODIC && msg->sync != NT_SYNC_FIFO_OVERRUN;
+}
+
+/* Note the ID of an encoder's trace, unless PERF_RECORD_AUX_OUTPUT_HW_ID has reported it. */
+static void k3_see_id(struct nt_foreign *f, int src, unsigned int id)
+{
+	uint64_t *cpu;
+	size_t i;
+
+	for (i = 0; i < f->nr_cpus; i++) {
+		cpu = foreign_cpu(f, i);
+		if (cpu[NTRACE_INFO_CPU_SRC_ID] == (uint64_t)src && !cpu[NTRACE_INFO_CPU_TRACE_ID])
+			cpu[NTRACE_INFO_CPU_TRACE_ID] = id;
+	}
+}
+
+/* Count the messages, and those that are invalid or unlikely. @id is the ID of their frames; 0: no frames. */
+static void try_messages(struct nt_foreign *f, const struct nt_config *config, const uint8_t *data, size_t size,
+			 unsigned int id, uint64_t *invalid, uint64_t *messages)
+{
+	struct nt_reader *reader = nt_reader_new(config);
+	struct nt_message msg;
+	int ret, src = -1;
+
+	if (!reader)
+		return;
+	nt_reader_feed(reader, data, size);
+	while ((ret = nt_reader_next(reader, &msg)) != 0) {
+		++*messages;
+		*invalid += ret < 0 || is_unlikely(&msg);
+		if (ret < 0 || !id || !config->src_bits || msg.src == src)
+			continue;
+		src = msg.src;
+		k3_see_id(f, src, id);
+	}
+	nt_reader_free(reader);
+}
+
+/* Try messages with and without timestamps. */
+static void try_times(struct nt_foreign *f, uint32_t width, const uint8_t *data, size_t size, unsigned int id)
+{
+	struct trial *trial = &f->trials[f->k3 ? 0 : width];
+	struct nt_config config;
+	uint64_t all = 0;
+
+	nt_config_init(&config, sizeof(config));
+	config.src_bits = width;
+	for (; config.timestamp < 2; config.timestamp++)
+		try_messages(f, &config, data, size, id, &trial->invalid[config.timestamp], &all);
+	if (f->k3 || !width)
+		f->messages += all / 2;
+}
+
+static void k3_learn(struct nt_foreign *f, const uint8_t *data, size_t size)
+{
+	uint32_t width = foreign_cpu(f, 0)[NTRACE_INFO_CPU_SRC_BITS];
+	const size_t room = LEARN_BYTES + NT_FRAMES_OUT_MIN;
+	struct nt_frames_out outs[NT_FRAMES_IDS] = { { 0 } };
+	struct nt_frames *frames = nt_frames_new();
+	uint8_t *bytes = malloc(NT_FRAMES_IDS * room);
+	unsigned int id;
+	size_t used;
+
+	for (id = 1; bytes && id < NT_FRAMES_IDS; id++)
+		outs[id] = (struct nt_frames_out){ .data = bytes + id * room, .size = room };
+	for (; bytes && frames && size; data += used, size -= used)
+		nt_frames_convert(frames, data, size, &used, outs);
+	for (id = 1; bytes && id < NT_FRAMES_IDS; id++) {
+		if (outs[id].nr)
+			try_times(f, width, outs[id].data, outs[id].nr, id);
+	}
+	nt_frames_free(frames);
+	free(bytes);
+}
+
+void nt_foreign_learn(struct nt_foreign *f, const uint8_t *data, size_t size)
+{
+	uint32_t width;
+
+	if (f->parts++ >= LEARN_PARTS)
+		return;
+	size = size < LEARN_BYTES ? size : LEARN_BYTES;
+	if (f->k3 && !f->raw) {
+		k3_learn(f, data, size);
+		return;
+	}
+	for (width = 0; width <= (f->k3 ? 0 : NT_SRC_BITS_MAX); width++)
+		try_times(f, f->k3 ? foreign_cpu(f, 0)[NTRACE_INFO_CPU_SRC_BITS] : width, data, size, 0);
+}
+
+/*
+ * Return the width of SRC with the fewest invalid messages. gtrace sets the width that the number of CPUs
+ * needs, which is the first one that is tried.
+ */
+static uint32_t best_width(const struct nt_foreign *f, uint32_t nr_cpus, bool *times)
+{
+	uint32_t first = 0, best, width;
+	uint64_t least;
+
+	while (first < NT_SRC_BITS_MAX && nr_cpus > 1u << first)
+		first++;
+	best = first = f->k3 ? 0 : first;
+	least = f->trials[first].invalid[0];
+	*times = false;
+	for (width = 0; width <= (f->k3 ? 0 : NT_SRC_BITS_MAX); width++) {
+		const uint64_t *invalid = f->trials[width].invalid;
+
+		if (invalid[0] >= least && invalid[1] >= least)
+			continue;
+		best = width;
+		*times = invalid[1] < invalid[0];
+		least = invalid[*times];
+	}
+	return best;
+}
+
+const char *nt_foreign_settle(struct nt_foreign *f, uint32_t nr_cpus, const struct nt_foreign_clock *clock)
+{
+	bool times;
+	uint32_t width = best_width(f, nr_cpus, &times);
+	uint64_t *cpu;
+	size_t i;
+
+	if (f->error)
+		return f->error;
+	if (f->trials[width].invalid[times] > f->messages / 2)
+		return "the trace in this recording does not consist of messages of N-Trace";
+	if (!f->k3 && !foreign_grow(f, nr_cpus > f->nr_cpus ? nr_cpus : f->nr_cpus))
+		return "the metadata of the trace is damaged: its number of CPUs cannot be";
+	f->words[NTRACE_INFO_TIME_SHIFT] = clock->shift;
+	f->words[NTRACE_INFO_TIME_MULT] = clock->mult;
+	f->words[NTRACE_INFO_TIME_ZERO] = clock->zero;
+	if (clock->mult && clock->shift < 32)
+		f->words[NTRACE_INFO_FLAGS] |= NTRACE_INFO_FLAG_TIME_CONV;
+	for (i = 0; i < f->nr_cpus; i++) {
+		cpu = foreign_cpu(f, i);
+		if (!f->k3)
+			cpu[NTRACE_INFO_CPU_SRC_BITS] = width;
+		if (!f->k3 && !width)
+			cpu[NTRACE_INFO_CPU_SRC_ID] = 0;
+		if (!times)
+			continue;
+		/* the counter is taken to be the time CSR */
+		cpu[NTRACE_INFO_CPU_CONFIG] |= NTRACE_CONFIG_TIMESTAMP;
+		if (clock->mult && clock->shift < 32)
+			cpu[NTRACE_INFO_CPU_TS_FREQ] = (1000000000ULL << clock->shift) / clock->mult;
+	}
+	return NULL;
+}
+
+/* ---- A ring that wrapped ---- */
+
+bool nt_foreign_wrapped(const struct nt_foreign *f, uint64_t size)
+{
+	uint64_t ring = size + RING_LOST;
+
+	return !f->k3 && size < UINT64_MAX - RING_LOST && ring >= RING_LEAST && !(ring & (ring - 1));
+}
+
+/* Encoders that execute, according to the messages so far, which are those with more than SURE messages */
+struct running {
+	unsigned int	messages[SOURCES];
+	unsigned int	nr;
+};
+
+static void set_running(struct running *running, unsigned int src, unsigned int messages)
+{
+	running->nr += (messages > SURE) - (running->messages[src] > SURE);
+	running->messages[src] = messages;
+}
+
+/*
+ * The driver reads a ring, and the sink fills it up to a multiple of 64 bytes, when all its encoders have
+ * stopped. The trace before the last such place is of earlier sessions.
+ */
+static void see_message(const struct nt_message *msg, struct running *running, struct nt_foreign_ring *ring)
+{
+	bool starts = nt_message_is_sync(msg) && msg->sync == NT_SYNC_TRACE_ENABLE;
+	bool stops = msg->tcode == NT_TCODE_PROG_TRACE_CORRELATION && msg->code == NT_EVCODE_DISABLED;
+
+	/* an encoder that starts again had stopped, although its message is lost */
+	if (starts)
+		set_running(running, msg->src, 0);
+	if (starts && !running->nr && !(msg->offset % RING_LOST))
+		ring->old = msg->offset;
+	set_running(running, msg->src, stops ? 0 : starts ? SURE + 1 : running->messages[msg->src] + 1);
+}
+
+void nt_foreign_ring(const struct nt_config *config, const struct nt_foreign_bytes *pieces, size_t nr,
+		     uint64_t position, struct nt_foreign_ring *ring)
+{
+	struct nt_reader *reader = nt_reader_new(config);
+	struct running *running = calloc(1, sizeof(*running));
+	struct nt_message msg;
+	uint64_t size = 0;
+	size_t i;
+	int ret;
+
+	memset(ring, 0, sizeof(*ring));
+	if (reader)
+		nt_reader_seek(reader, 0, true);
+	for (i = 0; reader && running && i < nr; i++) {
+		nt_reader_feed(reader, pieces[i].data, pieces[i].size);
+		while ((ret = nt_reader_next(reader, &msg)) != 0) {
+			if (ret > 0)
+				see_message(&msg, running, ring);
+		}
+		size += pieces[i].size;
+	}
+	/*
+	 * The ring begins at its start with the recording. The session begins at @position of the ring, behind
+	 * the old bytes, and the record ends where they begin.
+	 */
+	if (ring->old && position > ring->old && position - ring->old < size - ring->old)
+		ring->seam = size - (position - ring->old);
+	nt_reader_free(reader);
+	free(running);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Recordings that other drivers and their perf make. Two kinds have 8 as PERF_RECORD_AUXTRACE_INFO's type:
+ *
+ * - gtrace, and rvtrace before it. The private data is one word, the type of the PMU.
+ * - the perf of SpacemiT's K3. The private data is a word with the type of the PMU (bits 63:32) and the number
+ *   of CPUs (31:0), followed by words of each CPU, enum k3_word in foreign.c.
+ *
+ * This file translates both to the words of <linux/ntrace.h>. It learns from the trace what those recordings
+ * do not contain.
+ *
+ * perf and the session library compile this file.
+ */
+#ifndef NTRACE_FOREIGN_H
+#define NTRACE_FOREIGN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ntrace/ntrace.h>
+
+#define NT_FOREIGN_TYPE		8
+#define NT_FOREIGN_CPUS		4096	/* maximum number of CPUs */
+
+struct nt_foreign;
+
+/* A conversion of cycles to perf's time, as in PERF_RECORD_TIME_CONV. A @mult of 0 means that it is unknown. */
+struct nt_foreign_clock {
+	uint64_t	shift, mult, zero;
+};
+
+/*
+ * nt_foreign_new() - begin to read a recording
+ * @words: the private data of PERF_RECORD_AUXTRACE_INFO, @nr words, which are not needed later
+ * @error: set to a sentence if the function returns NULL
+ */
+struct nt_foreign *nt_foreign_new(const uint64_t *words, size_t nr, const char **error);
+void nt_foreign_free(struct nt_foreign *foreign);
+
+/* nt_foreign_name() - return the name of the recorder for users */
+const char *nt_foreign_name(const struct nt_foreign *foreign);
+
+/*
+ * nt_foreign_flags() - convert PERF_RECORD_AUX::flags, of which the format bits have another meaning
+ *
+ * nt_foreign_settle() reports an unknown format.
+ */
+uint64_t nt_foreign_flags(struct nt_foreign *foreign, uint64_t flags);
+
+/* nt_foreign_add_id() - take PERF_RECORD_AUX_OUTPUT_HW_ID::hw_id of a CPU, or -1 */
+void nt_foreign_add_id(struct nt_foreign *foreign, int cpu, uint64_t id);
+
+/* nt_foreign_learn() - learn from a part of the trace, which may begin inside a message */
+void nt_foreign_learn(struct nt_foreign *foreign, const uint8_t *data, size_t size);
+
+/*
+ * nt_foreign_settle() - complete the metadata, after the whole recording was read
+ * @nr_cpus: number of CPUs of the machine; 0: unknown
+ *
+ * Return: NULL, or a sentence if the trace cannot be decoded
+ */
+const char *nt_foreign_settle(struct nt_foreign *foreign, uint32_t nr_cpus,
+			      const struct nt_foreign_clock *clock);
+
+/* nt_foreign_words() - return the metadata in the layout of <linux/ntrace.h>; *@nr is set to its words */
+const uint64_t *nt_foreign_words(const struct nt_foreign *foreign, size_t *nr);
+
+/* The trace of a record whose ring has wrapped around */
+struct nt_foreign_ring {
+	uint64_t	old;	/* bytes of earlier sessions at its start, of which no one knows who executed */
+	uint64_t	seam;	/* offset at which 64 bytes are missing; 0: unknown */
+};
+
+struct nt_foreign_bytes {
+	const uint8_t	*data;
+	size_t		size;
+};
+
+/* nt_foreign_wrapped() - return true if a record of @size bytes is a whole ring */
+bool nt_foreign_wrapped(const struct nt_foreign *foreign, uint64_t size);
+
+/*
+ * nt_foreign_ring() - find what is wrong in a record for which nt_foreign_wrapped() returned true
+ * @config: of its encoders
+ * @pieces: the bytes of the record, in order
+ * @position: bytes of the same AUX buffer since its start, or since the last such record
+ */
+void nt_foreign_ring(const struct nt_config *config, const struct nt_foreign_bytes *pieces, size_t nr,
+		     uint64_t position, struct nt_foreign_ring *ring);
+
+#endif
