@@ -45,8 +45,6 @@ class Recording:
             if features >> n & 1:
                 where, size = struct.unpack_from('<QQ', data, at)
                 self.features[n], at = data[where:where + size], at + 16
-        # an index of places in the file, which perf does without
-        self.features.pop(perfdata.FEATURE_AUXTRACE, None)
 
     def words(self):
         info = next(body for kind, _, body, _ in self.records if kind == perfdata.RECORD_AUXTRACE_INFO)
@@ -61,9 +59,12 @@ class Recording:
         for attr, some in zip(self.attrs, ids):
             out += attr + struct.pack('<QQ', at, len(some))
             at += len(some)
-        data_at = 104 + len(out)
-        data = b''.join(struct.pack('<IHH', kind, misc, 8 + len(body)) + body + trace
-                        for kind, misc, body, trace in self.records)
+        data_at, data, index = 104 + len(out), b'', []
+        for kind, misc, body, trace in self.records:
+            if kind == perfdata.RECORD_AUXTRACE:
+                index.append(struct.pack('<QQ', data_at + len(data), 48))
+            data += struct.pack('<IHH', kind, misc, 8 + len(body)) + body + trace
+        self.features[perfdata.FEATURE_AUXTRACE] = struct.pack('<Q', len(index)) + b''.join(index)
         at, sections = data_at + len(data) + 16 * len(self.features), b''
         for n in sorted(self.features):
             sections += struct.pack('<QQ', at, len(self.features[n]))

@@ -84,17 +84,12 @@ static void ntrace_info_parse_cpu(struct ntrace_cpu *cpu, const __u64 *word, u64
 	cpu->sink = ntrace_word(word, nr, NTRACE_INFO_CPU_SINK);
 }
 
-int ntrace_info_parse(struct ntrace_info *info, const struct perf_record_auxtrace_info *event)
+int ntrace_info_words(struct ntrace_info *info, const __u64 *word, u64 nr)
 {
-	u64 nr = (event->header.size - sizeof(*event)) / sizeof(u64);
-	const __u64 *word = event->priv;
 	u64 header, per_cpu;
 	unsigned int i;
-	int err;
+	int err = ntrace_info_check(word, nr);
 
-	if (event->header.size < sizeof(*event))
-		return -EINVAL;
-	err = ntrace_info_check(word, nr);
 	if (err)
 		return err;
 
@@ -115,6 +110,13 @@ int ntrace_info_parse(struct ntrace_info *info, const struct perf_record_auxtrac
 	for (i = 0; i < info->nr_cpus; i++)
 		ntrace_info_parse_cpu(&info->cpus[i], word + header + i * per_cpu, per_cpu);
 	return 0;
+}
+
+int ntrace_info_parse(struct ntrace_info *info, const struct perf_record_auxtrace_info *event)
+{
+	if (event->header.size < sizeof(*event))
+		return -EINVAL;
+	return ntrace_info_words(info, event->priv, (event->header.size - sizeof(*event)) / sizeof(u64));
 }
 
 void ntrace_info_exit(struct ntrace_info *info)

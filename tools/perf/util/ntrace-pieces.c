@@ -37,6 +37,7 @@ static int ntrace_queue_add_piece(struct ntrace_queue *q, struct auxtrace_buffer
 	piece->offset = start;
 	piece->size = end - start;
 	piece->data = NULL;
+	piece->lost = piece->whole = false;
 	piece->start = !prev || prev->offset + prev->size != start || prev->stretch != stretch;
 	return 0;
 }
@@ -175,7 +176,7 @@ int ntrace_queue_pieces(struct ntrace_queue *q, struct auxtrace_queue *queue)
 			end = next->offset;
 		err = ntrace_queue_cut(q, buffer, end, &stretches);
 	}
-	return err;
+	return err ? : ntrace_foreign_rings(q);
 }
 
 const u8 *ntrace_piece_data(struct ntrace_queue *q, struct ntrace_piece *piece)
@@ -205,7 +206,7 @@ bool ntrace_piece_is_middle(struct ntrace_queue *q, struct ntrace_piece *piece)
 	struct nt_message msg;
 	int ret;
 
-	if (stretch && (stretch->cut || stretch->offset != piece->offset))
+	if (stretch && (stretch->cut || (stretch->offset != piece->offset && !piece->whole)))
 		return true;
 	ret = nt_message_decode(&q->config, ntrace_piece_data(q, piece), piece->size, &msg);
 	/* The first message may continue in the next piece */

@@ -5,6 +5,7 @@
  *   ntrace.c        session with queues, sideband events and time
  *   ntrace-hold.c   events of a recording that cannot be read twice
  *   ntrace-info.c   metadata (PERF_RECORD_AUXTRACE_INFO)
+ *   ntrace-foreign.c  recordings of other drivers
  *   ntrace-queue.c  decoding of one source of one AUX buffer in step with other events
  *   ntrace-pieces.c pieces of one AUX buffer
  *   ntrace-frames.c extraction of trace from frames of a CoreSight ETR
@@ -41,8 +42,10 @@ struct branch_stack;
 struct hashmap;
 struct ip_callchain;
 struct machine;
+struct nt_foreign;
 struct nt_sinks;
 struct ntrace;
+struct ntrace_queue;
 struct thread;
 
 /* ----------------------------------------------------------------- metadata */
@@ -74,6 +77,7 @@ struct ntrace_info {
 };
 
 int ntrace_info_parse(struct ntrace_info *info, const struct perf_record_auxtrace_info *event);
+int ntrace_info_words(struct ntrace_info *info, const __u64 *word, u64 nr);
 void ntrace_info_print(const struct ntrace_info *info, FILE *fp);
 void ntrace_info_exit(struct ntrace_info *info);
 const struct ntrace_cpu *ntrace_info_cpu(const struct ntrace_info *info, int cpu);
@@ -95,6 +99,20 @@ static inline u64 ntrace_whole_addr(const struct ntrace_cpu *cpu, u64 addr)
 
 	return (u64)((s64)(addr << above) >> above);
 }
+
+/* Take what follows from nt->info */
+void ntrace_setup_info(struct ntrace *nt);
+
+/* Begin to read a recording of another driver */
+int ntrace_foreign_begin(struct ntrace *nt, const struct perf_record_auxtrace_info *event);
+/* Complete nt->info after the trace of such a recording was queued. Do nothing for other recordings. */
+int ntrace_foreign_settle(struct ntrace *nt);
+/* Leave out the old bytes of a ring that wrapped around, and divide the pieces where bytes are missing */
+int ntrace_foreign_rings(struct ntrace_queue *q);
+/* Return the flags of PERF_RECORD_AUX */
+u64 ntrace_aux_flags(struct ntrace *nt, const union perf_event *event);
+/* Set the CPU of a sample that does not contain it, if its event counts on one CPU */
+void ntrace_set_cpu(struct ntrace *nt, struct perf_sample *sample);
 
 /* --------------------------------------------------------------------- code */
 
@@ -182,6 +200,8 @@ struct ntrace_piece {
 	const struct ntrace_stretch	*stretch;	/* NULL: no record describes it */
 	u64				offset, size;
 	bool				start;		/* not contiguous with the previous piece */
+	bool				lost;		/* trace is missing before it, which no record reports */
+	bool				whole;		/* the bytes of the stretch before it are of another session */
 	u8				*data;	/* NULL: in @buffer, or not yet converted */
 };
 
@@ -383,6 +403,8 @@ struct ntrace {
 	struct ntrace_stretch	*stretches;
 	size_t			nr_stretches;
 	struct nt_sinks		*sinks;		/* indexed as ntrace_info::cpus */
+	struct nt_foreign	*foreign;	/* a recording of another driver, otherwise NULL */
+	bool			foreign_open;	/* its metadata is not complete yet */
 	unsigned long		*senders;	/* bit map of ntrace_info::cpus with messages */
 
 	/* events that are delivered at the end, and their receiver; NULL: no event is held */

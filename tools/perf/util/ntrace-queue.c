@@ -507,6 +507,11 @@ static int ntrace_queue_start_stretch(struct ntrace_queue *q)
 		ntrace_gap_open(q);
 	q->lost_before = stretch && ntrace_frames_lost(stretch->flags, stretch->size);
 	q->first_time = 0;
+	if (piece->lost) {
+		err = ntrace_queue_lost(q, q->time);
+		if (err)
+			return err;
+	}
 	ntrace_log(q->nt, "stretch cpu %d offset %#" PRIx64 " time %" PRIu64 "%s\n", q->cpu,
 		   piece->offset, q->stretch_time, middle ? " (from the middle)" : "");
 	return 0;

@@ -22,6 +22,7 @@
 #include "machine.h"
 #include "ntrace.h"
 #include "ntrace-compat.h"
+#include "ntrace-decoder/foreign.h"
 #include "ntrace-decoder/sinks.h"
 #include "ntrace-priv.h"
 #include "session.h"
@@ -57,9 +58,14 @@ static bool ntrace_has_thread_buffers(struct ntrace *nt)
 
 static int ntrace_update_queues(struct ntrace *nt)
 {
+	int err;
+
 	if (!nt->queues.new_data)
 		return 0;
 	nt->queues.new_data = false;
+	err = ntrace_foreign_settle(nt);
+	if (err)
+		return err;
 	ntrace_sort_stretches(nt, ntrace_has_thread_buffers(nt));
 	return ntrace_queues_setup(nt);
 }
@@ -227,10 +233,12 @@ static int ntrace_process_aux(struct ntrace *nt, union perf_event *event,
 	const char *text;
 	int code;
 
-	if (!event->aux.aux_size && event->aux.flags & lost)
+	u64 flags = ntrace_aux_flags(nt, event);
+
+	if (!event->aux.aux_size && flags & lost)
 		ntrace_gap_refused(nt, sample->cpu, sample->tid);
-	nt->event_disabled |= event->aux.flags & PERF_AUX_FLAG_TRUNCATED;
-	code = ntrace_why_lost(event->aux.flags, event->aux.aux_size, &text);
+	nt->event_disabled |= flags & PERF_AUX_FLAG_TRUNCATED;
+	code = ntrace_why_lost(flags, event->aux.aux_size, &text);
 	if (!code)
 		return 0;
 	return ntrace_synth_error(nt, code, sample->cpu, sample->pid, sample->tid, 0, sample->time,
@@ -308,6 +316,7 @@ static int ntrace_process_event(struct perf_session *session, union perf_event *
 				struct perf_sample *sample, const struct perf_tool *tool)
 {
 	struct ntrace *nt = to_ntrace(session);
+	u32 cpu;
 	int err;
 
 	if (dump_trace)
@@ -323,7 +332,11 @@ static int ntrace_process_event(struct perf_session *session, union perf_event *
 		if (err)
 			return err;
 	}
-	return ntrace_process_sideband(nt, event, sample);
+	cpu = sample->cpu;
+	ntrace_set_cpu(nt, sample);
+	err = ntrace_process_sideband(nt, event, sample);
+	sample->cpu = cpu;
+	return err;
 }
 
 /* -------------------------------------------------------------------- trace */
@@ -381,6 +394,9 @@ static int ntrace_process_auxtrace_event(struct perf_session *session, union per
 		return err;
 	if (ntrace_buffer_size(nt, buffer) < buffer->size)
 		return -EINVAL;
+	err = ntrace_foreign_settle(nt);
+	if (err)
+		return err;
 	data = auxtrace_buffer__get_data(buffer, fd);
 	if (!data)
 		return 0;
@@ -570,7 +586,7 @@ static int ntrace_collect_aux(struct ntrace *nt, union perf_event *event,
 {
 	struct ntrace_stretch stretch = {
 		.offset = event->aux.aux_offset, .size = event->aux.aux_size,
-		.flags = event->aux.flags, .time = ntrace_time_or_0(sample),
+		.flags = ntrace_aux_flags(nt, event), .time = ntrace_time_or_0(sample),
 		.cpu = sample->cpu, .pid = sample->pid, .tid = sample->tid,
 	};
 
@@ -594,7 +610,9 @@ int ntrace_collect_event(struct ntrace *nt, union perf_event *event)
 	struct evsel *evsel;
 	int err;
 
-	if (event->header.type != PERF_RECORD_AUX || !event->aux.aux_size)
+	bool is_id = nt->foreign && event->header.type == PERF_RECORD_AUX_OUTPUT_HW_ID;
+
+	if (!is_id && (event->header.type != PERF_RECORD_AUX || !event->aux.aux_size))
 		return 0;
 	evsel = evlist__event2evsel(nt->session->evlist, event);
 	if (!evsel)
@@ -602,6 +620,10 @@ int ntrace_collect_event(struct ntrace *nt, union perf_event *event)
 	ntrace_sample_init(&sample);
 	err = evsel__parse_sample(evsel, event, &sample);
 	if (!err)
+		ntrace_set_cpu(nt, &sample);
+	if (!err && is_id)
+		nt_foreign_add_id(nt->foreign, (int)sample.cpu, event->aux_output_hw_id.hw_id);
+	else if (!err)
 		err = ntrace_collect_aux(nt, event, &sample);
 	ntrace_sample_exit(&sample);
 	return err;
@@ -727,6 +749,7 @@ static void ntrace_free_session(struct ntrace *nt)
 	ntrace_gap_exit(nt);
 	ntrace_firmware_free(&nt->firmware);
 	ntrace_info_exit(&nt->info);
+	nt_foreign_free(nt->foreign);
 	zfree(&nt->firmware_path);
 	for (i = 0; i < nt->nr_last; i++)
 		free(nt->last[i].data);
@@ -810,6 +833,15 @@ static void ntrace_setup_time(struct ntrace *nt)
 		nt->tc.cap_user_time_short = conv->cap_user_time_short;
 	}
 	nt->have_time = nt->tc.time_mult && nt->tc.time_shift < 64;
+}
+
+void ntrace_setup_info(struct ntrace *nt)
+{
+	unsigned int i;
+
+	ntrace_setup_time(nt);
+	for (i = 0; i < nt->info.nr_cpus; i++)
+		nt->has_sources |= ntrace_cpu_has_src(&nt->info.cpus[i]);
 }
 
 static int ntrace_setup_log(struct ntrace *nt)
@@ -928,14 +960,6 @@ static bool ntrace_has_samples(struct evlist *evlist)
 	return false;
 }
 
-static void ntrace_setup_sources(struct ntrace *nt)
-{
-	unsigned int i;
-
-	for (i = 0; i < nt->info.nr_cpus; i++)
-		nt->has_sources |= ntrace_cpu_has_src(&nt->info.cpus[i]);
-}
-
 static int ntrace_setup(struct ntrace *nt)
 {
 	struct perf_session *session = nt->session;
@@ -943,8 +967,7 @@ static int ntrace_setup(struct ntrace *nt)
 
 	ntrace_forget_features(session);
 	ntrace_setup_options(nt);
-	ntrace_setup_time(nt);
-	ntrace_setup_sources(nt);
+	ntrace_setup_info(nt);
 	ntrace_find_sched_switch(nt);
 	nt->kernel_start = nt->info.cpus[0].xlen == 32 ? NTRACE_KERNEL_START_32 :
 							 NTRACE_KERNEL_START_64;
@@ -993,7 +1016,8 @@ int ntrace_process_auxtrace_info(union perf_event *event, struct perf_session *s
 		session->itrace_synth_opts = &nt->own_opts;
 	}
 	nt->last_space = NTRACE_SPACE_PROCESS;
-	err = ntrace_info_parse(&nt->info, &event->auxtrace_info);
+	err = event->auxtrace_info.type == NT_FOREIGN_TYPE ? ntrace_foreign_begin(nt, &event->auxtrace_info) :
+							     ntrace_info_parse(&nt->info, &event->auxtrace_info);
 	if (!err)
 		err = perf_config(ntrace_perf_config, nt);
 	if (!err)
