@@ -105,7 +105,7 @@ asked() {
 no_lines() {
 	grep -e "--lines\|--inline\|--lcov\|--gcov\|--llvm\|--gcc" forms >list
 	while read -r form; do
-		nothing "no line information, as of .*/calls: build programs with -g" $form -i perf.data || return
+		nothing "no line information, for example of .*/calls: build programs with -g" $form -i perf.data || return
 	done <list
 }
 no_trace() {
@@ -153,7 +153,7 @@ missing() {
 	E2
 	for command in report script "html -o file" "profile --counts -o file"; do
 		"$ntrace" $command -i cut.data >out 2>err || { echo "$command: status $?"; cat err; return 1; }
-		grep -q "[0-9]* bytes of trace, [0-9.]* %, are not in the recording" err || { echo "$command:"; cat err; return 1; }
+		grep -q "[0-9]* bytes of trace, [0-9.]* %, are listed in the recording, but missing" err || { echo "$command:"; cat err; return 1; }
 		"$ntrace" $command --strict -i cut.data >out 2>err
 		[ $? -eq 1 ] || { echo "$command --strict: $?"; cat err; return 1; }
 	done
@@ -188,18 +188,18 @@ no_file() {
 		refused "nosuch.*: No such file or directory" $command nosuch || return
 	done
 	for option in --symfs --buildid-dir --modules; do
-		refused "$option is a folder, and 'nosuch' is none" report -i perf.data $option nosuch || return
+		refused "$option must name a folder, and 'nosuch' is not one" report -i perf.data $option nosuch || return
 		[ $option = --modules ] || refused "$option is a folder" stat --insns perf.data $option nosuch || return
 	done
 }
 no_effect() {
 	for option in "--src 9" --timestamp "--mode btm" --middle --frames "--encoder sifive0"; do
 		for command in dump "decode --elf calls"; do
-			refused "recording, which says how it was encoded" $command $option perf.data || return
+			refused "recording, which contains the settings of the encoder" $command $option perf.data || return
 		done
 	done
 	refused "for --insns" stat --symfs . perf.data && refused "for --insns" stat --buildid-dir . source.nt &&
-		refused "raw trace" stat --elf calls perf.data && refused "for which --cpu is" dump --cpu 0 source.nt && refused "exclude each other" decode --pcs --counts --elf calls perf.data
+		refused "raw trace" stat --elf calls perf.data && refused "so --cpu cannot be given" dump --cpu 0 source.nt && refused "exclude each other" decode --pcs --counts --elf calls perf.data
 }
 # Cut the recording in the descriptions at its end, and inside its header
 cut() {
@@ -238,7 +238,7 @@ lost() {
 }
 plan 22
 ok "the table has every command" all_commands
-ok "a CPU without trace: every command with --cpu says what there is" asked perf.data "CPU 99.*of CPU 0\|no trace of CPU 99, but of these, for --cpu: 0\|--cpu 99.*$there" --cpu 99
+ok "a CPU without trace: every command with --cpu says what there is" asked perf.data "CPU 99.*of CPU 0\|no trace of CPU 99. --cpu can be one of these: 0\|--cpu 99.*$there" --cpu 99
 ok "a thread that did not run: every command with --tid says what there is" asked perf.data "--tid 999.*$there" --tid 999
 ok "a time after the end: every command with --time says what there is" asked perf.data "--time.*$there" --time 9999,
 ok "a time before the start: every command with --time says what there is" asked perf.data "--time.*$there" --time ,0.05

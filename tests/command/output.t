@@ -142,7 +142,7 @@ no_pipe() {
 	done
 	for command in "inject -i ../perf.data" "flight save -i ../record" "record"; do
 		"$ntrace" $command -o - >got 2>../said
-		[ $? -eq 2 ] && [ ! -s got ] && grep -q "writes a file, and no pipe" ../said && [ ! -e ./- ] || { cat ../said; return 1; }
+		[ $? -eq 2 ] && [ ! -s got ] && grep -q "needs a file and not a pipe" ../said && [ ! -e ./- ] || { cat ../said; return 1; }
 	done
 }
 link() {

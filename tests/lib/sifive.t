@@ -124,7 +124,7 @@ ok "from the middle: what ran from there" \
 refused() {
 	is "$1" "$(decode --binary "$2" nt) $(cat errors)" "2 ntrace: $3"
 }
-refused "--binary without an address" page.2 "--binary FILE@ADDRESS: where does page.2 lie?"
+refused "--binary without an address" page.2 "--binary expects FILE@ADDRESS, but 'page.2' has no address"
 refused "--binary of no file" none@0x1000 "none: No such file or directory"
-refused "--binary of a folder" .@0x1000 ". is no file with code"
+refused "--binary of a folder" .@0x1000 ". is not a file with code"
 done_testing

@@ -391,7 +391,7 @@ for kernel in ${KERNELS:-$(kernels lts new)}; do
 			kdump "$kernel" $how --flight 4M --harts $harts --topology $topology
 			found "$what" "$tap_tmp/case" "$cause" insmod guilty_$how
 			ok "$what: --vmcore says why reserved memory is not in the crash dump" \
-				grep -q '^vmcore .*a crash dump has no reserved memory' "$tap_tmp/case/said"
+				grep -q '^vmcore .*a crash dump does not contain reserved memory' "$tap_tmp/case/said"
 			rm -rf "$tap_tmp/case" "$tap_tmp/crash"
 		done
 	done

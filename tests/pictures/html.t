@@ -44,7 +44,7 @@ ok "a time of the recording" sh -c "'$ntrace' html --time 0.1001,0.1002 -i many.
 "$ntrace" html -i many.data -o /dev/full >said 2>&1
 is "a full disk" "$? $(cat said)" "2 ntrace: writing /dev/full failed: No space left on device"
 "$ntrace" html x >said 2>&1
-is "an argument" "$? $(cat said)" "2 ntrace: html takes no 'x'; the recording is given by -i"
+is "an argument" "$? $(cat said)" "2 ntrace: html does not take the argument 'x'; -i names the recording"
 
 why=$(python3 -c "
 import sys; sys.path[:0] = ['$top/tests/pictures']

@@ -66,8 +66,8 @@ module_build() {
 module_lines() { python3 "$modules.py" compare module.lcov counts "$modules/ntrace-counted.c"; }
 ok "a kernel with a module that counts its lines" kernel
 "$ntrace" profile --lcov -i kernel.data -o module.lcov 2>said
-is "its file is not there: no lines, and sentences" "$? $(cat said) $(ls module.lcov 2>&1 | grep -c 'No such')" "1 ntrace: there is no line information, as of [ntrace_counted]: build programs with -g, or name the folder of their debug files by --symfs or --buildid-dir
-ntrace: no lines are known of the kernel module [ntrace_counted]: its file was not found. --modules names a folder that has the \
+is "its file is not there: no lines, and sentences" "$? $(cat said) $(ls module.lcov 2>&1 | grep -c 'No such')" "1 ntrace: there is no line information, for example of [ntrace_counted]: build programs with -g, or name the folder of their debug files by --symfs or --buildid-dir
+ntrace: there are no source lines of the kernel module [ntrace_counted]: its file was not found. --modules names a folder that has the \
 files of modules 1"
 mkdir -p symfs/lib/modules/board/extra && cp ntrace-counted.ko symfs/lib/modules/board/extra/
 "$ntrace" profile --lcov --symfs symfs -i kernel.data -o module.lcov
@@ -88,7 +88,7 @@ vmlinux() {
 }
 ok "a kernel with that code" vmlinux
 "$ntrace" profile --lcov -i built.data -o none.lcov 2>said
-is "without vmlinux it has no lines" "$? $(cat said) $(ls none.lcov 2>&1 | grep -c 'No such')" "1 ntrace: there is no line information, as of [kernel.kallsyms]: build programs with -g, or name the folder of their debug files by --symfs or --buildid-dir 1"
+is "without vmlinux it has no lines" "$? $(cat said) $(ls none.lcov 2>&1 | grep -c 'No such')" "1 ntrace: there is no line information, for example of [kernel.kallsyms]: build programs with -g, or name the folder of their debug files by --symfs or --buildid-dir 1"
 mkdir debug && mv kernel debug/vmlinux-6.12
 "$ntrace" profile --lcov --object kallsyms] --modules debug -i built.data -o module.lcov
 ok "coverage of the kernel is what its counters say" module_lines
@@ -96,8 +96,8 @@ is "report has its lines, too" "$("$ntrace" report --lines --limit 0 --modules d
 	grep -c 'ntrace-counted.c:[0-9]*  rare \[kernel.kallsyms\]$')" 6
 mkdir other && module_build -O1 && $gcc -static -no-pie -Wl,--no-relax -o other/vmlinux ntrace-counted.ko
 "$ntrace" profile --lcov --modules other -i built.data -o other.lcov 2>said
-is "another kernel's vmlinux is refused" "$? $(cat said) $(ls other.lcov 2>&1 | grep -c 'No such')" "1 ntrace: there is no line information, as of [kernel.kallsyms]: build programs with -g, or name the folder of their debug files by --symfs or --buildid-dir
-ntrace: no lines are known of the kernel [kernel.kallsyms]: other/vmlinux: its functions differ from those of the recorded kernel, \
+is "another kernel's vmlinux is refused" "$? $(cat said) $(ls other.lcov 2>&1 | grep -c 'No such')" "1 ntrace: there is no line information, for example of [kernel.kallsyms]: build programs with -g, or name the folder of their debug files by --symfs or --buildid-dir
+ntrace: there are no source lines of the kernel [kernel.kallsyms]: other/vmlinux: its functions differ from those of the recorded kernel, \
 so it is from another build. --modules names a folder that has the files of modules 1"
 ok "llvm" profile llvm plain
 ok "places, functions and targets of pointers are gcov's" python3 "$top/tests/pictures/llvm.py" plain.llvm gcov coverage.c

@@ -16,7 +16,7 @@ ticks() {
 		{ last = t }
 		END { print last }' half="$(($("$O/bin/ntrace" script -F ip -i "$tap_tmp/clock-$1.data" 2>/dev/null | wc -l) / 2))"
 }
-said() { ticks "$1" >/dev/null; grep -c "timestamps of CPU 0 stand still or went back" "$tap_tmp/said"; }
+said() { ticks "$1" >/dev/null; grep -c "timestamps of CPU 0 did not advance or went back" "$tap_tmp/said"; }
 # longest WHAT: print the time in ticks that the longest call took
 longest() {
 	"$O/bin/ntrace" script --calls --json -i "$tap_tmp/clock-$1.data" 2>/dev/null | python3 -c '

@@ -19,12 +19,12 @@ ok "a record that was cut short" sh -c "'$ntrace' flight -i '$tap_tmp/short' 2>&
 ok "another file" sh -c "'$ntrace' flight -i '$0' 2>&1 | grep 'this is not a record'"
 { head -c 40960 /dev/zero; cat "$tap_tmp/record"; head -c 100 /dev/zero; } >"$tap_tmp/vmcore"
 is "the record in a crash dump" "$("$ntrace" flight --vmcore "$tap_tmp/vmcore" | head -n 1)" "cause    panic: it panics"
-ok "a crash dump without one" sh -c "'$ntrace' flight --vmcore /bin/sh 2>&1 | grep 'there is no record'"
+ok "a crash dump without one" sh -c "'$ntrace' flight --vmcore /bin/sh 2>&1 | grep 'has no record of a flight recorder'"
 { printf '\177ELF\2\1\1'; head -c 9 /dev/zero; printf '\4\0'; head -c 8192 /dev/zero; } >"$tap_tmp/core"
 ok "a crash dump without one has no reserved memory" \
-	sh -c "'$ntrace' flight --vmcore '$tap_tmp/core' 2>&1 | grep 'a crash dump has no reserved memory'"
+	sh -c "'$ntrace' flight --vmcore '$tap_tmp/core' 2>&1 | grep 'a crash dump does not contain reserved memory'"
 ok "another file is not called a crash dump" \
-	sh -c "! '$ntrace' flight --vmcore /bin/sh 2>&1 | grep 'a crash dump has'"
+	sh -c "! '$ntrace' flight --vmcore /bin/sh 2>&1 | grep 'a crash dump does'"
 "$flight" core "$tap_tmp/core"
 is "a crash dump whose segments have parts of the record, and a copy of another one" \
 	"$("$ntrace" flight --vmcore "$tap_tmp/core" 2>&1 | head -n 1)" "cause    panic: it panics"

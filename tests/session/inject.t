@@ -94,7 +94,7 @@ else
 fi
 ok "no room for branches" says 2 "needs room for branches" "$ntrace" inject --all-branches --last-branches 0 -i "$tap_tmp/good.data"
 ok "too many branches" says 2 "at most 1024" "$ntrace" inject --last-branches 5000 -i "$tap_tmp/good.data"
-ok "a pipe to write to" says 2 "writes a file, and no pipe" "$ntrace" inject -o - -i "$tap_tmp/good.data"
+ok "a pipe to write to" says 2 "needs a file and not a pipe" "$ntrace" inject -o - -i "$tap_tmp/good.data"
 ok "a full disk" says 2 "No space left on device" "$ntrace" inject -o /dev/full -i "$tap_tmp/good.data"
 ok "no such folder" says 2 "No such file or directory" "$ntrace" inject -o "$tap_tmp/none/x" -i "$tap_tmp/good.data"
 done_testing

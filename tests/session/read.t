@@ -133,7 +133,7 @@ ok "script --calls" calls_are
 for option in --branches --calls --insns; do ok "script $option --json is JSON" json_is $option; done
 ok "script --insns: all instructions, with their code" insns_are
 ok "maps over maps, and many of them" maps
-ok "script takes no argument" says 2 "script takes no 'x'" "$ntrace" script x
+ok "script takes no argument" says 2 "script does not take the argument 'x'" "$ntrace" script x
 ok "a file" same -i "$tap_tmp/good.data"
 ok "a pipe that was saved" same -i "$tap_tmp/pipe.data"
 ok "a pipe" pipe_is_same
@@ -193,8 +193,8 @@ is "dump and decode of one of two CPUs of a recording" "$("$ntrace" dump --cpu 1
 ok "dump and decode of a recording: a message that was cut off is an error" says 1 "error NT_E_MSEO" "$ntrace" dump --cpu 1 "$tap_tmp/sources.data"
 is "zeros that perf adds to trace are none of it" \
 	"$(script -F cpu,flags -i "$tap_tmp/sources.data" 2>/dev/null | grep -c '001.* tr strt')" 2
-ok "zeros that perf adds: dump does not say of which CPU they are" says 2 "has trace of these CPUs; say which by --cpu: 0 1" "$ntrace" dump "$tap_tmp/sources.data"
-ok "dump and decode of a CPU that is not there" says 1 "no trace of CPU 7, but of these, for --cpu: 0 1" "$ntrace" dump --cpu 7 "$tap_tmp/sources.data"
+ok "zeros that perf adds: dump does not say of which CPU they are" says 2 "has trace of several CPUs. Choose one by --cpu: 0 1" "$ntrace" dump "$tap_tmp/sources.data"
+ok "dump and decode of a CPU that is not there" says 1 "no trace of CPU 7. --cpu can be one of these: 0 1" "$ntrace" dump --cpu 7 "$tap_tmp/sources.data"
 
 ok "no such file" says 2 "No such file" script -i "$tap_tmp/none.data"
 : >"$tap_tmp/empty"

@@ -78,7 +78,7 @@ is "a message of nobody knows which hart is an error of each" "$(judged damaged)
 is "a message of nobody knows which hart is an error of each, at the time when that hart was there" "$("$ntrace" script -F ip,time -i damaged.data | grep -c 'error type 1 time 0[.]10')" 4
 is "without one hart's metadata, the others are right" "$(judged unknown)" \
 	"11520 branches, 0 wrong, 0 of a wrong thread, 0 missing, 0 errors"
-ok "without one hart's metadata, the others are right, and a sentence says whose messages are left out" grep -q 'messages of SRC 3, which no encoder' said
+ok "without one hart's metadata, the others are right, and a sentence says whose messages are left out" grep -q 'messages of SRC 3 are skipped, because no encoder' said
 is "a loss of a full AUX buffer is one of its own hart only" "$(judged full)" \
 	"15360 branches, 0 wrong, 0 of a wrong thread, 0 missing, 4 errors 0"
 # calls_of NAME: print the calls of the thread that another hart has, and losses

@@ -21,30 +21,30 @@ static const struct command {
 } commands[] = {
 #ifdef ONLY_RECORD
 	{ "record",	cmd_record,	"record the trace of a command, a process or CPUs" },
-	{ "flight",	cmd_flight,	"save what the flight recorder has of a crash" },
+	{ "flight",	cmd_flight,	"save the trace that the flight recorder kept of a crash" },
 	{ "doctor",	cmd_doctor,	"say what this system lacks for a recording" },
 #else
 	{ "dump",	cmd_dump,	"print one line for each message of a trace" },
-	{ "decode",	cmd_decode,	"print what the trace says was executed" },
+	{ "decode",	cmd_decode,	"print the code that a trace reports as executed" },
 	{ "bench",	NULL,		"measure how fast a trace is decoded" },
 	{ "record",	cmd_record,	"record the trace of a command, a process or CPUs" },
-	{ "flight",	cmd_flight,	"save what the flight recorder has of a crash" },
+	{ "flight",	cmd_flight,	"save the trace that the flight recorder kept of a crash" },
 	{ "report",	cmd_report,	"print how long each function of a recording took" },
 	{ "info",	cmd_info,	"print what a recording has, and what is missing" },
 	{ "slow",	cmd_slow,	"print why the slowest call of a function was slow" },
 	{ "inject",	cmd_inject,	"write samples that a perf without N-Trace reads" },
 	{ "html",	cmd_html,	"write a page that shows a recording" },
 	{ "export",	cmd_export,	"write the calls of a recording for other programs" },
-	{ "profile",	cmd_profile,	"write counts for compilers and tools of coverage" },
+	{ "profile",	cmd_profile,	"write counts for compilers and coverage tools" },
 	{ "share",	cmd_share,	"write an archive for others, without secrets" },
 	{ "split",	cmd_split,	"cut a recording into shards for several machines" },
 	{ "merge",	cmd_merge,	"add up the counts of recordings, machines and shards" },
 	{ "script",	cmd_script,	"print the branches of a recording of perf" },
-	{ "stat",	cmd_stat,	"count the messages of a trace, and what they take" },
+	{ "stat",	cmd_stat,	"count the messages of a trace and their bytes" },
 	{ "doctor",	cmd_doctor,	"say what this system lacks for a recording" },
-	{ "probe",	cmd_probe,	"print what the trace hardware is, for a report" },
+	{ "probe",	cmd_probe,	"describe the trace hardware, for a report to the developers" },
 	{ "encode",	NULL,		"make a trace from a list of PCs and their code" },
-	{ "verify",	NULL,		"compare what was decoded with what ran" },
+	{ "verify",	NULL,		"compare decoded code with the code that ran" },
 #endif
 };
 
@@ -53,7 +53,7 @@ static const struct command {
 int flight_calls(const char *path, size_t wanted)
 {
 	(void)wanted;
-	fprintf(stderr, "ntrace: this ntrace only records: run ntrace flight calls -i %s where the whole one is\n",
+	fprintf(stderr, "ntrace: this ntrace can only record: run ntrace flight calls -i %s with a full build of ntrace\n",
 		path);
 	return EXIT_USAGE;
 }
@@ -75,8 +75,8 @@ static void usage(FILE *out)
 	fputs("usage: ntrace COMMAND [OPTIONS]\n\n", out);
 	for (i = 0; i < NR_COMMANDS; i++)
 		fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].help);
-	fputs("\n`ntrace help COMMAND` lists the options of a command, `ntrace --version` says which\n"
-	      "this is. dump, decode, stat and encode work on raw N-Trace, the others on recordings of perf.\n", out);
+	fputs("\n`ntrace help COMMAND` lists the options of a command, `ntrace --version` prints\n"
+	      "its version. dump, decode, stat and encode work on raw N-Trace, the others on recordings of perf.\n", out);
 }
 
 static int no_command(const char *name)

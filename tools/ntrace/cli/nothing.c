@@ -159,7 +159,7 @@ static void print_sentence(const struct recording_options *options, struct nt_se
 	const struct nt_filter *filter = &options->filter;
 
 	if (function)
-		fprintf(stderr, "ntrace: no call of %s was recorded from its begin to its end", function);
+		fprintf(stderr, "ntrace: no call of %s was recorded from its start to its end", function);
 	else if (has_filter(filter))
 		fputs("ntrace: nothing matched", stderr);
 	else
@@ -206,7 +206,7 @@ int nothing_matched(const struct recording_options *options, struct nt_session *
 
 int nothing_of_lines(const char *object)
 {
-	fprintf(stderr, "ntrace: there is no line information, as of %s: build programs with -g, or name the folder of their debug files by --symfs or --buildid-dir\n",
+	fprintf(stderr, "ntrace: there is no line information, for example of %s: build programs with -g, or name the folder of their debug files by --symfs or --buildid-dir\n",
 		object ? object : "code without a file");
 	return EXIT_TRACE;
 }

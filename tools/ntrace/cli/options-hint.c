@@ -16,9 +16,9 @@ bool options_are_before_one_file(const char *command, int argc, char **argv)
 	if (optind + 1 == argc)
 		return true;
 	if (optind == argc)
-		fprintf(stderr, "ntrace: the file is missing (- is the standard input)\n");
+		fprintf(stderr, "ntrace: name a file (- is the standard input)\n");
 	else
-		fprintf(stderr, "ntrace: there may be one file, and not '%s', too\n", argv[optind + 1]);
+		fprintf(stderr, "ntrace: only one file can be given, so '%s' is one too many\n", argv[optind + 1]);
 	options_hint(command);
 	return false;
 }

@@ -34,8 +34,8 @@ static void list_cpus(const struct options *options, const char *path)
 	size_t nth;
 	int cpu;
 
-	fprintf(stderr, options->cpu_given ? "ntrace: %s has no trace of CPU %u, but of these, for --cpu:" :
-		"ntrace: %s has trace of these CPUs; say which by --cpu:", path, options->cpu);
+	fprintf(stderr, options->cpu_given ? "ntrace: %s has no trace of CPU %u. --cpu can be one of these:" :
+		"ntrace: %s has trace of several CPUs. Choose one by --cpu:", path, options->cpu);
 	for (nth = 0; nt_session_cpu(options->recording, nth, &cpu, &config); nth++)
 		fprintf(stderr, " %d", cpu);
 	fputs("\n", stderr);
@@ -93,8 +93,8 @@ int options_take_recording(struct options *options, const char *path)
 	bool recording = options_is_recording(path);
 
 	if (recording ? describe_messages(options) : options->cpu_given) {
-		fprintf(stderr, recording ? "ntrace: %s is a recording, which says how it was encoded: only --cpu selects from it\n" :
-			"ntrace: %s is no recording of perf, for which --cpu is\n", path);
+		fprintf(stderr, recording ? "ntrace: %s is a recording, which contains the settings of the encoder, so only --cpu can be given\n" :
+			"ntrace: %s is not a recording of perf, so --cpu cannot be given\n", path);
 		return EXIT_USAGE;
 	}
 	if (!recording)

@@ -71,7 +71,7 @@ static bool set_encoder(struct options *options, const char *arg)
 	unsigned int i;
 
 	if (nt_encoder_find(arg, &config->dialect)) {
-		fprintf(stderr, "ntrace: --encoder is one of these, not '%s':", arg);
+		fprintf(stderr, "ntrace: --encoder must be one of these, not '%s':", arg);
 		for (i = 0; (name = nt_encoder_name(i)); i++)
 			fprintf(stderr, " %s", name);
 		fprintf(stderr, "\n");
@@ -109,7 +109,7 @@ static bool set_accept(struct nt_config *config, const char *arg)
 				break;
 		}
 		if (!name) {
-			fprintf(stderr, "ntrace: --accept has no '%.*s'; it has:", (int)length, arg);
+			fprintf(stderr, "ntrace: --accept does not take '%.*s', but only:", (int)length, arg);
 			for (i = 0; (name = nt_deviation_name(i)); i++)
 				fprintf(stderr, " %s", name);
 			fprintf(stderr, "\n");
@@ -171,7 +171,7 @@ bool options_are_of_one_stream(const struct options *options)
 {
 	if (!options->frames || options->frame_id != DEFRAMER_ANY)
 		return true;
-	fprintf(stderr, "ntrace: say which of the trace IDs: --frames=ID\n");
+	fprintf(stderr, "ntrace: choose one of the trace IDs by --frames=ID\n");
 	return false;
 }
 

@@ -41,7 +41,7 @@ bool output_is_pipe(const char *command, const char *path)
 	bool is = !strcmp(path, "-");
 
 	if (is)
-		fprintf(stderr, "ntrace: %s writes a file, and no pipe: its header is complete at the end\n", command);
+		fprintf(stderr, "ntrace: %s writes the header last, so it needs a file and not a pipe\n", command);
 	return is;
 }
 

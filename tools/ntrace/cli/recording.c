@@ -99,7 +99,7 @@ static bool set_time(struct nt_window *time, const char *arg)
 		at = NULL;
 	if (at && !*at && time->from <= time->to && time->to)
 		return true;
-	fprintf(stderr, "ntrace: --time is FROM,TO in seconds, as 12.5,13, and not '%s'\n", arg);
+	fprintf(stderr, "ntrace: --time expects FROM,TO in seconds, such as 12.5,13, not '%s'\n", arg);
 	return false;
 }
 
@@ -109,7 +109,7 @@ bool recording_folder(const char *name, const char *arg)
 
 	if (!stat(arg, &st) && S_ISDIR(st.st_mode))
 		return true;
-	fprintf(stderr, "ntrace: %s is a folder, and '%s' is none\n", name, arg);
+	fprintf(stderr, "ntrace: %s must name a folder, and '%s' is not one\n", name, arg);
 	return false;
 }
 
@@ -151,7 +151,7 @@ bool recording_set(struct recording_options *options, int opt, const char *arg)
 
 int recording_no_argument(const char *command, const char *argument)
 {
-	fprintf(stderr, "ntrace: %s takes no '%s'; the recording is given by -i\n",
+	fprintf(stderr, "ntrace: %s does not take the argument '%s'; -i names the recording\n",
 		command + strlen("ntrace "), argument);
 	return EXIT_USAGE;
 }
@@ -217,17 +217,17 @@ void recording_report(struct nt_session *session)
 	if (info.truncated)
 		fprintf(stderr, "ntrace: the recording was cut short: its end is missing\n");
 	if (info.missing_bytes)
-		fprintf(stderr, "ntrace: %llu bytes of trace, %.1f %%, are not in the recording, which names them: its recorder was killed, the disk was full, or a copy is not complete\n",
+		fprintf(stderr, "ntrace: %llu bytes of trace, %.1f %%, are listed in the recording, but missing: its recorder was killed, the disk was full, or a copy is not complete\n",
 			(unsigned long long)info.missing_bytes,
 			100.0 * info.missing_bytes / (info.missing_bytes + info.trace_bytes));
 	if (info.lost_records)
 		fprintf(stderr, "ntrace: the kernel lost %llu records beside the trace: names and maps may be wrong\n",
 			(unsigned long long)info.lost_records);
 	if (info.wrong_clock >= 0)
-		fprintf(stderr, "ntrace: timestamps of CPU %d stand still or went back: its times are those at which the kernel read the trace, and are not certain\n",
+		fprintf(stderr, "ntrace: timestamps of CPU %d did not advance or went back, so its times are those at which the kernel read the trace, and are not exact\n",
 			(int)info.wrong_clock);
 	if (info.unknown_source >= 0)
-		fprintf(stderr, "ntrace: there are messages of SRC %d, which no encoder of this recording has: they are skipped\n",
+		fprintf(stderr, "ntrace: messages of SRC %d are skipped, because no encoder of this recording has this SRC\n",
 			(int)info.unknown_source);
 }
 
@@ -239,10 +239,10 @@ void recording_report_lines(const struct nt_lines *lines)
 	while (lines && nt_lines_missing(lines, nr, &object, &why))
 		nr++;
 	for (i = 0; i < nr && i < MAX_MODULES && nt_lines_missing(lines, i, &object, &why); i++)
-		fprintf(stderr, "ntrace: no lines are known of the kernel%s %s: %s%s\n", strcmp(object, "[kernel.kallsyms]") ? " module" : "", object, why,
+		fprintf(stderr, "ntrace: there are no source lines of the kernel%s %s: %s%s\n", strcmp(object, "[kernel.kallsyms]") ? " module" : "", object, why,
 			i ? "" : ". --modules names a folder that has the files of modules");
 	if (i < nr)
-		fprintf(stderr, "ntrace: ... nor of %zu other modules\n", nr - i);
+		fprintf(stderr, "ntrace: ... and of %zu other modules\n", nr - i);
 }
 
 const char *duration(uint64_t ns, char buf[16])

@@ -397,10 +397,10 @@ static void print_skipped(const struct decode *decode, const struct nt_stats *st
 		vendor += stats->by_tcode[i];
 	vendor += stats->by_tcode[NT_TCODE_REPEAT_INSN] + stats->by_tcode[NT_TCODE_REPEAT_INSN_SYNC];
 	if (stats->skipped)
-		fprintf(stderr, "ntrace: messages of reserved types or of a vendor that were skipped: %" PRIu64 "\n",
+		fprintf(stderr, "ntrace: skipped messages of reserved types or of a vendor: %" PRIu64 "\n",
 			stats->skipped);
 	if (vendor && !decode->options.config.dialect)
-		fprintf(stderr, "ntrace: if these move the PC, instructions are missing; --encoder says what is known of them\n");
+		fprintf(stderr, "ntrace: if these messages change the PC, instructions are missing; --encoder may know the messages\n");
 }
 
 /*
@@ -416,7 +416,7 @@ static bool are_all_decoded(const struct decode *decode)
 	print_deviations(&stats);
 	if (decode->problems || stats.lost_messages <= decode->before_sync)
 		return true;
-	fprintf(stderr, "ntrace: messages not decoded, as none with SYNC of their source follows: %" PRIu64 "\n",
+	fprintf(stderr, "ntrace: messages that were not decoded, because no message with SYNC of their source follows: %" PRIu64 "\n",
 		stats.lost_messages - decode->before_sync);
 	return false;
 }
@@ -454,7 +454,7 @@ static int run(struct decode *decode, const char *path)
 		detect_print(&decode->options, &found, decode->elf ? decode->elf : "ELF", path, stderr);
 	}
 	if (nt_config_check(&decode->options.config)) {
-		fprintf(stderr, "ntrace: these options do not go together\n");
+		fprintf(stderr, "ntrace: these options contradict each other\n");
 		return EXIT_USAGE;
 	}
 	decode->input = input_open(path, &decode->options);

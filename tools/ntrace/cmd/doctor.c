@@ -149,7 +149,7 @@ static void check_firmware(struct doctor *d)
 
 	found_component = false;
 	if (!exists(d, "/sys/firmware/devicetree/base")) {
-		say(d, MISSING, "firmware", "Linux has no device tree, in which the firmware names the trace components.");
+		say(d, MISSING, "firmware", "There is no device tree: the firmware must describe the trace components in one.");
 		return;
 	}
 	nftw(path_of(d, "/sys/firmware/devicetree/base", buf), look_at_node, 16, FTW_PHYS);
@@ -166,7 +166,7 @@ static bool check_driver(struct doctor *d)
 		return true;
 	}
 	if (exists(d, "/sys/module/ntrace"))
-		say(d, MISSING, "driver", "The driver is loaded, and has found no encoder that it can use; dmesg | grep ntrace says why.");
+		say(d, MISSING, "driver", "The driver is loaded, but found no encoder that it can use; dmesg | grep ntrace shows the reason.");
 	else
 		say(d, MISSING, "driver", "The driver is not loaded: run modprobe ntrace as root.");
 	return false;
@@ -209,10 +209,10 @@ static void check_cpus(struct doctor *d)
 	if (!without)
 		say(d, FINE, "CPUs", "All %u CPUs that are online can be traced.", nr);
 	else if (without < nr)
-		say(d, NOTE, "CPUs", "%u of %u CPUs cannot be traced, as CPU %u: use taskset, or perf record -C %s.",
+		say(d, NOTE, "CPUs", "%u of %u CPUs cannot be traced, such as CPU %u: use taskset, or perf record -C %s.",
 		    without, nr, first, mask);
 	else
-		say(d, MISSING, "CPUs", "No CPU that is online can be traced; dmesg | grep ntrace says why.");
+		say(d, MISSING, "CPUs", "No CPU that is online can be traced; dmesg | grep ntrace shows the reason.");
 }
 
 /* ---- Capabilities of the hardware ---- */
@@ -259,7 +259,7 @@ static void check_threads(struct doctor *d)
 	if (line[0] == '1')
 		say(d, FINE, "threads", "The trace names threads by scontext.");
 	else
-		say(d, NOTE, "threads", "The trace does not name threads, scontext being %s: perf's events of switches do, less exactly; firmware may enable it (mstateen0, Sdtrig).",
+		say(d, NOTE, "threads", "The trace does not name threads, because scontext is %s. perf's context-switch events name them, but less exactly. Firmware may be able to enable scontext (mstateen0, Sdtrig).",
 		    line);
 }
 
@@ -270,7 +270,7 @@ static void check_privilege_filter(struct doctor *d)
 	if (!number(d, PMU "/caps/privilege", &bits))
 		return;
 	if ((bits & 3) == 3)
-		say(d, FINE, "filter", "The encoders can leave out the kernel, or programs.");
+		say(d, FINE, "filter", "The encoders can trace programs alone, or the kernel alone.");
 	else
 		say(d, NOTE, "filter", "The encoders cannot tell the kernel from programs: ntrace//u is refused, and only root can trace.");
 }
@@ -290,10 +290,10 @@ static void check_privileges(struct doctor *d)
 		say(d, MISSING, "privileges", "perf_event_paranoid is %lld, so this user may not trace: run as root, or sysctl kernel.perf_event_paranoid=2 (1 for the kernel, -1 for all programs).",
 		    paranoid);
 	else if (paranoid > 1)
-		say(d, NOTE, "privileges", "perf_event_paranoid is %lld: this user may trace programs of its own with -e ntrace//u, and neither the kernel nor -a.",
+		say(d, NOTE, "privileges", "perf_event_paranoid is %lld: this user may trace its own programs with -e ntrace//u, but not the kernel, and not use -a.",
 		    paranoid);
 	else if (paranoid >= 0)
-		say(d, NOTE, "privileges", "perf_event_paranoid is %lld: this user may trace programs of its own and the kernel, %s.",
+		say(d, NOTE, "privileges", "perf_event_paranoid is %lld: this user may trace its own programs and the kernel, %s.",
 		    paranoid, paranoid ? "and not use -a" : "and use -a, without tracepoints");
 	else
 		say(d, FINE, "privileges", "perf_event_paranoid is %lld: every user may trace everything.",
@@ -325,7 +325,7 @@ static void check_buffers(struct doctor *d)
 	char value[64] = "";
 
 	if (has_capability(d, CAP_IPC_LOCK)) {
-		say(d, FINE, "buffers", "This user may lock memory: perf record -m,SIZE takes what there is.");
+		say(d, FINE, "buffers", "This user may lock any amount of memory: only the memory limits perf record -m,SIZE.");
 		return;
 	}
 	number(d, "/proc/sys/kernel/perf_event_mlock_kb", &kb);
@@ -378,7 +378,7 @@ static bool find_perf(char path[PATH_MAX])
 #ifdef HAVE_LIBPERF
 static void say_no_perf(struct doctor *d)
 {
-	say(d, NOTE, "perf", "There is no perf in PATH: ntrace record records without, and ntrace report and script decode.");
+	say(d, NOTE, "perf", "There is no perf in PATH: ntrace record, ntrace report and ntrace script work without it.");
 }
 #else
 static void say_no_perf(struct doctor *d)
@@ -396,7 +396,7 @@ static void check_perf(struct doctor *d)
 	else if (knows_ntrace(path))
 		say(d, FINE, "perf", "%s knows N-Trace.", path);
 	else
-		say(d, NOTE, "perf", "%s has no decoder of N-Trace: make perf builds one; ntrace script, report and inject decode without.",
+		say(d, NOTE, "perf", "%s cannot decode N-Trace: make perf builds one that can, or use ntrace script, report and inject.",
 		    path);
 }
 
@@ -438,7 +438,7 @@ int cmd_doctor(int argc, char **argv)
 		doctor.root = optarg;
 	}
 	if (optind != argc) {
-		fprintf(stderr, "ntrace: doctor takes no '%s'\n", argv[optind]);
+		fprintf(stderr, "ntrace: doctor does not take the argument '%s'\n", argv[optind]);
 		return EXIT_USAGE;
 	}
 	if (doctor.root[0] && access(doctor.root, F_OK)) {

@@ -119,7 +119,7 @@ static int dump_file(const struct options *options, const char *path)
 	unsigned int id;
 
 	if (nt_config_check(&options->config)) {
-		fprintf(stderr, "ntrace: these options do not go together\n");
+		fprintf(stderr, "ntrace: these options contradict each other\n");
 		return EXIT_USAGE;
 	}
 	dump.input = input_open(path, options);

@@ -120,10 +120,10 @@ static void no_record(const struct flight_command *c)
 {
 	const Elf64_Ehdr *head = c->dump;
 
-	fprintf(stderr, "ntrace: %s: there is no record of a flight recorder in it\n", c->vmcore);
+	fprintf(stderr, "ntrace: %s has no record of a flight recorder\n", c->vmcore);
 	if (c->dump_size >= sizeof(*head) && !memcmp(head->e_ident, ELFMAG, SELFMAG) &&
 	    head->e_type == ET_CORE)
-		fputs("ntrace: a crash dump has no reserved memory. A record that is in some is found by the driver in the crash kernel, or after the reset: ntrace flight save, without --vmcore\n",
+		fputs("ntrace: a crash dump does not contain reserved memory. If the record is in reserved memory, use ntrace flight save without --vmcore, in the crash kernel or after the reset\n",
 		      stderr);
 	if (c->dump_size >= 8 && (!memcmp(c->dump, "KDUMP   ", 8) || !memcmp(c->dump, "makedump", 8)))
 		fputs("ntrace: it is in a format of makedumpfile that cannot be searched; makedumpfile -E writes one that can\n",
@@ -352,12 +352,12 @@ static int set_command(struct flight_command *c, int argc, char **argv)
 	c->save = !strcmp(name, "save");
 	c->calls = !strcmp(name, "calls");
 	if (!c->save && !c->calls && strcmp(name, "show"))
-		return fprintf(stderr, "ntrace: flight takes no '%s', but show, save and calls\n",
+		return fprintf(stderr, "ntrace: flight does not take '%s', but only show, save and calls\n",
 			       name), -1;
 	if (set_calls(c))
 		return -1;
 	if (optind + 1 < argc)
-		return fprintf(stderr, "ntrace: flight takes no '%s'\n", argv[optind + 1]), -1;
+		return fprintf(stderr, "ntrace: flight does not take the argument '%s'\n", argv[optind + 1]), -1;
 	if (c->input && c->vmcore)
 		return fputs("ntrace: -i and --vmcore exclude each other\n", stderr), -1;
 	if (c->clear && (c->input || c->vmcore || !c->save))

@@ -482,7 +482,7 @@ static int make_samples(struct inject *inject)
 
 	inject->merge = merge_new();
 	if (!inject->merge) {
-		fprintf(stderr, "ntrace: no temporary file could be made: %s\n", strerror(errno));
+		fprintf(stderr, "ntrace: cannot create a temporary file: %s\n", strerror(errno));
 		return -1;
 	}
 	if (!inject->no_chains)

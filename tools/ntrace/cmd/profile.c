@@ -166,7 +166,7 @@ static struct nt_session *open_counts(const struct profile *profile)
 	struct nt_session *session;
 
 	if (profile->format->needs_trace) {
-		fprintf(stderr, "ntrace: --%s needs a recording, and %s has counts\n",
+		fprintf(stderr, "ntrace: --%s needs a recording, but %s has only counts\n",
 			profile->format->name, recording->input);
 		return NULL;
 	}

@@ -16,7 +16,7 @@
 
 int cmd_record(int argc, char **argv)
 {
-	fputs("ntrace: this ntrace was built without libperf, so it cannot record: make tool KSRC=/path/to/linux builds one that does, and perf record -e ntrace// records, too\n",
+	fputs("ntrace: this ntrace was built without libperf, so it cannot record: make tool KSRC=/path/to/linux builds one that can, or use perf record -e ntrace//\n",
 	      stderr);
 	return EXIT_USAGE;
 }
@@ -128,9 +128,9 @@ static void print_end(const struct record *record)
 	fprintf(stderr, "ntrace: wrote %s: %.3f MB, of which %.3f MB are trace\n",
 		record->options.output, info.bytes / 1e6, info.trace_bytes / 1e6);
 	if (info.only_user)
-		fprintf(stderr, "ntrace: this user may trace programs only, so the kernel is not in it\n");
+		fprintf(stderr, "ntrace: the kernel was not recorded, because this user may only trace programs\n");
 	if (info.cut_stretches)
-		fprintf(stderr, "ntrace: trace was lost %llu times, as it came faster than it was written: try a larger buffer (-m)\n",
+		fprintf(stderr, "ntrace: trace was lost %llu times, because it was produced faster than it was written: try a larger buffer (-m)\n",
 			(unsigned long long)info.cut_stretches);
 	if (info.busy_stretches)
 		fprintf(stderr, "ntrace: another program had the trace sink %llu times, so trace is missing\n",
@@ -200,7 +200,7 @@ static bool set_size(struct record *record, const char *arg)
 		record->options.trace_size <<= 10 * (unit - units);
 		return true;
 	}
-	fprintf(stderr, "ntrace: -m is a number of bytes, as 64K or 16M, and not '%s'\n", arg);
+	fprintf(stderr, "ntrace: -m expects a number of bytes such as 64K or 16M, not '%s'\n", arg);
 	return false;
 }
 
@@ -223,7 +223,7 @@ static bool set_strobe(struct record *record, const char *arg)
 static bool add_event(struct record *record, const char *arg)
 {
 	if (record->options.nr_events == MAX_EVENTS) {
-		fprintf(stderr, "ntrace: these are too many events\n");
+		fprintf(stderr, "ntrace: too many events are given\n");
 		return false;
 	}
 	record->events[record->options.nr_events++] = arg;

@@ -67,7 +67,7 @@ static int merged(struct script *s, int (*print)(struct script *script))
 		return -1;
 	s->merge = merge_new();
 	if (!s->merge) {
-		fprintf(stderr, "ntrace: no temporary file could be made: %s\n", strerror(errno));
+		fprintf(stderr, "ntrace: cannot create a temporary file: %s\n", strerror(errno));
 		return -1;
 	}
 	if (has_one_cpu(s->session) && !events_any(&s->events))

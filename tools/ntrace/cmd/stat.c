@@ -102,7 +102,7 @@ static int stat_raw(struct stat_command *c, const char *path)
 	size_t i;
 
 	if (nt_config_check(&c->options.config)) {
-		fprintf(stderr, "ntrace: these options do not go together\n");
+		fprintf(stderr, "ntrace: these options contradict each other\n");
 		return EXIT_USAGE;
 	}
 	input = input_open(path, &c->options);

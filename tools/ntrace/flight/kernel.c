@@ -20,7 +20,7 @@ struct output {
 
 int flight_no_code(const char *why)
 {
-	fprintf(stderr, "ntrace: the kernel's code is left out: %s. Decoding needs its vmlinux then\n",
+	fprintf(stderr, "ntrace: the kernel's code is left out: %s. Decoding will need the vmlinux of this kernel\n",
 		why);
 	return 0;
 }

@@ -395,14 +395,14 @@ static int open_running(struct flight_code *code)
 	struct running *r;
 
 	if (!flight_is_running(code->f))
-		return flight_no_code("the running kernel is another one");
+		return flight_no_code("the running kernel is not the recorded one");
 	r = code->of_source = calloc(1, sizeof(*r));
 	if (!r)
 		return -1;
 	patch(&r->patches, code->f);
 	r->kcore = -1;
 	if (!find_parts(code))
-		return flight_no_code("/proc/kallsyms does not say where it is (kernel.kptr_restrict=0 shows it to root)");
+		return flight_no_code("/proc/kallsyms hides its address (kernel.kptr_restrict=0 shows it to root)");
 	if (!open_kcore(r))
 		return flight_no_code("/proc/kcore cannot be read");
 	drop_missing(code);

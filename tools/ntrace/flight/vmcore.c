@@ -248,15 +248,15 @@ static int open_vmcore(struct flight_code *code)
 	if (!v)
 		return -1;
 	if (!code->dump->segments)
-		return flight_no_code("it cannot be found in a memory that is not in an ELF core");
+		return flight_no_code("it can only be found in a dump that is an ELF core");
 	if (!find_tables(code->f, &v->tables))
-		return flight_no_code("the record does not say where the kernel's page tables are");
+		return flight_no_code("the record lacks the address of the kernel's page tables");
 	if (!open_symbols(code) || !each_symbol(code, is_end, &end) || end <= code->f->machine.text)
 		return flight_no_code("the kernel's own symbols (kallsyms) are not in the crash dump");
 	if (!add_parts(code, end))
 		return -1;
 	if (*v->missing)
-		fprintf(stderr, "ntrace: code that is not in the crash dump is left out:%s. kexec -s makes one that has that of modules; kexec-tools leave their page tables out\n",
+		fprintf(stderr, "ntrace: code that is not in the crash dump is left out:%s. The dump has the code of modules if kexec -s loaded the crash kernel; without -s, it lacks their page tables\n",
 			v->missing);
 	return code->parts.nr ? 1 : flight_no_code("it is not in the crash dump");
 }
@@ -288,7 +288,7 @@ static bool vmcore_symbols(const struct flight_code *code, FILE *out)
 	if (!ok || !code->f->nr_modules)
 		return ok;
 	if (!flight_is_running(code->f))
-		return fputs("ntrace: functions of modules have no names: the running kernel is another one\n", stderr) >= 0;
+		return fputs("ntrace: functions of modules have no names, because the running kernel is not the recorded one\n", stderr) >= 0;
 	ok = flight_running_modules(&modules) && flight_running.symbols(&modules, out);
 	free(modules.parts.at);
 	return ok;

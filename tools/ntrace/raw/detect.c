@@ -402,7 +402,7 @@ static bool map_file(struct detect *d, const char *path)
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || !st.st_size) {
-		fprintf(stderr, "ntrace: %s: only a file with trace can be looked at twice, as --detect does\n",
+		fprintf(stderr, "ntrace: %s: --detect reads the trace twice, so it needs a file\n",
 			path);
 		if (fd >= 0)
 			close(fd);
@@ -436,7 +436,7 @@ bool detect(struct options *options, struct nt_image *image, const char *path,
 	munmap((void *)data, size);
 	*found = d.score;
 	if (!d.score.insns) {
-		fprintf(stderr, "ntrace: %s does not fit this code, whatever the options: is it the program that was executed?\n",
+		fprintf(stderr, "ntrace: %s does not fit this code with any options: is this the program that was executed?\n",
 			path);
 		return false;
 	}

@@ -116,7 +116,7 @@ static struct binary *open_binary(const char *path)
 		goto fail;
 	}
 	if (!S_ISREG(st.st_mode) || !st.st_size) {
-		fprintf(stderr, "ntrace: %s is no file with code\n", path);
+		fprintf(stderr, "ntrace: %s is not a file with code\n", path);
 		goto fail;
 	}
 	binary->size = st.st_size;
@@ -142,7 +142,7 @@ bool elf_image_add_binary(struct elf_files *files, struct nt_image *image, const
 	int err;
 
 	if (!at) {
-		fprintf(stderr, "ntrace: --binary FILE@ADDRESS: where does %s lie?\n", arg);
+		fprintf(stderr, "ntrace: --binary expects FILE@ADDRESS, but '%s' has no address\n", arg);
 		return false;
 	}
 	path = strndup(arg, at - arg);

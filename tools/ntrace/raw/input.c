@@ -126,7 +126,7 @@ static long read_bytes(struct input *input, uint8_t *data, size_t size)
 static bool is_another_kind(const struct input *input)
 {
 	if (input->begun >= 8 && !memcmp(input->buf, "PERFILE2", 8)) {
-		fprintf(stderr, "ntrace: %s is a recording of perf: give its name, as a pipe does not say how the encoder was set up\n",
+		fprintf(stderr, "ntrace: %s is a recording of perf: give its file name, because a recording cannot be read from a pipe here\n",
 			input_name(input));
 		return true;
 	}
