@@ -53,9 +53,9 @@ enum { OPT_COMMON = 1000, OPT_COMMON_END = 1100 };
 	"  --src ID               only this source\n"				\
 	"  --timestamp            messages may end with a timestamp\n"		\
 	"  --tstamp-bits N        width of the timestamp counter (64)\n"	\
-	"  --implicit-return[=N]  returns are left out; N deep (32)\n"		\
+	"  --implicit-return[=N]  the encoder leaves out returns of up to N calls (32)\n"		\
 	"  --return-drop-newest   a full return stack ignores calls\n"		\
-	"  --custom-jumps LIST    more may jump: system, compressed\n"		\
+	"  --custom-jumps LIST    other instructions that may jump: system, compressed\n"		\
 	"  --flow-only            neither Ownership nor messages of software are sent\n" \
 	"  --sequential-jump      jumps to a constant are left out\n"		\
 	"  --all-jumps            direct jumps are sent as branches\n"	\
@@ -64,18 +64,18 @@ enum { OPT_COMMON = 1000, OPT_COMMON_END = 1100 };
 	"  --rv32                 32-bit addresses and code\n"			\
 	"  --zcmp                 code has Zcmp (cm.popret)\n"			\
 	"  --zcmt ADDR            code has Zcmt; its table is there\n"		\
-	"  --encoder NAME         what is known of an encoder: ratified, sifive0 (P550; implies\n" \
+	"  --encoder NAME         settings of a known encoder: ratified, sifive0 (P550; implies\n" \
 	"                         --timestamp and --implicit-return=1023), spacemit-k3,\n" \
 	"                         accemic, microblaze-v\n"			\
 	"  --dialect sifive       the same as --encoder sifive0\n"		\
-	"  --accept LIST          deviations from the specification that the encoder has beside\n" \
-	"                         those, of which damage looks alike: sync-lacks-bit,\n" \
+	"  --accept LIST          further deviations of the encoder from the specification, which\n" \
+	"                         otherwise count as damage of the trace: sync-lacks-bit,\n" \
 	"                         stack-over-sync, trap-in-gap\n"		\
 	"  --strict               each deviation from the specification is an error\n" \
 	"  --addr-bits N          addresses are sent without bits above N (64; 48 by --encoder\n" \
 	"                         sifive0)\n"					\
-	"  --frames[=ID]          the file is of CoreSight frames; only that trace ID\n" \
-	"  --wrapped-at OFFSET    the file is a ring whose oldest byte is there; implies --middle\n" \
+	"  --frames[=ID]          the file has CoreSight frames; only the trace with that ID\n" \
+	"  --wrapped-at OFFSET    the file is a ring with its oldest byte at OFFSET; implies --middle\n" \
 	"  --middle               the file begins in the middle of a message\n"	\
 	"  --pins 1|2|4|8|16      the file is of a pin interface of that width\n"
 

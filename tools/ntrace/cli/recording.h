@@ -41,10 +41,10 @@ enum {
 	{ "help", no_argument, NULL, 'h' }
 
 #define RECORDING_HELP							\
-	"  -i, --input FILE     what perf record wrote, - is the standard input (perf.data)\n" \
+	"  -i, --input FILE     the recording, - is the standard input (perf.data)\n" \
 	"  --symfs DIR          folder that has the files of the machine that was traced\n" \
 	"  --buildid-dir DIR    files by build id, as perf archive packs them (~/.debug)\n" \
-	"  --firmware FILE[@ADDRESS]  ELF file of machine mode, and what to add to its addresses\n" \
+	"  --firmware FILE[@ADDRESS]  ELF file of the firmware; ADDRESS is added to its addresses\n" \
 	"  --modules DIR        files of the kernel's modules, for lines; subfolders are searched\n" \
 	"  --mangled            names as compilers write them: _ZN3foo3barEv, not foo::bar()\n" \
 	"  --threads N          processors to use (all)\n" \

@@ -21,11 +21,11 @@ static const char help[] =
 	"the trace has errors, or code is missing; both are printed to the standard error.\n\n"
 	"  --elf ELF[@OFFSET]     code, loaded OFFSET bytes above its addresses\n"
 	"  --load-offset OFFSET   the same for the --elf options that follow\n"
-	"  --binary FILE@ADDRESS  code that is no ELF file: a page of memory, firmware\n"
+	"  --binary FILE@ADDRESS  code that is not in an ELF file: a page of memory, firmware\n"
 	"  --ranges               one line for each range of instructions (default)\n"
 	"  --branches             one line for each branch, jump and trap\n"
 	"  --pcs                  one line for each instruction\n"
-	"  --detect               find out how the encoder was set up, print the command, and decode so\n"
+	"  --detect               find the options of the encoder, print the command with them, and decode\n"
 	"  --stats                only count\n"
 	"  --counts               how often each block, branch and edge was executed\n"
 	COMMON_HELP

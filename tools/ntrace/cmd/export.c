@@ -22,8 +22,8 @@ static const char help[] =
 	"  --format perfetto    protobuf for ui.perfetto.dev\n"
 	"           chrome      JSON for chrome://tracing and others\n"
 	"           speedscope  JSON for speedscope.app\n"
-	"           folded      a line a stack, for flamegraph.pl\n"
-	"           jsonl       an object of JSON a line\n"
+	"           folded      one line for each stack, for flamegraph.pl\n"
+	"           jsonl       one JSON object in each line\n"
 	"           sqlite      a database: calls, functions, threads, samples\n"
 	"  --insns              folded counts instructions instead of ns\n";
 

@@ -25,7 +25,7 @@ static const char help[] =
 	"       ntrace flight save [-i RECORD | --vmcore FILE] [-o FILE] [--no-kcore] [--clear]\n"
 	"       ntrace flight calls [-i FILE] [-n N]\n"
 	"\n"
-	"show says why the flight recorder stopped, and what it has. save writes a recording that\n"
+	"show prints why the flight recorder stopped, and what it recorded. save writes a recording that\n"
 	"perf script, ntrace script and ntrace report read. calls prints what each CPU of such a\n"
 	"recording called last, a column for each CPU, and exits 1 if the trace or the code has errors.\n"
 	"\n"

@@ -26,16 +26,16 @@
 
 static const char help[] =
 	"usage: ntrace inject [OPTIONS]\n\n"
-	"Write a file with samples in place of the trace, which a perf without N-Trace reads, and what\n"
-	"else reads perf.data. Each sample has the branches before it and the calls that are open.\n"
+	"Write a file with samples in place of the trace, for a perf without N-Trace and other readers of\n"
+	"perf.data. Each sample has the branches before it and the calls that are open.\n"
 	"\n"
 	RECORDING_HELP
-	"  -o, --output FILE    what is written (perf.inject.data)\n"
+	"  -o, --output FILE    the file to write (perf.inject.data)\n"
 	"  --period N           a sample for each N instructions of a CPU (100000)\n"
 	"  --all-branches       a sample when there are enough branches for its branch stack: each\n"
 	"                       branch is in just one sample\n"
 	"  --last-branches N    branches in a sample, up to 1024 (32), 0: none\n"
-	"  --no-call-chains     do not decode twice, as call chains need it\n";
+	"  --no-call-chains     leave out the call chains, which need a second decoding\n";
 
 enum { OPT_PERIOD = OPT_RECORDING_END, OPT_ALL, OPT_LAST, OPT_NO_CHAINS };
 

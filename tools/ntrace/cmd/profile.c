@@ -15,18 +15,18 @@
 
 static const char help[] =
 	"usage: ntrace profile [OPTIONS] --counts | --lcov | --gcov | --llvm | --gcc | --bolt | --callgrind\n\n"
-	"Write how often what was executed in a recording of perf: exact counts, without samples and\n"
-	"without instrumentation.\n\n"
+	"Write how often the code in a recording of perf was executed: exact counts, without samples\n"
+	"and without instrumentation.\n\n"
 	RECORDING_HELP
 	"  --kcore DIR          a recording with the kernel's code, if -i is a file of counts\n"
 	"  -o, --output FILE    the file to write (standard output)\n"
-	"  --object NAME        only files whose path ends so; of bolt the one it is for\n"
-	"  --counts             all that is counted, for ntrace merge; -i takes it for the others\n"
+	"  --object NAME        only files whose path ends with NAME; for --bolt, the file to optimise\n"
+	"  --counts             all counts, for ntrace merge, and for -i with the other formats\n"
 	"  --lcov               lines, functions and branches, for genhtml\n"
 	"  --gcov               the same as gcov prints it, of all files\n"
 	"  --llvm               a sample profile for clang -fprofile-sample-use\n"
 	"  --gcc                a profile for gcc -fauto-profile\n"
-	"  --bolt               branches and what is between, for perf2bolt -pa\n"
+	"  --bolt               branches and the code between them, for perf2bolt -pa\n"
 	"  --callgrind          instructions of each line, and calls, for KCachegrind\n";
 
 enum { OPT_OBJECT = OPT_RECORDING_END, OPT_KCORE, OPT_FORMAT };

@@ -26,7 +26,7 @@ static const char help[] =
 	"                       too, but not with --function\n"
 	"  --function NAME      only what is inside calls of that function: with the branch that calls\n"
 	"                       it, and the one that returns\n"
-	"  --json               an object of JSON a line\n"
+	"  --json               one JSON object in each line\n"
 	"  -F, --fields LIST    of comm,pid,tid,cpu,time,flags,ip,sym,dso,addr (all), symoff\n";
 
 enum { OPT_BRANCHES = OPT_RECORDING_END, OPT_CALLS, OPT_INSNS, OPT_DISASM, OPT_EVENTS, OPT_JSON, OPT_FUNCTION };

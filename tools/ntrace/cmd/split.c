@@ -17,7 +17,7 @@ static const char help[] =
 	"usage: ntrace split [OPTIONS] -n N\n\n"
 	"Cut a recording of perf into N shards with about as much trace each: DIR/1.data, DIR/2.data\n"
 	"and so on. Each is a recording by itself. ntrace merge adds up the counts of shards.\n\n"
-	"  -i, --input FILE     what perf record wrote, - is the standard input (perf.data)\n"
+	"  -i, --input FILE     the recording, - is the standard input (perf.data)\n"
 	"  -n, --shards N       how many shards\n"
 	"  -o, --output DIR     the folder that they are written to; it is made (shards)\n";
 
