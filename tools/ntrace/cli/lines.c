@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lines.h"
+#include "session/array.h"
 
 #define SPILL	(4 << 20)	/* bytes of a stretch that are kept in memory */
 #define OUTPUT	(1 << 16)	/* bytes that are written at once */
@@ -28,8 +29,7 @@ struct output {
 };
 
 struct merge {
-	unsigned int	nr;
-	struct output	*outputs;
+	NS_ARRAY(struct output) outputs;
 	bool		direct;
 	/* stretches that have started, and the stretch whose lines are printed */
 	uint64_t	begun, turn;
@@ -246,30 +246,28 @@ void merge_free(struct merge *merge)
 
 	if (!merge)
 		return;
-	for (i = 0; i < merge->nr; i++) {
-		fclose(merge->outputs[i].file);
-		free(merge->outputs[i].line);
+	for (i = 0; i < merge->outputs.nr; i++) {
+		fclose(merge->outputs.at[i].file);
+		free(merge->outputs.at[i].line);
 	}
-	free(merge->outputs);
+	free(merge->outputs.at);
 	free(merge);
 }
 
 static struct output *output_of(struct merge *merge, unsigned int buffer, int cpu)
 {
-	struct output *o = merge->outputs;
+	struct output new = { .buffer = buffer, .cpu = cpu }, *o = merge->outputs.at;
 
-	for (; o < merge->outputs + merge->nr; o++) {
+	for (; o < merge->outputs.at + merge->outputs.nr; o++) {
 		if (o->buffer == buffer && o->cpu == cpu)
 			return o;
 	}
-	o = realloc(merge->outputs, (merge->nr + 1) * sizeof(*o));
-	if (!o)
-		return NULL;
-	merge->outputs = o;
-	o += merge->nr;
-	*o = (struct output){ .buffer = buffer, .cpu = cpu, .file = tmpfile() };
-	merge->nr += o->file != NULL;
-	return o->file ? o : NULL;
+	new.file = tmpfile();
+	if (new.file && ns_array_add(&merge->outputs, new))
+		return &merge->outputs.at[merge->outputs.nr - 1];
+	if (new.file)
+		fclose(new.file);
+	return NULL;
 }
 
 /* Distribute whole lines to their CPUs. Consecutive lines of one CPU are written together. */
@@ -374,16 +372,16 @@ static bool next_line(struct output *o)
 int merge_each(struct merge *merge, int (*take)(void *ctx, uint64_t time, void *line,
 						size_t size), void *ctx)
 {
-	struct output *all = merge->outputs, *o, *first;
+	struct output *all = merge->outputs.at, *o, *first;
 	int err;
 
-	for (o = all; o < all + merge->nr; o++) {
+	for (o = all; o < all + merge->outputs.nr; o++) {
 		if (fflush(o->file) || fseek(o->file, 0, SEEK_SET) || !next_line(o))
 			return -1;
 	}
 	while (1) {
 		first = NULL;
-		for (o = all; o < all + merge->nr; o++) {
+		for (o = all; o < all + merge->outputs.nr; o++) {
 			if (o->line && (!first || o->time < first->time))
 				first = o;
 		}

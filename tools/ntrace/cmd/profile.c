@@ -49,26 +49,22 @@ bool profile_wants(const struct profile *profile, const char *object)
 	return size >= wanted && !strcmp(object + size - wanted, profile->object);
 }
 
+/* Return the order of an instruction and an address, as strcmp() does. */
+static int insn_order(const struct nt_profile_insn *insn, const char *object, uint64_t address)
+{
+	int order = strcmp(insn->object ? insn->object : "", object ? object : "");
+
+	return order ?: insn->address < address ? -1 : insn->address > address;
+}
+
 const struct nt_profile_insn *profile_executed(const struct profile *profile, const char *object,
 					       uint64_t address)
 {
-	const struct nt_profile_insn *insns, *insn;
-	size_t low = 0, high, mid, nr;
-	int order;
+	size_t nr, nth;
+	const struct nt_profile_insn *insns = nt_profile_insns(profile->counts, &nr);
 
-	insns = nt_profile_insns(profile->counts, &nr);
-	for (high = nr; low < high; ) {
-		mid = low + (high - low) / 2;
-		insn = &insns[mid];
-		order = strcmp(insn->object ? insn->object : "", object ? object : "");
-		if (!order && insn->address == address)
-			return insn;
-		if (order < 0 || (!order && insn->address < address))
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return NULL;
+	nth = ns_lower_bound(nr, insn_order(&insns[i], object, address) < 0);
+	return nth < nr && !insn_order(&insns[nth], object, address) ? &insns[nth] : NULL;
 }
 
 /* ---- Command ---- */

@@ -12,6 +12,7 @@
 #include "cli/options.h"
 #include "raw/print-stats.h"
 #include "cli/progress.h"
+#include "session/array.h"
 #include "session/counts/profile.h"
 #include "session/session.h"
 
@@ -46,26 +47,20 @@ struct stat_command {
 	uint64_t	nr_insns;
 	bool		trouble;	/* an error that the streams do not count */
 	const char	*id_name;	/* "cpu" or "id" */
-	struct stream	*streams;
-	size_t		nr;
+	NS_ARRAY(struct stream) streams;
 };
 
 /* Return the stream of an ID, or NULL if out of memory. */
 static struct stream *get_stream(struct stat_command *c, int id)
 {
-	struct stream *all;
+	const struct stream new = { .id = id };
 	size_t i;
 
-	for (i = 0; i < c->nr; i++) {
-		if (c->streams[i].id == id)
-			return &c->streams[i];
+	for (i = 0; i < c->streams.nr; i++) {
+		if (c->streams.at[i].id == id)
+			return &c->streams.at[i];
 	}
-	all = realloc(c->streams, (c->nr + 1) * sizeof(*all));
-	if (!all)
-		return NULL;
-	c->streams = all;
-	all[c->nr] = (struct stream){ .id = id };
-	return &all[c->nr++];
+	return ns_array_add(&c->streams, new) ? &c->streams.at[i] : NULL;
 }
 
 static int no_memory(void)
@@ -110,12 +105,12 @@ static int stat_raw(struct stat_command *c, const char *path)
 		return EXIT_USAGE;
 	while (!err && (n = input_read(input, &data)) > 0)
 		err = take_bytes(c, input, data, n);
-	for (i = 0; i < c->nr; i++)
-		walk_end(&c->streams[i].walk);
+	for (i = 0; i < c->streams.nr; i++)
+		walk_end(&c->streams.at[i].walk);
 	c->trouble = err || n < 0 || input_has_errors(input);
 	input_close(input);
-	for (i = 0; i < c->nr; i++) {
-		if (c->streams[i].walk.stats.messages)
+	for (i = 0; i < c->streams.nr; i++) {
+		if (c->streams.at[i].walk.stats.messages)
 			return EXIT_CLEAN;
 	}
 	return c->trouble ? EXIT_CLEAN : nothing_of_source(&c->options, path);
@@ -201,7 +196,7 @@ static int stat_recording(struct stat_command *c, const char *path)
 	c->id_name = "cpu";
 	if (nt_session_raw(*session, take_raw, c))
 		return EXIT_USAGE;
-	if (!c->nr)
+	if (!c->streams.nr)
 		return options_no_cpu(&c->options, path);
 	return c->insns && count_insns(c) ? EXIT_USAGE : EXIT_CLEAN;
 }
@@ -216,7 +211,7 @@ static struct stats_view view_of(const struct stat_command *c, const struct stre
 		.stats = &s->walk.stats, .sources = config && config->src_bits ? s->walk.sources : NULL,
 		.nr_sources = config ? 1u << config->src_bits : 0,
 		.dialect = config ? config->dialect : 0, .is_recording = c->options.recording,
-		.insns = c->nr == 1 ? c->nr_insns : 0,
+		.insns = c->streams.nr == 1 ? c->nr_insns : 0,
 	};
 }
 
@@ -225,14 +220,14 @@ static void print_text(const struct stat_command *c, const struct stats_view *su
 	struct stats_view view;
 	size_t i;
 
-	for (i = 0; i < c->nr; i++) {
-		view = view_of(c, &c->streams[i]);
-		if (c->nr > 1 || c->streams[i].id >= 0)
-			printf("%s %d\n", c->id_name ? "CPU" : "trace ID", c->streams[i].id);
+	for (i = 0; i < c->streams.nr; i++) {
+		view = view_of(c, &c->streams.at[i]);
+		if (c->streams.nr > 1 || c->streams.at[i].id >= 0)
+			printf("%s %d\n", c->id_name ? "CPU" : "trace ID", c->streams.at[i].id);
 		print_stats_text(&view);
-		printf("%s", c->nr > 1 ? "\n" : "");
+		printf("%s", c->streams.nr > 1 ? "\n" : "");
 	}
-	if (c->nr == 1)
+	if (c->streams.nr == 1)
 		return;
 	printf("all\n");
 	print_stats_text(sum);
@@ -246,11 +241,11 @@ static void print_json(const struct stat_command *c, const struct stats_view *su
 	printf("{");
 	print_stats_json(sum);
 	printf(", \"streams\": [");
-	for (i = 0; i < c->nr; i++) {
-		view = view_of(c, &c->streams[i]);
+	for (i = 0; i < c->streams.nr; i++) {
+		view = view_of(c, &c->streams.at[i]);
 		printf("%s{", i ? ", " : "");
-		if (c->streams[i].id >= 0)
-			printf("\"%s\": %d, ", c->id_name ? c->id_name : "id", c->streams[i].id);
+		if (c->streams.at[i].id >= 0)
+			printf("\"%s\": %d, ", c->id_name ? c->id_name : "id", c->streams.at[i].id);
 		print_stats_json(&view);
 		printf("}");
 	}
@@ -264,9 +259,9 @@ static int print_all(const struct stat_command *c)
 	struct stats_view sum = { .stats = &all, .insns = c->nr_insns, .is_recording = c->options.recording };
 	size_t i;
 
-	for (i = 0; i < c->nr; i++) {
-		stats_add(&all, &c->streams[i].walk.stats);
-		sum.dialect = view_of(c, &c->streams[i]).dialect;
+	for (i = 0; i < c->streams.nr; i++) {
+		stats_add(&all, &c->streams.at[i].walk.stats);
+		sum.dialect = view_of(c, &c->streams.at[i]).dialect;
 	}
 	if (c->json)
 		print_json(c, &sum);
@@ -322,9 +317,9 @@ static int run(struct stat_command *c, const char *path)
 	status = is_recording ? stat_recording(c, path) : stat_raw(c, path);
 	if (status == EXIT_CLEAN)
 		status = print_all(c);
-	for (i = 0; i < c->nr; i++)
-		walk_free(&c->streams[i].walk);
-	free(c->streams);
+	for (i = 0; i < c->streams.nr; i++)
+		walk_free(&c->streams.at[i].walk);
+	free(c->streams.at);
 	return status;
 }
 

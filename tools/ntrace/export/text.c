@@ -48,28 +48,24 @@ static int jsonl_take(struct export *e, const struct nt_call *call, const struct
 	return export_done(e, PUT(at, "}\n"));
 }
 
-/* Return space for an event, or NULL with errno on failure. */
-static char *event_room(struct export *e, const struct export_event *event)
+/* Return space for an event and @more bytes, or NULL with errno on failure. */
+static char *event_room(struct export *e, const struct export_event *event, size_t more)
 {
-	return export_room(e, NUMBERS + strlen(event->name) + strlen(event->json));
+	return export_room(e, NUMBERS + strlen(event->name) + strlen(event->json) + more);
 }
 
 static int jsonl_event(struct export *e, const struct export_event *event)
 {
-	char *at = event_room(e, event), *comm;
 	size_t size;
+	char *comm = json_text(event->comm, &size);
+	char *at = comm ? event_room(e, event, size) : NULL;
 
-	if (!at)
-		return -1;
-	at = put_unsigned(PUT(at, "{\"time\": "), event->event.time);
-	at = put_number(PUT(at, ", \"cpu\": "), event->event.cpu);
-	at = put_number(PUT(at, ", \"pid\": "), event->pid);
-	at = put_number(PUT(at, ", \"tid\": "), event->event.tid);
-	export_done(e, PUT(at, ", \"comm\": "));
-	comm = json_text(event->comm, &size);
-	at = comm ? export_room(e, NUMBERS + size + strlen(event->name) + strlen(event->json)) : NULL;
 	if (at) {
-		at = put_bytes(at, comm, size);
+		at = put_unsigned(PUT(at, "{\"time\": "), event->event.time);
+		at = put_number(PUT(at, ", \"cpu\": "), event->event.cpu);
+		at = put_number(PUT(at, ", \"pid\": "), event->pid);
+		at = put_number(PUT(at, ", \"tid\": "), event->event.tid);
+		at = put_bytes(PUT(at, ", \"comm\": "), comm, size);
 		at = PUT(at, ", \"event\": \"");
 		at = put_bytes(at, event->name, strlen(event->name));
 		at = PUT(at, "\", \"fields\": ");
@@ -133,7 +129,7 @@ static int chrome_take(struct export *e, const struct nt_call *call, const struc
 
 static int chrome_event(struct export *e, const struct export_event *event)
 {
-	char *at = event_room(e, event);
+	char *at = event_room(e, event, 0);
 
 	if (!at)
 		return -1;

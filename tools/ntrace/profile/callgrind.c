@@ -195,20 +195,13 @@ static void put_name(FILE *out, const char *key, const char *name)
 static void put_arcs(const struct callgrind *c, const struct cost *function)
 {
 	FILE *out = c->profile->file;
-	size_t low = 0, high = c->arcs.nr, mid;
 	const struct named_arc *arc;
 	const struct named_arc key = {
 		.from_object = function->object, .from = function->function, .to_object = "", .to = "",
 	};
 
-	while (low < high) {
-		mid = low + (high - low) / 2;
-		if (arc_cmp(&c->arcs.at[mid], &key) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	for (arc = c->arcs.at + low; arc < c->arcs.at + c->arcs.nr && !strcmp(arc->from, key.from) &&
+	arc = c->arcs.at + ns_lower_bound(c->arcs.nr, arc_cmp(&c->arcs.at[i], &key) < 0);
+	for (; arc < c->arcs.at + c->arcs.nr && !strcmp(arc->from, key.from) &&
 	     !strcmp(arc->from_object, key.from_object); arc++) {
 		put_name(out, "cob=", arc->to_object);
 		put_name(out, "cfn=", arc->to);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "elf-image.h"
+#include "session/array.h"
 #include "session/file/whole-file.h"
 
 /* A file that contains only code */
@@ -71,17 +72,6 @@ struct nt_elf *elf_open_arg(const char *arg, uint64_t *offset)
 	return elf;
 }
 
-static bool keep(struct elf_files *files, struct nt_elf *elf)
-{
-	struct nt_elf **all = realloc(files->at, (files->nr + 1) * sizeof(*all));
-
-	if (!all)
-		return false;
-	files->at = all;
-	files->at[files->nr++] = elf;
-	return true;
-}
-
 bool elf_image_add_arg(struct elf_files *files, struct nt_image *image, const char *arg,
 		       uint64_t offset, unsigned int *xlen)
 {
@@ -91,7 +81,7 @@ bool elf_image_add_arg(struct elf_files *files, struct nt_image *image, const ch
 
 	if (!elf)
 		return false;
-	if (!keep(files, elf)) {
+	if (!ns_array_add(files, elf)) {
 		nt_elf_close(elf);
 		fprintf(stderr, "ntrace: out of memory\n");
 		return false;

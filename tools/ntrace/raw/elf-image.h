@@ -9,8 +9,8 @@
 
 /* Files with the code of images. They stay open until elf_files_close(). */
 struct elf_files {
-	struct nt_elf	**at;
-	size_t		nr;
+	struct nt_elf	**at;		/* an array of session/array.h */
+	size_t		nr, room;
 	struct binary	*binaries;	/* linked list */
 };
 

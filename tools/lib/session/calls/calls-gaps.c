@@ -102,16 +102,9 @@ static bool is_before_gap(const struct ns_first *first, const struct ns_gap *gap
  */
 static uint64_t next_first(const struct ns_gaps *g, const struct ns_gap *gap)
 {
-	size_t low = 0, high = g->firsts.nr, mid;
+	size_t nth = ns_lower_bound(g->firsts.nr, is_before_gap(&g->firsts.at[i], gap));
 
-	while (low < high) {
-		mid = low + (high - low) / 2;
-		if (is_before_gap(&g->firsts.at[mid], gap))
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < g->firsts.nr ? g->firsts.at[low].time : UINT64_MAX;
+	return nth < g->firsts.nr ? g->firsts.at[nth].time : UINT64_MAX;
 }
 
 static void settle(struct ns_gaps *g)
@@ -155,16 +148,7 @@ static bool was_in_gap(const struct ns_all_gaps *all, const struct ns_gaps *g, i
 /* Return the first gap that ends at @time or later. The ends of one CPU's gaps are in order. */
 static size_t first_gap(const struct ns_gaps *g, uint64_t time)
 {
-	size_t low = 0, high = g->gaps.nr, mid;
-
-	while (low < high) {
-		mid = low + (high - low) / 2;
-		if (g->gaps.at[mid].to < time)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return ns_lower_bound(g->gaps.nr, g->gaps.at[i].to < time);
 }
 
 bool ns_gaps_between(const struct ns_all_gaps *all, int32_t tid, uint64_t from, uint64_t to)

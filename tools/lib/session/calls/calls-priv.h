@@ -101,7 +101,7 @@ static inline int32_t ns_thread_cpu(int32_t tid, int32_t cpu)
 struct ns_numbered {
 	struct nt_slice	*at;
 	size_t		nr, room;
-	FILE		*file;		/* file that @at maps; NULL: @at is in memory */
+	FILE		*file;		/* file that @at maps */
 	size_t		block;		/* last block that was read */
 	unsigned int	looked;		/* number of blocks read since pages were released */
 };

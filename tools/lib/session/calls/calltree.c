@@ -17,11 +17,16 @@ struct part {
 	NS_ARRAY(struct ns_event) events;
 };
 
+struct event {
+	struct ns_event	e;
+	size_t		nth;
+};
+
 struct nt_calltree {
 	struct nt_session *session;
 	struct nt_call	call;
 	const char	*symbol;
-	NS_ARRAY(struct ns_event) events;
+	NS_ARRAY(struct event) events;
 	struct ns_tree	tree;
 	nt_inlined_fn	inlined;
 	struct ns_stack	stack;
@@ -68,42 +73,20 @@ static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
 	size_t i;
 
 	for (i = 0; ok && i < p->events.nr; i++)
-		ok = ns_array_add(&tree->events, p->events.at[i]);
+		ok = ns_array_add(&tree->events, ((struct event){ p->events.at[i], tree->events.nr }));
 	free(p->events.at);
 	free(p);
 	return ok ? 0 : -1;
 }
 
-/*
- * Sort by time with a merge sort, which keeps the order of events with equal times of one stretch.
- */
-static bool sort_events(struct nt_calltree *tree)
+/* Sort by time. Events with equal times keep the order in which their stretches ended. */
+static int event_cmp(const void *a, const void *b)
 {
-	size_t nr = tree->events.nr, width, i, a, b, a_end, b_end, out;
-	struct ns_event *from = tree->events.at, *to = malloc(nr * sizeof(*to) + 1), *swap;
+	const struct event *x = a, *y = b;
 
-	if (!to)
-		return false;
-	for (width = 1; width < nr; width *= 2) {
-		for (i = 0, out = 0; i < nr; i += 2 * width) {
-			a = i;
-			a_end = b = i + width < nr ? i + width : nr;
-			b_end = i + 2 * width < nr ? i + 2 * width : nr;
-			while (a < a_end || b < b_end) {
-				bool first = b == b_end ||
-					     (a < a_end && from[a].time <= from[b].time);
-
-				to[out++] = first ? from[a++] : from[b++];
-			}
-		}
-		swap = from;
-		from = to;
-		to = swap;
-	}
-	tree->events.at = from;
-	tree->events.room = nr;
-	free(to);
-	return true;
+	if (x->e.time != y->e.time)
+		return x->e.time < y->e.time ? -1 : 1;
+	return x->nth < y->nth ? -1 : 1;
 }
 
 /* ---- Tree ---- */
@@ -155,21 +138,24 @@ static void as_call(struct ns_event *e)
 
 static bool make_tree(struct nt_calltree *tree)
 {
-	struct ns_event *e = tree->events.at, *last = e + tree->events.nr, end = { 0 };
+	struct event *at = tree->events.at, *last = at + tree->events.nr;
+	struct ns_event end = { 0 };
 	uint64_t insns = 0;
 
-	for (; e < last && !begins(tree, e); e++)
+	if (tree->events.nr)
+		qsort(at, tree->events.nr, sizeof(*at), event_cmp);
+	for (; at < last && !begins(tree, &at->e); at++)
 		;
-	if (e < last)
-		as_call(e);
+	if (at < last)
+		as_call(&at->e);
 	tree->stack.session = tree->session;
 	tree->stack.ops = &tree_ops;
 	tree->stack.ctx = tree;
-	for (; e < last; e++) {
+	for (; at < last; at++) {
 		if (tree->tree.nodes.nr)
-			insns += e->insns;
-		e->insns = insns;
-		if (ns_stack_take(&tree->stack, e) < 0)
+			insns += at->e.insns;
+		at->e.insns = insns;
+		if (ns_stack_take(&tree->stack, &at->e) < 0)
 			return false;
 		if (!tree->stack.open.nr)
 			break;
@@ -198,7 +184,7 @@ struct nt_calltree *nt_calltree_new(struct nt_session *session, const struct nt_
 	tree->tree.inlined_ctx = inlined_ctx;
 	tree->call = *call;
 	tree->symbol = symbol;
-	if (tree->stack.targets && !nt_session_branches(session, &sink, tree) && sort_events(tree) && make_tree(tree))
+	if (tree->stack.targets && !nt_session_branches(session, &sink, tree) && make_tree(tree))
 		return tree;
 	nt_calltree_free(tree);
 	return NULL;

@@ -3,15 +3,14 @@
 #include <string.h>
 
 #include "durations.h"
+#include "session/array.h"
 
 #define OCTAVE_BITS	6
 #define OCTAVE		(1U << OCTAVE_BITS)
 
 struct ns_durations {
 	uint64_t	nr;
-	uint32_t	room;		/* entries that @few has memory for */
-	/* exact durations, while @nr is at most NS_DURATIONS_EXACT */
-	uint64_t	*few;
+	NS_ARRAY(uint64_t) few;		/* exact durations, while @nr is at most NS_DURATIONS_EXACT */
 	uint64_t	*octaves[NS_DURATIONS_OCTAVES];	/* then how many there are in each bucket */
 };
 
@@ -28,7 +27,8 @@ unsigned int ns_duration_bucket(uint64_t ns)
 	return (log - OCTAVE_BITS + 1) * OCTAVE + (ns >> (log - OCTAVE_BITS) & (OCTAVE - 1));
 }
 
-uint64_t ns_bucket_top(unsigned int bucket)
+/* Return the largest ns of a bucket. */
+static uint64_t bucket_top(unsigned int bucket)
 {
 	unsigned int octave = bucket / OCTAVE;
 
@@ -51,34 +51,17 @@ static bool count(struct ns_durations *d, unsigned int bucket, uint64_t nr)
 
 /* ---- Add ---- */
 
-static bool keep(struct ns_durations *d, uint64_t ns)
-{
-	uint32_t room = d->room ? 2 * d->room : 4;
-	uint64_t *few;
-
-	if (d->nr == d->room) {
-		few = realloc(d->few, room * sizeof(*few));
-		if (!few)
-			return false;
-		d->few = few;
-		d->room = room;
-	}
-	d->few[d->nr] = ns;
-	return true;
-}
-
 /* There are too many to keep them as they are. */
 static bool begin_buckets(struct ns_durations *d)
 {
 	uint64_t i;
 
 	for (i = 0; i < d->nr; i++) {
-		if (!count(d, ns_duration_bucket(d->few[i]), 1))
+		if (!count(d, ns_duration_bucket(d->few.at[i]), 1))
 			return false;
 	}
-	free(d->few);
-	d->few = NULL;
-	d->room = 0;
+	free(d->few.at);
+	memset(&d->few, 0, sizeof(d->few));
 	return true;
 }
 
@@ -99,7 +82,7 @@ bool ns_durations_add(struct ns_durations **durations, uint64_t ns)
 	d = *durations;
 	if (d->nr == NS_DURATIONS_EXACT && !begin_buckets(d))
 		return false;
-	ok = d->nr < NS_DURATIONS_EXACT ? keep(d, ns) : count(d, ns_duration_bucket(ns), 1);
+	ok = d->nr < NS_DURATIONS_EXACT ? ns_array_add(&d->few, ns) : count(d, ns_duration_bucket(ns), 1);
 	d->nr += ok;
 	return ok;
 }
@@ -130,7 +113,7 @@ bool ns_durations_merge(struct ns_durations **to, const struct ns_durations *fro
 	if (!ns_durations_exact(from))
 		return make(to) && merge_buckets(*to, from);
 	for (i = 0; i < from->nr; i++) {
-		if (!ns_durations_add(to, from->few[i]))
+		if (!ns_durations_add(to, from->few.at[i]))
 			return false;
 	}
 	return true;
@@ -149,7 +132,7 @@ static uint64_t exact_quantile(const struct ns_durations *d, uint64_t want)
 {
 	uint64_t sorted[NS_DURATIONS_EXACT];
 
-	memcpy(sorted, d->few, d->nr * sizeof(*sorted));
+	memcpy(sorted, d->few.at, d->nr * sizeof(*sorted));
 	qsort(sorted, d->nr, sizeof(*sorted), ns_cmp);
 	return sorted[want - 1];
 }
@@ -169,7 +152,7 @@ uint64_t ns_durations_quantile(const struct ns_durations *d, unsigned int per_mi
 		if (sum >= want)
 			break;
 	}
-	return ns_bucket_top(bucket);
+	return bucket_top(bucket);
 }
 
 void ns_durations_each(const struct ns_durations *d,
@@ -179,12 +162,12 @@ void ns_durations_each(const struct ns_durations *d,
 
 	if (ns_durations_exact(d)) {
 		for (i = 0; d && i < d->nr; i++)
-			fn(ctx, d->few[i], 1);
+			fn(ctx, d->few.at[i], 1);
 		return;
 	}
 	for (i = 0; i < NS_DURATIONS_OCTAVES * OCTAVE; i++) {
 		if (d->octaves[i / OCTAVE] && d->octaves[i / OCTAVE][i % OCTAVE])
-			fn(ctx, ns_bucket_top(i), d->octaves[i / OCTAVE][i % OCTAVE]);
+			fn(ctx, bucket_top(i), d->octaves[i / OCTAVE][i % OCTAVE]);
 	}
 }
 
@@ -201,6 +184,6 @@ void ns_durations_free(struct ns_durations *d)
 		return;
 	for (i = 0; i < NS_DURATIONS_OCTAVES; i++)
 		free(d->octaves[i]);
-	free(d->few);
+	free(d->few.at);
 	free(d);
 }

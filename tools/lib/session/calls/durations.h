@@ -45,11 +45,7 @@ bool ns_durations_exact(const struct ns_durations *durations);
 
 void ns_durations_free(struct ns_durations *durations);
 
-/*
- * ns_duration_bucket() - return a number below NS_DURATIONS_OCTAVES * 64; ns_bucket_top() - its
- * largest ns
- */
+/* ns_duration_bucket() - return a number below NS_DURATIONS_OCTAVES * 64 */
 unsigned int ns_duration_bucket(uint64_t ns);
-uint64_t ns_bucket_top(unsigned int bucket);
 
 #endif /* NTRACE_SESSION_DURATIONS_H */

@@ -327,11 +327,11 @@ void pd_close(struct perfdata *pd)
 
 	for (i = 0; i < pd->nr_attrs; i++)
 		free(pd->attrs[i].ids);
-	for (i = 0; i < pd->nr_chunks; i++)
-		free(pd->chunks[i]);
+	for (i = 0; i < pd->chunks.nr; i++)
+		free(pd->chunks.at[i]);
 	free(pd->attrs);
-	free(pd->chunks);
 	free(pd->id_cpus);
+	free(pd->chunks.at);
 	free(pd->build_ids);
 	free(pd->folder);
 	if (pd->map)

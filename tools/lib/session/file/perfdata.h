@@ -14,6 +14,8 @@
 
 #include <linux/perf_event.h>
 
+#include "session/array.h"
+
 #define PD_MAGIC	0x32454c4946524550ULL	/* "PERFILE2" */
 
 /* Position and size of a part of the file */
@@ -140,8 +142,7 @@ struct perfdata {
 	struct pd_section tracing;	/* formats of tracepoints */
 	struct pd_build_id *build_ids;
 	size_t		nr_build_ids;
-	uint8_t		**chunks;	/* records that were decompressed or copied */
-	size_t		nr_chunks;
+	NS_ARRAY(uint8_t *) chunks;	/* records that were decompressed or copied */
 	uint8_t		*copies;	/* the chunk that receives copies */
 	size_t		nr_copied, copies_size;
 	char		error[256];	/* a sentence, if a call has failed */

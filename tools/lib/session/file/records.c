@@ -28,18 +28,13 @@ struct walk {
 
 static uint8_t *new_chunk(struct perfdata *pd, size_t size)
 {
-	uint8_t **all, *chunk = NULL;
+	uint8_t *chunk = malloc(size);
 
-	all = realloc(pd->chunks, (pd->nr_chunks + 1) * sizeof(*all));
-	if (all) {
-		pd->chunks = all;
-		chunk = malloc(size);
-		all[pd->nr_chunks] = chunk;
-		pd->nr_chunks += chunk != NULL;
-	}
-	if (!chunk)
-		pd_fail(pd, "out of memory");
-	return chunk;
+	if (chunk && ns_array_add(&pd->chunks, chunk))
+		return chunk;
+	free(chunk);
+	pd_fail(pd, "out of memory");
+	return NULL;
 }
 
 /*

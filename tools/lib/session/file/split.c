@@ -69,18 +69,11 @@ static struct window window_of(const struct shard *shard, uint32_t queue)
 /* Return the end of the trace of a record. Zeros may follow at the offsets of later trace. */
 static uint64_t trace_end(const struct ns_queue *q, uint64_t begin, const uint8_t *data)
 {
-	size_t low = 0, high = q->buffers.nr, mid;
+	size_t nth = ns_lower_bound(q->buffers.nr, q->buffers.at[i].offset < begin);
 
-	while (low < high) {
-		mid = low + (high - low) / 2;
-		if (q->buffers.at[mid].offset < begin)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	for (; low < q->buffers.nr && q->buffers.at[low].offset == begin; low++) {
-		if (q->buffers.at[low].data == data)
-			return begin + q->buffers.at[low].size;
+	for (; nth < q->buffers.nr && q->buffers.at[nth].offset == begin; nth++) {
+		if (q->buffers.at[nth].data == data)
+			return begin + q->buffers.at[nth].size;
 	}
 	return begin;
 }
