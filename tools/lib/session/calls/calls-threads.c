@@ -66,7 +66,7 @@ static int slice_cmp(const void *a, const void *b)
 
 static struct ns_own *own(const struct ns_thread_calls *t)
 {
-	return t->stack.data;
+	return t->stack.cur.data;
 }
 
 static struct ns_depth *find_depth(struct ns_own *own, uint32_t function)
@@ -95,7 +95,7 @@ static bool grow_own(struct ns_thread_calls *t)
 			*find_depth(new, old->depths[i].function - 1) = old->depths[i];
 	}
 	free(old);
-	t->stack.data = new;
+	t->stack.cur.data = new;
 	return true;
 }
 
@@ -120,7 +120,7 @@ static bool add_own(struct ns_thread_calls *t)
 {
 	struct ns_pool *pool = &t->calls->pool;
 	const struct ns_key key = {
-		.tid = t->tid, .cpu = t->key_cpu, .number = t->stack.number, .nth = pool->stacks.nr,
+		.tid = t->tid, .cpu = t->key_cpu, .number = t->stack.cur.number, .nth = pool->stacks.nr,
 	};
 
 	if (!grow_own(t))
@@ -198,7 +198,7 @@ static bool thread_leave(struct ns_stack *stack, const struct ns_frame *frame,
 	struct ns_depth *depth = find_depth(own(t), frame->function);
 
 	/* so that no function takes longer than its thread */
-	total.ns -= t->stack.away.time - frame->away;
+	total.ns -= t->stack.cur.away.time - frame->away;
 	call.open = !seen;
 	depth->nr -= ns_calls_may_pass(t->calls, frame);
 	if (!ns_calls_passes(t->calls, &call, t->cpu))
@@ -249,7 +249,7 @@ static bool begin_on_stack(struct ns_thread_calls *t)
 	o->last_slice = o->slice;
 	o->last_at = o->at;
 	o->slice = t->slice->number;
-	o->at = t->insns - t->stack.away.insns;
+	o->at = t->insns - t->stack.cur.away.insns;
 	return number_slice(t);
 }
 
@@ -257,7 +257,7 @@ static bool begin_on_stack(struct ns_thread_calls *t)
 static int thread_switched(struct ns_stack *stack, const struct ns_event *e)
 {
 	struct ns_thread_calls *t = stack->ctx;
-	struct ns_own *before = stack->waiting.at[stack->waiting.nr - 1].data;
+	struct ns_own *before = stack->waiting.at[stack->waiting.nr - 1].stack.data;
 
 	before->slice = before->last_slice;
 	before->at = before->last_at;
@@ -273,7 +273,7 @@ static int give_slice(struct ns_thread_calls *t, uint64_t insns, uint64_t ran)
 	if (!calls->each_slice)
 		return 0;
 	return calls->each_slice(calls->slice_ctx, t->slice->stretch, t->slice->fresh, stack->switches, stack,
-				 insns - stack->away.insns, ran - stack->away.ran);
+				 insns - stack->cur.away.insns, ran - stack->cur.away.ran);
 }
 
 static const struct ns_stack_ops thread_ops = {
@@ -284,9 +284,9 @@ static void add_children(struct ns_thread_calls *t, uint64_t ran, uint64_t insns
 {
 	struct ns_frame *top;
 
-	if (!t->stack.open.nr)
+	if (!t->stack.cur.open.nr)
 		return;
-	top = &t->stack.open.at[t->stack.open.nr - 1];
+	top = &t->stack.cur.open.at[t->stack.cur.open.nr - 1];
 	top->child_ran += ran;
 	top->child_insns += insns;
 }
@@ -318,10 +318,10 @@ static int take_outer(struct ns_thread_calls *t, const struct ns_slice *s)
 		event = outer->event;
 		event.insns += t->insns;
 		event.ran += t->ran;
-		stack = t->stack.number;
+		stack = t->stack.cur.number;
 		if (ns_stack_take(&t->stack, &event) < 0)
 			return -1;
-		err = stack != t->stack.number ? give_slice(t, event.insns, event.ran) : 0;
+		err = stack != t->stack.cur.number ? give_slice(t, event.insns, event.ran) : 0;
 		if (err)
 			return err;
 	}
@@ -338,9 +338,9 @@ static bool take_open(struct ns_thread_calls *t, const struct ns_slice *s)
 		return false;
 	for (i = 0; i < s->open.nr; i++) {
 		frame = s->open.at[i];
-		frame.insns += t->insns - t->stack.away.insns;
-		frame.ran += t->ran - t->stack.away.ran;
-		frame.away = t->stack.away.time;
+		frame.insns += t->insns - t->stack.cur.away.insns;
+		frame.ran += t->ran - t->stack.cur.away.ran;
+		frame.away = t->stack.cur.away.time;
 		if (!frame.unseen && !add_depth(t, &frame))
 			return false;
 		if (!ns_stack_add(&t->stack, &frame))
@@ -353,7 +353,7 @@ static bool take_open(struct ns_thread_calls *t, const struct ns_slice *s)
 static bool begin_thread(struct ns_thread_calls *t, const struct ns_slice *s)
 {
 	const struct ns_event event = {
-		.time = s->begin, .insns = t->insns - t->stack.away.insns, .ran = t->ran - t->stack.away.ran,
+		.time = s->begin, .insns = t->insns - t->stack.cur.away.insns, .ran = t->ran - t->stack.cur.away.ran,
 		.to = s->at, .to_space = s->space,
 	};
 	size_t i;
@@ -365,10 +365,10 @@ static bool begin_thread(struct ns_thread_calls *t, const struct ns_slice *s)
 
 static int put_together(struct ns_thread_calls *t, const struct ns_slice *s)
 {
-	size_t before = t->stack.open.nr;
+	size_t before = t->stack.cur.open.nr;
 	int err = 0;
 
-	if (!t->stack.open.nr && !s->split && !begin_thread(t, s))
+	if (!t->stack.cur.open.nr && !s->split && !begin_thread(t, s))
 		return -1;
 	if (!s->split) {
 		t->stack.switches = 0;
@@ -381,7 +381,7 @@ static int put_together(struct ns_thread_calls *t, const struct ns_slice *s)
 		return -1;
 	t->insns += s->insns;
 	t->ran += s->ran;
-	t->calls->pool.open += t->stack.open.nr - before;
+	t->calls->pool.open += t->stack.cur.open.nr - before;
 	return t->error;
 }
 
@@ -417,7 +417,7 @@ static struct ns_thread_calls *thread_of(struct nt_calls *calls, const struct ns
 			return t;
 		calls->pool.threads.nr--;
 	}
-	free(t->stack.data);
+	free(t->stack.cur.data);
 	free(t);
 	return NULL;
 }
@@ -428,7 +428,7 @@ static struct ns_thread_calls *thread_of(struct nt_calls *calls, const struct ns
  */
 static bool is_cut(const struct ns_thread_calls *t, const struct ns_slice *s)
 {
-	if (s->split || !t->begun || !t->stack.open.nr)
+	if (s->split || !t->begun || !t->stack.cur.open.nr)
 		return false;
 	return (s->stretch != t->stretch && s->begin < t->begin) ||
 	       ns_gaps_between(&t->calls->gaps, t->tid, t->end, s->begin);
@@ -436,7 +436,7 @@ static bool is_cut(const struct ns_thread_calls *t, const struct ns_slice *s)
 
 static bool cut_thread(struct ns_thread_calls *t)
 {
-	t->calls->pool.open -= t->stack.open.nr;
+	t->calls->pool.open -= t->stack.cur.open.nr;
 	return give_up(t);
 }
 
@@ -508,7 +508,7 @@ static bool forget_gaps(struct nt_calls *calls, uint64_t horizon)
 	}
 	for (i = 0; i < pool->threads.nr; i++) {
 		t = pool->threads.at[i];
-		if (!t->stack.open.nr || !ns_gaps_between(&calls->gaps, t->tid, t->end, horizon))
+		if (!t->stack.cur.open.nr || !ns_gaps_between(&calls->gaps, t->tid, t->end, horizon))
 			continue;
 		if (!cut_thread(t))
 			return false;

@@ -196,7 +196,7 @@ static bool is_full(const struct ns_part *p)
 /* Do not count open calls in the part, because the thread counts them. */
 static void forget_depths(struct ns_part *p)
 {
-	const struct ns_frame *frame = p->stack.open.at, *end = frame + p->stack.open.nr;
+	const struct ns_frame *frame = p->stack.cur.open.at, *end = frame + p->stack.cur.open.nr;
 
 	for (; frame < end; frame++) {
 		if (!frame->unseen)
@@ -215,12 +215,12 @@ static bool close_slice(struct ns_part *p)
 	s->ran = p->running.last - p->running.from - p->running.away;
 	p->traced_ran += s->ran;
 	forget_depths(p);
-	memcpy(&s->open, &p->stack.open, sizeof(s->open));
-	s->child_ran = p->stack.child_ran;
-	s->child_insns = p->stack.child_insns;
-	memset(&p->stack.open, 0, sizeof(p->stack.open));
+	memcpy(&s->open, &p->stack.cur.open, sizeof(s->open));
+	s->child_ran = p->stack.cur.child_ran;
+	s->child_insns = p->stack.cur.child_insns;
+	memset(&p->stack.cur.open, 0, sizeof(p->stack.cur.open));
 	ns_stack_forget(&p->stack);
-	p->stack.child_ran = p->stack.child_insns = 0;
+	p->stack.cur.child_ran = p->stack.cur.child_insns = 0;
 	if (ns_array_add(&p->slices, *s))
 		return true;
 	ns_slice_free(s);
@@ -264,7 +264,7 @@ static bool take_outer(struct ns_part *p, struct ns_event *e)
 	struct ns_outer outer = { 0 };
 
 	/* another stack starts with a slice */
-	if (p->stack.open.nr || p->slice.outer.nr >= OUTER_MAX || p->stack.may_switch) {
+	if (p->stack.cur.open.nr || p->slice.outer.nr >= OUTER_MAX || p->stack.may_switch) {
 		p->stack.may_switch = false;
 		if (!new_slice(p, p->slice.tid, p->slice.cpu, e->time))
 			return false;
@@ -274,9 +274,9 @@ static bool take_outer(struct ns_part *p, struct ns_event *e)
 	}
 	outer.event = *e;
 	outer.totals = p->slice.totals.nr;
-	outer.child_ran = p->stack.child_ran;
-	outer.child_insns = p->stack.child_insns;
-	p->stack.child_ran = p->stack.child_insns = 0;
+	outer.child_ran = p->stack.cur.child_ran;
+	outer.child_insns = p->stack.cur.child_insns;
+	p->stack.cur.child_ran = p->stack.cur.child_insns = 0;
 	return ns_array_add(&p->slice.outer, outer);
 }
 
@@ -383,7 +383,7 @@ static void add_part(struct nt_calls *calls, struct ns_part *p, uint64_t start)
 
 static void free_part(struct ns_part *p)
 {
-	free(p->stack.open.at);
+	free(p->stack.cur.open.at);
 	free(p->stack.targets);
 	free(p->slices.at);
 	free(p->functions.at);

@@ -175,22 +175,22 @@ static size_t newest(const struct ns_stack *stack)
 {
 	const struct ns_frame *top;
 
-	if (!stack->open.nr)
+	if (!stack->cur.open.nr)
 		return 0;
-	top = &stack->open.at[stack->open.nr - 1];
-	return is_trap_or_signal(top) ? stack->open.nr : top->below;
+	top = &stack->cur.open.at[stack->cur.open.nr - 1];
+	return is_trap_or_signal(top) ? stack->cur.open.nr : top->below;
 }
 
 bool ns_stack_add(struct ns_stack *stack, const struct ns_frame *frame)
 {
 	uint32_t below = newest(stack);
-	bool unsure = stack->open.nr && stack->open.at[stack->open.nr - 1].unsure;
+	bool unsure = stack->cur.open.nr && stack->cur.open.at[stack->cur.open.nr - 1].unsure;
 
-	if (!ns_array_add(&stack->open, *frame))
+	if (!ns_array_add(&stack->cur.open, *frame))
 		return false;
-	stack->open.at[stack->open.nr - 1].below = below;
-	stack->open.at[stack->open.nr - 1].unsure |= unsure;
-	stack->signals += frame->signal;
+	stack->cur.open.at[stack->cur.open.nr - 1].below = below;
+	stack->cur.open.at[stack->cur.open.nr - 1].unsure |= unsure;
+	stack->cur.signals += frame->signal;
 	return true;
 }
 
@@ -201,43 +201,39 @@ static bool stack_push(struct ns_stack *stack, const struct ns_frame *frame,
 		return false;
 	if (!ns_stack_add(stack, frame))
 		return false;
-	return frame->unseen ||
-		stack->ops->enter(stack, &stack->open.at[stack->open.nr - 1], e);
+	return frame->unseen || !stack->ops->enter ||
+		stack->ops->enter(stack, &stack->cur.open.at[stack->cur.open.nr - 1], e);
 }
 
 /* End the topmost call. @ended is true if the trace contains its end. */
 static bool stack_leave(struct ns_stack *stack, const struct ns_event *e, bool ended)
 {
-	const struct ns_frame *frame = &stack->open.at[--stack->open.nr];
+	const struct ns_frame *frame = &stack->cur.open.at[--stack->cur.open.nr];
 	uint64_t ran = e->ran - frame->ran, insns = e->insns - frame->insns;
 	struct ns_frame *caller;
 
-	stack->signals -= frame->signal;
+	stack->cur.signals -= frame->signal;
 	if (frame->unseen) {
 		ran = frame->child_ran;
 		insns = frame->child_insns;
 	}
-	if (stack->open.nr) {
-		caller = &stack->open.at[stack->open.nr - 1];
+	if (stack->cur.open.nr) {
+		caller = &stack->cur.open.at[stack->cur.open.nr - 1];
 		caller->child_ran += ran;
 		caller->child_insns += insns;
 	} else {
-		stack->child_ran += ran;
-		stack->child_insns += insns;
+		stack->cur.child_ran += ran;
+		stack->cur.child_insns += insns;
 	}
-	return frame->unseen || stack->ops->leave(stack, frame, e, ended && !frame->outer && !frame->unsure);
-}
-
-static bool stack_pop(struct ns_stack *stack, const struct ns_event *e)
-{
-	return stack_leave(stack, e, true);
+	return frame->unseen || !stack->ops->leave ||
+	       stack->ops->leave(stack, frame, e, ended && !frame->outer && !frame->unsure);
 }
 
 /* End the call with index @nth and all calls above it. */
 static int stack_cut(struct ns_stack *stack, size_t nth, const struct ns_event *e)
 {
-	while (stack->open.nr > nth) {
-		if (!stack_pop(stack, e))
+	while (stack->cur.open.nr > nth) {
+		if (!stack_leave(stack, e, true))
 			return -1;
 	}
 	return 1;
@@ -245,9 +241,9 @@ static int stack_cut(struct ns_stack *stack, size_t nth, const struct ns_event *
 
 static bool drop_calls(struct ns_stack *stack, const struct ns_event *event)
 {
-	if (stack->ops->drop && stack->open.nr && !stack->ops->drop(stack, event))
+	if (stack->ops->drop && stack->cur.open.nr && !stack->ops->drop(stack, event))
 		return false;
-	while (stack->open.nr) {
+	while (stack->cur.open.nr) {
 		if (!stack_leave(stack, event, false))
 			return false;
 	}
@@ -260,7 +256,7 @@ static void start_frame(const struct ns_stack *stack, struct ns_frame *frame, co
 	frame->begin = e->time;
 	frame->insns = e->insns;
 	frame->ran = e->ran;
-	frame->away = stack->away.time;
+	frame->away = stack->cur.away.time;
 	frame->resume = 0;
 	frame->child_ran = frame->child_insns = 0;
 }
@@ -269,7 +265,7 @@ static int take_call(struct ns_stack *stack, const struct ns_event *e)
 {
 	struct ns_frame frame = {
 		.ret = e->from + e->length, .ret_space = e->from_space, .begin = e->time,
-		.insns = e->insns, .ran = e->ran, .image = e->image, .kind = e->kind, .away = stack->away.time,
+		.insns = e->insns, .ran = e->ran, .image = e->image, .kind = e->kind, .away = stack->cur.away.time,
 	};
 
 	/* a call to the next instruction only reads the program counter */
@@ -283,7 +279,7 @@ static int take_trap(struct ns_stack *stack, const struct ns_event *e, bool unse
 	const struct ns_frame frame = {
 		.ret = e->from + (e->kind == NT_BRANCH_SYSCALL ? 4 : 0),
 		.ret_space = e->from_space, .begin = e->time, .insns = e->insns, .ran = e->ran,
-		.image = e->image, .kind = e->kind, .trap = true, .unseen = unseen, .away = stack->away.time,
+		.image = e->image, .kind = e->kind, .trap = true, .unseen = unseen, .away = stack->cur.away.time,
 	};
 
 	return stack_push(stack, &frame, e) ? 1 : -1;
@@ -320,8 +316,8 @@ static int64_t find_function(const struct ns_stack *stack, uint64_t space, uint6
 	int64_t i;
 
 	nt_session_where(stack->session, space, to, &here);
-	for (i = here.symbol && here.offset ? (int64_t)stack->open.nr - 1 : -1; i >= 0; i--) {
-		f = &stack->open.at[i];
+	for (i = here.symbol && here.offset ? (int64_t)stack->cur.open.nr - 1 : -1; i >= 0; i--) {
+		f = &stack->cur.open.at[i];
 		if (f->trap)
 			return -1;
 		/*
@@ -345,8 +341,8 @@ static int64_t find_resume(struct ns_stack *stack, uint64_t to)
 	int64_t i, newest = -1, oldest = -1;
 	struct ns_frame *f;
 
-	for (i = (int64_t)stack->open.nr - 1; i >= 0; i--) {
-		f = &stack->open.at[i];
+	for (i = (int64_t)stack->cur.open.nr - 1; i >= 0; i--) {
+		f = &stack->cur.open.at[i];
 		if (f->trap)
 			break;
 		if (f->resume != to || f->outer)
@@ -357,10 +353,10 @@ static int64_t find_resume(struct ns_stack *stack, uint64_t to)
 	}
 	if (oldest == newest)
 		return newest;
-	while (oldest > 1 && stack->open.at[oldest - 1].ret == stack->open.at[oldest].ret)
+	while (oldest > 1 && stack->cur.open.at[oldest - 1].ret == stack->cur.open.at[oldest].ret)
 		oldest--;
 	for (i = oldest ? oldest - 1 : 0; i <= newest; i++)
-		stack->open.at[i].unsure = true;
+		stack->cur.open.at[i].unsure = true;
 	return newest;
 }
 
@@ -381,8 +377,8 @@ static bool is_new_thread(const struct ns_stack *stack, const struct ns_event *e
 /* Note that the function below the topmost call continues at @to, to which longjmp() may jump. */
 static void note_resume(struct ns_stack *stack, uint64_t to)
 {
-	if (stack->open.nr)
-		stack->open.at[stack->open.nr - 1].resume = to;
+	if (stack->cur.open.nr)
+		stack->cur.open.at[stack->cur.open.nr - 1].resume = to;
 }
 
 /*
@@ -396,8 +392,8 @@ static int return_to(struct ns_stack *stack, const struct ns_event *e, bool save
 	const struct ns_frame *f;
 	int64_t i;
 
-	for (i = (int64_t)stack->open.nr - 1; i >= 0; i--) {
-		f = &stack->open.at[i];
+	for (i = (int64_t)stack->cur.open.nr - 1; i >= 0; i--) {
+		f = &stack->cur.open.at[i];
 		/* a return instruction does not leave the kernel */
 		if (f->trap) {
 			below = false;
@@ -428,24 +424,10 @@ static int return_to(struct ns_stack *stack, const struct ns_event *e, bool save
 /* Exchange the current stack with one that waits. */
 static void exchange(struct ns_stack *stack, struct ns_waiting *w)
 {
-	const struct ns_waiting old = {
-		.outer = stack->outer, .child_ran = stack->child_ran, .child_insns = stack->child_insns,
-		.signals = stack->signals, .away = stack->away, .number = stack->number,
-		.starter = stack->starter, .data = stack->data,
-	};
-	typeof(stack->open) open = stack->open;
+	const struct ns_one_stack old = stack->cur;
 
-	memcpy(&stack->open, &w->open, sizeof(open));
-	stack->outer = w->outer;
-	stack->child_ran = w->child_ran;
-	stack->child_insns = w->child_insns;
-	stack->signals = w->signals;
-	stack->away = w->away;
-	stack->number = w->number;
-	stack->starter = w->starter;
-	stack->data = w->data;
-	*w = old;
-	memcpy(&w->open, &open, sizeof(open));
+	stack->cur = w->stack;
+	w->stack = old;
 }
 
 /* Remove a stack that waits from the list, and return it. */
@@ -462,8 +444,8 @@ static void free_waiting(struct ns_stack *stack, size_t nth)
 {
 	struct ns_waiting w = take_waiting(stack, nth);
 
-	free(w.open.at);
-	free(w.data);
+	free(w.stack.open.at);
+	free(w.stack.data);
 }
 
 void ns_stack_free(struct ns_stack *stack)
@@ -471,8 +453,8 @@ void ns_stack_free(struct ns_stack *stack)
 	while (stack->waiting.nr)
 		free_waiting(stack, stack->waiting.nr - 1);
 	free(stack->waiting.at);
-	free(stack->open.at);
-	free(stack->data);
+	free(stack->cur.open.at);
+	free(stack->cur.data);
 }
 
 /* Give up the calls of a stack that waits, which end when it began to wait. */
@@ -503,12 +485,12 @@ bool ns_stack_drop(struct ns_stack *stack, const struct ns_event *event)
 /* Return the index of the call with which a stack that waits continues at @to; -1: none */
 static int64_t expected(const struct ns_waiting *w, uint64_t to)
 {
-	int64_t i = (int64_t)w->open.nr - 1, end = i > RESUME_DEPTH ? i - RESUME_DEPTH : 0;
+	int64_t i = (int64_t)w->stack.open.nr - 1, end = i > RESUME_DEPTH ? i - RESUME_DEPTH : 0;
 
 	if (w->ret == to)
 		return i;
-	for (; i >= end && !w->open.at[i].trap; i--) {
-		if (w->open.at[i].resume == to && !w->open.at[i].outer)
+	for (; i >= end && !w->stack.open.at[i].trap; i--) {
+		if (w->stack.open.at[i].resume == to && !w->stack.open.at[i].outer)
 			return i + 1;
 	}
 	return -1;
@@ -524,11 +506,11 @@ static int64_t choose_stack(const struct ns_stack *stack, uint64_t to, bool symm
 		w = &stack->waiting.at[i];
 		if (expected(w, to) < 0)
 			continue;
-		if (!symmetric && stack->starter && w->number + 1 == stack->starter)
+		if (!symmetric && stack->cur.starter && w->stack.number + 1 == stack->cur.starter)
 			return i;
 		if (oldest < 0)
 			oldest = i;
-		if (started < 0 && w->starter == stack->number + 1)
+		if (started < 0 && w->stack.starter == stack->cur.number + 1)
 			started = i;
 	}
 	return symmetric || started < 0 ? oldest : started;
@@ -537,14 +519,14 @@ static int64_t choose_stack(const struct ns_stack *stack, uint64_t to, bool symm
 /* Let the current stack wait, and use an empty one with the next number. Return false if out of memory. */
 static bool wait_on(struct ns_stack *stack, const struct ns_spent *now)
 {
-	struct ns_waiting w = { .number = stack->nr_stacks + 1, .away = *now };
-	const struct ns_frame *top = stack->open.nr ? &stack->open.at[stack->open.nr - 1] : NULL;
+	struct ns_waiting w = { .stack = { .number = stack->nr_stacks + 1, .away = *now } };
+	const struct ns_frame *top = stack->cur.open.nr ? &stack->cur.open.at[stack->cur.open.nr - 1] : NULL;
 
 	if (stack->waiting.nr >= WAITING_MAX && !drop_waiting(stack, 0))
 		return false;
 	exchange(stack, &w);
 	w.since = *now;
-	w.ret = top ? w.open.at[w.open.nr - 1].ret : 0;
+	w.ret = top ? w.stack.open.at[w.stack.open.nr - 1].ret : 0;
 	return ns_array_add(&stack->waiting, w);
 }
 
@@ -553,20 +535,20 @@ static int continue_stack(struct ns_stack *stack, size_t nth, const struct ns_ev
 {
 	struct ns_waiting w = take_waiting(stack, nth);
 	int64_t call = expected(&w, e->to);
-	uint32_t before = stack->number + 1, starter = stack->starter;
+	uint32_t before = stack->cur.number + 1, starter = stack->cur.starter;
 	struct ns_event event;
 
-	w.away.time += now->time - w.since.time;
-	w.away.insns += now->insns - w.since.insns;
-	w.away.ran += now->ran - w.since.ran;
-	if (starter != w.number + 1)
-		w.starter = before;
+	w.stack.away.time += now->time - w.since.time;
+	w.stack.away.insns += now->insns - w.since.insns;
+	w.stack.away.ran += now->ran - w.since.ran;
+	if (starter != w.stack.number + 1)
+		w.stack.starter = before;
 	if (!wait_on(stack, now))
 		return -1;
 	exchange(stack, &w);
 	event = *e;
-	event.insns = now->insns - stack->away.insns;
-	event.ran = now->ran - stack->away.ran;
+	event.insns = now->insns - stack->cur.away.insns;
+	event.ran = now->ran - stack->cur.away.ran;
 	if (stack->ops->switched && stack->ops->switched(stack, &event) < 0)
 		return -1;
 	return stack_cut(stack, call, &event);
@@ -574,13 +556,13 @@ static int continue_stack(struct ns_stack *stack, size_t nth, const struct ns_ev
 
 static int start_stack(struct ns_stack *stack, const struct ns_event *e, const struct ns_spent *now)
 {
-	uint32_t before = stack->number + 1;
+	uint32_t before = stack->cur.number + 1;
 	struct ns_event event = *e;
 
 	if (!wait_on(stack, now))
 		return -1;
 	stack->nr_stacks++;
-	stack->starter = before;
+	stack->cur.starter = before;
 	event.insns = event.ran = 0;
 	if (stack->ops->switched && stack->ops->switched(stack, &event) < 0)
 		return -1;
@@ -593,9 +575,9 @@ static int start_stack(struct ns_stack *stack, const struct ns_event *e, const s
  */
 static int take_switch(struct ns_stack *stack, const struct ns_event *e)
 {
-	const struct ns_frame *top = stack->open.nr ? &stack->open.at[stack->open.nr - 1] : NULL;
+	const struct ns_frame *top = stack->cur.open.nr ? &stack->cur.open.at[stack->cur.open.nr - 1] : NULL;
 	const struct ns_spent now = {
-		.time = e->time, .insns = e->insns + stack->away.insns, .ran = e->ran + stack->away.ran,
+		.time = e->time, .insns = e->insns + stack->cur.away.insns, .ran = e->ran + stack->cur.away.ran,
 	};
 	int64_t i;
 	int ret;
@@ -645,7 +627,7 @@ static int64_t find_trap(const struct ns_stack *stack, bool user)
 	size_t at;
 
 	for (at = newest(stack); at; at = frame->below) {
-		frame = &stack->open.at[at - 1];
+		frame = &stack->cur.open.at[at - 1];
 		if (frame->trap && (!user || is_user(stack, frame->ret)))
 			break;
 	}
@@ -682,21 +664,21 @@ static int take_trap_return(struct ns_stack *stack, const struct ns_event *e)
 	struct ns_frame frame;
 	size_t at;
 
-	if (trap >= 0 && user && stack->open.at[trap].image != e->image) {
+	if (trap >= 0 && user && stack->cur.open.at[trap].image != e->image) {
 		if (stack->part)
 			return 0;
 		/* exec started a new program, so the kernel never returns to the old one */
 		return stack_cut(stack, trap, e) > 0 && ns_stack_drop(stack, e) ? 1 : -1;
 	}
-	for (at = newest(stack); at; at = stack->open.at[at - 1].below) {
-		if (goes_back_to(&stack->open.at[at - 1], e->to))
+	for (at = newest(stack); at; at = stack->cur.open.at[at - 1].below) {
+		if (goes_back_to(&stack->cur.open.at[at - 1], e->to))
 			return stack_cut(stack, at - 1, e);
 	}
 	if (stack->part)
 		return 0;
 	if (trap < 0)
 		return 1;
-	frame = stack->open.at[trap];
+	frame = stack->cur.open.at[trap];
 	if (stack_cut(stack, trap, e) < 0)
 		return -1;
 	/* the kernel continues at another address after it handled a fault in its own code */
@@ -705,7 +687,7 @@ static int take_trap_return(struct ns_stack *stack, const struct ns_event *e)
 
 static int take_jump(struct ns_stack *stack, const struct ns_event *e)
 {
-	struct ns_frame frame, *top = stack->open.nr ? &stack->open.at[stack->open.nr - 1] : NULL;
+	struct ns_frame frame, *top = stack->cur.open.nr ? &stack->cur.open.at[stack->cur.open.nr - 1] : NULL;
 	enum jump jump = jump_to(stack, e);
 	const struct ns_target *code;
 	bool saves;
@@ -718,11 +700,11 @@ static int take_jump(struct ns_stack *stack, const struct ns_event *e)
 	saves = code->saves;
 	if (top ? top->trap || top->outer : !stack->part)
 		return 1;
-	if (!stack->open.nr)
+	if (!stack->cur.open.nr)
 		return 0;
-	frame = stack->open.at[stack->open.nr - 1];
+	frame = stack->cur.open.at[stack->cur.open.nr - 1];
 	frame.saves |= saves;
-	if (!stack_pop(stack, e))
+	if (!stack_leave(stack, e, true))
 		return -1;
 	start_frame(stack, &frame, e);
 	return stack_push(stack, &frame, e) ? 1 : -1;
@@ -747,22 +729,22 @@ static int take_begin(struct ns_stack *stack, const struct ns_event *e)
 {
 	if (!is_user(stack, e->to))
 		return 1;
-	if (!stack->open.nr)
+	if (!stack->cur.open.nr)
 		return !stack->part;
-	return stack->open.at[stack->open.nr - 1].unseen ? take_trap_return(stack, e) : 1;
+	return stack->cur.open.at[stack->cur.open.nr - 1].unseen ? take_trap_return(stack, e) : 1;
 }
 
 static bool push_outer(struct ns_stack *stack, const struct ns_event *e)
 {
-	return stack_push(stack, &stack->outer, e);
+	return stack_push(stack, &stack->cur.outer, e);
 }
 
 bool ns_stack_begin(struct ns_stack *stack, const struct ns_event *e)
 {
-	stack->outer = (struct ns_frame){
+	stack->cur.outer = (struct ns_frame){
 		.ret = NO_RETURN, .begin = e->time, .insns = e->insns, .ran = e->ran,
 		.kind = NT_BRANCH_NONE, .outer = true, .resume = e->to, .ret_space = e->to_space,
-		.away = stack->away.time,
+		.away = stack->cur.away.time,
 	};
 	return push_outer(stack, e);
 }
@@ -780,21 +762,21 @@ static bool return_outer(struct ns_stack *stack, const struct ns_event *e)
 		return true;
 	if (!ns_stack_drop(stack, e))
 		return false;
-	stack->outer.resume = e->to;
-	stack->outer.ret_space = e->to_space;
-	stack->outer.child_ran = e->ran - stack->outer.ran;
-	stack->outer.child_insns = e->insns - stack->outer.insns;
+	stack->cur.outer.resume = e->to;
+	stack->cur.outer.ret_space = e->to_space;
+	stack->cur.outer.child_ran = e->ran - stack->cur.outer.ran;
+	stack->cur.outer.child_insns = e->insns - stack->cur.outer.insns;
 	return push_outer(stack, e);
 }
 
 /* Follow the outermost function. @before is the number of calls that were open before the event. */
 static bool follow_outer(struct ns_stack *stack, const struct ns_event *e, size_t before)
 {
-	if (!stack->follows || !e->to || stack->open.nr > 1)
+	if (!stack->follows || !e->to || stack->cur.open.nr > 1)
 		return true;
-	if (!stack->open.nr)
+	if (!stack->cur.open.nr)
 		return ns_stack_begin(stack, e);
-	if (before != 1 || !stack->open.at[0].outer || (e->kind != NT_BRANCH_RETURN && e->kind != NT_BRANCH_TRAP_RETURN))
+	if (before != 1 || !stack->cur.open.at[0].outer || (e->kind != NT_BRANCH_RETURN && e->kind != NT_BRANCH_TRAP_RETURN))
 		return true;
 	return return_outer(stack, e);
 }
@@ -824,8 +806,8 @@ static int take(struct ns_stack *stack, const struct ns_event *event)
 
 int ns_stack_take(struct ns_stack *stack, const struct ns_event *event)
 {
-	size_t before = stack->open.nr;
-	uint32_t number = stack->number;
+	size_t before = stack->cur.open.nr;
+	uint32_t number = stack->cur.number;
 	struct ns_event counts;
 	int ret;
 
@@ -834,5 +816,5 @@ int ns_stack_take(struct ns_stack *stack, const struct ns_event *event)
 		event = &counts;
 	}
 	ret = take(stack, event);
-	return ret <= 0 || number != stack->number || follow_outer(stack, event, before) ? ret : -1;
+	return ret <= 0 || number != stack->cur.number || follow_outer(stack, event, before) ? ret : -1;
 }

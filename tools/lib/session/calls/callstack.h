@@ -82,14 +82,14 @@ struct ns_stack;
 
 struct ns_stack_ops {
 	/*
-	 * Called when a call starts at @event->to. @frame is the topmost frame. Return false if out
-	 * of memory.
+	 * Called when a call starts at @event->to. @frame is the topmost frame. May be NULL. Return
+	 * false if out of memory.
 	 */
 	bool	(*enter)(struct ns_stack *stack, struct ns_frame *frame,
 			 const struct ns_event *event);
 	/*
 	 * Called when @frame ends, after it was removed from @stack. @seen is true if the trace
-	 * contains the end, and false if the call was given up.
+	 * contains the end, and false if the call was given up. May be NULL.
 	 */
 	bool	(*leave)(struct ns_stack *stack, const struct ns_frame *frame,
 			 const struct ns_event *event, bool seen);
@@ -109,17 +109,23 @@ struct ns_spent {
 	uint64_t	time, insns, ran;
 };
 
-/* A stack that waits, with the members of struct ns_stack */
-struct ns_waiting {
+/* One stack of a thread. Only the first three members are used in a part. */
+struct ns_one_stack {
 	NS_ARRAY(struct ns_frame) open;
+	uint64_t	child_ran, child_insns;	/* sums of the calls that ended with no open call below */
+	size_t		signals;	/* number of open signal handlers */
+	/* frame of the outermost function, which starts when the thread's trace starts */
 	struct ns_frame	outer;
-	uint64_t	child_ran, child_insns;
-	size_t		signals;
-	struct ns_spent	away;		/* spent on other stacks before @since */
+	struct ns_spent	away;		/* spent on other stacks */
+	uint32_t	number;		/* number of the stack, from 0 on */
+	uint32_t	starter;	/* number + 1 of the stack that has switched to this one, 0: none */
+	void		*data;		/* data of the owner for this stack, which free() frees */
+};
+
+struct ns_waiting {
+	struct ns_one_stack stack;
 	struct ns_spent	since;		/* counts of the thread when the stack began to wait */
 	uint64_t	ret;		/* return address of the newest call that can have switched; 0: none */
-	uint32_t	number, starter;
-	void		*data;
 };
 
 /* What is known about an address: the last jump to it, and code that leaves a function */
@@ -139,21 +145,13 @@ struct ns_stack {
 	struct ns_target *targets;	/* NS_TARGETS entries, so that each address is looked up once */
 	bool		part;		/* calls from before this part may be open below */
 	bool		may_switch;	/* the last event in the part may continue on another stack */
-	uint64_t	child_ran, child_insns;	/* sums of the calls that ended with no open call below */
-	size_t		signals;		/* number of open signal handlers */
 	/* count the outermost function as a call even though its call was not traced */
 	bool		follows;
-	/* frame of the outermost function, which starts when the thread's trace starts */
-	struct ns_frame	outer;
-	NS_ARRAY(struct ns_frame) open;
+	struct ns_one_stack cur;
 	/* The members below are not used in a part. */
 	NS_ARRAY(struct ns_waiting) waiting;	/* in the order in which they began to wait */
-	struct ns_spent	away;		/* spent on other stacks */
-	uint32_t	number;		/* number of the stack, from 0 on */
-	uint32_t	starter;	/* number + 1 of the stack that has switched to this one, 0: none */
 	uint32_t	switches;	/* number of times that it could switch to another stack */
 	uint32_t	nr_stacks;	/* number of stacks that were started, without the first one */
-	void		*data;		/* data of the owner for this stack, which free() frees */
 };
 
 /* ns_stack_counts() - Return an event with the counts of the current stack instead of its thread */
@@ -161,8 +159,8 @@ static inline struct ns_event ns_stack_counts(const struct ns_stack *stack, cons
 {
 	struct ns_event e = *event;
 
-	e.insns -= stack->away.insns;
-	e.ran -= stack->away.ran;
+	e.insns -= stack->cur.away.insns;
+	e.ran -= stack->cur.away.ran;
 	return e;
 }
 
@@ -175,14 +173,14 @@ bool ns_stack_add(struct ns_stack *stack, const struct ns_frame *frame);
  */
 static inline bool ns_stack_is_full(const struct ns_stack *stack, size_t more)
 {
-	return stack->open.nr + more > NS_STACK_DEPTH_MAX ||
-	       stack->signals > NS_STACK_SIGNALS_MAX;
+	return stack->cur.open.nr + more > NS_STACK_DEPTH_MAX ||
+	       stack->cur.signals > NS_STACK_SIGNALS_MAX;
 }
 
 /* ns_stack_forget() - drop all calls, which the caller has copied or does not need */
 static inline void ns_stack_forget(struct ns_stack *stack)
 {
-	stack->open.nr = stack->signals = 0;
+	stack->cur.open.nr = stack->cur.signals = 0;
 }
 
 /*
@@ -208,11 +206,11 @@ int ns_stack_take(struct ns_stack *stack, const struct ns_event *event);
  */
 static inline uint32_t ns_stack_caller(const struct ns_stack *stack)
 {
-	size_t i = stack->open.nr;
+	size_t i = stack->cur.open.nr;
 
 	for (i -= i > 0; i > 0; i--) {
-		if (!stack->open.at[i - 1].unseen)
-			return stack->open.at[i - 1].function;
+		if (!stack->cur.open.at[i - 1].unseen)
+			return stack->cur.open.at[i - 1].function;
 	}
 	return 0;
 }

@@ -97,7 +97,7 @@ static bool enter(struct ns_stack *stack, struct ns_frame *frame, const struct n
 	int64_t node;
 
 	/* the caller of the root is not needed */
-	tree->tree.inlined = stack->open.nr > 1 ? tree->inlined : NULL;
+	tree->tree.inlined = stack->cur.open.nr > 1 ? tree->inlined : NULL;
 	node = ns_tree_enter(&tree->tree, ns_stack_caller(stack), frame, e);
 	frame->function = node;
 	return node >= 0;
@@ -157,7 +157,7 @@ static bool make_tree(struct nt_calltree *tree)
 		at->e.insns = insns;
 		if (ns_stack_take(&tree->stack, &at->e) < 0)
 			return false;
-		if (!tree->stack.open.nr)
+		if (!tree->stack.cur.open.nr)
 			break;
 	}
 	/* the last event ends the call if no other did */

@@ -44,7 +44,7 @@ static int write_failed(struct nt_chains *chains)
 static int keep_start(void *ctx, uint64_t stretch, uint64_t nth, uint32_t switches,
 		      const struct ns_stack *stack, uint64_t insns, uint64_t ran)
 {
-	uint32_t nr = stack->open.nr < DEPTH_MAX ? stack->open.nr : DEPTH_MAX;
+	uint32_t nr = stack->cur.open.nr < DEPTH_MAX ? stack->cur.open.nr : DEPTH_MAX;
 	struct nt_chains *chains = ctx;
 	const struct start start = {
 		.stretch = stretch, .nth = nth, .switches = switches, .first = chains->nr_frames, .nr = nr,
@@ -54,7 +54,7 @@ static int keep_start(void *ctx, uint64_t stretch, uint64_t nth, uint32_t switch
 	if (!ns_array_add(&chains->starts, start))
 		return -1;
 	chains->nr_frames += nr;
-	if (fwrite(stack->open.at + stack->open.nr - nr, sizeof(struct ns_frame), nr, chains->file) == nr)
+	if (fwrite(stack->cur.open.at + stack->cur.open.nr - nr, sizeof(struct ns_frame), nr, chains->file) == nr)
 		return 0;
 	return write_failed(chains);
 }
@@ -137,24 +137,13 @@ void nt_chains_free(struct nt_chains *chains)
 
 /* ---- A stretch ---- */
 
-static bool chain_enter(struct ns_stack *stack, struct ns_frame *frame, const struct ns_event *e)
-{
-	return true;
-}
-
-static bool chain_leave(struct ns_stack *stack, const struct ns_frame *frame,
-			const struct ns_event *e, bool seen)
-{
-	return true;
-}
-
 /* ---- Watched functions, for which ns_frame::function is set if one of them is open ---- */
 
 static bool is_inside(const struct ns_stack *stack, size_t nr)
 {
-	while (nr && stack->open.at[nr - 1].unseen)
+	while (nr && stack->cur.open.at[nr - 1].unseen)
 		nr--;
-	return nr && stack->open.at[nr - 1].function;
+	return nr && stack->cur.open.at[nr - 1].function;
 }
 
 static bool is_watched(const struct nt_chains *chains, const char *object, uint64_t address)
@@ -167,7 +156,7 @@ static bool watch_enter(struct ns_stack *stack, struct ns_frame *frame, const st
 	const struct nt_chain *chain = stack->ctx;
 	struct nt_place place;
 
-	frame->function = is_inside(stack, stack->open.nr - 1);
+	frame->function = is_inside(stack, stack->cur.open.nr - 1);
 	if (frame->function || frame->outer)
 		return true;
 	nt_session_where(stack->session, e->to_space, e->to, &place);
@@ -182,8 +171,8 @@ static bool watch_begun(struct ns_stack *stack)
 	struct ns_frame *frame;
 	size_t i;
 
-	for (i = 0; i < stack->open.nr; i++) {
-		frame = &stack->open.at[i];
+	for (i = 0; i < stack->cur.open.nr; i++) {
+		frame = &stack->cur.open.at[i];
 		function = frame->unseen ? NULL : nt_calls_function(chain->chains->calls,
 								    frame->function);
 		frame->function = is_inside(stack, i) ||
@@ -193,13 +182,8 @@ static bool watch_begun(struct ns_stack *stack)
 	return true;
 }
 
-static const struct ns_stack_ops watch_ops = {
-	.enter = watch_enter, .leave = chain_leave, .replay = ns_chain_replay,
-};
-
-static const struct ns_stack_ops chain_ops = {
-	.enter = chain_enter, .leave = chain_leave, .replay = ns_chain_replay,
-};
+static const struct ns_stack_ops watch_ops = { .enter = watch_enter, .replay = ns_chain_replay };
+static const struct ns_stack_ops chain_ops = { .replay = ns_chain_replay };
 
 struct nt_chain *nt_chain_new(const struct nt_chains *chains, uint64_t stretch)
 {
@@ -274,8 +258,8 @@ static int take_start(struct nt_chain *chain, const struct start *start)
 	ns_stack_forget(&chain->stack);
 	if (start && add_frames(chain, start))
 		return -1;
-	if (chain->stack.open.nr && chain->stack.open.at[0].outer)
-		chain->stack.outer = chain->stack.open.at[0];
+	if (chain->stack.cur.open.nr && chain->stack.cur.open.at[0].outer)
+		chain->stack.cur.outer = chain->stack.cur.open.at[0];
 	return !chain->begun || chain->begun(&chain->stack) ? 0 : -1;
 }
 
@@ -337,10 +321,10 @@ int nt_chain_inside(struct nt_chain *chain, const struct nt_who *who,
 	who = ns_running_who(&chain->running, who, branch);
 	err = follow_slice(chain, who);
 
-	*before = !err && is_inside(&chain->stack, chain->stack.open.nr);
+	*before = !err && is_inside(&chain->stack, chain->stack.cur.open.nr);
 	if (!err)
 		err = take_branch(chain, who, branch);
-	*after = !err && is_inside(&chain->stack, chain->stack.open.nr);
+	*after = !err && is_inside(&chain->stack, chain->stack.cur.open.nr);
 	return err;
 }
 
@@ -354,9 +338,9 @@ size_t nt_chain_get(const struct nt_chain *chain, uint64_t *returns, size_t max)
 {
 	size_t i, n = 0;
 
-	for (i = chain->inside ? chain->stack.open.nr : 0; i-- > 0 && n < max;) {
-		if (!chain->stack.open.at[i].outer)
-			returns[n++] = chain->stack.open.at[i].ret;
+	for (i = chain->inside ? chain->stack.cur.open.nr : 0; i-- > 0 && n < max;) {
+		if (!chain->stack.cur.open.at[i].outer)
+			returns[n++] = chain->stack.cur.open.at[i].ret;
 	}
 	return n;
 }

@@ -69,7 +69,7 @@ static bool begun(struct ns_stack *stack)
 {
 	struct part *p = stack->ctx;
 	const struct nt_calls *calls = ns_chains_calls(p->stacks->chains);
-	struct ns_frame *frame = stack->open.at, *end = frame + stack->open.nr;
+	struct ns_frame *frame = stack->cur.open.at, *end = frame + stack->cur.open.nr;
 	int64_t parent = 0;
 
 	for (; frame < end; frame++) {
@@ -86,7 +86,7 @@ static bool begun(struct ns_stack *stack)
 static bool drop(void *ctx, const struct nt_chains *chains, const struct ns_stack *stack,
 		 const struct ns_event *e, int32_t tid, int32_t cpu)
 {
-	const struct ns_frame *frame = stack->open.at, *end = frame + stack->open.nr, *next;
+	const struct ns_frame *frame = stack->cur.open.at, *end = frame + stack->cur.open.nr, *next;
 	struct nt_stacks *stacks = ctx;
 	int64_t node = 0;
 
