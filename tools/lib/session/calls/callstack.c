@@ -121,19 +121,26 @@ static bool saves_sp(uint32_t insn)
 static void look_at_code(const struct ns_stack *stack, struct ns_target *target, uint64_t addr, uint64_t leaves,
 			 bool starts)
 {
-	uint16_t code[2];
+	uint16_t code[SWITCH_CODE];
+	size_t nr = 0, at = 0;
 	uint32_t insn;
 
-	for (; addr < leaves; addr += starts && (code[0] & 3) == 3 ? 4 : 2) {
-		if (nt_session_read(stack->session, target->leaves_space, addr, code, sizeof(code)) != sizeof(code))
-			break;
-		insn = code[0];
+	while (addr < leaves) {
+		if (at + 2 > nr) {
+			nr = nt_session_read(stack->session, target->leaves_space, addr, code, sizeof(code)) / 2;
+			at = 0;
+			if (nr < 2)
+				break;
+		}
+		insn = code[at];
 		if ((insn & 3) == 3)
-			insn |= (uint32_t)code[1] << 16;
-		if (leaves - addr > SWITCH_CODE || (!starts && (insn & 3) != 3))
-			continue;
-		target->loads |= loads_sp(insn);
-		target->saves |= saves_sp(insn);
+			insn |= (uint32_t)code[at + 1] << 16;
+		if (leaves - addr <= SWITCH_CODE && (starts || (insn & 3) == 3)) {
+			target->loads |= loads_sp(insn);
+			target->saves |= saves_sp(insn);
+		}
+		at += starts && (insn & 3) == 3 ? 2 : 1;
+		addr += starts && (insn & 3) == 3 ? 4 : 2;
 	}
 }
 
@@ -594,10 +601,14 @@ static int take_switch(struct ns_stack *stack, const struct ns_event *e)
 
 static int take_return(struct ns_stack *stack, const struct ns_event *e)
 {
+	const struct ns_frame *top = stack->cur.open.nr ? &stack->cur.open.at[stack->cur.open.nr - 1] : NULL;
 	const struct ns_target *code = code_before(stack, e);
 	bool saves = code->saves;
 	int ret = 2;
 
+	/* most returns are of the newest call, and need no search */
+	if (top && top->ret == e->to && !(top->trap | top->signal | top->saves | saves | code->loads))
+		return stack_leave(stack, e, true) ? 1 : -1;
 	if (code->loads) {
 		stack->may_switch = stack->part;
 		if (stack->part)
