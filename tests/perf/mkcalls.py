@@ -54,13 +54,17 @@ def start_message(addr, tid=PID, priv=USER, hcontext=None, time=True, start=STAR
     return out + (ownership(tid, priv, **zero) if context else b'')
 
 
-def run(base, code, handler, icnt_error=0, wait=0, **delta):
-    """Make the rounds in HTM, with a message for each return, and the loop's branch in HIST"""
+def run(base, code, handler, icnt_error=0, wait=0, missing=(), **delta):
+    """Make the rounds in HTM, with a message for each return, and the loop's branch in HIST. In round 1, inner does
+    not return to outer, but through code at the addresses @missing"""
     inner, outer, first, call, leave, again = code
     out, ref, icnt, hist = b'', base, first, 1
     for rounds in range(3):
         # jal, addi, sd, jal, ret from inner
-        for target, count in ((base + inner, call), (base + outer, leave)):
+        places = [*(missing if rounds == 1 else ()), base + inner]
+        # inner has one half-word, and missing code two
+        counts = [call] + [1 if addr == INNER else 2 for addr in places]
+        for target, count in (*zip(places, counts), (base + outer, leave)):
             out += message('IndirectBranchHist', B_TYPE=0, I_CNT=icnt + count + icnt_error,
                            U_ADDR=(target ^ ref) >> 1, HIST=hist,
                            **{name: ticks + wait for name, ticks in delta.items()})
@@ -71,11 +75,11 @@ def run(base, code, handler, icnt_error=0, wait=0, **delta):
                          U_ADDR=(handler ^ ref) >> 1, HIST=hist, **delta)
 
 
-def trace(time=True, icnt_error=0, base=BASE, code=COMPRESSED, begin=None, tick=2, **start):
+def trace(time=True, icnt_error=0, base=BASE, code=COMPRESSED, begin=None, tick=2, missing=(), **start):
     """Make the rounds, from the start to the stop of trace, with a message each @tick"""
     delta = {'TSTAMP': tick} if time else {}
     out = begin or start_message(base, time=time, **start)
-    out += run(base, code, KERNEL, icnt_error, **delta)
+    out += run(base, code, KERNEL, icnt_error, missing=missing, **delta)
     return out + message('ProgTraceCorrelation', EVCODE=4, CDF=1, I_CNT=0, HIST=1, **delta)
 
 
@@ -189,6 +193,11 @@ def make(what, program):
         return guest_data(what, program)
     if what == 'good':
         return session(file(), trace(), program)
+    if what == 'missing':
+        return session(file(), trace(missing=(0x30000, 0x31000)), program)
+    if what == 'missing-calls':
+        # it calls inner, and tail-calls it
+        return session(file(), trace(missing=(0x30000, INNER, 0x31000, INNER)), program)
     if what == 'mapped-again':
         # Before the first message, map several files one after the other at one address, like a JIT compiler
         result = file()

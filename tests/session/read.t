@@ -26,6 +26,14 @@ calls_are() {
 	"$ntrace" script --calls -i "$tap_tmp/good.data" | awk '{ print $4, $6, $8 }' | sort | uniq -c | sed -E 's/^ +//' >"$tap_tmp/got"
 	printf '3 200 1 inner\n3 400 7 outer\n' | diff - "$tap_tmp/got"
 }
+# Check the calls of a round in which inner does not return to outer, but through missing code
+missing_is() {
+	recording "$1" || return
+	"$ntrace" script --calls -i "$tap_tmp/$1.data" 2>/dev/null | awk '{ print $3 * 1e7 % 100, $4, $6, $8 }' | tee "$tap_tmp/got"
+	{ printf '0 400 7 outer\n0 200 1 inner\n'; cat; printf '%s 400 7 outer\n%s 200 1 inner\n' "$2" "$2"; } | diff - "$tap_tmp/got" || return
+	# no call is longer in itself than in total
+	"$ntrace" report -i "$tap_tmp/$1.data" 2>/dev/null | awk '/inner/ { found = $2 + 0 >= $4 + 0 || $3 != $5 } END { exit !found }'
+}
 json_is() { # OPTION: as many objects as lines of text, each of them JSON
 	"$ntrace" script "$1" --json -i "$tap_tmp/good.data" >"$tap_tmp/json" || return
 	"$ntrace" script "$1" -i "$tap_tmp/good.data" >"$tap_tmp/text"
@@ -117,7 +125,7 @@ maps() {
 		"$tap_tmp/maps" 1
 }
 
-plan 44
+plan 46
 ok "script --disasm" disasm_is "$ntrace"
 if command -v qemu-riscv64-static >/dev/null && [ -x "$O/riscv64/bin/ntrace" ]; then
 	ok "script --disasm, the guest's program" disasm_is qemu-riscv64-static -L "$O/root/guest" "$O/riscv64/bin/ntrace"
@@ -130,6 +138,10 @@ ok "what is inside calls of a function" inside
 ok "what is inside calls of a function of a larger program" inside_all
 ok "no time" says 2 "FROM,TO in seconds" "$ntrace" report --time 3 -i "$tap_tmp/good.data"
 ok "script --calls" calls_are
+printf '4 800 7 outer\n4 600 1 inner\n' >"$tap_tmp/expected"
+ok "code that is missing ends no call of the functions around it" missing_is missing 12 <"$tap_tmp/expected"
+printf '4 1200 9 outer\n4 800 2 inner\n8 200 1 inner\n12 200 1 inner\n' >"$tap_tmp/expected"
+ok "missing code calls a function, and ends with a tail call" missing_is missing-calls 16 <"$tap_tmp/expected"
 for option in --branches --calls --insns; do ok "script $option --json is JSON" json_is $option; done
 ok "script --insns: all instructions, with their code" insns_are
 ok "maps over maps, and many of them" maps

@@ -270,7 +270,7 @@ static int take_error(void *part, const struct nt_who *who, const struct nt_item
 		err = flush_branches(p, who);
 	p->nr = 0;
 	if (p->chain)
-		nt_chain_error(p->chain);
+		nt_chain_error(p->chain, item);
 	return err;
 }
 

@@ -193,7 +193,7 @@ int script_error(void *part, const struct nt_who *who, const struct nt_item *ite
 
 	p->errors |= problem != NULL;
 	if (p->chain)
-		nt_chain_error(p->chain);
+		nt_chain_error(p->chain, item);
 	p->at = 0;
 	if (script_line(p, who))
 		return -1;

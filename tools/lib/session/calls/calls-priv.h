@@ -122,6 +122,7 @@ struct ns_gap {
 	uint64_t	from, to;
 	uint64_t	stretch;
 	bool		open;		/* the gap lasts until the CPU's next trace, from which @to is set */
+	bool		code;		/* only code is missing, and the model of calls continues after it */
 };
 
 /* Time of the first branch of a stretch */
@@ -255,7 +256,7 @@ struct ns_part {
 	NS_ARRAY(struct nt_call) ended;
 	NS_ARRAY(struct ns_gap) gaps;
 	uint64_t	gap;		/* start of the current gap */
-	bool		in_gap;
+	bool		in_gap, gap_code;	/* @gap_code is ns_gap::code of the current gap */
 	bool		has_first, gave_first;
 	uint64_t	first;		/* time of the first branch */
 	uint64_t	branches;	/* branches since the last slices were added to the pool */

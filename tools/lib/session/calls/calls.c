@@ -283,7 +283,7 @@ static bool take_outer(struct ns_part *p, struct ns_event *e)
 static bool end_gap(struct ns_part *p, uint64_t time)
 {
 	const struct ns_gap gap = {
-		.from = p->gap, .to = time, .stretch = p->stretch, .open = time == UINT64_MAX,
+		.from = p->gap, .to = time, .stretch = p->stretch, .open = time == UINT64_MAX, .code = p->gap_code,
 	};
 
 	if (!p->in_gap)
@@ -339,18 +339,19 @@ static int take_branch(void *part, const struct nt_who *named, const struct nt_b
 }
 
 /*
- * Start a gap, in which calls and returns are unknown, so that the next slice starts without open
- * calls.
+ * Start a gap, in which calls and returns are unknown. Unless only @code is missing, the next slice
+ * starts without open calls.
  */
-static bool begin_gap(struct ns_part *p, uint64_t time)
+static bool begin_gap(struct ns_part *p, uint64_t time, bool code)
 {
-	if (!close_slice(p))
-		return false;
-	ns_running_stop(&p->running);
+	p->gap_code = code && (!p->in_gap || p->gap_code);
 	if (!p->in_gap)
 		p->gap = time;
 	p->in_gap = true;
-	return true;
+	if (code)
+		return true;
+	ns_running_stop(&p->running);
+	return close_slice(p);
 }
 
 static int take_error(void *part, const struct nt_who *who, const struct nt_item *item)
@@ -363,7 +364,7 @@ static int take_error(void *part, const struct nt_who *who, const struct nt_item
 		p->totals.gaps++;
 	else
 		p->totals.errors++;
-	return begin_gap(p, p->open ? p->slice.end : who->time) ? 0 : -1;
+	return begin_gap(p, p->open ? p->slice.end : who->time, item->type == NT_ITEM_GAP) ? 0 : -1;
 }
 
 /* ---- Stretches ---- */
@@ -483,7 +484,7 @@ static bool close_part(struct ns_part *p, const struct nt_who *who, bool lost)
 
 	p->totals.losses += lost;
 	if (lost || ns_part_stretch(p->calls->session, p->stretch)->lost)
-		ok = begin_gap(p, last) && ok;
+		ok = begin_gap(p, last, false) && ok;
 	return end_gap(p, UINT64_MAX) && ok;
 }
 

@@ -57,6 +57,14 @@ static bool same_function(const struct nt_place *a, const struct nt_place *b)
 	return n == base_length(b->linkage) && !strncmp(a->linkage, b->linkage, n);
 }
 
+/* Return true if the code at the address is not at hand. */
+static bool is_missing(const struct ns_stack *stack, uint64_t space, uint64_t addr)
+{
+	uint16_t code;
+
+	return !nt_session_read(stack->session, space, addr, &code, sizeof(code));
+}
+
 enum jump {
 	JUMP_INSIDE,		/* to its own function */
 	JUMP_TAIL,		/* to the start of another function */
@@ -233,7 +241,7 @@ static bool stack_leave(struct ns_stack *stack, const struct ns_event *e, bool e
 		stack->cur.child_insns += insns;
 	}
 	return frame->unseen || !stack->ops->leave ||
-	       stack->ops->leave(stack, frame, e, ended && !frame->outer && !frame->unsure);
+	       stack->ops->leave(stack, frame, e, ended && !frame->outer && !frame->unsure && !frame->hidden);
 }
 
 /* End the call with index @nth and all calls above it. */
@@ -290,6 +298,79 @@ static int take_trap(struct ns_stack *stack, const struct ns_event *e, bool unse
 	};
 
 	return stack_push(stack, &frame, e) ? 1 : -1;
+}
+
+/* ---- Missing code ---- */
+
+/* Return the index of the newest call that missing code has made; -1: none */
+static int64_t find_missing(const struct ns_stack *stack)
+{
+	int64_t i = (int64_t)stack->cur.open.nr - 1;
+
+	while (i >= 0 && !stack->cur.open.at[i].missing)
+		i = stack->cur.open.at[i].trap ? -1 : i - 1;
+	return i;
+}
+
+/*
+ * Missing code calls the function at @e->to, or traps into it. Its begin is known only at its first
+ * instruction.
+ */
+static int call_from_missing(struct ns_stack *stack, const struct ns_event *e, bool trap)
+{
+	struct ns_frame frame = {
+		.ret = NO_RETURN, .ret_space = e->to_space, .image = e->image, .missing = true, .trap = trap,
+		.kind = trap ? NT_BRANCH_INTERRUPT : NT_BRANCH_CALL,
+	};
+	struct nt_place place;
+
+	nt_session_where(stack->session, e->to_space, e->to, &place);
+	frame.unsure = place.offset && !trap;
+	start_frame(stack, &frame, e);
+	return stack_push(stack, &frame, e) ? 1 : -1;
+}
+
+/*
+ * A function that missing code has called returns to @e->to, which no call expects. If that code is
+ * not missing, missing code has called the function around it before. Return 2 if there is no such call.
+ */
+static int return_to_missing(struct ns_stack *stack, const struct ns_event *e)
+{
+	int64_t i = e->kind == NT_BRANCH_RETURN ? find_missing(stack) : -1;
+
+	if (i < 0)
+		return 2;
+	if (stack_cut(stack, i, e) < 0)
+		return -1;
+	return is_missing(stack, e->to_space, e->to) ? 1 : call_from_missing(stack, e, false);
+}
+
+/*
+ * The call with index @nth returns. If this is missing code that has left by a jump to another
+ * function, end it where that function starts.
+ */
+static bool end_tail_call(struct ns_stack *stack, size_t nth, const struct ns_event *e)
+{
+	struct ns_frame *frame = &stack->cur.open.at[nth], *next = frame + 1;
+	struct ns_event then = *e;
+	size_t nr = stack->cur.open.nr, i;
+	bool ok;
+
+	if (e->kind != NT_BRANCH_RETURN || nth + 1 >= nr || !next->missing)
+		return true;
+	then.time = next->begin;
+	then.insns = next->insns;
+	then.ran = next->ran;
+	frame->away += stack->cur.away.time - next->away;
+	stack->cur.open.nr = nth + 1;
+	ok = stack_leave(stack, &then, true);
+	for (i = nth + 1; i < nr && stack->cur.open.at[i].function != frame->function; i++)
+		;
+	if (i < nr)
+		stack->cur.open.at[i].nested = frame->nested;
+	memmove(frame, next, (nr - nth - 1) * sizeof(*next));
+	stack->cur.open.nr = nr - 1;
+	return ok;
 }
 
 /* ---- Returns ---- */
@@ -411,7 +492,7 @@ static int return_to(struct ns_stack *stack, const struct ns_event *e, bool save
 		saves |= f->saves;
 		if (saves && !i && stack->part)
 			return 0;
-		if (stack_cut(stack, i, e) < 0)
+		if (!end_tail_call(stack, i, e) || stack_cut(stack, i, e) < 0)
 			return -1;
 		if (saves)
 			note_resume(stack, e->to);
@@ -617,6 +698,8 @@ static int take_return(struct ns_stack *stack, const struct ns_event *e)
 	}
 	if (ret == 2)
 		ret = return_to(stack, e, saves);
+	if (ret == 2)
+		ret = return_to_missing(stack, e);
 	if (ret == 2 && is_new_thread(stack, e))
 		return ns_stack_drop(stack, e) ? 1 : -1;
 	return ret == 2 ? 1 : ret;
@@ -645,6 +728,16 @@ static int64_t find_trap(const struct ns_stack *stack, bool user)
 	return (int64_t)at - 1;
 }
 
+/* Return the index + 1 of the newest trap or signal that has interrupted the program at @to; 0: none */
+static size_t find_interrupted(const struct ns_stack *stack, uint64_t to)
+{
+	size_t at = newest(stack);
+
+	while (at && !goes_back_to(&stack->cur.open.at[at - 1], to))
+		at = stack->cur.open.at[at - 1].below;
+	return at;
+}
+
 /*
  * Start a signal handler, or cut the stack if the kernel resumes the program inside a known
  * function, which the handler chose.
@@ -654,6 +747,11 @@ static int take_signal(struct ns_stack *stack, const struct ns_event *e, struct 
 	struct nt_place place;
 	int64_t i;
 
+	if (is_missing(stack, e->to_space, e->to)) {
+		i = find_missing(stack);
+		if (i >= 0 || frame.missing)
+			return frame.missing ? 1 : stack_cut(stack, i, e);
+	}
 	nt_session_where(stack->session, e->to_space, e->to, &place);
 	if (place.symbol && place.offset) {
 		i = find_function(stack, e->to_space, e->to);
@@ -681,10 +779,9 @@ static int take_trap_return(struct ns_stack *stack, const struct ns_event *e)
 		/* exec started a new program, so the kernel never returns to the old one */
 		return stack_cut(stack, trap, e) > 0 && ns_stack_drop(stack, e) ? 1 : -1;
 	}
-	for (at = newest(stack); at; at = stack->cur.open.at[at - 1].below) {
-		if (goes_back_to(&stack->cur.open.at[at - 1], e->to))
-			return stack_cut(stack, at - 1, e);
-	}
+	at = find_interrupted(stack, e->to);
+	if (at)
+		return stack_cut(stack, at - 1, e);
 	if (stack->part)
 		return 0;
 	if (trap < 0)
@@ -736,8 +833,35 @@ static int take_stop(struct ns_stack *stack, const struct ns_event *e)
 	return 1;
 }
 
+/* Missing code continues at @e->to. */
+static int take_missing(struct ns_stack *stack, const struct ns_event *e)
+{
+	struct ns_frame *frame = stack->cur.open.at, *end = frame + stack->cur.open.nr;
+	bool user = is_user(stack, e->to), was_user;
+	size_t at;
+	int ret;
+
+	if (stack->part)
+		return 0;
+	for (; e->flags & NT_BRANCH_HIDDEN && frame < end; frame++)
+		frame->hidden = true;
+	if (!stack->cur.open.nr || is_missing(stack, e->to_space, e->to))
+		return 1;
+	frame = end - 1;
+	was_user = is_user(stack, frame->outer ? frame->resume : frame->ret);
+	if (user && !was_user)
+		return take_trap_return(stack, e);
+	if (!user && was_user)
+		return call_from_missing(stack, e, true);
+	at = find_interrupted(stack, e->to);
+	ret = at ? stack_cut(stack, at - 1, e) : return_to(stack, e, false);
+	return ret == 2 ? call_from_missing(stack, e, false) : ret;
+}
+
 static int take_begin(struct ns_stack *stack, const struct ns_event *e)
 {
+	if (e->flags & NT_BRANCH_MISSING)
+		return take_missing(stack, e);
 	if (!is_user(stack, e->to))
 		return 1;
 	if (!stack->cur.open.nr)

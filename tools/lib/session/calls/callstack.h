@@ -24,6 +24,11 @@
  *			then to one that it has started, then to the one that waits for the longest
  *			time; between stacks that switch in the same place, only the time counts.
  *
+ *	missing code	is one call, whatever it executes. It ends like any other call. If it continues
+ *			at an address that no open call expects, it calls the function there, and a
+ *			return of this function to missing code ends that call. If the function returns
+ *			to the caller of the missing code, it was a tail call.
+ *
  * Each stack counts the instructions and the time that were spent on it. The outermost known function
  * of a stack returns to one that was open all the time.
  *
@@ -76,6 +81,8 @@ struct ns_frame {
 	bool		nested;		/* a call of the same function is open below */
 	bool		saves;		/* the stack pointer was saved before a tail call to the function */
 	bool		unsure;		/* longjmp() may have ended the call; so its end is not known */
+	bool		hidden;		/* the call may have ended while its end could not be seen */
+	bool		missing;	/* code that is missing made the call, so it returns to an unknown address */
 };
 
 struct ns_stack;

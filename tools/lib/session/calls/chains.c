@@ -328,8 +328,10 @@ int nt_chain_inside(struct nt_chain *chain, const struct nt_who *who,
 	return err;
 }
 
-void nt_chain_error(struct nt_chain *chain)
+void nt_chain_error(struct nt_chain *chain, const struct nt_item *item)
 {
+	if (item->type == NT_ITEM_GAP)
+		return;
 	chain->inside = false;
 	ns_running_stop(&chain->running);
 }

@@ -40,7 +40,7 @@ void nt_chain_free(struct nt_chain *chain);
 /* Call these for each branch and error of the stretch. Return -1 if out of memory. */
 int nt_chain_branch(struct nt_chain *chain, const struct nt_who *who,
 		    const struct nt_branch *branch);
-void nt_chain_error(struct nt_chain *chain);
+void nt_chain_error(struct nt_chain *chain, const struct nt_item *item);
 
 /*
  * nt_chain_inside() - call nt_chain_branch(), and check for calls of nt_chains_watch()

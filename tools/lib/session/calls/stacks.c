@@ -162,7 +162,7 @@ static int take_branch(void *part, const struct nt_who *who, const struct nt_bra
 
 static int take_error(void *part, const struct nt_who *who, const struct nt_item *item)
 {
-	nt_chain_error(((struct part *)part)->chain);
+	nt_chain_error(((struct part *)part)->chain, item);
 	return 0;
 }
 

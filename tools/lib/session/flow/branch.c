@@ -2,6 +2,8 @@
 #include <stdlib.h>
 
 #include "branch.h"
+#include "session/session-priv.h"
+#include "sources.h"
 
 #define ECALL	0x00000073
 
@@ -12,6 +14,9 @@ struct branches {
 	bool		begin;		/* the first branch is to be NT_BRANCH_BEGIN */
 	bool		resume;		/* the next range follows a gap without a SYNC */
 	bool		ended;		/* the last branch was NT_BRANCH_END */
+	uint8_t		gap;		/* flags of the next begin, if it is of thread @gap_tid */
+	uint8_t		missing;	/* flags of a begin after missing code */
+	int32_t		gap_tid;
 	uint64_t	begin_addr, begin_time;
 	uint64_t	time;
 	uint64_t	insns;
@@ -51,7 +56,8 @@ static void begin_at(struct branches *s, uint64_t addr)
 static int give_begin(struct branches *s, const struct nt_who *who)
 {
 	struct nt_branch branch = {
-		.to = s->begin_addr, .kind = NT_BRANCH_NONE, .flags = NT_BRANCH_BEGIN,
+		.to = s->begin_addr, .kind = NT_BRANCH_NONE,
+		.flags = NT_BRANCH_BEGIN | (who->tid == s->gap_tid ? s->gap : 0),
 	};
 	uint64_t now = s->time;
 	int err;
@@ -59,6 +65,7 @@ static int give_begin(struct branches *s, const struct nt_who *who)
 	if (!s->begin)
 		return 0;
 	s->begin = false;
+	s->gap = 0;
 	s->time = s->begin_time;
 	err = give(s, who, &branch);
 	s->time = now;
@@ -163,6 +170,8 @@ static int give_error(struct branches *s, const struct nt_who *who, const struct
 
 	s->ended = true;
 	s->resume |= item->type == NT_ITEM_ERROR || item->type == NT_ITEM_GAP;
+	s->gap = item->type == NT_ITEM_GAP ? s->missing : 0;
+	s->gap_tid = who->tid;
 	then.time = s->time;
 	return s->sink->error ? s->sink->error(s->part, &then, item) : 0;
 }
@@ -197,6 +206,7 @@ static int take_item(void *part, const struct nt_who *who, const struct nt_item 
 
 /* Context of nt_session_branches() for nt_session_decode() */
 struct branch_job {
+	struct nt_session *session;
 	const struct nt_branch_sink *sink;
 	void		*ctx;
 };
@@ -205,9 +215,11 @@ static void *begin_stretch(void *ctx, uint64_t stretch)
 {
 	struct branches *branches = calloc(1, sizeof(*branches));
 	struct branch_job *job = ctx;
+	const struct ns_cpu *cpu = ns_part_cpu(job->session, stretch);
 
 	if (!branches)
 		return NULL;
+	branches->missing = NT_BRANCH_MISSING | (cpu && cpu->nt.return_depth ? NT_BRANCH_HIDDEN : 0);
 	branches->sink = job->sink;
 	branches->part = job->sink->begin(job->ctx, stretch);
 	if (branches->part)
@@ -233,7 +245,7 @@ int nt_session_branches(struct nt_session *session, const struct nt_branch_sink 
 		.item = take_item, .end = end_stretch, .windows = sink->windows,
 		.nr_windows = sink->nr_windows,
 	};
-	struct branch_job job = { .sink = sink, .ctx = ctx };
+	struct branch_job job = { .session = session, .sink = sink, .ctx = ctx };
 
 	return nt_session_decode(session, &consumer, &job);
 }

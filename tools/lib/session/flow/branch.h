@@ -22,6 +22,10 @@ enum nt_branch_kind {
 
 #define NT_BRANCH_BEGIN		(1 << 0)	/* earlier code is unknown; @from is 0 */
 #define NT_BRANCH_END		(1 << 1)	/* trace stops; @to is 0 */
+/* With NT_BRANCH_BEGIN: code that is missing executed before, in the same thread */
+#define NT_BRANCH_MISSING	(1 << 2)
+/* With NT_BRANCH_MISSING: and code that is at hand may also have executed, because returns are implicit */
+#define NT_BRANCH_HIDDEN	(1 << 3)
 
 struct nt_branch {
 	uint64_t	from, to;
@@ -39,7 +43,7 @@ struct nt_branch_sink {
 	size_t	size;
 	void	*(*begin)(void *ctx, uint64_t stretch);
 	int	(*branch)(void *part, const struct nt_who *who, const struct nt_branch *branch);
-	/* Called if the flow is lost, or if the encoder lost trace. May be NULL. */
+	/* Called if the flow is lost, or code is missing, or the encoder lost trace. May be NULL. */
 	int	(*error)(void *part, const struct nt_who *who, const struct nt_item *item);
 	int	(*end)(void *ctx, void *part, const struct nt_who *who, bool lost);
 	/* Same as in struct nt_consumer */
