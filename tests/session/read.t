@@ -34,6 +34,8 @@ missing_is() {
 	# no call is longer in itself than in total
 	"$ntrace" report -i "$tap_tmp/$1.data" 2>/dev/null | awk '/inner/ { found = $2 + 0 >= $4 + 0 || $3 != $5 } END { exit !found }'
 }
+# tree OPTION FUNCTION: print the lines of the tree
+tree() { "$ntrace" report "$1" "$2" -i "$tap_tmp/good.data" | sed '1,3d; s/^ *//; s/  */ /g'; }
 json_is() { # OPTION: as many objects as lines of text, each of them JSON
 	"$ntrace" script "$1" --json -i "$tap_tmp/good.data" >"$tap_tmp/json" || return
 	"$ntrace" script "$1" -i "$tap_tmp/good.data" >"$tap_tmp/text"
@@ -125,7 +127,7 @@ maps() {
 		"$tap_tmp/maps" 1
 }
 
-plan 46
+plan 48
 ok "script --disasm" disasm_is "$ntrace"
 if command -v qemu-riscv64-static >/dev/null && [ -x "$O/riscv64/bin/ntrace" ]; then
 	ok "script --disasm, the guest's program" disasm_is qemu-riscv64-static -L "$O/root/guest" "$O/riscv64/bin/ntrace"
@@ -138,6 +140,9 @@ ok "what is inside calls of a function" inside
 ok "what is inside calls of a function of a larger program" inside_all
 ok "no time" says 2 "FROM,TO in seconds" "$ntrace" report --time 3 -i "$tap_tmp/good.data"
 ok "script --calls" calls_are
+is "report --callers of a function has its calls and those who made them" "$(tree --callers inner)" "600 ns 600 ns 3 3 inner > outer > _start"
+is "report --callees of a function has its calls and what it called" "$(tree --callees outer | tr '\n' ';')" \
+	"1.20 us 600 ns 3 18 outer;600 ns 600 ns 3 3 inner;"
 printf '4 800 7 outer\n4 600 1 inner\n' >"$tap_tmp/expected"
 ok "code that is missing ends no call of the functions around it" missing_is missing 12 <"$tap_tmp/expected"
 printf '4 1200 9 outer\n4 800 2 inner\n8 200 1 inner\n12 200 1 inner\n' >"$tap_tmp/expected"

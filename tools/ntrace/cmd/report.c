@@ -28,11 +28,13 @@ static const char help[] =
 	"  --lines              ... in each line of the source\n"
 	"  --inline             ... with the functions that it was inlined into\n"
 	"  --insns              how often each instruction was executed\n"
-	"  --stack              who called whom, as a tree; with --function, what that called\n";
+	"  --stack              who called whom, as a tree\n"
+	"  --callers NAME       who called this function, as a tree\n"
+	"  --callees NAME       what this function called\n";
 
 enum {
 	OPT_SORT = OPT_RECORDING_END, OPT_LIMIT, OPT_FUNCTION, OPT_FUNCTIONS, OPT_LINES, OPT_INLINE,
-	OPT_INSNS, OPT_STACK,
+	OPT_INSNS, OPT_STACK, OPT_CALLERS, OPT_CALLEES,
 };
 
 static const char *const sort_names[] = {
@@ -245,21 +247,11 @@ static bool set_sort(struct report *report, const char *arg)
 static bool set_kind(struct report *report, enum report_kind kind)
 {
 	if (report->kind != REPORT_CALLS && report->kind != kind) {
-		fputs("ntrace: --functions, --lines (or --inline), --insns and --stack exclude each other\n", stderr);
+		fputs("ntrace: --functions, --lines (or --inline), --insns and --stack (or --callers, --callees) exclude each other\n", stderr);
 		return false;
 	}
 	report->kind = kind;
 	return true;
-}
-
-/* Return false if an option would have no effect, which was reported. */
-static bool are_options_used(const struct report *report)
-{
-	if (report->sort_given && report->kind != REPORT_CALLS)
-		fputs("ntrace: --sort is for the table of calls alone\n", stderr);
-	else
-		return true;
-	return false;
 }
 
 static bool set_option(void *ctx, int opt, const char *arg)
@@ -276,6 +268,11 @@ static bool set_option(void *ctx, int opt, const char *arg)
 		return set_kind(report, REPORT_LINES);
 	case OPT_INSNS:
 		return set_kind(report, REPORT_INSNS);
+	case OPT_CALLERS:
+	case OPT_CALLEES:
+		report->function = arg;
+		report->callers = opt == OPT_CALLERS;
+		/* fall through */
 	case OPT_STACK:
 		return set_kind(report, REPORT_STACK);
 	case OPT_SORT:
@@ -303,6 +300,8 @@ int cmd_report(int argc, char **argv)
 		{ "inline", no_argument, NULL, OPT_INLINE },
 		{ "insns", no_argument, NULL, OPT_INSNS },
 		{ "stack", no_argument, NULL, OPT_STACK },
+		{ "callers", required_argument, NULL, OPT_CALLERS },
+		{ "callees", required_argument, NULL, OPT_CALLEES },
 		{ 0 }
 	};
 	struct report report = { .limit = 40 };
@@ -315,8 +314,10 @@ int cmd_report(int argc, char **argv)
 		return status;
 	if (optind != argc)
 		return recording_no_argument(argv[0], argv[optind]);
-	if (!are_options_used(&report))
+	if (report.sort_given && report.kind != REPORT_CALLS) {
+		fputs("ntrace: --sort is for the table of calls alone\n", stderr);
 		return EXIT_USAGE;
+	}
 	session = recording_open(&report.recording);
 	if (!session)
 		return EXIT_USAGE;

@@ -52,11 +52,33 @@ static uint32_t add_child(node_list *to, uint32_t parent, const struct nt_node *
 }
 
 /*
- * Make a tree with the function as root, from all of its callers. If it called itself, its time
- * counts once at the top, because the outer call includes the inner one.
+ * Add the callers of a node as its children in the other tree, from the nearest one outwards, with
+ * the counts of the node. If the function was called by itself, the outer call includes its time.
+ */
+static bool add_callers(node_list *only, const struct nt_node *all, uint32_t nth, bool nested)
+{
+	struct nt_node node = all[nth];
+	uint32_t to = 0;
+	bool ok = true;
+
+	node.ns = nested ? 0 : node.ns;
+	for (; ok && nth; nth = all[nth].parent) {
+		node.object = all[nth].object;
+		node.symbol = all[nth].symbol;
+		node.address = all[nth].address;
+		node.inlined = all[nth].inlined;
+		to = add_child(only, to, &node);
+		ok = to;
+	}
+	return ok;
+}
+
+/*
+ * Make a tree with the function as root, from all of its callers, or of its @callers. If it called
+ * itself, its time counts once at the top, because the outer call includes the inner one.
  */
 static bool only_function(struct nt_session *session, const struct nt_node *all, size_t nr, const char *function,
-			  node_list *only)
+			  bool callers, node_list *only)
 {
 	uint32_t *numbers = calloc(nr + 1, sizeof(*numbers)), parent;
 	const struct nt_node root = { 0 };
@@ -66,10 +88,14 @@ static bool only_function(struct nt_session *session, const struct nt_node *all,
 	/* a parent precedes its children */
 	for (i = 1; ok && i < nr; i++) {
 		parent = numbers[all[i].parent];
-		if (!parent && !is_function(session, &all[i], function))
+		if ((!parent || callers) && !is_function(session, &all[i], function)) {
+			numbers[i] = callers ? parent : 0;
 			continue;
-		numbers[i] = add_child(only, parent, &all[i]);
-		ok = numbers[i];
+		}
+		if (callers)
+			ok = add_callers(only, all, i, parent);
+		numbers[i] = callers ? 1 : add_child(only, parent, &all[i]);
+		ok = ok && numbers[i];
 	}
 	free(numbers);
 	return ok;
@@ -114,7 +140,7 @@ static bool print_stacks(const struct report *report, struct nt_session *session
 	*found = nr > 1;
 	if (!report->function || !nr)
 		return print_tree(report, nodes, nr);
-	ok = only_function(session, nodes, nr, report->function, &only) &&
+	ok = only_function(session, nodes, nr, report->function, report->callers, &only) &&
 	     print_tree(report, only.at, only.nr);
 	*found = only.nr > 1;
 	free(only.at);

@@ -22,6 +22,7 @@ struct report {
 	const char	*function;	/* name of the only function to report; NULL: all */
 	/* print lines with the functions into which they were inlined */
 	bool		inlined;
+	bool		callers;	/* the tree of REPORT_STACK has the callers of @function */
 	bool		sort_given;
 };
 
