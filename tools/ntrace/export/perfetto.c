@@ -25,7 +25,7 @@ enum {
 	INTERNED_CATEGORIES = 1, INTERNED_NAMES = 2, INTERNED_ANNOTATION_NAMES = 3,
 	INTERNED_IID = 1, INTERNED_NAME = 2,
 
-	DESCRIPTOR_UUID = 1, DESCRIPTOR_NAME = 2, DESCRIPTOR_THREAD = 4,
+	DESCRIPTOR_UUID = 1, DESCRIPTOR_NAME = 2, DESCRIPTOR_THREAD = 4, DESCRIPTOR_PARENT = 5,
 	THREAD_PID = 1, THREAD_TID = 2, THREAD_NAME = 5,
 
 	EVENT_CATEGORY_IIDS = 3, EVENT_ANNOTATIONS = 4, EVENT_TYPE = 9, EVENT_NAME_IID = 10,
@@ -50,6 +50,8 @@ struct perfetto {
 	uint64_t	*categories;	/* category of each function, which is that of its object */
 	NS_ARRAY(uint64_t) firsts;	/* the first function of each object */
 	uint32_t	thread;		/* struct nested_call::thread of the last track */
+	uint32_t	first;		/* struct nested_call::thread of the first stack of thread @tid */
+	int32_t		tid;
 	bool		has_thread;
 	NS_ARRAY(int32_t) cpus;		/* CPUs that have a track of tracepoints */
 };
@@ -193,7 +195,7 @@ static int perfetto_begin(struct export *e)
 
 /*
  * Write the track of a thread. Perfetto has threads of processes; idle threads and unknown threads
- * get plain tracks.
+ * get plain tracks, and each further stack of a thread has a track below that of the thread.
  */
 static int put_track(struct export *e, const struct nested_call *call)
 {
@@ -205,7 +207,13 @@ static int put_track(struct export *e, const struct nested_call *call)
 	if (!thread)
 		return -1;
 	add_number(&p->event, DESCRIPTOR_UUID, call->thread + 1);
-	if (thread->pid > 0 && thread->tid > 0) {
+	if (!p->has_thread || p->tid != thread->tid || thread->tid <= 0)
+		p->first = call->thread;
+	if (p->first != call->thread) {
+		snprintf(name, sizeof(name), "stack %u", call->thread - p->first + 1);
+		add_number(&p->event, DESCRIPTOR_PARENT, p->first + UINT64_C(1));
+		add_string(&p->event, DESCRIPTOR_NAME, name);
+	} else if (thread->pid > 0 && thread->tid > 0) {
 		add_number(&p->inner, THREAD_PID, thread->pid);
 		add_number(&p->inner, THREAD_TID, thread->tid);
 		add_string(&p->inner, THREAD_NAME, thread->comm);
@@ -219,6 +227,7 @@ static int put_track(struct export *e, const struct nested_call *call)
 	}
 	add_message(&p->packet, PACKET_TRACK_DESCRIPTOR, &p->event);
 	p->thread = call->thread;
+	p->tid = thread->tid;
 	p->has_thread = true;
 	return put_packet(e);
 }
