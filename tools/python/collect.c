@@ -270,8 +270,7 @@ int py_calls(struct py_recording *r, const struct py_call **calls, size_t *nr)
 	nt_calls_free(all);
 	if (err)
 		return failed(r);
-	if (r->calls.nr)
-		qsort(r->calls.at, r->calls.nr, sizeof(*r->calls.at), call_cmp);
+	ns_array_sort(&r->calls, call_cmp);
 	*calls = r->calls.at;
 	*nr = r->calls.nr;
 	return 0;

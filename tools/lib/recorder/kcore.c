@@ -100,19 +100,8 @@ static int compare(const void *a, const void *b)
 /* Join ranges that overlap, or are close to each other. */
 static void join_ranges(struct kcore *k)
 {
-	struct range *last = k->ranges.at;
-	size_t i;
-
-	if (!k->ranges.nr)
-		return;
-	qsort(k->ranges.at, k->ranges.nr, sizeof(*k->ranges.at), compare);
-	for (i = 1; i < k->ranges.nr; i++) {
-		if (k->ranges.at[i].from > last->to + MAX_GAP)
-			*++last = k->ranges.at[i];
-		else if (k->ranges.at[i].to > last->to)
-			last->to = k->ranges.at[i].to;
-	}
-	k->ranges.nr = last + 1 - k->ranges.at;
+	ns_array_sort(&k->ranges, compare);
+	ns_array_join_sorted(&k->ranges, b->from > a->to + MAX_GAP, a->to = b->to > a->to ? b->to : a->to);
 }
 
 /* Add the kernel's own code, and code generated at run time, whose symbols end with "[NAME]". */

@@ -31,6 +31,38 @@
 	added_;								\
 })
 
+/* Order two numbers for qsort(). */
+#define ns_order(x, y)	((x) < (y) ? -1 : (x) > (y))
+
+#define ns_array_sort(array, cmp) ({					\
+	__typeof__(array) s_ = (array);					\
+	if (s_->nr)							\
+		qsort(s_->at, s_->nr, sizeof(*s_->at), cmp);		\
+})
+
+/*
+ * Join neighbours a and b for which @differ, an expression of them, is false. @merge is a statement
+ * that adds *b to *a.
+ */
+#define ns_array_join_sorted(array, differ, merge) ({			\
+	__typeof__(array) j_ = (array);					\
+	__typeof__(j_->at) a = j_->at, b, end_ = a + j_->nr;		\
+	for (b = a + !!j_->nr; b < end_; b++) {				\
+		if (differ)						\
+			*++a = *b;					\
+		else							\
+			merge;						\
+	}								\
+	if (j_->nr)							\
+		j_->nr = a + 1 - j_->at;				\
+})
+
+/* Sort, and join the elements that are equal. */
+#define ns_array_join(array, cmp, merge) ({				\
+	ns_array_sort(array, cmp);					\
+	ns_array_join_sorted(array, cmp(a, b), merge);			\
+})
+
 /* Index of the first element of @nr for which @before, an expression of i, is false */
 #define ns_lower_bound(nr, before) ({					\
 	size_t low_ = 0, high_ = (nr), i;				\

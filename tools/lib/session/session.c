@@ -172,9 +172,7 @@ static int record_cmp(const void *a, const void *b)
 {
 	const struct pd_record *x = a, *y = b;
 
-	if (x->id.time != y->id.time)
-		return x->id.time < y->id.time ? -1 : 1;
-	return x->nr < y->nr ? -1 : x->nr > y->nr;
+	return ns_order(x->id.time, y->id.time) ?: ns_order(x->nr, y->nr);
 }
 
 static int read_records(struct nt_session *s, const char *path)
@@ -185,10 +183,8 @@ static int read_records(struct nt_session *s, const char *path)
 		return ns_fail(s, "this recording has no N-Trace in it: record with -e ntrace//");
 	if (settle_foreign(s))
 		return -1;
-	if (s->records.nr)
-		qsort(s->records.at, s->records.nr, sizeof(s->records.at[0]), record_cmp);
-	if (s->events.nr)
-		qsort(s->events.at, s->events.nr, sizeof(s->events.at[0]), record_cmp);
+	ns_array_sort(&s->records, record_cmp);
+	ns_array_sort(&s->events, record_cmp);
 	s->has_objects = true;
 	if (ns_objects_init(&s->objects, &s->pd, path, &s->options))
 		return ns_fail(s, "out of memory");

@@ -62,11 +62,6 @@ void lines_begin(struct lines *lines, int cpu)
 		lines->len += sizeof(struct line_head);
 }
 
-void lines_cancel(struct lines *lines)
-{
-	lines->len = lines->begin;
-}
-
 /*
  * Pass each line of a file to @take. The file has whole lines, but one read may end inside a line.
  */

@@ -37,8 +37,6 @@ struct lines {
  */
 void lines_begin(struct lines *lines, int cpu);
 int lines_end(struct lines *lines, uint64_t time);
-/* lines_cancel() - drop the current line */
-void lines_cancel(struct lines *lines);
 
 void lines_add(struct lines *lines, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "session/array.h"
+#include "session/hash.h"
 
 struct flame_node {
 	uint32_t	parent;
@@ -19,8 +20,7 @@ struct flame_node {
 struct flame {
 	/* nodes after their parents; the root is the first */
 	NS_ARRAY(struct flame_node) nodes;
-	uint32_t	*hash;			/* hash table of node numbers; 0: none */
-	size_t		hash_size;
+	struct ns_hash	hash;			/* hash table of @nodes except the root */
 	size_t		max;			/* limit of nodes; 0: the limit of a page */
 };
 

@@ -7,7 +7,6 @@
 
 #include "source.h"
 
-#include "cli/join.h"
 #include "cli/json-text.h"
 #include "session/array.h"
 #include "session/code/lines.h"
@@ -67,12 +66,6 @@ static bool add_lines(struct sources *sources)
 	return true;
 }
 
-static void join_lines(struct sources *sources)
-{
-	sources->executed.nr = join_equal(sources->executed.at, sources->executed.nr, sizeof(struct line),
-					  offsetof(struct line, insns), line_cmp);
-}
-
 static bool add_files(struct sources *sources)
 {
 	const struct line *line = sources->executed.at, *end = line + sources->executed.nr;
@@ -106,7 +99,7 @@ struct sources *sources_new(struct nt_session *session, const struct nt_filter *
 	sources->lines = nt_lines_new(session);
 	if (sources->profile && sources->lines && !nt_profile_run(sources->profile) &&
 	    add_lines(sources)) {
-		join_lines(sources);
+		ns_array_join(&sources->executed, line_cmp, a->insns += b->insns);
 		if (add_files(sources))
 			return sources;
 	}

@@ -28,11 +28,7 @@ static int slice_cmp(const void *a, const void *b)
 	const struct nt_slice *x = *(const struct nt_slice *const *)a;
 	const struct nt_slice *y = *(const struct nt_slice *const *)b;
 
-	if (x->cpu != y->cpu)
-		return x->cpu < y->cpu ? -1 : 1;
-	if (x->begin != y->begin)
-		return x->begin < y->begin ? -1 : 1;
-	return x->end < y->end ? -1 : x->end > y->end;
+	return ns_order(x->cpu, y->cpu) ?: ns_order(x->begin, y->begin) ?: ns_order(x->end, y->end);
 }
 
 /* Return true if the slice continues the item, because no other code was executed between them. */
@@ -71,9 +67,7 @@ static int gap_cmp(const void *a, const void *b)
 {
 	const struct nt_gap *x = a, *y = b;
 
-	if (x->cpu != y->cpu)
-		return x->cpu < y->cpu ? -1 : 1;
-	return x->from < y->from ? -1 : x->from > y->from;
+	return ns_order(x->cpu, y->cpu) ?: ns_order(x->from, y->from);
 }
 
 static int add_gaps(struct html *html, const struct nt_gap *all, size_t nr)

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/join.h"
 #include "profile.h"
 
 /* A line of the file, without its constant words */
@@ -149,26 +148,21 @@ static int way_cmp(const void *a, const void *b)
 {
 	const struct way *x = a, *y = b;
 
-	if (x->type != y->type)
-		return x->type < y->type ? -1 : 1;
-	if (x->from != y->from)
-		return x->from < y->from ? -1 : 1;
-	return x->to < y->to ? -1 : x->to > y->to;
+	return ns_order(x->type, y->type) ?: ns_order(x->from, y->from) ?: ns_order(x->to, y->to);
 }
 
 /* Write the lines, after adding up those of several processes that execute the same file. */
-static int write_ways(struct bolt *b)
+static int write_ways(struct bolt *bolt)
 {
-	const struct way *way = b->ways.at, *end;
+	const struct way *way = bolt->ways.at, *end;
 
-	if (b->failed) {
+	if (bolt->failed) {
 		errno = ENOMEM;
 		return -1;
 	}
-	b->ways.nr = join_equal(b->ways.at, b->ways.nr, sizeof(*way), offsetof(struct way, count),
-				way_cmp);
-	for (end = way + b->ways.nr; way < end; way++)
-		fprintf(b->profile->file, "%c %" PRIx64 " %" PRIx64 " %" PRIu64 "%s\n", way->type,
+	ns_array_join(&bolt->ways, way_cmp, a->count += b->count);
+	for (end = way + bolt->ways.nr; way < end; way++)
+		fprintf(bolt->profile->file, "%c %" PRIx64 " %" PRIx64 " %" PRIu64 "%s\n", way->type,
 			way->from, way->to, way->count, way->type == 'B' ? " 0" : "");
 	return 0;
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/join.h"
+#include "session/hash.h"
 #include "views/nested-calls.h"
 #include "profile.h"
 
@@ -39,8 +39,7 @@ struct callgrind {
 	NS_ARRAY(struct cost) costs;	/* sorted by object, function, file, line */
 	NS_ARRAY(struct named_arc) arcs;
 	NS_ARRAY(struct arc) counted;
-	uint32_t	*hash;		/* hash table of @counted; an entry is the index + 1 */
-	size_t		hash_size;
+	struct ns_hash	hash;		/* hash table of @counted */
 };
 
 static const char *text(const char *name, const char *unknown)
@@ -82,50 +81,20 @@ static bool add_costs(struct callgrind *c)
 	return true;
 }
 
-static void join_costs(struct callgrind *c)
-{
-	c->costs.nr = join_equal(c->costs.at, c->costs.nr, sizeof(struct cost),
-				 offsetof(struct cost, insns), cost_cmp);
-}
-
 /* ---- Calls ---- */
-
-static bool grow_hash(struct callgrind *c)
-{
-	size_t size = c->hash_size ? 2 * c->hash_size : 1024, i, at;
-	uint32_t *hash = calloc(size, sizeof(*hash));
-
-	if (!hash)
-		return false;
-	free(c->hash);
-	c->hash = hash;
-	c->hash_size = size;
-	for (i = 0; i < c->counted.nr; i++) {
-		at = ((uintptr_t)c->counted.at[i].from * 31 + (uintptr_t)c->counted.at[i].to) >> 4;
-		while (hash[at & (size - 1)])
-			at++;
-		hash[at & (size - 1)] = i + 1;
-	}
-	return true;
-}
 
 static struct arc *arc_of(struct callgrind *c, const struct nt_function *from, const struct nt_function *to)
 {
 	const struct arc new = { .from = from, .to = to };
-	struct arc *arc;
-	size_t at = ((uintptr_t)from * 31 + (uintptr_t)to) >> 4;
+	struct ns_hash_slot *slot;
 
-	if (2 * c->counted.nr >= c->hash_size && !grow_hash(c))
+	slot = ns_hash_find(&c->hash, ns_hash_mix((uintptr_t)from * 31 + (uintptr_t)to),
+			    c->counted.at[i].from == from && c->counted.at[i].to == to);
+	if (!slot || (!slot->index && !ns_array_add(&c->counted, new)))
 		return NULL;
-	for (; c->hash[at & (c->hash_size - 1)]; at++) {
-		arc = &c->counted.at[c->hash[at & (c->hash_size - 1)] - 1];
-		if (arc->from == from && arc->to == to)
-			return arc;
-	}
-	if (!ns_array_add(&c->counted, new))
-		return NULL;
-	c->hash[at & (c->hash_size - 1)] = c->counted.nr;
-	return &c->counted.at[c->counted.nr - 1];
+	if (!slot->index)
+		ns_hash_set(&c->hash, slot, c->counted.nr - 1);
+	return &c->counted.at[slot->index - 1];
 }
 
 static int leave(void *ctx, const struct nested_call *call)
@@ -176,8 +145,7 @@ static int end(void *ctx)
 			return -1;
 		}
 	}
-	if (c->arcs.nr)
-		qsort(c->arcs.at, c->arcs.nr, sizeof(c->arcs.at[0]), arc_cmp);
+	ns_array_sort(&c->arcs, arc_cmp);
 	return 0;
 }
 
@@ -249,7 +217,7 @@ static int callgrind_write(struct profile *profile)
 		.end = end, .ctx = &c, .output = profile->output,
 	};
 	if (add_costs(&c)) {
-		join_costs(&c);
+		ns_array_join(&c.costs, cost_cmp, a->insns += b->insns);
 		err = nested_calls_each(&c.nested);
 		if (!err)
 			put_all(&c);
@@ -263,7 +231,7 @@ static int callgrind_write(struct profile *profile)
 	free(c.costs.at);
 	free(c.arcs.at);
 	free(c.counted.at);
-	free(c.hash);
+	free(c.hash.slots);
 	return err;
 }
 

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/join.h"
 #include "profile.h"
 
 /*
@@ -109,26 +108,8 @@ static bool add_executed(struct making *m)
 /* Use the count of the most frequent instruction of each copy, and add up all copies. */
 static void join_lines(struct profile_source *source)
 {
-	struct profile_line *all = source->lines.at, *last = all;
-	size_t i;
-
-	if (!source->lines.nr)
-		return;
-	qsort(all, source->lines.nr, sizeof(*all), line_cmp);
-	for (i = 1; i < source->lines.nr; i++) {
-		if (line_cmp(last, &all[i]))
-			*++last = all[i];
-		else if (all[i].count > last->count)
-			last->count = all[i].count;
-	}
-	source->lines.nr = last + 1 - all;
-	for (last = all, i = 1; i < source->lines.nr; i++) {
-		if (place_cmp(last->file, last->line, all[i].file, all[i].line))
-			*++last = all[i];
-		else
-			last->count += all[i].count;
-	}
-	source->lines.nr = last + 1 - all;
+	ns_array_join(&source->lines, line_cmp, a->count = b->count > a->count ? b->count : a->count);
+	ns_array_join_sorted(&source->lines, place_cmp(a->file, a->line, b->file, b->line), a->count += b->count);
 }
 
 /* ---- All lines and functions of the debug information ---- */
@@ -213,13 +194,6 @@ static void move_entries(struct making *m)
 	}
 }
 
-static void join_functions(struct profile_source *source)
-{
-	source->functions.nr = join_equal(source->functions.at, source->functions.nr,
-					  sizeof(struct profile_function),
-					  offsetof(struct profile_function, count), function_cmp);
-}
-
 /* ---- Branches ---- */
 
 static bool add_branches(struct making *m)
@@ -247,24 +221,10 @@ static bool add_branches(struct making *m)
 	return true;
 }
 
-/* Add up the branches of several processes that execute the same file. */
-static void join_branches(struct profile_source *source)
+static void merge_branches(struct profile_branch *to, const struct profile_branch *from)
 {
-	struct profile_branch *all = source->branches.at, *last = all;
-	size_t i;
-
-	if (!source->branches.nr)
-		return;
-	qsort(all, source->branches.nr, sizeof(*all), branch_cmp);
-	for (i = 1; i < source->branches.nr; i++) {
-		if (branch_cmp(last, &all[i])) {
-			*++last = all[i];
-		} else {
-			last->taken += all[i].taken;
-			last->not_taken += all[i].not_taken;
-		}
-	}
-	source->branches.nr = last + 1 - all;
+	to->taken += from->taken;
+	to->not_taken += from->not_taken;
 }
 
 int profile_source_make(struct profile_source *source, struct profile *profile)
@@ -280,8 +240,9 @@ int profile_source_make(struct profile_source *source, struct profile *profile)
 		return -1;
 	}
 	join_lines(source);
-	join_functions(source);
-	join_branches(source);
+	ns_array_join(&source->functions, function_cmp, a->count += b->count);
+	/* several processes may execute the same file */
+	ns_array_join(&source->branches, branch_cmp, merge_branches(a, b));
 	return 0;
 }
 

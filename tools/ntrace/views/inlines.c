@@ -51,9 +51,7 @@ static int known_cmp(const void *a, const void *b)
 {
 	const struct known *x = a, *y = b;
 
-	if (x->address != y->address)
-		return x->address < y->address ? -1 : 1;
-	return x->object < y->object ? -1 : x->object > y->object;
+	return ns_order(x->address, y->address) ?: ns_order(x->object, y->object);
 }
 
 /*

@@ -110,28 +110,13 @@ static int compare_counts(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 
-	if (x->count != y->count)
-		return x->count > y->count ? -1 : 1;
-	return x->insn < y->insn ? -1 : x->insn > y->insn;
+	return ns_order(y->count, x->count) ?: ns_order(x->insn, y->insn);
 }
 
-static void join_rows(struct table *table)
+static void merge_rows(struct row *to, struct row *from)
 {
-	struct row *rows = table->rows.at, *last = rows;
-	size_t i;
-
-	if (!table->rows.nr)
-		return;
-	qsort(rows, table->rows.nr, sizeof(*rows), compare_rows);
-	for (i = 1; i < table->rows.nr; i++) {
-		if (compare_rows(last, &rows[i])) {
-			*++last = rows[i];
-		} else {
-			last->count += rows[i].count;
-			free(rows[i].frames);
-		}
-	}
-	table->rows.nr = last + 1 - rows;
+	to->count += from->count;
+	free(from->frames);
 }
 
 static bool is_wanted(const struct table *table, const struct row *row)
@@ -269,9 +254,8 @@ static bool make_table(struct table *table, const struct nt_profile *profile)
 			return false;
 	}
 	if (table->report->kind != REPORT_INSNS)
-		join_rows(table);
-	if (table->rows.nr)
-		qsort(table->rows.at, table->rows.nr, sizeof(*table->rows.at), compare_counts);
+		ns_array_join(&table->rows, compare_rows, merge_rows(a, b));
+	ns_array_sort(&table->rows, compare_counts);
 	return true;
 }
 

@@ -12,6 +12,7 @@
 
 #include "cli/output.h"
 #include "cli/recording.h"
+#include "session/array.h"
 #include "sorted-calls.h"
 
 #define RUN_CALLS	(1 << 18)	/* calls of a run (12 MiB), which caches hold in part */
@@ -67,11 +68,8 @@ static struct place place_of(const struct all_calls *all, const struct nt_call *
 
 static int place_cmp(const struct place *x, const struct place *y)
 {
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	return x->at < y->at ? -1 : x->at > y->at;
+	return ns_order(x->time, y->time) ?: ns_order(x->thread, y->thread) ?:
+	       ns_order(x->at, y->at);
 }
 
 /* Compare names, because function numbers depend on the thread that first found the function. */

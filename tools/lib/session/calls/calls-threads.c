@@ -560,8 +560,7 @@ static bool number_threads(struct nt_calls *calls)
 
 	if (!numbers)
 		return false;
-	if (pool->stacks.nr)
-		qsort(pool->stacks.at, pool->stacks.nr, sizeof(pool->stacks.at[0]), stack_order);
+	ns_array_sort(&pool->stacks, stack_order);
 	for (i = 0; i < pool->stacks.nr; i++)
 		numbers[pool->stacks.at[i].nth] = i;
 	for (i = 0; (slice = ns_numbered_get(calls->numbered, i)); i++)
@@ -576,8 +575,7 @@ static int end_threads(struct nt_calls *calls)
 	size_t i;
 	int err = 0;
 
-	if (pool->threads.nr)
-		qsort(pool->threads.at, pool->threads.nr, sizeof(pool->threads.at[0]), thread_order);
+	ns_array_sort(&pool->threads, thread_order);
 	for (i = 0; !err && i < pool->threads.nr; i++)
 		err = give_up(pool->threads.at[i]) ? pool->threads.at[i]->error : -1;
 	if (!err && calls->each && !number_threads(calls))
@@ -594,8 +592,7 @@ int ns_threads_settle(struct nt_calls *calls, bool all)
 	if (!all && pool->bytes < (pool->limit ?: LIMIT))
 		return 0;
 	ns_gaps_settle(&calls->gaps);
-	if (pool->slices.nr)
-		qsort(pool->slices.at, pool->slices.nr, sizeof(pool->slices.at[0]), slice_cmp);
+	ns_array_sort(&pool->slices, slice_cmp);
 	err = settle_slices(calls, horizon, all);
 	/* raise the limit so that waiting slices are not checked again for each new slice */
 	pool->limit = pool->bytes > LIMIT / 2 ? 2 * pool->bytes : LIMIT;

@@ -63,18 +63,13 @@ static int start_cmp(const void *a, const void *b)
 {
 	const struct start *x = a, *y = b;
 
-	if (x->stretch != y->stretch)
-		return x->stretch < y->stretch ? -1 : 1;
-	if (x->nth != y->nth)
-		return x->nth < y->nth ? -1 : 1;
-	return x->switches < y->switches ? -1 : x->switches > y->switches;
+	return ns_order(x->stretch, y->stretch) ?: ns_order(x->nth, y->nth) ?:
+	       ns_order(x->switches, y->switches);
 }
 
 static int end_starts(struct nt_chains *chains)
 {
-	if (chains->starts.nr)
-		qsort(chains->starts.at, chains->starts.nr, sizeof(chains->starts.at[0]),
-		      start_cmp);
+	ns_array_sort(&chains->starts, start_cmp);
 	return fflush(chains->file) ? write_failed(chains) : 0;
 }
 

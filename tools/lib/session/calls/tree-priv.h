@@ -4,6 +4,7 @@
 #define NTRACE_SESSION_TREE_PRIV_H
 
 #include "session/array.h"
+#include "session/hash.h"
 #include "callstack.h"
 #include "tree.h"
 
@@ -14,8 +15,7 @@ struct ns_tree {
 	nt_inlined_fn	inlined;	/* NULL: inlined functions do not get nodes */
 	void		*inlined_ctx;
 	NS_ARRAY(struct nt_node) nodes;	/* the root is the first */
-	uint32_t	*hash;		/* hash table of @nodes; an entry is the index, 0: none */
-	size_t		hash_size;
+	struct ns_hash	hash;		/* hash table of @nodes */
 	struct ns_tree_cached *cache;	/* cache of children, by the addresses of a call */
 };
 

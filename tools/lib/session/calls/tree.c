@@ -31,7 +31,7 @@ static bool same_node(const struct nt_node *a, const struct nt_node *b)
 	       same_symbol(a, b);
 }
 
-static size_t hash_of(const struct ns_tree *tree, const struct nt_node *node)
+static uint32_t hash_of(const struct nt_node *node)
 {
 	uint64_t h = (uintptr_t)node->object + 31 * (uint64_t)node->parent;
 	const char *c;
@@ -40,32 +40,7 @@ static size_t hash_of(const struct ns_tree *tree, const struct nt_node *node)
 		h += (uintptr_t)node->symbol;
 	for (c = node->inlined ? node->symbol : NULL; c && *c; c++)
 		h = h * 31 + (unsigned char)*c;
-	return h * 0x9e3779b97f4a7c15ULL >> 20 & (tree->hash_size - 1);
-}
-
-/* Return the hash entry of a node, which is 0 if the node does not exist. */
-static uint32_t *find(const struct ns_tree *tree, const struct nt_node *like)
-{
-	size_t at = hash_of(tree, like);
-
-	while (tree->hash[at] && !same_node(&tree->nodes.at[tree->hash[at]], like))
-		at = (at + 1) & (tree->hash_size - 1);
-	return &tree->hash[at];
-}
-
-static bool grow_hash(struct ns_tree *tree)
-{
-	size_t size = tree->hash_size ? 2 * tree->hash_size : 256, i;
-	uint32_t *hash = calloc(size, sizeof(*hash));
-
-	if (!hash)
-		return false;
-	free(tree->hash);
-	tree->hash = hash;
-	tree->hash_size = size;
-	for (i = 1; i < tree->nodes.nr; i++)
-		*find(tree, &tree->nodes.at[i]) = i;
-	return true;
+	return ns_hash_mix(h);
 }
 
 /* Append a child. Children are in the order of their creation. */
@@ -93,19 +68,19 @@ int64_t ns_tree_child(struct ns_tree *tree, uint32_t parent, const struct nt_nod
 		.object = like->object, .symbol = like->symbol, .address = like->address, .kind = like->kind,
 		.inlined = like->inlined, .parent = parent,
 	};
-	uint32_t *found;
+	struct ns_hash_slot *found;
 
-	if (!make_root(tree) || (2 * tree->nodes.nr >= tree->hash_size && !grow_hash(tree)))
+	if (!make_root(tree))
 		return -1;
-	found = find(tree, &node);
-	if (*found)
-		return *found;
+	found = ns_hash_find(&tree->hash, hash_of(&node), same_node(&tree->nodes.at[i], &node));
+	if (!found || found->index)
+		return found ? (int64_t)found->index - 1 : -1;
 	node.depth = tree->nodes.at[parent].depth + 1;
 	if (!ns_array_add(&tree->nodes, node))
 		return -1;
-	*found = tree->nodes.nr - 1;
-	link_child(tree, parent, *found);
-	return *found;
+	ns_hash_set(&tree->hash, found, tree->nodes.nr - 1);
+	link_child(tree, parent, tree->nodes.nr - 1);
+	return tree->nodes.nr - 1;
 }
 
 /* ---- Calls ---- */
@@ -230,6 +205,6 @@ bool ns_tree_merge(struct ns_tree *tree, const struct ns_tree *from)
 void ns_tree_free(struct ns_tree *tree)
 {
 	free(tree->nodes.at);
-	free(tree->hash);
+	free(tree->hash.slots);
 	free(tree->cache);
 }

@@ -14,11 +14,7 @@ static int call_cmp(const void *a, const void *b)
 {
 	const struct nt_call *x = a, *y = b;
 
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? -1 : 1;
-	if (x->begin != y->begin)
-		return x->begin < y->begin ? -1 : 1;
-	return x->tid < y->tid ? -1 : x->tid > y->tid;
+	return ns_order(x->ns, y->ns) ?: ns_order(x->begin, y->begin) ?: ns_order(x->tid, y->tid);
 }
 
 static int slowest_first(const void *a, const void *b)
@@ -61,8 +57,7 @@ static bool fold(struct ns_watched *w)
 		return false;
 	for (i = 0; i < w->calls.nr; i++)
 		count(w, &w->calls.at[i]);
-	if (w->calls.nr)
-		qsort(w->calls.at, w->calls.nr, sizeof(w->calls.at[0]), call_cmp);
+	ns_array_sort(&w->calls, call_cmp);
 	if (w->calls.nr && !keep_slowest(w))
 		return false;
 	w->calls.nr = 0;
@@ -81,8 +76,7 @@ bool ns_watched_end(struct ns_watched *watched)
 {
 	if (watched->examples)
 		return fold(watched);
-	if (watched->calls.nr)
-		qsort(watched->calls.at, watched->calls.nr, sizeof(watched->calls.at[0]), call_cmp);
+	ns_array_sort(&watched->calls, call_cmp);
 	return true;
 }
 

@@ -20,9 +20,7 @@ static int identity_cmp(const void *a, const void *b)
 {
 	const struct identity *x = a, *y = b;
 
-	if (x->object != y->object)
-		return x->object < y->object ? -1 : 1;
-	return x->address < y->address ? -1 : x->address > y->address;
+	return ns_order(x->object, y->object) ?: ns_order(x->address, y->address);
 }
 
 static bool add_function(struct ns_functions *functions, const struct nt_place *place, uint64_t address)

@@ -87,8 +87,7 @@ static bool take_symbols(struct search *s)
 		if (symbol->module == (s->kernel ? NULL : s->object) && !ns_array_add(&s->symbols, symbol))
 			return false;
 	}
-	if (s->symbols.nr)
-		qsort(s->symbols.at, s->symbols.nr, sizeof(*s->symbols.at), name_cmp);
+	ns_array_sort(&s->symbols, name_cmp);
 	return true;
 }
 

@@ -177,26 +177,6 @@ static int insn_cmp(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/*
- * Add up equal instructions, because blocks overlap, and several processes execute the same file.
- */
-static void join_insns(struct nt_profile *profile)
-{
-	struct nt_profile_insn *last = profile->insns.at, *insn = last;
-	size_t i;
-
-	if (!profile->insns.nr)
-		return;
-	qsort(insn, profile->insns.nr, sizeof(*insn), insn_cmp);
-	for (i = 1; i < profile->insns.nr; i++) {
-		if (insn_cmp(last, &insn[i]))
-			*++last = insn[i];
-		else
-			last->count += insn[i].count;
-	}
-	profile->insns.nr = last + 1 - profile->insns.at;
-}
-
 static int make_insns(struct nt_profile *profile)
 {
 	struct nt_counts *all = profile->idle.nr ? profile->idle.at[0] : NULL;
@@ -214,7 +194,8 @@ static int make_insns(struct nt_profile *profile)
 		if (!add_block(profile, &count))
 			return -1;
 	}
-	join_insns(profile);
+	/* blocks overlap, and several processes execute the same file */
+	ns_array_join(&profile->insns, insn_cmp, a->count += b->count);
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #define NTRACE_SESSION_SUMS_PRIV_H
 
 #include "session/array.h"
+#include "session/hash.h"
 #include "session/session-priv.h"
 #include "sums.h"
 
@@ -34,8 +35,7 @@ struct sums_set {
 
 struct nt_sums {
 	NS_ARRAY(struct sums_file) files;
-	uint32_t	*hash;		/* hash table of @files; an entry is the index + 1 */
-	size_t		hash_size;
+	struct ns_hash	hash;		/* hash table of @files */
 	NS_ARRAY(struct sums_entry) entries;
 	/* number of leading entries that are sorted and all different */
 	size_t		joined;

@@ -43,7 +43,7 @@ void nt_sums_free(struct nt_sums *sums)
 		free(sums->sets.at[i].here);
 	}
 	free(sums->files.at);
-	free(sums->hash);
+	free(sums->hash.slots);
 	free(sums->entries.at);
 	free(sums->sets.at);
 	free(sums);
@@ -69,38 +69,6 @@ static uint64_t hash_bytes(uint64_t hash, const void *data, size_t size)
 	return hash;
 }
 
-static size_t hash_file(const struct nt_sums *sums, const char *path, const uint8_t *id, size_t size)
-{
-	uint64_t h = hash_bytes(0xcbf29ce484222325ULL, path, strlen(path) + 1);
-
-	h = hash_bytes(h, id, size);
-	return (h ^ h >> 32) & (sums->hash_size - 1);
-}
-
-static bool grow_hash(struct nt_sums *sums)
-{
-	size_t size = 256, i, at;
-	const struct sums_file *file;
-	uint32_t *hash;
-
-	while (size <= 2 * sums->files.nr)
-		size *= 2;
-	hash = calloc(size, sizeof(*hash));
-	if (!hash)
-		return false;
-	free(sums->hash);
-	sums->hash = hash;
-	sums->hash_size = size;
-	for (i = 0; i < sums->files.nr; i++) {
-		file = &sums->files.at[i];
-		at = hash_file(sums, file->path, file->build_id, file->build_id_size);
-		while (hash[at])
-			at = (at + 1) & (size - 1);
-		hash[at] = i + 1;
-	}
-	return true;
-}
-
 static bool is_file(const struct sums_file *file, const char *path, const uint8_t *id, size_t size)
 {
 	return file->build_id_size == size && !memcmp(file->build_id, id, size) &&
@@ -110,56 +78,44 @@ static bool is_file(const struct sums_file *file, const char *path, const uint8_
 uint32_t sums_file_of(struct nt_sums *sums, const char *path, const uint8_t *build_id, size_t size)
 {
 	struct sums_file file = { .build_id_size = size };
-	size_t at;
+	uint64_t hash = hash_bytes(hash_bytes(0xcbf29ce484222325ULL, path, strlen(path) + 1), build_id, size);
+	struct ns_hash_slot *slot;
 
-	if (2 * sums->files.nr >= sums->hash_size && !grow_hash(sums))
-		return SUMS_NO_FILE;
-	at = hash_file(sums, path, build_id, size);
-	for (; sums->hash[at]; at = (at + 1) & (sums->hash_size - 1)) {
-		if (is_file(&sums->files.at[sums->hash[at] - 1], path, build_id, size))
-			return sums->hash[at] - 1;
-	}
+	slot = ns_hash_find(&sums->hash, hash ^ hash >> 32, is_file(&sums->files.at[i], path, build_id, size));
+	if (!slot || slot->index)
+		return slot ? slot->index - 1 : SUMS_NO_FILE;
 	memcpy(file.build_id, build_id, size);
 	file.path = strdup(path);
 	if (!file.path || !ns_array_add(&sums->files, file)) {
 		free(file.path);
 		return SUMS_NO_FILE;
 	}
-	sums->hash[at] = sums->files.nr;
+	ns_hash_set(&sums->hash, slot, sums->files.nr - 1);
 	return sums->files.nr - 1;
 }
 
 /* ---- Entries ---- */
 
-#define COMPARE(x, y)	((x) < (y) ? -1 : (x) > (y))
-
 static int entry_cmp(const void *a, const void *b)
 {
 	const struct sums_entry *x = a, *y = b;
 
-	return COMPARE(x->file, y->file) ?: COMPARE(x->type, y->type) ?:
-		COMPARE(x->from, y->from) ?: COMPARE(x->to_file, y->to_file) ?:
-		COMPARE(x->to, y->to) ?: COMPARE(x->how, y->how);
+	return ns_order(x->file, y->file) ?: ns_order(x->type, y->type) ?:
+		ns_order(x->from, y->from) ?: ns_order(x->to_file, y->to_file) ?:
+		ns_order(x->to, y->to) ?: ns_order(x->how, y->how);
+}
+
+static void merge_entries(struct sums_entry *to, const struct sums_entry *from)
+{
+	to->count += from->count;
+	to->insns += from->insns;
+	to->not_taken += from->not_taken;
 }
 
 void sums_join(struct nt_sums *sums)
 {
-	struct sums_entry *last = sums->entries.at, *entry = last;
-	size_t i;
-
-	if (sums->joined == sums->entries.nr)
-		return;
-	qsort(entry, sums->entries.nr, sizeof(*entry), entry_cmp);
-	for (i = 1; i < sums->entries.nr; i++) {
-		if (entry_cmp(last, &entry[i])) {
-			*++last = entry[i];
-			continue;
-		}
-		last->count += entry[i].count;
-		last->insns += entry[i].insns;
-		last->not_taken += entry[i].not_taken;
-	}
-	sums->entries.nr = last + 1 - entry;
+	if (sums->joined != sums->entries.nr)
+		ns_array_join(&sums->entries, entry_cmp, merge_entries(a, b));
 	sums->joined = sums->entries.nr;
 }
 
@@ -178,7 +134,7 @@ static int set_cmp(const void *a, const void *b)
 {
 	const struct sums_set *x = a, *y = b;
 
-	return COMPARE(x->id, y->id) ?: COMPARE(x->of, y->of);
+	return ns_order(x->id, y->id) ?: ns_order(x->of, y->of);
 }
 
 /* A file's number before and after the files are put in order */
@@ -192,7 +148,7 @@ static int file_cmp(const void *a, const void *b)
 	const struct sums_file *x = ((const struct ordered *)a)->file;
 	const struct sums_file *y = ((const struct ordered *)b)->file;
 
-	return strcmp(x->path, y->path) ?: COMPARE(x->build_id_size, y->build_id_size) ?:
+	return strcmp(x->path, y->path) ?: ns_order(x->build_id_size, y->build_id_size) ?:
 		memcmp(x->build_id, y->build_id, x->build_id_size);
 }
 
@@ -215,9 +171,8 @@ static bool renumber(struct nt_sums *sums, const struct ordered *order, uint32_t
 		entry->file = now[entry->file];
 		entry->to_file = now[entry->to_file];
 	}
-	free(sums->hash);
-	sums->hash = NULL;
-	sums->hash_size = 0;
+	free(sums->hash.slots);
+	sums->hash = (struct ns_hash){ 0 };
 	sums->joined = 0;
 	return true;
 }
@@ -240,8 +195,7 @@ int sums_order(struct nt_sums *sums)
 	if (!ok)
 		return sums_fail(sums, "out of memory");
 	sums_join(sums);
-	if (sums->sets.nr)
-		qsort(sums->sets.at, sums->sets.nr, sizeof(sums->sets.at[0]), set_cmp);
+	ns_array_sort(&sums->sets, set_cmp);
 	return 0;
 }
 

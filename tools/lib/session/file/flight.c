@@ -231,9 +231,7 @@ static int compare_switches(const void *a, const void *b)
 {
 	const struct sorted_switch *x = a, *y = b;
 
-	if (x->entry.time != y->entry.time)
-		return x->entry.time < y->entry.time ? -1 : 1;
-	return x->entry.number < y->entry.number ? -1 : x->entry.number > y->entry.number;
+	return ns_order(x->entry.time, y->entry.time) ?: ns_order(x->entry.number, y->entry.number);
 }
 
 static int compare_gaps(const void *a, const void *b)

@@ -699,9 +699,7 @@ static int turn_cmp(const void *a, const void *b)
 {
 	const struct turn *x = a, *y = b;
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
+	return ns_order(x->start, y->start) ?: ns_order(x->number, y->number);
 }
 
 /*

@@ -127,11 +127,8 @@ static int stretch_cmp(const void *a, const void *b)
 {
 	const struct ns_stretch *x = a, *y = b;
 
-	if (x->queue != y->queue)
-		return x->queue < y->queue ? -1 : 1;
-	if (x->offset != y->offset)
-		return x->offset < y->offset ? -1 : 1;
-	return x->size < y->size ? -1 : x->size > y->size;
+	return ns_order(x->queue, y->queue) ?: ns_order(x->offset, y->offset) ?:
+	       ns_order(x->size, y->size);
 }
 
 int64_t ns_trace_queue(const struct ns_trace *trace, int32_t cpu, int32_t tid)
@@ -211,8 +208,7 @@ static bool cut_queue(struct ns_trace *trace, uint32_t queue, size_t first, size
 	const struct ns_queue *q = &trace->queues.at[queue];
 	size_t i;
 
-	if (q->buffers.nr)
-		qsort(q->buffers.at, q->buffers.nr, sizeof(q->buffers.at[0]), buffer_cmp);
+	ns_array_sort(&q->buffers, buffer_cmp);
 	drop_padding(q);
 	for (i = 0; i < q->buffers.nr; i++) {
 		if (!cut_buffer(trace, queue, &q->buffers.at[i], &first, end))
@@ -409,13 +405,11 @@ int ns_trace_cut(struct ns_trace *trace, const struct ns_setup *setup, const str
 		if (!cut_queue(trace, queue, i, end))
 			return -1;
 	}
-	if (trace->stretches.nr)
-		qsort(trace->stretches.at, trace->stretches.nr, sizeof(trace->stretches.at[0]),
-		      stretch_cmp);
+	ns_array_sort(&trace->stretches, stretch_cmp);
 	if (trace->foreign && !cut_rings(trace, setup))
 		return -1;
 	if (trace->wrapped)
-		qsort(trace->stretches.at, trace->stretches.nr, sizeof(trace->stretches.at[0]), stretch_cmp);
+		ns_array_sort(&trace->stretches, stretch_cmp);
 	link_stretches(trace, setup, pd);
 	return 0;
 }

@@ -401,9 +401,7 @@ static int switch_cmp(const void *a, const void *b)
 {
 	const struct ns_switch *x = a, *y = b;
 
-	if (x->cpu != y->cpu)
-		return x->cpu < y->cpu ? -1 : 1;
-	return x->time < y->time ? -1 : x->time > y->time;
+	return ns_order(x->cpu, y->cpu) ?: ns_order(x->time, y->time);
 }
 
 int ns_sideband_build(struct ns_sideband *sb, struct ns_objects *objects,
@@ -418,8 +416,7 @@ int ns_sideband_build(struct ns_sideband *sb, struct ns_objects *objects,
 		    !takers[records[i].header->type](sb, &records[i]))
 			return -1;
 	}
-	if (sb->switches.nr)
-		qsort(sb->switches.at, sb->switches.nr, sizeof(sb->switches.at[0]), switch_cmp);
+	ns_array_sort(&sb->switches, switch_cmp);
 	return 0;
 }
 

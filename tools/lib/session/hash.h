@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Hash table of the elements of an array. A slot has the index of an element + 1, or 0. */
+#ifndef NTRACE_SESSION_HASH_H
+#define NTRACE_SESSION_HASH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+struct ns_hash_slot {
+	uint32_t	hash, index;
+};
+
+struct ns_hash {
+	struct ns_hash_slot *slots;
+	size_t		size, used;	/* number of slots, a power of two; those with an element */
+};
+
+/* Spread all bits of a number over the hash. */
+static inline uint32_t ns_hash_mix(uint64_t value)
+{
+	return value * 0x9e3779b97f4a7c15ULL >> 32;
+}
+
+static inline bool ns_hash_grow(struct ns_hash *table)
+{
+	struct ns_hash to = { .size = table->size ? 2 * table->size : 256 };
+	size_t i, at;
+
+	to.slots = calloc(to.size, sizeof(*to.slots));
+	for (i = 0; to.slots && i < table->size; i++) {
+		if (!table->slots[i].index)
+			continue;
+		for (at = table->slots[i].hash; to.slots[at & (to.size - 1)].index; )
+			at++;
+		to.slots[at & (to.size - 1)] = table->slots[i];
+	}
+	if (!to.slots)
+		return false;
+	free(table->slots);
+	table->slots = to.slots;
+	table->size = to.size;
+	return true;
+}
+
+/*
+ * Find the element for which @same, an expression of its index i, is true.
+ *
+ * Return the slot. If its index is 0, the element is not in the table; the caller adds it to the
+ * array and calls ns_hash_set(). Return NULL if out of memory.
+ */
+#define ns_hash_find(table, key, same) ({					\
+	struct ns_hash *t_ = (table);						\
+	uint32_t key_ = (key);							\
+	size_t at_ = key_, i;							\
+	bool ok_ = 2 * t_->used < t_->size || ns_hash_grow(t_);			\
+	for (; ok_ && t_->slots[at_ & (t_->size - 1)].index; at_++) {		\
+		i = t_->slots[at_ & (t_->size - 1)].index - 1;			\
+		if (t_->slots[at_ & (t_->size - 1)].hash == key_ && (same))	\
+			break;							\
+	}									\
+	if (ok_)								\
+		t_->slots[at_ & (t_->size - 1)].hash = key_;			\
+	ok_ ? &t_->slots[at_ & (t_->size - 1)] : NULL;				\
+})
+
+/* ns_hash_set() - let the slot of ns_hash_find() have the element with @index */
+static inline void ns_hash_set(struct ns_hash *table, struct ns_hash_slot *slot, uint32_t index)
+{
+	slot->index = index + 1;
+	table->used++;
+}
+
+#endif /* NTRACE_SESSION_HASH_H */
