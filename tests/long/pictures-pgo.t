@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Make faster binaries with a trace. Debian's bzip2 is built by clang, recorded on the board with four kinds of training
-# input, built again with the profile, and laid out by BOLT. It is also built twice by gcc. The instructions and taken
+# input, built again with the profile, and laid out by BOLT. The instructions and taken
 # branches for other input are those that the board traced, and the compressed output must be the same byte for byte.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
@@ -38,14 +38,6 @@ build() {
 			-Wprofile-instr-missing -Werror=backend-plugin "$@" -c -o "$_name/$file.o" "source/$file.c" || return
 	done
 	riscv64-linux-gnu-gcc -static -Wl,--emit-relocs -o "out/$_name" "$_name"/*.o && cp "out/$_name" root/out/
-}
-
-# build_gcc NAME OPTION...: build the same with gcc
-build_gcc() {
-	_name=$1; shift
-	riscv64-linux-gnu-gcc -O2 -g -static -D_FILE_OFFSET_BITS=64 -w -Werror=coverage-mismatch "$@" -o "out/$_name" \
-		source/blocksort.c source/huffman.c source/crctable.c source/randtable.c source/compress.c source/decompress.c \
-		source/bzlib.c source/bzip2.c && cp "out/$_name" root/out/
 }
 
 # The training input is text, code, noise and repetition. The other input has all four kinds, from other
@@ -94,9 +86,9 @@ numbers() {
 		END { printf "%d %d %d", lost, insns, taken }' "$1.counts" "$1.taken"
 }
 
-# change NAME [BEFORE]: print the change since base or BEFORE in percent
+# change NAME: print the change since base in percent
 change() {
-	echo "$(cat "${2:-base}.numbers") $(cat "$1.numbers")" | awk '{ printf "%+.2f %% instructions (%d to %d), %+.2f %% taken branches (%d to %d)",
+	echo "$(cat "base.numbers") $(cat "$1.numbers")" | awk '{ printf "%+.2f %% instructions (%d to %d), %+.2f %% taken branches (%d to %d)",
 		100 * ($5 / $2 - 1), $2, $5, 100 * ($6 / $3 - 1), $3, $6 }'
 }
 # profile OPTION...: accept status 1, because the code of the shell that started the program is missing
@@ -108,36 +100,29 @@ layout() { # NAME PROFILE NEW
 		llvm-bolt-19 "out/$1" -o "out/$3" -data "$1.fdata" -reorder-blocks=ext-tsp >>"$1.log" 2>&1 && cp "out/$3" root/out/
 }
 
-plan 22
+plan 16
 ok "bzip2 is built by clang" build base
-ok "bzip2 is built by clang, and by gcc" build_gcc gcc
 ok "inputs" inputs
-{ train base; train gcc; } >out/go
+train base >out/go
 ok "training on the board" run_board
 ok "a profile for clang" profile --llvm --object out/base -i out/base.train -o base.prof
 ok "clang takes it" build pgo -fprofile-sample-use="$PWD/base.prof"
 ok "BOLT takes the other one, without a mismatch" layout base out/base.train bolt
-ok "a profile for gcc" profile --gcc --object out/gcc -i out/gcc.train -o gcc.afdo
-ok "gcc takes it" build_gcc gcc-pgo -fauto-profile=gcc.afdo
-{ measure base; measure pgo; measure bolt; train pgo; measure gcc; measure gcc-pgo; } >out/go
+{ measure base; measure pgo; measure bolt; train pgo; } >out/go
 ok "other input, and training of the new program" run_board
 ok "BOLT takes the new program, too" layout pgo out/pgo.train both
 measure both >out/go
 ok "other input, of both" run_board
-for name in base pgo bolt both gcc gcc-pgo; do
+for name in base pgo bolt both; do
 	numbers $name >$name.numbers
 	is "$name: nothing was lost" "$(cut -d' ' -f1 $name.numbers)" 0
 done
 for name in pgo bolt both; do
 	figure "$name: $(change $name)"
 done
-figure "gcc-pgo: $(change gcc-pgo gcc)"
 ok "what is packed and unpacked is the same" sh -c \
-	'for n in base pgo bolt both gcc gcc-pgo; do cmp out/base.bz2 out/$n.bz2 && cmp out/$n.plain out/other || exit; done'
+	'for n in base pgo bolt both; do cmp out/base.bz2 out/$n.bz2 && cmp out/$n.plain out/other || exit; done'
 # A layout can save taken branches
 ok "BOLT saves taken branches" [ "$(cut -d' ' -f3 bolt.numbers)" -lt "$(cut -d' ' -f3 base.numbers)" ]
 ok "both save taken branches" [ "$(cut -d' ' -f3 both.numbers)" -lt "$(cut -d' ' -f3 base.numbers)" ]
-# gcc's own instrumentation does not save instructions of bzip2, either: 0.1 % fewer than without a profile on
-# a part of the other input, and 0.3 % with the profile of the trace
-ok "gcc saves taken branches" [ "$(cut -d' ' -f3 gcc-pgo.numbers)" -lt "$(cut -d' ' -f3 gcc.numbers)" ]
 done_testing

@@ -21,7 +21,7 @@ profile() { "$ntrace" profile "--$1" --object "$2" -i "$2.data" -o "$2.$1"; }
 "$gcc" -O0 -g -static --coverage -o counted coverage.c && qemu-riscv64-static ./counted &&
 	riscv64-linux-gnu-gcov -b -c -t counted-coverage.gcda >gcov 2>/dev/null || exit 1
 
-plan 38
+plan 34
 ok "lcov" profile lcov plain
 ok "gcov" profile gcov plain
 ok "lines, branches and functions are those of gcov" python3 "$top/tests/pictures/coverage.py" gcov plain.gcov plain.lcov coverage.c 45 9
@@ -144,63 +144,6 @@ if command -v clang-19 >/dev/null; then
 else
 	for n in 1 2 3 4 5; do skip "clang $n" "no clang-19"; done
 fi
-# gcc -fauto-profile rejects a profile that it cannot read
-gcc_takes() { "$gcc" -O2 -g -static -Wall -Werror -fauto-profile=quick.gcc -o again branches.c; }
-cat >branches.c <<'E2'
-#include <stdio.h>
-#include <stdlib.h>
-
-static int compare(int a, int b)
-{
-	if (a < b)
-		return -1;
-	if (a > b)
-		return 1;
-	return 0;
-}
-
-static void sort(int *all, int nr)
-{
-	for (int i = 1; i < nr; i++) {
-		int value = all[i], j = i;
-
-		for (; j > 0 && compare(all[j - 1], value) > 0; j--)
-			all[j] = all[j - 1];
-		all[j] = value;
-	}
-}
-
-static int one(int x) { return x + 1; }
-static int two(int x) { return x * 3; }
-
-int main(void)
-{
-	int (*volatile function)(int) = one;
-	unsigned int seed = 1, i;
-	static int all[300];
-	long sum = 0;
-
-	for (i = 0; i < 300; i++) {
-		seed = seed * 1103515245 + 12345;
-		all[i] = seed >> 16 & 0x7fff;
-	}
-	sort(all, 300);
-	for (i = 0; i < 300; i++) {
-		if (i == 250)
-			function = two;
-		sum += function(all[i]);
-	}
-	printf("%ld\n", sum);
-	return 0;
-}
-E2
-"$gcc" -O2 -g -static -o quick branches.c && recording quick || exit 1
-ok "gcc" profile gcc quick
-ok "its places, functions and targets are those of --llvm" sh -c "'$ntrace' profile --llvm --object quick -i quick.data -o quick.llvm && python3 '$top/tests/pictures/autofdo.py' quick"
-ok "gcc takes it without a warning" gcc_takes
-"$top/tests/harness/pcs" again.pcs ./again
-figure "gcc -fauto-profile: $(wc -l <quick.pcs) instructions, then $(wc -l <again.pcs)"
-ok "what gcc builds runs fewer instructions" [ "$(wc -l <again.pcs)" -lt "$(wc -l <quick.pcs)" ]
 bin=/usr/lib/llvm-19/bin
 if [ -x $bin/perf2bolt ]; then
 	"$gcc" -O1 -g -static -Wl,--emit-relocs -o bolted coverage.c && recording bolted || exit 1

@@ -14,7 +14,7 @@
 #include "cli/output.h"
 
 static const char help[] =
-	"usage: ntrace profile [OPTIONS] --counts | --lcov | --gcov | --llvm | --gcc | --bolt | --callgrind\n\n"
+	"usage: ntrace profile [OPTIONS] --counts | --lcov | --gcov | --llvm | --bolt | --callgrind\n\n"
 	"Write how often the code in a recording of perf was executed: exact counts, without samples\n"
 	"and without instrumentation.\n\n"
 	RECORDING_HELP
@@ -25,7 +25,6 @@ static const char help[] =
 	"  --lcov               lines, functions and branches, for genhtml\n"
 	"  --gcov               the same as gcov prints it, of all files\n"
 	"  --llvm               a sample profile for clang -fprofile-sample-use\n"
-	"  --gcc                a profile for gcc -fauto-profile\n"
 	"  --bolt               branches and the code between them, for perf2bolt -pa\n"
 	"  --callgrind          instructions of each line, and calls, for KCachegrind\n";
 
@@ -35,7 +34,7 @@ enum { OPT_OBJECT = OPT_RECORDING_END, OPT_KCORE, OPT_FORMAT };
 
 static const struct profile_format *const formats[] = {
 	&profile_counts, &profile_bolt,
-	&profile_lcov, &profile_gcov, &profile_llvm, &profile_callgrind, &profile_gcc,
+	&profile_lcov, &profile_gcov, &profile_llvm, &profile_callgrind,
 };
 
 bool profile_wants(const struct profile *profile, const char *object)
@@ -52,9 +51,7 @@ bool profile_wants(const struct profile *profile, const char *object)
 /* Return the order of an instruction and an address, as strcmp() does. */
 static int insn_order(const struct nt_profile_insn *insn, const char *object, uint64_t address)
 {
-	int order = strcmp(insn->object ? insn->object : "", object ? object : "");
-
-	return order ?: insn->address < address ? -1 : insn->address > address;
+	return strcmp(insn->object ?: "", object ?: "") ?: ns_order(insn->address, address);
 }
 
 const struct nt_profile_insn *profile_executed(const struct profile *profile, const char *object,
@@ -222,7 +219,7 @@ static bool set_format(struct profile *profile, const char *name)
 static bool set_option(void *ctx, int opt, const char *arg)
 {
 	static const char *const names[] = {
-		"counts", "lcov", "gcov", "llvm", "bolt", "callgrind", "gcc",
+		"counts", "lcov", "gcov", "llvm", "bolt", "callgrind",
 	};
 	struct profile *profile = ctx;
 
@@ -267,7 +264,6 @@ int cmd_profile(int argc, char **argv)
 		{ "llvm", no_argument, NULL, OPT_FORMAT + 3 },
 		{ "bolt", no_argument, NULL, OPT_FORMAT + 4 },
 		{ "callgrind", no_argument, NULL, OPT_FORMAT + 5 },
-		{ "gcc", no_argument, NULL, OPT_FORMAT + 6 },
 		{ 0 }
 	};
 	struct profile profile = { .output = "-" };

@@ -33,7 +33,7 @@ struct profile_format {
 };
 
 extern const struct profile_format profile_counts, profile_lcov, profile_gcov, profile_llvm,
-				   profile_gcc, profile_bolt, profile_callgrind;
+				   profile_bolt, profile_callgrind;
 
 /* profile_wants() - return true if --object names the object or was not given */
 bool profile_wants(const struct profile *profile, const char *object);
