@@ -38,7 +38,7 @@
 #define CPUS	16
 #define MATCH	500000	/* Shorter matches can be accidental, such as in a loop that polls a lock */
 #define SHOWN	8
-#define HELD	256	/* Samples behind an error that are found together */
+#define HELD	65536	/* Samples behind an error that are found together */
 
 struct branch {
 	uint64_t from, to;	/* @from is 0 if trace starts, @to is 0 if it stops */

@@ -8,7 +8,8 @@ for program in branches mktruth; do
 	gcc -O2 -Wall -Wextra -Wno-sign-compare -I"$top/tools/board/model" -o "$tap_tmp/$program" \
 		"$top/tests/perf/$program.c" "$O/board/model/libnbmodel.a" || exit
 done
-"$tap_tmp/mktruth" "$tap_tmp/truth" && "$tap_tmp/mktruth" "$tap_tmp/twice" twice || exit
+"$tap_tmp/mktruth" "$tap_tmp/truth" && "$tap_tmp/mktruth" "$tap_tmp/twice" 1 &&
+	"$tap_tmp/mktruth" "$tap_tmp/often" 100 || exit
 
 # Write WORDs as perf script prints them. A-B is a stretch of the blocks A to B with its stop, A-B- one
 # without a stop, and A-B+ one with a branch to a block that was not executed. E is an error.
@@ -44,7 +45,7 @@ judged() {
 }
 
 ring= truth=truth
-plan 19
+plan 20
 ok "all stretches, and nothing is missing" judged 0 0 0 0 0 0 0-5 6-11 12-17 18-23
 ok "an error reports that the end of a stretch is missing" judged 0 1 0 0 0 0 0-5 6-8- E 12-17 18-23
 ok "an error reports that whole stretches are missing" judged 0 1 0 0 0 0 0-5 E 18-23
@@ -62,6 +63,9 @@ truth=twice
 ok "a stretch that was executed before and after a loss follows the loss" judged 0 1 0 0 0 0 0-5 E 6-11 18-23
 ok "a stretch that was executed twice, and no error reports a later loss" judged 0 1 1 0 0 1 0-5 E 12-17 18-23
 ok "no error reports the loss between two equal stretches" judged 0 0 1 0 0 1 0-5 6-11 18-23
+truth=often
+# shellcheck disable=SC2046
+ok "many equal stretches before and after a loss" judged 0 1 0 0 0 0 0-5 E $(printf '6-11 %.0s' $(seq 100)) 18-23
 truth=truth
 ring=-r
 ok "a ring has lost the begin of a stretch" judged 0 1 0 0 0 0 0-5 E 8-11 12-17 18-23

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * mktruth FILE [twice]: write the truth of hart 0, which executes 4 stretches of 6 blocks, each of
+ * mktruth FILE [TIMES]: write the truth of hart 0, which executes 4 stretches of 6 blocks, each of
  * "nop; ret" at the next address. The last block is "ret", so that trace stops at the target of a
- * branch. With "twice", the second stretch is executed again behind the third one.
+ * branch. The second stretch is executed TIMES times before the third one, and then as often again.
  */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "truth.h"
 
@@ -13,8 +14,7 @@
 
 int main(int argc, char **argv)
 {
-	static const unsigned int once[] = { 0, 1, 2, 3 }, twice[] = { 0, 1, 2, 1, 3 };
-	const unsigned int *order = argc > 2 ? twice : once, nr = argc > 2 ? 5 : 4;
+	unsigned int times = argc > 2 ? atoi(argv[2]) : 0, nr = times ? 2 * times + 3 : 4, at, stretch;
 	struct nb_truth_writer *w = argc > 1 ? nb_truth_create(argv[1], 0) : NULL;
 	struct nb_ingress block = {
 		.iretire = 2, .ninsn = 2, .ilastsize = 1, .itype = NB_ITYPE_RETURN,
@@ -34,7 +34,9 @@ int main(int argc, char **argv)
 		}
 		if (i == nr * BLOCKS - 1)
 			block.iretire = block.ninsn = 1;
-		block.iaddr = ADDRESS + 4 * (order[i / BLOCKS] * BLOCKS + i % BLOCKS);
+		at = i / BLOCKS;
+		stretch = !times ? at : !at ? 0 : at == nr - 1 ? 3 : at == times + 1 ? 2 : 1;
+		block.iaddr = ADDRESS + 4 * (stretch * BLOCKS + i % BLOCKS);
 		nb_truth_block(w, &block, &state);
 		if (i % BLOCKS == BLOCKS - 1) {
 			state.stamp++;
