@@ -610,7 +610,8 @@ int ntrace_collect_event(struct ntrace *nt, union perf_event *event)
 	struct evsel *evsel;
 	int err;
 
-	bool is_id = nt->foreign && event->header.type == PERF_RECORD_AUX_OUTPUT_HW_ID;
+	bool is_id = nt->foreign && event->header.type == PERF_RECORD_AUX_OUTPUT_HW_ID &&
+		     event->header.size >= sizeof(event->aux_output_hw_id);
 
 	if (!is_id && (event->header.type != PERF_RECORD_AUX || !event->aux.aux_size))
 		return 0;

@@ -357,9 +357,11 @@ static bool cut_ring(struct ns_trace *trace, size_t nth, const struct nt_config 
 		ok = keep_pieces(&after, ring.seam, s.size) && ns_array_add(&trace->stretches, after);
 	}
 	ok = ok && keep_pieces(&s, ring.old, ring.seam ? ring.seam : s.size);
+	if (!ok)
+		return false;
 	free(trace->stretches.at[nth].pieces.at);
 	trace->stretches.at[nth] = s;
-	return ok;
+	return true;
 }
 
 static bool cut_rings(struct ns_trace *trace, const struct ns_setup *setup)
