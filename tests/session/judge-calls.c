@@ -6,6 +6,8 @@
  *
  * TRUTH is from a board with one hart and truth-stacks=on. ELF is a static program with symbols, and LIST has the
  * calls that list-calls found in its recording. If the first line of LIST is "kernel", the recording has kernel code.
+ * "missing FROM TO" in LIST is code that the recording does not have. If the program has no function there, no reader
+ * can know how many instructions executed, so that positions do not count them, and calls inside it are not calls.
  *
  * A call with stack pointer S and return address R has ended if one of these is true:
  *
@@ -92,7 +94,7 @@ struct program {
 	const char	*list;
 	bool		kernel;
 	uint64_t	entry;
-	ARRAY(struct range) functions;
+	ARRAY(struct range) functions, missing;
 	size_t		judged, wrong, marked;
 };
 
@@ -189,6 +191,17 @@ static bool same_function(const struct program *p, uint64_t a, uint64_t b)
 	const struct range *x = function_at(p, a), *y = function_at(p, b);
 
 	return x && y && (x == y || !strcmp(x->name, y->name));
+}
+
+static bool is_missing(const struct program *p, uint64_t pc)
+{
+	size_t i;
+
+	for (i = 0; i < p->missing.nr; i++) {
+		if (pc >= p->missing.at[i].from && pc < p->missing.at[i].to)
+			return !function_at(p, pc);
+	}
+	return false;
 }
 
 /* ---- Stacks ---- */
@@ -382,7 +395,7 @@ static void arrive(struct thread *t, uint64_t pc, uint64_t sp, uint8_t priv)
 			interrupt(t, pc, sp, true);
 	} else if (is_call(t)) {
 		/* a call to the next instruction only reads the program counter */
-		if (pc != t->end)
+		if (pc != t->end && !(is_missing(t->program, pc) && is_missing(t->program, t->site)))
 			open_call(t, &t->calls.at[t->cur], (struct frame){
 				.sp = sp, .ret = t->end, .site = t->site, .to = pc, .any_sp = link_register(t) == 5,
 			});
@@ -417,6 +430,7 @@ static void end_fault(struct thread *t, uint64_t sp)
 
 static void take_block(struct thread *t, const struct nb_ingress *b, uint64_t sp)
 {
+	uint32_t insns = is_missing(t->program, b->iaddr) ? 0 : b->ninsn;
 	struct calls *c;
 
 	if (!b->ninsn && !sp) {
@@ -428,8 +442,8 @@ static void take_block(struct thread *t, const struct nb_ingress *b, uint64_t sp
 		arrive(t, b->iaddr, sp, b->priv);
 	c = &t->calls.at[t->cur];
 	if (c->open.nr)
-		c->open.at[c->open.nr - 1].self += b->ninsn;
-	t->at += b->ninsn;
+		c->open.at[c->open.nr - 1].self += insns;
+	t->at += insns;
 	c->last = t->at;
 	t->priv = b->priv;
 	t->end = b->iaddr + 2 * b->iretire;
@@ -523,6 +537,7 @@ static bool read_list(struct program *p)
 {
 	FILE *file = fopen(p->list, "r");
 	struct thread *t;
+	struct range range = { 0 };
 	char line[256], mark[16];
 	struct call c = { 0 };
 
@@ -530,6 +545,8 @@ static bool read_list(struct program *p)
 		return false;
 	while (fgets(line, sizeof(line), file)) {
 		p->kernel |= !strcmp(line, "kernel\n");
+		if (sscanf(line, "missing %" SCNx64 " %" SCNx64, &range.from, &range.to) == 2)
+			*ADD(&p->missing) = range;
 		if (sscanf(line, "%d %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %15s", &c.tid, &c.begin, &c.end,
 			   &c.self, &c.parent, mark) != 6)
 			continue;
@@ -556,7 +573,10 @@ static int call_cmp(const void *a, const void *b)
 		return x->tid < y->tid ? -1 : 1;
 	if (x->begin != y->begin)
 		return x->begin < y->begin ? -1 : 1;
-	return x->end < y->end ? 1 : x->end > y->end ? -1 : 0;
+	if (x->end != y->end)
+		return x->end < y->end ? 1 : -1;
+	/* missing code that does nothing but a call; the caller is first */
+	return x->parent < y->parent ? -1 : x->parent > y->parent;
 }
 
 static void show(const char *what, const struct call *c)

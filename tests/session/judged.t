@@ -9,17 +9,19 @@ out=$truth_dir/out
 programs=$top/tests/session/programs
 static=$O/riscv64/bin/ntrace-static
 # make test runs these, of which each has another kind of control flow
-some="fault builtin-longjmp coroutine-jr coroutine-ret generators jump-table longjmp millicode recursion
+some="fault jit-calls nested-function builtin-longjmp coroutine-jr coroutine-ret generators jump-table longjmp millicode recursion
 	save-restore signal-stack-jump stripped swapcontext tail threads"
 
 # programs that the model does not explain, and why
-limits="alarm:a_signal_after_a_return jit:code_is_missing jit-calls:code_is_missing nested-function:code_is_missing
-	longjmp-recursion:several_calls_wait_at_one_address"
+limits="cancel:several_calls_wait_at_one_address longjmp-recursion:several_calls_wait_at_one_address
+	jit-nested:list-calls_takes_calls_that_missing_code_makes_one_after_the_other_for_a_tail_call
+	signal-pending:the_kernel_starts_several_handlers,_of_which_the_trace_shows_the_last"
 
-# compile FILE: build the program with its symbols, and the file for the board, which can be stripped
+# compile FILE FLAGS NAME: build the program with its symbols, and the file for the board, which can be stripped
 compile() {
-	name=$(basename "${1%.*}")
-	flags=$(sed -n 's|^/\* build: \(.*\) \*/$|\1|p' "$1")
+	flags=$2
+	name=$3
+	echo "$name ntrace/$(sed -n 's|^/\* record: \(.*\) \*/$|\1|p' "$1")/u" >>"$out/list"
 	case $1 in
 	*.cc) set -- "$1" riscv64-linux-gnu-g++ -B"$O/root/cross/usr/riscv64-linux-gnu/bin" ;;
 	*) set -- "$1" "$O/root/bin/riscv64-guest-gcc" ;;
@@ -37,7 +39,13 @@ build() {
 	rm -rf "$truth_dir" && mkdir -p "$out/bin" "$truth_dir/elf" && cp "$static" "$out/" || return
 	for f in "$programs"/*; do
 		case " $(echo $some) " in *" $(basename "${f%.*}") "*) ;; *) large || continue ;; esac
-		compile "$f" || return
+		# a program with several lines of options is built with each of them
+		sed -n 's|^/\* build: \(.*\) \*/$|\1|p' "$f" >"$truth_dir/flags"
+		name=$(basename "${f%.*}")
+		while read -r line; do
+			compile "$f" "$line" "$name" || return
+			name=$name+
+		done <"$truth_dir/flags"
 	done
 	model=$top/tools/board/model
 	gcc -O2 -Wall -Wextra -Wno-sign-compare -I"$model" -o "$truth_dir/judge" "$top/tests/session/judge-calls.c" \
@@ -50,10 +58,10 @@ record() {
 	build || return
 	cat >"$out/go" <<-'E2'
 		cp -r /out/bin /out/ntrace-static /tmp && cd /tmp || exit
-		for f in bin/*; do
-			./ntrace-static record --buildid-dir /tmp/debug -m 16M -e ntrace//u -o ${f#bin/}.data -- /tmp/$f \
-				>>/out/log 2>&1 </dev/null || echo "$f: status $?" >>/out/log
-		done
+		while read -r name event; do
+			./ntrace-static record --buildid-dir /tmp/debug -m 16M -e $event -o $name.data -- /tmp/bin/$name \
+				>>/out/log 2>&1 </dev/null || echo "$name: status $?" >>/out/log
+		done </out/list
 		tar -cf /out/files.tar *.data debug
 	E2
 	"$top/tools/board/board" run --kernel 6.12 --harts 1 --truth "$truth_dir/truth" --model truth-stacks=on \
@@ -85,7 +93,8 @@ make -C "$top" tool guest-static plugin modules MVERS=6.12 >"$tap_tmp/log" 2>&1 
 judge || exit
 plan "$(ls "$truth_dir/elf" | wc -l)"
 for f in "$truth_dir"/elf/*; do
-	head=$(sed -n '3s|^/\* \(.*\)\. \*/$|\1|p' "$programs/${f##*/}".*)
+	name=${f##*/}
+	head=$(sed -n '3s|^/\* \(.*\)\. \*/$|\1|p' "$programs/${name%%+*}".*)
 	limit=$(echo $limits | tr ' ' '\n' | sed -n "s/^${f##*/}://p" | tr _ ' ')
 	if [ "$limit" ] && ! right "${f##*/}" >"$tap_tmp/wrong"; then
 		skip "${f##*/}: $head" "$limit: $(verdict "${f##*/}")"

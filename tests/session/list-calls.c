@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * List the calls of a recording for judge-calls, one line each: thread, start, end, self instructions, start of the
- * caller + 1, and "ended", "open" or "outer". Positions count the instructions of the thread.
+ * caller + 1, and "ended", "open" or "outer". Positions count the instructions of the thread. "missing FROM TO" is a
+ * page of which the recording does not have the code.
  *
  *	list-calls RECORDING SYMFS CACHE
  *
  * Calls of a thread on one stack are intervals which lie inside each other. A call that starts where another one of
- * the same caller ended is a tail call, which is a part of that call here.
+ * the same caller ended is a tail call, which is a part of that call here, unless it is a trap or a signal handler.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,12 +15,13 @@
 
 #include "session/array.h"
 #include "session/calls/calls.h"
+#include "session/flow/branch.h"
 #include "session/session.h"
 
 struct listed {
 	struct nt_call	call;
 	uint32_t	thread;
-	uint64_t	begin, end, children;
+	uint64_t	begin, end, children, ended;	/* @ended counts the calls that have ended */
 	int64_t		parent, head;	/* indices; @head is the call that this tail call is a part of */
 };
 
@@ -27,8 +29,38 @@ static NS_ARRAY(struct listed) all;
 
 static int take_call(void *ctx, const struct nt_call *call)
 {
-	return ns_array_add(&all, ((struct listed){ .call = *call })) ? 0 : -1;
+	return ns_array_add(&all, ((struct listed){ .call = *call, .ended = all.nr })) ? 0 : -1;
 }
+
+/* ---- Missing code ---- */
+
+static void *begin(void *ctx, uint64_t stretch)
+{
+	(void)stretch;
+	return ctx;
+}
+
+static int branch(void *part, const struct nt_who *who, const struct nt_branch *branch)
+{
+	(void)part, (void)who, (void)branch;
+	return 0;
+}
+
+static int error(void *part, const struct nt_who *who, const struct nt_item *item)
+{
+	(void)part, (void)who;
+	if (item->type == NT_ITEM_GAP && item->gap.code == NT_E_NO_CODE)
+		printf("missing 0x%" PRIx64 " 0x%" PRIx64 "\n", item->gap.addr & -4096, (item->gap.addr | 4095) + 1);
+	return 0;
+}
+
+static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
+{
+	(void)ctx, (void)part, (void)who, (void)lost;
+	return 0;
+}
+
+/* ---- Calls ---- */
 
 static int listed_cmp(const void *a, const void *b)
 {
@@ -38,7 +70,9 @@ static int listed_cmp(const void *a, const void *b)
 		return x->thread < y->thread ? -1 : 1;
 	if (x->begin != y->begin)
 		return x->begin < y->begin ? -1 : 1;
-	return x->end < y->end ? 1 : x->end > y->end ? -1 : 0;
+	if (x->end != y->end)
+		return x->end < y->end ? 1 : -1;
+	return x->ended < y->ended ? 1 : -1;
 }
 
 /* Find the caller of each call, and the calls that continue as a tail call. */
@@ -61,7 +95,8 @@ static void nest(void)
 			ended = up;
 		}
 		last = ended >= 0 ? &all.at[ended] : NULL;
-		if (last && last->end == c->begin && !last->call.open && c->call.kind != NT_BRANCH_NONE)
+		if (last && last->end == c->begin && !last->call.open && c->call.kind == last->call.kind &&
+		    c->call.kind != NT_BRANCH_NONE)
 			c->head = last->head;
 	}
 }
@@ -107,6 +142,9 @@ static void print(const struct nt_calls *calls)
 
 int main(int argc, char **argv)
 {
+	const struct nt_branch_sink sink = {
+		.size = sizeof(sink), .begin = begin, .branch = branch, .error = error, .end = end,
+	};
 	struct nt_session_options options = { .size = sizeof(options) };
 	struct nt_session *session;
 	struct nt_calls *calls;
@@ -126,7 +164,7 @@ int main(int argc, char **argv)
 		return 2;
 	nt_calls_each(calls, take_call, NULL);
 	nt_calls_open(calls);
-	err = nt_calls_run(calls);
+	err = nt_session_branches(session, &sink, session) | nt_calls_run(calls);
 	for (c = all.at; c < all.at + all.nr; c++) {
 		c->thread = nt_calls_slice(calls, c->call.slice)->thread;
 		c->begin = nt_calls_slice(calls, c->call.slice)->at + c->call.at;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* build: -O1 */
 /* Code that the program writes, which calls functions of the program and itself. */
+/* record: implicit_return=0 */
 #include <string.h>
 #include <sys/mman.h>
 #define NOINLINE __attribute__((noinline, noclone))

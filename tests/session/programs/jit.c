@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* build: -O1 */
 /* Code that the program writes itself. */
+/* record: implicit_return=0 */
 #define NOINLINE __attribute__((noinline, noclone))
 #include <string.h>
 #include <sys/mman.h>

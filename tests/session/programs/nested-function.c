@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* build: -O1 -Wl,-z,execstack */
 /* A nested function, which is called by a trampoline on the stack. */
+/* record: implicit_return=0 */
 #include <stdlib.h>
 #define NOINLINE __attribute__((noinline, noclone))
 static volatile int sink;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* build: -O0 -fno-omit-frame-pointer */
+/* A tree, in code with frame pointers; then for speed, for size with shared code that saves registers, and with hooks. */
+/* build: -O3 */
 /* build: -Os -msave-restore */
-/* Code for size, with shared code that saves registers, in recursion. */
+/* build: -O2 -finstrument-functions */
 #include <stdlib.h>
-#include <string.h>
 #define NOINLINE __attribute__((noinline, noclone))
 static volatile int sink;
 NOINLINE static void leaf(int n) { sink = n; }
