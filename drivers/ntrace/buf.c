@@ -112,8 +112,8 @@ static void ntrace_unmap(struct ntrace_map *map)
 }
 
 /*
- * Map pages, and clean the caches of all of them. Later, the driver cleans only what it writes into
- * the pages itself, so that the time to open a window does not grow with the window.
+ * Map pages, and clean the caches of all of them. Later, the driver cleans only the bytes that it
+ * writes into the pages itself, so that the time to open a window does not grow with the window.
  */
 static struct ntrace_map *ntrace_map_sink(const struct ntrace_sink *sink, void **pages,
 					  unsigned int nr_pages)
@@ -272,8 +272,8 @@ static void ntrace_fill_frames(u8 *to, unsigned long len)
 }
 
 /*
- * Let the sink see what the CPU has written to a chunk. Otherwise caches could write it back over
- * trace that is written later to the same cache line.
+ * Write the CPU's bytes of a chunk back to memory. Otherwise caches could write them over trace that
+ * the sink writes later to the same cache line.
  */
 static void ntrace_chunk_sync(const struct ntrace_map *map, const struct ntrace_chunk *chunk,
 			      unsigned long offset, unsigned long len)

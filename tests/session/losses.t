@@ -17,7 +17,7 @@ inner_calls() {
 	"$O/bin/ntrace" script --calls --tid 1234 -i "$tap_tmp/windows.data" 2>/dev/null | grep -c inner
 }
 
-plan 24
+plan 25
 losses_all
 for dialect in "" ratified; do
 	# shellcheck disable=SC2086
@@ -41,6 +41,9 @@ is "report: how much of the time of both CPUs is missing, why, and what helps" \
 "$O/bin/ntrace" info -i "$tap_tmp/windows.data" >"$tap_tmp/info" 2>"$tap_tmp/info-err"
 ok "info says the same as report of what is missing" sh -c \
 	'grep "is missing," "$1/report" >"$1/wanted" && tail -n 2 "$1/info" | diff "$1/wanted" - && diff "$1/err" "$1/info-err"' - "$tap_tmp"
+losses_windows "1:01 1!:1 1!:1 1!:1 1!:1 1!:1 0:01"
+is "info: no estimate if most of the time is missing" "$("$O/bin/ntrace" info -i "$tap_tmp/windows.data" 2>&1 |
+	grep -c 'too much to estimate\|an estimated')" 2
 losses_windows "0:01 0:01"
 is "info: a whole recording" "$("$O/bin/ntrace" info -i "$tap_tmp/windows.data" 2>&1 | tail -n 1)" "No trace is missing"
 ok "ntrace reports each loss of ${SCHEDULES:-60} random schedules in its place" \

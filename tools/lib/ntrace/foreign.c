@@ -16,11 +16,11 @@
 #define LEARN_PARTS	32		/* number of such parts */
 
 #define RING_LOST	64		/* bytes at the end of a ring that gtrace does not read */
-#define RING_LEAST	(256u << 10)	/* gtrace has 1 MiB; a smaller record may have such a size by chance */
+#define RING_LEAST	(256u << 10)	/* gtrace has 1 MiB; a smaller record may have this size by chance */
 #define SURE		16	/* messages after which an encoder executes; damage may look like fewer */
 #define SOURCES		(1u << NT_SRC_BITS_MAX)
 
-/* Words of each CPU in the recording of a K3. More words may follow; NR_PARAMS says how many. */
+/* Words of each CPU in the recording of a K3. More words may follow; NR_PARAMS is their number. */
 enum k3_word { K3_CPU, K3_NR_PARAMS, K3_FORMAT, K3_CONTEXT, K3_INHIBIT_SRC, K3_SRC_BITS, K3_SRC_ID, K3_WORDS };
 
 #define K3_FORMAT_NTRACE	1	/* trTeFormat */
@@ -167,7 +167,9 @@ void nt_foreign_add_id(struct nt_foreign *f, int cpu, uint64_t id)
 {
 	size_t i;
 
-	if (cpu < 0 || (!f->k3 && ((size_t)cpu >= NT_FOREIGN_CPUS || !foreign_grow(f, f->nr_cpus > (size_t)cpu ? f->nr_cpus : (size_t)cpu + 1))))
+	if (cpu < 0 || (!f->k3 && cpu >= NT_FOREIGN_CPUS))
+		return;
+	if (!f->k3 && f->nr_cpus <= (size_t)cpu && !foreign_grow(f, (size_t)cpu + 1))
 		return;
 	for (i = 0; i < f->nr_cpus; i++) {
 		if (foreign_cpu(f, i)[NTRACE_INFO_CPU_ID] != (uint64_t)cpu)
@@ -207,7 +209,7 @@ static void k3_see_id(struct nt_foreign *f, int src, unsigned int id)
 	}
 }
 
-/* Count the messages, and those that are invalid or unlikely. @id is the ID of their frames; 0: no frames. */
+/* Count all messages, and invalid or unlikely messages. @id is the ID of their frames; 0: no frames. */
 static void try_messages(struct nt_foreign *f, const struct nt_config *config, const uint8_t *data, size_t size,
 			 unsigned int id, uint64_t *invalid, uint64_t *messages)
 {
@@ -283,7 +285,7 @@ void nt_foreign_learn(struct nt_foreign *f, const uint8_t *data, size_t size)
 
 /*
  * Return the width of SRC with the fewest invalid messages. gtrace sets the width that the number of CPUs
- * needs, which is the first one that is tried.
+ * needs, which is tried first.
  */
 static uint32_t best_width(const struct nt_foreign *f, uint32_t nr_cpus, bool *times)
 {
@@ -402,7 +404,7 @@ void nt_foreign_ring(const struct nt_config *config, const struct nt_foreign_byt
 	}
 	/*
 	 * The ring begins at its start with the recording. The session begins at @position of the ring, behind
-	 * the old bytes, and the record ends where they begin.
+	 * the old bytes, and the record ends at their start.
 	 */
 	if (ring->old && position > ring->old && position - ring->old < size - ring->old)
 		ring->seam = size - (position - ring->old);

@@ -25,7 +25,7 @@
 
 struct nt_foreign;
 
-/* A conversion of cycles to perf's time, as in PERF_RECORD_TIME_CONV. A @mult of 0 means that it is unknown. */
+/* A conversion of cycles to perf's time (PERF_RECORD_TIME_CONV). A @mult of 0 means that it is unknown. */
 struct nt_foreign_clock {
 	uint64_t	shift, mult, zero;
 };
@@ -81,7 +81,7 @@ struct nt_foreign_bytes {
 bool nt_foreign_wrapped(const struct nt_foreign *foreign, uint64_t size);
 
 /*
- * nt_foreign_ring() - find what is wrong in a record for which nt_foreign_wrapped() returned true
+ * nt_foreign_ring() - find old and missing bytes in a record for which nt_foreign_wrapped() returned true
  * @config: of its encoders
  * @pieces: the bytes of the record, in order
  * @position: bytes of the same AUX buffer since its start, or since the last such record

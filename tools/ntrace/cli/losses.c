@@ -23,6 +23,12 @@ static double percent(uint64_t part, uint64_t all)
 	return all ? 100.0 * part / all : 0;
 }
 
+/* The instructions are estimated by the rate of the decoded part, so that part must be the larger one. */
+static bool can_estimate(const struct nt_missing *m)
+{
+	return m->ns <= m->all_ns / 2;
+}
+
 bool losses_print(const struct nt_session *session)
 {
 	struct nt_missing m;
@@ -34,9 +40,12 @@ bool losses_print(const struct nt_session *session)
 		if (!m.ns)
 			continue;
 		any = true;
-		printf("CPU %d: trace of %s is missing, %.1f %% of the time, and an estimated %" PRIu64 " instructions and %"
-		       PRIu64 " bytes, %.1f %% of each\n", m.cpu, duration(m.ns, t), percent(m.ns, m.all_ns), m.insns,
-		       m.bytes, percent(m.insns, m.insns + m.traced_insns));
+		printf("CPU %d: trace of %s is missing, %.1f %% of the time", m.cpu, duration(m.ns, t), percent(m.ns, m.all_ns));
+		if (can_estimate(&m))
+			printf(", and an estimated %" PRIu64 " instructions and %" PRIu64 " bytes, %.1f %% of each\n", m.insns,
+			       m.bytes, percent(m.insns, m.insns + m.traced_insns));
+		else
+			printf(", too much to estimate the missing instructions\n");
 	}
 	return any;
 }
@@ -83,9 +92,11 @@ void losses_report(const struct nt_session *session, uint64_t trace_bytes)
 
 	if (!all.ns)
 		return;
-	fprintf(stderr, "ntrace: missing trace: %.1f %% of the time, an estimated %.1f %% of the instructions and %.1f %% of the bytes\n",
-		percent(all.ns, all.all_ns), percent(all.insns, all.insns + all.traced_insns),
-		percent(all.bytes, all.bytes + trace_bytes));
+	fprintf(stderr, "ntrace: missing trace: %.1f %% of the time", percent(all.ns, all.all_ns));
+	if (can_estimate(&all))
+		fprintf(stderr, ", an estimated %.1f %% of the instructions and %.1f %% of the bytes",
+			percent(all.insns, all.insns + all.traced_insns), percent(all.bytes, all.bytes + trace_bytes));
+	fputc('\n', stderr);
 	for (i = 0; i < MAX_REASONS && report_worst(&all); i++)
 		;
 }

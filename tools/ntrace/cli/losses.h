@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What is missing in a recording, for all commands that decode it */
+/* The missing trace of a recording, for all commands that decode it */
 #ifndef NTRACE_TOOL_LOSSES_H
 #define NTRACE_TOOL_LOSSES_H
 

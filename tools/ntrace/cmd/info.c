@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace info - print what a recording contains, and what is missing in it. */
+/* ntrace info - print the length of a recording, and its missing trace. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static const char help[] =
 	RECORDING_HELP
 	"  --time FROM,TO       only that time, in seconds as script prints it; either may be empty\n";
 
-/* info has no parts of its own, because nt_session_decode() counts what is missing. */
+/* info keeps nothing of a part, because nt_session_decode() counts the missing trace. */
 static void *begin(void *ctx, uint64_t stretch)
 {
 	(void)stretch;

@@ -134,7 +134,7 @@ static bool copy_sections(Elf *elf, int from, int to)
 
 /* ---- tar ---- */
 
-/* Add a file to the archive, as POSIX ustar has it: without an owner, and with time 0 */
+/* Add a file to the archive in the format of POSIX ustar, without an owner and with time 0 */
 static bool add_file(struct share *share, const char *name, int fd)
 {
 	char block[513] = "", bytes[1 << 16];
@@ -238,7 +238,7 @@ static bool add_executed(struct share *share, const char *object)
 	return ns_array_add(&share->files, file);
 }
 
-/* List the files of which code was executed, including those that are not here. */
+/* List the files whose code was executed, including files that do not exist here. */
 static bool find_files(struct share *share, const struct nt_profile *counts)
 {
 	const struct nt_profile_insn *insns;

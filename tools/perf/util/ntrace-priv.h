@@ -105,7 +105,7 @@ void ntrace_setup_info(struct ntrace *nt);
 
 /* Begin to read a recording of another driver */
 int ntrace_foreign_begin(struct ntrace *nt, const struct perf_record_auxtrace_info *event);
-/* Complete nt->info after the trace of such a recording was queued. Do nothing for other recordings. */
+/* Complete nt->info after the trace of a foreign recording was queued. Do nothing for other recordings. */
 int ntrace_foreign_settle(struct ntrace *nt);
 /* Leave out the old bytes of a ring that wrapped around, and divide the pieces where bytes are missing */
 int ntrace_foreign_rings(struct ntrace_queue *q);
@@ -404,7 +404,7 @@ struct ntrace {
 	size_t			nr_stretches;
 	struct nt_sinks		*sinks;		/* indexed as ntrace_info::cpus */
 	struct nt_foreign	*foreign;	/* a recording of another driver, otherwise NULL */
-	bool			foreign_open;	/* its metadata is not complete yet */
+	bool			foreign_open;	/* its metadata is incomplete */
 	unsigned long		*senders;	/* bit map of ntrace_info::cpus with messages */
 
 	/* events that are delivered at the end, and their receiver; NULL: no event is held */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The model of calls: which calls of a thread are open, as its branches open and close them. Users
+ * The model of calls. It knows the open calls of a thread, which branches open and close. Users
  * of the library do not include this.
  *
  *	a call		opens a frame, and so does a trap.

@@ -233,7 +233,7 @@ bool pd_sample_raw(const struct perfdata *pd, const struct pd_record *record, st
 
 /* ---- CPUs of the events ---- */
 
-/* PERF_RECORD_ID_INDEX. Entries with the machine of each event may follow, as in perf inject --guest-data. */
+/* PERF_RECORD_ID_INDEX. Entries with the machine of each event may follow; perf inject --guest-data writes them. */
 struct id_index_record {
 	struct perf_event_header header;
 	uint64_t	nr;

@@ -129,7 +129,7 @@ static int put_features(struct share *share)
 	static const uint8_t kept[] = {
 		FEAT_ARCH, FEAT_NRCPUS, FEAT_SAMPLE_TIME, FEAT_CLOCKID, FEAT_DIR_FORMAT, PD_FEAT_CLOCK_DATA,
 	};
-	/* An index without entries: perf script -F addr looks for this feature */
+	/* The index has no entries, and exists because perf script -F addr requires this feature */
 	static const uint64_t no_index;
 	static struct pd_feature_section features[PD_FEAT_MAX];
 	const struct nt_share_options *options = share->options;

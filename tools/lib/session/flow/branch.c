@@ -15,7 +15,7 @@ struct branches {
 	bool		resume;		/* the next range follows a gap without a SYNC */
 	bool		ended;		/* the last branch was NT_BRANCH_END */
 	uint8_t		gap;		/* flags of the next begin, if it is of thread @gap_tid */
-	uint8_t		missing;	/* flags of a begin after missing code */
+	uint8_t		missing;	/* flags of a start after missing code */
 	int32_t		gap_tid;
 	uint64_t	begin_addr, begin_time;
 	uint64_t	time;

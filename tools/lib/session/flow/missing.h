@@ -22,10 +22,10 @@ struct ns_traced {
 /* ns_traced_lose() - note that trace is missing after the last item */
 void ns_traced_lose(struct ns_traced *t, enum nt_lost why);
 
-/* ns_traced_add() - add ranges, or an item that is no range, which last from @from to @to (ns) */
+/* ns_traced_add() - add ranges, or an item of another kind, which last from @from to @to (ns) */
 void ns_traced_add(struct ns_traced *t, const struct nt_batch *batch, uint64_t from, uint64_t to);
 
-/* ns_traced_settle() - find what is missing between all parts. Return false if out of memory. */
+/* ns_traced_settle() - find the missing trace between all parts. Return false if out of memory. */
 bool ns_traced_settle(struct nt_session *session);
 
 #endif /* NTRACE_SESSION_MISSING_H */

@@ -59,7 +59,7 @@ struct ns_trace {
 	uint64_t	bytes;
 	uint64_t	missing;	/* bytes that PERF_RECORD_AUX lists but no buffer contains */
 	struct nt_foreign *foreign;	/* the recording of another driver, otherwise NULL */
-	uint64_t	wrapped;	/* records of such a driver whose ring has wrapped around */
+	uint64_t	wrapped;	/* records of another driver whose ring has wrapped around */
 	uint64_t	old;		/* bytes of earlier sessions in these records */
 };
 
