@@ -72,7 +72,7 @@ read_by() {
 	the recording is closed
 	the recording is closed
 	Error True
-	Error this is no recording of perf: it does not begin with PERFILE2
+	Error this is not a recording of perf: it does not begin with PERFILE2
 	E2
 	diff said said.wanted
 }
