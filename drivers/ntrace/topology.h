@@ -50,5 +50,4 @@ void ntrace_debugfs_remove(struct ntrace_comp *comp);
 void ntrace_debugfs_init(void);
 void ntrace_debugfs_exit(void);
 
-
 #endif /* NTRACE_TOPOLOGY_H */

@@ -43,7 +43,8 @@ static int ntrace_bridge_setup(struct ntrace_comp *comp)
 	int ret;
 
 	if (id < 0) {
-		dev_err(comp->dev, "no trace ID is left, because all %u are in use\n", NTRACE_TRACE_ID_LAST);
+		dev_err(comp->dev, "no trace ID is left, because all %u are in use\n",
+			NTRACE_TRACE_ID_LAST);
 		return id;
 	}
 	comp->trace_id = id;
