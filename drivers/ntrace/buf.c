@@ -272,8 +272,8 @@ static void ntrace_fill_frames(u8 *to, unsigned long len)
 }
 
 /*
- * Write the CPU's bytes of a chunk back to memory. Otherwise caches could write them over trace that
- * the sink writes later to the same cache line.
+ * Write the CPU's bytes of a chunk back to memory. Otherwise caches could write them over trace
+ * that the sink writes later to the same cache line.
  */
 static void ntrace_chunk_sync(const struct ntrace_map *map, const struct ntrace_chunk *chunk,
 			      unsigned long offset, unsigned long len)
