@@ -465,12 +465,39 @@ int ntrace_window_copied(struct ntrace_session *s, struct ntrace_buf *buf)
 	return 0;
 }
 
+static void ntrace_reverse(struct ntrace_buf *buf, unsigned long from, unsigned long to)
+{
+	u32 *a, *b;
+
+	for (; from + 4 < to; from += 4) {
+		to -= 4;
+		a = buf->pages[from >> PAGE_SHIFT] + offset_in_page(from);
+		b = buf->pages[to >> PAGE_SHIFT] + offset_in_page(to);
+		swap(*a, *b);
+	}
+}
+
+/*
+ * Put the trace of a sink without trRamStopOnWrap, which ran around in its window, into order. The
+ * oldest trace begins at @wp. It is rotated to the start in place, word by word, by three
+ * reversals.
+ */
+static void ntrace_buf_unwrap(struct ntrace_buf *buf, unsigned long start, unsigned long wp,
+			      unsigned long end)
+{
+	ntrace_reverse(buf, start, wp);
+	ntrace_reverse(buf, wp, end);
+	ntrace_reverse(buf, start, end);
+}
+
 /* Collect a window that the sink has filled. Set PARTIAL if trace is missing. */
 unsigned long ntrace_window_collect_wrapped(struct ntrace_session *s, unsigned long written)
 {
 	unsigned long size = s->win.end - s->win.start, used;
+	struct ntrace_sink *sink = s->enc->sink;
+	struct ntrace_buf *buf = s->buf;
 
-	s->enc->sink->holds = NULL;
+	sink->holds = NULL;
 	if (s->win.circular) {
 		ntrace_window_sync(s, s->win.start, size);
 		/*
@@ -480,13 +507,12 @@ unsigned long ntrace_window_collect_wrapped(struct ntrace_session *s, unsigned l
 	}
 
 	perf_aux_output_flag(&s->handle, PERF_AUX_FLAG_PARTIAL);
-	/*
-	 * A sink without trRamStopOnWrap has continued at the start of the window. Its older trace
-	 * is dropped, because the time to sort a window of any size, with interrupts off, has no
-	 * limit.
-	 */
-	used = (s->win.stop ? size : written) - s->first;
+	used = size - s->first;
 	ntrace_window_sync(s, s->win.wp, used);
+	if (!s->win.stop) {
+		ntrace_buf_unwrap(buf, s->offset, s->offset + written, s->offset + size);
+		dma_sync_single_for_device(sink->comp.dev, s->win.start, size, DMA_FROM_DEVICE);
+	}
 	return used;
 }
 
