@@ -409,12 +409,9 @@ int arch_evsel__open_strerror(struct evsel *evsel, NTRACE_OPEN_ERR char *msg, si
 	if (error == ESRCH)
 		return scnprintf(msg, size,
 				 "The process or thread has ended, so nothing of it can be traced: -p and -t take one that still runs.\n");
-	if (error == EBUSY)
-		return scnprintf(msg, size,
-				 "Another program has a trace encoder that %s needs: a process whose /proc/PID/fd has a perf_event.\n",
-				 evsel__name(evsel));
+	/* perf may have changed errno since the kernel refused the event, so that EBUSY is not seen here */
 	return scnprintf(msg, size,
-			 "The trace encoder cannot be used for %s: 'dmesg | grep ntrace' may have the reason.\n",
+			 "Another program has a trace encoder that %s needs: a process whose /proc/PID/fd has a perf_event. If there is none, 'dmesg | grep ntrace' may have the reason.\n",
 			 evsel__name(evsel));
 }
 
