@@ -54,14 +54,14 @@ nothing() {
 # Print every form of every command. The commands after "none" select nothing, and ntrace-dev's are for developers
 all_forms() {
 	for form in report "report --functions" "report --insns" "report --stack" "report --lines" "report --inline" script \
-		"script --calls" "script --insns" "script --events" "slow outer" "html -o file" "inject -o file" "split -n 2 -o shards" "share -o file" "share --list" \
+		"script --calls" "script --insns" "script --events" info "slow outer" "html -o file" "inject -o file" "split -n 2 -o shards" "share -o file" "share --list" \
 		"flight calls" dump "decode --elf calls" "decode --pcs --elf calls" "decode --counts --elf calls" \
 		"decode --stats --elf calls" stat "stat --insns" "none doctor" "none merge" "none probe" "none record" "none bench" \
 		"none encode" "none verify"; do
 		echo "$form"
 	done
 	for format in jsonl chrome perfetto speedscope folded sqlite; do echo "export --format $format -o file"; done
-	for format in counts lcov gcov llvm gcc bolt callgrind; do echo "profile --$format -o file"; done
+	for format in counts lcov gcov llvm bolt callgrind; do echo "profile --$format -o file"; done
 }
 # Write the list of forms that this build has. Each must find something without an option
 all_forms | while read -r form; do
@@ -103,7 +103,7 @@ asked() {
 	done <forms
 }
 no_lines() {
-	grep -e "--lines\|--inline\|--lcov\|--gcov\|--llvm\|--gcc" forms >list
+	grep -e "--lines\|--inline\|--lcov\|--gcov\|--llvm" forms >list
 	while read -r form; do
 		nothing "no line information, for example of .*/calls: build programs with -g" $form -i perf.data || return
 	done <list
@@ -189,7 +189,7 @@ no_file() {
 	done
 	for option in --symfs --buildid-dir --modules; do
 		refused "$option must name a folder, and 'nosuch' is not one" report -i perf.data $option nosuch || return
-		[ $option = --modules ] || refused "$option is a folder" stat --insns perf.data $option nosuch || return
+		[ $option = --modules ] || refused "$option must name a folder, and 'nosuch' is not one" stat --insns perf.data $option nosuch || return
 	done
 }
 no_effect() {
@@ -229,8 +229,8 @@ lost() {
 	echo "script --insns" >>list
 	while read -r form; do
 		"$ntrace" $form -i bad.data >out 2>err
-		grep -q "missing trace: 98.4 % of the time, an estimated 98.4 % of the instructions and 98.4 % of the bytes" err &&
-			grep -q "98.4 % of the time, because the sink was full (1 times): trace less" err && continue
+		grep -q "missing trace: 98.4 % of the time$" err &&
+			grep -q "98.4 % of the time, because the sink was full (1 times): record with larger buffers" err && continue
 		echo "$form: $(cat err)"
 		return 1
 	done <list

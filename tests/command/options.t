@@ -51,7 +51,7 @@ wrong_values() {
 		case $option in
 		--help) continue ;;
 		# These options take a name, which may be any text.
-		--symfs | --buildid-dir | --root | --function | --output | --elf | --pcs | --input | --truth | --report | --title | \
+		--symfs | --buildid-dir | --root | --function | --callers | --callees | --output | --elf | --pcs | --input | --truth | --report | --title | \
 			--event | --pid) continue ;;
 		esac
 		takes_value "$1" "$option" || continue

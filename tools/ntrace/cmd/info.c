@@ -13,8 +13,7 @@ static const char help[] =
 	"usage: ntrace info [OPTIONS]\n\n"
 	"Decode a recording of perf, and print how much trace it has of each CPU, how much is\n"
 	"missing, why, and what helps. Missing instructions and bytes are estimates.\n\n"
-	RECORDING_HELP
-	"  --time FROM,TO       only that time, in seconds as script prints it; either may be empty\n";
+	RECORDING_HELP;
 
 /* info keeps nothing of a part, because nt_session_decode() counts the missing trace. */
 static void *begin(void *ctx, uint64_t stretch)
@@ -44,7 +43,6 @@ static int print_info(const struct recording_options *options, struct nt_session
 {
 	const struct nt_consumer consumer = {
 		.size = sizeof(consumer), .begin = begin, .ranges = ranges, .end = end,
-		.windows = &options->filter.time, .nr_windows = options->filter.time.to ? 1 : 0,
 	};
 	struct nt_session_info info;
 	struct nt_missing cpu;
@@ -54,6 +52,8 @@ static int print_info(const struct recording_options *options, struct nt_session
 	if (nt_session_decode(session, &consumer, session))
 		return recording_failed(session);
 	nt_session_info(session, &info, sizeof(info));
+	if (!info.stretches)
+		return nothing_matched(options, session, NULL);
 	printf("%u CPUs, %u buffers, %" PRIu64 " bytes of trace in %" PRIu64 " stretches\n", info.cpus, info.buffers,
 	       info.trace_bytes, info.stretches);
 	for (i = 0; nt_session_lost(session, i, &cpu); i++)
@@ -75,7 +75,6 @@ int cmd_info(int argc, char **argv)
 {
 	static const struct option long_options[] = {
 		RECORDING_OPTIONS,
-		{ "time", required_argument, NULL, OPT_TIME },
 		{ 0 }
 	};
 	struct recording_options options;

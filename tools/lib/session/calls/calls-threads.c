@@ -3,8 +3,10 @@
  * Slices of a thread are from several CPUs. They are merged in the order of time as soon as no
  * earlier slice can follow. Only the open calls of a thread are kept after that.
  */
+#include <errno.h>
 #include <search.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "calls-priv.h"
 #include "session/session-priv.h"
@@ -233,7 +235,7 @@ static bool number_slice(const struct ns_thread_calls *t)
 		return true;
 	slice = ns_numbered_make(calls->numbered, s->number);
 	if (!slice)
-		return false;
+		return !ns_fail(calls->session, "writing a temporary file failed: %s", strerror(errno));
 	*slice = (struct nt_slice){
 		.begin = s->split ? t->end : s->begin, .end = s->end, .at = own(t)->at, .before = t->insns,
 		.insns = s->insns, .thread = own(t)->nth, .tid = s->tid, .cpu = s->cpu,
