@@ -108,7 +108,7 @@ is "undef: what reset leaves undefined is noise" \
 for o in $(sed -nE 's/^\t(\{ "|(TE|RAM|FUNNEL|FAULT)\()([a-z_-]+).*/\2.\3/p' "$top/tools/board/plugin/options.c" |
 	sed 's/^TE/te/; s/^RAM/ram/; s/^FUNNEL/funnel/; s/^FAULT/fault/; s/^\.//'); do
 	[ "$o" != pace ] || o=mips # as the command calls it, in millions a second
-	grep -rqE -- "(^|[^a-z_.])$o( |=|\$)|--$o|faults\.${o#fault.}|caps\.${o#*.}( |;|=)" "$top"/tests/*/*.t "$top"/tests/board \
+	grep -rqE -- "(^|[^a-z_.])$o( |=|\$)|--$o|faults\.${o#fault.}|caps\.${o#*.}( |;|=)" "$top"/tests/*/*.t "$top"/tests/perf/truth.sh "$top"/tests/board \
 		"$top"/tools/board/model/test "$top"/tests/driver || echo "$o"
 done >"$tap_tmp/untested"
 is "each option of the hardware is in a test" "$(xargs <"$tap_tmp/untested")" ""
