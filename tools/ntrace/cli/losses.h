@@ -8,7 +8,7 @@
 /*
  * losses_print() - print on standard output how much trace of each CPU is missing
  *
- * Print nothing if no trace is missing. Call it after nt_session_decode().
+ * Print nothing if no trace is missing. Call this function after nt_session_decode().
  *
  * Return: true if trace is missing.
  */

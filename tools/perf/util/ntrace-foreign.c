@@ -102,7 +102,7 @@ int ntrace_foreign_settle(struct ntrace *nt)
 
 /* --------------------------------------------------- rings that wrapped around */
 
-/* Remove the first @nr bytes of the pieces from @first on */
+/* Remove the first @nr bytes of the pieces, beginning at piece @first */
 static void ntrace_pieces_skip(struct ntrace_queue *q, unsigned int first, u64 nr)
 {
 	unsigned int end = first;

@@ -111,8 +111,7 @@ static void settle(struct ns_gaps *g)
 {
 	size_t i;
 
-	if (g->firsts.nr)
-		qsort(g->firsts.at, g->firsts.nr, sizeof(g->firsts.at[0]), first_cmp);
+	ns_array_sort(&g->firsts, first_cmp);
 	/*
 	 * A stretch of another buffer may have started before the first stretch that is known so
 	 * far.

@@ -250,7 +250,7 @@ static int id_cmp(const void *a, const void *b)
 {
 	const struct pd_id_cpu *x = a, *y = b;
 
-	return x->id < y->id ? -1 : x->id > y->id;
+	return ns_order(x->id, y->id);
 }
 
 /* Note the CPU of each event of the host. Return false if out of memory. */

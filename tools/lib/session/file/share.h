@@ -20,7 +20,7 @@ struct nt_share_options {
 	const struct nt_shared_file *files;
 	size_t		nr_files;
 	bool		kernel;	/* keep the names of kernel modules */
-	/* Called with each text in the copy; @what is "file" or "process". May be NULL. */
+	/* Receives each text in the copy; its kind @what is "file" or "process". May be NULL. */
 	void		(*tell)(void *ctx, const char *what, const char *text);
 	void		*ctx;
 };

@@ -737,8 +737,8 @@ static bool order_parts(struct job *job)
 			start = s->start;
 		ok = add_turns(job, s, start);
 	}
-	if (ok && job->turns.nr)
-		qsort(job->turns.at, job->turns.nr, sizeof(job->turns.at[0]), turn_cmp);
+	if (ok)
+		ns_array_sort(&job->turns, turn_cmp);
 	job->session->nr_parts = job->turns.nr;
 	return ok;
 }

@@ -4,7 +4,7 @@
 #include "missing.h"
 #include "session/session-priv.h"
 
-/* Missing trace of one CPU, from its first part on */
+/* Missing trace of one CPU, which grows part by part */
 struct walk {
 	struct nt_missing *missing;
 	uint64_t	last;		/* time of the last item so far; 0: none */
@@ -40,9 +40,7 @@ static int traced_cmp(const void *a, const void *b)
 {
 	const struct ns_traced *x = a, *y = b;
 
-	if (x->cpu != y->cpu)
-		return x->cpu < y->cpu ? -1 : 1;
-	return x->last < y->last ? -1 : x->last > y->last;
+	return ns_order(x->cpu, y->cpu) ?: ns_order(x->last, y->last);
 }
 
 static uint64_t scale(uint64_t value, uint64_t part, uint64_t of)
@@ -125,8 +123,7 @@ bool ns_traced_settle(struct nt_session *session)
 	struct walk walk;
 	size_t i;
 
-	if (t < end)
-		qsort(session->traced.at, session->traced.nr, sizeof(*t), traced_cmp);
+	ns_array_sort(&session->traced, traced_cmp);
 	time = time_of_all(session);
 	for (session->missing.nr = 0; t < end; insns += walk.missing->traced_insns) {
 		struct nt_missing none = { .cpu = t->cpu, .all_ns = time.to > time.from ? time.to - time.from : 0 };
