@@ -23,7 +23,7 @@ record() {
 		perf --buildid-dir /tmp/debug inject -j -i all.data -o jit.data >>/out/record.log 2>&1 || exit 1
 		tar -cf /out/files.tar jit.data threads debug jitted*
 	E2
-	"$top/tools/board/board" run --kernel 6.12 --harts 2 --truth "$truth_dir/truth" --out "$out" -- sh /out/go
+	"$top/tools/board/board" run --kernel 6.12 --harts 2 --truth "$truth_dir/truth" --model truth-traced=$(by_size on off) --out "$out" -- sh /out/go
 	rc=$?
 	cat "$out/record.log"
 	[ $rc -eq 0 ] && out_files "$out" && truth_symfs 6.12 && cp "$out/ntrace-static" "$truth_root/tmp/"

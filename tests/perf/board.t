@@ -80,7 +80,7 @@ board() { # SCRIPT OPTIONS...
 	"$top/tools/board/board" run --kernel "$kernel" --harts 2 --out "$dir/out" "$@" -- sh "/out/$script" &&
 		out_files "$dir/out"
 }
-ok "recorded on 2 harts, Linux $kernel" board record --truth "$dir/truth"
+ok "recorded on 2 harts, Linux $kernel" board record --truth "$dir/truth" --model truth-traced=$(by_size on off)
 ok "snapshot" board snapshot
 cat "$dir/out/record.log" 2>/dev/null | sed 's/^/# /'
 

@@ -61,7 +61,7 @@ record() { # KERNEL
 		tar -cf /out/files.tar debug
 	E2
 	"$top/tools/board/board" run --kernel "$1" --out "$dir/out" -- sh /out/record && out_files "$dir/out" &&
-		"$top/tools/board/board" run --kernel "$1" --truth "$dir/truth" --out "$dir/out" -- sh /out/record-chains &&
+		"$top/tools/board/board" run --kernel "$1" --truth "$dir/truth" --model truth-traced=$(by_size on off) --out "$dir/out" -- sh /out/record-chains &&
 		out_files "$dir/out"
 }
 

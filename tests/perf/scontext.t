@@ -7,7 +7,7 @@
 
 plan 6
 # The P550's hart with an encoder of N-Trace 1.0
-truth_dir=$O/tests/perf-scontext truth_board=p550 truth_topology=direct truth_traced=$(by_size on off)
+truth_dir=$O/tests/perf-scontext truth_board=p550 truth_topology=direct
 truth_all 6.12 1 1
 "$O/perf/new/x86_64/perf" script -D -i "$truth_dir/out/jit.data" 2>/dev/null >"$tap_tmp/dump"
 ok "the trace has Ownership messages" grep -q 'Ownership.* scontext=0x0' "$tap_tmp/dump"

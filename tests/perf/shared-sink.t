@@ -21,7 +21,7 @@ losses_of() {
 	figure "$1, $2 harts, -m,$3, ntrace: $truth_last"
 }
 
-truth_dir=$O/tests/perf-shared-sink truth_traced=$(by_size on off)
+truth_dir=$O/tests/perf-shared-sink
 truth_build 6.12
 # Machine mode cannot be excluded on p550, and its code is only in an ELF file.
 firmware=$O/root/firmware/fw_dynamic.elf@0x80000000

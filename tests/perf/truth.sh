@@ -18,7 +18,7 @@ truth_build() { # KERNEL
 # run. truth_board and truth_topology choose the hardware, truth_size the size of a buffer, truth_event the event,
 # and truth_who the harts (-a for all). truth_before runs before the recording, and truth_after after it. branches.c
 # does not check truth_flags. truth_firmware is the firmware's code for `ntrace script`. The number of loops in work
-# is divided by truth_part. truth_traced=on leaves untraced blocks out of the truth.
+# is divided by truth_part. In make test, the truth has only what a hart retires while its encoder traces.
 truth_record() {
 	rm -rf "$truth_dir" && mkdir -p "$truth_dir/out" || return
 	cp "$tap_tmp/work" "$truth_dir/out/"
@@ -41,7 +41,7 @@ truth_record() {
 	E2
 	# shellcheck disable=SC2086
 	"$top/tools/board/board" run --kernel "$1" ${truth_board:+--board $truth_board} --harts "$2" --topology "${truth_topology:-direct}" --truth "$truth_dir/truth" \
-		--model truth-traced=${truth_traced:-off} --out "$truth_dir/out" -- sh /out/go && out_files "$truth_dir/out" || return
+		--model truth-traced=$(by_size on off) --out "$truth_dir/out" -- sh /out/go && out_files "$truth_dir/out" || return
 	truth_symfs "$1"
 }
 
