@@ -204,17 +204,10 @@ static int take_item(void *part, const struct nt_who *who, const struct nt_item 
 
 /* ---- All stretches ---- */
 
-/* Context of nt_session_branches() for nt_session_decode() */
-struct branch_job {
-	struct nt_session *session;
-	const struct nt_branch_sink *sink;
-	void		*ctx;
-};
-
 static void *begin_stretch(void *ctx, uint64_t stretch)
 {
 	struct branches *branches = calloc(1, sizeof(*branches));
-	struct branch_job *job = ctx;
+	struct ns_branch_job *job = ctx;
 	const struct ns_cpu *cpu = ns_part_cpu(job->session, stretch);
 
 	if (!branches)
@@ -231,21 +224,26 @@ static void *begin_stretch(void *ctx, uint64_t stretch)
 static int end_stretch(void *ctx, void *part, const struct nt_who *who, bool lost)
 {
 	struct branches *branches = part;
-	struct branch_job *job = ctx;
+	struct ns_branch_job *job = ctx;
 	int err = job->sink->end(job->ctx, branches->part, who, lost);
 
 	free(branches);
 	return err;
 }
 
-int nt_session_branches(struct nt_session *session, const struct nt_branch_sink *sink, void *ctx)
+struct nt_consumer ns_branch_consumer(const struct nt_branch_sink *sink)
 {
-	const struct nt_consumer consumer = {
-		.size = sizeof(consumer), .begin = begin_stretch, .ranges = take_ranges,
+	return (struct nt_consumer){
+		.size = sizeof(struct nt_consumer), .begin = begin_stretch, .ranges = take_ranges,
 		.item = take_item, .end = end_stretch, .windows = sink->windows,
 		.nr_windows = sink->nr_windows,
 	};
-	struct branch_job job = { .session = session, .sink = sink, .ctx = ctx };
+}
+
+int nt_session_branches(struct nt_session *session, const struct nt_branch_sink *sink, void *ctx)
+{
+	const struct nt_consumer consumer = ns_branch_consumer(sink);
+	struct ns_branch_job job = { .session = session, .sink = sink, .ctx = ctx };
 
 	return nt_session_decode(session, &consumer, &job);
 }

@@ -54,4 +54,14 @@ struct nt_branch_sink {
 /* nt_session_branches() - decode the recording. Return the same values as nt_session_decode(). */
 int nt_session_branches(struct nt_session *session, const struct nt_branch_sink *sink, void *ctx);
 
+/* Context of the functions of ns_branch_consumer(), which only the library uses */
+struct ns_branch_job {
+	struct nt_session *session;
+	const struct nt_branch_sink *sink;
+	void		*ctx;
+};
+
+/* ns_branch_consumer() - make a consumer that passes branches to @sink; its context is a struct ns_branch_job */
+struct nt_consumer ns_branch_consumer(const struct nt_branch_sink *sink);
+
 #endif /* NTRACE_SESSION_BRANCH_H */

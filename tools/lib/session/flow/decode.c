@@ -18,6 +18,7 @@
 #include <linux/ntrace.h>
 
 #include "ntrace/sinks.h"
+#include "decode.h"
 #include "frames.h"
 #include "session/session-priv.h"
 #include "sources.h"
@@ -514,8 +515,6 @@ static int feed_stretch(struct worker *w)
 	struct scan scan;
 	int err = 0;
 
-	if (w->cpu->has_time)
-		check_clock(w);
 	scan_begin(w, &scan);
 	if (w->cpu->has_time)
 		begin_early(w, &scan);
@@ -568,6 +567,8 @@ static int decode_messages(struct worker *w)
 	const struct ns_stretch *s = w->stretch;
 	int err;
 
+	if (w->cpu->has_time)
+		check_clock(w);
 	nt_image_remap(w->image);
 	nt_flow_restart(w->flow, s->offset, s->middle);
 	err = feed_stretch(w);
@@ -921,4 +922,119 @@ int nt_session_decode(struct nt_session *session, const struct nt_consumer *cons
 	free(job.turns.at);
 	free(workers);
 	return job.result;
+}
+
+/* ---- A piece of a part ---- */
+
+struct ns_decoder {
+	struct job	job;
+	struct worker	worker;
+	uint64_t	number;		/* part that was decoded last; UINT64_MAX: none */
+};
+
+struct ns_decoder *ns_decoder_new(struct nt_session *session)
+{
+	struct ns_decoder *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return NULL;
+	d->job.session = session;
+	d->number = UINT64_MAX;
+	pthread_mutex_init(&d->job.progress_lock, NULL);
+	if (!start_worker(&d->worker, &d->job))
+		return d;
+	ns_decoder_free(d);
+	return NULL;
+}
+
+void ns_decoder_free(struct ns_decoder *d)
+{
+	if (!d)
+		return;
+	free_worker(&d->worker);
+	pthread_mutex_destroy(&d->job.progress_lock);
+	free(d);
+}
+
+/* Make a stretch of the bytes in [@from, @to). Return false if out of memory. */
+static bool cut_stretch(const struct ns_stretch *s, uint64_t from, uint64_t to, struct ns_stretch *cut)
+{
+	uint64_t at = s->offset, begin, end;
+	size_t i;
+
+	*cut = *s;
+	memset(&cut->pieces, 0, sizeof(cut->pieces));
+	cut->middle = s->middle && from == s->offset;
+	cut->offset = from;
+	for (i = 0; i < s->pieces.nr; at += s->pieces.at[i++].size) {
+		begin = from > at ? from - at : 0;
+		end = to - at < s->pieces.at[i].size ? to - at : s->pieces.at[i].size;
+		if (at >= to || begin >= end)
+			continue;
+		if (!ns_array_add(&cut->pieces, ((struct ns_piece){ s->pieces.at[i].data + begin, end - begin })))
+			return false;
+	}
+	return true;
+}
+
+/* Decode a piece, whose first message is one with SYNC unless the piece is the start of the part. */
+static int decode_cut(struct worker *w, struct ns_stretch *cut, bool begins_inside, bool ends_inside)
+{
+	struct scan scan;
+	int err;
+
+	w->stretch = cut;
+	if (begins_inside && w->cpu->has_time) {
+		/* changes of the code before the first message have taken effect */
+		scan_begin(w, &scan);
+		read_until(w, 0, &scan);
+		if (scan.time != UINT64_MAX && scan.time > w->now)
+			w->now = scan.time;
+	}
+	nt_image_remap(w->image);
+	nt_flow_restart(w->flow, cut->offset, cut->middle);
+	err = feed_stretch(w);
+	if (err || ends_inside)
+		return err;
+	nt_flow_end(w->flow);
+	return drain(w);
+}
+
+static int decode_between(struct ns_decoder *d, uint64_t number, uint64_t from, uint64_t to)
+{
+	struct worker *w = &d->worker;
+	const struct ns_stretch *s = w->stretch;
+	struct ns_stretch cut;
+	int err;
+
+	if (w->cpu != w->made_for && new_decoder(w))
+		return -1;
+	if (w->cpu->has_time && d->number != number)
+		check_clock(w);
+	d->number = number;
+	if (!cut_stretch(s, from, to, &cut))
+		return ns_fail(w->session, "out of memory");
+	err = decode_cut(w, &cut, from != s->offset, to != UINT64_MAX);
+	free(cut.pieces.at);
+	w->stretch = s;
+	return err;
+}
+
+int ns_decoder_run(struct ns_decoder *d, uint64_t number, uint64_t from, uint64_t to,
+		   const struct nt_consumer *consumer, void *ctx)
+{
+	const struct ns_stretch *s = ns_part_stretch(d->job.session, number);
+	struct worker *w = &d->worker;
+	int err;
+
+	d->job.consumer = consumer;
+	d->job.ctx = ctx;
+	begin_part(w, number);
+	if (from == s->offset && to == UINT64_MAX) {
+		d->number = UINT64_MAX;
+		err = decode_part(w);
+	} else {
+		err = w->part ? decode_between(d, number, from, to) : ns_fail(w->session, "out of memory");
+	}
+	return w->part ? consumer->end(ctx, w->part, &w->who, false) ?: err : err;
 }

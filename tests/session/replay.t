@@ -1,0 +1,36 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Replay recordings. At random places, in steps and at each execution of an address, the PC, the thread, the time and
+# all callers are those of one pass over the recording.
+. "$(dirname "$0")/../harness/tap.sh"
+build_tool
+command -v qemu-riscv64-static >/dev/null || skip_all "there is no qemu-riscv64-static"
+ntrace=$O/bin/ntrace
+gcc -D_GNU_SOURCE -g -O1 -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -fsanitize=address,undefined \
+	-I"$top/include" -I"$top/include/uapi" -I"$top/tools/lib" -o "$tap_tmp/replay" "$top/tests/session/replay.c" \
+	"$O/lib/libntrace-session.a" "$O/lib/libntrace.a" -ldw -lelf -lzstd -lpthread || exit 1
+recording good rounds late-mapping snapshot partial two-sources lost-kept switches || exit 1
+cd "$tap_tmp" || exit 1
+riscv64-linux-gnu-gcc -g -O1 -static -o requests "$top/tests/session/requests.c" &&
+	"$top/tests/harness/pcs" pcs ./requests >/dev/null || exit 1
+
+# replay NAME SEGMENT: print what differs
+replay() { ./replay "$1.data" "$2" >out 2>&1 && grep -q ' 0 wrong$' out || { cat out; return 1; }; }
+
+# encoded NAME OPTIONS: a recording of all instructions of a program
+encoded() {
+	name=$1
+	shift
+	"$ntrace" encode --elf requests --pcs pcs -o "$name.nt" --timestamp "$@" &&
+		python3 "$top/tests/session/mkrecording.py" --timestamp requests "$name.nt" "$name.data"
+}
+
+plan 12
+for name in good rounds late-mapping snapshot partial two-sources lost-kept switches; do
+	ok "the recording $name" replay "$name" 10
+done
+ok "a program in segments of 1,000 bytes, HTM" eval "encoded htm --sync-mode 1 --sync-max 2 && replay htm 1000"
+ok "a program in segments of 1,000 bytes, BTM" eval "encoded btm --sync-mode 1 --sync-max 2 --mode btm && replay btm 1000"
+ok "a program in one segment" replay htm 0x1000000
+ok "segments are not larger than the messages between two SYNC allow" eval "replay htm 1000 && [ \$(sed -n 's/ segments.*//p' out) -gt 50 ]"
+done_testing

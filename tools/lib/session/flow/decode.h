@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Decode a piece of a recording. Users of the library do not include this. */
+#ifndef NTRACE_SESSION_DECODE_H
+#define NTRACE_SESSION_DECODE_H
+
+#include "session/session.h"
+
+struct ns_decoder;
+
+/* ns_decoder_new() - create a decoder, after a whole nt_session_decode(). Return NULL if out of memory. */
+struct ns_decoder *ns_decoder_new(struct nt_session *session);
+void ns_decoder_free(struct ns_decoder *decoder);
+
+/*
+ * ns_decoder_run() - decode the bytes in [@from, @to) of a part, which are offsets in its AUX buffer
+ * @part: Number of the part, as nt_consumer::begin() received it
+ * @from: Offset of the part, or of a message with SYNC in it
+ * @to: UINT64_MAX means the end of the part
+ *
+ * Return: 0, -1, or the value that a function of the consumer returned.
+ */
+int ns_decoder_run(struct ns_decoder *decoder, uint64_t part, uint64_t from, uint64_t to,
+		   const struct nt_consumer *consumer, void *ctx);
+
+#endif /* NTRACE_SESSION_DECODE_H */

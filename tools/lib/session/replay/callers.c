@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Callers at any position. A walk applies the events of one thread to the model of calls, and keeps
+ * copies of its stacks. To go back, it continues from the last copy before the position.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay-priv.h"
+
+#define COPY_EVENTS	16384	/* events between two copies, at least, */
+#define COPY_FRAMES	64	/* and at least this many for each frame that is copied */
+
+/* The next event of each lane. An event is that with @run as its number in the segment. */
+struct state {
+	struct ns_stack	stack;
+	struct ns_spot	*heads;
+	uint32_t	lane;		/* lane of the last event, */
+	struct ns_spot	spot;		/* the run before which it is, */
+	uint64_t	time;		/* and its time, ns */
+	bool		begun;
+};
+
+struct ns_walk {
+	struct nt_replay *replay;
+	int32_t		tid;
+	struct state	now;
+	NS_ARRAY(struct state) copies;
+	uint64_t	events;		/* events since the last copy */
+	NS_ARRAY(uint64_t) entries;	/* entry addresses, for ns_frame::function */
+};
+
+/* ---- State ---- */
+
+static void free_state(struct state *s)
+{
+	ns_stack_free(&s->stack);
+	free(s->heads);
+}
+
+/* Copy an array of plain elements. Return false if out of memory. */
+#define copy_array(to, from) ({								\
+	(to)->room = (to)->nr = (from)->nr;						\
+	(to)->at = (from)->nr ? malloc((from)->nr * sizeof(*(from)->at)) : NULL;		\
+	if ((to)->at)									\
+		memcpy((to)->at, (from)->at, (from)->nr * sizeof(*(from)->at));		\
+	(to)->at || !(from)->nr;							\
+})
+
+static bool copy_state(const struct nt_replay *replay, struct state *to, const struct state *from)
+{
+	bool ok;
+	size_t i;
+
+	*to = *from;
+	to->heads = malloc(replay->lanes.nr * sizeof(*to->heads));
+	ok = copy_array(&to->stack.cur.open, &from->stack.cur.open);
+	ok = copy_array(&to->stack.waiting, &from->stack.waiting) && ok;
+	for (i = 0; i < to->stack.waiting.nr; i++) {
+		ok = ok && to->stack.waiting.at;
+		if (to->stack.waiting.at)
+			ok = copy_array(&to->stack.waiting.at[i].stack.open, &from->stack.waiting.at[i].stack.open) && ok;
+	}
+	if (to->heads && ok) {
+		memcpy(to->heads, from->heads, replay->lanes.nr * sizeof(*to->heads));
+		return true;
+	}
+	free_state(to);
+	return false;
+}
+
+/* Return true if the last event of the state is before the run of a lane, which has that time. */
+static bool is_before(const struct state *s, uint32_t lane, struct ns_spot spot, uint64_t time)
+{
+	if (!s->begun)
+		return true;
+	if (s->lane != lane)
+		return s->time < time || (s->time == time && s->lane < lane);
+	return s->spot.segment < spot.segment || (s->spot.segment == spot.segment && s->spot.run <= spot.run);
+}
+
+/* ---- Model of calls ---- */
+
+static bool enter(struct ns_stack *stack, struct ns_frame *frame, const struct ns_event *e)
+{
+	struct ns_walk *walk = stack->ctx;
+	size_t i = walk->entries.nr, low = i > 256 ? i - 256 : 0;
+
+	/* most calls are of functions that were called before */
+	while (i > low && walk->entries.at[i - 1] != e->to)
+		i--;
+	if (i == low) {
+		if (!ns_array_add(&walk->entries, e->to))
+			return false;
+		i = walk->entries.nr;
+	}
+	frame->function = i;
+	return true;
+}
+
+static const struct ns_stack_ops ops = { .enter = enter };
+
+static void begin_walk(struct ns_walk *walk)
+{
+	walk->now.stack = (struct ns_stack){
+		.session = walk->replay->session, .ops = &ops, .ctx = walk, .follows = true, .targets = walk->replay->targets,
+	};
+}
+
+/* Apply an event. Return false if out of memory. */
+static bool take_event(struct ns_walk *walk, uint32_t lane, uint32_t segment, const struct ns_call_event *c)
+{
+	struct state *now = &walk->now;
+	struct ns_event e = {
+		.time = c->time, .ran = c->time, .from = c->from, .to = c->to, .from_space = c->from_space,
+		.to_space = c->to_space, .image = c->image, .kind = c->kind, .flags = c->flags, .length = c->length,
+	};
+	struct ns_event begin = e;
+
+	if (now->begun && (c->slice || lane != now->lane) && now->stack.cur.open.nr &&
+	    ns_gaps_between(&walk->replay->gaps, walk->tid, now->time, c->time) && !ns_stack_drop(&now->stack, &e))
+		return false;
+	if (!now->stack.cur.open.nr) {
+		begin.to = c->flags & NT_BRANCH_BEGIN ? c->to : c->from;
+		begin.to_space = c->flags & NT_BRANCH_BEGIN ? c->to_space : c->from_space;
+		if (!ns_stack_begin(&now->stack, &begin))
+			return false;
+	}
+	now->begun = true;
+	now->lane = lane;
+	now->spot = (struct ns_spot){ .segment = segment, .run = c->run };
+	now->time = c->time;
+	return ns_stack_take(&now->stack, &e) >= 0;
+}
+
+/* ---- Walk ---- */
+
+/* Find the next event of the thread on a lane. Return NULL after the last one; *err is set after an error. */
+static const struct ns_call_event *head_of(struct ns_walk *walk, uint32_t lane, bool *err)
+{
+	const struct ns_lane *l = &walk->replay->lanes.at[lane];
+	struct ns_spot *head = &walk->now.heads[lane];
+	const struct ns_decoded *d;
+
+	for (; head->segment < l->segments.nr; head->segment++, head->run = 0) {
+		if (!(l->segments.at[head->segment].threads & ns_thread_bit(walk->tid)))
+			continue;
+		d = ns_replay_decode(walk->replay, lane, head->segment);
+		if (!d) {
+			*err = true;
+			return NULL;
+		}
+		for (; head->run < d->events.nr; head->run++) {
+			if (d->events.at[head->run].tid == walk->tid)
+				return &d->events.at[head->run];
+		}
+	}
+	return NULL;
+}
+
+static bool keep_copy(struct ns_walk *walk)
+{
+	struct state copy;
+
+	if (++walk->events < COPY_EVENTS || walk->events < COPY_FRAMES * walk->now.stack.cur.open.nr)
+		return true;
+	walk->events = 0;
+	/* the walk may pass this position again */
+	if (walk->copies.nr &&
+	    !is_before(&walk->copies.at[walk->copies.nr - 1], walk->now.lane, walk->now.spot, walk->now.time))
+		return true;
+	if (!copy_state(walk->replay, &copy, &walk->now))
+		return false;
+	if (ns_array_add(&walk->copies, copy))
+		return true;
+	free_state(&copy);
+	return false;
+}
+
+/* Apply the events before a run. Return false after an error. */
+static bool walk_to(struct ns_walk *walk, uint32_t lane, struct ns_spot spot, uint64_t time)
+{
+	struct state then = { .begun = true };
+	const struct ns_call_event *e;
+	struct ns_call_event first;
+	bool err = false, found;
+	uint32_t i;
+
+	for (;;) {
+		found = false;
+		for (i = 0; i < walk->replay->lanes.nr; i++) {
+			e = head_of(walk, i, &err);
+			if (err)
+				return false;
+			if (!e || (found && e->time >= then.time))
+				continue;
+			found = true;
+			first = *e;
+			then.lane = i;
+			then.time = e->time;
+			then.spot = (struct ns_spot){ .segment = walk->now.heads[i].segment, .run = e->run };
+		}
+		if (!found || !is_before(&then, lane, spot, time))
+			return true;
+		if (!take_event(walk, then.lane, then.spot.segment, &first))
+			return false;
+		walk->now.heads[then.lane].run++;
+		if (!keep_copy(walk))
+			return false;
+	}
+}
+
+/* Go to the last copy before a run, unless the walk is already between that and the run. */
+static bool go_back(struct ns_walk *walk, uint32_t lane, struct ns_spot spot, uint64_t time)
+{
+	struct state copy, *now = &walk->now;
+	const struct state *last;
+	size_t nth;
+
+	nth = ns_lower_bound(walk->copies.nr, is_before(&walk->copies.at[i], lane, spot, time));
+	last = nth ? &walk->copies.at[nth - 1] : NULL;
+	if (is_before(now, lane, spot, time) &&
+	    (!last || (now->begun && is_before(last, now->lane, now->spot, now->time))))
+		return true;
+	if (last) {
+		if (!copy_state(walk->replay, &copy, last))
+			return false;
+		free_state(&walk->now);
+		walk->now = copy;
+	} else {
+		ns_stack_free(&walk->now.stack);
+		memset(walk->now.heads, 0, walk->replay->lanes.nr * sizeof(*walk->now.heads));
+		walk->now.begun = false;
+		begin_walk(walk);
+	}
+	walk->events = 0;
+	return true;
+}
+
+static struct ns_walk *walk_of(struct nt_replay *replay, int32_t tid)
+{
+	struct ns_walk *walk;
+	size_t i;
+
+	for (i = 0; i < replay->walks.nr; i++) {
+		if (replay->walks.at[i]->tid == tid)
+			return replay->walks.at[i];
+	}
+	walk = calloc(1, sizeof(*walk));
+	if (!walk)
+		return NULL;
+	walk->replay = replay;
+	walk->tid = tid;
+	walk->now.heads = calloc(replay->lanes.nr + 1, sizeof(*walk->now.heads));
+	begin_walk(walk);
+	if (walk->now.heads && ns_array_add(&replay->walks, walk))
+		return walk;
+	ns_walk_free(walk);
+	return NULL;
+}
+
+void ns_walk_free(struct ns_walk *walk)
+{
+	size_t i;
+
+	for (i = 0; i < walk->copies.nr; i++)
+		free_state(&walk->copies.at[i]);
+	free_state(&walk->now);
+	free(walk->copies.at);
+	free(walk->entries.at);
+	free(walk);
+}
+
+/* ---- Callers ---- */
+
+static uint64_t entry_of(const struct ns_walk *walk, const struct ns_frame *frame)
+{
+	return frame->function && frame->function <= walk->entries.nr && !frame->outer ?
+	       walk->entries.at[frame->function - 1] : 0;
+}
+
+static size_t list_callers(const struct ns_walk *walk, uint64_t addr, struct nt_replay_caller *callers, size_t max)
+{
+	const struct ns_one_stack *stack = &walk->now.stack.cur;
+	struct nt_replay_caller c = { .addr = addr, .kind = NT_BRANCH_NONE };
+	size_t i, n = 0;
+
+	for (i = stack->open.nr; i-- > 0;) {
+		const struct ns_frame *frame = &stack->open.at[i];
+
+		if (frame->unseen)
+			continue;
+		c.entry = entry_of(walk, frame);
+		c.kind = frame->kind;
+		if (n < max)
+			callers[n] = c;
+		n++;
+		/* who called the outermost function, or made a call from code that is missing, is not known */
+		if (frame->outer || frame->missing)
+			return n;
+		c = (struct nt_replay_caller){
+			.addr = frame->ret, .kind = NT_BRANCH_NONE, .trap = frame->trap || frame->signal,
+		};
+	}
+	if (n < max)
+		callers[n] = c;
+	return n + 1;
+}
+
+size_t nt_replay_callers(struct nt_replay *replay, int32_t tid, struct nt_replay_caller *callers, size_t max)
+{
+	struct nt_replay_place place;
+	struct ns_walk *walk = walk_of(replay, tid);
+	const struct ns_run *run;
+	uint32_t lane, insn;
+	struct ns_spot spot;
+	uint64_t time;
+
+	if (!walk || ns_replay_thread_spot(replay, tid, &lane, &spot, &insn) <= 0)
+		return 0;
+	run = ns_replay_run(replay, lane, spot);
+	if (!run)
+		return 0;
+	time = run->time;
+	if (!go_back(walk, lane, spot, time) || !walk_to(walk, lane, spot, time) ||
+	    !nt_replay_where(replay, tid, &place))
+		return 0;
+	return list_callers(walk, place.addr, callers, max);
+}

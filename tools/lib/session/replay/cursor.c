@@ -1,0 +1,496 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * The position. It is an instruction of the first run, by time and then by lane, among the next runs
+ * of all lanes.
+ */
+#include "replay-priv.h"
+
+static const struct ns_chunk *chunk_at(const struct nt_replay *replay, uint32_t lane, uint32_t segment)
+{
+	return &replay->lanes.at[lane].segments.at[segment];
+}
+
+/* Skip segments without runs. Return false after the last run of the lane. */
+static bool settle_forwards(const struct nt_replay *replay, uint32_t lane, struct ns_spot *spot)
+{
+	while (spot->segment < replay->lanes.at[lane].segments.nr) {
+		if (spot->run < chunk_at(replay, lane, spot->segment)->runs)
+			return true;
+		spot->segment++;
+		spot->run = 0;
+	}
+	return false;
+}
+
+/* Move to the run before. Return false before the first run of the lane. */
+static bool move_back(const struct nt_replay *replay, uint32_t lane, struct ns_spot *spot)
+{
+	while (!spot->run) {
+		if (!spot->segment)
+			return false;
+		spot->run = chunk_at(replay, lane, --spot->segment)->runs;
+	}
+	spot->run--;
+	return true;
+}
+
+/* Get the time of a run. The index has those of the first and the last run of a segment. Return false after an error. */
+static bool time_of(struct nt_replay *replay, uint32_t lane, struct ns_spot spot, uint64_t *time)
+{
+	const struct ns_chunk *s = chunk_at(replay, lane, spot.segment);
+	const struct ns_run *run;
+
+	if (!spot.run || spot.run + 1 == s->runs) {
+		*time = spot.run ? s->last : s->first;
+		return true;
+	}
+	run = ns_replay_run(replay, lane, spot);
+	*time = run ? run->time : 0;
+	return run;
+}
+
+/* Find the first run of a lane at @time or later. Return false after an error. */
+static bool spot_at(struct nt_replay *replay, uint32_t lane, uint64_t time, struct ns_spot *spot)
+{
+	const struct ns_lane *l = &replay->lanes.at[lane];
+	const struct ns_decoded *d;
+
+	*spot = (struct ns_spot){ .segment = ns_lower_bound(l->segments.nr, l->segments.at[i].last < time) };
+	if (spot->segment >= l->segments.nr || l->segments.at[spot->segment].first >= time)
+		return true;
+	d = ns_replay_decode(replay, lane, spot->segment);
+	if (!d)
+		return false;
+	spot->run = ns_lower_bound(d->runs.nr, d->runs.at[i].time < time);
+	return true;
+}
+
+bool ns_replay_set(struct nt_replay *replay, uint32_t lane, struct ns_spot spot, uint32_t insn)
+{
+	uint64_t time;
+	uint32_t i;
+
+	if (!time_of(replay, lane, spot, &time))
+		return false;
+	for (i = 0; i < replay->lanes.nr; i++) {
+		/* at the same time, runs of later lanes come later */
+		if (i != lane && !spot_at(replay, i, i > lane ? time : time + 1, &replay->next[i]))
+			return false;
+	}
+	replay->next[lane] = spot;
+	replay->lane = lane;
+	replay->insn = insn;
+	return true;
+}
+
+/* Choose the lane whose next run is the first. Return 1; 0 after the last run; -1 after an error. */
+static int choose_next(struct nt_replay *replay)
+{
+	uint64_t best = 0, time;
+	bool found = false;
+	uint32_t i;
+
+	for (i = 0; i < replay->lanes.nr; i++) {
+		struct ns_spot spot = replay->next[i];
+
+		if (!settle_forwards(replay, i, &spot))
+			continue;
+		replay->next[i] = spot;
+		if (!time_of(replay, i, spot, &time))
+			return -1;
+		if (found && time >= best)
+			continue;
+		found = true;
+		best = time;
+		replay->lane = i;
+	}
+	return found;
+}
+
+static const struct ns_run *current(struct nt_replay *replay)
+{
+	struct ns_spot spot = replay->lanes.nr ? replay->next[replay->lane] : (struct ns_spot){ 0 };
+
+	if (!replay->insns || !settle_forwards(replay, replay->lane, &spot))
+		return NULL;
+	return ns_replay_run(replay, replay->lane, spot);
+}
+
+/* Move to the run after the current one. Return 2 at a gap, and otherwise as choose_next(). */
+int ns_replay_next_run(struct nt_replay *replay)
+{
+	uint32_t lane = replay->lane;
+	const struct ns_run *run;
+	int ret;
+
+	replay->next[lane].run++;
+	ret = choose_next(replay);
+	if (ret <= 0) {
+		replay->next[lane].run--;
+		replay->lane = lane;
+		return ret;
+	}
+	replay->insn = 0;
+	run = current(replay);
+	return !run ? -1 : run->gap ? NT_REPLAY_GAP : NT_REPLAY_MOVED;
+}
+
+int ns_replay_prev_run(struct nt_replay *replay)
+{
+	const struct ns_run *run = current(replay);
+	bool found = false, gap = false;
+	uint64_t best = 0, time;
+	uint32_t i, lane = 0;
+	struct ns_spot at = { 0 };
+
+	if (!run)
+		return -1;
+	gap = run->gap;
+	for (i = 0; i < replay->lanes.nr; i++) {
+		struct ns_spot spot = replay->next[i];
+
+		if (!move_back(replay, i, &spot))
+			continue;
+		if (!time_of(replay, i, spot, &time))
+			return -1;
+		if (found && time < best)
+			continue;
+		found = true;
+		best = time;
+		lane = i;
+		at = spot;
+	}
+	if (!found)
+		return NT_REPLAY_END;
+	gap &= lane == replay->lane;
+	replay->next[lane] = at;
+	replay->lane = lane;
+	run = current(replay);
+	if (!run)
+		return -1;
+	replay->insn = run->insns - 1;
+	return gap ? NT_REPLAY_GAP : NT_REPLAY_MOVED;
+}
+
+/* ---- Instructions ---- */
+
+/* RISC-V unprivileged ISA, "Base Instruction-Length Encoding" */
+static unsigned int length_of(uint16_t low)
+{
+	return (low & 3) != 3 ? 2 : (low & 0x1f) != 0x1f ? 4 : (low & 0x3f) == 0x1f ? 6 : 8;
+}
+
+bool ns_run_addrs(struct nt_replay *replay, const struct ns_run *run, uint64_t addrs[NT_RANGE_HALFWORDS])
+{
+	size_t size = 2 * run->halfwords, at = 0, n = 0;
+	uint16_t code[NT_RANGE_HALFWORDS];
+
+	if (run->halfwords > NT_RANGE_HALFWORDS ||
+	    nt_session_read(replay->session, run->space, run->start, code, size) != size)
+		return false;
+	for (; at < size && n < run->insns; at += length_of(code[at / 2]))
+		addrs[n++] = run->start + at;
+	return n == run->insns;
+}
+
+static uint64_t insns_before(const struct nt_replay *replay, uint32_t lane, struct ns_spot spot, uint64_t in_segment)
+{
+	const struct ns_lane *l = &replay->lanes.at[lane];
+
+	return spot.segment < l->segments.nr ? l->segments.at[spot.segment].before + in_segment : l->insns;
+}
+
+/* Return the number of shown instructions of all CPUs before the position; UINT64_MAX after an error. */
+static uint64_t insns_at(struct nt_replay *replay)
+{
+	const struct ns_run *run;
+	uint64_t sum = replay->insn;
+	uint32_t i;
+
+	for (i = 0; i < replay->lanes.nr; i++) {
+		struct ns_spot spot = replay->next[i];
+
+		run = NULL;
+		if (settle_forwards(replay, i, &spot) && spot.run) {
+			run = ns_replay_run(replay, i, spot);
+			if (!run)
+				return UINT64_MAX;
+		}
+		sum += insns_before(replay, i, spot, run ? run->before : 0);
+	}
+	return sum;
+}
+
+static bool fill(struct nt_replay *replay, uint32_t lane, const struct ns_run *run, uint32_t insn,
+		 struct nt_replay_place *place)
+{
+	uint64_t addrs[NT_RANGE_HALFWORDS];
+
+	if (!run || !ns_run_addrs(replay, run, addrs))
+		return false;
+	*place = (struct nt_replay_place){
+		.addr = addrs[insn < run->insns ? insn : run->insns - 1], .space = run->space, .time = run->time,
+		.tid = run->tid, .pid = run->pid, .cpu = replay->lanes.at[lane].cpu,
+	};
+	return true;
+}
+
+bool nt_replay_here(struct nt_replay *replay, struct nt_replay_place *place)
+{
+	if (!fill(replay, replay->lane, current(replay), replay->insn, place))
+		return false;
+	place->insn = insns_at(replay);
+	return true;
+}
+
+/* ---- Seek ---- */
+
+int nt_replay_seek_time(struct nt_replay *replay, uint64_t time)
+{
+	int32_t last = -1;
+	uint64_t best = 0;
+	uint32_t i;
+	int ret;
+
+	for (i = 0; i < replay->lanes.nr; i++) {
+		if (!spot_at(replay, i, time, &replay->next[i]))
+			return -1;
+	}
+	replay->insn = 0;
+	ret = choose_next(replay);
+	if (ret)
+		return ret;
+	/* the last instruction is that of the lane with the last time */
+	for (i = 0; i < replay->lanes.nr; i++) {
+		if (!replay->lanes.at[i].insns || (last >= 0 && replay->lanes.at[i].last < best))
+			continue;
+		last = i;
+		best = replay->lanes.at[i].last;
+	}
+	if (last < 0)
+		return NT_REPLAY_END;
+	replay->lane = last;
+	move_back(replay, last, &replay->next[last]);
+	replay->insn = current(replay) ? current(replay)->insns - 1 : 0;
+	return NT_REPLAY_END;
+}
+
+/* Return the last time at which no more than @insn instructions were executed before. */
+static uint64_t time_before(const struct nt_replay *replay, uint64_t insn)
+{
+	uint64_t low = 0, high = UINT64_MAX - 1, mid, sum;
+	const struct ns_lane *l;
+
+	while (low < high) {
+		mid = low + (high - low) / 2 + 1;
+		sum = 0;
+		for (l = replay->lanes.at; l < replay->lanes.at + replay->lanes.nr; l++) {
+			size_t nth = ns_lower_bound(l->segments.nr, l->segments.at[i].last < mid);
+
+			/* all instructions of the segment may be before this time */
+			sum += nth >= l->segments.nr ? l->insns :
+			       l->segments.at[nth].before + (l->segments.at[nth].first < mid ? l->segments.at[nth].insns : 0);
+		}
+		if (sum <= insn)
+			low = mid;
+		else
+			high = mid - 1;
+	}
+	return low;
+}
+
+/* Go to the segment in which an instruction of the only lane is. */
+static int seek_segment(struct nt_replay *replay, uint64_t insn)
+{
+	const struct ns_lane *l = replay->lanes.at;
+
+	replay->lane = 0;
+	replay->next[0] = (struct ns_spot){
+		.segment = ns_lower_bound(l->segments.nr, l->segments.at[i].before + l->segments.at[i].insns <= insn),
+	};
+	return NT_REPLAY_MOVED;
+}
+
+int nt_replay_seek(struct nt_replay *replay, uint64_t insn)
+{
+	const struct ns_run *run;
+	uint64_t at;
+	int ret;
+
+	if (!replay->insns || insn >= replay->insns)
+		return nt_replay_seek_time(replay, UINT64_MAX);
+	ret = replay->lanes.nr == 1 ? seek_segment(replay, insn) :
+	      nt_replay_seek_time(replay, time_before(replay, insn));
+	if (ret < 0)
+		return ret;
+	replay->insn = 0;
+	at = insns_at(replay);
+	for (; ret >= 0 && at <= insn; at += run->insns) {
+		run = current(replay);
+		if (!run || at == UINT64_MAX)
+			return -1;
+		if (insn - at < run->insns) {
+			replay->insn = insn - at;
+			return NT_REPLAY_MOVED;
+		}
+		ret = ns_replay_next_run(replay);
+	}
+	return -1;
+}
+
+/* ---- Threads ---- */
+
+/* Find the next run of a thread on a lane, or the previous one. Return 1, 0 if there is none, or -1 after an error. */
+static int thread_on_lane(struct nt_replay *replay, uint32_t lane, int32_t tid, bool back, struct ns_spot *spot)
+{
+	const struct ns_lane *l = &replay->lanes.at[lane];
+	const struct ns_decoded *d;
+
+	for (;;) {
+		if (back ? !move_back(replay, lane, spot) : !settle_forwards(replay, lane, spot))
+			return 0;
+		if (!(l->segments.at[spot->segment].threads & ns_thread_bit(tid))) {
+			spot->segment += !back;
+			spot->run = 0;
+			continue;
+		}
+		d = ns_replay_decode(replay, lane, spot->segment);
+		if (!d)
+			return -1;
+		while (d->runs.at[spot->run].tid != tid && (back ? spot->run > 0 : spot->run + 1 < d->runs.nr))
+			spot->run += back ? -1 : 1;
+		if (d->runs.at[spot->run].tid == tid)
+			return 1;
+		spot->run += !back;
+	}
+}
+
+/* Find the run of a thread that is the next of all lanes, or the previous one. */
+static int thread_run(struct nt_replay *replay, int32_t tid, bool back, uint32_t *lane, struct ns_spot *spot)
+{
+	bool found = false;
+	uint64_t best = 0, time;
+	uint32_t i;
+	int ret;
+
+	for (i = 0; i < replay->lanes.nr; i++) {
+		struct ns_spot at = replay->next[i];
+
+		ret = thread_on_lane(replay, i, tid, back, &at);
+		if (ret < 0 || (ret && !time_of(replay, i, at, &time)))
+			return -1;
+		if (!ret || (found && (back ? time < best : time >= best)))
+			continue;
+		found = true;
+		best = time;
+		*lane = i;
+		*spot = at;
+	}
+	return found;
+}
+
+int ns_replay_thread_spot(struct nt_replay *replay, int32_t tid, uint32_t *lane, struct ns_spot *spot, uint32_t *insn)
+{
+	const struct ns_run *run = current(replay);
+	int ret;
+
+	*insn = 0;
+	if (run && run->tid == tid) {
+		*lane = replay->lane;
+		*spot = replay->next[replay->lane];
+		settle_forwards(replay, *lane, spot);
+		*insn = replay->insn;
+		return 1;
+	}
+	ret = thread_run(replay, tid, false, lane, spot);
+	if (ret)
+		return ret;
+	ret = thread_run(replay, tid, true, lane, spot);
+	run = ret > 0 ? ns_replay_run(replay, *lane, *spot) : NULL;
+	*insn = run ? run->insns - 1 : 0;
+	return ret;
+}
+
+bool nt_replay_where(struct nt_replay *replay, int32_t tid, struct nt_replay_place *place)
+{
+	struct ns_spot spot;
+	uint32_t lane, insn;
+
+	if (ns_replay_thread_spot(replay, tid, &lane, &spot, &insn) <= 0 ||
+	    !fill(replay, lane, ns_replay_run(replay, lane, spot), insn, place))
+		return false;
+	place->insn = insns_at(replay);
+	return true;
+}
+
+/* ---- Steps ---- */
+
+static int step(struct nt_replay *replay, bool backwards)
+{
+	const struct ns_run *run = current(replay);
+
+	if (!run)
+		return replay->insns ? -1 : NT_REPLAY_END;
+	if (backwards && replay->insn) {
+		replay->insn--;
+		return NT_REPLAY_MOVED;
+	}
+	if (!backwards && replay->insn + 1 < run->insns) {
+		replay->insn++;
+		return NT_REPLAY_MOVED;
+	}
+	return backwards ? ns_replay_prev_run(replay) : ns_replay_next_run(replay);
+}
+
+/* Move to another run of the thread. */
+static int step_thread(struct nt_replay *replay, int32_t tid, bool backwards)
+{
+	uint32_t lane = replay->lane;
+	struct ns_spot at = replay->next[lane], spot;
+	const struct ns_run *run;
+	bool gap;
+	int ret;
+
+	settle_forwards(replay, lane, &at);
+	replay->next[lane] = at;
+	run = current(replay);
+	gap = run && run->gap && run->tid == tid;
+	if (!backwards)
+		replay->next[lane].run++;
+	ret = thread_run(replay, tid, backwards, &lane, &spot);
+	if (!backwards)
+		replay->next[replay->lane] = at;
+	if (ret <= 0)
+		return ret;
+	run = ns_replay_run(replay, lane, spot);
+	if (!run || !ns_replay_set(replay, lane, spot, backwards ? run->insns - 1 : 0))
+		return -1;
+	gap = backwards ? gap : run->gap;
+	return gap ? NT_REPLAY_GAP : NT_REPLAY_MOVED;
+}
+
+int nt_replay_step(struct nt_replay *replay, int32_t tid, bool backwards)
+{
+	const struct ns_run *run = current(replay);
+	struct ns_spot spot;
+	uint32_t lane, insn;
+	int ret;
+
+	if (tid < 0 || !run)
+		return step(replay, backwards);
+	if (run->tid != tid) {
+		if (backwards)
+			return step_thread(replay, tid, true);
+		/* first go to the thread's next instruction */
+		ret = thread_run(replay, tid, false, &lane, &spot);
+		if (ret <= 0)
+			return ret;
+		if (!ns_replay_set(replay, lane, spot, 0))
+			return -1;
+		run = current(replay);
+	}
+	insn = replay->insn;
+	if (run && (backwards ? insn > 0 : insn + 1 < run->insns))
+		return step(replay, backwards);
+	return step_thread(replay, tid, backwards);
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef NTRACE_SESSION_REPLAY_PRIV_H
+#define NTRACE_SESSION_REPLAY_PRIV_H
+
+#include "replay.h"
+#include "session/calls/calls-priv.h"
+#include "session/flow/decode.h"
+#include "session/session-priv.h"
+
+#define NS_LINES	4096	/* bits for lines of code in a segment */
+#define NS_CACHE	12	/* decoded segments that are kept */
+
+/* A range of instructions that is shown */
+struct ns_run {
+	uint64_t	start, time;
+	uint64_t	space;
+	uint64_t	before;		/* instructions of the segment before it */
+	int32_t		tid, pid;
+	uint16_t	halfwords, insns;
+	bool		gap;		/* trace is missing before it */
+};
+
+/* A branch that the model of calls needs, in a compact form of struct ns_event */
+struct ns_call_event {
+	uint64_t	from, to, time;
+	uint64_t	from_space, to_space;
+	uint32_t	image;
+	int32_t		tid;
+	uint32_t	run;		/* number of runs of the segment before it */
+	uint8_t		kind, flags, length;
+	bool		slice;		/* another thread, or a loss, is directly before it */
+};
+
+/* Trace from one SYNC to another one of the same part */
+struct ns_chunk {
+	uint64_t	part, from, to;	/* as for ns_decoder_run() */
+	uint64_t	floor;		/* least time of its instructions, ns */
+	uint64_t	first, last;	/* times of its first and its last run, ns */
+	uint64_t	before;		/* instructions of its lane before it */
+	uint64_t	insns;
+	uint64_t	threads;	/* bits of the threads that it contains */
+	uint32_t	runs;
+	bool		middle;		/* it begins inside its part */
+	bool		gap;		/* trace is missing before its first instruction */
+	bool		has_gap;	/* one of its runs has ns_run::gap */
+	uint64_t	lines[NS_LINES / 64];
+};
+
+/* The segments of one CPU, or of a CPU in the buffer of a thread */
+struct ns_lane {
+	uint32_t	buffer;
+	int32_t		cpu;
+	NS_ARRAY(struct ns_chunk) segments;
+	uint64_t	insns;
+	uint64_t	last;		/* time of the last instruction, ns */
+	bool		lost;		/* trace is missing after the last segment */
+};
+
+struct ns_decoded {
+	NS_ARRAY(struct ns_run) runs;
+	NS_ARRAY(struct ns_call_event) events;
+	const struct ns_chunk *segment;	/* NULL: empty */
+	uint64_t	used;
+};
+
+/* A run of a lane */
+struct ns_spot {
+	uint32_t	segment, run;
+};
+
+/* Callers of one thread, see callers.c */
+struct ns_walk;
+
+struct nt_replay {
+	struct nt_session *session;
+	struct nt_replay_options options;
+	uint64_t	kernel_start;
+	NS_ARRAY(struct ns_lane) lanes;
+	NS_ARRAY(int32_t) tids;		/* sorted */
+	uint64_t	insns;
+	struct ns_all_gaps gaps;
+	struct ns_decoder *decoder;
+	struct ns_decoded cache[NS_CACHE];
+	uint64_t	uses;
+	/* The position: the first run of each lane that is not executed, and the current one */
+	struct ns_spot	*next;
+	uint32_t	lane;
+	uint32_t	insn;		/* number of instructions of the run before the position */
+	struct ns_target *targets;	/* for struct ns_stack */
+	NS_ARRAY(struct ns_walk *) walks;
+};
+
+static inline uint64_t ns_thread_bit(int32_t tid)
+{
+	return 1ULL << ((uint32_t)tid * 0x9e3779b1U >> 26);
+}
+
+static inline uint32_t ns_line_bit(uint64_t addr)
+{
+	return (addr >> 6) * 0x9e3779b97f4a7c15ULL >> 52;
+}
+
+/* Return true if the segment may contain the instruction. */
+static inline bool ns_chunk_may_have(const struct ns_chunk *s, uint64_t addr)
+{
+	uint32_t bit = ns_line_bit(addr);
+
+	return s->lines[bit / 64] >> (bit % 64) & 1;
+}
+
+/* ns_replay_decode() - decode a segment, or return it from the cache. It is valid until the next call but NS_CACHE. */
+const struct ns_decoded *ns_replay_decode(struct nt_replay *replay, uint32_t lane, uint32_t segment);
+
+/* ns_replay_run() - return a run, or NULL after an error */
+const struct ns_run *ns_replay_run(struct nt_replay *replay, uint32_t lane, struct ns_spot spot);
+
+/*
+ * ns_replay_thread_spot() - find the next instruction of a thread, or its last one
+ *
+ * Return 1, 0 if the thread has none, or -1 after an error.
+ */
+int ns_replay_thread_spot(struct nt_replay *replay, int32_t tid, uint32_t *lane, struct ns_spot *spot, uint32_t *insn);
+
+/* ns_replay_set() - move to an instruction. Return false after an error. */
+bool ns_replay_set(struct nt_replay *replay, uint32_t lane, struct ns_spot spot, uint32_t insn);
+
+/* Move to the first instruction of the next run, or to the last one of the previous run. Return as nt_replay_step(). */
+int ns_replay_next_run(struct nt_replay *replay);
+int ns_replay_prev_run(struct nt_replay *replay);
+
+/* ns_run_addrs() - get the address of each instruction. Return false if the code cannot be read. */
+bool ns_run_addrs(struct nt_replay *replay, const struct ns_run *run, uint64_t addrs[NT_RANGE_HALFWORDS]);
+
+void ns_walk_free(struct ns_walk *walk);
+
+#endif /* NTRACE_SESSION_REPLAY_PRIV_H */

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * A position in a recording that moves forwards and backwards, instruction by instruction, with the
+ * callers at each position.
+ *
+ *	nt_replay_new() -- nt_replay_seek(), nt_replay_step(), nt_replay_find() -- nt_replay_callers()
+ *
+ * The instructions of all CPUs are in one order. Ranges are ordered by time, and ranges with the
+ * same time by CPU. nt_replay_new() decodes the recording once and keeps an index of about 600 bytes
+ * for each 64 KiB of trace. Later calls decode only the segments of trace that they need.
+ */
+#ifndef NTRACE_SESSION_REPLAY_H
+#define NTRACE_SESSION_REPLAY_H
+
+#include "session/session.h"
+
+struct nt_replay;
+
+struct nt_replay_options {
+	size_t		size;		/* sizeof(struct nt_replay_options) */
+	int32_t		pid;		/* process whose instructions are shown; -1: all */
+	bool		kernel;		/* also show the instructions of the kernel */
+	uint64_t	segment;	/* least bytes of trace in a segment; 0: 64 KiB */
+};
+
+/*
+ * nt_replay_new() - decode a recording, and start at its first instruction
+ *
+ * Return NULL after an error, which nt_session_error() describes if it is not a lack of memory.
+ */
+struct nt_replay *nt_replay_new(struct nt_session *session, const struct nt_replay_options *options);
+void nt_replay_free(struct nt_replay *replay);
+
+/* nt_replay_insns() - return the number of instructions that are shown */
+uint64_t nt_replay_insns(const struct nt_replay *replay);
+
+/* nt_replay_segments() - return the number of pieces in which the trace can be decoded */
+size_t nt_replay_segments(const struct nt_replay *replay);
+
+/* nt_replay_thread() - get the id of a thread that has instructions, from @nth = 0. Return false after the last. */
+bool nt_replay_thread(const struct nt_replay *replay, size_t nth, int32_t *tid);
+
+/* An instruction that was executed */
+struct nt_replay_place {
+	uint64_t	addr;
+	uint64_t	space;		/* address space, for nt_session_where() and nt_session_read() */
+	uint64_t	time;		/* time of the last message before it, or of the message that reports it, ns */
+	uint64_t	insn;		/* number of instructions before it */
+	int32_t		tid, pid, cpu;
+};
+
+/* nt_replay_here() - get the next instruction. Return false if the recording has none. */
+bool nt_replay_here(struct nt_replay *replay, struct nt_replay_place *place);
+
+/*
+ * nt_replay_where() - get the next instruction of a thread, or its last one if no other follows
+ *
+ * Return false if the thread has no instructions, or after an error.
+ */
+bool nt_replay_where(struct nt_replay *replay, int32_t tid, struct nt_replay_place *place);
+
+/* Results of the functions that move the position; -1 is an error */
+enum nt_replay_moved {
+	NT_REPLAY_END	= 0,	/* the first or the last instruction was met */
+	NT_REPLAY_MOVED	= 1,	/* the position is at the instruction that was wanted */
+	NT_REPLAY_GAP	= 2,	/* trace is missing between the last position and this one */
+};
+
+/* nt_replay_step() - move by an instruction of a thread; @tid -1: of any thread */
+int nt_replay_step(struct nt_replay *replay, int32_t tid, bool backwards);
+
+/*
+ * nt_replay_find() - move to the next or the previous execution of one of @nr addresses
+ * @tid: Thread that executes it, -1: any
+ *
+ * The instruction at the current position does not count.
+ */
+int nt_replay_find(struct nt_replay *replay, int32_t tid, const uint64_t *addrs, size_t nr, bool backwards);
+
+/* nt_replay_seek_time() - move to the first instruction at @time or later, or to the last one */
+int nt_replay_seek_time(struct nt_replay *replay, uint64_t time);
+
+/* nt_replay_seek() - move to the instruction with that number, or to the last one */
+int nt_replay_seek(struct nt_replay *replay, uint64_t insn);
+
+/* A function that is being executed */
+struct nt_replay_caller {
+	uint64_t	addr;		/* current instruction, or the address to which the called function returns */
+	uint64_t	entry;		/* start of the function; 0: not known */
+	uint8_t		kind;		/* enum nt_branch_kind of its entry */
+	bool		trap;		/* a trap or a signal has interrupted the function at @addr */
+};
+
+/*
+ * nt_replay_callers() - get the open calls of a thread at its next instruction, the innermost first
+ *
+ * Return the number of callers, which includes the innermost function and may exceed @max; 0 after an error.
+ */
+size_t nt_replay_callers(struct nt_replay *replay, int32_t tid, struct nt_replay_caller *callers, size_t max);
+
+#endif /* NTRACE_SESSION_REPLAY_H */
