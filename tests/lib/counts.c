@@ -14,11 +14,6 @@
 #include "code.h"
 #include "cli/options.h"
 
-static const struct option long_options[] = {
-	COMMON_OPTIONS,
-	{ 0 }
-};
-
 static uint64_t space_now;
 
 static uint64_t current_space(void *ctx, const struct nt_context *context)
@@ -194,13 +189,11 @@ int main(int argc, char **argv)
 	unsigned int xlen;
 	uint8_t *data;
 	size_t size, i;
-	int opt;
+	const struct option_entry entries[] = { COMMON_OPTIONS(&options), { 0 } };
 
 	options_init(&options);
-	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-		if (opt == '?' || !options_set(&options, opt, optarg))
-			return 2;
-	}
+	if (options_parse(argc, argv, "", "", entries) >= 0)
+		return 2;
 	if (optind + 2 != argc || !add_code(pair.image, argv[optind], &xlen))
 		return 2;
 	pair.config = options.config;

@@ -27,13 +27,6 @@
 
 #define MAX_ITEMS	200000
 
-static const struct option long_options[] = {
-	COMMON_OPTIONS,
-	{ "elf", required_argument, NULL, 1 },
-	{ "no-memory", required_argument, NULL, 2 },
-	{ 0 }
-};
-
 static unsigned long allocations, first_failing, failing;
 
 static bool alloc_fails(void)
@@ -455,27 +448,37 @@ static bool compare_all(const struct options *options, struct nt_image *image,
 	return same;
 }
 
+static struct nt_image *image;
+static struct options options;
+
+static bool add_elf(const struct option_entry *option, const char *arg)
+{
+	unsigned int xlen;
+
+	(void)option;
+	if (!add_code(image, arg, &xlen))
+		return false;
+	if (xlen == 32)
+		options.config.xlen = 32;
+	return true;
+}
+
 int main(int argc, char **argv)
 {
-	struct nt_image *image = nt_image_new();
-	struct options options;
 	struct trace once, often;
 	unsigned long every = 1;
-	unsigned int xlen;
+	const struct option_entry entries[] = {
+		COMMON_OPTIONS(&options),
+		OPTION_CALL(0, "elf", "ELF", add_elf, NULL, ""),
+		OPTION_NUMBER(0, "no-memory", "EVERY", &every, 0, ""),
+		{ 0 }
+	};
 	bool same;
-	int opt;
 
+	image = nt_image_new();
 	options_init(&options);
-	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-		if (opt == '?' || (opt >= OPT_COMMON && !options_set(&options, opt, optarg)))
-			return 2;
-		if (opt == 1 && !add_code(image, optarg, &xlen))
-			return 2;
-		if (opt == 1 && xlen == 32)
-			options.config.xlen = 32;
-		if (opt == 2)
-			every = strtoul(optarg, NULL, 0);
-	}
+	if (options_parse(argc, argv, "", "", entries) >= 0)
+		return 2;
 	if (optind + 1 != argc)
 		return 2;
 	once = read_trace(argv[optind], &options);

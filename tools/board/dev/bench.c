@@ -20,32 +20,9 @@
 
 #define MAX_THREADS	256
 
-static const char help[] =
+static const char usage[] =
 	"usage: ntrace bench [OPTIONS] --elf ELF [--elf ELF ...] FILE\n\n"
-	"Print how fast FILE is decoded: messages only, one thread, and --threads threads.\n\n"
-	"  --elf ELF              code\n"
-	"  --runs N               the best of N runs (7)\n"
-	"  --threads N            (2)\n"
-	"  --counts               blocks, branches and edges counted, beside ranges\n"
-	"  --only-ranges          decode ranges once, and measure nothing: for a profiler\n"
-	"  --only-counts          the same for counts\n"
-	COMMON_HELP
-	CPU_HELP;
-
-enum { OPT_ELF = 1, OPT_RUNS, OPT_THREADS, OPT_COUNTS, OPT_ONLY_COUNTS, OPT_ONLY_RANGES,
-       OPT_HELP };
-
-static const struct option long_options[] = {
-	COMMON_OPTIONS, CPU_OPTION,
-	{ "elf",	 required_argument, NULL, OPT_ELF },
-	{ "runs",	 required_argument, NULL, OPT_RUNS },
-	{ "threads",	 required_argument, NULL, OPT_THREADS },
-	{ "counts",	 no_argument, NULL, OPT_COUNTS },
-	{ "only-counts", no_argument, NULL, OPT_ONLY_COUNTS },
-	{ "only-ranges", no_argument, NULL, OPT_ONLY_RANGES },
-	{ "help",	 no_argument, NULL, OPT_HELP },
-	{ 0 }
-};
+	"Print how fast FILE is decoded: messages only, one thread, and --threads threads.\n";
 
 struct bench {
 	struct options	options;
@@ -358,48 +335,47 @@ static bool read_all(struct bench *bench, const char *path)
 	return n == 0;
 }
 
-/* Return the exit status, or -1 to continue. */
-static int parse_option(struct bench *bench, int opt, char *arg)
+static bool add_elf(const struct option_entry *option, const char *arg)
 {
+	struct bench *bench = option->to;
 	unsigned int xlen = 64;
 
-	switch (opt) {
-	case OPT_HELP:
-		fputs(help, stdout);
-		return EXIT_CLEAN;
-	case OPT_ELF:
-		if (!elf_image_add_arg(&bench->elfs, bench->image, arg, 0, &xlen))
-			return EXIT_USAGE;
-		bench->options.config.xlen = xlen;
-		return -1;
-	case OPT_COUNTS:
-		bench->counts = true;
-		return -1;
-	case OPT_ONLY_COUNTS:
-		bench->only = run_counts;
-		return -1;
-	case OPT_ONLY_RANGES:
-		bench->only = run_flow;
-		return -1;
-	case OPT_RUNS:
-		return parse_number(arg, 1000, &bench->runs) && bench->runs ? -1 : EXIT_USAGE;
-	case OPT_THREADS:
-		return parse_number(arg, MAX_THREADS, &bench->threads) && bench->threads ? -1 : EXIT_USAGE;
-	}
-	return options_set(&bench->options, opt, arg) ? -1 : EXIT_USAGE;
+	if (!elf_image_add_arg(&bench->elfs, bench->image, arg, 0, &xlen))
+		return false;
+	bench->options.config.xlen = xlen;
+	return true;
+}
+
+static bool set_only(const struct option_entry *option, const char *arg)
+{
+	(void)arg;
+	((struct bench *)option->to)->only = option->value ? run_counts : run_flow;
+	return true;
+}
+
+static bool set_number(const struct option_entry *option, const char *arg)
+{
+	uint64_t *number = option->to;
+
+	return parse_number(arg, option->value, number) && *number;
 }
 
 static int parse_and_run(struct bench *bench, int argc, char **argv)
 {
-	int opt, status;
+	const struct option_entry options[] = {
+		OPTION_CALL(0, "elf", "ELF", add_elf, bench, "code"),
+		OPTION_KIND("runs", "N", set_number, &bench->runs, 1000, "the best of N runs (7)"),
+		OPTION_KIND("threads", "N", set_number, &bench->threads, MAX_THREADS, "(2)"),
+		OPTION_FLAG(0, "counts", &bench->counts, "blocks, branches and edges counted, beside ranges"),
+		OPTION_KIND("only-ranges", NULL, set_only, bench, 0,
+			    "decode ranges once, and measure nothing: for a profiler"),
+		OPTION_KIND("only-counts", NULL, set_only, bench, 1, "the same for counts"),
+		COMMON_OPTIONS(&bench->options), CPU_OPTION(&bench->options), { 0 }
+	};
+	int status = options_parse(argc, argv, "", usage, options);
 
-	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-		if (opt == '?')
-			return options_hint(argv[0]);
-		status = parse_option(bench, opt, optarg);
-		if (status >= 0)
-			return status;
-	}
+	if (status >= 0)
+		return status;
 	if (!options_are_before_one_file(argv[0], argc, argv))
 		return EXIT_USAGE;
 	if (!options_are_of_one_stream(&bench->options))

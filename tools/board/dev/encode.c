@@ -9,7 +9,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +19,7 @@
 #include "insn.h"
 #include "ntrace.h"
 #include "dev.h"
-#include "cli/options.h"
+#include "cli/option.h"
 #include "cli/output.h"
 #include "session/file/whole-file.h"
 #include "truth.h"
@@ -496,240 +495,216 @@ static bool in_range(void *opaque, const struct nb_ingress *blk)
 
 /* ---- Options ---- */
 
-enum option_type { OPT_BOOL, OPT_U8, OPT_U16, OPT_U32, OPT_SPECIAL };
-
-static const struct encode_option {
-	const char	*name;
-	enum option_type type;
-	size_t		offset;		/* in struct nb_encoder_config */
-	const char	*arg, *help;
-} options[] = {
-#define CFG(field)	offsetof(struct nb_encoder_config, field)
-	{ "elf", OPT_SPECIAL, 0, "FILE[@BASE]", "code, moved by BASE; may be given again" },
-	{ "pcs", OPT_SPECIAL, 0, "LIST", "retired PCs, 0x... one a line, '-' a gap" },
-	{ "output", OPT_SPECIAL, 0, "FILE", "the trace (also -o)" },
-	{ "mode", OPT_SPECIAL, 0, "btm|htm", "trTeInstMode (htm)" },
-	{ "src-bits", OPT_U8, CFG(src_bits), "N", "width of SRC (0)" },
-	{ "src", OPT_U16, CFG(src_id), "ID", "SRC" },
-	{ "timestamp", OPT_SPECIAL, 0, NULL, "TSTAMP counts instructions" },
-	{ "timestamp-step", OPT_SPECIAL, 0, "N", "... N for each" },
-	{ "context", OPT_SPECIAL, 0, "SCONTEXT", "Ownership messages with this context" },
-	{ "priv", OPT_SPECIAL, 0, "u|s|m", "privilege of all code (u)" },
-	{ "only", OPT_SPECIAL, 0, "START-END", "trace only code there: a filter by address" },
-	{ "sync-mode", OPT_U8, CFG(sync_mode), "0..3", "sync by messages, cycles, half-words" },
-	{ "sync-max", OPT_U8, CFG(sync_max), "0..15", "... each 2^(N+4) of them" },
-	{ "sync-delayed", OPT_BOOL, CFG(sync_delayed), NULL, "... with a branch message" },
-	{ "implicit-return", OPT_SPECIAL, 0, NULL, "trTeInstEnImplicitReturn" },
-	{ "return-mode", OPT_U8, CFG(implicit_return), "1..3", "implicit return, its mode (3)" },
-	{ "return-depth", OPT_U16, CFG(stack_depth), "1..32", "return stack (32)" },
-	{ "sequential-jump", OPT_BOOL, CFG(sequential_jump), NULL, "trTeInstEnSequentialJump" },
-	{ "repeated-history", OPT_BOOL, CFG(repeated_history), NULL, "RCODE=2 (HTM)" },
-	{ "repeat-branch", OPT_BOOL, CFG(repeat_branch), NULL, "RepeatBranch (BTM)" },
-	{ "all-jumps", OPT_BOOL, CFG(all_jumps), NULL, "trTeInstEnAllJumps" },
-	{ "extend-addr", OPT_BOOL, CFG(extend_addr), NULL, "trTeInstExtendAddrMSB" },
-	{ "btype-extended", OPT_BOOL, CFG(btype_extended), NULL, "B-TYPE 2 and 3" },
-	{ "hist-always", OPT_BOOL, CFG(hist_always), NULL, "HIST, empty too (HTM)" },
-	{ "icnt-sync", OPT_BOOL, CFG(icnt_sync), NULL, "SYNC=4 (BTM)" },
-	{ "icnt-bits", OPT_U8, CFG(icnt_bits), "4..22", "width of I-CNT (22)" },
-	{ "hist-bits", OPT_U8, CFG(hist_bits), "2..32", "width of HIST (32)" },
-	{ "fifo-depth", OPT_U32, CFG(fifo_depth), "BYTES", "FIFO before the sink" },
-	{ "fifo-rate", OPT_U32, CFG(fifo_rate), "BYTES", "... drained each 256 instructions" },
-	{ "stall", OPT_BOOL, CFG(stall), NULL, "trTeInstStallEna: wait rather than lose" },
-	{ "dialect", OPT_SPECIAL, 0, "sifive", "messages as of SiFive's encoders of version 0" },
-	{ "runs", OPT_BOOL, CFG(runs), NULL, "... with RCODE 8 and 9" },
-	{ "variant", OPT_SPECIAL, 0, "NAME", "what an encoder may also do; may be given again" },
-	{ "seed", OPT_U32, CFG(seed), "N", "... of its random choices (0)" },
-	{ "trap", OPT_SPECIAL, 0, "auto|exception|interrupt", "a way that is unexplained" },
-	{ "zcmp", OPT_SPECIAL, 0, NULL, "the code has Zcmp (no Zcd)" },
-	{ "zcmt", OPT_SPECIAL, 0, NULL, "the code has Zcmt (no Zcd)" },
-	{ "truth", OPT_SPECIAL, 0, "FILE", "write the truth file of hart 0 too" },
-	{ "stats", OPT_SPECIAL, 0, NULL, "print what was made" },
-	{ "help", OPT_SPECIAL, 0, NULL, "this list" },
-};
-
-#define NR_OPTIONS	(sizeof(options) / sizeof(options[0]))
-
-static void usage(FILE *out)
+static bool takes(const struct option_entry *option, const char *arg)
 {
-	size_t i;
-
-	fputs("usage: ntrace encode --elf ELF --pcs LIST -o FILE [OPTIONS]\n\n", out);
-	for (i = 0; i < NR_OPTIONS; i++) {
-		const struct encode_option *o = &options[i];
-		int n = fprintf(out, "  --%s%s%s", o->name, o->arg ? " " : "",
-				o->arg ? o->arg : "");
-
-		fprintf(out, "%*s%s\n", n < 32 ? 32 - n : 1, "", o->help);
-	}
+	fprintf(stderr, "ntrace encode: --%s takes %s, not '%s'\n", option->name, option->arg, arg);
+	return false;
 }
 
-static int number(const struct encode_option *o, const char *arg, uint64_t max, uint64_t *value)
+static bool number(const struct option_entry *option, const char *arg, uint64_t max, uint64_t *value)
 {
 	char *end;
 
 	errno = 0;
 	*value = strtoull(arg, &end, 0);
 	if (!errno && end != arg && !*end && *value <= max && *arg != '-')
-		return 0;
-	fprintf(stderr, "ntrace encode: --%s takes %s, not '%s'\n", o->name, o->arg, arg);
-	return -1;
+		return true;
+	return takes(option, arg);
 }
 
-static int range_option(struct encode *e, const struct encode_option *o, const char *arg)
+static bool set_number(const struct option_entry *option, const char *arg)
 {
+	return number(option, arg, UINT32_MAX, option->to);
+}
+
+/* Set a field of the configuration. The limit is the largest number of its type. */
+static bool set_field(const struct option_entry *option, const char *arg)
+{
+	uint64_t value;
+
+	if (!number(option, arg, option->value, &value))
+		return false;
+	if (option->value == UINT8_MAX)
+		*(uint8_t *)option->to = value;
+	else if (option->value == UINT16_MAX)
+		*(uint16_t *)option->to = value;
+	else
+		*(uint32_t *)option->to = value;
+	return true;
+}
+
+static bool set_bits(const struct option_entry *option, const char *arg)
+{
+	(void)arg;
+	*(unsigned int *)option->to |= option->value;
+	return true;
+}
+
+static bool set_range(const struct option_entry *option, const char *arg)
+{
+	struct encode *e = option->to;
+	const char *second;
 	char *end;
 
 	e->only_start = strtoull(arg, &end, 0);
 	if (end != arg && *end == '-') {
-		arg = end + 1;
-		e->only_end = strtoull(arg, &end, 0);
-		if (end != arg && !*end && e->only_start < e->only_end)
-			return 0;
+		second = end + 1;
+		e->only_end = strtoull(second, &end, 0);
+		if (end != second && !*end && e->only_start < e->only_end)
+			return true;
 	}
-	fprintf(stderr, "ntrace encode: --%s takes %s\n", o->name, o->arg);
-	return -1;
+	return takes(option, arg);
 }
 
-static int choice(const struct encode_option *o, const char *arg, const char *const *names)
+/* Return which of the names in "a|b|c" of the option the argument is, or -1 after reporting that it is none. */
+static int choice(const struct option_entry *option, const char *arg)
 {
+	const char *name = option->arg;
+	size_t length;
 	int i;
 
-	for (i = 0; names[i]; i++)
-		if (!strcmp(arg, names[i]))
+	for (i = 0; *name; i++, name += length + (name[length] == '|')) {
+		length = strcspn(name, "|");
+		if (strlen(arg) == length && !strncmp(arg, name, length))
 			return i;
-	fprintf(stderr, "ntrace encode: --%s takes %s, not '%s'\n", o->name, o->arg, arg);
+	}
+	takes(option, arg);
 	return -1;
 }
 
-static int flag_option(struct encode *e, const char *name)
+static bool set_mode(const struct option_entry *option, const char *arg)
 {
-	if (!strcmp(name, "timestamp"))
-		e->cfg.timestamp = true;
-	else if (!strcmp(name, "implicit-return"))
-		e->cfg.implicit_return = e->cfg.implicit_return ? e->cfg.implicit_return : 3;
-	else if (!strcmp(name, "zcmp"))
-		e->code.flags |= NB_INSN_ZCMP;
-	else if (!strcmp(name, "zcmt"))
-		e->code.flags |= NB_INSN_ZCMT;
-	else if (!strcmp(name, "stats"))
-		e->stats = true;
-	return 0;
+	int mode = choice(option, arg);
+
+	*(uint8_t *)option->to = mode ? NB_MODE_HTM : NB_MODE_BTM;
+	return mode >= 0;
 }
 
-static int add_variant(struct encode *e, const char *name)
+static bool set_dialect(const struct option_entry *option, const char *arg)
+{
+	*(const struct nb_dialect **)option->to = &nb_dialect_sifive0;
+	return choice(option, arg) >= 0;
+}
+
+static bool set_privilege(const struct option_entry *option, const char *arg)
+{
+	static const uint8_t levels[] = { 0, 1, 3 };
+	int level = choice(option, arg);
+
+	if (level >= 0)
+		((struct encode *)option->to)->blk.priv = levels[level];
+	return level >= 0;
+}
+
+static bool set_trap(const struct option_entry *option, const char *arg)
+{
+	int trap = choice(option, arg);
+
+	*(enum trap_kind *)option->to = trap;
+	return trap >= 0;
+}
+
+static bool set_implicit_return(const struct option_entry *option, const char *arg)
+{
+	uint8_t *mode = option->to;
+
+	(void)arg;
+	*mode = *mode ?: 3;
+	return true;
+}
+
+static bool set_context(const struct option_entry *option, const char *arg)
+{
+	struct encode *e = option->to;
+
+	e->cfg.context = true;
+	return number(option, arg, UINT32_MAX, &e->scontext);
+}
+
+static bool set_truth(const struct option_entry *option, const char *arg)
+{
+	struct nb_truth_writer **truth = option->to;
+
+	*truth = nb_truth_create(arg, 0);
+	if (!*truth)
+		fprintf(stderr, "ntrace encode: '%s': %s\n", arg, strerror(errno));
+	return *truth;
+}
+
+static bool add_variant(const struct option_entry *option, const char *name)
 {
 #define X(id, name, text) "  " name ": " text "\n"
 	static const char variants[] = NB_VARIANTS(X), deviations[] = NB_DEVIATIONS(X);
 #undef X
 	uint32_t bit = nb_variant_find(name);
 
-	e->cfg.variant |= bit;
+	*(uint32_t *)option->to |= bit;
 	if (bit)
-		return 0;
+		return true;
 	fprintf(stderr, "ntrace encode: no variant '%s'; there are:\n%sand against the specification:\n%s",
 		name, variants, deviations);
-	return -1;
+	return false;
 }
 
-static int special_option(struct encode *e, const struct encode_option *o, const char *arg)
+static bool add_code(const struct option_entry *option, const char *arg)
 {
-	static const char *const modes[] = { "btm", "htm", NULL };
-	static const char *const dialects[] = { "sifive", NULL };
-	static const char *const privs[] = { "u", "s", "", "m", NULL };
-	static const char *const traps[] = { "auto", "exception", "interrupt", NULL };
-	int rc = 0;
-
-	if (!o->arg)
-		return flag_option(e, o->name);
-	if (!strcmp(o->name, "elf"))
-		return code_add(&e->code, arg);
-	if (!strcmp(o->name, "pcs")) {
-		e->pcs = arg;
-	} else if (!strcmp(o->name, "output")) {
-		e->out = arg;
-	} else if (!strcmp(o->name, "variant")) {
-		rc = add_variant(e, arg);
-	} else if (!strcmp(o->name, "truth")) {
-		e->truth = nb_truth_create(arg, 0);
-		if (!e->truth)
-			fprintf(stderr, "ntrace encode: '%s': %s\n", arg, strerror(errno));
-		rc = e->truth ? 0 : -1;
-	} else if (!strcmp(o->name, "mode")) {
-		rc = choice(o, arg, modes);
-		e->cfg.mode = rc ? NB_MODE_HTM : NB_MODE_BTM;
-	} else if (!strcmp(o->name, "dialect")) {
-		rc = choice(o, arg, dialects);
-		e->cfg.dialect = &nb_dialect_sifive0;
-	} else if (!strcmp(o->name, "priv")) {
-		rc = choice(o, arg, privs);
-		e->blk.priv = rc;
-	} else if (!strcmp(o->name, "only")) {
-		rc = range_option(e, o, arg);
-	} else if (!strcmp(o->name, "trap")) {
-		rc = choice(o, arg, traps);
-		e->trap = rc;
-	} else if (!strcmp(o->name, "context")) {
-		e->cfg.context = true;
-		rc = number(o, arg, UINT32_MAX, &e->scontext);
-	} else if (!strcmp(o->name, "timestamp-step")) {
-		rc = number(o, arg, UINT32_MAX, &e->step);
-	}
-	return rc < 0 ? -1 : 0;
-}
-
-static int set_option(struct encode *e, const struct encode_option *o, const char *arg)
-{
-	void *field = (char *)&e->cfg + o->offset;
-	uint64_t value;
-
-	switch (o->type) {
-	case OPT_BOOL:
-		*(bool *)field = true;
-		return 0;
-	case OPT_U8:
-		if (number(o, arg, UINT8_MAX, &value))
-			return -1;
-		*(uint8_t *)field = value;
-		return 0;
-	case OPT_U16:
-		if (number(o, arg, UINT16_MAX, &value))
-			return -1;
-		*(uint16_t *)field = value;
-		return 0;
-	case OPT_U32:
-		if (number(o, arg, UINT32_MAX, &value))
-			return -1;
-		*(uint32_t *)field = value;
-		return 0;
-	case OPT_SPECIAL:
-		break;
-	}
-	return special_option(e, o, arg);
+	return !code_add(option->to, arg);
 }
 
 /* Return -1 to continue, otherwise the exit status. */
 static int parse(struct encode *e, int argc, char **argv)
 {
-	struct option longopts[NR_OPTIONS + 1] = { 0 };
-	size_t i;
-	int c;
+#define FIELD(name, arg, field, help)	\
+	{ 0, name, arg, set_field, &e->cfg.field, (1ULL << 8 * sizeof(e->cfg.field)) - 1, help }
+	const struct option_entry options[] = {
+		OPTION_CALL(0, "elf", "FILE[@BASE]", add_code, &e->code, "code, moved by BASE; may be given again"),
+		OPTION_TEXT(0, "pcs", "LIST", &e->pcs, "retired PCs, 0x... one a line, '-' a gap"),
+		OPTION_TEXT('o', "output", "FILE", &e->out, "the trace"),
+		OPTION_CALL(0, "mode", "btm|htm", set_mode, &e->cfg.mode, "trTeInstMode (htm)"),
+		FIELD("src-bits", "N", src_bits, "width of SRC (0)"),
+		FIELD("src", "ID", src_id, "SRC"),
+		OPTION_FLAG(0, "timestamp", &e->cfg.timestamp, "TSTAMP counts instructions"),
+		OPTION_CALL(0, "timestamp-step", "N", set_number, &e->step, "... N for each"),
+		OPTION_CALL(0, "context", "SCONTEXT", set_context, e, "Ownership messages with this context"),
+		OPTION_CALL(0, "priv", "u|s|m", set_privilege, e, "privilege of all code (u)"),
+		OPTION_CALL(0, "only", "START-END", set_range, e, "trace only code there: a filter by address"),
+		FIELD("sync-mode", "0..3", sync_mode, "sync by messages, cycles, half-words"),
+		FIELD("sync-max", "0..15", sync_max, "... each 2^(N+4) of them"),
+		OPTION_FLAG(0, "sync-delayed", &e->cfg.sync_delayed, "... with a branch message"),
+		OPTION_CALL(0, "implicit-return", NULL, set_implicit_return, &e->cfg.implicit_return,
+			    "trTeInstEnImplicitReturn"),
+		FIELD("return-mode", "1..3", implicit_return, "implicit return, its mode (3)"),
+		FIELD("return-depth", "1..32", stack_depth, "return stack (32)"),
+		OPTION_FLAG(0, "sequential-jump", &e->cfg.sequential_jump, "trTeInstEnSequentialJump"),
+		OPTION_FLAG(0, "repeated-history", &e->cfg.repeated_history, "RCODE=2 (HTM)"),
+		OPTION_FLAG(0, "repeat-branch", &e->cfg.repeat_branch, "RepeatBranch (BTM)"),
+		OPTION_FLAG(0, "all-jumps", &e->cfg.all_jumps, "trTeInstEnAllJumps"),
+		OPTION_FLAG(0, "extend-addr", &e->cfg.extend_addr, "trTeInstExtendAddrMSB"),
+		OPTION_FLAG(0, "btype-extended", &e->cfg.btype_extended, "B-TYPE 2 and 3"),
+		OPTION_FLAG(0, "hist-always", &e->cfg.hist_always, "HIST, empty too (HTM)"),
+		OPTION_FLAG(0, "icnt-sync", &e->cfg.icnt_sync, "SYNC=4 (BTM)"),
+		FIELD("icnt-bits", "4..22", icnt_bits, "width of I-CNT (22)"),
+		FIELD("hist-bits", "2..32", hist_bits, "width of HIST (32)"),
+		FIELD("fifo-depth", "BYTES", fifo_depth, "FIFO before the sink"),
+		FIELD("fifo-rate", "BYTES", fifo_rate, "... drained each 256 instructions"),
+		OPTION_FLAG(0, "stall", &e->cfg.stall, "trTeInstStallEna: wait rather than lose"),
+		OPTION_CALL(0, "dialect", "sifive", set_dialect, &e->cfg.dialect, "messages as of SiFive's encoders of version 0"),
+		OPTION_FLAG(0, "runs", &e->cfg.runs, "... with RCODE 8 and 9"),
+		OPTION_CALL(0, "variant", "NAME", add_variant, &e->cfg.variant,
+			    "what an encoder may also do; may be given again"),
+		FIELD("seed", "N", seed, "... of its random choices (0)"),
+		OPTION_CALL(0, "trap", "auto|exception|interrupt", set_trap, &e->trap, "a way that is unexplained"),
+		OPTION_KIND("zcmp", NULL, set_bits, &e->code.flags, NB_INSN_ZCMP, "the code has Zcmp (no Zcd)"),
+		OPTION_KIND("zcmt", NULL, set_bits, &e->code.flags, NB_INSN_ZCMT, "the code has Zcmt (no Zcd)"),
+		OPTION_CALL(0, "truth", "FILE", set_truth, &e->truth, "write the truth file of hart 0 too"),
+		OPTION_FLAG(0, "stats", &e->stats, "print what was made"),
+		{ 0 }
+	};
+#undef FIELD
+	int status = options_parse(argc, argv, "", "usage: ntrace encode --elf ELF --pcs LIST -o FILE [OPTIONS]\n", options);
 
-	for (i = 0; i < NR_OPTIONS; i++) {
-		longopts[i].name = options[i].name;
-		longopts[i].has_arg = options[i].arg ? required_argument : no_argument;
-		longopts[i].val = 256 + i;
-	}
-	optind = 1;
-	while ((c = getopt_long(argc, argv, "o:h", longopts, NULL)) != -1) {
-		if (c == 'o') {
-			e->out = optarg;
-		} else if (c == 'h' || (c >= 256 && !strcmp(options[c - 256].name, "help"))) {
-			usage(stdout);
-			return EXIT_CLEAN;
-		} else if (c < 256 || set_option(e, &options[c - 256], optarg)) {
-			return EXIT_USAGE;
-		}
-	}
+	if (status >= 0)
+		return status;
 	if (optind == argc && e->code.n_segments && e->pcs && e->out)
 		return -1;
 	fputs("ntrace encode: --elf, --pcs and -o must be given, and nothing else\n", stderr);

@@ -428,7 +428,7 @@ static bool add_elf(struct elf_files *elfs, struct nt_image *image, struct nt_co
 }
 
 bool verify_trace(struct hart *h, const char *path, const char *lost, const struct options *options,
-		  char *const *elf, unsigned int n_elf)
+		  const char *const *elf, unsigned int n_elf)
 {
 	struct nt_config config = options->config;
 	struct nt_image *image = nt_image_new();

@@ -5,7 +5,6 @@
  * which is decoded here.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +23,7 @@ struct verify {
 	unsigned int	order[HARTS_MAX];	/* hart numbers in the order of the options */
 	const char	*trace[HARTS_MAX];
 	const char	*lost[HARTS_MAX];	/* file with the offsets of each trace's losses, or NULL */
-	char		*elf[ELF_MAX];
+	const char	*elf[ELF_MAX];
 	struct options	options;
 	unsigned int	default_cpu, n_harts, n_traces, n_elf;
 	const char	*decoded;
@@ -172,100 +171,86 @@ static int read_decoded(struct verify *v)
 
 /* ---- The command ---- */
 
-static void usage(FILE *out)
-{
-	fputs("usage: ntrace verify --truth FILE [--truth FILE ...] --decoded FILE\n"
-	      "       ntrace verify --truth FILE --trace FILE [--truth FILE --trace FILE ...] [OPTIONS]\n\n"
-	      "  --truth FILE    truth of one hart, as the board writes it; once for each hart\n"
-	      "  --decoded FILE  what a decoder walked, one line each; - is stdin:\n"
-	      "                    [CPU] PC, [CPU] START END NINSN, [CPU] START..END NINSN,\n"
-	      "                    [CPU] gap (trace is lost here), [CPU] start (the trace restarts);\n"
-	      "                  it may be what `ntrace decode` or `perf script -F cpu,ip` prints\n"
-	      "  --cpu N         the CPU of lines without one (the first truth's)\n"
-	      "  --trace FILE    or a trace, which is decoded here; one for each truth, in that order\n"
-	      "  --lost FILE     offsets in the trace before it, behind which trace is missing\n"
-	      "  --elf ELF[@OFFSET]  code for --trace, before that which the truth has\n"
-	      "  --quiet         only the last line\n" COMMON_HELP, out);
-}
+static const char usage[] =
+	"usage: ntrace verify --truth FILE [--truth FILE ...] --decoded FILE\n"
+	"       ntrace verify --truth FILE --trace FILE [--truth FILE --trace FILE ...] [OPTIONS]\n";
 
-static int add_truth(struct verify *v, const char *path)
+static bool add_truth(const struct option_entry *option, const char *path)
 {
+	struct verify *v = option->to;
 	unsigned int number = 0;
 	struct hart *h = hart_open(path, &number);
 
 	if (!h)
-		return -1;
+		return false;
 	if (number >= HARTS_MAX || v->hart[number]) {
 		fprintf(stderr, "ntrace verify: '%s': its hart was given before, or is none\n",
 			path);
 		hart_close(h);
-		return -1;
+		return false;
 	}
 	if (!v->n_harts)
 		v->default_cpu = number;
 	v->order[v->n_harts++] = number;
 	v->hart[number] = h;
-	return 0;
+	return true;
 }
 
-static int set_option(struct verify *v, int c, char *arg)
+static bool add_trace(const struct option_entry *option, const char *path)
 {
-	switch (c) {
-	case 't':
-		return add_truth(v, arg);
-	case 'd':
-		v->decoded = arg;
-		return 0;
-	case 'T':
-		if (v->n_traces == HARTS_MAX)
-			return -1;
-		v->trace[v->n_traces++] = arg;
-		return 0;
-	case 'l':
-		if (!v->n_traces) {
-			fputs("ntrace verify: --lost has the losses of the --trace before it\n", stderr);
-			return -1;
-		}
-		v->lost[v->n_traces - 1] = arg;
-		return 0;
-	case 'e':
-		if (v->n_elf == ELF_MAX)
-			return -1;
-		v->elf[v->n_elf++] = arg;
-		return 0;
-	case 'c':
-		v->default_cpu = atoi(arg);
-		return 0;
-	case 'q':
-		v->quiet = true;
-		return 0;
+	struct verify *v = option->to;
+
+	if (v->n_traces == HARTS_MAX)
+		return false;
+	v->trace[v->n_traces++] = path;
+	return true;
+}
+
+static bool add_lost(const struct option_entry *option, const char *path)
+{
+	struct verify *v = option->to;
+
+	if (!v->n_traces) {
+		fputs("ntrace verify: --lost has the losses of the --trace before it\n", stderr);
+		return false;
 	}
-	return c >= OPT_COMMON && options_set(&v->options, c, arg) ? 0 : -1;
+	v->lost[v->n_traces - 1] = path;
+	return true;
+}
+
+static bool add_elf(const struct option_entry *option, const char *arg)
+{
+	struct verify *v = option->to;
+
+	if (v->n_elf == ELF_MAX)
+		return false;
+	v->elf[v->n_elf++] = arg;
+	return true;
 }
 
 static int parse(struct verify *v, int argc, char **argv)
 {
-	static const struct option longopts[] = {
-		{ "truth", required_argument, NULL, 't' },
-		{ "decoded", required_argument, NULL, 'd' },
-		{ "trace", required_argument, NULL, 'T' },
-		{ "lost", required_argument, NULL, 'l' },
-		{ "elf", required_argument, NULL, 'e' },
-		{ "cpu", required_argument, NULL, 'c' },
-		{ "quiet", no_argument, NULL, 'q' },
-		{ "help", no_argument, NULL, 'h' },
-		COMMON_OPTIONS,
-		{ 0 },
+	const struct option_entry options[] = {
+		OPTION_CALL(0, "truth", "FILE", add_truth, v,
+			    "truth of one hart, as the board writes it; once for each hart"),
+		OPTION_TEXT(0, "decoded", "FILE", &v->decoded,
+			    "what a decoder walked, one line each; - is stdin:\n"
+			    "  [CPU] PC, [CPU] START END NINSN, [CPU] START..END NINSN,\n"
+			    "  [CPU] gap (trace is lost here), [CPU] start (the trace restarts);\n"
+			    "it may be what `ntrace decode` or `perf script -F cpu,ip` prints"),
+		OPTION_U32("cpu", "N", &v->default_cpu, UINT32_MAX, "the CPU of lines without one (the first truth's)"),
+		OPTION_CALL(0, "trace", "FILE", add_trace, v,
+			    "or a trace, which is decoded here; one for each truth, in that order"),
+		OPTION_CALL(0, "lost", "FILE", add_lost, v,
+			    "offsets in the trace before it, behind which trace is missing"),
+		OPTION_CALL(0, "elf", "ELF[@OFFSET]", add_elf, v, "code for --trace, before that which the truth has"),
+		OPTION_FLAG(0, "quiet", &v->quiet, "only the last line"),
+		COMMON_OPTIONS(&v->options), { 0 }
 	};
-	int c;
+	int status = options_parse(argc, argv, "", usage, options);
 
-	optind = 1;
-	while ((c = getopt_long(argc, argv, "h", longopts, NULL)) != -1) {
-		if (c == 'h')
-			return usage(stdout), EXIT_CLEAN;
-		if (c == '?' || set_option(v, c, optarg))
-			return EXIT_USAGE;
-	}
+	if (status >= 0)
+		return status;
 	if (!options_are_of_one_stream(&v->options))
 		return EXIT_USAGE;
 	if (optind == argc && v->n_harts && !!v->decoded != !!v->n_traces &&

@@ -162,6 +162,6 @@ struct options;
  * truth file is used. Return false after printing the reason if this fails.
  */
 bool verify_trace(struct hart *h, const char *path, const char *lost, const struct options *options,
-		  char *const *elf, unsigned int n_elf);
+		  const char *const *elf, unsigned int n_elf);
 
 #endif /* NTRACE_VERIFY_H */

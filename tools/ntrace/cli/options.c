@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Options that describe the encoding of messages, for dump, decode and others. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,32 +14,10 @@ void options_init(struct options *options)
 	nt_config_init(&options->config, sizeof(options->config));
 }
 
-bool parse_number(const char *text, uint64_t max, uint64_t *value)
+bool options_mode(const struct option_entry *option, const char *arg)
 {
-	char *end;
+	struct nt_config *config = &((struct options *)option->to)->config;
 
-	errno = 0;
-	*value = strtoull(text, &end, 0);
-	if (errno || end == text || *end || *text == '-' || *value > max) {
-		fprintf(stderr, "ntrace: '%s' is not a number from 0 to %llu\n", text,
-			(unsigned long long)max);
-		return false;
-	}
-	return true;
-}
-
-static bool set_u32(uint32_t *field, const char *arg, uint64_t max)
-{
-	uint64_t value;
-
-	if (!parse_number(arg, max, &value))
-		return false;
-	*field = value;
-	return true;
-}
-
-static bool set_mode(struct nt_config *config, const char *arg)
-{
 	if (!strcmp(arg, "btm"))
 		config->mode = NT_MODE_BTM;
 	else if (!strcmp(arg, "htm"))
@@ -50,8 +27,17 @@ static bool set_mode(struct nt_config *config, const char *arg)
 	return config->mode != NT_MODE_AUTO;
 }
 
-static bool set_pins(struct options *options, const char *arg)
+static bool set_u32(uint32_t *field, const char *arg, uint64_t max)
 {
+	const struct option_entry number = OPTION_U32(NULL, NULL, field, max, NULL);
+
+	return option_u32(&number, arg);
+}
+
+bool options_pins(const struct option_entry *option, const char *arg)
+{
+	struct options *options = option->to;
+
 	if (!set_u32(&options->pins, arg, 16))
 		return false;
 	if (options->pins && !(options->pins & (options->pins - 1)))
@@ -85,19 +71,25 @@ static bool set_encoder(struct options *options, const char *arg)
 	return true;
 }
 
-static bool set_dialect(struct options *options, const char *arg)
+bool options_encoder(const struct option_entry *option, const char *arg)
+{
+	return set_encoder(option->to, arg);
+}
+
+bool options_dialect(const struct option_entry *option, const char *arg)
 {
 	if (!strcmp(arg, "sifive"))
-		return set_encoder(options, "sifive0");
+		return set_encoder(option->to, "sifive0");
 	if (!strcmp(arg, "ratified"))
-		return set_encoder(options, "ratified");
+		return set_encoder(option->to, "ratified");
 	fprintf(stderr, "ntrace: --dialect is sifive or ratified\n");
 	return false;
 }
 
 /* Parse a list of names of deviations. */
-static bool set_accept(struct nt_config *config, const char *arg)
+bool options_accept(const struct option_entry *option, const char *arg)
 {
+	struct nt_config *config = &((struct options *)option->to)->config;
 	const char *name;
 	size_t length;
 	unsigned int i;
@@ -121,8 +113,10 @@ static bool set_accept(struct nt_config *config, const char *arg)
 	return true;
 }
 
-static bool set_addr_bits(struct nt_config *config, const char *arg)
+bool options_addr_bits(const struct option_entry *option, const char *arg)
 {
+	struct nt_config *config = &((struct options *)option->to)->config;
+
 	if (!set_u32(&config->addr_bits, arg, 64))
 		return false;
 	if (config->addr_bits >= NT_ADDR_BITS_MIN)
@@ -132,8 +126,9 @@ static bool set_addr_bits(struct nt_config *config, const char *arg)
 }
 
 /* Parse a list of the names "system" and "compressed". */
-static bool set_custom_jumps(struct nt_config *config, const char *arg)
+bool options_custom_jumps(const struct option_entry *option, const char *arg)
 {
+	struct nt_config *config = &((struct options *)option->to)->config;
 	static const char *const names[] = { "system", "compressed" };
 	size_t length, i;
 
@@ -153,8 +148,10 @@ static bool set_custom_jumps(struct nt_config *config, const char *arg)
 	return true;
 }
 
-static bool set_frames(struct options *options, const char *arg)
+bool options_frames(const struct option_entry *option, const char *arg)
 {
+	struct options *options = option->to;
+
 	options->frames = true;
 	options->frame_id = DEFRAMER_ANY;
 	if (!arg)
@@ -175,87 +172,43 @@ bool options_are_of_one_stream(const struct options *options)
 	return false;
 }
 
-static bool set_flag(struct nt_config *config, int opt)
+bool options_depth(const struct option_entry *option, const char *arg)
 {
-	switch (opt - OPT_COMMON) {
-	case 2:
-		config->timestamp = 1;
-		break;
-	case 4:
-		config->sequential_jump = 1;
-		break;
-	case 5:
-		config->all_jumps = 1;
-		break;
-	case 6:
-		config->extend_addr = 1;
-		break;
-	case 7:
-		config->xlen = 32;
-		break;
-	case 10:
-		config->isa |= NT_ISA_ZCMP;
-		break;
-	case 26:
-		config->strict = 1;
-		break;
-	case 20:
-		config->return_full = NT_RETURN_DROP_NEWEST;
-		break;
-	default:
-		return false;
-	}
+	struct options *options = option->to;
+	struct nt_config *config = &options->config;
+
+	options->depth_given = arg;
+	config->return_depth = nt_encoder_return_depth(config->dialect);
+	return !arg || set_u32(&config->return_depth, arg, NT_RETURN_DEPTH_MAX);
+}
+
+bool options_zcmp(const struct option_entry *option, const char *arg)
+{
+	(void)arg;
+	((struct options *)option->to)->config.isa |= NT_ISA_ZCMP;
 	return true;
 }
 
-bool options_set(struct options *options, int opt, const char *arg)
+bool options_zcmt(const struct option_entry *option, const char *arg)
 {
-	struct nt_config *config = &options->config;
+	struct nt_config *config = &((struct options *)option->to)->config;
 
-	if (set_flag(config, opt))
-		return true;
-	switch (opt - OPT_COMMON) {
-	case 0:
-		return set_u32(&config->src_bits, arg, NT_SRC_BITS_MAX);
-	case 1:
-		return set_u32(&config->src_id, arg, (1u << NT_SRC_BITS_MAX) - 1);
-	case 3:
-		options->depth_given = arg;
-		config->return_depth = nt_encoder_return_depth(config->dialect);
-		return !arg || set_u32(&config->return_depth, arg, NT_RETURN_DEPTH_MAX);
-	case 8:
-		return set_mode(config, arg);
-	case 9:
-		return set_u32(&config->tstamp_bits, arg, 64);
-	case 11:
-		config->isa |= NT_ISA_ZCMT;
-		return parse_number(arg, UINT64_MAX, &config->jvt);
-	case 12:
-		return set_pins(options, arg);
-	case 13:
-		options->middle = true;
-		return true;
-	case 14:
-		return set_dialect(options, arg);
-	case 15:
-		return set_addr_bits(config, arg);
-	case 21:
-		return set_custom_jumps(config, arg);
-	case 22:
-		config->flow_only = 1;
-		return true;
-	case 24:
-		return set_encoder(options, arg);
-	case 27:
-		options->middle = true;
-		return parse_number(arg, INT64_MAX, &options->wrapped_at);
-	case 25:
-		return set_accept(config, arg);
-	case 16:
-		return set_frames(options, arg);
-	case 23:
-		options->cpu_given = true;
-		return set_u32(&options->cpu, arg, INT32_MAX);
-	}
-	return false;
+	config->isa |= NT_ISA_ZCMT;
+	return parse_number(arg, UINT64_MAX, &config->jvt);
+}
+
+bool options_wrapped(const struct option_entry *option, const char *arg)
+{
+	struct options *options = option->to;
+
+	options->middle = true;
+	return parse_number(arg, INT64_MAX, &options->wrapped_at);
+}
+
+bool options_cpu(const struct option_entry *option, const char *arg)
+{
+	struct options *options = option->to;
+
+	options->cpu_given = true;
+	return set_u32(&options->cpu, arg, INT32_MAX);
 }

@@ -3,8 +3,9 @@
 #ifndef NTRACE_OPTIONS_H
 #define NTRACE_OPTIONS_H
 
-#include <getopt.h>
 #include <ntrace/ntrace.h>
+
+#include "option.h"
 
 struct options {
 	struct nt_config	config;
@@ -19,96 +20,58 @@ struct options {
 	struct nt_session	*recording; /* NULL: the input is raw trace */
 };
 
-/* getopt_long() values from here on are the common options */
-enum { OPT_COMMON = 1000, OPT_COMMON_END = 1100 };
+/* Setters of the options below, whose object is struct options */
+option_setter options_depth, options_mode, options_pins, options_encoder, options_dialect, options_accept,
+	      options_addr_bits, options_custom_jumps, options_frames, options_zcmp, options_zcmt, options_wrapped,
+	      options_cpu;
 
-#define COMMON_OPTIONS							\
-	{ "src-bits",		required_argument, NULL, OPT_COMMON },		\
-	{ "src",		required_argument, NULL, OPT_COMMON + 1 },	\
-	{ "timestamp",		no_argument,	   NULL, OPT_COMMON + 2 },	\
-	{ "implicit-return",	optional_argument, NULL, OPT_COMMON + 3 },	\
-	{ "sequential-jump",	no_argument,	   NULL, OPT_COMMON + 4 },	\
-	{ "all-jumps",		no_argument,	   NULL, OPT_COMMON + 5 },	\
-	{ "extend-addr",	no_argument,	   NULL, OPT_COMMON + 6 },	\
-	{ "rv32",		no_argument,	   NULL, OPT_COMMON + 7 },	\
-	{ "mode",		required_argument, NULL, OPT_COMMON + 8 },	\
-	{ "tstamp-bits",	required_argument, NULL, OPT_COMMON + 9 },	\
-	{ "zcmp",		no_argument,	   NULL, OPT_COMMON + 10 },	\
-	{ "zcmt",		required_argument, NULL, OPT_COMMON + 11 },	\
-	{ "pins",		required_argument, NULL, OPT_COMMON + 12 },	\
-	{ "middle",		no_argument,	   NULL, OPT_COMMON + 13 },		\
-	{ "dialect",		required_argument, NULL, OPT_COMMON + 14 },		\
-	{ "addr-bits",		required_argument, NULL, OPT_COMMON + 15 },		\
-	{ "return-drop-newest",	no_argument,	   NULL, OPT_COMMON + 20 },		\
-	{ "custom-jumps",	required_argument, NULL, OPT_COMMON + 21 },	\
-	{ "flow-only",		no_argument,	   NULL, OPT_COMMON + 22 },	\
-	{ "encoder",		required_argument, NULL, OPT_COMMON + 24 },	\
-	{ "accept",		required_argument, NULL, OPT_COMMON + 25 },	\
-	{ "strict",		no_argument,	   NULL, OPT_COMMON + 26 },	\
-	{ "wrapped-at",		required_argument, NULL, OPT_COMMON + 27 },	\
-	{ "frames",		optional_argument, NULL, OPT_COMMON + 16 }
+#define COMMON_OPTIONS(o)									\
+	OPTION_U32("src-bits", "N", &(o)->config.src_bits, NT_SRC_BITS_MAX, "width of the SRC field (0)"), \
+	OPTION_U32("src", "ID", &(o)->config.src_id, (1u << NT_SRC_BITS_MAX) - 1, "only this source"),	\
+	OPTION_VALUE("timestamp", &(o)->config.timestamp, 1, "messages may end with a timestamp"),	\
+	OPTION_U32("tstamp-bits", "N", &(o)->config.tstamp_bits, 64, "width of the timestamp counter (64)"), \
+	OPTION_CALL(0, "implicit-return", "[=N]", options_depth, o,				\
+		    "the encoder leaves out returns of up to N calls (32)"),			\
+	OPTION_VALUE("return-drop-newest", &(o)->config.return_full, NT_RETURN_DROP_NEWEST,	\
+		     "a full return stack ignores calls"),					\
+	OPTION_CALL(0, "custom-jumps", "LIST", options_custom_jumps, o,				\
+		    "other instructions that may jump: system, compressed"),			\
+	OPTION_VALUE("flow-only", &(o)->config.flow_only, 1,					\
+		     "neither Ownership nor messages of software are sent"),			\
+	OPTION_VALUE("sequential-jump", &(o)->config.sequential_jump, 1, "jumps to a constant are left out"), \
+	OPTION_VALUE("all-jumps", &(o)->config.all_jumps, 1, "direct jumps are sent as branches"), \
+	OPTION_VALUE("extend-addr", &(o)->config.extend_addr, 1, "addresses omit equal upper bits"), \
+	OPTION_CALL(0, "mode", "btm|htm", options_mode, o, "trace mode (seen from the messages)"), \
+	OPTION_VALUE("rv32", &(o)->config.xlen, 32, "32-bit addresses and code"),		\
+	OPTION_CALL(0, "zcmp", NULL, options_zcmp, o, "code has Zcmp (cm.popret)"),		\
+	OPTION_CALL(0, "zcmt", "ADDR", options_zcmt, o, "code has Zcmt; its table is there"),	\
+	OPTION_CALL(0, "encoder", "NAME", options_encoder, o,					\
+		    "settings of a known encoder: ratified, sifive0 (P550; implies\n"		\
+		    "--timestamp and --implicit-return=1023), spacemit-k3,\n"			\
+		    "accemic, microblaze-v"),							\
+	OPTION_CALL(0, "dialect", "sifive", options_dialect, o, "the same as --encoder sifive0"), \
+	OPTION_CALL(0, "accept", "LIST", options_accept, o,					\
+		    "further deviations of the encoder from the specification, which\n"		\
+		    "otherwise count as damage of the trace: sync-lacks-bit,\n"			\
+		    "stack-over-sync, trap-in-gap"),						\
+	OPTION_VALUE("strict", &(o)->config.strict, 1, "each deviation from the specification is an error"), \
+	OPTION_CALL(0, "addr-bits", "N", options_addr_bits, o,					\
+		    "addresses are sent without bits above N (64; 48 by --encoder\n"		\
+		    "sifive0)"),								\
+	OPTION_CALL(0, "frames", "[=ID]", options_frames, o,					\
+		    "the file has CoreSight frames; only the trace with that ID"),		\
+	OPTION_CALL(0, "wrapped-at", "OFFSET", options_wrapped, o,				\
+		    "the file is a ring with its oldest byte at OFFSET; implies --middle"),	\
+	OPTION_FLAG(0, "middle", &(o)->middle, "the file begins in the middle of a message"),	\
+	OPTION_CALL(0, "pins", "1|2|4|8|16", options_pins, o, "the file is of a pin interface of that width")
 
-#define COMMON_HELP								\
-	"  --src-bits N           width of the SRC field (0)\n"			\
-	"  --src ID               only this source\n"				\
-	"  --timestamp            messages may end with a timestamp\n"		\
-	"  --tstamp-bits N        width of the timestamp counter (64)\n"	\
-	"  --implicit-return[=N]  the encoder leaves out returns of up to N calls (32)\n"		\
-	"  --return-drop-newest   a full return stack ignores calls\n"		\
-	"  --custom-jumps LIST    other instructions that may jump: system, compressed\n"		\
-	"  --flow-only            neither Ownership nor messages of software are sent\n" \
-	"  --sequential-jump      jumps to a constant are left out\n"		\
-	"  --all-jumps            direct jumps are sent as branches\n"	\
-	"  --extend-addr          addresses omit equal upper bits\n"		\
-	"  --mode btm|htm         trace mode (seen from the messages)\n"	\
-	"  --rv32                 32-bit addresses and code\n"			\
-	"  --zcmp                 code has Zcmp (cm.popret)\n"			\
-	"  --zcmt ADDR            code has Zcmt; its table is there\n"		\
-	"  --encoder NAME         settings of a known encoder: ratified, sifive0 (P550; implies\n" \
-	"                         --timestamp and --implicit-return=1023), spacemit-k3,\n" \
-	"                         accemic, microblaze-v\n"			\
-	"  --dialect sifive       the same as --encoder sifive0\n"		\
-	"  --accept LIST          further deviations of the encoder from the specification, which\n" \
-	"                         otherwise count as damage of the trace: sync-lacks-bit,\n" \
-	"                         stack-over-sync, trap-in-gap\n"		\
-	"  --strict               each deviation from the specification is an error\n" \
-	"  --addr-bits N          addresses are sent without bits above N (64; 48 by --encoder\n" \
-	"                         sifive0)\n"					\
-	"  --frames[=ID]          the file has CoreSight frames; only the trace with that ID\n" \
-	"  --wrapped-at OFFSET    the file is a ring with its oldest byte at OFFSET; implies --middle\n" \
-	"  --middle               the file begins in the middle of a message\n"	\
-	"  --pins 1|2|4|8|16      the file is of a pin interface of that width\n"
-
-/* Options of commands that accept a perf recording instead of raw trace */
-#define CPU_OPTION	{ "cpu", required_argument, NULL, OPT_COMMON + 23 }
-#define CPU_HELP								\
-	"  --cpu N                FILE is a recording of perf: the trace of this CPU; how it was encoded\n" \
-	"                         is taken from there\n"
+/* Option of commands that accept a perf recording instead of raw trace */
+#define CPU_OPTION(o)	\
+	OPTION_CALL(0, "cpu", "N", options_cpu, o,	\
+		    "FILE is a recording of perf: the trace of this CPU; how it was encoded\n" \
+		    "is taken from there")
 
 void options_init(struct options *options);
-
-/* Take a common option. Return false if its value is invalid, which was reported. */
-bool options_set(struct options *options, int opt, const char *arg);
-
-/*
- * After an error of getopt_long(), print how to list the options. @command is argv[0] of the
- * command. Return EXIT_USAGE.
- */
-int options_hint(const char *command);
-
-/*
- * options_parse() - parse all options of a command
- *
- * --help prints @help. The other options are passed to @set with @ctx, which returns false after it
- * has reported an error.
- *
- * Return the exit status if the command must end, or -1 to continue.
- */
-int options_parse(int argc, char **argv, const char *short_options, const struct option *long_options,
-		  const char *help, bool (*set)(void *ctx, int opt, const char *arg), void *ctx);
-
-/* Return false unless exactly one argument follows the options, after reporting it. */
-bool options_are_before_one_file(const char *command, int argc, char **argv);
 
 /* Return false if the options select several streams, after reporting an error. */
 bool options_are_of_one_stream(const struct options *options);
@@ -127,9 +90,6 @@ int options_take_recording(struct options *options, const char *path);
 /* options_no_cpu() - report which CPUs a recording has trace of. Return EXIT_TRACE */
 int options_no_cpu(const struct options *options, const char *path);
 void options_end(struct options *options);
-
-/* Parse a number up to @max in C notation. */
-bool parse_number(const char *text, uint64_t max, uint64_t *value);
 
 /*
  * Input that returns the trace piece by piece. "-" is the standard input. Files of other kinds (a

@@ -11,7 +11,6 @@
 
 #include "ntrace.h"
 #include "losses.h"
-#include "options.h"
 #include "progress.h"
 #include "recording.h"
 #include "session/code/lines.h"
@@ -39,8 +38,9 @@ void recording_init(struct recording_options *options)
 		options->session.progress = progress_print;
 }
 
-static bool set_threads(struct recording_options *options, const char *arg)
+bool recording_threads(const struct option_entry *option, const char *arg)
 {
+	struct nt_session_options *options = option->to;
 	char *end;
 	unsigned long n = strtoul(arg, &end, 10);
 
@@ -48,17 +48,25 @@ static bool set_threads(struct recording_options *options, const char *arg)
 		fprintf(stderr, "ntrace: --threads is a number from 1 to 1024, not '%s'\n", arg);
 		return false;
 	}
-	options->session.threads = n;
+	options->threads = n;
 	return true;
 }
 
-static bool set_id(const char *name, int32_t *id, const char *arg)
+bool recording_id(const struct option_entry *option, const char *arg)
 {
 	unsigned long number;
+	const struct option_entry any = OPTION_NUMBER(0, option->name, NULL, &number, 0, NULL);
 
-	if (!recording_number(name, 0, arg, &number))
+	if (!option_number(&any, arg))
 		return false;
-	*id = number > INT32_MAX ? INT32_MAX : number;
+	*(int32_t *)option->to = number > INT32_MAX ? INT32_MAX : number;
+	return true;
+}
+
+bool recording_mangled(const struct option_entry *option, const char *arg)
+{
+	(void)arg;
+	((struct nt_session_options *)option->to)->demangle = NULL;
 	return true;
 }
 
@@ -84,8 +92,9 @@ static const char *parse_time(const char *text, uint64_t *ns)
 	return end;
 }
 
-static bool set_time(struct nt_window *time, const char *arg)
+bool recording_time(const struct option_entry *option, const char *arg)
 {
+	struct nt_window *time = option->to;
 	const char *at = arg;
 
 	*time = (struct nt_window){ .to = UINT64_MAX };
@@ -103,70 +112,26 @@ static bool set_time(struct nt_window *time, const char *arg)
 	return false;
 }
 
-bool recording_folder(const char *name, const char *arg)
+bool recording_folder(const struct option_entry *option, const char *arg)
 {
 	struct stat st;
 
+	*(const char **)option->to = arg;
 	if (!stat(arg, &st) && S_ISDIR(st.st_mode))
 		return true;
-	fprintf(stderr, "ntrace: %s must name a folder, and '%s' is not one\n", name, arg);
+	fprintf(stderr, "ntrace: --%s must name a folder, and '%s' is not one\n", option->name, arg);
 	return false;
 }
 
-bool recording_set(struct recording_options *options, int opt, const char *arg)
+int recording_parse(int argc, char **argv, const char *usage, const struct option_entry *options)
 {
-	switch (opt) {
-	case 'i':
-		options->input = arg;
-		return true;
-	case OPT_SYMFS:
-		options->session.symfs = arg;
-		return recording_folder("--symfs", arg);
-	case OPT_BUILDID_DIR:
-		options->session.cache = arg;
-		return recording_folder("--buildid-dir", arg);
-	case OPT_FIRMWARE:
-		options->session.firmware = arg;
-		return true;
-	case OPT_MODULES:
-		options->session.modules = arg;
-		return recording_folder("--modules", arg);
-	case OPT_MANGLED:
-		options->session.demangle = NULL;
-		return true;
-	case OPT_THREADS:
-		return set_threads(options, arg);
-	case OPT_STRICT:
-		options->strict = true;
-		return true;
-	case OPT_TIME:
-		return set_time(&options->filter.time, arg);
-	case OPT_CPU:
-		return set_id("--cpu", &options->filter.cpu, arg);
-	case OPT_TID:
-		return set_id("--tid", &options->filter.tid, arg);
-	}
-	return false;
-}
+	int status = options_parse(argc, argv, "", usage, options);
 
-int recording_no_argument(const char *command, const char *argument)
-{
+	if (status >= 0 || optind == argc)
+		return status;
 	fprintf(stderr, "ntrace: %s does not take the argument '%s'; -i names the recording\n",
-		command + strlen("ntrace "), argument);
+		argv[0] + strlen("ntrace "), argv[optind]);
 	return EXIT_USAGE;
-}
-
-bool recording_number(const char *name, unsigned long least, const char *arg,
-		      unsigned long *number)
-{
-	char *end;
-
-	errno = 0;
-	*number = strtoul(arg, &end, 10);
-	if (end != arg && !*end && arg[0] != '-' && !errno && *number >= least)
-		return true;
-	fprintf(stderr, "ntrace: %s is a number from %lu on, not '%s'\n", name, least, arg);
-	return false;
 }
 
 int recording_status(const struct recording_options *options, bool errors)

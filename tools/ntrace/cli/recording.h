@@ -3,9 +3,9 @@
 #ifndef NTRACE_TOOL_RECORDING_H
 #define NTRACE_TOOL_RECORDING_H
 
-#include <getopt.h>
 #include <stdbool.h>
 
+#include "option.h"
 #include "session/session.h"
 
 struct recording_options {
@@ -15,69 +15,35 @@ struct recording_options {
 	bool		strict;		/* errors of the trace decide the exit status */
 };
 
-enum {
-	OPT_SYMFS = 256,
-	OPT_BUILDID_DIR,
-	OPT_FIRMWARE,
-	OPT_MODULES,
-	OPT_MANGLED,
-	OPT_THREADS,
-	OPT_TIME,
-	OPT_CPU,
-	OPT_TID,
-	OPT_STRICT,
-	OPT_RECORDING_END,
-};
+/* Setters of the options below */
+option_setter recording_folder, recording_mangled, recording_threads, recording_time, recording_id;
 
-#define RECORDING_OPTIONS						\
-	{ "input", required_argument, NULL, 'i' },			\
-	{ "symfs", required_argument, NULL, OPT_SYMFS },		\
-	{ "buildid-dir", required_argument, NULL, OPT_BUILDID_DIR },	\
-	{ "firmware", required_argument, NULL, OPT_FIRMWARE },		\
-	{ "modules", required_argument, NULL, OPT_MODULES },		\
-	{ "mangled", no_argument, NULL, OPT_MANGLED },			\
-	{ "threads", required_argument, NULL, OPT_THREADS },		\
-	{ "strict", no_argument, NULL, OPT_STRICT },			\
-	{ "help", no_argument, NULL, 'h' }
-
-#define RECORDING_HELP							\
-	"  -i, --input FILE     the recording, - is the standard input (perf.data)\n" \
-	"  --symfs DIR          folder that has the files of the machine that was traced\n" \
-	"  --buildid-dir DIR    files by build id, as perf archive packs them (~/.debug)\n" \
-	"  --firmware FILE[@ADDRESS]  ELF file of the firmware; ADDRESS is added to its addresses\n" \
-	"  --modules DIR        files of the kernel's modules, for lines; subfolders are searched\n" \
-	"  --mangled            names as compilers write them: _ZN3foo3barEv, not foo::bar()\n" \
-	"  --threads N          processors to use (all)\n" \
-	"  --strict             exit with 1 if trace was lost or could not be decoded\n"
+#define RECORDING_OPTIONS(r)									\
+	OPTION_TEXT('i', "input", "FILE", &(r)->input, "the recording, - is the standard input (perf.data)"), \
+	OPTION_CALL(0, "symfs", "DIR", recording_folder, &(r)->session.symfs,			\
+		    "folder that has the files of the machine that was traced"),		\
+	OPTION_CALL(0, "buildid-dir", "DIR", recording_folder, &(r)->session.cache,		\
+		    "files by build id, as perf archive packs them (~/.debug)"),		\
+	OPTION_TEXT(0, "firmware", "FILE[@ADDRESS]", &(r)->session.firmware,			\
+		    "ELF file of the firmware; ADDRESS is added to its addresses"),		\
+	OPTION_CALL(0, "modules", "DIR", recording_folder, &(r)->session.modules,		\
+		    "files of the kernel's modules, for lines; subfolders are searched"),	\
+	OPTION_CALL(0, "mangled", NULL, recording_mangled, &(r)->session,			\
+		    "names as compilers write them: _ZN3foo3barEv, not foo::bar()"),		\
+	OPTION_CALL(0, "threads", "N", recording_threads, &(r)->session, "processors to use (all)"), \
+	OPTION_FLAG(0, "strict", &(r)->strict, "exit with 1 if trace was lost or could not be decoded")
 
 /* Options of commands that use struct recording_options::filter */
-#define FILTER_OPTIONS							\
-	{ "time", required_argument, NULL, OPT_TIME },			\
-	{ "cpu", required_argument, NULL, OPT_CPU },			\
-	{ "tid", required_argument, NULL, OPT_TID }
-
-#define FILTER_HELP							\
-	"  --time FROM,TO       only that time, in seconds as script prints it; either may be empty\n" \
-	"  --cpu N, --tid N     only that CPU, only that thread\n"
+#define FILTER_OPTIONS(r)									\
+	OPTION_CALL(0, "time", "FROM,TO", recording_time, &(r)->filter.time,			\
+		    "only that time, in seconds as script prints it; either may be empty"),	\
+	OPTION_CALL(0, "cpu", "N", recording_id, &(r)->filter.cpu, "only that CPU"),		\
+	OPTION_CALL(0, "tid", "N", recording_id, &(r)->filter.tid, "only that thread")
 
 void recording_init(struct recording_options *options);
 
-/* recording_folder() - return false if @arg of the option @name is not a folder, which was reported. */
-bool recording_folder(const char *name, const char *arg);
-
-/* recording_set() - take one option. Return false if it is wrong, which was reported. */
-bool recording_set(struct recording_options *options, int opt, const char *arg);
-
-/* recording_no_argument() - report that the command takes no argument. Return EXIT_USAGE. */
-int recording_no_argument(const char *command, const char *argument);
-
-/*
- * recording_number() - parse a number of at least @least
- *
- * Return false if it is not one, which was reported.
- */
-bool recording_number(const char *name, unsigned long least, const char *arg,
-		      unsigned long *number);
+/* recording_parse() - call options_parse() for a command that takes no other argument */
+int recording_parse(int argc, char **argv, const char *usage, const struct option_entry *options);
 
 /* recording_status() - return the exit status of an answer: EXIT_TRACE under --strict if there were @errors */
 int recording_status(const struct recording_options *options, bool errors);

@@ -15,41 +15,12 @@
 #include "raw/pcs.h"
 #include "raw/print-counts.h"
 
-static const char help[] =
+static const char usage[] =
 	"usage: ntrace decode [OPTIONS] --elf ELF [--elf ELF ...] FILE\n\n"
 	"Decode FILE (- is the standard input) with the code of these files. Exits 1 if\n"
-	"the trace has errors, or code is missing; both are printed to the standard error.\n\n"
-	"  --elf ELF[@OFFSET]     code, loaded OFFSET bytes above its addresses\n"
-	"  --load-offset OFFSET   the same for the --elf options that follow\n"
-	"  --binary FILE@ADDRESS  code that is not in an ELF file: a page of memory, firmware\n"
-	"  --ranges               one line for each range of instructions (default)\n"
-	"  --branches             one line for each branch, jump and trap\n"
-	"  --pcs                  one line for each instruction\n"
-	"  --detect               find the options of the encoder, print the command with them, and decode\n"
-	"  --stats                only count\n"
-	"  --counts               how often each block, branch and edge was executed\n"
-	COMMON_HELP
-	CPU_HELP;
+	"the trace has errors, or code is missing; both are printed to the standard error.\n";
 
-enum output { OUT_RANGES, OUT_BRANCHES, OUT_PCS, OUT_STATS, OUT_COUNTS };
-
-enum { OPT_ELF = 1, OPT_LOAD_OFFSET, OPT_BINARY, OPT_RANGES, OPT_BRANCHES, OPT_PCS, OPT_STATS,
-       OPT_COUNTS, OPT_DETECT };
-
-static const struct option long_options[] = {
-	COMMON_OPTIONS, CPU_OPTION,
-	{ "elf",	 required_argument, NULL, OPT_ELF },
-	{ "load-offset", required_argument, NULL, OPT_LOAD_OFFSET },
-	{ "binary",	 required_argument, NULL, OPT_BINARY },
-	{ "ranges",	 no_argument, NULL, OPT_RANGES },
-	{ "branches",	 no_argument, NULL, OPT_BRANCHES },
-	{ "pcs",	 no_argument, NULL, OPT_PCS },
-	{ "stats",	 no_argument, NULL, OPT_STATS },
-	{ "counts",	 no_argument, NULL, OPT_COUNTS },
-	{ "detect",	 no_argument, NULL, OPT_DETECT },
-	{ "help",	 no_argument, NULL, 'h' },
-	{ 0 }
-};
+enum output { OUT_NONE, OUT_RANGES, OUT_BRANCHES, OUT_PCS, OUT_STATS, OUT_COUNTS };
 
 /* Stream of a trace ID with --frames, or of the whole file */
 struct stream {
@@ -61,7 +32,6 @@ struct stream {
 struct decode {
 	struct options	options;
 	enum output	output;
-	int		output_option;	/* option that chose @output; 0: none */
 	struct nt_image	*image;
 	struct elf_files elfs;
 	uint64_t	load_offset;
@@ -82,8 +52,9 @@ struct decode {
 	struct missing	*missing;	/* addresses without code */
 };
 
-static bool add_elf(struct decode *decode, const char *arg)
+static bool add_elf(const struct option_entry *option, const char *arg)
 {
+	struct decode *decode = option->to;
 	unsigned int xlen = 64;
 
 	if (!elf_image_add_arg(&decode->elfs, decode->image, arg, decode->load_offset, &xlen))
@@ -95,8 +66,10 @@ static bool add_elf(struct decode *decode, const char *arg)
 	return true;
 }
 
-static bool add_binary(struct decode *decode, const char *arg)
+static bool add_binary(const struct option_entry *option, const char *arg)
 {
+	struct decode *decode = option->to;
+
 	decode->nr_files++;
 	return elf_image_add_binary(&decode->elfs, decode->image, arg);
 }
@@ -471,49 +444,50 @@ static int run(struct decode *decode, const char *path)
 	return status;
 }
 
-/* Return the exit status, or -1 to continue. */
-static int parse_option(struct decode *decode, int opt, char *arg)
+static bool set_offset(const struct option_entry *option, const char *arg)
 {
-	switch (opt) {
-	case 'h':
-		fputs(help, stdout);
-		return EXIT_CLEAN;
-	case OPT_ELF:
-		return add_elf(decode, arg) ? -1 : EXIT_USAGE;
-	case OPT_BINARY:
-		return add_binary(decode, arg) ? -1 : EXIT_USAGE;
-	case OPT_LOAD_OFFSET:
-		return parse_number(arg, UINT64_MAX, &decode->load_offset) ? -1 : EXIT_USAGE;
-	case OPT_DETECT:
-		decode->detect = true;
-		return -1;
-	case OPT_RANGES:
-	case OPT_BRANCHES:
-	case OPT_PCS:
-	case OPT_STATS:
-	case OPT_COUNTS:
-		if (decode->output_option && decode->output_option != opt) {
-			fprintf(stderr, "ntrace: --ranges, --branches, --pcs, --stats and --counts exclude each other\n");
-			return EXIT_USAGE;
-		}
-		decode->output_option = opt;
-		decode->output = opt - OPT_RANGES;
-		return -1;
+	return parse_number(arg, UINT64_MAX, option->to);
+}
+
+static bool set_output(const struct option_entry *option, const char *arg)
+{
+	enum output *output = option->to;
+
+	(void)arg;
+	if (*output && *output != option->value) {
+		fprintf(stderr, "ntrace: --ranges, --branches, --pcs, --stats and --counts exclude each other\n");
+		return false;
 	}
-	return options_set(&decode->options, opt, arg) ? -1 : EXIT_USAGE;
+	*output = option->value;
+	return true;
 }
 
 static int parse_and_run(struct decode *decode, int argc, char **argv)
 {
-	int opt, status;
+	const struct option_entry options[] = {
+		OPTION_CALL(0, "elf", "ELF[@OFFSET]", add_elf, decode, "code, loaded OFFSET bytes above its addresses"),
+		OPTION_CALL(0, "load-offset", "OFFSET", set_offset, &decode->load_offset,
+			    "the same for the --elf options that follow"),
+		OPTION_CALL(0, "binary", "FILE@ADDRESS", add_binary, decode,
+			    "code that is not in an ELF file: a page of memory, firmware"),
+		OPTION_KIND("ranges", NULL, set_output, &decode->output, OUT_RANGES,
+			    "one line for each range of instructions (default)"),
+		OPTION_KIND("branches", NULL, set_output, &decode->output, OUT_BRANCHES,
+			    "one line for each branch, jump and trap"),
+		OPTION_KIND("pcs", NULL, set_output, &decode->output, OUT_PCS, "one line for each instruction"),
+		OPTION_FLAG(0, "detect", &decode->detect,
+			    "find the options of the encoder, print the command with them, and decode"),
+		OPTION_KIND("stats", NULL, set_output, &decode->output, OUT_STATS, "only count"),
+		OPTION_KIND("counts", NULL, set_output, &decode->output, OUT_COUNTS,
+			    "how often each block, branch and edge was executed"),
+		COMMON_OPTIONS(&decode->options), CPU_OPTION(&decode->options), { 0 }
+	};
+	int status = options_parse(argc, argv, "", usage, options);
 
-	while ((opt = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
-		if (opt == '?')
-			return options_hint(argv[0]);
-		status = parse_option(decode, opt, optarg);
-		if (status >= 0)
-			return status;
-	}
+	if (status >= 0)
+		return status;
+	if (!decode->output)
+		decode->output = OUT_RANGES;
 	if (!options_are_before_one_file(argv[0], argc, argv))
 		return EXIT_USAGE;
 	if (!decode->nr_files) {
@@ -529,7 +503,7 @@ static int parse_and_run(struct decode *decode, int argc, char **argv)
 
 int cmd_decode(int argc, char **argv)
 {
-	struct decode decode = { .output = OUT_RANGES };
+	struct decode decode = { 0 };
 	int status;
 
 	options_init(&decode.options);

@@ -19,13 +19,12 @@
 #include <unistd.h>
 
 #include "ntrace.h"
-#include "cli/options.h"
+#include "cli/option.h"
 
-static const char help[] =
+static const char usage[] =
 	"usage: ntrace doctor [--root DIR]\n\n"
 	"Say what this system has and lacks for perf record -e ntrace//, a line each, and what to do.\n"
-	"A line begins with ok, note (it works with less) or MISSING. Exits 1 if anything is missing.\n\n"
-	"  --root DIR           look at /sys and /proc below DIR\n";
+	"A line begins with ok, note (it works with less) or MISSING. Exits 1 if anything is missing.\n";
 
 #define PMU		"/sys/bus/event_source/devices/ntrace"
 #define CPUS_MAX	4096
@@ -420,23 +419,15 @@ static int examine(struct doctor *d)
 
 int cmd_doctor(int argc, char **argv)
 {
-	static const struct option long_options[] = {
-		{ "root", required_argument, NULL, 'r' },
-		{ "help", no_argument, NULL, 'h' },
+	struct doctor doctor = { .root = "" };
+	const struct option_entry options[] = {
+		OPTION_TEXT(0, "root", "DIR", &doctor.root, "look at /sys and /proc below DIR"),
 		{ 0 }
 	};
-	struct doctor doctor = { .root = "" };
-	int opt;
+	int status = options_parse(argc, argv, "", usage, options);
 
-	while ((opt = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
-		if (opt == 'h') {
-			fputs(help, stdout);
-			return EXIT_CLEAN;
-		}
-		if (opt == '?')
-			return options_hint(argv[0]);
-		doctor.root = optarg;
-	}
+	if (status >= 0)
+		return status;
 	if (optind != argc) {
 		fprintf(stderr, "ntrace: doctor does not take the argument '%s'\n", argv[optind]);
 		return EXIT_USAGE;

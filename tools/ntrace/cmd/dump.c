@@ -9,12 +9,10 @@
 #include "cli/nothing.h"
 #include "cli/options.h"
 
-static const char help[] =
+static const char usage[] =
 	"usage: ntrace dump [OPTIONS] FILE\n\n"
 	"Print one line for each message of FILE (- is the standard input): its offset and its\n"
-	"fields. Exits 1 if a message is not valid.\n\n"
-	COMMON_HELP
-	CPU_HELP;
+	"fields. Exits 1 if a message is not valid.\n";
 
 /* Stream of a trace ID with --frames, or of the whole file */
 struct stream {
@@ -135,21 +133,14 @@ static int dump_file(const struct options *options, const char *path)
 	return dump.status;
 }
 
-static bool set_option(void *ctx, int opt, const char *arg)
-{
-	return options_set(ctx, opt, arg);
-}
-
 int cmd_dump(int argc, char **argv)
 {
-	static const struct option long_options[] = {
-		COMMON_OPTIONS, CPU_OPTION, { "help", no_argument, NULL, 'h' }, { 0 }
-	};
 	struct options options;
+	const struct option_entry entries[] = { COMMON_OPTIONS(&options), CPU_OPTION(&options), { 0 } };
 	int status;
 
 	options_init(&options);
-	status = options_parse(argc, argv, "h", long_options, help, set_option, &options);
+	status = options_parse(argc, argv, "", usage, entries);
 	if (status >= 0)
 		return status;
 	if (!options_are_before_one_file(argv[0], argc, argv))

@@ -12,22 +12,10 @@
 #include "cli/options.h"
 #include "cli/output.h"
 
-static const char help[] =
+static const char usage[] =
 	"usage: ntrace export [OPTIONS] --format FORMAT -o FILE\n\n"
 	"Write the calls of a recording of perf for another program, and its tracepoints for those that show\n"
-	"them (perfetto, chrome, jsonl, sqlite).\n\n"
-	RECORDING_HELP
-	FILTER_HELP
-	"  -o, --output FILE    the file to write; - is the standard output, but for sqlite\n"
-	"  --format perfetto    protobuf for ui.perfetto.dev\n"
-	"           chrome      JSON for chrome://tracing and others\n"
-	"           speedscope  JSON for speedscope.app\n"
-	"           folded      one line for each stack, for flamegraph.pl\n"
-	"           jsonl       one JSON object in each line\n"
-	"           sqlite      a database: calls, functions, threads, samples\n"
-	"  --insns              folded counts instructions instead of ns\n";
-
-enum { OPT_FORMAT = OPT_RECORDING_END, OPT_INSNS };
+	"them (perfetto, chrome, jsonl, sqlite).\n";
 
 static const struct export_format *const formats[] = {
 	&export_perfetto, &export_chrome, &export_speedscope, &export_folded, &export_jsonl,
@@ -190,10 +178,12 @@ static void free_export(struct export *e)
 	nt_session_close(e->session);
 }
 
-static bool set_format(struct export *e, const char *arg)
+static bool set_format(const struct option_entry *option, const char *arg)
 {
+	struct export *e = option->to;
 	size_t i;
 
+	e->format = NULL;
 	for (i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
 		if (!strcmp(arg, formats[i]->name))
 			e->format = formats[i];
@@ -205,43 +195,29 @@ static bool set_format(struct export *e, const char *arg)
 	return e->format;
 }
 
-static bool set_option(void *ctx, int opt, const char *arg)
-{
-	struct export *e = ctx;
-
-	switch (opt) {
-	case 'o':
-		e->output = arg;
-		return true;
-	case OPT_INSNS:
-		e->insns = true;
-		return true;
-	case OPT_FORMAT:
-		e->format = NULL;
-		return set_format(e, arg);
-	}
-	return recording_set(&e->recording, opt, arg);
-}
-
 int cmd_export(int argc, char **argv)
 {
-	static const struct option long_options[] = {
-		RECORDING_OPTIONS,
-		FILTER_OPTIONS,
-		{ "output", required_argument, NULL, 'o' },
-		{ "format", required_argument, NULL, OPT_FORMAT },
-		{ "insns", no_argument, NULL, OPT_INSNS },
+	struct export e = { 0 };
+	const struct option_entry options[] = {
+		RECORDING_OPTIONS(&e.recording),
+		FILTER_OPTIONS(&e.recording),
+		OPTION_TEXT('o', "output", "FILE", &e.output, "the file to write; - is the standard output, but for sqlite"),
+		OPTION_CALL(0, "format", "FORMAT", set_format, &e,
+			    "perfetto    protobuf for ui.perfetto.dev\n"
+			    "chrome      JSON for chrome://tracing and others\n"
+			    "speedscope  JSON for speedscope.app\n"
+			    "folded      one line for each stack, for flamegraph.pl\n"
+			    "jsonl       one JSON object in each line\n"
+			    "sqlite      a database: calls, functions, threads, samples"),
+		OPTION_FLAG(0, "insns", &e.insns, "folded counts instructions instead of ns"),
 		{ 0 }
 	};
-	struct export e = { 0 };
 	int status;
 
 	recording_init(&e.recording);
-	status = options_parse(argc, argv, "i:o:h", long_options, help, set_option, &e);
+	status = recording_parse(argc, argv, usage, options);
 	if (status >= 0)
 		return status;
-	if (optind != argc)
-		return recording_no_argument(argv[0], argv[optind]);
 	if (!e.format || !e.output) {
 		fputs("ntrace: export needs --format and -o; `ntrace help export` lists them\n", stderr);
 		return EXIT_USAGE;

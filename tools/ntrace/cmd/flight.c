@@ -3,7 +3,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -16,31 +15,21 @@
 
 #include "flight/flight.h"
 #include "ntrace.h"
-#include "cli/options.h"
+#include "cli/option.h"
 #include "cli/output.h"
 #include "session/file/whole-file.h"
 
-static const char help[] =
+static const char usage[] =
 	"usage: ntrace flight [show] [-i RECORD | --vmcore FILE]\n"
 	"       ntrace flight save [-i RECORD | --vmcore FILE] [-o FILE] [--no-kcore] [--clear]\n"
 	"       ntrace flight calls [-i FILE] [-n N]\n"
 	"\n"
 	"show prints why the flight recorder stopped, and what it recorded. save writes a recording that\n"
 	"perf script, ntrace script and ntrace report read. calls prints what each CPU of such a\n"
-	"recording called last, a column for each CPU, and exits 1 if the trace or the code has errors.\n"
-	"\n"
-	"  -i, --input RECORD  the record (" FLIGHT_SYSFS "/record); of calls: the recording\n"
-	"                      (perf.flight.data)\n"
-	"  --vmcore FILE       find the record in a crash dump\n"
-	"  -o, --output FILE   write this; a folder if the kernel's code is with it (perf.flight.data)\n"
-	"  --no-kcore          do not copy the code of the kernel\n"
-	"  --clear             then let the driver forget the record, and record again\n"
-	"  -n, --number N      calls of each CPU (10)\n";
+	"recording called last, a column for each CPU, and exits 1 if the trace or the code has errors.\n";
 
 #define DEFAULT_CALLS	10
 #define MAX_CALLS	1000
-
-enum { OPT_VMCORE = 256, OPT_NO_KCORE, OPT_CLEAR };
 
 struct flight_command {
 	const char	*input, *vmcore;
@@ -371,67 +360,46 @@ static int set_command(struct flight_command *c, int argc, char **argv)
 	return 0;
 }
 
-static int set_number(struct flight_command *c, const char *arg)
+static bool set_number(const struct option_entry *option, const char *arg)
 {
 	char *end;
 	unsigned long n = strtoul(arg, &end, 10);
 
 	if (end == arg || *end || !n || n > MAX_CALLS) {
 		fprintf(stderr, "ntrace: -n is a number from 1 to %d, not '%s'\n", MAX_CALLS, arg);
-		return -1;
+		return false;
 	}
-	c->number = n;
-	return 0;
+	*(size_t *)option->to = n;
+	return true;
 }
 
-static int set_option(struct flight_command *c, int opt)
+static bool set_output(const struct option_entry *option, const char *arg)
 {
-	switch (opt) {
-	case 'i':
-		c->input = optarg;
-		return 0;
-	case 'o':
-		c->output.path = optarg;
-		c->has_output = true;
-		return 0;
-	case 'n':
-		return set_number(c, optarg);
-	case OPT_VMCORE:
-		c->vmcore = optarg;
-		return 0;
-	case OPT_NO_KCORE:
-		c->output.no_kernel = true;
-		return 0;
-	case OPT_CLEAR:
-		c->clear = true;
-		return 0;
-	}
-	return -1;
+	struct flight_command *c = option->to;
+
+	c->output.path = arg;
+	return c->has_output = true;
 }
 
 int cmd_flight(int argc, char **argv)
 {
-	static const struct option long_options[] = {
-		{ "input", required_argument, NULL, 'i' },
-		{ "output", required_argument, NULL, 'o' },
-		{ "number", required_argument, NULL, 'n' },
-		{ "vmcore", required_argument, NULL, OPT_VMCORE },
-		{ "no-kcore", no_argument, NULL, OPT_NO_KCORE },
-		{ "clear", no_argument, NULL, OPT_CLEAR },
-		{ "help", no_argument, NULL, 'h' },
+	struct flight_command c = { .output.path = "perf.flight.data" };
+	const struct option_entry options[] = {
+		OPTION_TEXT('i', "input", "RECORD", &c.input,
+			    "the record (" FLIGHT_SYSFS "/record); of calls: the recording\n"
+			    "(perf.flight.data)"),
+		OPTION_TEXT(0, "vmcore", "FILE", &c.vmcore, "find the record in a crash dump"),
+		OPTION_CALL('o', "output", "FILE", set_output, &c,
+			    "write this; a folder if the kernel's code is with it (perf.flight.data)"),
+		OPTION_FLAG(0, "no-kcore", &c.output.no_kernel, "do not copy the code of the kernel"),
+		OPTION_FLAG(0, "clear", &c.clear, "then let the driver forget the record, and record again"),
+		OPTION_CALL('n', "number", "N", set_number, &c.number, "calls of each CPU (10)"),
 		{ 0 }
 	};
-	struct flight_command c = { .output.path = "perf.flight.data" };
-	int opt, status;
+	int status = options_parse(argc, argv, "", usage, options);
 
-	while ((opt = getopt_long(argc, argv, "i:o:n:h", long_options, NULL)) != -1) {
-		if (opt == 'h') {
-			fputs(help, stdout);
-			return EXIT_CLEAN;
-		}
-		if (set_option(&c, opt))
-			return options_hint(argv[0]);
-	}
+	if (status >= 0)
+		return status;
 	if (set_command(&c, argc, argv))
 		return EXIT_USAGE;
 	if (c.calls)

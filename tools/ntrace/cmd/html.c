@@ -15,18 +15,11 @@
 
 #define DEPTH_MAX	4096	/* limit of rows of a thread */
 
-static const char help[] =
+static const char usage[] =
 	"usage: ntrace html [OPTIONS]\n\n"
 	"Write a page that shows a recording of perf: a time axis of all CPUs and threads with the calls\n"
 	"of each, a flame graph, how long the calls of each function took, and the source with the\n"
-	"instructions of each line. The page is one file, and needs no network.\n\n"
-	RECORDING_HELP
-	FILTER_HELP
-	"  -o, --output FILE    the page, - is the standard output (ntrace.html)\n"
-	"  --title TEXT         what the page is called (the recording's name)\n"
-	"  --no-source          leave the source out\n";
-
-enum { OPT_TITLE = OPT_RECORDING_END, OPT_NO_SOURCE };
+	"instructions of each line. The page is one file, and needs no network.\n";
 
 /* ---- Calls ---- */
 
@@ -187,43 +180,23 @@ static int make_page(struct html *html)
 	return status;
 }
 
-static bool set_option(void *ctx, int opt, const char *arg)
-{
-	struct html *html = ctx;
-
-	switch (opt) {
-	case 'o':
-		html->output = arg;
-		return true;
-	case OPT_TITLE:
-		html->title = arg;
-		return true;
-	case OPT_NO_SOURCE:
-		html->no_source = true;
-		return true;
-	}
-	return recording_set(&html->recording, opt, arg);
-}
-
 int cmd_html(int argc, char **argv)
 {
-	static const struct option long_options[] = {
-		RECORDING_OPTIONS,
-		FILTER_OPTIONS,
-		{ "output", required_argument, NULL, 'o' },
-		{ "title", required_argument, NULL, OPT_TITLE },
-		{ "no-source", no_argument, NULL, OPT_NO_SOURCE },
+	struct html html = { .output = "ntrace.html" };
+	const struct option_entry options[] = {
+		RECORDING_OPTIONS(&html.recording),
+		FILTER_OPTIONS(&html.recording),
+		OPTION_TEXT('o', "output", "FILE", &html.output, "the page, - is the standard output (ntrace.html)"),
+		OPTION_TEXT(0, "title", "TEXT", &html.title, "what the page is called (the recording's name)"),
+		OPTION_FLAG(0, "no-source", &html.no_source, "leave the source out"),
 		{ 0 }
 	};
-	struct html html = { .output = "ntrace.html" };
 	int status;
 
 	recording_init(&html.recording);
-	status = options_parse(argc, argv, "i:o:h", long_options, help, set_option, &html);
+	status = recording_parse(argc, argv, usage, options);
 	if (status >= 0)
 		return status;
-	if (optind != argc)
-		return recording_no_argument(argv[0], argv[optind]);
 	if (!html.title)
 		html.title = html.recording.input;
 	return make_page(&html);

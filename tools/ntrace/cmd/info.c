@@ -9,11 +9,10 @@
 #include "cli/nothing.h"
 #include "cli/options.h"
 
-static const char help[] =
+static const char usage[] =
 	"usage: ntrace info [OPTIONS]\n\n"
 	"Decode a recording of perf, and print how much trace it has of each CPU, how much is\n"
-	"missing, why, and what helps. Missing instructions and bytes are estimates.\n\n"
-	RECORDING_HELP;
+	"missing, why, and what helps. Missing instructions and bytes are estimates.\n";
 
 /* info keeps nothing of a part, because nt_session_decode() counts the missing trace. */
 static void *begin(void *ctx, uint64_t stretch)
@@ -66,31 +65,24 @@ static int print_info(const struct recording_options *options, struct nt_session
 	return EXIT_CLEAN;
 }
 
-static bool set_option(void *ctx, int opt, const char *arg)
-{
-	return recording_set(ctx, opt, arg);
-}
-
 int cmd_info(int argc, char **argv)
 {
-	static const struct option long_options[] = {
-		RECORDING_OPTIONS,
+	struct recording_options recording;
+	const struct option_entry options[] = {
+		RECORDING_OPTIONS(&recording),
 		{ 0 }
 	};
-	struct recording_options options;
 	struct nt_session *session;
 	int status;
 
-	recording_init(&options);
-	status = options_parse(argc, argv, "i:h", long_options, help, set_option, &options);
+	recording_init(&recording);
+	status = recording_parse(argc, argv, usage, options);
 	if (status >= 0)
 		return status;
-	if (optind != argc)
-		return recording_no_argument(argv[0], argv[optind]);
-	session = recording_open(&options);
+	session = recording_open(&recording);
 	if (!session)
 		return EXIT_USAGE;
-	status = print_info(&options, session);
+	status = print_info(&recording, session);
 	recording_report(session);
 	nt_session_close(session);
 	return status;

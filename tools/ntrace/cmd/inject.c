@@ -24,20 +24,10 @@
 #include "cli/output.h"
 #include "session/file/perfdata-write.h"
 
-static const char help[] =
+static const char usage[] =
 	"usage: ntrace inject [OPTIONS]\n\n"
 	"Write a file with samples in place of the trace, for a perf without N-Trace and other readers of\n"
-	"perf.data. Each sample has the branches before it and the calls that are open.\n"
-	"\n"
-	RECORDING_HELP
-	"  -o, --output FILE    the file to write (perf.inject.data)\n"
-	"  --period N           a sample for each N instructions of a CPU (100000)\n"
-	"  --all-branches       a sample when there are enough branches for its branch stack: each\n"
-	"                       branch is in just one sample\n"
-	"  --last-branches N    branches in a sample, up to 1024 (32), 0: none\n"
-	"  --no-call-chains     leave out the call chains, which need a second decoding\n";
-
-enum { OPT_PERIOD = OPT_RECORDING_END, OPT_ALL, OPT_LAST, OPT_NO_CHAINS };
+	"perf.data. Each sample has the branches before it and the calls that are open.\n";
 
 #define SAMPLE_ID	1ULL	/* all samples belong to the file's only event */
 #define TIME_AT		32	/* offset of a sample's time, after the header, id, ip, pid and tid */
@@ -511,60 +501,39 @@ static int run(struct inject *inject)
 	return status;
 }
 
-static bool set_last(struct inject *inject, const char *arg)
+static bool set_last(const struct option_entry *option, const char *arg)
 {
-	if (!recording_number("--last-branches", 0, arg, &inject->last))
+	if (!option_number(option, arg))
 		return false;
-	if (inject->last <= LAST_MAX)
+	if (*(unsigned long *)option->to <= LAST_MAX)
 		return true;
 	fprintf(stderr, "ntrace: --last-branches is at most %d\n", LAST_MAX);
 	return false;
 }
 
-static bool set_option(void *ctx, int opt, const char *arg)
-{
-	struct inject *inject = ctx;
-
-	switch (opt) {
-	case 'o':
-		inject->output = arg;
-		return true;
-	case OPT_PERIOD:
-		return recording_number("--period", 1, arg, &inject->period);
-	case OPT_ALL:
-		inject->all_branches = true;
-		return true;
-	case OPT_LAST:
-		return set_last(inject, arg);
-	case OPT_NO_CHAINS:
-		inject->no_chains = true;
-		return true;
-	}
-	return recording_set(&inject->recording, opt, arg);
-}
-
 int cmd_inject(int argc, char **argv)
 {
-	static const struct option long_options[] = {
-		RECORDING_OPTIONS,
-		{ "output", required_argument, NULL, 'o' },
-		{ "period", required_argument, NULL, OPT_PERIOD },
-		{ "all-branches", no_argument, NULL, OPT_ALL },
-		{ "last-branches", required_argument, NULL, OPT_LAST },
-		{ "no-call-chains", no_argument, NULL, OPT_NO_CHAINS },
-		{ 0 }
-	};
 	struct inject inject = {
 		.output = "perf.inject.data", .last = 32,
+	};
+	const struct option_entry options[] = {
+		RECORDING_OPTIONS(&inject.recording),
+		OPTION_TEXT('o', "output", "FILE", &inject.output, "the file to write (perf.inject.data)"),
+		OPTION_NUMBER(0, "period", "N", &inject.period, 1, "a sample for each N instructions of a CPU (100000)"),
+		OPTION_FLAG(0, "all-branches", &inject.all_branches,
+			    "a sample when there are enough branches for its branch stack: each\n"
+			    "branch is in just one sample"),
+		OPTION_CALL(0, "last-branches", "N", set_last, &inject.last, "branches in a sample, up to 1024 (32), 0: none"),
+		OPTION_FLAG(0, "no-call-chains", &inject.no_chains,
+			    "leave out the call chains, which need a second decoding"),
+		{ 0 }
 	};
 	int status;
 
 	recording_init(&inject.recording);
-	status = options_parse(argc, argv, "i:o:h", long_options, help, set_option, &inject);
+	status = recording_parse(argc, argv, usage, options);
 	if (status >= 0)
 		return status;
-	if (optind != argc)
-		return recording_no_argument(argv[0], argv[optind]);
 	if (inject.all_branches && !inject.last) {
 		fputs("ntrace: --all-branches needs room for branches: --last-branches of 1 or more\n",
 		      stderr);

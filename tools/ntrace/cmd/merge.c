@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* ntrace merge - add up the counts of several recordings, machines and shards. */
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "ntrace.h"
-#include "cli/options.h"
+#include "cli/option.h"
 #include "session/counts/sums.h"
 #include "cli/output.h"
 #include "session/file/whole-file.h"
 
-static const char help[] =
+static const char usage[] =
 	"usage: ntrace merge [-o FILE] COUNTS...\n\n"
 	"Add up files of counts that ntrace profile wrote, of any number of recordings, machines and\n"
 	"shards (ntrace split), or that ntrace merge wrote. Counts of all shards of a recording are\n"
-	"those of the recording, byte for byte. Exits 1 if shards are missing.\n\n"
-	"  -o, --output FILE    the file to write (standard output)\n";
+	"those of the recording, byte for byte. Exits 1 if shards are missing.\n";
 
 #define MAX_REPORTED	20
 
@@ -62,23 +60,16 @@ static int merge(char **files, int nr, const char *output)
 	return status;
 }
 
-static bool set_output(void *ctx, int opt, const char *arg)
-{
-	*(const char **)ctx = arg;
-	return true;
-}
-
 int cmd_merge(int argc, char **argv)
 {
-	static const struct option long_options[] = {
-		{ "output", required_argument, NULL, 'o' },
-		{ "help", no_argument, NULL, 'h' },
+	const char *output = "-";
+	const struct option_entry options[] = {
+		OPTION_TEXT('o', "output", "FILE", &output, "the file to write (standard output)"),
 		{ 0 }
 	};
-	const char *output = "-";
 	int status;
 
-	status = options_parse(argc, argv, "o:h", long_options, help, set_output, &output);
+	status = options_parse(argc, argv, "", usage, options);
 	if (status >= 0)
 		return status;
 	if (optind == argc) {

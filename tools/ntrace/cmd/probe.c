@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -24,15 +23,14 @@
 #include <unistd.h>
 
 #include "ntrace.h"
+#include "cli/option.h"
 #include "raw/probe-trace.h"
 
-static const char help[] =
+static const char usage[] =
 	"usage: ntrace probe [--no-trace] [--root DIR]\n\n"
 	"Print what the trace hardware of this machine is: the kernel's messages about it, its device\n"
 	"tree, what the driver found, the registers, and 64 KiB of trace of this command. Send that to\n"
-	"the developers if a board does not work. Run it as root, with debugfs mounted.\n\n"
-	"  --no-trace           do not trace\n"
-	"  --root DIR           look at /sys and /proc below DIR; implies --no-trace\n";
+	"the developers if a board does not work. Run it as root, with debugfs mounted.\n";
 
 #define PMU		"/sys/bus/event_source/devices/ntrace"
 #define DEVICES		"/sys/bus/platform/devices"
@@ -300,27 +298,20 @@ static bool print_pmu(void)
 
 int cmd_probe(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "help", no_argument, NULL, 'h' },
-		{ "no-trace", no_argument, NULL, 'n' },
-		{ "root", required_argument, NULL, 'r' },
-		{ NULL, 0, NULL, 0 },
+	bool no_trace = false, has_pmu;
+	const char *below = NULL;
+	const struct option_entry options[] = {
+		OPTION_FLAG(0, "no-trace", &no_trace, "do not trace"),
+		OPTION_TEXT(0, "root", "DIR", &below, "look at /sys and /proc below DIR; implies --no-trace"),
+		{ 0 }
 	};
-	bool trace = true, has_pmu;
+	int status = options_parse(argc, argv, "", usage, options);
 	unsigned int found;
-	int c;
 
-	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		if (c == 'h') {
-			fputs(help, stdout);
-			return EXIT_CLEAN;
-		}
-		if (c == '?')
-			return EXIT_USAGE;
-		if (c == 'r')
-			root = optarg;
-		trace = false;
-	}
+	if (status >= 0)
+		return status;
+	if (below)
+		root = below;
 	if (optind < argc) {
 		fprintf(stderr, "ntrace probe: '%s' is one argument too many\n", argv[optind]);
 		return EXIT_USAGE;
@@ -330,7 +321,7 @@ int cmd_probe(int argc, char **argv)
 	print_log();
 	found = print_devices();
 	has_pmu = print_pmu();
-	if (trace && has_pmu)
+	if (!no_trace && !below && has_pmu)
 		probe_trace();
 	puts("[end]");
 	if (!found)

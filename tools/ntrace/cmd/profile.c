@@ -13,29 +13,12 @@
 #include "session/file/whole-file.h"
 #include "cli/output.h"
 
-static const char help[] =
+static const char usage[] =
 	"usage: ntrace profile [OPTIONS] --counts | --lcov | --gcov | --llvm | --bolt | --callgrind\n\n"
 	"Write how often the code in a recording of perf was executed: exact counts, without samples\n"
-	"and without instrumentation.\n\n"
-	RECORDING_HELP
-	"  --kcore DIR          a recording with the kernel's code, if -i is a file of counts\n"
-	"  -o, --output FILE    the file to write (standard output)\n"
-	"  --object NAME        only files whose path ends with NAME; for --bolt, the file to optimise\n"
-	"  --counts             all counts, for ntrace merge, and for -i with the other formats\n"
-	"  --lcov               lines, functions and branches, for genhtml\n"
-	"  --gcov               the same as gcov prints it, of all files\n"
-	"  --llvm               a sample profile for clang -fprofile-sample-use\n"
-	"  --bolt               branches and the code between them, for perf2bolt -pa\n"
-	"  --callgrind          instructions of each line, and calls, for KCachegrind\n";
-
-enum { OPT_OBJECT = OPT_RECORDING_END, OPT_KCORE, OPT_FORMAT };
+	"and without instrumentation.\n";
 
 #define MAX_LISTED	12
-
-static const struct profile_format *const formats[] = {
-	&profile_counts, &profile_bolt,
-	&profile_lcov, &profile_gcov, &profile_llvm, &profile_callgrind,
-};
 
 bool profile_wants(const struct profile *profile, const char *object)
 {
@@ -198,45 +181,20 @@ static int run_profile(struct profile *profile)
 	return status;
 }
 
-static bool set_format(struct profile *profile, const char *name)
+static bool set_format(const struct option_entry *option, const char *arg)
 {
-	size_t i;
-
-	for (i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
-		if (strcmp(formats[i]->name, name))
-			continue;
-		if (profile->format && profile->format != formats[i]) {
-			fprintf(stderr, "ntrace: profile writes one format, not --%s and --%s\n",
-				profile->format->name, name);
-			return false;
-		}
-		profile->format = formats[i];
-		return true;
-	}
-	return false;
-}
-
-static bool set_option(void *ctx, int opt, const char *arg)
-{
-	static const char *const names[] = {
-		"counts", "lcov", "gcov", "llvm", "bolt", "callgrind",
+	static const struct profile_format *const formats[] = {
+		&profile_counts, &profile_lcov, &profile_gcov, &profile_llvm, &profile_bolt, &profile_callgrind,
 	};
-	struct profile *profile = ctx;
+	const struct profile_format **format = option->to, *named = formats[option->value];
 
-	switch (opt) {
-	case 'o':
-		profile->output = arg;
-		return true;
-	case OPT_OBJECT:
-		profile->object = arg;
-		return true;
-	case OPT_KCORE:
-		profile->recording.session.kcore = arg;
-		return true;
+	(void)arg;
+	if (*format && *format != named) {
+		fprintf(stderr, "ntrace: profile writes one format, not --%s and --%s\n", (*format)->name, named->name);
+		return false;
 	}
-	if (opt >= OPT_FORMAT)
-		return set_format(profile, names[opt - OPT_FORMAT]);
-	return recording_set(&profile->recording, opt, arg);
+	*format = named;
+	return true;
 }
 
 /* Return false if an option would have no effect, which was reported. */
@@ -253,28 +211,28 @@ static bool are_options_used(const struct profile *profile)
 
 int cmd_profile(int argc, char **argv)
 {
-	static const struct option long_options[] = {
-		RECORDING_OPTIONS,
-		{ "output", required_argument, NULL, 'o' },
-		{ "object", required_argument, NULL, OPT_OBJECT },
-		{ "kcore", required_argument, NULL, OPT_KCORE },
-		{ "counts", no_argument, NULL, OPT_FORMAT },
-		{ "lcov", no_argument, NULL, OPT_FORMAT + 1 },
-		{ "gcov", no_argument, NULL, OPT_FORMAT + 2 },
-		{ "llvm", no_argument, NULL, OPT_FORMAT + 3 },
-		{ "bolt", no_argument, NULL, OPT_FORMAT + 4 },
-		{ "callgrind", no_argument, NULL, OPT_FORMAT + 5 },
+	struct profile profile = { .output = "-" };
+	const struct option_entry options[] = {
+		RECORDING_OPTIONS(&profile.recording),
+		OPTION_TEXT(0, "kcore", "DIR", &profile.recording.session.kcore,
+			    "a recording with the kernel's code, if -i is a file of counts"),
+		OPTION_TEXT('o', "output", "FILE", &profile.output, "the file to write (standard output)"),
+		OPTION_TEXT(0, "object", "NAME", &profile.object,
+			    "only files whose path ends with NAME; for --bolt, the file to optimise"),
+		OPTION_KIND("counts", NULL, set_format, &profile.format, 0, "all counts, for ntrace merge, and for -i with the other formats"),
+		OPTION_KIND("lcov", NULL, set_format, &profile.format, 1, "lines, functions and branches, for genhtml"),
+		OPTION_KIND("gcov", NULL, set_format, &profile.format, 2, "the same as gcov prints it, of all files"),
+		OPTION_KIND("llvm", NULL, set_format, &profile.format, 3, "a sample profile for clang -fprofile-sample-use"),
+		OPTION_KIND("bolt", NULL, set_format, &profile.format, 4, "branches and the code between them, for perf2bolt -pa"),
+		OPTION_KIND("callgrind", NULL, set_format, &profile.format, 5, "instructions of each line, and calls, for KCachegrind"),
 		{ 0 }
 	};
-	struct profile profile = { .output = "-" };
 	int status;
 
 	recording_init(&profile.recording);
-	status = options_parse(argc, argv, "i:o:h", long_options, help, set_option, &profile);
+	status = recording_parse(argc, argv, usage, options);
 	if (status >= 0)
 		return status;
-	if (optind != argc)
-		return recording_no_argument(argv[0], argv[optind]);
 	if (!profile.format) {
 		fputs("ntrace: profile needs a format; `ntrace help profile` lists them\n", stderr);
 		return EXIT_USAGE;

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "ntrace.h"
-#include "cli/options.h"
+#include "cli/option.h"
 
 #ifndef HAVE_LIBPERF
 
@@ -27,27 +27,10 @@ int cmd_record(int argc, char **argv)
 #include "cli/output.h"
 #include "cli/recording.h"
 
-static const char help[] =
+static const char usage[] =
 	"usage: ntrace record [OPTIONS] [-- COMMAND...]\n\n"
 	"Record the trace of a command, of processes or of CPUs, for ntrace and for perf. SIGINT ends\n"
-	"a recording. Exits with the status of the command, or 2 if recording failed or could not start.\n\n"
-	"  -a, --all-cpus       all CPUs\n"
-	"  -C, --cpu LIST       these CPUs, such as 0,2-3\n"
-	"  -p, --pid LIST       these processes with their threads, such as 12,34\n"
-	"      --per-thread     a buffer for each thread instead of each CPU\n"
-	"  -e, --event EVENT    the event (ntrace//), such as ntrace/timestamp=0/u; other events may be\n"
-	"                       recorded beside it by more -e\n"
-	"  -m, --trace-size N   bytes of a trace buffer, such as 64K or 16M (4M; 128K without root)\n"
-	"  -S, --snapshot       keep the last trace; SIGUSR2 writes it, and so does the end\n"
-	"      --strobe ON/PERIOD  trace ON milliseconds at the start of each PERIOD milliseconds\n"
-	"  -o, --output FILE    the recording (perf.data); a folder if the kernel is traced by root, as\n"
-	"                       then its code is copied\n"
-	"      --no-kcore       do not copy the kernel's code\n"
-	"      --no-cache       do not copy programs to the build-id cache\n"
-	"      --buildid-dir DIR  the build-id cache (~/.debug)\n"
-	"  -q, --quiet          print nothing but errors\n";
-
-enum { OPT_PER_THREAD = 256, OPT_NO_KCORE, OPT_NO_CACHE, OPT_CACHE, OPT_STROBE };
+	"a recording. Exits with the status of the command, or 2 if recording failed or could not start.\n";
 
 #define MAX_EVENTS	16
 
@@ -184,8 +167,9 @@ static int run(struct record *record)
 	return status ? status : command_status();
 }
 
-static bool set_size(struct record *record, const char *arg)
+static bool set_size(const struct option_entry *option, const char *arg)
 {
+	struct record *record = option->to;
 	static const char units[] = "BKMG";
 	const char *unit;
 	char *end;
@@ -204,8 +188,9 @@ static bool set_size(struct record *record, const char *arg)
 	return false;
 }
 
-static bool set_strobe(struct record *record, const char *arg)
+static bool set_strobe(const struct option_entry *option, const char *arg)
 {
+	struct record *record = option->to;
 	unsigned int on, period;
 	char end;
 
@@ -220,8 +205,10 @@ static bool set_strobe(struct record *record, const char *arg)
 	return false;
 }
 
-static bool add_event(struct record *record, const char *arg)
+static bool add_event(const struct option_entry *option, const char *arg)
 {
+	struct record *record = option->to;
+
 	if (record->options.nr_events == MAX_EVENTS) {
 		fprintf(stderr, "ntrace: too many events are given\n");
 		return false;
@@ -230,86 +217,47 @@ static bool add_event(struct record *record, const char *arg)
 	return true;
 }
 
-static bool set_option(struct record *record, int opt, const char *arg)
+static bool set_output(const struct option_entry *option, const char *arg)
 {
-	switch (opt) {
-	case 'a':
-		record->options.all = true;
-		return true;
-	case 'C':
-		record->options.cpus = arg;
-		return true;
-	case 'p':
-		record->options.pids = arg;
-		return true;
-	case 'e':
-		return add_event(record, arg);
-	case 'm':
-		return set_size(record, arg);
-	case 'S':
-		record->options.snapshot = true;
-		return true;
-	case 'o':
-		record->options.output = arg;
-		return !output_is_pipe("record", arg);
-	case 'q':
-		record->quiet = true;
-		return true;
-	case OPT_PER_THREAD:
-		record->options.per_thread = true;
-		return true;
-	case OPT_NO_KCORE:
-		record->options.no_kcore = true;
-		return true;
-	case OPT_NO_CACHE:
-		record->options.no_cache = true;
-		return true;
-	case OPT_STROBE:
-		return set_strobe(record, arg);
-	case OPT_CACHE:
-		record->options.cache = arg;
-		return true;
-	}
-	return false;
+	*(const char **)option->to = arg;
+	return !output_is_pipe("record", arg);
 }
 
 int cmd_record(int argc, char **argv)
 {
-	static const struct option long_options[] = {
-		{ "all-cpus", no_argument, NULL, 'a' },
-		{ "cpu", required_argument, NULL, 'C' },
-		{ "pid", required_argument, NULL, 'p' },
-		{ "per-thread", no_argument, NULL, OPT_PER_THREAD },
-		{ "event", required_argument, NULL, 'e' },
-		{ "trace-size", required_argument, NULL, 'm' },
-		{ "snapshot", no_argument, NULL, 'S' },
-		{ "strobe", required_argument, NULL, OPT_STROBE },
-		{ "output", required_argument, NULL, 'o' },
-		{ "no-kcore", no_argument, NULL, OPT_NO_KCORE },
-		{ "no-cache", no_argument, NULL, OPT_NO_CACHE },
-		{ "buildid-dir", required_argument, NULL, OPT_CACHE },
-		{ "quiet", no_argument, NULL, 'q' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 }
-	};
 	struct record record = {
 		.options = { .size = sizeof(record.options), .output = "perf.data",
 			     .version = NTRACE_VERSION, .argv = argv },
 	};
-	int opt, status;
+	const struct option_entry options[] = {
+		OPTION_FLAG('a', "all-cpus", &record.options.all, "all CPUs"),
+		OPTION_TEXT('C', "cpu", "LIST", &record.options.cpus, "these CPUs, such as 0,2-3"),
+		OPTION_TEXT('p', "pid", "LIST", &record.options.pids, "these processes with their threads, such as 12,34"),
+		OPTION_FLAG(0, "per-thread", &record.options.per_thread, "a buffer for each thread instead of each CPU"),
+		OPTION_CALL('e', "event", "EVENT", add_event, &record,
+			    "the event (ntrace//), such as ntrace/timestamp=0/u; other events may be\n"
+			    "recorded beside it by more -e"),
+		OPTION_CALL('m', "trace-size", "N", set_size, &record,
+			    "bytes of a trace buffer, such as 64K or 16M (4M; 128K without root)"),
+		OPTION_FLAG('S', "snapshot", &record.options.snapshot,
+			    "keep the last trace; SIGUSR2 writes it, and so does the end"),
+		OPTION_CALL(0, "strobe", "ON/PERIOD", set_strobe, &record,
+			    "trace ON milliseconds at the start of each PERIOD milliseconds"),
+		OPTION_CALL('o', "output", "FILE", set_output, &record.options.output,
+			    "the recording (perf.data); a folder if the kernel is traced by root, as\n"
+			    "then its code is copied"),
+		OPTION_FLAG(0, "no-kcore", &record.options.no_kcore, "do not copy the kernel's code"),
+		OPTION_FLAG(0, "no-cache", &record.options.no_cache, "do not copy programs to the build-id cache"),
+		OPTION_TEXT(0, "buildid-dir", "DIR", &record.options.cache, "the build-id cache (~/.debug)"),
+		OPTION_FLAG('q', "quiet", &record.quiet, "print nothing but errors"),
+		{ 0 }
+	};
+	int status;
 
 	record.options.events = record.events;
-	/* "+" leaves options after the command to the command */
-	while ((opt = getopt_long(argc, argv, "+aC:p:e:m:So:qh", long_options, NULL)) != -1) {
-		if (opt == 'h') {
-			fputs(help, stdout);
-			return EXIT_CLEAN;
-		}
-		if (opt == '?')
-			return options_hint(argv[0]);
-		if (!set_option(&record, opt, optarg))
-			return EXIT_USAGE;
-	}
+	status = options_parse(argc, argv, "+", usage, options);
+	if (status >= 0)
+		return status;
 	if (optind < argc)
 		record.options.command = argv + optind;
 	record.progress = !record.quiet && isatty(STDERR_FILENO);

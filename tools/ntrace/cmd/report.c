@@ -13,29 +13,12 @@
 #include "views/report.h"
 #include "session/calls/calls.h"
 
-static const char help[] =
+static const char usage[] =
 	"usage: ntrace report [OPTIONS]\n\n"
 	"Print a line for each function that was called in a recording of perf: its calls, the time\n"
 	"and the instructions they took, with and without what they called, and the slowest one.\n"
 	"Time is that of a clock on the wall; self is the time in which the thread ran. Or count\n"
-	"instructions, exactly and without samples, by function, line or instruction.\n\n"
-	RECORDING_HELP
-	FILTER_HELP
-	"  --sort COLUMN        total, on-cpu, self, max, calls, insns or self-insns (total)\n"
-	"  --limit N            at most N functions (40), 0: all\n"
-	"  --function NAME      only this one\n"
-	"  --functions          instructions executed in each function\n"
-	"  --lines              ... in each line of the source\n"
-	"  --inline             ... with the functions that it was inlined into\n"
-	"  --insns              how often each instruction was executed\n"
-	"  --stack              who called whom, as a tree\n"
-	"  --callers NAME       who called this function, as a tree\n"
-	"  --callees NAME       what this function called\n";
-
-enum {
-	OPT_SORT = OPT_RECORDING_END, OPT_LIMIT, OPT_FUNCTION, OPT_FUNCTIONS, OPT_LINES, OPT_INLINE,
-	OPT_INSNS, OPT_STACK, OPT_CALLERS, OPT_CALLEES,
-};
+	"instructions, exactly and without samples, by function, line or instruction.\n";
 
 static const char *const sort_names[] = {
 	"total", "on-cpu", "self", "max", "calls", "insns", "self-insns",
@@ -233,8 +216,11 @@ out:
 	return status;
 }
 
-static bool set_sort(struct report *report, const char *arg)
+static bool set_sort(const struct option_entry *option, const char *arg)
 {
+	struct report *report = option->to;
+
+	report->sort_given = true;
 	for (report->sort = 0; report->sort < sizeof(sort_names) / sizeof(*sort_names);
 	     report->sort++) {
 		if (!strcmp(arg, sort_names[report->sort]))
@@ -244,76 +230,59 @@ static bool set_sort(struct report *report, const char *arg)
 	return false;
 }
 
-static bool set_kind(struct report *report, enum report_kind kind)
+static bool set_kind(const struct option_entry *option, const char *arg)
 {
-	if (report->kind != REPORT_CALLS && report->kind != kind) {
+	struct report *report = option->to;
+
+	if (report->kind != REPORT_CALLS && report->kind != option->value) {
 		fputs("ntrace: --functions, --lines (or --inline), --insns and --stack (or --callers, --callees) exclude each other\n", stderr);
 		return false;
 	}
-	report->kind = kind;
+	report->kind = option->value;
+	if (option->arg)
+		report->function = arg;
 	return true;
 }
 
-static bool set_option(void *ctx, int opt, const char *arg)
+static bool set_inline(const struct option_entry *option, const char *arg)
 {
-	struct report *report = ctx;
+	((struct report *)option->to)->inlined = true;
+	return set_kind(option, arg);
+}
 
-	switch (opt) {
-	case OPT_FUNCTIONS:
-		return set_kind(report, REPORT_FUNCTIONS);
-	case OPT_INLINE:
-		report->inlined = true;
-		return set_kind(report, REPORT_LINES);
-	case OPT_LINES:
-		return set_kind(report, REPORT_LINES);
-	case OPT_INSNS:
-		return set_kind(report, REPORT_INSNS);
-	case OPT_CALLERS:
-	case OPT_CALLEES:
-		report->function = arg;
-		report->callers = opt == OPT_CALLERS;
-		/* fall through */
-	case OPT_STACK:
-		return set_kind(report, REPORT_STACK);
-	case OPT_SORT:
-		report->sort_given = true;
-		return set_sort(report, arg);
-	case OPT_LIMIT:
-		return recording_number("--limit", 0, arg, &report->limit);
-	case OPT_FUNCTION:
-		report->function = arg;
-		return true;
-	}
-	return recording_set(&report->recording, opt, arg);
+static bool set_callers(const struct option_entry *option, const char *arg)
+{
+	((struct report *)option->to)->callers = !strcmp(option->name, "callers");
+	return set_kind(option, arg);
 }
 
 int cmd_report(int argc, char **argv)
 {
-	static const struct option long_options[] = {
-		RECORDING_OPTIONS,
-		FILTER_OPTIONS,
-		{ "sort", required_argument, NULL, OPT_SORT },
-		{ "limit", required_argument, NULL, OPT_LIMIT },
-		{ "function", required_argument, NULL, OPT_FUNCTION },
-		{ "functions", no_argument, NULL, OPT_FUNCTIONS },
-		{ "lines", no_argument, NULL, OPT_LINES },
-		{ "inline", no_argument, NULL, OPT_INLINE },
-		{ "insns", no_argument, NULL, OPT_INSNS },
-		{ "stack", no_argument, NULL, OPT_STACK },
-		{ "callers", required_argument, NULL, OPT_CALLERS },
-		{ "callees", required_argument, NULL, OPT_CALLEES },
+	struct report report = { .limit = 40 };
+	const struct option_entry options[] = {
+		RECORDING_OPTIONS(&report.recording),
+		FILTER_OPTIONS(&report.recording),
+		OPTION_CALL(0, "sort", "COLUMN", set_sort, &report,
+			    "total, on-cpu, self, max, calls, insns or self-insns (total)"),
+		OPTION_NUMBER(0, "limit", "N", &report.limit, 0, "at most N functions (40), 0: all"),
+		OPTION_TEXT(0, "function", "NAME", &report.function, "only this one"),
+		OPTION_KIND("functions", NULL, set_kind, &report, REPORT_FUNCTIONS, "instructions executed in each function"),
+		OPTION_KIND("lines", NULL, set_kind, &report, REPORT_LINES, "... in each line of the source"),
+		OPTION_KIND("inline", NULL, set_inline, &report, REPORT_LINES,
+			    "... with the functions that it was inlined into"),
+		OPTION_KIND("insns", NULL, set_kind, &report, REPORT_INSNS, "how often each instruction was executed"),
+		OPTION_KIND("stack", NULL, set_kind, &report, REPORT_STACK, "who called whom, as a tree"),
+		OPTION_KIND("callers", "NAME", set_callers, &report, REPORT_STACK, "who called this function, as a tree"),
+		OPTION_KIND("callees", "NAME", set_callers, &report, REPORT_STACK, "what this function called"),
 		{ 0 }
 	};
-	struct report report = { .limit = 40 };
 	struct nt_session *session;
 	int status;
 
 	recording_init(&report.recording);
-	status = options_parse(argc, argv, "i:h", long_options, help, set_option, &report);
+	status = recording_parse(argc, argv, usage, options);
 	if (status >= 0)
 		return status;
-	if (optind != argc)
-		return recording_no_argument(argv[0], argv[optind]);
 	if (report.sort_given && report.kind != REPORT_CALLS) {
 		fputs("ntrace: --sort is for the table of calls alone\n", stderr);
 		return EXIT_USAGE;

@@ -12,24 +12,12 @@
 #include "views/script.h"
 #include "cli/output.h"
 
-static const char help[] =
+static const char usage[] =
 	"usage: ntrace script [OPTIONS]\n\n"
 	"Print each branch that was taken in a recording of perf: who, when, from where to where,\n"
-	"in the order of time.\n\n"
-	RECORDING_HELP
-	FILTER_HELP
-	"  --branches           branches (this is the default)\n"
-	"  --calls              calls of functions: when each began, and how long it took\n"
-	"  --insns              instructions\n"
-	"  --disasm             instructions, disassembled\n"
-	"  --events             tracepoints that were recorded beside the trace; the others print them,\n"
-	"                       too, but not with --function\n"
-	"  --function NAME      only what is inside calls of that function: with the branch that calls\n"
-	"                       it, and the one that returns\n"
-	"  --json               one JSON object in each line\n"
-	"  -F, --fields LIST    of comm,pid,tid,cpu,time,flags,ip,sym,dso,addr (all), symoff\n";
+	"in the order of time.\n";
 
-enum { OPT_BRANCHES = OPT_RECORDING_END, OPT_CALLS, OPT_INSNS, OPT_DISASM, OPT_EVENTS, OPT_JSON, OPT_FUNCTION };
+enum what { WHAT_NONE, WHAT_BRANCHES, WHAT_CALLS, WHAT_INSNS, WHAT_EVENTS };
 
 static const char *const field_names[F_MAX] = {
 	"comm", "pid", "tid", "cpu", "time", "flags", "ip", "sym", "dso", "addr", "symoff",
@@ -94,28 +82,28 @@ static int open_events(struct script *s)
 	return err;
 }
 
-static int print_what(struct script *s, int what)
+static int print_what(struct script *s, enum what what)
 {
 	if (!s->function && open_events(s))
 		return -1;
-	if (what == OPT_EVENTS)
+	if (what == WHAT_EVENTS)
 		return script_events(s);
-	if (what == OPT_CALLS)
+	if (what == WHAT_CALLS)
 		return script_calls(s);
-	return merged(s, what == OPT_BRANCHES ? script_branches :
+	return merged(s, what == WHAT_BRANCHES ? script_branches :
 			 s->function ? script_insns_inside : script_insns);
 }
 
-static int no_lines(const struct recording_options *options, struct script *s, int what)
+static int no_lines(const struct recording_options *options, struct script *s, enum what what)
 {
-	if (what != OPT_EVENTS || events_any(&s->events))
+	if (what != WHAT_EVENTS || events_any(&s->events))
 		return nothing_matched(options, s->session, s->function);
 	fputs("ntrace: the recording has no tracepoints. perf record -e ntrace// -e sched:sched_switch records some\n",
 	      stderr);
 	return EXIT_TRACE;
 }
 
-static int run(struct recording_options *options, struct script *s, int what)
+static int run(struct recording_options *options, struct script *s, enum what what)
 {
 	int err, status;
 
@@ -136,11 +124,21 @@ static int run(struct recording_options *options, struct script *s, int what)
 	return status;
 }
 
-static bool set_fields(unsigned int *fields, const char *list)
+struct command {
+	struct recording_options recording;
+	struct script	script;
+	enum what	what;
+	bool		fields_given;
+};
+
+static bool set_fields(const struct option_entry *option, const char *list)
 {
+	struct command *c = option->to;
+	unsigned int *fields = &c->script.fields;
 	unsigned int i;
 	size_t len;
 
+	c->fields_given = true;
 	*fields = 0;
 	do {
 		len = strcspn(list, ",");
@@ -159,27 +157,34 @@ static bool set_fields(unsigned int *fields, const char *list)
 	return true;
 }
 
-struct command {
-	struct recording_options recording;
-	struct script	script;
-	int		what;		/* kind of output; 0: not given */
-	bool		fields_given;
-};
-
-static bool set_kind(struct command *c, int kind)
+static bool set_kind(const struct option_entry *option, const char *arg)
 {
-	if (c->what && c->what != kind) {
+	struct command *c = option->to;
+
+	(void)arg;
+	if (c->what && c->what != option->value) {
 		fputs("ntrace: --branches, --calls, --insns (or --disasm) and --events exclude each other\n", stderr);
 		return false;
 	}
-	c->what = kind;
+	c->what = option->value;
 	return true;
+}
+
+static bool set_disasm(const struct option_entry *option, const char *arg)
+{
+	struct command *c = option->to;
+
+	c->script.disasm = true;
+	if (disasm_available())
+		return set_kind(option, arg);
+	fputs("ntrace: --disasm needs a build with capstone 5 or later; --insns prints the code's bytes\n", stderr);
+	return false;
 }
 
 /* Return false if an option would have no effect, which was reported. */
 static bool are_options_used(const struct command *c)
 {
-	if (c->what == OPT_EVENTS && c->script.function)
+	if (c->what == WHAT_EVENTS && c->script.function)
 		fputs("ntrace: --function is for --branches, --calls and --insns\n", stderr);
 	else if (c->script.json && c->fields_given)
 		fputs("ntrace: -F is for text: --json has all fields\n", stderr);
@@ -188,62 +193,35 @@ static bool are_options_used(const struct command *c)
 	return false;
 }
 
-static bool set_option(void *ctx, int opt, const char *arg)
-{
-	struct command *c = ctx;
-
-	switch (opt) {
-	case OPT_DISASM:
-		c->script.disasm = true;
-		if (!disasm_available()) {
-			fputs("ntrace: --disasm needs a build with capstone 5 or later; --insns prints the code's bytes\n",
-			      stderr);
-			return false;
-		}
-		return set_kind(c, OPT_INSNS);
-	case OPT_BRANCHES:
-	case OPT_CALLS:
-	case OPT_EVENTS:
-	case OPT_INSNS:
-		return set_kind(c, opt);
-	case OPT_FUNCTION:
-		c->script.function = arg;
-		return true;
-	case OPT_JSON:
-		c->script.json = true;
-		return true;
-	case 'F':
-		c->fields_given = true;
-		return set_fields(&c->script.fields, arg);
-	}
-	return recording_set(&c->recording, opt, arg);
-}
-
 int cmd_script(int argc, char **argv)
 {
-	static const struct option long_options[] = {
-		RECORDING_OPTIONS,
-		FILTER_OPTIONS,
-		{ "branches", no_argument, NULL, OPT_BRANCHES },
-		{ "calls", no_argument, NULL, OPT_CALLS },
-		{ "insns", no_argument, NULL, OPT_INSNS },
-		{ "disasm", no_argument, NULL, OPT_DISASM },
-		{ "events", no_argument, NULL, OPT_EVENTS },
-		{ "json", no_argument, NULL, OPT_JSON },
-		{ "function", required_argument, NULL, OPT_FUNCTION },
-		{ "fields", required_argument, NULL, 'F' },
+	struct command c = { .script.fields = (1U << F_SYMOFF) - 1 };
+	const struct option_entry options[] = {
+		RECORDING_OPTIONS(&c.recording),
+		FILTER_OPTIONS(&c.recording),
+		OPTION_KIND("branches", NULL, set_kind, &c, WHAT_BRANCHES, "branches (this is the default)"),
+		OPTION_KIND("calls", NULL, set_kind, &c, WHAT_CALLS,
+			    "calls of functions: when each began, and how long it took"),
+		OPTION_KIND("insns", NULL, set_kind, &c, WHAT_INSNS, "instructions"),
+		OPTION_KIND("disasm", NULL, set_disasm, &c, WHAT_INSNS, "instructions, disassembled"),
+		OPTION_KIND("events", NULL, set_kind, &c, WHAT_EVENTS,
+			    "tracepoints that were recorded beside the trace; the others print them,\n"
+			    "too, but not with --function"),
+		OPTION_TEXT(0, "function", "NAME", &c.script.function,
+			    "only what is inside calls of that function: with the branch that calls\n"
+			    "it, and the one that returns"),
+		OPTION_FLAG(0, "json", &c.script.json, "one JSON object in each line"),
+		OPTION_CALL('F', "fields", "LIST", set_fields, &c,
+			    "of comm,pid,tid,cpu,time,flags,ip,sym,dso,addr (all), symoff"),
 		{ 0 }
 	};
-	struct command c = { .script.fields = (1U << F_SYMOFF) - 1 };
 	int status;
 
 	recording_init(&c.recording);
-	status = options_parse(argc, argv, "i:F:h", long_options, help, set_option, &c);
+	status = recording_parse(argc, argv, usage, options);
 	if (status >= 0)
 		return status;
-	if (optind != argc)
-		return recording_no_argument(argv[0], argv[optind]);
 	if (!are_options_used(&c))
 		return EXIT_USAGE;
-	return run(&c.recording, &c.script, c.what ? c.what : OPT_BRANCHES);
+	return run(&c.recording, &c.script, c.what ? c.what : WHAT_BRANCHES);
 }

@@ -19,18 +19,12 @@
 #include "session/file/share.h"
 #include "session/file/whole-file.h"
 
-static const char help[] =
+static const char usage[] =
 	"usage: ntrace share [OPTIONS] -o FILE\n"
 	"       ntrace share [OPTIONS] --list\n\n"
 	"Write a tar archive of a recording, and of the code and symbols that decoding it needs, for\n"
 	"other people. It has the trace, and the names of processes and of executed files. It has no\n"
-	"command lines, host name, samples, data or debug information, and no code of the kernel.\n\n"
-	RECORDING_HELP
-	"  -o, --output FILE    the archive\n"
-	"  --list               print what the archive would give away, and write nothing\n"
-	"  --kernel             include the code and symbols of the kernel\n";
-
-enum { OPT_LIST = OPT_RECORDING_END, OPT_KERNEL };
+	"command lines, host name, samples, data or debug information, and no code of the kernel.\n";
 
 struct share {
 	struct recording_options recording;
@@ -373,40 +367,22 @@ static int run(struct share *share)
 	return status;
 }
 
-static bool set_option(void *ctx, int opt, const char *arg)
-{
-	struct share *share = ctx;
-
-	switch (opt) {
-	case 'o':
-		share->output = arg;
-		return true;
-	case OPT_LIST:
-		return share->list = true;
-	case OPT_KERNEL:
-		return share->kernel = true;
-	}
-	return recording_set(&share->recording, opt, arg);
-}
-
 int cmd_share(int argc, char **argv)
 {
-	static const struct option long_options[] = {
-		RECORDING_OPTIONS,
-		{ "output", required_argument, NULL, 'o' },
-		{ "list", no_argument, NULL, OPT_LIST },
-		{ "kernel", no_argument, NULL, OPT_KERNEL },
+	struct share share = { 0 };
+	const struct option_entry options[] = {
+		RECORDING_OPTIONS(&share.recording),
+		OPTION_TEXT('o', "output", "FILE", &share.output, "the archive"),
+		OPTION_FLAG(0, "list", &share.list, "print what the archive would give away, and write nothing"),
+		OPTION_FLAG(0, "kernel", &share.kernel, "include the code and symbols of the kernel"),
 		{ 0 }
 	};
-	struct share share = { 0 };
 	int status;
 
 	recording_init(&share.recording);
-	status = options_parse(argc, argv, "i:o:h", long_options, help, set_option, &share);
+	status = recording_parse(argc, argv, usage, options);
 	if (status >= 0)
 		return status;
-	if (optind != argc)
-		return recording_no_argument(argv[0], argv[optind]);
 	if (share.list == !!share.output) {
 		fputs("ntrace: share needs either -o FILE or --list\n", stderr);
 		return EXIT_USAGE;

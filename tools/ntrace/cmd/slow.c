@@ -14,16 +14,10 @@
 #include "session/calls/calltree.h"
 #include "views/tree-lines.h"
 
-static const char help[] =
+static const char usage[] =
 	"usage: ntrace slow [OPTIONS] FUNCTION\n\n"
 	"Print what the slowest call of FUNCTION in a recording of perf did, as a tree down into the\n"
-	"kernel and interrupts, with the median call beside it. Exits 1 if there is no such call.\n\n"
-	RECORDING_HELP
-	FILTER_HELP
-	"  --limit N            at most N lines of the tree (9), 0: all\n"
-	"  --nth N              the Nth slowest call instead of the slowest (1)\n";
-
-enum { OPT_LIMIT = OPT_RECORDING_END, OPT_NTH };
+	"kernel and interrupts, with the median call beside it. Exits 1 if there is no such call.\n";
 
 struct slow {
 	struct recording_options recording;
@@ -246,33 +240,20 @@ static int run_slow(const struct slow *slow)
 	return status;
 }
 
-static bool set_option(void *ctx, int opt, const char *arg)
-{
-	struct slow *slow = ctx;
-
-	switch (opt) {
-	case OPT_LIMIT:
-		return recording_number("--limit", 0, arg, &slow->limit);
-	case OPT_NTH:
-		return recording_number("--nth", 1, arg, &slow->nth);
-	}
-	return recording_set(&slow->recording, opt, arg);
-}
-
 int cmd_slow(int argc, char **argv)
 {
-	static const struct option long_options[] = {
-		RECORDING_OPTIONS,
-		FILTER_OPTIONS,
-		{ "limit", required_argument, NULL, OPT_LIMIT },
-		{ "nth", required_argument, NULL, OPT_NTH },
+	struct slow slow = { .limit = 9, .nth = 1 };
+	const struct option_entry options[] = {
+		RECORDING_OPTIONS(&slow.recording),
+		FILTER_OPTIONS(&slow.recording),
+		OPTION_NUMBER(0, "limit", "N", &slow.limit, 0, "at most N lines of the tree (9), 0: all"),
+		OPTION_NUMBER(0, "nth", "N", &slow.nth, 1, "the Nth slowest call instead of the slowest (1)"),
 		{ 0 }
 	};
-	struct slow slow = { .limit = 9, .nth = 1 };
 	int status;
 
 	recording_init(&slow.recording);
-	status = options_parse(argc, argv, "i:h", long_options, help, set_option, &slow);
+	status = options_parse(argc, argv, "", usage, options);
 	if (status >= 0)
 		return status;
 	if (optind + 1 != argc) {

@@ -13,13 +13,10 @@
 #include "session/file/split.h"
 #include "cli/output.h"
 
-static const char help[] =
+static const char usage[] =
 	"usage: ntrace split [OPTIONS] -n N\n\n"
 	"Cut a recording of perf into N shards with about as much trace each: DIR/1.data, DIR/2.data\n"
-	"and so on. Each is a recording by itself. ntrace merge adds up the counts of shards.\n\n"
-	"  -i, --input FILE     the recording, - is the standard input (perf.data)\n"
-	"  -n, --shards N       how many shards\n"
-	"  -o, --output DIR     the folder that they are written to; it is made (shards)\n";
+	"and so on. Each is a recording by itself. ntrace merge adds up the counts of shards.\n";
 
 struct splitting {
 	struct recording_options recording;
@@ -56,43 +53,33 @@ static int run_split(const struct splitting *splitting)
 	return status;
 }
 
-static bool set_option(void *ctx, int opt, const char *arg)
+static bool set_shards(const struct option_entry *option, const char *arg)
 {
-	struct splitting *splitting = ctx;
-
-	switch (opt) {
-	case 'o':
-		splitting->output = arg;
-		return true;
-	case 'n':
-		if (!recording_number("--shards", 1, arg, &splitting->shards))
-			return false;
-		if (splitting->shards <= NT_SHARDS_MAX)
-			return true;
-		fprintf(stderr, "ntrace: there can be %d shards at most\n", NT_SHARDS_MAX);
+	if (!option_number(option, arg))
 		return false;
-	}
-	return recording_set(&splitting->recording, opt, arg);
+	if (*(unsigned long *)option->to <= NT_SHARDS_MAX)
+		return true;
+	fprintf(stderr, "ntrace: there can be %d shards at most\n", NT_SHARDS_MAX);
+	return false;
 }
 
 int cmd_split(int argc, char **argv)
 {
-	static const struct option long_options[] = {
-		{ "input", required_argument, NULL, 'i' },
-		{ "shards", required_argument, NULL, 'n' },
-		{ "output", required_argument, NULL, 'o' },
-		{ "help", no_argument, NULL, 'h' },
+	struct splitting splitting = { .output = "shards" };
+	const struct option_entry options[] = {
+		OPTION_TEXT('i', "input", "FILE", &splitting.recording.input,
+			    "the recording, - is the standard input (perf.data)"),
+		{ 'n', "shards", "N", set_shards, &splitting.shards, 1, "how many shards" },
+		OPTION_TEXT('o', "output", "DIR", &splitting.output,
+			    "the folder that they are written to; it is made (shards)"),
 		{ 0 }
 	};
-	struct splitting splitting = { .output = "shards" };
 	int status;
 
 	recording_init(&splitting.recording);
-	status = options_parse(argc, argv, "i:n:o:h", long_options, help, set_option, &splitting);
+	status = recording_parse(argc, argv, usage, options);
 	if (status >= 0)
 		return status;
-	if (optind != argc)
-		return recording_no_argument(argv[0], argv[optind]);
 	if (!splitting.shards) {
 		fputs("ntrace: split needs the number of shards, -n N\n", stderr);
 		return EXIT_USAGE;

@@ -16,21 +16,11 @@
 #include "session/counts/profile.h"
 #include "session/session.h"
 
-static const char help[] =
+static const char usage[] =
 	"usage: ntrace stat [OPTIONS] FILE\n\n"
 	"Count the messages of FILE (- is the standard input), raw trace or a recording of perf: how many\n"
 	"of each kind, the bytes that they and their timestamps take, errors, losses and time. No code is\n"
-	"needed. Exits 1 if a message is not valid.\n\n"
-	"  --elf ELF              the program: find out how the trace was encoded, and print the command\n"
-	"                         that decodes it\n"
-	"  --json                 an object of JSON\n"
-	"  --insns                of a recording: decode it too, and count instructions\n"
-	"  --symfs DIR            ... with the files of the machine that was traced in that folder\n"
-	"  --buildid-dir DIR      ... or by build id (~/.debug)\n"
-	COMMON_HELP
-	"  --cpu N                FILE is a recording of perf: only the trace of this CPU\n";
-
-enum { OPT_JSON = OPT_RECORDING_END, OPT_INSNS, OPT_ELF };
+	"needed. Exits 1 if a message is not valid.\n";
 
 /* Statistics of a CPU of a recording, of a trace ID of frames, or of a whole file */
 struct stream {
@@ -323,45 +313,27 @@ static int run(struct stat_command *c, const char *path)
 	return status;
 }
 
-static bool set_option(void *ctx, int opt, const char *arg)
-{
-	struct stat_command *c = ctx;
-
-	switch (opt) {
-	case OPT_JSON:
-		return c->json = true;
-	case OPT_INSNS:
-		return c->insns = true;
-	case OPT_ELF:
-		c->elf = arg;
-		return true;
-	case OPT_SYMFS:
-		c->session.symfs = arg;
-		return recording_folder("--symfs", arg);
-	case OPT_BUILDID_DIR:
-		c->session.cache = arg;
-		return recording_folder("--buildid-dir", arg);
-	}
-	return options_set(&c->options, opt, arg);
-}
-
 int cmd_stat(int argc, char **argv)
 {
-	static const struct option long_options[] = {
-		COMMON_OPTIONS, CPU_OPTION,
-		{ "json", no_argument, NULL, OPT_JSON },
-		{ "elf", required_argument, NULL, OPT_ELF },
-		{ "insns", no_argument, NULL, OPT_INSNS },
-		{ "symfs", required_argument, NULL, OPT_SYMFS },
-		{ "buildid-dir", required_argument, NULL, OPT_BUILDID_DIR },
-		{ "help", no_argument, NULL, 'h' },
+	struct stat_command c = { 0 };
+	const struct option_entry options[] = {
+		OPTION_TEXT(0, "elf", "ELF", &c.elf,
+			    "the program: find out how the trace was encoded, and print the command\n"
+			    "that decodes it"),
+		OPTION_FLAG(0, "json", &c.json, "an object of JSON"),
+		OPTION_FLAG(0, "insns", &c.insns, "of a recording: decode it too, and count instructions"),
+		OPTION_CALL(0, "symfs", "DIR", recording_folder, &c.session.symfs,
+			    "... with the files of the machine that was traced in that folder"),
+		OPTION_CALL(0, "buildid-dir", "DIR", recording_folder, &c.session.cache, "... or by build id (~/.debug)"),
+		COMMON_OPTIONS(&c.options),
+		OPTION_CALL(0, "cpu", "N", options_cpu, &c.options,
+			    "FILE is a recording of perf: only the trace of this CPU"),
 		{ 0 }
 	};
-	struct stat_command c = { 0 };
 	int status;
 
 	options_init(&c.options);
-	status = options_parse(argc, argv, "h", long_options, help, set_option, &c);
+	status = options_parse(argc, argv, "", usage, options);
 	if (status >= 0)
 		return status;
 	if (!options_are_before_one_file(argv[0], argc, argv))

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ntrace.h"
+#include "option.h"
+
+#define OPTIONS_MAX	64
+#define LABEL_WIDTH	21
+
+/* ---- Setters ---- */
+
+bool option_text(const struct option_entry *option, const char *arg)
+{
+	*(const char **)option->to = arg;
+	return true;
+}
+
+bool option_flag(const struct option_entry *option, const char *arg)
+{
+	(void)arg;
+	return *(bool *)option->to = true;
+}
+
+bool option_value(const struct option_entry *option, const char *arg)
+{
+	(void)arg;
+	*(uint32_t *)option->to = option->value;
+	return true;
+}
+
+bool option_number(const struct option_entry *option, const char *arg)
+{
+	unsigned long *number = option->to;
+	char *end;
+
+	errno = 0;
+	*number = strtoul(arg, &end, 10);
+	if (end != arg && !*end && arg[0] != '-' && !errno && *number >= option->value)
+		return true;
+	fprintf(stderr, "ntrace: --%s is a number from %lu on, not '%s'\n", option->name,
+		(unsigned long)option->value, arg);
+	return false;
+}
+
+bool parse_number(const char *text, uint64_t max, uint64_t *value)
+{
+	char *end;
+
+	errno = 0;
+	*value = strtoull(text, &end, 0);
+	if (errno || end == text || *end || *text == '-' || *value > max) {
+		fprintf(stderr, "ntrace: '%s' is not a number from 0 to %llu\n", text,
+			(unsigned long long)max);
+		return false;
+	}
+	return true;
+}
+
+bool option_u32(const struct option_entry *option, const char *arg)
+{
+	uint64_t value;
+
+	if (!parse_number(arg, option->value, &value))
+		return false;
+	*(uint32_t *)option->to = value;
+	return true;
+}
+
+/* ---- Help ---- */
+
+static void print_option(const struct option_entry *option)
+{
+	const char letter[] = { '-', option->letter, ',', ' ', '\0' }, *line = option->help, *arg = option->arg ?: "";
+	char label[64];
+	int n;
+
+	snprintf(label, sizeof(label), "%s--%s%s%s", option->letter ? letter : "", option->name,
+		 *arg && *arg != '[' ? " " : "", arg);
+	for (;; line += n + 1) {
+		n = strcspn(line, "\n");
+		printf("  %-*s  %.*s\n", LABEL_WIDTH, label, n, line);
+		if (!line[n])
+			break;
+		label[0] = '\0';
+	}
+}
+
+static int print_help(const char *usage, const struct option_entry *options)
+{
+	puts(usage);
+	for (; options->name; options++)
+		print_option(options);
+	return EXIT_CLEAN;
+}
+
+/* ---- Parse ---- */
+
+static int options_hint(const char *command)
+{
+	fprintf(stderr, "ntrace: `%s --help` lists the options\n", command);
+	return EXIT_USAGE;
+}
+
+bool options_are_before_one_file(const char *command, int argc, char **argv)
+{
+	if (optind + 1 == argc)
+		return true;
+	if (optind == argc)
+		fprintf(stderr, "ntrace: name a file (- is the standard input)\n");
+	else
+		fprintf(stderr, "ntrace: only one file can be given, so '%s' is one too many\n", argv[optind + 1]);
+	options_hint(command);
+	return false;
+}
+
+/* Return the value that getopt_long() returns for an option. */
+static int value_of(const struct option_entry *options, size_t nth)
+{
+	return options[nth].letter ?: 256 + (int)nth;
+}
+
+static void list_options(const struct option_entry *options, struct option *list, char *letters)
+{
+	size_t i;
+
+	for (i = 0; options[i].name && i < OPTIONS_MAX; i++) {
+		list[i].name = options[i].name;
+		list[i].has_arg = !options[i].arg ? no_argument :
+				  *options[i].arg == '[' ? optional_argument : required_argument;
+		list[i].val = value_of(options, i);
+		if (options[i].letter)
+			letters += sprintf(letters, options[i].arg ? "%c:" : "%c", options[i].letter);
+	}
+	list[i] = (struct option){ "help", no_argument, NULL, 'h' };
+}
+
+int options_parse(int argc, char **argv, const char *order, const char *usage, const struct option_entry *options)
+{
+	char letters[2 * OPTIONS_MAX + 3];
+	struct option list[OPTIONS_MAX + 2] = { 0 };
+	size_t i;
+	int opt;
+
+	list_options(options, list, letters + sprintf(letters, "%sh", order));
+	while ((opt = getopt_long(argc, argv, letters, list, NULL)) != -1) {
+		if (opt == 'h')
+			return print_help(usage, options);
+		if (opt == '?')
+			return options_hint(argv[0]);
+		for (i = 0; value_of(options, i) != opt; )
+			i++;
+		if (!options[i].set(&options[i], optarg))
+			return EXIT_USAGE;
+	}
+	return -1;
+}
