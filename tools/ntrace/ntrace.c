@@ -52,7 +52,6 @@ static const struct command {
 /* Decoding is left out of a static command. */
 int flight_calls(const char *path, size_t wanted)
 {
-	(void)wanted;
 	fprintf(stderr, "ntrace: this ntrace can only record: run ntrace flight calls -i %s with a full build of ntrace\n",
 		path);
 	return EXIT_USAGE;
@@ -60,8 +59,6 @@ int flight_calls(const char *path, size_t wanted)
 
 int run_dev(int argc, char **argv)
 {
-	(void)argc;
-	(void)argv;
 	return EXIT_USAGE;
 }
 #endif

@@ -348,7 +348,6 @@ static bool add_elf(const struct option_entry *option, const char *arg)
 
 static bool set_only(const struct option_entry *option, const char *arg)
 {
-	(void)arg;
 	((struct bench *)option->to)->only = option->value ? run_counts : run_flow;
 	return true;
 }

@@ -535,7 +535,6 @@ static bool set_field(const struct option_entry *option, const char *arg)
 
 static bool set_bits(const struct option_entry *option, const char *arg)
 {
-	(void)arg;
 	*(unsigned int *)option->to |= option->value;
 	return true;
 }
@@ -608,7 +607,6 @@ static bool set_implicit_return(const struct option_entry *option, const char *a
 {
 	uint8_t *mode = option->to;
 
-	(void)arg;
 	*mode = *mode ?: 3;
 	return true;
 }

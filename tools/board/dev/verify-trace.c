@@ -246,7 +246,6 @@ static bool known(struct code *c, bool guest, uint64_t addr)
 
 static uint64_t code_space(void *ctx, const struct nt_context *context)
 {
-	(void)ctx;
 	return context->has_priv && context->priv >= NT_PRIV_VU;
 }
 

@@ -70,9 +70,6 @@ static bool te_out(void *opaque, const uint8_t *bytes, size_t len)
 
 static bool te_drop(void *opaque, const uint8_t *bytes, size_t len)
 {
-	(void)opaque;
-	(void)bytes;
-	(void)len;
 	return true;
 }
 

@@ -158,7 +158,6 @@ static void cache_exec(unsigned int vcpu, void *opaque)
 	uintptr_t operands = (uintptr_t)opaque, rs1 = operands & 31;
 	uint64_t pa;
 
-	(void)vcpu;
 	if (mmio_translate(rs1 ? board_reg_read(rs1) : 0, &pa))
 		line(pa, operands >> 5);
 }
@@ -172,7 +171,6 @@ void cache_reset(unsigned int vcpu, void *opaque)
 {
 	static unsigned int times[BOARD_MAX_HARTS];
 
-	(void)opaque;
 	board_claim(&board.harts[vcpu]);
 	memory_sync();
 	pthread_mutex_lock(&lock);

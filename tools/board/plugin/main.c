@@ -13,7 +13,6 @@ struct board board;
 
 static void vcpu_init(unsigned int vcpu, void *opaque)
 {
-	(void)opaque;
 	if (vcpu >= board.n_harts)
 		board_fatal("a hart was added while the machine runs, which the board does not support");
 	guest_find_registers();

@@ -99,7 +99,6 @@ static void power_wfi(unsigned int vcpu, void *opaque)
 {
 	struct hart *h = &board.harts[vcpu];
 
-	(void)opaque;
 	if (board_reg_read(REG_PRIV) != NB_PRIV_M)
 		return;
 	board_claim(h);
@@ -114,7 +113,6 @@ static void power_wfi(unsigned int vcpu, void *opaque)
 
 static void power_mret(unsigned int vcpu, void *opaque)
 {
-	(void)opaque;
 	board.harts[vcpu].off = false;
 }
 

@@ -101,7 +101,6 @@ static void finish_run(void)
 
 void board_at_exit(void *opaque)
 {
-	(void)opaque;
 	finish_run();
 	/* QEMU itself would exit with 0 */
 	if (board.incomplete) {

@@ -96,7 +96,6 @@ static uint8_t *code_bytes(struct tb_code *code, unsigned int ninsn)
 /* QEMU drops all translations, while no hart executes one. */
 void stream_flush(void *opaque)
 {
-	(void)opaque;
 	for (unsigned int i = 0; i < board.n_harts; i++) {
 		struct hart *h = &board.harts[i];
 		struct tb_code *code = (struct tb_code *)h->kept_code;
@@ -611,7 +610,6 @@ void stream_discon(unsigned int vcpu, enum qemu_plugin_discon_type type, uint64_
 	struct hart *h = &board.harts[vcpu];
 	bool interrupt = type == QEMU_PLUGIN_DISCON_INTERRUPT;
 
-	(void)opaque;
 	if (type == QEMU_PLUGIN_DISCON_HOSTCALL)
 		return;
 	hart_enter_wait(h);
@@ -759,7 +757,6 @@ void stream_tb_trans(struct qemu_plugin_tb *tb, void *opaque)
 	struct qemu_plugin_insn *insn = NULL;
 	struct tb_info *t;
 
-	(void)opaque;
 	if (n > TB_MAX_INSNS)
 		board_fatal("a translated block of %zu instructions: this QEMU is not known", n);
 	pthread_mutex_lock(&arena_lock);

@@ -126,7 +126,6 @@ static uint64_t time_csr(void *opaque)
 	static _Atomic uint64_t last;
 	uint64_t now;
 
-	(void)opaque;
 	/*
 	 * Before the first instruction and after the last one, there is not a hart to read the time
 	 * from
@@ -146,7 +145,6 @@ static uint64_t bus_clock(void *opaque)
 
 static void te_gate(void *opaque, struct nb_te *te, bool on)
 {
-	(void)te;
 	stream_gate(opaque, on);
 }
 
@@ -154,7 +152,6 @@ static void te_stall(void *opaque, struct nb_te *te)
 {
 	struct hart *h = opaque;
 
-	(void)te;
 	h->score->gate |= GATE_STALL;
 	h->quick = false;
 }
@@ -162,7 +159,6 @@ static void te_stall(void *opaque, struct nb_te *te)
 static void dev_report(void *opaque, struct nb_dev *dev, enum nb_report what, unsigned int offset,
 		       uint32_t value)
 {
-	(void)opaque;
 	if (board.reports[what]++ < 16)
 		board_warn("%s: offset %#x, value %#x: %s", dev->name, offset, value, nb_report_text(what));
 }

@@ -23,8 +23,6 @@ struct there {
 
 static int ignore(void *ctx, const struct nt_call *call)
 {
-	(void)ctx;
-	(void)call;
 	return 0;
 }
 

@@ -20,13 +20,11 @@ bool option_text(const struct option_entry *option, const char *arg)
 
 bool option_flag(const struct option_entry *option, const char *arg)
 {
-	(void)arg;
 	return *(bool *)option->to = true;
 }
 
 bool option_value(const struct option_entry *option, const char *arg)
 {
-	(void)arg;
 	*(uint32_t *)option->to = option->value;
 	return true;
 }

@@ -184,7 +184,6 @@ bool options_depth(const struct option_entry *option, const char *arg)
 
 bool options_zcmp(const struct option_entry *option, const char *arg)
 {
-	(void)arg;
 	((struct options *)option->to)->config.isa |= NT_ISA_ZCMP;
 	return true;
 }

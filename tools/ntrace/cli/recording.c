@@ -65,7 +65,6 @@ bool recording_id(const struct option_entry *option, const char *arg)
 
 bool recording_mangled(const struct option_entry *option, const char *arg)
 {
-	(void)arg;
 	((struct nt_session_options *)option->to)->demangle = NULL;
 	return true;
 }

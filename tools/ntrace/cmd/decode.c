@@ -453,7 +453,6 @@ static bool set_output(const struct option_entry *option, const char *arg)
 {
 	enum output *output = option->to;
 
-	(void)arg;
 	if (*output && *output != option->value) {
 		fprintf(stderr, "ntrace: --ranges, --branches, --pcs, --stats and --counts exclude each other\n");
 		return false;

@@ -17,24 +17,16 @@ static const char usage[] =
 /* info keeps nothing of a part, because nt_session_decode() counts the missing trace. */
 static void *begin(void *ctx, uint64_t stretch)
 {
-	(void)stretch;
 	return ctx;
 }
 
 static int ranges(void *part, const struct nt_who *who, const struct nt_batch *batch)
 {
-	(void)part;
-	(void)who;
-	(void)batch;
 	return 0;
 }
 
 static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
 {
-	(void)ctx;
-	(void)part;
-	(void)who;
-	(void)lost;
 	return 0;
 }
 

@@ -156,7 +156,6 @@ static int print_node_file(const char *path, const struct stat *st, int type, st
 	char node[PATH_MAX];
 	ssize_t size;
 
-	(void)st;
 	if (type != FTW_F)
 		return 0;
 	size = read_file(path, value, sizeof(value));
@@ -276,8 +275,6 @@ static int print_pmu_file(const char *path, const struct stat *st, int type, str
 {
 	const char *name = strstr(path, "/devices/ntrace/");
 
-	(void)st;
-	(void)ftw;
 	if (type == FTW_F && name && !strstr(name, "/power/") && !strstr(name, "/uevent"))
 		print_lines(name + strlen("/devices/ntrace/"), path);
 	return 0;

@@ -188,7 +188,6 @@ static bool set_format(const struct option_entry *option, const char *arg)
 	};
 	const struct profile_format **format = option->to, *named = formats[option->value];
 
-	(void)arg;
 	if (*format && *format != named) {
 		fprintf(stderr, "ntrace: profile writes one format, not --%s and --%s\n", (*format)->name, named->name);
 		return false;

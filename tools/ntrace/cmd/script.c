@@ -161,7 +161,6 @@ static bool set_kind(const struct option_entry *option, const char *arg)
 {
 	struct command *c = option->to;
 
-	(void)arg;
 	if (c->what && c->what != option->value) {
 		fputs("ntrace: --branches, --calls, --insns (or --disasm) and --events exclude each other\n", stderr);
 		return false;

@@ -94,7 +94,6 @@ static void *begin(void *ctx, uint64_t stretch)
 	const struct flight_calls *c = ctx;
 	struct part *part = calloc(1, sizeof(*part));
 
-	(void)stretch;
 	if (part)
 		part->tails.wanted = c->all.wanted;
 	return part;
@@ -126,8 +125,6 @@ static int note_error(void *ctx, const struct nt_who *who, const struct nt_item 
 {
 	struct part *part = ctx;
 
-	(void)who;
-	(void)item;
 	part->errors = true;
 	return 0;
 }
@@ -141,7 +138,6 @@ static int end(void *ctx, void *ended, const struct nt_who *who, bool lost)
 	size_t i, k;
 	int err = 0;
 
-	(void)who;
 	c->errors |= part->errors || lost;
 	for (i = 0; !err && i < part->tails.of.nr; i++) {
 		from = &part->tails.of.at[i];
