@@ -100,7 +100,7 @@ static int loss_tracks(struct html *html)
 	for (i = 0; !err && nt_calls_gap(html->calls, i, &gap); i++)
 		err = ns_array_add(&gaps, gap) ? 0 : -1;
 	if (!err && gaps.nr) {
-		qsort(gaps.at, gaps.nr, sizeof(gap), gap_cmp);
+		ns_array_sort(&gaps, gap_cmp);
 		err = add_gaps(html, gaps.at, gaps.nr);
 	}
 	free(gaps.at);
@@ -154,7 +154,7 @@ int html_tracks(struct html *html)
 	html->chunks.start = html->start;
 	html->chunks.near_level = near_level(html);
 	if (!err && all.nr) {
-		qsort(all.at, all.nr, sizeof(all.at[0]), slice_cmp);
+		ns_array_sort(&all, slice_cmp);
 		err = add_slices(html, all.at, all.nr);
 	}
 	free(all.at);

@@ -77,18 +77,14 @@ static int gap_cmp(const void *a, const void *b)
 {
 	const struct ns_gap *x = a, *y = b;
 
-	if (x->from != y->from)
-		return x->from < y->from ? -1 : 1;
-	return x->stretch < y->stretch ? -1 : x->stretch > y->stretch;
+	return ns_order(x->from, y->from) ?: ns_order(x->stretch, y->stretch);
 }
 
 static int first_cmp(const void *a, const void *b)
 {
 	const struct ns_first *x = a, *y = b;
 
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	return x->stretch < y->stretch ? -1 : x->stretch > y->stretch;
+	return ns_order(x->time, y->time) ?: ns_order(x->stretch, y->stretch);
 }
 
 static bool is_before_gap(const struct ns_first *first, const struct ns_gap *gap)
@@ -120,8 +116,7 @@ static void settle(struct ns_gaps *g)
 		if (g->gaps.at[i].open)
 			g->gaps.at[i].to = next_first(g, &g->gaps.at[i]);
 	}
-	if (g->gaps.nr)
-		qsort(g->gaps.at, g->gaps.nr, sizeof(g->gaps.at[0]), gap_cmp);
+	ns_array_sort(&g->gaps, gap_cmp);
 	g->sorted = true;
 }
 

@@ -43,25 +43,16 @@ static bool same_thread(const struct ns_slice *a, const struct ns_slice *b)
 	return a->tid == b->tid && ns_thread_cpu(a->tid, a->cpu) == ns_thread_cpu(b->tid, b->cpu);
 }
 
-static int number_cmp(int32_t a, int32_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
 static int slice_cmp(const void *a, const void *b)
 {
 	const struct ns_slice *x = a, *y = b;
 
 	if (!same_thread(x, y))
-		return number_cmp(x->tid, y->tid) ?:
-		       number_cmp(ns_thread_cpu(x->tid, x->cpu), ns_thread_cpu(y->tid, y->cpu));
+		return ns_order(x->tid, y->tid) ?:
+		       ns_order(ns_thread_cpu(x->tid, x->cpu), ns_thread_cpu(y->tid, y->cpu));
 	if (x->stretch == y->stretch)
-		return x->nth < y->nth ? -1 : x->nth > y->nth;
-	if (x->begin != y->begin)
-		return x->begin < y->begin ? -1 : 1;
-	if (x->end != y->end)
-		return x->end < y->end ? -1 : 1;
-	return x->stretch < y->stretch ? -1 : 1;
+		return ns_order(x->nth, y->nth);
+	return ns_order(x->begin, y->begin) ?: ns_order(x->end, y->end) ?: ns_order(x->stretch, y->stretch);
 }
 
 /* ---- Calls of a thread ---- */
@@ -393,7 +384,7 @@ static int thread_cmp(const void *a, const void *b)
 {
 	const struct ns_thread_calls *x = a, *y = b;
 
-	return number_cmp(x->tid, y->tid) ?: number_cmp(x->key_cpu, y->key_cpu);
+	return ns_order(x->tid, y->tid) ?: ns_order(x->key_cpu, y->key_cpu);
 }
 
 /* Return the thread of a slice, or NULL if out of memory. */
@@ -544,7 +535,7 @@ static int stack_order(const void *a, const void *b)
 {
 	const struct ns_key *x = a, *y = b;
 
-	return number_cmp(x->tid, y->tid) ?: number_cmp(x->cpu, y->cpu) ?: number_cmp(x->number, y->number);
+	return ns_order(x->tid, y->tid) ?: ns_order(x->cpu, y->cpu) ?: ns_order(x->number, y->number);
 }
 
 static int thread_order(const void *a, const void *b)

@@ -84,9 +84,7 @@ static int event_cmp(const void *a, const void *b)
 {
 	const struct event *x = a, *y = b;
 
-	if (x->e.time != y->e.time)
-		return x->e.time < y->e.time ? -1 : 1;
-	return x->nth < y->nth ? -1 : 1;
+	return ns_order(x->e.time, y->e.time) ?: ns_order(x->nth, y->nth);
 }
 
 /* ---- Tree ---- */
@@ -142,8 +140,7 @@ static bool make_tree(struct nt_calltree *tree)
 	struct ns_event end = { 0 };
 	uint64_t insns = 0;
 
-	if (tree->events.nr)
-		qsort(at, tree->events.nr, sizeof(*at), event_cmp);
+	ns_array_sort(&tree->events, event_cmp);
 	for (; at < last && !begins(tree, &at->e); at++)
 		;
 	if (at < last)

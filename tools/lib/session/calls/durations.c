@@ -125,7 +125,7 @@ static int ns_cmp(const void *a, const void *b)
 {
 	const uint64_t *x = a, *y = b;
 
-	return *x < *y ? -1 : *x > *y;
+	return ns_order(*x, *y);
 }
 
 static uint64_t exact_quantile(const struct ns_durations *d, uint64_t want)

@@ -40,7 +40,7 @@ static bool keep_slowest(struct ns_watched *w)
 		if (!ns_array_add(&w->slowest, w->calls.at[w->calls.nr - 1 - i]))
 			return false;
 	}
-	qsort(w->slowest.at, w->slowest.nr, sizeof(w->slowest.at[0]), slowest_first);
+	ns_array_sort(&w->slowest, slowest_first);
 	if (w->slowest.nr > NS_WATCHED_SLOWEST)
 		w->slowest.nr = NS_WATCHED_SLOWEST;
 	return true;

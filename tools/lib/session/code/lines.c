@@ -186,7 +186,7 @@ static int unit_cmp(const void *a, const void *b)
 {
 	const struct unit *x = a, *y = b;
 
-	return x->from < y->from ? -1 : x->from > y->from;
+	return ns_order(x->from, y->from);
 }
 
 static void index_units(struct module *module)
@@ -202,8 +202,7 @@ static void index_units(struct module *module)
 				return;
 		}
 	}
-	if (module->units.nr)
-		qsort(module->units.at, module->units.nr, sizeof(unit), unit_cmp);
+	ns_array_sort(&module->units, unit_cmp);
 }
 
 /*
@@ -232,9 +231,7 @@ static Dwarf_Die *unit_of(struct module *module, Dwarf_Addr addr, Dwarf_Addr *bi
 
 static int scopes_cmp(const void *a, const void *b)
 {
-	Dwarf_Off x = *(const Dwarf_Off *)a, y = *(const Dwarf_Off *)b;
-
-	return x < y ? -1 : x > y;
+	return ns_order(*(const Dwarf_Off *)a, *(const Dwarf_Off *)b);
 }
 
 /*
@@ -244,15 +241,9 @@ static int scopes_cmp(const void *a, const void *b)
 static int scope_cmp(const void *a, const void *b)
 {
 	const struct scope *x = a, *y = b;
-	Dwarf_Off nr_x, nr_y;
 
-	if (x->from != y->from)
-		return x->from < y->from ? -1 : 1;
-	if (x->to != y->to)
-		return x->to > y->to ? -1 : 1;
-	nr_x = dwarf_dieoffset((Dwarf_Die *)&x->die);
-	nr_y = dwarf_dieoffset((Dwarf_Die *)&y->die);
-	return nr_x < nr_y ? -1 : nr_x > nr_y;
+	return ns_order(x->from, y->from) ?: ns_order(y->to, x->to) ?:
+		ns_order(dwarf_dieoffset((Dwarf_Die *)&x->die), dwarf_dieoffset((Dwarf_Die *)&y->die));
 }
 
 /*
@@ -310,8 +301,7 @@ static struct scopes *scopes_of(struct module *module, Dwarf_Die *cu)
 		return NULL;
 	}
 	at = scopes->by_address.at;
-	if (at)
-		qsort(at, scopes->by_address.nr, sizeof(*at), scope_cmp);
+	ns_array_sort(&scopes->by_address, scope_cmp);
 	for (i = 1; i < scopes->by_address.nr; i++)
 		at[i].around = scope_around(scopes, i - 1, at[i].from);
 	return scopes;
@@ -389,7 +379,7 @@ static int name_cmp(const void *a, const void *b)
 {
 	const struct name *x = a, *y = b;
 
-	return x->linkage < y->linkage ? -1 : x->linkage > y->linkage;
+	return ns_order(x->linkage, y->linkage);
 }
 
 /* Replace the name of a function by the one for people, which has namespaces and parameters. */

@@ -52,11 +52,9 @@ static void find_build_id(const struct ns_objects *objects, const char *path,
 static int object_cmp(const void *a, const void *b)
 {
 	const struct ns_object *x = a, *y = b;
-	int order = strcmp(x->path, y->path);
 
-	if (!order && x->build_id_size != y->build_id_size)
-		return x->build_id_size < y->build_id_size ? -1 : 1;
-	return order ? order : memcmp(x->build_id, y->build_id, x->build_id_size);
+	return strcmp(x->path, y->path) ?: ns_order(x->build_id_size, y->build_id_size) ?:
+		memcmp(x->build_id, y->build_id, x->build_id_size);
 }
 
 struct ns_object *ns_objects_get(struct ns_objects *objects, const char *path,

@@ -198,19 +198,12 @@ static bool read_frames(struct ns_object *object, Elf *elf)
 static int symbol_cmp(const void *a, const void *b)
 {
 	const struct ns_symbol *x = a, *y = b;
-	size_t nx, ny;
+	int order = ns_order(x->start, y->start) ?: ns_order(x->rank, y->rank);
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	if (x->rank != y->rank || !x->name || !y->name)
-		return (x->rank > y->rank) - (x->rank < y->rank);
-	nx = strspn(x->name, "_");
-	ny = strspn(y->name, "_");
-	if (nx != ny)
-		return nx > ny ? -1 : 1;
-	nx = strlen(x->name);
-	ny = strlen(y->name);
-	return nx != ny ? (nx < ny ? -1 : 1) : strcmp(x->name, y->name);
+	if (order || !x->name || !y->name)
+		return order;
+	return ns_order(strspn(y->name, "_"), strspn(x->name, "_")) ?:
+		ns_order(strlen(x->name), strlen(y->name)) ?: strcmp(x->name, y->name);
 }
 
 /* Return the innermost of the symbols from @nth outwards that ends after @addr; they are index + 1, 0: none. */
@@ -258,9 +251,7 @@ static void extend(struct ns_object *object)
 
 static void sort_symbols(struct ns_object *object)
 {
-	if (!object->symbols.nr)
-		return;
-	qsort(object->symbols.at, object->symbols.nr, sizeof(object->symbols.at[0]), symbol_cmp);
+	ns_array_sort(&object->symbols, symbol_cmp);
 	nest(object);
 	extend(object);
 }

@@ -170,11 +170,8 @@ static bool add_block(struct nt_profile *profile, const struct nt_count *block)
 static int insn_cmp(const void *a, const void *b)
 {
 	const struct nt_profile_insn *x = a, *y = b;
-	int order = strcmp(x->object ? x->object : "", y->object ? y->object : "");
 
-	if (order)
-		return order;
-	return x->address < y->address ? -1 : x->address > y->address;
+	return strcmp(x->object ?: "", y->object ?: "") ?: ns_order(x->address, y->address);
 }
 
 static int make_insns(struct nt_profile *profile)

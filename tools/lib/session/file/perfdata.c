@@ -330,7 +330,7 @@ void pd_close(struct perfdata *pd)
 	for (i = 0; i < pd->chunks.nr; i++)
 		free(pd->chunks.at[i]);
 	free(pd->attrs);
-	free(pd->id_cpus);
+	free(pd->id_cpus.at);
 	free(pd->chunks.at);
 	free(pd->build_ids);
 	free(pd->folder);

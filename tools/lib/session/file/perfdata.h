@@ -134,8 +134,7 @@ struct perfdata {
 	bool		truncated;	/* the file ends inside a record, or before its features */
 	struct pd_attr	*attrs;
 	size_t		nr_attrs;
-	struct pd_id_cpu *id_cpus;
-	size_t		nr_id_cpus;
+	NS_ARRAY(struct pd_id_cpu) id_cpus;
 	bool		id_cpus_sorted;	/* by id */
 	struct pd_section data;
 	struct pd_feature_section features[PD_FEAT_MAX];

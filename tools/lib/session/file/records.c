@@ -258,7 +258,7 @@ static bool take_id_index(struct perfdata *pd, const struct perf_event_header *h
 {
 	const struct id_index_record *r = (const void *)header;
 	const struct id_machine *machines;
-	struct pd_id_cpu *all;
+	struct pd_id_cpu one;
 	uint64_t nr, room, i;
 
 	if (header->size < sizeof(*r))
@@ -268,13 +268,11 @@ static bool take_id_index(struct perfdata *pd, const struct perf_event_header *h
 	machines = (const void *)&r->entries[nr];
 	if (room / (sizeof(r->entries[0]) + sizeof(*machines)) < nr)
 		machines = NULL;
-	all = realloc(pd->id_cpus, (pd->nr_id_cpus + nr + 1) * sizeof(*all));
-	if (!all)
-		return false;
-	pd->id_cpus = all;
 	for (i = 0; i < nr; i++) {
-		if (r->entries[i].cpu <= INT32_MAX && (!machines || !machines[i].pid))
-			all[pd->nr_id_cpus++] = (struct pd_id_cpu){ r->entries[i].id, r->entries[i].cpu };
+		one = (struct pd_id_cpu){ r->entries[i].id, r->entries[i].cpu };
+		if (r->entries[i].cpu <= INT32_MAX && (!machines || !machines[i].pid) &&
+		    !ns_array_add(&pd->id_cpus, one))
+			return false;
 	}
 	pd->id_cpus_sorted = false;
 	return true;
@@ -283,14 +281,13 @@ static bool take_id_index(struct perfdata *pd, const struct perf_event_header *h
 /* Return the CPU of an event that counts on one CPU, or -1. */
 static int32_t cpu_of_id(struct perfdata *pd, uint64_t id)
 {
-	const struct pd_id_cpu key = { .id = id }, *found = NULL;
+	size_t nth;
 
-	if (pd->nr_id_cpus && !pd->id_cpus_sorted)
-		qsort(pd->id_cpus, pd->nr_id_cpus, sizeof(key), id_cmp);
+	if (!pd->id_cpus_sorted)
+		ns_array_sort(&pd->id_cpus, id_cmp);
 	pd->id_cpus_sorted = true;
-	if (pd->nr_id_cpus)
-		found = bsearch(&key, pd->id_cpus, pd->nr_id_cpus, sizeof(key), id_cmp);
-	return found ? found->cpu : -1;
+	nth = ns_lower_bound(pd->id_cpus.nr, pd->id_cpus.at[i].id < id);
+	return nth < pd->id_cpus.nr && pd->id_cpus.at[nth].id == id ? pd->id_cpus.at[nth].cpu : -1;
 }
 
 static int give(struct walk *w, const struct perf_event_header *header, const uint8_t *data,

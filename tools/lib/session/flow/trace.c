@@ -120,7 +120,7 @@ static int buffer_cmp(const void *a, const void *b)
 {
 	const struct ns_buffer *x = a, *y = b;
 
-	return x->offset < y->offset ? -1 : x->offset > y->offset;
+	return ns_order(x->offset, y->offset);
 }
 
 static int stretch_cmp(const void *a, const void *b)
@@ -399,8 +399,7 @@ int ns_trace_cut(struct ns_trace *trace, const struct ns_setup *setup, const str
 			return -1;
 		trace->stretches.at[i].queue = found;
 	}
-	if (nr)
-		qsort(trace->stretches.at, nr, sizeof(trace->stretches.at[0]), stretch_cmp);
+	ns_array_sort(&trace->stretches, stretch_cmp);
 	for (queue = 0, i = 0; queue < trace->queues.nr; queue++, i = end) {
 		for (end = i; end < nr && trace->stretches.at[end].queue == queue; end++)
 			;

@@ -51,11 +51,7 @@ static int visit_cmp(const void *a, const void *b)
 {
 	const struct ns_visit *x = a, *y = b;
 
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	return (x->kind > y->kind) - (x->kind < y->kind);
+	return ns_order(x->tid, y->tid) ?: ns_order(x->time, y->time) ?: ns_order(x->kind, y->kind);
 }
 
 /*
@@ -101,7 +97,7 @@ int ns_visits_build(struct ns_visits *visits, const struct ns_trace *trace,
 	}
 	if (!visits->all.nr)
 		return 0;
-	qsort(visits->all.at, visits->all.nr, sizeof(visits->all.at[0]), visit_cmp);
+	ns_array_sort(&visits->all, visit_cmp);
 	drop_repeated(visits);
 	return 0;
 }
