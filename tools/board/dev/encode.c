@@ -338,7 +338,7 @@ static void step(struct encode *e, const struct step *prev, const struct step *c
 	}
 }
 
-/* End the block at the end of the list or at a gap, where the next instruction is unknown. */
+/* End the block after @cur, which is the last instruction of the list or before a gap. */
 static void last_step(struct encode *e, const struct step *cur)
 {
 	if (!cur->insn)

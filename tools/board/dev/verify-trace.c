@@ -47,7 +47,7 @@ struct code {
 	struct seen	*seen;
 	size_t		n_seen, seen_size;	/* a power of two */
 	uint32_t	epoch;		/* incremented when known code changes */
-	const uint8_t	*waiting;	/* new code, which must not replace the known code yet */
+	const uint8_t	*waiting;	/* new code, which is used after @wait_until */
 	uint64_t	wait_until;	/* block that must be compared before @waiting is used */
 	bool		changed;	/* the image must drop decoded code */
 	bool		failed;

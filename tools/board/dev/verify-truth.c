@@ -387,8 +387,8 @@ static void differ_at(struct hart *h, const struct item *it)
 
 /*
  * Skip to the next restart. If the encoder lost trace, decoding stops early and must continue
- * exactly where the encoder restarted. @n returns the number of skipped instructions of the truth.
- * The new position is the restart, if there is one.
+ * exactly at the first instruction after the restart of the encoder. @n returns the number of skipped
+ * instructions of the truth. The new position is the restart, if there is one.
  */
 static bool skip_lost_session(struct hart *h, uint64_t *n)
 {

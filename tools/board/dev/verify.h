@@ -42,8 +42,8 @@ struct ring {
 };
 
 /*
- * Position in the truth: instruction number @insn, at address @pc, in block number @index of the
- * ring.
+ * Position in the truth, which is instruction number @insn, at address @pc, in block number @index
+ * of the ring.
  */
 struct place {
 	size_t		index;
@@ -57,7 +57,7 @@ enum item_kind {
 	ITEM_PC,
 	ITEM_RANGE,
 	ITEM_GAP,	/* decoding continues at an unknown synchronising message */
-	ITEM_LOST,	/* decoding continues where the encoder restarted after a reported loss */
+	ITEM_LOST,	/* a reported loss, after which decoding continues at the encoder's restart */
 	ITEM_START,
 };
 

@@ -40,20 +40,20 @@ struct nb_atb {
 
 /**
  * nb_atb_init() - initialise an ATB bridge to its state after power-up
- * @atb: uninitialised memory; dev.* is set as with nb_te_init()
- * @caps: capabilities, which are copied
- * @out: the fabric, which receives transfers (ID, then the message)
- * @opaque: argument of @out
+ * @atb: Uninitialised memory; dev.* is set as with nb_te_init()
+ * @caps: Capabilities, which are copied
+ * @out: The fabric, which receives transfers (ID, then the message)
+ * @opaque: Argument of @out
  */
 void nb_atb_init(struct nb_atb *atb, const struct nb_atb_caps *caps, nb_out_fn out, void *opaque);
 
 /**
  * nb_atb_input() - process a message of the encoder; an nb_out_fn
- * @atb: a struct nb_atb
- * @bytes: a whole message
- * @len: its length, at most NB_MESSAGE_MAX
+ * @atb: A struct nb_atb
+ * @bytes: A whole message
+ * @len: Length of the message, at most NB_MESSAGE_MAX
  *
- * Return: false if the bridge is disabled or the fabric refuses the message.
+ * Return: False if the bridge is disabled or the fabric refuses the message.
  */
 bool nb_atb_input(void *atb, const uint8_t *bytes, size_t len);
 
@@ -232,8 +232,8 @@ struct nb_tmc {
 
 /**
  * nb_tmc_init() - initialise a Trace Memory Controller to its state after power-up
- * @tmc: uninitialised memory; cs.dev.*, .out, .mem_write and .flush are set after this call
- * @caps: capabilities, which are copied
+ * @tmc: Uninitialised memory; cs.dev.*, .out, .mem_write and .flush are set after this call
+ * @caps: Capabilities, which are copied
  *
  * Return: 0, or -1 if memory is exhausted.
  */

@@ -126,9 +126,9 @@ enum nb_variant {
 
 /**
  * nb_variant_find() - find a variant by its name
- * @name: a name from NB_VARIANTS or NB_DEVIATIONS
+ * @name: A name from NB_VARIANTS or NB_DEVIATIONS
  *
- * Return: enum nb_variant, or 0 if no variant has this name.
+ * Return: The enum nb_variant, or 0 if no variant has this name.
  */
 uint32_t nb_variant_find(const char *name);
 
@@ -228,11 +228,11 @@ struct nb_encoder;
 
 /**
  * typedef nb_out_fn - accept one complete message
- * @opaque: the argument of nb_encoder_init()
- * @bytes: the message, valid during the call
- * @len: its length, at most NB_MESSAGE_MAX
+ * @opaque: The argument of nb_encoder_init()
+ * @bytes: The message, valid during the call
+ * @len: Length of the message, at most NB_MESSAGE_MAX
  *
- * Return: false if it refuses the whole message. The encoder keeps the message in its FIFO, and
+ * Return: False if it refuses the whole message. The encoder keeps the message in its FIFO, and
  * offers it again before the next one. If the FIFO is full, either trace is lost, which an Error
  * message reports as soon as it is accepted, or the hart must stall, see nb_encoder_stalls().
  */
@@ -334,24 +334,24 @@ struct nb_encoder {
 
 /**
  * nb_encoder_init() - initialise a stopped encoder
- * @enc: any memory
- * @cfg: copied
- * @out: called by the other functions for each message
- * @opaque: argument of @out
+ * @enc: Memory for the encoder, with any content
+ * @cfg: The configuration, which is copied
+ * @out: Called by the other functions for each message
+ * @opaque: Argument of @out
  */
 void nb_encoder_init(struct nb_encoder *enc, const struct nb_encoder_config *cfg,
 		     nb_out_fn out, void *opaque);
 
 /**
  * nb_encoder_configure() - change the configuration of a stopped encoder
- * @enc: the encoder, which keeps its statistics, contexts and callbacks
- * @cfg: copied
+ * @enc: The encoder, which keeps its statistics, contexts and callbacks
+ * @cfg: The configuration, which is copied
  */
 void nb_encoder_configure(struct nb_encoder *enc, const struct nb_encoder_config *cfg);
 
 /**
  * nb_encoder_start() - start to trace with the next block
- * @enc: the encoder; no effect if it is started
+ * @enc: The encoder; the call has no effect if it is started
  * @sync: SYNC of the ProgTraceSync message, which is sent at the first
  *	qualified block because it needs the address
  */
@@ -359,8 +359,8 @@ void nb_encoder_start(struct nb_encoder *enc, enum nb_sync sync);
 
 /**
  * nb_encoder_stop() - end the trace after the last block
- * @enc: the encoder; if it traced, it sends pending trace and ProgTraceCorrelation
- * @evcode: the reason
+ * @enc: The encoder; if it traced, it sends pending trace and ProgTraceCorrelation
+ * @evcode: Reason that ProgTraceCorrelation reports
  *
  * A jump or trap whose target is not known yet ends the trace without an
  * address. I-CNT of the last message counts up to this jump or trap.
@@ -369,9 +369,9 @@ void nb_encoder_stop(struct nb_encoder *enc, enum nb_evcode evcode);
 
 /**
  * nb_encoder_context() - the hart has written scontext or hcontext
- * @enc: the encoder, started or not
- * @scontext: the new value
- * @hcontext: the new value (0 without the hypervisor extension)
+ * @enc: The encoder, started or not
+ * @scontext: The new value
+ * @hcontext: The new value (0 without the hypervisor extension)
  *
  * Call it before nb_encoder_ingress() for the block with the writing
  * instruction. The Ownership message follows that block.
@@ -380,25 +380,25 @@ void nb_encoder_context(struct nb_encoder *enc, uint64_t scontext, uint64_t hcon
 
 /**
  * nb_encoder_notify() - mark the position in the trace at which a trigger fired
- * @enc: no effect unless tracing
+ * @enc: The encoder; the call has no effect unless it traces
  * @sync: NB_SYNC_EXT_TRIGGER or NB_SYNC_TRACE_EVENT, sent at the next block
  */
 void nb_encoder_notify(struct nb_encoder *enc, enum nb_sync sync);
 
 /**
  * nb_encoder_debug() - the hart enters or leaves Debug Mode
- * @enc: the encoder
- * @enter: true to send ProgTraceCorrelation with EVCODE 0; false to continue
+ * @enc: The encoder
+ * @enter: True to send ProgTraceCorrelation with EVCODE 0; false to continue
  *	the trace with SYNC 3
  */
 void nb_encoder_debug(struct nb_encoder *enc, bool enter);
 
 /**
  * nb_encoder_jump() - a block with an indirect jump to a known target has retired
- * @enc: the encoder
- * @iretire: half-words
- * @ninsn: instructions
- * @next: address of the next block, which has the same privilege mode
+ * @enc: The encoder
+ * @iretire: Length of the block in half-words
+ * @ninsn: Number of instructions in the block
+ * @next: Address of the next block, which has the same privilege mode
  *
  * Call it instead of nb_encoder_ingress() if nb_encoder_action() returned NB_ACT_JUMP. It sends
  * the same message without waiting for the next block.
@@ -407,21 +407,21 @@ void nb_encoder_jump(struct nb_encoder *enc, uint32_t iretire, uint32_t ninsn, u
 
 /**
  * nb_encoder_drain() - send the content of the FIFO, because the sink may accept it now
- * @enc: the encoder, started or not
+ * @enc: The encoder, started or not
  */
 void nb_encoder_drain(struct nb_encoder *enc);
 
 /**
  * nb_encoder_drop() - discard the content of the FIFO and the record of lost messages
- * @enc: a stopped encoder
+ * @enc: A stopped encoder
  */
 void nb_encoder_drop(struct nb_encoder *enc);
 
 /**
  * nb_encoder_is_empty() - check whether all generated trace has been emitted
- * @enc: the encoder
+ * @enc: The encoder
  *
- * Return: true if the FIFO is empty and no Error message is due.
+ * Return: True if the FIFO is empty and no Error message is due.
  */
 static inline bool nb_encoder_is_empty(const struct nb_encoder *enc)
 {
@@ -430,9 +430,9 @@ static inline bool nb_encoder_is_empty(const struct nb_encoder *enc)
 
 /**
  * nb_encoder_stalls() - check whether the encoder stalls its hart
- * @enc: the encoder
+ * @enc: The encoder
  *
- * Return: true if no block may be passed until nb_encoder_drain() has ended the stall.
+ * Return: True if no block may be passed until nb_encoder_drain() has ended the stall.
  */
 static inline bool nb_encoder_stalls(const struct nb_encoder *enc)
 {
@@ -446,11 +446,11 @@ void nb_encoder_direct(struct nb_encoder *enc, uint64_t end);
 
 /**
  * nb_encoder_action() - choose the function that counts a block
- * @enc: the encoder, started or not
- * @itype: type of the block
- * @priv: privilege mode of the block
+ * @enc: The encoder, started or not
+ * @itype: Type of the block
+ * @priv: Privilege mode of the block
  *
- * Return: argument of nb_encoder_count(). If NB_ACT_SLOW is set, use nb_encoder_slow() instead; if
+ * Return: Argument of nb_encoder_count(). If NB_ACT_SLOW is set, use nb_encoder_slow() instead; if
  * NB_ACT_JUMP is set, nb_encoder_jump() is also possible.
  */
 static inline unsigned int nb_encoder_action(const struct nb_encoder *enc, unsigned int itype,
@@ -463,12 +463,12 @@ static inline unsigned int nb_encoder_action(const struct nb_encoder *enc, unsig
 
 /**
  * nb_encoder_count() - a block has retired that does not need nb_encoder_slow()
- * @enc: the encoder
- * @act: result of nb_encoder_action(), without NB_ACT_SLOW
- * @iretire: half-words
- * @ninsn: instructions
+ * @enc: The encoder
+ * @act: Result of nb_encoder_action(), without NB_ACT_SLOW
+ * @iretire: Length of the block in half-words
+ * @ninsn: Number of instructions in the block
  *
- * Return: true if nb_encoder_full() must be called. With NB_ACT_DIRECT, call nb_encoder_direct()
+ * Return: True if nb_encoder_full() must be called. With NB_ACT_DIRECT, call nb_encoder_direct()
  * instead, whatever the result is.
  */
 static inline bool nb_encoder_count(struct nb_encoder *enc, unsigned int act, uint32_t iretire,
@@ -483,8 +483,8 @@ static inline bool nb_encoder_count(struct nb_encoder *enc, unsigned int act, ui
 
 /**
  * nb_encoder_ingress() - a block has retired
- * @enc: the encoder, started or not
- * @blk: the block, which the caller may reuse afterwards
+ * @enc: The encoder, started or not
+ * @blk: The block, which the caller may reuse afterwards
  */
 static inline void nb_encoder_ingress(struct nb_encoder *enc, const struct nb_ingress *blk)
 {

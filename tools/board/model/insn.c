@@ -164,7 +164,7 @@ static void classify_quadrant2(uint32_t op, unsigned int flags, struct nb_insn *
 		indirect(insn, 0, 1);	/* cm.popretz, cm.popret; the target is loaded from memory */
 		insn->uses = 0;
 	} else if (flags & NB_INSN_ZCMT && op >> 10 == 0x28) {
-		direct(insn, op >> 2 & 0xe0 ? 1 : 0, 0);	/* cm.jt has an index below 32, cm.jalt one from 32 on */
+		direct(insn, op >> 2 & 0xe0 ? 1 : 0, 0);	/* cm.jt if the index is below 32, otherwise cm.jalt */
 		insn->kind = NB_INSN_TABLE;
 	}
 }

@@ -47,7 +47,7 @@ struct nb_insn {
 
 /**
  * nb_insn_len() - return the length of an instruction
- * @lo: its first 16 bits
+ * @lo: First 16 bits of the instruction
  *
  * Return: 1 to 4 half-words. The reserved formats of 80 bits and more count as 1.
  */
@@ -55,36 +55,36 @@ unsigned int nb_insn_len(uint16_t lo);
 
 /**
  * nb_insn_classify() - determine the effect of an instruction on the flow
- * @opcode: the instruction, little endian in the low bits; bits beyond its length are
+ * @opcode: The instruction, little endian in the low bits; bits beyond its length are
  *	ignored
  * @flags: NB_INSN_*
- * @insn: the result, which is valid for any opcode
+ * @insn: The result, which is valid for any opcode
  */
 void nb_insn_classify(uint32_t opcode, unsigned int flags, struct nb_insn *insn);
 
 /**
  * nb_ingress_part() - make one instruction of a block a separate block
- * @blk: the block, with @wide
- * @i: number of the instruction; call this function for 0, 1, 2 ...
- * @one: on entry, the block of the previous instruction; on return, that of this one
+ * @blk: The block, with @wide
+ * @i: Number of the instruction; call this function for 0, 1, 2 ...
+ * @one: On entry, the block of the previous instruction; on return, that of this one
  */
 void nb_ingress_part(const struct nb_ingress *blk, uint32_t i, struct nb_ingress *one);
 
 /**
  * nb_wide_hash() - return the value for struct nb_ingress, wide_hash
- * @wide: bit i is set if instruction i has 32 bits
- * @ninsn: number of instructions
+ * @wide: Bit i is set if instruction i has 32 bits
+ * @ninsn: Number of instructions
  *
- * Return: a value that is never 0.
+ * Return: A value that is never 0.
  */
 uint32_t nb_wide_hash(const uint64_t *wide, size_t ninsn);
 
 /**
  * nb_code_hash() - return the value for struct nb_ingress, wide_hash, with code
- * @code: instructions of the block
- * @len: size in bytes
+ * @code: Instructions of the block
+ * @len: Size in bytes
  *
- * Return: a value that is never 0.
+ * Return: A value that is never 0.
  */
 uint32_t nb_code_hash(const uint8_t *code, size_t len);
 

@@ -150,7 +150,7 @@ enum nb_report {
 
 /**
  * nb_report_text() - describe a mistake in one line
- * @what: the report
+ * @what: The report of the mistake
  */
 const char *nb_report_text(enum nb_report what);
 
@@ -218,9 +218,9 @@ struct nb_dev {
 
 /**
  * nb_dev_write() - store to a register
- * @dev: the component
- * @offset: within its 4 KiB, a multiple of 4 (else it is reported and ignored)
- * @value: the stored value
+ * @dev: The component
+ * @offset: Offset in its 4 KiB. If it is not a multiple of 4, it is reported and ignored.
+ * @value: The stored value
  *
  * The function returns after all effects of the store. Messages have been sent,
  * and the shadow has the value for the next load.
@@ -229,39 +229,39 @@ void nb_dev_write(struct nb_dev *dev, unsigned int offset, uint32_t value);
 
 /**
  * nb_dev_access() - check that an access is to one whole register
- * @dev: the component, which reports any other access
- * @offset: within its 4 KiB
- * @size: bytes
+ * @dev: The component, which reports any other access
+ * @offset: Offset of the register in its 4 KiB
+ * @size: Size of the access in bytes
  *
- * Return: true if the access is 32 bits wide at a multiple of 4.
+ * Return: True if the access is 32 bits wide at a multiple of 4.
  */
 bool nb_dev_access(struct nb_dev *dev, unsigned int offset, unsigned int size);
 
 /**
  * nb_dev_loaded() - perform the side effects of a load that has happened
- * @dev: the component
- * @offset: within its 4 KiB
+ * @dev: The component
+ * @offset: Offset of the register in its 4 KiB
  */
 void nb_dev_loaded(struct nb_dev *dev, unsigned int offset);
 
 /**
  * nb_dev_read() - load from a register, with the side effects
- * @dev: the component
- * @offset: within its 4 KiB
+ * @dev: The component
+ * @offset: Offset of the register in its 4 KiB
  *
- * Return: the value.
+ * Return: The value.
  */
 uint32_t nb_dev_read(struct nb_dev *dev, unsigned int offset);
 
 /**
  * nb_dev_refresh() - update registers that change by themselves (trTsCounter)
- * @dev: the component
+ * @dev: The component
  */
 void nb_dev_refresh(struct nb_dev *dev);
 
 /**
  * nb_dev_power_off() - switch the power of a component off and on
- * @dev: the component
+ * @dev: The component
  *
  * All registers have their values after power-up, such as Active 0. Trace that was not sent or written
  * is lost.
@@ -286,7 +286,7 @@ struct nb_ts {
 
 /**
  * nb_ts_now() - read the timestamp
- * @ts: the unit
+ * @ts: The timestamp unit
  */
 uint64_t nb_ts_now(const struct nb_ts *ts);
 
@@ -348,8 +348,8 @@ struct nb_ram {
 
 /**
  * nb_ram_init() - initialise a Trace RAM Sink as after power-up
- * @ram: any memory; set mem_write and, as after nb_te_init(), dev.* after this call
- * @caps: copied
+ * @ram: Memory with any content; set mem_write and, as after nb_te_init(), dev.* after this call
+ * @caps: The capabilities, which are copied
  *
  * This is the only function of this file that allocates memory.
  *
@@ -360,17 +360,17 @@ void nb_ram_fini(struct nb_ram *ram);
 
 /**
  * nb_ram_end() - check the sink when the software that used it ends
- * @ram: the sink, which is reported if it may still write to memory
+ * @ram: The sink, which is reported if it may still write to memory
  */
 void nb_ram_end(struct nb_ram *ram);
 
 /**
  * nb_ram_input() - accept messages; an nb_out_fn
- * @ram: a struct nb_ram
- * @bytes: complete messages
- * @len: their length
+ * @ram: A struct nb_ram
+ * @bytes: Complete messages
+ * @len: Length of the messages in bytes
  *
- * Return: false if the sink is disabled or has stopped on wrap.
+ * Return: False if the sink is disabled or has stopped on wrap.
  */
 bool nb_ram_input(void *ram, const uint8_t *bytes, size_t len);
 
@@ -416,10 +416,10 @@ void nb_funnel_init(struct nb_funnel *funnel, const struct nb_funnel_caps *caps,
 /**
  * nb_funnel_input() - accept a message; an nb_out_fn
  * @port: &funnel->port[input]
- * @bytes: a complete message
- * @len: its length
+ * @bytes: A complete message
+ * @len: Length of the message in bytes
  *
- * Return: false if the funnel is disabled or its output refuses the message.
+ * Return: False if the funnel is disabled or its output refuses the message.
  */
 bool nb_funnel_input(void *port, const uint8_t *bytes, size_t len);
 

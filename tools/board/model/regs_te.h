@@ -99,11 +99,11 @@ struct nb_te {
 
 /**
  * nb_te_init() - initialise a Trace Encoder as after power-up
- * @te: any memory; set dev.name, .changed, .report, .opaque, .undef, .active_delay,
+ * @te: Memory with any content; set dev.name, .changed, .report, .opaque, .undef, .active_delay,
  *	.empty_delay, ts.clock and gate after this call
- * @caps: copied
- * @out: receiver of the messages, such as nb_ram_input()
- * @opaque: argument of @out
+ * @caps: The capabilities, which are copied
+ * @out: Receiver of the messages, such as nb_ram_input()
+ * @opaque: Argument of @out
  */
 void nb_te_init(struct nb_te *te, const struct nb_te_caps *caps, nb_out_fn out, void *opaque);
 
@@ -112,9 +112,9 @@ void nb_te_split(struct nb_te *te, const struct nb_ingress *blk, struct nb_truth
 
 /**
  * nb_te_ingress() - a block has retired
- * @te: the encoder
- * @blk: the block
- * @truth: writer that also records the block and the state of the trace, or NULL
+ * @te: The encoder
+ * @blk: The block
+ * @truth: Writer that also records the block and the state of the trace, or NULL
  */
 static inline void nb_te_ingress(struct nb_te *te, const struct nb_ingress *blk,
 				 struct nb_truth_writer *truth)
@@ -130,7 +130,7 @@ static inline void nb_te_ingress(struct nb_te *te, const struct nb_ingress *blk,
 
 /**
  * nb_te_drain() - send the content of the FIFO, because the sink may accept it now
- * @te: the encoder
+ * @te: The encoder
  *
  * Call it after each access to a component between the encoder and its sink.
  */
@@ -138,9 +138,9 @@ void nb_te_drain(struct nb_te *te);
 
 /**
  * nb_te_stalls() - check whether the hart must stall
- * @te: the encoder
+ * @te: The encoder
  *
- * Return: true if trTeInstStallEna is 1 and the FIFO is full.
+ * Return: True if trTeInstStallEna is 1 and the FIFO is full.
  */
 static inline bool nb_te_stalls(const struct nb_te *te)
 {
@@ -149,30 +149,30 @@ static inline bool nb_te_stalls(const struct nb_te *te)
 
 /**
  * nb_te_context() - the hart has written scontext or hcontext
- * @te: the encoder; see nb_encoder_context()
- * @scontext: the new value
- * @hcontext: the new value
+ * @te: The encoder; see nb_encoder_context()
+ * @scontext: The new value
+ * @hcontext: The new value
  */
 void nb_te_context(struct nb_te *te, uint64_t scontext, uint64_t hcontext);
 
 /**
  * nb_te_trap() - the hart takes a trap; call it before the block that ends with it
- * @te: the encoder
- * @cause: exception or interrupt code, without the interrupt bit
- * @interrupt: true for an interrupt, false for an exception
+ * @te: The encoder
+ * @cause: Exception or interrupt code, without the interrupt bit
+ * @interrupt: True for an interrupt, false for an exception
  */
 void nb_te_trap(struct nb_te *te, uint64_t cause, bool interrupt);
 
 /**
  * nb_te_debug_trigger() - a trigger of the hart with a trace action fired
- * @te: the encoder
+ * @te: The encoder
  * @action: 2 trace-on, 3 trace-off, 4 trace-notify (table "Debug Trigger Actions")
  */
 void nb_te_debug_trigger(struct nb_te *te, unsigned int action);
 
 /**
  * nb_te_ext_trigger() - an external trigger input fired
- * @te: the encoder
+ * @te: The encoder
  * @input: 0..7
  */
 void nb_te_ext_trigger(struct nb_te *te, unsigned int input);

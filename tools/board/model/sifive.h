@@ -63,11 +63,11 @@ struct nb_sf_te_caps {
 
 /**
  * nb_sf_te_init() - initialise an encoder of version 0 as after power-up
- * @te: argument of nb_te_init()
- * @caps: argument of nb_te_init(); capabilities of registers have no effect
- * @sf: parameters of the encoder
- * @out: receiver of the messages, such as nb_sf_funnel_input()
- * @opaque: argument of @out
+ * @te: Argument of nb_te_init()
+ * @caps: Argument of nb_te_init(); capabilities of registers have no effect
+ * @sf: Parameters of the encoder
+ * @out: Receiver of the messages, such as nb_sf_funnel_input()
+ * @opaque: Argument of @out
  */
 void nb_sf_te_init(struct nb_te *te, const struct nb_te_caps *caps, const struct nb_sf_te_caps *sf,
 		   nb_out_fn out, void *opaque);
@@ -101,19 +101,19 @@ void nb_sf_funnel_init(struct nb_sf_funnel *funnel);
 /**
  * nb_sf_funnel_input() - accept a message; an nb_out_fn
  * @port: &funnel->port[input]
- * @bytes: a complete message
- * @len: its length
+ * @bytes: A complete message
+ * @len: Length of the message in bytes
  *
  * "When the funnel is disabled, TileLink data will be accepted but dropped." If the funnel is
  * not active, the sender gets a bus error.
  *
- * Return: true
+ * Return: True
  */
 bool nb_sf_funnel_input(void *port, const uint8_t *bytes, size_t len);
 
 /**
  * nb_sf_funnel_end() - check the funnel when the software that used it ends
- * @funnel: the funnel, which is reported if it may still write to memory
+ * @funnel: The funnel, which is reported if it may still write to memory
  */
 void nb_sf_funnel_end(struct nb_sf_funnel *funnel);
 

@@ -17,10 +17,10 @@ struct nb_truth_reader;
 
 /**
  * nb_truth_create() - create the truth file of one hart
- * @path: name of the file, which is replaced if it exists
- * @hart: number of the hart, or of its CPU for a decoder
+ * @path: Name of the file, which is replaced if it exists
+ * @hart: Number of the hart, or of its CPU for a decoder
  *
- * Return: the writer, or NULL with errno set.
+ * Return: The writer, or NULL with errno set.
  */
 struct nb_truth_writer *nb_truth_create(const char *path, unsigned int hart);
 
@@ -55,8 +55,8 @@ static inline bool nb_truth_same(const struct nb_ingress *a, const struct nb_ing
 
 /**
  * nb_truth_block() - record a block that has retired
- * @w: the writer
- * @blk: the block, which the encoder has already processed
+ * @w: The writer
+ * @blk: The block, which the encoder has already processed
  * @state: &encoder.state
  */
 static inline void nb_truth_block(struct nb_truth_writer *w, const struct nb_ingress *blk,
@@ -77,49 +77,49 @@ static inline void nb_truth_block(struct nb_truth_writer *w, const struct nb_ing
 
 /**
  * nb_truth_state() - record a stop or start of the trace without a block after it
- * @w: the writer
+ * @w: The writer
  * @state: &encoder.state
  */
 void nb_truth_state(struct nb_truth_writer *w, const struct nb_trace_state *state);
 
 /**
  * nb_truth_context() - record new values of scontext and hcontext
- * @w: the writer
- * @scontext: the new value
- * @hcontext: the new value
+ * @w: The writer
+ * @scontext: The new value
+ * @hcontext: The new value
  */
 void nb_truth_context(struct nb_truth_writer *w, uint64_t scontext, uint64_t hcontext);
 
 /**
  * nb_truth_stacks() - note that the file has stack pointers, which need a reader of version 2
- * @w: the writer; call it before all other functions
+ * @w: The writer; call it before all other functions
  */
 void nb_truth_stacks(struct nb_truth_writer *w);
 
 /**
  * nb_truth_stack() - record the values of registers at the start of the next block
- * @w: the writer, after nb_truth_stacks()
- * @sp: the stack pointer
- * @tp: the thread pointer
+ * @w: The writer, after nb_truth_stacks()
+ * @sp: The stack pointer
+ * @tp: The thread pointer
  */
 void nb_truth_stack(struct nb_truth_writer *w, uint64_t sp, uint64_t tp);
 
 /**
  * nb_truth_time() - record the current time; call it from time to time
- * @w: the writer
- * @time: in the unit of the timestamps; earlier times than the last one are ignored
+ * @w: The writer
+ * @time: Time in the unit of the timestamps; a time before the last one is ignored
  */
 void nb_truth_time(struct nb_truth_writer *w, uint64_t time);
 
 /**
  * nb_truth_insns() - return the number of recorded instructions
- * @w: the writer
+ * @w: The writer
  */
 uint64_t nb_truth_insns(const struct nb_truth_writer *w);
 
 /**
  * nb_truth_close() - write pending data and the end record, and free the writer
- * @w: the writer, or NULL
+ * @w: The writer, or NULL
  *
  * Return: 0, or -1 with errno set if any write has failed.
  */
@@ -147,17 +147,17 @@ struct nb_truth_event {
 
 /**
  * nb_truth_open() - read a truth file
- * @path: name of the file
- * @hart: receives the number of its hart
+ * @path: Name of the file
+ * @hart: Receives the number of its hart
  *
- * Return: the reader, or NULL with errno set, which is EINVAL if the file is not a truth file.
+ * Return: The reader, or NULL with errno set, which is EINVAL if the file is not a truth file.
  */
 struct nb_truth_reader *nb_truth_open(const char *path, unsigned int *hart);
 
 /**
  * nb_truth_next() - read the next event
- * @r: the reader
- * @ev: receives the event
+ * @r: The reader
+ * @ev: Receives the event
  *
  * Return: 1, 0 after NB_TRUTH_END, -1 if the file is truncated or corrupt.
  */
@@ -165,9 +165,9 @@ int nb_truth_next(struct nb_truth_reader *r, struct nb_truth_event *ev);
 
 /**
  * nb_truth_error() - describe the error of nb_truth_next()
- * @r: the reader
+ * @r: The reader
  *
- * Return: a sentence without its subject, which is the file; NULL without an error.
+ * Return: A sentence without its subject, which is the file; NULL without an error.
  */
 const char *nb_truth_error(const struct nb_truth_reader *r);
 

@@ -164,8 +164,8 @@ static void cache_exec(unsigned int vcpu, void *opaque)
 
 /**
  * cache_reset() - drop the caches when the first hart is at the reset vector
- * @vcpu: the hart
- * @opaque: not used
+ * @vcpu: The hart
+ * @opaque: Not used
  */
 void cache_reset(unsigned int vcpu, void *opaque)
 {
@@ -195,8 +195,8 @@ void cache_reset(unsigned int vcpu, void *opaque)
 
 /**
  * cache_instrument() - emulate the effect of @insn on the caches if it is a cache instruction
- * @insn: instruction of a block that is being translated
- * @opcode: its bytes
+ * @insn: Instruction of a block that is being translated
+ * @opcode: Bytes of the instruction
  */
 void cache_instrument(struct qemu_plugin_insn *insn, uint32_t opcode)
 {

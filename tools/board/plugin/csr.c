@@ -108,9 +108,9 @@ void csr_reset(struct hart *h)
 
 /**
  * csr_instrument() - let the plugin execute @insn if it accesses scontext or hcontext
- * @insn: instruction of a block that is being translated
- * @opcode: its bytes
- * @pc: its address
+ * @insn: Instruction of a block that is being translated
+ * @opcode: Bytes of the instruction
+ * @pc: Address of the instruction
  *
  * The instruction is the last one of its block, because QEMU translates it to an exception. Code
  * that is mapped at several addresses does not use these registers, so the address of the

@@ -179,10 +179,10 @@ void mmio_reset(struct hart *h)
 
 /**
  * mmio_fault() - check whether an exception is an access to a register
- * @h: the hart, after the trap
- * @epc: address of the instruction that trapped
+ * @h: The hart, after the trap
+ * @epc: Address of the instruction that trapped
  *
- * Return: true if it is. The trap must then not be reported.
+ * Return: True if it is. The trap must then not be reported.
  */
 bool mmio_fault(struct hart *h, uint64_t epc)
 {
@@ -280,9 +280,9 @@ static uint64_t find_mret(struct hart *h)
 
 /**
  * mmio_step() - process a block that is about to run while an access is in progress
- * @h: the hart, which the caller has entered
+ * @h: The hart, which the caller has entered
  *
- * Return: true if the block does not belong to the program. The function does not return if the
+ * Return: True if the block does not belong to the program. The function does not return if the
  * hart continues at another address.
  */
 bool mmio_step(struct hart *h)

@@ -118,8 +118,8 @@ static void power_mret(unsigned int vcpu, void *opaque)
 
 /**
  * power_instrument() - track with @insn whether its hart has power
- * @insn: instruction of a block that is being translated
- * @opcode: its bytes
+ * @insn: Instruction of a block that is being translated
+ * @opcode: Bytes of the instruction
  */
 void power_instrument(struct qemu_plugin_insn *insn, uint32_t opcode)
 {

@@ -258,7 +258,7 @@ static unsigned int nr_inputs(const struct board_dev *to, const struct board_dev
 /*
  * takes[from][to] is set if component @to accepts the data that component @from sends. The data are
  * messages, ATB transfers, or messages of SiFive encoders, whose sink is the funnel. A funnel
- * forwards messages or, as in a K3, ATB transfers.
+ * forwards messages or, like that of a K3, ATB transfers.
  */
 static const bool takes[DEV_KINDS][DEV_KINDS] = {
 	[DEV_ENCODER] = { [DEV_FUNNEL] = true, [DEV_RAMSINK] = true, [DEV_ATBBRIDGE] = true },

@@ -32,8 +32,8 @@ struct nt_foreign_clock {
 
 /*
  * nt_foreign_new() - begin to read a recording
- * @words: the private data of PERF_RECORD_AUXTRACE_INFO, @nr words, which are not needed later
- * @error: set to a sentence if the function returns NULL
+ * @words: The private data of PERF_RECORD_AUXTRACE_INFO, @nr words, which are not needed later
+ * @error: Set to a sentence if the function returns NULL
  */
 struct nt_foreign *nt_foreign_new(const uint64_t *words, size_t nr, const char **error);
 void nt_foreign_free(struct nt_foreign *foreign);
@@ -56,7 +56,7 @@ void nt_foreign_learn(struct nt_foreign *foreign, const uint8_t *data, size_t si
 
 /*
  * nt_foreign_settle() - complete the metadata, after the whole recording was read
- * @nr_cpus: number of CPUs of the machine; 0: unknown
+ * @nr_cpus: Number of CPUs of the machine, or 0 if it is unknown
  *
  * Return: NULL, or a sentence if the trace cannot be decoded
  */
@@ -82,9 +82,9 @@ bool nt_foreign_wrapped(const struct nt_foreign *foreign, uint64_t size);
 
 /*
  * nt_foreign_ring() - find old and missing bytes in a record for which nt_foreign_wrapped() returned true
- * @config: of its encoders
- * @pieces: the bytes of the record, in order
- * @position: bytes of the same AUX buffer since its start, or since the last such record
+ * @config: Configuration of its encoders
+ * @pieces: The bytes of the record, in order
+ * @position: Bytes of the same AUX buffer since its start, or since the last such record
  */
 void nt_foreign_ring(const struct nt_config *config, const struct nt_foreign_bytes *pieces, size_t nr,
 		     uint64_t position, struct nt_foreign_ring *ring);

@@ -24,7 +24,7 @@ void nt_sinks_free(struct nt_sinks *sinks);
 
 /*
  * nt_sinks_set_cpu() - note that the encoder of @cpu sends SRC
- * @number: number of its sink in the metadata, or 0 if the metadata has none
+ * @number: Number of its sink in the metadata, or 0 if the metadata has none
  */
 void nt_sinks_set_cpu(struct nt_sinks *sinks, unsigned int cpu, uint32_t number);
 
@@ -37,7 +37,7 @@ void nt_sinks_join(struct nt_sinks *sinks, unsigned int a, unsigned int b);
  * Messages cannot show that two CPUs have different sinks, because a sink may write to two buffers
  * that have no common source. It is better to report too many losses than to hide one.
  *
- * Return: true if the CPUs write to one sink, or if the metadata does not show that their sinks
+ * Return: True if the CPUs write to one sink, or if the metadata does not show that their sinks
  * differ.
  */
 bool nt_sinks_share(const struct nt_sinks *sinks, unsigned int a, unsigned int b);
@@ -45,7 +45,7 @@ bool nt_sinks_share(const struct nt_sinks *sinks, unsigned int a, unsigned int b
 /*
  * nt_sinks_add_window() - add a window in the buffer of @cpu, whose record has @time (ns)
  *
- * Return: false if out of memory.
+ * Return: False if out of memory.
  */
 bool nt_sinks_add_window(struct nt_sinks *sinks, unsigned int cpu, uint64_t time);
 
@@ -56,7 +56,7 @@ void nt_sinks_settle(struct nt_sinks *sinks);
  * nt_sinks_before() - find the last window before @time that is known to be of the sink of @cpu
  *
  * Context: Several threads may call this at the same time.
- * Return: the time of the window's record, or 0 if there is no such window.
+ * Return: The time of the window's record, or 0 if there is no such window.
  */
 uint64_t nt_sinks_before(const struct nt_sinks *sinks, unsigned int cpu, uint64_t time);
 

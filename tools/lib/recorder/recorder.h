@@ -53,7 +53,7 @@ int nt_recorder_start(struct nt_recorder *recorder);
 
 /*
  * nt_recorder_step() - wait for trace and events, and write them
- * @timeout: maximum time to wait in ms, or -1 for no limit
+ * @timeout: Maximum time to wait in ms, or -1 for no limit
  *
  * Return: 1 to call it again; 0 if the command or the threads have ended, or nt_recorder_stop() was
  * called; -1 if writing failed. Call nt_recorder_finish() after 0 and -1.

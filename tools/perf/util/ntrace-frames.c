@@ -191,8 +191,8 @@ static void ntrace_frames_end(struct nt_frames_out *out)
 
 /**
  * ntrace_frames_data() - extract the bytes of one encoder from a stretch of frames
- * @q: queue of the encoder
- * @piece: the stretch; its @data is set, and is freed with it
+ * @q: Queue of the encoder
+ * @piece: The stretch; its @data is set, and is freed with it
  *
  * Return: @piece->size bytes, padded with idle bytes; NULL if memory is exhausted or the trace
  * cannot be read.

@@ -199,7 +199,7 @@ static uint32_t rd(struct nb_dev *dev, unsigned int offset)
 	return nb_dev_read(dev, offset);
 }
 
-/* Change Active from 0 to 1, as in chapter "Reset and Discovery" */
+/* Change Active from 0 to 1 by the steps of chapter "Reset and Discovery" */
 static void wake(struct nb_dev *dev)
 {
 	wr(dev, TR_CONTROL, 0);
