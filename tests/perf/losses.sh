@@ -30,7 +30,7 @@ losses_order() {
 	done
 }
 
-# Print 14 results
+# Print 16 results
 losses_all() {
 	losses_order "1:01 0:01 1!:01 0:0r1" 0 seseseLse "a window of another CPU is full and has messages of this CPU"
 	losses_order "1:01 0:01 1!:0u1 0:0r1" 0 seseLse "a full window has only the start of this CPU"
@@ -38,6 +38,7 @@ losses_all() {
 	losses_order "1:01 0:01 0:01 1!:1 0:0r1" 0 seseseLse "a full window follows two windows of another buffer"
 	losses_order "0:01 1!:1 0:0r1" 0 seLse "a full window is of a buffer without any message of this CPU"
 	losses_order "1:01 0:01 1!:0 0:01" 1 seseLse "a full window of this CPU has no message of it"
+	losses_order "1:01 0:01 1!: 0:0r1" 1 seseLse "a record without trace follows a window of another buffer"
 	losses_order "0:01 1!:0u1 0:0r1 1:01" 0 seLsese "a start in a full window is not printed again later"
 }
 

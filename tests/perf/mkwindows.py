@@ -2,29 +2,33 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Write perf.data of two harts behind a funnel, whose sink writes its windows to two AUX buffers by turns.
 
-    mkwindows.py PROGRAM OUT.data WINDOWS [ratified]
+    mkwindows.py PROGRAM OUT.data WINDOWS [ratified] [frames]
 
 PROGRAM is calls.S, linked at 0x10000. Without "ratified", the messages are SiFive's. WINDOWS is a list like
 1:01 0:01 1!:1 0:01 with one word for each window, in the order of the sink: the CPU that has the AUX
 buffer, "!" if the sink was full (PERF_RECORD_AUX says PARTIAL), and the harts that have messages in the window.
+Without harts, the record has no trace.
 Each hart has one stretch of trace in a window, from its start to its stop:
   hart 0   starts, calls outer, calls inner and stops in inner, so that two calls are open.
            With "r" after the 0 it starts in done, after the return from both; with "i" it starts in inner and
            returns. With "u" anywhere, the stop of hart 0 is lost.
   hart 1   executes the three rounds of calls.S.
+With "frames", the sink is a ring that writes CoreSight frames, and a full window has lost its first frame.
 A window begins 1000 ticks of 100 ns after the one before it. Its record follows after 900 ticks.
 """
 import os
+import random
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.join(HERE, '..', 'ntt')]
+sys.path[:0] = [HERE, os.path.join(HERE, '..', 'ntt'), os.path.join(HERE, '..', 'dialect')]
+import formatter  # noqa: E402
 import ntt       # noqa: E402
 import perfdata  # noqa: E402
 
 PIDS = 1234, 2234
 BASE, INNER, DONE = 0x10000, 0x1001a, 0x1001c
-RATIFIED = 'ratified' in sys.argv[4:]
+RATIFIED, FRAMES = 'ratified' in sys.argv[4:], 'frames' in sys.argv[4:]
 
 
 class Hart:
@@ -90,11 +94,20 @@ def last_message(data):
     return max((n + 1 for n, byte in enumerate(data[:-1]) if byte & 3 == 3), default=0)
 
 
+def frames(messages, full):
+    """Return the frames of the messages of a window, each with its hart"""
+    plain = [(src + 1, byte) for src, data in messages for byte in data]
+    out = formatter.Formatter(random.Random(1), pad=0, again=1, late=0).run(plain)[0]
+    return out[16 * full:]
+
+
 def main():
     program, path, windows = sys.argv[1], sys.argv[2], sys.argv[3].split()
     unlike = {cpu: {perfdata.CPU_SRC_ID: cpu} for cpu in range(2)}
-    if not RATIFIED:
-        for cpu in range(2):
+    for cpu in range(2):
+        if FRAMES:
+            unlike[cpu][perfdata.CPU_TRACE_ID] = cpu + 1
+        if not RATIFIED:
             unlike[cpu].update({10: 1, 11: 48})     # SiFive's messages, addresses of 48 bits
     file = perfdata.File(cpus=2, src_bits=4, cpu_words=14, unlike=unlike, switches=True,
                          config=perfdata.TIMESTAMP)
@@ -108,16 +121,20 @@ def main():
         t = start + 1000 * n
         where, who = word.split(':')
         cpu, full = int(where[0]), where.endswith('!')
-        out = b''
+        out, messages = b'', []
         what = who.replace('0r', 'r').replace('0i', 'i')
         for k, letter in enumerate(what.replace('u', '')):
             h = Hart(1 if letter == '1' else 0)
             {'0': calls, 'r': returned, 'i': inner, '1': rounds}[letter](h, t + 10 + 100 * k)
-            out += h.out if not ('u' in what and letter == '0') else h.out[:last_message(h.out)]
-        if full:
+            messages.append((h.src, h.out if not ('u' in what and letter == '0') else h.out[:last_message(h.out)]))
+            out += messages[-1][1]
+        if FRAMES:
+            out = frames(messages, full)
+        elif full:
             out = out[:-2]                      # the last message is cut where the window ends
-        out += b'\xff' * (-len(out) % 8) if not full else b''
-        file.aux(ends[cpu], len(out), (t + 900) * 100, PIDS[cpu], cpu, perfdata.AUX_PARTIAL if full else 0)
+        out += b'\xff' * (-len(out) % 8) if not full and not FRAMES else b''
+        file.aux(ends[cpu], len(out), (t + 900) * 100, PIDS[cpu], cpu,
+                 (perfdata.AUX_PARTIAL if full else 0) | (perfdata.AUX_FRAMES if FRAMES else 0))
         ends[cpu] += len(out)
         data[cpu] += out
     for cpu in range(2):

@@ -8,8 +8,10 @@ A schedule has 2 to 8 harts and 1 to 3 sinks. Each sink writes one window after 
 of one of its harts by turns. A window has room for some bytes only. If the harts send more, the record of
 the window says PARTIAL and everything behind these bytes is lost. In each third schedule, some sinks
 are rings that write CoreSight frames. They keep the last bytes instead, and lose everything before these.
-A hart is idle in some windows, stops and starts in a window, and loses its own buffer for a while
-(TRUNCATED). The record of a window is written when the next window has begun.
+Because a process for each schedule takes long, a recording has many schedules, each with its own harts. A hart
+is idle in some windows, stops and starts in a window, and loses its own buffer for a while (TRUNCATED). In each
+fourth schedule, a hart also executes untraced for a while, which a record without trace reports (PARTIAL). The
+record of a window is written when the next window has begun.
 
 PROGRAM is slots.S, linked at BASE. A hart executes slot after slot, so that an
 address names the only place in the life of a hart where it was executed. Each start, branch and stop
@@ -34,11 +36,12 @@ START = 1000000     # ticks of 100 ns
 PID = 1000
 SINK = 14           # NTRACE_INFO_CPU_SINK
 SRC_BITS = 4
+MOST_HARTS = 100    # of a recording, because each hart has a trace ID below 112
 
 
 class Hart:
-    def __init__(self, cpu, sink, src, ratified):
-        self.cpu, self.sink, self.src, self.ratified = cpu, sink, src, ratified
+    def __init__(self, cpu, number, sink, src, ratified):
+        self.cpu, self.number, self.sink, self.src, self.ratified = cpu, number, sink, src, ratified
         self.slot = self.last = 0
         self.rings = None       # makes random choices if its sink is a ring
         self.away = 0           # windows for which its buffer has no room
@@ -84,7 +87,9 @@ class Sink:
 
 
 class Schedule:
-    def __init__(self, seed):
+    def __init__(self, seed, first=0):
+        """@first: number of the first hart in the recording"""
+        self.seed = seed
         self.rng = rng = random.Random(seed)
         self.ratified, self.has_numbers = rng.random() < 0.5, rng.random() < 0.5 or seed % 3 == 0
         nr = rng.randint(2, 8)
@@ -92,7 +97,8 @@ class Schedule:
         self.harts = []
         for cpu in range(nr):
             sink = self.sinks[cpu] if cpu < len(self.sinks) else rng.choice(self.sinks)
-            self.harts.append(Hart(cpu, sink, len(sink.harts) if self.has_numbers else cpu, self.ratified))
+            src = len(sink.harts) if self.has_numbers else cpu
+            self.harts.append(Hart(cpu, first + cpu, sink, src, self.ratified))
             sink.harts.append(self.harts[-1])
         for sink in self.sinks:
             if len(sink.harts) == 1:        # needs no SRC
@@ -100,6 +106,7 @@ class Schedule:
         self.ends, self.data = [0] * nr, [b''] * nr
         self.records = []                   # (time, cpu, offset, size, flags)
         rings = random.Random(f'rings {seed}')
+        self.untraced = random.Random(f'untraced {seed}') if seed % 4 == 0 else None
         for sink in self.sinks:
             if seed % 3 == 0 and rings.random() < 0.6:
                 for ring in [sink, *sink.harts]:
@@ -136,6 +143,8 @@ class Schedule:
             owner = self.rng.choice(rooms) if rooms else sink.harts[0]
             owner.away = 0
             end = begin + 1000
+            if self.untraced and self.untraced.random() < 0.3:
+                self.leave(sink, self.untraced.choice(sink.harts), begin)
             begin = self.write(sink, owner, begin, end, self.rng.random() < full)
             for hart in sink.harts:
                 hart.away -= hart.away > 0
@@ -182,7 +191,7 @@ class Schedule:
     def ring(sink, messages, room, size):
         """Return the frames of a window that keeps the last ones, and whether it has lost any. Each frame
         begins with an ID."""
-        queue = [(hart.cpu + 1, (n, byte)) for n, (hart, _, data) in enumerate(messages) for byte in data]
+        queue = [(hart.number + 1, (n, byte)) for n, (hart, _, data) in enumerate(messages) for byte in data]
         plain = [(id_, byte) for id_, (_, byte) in queue]
         out, marks, _ = formatter.Formatter(sink.rings, pad=0, again=1, late=0).run(plain)
         lost = len(marks) * (size - room) // max(size, 1)
@@ -204,40 +213,56 @@ class Schedule:
             hart.seen |= bool(rest)
         return out[16 * lost:], full
 
+    def leave(self, sink, hart, begin):
+        """Let the hart execute untraced in the window at @begin, until a time after the sink's last record"""
+        if hart.away:
+            return
+        last = max([begin] + [time for time, cpu, *_ in self.records if self.harts[cpu] in sink.harts])
+        hart.not_before = last + self.untraced.randint(1, 100)
+        hart.printed += 'L'
+        self.records.append((hart.not_before, hart.cpu, self.ends[hart.cpu], 0, perfdata.AUX_PARTIAL))
+
     def truncated(self, hart):
         hart.away = self.rng.randint(1, 3)
         hart.printed += 'L'
         self.records.append((hart.not_before, hart.cpu, self.ends[hart.cpu], 0, perfdata.AUX_TRUNCATED))
 
-    def save(self, path, program):
-        unlike = {}
-        for hart in self.harts:
+
+def save(schedules, path, program):
+    """Write a recording of all these schedules"""
+    unlike, harts, records, sinks = {}, [], [], 0
+    for schedule in schedules:
+        for hart in schedule.harts:
             words = {perfdata.CPU_SRC_ID: hart.src or 0,
                      perfdata.CPU_SRC_BITS: 0 if hart.src is None else SRC_BITS}
             if hart.rings:
-                words[perfdata.CPU_TRACE_ID] = hart.cpu + 1
-            if not self.ratified:
+                words[perfdata.CPU_TRACE_ID] = hart.number + 1
+            if not schedule.ratified:
                 words.update({10: 1, 11: 48})
-            words[SINK] = hart.sink.number if self.has_numbers else 0
-            unlike[hart.cpu] = words
-        file = perfdata.File(cpus=len(self.harts), src_bits=SRC_BITS, cpu_words=15, unlike=unlike, switches=True,
-                             config=perfdata.TIMESTAMP)
-        for hart in self.harts:
-            pid = PID + hart.cpu
-            file.comm(pid, 'slots')
-            file.mmap(pid, BASE, 4 * SLOTS, 0x1000, program)
-            file.switch_in(pid, pid, (START - 10) * 100, hart.cpu)
-        for time, cpu, offset, size, flags in sorted(self.records):
-            file.aux(offset, size, time * 100, PID + cpu, cpu, flags)
-        for hart in self.harts:
-            if self.data[hart.cpu]:
-                file.trace(self.data[hart.cpu], 0, hart.cpu)
-        file.finished_round()
-        file.save(path)
+            words[SINK] = sinks + hart.sink.number if schedule.has_numbers else 0
+            unlike[hart.number] = words
+            harts.append((hart.number, schedule.data[hart.cpu]))
+        first = schedule.harts[0].number
+        records += [(time, first + cpu, *rest) for time, cpu, *rest in schedule.records]
+        sinks += len(schedule.sinks)
+    file = perfdata.File(cpus=len(harts), src_bits=SRC_BITS, cpu_words=15, unlike=unlike, switches=True,
+                         config=perfdata.TIMESTAMP)
+    for number, _ in harts:
+        pid = PID + number
+        file.comm(pid, 'slots')
+        file.mmap(pid, BASE, 4 * SLOTS, 0x1000, program)
+        file.switch_in(pid, pid, (START - 10) * 100, number)
+    for time, number, offset, size, flags in sorted(records):
+        file.aux(offset, size, time * 100, PID + number, number, flags)
+    for number, data in harts:
+        if data:
+            file.trace(data, 0, number)
+    file.finished_round()
+    file.save(path)
 
 
 def events(text):
-    """Return {cpu: its printed events in order}, or None if an address is not the next one of its hart"""
+    """Return {cpu: its printed events in order, with ? for an address that is not the next one of the hart}"""
     got, slots = {}, {}
     for line in text.splitlines():
         if 'error type' in line:
@@ -256,10 +281,8 @@ def events(text):
             what, slot = 'e', from_ - BASE >> 2
         else:
             what, slot = 'b', from_ - BASE >> 2
-            if to != from_ + 2:
-                return None
-        if slot < slots.get(cpu, 0):
-            return None
+        if slot < slots.get(cpu, 0) or (what == 'b' and to != from_ + 2):
+            what = '?'
         slots[cpu] = slot + (what != 's')
         got.setdefault(cpu, []).append(what)
     return {cpu: ''.join(what) for cpu, what in got.items()}
@@ -296,33 +319,54 @@ def judge(got, wanted):
     return wanted[at:].count('L'), needless, len(wanted[at:].replace('L', ''))
 
 
+def groups(first, last):
+    """Return lists of schedules, each for one recording. Only schedules that say which hart has which sink share
+    a recording, because each sink without a number may be that of all harts."""
+    group, harts = [], 0
+    for seed in range(first, last + 1):
+        schedule = Schedule(seed, harts)
+        if not schedule.has_numbers:
+            yield [Schedule(seed)]
+            continue
+        group.append(schedule)
+        harts += len(schedule.harts)
+        if harts > MOST_HARTS - 8:
+            yield group
+            group, harts = [], 0
+    if group:
+        yield group
+
+
+def judge_schedule(schedule, got, sums):
+    """Add to @sums what is right and wrong in the printed events @got"""
+    sums['schedules'] += 1
+    for hart in schedule.harts:
+        if not hart.seen and hart.src is not None:
+            continue        # nothing of the recording is of this hart
+        wanted, said = hart.printed, got.get(hart.number, '')
+        silent, needless, wrong = judge(said, wanted)
+        sums['losses'] += wanted.count('L')
+        # A missing error and a needless one together are one error that is reported at a wrong place.
+        misplaced = min(silent, needless)
+        sums['silent'] += silent - misplaced
+        sums['misplaced'] += misplaced + (needless if schedule.has_numbers and not silent else 0)
+        sums['wrong'] += wrong
+        sums['needless'] += needless if not schedule.has_numbers and not silent else 0
+        if silent or wrong or (needless and schedule.has_numbers):
+            print(f'schedule {schedule.seed}, CPU {hart.cpu}: {said}, wanted {wanted}')
+
+
 def main():
     tool, program, folder = sys.argv[1], os.path.abspath(sys.argv[2]), sys.argv[3]
     path = os.path.join(folder, 'schedule.data')
     command = [tool, 'script', '-i', path, '-F', 'pid,tid,cpu,time,flags,ip,addr']
     command += ['--itrace=be', '--ns'] if os.path.basename(tool) == 'perf' else ['--threads', '1']
     sums = dict.fromkeys(('schedules', 'losses', 'silent', 'wrong', 'misplaced', 'needless'), 0)
-    for seed in range(int(sys.argv[4]), int(sys.argv[5]) + 1):
-        schedule = Schedule(seed)
-        schedule.save(path, program)
-        text = subprocess.run(command, capture_output=True, text=True, check=False).stdout
-        got = events(text)
-        sums['schedules'] += 1
-        for hart in schedule.harts:
-            if not hart.seen and hart.src is not None:
-                continue        # nothing of the recording is of this hart
-            wanted = hart.printed
-            said = got.get(hart.cpu, '') if got is not None else '?'
-            silent, needless, wrong = judge(said, wanted)
-            sums['losses'] += wanted.count('L')
-            # A missing error and a needless one together are one error that is reported at a wrong place.
-            misplaced = min(silent, needless)
-            sums['silent'] += silent - misplaced
-            sums['misplaced'] += misplaced + (needless if schedule.has_numbers and not silent else 0)
-            sums['wrong'] += wrong
-            sums['needless'] += needless if not schedule.has_numbers and not silent else 0
-            if silent or wrong or (needless and schedule.has_numbers):
-                print(f'schedule {seed}, CPU {hart.cpu}: {said}, wanted {wanted}')
+    for group in groups(int(sys.argv[4]), int(sys.argv[5])):
+        save(group, path, program)
+        got = events(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
+        for schedule in group:
+            judge_schedule(schedule, got, sums)
     print(', '.join(f'{n} {name}' for name, n in sums.items()))
     return 1 if sums['silent'] or sums['wrong'] or sums['misplaced'] or not sums['losses'] else 0
 

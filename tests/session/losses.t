@@ -17,7 +17,7 @@ inner_calls() {
 	"$O/bin/ntrace" script --calls --tid 1234 -i "$tap_tmp/windows.data" 2>/dev/null | grep -c inner
 }
 
-plan 25
+plan 29
 losses_all
 for dialect in "" ratified; do
 	# shellcheck disable=SC2086
@@ -26,6 +26,9 @@ for dialect in "" ratified; do
 	# shellcheck disable=SC2086
 	losses_windows "1:01 1!:1 0:01 0:0i1" $dialect
 	is "ntrace, ${dialect:-sifive}: a call that begins behind a loss is printed" "$(inner_calls)" 1
+	# shellcheck disable=SC2086
+	losses_windows "0!:10 0:0i" $dialect frames
+	is "ntrace, ${dialect:-sifive}: nothing is lost behind the window of a full ring" "$(inner_calls)" 1
 done
 # Windows 2 and 5 of 8 are full. Hart 0 has no trace from 100.190 ms, the record of window 1, to its start at 100.301 ms,
 # and from 100.5012 to 100.601 ms; hart 1 from 100.213 to 100.311 ms and from 100.490 to 100.611 ms. The recording lasts

@@ -400,7 +400,7 @@ static void free_part(struct ns_part *p)
  */
 static bool lost_begin(const struct ns_trace *trace, const struct ns_stretch *s)
 {
-	if (s > trace->stretches.at && s[-1].queue == s->queue && s[-1].lost)
+	if (s > trace->stretches.at && s[-1].queue == s->queue && ns_stretch_is_cut(s - 1))
 		return false;
 	return s->middle || ns_frames_lost(s);
 }
@@ -483,7 +483,7 @@ static bool close_part(struct ns_part *p, const struct nt_who *who, bool lost)
 	bool ok = close_slice(p);
 
 	p->totals.losses += lost;
-	if (lost || ns_part_stretch(p->calls->session, p->stretch)->lost)
+	if (ns_stretch_is_cut(ns_part_stretch(p->calls->session, p->stretch)))
 		ok = begin_gap(p, last, false) && ok;
 	return end_gap(p, UINT64_MAX) && ok;
 }

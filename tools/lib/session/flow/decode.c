@@ -617,14 +617,15 @@ static int decode_frames(struct worker *w, const struct ns_stretch *s)
 
 /*
  * Set the time of a loss. An encoder whose trace in a full window has no time has lost its trace
- * since the sink's previous window.
+ * since the sink's previous window, and so has a CPU whose record has no trace.
  */
 static void place_loss(struct worker *w)
 {
 	const struct nt_session *session = w->session;
 	uint64_t before;
 
-	if (w->traced.has_time || !session->sinks || !w->cpu || !ns_stretch_is_full(w->stretch))
+	if (w->traced.has_time || !session->sinks || !w->cpu ||
+	    (w->stretch->size && !ns_stretch_is_full(w->stretch)))
 		return;
 	before = nt_sinks_before(session->sinks, w->cpu - session->setup.cpus, w->stretch->end);
 	if (before > w->who.time)
@@ -773,7 +774,7 @@ static int end_part(struct job *job, struct turn *t)
 	const struct ns_stretch *s = ns_part_stretch(job->session, t->number);
 	bool lost = has_lost(job->session, t);
 
-	if (lost && (!t->traced.lost_before || s->flags & PERF_AUX_FLAG_TRUNCATED))
+	if (lost && ns_stretch_is_cut(s))
 		ns_traced_lose(&t->traced, why_lost(s));
 	if (t->who.time > t->traced.last)
 		t->traced.last = t->who.time;

@@ -81,6 +81,11 @@ bool ns_stretch_is_full(const struct ns_stretch *s)
 	return s->size && s->flags & PERF_AUX_FLAG_PARTIAL;
 }
 
+bool ns_stretch_is_cut(const struct ns_stretch *s)
+{
+	return s->lost && (!ns_frames_lost(s) || s->flags & PERF_AUX_FLAG_TRUNCATED);
+}
+
 /* ---- Cut ---- */
 
 static bool add_piece(struct ns_stretch *s, const struct ns_buffer *b, uint64_t from, uint64_t to)

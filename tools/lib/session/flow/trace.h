@@ -86,6 +86,12 @@ int ns_trace_cut(struct ns_trace *trace, const struct ns_setup *setup, const str
  */
 bool ns_stretch_is_full(const struct ns_stretch *stretch);
 
+/*
+ * ns_stretch_is_cut() - return true if trace is missing behind the stretch. A full ETR has
+ * lost the oldest trace of its window instead.
+ */
+bool ns_stretch_is_cut(const struct ns_stretch *stretch);
+
 /* ns_trace_queue() - return the index of the queue of a CPU, or of a thread; -1: none */
 int64_t ns_trace_queue(const struct ns_trace *trace, int32_t cpu, int32_t tid);
 
