@@ -5,7 +5,7 @@ Damage recordings in their structure, and let commands read them.
 
     damaged.py NTRACE SERVE FOLDER NEXT END RECORDING...
 
-Each damaged recording is read by one command of COMMANDS, in turn. A command must end within 10 seconds with an exit
+Each damaged recording is read by one command of COMMANDS, in turn. A file of counts is read by one of OF_COUNTS. A command must end within 10 seconds with an exit
 status of 0, 1 or 2, and must not change the recording. Recordings for which this is not so stay in FOLDER. NEXT is the
 number of the first recording, or a file that has it and is kept up to date, so that a run can go on where it was ended.
 """
@@ -26,9 +26,11 @@ COMMANDS = [
     ['export', '--format', 'sqlite', '-o', 'out'], ['profile', '--lcov', '-o', 'out'], ['profile', '--llvm', '-o', 'out'],
     ['profile', '--gcov', '-o', 'out'], ['profile', '--callgrind', '-o', 'out'], ['decode', '--elf', 'calls'],
     ['decode', '--pcs', '--elf', 'calls'], ['report', '--lines'], ['flight', 'calls'], ['inject', '--period', '1', '-o', 'out'],
-    ['export', '--format', 'perfetto', '--time', '0.1,0.2', '-o', 'out'],
+    ['export', '--format', 'perfetto', '--time', '0.1,0.2', '-o', 'out'], ['info'], ['report', '--inline'],
+    ['script', '--function', 'outer'], ['slow', 'outer', '--nth', '2'],
 ]
-RAW = 'stat', 'dump', 'decode'
+RAW = 'stat', 'dump', 'decode', 'merge'
+OF_COUNTS = [['merge', '-o', 'out'], ['profile', '--bolt', '-o', 'out']]
 VALUES = [0, 1, 2, 7, 8, 0xff, 0x7fff, 0x8000, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff, 1 << 32, 1 << 40, 4096,
           (1 << 63) - 1, 1 << 63, (1 << 64) - 1, (1 << 64) - 2, (1 << 64) - 8]
 AUXTRACE = 71
@@ -123,13 +125,33 @@ def damage(data, rand):
         damage_record(data, rand, at, length, whole, all_records)
 
 
+def damage_counts(data, rand):
+    """Change some bytes of a text, or cut the end off"""
+    for _ in range(rand.randrange(1, 4)):
+        data[rand.randrange(len(data))] = rand.choice(b'0123456789abcdef -\n\0\xff')
+    if rand.randrange(5) == 0:
+        del data[rand.randrange(len(data)):]
+
+
+def damaged(original, n, rand):
+    """Return the damaged file, and the command that reads it"""
+    data = bytearray(original)
+    if not original.startswith(b'PERFILE2'):
+        damage_counts(data, rand)
+        return bytes(data), OF_COUNTS[n % len(OF_COUNTS)]
+    for _ in range(rand.choice([1, 1, 1, 2, 3, 6])):
+        if len(data) > HEADER_SIZE + 8:
+            damage(data, rand)
+    return bytes(data), COMMANDS[n % len(COMMANDS)]
+
+
 class Server:
-    """The command, which runs again and again in a process that serve.c keeps"""
+    """The command, which runs again and again in processes that serve.c keeps"""
 
     def __init__(self, ntrace, serve, folder):
         self.folder = folder
         env = {**os.environ, 'HOME': folder, 'LD_PRELOAD': serve, 'UBSAN_OPTIONS': 'halt_on_error=1:exitcode=99',
-               'ASAN_OPTIONS': 'exitcode=99:detect_leaks=0:verify_asan_link_order=0'}
+               'ASAN_OPTIONS': 'exitcode=99:detect_leaks=0:verify_asan_link_order=0:quarantine_size_mb=1:malloc_context_size=3'}
         self.process = subprocess.Popen([ntrace], cwd=folder, env=env, text=True, bufsize=1,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
@@ -170,14 +192,11 @@ def main(ntrace, serve, folder, where, end, *paths):
     bad, server = 0, Server(ntrace, serve, folder)
     for n in range(first, int(end)):
         rand = random.Random(n)
-        data = bytearray(rand.choice(originals))
-        for _ in range(rand.choice([1, 1, 1, 2, 3, 6])):
-            if len(data) > HEADER_SIZE + 8:
-                damage(data, rand)
-        wrong = badly_read(server, COMMANDS[n % len(COMMANDS)], bytes(data))
+        data, command = damaged(rand.choice(originals), n, rand)
+        wrong = badly_read(server, command, data)
         if wrong:
             bad += 1
-            print(f'{n}:', *COMMANDS[n % len(COMMANDS)], wrong, flush=True)
+            print(f'{n}:', *command, wrong, flush=True)
             os.rename(os.path.join(folder, 'in.data'), os.path.join(folder, f'bad-{n}.data'))
         if not where.isdigit() and n % 100 == 99:
             with open(where, 'w', encoding='ascii') as kept:

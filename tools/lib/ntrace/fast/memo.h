@@ -16,8 +16,10 @@
 #define GROUP_POPS	NT_NET_POPS
 #define GROUP_PUSHES	6
 
+#ifndef PATHS_SHIFT
 #define PATHS_SHIFT	13
 #define GROUPS_SHIFT	12
+#endif
 /*
  * Ranges are in a ring of 512 KiB, in which new ranges overwrite the oldest. Calls use 256 KiB;
  * when this is full, all paths and groups are dropped.
