@@ -222,19 +222,19 @@ strict() {
 	done
 }
 
-# Every view that decodes times says how much trace is missing, why, and what helps. Counts have no times
+# Every view says how much trace is missing, why, and what helps
 lost() {
 	python3 "$top/tests/perf/mkcalls.py" calls bad.data partial >/dev/null || return
-	grep -v "^none\|^dump\|^decode\|^stat\|^split\|^profile\|^share\|--functions\|--insns$\|--lines\|--inline\|--events" forms >list
-	echo "script --insns" >>list
+	grep -v "^none\|^dump\|^decode\|^stat$\|^split\|^share\|--events" forms >list
 	while read -r form; do
-		"$ntrace" $form -i bad.data >out 2>err
+		"$ntrace" $form $(input "$form" bad.data) >out 2>err
 		grep -q "missing trace: 98.4 % of the time$" err &&
 			grep -q "98.4 % of the time, because the sink was full (1 times): record with larger buffers" err && continue
 		echo "$form: $(cat err)"
 		return 1
 	done <list
-	! "$ntrace" script -i perf.data 2>&1 | grep "missing trace"
+	"$ntrace" stat bad.data 2>&1 | grep "trace is missing after 1 stretches. ntrace info -i bad.data" || return
+	! "$ntrace" script -i perf.data 2>&1 | grep "missing trace" && ! "$ntrace" report --insns -i perf.data 2>&1 | grep "missing trace"
 }
 plan 22
 ok "the table has every command" all_commands

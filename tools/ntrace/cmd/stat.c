@@ -171,6 +171,19 @@ static int count_insns(struct stat_command *c)
 	return err;
 }
 
+/* Without decoding, the amount of missing trace is not known. */
+static void report_losses(const struct stat_command *c, const char *path)
+{
+	uint64_t losses = 0;
+	size_t i;
+
+	for (i = 0; i < c->streams.nr; i++)
+		losses += c->streams.at[i].walk.stats.losses;
+	if (losses)
+		fprintf(stderr, "ntrace: trace is missing after %" PRIu64 " stretches. ntrace info -i %s decodes them, and prints how much of the time is missing, why, and what helps\n",
+			losses, path);
+}
+
 static int stat_recording(struct stat_command *c, const char *path)
 {
 	struct nt_session **session = &c->options.recording;
@@ -188,7 +201,12 @@ static int stat_recording(struct stat_command *c, const char *path)
 		return EXIT_USAGE;
 	if (!c->streams.nr)
 		return options_no_cpu(&c->options, path);
-	return c->insns && count_insns(c) ? EXIT_USAGE : EXIT_CLEAN;
+	if (!c->insns)
+		report_losses(c, path);
+	else if (count_insns(c))
+		return EXIT_USAGE;
+	recording_report(*session);
+	return EXIT_CLEAN;
 }
 
 /* ---- Output ---- */

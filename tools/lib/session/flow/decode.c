@@ -81,6 +81,7 @@ struct job {
 	/* number of turns that may wait for their end(), because each uses memory */
 	size_t		ahead;
 	bool		ending;		/* a thread is calling end() */
+	bool		finds_missing;	/* the result is for nt_session_lost() */
 	pthread_cond_t	ended;
 	pthread_mutex_t	progress_lock;
 	/* decoded bytes of trace; each source of a buffer counts for its share */
@@ -594,7 +595,10 @@ static void begin_part(struct worker *w, uint64_t number)
 				  .busy = s->flags & PERF_AUX_FLAG_COLLISION, .priv = w };
 	if (w->cpu)
 		w->who.cpu = w->cpu->cpu;
-	w->traced = (struct ns_traced){ .cpu = w->who.cpu, .lost_before = ns_frames_lost(s) };
+	w->traced = (struct ns_traced){ .cpu = w->who.cpu, .lost_before = ns_frames_lost(s),
+					.counted = w->job->consumer->counts };
+	if (w->traced.counted)
+		w->traced.insns = s->size;
 	if (w->cpu != ns_sources_own(w->session, s))
 		w->who.pid = w->who.tid = -1;
 	w->known_tid = INT32_MIN;
@@ -779,7 +783,7 @@ static int end_part(struct job *job, struct turn *t)
 	if (t->who.time > t->traced.last)
 		t->traced.last = t->who.time;
 	t->traced.end = s->end > t->traced.last ? s->end : t->traced.last;
-	if (!job->consumer->counts && is_wanted(job->consumer, s) &&
+	if (job->finds_missing && is_wanted(job->consumer, s) &&
 	    !ns_array_add(&job->session->traced, t->traced))
 		return -1;
 	return job->consumer->end(job->ctx, t->part, &t->who, lost);
@@ -896,7 +900,9 @@ int nt_session_decode(struct nt_session *session, const struct nt_consumer *cons
 	pthread_mutex_init(&job.lock, NULL);
 	pthread_mutex_init(&job.progress_lock, NULL);
 	pthread_cond_init(&job.ended, NULL);
-	if (!consumer->counts)
+	/* counting finds less exact times than an earlier run has found */
+	job.finds_missing = !consumer->counts || !session->missing.nr;
+	if (job.finds_missing)
 		session->traced.nr = 0;
 	if (order_parts(&job)) {
 		n = job.turns.nr < n ? job.turns.nr : n;

@@ -23,15 +23,17 @@ void ns_traced_lose(struct ns_traced *t, enum nt_lost why)
 
 void ns_traced_add(struct ns_traced *t, const struct nt_batch *batch, uint64_t from, uint64_t to)
 {
+	/* the first range after a loss follows a message with SYNC */
+	bool again = batch->nr || (t->counted && batch->item.type == NT_ITEM_SYNC);
 	size_t i;
 
 	for (i = 0; i < batch->nr; i++)
 		t->insns += batch->ranges[i].insns;
 	if (!t->has_time)
 		t->first = from;
-	else if (t->lost_after && batch->nr && from > t->last)
+	else if (t->lost_after && again && from > t->last)
 		t->lost[t->why].ns += from - t->last;
-	t->lost_after &= !batch->nr;
+	t->lost_after &= !again;
 	t->has_time = true;
 	t->last = to;
 }

@@ -10,12 +10,13 @@
 struct ns_traced {
 	int32_t		cpu;
 	bool		has_time;	/* an item of the part has a time */
+	bool		counted;	/* ranges are counted, so that only other items have times */
 	bool		lost_before;	/* trace is missing before the part because the sink was full */
 	bool		lost_after;	/* trace is missing after it, or since @last in it */
 	enum nt_lost	why;		/* the reason for @lost_after */
 	uint64_t	first, last;	/* times of the first and the last item, ns */
 	uint64_t	end;		/* end of the stretch, ns */
-	uint64_t	insns;
+	uint64_t	insns;		/* executed instructions; if @counted, bytes of trace */
 	struct nt_lost_sum lost[NT_LOST_NR];	/* losses in the part */
 };
 
