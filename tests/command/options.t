@@ -24,6 +24,7 @@ needs() {
 	slow) echo "-i $tap_tmp/perf.data outer" ;;
 	record) echo "-- true" ;;
 	doctor) ;;
+	gdb) echo "--stdio -i $tap_tmp/perf.data" ;;
 	*) echo "-i $tap_tmp/perf.data" ;;
 	esac
 }
@@ -52,7 +53,7 @@ wrong_values() {
 		--help) continue ;;
 		# These options take a name, which may be any text.
 		--symfs | --buildid-dir | --root | --function | --callers | --callees | --output | --elf | --pcs | --input | --truth | --report | --title | \
-			--event | --pid) continue ;;
+			--event | --pid | --gdb | --listen) continue ;;
 		esac
 		takes_value "$1" "$option" || continue
 		# Options share the functions that read numbers. In make test, each option gets two of the values.

@@ -86,7 +86,7 @@ static bool enter(struct ns_stack *stack, struct ns_frame *frame, const struct n
 	struct ns_walk *walk = stack->ctx;
 	size_t i = walk->entries.nr, low = i > 256 ? i - 256 : 0;
 
-	/* most calls are of functions that were called before */
+	/* most functions are called many times */
 	while (i > low && walk->entries.at[i - 1] != e->to)
 		i--;
 	if (i == low) {
@@ -165,7 +165,7 @@ static bool keep_copy(struct ns_walk *walk)
 	if (++walk->events < COPY_EVENTS || walk->events < COPY_FRAMES * walk->now.stack.cur.open.nr)
 		return true;
 	walk->events = 0;
-	/* the walk may pass this position again */
+	/* the walk may have passed this position earlier and made the copy */
 	if (walk->copies.nr &&
 	    !is_before(&walk->copies.at[walk->copies.nr - 1], walk->now.lane, walk->now.spot, walk->now.time))
 		return true;
@@ -182,7 +182,7 @@ static bool walk_to(struct ns_walk *walk, uint32_t lane, struct ns_spot spot, ui
 {
 	struct state then = { .begun = true };
 	const struct ns_call_event *e;
-	struct ns_call_event first;
+	struct ns_call_event first = { 0 };
 	bool err = false, found;
 	uint32_t i;
 

@@ -73,7 +73,7 @@ bool ns_replay_set(struct nt_replay *replay, uint32_t lane, struct ns_spot spot,
 	if (!time_of(replay, lane, spot, &time))
 		return false;
 	for (i = 0; i < replay->lanes.nr; i++) {
-		/* at the same time, runs of later lanes come later */
+		/* runs with the same time are ordered by lane */
 		if (i != lane && !spot_at(replay, i, i > lane ? time : time + 1, &replay->next[i]))
 			return false;
 	}
@@ -275,7 +275,7 @@ int nt_replay_seek_time(struct nt_replay *replay, uint64_t time)
 	return NT_REPLAY_END;
 }
 
-/* Return the last time at which no more than @insn instructions were executed before. */
+/* Return the last time before which at most @insn instructions were executed. */
 static uint64_t time_before(const struct nt_replay *replay, uint64_t insn)
 {
 	uint64_t low = 0, high = UINT64_MAX - 1, mid, sum;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * One pass over the recording makes an index of segments, which begin at a SYNC where a decoder
- * that knows nothing of the trace before it produces the same results. Segments are decoded again
- * when they are needed.
+ * One pass over the recording makes an index of segments. Each segment begins at a SYNC from which a
+ * new decoder produces the same results as one that has read all of the trace. A segment is decoded
+ * when it is needed.
  *
  * SYNC resets the state of messages (chapter 8.4), but not the context. Ownership must therefore
  * follow before the next range, as is usual after SYNC (chapter 7.1), and the next message must show
@@ -163,8 +163,8 @@ static bool begin_segment(struct part *p, const struct nt_batch *batch)
 }
 
 /*
- * Note that a segment may begin at this SYNC. In the kernel, the thread may be about to change, which is only
- * known from the code before.
+ * Note that a segment may begin at this SYNC. In the kernel, the thread may be about to change, which only the
+ * earlier code shows.
  */
 static void note_sync(struct part *p, const struct nt_item *item)
 {
@@ -443,7 +443,7 @@ static int take_branch(void *part, const struct nt_who *named, const struct nt_b
 	struct ns_event e;
 	struct ns_call_event event;
 
-	/* the begin of a segment is not that of the trace */
+	/* a segment begins inside the trace */
 	if (p->skip && b->flags & NT_BRANCH_BEGIN) {
 		p->skip = false;
 		return 0;

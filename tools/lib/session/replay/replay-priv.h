@@ -82,7 +82,7 @@ struct nt_replay {
 	struct ns_decoder *decoder;
 	struct ns_decoded cache[NS_CACHE];
 	uint64_t	uses;
-	/* The position: the first run of each lane that is not executed, and the current one */
+	/* The position consists of the first run of each lane that is not executed, and of the current lane */
 	struct ns_spot	*next;
 	uint32_t	lane;
 	uint32_t	insn;		/* number of instructions of the run before the position */

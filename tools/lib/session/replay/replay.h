@@ -98,4 +98,24 @@ struct nt_replay_caller {
  */
 size_t nt_replay_callers(struct nt_replay *replay, int32_t tid, struct nt_replay_caller *callers, size_t max);
 
+/* nt_replay_main() - find the process with the most instructions in user space; -1: none. Return as nt_session_decode() */
+int nt_replay_main(struct nt_session *session, int32_t *pid);
+
+/* A file whose code a process executed, and which was found. Its build ID is that of the recording. */
+struct nt_replay_object {
+	const char	*path;		/* path in the recording */
+	const char	*file;		/* path of the file that was found */
+	const uint8_t	*data;		/* contents of the file */
+	size_t		size;
+	uint64_t	start;		/* address of its first PT_LOAD segment */
+	bool		has_build_id;	/* the recording contains its build ID */
+};
+
+/*
+ * nt_replay_object() - get a file of the program that a process executes at @time, from @nth = 0, by address
+ *
+ * Return false after the last one.
+ */
+bool nt_replay_object(struct nt_session *session, int32_t pid, uint64_t time, size_t nth, struct nt_replay_object *object);
+
 #endif /* NTRACE_SESSION_REPLAY_H */

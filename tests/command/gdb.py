@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs in gdb, which `ntrace gdb` has started, and compares it with `ntrace script --insns`. Prints "ok" and "not ok"."""
+import os
+import random
+
+import gdb
+
+with open(os.environ['TRUTH'], encoding='ascii') as f:
+    TRUTH = [int(line, 16) for line in f]
+STEPS = int(os.environ.get('STEPS', '400'))
+PLACES = int(os.environ.get('PLACES', '200'))
+stops = []
+gdb.events.stop.connect(stops.append)
+
+
+def ok(name, good, more=''):
+    print('%s - %s' % ('ok' if good else 'not ok', name), '' if good else more, flush=True)
+
+
+def run(command):
+    try:
+        return gdb.execute(command, to_string=True)
+    except gdb.error as e:
+        return 'error: %s' % e
+
+
+def number(name):
+    return int(gdb.parse_and_eval('$' + name)) & (1 << 64) - 1
+
+
+def names():
+    frame, found = gdb.newest_frame(), []
+    while frame:
+        found.append(frame.name())
+        frame = frame.older()
+    return found
+
+
+def address(name):
+    return int(gdb.parse_and_eval('(long)&' + name))
+
+
+def is_at(function):
+    return gdb.newest_frame().name() == function
+
+
+def hits(command):
+    nr = 0
+    while True:
+        run(command)
+        if not isinstance(stops[-1], gdb.BreakpointEvent):
+            return nr
+        nr += 1
+
+
+def steps(command, nr):
+    pcs = []
+    for _ in range(nr):
+        run(command)
+        pcs.append(number('pc'))
+    return pcs
+
+
+def next_lines(command, nr):
+    lines = []
+    for _ in range(nr):
+        run(command)
+        lines.append((gdb.newest_frame().name(), gdb.newest_frame().find_sal().line))
+    return lines
+
+
+for setting in 'pagination off', 'confirm off', 'backtrace past-main on':
+    run('set ' + setting)
+ok('gdb starts at the first instruction', number('pc') == TRUTH[0])
+request = address('request')
+first = TRUTH.index(request)
+run('tbreak *request')
+run('continue')
+ok('continue stops at a breakpoint', number('pc') == request and number('trace_insn') == first)
+ok('the back trace has all callers', names()[:2] == ['request', 'main'] and len(names()) == number('trace_depth'), names())
+pcs = steps('stepi', STEPS)
+ok('stepi goes to the next instruction', pcs == TRUTH[first + 1:first + 1 + STEPS])
+pcs = steps('reverse-stepi', STEPS)
+ok('reverse-stepi goes to the previous instruction', pcs == TRUTH[first:first + STEPS][::-1])
+random.seed(1)
+wrong = []
+for _ in range(PLACES):
+    n = random.randrange(len(TRUTH))
+    run('ntrace-goto insn %d' % n)
+    if number('pc') != TRUTH[n] or number('trace_insn') != n or len(names()) != number('trace_depth'):
+        wrong.append(n)
+ok('ntrace-goto finds random places, and all callers there', not wrong, wrong)
+run('ntrace-goto insn %d' % first)
+forwards = next_lines('next', 6)
+backwards = next_lines('reverse-next', 5)
+ok('next steps over calls in lines of one function', {name for name, _ in forwards} == {'request'}, forwards)
+ok('reverse-next goes to the same lines', backwards == forwards[:-1][::-1], (forwards, backwards))
+run('tbreak *fib')
+run('continue')
+run('finish')
+after = number('trace_insn')
+ok('finish ends in the caller', is_at('request') and TRUTH[after] == number('pc'))
+run('reverse-stepi')
+ok('reverse-stepi goes into the end of the function', is_at('fib') and number('trace_insn') == after - 1)
+run('reverse-finish')
+ok('reverse-finish goes to the call', is_at('request') and TRUTH[number('trace_insn') + 1] == address('fib'))
+# the eighth request calls fib(7)
+nth = [n for n, pc in enumerate(TRUTH) if pc == request][7]
+run('ntrace-goto insn %d' % (nth + 1))
+run('until 17')
+ok('until goes to a line', is_at('request') and gdb.newest_frame().find_sal().line == 17, run('frame'))
+run('advance fib')
+ok('advance goes to a function', is_at('fib'), run('frame'))
+entered = number('trace_insn')
+run('finish')
+run('reverse-stepi')
+inside = number('trace_insn')
+run('ntrace-back')
+ok('ntrace-back goes to where a line was entered, over its calls', is_at('fib') and inside > entered + 100 and
+   entered - 8 < number('trace_insn') <= entered, (inside, number('trace_insn'), entered))
+for name in 'request', 'compare', 'fib':
+    if name == 'compare' and STEPS <= 400:
+        continue
+    run('ntrace-goto end')
+    run('break *' + name)
+    met = hits('reverse-continue'), hits('continue')
+    wanted = TRUTH.count(address(name))
+    ok('each call of %s is met backwards and forwards' % name, met == (wanted, wanted), (met, wanted))
+    run('delete')
+run('ntrace-goto insn %d' % (len(TRUTH) // 2))
+time = number('trace_time')
+run('ntrace-goto begin')
+run('break *request if $trace_time > %d' % time)
+run('continue')
+at = number('trace_insn')
+ok('a condition on time is evaluated', at > len(TRUTH) // 2 and at == TRUTH.index(request, len(TRUTH) // 2), at)
+run('delete')
+ok('memory that is not code is not known', 'Cannot access memory' in run('print values') + run('print sink'))
+ok('registers are not available', 'unavailable' in run('info registers sp'))
+ok('no function can be called', 'error' in run('print request(1)'))
+ok('code is shown', 'addi' in run('x/4i request') or 'sp' in run('x/4i request'), run('x/4i request'))
+run('ntrace-goto end')
+run('ntrace-goto begin')
+ok('ntrace-goto goes to the begin', number('pc') == TRUTH[0])
+run('reverse-continue')
+ok('the begin of the recording is met', type(stops[-1]) is gdb.StopEvent and number('pc') == TRUTH[0])
+run('continue')
+ok('the end of the recording is met', type(stops[-1]) is gdb.StopEvent and number('trace_insn') == len(TRUTH) - 1)

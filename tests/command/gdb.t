@@ -1,0 +1,55 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# `ntrace gdb` lets gdb go forwards and backwards. Each step, each execution of a function and all callers are those of
+# `ntrace script --insns`. A gdb that would go wrong is refused, and the stub serves no file but the recording's.
+. "$(dirname "$0")/../harness/tap.sh"
+build_tool
+command -v qemu-riscv64-static >/dev/null || skip_all "there is no qemu-riscv64-static"
+PATH=$O/root/bin:$PATH
+need_tool gdb-multiarch gdb-multiarch
+ntrace=$O/bin/ntrace
+HOME=$tap_tmp
+unset DEBUGINFOD_URLS
+cd "$tap_tmp" || exit 1
+riscv64-linux-gnu-gcc -g -O1 -static -o requests "$top/tests/session/requests.c" &&
+	"$top/tests/harness/pcs" pcs ./requests >/dev/null &&
+	"$ntrace" encode --elf requests --pcs pcs -o nt --timestamp --sync-mode 1 --sync-max 2 &&
+	python3 "$top/tests/session/mkrecording.py" --timestamp requests nt requests.data || exit 1
+"$ntrace" script -i requests.data --insns -F ip 2>/dev/null | awk '{ print $1 }' >truth
+
+by_size_steps=$(by_size 400 10000)
+TRUTH=$tap_tmp/truth STEPS=$by_size_steps timeout 600 "$ntrace" gdb -i requests.data -- -nx -batch -x "$top/tests/command/gdb.py" >out 2>&1
+grep -E '^(ok|not ok) - ' out >results
+[ "$(wc -l <results)" -ge 24 ] || sed 's/^/# /' out
+
+# said SENTENCE FILE: the sentence is in the file
+said() { grep -qF -e "$1" "$2" || { cat "$2"; return 1; }; }
+
+plan $(($(wc -l <results) + 9))
+while read -r line; do
+	case $line in ok*) pass "${line#ok - }" ;; *) fail "${line#not ok - }" ;; esac
+done <results
+ok "all checks inside gdb were made" [ "$(wc -l <results)" -ge 24 ]
+
+# A gdb with the program's own file takes it for one of GNU/Linux, and would step forwards to wrong places.
+stub="target remote | $ntrace gdb --stdio -i requests.data"
+gdb-multiarch -nx -batch -iex 'set auto-load no' -ex "$stub" -ex 'stepi' -ex 'p $pc' requests >linux 2>&1
+ok "a gdb with the OS ABI of GNU/Linux is refused, with the remedy" said "set osabi none" linux
+ok "the position does not change then" said "_start" linux
+gdb-multiarch -nx -batch -ex "$stub" -ex 'stepi' -ex 'p $pc' -ex 'p $trace_insn' >bare 2>&1
+ok "a gdb that reads the program from the stub steps" said '$2 = 1' bare
+"$ntrace" gdb --listen socket -i requests.data 2>listening &
+listener=$!
+while ! [ -S socket ] && kill -0 $listener; do sleep 0.1; done
+mode=$(stat -c %a socket)
+gdb-multiarch -nx -batch -iex 'set osabi none' -ex 'target remote socket' -ex 'p $trace_insn' -ex stepi -ex 'p $trace_insn' >listened 2>&1
+wait $listener
+ok "--listen serves one client" said '$2 = 1' listened
+is "only the user can open the socket" "$mode" 700
+ok "--at begins at a time" eval '"$ntrace" gdb -i requests.data --at 0.001 -- -nx -batch -ex "p \$trace_time" >at 2>&1; grep -qE "= 100[0-9]{4}\$" at'
+"$ntrace" gdb -i requests.data --pid 77 -- -batch >pid 2>&1
+is "a process without instructions" "$?: $(cat pid)" "1: ntrace: the recording has no instructions of process 77 in user space"
+printf '$qSupported#37$vFile:open:%s,0,0#00+$zzz' "$(printf /etc/passwd | od -An -tx1 | tr -d ' \n')" |
+	"$ntrace" gdb --stdio -i requests.data >packets 2>/dev/null
+ok "a packet with a wrong checksum gets no answer" eval 'grep -q "PacketSize=" packets && ! grep -q "F-1" packets && grep -q -- - packets'
+done_testing

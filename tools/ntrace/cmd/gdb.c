@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* ntrace gdb - let gdb go forwards and backwards through a recording. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/nothing.h"
+#include "cli/options.h"
+#include "cli/recording.h"
+#include "gdb/stub.h"
+#include "ntrace.h"
+
+static const char help[] =
+	"usage: ntrace gdb [OPTIONS] [-- ARGUMENTS OF GDB]\n\n"
+	"Start gdb on a recording of perf. It steps, continues and stops at breakpoints, forwards and\n"
+	"backwards, and shows all callers. The trace has no data, so variables, registers other than pc, and\n"
+	"memory other than code are never known.\n\n"
+	RECORDING_HELP
+	"  --pid N              the process to show (the one with the most instructions)\n"
+	"  --at TIME|begin|end  where to start; TIME is in seconds, as script prints it (begin)\n"
+	"  --gdb PROGRAM        gdb for RISC-V (gdb-multiarch, riscv64-linux-gnu-gdb or gdb)\n"
+	"  --stdio              serve a gdb that runs: target remote | ntrace gdb --stdio ...\n"
+	"  --listen PATH        serve a gdb that runs: target remote PATH\n";
+
+enum { OPT_PID = OPT_RECORDING_END, OPT_AT, OPT_GDB, OPT_STDIO, OPT_LISTEN };
+
+struct gdb {
+	struct recording_options recording;
+	unsigned long	pid;
+	const char	*gdb, *listen, *at;
+	uint64_t	time;
+	bool		stdio;
+	char		**args;		/* for gdb */
+	struct stub	*stub;
+};
+
+/* ---- Start gdb ---- */
+
+/* Return true if that gdb knows RISC-V. A gdb of the distribution may only know the machine it runs on. */
+static bool knows_riscv(const char *program)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command),
+		 "%s -nx -batch -ex 'set architecture riscv:rv64' -ex 'show architecture' 2>/dev/null | grep -q 'riscv:rv64'",
+		 program);
+	return !system(command);
+}
+
+static const char *find_gdb(void)
+{
+	static const char *const names[] = { "gdb-multiarch", "riscv64-linux-gnu-gdb", "riscv64-unknown-linux-gnu-gdb", "gdb" };
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (knows_riscv(names[i]))
+			return names[i];
+	}
+	fputs("ntrace: there is no gdb that knows RISC-V. On Debian: apt-get install gdb-multiarch; --gdb names another one\n",
+	      stderr);
+	return NULL;
+}
+
+/* Return the path of the Python part, which is installed beside the command. Return false if there is none. */
+static bool find_script(char path[PATH_MAX])
+{
+	static const char name[] = "../share/ntrace/ntrace-gdb.py";
+	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - sizeof(name));
+
+	if (n > 0) {
+		path[n] = '\0';
+		strcpy(strrchr(path, '/') + 1, name);
+		if (!access(path, R_OK))
+			return true;
+	}
+	fprintf(stderr, "ntrace: cannot read %s, which makes gdb show callers: %s\n", n > 0 ? path : name, strerror(errno));
+	return false;
+}
+
+static void exec_gdb(const struct gdb *g, const char *program, const char *socket, const char *script)
+{
+	static const char *const before[] = {
+		/* see tools/ntrace/gdb/objects.c; the rest concerns values that are never known */
+		"-q", "-iex", "set osabi none", "-iex", "set print entry-values no",
+		"-iex", "set print frame-arguments none", "-iex", "set confirm off",
+	};
+	const size_t n = sizeof(before) / sizeof(*before);
+	char remote[PATH_MAX + 16];
+	const char **args;
+	size_t i, nr = 0;
+
+	for (i = 0; g->args[i]; i++)
+		;
+	args = calloc(n + i + 8, sizeof(*args));
+	if (!args)
+		return;
+	args[nr++] = program;
+	for (i = 0; i < n; i++)
+		args[nr++] = before[i];
+	snprintf(remote, sizeof(remote), "target remote %s", socket);
+	args[nr++] = "-ex";
+	args[nr++] = remote;
+	args[nr++] = "-x";
+	args[nr++] = script;
+	for (i = 0; g->args[i]; i++)
+		args[nr++] = g->args[i];
+	execvp(program, (char **)args);
+	fprintf(stderr, "ntrace: cannot start %s: %s\n", program, strerror(errno));
+}
+
+/* ---- Connection ---- */
+
+/* Listen at a path that only the user can open. Return -1 after an error, which was reported. */
+static int listen_at(const char *path)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	mode_t mask = umask(077);
+	bool ok;
+
+	if (strlen(path) >= sizeof(addr.sun_path)) {
+		errno = ENAMETOOLONG;
+		ok = false;
+	} else {
+		strcpy(addr.sun_path, path);
+		ok = fd >= 0 && !bind(fd, (struct sockaddr *)&addr, sizeof(addr)) && !listen(fd, 1);
+	}
+	umask(mask);
+	if (ok)
+		return fd;
+	fprintf(stderr, "ntrace: cannot listen at %s: %s\n", path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/* Wait for a client. If @child is not 0, also stop if that process ends. Return -1 then. */
+static int accept_client(int listener, pid_t child, int *status)
+{
+	struct pollfd fd = { .fd = listener, .events = POLLIN };
+
+	while (poll(&fd, 1, 100) <= 0) {
+		if (child && waitpid(child, status, WNOHANG) == child)
+			return -1;
+	}
+	return accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+}
+
+static int serve(struct gdb *g, int in, int out)
+{
+	g->stub->in = in;
+	g->stub->out = out;
+	return stub_serve(g->stub) ? EXIT_CLEAN : EXIT_USAGE;
+}
+
+static int serve_path(struct gdb *g)
+{
+	int listener = listen_at(g->listen), client, status;
+
+	if (listener < 0)
+		return EXIT_USAGE;
+	fprintf(stderr, "ntrace: gdb -iex 'set osabi none' -ex 'target remote %s' can connect now\n", g->listen);
+	client = accept_client(listener, 0, NULL);
+	status = client < 0 ? EXIT_USAGE : serve(g, client, client);
+	close(client);
+	close(listener);
+	unlink(g->listen);
+	return status;
+}
+
+/* Start gdb, serve it, and return its exit status. */
+static int serve_child(struct gdb *g, const char *program, const char *folder)
+{
+	char socket[PATH_MAX], script[PATH_MAX];
+	int listener, client, status = 0;
+	pid_t child;
+
+	snprintf(socket, sizeof(socket), "%s/socket", folder);
+	listener = find_script(script) ? listen_at(socket) : -1;
+	if (listener < 0)
+		return EXIT_USAGE;
+	child = fork();
+	if (!child) {
+		exec_gdb(g, program, socket, script);
+		_exit(127);
+	}
+	/* gdb tells the stub about Ctrl-C by a byte */
+	signal(SIGINT, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
+	client = child < 0 ? -1 : accept_client(listener, child, &status);
+	if (client >= 0) {
+		serve(g, client, client);
+		close(client);
+		waitpid(child, &status, 0);
+	}
+	close(listener);
+	unlink(socket);
+	return child < 0 || !WIFEXITED(status) || WEXITSTATUS(status) == 127 ? EXIT_USAGE : WEXITSTATUS(status);
+}
+
+static int serve_gdb(struct gdb *g)
+{
+	char folder[] = "/tmp/ntrace-gdb-XXXXXX";
+	const char *program = g->gdb ?: find_gdb();
+	int status;
+
+	if (!program)
+		return EXIT_USAGE;
+	if (!mkdtemp(folder)) {
+		fprintf(stderr, "ntrace: cannot make a folder in /tmp: %s\n", strerror(errno));
+		return EXIT_USAGE;
+	}
+	status = serve_child(g, program, folder);
+	rmdir(folder);
+	return status;
+}
+
+/* ---- Command ---- */
+
+/* Go where --at says. Return false after an error. */
+static bool start_at(const struct gdb *g)
+{
+	if (!g->at || !strcmp(g->at, "begin"))
+		return true;
+	if (!strcmp(g->at, "end"))
+		return nt_replay_seek(g->stub->replay, UINT64_MAX) >= 0;
+	return nt_replay_seek_time(g->stub->replay, g->time) >= 0;
+}
+
+/* Name the files that may not be those that were traced. */
+static void report_files(const struct gdb *g, struct nt_session *session)
+{
+	struct nt_replay_object object;
+	size_t i;
+
+	for (i = 0; nt_replay_object(session, g->stub->pid, UINT64_MAX, i, &object); i++) {
+		if (!object.has_build_id)
+			fprintf(stderr, "ntrace: the recording has no build ID of %s, so %s may be another file\n",
+				object.path, object.file);
+	}
+}
+
+static int run_session(struct gdb *g, struct nt_session *session)
+{
+	struct nt_replay_options options = { .size = sizeof(options), .pid = g->pid };
+	struct nt_config config;
+	int cpu;
+
+	if (!g->pid && nt_replay_main(session, &options.pid))
+		return recording_failed(session);
+	if (options.pid > 0)
+		g->stub->replay = nt_replay_new(session, &options);
+	if (options.pid > 0 && !g->stub->replay)
+		return recording_failed(session);
+	if (options.pid < 0 || !nt_replay_insns(g->stub->replay)) {
+		if (g->pid)
+			fprintf(stderr, "ntrace: the recording has no instructions of process %lu in user space\n", g->pid);
+		else
+			fputs("ntrace: the recording has no instructions of a process in user space\n", stderr);
+		return EXIT_TRACE;
+	}
+	recording_report(session);
+	g->stub->session = session;
+	g->stub->pid = options.pid;
+	g->stub->xlen = nt_session_cpu(session, 0, &cpu, &config) && config.xlen == 32 ? 32 : 64;
+	report_files(g, session);
+	if (!start_at(g))
+		return recording_failed(session);
+	if (g->stdio)
+		return serve(g, STDIN_FILENO, STDOUT_FILENO);
+	return g->listen ? serve_path(g) : serve_gdb(g);
+}
+
+static int run_gdb(struct gdb *g)
+{
+	struct nt_session *session = recording_open(&g->recording);
+	int status;
+
+	if (!session)
+		return EXIT_USAGE;
+	g->stub = calloc(1, sizeof(*g->stub));
+	status = g->stub ? run_session(g, session) : EXIT_USAGE;
+	if (g->stub)
+		stub_free(g->stub);
+	free(g->stub);
+	nt_session_close(session);
+	return status;
+}
+
+static bool set_option(void *ctx, int opt, const char *arg)
+{
+	struct gdb *g = ctx;
+
+	switch (opt) {
+	case OPT_PID:
+		return recording_number("--pid", 1, arg, &g->pid);
+	case OPT_AT:
+		g->at = arg;
+		if (!strcmp(arg, "begin") || !strcmp(arg, "end") || stub_time(arg, &g->time))
+			return true;
+		fprintf(stderr, "ntrace: --at expects begin, end or a time in seconds such as 12.345, not '%s'\n", arg);
+		return false;
+	case OPT_GDB:
+		g->gdb = arg;
+		return true;
+	case OPT_STDIO:
+		g->stdio = true;
+		return true;
+	case OPT_LISTEN:
+		g->listen = arg;
+		return true;
+	}
+	return recording_set(&g->recording, opt, arg);
+}
+
+int cmd_gdb(int argc, char **argv)
+{
+	static const struct option long_options[] = {
+		RECORDING_OPTIONS,
+		{ "pid", required_argument, NULL, OPT_PID },
+		{ "at", required_argument, NULL, OPT_AT },
+		{ "gdb", required_argument, NULL, OPT_GDB },
+		{ "stdio", no_argument, NULL, OPT_STDIO },
+		{ "listen", required_argument, NULL, OPT_LISTEN },
+		{ 0 }
+	};
+	struct gdb g = { 0 };
+	int status;
+
+	recording_init(&g.recording);
+	status = options_parse(argc, argv, "+i:h", long_options, help, set_option, &g);
+	if (status >= 0)
+		return status;
+	g.args = argv + optind;
+	if (g.stdio + !!g.listen + !!g.gdb > 1 || ((g.stdio || g.listen) && *g.args)) {
+		fputs("ntrace: --stdio and --listen serve a gdb that already runs, so they exclude each other, --gdb and arguments of gdb\n",
+		      stderr);
+		return EXIT_USAGE;
+	}
+	return run_gdb(&g);
+}

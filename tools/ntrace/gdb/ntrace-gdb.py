@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The part of `ntrace gdb` that runs inside gdb: it shows the callers that the trace reports, and adds commands."""
+import struct
+
+import gdb
+from gdb.unwinder import Unwinder
+
+# The stub shows the callers of a thread as memory: their number, then an address, an entry and a kind for each
+WINDOW, ROW = 0x4e54 << 48, struct.Struct('<QQQ')
+# Names of frames, which look like stack addresses that no program has
+TOP, FRAME = 0x7000000000000000, 0x100
+NEEDS_PC = int(gdb.VERSION.split('.')[0].split()[-1]) < 14
+
+
+class FrameId:
+    def __init__(self, sp, pc):
+        self.sp, self.pc = sp, pc
+
+
+def u64(value):
+    return gdb.Value(value).cast(gdb.lookup_type('unsigned long long'))
+
+
+def callers():
+    """Return the (address, entry, kind) of the selected thread's functions, the innermost first"""
+    thread = gdb.selected_thread()
+    if thread is None:
+        return []
+    # an unwinder must only read memory: packets of its own would drop the frames that are being made
+    at, inferior = WINDOW + (thread.ptid[1] << 24), gdb.selected_inferior()
+    nr, = struct.unpack('<Q', inferior.read_memory(at, 8))
+    return list(ROW.iter_unpack(bytes(inferior.read_memory(at + 8, nr * ROW.size)))) if nr else []
+
+
+class TraceUnwinder(Unwinder):
+    def __init__(self):
+        super().__init__('ntrace')
+        self.rows = []
+
+    def __call__(self, pending):
+        try:
+            level = pending.level()
+            if level == 0:
+                self.rows = callers()
+        except (gdb.error, gdb.MemoryError):
+            return None
+        if level >= len(self.rows):
+            return None
+        addr, entry, _ = self.rows[level]
+        info = pending.create_unwind_info(FrameId(u64(TOP - (len(self.rows) - level) * FRAME), u64(entry)))
+        if level + 1 < len(self.rows):
+            info.add_saved_register('pc', u64(self.rows[level + 1][0]))
+        elif NEEDS_PC:
+            # gdb before 14 reports a missing PC as an error, which ends its command
+            info.add_saved_register('pc', u64(0))
+        return info
+
+
+class Goto(gdb.Command):
+    """Go to another time of the recording: ntrace-goto TIME|begin|end|insn N"""
+    def __init__(self):
+        super().__init__('ntrace-goto', gdb.COMMAND_RUNNING)
+
+    def invoke(self, arg, from_tty):
+        said = gdb.execute('monitor goto ' + arg, to_string=True)
+        if said:
+            raise gdb.GdbError(said.strip())
+        gdb.execute('continue', from_tty)
+
+
+def line_range(frame):
+    """Return the addresses [from, to) around the PC that belong to its line"""
+    sal, pc = frame.find_sal(), frame.pc()
+    if not sal.symtab or sal.last is None:
+        raise gdb.GdbError('There is no line here.')
+    first, last, begins = sal.pc, sal.last + 1, None
+    for entry in sorted(sal.symtab.linetable(), key=lambda entry: entry.pc):
+        if begins is not None and entry.line != sal.line:
+            if begins <= pc < entry.pc:
+                first, last = min(first, begins), max(last, entry.pc)
+            begins = None
+        elif begins is None and entry.line == sal.line:
+            begins = entry.pc
+    return first, last
+
+
+class Back(gdb.Command):
+    """Go back to where the current line was entered, over all calls that it made. Unlike reverse-next, which asks
+for each instruction, this takes no longer for a line with a long loop."""
+    def __init__(self):
+        super().__init__('ntrace-back', gdb.COMMAND_RUNNING)
+
+    def invoke(self, arg, from_tty):
+        gdb.execute('monitor back %x %x' % line_range(gdb.newest_frame()), to_string=True)
+        gdb.execute('reverse-continue', from_tty)
+
+
+class Where(gdb.Command):
+    """Print the time, the CPU and the number of the instruction at the current position."""
+    def __init__(self):
+        super().__init__('ntrace-where', gdb.COMMAND_STATUS)
+
+    def invoke(self, arg, from_tty):
+        time, insn, cpu = (int(gdb.parse_and_eval('$trace_' + name)) for name in ('time', 'insn', 'cpu'))
+        print('%d.%09d s, CPU %d, instruction %d' % (time // 10 ** 9, time % 10 ** 9, cpu, insn))
+
+
+gdb.unwinder.register_unwinder(None, TraceUnwinder(), True)
+Goto()
+Back()
+Where()
+for setting in (
+        'print entry-values no',
+        # gdb would print a value of a0, which is not known
+        'print finish off',
+        # otherwise gdb does not tell which thread steps backwards
+        'scheduler-locking step'):
+    try:
+        gdb.execute('set ' + setting)
+    except gdb.error:
+        pass

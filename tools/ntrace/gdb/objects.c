@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What gdb reads as objects and files: the target's description, lists of threads and libraries, and the
+ * programs and libraries of the recording. No other file of this host can be read.
+ *
+ * For GNU/Linux, gdb steps by breakpoints at addresses that it computes from registers, even if they are not
+ * available. The description therefore has no OS ABI, and neither has a program that gdb reads from here.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "stub.h"
+
+/* The note .note.ABI-tag, up to the name of its owner */
+static const char abi_note[] = "\4\0\0\0\x10\0\0\0\1\0\0\0GNU";
+
+/* ---- Text of objects ---- */
+
+struct text {
+	char	*at;
+	size_t	nr;
+	FILE	*file;
+};
+
+/* Write the text with the characters that XML reserves as entities, and without control characters. */
+static void put_xml(FILE *f, const char *text)
+{
+	for (; *text; text++) {
+		if (strchr("<>&\"'", *text))
+			fprintf(f, "&#%d;", *text);
+		else if ((unsigned char)*text >= ' ')
+			fputc(*text, f);
+	}
+}
+
+static void put_register(FILE *f, const char *name, unsigned int bits, const char *type, unsigned int number)
+{
+	fprintf(f, "<reg name=\"%s\" bitsize=\"%u\" type=\"%s\" regnum=\"%u\"/>", name, bits, type, number);
+}
+
+static void put_features(const struct stub *stub, FILE *f)
+{
+	static const char *const names[] = { "zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "fp", "s1" };
+	static const char *const flags[] = { "fflags", "frm", "fcsr" };
+	static const char *const trace[] = { "trace_time", "trace_insn", "trace_depth" };
+	char name[16];
+	unsigned int i;
+
+	fprintf(f, "<?xml version=\"1.0\"?><!DOCTYPE target SYSTEM \"gdb-target.dtd\"><target version=\"1.0\">"
+		"<architecture>riscv:rv%u</architecture><osabi>none</osabi><feature name=\"org.gnu.gdb.riscv.cpu\">",
+		stub->xlen);
+	for (i = 0; i < STUB_REG_PC; i++) {
+		snprintf(name, sizeof(name), "%c%u", i < 18 ? 'a' : i < 28 ? 's' : 't',
+			 i < 18 ? i - 10 : i < 28 ? i - 16 : i - 25);
+		put_register(f, i < 10 ? names[i] : name, stub->xlen, i == 1 ? "code_ptr" : i == 2 ? "data_ptr" : "int", i);
+	}
+	put_register(f, "pc", stub->xlen, "code_ptr", STUB_REG_PC);
+	fputs("</feature><feature name=\"org.gnu.gdb.riscv.fpu\">", f);
+	for (i = 0; i < 32; i++) {
+		/* ft0-7, fs0-1, fa0-7, fs2-11, ft8-11 */
+		snprintf(name, sizeof(name), "f%c%u", i < 8 || i >= 28 ? 't' : i >= 10 && i < 18 ? 'a' : 's',
+			 i < 8 ? i : i < 10 ? i - 8 : i < 18 ? i - 10 : i < 28 ? i - 16 : i - 20);
+		put_register(f, name, 64, "ieee_double", STUB_REG_FPU + i);
+	}
+	for (i = 0; i < 3; i++)
+		put_register(f, flags[i], 32, "int", STUB_REG_FCSR + i);
+	fputs("</feature><feature name=\"org.ntrace.trace\">", f);
+	for (i = 0; i < 3; i++)
+		put_register(f, trace[i], 64, "uint64", STUB_REG_TIME + i);
+	put_register(f, "trace_cpu", 32, "uint32", STUB_REG_CPU);
+	fputs("</feature></target>", f);
+}
+
+static uint64_t now(struct stub *stub)
+{
+	struct nt_replay_place here = { 0 };
+
+	nt_replay_here(stub->replay, &here);
+	return here.time;
+}
+
+static void put_threads(struct stub *stub, FILE *f)
+{
+	struct nt_replay_place place;
+	int32_t tid, pid;
+	const char *comm;
+	size_t i;
+
+	fputs("<?xml version=\"1.0\"?><threads>", f);
+	for (i = 0; nt_replay_thread(stub->replay, i, &tid); i++) {
+		fprintf(f, "<thread id=\"p%x.%x\"", stub->pid, tid);
+		if (nt_replay_where(stub->replay, tid, &place)) {
+			nt_session_thread(stub->session, tid, place.time, &pid, &comm);
+			fprintf(f, " core=\"%d\" name=\"", place.cpu);
+			put_xml(f, comm);
+			fputc('"', f);
+		}
+		fputs("/>", f);
+	}
+	fputs("</threads>", f);
+}
+
+static void put_libraries(struct stub *stub, FILE *f)
+{
+	struct nt_replay_object object;
+	uint64_t time = now(stub);
+	size_t i;
+
+	fputs("<library-list>", f);
+	/* the first file is the program */
+	for (i = 1; nt_replay_object(stub->session, stub->pid, time, i, &object); i++) {
+		fputs("<library name=\"", f);
+		put_xml(f, object.path);
+		fprintf(f, "\"><segment address=\"%#llx\"/></library>", (unsigned long long)object.start);
+	}
+	fputs("</library-list>", f);
+}
+
+/* Write the object to @f. Return false if there is no such object. */
+static bool put_object(struct stub *stub, const char *name, FILE *f)
+{
+	struct nt_replay_object program;
+
+	if (!strncmp(name, "features:read:target.xml:", 25)) {
+		put_features(stub, f);
+	} else if (!strncmp(name, "threads:read::", 14)) {
+		put_threads(stub, f);
+	} else if (!strncmp(name, "libraries:read::", 16)) {
+		stub->linux_abi = false;
+		put_libraries(stub, f);
+	} else if (!strncmp(name, "libraries-svr4:read:", 20)) {
+		/* only a gdb that takes the target for GNU/Linux reads this */
+		stub->linux_abi = true;
+		fputs("<library-list-svr4 version=\"1.0\"/>", f);
+	} else if (!strncmp(name, "exec-file:read:", 15)) {
+		if (!nt_replay_object(stub->session, stub->pid, now(stub), 0, &program))
+			return false;
+		fputs(program.path, f);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* Reply with a part of an object: "l" and the last bytes, or "m" and some bytes. */
+static void read_object(struct stub *stub)
+{
+	const char *at = strrchr(stub->packet, ':');
+	struct text text = { 0 };
+	uint64_t offset, size;
+	bool ok;
+
+	at = at ? at + 1 : "";
+	text.file = open_memstream(&text.at, &text.nr);
+	ok = text.file && packet_number(&at, &offset) && *at++ == ',' && packet_number(&at, &size) &&
+	     put_object(stub, stub->packet + 6, text.file);
+	if (text.file)
+		ok = !fclose(text.file) && ok;
+	if (!ok) {
+		reply_text(stub, "E01");
+	} else if (offset >= text.nr) {
+		reply_text(stub, "l");
+	} else {
+		if (size > STUB_PACKET - 64)
+			size = STUB_PACKET - 64;
+		reply_text(stub, size < text.nr - offset ? "m" : "l");
+		reply_add(stub, text.at + offset, size < text.nr - offset ? size : text.nr - offset);
+	}
+	free(text.at);
+}
+
+/* ---- Files ---- */
+
+static struct stub_file *file_of(struct stub *stub, const char **at)
+{
+	uint64_t fd;
+
+	if (!packet_number(at, &fd) || fd >= STUB_FILES || !stub->files[fd].data)
+		return NULL;
+	return &stub->files[fd];
+}
+
+static void open_file(struct stub *stub, const char *packet)
+{
+	struct nt_replay_object object;
+	char path[4096];
+	long n = packet_hex(packet, (uint8_t *)path, sizeof(path) - 1);
+	uint64_t time = now(stub);
+	const uint8_t *note;
+	size_t i, fd = 0;
+
+	path[n < 0 ? 0 : n] = '\0';
+	while (fd < STUB_FILES && stub->files[fd].data)
+		fd++;
+	for (i = 0; fd < STUB_FILES && nt_replay_object(stub->session, stub->pid, time, i, &object); i++) {
+		if (strcmp(object.path, path))
+			continue;
+		note = memmem(object.data, object.size, abi_note, sizeof(abi_note));
+		stub->files[fd] = (struct stub_file){
+			.data = object.data, .size = object.size, .blank = note ? note - object.data + 8 : 0,
+		};
+		reply_format(stub, "F%zx", fd);
+		return;
+	}
+	/* ENOENT */
+	reply_text(stub, "F-1,2");
+}
+
+static void read_file(struct stub *stub, const char *packet)
+{
+	const struct stub_file *file = file_of(stub, &packet);
+	uint64_t size, offset, i;
+	uint8_t byte;
+
+	if (!file || *packet++ != ',' || !packet_number(&packet, &size) || *packet++ != ',' ||
+	    !packet_number(&packet, &offset)) {
+		/* EBADF */
+		reply_text(stub, "F-1,9");
+		return;
+	}
+	if (offset > file->size)
+		offset = file->size;
+	if (size > file->size - offset)
+		size = file->size - offset;
+	/* the escapes of a frame can double the bytes */
+	if (size > STUB_PACKET / 2)
+		size = STUB_PACKET / 2;
+	reply_format(stub, "F%llx;", (unsigned long long)size);
+	for (i = offset; i < offset + size; i++) {
+		/* the note becomes one of an unknown type */
+		byte = i && i == file->blank ? 0x7f : file->data[i];
+		reply_add(stub, &byte, 1);
+	}
+}
+
+/* Reply with a struct stat in the layout of the protocol, in which numbers are big endian. */
+static void stat_file(struct stub *stub, const char *packet)
+{
+	const struct stub_file *file = file_of(stub, &packet);
+	uint8_t stat[64] = { 0 };
+	unsigned int i;
+
+	if (!file) {
+		reply_text(stub, "F-1,9");
+		return;
+	}
+	stat[10] = (S_IFREG | 0755) >> 8;
+	stat[11] = (S_IFREG | 0755) & 0xff;
+	stat[15] = 1;
+	for (i = 0; i < 8; i++)
+		stat[28 + i] = (uint64_t)file->size >> (56 - 8 * i);
+	reply_format(stub, "F%zx;", sizeof(stat));
+	reply_add(stub, stat, sizeof(stat));
+}
+
+static void close_file(struct stub *stub, const char *packet)
+{
+	struct stub_file *file = file_of(stub, &packet);
+
+	if (file)
+		file->data = NULL;
+	reply_text(stub, file ? "F0" : "F-1,9");
+}
+
+/* Return where the main program is. All its segments are moved by the same number of bytes. */
+static void reply_offsets(struct stub *stub)
+{
+	struct nt_replay_object program;
+
+	if (nt_replay_object(stub->session, stub->pid, now(stub), 0, &program))
+		reply_format(stub, "TextSeg=%llx", (unsigned long long)program.start);
+}
+
+bool objects_packet(struct stub *stub)
+{
+	static const struct {
+		const char	*name;
+		void		(*fn)(struct stub *stub, const char *packet);
+	} calls[] = {
+		{ "vFile:open:", open_file }, { "vFile:pread:", read_file }, { "vFile:fstat:", stat_file },
+		{ "vFile:close:", close_file },
+	};
+	const char *packet = stub->packet;
+	size_t i;
+
+	for (i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+		if (strncmp(packet, calls[i].name, strlen(calls[i].name)))
+			continue;
+		calls[i].fn(stub, packet + strlen(calls[i].name));
+		return true;
+	}
+	if (!strncmp(packet, "vFile:setfs:", 12))
+		reply_text(stub, "F0");
+	else if (!strncmp(packet, "qXfer:", 6))
+		read_object(stub);
+	else if (!strcmp(packet, "qOffsets"))
+		reply_offsets(stub);
+	else
+		return false;
+	return true;
+}

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Packets that move the position: continue, step, both of them backwards, and breakpoints. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "stub.h"
+
+#define SIGTRAP_GDB	5	/* numbers of signals in gdb's protocol */
+#define SIGINT_GDB	2
+#define SIGLOST_GDB	29
+
+/* ---- Stops ---- */
+
+void run_stopped(struct stub *stub, int32_t tid, unsigned int sig, const char *reason)
+{
+	struct nt_replay_place place;
+
+	stub->tid = tid;
+	stub->callers_tid = -1;
+	reply_format(stub, "T%02xthread:p%x.%x;", sig, stub->pid, tid);
+	if (nt_replay_where(stub->replay, tid, &place)) {
+		reply_format(stub, "core:%x;%x:", (uint32_t)place.cpu, STUB_REG_PC);
+		reply_number(stub, place.addr, stub->xlen / 8);
+		reply_text(stub, ";");
+	}
+	reply_text(stub, reason);
+}
+
+/* Stop at the current position, to which a command has moved with the result @moved. */
+static void stop_here(struct stub *stub, int moved, int32_t tid, bool backwards, const char *reason)
+{
+	struct nt_replay_place here = { .tid = stub->tid };
+
+	nt_replay_here(stub->replay, &here);
+	if (tid < 0)
+		tid = here.tid;
+	if (moved < 0) {
+		stub_say(stub, "ntrace: the recording cannot be decoded here a second time\n");
+		run_stopped(stub, tid, SIGTRAP_GDB, "");
+	} else if (moved == NT_REPLAY_END) {
+		run_stopped(stub, tid, SIGTRAP_GDB, backwards ? "replaylog:begin;" : "replaylog:end;");
+	} else if (moved == NT_REPLAY_GAP) {
+		stub_say(stub, backwards ? "[trace is missing after this instruction]\n" :
+					   "[trace is missing before this instruction]\n");
+		run_stopped(stub, here.tid, SIGLOST_GDB, "");
+	} else {
+		run_stopped(stub, tid, SIGTRAP_GDB, reason);
+	}
+}
+
+/* ---- Breakpoints ---- */
+
+static struct stub_break *find_break(struct stub *stub, uint64_t addr)
+{
+	size_t i;
+
+	for (i = 0; i < stub->breaks.nr; i++) {
+		if (stub->breaks.at[i].addr == addr)
+			return &stub->breaks.at[i];
+	}
+	return NULL;
+}
+
+static bool list_addresses(struct stub *stub)
+{
+	size_t i;
+
+	stub->addrs.nr = 0;
+	for (i = 0; i < stub->breaks.nr; i++) {
+		if (!ns_array_add(&stub->addrs, stub->breaks.at[i].addr))
+			return false;
+	}
+	return true;
+}
+
+/* Take conditions: ";" and "X", the length, a comma and the bytes, for each of them. Return false if they are wrong. */
+static bool take_conditions(struct stub_break *b, const char *at)
+{
+	uint64_t size, i;
+	uint8_t byte;
+
+	b->code.nr = 0;
+	while (*at == ';')
+		at++;
+	while (*at == 'X') {
+		at++;
+		if (!packet_number(&at, &size) || *at++ != ',' || size > 4096 || strlen(at) < 2 * size)
+			return false;
+		if (!ns_array_add(&b->code, (uint8_t)(size >> 8)) || !ns_array_add(&b->code, (uint8_t)size))
+			return false;
+		for (i = 0; i < size; i++, at += 2) {
+			char two[3] = { at[0], at[1] };
+
+			if (packet_hex(two, &byte, 1) != 1 || !ns_array_add(&b->code, byte))
+				return false;
+		}
+	}
+	return !*at;
+}
+
+static void remove_break(struct stub *stub, struct stub_break *b)
+{
+	free(b->code.at);
+	*b = stub->breaks.at[--stub->breaks.nr];
+}
+
+/* Insert a breakpoint, or change its conditions. */
+static bool insert_break(struct stub *stub, uint64_t addr, uint8_t kind, const char *conditions)
+{
+	struct stub_break *b = find_break(stub, addr);
+
+	if (!b) {
+		if (!ns_array_add(&stub->breaks, ((struct stub_break){ .addr = addr })))
+			return false;
+		b = &stub->breaks.at[stub->breaks.nr - 1];
+	}
+	b->kind = kind;
+	if (take_conditions(b, conditions))
+		return true;
+	remove_break(stub, b);
+	return false;
+}
+
+static void change_break(struct stub *stub)
+{
+	const char *at = stub->packet + 3;
+	struct stub_break *b;
+	uint64_t addr, kind;
+	bool ok = stub->packet[2] == ',' && packet_number(&at, &addr) && *at++ == ',' && packet_number(&at, &kind);
+
+	if (ok && stub->packet[0] == 'Z') {
+		ok = insert_break(stub, addr, stub->packet[1] - '0', at);
+	} else if (ok) {
+		b = find_break(stub, addr);
+		if (b)
+			remove_break(stub, b);
+	}
+	reply_text(stub, ok && list_addresses(stub) ? "OK" : "E01");
+}
+
+/* Return true if a condition of the breakpoint is true, or if it has none. */
+static bool stops(struct stub *stub, const struct stub_break *b, int32_t tid)
+{
+	size_t at = 0, size;
+
+	if (!b->code.nr)
+		return true;
+	while (at < b->code.nr) {
+		size = b->code.at[at] << 8 | b->code.at[at + 1];
+		if (agent_true(stub, tid, b->code.at + at + 2, size))
+			return true;
+		at += 2 + size;
+	}
+	return false;
+}
+
+static const struct stub_break *break_here(struct stub *stub, const struct nt_replay_place *here)
+{
+	const struct stub_break *b = find_break(stub, here->addr);
+
+	stub->callers_tid = -1;
+	return b && stops(stub, b, here->tid) ? b : NULL;
+}
+
+/* ---- Other places ---- */
+
+/* Move back to where the thread entered the line at [@from, @to), over all calls that the line made. */
+static void go_back(struct stub *stub, uint64_t from, uint64_t to)
+{
+	NS_ARRAY(uint64_t) line = { 0 };
+	struct nt_replay_place here;
+	int32_t tid = stub->tid;
+	size_t depth;
+	uint64_t addr;
+	int moved;
+
+	for (addr = from; addr < to && addr < from + 4096; addr += 2) {
+		if (!ns_array_add(&line, addr))
+			break;
+	}
+	depth = nt_replay_callers(stub->replay, tid, NULL, 0);
+	do {
+		moved = nt_replay_step(stub->replay, tid, true);
+		if (moved != NT_REPLAY_MOVED || !nt_replay_here(stub->replay, &here))
+			break;
+		/* a call that the line made has returned */
+		while (moved == NT_REPLAY_MOVED && (here.addr < from || here.addr >= to) &&
+		       nt_replay_callers(stub->replay, tid, NULL, 0) > depth) {
+			moved = nt_replay_find(stub->replay, tid, line.at, line.nr, true);
+			nt_replay_here(stub->replay, &here);
+		}
+	} while (moved == NT_REPLAY_MOVED && here.addr >= from && here.addr < to);
+	if (moved == NT_REPLAY_MOVED)
+		moved = nt_replay_step(stub->replay, tid, false);
+	free(line.at);
+	stop_here(stub, moved, tid, true, "");
+}
+
+/* Go where `monitor goto` has said. Return false if it has not. */
+static bool go_to(struct stub *stub)
+{
+	enum stub_goto goes_to = stub->goes_to;
+	struct nt_replay_place here;
+	int moved;
+
+	stub->goes_to = STUB_GOTO_NONE;
+	switch (goes_to) {
+	case STUB_GOTO_NONE:
+		return false;
+	case STUB_GOTO_BACK:
+		go_back(stub, stub->goto_value, stub->goto_end);
+		return true;
+	case STUB_GOTO_TIME:
+		moved = nt_replay_seek_time(stub->replay, stub->goto_value);
+		break;
+	case STUB_GOTO_INSN:
+		moved = nt_replay_seek(stub->replay, stub->goto_value);
+		break;
+	default:
+		moved = nt_replay_seek(stub->replay, goes_to == STUB_GOTO_BEGIN ? 0 : UINT64_MAX);
+	}
+	if (moved >= 0)
+		moved = nt_replay_here(stub->replay, &here) ? NT_REPLAY_MOVED : -1;
+	stop_here(stub, moved, -1, false, "");
+	return true;
+}
+
+/* ---- Continue and step ---- */
+
+/* Continue to a breakpoint of a thread, -1: of any. */
+static void go_on(struct stub *stub, int32_t tid, bool backwards)
+{
+	const struct stub_break *b;
+	struct nt_replay_place here;
+	int moved;
+
+	/* gdb steps over a breakpoint at the current position before it continues */
+	if (go_to(stub))
+		return;
+	for (;;) {
+		moved = nt_replay_find(stub->replay, tid, stub->addrs.at, stub->addrs.nr, backwards);
+		if (moved != NT_REPLAY_MOVED || !nt_replay_here(stub->replay, &here))
+			break;
+		b = break_here(stub, &here);
+		if (b) {
+			stop_here(stub, moved, -1, backwards, b->kind ? "hwbreak:;" : "swbreak:;");
+			return;
+		}
+		if (link_interrupted(stub)) {
+			run_stopped(stub, here.tid, SIGINT_GDB, "");
+			return;
+		}
+	}
+	stop_here(stub, moved, -1, backwards, "");
+}
+
+static void step(struct stub *stub, int32_t tid, bool backwards)
+{
+	stop_here(stub, nt_replay_step(stub->replay, tid, backwards), tid, backwards, "");
+}
+
+/* Step until the thread is outside of [@from, @to), or at a breakpoint. */
+static void step_range(struct stub *stub, int32_t tid, uint64_t from, uint64_t to)
+{
+	const struct stub_break *b = NULL;
+	struct nt_replay_place here;
+	unsigned int n = 0;
+	int moved;
+
+	do {
+		moved = nt_replay_step(stub->replay, tid, false);
+		if (moved != NT_REPLAY_MOVED || !nt_replay_here(stub->replay, &here))
+			break;
+		b = stub->addrs.nr ? break_here(stub, &here) : NULL;
+		if (!(++n & 0xfff) && link_interrupted(stub)) {
+			run_stopped(stub, here.tid, SIGINT_GDB, "");
+			return;
+		}
+	} while (!b && here.addr >= from && here.addr < to);
+	stop_here(stub, moved, tid, false, b ? (b->kind ? "hwbreak:;" : "swbreak:;") : "");
+}
+
+/* Apply the first action that steps, or else the first one that continues. */
+static void take_actions(struct stub *stub)
+{
+	const char *at = stub->packet + 5, *thread;
+	uint64_t from = 0, to = 0;
+	int32_t tid, go = -1;
+	bool ranges;
+
+	for (; *at == ';'; at += strcspn(at, ";")) {
+		at++;
+		ranges = *at == 'r';
+		thread = at + strcspn(at, ":;");
+		tid = -1;
+		if (*thread == ':') {
+			thread++;
+			if (!stub_thread(stub, &thread, &tid))
+				tid = -1;
+		}
+		if (*at == 'c' || *at == 'C' || *at == 't') {
+			go = *at == 't' ? go : tid;
+			continue;
+		}
+		tid = tid < 0 ? stub->tid : tid;
+		if (!ranges) {
+			step(stub, tid, false);
+			return;
+		}
+		at++;
+		if (packet_number(&at, &from) && *at++ == ',' && packet_number(&at, &to))
+			step_range(stub, tid, from, to);
+		else
+			reply_text(stub, "E01");
+		return;
+	}
+	go_on(stub, go, false);
+}
+
+static void refuse(struct stub *stub)
+{
+	stub_say(stub, "ntrace: this gdb takes the program for one of GNU/Linux. It would then step forwards to places\n"
+		 "that it computes from unknown registers. Leave gdb, and start it with: gdb -iex 'set osabi none'\n");
+	run_stopped(stub, stub->tid, SIGTRAP_GDB, "");
+}
+
+static void run_forwards(struct stub *stub)
+{
+	const char *packet = stub->packet;
+
+	if (stub->linux_abi && stub->goes_to == STUB_GOTO_NONE)
+		refuse(stub);
+	else if (packet[0] == 'v')
+		take_actions(stub);
+	else if (packet[0] == 'c' || packet[0] == 'C')
+		go_on(stub, -1, false);
+	else
+		step(stub, stub->run_tid >= 0 ? stub->run_tid : stub->tid, false);
+}
+
+bool run_packet(struct stub *stub)
+{
+	const char *packet = stub->packet;
+
+	if ((packet[0] == 'Z' || packet[0] == 'z') && (packet[1] == '0' || packet[1] == '1')) {
+		change_break(stub);
+	} else if (!strcmp(packet, "vCont?")) {
+		reply_text(stub, "vCont;c;C;s;S;t;r");
+	} else if (!strncmp(packet, "vCont;", 6) || (packet[0] && strchr("cCsS", packet[0]))) {
+		run_forwards(stub);
+	} else if (!strcmp(packet, "bc")) {
+		go_on(stub, stub->run_tid, true);
+	} else if (!strcmp(packet, "bs")) {
+		step(stub, stub->run_tid >= 0 ? stub->run_tid : stub->tid, true);
+	} else {
+		return false;
+	}
+	return true;
+}

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Registers, memory and threads. What the recording does not contain is not available, and never a guess. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stub.h"
+
+/*
+ * The callers of each thread are shown as memory, because gdb's unwinders may read memory but not send packets.
+ * Each has an address, the start of its function, and the kind of its entry.
+ */
+#define WINDOW		0x4e54ULL	/* upper 16 bits of the addresses, before the thread's id */
+#define ROW		24
+
+/* ---- Threads ---- */
+
+static bool has_thread(const struct stub *stub, int32_t tid)
+{
+	int32_t other;
+	size_t i;
+
+	for (i = 0; nt_replay_thread(stub->replay, i, &other); i++) {
+		if (other == tid)
+			return true;
+	}
+	return false;
+}
+
+bool stub_thread(const struct stub *stub, const char **at, int32_t *tid)
+{
+	uint64_t pid = stub->pid, number = 0;
+
+	*tid = -1;
+	if (**at == 'p') {
+		++*at;
+		if (!strncmp(*at, "-1", 2))
+			return true;
+		if (!packet_number(at, &pid) || (pid && pid != (uint32_t)stub->pid))
+			return false;
+		/* all threads of the process */
+		if (**at != '.')
+			return true;
+		++*at;
+	}
+	if (!strncmp(*at, "-1", 2)) {
+		*at += 2;
+		return true;
+	}
+	if (!packet_number(at, &number))
+		return false;
+	if (!number)
+		return true;
+	*tid = number;
+	return number <= INT32_MAX && has_thread(stub, number);
+}
+
+static void select_thread(struct stub *stub, const char *packet)
+{
+	const char *at = packet + 2;
+	struct nt_replay_place here;
+	int32_t tid;
+
+	if (!packet[1] || !stub_thread(stub, &at, &tid)) {
+		reply_text(stub, "E01");
+		return;
+	}
+	if (packet[1] == 'c')
+		stub->run_tid = tid;
+	else if (tid >= 0)
+		stub->tid = tid;
+	else if (stub->tid < 0 && nt_replay_here(stub->replay, &here))
+		stub->tid = here.tid;
+	reply_text(stub, "OK");
+}
+
+size_t stub_callers(struct stub *stub, int32_t tid)
+{
+	if (stub->callers_tid != tid)
+		stub->nr_callers = nt_replay_callers(stub->replay, tid, stub->callers, STUB_CALLERS);
+	stub->callers_tid = tid;
+	return stub->nr_callers < STUB_CALLERS ? stub->nr_callers : STUB_CALLERS;
+}
+
+/* ---- Registers ---- */
+
+static size_t register_size(const struct stub *stub, uint64_t number)
+{
+	if (number <= STUB_REG_PC)
+		return stub->xlen / 8;
+	return (number >= STUB_REG_FCSR && number < STUB_REG_TIME) || number == STUB_REG_CPU ? 4 : 8;
+}
+
+bool stub_register(struct stub *stub, int32_t tid, uint64_t number, uint64_t *value, size_t *size)
+{
+	struct nt_replay_place place;
+
+	*size = register_size(stub, number);
+	if ((number != STUB_REG_PC && number < STUB_REG_TIME) || number >= STUB_REGS ||
+	    !nt_replay_where(stub->replay, tid, &place))
+		return false;
+	switch (number) {
+	case STUB_REG_PC:
+		*value = place.addr;
+		break;
+	case STUB_REG_TIME:
+		*value = place.time;
+		break;
+	case STUB_REG_INSN:
+		*value = place.insn;
+		break;
+	case STUB_REG_DEPTH:
+		stub_callers(stub, tid);
+		*value = stub->nr_callers;
+		break;
+	default:
+		*value = (uint32_t)place.cpu;
+	}
+	return true;
+}
+
+static void reply_register(struct stub *stub, uint64_t number)
+{
+	static const char unavailable[] = "xxxxxxxxxxxxxxxx";
+	uint64_t value;
+	size_t size;
+
+	if (stub_register(stub, stub->tid, number, &value, &size))
+		reply_number(stub, value, size);
+	else
+		reply_add(stub, unavailable, 2 * size);
+}
+
+static void read_registers(struct stub *stub, const char *packet)
+{
+	const char *at = packet + 1;
+	uint64_t number = 0;
+
+	if (packet[0] == 'g') {
+		for (; number < STUB_REGS; number++)
+			reply_register(stub, number);
+	} else if (packet_number(&at, &number) && number < STUB_REGS) {
+		reply_register(stub, number);
+	} else {
+		reply_text(stub, "E01");
+	}
+}
+
+/* ---- Memory ---- */
+
+static size_t read_window(struct stub *stub, uint64_t addr, uint8_t *data, size_t size)
+{
+	uint64_t tid = addr >> 24 & 0xffffff, offset = addr & 0xffffff, word, row;
+	size_t nr, i;
+
+	if (!has_thread(stub, tid))
+		return 0;
+	nr = stub_callers(stub, tid);
+	for (i = 0; i < size && offset + i < 8 + nr * ROW; i++) {
+		row = (offset + i) / 8;
+		if (!row)
+			word = nr;
+		else
+			word = (row - 1) % 3 == 0 ? stub->callers[(row - 1) / 3].addr :
+			       (row - 1) % 3 == 1 ? stub->callers[(row - 1) / 3].entry :
+			       stub->callers[(row - 1) / 3].kind | stub->callers[(row - 1) / 3].trap << 8;
+		data[i] = word >> (8 * ((offset + i) % 8));
+	}
+	return i;
+}
+
+/* Read code. The kernel's copy also contains data of modules, which can have changed, so only functions are read. */
+static size_t read_code(struct stub *stub, uint64_t addr, uint8_t *data, size_t size)
+{
+	struct nt_replay_place place;
+	struct nt_place at;
+
+	if (!nt_replay_where(stub->replay, stub->tid, &place))
+		return 0;
+	if (addr >= (stub->xlen == 32 ? 0xc0000000ULL : 1ULL << 63)) {
+		nt_session_where(stub->session, place.space, addr, &at);
+		if (!at.symbol || at.end <= addr)
+			return 0;
+		if (size > at.end - addr)
+			size = at.end - addr;
+	}
+	return nt_session_read(stub->session, place.space, addr, data, size);
+}
+
+static void read_memory(struct stub *stub, const char *packet)
+{
+	uint8_t data[STUB_PACKET / 2];
+	const char *at = packet + 1;
+	uint64_t addr, size;
+	size_t n;
+
+	if (!packet_number(&at, &addr) || *at++ != ',' || !packet_number(&at, &size)) {
+		reply_text(stub, "E01");
+		return;
+	}
+	if (size > sizeof(data))
+		size = sizeof(data);
+	n = addr >> 48 == WINDOW ? read_window(stub, addr, data, size) : read_code(stub, addr, data, size);
+	if (n)
+		reply_hex(stub, data, n);
+	else
+		reply_text(stub, "E01");
+}
+
+/* ---- Other packets ---- */
+
+bool stub_say(struct stub *stub, const char *text)
+{
+	reply_text(stub, "O");
+	reply_hex(stub, text, strlen(text));
+	return link_send(stub);
+}
+
+static void say_features(struct stub *stub)
+{
+	reply_format(stub, "PacketSize=%x;QStartNoAckMode+;multiprocess+;qXfer:features:read+;qXfer:threads:read+;"
+		     "qXfer:exec-file:read+;qXfer:libraries:read+;qXfer:libraries-svr4:read+;vContSupported+;"
+		     "ReverseContinue+;ReverseStep+;swbreak+;hwbreak+;ConditionalBreakpoints+", STUB_PACKET);
+}
+
+bool stub_time(const char *text, uint64_t *ns)
+{
+	uint64_t scale = 100000000;
+	char *end;
+
+	*ns = strtoull(text, &end, 10);
+	if (*text < '0' || *text > '9' || *ns > UINT64_MAX / 1000000000 - 1)
+		return false;
+	*ns *= 1000000000;
+	if (*end == '.') {
+		for (end++; *end >= '0' && *end <= '9'; end++, scale /= 10)
+			*ns += scale * (*end - '0');
+	}
+	return !*end;
+}
+
+/* Parse the command `monitor goto WHERE` or `monitor back FROM TO`, which sets where the next continue goes. */
+static void take_command(struct stub *stub, const char *hex)
+{
+	char text[128];
+	long n = packet_hex(hex, (uint8_t *)text, sizeof(text) - 1);
+	uint64_t from, to;
+
+	text[n < 0 ? 0 : n] = '\0';
+	stub->goes_to = STUB_GOTO_NONE;
+	if (sscanf(text, "back %" SCNx64 " %" SCNx64, &from, &to) == 2) {
+		stub->goes_to = STUB_GOTO_BACK;
+		stub->goto_value = from;
+		stub->goto_end = to;
+	} else if (sscanf(text, "goto insn %" SCNu64, &from) == 1) {
+		stub->goes_to = STUB_GOTO_INSN;
+		stub->goto_value = from;
+	} else if (!strncmp(text, "goto ", 5) && stub_time(text + 5, &from)) {
+		stub->goes_to = STUB_GOTO_TIME;
+		stub->goto_value = from;
+	} else if (!strcmp(text, "goto begin") || !strcmp(text, "goto end")) {
+		stub->goes_to = text[5] == 'b' ? STUB_GOTO_BEGIN : STUB_GOTO_END;
+	}
+	if (stub->goes_to != STUB_GOTO_NONE) {
+		reply_text(stub, "OK");
+		return;
+	}
+	snprintf(text, sizeof(text), "goto TIME|begin|end|insn N: where the next continue goes\n");
+	reply_hex(stub, text, strlen(text));
+}
+
+static void leave(struct stub *stub, const char *packet)
+{
+	stub->quit = true;
+	if (packet[0] != 'k')
+		reply_text(stub, "OK");
+}
+
+/* Reply to a packet that asks for something. Other packets get an empty reply. */
+static void answer(struct stub *stub)
+{
+	const char *packet = stub->packet, *at = packet + 1;
+	int32_t tid;
+
+	if (!strncmp(packet, "qSupported", 10))
+		say_features(stub);
+	else if (!strcmp(packet, "?"))
+		run_stopped(stub, stub->tid, 5, "");
+	else if (packet[0] == 'H')
+		select_thread(stub, packet);
+	else if (packet[0] == 'g' || packet[0] == 'p')
+		read_registers(stub, packet);
+	else if (packet[0] == 'm')
+		read_memory(stub, packet);
+	else if (packet[0] == 'T')
+		reply_text(stub, stub_thread(stub, &at, &tid) ? "OK" : "E01");
+	else if (!strcmp(packet, "qC"))
+		reply_format(stub, "QCp%x.%x", stub->pid, stub->tid);
+	else if (!strncmp(packet, "qAttached", 9))
+		reply_text(stub, "1");
+	else if (!strncmp(packet, "qRcmd,", 6))
+		take_command(stub, packet + 6);
+	else if (packet[0] == 'D' || packet[0] == 'k' || !strncmp(packet, "vKill", 5))
+		leave(stub, packet);
+	else if (strchr("GPMX", packet[0]) && packet[0])
+		reply_text(stub, "E01");
+}
+
+bool stub_serve(struct stub *stub)
+{
+	struct nt_replay_place here;
+	bool acks;
+
+	stub->run_tid = stub->callers_tid = -1;
+	if (!nt_replay_here(stub->replay, &here))
+		return false;
+	stub->tid = here.tid;
+	while (!stub->quit && link_read(stub)) {
+		acks = !strcmp(stub->packet, "QStartNoAckMode");
+		if (acks)
+			reply_text(stub, "OK");
+		else if (!objects_packet(stub) && !run_packet(stub))
+			answer(stub);
+		if (stub->packet[0] != 'k' && !link_send(stub))
+			break;
+		stub->no_acks |= acks;
+	}
+	return true;
+}
+
+void stub_free(struct stub *stub)
+{
+	size_t i;
+
+	for (i = 0; i < stub->breaks.nr; i++)
+		free(stub->breaks.at[i].code.at);
+	free(stub->breaks.at);
+	free(stub->addrs.at);
+	nt_replay_free(stub->replay);
+}

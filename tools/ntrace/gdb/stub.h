@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A stub for gdb's remote protocol, which serves a recording. Each packet is untrusted.
+ *
+ *	link.c		frames of packets: checksums, escapes, acknowledgements
+ *	stub.c		packets that ask for registers, memory and threads
+ *	objects.c	what gdb reads as files: descriptions, lists and the recording's programs
+ *	run.c		packets that move the position, and breakpoints
+ *	agent.c		conditions of breakpoints
+ */
+#ifndef NTRACE_GDB_STUB_H
+#define NTRACE_GDB_STUB_H
+
+#include "session/array.h"
+#include "session/flow/branch.h"
+#include "session/replay/replay.h"
+
+#define STUB_PACKET	0x8000	/* bytes of a packet without its frame */
+#define STUB_FILES	32	/* open files */
+#define STUB_CALLERS	4096	/* callers that gdb sees */
+
+/* Registers, as numbered in the target description */
+enum {
+	STUB_REG_PC = 32, STUB_REG_FPU, STUB_REG_FCSR = STUB_REG_FPU + 32,
+	STUB_REG_TIME = STUB_REG_FCSR + 3, STUB_REG_INSN, STUB_REG_DEPTH, STUB_REG_CPU, STUB_REGS,
+};
+
+struct stub_break {
+	uint64_t	addr;
+	uint8_t		kind;		/* 0: Z0, 1: Z1 */
+	NS_ARRAY(uint8_t) code;		/* conditions, each with its length in two bytes before it */
+};
+
+struct stub_file {
+	const uint8_t	*data;		/* NULL: not open */
+	size_t		size;
+	size_t		blank;		/* offset of a byte that is changed, see objects.c; 0: none */
+};
+
+/* Where the next continue goes */
+enum stub_goto { STUB_GOTO_NONE, STUB_GOTO_BEGIN, STUB_GOTO_END, STUB_GOTO_TIME, STUB_GOTO_INSN, STUB_GOTO_BACK };
+
+struct stub {
+	struct nt_session *session;
+	struct nt_replay *replay;
+	int32_t		pid;		/* process that is shown */
+	unsigned int	xlen;
+	int		in, out;
+	bool		no_acks;
+	bool		quit;
+	bool		linux_abi;	/* the client steps by breakpoints, see run.c */
+	int32_t		tid, run_tid;	/* threads of Hg and Hc; run_tid -1: any */
+	NS_ARRAY(struct stub_break) breaks;
+	NS_ARRAY(uint64_t) addrs;	/* addresses of @breaks */
+	struct stub_file files[STUB_FILES];
+	enum stub_goto	goes_to;
+	uint64_t	goto_value, goto_end;
+	struct nt_replay_caller callers[STUB_CALLERS];
+	size_t		nr_callers;	/* may exceed STUB_CALLERS */
+	int32_t		callers_tid;	/* thread of @callers; -1: none */
+	/* bytes that were received, and a reply */
+	uint8_t		input[4096];
+	size_t		at, nr;
+	char		packet[STUB_PACKET + 1];
+	size_t		size;
+	uint8_t		reply[STUB_PACKET + 64];
+	size_t		reply_size;
+	bool		reply_too_long;
+};
+
+/* ---- link.c ---- */
+
+/* link_read() - read a packet into @stub->packet. Return false at the end of the connection. */
+bool link_read(struct stub *stub);
+/* link_interrupted() - return true if the client wants to stop a command that runs */
+bool link_interrupted(struct stub *stub);
+/* link_send() - send the reply. Return false if the connection has ended. */
+bool link_send(struct stub *stub);
+
+/* Append to the reply. */
+void reply_add(struct stub *stub, const void *data, size_t size);
+void reply_text(struct stub *stub, const char *text);
+void reply_format(struct stub *stub, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void reply_hex(struct stub *stub, const void *data, size_t size);
+/* Append a number of @size bytes, little endian, in hexadecimal. */
+void reply_number(struct stub *stub, uint64_t value, size_t size);
+
+/* packet_number() - parse a hexadecimal number at *at. Return false if there is none, or if it is too large. */
+bool packet_number(const char **at, uint64_t *value);
+/* packet_hex() - convert hexadecimal text of @max bytes at most. Return the number of bytes, -1: it is wrong. */
+long packet_hex(const char *text, uint8_t *data, size_t max);
+
+/* ---- stub.c ---- */
+
+/* stub_serve() - serve a client until it leaves. Return false if memory or the recording has failed. */
+bool stub_serve(struct stub *stub);
+void stub_free(struct stub *stub);
+/* stub_callers() - set @stub->callers to those of a thread. Return their number, at most STUB_CALLERS. */
+size_t stub_callers(struct stub *stub, int32_t tid);
+/* stub_thread() - parse the id of a thread, -1: any. Return false if the recording has no such thread. */
+bool stub_thread(const struct stub *stub, const char **at, int32_t *tid);
+/* stub_register() - get a register that is known. Return false if it is not. */
+bool stub_register(struct stub *stub, int32_t tid, uint64_t number, uint64_t *value, size_t *size);
+/* stub_time() - parse a time in seconds, with decimal places. Return false if it is wrong. */
+bool stub_time(const char *text, uint64_t *ns);
+/* stub_say() - print a line on the client's console. */
+bool stub_say(struct stub *stub, const char *text);
+
+/* ---- objects.c, run.c, agent.c: reply to a packet. Return false if it is not theirs. ---- */
+
+bool objects_packet(struct stub *stub);
+bool run_packet(struct stub *stub);
+/* run_stopped() - reply that a thread has stopped with a signal */
+void run_stopped(struct stub *stub, int32_t tid, unsigned int sig, const char *reason);
+/* agent_true() - evaluate a condition. Return true if it is not 0, or if it cannot be evaluated. */
+bool agent_true(struct stub *stub, int32_t tid, const uint8_t *code, size_t size);
+
+#endif /* NTRACE_GDB_STUB_H */
