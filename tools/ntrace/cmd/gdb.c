@@ -20,19 +20,11 @@
 #include "gdb/stub.h"
 #include "ntrace.h"
 
-static const char help[] =
+static const char usage[] =
 	"usage: ntrace gdb [OPTIONS] [-- ARGUMENTS OF GDB]\n\n"
 	"Start gdb on a recording of perf. It steps, continues and stops at breakpoints, forwards and\n"
 	"backwards, and shows all callers. The trace has no data, so variables, registers other than pc, and\n"
-	"memory other than code are never known.\n\n"
-	RECORDING_HELP
-	"  --pid N              the process to show (the one with the most instructions)\n"
-	"  --at TIME|begin|end  where to start; TIME is in seconds, as script prints it (begin)\n"
-	"  --gdb PROGRAM        gdb for RISC-V (gdb-multiarch, riscv64-linux-gnu-gdb or gdb)\n"
-	"  --stdio              serve a gdb that runs: target remote | ntrace gdb --stdio ...\n"
-	"  --listen PATH        serve a gdb that runs: target remote PATH\n";
-
-enum { OPT_PID = OPT_RECORDING_END, OPT_AT, OPT_GDB, OPT_STDIO, OPT_LISTEN };
+	"memory other than code are never known.\n";
 
 struct gdb {
 	struct recording_options recording;
@@ -297,48 +289,35 @@ static int run_gdb(struct gdb *g)
 	return status;
 }
 
-static bool set_option(void *ctx, int opt, const char *arg)
+static bool set_at(const struct option_entry *option, const char *arg)
 {
-	struct gdb *g = ctx;
+	struct gdb *g = option->to;
 
-	switch (opt) {
-	case OPT_PID:
-		return recording_number("--pid", 1, arg, &g->pid);
-	case OPT_AT:
-		g->at = arg;
-		if (!strcmp(arg, "begin") || !strcmp(arg, "end") || stub_time(arg, &g->time))
-			return true;
-		fprintf(stderr, "ntrace: --at expects begin, end or a time in seconds such as 12.345, not '%s'\n", arg);
-		return false;
-	case OPT_GDB:
-		g->gdb = arg;
+	g->at = arg;
+	if (!strcmp(arg, "begin") || !strcmp(arg, "end") || stub_time(arg, &g->time))
 		return true;
-	case OPT_STDIO:
-		g->stdio = true;
-		return true;
-	case OPT_LISTEN:
-		g->listen = arg;
-		return true;
-	}
-	return recording_set(&g->recording, opt, arg);
+	fprintf(stderr, "ntrace: --at expects begin, end or a time in seconds such as 12.345, not '%s'\n", arg);
+	return false;
 }
 
 int cmd_gdb(int argc, char **argv)
 {
-	static const struct option long_options[] = {
-		RECORDING_OPTIONS,
-		{ "pid", required_argument, NULL, OPT_PID },
-		{ "at", required_argument, NULL, OPT_AT },
-		{ "gdb", required_argument, NULL, OPT_GDB },
-		{ "stdio", no_argument, NULL, OPT_STDIO },
-		{ "listen", required_argument, NULL, OPT_LISTEN },
+	struct gdb g = { 0 };
+	const struct option_entry options[] = {
+		RECORDING_OPTIONS(&g.recording),
+		OPTION_NUMBER(0, "pid", "N", &g.pid, 1, "the process to show (the one with the most instructions)"),
+		OPTION_CALL(0, "at", "TIME|begin|end", set_at, &g,
+			    "where to start; TIME is in seconds, as script prints it (begin)"),
+		OPTION_TEXT(0, "gdb", "PROGRAM", &g.gdb,
+			    "gdb for RISC-V (gdb-multiarch, riscv64-linux-gnu-gdb or gdb)"),
+		OPTION_FLAG(0, "stdio", &g.stdio, "serve a gdb that runs: target remote | ntrace gdb --stdio ..."),
+		OPTION_TEXT(0, "listen", "PATH", &g.listen, "serve a gdb that runs: target remote PATH"),
 		{ 0 }
 	};
-	struct gdb g = { 0 };
 	int status;
 
 	recording_init(&g.recording);
-	status = options_parse(argc, argv, "+i:h", long_options, help, set_option, &g);
+	status = options_parse(argc, argv, "+", usage, options);
 	if (status >= 0)
 		return status;
 	g.args = argv + optind;
