@@ -21,21 +21,28 @@
 /* Keep one older recording, like perf does. A folder of other files is never removed. */
 static int keep_old(struct nt_recorder *r, const char *path)
 {
-	char data[PATH_MAX], old[PATH_MAX];
+	char data[PATH_MAX], *old = r->out.old;
 	struct stat st;
+	int err;
 
-	if (lstat(path, &st) || !(S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
+	if (stat(path, &st) || !(S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
 		return 0;
 	snprintf(data, sizeof(data), "%s/data", path);
 	if (S_ISDIR(st.st_mode) && access(data, F_OK))
 		return rec_fail(r, "%s is a folder, and not a recording", path);
-	if (snprintf(old, sizeof(old), "%s.old", path) >= PATH_MAX)
-		return rec_fail(r, "%s: the name is too long", path);
-	if (!lstat(old, &st) && (S_ISDIR(st.st_mode) ? recording_remove(old) : unlink(old)))
-		return rec_fail(r, "%s: %s", old, errno == ENOTEMPTY ?
-				"this folder has files that belong to no recording. Move it, or record to another name with -o" :
-				strerror(errno));
-	return rename(path, old) ? rec_fail(r, "%s: %s", old, strerror(errno)) : 0;
+	if (snprintf(old, PATH_MAX, "%s.old", path) >= PATH_MAX)
+		err = ENAMETOOLONG;
+	else if (!lstat(old, &st) && (S_ISDIR(st.st_mode) ? recording_remove(old) : unlink(old)))
+		err = errno;
+	else
+		err = rename(path, old) ? errno : 0;
+	if (!err)
+		return 0;
+	rec_fail(r, "%s: %s", old, err == ENOTEMPTY ?
+		 "this folder has files that belong to no recording. Move it, or record to another name with -o" :
+		 strerror(err));
+	*old = '\0';
+	return -1;
 }
 
 /* ---- Bytes ---- */
@@ -75,23 +82,42 @@ static void make_reserve(struct rec_output *out)
 int rec_output_open(struct nt_recorder *r, const char *path)
 {
 	struct rec_output *out = &r->out;
+	struct stat st;
 
+	/* a symbolic link stays, and its file is replaced */
+	if (!realpath(path, out->name))
+		snprintf(out->name, sizeof(out->name), "%s", path);
+	path = out->name;
 	if (keep_old(r, path))
 		return -1;
 	snprintf(out->path, sizeof(out->path), "%s", path);
 	if (*r->folder) {
 		if (mkdir(path, 0700))
 			return rec_fail(r, "%s: %s", path, strerror(errno));
+		out->created = true;
 		if (snprintf(out->path, sizeof(out->path), "%s/data", path) >= PATH_MAX)
 			return rec_fail(r, "%s: the name is too long", path);
 	}
 	out->w.fd = open(out->path, O_CREAT | O_RDWR | O_TRUNC | O_CLOEXEC, 0600);
 	if (out->w.fd < 0)
 		return rec_fail(r, "%s: %s", out->path, strerror(errno));
+	out->created |= !fstat(out->w.fd, &st) && S_ISREG(st.st_mode);
 	if (lseek(out->w.fd, 0, SEEK_CUR) < 0)
 		return rec_fail(r, "%s is a pipe, but -o needs a file", out->path);
 	make_reserve(out);
 	return 0;
+}
+
+void rec_output_undo(struct nt_recorder *r)
+{
+	const struct rec_output *out = &r->out;
+
+	if (out->created && *r->folder)
+		recording_remove(out->name);
+	else if (out->created)
+		unlink(out->name);
+	if (*out->old)
+		rename(out->old, out->name);
 }
 
 void rec_output_close(struct nt_recorder *r)

@@ -31,6 +31,9 @@ struct rec_chunk {
 
 struct rec_output {
 	char		path[PATH_MAX];
+	char		name[PATH_MAX];	/* the recording, which is @path or its folder */
+	char		old[PATH_MAX];	/* new name of an older recording; "": there was none */
+	bool		created;	/* @name is a new file or folder */
 	struct pd_writer w;
 	int		reserve;	/* unnamed file that reserves room for the end, or -1 */
 	int		error;		/* errno of a failed write; then trace is not written */
@@ -113,6 +116,8 @@ int rec_target_each(pid_t pid, int (*take)(void *ctx, pid_t tid), void *ctx);
 
 int rec_output_open(struct nt_recorder *r, const char *path);
 void rec_output_close(struct nt_recorder *r);
+/* Remove the output of a recorder that cannot start, and give an older recording its name back */
+void rec_output_undo(struct nt_recorder *r);
 /* Write the events with their ids. */
 int rec_output_events(struct nt_recorder *r);
 /* A part of a buffer. Two of them are consecutive parts of a ring. */

@@ -164,11 +164,14 @@ int nt_recorder_start(struct nt_recorder *r)
 	if (r->options.command && rec_target_fork(r))
 		return -1;
 	run_first(r);
-	if (rec_rings_open(r) || rec_output_open(r, r->options.output) || rec_output_events(r) ||
-	    copy_kernel(r) || rec_info_write(r) || rec_synth_all(r) || rec_rings_enable(r))
-		return -1;
-	r->started = true;
-	return r->options.command ? rec_target_go(r) : 0;
+	if (!rec_rings_open(r) && !rec_output_open(r, r->options.output) && !rec_output_events(r) &&
+	    !copy_kernel(r) && !rec_info_write(r) && !rec_synth_all(r) && !rec_rings_enable(r)) {
+		r->started = true;
+		if (!r->options.command || !rec_target_go(r))
+			return 0;
+	}
+	rec_output_undo(r);
+	return -1;
 }
 
 /* ---- Run ---- */
