@@ -127,7 +127,7 @@ maps() {
 		"$tap_tmp/maps" 1
 }
 
-plan 48
+plan 49
 ok "script --disasm" disasm_is "$ntrace"
 if command -v qemu-riscv64-static >/dev/null && [ -x "$O/riscv64/bin/ntrace" ]; then
 	ok "script --disasm, the guest's program" disasm_is qemu-riscv64-static -L "$O/root/guest" "$O/riscv64/bin/ntrace"
@@ -223,6 +223,9 @@ ok "an unknown field" says 2 "no field 'foo'" "$ntrace" script -F ip,foo -i "$ta
 mv "$tap_tmp/calls" "$tap_tmp/calls.away"
 ok "a program that is not there is named, with the cure" \
 	says 0 "cannot read the code of $tap_tmp/calls: No such file or directory" script -i "$tap_tmp/good.data"
+mkdir -p "$tap_tmp/symfs$tap_tmp" && echo text >"$tap_tmp/symfs$tap_tmp/calls"
+ok "a program that cannot be used is named with its path and the reason, although other places have none" \
+	says 0 "/calls: not an ELF file" script --symfs "$tap_tmp/symfs" -i "$tap_tmp/good.data"
 mv "$tap_tmp/calls.away" "$tap_tmp/calls"
 full() { "$ntrace" script -i "$tap_tmp/good.data" >/dev/full; }
 ok "a full disk is reported" says 2 "writing the standard output failed: No space left on device" full

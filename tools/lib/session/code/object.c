@@ -197,38 +197,40 @@ bool ns_objects_cached(const struct ns_objects *objects, const uint8_t *id, size
 	return true;
 }
 
-static const char *try_caches(struct ns_objects *objects, struct ns_object *object)
+/* Use the file at @path unless another one is used. The reason why none is used is that of the first file that exists. */
+static void use_path(struct ns_objects *objects, struct ns_object *object, const char *path)
+{
+	const char *error = object->map ? NULL : try_path(objects, object, path);
+	bool other = strcmp(path, object->path);
+
+	if (error && !object->why && strcmp(error, strerror(ENOENT)) &&
+	    asprintf(&object->why, "%s%s%s", other ? path : "", other ? ": " : "", error) < 0)
+		object->why = NULL;
+}
+
+static void try_caches(struct ns_objects *objects, struct ns_object *object)
 {
 	static const char *const names[] = { "/elf", "/vdso" };
-	const char *error = "not in the build-id cache";
 	char path[PATH_MAX];
 	size_t i, nth;
 
 	for (i = 0; i < 2; i++) {
-		for (nth = 0; ns_objects_cached(objects, object->build_id, object->build_id_size, names[i], nth, path);
-		     nth++) {
-			error = try_path(objects, object, path);
-			if (!error)
-				return NULL;
-		}
+		for (nth = 0; ns_objects_cached(objects, object->build_id, object->build_id_size, names[i], nth, path); nth++)
+			use_path(objects, object, path);
 	}
-	return error;
 }
 
 static void open_locked(struct ns_objects *objects, struct ns_object *object)
 {
-	const char *error = "no such file";
 	char path[PATH_MAX];
 
-	if (objects->symfs &&
-	    snprintf(path, sizeof(path), "%s/%s", objects->symfs, object->path) < PATH_MAX)
-		error = try_path(objects, object, path);
-	if (!object->map)
-		error = try_caches(objects, object);
-	if (!object->map && object->path[0] == '/')
-		error = try_path(objects, object, object->path);
-	if (!object->map && asprintf(&object->why, "%s", error) < 0)
-		object->why = NULL;
+	if (objects->symfs && snprintf(path, sizeof(path), "%s/%s", objects->symfs, object->path) < PATH_MAX)
+		use_path(objects, object, path);
+	try_caches(objects, object);
+	if (object->path[0] == '/')
+		use_path(objects, object, object->path);
+	if (!object->map && !object->why)
+		object->why = strdup(strerror(ENOENT));
 }
 
 bool ns_object_open(struct ns_objects *objects, struct ns_object *object)
