@@ -3,6 +3,8 @@
 #ifndef NTRACE_TOOL_H
 #define NTRACE_TOOL_H
 
+#include <stdint.h>
+
 /* Exit status of every command, as grep and diff have it */
 enum {
 	EXIT_CLEAN	= 0,	/* the answer was written */
@@ -30,6 +32,11 @@ int cmd_doctor(int argc, char **argv);
 int cmd_probe(int argc, char **argv);
 int cmd_flight(int argc, char **argv);
 int cmd_inject(int argc, char **argv);
+
+static inline double percent(uint64_t part, uint64_t all)
+{
+	return all ? 100.0 * part / all : 0;
+}
 
 /*
  * Run the subcommand argv[0] of ntrace-dev, which is in the folder of this program or in

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "ntrace.h"
 #include "losses.h"
 #include "recording.h"
 
@@ -17,11 +18,6 @@ static const struct { const char *why, *cure; } reasons[NT_LOST_NR] = {
 	[NT_LOST_ERROR] = { "it could not be decoded", "ntrace script prints each error with its reason" },
 	[NT_LOST_CODE] = { "code is missing", "copy it here (perf archive, --kcore, perf inject -j), or use --symfs" },
 };
-
-static double percent(uint64_t part, uint64_t all)
-{
-	return all ? 100.0 * part / all : 0;
-}
 
 /* The instructions are estimated by the rate of the decoded part, so that part must be the larger one. */
 static bool can_estimate(const struct nt_missing *m)

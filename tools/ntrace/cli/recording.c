@@ -183,7 +183,7 @@ void recording_report(struct nt_session *session)
 	if (info.missing_bytes)
 		fprintf(stderr, "ntrace: %llu bytes of trace, %.1f %%, are listed in the recording, but missing: its recorder was killed, the disk was full, or a copy is not complete\n",
 			(unsigned long long)info.missing_bytes,
-			100.0 * info.missing_bytes / (info.missing_bytes + info.trace_bytes));
+			percent(info.missing_bytes, info.missing_bytes + info.trace_bytes));
 	if (info.lost_records)
 		fprintf(stderr, "ntrace: the kernel lost %llu records beside the trace: names and maps may be wrong\n",
 			(unsigned long long)info.lost_records);

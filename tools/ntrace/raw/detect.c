@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "ntrace.h"
 #include "raw/deframer.h"
 #include "raw/detect.h"
 
@@ -484,6 +485,6 @@ void detect_print(const struct options *options, const struct detected *found, c
 		fprintf(file, " --wrapped-at %" PRIu64, options->wrapped_at);
 	fprintf(file, " --elf %s %s\n", elf, path);
 	fprintf(file, "# sure: %.1f %% of %" PRIu64 " messages that were tried fit the code (%" PRIu64 " instructions)\n",
-		found->messages > found->bad ? 100.0 * (found->messages - found->bad) / found->messages : 0,
+		found->messages > found->bad ? percent(found->messages - found->bad, found->messages) : 0,
 		found->messages, found->insns);
 }

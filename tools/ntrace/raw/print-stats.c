@@ -2,12 +2,8 @@
 /* Print the output of `ntrace stat` as a table, or as members of a JSON object. */
 #include <inttypes.h>
 
+#include "ntrace.h"
 #include "print-stats.h"
-
-static double percent(uint64_t part, uint64_t all)
-{
-	return all ? 100.0 * part / all : 0;
-}
 
 static double per(double value, uint64_t of)
 {

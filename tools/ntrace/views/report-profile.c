@@ -210,7 +210,7 @@ static void print_insn(const struct table *table, const struct row *row)
 
 static void print_row(const struct table *table, const struct row *row)
 {
-	printf("%14" PRIu64 " %6.2f  ", row->count, table->all ? 100.0 * row->count / table->all : 0);
+	printf("%14" PRIu64 " %6.2f  ", row->count, percent(row->count, table->all));
 	switch (table->report->kind) {
 	case REPORT_LINES:
 		print_line(row);
