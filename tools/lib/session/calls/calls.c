@@ -358,12 +358,9 @@ static int take_error(void *part, const struct nt_who *who, const struct nt_item
 {
 	struct ns_part *p = part;
 
-	if (item->type == NT_ITEM_LOST)
-		p->totals.losses++;
-	else if (item->type == NT_ITEM_GAP)
-		p->totals.gaps++;
-	else
-		p->totals.errors++;
+	p->totals.losses += item->type == NT_ITEM_LOST;
+	p->totals.gaps += item->type == NT_ITEM_GAP;
+	p->totals.errors += item->type != NT_ITEM_LOST && item->type != NT_ITEM_GAP;
 	return begin_gap(p, p->open ? p->slice.end : who->time, item->type == NT_ITEM_GAP) ? 0 : -1;
 }
 

@@ -639,14 +639,13 @@ static void place_loss(struct worker *w)
 static int decode_part(struct worker *w)
 {
 	const struct ns_stretch *s = w->stretch;
-	int err = 0;
+	int err;
 
 	if (!w->part)
 		return ns_fail(w->session, "out of memory");
 	if (!w->cpu || !s->pieces.nr || !is_wanted(w->job->consumer, s))
 		return 0;
-	if (w->cpu != w->made_for)
-		err = new_decoder(w);
+	err = w->cpu != w->made_for ? new_decoder(w) : 0;
 	if (err)
 		return err;
 	return ns_frames_has(s) ? decode_frames(w, s) : decode_messages(w);

@@ -195,16 +195,13 @@ static bool search_stretch(struct nt_session *session, struct ns_stretch *s)
 {
 	const struct ns_cpu *own = ns_sources_own(session, s);
 	bool *seen = calloc((size_t)1 << own->nt.src_bits, sizeof(*seen)), ok = seen;
-	struct ns_stretch joined;
+	struct ns_stretch joined = { 0 };
+	bool frames = ns_frames_has(s);
 
-	if (ok && ns_frames_has(s)) {
-		ok = !ns_frames_join(s, &session->setup, NULL, &joined);
-		if (ok)
-			see_sources(session, &joined, &own->nt, seen);
-		ns_frames_free(&joined);
-	} else if (ok) {
-		see_sources(session, s, &own->nt, seen);
-	}
+	ok = ok && (!frames || !ns_frames_join(s, &session->setup, NULL, &joined));
+	if (ok)
+		see_sources(session, frames ? &joined : s, &own->nt, seen);
+	ns_frames_free(&joined);
 	ok = ok && add_seen(session, s, own, seen);
 	s->nr_seen = s->cpus.nr;
 	free(seen);
