@@ -22,14 +22,22 @@ TRUTH=$tap_tmp/truth STEPS=$by_size_steps timeout 600 "$ntrace" gdb -i requests.
 grep -E '^(ok|not ok) - ' out >results
 [ "$(wc -l <results)" -ge 24 ] || sed 's/^/# /' out
 
+# Two threads on two CPUs, of which the second begins later in the program
+tail -n +20001 pcs >later && "$ntrace" encode --elf requests --pcs later -o nt.1 --timestamp --sync-mode 1 --sync-max 2 &&
+	python3 "$top/tests/pictures/threads.py" --timestamp requests threads.data nt nt.1 || exit 1
+for tid in 1234 1235; do "$ntrace" script -i threads.data --insns -F ip --tid $tid 2>/dev/null | awk '{ print $1 }' >truth.$tid; done
+STEPS=200 timeout 600 "$ntrace" gdb -i threads.data -- -nx -batch -x "$top/tests/command/gdb-threads.py" >threads.out 2>&1
+grep -E '^(ok|not ok) - ' threads.out >>results
+[ "$(grep -c . results)" -ge 33 ] || sed 's/^/# /' threads.out
+
 # said SENTENCE FILE: the sentence is in the file
 said() { grep -qF -e "$1" "$2" || { cat "$2"; return 1; }; }
 
-plan $(($(wc -l <results) + 9))
+plan $(($(wc -l <results) + 12))
 while read -r line; do
 	case $line in ok*) pass "${line#ok - }" ;; *) fail "${line#not ok - }" ;; esac
 done <results
-ok "all checks inside gdb were made" [ "$(wc -l <results)" -ge 24 ]
+ok "all checks inside gdb were made" [ "$(wc -l <results)" -ge 33 ]
 
 # A gdb with the program's own file takes it for one of GNU/Linux, and would step forwards to wrong places.
 stub="target remote | $ntrace gdb --stdio -i requests.data"
@@ -52,4 +60,12 @@ is "a process without instructions" "$?: $(cat pid)" "1: ntrace: the recording h
 printf '$qSupported#37$vFile:open:%s,0,0#00+$zzz' "$(printf /etc/passwd | od -An -tx1 | tr -d ' \n')" |
 	"$ntrace" gdb --stdio -i requests.data >packets 2>/dev/null
 ok "a packet with a wrong checksum gets no answer" eval 'grep -q "PacketSize=" packets && ! grep -q "F-1" packets && grep -q -- - packets'
+
+# Code is missing after 16 instructions
+recording missing || exit 1
+"$ntrace" gdb -i missing.data -- -nx -batch -ex continue -ex 'p $trace_insn' -ex reverse-continue -ex 'p $trace_insn' \
+	-ex 'handle SIGLOST nostop' -ex continue -ex 'p $trace_insn' >gap 2>&1
+ok "missing trace stops with a line and SIGLOST" eval 'said "[trace is missing before this instruction]" gap && said "SIGLOST" gap && said "\$1 = 16" gap'
+ok "it also stops backwards, at the instruction before it" eval 'said "[trace is missing after this instruction]" gap && said "\$2 = 15" gap'
+ok "gdb continues over it if the user wants that" said '$3 = 32' gap
 done_testing

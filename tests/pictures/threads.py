@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""A recording of a static program with several threads, each on a CPU of its own: threads.py PROGRAM OUT TRACE..."""
+"""A recording of a static program with several threads, each on a CPU of its own: threads.py [--timestamp] PROGRAM OUT TRACE..."""
 import os
 import struct
 import sys
@@ -14,8 +14,9 @@ PID, RECORD_FORK = 1234, 7
 
 
 def main():
-    program, path, *traces = sys.argv[1:]
-    file = perfdata.File(config=0, cpus=len(traces))
+    timestamp = sys.argv[1] == '--timestamp'
+    program, path, *traces = sys.argv[1 + timestamp:]
+    file = perfdata.File(config=perfdata.TIMESTAMP if timestamp else 0, cpus=len(traces))
     file.comm(PID, 'program')
     for addr, offset, size in mkrecording.code_segments(program):
         page = addr & 0xfff

@@ -288,7 +288,22 @@ static void steps(struct nt_replay *replay)
 	}
 }
 
-/* Meet each execution of the address at @at, in both directions. Gaps are also met. */
+/* Go to the next or previous execution of an address, over gaps unless one is at the instruction @wanted. */
+static int meet(struct nt_replay *replay, uint64_t pc, bool backwards, size_t wanted, struct nt_replay_place *place)
+{
+	int ret;
+
+	do {
+		ret = nt_replay_find(replay, -1, &pc, 1, backwards);
+		if (!nt_replay_here(replay, place))
+			return -1;
+		if (ret == NT_REPLAY_GAP && place->insn == wanted)
+			return NT_REPLAY_MOVED;
+	} while (ret == NT_REPLAY_GAP);
+	return ret;
+}
+
+/* Meet each execution of the address at @at, in both directions. */
 static void executions(struct nt_replay *replay, size_t at)
 {
 	uint64_t pc = all.insns.at[at].pc;
@@ -300,23 +315,20 @@ static void executions(struct nt_replay *replay, size_t at)
 	for (i = 1; i < all.insns.nr; i++) {
 		if (all.insns.at[i].pc != pc)
 			continue;
-		while ((ret = nt_replay_find(replay, -1, &pc, 1, false)) == NT_REPLAY_GAP)
-			;
-		if (ret != NT_REPLAY_MOVED || !nt_replay_here(replay, &place) || place.insn != i) {
+		ret = meet(replay, pc, false, i, &place);
+		if (ret != NT_REPLAY_MOVED || place.insn != i) {
 			fail("the next execution", i, ret == NT_REPLAY_MOVED ? place.insn : 0, i);
 			return;
 		}
 	}
-	while ((ret = nt_replay_find(replay, -1, &pc, 1, false)) == NT_REPLAY_GAP)
-		;
+	ret = meet(replay, pc, false, SIZE_MAX, &place);
 	if (ret)
 		fail("one execution too many", at, ret, 0);
 	for (i = all.insns.nr - 1; i-- > 0;) {
 		if (all.insns.at[i].pc != pc)
 			continue;
-		while ((ret = nt_replay_find(replay, -1, &pc, 1, true)) == NT_REPLAY_GAP)
-			;
-		if (ret != NT_REPLAY_MOVED || !nt_replay_here(replay, &place) || place.insn != i) {
+		ret = meet(replay, pc, true, i, &place);
+		if (ret != NT_REPLAY_MOVED || place.insn != i) {
 			fail("the previous execution", i, ret == NT_REPLAY_MOVED ? place.insn : 0, i);
 			return;
 		}

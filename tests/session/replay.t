@@ -9,7 +9,8 @@ ntrace=$O/bin/ntrace
 gcc -D_GNU_SOURCE -g -O1 -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -fsanitize=address,undefined \
 	-I"$top/include" -I"$top/include/uapi" -I"$top/tools/lib" -o "$tap_tmp/replay" "$top/tests/session/replay.c" \
 	"$O/lib/libntrace-session.a" "$O/lib/libntrace.a" -ldw -lelf -lzstd -lpthread || exit 1
-recording good rounds late-mapping snapshot partial two-sources lost-kept switches || exit 1
+recordings='good rounds late-mapping snapshot partial two-sources lost-kept lost-sink switches missing frames clock-anew'
+recording $recordings || exit 1
 cd "$tap_tmp" || exit 1
 riscv64-linux-gnu-gcc -g -O1 -static -o requests "$top/tests/session/requests.c" &&
 	"$top/tests/harness/pcs" pcs ./requests >/dev/null || exit 1
@@ -25,8 +26,8 @@ encoded() {
 		python3 "$top/tests/session/mkrecording.py" --timestamp requests "$name.nt" "$name.data"
 }
 
-plan 12
-for name in good rounds late-mapping snapshot partial two-sources lost-kept switches; do
+plan 16
+for name in $recordings; do
 	ok "the recording $name" replay "$name" 10
 done
 ok "a program in segments of 1,000 bytes, HTM" eval "encoded htm --sync-mode 1 --sync-max 2 && replay htm 1000"

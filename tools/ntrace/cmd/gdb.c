@@ -85,6 +85,8 @@ static void exec_gdb(const struct gdb *g, const char *program, const char *socke
 		/* see tools/ntrace/gdb/objects.c; the rest concerns values that are never known */
 		"-q", "-iex", "set osabi none", "-iex", "set print entry-values no",
 		"-iex", "set print frame-arguments none", "-iex", "set confirm off",
+		/* the callers at the end of a large recording take some seconds */
+		"-iex", "set remotetimeout 3600",
 	};
 	const size_t n = sizeof(before) / sizeof(*before);
 	char remote[PATH_MAX + 16];

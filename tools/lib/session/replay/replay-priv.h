@@ -8,7 +8,7 @@
 #include "session/session-priv.h"
 
 #define NS_LINES	4096	/* bits for lines of code in a segment */
-#define NS_CACHE	12	/* decoded segments that are kept */
+#define NS_CACHE	8	/* decoded segments that are kept */
 
 /* A range of instructions that is shown */
 struct ns_run {
