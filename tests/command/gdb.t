@@ -33,7 +33,7 @@ grep -E '^(ok|not ok) - ' threads.out >>results
 # said SENTENCE FILE: the sentence is in the file
 said() { grep -qF -e "$1" "$2" || { cat "$2"; return 1; }; }
 
-plan $(($(wc -l <results) + 12))
+plan $(($(wc -l <results) + 13))
 while read -r line; do
 	case $line in ok*) pass "${line#ok - }" ;; *) fail "${line#not ok - }" ;; esac
 done <results
@@ -68,4 +68,9 @@ recording missing || exit 1
 ok "missing trace stops with a line and SIGLOST" eval 'said "[trace is missing before this instruction]" gap && said "SIGLOST" gap && said "\$1 = 16" gap'
 ok "it also stops backwards, at the instruction before it" eval 'said "[trace is missing after this instruction]" gap && said "\$2 = 15" gap'
 ok "gdb continues over it if the user wants that" said '$3 = 32' gap
+
+# Only the code of the recording is served, whatever the packets are.
+build_sanitized || { skip "random packets" "this host's compiler has no sanitizers"; done_testing; exit; }
+ok "random packets neither crash the stub nor read other files" \
+	python3 "$top/tests/command/packets.py" "$(by_size 10 1800)" 1 "$O/sanitized/bin/ntrace" gdb --stdio -i requests.data
 done_testing
