@@ -12,6 +12,7 @@
 #include "flight/flight.h"
 #endif
 #include "ntrace.h"
+#include "cli/option.h"
 #include "cli/output.h"
 
 static const struct command {
@@ -53,9 +54,8 @@ static const struct command {
 /* Decoding is left out of a static command. */
 int flight_calls(const char *path, size_t wanted)
 {
-	fprintf(stderr, "ntrace: this ntrace can only record: run ntrace flight calls -i %s with a full build of ntrace\n",
-		path);
-	return EXIT_USAGE;
+	return usage_error("this ntrace can only record: run ntrace flight calls -i %s with a full build of ntrace",
+			   path);
 }
 
 int run_dev(int argc, char **argv)
@@ -79,8 +79,7 @@ static void usage(FILE *out)
 
 static int no_command(const char *name)
 {
-	fprintf(stderr, "ntrace: no command '%s'; `ntrace help` lists them\n", name);
-	return EXIT_USAGE;
+	return usage_error("no command '%s'; `ntrace help` lists them", name);
 }
 
 /* getopt_long() begins its messages with argv[0] */

@@ -277,8 +277,7 @@ static bool measure_counts(struct bench *bench)
 
 static int no_resources(void)
 {
-	fprintf(stderr, "ntrace: there is not enough memory for that, or no thread\n");
-	return EXIT_USAGE;
+	return usage_error("there is not enough memory for that, or no thread");
 }
 
 static int measure(struct bench *bench)
@@ -289,10 +288,8 @@ static int measure(struct bench *bench)
 	if (bench->only)
 		return bench->only(bench) ? EXIT_CLEAN : no_resources();
 	t = best(bench, CLOCK_PROCESS_CPUTIME_ID, run_messages);
-	if (t < 0) {
-		fprintf(stderr, "ntrace: these options do not go together\n");
-		return EXIT_USAGE;
-	}
+	if (t < 0)
+		return usage_error("these options do not go together");
 	printf("messages   %8.1f M/s, %.2f GB/s\n", bench->messages / t / 1e6,
 	       bench->size / t / 1e9);
 	one = best(bench, CLOCK_PROCESS_CPUTIME_ID, run_flow);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,35 @@
 
 #define OPTIONS_MAX	64
 #define LABEL_WIDTH	21
+
+/* ---- Errors ---- */
+
+static void print_error(const char *fmt, va_list ap)
+{
+	fputs("ntrace: ", stderr);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+}
+
+bool refuse(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	print_error(fmt, ap);
+	va_end(ap);
+	return false;
+}
+
+int usage_error(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	print_error(fmt, ap);
+	va_end(ap);
+	return EXIT_USAGE;
+}
 
 /* ---- Setters ---- */
 
@@ -38,9 +68,8 @@ bool option_number(const struct option_entry *option, const char *arg)
 	*number = strtoul(arg, &end, 10);
 	if (end != arg && !*end && arg[0] != '-' && !errno && *number >= option->value)
 		return true;
-	fprintf(stderr, "ntrace: --%s is a number from %lu on, not '%s'\n", option->name,
-		(unsigned long)option->value, arg);
-	return false;
+	return refuse("--%s is a number from %lu on, not '%s'", option->name,
+		      (unsigned long)option->value, arg);
 }
 
 bool parse_number(const char *text, uint64_t max, uint64_t *value)
@@ -49,11 +78,9 @@ bool parse_number(const char *text, uint64_t max, uint64_t *value)
 
 	errno = 0;
 	*value = strtoull(text, &end, 0);
-	if (errno || end == text || *end || *text == '-' || *value > max) {
-		fprintf(stderr, "ntrace: '%s' is not a number from 0 to %llu\n", text,
-			(unsigned long long)max);
-		return false;
-	}
+	if (errno || end == text || *end || *text == '-' || *value > max)
+		return refuse("'%s' is not a number from 0 to %llu", text,
+			      (unsigned long long)max);
 	return true;
 }
 
@@ -98,8 +125,7 @@ static int print_help(const char *usage, const struct option_entry *options)
 
 static int options_hint(const char *command)
 {
-	fprintf(stderr, "ntrace: `%s --help` lists the options\n", command);
-	return EXIT_USAGE;
+	return usage_error("`%s --help` lists the options", command);
 }
 
 bool options_are_before_one_file(const char *command, int argc, char **argv)

@@ -52,6 +52,13 @@ int options_parse(int argc, char **argv, const char *order, const char *usage, c
 /* Return false unless exactly one argument follows the options, after reporting it. */
 bool options_are_before_one_file(const char *command, int argc, char **argv);
 
+/*
+ * refuse() - print a sentence about an error after "ntrace: ", and a newline. Return false.
+ * usage_error() - the same. Return EXIT_USAGE.
+ */
+bool refuse(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+int usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
 /* Parse a number up to @max in C notation. */
 bool parse_number(const char *text, uint64_t max, uint64_t *value);
 

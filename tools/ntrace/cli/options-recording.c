@@ -99,11 +99,9 @@ int options_take_recording(struct options *options, const char *path)
 	}
 	if (!recording)
 		return EXIT_CLEAN;
-	if (nt_session_open(&options->recording, path, NULL)) {
-		fprintf(stderr, "ntrace: %s: %s\n", path, options->recording ?
-			nt_session_error(options->recording) : "out of memory");
-		return EXIT_USAGE;
-	}
+	if (nt_session_open(&options->recording, path, NULL))
+		return usage_error("%s: %s", path, options->recording ?
+				   nt_session_error(options->recording) : "out of memory");
 	return choose_cpu(options, path);
 }
 

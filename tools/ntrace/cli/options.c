@@ -42,8 +42,7 @@ bool options_pins(const struct option_entry *option, const char *arg)
 		return false;
 	if (options->pins && !(options->pins & (options->pins - 1)))
 		return true;
-	fprintf(stderr, "ntrace: --pins is 1, 2, 4, 8 or 16\n");
-	return false;
+	return refuse("--pins is 1, 2, 4, 8 or 16");
 }
 
 /*
@@ -82,8 +81,7 @@ bool options_dialect(const struct option_entry *option, const char *arg)
 		return set_encoder(option->to, "sifive0");
 	if (!strcmp(arg, "ratified"))
 		return set_encoder(option->to, "ratified");
-	fprintf(stderr, "ntrace: --dialect is sifive or ratified\n");
-	return false;
+	return refuse("--dialect is sifive or ratified");
 }
 
 /* Parse a list of names of deviations. */
@@ -121,8 +119,7 @@ bool options_addr_bits(const struct option_entry *option, const char *arg)
 		return false;
 	if (config->addr_bits >= NT_ADDR_BITS_MIN)
 		return true;
-	fprintf(stderr, "ntrace: --addr-bits is %d to 64\n", NT_ADDR_BITS_MIN);
-	return false;
+	return refuse("--addr-bits is %d to 64", NT_ADDR_BITS_MIN);
 }
 
 /* Parse a list of the names "system" and "compressed". */
@@ -138,10 +135,8 @@ bool options_custom_jumps(const struct option_entry *option, const char *arg)
 			if (length == strlen(names[i]) && !strncmp(arg, names[i], length))
 				break;
 		}
-		if (i == 2) {
-			fprintf(stderr, "ntrace: --custom-jumps is system, compressed or both\n");
-			return false;
-		}
+		if (i == 2)
+			return refuse("--custom-jumps is system, compressed or both");
 		config->custom_jumps |= 1u << i;
 		arg += length + (arg[length] == ',');
 	} while (*arg);
@@ -160,16 +155,14 @@ bool options_frames(const struct option_entry *option, const char *arg)
 		return false;
 	if (options->frame_id != DEFRAMER_ANY)
 		return true;
-	fprintf(stderr, "ntrace: --frames=ID is 1 to %d\n", NT_FRAMES_IDS - 1);
-	return false;
+	return refuse("--frames=ID is 1 to %d", NT_FRAMES_IDS - 1);
 }
 
 bool options_are_of_one_stream(const struct options *options)
 {
 	if (!options->frames || options->frame_id != DEFRAMER_ANY)
 		return true;
-	fprintf(stderr, "ntrace: choose one of the trace IDs by --frames=ID\n");
-	return false;
+	return refuse("choose one of the trace IDs by --frames=ID");
 }
 
 bool options_depth(const struct option_entry *option, const char *arg)

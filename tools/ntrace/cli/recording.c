@@ -44,10 +44,8 @@ bool recording_threads(const struct option_entry *option, const char *arg)
 	char *end;
 	unsigned long n = strtoul(arg, &end, 10);
 
-	if (end == arg || *end || !n || n > 1024) {
-		fprintf(stderr, "ntrace: --threads is a number from 1 to 1024, not '%s'\n", arg);
-		return false;
-	}
+	if (end == arg || *end || !n || n > 1024)
+		return refuse("--threads is a number from 1 to 1024, not '%s'", arg);
 	options->threads = n;
 	return true;
 }
@@ -107,8 +105,7 @@ bool recording_time(const struct option_entry *option, const char *arg)
 		at = NULL;
 	if (at && !*at && time->from <= time->to && time->to)
 		return true;
-	fprintf(stderr, "ntrace: --time expects FROM,TO in seconds, such as 12.5,13, not '%s'\n", arg);
-	return false;
+	return refuse("--time expects FROM,TO in seconds, such as 12.5,13, not '%s'", arg);
 }
 
 bool recording_folder(const struct option_entry *option, const char *arg)
@@ -118,8 +115,7 @@ bool recording_folder(const struct option_entry *option, const char *arg)
 	*(const char **)option->to = arg;
 	if (!stat(arg, &st) && S_ISDIR(st.st_mode))
 		return true;
-	fprintf(stderr, "ntrace: --%s must name a folder, and '%s' is not one\n", option->name, arg);
-	return false;
+	return refuse("--%s must name a folder, and '%s' is not one", option->name, arg);
 }
 
 int recording_parse(int argc, char **argv, const char *usage, const struct option_entry *options)
@@ -128,9 +124,8 @@ int recording_parse(int argc, char **argv, const char *usage, const struct optio
 
 	if (status >= 0 || optind == argc)
 		return status;
-	fprintf(stderr, "ntrace: %s does not take the argument '%s'; -i names the recording\n",
-		argv[0] + strlen("ntrace "), argv[optind]);
-	return EXIT_USAGE;
+	return usage_error("%s does not take the argument '%s'; -i names the recording",
+			   argv[0] + strlen("ntrace "), argv[optind]);
 }
 
 int recording_status(const struct recording_options *options, bool errors)
@@ -142,8 +137,7 @@ int recording_failed(const struct nt_session *session)
 {
 	const char *error = nt_session_error(session);
 
-	fprintf(stderr, "ntrace: %s\n", error[0] ? error : "out of memory");
-	return EXIT_USAGE;
+	return usage_error("%s", error[0] ? error : "out of memory");
 }
 
 struct nt_session *recording_open(const struct recording_options *options)

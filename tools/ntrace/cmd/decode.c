@@ -389,9 +389,8 @@ static bool are_all_decoded(const struct decode *decode)
 	print_deviations(&stats);
 	if (decode->problems || stats.lost_messages <= decode->before_sync)
 		return true;
-	fprintf(stderr, "ntrace: messages that were not decoded, because no message with SYNC of their source follows: %" PRIu64 "\n",
-		stats.lost_messages - decode->before_sync);
-	return false;
+	return refuse("messages that were not decoded, because no message with SYNC of their source follows: %" PRIu64 "",
+		      stats.lost_messages - decode->before_sync);
 }
 
 static int decode_input(struct decode *decode)
@@ -426,10 +425,8 @@ static int run(struct decode *decode, const char *path)
 			return EXIT_USAGE;
 		detect_print(&decode->options, &found, decode->elf ? decode->elf : "ELF", path, stderr);
 	}
-	if (nt_config_check(&decode->options.config)) {
-		fprintf(stderr, "ntrace: these options contradict each other\n");
-		return EXIT_USAGE;
-	}
+	if (nt_config_check(&decode->options.config))
+		return usage_error("these options contradict each other");
 	decode->input = input_open(path, &decode->options);
 	if (!decode->input)
 		return EXIT_USAGE;
@@ -453,10 +450,8 @@ static bool set_output(const struct option_entry *option, const char *arg)
 {
 	enum output *output = option->to;
 
-	if (*output && *output != option->value) {
-		fprintf(stderr, "ntrace: --ranges, --branches, --pcs, --stats and --counts exclude each other\n");
-		return false;
-	}
+	if (*output && *output != option->value)
+		return refuse("--ranges, --branches, --pcs, --stats and --counts exclude each other");
 	*output = option->value;
 	return true;
 }
@@ -489,10 +484,8 @@ static int parse_and_run(struct decode *decode, int argc, char **argv)
 		decode->output = OUT_RANGES;
 	if (!options_are_before_one_file(argv[0], argc, argv))
 		return EXIT_USAGE;
-	if (!decode->nr_files) {
-		fprintf(stderr, "ntrace: decode needs the code: --elf ELF\n");
-		return EXIT_USAGE;
-	}
+	if (!decode->nr_files)
+		return usage_error("decode needs the code: --elf ELF");
 	status = options_take_recording(&decode->options, argv[optind]);
 	if (status == EXIT_CLEAN)
 		status = run(decode, argv[optind]);

@@ -428,13 +428,9 @@ int cmd_doctor(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	if (optind != argc) {
-		fprintf(stderr, "ntrace: doctor does not take the argument '%s'\n", argv[optind]);
-		return EXIT_USAGE;
-	}
-	if (doctor.root[0] && access(doctor.root, F_OK)) {
-		fprintf(stderr, "ntrace: %s: %s\n", doctor.root, strerror(errno));
-		return EXIT_USAGE;
-	}
+	if (optind != argc)
+		return usage_error("doctor does not take the argument '%s'", argv[optind]);
+	if (doctor.root[0] && access(doctor.root, F_OK))
+		return usage_error("%s: %s", doctor.root, strerror(errno));
 	return examine(&doctor);
 }

@@ -116,10 +116,8 @@ static int dump_file(const struct options *options, const char *path)
 	struct dump dump = { .options = options, .status = EXIT_CLEAN };
 	unsigned int id;
 
-	if (nt_config_check(&options->config)) {
-		fprintf(stderr, "ntrace: these options contradict each other\n");
-		return EXIT_USAGE;
-	}
+	if (nt_config_check(&options->config))
+		return usage_error("these options contradict each other");
 	dump.input = input_open(path, options);
 	if (!dump.input)
 		return EXIT_USAGE;

@@ -218,10 +218,8 @@ int cmd_export(int argc, char **argv)
 	status = recording_parse(argc, argv, usage, options);
 	if (status >= 0)
 		return status;
-	if (!e.format || !e.output) {
-		fputs("ntrace: export needs --format and -o; `ntrace help export` lists them\n", stderr);
-		return EXIT_USAGE;
-	}
+	if (!e.format || !e.output)
+		return usage_error("export needs --format and -o; `ntrace help export` lists them");
 	e.recording.session.keep_events = e.format->event;
 	e.session = recording_open(&e.recording);
 	if (!e.session)

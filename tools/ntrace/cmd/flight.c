@@ -144,8 +144,7 @@ static int open_flight(struct flight_command *c)
 		status = EXIT_USAGE;
 	if (status != EXIT_CLEAN || !ns_flight_open(&c->flight, c->data, c->size))
 		return status;
-	fprintf(stderr, "ntrace: %s: %s\n", c->vmcore ? c->vmcore : c->input, c->flight.error);
-	return EXIT_USAGE;
+	return usage_error("%s: %s", c->vmcore ? c->vmcore : c->input, c->flight.error);
 }
 
 static void close_flight(struct flight_command *c)
@@ -365,10 +364,8 @@ static bool set_number(const struct option_entry *option, const char *arg)
 	char *end;
 	unsigned long n = strtoul(arg, &end, 10);
 
-	if (end == arg || *end || !n || n > MAX_CALLS) {
-		fprintf(stderr, "ntrace: -n is a number from 1 to %d, not '%s'\n", MAX_CALLS, arg);
-		return false;
-	}
+	if (end == arg || *end || !n || n > MAX_CALLS)
+		return refuse("-n is a number from 1 to %d, not '%s'", MAX_CALLS, arg);
 	*(size_t *)option->to = n;
 	return true;
 }

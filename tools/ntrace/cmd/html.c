@@ -134,8 +134,7 @@ static bool open_page(struct html *html)
 	html->chunks.far = tmpfile();
 	if (html->levels && html->chunks.near && html->chunks.far)
 		return true;
-	fprintf(stderr, "ntrace: %s\n", strerror(errno));
-	return false;
+	return refuse("%s", strerror(errno));
 }
 
 static void close_page(struct html *html)

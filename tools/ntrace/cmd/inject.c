@@ -507,8 +507,7 @@ static bool set_last(const struct option_entry *option, const char *arg)
 		return false;
 	if (*(unsigned long *)option->to <= LAST_MAX)
 		return true;
-	fprintf(stderr, "ntrace: --last-branches is at most %d\n", LAST_MAX);
-	return false;
+	return refuse("--last-branches is at most %d", LAST_MAX);
 }
 
 int cmd_inject(int argc, char **argv)
@@ -534,15 +533,10 @@ int cmd_inject(int argc, char **argv)
 	status = recording_parse(argc, argv, usage, options);
 	if (status >= 0)
 		return status;
-	if (inject.all_branches && !inject.last) {
-		fputs("ntrace: --all-branches needs room for branches: --last-branches of 1 or more\n",
-		      stderr);
-		return EXIT_USAGE;
-	}
-	if (inject.all_branches && inject.period) {
-		fputs("ntrace: --all-branches and --period exclude each other\n", stderr);
-		return EXIT_USAGE;
-	}
+	if (inject.all_branches && !inject.last)
+		return usage_error("--all-branches needs room for branches: --last-branches of 1 or more");
+	if (inject.all_branches && inject.period)
+		return usage_error("--all-branches and --period exclude each other");
 	if (!inject.period)
 		inject.period = DEFAULT_PERIOD;
 	if (output_is_pipe("inject", inject.output))

@@ -72,9 +72,7 @@ int cmd_merge(int argc, char **argv)
 	status = options_parse(argc, argv, "", usage, options);
 	if (status >= 0)
 		return status;
-	if (optind == argc) {
-		fputs("ntrace: merge needs files of counts; `ntrace help merge` says more\n", stderr);
-		return EXIT_USAGE;
-	}
+	if (optind == argc)
+		return usage_error("merge needs files of counts; `ntrace help merge` says more");
 	return merge(argv + optind, argc - optind, output);
 }

@@ -188,10 +188,8 @@ static bool set_format(const struct option_entry *option, const char *arg)
 	};
 	const struct profile_format **format = option->to, *named = formats[option->value];
 
-	if (*format && *format != named) {
-		fprintf(stderr, "ntrace: profile writes one format, not --%s and --%s\n", (*format)->name, named->name);
-		return false;
-	}
+	if (*format && *format != named)
+		return refuse("profile writes one format, not --%s and --%s", (*format)->name, named->name);
 	*format = named;
 	return true;
 }
@@ -232,10 +230,8 @@ int cmd_profile(int argc, char **argv)
 	status = recording_parse(argc, argv, usage, options);
 	if (status >= 0)
 		return status;
-	if (!profile.format) {
-		fputs("ntrace: profile needs a format; `ntrace help profile` lists them\n", stderr);
-		return EXIT_USAGE;
-	}
+	if (!profile.format)
+		return usage_error("profile needs a format; `ntrace help profile` lists them");
 	if (!are_options_used(&profile))
 		return EXIT_USAGE;
 	return run_profile(&profile);

@@ -16,9 +16,7 @@
 
 int cmd_record(int argc, char **argv)
 {
-	fputs("ntrace: this ntrace was built without libperf, so it cannot record: make tool KSRC=/path/to/linux builds one that can, or use perf record -e ntrace//\n",
-	      stderr);
-	return EXIT_USAGE;
+	return usage_error("this ntrace was built without libperf, so it cannot record: make tool KSRC=/path/to/linux builds one that can, or use perf record -e ntrace//");
 }
 
 #else
@@ -129,8 +127,7 @@ static int failed(const struct record *record)
 {
 	if (record->progress)
 		fputs("\r\033[K", stderr);
-	fprintf(stderr, "ntrace: %s\n", recorder ? nt_recorder_error(recorder) : "out of memory");
-	return EXIT_USAGE;
+	return usage_error("%s", recorder ? nt_recorder_error(recorder) : "out of memory");
 }
 
 static int command_status(void)
@@ -184,8 +181,7 @@ static bool set_size(const struct option_entry *option, const char *arg)
 		record->options.trace_size <<= 10 * (unit - units);
 		return true;
 	}
-	fprintf(stderr, "ntrace: -m expects a number of bytes such as 64K or 16M, not '%s'\n", arg);
-	return false;
+	return refuse("-m expects a number of bytes such as 64K or 16M, not '%s'", arg);
 }
 
 static bool set_strobe(const struct option_entry *option, const char *arg)
@@ -200,19 +196,16 @@ static bool set_strobe(const struct option_entry *option, const char *arg)
 		record->options.strobe_period = period;
 		return true;
 	}
-	fprintf(stderr, "ntrace: --strobe expects ON/PERIOD in milliseconds, ON less than PERIOD, as 10/100, and not '%s'\n",
-		arg);
-	return false;
+	return refuse("--strobe expects ON/PERIOD in milliseconds, ON less than PERIOD, as 10/100, and not '%s'",
+		      arg);
 }
 
 static bool add_event(const struct option_entry *option, const char *arg)
 {
 	struct record *record = option->to;
 
-	if (record->options.nr_events == MAX_EVENTS) {
-		fprintf(stderr, "ntrace: too many events are given\n");
-		return false;
-	}
+	if (record->options.nr_events == MAX_EVENTS)
+		return refuse("too many events are given");
 	record->events[record->options.nr_events++] = arg;
 	return true;
 }

@@ -226,18 +226,15 @@ static bool set_sort(const struct option_entry *option, const char *arg)
 		if (!strcmp(arg, sort_names[report->sort]))
 			return true;
 	}
-	fprintf(stderr, "ntrace: no column '%s'; `ntrace help report` lists them\n", arg);
-	return false;
+	return refuse("no column '%s'; `ntrace help report` lists them", arg);
 }
 
 static bool set_kind(const struct option_entry *option, const char *arg)
 {
 	struct report *report = option->to;
 
-	if (report->kind != REPORT_CALLS && report->kind != option->value) {
-		fputs("ntrace: --functions, --lines (or --inline), --insns and --stack (or --callers, --callees) exclude each other\n", stderr);
-		return false;
-	}
+	if (report->kind != REPORT_CALLS && report->kind != option->value)
+		return refuse("--functions, --lines (or --inline), --insns and --stack (or --callers, --callees) exclude each other");
 	report->kind = option->value;
 	if (option->arg)
 		report->function = arg;
@@ -283,10 +280,8 @@ int cmd_report(int argc, char **argv)
 	status = recording_parse(argc, argv, usage, options);
 	if (status >= 0)
 		return status;
-	if (report.sort_given && report.kind != REPORT_CALLS) {
-		fputs("ntrace: --sort is for the table of calls alone\n", stderr);
-		return EXIT_USAGE;
-	}
+	if (report.sort_given && report.kind != REPORT_CALLS)
+		return usage_error("--sort is for the table of calls alone");
 	session = recording_open(&report.recording);
 	if (!session)
 		return EXIT_USAGE;

@@ -146,11 +146,9 @@ static bool set_fields(const struct option_entry *option, const char *list)
 			if (strlen(field_names[i]) == len && !strncmp(list, field_names[i], len))
 				break;
 		}
-		if (i == F_MAX) {
-			fprintf(stderr, "ntrace: no field '%.*s'; `ntrace help script` lists them\n",
-				(int)len, list);
-			return false;
-		}
+		if (i == F_MAX)
+			return refuse("no field '%.*s'; `ntrace help script` lists them",
+				      (int)len, list);
 		*fields |= 1U << i;
 		list += len + (list[len] == ',');
 	} while (*list);
@@ -161,10 +159,8 @@ static bool set_kind(const struct option_entry *option, const char *arg)
 {
 	struct command *c = option->to;
 
-	if (c->what && c->what != option->value) {
-		fputs("ntrace: --branches, --calls, --insns (or --disasm) and --events exclude each other\n", stderr);
-		return false;
-	}
+	if (c->what && c->what != option->value)
+		return refuse("--branches, --calls, --insns (or --disasm) and --events exclude each other");
 	c->what = option->value;
 	return true;
 }
@@ -176,8 +172,7 @@ static bool set_disasm(const struct option_entry *option, const char *arg)
 	c->script.disasm = true;
 	if (disasm_available())
 		return set_kind(option, arg);
-	fputs("ntrace: --disasm needs a build with capstone 5 or later; --insns prints the code's bytes\n", stderr);
-	return false;
+	return refuse("--disasm needs a build with capstone 5 or later; --insns prints the code's bytes");
 }
 
 /* Return false if an option would have no effect, which was reported. */

@@ -256,11 +256,8 @@ int cmd_slow(int argc, char **argv)
 	status = options_parse(argc, argv, "", usage, options);
 	if (status >= 0)
 		return status;
-	if (optind + 1 != argc) {
-		fputs("ntrace: slow takes the name of one function; `ntrace help slow` says more\n",
-		      stderr);
-		return EXIT_USAGE;
-	}
+	if (optind + 1 != argc)
+		return usage_error("slow takes the name of one function; `ntrace help slow` says more");
 	slow.function = argv[optind];
 	return run_slow(&slow);
 }

@@ -59,8 +59,7 @@ static bool set_shards(const struct option_entry *option, const char *arg)
 		return false;
 	if (*(unsigned long *)option->to <= NT_SHARDS_MAX)
 		return true;
-	fprintf(stderr, "ntrace: there can be %d shards at most\n", NT_SHARDS_MAX);
-	return false;
+	return refuse("there can be %d shards at most", NT_SHARDS_MAX);
 }
 
 int cmd_split(int argc, char **argv)
@@ -80,9 +79,7 @@ int cmd_split(int argc, char **argv)
 	status = recording_parse(argc, argv, usage, options);
 	if (status >= 0)
 		return status;
-	if (!splitting.shards) {
-		fputs("ntrace: split needs the number of shards, -n N\n", stderr);
-		return EXIT_USAGE;
-	}
+	if (!splitting.shards)
+		return usage_error("split needs the number of shards, -n N");
 	return run_split(&splitting);
 }

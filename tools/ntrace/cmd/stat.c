@@ -86,10 +86,8 @@ static int stat_raw(struct stat_command *c, const char *path)
 	long n;
 	size_t i;
 
-	if (nt_config_check(&c->options.config)) {
-		fprintf(stderr, "ntrace: these options contradict each other\n");
-		return EXIT_USAGE;
-	}
+	if (nt_config_check(&c->options.config))
+		return usage_error("these options contradict each other");
 	input = input_open(path, &c->options);
 	if (!input)
 		return EXIT_USAGE;
@@ -191,11 +189,9 @@ static int stat_recording(struct stat_command *c, const char *path)
 	c->session.size = sizeof(c->session);
 	if (progress_wanted())
 		c->session.progress = progress_print;
-	if (nt_session_open(session, path, &c->session)) {
-		fprintf(stderr, "ntrace: %s: %s\n", path, *session ? nt_session_error(*session) :
-			"out of memory");
-		return EXIT_USAGE;
-	}
+	if (nt_session_open(session, path, &c->session))
+		return usage_error("%s: %s", path, *session ? nt_session_error(*session) :
+				   "out of memory");
 	c->id_name = "cpu";
 	if (nt_session_raw(*session, take_raw, c))
 		return EXIT_USAGE;

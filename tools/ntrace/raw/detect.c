@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/option.h"
 #include "ntrace.h"
 #include "raw/deframer.h"
 #include "raw/detect.h"
@@ -436,11 +437,9 @@ bool detect(struct options *options, struct nt_image *image, const char *path,
 		run_frames(&d, options);
 	munmap((void *)data, size);
 	*found = d.score;
-	if (!d.score.insns) {
-		fprintf(stderr, "ntrace: %s does not fit this code with any options: is this the program that was executed?\n",
-			path);
-		return false;
-	}
+	if (!d.score.insns)
+		return refuse("%s does not fit this code with any options: is this the program that was executed?",
+			      path);
 	options->config = d.best;
 	options->middle = d.middle || d.wrapped_at;
 	options->wrapped_at = d.wrapped_at;
