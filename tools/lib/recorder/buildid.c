@@ -22,18 +22,10 @@
 
 #define VDSO		"[vdso]"
 #define HOST_MACHINE	-1
-#define HAS_SIZE	(1 << 15)	/* PERF_RECORD_MISC_BUILD_ID_SIZE */
-
-/* struct perf_record_header_build_id */
-struct build_id_record {
-	struct perf_event_header header;
-	int32_t		pid;
-	uint8_t		id[PD_BUILD_ID_SIZE], size, reserved[3];
-};
 
 struct scan {
 	struct nt_recorder *r;
-	struct rec_text	*text;
+	struct pd_bytes	*to;
 	void		*names;		/* tsearch() */
 	char		cache[PATH_MAX];	/* path of the cache, or empty */
 };
@@ -203,22 +195,6 @@ static void cache(const struct scan *s, const char *original, const uint8_t *id,
 
 /* ---- Records of the file ---- */
 
-static void put_id(struct scan *s, uint16_t misc, const char *path, const uint8_t *id, size_t size)
-{
-	static const char zeros[8];
-	size_t len = strlen(path) + 1, padding = -len % 8;
-	struct build_id_record record = {
-		.header = { .misc = misc | HAS_SIZE,
-			    .size = sizeof(record) + len + padding },
-		.pid = HOST_MACHINE, .size = size,
-	};
-
-	memcpy(record.id, id, size);
-	rec_text_add(s->text, &record, sizeof(record));
-	rec_text_add(s->text, path, len);
-	rec_text_add(s->text, zeros, padding);
-}
-
 static void take_path(struct scan *s, const char *path)
 {
 	const struct bytes b = vdso();
@@ -227,7 +203,7 @@ static void take_path(struct scan *s, const char *path)
 
 	if (!size)
 		return;
-	put_id(s, PERF_RECORD_MISC_USER, path, id, size);
+	pd_add_id(s->to, PERF_RECORD_MISC_USER, path, id, size);
 	if (*s->cache)
 		cache(s, path, id, size);
 }
@@ -243,7 +219,7 @@ static void take_module(struct scan *s, const struct perf_event_header *header)
 		return;
 	size = id_of_module(path, id);
 	if (size)
-		put_id(s, PERF_RECORD_MISC_KERNEL, path, id, size);
+		pd_add_id(s->to, PERF_RECORD_MISC_KERNEL, path, id, size);
 }
 
 static int compare(const void *a, const void *b)
@@ -313,9 +289,9 @@ static void choose_cache(const struct nt_recorder *r, char cache[PATH_MAX])
 		snprintf(cache, PATH_MAX, "%s/.debug", home);
 }
 
-void rec_build_ids(struct nt_recorder *r, struct rec_text *text)
+void rec_build_ids(struct nt_recorder *r, struct pd_bytes *to)
 {
-	struct scan s = { .r = r, .text = text };
+	struct scan s = { .r = r, .to = to };
 	struct perfdata pd;
 
 	r->info.stretches = r->info.cut_stretches = r->info.lost_events = 0;

@@ -7,20 +7,6 @@
 
 #include "recorder-priv.h"
 
-/* struct perf_record_auxtrace_info */
-struct info_record {
-	struct perf_event_header header;
-	uint32_t type, reserved;
-	uint64_t words[];
-};
-
-/* struct perf_record_time_conv */
-struct clock_record {
-	struct perf_event_header header;
-	uint64_t shift, mult, zero, cycles, mask;
-	uint8_t zero_known, is_short, reserved[6];
-};
-
 static uint64_t cpu_number(int cpu, const char *name, uint64_t none)
 {
 	char path[64];
@@ -142,7 +128,7 @@ static int list_cpus(const char *list, int *cpus, int room)
 /* Write the conversion of times in files of programs to the perf clock (perf inject --jit). */
 static int put_clock(struct nt_recorder *r)
 {
-	struct clock_record record = {
+	struct pd_clock_record record = {
 		.header = { .type = PD_TIME_CONV, .size = sizeof(record) }, .zero_known = 1,
 	};
 	struct rec_clock clock;
@@ -158,7 +144,7 @@ static int put_clock(struct nt_recorder *r)
 int rec_info_write(struct nt_recorder *r)
 {
 	int cpus[4096], nr, i;
-	struct info_record *record;
+	struct pd_info_record *record;
 	char list[4096] = "";
 	size_t size;
 	int err;

@@ -243,10 +243,8 @@ int rec_output_trace(struct nt_recorder *r, uint64_t offset, uint32_t idx, int32
  */
 int rec_output_finish(struct nt_recorder *r)
 {
-	struct pd_feature_section *features = calloc(PD_FEAT_MAX, sizeof(*features));
-	struct rec_text *texts = calloc(PD_FEAT_MAX, sizeof(*texts));
+	struct pd_bytes features[PD_FEAT_MAX] = { 0 };
 	struct pd_writer *w = &r->out.w;
-	unsigned int i;
 	int err;
 
 	if (r->out.reserve >= 0)
@@ -254,18 +252,10 @@ int rec_output_finish(struct nt_recorder *r)
 	r->out.reserve = -1;
 	w->header.data.size = w->at - w->data_at;
 	err = pd_write_header(w) ? write_failed(r) : 0;
-	if (!texts || !features)
-		err = rec_fail(r, "out of memory");
-	for (i = 0; !err && i < PD_FEAT_MAX; i++) {
-		features[i].there = rec_feature(r, i, &texts[i]) && !texts[i].failed;
-		features[i].section = (struct pd_section){ texts[i].bytes.at, texts[i].bytes.nr };
+	if (!err) {
+		rec_features(r, features);
+		err = pd_write_bytes(w, features) ? write_failed(r) : 0;
 	}
-	if (!err && pd_write_features(w, features))
-		err = write_failed(r);
 	r->info.bytes = lseek(w->fd, 0, SEEK_END);
-	for (i = 0; texts && i < PD_FEAT_MAX; i++)
-		rec_text_free(&texts[i]);
-	free(features);
-	free(texts);
 	return err;
 }

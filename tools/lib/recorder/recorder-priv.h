@@ -135,16 +135,8 @@ int rec_output_finish(struct nt_recorder *r);
 
 /* ---- features.c: the features after the records ---- */
 
-struct rec_text {
-	NS_ARRAY(uint8_t) bytes;
-	bool		failed;		/* out of memory */
-};
-void rec_text_add(struct rec_text *text, const void *data, size_t size);
-void rec_text_string(struct rec_text *text, const char *string);
-void rec_text_free(struct rec_text *text);
-
-/* Get the content of feature @nth of the header. Return false if it has none. */
-bool rec_feature(struct nt_recorder *r, unsigned int nth, struct rec_text *text);
+/* Make the features of the header, which are indexed by enum pd_feature. */
+void rec_features(struct nt_recorder *r, struct pd_bytes *features);
 
 /* ---- synth.c, info.c, kcore.c, buildid.c ---- */
 
@@ -157,6 +149,6 @@ int rec_kcore_copy(struct nt_recorder *r, const char *folder);
 /* Count the losses that a record of the file or of a ring reports. */
 void rec_count(struct nt_recorder_info *info, const struct perf_event_header *header);
 /* Add the build ids of the programs in the file, copy these to the cache, and count all losses. */
-void rec_build_ids(struct nt_recorder *r, struct rec_text *text);
+void rec_build_ids(struct nt_recorder *r, struct pd_bytes *to);
 
 #endif /* NTRACE_RECORDER_RECORDER_PRIV_H */

@@ -11,13 +11,6 @@
 #include "ntrace/sinks.h"
 #include "session-priv.h"
 
-/* struct perf_record_auxtrace_info */
-struct auxtrace_info_record {
-	struct perf_event_header header;
-	uint32_t type, reserved;
-	uint64_t words[];
-};
-
 /* struct perf_record_time_conv, the part that all versions of perf have */
 struct time_conv_record {
 	struct perf_event_header header;
@@ -49,7 +42,7 @@ const char *nt_session_error(const struct nt_session *session)
 
 static int take_info(struct nt_session *s, const struct pd_record *record)
 {
-	const struct auxtrace_info_record *r = (const void *)record->header;
+	const struct pd_info_record *r = (const void *)record->header;
 	size_t nr = (record->header->size - sizeof(*r)) / 8;
 	const char *error = NULL;
 

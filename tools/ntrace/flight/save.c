@@ -18,19 +18,7 @@
 #define PMU_TYPE	1000
 #define EVENT_ID	1ULL
 #define KERNEL_PID	((uint32_t)-1)
-#define NAME_ALIGN	64
 #define NAME_MAX_SIZE	128
-
-/* enum of the kernel's tools/perf/util/header.h */
-enum {
-	FEAT_ARCH		= 6,
-	FEAT_NRCPUS		= 7,
-	FEAT_EVENT_DESC		= 12,
-	FEAT_PMU_MAPPINGS	= 16,
-	FEAT_AUXTRACE		= 18,
-	FEAT_DIR_FORMAT		= 24,
-	NR_FEATURES		= 32,	/* number of features; those below it are written */
-};
 
 /* Fields of perf_event_attr::sample_id_all with TID, TIME, CPU and IDENTIFIER */
 struct sample_id {
@@ -67,62 +55,15 @@ struct aux_record {
 	struct sample_id id;
 };
 
-/* struct perf_record_time_conv */
-struct clock_record {
-	struct perf_event_header header;
-	uint64_t shift, mult, zero, cycles, mask;
-	uint8_t zero_known, is_short, reserved[6];
-};
-
-struct build_id_record {
-	struct perf_event_header header;
-	uint32_t pid;
-	uint8_t id[24];
-	char name[NAME_ALIGN];
-};
-
-struct bytes {
-	NS_ARRAY(uint8_t) b;
-	bool failed;
-};
-
 struct save {
 	const struct ns_flight *f;
 	struct pd_writer file;
 	struct perf_event_attr attr;
-	struct bytes index;		/* index of the trace in the file */
+	struct pd_bytes index;		/* index of the trace in the file */
 	uint64_t nr_index;
-	struct bytes features[NR_FEATURES];
+	struct pd_bytes features[PD_FEAT_MAX];
 	bool failed;
 };
-
-static void add(struct bytes *to, const void *data, size_t size)
-{
-	const uint8_t *byte = data;
-
-	while (size-- && !to->failed)
-		to->failed = !ns_array_add(&to->b, *byte++);
-}
-
-static void add_u32(struct bytes *to, uint32_t value)
-{
-	add(to, &value, sizeof(value));
-}
-
-static void add_u64(struct bytes *to, uint64_t value)
-{
-	add(to, &value, sizeof(value));
-}
-
-static void add_string(struct bytes *to, const char *text)
-{
-	static const char zeros[NAME_ALIGN];
-	size_t len = strlen(text) + 1, padding = -len % NAME_ALIGN;
-
-	add_u32(to, len + padding);
-	add(to, text, len);
-	add(to, zeros, padding);
-}
 
 /* ---- Records ---- */
 
@@ -144,7 +85,7 @@ static void put_info(struct save *s)
 	struct { struct perf_event_header header; uint32_t type, reserved; } head = {
 		.header = { .type = PD_AUXTRACE_INFO }, .type = NTRACE_AUXTRACE_TYPE,
 	};
-	struct clock_record clock = {
+	struct pd_clock_record clock = {
 		.header = { .type = PD_TIME_CONV, .size = sizeof(clock) }, .zero_known = 1,
 	};
 	size_t nr;
@@ -310,8 +251,8 @@ static void put_trace(struct save *s, size_t sink)
 	if (!t->size)
 		return;
 	put(s, &aux, sizeof(aux));
-	add_u64(&s->index, s->file.at);
-	add_u64(&s->index, sizeof(trace));
+	pd_add_u64(&s->index, s->file.at);
+	pd_add_u64(&s->index, sizeof(trace));
 	s->nr_index++;
 	put(s, &trace, sizeof(trace));
 	put(s, t->bytes, t->size);
@@ -329,44 +270,37 @@ static unsigned int hex_bytes(const char *text, uint8_t *to, unsigned int room)
 	return n;
 }
 
-static void add_build_id(struct save *s, struct bytes *to)
+static void add_build_id(struct save *s, struct pd_bytes *to)
 {
-	struct build_id_record r = {
-		.header = { .type = PD_BUILD_ID, .size = sizeof(r),
-			    .misc = PERF_RECORD_MISC_KERNEL | 1 << 15 },
-		.pid = KERNEL_PID, .name = "[kernel.kallsyms]",
-	};
+	uint8_t id[PD_BUILD_ID_SIZE];
 	char text[64];
 
-	if (!ns_flight_line(s->f, "BUILD-ID", text, sizeof(text)))
-		return;
-	/* perf stores the size of the id after its 20 bytes */
-	r.id[20] = hex_bytes(text, r.id, 20);
-	add(to, &r, sizeof(r));
+	if (ns_flight_line(s->f, "BUILD-ID", text, sizeof(text)))
+		pd_add_id(to, PERF_RECORD_MISC_KERNEL, "[kernel.kallsyms]", id, hex_bytes(text, id, sizeof(id)));
 }
 
 static void add_features(struct save *s, bool folder)
 {
-	struct bytes *to = s->features;
+	struct pd_bytes *to = s->features;
 
 	add_build_id(s, &to[PD_FEAT_BUILD_ID]);
-	add_string(&to[PD_FEAT_OSRELEASE], (const char *)s->f->machine.release);
-	add_string(&to[FEAT_ARCH], "riscv64");
-	add_u32(&to[FEAT_NRCPUS], s->f->machine.nr_cpus);
-	add_u32(&to[FEAT_NRCPUS], s->f->machine.nr_cpus);
-	add_u32(&to[FEAT_EVENT_DESC], 1);
-	add_u32(&to[FEAT_EVENT_DESC], sizeof(s->attr));
-	add(&to[FEAT_EVENT_DESC], &s->attr, sizeof(s->attr));
-	add_u32(&to[FEAT_EVENT_DESC], 1);
-	add_string(&to[FEAT_EVENT_DESC], "ntrace//k");
-	add_u64(&to[FEAT_EVENT_DESC], EVENT_ID);
-	add_u32(&to[FEAT_PMU_MAPPINGS], 1);
-	add_u32(&to[FEAT_PMU_MAPPINGS], PMU_TYPE);
-	add_string(&to[FEAT_PMU_MAPPINGS], "ntrace");
-	add_u64(&to[FEAT_AUXTRACE], s->nr_index);
-	add(&to[FEAT_AUXTRACE], s->index.b.at, s->index.b.nr);
+	pd_add_string(&to[PD_FEAT_OSRELEASE], (const char *)s->f->machine.release);
+	pd_add_string(&to[PD_FEAT_ARCH], "riscv64");
+	pd_add_u32(&to[PD_FEAT_NRCPUS], s->f->machine.nr_cpus);
+	pd_add_u32(&to[PD_FEAT_NRCPUS], s->f->machine.nr_cpus);
+	pd_add_u32(&to[PD_FEAT_EVENT_DESC], 1);
+	pd_add_u32(&to[PD_FEAT_EVENT_DESC], sizeof(s->attr));
+	pd_add(&to[PD_FEAT_EVENT_DESC], &s->attr, sizeof(s->attr));
+	pd_add_u32(&to[PD_FEAT_EVENT_DESC], 1);
+	pd_add_string(&to[PD_FEAT_EVENT_DESC], "ntrace//k");
+	pd_add_u64(&to[PD_FEAT_EVENT_DESC], EVENT_ID);
+	pd_add_u32(&to[PD_FEAT_PMU_MAPPINGS], 1);
+	pd_add_u32(&to[PD_FEAT_PMU_MAPPINGS], PMU_TYPE);
+	pd_add_string(&to[PD_FEAT_PMU_MAPPINGS], "ntrace");
+	pd_add_u64(&to[PD_FEAT_AUXTRACE], s->nr_index);
+	pd_add(&to[PD_FEAT_AUXTRACE], s->index.b.at, s->index.b.nr);
 	if (folder)
-		add_u64(&to[FEAT_DIR_FORMAT], 0);
+		pd_add_u64(&to[PD_FEAT_DIR_FORMAT], 0);
 }
 
 /* Rename an existing recording, adding the time to its name. */
@@ -384,25 +318,16 @@ static int keep_old(const char *path)
 
 static int finish(struct save *s, bool folder, const char *path)
 {
-	static struct pd_feature_section features[PD_FEAT_MAX];
-	unsigned int i;
 	int err, error;
 
 	add_features(s, folder);
-	for (i = 0; i < NR_FEATURES; i++) {
-		s->failed |= s->features[i].failed;
-		features[i].section = (struct pd_section){ s->features[i].b.at, s->features[i].b.nr };
-		features[i].there = s->features[i].b.nr;
-	}
-	err = s->failed || s->index.failed || pd_write_features(&s->file, features) ||
+	err = pd_write_bytes(&s->file, s->features) || s->failed || s->index.failed ||
 	      (s->file.whole.part[0] && keep_old(path));
 	error = errno;
 	if (pd_write_close(&s->file, NULL, !err) && !err) {
 		err = -1;
 		error = errno;
 	}
-	for (i = 0; i < NR_FEATURES; i++)
-		free(s->features[i].b.at);
 	free(s->index.b.at);
 	errno = error;
 	return err ? -1 : 0;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -165,6 +166,85 @@ int pd_write_features(struct pd_writer *w, const struct pd_feature_section *feat
 			return -1;
 	}
 	return pd_write_header(w);
+}
+
+int pd_write_bytes(struct pd_writer *w, struct pd_bytes *features)
+{
+	struct pd_feature_section sections[PD_FEAT_MAX];
+	bool failed = false;
+	unsigned int i;
+	int err, error;
+
+	for (i = 0; i < PD_FEAT_MAX; i++) {
+		sections[i].section = (struct pd_section){ features[i].b.at, features[i].b.nr };
+		sections[i].there = features[i].b.nr;
+		failed |= features[i].failed;
+	}
+	errno = ENOMEM;
+	err = failed ? -1 : pd_write_features(w, sections);
+	error = errno;
+	for (i = 0; i < PD_FEAT_MAX; i++)
+		free(features[i].b.at);
+	errno = error;
+	return err;
+}
+
+/* ---- Bytes of features ---- */
+
+#define NAME_ALIGN	64		/* strings are padded to a multiple */
+#define HAS_SIZE	(1 << 15)	/* PERF_RECORD_MISC_BUILD_ID_SIZE */
+
+void pd_add(struct pd_bytes *to, const void *data, size_t size)
+{
+	const uint8_t *byte = data;
+
+	while (size-- && !to->failed)
+		to->failed = !ns_array_add(&to->b, *byte++);
+}
+
+void pd_add_u32(struct pd_bytes *to, uint32_t value)
+{
+	pd_add(to, &value, sizeof(value));
+}
+
+void pd_add_u64(struct pd_bytes *to, uint64_t value)
+{
+	pd_add(to, &value, sizeof(value));
+}
+
+/* Add a string with the zeros after it that make its size a multiple of @align. */
+static void add_padded(struct pd_bytes *to, const char *text, size_t align)
+{
+	static const char zeros[NAME_ALIGN];
+	size_t len = strlen(text) + 1;
+
+	pd_add(to, text, len);
+	pd_add(to, zeros, -len % align);
+}
+
+void pd_add_string(struct pd_bytes *to, const char *text)
+{
+	size_t len = strlen(text) + 1;
+
+	pd_add_u32(to, len + -len % NAME_ALIGN);
+	add_padded(to, text, NAME_ALIGN);
+}
+
+void pd_add_id(struct pd_bytes *to, uint16_t misc, const char *path, const uint8_t *id, size_t size)
+{
+	struct {
+		struct perf_event_header header;
+		int32_t		pid;
+		uint8_t		id[PD_BUILD_ID_SIZE], size, reserved[3];
+	} record = {
+		.header = { .type = PD_BUILD_ID, .misc = misc | HAS_SIZE,
+			    .size = sizeof(record) + ((strlen(path) + 8) & ~(size_t)7) },
+		.pid = -1, .size = size,
+	};
+
+	memcpy(record.id, id, size);
+	pd_add(to, &record, sizeof(record));
+	add_padded(to, path, 8);
 }
 
 /* ---- Files and folders ---- */

@@ -13,6 +13,19 @@
 
 #define PD_WRITE_MAX	4	/* pieces of pd_write_direct() */
 
+/* Bytes of a feature, which grow until the file is written */
+struct pd_bytes {
+	NS_ARRAY(uint8_t) b;
+	bool		failed;		/* out of memory */
+};
+
+/* pd_add_string() adds a string in the format of perf's header, and pd_add_id() the build id of the file at @path */
+void pd_add(struct pd_bytes *to, const void *data, size_t size);
+void pd_add_u32(struct pd_bytes *to, uint32_t value);
+void pd_add_u64(struct pd_bytes *to, uint64_t value);
+void pd_add_string(struct pd_bytes *to, const char *text);
+void pd_add_id(struct pd_bytes *to, uint16_t misc, const char *path, const uint8_t *id, size_t size);
+
 struct pd_writer {
 	int		fd;
 	int		error;		/* errno of the first write that failed; 0 */
@@ -42,8 +55,12 @@ size_t pd_write_direct(struct pd_writer *w, const struct iovec *pieces, int nr);
 /* pd_write_header() - write buffered data, and a header with the size of the records so far */
 int pd_write_header(struct pd_writer *w);
 
-/* pd_write_features() - complete the file with the features, PD_FEAT_MAX of them */
+/*
+ * pd_write_features() - complete the file with the features, PD_FEAT_MAX of them
+ * pd_write_bytes() - the same with those features that have bytes, which are freed
+ */
 int pd_write_features(struct pd_writer *w, const struct pd_feature_section *features);
+int pd_write_bytes(struct pd_writer *w, struct pd_bytes *features);
 
 /*
  * pd_write_create() - start a recording that gets its name @path when it is complete

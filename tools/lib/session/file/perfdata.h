@@ -44,10 +44,18 @@ enum pd_feature {
 	PD_FEAT_BUILD_ID	= 2,
 	PD_FEAT_HOSTNAME	= 3,
 	PD_FEAT_OSRELEASE	= 4,
+	PD_FEAT_VERSION		= 5,
+	PD_FEAT_ARCH		= 6,
 	PD_FEAT_NRCPUS		= 7,
+	PD_FEAT_TOTAL_MEM	= 10,
 	PD_FEAT_CMDLINE		= 11,
+	PD_FEAT_EVENT_DESC	= 12,
 	PD_FEAT_BRANCH_STACK	= 15,
+	PD_FEAT_PMU_MAPPINGS	= 16,
 	PD_FEAT_AUXTRACE	= 18,
+	PD_FEAT_SAMPLE_TIME	= 21,
+	PD_FEAT_CLOCKID		= 23,
+	PD_FEAT_DIR_FORMAT	= 24,
 	PD_FEAT_COMPRESSED	= 27,
 	PD_FEAT_CLOCK_DATA	= 29,
 	PD_FEAT_SHARD		= 240,	/* struct pd_shard; perf skips features that it does not know */
@@ -106,6 +114,20 @@ struct pd_auxtrace_record {
 	struct perf_event_header header;
 	uint64_t size, offset, reference;
 	uint32_t idx, tid, cpu, reserved;
+};
+
+/* struct perf_record_auxtrace_info */
+struct pd_info_record {
+	struct perf_event_header header;
+	uint32_t	type, reserved;
+	uint64_t	words[];
+};
+
+/* struct perf_record_time_conv */
+struct pd_clock_record {
+	struct perf_event_header header;
+	uint64_t	shift, mult, zero, cycles, mask;
+	uint8_t		zero_known, is_short, reserved[6];
 };
 
 struct pd_record {

@@ -9,13 +9,10 @@
 #include "share.h"
 
 #define MISC_DATA	(1 << 13)	/* PERF_RECORD_MISC_MMAP_DATA */
-#define MISC_ID_SIZE	(1 << 15)	/* PERF_RECORD_MISC_BUILD_ID_SIZE */
 #define MMAP_NAME	40		/* offsets of the names in records */
 #define MMAP2_NAME	72
 #define COMM_NAME	16
 #define KERNEL_PID	UINT32_MAX
-
-enum { FEAT_ARCH = 6, FEAT_NRCPUS = 7, FEAT_SAMPLE_TIME = 21, FEAT_CLOCKID = 23, FEAT_DIR_FORMAT = 24 };
 
 struct share {
 	struct nt_session *session;
@@ -98,56 +95,32 @@ static int put_record(void *ctx, const struct pd_record *record)
 	return 0;
 }
 
-/* Add the build id of a file to the feature, in the format of PERF_RECORD_HEADER_BUILD_ID. */
-static bool add_build_id(uint8_t **to, size_t *size, const struct nt_shared_file *file)
-{
-	struct { struct perf_event_header header; uint32_t pid; uint8_t id[24]; } r = {
-		.header = { .type = PD_BUILD_ID, .misc = PERF_RECORD_MISC_USER | MISC_ID_SIZE },
-		.pid = KERNEL_PID,
-	};
-	size_t length = (strlen(file->path) + 8) & ~(size_t)7;
-	uint8_t *more;
-
-	if (!file->build_id_size)
-		return true;
-	r.header.size = sizeof(r) + length;
-	memcpy(r.id, file->build_id, file->build_id_size);
-	r.id[PD_BUILD_ID_SIZE] = file->build_id_size;
-	more = realloc(*to, *size + r.header.size);
-	if (!more)
-		return false;
-	*to = more;
-	memcpy(more + *size, &r, sizeof(r));
-	memset(more + *size + sizeof(r), 0, length);
-	memcpy(more + *size + sizeof(r), file->path, strlen(file->path));
-	*size += r.header.size;
-	return true;
-}
-
 static int put_features(struct share *share)
 {
 	static const uint8_t kept[] = {
-		FEAT_ARCH, FEAT_NRCPUS, FEAT_SAMPLE_TIME, FEAT_CLOCKID, FEAT_DIR_FORMAT, PD_FEAT_CLOCK_DATA,
+		PD_FEAT_ARCH, PD_FEAT_NRCPUS, PD_FEAT_SAMPLE_TIME, PD_FEAT_CLOCKID, PD_FEAT_DIR_FORMAT, PD_FEAT_CLOCK_DATA,
 	};
 	/* The index has no entries, and exists because perf script -F addr requires this feature */
 	static const uint64_t no_index;
 	static struct pd_feature_section features[PD_FEAT_MAX];
 	const struct nt_share_options *options = share->options;
-	uint8_t *ids = NULL;
-	size_t size = 0, i;
-	bool ok = true;
+	const struct nt_shared_file *file;
+	struct pd_bytes ids = { 0 };
+	size_t i;
 	int err;
 
 	for (i = 0; i < sizeof(kept); i++)
 		features[kept[i]] = share->session->pd.features[kept[i]];
 	if (!options->kernel)
-		features[FEAT_DIR_FORMAT].there = false;
-	for (i = 0; ok && i < options->nr_files; i++)
-		ok = add_build_id(&ids, &size, &options->files[i]);
+		features[PD_FEAT_DIR_FORMAT].there = false;
+	for (file = options->files; file < options->files + options->nr_files; file++) {
+		if (file->build_id_size)
+			pd_add_id(&ids, PERF_RECORD_MISC_USER, file->path, file->build_id, file->build_id_size);
+	}
 	features[PD_FEAT_AUXTRACE] = (struct pd_feature_section){ { (const void *)&no_index, sizeof(no_index) }, true };
-	features[PD_FEAT_BUILD_ID] = (struct pd_feature_section){ { ids, size }, size };
-	err = ok ? pd_write_features(&share->file, features) : -1;
-	free(ids);
+	features[PD_FEAT_BUILD_ID] = (struct pd_feature_section){ { ids.b.at, ids.b.nr }, ids.b.nr };
+	err = ids.failed ? -1 : pd_write_features(&share->file, features);
+	free(ids.b.at);
 	return err;
 }
 
