@@ -15,6 +15,8 @@
 
 #include "raw/elf-image.h"
 #include "cli/options.h"
+#include "session/array.h"
+#include "session/hash.h"
 #include "verify.h"
 
 #define LINE_BYTES	64
@@ -24,7 +26,7 @@
 
 /* 64 bytes of code, divided into half-words */
 struct line {
-	uint64_t	key;		/* see line_key(); 0 means that the entry is free */
+	uint64_t	key;		/* see line_key() */
 	uint32_t	valid, asked;	/* bit maps of known and of missing half-words */
 	uint8_t		bytes[LINE_BYTES];
 };
@@ -42,10 +44,9 @@ struct seen {
 
 struct code {
 	struct hart	*hart;
-	struct line	*line;
-	size_t		n, size;	/* a power of two */
-	struct seen	*seen;
-	size_t		n_seen, seen_size;	/* a power of two */
+	NS_ARRAY(struct line) lines;
+	NS_ARRAY(struct seen) seen;
+	struct ns_hash	line_hash, seen_hash;	/* hash tables of @lines and @seen */
 	uint32_t	epoch;		/* incremented when known code changes */
 	const uint8_t	*waiting;	/* new code, which is used after @wait_until */
 	uint64_t	wait_until;	/* block that must be compared before @waiting is used */
@@ -64,106 +65,40 @@ static bool is_guest(const struct block *b)
 	return b->priv >= NB_PRIV_VU;
 }
 
-static size_t slot_of(const struct code *c, uint64_t key)
-{
-	size_t i = key * 0x9e3779b97f4a7c15ULL >> 20 & (c->size - 1);
-
-	while (c->line[i].key && c->line[i].key != key)
-		i = (i + 1) & (c->size - 1);
-	return i;
-}
-
-static bool grow(struct code *c)
-{
-	struct code old = *c;
-	size_t i;
-
-	c->size = old.size ? 2 * old.size : 4096;
-	c->line = calloc(c->size, sizeof(*c->line));
-	if (!c->line) {
-		*c = old;
-		return false;
-	}
-	for (i = 0; i < old.size; i++)
-		if (old.line[i].key)
-			c->line[slot_of(c, old.line[i].key)] = old.line[i];
-	free(old.line);
-	return true;
-}
-
 /* Return the line of @addr, which is created if necessary; NULL if memory is exhausted. */
 static struct line *line_of(struct code *c, bool guest, uint64_t addr)
 {
-	uint64_t key = line_key(guest, addr);
-	struct line *l;
+	const struct line new = { .key = line_key(guest, addr) };
+	struct ns_hash_slot *slot;
 
-	if (2 * c->n >= c->size && !grow(c)) {
-		c->failed = true;
-		return NULL;
-	}
-	l = &c->line[slot_of(c, key)];
-	if (!l->key) {
-		l->key = key;
-		c->n++;
-	}
-	return l;
-}
-
-static size_t seen_slot(const struct code *c, const uint8_t *code)
-{
-	size_t i = (uintptr_t)code * 0x9e3779b97f4a7c15ULL >> 24 & (c->seen_size - 1);
-
-	while (c->seen[i].code && c->seen[i].code != code)
-		i = (i + 1) & (c->seen_size - 1);
-	return i;
-}
-
-static bool grow_seen(struct code *c)
-{
-	struct code old = *c;
-	size_t i;
-
-	c->seen_size = old.seen_size ? 2 * old.seen_size : 16384;
-	c->seen = calloc(c->seen_size, sizeof(*c->seen));
-	if (!c->seen) {
-		*c = old;
-		return false;
-	}
-	for (i = 0; i < old.seen_size; i++)
-		if (old.seen[i].code)
-			c->seen[seen_slot(c, old.seen[i].code)] = old.seen[i];
-	free(old.seen);
-	return true;
+	slot = ns_hash_find(&c->line_hash, ns_hash_mix(new.key), c->lines.at[i].key == new.key);
+	if (slot && !slot->index && ns_array_add(&c->lines, new))
+		ns_hash_set(&c->line_hash, slot, c->lines.nr - 1);
+	c->failed |= !slot || !slot->index;
+	return slot && slot->index ? &c->lines.at[slot->index - 1] : NULL;
 }
 
 /* Return the entry of @b, which is created if necessary; NULL if memory is exhausted. */
 static struct seen *seen_of(struct code *c, const struct block *b)
 {
-	struct seen *s;
+	const struct seen new = { .code = b->code, .iaddr = b->iaddr, .len = 2 * b->iretire, .guest = is_guest(b) };
+	struct ns_hash_slot *slot;
 
-	if (2 * c->n_seen >= c->seen_size && !grow_seen(c)) {
-		c->failed = true;
-		return NULL;
-	}
-	s = &c->seen[seen_slot(c, b->code)];
-	if (!s->code) {
-		*s = (struct seen){ .code = b->code, .iaddr = b->iaddr, .len = 2 * b->iretire,
-				   .guest = is_guest(b) };
-		c->n_seen++;
-	}
-	return s;
+	slot = ns_hash_find(&c->seen_hash, ns_hash_mix((uintptr_t)b->code), c->seen.at[i].code == b->code);
+	if (slot && !slot->index && ns_array_add(&c->seen, new))
+		ns_hash_set(&c->seen_hash, slot, c->seen.nr - 1);
+	c->failed |= !slot || !slot->index;
+	return slot && slot->index ? &c->seen.at[slot->index - 1] : NULL;
 }
 
 /* Return the number of the last known block that executed code at @addr */
 static uint64_t last_use(const struct code *c, bool guest, uint64_t addr)
 {
+	const struct seen *s = c->seen.at, *end = s + c->seen.nr;
 	uint64_t last = 0;
-	size_t i;
 
-	for (i = 0; i < c->seen_size; i++) {
-		const struct seen *s = &c->seen[i];
-
-		if (s->code && s->epoch && s->guest == guest && addr - s->iaddr < s->len && s->last_use > last)
+	for (; s < end; s++) {
+		if (s->epoch && s->guest == guest && addr - s->iaddr < s->len && s->last_use > last)
 			last = s->last_use;
 	}
 	return last;
@@ -468,7 +403,9 @@ bool verify_trace(struct hart *h, const char *path, const char *lost, const stru
 	elf_files_close(&elfs);
 	input_close(in);
 	free(losses.at);
-	free(code.line);
-	free(code.seen);
+	free(code.lines.at);
+	free(code.seen.at);
+	free(code.line_hash.slots);
+	free(code.seen_hash.slots);
 	return ok;
 }

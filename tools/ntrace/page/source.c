@@ -42,9 +42,8 @@ struct sources {
 static int line_cmp(const void *a, const void *b)
 {
 	const struct line *x = a, *y = b;
-	int order = x->file == y->file ? 0 : strcmp(x->file, y->file);
 
-	return order ? order : x->line < y->line ? -1 : x->line > y->line;
+	return (x->file == y->file ? 0 : strcmp(x->file, y->file)) ?: ns_order(x->line, y->line);
 }
 
 static bool add_lines(struct sources *sources)

@@ -52,11 +52,9 @@ static const char *text(const char *name, const char *unknown)
 static int cost_cmp(const void *a, const void *b)
 {
 	const struct cost *x = a, *y = b;
-	int order = strcmp(x->object, y->object);
 
-	order = order ? order : strcmp(x->function, y->function);
-	order = order ? order : strcmp(x->file, y->file);
-	return order ? order : x->line < y->line ? -1 : x->line > y->line;
+	return strcmp(x->object, y->object) ?: strcmp(x->function, y->function) ?:
+		strcmp(x->file, y->file) ?: ns_order(x->line, y->line);
 }
 
 static bool add_costs(struct callgrind *c)
@@ -117,11 +115,9 @@ static int leave(void *ctx, const struct nested_call *call)
 static int arc_cmp(const void *a, const void *b)
 {
 	const struct named_arc *x = a, *y = b;
-	int order = strcmp(x->from_object, y->from_object);
 
-	order = order ? order : strcmp(x->from, y->from);
-	order = order ? order : strcmp(x->to_object, y->to_object);
-	return order ? order : strcmp(x->to, y->to);
+	return strcmp(x->from_object, y->from_object) ?: strcmp(x->from, y->from) ?:
+		strcmp(x->to_object, y->to_object) ?: strcmp(x->to, y->to);
 }
 
 static int end(void *ctx)

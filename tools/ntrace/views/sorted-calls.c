@@ -75,9 +75,7 @@ static int place_cmp(const struct place *x, const struct place *y)
 /* Compare names, because function numbers depend on the thread that first found the function. */
 static int name_cmp(const struct nt_function *x, const struct nt_function *y)
 {
-	int order = strcmp(x->symbol ? x->symbol : "", y->symbol ? y->symbol : "");
-
-	return order ? order : strcmp(x->object ? x->object : "", y->object ? y->object : "");
+	return strcmp(x->symbol ?: "", y->symbol ?: "") ?: strcmp(x->object ?: "", y->object ?: "");
 }
 
 /*
@@ -88,14 +86,8 @@ static int inside_cmp(const void *a, const void *b, void *calls)
 {
 	const struct nt_call *x = a, *y = b;
 
-	if (x->begin != y->begin)
-		return x->begin < y->begin ? -1 : 1;
-	if (x->insns != y->insns)
-		return x->insns > y->insns ? -1 : 1;
-	if (x->ns != y->ns)
-		return x->ns > y->ns ? -1 : 1;
-	return name_cmp(nt_calls_function(calls, x->function),
-			nt_calls_function(calls, y->function));
+	return ns_order(x->begin, y->begin) ?: ns_order(y->insns, x->insns) ?: ns_order(y->ns, x->ns) ?:
+		name_cmp(nt_calls_function(calls, x->function), nt_calls_function(calls, y->function));
 }
 
 /* ---- One run ---- */
