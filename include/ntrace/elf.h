@@ -28,7 +28,7 @@ extern "C" {
 	X(NT_ELF_E_FORMAT,	-101, "not an ELF file")			\
 	X(NT_ELF_E_DAMAGED,	-102, "the ELF file is truncated or damaged")	\
 	X(NT_ELF_E_MACHINE,	-103, "not a RISC-V program")			\
-	X(NT_ELF_E_NOT_LINKED,	-104, "has no segments: it is not linked to run") \
+	X(NT_ELF_E_NOT_LINKED,	-104, "has no segments, so it cannot be executed") \
 	X(NT_ELF_E_NO_BUILD_ID,	-105, "has no build-id")			\
 	X(NT_ELF_E_BUILD_ID,	-106, "has another build-id: it is not the program that was executed")
 

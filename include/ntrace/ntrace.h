@@ -64,20 +64,20 @@ const char *nt_version(void);
 	  "")									\
 	X(NT_E_SPACE,	 -3, "the buffer for the result is too small",		\
 	  "")									\
-	X(NT_E_NOT_FOUND, -4, "there is no such thing",				\
+	X(NT_E_NOT_FOUND, -4, "the requested object does not exist",				\
 	  "")									\
-	X(NT_E_BUSY,	 -5, "the buffer fed before is not used up yet",	\
+	X(NT_E_BUSY,	 -5, "the previous bytes are not all decoded yet",	\
 	  "call nt_flow_next() until it returns 0")				\
 	X(NT_E_MSEO,	-10, "reserved MSEO sequence",				\
 	  "the trace is damaged, or is not N-Trace")				\
-	X(NT_E_TOO_LONG, -11, "message is longer than any can be",		\
+	X(NT_E_TOO_LONG, -11, "message is longer than the maximum",		\
 	  "the trace is damaged; memory that was never written looks like this") \
 	X(NT_E_OVERFLOW, -12, "field has more bits than its maximum",		\
-	  "the trace is damaged, or the width of SRC is not the one given")	\
+	  "the trace is damaged, or the given width of SRC is wrong")	\
 	X(NT_E_MISSING,	-13, "message ends before its last field",		\
-	  "the trace is damaged, or the width of SRC is not the one given")	\
-	X(NT_E_EXTRA,	-14, "message has more fields than its type",		\
-	  "are timestamps on? the trace may be damaged too")			\
+	  "the trace is damaged, or the given width of SRC is wrong")	\
+	X(NT_E_EXTRA,	-14, "message has more fields than its type allows",		\
+	  "enable timestamps if the encoder sends them; or the trace is damaged")			\
 	X(NT_E_TRUNCATED, -15, "trace ends inside a message",			\
 	  "the last bytes were lost")						\
 	X(NT_E_HIST_ZERO, -16, "HIST has no stop-bit",				\
@@ -85,13 +85,13 @@ const char *nt_version(void);
 	X(NT_E_RESERVED, -17, "field has a reserved value",			\
 	  "the trace is damaged, or of a later version")			\
 	X(NT_E_FRAME_ID, -18, "frame has a reserved trace ID",			\
-	  "the trace is damaged, or is not of a CoreSight formatter")		\
-	X(NT_E_FRAME_SYNC, -19, "frame ends before its last byte",		\
+	  "the trace is damaged, or does not consist of CoreSight frames")		\
+	X(NT_E_FRAME_SYNC, -19, "frame is incomplete",		\
 	  "bytes of the trace were lost")					\
-	X(NT_E_KIND,	-20, "message of a kind that the encoder does not send",	\
-	  "the trace is damaged, or the encoder sends more than the flow")	\
+	X(NT_E_KIND,	-20, "message has a type that this encoder does not send",	\
+	  "the trace is damaged, or 'flow only' is wrong for this encoder")	\
 	/* no longer reported */						\
-	X(NT_E_HIST_SIZE, -21, "HIST that is full has another size than before",	\
+	X(NT_E_HIST_SIZE, -21, "full HIST has another size than the full HIST before",	\
 	  "the trace is damaged")						\
 	X(NT_E_NO_CODE,	-30, "there is no code at this address",		\
 	  "give the program, library or firmware that was executed")		\
@@ -99,36 +99,36 @@ const char *nt_version(void);
 	  "is this the program that was executed?")				\
 	X(NT_E_ICNT_INSN, -32, "I-CNT ends inside an instruction",		\
 	  "is this the program that was executed?")				\
-	X(NT_E_ICNT_LEFT, -33, "I-CNT goes on past a jump that needs an address", \
-	  "is implicit return or sequential jump on? is this the program that was executed?") \
-	X(NT_E_ICNT_SHORT, -34, "I-CNT ends before the last bit of HIST",	\
+	X(NT_E_ICNT_LEFT, -33, "I-CNT continues after a jump to an unknown address", \
+	  "does the encoder use implicit return or sequential jump? is this the executed program?") \
+	X(NT_E_ICNT_SHORT, -34, "I-CNT ends before all bits of HIST are used",	\
 	  "is this the program that was executed?")				\
-	X(NT_E_HIST_SHORT, -35, "branch has no bit in HIST",			\
-	  "is this the program that was executed? is all jumps on?")		\
-	X(NT_E_HIST_LEFT, -36, "HIST has bits left for which there is no branch", \
-	  "is this the program that was executed? is all jumps on?")		\
-	X(NT_E_HIST_JUMP, -37, "HIST says that an unconditional jump was not taken", \
-	  "is all jumps on?")							\
-	X(NT_E_CLASS,	-38, "last instruction does not fit the message",	\
+	X(NT_E_HIST_SHORT, -35, "HIST has no bit for a branch",			\
+	  "is this the program that was executed? does the encoder use all jumps?")		\
+	X(NT_E_HIST_LEFT, -36, "HIST has more bits than there are branches", \
+	  "is this the program that was executed? does the encoder use all jumps?")		\
+	X(NT_E_HIST_JUMP, -37, "HIST reports an unconditional jump as not taken", \
+	  "does the encoder use all jumps?")							\
+	X(NT_E_CLASS,	-38, "last instruction has another type than the message reports",	\
 	  "is this the program that was executed?")				\
-	X(NT_E_ADDR,	-39, "address in the message is not the one reached",		\
+	X(NT_E_ADDR,	-39, "address in the message differs from the decoded address",		\
 	  "is this the program that was executed? was the trace interrupted?")	\
-	X(NT_E_NO_RETURN, -40, "implicit return, but no call before it",	\
-	  "is implicit return on? is this the program that was executed?")	\
+	X(NT_E_NO_RETURN, -40, "implicit return without a call before it",	\
+	  "does the encoder use implicit return? is this the program that was executed?")	\
 	X(NT_E_NO_REPEAT, -41, "RepeatBranch has no branch message before it",	\
 	  "the trace is damaged")						\
-	X(NT_E_ENDLESS,	-42, "code loops with neither branch nor end",		\
+	X(NT_E_ENDLESS,	-42, "code is an endless loop without a branch",		\
 	  "is this the program that was executed?")				\
-	X(NT_E_RESTART,	-43, "trace restarts, and had not said that it stopped", \
+	X(NT_E_RESTART,	-43, "trace restarts, but no message reported a stop", \
 	  "messages were lost")							\
-	X(NT_E_MODE,	-44, "message of the other trace mode",			\
-	  "the trace is damaged, or is of two encoders")			\
-	X(NT_E_PRIV,	-45, "PROCESS has no such privilege mode",		\
+	X(NT_E_MODE,	-44, "message belongs to the other trace mode",			\
+	  "the trace is damaged, or mixes two encoders")			\
+	X(NT_E_PRIV,	-45, "PROCESS has an invalid privilege mode",		\
 	  "the trace is damaged")						\
-	X(NT_E_GAP_RETURN, -46, "implicit return of a call that missing code hides", \
+	X(NT_E_GAP_RETURN, -46, "implicit return, but its call is in missing code", \
 	  "give the program, library or firmware that was executed")		\
-	X(NT_E_SKIPPED, -47, "message that this decoder cannot follow moves the PC",	\
-	  "switch the feature off in the encoder: bits 4 and 5 of trTeInstFeatures")	\
+	X(NT_E_SKIPPED, -47, "message of an unsupported type changes the PC",	\
+	  "disable this feature in the encoder (bits 4 and 5 of trTeInstFeatures)")	\
 	X(NT_E_DEVIATION, -48, "the encoder deviates from the specification",	\
 	  "decode without --strict: the summary lists how the encoder deviates")
 

@@ -114,7 +114,7 @@ says "a speed where time counts instructions" 125 "--mips is for the trace hardw
 says "no power, and no driver to care for it" 125 "--deep-idle is for the driver" \
 	"$board" run --deep-idle --boot-trace "$tap_tmp/bt" -- true
 says "a port that is no number" 125 "--gdb is a number of a port" "$board" run --gdb here -- true
-says "a value that the hardware does not take" 125 "is on or off, not" "$board" run --model te.btm=maybe -- true
+says "a value that the hardware does not take" 125 "expects on or off, not" "$board" run --model te.btm=maybe -- true
 says "a number that is none" 125 "is not a number up to 0xff" "$board" run --model te.src_bits=many -- true
 says "a topology that leads nowhere" 125 "te leads to nowhere, which is no component" sh -c "
 	echo 'encoder te hart=0 to=nowhere' >'$tap_tmp/t'; '$board' run --topology '$tap_tmp/t' -- true"

@@ -13,7 +13,7 @@ printf 'encoder te hart=0 to=ram\nramsink ram mode=smem\n' | bare_topology "$tap
 bare_build "$tap_tmp/modes" "$top/tests/board/modes.c" || exit 1
 plan 29
 
-# modes NAME OPTIONS: write the program's output to $tap_tmp/said, and the board's to $tap_tmp/err
+# modes NAME OPTIONS: run the program. Its output is in $tap_tmp/said, and that of the board in $tap_tmp/err.
 modes() {
 	bare_run "$tap_tmp/modes" "truth=$tap_tmp,hcontext=on,stats=$tap_tmp/stats$2" >"$tap_tmp/said" 2>"$tap_tmp/err"
 	is "$1: the program ends" $? 0
@@ -30,7 +30,7 @@ is "the first instruction after an xret traps" "$(said fetch)" "S 1 VS 20 VU 20 
 is "the first instruction after an xret traps, from the privilege that the xret went to" \
 	"$("$tap_tmp/truth-text" "$tap_tmp/hart0.truth" | sed -n 's/^trap exception 4 //p' | xargs)" "S VS VU U"
 is "accesses that are not of one aligned register are reported, each" \
-	"$(sed -n 's/.*te: offset \(0x[0-9a-f]*\|0\), value \(0x[0-9a-f]*\): access is not.*/\1 \2/p' "$tap_tmp/err" | xargs)" \
+	"$(sed -n 's/.*te: offset \(0x[0-9a-f]*\|0\), value \(0x[0-9a-f]*\): access does not.*/\1 \2/p' "$tap_tmp/err" | xargs)" \
 	"0 0x2 0 0x8 0x2 0x4 0x10 0x8"
 is "no way from block to block that the code does not have" "$(sed -n 's/^hart0 .*edges=\([0-9]*\).*/\1/p' "$tap_tmp/stats")" 0
 

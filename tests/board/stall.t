@@ -22,6 +22,6 @@ is "nothing was lost" "$(count te1 overflows) $(count te1 blocks_lost)" "0 0"
 
 bare_build "$tap_tmp/alone" -DALONE=1 "$top/tests/board/stall.c"
 bare_timeout=20 bare_run "$tap_tmp/alone" "stall-limit=1000" -smp 2 >"$tap_tmp/said" 2>&1
-is "a hart that nobody helps ends the run" $? 1
-ok "a hart that nobody helps ends the run, which says why" grep "hart 1 stands still for ever: trTeInstStallEna is 1, and nobody takes its messages" "$tap_tmp/said"
+is "a hart that stalls forever ends the run" $? 1
+ok "a hart that stalls forever ends the run, which says why" grep "hart 1 stalls forever, because trTeInstStallEna is 1 and its sink accepts no messages" "$tap_tmp/said"
 done_testing

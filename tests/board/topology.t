@@ -48,8 +48,8 @@ numbers mode fast ''
 refused "an unknown word" "topology: ram: 'colour=blue' is not understood" "$te" "$sink colour=blue"
 refused "a word that is for another kind" "topology: ram: 'hart=0' is not understood" "$te" "$sink hart=0"
 refused "an unknown kind" "topology: 'wheel w' is not understood" "wheel w 0x18000000"
-refused "two of one name" "topology: ram is there twice" "$te" "$sink" "ramsink ram 0x18002000"
-refused "two at one address" "topology: ram2 is where ram is" "$te" "$sink" "ramsink ram2 0x18001000"
+refused "two of one name" "topology: ram is defined twice" "$te" "$sink" "ramsink ram 0x18002000"
+refused "two at one address" "topology: ram2 has the same address as ram" "$te" "$sink" "ramsink ram2 0x18001000"
 refused "an address within a page" "topology: ram: no address: '0x18001008'" "$te" "ramsink ram 0x18001008"
 refused "an address that is none" "topology: ram: no address: 'here'" "$te" "ramsink ram here"
 refused "a name that is too long" "topology: no name: 'ram-with-a-long-name'" "ramsink ram-with-a-long-name 0x18001000"
@@ -57,11 +57,11 @@ refused "a name that is a path" "topology: no name: '../ram'" "ramsink ../ram 0x
 refused "an output that is itself" "topology: f leads to itself" "encoder te 0x18000000 hart=0 to=f" "funnel f 0x18001000 to=f"
 refused "funnels in a circle" "topology: a leads to itself" "encoder te 0x18000000 hart=0 to=a" \
 	"funnel a 0x18001000 to=b" "funnel b 0x18002000 to=a"
-refused "a way to a power controller" "topology: te leads to 'p', which is no funnel or sink" \
+refused "a way to a power controller" "topology: te leads to 'p', which is not a funnel or sink" \
 	"encoder te 0x18000000 hart=0 to=p" "power p 0x18001000"
-refused "messages to what takes frames" "topology: te leads to 'etr', which does not take its messages" \
+refused "messages to what takes frames" "topology: te leads to 'etr', which does not accept its messages" \
 	"encoder te 0x18000000 hart=0 to=etr" "etr etr 0x18001000"
-refused "frames to what takes messages" "topology: atb leads to 'ram', which does not take its messages" \
+refused "frames to what takes messages" "topology: atb leads to 'ram', which does not accept its messages" \
 	"encoder te 0x18000000 hart=0 to=atb" "atbbridge atb 0x18002000 hart=0 to=ram" "$sink"
 refused "an output of a sink" "topology: ram has too many outputs" "$te" "ramsink ram 0x18001000 to=te"
 refused "an encoder without output" "topology: te leads to ''" "encoder te 0x18000000 hart=0"

@@ -147,7 +147,7 @@ ok "the command's exit status is that of the recorder" says user 7 "wrote user.d
 nr_times() {
 	ntrace script -F time,ip,addr -i "$out/$1" 2>/dev/null | head -n 300000 | sed -n 's/^ *\([0-9.]*\): .*/\1/p' | sort -u | wc -l
 }
-untimed() { "$O/perf/new/x86_64/perf" script --itrace=e -F comm -i "$out/$1" 2>&1 >/dev/null | grep -m 1 'nobody knows how fast timestamps run'; }
+untimed() { "$O/perf/new/x86_64/perf" script --itrace=e -F comm -i "$out/$1" 2>&1 >/dev/null | grep -m 1 'the frequency of the timestamps is unknown'; }
 ok "a clock that nobody knows: the branches" reads clock.data 1000
 ok "a clock that nobody knows: the branches of perf's recording" reads clock-perf.data 1000
 unknown=$(nr_times clock.data) perfs=$(nr_times clock-perf.data) known=$(nr_times user.data)

@@ -71,7 +71,7 @@ mistake "make modules by a compiler for the PC" "does not compile for RISC-V; se
 # ---- recording and decoding on the host
 if [ "$(uname -m)" = x86_64 ]; then
 	mistake "perf record on a PC" \
-		"Only a RISC-V machine with a trace encoder can record N-Trace; this one can decode what was recorded there" \
+		"Only a RISC-V machine with a trace encoder can record N-Trace. This machine can only decode such recordings" \
 		"$perf" record -o "$tap_tmp/x" -e ntrace// -- true
 	recording_as calls good && rm "$tap_tmp/calls"
 	mistake "perf script without the program" "cannot read the code of" "$perf" script -i "$tap_tmp/calls.data" --itrace=be
@@ -130,22 +130,22 @@ mkdir "$tap_tmp/guest.out"
 "$top/tools/board/board" run --harts 2 --out "$tap_tmp/guest.out" -- "$(cat "$tap_tmp/guest")" >"$tap_tmp/board" 2>&1 ||
 	sed 's/^/# board: /' "$tap_tmp/board"
 g() { said "$1" "$3" "$tap_tmp/guest.out/$2"; }
-g "a frequency" freq "Trace has no frequency (-F option): all that is executed is traced."
-g "a value that the hardware lacks" mode "The trace encoders of this system cannot do mode=4: their values are"
+g "a frequency" freq "A trace has no frequency (-F option), because all executed instructions are traced."
+g "a value that the hardware lacks" mode "The trace encoders of this system do not support mode=4. They support"
 g "a buffer larger than memory" memory "The trace buffers do not fit into memory"
-g "another clock" clock "Cannot use clockid (-k option) with ntrace: trace is in the time of perf's own clock"
-g "a size with a wrong letter" size "the size of a snapshot is a number of bytes, or ends in B, K, M or G, as -S4M"
+g "another clock" clock "Cannot use clockid (-k option) with ntrace, because trace has the times of perf's default clock"
+g "a size with a wrong letter" size "the size of a snapshot must be a number with an optional B, K, M or G, such as -S4M"
 g "AUX samples" sample \
-	"AUX area sampling (--aux-sample) is not possible with this kernel: caps/aux_sampling says why; take snapshots (-S option)"
+	"This kernel does not support AUX area sampling (--aux-sample); the file caps/aux_sampling contains the reason. Take snapshots instead (-S option)"
 g "two events" two "There may be only one ntrace event"
-g "a second perf record" busy "Another program has a trace encoder that ntrace// needs: a process whose /proc/PID/fd has a perf_event"
+g "a second perf record" busy "Another program uses a trace encoder that ntrace// needs. It is a process whose /proc/PID/fd has a perf_event"
 g "no --kcore" kcore "record with --kcore, or only user code (ntrace//u)"
 g "a buffer that is too small" lost "full: trace was lost (try perf record -m,SIZE)"
 g "--kcore as a user" user-kcore "--kcore copies /proc/kcore, which only root may read: leave --kcore out."
 g "machine mode as a user" firmware "Only users with CAP_PERFMON may trace machine mode ('firmware'): run perf as root."
 g "a user who may not trace" paranoid "Consider adjusting /proc/sys/kernel/perf_event_paranoid setting"
 g "the driver is not loaded" driver \
-	"The driver is not loaded, or found no trace encoder: try 'modprobe ntrace', then 'dmesg | grep ntrace' says what it found"
+	"The driver is not loaded, or found no trace encoder. Try 'modprobe ntrace'; then 'dmesg | grep ntrace' shows the encoders that it found"
 # This looks like a mistake, but works.
 is "-e ntrace, --per-thread, and a user's own program are recorded" \
 	"$(grep -l 'Captured and wrote' "$tap_tmp/guest.out/named" "$tap_tmp/guest.out/per-thread" "$tap_tmp/guest.out/own" | wc -l)" 3

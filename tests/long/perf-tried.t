@@ -115,7 +115,7 @@ kernel_changed() {
 	n=$(errors "$1")
 	echo "$n errors"
 	[ "$n" -ge 1 ] && [ "$n" -le 40 ] && cat "$tap_tmp/$1.err" &&
-		grep -q 'something was patched after --kcore had copied it\|there is no code at this address' "$tap_tmp/$1.err"
+		grep -q 'code was patched after --kcore had copied it\|there is no code at this address' "$tap_tmp/$1.err"
 }
 ok "a module that was loaded meanwhile is reported as missing" kernel_changed load
 ok "a module that replaced another is reported as missing" kernel_changed unload

@@ -129,9 +129,9 @@ sees() {
 	"$ntrace" verify --truth "$tmp/truth" --trace "$tmp/nt" >"$tmp/verify" 2>&1
 	is "verify sees another $1" "$? $(grep -c "$2" "$tmp/verify")" "1 1"
 }
-sees privilege "but its privilege was another" "--context 5 --priv u" "--context 5 --priv s"
-sees context "but its context was another" "--context 5" "--context 6"
-sees "kind of trap" "but it ended in another way" "--trap interrupt --btype-extended" "--trap exception --btype-extended"
+sees privilege "but its privilege mode was different" "--context 5 --priv u" "--context 5 --priv s"
+sees context "but its context was different" "--context 5" "--context 6"
+sees "kind of trap" "but it ended with another type" "--trap interrupt --btype-extended" "--trap exception --btype-extended"
 "$ntrace" encode --elf "$program" --pcs "$tmp/short.list" -o "$tmp/nt" >"$tmp/encode"
 "$ntrace" verify --truth "$tmp/truth" --trace "$tmp/nt" >"$tmp/verify" 2>&1
 is "verify says that another trace is another" "$? $(grep -c 'first difference' "$tmp/verify")" "1 1"

@@ -151,8 +151,8 @@ in_firmware() { awk 'length($1) == 8 && $1 ~ /^8/ || length($3) == 8 && $3 ~ /^8
 without_firmware() {
 	PERF_CONFIG=$tap_tmp/no-config script -i "$dir/out/$1.data" --itrace=be -F ip,addr >"$tap_tmp/without"
 	grep 'instruction trace error' "$tap_tmp/without"
-	sed -n '/^N-Trace, where/,$p' "$tap_tmp/err"
-	[ "$(grep -c 'code 4: \[firmware\] is not known: set ntrace.firmware' "$tap_tmp/without")" -eq 1 ] || return
+	sed -n '/^N-Trace: the trace is not complete/,$p' "$tap_tmp/err"
+	[ "$(grep -c 'code 4: \[firmware\] code is missing: set ntrace.firmware' "$tap_tmp/without")" -eq 1 ] || return
 	[ "$(grep -c 'instruction trace error' "$tap_tmp/without")" -eq 1 ] || return
 	grep -q 'gaps of \[firmware\]' "$tap_tmp/err" || return
 	python3 "$top/tests/perf/gaps.py" "$tap_tmp/with" "$tap_tmp/without" >"$tap_tmp/gaps" ||
@@ -183,8 +183,8 @@ ok "a snapshot has trace" [ "$(script -i "$dir/out/snap.data" --itrace=b | grep 
 # Each mistake gets one line, which names the mistake.
 refusals_are_right() {
 	cat "$dir/out/refused"
-	for sentence in 'cannot do mode=5: their values are 3,6' 'Cannot use clockid' 'Trace has no frequency' \
-		'asks for neither user code nor the kernel' "'firmware' asks for machine mode" '^-S4X: ' '^-S4Me: ' 'The process or thread has ended, so nothing of it'; do
+	for sentence in 'do not support mode=5. They support 3,6' 'Cannot use clockid' 'A trace has no frequency' \
+		'asks for neither user code nor the kernel' "'firmware' asks for machine mode" '^-S4X: ' '^-S4Me: ' 'The process or thread has ended, so it cannot be traced'; do
 		[ "$(grep -c -- "$sentence" "$dir/out/refused")" -eq 1 ] || { echo "no: $sentence"; return 1; }
 	done
 }

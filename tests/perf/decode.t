@@ -71,8 +71,8 @@ partial_is_right() {
 
 # The same for a sink that another program had. No buffer is too small for that.
 collision_is_right() {
-	says collision 0 "code 5: another program had the sink: trace is missing" \
-		"       1  code 5: another program had the sink: trace is missing" "AUX data detected collision" &&
+	says collision 0 "code 5: another program used the sink: trace is missing" \
+		"       1  code 5: another program used the sink: trace is missing" "AUX data detected collision" &&
 		! grep -E "full|SIZE" "$tap_tmp/said" && says_with be-l collision 0 && ! grep "code 5" "$tap_tmp/said" &&
 		branches collision | sed '/code 5/d' >"$tap_tmp/got" && branches good | diff - "$tap_tmp/got"
 }
@@ -128,7 +128,7 @@ check_good() {
 	ok "$me: inject, then report: what report says of the trace" report_is_right
 	ok "$me: inject, then diff" diff_is_right
 	ok "$me: perf test N-Trace: tables of messages and metadata" tables_are_right
-	ok "$me: code of a guest is not taken from the host" says guest 1 "code of a guest is not known"
+	ok "$me: code of a guest is not taken from the host" says guest 1 "code of a guest is missing"
 }
 
 uncompressed="00 04 08 0c 10 14 1c 20 28 2c 30 34"
@@ -183,7 +183,7 @@ no_kcore_is_right() {
 }
 
 program_is_right() {
-	{ echo ":1234 1234 [000] 0.100000: tr strt jmp 0 => 10000"; echo "code of a guest is not known"
+	{ echo ":1234 1234 [000] 0.100000: tr strt jmp 0 => 10000"; echo "code of a guest is missing"
 	  executed :1234 $guest 0.10000; } | guest_is guest-user --guestvmlinux "$tap_tmp/vmlinux"
 }
 
@@ -314,12 +314,12 @@ program_is_not_firmware() {
 }
 
 check_bad() {
-	ok "$me: machine mode without its code" says no-maps 0 "code 4: [firmware] is not known: set ntrace.firmware"
+	ok "$me: machine mode without its code" says no-maps 0 "code 4: [firmware] code is missing: set ntrace.firmware"
 	ok "$me: a program without maps" program_is_not_firmware
-	ok "$me: thread that is not known" says unknown-thread 1 "scontext 0x4d is no known thread"
+	ok "$me: thread that is not known" says unknown-thread 1 "scontext 0x4d is an unknown thread"
 	ok "$me: truncated" says truncated 0 "AUX buffer full: trace was lost" "AUX data lost 1 times" \
 		"       1  code 1: AUX buffer or sink full: trace was lost"
-	ok "$me: wrong I-CNT" says wrong-icnt 1 "I-CNT goes on past a jump that needs an address"
+	ok "$me: wrong I-CNT" says wrong-icnt 1 "I-CNT continues after a jump to an unknown address"
 	ok "$me: CPU without metadata" says no-metadata-for-cpu 1 "no metadata for this CPU"
 	ok "$me: metadata of something else" says other-magic refused "the metadata in this file is not N-Trace's"
 	ok "$me: metadata of a later version" says later-version refused "version 2.0, this perf reads version 1"
@@ -338,19 +338,19 @@ check_bad() {
 	[ $kver = 6.12 ] && sentence="a record has no size. Was it cut short?" || sentence="incompatible file format"
 	ok "$me: a file that was cut short" says cut-file refused "$sentence"
 	ok "$me: a size of trace that goes back in the file" says trace-size refused \
-		"the file is damaged: a record tells of 0xffffffff00000040 bytes"
+		"the file is damaged: a record claims 0xffffffff00000040 bytes"
 	ok "$me: an index that names other places" says bad-index refused \
-		"the file is damaged: its index of trace names places that cannot be"
-	ok "$me: metadata that no encoder can have" says bad-src-bits refused "has values that no encoder can have"
-	ok "$me: a SRC that has too many bits" says bad-src refused "has values that no encoder can have"
+		"the file is damaged: its index of trace has impossible offsets"
+	ok "$me: metadata that no encoder can have" says bad-src-bits refused "has impossible values"
+	ok "$me: a SRC that has too many bits" says bad-src refused "has impossible values"
 	# perf 7.2 and later refuses these files itself, but 6.12 passes them to the decoder
-	[ $kver = 6.12 ] && sentence="which is no multiple of 8" || sentence="what follows one of its records is no record"
+	[ $kver = 6.12 ] && sentence="which is not a multiple of 8" || sentence="one of its records is followed by invalid data"
 	ok "$me: a size that leads to no record" says no-size refused "$sentence"
-	ok "$me: trace far behind the end of its buffer" says far-offset refused "a record tells of trace at 0xfffffffffffffff8 of its buffer"
-	ok "$me: frames with an ID that is not in the metadata" says other-id 0 "there is trace of ID 17, which no encoder of this recording has"
-	ok "$me: metadata of another event" says other-type 0 "no event of this recording has type 43, which its metadata names"
+	ok "$me: trace far behind the end of its buffer" says far-offset refused "a record claims trace at 0xfffffffffffffff8 of its buffer"
+	ok "$me: frames with an ID that is not in the metadata" says other-id 0 "skipping the trace of ID 17, which no encoder of this recording has"
+	ok "$me: metadata of another event" says other-type 0 "the metadata names an event of type 43, but this recording has no such event"
 	ok "$me: trace of which nothing can be decoded" says no-sync 0 "no instruction was decoded from the trace in this recording"
-	ok "$me: a trace buffer with an absurd number" says buffer-number refused "a record tells of trace buffer 1000000000"
+	ok "$me: a trace buffer with an absurd number" says buffer-number refused "a record claims trace buffer 1000000000"
 }
 
 # KINDS="new/x86_64" is for a quick look

@@ -53,7 +53,7 @@ refused_size() {
 	script trace-size-pipe
 	_rc=$?
 	cat "$tap_tmp/err"
-	[ $_rc -ge 192 ] && grep -q 'the file is damaged: a record tells of 0xffffffff00000040 bytes' "$tap_tmp/err"
+	[ $_rc -ge 192 ] && grep -q 'the file is damaged: a record claims 0xffffffff00000040 bytes' "$tap_tmp/err"
 }
 
 for kver in $kvers; do
@@ -91,5 +91,5 @@ zstd "compressed, CPUs that are not alike, in a pipe" same unlike-z-pipe unlike
 zstd "compressed, frames of two encoders" same frames-z frames
 zstd "compressed, frames of two encoders, in a pipe" same frames-z-pipe frames
 perf inject --itrace=b -i "$tap_tmp/rounds-z.data" -o "$tap_tmp/injected.data"
-zstd "inject says that it does not decompress" grep -q 'record without -z' "$tap_tmp/err"
+zstd "inject says that it does not decompress" grep -q 'Record without -z' "$tap_tmp/err"
 done_testing

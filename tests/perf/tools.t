@@ -37,7 +37,7 @@ for kver in $kvers; do
 	ok "$kver: report: what was lost, at the end" report_tells truncated \
 		' +1  code 1: AUX buffer or sink full: trace was lost' 'AUX data lost 1 times out of [0-9]+!'
 	ok "$kver: report: errors, at the end" report_tells wrong-icnt \
-		' +1  code 33: I-CNT goes on past a jump that needs an address' '1 instruction trace errors'
+		' +1  code 33: I-CNT continues after a jump to an unknown address' '1 instruction trace errors'
 	ok "$kver: annotate finds samples in a function" has 'outer' \
 		perf annotate --stdio -i "$tap_tmp/good.data" --itrace=i1i --objdump "${CROSS_COMPILE:-riscv64-linux-gnu-}objdump" outer
 	ok "$kver: --insn-trace: bytes of each instruction" has 'insn: 02 90|insn: 82 80' \

@@ -50,9 +50,9 @@ is "without switch events: a gap drops the calls of all" "$(last_chain blind-bes
 recording collision || exit
 "$O/bin/ntrace" script -i "$tap_tmp/collision.data" >"$tap_tmp/said" 2>&1
 is "another program had the sink" "$? $(grep error "$tap_tmp/said" | sed 's/.*cpu/cpu/')" \
-	"0 cpu 1 pid 2234 tid 2234 ip 0 code 5: another program had the sink: trace is missing"
+	"0 cpu 1 pid 2234 tid 2234 ip 0 code 5: another program used the sink: trace is missing"
 "$O/bin/ntrace" script --json -i "$tap_tmp/collision.data" >"$tap_tmp/said" 2>&1
-is "another program had the sink: in JSON" "$(grep -o '"error": "[^"]*"' "$tap_tmp/said")" '"error": "another program had the sink"'
+is "another program had the sink: in JSON" "$(grep -o '"error": "[^"]*"' "$tap_tmp/said")" '"error": "another program used the sink"'
 recording truncated || exit
 is "a buffer that was full" "$("$O/bin/ntrace" script -i "$tap_tmp/truncated.data" 2>/dev/null | sed -n 's/.* code 1: //p')" \
 	"trace was lost (try perf record -m,SIZE)"

@@ -253,8 +253,8 @@ static bool measure_threads(struct bench *bench, double one)
 	printf("%" PRIu64 " unordered %7.1f M instructions/s, %.2f times one; "
 	       "%.2f by processor time\n", bench->threads, insns / unordered / 1e6,
 	       alone / unordered, bench->threads * one / unordered_cpu);
-	printf("%" PRIu64 " apart    %8.1f M instructions/s, %.2f times one: decoders that share "
-	       "nothing, each of all of it\n", bench->threads,
+	printf("%" PRIu64 " apart    %8.1f M instructions/s, %.2f times one, for separate "
+	       "decoders of the whole trace\n", bench->threads,
 	       bench->threads * insns / apart / 1e6, bench->threads * alone / apart);
 	return true;
 }
@@ -277,7 +277,7 @@ static bool measure_counts(struct bench *bench)
 
 static int no_resources(void)
 {
-	return usage_error("there is not enough memory for that, or no thread");
+	return usage_error("not enough memory, or a thread cannot be started");
 }
 
 static int measure(struct bench *bench)
@@ -289,7 +289,7 @@ static int measure(struct bench *bench)
 		return bench->only(bench) ? EXIT_CLEAN : no_resources();
 	t = best(bench, CLOCK_PROCESS_CPUTIME_ID, run_messages);
 	if (t < 0)
-		return usage_error("these options do not go together");
+		return usage_error("these options cannot be used together");
 	printf("messages   %8.1f M/s, %.2f GB/s\n", bench->messages / t / 1e6,
 	       bench->size / t / 1e9);
 	one = best(bench, CLOCK_PROCESS_CPUTIME_ID, run_flow);
@@ -362,9 +362,9 @@ static int parse_and_run(struct bench *bench, int argc, char **argv)
 		OPTION_CALL(0, "elf", "ELF", add_elf, bench, "code"),
 		OPTION_KIND("runs", "N", set_number, &bench->runs, 1000, "the best of N runs (7)"),
 		OPTION_KIND("threads", "N", set_number, &bench->threads, MAX_THREADS, "(2)"),
-		OPTION_FLAG(0, "counts", &bench->counts, "blocks, branches and edges counted, beside ranges"),
+		OPTION_FLAG(0, "counts", &bench->counts, "also count blocks, branches and edges"),
 		OPTION_KIND("only-ranges", NULL, set_only, bench, 0,
-			    "decode ranges once, and measure nothing: for a profiler"),
+			    "decode ranges once without measuring, for use with a profiler"),
 		OPTION_KIND("only-counts", NULL, set_only, bench, 1, "the same for counts"),
 		COMMON_OPTIONS(&bench->options), CPU_OPTION(&bench->options), { 0 }
 	};

@@ -108,7 +108,7 @@ static int code_add(struct code *code, const char *arg)
 	for (i = 0; !nt_elf_segment(elf, i, &segment, sizeof(segment)); i++) {
 		if (!(segment.flags & PF_X) || !add_segment(code, &segment, base))
 			continue;
-		fprintf(stderr, "ntrace: %s: too much code\n", arg);
+		fprintf(stderr, "ntrace: %s: the code is too large\n", arg);
 		return -1;
 	}
 	return 0;
@@ -465,7 +465,7 @@ static int encode_list(struct encode *e, struct list *l)
 			last_step(e, &cur);
 			return EXIT_CLEAN;
 		case ITEM_BAD:
-			fprintf(stderr, "ntrace encode: %s:%llu: neither PC (0x...) nor gap (-)\n",
+			fprintf(stderr, "ntrace encode: %s:%llu: expected a PC (0x...) or a gap (-)\n",
 				e->pcs, (unsigned long long)e->line);
 			return EXIT_USAGE;
 		}
@@ -497,7 +497,7 @@ static bool in_range(void *opaque, const struct nb_ingress *blk)
 
 static bool takes(const struct option_entry *option, const char *arg)
 {
-	fprintf(stderr, "ntrace encode: --%s takes %s, not '%s'\n", option->name, option->arg, arg);
+	fprintf(stderr, "ntrace encode: --%s expects %s, not '%s'\n", option->name, option->arg, arg);
 	return false;
 }
 
@@ -639,7 +639,7 @@ static bool add_variant(const struct option_entry *option, const char *name)
 	*(uint32_t *)option->to |= bit;
 	if (bit)
 		return true;
-	fprintf(stderr, "ntrace encode: no variant '%s'; there are:\n%sand against the specification:\n%s",
+	fprintf(stderr, "ntrace encode: unknown variant '%s'. Variants are:\n%sand these deviate from the specification:\n%s",
 		name, variants, deviations);
 	return false;
 }
@@ -655,23 +655,23 @@ static int parse(struct encode *e, int argc, char **argv)
 #define FIELD(name, arg, field, help)	\
 	{ 0, name, arg, set_field, &e->cfg.field, (1ULL << 8 * sizeof(e->cfg.field)) - 1, help }
 	const struct option_entry options[] = {
-		OPTION_CALL(0, "elf", "FILE[@BASE]", add_code, &e->code, "code, moved by BASE; may be given again"),
-		OPTION_TEXT(0, "pcs", "LIST", &e->pcs, "retired PCs, 0x... one a line, '-' a gap"),
+		OPTION_CALL(0, "elf", "FILE[@BASE]", add_code, &e->code, "code, loaded at BASE; may be repeated"),
+		OPTION_TEXT(0, "pcs", "LIST", &e->pcs, "retired PCs, one 0x... in a line; '-' is a gap"),
 		OPTION_TEXT('o', "output", "FILE", &e->out, "the trace"),
 		OPTION_CALL(0, "mode", "btm|htm", set_mode, &e->cfg.mode, "trTeInstMode (htm)"),
 		FIELD("src-bits", "N", src_bits, "width of SRC (0)"),
 		FIELD("src", "ID", src_id, "SRC"),
 		OPTION_FLAG(0, "timestamp", &e->cfg.timestamp, "TSTAMP counts instructions"),
-		OPTION_CALL(0, "timestamp-step", "N", set_number, &e->step, "... N for each"),
+		OPTION_CALL(0, "timestamp-step", "N", set_number, &e->step, "... by N for each"),
 		OPTION_CALL(0, "context", "SCONTEXT", set_context, e, "Ownership messages with this context"),
 		OPTION_CALL(0, "priv", "u|s|m", set_privilege, e, "privilege of all code (u)"),
-		OPTION_CALL(0, "only", "START-END", set_range, e, "trace only code there: a filter by address"),
-		FIELD("sync-mode", "0..3", sync_mode, "sync by messages, cycles, half-words"),
-		FIELD("sync-max", "0..15", sync_max, "... each 2^(N+4) of them"),
+		OPTION_CALL(0, "only", "START-END", set_range, e, "trace only these addresses"),
+		FIELD("sync-mode", "0..3", sync_mode, "sync after messages, cycles or half-words"),
+		FIELD("sync-max", "0..15", sync_max, "... after 2^(N+4) of them"),
 		OPTION_FLAG(0, "sync-delayed", &e->cfg.sync_delayed, "... with a branch message"),
 		OPTION_CALL(0, "implicit-return", NULL, set_implicit_return, &e->cfg.implicit_return,
 			    "trTeInstEnImplicitReturn"),
-		FIELD("return-mode", "1..3", implicit_return, "implicit return, its mode (3)"),
+		FIELD("return-mode", "1..3", implicit_return, "mode of implicit return (3)"),
 		FIELD("return-depth", "1..32", stack_depth, "return stack (32)"),
 		OPTION_FLAG(0, "sequential-jump", &e->cfg.sequential_jump, "trTeInstEnSequentialJump"),
 		OPTION_FLAG(0, "repeated-history", &e->cfg.repeated_history, "RCODE=2 (HTM)"),
@@ -679,23 +679,23 @@ static int parse(struct encode *e, int argc, char **argv)
 		OPTION_FLAG(0, "all-jumps", &e->cfg.all_jumps, "trTeInstEnAllJumps"),
 		OPTION_FLAG(0, "extend-addr", &e->cfg.extend_addr, "trTeInstExtendAddrMSB"),
 		OPTION_FLAG(0, "btype-extended", &e->cfg.btype_extended, "B-TYPE 2 and 3"),
-		OPTION_FLAG(0, "hist-always", &e->cfg.hist_always, "HIST, empty too (HTM)"),
+		OPTION_FLAG(0, "hist-always", &e->cfg.hist_always, "also send an empty HIST (HTM)"),
 		OPTION_FLAG(0, "icnt-sync", &e->cfg.icnt_sync, "SYNC=4 (BTM)"),
 		FIELD("icnt-bits", "4..22", icnt_bits, "width of I-CNT (22)"),
 		FIELD("hist-bits", "2..32", hist_bits, "width of HIST (32)"),
 		FIELD("fifo-depth", "BYTES", fifo_depth, "FIFO before the sink"),
-		FIELD("fifo-rate", "BYTES", fifo_rate, "... drained each 256 instructions"),
-		OPTION_FLAG(0, "stall", &e->cfg.stall, "trTeInstStallEna: wait rather than lose"),
-		OPTION_CALL(0, "dialect", "sifive", set_dialect, &e->cfg.dialect, "messages as of SiFive's encoders of version 0"),
+		FIELD("fifo-rate", "BYTES", fifo_rate, "... of which this much drains in 256 instructions"),
+		OPTION_FLAG(0, "stall", &e->cfg.stall, "trTeInstStallEna, stall instead of losing trace"),
+		OPTION_CALL(0, "dialect", "sifive", set_dialect, &e->cfg.dialect, "messages of SiFive encoders of version 0"),
 		OPTION_FLAG(0, "runs", &e->cfg.runs, "... with RCODE 8 and 9"),
 		OPTION_CALL(0, "variant", "NAME", add_variant, &e->cfg.variant,
-			    "what an encoder may also do; may be given again"),
-		FIELD("seed", "N", seed, "... of its random choices (0)"),
-		OPTION_CALL(0, "trap", "auto|exception|interrupt", set_trap, &e->trap, "a way that is unexplained"),
+			    "use a choice that encoders have; may be repeated"),
+		FIELD("seed", "N", seed, "... seed for random choices (0)"),
+		OPTION_CALL(0, "trap", "auto|exception|interrupt", set_trap, &e->trap, "cause of an unexpected jump"),
 		OPTION_KIND("zcmp", NULL, set_bits, &e->code.flags, NB_INSN_ZCMP, "the code has Zcmp (no Zcd)"),
 		OPTION_KIND("zcmt", NULL, set_bits, &e->code.flags, NB_INSN_ZCMT, "the code has Zcmt (no Zcd)"),
-		OPTION_CALL(0, "truth", "FILE", set_truth, &e->truth, "write the truth file of hart 0 too"),
-		OPTION_FLAG(0, "stats", &e->stats, "print what was made"),
+		OPTION_CALL(0, "truth", "FILE", set_truth, &e->truth, "also write a truth file, as hart 0"),
+		OPTION_FLAG(0, "stats", &e->stats, "print counts of the trace"),
 		{ 0 }
 	};
 #undef FIELD
@@ -705,7 +705,7 @@ static int parse(struct encode *e, int argc, char **argv)
 		return status;
 	if (optind == argc && e->code.n_segments && e->pcs && e->out)
 		return -1;
-	fputs("ntrace encode: --elf, --pcs and -o must be given, and nothing else\n", stderr);
+	fputs("ntrace encode: give --elf, --pcs and -o, and no other arguments\n", stderr);
 	return EXIT_USAGE;
 }
 

@@ -395,7 +395,7 @@ bool verify_trace(struct hart *h, const char *path, const char *lost, const stru
 		ok = flow && decode(h, flow, image, &code, in, &losses) && !code.failed;
 		if (!ok)
 			fprintf(stderr, "ntrace verify: '%s': %s\n", path,
-				"cannot be read, or memory is short");
+				"cannot be read, or memory is not sufficient");
 	}
 	h->learn = NULL;
 	nt_flow_free(flow);

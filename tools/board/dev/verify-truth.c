@@ -323,12 +323,12 @@ static const char *detail_differs(struct hart *h, const struct place *p, const s
 				  const struct item *it)
 {
 	if (end_differs(h, p, it))
-		return "it ended in another way";
+		return "it ended with another type";
 	if (it->has_priv && it->priv != first->priv)
-		return "its privilege was another";
+		return "its privilege mode was different";
 	if (it->has_scontext && it->scontext != (uint32_t)first->scontext &&
 	    it->scontext != (uint32_t)first->scontext_before && !context_comes(h, p, it->scontext))
-		return "its context was another";
+		return "its context was different";
 	if (it->has_time && (it->time < first->time || it->time < h->last_time))
 		return "it was later than its timestamp";
 	return NULL;
@@ -374,7 +374,7 @@ static void differ_at(struct hart *h, const struct item *it)
 	if (!have(h, &h->at) && truth_is_bad(h))
 		differ(h, "truth file %s %s", h->path, nb_truth_error(h->reader));
 	else if (!have(h, &h->at))
-		differ(h, "decoded 0x%llx, but nothing more was traced",
+		differ(h, "decoded 0x%llx after the end of the trace",
 		       (unsigned long long)it->start);
 	else if (it->kind == ITEM_RANGE)
 		differ(h, "decoded 0x%llx..0x%llx of %llu, but from 0x%llx another range ran",
@@ -595,7 +595,7 @@ static void place_first(struct hart *h)
 	if (g->why)
 		h->differs = true;	/* hart::difference is already set */
 	else
-		differ(h, "after a gap decoded 0x%llx, where no synchronising message was",
+		differ(h, "decoded 0x%llx after a gap, but the truth has no synchronising message there",
 		       (unsigned long long)g->item[0].start);
 	leave_gap(h);
 }

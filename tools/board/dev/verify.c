@@ -159,7 +159,7 @@ static int read_decoded(struct verify *v)
 			take(v, &it);
 			break;
 		case -1:
-			fprintf(stderr, "ntrace verify: %s:%llu: neither PC nor range: %.60s\n",
+			fprintf(stderr, "ntrace verify: %s:%llu: expected a PC or a range: %.60s\n",
 				v->decoded, (unsigned long long)v->line, line);
 			rc = -1;
 		}
@@ -184,7 +184,7 @@ static bool add_truth(const struct option_entry *option, const char *path)
 	if (!h)
 		return false;
 	if (number >= HARTS_MAX || v->hart[number]) {
-		fprintf(stderr, "ntrace verify: '%s': its hart was given before, or is none\n",
+		fprintf(stderr, "ntrace verify: '%s': its hart is not valid, or another truth has the same hart\n",
 			path);
 		hart_close(h);
 		return false;
@@ -211,7 +211,7 @@ static bool add_lost(const struct option_entry *option, const char *path)
 	struct verify *v = option->to;
 
 	if (!v->n_traces) {
-		fputs("ntrace verify: --lost has the losses of the --trace before it\n", stderr);
+		fputs("ntrace verify: --lost must follow the --trace whose losses it has\n", stderr);
 		return false;
 	}
 	v->lost[v->n_traces - 1] = path;
@@ -234,16 +234,16 @@ static int parse(struct verify *v, int argc, char **argv)
 		OPTION_CALL(0, "truth", "FILE", add_truth, v,
 			    "truth of one hart, as the board writes it; once for each hart"),
 		OPTION_TEXT(0, "decoded", "FILE", &v->decoded,
-			    "what a decoder walked, one line each; - is stdin:\n"
+			    "the decoded instructions, one line each; - is stdin:\n"
 			    "  [CPU] PC, [CPU] START END NINSN, [CPU] START..END NINSN,\n"
 			    "  [CPU] gap (trace is lost here), [CPU] start (the trace restarts);\n"
-			    "it may be what `ntrace decode` or `perf script -F cpu,ip` prints"),
+			    "the output of `ntrace decode` or `perf script -F cpu,ip` also works"),
 		OPTION_U32("cpu", "N", &v->default_cpu, UINT32_MAX, "the CPU of lines without one (the first truth's)"),
 		OPTION_CALL(0, "trace", "FILE", add_trace, v,
-			    "or a trace, which is decoded here; one for each truth, in that order"),
+			    "instead of --decoded, a trace; one for each truth, in this order"),
 		OPTION_CALL(0, "lost", "FILE", add_lost, v,
-			    "offsets in the trace before it, behind which trace is missing"),
-		OPTION_CALL(0, "elf", "ELF[@OFFSET]", add_elf, v, "code for --trace, before that which the truth has"),
+			    "offsets in the previous --trace after which trace is missing"),
+		OPTION_CALL(0, "elf", "ELF[@OFFSET]", add_elf, v, "code for --trace, which has precedence over the code in the truth"),
 		OPTION_FLAG(0, "quiet", &v->quiet, "only the last line"),
 		COMMON_OPTIONS(&v->options), { 0 }
 	};
@@ -294,7 +294,7 @@ static bool report(struct verify *v)
 		errors += h->errors;
 	}
 	if (v->unknown_cpu)
-		printf("%llu lines of CPUs that no truth was given for\n",
+		printf("%llu lines of CPUs without a truth\n",
 		       (unsigned long long)v->unknown_cpu);
 	printf("%llu instructions compared, %llu differences, ", (unsigned long long)compared,
 	       (unsigned long long)differences);

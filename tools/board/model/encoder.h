@@ -78,31 +78,31 @@ enum nb_mode {
 	X(IDLE,		"idle",		"idle bytes between messages") \
 	X(PAD,		"pad",		"more zeros, or sign bits, in variable fields than needed") \
 	X(TRAP_FILTERED, "trap-filtered", "the address of a jump to code that is not traced, before the stop") \
-	X(SPLIT,	"split",	"messages in the middle of a basic block: its owner gives single instructions") \
-	X(OVERRUN_BRANCH, "overrun-branch", "SYNC 7 on a branch message, with I-CNT and HIST of before") \
+	X(SPLIT,	"split",	"messages in the middle of a basic block (needs single instructions)") \
+	X(OVERRUN_BRANCH, "overrun-branch", "SYNC 7 on a branch message, with I-CNT and HIST from before the overflow") \
 	X(WFI,		"wfi",		"EVCODE 1 at wfi, and SYNC 9 after it") \
 	X(ICNT_FIRST,	"icnt-first",	"ResourceFull of I-CNT before that of HIST") \
 	X(FULL_BEFORE,	"full-before",	"ResourceFull of I-CNT before the instruction that fills it") \
 	X(HIST_ANY,	"hist-any",	"HIST of any length is full") \
 	X(HIST_FLUSH,	"hist-flush",	"ResourceFull of HIST, then ProgTraceSync") \
 	X(HREPEAT_ONE,	"hrepeat-one",	"RCODE 2 with HREPEAT 1") \
-	X(HREPEAT_SPLIT, "hrepeat-split", "RCODE 1, then RCODE 2 for what repeats it") \
+	X(HREPEAT_SPLIT, "hrepeat-split", "RCODE 1, then RCODE 2 for its repetitions") \
 	X(LINEAR_INDIRECT, "linear-indirect", "IndirectBranchSync on linear code") \
 	X(LINEAR_DIRECT, "linear-direct", "DirectBranchSync on linear code (BTM)") \
 	X(EARLY_STOP,	"early-stop",	"ProgTraceCorrelation before the first synchronising message") \
 	X(NO_STOP,	"no-stop",	"no ProgTraceCorrelation when trace is switched off") \
-	X(OWNERSHIP,	"ownership",	"Ownership though nothing has changed") \
+	X(OWNERSHIP,	"ownership",	"Ownership messages although nothing has changed") \
 	X(ECODE_ZERO,	"ecode-zero",	"ECODE 0") \
 	X(ETYPE_VENDOR,	"etype-vendor",	"ETYPE 8") \
 	X(VENDOR,	"vendor",	"messages with TCODE 56 to 62") \
 	X(VENDOR_CODES,	"vendor-codes",	"EVCODE 8, and SYNC 14 for a periodic synchronisation") \
 	X(BRANCH_NEXT,	"branch-next",	"a branch to the next instruction may be taken") \
-	X(DEBUG,	"debug",	"Debug Mode now and then: EVCODE 0, SYNC 3") \
-	X(TRIGGER,	"trigger",	"triggers now and then: SYNC 0 and 6") \
+	X(DEBUG,	"debug",	"random entries to Debug Mode (EVCODE 0, SYNC 3)") \
+	X(TRIGGER,	"trigger",	"random triggers (SYNC 0 and 6)") \
 	X(RETURN_STRICT, "return-strict", "a return is implicit only if a message has reported its call") \
-	X(STACK_STOPS,	"stack-stops",	"a full return stack takes no more calls") \
+	X(STACK_STOPS,	"stack-stops",	"a full return stack ignores further calls") \
 	X(SIGN_COPIES,	"sign-copies",	"addresses of RV64 have a copy of their sign above bit 63") \
-	X(CYCLES,	"cycles",	"an instruction takes several cycles, and a jump more; wfi stands still")
+	X(CYCLES,	"cycles",	"an instruction takes several cycles, and a jump more; wfi stops the clock")
 
 /* Behaviour of known encoders that the specification forbids. It is requested like a variant. */
 #define NB_DEVIATIONS(X) \

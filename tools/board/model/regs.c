@@ -10,14 +10,14 @@
 static const char *const report_text[NB_REPORT_MAX] = {
 	[NB_REPORT_INACTIVE]	= "register accessed while the component is not active",
 	[NB_REPORT_ENABLED]	= "setting written while the component is enabled or not empty",
-	[NB_REPORT_UNALIGNED]	= "access is not of one aligned 32-bit register",
-	[NB_REPORT_UNSET]	= "enabled with a register that is not set: undefined after reset",
+	[NB_REPORT_UNALIGNED]	= "access does not have 32 aligned bits",
+	[NB_REPORT_UNSET]	= "enabled although a register was not set and is undefined after reset",
 	[NB_REPORT_RANGE]	= "enabled with a write pointer or buffer out of range",
-	[NB_REPORT_LEFT]	= "left enabled at the end: it may write to memory that is another's",
-	[NB_REPORT_LINK_LEFT]	= "left enabled at the end: the next kernel takes it for that of a debugger",
+	[NB_REPORT_LEFT]	= "left enabled at the end, so that it may write to memory in use",
+	[NB_REPORT_LINK_LEFT]	= "left enabled at the end, so that the next kernel assumes a debugger",
 	[NB_REPORT_POWER]	= "lost its power while it was enabled",
 	[NB_REPORT_LOCKED]	= "written to while its software lock is closed",
-	[NB_REPORT_OFF]		= "register accessed without power or clock, or in reset: the access faults",
+	[NB_REPORT_OFF]		= "register accessed without power or clock, or in reset; the access faults",
 };
 
 const char *nb_report_text(enum nb_report what)

@@ -460,7 +460,7 @@ static struct arena *arena_get(struct nb_truth_reader *r, size_t words)
 	struct arena *a = calloc(1, sizeof(*a) + 8 * words);
 
 	if (!a) {
-		r->error = "needs more memory than there is";
+		r->error = "needs more memory than is available";
 		return NULL;
 	}
 	a->next = r->arena;
@@ -552,10 +552,10 @@ static int get_definition(struct nb_truth_reader *r)
 		blk.wide_hash = blk.code ? nb_code_hash(blk.code, 2 * iretire) :
 					   nb_wide_hash(blk.wide, ninsn);
 		if (ninsn + count_wide(blk.wide, ninsn) != iretire)
-			return corrupt(r, "has a block whose instructions do not add up");
+			return corrupt(r, "has a block with contradicting instruction counts");
 	}
 	r->then_ref = add_entry(&r->dict, &blk);
-	return r->then_ref ? 0 : corrupt(r, "needs more memory than there is");
+	return r->then_ref ? 0 : corrupt(r, "needs more memory than is available");
 }
 
 static int give_block(struct nb_truth_reader *r, struct nb_truth_entry *e,
@@ -607,7 +607,7 @@ static int get_stack(struct nb_truth_reader *r, struct nb_truth_event *ev)
 	uint64_t sp, tp;
 
 	if (r->version < VERSION_STACKS)
-		return corrupt(r, "has a stack pointer, which its version does not have");
+		return corrupt(r, "has a stack pointer, which its version does not allow");
 	if (get_varint(r, &sp) || get_varint(r, &tp))
 		return -1;
 	r->sp += unzigzag(sp);
@@ -623,7 +623,7 @@ static int get_end(struct nb_truth_reader *r, struct nb_truth_event *ev)
 	if (get_varint(r, &ev->insns))
 		return -1;
 	if (ev->insns != r->insns)
-		return corrupt(r, "counts other instructions than it has");
+		return corrupt(r, "has a wrong count of its instructions");
 	r->ended = true;
 	ev->kind = NB_TRUTH_END;
 	return 1;

@@ -22,7 +22,7 @@ void board_claim_init(void)
 	pthread_mutex_init(&board.claim_lock, NULL);
 	membarrier_works = !membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
 	if (!membarrier_works)
-		board_fatal("this host's kernel has no membarrier(2), which Linux has since 4.14");
+		board_fatal("the kernel of this host has no membarrier(2); it must be Linux 4.14 or later");
 }
 
 /*

@@ -36,7 +36,7 @@ uint64_t board_reg_read(unsigned int reg)
 	if (!qemu_plugin_read_register(board.regs[reg], buf) || !buf->len) {
 		if (reg >= REG_OPTIONAL)
 			return 0;
-		board_fatal("QEMU does not give register %s", reg_names[reg]);
+		board_fatal("QEMU cannot read register %s", reg_names[reg]);
 	}
 	memcpy(&value, buf->data, buf->len < 8 ? buf->len : 8);
 	return value;
@@ -96,7 +96,7 @@ void guest_find_registers(void)
 	/* The board never reads x0 */
 	for (unsigned int r = 1; r < REG_OPTIONAL; r++)
 		if (!board.regs[r])
-			board_fatal("this QEMU does not show register %s to plugins", reg_names[r]);
+			board_fatal("this QEMU does not let plugins read register %s", reg_names[r]);
 }
 
 

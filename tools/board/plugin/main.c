@@ -14,7 +14,7 @@ struct board board;
 static void vcpu_init(unsigned int vcpu, void *opaque)
 {
 	if (vcpu >= board.n_harts)
-		board_fatal("a hart was added while the machine runs, which the board does not support");
+		board_fatal("the board does not support adding a hart while the machine runs");
 	guest_find_registers();
 	/* QEMU allocates the scoreboard for 16 harts, and moves it only for more harts */
 	for (unsigned int i = 0; i <= vcpu; i++)
@@ -37,7 +37,7 @@ static void open_truth(unsigned int hart)
 int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
 {
 	if (!info->system_emulation || strcmp(info->target_name, "riscv64"))
-		board_fatal("the board is for qemu-system-riscv64, not %s", info->target_name);
+		board_fatal("the board needs qemu-system-riscv64, not %s", info->target_name);
 	if (info->system.max_vcpus > BOARD_MAX_HARTS)
 		board_fatal("the board has at most %d harts", BOARD_MAX_HARTS);
 	board.n_harts = info->system.max_vcpus;

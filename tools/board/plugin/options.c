@@ -23,8 +23,8 @@ struct option {
 static const struct option options[] = {
 	{ "topology", OPT_STRING, &board.topology, "list of components" },
 	{ "truth", OPT_STRING, &board.truth, "folder for hartN.truth: every block that a hart retired" },
-	{ "truth-stacks", OPT_BOOL, &board.truth_stacks, "the truth has stack pointer and thread pointer" },
-	{ "truth-traced", OPT_BOOL, &board.truth_traced, "the truth has only the blocks that a hart retires while its encoder traces" },
+	{ "truth-stacks", OPT_BOOL, &board.truth_stacks, "also write the stack pointer and thread pointer to the truth" },
+	{ "truth-traced", OPT_BOOL, &board.truth_traced, "write only the traced blocks to the truth" },
 	{ "boot-trace", OPT_STRING, &board.boot_trace, "folder for NAME.ntrace of each sink: trace from reset on, without a driver" },
 	{ "boot-control", OPT_U32, &board.boot_control, "trTeControl of the boot trace" },
 	{ "boot-sifive", OPT_U32, &board.boot_sifive, "teControl of the boot trace" },
@@ -32,25 +32,25 @@ static const struct option options[] = {
 	{ "boot-timestamp", OPT_BOOL, &board.boot_timestamp, "timestamps in the boot trace" },
 	{ "boot-privileges", OPT_U32, &board.boot_privileges, "trTeFilterMatchChoicePrivilege of the boot trace; 0: all" },
 	{ "stats", OPT_STRING, &board.stats, "file for counts at the end of the run" },
-	{ "check-minstret", OPT_U32, &board.check_minstret, "compare with QEMU's count of instructions, each N of them (with -icount)" },
-	{ "icount", OPT_BOOL, &board.icount, "QEMU counts instructions: interrupts wait for the next trap" },
+	{ "check-minstret", OPT_U32, &board.check_minstret, "compare with QEMU's count of instructions every N of them (with -icount)" },
+	{ "icount", OPT_BOOL, &board.icount, "QEMU counts instructions, so interrupts wait for the next trap" },
 	{ "limit", OPT_U64, &board.limit, "end the run at the first trap after N instructions of a hart" },
-	{ "stall-limit", OPT_U32, &board.stall_limit, "milliseconds that a hart may stand still for its encoder; the run ends then" },
-	{ "pace", OPT_U32, &board.pace, "instructions that a hart retires in a millisecond at most, while it is traced" },
+	{ "stall-limit", OPT_U32, &board.stall_limit, "milliseconds that an encoder may stall its hart before the run ends" },
+	{ "pace", OPT_U32, &board.pace, "maximum number of instructions of a traced hart in a millisecond" },
 	{ "scontext", OPT_BOOL, &board.has_scontext, "the harts have scontext" },
 	{ "hcontext", OPT_BOOL, &board.has_hcontext, "the harts have hcontext" },
-	{ "strict-access", OPT_BOOL, &board.strict_access, "an access that is not of one aligned 32-bit register faults" },
+	{ "strict-access", OPT_BOOL, &board.strict_access, "an access that does not have 32 aligned bits faults" },
 	{ "incoherent", OPT_BOOL, &board.incoherent, "harts see what sinks write after cbo.inval or cbo.flush" },
-	{ "cached-from", OPT_U64, &board.cached_from, "a reset drops what harts have not cleaned from here on (cbo.clean, cbo.flush)" },
-	{ "cached-size", OPT_U64, &board.cached_size, "bytes of that memory, whole pages" },
+	{ "cached-from", OPT_U64, &board.cached_from, "start of memory that loses data at a reset, unless a hart has cleaned it (cbo.clean, cbo.flush)" },
+	{ "cached-size", OPT_U64, &board.cached_size, "size of that memory in bytes, a multiple of the page size" },
 	{ "deep-idle", OPT_BOOL, &board.deep_idle, "a hart that waits in machine mode, and its encoder, lose their state" },
-	{ "reset-lost", OPT_BOOL, &board.reset_lost, "a reset of the machine costs trace components their power" },
-	{ "debugger", OPT_BOOL, &board.debugger, "a debugger's session runs from reset on, into SRAM" },
+	{ "reset-lost", OPT_BOOL, &board.reset_lost, "a reset of the machine powers off the trace components" },
+	{ "debugger", OPT_BOOL, &board.debugger, "emulate a debugger that traces into SRAM from reset on" },
 	{ "active-delay", OPT_U32, &board.active_delay, "loads until Active follows" },
 	{ "enable-delay", OPT_U32, &board.enable_delay, "loads until Enable follows" },
 	{ "ts-active-delay", OPT_U32, &board.ts_active_delay, "loads of trTsControl until trTsActive follows" },
 	{ "empty-delay", OPT_U32, &board.empty_delay, "loads until Empty follows" },
-	{ "undef", OPT_U32, &board.undef, "seed of what reset leaves undefined" },
+	{ "undef", OPT_U32, &board.undef, "seed of values that are undefined after reset" },
 	TE(btm, OPT_BOOL, "trTeInstMode 3"),
 	TE(htm, OPT_BOOL, "trTeInstMode 6"),
 	TE(context, OPT_BOOL, "trTeContext"),
@@ -163,7 +163,7 @@ static void set_bool(const struct option *opt, const char *value)
 	else if (!strcmp(value, "off") || !strcmp(value, "0"))
 		*(bool *)opt->to = false;
 	else
-		board_fatal("option %s is on or off, not '%s'", opt->name, value);
+		board_fatal("option %s expects on or off, not '%s'", opt->name, value);
 }
 
 static void set_number(const struct option *opt, const char *value)
@@ -189,7 +189,7 @@ static void add_variant(const char *name)
 	uint32_t bit = nb_variant_find(name);
 
 	if (!bit)
-		board_fatal("no variant '%s'; see Documentation/trace/ntrace-board.rst", name);
+		board_fatal("unknown variant '%s'; see Documentation/trace/ntrace-board.rst", name);
 	board.te_caps.variant |= bit;
 }
 
@@ -212,7 +212,7 @@ static void set_option(const char *name, size_t len, const char *value)
 			set_number(opt, value);
 		return;
 	}
-	board_fatal("no option '%.*s'; see Documentation/trace/ntrace-board.rst", (int)len, name);
+	board_fatal("unknown option '%.*s'; see Documentation/trace/ntrace-board.rst", (int)len, name);
 }
 
 void options_parse(int argc, char **argv)

@@ -61,7 +61,7 @@ static void *arena_alloc(struct arena **arenas, size_t size)
 	if (!a || a->used + size > ARENA_SIZE) {
 		a = aligned_alloc(64, sizeof(*a) + ARENA_SIZE);
 		if (!a)
-			board_fatal("no memory for translated blocks");
+			board_fatal("out of memory for translated blocks");
 		a->used = 0;
 		a->next = *arenas;
 		*arenas = a;
@@ -142,7 +142,7 @@ void stream_emit(struct hart *h, uint64_t addr, uint32_t half_words, uint32_t op
 static void edge(struct hart *h, uint64_t next)
 {
 	if (h->stats.edges++ < 8)
-		board_warn("hart %u: unexplained way from %#llx to %#llx", h->index,
+		board_warn("hart %u: unexpected jump from %#llx to %#llx", h->index,
 			   (unsigned long long)h->base, (unsigned long long)next);
 }
 
@@ -348,7 +348,7 @@ static NB_NOINLINE void stand_still(struct hart *h, const struct tb_info *t)
 		h->stall_since = now;
 	}
 	if (now - h->stall_since > board.stall_limit)
-		board_fatal("hart %u stands still for ever: trTeInstStallEna is 1, and nobody takes its messages",
+		board_fatal("hart %u stalls forever, because trTeInstStallEna is 1 and its sink accepts no messages",
 			    h->index);
 	pc = tb_pc(h, t);
 	hart_leave(h);
@@ -758,7 +758,7 @@ void stream_tb_trans(struct qemu_plugin_tb *tb, void *opaque)
 	struct tb_info *t;
 
 	if (n > TB_MAX_INSNS)
-		board_fatal("a translated block of %zu instructions: this QEMU is not known", n);
+		board_fatal("a translated block has %zu instructions, which no known QEMU does", n);
 	pthread_mutex_lock(&arena_lock);
 	t = tb_describe(tb, n);
 	pthread_mutex_unlock(&arena_lock);

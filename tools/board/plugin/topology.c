@@ -210,7 +210,7 @@ void topology_raise(void)
 
 		if (d->irq && atomic_exchange(&d->irq_due, false) &&
 		    !board_mem_write(APLIC_S + APLIC_SETIPNUM, &irq, sizeof(irq)))
-			board_warn("%s: no APLIC takes its interrupt", d->name);
+			board_warn("%s: no APLIC is connected to its interrupt", d->name);
 	}
 }
 
@@ -279,10 +279,10 @@ static void connect_out(struct board_dev *dev, unsigned int at, nb_out_fn *out, 
 	unsigned int input;
 
 	if (!to || is_encoder(to) || to->kind == DEV_POWER || to == dev)
-		board_fatal("topology: %s leads to '%s', which is no funnel or sink", dev->name,
+		board_fatal("topology: %s leads to '%s', which is not a funnel or sink", dev->name,
 			    dev->out[at].to);
 	if (!takes[dev->kind][to->kind])
-		board_fatal("topology: %s leads to '%s', which does not take its messages", dev->name, to->name);
+		board_fatal("topology: %s leads to '%s', which does not accept its messages", dev->name, to->name);
 	input = nr_inputs(to, dev);
 	if (input >= (to->kind == DEV_CSFUNNEL ? CS_FUNNEL_INPUTS : NB_MAX_INPUTS))
 		board_fatal("topology: %s has more than %u inputs", to->name, input);
@@ -460,7 +460,7 @@ static struct board_dev *connect_encoder(struct board_dev *dev, struct board_out
 static struct hart *hart_of(const struct board_dev *dev)
 {
 	if (dev->hart >= board.n_harts || board.harts[dev->hart].te)
-		board_fatal("topology: %s: hart=%u is not there, or has an encoder", dev->name, dev->hart);
+		board_fatal("topology: %s: hart=%u does not exist, or already has an encoder", dev->name, dev->hart);
 	return &board.harts[dev->hart];
 }
 
@@ -505,7 +505,7 @@ static void make_sf_encoder(struct board_dev *dev)
 	struct hart *h = hart_of(dev);
 
 	if (dev->hart >= 4 || !funnel)
-		board_fatal("topology: %s: SRC tells 4 harts apart, and a sifive-funnel is its sink", dev->name);
+		board_fatal("topology: %s: a sifive-funnel must be its sink, and SRC can distinguish only 4 harts", dev->name);
 	connect_out(dev, 0, &out->next, &out->opaque);
 	out->lock = funnel->lock;
 	nb_sf_te_init(dev->te, &board.te_caps, &caps, locked_out, out);
@@ -561,7 +561,7 @@ static void parse_mode(struct board_dev *dev, const char *name)
 	for (dev->mode = MODE_SMEM; dev->mode <= MODE_BOTH; dev->mode++)
 		if (!strcmp(name, names[dev->mode]))
 			return;
-	board_fatal("topology: %s: mode=%s is not smem, sram or both", dev->name, name);
+	board_fatal("topology: %s: mode must be smem, sram or both, not %s", dev->name, name);
 }
 
 /* Parse KEY=VALUE */
@@ -613,9 +613,9 @@ static void parse_name(struct board_dev *dev, const char *name, const char *addr
 	dev->addr = value;
 	for (const struct board_dev *d = board.devs; d < dev; d++) {
 		if (!strcmp(d->name, name))
-			board_fatal("topology: %s is there twice", name);
+			board_fatal("topology: %s is defined twice", name);
 		if (d->addr == value)
-			board_fatal("topology: %s is where %s is", name, d->name);
+			board_fatal("topology: %s has the same address as %s", name, d->name);
 	}
 }
 
@@ -788,7 +788,7 @@ static void boot_start_funnel(struct board_dev *d)
 static void boot_start_ramsink(struct board_dev *d)
 {
 	if (!d->ram->caps.sram)
-		board_fatal("%s: a debugger's session is for a sink with SRAM", d->name);
+		board_fatal("%s: option debugger needs a sink with SRAM", d->name);
 	boot_activate(d->dev);
 	nb_dev_write(d->dev, TR_CONTROL, TR_ACTIVE);
 	nb_dev_write(d->dev, TR_RAM_WP_LOW, 0);

@@ -167,7 +167,7 @@ static int say_lost(struct script_part *p, const struct nt_who *who)
 						      "trace was lost", 0);
 	add_error(p, who);
 	lines_add(&p->lines, who->busy ?
-		  " ip 0 code 5: another program had the sink: trace is missing\n" :
+		  " ip 0 code 5: another program used the sink: trace is missing\n" :
 		  " ip 0 code 1: trace was lost (try perf record -m,SIZE)\n");
 	return lines_end(&p->lines, who->time);
 }

@@ -349,7 +349,7 @@ static void ntrace_vdso_load(struct ntrace *nt)
 	if (bid->size && len < (int)sizeof(path)) {
 		snprintf(path + len, sizeof(path) - len, "/vdso");
 		if (ntrace_read_file(path, &nt->vdso, &nt->vdso_size))
-			pr_debug("N-Trace: no vDSO at %s\n", path);
+			pr_debug("N-Trace: there is no vDSO at %s\n", path);
 	}
 	dso__put(dso);
 }

@@ -34,7 +34,7 @@ static size_t ntrace_patched_text(struct ntrace *nt, char *text, size_t size)
 	if (!nt->kernel_errors)
 		return 0;
 	if (ntrace_has_kcore(nt))
-		what = "something was patched after --kcore had copied it";
+		what = "code was patched after --kcore had copied it";
 	return scnprintf(text, size,
 			 "  %8llu  of these are in the kernel, which patches its code while it runs: %s\n",
 			 (unsigned long long)nt->kernel_errors, what);
@@ -45,10 +45,10 @@ static void ntrace_no_trace(struct ntrace *nt)
 {
 	if (nt->info.flags & NTRACE_INFO_FLAG_SNAPSHOT)
 		ui__warning("N-Trace: there is no trace in this recording. %s\n\n",
-			    "A snapshot is written at SIGUSR2, when perf record is ready, or at the end with -Se.");
+			    "perf record writes a snapshot at SIGUSR2, or at the end with -Se.");
 	else
 		ui__warning("N-Trace: there is no trace in this recording. %s\n\n",
-			    "Nothing that the event selects has run, or perf record was killed.");
+			    "The selected code was not executed, or perf record was killed.");
 }
 
 /*
@@ -60,7 +60,7 @@ static void ntrace_nothing_decoded(struct ntrace *nt)
 	if (!nt->nr_streams || nt->decoded || nt->damaged || nt->synth_opts.range_num)
 		return;
 	ui__warning("N-Trace: no instruction was decoded from the trace in this recording. %s\n\n",
-		    "It may be too short for a synchronising message, or not be what the metadata says.");
+		    "The trace may be too short for a synchronising message, or the metadata may be wrong.");
 }
 
 int ntrace_synth_error(struct ntrace *nt, int code, int cpu, pid_t pid, pid_t tid, u64 ip,
@@ -101,8 +101,8 @@ static const char *const ntrace_error_texts[] = {
 	[NTRACE_ERROR_LOST]	= "AUX buffer or sink full: trace was lost",
 	[NTRACE_ERROR_OVERFLOW]	= "Error message: the encoder lost messages",
 	[NTRACE_ERROR_CONFIG]	= "no metadata for a CPU: its trace is skipped",
-	[NTRACE_ERROR_FIRMWARE]	= "[firmware] is not known: set ntrace.firmware",
-	[NTRACE_ERROR_BUSY]	= "another program had the sink: trace is missing",
+	[NTRACE_ERROR_FIRMWARE]	= "[firmware] code is missing: set ntrace.firmware",
+	[NTRACE_ERROR_BUSY]	= "another program used the sink: trace is missing",
 };
 
 static const char *ntrace_error_text(int code)
@@ -140,5 +140,5 @@ void ntrace_synth_summary(struct ntrace *nt)
 	if (!len)
 		ntrace_nothing_decoded(nt);
 	if (len)
-		ui__warning("N-Trace, where the trace is not complete:\n%s\n", text);
+		ui__warning("N-Trace: the trace is not complete:\n%s\n", text);
 }

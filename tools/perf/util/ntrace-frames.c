@@ -137,7 +137,7 @@ static void ntrace_frames_add(struct ntrace *nt, const struct ntrace_cpu *own, u
 		return;
 	}
 	if (!nt->frames_warned)
-		pr_warning("N-Trace: there is trace of ID %u, which no encoder of this recording has: it is skipped\n",
+		pr_warning("N-Trace: skipping the trace of ID %u, which no encoder of this recording has\n",
 			   id);
 	nt->frames_warned = true;
 }

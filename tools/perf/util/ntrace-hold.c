@@ -69,7 +69,7 @@ int ntrace_hold_end(struct ntrace *nt)
 	oe->deliver = nt->deliver;
 	/* perf inject does not decompress events */
 	if (list_empty(&nt->held))
-		pr_warning("N-Trace: this command does not decompress events, and the trace cannot be decoded without them: record without -z\n");
+		pr_warning("N-Trace: this command does not decompress events, which the trace needs. Record without -z\n");
 	list_for_each_entry_safe(held, next, &nt->held, list) {
 		err = oe->deliver(oe, &held->event);
 		if (err)

@@ -21,11 +21,11 @@ const char *ntrace_missing_hint(const char *pmu_name)
 {
 #ifdef __riscv
 	static const char *const hint[] = {
-		". The driver is not loaded, or found no trace encoder: try 'modprobe ntrace', then 'dmesg | grep ntrace' says what it found",
+		". The driver is not loaded, or found no trace encoder. Try 'modprobe ntrace'; then 'dmesg | grep ntrace' shows the encoders that it found",
 	};
 #else
 	static const char *const hint[] = {
-		". Only a RISC-V machine with a trace encoder can record N-Trace; this one can decode what was recorded there",
+		". Only a RISC-V machine with a trace encoder can record N-Trace. This machine can only decode such recordings",
 	};
 #endif
 
@@ -43,11 +43,11 @@ static int ntrace_info_check(const __u64 *word, u64 nr)
 	u64 header, per_cpu, cpus;
 
 	if (nr <= NTRACE_INFO_NR_CPUS || word[NTRACE_INFO_MAGIC] != NTRACE_INFO_MAGIC_VALUE) {
-		pr_err("N-Trace: the metadata in this file is not N-Trace's. Was it recorded by a perf with N-Trace?\n");
+		pr_err("N-Trace: the metadata in this file is not that of N-Trace. Was the file recorded by a perf with N-Trace?\n");
 		return -EINVAL;
 	}
 	if (word[NTRACE_INFO_VERSION] >> 32 != NTRACE_INFO_VERSION_MAJOR) {
-		pr_err("N-Trace: the metadata has version %u.%u, this perf reads version %u. Decode with the perf that recorded.\n",
+		pr_err("N-Trace: the metadata has version %u.%u, but this perf reads version %u. Decode with the perf that recorded the file.\n",
 		       (u32)(word[NTRACE_INFO_VERSION] >> 32), (u32)word[NTRACE_INFO_VERSION],
 		       NTRACE_INFO_VERSION_MAJOR);
 		return -EINVAL;

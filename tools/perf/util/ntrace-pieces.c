@@ -154,7 +154,7 @@ u64 ntrace_buffer_size(struct ntrace *nt, const struct auxtrace_buffer *buffer)
 	if (at <= file && buffer->size <= file - at)
 		return buffer->size;
 	if (!nt->size_warned)
-		pr_warning("N-Trace: trace goes on behind the end of the file, which has been cut short\n");
+		pr_warning("N-Trace: the file was cut short: its trace continues after its end\n");
 	nt->size_warned = true;
 	return at < file ? file - at : 0;
 }

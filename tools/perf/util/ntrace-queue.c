@@ -322,7 +322,7 @@ static int ntrace_read_time(struct ntrace_queue *q, const struct nt_message *msg
 static void ntrace_source_unknown(struct ntrace *nt, unsigned int src)
 {
 	if (!nt->source_warned)
-		pr_warning("N-Trace: there are messages of SRC %u, which no encoder of this recording has: they are skipped\n",
+		pr_warning("N-Trace: skipping the messages of SRC %u, which no encoder of this recording has\n",
 			   src);
 	nt->source_warned = true;
 }
@@ -395,7 +395,7 @@ static int ntrace_queue_new_decoder(struct ntrace_queue *q, const struct ntrace_
 	if (q->src >= 0)
 		q->config.src_id = q->src;
 	if (!valid || nt_config_check(&q->config) != NT_OK) {
-		pr_err("N-Trace: the metadata of CPU %d has values that no encoder can have\n",
+		pr_err("N-Trace: the metadata of CPU %d has impossible values\n",
 		       cpu->cpu);
 		return -EINVAL;
 	}

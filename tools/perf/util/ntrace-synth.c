@@ -201,7 +201,7 @@ int ntrace_synth_setup(struct ntrace *nt)
 	if (nt->synth_opts.returns)
 		nt->branches_filter |= PERF_IP_FLAG_RETURN | PERF_IP_FLAG_TRACE_BEGIN;
 	if (!evsel) {
-		pr_warning("N-Trace: no event of this recording has type %u, which its metadata names: the trace is of no event\n",
+		pr_warning("N-Trace: the metadata names an event of type %u, but this recording has no such event\n",
 			   nt->info.pmu_type);
 		return 0;
 	}
@@ -667,9 +667,9 @@ static int ntrace_no_firmware(struct ntrace_queue *q, u64 ip)
 	if (q->nt->firmware_warned)
 		return 0;
 	q->nt->firmware_warned = true;
-	pr_warning("N-Trace: the trace has code of the firmware, which is left out: perf config ntrace.firmware=FILE names its ELF file\n");
+	pr_warning("N-Trace: code of the firmware is left out. To decode it, set its ELF file by: perf config ntrace.firmware=FILE\n");
 	return ntrace_queue_error(q, NTRACE_ERROR_FIRMWARE, ip,
-				  "[firmware] is not known: set ntrace.firmware");
+				  "[firmware] code is missing: set ntrace.firmware");
 }
 
 /* Return true if the gap is unknown machine-mode code, or an implicit return after it */
@@ -703,12 +703,12 @@ static int ntrace_item_gap(struct ntrace_queue *q, const struct nt_item *item)
 		return ntrace_no_firmware(q, ip);
 	if (is_code && (q->cpumode == PERF_RECORD_MISC_GUEST_KERNEL ||
 			q->cpumode == PERF_RECORD_MISC_GUEST_USER))
-		snprintf(text, sizeof(text), "code of a%s guest is not known, at %#" PRIx64,
+		snprintf(text, sizeof(text), "code of a%s guest is missing, at %#" PRIx64,
 			 q->pid > 0 && ntrace_is_other_guest(q) ? "nother" : "",
 			 (u64)item->offset);
 	else if (is_code && q->pid == -1 && ntrace_has_scontext(q, &item->context))
 		snprintf(text, sizeof(text),
-			 "scontext %#" PRIx64 " is no known thread, at %#" PRIx64,
+			 "scontext %#" PRIx64 " is an unknown thread, at %#" PRIx64,
 			 (u64)item->context.scontext, (u64)item->offset);
 	else
 		snprintf(text, sizeof(text), "%s, at %#" PRIx64, nt_error_text(item->gap.code),

@@ -26,9 +26,9 @@ bool ntrace_cpu_has_time(struct ntrace *nt, const struct ntrace_cpu *cpu)
 	if (diff <= freq / 100)
 		return true;
 	if (!nt->time_warned && !cpu->ts_freq)
-		pr_warning("N-Trace: nobody knows how fast timestamps run: decoding without times\n");
+		pr_warning("N-Trace: the frequency of the timestamps is unknown, so times are left out\n");
 	else if (!nt->time_warned)
-		pr_warning("N-Trace: timestamps run at %llu Hz, perf's clock at %llu Hz: decoding without times\n",
+		pr_warning("N-Trace: timestamps run at %llu Hz, but perf's clock at %llu Hz, so times are left out\n",
 			   (unsigned long long)cpu->ts_freq, (unsigned long long)freq);
 	nt->time_warned = true;
 	return false;

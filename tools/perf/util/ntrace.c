@@ -219,7 +219,7 @@ static int ntrace_why_lost(u64 flags, u64 size, const char **text)
 	if (ntrace_frames_lost(flags, size))
 		return 0;
 	if (flags & PERF_AUX_FLAG_COLLISION) {
-		*text = "another program had the sink: trace is missing";
+		*text = "another program used the sink: trace is missing";
 		return NTRACE_ERROR_BUSY;
 	}
 	*text = "sink full: trace was lost (try perf record -m,SIZE)";
@@ -354,17 +354,17 @@ static int ntrace_process_event(struct perf_session *session, union perf_event *
 static int ntrace_check_buffer(const union perf_event *event)
 {
 	if ((s64)event->auxtrace.size < 0 || event->auxtrace.size % PERF_AUXTRACE_RECORD_ALIGNMENT) {
-		pr_err("N-Trace: the file is damaged: a record tells of %#" PRIx64 " bytes of trace\n",
+		pr_err("N-Trace: the file is damaged: a record claims %#" PRIx64 " bytes of trace\n",
 		       (u64)event->auxtrace.size);
 		return -EINVAL;
 	}
 	if (event->auxtrace.offset + event->auxtrace.size < event->auxtrace.offset) {
-		pr_err("N-Trace: the file is damaged: a record tells of trace at %#" PRIx64 " of its buffer\n",
+		pr_err("N-Trace: the file is damaged: a record claims trace at %#" PRIx64 " of its buffer\n",
 		       (u64)event->auxtrace.offset);
 		return -EINVAL;
 	}
 	if (event->auxtrace.idx >= NTRACE_MAX_BUFFERS) {
-		pr_err("N-Trace: the file is damaged: a record tells of trace buffer %u\n",
+		pr_err("N-Trace: the file is damaged: a record claims trace buffer %u\n",
 		       event->auxtrace.idx);
 		return -EINVAL;
 	}
@@ -674,7 +674,7 @@ static int ntrace_peek(struct perf_session *session, union perf_event *event,
 		return -EINVAL;
 	}
 	if (event->header.size % sizeof(u64) && !ntrace_is_compressed(event)) {
-		pr_err("N-Trace: the file is damaged: a record has %u bytes, which is no multiple of 8\n",
+		pr_err("N-Trace: the file is damaged: a record has %u bytes, which is not a multiple of 8\n",
 		       event->header.size);
 		return -EINVAL;
 	}
@@ -895,7 +895,7 @@ static int ntrace_collect_stretches(struct ntrace *nt)
 					session->header.data_size, ntrace_peek, NULL);
 	/* perf does not print a message for this error */
 	if (err == -1)
-		pr_err("N-Trace: the file is damaged: what follows one of its records is no record\n");
+		pr_err("N-Trace: the file is damaged: one of its records is followed by invalid data\n");
 	return err;
 }
 
@@ -932,7 +932,7 @@ static int ntrace_queue_all(struct ntrace *nt)
 	} else if (ntrace_index_is_valid(session)) {
 		err = auxtrace_queues__process_index(&nt->queues, session);
 	} else {
-		pr_err("N-Trace: the file is damaged: its index of trace names places that cannot be\n");
+		pr_err("N-Trace: the file is damaged: its index of trace has impossible offsets\n");
 		return -EINVAL;
 	}
 	if (nt->queues.populated)

@@ -230,7 +230,7 @@ static void ntrace_info_fill_time(struct evlist *evlist, __u64 *word)
 	struct perf_tsc_conversion tc = { .time_mult = 0 };
 
 	if (!pc || perf_read_tsc_conversion(pc, &tc) || !tc.time_mult) {
-		pr_warning("The kernel does not tell how its clock runs: trace will be without times\n");
+		pr_warning("The kernel does not report how fast its clock runs, so the trace will have no times\n");
 		return;
 	}
 	word[NTRACE_INFO_TIME_SHIFT] = tc.time_shift;
@@ -337,7 +337,7 @@ static int ntrace_check_field(struct perf_pmu *pmu, u64 config, unsigned int i)
 		return 0;
 	if (!*list)
 		return 0;
-	pr_err("The trace encoders of this system cannot do %s=%llu: their values are %s, as %s of the PMU says. Leave %s out.\n",
+	pr_err("The trace encoders of this system do not support %s=%llu. They support %s (see %s of the PMU). Leave %s out.\n",
 	       name, (unsigned long long)value, list, path, name);
 	return -EOPNOTSUPP;
 }
@@ -362,7 +362,7 @@ static int ntrace_check_privileges(struct perf_pmu *pmu, const struct perf_event
 	if (perf_pmu__scan_file(pmu, "caps/privilege", "%i", &can) != 1 || can)
 		return 0;
 	if (attr->exclude_user || attr->exclude_kernel) {
-		pr_err("The trace encoders of this system cannot tell user code from the kernel (caps/privilege is 0): leave out 'u' and 'k', which only users with CAP_PERFMON may.\n");
+		pr_err("The trace encoders of this system cannot distinguish user code from the kernel (caps/privilege is 0). Leave out 'u' and 'k', which needs CAP_PERFMON.\n");
 		return -EOPNOTSUPP;
 	}
 	return 0;
@@ -380,7 +380,7 @@ static int ntrace_check_event(struct perf_pmu *pmu, const struct evsel *evsel,
 	int err;
 
 	if (opts->user_freq != UINT_MAX) {
-		pr_err("Trace has no frequency (-F option): all that is executed is traced. Choose samples when decoding (perf report --itrace=i100us), and give another event its frequency by a term (cycles/freq=99/)\n");
+		pr_err("A trace has no frequency (-F option), because all executed instructions are traced. Choose a sample period when decoding (perf report --itrace=i100us), and set the frequency of another event by a term (cycles/freq=99/)\n");
 		return -EINVAL;
 	}
 	for (i = 0; i < ARRAY_SIZE(ntrace_fields); i++) {
@@ -405,13 +405,13 @@ int arch_evsel__open_strerror(struct evsel *evsel, NTRACE_OPEN_ERR char *msg, si
 	/* Only perf record sets this flag, see ntrace_setup_evsel() */
 	if (!evsel->needs_auxtrace_mmap)
 		return scnprintf(msg, size,
-				 "Trace cannot be counted or sampled: record it by 'perf record -e ntrace//', and look at it by 'perf report' or 'perf script'.\n");
+				 "A trace cannot be counted or sampled. Record it with 'perf record -e ntrace//', and view it with 'perf report' or 'perf script'.\n");
 	if (error == ESRCH)
 		return scnprintf(msg, size,
-				 "The process or thread has ended, so nothing of it can be traced: -p and -t take one that still runs.\n");
+				 "The process or thread has ended, so it cannot be traced. Give -p or -t one that still runs.\n");
 	/* perf may have changed errno since the kernel refused the event, so that EBUSY is not seen here */
 	return scnprintf(msg, size,
-			 "Another program has a trace encoder that %s needs: a process whose /proc/PID/fd has a perf_event. If there is none, 'dmesg | grep ntrace' may have the reason.\n",
+			 "Another program uses a trace encoder that %s needs. It is a process whose /proc/PID/fd has a perf_event. If there is none, 'dmesg | grep ntrace' may show the reason.\n",
 			 evsel__name(evsel));
 }
 
@@ -503,7 +503,7 @@ static int ntrace_check_memory(struct evlist *evlist, size_t size)
 
 	if (size <= memory / max(nr, 1))
 		return 0;
-	pr_err("The trace buffers do not fit into memory: %zu MiB for each of %d CPUs, and this machine has %zu MiB. Choose a smaller one, as -m,16M\n",
+	pr_err("The trace buffers do not fit into memory: %zu MiB for each of %d CPUs, and this machine has %zu MiB. Choose smaller buffers, such as -m,16M\n",
 	       size / MiB(1), max(nr, 1), (size_t)(memory / MiB(1)));
 	return -ENOMEM;
 }
@@ -556,7 +556,7 @@ static int ntrace_check_options(struct record_opts *opts, struct perf_pmu *pmu)
 		return -EINVAL;
 	}
 	if (opts->auxtrace_sample_mode && !ntrace_can_sample(pmu)) {
-		pr_err("AUX area sampling (--aux-sample) is not possible with this kernel: caps/aux_sampling says why; take snapshots (-S option)\n");
+		pr_err("This kernel does not support AUX area sampling (--aux-sample); the file caps/aux_sampling contains the reason. Take snapshots instead (-S option)\n");
 		return -EINVAL;
 	}
 	if (opts->kcore && access("/proc/kcore", R_OK)) {
@@ -564,7 +564,7 @@ static int ntrace_check_options(struct record_opts *opts, struct perf_pmu *pmu)
 		return -EACCES;
 	}
 	if (opts->use_clockid) {
-		pr_err("Cannot use clockid (-k option) with ntrace: trace is in the time of perf's own clock\n");
+		pr_err("Cannot use clockid (-k option) with ntrace, because trace has the times of perf's default clock\n");
 		return -EINVAL;
 	}
 	return 0;
@@ -652,7 +652,7 @@ static int ntrace_parse_snapshot_options(struct auxtrace_record *itr __maybe_unu
 		if (*end)
 			size = end[1] ? ULONG_MAX : parse_tag_value(str, tags);
 		if (size == ULONG_MAX) {
-			pr_err("-S%s: the size of a snapshot is a number of bytes, or ends in B, K, M or G, as -S4M\n",
+			pr_err("-S%s: the size of a snapshot must be a number with an optional B, K, M or G, such as -S4M\n",
 			       str);
 			return -1;
 		}
