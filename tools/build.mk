@@ -15,7 +15,7 @@ VERSION	:= $(shell cat $(TOP)/VERSION)
 
 PREFIX	?= /usr/local
 BINDIR	?= $(PREFIX)/bin
-# Debian's is $(PREFIX)/lib/riscv64-linux-gnu, Fedora's $(PREFIX)/lib64
+# Debian uses $(PREFIX)/lib/riscv64-linux-gnu, and Fedora uses $(PREFIX)/lib64
 LIBDIR	?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR	?= $(PREFIX)/share/man

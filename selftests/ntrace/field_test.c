@@ -149,7 +149,7 @@ TEST_F(field, sram)
 	EXPECT_EQ(self->st->nr_partial, 0);
 }
 
-/* The C library's header may be older than config3, at the end of the structure */
+/* Set config3 as a word after the structure, because the C library's header may not have it yet */
 static int refused_config3(const struct perf_event_attr *attr, uint64_t config3)
 {
 	union {

@@ -17,7 +17,7 @@ unset BOARD_BOOT
 board=$top/tools/board/board
 store=$XDG_CACHE_HOME/ntrace/snapshot
 
-# started: print the numbers of guests that booted, and that started from a snapshot, since the last call
+# started - print how many guests booted, and how many started from a snapshot, since the last call
 started() { sort "$BOARD_BOOTS" | uniq -c | sed 's/^ *//' | paste -sd,; : >"$BOARD_BOOTS"; }
 
 # with_error NAME TEXT COMMAND...: check that COMMAND, whose guest prints "ok", boots without a snapshot and

@@ -28,7 +28,7 @@ busybox gzip -c /usr/bin/perf | busybox sha256sum >/dev/null'
 for w in $windows; do
 for k in $kernels; do
 	s=$tap_tmp/stats-$k
-	# Linux would stop the counter if its PMU driver found it
+	# Disable the PMU driver of Linux, which would stop the counter of instructions
 	ok "$k boots with time counted in instructions" "$board" run $boot --kernel $k --icount --no-driver --stats "$s" \
 		--model check-minstret=$w --append initcall_blacklist=pmu_sbi_devinit -- "$work"
 	n=$(value "$s" hart0 minstret_checks)

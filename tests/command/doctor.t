@@ -33,7 +33,7 @@ healthy() {
 
 user() { put proc/self/status "CapEff:	0000000000000000"; }
 
-# says STATUS SENTENCE: run doctor with the changes since healthy()
+# says STATUS SENTENCE: check that doctor exits with STATUS and prints SENTENCE for the system, as changed since healthy()
 says() {
 	PATH=$root/bin "$ntrace" doctor --root "$root" >"$tap_tmp/said" 2>&1
 	rc=$?

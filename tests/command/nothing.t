@@ -79,7 +79,7 @@ all_commands() {
 }
 # input FORM FILE: print the argument that lets the command read the file
 input() { case $1 in decode* | dump* | stat*) echo "$2" ;; *--events*) echo "-i events.data" ;; *) echo "-i $2" ;; esac; }
-# Return true if another option of this form refuses the option, as it must
+# Succeed if this form must refuse the option, and does so
 refuses() {
 	case $1,$2 in
 	*--events*,--function | *--counts*-o*,--object) refused "$2 is for" $1 -i perf.data "$2" x ;;
@@ -222,7 +222,7 @@ strict() {
 	done
 }
 
-# Every view says how much trace is missing, why, and what helps
+# Every view must report how much trace is missing, the reason and the remedy
 lost() {
 	python3 "$top/tests/perf/mkcalls.py" calls bad.data partial >/dev/null || return
 	grep -v "^none\|^dump\|^decode\|^stat$\|^split\|^share\|--events" forms >list

@@ -89,7 +89,7 @@ sed '$d' "$tap_tmp/dump" | grep -i -B1 -A1 error | sed 's/^/# /'
 is "the trace has messages, and nothing else" "$(sed '$d' "$tap_tmp/dump" | grep -c -i error)" 0
 is "the trace has branches of a loop" "$(($(grep -c DirectBranch "$tap_tmp/dump") > 1000))" 1
 
-# A report from somebody else may be cut, or be another file.
+# A report from another person may be cut, or may be another file.
 head -c 2000 "$tap_tmp/odd" >"$tap_tmp/cut"
 "$top/tools/board/replay" "$tap_tmp/cut" "$tap_tmp/cut.made" >"$tap_tmp/said" 2>&1
 is "a report that is cut is refused" "$? $(cut -d: -f1 "$tap_tmp/said")" "1 replay"

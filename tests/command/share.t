@@ -84,7 +84,7 @@ planted() {
 }
 shared() { "$ntrace" share -i perf.data -o shared.tar 2>said && cat said && tar -tvf shared.tar; }
 none() { ! strings -a -n 4 shared.tar | grep SECRET; }
-# Neither the program nor the recording is where it was
+# The copy must be readable after the program and the recording have moved
 elsewhere() {
 	mkdir -p gone && mv calls perf.data gone/ && tar -xf shared.tar -C elsewhere || return
 	"$ntrace" script -i elsewhere/shared/perf.data >got 2>err

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Run a command whose standard error is a terminal, and print that error output: terminal
- * COMMAND...
+ * Usage is "terminal COMMAND...". Run the command with a terminal as standard error, and print its
+ * error output.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -64,7 +64,7 @@ EOT
 # shellcheck disable=SC2086
 ok "files that documents name are there" python3 "$tap_tmp/files.py" $documents
 
-# Check the tests, variants and changes that the table of the board's tests names
+# Each test, variant and mutation that the table in board-tests.rst names must exist
 table=Documentation/developer/board-tests.rst
 tests/mutations/mutate list | sed 's/ .*//' >"$tap_tmp/there"
 variant_names | sed 's/.*/``&``/' >>"$tap_tmp/there"

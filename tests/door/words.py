@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 
-# Each habit: what it is, how it looks, and what to write
+# The name of each habit, the pattern that finds it, and the better words
 HABITS = [(name, re.compile(pattern), better) for name, pattern, better in (
     ('a colon in place of a verb', r'[a-z)]: [a-z]', 'because, so that, which means'),
     ('a question', r'\?$', 'return true if'),

@@ -124,7 +124,7 @@ static uint64_t bytes_written(void)
 	return last->offset;
 }
 
-/* Start a new record. It takes the settings that were written before. */
+/* Start a new record with the settings that were last written. */
 static void begin(void)
 {
 	static int has_one;

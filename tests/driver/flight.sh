@@ -24,7 +24,7 @@ crash() {
 			'"$_trouble"'
 			sleep 1000; echo no reset; poweroff -f
 		fi
-		# ntrace flight reads the code of modules from memory, so load them again
+		# Reload the modules, because ntrace flight reads their code from memory
 		insmod /usr/lib/ntrace/ntrace-trouble.ko how=none
 		insmod /usr/lib/ntrace/ntrace-locks.ko
 		ntrace flight

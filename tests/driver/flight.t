@@ -82,7 +82,7 @@ is "the kernel reports one oops then, and nothing else" \
 at() {
 	"$top/tools/board/board" run --flight 4M --harts 4 --topology "$3" --deep-idle --console "$tap_tmp/console" -- '
 		F=/sys/devices/platform/ntrace-flight cpu1=/sys/devices/system/cpu/cpu1/online
-		# Four times, as a CPU that wakes may have idled without losing its power
+		# Do this four times, because a CPU may idle without losing its power
 		slow() { for i in 1 2 3 4; do
 			echo $((1 - $2)) >$F/enable; insmod /usr/lib/ntrace/ntrace-fail.ko function=$1 cpu=0 delay=300
 			taskset 1 sh -c "echo $2 >$F/enable"; cat /sys/module/ntrace_fail/parameters/hits; rmmod ntrace-fail

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Write a record for the driver to find, as if an earlier kernel had left it. Its CRCs are right,
- * and its values are hostile. Run this in the guest, while the driver is not loaded and Linux does
+ * Write a record with hostile values and correct CRCs, like a record of an earlier kernel, which
+ * the driver will find. Run this in the guest, while the driver is not loaded and Linux does
  * not use the memory:
  *
  *	hostile-record ADDRESS SIZE SEED COMPONENT...

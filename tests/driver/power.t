@@ -15,8 +15,8 @@ said() { sed -n "s/^$1: //p" "$tap_tmp/said"; }
 
 # powered_board NAME KERNEL
 powered_board() {
-	# A 9p file system does not survive a system suspend, so the guest has none.
-	# The kernel would give up waiting for the power controller after 10 s.
+	# Detach from the host's folder, because a 9p file system does not survive a system suspend.
+	# Let the kernel wait for the power controller for an hour instead of 10 s.
 	# shellcheck disable=SC2016
 	"$top/tools/board/board" run --kernel "$2" --harts 2 --topology power --deep-idle --timeout 600 \
 		--append deferred_probe_timeout=3600 --console "$tap_tmp/console" --stats "$tap_tmp/stats" -- '

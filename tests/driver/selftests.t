@@ -45,7 +45,7 @@ selftests "new, fixed memory" "record_test;snapshot_test" --kernel new --model \
 	$a / { reserved-memory { #address-cells = <2>; #size-cells = <2>; ranges; own: own@b0000000 { reg = <0x0 0xb0000000 0x0 0x40000>; no-map; }; }; };'
 # This sink can write to SRAM, of which the driver uses a part, and to system memory.
 selftests "6.12, SRAM and SMEM" "field_test" --kernel 6.12 --topology "$tap_tmp/both"
-# Each encoder has two sinks, a private one and one that all harts share.
+# Each encoder has two sinks. One is private, and all harts share the other.
 selftests "6.12, a choice of sinks" "field_test" --kernel 6.12 --harts 2 --topology choice
 # Address filters may lack features, and need not support machine mode. This sink accepts only powers of two
 # as windows, and makes others larger. It always stops at the end of a window. Its filter has comparators for
@@ -60,7 +60,7 @@ selftests "6.12, late and undefined" "$(by_size "pmu_test;record_test" "pmu_test
 # These sinks write past the caches, so that a CPU does not see the data unless the driver invalidates its
 # caches.
 selftests "6.12, memory that is not coherent" "record_test;snapshot_test" --kernel 6.12 --harts 2 --incoherent
-# The memory of this sink is part of Linux's memory, as a reserved region without no-map is.
+# The memory of this sink is a reserved region without no-map, so it is part of the kernel's memory.
 # shellcheck disable=SC2016
 large_only selftests "6.12, reserved memory that is not coherent" "record_test;snapshot_test" --kernel 6.12 --incoherent --dts-sed '
 	/trace@18001000 {/a memory-region = <\&own>;

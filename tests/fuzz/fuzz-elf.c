@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A sum, so that every byte is read */
+/* Return a sum of all bytes, so that the compiler cannot leave out a read */
 static unsigned int read_all(const struct nt_elf *elf)
 {
 	struct nt_elf_segment segment;

@@ -31,7 +31,7 @@ struct items {
 	struct nt_batch		batch;
 	size_t			next;		/* range of @batch */
 	size_t			mark;
-	int			error;		/* Error of the last call, after which there are no more items */
+	int			error;		/* error of the last call, which ends the items */
 };
 
 static inline bool items_begin(struct items *items, const struct nt_config *config,
@@ -133,7 +133,7 @@ static inline int items_call(struct items *items, struct nt_item *item)
 	return 1;
 }
 
-/* Get the next item of the stream. Return false if there are no more up to @items->limit */
+/* Get the next item of the stream. Return false at the end, or at @items->limit. */
 static inline bool items_next(struct items *items, struct nt_item *item)
 {
 	size_t end = items->limit < items->size ? items->limit : items->size;

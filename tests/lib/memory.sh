@@ -22,7 +22,7 @@ memory_trace() {
 	head -c $(((4096 - size % 4096) % 4096)) /dev/zero | tr '\0' '\377' >>"$dir/$name"
 }
 
-# memory_pipe NAME MIB OPTIONS...: decode from a pipe, and set $said
+# memory_pipe NAME MIB OPTIONS...: decode MIB of trace from a pipe, and set $said to a text with the figures
 memory_pipe() {
 	name=$1 mib=$2; shift 2
 	times=$((mib * 1048576 / $(wc -c <"$dir/$name") + 1))
@@ -45,7 +45,7 @@ memory_pipe() {
 	[ "$peak" -lt $limit ]
 }
 
-# memory_threads NAME MIB [OPTION]: decode with threads, and set $said
+# memory_threads NAME MIB [OPTION]: do the same with two threads, without a pipe
 memory_threads() {
 	times=$(($2 * 1048576 / $(wc -c <"$dir/$1") + 1))
 	# shellcheck disable=SC2086

@@ -12,7 +12,7 @@ unit_build parallel $wrap -lcmocka >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make
 unit_traces || exit 1
 plan 3
 
-# small_parts NAME "FLAGS OF THE LIBRARY" FLAG...: run the test with such a library
+# small_parts NAME "FLAGS OF THE LIBRARY" FLAG...: run the test with a library that decodes in very small parts
 small_parts() {
 	_program=$1 _flags="-DNT_CELL_SIZE=100 $2"; shift 2
 	_library=$(unit_library "$_program" $_flags) &&

@@ -212,7 +212,7 @@ static int count_call(struct counting *counting, struct nt_item *item)
 	return ret;
 }
 
-/* Get the next item that is not a range. Return false if there are no more */
+/* Get the next item that is not a range. Return false at the end of the stream. */
 static bool count_next(struct counting *counting, struct nt_item *item)
 {
 	struct items *items = &counting->items;

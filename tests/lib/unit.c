@@ -753,7 +753,7 @@ static void image_gets_the_rest(void **state)
 	nt_image_free(image);
 }
 
-/* If code in a range changes, such as in a JIT compiler, the library does not read other code again. */
+/* If code in a range changes, for example by a JIT compiler, the library must reread only that code. */
 static void image_invalidates_a_range(void **state)
 {
 	static const uint8_t sync[] = { 0x24, 0x0d, 0x00, 0x83 };

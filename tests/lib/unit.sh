@@ -25,7 +25,7 @@ unit_workload() {
 		"$top/tests/harness/pcs" "$dir/prog.pcs" "$dir/prog.elf" "$1" >/dev/null
 }
 
-# unit_build_same: build $dir/same, which reads traces as the command does, and can fail allocations
+# unit_build_same - build $dir/same, which reads traces like the command, and can make allocations fail
 unit_build_same() {
 	unit_build same "$top/tools/ntrace/cli/option.c" "$top/tools/ntrace/cli/options.c" "$top/tools/ntrace/raw/input.c" \
 		"$top/tools/ntrace/raw/deframer.c" "$O/lib/libntrace-session.a" -lzstd \
@@ -38,7 +38,7 @@ unit_encode() {
 	"$O/bin/ntrace" encode --elf "$dir/prog.elf" --pcs "$dir/prog.pcs" -o "$dir/$_name" "$@"
 }
 
-# unit_traces: make traces of $dir/prog.elf, with options that tests/lib knows
+# unit_traces - make traces of $dir/prog.elf with the options for which tests/lib has names
 unit_traces() {
 	unit_workload 200 &&
 		unit_encode htm --sync-mode 1 --sync-max 6 &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Measure the streams that take longest for their size: worst
+ * Measure the streams that take longest for their size.
  *
  * A few bytes can report millions of instructions, such as a repeated loop. A decoder cannot be
  * faster than its output of these instructions. Streams that take time without much output are

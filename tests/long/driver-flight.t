@@ -412,7 +412,7 @@ dumped() {
 	is "$_what: no errors but code that was not kept" "$(errors "$tap_tmp/case")" 0
 }
 
-# Record into pages instead, also in a machine with a reserved region, and with caches that do not see the writes
+# Record into pages instead. Do the same with a reserved region, and with caches that do not see the writes
 # of sinks. The kernel allocates the pages first from the memory of its initrd, which it lists as reserved. With
 # 2 GiB, a record of 4 MiB was in this memory.
 for beside in "" "--flight 4M" --incoherent; do
@@ -442,7 +442,7 @@ fi
 kdump_before=:
 
 # The debug kernel reports functions that sleep, or take a wrong lock, during a panic. The stack trace of the
-# panic is not such a report.
+# panic does not count as a report.
 # debug NAME CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS...
 debug() {
 	wanted "debug, $1" && [ -e "$O/root/kernel-debug/vmlinuz" ] || return 0

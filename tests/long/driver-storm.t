@@ -14,7 +14,7 @@ make -s -C "$top/selftests/ntrace" O="$O" >&2 || exit 1
 guest_timeout=4200
 storm="NTRACE_STORM=${OPERATIONS:-1000} ${NTRACE_SEED:+NTRACE_SEED=$NTRACE_SEED}"
 guest_env="$storm NTRACE_LIMIT_MS=10000"
-# NTRACE_LIMIT_MS limits all operations except a reload, as in driver/debug. storm_test derives the limit
+# NTRACE_LIMIT_MS limits all operations except a reload, like in driver/debug. storm_test derives the limit
 # of a reload from the time of a reload without trace on the same kernel and topology.
 selftests "debug kernel, 2 harts" storm_test --kernel debug --harts 2
 selftests "debug kernel, funnel" storm_test --kernel debug --harts 4 --topology funnel --mem 2G

@@ -56,12 +56,13 @@ inputs() {
 	E2
 }
 
-# run_board: run the commands in out/go in the guest
+# run_board - run the commands in out/go in the guest
 run_board() {
 	"$top/tools/board/board" run --kernel 6.12 --out "$PWD/out" --timeout 1500 -- sh /out/go >board.log 2>&1 || { tail -n 20 board.log; return 1; }
 }
 
-# train NAME and measure NAME print the commands of the guest. The buffer is large enough for all unread data.
+# train NAME and measure NAME print commands for the guest, which run program NAME with the training data or with
+# other data. The trace buffer of 64 MiB is so large that it never becomes full.
 train() {
 	cat <<-E2
 	perf record -m,64M -e ntrace//u -o /tmp/data -- sh -c 'for f in text code noise repeat; do

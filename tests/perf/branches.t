@@ -29,7 +29,7 @@ printed() {
 			else if (!/-$/) line("tr end", at(ends[2], 2), 0)
 		}'
 }
-# said WORD...: print the result of branches.c with option $ring, and its exit status
+# said WORD...: run branches.c with option $ring on these branches, and print its result and exit status
 said() {
 	printed "$@" | "$tap_tmp/branches" -c -l $ring "$tap_tmp/$truth" >"$tap_tmp/said"
 	_status=$?

@@ -31,7 +31,7 @@ static volatile sig_atomic_t signals;
 static sigjmp_buf fault;
 static volatile char *volatile nowhere = (volatile char *)8;
 
-/* ---- jitdump, as in tools/perf/Documentation/jitdump-specification.txt ---- */
+/* ---- jitdump; see tools/perf/Documentation/jitdump-specification.txt ---- */
 
 #define JITDUMP_MAGIC	0x4a695444
 #define JITDUMP_ARCH_TIME 1

@@ -41,7 +41,7 @@ def main():
         source = [''] + f.read().split('\n')
     same, bad = 0, []
     for name, (line, count) in called.items():
-        # There is no separate code of a function that is always inlined
+        # A function that is always inlined does not have separate code
         if name == 'add' or not count and name not in functions:
             continue
         head, places, _ = functions.get(name, (None, {}, {}))

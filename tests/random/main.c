@@ -70,7 +70,7 @@ static bool run_way(struct library *library, const uint8_t *data, size_t size, e
 	return !wrong;
 }
 
-/* Compare all ways with the first, whose items are in @first */
+/* Compare the items of each way to decode with @first, the items of the first way */
 static bool compare_ways(struct library *library, const struct options *opt, const uint8_t *data,
 			 size_t size, const items_t *first, size_t most)
 {

@@ -85,7 +85,7 @@ void options_print(const struct options *opt)
 	}
 }
 
-/* Make one option plainer, by step number @step. Return false if there are no more steps. */
+/* Simplify one option, selected by @step. Return false if @step is after the last step. */
 bool options_shrink(struct options *opt, uint32_t step)
 {
 	size_t i = step / 3;

@@ -365,7 +365,7 @@ static void put_const(struct maker *m, const struct insn *insn, int64_t high, bo
 	put(m->program, insn, opcode);
 }
 
-/* If no target fits, make the two use different registers, so that they are no longer a pair */
+/* If no target fits, make the two instructions use different registers, so that they do not form a pair */
 static void settle_pair(struct maker *m, uint32_t i)
 {
 	struct insn *insn = &m->program->insns.v[i];

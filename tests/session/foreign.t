@@ -12,12 +12,12 @@ $gcc -o calls "$top/tests/perf/calls.S" && $gcc -march=rv64g -o calls-uncompress
 make_it() { python3 "$top/tests/session/mkshared.py" calls "$@"; }
 foreign() { python3 "$top/tests/session/foreign.py" "$@"; }
 
-# judged NAME OURS: compare the branches of NAME.data with those that OURS has executed
+# judged NAME OURS: compare the branches of NAME.data with the executed branches in OURS.branches
 judged() {
 	"$ntrace" script -F tid,cpu,ip,addr -i "$1.data" 2>said | python3 "$top/tests/session/shared.py" "$2.branches"
 }
 
-# said_of NAME COMMAND...: print what a command prints
+# said_of NAME COMMAND...: print the output of this command of ntrace for NAME.data
 said_of() {
 	_of=$1; shift
 	if [ "$1" = stat ]; then "$ntrace" stat "$_of.data"; else "$ntrace" "$@" -i "$_of.data"; fi 2>/dev/null

@@ -40,7 +40,7 @@ folded() {
 	(ulimit -f 8192; "$ntrace" export --format folded -i deep.data -o folded) || return
 	awk -F';' 'NF > 1025 { exit 1 }' folded && awk '{ n += $NF } END { print n, "ns"; exit n == 0 }' folded
 }
-# bomb BLOCKS: write a recording whose compressed record has so many blocks, each of 128 KiB of one byte
+# bomb BLOCKS: write a recording whose compressed record expands to BLOCKS times 128 KiB of equal bytes
 bomb() {
 	python3 - "$1" good.data bomb.data <<'E2'
 import struct, sys

@@ -15,7 +15,7 @@ memory_setup() {
 		python3 "$top/tests/session/repeat.py" "$memory_dir/lines" "$tap_tmp/nt" "$memory_dir/perf.data" "$@"
 }
 
-# memory_of MIB COMMAND...: check that it succeeds in at most MIB of memory, and set $said and $took. Its
+# memory_of MIB COMMAND...: check that COMMAND succeeds in at most MIB of memory, and set $said and $took. Its
 # standard error is a terminal, whose output is appended to $tap_tmp/progress.
 memory_of() {
 	_most=$1; shift

@@ -5,7 +5,7 @@
 
 slurm_root=$O/tests/slurm
 
-# slurm_unpack: unpack the packages that the host lacks, or print why that is impossible
+# slurm_unpack - unpack the packages that the host lacks, or print why that is impossible
 slurm_unpack() {
 	[ -x "$slurm_root/root/usr/sbin/slurmd-wlm" ] && return
 	command -v apt-get >/dev/null && command -v dpkg >/dev/null || { echo "there is no apt"; return 1; }
@@ -19,7 +19,7 @@ slurm_unpack() {
 	done
 }
 
-# slurm_port: print a free port
+# slurm_port - print a free port
 slurm_port() {
 	python3 -c "import socket; s = socket.socket(); s.bind(('127.0.0.1', 0)); print(s.getsockname()[1])"
 }
@@ -50,7 +50,7 @@ slurm_config() {
 	E2
 }
 
-# slurm_start: start, and wait until a node accepts jobs. slurm_stop stops everything that it started
+# slurm_start - start Slurm, and wait until a node accepts jobs. slurm_stop stops all its processes.
 slurm_start() {
 	slurm_unpack || return 1
 	slurm_run=$tap_tmp/slurm

@@ -25,7 +25,7 @@ struct py_call {
 	int32_t		cpu, pid, tid;	/* -1: not known */
 	uint32_t	thread;		/* number from 0 by tid; the idle thread of each CPU has its own */
 	uint32_t	object, symbol;	/* numbers of names */
-	uint8_t		kind, open;	/* how it was entered; 1 if its end was not recorded */
+	uint8_t		kind, open;	/* enum nt_branch_kind of the entry; 1 if the end of the call was not recorded */
 	uint16_t	reserved[3];
 };
 

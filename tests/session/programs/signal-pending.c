@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* build: -O1 */
-/* Signals that are delivered together, of which each handler interrupts the one before. */
+/* Several signals are delivered together, so each handler interrupts the previous handler. */
 #include <signal.h>
 #include <stddef.h>
 #define NOINLINE __attribute__((noinline, noclone))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* build: -O2 */
-/* Functions of the C library: printf, strings, sorting with callbacks, memory. */
+/* Call functions of the C library, such as printf, string functions and qsort with a callback. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

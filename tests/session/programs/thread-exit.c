@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* build: -O1 -pthread */
-/* Threads that end inside calls: by pthread_exit() and by a cancellation. */
+/* Threads end inside calls, by pthread_exit() and by a cancellation. */
 #include <pthread.h>
 #include <unistd.h>
 #define NOINLINE __attribute__((noinline, noclone))

@@ -280,7 +280,7 @@ struct nt_shard {
 	const char	*name;		/* name of the recording; the session owns it */
 };
 
-/* nt_session_shard() - get a shard that the recording, or its counts, consists of, from @nth = 0 */
+/* nt_session_shard() - get shard @nth, from 0, of the shards from which the recording or its counts were made */
 bool nt_session_shard(const struct nt_session *session, size_t nth, struct nt_shard *shard);
 
 /* Raw trace that is contiguous in the buffer */

@@ -202,7 +202,7 @@ static int spill(struct all_calls *all)
 	return 0;
 }
 
-/* Keep @run, which is full. */
+/* @run is full. Keep it in memory and begin another one, or write it to the file. */
 static int keep(struct all_calls *all)
 {
 	struct nt_call *next = all->nr_kept < KEPT_RUNS ? malloc(RUN_CALLS * sizeof(*next)) : NULL;

@@ -191,7 +191,7 @@ static inline void ns_stack_forget(struct ns_stack *stack)
 }
 
 /*
- * ns_stack_begin() - start with a thread that is unknown before @event and executes at @event->to
+ * ns_stack_begin() - start the calls of a thread at @event->to; its earlier calls are unknown
  *
  * Return false if out of memory.
  */

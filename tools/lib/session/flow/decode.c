@@ -63,7 +63,7 @@ struct worker {
 /* A part of a stretch. After it is decoded, its end() waits for the parts before it. */
 struct turn {
 	uint64_t	number;		/* part number, see sources.h */
-	uint64_t	start;		/* start time; later turns do not start earlier */
+	uint64_t	start;		/* start time, which is not before the start of earlier parts */
 	void		*part;
 	struct nt_who	who;
 	struct ns_traced traced;
