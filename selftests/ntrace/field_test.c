@@ -149,7 +149,7 @@ TEST_F(field, sram)
 	EXPECT_EQ(self->st->nr_partial, 0);
 }
 
-/* Set config3 as a word after the structure, because the C library's header may not have it yet */
+/* Set config3 as a word after the structure, because the C library's header may lack it */
 static int refused_config3(const struct perf_event_attr *attr, uint64_t config3)
 {
 	union {
