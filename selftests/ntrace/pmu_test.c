@@ -356,7 +356,7 @@ TEST_F(pmu, defaults_can_be_changed)
 	EXPECT_EQ(pmu_write(period, "8"), EINVAL);
 	EXPECT_EQ(pmu_write(config, "0x8000000"), EINVAL);
 	ASSERT_TRUE(pmu_text("caps/sync_max", text, sizeof(text)));
-	/* 64 is 2^(2 + 4). Hardware with fewer features has only one value. */
+	/* A period of 64 needs sync_max 2, because it is 2^(2 + 4). Some hardware has only one value. */
 	takes = sscanf(text, "%u-%u", &least, &most) == 2 && least <= 2 && most >= 2;
 	EXPECT_EQ(pmu_write(period, "64"), takes ? 0 : EOPNOTSUPP);
 	if (takes) {

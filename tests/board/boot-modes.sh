@@ -5,7 +5,7 @@
 # Values of trTeControl: BTM or HTM, trTeContext, a sync every 2^14 messages, N-Trace
 btm=0x01a10230 htm=0x01a10260
 
-# variants NAME...: print them as options of the model
+# variants NAME...: print these variants as options of the model
 variants() { printf 'variant=%s,' "$@" | sed 's/,$//'; }
 
 # Columns are the name, and the options of the model, of the decoder and of the board. make test runs only the

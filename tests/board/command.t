@@ -51,7 +51,7 @@ says "16 harts, each with a way" 0 "^16 ways" sh -c \
 if large; then
 	is "16 harts boot" "$("$board" run --harts 16 --topology funnel2 --no-driver -- nproc)" 16
 fi
-# The boot hart is the hart of processor 0 in /proc/cpuinfo
+# Print the hart of processor 0 in /proc/cpuinfo, which is the boot hart
 for h in $(by_size last "0 1 last"); do
 	is "hart $h of three boots" "$("$board" run --harts 3 --boot-hart $h --no-driver -- \
 		'sed -n "s/^hart[^a-z]*: //p" /proc/cpuinfo | head -n 1')" "$(echo $h | sed s/last/2/)"
@@ -79,7 +79,7 @@ for t in $(by_size mixed "funnel2 mixed interrupt"); do
 	fi
 done
 
-# The build folder has only links, and different parts of it are missing
+# Test build folders that lack one of the parts, and have links to the others
 mkdir -p "$tap_tmp/o"
 says "nothing is set up" 125 "QEMU is not there; run: make setup" env O="$tap_tmp/o" "$board" run -- true
 mkdir -p "$tap_tmp/o/root"

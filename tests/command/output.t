@@ -56,7 +56,7 @@ shard() {
 	[ ! -e 1.data ] && [ ! -L 1.data ] || mv 1.data "$1"
 	return $_rc
 }
-# kept COMMAND: only the old file exists
+# kept COMMAND: check that only the old file exists
 kept() {
 	[ "$(cat file)" = "the file of before" ] && [ "$(ls -A)" = file ] && return
 	echo "$1, $2: $(head -n 1 ../said)"; ls -lA
@@ -77,7 +77,7 @@ whole() {
 # With SIGXFSZ ignored, a file-size limit acts like a full disk. Otherwise it ends the command while it writes
 full() {
 	begin
-	# There may be nothing to write
+	# Skip a command that has nothing to write
 	into "$1" plain && [ -s plain ] || return 0
 	rm plain
 	said=$(trap '' XFSZ; ulimit -f 0; into "$1" file /dev/stdout; echo "status $?")
@@ -101,7 +101,7 @@ ended() {
 		[ -z "$(ls -A)" ] || { ls -A; return 1; }
 	done
 }
-# A signal that is ignored, as by nohup, has no effect
+# A signal that is ignored, such as under nohup, has no effect
 ignored() {
 	begin
 	(trap '' INT; END_BY=2 LD_PRELOAD=$tap_tmp/end.so; export END_BY LD_PRELOAD; into "$1" file)

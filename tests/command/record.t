@@ -190,7 +190,7 @@ ok "too large a buffer" says huge 2 "do not fit into memory"
 ok "-a and -p" says both 2 "exclude each other"
 ok "a folder that is no recording" says folder 2 "is a folder, and not a recording"
 ok "no such folder" says nofolder 2 "No such file or directory"
-# shown NAME PATTERN: a line of progress matches, and the last one is erased before the final sentence
+# shown NAME PATTERN: check that a line of progress matches, and that the last line is erased before the final sentence
 shown() {
 	tr '\r' '\n' <"$out/said/$1" >"$tap_tmp/shown"
 	cat "$tap_tmp/shown"

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 ntrace=$O/bin/ntrace
-# The program's debug information has the folder, and its data, its notes and the name of its source have words
+# Plant words in the program: the folder in its debug information, and others in its data, notes and source name
 mkdir -p "$tap_tmp/home-SECRET01" "$tap_tmp/elsewhere" && cp "$top/tests/perf/calls.S" "$tap_tmp/home-SECRET01/SECRET02.S" &&
 	cat >>"$tap_tmp/home-SECRET01/SECRET02.S" <<-'E2' || exit 1
 		.file "SECRET03.c"
@@ -116,7 +116,7 @@ by_path() {
 	grep -- "--symfs shared/symfs" said && rm -rf elsewhere there && mkdir elsewhere && tar -xf by-path.tar -C elsewhere &&
 		"$ntrace" script --symfs elsewhere/shared/symfs -i elsewhere/shared/perf.data >got && cmp wanted got
 }
-# The kernel's code is only given away if it is asked for
+# The archive contains the kernel's code only with the option for it
 kernel() {
 	mkdir -p rec/kcore_dir && cp perf.data rec/data && cp calls rec/kcore_dir/kcore && echo "ffffffff80000000 T SECRET25" >rec/kcore_dir/kallsyms
 	"$ntrace" share -i rec -o rec.tar 2>said && ! tar -tf rec.tar | grep kcore && ! grep -a SECRET rec.tar || { cat said; return 1; }

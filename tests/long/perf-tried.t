@@ -104,7 +104,7 @@ ok "all branches are right" all_right
 is "all branches are right, and millions of them" "$(($(truth_number 'branches compared') > 5000000))" 1
 figure "$truth_last"
 
-# ---- each recording contains its subject
+# ---- each recording contains the code or the events for which it was made
 named() { script load --itrace=b -F ip,sym,addr,flags | grep -c "$1"; }
 ok "code of a program of BPF, with its name" [ "$(named ' bpf_prog_[0-9a-f]*_tried')" -ge 5000 ]
 ok "a debugger's child stops at each breakpoint" [ "$(named 'int .* ping =>')" -ge 20 ]

@@ -35,7 +35,7 @@ catcher:
 	.byte	.Lcse - .Lcsb
 .Lcsb:	.4byte	.Ltry - catcher, .Lend - .Ltry, .Lpad - catcher
 	.byte	1
-.Lcse:	.byte	1, 0			/* The action catches only the first type */
+.Lcse:	.byte	1, 0			/* Action record, which selects the first entry of the type table */
 	.balign	4
 	.4byte	0			/* any type */
 .Ltypes:

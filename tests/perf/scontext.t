@@ -6,7 +6,7 @@
 . "$top/tests/perf/truth.sh"
 
 plan 6
-# The P550's hart with an encoder of N-Trace 1.0
+# Use a hart like that of the P550, but with an encoder of N-Trace 1.0
 truth_dir=$O/tests/perf-scontext truth_board=p550 truth_topology=direct
 truth_all 6.12 1 1
 "$O/perf/new/x86_64/perf" script -D -i "$truth_dir/out/jit.data" 2>/dev/null >"$tap_tmp/dump"

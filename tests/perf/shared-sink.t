@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 
-# TOPOLOGY HARTS SIZE: 4 results
+# Record on TOPOLOGY with HARTS and a buffer of SIZE, and print 4 results
 losses_of() {
 	truth_topology=$1 truth_size=$3 truth_board='' truth_firmware='' truth_flags=-l truth_before=true
 	[ "$1" != p550 ] || truth_board=p550 truth_firmware=$firmware

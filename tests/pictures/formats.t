@@ -18,7 +18,7 @@ export_to() { "$ntrace" export --format "$1" -i "${2:-perf.data}" -o "${3:-out.$
 # and each of the two threads is in _start() from its first instruction to its last
 extra=8
 
-# Use names that would break a file, as html.t does
+# Use names with characters that would break a file if they were not escaped, like html.t
 cp calls evil
 "${gcc%gcc}objcopy" --redefine-sym "inner=$(printf 'A%.0s' $(seq 64))" --redefine-sym "outer=$(printf 'B%.0s' $(seq 64))" evil &&
 	python3 "$top/tests/pictures/checks.py" evil evil "$(printf 'a<b>;"&\001\377\n.elf')" evil.data || exit 1
@@ -52,7 +52,7 @@ assert len(sqlite3.connect('evil.sqlite').execute('SELECT * FROM calls, function
 else
 	skip "sqlite with evil names is valid" "this build has no libsqlite3"
 fi
-# More calls than are sorted at once: 600,000 of two threads
+# 600,000 calls of two threads, which are more calls than are sorted at once
 for format in perfetto speedscope jsonl; do
 	export_to $format many.data many.$format
 	export_to $format many.data - 2>/dev/null | cmp - many.$format >said 2>&1

@@ -233,7 +233,7 @@ static void execute(struct hart *h)
 		return;
 	}
 	next = next_pc(h, p, insn, &taken);
-	/* The second of a pair may be a return, and also pops its address */
+	/* The second instruction of a pair may be a return, which also pops an address */
 	if (insn->paired && insn->kind == K_RETURN && f->nr_calls)
 		f->nr_calls--;
 	if (insn->kind == K_CALL || insn->kind == K_ICALL || insn->kind == K_SWAP)

@@ -106,7 +106,7 @@ class Thread:
         if dst.name and dst.offset:
             return self.unwind(dst, time)
         self.call('signal', src, dst, trap.ret, time)
-        # A signal was delivered when the handler of another had returned, to the vDSO
+        # A signal was delivered after the handler of another signal had returned to the vDSO
         caller = None if trap.caller and trap.caller[1] == '[vdso]' else trap.caller
         self.stack[-1].back, self.stack[-1].caller = trap.back, caller
         return None

@@ -23,7 +23,7 @@ text_is() {
 	events "$@" | LC_ALL=C sed 's/\xff/?/' >"$tap_tmp/got"
 	diff "$tap_tmp/wanted" "$tap_tmp/got"
 }
-# The lines before and after are of the trace, and times never decrease
+# The event is between lines of the trace, and times never decrease
 in_order() {
 	for what in --branches --insns --calls; do
 		"$ntrace" script $what -F time -i "$data" >"$tap_tmp/got" || return

@@ -8,11 +8,11 @@ truth_dir=$O/tests/session-judged
 out=$truth_dir/out
 programs=$top/tests/session/programs
 static=$O/riscv64/bin/ntrace-static
-# make test runs these, of which each has another kind of control flow
+# make test runs these programs, each of which has a different kind of control flow
 some="fault jit-calls nested-function builtin-longjmp coroutine-jr coroutine-ret generators jump-table longjmp millicode recursion
 	save-restore signal-stack-jump stripped swapcontext tail threads"
 
-# programs that the model does not explain, and why
+# Programs with calls that the model of calls cannot follow, and the reason
 limits="cancel:several_calls_wait_at_one_address longjmp-recursion:several_calls_wait_at_one_address
 	jit-nested:list-calls_takes_calls_that_missing_code_makes_one_after_the_other_for_a_tail_call
 	signal-pending:the_kernel_starts_several_handlers,_of_which_the_trace_shows_the_last"
@@ -39,7 +39,7 @@ build() {
 	rm -rf "$truth_dir" && mkdir -p "$out/bin" "$truth_dir/elf" && cp "$static" "$out/" || return
 	for f in "$programs"/*; do
 		case " $(echo $some) " in *" $(basename "${f%.*}") "*) ;; *) large || continue ;; esac
-		# a program with several lines of options is built with each of them
+		# If the options of a program have several lines, build it once with each line
 		sed -n 's|^/\* build: \(.*\) \*/$|\1|p' "$f" >"$truth_dir/flags"
 		name=$(basename "${f%.*}")
 		while read -r line; do

@@ -46,7 +46,7 @@ is "without switch events: trace that goes on" "$(last_chain blind-kept)" "outer
 is "without switch events: another CPU has a gap" "$(last_chain blind-elsewhere)" "done"
 is "without switch events: another CPU could not be traced" "$(last_chain blind-refused)" "done"
 is "without switch events: a gap drops the calls of all" "$(last_chain blind-beside)" "outer"
-# Another program had the sink of CPU 1, so no buffer was too small
+# Another program used the sink of CPU 1. No buffer was too small.
 recording collision || exit
 "$O/bin/ntrace" script -i "$tap_tmp/collision.data" >"$tap_tmp/said" 2>&1
 is "another program had the sink" "$? $(grep error "$tap_tmp/said" | sed 's/.*cpu/cpu/')" \

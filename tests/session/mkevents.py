@@ -46,7 +46,7 @@ FORMATS = {
 \tfield:pid_t pid;\toffset:12;\tsize:4;\tsigned:1;
 \tfield:pid_t old_pid;\toffset:16;\tsize:4;\tsigned:1;
 ''',
-    # Nothing that is printed here is inside the sample
+    # This event prints only values that are outside of the sample
     (HOSTILE, 'hostile'): '''\
 \tfield:unsigned long far;\toffset:1000000;\tsize:8;\tsigned:0;
 \tfield:char name[2147483647];\toffset:8;\tsize:2147483647;\tsigned:0;

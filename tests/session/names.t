@@ -53,7 +53,7 @@ mangled() {
 	[ "$(grep -cE ' (_ZN3foo3barEi|_ZN3foo3bazIiEET_S1_|_RNvCs1234_7mycrate3run|_ZN4core3fmt5write17h0123456789abcdefE)$' got)" -eq 4 ]
 }
 
-# stripped OPTION...: the same names as in the whole file, without its symbols
+# stripped OPTION...: check that ntrace finds the same names without the symbols of the file
 stripped() { functions "$@" && calls "$@"; }
 # Without debug files each function that has unwind information has its address for a name
 nameless() {

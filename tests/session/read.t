@@ -31,7 +31,7 @@ missing_is() {
 	recording "$1" || return
 	"$ntrace" script --calls -i "$tap_tmp/$1.data" 2>/dev/null | awk '{ print $3 * 1e7 % 100, $4, $6, $8 }' | tee "$tap_tmp/got"
 	{ printf '0 400 7 outer\n0 200 1 inner\n'; cat; printf '%s 400 7 outer\n%s 200 1 inner\n' "$2" "$2"; } | diff - "$tap_tmp/got" || return
-	# no call is longer in itself than in total
+	# The self time of a call must not exceed its total time
 	"$ntrace" report -i "$tap_tmp/$1.data" 2>/dev/null | awk '/inner/ { found = $2 + 0 >= $4 + 0 || $3 != $5 } END { exit !found }'
 }
 # tree OPTION FUNCTION: print the lines of the tree

@@ -18,7 +18,7 @@ judged() {
 	"$ntrace" script -F tid,cpu,ip,addr -i "$1.data" 2>said | python3 "$top/tests/session/shared.py" "$1.branches"
 }
 
-# seeds FIRST LAST: try other turns, and messages in another order
+# seeds FIRST LAST: let the harts take turns in another order, with other messages
 seeds() {
 	for _n in $(seq "$1" "$2"); do
 		make_it seed shared 4 20 "$_n" || return

@@ -57,7 +57,7 @@ struct nt_net {
 	int		now;
 	int		low;			/* lowest height so far */
 	int		peak;			/* highest height after a push */
-	uint32_t	popped[NT_NET_POPS];	/* popped calls from the initial top down */
+	uint32_t	popped[NT_NET_POPS];	/* popped calls, starting with the top */
 };
 
 #define NT_NET_NO_PEAK	(-1000)

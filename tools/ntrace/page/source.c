@@ -13,8 +13,8 @@
 #include "session/counts/profile.h"
 
 #define FRAMES_MAX	16
-#define FILE_MAX	(1 << 20)	/* limit of the bytes of one file */
-#define ALL_MAX		(16 << 20)	/* limit of the bytes of all files */
+#define FILE_MAX	(1 << 20)	/* maximum size of one file in bytes */
+#define ALL_MAX		(16 << 20)	/* maximum size of all files in bytes */
 
 struct line {
 	const char	*file;

@@ -343,7 +343,7 @@ static uint8_t *take_frames(const struct detect *d, size_t *size, unsigned int *
 
 	*several = false;
 	*size = 0;
-	/* A file that is too short for a search can only begin with a frame */
+	/* If the file is too short to search for the first frame, assume that it begins with one */
 	if (!frames)
 		part = 0;
 	else if (nt_frames_find(d->data, part, &at))

@@ -36,7 +36,7 @@ enum path_end {
 
 /* Effect of a path or group on the return stack. Pops are before pushes. */
 struct nt_effect {
-	/* index in nt_memo::calls of the popped calls below the top, then of the pushed calls */
+	/* start in nt_memo::calls of a list of the popped calls, without the top, and then the pushed calls */
 	uint32_t	calls;
 	bool		any;
 	uint8_t		nr_pops;
