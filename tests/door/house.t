@@ -28,7 +28,7 @@ is "no such test" "$(run nosuch; echo $?)" "tests/run: there is no test or area 
 2"
 is "a long one that fails" "$(run long/lib-one | tail -n 1)" "0 passed, 1 failed, 0 skipped"
 
-# The size of this run is not that of the runs below
+# Unset the size of this run, because the runs below have their own
 unset TEST_SIZE
 put perf/large '\necho 1..1; echo "ok 1 - $TEST_SIZE"'
 echo "perf/large all" >>"$house/tests/sizes"
@@ -46,7 +46,7 @@ is "tests/sizes names programs that exist" "$(awk 'NF && !/^#/ && $2 != "quick" 
 is "an option that does not exist is refused" "$(run --colour; echo $?)" \
 	"tests/run: there is no option --colour; see tests/run --help
 2"
-# "..." as the beginning of a name continues the name before it
+# A name that begins with "..." continues the previous name
 is "no name of a test continues another one" "$(cd "$top/tests" && grep -nE '^[^#]*[a-z_] "(\$[a-z]+:? )?\.{3} ' ./*/*.t)" ""
 ok "--help says how to run a case" sh -c "'$top/tests/run' --help | grep -q 'tests/run ntt/'"
 

@@ -17,7 +17,7 @@ says() { # NAME SENTENCE COMMAND...: it fails with the sentence
 	sed 's/^/# /' "$tap_tmp/said" | head -n 5
 }
 
-# ---- ways to ask for perf
+# ---- arguments of make perf
 says "a source that is none" "/wrong is no kernel source: it has no tools/perf/MANIFEST" \
 	make -C "$top" perf KSRC=/wrong
 says "an architecture that is none" "unknown architecture sparc: x86_64 or riscv64; set ARCH=" "$build" 6.12 sparc

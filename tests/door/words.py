@@ -36,7 +36,7 @@ C_FILES = ('.c', '.h', '.S', '.js', '.css')
 SUFFIXES = DOCUMENTS + C_FILES + ('.py', '.sh', '.t', '.mk')
 # Test data, and texts that others wrote
 LEFT_OUT = re.compile(r'tests/(?:ntt|fuzz/corpus|abi)/|LICENSES/|samples/|COPYING|Documentation/perf-ntrace.txt')
-# Verbs that end as another form of a verb does
+# Imperatives whose endings look like another form of a verb
 IMPERATIVES = {'embed', 'exceed', 'feed', 'need', 'proceed', 'seed', 'shed', 'speed', 'spread', 'bring', 'string', 'focus', 'bias'}
 
 

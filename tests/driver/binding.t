@@ -20,7 +20,7 @@ validate() {
 	! grep -q trace "$tap_tmp/$1.log"
 }
 
-# refuses WHAT SED: the binding refuses the examples after SED has damaged them
+# refuses WHAT SED: check that the binding refuses the examples after SED has damaged them
 refuses() {
 	sed "$2" "$tap_tmp/example.dts" >"$tap_tmp/wrong.dts"
 	if cmp -s "$tap_tmp/example.dts" "$tap_tmp/wrong.dts"; then

@@ -87,7 +87,7 @@ at() {
 			echo $((1 - $2)) >$F/enable; insmod /usr/lib/ntrace/ntrace-fail.ko function=$1 cpu=0 delay=300
 			taskset 1 sh -c "echo $2 >$F/enable"; cat /sys/module/ntrace_fail/parameters/hits; rmmod ntrace-fail
 		done; cat $F/state; }
-		# on CPU: the encoder of the CPU is enabled
+		# on CPU: succeed if the encoder of the CPU is enabled
 		on() {
 			encoder=$(readlink -f /sys/bus/event_source/devices/ntrace/cpu$1)
 			grep -q "[2367abef] trTeControl" /sys/kernel/debug/ntrace/${encoder##*/}/registers
@@ -104,7 +104,7 @@ at "a CPU on its way out is not recorded again" "recording idle traced" direct '
 	echo 0 >$cpu1; echo 0 >$F/enable; cat $F/state; echo 1 >$cpu1
 	perf record -B --no-bpf-event -q -C 1 -e ntrace// -o /tmp/data -- taskset 2 true && echo traced'
 large_only at "a CPU that has been told of the end is not recorded again" "1 1 1 1 idle" direct 'slow ntrace_flight_end_local 0'
-# The harts share the sink, which an event of CPU 0 has
+# The harts share the sink, which an event of CPU 0 uses
 at "a CPU that wakes before an event has kept its sink does not take it" "1 1 1 1 recording traced" funnel '
 	echo 0 >$F/enable; taskset 1 sh -c "while [ ! -e /tmp/end ]; do :; done" &
 	perf record -B --no-bpf-event -q -C 0 -e ntrace//u -o /tmp/data -- \

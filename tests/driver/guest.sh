@@ -114,7 +114,7 @@ truth() {
 			print $1, hart[$1], first[$7], options
 		}' "$_dir/out/cpuinfo" "$_dir/out/sources" >"$tap_tmp/sources"
 	while read -r _cpu _hart _first _options; do
-		# The offsets of losses do not match a trace within frames
+		# Offsets of losses count bytes of the sink, so they cannot be used for a trace that is in frames
 		case $_options in *--frames*) ;; *) _options="--lost $_dir/out/cpu$_first.lost $_options" ;; esac
 		# shellcheck disable=SC2086
 		"$O/bin/ntrace" verify --truth "$_dir/truth/hart$_hart.truth" --trace "$_dir/out/cpu$_first.ntrace" \

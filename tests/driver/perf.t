@@ -45,7 +45,7 @@ config=$(perf evlist -v -i btm.data | sed -n 's/^ntrace.*[{ ]config: \(0x[0-9a-f
 # trTeInstMode is bits 4:2. All other bits have their default.
 printf 'btm config %x\n' $((config & ~0x1c))
 printf 'default config %x mode %d\n' $(($(cat /sys/bus/event_source/devices/ntrace/cpu0/default_config) & ~0x1c)) $((config >> 2 & 7))
-# If this fails, the guest itself cannot do it.
+# If this fails, the fault is in the guest and not in the driver.
 try control -a -e cpu-clock -G some -- true
 cat >run.sh <<E3
 echo \$\$ >/tmp/cg/some/cgroup.procs; exec $work 1000

@@ -31,7 +31,7 @@ work=$O/tests/guest/$kernel/work
 # shellcheck disable=SC2046
 set -- $(readelf -lW "$work" | awk '$1 == "LOAD" && / R E / { print $3, $6 }')
 code=$(printf '%x %x' "$1" $(($1 + $2)))
-# address FUNCTION [end]: print the address at which it begins, or ends
+# address FUNCTION [end]: print the address at which FUNCTION begins, or ends
 address() {
 	riscv64-linux-gnu-nm -S "$work" | while read -r _from _size _ _function; do
 		[ "$_function" != "$1" ] || printf '%x' $((0x$_from + (${2:+0x$_size} + 0)))

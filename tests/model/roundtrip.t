@@ -8,7 +8,7 @@
 set -f
 
 roundtrip_setup
-# tests/mutations needs only this to detect a change.
+# The rest is not needed by tests/mutations, because these results detect its changes.
 if [ -n "${QUICK:-}" ]; then
 	plan 5
 	python3 "$top/tests/model/walk.py" "$program" 5000 1 >"$tmp/walk.list"

@@ -43,7 +43,7 @@ perf stat -e cycles -o /tmp/stat.kept sleep 1000 & kept=$!
 record --kcore -a -m,16M -e ntrace// -o all.data -- sh -c "ls -lR $folder >/dev/null; sort /etc/passwd" || exit 1
 # Trace machine mode, which runs because perf stat asks the firmware for a counter.
 record -N --no-bpf-event --kcore -C 0 -m,4M -e ntrace/firmware/ -o firmware.data -- taskset 1 perf stat -e cycles -o /tmp/stat busybox true || exit 1
-# The same without implicit returns, which are another kind of gap if code is missing.
+# Record the same without implicit returns, because they cause another kind of gap if code is missing.
 record -N --no-bpf-event --kcore -C 0 -m,4M -e ntrace/firmware,implicit_return=0/ -o told.data -- taskset 1 perf stat -e cycles -o /tmp/stat busybox true || exit 1
 kill $kept
 # These requests must be refused.
@@ -69,7 +69,7 @@ cat >"$dir/out/snapshot" <<'E2'
 cd /tmp
 perf record --no-bpf-event -S16K -m,64K -e ntrace//u -o no.data -- true >>/out/record.log 2>&1 || exit 1
 perf record --no-bpf-event -Se --kcore -m,128K -a -e ntrace//k -o snap.data -- ls -l /usr/lib >>/out/record.log 2>&1 || exit 1
-# tracepoints beside the trace
+# Record tracepoints together with the trace
 perf record --no-bpf-event -a -m,4M -e ntrace//u -e sched:sched_switch -e sched:sched_process_exec -e raw_syscalls:sys_enter \
 	-o points.data -- ls /usr >>/out/record.log 2>&1 || exit 1
 tar -cf /out/files.tar snap.data points.data
@@ -99,7 +99,7 @@ export PERF_CONFIG
 
 script() { "$host" script --symfs "$symfs" "$@" 2>"$tap_tmp/err"; }
 
-# The code that was executed, as `ntrace verify` takes it. The truth is by hart; Linux
+# Print the executed code in a format of `ntrace verify`. The truth is by hart; Linux
 # counts from the hart that won the race to boot.
 ranges() {
 	script -i "$dir/out/$1" --itrace=ed+o | awk '

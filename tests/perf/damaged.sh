@@ -26,7 +26,7 @@ damaged_build() {
 	export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
 }
 
-# Check that the perf that was built reports a leak. The test adds one to it.
+# Check that the instrumented perf reports a leak, which the test adds to it.
 damaged_sees_leaks() {
 	echo '#include <stdlib.h>
 		void *volatile p;

@@ -15,7 +15,7 @@ perf() {
 	esac
 }
 
-# branches WHAT: print the branches of that recording, one a line, with single blanks
+# branches WHAT: print the branches of recording WHAT, one in each line, with single blanks
 branches() {
 	perf script -i "$tap_tmp/$1.data" --itrace=be -F $fields 2>"$tap_tmp/err" |
 		sed 's/  */ /g;s/^ //;s/ $//'
@@ -53,7 +53,7 @@ last_time() {
 		awk '{ sub(":", ""); t = $1 * 1e9; if (NR == 1) first = t } END { printf "%d", t - first + 0.5 }'
 }
 
-# Each ran three times, on its own CPU
+# Each thread ran three times, on its own CPU
 sources() {
 	branches "$1" | sed 's/ 0\.10[0-9]*: / /' | LC_ALL=C sort | uniq -c | sed 's/^ *//'
 }

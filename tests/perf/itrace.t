@@ -57,7 +57,7 @@ record() { # KERNEL
 	cat >"$dir/out/record-chains" <<-E2
 		. /out/lib
 		record -m,4M -e ntrace//u -o chains.data -- ./chains && cp chains.data /out || exit 1
-		# Most of it must be there.
+		# Copy the build-id cache, which has the executed code.
 		tar -cf /out/files.tar debug
 	E2
 	"$top/tools/board/board" run --kernel "$1" --out "$dir/out" -- sh /out/record && out_files "$dir/out" &&

@@ -266,7 +266,7 @@ def make(what, program):
     if what == 'partial':
         return session(file(), overwritten(trace(), 4096), program, flags=perfdata.AUX_PARTIAL)
     if what == 'collision':
-        # This thread runs on another CPU, whose event never gets the sink
+        # This thread runs on another CPU, whose event can never use the sink
         result = file()
         result.aux(0, 0, ns(START - 100), OTHER, 1, perfdata.AUX_PARTIAL | perfdata.AUX_COLLISION)
         return session(result, trace(), program)
@@ -527,7 +527,7 @@ def lost(file, program, what):
         ends[cpu] += len(data)
 
     def switch(cpu, tid, time, begins=True):
-        # If a thread has two events, each may report the switch. With "blind", none does
+        # If a thread has two events, each event may report the switch. With "blind", no event reports it
         for n in range(0 if 'blind' in what else 1 + ('twice' in what)):
             (result.switch_in if begins else result.switch_out)(tid, tid, ns(time) + n, cpu)
 
