@@ -156,7 +156,7 @@ verify-boot: everything
 python: tool
 	@$(PYTHON) tools/python/build.py $(O)
 
-# Run all checks. A part of them may need less; check-docs needs no downloads.
+# Run all checks. Some of them need fewer downloads, and check-docs needs none.
 check: setup
 	@tests/check
 

@@ -147,7 +147,7 @@ TEST_F(filter, more_than_the_hardware_has_are_refused)
 	EXPECT_EQ(self->st->nr_truncated, 0);
 }
 
-/* A start and a stop are not ranges, so they work as in other events */
+/* Events that exclude ranges also support start and stop filters, which are not ranges */
 TEST_F(filter, an_event_that_excludes_ranges_traces_from_start_to_stop)
 {
 	uint64_t head = 0;

@@ -81,7 +81,7 @@ static struct setup random_setup(uint64_t seed, unsigned int *nr_harts)
 	};
 	if (setup.run_min > setup.hist_max)
 		setup.run_min = setup.hist_max;
-	/* A counter that wraps between two messages is lost */
+	/* Use a wide counter if few messages have a timestamp. If it wraps twice between them, a wrap is lost. */
 	if (setup.tstamp_bits < 40 || setup.some_timestamps)
 		setup.tstamp_bits = setup.some_timestamps ? 40 : 16;
 	*nr_harts = setup.src_bits ? 1 + PICK(1 << setup.src_bits) : 1;

@@ -185,7 +185,7 @@ static int no_such_call(const struct slow *slow, struct nt_session *session,
 		return nothing_matched(&slow->recording, session, slow->function);
 	fprintf(stderr, "ntrace: the recording has %" PRIu64 " calls of %s that began and ended in it%s\n",
 		found->calls, slow->function, found->exact ? "" :
-		", and --nth finds the 1024 slowest of so many");
+		", which are too many to sort, so --nth finds only the 1024 slowest");
 	return EXIT_TRACE;
 }
 

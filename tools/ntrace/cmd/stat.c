@@ -157,7 +157,7 @@ static int count_insns(struct stat_command *c)
 		c->nr_insns = totals.insns;
 		c->trouble |= totals.errors || totals.gaps;
 		if (totals.errors || totals.gaps || totals.losses)
-			fprintf(stderr, "ntrace: more was executed than is counted: trace was lost %" PRIu64
+			fprintf(stderr, "ntrace: some executed code is not counted: trace was lost %" PRIu64
 				" times, %" PRIu64 " places could not be decoded, code was missing %" PRIu64
 				" times\n", totals.losses, totals.errors, totals.gaps);
 		err = 0;

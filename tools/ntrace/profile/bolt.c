@@ -175,7 +175,7 @@ static int bolt_write(struct profile *profile)
 	int cpu, err;
 
 	if (!b.object || !nt_session_cpu(profile->session, 0, &cpu, &b.config)) {
-		fputs("ntrace: the recording has executed no such file\n", stderr);
+		fputs("ntrace: the recorded programs did not execute this file\n", stderr);
 		errno = ENOENT;
 		return -1;
 	}

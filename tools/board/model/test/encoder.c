@@ -834,7 +834,7 @@ static void test_overflow(void **state)
 	assert_int_equal(t.enc.stats.overflows, 1);
 	assert_true(t.enc.state.session == 0 && t.enc.state.evcode == NB_ENDED_LOST);
 	t.n = 0;
-	linear(800);		/* executed while the FIFO drains */
+	linear(800);		/* time for the FIFO to drain */
 	linear(2);
 	assert_trace("Error ETYPE=0 ECODE=4; Sync S=7 I=0 F=3a0");
 	assert_int_equal(t.enc.state.session, 2);
