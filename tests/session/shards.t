@@ -30,7 +30,7 @@ all_same() {
 	done
 }
 
-plan 32
+plan 33
 form=
 while read -r least options; do
 	# shellcheck disable=SC2086
@@ -82,4 +82,26 @@ ok "counts have no calls" says 2 "--callgrind needs a recording" "$ntrace" profi
 ok "a full disk" says 2 "writing /dev/full failed: No space left" "$ntrace" merge -o /dev/full one.counts
 ok "no number of shards" says 2 "split needs the number of shards" "$ntrace" split -i perf.data
 ok "the same on another number of threads" sh -c "'$ntrace' profile --counts --threads 1 -i perf.data | cmp - one.counts"
+# Feature 18 of each shard lists all records of trace in it, and only these
+indexed() {
+	"$ntrace" split -n 2 -i perf.data -o indexed && python3 - indexed/1.data indexed/2.data <<-'E3'
+		import struct, sys
+		for path in sys.argv[1:]:
+		    data = open(path, "rb").read()
+		    begin, size = struct.unpack_from("<QQ", data, 40)
+		    at, found = begin, []
+		    while at < begin + size:
+		        kind, _, length = struct.unpack_from("<IHH", data, at)
+		        found += [(at, length)] if kind == 71 else []
+		        at += length + (struct.unpack_from("<Q", data, at + 8)[0] if kind == 71 else 0)
+		    bits = int.from_bytes(data[72:104], "little")
+		    section = begin + size + 16 * (bits & (1 << 18) - 1).bit_count()
+		    offset, length = struct.unpack_from("<QQ", data, section)
+		    words = struct.unpack_from(f"<{length // 8}Q", data, offset)
+		    print(len(found), "records of trace")
+		    if not bits >> 18 & 1 or not found or words != (len(found), *(n for entry in found for n in entry)):
+		        sys.exit(f"{path}: {words}, and not {found}")
+	E3
+}
+ok "each shard has an index of its trace" indexed
 done_testing

@@ -14,9 +14,15 @@
 
 #define LOST	(PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL)
 
+/* An entry of feature AUXTRACE, which is an index of the trace in the file */
+struct entry {
+	uint64_t	offset, size;	/* of a PERF_RECORD_AUXTRACE without its trace */
+};
+
 struct shard {
 	struct pd_writer file;
 	const struct split_cut *from, *to;
+	NS_ARRAY(struct entry) index;	/* the first entry ends with the number of the others */
 };
 
 struct split {
@@ -84,6 +90,9 @@ static void put_bytes(struct split *split, struct shard *shard, const struct pd_
 	struct pd_auxtrace_record r = *(const struct pd_auxtrace_record *)record->header;
 	uint64_t begin = r.offset, zeros = 0;
 
+	if ((!shard->index.nr && !ns_array_add(&shard->index, (struct entry){ 0 })) ||
+	    !ns_array_add(&shard->index, ((struct entry){ shard->file.at, r.header.size })))
+		fail(split);
 	/* perf requires a multiple of 8 */
 	r.offset = from;
 	r.size = (to - from + 7) & ~7ULL;
@@ -247,7 +256,7 @@ static int split_record(void *ctx, const struct pd_record *record)
 static void make_features(const struct split *split, struct pd_feature_section *features)
 {
 	memcpy(features, split->session->pd.features, PD_FEAT_MAX * sizeof(*features));
-	features[PD_FEAT_AUXTRACE].there = false;	/* an index of the trace in the file */
+	features[PD_FEAT_AUXTRACE].there = false;
 	features[PD_FEAT_COMPRESSED].there = false;
 	if (split->build_ids.nr)
 		features[PD_FEAT_BUILD_ID] = (struct pd_feature_section){
@@ -271,6 +280,12 @@ static int finish_shard(struct split *split, struct shard *shard)
 	said->of = split->options->shards;
 	memcpy(said->name, name, strlen(name));
 	make_features(split, features);
+	if (shard->index.nr) {
+		shard->index.at[0].size = shard->index.nr - 1;
+		features[PD_FEAT_AUXTRACE] = (struct pd_feature_section){
+			{ (const uint8_t *)&shard->index.at[0].size,
+			  shard->index.nr * sizeof(*shard->index.at) - sizeof(uint64_t) }, true };
+	}
 	features[PD_FEAT_SHARD] = (struct pd_feature_section){ { (const uint8_t *)said, size }, true };
 	err = pd_write_features(&shard->file, features);
 	free(said);
@@ -375,6 +390,7 @@ int nt_session_split(struct nt_session *session, const struct nt_split_options *
 {
 	struct split split = { .session = session, .options = options };
 	struct nt_shard shard;
+	unsigned int i;
 	int err;
 
 	if (nt_session_shard(session, 0, &shard))
@@ -383,6 +399,8 @@ int nt_session_split(struct nt_session *session, const struct nt_split_options *
 	if (!options->shards || options->shards > NT_SHARDS_MAX)
 		return ns_fail(session, "there can be 1 to %u shards", NT_SHARDS_MAX);
 	err = run_split(&split);
+	for (i = 0; split.shards && i < options->shards; i++)
+		free(split.shards[i].index.at);
 	free(split.cuts);
 	free(split.shards);
 	free(split.build_ids.at);
