@@ -147,9 +147,9 @@ static int ntrace_ramsink_setup_smem(struct ntrace_sink *sink, struct ntrace_ram
 	 * WARL leaves the granule A. The specification gives the example "trRamLimit should be
 	 * 0x...FC" for A = 4.
 	 */
-	area->align = area->max ? max(BIT(__ffs64(area->max)), 4UL) : 4;
+	area->align = area->max ? clamp_t(u64, BIT_ULL(__ffs64(area->max)), 4, SZ_1G) : 4;
 	area->start_align = fixed ? area->align :
-			    max_t(u32, BIT(__ffs64(start_max)), area->align);
+			    clamp_t(u64, BIT_ULL(__ffs64(start_max)), area->align, SZ_1G);
 	if (area->align > PAGE_SIZE || area->start_align > SZ_1M) {
 		dev_err(dev, "trace RAM sink at %pa: alignment 0x%x of trRamLimit or 0x%x of trRamStart is too coarse\n",
 			&sink->comp.addr, area->align, area->start_align);
@@ -241,6 +241,13 @@ int ntrace_ramsink_setup(struct ntrace_sink *sink)
 	      ntrace_ramsink_setup_mode(sink, TR_RAM_MODE_SMEM);
 	if (ret)
 		return ret;
+	/* All writes of the register have asked for plain bytes */
+	control = FIELD_GET(TR_RAM_MEM_FORMAT, ntrace_read(&sink->comp, TR_RAM_CONTROL));
+	if (control) {
+		dev_err(sink->comp.dev, "trace RAM sink at %pa: trRamMemFormat is %u, and the driver supports only 0\n",
+			&sink->comp.addr, control);
+		return -EOPNOTSUPP;
+	}
 	if (!sink->areas[TR_RAM_MODE_SMEM].there && !sink->areas[TR_RAM_MODE_SRAM].there) {
 		dev_err(sink->comp.dev,
 			"trace RAM sink at %pa: neither SMEM nor SRAM mode can be set (trRamImpl 0x%08x)\n",

@@ -80,13 +80,18 @@ static union any *find(const volatile void *addr)
 	return &devs[((const volatile char *)addr - pages[0]) / 4096];
 }
 
+/* Bits of the first register of each component that are always 1 */
+static uint32_t always[MAX_DEVS];
+
 uint32_t fake_readl(const volatile void *addr)
 {
+	uint32_t offset = (uintptr_t)addr & 4095;
+
 	now++;
 	if (fake_on_read)
-		fake_on_read(pages[find(addr) - devs], (uintptr_t)addr & 4095);
+		fake_on_read(pages[find(addr) - devs], offset);
 	nb_dev_refresh(&find(addr)->dev);
-	return nb_dev_read(&find(addr)->dev, (uintptr_t)addr & 4095);
+	return nb_dev_read(&find(addr)->dev, offset) | (offset ? 0 : always[find(addr) - devs]);
 }
 
 void fake_writel(uint32_t val, volatile void *addr)
@@ -151,6 +156,7 @@ void fake_init(void)
 			nb_ram_fini(&devs[i].ram);
 	}
 	memset(devs, 0, sizeof(devs));
+	memset(always, 0, sizeof(always));
 	nr_devs = 0;
 	fake_on_write = NULL;
 	fake_on_read = NULL;
@@ -186,6 +192,7 @@ void *fake_ram(const struct fake_ram_options *opt)
 	caps.sizes = opt->sizes;
 	if (nb_ram_init(ram, &caps))
 		abort();
+	always[nr_devs] = TR_RAM_MEM_FORMAT / 3 * opt->format;
 	ram->mem_write = mem_write;
 	ram->dev.active_delay = opt->active_delay;
 	ram->dev.empty_delay = opt->empty_delay;

@@ -46,6 +46,7 @@ struct fake_ram_options {
 	uint32_t	start_align;	/* of trRamStart; 0: align */
 	bool		stop_fixed;	/* trRamStopOnWrap is always 1 */
 	bool		limit_fixed;	/* of SRAM */
+	unsigned int	format;		/* trRamMemFormat, which is fixed */
 };
 
 void fake_init(void);

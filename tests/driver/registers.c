@@ -490,6 +490,28 @@ static void range_is_found(void **state)
 	assert_int_equal(sink.area->max, 0xfffffffc);
 }
 
+/* The decoder does not know trace that the sink formats, such as with a custom trRamMemFormat */
+static void other_memory_formats_are_refused(void **state)
+{
+	struct fake_ram_options opt = { .format = 3 };
+
+	assert_int_equal(bring_up(&sink.comp, fake_ram(&opt)), 0);
+	assert_int_equal(ntrace_ramsink_setup(&sink), -EOPNOTSUPP);
+	assert_non_null(strstr(shim_log, "trRamMemFormat is 3, and the driver supports only 0"));
+}
+
+/* trRamLimit has 32 low bits that are 0 */
+static void granule_of_4_gib_is_refused(void **state)
+{
+	struct fake_ram_options opt = {
+		.lowest = 0x100000000, .highest = 0x100000003, .align = 4, .fixed = true,
+	};
+
+	assert_int_equal(bring_up(&sink.comp, fake_ram(&opt)), 0);
+	assert_int_equal(ntrace_ramsink_setup(&sink), -EOPNOTSUPP);
+	assert_non_null(strstr(shim_log, "too coarse"));
+}
+
 static void fixed_buffer_is_refused(void **state)
 {
 	struct fake_ram_options opt = {
@@ -2614,7 +2636,8 @@ static void sifive_counter_that_never_stands(void **state)
 	X(component_that_never_becomes_active) \
 	X(versions) X(other_protocol_is_refused) X(other_components) \
 	X(nothing_is_written_to_what_is_not_supported) X(suspended_component_is_left_alone) \
-	X(alignment_is_found) X(range_is_found) X(fixed_buffer_is_refused) X(fixed_buffer_that_is_reserved) \
+	X(alignment_is_found) X(range_is_found) X(fixed_buffer_is_refused) X(other_memory_formats_are_refused) \
+	X(granule_of_4_gib_is_refused) X(fixed_buffer_that_is_reserved) \
 	X(reserved_memory_is_kept_to) X(reserved_memory_of_a_size_that_is_not_taken) X(sram_can_be_chosen) \
 	X(trace_arrives_in_the_window) X(second_session_begins_anew) \
 	X(full_window_stops_the_sink) X(write_pointer_in_the_middle) \
