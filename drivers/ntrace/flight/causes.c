@@ -202,6 +202,13 @@ static void ntrace_stop_for(u32 code, const char *text, struct task_struct *task
 	irq_work_queue(&ntrace_stopped_irq);
 }
 
+/* Wait until a stop of the recorder has been handled, so that the record can be read or dropped */
+static void ntrace_flight_settle(void)
+{
+	irq_work_sync(&ntrace_stopped_irq);
+	flush_work(&ntrace_stopped_work);
+}
+
 /* ---- Causes ---- */
 
 /*
@@ -383,6 +390,9 @@ static ssize_t state_show(struct device *dev, struct device_attribute *attr, cha
 		state = "recording";
 	else if (ntrace_found == NTRACE_RECORD_KEPT && ntrace_found_now)
 		state = "stopped";
+	/* ntrace_flight_stopped() has not run yet */
+	else if (ntrace_flight_listens())
+		state = "stopped";
 	mutex_unlock(&ntrace_flight_mutex);
 	return sysfs_emit(buf, "%s\n", state);
 }
@@ -428,7 +438,7 @@ static ssize_t clear_store(struct device *dev, struct device_attribute *attr, co
 		ret = -EINVAL;
 	if (ret)
 		return ret;
-	flush_work(&ntrace_stopped_work);
+	ntrace_flight_settle();
 	mutex_lock(&ntrace_flight_mutex);
 	ret = ntrace_flight_records() ? -EBUSY : ntrace_flight_drop();
 	ntrace_flight_keep();
@@ -448,9 +458,7 @@ static ssize_t trigger_store(struct device *dev, struct device_attribute *attr, 
 	if (!ntrace_flight_records())
 		return -ENODATA;
 	ntrace_stop_for(NTRACE_FLIGHT_CAUSE_USER, text, current);
-	/* The record can be read when this returns */
-	irq_work_sync(&ntrace_stopped_irq);
-	flush_work(&ntrace_stopped_work);
+	ntrace_flight_settle();
 	return count;
 }
 static DEVICE_ATTR_WO(trigger);
@@ -666,8 +674,7 @@ void ntrace_causes_exit(void)
 		return;
 	}
 	ntrace_causes_unhook();
-	irq_work_sync(&ntrace_stopped_irq);
-	flush_work(&ntrace_stopped_work);
+	ntrace_flight_settle();
 	cancel_work_sync(&ntrace_connected_work);
 	device_remove_bin_file(&ntrace_flight_dev->dev, &bin_attr_record);
 	device_remove_group(&ntrace_flight_dev->dev, &ntrace_flight_group);
