@@ -48,7 +48,7 @@ unprivileged() {
 	$as env -i PATH="$d/bin" HOME="$d/home" O="$d/home/build" "$d/tools/setup/setup" host </dev/null
 }
 
-plan 10
+plan 11
 ok "the second time, no network is needed" offline
 ok "no root of that name" says "no root is called nosuch" "$setup" nosuch
 ok "packages are missing, and no way to install them" \
@@ -57,6 +57,8 @@ ok "an archive that is not there" says "cannot read the package lists" \
 	env XDG_CACHE_HOME="$tap_tmp/cache" O="$tap_tmp/empty" NTRACE_MIRROR=http://127.0.0.1:9/debian "$setup" qemu
 ok "QEMU has the plugin interface that the board needs" \
 	sh -c '"$0" --version | grep -E "version (11\.[1-9]|1[2-9])"' "$O/root/bin/qemu-system-riscv64"
+ok "gdb knows RISC-V and has Python" sh -c '"$0" -batch -ex "set architecture riscv:rv64" -ex "python print(6 * 7)" | grep -x 42' \
+	"$O/root/bin/gdb-multiarch"
 ok "a module for 6.12 is built" module lts
 ok "a module for the newest kernel is built" module new
 ok "programs for the guest are built" sh -c 'echo "int main(void) { return 0; }" >"$1/t.c" &&
