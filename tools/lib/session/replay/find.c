@@ -26,6 +26,7 @@ static int64_t match(const struct search *s, const struct ns_run *run, uint32_t 
 		return -1;
 	for (j = 0; j < s->nr; j++)
 		may |= s->addrs[j] - run->start < size;
+	to = to < run->insns ? to : run->insns;
 	if (!may || from >= to)
 		return -1;
 	if (!ns_run_addrs(s->replay, run, addrs))

@@ -520,9 +520,13 @@ const struct ns_decoded *ns_replay_decode(struct nt_replay *replay, uint32_t lan
 
 const struct ns_run *ns_replay_run(struct nt_replay *replay, uint32_t lane, struct ns_spot spot)
 {
-	const struct ns_decoded *d = ns_replay_decode(replay, lane, spot.segment);
+	const struct ns_decoded *d;
 
-	return d ? &d->runs.at[spot.run] : NULL;
+	/* a move that failed may have left a position after the last run */
+	if (spot.segment >= replay->lanes.at[lane].segments.nr)
+		return NULL;
+	d = ns_replay_decode(replay, lane, spot.segment);
+	return d && spot.run < d->runs.nr ? &d->runs.at[spot.run] : NULL;
 }
 
 /* ---- All ---- */
