@@ -109,6 +109,25 @@ static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
 	return ok ? 0 : -1;
 }
 
+/* Return the only process that has mapped code, or -1 if there are several. */
+static int32_t only_process(const struct ns_sideband *sb)
+{
+	const struct ns_process *p = sb->processes.at, *end = p + sb->processes.nr;
+	int32_t found = -1;
+	size_t i;
+
+	for (; p < end; p++) {
+		for (i = 0; i < p->generations.nr && !sb->generations.at[p->generations.at[i]].maps; i++)
+			;
+		if (i == p->generations.nr || p->pid <= 0)
+			continue;
+		if (found >= 0)
+			return -1;
+		found = p->pid;
+	}
+	return found;
+}
+
 int nt_replay_main(struct nt_session *session, int32_t *pid)
 {
 	const struct nt_consumer consumer = {
@@ -116,10 +135,13 @@ int nt_replay_main(struct nt_session *session, int32_t *pid)
 	};
 	struct counts counts = { .kernel_start = ns_kernel_start(session) };
 	uint64_t most = 0;
-	int err = nt_session_decode(session, &consumer, &counts);
 	size_t i;
+	int err;
 
-	*pid = -1;
+	*pid = only_process(&session->sideband);
+	if (*pid >= 0)
+		return 0;
+	err = nt_session_decode(session, &consumer, &counts);
 	for (i = 0; i < counts.all.nr; i++) {
 		if (counts.all.at[i].insns > most) {
 			most = counts.all.at[i].insns;
