@@ -138,7 +138,7 @@ static int listen_at(const char *path)
 	return -1;
 }
 
-/* Wait for a client. If @child is not 0, also stop if that process ends. Return -1 then. */
+/* Wait for a client. Return -1 if the process @child ends before a client connects; 0 means no process. */
 static int accept_client(int listener, pid_t child, int *status)
 {
 	struct pollfd fd = { .fd = listener, .events = POLLIN };
@@ -188,7 +188,7 @@ static int serve_child(struct gdb *g, const char *program, const char *folder)
 		exec_gdb(g, program, socket, script);
 		_exit(127);
 	}
-	/* gdb tells the stub about Ctrl-C by a byte */
+	/* gdb handles Ctrl-C and sends a byte to the stub */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 	client = child < 0 ? -1 : accept_client(listener, child, &status);
@@ -221,7 +221,7 @@ static int serve_gdb(struct gdb *g)
 
 /* ---- Command ---- */
 
-/* Go where --at says. Return false after an error. */
+/* Move to the position of --at. Return false after an error. */
 static bool start_at(const struct gdb *g)
 {
 	if (!g->at || !strcmp(g->at, "begin"))
@@ -231,7 +231,7 @@ static bool start_at(const struct gdb *g)
 	return nt_replay_seek_time(g->stub->replay, g->time) >= 0;
 }
 
-/* Name the files that may not be those that were traced. */
+/* Report each file without a build ID, because it may differ from the traced file. */
 static void report_files(const struct gdb *g, struct nt_session *session)
 {
 	struct nt_replay_object object;

@@ -5,7 +5,7 @@ import struct
 import gdb
 from gdb.unwinder import Unwinder
 
-# The stub shows the callers of a thread as memory: their number, then an address, an entry and a kind for each
+# The stub shows the callers of a thread as memory. It has their number, and an address, an entry and a kind for each
 WINDOW, ROW = 0x4e54 << 48, struct.Struct('<QQQ')
 # Names of frames, which look like stack addresses that no program has
 TOP, FRAME = 0x7000000000000000, 0x100
@@ -26,7 +26,7 @@ def callers():
     thread = gdb.selected_thread()
     if thread is None:
         return []
-    # an unwinder must only read memory: packets of its own would drop the frames that are being made
+    # an unwinder may read memory, but sending packets would drop the frames that gdb is making
     at, inferior = WINDOW + (thread.ptid[1] << 24), gdb.selected_inferior()
     nr, = struct.unpack('<Q', inferior.read_memory(at, 8))
     return list(ROW.iter_unpack(bytes(inferior.read_memory(at + 8, nr * ROW.size)))) if nr else []
@@ -113,7 +113,7 @@ for setting in (
         'print entry-values no',
         # gdb would print a value of a0, which is not known
         'print finish off',
-        # otherwise gdb does not tell which thread steps backwards
+        # with another setting, gdb does not name the thread that steps backwards
         'scheduler-locking step'):
     try:
         gdb.execute('set ' + setting)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What gdb reads as objects and files: the target's description, lists of threads and libraries, and the
- * programs and libraries of the recording. No other file of this host can be read.
+ * gdb reads the target's description, lists of threads and libraries, and the files of the recording. It can
+ * read no other file of this host.
  *
  * For GNU/Linux, gdb steps by breakpoints at addresses that it computes from registers, even if they are not
  * available. The description therefore has no OS ABI, and neither has a program that gdb reads from here.
@@ -119,7 +119,7 @@ static void put_libraries(struct stub *stub, FILE *f)
 	fputs("</library-list>", f);
 }
 
-/* Write the object to @f. Return false if there is no such object. */
+/* Write the object to @f. Return false if the name is unknown. */
 static bool put_object(struct stub *stub, const char *name, FILE *f)
 {
 	struct nt_replay_object program;
@@ -265,7 +265,7 @@ static void close_file(struct stub *stub, const char *packet)
 	reply_text(stub, file ? "F0" : "F-1,9");
 }
 
-/* Return where the main program is. All its segments are moved by the same number of bytes. */
+/* Reply with the address of the main program. All its segments are moved by the same number of bytes. */
 static void reply_offsets(struct stub *stub)
 {
 	struct nt_replay_object program;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Packets that move the position: continue, step, both of them backwards, and breakpoints. */
+/* Packets that set breakpoints, and that continue or step in both directions */
 #include <stdlib.h>
 #include <string.h>
 
@@ -164,7 +164,7 @@ static const struct stub_break *break_here(struct stub *stub, const struct nt_re
 
 /* ---- Other places ---- */
 
-/* Move back to where the thread entered the line at [@from, @to), over all calls that the line made. */
+/* Move back to the first instruction of the line at [@from, @to), over all calls that the line made. */
 static void go_back(struct stub *stub, uint64_t from, uint64_t to)
 {
 	NS_ARRAY(uint64_t) line = { 0 };
@@ -196,7 +196,7 @@ static void go_back(struct stub *stub, uint64_t from, uint64_t to)
 	stop_here(stub, moved, tid, true, "");
 }
 
-/* Go where `monitor goto` has said. Return false if it has not. */
+/* Go to the place that `monitor goto` has set. Return false if it has not set any. */
 static bool go_to(struct stub *stub)
 {
 	enum stub_goto goes_to = stub->goes_to;
@@ -280,7 +280,7 @@ static void step_range(struct stub *stub, int32_t tid, uint64_t from, uint64_t t
 	stop_here(stub, moved, tid, false, b ? (b->kind ? "hwbreak:;" : "swbreak:;") : "");
 }
 
-/* Apply the first action that steps, or else the first one that continues. */
+/* Apply the first action that steps. If there is none, continue. */
 static void take_actions(struct stub *stub)
 {
 	const char *at = stub->packet + 5, *thread;

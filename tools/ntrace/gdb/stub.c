@@ -240,7 +240,7 @@ bool stub_time(const char *text, uint64_t *ns)
 	return !*end;
 }
 
-/* Parse the command `monitor goto WHERE` or `monitor back FROM TO`, which sets where the next continue goes. */
+/* Parse the command `monitor goto PLACE` or `monitor back FROM TO`, which sets the place for the next continue. */
 static void take_command(struct stub *stub, const char *hex)
 {
 	char text[128];

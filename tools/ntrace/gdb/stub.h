@@ -2,9 +2,9 @@
 /*
  * A stub for gdb's remote protocol, which serves a recording. Each packet is untrusted.
  *
- *	link.c		frames of packets: checksums, escapes, acknowledgements
+ *	link.c		frames of packets, with checksums, escapes and acknowledgements
  *	stub.c		packets that ask for registers, memory and threads
- *	objects.c	what gdb reads as files: descriptions, lists and the recording's programs
+ *	objects.c	descriptions, lists and files that gdb reads
  *	run.c		packets that move the position, and breakpoints
  *	agent.c		conditions of breakpoints
  */
@@ -37,7 +37,7 @@ struct stub_file {
 	size_t		blank;		/* offset of a byte that is changed, see objects.c; 0: none */
 };
 
-/* Where the next continue goes */
+/* Place for the next continue */
 enum stub_goto { STUB_GOTO_NONE, STUB_GOTO_BEGIN, STUB_GOTO_END, STUB_GOTO_TIME, STUB_GOTO_INSN, STUB_GOTO_BACK };
 
 struct stub {
@@ -106,7 +106,9 @@ bool stub_time(const char *text, uint64_t *ns);
 /* stub_say() - print a line on the client's console. */
 bool stub_say(struct stub *stub, const char *text);
 
-/* ---- objects.c, run.c, agent.c: reply to a packet. Return false if it is not theirs. ---- */
+/* ---- objects.c, run.c, agent.c ---- */
+
+/* Reply to a packet. Return false if another file replies to it. */
 
 bool objects_packet(struct stub *stub);
 bool run_packet(struct stub *stub);
