@@ -369,6 +369,17 @@ const char *nt_session_file(struct nt_session *session, const char *object)
 	return found ? found->file : NULL;
 }
 
+const uint8_t *nt_session_build_id(struct nt_session *session, const char *object, size_t *size)
+{
+	const struct ns_object *found = ns_session_named(session, object);
+	const unsigned char *id = NULL;
+	GElf_Addr at;
+	int n = found && found->map ? dwfl_module_build_id(found->module, &id, &at) : 0;
+
+	*size = n > 0 && n <= PD_BUILD_ID_SIZE ? n : 0;
+	return id;
+}
+
 bool nt_session_is(struct nt_session *session, const char *object, uint64_t address, const char *pattern)
 {
 	struct ns_object *found = object ? ns_session_named(session, object) : NULL;

@@ -235,6 +235,13 @@ bool nt_name_matches(const char *name, const char *pattern);
 const char *nt_session_file(struct nt_session *session, const char *object);
 
 /*
+ * nt_session_build_id() - return the build id of the file of such an object, and its size in *@size
+ *
+ * *@size is 0 if the object has no file here, or the file has no build id.
+ */
+const uint8_t *nt_session_build_id(struct nt_session *session, const char *object, size_t *size);
+
+/*
  * nt_session_thread() - find the process and the name of a thread at a time; -1 and "" if not known
  */
 void nt_session_thread(const struct nt_session *session, int32_t tid, uint64_t time, int32_t *pid,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* ntrace share - write an archive of a recording for others, without what decoding does not need. */
-#include <elfutils/libdwelf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
@@ -205,30 +204,11 @@ static bool add_code(struct share *share, const struct nt_shared_file *file)
 
 /* ---- Command ---- */
 
-static void read_build_id(struct nt_shared_file *file, const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	Elf *elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
-	const void *id;
-	ssize_t n = elf ? dwelf_elf_gnu_build_id(elf, &id) : 0;
-	uint8_t *copy = n > 0 && n <= 20 ? malloc(n) : NULL;
-
-	if (copy) {
-		file->build_id = memcpy(copy, id, n);
-		file->build_id_size = n;
-	}
-	elf_end(elf);
-	if (fd >= 0)
-		close(fd);
-}
-
 static bool add_executed(struct share *share, const char *object)
 {
 	struct nt_shared_file file = { .path = object };
-	const char *path = nt_session_file(share->session, object);
 
-	if (path)
-		read_build_id(&file, path);
+	file.build_id = nt_session_build_id(share->session, object, &file.build_id_size);
 	return ns_array_add(&share->files, file);
 }
 
@@ -355,8 +335,6 @@ static int run(struct share *share)
 	else
 		status = share_copy(share, fileno(copy));
 	recording_report(share->session);
-	for (i = 0; i < share->files.nr; i++)
-		free((void *)share->files.at[i].build_id);
 	for (i = 0; i < share->told.nr; i++)
 		free(share->told.at[i]);
 	free(share->files.at);
