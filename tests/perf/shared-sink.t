@@ -8,13 +8,10 @@
 
 # Record on TOPOLOGY with HARTS and a buffer of SIZE, and print 4 results
 losses_of() {
-	truth_topology=$1 truth_size=$3 truth_board='' truth_firmware='' truth_flags=-l truth_before=true
+	truth_topology=$1 truth_size=$3 truth_board='' truth_firmware='' truth_flags=-l
 	[ "$1" != p550 ] || truth_board=p550 truth_firmware=$firmware
 	# A full ETR has overwritten the oldest trace.
 	[ "$1" != k3 ] || truth_flags=-lr
-	# The components wait for their power controller.
-	[ "$1" != power ] || truth_before='rmmod ntrace; insmod /usr/lib/ntrace/ntrace-power.ko && insmod /lib/ntrace/ntrace.ko
-		for n in $(seq 120); do grep -q 0- /sys/bus/event_source/devices/ntrace/cpumask && break; sleep 0.5; done'
 	ok "$1, $2 harts, -m,$3: recorded" truth_record 6.12 "$2" 1
 	ok "$1, $2 harts, -m,$3: perf reports each loss in its place" truth_compare
 	figure "$1, $2 harts, -m,$3, perf: $truth_last"
