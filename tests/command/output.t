@@ -10,9 +10,15 @@
 build_tool
 flight_build >"$tap_tmp/make" 2>&1 && "$flight" record "$tap_tmp/record" || { cat "$tap_tmp/make"; exit 1; }
 cat >"$tap_tmp/end.c" <<-'E2'
-	/* Something ends the command when its file is complete, and right before that has its name. */
+	/* Something ends the command when its file is complete, and right before that has its name; without END_BY, no room is left. */
 	#include <signal.h>
 	#include <stdlib.h>
+	#include <sys/statvfs.h>
+	int statvfs(const char *path, struct statvfs *disk)
+	{
+		*disk = (struct statvfs){ .f_blocks = 1 << 30, .f_bavail = getenv("END_BY") ? 1 << 30 : 1, .f_frsize = 1 };
+		return 0;
+	}
 	int rename(const char *from, const char *to)
 	{
 		raise(atoi(getenv("END_BY")));
@@ -250,6 +256,15 @@ read_only() {
 	into export-jsonl file && return 1
 	kept export-jsonl "a file that may only be read"
 }
+# A disk without room for the trace is reported before anything is written
+no_room() {
+	for command in share split; do
+		begin
+		(LD_PRELOAD=$tap_tmp/end.so; export LD_PRELOAD; into "$command" file)
+		[ $? -eq 2 ] && grep -q "needs room for [0-9]* bytes of trace, and its disk has 1: use another disk" ../said || { cat ../said; return 1; }
+		kept "$command" "a disk without room" || return
+	done
+}
 # The file that standard output is redirected to is not replaced
 stdout() {
 	begin
@@ -257,7 +272,7 @@ stdout() {
 	into export-jsonl /dev/stdout >file && into export-jsonl plain && cmp plain file && [ "$(stat -c %i file)" = "$before" ]
 }
 
-plan 17
+plan 18
 ok "a complete file replaces the one before and keeps its rights" all whole
 ok "a full disk leaves the file of before and nothing else" all full
 ok "a signal leaves the file of before and nothing else" all ended
@@ -277,5 +292,6 @@ begin && chmod 444 file
 if [ -w file ]; then skip "a file that may only be read is kept" "this user may write all files"; else
 	ok "a file that may only be read is kept" read_only
 fi
+ok "a disk without room for the trace is reported before the start" no_room
 ok "standard output by its name is written in place" stdout
 done_testing

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 #ifdef HAVE_DEMANGLER
 #include <libiberty/demangle.h>
@@ -187,6 +189,33 @@ void recording_report(struct nt_session *session)
 	if (info.unknown_source >= 0)
 		fprintf(stderr, "ntrace: messages of SRC %d are skipped, because no encoder of this recording has this SRC\n",
 			(int)info.unknown_source);
+}
+
+bool recording_has_room(const struct nt_session *session, const char *path)
+{
+	char folder[PATH_MAX], *slash;
+	struct nt_session_info info;
+	struct statvfs disk;
+	struct stat st;
+	uint64_t room;
+
+	if (!stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+		return true;
+	snprintf(folder, sizeof(folder), "%s", path);
+	slash = strrchr(folder, '/');
+	/* the output may not exist yet, but its folder does */
+	if (access(folder, F_OK))
+		snprintf(slash ? slash + 1 : folder, 2, "%s", ".");
+	nt_session_info(session, &info, sizeof(info));
+	/* some file systems do not know their size */
+	if (!strcmp(path, "-") || statvfs(folder, &disk) || !disk.f_blocks)
+		return true;
+	room = (uint64_t)disk.f_bavail * disk.f_frsize;
+	if (info.trace_bytes <= room)
+		return true;
+	fprintf(stderr, "ntrace: %s needs room for %llu bytes of trace, and its disk has %llu: use another disk, or record less\n", path,
+		(unsigned long long)info.trace_bytes, (unsigned long long)room);
+	return false;
 }
 
 void recording_report_lines(const struct nt_lines *lines)

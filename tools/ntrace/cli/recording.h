@@ -62,6 +62,13 @@ struct nt_lines;
 /* recording_report_lines() - report kernel modules without line information */
 void recording_report_lines(const struct nt_lines *lines);
 
+/*
+ * recording_has_room() - return true if the disk of the output @path has room for a copy of all trace
+ *
+ * Otherwise this prints how much room there is, and what helps.
+ */
+bool recording_has_room(const struct nt_session *session, const char *path);
+
 /* duration() - format a time like "1.23 ms", with three digits and a unit, in @buf */
 const char *duration(uint64_t ns, char buf[16]);
 

@@ -368,7 +368,7 @@ int cmd_share(int argc, char **argv)
 	share.session = recording_open(&share.recording);
 	if (!share.session)
 		return EXIT_USAGE;
-	status = run(&share);
+	status = share.list || recording_has_room(share.session, share.output) ? run(&share) : EXIT_USAGE;
 	nt_session_close(share.session);
 	return status;
 }

@@ -44,6 +44,8 @@ static int run_split(const struct splitting *splitting)
 		status = output_failed(splitting->output);
 	else if (!info.trace_bytes)
 		status = nothing_matched(&splitting->recording, session, NULL);
+	else if (!recording_has_room(session, splitting->output))
+		status = EXIT_USAGE;
 	else if (nt_session_split(session, &options))
 		status = recording_failed(session);
 	if (made && status != EXIT_CLEAN)
