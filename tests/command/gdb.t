@@ -30,7 +30,7 @@ STEPS=200 timeout 600 "$ntrace" gdb -i threads.data -- -nx -batch -x "$top/tests
 grep -E '^(ok|not ok) - ' threads.out >>results
 [ "$(grep -c . results)" -ge 33 ] || sed 's/^/# /' threads.out
 
-# said SENTENCE FILE: the sentence is in the file
+# said SENTENCE FILE: check that FILE contains the sentence
 said() { grep -qF -e "$1" "$2" || { cat "$2"; return 1; }; }
 
 plan $(($(wc -l <results) + 13))
@@ -69,7 +69,7 @@ ok "missing trace stops with a line and SIGLOST" eval 'said "[trace is missing b
 ok "it also stops backwards, at the instruction before it" eval 'said "[trace is missing after this instruction]" gap && said "\$2 = 15" gap'
 ok "gdb continues over it if the user wants that" said '$3 = 32' gap
 
-# Only the code of the recording is served, whatever the packets are.
+# The stub serves only code of the recording, even after damaged packets
 build_sanitized || { skip "random packets" "this host's compiler has no sanitizers"; done_testing; exit; }
 ok "random packets neither crash the stub nor read other files" \
 	python3 "$top/tests/command/packets.py" "$(by_size 10 1800)" 1 "$O/sanitized/bin/ntrace" gdb --stdio -i requests.data

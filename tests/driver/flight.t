@@ -77,7 +77,7 @@ quiet "CPUs go and come"
 	echo 1 >$F/rearm
 	until [ $(cat $F/state) = recording ]; do sleep 0.1; done; cat $F/state
 	echo x >$F/trigger; sleep 3; cat $F/state; echo 1 >$F/clear
-	# A recorder that stopped says so even before the kernel has handled the stop
+	# The state is "stopped" even before the kernel has handled the stop
 	insmod /usr/lib/ntrace/ntrace-fail.ko function=ntrace_flight_stopped delay=1000
 	echo y >/proc/sysrq-trigger
 	until [ $(cat /sys/module/ntrace_fail/parameters/hits) = 1 ]; do :; done; cat $F/state' >"$tap_tmp/said" 2>"$tap_tmp/err"

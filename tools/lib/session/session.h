@@ -201,8 +201,8 @@ struct nt_missing {
  * nt_session_lost() - get the missing trace of each CPU that has trace, from @nth = 0
  *
  * The last nt_session_decode() has found it, in the windows of its consumer. A consumer with counts()
- * does not change what another one found. It finds only the times of messages with SYNC, and estimates
- * by bytes of trace, which then stand for instructions. Return false after the last CPU.
+ * does not change what another one found. It finds only the times of messages with SYNC, and the
+ * numbers of instructions are then numbers of bytes of trace. Return false after the last CPU.
  */
 bool nt_session_lost(const struct nt_session *session, size_t nth, struct nt_missing *missing);
 
