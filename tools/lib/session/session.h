@@ -235,7 +235,7 @@ bool nt_name_matches(const char *name, const char *pattern);
 const char *nt_session_file(struct nt_session *session, const char *object);
 
 /*
- * nt_session_build_id() - return the build id of the file of such an object, and its size in *@size
+ * nt_session_build_id() - return the build id of the file of an object, and its size in *@size
  *
  * *@size is 0 if the object has no file here, or the file has no build id.
  */

@@ -197,7 +197,7 @@ bool ns_objects_cached(const struct ns_objects *objects, const uint8_t *id, size
 	return true;
 }
 
-/* Use the file at @path unless another one is used. If all are refused, keep the reason for the first one that exists. */
+/* Use the file at @path unless another one is used. If all are refused, keep the reason for the first existing file. */
 static void use_path(struct ns_objects *objects, struct ns_object *object, const char *path)
 {
 	const char *error = object->map ? NULL : try_path(objects, object, path);
