@@ -152,7 +152,7 @@ executed() {
 
 # unknown WHAT: print 7 errors, one for each message that reports code
 unknown() {
-	for i in 1 2 3 4 5 6 7; do echo "code of $1 is not known"; done
+	for i in 1 2 3 4 5 6 7; do echo "code of $1 is missing"; done
 }
 
 # guest_is WHAT OPTION...: check that branches and errors are exactly the lines of standard input
@@ -310,7 +310,7 @@ diff_is_right() {
 # A program that perf does not know is not assumed to be the firmware if the firmware is known
 program_is_not_firmware() {
 	printf '[ntrace]\n\tfirmware = %s@0x70000000\n' "$tap_tmp/calls" >"$tap_tmp/config"
-	PERF_CONFIG=$tap_tmp/config says no-maps 1 "there is no code at this address" && ! grep "not known" "$tap_tmp/said"
+	PERF_CONFIG=$tap_tmp/config says no-maps 1 "there is no code at this address" && ! grep "\[firmware\]" "$tap_tmp/said"
 }
 
 check_bad() {
@@ -321,12 +321,12 @@ check_bad() {
 		"       1  code 1: AUX buffer or sink full: trace was lost"
 	ok "$me: wrong I-CNT" says wrong-icnt 1 "I-CNT continues after a jump to an unknown address"
 	ok "$me: CPU without metadata" says no-metadata-for-cpu 1 "no metadata for this CPU"
-	ok "$me: metadata of something else" says other-magic refused "the metadata in this file is not N-Trace's"
-	ok "$me: metadata of a later version" says later-version refused "version 2.0, this perf reads version 1"
+	ok "$me: metadata of something else" says other-magic refused "the metadata in this file is not that of N-Trace"
+	ok "$me: metadata of a later version" says later-version refused "version 2.0, but this perf reads version 1"
 	ok "$me: metadata with more CPUs than words" says too-many-cpus refused "the metadata is damaged"
 	ok "$me: metadata cut short" says short-metadata refused "the metadata is damaged"
-	ok "$me: a recording without trace" says no-trace 0 "there is no trace in this recording. Nothing"
-	ok "$me: a snapshot that was never taken" says no-snapshot 0 "there is no trace in this recording. A snapshot"
+	ok "$me: a recording without trace" says no-trace 0 "there is no trace in this recording. The selected code was not executed"
+	ok "$me: a snapshot that was never taken" says no-snapshot 0 "there is no trace in this recording. perf record writes a snapshot"
 	ok "$me: errors that are not shown count, too" says_with b wrong-icnt 1 "       1  code 33: I-CNT"
 	ok "$me: code of the kernel that is not what ran" says_with "be -k $tap_tmp/vmlinux" kernel-icnt 1 \
 		"1  of these are in the kernel, which patches its code while it runs: record with --kcore"

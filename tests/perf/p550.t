@@ -55,5 +55,5 @@ ok "ntrace record: the times are of the seconds before its end" awk '
 # A sentence refuses settings that the hardware lacks.
 ok "mode 7: perf says that there is but 6" grep -q 'do not support mode=7. They support 6' "$truth_dir/out/mode7"
 ok "mode 7: the kernel's log says why" grep -q 'mode 7 of teInstruction is not used.* task switches' "$truth_dir/out/dmesg"
-ok "context: perf says that there is none" grep -q 'cannot do context=1' "$truth_dir/out/context"
+ok "context: perf says that there is none" grep -q 'do not support context=1' "$truth_dir/out/context"
 done_testing
