@@ -171,7 +171,7 @@ int nt_session_decode(struct nt_session *session, const struct nt_consumer *cons
 enum nt_lost {
 	NT_LOST_SINK,		/* the sink's window was full */
 	NT_LOST_BUFFER,		/* the AUX buffer was full because perf read it too slowly */
-	NT_LOST_BUSY,		/* another program had the sink */
+	NT_LOST_BUSY,		/* another program used the sink */
 	NT_LOST_FILE,		/* the recording does not contain trace that its records list */
 	NT_LOST_ENCODER,	/* the encoder's queue was full, which an Error message reports */
 	NT_LOST_ERROR,		/* the trace could not be decoded */

@@ -12,7 +12,7 @@ static const struct { const char *why, *cure; } reasons[NT_LOST_NR] = {
 	[NT_LOST_SINK] = { "the sink was full",
 		"record with larger buffers (-m 16M), less trace (ntrace//u, --filter, -C) or fewer SYNC messages (sync_max=15)" },
 	[NT_LOST_BUFFER] = { "perf emptied its buffer too slowly", "record with a larger buffer (-m 16M), or trace less" },
-	[NT_LOST_BUSY] = { "another program had the sink", "record alone" },
+	[NT_LOST_BUSY] = { "another program used the sink", "record alone" },
 	[NT_LOST_FILE] = { "the recording does not have it", "copy it again, or record with enough space" },
 	[NT_LOST_ENCODER] = { "the encoder's queue was full", "trace less, or stop the hart for it (stall=1)" },
 	[NT_LOST_ERROR] = { "it could not be decoded", "ntrace script prints each error with its reason" },

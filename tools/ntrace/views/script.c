@@ -163,7 +163,7 @@ static int say_lost(struct script_part *p, const struct nt_who *who)
 {
 	lines_begin(&p->lines, who->cpu);
 	if (p->script->json)
-		return json_error(p, who, who->busy ? "another program had the sink" :
+		return json_error(p, who, who->busy ? "another program used the sink" :
 						      "trace was lost", 0);
 	add_error(p, who);
 	lines_add(&p->lines, who->busy ?
