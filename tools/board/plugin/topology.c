@@ -561,7 +561,7 @@ static void parse_mode(struct board_dev *dev, const char *name)
 	for (dev->mode = MODE_SMEM; dev->mode <= MODE_BOTH; dev->mode++)
 		if (!strcmp(name, names[dev->mode]))
 			return;
-	board_fatal("topology: %s: mode must be smem, sram or both, not %s", dev->name, name);
+	board_fatal("topology: %s: mode=%s is not smem, sram or both", dev->name, name);
 }
 
 /* Parse KEY=VALUE */
