@@ -102,7 +102,7 @@ done
 says "a value that is missing" 125 "--kernel needs a value" "$board" run --kernel
 says "no command" 125 "no command to run" "$board" run
 says "too many harts" 125 "--harts is 1 to 16, not 17" "$board" run --harts 17 -- true
-says "a variant that is not there" 125 "no variant .colour." "$board" run --variant colour -- true
+says "a variant that is not there" 125 "unknown variant .colour." "$board" run --variant colour -- true
 says "a core that is none" 125 "--cpu is a model of QEMU.s" "$board" run --cpu 'rv64 -S' -- true
 says "another reset" 125 "--reset is warm or watchdog, not cold" "$board" run --reset cold -- true
 says "modules without a kernel" 125 "--modules is for --kernel-image" "$board" run --modules / -- true
@@ -122,7 +122,7 @@ says "an option that is not there" 125 "no option --nosuch" "$board" run --nosuc
 says "a kernel that is not there" 125 "kernel 5.4 is not there; run: tools/setup/setup kernel-5.4" "$board" run --kernel 5.4 -- true
 says "a word that is no kernel" 125 "no kernel newest: lts, new, next, debug or a version as 6.12" "$board" run --kernel newest -- true
 says "a topology that is not there" 125 "no topology ring" "$board" run --topology ring -- true
-says "an option that the hardware has not" 125 "no option .te.colour." "$board" run --model te.colour=blue -- true
+says "an option that the hardware has not" 125 "unknown option .te.colour." "$board" run --model te.colour=blue -- true
 says "a hart that is not there boots" 125 "there are 2 harts, from 0" "$board" run --harts 2 --boot-hart 2 -- true
 says "several harts by one thread" 125 "one hart" "$board" run --icount --harts 2 -- true
 says "a guest that hangs is stopped, and its console kept" 124 "console is in" "$board" run --no-driver --timeout 15 -- 'sleep 1000'

@@ -75,7 +75,7 @@ build_tool() {
 
 # Print the names of the encoder's variants that the specification allows.
 variant_names() {
-	"$O/bin/ntrace" encode --variant '?' 2>&1 | sed -n '/^and against/q; s/^  \([a-z-]*\): .*/\1/p'
+	"$O/bin/ntrace" encode --variant '?' 2>&1 | sed -n '/^and these deviate/q; s/^  \([a-z-]*\): .*/\1/p'
 }
 
 # cached_build NAME "INPUT..." COMMAND...: let COMMAND, which runs in the tree, build in the new folder $cached. If an earlier
