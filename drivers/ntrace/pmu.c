@@ -287,8 +287,8 @@ static int ntrace_addr_filters_validate(struct list_head *filters)
 	if (ranges + starts + stops > ntrace_pmu.nr_addr_filters)
 		return -EOPNOTSUPP;
 	/*
-	 * The driver does not know here whether the event traces or excludes the ranges. This is the
-	 * limit for traced ranges; the limit for excluded ranges may be lower.
+	 * The driver does not know here whether the event traces or excludes the ranges. This is
+	 * the limit for traced ranges. The limit for excluded ranges may be lower.
 	 */
 	if (ranges > ntrace_nr_ranges(false) || stops > 1 ||
 	    max(starts, stops) > ntrace_nr_ranges(true))
