@@ -56,7 +56,7 @@ all_forms() {
 	for form in report "report --functions" "report --insns" "report --stack" "report --lines" "report --inline" script \
 		"script --calls" "script --insns" "script --events" info "slow outer" "html -o file" "inject -o file" "split -n 2 -o shards" "share -o file" "share --list" \
 		"flight calls" dump "decode --elf calls" "decode --pcs --elf calls" "decode --counts --elf calls" \
-		"decode --stats --elf calls" stat "stat --insns" "none doctor" "none merge" "none probe" "none record" "none bench" \
+		"decode --stats --elf calls" stat "stat --insns" "none gdb" "none doctor" "none merge" "none probe" "none record" "none bench" \
 		"none encode" "none verify"; do
 		echo "$form"
 	done
@@ -79,7 +79,7 @@ all_commands() {
 }
 # input FORM FILE: print the argument that lets the command read the file
 input() { case $1 in decode* | dump* | stat*) echo "$2" ;; *--events*) echo "-i events.data" ;; *) echo "-i $2" ;; esac; }
-# Return true if another option of this form refuses the option, as it must
+# Succeed if this form must refuse the option, and does so
 refuses() {
 	case $1,$2 in
 	*--events*,--function | *--counts*-o*,--object) refused "$2 is for" $1 -i perf.data "$2" x ;;
