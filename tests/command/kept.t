@@ -12,7 +12,7 @@ build_tool
 kept=$tap_tmp/kept
 mkdir "$tap_tmp/there" && cd "$tap_tmp/there" || exit
 
-# begin file|folder: make one recording of this kind, and remove everything else
+# begin file|folder: remove everything, and make one recording of this kind
 begin() {
 	rm -rf ./* && if [ "$1" = file ]; then echo before >rec; else mkdir -p rec/kcore_dir && echo before >rec/data; fi
 }

@@ -390,7 +390,7 @@ static ssize_t state_show(struct device *dev, struct device_attribute *attr, cha
 		state = "recording";
 	else if (ntrace_found == NTRACE_RECORD_KEPT && ntrace_found_now)
 		state = "stopped";
-	/* ntrace_flight_stopped() has not run yet */
+	/* The stop still waits for ntrace_flight_stopped() */
 	else if (ntrace_flight_listens())
 		state = "stopped";
 	mutex_unlock(&ntrace_flight_mutex);

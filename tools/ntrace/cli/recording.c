@@ -69,11 +69,7 @@ bool recording_mangled(const struct option_entry *option, const char *arg)
 	return true;
 }
 
-/*
- * Convert "12.345" to ns, with up to nine digits after the point. Return the end, or NULL if it is
- * not a time.
- */
-static const char *parse_time(const char *text, uint64_t *ns)
+const char *recording_seconds(const char *text, uint64_t *ns)
 {
 	uint64_t unit = 1000000000;
 	char *end;
@@ -98,9 +94,9 @@ bool recording_time(const struct option_entry *option, const char *arg)
 
 	*time = (struct nt_window){ .to = UINT64_MAX };
 	if (*at != ',')
-		at = parse_time(at, &time->from);
+		at = recording_seconds(at, &time->from);
 	if (at && *at == ',' && at[1])
-		at = parse_time(at + 1, &time->to);
+		at = recording_seconds(at + 1, &time->to);
 	else if (at && *at == ',')
 		at++;
 	else

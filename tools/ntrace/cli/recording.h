@@ -42,6 +42,13 @@ option_setter recording_folder, recording_mangled, recording_threads, recording_
 
 void recording_init(struct recording_options *options);
 
+/*
+ * recording_seconds() - convert "12.345" to ns, with up to nine digits after the point
+ *
+ * Return the end of the number in @text, or NULL if it is not a time.
+ */
+const char *recording_seconds(const char *text, uint64_t *ns);
+
 /* recording_parse() - call options_parse() for a command that takes no other argument */
 int recording_parse(int argc, char **argv, const char *usage, const struct option_entry *options);
 
@@ -65,7 +72,7 @@ void recording_report_lines(const struct nt_lines *lines);
 /*
  * recording_has_room() - return true if the disk of the output @path has room for a copy of all trace
  *
- * Otherwise this prints how much room there is, and what helps.
+ * Otherwise this prints the room of the disk and asks for another disk.
  */
 bool recording_has_room(const struct nt_session *session, const char *path);
 

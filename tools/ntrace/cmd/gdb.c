@@ -38,7 +38,7 @@ struct gdb {
 
 /* ---- Start gdb ---- */
 
-/* Return true if that gdb knows RISC-V. A gdb of the distribution may only know the machine it runs on. */
+/* Return true if that gdb knows RISC-V. Distributions also build gdb for their own machine only. */
 static bool knows_riscv(const char *program)
 {
 	char command[256];
@@ -58,8 +58,7 @@ static const char *find_gdb(void)
 		if (knows_riscv(names[i]))
 			return names[i];
 	}
-	fputs("ntrace: there is no gdb that knows RISC-V. On Debian: apt-get install gdb-multiarch; --gdb names another one\n",
-	      stderr);
+	refuse("there is no gdb that knows RISC-V. On Debian: apt-get install gdb-multiarch; --gdb names another one");
 	return NULL;
 }
 
@@ -75,8 +74,7 @@ static bool find_script(char path[PATH_MAX])
 		if (!access(path, R_OK))
 			return true;
 	}
-	fprintf(stderr, "ntrace: cannot read %s, which makes gdb show callers: %s\n", n > 0 ? path : name, strerror(errno));
-	return false;
+	return refuse("cannot read %s, which makes gdb show callers: %s", n > 0 ? path : name, strerror(errno));
 }
 
 static void exec_gdb(const struct gdb *g, const char *program, const char *socket, const char *script)
@@ -109,7 +107,7 @@ static void exec_gdb(const struct gdb *g, const char *program, const char *socke
 	for (i = 0; g->args[i]; i++)
 		args[nr++] = g->args[i];
 	execvp(program, (char **)args);
-	fprintf(stderr, "ntrace: cannot start %s: %s\n", program, strerror(errno));
+	refuse("cannot start %s: %s", program, strerror(errno));
 }
 
 /* ---- Connection ---- */
@@ -132,7 +130,7 @@ static int listen_at(const char *path)
 	umask(mask);
 	if (ok)
 		return fd;
-	fprintf(stderr, "ntrace: cannot listen at %s: %s\n", path, strerror(errno));
+	refuse("cannot listen at %s: %s", path, strerror(errno));
 	if (fd >= 0)
 		close(fd);
 	return -1;
@@ -210,10 +208,8 @@ static int serve_gdb(struct gdb *g)
 
 	if (!program)
 		return EXIT_USAGE;
-	if (!mkdtemp(folder)) {
-		fprintf(stderr, "ntrace: cannot make a folder in /tmp: %s\n", strerror(errno));
-		return EXIT_USAGE;
-	}
+	if (!mkdtemp(folder))
+		return usage_error("cannot make a folder in /tmp: %s", strerror(errno));
 	status = serve_child(g, program, folder);
 	rmdir(folder);
 	return status;
@@ -298,8 +294,7 @@ static bool set_at(const struct option_entry *option, const char *arg)
 	g->at = arg;
 	if (!strcmp(arg, "begin") || !strcmp(arg, "end") || stub_time(arg, &g->time))
 		return true;
-	fprintf(stderr, "ntrace: --at expects begin, end or a time in seconds such as 12.345, not '%s'\n", arg);
-	return false;
+	return refuse("--at expects begin, end or a time in seconds such as 12.345, not '%s'", arg);
 }
 
 int cmd_gdb(int argc, char **argv)
@@ -323,10 +318,7 @@ int cmd_gdb(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	g.args = argv + optind;
-	if (g.stdio + !!g.listen + !!g.gdb > 1 || ((g.stdio || g.listen) && *g.args)) {
-		fputs("ntrace: --stdio and --listen serve a gdb that already runs, so they exclude each other, --gdb and arguments of gdb\n",
-		      stderr);
-		return EXIT_USAGE;
-	}
+	if (g.stdio + !!g.listen + !!g.gdb > 1 || ((g.stdio || g.listen) && *g.args))
+		return usage_error("--stdio and --listen serve a gdb that already runs, so they exclude each other, --gdb and arguments of gdb");
 	return run_gdb(&g);
 }

@@ -317,7 +317,7 @@ static void take_actions(struct stub *stub)
 	go_on(stub, go, false);
 }
 
-static void refuse(struct stub *stub)
+static void refuse_linux(struct stub *stub)
 {
 	stub_say(stub, "ntrace: this gdb takes the program for one of GNU/Linux. It would then step forwards to places\n"
 		 "that it computes from unknown registers. Leave gdb, and start it with: gdb -iex 'set osabi none'\n");
@@ -329,7 +329,7 @@ static void run_forwards(struct stub *stub)
 	const char *packet = stub->packet;
 
 	if (stub->linux_abi && stub->goes_to == STUB_GOTO_NONE)
-		refuse(stub);
+		refuse_linux(stub);
 	else if (packet[0] == 'v')
 		take_actions(stub);
 	else if (packet[0] == 'c' || packet[0] == 'C')

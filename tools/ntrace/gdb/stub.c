@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/recording.h"
 #include "stub.h"
 
 /*
@@ -226,18 +227,9 @@ static void say_features(struct stub *stub)
 
 bool stub_time(const char *text, uint64_t *ns)
 {
-	uint64_t scale = 100000000;
-	char *end;
+	const char *end = *text >= '0' && *text <= '9' ? recording_seconds(text, ns) : NULL;
 
-	*ns = strtoull(text, &end, 10);
-	if (*text < '0' || *text > '9' || *ns > UINT64_MAX / 1000000000 - 1)
-		return false;
-	*ns *= 1000000000;
-	if (*end == '.') {
-		for (end++; *end >= '0' && *end <= '9'; end++, scale /= 10)
-			*ns += scale * (*end - '0');
-	}
-	return !*end;
+	return end && !*end;
 }
 
 /* Parse the command `monitor goto PLACE` or `monitor back FROM TO`, which sets the place for the next continue. */
