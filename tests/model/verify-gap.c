@@ -5,7 +5,7 @@
  * the number of instructions in the truth, and the offset in the trace at which a session is
  * missing.
  *
- *	verify-gap full|short|middle|twice|session|soon|wrong TRUTH TRACE
+ *	verify-gap full|short|middle|twice|session|soon|end|wrong TRUTH TRACE
  *
  * full: a sink gets full in the loop, so that a session has no end, and the next one also begins in
  *	the loop;
@@ -13,6 +13,7 @@
  * middle: bytes are missing in the loop, and the trace continues with a periodic synchronisation;
  * session: a whole session is missing, which the trace itself does not reveal;
  * soon: a session is missing soon after missing bytes;
+ * end: the sink is full from one session to the end of the last one, and two sessions are missing;
  * twice: like middle, and bytes are missing once more before the loop ends;
  * wrong: like middle, and then the truth has one iteration more than the trace.
  */
@@ -102,7 +103,7 @@ static void lose_middle(struct run *r)
 	fputc(2, r->trace);
 }
 
-static void lose_session(struct run *r)
+static void lose_from_stop(struct run *r)
 {
 	turns(r, 500);
 	stop(r);
@@ -111,7 +112,21 @@ static void lose_session(struct run *r)
 	start(r);
 	turns(r, 4000);
 	stop(r);
+}
+
+static void lose_session(struct run *r)
+{
+	lose_from_stop(r);
 	r->full = false;
+	start(r);
+}
+
+static void lose_to_end(struct run *r)
+{
+	lose_from_stop(r);
+	start(r);
+	turns(r, 300);
+	stop(r);
 	start(r);
 }
 
@@ -132,6 +147,8 @@ static bool lose(struct run *r, const char *how)
 		lose_middle(r);
 		turns(r, 2000);
 		lose_session(r);
+	} else if (!strcmp(how, "end")) {
+		lose_to_end(r);
 	} else if (!strcmp(how, "twice")) {
 		lose_middle(r);
 		turns(r, 2000);

@@ -8,7 +8,7 @@ make -C "$top" tool >"$tap_tmp/make" 2>&1 && make -C "$top/tools/board/model" O=
 		"${CC:-cc}" -O2 -Wall -Wextra -Werror -I"$top/tools/board/model" -o "$tap_tmp/$program" \
 			"$top/tests/model/$program.c" "$O/board/model/libnbmodel.a" || exit 1
 	done || { cat "$tap_tmp/make"; exit 1; }
-plan 13
+plan 15
 
 # verified WHERE: print the result of verify for 100,000 turns of five instructions
 verified() {
@@ -40,6 +40,9 @@ is "bytes are missing in a loop, twice" "$(after_gap twice)" "0 differences, 2 g
 is "a session is missing, and the recording says so" "$(after_gap session --lost "$tap_tmp/lost")" \
 	"0 differences, 1 gaps, 0 missing, all"
 is "a session is missing, and the recording says so, soon after another loss" "$(after_gap soon --lost "$tap_tmp/lost")" "0 differences, 2 gaps, 0 missing, all"
+is "sessions are missing to the end, and the recording says so" "$(after_gap end --lost "$tap_tmp/lost")" \
+	"0 differences, 1 gaps, 0 missing, all"
+is "sessions are missing to the end, and nothing says so" "$(after_gap end | sed 's/.* \([0-9]* missing\).*/\1/')" "26617 missing"
 is "nothing is missing where the recording says so" "$(after_gap full --lost "$tap_tmp/lost")" \
 	"0 differences, 1 gaps, 0 missing, all"
 # The check must be able to fail

@@ -348,6 +348,8 @@ static bool decode(struct hart *h, struct nt_flow *flow, struct nt_image *image,
 	nt_flow_end(flow);
 	while (nt_flow_next(flow, &item) > 0)
 		take_item(h, &item, losses, &gap);
+	/* No item of this hart follows these losses */
+	h->may_skip |= losses->passed < losses->n;
 	return n == 0;
 }
 

@@ -709,10 +709,13 @@ void hart_take(struct hart *h, const struct item *it)
  */
 static void end_in_gap(struct hart *h)
 {
+	uint64_t skipped = 0;
+
 	h->gap = false;
-	h->gaps++;
 	while (have(h, &h->at))
-		h->lost_declared += skip_block(h);
+		skipped += skip_block(h);
+	h->gaps += skipped || !h->after_gap.may_be_none;
+	h->lost_declared += skipped;
 }
 
 void hart_finish(struct hart *h)
@@ -721,6 +724,8 @@ void hart_finish(struct hart *h)
 	bool declared;
 
 	settle(h);
+	if (h->may_skip && !h->gap)
+		h->gap = h->after_gap.may_be_none = true;
 	if (h->gap)
 		end_in_gap(h);
 	while (have(h, &h->at)) {
