@@ -8,9 +8,10 @@
 data=$top/tests/perf
 # KVERS=new is for a quick look
 kvers=${KVERS:-$(perfs $(by_size new "lts new"))}
-plan $(($(echo "$kvers" | wc -w) * 5))
+plan $(($(echo "$kvers" | wc -w) * 7))
 
 recording rounds good two-sources || exit
+for what in right waited anew anew-soon stopped stopped-long zero; do recording clock-$what || exit; done
 
 script() { # WHAT OPTION...
 	_what=$1; shift
@@ -37,6 +38,14 @@ chains_are_right() {
 		NF { c = c " " $NF } END { print n + 0, "chains"; exit bad || !n }'
 }
 
+# clock WHAT: print the first time of each stretch, and the last time, in ticks of 100 ns, and how often perf warns
+clock() {
+	"$O/perf/$kver/x86_64/perf" script -i "$tap_tmp/clock-$1.data" --itrace=b --ns -F time,ip >"$tap_tmp/lines" 2>"$tap_tmp/said" &&
+		awk -v half=$(($(wc -l <"$tap_tmp/lines") / 2)) '{ sub(":", "", $1); t = sprintf("%.0f", $1 * 10000000) + 0 }
+			NR == 1 || NR == half + 1 { printf "%d ", t } END { print t }' "$tap_tmp/lines"
+	grep -c "timestamps of CPU 0 did not advance or went back" "$tap_tmp/said"
+}
+
 for kver in $kvers; do
 	"$top/tools/perf/build.sh" $kver x86_64 >"$tap_tmp/build" 2>&1 || { cat "$tap_tmp/build"; exit 1; }
 	ok "perf $kver: one range" ranges_are_right good 400,600
@@ -47,6 +56,21 @@ for kver in $kvers; do
 	ok "perf $kver: 16 ranges, with and without one between" ranges_are_right rounds "$@"
 	many=$(for r; do printf '0.1%08d,0.1%08d ' "${r%,*}" "${r#*,}"; done); many=${many% }
 	ok "perf $kver: their call chains" chains_are_right
+	is "perf $kver: a counter that is right, and a message that waited" "$(clock right; clock waited)" "1000000 1002000 1002016
+0
+1000000 1000900 1000916
+0"
+	is "perf $kver: a counter that began anew, stopped or is 0 has the times of the kernel, and perf warns" \
+		"$(for what in anew anew-soon stopped stopped-long zero; do clock $what; done)" "1000000 1001000 1001016
+1
+1000000 1001000 1001016
+1
+800000 1001000 1001000
+1
+1001000 1003000 1003000
+1
+1001000 1003000 1003000
+1"
 	ok "perf $kver: two sources in a buffer" ranges_are_right two-sources 400,600 1000,1200 200400,200600
 done
 done_testing

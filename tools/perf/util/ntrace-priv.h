@@ -265,6 +265,7 @@ struct ntrace_queue {
 	u64			flow_offset;
 	bool			timeless;
 	u64			stretch_time;
+	u64			set_back;	/* ns by which the counter of the stretch was set back */
 
 	/* the CPU and the thread that execute */
 	int			cpu;
@@ -333,6 +334,8 @@ void ntrace_frames_find(struct ntrace_queue *q, struct ntrace_piece *piece,
 const u8 *ntrace_frames_data(struct ntrace_queue *q, struct ntrace_piece *piece);
 const u8 *ntrace_piece_data(struct ntrace_queue *q, struct ntrace_piece *piece);
 bool ntrace_piece_is_middle(struct ntrace_queue *q, struct ntrace_piece *piece);
+/* Return true if the stretch ends with this piece */
+bool ntrace_piece_is_last(struct ntrace_queue *q, unsigned int piece);
 
 /* --------------------------------------------------------------------- time */
 
@@ -345,6 +348,11 @@ u64 ntrace_ticks_to_time(struct ntrace_queue *q, u64 ticks);
  * known.
  */
 bool ntrace_clock_advance(struct ntrace_queue *q, const struct nt_message *msg);
+/*
+ * Compare the timestamps of the stretch that starts at q->flow_piece with the times at which the kernel read
+ * it and the previous one. Set q->set_back if the counter was set back, and q->timeless if it is constant.
+ */
+void ntrace_clock_check(struct ntrace_queue *q);
 /* Return the time of an item of the decoder, in ns of the perf clock */
 u64 ntrace_queue_time(struct ntrace_queue *q, u64 tstamp, u8 kind);
 
@@ -434,7 +442,7 @@ struct ntrace {
 	bool			has_sources;	/* some encoder sends SRC */
 	bool			source_warned;
 	bool			frames_warned;
-	bool			time_warned;
+	bool			time_warned, clock_warned;
 	bool			size_warned;
 
 	/* Gaps of the trace, see ntrace-gap.c */

@@ -273,8 +273,7 @@ static int ntrace_skip_time(struct ntrace_queue *q, const struct nt_message *msg
 
 /* ------------------------------------------------------------- reading ahead */
 
-/* Return true if @piece is the last piece of its stretch */
-static bool ntrace_piece_is_last(struct ntrace_queue *q, unsigned int piece)
+bool ntrace_piece_is_last(struct ntrace_queue *q, unsigned int piece)
 {
 	return piece + 1 >= q->nr_pieces || q->pieces[piece + 1].start;
 }
@@ -404,7 +403,6 @@ static int ntrace_queue_new_decoder(struct ntrace_queue *q, const struct ntrace_
 	q->flow = nt_flow_new(&q->config, q->image);
 	if (!q->reader || !q->flow)
 		return -ENOMEM;
-	q->timeless = !ntrace_cpu_has_time(q->nt, cpu);
 	return ntrace_quick_init(q);
 }
 
@@ -486,6 +484,7 @@ static int ntrace_queue_start_stretch(struct ntrace_queue *q)
 		if (err)
 			return err;
 	}
+	ntrace_clock_check(q);
 	data = ntrace_piece_data(q, piece);
 	if (!data)
 		return -ENOMEM;

@@ -74,7 +74,7 @@ static u64 ntrace_time_to_counter(struct ntrace_queue *q, u64 time)
 
 u64 ntrace_ticks_to_time(struct ntrace_queue *q, u64 ticks)
 {
-	u64 time = ntrace_counter_to_time(q, ticks << ntrace_prescale_shift(q->info));
+	u64 time = ntrace_counter_to_time(q, ticks << ntrace_prescale_shift(q->info)) + q->set_back;
 
 	/* Limit a damaged timestamp to the end of the stretch */
 	if (q->stretch_time && time > q->stretch_time)
@@ -157,4 +157,100 @@ u64 ntrace_queue_time(struct ntrace_queue *q, u64 tstamp, u8 kind)
 	if (time > q->time)
 		q->time = time;
 	return q->time;
+}
+
+/* ---- A counter that is constant or restarts ---- */
+
+#define NTRACE_EARLY	10000000	/* a message is at most this much older than its stretch, ns */
+
+/* Timestamps of a stretch, in ns of the perf clock */
+struct ntrace_scan {
+	u64	first, last;
+	bool	known;		/* a message has a time */
+	u64	same;		/* bytes from the first message with a time to the first one with another time */
+};
+
+/* Read the timestamps of the stretch that starts at piece @i, all of them or until the time changes. */
+static bool ntrace_scan(struct ntrace_queue *q, unsigned int i, bool all, struct ntrace_scan *scan)
+{
+	struct ntrace_piece *piece = &q->pieces[i];
+	u64 time, start = 0, stretch_time = q->stretch_time;
+	struct nt_message msg;
+	const u8 *data;
+	int ret;
+
+	*scan = (struct ntrace_scan){ 0 };
+	q->clock = (struct ntrace_clock){ 0 };
+	q->stretch_time = piece->stretch->time;
+	nt_reader_seek(q->reader, piece->offset, ntrace_piece_is_middle(q, piece));
+	while ((data = ntrace_piece_data(q, &q->pieces[i])) != NULL) {
+		nt_reader_feed(q->reader, data, q->pieces[i].size);
+		while ((ret = nt_reader_next(q->reader, &msg)) != 0) {
+			if (ret < 0 || ntrace_queue_is_other(q, &msg) || !ntrace_clock_advance(q, &msg))
+				continue;
+			time = ntrace_ticks_to_time(q, q->clock.ticks);
+			if (!scan->known) {
+				scan->first = time;
+				scan->known = true;
+				start = msg.offset;
+			}
+			scan->last = time;
+			if (time == scan->first)
+				scan->same = msg.offset - start;
+			else if (!all)
+				goto out;
+		}
+		if (ntrace_piece_is_last(q, i++))
+			break;
+	}
+out:
+	q->stretch_time = stretch_time;
+	return scan->known;
+}
+
+/* Return by how many ns the counter was set back between the end @before of the previous stretch and this one. */
+static u64 ntrace_went_back(struct ntrace_queue *q, u64 before, u64 first)
+{
+	unsigned int prev = q->flow_piece - 1;
+	u64 back = before - first;
+	struct ntrace_scan scan;
+
+	while (prev && !q->pieces[prev].start && !ntrace_piece_is_last(q, prev - 1))
+		prev--;
+	/* a message that waited in a queue, or a first message whose time is damaged */
+	if (!ntrace_scan(q, prev, true, &scan) || scan.last < first ||
+	    (scan.last == first && back < NTRACE_EARLY) || !ntrace_scan(q, q->flow_piece, true, &scan) ||
+	    (q->stretch_time && scan.last + back > q->stretch_time + NTRACE_EARLY))
+		return 0;
+	return back;
+}
+
+void ntrace_clock_check(struct ntrace_queue *q)
+{
+	const struct ntrace_stretch *stretch = q->pieces[q->flow_piece].stretch, *prev = NULL;
+	const struct ntrace_clock clock = q->clock;
+	u64 tick;
+	struct ntrace_scan scan;
+	bool constant = false;
+
+	q->set_back = 0;
+	q->timeless = !ntrace_cpu_has_time(q->nt, q->info);
+	if (q->timeless || !stretch || ntrace_stretch_has_frames(stretch))
+		return;
+	if (q->flow_piece && !(stretch->flags & PERF_AUX_FLAG_OVERWRITE))
+		prev = q->pieces[q->flow_piece - 1].stretch;
+	if (ntrace_scan(q, q->flow_piece, false, &scan)) {
+		/* no processor executes eight instructions in a ns, and a message has at most eight bytes for one */
+		tick = ntrace_counter_to_time(q, 1ULL << ntrace_prescale_shift(q->info)) - ntrace_counter_to_time(q, 0);
+		constant = !scan.last || (scan.last == scan.first && scan.same > 4096 && scan.same / 64 > tick);
+		if (!constant && prev && prev->cpu == stretch->cpu && scan.first < prev->time)
+			q->set_back = ntrace_went_back(q, prev->time, scan.first);
+	}
+	q->clock = clock;
+	q->timeless = constant;
+	if ((constant || q->set_back) && !q->nt->clock_warned) {
+		pr_warning("N-Trace: timestamps of CPU %d did not advance or went back, so its times are those at which the kernel read the trace, and are not exact\n",
+			   q->cpu);
+		q->nt->clock_warned = true;
+	}
 }
