@@ -21,7 +21,7 @@ needs() {
 	decode | bench) echo "--elf $elf $nt" ;;
 	encode) echo "--elf $elf --pcs list -o $tap_tmp/encoded" ;;
 	verify) echo "--elf $elf $nt" ;;
-	slow) echo "-i $tap_tmp/perf.data outer" ;;
+	slow | query) echo "-i $tap_tmp/perf.data outer" ;;
 	record) echo "-- true" ;;
 	doctor) ;;
 	gdb) echo "--stdio -i $tap_tmp/perf.data" ;;
@@ -81,7 +81,7 @@ no_file() {
 	dump | stat) refused "$ntrace" "$1" none ;;
 	decode | bench | verify) refused "$ntrace" "$1" --elf "$elf" none && refused "$ntrace" "$1" --elf none "$nt" ;;
 	encode) refused "$ntrace" encode --elf none --pcs none -o out && refused "$ntrace" encode --elf "$elf" --pcs none -o out ;;
-	slow) refused "$ntrace" slow -i none outer ;;
+	slow | query) refused "$ntrace" "$1" -i none outer ;;
 	record) refused "$ntrace" record -- true ;;
 	doctor) refused "$ntrace" doctor --root none ;;
 	*) refused "$ntrace" "$1" -i none ;;
@@ -121,6 +121,7 @@ prints() { # commands that print much
 	report) "$ntrace" report -i "$tap_tmp/perf.data" ;;
 	functions) "$ntrace" report --functions -i "$tap_tmp/perf.data" ;;
 	slow) "$ntrace" slow -i "$tap_tmp/perf.data" outer ;;
+	query) "$ntrace" query -i "$tap_tmp/perf.data" "*" ;;
 	doctor) "$ntrace" doctor ;;
 	esac
 }
@@ -137,7 +138,7 @@ closed() {
 	[ ! -s "$tap_tmp/err" ] && case $(cat "$tap_tmp/rc") in 0 | 1 | 141) ;; *) return 1 ;; esac
 }
 
-outputs="dump stat decode script calls insns report functions slow doctor"
+outputs="dump stat decode script calls insns report functions slow query doctor"
 plan $(($(echo "$commands" | wc -w) * 4 + $(echo "$outputs" | wc -w) * 2))
 for command in $commands; do
 	ok "$command: wrong options and arguments" wrong "$command"

@@ -23,34 +23,38 @@ static const char create[] =
 	"CREATE TABLE threads (id INTEGER PRIMARY KEY, pid INTEGER, tid INTEGER, comm TEXT);"
 	"CREATE TABLE functions (id INTEGER PRIMARY KEY, function TEXT, object TEXT, address INTEGER);"
 	"CREATE TABLE spans (id INTEGER PRIMARY KEY, time INTEGER, ns INTEGER, insns INTEGER,"
-	" depth INTEGER, caller INTEGER, thread INTEGER, function INTEGER, open INTEGER);"
+	" depth INTEGER, caller INTEGER, thread INTEGER, function INTEGER, open INTEGER,"
+	" last INTEGER, stack INTEGER, cpu INTEGER);"
 	"CREATE TABLE samples (object TEXT, function TEXT, offset INTEGER, address INTEGER, count INTEGER);"
 	"CREATE TABLE events (time INTEGER, cpu INTEGER, pid INTEGER, tid INTEGER, comm TEXT, event TEXT, fields TEXT);"
 	"CREATE VIEW calls AS SELECT s.id, s.time, s.ns, s.insns, t.pid, t.tid, t.comm, f.function,"
-	" f.object, s.depth, s.caller FROM spans s JOIN threads t ON t.id = s.thread"
-	" JOIN functions f ON f.id = s.function WHERE NOT s.open;";
+	" f.object, s.depth, s.caller, s.last, s.stack, s.cpu FROM spans s JOIN threads t ON t.id = s.thread"
+	" JOIN functions f ON f.id = s.function WHERE NOT s.open;"
+	"CREATE VIEW inside AS SELECT o.id AS outer, i.id AS id FROM spans o JOIN spans i ON i.id BETWEEN o.id + 1 AND o.last;"
+	"CREATE VIEW totals AS SELECT f.function, f.object, count(*) AS calls, sum(s.ns) AS ns, max(s.ns) AS max_ns,"
+	" sum(s.insns) AS insns FROM spans s JOIN functions f ON f.id = s.function WHERE NOT s.open GROUP BY f.id;";
 
 /*
  * sqlite assigns the next id if none is given, and can then append the row. Ids are therefore the
  * numbers of the calls.
  */
-#define ADD_SPANS	"INSERT INTO spans(time, ns, insns, depth, caller, thread, function, open) VALUES "
-#define ROW		"(?, ?, ?, ?, ?, ?, ?, ?)"
+#define ADD_SPANS	"INSERT INTO spans(time, ns, insns, depth, caller, thread, function, open, last, stack, cpu) VALUES "
+#define ROW		"(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 #define FOUR_ROWS	ROW ", " ROW ", " ROW ", " ROW
 
 enum {
-	SPAN_COLUMNS	= 8,
+	SPAN_COLUMNS	= 11,
 	SPANS		= 16,	/* rows of a statement; sqlite takes nearly twice as long with one row per statement */
 };
 
 /* A row of spans */
 struct span {
-	int64_t		time, ns, insns, depth, caller, thread, function, open;
+	int64_t		time, ns, insns, depth, caller, thread, function, open, last, stack, cpu;
 };
 
 struct database {
 	sqlite3		*db;
-	sqlite3_stmt	*span, *spans, *thread, *event;
+	sqlite3_stmt	*span, *spans, *thread, *event, *last;
 	struct span	waiting[SPANS];
 	size_t		nr_waiting;
 };
@@ -163,6 +167,8 @@ static int sqlite_begin(struct export *e)
 		return -1;
 	if (prepare(e, "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)", &d->event))
 		return -1;
+	if (prepare(e, "UPDATE spans SET last = ? WHERE id = ?", &d->last))
+		return -1;
 	return prepare(e, "INSERT INTO threads VALUES (?, ?, ?, ?)", &d->thread);
 }
 
@@ -193,6 +199,9 @@ static void bind_span(sqlite3_stmt *statement, size_t row, const struct span *sp
 	sqlite3_bind_int64(statement, column + 6, span->thread);
 	sqlite3_bind_int64(statement, column + 7, span->function);
 	sqlite3_bind_int64(statement, column + 8, span->open);
+	sqlite3_bind_int64(statement, column + 9, span->last);
+	sqlite3_bind_int64(statement, column + 10, span->stack);
+	sqlite3_bind_int64(statement, column + 11, span->cpu);
 }
 
 /* Write the waiting rows, all in one statement if there are enough of them, else one by one. */
@@ -223,8 +232,26 @@ static int sqlite_enter(struct export *e, struct nested_call *call)
 		.time = call->call.begin, .ns = call->call.ns, .insns = call->call.insns, .depth = call->depth,
 		.caller = call->depth ? e->nested.open.at[call->depth - 1].user : 0,
 		.thread = thread->number, .function = call->call.function, .open = call->call.open,
+		.last = e->nr, .stack = call->thread,
+		.cpu = nt_calls_slice(e->calls, call->call.slice)->cpu,
 	};
 	return d->nr_waiting == SPANS ? put_spans(d) : 0;
+}
+
+/* A row is written before the last call inside its call is known, and changed if there is one. */
+static int sqlite_leave(struct export *e, const struct nested_call *call)
+{
+	struct database *d = e->state;
+
+	if (call->user + d->nr_waiting > e->nr) {
+		d->waiting[call->user + d->nr_waiting - e->nr - 1].last = e->nr;
+		return 0;
+	}
+	if (call->user == e->nr)
+		return 0;
+	sqlite3_bind_int64(d->last, 1, e->nr);
+	sqlite3_bind_int64(d->last, 2, call->user);
+	return put(d->last);
 }
 
 static int sqlite_event(struct export *e, const struct export_event *event)
@@ -291,13 +318,15 @@ static void sqlite_free(struct export *e)
 		sqlite3_finalize(d->spans);
 		sqlite3_finalize(d->thread);
 		sqlite3_finalize(d->event);
+		sqlite3_finalize(d->last);
 		sqlite3_close(d->db);
 	}
 	free(d);
 }
 
 const struct export_format export_sqlite = {
-	.name = "sqlite", .begin = sqlite_begin, .enter = sqlite_enter, .event = sqlite_event, .end = sqlite_end,
+	.name = "sqlite", .begin = sqlite_begin, .enter = sqlite_enter,
+	.leave = sqlite_leave, .event = sqlite_event, .end = sqlite_end,
 	.free = sqlite_free, .own_file = true,
 };
 #endif
