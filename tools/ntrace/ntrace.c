@@ -34,6 +34,7 @@ static const struct command {
 	{ "info",	cmd_info,	"print what a recording has, and what is missing" },
 	{ "slow",	cmd_slow,	"print why the slowest call of a function was slow" },
 	{ "query",	cmd_query,	"print the calls that meet conditions" },
+	{ "diff",	cmd_diff,	"print where two recordings went different ways" },
 	{ "gdb",	cmd_gdb,	"let gdb go forwards and backwards through a recording" },
 	{ "inject",	cmd_inject,	"write samples that a perf without N-Trace reads" },
 	{ "html",	cmd_html,	"write a page that shows a recording" },

@@ -20,6 +20,10 @@ option_setter recording_folder, recording_mangled, recording_threads, recording_
 
 #define RECORDING_OPTIONS(r)									\
 	OPTION_TEXT('i', "input", "FILE", &(r)->input, "the recording, - is the standard input (perf.data)"), \
+	SESSION_OPTIONS(r)
+
+/* Options of commands that have recordings as arguments */
+#define SESSION_OPTIONS(r)									\
 	OPTION_CALL(0, "symfs", "DIR", recording_folder, &(r)->session.symfs,			\
 		    "folder that has the files of the machine that was traced"),		\
 	OPTION_CALL(0, "buildid-dir", "DIR", recording_folder, &(r)->session.cache,		\

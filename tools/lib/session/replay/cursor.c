@@ -340,8 +340,7 @@ int nt_replay_seek(struct nt_replay *replay, uint64_t insn)
 
 /* ---- Threads ---- */
 
-/* Find the next run of a thread on a lane, or the previous one. Return 1, 0 if there is none, or -1 after an error. */
-static int thread_on_lane(struct nt_replay *replay, uint32_t lane, int32_t tid, bool back, struct ns_spot *spot)
+int ns_replay_lane_run(struct nt_replay *replay, uint32_t lane, int32_t tid, bool back, struct ns_spot *spot)
 {
 	const struct ns_lane *l = &replay->lanes.at[lane];
 	const struct ns_decoded *d;
@@ -376,7 +375,7 @@ static int thread_run(struct nt_replay *replay, int32_t tid, bool back, uint32_t
 	for (i = 0; i < replay->lanes.nr; i++) {
 		struct ns_spot at = replay->next[i];
 
-		ret = thread_on_lane(replay, i, tid, back, &at);
+		ret = ns_replay_lane_run(replay, i, tid, back, &at);
 		if (ret < 0 || (ret && !time_of(replay, i, at, &time)))
 			return -1;
 		if (!ret || (found && (back ? time < best : time >= best)))

@@ -38,7 +38,7 @@ struct part {
 	unsigned int	owners;		/* Ownership messages since that SYNC */
 	uint32_t	next_run;	/* number of the run after the next branch */
 	int32_t		tid;		/* thread of the last branch */
-	bool		can_cut, gap, slice, skip, has_first;
+	bool		can_cut, gap, trap, slice, skip, has_first;
 	uint64_t	first;		/* time of the first range */
 };
 
@@ -70,12 +70,20 @@ static void note_lines(struct ns_chunk *s, const struct nt_range *r)
 	}
 }
 
+/* Return true if the range ends with an instruction after which the PC does not continue. */
+static bool has_jumped(const struct nt_range *range)
+{
+	return range->how != NT_END_LINEAR && range->how < NT_END_TRAP &&
+	       (range->how != NT_END_BRANCH || range->flags & NT_RANGE_TAKEN);
+}
+
 static bool add_run(struct part *p, const struct nt_who *who, const struct nt_range *range)
 {
 	struct ns_chunk *s = &p->now;
 	const struct ns_run run = {
 		.start = range->start, .time = p->time, .space = who->space, .before = s->insns,
 		.tid = who->tid, .pid = who->pid, .halfwords = range->halfwords, .insns = range->insns, .gap = p->gap,
+		.how = has_jumped(range) ? range->how : NT_END_LINEAR, .last_len = range->last_len, .trap = p->trap,
 	};
 
 	if (!s->runs++)
@@ -83,10 +91,11 @@ static bool add_run(struct part *p, const struct nt_who *who, const struct nt_ra
 	s->last = p->time;
 	s->insns += range->insns;
 	s->has_gap |= p->gap;
-	p->gap = false;
+	p->gap = p->trap = false;
 	if (p->out)
 		return ns_array_add(&p->out->runs, run);
-	note_lines(s, range);
+	if (!p->replay->options.paths)
+		note_lines(s, range);
 	return note_thread(p, who->tid);
 }
 
@@ -128,9 +137,12 @@ static int take_range(struct part *p, const struct nt_who *who, const struct nt_
 	if (mark)
 		set_time(p, nt_who_time(who, mark->tstamp, mark->tstamp_kind));
 	p->next_run = p->now.runs + shown;
-	if (p->out && give_branch(p, who, batch, i, mark))
+	if (p->branches && give_branch(p, who, batch, i, mark))
 		return -1;
-	return !shown || add_run(p, who, range) ? 0 : -1;
+	if (shown && !add_run(p, who, range))
+		return -1;
+	p->trap |= !shown || range->how >= NT_END_TRAP;
+	return 0;
 }
 
 /* ---- Where segments begin ---- */
@@ -158,7 +170,7 @@ static bool begin_segment(struct part *p, const struct nt_batch *batch)
 	if (!ns_array_add(&p->segments, *s))
 		return false;
 	*s = (struct ns_chunk){ .part = p->number, .from = from, .to = UINT64_MAX, .floor = p->time,
-				  .middle = true, .gap = p->gap };
+				  .middle = true, .gap = p->gap, .trap = p->trap };
 	return true;
 }
 
@@ -240,6 +252,7 @@ static int take_item(void *part, const struct nt_who *who, const struct nt_item 
 		if (p->out && item->offset >= p->now.to)
 			return 1;
 		note_sync(p, item);
+		p->trap |= item->sync.restart;
 		break;
 	case NT_ITEM_CONTEXT:
 		p->owners++;
@@ -254,7 +267,7 @@ static int take_item(void *part, const struct nt_who *who, const struct nt_item 
 		p->gap |= !is_hidden(p, item);
 		break;
 	}
-	return p->out ? p->branches->item(p->branch_part, who, item) : 0;
+	return p->branches ? p->branches->item(p->branch_part, who, item) : 0;
 }
 
 static void *begin_common(struct nt_replay *replay, uint64_t number)
@@ -266,9 +279,10 @@ static void *begin_common(struct nt_replay *replay, uint64_t number)
 	p->replay = replay;
 	p->number = number;
 	p->tid = INT32_MIN;
+	p->trap = true;
 	p->running.session = replay->session;
 	ns_running_stop(&p->running);
-	p->now = (struct ns_chunk){ .part = number, .to = UINT64_MAX };
+	p->now = (struct ns_chunk){ .part = number, .to = UINT64_MAX, .trap = true };
 	return p;
 }
 
@@ -414,8 +428,11 @@ static void *begin_decode(void *ctx, uint64_t number)
 	p->now.to = job->segment->to;
 	p->time = job->segment->floor;
 	p->gap = job->segment->gap;
+	p->trap = job->segment->trap;
 	p->skip = job->segment->middle;
 	p->slice = !p->skip;
+	if (job->replay->options.paths)
+		return p;
 	p->branches = job->branches;
 	p->job = job->job;
 	p->job->ctx = p;
@@ -470,7 +487,8 @@ static int end_decode(void *ctx, void *part, const struct nt_who *who, bool lost
 {
 	struct part *p = part;
 
-	p->branches->end(p->job, p->branch_part, who, lost);
+	if (p->branches)
+		p->branches->end(p->job, p->branch_part, who, lost);
 	free_part(p);
 	return 0;
 }

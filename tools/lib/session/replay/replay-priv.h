@@ -18,6 +18,9 @@ struct ns_run {
 	int32_t		tid, pid;
 	uint16_t	halfwords, insns;
 	bool		gap;		/* trace is missing before it */
+	uint8_t		how;		/* enum nt_end; NT_END_LINEAR if the PC continues after it */
+	uint8_t		last_len;	/* length of its last instruction, half-words */
+	bool		trap;		/* code that is not shown may have executed before it */
 };
 
 /* A branch that the model of calls needs, in a compact form of struct ns_event */
@@ -41,7 +44,8 @@ struct ns_chunk {
 	uint64_t	threads;	/* bits of the threads that it contains */
 	uint32_t	runs;
 	bool		middle;		/* it begins inside its part */
-	bool		gap;		/* trace is missing before its first instruction */
+	bool		gap;		/* trace is missing before its first instruction, */
+	bool		trap;		/* or code that is not shown executed */
 	bool		has_gap;	/* one of its runs has ns_run::gap */
 	uint64_t	lines[NS_LINES / 64];
 };
@@ -113,6 +117,9 @@ const struct ns_decoded *ns_replay_decode(struct nt_replay *replay, uint32_t lan
 
 /* ns_replay_run() - return a run, or NULL after an error */
 const struct ns_run *ns_replay_run(struct nt_replay *replay, uint32_t lane, struct ns_spot spot);
+
+/* ns_replay_lane_run() - find the next run of a thread on a lane, or the previous one. Return 1, 0 if there is none, or -1. */
+int ns_replay_lane_run(struct nt_replay *replay, uint32_t lane, int32_t tid, bool back, struct ns_spot *spot);
 
 /*
  * ns_replay_thread_spot() - find the next instruction of a thread, or its last one

@@ -21,6 +21,7 @@ struct nt_replay_options {
 	int32_t		pid;		/* process whose instructions are shown; -1: all */
 	bool		kernel;		/* also show the instructions of the kernel */
 	uint64_t	segment;	/* least bytes of trace in a segment; 0: 64 KiB */
+	bool		paths;		/* only nt_path_next() is called, which makes decoding faster */
 };
 
 /*

@@ -1,0 +1,43 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# `ntrace diff` finds the first difference of two runs. What it must find is computed from the PCs that QEMU logs.
+. "$(dirname "$0")/../harness/tap.sh"
+build_tool
+ntrace=$O/bin/ntrace
+here=$top/tests/session
+recording_as perf good && recording_as other rounds || exit 1
+cd "$tap_tmp" || exit 1
+
+# answers STATUS TEXT ARGUMENT...: expect that `ntrace diff` ends with this status and prints the text
+answers() {
+	want=$1 text=$2; shift 2
+	"$ntrace" diff "$@" >out 2>&1
+	rc=$?
+	[ $rc -eq "$want" ] && grep -q -e "$text" out || { echo "status $rc"; head -n 20 out; return 1; }
+}
+pairs() { python3 "$here/diff.py" "$ntrace" ./diff "$@"; }
+slower() { python3 "$here/slower.py" "$ntrace" "$@"; }
+
+plan 13
+ok "a recording equals itself" answers 0 "^No difference in [1-9][0-9]* instructions of 1 threads$" perf.data perf.data
+ok "a missing recording" answers 2 "none" perf.data none
+ok "one recording" answers 2 "diff needs two recordings" perf.data
+ok "three recordings" answers 2 "diff needs two recordings" perf.data perf.data perf.data
+ok "nothing on a side" answers 2 "on both sides of --" perf.data --
+ok "the same on both sides" answers 0 "^No function differs more" perf.data perf.data -- perf.data perf.data
+if command -v qemu-riscv64-static >/dev/null && riscv64-linux-gnu-gcc -g -O2 -static -o diff "$here/diff.c" 2>make.log; then
+	ok "equal runs at other addresses, with other interrupts and signals" pairs equal "$(by_size 2 100)" 1
+	ok "a branch of the program is inverted" pairs flip "$(by_size 3 100)" 2
+	ok "a condition is inverted once" pairs once "$(by_size 3 100)" 3
+	ok "trace is missing before, or after, the difference" pairs gap "$(by_size 2 20)" 4
+else
+	for what in "equal runs" "inverted branch" "inverted once" "missing trace"; do skip "$what" "there is no qemu-riscv64-static or cross compiler"; done
+fi
+if command -v riscv64-linux-gnu-gcc >/dev/null; then
+	ok "the function that is 3 % slower is the first" slower 3 "$(by_size 2 20)"
+	ok "equal runs have no slower function" slower 0 "$(by_size 2 20)"
+	ok "one run against one lists the counts" slower one 1
+else
+	for what in "3 % slower" "equal runs" "one run"; do skip "$what" "there is no cross compiler"; done
+fi
+done_testing

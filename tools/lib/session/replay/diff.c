@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <stdlib.h>
+#include <string.h>
+
+#include "diff.h"
+#include "session/array.h"
+#include "session/calls/callstack.h"
+#include "session/hash.h"
+
+#define PAGES		4096	/* places that are remembered; a power of two */
+#define RETURNS		64	/* newest calls in which a return is searched */
+#define PIECES		64	/* pieces for each call that is searched */
+
+/* Where the code of a page is in its object */
+struct page {
+	uint64_t	space, page;	/* @page is the address divided by 4096, plus 1 */
+	uint64_t	moved;		/* address in the process minus address in the object */
+	uint32_t	object;		/* hash of the object's name */
+};
+
+/* A call that is open */
+struct call {
+	uint64_t	ret, at;	/* return address, and address of the instruction that called */
+};
+
+struct side {
+	struct nt_diff_thread thread;
+	struct nt_path	*path;
+	struct nt_piece	before, now;	/* the last piece and the current one */
+	uint64_t	nth;		/* number of pieces up to the current one */
+	struct page	*pages;
+	NS_ARRAY(struct call) calls;
+	bool		over;		/* the thread has no more pieces */
+};
+
+struct nt_diff {
+	struct side	sides[2];
+	uint64_t	counted[2];	/* pieces before the last difference */
+	bool		begun;
+	bool		moves;		/* first find equal calls */
+	bool		gap;		/* because trace is missing */
+	int		last;		/* result after the last difference */
+};
+
+/* ---- Addresses ---- */
+
+static uint32_t hash_name(const char *name)
+{
+	const char *base = name ? strrchr(name, '/') : NULL;
+	uint32_t hash = 2166136261u;
+
+	for (name = base ? base + 1 : name; name && *name; name++)
+		hash = (hash ^ (uint8_t)*name) * 16777619u;
+	return hash;
+}
+
+static const struct page *page_of(struct side *s, uint64_t space, uint64_t addr)
+{
+	uint64_t number = (addr >> 12) + 1;
+	struct page *p = &s->pages[(number ^ space << 8) & (PAGES - 1)];
+	struct nt_place place;
+
+	if (p->page == number && p->space == space)
+		return p;
+	nt_session_where(s->thread.session, space, addr, &place);
+	*p = (struct page){ .space = space, .page = number, .object = hash_name(place.object) };
+	p->moved = addr - place.address;
+	return p;
+}
+
+static bool is_same_address(struct side s[2], const uint64_t addr[2], const uint64_t space[2])
+{
+	const struct page *a = page_of(&s[0], space[0], addr[0]), *b = page_of(&s[1], space[1], addr[1]);
+
+	return addr[0] - a->moved == addr[1] - b->moved && a->object == b->object;
+}
+
+static bool is_same_start(struct side s[2])
+{
+	return is_same_address(s, (uint64_t [2]){ s[0].now.start, s[1].now.start },
+			       (uint64_t [2]){ s[0].now.space, s[1].now.space });
+}
+
+/* ---- Pieces ---- */
+
+static uint64_t last_insn(const struct nt_piece *piece)
+{
+	return piece->end - 2 * piece->last_len;
+}
+
+static bool is_call(const struct nt_piece *piece)
+{
+	return piece->how == NT_END_CALL || piece->how == NT_END_INDIRECT_CALL;
+}
+
+/* Open or end calls. A return ends all calls above its own, because longjmp() ends several. Return false if out of memory. */
+static bool follow_call(struct side *s)
+{
+	size_t i, nr = s->calls.nr;
+
+	if (is_call(&s->before)) {
+		if (nr == NS_STACK_DEPTH_MAX)
+			s->calls.nr = 0;
+		return ns_array_add(&s->calls, ((struct call){ s->before.end, last_insn(&s->before) }));
+	}
+	if (s->before.how != NT_END_RETURN)
+		return true;
+	for (i = nr; i-- > 0 && nr - i <= RETURNS;) {
+		if (s->calls.at[i].ret == s->now.start) {
+			s->calls.nr = i;
+			break;
+		}
+	}
+	return true;
+}
+
+/* Go to the next piece. Return false after an error. */
+static bool advance(struct side *s)
+{
+	int ret;
+
+	s->before = s->now;
+	ret = nt_path_next(s->path, &s->now);
+	s->over = ret <= 0;
+	s->nth++;
+	if (ret > 0 && s->now.gap)
+		s->calls.nr = 0;
+	return ret > 0 && s->nth > 1 && !s->now.gap ? follow_call(s) : ret >= 0;
+}
+
+static bool copy_side(struct side *to, const struct side *from)
+{
+	*to = *from;
+	to->path = nt_path_copy(from->path);
+	to->calls.room = from->calls.nr + 1;
+	to->calls.at = malloc(to->calls.room * sizeof(*to->calls.at));
+	if (to->calls.at && from->calls.nr)
+		memcpy(to->calls.at, from->calls.at, from->calls.nr * sizeof(*to->calls.at));
+	return to->path && to->calls.at;
+}
+
+static void free_side(struct side *s)
+{
+	nt_path_free(s->path);
+	free(s->calls.at);
+}
+
+/* ---- Equal calls ---- */
+
+/* A call that may be equal. Its hash is that of NT_DIFF_CALLS calls. */
+struct anchor {
+	uint64_t	hash, nth;	/* @nth is the number of its piece */
+	size_t		index;
+};
+
+struct anchors {
+	NS_ARRAY(struct anchor) all;
+	bool		over;		/* the thread ends */
+};
+
+static uint64_t hash_address(struct side *s, uint64_t space, uint64_t addr, uint64_t hash)
+{
+	const struct page *p = page_of(s, space, addr);
+
+	hash = (hash ^ (addr - p->moved)) * 0x9e3779b97f4a7c15ULL;
+	return ((hash ^ hash >> 29) + p->object) * 0xbf58476d1ce4e5b9ULL;
+}
+
+/* Find the next calls of a thread, at most @max. The last ones of a thread are followed by its end. */
+static bool find_anchors(const struct side *from, bool gap, size_t max, struct anchors *out)
+{
+	size_t i, j, most = max * PIECES;
+	struct side s;
+	uint64_t hash;
+	bool ok = copy_side(&s, from);
+
+	for (; ok && !s.over && out->all.nr < max && most; most--) {
+		if (s.nth > from->nth && is_call(&s.before)) {
+			hash = hash_address(&s, s.now.space, s.now.start, gap ? 0 : s.calls.nr);
+			hash = hash_address(&s, s.before.space, last_insn(&s.before), hash);
+			ok = ns_array_add(&out->all, ((struct anchor){ hash, s.nth, out->all.nr }));
+		}
+		ok = ok && advance(&s);
+	}
+	out->over = s.over;
+	for (i = 0; ok && s.over && i < NT_DIFF_CALLS; i++)
+		ok = ns_array_add(&out->all, ((struct anchor){ 1, s.nth, out->all.nr }));
+	for (i = 0; ok && i + NT_DIFF_CALLS <= out->all.nr; i++) {
+		for (j = 1; j < NT_DIFF_CALLS; j++)
+			out->all.at[i].hash = (out->all.at[i].hash ^ out->all.at[i + j].hash >> j) * 0x94d049bb133111ebULL;
+	}
+	if (ok)
+		out->all.nr = i;
+	free_side(&s);
+	return ok;
+}
+
+static int anchor_cmp(const void *a, const void *b)
+{
+	const struct anchor *x = a, *y = b;
+
+	return ns_order(x->hash, y->hash) ?: ns_order(x->index, y->index);
+}
+
+/* Find the equal calls for which the fewest calls of both are passed over. Return false if there are none. */
+static bool match(struct anchors found[2], uint64_t nth[2])
+{
+	__typeof__(found[0].all) *a = &found[0].all, *b = &found[1].all;
+	size_t j, at, best = SIZE_MAX;
+
+	ns_array_sort(a, anchor_cmp);
+	for (j = 0; j < b->nr && j < best; j++) {
+		at = ns_lower_bound(a->nr, a->at[i].hash < b->at[j].hash);
+		if (at == a->nr || a->at[at].hash != b->at[j].hash || a->at[at].index + j >= best)
+			continue;
+		best = a->at[at].index + j;
+		nth[0] = a->at[at].nth;
+		nth[1] = b->at[j].nth;
+	}
+	return best != SIZE_MAX;
+}
+
+/* Move both threads to equal calls. Return 1, 0 if there are none, or -1 after an error. */
+static int resynchronise(struct nt_diff *diff)
+{
+	struct anchors found[2];
+	bool ok = true, matched = false;
+	uint64_t nth[2] = { 0 };
+	size_t max, i;
+
+	for (max = 64; ok && !matched && max <= NT_DIFF_AHEAD; max *= 8) {
+		memset(found, 0, sizeof(found));
+		for (i = 0; i < 2; i++)
+			ok = ok && find_anchors(&diff->sides[i], diff->gap, max, &found[i]);
+		matched = ok && match(found, nth);
+		for (i = 0; i < 2; i++)
+			free(found[i].all.at);
+		if (found[0].over && found[1].over)
+			break;
+	}
+	for (i = 0; i < 2; i++) {
+		while (ok && matched && diff->sides[i].nth < nth[i])
+			ok = advance(&diff->sides[i]);
+	}
+	diff->gap = false;
+	return ok ? matched : -1;
+}
+
+/* ---- Comparison ---- */
+
+static struct nt_diff_side side_of(const struct side *s, const struct nt_piece *piece, uint64_t at, uint64_t to)
+{
+	return (struct nt_diff_side){
+		.at = at, .to = to, .space = piece->space, .time = piece->time, .insns = piece->insns,
+		.gap = s->now.cut && !s->over, .ended = s->over,
+	};
+}
+
+/* Both continued at different addresses after equal pieces. */
+static int other_way(struct nt_diff *diff, struct nt_diff_side sides[2])
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		const struct side *s = &diff->sides[i];
+
+		diff->counted[i] = s->nth - 1;
+		sides[i] = side_of(s, &s->before, s->nth > 1 ? last_insn(&s->before) : s->now.start, s->now.start);
+	}
+	diff->moves = true;
+	return NT_DIFF_JUMP;
+}
+
+/* The piece of one side is longer, because the other one has jumped, or has ended, or its trace is missing. */
+static int other_length(struct nt_diff *diff, struct nt_diff_side sides[2])
+{
+	struct side *s = diff->sides;
+	uint64_t size[2] = { s[0].now.end - s[0].now.start, s[1].now.end - s[1].now.start };
+	unsigned int shorter = size[1] < size[0], i;
+	struct side *cut = &s[shorter];
+	struct nt_piece piece = cut->now;
+	uint64_t at = last_insn(&piece) - piece.start;
+
+	diff->moves = true;
+	for (i = 0; i < 2; i++) {
+		diff->counted[i] = s[i].nth;
+		sides[i] = side_of(&s[i], &s[i].now, s[i].now.start + at, s[i].now.start + size[shorter]);
+	}
+	if (!advance(cut))
+		return -1;
+	sides[shorter].to = cut->over ? 0 : cut->now.start;
+	sides[shorter].ended = cut->over;
+	sides[shorter].gap = piece.cut && !cut->over;
+	if (!piece.cut)
+		return NT_DIFF_JUMP;
+	diff->gap = true;
+	return cut->over ? NT_DIFF_END : NT_DIFF_GAP;
+}
+
+/* Trace of one side, or of both, is missing after equal code. */
+static int after_cut(struct nt_diff *diff, struct nt_diff_side sides[2], const bool was_cut[2])
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		const struct side *s = &diff->sides[i];
+
+		diff->counted[i] = s->nth - 1;
+		sides[i] = side_of(s, &s->before, last_insn(&s->before), s->over || was_cut[i] ? 0 : s->now.start);
+		sides[i].gap = was_cut[i] && !s->over;
+		diff->gap |= sides[i].gap;
+	}
+	if (diff->sides[0].over && diff->sides[1].over)
+		return NT_DIFF_EQUAL;
+	if (diff->sides[0].over || diff->sides[1].over)
+		return NT_DIFF_END;
+	diff->moves = true;
+	return NT_DIFF_GAP;
+}
+
+static int compare(struct nt_diff *diff, struct nt_diff_side sides[2])
+{
+	struct side *s = diff->sides;
+	bool cut[2] = { false, false };
+
+	for (;;) {
+		if (s[0].over || s[1].over || cut[0] || cut[1])
+			return after_cut(diff, sides, cut);
+		if (!is_same_start(s))
+			return other_way(diff, sides);
+		if (s[0].now.end - s[0].now.start != s[1].now.end - s[1].now.start)
+			return other_length(diff, sides);
+		cut[0] = s[0].now.cut;
+		cut[1] = s[1].now.cut;
+		if (!advance(&s[0]) || !advance(&s[1]))
+			return -1;
+	}
+}
+
+int nt_diff_next(struct nt_diff *diff, struct nt_diff_side sides[2])
+{
+	int ret;
+
+	if (diff->last != NT_DIFF_JUMP)
+		return diff->last;
+	if (!diff->begun && (!advance(&diff->sides[0]) || !advance(&diff->sides[1])))
+		return -1;
+	diff->begun = true;
+	if (diff->moves) {
+		ret = resynchronise(diff);
+		if (ret < 0)
+			return -1;
+		if (!ret) {
+			memset(sides, 0, 2 * sizeof(*sides));
+			sides[0] = side_of(&diff->sides[0], &diff->sides[0].now, diff->sides[0].now.start, 0);
+			sides[1] = side_of(&diff->sides[1], &diff->sides[1].now, diff->sides[1].now.start, 0);
+			return diff->last = NT_DIFF_LOST;
+		}
+	}
+	diff->moves = false;
+	ret = compare(diff, sides);
+	if (ret == NT_DIFF_EQUAL || ret == NT_DIFF_END)
+		diff->last = ret;
+	return ret;
+}
+
+/* ---- What ran before ---- */
+
+static bool count(const struct side *s, uint64_t nr, struct nt_diff_side *side)
+{
+	struct nt_path *path = nt_path_new(s->thread.replay, s->thread.tid);
+	struct nt_piece piece = { 0 };
+	struct nt_place place;
+	uint8_t how = NT_END_LINEAR;
+	int ret = path ? 1 : -1;
+
+	nt_session_where(s->thread.session, side->space, side->at, &place);
+	side->executed = side->called = 0;
+	for (; ret > 0 && nr && (ret = nt_path_next(path, &piece)) > 0; nr--) {
+		side->executed += piece.space == side->space && piece.start <= side->at && side->at < piece.end;
+		side->called += piece.space == side->space && piece.start == place.start && how != NT_END_BRANCH;
+		how = piece.how;
+	}
+	/* the last execution is that of the difference */
+	side->executed -= side->executed > 0;
+	side->called -= side->called > 0;
+	nt_path_free(path);
+	return ret >= 0;
+}
+
+bool nt_diff_count(struct nt_diff *diff, struct nt_diff_side sides[2])
+{
+	return count(&diff->sides[0], diff->counted[0], &sides[0]) && count(&diff->sides[1], diff->counted[1], &sides[1]);
+}
+
+size_t nt_diff_callers(const struct nt_diff *diff, unsigned int side, uint64_t *callers, size_t max)
+{
+	const struct side *s = &diff->sides[side];
+	size_t i;
+
+	for (i = 0; i < s->calls.nr && i < max; i++)
+		callers[i] = s->calls.at[s->calls.nr - 1 - i].at;
+	return s->calls.nr;
+}
+
+/* ---- All ---- */
+
+struct nt_diff *nt_diff_new(const struct nt_diff_thread threads[2])
+{
+	struct nt_diff *diff = calloc(1, sizeof(*diff));
+	unsigned int i;
+
+	if (!diff)
+		return NULL;
+	diff->last = NT_DIFF_JUMP;
+	for (i = 0; i < 2; i++) {
+		diff->sides[i].thread = threads[i];
+		diff->sides[i].path = nt_path_new(threads[i].replay, threads[i].tid);
+		diff->sides[i].pages = calloc(PAGES, sizeof(struct page));
+		if (diff->sides[i].path && diff->sides[i].pages)
+			continue;
+		nt_diff_free(diff);
+		return NULL;
+	}
+	return diff;
+}
+
+void nt_diff_free(struct nt_diff *diff)
+{
+	unsigned int i;
+
+	for (i = 0; diff && i < 2; i++) {
+		free_side(&diff->sides[i]);
+		free(diff->sides[i].pages);
+	}
+	free(diff);
+}

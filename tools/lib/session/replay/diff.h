@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Find the places at which two threads, usually of two recordings, went different ways. Addresses are compared by the
+ * name of the object and the address in its file.
+ *
+ *	nt_diff_new() -- nt_diff_next() -- nt_diff_free()
+ *
+ * After a difference, and after missing trace, the comparison continues at the nearest NT_DIFF_CALLS calls in a row that
+ * both threads make. Equal calls are of the same functions, from the same places, at the same depth. The nearest ones
+ * are those for which the fewest calls are passed over. At most NT_DIFF_AHEAD calls of each thread are searched, so memory does not depend on the trace.
+ */
+#ifndef NTRACE_SESSION_DIFF_H
+#define NTRACE_SESSION_DIFF_H
+
+#include "path.h"
+
+#define NT_DIFF_CALLS	4
+#define NT_DIFF_AHEAD	65536
+
+struct nt_diff;
+
+enum nt_diff_kind {
+	NT_DIFF_EQUAL,		/* both threads have ended */
+	NT_DIFF_JUMP,		/* the instruction at nt_diff_side::at continued at different addresses */
+	NT_DIFF_END,		/* the trace of one thread ends, and the other one continues */
+	NT_DIFF_GAP,		/* trace is missing, and the comparison continues behind it */
+	NT_DIFF_LOST,		/* no equal calls were found, so the rest is not compared */
+};
+
+/* A position of one of the threads */
+struct nt_diff_side {
+	uint64_t	at;		/* address of the instruction */
+	uint64_t	to;		/* address of the next one; 0: not known */
+	uint64_t	space, time;	/* as in struct nt_piece */
+	uint64_t	insns;		/* instructions of the thread up to the end of its piece */
+	bool		gap;		/* trace is missing after @at */
+	bool		ended;		/* the trace of the thread ends */
+	/* number of earlier executions of the instruction, and of earlier calls of its function */
+	uint64_t	executed, called;
+};
+
+/* One side of a comparison */
+struct nt_diff_thread {
+	struct nt_session *session;
+	struct nt_replay *replay;
+	int32_t		tid;
+};
+
+/* nt_diff_new() - compare two threads. Return NULL if out of memory. */
+struct nt_diff *nt_diff_new(const struct nt_diff_thread threads[2]);
+void nt_diff_free(struct nt_diff *diff);
+
+/*
+ * nt_diff_next() - find the next difference or missing trace
+ *
+ * Return enum nt_diff_kind, or -1 after an error. The last results are NT_DIFF_EQUAL, NT_DIFF_END and NT_DIFF_LOST.
+ */
+int nt_diff_next(struct nt_diff *diff, struct nt_diff_side sides[2]);
+
+/* nt_diff_count() - set the counts of the sides of the last difference, which reads the trace again. Return false after an error. */
+bool nt_diff_count(struct nt_diff *diff, struct nt_diff_side sides[2]);
+
+/* nt_diff_callers() - get the addresses of the open calls, the innermost first. Return their number, which may exceed @max. */
+size_t nt_diff_callers(const struct nt_diff *diff, unsigned int side, uint64_t *callers, size_t max);
+
+#endif /* NTRACE_SESSION_DIFF_H */

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * The way of one thread through its code, as pieces of code between two jumps. Interrupts, exceptions, system calls and
+ * signal handlers that return to the interrupted code are left out, and do not divide a piece.
+ *
+ *	nt_path_new() -- nt_path_next() -- nt_path_free()
+ */
+#ifndef NTRACE_SESSION_PATH_H
+#define NTRACE_SESSION_PATH_H
+
+#include "replay.h"
+
+struct nt_path;
+
+/* Instructions that follow one another in memory */
+struct nt_piece {
+	uint64_t	start, end;	/* address of the first instruction, and the address after the last one */
+	uint64_t	space;		/* address space, for nt_session_where() */
+	uint64_t	time;		/* as in struct nt_replay_place */
+	uint64_t	insns;		/* instructions of the thread up to its end */
+	uint8_t		how;		/* enum nt_end of its last instruction; NT_END_LINEAR: the kernel changed the PC */
+	uint8_t		last_len;	/* length of that instruction, half-words */
+	bool		gap;		/* trace is missing before it */
+	bool		cut;		/* trace is missing after it, or it is the last one, so it may continue */
+};
+
+/*
+ * nt_path_new() - start at the first instruction of a thread. Return NULL if out of memory.
+ * @replay: A replay with nt_replay_options::paths or not. It must stay valid until nt_path_free().
+ */
+struct nt_path *nt_path_new(struct nt_replay *replay, int32_t tid);
+void nt_path_free(struct nt_path *path);
+
+/* nt_path_copy() - return a path that continues at the same position; NULL if out of memory */
+struct nt_path *nt_path_copy(const struct nt_path *path);
+
+/* nt_path_next() - get the next piece. Return 1, 0 after the last one, or -1 after an error. */
+int nt_path_next(struct nt_path *path, struct nt_piece *piece);
+
+#endif /* NTRACE_SESSION_PATH_H */

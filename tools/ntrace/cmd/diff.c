@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* ntrace diff - print where the threads of two recordings went different ways, and what else differs. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ntrace.h"
+#include "cli/option.h"
+#include "views/diff.h"
+
+static const char usage[] =
+	"usage: ntrace diff [OPTIONS] A B\n"
+	"       ntrace diff [OPTIONS] A... -- B...\n\n"
+	"Print where each thread of recording B first went another way than in recording A, and the functions\n"
+	"whose calls and instructions differ. With several recordings on a side, print the functions whose\n"
+	"time differs more between the sides than within a side. Exits 1 if there is a difference.\n";
+
+static struct nt_session *open_one(const struct diff_options *options, const char *path)
+{
+	struct recording_options recording = options->recording;
+
+	recording.input = path;
+	return recording_open(&recording);
+}
+
+static bool print_functions(const struct diff_options *options, struct nt_session *sessions[2])
+{
+	const unsigned int runs[2] = { 1, 1 };
+	struct diff_functions *functions = diff_functions_new(options, runs);
+	bool ok = functions && diff_functions_add(functions, 0, 0, sessions[0]) &&
+		  diff_functions_add(functions, 1, 0, sessions[1]) && diff_functions_print(functions) >= 0;
+
+	diff_functions_free(functions);
+	return ok;
+}
+
+static int diff_two(const struct diff_options *options, struct nt_session *sessions[2])
+{
+	struct diff_result result = { 0 };
+
+	if (!diff_threads(options, sessions, &result))
+		return EXIT_USAGE;
+	if (!result.threads && !result.differences)
+		return usage_error("neither recording has code to compare%s", options->kernel ? "" : "; --kernel includes the kernel");
+	if (result.differences)
+		return print_functions(options, sessions) ? EXIT_TRACE : EXIT_USAGE;
+	printf("No difference in %" PRIu64 " instructions of %" PRIu64 " threads\n", result.insns, result.threads);
+	return result.lost ? EXIT_USAGE : recording_status(&options->recording, result.gaps);
+}
+
+static int diff_pair(const struct diff_options *options, char **paths)
+{
+	struct nt_session *sessions[2] = { open_one(options, paths[0]), NULL };
+	int status = EXIT_USAGE;
+	unsigned int i;
+
+	if (sessions[0])
+		sessions[1] = open_one(options, paths[1]);
+	if (sessions[1])
+		status = diff_two(options, sessions);
+	for (i = 0; i < 2; i++) {
+		if (sessions[i])
+			recording_report(sessions[i]);
+		nt_session_close(sessions[i]);
+	}
+	return status;
+}
+
+static bool add_run(const struct diff_options *options, struct diff_functions *functions, unsigned int side, unsigned int run,
+		    const char *path)
+{
+	struct nt_session *session = open_one(options, path);
+	bool ok = session && diff_functions_add(functions, side, run, session);
+
+	if (session)
+		recording_report(session);
+	nt_session_close(session);
+	return ok;
+}
+
+static int diff_many(const struct diff_options *options, char **paths[2], const unsigned int runs[2])
+{
+	struct diff_functions *functions = diff_functions_new(options, runs);
+	unsigned int side, i;
+	ssize_t nr = -1;
+	bool ok = functions;
+
+	for (side = 0; side < 2; side++) {
+		for (i = 0; ok && i < runs[side]; i++)
+			ok = add_run(options, functions, side, i, paths[side][i]);
+	}
+	if (ok)
+		nr = diff_functions_print(functions);
+	if (!nr)
+		printf("No function differs more between the sides than within a side\n");
+	diff_functions_free(functions);
+	return nr < 0 ? EXIT_USAGE : nr ? EXIT_TRACE : EXIT_CLEAN;
+}
+
+int cmd_diff(int argc, char **argv)
+{
+	struct diff_options diff = { .limit = 20, .recording.session.keep_records = true };
+	const struct option_entry options[] = {
+		SESSION_OPTIONS(&diff.recording),
+		OPTION_FLAG(0, "kernel", &diff.kernel, "compare the kernel, interrupts and signals as well"),
+		OPTION_NUMBER(0, "limit", "N", &diff.limit, 0, "at most N functions (20), 0: all"),
+		{ 0 }
+	};
+	char **paths[2];
+	unsigned int runs[2];
+	int status, split = 1;
+
+	recording_init(&diff.recording);
+	diff.recording.session.keep_records = true;
+	while (split < argc && strcmp(argv[split], "--"))
+		split++;
+	status = options_parse(split, argv, "", usage, options);
+	if (status >= 0)
+		return status;
+	runs[0] = split - optind;
+	runs[1] = split < argc ? argc - split - 1 : 1;
+	paths[0] = argv + optind;
+	paths[1] = argv + (split < argc ? split + 1 : optind + 1);
+	if (split == argc && runs[0]-- != 2)
+		return usage_error("diff needs two recordings, or recordings on both sides of --; `ntrace help diff` says more");
+	if (!runs[0] || !runs[1])
+		return usage_error("diff needs recordings on both sides of --");
+	if (runs[0] == 1 && runs[1] == 1)
+		return diff_pair(&diff, (char *[]){ paths[0][0], paths[1][0] });
+	return diff_many(&diff, paths, runs);
+}

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Pair the threads of two recordings, and print where each pair differs first. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/perf_event.h>
+
+#include "diff.h"
+#include "disasm.h"
+#include "session/array.h"
+#include "session/code/lines.h"
+#include "session/replay/diff.h"
+
+#define CALLERS	16	/* callers that are printed */
+
+struct thread {
+	int32_t		tid, parent;	/* @parent is -1 if it is not known */
+	uint64_t	born;		/* time at which it was created, ns; 0: before the recording */
+	const char	*comm;
+	struct thread	*pair;		/* in the other recording; NULL: none */
+};
+
+struct recording {
+	struct nt_session *session;
+	struct nt_replay *replay;
+	struct nt_lines	*lines;
+	NS_ARRAY(struct thread) threads;	/* in the order of their creation */
+};
+
+/* ---- Pairs ---- */
+
+static int thread_cmp(const void *a, const void *b)
+{
+	const struct thread *x = a, *y = b;
+
+	return ns_order(x->born, y->born) ?: ns_order(x->tid, y->tid);
+}
+
+/* Find the creator of each thread. The kernel records a fork before the new thread runs. */
+static void find_parents(struct recording *r)
+{
+	struct nt_record record;
+	struct thread *t;
+	uint32_t ids[4];	/* pid, ppid, tid, ptid */
+	size_t i;
+
+	for (i = 0; nt_session_record(r->session, i, &record); i++) {
+		const struct perf_event_header *header = record.data;
+
+		if (record.size < sizeof(*header) + sizeof(ids) || header->type != PERF_RECORD_FORK)
+			continue;
+		memcpy(ids, header + 1, sizeof(ids));
+		for (t = r->threads.at; t < r->threads.at + r->threads.nr; t++) {
+			if (t->tid != (int32_t)ids[2] || t->born)
+				continue;
+			t->parent = ids[3];
+			t->born = record.time ?: 1;
+		}
+	}
+}
+
+static bool find_threads(struct recording *r)
+{
+	struct thread t = { .parent = -1 };
+	int32_t pid;
+	size_t i;
+
+	for (i = 0; nt_replay_thread(r->replay, i, &t.tid); i++) {
+		nt_session_thread(r->session, t.tid, UINT64_MAX, &pid, &t.comm);
+		if (!ns_array_add(&r->threads, t))
+			return false;
+	}
+	find_parents(r);
+	ns_array_sort(&r->threads, thread_cmp);
+	return true;
+}
+
+static const struct thread *parent_of(const struct recording *r, const struct thread *t)
+{
+	size_t i;
+
+	for (i = 0; i < r->threads.nr; i++) {
+		if (r->threads.at[i].tid == t->parent)
+			return &r->threads.at[i];
+	}
+	return NULL;
+}
+
+/* Pair each thread with the first free one of that name that the paired thread created. */
+static void pair_threads(struct recording r[2])
+{
+	const struct thread *parent, *other;
+	struct thread *a, *b;
+
+	for (a = r[0].threads.at; a < r[0].threads.at + r[0].threads.nr; a++) {
+		parent = parent_of(&r[0], a);
+		for (b = r[1].threads.at; b < r[1].threads.at + r[1].threads.nr; b++) {
+			other = parent_of(&r[1], b);
+			if (b->pair || strcmp(a->comm, b->comm) || !parent != !other || (parent && parent->pair != other))
+				continue;
+			a->pair = b;
+			b->pair = a;
+			break;
+		}
+	}
+}
+
+/* ---- Places ---- */
+
+static void print_place(const struct recording *r, uint64_t space, uint64_t addr)
+{
+	struct nt_frame frame = { 0 };
+	struct nt_place place;
+	const char *base;
+
+	nt_session_where(r->session, space, addr, &place);
+	base = place.object ? strrchr(place.object, '/') : NULL;
+	printf("%s+0x%" PRIx64 " [%s]", place.symbol ? place.symbol : "", place.symbol ? place.offset : place.address,
+	       base ? base + 1 : place.object ? place.object : "unknown");
+	nt_lines_at(r->lines, place.object, place.address, &frame, 1);
+	if (frame.file && frame.line)
+		printf(" %s:%d", (base = strrchr(frame.file, '/')) ? base + 1 : frame.file, frame.line);
+}
+
+static void print_insn(const struct recording *r, const struct nt_diff_side *side)
+{
+	uint8_t code[4];
+	char text[80];
+	size_t size = nt_session_read(r->session, side->space, side->at, code, sizeof(code));
+
+	if (size >= 2 && disasm(side->at, code, size, text, sizeof(text)))
+		printf(": %s", text);
+}
+
+static void print_time(uint64_t ns)
+{
+	if (ns)
+		printf(", at %" PRIu64 ".%09" PRIu64 " s", ns / 1000000000, ns % 1000000000);
+}
+
+static void print_way(const struct recording *r, const struct nt_diff_side *side, char name)
+{
+	printf("    %c ", name);
+	if (side->ended) {
+		printf("ends there");
+	} else if (side->gap) {
+		printf("has no trace after it");
+	} else {
+		printf("goes to ");
+		print_place(r, side->space, side->to);
+	}
+	printf(", after %" PRIu64 " instructions", side->insns);
+	print_time(side->time);
+	putchar('\n');
+}
+
+static void print_counts(const struct nt_diff_side sides[2])
+{
+	unsigned int i, nr = sides[0].executed == sides[1].executed && sides[0].called == sides[1].called ? 1 : 2;
+
+	for (i = 0; i < nr; i++)
+		printf("    %s executed %" PRIu64 " times before, and its function was called %" PRIu64 " times before\n",
+		       nr == 1 ? "it was" : i ? "in B, it was" : "in A, it was", sides[i].executed, sides[i].called);
+}
+
+static void print_callers(const struct recording *r, const struct nt_diff *diff, uint64_t space)
+{
+	uint64_t callers[CALLERS];
+	size_t i, nr = nt_diff_callers(diff, 0, callers, CALLERS);
+
+	for (i = 0; i < nr && i < CALLERS; i++) {
+		printf("    called from ");
+		print_place(r, space, callers[i]);
+		putchar('\n');
+	}
+	if (nr > CALLERS)
+		printf("    ... and %zu more callers\n", nr - CALLERS);
+}
+
+static void print_thread(const struct thread *a)
+{
+	printf("Thread %d (%s) in A, %d in B", a->tid, a->comm, a->pair->tid);
+}
+
+/* Print a difference. Return false after an error. */
+static bool print_difference(const struct recording r[2], const struct thread *a, struct nt_diff *diff,
+			     struct nt_diff_side sides[2])
+{
+	unsigned int i;
+
+	if (!nt_diff_count(diff, sides))
+		return false;
+	print_thread(a);
+	printf(" first differ after\n    ");
+	print_place(&r[0], sides[0].space, sides[0].at);
+	print_insn(&r[0], &sides[0]);
+	putchar('\n');
+	for (i = 0; i < 2; i++)
+		print_way(&r[i], &sides[i], 'A' + i);
+	print_counts(sides);
+	print_callers(&r[0], diff, sides[0].space);
+	return true;
+}
+
+static void print_gap(const struct recording r[2], const struct thread *a, const struct nt_diff_side sides[2])
+{
+	unsigned int i = sides[0].gap ? 0 : 1;
+
+	print_thread(a);
+	printf(": trace of %s is missing after ", !i && sides[1].gap ? "both" : i ? "B" : "A");
+	print_place(&r[i], sides[i].space, sides[i].at);
+	print_time(sides[i].time);
+	putchar('\n');
+}
+
+/* ---- Comparison ---- */
+
+/* Compare two threads. Return false after an error. */
+static bool compare(const struct recording r[2], const struct thread *a, struct diff_result *result)
+{
+	const struct nt_diff_thread threads[2] = {
+		{ r[0].session, r[0].replay, a->tid }, { r[1].session, r[1].replay, a->pair->tid },
+	};
+	struct nt_diff *diff = nt_diff_new(threads);
+	uint64_t nr = 0, gaps = 0;
+	struct nt_diff_side sides[2];
+	int kind = -1;
+
+	for (; diff && (kind = nt_diff_next(diff, sides)) > NT_DIFF_EQUAL && kind != NT_DIFF_LOST;) {
+		if (kind == NT_DIFF_GAP && !gaps++)
+			print_gap(r, a, sides);
+		if (kind != NT_DIFF_GAP && !nr++ && !print_difference(r, a, diff, sides)) {
+			kind = -1;
+			break;
+		}
+		if (kind == NT_DIFF_END)
+			break;
+	}
+	if (nr > 1)
+		printf("    %" PRIu64 " more differences follow\n", nr - 1);
+	if (gaps > 1)
+		printf("    trace is missing in %" PRIu64 " more places\n", gaps - 1);
+	if (kind == NT_DIFF_LOST) {
+		print_thread(a);
+		printf(": what follows %" PRIu64 " instructions of A and %" PRIu64 " of B is not compared, because no %d equal calls follow in the next %d\n",
+		       sides[0].insns, sides[1].insns, NT_DIFF_CALLS, NT_DIFF_AHEAD);
+		result->lost = true;
+	}
+	result->threads++;
+	result->differences += nr;
+	result->gaps += gaps;
+	nt_diff_free(diff);
+	return kind >= 0;
+}
+
+static void print_alone(const struct recording *r, char name, struct diff_result *result)
+{
+	const struct thread *t;
+
+	for (t = r->threads.at; t < r->threads.at + r->threads.nr; t++) {
+		if (t->pair)
+			continue;
+		printf("Thread %d (%s) is only in %c\n", t->tid, t->comm, name);
+		result->differences++;
+	}
+}
+
+static bool compare_all(struct recording r[2], struct diff_result *result)
+{
+	const struct thread *a;
+
+	if (!find_threads(&r[0]) || !find_threads(&r[1]))
+		return false;
+	pair_threads(r);
+	for (a = r[0].threads.at; a < r[0].threads.at + r[0].threads.nr; a++) {
+		if (a->pair && !compare(r, a, result))
+			return false;
+	}
+	print_alone(&r[0], 'A', result);
+	print_alone(&r[1], 'B', result);
+	result->insns = nt_replay_insns(r[0].replay);
+	return true;
+}
+
+bool diff_threads(const struct diff_options *options, struct nt_session *sessions[2], struct diff_result *result)
+{
+	const struct nt_replay_options replay = {
+		.size = sizeof(replay), .pid = -1, .kernel = options->kernel, .paths = true,
+	};
+	struct recording r[2] = { 0 };
+	bool ok = true;
+	unsigned int i;
+
+	for (i = 0; ok && i < 2; i++) {
+		r[i].session = sessions[i];
+		r[i].replay = nt_replay_new(sessions[i], &replay);
+		r[i].lines = nt_lines_new(sessions[i]);
+		ok = r[i].replay && r[i].lines;
+		if (!ok)
+			recording_failed(sessions[i]);
+	}
+	if (ok && !compare_all(r, result)) {
+		recording_failed(sessions[0]);
+		ok = false;
+	}
+	for (i = 0; i < 2; i++) {
+		nt_lines_free(r[i].lines);
+		nt_replay_free(r[i].replay);
+		free(r[i].threads.at);
+	}
+	return ok;
+}
