@@ -23,7 +23,7 @@ for path in sys.argv[2:]:
                     got = subprocess.run(command, shell=True, stdin=subprocess.DEVNULL, timeout=60, stdout=subprocess.PIPE,
                                          stderr=subprocess.STDOUT, text=True).stdout
                     ran += 1
-                    if got.rstrip().split('\n') != wanted:
+                    if [said for said in got.split('\n') if said] != wanted:
                         bad += 1
                         print(f'{path}: {command}\n-- says\n' + '\n'.join(wanted) + '\n-- is\n' + got)
                 command, wanted = line[2:], []

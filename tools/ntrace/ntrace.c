@@ -76,7 +76,8 @@ static void usage(FILE *out)
 	for (i = 0; i < NR_COMMANDS; i++)
 		fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].help);
 	fputs("\n`ntrace help COMMAND` lists the options of a command, `ntrace --version` prints\n"
-	      "its version. dump, decode, stat and encode work on raw N-Trace, the others on recordings of perf.\n", out);
+	      "its version. dump, decode, stat and encode work on raw N-Trace, the others on recordings of perf;\n"
+	      "those that have the option --raw also read raw N-Trace.\n", out);
 }
 
 static int no_command(const char *name)

@@ -47,7 +47,8 @@ struct nt_session {
 	NS_ARRAY(struct pd_record) records;	/* records of the file, freed when the session is open */
 	/* samples of tracepoints, by time; their data is the payload that the kernel wrote */
 	NS_ARRAY(struct pd_record) events;
-	NS_ARRAY(struct ns_map) firmware;	/* code of machine mode */
+	NS_ARRAY(struct ns_map) firmware;	/* code of machine mode, or of all modes if @one_map */
+	bool		one_map;	/* nt_session_open_raw() has opened it, and all addresses are those of one program */
 	bool		has_objects;
 	struct ns_counted *counted;	/* counts in place of trace; NULL: there is trace */
 	struct {			/* the last piece that nt_session_trace() found */
@@ -94,9 +95,14 @@ const struct ns_map *ns_firmware_map(const struct nt_session *session, uint64_t 
 /* Return the session that nt_profile_new() was called with. */
 struct nt_session *ns_profile_session(const struct nt_profile *profile);
 
-/* Return the lowest address of the kernel, for Sv39 and wider on RV64 and for Sv32 on RV32. */
+/*
+ * Return the lowest address of the kernel, for Sv39 and wider on RV64 and for Sv32 on RV32. A program
+ * without a kernel has all addresses.
+ */
 static inline uint64_t ns_kernel_start(const struct nt_session *session)
 {
+	if (session->one_map)
+		return UINT64_MAX;
 	return session->setup.nr_cpus && session->setup.cpus[0].nt.xlen == 32 ? 0xc0000000ULL :
 										1ULL << 63;
 }

@@ -52,6 +52,34 @@ struct nt_session_options {
  */
 int nt_session_open(struct nt_session **session, const char *path,
 		    const struct nt_session_options *options);
+
+/* Bytes of trace that a probe or a program has saved, without a recording around them */
+struct nt_bytes {
+	uint8_t		*data;		/* from malloc() */
+	size_t		size;
+	unsigned int	stream;		/* number of the encoder, or of the buffer that encoders with SRC share */
+	bool		middle;		/* the first byte may be inside a message */
+};
+
+struct nt_raw_options {
+	size_t		size;		/* sizeof(struct nt_raw_options) */
+	struct nt_config config;	/* of all encoders */
+	uint64_t	freq;		/* frequency of timestamps in Hz; 0: a tick counts as 1 ns */
+	const char	**elfs;		/* "FILE", or "FILE@OFFSET" to add OFFSET to its addresses */
+	size_t		nr_elfs;
+	struct nt_bytes	*traces;	/* the bytes of each stream in their order */
+	size_t		nr_traces;
+};
+
+/*
+ * nt_session_open_raw() - open trace that belongs to one program, whose code is in ELF files
+ *
+ * The encoder of each SRC and of each stream is a CPU, and the code that it executed is a thread of
+ * process 1. The session owns the data of @raw->traces from now on, and frees it. The other values are
+ * those of nt_session_open().
+ */
+int nt_session_open_raw(struct nt_session **session, const struct nt_raw_options *raw,
+			const struct nt_session_options *options);
 const char *nt_session_error(const struct nt_session *session);
 void nt_session_close(struct nt_session *session);
 

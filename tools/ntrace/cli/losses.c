@@ -25,17 +25,32 @@ static bool can_estimate(const struct nt_missing *m)
 	return m->ns <= m->all_ns / 2;
 }
 
+/* Return how often trace without times is missing. */
+static uint64_t places_without_time(const struct nt_missing *m)
+{
+	uint64_t places = 0;
+	unsigned int i;
+
+	for (i = 0; i < NT_LOST_NR && !m->all_ns; i++)
+		places += m->why[i].times;
+	return places;
+}
+
 bool losses_print(const struct nt_session *session)
 {
 	struct nt_missing m;
 	bool any = false;
+	uint64_t places;
 	char t[16];
 	size_t i;
 
 	for (i = 0; nt_session_lost(session, i, &m); i++) {
+		places = places_without_time(&m);
+		any |= m.ns || places;
+		if (places)
+			printf("CPU %d: trace is missing in %" PRIu64 " places, whose times are not known\n", m.cpu, places);
 		if (!m.ns)
 			continue;
-		any = true;
 		printf("CPU %d: trace of %s is missing, %.1f %% of the time", m.cpu, duration(m.ns, t), percent(m.ns, m.all_ns));
 		if (can_estimate(&m))
 			printf(", and an estimated %" PRIu64 " instructions and %" PRIu64 " bytes, %.1f %% of each\n", m.insns,
@@ -86,6 +101,11 @@ void losses_report(const struct nt_session *session, uint64_t trace_bytes)
 	struct nt_missing all = missing_of_all(session);
 	unsigned int i;
 
+	for (i = 0; i < NT_LOST_NR && !all.all_ns; i++) {
+		if (all.why[i].times)
+			fprintf(stderr, "ntrace: trace is missing %" PRIu64 " times, because %s: %s\n", all.why[i].times,
+				reasons[i].why, reasons[i].cure);
+	}
 	if (!all.ns)
 		return;
 	fprintf(stderr, "ntrace: missing trace: %.1f %% of the time", percent(all.ns, all.all_ns));

@@ -8,7 +8,7 @@
 #include "ntrace.h"
 #include "option.h"
 
-#define OPTIONS_MAX	64
+#define OPTIONS_MAX	128
 #define LABEL_WIDTH	21
 
 /* ---- Errors ---- */
@@ -113,11 +113,34 @@ static void print_option(const struct option_entry *option)
 	}
 }
 
+/* Print the names of the options of a table, in lines of at most 80 columns. */
+static void print_names(const struct option_entry *table)
+{
+	const struct option_entry *options = table->to;
+	int n, at = 0;
+
+	printf("\n%s\n", table->help);
+	for (; options->name; options++) {
+		n = 3 + strlen(options->name);
+		printf("%s--%s", at && at + n < 80 ? " " : at ? "\n  " : "  ", options->name);
+		at = at && at + n < 80 ? at + n : n + 1;
+	}
+	putchar('\n');
+}
+
 static int print_help(const char *usage, const struct option_entry *options)
 {
+	const struct option_entry *table = NULL;
+
 	puts(usage);
-	for (; options->name; options++)
-		print_option(options);
+	for (; options->name; options++) {
+		if (options->set)
+			print_option(options);
+		else
+			table = options;
+	}
+	if (table)
+		print_names(table);
 	return EXIT_CLEAN;
 }
 
@@ -138,6 +161,22 @@ bool options_are_before_one_file(const char *command, int argc, char **argv)
 		fprintf(stderr, "ntrace: only one file can be given, so '%s' is one too many\n", argv[optind + 1]);
 	options_hint(command);
 	return false;
+}
+
+/* Copy the options, and those of other tables behind them, to @all. */
+static void join_tables(const struct option_entry *options, struct option_entry *all)
+{
+	const struct option_entry *table = NULL;
+	size_t nr = 0;
+
+	for (; options->name && nr < OPTIONS_MAX; options++) {
+		if (options->set)
+			all[nr++] = *options;
+		else
+			table = options->to;
+	}
+	for (; table && table->name && nr < OPTIONS_MAX; table++)
+		all[nr++] = *table;
 }
 
 /* Return the value that getopt_long() returns for an option. */
@@ -165,13 +204,17 @@ int options_parse(int argc, char **argv, const char *order, const char *usage, c
 {
 	char letters[2 * OPTIONS_MAX + 3];
 	struct option list[OPTIONS_MAX + 2] = { 0 };
+	struct option_entry all[OPTIONS_MAX + 1] = { 0 };
+	const struct option_entry *own = options;
 	size_t i;
 	int opt;
 
+	join_tables(own, all);
+	options = all;
 	list_options(options, list, letters + sprintf(letters, "%sh", order));
 	while ((opt = getopt_long(argc, argv, letters, list, NULL)) != -1) {
 		if (opt == 'h')
-			return print_help(usage, options);
+			return print_help(usage, own);
 		if (opt == '?')
 			return options_hint(argv[0]);
 		for (i = 0; value_of(options, i) != opt; )

@@ -37,6 +37,8 @@ option_setter option_text, option_flag, option_value, option_number, option_u32;
 /* Store a number of at most @most, in C notation. */
 #define OPTION_U32(name, arg, to, most, help)	{ 0, name, arg, option_u32, OPTION_TO(uint32_t, to), most, help }
 #define OPTION_CALL(letter, name, arg, set, to, help)	{ letter, name, arg, set, to, 0, help }
+/* The options of another table, of which the help prints only the names, after the text @help. */
+#define OPTION_TABLE(table, help)	{ 0, "", NULL, NULL, table, 0, help }
 /* Options that exclude each other are calls with values. */
 #define OPTION_KIND(name, arg, set, to, value, help)	{ 0, name, arg, set, to, value, help }
 

@@ -78,8 +78,7 @@ static int choose_cpu(struct options *options, const char *path)
 	return EXIT_CLEAN;
 }
 
-/* Return true if an option describes the messages, which a recording does itself. */
-static bool describe_messages(const struct options *options)
+bool options_are_given(const struct options *options)
 {
 	struct options none;
 
@@ -92,7 +91,7 @@ int options_take_recording(struct options *options, const char *path)
 {
 	bool recording = options_is_recording(path);
 
-	if (recording ? describe_messages(options) : options->cpu_given) {
+	if (recording ? options_are_given(options) : options->cpu_given) {
 		fprintf(stderr, recording ? "ntrace: %s is a recording, which contains the settings of the encoder, so only --cpu can be given\n" :
 			"ntrace: %s is not a recording of perf, so --cpu cannot be given\n", path);
 		return EXIT_USAGE;

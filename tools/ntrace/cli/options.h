@@ -65,6 +65,9 @@ option_setter options_depth, options_mode, options_pins, options_encoder, option
 	OPTION_FLAG(0, "middle", &(o)->middle, "the file begins in the middle of a message"),	\
 	OPTION_CALL(0, "pins", "1|2|4|8|16", options_pins, o, "the file is of a pin interface of that width")
 
+/* Return true if an option describes the encoder or its messages. */
+bool options_are_given(const struct options *options);
+
 /* Option of commands that accept a perf recording instead of raw trace */
 #define CPU_OPTION(o)	\
 	OPTION_CALL(0, "cpu", "N", options_cpu, o,	\

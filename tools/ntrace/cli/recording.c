@@ -14,11 +14,14 @@
 #include "ntrace.h"
 #include "losses.h"
 #include "progress.h"
+#include "raw/raw-session.h"
 #include "recording.h"
 #include "session/code/lines.h"
 
 #define MAX_REPORTED	20
 #define MAX_MODULES	3
+
+static const char default_input[] = "perf.data";
 
 #ifdef HAVE_DEMANGLER
 static char *demangle(const char *name)
@@ -30,7 +33,8 @@ static char *demangle(const char *name)
 void recording_init(struct recording_options *options)
 {
 	memset(options, 0, sizeof(*options));
-	options->input = "perf.data";
+	options->input = default_input;
+	options_init(&options->raw.encoder);
 	options->filter.cpu = options->filter.tid = -1;
 	options->session.size = sizeof(options->session);
 #ifdef HAVE_DEMANGLER
@@ -116,6 +120,21 @@ bool recording_folder(const struct option_entry *option, const char *arg)
 	return refuse("--%s must name a folder, and '%s' is not one", option->name, arg);
 }
 
+bool recording_raw(const struct option_entry *option, const char *arg)
+{
+	NS_ARRAY(const char *) *names = option->to;
+
+	return ns_array_add(names, arg) || refuse("out of memory");
+}
+
+struct option_entry *recording_encoder(struct options *options)
+{
+	const struct option_entry options_of_encoder[] = { COMMON_OPTIONS(options), { 0 } };
+	static struct option_entry table[sizeof(options_of_encoder) / sizeof(*options_of_encoder)];
+
+	return memcpy(table, options_of_encoder, sizeof(table));
+}
+
 int recording_parse(int argc, char **argv, const char *usage, const struct option_entry *options)
 {
 	int status = options_parse(argc, argv, "", usage, options);
@@ -143,13 +162,20 @@ struct nt_session *recording_open(const struct recording_options *options)
 	struct nt_session *session;
 	const char *error;
 
+	if (options->raw.traces.nr && options->input == default_input)
+		return raw_session_open(options);
+	if (options->raw.traces.nr || raw_is_described(&options->raw)) {
+		refuse(options->raw.traces.nr ? "-i and --raw exclude each other" :
+		       "--elf, --freq and the options of the encoder describe --raw FILE; a recording describes itself");
+		return NULL;
+	}
 	if (!nt_session_open(&session, options->input, &options->session))
 		return session;
 	error = nt_session_error(session);
 	fprintf(stderr, "ntrace: %s\n", error);
 	if (access(options->input, F_OK) || strstr(error, "no recording"))
 		fprintf(stderr, "ntrace: this command reads what \"perf record -e ntrace//\" wrote: "
-			"perf.data, or -i FILE. For raw trace there is \"ntrace decode\"\n");
+			"perf.data, or -i FILE. For bytes of trace there is --raw FILE --elf ELF\n");
 	nt_session_close(session);
 	return NULL;
 }

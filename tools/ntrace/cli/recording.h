@@ -5,20 +5,44 @@
 
 #include <stdbool.h>
 
-#include "option.h"
+#include "options.h"
+#include "session/array.h"
 #include "session/session.h"
+
+/* Raw trace in place of a recording */
+struct raw_options {
+	NS_ARRAY(const char *) traces;	/* files of trace; if empty, a recording is read */
+	NS_ARRAY(const char *) elfs;
+	unsigned long	freq;		/* frequency of timestamps in Hz; 0: not known */
+	struct options	encoder;
+};
 
 struct recording_options {
 	const char	*input;		/* argument of -i; perf.data if not given */
 	struct nt_session_options session;
 	struct nt_filter filter;
 	bool		strict;		/* errors of the trace decide the exit status */
+	struct raw_options raw;
 };
 
 /* Setters of the options below */
-option_setter recording_folder, recording_mangled, recording_threads, recording_time, recording_id;
+option_setter recording_folder, recording_mangled, recording_threads, recording_time, recording_id, recording_raw;
 
+/* recording_encoder() - return the table of options that describe an encoder; the next call changes it */
+struct option_entry *recording_encoder(struct options *options);
+
+/* Options of commands that also read raw trace */
 #define RECORDING_OPTIONS(r)									\
+	RECORDED_OPTIONS(r),									\
+	OPTION_CALL(0, "raw", "FILE", recording_raw, &(r)->raw.traces,				\
+		    "a file of trace bytes in place of a recording; one for each encoder"),	\
+	OPTION_CALL(0, "elf", "ELF[@OFFSET]", recording_raw, &(r)->raw.elfs,			\
+		    "code of --raw, loaded OFFSET bytes above its addresses"),			\
+	OPTION_NUMBER(0, "freq", "HZ", &(r)->raw.freq, 1, "ticks of a second in the timestamps of --raw"), \
+	OPTION_TABLE(recording_encoder(&(r)->raw.encoder),					\
+		     "Options of the encoder of --raw, which are detected if none is given; see ntrace help decode:")
+
+#define RECORDED_OPTIONS(r)									\
 	OPTION_TEXT('i', "input", "FILE", &(r)->input, "the recording, - is the standard input (perf.data)"), \
 	SESSION_OPTIONS(r)
 

@@ -423,7 +423,7 @@ static int run(struct decode *decode, const char *path)
 	if (decode->detect && !decode->options.recording) {
 		if (!detect(&decode->options, decode->image, path, &found))
 			return EXIT_USAGE;
-		detect_print(&decode->options, &found, decode->elf ? decode->elf : "ELF", path, stderr);
+		detect_print(&decode->options, &found, "ntrace decode", decode->elf ?: "ELF", path, stderr);
 	}
 	if (nt_config_check(&decode->options.config))
 		return usage_error("these options contradict each other");

@@ -516,7 +516,7 @@ int cmd_inject(int argc, char **argv)
 		.output = "perf.inject.data", .last = 32,
 	};
 	const struct option_entry options[] = {
-		RECORDING_OPTIONS(&inject.recording),
+		RECORDED_OPTIONS(&inject.recording),
 		OPTION_TEXT('o', "output", "FILE", &inject.output, "the file to write (perf.inject.data)"),
 		OPTION_NUMBER(0, "period", "N", &inject.period, 1, "a sample for each N instructions of a CPU (100000)"),
 		OPTION_FLAG(0, "all-branches", &inject.all_branches,

@@ -349,7 +349,7 @@ int cmd_share(int argc, char **argv)
 {
 	struct share share = { 0 };
 	const struct option_entry options[] = {
-		RECORDING_OPTIONS(&share.recording),
+		RECORDED_OPTIONS(&share.recording),
 		OPTION_TEXT('o', "output", "FILE", &share.output, "the archive"),
 		OPTION_FLAG(0, "list", &share.list, "print what the archive would give away, and write nothing"),
 		OPTION_FLAG(0, "kernel", &share.kernel, "include the code and symbols of the kernel"),

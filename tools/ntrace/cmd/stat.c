@@ -290,7 +290,7 @@ static bool find_options(struct stat_command *c, const char *path)
 		ok = detect(&c->options, image, path, &found);
 	}
 	if (ok)
-		detect_print(&c->options, &found, c->elf, path, c->json ? stderr : stdout);
+		detect_print(&c->options, &found, "ntrace decode", c->elf, path, c->json ? stderr : stdout);
 	nt_image_free(image);
 	elf_files_close(&elfs);
 	return ok;

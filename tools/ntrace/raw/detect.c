@@ -459,13 +459,13 @@ static void print_accept(uint32_t accept, FILE *file)
 	}
 }
 
-void detect_print(const struct options *options, const struct detected *found, const char *elf,
+void detect_print(const struct options *options, const struct detected *found, const char *command, const char *elf,
 		  const char *path, FILE *file)
 {
 	const struct nt_config *c = &options->config;
 	bool sifive = c->dialect == NT_DIALECT_SIFIVE0;
 
-	fprintf(file, "ntrace decode");
+	fputs(command, file);
 	if (c->dialect)
 		fprintf(file, " --encoder %s", nt_encoder_name(c->dialect));
 	print_accept(c->accept, file);

@@ -20,8 +20,10 @@ struct detected {
 bool detect(struct options *options, struct nt_image *image, const char *path,
 	    struct detected *found);
 
-/* Print the command that decodes @path, whose code is in @elf, and how certain it is. */
-void detect_print(const struct options *options, const struct detected *found, const char *elf,
+/*
+ * Print the arguments of @command that decode @path, whose code is in @elf, and how certain they are.
+ */
+void detect_print(const struct options *options, const struct detected *found, const char *command, const char *elf,
 		  const char *path, FILE *file);
 
 #endif /* NTRACE_DETECT_H */

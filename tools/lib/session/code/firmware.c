@@ -40,19 +40,23 @@ static bool add_segments(struct nt_session *session, struct ns_object *object, u
 
 int ns_firmware_load(struct nt_session *session, const char *spec)
 {
-	char path[PATH_MAX], file[PATH_MAX];
 	struct ns_object *object;
+	char path[PATH_MAX], *file;
 	uint64_t bias;
 
 	if (strlen(spec) >= sizeof(path))
 		return ns_fail(session, "the name of the firmware's file is too long");
 	strcpy(path, spec);
 	bias = take_bias(path);
-	if (!realpath(path, file))
+	file = realpath(path, NULL);
+	if (!file)
 		return ns_fail(session, "the firmware's file %s does not exist", path);
 	object = ns_objects_get(&session->objects, file, NULL, 0);
-	if (!object)
+	/* the object uses the path as long as it exists */
+	if (!object || !ns_array_add(&object->names, file)) {
+		free(file);
 		return ns_fail(session, "out of memory");
+	}
 	if (!ns_object_open(&session->objects, object))
 		return ns_fail(session, "the firmware's code cannot be read from %s: %s", path,
 			       object->why ? object->why : "out of memory");

@@ -136,6 +136,10 @@ static uint64_t code_space(void *ctx, const struct nt_context *context)
 {
 	struct worker *w = ctx;
 
+	if (w->session->one_map) {
+		set_thread(w, context);
+		return w->who.user;
+	}
 	if (context->has_priv && context->priv == NT_PRIV_M)
 		return NS_SPACE_FIRMWARE;
 	if (context->has_priv && is_guest(context))
@@ -261,6 +265,8 @@ static int give_batch(struct worker *w, const struct nt_batch *batch)
 		w->who.time = time;
 	if (kind != NT_TSTAMP_NONE && w->cpu->has_time)
 		ns_traced_add(&w->traced, batch, w->who.time, last_time_of(w, batch));
+	else if (!w->cpu->has_time)
+		ns_traced_count(&w->traced, batch);
 	if (!batch->nr)
 		note_loss(w, &batch->item);
 	if (batch->nr)

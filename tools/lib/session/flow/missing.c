@@ -21,14 +21,20 @@ void ns_traced_lose(struct ns_traced *t, enum nt_lost why)
 	t->lost_after = true;
 }
 
-void ns_traced_add(struct ns_traced *t, const struct nt_batch *batch, uint64_t from, uint64_t to)
+void ns_traced_count(struct ns_traced *t, const struct nt_batch *batch)
 {
-	/* the first range after a loss follows a message with SYNC */
-	bool again = batch->nr || (t->counted && batch->item.type == NT_ITEM_SYNC);
 	size_t i;
 
 	for (i = 0; i < batch->nr; i++)
 		t->insns += batch->ranges[i].insns;
+}
+
+void ns_traced_add(struct ns_traced *t, const struct nt_batch *batch, uint64_t from, uint64_t to)
+{
+	/* the first range after a loss follows a message with SYNC */
+	bool again = batch->nr || (t->counted && batch->item.type == NT_ITEM_SYNC);
+
+	ns_traced_count(t, batch);
 	if (!t->has_time)
 		t->first = from;
 	else if (t->lost_after && again && from > t->last)

@@ -23,6 +23,9 @@ struct ns_traced {
 /* ns_traced_lose() - note that trace is missing after the last item */
 void ns_traced_lose(struct ns_traced *t, enum nt_lost why);
 
+/* ns_traced_count() - add the instructions of ranges without times */
+void ns_traced_count(struct ns_traced *t, const struct nt_batch *batch);
+
 /* ns_traced_add() - add ranges, or an item of another kind, which last from @from to @to (ns) */
 void ns_traced_add(struct ns_traced *t, const struct nt_batch *batch, uint64_t from, uint64_t to);
 

@@ -147,8 +147,8 @@ static void see_seam(const struct nt_config *config, struct seam *seam,
 	}
 }
 
-static void see_sources(const struct nt_session *session, const struct ns_stretch *s,
-			const struct nt_config *config, bool *seen)
+void ns_sources_see(const struct nt_session *session, const struct ns_stretch *s,
+		    const struct nt_config *config, bool *seen)
 {
 	const struct ns_piece *piece = s->pieces.at, *end = piece + s->pieces.nr;
 	/* a message may begin after an idle byte */
@@ -200,7 +200,7 @@ static bool search_stretch(struct nt_session *session, struct ns_stretch *s)
 
 	ok = ok && (!frames || !ns_frames_join(s, &session->setup, NULL, &joined));
 	if (ok)
-		see_sources(session, frames ? &joined : s, &own->nt, seen);
+		ns_sources_see(session, frames ? &joined : s, &own->nt, seen);
 	ns_frames_free(&joined);
 	ok = ok && add_seen(session, s, own, seen);
 	s->nr_seen = s->cpus.nr;

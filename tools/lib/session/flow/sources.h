@@ -30,6 +30,10 @@ const struct ns_cpu *ns_part_cpu(const struct nt_session *session, uint64_t part
 uint64_t ns_part_number(const struct nt_session *session, const struct ns_stretch *stretch,
 			const struct ns_cpu *cpu);
 
+/* ns_sources_see() - set @seen[SRC] for each source that has a valid message in the stretch */
+void ns_sources_see(const struct nt_session *session, const struct ns_stretch *stretch,
+		    const struct nt_config *config, bool *seen);
+
 /*
  * ns_sources_find() - set ns_stretch::cpus of shared stretches, and find which encoders share a
  * sink

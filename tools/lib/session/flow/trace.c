@@ -75,6 +75,20 @@ int ns_trace_add_aux(struct ns_trace *trace, const struct pd_record *record)
 	return ns_array_add(&trace->stretches, s) ? 0 : -1;
 }
 
+int ns_trace_add_bytes(struct ns_trace *trace, int32_t cpu, const uint8_t *data, size_t size, bool middle)
+{
+	struct ns_queue *q = get_queue(trace, cpu, -1);
+	struct ns_buffer buffer = { .data = data, .size = size };
+	struct ns_stretch s = { .size = size, .cpu = cpu, .pid = -1, .tid = -1, .middle = middle };
+
+	if (q && q->buffers.nr) {
+		s.offset = buffer.offset = q->buffers.at[q->buffers.nr - 1].offset + q->buffers.at[q->buffers.nr - 1].size;
+		trace->stretches.at[trace->stretches.nr - 1].lost = true;
+	}
+	trace->bytes += size;
+	return q && ns_array_add(&q->buffers, buffer) && ns_array_add(&trace->stretches, s) ? 0 : -1;
+}
+
 /* A record without trace does not count, because it is from one CPU that did not get the sink. */
 bool ns_stretch_is_full(const struct ns_stretch *s)
 {

@@ -232,7 +232,7 @@ static bool same_map(const struct ns_map *a, const struct ns_map *b)
 		a->object == b->object;
 }
 
-static bool add_map(struct ns_sideband *sb, int32_t pid, uint64_t time, const struct ns_map *map)
+bool ns_sideband_add_map(struct ns_sideband *sb, int32_t pid, uint64_t time, const struct ns_map *map)
 {
 	struct ns_process *p = get_process(sb, pid);
 	struct ns_generation *gen;
@@ -274,6 +274,17 @@ static bool add_era(struct ns_sideband *sb, int32_t tid, uint64_t time, int32_t 
 	return ns_array_add(&t->eras, era) && changed(sb, time);
 }
 
+bool ns_sideband_add_thread(struct ns_sideband *sb, int32_t cpu, int32_t pid, int32_t tid, const char *comm)
+{
+	size_t n = ns_lower_bound(sb->switches.nr, sb->switches.at[i].cpu < cpu);
+
+	if (!ns_array_grow(&sb->switches))
+		return false;
+	memmove(&sb->switches.at[n + 1], &sb->switches.at[n], (sb->switches.nr++ - n) * sizeof(sb->switches.at[0]));
+	sb->switches.at[n] = (struct ns_switch){ .cpu = cpu, .tid = tid };
+	return add_era(sb, tid, 0, pid, comm);
+}
+
 /* ---- Records ---- */
 
 /* Return the string at the end of a record, or NULL if it is not terminated. */
@@ -293,7 +304,7 @@ static bool take_map(struct ns_sideband *sb, const struct pd_record *r, int32_t 
 	map.object = ns_objects_get(sb->objects, name, build_id, id_size);
 	if (!map.object)
 		return false;
-	return add_map(sb, pid, r->id.time, &map);
+	return ns_sideband_add_map(sb, pid, r->id.time, &map);
 }
 
 static bool take_mmap(struct ns_sideband *sb, const struct pd_record *r)

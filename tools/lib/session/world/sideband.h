@@ -76,6 +76,15 @@ int ns_sideband_build(struct ns_sideband *sb, struct ns_objects *objects,
 		      const struct pd_record *records, size_t nr);
 void ns_sideband_free(struct ns_sideband *sb);
 
+/*
+ * ns_sideband_add_map() - add a map to the code of a process from @time on, in the order of time
+ * ns_sideband_add_thread() - let a CPU always execute this thread
+ *
+ * Return false if out of memory. @comm stays the caller's.
+ */
+bool ns_sideband_add_map(struct ns_sideband *sb, int32_t pid, uint64_t time, const struct ns_map *map);
+bool ns_sideband_add_thread(struct ns_sideband *sb, int32_t cpu, int32_t pid, int32_t tid, const char *comm);
+
 /* Return the name and process of a thread id at @time, or NULL if they are not known. */
 const struct ns_era *ns_sideband_era(const struct ns_sideband *sb, int32_t tid, uint64_t time);
 

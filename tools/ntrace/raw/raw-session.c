@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "detect.h"
+#include "elf-image.h"
+#include "ntrace.h"
+#include "raw-session.h"
+
+/* Trace that is read, in the order of the files */
+struct traces {
+	NS_ARRAY(struct nt_bytes) all;
+	unsigned int	breaks;		/* breaks of the frames before the newest bytes */
+	unsigned int	stream;		/* number of the first stream of the file */
+};
+
+bool raw_is_described(const struct raw_options *raw)
+{
+	return raw->elfs.nr || raw->freq || options_are_given(&raw->encoder);
+}
+
+/* ---- Bytes ---- */
+
+/* Return the newest trace of the stream, or begin one; NULL: out of memory */
+static struct nt_bytes *trace_of(struct traces *traces, const struct options *encoder, unsigned int id, unsigned int breaks)
+{
+	struct nt_bytes begin = { .stream = traces->stream + id, .middle = encoder->middle || breaks };
+	size_t i;
+
+	for (i = traces->all.nr; breaks == traces->breaks && i--; ) {
+		if (traces->all.at[i].stream == begin.stream)
+			return &traces->all.at[i];
+	}
+	traces->breaks = breaks;
+	return ns_array_add(&traces->all, begin) ? &traces->all.at[traces->all.nr - 1] : NULL;
+}
+
+static bool append(struct nt_bytes *to, const uint8_t *data, size_t size)
+{
+	uint8_t *bytes = to ? realloc(to->data, to->size + size) : NULL;
+
+	if (!bytes)
+		return refuse("out of memory");
+	memcpy(bytes + to->size, data, size);
+	to->data = bytes;
+	to->size += size;
+	return true;
+}
+
+static bool read_trace(struct traces *traces, const struct options *encoder, const char *path)
+{
+	struct input *input = input_open(path, encoder);
+	unsigned int id, last = 0;
+	const uint8_t *data;
+	bool ok = true;
+	long n = -1;
+
+	traces->breaks = 0;
+	while (input && ok && (n = input_read(input, &data)) > 0) {
+		id = input_id(input);
+		last = id > last ? id : last;
+		ok = append(trace_of(traces, encoder, id, input_breaks(input)), data, n);
+	}
+	if (input)
+		input_close(input);
+	traces->stream += last + 1;
+	return ok && !n;
+}
+
+/* ---- Encoder ---- */
+
+/* Find the options of the encoder if none is given. All traces are of the same kind of encoder. */
+static bool find_encoder(const struct raw_options *raw, struct options *encoder)
+{
+	struct nt_image *image = nt_image_new();
+	struct elf_files files = { 0 };
+	struct detected found;
+	unsigned int xlen = 64;
+	bool ok = image;
+	size_t i;
+
+	for (i = 0; ok && i < raw->elfs.nr; i++)
+		ok = elf_image_add_arg(&files, image, raw->elfs.at[i], 0, &xlen);
+	if (xlen == 32)
+		encoder->config.xlen = 32;
+	if (ok && !options_are_given(&raw->encoder)) {
+		ok = detect(encoder, image, raw->traces.at[0], &found);
+		if (ok)
+			detect_print(encoder, &found, "ntrace: detected", raw->elfs.at[0], raw->traces.at[0], stderr);
+	}
+	nt_image_free(image);
+	elf_files_close(&files);
+	if (ok && nt_config_check(&encoder->config))
+		return refuse("these options of the encoder contradict each other");
+	return ok;
+}
+
+/* Report what the times of the trace mean. */
+static void report_times(const struct raw_options *raw, const struct options *encoder)
+{
+	if (!encoder->config.timestamp)
+		fputs("ntrace: the messages have no timestamps, so all times are 0; counts and the order are exact\n", stderr);
+	else if (!raw->freq)
+		fputs("ntrace: each tick of the timestamps is shown as 1 ns, because --freq does not give their frequency\n", stderr);
+}
+
+struct nt_session *raw_session_open(const struct recording_options *options)
+{
+	const struct raw_options *raw = &options->raw;
+	struct options encoder = raw->encoder;
+	struct nt_raw_options to = {
+		.size = sizeof(to), .freq = raw->freq, .elfs = raw->elfs.at, .nr_elfs = raw->elfs.nr,
+	};
+	struct nt_session *session = NULL;
+	struct traces traces = { 0 };
+	bool ok = raw->elfs.nr || refuse("--raw needs the code: --elf ELF");
+	size_t i;
+
+	if (ok && encoder.config.src_id != NT_SRC_ANY)
+		ok = refuse("each source of --raw is a CPU, so --cpu selects one, not --src");
+	ok = ok && find_encoder(raw, &encoder);
+	for (i = 0; ok && i < raw->traces.nr; i++)
+		ok = read_trace(&traces, &encoder, raw->traces.at[i]);
+	to.config = encoder.config;
+	to.traces = traces.all.at;
+	to.nr_traces = ok ? traces.all.nr : 0;
+	for (i = to.nr_traces; i < traces.all.nr; i++)
+		free(traces.all.at[i].data);
+	if (ok && nt_session_open_raw(&session, &to, &options->session)) {
+		recording_failed(session);
+		nt_session_close(session);
+		session = NULL;
+	}
+	free(traces.all.at);
+	if (session)
+		report_times(raw, &encoder);
+	return session;
+}
