@@ -84,6 +84,8 @@ refuses() {
 	case $1,$2 in
 	*--events*,--function | *--counts*-o*,--object) refused "$2 is for" $1 -i perf.data "$2" x ;;
 	"stat --insns,--src"* | "stat --insns,--frames"*) ;;
+	dump*,* | decode*,* | stat*,*) return 1 ;;
+	*,--src | *,--frames=*) refused "describe --raw FILE" $1 -i perf.data "${2%%=*}=9" ;;
 	*) return 1 ;;
 	esac
 }

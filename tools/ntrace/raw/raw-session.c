@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/nothing.h"
 #include "detect.h"
 #include "elf-image.h"
 #include "ntrace.h"
@@ -122,6 +123,10 @@ struct nt_session *raw_session_open(const struct recording_options *options)
 	ok = ok && find_encoder(raw, &encoder);
 	for (i = 0; ok && i < raw->traces.nr; i++)
 		ok = read_trace(&traces, &encoder, raw->traces.at[i]);
+	if (ok && !traces.all.nr) {
+		nothing_of_source(&encoder, raw->traces.at[0]);
+		ok = false;
+	}
 	to.config = encoder.config;
 	to.traces = traces.all.at;
 	to.nr_traces = ok ? traces.all.nr : 0;
