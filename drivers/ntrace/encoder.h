@@ -191,10 +191,8 @@ struct ntrace_route {
  *	ntrace_mutex. An existing route stays as long as the CPU has events.
  * @nr_routes: Number of routes, 0 without a usable sink
  * @reported: The log contains the reason why there is no route
- * @path: Components of the route that is in use, from this encoder to the sink
- * @path_len: Number of these components
- * @sink: Last component of @path. While the encoder is not in use, only its CPU changes
- *	these three members.
+ * @route: Route that is in use, one of @routes
+ * @sink: Its sink. While the encoder is not in use, only its CPU changes these two members.
  * @src_bits: Value of trTeSrcBits
  * @src_id: Value of trTeSrcID
  * @ts_clock: Frequency of its clock in the device tree in Hz, or 0
@@ -231,8 +229,7 @@ struct ntrace_encoder {
 	struct ntrace_route	routes[NTRACE_ROUTES_MAX];
 	unsigned int		nr_routes;
 	bool			reported;
-	struct ntrace_comp	*path[NTRACE_PATH_MAX];
-	unsigned int		path_len;
+	const struct ntrace_route *route;
 	struct ntrace_sink	*sink;
 	u8			src_bits;
 	u16			src_id;

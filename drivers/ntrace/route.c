@@ -88,10 +88,10 @@ static void ntrace_path_disable_funnels(struct ntrace_encoder *enc, unsigned int
 	unsigned int i;
 	int err;
 
-	for (i = first; i < enc->path_len - 1; i++) {
-		if (enc->path[i]->type != TR_COMP_FUNNEL)
+	for (i = first; i < enc->route->len - 1; i++) {
+		if (enc->route->path[i]->type != TR_COMP_FUNNEL)
 			continue;
-		err = ntrace_path_disable_funnel(enc->path[i], enc->sink);
+		err = ntrace_path_disable_funnel(enc->route->path[i], enc->sink);
 		if (*ret >= 0 && err)
 			*ret = err;
 	}
@@ -99,12 +99,12 @@ static void ntrace_path_disable_funnels(struct ntrace_encoder *enc, unsigned int
 
 static int ntrace_path_enable_funnels(struct ntrace_encoder *enc)
 {
-	unsigned int i = enc->path_len - 1;
+	unsigned int i = enc->route->len - 1;
 	int ret = 0;
 
 	while (!ret && --i)
-		if (enc->path[i]->type == TR_COMP_FUNNEL)
-			ret = ntrace_path_enable_funnel(enc->path[i]);
+		if (enc->route->path[i]->type == TR_COMP_FUNNEL)
+			ret = ntrace_path_enable_funnel(enc->route->path[i]);
 	if (ret)
 		ntrace_path_disable_funnels(enc, i + 1, &ret);
 	return ret;
@@ -154,8 +154,8 @@ static int ntrace_path_drop(struct ntrace_encoder *enc)
 	list_del_init(&enc->held);
 	if (!(ntrace_read(&enc->comp, TR_CONTROL) & TR_CONTROL_EMPTY))
 		ret = ntrace_encoder_drop(enc);
-	for (i = 1; i < enc->path_len - 1; i++) {
-		err = ntrace_path_drop_comp(enc->path[i]);
+	for (i = 1; i < enc->route->len - 1; i++) {
+		err = ntrace_path_drop_comp(enc->route->path[i]);
 		ret = ret ?: err;
 	}
 	return ret;
@@ -190,7 +190,7 @@ static int ntrace_path_disable(struct ntrace_encoder *enc)
 		return 0;
 	enc->on = false;
 	ntrace_path_keep_tracing(enc);
-	if (ntrace_encoder_disable_fast(enc) && enc->path_len == 2)
+	if (ntrace_encoder_disable_fast(enc) && enc->route->len == 2)
 		return 0;
 	return ntrace_path_flush(enc);
 }
@@ -209,7 +209,7 @@ static int ntrace_path_enable(struct ntrace_encoder *enc)
 		ret = ntrace_path_drop(enc);
 	if (unlikely(!ret && !enc->programmed))
 		ret = ntrace_encoder_program(enc, enc->config, &enc->filter);
-	if (!ret && enc->path_len > 2)
+	if (!ret && enc->route->len > 2)
 		ret = ntrace_path_enable_funnels(enc);
 	if (unlikely(ret))
 		return ret;
@@ -424,7 +424,7 @@ void ntrace_path_is_ready(struct ntrace_encoder *enc, const struct ntrace_want *
 	const struct ntrace_sink *sink = enc->sink;
 
 	ntrace_sink_assert_locked(sink);
-	if (sink->encoders == 1 && enc->path_len == 2 && !sink->ops && sink->comp.prompt &&
+	if (sink->encoders == 1 && enc->route->len == 2 && !sink->ops && sink->comp.prompt &&
 	    enc->comp.prompt && !(want->config & NTRACE_CONFIG_TRIGGER))
 		enc->ready = want->id;
 }
@@ -613,9 +613,9 @@ const struct ntrace_route *ntrace_route_find(const struct ntrace_encoder *enc,
 void ntrace_path_use(struct ntrace_encoder *enc, const struct ntrace_route *route)
 {
 	enc->ready = 0;
-	memcpy(enc->path, route->path, sizeof(enc->path));
-	enc->path_len = route->len;
-	enc->sink = route->sink;
+	/* A panicking CPU may read these members at any time */
+	WRITE_ONCE(enc->route, route);
+	WRITE_ONCE(enc->sink, route->sink);
 	/* The only encoder of a sink is always its member. Other encoders join and leave. */
 	if (enc->sink->encoders == 1)
 		list_add(&enc->member, &enc->sink->members);
@@ -790,7 +790,7 @@ bool ntrace_path_restore(struct ntrace_encoder *enc)
  */
 bool ntrace_path_keeps_links(const struct ntrace_encoder *enc)
 {
-	return enc->path_len > 2 && enc->path[1]->ops->stays_on;
+	return enc->route->len > 2 && enc->route->path[1]->ops->stays_on;
 }
 
 /**
@@ -820,9 +820,9 @@ void ntrace_path_leave_links(struct ntrace_encoder *enc)
 {
 	unsigned int i;
 
-	for (i = 1; i + 1 < enc->path_len; i++)
-		if (!ntrace_serves_active(enc->path[i]))
-			ntrace_path_leave_link(enc->path[i]);
+	for (i = 1; i + 1 < enc->route->len; i++)
+		if (!ntrace_serves_active(enc->route->path[i]))
+			ntrace_path_leave_link(enc->route->path[i]);
 }
 
 /*
@@ -834,7 +834,7 @@ void ntrace_path_leave_links(struct ntrace_encoder *enc)
 void ntrace_path_rest_links(struct ntrace_encoder *enc)
 {
 	if (ntrace_path_keeps_links(enc))
-		ntrace_path_leave_link(enc->path[1]);
+		ntrace_path_leave_link(enc->route->path[1]);
 }
 
 /* Resume all components of a route. May sleep. */

@@ -413,7 +413,7 @@ static bool ntrace_add_route(struct ntrace_encoder *enc)
 	route.sink->cpu = enc->cpu;
 	if (!enc->nr_routes) {
 		INIT_LIST_HEAD(&enc->member);
-		ntrace_path_use(enc, &route);
+		ntrace_path_use(enc, &enc->routes[0]);
 	}
 	ntrace_connect_funnels(enc, &route);
 	/*

@@ -7,7 +7,7 @@
 . "$(dirname "$0")/flight.sh"
 
 need_perf_and_work 6.12
-plan $(by_size 23 40)
+plan $(by_size 25 42)
 insmod='insmod /usr/lib/ntrace/ntrace-trouble.ko how'
 
 crash panic "$tap_tmp/panic" : "$insmod=panic" --reset warm --append panic=1 $(by_size --cached-flight "")
@@ -149,3 +149,24 @@ is "a funnel that the record of an earlier kernel does not name belongs to a deb
 	"$(xargs <"$tap_tmp/said")" "recording kept left alone enabled 0 enabled 1"
 quiet "a debugger's funnel"
 done_testing
+# An event of CPU 1 chooses its own sink, which takes long, while an event of CPU 0 returns the shared sink to
+# the recorder. Meanwhile the recorder must not use the encoder of CPU 1.
+"$top/tools/board/board" run --flight 4M --harts 2 --topology choice --timeout 600 --console "$tap_tmp/console" -- '
+	F=/sys/devices/platform/ntrace-flight pmu=/sys/bus/event_source/devices/ntrace
+	on() {
+		encoder=$(readlink -f $pmu/cpu$1)
+		grep -q "[2367abef] trTeControl" /sys/kernel/debug/ntrace/${encoder##*/}/registers
+	}
+	own=$(ls $pmu/sinks | tail -n 1)
+	taskset 1 perf record -B --no-bpf-event -q -C 0 -e ntrace//u -o /tmp/data -- sh -c "while [ ! -e /tmp/end ]; do sleep 0.02; done" &
+	zero=$!
+	until on 0 && ! on 1; do sleep 0.2; done
+	insmod /usr/lib/ntrace/ntrace-fail.ko function=ntrace_path_choose cpu=1 delay=2000 times=1
+	taskset 2 perf record -B --no-bpf-event -q -C 1 -e ntrace/sink=$(cat $pmu/sinks/$own)/u -o /tmp/own -- sh -c "while [ ! -e /tmp/stop ]; do :; done" &
+	one=$!
+	taskset 1 sh -c "until [ \$(cat /sys/module/ntrace_fail/parameters/hits) = 1 ]; do :; done; touch /tmp/end"
+	wait $zero; touch /tmp/stop; wait $one
+	perf script -D -i /tmp/own --no-itrace 2>/dev/null | grep -q "PERF_RECORD_AUX .*size: 0x[1-9a-f]" && echo traced
+	until on 0 && on 1; do sleep 0.2; done; cat $F/state' >"$tap_tmp/said" 2>"$tap_tmp/err"
+is "an event that chooses another sink keeps its encoder from the recorder" "$(xargs <"$tap_tmp/said")" "traced recording"
+quiet "an event that chooses another sink"

@@ -122,8 +122,7 @@ static int bring_up(struct ntrace_comp *comp, void *base)
 /* Make the only route of @e, and use it */
 static void take_route(struct ntrace_encoder *e)
 {
-	memcpy(e->path, e->routes[0].path, sizeof(e->path));
-	e->path_len = e->routes[0].len;
+	e->route = &e->routes[0];
 	e->sink = e->routes[0].sink;
 	e->nr_routes = 1;
 }
@@ -1057,7 +1056,7 @@ static void encoder_chooses_between_sinks(void **state)
 	enc.ready = 5;
 	ntrace_path_choose(&enc, &enc.routes[1]);
 	assert_ptr_equal(enc.sink, &own);
-	assert_int_equal(enc.path_len, 2);
+	assert_int_equal(enc.route->len, 2);
 	assert_int_equal(enc.ready, 0);
 	assert_null(sink.holds);
 	assert_ptr_equal(own.members.next, &enc.member);

@@ -44,7 +44,8 @@ enum ntrace_flight_state {
 /**
  * struct ntrace_flight_cpu_state - state of the recorder on a CPU
  * @want: Settings of its encoder
- * @claimed: A perf event traces on the CPU instead of the recorder
+ * @claimed: A perf event traces on the CPU instead of the recorder. It changes with the sink
+ *	locked, and while it is set, only its CPU uses the encoder.
  * @took: The event has taken the sink and is counted in the claims of its area; else the
  *	event uses another sink
  * @switches: Number of the last entry in its ring of switches
@@ -139,7 +140,9 @@ static int ntrace_flight_start(struct ntrace_sink *sink, struct ntrace_window *w
 		return ret;
 	for_each_cpu(cpu, &ntrace_flight_awake) {
 		enc = ntrace_encoder_of(cpu);
-		if (!enc || enc->sink != sink || enc->comp.stuck)
+		/* An event may just be choosing another sink */
+		if (per_cpu(ntrace_flight_cpu, cpu).claimed || !enc || enc->sink != sink ||
+		    enc->comp.stuck)
 			continue;
 		ntrace_flight_set(enc);
 		ntrace_sink_join(sink, enc);
@@ -357,6 +360,8 @@ void __ntrace_flight_resume(struct ntrace_session *s)
 
 	if (!sink || !f->claimed || ntrace_session_is_active(s))
 		return;
+	/* Other CPUs may use the route after @claimed is cleared */
+	ntrace_path_choose(s->enc, &s->enc->routes[0]);
 	ntrace_sink_lock(sink);
 	f->claimed = false;
 	if (f->took)
@@ -503,11 +508,12 @@ static bool ntrace_flight_cuts(const struct ntrace_sink *sink, bool seize)
 
 static void ntrace_flight_cut_funnels(const struct ntrace_encoder *enc)
 {
+	const struct ntrace_route *route = READ_ONCE(enc->route);
 	unsigned int i;
 
-	for (i = 1; i + 1 < enc->path_len; i++)
-		if (enc->path[i]->type == TR_COMP_FUNNEL)
-			ntrace_flight_cut_link(enc->path[i]);
+	for (i = 1; i + 1 < route->len; i++)
+		if (route->path[i]->type == TR_COMP_FUNNEL)
+			ntrace_flight_cut_link(route->path[i]);
 }
 
 /*

@@ -9,7 +9,7 @@
  *   and ntrace_sink_stop(), with the sink locked. sink->flight marks a sink that the recorder uses.
  *   The core calls the functions below when a perf event needs the sink.
  * - In a panic it stops encoders and sinks without any lock. It only reads encoder->on,
- *   encoder->path, encoder->sink and sink->owner, and the session of that owner.
+ *   encoder->route, encoder->sink and sink->owner, and the session of that owner.
  */
 #ifndef NTRACE_FLIGHT_H
 #define NTRACE_FLIGHT_H
