@@ -7,7 +7,7 @@
 . "$(dirname "$0")/flight.sh"
 
 need_perf_and_work 6.12
-plan $(by_size 25 42)
+plan $(by_size 25 43)
 insmod='insmod /usr/lib/ntrace/ntrace-trouble.ko how'
 
 crash panic "$tap_tmp/panic" : "$insmod=panic" --reset warm --append panic=1 $(by_size --cached-flight "")
@@ -170,3 +170,17 @@ done_testing
 	until on 0 && on 1; do sleep 0.2; done; cat $F/state' >"$tap_tmp/said" 2>"$tap_tmp/err"
 is "an event that chooses another sink keeps its encoder from the recorder" "$(xargs <"$tap_tmp/said")" "traced recording"
 quiet "an event that chooses another sink"
+# While CPU 0 panics and is about to copy the trace of an event of CPU 1, that event ends, and perf frees its
+# buffer. The kernel overwrites freed memory, so a pointer from there makes the panic hang.
+if large; then
+	crash_timeout=300
+	crash gone "$tap_tmp/gone" '
+		taskset 2 perf record -B --no-bpf-event -q -m ,1M -C 1 -e ntrace//k -o /tmp/data -- \
+			sh -c "touch /tmp/begun; until [ x\$(cat /sys/module/ntrace_fail/parameters/hits) = x1 ]; do :; done" 2>/dev/null &
+		until [ -e /tmp/begun ]; do sleep 0.2; done; sleep 1
+		insmod /usr/lib/ntrace/ntrace-fail.ko function=ntrace_record_seize cpu=0 delay=4000 times=1' \
+		'taskset 1 insmod /usr/lib/ntrace/ntrace-trouble.ko how=panic' --harts 2 --reset warm \
+		--append "panic=1 slub_debug=FZP page_poison=1"
+	is "an event that ends during a panic does not stop the panic" \
+		"$(grep -m 2 '^state' "$tap_tmp/gone/said" | xargs)" "state recording state kept"
+fi

@@ -29,6 +29,7 @@
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
+#include <linux/uaccess.h>
 #include <linux/utsname.h>
 #include <linux/vmalloc.h>
 #ifdef CONFIG_VMCORE_INFO
@@ -939,7 +940,7 @@ void ntrace_record_cause(u32 code, const char *text, struct task_struct *task)
  * @want: Settings of the event
  * @config: NTRACE_CONFIG_* with which the encoder was set up
  * @src_bits: Width of SRC in the messages, in bits
- * @task: Task that opened the event, or NULL
+ * @task: Task that opened the event, or NULL. It may have ended, and perhaps cannot be read.
  *
  * Context: Any; takes no lock.
  */
@@ -952,11 +953,10 @@ void ntrace_record_session(const struct ntrace_area *area, const struct ntrace_w
 	to->config = config;
 	to->src_bits = src_bits;
 	to->priv = want->filter.priv;
-	if (task) {
-		to->tid = task_pid_nr(task);
-		to->pid = task_tgid_nr(task);
-		memcpy(to->comm, task->comm, sizeof(to->comm));
-	}
+	if (!task || copy_from_kernel_nofault(to->comm, task->comm, sizeof(to->comm)) ||
+	    copy_from_kernel_nofault(&to->tid, &task->pid, sizeof(to->tid)) ||
+	    copy_from_kernel_nofault(&to->pid, &task->tgid, sizeof(to->pid)))
+		to->comm[0] = '\0';
 	to->sink = area->index;
 	to->check = ntrace_flight_check(to, sizeof(*to), NTRACE_FLIGHT_SEED(NTRACE_FLIGHT_SESSIONS,
 									    area->index));

@@ -5,9 +5,12 @@
  * of `perf record -S`, whose snapshot can no longer be requested, is available in a crash dump and
  * after a reset.
  *
- * Other CPUs may have died at any point while they were changing the event. So this code takes no
- * lock, and checks all values that it reads.
+ * Other CPUs may have died at any point while they were changing the event, or still run and end it
+ * now. So this code takes no lock, checks all values that it reads, and reads memory that perf may
+ * have freed by copy_from_kernel_nofault().
  */
+#include <linux/uaccess.h>
+
 #include "record.h"
 
 /**
@@ -17,17 +20,25 @@
  * @from: Offset in the sink's own memory of the trace that follows these bytes
  * @own: Number of bytes there, which may wrap around the end of that memory
  * @size: Size of the sink's own memory
+ * @pages: Pages of the AUX area
+ * @room: Size of the AUX area
  */
 struct ntrace_loot {
 	unsigned long end, aux, from, own, size;
+	void **pages;
+	unsigned long room;
 };
 
 /* Return the task that opened the event or its parent, or NULL if the task has ended */
 static struct task_struct *ntrace_loot_owner(const struct ntrace_session *s)
 {
-	const struct perf_event *event = s->event;
+	struct perf_event *event = READ_ONCE(s->event), *parent;
+	struct task_struct *owner;
 
-	return READ_ONCE((event->parent ?: event)->owner);
+	if (get_kernel_nofault(parent, &event->parent) ||
+	    get_kernel_nofault(owner, &(parent ?: event)->owner))
+		return NULL;
+	return owner;
 }
 
 /*
@@ -36,7 +47,10 @@ static struct task_struct *ntrace_loot_owner(const struct ntrace_session *s)
  */
 static bool ntrace_traces_kernel(const struct ntrace_want *want)
 {
-	return !want->filter.priv || want->filter.priv & (NTRACE_PRIV_S | NTRACE_PRIV_VS);
+	u8 priv;
+
+	return !get_kernel_nofault(priv, &want->filter.priv) &&
+	       (!priv || priv & (NTRACE_PRIV_S | NTRACE_PRIV_VS));
 }
 
 /* Return the session that traces into the sink and whose trace can be saved, or NULL */
@@ -44,7 +58,7 @@ static struct ntrace_session *ntrace_seizable(const struct ntrace_sink *sink)
 {
 	struct ntrace_session *s = READ_ONCE(sink->owner);
 
-	if (!READ_ONCE(sink->flight) || sink->ops || sink->frames || !s || !s->event || !s->want ||
+	if (!READ_ONCE(sink->flight) || sink->ops || sink->frames || !s ||
 	    READ_ONCE(s->state) != NTRACE_SESSION_OWNER || !ntrace_traces_kernel(s->want))
 		return NULL;
 	return s;
@@ -77,7 +91,7 @@ static void ntrace_loot_window(struct ntrace_sink *sink, struct ntrace_session *
 		total += written - s->first;
 	if (s->win.circular && (wrapped || written < s->first))
 		total += size;
-	loot->aux = min_t(u64, total, s->buf->size);
+	loot->aux = min_t(u64, total, loot->room);
 	ntrace_window_sync(s, s->win.start, size);
 }
 
@@ -93,20 +107,25 @@ static void ntrace_loot_copied(struct ntrace_sink *sink, struct ntrace_session *
 	loot->from = wrapped ? written : 0;
 	loot->own = wrapped ? loot->size : written;
 	loot->end = s->handle.head;
-	loot->aux = min_t(u64, s->handle.head, s->buf->size);
+	loot->aux = min_t(u64, s->handle.head, loot->room);
 }
 
-/* Copy from the AUX area. It is a ring whose size perf has made a power of two. */
-static void ntrace_loot_take_aux(const struct ntrace_buf *buf, const struct ntrace_loot *loot,
-				 u8 *to, unsigned long len)
+/*
+ * Copy from the AUX area. It is a ring whose size perf has made a power of two. Idle bytes replace
+ * a page that cannot be read.
+ */
+static void ntrace_loot_take_aux(const struct ntrace_loot *loot, u8 *to, unsigned long len)
 {
 	unsigned long at = loot->end - len, n;
+	void *page;
 
 	for (; len; len -= n, at += n, to += n) {
-		unsigned long offset = at & (buf->size - 1);
+		unsigned long offset = at & (loot->room - 1);
 
 		n = min(len, PAGE_SIZE - offset_in_page(offset));
-		memcpy(to, buf->pages[offset >> PAGE_SHIFT] + offset_in_page(offset), n);
+		if (get_kernel_nofault(page, &loot->pages[offset >> PAGE_SHIFT]) ||
+		    copy_from_kernel_nofault(to, page + offset_in_page(offset), n))
+			memset(to, 0xff, n);
 	}
 }
 
@@ -122,8 +141,7 @@ static void ntrace_loot_take_own(struct ntrace_sink *sink, const struct ntrace_l
 }
 
 /* Copy as much as fits to the end of the area. A reader skips the idle bytes before it. */
-static void ntrace_loot_take(struct ntrace_sink *sink, const struct ntrace_buf *buf,
-			     const struct ntrace_loot *loot)
+static void ntrace_loot_take(struct ntrace_sink *sink, const struct ntrace_loot *loot)
 {
 	const struct ntrace_area *area = sink->flight;
 	unsigned long own = min_t(u64, loot->own, area->size);
@@ -133,7 +151,7 @@ static void ntrace_loot_take(struct ntrace_sink *sink, const struct ntrace_buf *
 
 	ntrace_record_seize(true);
 	memset(to, 0xff, idle);
-	ntrace_loot_take_aux(buf, loot, to + idle, aux);
+	ntrace_loot_take_aux(loot, to + idle, aux);
 	ntrace_loot_take_own(sink, loot, to + idle + aux, own);
 	ntrace_record_written(to, area->size);
 	ntrace_record_seize(false);
@@ -150,10 +168,14 @@ void ntrace_flight_seize(struct ntrace_sink *sink, bool stopped)
 {
 	struct ntrace_session *s = ntrace_seizable(sink);
 	struct ntrace_loot loot = { 0 };
+	struct ntrace_want want;
 	u32 src_bits;
 	u64 config;
 
-	if (!s || !s->buf || !is_power_of_2(s->buf->size) || s->win.end <= s->win.start)
+	if (!s || copy_from_kernel_nofault(&want, READ_ONCE(s->want), sizeof(want)) ||
+	    get_kernel_nofault(loot.pages, &s->buf->pages) ||
+	    get_kernel_nofault(loot.room, &s->buf->size) ||
+	    !is_power_of_2(loot.room) || s->win.end <= s->win.start)
 		return;
 	/*
 	 * The sink has reported that it is empty. Reads of memory after this barrier see its trace.
@@ -165,10 +187,10 @@ void ntrace_flight_seize(struct ntrace_sink *sink, bool stopped)
 		ntrace_loot_window(sink, s, &loot);
 	if (!loot.own && !loot.aux)
 		return;
-	ntrace_loot_take(sink, s->buf, &loot);
-	config = ntrace_encoder_resolve(s->enc, s->want->config);
+	ntrace_loot_take(sink, &loot);
+	config = ntrace_encoder_resolve(s->enc, want.config);
 	src_bits = config & NTRACE_CONFIG_INHIBIT_SRC ? 0 : s->enc->src_bits;
-	ntrace_record_session(sink->flight, s->want, config, src_bits, ntrace_loot_owner(s));
+	ntrace_record_session(sink->flight, &want, config, src_bits, ntrace_loot_owner(s));
 	ntrace_record_pointer(sink->flight, 0, NTRACE_FLIGHT_POINTER_WRAPPED |
 			      (stopped ? NTRACE_FLIGHT_POINTER_STOPPED : 0), true);
 }
