@@ -50,12 +50,15 @@ static unsigned int add(unsigned int a) { return a + 1; }
 static unsigned int twice(unsigned int a) { return 2 * a; }
 static unsigned int (*const functions[])(unsigned int) = { add, twice };
 static int compare(const void *a, const void *b) { return IS(7, *(unsigned int *)a < *(unsigned int *)b) ? -1 : 1; }
+#ifndef LOOPS
+#define LOOPS 15
+#endif
 NOINLINE void *work(void *arg)
 {
 	struct tree *root = NULL, *node;
 	unsigned int v[24], i, j;
 
-	for (i = 0; i < 15; i++) {
+	for (i = 0; i < LOOPS; i++) {
 		for (j = 0; j < 24; j++)
 			v[j] = (j * 7919 + i * 31) % 101;
 		node = calloc(1, sizeof(*node));

@@ -42,7 +42,7 @@ def run(tmp, program, *args):
 def interrupt(rng, pcs, handler, jumps):
     """Return the list with interrupts, some of which deliver a signal. The kernel is not traced"""
     out, at = [], 0
-    for end in sorted(rng.sample(range(1, len(pcs)), 30)) + [len(pcs)]:
+    for end in sorted(rng.sample(range(1, len(pcs)), min(30, len(pcs) - 1))) + [len(pcs)]:
         out += pcs[at:end]
         at = end
         # `ntrace encode` does not know the destination of a branch before a gap

@@ -16,9 +16,10 @@
 #define CALLERS	16	/* callers that are printed */
 
 struct thread {
-	int32_t		tid, parent;	/* @parent is -1 if it is not known */
+	int32_t		tid, creator;	/* thread that created it; -1: not known */
 	uint64_t	born;		/* time at which it was created, ns; 0: before the recording */
 	const char	*comm;
+	struct thread	*parent;	/* @creator; NULL: not in the recording */
 	struct thread	*pair;		/* in the other recording; NULL: none */
 };
 
@@ -55,7 +56,7 @@ static void find_parents(struct recording *r)
 		for (t = r->threads.at; t < r->threads.at + r->threads.nr; t++) {
 			if (t->tid != (int32_t)ids[2] || t->born)
 				continue;
-			t->parent = ids[3];
+			t->creator = ids[3];
 			t->born = record.time ?: 1;
 		}
 	}
@@ -63,7 +64,7 @@ static void find_parents(struct recording *r)
 
 static bool find_threads(struct recording *r)
 {
-	struct thread t = { .parent = -1 };
+	struct thread t = { .creator = -1 }, *child, *parent;
 	int32_t pid;
 	size_t i;
 
@@ -74,31 +75,23 @@ static bool find_threads(struct recording *r)
 	}
 	find_parents(r);
 	ns_array_sort(&r->threads, thread_cmp);
-	return true;
-}
-
-static const struct thread *parent_of(const struct recording *r, const struct thread *t)
-{
-	size_t i;
-
-	for (i = 0; i < r->threads.nr; i++) {
-		if (r->threads.at[i].tid == t->parent)
-			return &r->threads.at[i];
+	for (child = r->threads.at; child < r->threads.at + r->threads.nr; child++) {
+		for (parent = r->threads.at; parent < child; parent++) {
+			if (parent->tid == child->creator)
+				child->parent = parent;
+		}
 	}
-	return NULL;
+	return true;
 }
 
 /* Pair each thread with the first free one of that name that the paired thread created. */
 static void pair_threads(struct recording r[2])
 {
-	const struct thread *parent, *other;
 	struct thread *a, *b;
 
 	for (a = r[0].threads.at; a < r[0].threads.at + r[0].threads.nr; a++) {
-		parent = parent_of(&r[0], a);
 		for (b = r[1].threads.at; b < r[1].threads.at + r[1].threads.nr; b++) {
-			other = parent_of(&r[1], b);
-			if (b->pair || strcmp(a->comm, b->comm) || !parent != !other || (parent && parent->pair != other))
+			if (b->pair || strcmp(a->comm, b->comm) || (a->parent ? a->parent->pair : NULL) != b->parent)
 				continue;
 			a->pair = b;
 			b->pair = a;

@@ -28,6 +28,7 @@ struct part {
 	void		*branch_part;
 	struct ns_running running;
 	struct ns_chunk now;		/* current segment */
+	struct ns_run	last;		/* its last run, if the index is made */
 	NS_ARRAY(struct ns_chunk) segments;	/* the earlier ones of the part */
 	NS_ARRAY(int32_t) tids;
 	NS_ARRAY(struct ns_gap) gaps;
@@ -77,6 +78,23 @@ static bool has_jumped(const struct nt_range *range)
 	       (range->how != NT_END_BRANCH || range->flags & NT_RANGE_TAKEN);
 }
 
+/* For paths, let a range continue the last run of the segment. Return false if it does not. */
+static bool extend_run(struct part *p, const struct nt_who *who, const struct nt_range *range)
+{
+	struct ns_run *run = p->out ? &p->out->runs.at[p->out->runs.nr - 1] : &p->last;
+
+	if (p->gap || p->trap || run->tid != who->tid || run->how != NT_END_LINEAR ||
+	    range->start != run->start + 2 * run->halfwords || run->halfwords + range->halfwords > UINT16_MAX)
+		return false;
+	run->halfwords += range->halfwords;
+	run->insns += range->insns;
+	run->time = p->now.last = p->time;
+	run->how = has_jumped(range) ? range->how : NT_END_LINEAR;
+	run->last_len = range->last_len;
+	p->now.insns += range->insns;
+	return true;
+}
+
 static bool add_run(struct part *p, const struct nt_who *who, const struct nt_range *range)
 {
 	struct ns_chunk *s = &p->now;
@@ -86,6 +104,8 @@ static bool add_run(struct part *p, const struct nt_who *who, const struct nt_ra
 		.how = has_jumped(range) ? range->how : NT_END_LINEAR, .last_len = range->last_len, .trap = p->trap,
 	};
 
+	if (p->replay->options.paths && s->runs && extend_run(p, who, range))
+		return true;
 	if (!s->runs++)
 		s->first = p->time;
 	s->last = p->time;
@@ -94,6 +114,7 @@ static bool add_run(struct part *p, const struct nt_who *who, const struct nt_ra
 	p->gap = p->trap = false;
 	if (p->out)
 		return ns_array_add(&p->out->runs, run);
+	p->last = run;
 	if (!p->replay->options.paths)
 		note_lines(s, range);
 	return note_thread(p, who->tid);

@@ -17,8 +17,9 @@ struct head {
 struct nt_path {
 	struct nt_replay *replay;
 	struct head	*heads;
-	const struct ns_decoded *decoded;	/* segment of the current lane; the replay may have replaced it */
-	const struct ns_chunk *segment;	/* the segment that @decoded must contain */
+	const struct ns_run *runs;	/* those of the segment of the current lane, */
+	uint64_t	uses;		/* which are valid until the replay decodes another one */
+	uint32_t	next, nr;	/* index of the next run, and number of runs */
 	uint64_t	limit;		/* last time before the next run of another lane */
 	uint64_t	insns;
 	struct nt_piece	open;		/* the piece that the next run may continue */
@@ -75,31 +76,34 @@ static int choose_lane(struct nt_path *p)
 /* Return the next run, or NULL after the last one; *err is set after an error. */
 static const struct ns_run *next_run(struct nt_path *p, bool *err)
 {
+	const struct ns_decoded *decoded;
 	const struct ns_run *run;
 	struct head *h;
 	int ret;
 
 	for (;;) {
-		h = &p->heads[p->lane];
-		if (p->has_lane && p->decoded && p->decoded->segment == p->segment && h->spot.run < p->decoded->runs.nr) {
-			run = &p->decoded->runs.at[h->spot.run];
-			if (run->tid == p->tid && run->time <= p->limit) {
-				h->spot.run++;
-				return run;
-			}
+		run = &p->runs[p->next];
+		if (p->next < p->nr && p->uses == p->replay->uses && run->tid == p->tid && run->time <= p->limit) {
+			p->next++;
+			return run;
 		}
-		if (p->has_lane)
-			h->found = false;
+		if (p->has_lane) {
+			p->heads[p->lane].spot.run = p->next;
+			p->heads[p->lane].found = false;
+		}
 		ret = choose_lane(p);
 		*err |= ret < 0;
 		if (ret <= 0)
 			return NULL;
 		h = &p->heads[p->lane];
-		p->segment = &p->replay->lanes.at[p->lane].segments.at[h->spot.segment];
-		p->decoded = ns_replay_decode(p->replay, p->lane, h->spot.segment);
-		*err |= !p->decoded;
-		if (!p->decoded)
+		decoded = ns_replay_decode(p->replay, p->lane, h->spot.segment);
+		*err |= !decoded;
+		if (!decoded)
 			return NULL;
+		p->runs = decoded->runs.at;
+		p->next = h->spot.run;
+		p->nr = decoded->runs.nr;
+		p->uses = p->replay->uses;
 	}
 }
 
@@ -142,7 +146,7 @@ static bool skip_signal(struct nt_path *p, const struct ns_run **run)
 		ahead->heads = NULL;
 	} else if (!err) {
 		/* the copy may have replaced the segment of @run */
-		p->heads[p->lane].spot.run--;
+		p->next--;
 		*run = next_run(p, &err);
 	}
 	nt_path_free(ahead);
