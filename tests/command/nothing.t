@@ -61,6 +61,7 @@ all_forms() {
 		echo "$form"
 	done
 	for format in jsonl chrome perfetto speedscope folded sqlite; do echo "export --format $format -o file"; done
+	echo "export --format parquet -o folder"
 	for format in counts lcov gcov llvm bolt callgrind; do echo "profile --$format -o file"; done
 }
 # Write the list of forms that this build has. Each must find something without an option

@@ -19,6 +19,11 @@ static const struct { const char *why, *cure; } reasons[NT_LOST_NR] = {
 	[NT_LOST_CODE] = { "code is missing", "copy it here (perf archive, --kcore, perf inject -j), or use --symfs" },
 };
 
+const char *losses_reason(enum nt_lost why)
+{
+	return reasons[why].why;
+}
+
 /* The instructions are estimated by the rate of the decoded part, so that part must be the larger one. */
 static bool can_estimate(const struct nt_missing *m)
 {

@@ -14,6 +14,9 @@
  */
 bool losses_print(const struct nt_session *session);
 
+/* losses_reason() - return why trace is missing, as "the sink was full" */
+const char *losses_reason(enum nt_lost why);
+
 /*
  * losses_report() - print on standard error how much trace of all CPUs is missing, and the three
  * worst reasons with their cures

@@ -18,13 +18,13 @@ static const char usage[] =
 	"them (perfetto, chrome, jsonl, sqlite).\n";
 
 static const struct export_format *const formats[] = {
-	&export_perfetto, &export_chrome, &export_speedscope, &export_folded, &export_jsonl,
+	&export_perfetto, &export_chrome, &export_speedscope, &export_folded, &export_jsonl, &export_parquet,
 #ifdef HAVE_SQLITE
 	&export_sqlite,
 #endif
 };
 
-#define FORMATS	"perfetto, chrome, speedscope, folded, jsonl"
+#define FORMATS	"perfetto, chrome, speedscope, folded, jsonl, parquet"
 
 /* ---- Tracepoints ---- */
 
@@ -190,7 +190,7 @@ static bool set_format(const struct option_entry *option, const char *arg)
 	}
 	if (!e->format)
 		fprintf(stderr, "ntrace: --format is %s%s, not '%s'\n", FORMATS,
-			sizeof(formats) / sizeof(*formats) > 5 ? " or sqlite" :
+			sizeof(formats) / sizeof(*formats) > 6 ? " or sqlite" :
 			" (and sqlite in a build with libsqlite3-dev)", arg);
 	return e->format;
 }
@@ -201,13 +201,14 @@ int cmd_export(int argc, char **argv)
 	const struct option_entry options[] = {
 		RECORDING_OPTIONS(&e.recording),
 		FILTER_OPTIONS(&e.recording),
-		OPTION_TEXT('o', "output", "FILE", &e.output, "the file to write; - is the standard output, but for sqlite"),
+		OPTION_TEXT('o', "output", "FILE", &e.output, "the file to write; - is the standard output, but for sqlite; a folder for parquet"),
 		OPTION_CALL(0, "format", "FORMAT", set_format, &e,
 			    "perfetto    protobuf for ui.perfetto.dev\n"
 			    "chrome      JSON for chrome://tracing and others\n"
 			    "speedscope  JSON for speedscope.app\n"
 			    "folded      one line for each stack, for flamegraph.pl\n"
 			    "jsonl       one JSON object in each line\n"
+			    "parquet     a folder of tables: calls, functions, threads, losses\n"
 			    "sqlite      a database: calls, functions, threads, samples"),
 		OPTION_FLAG(0, "insns", &e.insns, "folded counts instructions instead of ns"),
 		{ 0 }

@@ -99,7 +99,7 @@ struct export {
 };
 
 extern const struct export_format export_chrome, export_jsonl, export_speedscope, export_folded,
-				  export_perfetto, export_sqlite;
+				  export_perfetto, export_sqlite, export_parquet;
 
 /*
  * export_room() - return space for up to @size bytes of the file, or NULL with errno

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Write a table as a Parquet file. No C library of Debian 12 can write this format.
+ *
+ * The rows of a row group are kept in memory, and so are all texts.
+ */
+#ifndef NTRACE_TOOL_PARQUET_FILE_H
+#define NTRACE_TOOL_PARQUET_FILE_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#define PARQUET_NULL	INT64_MIN	/* no value, except in a column of PARQUET_UNSIGNED */
+#define PARQUET_COLUMNS	16		/* maximum number of columns */
+
+enum parquet_kind {
+	PARQUET_NUMBER,		/* int64 */
+	PARQUET_UNSIGNED,	/* uint64 */
+	PARQUET_TEXT,		/* a value of parquet_text() */
+};
+
+struct parquet_column {
+	const char		*name;
+	enum parquet_kind	kind;
+};
+
+struct parquet;
+
+/* parquet_new() - begin a table; @columns must stay valid. Return NULL if out of memory */
+struct parquet *parquet_new(FILE *file, const struct parquet_column *columns, size_t nr);
+void parquet_free(struct parquet *table);
+
+/* parquet_text() - return the value for a text in a column; PARQUET_NULL for NULL */
+int64_t parquet_text(struct parquet *table, const char *text);
+
+/* parquet_row() - add a row with a value for each column. Return 0, or -1 with errno */
+int parquet_row(struct parquet *table, const int64_t *values);
+
+/* parquet_end() - write the rest of the file. Return 0, or -1 with errno */
+int parquet_end(struct parquet *table);
+
+#endif /* NTRACE_TOOL_PARQUET_FILE_H */
