@@ -71,7 +71,7 @@ import json, sys
 d = json.load(sys.stdin)
 for reader in 'duckdb', 'hyparquet':
     assert d[reader + ' cut'] == {'refused': 200, 'same': 0, 'other': 0}
-assert d['duckdb changed']["refused"] > 100 and d['duckdb changed']['other'] <= 3"
+assert d['duckdb changed']['refused'] > 100 and d['duckdb changed']['other'] <= 3"
 }
 build_id=$("${gcc%gcc}readelf" -n calls | sed -n 's/.*Build ID: //p')
 few_bytes() {
