@@ -101,8 +101,8 @@ static inline uint32_t nt_code_next(struct nt_code *code, uint32_t space, uint32
 }
 
 /*
- * Split a block after @halfwords. Return true if this is between two instructions. Set *part to the
- * first part, which, if false is returned, ends before the instruction at the split.
+ * Set *part to the first @halfwords half-words of a block. Return true if they end between two
+ * instructions. Otherwise, *part ends before the instruction that @halfwords would divide.
  */
 bool nt_code_split(struct nt_code *code, uint32_t space, uint64_t start,
 		   unsigned int halfwords, struct nt_range *part);

@@ -103,7 +103,7 @@ struct nt_walk {
 	bool		hist_only;	/* HIST without I-CNT, the walk ends at its last branch */
 	bool		ends_linear;	/* the last emitted range ends without jump or branch */
 	uint32_t	tail;		/* last block, if the message reports its destination */
-	uint32_t	at;		/* offset of the instruction of an error from the PC */
+	uint32_t	at;		/* offset from the PC of a faulty instruction */
 	struct nt_todo	todo;
 	bool		lacks_bit;	/* HIST may lack the branch at the end (dialect) */
 	uint64_t	again;		/* number of further walks of HIST (HREPEAT) */
@@ -121,7 +121,7 @@ struct nt_flow {
 	const struct nt_dialect_table *dialect;
 	uint32_t		accepted;	/* bits of enum nt_deviation */
 	bool			is_odd;		/* the fast path must check for special cases */
-	unsigned int		addr_bits;	/* bits of an address that are sent; 64 for all */
+	unsigned int		addr_bits;	/* number of address bits that are sent */
 	struct nt_source	**sources;	/* indexed by SRC */
 	uint32_t		nr_sources;
 	bool			ending;

@@ -73,9 +73,9 @@ void nt_copy_sized(void *to, size_t to_size, const void *from, size_t from_size)
 int nt_config_copy(struct nt_config *copy, const struct nt_config *config);
 
 /*
- * The public functions (api.c), but with this library's structures and a checked configuration.
- * They are nt_message_decode(), nt_message_desc(), nt_insn_decode(), nt_item_desc() and
- * nt_image_set_reader().
+ * These functions do the work of nt_message_decode(), nt_message_desc(), nt_insn_decode(),
+ * nt_item_desc() and nt_image_set_reader(). api.c checks the configuration and converts structures
+ * of other sizes before it calls them.
  */
 int nt_message_parse(const struct nt_config *config, const uint8_t *data, size_t size,
 		     struct nt_message *msg);
@@ -113,7 +113,7 @@ struct nt_reader {
 	/* start of an incomplete message, and the number of its bytes that are not kept */
 	size_t			nr_carry;
 	uint64_t		nr_more;
-	bool			more_reserved;	/* these bytes have a reserved MSEO */
+	bool			more_reserved;	/* a byte that is not kept has a reserved MSEO */
 	uint8_t			carry[NT_MESSAGE_MAX + 1];
 };
 

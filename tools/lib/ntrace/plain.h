@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The fast path parses plain branch messages with these functions. A plain message is short and has
- * few fields.
+ * The fast path parses plain messages with these functions. A plain message is a branch message or
+ * a ResourceFull with HIST, without SYNC, with at most 16 bytes, and with values that fit 60 bits
+ * or less.
  */
 #ifndef NTRACE_PLAIN_H
 #define NTRACE_PLAIN_H
@@ -15,7 +16,7 @@
 /* Number of bytes that the fast path examines at once */
 #define WINDOW		16
 
-/* Masks of MSEO in the window. Bit i belongs to byte i. */
+/* The positions of two MSEO bits in the next WINDOW bytes. Bit i of each mask belongs to byte i. */
 struct ends {
 	unsigned int	field;		/* MSEO 01 or 11 */
 	unsigned int	high;		/* MSEO 10 or 11 */
@@ -57,7 +58,7 @@ static __always_inline uint64_t plain_first_bytes(const uint8_t *p, unsigned int
 	return n > 8 ? load64(p) : load64(p) & load64(mask + 8 - n);
 }
 
-/* Do the same as gather_mdo(), by the processor's pext instruction if @pext is set. */
+/* Do the same as gather_mdo(). If @pext is set, use the processor's pext instruction. */
 static __always_inline uint64_t plain_gather(uint64_t bytes, bool pext)
 {
 #if defined(__x86_64__)
@@ -140,7 +141,10 @@ static __always_inline bool plain_get_addr(const struct nt_config *config,
 	return true;
 }
 
-/* Return the bit after the first field that ends in *ends, and remove that end from *ends. */
+/*
+ * Find the first field end in *ends, and remove it from *ends. Return the index of the first MDO
+ * bit after that field.
+ */
 static __always_inline unsigned int plain_next_end(unsigned int *ends)
 {
 	unsigned int end = MDO_BITS * (__builtin_ctz(*ends) + 1);
@@ -215,7 +219,7 @@ static __always_inline bool plain_parse(const struct nt_config *config, const ui
 		return false;
 	msg->length = __builtin_ctz(end) + 1;
 	msg->tcode = p[0] >> 2;
-	/* Only ends of this message count, and none of them may be the reserved MSEO. */
+	/* Consider only the bytes of this message. None of them may have the reserved MSEO. */
 	in = (2u << (msg->length - 1)) - 1;
 	if (!nr_vars[msg->tcode] || e.high & ~e.field & in)
 		return false;

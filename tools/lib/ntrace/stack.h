@@ -49,9 +49,10 @@ static __always_inline uint32_t nt_stack_advance(struct nt_source *src, uint32_t
 #define NT_NET_POPS	6
 
 /*
- * Heights are relative to the height at the start of the sequence. The sequence has the same effect
- * again only if the entries are the same that it pops below the start. The entries above @low at
- * the end are the entries that it pushes.
+ * The effect of a sequence of code on the stack. All heights are relative to the height at the
+ * start of the sequence, which is 0. The sequence has the same effect at another time only if the
+ * stack has the same entries from @low to 0, because the sequence pops them. The entries above @low
+ * at the end are the entries that it pushes.
  */
 struct nt_net {
 	int		now;
@@ -61,7 +62,9 @@ struct nt_net {
 };
 
 #define NT_NET_NO_PEAK	(-1000)
-/* Value of @low if the sequence popped an empty stack, so that its effect depends on that */
+/*
+ * Value of @low if the sequence popped an empty stack. Its effect on a stack with entries differs.
+ */
 #define NT_NET_EMPTY	(-1000)
 
 static inline void nt_net_begin(struct nt_net *net)
@@ -92,8 +95,9 @@ static __always_inline void nt_net_raise(struct nt_net *net, int more)
 }
 
 /*
- * Return the number of entries that pushes have overwritten if the stack was full. The stack then
- * has that many entries less than its maximum.
+ * Return by how many entries the stack is now lower than at its peak. If the stack was full at the
+ * peak, pushes may have overwritten its oldest entries, and it now has at most its maximum less
+ * this number.
  */
 static inline unsigned int nt_net_lost(const struct nt_net *net)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * State of a trace source that depends only on its messages, and not on the executed code, which is
- * time, context and trace mode. The flow maintains this state, and so does parallel/cuts.c, which
- * looks for places where decoding can start.
+ * Time, context and trace mode of a source depend only on its messages, and not on the executed
+ * code. The functions of this file calculate them for the flow, and for parallel/cuts.c, which
+ * looks for places at which decoding can start.
  */
 #ifndef NTRACE_STATE_H
 #define NTRACE_STATE_H
@@ -32,7 +32,10 @@ static inline bool nt_time_is_absolute(const struct nt_message *msg)
 	return nt_message_is_sync(msg) || msg->tcode == NT_TCODE_MTIME_SYNC;
 }
 
-/* Return the time of a message with SYNC, whose TSTAMP is @value, at @tstamp or later. */
+/*
+ * Return the time of a message with SYNC whose TSTAMP is @value. It is not before @tstamp, the time
+ * of the previous message.
+ */
 uint64_t nt_time_sync(const struct nt_config *config, uint64_t tstamp, uint64_t value);
 
 /*

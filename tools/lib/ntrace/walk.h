@@ -8,9 +8,9 @@
 #include "flow.h"
 
 /*
- * Continue the walk. Return 1 if it is done, when @walk.tail may be set; 0 if the batch is full;
- * NT_E_NOMEM if it must be called again; or another error, which concerns the instruction @walk.at
- * bytes after the PC.
+ * Continue the walk. Return 1 if it is done, in which case @walk.tail may be set. Return 0 if the
+ * batch is full. Return NT_E_NOMEM if the caller must try again. Any other error belongs to the
+ * instruction @walk.at bytes after the PC.
  */
 int nt_walk_run(struct nt_flow *flow, struct nt_source *src);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * This part of the fast path walks a message from block to block.
+ * Walk the code of one message block by block, without stored paths (fast.c describes both).
  *
- * It is for irregular code, whose paths rarely repeat, so that storing them does not pay.
+ * This is the fastest way through irregular code. Its paths rarely repeat, so storing a path would
+ * take longer than it saves.
  */
 #ifndef NTRACE_FAST_BLOCK_H
 #define NTRACE_FAST_BLOCK_H

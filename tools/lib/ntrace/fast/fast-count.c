@@ -2,21 +2,21 @@
 /*
  * The fast path for ranges that are counted and not returned.
  *
- * A group or path that was seen before is counted as a whole, by its record (tally.h). If groups
- * rarely repeat, use paths; if the code is irregular, use paths with fewer bits of HIST, which
- * repeat more often.
+ * If a group or path (see fast.c) was stored before, this file counts its record (tally.h) instead
+ * of each of its ranges. If groups rarely repeat, it uses paths. If the code is irregular, it uses
+ * paths with fewer bits of HIST, because they repeat more often.
  */
 #include "fast.h"
 #include "fast-group.h"
 #include "fast-leave.h"
 
 /*
- * Bytes of one run, so that the message counters of struct run do not overflow, and fast-judge.c
- * can often choose another strategy
+ * Maximum number of bytes of one run. With this limit, the message counters of struct run do not
+ * overflow, and fast-judge.c can often choose another strategy.
  */
 #define RUN_SIZE	8192
 
-/* Maximum number of calls that one message stores for its paths and a group */
+/* Maximum number of entries that one message adds to nt_memo::calls, for its paths and one group */
 #define MESSAGE_CALLS	(TALLY_PATHS * (PATH_PUSHES + NT_NET_POPS) + GROUP_POPS + GROUP_PUSHES)
 
 /* Return true if there is room for everything that one message may add. */
@@ -29,7 +29,10 @@ static __always_inline bool count_has_room(struct run *run)
 	return true;
 }
 
-/* Decode the messages up to @end. Return false if one is not plain, or if there is no room. */
+/*
+ * Decode the messages up to @end. Return false if one of them is not plain (see plain.h), or if
+ * there is no room for its results.
+ */
 static __always_inline bool count_run_to(struct run *run, struct hot *hot, struct way way,
 					 const uint8_t *end)
 {
@@ -47,7 +50,10 @@ static __always_inline bool count_run_to(struct run *run, struct hot *hot, struc
 	return true;
 }
 
-/* Decode the next group. Return false if the next message is not plain, or if there is no room. */
+/*
+ * Decode the next group of messages. Return false if the next message is not plain, or if there is
+ * no room for its results.
+ */
 static __always_inline bool count_next_group(struct run *run, struct hot *hot, struct way way)
 {
 	struct nt_tally *tally = run->tally;
@@ -66,7 +72,10 @@ static __always_inline bool count_next_group(struct run *run, struct hot *hot, s
 	return done;
 }
 
-/* Decode the next message by paths. Return false if it is not plain, or if there is no room. */
+/*
+ * Decode the next message with stored paths, or with paths that are stored now. Return false if the
+ * message is not plain, or if there is no room for its results.
+ */
 static __always_inline bool count_next_message(struct run *run, struct hot *hot, struct way way)
 {
 	fast_set_steps(hot, run->tally->log);
@@ -82,7 +91,10 @@ static __always_inline void count_run_all(struct run *run, struct hot hot, struc
 
 	if (end - hot.p > RUN_SIZE)
 		end = hot.p + RUN_SIZE;
-	/* Decode only the message that uses up the I-CNT of ResourceFull. */
+	/*
+	 * Decode only the message that uses up the I-CNT of an earlier ResourceFull. After it, the
+	 * next run can use groups.
+	 */
 	if (way.log && run->memo->window)
 		end = hot.p + 1;
 	hot.top = way.returns ? nt_stack_top(run->src) : 0;
@@ -149,8 +161,8 @@ static void count_run(struct run *run, struct hot hot)
 }
 
 /*
- * Make room for counts, and drop all records before their numbers can wrap. Return false if out of
- * memory.
+ * Make room for counts. Drop all records before the numbers that identify them can overflow. Return
+ * false if out of memory.
  */
 static bool count_prepare(struct nt_flow *flow)
 {
@@ -183,8 +195,8 @@ bool nt_fast_count(struct nt_flow *flow, struct nt_source *src)
 	    src->mode == NT_MODE_AUTO)
 		return false;
 	/*
-	 * Only ranges show whether a return was inferred, which decides how later messages are
-	 * decoded.
+	 * It is not known yet whether this encoder reports returns. Only ranges show whether a
+	 * return was inferred, so return the ranges instead of counting them here.
 	 */
 	if (src->return_mode == NT_RETURNS_UNKNOWN && flow->dialect->counts_returns)
 		return nt_fast_run(flow, src, false);

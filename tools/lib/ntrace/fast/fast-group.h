@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * This part of the fast path looks up several messages at once.
+ * Look up several messages at once. Their stored result is a group.
  *
  * The key of a group contains everything that its ranges depend on. That is the bytes of its
  * messages without the timestamp, the source, the trace mode, the start block, the address
@@ -15,7 +15,10 @@
 static __always_inline struct nt_group *fast_group_slot(struct nt_memo *memo, const uint64_t *key,
 							const struct hot *hot, struct way way)
 {
-	/* With a shift of 32, gcc loads block and top at once, and store forwarding fails. */
+	/*
+	 * With a shift of 32, gcc would load block and top, which were stored separately, with one
+	 * instruction, for which the processor must wait.
+	 */
 	uint64_t top = (uint64_t)fast_path_top(hot, way) << 28;
 	uint64_t h = (key[0] ^ (uint64_t)hot->block << 24) * 0x9e3779b97f4a7c15ULL;
 
@@ -59,9 +62,9 @@ static __always_inline bool fast_group_fits_stack(const struct run *run, struct 
 }
 
 /*
- * Return true if the slot marks an earlier occurrence of a group that has more than PATH_RANGES
- * ranges (RECORD_SURE steps if ranges are counted). Such groups are stored at the second
- * occurrence. The mark is @start of 0.
+ * Return true if fast_group_keep() has seen the group of @key once. It stores a group with more
+ * than PATH_RANGES ranges (RECORD_SURE steps if ranges are counted) only when it sees it for the
+ * second time. The first time, it stores the key alone, with a @start of 0.
  */
 static bool fast_group_came_before(const struct nt_group *group, const uint64_t *key)
 {
@@ -69,8 +72,9 @@ static bool fast_group_came_before(const struct nt_group *group, const uint64_t 
 }
 
 /*
- * Do the same as fast_use_effect() if ranges are counted. A group is complete, so nothing must be
- * undone, and the next lookup that finds no group begins a new nt_net.
+ * Do the same as fast_use_effect() if ranges are counted. The undo log is not needed, because all
+ * messages of a group are known to fit the code. run::net is not needed, because the next lookup
+ * that finds no group clears it.
  */
 static __always_inline void fast_group_stack(struct run *run, struct hot *hot,
 					     const struct nt_effect *effect)
@@ -128,7 +132,7 @@ struct lookup {
 	struct hot	was;
 	uint64_t	counts;
 	unsigned int	length;
-	unsigned int	body;		/* part of @length without the timestamp */
+	unsigned int	body;		/* bytes of @length before the timestamp */
 };
 
 enum looked_up { LOOKUP_NOT_PLAIN, LOOKUP_FOUND, LOOKUP_MISSED };
@@ -159,7 +163,10 @@ static bool fast_group_pushed(const struct run *run, uint32_t *pushed)
 	return true;
 }
 
-/* Store the @nr ranges or steps since the lookup. Return their number for nt_group::ranges. */
+/*
+ * Store the @nr ranges or steps since the lookup. Return the number that identifies them in
+ * nt_group::ranges.
+ */
 static __always_inline uint32_t fast_group_store(struct run *run, const struct lookup *lookup,
 						 struct way way, unsigned int nr, uint32_t next)
 {
@@ -170,7 +177,7 @@ static __always_inline uint32_t fast_group_store(struct run *run, const struct l
 
 /*
  * Store the result of the messages of @lookup, which led to the state @now. Return true if it is
- * stored, which also counts its steps.
+ * stored. If ranges are counted, storing also counts the steps.
  */
 static bool fast_group_keep(struct run *run, const struct lookup *lookup, struct hot now,
 			    struct way way)
@@ -208,7 +215,10 @@ static bool fast_group_keep(struct run *run, const struct lookup *lookup, struct
 	return true;
 }
 
-/* Return the number of bytes to look up at once, or 0 if no message ends in the window. */
+/*
+ * Return the length of the messages that end in the next @window bytes. If there is none, return
+ * the length of the next message, or 0 if it has more than WINDOW bytes.
+ */
 static __always_inline unsigned int fast_group_length(struct ends ends, unsigned int window)
 {
 	unsigned int end = ends.field & ends.high;
@@ -219,7 +229,10 @@ static __always_inline unsigned int fast_group_length(struct ends ends, unsigned
 	return end ? __builtin_ctz(end) + 1 : 0;
 }
 
-/* Split the timestamp from the *body bytes before it. Return false if the message is not plain. */
+/*
+ * Set *length to the length of the message at @p, *body to the number of its bytes before the
+ * timestamp, and *tstamp to the timestamp. Return false if the message is not plain.
+ */
 static __always_inline bool fast_split_timestamp(const uint8_t *p, struct ends ends, bool pext,
 						 unsigned int *length, unsigned int *body,
 						 uint64_t *tstamp)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The choice of the fastest strategy of the fast path.
+ * Choose the strategy that is fastest for the current trace, which is to use groups, paths or
+ * single blocks (fast.c describes them).
  */
 #include "fast.h"
 #include "../plain.h"
@@ -72,7 +73,10 @@ void nt_judge(struct nt_memo *memo, const struct nt_config *config)
 	memo->misses = 0;
 }
 
-/* Use groups, or paths of some length. If the current choice is too slow, try the next one. */
+/*
+ * Choose between groups and paths with 8, 4 or 2 bits of HIST. If the current choice finds too few
+ * results, try the next one.
+ */
 void nt_judge_counts(struct nt_memo *memo)
 {
 	bool hopeless = judge_is_hopeless(memo);

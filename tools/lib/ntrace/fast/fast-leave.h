@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The end of a run of the fast path.
+ * Functions that end a run of the fast path, and write its state back to the flow.
  */
 #ifndef NTRACE_FAST_LEAVE_H
 #define NTRACE_FAST_LEAVE_H

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The log of the fast path that counts ranges. It holds the execution of the current messages until
- * it is counted.
+ * The log lists which code the current messages executed, until it is counted. Only the fast path
+ * that counts ranges uses it.
  *
- * If groups are looked up, the log has steps, because a group may be made of them. Otherwise
- * (way.log), it has the records of paths, and the edges between them.
+ * While groups are looked up, the log consists of steps (tally.h), from which a new group is
+ * stored. Otherwise (way.log is set), it consists of records of paths, and of edges from the last
+ * block of a path to the block after it.
  */
 #ifndef NTRACE_FAST_LOG_H
 #define NTRACE_FAST_LOG_H

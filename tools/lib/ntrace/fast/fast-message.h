@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * This part of the fast path decodes one plain message.
+ * Decode one plain message (plain.h defines which messages are plain).
  */
 #ifndef NTRACE_FAST_MESSAGE_H
 #define NTRACE_FAST_MESSAGE_H
@@ -10,8 +10,8 @@
 #include "../plain.h"
 
 /*
- * Return true if a message reports a return although the encoder counts calls and has counted one.
- * engine.c handles that.
+ * Return true if a message reports a return that the encoder should have omitted, because the
+ * encoder counts calls and has counted one. engine.c handles that.
  */
 static __always_inline bool fast_is_odd_return(const struct run *run, const struct nt_block *block)
 {
@@ -19,7 +19,7 @@ static __always_inline bool fast_is_odd_return(const struct run *run, const stru
 		run->flow->dialect->counts_returns;
 }
 
-/* Follow the indirect jump at the end to U-ADDR. */
+/* Follow the indirect jump at the end of a message to the destination that U-ADDR @addr encodes. */
 static __always_inline bool fast_end_indirect(struct run *run, struct hot *hot, struct way way,
 					      uint64_t addr)
 {
@@ -63,7 +63,10 @@ static __always_inline bool fast_walk_btm(struct run *run, struct hot *hot, stru
 		fast_path_walk_btm(run, hot, way, left, direct);
 }
 
-/* Walk one message. Return false if it does not fit; then some state may have changed. */
+/*
+ * Walk the code of one message. Return false if HIST or I-CNT do not fit the code, in which case
+ * the caller must restore the state.
+ */
 static __always_inline bool fast_walk_message(struct run *run, struct hot *hot, struct way way,
 					      const struct plain *msg)
 {
@@ -89,7 +92,7 @@ static __always_inline bool fast_walk_message(struct run *run, struct hot *hot, 
 	return hist_only || direct || fast_end_indirect(run, hot, way, msg->addr);
 }
 
-/* Decode one message. Return false, without any change, if it is left to engine.c. */
+/* Decode one message. If engine.c must decode it, change nothing and return false. */
 static __always_inline bool fast_run_message(struct run *run, struct hot *hot, struct way way)
 {
 	uint32_t top = run->src->top, depth = run->src->depth;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * This part of the fast path walks a message by paths, which memo.c stores.
+ * Walk the code of a message with paths, which are the stored results of earlier walks (memo.h).
  */
 #ifndef NTRACE_FAST_PATH_H
 #define NTRACE_FAST_PATH_H
@@ -77,9 +77,9 @@ static __always_inline bool fast_path_return(struct run *run, struct hot *hot,
 }
 
 /*
- * Walk HIST of @nr_bits and I-CNT of @left. The last range ends with a jump whose target is in the
- * message. If @hist_only is set, walk HIST alone, and stop right after its last branch. Return
- * false if HIST or I-CNT do not fit the code.
+ * Walk @nr_bits bits of @hist and @left half-words of I-CNT. The last range ends with a jump whose
+ * target is in the message. If @hist_only is set, walk HIST alone, and stop right after its last
+ * branch. Return false if HIST or I-CNT do not fit the code.
  */
 static __always_inline bool fast_path_walk_htm(struct run *run, struct hot *hot, struct way way,
 					       uint64_t hist, unsigned int nr_bits, int64_t left,

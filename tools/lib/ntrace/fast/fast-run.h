@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The state of one run of the fast path, and the functions that its parts share.
+ * A run is one call of the fast path, which decodes as many messages as possible. This file has the
+ * state of a run, and functions that several files of the fast path use.
  *
  * Functions of the fast path are inlined, so that the compiler keeps struct hot in registers.
  */
@@ -41,7 +42,7 @@ struct run {
 	struct nt_source	*src;
 	struct nt_memo		*memo;
 	struct nt_tally		*tally;		/* only if ranges are counted */
-	struct nt_range		*full;		/* messages must begin before this range */
+	struct nt_range		*full;		/* no message begins here or later */
 	uint64_t		tstamp;		/* 0 if not known */
 	uint64_t		tstamp_mask;	/* all ones if @tstamp is known, or 0 */
 	uint8_t			tstamp_kinds[2]; /* for messages without and with a timestamp */
@@ -66,7 +67,10 @@ static __always_inline void fast_set_steps(struct hot *hot, uint32_t *steps)
 	hot->out = (struct nt_range *)steps;
 }
 
-/* Messages are counted by type in four counters of 16 bits, which are one number. */
+/*
+ * The 64-bit number run::counts consists of four counters of 16 bits, one for each type of message.
+ * Return the value to add to it for a message of @tcode.
+ */
 static __always_inline uint64_t fast_count_of(unsigned int tcode)
 {
 	switch (tcode) {
@@ -80,16 +84,16 @@ static __always_inline uint64_t fast_count_of(unsigned int tcode)
 	return 1ULL << 48;
 }
 
-/* The sum of the four counters, which must be below 1 << 16 */
+/* Return the sum of the four counters, which must be below 1 << 16. */
 static __always_inline unsigned int fast_nr_counted(uint64_t counts)
 {
 	return counts * 0x0001000100010001ULL >> 48;
 }
 
 /*
- * A group has counters of 4 bits. The multiplication moves each counter to its place, beside copies
- * of the others. A group has at most 8 messages, because each message has at least two bytes, so
- * that the sum of two copies at one place does not carry.
+ * In nt_group::counts, the four counters have 4 bits each. The multiplication moves each counter to
+ * its place, beside copies of the others. The sum of two copies at one place does not carry,
+ * because a group has at most 8 messages of at least two bytes each.
  */
 static __always_inline uint64_t fast_unpack_counts(uint64_t packed)
 {
@@ -136,8 +140,9 @@ static __always_inline uint32_t fast_pop(struct run *run, struct hot *hot)
 }
 
 /*
- * Return true if the stack is full, and the encoder ignores a call in this case. engine.c handles
- * that, because stored paths and groups assume a ring.
+ * Return true if the return stack has no room for @depth entries, and the encoder then ignores the
+ * newest call. engine.c handles that, because stored paths and groups assume that the newest call
+ * overwrites the oldest.
  */
 static __always_inline bool fast_is_too_deep(const struct run *run, uint32_t depth)
 {

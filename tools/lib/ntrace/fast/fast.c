@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The fast path decodes plain branch messages, one after the other, through code that is already
- * decoded.
+ * The fast path decodes plain messages, which are short branch messages with few fields (plain.h).
  *
- * It leaves all other messages, and messages that do not fit the code, to engine.c, which begins
- * that message again. The fast path changes no state before a message is decoded completely.
+ * It leaves all other messages, and messages that do not fit the code, to engine.c. Because the
+ * fast path changes no state before a message is decoded completely, engine.c can decode the
+ * message from its first byte.
  *
- * Programs repeat themselves. Therefore the fast path has two stores of results. A path is the walk
- * from one block by the next bits of HIST or by the I-CNT (fast-path.h). A group is the result of
- * the next few messages (fast-group.h). Irregular code is walked from block to block
- * (fast-block.h). fast-judge.c chooses the fastest of these by samples.
+ * Programs repeat themselves. Therefore the fast path stores results, and uses them again. A path
+ * is the list of ranges from one block as far as the next bits of HIST or the I-CNT lead
+ * (fast-path.h). A group is the result of the next few messages (fast-group.h). In irregular code,
+ * which rarely repeats, the fast path follows each block without storing anything (fast-block.h).
+ * fast-judge.c measures which of the three is fastest.
  */
 #include "fast.h"
 #include "fast-group.h"
@@ -81,7 +82,10 @@ static noinline void fast_run_returns(struct run *run, struct hot hot, struct wa
 	fast_run_all(run, hot, way);
 }
 
-/* If a return in the ranges from @range was inferred, the encoder reports no returns to calls. */
+/*
+ * Look for an inferred return in the ranges from @range. If there is one, the encoder does not
+ * report returns to known calls.
+ */
 static void fast_learn_returns(struct run *run, const struct nt_range *range)
 {
 	const struct nt_range *end = run->flow->ranges + run->flow->nr_ranges;
@@ -147,7 +151,7 @@ static struct nt_memo *fast_memo(struct nt_flow *flow)
 	return flow->memo;
 }
 
-/* Return true if paths can repeat the message. */
+/* Return true if nt_fast_repeat() can repeat the message with paths. */
 static bool fast_can_repeat(const struct nt_flow *flow, const struct nt_source *src,
 			    const struct nt_message *msg)
 {

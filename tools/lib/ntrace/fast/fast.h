@@ -27,10 +27,13 @@ bool nt_fast_count(struct nt_flow *flow, struct nt_source *src);
 uint64_t nt_fast_count_repeat(struct nt_flow *flow, struct nt_source *src,
 			      const struct nt_message *msg, uint64_t n);
 
-/* Parse the last branch message, of which only the bytes were kept, to @src->last. */
+/*
+ * Parse the last branch message of @src, whose bytes the fast path has kept, and store the result
+ * in @src->last, because RepeatBranch may repeat it.
+ */
 void nt_fast_last(const struct nt_flow *flow, struct nt_source *src);
 
-/* Choose a strategy by how often the last one succeeded. */
+/* Choose between groups, paths and blocks, by how often lookups were successful. */
 void nt_judge(struct nt_memo *memo, const struct nt_config *config);
 
 /* Do the same for the fast path that counts ranges. */

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Storage of paths and groups, which are results of walks, so that the same code need not be walked
+ * Store paths and groups, which are results of walks, so that the same code need not be walked
  * again.
  *
- * Ranges are in a ring. A lookup ignores a path or group whose ranges were overwritten.
+ * Their ranges are stored in a ring, in which new ranges overwrite the oldest. A lookup ignores a
+ * path or group whose ranges were overwritten.
  */
 #include <stddef.h>
 #include <stdlib.h>

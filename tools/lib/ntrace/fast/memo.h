@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Storage of paths and groups, which are results of walks, so that the same code need not be walked
- * again.
+ * A memo stores paths and groups, which are results of walks, so that the same code need not be
+ * walked again.
  */
 #ifndef NTRACE_MEMO_H
 #define NTRACE_MEMO_H
@@ -30,13 +30,13 @@
 enum path_end {
 	PATH_GOES_ON,	/* the walk continues at block @next */
 	PATH_TAKEN,	/* the branch that DirectBranch reports was taken, to block @next */
-	PATH_JUMP,	/* the last range is block @next, an indirect jump */
-	PATH_RETURN,	/* the last range is block @next, a return */
+	PATH_JUMP,	/* the path ends with block @next and its indirect jump */
+	PATH_RETURN,	/* the path ends with block @next and its return */
 };
 
 /* Effect of a path or group on the return stack. Pops are before pushes. */
 struct nt_effect {
-	/* start in nt_memo::calls of a list of the popped calls, without the top, and then the pushed calls */
+	/* index in nt_memo::calls of the popped calls (except the top), then the pushed calls */
 	uint32_t	calls;
 	bool		any;
 	uint8_t		nr_pops;
@@ -50,9 +50,9 @@ static __always_inline unsigned int memo_nr_below(const struct nt_effect *effect
 }
 
 /*
- * A path is the walk from one block by a few bits of HIST, or by an I-CNT. Its key consists of the
- * block, one of the following values, and the top of the return stack, because the path may
- * continue after a return:
+ * A path is the result of a walk from one block, as far as a few bits of HIST or an I-CNT lead. Its
+ * key consists of the block, one of the following values, and the top of the return stack, because
+ * the path may continue after a return:
  *
  *	HTM: stop-bit and up to PATH_BITS bits of HIST; if I-CNT ends the path, also PATH_FINAL, and
  *	     I-CNT if there is a return stack
@@ -88,7 +88,10 @@ static __always_inline uint64_t path_key(uint32_t block, uint32_t what)
 	return (uint64_t)block << 32 | what;
 }
 
-/* A group is the result of a few messages, found by their bytes (fast-group.h), in a cache line. */
+/*
+ * A group is the result of a few messages. A lookup finds it by the bytes of the messages
+ * (fast-group.h). It fits a cache line.
+ */
 struct nt_group {
 	uint64_t	key[2];		/* bytes of the messages, then zeros; 0 if free */
 	uint64_t	ref;
@@ -110,8 +113,9 @@ struct nt_group {
 
 /*
  * Value of nt_group::start. It contains the source, because another source may send the same bytes
- * at the same block, and must not use this group. A run of the fast path begins with at most
- * MAX_BLOCKS blocks, and cannot add as many more, so the block fits below GROUP_SRC_SHIFT.
+ * at the same block, and must not use this group. The index of the block fits below
+ * GROUP_SRC_SHIFT, because a run of the fast path begins with at most MAX_BLOCKS blocks, and adds
+ * fewer than MAX_BLOCKS.
  */
 #define GROUP_SRC_SHIFT		19
 #define GROUP_MODE_SHIFT	31
@@ -129,7 +133,7 @@ struct nt_memo {
 	uint32_t	nr_calls;
 	unsigned int	window;		/* bytes that a group lookup covers; 0: no groups */
 	bool		by_blocks;	/* use neither groups nor paths */
-	bool		trying;		/* paths are on trial */
+	bool		trying;		/* nt_judge() tries whether paths repeat */
 	unsigned int	path_bits;	/* HIST bits of a path when steps are counted */
 	uint32_t	messages;	/* messages since the last choice of a strategy */
 	uint32_t	until;		/* number of messages before the next choice */

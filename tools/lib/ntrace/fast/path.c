@@ -15,7 +15,7 @@ struct path_walker {
 	struct nt_path		path;
 	uint32_t		return_depth;	/* 0 if returns are explicit */
 	uint32_t		pushed[PATH_PUSHES];
-	struct nt_todo		todo;		/* its I-CNT may be larger than the message's */
+	struct nt_todo		todo;		/* rest of the HIST and I-CNT in the key */
 	bool			final;
 	bool			btm;
 	bool			direct;
@@ -63,7 +63,10 @@ static void path_push(struct path_walker *walker)
 	nt_net_push(&walker->net);
 }
 
-/* Return the call of a return, or 0 if the path does not know it and must end with the return. */
+/*
+ * Return the block of the call to which the current return belongs, or 0 if it is not known, in
+ * which case the path must end with the return.
+ */
 static uint32_t path_pop(struct path_walker *walker)
 {
 	struct nt_net *net = &walker->net;
@@ -81,7 +84,10 @@ static uint32_t path_pop(struct path_walker *walker)
 
 enum path_step { STEP_ON, STEP_END, STEP_FAIL };
 
-/* Step over a return, which is implicit if HIST or I-CNT do not end with it. */
+/*
+ * Step over a return. If neither HIST nor I-CNT ends with it, the return is implicit, and its
+ * destination is on the return stack.
+ */
 static enum path_step path_step_return(struct path_walker *walker)
 {
 	uint32_t call = walker->todo.nr_bits || walker->todo.left > 0 ? path_pop(walker) : 0;
@@ -119,7 +125,7 @@ static enum path_step path_step(struct path_walker *walker)
 	unsigned int nr_bits = walker->todo.nr_bits;
 	int step;
 
-	/* HIST alone ends right after its last branch. */
+	/* If the key has only HIST, the path ends right after the last branch. */
 	if (!walker->btm && !walker->final && !nr_bits)
 		return STEP_END;
 	walker->todo.left -= block->range.halfwords;
@@ -173,7 +179,7 @@ static const struct nt_path *path_keep(struct nt_memo *memo, struct path_walker 
 	return nt_memo_keep_path(memo, path);
 }
 
-/* Do the same as path_keep(), but store the path as a record. */
+/* Do the same as path_keep(), but store the path as a record of steps (tally.h). */
 static const struct nt_path *path_keep_steps(struct nt_tally *tally, struct path_walker *walker)
 {
 	const struct nt_block *blocks = walker->flow->code.blocks;
@@ -190,7 +196,7 @@ static const struct nt_path *path_keep_steps(struct nt_tally *tally, struct path
 	return nt_memo_keep_path(tally->memo, path);
 }
 
-/* Return false if a block does not fit. */
+/* Walk the path of @key. Return false if HIST or I-CNT do not fit a block. */
 static bool path_walk(struct path_walker *walker, uint64_t key, uint32_t top)
 {
 	enum path_step ret;

@@ -8,8 +8,8 @@
 #include "memo.h"
 
 /*
- * Walk the path of @key, and store it. Return NULL if a block does not fit. This may move
- * @flow->code.blocks, and may drop all other paths.
+ * Walk the path of @key, and store it. Return NULL if HIST or I-CNT in the key do not fit a block.
+ * This may move @flow->code.blocks, and may drop all other paths.
  */
 const struct nt_path *nt_path_walk(struct nt_flow *flow, struct nt_source *src, uint64_t key,
 				   uint32_t top);
