@@ -544,8 +544,12 @@ const struct ns_decoded *ns_replay_decode(struct nt_replay *replay, uint32_t lan
 {
 	const struct ns_chunk *s = &replay->lanes.at[lane].segments.at[segment];
 	struct ns_decoded *d, *oldest = replay->cache;
+	size_t nr = NS_CACHE;
 
-	for (d = replay->cache; d < replay->cache + NS_CACHE; d++) {
+	/* a path reads each lane once, and few segments fit into the processor's cache */
+	if (replay->options.paths && replay->lanes.nr < nr)
+		nr = replay->lanes.nr + 1;
+	for (d = replay->cache; d < replay->cache + nr; d++) {
 		if (d->segment == s) {
 			d->used = ++replay->uses;
 			return d;
