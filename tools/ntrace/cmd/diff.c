@@ -23,62 +23,20 @@ static struct nt_session *open_one(const struct diff_options *options, const cha
 	return recording_open(&recording);
 }
 
-static bool print_functions(const struct diff_options *options, struct nt_session *sessions[2])
-{
-	const unsigned int runs[2] = { 1, 1 };
-	struct diff_functions *functions = diff_functions_new(options, runs);
-	bool ok = functions && diff_functions_add(functions, 0, 0, sessions[0]) &&
-		  diff_functions_add(functions, 1, 0, sessions[1]) && diff_functions_print(functions) >= 0;
-
-	diff_functions_free(functions);
-	return ok;
-}
-
-static int diff_two(const struct diff_options *options, struct nt_session *sessions[2])
-{
-	struct diff_result result = { 0 };
-
-	if (!diff_threads(options, sessions, &result))
-		return EXIT_USAGE;
-	if (!result.threads && !result.differences)
-		return usage_error("neither recording has code to compare%s", options->kernel ? "" : "; --kernel includes the kernel");
-	if (result.differences)
-		return print_functions(options, sessions) ? EXIT_TRACE : EXIT_USAGE;
-	printf("No difference in %" PRIu64 " instructions of %" PRIu64 " threads\n", result.insns, result.threads);
-	return result.lost ? EXIT_USAGE : recording_status(&options->recording, result.gaps);
-}
-
-static int diff_pair(const struct diff_options *options, char **paths)
-{
-	struct nt_session *sessions[2] = { open_one(options, paths[0]), NULL };
-	int status = EXIT_USAGE;
-	unsigned int i;
-
-	if (sessions[0])
-		sessions[1] = open_one(options, paths[1]);
-	if (sessions[1])
-		status = diff_two(options, sessions);
-	for (i = 0; i < 2; i++) {
-		if (sessions[i])
-			recording_report(sessions[i]);
-		nt_session_close(sessions[i]);
-	}
-	return status;
-}
-
 static bool add_run(const struct diff_options *options, struct diff_functions *functions, unsigned int side, unsigned int run,
 		    const char *path)
 {
 	struct nt_session *session = open_one(options, path);
 	bool ok = session && diff_functions_add(functions, side, run, session);
 
-	if (session)
+	if (session && options->many)
 		recording_report(session);
 	nt_session_close(session);
 	return ok;
 }
 
-static int diff_many(const struct diff_options *options, char **paths[2], const unsigned int runs[2])
+/* Print the functions that differ. Return their number, or -1 after an error. */
+static ssize_t diff_runs(const struct diff_options *options, char **paths[2], const unsigned int runs[2])
 {
 	struct diff_functions *functions = diff_functions_new(options, runs);
 	unsigned int side, i;
@@ -91,15 +49,52 @@ static int diff_many(const struct diff_options *options, char **paths[2], const 
 	}
 	if (ok)
 		nr = diff_functions_print(functions);
+	diff_functions_free(functions);
+	return nr;
+}
+
+static int diff_many(const struct diff_options *options, char **paths[2], const unsigned int runs[2])
+{
+	ssize_t nr = diff_runs(options, paths, runs);
+
 	if (!nr)
 		printf("No function differs more between the sides than within a side\n");
-	diff_functions_free(functions);
 	return nr < 0 ? EXIT_USAGE : nr ? EXIT_TRACE : EXIT_CLEAN;
+}
+
+/* Compare the threads of two recordings. Return EXIT_TRACE if they differ. */
+static int diff_pair(const struct diff_options *options, char **paths[2])
+{
+	struct nt_session *sessions[2] = { open_one(options, paths[0][0]), NULL };
+	struct diff_result result = { 0 };
+	int status = EXIT_USAGE;
+	unsigned int i;
+
+	if (sessions[0])
+		sessions[1] = open_one(options, paths[1][0]);
+	if (!sessions[1] || !diff_threads(options, sessions, &result))
+		goto out;
+	if (!result.threads && !result.differences) {
+		usage_error("neither recording has code to compare%s", options->kernel ? "" : "; --kernel includes the kernel");
+	} else if (result.differences) {
+		putchar('\n');
+		status = EXIT_TRACE;
+	} else {
+		printf("No difference in %" PRIu64 " instructions of %" PRIu64 " threads\n", result.insns, result.threads);
+		status = result.lost ? EXIT_USAGE : recording_status(&options->recording, result.gaps);
+	}
+out:
+	for (i = 0; i < 2; i++) {
+		if (sessions[i])
+			recording_report(sessions[i]);
+		nt_session_close(sessions[i]);
+	}
+	return status;
 }
 
 int cmd_diff(int argc, char **argv)
 {
-	struct diff_options diff = { .limit = 20, .recording.session.keep_records = true };
+	struct diff_options diff = { .limit = 20 };
 	const struct option_entry options[] = {
 		SESSION_OPTIONS(&diff.recording),
 		OPTION_FLAG(0, "kernel", &diff.kernel, "compare the kernel, interrupts and signals as well"),
@@ -125,7 +120,9 @@ int cmd_diff(int argc, char **argv)
 		return usage_error("diff needs two recordings, or recordings on both sides of --; `ntrace help diff` says more");
 	if (!runs[0] || !runs[1])
 		return usage_error("diff needs recordings on both sides of --");
-	if (runs[0] == 1 && runs[1] == 1)
-		return diff_pair(&diff, (char *[]){ paths[0][0], paths[1][0] });
-	return diff_many(&diff, paths, runs);
+	diff.many = runs[0] > 1 || runs[1] > 1;
+	if (diff.many)
+		return diff_many(&diff, paths, runs);
+	status = diff_pair(&diff, paths);
+	return status == EXIT_TRACE && diff_runs(&diff, paths, runs) < 0 ? EXIT_USAGE : status;
 }

@@ -23,8 +23,7 @@ enum { CALLS, INSNS, TIME, NR_VALUES };
 struct function {
 	char		*name, *object;
 	double		*values;	/* NR_VALUES for each run of both sides */
-	double		mean[2], spread[2];	/* of the value that is compared */
-	double		error, score;
+	double		error, score;	/* standard error in proportion to the mean */
 };
 
 struct diff_functions {
@@ -108,52 +107,21 @@ bool diff_functions_add(struct diff_functions *d, unsigned int side, unsigned in
 	return ok;
 }
 
-/* ---- One against one ---- */
+/* ---- Scores ---- */
 
-static double value_of(const struct function *f, unsigned int run, unsigned int value)
+/* Return the mean of one side, and set *spread to the standard deviation. */
+static double mean_of(const struct diff_functions *d, const struct function *f, unsigned int side, unsigned int value, double *spread)
 {
-	return f->values[run * NR_VALUES + value];
-}
-
-static double change_of(const struct function *f, unsigned int value)
-{
-	return fabs(value_of(f, 1, value) - value_of(f, 0, value));
-}
-
-static int change_cmp(const void *a, const void *b)
-{
-	const struct function *x = a, *y = b;
-
-	return ns_order(change_of(y, INSNS), change_of(x, INSNS)) ?: ns_order(change_of(y, CALLS), change_of(x, CALLS)) ?:
-	       strcmp(x->name, y->name);
-}
-
-static bool print_change(const struct function *f)
-{
-	char t[2][16];
-
-	if (!change_of(f, INSNS) && !change_of(f, CALLS))
-		return false;
-	printf("%9.0f %9.0f %13.0f %13.0f %9s %9s  %s [%s]\n", value_of(f, 0, CALLS), value_of(f, 1, CALLS),
-	       value_of(f, 0, INSNS), value_of(f, 1, INSNS), duration(value_of(f, 0, TIME), t[0]),
-	       duration(value_of(f, 1, TIME), t[1]), f->name, f->object);
-	return true;
-}
-
-/* ---- Several against several ---- */
-
-/* Compute the mean and the standard deviation of one side. */
-static void sum_up(const struct diff_functions *d, struct function *f, unsigned int side, unsigned int value)
-{
-	unsigned int first = side ? d->runs[0] : 0, nr = d->runs[side], i;
-	double sum = 0, squares = 0;
+	const double *first = f->values + (side ? d->runs[0] * NR_VALUES : 0) + value;
+	unsigned int nr = d->runs[side], i;
+	double mean = 0, squares = 0;
 
 	for (i = 0; i < nr; i++)
-		sum += value_of(f, first + i, value);
-	f->mean[side] = sum / nr;
+		mean += first[i * NR_VALUES] / nr;
 	for (i = 0; i < nr; i++)
-		squares += pow(value_of(f, first + i, value) - f->mean[side], 2);
-	f->spread[side] = nr > 1 ? sqrt(squares / (nr - 1)) : 0;
+		squares += pow(first[i * NR_VALUES] - mean, 2);
+	*spread = nr > 1 ? sqrt(squares / (nr - 1)) : 0;
+	return mean;
 }
 
 static int error_cmp(const void *a, const void *b)
@@ -168,78 +136,77 @@ static int score_cmp(const void *a, const void *b)
 	return ns_order(y->score, x->score) ?: strcmp(x->name, y->name);
 }
 
+/* Compute the score of several runs. That of one run is the change of its counts. */
 static void compute_scores(struct diff_functions *d)
 {
-	unsigned int value = d->has_time ? TIME : INSNS;
+	unsigned int value = d->options->many && d->has_time ? TIME : INSNS, side;
 	struct function *f, *end = d->all.at + d->all.nr;
-	double least, change, mean;
+	double mean[2], spread[2], calls[2], least;
 
 	for (f = d->all.at; f < end; f++) {
-		sum_up(d, f, 0, value);
-		sum_up(d, f, 1, value);
-		mean = (f->mean[0] + f->mean[1]) / 2;
-		f->error = mean ? sqrt(pow(f->spread[0], 2) / d->runs[0] + pow(f->spread[1], 2) / d->runs[1]) / mean : 0;
+		for (side = 0; side < 2; side++) {
+			calls[side] = mean_of(d, f, side, CALLS, &spread[side]);
+			mean[side] = mean_of(d, f, side, value, &spread[side]);
+		}
+		f->score = fabs(mean[1] - mean[0]);
+		if (!d->options->many)
+			f->score += fabs(calls[1] - calls[0]);
+		else if (f->score)
+			f->score /= (mean[0] + mean[1]) / 2;
+		f->error = mean[0] + mean[1] ? sqrt(pow(spread[0], 2) / d->runs[0] + pow(spread[1], 2) / d->runs[1]) /
+			   ((mean[0] + mean[1]) / 2) : 0;
 	}
 	ns_array_sort(&d->all, error_cmp);
 	least = d->all.nr ? d->all.at[d->all.nr / 2].error : 0;
-	for (f = d->all.at; f < end; f++) {
-		mean = (f->mean[0] + f->mean[1]) / 2;
-		change = mean ? fabs(f->mean[1] - f->mean[0]) / mean : 0;
-		f->score = change ? change / fmax(f->error, least) : 0;
+	for (f = d->all.at; d->options->many && f < end; f++) {
+		if (f->score)
+			f->score /= fmax(f->error, least);
 	}
 	ns_array_sort(&d->all, score_cmp);
 }
 
-static bool print_score(const struct diff_functions *d, const struct function *f)
+/* ---- Table ---- */
+
+static void print_function(const struct diff_functions *d, const struct function *f)
 {
-	double values[4] = { f->mean[0], f->mean[1], f->spread[0], f->spread[1] };
-	char t[4][16];
-	unsigned int i;
+	double spread[2], mean[2];
+	unsigned int value;
+	char t[2][16];
 
-	if (f->score < SCORE)
-		return false;
-	for (i = 0; i < 4; i++) {
-		if (d->has_time)
-			duration(values[i], t[i]);
+	for (value = CALLS; value < NR_VALUES; value++) {
+		mean[0] = mean_of(d, f, 0, value, &spread[0]);
+		mean[1] = mean_of(d, f, 1, value, &spread[1]);
+		if (value == TIME)
+			printf("%9s %9s ", duration(mean[0], t[0]), duration(mean[1], t[1]));
 		else
-			snprintf(t[i], sizeof(t[i]), "%.0f", values[i]);
+			printf("%*.0f %*.0f ", value == CALLS ? 9 : 13, mean[0], value == CALLS ? 9 : 13, mean[1]);
+		if (d->options->many && value == (d->has_time ? TIME : INSNS))
+			printf("%+8.2f %8.2f %8.2f %7.1f ", mean[0] ? 100 * (mean[1] - mean[0]) / mean[0] : 100,
+			       mean[0] ? 100 * spread[0] / mean[0] : 0, mean[1] ? 100 * spread[1] / mean[1] : 0, f->score);
 	}
-	printf("%13s %13s %+8.2f %9s %9s %7.1f  %s [%s]\n", t[0], t[1],
-	       f->mean[0] ? 100 * (f->mean[1] - f->mean[0]) / f->mean[0] : 100, t[2], t[3], f->score, f->name, f->object);
-	return true;
+	printf(" %s [%s]\n", f->name, f->object);
 }
-
-/* ---- All ---- */
 
 ssize_t diff_functions_print(struct diff_functions *d)
 {
-	bool many = d->runs[0] > 1 || d->runs[1] > 1;
-	size_t nr = 0, more = 0, i;
+	static const char spread[] = "       % spread A spread B   score ";
+	unsigned long limit = d->options->limit;
+	size_t nr;
 
-	if (many)
-		compute_scores(d);
-	else
-		ns_array_sort(&d->all, change_cmp);
-	for (i = 0; i < d->all.nr; i++) {
-		const struct function *f = &d->all.at[i];
-
-		if (many ? f->score < SCORE : !change_of(f, INSNS) && !change_of(f, CALLS))
-			break;
-		if (!nr && many)
-			printf("%13s %13s %8s %9s %9s %7s  %s\n", "mean of A", "mean of B", "%", "spread A", "spread B",
-			       "score", d->has_time ? "self time of" : "self insns of");
-		else if (!nr)
-			printf("\n%9s %9s %13s %13s %9s %9s  %s\n", "calls A", "calls B", "self insns A", "self insns B",
-			       "self A", "self B", "function");
-		more += d->options->limit && nr >= d->options->limit;
-		if (!more)
-			many ? print_score(d, f) : print_change(f);
-		nr++;
+	compute_scores(d);
+	for (nr = 0; nr < d->all.nr && d->all.at[nr].score && (!d->options->many || d->all.at[nr].score >= SCORE); nr++) {
+		if (!nr)
+			printf("%9s %9s %13s %13s %s%9s %9s %s function\n", "calls A", "calls B", "self insns A", "self insns B",
+			       d->options->many && !d->has_time ? spread : "", "self A", "self B", d->options->many && d->has_time ? spread : "");
+		if (!limit || nr < limit)
+			print_function(d, &d->all.at[nr]);
 	}
-	if (more)
-		printf("... and %zu more: --limit 0 shows all\n", more);
+	if (limit && nr > limit)
+		printf("... and %zu more: --limit 0 shows all\n", nr - limit);
 	return nr;
 }
+
+/* ---- All ---- */
 
 struct diff_functions *diff_functions_new(const struct diff_options *options, const unsigned int runs[2])
 {

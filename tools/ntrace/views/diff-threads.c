@@ -151,11 +151,12 @@ static void print_way(const struct recording *r, const struct nt_diff_side *side
 
 static void print_counts(const struct nt_diff_side sides[2])
 {
-	unsigned int i, nr = sides[0].executed == sides[1].executed && sides[0].called == sides[1].called ? 1 : 2;
+	bool same = sides[0].executed == sides[1].executed && sides[0].called == sides[1].called;
+	unsigned int i;
 
-	for (i = 0; i < nr; i++)
+	for (i = 0; i < (same ? 1 : 2); i++)
 		printf("    %s executed %" PRIu64 " times before, and its function was called %" PRIu64 " times before\n",
-		       nr == 1 ? "it was" : i ? "in B, it was" : "in A, it was", sides[i].executed, sides[i].called);
+		       same ? "it was" : i ? "in B, it was" : "in A, it was", sides[i].executed, sides[i].called);
 }
 
 static void print_callers(const struct recording *r, const struct nt_diff *diff, uint64_t space)
@@ -177,7 +178,7 @@ static void print_thread(const struct thread *a)
 	printf("Thread %d (%s) in A, %d in B", a->tid, a->comm, a->pair->tid);
 }
 
-/* Print a difference. Return false after an error. */
+/* Print a difference, or missing trace. Return false after an error. */
 static bool print_difference(const struct recording r[2], const struct thread *a, struct nt_diff *diff,
 			     struct nt_diff_side sides[2])
 {
@@ -186,7 +187,7 @@ static bool print_difference(const struct recording r[2], const struct thread *a
 	if (!nt_diff_count(diff, sides))
 		return false;
 	print_thread(a);
-	printf(" first differ after\n    ");
+	printf(sides[0].gap || sides[1].gap ? ": trace is missing after\n    " : " first differ after\n    ");
 	print_place(&r[0], sides[0].space, sides[0].at);
 	print_insn(&r[0], &sides[0]);
 	putchar('\n');
@@ -195,17 +196,6 @@ static bool print_difference(const struct recording r[2], const struct thread *a
 	print_counts(sides);
 	print_callers(&r[0], diff, sides[0].space);
 	return true;
-}
-
-static void print_gap(const struct recording r[2], const struct thread *a, const struct nt_diff_side sides[2])
-{
-	unsigned int i = sides[0].gap ? 0 : 1;
-
-	print_thread(a);
-	printf(": trace of %s is missing after ", !i && sides[1].gap ? "both" : i ? "B" : "A");
-	print_place(&r[i], sides[i].space, sides[i].at);
-	print_time(sides[i].time);
-	putchar('\n');
 }
 
 /* ---- Comparison ---- */
@@ -219,18 +209,15 @@ static bool compare(const struct recording r[2], const struct thread *a, struct 
 	struct nt_diff *diff = nt_diff_new(threads);
 	uint64_t nr = 0, gaps = 0;
 	struct nt_diff_side sides[2];
-	int kind = -1;
+	int kind;
 
-	for (; diff && (kind = nt_diff_next(diff, sides)) > NT_DIFF_EQUAL && kind != NT_DIFF_LOST;) {
-		if (kind == NT_DIFF_GAP && !gaps++)
-			print_gap(r, a, sides);
-		if (kind != NT_DIFF_GAP && !nr++ && !print_difference(r, a, diff, sides)) {
+	do {
+		kind = diff ? nt_diff_next(diff, sides) : -1;
+		if (kind <= NT_DIFF_EQUAL || kind == NT_DIFF_LOST)
+			break;
+		if (!(*(kind == NT_DIFF_GAP ? &gaps : &nr))++ && !print_difference(r, a, diff, sides))
 			kind = -1;
-			break;
-		}
-		if (kind == NT_DIFF_END)
-			break;
-	}
+	} while (kind == NT_DIFF_JUMP || kind == NT_DIFF_GAP);
 	if (nr > 1)
 		printf("    %" PRIu64 " more differences follow\n", nr - 1);
 	if (gaps > 1)

@@ -8,6 +8,7 @@
 struct diff_options {
 	struct recording_options recording;
 	bool		kernel;		/* also compare code of the kernel */
+	bool		many;		/* a side has several recordings */
 	unsigned long	limit;		/* most functions that are printed; 0: all */
 };
 

@@ -31,15 +31,14 @@ struct side {
 	struct page	*pages;
 	NS_ARRAY(struct call) calls;
 	bool		over;		/* the thread has no more pieces */
+	bool		split;		/* @before and @now are one piece of the path */
 };
 
 struct nt_diff {
 	struct side	sides[2];
 	uint64_t	counted[2];	/* pieces before the last difference */
-	bool		begun;
-	bool		moves;		/* first find equal calls */
+	bool		moves;		/* first find equal calls, */
 	bool		gap;		/* because trace is missing */
-	int		last;		/* result after the last difference */
 };
 
 /* ---- Addresses ---- */
@@ -120,6 +119,7 @@ static bool advance(struct side *s)
 	int ret;
 
 	s->before = s->now;
+	s->split = false;
 	ret = nt_path_next(s->path, &s->now);
 	s->over = ret <= 0;
 	s->nth++;
@@ -175,7 +175,7 @@ static bool find_anchors(const struct side *from, bool gap, size_t max, struct a
 	bool ok = copy_side(&s, from);
 
 	for (; ok && !s.over && out->all.nr < max && most; most--) {
-		if (s.nth > from->nth && is_call(&s.before)) {
+		if (s.nth > from->nth && is_call(&s.before) && !s.now.gap) {
 			hash = hash_address(&s, s.now.space, s.now.start, gap ? 0 : s.calls.nr);
 			hash = hash_address(&s, s.before.space, last_insn(&s.before), hash);
 			ok = ns_array_add(&out->all, ((struct anchor){ hash, s.nth, out->all.nr }));
@@ -248,120 +248,73 @@ static int resynchronise(struct nt_diff *diff)
 
 /* ---- Comparison ---- */
 
-static struct nt_diff_side side_of(const struct side *s, const struct nt_piece *piece, uint64_t at, uint64_t to)
+/* Describe the places after which the threads are not the same. */
+static int stop(struct nt_diff *diff, struct nt_diff_side sides[2])
 {
-	return (struct nt_diff_side){
-		.at = at, .to = to, .space = piece->space, .time = piece->time, .insns = piece->insns,
-		.gap = s->now.cut && !s->over, .ended = s->over,
-	};
-}
-
-/* Both continued at different addresses after equal pieces. */
-static int other_way(struct nt_diff *diff, struct nt_diff_side sides[2])
-{
-	unsigned int i;
+	unsigned int i, over = 0;
 
 	for (i = 0; i < 2; i++) {
 		const struct side *s = &diff->sides[i];
+		const struct nt_piece *last = s->before.end ? &s->before : &s->now;
+		bool gap = s->before.cut && !s->over;
 
-		diff->counted[i] = s->nth - 1;
-		sides[i] = side_of(s, &s->before, s->nth > 1 ? last_insn(&s->before) : s->now.start, s->now.start);
+		diff->counted[i] = s->nth - 1 + s->split;
+		sides[i] = (struct nt_diff_side){
+			.at = s->before.end ? last_insn(&s->before) : s->now.start, .to = s->before.cut ? 0 : s->now.start,
+			.space = last->space, .time = last->time, .insns = s->before.insns, .gap = gap, .ended = s->over,
+		};
+		over += s->over;
+		diff->gap |= gap;
 	}
 	diff->moves = true;
-	return NT_DIFF_JUMP;
+	return over == 2 ? NT_DIFF_EQUAL : over ? NT_DIFF_END : diff->gap ? NT_DIFF_GAP : NT_DIFF_JUMP;
 }
 
-/* The piece of one side is longer, because the other one has jumped, or has ended, or its trace is missing. */
-static int other_length(struct nt_diff *diff, struct nt_diff_side sides[2])
+/* Divide the current piece where the same piece of the other thread ends. */
+static void split(struct side *s, uint64_t size, uint8_t last_len)
 {
-	struct side *s = diff->sides;
-	uint64_t size[2] = { s[0].now.end - s[0].now.start, s[1].now.end - s[1].now.start };
-	unsigned int shorter = size[1] < size[0], i;
-	struct side *cut = &s[shorter];
-	struct nt_piece piece = cut->now;
-	uint64_t at = last_insn(&piece) - piece.start;
-
-	diff->moves = true;
-	for (i = 0; i < 2; i++) {
-		diff->counted[i] = s[i].nth;
-		sides[i] = side_of(&s[i], &s[i].now, s[i].now.start + at, s[i].now.start + size[shorter]);
-	}
-	if (!advance(cut))
-		return -1;
-	sides[shorter].to = cut->over ? 0 : cut->now.start;
-	sides[shorter].ended = cut->over;
-	sides[shorter].gap = piece.cut && !cut->over;
-	if (!piece.cut)
-		return NT_DIFF_JUMP;
-	diff->gap = true;
-	return cut->over ? NT_DIFF_END : NT_DIFF_GAP;
-}
-
-/* Trace of one side, or of both, is missing after equal code. */
-static int after_cut(struct nt_diff *diff, struct nt_diff_side sides[2], const bool was_cut[2])
-{
-	unsigned int i;
-
-	for (i = 0; i < 2; i++) {
-		const struct side *s = &diff->sides[i];
-
-		diff->counted[i] = s->nth - 1;
-		sides[i] = side_of(s, &s->before, last_insn(&s->before), s->over || was_cut[i] ? 0 : s->now.start);
-		sides[i].gap = was_cut[i] && !s->over;
-		diff->gap |= sides[i].gap;
-	}
-	if (diff->sides[0].over && diff->sides[1].over)
-		return NT_DIFF_EQUAL;
-	if (diff->sides[0].over || diff->sides[1].over)
-		return NT_DIFF_END;
-	diff->moves = true;
-	return NT_DIFF_GAP;
+	s->before = s->now;
+	s->before.end = s->now.start += size;
+	s->before.how = NT_END_LINEAR;
+	s->before.last_len = last_len;
+	s->before.cut = s->now.gap = false;
+	s->split = true;
 }
 
 static int compare(struct nt_diff *diff, struct nt_diff_side sides[2])
 {
 	struct side *s = diff->sides;
-	bool cut[2] = { false, false };
+	unsigned int longer;
+	uint64_t size[2];
 
-	for (;;) {
-		if (s[0].over || s[1].over || cut[0] || cut[1])
-			return after_cut(diff, sides, cut);
-		if (!is_same_start(s))
-			return other_way(diff, sides);
-		if (s[0].now.end - s[0].now.start != s[1].now.end - s[1].now.start)
-			return other_length(diff, sides);
-		cut[0] = s[0].now.cut;
-		cut[1] = s[1].now.cut;
-		if (!advance(&s[0]) || !advance(&s[1]))
+	while (!s[0].over && !s[1].over && !s[0].before.cut && !s[1].before.cut && is_same_start(s)) {
+		size[0] = s[0].now.end - s[0].now.start;
+		size[1] = s[1].now.end - s[1].now.start;
+		longer = size[1] > size[0];
+		if (size[0] != size[1])
+			split(&s[longer], size[!longer], s[!longer].now.last_len);
+		else if (!advance(&s[longer]))
+			return -1;
+		if (!advance(&s[!longer]))
 			return -1;
 	}
+	return stop(diff, sides);
 }
 
 int nt_diff_next(struct nt_diff *diff, struct nt_diff_side sides[2])
 {
-	int ret;
+	int ret = 1;
 
-	if (diff->last != NT_DIFF_JUMP)
-		return diff->last;
-	if (!diff->begun && (!advance(&diff->sides[0]) || !advance(&diff->sides[1])))
+	if (!diff->sides[0].nth && (!advance(&diff->sides[0]) || !advance(&diff->sides[1])))
 		return -1;
-	diff->begun = true;
-	if (diff->moves) {
+	if (diff->moves)
 		ret = resynchronise(diff);
-		if (ret < 0)
-			return -1;
-		if (!ret) {
-			memset(sides, 0, 2 * sizeof(*sides));
-			sides[0] = side_of(&diff->sides[0], &diff->sides[0].now, diff->sides[0].now.start, 0);
-			sides[1] = side_of(&diff->sides[1], &diff->sides[1].now, diff->sides[1].now.start, 0);
-			return diff->last = NT_DIFF_LOST;
-		}
+	if (ret <= 0) {
+		stop(diff, sides);
+		return ret ? -1 : NT_DIFF_LOST;
 	}
 	diff->moves = false;
-	ret = compare(diff, sides);
-	if (ret == NT_DIFF_EQUAL || ret == NT_DIFF_END)
-		diff->last = ret;
-	return ret;
+	return compare(diff, sides);
 }
 
 /* ---- What ran before ---- */
@@ -412,7 +365,6 @@ struct nt_diff *nt_diff_new(const struct nt_diff_thread threads[2])
 
 	if (!diff)
 		return NULL;
-	diff->last = NT_DIFF_JUMP;
 	for (i = 0; i < 2; i++) {
 		diff->sides[i].thread = threads[i];
 		diff->sides[i].path = nt_path_new(threads[i].replay, threads[i].tid);

@@ -53,7 +53,8 @@ void nt_diff_free(struct nt_diff *diff);
 /*
  * nt_diff_next() - find the next difference or missing trace
  *
- * Return enum nt_diff_kind, or -1 after an error. The last results are NT_DIFF_EQUAL, NT_DIFF_END and NT_DIFF_LOST.
+ * Return enum nt_diff_kind, or -1 after an error. Do not call it again after NT_DIFF_EQUAL, NT_DIFF_END, NT_DIFF_LOST
+ * or an error.
  */
 int nt_diff_next(struct nt_diff *diff, struct nt_diff_side sides[2]);
 
