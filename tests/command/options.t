@@ -21,7 +21,7 @@ needs() {
 	decode | bench) echo "--elf $elf $nt" ;;
 	encode) echo "--elf $elf --pcs list -o $tap_tmp/encoded" ;;
 	verify) echo "--elf $elf $nt" ;;
-	slow | query) echo "-i $tap_tmp/perf.data outer" ;;
+	slow | query | annotate) echo "-i $tap_tmp/perf.data outer" ;;
 	diff) echo "$tap_tmp/perf.data $tap_tmp/perf.data" ;;
 	record) echo "-- true" ;;
 	doctor) ;;
@@ -82,7 +82,7 @@ no_file() {
 	dump | stat) refused "$ntrace" "$1" none ;;
 	decode | bench | verify) refused "$ntrace" "$1" --elf "$elf" none && refused "$ntrace" "$1" --elf none "$nt" ;;
 	encode) refused "$ntrace" encode --elf none --pcs none -o out && refused "$ntrace" encode --elf "$elf" --pcs none -o out ;;
-	slow | query) refused "$ntrace" "$1" -i none outer ;;
+	slow | query | annotate) refused "$ntrace" "$1" -i none outer ;;
 	diff) refused "$ntrace" diff none none && refused "$ntrace" diff "$tap_tmp/perf.data" none ;;
 	record) refused "$ntrace" record -- true ;;
 	doctor) refused "$ntrace" doctor --root none ;;
@@ -122,9 +122,9 @@ prints() { # commands that print much
 	insns) "$ntrace" script --insns --json -i "$tap_tmp/perf.data" ;;
 	report) "$ntrace" report -i "$tap_tmp/perf.data" ;;
 	functions) "$ntrace" report --functions -i "$tap_tmp/perf.data" ;;
-	slow) "$ntrace" slow -i "$tap_tmp/perf.data" outer ;;
 	query) "$ntrace" query -i "$tap_tmp/perf.data" "*" ;;
 	diff) "$ntrace" diff "$tap_tmp/perf.data" "$tap_tmp/perf.data" ;;
+	slow | annotate) "$ntrace" "$1" -i "$tap_tmp/perf.data" outer ;;
 	doctor) "$ntrace" doctor ;;
 	esac
 }
@@ -141,7 +141,7 @@ closed() {
 	[ ! -s "$tap_tmp/err" ] && case $(cat "$tap_tmp/rc") in 0 | 1 | 141) ;; *) return 1 ;; esac
 }
 
-outputs="dump stat decode script calls insns report functions slow query diff doctor"
+outputs="dump stat decode script calls insns report functions slow query diff annotate doctor"
 plan $(($(echo "$commands" | wc -w) * 4 + $(echo "$outputs" | wc -w) * 2))
 for command in $commands; do
 	ok "$command: wrong options and arguments" wrong "$command"

@@ -50,9 +50,9 @@ detected() {
 	cat err
 	grep -q "^ntrace: detected --timestamp .*--elf calls good.0" err && "$ntrace" script --calls -F time,sym,dso -i good.data | diff - got
 }
-# Each SRC is a CPU, and a file for each hart says the same
+# Each SRC is a CPU
 sources() {
-	# Only a recording knows that the program starts again
+	# Only a recording knows that the program was started three times
 	"$ntrace" script --calls -F cpu,time,sym,dso -i two-sources.data | grep -v _start | sort >wanted
 	# shellcheck disable=SC2086
 	"$ntrace" script --calls -F cpu,time,sym,dso --raw two.0 --elf calls --src-bits 4 $clock 2>err | grep -v _start | sort >got
@@ -73,7 +73,7 @@ offset() {
 	# shellcheck disable=SC2086
 	"$ntrace" report --raw good.0 --elf at-40000 --elf at-8000@0x8000 $clock | tee got && grep -Eq '^ +3 .* outer' got
 }
-# Instructions that decode --pcs prints are those that report counts
+# report and info count the instructions that decode --pcs prints
 counted() { # FILE ELF
 	"$ntrace" decode --detect --pcs --elf "$2" "$1" 2>err | sort | uniq -c | awk '{ print $1, $2 }' | sort >pcs
 	"$ntrace" report --insns --limit 0 --raw "$1" --elf "$2" 2>>err | sed -nE 's/^ *([0-9]+) .*(0x)?\b([0-9a-f]{5,}) .*/\1 0x\3/p' | sort >got

@@ -35,6 +35,7 @@ static const struct command {
 	{ "slow",	cmd_slow,	"print why the slowest call of a function was slow" },
 	{ "query",	cmd_query,	"print the calls that meet conditions" },
 	{ "diff",	cmd_diff,	"print where two recordings went different ways" },
+	{ "annotate",	cmd_annotate,	"print the code of a function with exact counts" },
 	{ "gdb",	cmd_gdb,	"let gdb go forwards and backwards through a recording" },
 	{ "inject",	cmd_inject,	"write samples that a perf without N-Trace reads" },
 	{ "html",	cmd_html,	"write a page that shows a recording" },

@@ -26,6 +26,7 @@ int cmd_stat(int argc, char **argv);
 int cmd_script(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_info(int argc, char **argv);
+int cmd_annotate(int argc, char **argv);
 int cmd_slow(int argc, char **argv);
 int cmd_query(int argc, char **argv);
 int cmd_diff(int argc, char **argv);

@@ -125,6 +125,30 @@ struct nt_who {
 /* nt_who_time() - convert a timestamp of a batch's mark, or of an item, to ns */
 uint64_t nt_who_time(const struct nt_who *who, uint64_t tstamp, uint8_t kind);
 
+/* Position in the times of a batch, which nt_range_time() sets */
+struct nt_range_clock {
+	const struct nt_mark *mark;
+	uint64_t	time;
+};
+
+/* nt_range_time() - return the time of range @nth of a batch, for each range in its order */
+static inline uint64_t nt_range_time(struct nt_range_clock *clock, const struct nt_who *who,
+				     const struct nt_batch *batch, size_t nth)
+{
+	const struct nt_mark *end = batch->marks + batch->nr_marks;
+
+	if (!nth) {
+		clock->mark = batch->marks;
+		clock->time = nt_who_time(who, batch->tstamp, batch->tstamp_kind);
+	}
+	while (clock->mark < end && clock->mark->range <= nth)
+		clock->mark++;
+	/* a message's time is that of the last range that it reports */
+	if (clock->mark < end && clock->mark->range == nth + 1)
+		clock->time = nt_who_time(who, clock->mark->tstamp, clock->mark->tstamp_kind);
+	return clock->time;
+}
+
 /* nt_who_space() - return the address space of an address, for nt_session_where() */
 uint64_t nt_who_space(const struct nt_who *who, uint64_t addr);
 

@@ -183,13 +183,13 @@ static char *read_text(const char *path)
 	return text;
 }
 
-static char *text_of(const struct sources *sources, const char *file)
+char *source_text(const char *symfs, const char *file)
 {
 	char *text = NULL, *path;
 
 	if (!is_source(file))
 		return NULL;
-	if (sources->symfs && asprintf(&path, "%s/%s", sources->symfs, file) >= 0) {
+	if (symfs && asprintf(&path, "%s/%s", symfs, file) >= 0) {
 		text = read_text(path);
 		free(path);
 	}
@@ -210,7 +210,7 @@ static bool write_source(const struct sources *sources, FILE *file, size_t nth, 
 {
 	const struct source *source = &sources->files.at[nth];
 	const struct line *line = sources->executed.at + source->first, *end = line + source->nr;
-	char *text = *all < ALL_MAX ? text_of(sources, source->file) : NULL;
+	char *text = *all < ALL_MAX ? source_text(sources->symfs, source->file) : NULL;
 	bool ok;
 
 	*all += text ? strlen(text) : 0;

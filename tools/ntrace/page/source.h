@@ -29,4 +29,10 @@ int sources_find(struct sources *sources, const struct nt_function *function, in
  */
 bool sources_write(const struct sources *sources, FILE *file);
 
+/*
+ * source_text() - return the text of a source file, which free() frees, or NULL
+ * @symfs: Folder below which the file is searched first; NULL: none
+ */
+char *source_text(const char *symfs, const char *file);
+
 #endif /* NTRACE_TOOL_HTML_SOURCE_H */

@@ -97,7 +97,7 @@ static bool find_encoder(const struct raw_options *raw, struct options *encoder)
 	return ok;
 }
 
-/* Report what the times of the trace mean. */
+/* Report the unit of the times, and whether the trace has any. */
 static void report_times(const struct raw_options *raw, const struct options *encoder)
 {
 	if (!encoder->config.timestamp)

@@ -98,18 +98,12 @@ static int print_range(struct script_part *p, const struct nt_who *who, uint64_t
 
 static int print_ranges(void *part, const struct nt_who *who, const struct nt_batch *batch)
 {
-	const struct nt_mark *mark = batch->marks, *marks = mark + batch->nr_marks;
-	uint64_t time = nt_who_time(who, batch->tstamp, batch->tstamp_kind);
+	struct nt_range_clock clock;
 	int err = 0;
 	size_t i;
 
-	for (i = 0; !err && i < batch->nr; i++) {
-		for (; mark < marks && mark->range <= i; mark++)
-			;
-		if (mark < marks && mark->range == i + 1)
-			time = nt_who_time(who, mark->tstamp, mark->tstamp_kind);
-		err = print_range(part, who, time, &batch->ranges[i]);
-	}
+	for (i = 0; !err && i < batch->nr; i++)
+		err = print_range(part, who, nt_range_time(&clock, who, batch, i), &batch->ranges[i]);
 	return err;
 }
 

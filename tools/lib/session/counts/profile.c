@@ -78,34 +78,40 @@ static int take_all(void *part, const struct nt_who *who, struct nt_flow *flow)
 	return nt_counts_take(((struct part *)part)->counts, flow) ? -1 : 0;
 }
 
-static int take_range(struct part *part, uint64_t space, const struct nt_range *range)
+/* Return the destination of a range of the batch; 0: not known */
+static uint64_t dest_of(const struct nt_batch *batch, size_t nth)
 {
-	struct nt_item item = { .type = NT_ITEM_RANGE, .space = space };
+	if (nth + 1 < batch->nr)
+		return batch->ranges[nth + 1].start;
+	return batch->has_dest ? batch->dest : 0;
+}
+
+static int take_range(struct part *part, const struct nt_batch *batch, size_t nth)
+{
+	const struct nt_range *range = &batch->ranges[nth];
+	struct nt_item item = { .type = NT_ITEM_RANGE, .space = batch->space };
 
 	item.range.start = range->start;
 	item.range.end_addr = range->start + 2 * range->halfwords;
 	item.range.last_addr = item.range.end_addr - 2 * range->last_len;
-	item.range.how = NT_END_LINEAR;
+	item.range.how = range->how;
+	item.range.taken = range->flags & NT_RANGE_TAKEN;
 	item.range.insns = range->insns;
+	item.range.dest = dest_of(batch, nth);
+	item.range.has_dest = item.range.dest;
 	return nt_counts_add_item(part->counts, &item) ? -1 : 0;
 }
 
 static int take_ranges(void *ctx, const struct nt_who *who, const struct nt_batch *batch)
 {
-	const struct nt_mark *mark = batch->marks, *marks = mark + batch->nr_marks;
-	uint64_t time = nt_who_time(who, batch->tstamp, batch->tstamp_kind);
+	struct nt_range_clock clock;
 	struct part *part = ctx;
 	int err = 0;
 	size_t i;
 
 	for (i = 0; !err && i < batch->nr; i++) {
-		for (; mark < marks && mark->range <= i; mark++)
-			;
-		/* a message's time is that of the last range that it reports */
-		if (mark < marks && mark->range == i + 1)
-			time = nt_who_time(who, mark->tstamp, mark->tstamp_kind);
-		if (nt_filter_passes(&part->profile->filter, time, who->cpu, who->tid))
-			err = take_range(part, batch->space, &batch->ranges[i]);
+		if (nt_filter_passes(&part->profile->filter, nt_range_time(&clock, who, batch, i), who->cpu, who->tid))
+			err = take_range(part, batch, i);
 	}
 	return err;
 }

@@ -45,8 +45,8 @@ const struct nt_profile_insn *nt_profile_insns(const struct nt_profile *profile,
 /*
  * nt_profile_count() - get blocks, branches and edges one by one, from *at = 0
  *
- * They are returned as struct nt_count of libntrace, in the order of nt_counts_sort(). A profile
- * with a filter has only blocks. Return false after the last one.
+ * They are returned as struct nt_count of libntrace, in the order of nt_counts_sort(). Return false
+ * after the last one.
  */
 bool nt_profile_count(const struct nt_profile *profile, uint64_t *at, struct nt_count *count);
 void nt_profile_totals(const struct nt_profile *profile, struct nt_profile_totals *totals);

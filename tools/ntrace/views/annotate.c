@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "annotate.h"
+#include "cli/json-text.h"
+#include "cli/nothing.h"
+#include "disasm.h"
+#include "ntrace.h"
+#include "page/source.h"
+#include "session/code/lines.h"
+#include "session/counts/loops.h"
+#include "session/counts/profile.h"
+
+#define MARGIN	44	/* columns before the notes of an instruction */
+
+/* A branch, or one destination of an indirect jump or of a trap */
+struct jump {
+	const char	*object;	/* same as in struct nt_place */
+	uint64_t	address;
+	unsigned int	how;		/* enum nt_end */
+	uint64_t	count, not_taken;
+	const char	*to;		/* symbol of the destination; NULL: none */
+	uint64_t	to_offset;	/* offset in the symbol, or the address */
+};
+
+struct view {
+	const struct annotate *annotate;
+	struct nt_session *session;
+	struct nt_lines	*lines;
+	struct nt_loops	*loops;
+	NS_ARRAY(const struct nt_profile_insn *) functions;	/* first executed instruction of each */
+	const struct nt_profile_insn *insns, *end;
+	NS_ARRAY(struct jump) jumps;	/* sorted by instruction */
+	const char	*file;		/* source of @text */
+	char		*text;		/* NULL: not there */
+	int		line;		/* line of @file that was printed last */
+};
+
+/* ---- Find ---- */
+
+static bool is_same_function(const struct nt_profile_insn *a, const struct nt_profile_insn *b)
+{
+	return a->object == b->object && a->symbol == b->symbol &&
+	       a->address - a->offset == b->address - b->offset;
+}
+
+static bool find_functions(struct view *v)
+{
+	const struct nt_profile_insn *insn;
+
+	for (insn = v->insns; insn < v->end; insn++) {
+		if (insn > v->insns && is_same_function(insn, insn - 1))
+			continue;
+		if (!insn->symbol || !nt_session_is(v->session, insn->object, insn->address, v->annotate->function))
+			continue;
+		if (!ns_array_add(&v->functions, insn) || !nt_loops_add(v->loops, insn->space, insn->addr))
+			return false;
+	}
+	return true;
+}
+
+static int jump_cmp(const void *a, const void *b)
+{
+	const struct jump *x = a, *y = b;
+
+	return strcmp(x->object ?: "", y->object ?: "") ?: ns_order(x->address, y->address) ?:
+		ns_order(x->how, y->how) ?: strcmp(x->to ?: "", y->to ?: "") ?: ns_order(x->to_offset, y->to_offset);
+}
+
+static bool add_jump(struct view *v, const struct nt_count *count)
+{
+	struct jump jump = { .how = count->how, .count = count->count, .not_taken = count->not_taken };
+	struct nt_place place;
+	size_t i;
+
+	if (count->type == NT_COUNT_BLOCK || count->how == NT_END_RETURN)
+		return true;
+	nt_session_where(v->session, count->space, count->from, &place);
+	for (i = 0; i < v->functions.nr && v->functions.at[i]->symbol != place.symbol; i++)
+		;
+	if (i == v->functions.nr)
+		return true;
+	jump.object = place.object;
+	jump.address = place.address;
+	if (count->type == NT_COUNT_EDGE) {
+		nt_session_where(v->session, count->space, count->to, &place);
+		jump.to = place.symbol;
+		jump.to_offset = place.symbol ? place.offset : count->to;
+	}
+	return ns_array_add(&v->jumps, jump);
+}
+
+static bool find_jumps(struct view *v, const struct nt_profile *profile)
+{
+	struct nt_count count;
+	uint64_t at = 0;
+
+	while (nt_profile_count(profile, &at, &count)) {
+		if (!add_jump(v, &count))
+			return false;
+	}
+	/* several processes execute the same file */
+	ns_array_join(&v->jumps, jump_cmp, (a->count += b->count, a->not_taken += b->not_taken));
+	return true;
+}
+
+/* ---- Print ---- */
+
+static void print_json(const char *name, const char *text)
+{
+	size_t size;
+	char *json = json_text(text, &size);
+
+	printf("\"%s\": %s, ", name, json ?: "null");
+	free(json);
+}
+
+/* Print the line of the source of an instruction, unless the previous instruction has the same line. */
+static void print_source(struct view *v, const struct nt_frame *frame)
+{
+	const char *base = frame->file ? strrchr(frame->file, '/') : NULL, *at;
+	int line;
+
+	if (!frame->file || frame->line <= 0 || (frame->line == v->line && v->file && !strcmp(frame->file, v->file)))
+		return;
+	if (!v->file || strcmp(frame->file, v->file)) {
+		free(v->text);
+		v->text = source_text(v->annotate->recording.session.symfs, frame->file);
+	}
+	v->file = frame->file;
+	v->line = frame->line;
+	at = v->text;
+	for (line = 1; at && line < v->line; line++) {
+		at = strchr(at, '\n');
+		at += !!at;
+	}
+	printf("%s:%d\t%.*s\n", base ? base + 1 : frame->file, frame->line, at ? (int)strcspn(at, "\n") : 0, at ?: "");
+}
+
+/* Return the limits of the iterations of nt_loop::by_size[n]. */
+static uint64_t least_of(unsigned int n)
+{
+	return n ? UINT64_C(1) << (n - 1) : 0;
+}
+
+static uint64_t most_of(unsigned int n)
+{
+	return n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
+}
+
+/* Print how many runs of a loop had how many iterations. */
+static void print_sizes(const struct nt_loop *loop, const char *format)
+{
+	const char *before = "";
+	unsigned int i;
+
+	for (i = 0; i < 65; i++) {
+		if (!loop->by_size[i])
+			continue;
+		fputs(before, stdout);
+		printf(format, least_of(i), most_of(i), loop->by_size[i]);
+		before = ", ";
+	}
+}
+
+/* Return the index in nt_loop::by_size of the median run. */
+static unsigned int median_of(const struct nt_loop *loop)
+{
+	unsigned int n = 0;
+	uint64_t runs;
+
+	for (runs = loop->by_size[0]; n < 64 && 2 * runs < loop->runs; runs += loop->by_size[n])
+		n++;
+	return n;
+}
+
+static void print_loop(const struct view *v, const struct nt_loop *loop)
+{
+	unsigned int median = median_of(loop);
+
+	if (v->annotate->json) {
+		printf("{");
+		print_json("object", loop->object);
+		printf("\"loop\": \"0x%" PRIx64 "\", \"last\": \"0x%" PRIx64 "\", \"runs\": %" PRIu64 ", \"iterations\": %" PRIu64,
+		       loop->head, loop->last, loop->runs, loop->iterations);
+		if (loop->runs)
+			printf(", \"min\": %" PRIu64 ", \"max\": %" PRIu64, loop->least, loop->most);
+		printf(", \"sizes\": [");
+		print_sizes(loop, "{\"from\": %" PRIu64 ", \"to\": %" PRIu64 ", \"runs\": %" PRIu64 "}");
+		puts("]}");
+		return;
+	}
+	printf("%14s loop up to %" PRIx64, "", loop->last);
+	if (!loop->runs) {
+		puts(": no complete run");
+		return;
+	}
+	printf(": %" PRIu64 " runs, of %" PRIu64 " to %" PRIu64 " iterations, mean %.1f, median %" PRIu64 " to %" PRIu64 "; runs by iterations: ",
+	       loop->runs, loop->least, loop->most, (double)loop->iterations / loop->runs,
+	       least_of(median), most_of(median));
+	print_sizes(loop, "%" PRIu64 "-%" PRIu64 ": %" PRIu64);
+	putchar('\n');
+}
+
+static void print_loops_at(const struct view *v, const char *object, uint64_t address)
+{
+	const struct nt_loop *loop;
+	size_t i;
+
+	for (i = 0; (loop = nt_loops_at(v->loops, i)); i++) {
+		if (loop->object == object && loop->head == address)
+			print_loop(v, loop);
+	}
+}
+
+static void print_jump(const struct jump *jump)
+{
+	uint64_t all = jump->count + jump->not_taken;
+
+	if (jump->how == NT_END_BRANCH)
+		printf("%*s taken %" PRIu64 " of %" PRIu64 ", %.2f %%\n", MARGIN, "", jump->count, all, percent(jump->count, all));
+	else
+		printf("%*s %s to %s%s0x%" PRIx64 ": %" PRIu64 "\n", MARGIN, "", nt_end_name(jump->how), jump->to ?: "",
+		       jump->to ? "+" : "", jump->to_offset, jump->count);
+}
+
+static void print_jump_json(const struct jump *jump, const char *before)
+{
+	if (jump->how == NT_END_BRANCH) {
+		printf(", \"taken\": %" PRIu64 ", \"not_taken\": %" PRIu64, jump->count, jump->not_taken);
+		return;
+	}
+	printf("%s{", before);
+	print_json("to", jump->to);
+	printf("\"offset\": \"0x%" PRIx64 "\", \"how\": \"%s\", \"count\": %" PRIu64 "}", jump->to_offset,
+	       nt_end_name(jump->how), jump->count);
+}
+
+/* Print the branch and the destinations of the instruction. */
+static void print_jumps(const struct view *v, const char *object, uint64_t address)
+{
+	const struct jump *jump = v->jumps.at, *end = jump + v->jumps.nr;
+	const char *before = ", \"targets\": [";
+
+	for (; jump < end; jump++) {
+		if (jump->object != object || jump->address != address)
+			continue;
+		if (!v->annotate->json) {
+			print_jump(jump);
+			continue;
+		}
+		print_jump_json(jump, before);
+		before = jump->how == NT_END_BRANCH ? before : ", ";
+	}
+	if (v->annotate->json)
+		puts(*before && before[2] ? "}" : "]}");
+}
+
+static void print_insn(struct view *v, const struct nt_profile_insn *insn, const uint8_t *code, unsigned int size)
+{
+	uint32_t word = code[0] | code[1] << 8 | (size > 2 ? code[2] << 16 | (uint32_t)code[3] << 24 : 0);
+	struct nt_frame frame;
+	char text[96] = "";
+
+	nt_lines_at(v->lines, insn->object, insn->address, &frame, 1);
+	disasm(insn->addr, code, size, text, sizeof(text));
+	print_loops_at(v, insn->object, insn->address);
+	if (!v->annotate->json) {
+		print_source(v, &frame);
+		printf("%14" PRIu64 " %16" PRIx64 "  %0*x%s%s\n", insn->count, insn->address, 2 * (int)size, word,
+		       *text ? size > 2 ? "  " : "      " : "", text);
+	} else {
+		printf("{");
+		print_json("function", insn->symbol);
+		print_json("object", insn->object);
+		print_json("file", frame.file);
+		printf("\"line\": %d, \"address\": \"0x%" PRIx64 "\", \"code\": \"%0*x\", \"count\": %" PRIu64, frame.line,
+		       insn->address, 2 * (int)size, word, insn->count);
+	}
+	print_jumps(v, insn->object, insn->address);
+}
+
+/* Print all instructions of a function, including code that was not executed. */
+static void print_function(struct view *v, const struct nt_profile_insn *first)
+{
+	const struct nt_profile_insn *next = first;
+	struct nt_profile_insn insn = *first;
+	const char *base = strrchr(first->object ?: "", '/');
+	struct nt_place place;
+	unsigned int size;
+	uint8_t code[4];
+
+	nt_session_where(v->session, first->space, first->addr, &place);
+	if (!v->annotate->json)
+		printf("%s%s [%s]\n", first == v->functions.at[0] ? "" : "\n", first->symbol, base ? base + 1 : first->object);
+	for (insn.addr = place.start; insn.addr < place.end; insn.addr += size) {
+		if (nt_session_read(v->session, first->space, insn.addr, code, sizeof(code)) < 2)
+			break;
+		size = (code[0] & 3) == 3 ? 4 : 2;
+		insn.address = first->address - first->offset + (insn.addr - place.start);
+		while (next < v->end && next->object == first->object && next->address < insn.address)
+			next++;
+		insn.count = next < v->end && next->object == first->object && next->address == insn.address ? next->count : 0;
+		print_insn(v, &insn, code, size);
+	}
+}
+
+static int print_all(struct view *v, const struct nt_profile *profile)
+{
+	const struct recording_options *recording = &v->annotate->recording;
+	struct nt_profile_totals t;
+	size_t i;
+
+	if (!v->functions.nr)
+		return nothing_matched(recording, v->session, v->annotate->function);
+	for (i = 0; i < v->functions.nr; i++)
+		print_function(v, v->functions.at[i]);
+	nt_profile_totals(profile, &t);
+	return recording_status(recording, t.errors || t.gaps || t.losses);
+}
+
+int annotate_print(const struct annotate *annotate, struct nt_session *session)
+{
+	struct view v = { .annotate = annotate, .session = session };
+	struct nt_profile *profile = nt_profile_new(session, &annotate->recording.filter);
+	int status = EXIT_USAGE;
+	size_t nr;
+
+	v.lines = nt_lines_new(session);
+	v.loops = nt_loops_new(session, &annotate->recording.filter);
+	if (!profile || !v.lines || !v.loops || nt_profile_run(profile))
+		goto out;
+	v.insns = nt_profile_insns(profile, &nr);
+	v.end = v.insns + nr;
+	if (find_functions(&v) && find_jumps(&v, profile) && !nt_loops_run(v.loops))
+		status = print_all(&v, profile);
+out:
+	if (status == EXIT_USAGE)
+		recording_failed(session);
+	recording_report_lines(v.lines);
+	free(v.text);
+	free(v.functions.at);
+	free(v.jumps.at);
+	nt_loops_free(v.loops);
+	nt_lines_free(v.lines);
+	nt_profile_free(profile);
+	return status;
+}
