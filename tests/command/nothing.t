@@ -60,7 +60,7 @@ all_forms() {
 		"none encode" "none verify"; do
 		echo "$form"
 	done
-	for format in jsonl chrome perfetto speedscope folded sqlite; do echo "export --format $format -o file"; done
+	for format in jsonl chrome perfetto speedscope folded pprof sqlite; do echo "export --format $format -o file"; done
 	echo "export --format parquet -o folder"
 	for format in counts lcov gcov llvm bolt callgrind; do echo "profile --$format -o file"; done
 }

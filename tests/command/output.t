@@ -30,7 +30,7 @@ calls_program -g &&
 	gcc -shared -fPIC -O1 -o "$tap_tmp/end.so" "$tap_tmp/end.c" || exit 1
 ntrace=$O/bin/ntrace
 mkdir "$tap_tmp/there" && cd "$tap_tmp/there" || exit
-commands="inject html export-perfetto export-chrome export-speedscope export-folded export-jsonl export-sqlite \
+commands="inject html export-perfetto export-chrome export-speedscope export-folded export-jsonl export-pprof export-sqlite \
 	profile-lcov profile-gcov profile-llvm profile-bolt profile-callgrind profile-counts merge share split encode flight"
 "$ntrace" profile --counts -i ../perf.data -o ../counts && "$ntrace" decode --pcs --elf ../calls ../perf.data >../pcs || exit
 "$ntrace" export --format sqlite -i ../perf.data -o ../try >/dev/null 2>&1 ||

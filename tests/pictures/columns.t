@@ -61,7 +61,7 @@ says() {
 	cat said
 	[ $rc -eq "$_rc" ] && grep -qF -- "$_text" said
 }
-# Both readers refuse what was cut. hyparquet does not verify the checksum of zstd, so the other rows that it
+# Both readers refuse a file that was cut. hyparquet does not verify the checksum of zstd, so the other rows that it
 # reads are printed. Nothing protects the footer, in which a few changes of a thousand may stay hidden from DuckDB.
 damage() {
 	readers damage "$1" 200 >damage.json || return
@@ -89,7 +89,7 @@ groups() {
 rows = [list(map(int, line.split('|')[1:])) for line in open('groups')]
 print(min(a for a, _ in rows), max(b for _, b in rows), sep='|')")" ]
 }
-# Rows of lost trace are those that `ntrace stat --json` or the database knows
+# Trace that the sink lost has a row
 losses() {
 	sql "SELECT reason, sum(times) FROM 'partial.tables/losses.parquet' GROUP BY 1" | tee losses
 	grep -q '^the .*|[1-9]' losses

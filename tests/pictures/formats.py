@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Checks of formats.t: formats.py CHECK FILE WANTED..., where WANTED is what `ntrace script --calls --json` printed."""
 import collections
+import gzip
 import json
+import re
 import sqlite3
+import subprocess
 import sys
 
 # Fields of Perfetto's messages by number, as (name, type), from its published schema
@@ -39,7 +42,7 @@ def parse(data, schema):
         if kind is not int:
             value, at = data[at:at + value], at + value
             assert at <= len(data)
-            value = value.decode('utf-8') if kind is str else list(parse(value, kind))
+            value = value.decode('utf-8') if kind is str else value if kind is bytes else list(parse(value, kind))
         yield name, value
 
 
@@ -159,6 +162,66 @@ def evil_perfetto(path):
     """Every string is UTF-8, or parse() fails"""
     with open(path, 'rb') as f:
         assert list(parse(f.read(), TRACE))
+
+
+# Fields of pprof's proto/profile.proto
+PPROF = {1: ('type', {1: ('type', int), 2: ('unit', int)}),
+         2: ('sample', {1: ('locations', bytes), 2: ('values', bytes), 3: ('label', {1: ('key', int), 2: ('str', int), 3: ('num', int)})}),
+         3: ('mapping', {1: ('id', int), 3: ('limit', int), 5: ('file', int), 6: ('build_id', int), 7: ('functions', int),
+                         8: ('files', int), 9: ('lines', int)}),
+         4: ('location', {1: ('id', int), 2: ('mapping', int), 3: ('address', int),
+                          4: ('line', {1: ('function', int), 2: ('line', int)})}),
+         5: ('function', {1: ('id', int), 2: ('name', int), 3: ('system', int), 4: ('file', int), 5: ('start', int)}),
+         6: ('string', str), 14: ('default', int)}
+
+
+def packed(data):
+    at, values = 0, []
+    while at < len(data):
+        value, at = varint(data, at)
+        values.append(value)
+    return values
+
+
+def reported(path):
+    """The (calls with open ones, own instructions) of each function that `ntrace report --limit 0` printed"""
+    with open(path, encoding='utf-8') as f:
+        rows = [re.match(r' *(\d+)(?:\+(\d+))? .* (\d+)  (.*) \[', line) for line in f]
+    return {m[4]: (int(m[1]) + int(m[2] or 0), int(m[3])) for m in rows if m}
+
+
+def pprof(path, report, build_id):
+    with gzip.open(path) as f:
+        fields = list(parse(f.read(), PPROF))
+    strings = [value for name, value in fields if name == 'string']
+    assert strings[0] == '' and [strings[dict(t)['type']] for n, t in fields if n == 'type'] == ['calls', 'instructions', 'time']
+    assert strings[dict(fields)['default']] == 'time'
+    functions = {dict(f)['id']: dict(f) for n, f in fields if n == 'function'}
+    mappings = {dict(m)['id']: dict(m) for n, m in fields if n == 'mapping'}
+    locations = {dict(loc)['id']: dict(loc) for n, loc in fields if n == 'location'}
+    assert build_id in [strings[m.get('build_id', 0)] for m in mappings.values()]
+    name = {i: strings[functions[dict(loc['line'])['function']]['name']] for i, loc in locations.items()}
+    files = {strings[functions[i].get('file', 0)] for i in functions}
+    assert any(f.endswith('calls.S') for f in files) and all(loc['mapping'] in mappings for loc in locations.values())
+    got = collections.Counter(), collections.Counter()
+    for sample in (s for n, s in fields if n == 'sample'):
+        labels = {strings[dict(v)['key']]: dict(v) for n, v in sample if n == 'label'}
+        assert strings[labels['thread']['str']] == 'calls' and labels['pid']['num'] == labels['tid']['num'] > 0
+        leaf, values = packed(dict(sample)['locations'])[0], packed(dict(sample)['values'])
+        for counter, value in zip(got, values):
+            counter[name[leaf]] += value
+    want = reported(report)
+    assert want and {n: (got[0][n], got[1][n]) for n in got[0]} == want, (got, want)
+
+
+def pprof_top(path, report, program):
+    """pprof -top has the calls and instructions that `ntrace report` printed"""
+    for nth, what in enumerate(('calls', 'instructions')):
+        out = subprocess.run([program, '-top', '-nodefraction=0', '-unit=', f'-sample_index={what}', path], check=True,
+                             stdout=subprocess.PIPE, text=True).stdout
+        rows = [line.split(None, 5) for line in out.split('flat%')[1].splitlines()[1:]]
+        got = {row[5]: int(row[0]) for row in rows}
+        assert got == {n: values[nth] for n, values in reported(report).items()}, (what, out)
 
 
 if __name__ == '__main__':

@@ -10,11 +10,11 @@ cd "$tap_tmp" || exit 1
 check() { python3 "$top/tests/pictures/formats.py" "$@"; }
 export_to() { "$ntrace" export --format "$1" -i "${2:-perf.data}" -o "${3:-out.$1}"; }
 
-"$gcc" -g -nostdlib -static -Wl,-Ttext=0x10000 -o calls "$top/tests/perf/calls.S" &&
+"$gcc" -g -Wl,--build-id -nostdlib -static -Wl,-Ttext=0x10000 -o calls "$top/tests/perf/calls.S" &&
 	python3 "$top/tests/perf/mkcalls.py" calls perf.data two-sources &&
 	python3 "$top/tests/pictures/checks.py" many calls many.data 600000 &&
 	"$ntrace" script --calls --json -i perf.data >wanted || exit 1
-# Calls without an end: the program of one thread is cut off 6 times within the kernel (see perf/mkcalls.py),
+# Some calls have no end, because the program of one thread is cut off 6 times within the kernel (see perf/mkcalls.py),
 # and each of the two threads is in _start() from its first instruction to its last
 extra=8
 
@@ -23,7 +23,7 @@ cp calls evil
 "${gcc%gcc}objcopy" --redefine-sym "inner=$(printf 'A%.0s' $(seq 64))" --redefine-sym "outer=$(printf 'B%.0s' $(seq 64))" evil &&
 	python3 "$top/tests/pictures/checks.py" evil evil "$(printf 'a<b>;"&\001\377\n.elf')" evil.data || exit 1
 
-plan 25
+plan 29
 for format in perfetto speedscope; do
 	ok "$format" export_to $format
 	ok "$format has the calls" check $format out.$format wanted $extra
@@ -32,6 +32,16 @@ ok "folded" export_to folded
 ok "folded adds up time" check folded out.folded ns wanted
 ok "folded, instructions" "$ntrace" export --format folded --insns -i perf.data -o out.insns
 ok "folded adds up instructions" check folded out.insns insns wanted
+ok "pprof" export_to pprof
+"$ntrace" report --limit 0 -i perf.data >report
+build_id=$("${gcc%gcc}readelf" -n calls | sed -n 's/.*Build ID: //p')
+ok "pprof has the stacks of the report" check pprof out.pprof report "$build_id"
+pprof=$(ls "$O"/root/pprof/usr/lib/go-*/pkg/tool/linux_amd64/pprof 2>/dev/null)
+if [ -n "$pprof" ]; then
+	ok "go tool pprof -top prints what the report has" check pprof_top out.pprof report "$pprof"
+else
+	skip "go tool pprof -top prints what the report has" "no pprof; run tools/setup/setup pprof"
+fi
 if "$ntrace" export --format sqlite 2>&1 | grep -q 'in a build with'; then
 	for n in 1 2; do skip "sqlite $n" "this build has no libsqlite3"; done
 else
@@ -44,6 +54,12 @@ for format in chrome speedscope folded jsonl; do
 done
 export_to perfetto evil.data evil.perfetto >said 2>&1
 ok "perfetto with evil names is valid" check evil_perfetto evil.perfetto
+export_to pprof evil.data evil.pprof >said 2>&1
+ok "pprof with evil names is valid" python3 -c "
+import gzip, sys
+sys.path.insert(0, '$top/tests/pictures')
+import formats
+assert len(list(formats.parse(gzip.open('evil.pprof').read(), formats.PPROF))) > 9"
 if [ -f out.sqlite ]; then
 	export_to sqlite evil.data evil.sqlite >said 2>&1
 	ok "sqlite with evil names is valid" python3 -c "

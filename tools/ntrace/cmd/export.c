@@ -19,12 +19,13 @@ static const char usage[] =
 
 static const struct export_format *const formats[] = {
 	&export_perfetto, &export_chrome, &export_speedscope, &export_folded, &export_jsonl, &export_parquet,
+	&export_pprof,
 #ifdef HAVE_SQLITE
 	&export_sqlite,
 #endif
 };
 
-#define FORMATS	"perfetto, chrome, speedscope, folded, jsonl, parquet"
+#define FORMATS	"perfetto, chrome, speedscope, folded, jsonl, parquet, pprof"
 
 /* ---- Tracepoints ---- */
 
@@ -190,7 +191,7 @@ static bool set_format(const struct option_entry *option, const char *arg)
 	}
 	if (!e->format)
 		fprintf(stderr, "ntrace: --format is %s%s, not '%s'\n", FORMATS,
-			sizeof(formats) / sizeof(*formats) > 6 ? " or sqlite" :
+			sizeof(formats) / sizeof(*formats) > 7 ? " or sqlite" :
 			" (and sqlite in a build with libsqlite3-dev)", arg);
 	return e->format;
 }
@@ -209,6 +210,7 @@ int cmd_export(int argc, char **argv)
 			    "folded      one line for each stack, for flamegraph.pl\n"
 			    "jsonl       one JSON object in each line\n"
 			    "parquet     a folder of tables: calls, functions, threads, losses\n"
+			    "pprof       a profile for go tool pprof, Pyroscope and others\n"
 			    "sqlite      a database: calls, functions, threads, samples"),
 		OPTION_FLAG(0, "insns", &e.insns, "folded counts instructions instead of ns"),
 		{ 0 }

@@ -96,10 +96,11 @@ struct export {
 	NS_ARRAY(struct export_thread) threads;
 	struct export_slice slices[EXPORT_SLICES];	/* indexed by slice number, modulo EXPORT_SLICES */
 	void		*state;		/* state of the format */
+	void		*writer;	/* state of a format that writes stacks */
 };
 
 extern const struct export_format export_chrome, export_jsonl, export_speedscope, export_folded,
-				  export_perfetto, export_sqlite, export_parquet;
+				  export_perfetto, export_sqlite, export_parquet, export_pprof;
 
 /*
  * export_room() - return space for up to @size bytes of the file, or NULL with errno
@@ -119,5 +120,26 @@ const struct export_name *export_name(struct export *e, uint32_t function);
  * memory
  */
 const struct export_thread *export_thread(struct export *e, const struct nt_call *call);
+
+/* All calls of a thread with the same callers, without the calls that they made */
+struct export_stack {
+	const struct export_thread *thread;
+	uint32_t	*path;			/* numbers of functions, the innermost first */
+	uint32_t	depth;			/* number of functions in @path */
+	uint64_t	calls, ns, insns;
+};
+
+/* Functions of a format that writes the sums of stacks. They use export::state. */
+int export_stacks_begin(struct export *e);
+int export_stacks_enter(struct export *e, struct nested_call *call);
+int export_stacks_leave(struct export *e, const struct nested_call *call);
+void export_stacks_free(struct export *e);
+
+/* export_stacks_each() - pass each stack to @take. Return 0, or the value that @take returned */
+int export_stacks_each(struct export *e, int (*take)(struct export *e, const struct export_stack *stack));
+
+/* export_build_id() - write the build id of an object to @text, and return it; NULL: none */
+#define EXPORT_BUILD_ID	(2 * 64 + 1)
+const char *export_build_id(const struct export *e, const char *object, char text[EXPORT_BUILD_ID]);
 
 #endif /* NTRACE_TOOL_EXPORT_H */

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "bytes.h"
 #include "cli/json-text.h"
 #include "parquet-file.h"
 #include "session/array.h"
@@ -35,11 +36,9 @@ enum {
 /* Types of the compact protocol */
 enum { T_I32 = 5, T_I64 = 6, T_BINARY = 8, T_LIST = 9, T_STRUCT = 12 };
 
-struct bytes {
-	uint8_t		*at;
-	size_t		nr, room;
-	bool		failed;
-	unsigned int	last[8], depth;		/* number of the last field of each open struct of Thrift */
+struct thrift {
+	struct bytes	bytes;
+	unsigned int	last[8], depth;		/* number of the last field of each open struct */
 };
 
 /* A column of a row group */
@@ -64,7 +63,8 @@ struct parquet {
 	int64_t		*values[PARQUET_COLUMNS];
 	size_t		nr;			/* rows of this group */
 	uint64_t	*packed;		/* values without NULL, or their dictionary entries */
-	struct bytes	page, head, zstd;
+	struct bytes	page, zstd;
+	struct thrift	head;
 	ZSTD_CCtx	*compress;
 	NS_ARRAY(struct chunk) chunks;
 	NS_ARRAY(struct text) texts;
@@ -75,98 +75,64 @@ struct parquet {
 
 /* ---- Bytes ---- */
 
-static bool room_for(struct bytes *b, size_t size)
-{
-	size_t room = 2 * (b->nr + size) + 256;
-	void *at;
-
-	if (b->room - b->nr >= size)
-		return true;
-	at = realloc(b->at, room);
-	if (!at) {
-		b->failed = true;
-		return false;
-	}
-	b->at = at;
-	b->room = room;
-	return true;
-}
-
-static void put(struct bytes *b, const void *bytes, size_t size)
-{
-	if (!size || !room_for(b, size))
-		return;
-	memcpy(b->at + b->nr, bytes, size);
-	b->nr += size;
-}
-
 static void put_u32(struct bytes *b, uint32_t value)
 {
 	value = htole32(value);
-	put(b, &value, sizeof(value));
-}
-
-static void put_varint(struct bytes *b, uint64_t value)
-{
-	if (!room_for(b, 10))
-		return;
-	for (; value >= 0x80; value >>= 7)
-		b->at[b->nr++] = value | 0x80;
-	b->at[b->nr++] = value;
+	bytes_put(b, &value, sizeof(value));
 }
 
 static void put_zigzag(struct bytes *b, int64_t value)
 {
-	put_varint(b, (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0));
+	bytes_varint(b, (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0));
 }
 
 /* ---- Thrift's compact protocol ---- */
 
-static void put_field(struct bytes *b, unsigned int field, unsigned int type)
+static void put_field(struct thrift *t, unsigned int field, unsigned int type)
 {
-	uint8_t byte = (field - b->last[b->depth]) << 4 | type;
+	uint8_t byte = (field - t->last[t->depth]) << 4 | type;
 
-	put(b, &byte, 1);
-	b->last[b->depth] = field;
+	bytes_put(&t->bytes, &byte, 1);
+	t->last[t->depth] = field;
 }
 
-static void put_number_field(struct bytes *b, unsigned int field, unsigned int type, int64_t value)
+static void put_number_field(struct thrift *t, unsigned int field, unsigned int type, int64_t value)
 {
-	put_field(b, field, type);
-	put_zigzag(b, value);
+	put_field(t, field, type);
+	put_zigzag(&t->bytes, value);
 }
 
-static void put_binary(struct bytes *b, const void *bytes, size_t size)
+static void put_binary(struct thrift *t, const void *bytes, size_t size)
 {
-	put_varint(b, size);
-	put(b, bytes, size);
+	bytes_varint(&t->bytes, size);
+	bytes_put(&t->bytes, bytes, size);
 }
 
-static void put_list(struct bytes *b, unsigned int field, unsigned int type, size_t nr)
+static void put_list(struct thrift *t, unsigned int field, unsigned int type, size_t nr)
 {
 	uint8_t byte = (nr < 15 ? nr : 15) << 4 | type;
 
-	put_field(b, field, T_LIST);
-	put(b, &byte, 1);
+	put_field(t, field, T_LIST);
+	bytes_put(&t->bytes, &byte, 1);
 	if (nr >= 15)
-		put_varint(b, nr);
+		bytes_varint(&t->bytes, nr);
 }
 
-static void begin_struct(struct bytes *b)
+static void begin_struct(struct thrift *t)
 {
-	b->last[++b->depth] = 0;
+	t->last[++t->depth] = 0;
 }
 
-static void begin_struct_field(struct bytes *b, unsigned int field)
+static void begin_struct_field(struct thrift *t, unsigned int field)
 {
-	put_field(b, field, T_STRUCT);
-	begin_struct(b);
+	put_field(t, field, T_STRUCT);
+	begin_struct(t);
 }
 
-static void end_struct(struct bytes *b)
+static void end_struct(struct thrift *t)
 {
-	put(b, "", 1);
-	b->depth--;
+	bytes_put(&t->bytes, "", 1);
+	t->depth--;
 }
 
 /* ---- Encodings ---- */
@@ -183,7 +149,7 @@ static void put_bits(struct bytes *b, const uint64_t *values, size_t nr, unsigne
 	unsigned int used = 0;
 	size_t i;
 
-	if (!room_for(b, nr * width / 8 + 8))
+	if (!bytes_room(b, nr * width / 8 + 8))
 		return;
 	for (i = 0; i < nr; i++) {
 		word |= values[i] << used;
@@ -216,23 +182,23 @@ static void put_hybrid(struct bytes *b, const uint64_t *values, size_t nr, unsig
 			continue;
 		}
 		if (begin < i) {
-			put_varint(b, (i - begin) / 8 << 1 | 1);
+			bytes_varint(b, (i - begin) / 8 << 1 | 1);
 			put_bits(b, values + begin, i - begin, width);
 		}
 		if (run >= 8) {
 			value = htole32(values[i]);
-			put_varint(b, run << 1);
-			put(b, &value, (width + 7) / 8);
+			bytes_varint(b, run << 1);
+			bytes_put(b, &value, (width + 7) / 8);
 		} else {
 			run = nr - i;
 			memcpy(last, values + i, run * sizeof(*values));
-			put_varint(b, 1 << 1 | 1);
+			bytes_varint(b, 1 << 1 | 1);
 			put_bits(b, last, 8, width);
 		}
 		begin = i + run;
 	}
 	if (begin < nr) {
-		put_varint(b, (nr - begin) / 8 << 1 | 1);
+		bytes_varint(b, (nr - begin) / 8 << 1 | 1);
 		put_bits(b, values + begin, nr - begin, width);
 	}
 }
@@ -257,7 +223,7 @@ static void put_block(struct bytes *b, const uint64_t *values, size_t nr)
 		widths[k] = width_of(all);
 	}
 	put_zigzag(b, least);
-	put(b, widths, sizeof(widths));
+	bytes_put(b, widths, sizeof(widths));
 	for (k = 0; k < MINIBLOCKS; k++)
 		put_bits(b, deltas + k * (BLOCK / MINIBLOCKS), BLOCK / MINIBLOCKS, widths[k]);
 }
@@ -266,9 +232,9 @@ static void put_deltas(struct bytes *b, const uint64_t *values, size_t nr)
 {
 	size_t i;
 
-	put_varint(b, BLOCK);
-	put_varint(b, MINIBLOCKS);
-	put_varint(b, nr);
+	bytes_varint(b, BLOCK);
+	bytes_varint(b, MINIBLOCKS);
+	bytes_varint(b, nr);
 	put_zigzag(b, nr ? values[0] : 0);
 	for (i = 1; i < nr; i += BLOCK)
 		put_block(b, values + i, nr - i < BLOCK ? nr - i : BLOCK);
@@ -293,11 +259,11 @@ static int write_bytes(struct parquet *p, const struct bytes *b)
 /* Write the page with its header, and add its size to that of its chunk. */
 static int write_page(struct parquet *p, struct chunk *chunk, unsigned int type, size_t nr, unsigned int encoding)
 {
-	struct bytes *head = &p->head;
+	struct thrift *head = &p->head;
 	size_t size = 0;
 
-	head->nr = p->zstd.nr = 0;
-	if (!p->page.failed && room_for(&p->zstd, ZSTD_compressBound(p->page.nr)))
+	head->bytes.nr = p->zstd.nr = 0;
+	if (!p->page.failed && bytes_room(&p->zstd, ZSTD_compressBound(p->page.nr)))
 		size = ZSTD_compress2(p->compress, p->zstd.at, p->zstd.room, p->page.at, p->page.nr);
 	if (!size || ZSTD_isError(size))
 		return no_memory();
@@ -315,9 +281,9 @@ static int write_page(struct parquet *p, struct chunk *chunk, unsigned int type,
 	}
 	end_struct(head);
 	end_struct(head);
-	chunk->raw += head->nr + p->page.nr;
-	chunk->packed += head->nr + size;
-	return write_bytes(p, head) || write_bytes(p, &p->zstd) ? -1 : 0;
+	chunk->raw += head->bytes.nr + p->page.nr;
+	chunk->packed += head->bytes.nr + size;
+	return write_bytes(p, &head->bytes) || write_bytes(p, &p->zstd) ? -1 : 0;
 }
 
 /* Put the values of a column that are not NULL into @packed. The page begins with levels, which are 0 for NULL. */
@@ -366,7 +332,7 @@ static int write_dictionary(struct parquet *p, size_t column, struct chunk *chun
 			return no_memory();
 		text->entry = p->dictionary.nr;
 		put_u32(&p->page, text->size);
-		put(&p->page, text->text, text->size);
+		bytes_put(&p->page, text->text, text->size);
 	}
 	chunk->dictionary = p->offset;
 	return write_page(p, chunk, DICTIONARY_PAGE, p->dictionary.nr, PLAIN);
@@ -387,7 +353,7 @@ static int write_chunk(struct parquet *p, size_t column)
 		for (i = 0; i < nr; i++)
 			p->packed[i] = p->texts.at[p->packed[i]].entry - 1;
 		width = width_of(p->dictionary.nr) ?: 1;
-		put(&p->page, &width, 1);
+		bytes_put(&p->page, &width, 1);
 		put_hybrid(&p->page, p->packed, nr, width);
 		for (i = 0; i < p->dictionary.nr; i++)
 			p->texts.at[p->dictionary.at[i]].entry = 0;
@@ -414,109 +380,109 @@ static int write_group(struct parquet *p)
 
 /* ---- Footer ---- */
 
-static void put_schema(struct parquet *p, struct bytes *b)
+static void put_schema(struct parquet *p, struct thrift *t)
 {
 	const struct parquet_column *c;
 
-	put_list(b, 2, T_STRUCT, p->nr_columns + 1);
-	begin_struct(b);
-	put_field(b, 4, T_BINARY);
-	put_binary(b, "ntrace", 6);
-	put_number_field(b, 5, T_I32, p->nr_columns);
-	end_struct(b);
+	put_list(t, 2, T_STRUCT, p->nr_columns + 1);
+	begin_struct(t);
+	put_field(t, 4, T_BINARY);
+	put_binary(t, "ntrace", 6);
+	put_number_field(t, 5, T_I32, p->nr_columns);
+	end_struct(t);
 	for (c = p->columns; c < p->columns + p->nr_columns; c++) {
-		begin_struct(b);
-		put_number_field(b, 1, T_I32, c->kind == PARQUET_TEXT ? TYPE_BYTE_ARRAY : TYPE_INT64);
-		put_number_field(b, 3, T_I32, OPTIONAL);
-		put_field(b, 4, T_BINARY);
-		put_binary(b, c->name, strlen(c->name));
+		begin_struct(t);
+		put_number_field(t, 1, T_I32, c->kind == PARQUET_TEXT ? TYPE_BYTE_ARRAY : TYPE_INT64);
+		put_number_field(t, 3, T_I32, OPTIONAL);
+		put_field(t, 4, T_BINARY);
+		put_binary(t, c->name, strlen(c->name));
 		if (c->kind != PARQUET_NUMBER)
-			put_number_field(b, 6, T_I32, c->kind == PARQUET_TEXT ? CONVERTED_UTF8 : CONVERTED_UINT_64);
-		end_struct(b);
+			put_number_field(t, 6, T_I32, c->kind == PARQUET_TEXT ? CONVERTED_UTF8 : CONVERTED_UINT_64);
+		end_struct(t);
 	}
 }
 
 /* Readers skip a row group if its least and its most value do not fit a query. */
-static void put_statistics(struct bytes *b, const struct chunk *chunk)
+static void put_statistics(struct thrift *t, const struct chunk *chunk)
 {
 	int64_t least = htole64(chunk->least), most = htole64(chunk->most);
 
-	begin_struct_field(b, 12);
-	put_number_field(b, 3, T_I64, chunk->nulls);
-	put_field(b, 5, T_BINARY);
-	put_binary(b, &most, sizeof(most));
-	put_field(b, 6, T_BINARY);
-	put_binary(b, &least, sizeof(least));
-	end_struct(b);
+	begin_struct_field(t, 12);
+	put_number_field(t, 3, T_I64, chunk->nulls);
+	put_field(t, 5, T_BINARY);
+	put_binary(t, &most, sizeof(most));
+	put_field(t, 6, T_BINARY);
+	put_binary(t, &least, sizeof(least));
+	end_struct(t);
 }
 
-static void put_chunk(struct bytes *b, const struct parquet_column *column, const struct chunk *chunk)
+static void put_chunk(struct thrift *t, const struct parquet_column *column, const struct chunk *chunk)
 {
 	const bool text = column->kind == PARQUET_TEXT;
 
-	begin_struct(b);
-	put_number_field(b, 2, T_I64, text ? chunk->dictionary : chunk->data);
-	begin_struct_field(b, 3);
-	put_number_field(b, 1, T_I32, text ? TYPE_BYTE_ARRAY : TYPE_INT64);
-	put_list(b, 2, T_I32, text ? 3 : 2);
-	put_zigzag(b, RLE);
-	put_zigzag(b, text ? RLE_DICTIONARY : DELTA_BINARY_PACKED);
+	begin_struct(t);
+	put_number_field(t, 2, T_I64, text ? chunk->dictionary : chunk->data);
+	begin_struct_field(t, 3);
+	put_number_field(t, 1, T_I32, text ? TYPE_BYTE_ARRAY : TYPE_INT64);
+	put_list(t, 2, T_I32, text ? 3 : 2);
+	put_zigzag(&t->bytes, RLE);
+	put_zigzag(&t->bytes, text ? RLE_DICTIONARY : DELTA_BINARY_PACKED);
 	if (text)
-		put_zigzag(b, PLAIN);
-	put_list(b, 3, T_BINARY, 1);
-	put_binary(b, column->name, strlen(column->name));
-	put_number_field(b, 4, T_I32, CODEC_ZSTD);
-	put_number_field(b, 5, T_I64, chunk->rows);
-	put_number_field(b, 6, T_I64, chunk->raw);
-	put_number_field(b, 7, T_I64, chunk->packed);
-	put_number_field(b, 9, T_I64, chunk->data);
+		put_zigzag(&t->bytes, PLAIN);
+	put_list(t, 3, T_BINARY, 1);
+	put_binary(t, column->name, strlen(column->name));
+	put_number_field(t, 4, T_I32, CODEC_ZSTD);
+	put_number_field(t, 5, T_I64, chunk->rows);
+	put_number_field(t, 6, T_I64, chunk->raw);
+	put_number_field(t, 7, T_I64, chunk->packed);
+	put_number_field(t, 9, T_I64, chunk->data);
 	if (text)
-		put_number_field(b, 11, T_I64, chunk->dictionary);
+		put_number_field(t, 11, T_I64, chunk->dictionary);
 	if (column->kind == PARQUET_NUMBER && chunk->nulls < chunk->rows)
-		put_statistics(b, chunk);
-	end_struct(b);
-	end_struct(b);
+		put_statistics(t, chunk);
+	end_struct(t);
+	end_struct(t);
 }
 
-static void put_group(struct parquet *p, struct bytes *b, const struct chunk *chunks)
+static void put_group(struct parquet *p, struct thrift *t, const struct chunk *chunks)
 {
 	uint64_t raw = 0;
 	size_t i;
 
-	begin_struct(b);
-	put_list(b, 1, T_STRUCT, p->nr_columns);
+	begin_struct(t);
+	put_list(t, 1, T_STRUCT, p->nr_columns);
 	for (i = 0; i < p->nr_columns; i++) {
-		put_chunk(b, &p->columns[i], &chunks[i]);
+		put_chunk(t, &p->columns[i], &chunks[i]);
 		raw += chunks[i].raw;
 	}
-	put_number_field(b, 2, T_I64, raw);
-	put_number_field(b, 3, T_I64, chunks->rows);
-	end_struct(b);
+	put_number_field(t, 2, T_I64, raw);
+	put_number_field(t, 3, T_I64, chunks->rows);
+	end_struct(t);
 }
 
 int parquet_end(struct parquet *p)
 {
-	struct bytes *b = &p->head;
+	struct thrift *t = &p->head;
 	size_t i;
 
 	if (p->failed)
 		return no_memory();
 	if (write_group(p))
 		return -1;
-	b->nr = 0;
-	begin_struct(b);
-	put_number_field(b, 1, T_I32, 2);
-	put_schema(p, b);
-	put_number_field(b, 3, T_I64, p->rows);
-	put_list(b, 4, T_STRUCT, p->chunks.nr / p->nr_columns);
+	t->bytes.nr = 0;
+	begin_struct(t);
+	put_number_field(t, 1, T_I32, 2);
+	put_schema(p, t);
+	put_number_field(t, 3, T_I64, p->rows);
+	put_list(t, 4, T_STRUCT, p->chunks.nr / p->nr_columns);
 	for (i = 0; i < p->chunks.nr; i += p->nr_columns)
-		put_group(p, b, &p->chunks.at[i]);
-	put_field(b, 6, T_BINARY);
-	put_binary(b, "ntrace", 6);
-	end_struct(b);
-	put_u32(b, b->nr);
-	put(b, "PAR1", 4);
-	return write_bytes(p, b);
+		put_group(p, t, &p->chunks.at[i]);
+	put_field(t, 6, T_BINARY);
+	put_binary(t, "ntrace", 6);
+	end_struct(t);
+	put_u32(&t->bytes, t->bytes.nr);
+	bytes_put(&t->bytes, "PAR1", 4);
+	return write_bytes(p, &t->bytes);
 }
 
 /* ---- Rows ---- */
@@ -541,8 +507,8 @@ struct parquet *parquet_new(FILE *file, const struct parquet_column *columns, si
 	if (ok && p->packed && p->compress) {
 		ZSTD_CCtx_setParameter(p->compress, ZSTD_c_compressionLevel, LEVEL);
 		ZSTD_CCtx_setParameter(p->compress, ZSTD_c_checksumFlag, 1);
-		put(&p->head, "PAR1", 4);
-		if (!write_bytes(p, &p->head))
+		bytes_put(&p->head.bytes, "PAR1", 4);
+		if (!write_bytes(p, &p->head.bytes))
 			return p;
 	}
 	parquet_free(p);
@@ -562,7 +528,7 @@ void parquet_free(struct parquet *p)
 	ZSTD_freeCCtx(p->compress);
 	free(p->packed);
 	free(p->page.at);
-	free(p->head.at);
+	free(p->head.bytes.at);
 	free(p->zstd.at);
 	free(p->chunks.at);
 	free(p->texts.at);

@@ -69,26 +69,16 @@ static int open_table(struct export *e, struct parquet_folder *p, int table)
 	return p->tables[table] ? 0 : -1;
 }
 
-static const char *build_id(const struct export *e, const char *object, char text[2 * 64 + 1])
-{
-	size_t size = 0, i;
-	const uint8_t *id = object ? nt_session_build_id(e->session, object, &size) : NULL;
-
-	for (i = 0; i < size && i < 64; i++)
-		sprintf(text + 2 * i, "%02x", id[i]);
-	return size ? text : NULL;
-}
-
 static int put_functions(struct export *e, struct parquet_folder *p)
 {
 	struct parquet *table = p->tables[FUNCTIONS], *calls = p->tables[CALLS];
 	const struct nt_function *f;
-	char text[2 * 64 + 1];
+	char text[EXPORT_BUILD_ID];
 	const char *id;
 	size_t i;
 
 	for (i = 0; (f = nt_calls_function(e->calls, i)); i++) {
-		id = build_id(e, f->object, text);
+		id = export_build_id(e, f->object, text);
 		p->names[i] = (struct names){
 			parquet_text(calls, f->symbol), parquet_text(calls, f->object), parquet_text(calls, id),
 		};

@@ -4,17 +4,14 @@
  * (protos/perfetto/trace/trace_packet.proto and related files, "Synthetic Track Event" in its
  * documentation).
  *
- *	field		a number: (number of the field << 3 | 0), then the value, 7 bits per byte
- *	message		(number of the field << 3 | 2), its size, its fields
- *
  * Each thread has a track. Names are interned under the number of their function + 1.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bytes.h"
 #include "export.h"
-#include "cli/json-text.h"
 
 enum {
 	TRACE_PACKET = 1,
@@ -38,15 +35,8 @@ enum {
 	SEQUENCE = 1,
 };
 
-/* A message under construction. Nested messages are completed first. */
-struct message {
-	uint8_t	*bytes;
-	size_t	size, room;
-	bool	failed;
-};
-
 struct perfetto {
-	struct message	packet, event, inner;
+	struct bytes	packet, event, inner;
 	uint64_t	*categories;	/* category of each function, which is that of its object */
 	NS_ARRAY(uint64_t) firsts;	/* the first function of each object */
 	uint32_t	thread;		/* struct nested_call::thread of the last track */
@@ -55,70 +45,6 @@ struct perfetto {
 	bool		has_thread;
 	NS_ARRAY(int32_t) cpus;		/* CPUs that have a track of tracepoints */
 };
-
-/* ---- Protobuf ---- */
-
-static bool room_for(struct message *m, size_t size)
-{
-	size_t room = 2 * (m->size + size) + 256;
-	void *bytes;
-
-	if (m->room - m->size >= size)
-		return true;
-	bytes = realloc(m->bytes, room);
-	if (!bytes) {
-		m->failed = true;
-		return false;
-	}
-	m->bytes = bytes;
-	m->room = room;
-	return true;
-}
-
-static void put_varint_field(struct message *m, uint64_t number)
-{
-	if (!room_for(m, 10))
-		return;
-	for (; number >= 0x80; number >>= 7)
-		m->bytes[m->size++] = number | 0x80;
-	m->bytes[m->size++] = number;
-}
-
-static void add_number(struct message *m, unsigned int field, uint64_t number)
-{
-	put_varint_field(m, field << 3);
-	put_varint_field(m, number);
-}
-
-static void add_bytes(struct message *m, unsigned int field, const void *bytes, size_t size)
-{
-	put_varint_field(m, field << 3 | 2);
-	put_varint_field(m, size);
-	if (size && room_for(m, size)) {
-		memcpy(m->bytes + m->size, bytes, size);
-		m->size += size;
-	}
-}
-
-/* Add a string. Replace bytes that are not UTF-8, which protobuf requires, by question marks. */
-static void add_string(struct message *m, unsigned int field, const char *text)
-{
-	size_t size = strlen(text);
-
-	put_varint_field(m, field << 3 | 2);
-	put_varint_field(m, size);
-	if (!room_for(m, size))
-		return;
-	utf8_copy((char *)m->bytes + m->size, text, size);
-	m->size += size;
-}
-
-static void add_message(struct message *m, unsigned int field, struct message *inner)
-{
-	add_bytes(m, field, inner->bytes, inner->size);
-	m->failed |= inner->failed;
-	inner->size = 0;
-}
 
 /* ---- Packets ---- */
 
@@ -130,26 +56,26 @@ static int put_packet(struct export *e)
 	unsigned int n = 1;
 	char *at;
 
-	add_number(&p->packet, PACKET_SEQUENCE_ID, SEQUENCE);
-	for (size = p->packet.size; size >= 0x80; size >>= 7)
+	protobuf_number(&p->packet, PACKET_SEQUENCE_ID, SEQUENCE);
+	for (size = p->packet.nr; size >= 0x80; size >>= 7)
 		head[n++] = size | 0x80;
 	head[n++] = size;
 	if (p->packet.failed)
 		errno = ENOMEM;
-	at = p->packet.failed ? NULL : export_room(e, n + p->packet.size);
+	at = p->packet.failed ? NULL : export_room(e, n + p->packet.nr);
 	if (!at)
 		return -1;
 	at = put_bytes(at, (char *)head, n);
-	at = put_bytes(at, (char *)p->packet.bytes, p->packet.size);
-	p->packet.size = 0;
+	at = put_bytes(at, (char *)p->packet.at, p->packet.nr);
+	p->packet.nr = 0;
 	return export_done(e, at);
 }
 
 static void intern(struct perfetto *p, unsigned int field, uint64_t iid, const char *name)
 {
-	add_number(&p->inner, INTERNED_IID, iid);
-	add_string(&p->inner, INTERNED_NAME, name);
-	add_message(&p->event, field, &p->inner);
+	protobuf_number(&p->inner, INTERNED_IID, iid);
+	protobuf_string(&p->inner, INTERNED_NAME, name);
+	protobuf_message(&p->event, field, &p->inner);
 }
 
 /* Return the category of an object, which is the number of its first function + 1. */
@@ -188,8 +114,8 @@ static int perfetto_begin(struct export *e)
 		if (p->categories[i] == i + 1)
 			intern(p, INTERNED_CATEGORIES, i + 1, f->object ? f->object : "[unknown]");
 	}
-	add_message(&p->packet, PACKET_INTERNED_DATA, &p->event);
-	add_number(&p->packet, PACKET_SEQUENCE_FLAGS, STATE_CLEARED);
+	protobuf_message(&p->packet, PACKET_INTERNED_DATA, &p->event);
+	protobuf_number(&p->packet, PACKET_SEQUENCE_FLAGS, STATE_CLEARED);
 	return put_packet(e);
 }
 
@@ -206,26 +132,26 @@ static int put_track(struct export *e, const struct nested_call *call)
 
 	if (!thread)
 		return -1;
-	add_number(&p->event, DESCRIPTOR_UUID, call->thread + 1);
+	protobuf_number(&p->event, DESCRIPTOR_UUID, call->thread + 1);
 	if (!p->has_thread || p->tid != thread->tid || thread->tid <= 0)
 		p->first = call->thread;
 	if (p->first != call->thread) {
 		snprintf(name, sizeof(name), "stack %u", call->thread - p->first + 1);
-		add_number(&p->event, DESCRIPTOR_PARENT, p->first + UINT64_C(1));
-		add_string(&p->event, DESCRIPTOR_NAME, name);
+		protobuf_number(&p->event, DESCRIPTOR_PARENT, p->first + UINT64_C(1));
+		protobuf_string(&p->event, DESCRIPTOR_NAME, name);
 	} else if (thread->pid > 0 && thread->tid > 0) {
-		add_number(&p->inner, THREAD_PID, thread->pid);
-		add_number(&p->inner, THREAD_TID, thread->tid);
-		add_string(&p->inner, THREAD_NAME, thread->comm);
-		add_message(&p->event, DESCRIPTOR_THREAD, &p->inner);
+		protobuf_number(&p->inner, THREAD_PID, thread->pid);
+		protobuf_number(&p->inner, THREAD_TID, thread->tid);
+		protobuf_string(&p->inner, THREAD_NAME, thread->comm);
+		protobuf_message(&p->event, DESCRIPTOR_THREAD, &p->inner);
 	} else {
 		if (thread->tid > 0)
 			snprintf(name, sizeof(name), "thread %d", thread->tid);
 		else
 			snprintf(name, sizeof(name), "%s, CPU %d", thread->tid ? "unknown thread" : "idle", s->cpu);
-		add_string(&p->event, DESCRIPTOR_NAME, name);
+		protobuf_string(&p->event, DESCRIPTOR_NAME, name);
 	}
-	add_message(&p->packet, PACKET_TRACK_DESCRIPTOR, &p->event);
+	protobuf_message(&p->packet, PACKET_TRACK_DESCRIPTOR, &p->event);
 	p->thread = call->thread;
 	p->tid = thread->tid;
 	p->has_thread = true;
@@ -233,7 +159,7 @@ static int put_track(struct export *e, const struct nested_call *call)
 }
 
 /*
- * Each call needs two packets, which are written without an intermediate struct message. Each
+ * Each call needs two packets, which are written without an intermediate struct bytes. Each
  * packet and each of its messages is shorter than 128 bytes, so one byte is enough for a size.
  */
 static uint8_t *put_field(uint8_t *at, unsigned int field, uint64_t number)
@@ -316,9 +242,9 @@ static int put_cpu_track(struct export *e, int32_t cpu)
 		return -1;
 	}
 	snprintf(name, sizeof(name), "tracepoints, CPU %d", cpu);
-	add_number(&p->event, DESCRIPTOR_UUID, EVENTS_UUID + cpu);
-	add_string(&p->event, DESCRIPTOR_NAME, name);
-	add_message(&p->packet, PACKET_TRACK_DESCRIPTOR, &p->event);
+	protobuf_number(&p->event, DESCRIPTOR_UUID, EVENTS_UUID + cpu);
+	protobuf_string(&p->event, DESCRIPTOR_NAME, name);
+	protobuf_message(&p->packet, PACKET_TRACK_DESCRIPTOR, &p->event);
 	return put_packet(e);
 }
 
@@ -328,19 +254,19 @@ static int perfetto_event(struct export *e, const struct export_event *event)
 
 	if (put_cpu_track(e, event->event.cpu))
 		return -1;
-	add_number(&p->packet, PACKET_TIMESTAMP, event->event.time);
-	add_number(&p->packet, PACKET_SEQUENCE_FLAGS, NEEDS_STATE);
-	add_string(&p->inner, ANNOTATION_NAME, "fields");
-	add_string(&p->inner, ANNOTATION_JSON, event->json);
-	add_message(&p->event, EVENT_ANNOTATIONS, &p->inner);
-	add_number(&p->inner, ANNOTATION_UINT, event->event.tid);
-	add_string(&p->inner, ANNOTATION_NAME, "thread");
-	add_message(&p->event, EVENT_ANNOTATIONS, &p->inner);
-	add_number(&p->event, EVENT_TYPE, INSTANT);
-	add_number(&p->event, EVENT_TRACK_UUID, EVENTS_UUID + event->event.cpu);
-	add_string(&p->event, EVENT_CATEGORIES, "tracepoint");
-	add_string(&p->event, EVENT_NAME, event->name);
-	add_message(&p->packet, PACKET_TRACK_EVENT, &p->event);
+	protobuf_number(&p->packet, PACKET_TIMESTAMP, event->event.time);
+	protobuf_number(&p->packet, PACKET_SEQUENCE_FLAGS, NEEDS_STATE);
+	protobuf_string(&p->inner, ANNOTATION_NAME, "fields");
+	protobuf_string(&p->inner, ANNOTATION_JSON, event->json);
+	protobuf_message(&p->event, EVENT_ANNOTATIONS, &p->inner);
+	protobuf_number(&p->inner, ANNOTATION_UINT, event->event.tid);
+	protobuf_string(&p->inner, ANNOTATION_NAME, "thread");
+	protobuf_message(&p->event, EVENT_ANNOTATIONS, &p->inner);
+	protobuf_number(&p->event, EVENT_TYPE, INSTANT);
+	protobuf_number(&p->event, EVENT_TRACK_UUID, EVENTS_UUID + event->event.cpu);
+	protobuf_string(&p->event, EVENT_CATEGORIES, "tracepoint");
+	protobuf_string(&p->event, EVENT_NAME, event->name);
+	protobuf_message(&p->packet, PACKET_TRACK_EVENT, &p->event);
 	return put_packet(e);
 }
 
@@ -349,9 +275,9 @@ static void perfetto_free(struct export *e)
 	struct perfetto *p = e->state;
 
 	if (p) {
-		free(p->packet.bytes);
-		free(p->event.bytes);
-		free(p->inner.bytes);
+		free(p->packet.at);
+		free(p->event.at);
+		free(p->inner.at);
 		free(p->categories);
 		free(p->firsts.at);
 		free(p->cpus.at);
