@@ -57,9 +57,9 @@ struct nt_elf_info {
 struct nt_elf;
 
 /*
- * Open the file at @path, and set *elf. The file stays mapped until nt_elf_close(). If a program
- * overwrites it in place before that, the code changes, or SIGBUS ends the process if the file
- * becomes shorter.
+ * Open the file at @path, and set *elf. The file stays mapped until nt_elf_close(). If another
+ * program overwrites the file before that, the mapped code changes. If the file becomes shorter,
+ * SIGBUS may end the process.
  *
  * Return NT_OK; or, with *elf NULL, NT_E_NOMEM; NT_ELF_E_READ, with the reason in errno;
  * NT_ELF_E_FORMAT; NT_ELF_E_DAMAGED; NT_ELF_E_MACHINE; NT_ELF_E_NOT_LINKED.
@@ -94,9 +94,8 @@ int nt_elf_segment(const struct nt_elf *elf, size_t nr, struct nt_elf_segment *s
 
 /*
  * Check that the file has the build-id @build_id. If @size is smaller than the file's build-id,
- * which a recording may have cut, only @size bytes are compared. Return NT_OK, NT_ELF_E_NO_BUILD_ID
- * or
- * NT_ELF_E_BUILD_ID.
+ * only @size bytes are compared, because a recording may contain only the first bytes of it. Return
+ * NT_OK, NT_ELF_E_NO_BUILD_ID or NT_ELF_E_BUILD_ID.
  */
 int nt_elf_check_build_id(const struct nt_elf *elf, const void *build_id, size_t size);
 

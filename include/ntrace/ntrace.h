@@ -688,8 +688,8 @@ static inline void nt_image_set_reader(struct nt_image *image,
 /*
  * Report that code, or the mapping of contexts to spaces, has changed, because a module was loaded,
  * a program was executed, or text was patched. All flows that use the image drop the code that they
- * have decoded. This does not affect execution up to the last item that nt_flow_next() returned,
- * which is already decoded.
+ * have decoded. Execution up to the last item that nt_flow_next() returned is already decoded, and
+ * is not affected.
  */
 void nt_image_invalidate(struct nt_image *image);
 
@@ -751,9 +751,10 @@ const char *nt_end_name(unsigned int end);
 #define NT_RANGE_INFERRED	(1 << 1)	/* implicit return, sequential jump */
 
 /*
- * Consecutive instructions, of which only the last may change the PC. A trap before which no
- * instruction retired is a range without instructions. A range that is longer than
- * NT_RANGE_HALFWORDS is reported in parts, and all parts except the last are NT_END_LINEAR.
+ * Consecutive instructions. Only the last of them may change the PC. If no instruction retired
+ * before a trap, the trap is a range without instructions. A longer sequence than
+ * NT_RANGE_HALFWORDS is reported as several ranges, all of which except the last end with
+ * NT_END_LINEAR.
  */
 struct nt_range {
 	uint64_t	start;		/* address of the first instruction */
@@ -867,8 +868,8 @@ struct nt_item {
  * context, and each range's destination is the start of the next. If @nr is 0, the batch is one
  * item of another type.
  *
- * Each mark is the end of a message: that message, or an earlier one, reports the ranges up to, but
- * not including, index @range. The whole batch is valid until the next call.
+ * Each mark describes the end of a message. That message, or an earlier one, reports the ranges up
+ * to, but not including, index @range. The whole batch is valid until the next call.
  */
 struct nt_mark {
 	uint64_t	offset;		/* offset of the message */

@@ -24,8 +24,8 @@ struct bytes {
 };
 
 /*
- * Read a number. Bits above 64 are ignored. A number without an end uses all remaining bytes, and
- * reads as 0.
+ * Read a ULEB128 number. Ignore its bits above 64. If the end of the number is missing, use all
+ * remaining bytes, and return 0.
  */
 static uint64_t take_uleb(struct bytes *bytes)
 {
@@ -44,7 +44,7 @@ static uint64_t take_uleb(struct bytes *bytes)
 	return 0;
 }
 
-/* Return "" if the end of the text is missing. */
+/* Read a text that ends with a NUL. Return "" if the NUL is missing. */
 static const char *take_text(struct bytes *bytes)
 {
 	const char *text = (const char *)bytes->at;
@@ -55,8 +55,8 @@ static const char *take_text(struct bytes *bytes)
 }
 
 /*
- * Return the bytes that the length at *bytes covers, which counts from @start. *bytes then
- * continues after them.
+ * Read a length at *bytes, which counts bytes from @start. Return the bytes from there to the end
+ * of that length, and move *bytes to their end.
  */
 static struct bytes take_part(struct bytes *bytes, const uint8_t *start)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Segments and build-id of an ELF file.
+ * Read the segments and the build-id of an ELF file.
  */
 #include <errno.h>
 #include <fcntl.h>

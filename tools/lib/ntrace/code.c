@@ -17,7 +17,7 @@
 #define MAX_SPACES	1024
 /*
  * Longest probe sequence for one address. The table is at most half full, so even 100 probes are
- * unlikely. A hostile trace can exceed the limit, which drops all blocks.
+ * unlikely. If a hostile trace exceeds the limit, all blocks are dropped.
  */
 #define MAX_PROBES	512
 
@@ -171,7 +171,10 @@ static void code_end_block(struct nt_code *code, struct nt_block *block, uint64_
 	}
 }
 
-/* End the block before code that cannot be executed. The kind of an empty block is the reason. */
+/*
+ * End the block before code that cannot be executed. If the block is empty, its kind is @why, the
+ * reason.
+ */
 static void code_stop_block(struct nt_block *block, enum nt_kind why)
 {
 	block->range.how = NT_END_LINEAR;
@@ -181,13 +184,13 @@ static void code_stop_block(struct nt_block *block, enum nt_kind why)
 /* Number of bytes of code that are read at once */
 #define CHUNK	64
 
-/* A block of fewer half-words than this has room for one more instruction. */
+/* A block that is shorter than this has room for one more instruction. */
 #define MAX_HALFWORDS	(NT_RANGE_HALFWORDS - 11)
 
 /*
- * Cut a long block. If the last instruction sets a register, move it to the next block, because a
- * jump there may take its target from the register (chapter 9.1), and the two instructions must be
- * in one block.
+ * End a block that has reached its maximum length. If the last instruction sets a register, leave
+ * it to the next block. If a jump follows that takes its target from the register (chapter 9.1),
+ * the two instructions must be in one block.
  */
 static void code_cut_block(struct nt_block *block, const struct nt_insn *last,
 			   unsigned int length_before)
@@ -237,7 +240,10 @@ static void code_decode_block(struct nt_code *code, uint64_t space, struct nt_bl
 	code_cut_block(block, &before, length_before);
 }
 
-/* Number of bytes after a block that ends before a truncated instruction, on which it depends */
+/*
+ * A block may end before a truncated instruction. It then also depends on this many bytes after its
+ * end.
+ */
 #define INSN_BYTES	22
 
 static bool code_is_touched(const struct nt_code *code, const struct nt_block *block,

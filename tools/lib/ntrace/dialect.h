@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The differences between dialects. Code tests the single difference on which it depends, and never
- * the name of a dialect.
+ * The differences between dialects. Code that depends on a difference tests the member for that
+ * difference, and never the name of a dialect.
  */
 #ifndef NTRACE_DIALECT_H
 #define NTRACE_DIALECT_H
@@ -96,7 +96,7 @@ static inline unsigned int nt_addr_bits(const struct nt_config *config)
 	return config->addr_bits ? config->addr_bits : nt_dialect_of(config)->addr_bits;
 }
 
-/* Return @addr with the bits above @bits restored, which the message may or may not have. */
+/* Return @addr with all bits above the lowest @bits set to copies of its sign. */
 static inline uint64_t nt_addr_extend(uint64_t addr, unsigned int bits)
 {
 	return bits < 64 ? (uint64_t)sign_extend(addr, bits) : addr;

@@ -108,8 +108,8 @@ static void engine_add_lost(struct nt_flow *flow, struct nt_source *src)
 }
 
 /*
- * Stop tracking the entries from before the last SYNC. If any return was inferred from them, count
- * the deviation.
+ * Stop counting the entries of the return stack that are older than the last SYNC. If a return was
+ * inferred from one of them, count the deviation.
  */
 static void engine_end_kept(struct nt_flow *flow, struct nt_source *src)
 {
@@ -399,7 +399,7 @@ static void engine_pass_tail(struct nt_flow *flow, struct nt_source *src)
 	engine_go_to(flow, src, end);
 }
 
-/* Return the last instruction of the last emitted range. */
+/* Return the opcode of the last instruction in the last emitted range. */
 static uint32_t engine_last_opcode(const struct nt_flow *flow, const struct nt_source *src)
 {
 	const struct nt_range *range = &flow->ranges[flow->nr_ranges - 1];
@@ -447,7 +447,7 @@ static bool engine_is_custom(const struct nt_flow *flow, const struct nt_source 
 	return false;
 }
 
-/* Finish a jump at the end to @dest, which the message reports. */
+/* Finish a message that ends with a jump to @dest, which the message reports. */
 static int engine_finish_jump(struct nt_flow *flow, struct nt_source *src, uint64_t dest)
 {
 	const struct nt_block *block = engine_tail_block(flow);
@@ -469,8 +469,8 @@ static int engine_finish_jump(struct nt_flow *flow, struct nt_source *src, uint6
 }
 
 /*
- * Infer the effect of the last instruction, which is not the reason why the message was sent. A
- * branch without a bit of HIST was not taken.
+ * Infer the effect of the last instruction of a message that was sent for another reason. A branch
+ * without a bit of HIST was not taken.
  */
 static int engine_settle_tail(struct nt_flow *flow, struct nt_source *src)
 {
@@ -535,10 +535,10 @@ static int engine_finish_direct(struct nt_flow *flow, struct nt_source *src)
 #define ENOUGH_RETURNS	3
 
 /*
- * A message without SYNC reports the jump at the end. If implicit return is on, an encoder that
- * only counts calls should not report a return while its count is above 0. But it is not certain
- * which instructions the encoder counts as calls. Therefore a reported return only removes an
- * entry.
+ * Handle a reported return of an encoder that only counts calls. With implicit return, such an
+ * encoder should not report a return while its count is above 0. But it is not certain which
+ * instructions it counts as calls. Therefore a reported return is not an error, and only removes an
+ * entry from the return stack.
  */
 static void engine_note_return(struct nt_flow *flow, struct nt_source *src)
 {
@@ -553,7 +553,7 @@ static void engine_note_return(struct nt_flow *flow, struct nt_source *src)
 	src->depth = 0;
 }
 
-/* IndirectBranch, IndirectBranchHist */
+/* Finish IndirectBranch or IndirectBranchHist. */
 static int engine_finish_indirect(struct nt_flow *flow, struct nt_source *src)
 {
 	uint64_t dest = flow->act == &flow->msg ?
@@ -638,15 +638,17 @@ static int engine_finish_linear_sync(struct nt_flow *flow, struct nt_source *src
 	return NT_E_ADDR;
 }
 
-/* Return true if the hart or the encoder was off, so that the PC may have changed. */
+/*
+ * Return true if the hart or the encoder was off before this SYNC, so that the PC may have changed.
+ */
 static bool engine_is_gap(unsigned int sync)
 {
 	return sync == NT_SYNC_EXIT_DEBUG || sync == NT_SYNC_FIFO_OVERRUN;
 }
 
 /*
- * Return true if F-ADDR is not related to the previous instruction, because the hart was reset,
- * trace was disabled without a message, or F-ADDR is a sample of the PC.
+ * Return true if the instruction at F-ADDR does not follow the previous instruction, because the
+ * hart was reset, trace was disabled without a message, or F-ADDR is a sample of the PC.
  */
 static bool engine_is_cut(const struct nt_flow *flow, unsigned int sync)
 {
@@ -668,8 +670,8 @@ static int engine_finish_flow(struct nt_flow *flow, struct nt_source *src)
 }
 
 /*
- * Finish a message with SYNC whose B-TYPE reports a trap. Some encoders also report a trap return
- * in this way, which only goes to an address that the encoder reports.
+ * Finish a message with SYNC whose B-TYPE reports a trap. Some encoders send this B-TYPE for a trap
+ * return. If the walk ended at a trap return, handle the message as a jump to F-ADDR.
  */
 static int engine_finish_trap_sync(struct nt_flow *flow, struct nt_source *src)
 {
@@ -700,8 +702,8 @@ static int engine_finish_way_to_sync(struct nt_flow *flow, struct nt_source *src
 	}
 	err = engine_finish_linear_sync(flow, src);
 	/*
-	 * HIST of some dialects may lack the bit of the branch at the end, whose destination is
-	 * then not F-ADDR.
+	 * In some dialects, HIST may lack the bit of the branch at the end. In this case, F-ADDR is
+	 * not the destination of the branch.
 	 */
 	if (err == NT_E_ADDR && flow->dialect->sync_at_branch && flow->walk.lacks_bit &&
 	    flow->walk.tail) {
@@ -976,7 +978,10 @@ static int engine_begin_live(struct nt_flow *flow, struct nt_source *src)
 	return engine_begin_walk(flow, src);
 }
 
-/* Return true if the encoder reports a trap while trace is disabled. The flow does not change. */
+/*
+ * Return true if the message reports a trap while trace is disabled. Such a message is counted, but
+ * has no other effect.
+ */
 static bool engine_is_trap_in_gap(const struct nt_flow *flow, const struct nt_source *src)
 {
 	return src->state == NT_STATE_STOPPED && flow->msg.fields & NT_FIELD_BTYPE &&
@@ -1008,7 +1013,7 @@ static void engine_begin_lost(struct nt_flow *flow, struct nt_source *src)
 		return;
 	}
 	engine_check_mode(flow, src);
-	/* Nothing is lost if trace was switched on and off without any executed instruction. */
+	/* If trace was switched on and off without any executed instruction, nothing is lost. */
 	if (msg->tcode != NT_TCODE_PROG_TRACE_CORRELATION || msg->icnt ||
 	    (msg->fields & NT_FIELD_HIST && msg->hist != 1)) {
 		engine_add_lost(flow, src);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Messages that are not about the flow, which are values that software wrote into the trace, and
- * in-circuit trace. N-Trace 1.0 does not have these messages, but a dialect may.
+ * Interpret messages that do not report instructions, but values that software wrote into the
+ * trace, or events of in-circuit trace. Some dialects have these messages, but N-Trace 1.0 does
+ * not.
  */
 #include "engine.h"
 #include "state.h"
@@ -27,9 +28,9 @@ static bool event_has_reference(const struct nt_source *src)
 }
 
 /*
- * Convert CKDATA0 to an address, which is complete with sync, and otherwise XORed with the previous
- * address. It is the reference of the next address. Return false if the previous address is not
- * known.
+ * Convert CKDATA0 to an address, to which the next address is relative. In a message with SYNC,
+ * CKDATA0 is the address. Otherwise it is the XOR with the previous address. Return false if the
+ * previous address is not known.
  */
 static bool event_move_reference(struct nt_flow *flow, struct nt_source *src)
 {

@@ -12,12 +12,12 @@
 #define FORMAT_GTRACE	0x0200
 #define FORMAT_RAW	0x0100	/* of CoreSight, without frames */
 
-#define LEARN_BYTES	(16u << 10)	/* bytes of a part of the trace from which is learned */
-#define LEARN_PARTS	32		/* number of such parts */
+#define LEARN_BYTES	(16u << 10)	/* bytes of one sample of the trace */
+#define LEARN_PARTS	32		/* maximum number of samples */
 
 #define RING_LOST	64		/* bytes at the end of a ring that gtrace does not read */
-#define RING_LEAST	(256u << 10)	/* gtrace has 1 MiB; a smaller record may have this size by chance */
-#define SURE		16	/* messages after which an encoder executes; damage may look like fewer */
+#define RING_LEAST	(256u << 10)	/* gtrace has 1 MiB; a smaller one may be no ring */
+#define SURE		16	/* an encoder that runs sent more messages; damage may be fewer */
 #define SOURCES		(1u << NT_SRC_BITS_MAX)
 
 /* Words of each CPU in the recording of a K3. More words may follow; NR_PARAMS is their number. */
@@ -35,7 +35,7 @@ struct nt_foreign {
 	bool		raw;		/* the trace of a K3 has no frames */
 	uint64_t	*words;
 	size_t		nr_cpus;
-	unsigned int	parts;		/* from which was learned */
+	unsigned int	parts;		/* number of samples */
 	uint64_t	messages;
 	struct trial	trials[NT_SRC_BITS_MAX + 1];	/* [0] for a K3, which records the width */
 	const char	*error;		/* a format that is not N-Trace */
@@ -185,8 +185,8 @@ void nt_foreign_add_id(struct nt_foreign *f, int cpu, uint64_t id)
 /* ---- Trace ---- */
 
 /*
- * Return true if the drivers do not let an encoder send the message. With a wrong width of SRC, most messages
- * are valid, but not those whose first field has few values.
+ * Return true if no encoder sends this message with the settings of these drivers. A wrong width of
+ * SRC leaves most messages valid, but shows in messages whose first field has few valid values.
  */
 static bool is_unlikely(const struct nt_message *msg)
 {
@@ -209,7 +209,10 @@ static void k3_see_id(struct nt_foreign *f, int src, unsigned int id)
 	}
 }
 
-/* Count all messages, and invalid or unlikely messages. @id is the ID of their frames; 0: no frames. */
+/*
+ * Count all messages, and the invalid or unlikely ones. @id is the trace ID of their frames, or 0
+ * without frames.
+ */
 static void try_messages(struct nt_foreign *f, const struct nt_config *config, const uint8_t *data, size_t size,
 			 unsigned int id, uint64_t *invalid, uint64_t *messages)
 {
@@ -352,7 +355,10 @@ bool nt_foreign_wrapped(const struct nt_foreign *f, uint64_t size)
 	return !f->k3 && size < UINT64_MAX - RING_LOST && ring >= RING_LEAST && !(ring & (ring - 1));
 }
 
-/* Encoders that execute, according to the messages so far, which are those with more than SURE messages */
+/*
+ * The encoders that are running according to the messages so far. An encoder runs if it has sent
+ * more than SURE messages since its last stop.
+ */
 struct running {
 	unsigned int	messages[SOURCES];
 	unsigned int	nr;
@@ -365,8 +371,9 @@ static void set_running(struct running *running, unsigned int src, unsigned int 
 }
 
 /*
- * The driver reads a ring, and the sink fills it up to a multiple of 64 bytes, when all its encoders have
- * stopped. The trace before the last such place is of earlier sessions.
+ * Find the end of the trace of earlier sessions. When all encoders have stopped, the sink fills the
+ * ring up to a multiple of 64 bytes, and the driver reads it. The next session begins at that
+ * offset.
  */
 static void see_message(const struct nt_message *msg, struct running *running, struct nt_foreign_ring *ring)
 {
@@ -403,8 +410,9 @@ void nt_foreign_ring(const struct nt_config *config, const struct nt_foreign_byt
 		size += pieces[i].size;
 	}
 	/*
-	 * The ring begins at its start with the recording. The session begins at @position of the ring, behind
-	 * the old bytes, and the record ends at their start.
+	 * The recording began at the start of the ring. Because the current session began at
+	 * @position, and the record begins with the oldest bytes, the missing bytes can be
+	 * calculated.
 	 */
 	if (ring->old && position > ring->old && position - ring->old < size - ring->old)
 		ring->seam = size - (position - ring->old);

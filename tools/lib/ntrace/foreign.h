@@ -42,7 +42,7 @@ void nt_foreign_free(struct nt_foreign *foreign);
 const char *nt_foreign_name(const struct nt_foreign *foreign);
 
 /*
- * nt_foreign_flags() - convert PERF_RECORD_AUX::flags, of which the format bits have another meaning
+ * nt_foreign_flags() - convert PERF_RECORD_AUX::flags, whose format bits mean something else here
  *
  * nt_foreign_settle() reports an unknown format.
  */
@@ -66,9 +66,9 @@ const char *nt_foreign_settle(struct nt_foreign *foreign, uint32_t nr_cpus,
 /* nt_foreign_words() - return the metadata in the layout of <linux/ntrace.h>; *@nr is set to its words */
 const uint64_t *nt_foreign_words(const struct nt_foreign *foreign, size_t *nr);
 
-/* The trace of a record whose ring has wrapped around */
+/* The trace of a record that is a ring, in which the newest bytes have overwritten the oldest */
 struct nt_foreign_ring {
-	uint64_t	old;	/* bytes of earlier sessions at its start, of which no one knows who executed */
+	uint64_t	old;	/* bytes from earlier sessions, of unknown processes */
 	uint64_t	seam;	/* offset at which 64 bytes are missing; 0: unknown */
 };
 

@@ -49,7 +49,7 @@ static uint64_t image_view_last(const struct nt_section *view)
 	return view->addr + (view->size - 1);
 }
 
-/* Cut off the first @n bytes. */
+/* Remove the first @n bytes of a view. */
 static void image_cut_begin(struct nt_section *view, uint64_t n)
 {
 	view->addr += n;
@@ -72,7 +72,10 @@ static void image_drop_views(struct nt_image *image, size_t from, size_t to)
 	image->nr_views -= to - from;
 }
 
-/* Add a view of @section, which hides other views at its addresses. Needs room for two views. */
+/*
+ * Add a view of @section, and hide other views at its addresses. There must be room for two more
+ * views.
+ */
 static void image_show_section(struct nt_image *image, const struct nt_section *section)
 {
 	size_t at = image_count_views(image, section->space, section->addr), to;

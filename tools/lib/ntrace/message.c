@@ -22,7 +22,9 @@
 	 1ULL << NT_TCODE_AUX_ACCESS_WRITE | 1ULL << NT_TCODE_IN_CIRCUIT_TRACE |	\
 	 1ULL << NT_TCODE_IN_CIRCUIT_TRACE_SYNC)
 
-/* Fixed fields are at most TCODE[6] SRC[12] SYNC[4] B-TYPE[2]: four bytes. */
+/*
+ * The fixed fields are in the first five bytes. The longest are TCODE[6] SRC[12] SYNC[4] B-TYPE[2].
+ */
 #define HEAD_BYTES	5
 
 #define ECODE_BITS	8
@@ -130,7 +132,10 @@ static void message_set_process(struct nt_message *msg, uint64_t value)
 	msg->context = value >> 5;
 }
 
-/* Set RDATA of a dialect that counts branches. A run is one repeated bit of HIST. */
+/*
+ * Set RDATA of a dialect that counts branches. A run is several branches that were all taken, or
+ * all not taken.
+ */
 static int message_set_run(struct nt_message *msg, uint64_t value)
 {
 	msg->fields |= NT_FIELD_HIST | NT_FIELD_HREPEAT;
@@ -337,7 +342,7 @@ static int message_parse_vars(const struct nt_config *config, const struct nt_la
 		    (var.high && nt_message_is_open(msg))) {
 			if (!nt_message_is_open(msg))
 				return NT_E_OVERFLOW;
-			/* A vendor's field may have any size (chapter 3). */
+			/* A field of a vendor's message may have any size (chapter 3). */
 			msg->fields &= ~(uint32_t)NT_FIELD_TSTAMP;
 			skip = 0;
 			nr++;
@@ -359,7 +364,10 @@ static void message_parse_others(const struct nt_other *other, struct nt_message
 				 bool timestamp)
 {
 	unsigned int bits = other->bits[0] + other->bits[1];
-	/* The reader keeps at most this many bytes of a vendor's message that is split. */
+	/*
+	 * If a vendor's message was fed in several pieces, the reader has kept at most this many
+	 * bytes.
+	 */
 	size_t size = msg->length < NT_MESSAGE_MAX + 1 ? msg->length : NT_MESSAGE_MAX + 1;
 	const uint8_t *end = p + size, *first;
 	struct var var;

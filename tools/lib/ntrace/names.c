@@ -211,7 +211,10 @@ const char *nt_btype_name(unsigned int btype)
 	return name ? name : "Reserved";
 }
 
-/* The values 8 to 15 of ETYPE, RCODE and EVCODE are the vendor's. */
+/*
+ * Return @name, or a text for a number without a name. The vendor defines the values 8 to 15 of
+ * ETYPE, RCODE and EVCODE.
+ */
 static const char *name_of_code(const char *name, unsigned int code)
 {
 	if (name)
@@ -283,7 +286,7 @@ const char *nt_ecode_name(unsigned int bit)
 	return "Reserved";
 }
 
-/* Bits of ECODE that share a name are printed once. */
+/* Print the names of the set bits of ECODE. If several bits have the same name, print it once. */
 void nt_text_add_ecode(struct text *text, uint64_t ecode)
 {
 	const char *separator = " (", *before = NULL;

@@ -94,8 +94,8 @@ static void walk_emit(struct nt_flow *flow, const struct nt_block *block, unsign
 }
 
 /*
- * Continue at @pc, by link @which of the current block. If there is no memory for the block at @pc,
- * nt_walk_run() will look for it again.
+ * Continue at @pc, to which link @which of the current block leads. If there is no memory for the
+ * block at @pc, nt_walk_run() will look for it again.
  */
 static void walk_follow(struct nt_flow *flow, struct nt_source *src, uint64_t pc, int which)
 {
@@ -103,7 +103,10 @@ static void walk_follow(struct nt_flow *flow, struct nt_source *src, uint64_t pc
 	src->block = nt_code_next(&flow->code, src->space, src->block, which, pc);
 }
 
-/* Step over any other jump, which needs an address, or must be inferable if the walk continues. */
+/*
+ * Step over a jump whose target is not in its opcode. If the walk ends here, the message reports
+ * the target. Otherwise it must be possible to infer it.
+ */
 static int walk_step_indirect(struct nt_flow *flow, struct nt_source *src,
 			      const struct nt_block *block)
 {
@@ -182,7 +185,7 @@ int nt_walk_run(struct nt_flow *flow, struct nt_source *src)
 		ret = walk_step(flow, src, block);
 		if (ret > 0)
 			continue;
-		/* The message reports the last instruction. */
+		/* An error in a message is about the last instruction of the block. */
 		block = &flow->code.blocks[src->block];
 		walk->at = 2 * (block->range.halfwords - block->range.last_len);
 		if (ret < 0)

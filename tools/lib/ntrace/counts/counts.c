@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * A hash table by address, with the number of executions of each block, branch and edge.
+ * A hash table with the number of executions of each block, branch and edge, whose addresses are
+ * the key.
  */
 #include <stdlib.h>
 
@@ -108,7 +109,10 @@ void nt_counts_put(struct nt_counts *counts, const struct nt_count *count)
 	entry->not_taken += count->not_taken;
 }
 
-/* Return true if the range is an edge, whose destination is not in the code. */
+/*
+ * Return true if the range ends with an edge, which is a jump whose destination only the trace
+ * shows.
+ */
 static bool counts_is_edge(const struct nt_item *item)
 {
 	return item->range.how >= NT_END_INDIRECT_JUMP && item->range.has_dest;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * A hash table by address, with the number of executions of each block, branch and edge.
+ * A hash table with the number of executions of each block, branch and edge, whose addresses are
+ * the key.
  */
 #ifndef NTRACE_COUNTS_H
 #define NTRACE_COUNTS_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The counts of a flow that are not yet in a struct nt_counts.
+ * The tally has the counts of a flow that are not yet converted to struct nt_counts (see tally.h).
  */
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The counts of a flow that are not yet in a struct nt_counts.
+ * The tally has the counts of a flow that are not yet converted to struct nt_counts.
  *
- * A step is one executed block together with its destination. Blocks are counted by their index,
- * edges by the indices of two blocks. A record stores the steps of a path or group (fast/memo.h),
+ * It counts blocks by their index, and edges by the indices of two blocks. A step is one executed
+ * block together with its destination. A record stores the steps of a path or group (fast/memo.h),
  * and how often it was used. When the record is dropped, its steps are counted that many times.
  *
  * Callers first reserve room (nt_tally_reserve()), so that counting cannot fail halfway.
@@ -15,7 +15,7 @@
 #include "../fast/memo.h"
 
 /* A step is block << STEP_SHIFT with these flags. */
-#define STEP_EDGE	1u	/* only the trace shows the destination, which is the next step */
+#define STEP_EDGE	1u	/* only the trace shows the destination, in the next step */
 #define STEP_TAKEN	2u
 #define STEP_SHIFT	2
 
@@ -38,17 +38,17 @@ struct nt_record {
 
 /* Maximum number of steps of a group. Using a stored group takes the same time for any size. */
 #define RECORD_STEPS	256
-/* A group with more steps than this is not stored before its second occurrence. */
+/* A group with more steps than this is stored only when it occurs for the second time. */
 #define RECORD_SURE	64
 
 /*
- * Size of a ring of words of 8 bytes. A record that begins near the end of the ring continues in
- * the spare words.
+ * Records are stored in a ring of this many words of 8 bytes. A record that begins near the end of
+ * the ring continues in SPARE_WORDS more words.
  */
 #ifndef NR_WORDS
 #define NR_WORDS	(1u << 15)
 #endif
-/* All records are dropped at this number, so that no number occurs twice. */
+/* All records are dropped when a record gets this number, so that no number is used twice. */
 #ifndef LAST_RECORD
 #define LAST_RECORD	INT32_MAX
 #endif
@@ -62,7 +62,10 @@ struct nt_record {
 #define TALLY_PATHS	64
 #define MESSAGE_WORDS	(TALLY_PATHS * RECORD_WORDS(PATH_RANGES) + SPARE_WORDS)
 
-/* Limits of the log: the number of steps before the next message starts, and that of one message */
+/*
+ * Limits of the log. No message is begun after TALLY_STEPS steps, and it adds at most
+ * MESSAGE_STEPS.
+ */
 #define TALLY_STEPS	512
 #define MESSAGE_STEPS	(TALLY_PATHS * PATH_RANGES)
 

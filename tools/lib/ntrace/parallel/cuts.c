@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Find the places at which a buffer can be cut, and the state of the source there.
+ * Find the places at which a buffer can be split for several threads, and the state of the trace
+ * source there. cuts.h explains cuts, cells, effects and chains.
  */
 #include "cuts.h"
 #include "../dialect.h"
@@ -19,15 +20,15 @@
 #define BOTH_MODES	(MODE_BIT(NT_MODE_BTM) | MODE_BIT(NT_MODE_HTM))
 
 /*
- * Number of first bytes of messages without effect on the scan. Their MSEO is 00, because fixed
- * fields follow.
+ * The scan skips messages that change neither context nor time. It recognises them by their first
+ * byte, which has one of this many values. Its MSEO is 00, because fixed fields follow.
  */
 #define NR_BORING	5
 
 struct scan {
 	const struct nt_cuts	*cuts;
 	struct nt_cell		*cell;
-	struct nt_effect	*effect;	/* effect that the next message changes */
+	struct nt_effect	*effect;	/* effect to which the next message is added */
 	bool			may_cut;
 	bool			all;		/* every message may have an effect */
 	/* mask of SRC in bytes 1 and 2 of a message, or 0; and the SRC of the known source */
@@ -389,17 +390,20 @@ static void chain_apply(const struct nt_cuts *cuts, struct nt_chain *chain,
 		chain->has_tstamp = effect->is_known;
 	if (!effect->has_sync)
 		return;
-	/* A wrap before @effect->sync makes all times later by the same amount. */
+	/*
+	 * If the counter wrapped before @effect->sync, all times of the effect are later by the
+	 * same amount.
+	 */
 	chain->tstamp = nt_time_sync(config, chain->tstamp, effect->sync) +
 			effect->tstamp - nt_time_sync(config, 0, effect->sync);
 }
 
 /*
- * Stop cutting if one flow must decode the rest of the buffer. This is the case with messages of
- * two modes, because the code decides which mode is right; with two sources, because SYNC of one
- * source does not reset the other; with in-circuit trace, which has a reference address that SYNC
- * does not reset; with times by XOR, which cannot be added up; and with an encoder that keeps its
- * return stack over SYNC.
+ * Make no further cuts if one flow must decode the rest of the buffer. This is the case with
+ * messages of two modes, because only the code shows which mode is right. It is also the case with
+ * two sources, because SYNC of one source does not reset the other, with in-circuit trace, because
+ * SYNC does not reset its reference address, with XORed times, because they cannot be added up, and
+ * with an encoder whose return stack SYNC does not empty.
  */
 static void chain_join(const struct nt_cuts *cuts, struct nt_chain *chain,
 			const struct nt_cell *cell)

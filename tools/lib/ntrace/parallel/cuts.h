@@ -2,14 +2,15 @@
 /*
  * These functions cut a buffer into parts, so that several threads can decode it.
  *
- * A message with SYNC resets all encoder state (chapter 8.4), so a part may start right after one.
- * SYNC does not reset the context, the wraps of the timestamp and the trace mode. They depend on
- * messages alone, and can be determined without walking the code.
+ * A cut is the place right after a message with SYNC, because SYNC resets all encoder state
+ * (chapter 8.4). A part is the trace between two cuts, which one thread decodes. SYNC does not
+ * reset the context, the wraps of the timestamp and the trace mode, but they depend on messages
+ * alone, and can be determined without walking the code.
  *
- * The buffer is divided into cells of equal size. Any thread may scan any cell. The scan looks for
- * a message with SYNC, and adds up the effects of the cell's messages on context and time (struct
- * nt_cell). Then the cells are chained in order, which is quick, and which gives each part its
- * start state. The lock is held neither for scanning nor for decoding.
+ * The buffer is divided into cells of equal size, which threads scan in any order. The scan looks
+ * for a message with SYNC, and adds up the effects of the cell's messages on context and time
+ * (struct nt_cell). Then the effects of all earlier cells are applied in order to get the state at
+ * each cut. This is called chaining. It takes little time, and only chaining holds the lock.
  */
 #ifndef NTRACE_CUTS_H
 #define NTRACE_CUTS_H
@@ -17,9 +18,10 @@
 #include "../flow.h"
 
 /*
- * Size of a cell in bytes, so that a small buffer has several cells. If each thread has many cells,
- * they are made larger, because starting a part takes time: cells of 256 KiB reduce the time of two
- * threads by a tenth. In larger cells, the ranges of a part would not fit into a queue.
+ * Smallest size of a cell in bytes, with which even a small buffer has several cells. If each
+ * thread has many cells, cells are larger, because starting a part takes time. With cells of 256
+ * KiB, two threads need a tenth less time. With even larger cells, the ranges of a part would not
+ * fit into a queue.
  */
 #ifndef NT_CELL_SIZE
 #define NT_CELL_SIZE	(16u << 10)
@@ -37,12 +39,12 @@ struct nt_effect {
 	bool			is_known;	/* the time at the end is known */
 	bool			has_sync;	/* there was an absolute time, which is @sync */
 	uint64_t		sync;
-	uint64_t		tstamp;		/* time at the end, if no wrap was before @sync */
+	uint64_t		tstamp;		/* time at the end, without a wrap before @sync */
 };
 
 /* Result of the scan of one cell */
 struct nt_cell {
-	bool			has_cut;	/* @entry is valid, except for earlier effects */
+	bool			has_cut;	/* @entry lacks only earlier cells' effects */
 	bool			must_join;	/* has messages that need a single flow */
 	uint8_t			modes;		/* one bit for each enum nt_mode */
 	int			src;		/* source of the messages; -1 without messages */
@@ -80,7 +82,10 @@ size_t nt_cuts_offset(const struct nt_cuts *cuts, size_t number);
 
 void nt_cuts_scan(const struct nt_cuts *cuts, size_t number, struct nt_cell *cell);
 
-/* Chain @cell. Return true if a part starts in it, whose @cell->entry is then complete. */
+/*
+ * Add the effects of @cell to *chain. If a part starts in the cell, first complete @cell->entry,
+ * the state at its cut, and return true.
+ */
 bool nt_chain_cell(const struct nt_cuts *cuts, struct nt_chain *chain, struct nt_cell *cell);
 
 #endif /* NTRACE_CUTS_H */

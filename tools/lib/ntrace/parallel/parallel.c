@@ -2,17 +2,19 @@
 /*
  * Decode a buffer by several threads.
  *
- * The buffer is decoded in parts (cuts.h). A part begins right after a message with SYNC, and ends
- * with the message after which the next part begins. The part needs that message, because it
- * reports the instructions up to it, and because its item contains the losses before it.
+ * Each thread, which is called a worker here, decodes one part of the buffer at a time (cuts.h). A
+ * part begins right after a message with SYNC, and ends after the next message with SYNC at which
+ * the buffer is cut. That last message belongs to the part, because it reports instructions of the
+ * part, and because its item contains the losses before it.
  *
  * A worker without a part takes the next part. If none is ready, the worker scans cells until it
  * finds one. A worker also scans cells when it has decoded all cells that are known to belong to
  * its part.
  *
- * Ordered decoding works in turns. The worker of the first part that is not finished passes its
- * batches to the consumer at once. Other workers keep their batches in queues and continue with
- * further parts. They wait only if their queue is full.
+ * The consumer is the caller's function that gets the batches. In ordered decoding, it gets them in
+ * the order of the buffer. Therefore only the worker of the first unfinished part, which has the
+ * turn, passes its batches to the consumer at once. Other workers keep their batches in queues and
+ * continue with further parts. They wait only if their queue is full.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -54,7 +56,7 @@ struct worker {
 	void			*ctx;
 	pthread_t		thread;
 	struct part		part;
-	bool			has_turn;	/* batches of @part need not be queued */
+	bool			has_turn;	/* batches of @part go directly to the consumer */
 	struct nt_queue		queue;		/* batches of earlier parts and of @part */
 };
 
@@ -137,7 +139,7 @@ static void parallel_add_part(struct parallel *job, const struct nt_entry *entry
 	job->newest = part;
 }
 
-/* Chain the scanned cells in their order. */
+/* Chain the scanned cells in their order (see cuts.h), and add the parts that begin in them. */
 static void parallel_chain_cells(struct parallel *job)
 {
 	struct scanned *scanned;
@@ -251,7 +253,7 @@ static void parallel_wait_turn(struct parallel *job, uint64_t number)
 	pthread_mutex_unlock(&job->lock);
 }
 
-/* Finish a part that was decoded, or that failed, and whose batches are all consumed. */
+/* Finish a part whose batches are all consumed. @result is an error if decoding failed. */
 static void worker_finish_part(struct worker *worker, int result)
 {
 	if (result)
@@ -282,7 +284,10 @@ static void worker_look_at_turn(struct worker *worker)
 			   parallel_is_turn(worker->job, worker->part.number);
 }
 
-/* Wait until queued batches could be consumed, or, if the queue is empty, for the turn. */
+/*
+ * Wait until the part of the first queued batch, or the current part if the queue is empty, has the
+ * turn.
+ */
 static void worker_wait_first(struct worker *worker)
 {
 	const struct nt_kept *kept = nt_queue_first(&worker->queue);
@@ -304,7 +309,10 @@ static void worker_end_part(struct worker *worker, int result)
 
 /* ---- decode ---- */
 
-/* Return memory of the queue for the next batch, or NULL if it is the worker's turn. */
+/*
+ * Return memory of the queue for the ranges of the next batch. Return NULL if the worker has the
+ * turn, so that it needs no queue.
+ */
 static struct nt_range *worker_find_buffer(struct worker *worker)
 {
 	struct nt_range *ranges;
@@ -502,7 +510,7 @@ static int parallel_count_alone(struct nt_counts *counts, struct nt_flow *flow)
 	return ret ? ret : nt_counts_take(counts, flow);
 }
 
-/* Decode by one thread, which needs no cuts. */
+/* Decode the whole buffer with one thread. */
 static int parallel_run_alone(struct parallel *job, struct nt_image *image, void *ctx,
 			      struct nt_stats *stats)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * A queue of batches that wait for their turn.
+ * A queue of batches that were decoded before the batches of earlier parts were consumed.
  */
 #include <stdlib.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * A queue of batches that wait for their turn (first in, first out), in memory of a fixed size.
+ * A queue keeps batches (first in, first out) until the consumer has received the batches of all
+ * earlier parts (parallel.c). Its memory has a fixed size.
  */
 #ifndef NTRACE_QUEUE_H
 #define NTRACE_QUEUE_H
@@ -31,8 +32,8 @@ void nt_queue_init(struct nt_queue *queue, size_t size);
 void nt_queue_exit(struct nt_queue *queue);
 
 /*
- * Return memory for MAX_RANGES ranges of the next batch. Return NULL if there is no room, or, if
- * the queue is empty, no memory. The memory is not reserved before nt_queue_add().
+ * Return memory for MAX_RANGES ranges of the next batch. Return NULL if the queue is full, or, if
+ * it is empty, out of memory. Only nt_queue_add() makes the memory part of the queue.
  */
 struct nt_range *nt_queue_reserve(struct nt_queue *queue);
 

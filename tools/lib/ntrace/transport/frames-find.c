@@ -2,9 +2,10 @@
 /*
  * This file finds the start of CoreSight frames in a stream that may begin anywhere.
  *
- * The frame itself has hardly any redundancy. If it is shifted by an even number of bytes, its IDs
- * are still IDs. But then the wrong byte supplies the lowest bits of the other bytes, which are
- * MSEO of N-Trace. Therefore each offset is tried until the bytes of an ID cannot be messages.
+ * Hardly anything in a frame shows its start. If it is read at an offset that is wrong by an even
+ * number of bytes, its IDs still look like IDs. But then the wrong byte supplies the lowest bits of
+ * the data bytes, which belong to MSEO. Therefore the function tries each offset, and counts the
+ * bytes up to the first byte that cannot belong to a message.
  */
 #include <stdlib.h>
 

@@ -9,11 +9,11 @@
  *	| or an ID, from here on    | 1 | |              | | 2n               |
  *	+---------------------------+---+ +--------------+ +------------------+
  *
- * The bit of byte 15 is bit 0 of a data byte. If the bit belongs to an ID, it is set if the next
- * byte still belongs to the previous ID. ID 0x7f is never used, so an even byte is 0xff only in a
- * synchronisation packet. A full packet is ff ff ff 7f between frames, and a half packet is ff 7f
- * at any even byte. Wherever ff ff ff 7f begins, one of its ff would be an even byte of a frame.
- * Therefore it is always recognised.
+ * If even byte 2n is a data byte, bit n of byte 15 is its bit 0. If even byte 2n is an ID, bit n is
+ * set if the byte after the ID still belongs to the previous ID. ID 0x7f is never used, so an even
+ * byte is 0xff only in a synchronisation packet. A full packet is ff ff ff 7f between frames, and a
+ * half packet is ff 7f at any even byte. Data cannot look like a full packet, because one of its ff
+ * would be an even byte of a frame.
  */
 #include <stdlib.h>
 
@@ -38,14 +38,14 @@ struct nt_frames {
 	unsigned int	nr;		/* bytes in @buf */
 	uint32_t	last;		/* last four bytes, the newest in the high bits */
 	unsigned int	nr_syncs;	/* full syncs in a row */
-	bool		is_careful;	/* a full sync may have begun in the previous frame */
+	bool		is_careful;	/* bytes of the last frame may begin a full sync */
 	uint8_t		buf[NT_FRAME_SIZE];	/* start of a frame */
 	struct nt_frames_stats stats;
 };
 
 /*
- * The bytes of a frame, with the next byte lowest. They are in registers, because loads would have
- * to wait for stores to memory.
+ * The rest of a frame, whose next byte is the lowest byte of @low. This structure stays in
+ * registers, because reading the bytes from memory would have to wait until they are written.
  */
 struct bytes {
 	uint64_t	low;
@@ -107,7 +107,10 @@ static void frames_drop(struct nt_frames *frames, uint8_t id, size_t nr)
 		frames->stats.triggers += nr;
 }
 
-/* In the loops of this file, gcc does not merge eight shifted byte stores into one store. */
+/*
+ * memcpy() makes one store. gcc does not merge eight stores of shifted bytes in the loops of this
+ * file.
+ */
 static __always_inline void store64(uint8_t *p, uint64_t v)
 {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -194,8 +197,8 @@ static __always_inline void frames_take_out(struct bytes *bytes, unsigned int nr
 }
 
 /*
- * Store the bytes of a frame in which the even bytes of mask @ids are IDs. The branch predictor
- * cannot predict the number of IDs.
+ * Store the bytes of a frame in which the even bytes of mask @ids are IDs. The loop has few
+ * branches, because the processor cannot predict the number of IDs.
  */
 static __always_inline void frames_give_parts(struct nt_frames *frames, struct nt_frames_out *outs,
 				       const uint8_t *p, struct bytes bytes, unsigned int ids)
@@ -219,7 +222,8 @@ static __always_inline void frames_give_parts(struct nt_frames *frames, struct n
 }
 
 /*
- * Convert a whole frame, and check the room of each ID. A frame that is not good changes nothing.
+ * Convert a whole frame after checking that the buffer of each ID has room. Change nothing unless
+ * the result is FRAME_GOOD.
  */
 static enum verdict frames_take_frame(struct nt_frames *frames, const uint8_t *p,
 						      struct nt_frames_out *outs)
@@ -305,14 +309,20 @@ static int frames_take_byte(struct nt_frames *frames, uint8_t byte)
 
 /* ---- many frames ---- */
 
-/* Number of frames that are prepared together, so that loads do not wait for recent stores */
+/*
+ * Number of frames whose bytes are prepared before the first of them is distributed, so that the
+ * processor need not wait for the stores
+ */
 #define BUNCH		16
-/* Minimum number of bytes for which it is worthwhile to open the lanes */
+/* Minimum number of bytes for which opening the lanes (struct lanes) saves time */
 #define MIN_BUNCHES	(32 * NT_FRAME_SIZE)
 #define NR_LANES	128
 #define LANE_UNKNOWN	0x7f	/* cannot be an ID, because it would be a synchronisation packet */
 
-/* The destination of the bytes of an ID. It is @to + @nr, or always @to if they are dropped. */
+/*
+ * A lane is the destination of the bytes of one ID. The next byte goes to @to + @nr, or always to
+ * @to if the bytes are dropped.
+ */
 struct lane {
 	uint8_t		*to;
 	uint32_t	nr;
@@ -323,8 +333,9 @@ struct lane {
 #define MAX_FRAMES	(1u << 20)
 
 /*
- * Opening and closing the lanes takes as long as a hundred frames. Therefore they stay open during
- * single frames and synchronisation packets, until a call of nt_frames_convert() ends.
+ * The lanes are open if their positions are copied from struct nt_frames_out, and not yet copied
+ * back. Opening and closing them takes as long as converting a hundred frames. Therefore they stay
+ * open until nt_frames_convert() returns.
  */
 struct lanes {
 	struct lane	lane[NR_LANES];
@@ -350,7 +361,10 @@ static __always_inline bool frames_is_odd(uint64_t low, uint64_t high)
 	return (low | high) & LANES << 7;
 }
 
-/* Prepare up to @max frames, and stop at a frame with a special ID. Return their number. */
+/*
+ * Prepare up to @max frames, and stop before a frame with an ID of 0x70 or above. Return their
+ * number.
+ */
 static __always_inline unsigned int frames_prepare(struct bunch *bunch, const uint8_t *p,
 						   size_t max)
 {
@@ -368,7 +382,10 @@ static __always_inline unsigned int frames_prepare(struct bunch *bunch, const ui
 	return i;
 }
 
-/* Return the address of the next byte of @lane. Call it once; stored bytes may alias @lane. */
+/*
+ * Return the address of the next byte of @lane. Call this once for each store, because the compiler
+ * must assume that the store changes @lane.
+ */
 static __always_inline uint8_t *lane_end(const struct lane *lane)
 {
 	return lane->to + (lane->nr & lane->mask);
@@ -450,7 +467,7 @@ static void frames_open_lanes(struct nt_frames *frames, struct lanes *lanes,
 	lanes->are_open = true;
 }
 
-/* Convert many whole frames without special IDs. Return the number of bytes consumed. */
+/* Convert many whole frames without IDs of 0x70 or above. Return the number of bytes consumed. */
 static size_t frames_take_bunches(struct nt_frames *frames, const uint8_t *data, size_t size,
 				  struct lanes *lanes)
 {
@@ -482,7 +499,7 @@ static bool frames_has_reserved(const uint8_t *p, unsigned int ids)
 	return false;
 }
 
-/* Convert one frame with any IDs. A frame that is not good changes nothing. */
+/* Convert one frame with any IDs. Change nothing unless the result is FRAME_GOOD. */
 static enum verdict frames_take_single(struct nt_frames *frames, const uint8_t *p,
 				       struct lanes *lanes, struct nt_frames_out *outs)
 {
@@ -508,8 +525,8 @@ static enum verdict frames_take_single(struct nt_frames *frames, const uint8_t *
 #define SINGLES		16
 
 /*
- * Convert up to @max frames one by one, and stop at a frame that is not good. Return the number of
- * bytes consumed.
+ * Convert up to @max frames one by one, and stop at a frame whose result is not FRAME_GOOD. Return
+ * the number of bytes consumed.
  */
 static size_t frames_take_singles(struct nt_frames *frames, const uint8_t *data, size_t max,
 				  struct lanes *lanes, struct nt_frames_out *outs)

@@ -2,9 +2,9 @@
 /*
  * The pin interface (chapter 3.1.4, "PIB Idle Cycles Explained").
  *
- * The encoder sends the bits of a message one after the other, the least significant first, and
- * any number of ones between two messages. So the first zero after a message begins the next
- * message, at any bit of a byte. With 8 and 16 pins, a message begins at a byte.
+ * The encoder sends the bits of a message one after the other, the least significant first, and any
+ * number of ones between two messages. The first zero after a message begins the next message. This
+ * may be any bit of a byte if there are fewer than 8 pins.
  */
 #include <errno.h>
 #include <stdlib.h>
