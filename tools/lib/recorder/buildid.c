@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * This file writes the build ids of mapped programs and libraries, and of the kernel's modules, to
- * the header. It copies programs and libraries to the build-id cache, where perf and the session
- * library find them, and from which perf archive packs them:
+ * the header. It copies programs and libraries to the build-id cache. perf and the session library
+ * search files there, and perf archive packs them from there:
  *
  *	~/.debug/usr/bin/ls/1234.../elf
  *	~/.debug/.build-id/12/34... -> ../../usr/bin/ls/1234...
@@ -227,7 +227,9 @@ static int compare(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-/* Handle a map. The names need no copies, because the file is mapped until the end. */
+/*
+ * Handle a map. The name need not be copied, because the recording stays in memory until the end.
+ */
 static void take_map(struct scan *s, const struct perf_event_header *header)
 {
 	const size_t name = sizeof(*header) + 64;	/* of struct perf_record_mmap2 */

@@ -75,7 +75,7 @@ static bool put_value(struct perf_event_attr *attr, const char *format, uint64_t
 	return !value;
 }
 
-/* Set @term of PMU @pmu, which is "name" or "name=value". */
+/* Set @term, which is "name" or "name=value", of PMU @pmu. */
 static int set_term(struct nt_recorder *r, struct perf_event_attr *attr, const char *pmu,
 		    const char *term, size_t len)
 {

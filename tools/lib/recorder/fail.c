@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The sentence that explains why recording failed */
+/* Store the sentence that explains why recording failed. */
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* This file writes the features of the header, which describe the system and the recording. */
+/*
+ * This file writes the features in the header of perf.data, which describe the system and the
+ * recording.
+ */
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* This file describes the encoders for a decoder on another machine, by <linux/ntrace.h>. */
+/*
+ * This file describes the encoders in the recording, as <linux/ntrace.h> defines, so that another
+ * machine can decode it.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +18,10 @@ static uint64_t cpu_number(int cpu, const char *name, uint64_t none)
 	return rec_pmu_number(path, none);
 }
 
-/* Values of both counters when the event was opened, if trace does not use the time CSR */
+/*
+ * If timestamps are not from the time CSR, store the values of their counter and of the time CSR
+ * when the event was opened.
+ */
 static void fill_base(int cpu, uint64_t *word)
 {
 	unsigned long long base, time;
@@ -29,8 +35,9 @@ static void fill_base(int cpu, uint64_t *word)
 }
 
 /*
- * Return true if "frequency" and "base" are valid for @config. They are for the timestamp mode in
- * "mode", which events without a mode use, and for the default prescaler.
+ * Return true if the files "frequency" and "base" in sysfs are valid for @config. They are valid
+ * only for the default prescaler, and for the timestamp mode in the file "mode". An event without a
+ * mode uses that mode.
  */
 static bool counter_is_known(int cpu, uint64_t config)
 {
@@ -42,7 +49,10 @@ static bool counter_is_known(int cpu, uint64_t config)
 	return !mode || cpu_number(cpu, "timestamp/mode", mode) == mode;
 }
 
-/* Return the number of the event's sink, or of the default sink of the encoder; 0 if not known. */
+/*
+ * Return the number of the event's sink, or of the encoder's default sink if the event names none.
+ * Return 0 if it is not known.
+ */
 static uint32_t sink_number(int cpu, uint64_t config2)
 {
 	char file[512], path[256], text[32];
@@ -79,7 +89,7 @@ static void fill_cpu(int cpu, const struct perf_event_attr *attr, uint64_t *word
 		word[NTRACE_INFO_CPU_TS_FREQ] = cpu_number(cpu, "timestamp/frequency", 0);
 }
 
-/* The perf clock is the scaled time CSR. */
+/* Fill in the header. The perf clock is the time CSR, scaled by the values in struct rec_clock. */
 static void fill_header(const struct nt_recorder *r, int nr, uint64_t *word)
 {
 	struct rec_clock clock;
@@ -125,7 +135,10 @@ static int list_cpus(const char *list, int *cpus, int room)
 	return nr < room ? nr : room;
 }
 
-/* Write the conversion of times in files of programs to the perf clock (perf inject --jit). */
+/*
+ * Write the record with which perf inject --jit converts times in files that programs wrote to the
+ * perf clock.
+ */
 static int put_clock(struct nt_recorder *r)
 {
 	struct pd_clock_record record = {

@@ -17,8 +17,8 @@
 #define COPY_SIZE	(256 << 10)
 #define MAX_SEGMENTS	256
 /*
- * Maximum distance in bytes between symbols of code that the kernel generates at run time, and
- * maximum size of the code at the last one
+ * The symbols of code that the kernel generates at run time have no size. Up to MAX_GAP bytes
+ * between two such symbols are copied, and TAIL bytes after the last one.
  */
 #define MAX_GAP		(256 << 10)
 #define TAIL		(64 << 10)
@@ -160,7 +160,10 @@ static int read_headers(struct nt_recorder *r, struct kcore *k)
 	return 0;
 }
 
-/* Choose the parts of segments that are in a range. Their p_offset is the offset in /proc/kcore. */
+/*
+ * Choose the bytes of each segment that are in a range of code. Set p_offset to their offset in
+ * /proc/kcore.
+ */
 static void choose(struct kcore *k)
 {
 	const struct range *range;

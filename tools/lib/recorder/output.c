@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * This file writes a recording under its final name, so that it can be read even if the recorder is
- * killed, because trace cannot be recorded twice. The size of the records is written last. If the
- * disk is full, complete records are kept, and a reserve provides room for the features and for the
- * records that are still in the rings.
+ * This file writes a recording. It uses the final name from the start, so that the recording can be
+ * read even if the recorder is killed, because trace cannot be recorded twice. If the disk is full,
+ * the complete records are kept. A reserve, which is an unnamed file, is then freed to make room
+ * for the features and for the records that are still in the rings.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,7 +47,10 @@ static int keep_old(struct nt_recorder *r, const char *path)
 
 /* ---- Bytes ---- */
 
-/* Cut the file at out->w.at after a failed write, and free the reserve for the rest. */
+/*
+ * After a failed write, truncate the file at out->w.at, and free the reserve to make room for the
+ * last records.
+ */
 static int cut(struct nt_recorder *r)
 {
 	struct rec_output *out = &r->out;
@@ -84,7 +87,7 @@ int rec_output_open(struct nt_recorder *r, const char *path)
 	struct rec_output *out = &r->out;
 	struct stat st;
 
-	/* a symbolic link stays, and its file is replaced */
+	/* if the name is a symbolic link, replace the file to which it leads */
 	if (!realpath(path, out->name))
 		snprintf(out->name, sizeof(out->name), "%s", path);
 	path = out->name;
@@ -150,8 +153,8 @@ int rec_output_events(struct nt_recorder *r)
 /* ---- Records ---- */
 
 /*
- * Return the size of the complete records in the first @done bytes of the pieces. A header is
- * always in one piece.
+ * Return the size of the complete records in the first @done bytes of the pieces. A record may be
+ * in both pieces, but its header is in one.
  */
 static size_t whole_records(const struct rec_piece pieces[2], size_t done)
 {

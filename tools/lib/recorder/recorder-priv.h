@@ -26,7 +26,7 @@ struct rec_event {
 };
 
 struct rec_chunk {
-	uint64_t	offset, size;	/* place of a record in the file, without its trace */
+	uint64_t	offset, size;	/* place in the file of a PERF_RECORD_AUXTRACE */
 };
 
 struct rec_output {
@@ -51,7 +51,7 @@ struct nt_recorder {
 	struct rec_output out;
 	struct rec_rings *rings;
 	pid_t		child;		/* process of the command, or -1 */
-	int		go;		/* write end of the pipe on which the child waits */
+	int		go;		/* write end of the pipe that starts the child */
 	int		failed;		/* read end of the pipe that reports errno of exec */
 	bool		started;
 	bool		strobe_off;	/* strobing has disabled the trace */
@@ -120,7 +120,7 @@ void rec_output_close(struct nt_recorder *r);
 void rec_output_undo(struct nt_recorder *r);
 /* Write the events with their ids. */
 int rec_output_events(struct nt_recorder *r);
-/* A part of a buffer. Two of them are consecutive parts of a ring. */
+/* Some bytes of a buffer. If the bytes wrap around the end of a ring, there are two pieces. */
 struct rec_piece {
 	const void	*data;
 	size_t		size;

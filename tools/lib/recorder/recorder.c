@@ -35,7 +35,7 @@ static bool has_capabilities(void)
 	return caps & (1ULL << CAP_SYS_ADMIN_ | 1ULL << CAP_PERFMON_);
 }
 
-/* Return true if the user may trace everything, which is root, or all users on some systems. */
+/* Return true if the user may trace everything. Root may do so, and on some systems all users. */
 static bool is_privileged(void)
 {
 	char line[32];
@@ -149,9 +149,9 @@ static int copy_kernel(struct nt_recorder *r)
 }
 
 /*
- * Raise the priority of the recorder above the recorded programs, which could otherwise fill the
- * buffer of a CPU while the recorder waits for that CPU. The command was already forked, and keeps
- * its priority.
+ * Raise the priority of the recorder above that of the recorded programs. Otherwise they could fill
+ * the buffer of a CPU while the recorder waits for that CPU. The command was already forked, and
+ * keeps its priority.
  */
 static void run_first(const struct nt_recorder *r)
 {

@@ -61,7 +61,10 @@ static uint64_t power_of_2(uint64_t size, uint64_t least)
 	return least;
 }
 
-/* By default, a user may lock 516 KiB for all buffers of a CPU. */
+/*
+ * Set the sizes of the buffers. By default, a user may lock 516 KiB of memory for each CPU, so the
+ * default sizes fit this limit.
+ */
 static int set_sizes(struct nt_recorder *r)
 {
 	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * page_size;
@@ -151,8 +154,9 @@ static struct perf_evsel *add_dummy(struct nt_recorder *r, struct perf_event_att
 }
 
 /*
- * Record maps, names, forks and switches of the traced tasks. Tasks migrate, so if only some CPUs
- * are traced, maps on other CPUs are also needed. Kernel code may change on any CPU.
+ * Record maps, names, forks and switches of the traced tasks. If only some CPUs are traced, also
+ * record maps on the other CPUs, because tasks migrate, and because kernel code may change on any
+ * CPU.
  */
 static int add_sideband(struct nt_recorder *r)
 {
@@ -555,7 +559,10 @@ int64_t rec_rings_read(struct nt_recorder *r, bool with_trace)
 
 /* ---- Snapshots ---- */
 
-/* New pages are zero, so any data after the head is trace from before a wrap. */
+/*
+ * Return true if the buffer has wrapped around, because there is trace after the head. Pages that
+ * were never written contain zeros.
+ */
 static bool has_data(const uint8_t *data, uint64_t start, uint64_t end)
 {
 	uint64_t word = 0;
@@ -566,9 +573,9 @@ static bool has_data(const uint8_t *data, uint64_t start, uint64_t end)
 }
 
 /*
- * Write a snapshot of ring @nr. At the end of the buffer, the head of a snapshot may either
- * continue to count or restart at 0. Without a wrap, the new trace is between the old head and this
- * one.
+ * Write a snapshot of ring @nr. Without a wrap, the new trace is between the head of the last
+ * snapshot and the head of this one. After a wrap, some drivers restart the head at 0, and others
+ * continue to count.
  */
 static int snapshot_of(struct nt_recorder *r, int nr)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* This file handles the traced processes, which exist already, or are the started command. */
+/*
+ * This file handles the traced processes, which are existing processes or the command that the
+ * recorder starts.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -59,7 +62,10 @@ int rec_target_threads(struct nt_recorder *r, struct rec_pids *pids)
 	return 0;
 }
 
-/* Run in the child. Wait for the parent, and write errno to pipe @failed if exec fails. */
+/*
+ * Run in the child. Wait until the parent writes to pipe @ready, and execute the command. If exec
+ * fails, write errno to pipe @failed.
+ */
 static void exec_command(char *const *command, int ready, int failed)
 {
 	char byte;

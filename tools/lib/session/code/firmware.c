@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Code of machine mode. Recordings do not name the firmware's file, and no process maps it. */
+/*
+ * Add the code of machine mode. The user must give its file, because recordings do not name it, and
+ * no process maps it.
+ */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +10,8 @@
 #include "session/session-priv.h"
 
 /*
- * Split FILE@ADDRESS. A file whose name looks like this, but ends without an address, also works.
+ * Split FILE@ADDRESS, and return the address. If the text after the last @ is not an address, it
+ * belongs to the name of the file.
  */
 static uint64_t take_bias(char *path)
 {

@@ -9,7 +9,9 @@
 
 /* ---- Numbers ---- */
 
-/* A function is identified by its start address in its object, and never by its name. */
+/*
+ * A function is identified by its object and its start address in it, because names are not unique.
+ */
 struct identity {
 	const char	*object;
 	uint64_t	address;

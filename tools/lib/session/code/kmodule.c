@@ -150,7 +150,10 @@ static bool add_sections(struct ns_kmodule *m, Elf *elf, GElf_Addr bias)
 	return true;
 }
 
-/* Place a section. Return false if another function has placed it elsewhere. */
+/*
+ * Note the kernel address of a section. Return false if another function of the section shows a
+ * different address.
+ */
 static bool place_section(struct ns_section *section, uint64_t kernel)
 {
 	bool same = !section->placed || section->kernel == kernel;
@@ -161,9 +164,10 @@ static bool place_section(struct ns_section *section, uint64_t kernel)
 }
 
 /*
- * Place sections by the functions whose names are unique. All functions of a section must agree, and the
- * file must contain all functions that the kernel has of the module. The kernel itself is moved as a whole,
- * and its file need not contain all symbols, because it also has those of BPF programs.
+ * Find the kernel addresses of all sections from the functions whose names are unique. All
+ * functions of a section must show the same address, and the file must contain all functions of the
+ * module that kallsyms lists. For the kernel itself, one offset applies to the whole file, and the
+ * file need not contain all symbols, because kallsyms also lists BPF programs.
  */
 static const char *place(const struct search *s, Dwfl_Module *dwfl)
 {

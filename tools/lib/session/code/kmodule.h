@@ -15,7 +15,7 @@
 struct ns_section {
 	uint64_t	from, to;	/* addresses of elfutils */
 	uint64_t	kernel;		/* number to add to get addresses of the kernel */
-	/* @kernel is known. It is unknown for code that the kernel has freed. */
+	/* true if @kernel is known, which it is not for code that the kernel has freed */
 	bool		placed;
 };
 
@@ -23,12 +23,12 @@ struct ns_kmodule {
 	Dwfl_Module	*dwfl;		/* NULL: its file was not found */
 	NS_ARRAY(struct ns_section) sections;
 	char		*why;		/* reason why it was not found; NULL: out of memory */
-	bool		refused;	/* the files that were found are different ones */
+	bool		refused;	/* files were found, but they are not the recorded module */
 };
 
 /*
- * ns_is_kmodule() - return true if the object of a place is a kernel module; ns_is_kernel() - the
- * kernel
+ * ns_is_kmodule() - return true if @object is a kernel module; ns_is_kernel() - return true if it
+ * is the kernel
  */
 bool ns_is_kmodule(const struct nt_session *session, const char *object);
 bool ns_is_kernel(const struct nt_session *session, const char *object);
@@ -41,15 +41,16 @@ bool ns_is_kernel(const struct nt_session *session, const char *object);
  * used if it has the build id in the recording, and if each of its functions is at the same address
  * as in the recorded kernel.
  *
- * For the kernel itself the file is vmlinux with debug information, which is moved as a whole.
+ * For the kernel itself, the file is vmlinux with debug information, and one offset applies to all
+ * its addresses.
  */
 void ns_kmodule_open(struct ns_kmodule *kmodule, Dwfl *dwfl, const struct nt_session *session,
 		     const char *object);
 void ns_kmodule_close(struct ns_kmodule *kmodule);
 
 /*
- * Convert between addresses of elfutils and of the kernel. Code that is not in the kernel keeps its
- * elfutils address, which is never an address of the kernel.
+ * Convert between elfutils' addresses and the kernel's. If the kernel does not have that code,
+ * return the elfutils address, which is never an address of the kernel.
  */
 uint64_t ns_kmodule_from_kernel(const struct ns_kmodule *kmodule, uint64_t addr);
 uint64_t ns_kmodule_to_kernel(const struct ns_kmodule *kmodule, uint64_t addr);

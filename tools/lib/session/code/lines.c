@@ -23,7 +23,7 @@ struct unit {
 	Dwarf_Die	*cu;
 };
 
-/* Code of a function or of an inlined call, without the bias */
+/* A scope is the code of a function or of an inlined call, with addresses without the bias. */
 struct scope {
 	Dwarf_Addr	from, to;
 	Dwarf_Die	die;
@@ -46,8 +46,8 @@ struct scopes {
 struct module {
 	const char	*object;	/* name in the recording */
 	Dwfl_Module	*dwfl;		/* NULL: the file is missing or is not an ELF file */
-	Dwarf_Addr	bias;		/* number that elfutils adds to the file's addresses, */
-	Dwarf_Addr	dwarf_bias;	/* and to the addresses of the debug information */
+	Dwarf_Addr	bias;		/* number that elfutils adds to the file's addresses */
+	Dwarf_Addr	dwarf_bias;	/* the same for debug information */
 	NS_ARRAY(struct unit) units;	/* sorted by address */
 	bool		has_units;
 	void		*scopes;	/* tree of struct scopes for tsearch() */
@@ -226,7 +226,10 @@ static Dwarf_Die *unit_of(struct module *module, Dwarf_Addr addr, Dwarf_Addr *bi
 
 /* ---- Scopes of a unit ---- */
 
-/* Limit of nested scopes. Deeper ones are left out, because the file may be malicious. */
+/*
+ * Maximum depth of nested scopes. Deeper scopes are ignored, because a malicious file could use up
+ * the stack.
+ */
 #define DEPTH_MAX	256
 
 static int scopes_cmp(const void *a, const void *b)
@@ -235,8 +238,8 @@ static int scopes_cmp(const void *a, const void *b)
 }
 
 /*
- * Sort by start address; the outer of two scopes with the same start comes first. Equal scopes keep
- * the order of the file.
+ * Sort by start address. If two scopes have the same start, the outer one is first. Equal scopes
+ * keep the order of the file.
  */
 static int scope_cmp(const void *a, const void *b)
 {
@@ -274,7 +277,10 @@ static bool add_scopes(struct scopes *scopes, Dwarf_Die *die, int depth)
 	return true;
 }
 
-/* Return the innermost scope from @nth outwards that ends after @addr. */
+/*
+ * Return the first scope that ends after @addr, beginning with scope @nth and continuing with the
+ * scopes around it.
+ */
 static size_t scope_around(const struct scopes *scopes, size_t nth, Dwarf_Addr addr)
 {
 	while (nth != NO_SCOPE && scopes->by_address.at[nth].to <= addr)
@@ -320,7 +326,10 @@ static void line_of(Dwarf_Die *cu, Dwarf_Addr addr, struct nt_frame *frame)
 	dwarf_linediscriminator(line, &frame->discriminator);
 }
 
-/* Set the name and the first line of a function. An inlined function has them at its origin. */
+/*
+ * Set the name and the first line of a function. For an inlined function, both are in the DIE to
+ * which DW_AT_abstract_origin refers.
+ */
 static void name_of(Dwarf_Die *die, struct nt_frame *frame)
 {
 	Dwarf_Attribute attr;
@@ -334,7 +343,7 @@ static void name_of(Dwarf_Die *die, struct nt_frame *frame)
 		frame->start = value;
 }
 
-/* Set the file and the line of the call that was inlined. */
+/* Set the file and the line at which an inlined function is called. */
 static void call_site(Dwarf_Die *cu, Dwarf_Die *die, struct nt_frame *frame)
 {
 	Dwarf_Word value;
@@ -371,7 +380,9 @@ static size_t add_frames(const struct scopes *scopes, Dwarf_Die *cu, Dwarf_Addr 
 		frames[n] = (struct nt_frame){ 0 };
 		call_site(cu, die, &frames[n]);
 	}
-	/* inlined code has an outer function, even if the file does not name it */
+	/*
+	 * an outer function contains the inlined code, even if the file does not name that function
+	 */
 	return n + 1;
 }
 
@@ -382,7 +393,10 @@ static int name_cmp(const void *a, const void *b)
 	return ns_order(x->linkage, y->linkage);
 }
 
-/* Replace the name of a function by the one for people, which has namespaces and parameters. */
+/*
+ * Replace the linkage name of a function by its demangled name, which has namespaces and
+ * parameters.
+ */
 static void demangle(struct nt_lines *lines, struct nt_frame *frame)
 {
 	struct name wanted = { .linkage = frame->linkage }, **known, *name;
@@ -435,7 +449,7 @@ struct each {
 	int	(*fn)(void *ctx, const struct nt_line *line);
 	void	*ctx;
 	const struct module *module;
-	Dwarf_Addr bias;	/* number that elfutils adds to addresses of the debug information */
+	Dwarf_Addr bias;	/* the same for debug information */
 	int	ret;
 };
 
@@ -447,8 +461,8 @@ static bool line_is_before(Dwarf_Lines *lines, size_t nth, Dwarf_Addr address)
 }
 
 /*
- * Find the line of a function's first code. Compilers list the opening brace first, and then the
- * code inside it, perhaps at the same address.
+ * Find the line of the first code in a function's body. Compilers first list the line of the
+ * opening brace, and then the line of that code, perhaps at the same address.
  */
 static int entry_of(Dwarf_Die *function, Dwarf_Addr address)
 {
@@ -467,7 +481,7 @@ static int entry_of(Dwarf_Die *function, Dwarf_Addr address)
 		line = dwarf_onesrcline(lines, nth);
 		if (dwarf_lineaddr(line, &at) || at != address || dwarf_lineprologueend(line, &inside) || inside)
 			return 0;
-		/* the function before may end here */
+		/* an entry at the same address may be the end of the previous function */
 		if (dwarf_lineendsequence(line, &end) || end || dwarf_lineno(line, &number))
 			continue;
 		other = dwarf_linesrc(line, NULL, NULL);

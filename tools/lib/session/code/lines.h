@@ -14,9 +14,11 @@ struct nt_lines;
 
 /* A function that contains an instruction, and the position in it */
 struct nt_frame {
-	const char	*function;	/* name for people, perhaps demangled; NULL: not known */
+	const char	*function;	/* name, demangled if possible; NULL: not known */
 	const char	*file;		/* NULL: not known */
-	/* line of the instruction in the first frame, else of the call; 0: not known */
+	/*
+	 * line of the instruction in the first frame, line of the call in others, or 0 if not known
+	 */
 	int		line;
 	bool		inlined;	/* inlined into the next frame */
 	const char	*linkage;	/* linkage name; @function if it has no other */
@@ -56,8 +58,8 @@ int nt_lines_each(struct nt_lines *lines, const char *object,
 		  int (*fn)(void *ctx, const struct nt_line *line), void *ctx);
 
 /*
- * nt_lines_missing() - get a kernel module whose file was needed for lines and not found, from @nth
- * = 0
+ * nt_lines_missing() - get kernel module @nth (from 0) of those whose files were needed for lines
+ * and not found
  *
  * This includes the kernel if its file was refused. The code of a module is in the recording, but
  * its lines are not. Return false after the last one.

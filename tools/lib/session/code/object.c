@@ -120,7 +120,7 @@ static const char *check(const struct ns_object *object, Elf *elf)
 	return NULL;
 }
 
-/* Read the PT_LOAD segments, as far as they are in the file. */
+/* Read the PT_LOAD segments, without bytes that are beyond the end of the file. */
 static const char *read_segments(struct ns_object *object, Elf *elf)
 {
 	struct ns_segment segment;
@@ -197,7 +197,10 @@ bool ns_objects_cached(const struct ns_objects *objects, const uint8_t *id, size
 	return true;
 }
 
-/* Use the file at @path unless another one is used. If all are refused, keep the reason for the first existing file. */
+/*
+ * Use the file at @path unless the object already has a file. If no file can be used, keep the
+ * reason for the first file that exists.
+ */
 static void use_path(struct ns_objects *objects, struct ns_object *object, const char *path)
 {
 	const char *error = object->map ? NULL : try_path(objects, object, path);
@@ -343,7 +346,10 @@ static bool open_kernel(struct ns_objects *objects)
 	return !objects->kallsyms || ns_symbols_kallsyms(objects);
 }
 
-/* Sort the build ids of the header by path. The first of several with the same path is found. */
+/*
+ * Sort the build ids of the header by path. If several have the same path, a search finds the first
+ * one.
+ */
 static bool sort_build_ids(struct ns_objects *objects)
 {
 	size_t i;
@@ -393,7 +399,7 @@ static bool add_caches_beside(struct ns_objects *objects, const char *path)
 	return ok;
 }
 
-/* Make the path in which elfutils searches separate debug files. */
+/* Make the list of folders in which elfutils searches separate debug files. */
 static bool set_debug_path(struct ns_objects *objects)
 {
 	char *path = strdup(":.debug:/usr/lib/debug"), *longer;

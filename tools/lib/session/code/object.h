@@ -3,10 +3,10 @@
  * Files with code and symbols, which are programs, libraries, the vDSO, and the copy of the kernel
  * that perf kept (kcore and kallsyms).
  *
- * An object is searched when it is first needed, below @symfs, then in the build-id caches, which are
- * debug/ and .debug/ beside the recording and ~/.debug, then at its own path. A file that is not for
- * RISC-V, or whose build id differs from the one in the recording, is ignored. Any number of threads
- * may call these functions.
+ * The file of an object is searched when it is first needed. It is searched below @symfs, then in
+ * the build-id caches, which are debug/ and .debug/ beside the recording and ~/.debug, then at its
+ * own path. A file that is not for RISC-V, or whose build id differs from the one in the recording,
+ * is ignored. Any number of threads may call these functions.
  */
 #ifndef NTRACE_SESSION_OBJECT_H
 #define NTRACE_SESSION_OBJECT_H
@@ -30,7 +30,7 @@ struct ns_symbol {
 	const char	*shown;		/* set by ns_symbol_name() */
 	const char	*module;	/* "[NAME]" for kernel modules, else NULL */
 	uint32_t	around;		/* index + 1 of the symbol that contains this one; 0: none */
-	uint8_t		rank;		/* order of the names of one address */
+	uint8_t		rank;		/* the name with the highest rank is shown, see symbols.c */
 };
 
 struct ns_segment {
@@ -51,7 +51,9 @@ struct ns_object {
 	char		*file;		/* path of the file, if it was found */
 	char		*why;
 	NS_ARRAY(struct ns_segment) segments;
-	/* sorted by address; of several symbols with the same start, the last one is the function's */
+	/*
+	 * sorted by address; if several symbols have the same start, the last one is the function
+	 */
 	NS_ARRAY(struct ns_symbol) symbols;
 	NS_ARRAY(char *) names;		/* names of symbols that are not in the file */
 };
@@ -75,7 +77,7 @@ struct ns_objects {
 };
 
 /*
- * ns_objects_init() - initialise from the options of a session, which stay the caller's
+ * ns_objects_init() - initialise from the options of a session, whose strings must stay valid
  * @path: Path of the recording, beside which files are also searched; NULL: none
  */
 int ns_objects_init(struct ns_objects *objects, const struct perfdata *pd, const char *path,
@@ -97,7 +99,7 @@ size_t ns_object_read(struct ns_objects *objects, struct ns_object *object, uint
 		      void *buf, size_t size);
 
 /*
- * ns_object_address() - convert a file offset to an address in the object, the unit of its symbols
+ * ns_object_address() - convert a file offset to an address in the object, as its symbols have it
  */
 uint64_t ns_object_address(const struct ns_object *object, uint64_t offset);
 
@@ -114,14 +116,13 @@ const struct ns_symbol *ns_symbol_at(const struct ns_object *object, uint64_t ad
 /* ns_name_of() - make the name of a function without a symbol, FILE+0xADDRESS; NULL: out of memory */
 char *ns_name_of(const char *object, uint64_t address);
 
-/* Return true if that name matches the pattern. */
+/* Return true if the name that ns_name_of() makes matches the pattern. */
 bool ns_name_of_matches(const char *object, uint64_t address, const char *pattern);
 
 /*
- * ns_symbol_name() - return the name for people, which is demangled, or FILE+0xADDRESS if the function
- * has no name
+ * ns_symbol_name() - return the demangled name, or FILE+0xADDRESS if the function has no name
  *
- * It stays valid, and the same pointer, as long as the object exists.
+ * All calls for one symbol return the same pointer, which is valid as long as the object exists.
  */
 const char *ns_symbol_name(struct ns_objects *objects, struct ns_object *object, const struct ns_symbol *symbol);
 

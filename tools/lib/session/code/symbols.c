@@ -144,8 +144,9 @@ static bool read_plt(struct ns_object *object, Elf *elf)
 #define PCREL_SDATA4	(DW_EH_PE_pcrel | DW_EH_PE_sdata4)
 
 /*
- * Return true if addresses of the entries of a CIE have four bytes and are relative, as those of all RISC-V
- * compilers. Their encoding is the last byte of the data of "zR", "zPLR" or "zRS".
+ * Return true if the entries of a CIE have relative addresses of four bytes, which is the format of
+ * all RISC-V compilers. If the augmentation is "zR", "zPLR" or "zRS", the last byte of its data is
+ * the format.
  */
 static bool is_relative(const unsigned char *ident, Elf_Data *data, Dwarf_Off offset)
 {
@@ -158,8 +159,8 @@ static bool is_relative(const unsigned char *ident, Elf_Data *data, Dwarf_Off of
 }
 
 /*
- * Add the functions that have unwind information. Stripped files have it, too; it gives functions that
- * have no name a start and an end.
+ * Add the functions that have unwind information. It contains the start and the end even of
+ * functions whose names were stripped.
  */
 static bool read_frames(struct ns_object *object, Elf *elf)
 {
@@ -206,7 +207,10 @@ static int symbol_cmp(const void *a, const void *b)
 		ns_order(strlen(x->name), strlen(y->name)) ?: strcmp(x->name, y->name);
 }
 
-/* Return the innermost of the symbols from @nth outwards that ends after @addr; they are index + 1, 0: none. */
+/*
+ * Return the first symbol that ends after @addr, beginning with @nth and continuing with the
+ * symbols around it. Symbols are given as index + 1, or 0 for none.
+ */
 static uint32_t around(const struct ns_object *object, uint32_t nth, uint64_t addr)
 {
 	while (nth && object->symbols.at[nth - 1].end <= addr)
@@ -270,7 +274,10 @@ static bool set_module(struct ns_objects *objects, struct ns_symbol *symbol, cha
 	return symbol->module != name || ns_array_add(&objects->modules, name);
 }
 
-/* Parse a hexadecimal number as the kernel writes it. strtoull() takes a third of the time of a short report. */
+/*
+ * Parse a hexadecimal number as the kernel writes it. This is faster than strtoull(), which would
+ * need a third of the time of a short report.
+ */
 static char *parse_hex(char *at, uint64_t *value)
 {
 	for (*value = 0; (*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'f'); at++)
@@ -366,8 +373,8 @@ const char *ns_symbol_name(struct ns_objects *objects, struct ns_object *object,
 }
 
 /*
- * Return true if the pattern matches as in a shell, or is the name without the return type, template
- * arguments and parameters.
+ * Return true if @name matches the shell pattern, or if @pattern is the name without its return
+ * type, template arguments and parameters.
  */
 bool nt_name_matches(const char *name, const char *pattern)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The thread that decodes a stretch counts it in a set of counts that no other thread uses at that
- * time. At the end the blocks of all sets are converted to instructions.
+ * Several threads decode stretches (the trace of one run of an encoder). Each thread adds the
+ * counts of its stretch to a set of counts that no other thread uses at that time. At the end, the
+ * blocks of all sets are converted to instructions.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ struct nt_profile {
 	struct nt_profile_totals totals;
 };
 
-/* A stretch */
+/* A stretch that is being counted */
 struct part {
 	struct nt_profile *profile;
 	struct nt_counts *counts;
@@ -240,7 +241,8 @@ struct nt_session *ns_profile_session(const struct nt_profile *profile)
 }
 
 /*
- * Take the counts of a file. They cannot be filtered, because they have no times, CPUs or threads.
+ * Read counts that were saved to a file instead of a recording. They cannot be filtered, because
+ * they have no times, CPUs or threads.
  */
 static int take_sums(struct nt_profile *profile)
 {

@@ -13,14 +13,14 @@
 
 struct nt_profile;
 
-/* An instruction, with the sum of all processes that executed the file */
+/* An instruction, with the number of executions by all processes */
 struct nt_profile_insn {
 	const char	*object;	/* same as in struct nt_place */
 	const char	*symbol;	/* NULL: none */
 	uint64_t	offset;		/* offset from the start of the symbol */
 	uint64_t	address;	/* same as in struct nt_place */
 	uint64_t	count;
-	/* its address in one of the processes, for nt_session_read() */
+	/* address of the instruction in one of the processes, for nt_session_read() */
 	uint64_t	space, addr;
 };
 

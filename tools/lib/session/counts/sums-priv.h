@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Declarations that only the files of this folder share. */
+/*
+ * Declarations for the files of this folder. Sums are counts that were added up over several
+ * recordings.
+ */
 #ifndef NTRACE_SESSION_SUMS_PRIV_H
 #define NTRACE_SESSION_SUMS_PRIV_H
 
@@ -24,7 +27,7 @@ struct sums_entry {
 	uint64_t	count, insns, not_taken;
 };
 
-/* A recording that was cut into shards, and the shards that were added */
+/* A recording that was divided into shards, and which of them were added */
 struct sums_set {
 	uint64_t	id;
 	uint32_t	of;
@@ -37,7 +40,7 @@ struct nt_sums {
 	NS_ARRAY(struct sums_file) files;
 	struct ns_hash	hash;		/* hash table of @files */
 	NS_ARRAY(struct sums_entry) entries;
-	/* number of leading entries that are sorted and all different */
+	/* the first @joined entries are sorted and all different */
 	size_t		joined;
 	NS_ARRAY(struct sums_set) sets;
 	struct nt_profile_totals totals;

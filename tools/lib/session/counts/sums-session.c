@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * A session for counts of files. It has one process, into which all the files are mapped one after
- * the other.
+ * Make a session from a file of saved counts, which has no trace. The session has one invented
+ * process, into which all counted files are mapped one after the other.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,9 @@ static struct file_counts *counts_of(const struct nt_session *s)
 	return (struct file_counts *)s->counted;
 }
 
-/* Extend a size to include an offset. map_file() refuses an offset that is too large. */
+/*
+ * Make *size large enough for the code at @offset. map_file() refuses an offset that is too large.
+ */
 static void cover(uint64_t *size, uint64_t offset)
 {
 	uint64_t end = offset < UINT64_MAX - 4 ? offset + 4 : UINT64_MAX;
@@ -34,7 +36,7 @@ static void cover(uint64_t *size, uint64_t offset)
 		*size = end;
 }
 
-/* Get the size of each file that is needed to cover its counts. */
+/* Set the size of each file to the end of its last counted code. */
 static void file_sizes(const struct nt_sums *sums, uint64_t *sizes)
 {
 	const struct sums_entry *e = sums->entries.at, *end = e + sums->entries.nr;

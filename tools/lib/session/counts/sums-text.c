@@ -108,7 +108,7 @@ struct reading {
 	const char	*path;
 	uint64_t	line;		/* number of the current line */
 	const char	*at;		/* position in the line */
-	NS_ARRAY(uint32_t) files;	/* numbers of the file's files in @sums */
+	NS_ARRAY(uint32_t) files;	/* numbers in @sums of the files that were read */
 	bool		ended;
 };
 
@@ -324,7 +324,10 @@ static int read_lines(struct reading *r, FILE *file)
 	ssize_t size;
 	int err = 0;
 
-	/* the first line of another file may be as long as memory is large */
+	/*
+	 * read only a short text first, because another kind of file may have a first line of any
+	 * length
+	 */
 	if (fgets(magic, sizeof(magic), file) && strcmp(magic, SUMS_MAGIC))
 		err = sums_fail(r->sums, "%s is not a file of counts, which ntrace profile --counts writes",
 				r->path);

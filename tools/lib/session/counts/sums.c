@@ -8,7 +8,7 @@
 #include "sums-priv.h"
 
 #define SHARDS_MAX	(1 << 20)	/* limit of shards of one recording in a file of counts */
-#define JOIN_FROM	(1 << 16)	/* number of entries from which they are joined */
+#define JOIN_FROM	(1 << 16)	/* number of entries after which equal ones are joined */
 
 int sums_fail(struct nt_sums *sums, const char *fmt, ...)
 {
@@ -137,7 +137,7 @@ static int set_cmp(const void *a, const void *b)
 	return ns_order(x->id, y->id) ?: ns_order(x->of, y->of);
 }
 
-/* A file's number before and after the files are put in order */
+/* A file, and its number before the files are sorted */
 struct ordered {
 	const struct sums_file *file;
 	uint32_t	number;
@@ -303,9 +303,9 @@ static uint32_t number_of(struct adding *a, const struct ns_object *object)
 }
 
 /*
- * Set the file that contains an address of a process, and the offset in it. The offset of an
- * address outside all files is set to 0, because the address differs in each process, so that such
- * counts are also added up.
+ * Set the file that contains an address of a process, and the offset in that file. For an address
+ * outside all files, set the offset to 0, so that the counts of all such addresses are added up.
+ * The addresses themselves differ in each process.
  */
 static bool locate(struct adding *a, uint64_t space, uint64_t addr, uint32_t *file, uint64_t *offset)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Counts by file and offset, added up over any number of recordings.
+ * Sums are execution counts by file and offset, added up over any number of recordings.
  *
- * They are stored as text. Equal counts are the same text, byte for byte, regardless of the parts
- * and the order in which they were added. Memory depends on the amount of code that was executed,
- * and not on the time.
+ * They are stored as text. Equal counts are the same text, byte for byte, regardless of the order
+ * in which recordings or their shards were added. Memory depends on the amount of code that was
+ * executed, and not on the time.
  *
  *	ntrace counts 1
  *	xlen 64
@@ -74,7 +74,7 @@ int nt_session_open_counts(struct nt_session **session, const char *path,
  * nt_session_lacks_kernel() - return true if the counts include another kernel than
  * nt_session_options::kcore
  *
- * nt_profile_run() leaves the counts of that kernel out.
+ * nt_profile_run() ignores the counts of that kernel.
  */
 bool nt_session_lacks_kernel(const struct nt_session *session);
 

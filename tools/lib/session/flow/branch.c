@@ -7,11 +7,11 @@
 
 #define ECALL	0x00000073
 
-/* A stretch */
+/* The state of one stretch (trace from a start of the encoder to its stop, see trace.h) */
 struct branches {
 	const struct nt_branch_sink *sink;
-	void		*part;		/* part of the sink */
-	bool		begin;		/* the first branch is to be NT_BRANCH_BEGIN */
+	void		*part;		/* from begin() of @sink */
+	bool		begin;		/* the next branch gets NT_BRANCH_BEGIN */
 	bool		resume;		/* the next range follows a gap without a SYNC */
 	bool		ended;		/* the last branch was NT_BRANCH_END */
 	uint8_t		gap;		/* flags of the next begin, if it is of thread @gap_tid */
@@ -50,8 +50,8 @@ static void begin_at(struct branches *s, uint64_t addr)
 }
 
 /*
- * Report the start of the trace, which is delayed until Ownership has identified the thread
- * (chapter 7.1).
+ * Report the start of the trace. The caller delays this until an Ownership message has identified
+ * the thread (chapter 7.1).
  */
 static int give_begin(struct branches *s, const struct nt_who *who)
 {
@@ -81,7 +81,7 @@ static const uint8_t kinds[] = {
 	[NT_END_INDIRECT_JUMP]	= NT_BRANCH_JUMP,
 	[NT_END_INDIRECT_CALL]	= NT_BRANCH_CALL,
 	[NT_END_RETURN]		= NT_BRANCH_RETURN,
-	/* a return and a call, so the depth does not change */
+	/* a swap is a return and a call, so the call depth does not change */
 	[NT_END_SWAP]		= NT_BRANCH_JUMP,
 	[NT_END_TRAP_RETURN]	= NT_BRANCH_TRAP_RETURN,
 };

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Decode the stretches of a recording in several threads.
+ * Decode the stretches of a recording in several threads. A stretch is the trace that one
+ * PERF_RECORD_AUX describes (trace.h).
  *
- * Code must be read as it was at the time of the trace. The events that change it (exec, a mapping
- * over another one, reused ids) have times. A stretch is fed to the decoder up to the first message
- * that is later than such an event; then the event takes effect.
+ * Code must be read as it was at the time of the trace. Events that change it (exec, a mapping over
+ * another one, a reused process id) have times. Therefore a stretch is passed to the decoder up to
+ * the first message that is later than such an event. Then the event takes effect, and the rest is
+ * passed.
  *
  * If encoders share a buffer, an event takes effect at a different place in the messages of each
- * one. A stretch is therefore decoded once for each encoder, and each of these is a part (see
- * sources.h).
+ * encoder. A stretch is therefore decoded once for each encoder. The messages of one encoder in a
+ * stretch are called a part (see sources.h).
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -24,8 +26,8 @@
 #include "sources.h"
 
 #define CHUNK	(256 << 10)	/* bytes per call of nt_flow_feed() */
-#define EARLY	10000000	/* a message is at most this much older than its stretch, ns */
-#define AHEAD	16		/* parts per thread that may wait for an earlier part */
+#define EARLY	10000000	/* ns by which a message can be older than its stretch */
+#define AHEAD	16		/* finished parts per thread that may wait for earlier parts */
 
 struct job;
 
@@ -35,7 +37,7 @@ struct ns_clock {
 	bool		known;
 };
 
-/* One thread, and the part of a stretch that it decodes */
+/* One thread, and the part that it decodes */
 struct worker {
 	struct job	*job;
 	struct nt_session *session;
@@ -52,7 +54,7 @@ struct worker {
 	uint64_t	least;		/* time, ns, before which a message of the stretch is damaged */
 	uint64_t	set_back;	/* ns by which the counter of the stretch was set back; UINT64_MAX: it is constant */
 	struct nt_who	who;
-	struct ns_traced traced;	/* what of the part was decoded */
+	struct ns_traced traced;	/* amount and times of the part's trace that was decoded */
 	int32_t		known_tid;	/* thread and time for which @who was set */
 	uint64_t	known_at;
 	uint64_t	kernel_start;
@@ -60,7 +62,10 @@ struct worker {
 	pthread_t	thread;
 };
 
-/* A part of a stretch. After it is decoded, its end() waits for the parts before it. */
+/*
+ * A part, and its place in the order in which the consumer's end() is called. A part whose decoding
+ * is finished waits until end() was called for all earlier parts.
+ */
 struct turn {
 	uint64_t	number;		/* part number, see sources.h */
 	uint64_t	start;		/* start time, which is not before the start of earlier parts */
@@ -77,14 +82,16 @@ struct job {
 	pthread_mutex_t	lock;
 	NS_ARRAY(struct turn) turns;	/* all parts, ordered by time */
 	size_t		next;		/* index of the first turn that no thread has taken */
-	size_t		turn;		/* index of the next turn to call end() for */
-	/* number of turns that may wait for their end(), because each uses memory */
+	size_t		turn;		/* index of the turn for which end() is called next */
+	/* maximum number of turns that wait for their end(), because each one uses memory */
 	size_t		ahead;
 	bool		ending;		/* a thread is calling end() */
 	bool		finds_missing;	/* the result is for nt_session_lost() */
 	pthread_cond_t	ended;
 	pthread_mutex_t	progress_lock;
-	/* decoded bytes of trace; each source of a buffer counts for its share */
+	/*
+	 * decoded bytes of trace; if several sources share a buffer, each one counts for its share
+	 */
 	uint64_t	fed;
 	int		result;		/* result of the job; threads stop if it is not 0 */
 };
@@ -106,7 +113,7 @@ static int32_t tid_of(const struct worker *w, const struct nt_context *context)
 		return (int32_t)context->scontext;
 	if (w->session->trace.queues.at[s->queue].cpu < 0)
 		return w->session->trace.queues.at[s->queue].tid;
-	/* The stretch may belong to another CPU than the messages. */
+	/* The messages may be from another CPU than the stretch. */
 	tid = ns_sideband_running(&w->session->sideband, w->who.cpu, w->now);
 	return tid >= 0 || w->who.cpu != s->cpu ? tid : s->tid;
 }
@@ -147,7 +154,10 @@ static uint64_t code_space(void *ctx, const struct nt_context *context)
 	if (context->has_priv && context->priv != NT_PRIV_U)
 		return NS_SPACE_KERNEL;
 	set_thread(w, context);
-	/* Without a privilege mode the code may be the kernel's, which every thread can execute */
+	/*
+	 * if the privilege mode is unknown, the code may be the kernel's, which every thread can
+	 * execute
+	 */
 	if (!context->has_priv && w->who.user == NS_SPACE_UNKNOWN)
 		return NS_SPACE_KERNEL;
 	return w->who.user;
@@ -304,7 +314,7 @@ static int drain(struct worker *w)
 	return ret ? ns_fail(w->session, "out of memory") : 0;
 }
 
-/* A position in a stretch, which consists of a piece and an offset in it */
+/* A position in a stretch, given as a piece (struct ns_piece) and an offset in that piece */
 struct place {
 	size_t		piece;
 	size_t		at;
@@ -373,7 +383,7 @@ static struct place place_of(const struct ns_stretch *s, uint64_t begin, uint64_
 
 /* ---- A stretch ---- */
 
-/* Reader of the times of a stretch's messages, ahead of their decoding */
+/* State of the reader that finds the times of a stretch's messages before they are decoded */
 struct scan {
 	uint64_t	begin;		/* offset of the stretch in the AUX buffer */
 	size_t		piece;		/* index of the next piece to read */
@@ -431,7 +441,10 @@ static void scan_begin(struct worker *w, struct scan *scan)
 	w->clock = (struct ns_clock){ 0 };
 }
 
-/* Return the time of the last message of the stretch, not limited by its end; 0 if no message has a time. */
+/*
+ * Return the time of the last message of the stretch, even if it is after the end of the stretch.
+ * Return 0 if no message has a time.
+ */
 static uint64_t last_time(struct worker *w, const struct ns_stretch *s)
 {
 	const struct ns_stretch *own = w->stretch;
@@ -467,14 +480,19 @@ static uint64_t went_back(struct worker *w, uint64_t first)
 	return 0;
 }
 
-/* Return true if all messages have the time @first, and are too many for it. */
+/*
+ * Return true if the counter is constant, because there are too many messages with the time @first.
+ */
 static bool stands_still(struct worker *w, uint64_t first, struct scan *scan)
 {
 	uint64_t tick = ns_setup_time(&w->session->setup, w->cpu, w->clock.ticks + 1) - first;
 	uint64_t offset = scan->offset;
 
 	read_until(w, first, scan);
-	/* no processor executes eight instructions in a nanosecond, and a message has at most eight bytes for one */
+	/*
+	 * no processor executes more than eight instructions in a nanosecond, with eight bytes of
+	 * trace each
+	 */
 	return scan->time == UINT64_MAX && scan->offset - offset > 4096 && (scan->offset - offset) / 64 > tick;
 }
 
@@ -489,10 +507,10 @@ static void check_clock(struct worker *w)
 	scan_begin(w, &scan);
 	read_until(w, 0, &scan);
 	first = scan.time;
-	/* messages of frames are not in one piece of the buffer */
+	/* the messages in frames have no offsets in the buffer */
 	if (s == &w->joined || (first == UINT64_MAX && !w->clock.known))
 		return;
-	/* all times are 0, or the same one */
+	/* all messages have the same time, or none has a time */
 	if (first == UINT64_MAX || stands_still(w, first, &scan))
 		w->set_back = UINT64_MAX;
 	else if (first < s->start)
@@ -555,8 +573,8 @@ static int new_decoder(struct worker *w)
 }
 
 /*
- * Return true if the stretch overlaps a window of the consumer. A stretch without times always
- * counts.
+ * Return true if the stretch overlaps a window of time that the consumer has selected. A stretch
+ * without times always does.
  */
 static bool is_wanted(const struct nt_consumer *consumer, const struct ns_stretch *s)
 {
@@ -626,8 +644,8 @@ static int decode_frames(struct worker *w, const struct ns_stretch *s)
 }
 
 /*
- * Set the time of a loss. An encoder whose trace in a full window has no time has lost its trace
- * since the sink's previous window, and so has a CPU whose record has no trace.
+ * Set the time of a loss in a part without any time, or in a record without trace. In both cases,
+ * the encoder has lost all trace since the sink's previous window.
  */
 static void place_loss(struct worker *w)
 {
@@ -714,8 +732,8 @@ static int turn_cmp(const void *a, const void *b)
 }
 
 /*
- * Add the turns of a stretch. There is one for each encoder that has messages in it, or one for its
- * own encoder.
+ * Add the turns of a stretch. There is one for each encoder in ns_stretch::cpus, or one for the
+ * encoder of the stretch's CPU if that list is empty.
  */
 static bool add_turns(struct job *job, const struct ns_stretch *s, uint64_t start)
 {
@@ -905,7 +923,10 @@ int nt_session_decode(struct nt_session *session, const struct nt_consumer *cons
 	pthread_mutex_init(&job.lock, NULL);
 	pthread_mutex_init(&job.progress_lock, NULL);
 	pthread_cond_init(&job.ended, NULL);
-	/* counting finds less exact times than an earlier run has found */
+	/*
+	 * if an earlier run has found the missing trace, keep its result, because counting finds
+	 * less exact times
+	 */
 	job.finds_missing = !consumer->counts || !session->missing.nr;
 	if (job.finds_missing)
 		session->traced.nr = 0;
@@ -918,7 +939,7 @@ int nt_session_decode(struct nt_session *session, const struct nt_consumer *cons
 		run_workers(&job, workers, n);
 	else
 		job.result = ns_fail(session, "out of memory");
-	/* return its parts to the consumer even if decoding was stopped */
+	/* end() must be called for each part, even if decoding was stopped */
 	for (i = job.turn; i < job.turns.nr; i++) {
 		if (job.turns.at[i].done)
 			consumer->end(ctx, job.turns.at[i].part, &job.turns.at[i].who, true);
@@ -968,7 +989,7 @@ void ns_decoder_free(struct ns_decoder *d)
 	free(d);
 }
 
-/* Make a stretch of the bytes in [@from, @to). Return false if out of memory. */
+/* Set *cut to a stretch with the bytes in [@from, @to) of @s. Return false if out of memory. */
 static bool cut_stretch(const struct ns_stretch *s, uint64_t from, uint64_t to, struct ns_stretch *cut)
 {
 	uint64_t at = s->offset, begin, end;
@@ -989,7 +1010,7 @@ static bool cut_stretch(const struct ns_stretch *s, uint64_t from, uint64_t to, 
 	return true;
 }
 
-/* Decode a piece, whose first message is one with SYNC unless the piece is the start of the part. */
+/* Decode the bytes in *cut. They begin with a message with SYNC, or are the start of the part. */
 static int decode_cut(struct worker *w, struct ns_stretch *cut, bool begins_inside, bool ends_inside)
 {
 	struct scan scan;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Decode a piece of a recording. Users of the library do not include this. */
+/*
+ * Decode some bytes of one part of a recording (see sources.h). Users of the library do not include
+ * this.
+ */
 #ifndef NTRACE_SESSION_DECODE_H
 #define NTRACE_SESSION_DECODE_H
 

@@ -8,10 +8,10 @@
 
 /* No message has a byte with this MSEO (chapter 3.1.4). */
 #define BROKEN	0x02
-/* Buffer for bytes of one ID that are not yet a whole message; every message is shorter */
+/* Size of the buffer for an incomplete message of one ID, which is larger than any message */
 #define ROOM	256
 
-/* Buffers for unpacking frames, which never increases the number of bytes */
+/* Buffers for unpacking frames. The unpacked bytes are never more than the bytes of the frames. */
 struct join {
 	struct nt_frames	*frames;
 	struct nt_frames_out	outs[NT_FRAMES_IDS];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Stretches that a CoreSight ETR wrote. They consist of frames, which contain the trace of several
- * encoders, each with a trace ID.
+ * If the sink is a CoreSight ETR, a stretch (see trace.h) consists of frames, which contain the
+ * trace of several encoders, each with a trace ID. These functions unpack the frames.
  */
 #ifndef NTRACE_SESSION_FRAMES_H
 #define NTRACE_SESSION_FRAMES_H
@@ -14,7 +14,7 @@ bool ns_frames_has(const struct ns_stretch *stretch);
 /*
  * ns_frames_lost() - return true if the ETR wrapped around in its window
  *
- * Trace of each encoder from before the stretch is then missing.
+ * In this case, each encoder has lost trace before the stretch.
  */
 bool ns_frames_lost(const struct ns_stretch *stretch);
 
@@ -24,7 +24,8 @@ bool ns_frames_lost(const struct ns_stretch *stretch);
  * @joined: Set to @stretch with one piece of the same size, in which idle bytes follow the
  *	last message. Free with ns_frames_free().
  *
- * A gap becomes one byte that occurs in no valid message, so that the decoder reports it.
+ * If bytes are missing between two frames, one byte that no valid message contains marks the place,
+ * so that the decoder reports it.
  *
  * Return: 0, or -1 if out of memory.
  */

@@ -4,7 +4,10 @@
 #include "missing.h"
 #include "session/session-priv.h"
 
-/* Missing trace of one CPU, which grows part by part */
+/*
+ * The missing trace of one CPU, which is added up over all parts in the order of time (parts are
+ * explained in sources.h)
+ */
 struct walk {
 	struct nt_missing *missing;
 	uint64_t	last;		/* time of the last item so far; 0: none */
@@ -65,7 +68,7 @@ static void lose(struct walk *w, enum nt_lost why, uint64_t from)
 	w->is_lost = true;
 }
 
-/* Count the time up to @to, at which trace is there again, or all trace ends. */
+/* Count the time of a loss, which ends at @to with the next trace, or with the end of all trace. */
 static void find_again(struct walk *w, uint64_t to)
 {
 	if (w->is_lost && to > w->from)
@@ -109,8 +112,8 @@ static struct nt_window time_of_all(const struct nt_session *session)
 }
 
 /*
- * The rate of the whole recording includes the time in which the CPU was idle. The trace around a loss
- * is shorter, and a CPU that is rarely busy has trace of the busy time alone.
+ * Estimate the lost bytes and instructions from the rate before and after the loss. The rate of the
+ * whole recording would be too low, because it includes the time in which the CPU was idle.
  */
 static void estimate(struct nt_missing *m, uint64_t bytes, uint64_t insns)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* How much trace of each CPU was decoded, and how much is missing */
+/* These functions find how much trace of each CPU was decoded, and how much is missing. */
 #ifndef NTRACE_SESSION_MISSING_H
 #define NTRACE_SESSION_MISSING_H
 
@@ -12,7 +12,7 @@ struct ns_traced {
 	bool		has_time;	/* an item of the part has a time */
 	bool		counted;	/* ranges are counted, so that only other items have times */
 	bool		lost_before;	/* trace is missing before the part because the sink was full */
-	bool		lost_after;	/* trace is missing after it, or since @last in it */
+	bool		lost_after;	/* trace is missing after the part, or after @last in it */
 	enum nt_lost	why;		/* the reason for @lost_after */
 	uint64_t	first, last;	/* times of the first and the last item, ns */
 	uint64_t	end;		/* end of the stretch, ns */

@@ -11,7 +11,10 @@
 #define CHUNK	(256 << 10)	/* bytes that are read before their memory is released */
 #define EACH_BYTE	0x0101010101010101ULL
 
-/* A search of stretches by several threads, each of which takes the next stretch */
+/*
+ * Several threads search stretches for sources. Each thread takes the next stretch that is not yet
+ * searched.
+ */
 struct search {
 	struct nt_session *session;
 	const size_t	*stretches;
@@ -84,7 +87,10 @@ static bool add_cpu(struct ns_stretch *s, const struct ns_setup *setup, const st
 
 /* ---- Messages ---- */
 
-/* The last bytes before a piece and its first bytes, because a message may cross the boundary */
+/*
+ * The last bytes before a piece of a buffer and its first bytes, because a message may cross the
+ * boundary
+ */
 struct seam {
 	uint8_t		data[2 * NT_MESSAGE_MAX];
 	size_t		before, size;
@@ -109,8 +115,8 @@ static void see_message(const struct nt_config *config, const uint8_t *data, siz
 }
 
 /*
- * Note the sources of the messages that begin after a byte from @from to before @to. Such a byte
- * has an MSEO of 11.
+ * A message begins after a byte with an MSEO of 11. Find these bytes in [@from, @to), and note the
+ * sources of the messages after them.
  */
 static void see_messages(const struct nt_config *config, const uint8_t *data, size_t from,
 			 size_t to, size_t size, bool *seen)

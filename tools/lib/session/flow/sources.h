@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Encoders that share a buffer. Their messages are not in the order of time, because each encoder
- * has its own queue. Each encoder is therefore decoded separately, and its trace in a stretch is
- * called a part.
+ * Find the encoders that share a buffer. Their messages are not in the order of time, because each
+ * encoder has its own queue. The trace of each encoder is therefore decoded separately. The
+ * messages of one encoder in one stretch (see trace.h) are called a part.
  */
 #ifndef NTRACE_SESSION_SOURCES_H
 #define NTRACE_SESSION_SOURCES_H

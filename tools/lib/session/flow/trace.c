@@ -63,8 +63,8 @@ int ns_trace_add_aux(struct ns_trace *trace, const struct pd_record *record)
 	if (!s.size && !s.lost)
 		return 0;
 	/*
-	 * in snapshot mode the offset is the end of the trace, and the size at most that of the
-	 * buffer
+	 * in snapshot mode, @offset of the record is the end of the trace, and @size is at most the
+	 * size of the buffer
 	 */
 	if (s.flags & PERF_AUX_FLAG_OVERWRITE) {
 		s.offset -= s.offset < s.size ? s.offset : s.size;
@@ -89,7 +89,7 @@ int ns_trace_add_bytes(struct ns_trace *trace, int32_t cpu, const uint8_t *data,
 	return q && ns_array_add(&q->buffers, buffer) && ns_array_add(&trace->stretches, s) ? 0 : -1;
 }
 
-/* A record without trace does not count, because it is from one CPU that did not get the sink. */
+/* Ignore a record without trace, because the CPU of this record did not get the sink. */
 bool ns_stretch_is_full(const struct ns_stretch *s)
 {
 	return s->size && s->flags & PERF_AUX_FLAG_PARTIAL;
@@ -178,7 +178,9 @@ static int64_t queue_of(struct ns_trace *trace, const struct ns_stretch *s)
 	return q ? q - trace->queues.at : -1;
 }
 
-/* Divide the bytes of one buffer among the stretches of its queue, from @first to before @end. */
+/*
+ * Divide the bytes of one buffer among the stretches with the indices [@first, @end) of its queue.
+ */
 static bool cut_buffer(struct ns_trace *trace, uint32_t queue, const struct ns_buffer *b,
 		       size_t *first, size_t end)
 {
@@ -211,7 +213,9 @@ static bool cut_buffer(struct ns_trace *trace, uint32_t queue, const struct ns_b
 	return pos >= last || add_unknown(trace, queue, b, pos, last, pos != 0);
 }
 
-/* Drop the zeros that perf appends, which have the offsets of the next bytes of trace. */
+/*
+ * Remove the zeros that perf appends to a buffer, because the next buffer begins at their offset.
+ */
 static void drop_padding(const struct ns_queue *q)
 {
 	struct ns_buffer *b = q->buffers.at, *last = b + q->buffers.nr;
@@ -237,9 +241,9 @@ static bool cut_queue(struct ns_trace *trace, uint32_t queue, size_t first, size
 }
 
 /*
- * Copy the first bytes of a stretch, up to the length of the longest message, because a piece may
- * have only a few bytes. Skip idle bytes before them, with which the driver fills a window that is
- * too small.
+ * Copy the first bytes of a stretch, which may be in several pieces, up to the length of the
+ * longest message. Skip idle bytes before them, with which the driver fills a window that is too
+ * small.
  */
 static size_t first_bytes(const struct ns_stretch *s, uint8_t buf[NT_MESSAGE_MAX])
 {
@@ -257,9 +261,9 @@ static size_t first_bytes(const struct ns_stretch *s, uint8_t buf[NT_MESSAGE_MAX
 }
 
 /*
- * Find out whether the first bytes of a stretch were lost. It begins with a synchronising message
- * otherwise. Any byte may look like the first one of such messages. PARTIAL may mean that the sink
- * wrapped around in its window.
+ * Find out whether the first bytes of a stretch were lost. If not, it begins with a valid message
+ * with SYNC. Parse this message, because any byte may look like its first one. A PARTIAL record may
+ * also have lost them, because the sink may have wrapped around in its window.
  */
 void ns_trace_find_middle(struct ns_stretch *s, const struct ns_setup *setup)
 {
@@ -289,8 +293,9 @@ static void look_at_begin(struct ns_stretch *s, const struct ns_setup *setup, co
 }
 
 /*
- * Count trace that PERF_RECORD_AUX lists but no buffer contains as lost. In snapshot mode, a record
- * may outlive its trace. A shard also contains the record before its first trace.
+ * If no buffer contains bytes that PERF_RECORD_AUX lists, count them as lost. Two cases are not
+ * losses. In snapshot mode, newer trace may have replaced the trace of a record. A shard also
+ * contains the record before its first trace.
  */
 static void find_missing(struct ns_trace *trace, struct ns_stretch *s, bool first_of_shard)
 {
@@ -319,7 +324,7 @@ static void link_stretches(struct ns_trace *trace, const struct ns_setup *setup,
 		if (!ns_frames_has(s))
 			look_at_begin(s, setup, pd);
 		if (before && before->queue == s->queue) {
-			/* both parts of a divided record have its times */
+			/* a record that was divided in two stretches has the same times in both */
 			s->start = trace->wrapped && before->end == s->end ? before->start : before->end;
 			s->follows = !before->lost && !ns_frames_lost(s) &&
 				     before->offset + before->size == s->offset;
@@ -330,7 +335,7 @@ static void link_stretches(struct ns_trace *trace, const struct ns_setup *setup,
 
 /* ---- Rings that wrapped, of other drivers ---- */
 
-/* Keep the pieces of the stretch from its byte @from to before its byte @to. */
+/* Reduce the stretch to its bytes in [@from, @to). */
 static bool keep_pieces(struct ns_stretch *s, uint64_t from, uint64_t to)
 {
 	struct ns_stretch kept = *s;
@@ -352,7 +357,9 @@ static bool keep_pieces(struct ns_stretch *s, uint64_t from, uint64_t to)
 	return true;
 }
 
-/* Leave out the old bytes of a record, and divide it where bytes are missing. */
+/*
+ * Remove the bytes of earlier sessions from a stretch, and divide it at the place of missing bytes.
+ */
 static bool cut_ring(struct ns_trace *trace, size_t nth, const struct nt_config *config, uint64_t position)
 {
 	struct ns_stretch s = trace->stretches.at[nth], after = s;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The trace of a recording, cut into stretches. A stretch is the trace that one PERF_RECORD_AUX
- * describes, from a start of the encoder to its stop. Stretches do not depend on each other.
+ * The trace of a recording, divided into stretches. A stretch is the trace that one PERF_RECORD_AUX
+ * describes, from a start of the encoder to its stop. It can be decoded without the others. A queue
+ * is one AUX buffer, which belongs to a CPU or to a thread, with its stretches in their order. A
+ * piece is a sequence of bytes of a stretch that are contiguous in the file.
  */
 #ifndef NTRACE_SESSION_TRACE_H
 #define NTRACE_SESSION_TRACE_H
@@ -31,7 +33,7 @@ struct ns_stretch {
 	int32_t		cpu, pid, tid;	/* -1: not known */
 	uint32_t	queue;		/* index of its buffer, which belongs to a CPU or to a thread */
 	bool		middle;		/* the first byte may be inside a message */
-	bool		lost;		/* trace is missing after it */
+	bool		lost;		/* trace is missing after the stretch */
 	bool		follows;	/* the previous stretch of its queue ended at its start */
 	NS_ARRAY(struct ns_piece) pieces;
 	/*
@@ -77,21 +79,21 @@ int ns_trace_add_bytes(struct ns_trace *trace, int32_t cpu, const uint8_t *data,
 /*
  * ns_trace_cut() - give each stretch its bytes after all records were added
  *
- * Bytes that no record describes become stretches.
+ * Bytes that no record describes become stretches without times.
  *
  * Return: 0, or -1 if out of memory.
  */
 int ns_trace_cut(struct ns_trace *trace, const struct ns_setup *setup, const struct perfdata *pd);
 
 /*
- * ns_stretch_is_full() - return true if a window of a sink was full, so that the end of the stretch
- * is lost, or its start if it consists of frames
+ * ns_stretch_is_full() - return true if the sink's window was full, so that trace is missing at the
+ * end of the stretch, or, if it consists of frames, at its start
  */
 bool ns_stretch_is_full(const struct ns_stretch *stretch);
 
 /*
- * ns_stretch_is_cut() - return true if trace is missing behind the stretch. A full ETR has
- * lost the oldest trace of its window instead.
+ * ns_stretch_is_cut() - return true if trace is missing after the stretch. This is false for an
+ * ETR, which loses the oldest trace of its window when it is full.
  */
 bool ns_stretch_is_cut(const struct ns_stretch *stretch);
 

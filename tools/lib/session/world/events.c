@@ -84,7 +84,7 @@ static bool add_format(struct nt_events *events, const char *system, const char 
 	n = asprintf(&format, "%.*s" PRINT " \"\"\n", (int)(print - text), text);
 	if (n < 0)
 		return false;
-	/* a format that this libtraceevent cannot parse leaves only its own event without a name */
+	/* if this libtraceevent cannot parse a format, only the event of that format has no name */
 	tep_parse_event(events->formats, format, n, system);
 	free(format);
 	return true;
@@ -206,7 +206,7 @@ bool nt_events_get(const struct nt_events *events, size_t nth, struct nt_event *
 
 /* ---- Fields ---- */
 
-/* Find the bytes of the field. The number of a dynamic field contains their offset and size. */
+/* Find the bytes of the field. A dynamic field has a number that contains their offset and size. */
 static bool find_bytes(const struct nt_event *event, const struct tep_format_field *f,
 		       struct nt_event_field *field)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Tracepoints that were recorded beside the trace, read with the formats in the recording.
+ * Read tracepoints that were recorded together with the trace. The recording contains their
+ * formats.
  *
  * A recording may be malicious. libtraceevent reads the formats, but their print expressions are
  * not evaluated, because they can read any address. Fields are returned as they are in the sample.
@@ -30,7 +31,7 @@ struct nt_event {
 enum nt_event_field_kind {
 	NT_FIELD_SIGNED,	/* @number, as int64_t */
 	NT_FIELD_UNSIGNED,
-	NT_FIELD_ADDRESS,	/* or flags, which are numbers that are easier to read in hexadecimal */
+	NT_FIELD_ADDRESS,	/* an address, or flags; both are easier to read in hexadecimal */
 	NT_FIELD_TEXT,		/* @bytes, with @size bytes and no NUL */
 	NT_FIELD_BYTES,		/* an array */
 	NT_FIELD_DAMAGED,	/* the sample is too short for the field */

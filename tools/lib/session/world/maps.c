@@ -33,7 +33,9 @@ void ns_map_store_free(struct ns_map_store *store)
 	memset(store, 0, sizeof(*store));
 }
 
-/* Return a node of this epoch that may be changed, which is @node or a copy. */
+/*
+ * Return @node if it belongs to @epoch, so that it may be changed, or otherwise a copy that does.
+ */
 static struct ns_map_node *own(struct ns_map_store *store, struct ns_map_node *node,
 			       uint32_t epoch)
 {

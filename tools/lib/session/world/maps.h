@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Maps sorted by address in a tree (a treap). A later version of the tree shares all nodes that did
- * not change. If a program maps 100,000 pieces of code, many of them over others, each piece costs
- * only time and memory in proportion to the depth of the tree.
+ * Maps sorted by address in a tree (a treap). When the maps change, the new version of the tree
+ * shares all unchanged nodes with the old one. Therefore a change takes only time and memory in
+ * proportion to the depth of the tree, even if a program maps 100,000 times.
  *
- * Each node belongs to an epoch. Only that epoch may change it in place; others copy it first.
+ * Each version of the tree is an epoch. A node belongs to the epoch that created it, and later
+ * epochs copy it before they change it.
  */
 #ifndef NTRACE_SESSION_MAPS_H
 #define NTRACE_SESSION_MAPS_H
@@ -45,7 +46,7 @@ const struct ns_map *ns_maps_find(const struct ns_map_node *root, uint64_t addr)
 const struct ns_map *ns_maps_first(const struct ns_map_node *root, uint64_t addr);
 
 /*
- * ns_maps_add() - add a map to the tree, and cut it out of the maps that it overlaps
+ * ns_maps_add() - add a map to the tree, and remove its addresses from the maps that it overlaps
  *
  * Return the tree. @store->failed is set if out of memory.
  */

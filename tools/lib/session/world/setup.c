@@ -10,8 +10,8 @@
 #define CPUS_MAX	65536
 
 /*
- * Return a word of the record. Words that a later version appends are skipped, and words that an
- * earlier version lacks are 0.
+ * Return word @which of the record, or 0 if an earlier version wrote the record, and it has no such
+ * word.
  */
 static uint64_t word(const uint64_t *words, uint64_t nr, unsigned int which)
 {
@@ -209,8 +209,8 @@ uint64_t ns_setup_widen(const struct ns_setup *setup, const struct ns_cpu *cpu, 
 		return ticks;
 	mask = (1ULL << cpu->ts_width) - 1;
 	/*
-	 * allow values shortly after the end, because the event's time is taken before the encoder
-	 * stops
+	 * allow values shortly after the end, because the kernel reads the event's time before the
+	 * encoder stops
 	 */
 	end = ns_setup_ticks(setup, cpu, end_time) + (mask >> 4);
 	return end - ((end - ticks) & mask);

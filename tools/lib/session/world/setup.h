@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Configuration of each CPU's encoder and meaning of its timestamps, from the words of
- * PERF_RECORD_AUXTRACE_INFO that <linux/ntrace.h> describes
+ * Read the configuration of each CPU's encoder, and the meaning of its timestamps, from
+ * PERF_RECORD_AUXTRACE_INFO. <linux/ntrace.h> describes the words of this record.
  */
 #ifndef NTRACE_SESSION_SETUP_H
 #define NTRACE_SESSION_SETUP_H

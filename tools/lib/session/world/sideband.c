@@ -79,7 +79,7 @@ const struct ns_era *ns_sideband_era(const struct ns_sideband *sb, int32_t tid, 
 	if (!t)
 		return NULL;
 	n = ns_lower_bound(t->eras.nr, t->eras.at[i].since <= time);
-	/* before its first event, a thread has the name and process that this event reports */
+	/* before the first event of a thread, use the name and process that this event reports */
 	return t->eras.nr ? &t->eras.at[n ? n - 1 : 0] : NULL;
 }
 
@@ -220,7 +220,9 @@ static struct ns_generation *new_generation(struct ns_sideband *sb, int32_t pid,
 	gen->epoch = ++sb->epochs;
 	if (from >= 0) {
 		gen->maps = sb->generations.at[from].maps;
-		/* neither generation may change the maps that both share */
+		/*
+		 * both generations share these maps, so each must copy a node before it changes it
+		 */
 		sb->generations.at[from].epoch = ++sb->epochs;
 	}
 	return gen;
@@ -298,7 +300,7 @@ static const char *name_of(const struct perf_event_header *header, const char *n
 static bool take_map(struct ns_sideband *sb, const struct pd_record *r, int32_t pid,
 		     struct ns_map map, const char *name, const uint8_t *build_id, size_t id_size)
 {
-	/* code of the kernel and its modules is in kcore */
+	/* ignore maps of the kernel and its modules, whose code is read from kcore */
 	if (!name || map.end <= map.start || pid == -1)
 		return true;
 	map.object = ns_objects_get(sb->objects, name, build_id, id_size);

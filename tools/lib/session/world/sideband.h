@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Threads, processes and maps at each time of a recording. This is built once from the events
- * beside the trace; afterwards any number of threads read it.
+ * The sideband lists the threads, processes and maps at each time of a recording. It is built once
+ * from the records other than trace. Afterwards, any number of threads may read it.
  *
- * A generation is the code of one process during an interval. It is a set of maps, none of which
- * was replaced in this interval. A new map at unused addresses joins the current generation,
- * because no code can have been executed there before. A map over another one, or exec, starts a
- * new generation.
+ * A generation is the code of one process during an interval in which no map was replaced. A new
+ * map at unused addresses is added to the current generation, because no code can have been
+ * executed there before. If a map replaces another one, or the process calls exec, a new generation
+ * begins.
  */
 #ifndef NTRACE_SESSION_SIDEBAND_H
 #define NTRACE_SESSION_SIDEBAND_H
@@ -95,13 +95,16 @@ int64_t ns_sideband_generation(const struct ns_sideband *sb, int32_t pid, uint64
 int32_t ns_sideband_running(const struct ns_sideband *sb, int32_t cpu, uint64_t time);
 
 /*
- * Return true if the thread may have executed on the CPU in that time, which includes CPUs without
- * switch events.
+ * Return true if the thread may have executed on the CPU between @from and @to. This is always
+ * possible on a CPU without switch events.
  */
 bool ns_sideband_ran(const struct ns_sideband *sb, int32_t cpu, int32_t tid, uint64_t from,
 		     uint64_t to);
 
-/* Return how many ns of that time the CPU executed other threads, according to the events of switches */
+/*
+ * Return for how many ns between @from and @to the CPU executed other threads, according to its
+ * switch events.
+ */
 uint64_t ns_sideband_away(const struct ns_sideband *sb, int32_t cpu, int32_t tid, uint64_t from,
 			  uint64_t to);
 

@@ -14,8 +14,8 @@ static bool is_traced(const struct ns_trace *trace, const struct ns_setup *setup
 }
 
 /*
- * Return true if a buffer belongs to a CPU. The buffer of a thread moves with it between CPUs, and
- * its event is never swapped with another thread's.
+ * Return true if a buffer belongs to a CPU. If all buffers belong to threads, they move with their
+ * threads between CPUs, and threads never swap their events.
  */
 static bool has_cpu_buffers(const struct ns_trace *trace)
 {
@@ -118,8 +118,8 @@ static size_t first_after(const struct ns_visits *visits, int32_t tid, uint64_t 
 }
 
 /*
- * The thread is switched away after its last branch, and to the CPU of its next branch. If there
- * are more switches between the two, it has been on a CPU in between.
+ * A thread that did not execute between its last and its next branch has two switches in this time,
+ * away from one CPU and to another. If there are more, it has executed in between.
  */
 bool ns_visits_unseen(const struct ns_visits *visits, int32_t tid, uint64_t from, uint64_t to)
 {

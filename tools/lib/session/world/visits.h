@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Times in which threads may have executed untraced although the trace of their CPU has no gap,
- * from switches to and from them. There are two reasons:
+ * Find times in which a thread may have executed untraced although the trace of its CPU has no gap.
+ * The switches to and from the thread show such times. There are two reasons:
  *
  *   - the CPU is not traced at all;
  *   - perf has disabled an event because of missing space. Linux lets threads of one program swap
