@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Calls arrive stack by stack, each before the calls inside it, so the calls inside a call are a range
- * of ids. A first pass over all calls keeps those that may satisfy a condition, without conditions
+ * of ids. A first pass over all calls keeps each call that may satisfy the query, and ignores conditions
  * about other calls. Then the kept calls of the innermost conditions are decided first.
  */
 #include <errno.h>
