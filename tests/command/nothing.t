@@ -54,7 +54,7 @@ nothing() {
 # Print every form of every command. The commands after "none" select nothing, and ntrace-dev's are for developers
 all_forms() {
 	for form in report "report --functions" "report --insns" "report --stack" "report --lines" "report --inline" script \
-		"script --calls" "script --insns" "script --events" info "slow outer" "annotate outer" "query outer" "query --count outer" "html -o file" "inject -o file" "split -n 2 -o shards" "share -o file" "share --list" \
+		"script --calls" "script --insns" "script --events" info "slow outer" "annotate outer" "query outer" "query --count outer" audit "html -o file" "inject -o file" "split -n 2 -o shards" "share -o file" "share --list" \
 		"flight calls" dump "decode --elf calls" "decode --pcs --elf calls" "decode --counts --elf calls" \
 		"decode --stats --elf calls" stat "stat --insns" "none diff" "none gdb" "none doctor" "none merge" "none probe" "none record" "none bench" \
 		"none encode" "none verify"; do

@@ -96,6 +96,7 @@ for command in "tools/board/board help:board.1" "build/bin/ntrace help dump:ntra
 	"build/bin/ntrace help query:ntrace-query.1 ntrace-script.1" \
 	"build/bin/ntrace help diff:ntrace-diff.1 ntrace-script.1" \
 	"build/bin/ntrace help annotate:ntrace-annotate.1 ntrace-script.1" \
+	"build/bin/ntrace help audit:ntrace-audit.1 ntrace-script.1" \
 	"build/bin/ntrace help gdb:ntrace-gdb.1 ntrace-script.1" \
 	"build/bin/ntrace help probe:ntrace-probe.1" "build/bin/ntrace help record:ntrace-record.1" \
 	"build/bin/ntrace help html:ntrace-html.1 ntrace-script.1" \

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The calls of each of tests/session/programs are those that its stack pointers show. The board records them all in
 # one boot, on one hart, and judge-calls compares each call's begin, end, thread, self instructions and caller.
+# ntrace audit finds nothing wrong in any of them, and each attack of tests/session/attacks.c.
 . "$(dirname "$0")/../harness/tap.sh"
 
 truth_dir=$O/tests/session-judged
@@ -47,6 +48,8 @@ build() {
 			name=$name+
 		done <"$truth_dir/flags"
 	done
+	"$O/root/bin/riscv64-guest-gcc" -O1 -fno-omit-frame-pointer -fno-stack-protector -foptimize-sibling-calls -static \
+		-o "$out/bin/attacks" "$top/tests/session/attacks.c" || return
 	model=$top/tools/board/model
 	gcc -O2 -Wall -Wextra -Wno-sign-compare -I"$model" -o "$truth_dir/judge" "$top/tests/session/judge-calls.c" \
 		"$O/board/model/libnbmodel.a" -lelf &&
@@ -62,6 +65,10 @@ record() {
 			./ntrace-static record --buildid-dir /tmp/debug -m 16M -e $event -o $name.data -- /tmp/bin/$name \
 				>>/out/log 2>&1 </dev/null || echo "$name: status $?" >>/out/log
 		done </out/list
+		for event in ntrace//u ntrace//; do
+			./ntrace-static record --buildid-dir /tmp/debug -m 16M -e $event -o attacks-${event#ntrace//}.data -- /tmp/bin/attacks 20 \
+				>/out/attacks 2>>/out/log </dev/null
+		done
 		tar -cf /out/files.tar *.data debug
 	E2
 	"$top/tools/board/board" run --kernel 6.12 --harts 1 --truth "$truth_dir/truth" --model truth-stacks=on \
@@ -88,10 +95,35 @@ right() {
 	return 1
 }
 
+# audit NAME: ntrace audit finds nothing wrong in the recording, in which it has checked returns
+audit() {
+	"$O/bin/ntrace" audit --symfs "$truth_dir/root" --buildid-dir "$out/debug" -i "$out/$1.data" >"$tap_tmp/audit" 2>&1
+	rc=$?
+	cat "$tap_tmp/audit"
+	[ $rc -eq 0 ] && grep -q "^[1-9][0-9]* returns and .* none went" "$tap_tmp/audit"
+}
+no_alarm() {
+	for f in "$truth_dir"/elf/*; do
+		# labels.S calls a label inside a function, which is a violation
+		[ "${f##*/}" != labels ] || continue
+		audit "${f##*/}" || { echo "$f"; return 1; }
+	done
+}
+# found EVENT: each of the attacks, of which there are at least 20 of each kind, is an alarm, and nothing else is
+found() {
+	! audit "attacks-$1" >/dev/null || return
+	sed -n 's/.*: return from victim.* to \(.*\) (.*), but.*/return \1/p; s/.*: indirect call into.* to \(.*\) (.*/call \1/p; s/.*: indirect jump into.* to \(.*\) (.*/jump \1/p' \
+		"$tap_tmp/audit" | sort -u >"$tap_tmp/found"
+	[ "$(grep -c ^return "$out/attacks")" -ge 20 ] && [ "$(grep -c "^call\|^jump" "$out/attacks")" -ge 20 ] && sort -u "$out/attacks" | diff - "$tap_tmp/found"
+}
+
 make -C "$top" tool guest-static plugin modules MVERS=6.12 >"$tap_tmp/log" 2>&1 && record >>"$tap_tmp/log" 2>&1 ||
 	{ cat "$tap_tmp/log"; exit 1; }
 judge || exit
-plan "$(ls "$truth_dir/elf" | wc -l)"
+plan $(($(ls "$truth_dir/elf" | wc -l) + 3))
+ok "audit: no alarm in any program" no_alarm
+ok "audit: 20 wrong returns and 20 wrong pointers, in the program's trace" found u
+ok "audit: 20 wrong returns and 20 wrong pointers, in the trace of program and kernel" found ""
 for f in "$truth_dir"/elf/*; do
 	name=${f##*/}
 	head=$(sed -n '3s|^/\* \(.*\)\. \*/$|\1|p' "$programs/${name%%+*}".*)

@@ -36,6 +36,7 @@ static const struct command {
 	{ "query",	cmd_query,	"print the calls that meet conditions" },
 	{ "diff",	cmd_diff,	"print where two recordings went different ways" },
 	{ "annotate",	cmd_annotate,	"print the code of a function with exact counts" },
+	{ "audit",	cmd_audit,	"print returns and calls that went where they must not go" },
 	{ "gdb",	cmd_gdb,	"let gdb go forwards and backwards through a recording" },
 	{ "inject",	cmd_inject,	"write samples that a perf without N-Trace reads" },
 	{ "html",	cmd_html,	"write a page that shows a recording" },

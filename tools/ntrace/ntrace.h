@@ -30,6 +30,7 @@ int cmd_annotate(int argc, char **argv);
 int cmd_slow(int argc, char **argv);
 int cmd_query(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
+int cmd_audit(int argc, char **argv);
 int cmd_gdb(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_probe(int argc, char **argv);

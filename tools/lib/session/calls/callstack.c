@@ -45,7 +45,7 @@ static size_t base_length(const char *name)
 	return cold ? (size_t)(cold - name) : strlen(name);
 }
 
-static bool same_function(const struct nt_place *a, const struct nt_place *b)
+bool ns_same_function(const struct nt_place *a, const struct nt_place *b)
 {
 	size_t n;
 
@@ -76,8 +76,7 @@ static struct ns_target *target_of(const struct ns_stack *stack, uint64_t addr)
 	return &stack->targets[(addr >> 1 ^ addr >> 11) & (NS_TARGETS - 1)];
 }
 
-/* Return true if the instruction jumps through a register. */
-static bool is_indirect(const struct ns_stack *stack, const struct ns_event *e)
+bool ns_is_indirect(const struct ns_stack *stack, const struct ns_event *e)
 {
 	uint8_t code[NT_INSN_MAX];
 	struct nt_insn insn;
@@ -98,7 +97,7 @@ static enum jump jump_to(const struct ns_stack *stack, const struct ns_event *e)
 		return JUMP_INSIDE;
 	nt_session_where(stack->session, e->to_space, e->to, &to);
 	nt_session_where(stack->session, e->from_space, e->from, &from);
-	if (!to.symbol ? from.symbol || is_indirect(stack, e) : !same_function(&from, &to))
+	if (!to.symbol ? from.symbol || ns_is_indirect(stack, e) : !ns_same_function(&from, &to))
 		return to.symbol && !to.offset ? JUMP_TAIL : JUMP_MIDDLE;
 	if (to.offset) {
 		target->space = e->to_space;
@@ -165,11 +164,7 @@ static void learn_code(const struct ns_stack *stack, struct ns_target *target, u
 	look_at_code(stack, target, place.symbol ? place.start : leaves - SWITCH_CODE, leaves, place.symbol);
 }
 
-/*
- * Return the entry for the code of user space that ends at @e->from, which has @loads and @saves of
- * the stack pointer.
- */
-static inline const struct ns_target *code_before(const struct ns_stack *stack, const struct ns_event *e)
+const struct ns_target *ns_code_before(const struct ns_stack *stack, const struct ns_event *e)
 {
 	struct ns_target *target = target_of(stack, e->from);
 
@@ -393,11 +388,7 @@ static bool passes_exception(const struct ns_stack *stack, const struct ns_frame
 	return place.symbol && !place.offset && !strcmp(place.symbol, "_Unwind_Resume");
 }
 
-/*
- * Return the index of the newest call that was made in the function around @to; -1: none. The start
- * of a function is not in a call of it that is open.
- */
-static int64_t find_function(const struct ns_stack *stack, uint64_t space, uint64_t to)
+int64_t ns_find_function(const struct ns_stack *stack, uint64_t space, uint64_t to)
 {
 	struct nt_place here, there;
 	const struct ns_frame *f;
@@ -413,7 +404,7 @@ static int64_t find_function(const struct ns_stack *stack, uint64_t space, uint6
 		 * never returns. The outermost function has no caller.
 		 */
 		nt_session_where(stack->session, f->ret_space, f->outer ? f->resume : f->ret - !f->signal, &there);
-		if (same_function(&here, &there) && (f->outer || f->signal || !passes_exception(stack, f)))
+		if (ns_same_function(&here, &there) && (f->outer || f->signal || !passes_exception(stack, f)))
 			return i + f->outer;
 	}
 	return -1;
@@ -503,7 +494,7 @@ static int return_to(struct ns_stack *stack, const struct ns_event *e, bool save
 		return stack_cut(stack, i + 1, e);
 	if (below)
 		return 0;
-	i = find_function(stack, e->to_space, e->to);
+	i = ns_find_function(stack, e->to_space, e->to);
 	return i >= 0 ? stack_cut(stack, i, e) : 2;
 }
 
@@ -676,14 +667,14 @@ static int take_switch(struct ns_stack *stack, const struct ns_event *e)
 	i = choose_stack(stack, e->to, top && top->ret == e->to);
 	if (i >= 0)
 		return continue_stack(stack, i, e, &now);
-	ret = return_to(stack, e, code_before(stack, e)->saves);
+	ret = return_to(stack, e, ns_code_before(stack, e)->saves);
 	return ret == 2 ? start_stack(stack, e, &now) : ret;
 }
 
 static int take_return(struct ns_stack *stack, const struct ns_event *e)
 {
 	const struct ns_frame *top = stack->cur.open.nr ? &stack->cur.open.at[stack->cur.open.nr - 1] : NULL;
-	const struct ns_target *code = code_before(stack, e);
+	const struct ns_target *code = ns_code_before(stack, e);
 	bool saves = code->saves;
 	int ret = 2;
 
@@ -738,6 +729,18 @@ static size_t find_interrupted(const struct ns_stack *stack, uint64_t to)
 	return at;
 }
 
+/* Tracing was off. Mark all open calls, or those of the kernel and the trap into it. */
+static void pause_calls(struct ns_stack *stack, bool kernel)
+{
+	struct ns_frame *frame = stack->cur.open.at + stack->cur.open.nr;
+
+	while (frame-- > stack->cur.open.at) {
+		frame->paused = true;
+		if (kernel && is_user(stack, frame->ret))
+			break;
+	}
+}
+
 /*
  * Start a signal handler, or cut the stack if the kernel resumes the program inside a known
  * function, which the handler chose.
@@ -754,7 +757,8 @@ static int take_signal(struct ns_stack *stack, const struct ns_event *e, struct 
 	}
 	nt_session_where(stack->session, e->to_space, e->to, &place);
 	if (place.symbol && place.offset) {
-		i = find_function(stack, e->to_space, e->to);
+		pause_calls(stack, false);
+		i = ns_find_function(stack, e->to_space, e->to);
 		return i < 0 ? 1 : stack_cut(stack, i, e);
 	}
 	frame.trap = frame.unseen = false;
@@ -789,6 +793,8 @@ static int take_trap_return(struct ns_stack *stack, const struct ns_event *e)
 	frame = stack->cur.open.at[trap];
 	if (stack_cut(stack, trap, e) < 0)
 		return -1;
+	if (user && frame.paused)
+		pause_calls(stack, false);
 	/* the kernel continues at another address after it handled a fault in its own code */
 	return user ? take_signal(stack, e, frame) : 1;
 }
@@ -802,7 +808,7 @@ static int take_jump(struct ns_stack *stack, const struct ns_event *e)
 
 	if (jump == JUMP_INSIDE)
 		return 1;
-	code = code_before(stack, e);
+	code = ns_code_before(stack, e);
 	if (jump == JUMP_MIDDLE || code->loads)
 		return take_return(stack, e);
 	saves = code->saves;
@@ -862,10 +868,12 @@ static int take_begin(struct ns_stack *stack, const struct ns_event *e)
 {
 	if (e->flags & NT_BRANCH_MISSING)
 		return take_missing(stack, e);
-	if (!is_user(stack, e->to))
-		return 1;
 	if (!stack->cur.open.nr)
 		return !stack->part;
+	if (!is_user(stack, e->to)) {
+		pause_calls(stack, true);
+		return 1;
+	}
 	return stack->cur.open.at[stack->cur.open.nr - 1].unseen ? take_trap_return(stack, e) : 1;
 }
 
@@ -893,7 +901,7 @@ static bool return_outer(struct ns_stack *stack, const struct ns_event *e)
 
 	nt_session_where(stack->session, e->from_space, e->from, &from);
 	nt_session_where(stack->session, e->to_space, e->to, &to);
-	if (same_function(&from, &to))
+	if (ns_same_function(&from, &to))
 		return true;
 	if (!ns_stack_drop(stack, e))
 		return false;

@@ -82,6 +82,7 @@ struct ns_frame {
 	bool		saves;		/* the stack pointer was saved before a tail call to the function */
 	bool		unsure;		/* longjmp() may have ended the call; so its end is not known */
 	bool		hidden;		/* the call may have ended while its end could not be seen */
+	bool		paused;		/* tracing was off for some time during the call */
 	bool		missing;	/* code that is missing made the call, so it returns to an unknown address */
 };
 
@@ -227,6 +228,25 @@ bool ns_stack_drop(struct ns_stack *stack, const struct ns_event *event);
 
 /* ns_stack_free() - free the calls of all stacks and their data, but not @stack and its targets */
 void ns_stack_free(struct ns_stack *stack);
+
+/* ns_same_function() - return true if two places belong to one function, whose parts may have several symbols */
+bool ns_same_function(const struct nt_place *a, const struct nt_place *b);
+
+/* ns_is_indirect() - return true if the instruction at @e->from jumps through a register */
+bool ns_is_indirect(const struct ns_stack *stack, const struct ns_event *e);
+
+/*
+ * ns_code_before() - return the entry for the code of user space that ends at @e->from, which has @loads
+ *	and @saves of the stack pointer
+ */
+const struct ns_target *ns_code_before(const struct ns_stack *stack, const struct ns_event *e);
+
+/*
+ * ns_find_function() - return the index of the newest call that was made in the function around @to; -1: none
+ *
+ * The start of a function is not in a call of it that is open.
+ */
+int64_t ns_find_function(const struct ns_stack *stack, uint64_t space, uint64_t to);
 
 /* ns_event_init() - make an event from a branch of nt_session_branches() */
 void ns_event_init(struct ns_event *event, const struct nt_who *who, const struct nt_branch *branch,

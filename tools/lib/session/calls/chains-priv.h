@@ -39,6 +39,9 @@ struct nt_chains *ns_chains_new(struct nt_session *session, const struct nt_filt
 /* ns_chain_replay() - is ns_stack_ops::replay of nt_chain::stack */
 int ns_chain_replay(struct ns_stack *stack);
 
+/* ns_audit() - judge an event before ns_stack_take() applies it to the stack */
+void ns_audit(const struct ns_stack *stack, const struct ns_event *event, struct nt_audit *audit);
+
 const struct nt_calls *ns_chains_calls(const struct nt_chains *chains);
 
 #endif /* NTRACE_SESSION_CHAINS_PRIV_H */

@@ -323,6 +323,22 @@ int nt_chain_inside(struct nt_chain *chain, const struct nt_who *who,
 	return err;
 }
 
+int nt_chain_audit(struct nt_chain *chain, const struct nt_who *who, const struct nt_branch *branch,
+		   struct nt_audit *audit)
+{
+	struct ns_event event;
+
+	who = ns_running_who(&chain->running, who, branch);
+	if (follow_slice(chain, who))
+		return -1;
+	*audit = (struct nt_audit){ .tid = who->tid, .cpu = who->cpu };
+	if (ns_branch_matters(branch)) {
+		ns_event_init(&event, who, branch, 0, 0);
+		ns_audit(&chain->stack, &event, audit);
+	}
+	return take_branch(chain, who, branch);
+}
+
 void nt_chain_error(struct nt_chain *chain, const struct nt_item *item)
 {
 	if (item->type == NT_ITEM_GAP)

@@ -52,6 +52,26 @@ void nt_chain_error(struct nt_chain *chain, const struct nt_item *item);
 int nt_chain_inside(struct nt_chain *chain, const struct nt_who *who,
 		    const struct nt_branch *branch, bool *before, bool *after);
 
+/* How a branch violates the rules of calls */
+enum nt_alarm {
+	NT_ALARM_NONE,
+	NT_ALARM_RETURN,	/* a return elsewhere than behind its call */
+	NT_ALARM_CALL,		/* an indirect call into the middle of a function */
+	NT_ALARM_JUMP,		/* an indirect jump into the middle of another function */
+};
+
+struct nt_audit {
+	enum nt_alarm	alarm;
+	int32_t		tid, cpu;	/* thread that executed the branch */
+	uint64_t	from_space, to_space;
+	uint64_t	expected, expected_space;	/* return address of the call, for NT_ALARM_RETURN */
+	bool		needs_pad;	/* an indirect call or jump that Zicfilp requires to reach an lpad */
+};
+
+/* nt_chain_audit() - call nt_chain_branch(), and judge the branch. Return -1 if out of memory. */
+int nt_chain_audit(struct nt_chain *chain, const struct nt_who *who, const struct nt_branch *branch,
+		   struct nt_audit *audit);
+
 /*
  * nt_chain_get() - get the return addresses of the open calls, the newest first
  *
