@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #define NOINLINE __attribute__((noinline, noclone))
@@ -99,12 +100,13 @@ NOINLINE int outer(int kind)
 
 int main(int argc, char **argv)
 {
+	const struct itimerval limit = { .it_value.tv_usec = 200000 };
 	int count = atoi(argv[1]), i;
 
 	for (i = 0; i < 2 * count; i++) {
 		if (!fork()) {
 			seed = 1000 + i;
-			ualarm(200000, 0);
+			setitimer(ITIMER_VIRTUAL, &limit, NULL);
 			outer(i % 2 ? 4 + i / 2 % 2 : i / 2 % 4);
 		}
 		wait(NULL);

@@ -67,7 +67,7 @@ record() {
 		done </out/list
 		for event in ntrace//u ntrace//; do
 			./ntrace-static record --buildid-dir /tmp/debug -m 16M -e $event -o attacks-${event#ntrace//}.data -- /tmp/bin/attacks 20 \
-				>/out/attacks 2>>/out/log </dev/null
+				>/out/attacks-${event#ntrace//} 2>>/out/log </dev/null
 		done
 		tar -cf /out/files.tar *.data debug
 	E2
@@ -114,7 +114,8 @@ found() {
 	! audit "attacks-$1" >/dev/null || return
 	sed -n 's/.*: return from victim.* to \(.*\) (.*), but.*/return \1/p; s/.*: indirect call into.* to \(.*\) (.*/call \1/p; s/.*: indirect jump into.* to \(.*\) (.*/jump \1/p' \
 		"$tap_tmp/audit" | sort -u >"$tap_tmp/found"
-	[ "$(grep -c ^return "$out/attacks")" -ge 20 ] && [ "$(grep -c "^call\|^jump" "$out/attacks")" -ge 20 ] && sort -u "$out/attacks" | diff - "$tap_tmp/found"
+	[ "$(grep -c ^return "$out/attacks-$1")" -ge 20 ] && [ "$(grep -c "^call\|^jump" "$out/attacks-$1")" -ge 20 ] &&
+		sort -u "$out/attacks-$1" | diff - "$tap_tmp/found"
 }
 
 make -C "$top" tool guest-static plugin modules MVERS=6.12 >"$tap_tmp/log" 2>&1 && record >>"$tap_tmp/log" 2>&1 ||
