@@ -5,6 +5,9 @@
 #include "path.h"
 #include "replay-priv.h"
 
+#define LR		0x1000002f	/* RISC-V unprivileged ISA, "A" extension */
+#define LR_MASK		0xf9f0007f
+#define LOOPS		64	/* a power of two */
 #define SIGNAL_RUNS	(1 << 16)	/* most runs of a signal handler that is left out */
 
 /* The next run of the thread on a lane */
@@ -12,6 +15,12 @@ struct head {
 	struct ns_spot	spot;
 	uint64_t	time;		/* its time, if @found */
 	bool		found, over;
+};
+
+/* An address to which a branch jumps back */
+struct loop {
+	uint64_t	addr, space;
+	bool		reserves;	/* the instruction is lr.w or lr.d */
 };
 
 struct nt_path {
@@ -26,6 +35,7 @@ struct nt_path {
 	uint32_t	lane;
 	int32_t		tid;
 	bool		has_lane, has_open;
+	struct loop	loops[LOOPS];
 };
 
 /* ---- Runs ---- */
@@ -169,6 +179,21 @@ static void add_to_piece(struct nt_path *p, const struct ns_run *run)
 	p->open.insns = p->insns;
 }
 
+/* Return true if the run begins at the lr of an sc that failed. Whether it fails depends on interrupts. */
+static bool is_retry(struct nt_path *p, const struct ns_run *run)
+{
+	struct loop *l = &p->loops[(run->start >> 1) & (LOOPS - 1)];
+	uint32_t insn = 0;
+
+	if (p->open.how != NT_END_BRANCH || run->start < p->open.start || run->start >= p->open.end)
+		return false;
+	if (l->addr != run->start || l->space != run->space) {
+		nt_session_read(p->replay->session, run->space, run->start, &insn, sizeof(insn));
+		*l = (struct loop){ run->start, run->space, (insn & LR_MASK) == LR };
+	}
+	return l->reserves;
+}
+
 /*
  * Return 1 if the run continues the piece, 0 if not, 2 if trace is missing between them, and -1 after an error. *run
  * becomes the run after a signal handler.
@@ -176,11 +201,11 @@ static void add_to_piece(struct nt_path *p, const struct ns_run *run)
 static int continues(struct nt_path *p, const struct ns_run **run)
 {
 	if (!(*run)->trap && !(*run)->gap)
-		return (*run)->start == p->open.end;
+		return (*run)->start == p->open.end || is_retry(p, *run);
 	if (is_gap(p, *run))
 		return 2;
 	if (p->open.how != NT_END_LINEAR || p->replay->options.kernel)
-		return (*run)->start == p->open.end;
+		return (*run)->start == p->open.end || is_retry(p, *run);
 	if (!is_resumed(p->open.end, (*run)->start) && !skip_signal(p, run))
 		return -1;
 	return is_resumed(p->open.end, (*run)->start);

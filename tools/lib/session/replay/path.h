@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * The way of one thread through its code, as pieces of code between two jumps. Interrupts, exceptions, system calls and
- * signal handlers that return to the interrupted code are left out, and do not divide a piece.
+ * signal handlers that return to the interrupted code are left out, and do not divide a piece. So are repetitions of lr
+ * and sc, because interrupts make sc fail.
  *
  *	nt_path_new() -- nt_path_next() -- nt_path_free()
  */
