@@ -26,10 +26,10 @@ ok "three recordings" answers 2 "diff needs two recordings" perf.data perf.data 
 ok "nothing on a side" answers 2 "on both sides of --" perf.data --
 ok "the same on both sides" answers 0 "^No function differs more" perf.data perf.data -- perf.data perf.data
 if command -v qemu-riscv64-static >/dev/null && riscv64-linux-gnu-gcc -g -O2 -static -o diff "$here/diff.c" 2>make.log; then
-	ok "equal runs at other addresses, with other interrupts and signals" pairs equal "$(by_size 2 100)" 1
-	ok "a branch of the program is inverted" pairs flip "$(by_size 3 100)" 2
-	ok "a condition is inverted once" pairs once "$(by_size 3 100)" 3
-	ok "trace is missing before, or after, the difference" pairs gap "$(by_size 2 20)" 4
+	ok "equal runs at other addresses, with other interrupts and signals" pairs equal "$(by_size 1 100)" 1
+	ok "a branch of the program is inverted" pairs flip "$(by_size 2 100)" 2
+	ok "a condition is inverted once" pairs once "$(by_size 2 100)" 3
+	ok "trace is missing before, or after, the difference" pairs gap "$(by_size 1 20)" 4
 else
 	for what in "equal runs" "inverted branch" "inverted once" "missing trace"; do skip "$what" "there is no qemu-riscv64-static or cross compiler"; done
 fi

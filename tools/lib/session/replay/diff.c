@@ -270,7 +270,7 @@ static int stop(struct nt_diff *diff, struct nt_diff_side sides[2])
 	return over == 2 ? NT_DIFF_EQUAL : over ? NT_DIFF_END : diff->gap ? NT_DIFF_GAP : NT_DIFF_JUMP;
 }
 
-/* Divide the current piece where the same piece of the other thread ends. */
+/* Divide the current piece at the address at which the same piece of the other thread ends. */
 static void split(struct side *s, uint64_t size, uint8_t last_len)
 {
 	s->before = s->now;
