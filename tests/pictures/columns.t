@@ -103,10 +103,54 @@ again() {
 }
 # The tables of 300,000 calls, and of 44, need the same memory but for what sorts the calls
 memory() {
-	ulimit -v 2000000 && "$ntrace" export --threads 1 --format parquet -i many.data -o again && cmp again/calls.parquet many.tables/calls.parquet
+	(ulimit -v 2000000 && "$ntrace" export --threads 1 --format parquet -i many.data -o again) && cmp again/calls.parquet many.tables/calls.parquet
 }
 
-plan 19
+# The queries of the how-to over the calls of 100 machines, which run two builds of a program and have different
+# times. Print the results, which fleet.py compares with the calls that `ntrace script` prints.
+cat >fleet.py <<'EOT2'
+import collections, json, re, sqlite3, subprocess, sys
+page, *reader = sys.argv[1:]
+queries = re.findall(r'\.\. code-block:: sql\n\n((?:\t.*\n)+)', open(page).read())
+got = []
+for query in queries:
+    query = query.replace("'request'", "'outer'").replace('ns > 1000', 'ns > 400')
+    out = subprocess.run([*reader, query], check=True, stdout=subprocess.PIPE, text=True).stdout
+    print(out)
+    got.append([line.split('|') for line in out.splitlines()])
+calls, inside = collections.defaultdict(list), [0, 0]
+for host in range(100):
+    with open(f'script.{host % 4}') as f:
+        for c in map(json.loads, f):
+            if c['function'] == 'outer':
+                calls[open(f'id.{host % 2}').read().strip()].append(c['ns'])
+    db = sqlite3.connect(f'fleet{host % 4}.db')
+    for ns, in db.execute("""SELECT o.ns FROM spans i JOIN spans o ON i.caller = o.id JOIN functions f ON f.id = o.function
+                             WHERE f.function = 'outer'"""):
+        inside[ns <= 400] += 1
+want = sorted(([i, str(len(ns)), str(sorted(ns)[-(-len(ns) * 99 // 100) - 1])] for i, ns in calls.items()), key=lambda r: (-int(r[2]), r[0]))
+assert len(queries) == 4 and got[0] == want, (got[0], want)
+most = max(n for ns in calls.values() for n in ns)
+assert len(got[1]) == 5 and got[1][0][4] == str(most) and got[1][0][0].startswith('host'), got[1]
+assert got[2] == [['inner', *map(str, inside)]] and all(inside), (got[2], inside)
+assert sum(row[1:3] == ['the sink was full', '1'] for row in got[3]) == 25, got[3]
+EOT2
+fleet() {
+	for n in 0 1; do
+		"$gcc" -g -nostdlib -static -Wl,-Ttext=0x10000 -Wl,--build-id=0x0$n$n$n$n$n$n$n -o calls$n "$top/tests/perf/calls.S" &&
+			"${gcc%gcc}readelf" -n calls$n | sed -n 's/.*Build ID: //p' >id.$n || return
+	done
+	for n in 0:0:good 1:1:two-sources 2:0:partial 3:1:missing-calls; do
+		what=${n##*:} build=${n#*:} build=${build%:*} n=${n%%:*}
+		python3 "$top/tests/perf/mkcalls.py" calls$build fleet$n.data "$what" &&
+			"$ntrace" export --format parquet -i fleet$n.data -o table$n 2>/dev/null &&
+			"$ntrace" export --format sqlite -i fleet$n.data -o fleet$n.db 2>/dev/null && "$ntrace" script --calls --json -i fleet$n.data >script.$n 2>/dev/null || return
+	done
+	mkdir fleet && for n in $(seq 0 99); do cp -r table$((n % 4)) fleet/host$n || return; done
+	python3 fleet.py "$top/Documentation/howto/fleet.rst" node "$top/tests/pictures/columns/readers.mjs" "$packages" query
+}
+
+plan 20
 for name in good two-sources guest partial missing-calls no-time evil events many; do ok "$name" same $name; done
 is "build id" "$(sql "SELECT DISTINCT build_id FROM 'good.tables/calls.parquet' WHERE function = 'inner'")" "$build_id"
 ok "at most 8 bytes a call" few_bytes
@@ -118,4 +162,5 @@ ok "nothing selected: no folder" no_folder
 ok "a file instead of a folder" into_file
 ok "again, in place of the first" again
 ok "one thread writes the same" memory
+ok "the queries of the how-to over 100 folders" fleet
 done_testing
