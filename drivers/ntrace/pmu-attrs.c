@@ -171,13 +171,6 @@ static ssize_t scontext_show(struct device *dev, struct device_attribute *attr, 
 }
 static DEVICE_ATTR_RO(scontext);
 
-/* Show the bitmap of privileges that can be chosen, by priv at the ingress port */
-static ssize_t privilege_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "0x%x\n", ntrace_read_caps().priv);
-}
-static DEVICE_ATTR_RO(privilege);
-
 unsigned int ntrace_nr_ranges(bool latch)
 {
 	struct ntrace_caps caps = ntrace_read_caps();
@@ -185,46 +178,25 @@ unsigned int ntrace_nr_ranges(bool latch)
 	return ntrace_caps_ranges(&caps, latch);
 }
 
-static ssize_t address_filters_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%u\n", ntrace_nr_ranges(false));
-}
-static DEVICE_ATTR_RO(address_filters);
+/* Read-only attribute with any expression of the common capabilities */
+#define NTRACE_ATTR_CAP(_name, _fmt, ...)						\
+static ssize_t cap_##_name##_show(struct device *dev, struct device_attribute *attr, char *buf)	\
+{											\
+	struct ntrace_caps caps = ntrace_read_caps();					\
+											\
+	return sysfs_emit(buf, _fmt "\n", __VA_ARGS__);					\
+}											\
+static struct device_attribute dev_attr_cap_##_name =					\
+	__ATTR(_name, 0444, cap_##_name##_show, NULL)
 
-static ssize_t start_filters_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%u\n", ntrace_nr_ranges(true));
-}
-static DEVICE_ATTR_RO(start_filters);
-
-static ssize_t exclude_filters_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	struct ntrace_caps caps = ntrace_read_caps();
-
-	return sysfs_emit(buf, "%u\n", ntrace_caps_excludes(&caps));
-}
-static DEVICE_ATTR_RO(exclude_filters);
-
-/* Show the list of external trigger inputs */
-static ssize_t cap_trigger_in_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	unsigned long list = ntrace_read_caps().trig_in;
-
-	return sysfs_emit(buf, "%*pbl\n", TR_TE_TRIG_EXT_MAX, &list);
-}
-
-static struct device_attribute dev_attr_cap_trigger_in =
-	__ATTR(trigger_in, 0444, cap_trigger_in_show, NULL);
-
-static ssize_t cap_trigger_out_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	unsigned long list = ntrace_read_caps().trig_out;
-
-	return sysfs_emit(buf, "%*pbl\n", TR_TE_TRIG_EXT_MAX, &list);
-}
-
-static struct device_attribute dev_attr_cap_trigger_out =
-	__ATTR(trigger_out, 0444, cap_trigger_out_show, NULL);
+/* The bitmap of privileges that can be chosen, by priv at the ingress port */
+NTRACE_ATTR_CAP(privilege, "0x%x", caps.priv);
+NTRACE_ATTR_CAP(address_filters, "%u", ntrace_caps_ranges(&caps, false));
+NTRACE_ATTR_CAP(start_filters, "%u", ntrace_caps_ranges(&caps, true));
+NTRACE_ATTR_CAP(exclude_filters, "%u", ntrace_caps_excludes(&caps));
+/* The lists of external triggers */
+NTRACE_ATTR_CAP(trigger_in, "%*pbl", TR_TE_TRIG_EXT_MAX, &(unsigned long){ caps.trig_in });
+NTRACE_ATTR_CAP(trigger_out, "%*pbl", TR_TE_TRIG_EXT_MAX, &(unsigned long){ caps.trig_out });
 
 /* Show 1 if samples of other events can contain trace, or 0 and the reason */
 static ssize_t aux_sampling_show(struct device *dev, struct device_attribute *attr, char *buf)
@@ -249,12 +221,12 @@ static DEVICE_ATTR_RO(aux_pause);
 /* Filled from ntrace_fields, after the attributes that are not fields */
 static struct attribute *ntrace_caps_attrs[NTRACE_NR_CAPS + NTRACE_NR_FIELDS + 1] = {
 	&dev_attr_scontext.attr,
-	&dev_attr_privilege.attr,
-	&dev_attr_address_filters.attr,
-	&dev_attr_start_filters.attr,
+	&dev_attr_cap_privilege.attr,
+	&dev_attr_cap_address_filters.attr,
+	&dev_attr_cap_start_filters.attr,
 	&dev_attr_aux_sampling.attr,
 	&dev_attr_aux_pause.attr,
-	&dev_attr_exclude_filters.attr,
+	&dev_attr_cap_exclude_filters.attr,
 	&dev_attr_cap_trigger_in.attr,
 	&dev_attr_cap_trigger_out.attr,
 };

@@ -33,11 +33,6 @@ static struct ntrace_encoder *ntrace_dev_encoder(struct device *dev)
 	return to_ntrace_encoder((struct ntrace_comp *)dev_get_drvdata(dev));
 }
 
-static ssize_t ntrace_show_values(char *buf, unsigned long values)
-{
-	return sysfs_emit(buf, "%*pbl\n", (int)BITS_PER_TYPE(u16), &values);
-}
-
 /*
  * Change the default config. Another ts_mode or ts_prescale changes the counter, and so its
  * frequency and base.
@@ -153,12 +148,12 @@ static struct ntrace_default_attr ntrace_default_##_name = {				\
 }
 
 /* Read-only attribute with any expression of the encoder */
-#define NTRACE_ATTR(_name, _file, _fmt, _expr)						\
+#define NTRACE_ATTR(_name, _file, _fmt, ...)						\
 static ssize_t _name##_show(struct device *dev, struct device_attribute *attr, char *buf)	\
 {											\
 	const struct ntrace_encoder *enc = ntrace_dev_encoder(dev);			\
 											\
-	return sysfs_emit(buf, _fmt "\n", _expr);					\
+	return sysfs_emit(buf, _fmt "\n", __VA_ARGS__);					\
 }											\
 static struct device_attribute dev_attr_##_name = __ATTR(_file, 0444, _name##_show, NULL)
 
@@ -295,24 +290,13 @@ static ssize_t ts_counter_show(struct device *dev, struct device_attribute *attr
 	return ntrace_show_counter(&ntrace_dev_encoder(dev)->comp, buf);
 }
 
-/* Show the timestamp and the time CSR that were read together when an event was last opened */
-static ssize_t base_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	const struct ntrace_encoder *enc = ntrace_dev_encoder(dev);
-
-	return sysfs_emit(buf, "%llu %llu\n", enc->ts_base, enc->ts_base_time);
-}
-static DEVICE_ATTR_RO(base);
+/* The timestamp and the time CSR that were read together when an event was last opened */
+NTRACE_ATTR(base, base, "%llu %llu", enc->ts_base, enc->ts_base_time);
 
 static struct device_attribute dev_attr_ts_counter = __ATTR(counter, 0400, ts_counter_show, NULL);
 
-static ssize_t ts_modes_available_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	return ntrace_show_values(buf, ntrace_dev_encoder(dev)->caps.ts_modes);
-}
-
-static struct device_attribute dev_attr_ts_modes_available =
-	__ATTR(modes_available, 0444, ts_modes_available_show, NULL);
+NTRACE_ATTR(ts_modes_available, modes_available, "%*pbl", (int)BITS_PER_TYPE(u16),
+	    &(unsigned long){ enc->caps.ts_modes });
 
 static struct attribute *ntrace_timestamp_attrs[] = {
 	&ntrace_default_ts_enable.attr.attr,
@@ -364,14 +348,8 @@ static ssize_t period_store(struct device *dev, struct device_attribute *attr, c
 }
 static DEVICE_ATTR_RW(period);
 
-static ssize_t sync_modes_available_show(struct device *dev, struct device_attribute *attr,
-					 char *buf)
-{
-	return ntrace_show_values(buf, ntrace_dev_encoder(dev)->caps.sync_modes);
-}
-
-static struct device_attribute dev_attr_sync_modes_available =
-	__ATTR(modes_available, 0444, sync_modes_available_show, NULL);
+NTRACE_ATTR(sync_modes_available, modes_available, "%*pbl", (int)BITS_PER_TYPE(u16),
+	    &(unsigned long){ enc->caps.sync_modes });
 
 static struct attribute *ntrace_sync_attrs[] = {
 	&ntrace_default_sync_mode.attr.attr,
@@ -398,28 +376,24 @@ static struct ntrace_funnel *ntrace_dev_funnel(struct device *dev)
 }
 
 /* Read-only attribute with any expression of the funnel */
-#define NTRACE_ATTR_FUNNEL(_name, _fmt, _expr)						\
+#define NTRACE_ATTR_FUNNEL(_name, _fmt, ...)						\
 static ssize_t funnel_##_name##_show(struct device *dev, struct device_attribute *attr,	\
 				     char *buf)						\
 {											\
 	const struct ntrace_funnel *funnel = ntrace_dev_funnel(dev);			\
 											\
-	return sysfs_emit(buf, _fmt "\n", _expr);					\
+	return sysfs_emit(buf, _fmt "\n", __VA_ARGS__);					\
 }
 
 NTRACE_ATTR_FUNNEL(mode, "%u", funnel->ts_mode)
 NTRACE_ATTR_FUNNEL(prescale, "%u", funnel->ts_prescale)
 NTRACE_ATTR_FUNNEL(width, "%u", funnel->ts.width)
+NTRACE_ATTR_FUNNEL(modes_available, "%*pbl", (int)BITS_PER_TYPE(u16),
+		   &(unsigned long){ funnel->ts.modes })
 
 static ssize_t funnel_counter_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	return ntrace_show_counter(&ntrace_dev_funnel(dev)->comp, buf);
-}
-
-static ssize_t funnel_modes_available_show(struct device *dev, struct device_attribute *attr,
-					   char *buf)
-{
-	return ntrace_show_values(buf, ntrace_dev_funnel(dev)->ts.modes);
 }
 
 static ssize_t ntrace_funnel_store(struct ntrace_funnel *funnel, const char *buf, size_t count,

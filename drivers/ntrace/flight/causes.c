@@ -297,7 +297,6 @@ static struct notifier_block ntrace_restart_nb = {
 	.notifier_call = ntrace_on_restart, .priority = 255,
 };
 
-#ifdef CONFIG_MAGIC_SYSRQ
 #define NTRACE_SYSRQ_KEY	'y'
 
 static void ntrace_on_sysrq(u8 key)
@@ -314,7 +313,8 @@ static const struct sysrq_key_op ntrace_sysrq_op = {
 
 static void ntrace_sysrq_register(void)
 {
-	if (register_sysrq_key(NTRACE_SYSRQ_KEY, &ntrace_sysrq_op))
+	if (register_sysrq_key(NTRACE_SYSRQ_KEY, &ntrace_sysrq_op) &&
+	    IS_ENABLED(CONFIG_MAGIC_SYSRQ))
 		pr_info("ntrace: SysRq-%c has another use, so it does not stop the flight recorder\n",
 			NTRACE_SYSRQ_KEY);
 }
@@ -324,15 +324,6 @@ static void ntrace_sysrq_unregister(void)
 	/* This fails if the key is not ours */
 	unregister_sysrq_key(NTRACE_SYSRQ_KEY, &ntrace_sysrq_op);
 }
-#else
-static void ntrace_sysrq_register(void)
-{
-}
-
-static void ntrace_sysrq_unregister(void)
-{
-}
-#endif
 
 /* These tracepoints are not exported by name, and a kernel may be without one of them. */
 static struct ntrace_probe {
@@ -488,11 +479,7 @@ static DEVICE_ATTR_RW(rearm);
 
 static ssize_t config_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
-	u64 config;
-	bool user;
-
-	ntrace_flight_get_config(&config, &user);
-	return sysfs_emit(buf, "0x%llx\n", config);
+	return sysfs_emit(buf, "0x%llx\n", READ_ONCE(ntrace_flight_config));
 }
 
 /* NTRACE_CONFIG_* for the next record, or 0 for the defaults of the encoder */
@@ -502,17 +489,17 @@ static ssize_t config_store(struct device *dev, struct device_attribute *attr, c
 	u64 config;
 	int ret = kstrtou64(buf, 0, &config);
 
-	return ret ?: ntrace_flight_set_config(&config, NULL) ?: count;
+	if (!ret && config & ~NTRACE_CONFIG_VALID)
+		ret = -EINVAL;
+	if (!ret)
+		WRITE_ONCE(ntrace_flight_config, config);
+	return ret ?: count;
 }
 static DEVICE_ATTR_RW(config);
 
 static ssize_t user_mode_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
-	u64 config;
-	bool user;
-
-	ntrace_flight_get_config(&config, &user);
-	return sysfs_emit(buf, "%d\n", user);
+	return sysfs_emit(buf, "%d\n", READ_ONCE(ntrace_flight_user));
 }
 
 static ssize_t user_mode_store(struct device *dev, struct device_attribute *attr, const char *buf,
@@ -521,7 +508,9 @@ static ssize_t user_mode_store(struct device *dev, struct device_attribute *attr
 	bool user;
 	int ret = kstrtobool(buf, &user);
 
-	return ret ?: ntrace_flight_set_config(NULL, &user) ?: count;
+	if (!ret)
+		WRITE_ONCE(ntrace_flight_user, user);
+	return ret ?: count;
 }
 static DEVICE_ATTR_RW(user_mode);
 

@@ -88,11 +88,11 @@ static bool ntrace_flight_context;
 /* The hooks are active although nothing is recorded, see ntrace_flight_pretend() */
 static bool ntrace_flight_pretends;
 /*
- * Settings that the user chose for the next record, or 0 for the defaults. Protected by
- * ntrace_mutex.
+ * Settings that the user chose for the next record (NTRACE_CONFIG_*, or 0 for the defaults), and
+ * whether it has user mode. Each encoder reads them once, while a record begins.
  */
-static u64 ntrace_flight_config;
-static bool ntrace_flight_user;
+u64 ntrace_flight_config;
+bool ntrace_flight_user;
 
 /* ---- One sink ---- */
 
@@ -192,22 +192,30 @@ static void ntrace_flight_copy(struct ntrace_sink *sink)
 }
 
 /*
- * Read the position of the sink. Return false if the pointer is not in the area, which may mean
- * that an event uses the sink.
+ * Read the position of a sink in its area, which has @size bytes at @offset of the record. Set
+ * @wrapped if the sink has written all of it. Return false if the pointer is not in the area, which
+ * may mean that an event uses the sink.
  */
+static bool ntrace_flight_pointer(const struct ntrace_comp *comp, u64 offset, u64 size, u64 *at,
+				  bool *wrapped)
+{
+	u64 high = ntrace_read(comp, TR_RAM_WP_HIGH), wp;
+	u32 low = ntrace_read(comp, TR_RAM_WP_LOW);
+
+	wp = (high << 32 | (low & TR_RAM_WP_MASK)) - ntrace_record_base() - offset;
+	if (wp > size)
+		return false;
+	*at = wp == size ? 0 : wp;
+	*wrapped |= low & TR_RAM_WRAP || wp == size;
+	return true;
+}
+
 static bool ntrace_flight_position(const struct ntrace_sink *sink, u64 *at, bool *wrapped)
 {
-	u64 base = ntrace_record_base() + sink->flight->offset, wp;
-	u32 high, low;
+	const struct ntrace_area *area = sink->flight;
 
-	high = ntrace_read(&sink->comp, TR_RAM_WP_HIGH);
-	low = ntrace_read(&sink->comp, TR_RAM_WP_LOW);
-	wp = ((u64)high << 32 | (low & TR_RAM_WP_MASK)) - base;
-	if (wp > sink->flight->size)
-		return false;
-	*at = wp == sink->flight->size ? 0 : wp;
-	*wrapped = low & TR_RAM_WRAP || sink->flight->wrapped || wp == sink->flight->size;
-	return true;
+	*wrapped = area->wrapped;
+	return ntrace_flight_pointer(&sink->comp, area->offset, area->size, at, wrapped);
 }
 
 static u32 ntrace_flight_flags(bool wrapped, bool stopped)
@@ -661,9 +669,10 @@ bool ntrace_flight_listens(void)
  */
 static u64 ntrace_flight_config_of(const struct ntrace_encoder *enc)
 {
-	u64 config = ntrace_flight_config ?: enc->default_config;
+	u64 config = READ_ONCE(ntrace_flight_config);
 
-	if (!ntrace_flight_config) {
+	if (!config) {
+		config = enc->default_config;
 		config &= ~(NTRACE_CONFIG_SEQUENTIAL_JUMP | NTRACE_CONFIG_INHIBIT_SRC);
 		config |= NTRACE_CONFIG_TIMESTAMP | NTRACE_CONFIG_CONTEXT;
 		config &= enc->caps.config | ~(NTRACE_CONFIG_TIMESTAMP | NTRACE_CONFIG_CONTEXT);
@@ -677,7 +686,7 @@ static int ntrace_flight_want(struct ntrace_encoder *enc)
 	struct ntrace_want *want = &per_cpu(ntrace_flight_cpu, enc->cpu).want;
 	u8 priv = NTRACE_PRIV_S | NTRACE_PRIV_VS;
 
-	if (ntrace_flight_user)
+	if (READ_ONCE(ntrace_flight_user))
 		priv |= NTRACE_PRIV_U | NTRACE_PRIV_VU;
 	memset(want, 0, sizeof(*want));
 	want->id = U64_MAX;
@@ -1030,53 +1039,20 @@ void ntrace_flight_end(void)
 	ntrace_flight_release();
 }
 
-/**
- * ntrace_flight_set_config - choose the settings of the next record
- * @config: NTRACE_CONFIG_*, 0 for the defaults of the encoders, or NULL to keep the settings
- * @user: True to trace user mode also, or NULL to keep the setting
- *
- * Context: May sleep.
- * Return: 0, or -EINVAL if @config has undefined bits
- */
-int ntrace_flight_set_config(const u64 *config, const bool *user)
-{
-	if (config && *config & ~NTRACE_CONFIG_VALID)
-		return -EINVAL;
-	mutex_lock(&ntrace_mutex);
-	if (config)
-		ntrace_flight_config = *config;
-	if (user)
-		ntrace_flight_user = *user;
-	mutex_unlock(&ntrace_mutex);
-	return 0;
-}
-
-void ntrace_flight_get_config(u64 *config, bool *user)
-{
-	*config = ntrace_flight_config;
-	*user = ntrace_flight_user;
-}
-
 /* ---- After a reset ---- */
 
 /* Save the position of a sink that ran through the reset, unless it has its own memory */
 static void ntrace_flight_rescue_sink(struct ntrace_comp *comp)
 {
 	const struct ntrace_flight_sink *old;
+	bool wrapped = false;
 	unsigned int index;
-	u64 wp, base;
-	u32 low;
+	u64 at;
 
 	old = ntrace_record_old_sink(comp->addr, &index);
-	if (!old || old->flags & NTRACE_FLIGHT_SINK_COPIED)
-		return;
-	base = ntrace_record_base() + old->offset;
-	low = ntrace_read(comp, TR_RAM_WP_LOW);
-	wp = ((u64)ntrace_read(comp, TR_RAM_WP_HIGH) << 32 | (low & TR_RAM_WP_MASK)) - base;
-	if (wp > old->size)
-		return;
-	ntrace_record_old_pointer(index, wp == old->size ? 0 : wp,
-				  low & TR_RAM_WRAP || wp == old->size);
+	if (old && !(old->flags & NTRACE_FLIGHT_SINK_COPIED) &&
+	    ntrace_flight_pointer(comp, old->offset, old->size, &at, &wrapped))
+		ntrace_record_old_pointer(index, at, wrapped);
 }
 
 /**

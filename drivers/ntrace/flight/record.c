@@ -88,13 +88,13 @@ static struct {
 	struct ntrace_flight_cause	*cause;
 	struct ntrace_flight_session	*sessions;
 	/* Parts of the record that was found */
-	const struct ntrace_flight_sink	*old_sinks;
-	struct ntrace_flight_pointer	*old_pointers;
-	unsigned int			nr_old_sinks;
-	const struct ntrace_flight_cpu	*old_cpus;
-	unsigned int			nr_old_cpus;
-	const u64			*old_funnels;
-	unsigned int			nr_old_funnels;
+	struct {
+		const struct ntrace_flight_sink	*sinks;
+		struct ntrace_flight_pointer	*pointers;
+		const struct ntrace_flight_cpu	*cpus;
+		const u64			*funnels;
+		unsigned int			nr_sinks, nr_cpus, nr_funnels;
+	} old;
 } ntrace_record;
 
 /*
@@ -102,6 +102,11 @@ static struct {
  * continues without it if the holder may be dead. Interrupts are off while it is held.
  */
 static atomic_t ntrace_record_busy = ATOMIC_INIT(0);
+
+/* Return the check of @entry, which is entry number @nth of its part */
+#define ntrace_record_check(entry, type, nth) ({					\
+	typeof(entry) at_ = (entry);							\
+	ntrace_flight_check(at_, sizeof(*at_), NTRACE_FLIGHT_SEED(NTRACE_FLIGHT_##type, nth)); })
 
 /* ---- Memory ---- */
 
@@ -455,21 +460,21 @@ static void ntrace_record_learn(void)
 	ntrace_record.share = copy.region - copy.data_offset;
 	if (ntrace_record_has_past())
 		__set_bit(0, ntrace_record.past);
-	ntrace_record.old_sinks =
+	ntrace_record.old.sinks =
 		ntrace_record_old_array(&copy, NTRACE_FLIGHT_SINKS,
 					sizeof(struct ntrace_flight_sink), NTRACE_FLIGHT_MAX_SINKS,
-					&ntrace_record.nr_old_sinks);
-	ntrace_record.old_cpus =
+					&ntrace_record.old.nr_sinks);
+	ntrace_record.old.cpus =
 		ntrace_record_old_array(&copy, NTRACE_FLIGHT_CPUS, sizeof(struct ntrace_flight_cpu),
-					NTRACE_FLIGHT_MAX_CPUS, &ntrace_record.nr_old_cpus);
-	ntrace_record.old_funnels =
+					NTRACE_FLIGHT_MAX_CPUS, &ntrace_record.old.nr_cpus);
+	ntrace_record.old.funnels =
 		ntrace_record_old_array(&copy, NTRACE_FLIGHT_FUNNELS, sizeof(u64),
-					NTRACE_RECORD_FUNNELS, &ntrace_record.nr_old_funnels);
+					NTRACE_RECORD_FUNNELS, &ntrace_record.old.nr_funnels);
 	part = ntrace_record_old_part(&copy, NTRACE_FLIGHT_POINTERS,
 				      sizeof(struct ntrace_flight_pointer));
 	if (part && part->size / sizeof(struct ntrace_flight_pointer) >=
-		    2 * ntrace_record.nr_old_sinks)
-		ntrace_record.old_pointers = ntrace_record.mem + part->offset;
+		    2 * ntrace_record.old.nr_sinks)
+		ntrace_record.old.pointers = ntrace_record.mem + part->offset;
 }
 
 /* Return true if the record that was found names a component with registers at @addr. */
@@ -477,14 +482,14 @@ bool ntrace_record_knows(phys_addr_t addr)
 {
 	unsigned int i;
 
-	for (i = 0; i < ntrace_record.nr_old_sinks; i++)
-		if (ntrace_record.old_sinks[i].address == addr)
+	for (i = 0; i < ntrace_record.old.nr_sinks; i++)
+		if (ntrace_record.old.sinks[i].address == addr)
 			return true;
-	for (i = 0; i < ntrace_record.nr_old_cpus; i++)
-		if (ntrace_record.old_cpus[i].address == addr)
+	for (i = 0; i < ntrace_record.old.nr_cpus; i++)
+		if (ntrace_record.old.cpus[i].address == addr)
 			return true;
-	for (i = 0; i < ntrace_record.nr_old_funnels; i++)
-		if (ntrace_record.old_funnels[i] == addr)
+	for (i = 0; i < ntrace_record.old.nr_funnels; i++)
+		if (ntrace_record.old.funnels[i] == addr)
 			return true;
 	return false;
 }
@@ -500,8 +505,8 @@ const struct ntrace_flight_sink *ntrace_record_old_sink(phys_addr_t addr, unsign
 {
 	const struct ntrace_flight_sink *sink;
 
-	for (*index = 0; *index < ntrace_record.nr_old_sinks; ++*index) {
-		sink = &ntrace_record.old_sinks[*index];
+	for (*index = 0; *index < ntrace_record.old.nr_sinks; ++*index) {
+		sink = &ntrace_record.old.sinks[*index];
 		if (sink->address == addr && sink->offset <= ntrace_record.used &&
 		    sink->size <= ntrace_record.used - sink->offset)
 			return sink;
@@ -515,9 +520,7 @@ static int ntrace_record_latest(const struct ntrace_flight_pointer *slots, unsig
 	int best = -1, i;
 
 	for (i = 0; i < 2; i++) {
-		u64 seed = NTRACE_FLIGHT_SEED(NTRACE_FLIGHT_POINTERS, 2 * index + i);
-
-		if (slots[i].check != ntrace_flight_check(&slots[i], sizeof(slots[i]), seed))
+		if (slots[i].check != ntrace_record_check(&slots[i], POINTERS, 2 * index + i))
 			continue;
 		if (best < 0 || slots[i].number > slots[best].number)
 			best = i;
@@ -536,7 +539,7 @@ static int ntrace_record_latest(const struct ntrace_flight_pointer *slots, unsig
  */
 void ntrace_record_old_pointer(unsigned int index, u64 offset, bool wrapped)
 {
-	struct ntrace_flight_pointer *slots = ntrace_record.old_pointers, *slot;
+	struct ntrace_flight_pointer *slots = ntrace_record.old.pointers, *slot;
 	u64 number = 1;
 	int best;
 
@@ -557,9 +560,7 @@ void ntrace_record_old_pointer(unsigned int index, u64 offset, bool wrapped)
 	slot->offset = offset;
 	slot->flags = NTRACE_FLIGHT_POINTER_STOPPED | NTRACE_FLIGHT_POINTER_RESET |
 		      (wrapped ? NTRACE_FLIGHT_POINTER_WRAPPED : 0);
-	slot->check = ntrace_flight_check(slot, sizeof(*slot),
-					  NTRACE_FLIGHT_SEED(NTRACE_FLIGHT_POINTERS,
-							     slot - ntrace_record.old_pointers));
+	slot->check = ntrace_record_check(slot, POINTERS, slot - ntrace_record.old.pointers);
 	ntrace_record_written(slot, sizeof(*slot));
 }
 
@@ -588,6 +589,11 @@ static void *ntrace_record_part(struct ntrace_record_layout *l, u32 type, size_t
 	l->at = ALIGN(l->at + size, 64);
 	return ntrace_record.mem + part->offset;
 }
+
+/* Add a part, and store its address at @to */
+#define NTRACE_RECORD_PART(l, to, type, nr) ({						\
+	typeof(to) to_ = (to);								\
+	*to_ = ntrace_record_part(l, NTRACE_FLIGHT_##type, sizeof(**to_), nr); })
 
 /* Write the CRC of the last part, which will not change any more */
 static void ntrace_record_seal(struct ntrace_record_layout *l)
@@ -688,24 +694,13 @@ static bool ntrace_record_parts(struct ntrace_record_layout *l,
 	    !ntrace_record_array(l, NTRACE_FLIGHT_FUNNELS, setup->funnels, sizeof(*setup->funnels),
 				 setup->nr_funnels))
 		return false;
-	ntrace_record.modules = ntrace_record_part(l, NTRACE_FLIGHT_MODULES,
-						   sizeof(*ntrace_record.modules),
-						   NTRACE_RECORD_MODULES);
-	ntrace_record.pointers = ntrace_record_part(l, NTRACE_FLIGHT_POINTERS,
-						    sizeof(*ntrace_record.pointers),
-						    2 * setup->nr_sinks);
-	ntrace_record.gaps = ntrace_record_part(l, NTRACE_FLIGHT_GAPS, sizeof(*ntrace_record.gaps),
-						NTRACE_RECORD_GAPS);
-	ntrace_record.switches = ntrace_record_part(l, NTRACE_FLIGHT_SWITCHES,
-						    sizeof(*ntrace_record.switches),
-						    NTRACE_RECORD_SWITCHES * nr_cpu_ids);
-	ntrace_record.cause = ntrace_record_part(l, NTRACE_FLIGHT_CAUSE,
-						 sizeof(*ntrace_record.cause), 1);
-	ntrace_record.sessions = ntrace_record_part(l, NTRACE_FLIGHT_SESSIONS,
-						    sizeof(*ntrace_record.sessions),
-						    setup->nr_sinks);
-	if (!ntrace_record.modules || !ntrace_record.pointers || !ntrace_record.gaps ||
-	    !ntrace_record.switches || !ntrace_record.cause || !ntrace_record.sessions)
+	if (!NTRACE_RECORD_PART(l, &ntrace_record.modules, MODULES, NTRACE_RECORD_MODULES) ||
+	    !NTRACE_RECORD_PART(l, &ntrace_record.pointers, POINTERS, 2 * setup->nr_sinks) ||
+	    !NTRACE_RECORD_PART(l, &ntrace_record.gaps, GAPS, NTRACE_RECORD_GAPS) ||
+	    !NTRACE_RECORD_PART(l, &ntrace_record.switches, SWITCHES,
+				NTRACE_RECORD_SWITCHES * nr_cpu_ids) ||
+	    !NTRACE_RECORD_PART(l, &ntrace_record.cause, CAUSE, 1) ||
+	    !NTRACE_RECORD_PART(l, &ntrace_record.sessions, SESSIONS, setup->nr_sinks))
 		return false;
 	sinks = ntrace_record_part(l, NTRACE_FLIGHT_SINKS, sizeof(*sinks), setup->nr_sinks);
 	if (!sinks)
@@ -807,8 +802,7 @@ static void ntrace_record_put_pointer(struct ntrace_area *area, u64 offset, u32 
 	slot->time = get_cycles64();
 	slot->offset = offset;
 	slot->flags = flags;
-	slot->check = ntrace_flight_check(slot, sizeof(*slot),
-					  NTRACE_FLIGHT_SEED(NTRACE_FLIGHT_POINTERS, nth));
+	slot->check = ntrace_record_check(slot, POINTERS, nth);
 	ntrace_record_written(slot, sizeof(*slot));
 }
 
@@ -840,8 +834,7 @@ static void ntrace_record_put_gap(u32 number, u64 from, u64 to, unsigned int sin
 	gap->to = to;
 	gap->sink = sink;
 	gap->number = number;
-	gap->check = ntrace_flight_check(gap, sizeof(*gap),
-					 NTRACE_FLIGHT_SEED(NTRACE_FLIGHT_GAPS, nth));
+	gap->check = ntrace_record_check(gap, GAPS, nth);
 	ntrace_record_clean(gap, sizeof(*gap));
 }
 
@@ -879,8 +872,7 @@ void notrace ntrace_record_switch(unsigned int cpu, u32 number, struct task_stru
 	entry.pid = task_tgid_nr(next);
 	memcpy(entry.comm, comm, sizeof(entry.comm));
 	entry.number = number;
-	entry.check = ntrace_flight_check(&entry, sizeof(entry),
-					  NTRACE_FLIGHT_SEED(NTRACE_FLIGHT_SWITCHES, nth));
+	entry.check = ntrace_record_check(&entry, SWITCHES, nth);
 	*at = entry;
 	ntrace_record_clean(at, sizeof(*at));
 }
@@ -903,9 +895,7 @@ void ntrace_record_module(const char *name, u64 text, u64 text_size, const u8 *b
 		strscpy(at->name, name, sizeof(at->name));
 		if (build_id)
 			memcpy(at->build_id, build_id, sizeof(at->build_id));
-		at->check = ntrace_flight_check(at, sizeof(*at),
-						NTRACE_FLIGHT_SEED(NTRACE_FLIGHT_MODULES,
-								   at - ntrace_record.modules));
+		at->check = ntrace_record_check(at, MODULES, at - ntrace_record.modules);
 	}
 	ntrace_record_written(at, sizeof(*at));
 }
@@ -929,8 +919,7 @@ void ntrace_record_cause(u32 code, const char *text, struct task_struct *task)
 	cause->pid = task_tgid_nr(task);
 	memcpy(cause->comm, task->comm, sizeof(cause->comm));
 	strscpy_pad(cause->text, text ?: "", sizeof(cause->text));
-	cause->check = ntrace_flight_check(cause, sizeof(*cause),
-					   NTRACE_FLIGHT_SEED(NTRACE_FLIGHT_CAUSE, 0));
+	cause->check = ntrace_record_check(cause, CAUSE, 0);
 	ntrace_record_written(cause, sizeof(*cause));
 }
 
@@ -958,8 +947,7 @@ void ntrace_record_session(const struct ntrace_area *area, const struct ntrace_w
 	    copy_from_kernel_nofault(&to->pid, &task->tgid, sizeof(to->pid)))
 		to->comm[0] = '\0';
 	to->sink = area->index;
-	to->check = ntrace_flight_check(to, sizeof(*to), NTRACE_FLIGHT_SEED(NTRACE_FLIGHT_SESSIONS,
-									    area->index));
+	to->check = ntrace_record_check(to, SESSIONS, area->index);
 	ntrace_record_written(to, sizeof(*to));
 }
 
@@ -1017,11 +1005,7 @@ phys_addr_t ntrace_record_base(void)
 /* Forget the record of an earlier kernel */
 void ntrace_record_forget(void)
 {
-	ntrace_record.old_sinks = NULL;
-	ntrace_record.nr_old_sinks = 0;
-	ntrace_record.old_cpus = NULL;
-	ntrace_record.nr_old_cpus = 0;
-	ntrace_record.old_pointers = NULL;
+	memset(&ntrace_record.old, 0, sizeof(ntrace_record.old));
 	ntrace_record.used = 0;
 	bitmap_zero(ntrace_record.past, NTRACE_FLIGHT_MAX_SINKS);
 }

@@ -105,13 +105,13 @@ void ntrace_record_forget(void);
 void ntrace_record_clear(void);
 
 /* flight.c */
+extern u64 ntrace_flight_config;
+extern bool ntrace_flight_user;
 int ntrace_flight_begin(void);
 bool ntrace_flight_listens(void);
 void ntrace_flight_renamed(const char *comm);
 bool ntrace_flight_stop(u32 code, const char *text, struct task_struct *task);
 void ntrace_flight_pretend(bool on);
-int ntrace_flight_set_config(const u64 *config, const bool *user);
-void ntrace_flight_get_config(u64 *config, bool *user);
 
 /* seize.c */
 bool ntrace_flight_may_seize(const struct ntrace_sink *sink);
