@@ -4,8 +4,8 @@
 structure of the headers is, on a machine of 64 bits. tests/abi/abi.txt has what was released.
 
     abi.py BUILD_FOLDER           prints it
-    abi.py BUILD_FOLDER FILE      prints what FILE has and the libraries have not, or have
-                                  otherwise; exits 1 if there is anything. New lines are fine.
+    abi.py BUILD_FOLDER FILE      prints the lines of FILE that the libraries lack or have changed;
+                                  exits 1 if there is one. New lines are fine.
                                   Before a release, FILE may be printed anew.
 """
 import os

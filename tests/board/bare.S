@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Start of a bare-metal program. main(hart) runs on each hart, and the status of the first hart
- * is the machine's. A trap ends the run with status 99, unless the program sets mtvec. The board
- * looks for an mret after mtvec, which it needs for its registers.
+ * Start of a bare-metal program. main(hart) runs on each hart, and the result of the first hart is
+ * the exit status of the machine. A trap ends the run with status 99, unless the program sets
+ * mtvec. The board needs the address of an mret to serve its registers, and searches it after the
+ * address in mtvec.
  */
 	.section .text.start, "ax"
 	.globl _start
@@ -28,7 +29,9 @@ _start:
 	.balign	4
 trapped:
 	li	a0, 99
-	/* The machine's test device: 0x5555 ends the run well, 0x3333 with a status */
+	/*
+	 * The machine's test device: 0x5555 ends the run with status 0, 0x3333 with a given status
+	 */
 	.globl end
 end:
 	li	t0, 0x100000

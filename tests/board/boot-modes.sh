@@ -68,8 +68,8 @@ boot_modes_share() {
 	done 3<"$tap_tmp/modes" >"$tap_tmp/log" 2>&1
 }
 
-# boot_modes BOARD-OPTIONS...: run all modes, two at a time, which the guests do not notice. MODES selects
-# lines.
+# boot_modes BOARD-OPTIONS...: run all modes, two guests at a time, which does not change the trace
+# of either. MODES selects lines.
 boot_modes() {
 	modes | grep -E "${MODES:-.}" >"$tap_tmp/modes"
 	boot_modes_share 1 "$@" &

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * For tests/board/cache.t. A hart sees data written by a sink line by line, after it has
- * invalidated the line (cbo.inval, cbo.flush). cbo.clean does not invalidate, and a store to a
- * stale line is lost.
+ * For tests/board/cache.t. A hart sees data that a sink wrote only after it has invalidated the
+ * cache line (cbo.inval, cbo.flush). cbo.clean does not invalidate. A store of the hart to a line
+ * that was not invalidated is lost.
  */
 #include "cbo.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Cache lines, and trace that a sink writes, for tests/board/cache.c and cached.c */
+/*
+ * Functions for tests/board/cache.c and cached.c that clean and invalidate cache lines, and let a
+ * sink write trace
+ */
 #ifndef TESTS_BOARD_CBO_H
 #define TESTS_BOARD_CBO_H
 

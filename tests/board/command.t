@@ -30,7 +30,8 @@ pid=$!
 says "a debugger finds the hart at its reset vector" 0 "pc 0x1000" "$top/tests/board/talk.py" gdb $port
 ok "a debugger finds the hart at its reset vector, and lets it go on" wait $pid
 
-# 5 million instructions a second take 6 s for 30 million. Without the limit they take a second or two.
+# With the limit of 5 million instructions a second, 30 million take 6 s. Without the limit, they
+# take a second or two.
 start=$(date +%s%N)
 ok "a hart of a given speed" "$board" run --boot-trace "$tap_tmp/paced" --mips 5 --limit 30000000 -- true
 took=$((($(date +%s%N) - start) / 1000000))

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Do everything that leaves a translated block in the middle, for tests/board/log.t: traps of each
- * kind, misaligned and atomic accesses, instructions across a page, code that changes with and
- * without fence.i, wfi, interrupts in each place, an xret to a fault, and user mode. Repeat this
- * ROUNDS times.
+ * Do everything that makes QEMU leave a translated block before its end, for tests/board/log.t:
+ * traps of each kind, misaligned and atomic accesses, instructions across a page, code that changes
+ * with and without fence.i, wfi, interrupts in each place, an xret to a fault, and user mode.
+ * Repeat this ROUNDS times.
  */
 #include "bare.h"
 
@@ -239,7 +239,7 @@ static uint64_t run(unsigned int hart)
 		sum += traps(n) + atomics(hart, n) + changing_code(hart, n);
 		/* U, S, VU, VS */
 		lower_mode(n, n & 1 ? SPP : 0, n & 2 ? SPV : 0);
-		/* The return from an exception has left interrupts on or off */
+		/* The return from an exception has left interrupts enabled or disabled */
 		csr_set(mstatus, 1 << 3);
 		interrupted(frame, n);
 	}

@@ -120,8 +120,8 @@ static void reach(struct places *p, size_t t)
 }
 
 /*
- * Add the possible ends of a block that began at @pc, and at @t in the truth, and that @next
- * follows
+ * Add the possible ends of a block that began at address @pc and at index @t of the truth. @next is
+ * the next line of the log
  */
 static void reach_block(struct places *to, const struct list *truth, size_t t, uint64_t pc, const struct event *next)
 {
@@ -136,15 +136,15 @@ static void reach_block(struct places *to, const struct list *truth, size_t t, u
 		t++;
 		if (pc == next->pc)
 			reach(to, t);
-		/* a jump ends it */
+		/* a jump ends the block */
 		if (pc - truth->event[t - 1].pc > 4)
 			break;
 	}
 }
 
 /*
- * The machine is off, but its last loop still runs for a while. The truth omits that, so that only
- * up to 4 addresses are left.
+ * Return true if the truth is complete. After the machine was switched off, its last loop, which
+ * has up to 4 addresses, still runs for a while, and only the log has it.
  */
 static int ended(const struct list *log, size_t i, const struct list *truth, const struct places *at)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Privilege levels, for tests/board/modes.t. Print which levels may use scontext and hcontext,
- * which level's trap it is if the first instruction after an xret traps, and registers of trace
- * components that a guest reaches through two stages of translation.
+ * Test privilege levels, for tests/board/modes.t. Print which levels may use scontext and hcontext,
+ * the level that is reported if the first instruction after an xret traps, and registers of trace
+ * components that a guest reads through two stages of address translation.
  */
 #include "bare.h"
 
@@ -18,8 +18,8 @@ uint64_t saved_sp;
 struct { uint64_t cause, epc; } trap;
 
 /*
- * Run @fn, which ends with an ecall, at a privilege level. Any other trap is recorded, and also
- * ends it.
+ * Run @fn at a privilege level. It ends with an ecall. Any other trap is recorded, and also ends
+ * it.
  */
 uint64_t go(uint64_t mstatus, uint64_t fn, uint64_t arg);
 __asm__(
@@ -140,7 +140,7 @@ int main(void)
 	say("fetch", VU);
 	run(U, (void *)4, 0);
 	say("fetch", U);
-	/* Accesses other than to one aligned register */
+	/* Access something other than one aligned register */
 	run(M, load_half, TRACE);
 	say("lh", M);
 	run(M, load_double, TRACE);

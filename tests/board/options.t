@@ -107,7 +107,7 @@ is "undef: what reset leaves undefined is noise" \
 # Every option must be tested, which means that a test uses its name, or a model has it as a property.
 for o in $(sed -nE 's/^\t(\{ "|(TE|RAM|FUNNEL|FAULT)\()([a-z_-]+).*/\2.\3/p' "$top/tools/board/plugin/options.c" |
 	sed 's/^TE/te/; s/^RAM/ram/; s/^FUNNEL/funnel/; s/^FAULT/fault/; s/^\.//'); do
-	[ "$o" != pace ] || o=mips # as the command calls it, in millions a second
+	[ "$o" != pace ] || o=mips # the board's command has option --mips for it
 	grep -rqE -- "(^|[^a-z_.])$o( |=|\$)|--$o|faults\.${o#fault.}|caps\.${o#*.}( |;|=)" "$top"/tests/*/*.t "$top"/tests/perf/truth.sh "$top"/tests/board \
 		"$top"/tools/board/model/test "$top"/tests/driver || echo "$o"
 done >"$tap_tmp/untested"

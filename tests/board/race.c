@@ -18,8 +18,8 @@ static void work(unsigned int hart)
 
 	for (i = 0; i < ROUNDS; i++) {
 		/*
-		 * Not in each round, because a trace reports that the context has changed, but not
-		 * at which instruction
+		 * Do this only in some rounds, because a trace reports that the context has
+		 * changed, but not at which instruction
 		 */
 		if (i % 32 == 4 * hart)
 			csr_write(0x5a8, i << 2 | hart);

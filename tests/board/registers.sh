@@ -1,7 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only
-# In the guest, without a driver: program encoder and SRAM sink by hand, in the
-# order of the Trace Control Interface's "Enabling and Disabling". Prints
+# SPDX-License-Identifier: GPL-2.0-only Run in the guest, without a driver. Program the encoder and
+# the SRAM sink in the order of "Enabling and Disabling" of the Trace Control Interface. Prints
 # "NAME VALUE" lines for tests/board/registers.t.
 te=0x18000000 ram=0x18001000
 rd() { busybox devmem $(($1 + $2)) 32; }
@@ -35,7 +34,7 @@ say ram_wp "$(rd $ram 0x20)"
 wr $ram 0x28 0
 for i in 1 2 3 4 5 6 7 8; do echo "word $(rd $ram 0x40)"; done
 say ram_rp "$(rd $ram 0x28)"
-# When the buffer is full, source 40 of the APLIC gets an edge as an interrupt.
+# When the buffer is full, the sink sends an edge to interrupt source 40 of the APLIC.
 aplic=0xd000000
 wr $aplic $((4 * 40)) 4
 say pending_before "$(rd $aplic $((0x1c00 + 4)))"

@@ -1,8 +1,8 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only
-# Two runs with --icount must be equal to the last byte. This includes the trace with timestamps,
-# the truth, the counts, the console, and the output of the command. The trace must not depend on
-# whether the truth is also written, although the encoder then gets each block by another path.
+# SPDX-License-Identifier: GPL-2.0-only Two runs with --icount must be equal to the last byte. This
+# includes the trace with timestamps, the truth, the counts, the console, and the output of the
+# command. The trace must be the same without a truth file, although another function then passes
+# each block to the encoder.
 . "$(dirname "$0")/../harness/tap.sh"
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "no QEMU; run make setup"
 make -s -C "$top" O="$O" plugin >"$tap_tmp/make" 2>&1 || { plan 1; fail "the plugin builds"; done_testing; }

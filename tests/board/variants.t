@@ -1,9 +1,8 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only
-# Trace a program that leaves blocks in every possible way from reset on, with each variant of the
-# encoder. The decoded trace must equal the truth, and the variant must change the trace; otherwise
-# two runs are equal, because time counts instructions. boot.t tests whole boots with many variants
-# at once.
+# SPDX-License-Identifier: GPL-2.0-only Trace a program that leaves blocks in every possible way
+# from reset on, with each variant of the encoder. The decoded trace must equal the truth. The trace
+# must also differ from that of a run without the variant. Only the variant can cause the
+# difference, because time counts instructions. boot.t tests whole boots with many variants at once.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/bare.sh"
 bare_setup
@@ -19,7 +18,8 @@ traced() {
 	bare_run "$tap_tmp/hostile" "truth=$tap_tmp/$1,boot-trace=$tap_tmp/$1,icount=on,$2" \
 		-icount shift=1,sleep=off -rtc clock=vm,base=2026-01-01 >"$tap_tmp/said" 2>&1 || { cat "$tap_tmp/said"; return 1; }
 }
-# variant NAME MODEL DECODE-OPTIONS...: compare with the plain run, which is made once for each model
+# variant NAME MODEL DECODE-OPTIONS...: compare with the run without a variant, which is made once
+# for each model
 variant() {
 	_v=$1 _model=$2 _plain=plain-$(echo "$2" | cksum | cut -d' ' -f1)
 	shift 2

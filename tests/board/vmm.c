@@ -11,7 +11,7 @@
  *
  * The host's kernel patches its scheduler when the first virtual machine starts and when the last
  * one ends. "hold" creates an idle virtual machine until the monitor is killed, which prevents
- * these patches in the meantime.
+ * these patches while it exists.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only
-# `ntrace doctor` on systems that were put together of files: each fault is named by its sentence,
-# with what to do, and the status says whether anything is missing.
+# SPDX-License-Identifier: GPL-2.0-only Test `ntrace doctor` on systems that the test imitates with
+# files. It must report each fault with a cure, and its exit status must show whether anything is
+# missing.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 ntrace=$O/bin/ntrace

@@ -1,7 +1,8 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only
-# `ntrace gdb` lets gdb go forwards and backwards. Each step, each execution of a function and all callers are those of
-# `ntrace script --insns`. A gdb that would go wrong is refused, and the stub serves no file but the recording's.
+# SPDX-License-Identifier: GPL-2.0-only With `ntrace gdb`, gdb steps forwards and backwards through
+# a recording. Each step, each execution of a function and all callers are those of `ntrace script
+# --insns`. A gdb that would show wrong places is refused, and the stub sends only files of the
+# recording.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 command -v qemu-riscv64-static >/dev/null || skip_all "there is no qemu-riscv64-static"
@@ -22,7 +23,7 @@ TRUTH=$tap_tmp/truth STEPS=$by_size_steps timeout 600 "$ntrace" gdb -i requests.
 grep -E '^(ok|not ok) - ' out >results
 [ "$(wc -l <results)" -ge 24 ] || sed 's/^/# /' out
 
-# Two threads on two CPUs, of which the second begins later in the program
+# Make two threads on two CPUs. The second thread begins later in the program
 tail -n +20001 pcs >later && "$ntrace" encode --elf requests --pcs later -o nt.1 --timestamp --sync-mode 1 --sync-max 2 &&
 	python3 "$top/tests/pictures/threads.py" --timestamp requests threads.data nt nt.1 || exit 1
 for tid in 1234 1235; do "$ntrace" script -i threads.data --insns -F ip --tid $tid 2>/dev/null | awk '{ print $1 }' >truth.$tid; done
@@ -39,7 +40,8 @@ while read -r line; do
 done <results
 ok "all checks inside gdb were made" [ "$(wc -l <results)" -ge 33 ]
 
-# A gdb with the program's own file takes it for one of GNU/Linux, and would step forwards to wrong places.
+# If gdb has loaded the program's own file, it assumes GNU/Linux, and would step forwards to wrong
+# places.
 stub="target remote | $ntrace gdb --stdio -i requests.data"
 gdb-multiarch -nx -batch -iex 'set auto-load no' -ex "$stub" -ex 'stepi' -ex 'p $pc' requests >linux 2>&1
 ok "a gdb with the OS ABI of GNU/Linux is refused, with the remedy" said "set osabi none" linux

@@ -17,7 +17,7 @@ begin() {
 	rm -rf ./* && if [ "$1" = file ]; then echo before >rec; else mkdir -p rec/kcore_dir && echo before >rec/data; fi
 }
 content() { if [ -d "$1" ]; then cat "$1/data"; else cat "$1"; fi; }
-# there NAME...: exactly these names exist
+# there NAME...: check that the folder has exactly these names
 there() { [ "$(ls -A | xargs)" = "$*" ] || { ls -lA; return 1; }; }
 renamed() {
 	for was in file folder; do for is in file folder; do

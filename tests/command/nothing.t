@@ -51,7 +51,8 @@ nothing() {
 	echo "$*: status $_rc: $(cat err)"
 	return 1
 }
-# Print every form of every command. The commands after "none" select nothing, and ntrace-dev's are for developers
+# Print every command with each of its forms. The commands after "none" have no options that select,
+# and the commands of ntrace-dev are for developers
 all_forms() {
 	for form in report "report --functions" "report --insns" "report --stack" "report --lines" "report --inline" script \
 		"script --calls" "script --insns" "script --events" info "slow outer" "annotate outer" "query outer" "query --count outer" audit "html -o file" "inject -o file" "split -n 2 -o shards" "share -o file" "share --list" \
@@ -64,7 +65,7 @@ all_forms() {
 	echo "export --format parquet -o folder"
 	for format in counts lcov gcov llvm bolt callgrind; do echo "profile --$format -o file"; done
 }
-# Write the list of forms that this build has. Each must find something without an option
+# Write the list of the forms that this build has. Without an option, each form must find something
 all_forms | while read -r form; do
 	case $form in
 	none* | decode* | dump* | stat*) ;;

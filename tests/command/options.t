@@ -1,7 +1,7 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only
-# All subcommands of `ntrace` have in common: wrong arguments get a sentence and exit status 2,
-# bash completes the options that are there, a full disk and a closed pipe are no crash and no silence.
+# SPDX-License-Identifier: GPL-2.0-only Test what all subcommands of `ntrace` have in common. Wrong
+# arguments get a sentence and exit status 2, and bash completes exactly the options that exist. A
+# full disk is reported, and neither it nor a closed pipe causes a crash.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 ntrace=$O/bin/ntrace

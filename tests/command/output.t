@@ -1,7 +1,7 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only
-# What commands write with -o: a file has its name only when it is whole. A full disk or a signal leaves
-# the file that was there before, and nothing else; pipes, devices, links and rights stay what they are.
+# SPDX-License-Identifier: GPL-2.0-only Test the files that commands write with -o. A file gets its
+# name only when it is complete. After a full disk or a signal, only the previous file of this name
+# remains. Pipes, devices, links and access rights do not change.
 
 # A signal that nohup ignores stays ignored in all child processes, and a shell cannot change that.
 [ -n "${SIGNALS_ARE_DEFAULT:-}" ] || SIGNALS_ARE_DEFAULT=1 exec env --default-signal "$0"
@@ -36,8 +36,8 @@ commands="inject html export-perfetto export-chrome export-speedscope export-fol
 "$ntrace" export --format sqlite -i ../perf.data -o ../try >/dev/null 2>&1 ||
 	commands=$(echo "$commands" | sed 's/export-sqlite//')
 
-# into COMMAND FILE [SAID]: run the command on the input that $input names. split writes FILE as a shard of
-# this folder
+# into COMMAND FILE [SAID]: run the command on $input, so that it writes FILE. For split, FILE is
+# one shard in its output folder
 into() {
 	_said=${3:-../said} _input=${input:-../perf.data}
 	case $1 in

@@ -1,8 +1,8 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only
-# `ntrace probe` says what a board's trace hardware is, so well that an emulated board made from
-# the report alone (tools/board/replay) gives the same report: what the driver found, registers
-# that do not change, and how the components are connected. Its trace decodes.
+# SPDX-License-Identifier: GPL-2.0-only `ntrace probe` reports the trace hardware of a board: what
+# the driver found, the constant registers, and how the components are connected. An emulated board
+# that is made from the report alone (tools/board/replay) must give the same report. The trace in a
+# report must decode.
 . "$(dirname "$0")/../harness/tap.sh"
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "no QEMU; run make setup"
 build_tool
@@ -89,7 +89,7 @@ sed '$d' "$tap_tmp/dump" | grep -i -B1 -A1 error | sed 's/^/# /'
 is "the trace has messages, and nothing else" "$(sed '$d' "$tap_tmp/dump" | grep -c -i error)" 0
 is "the trace has branches of a loop" "$(($(grep -c DirectBranch "$tap_tmp/dump") > 1000))" 1
 
-# A report from another person may be cut, or may be another file.
+# A report from another person may be truncated, or may be another file.
 head -c 2000 "$tap_tmp/odd" >"$tap_tmp/cut"
 "$top/tools/board/replay" "$tap_tmp/cut" "$tap_tmp/cut.made" >"$tap_tmp/said" 2>&1
 is "a report that is cut is refused" "$? $(cut -d: -f1 "$tap_tmp/said")" "1 replay"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only
-# `ntrace record` on the board: what it records, `ntrace` and perf decode to the branches that the truth
-# has; options, signals, a full disk and mistakes do what the manual says.
+# SPDX-License-Identifier: GPL-2.0-only Test `ntrace record` on the board. `ntrace` and perf must
+# decode its recordings to the branches in the truth. Options, signals, a full disk and mistakes
+# must have the effect that the manual describes.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 . "$top/tests/command/recorder.sh"
@@ -125,7 +125,7 @@ by_perf() {
 		-i "$out/$1" --itrace=be --ns -F $fields
 }
 clean() { echo "$truth_last" | grep -q ' 0 errors' && [ "$(truth_number branches)" -gt "$1" ]; }
-reads() { # FILE BRANCHES: at least so many, and no error
+reads() { # FILE BRANCHES: check that FILE has at least BRANCHES branches, and no error
 	n=$(ntrace script -F ip,addr -i "$out/$1" 2>"$tap_tmp/err" | head -n 5000 | grep -vc error)
 	echo "$n branches"
 	cat "$tap_tmp/err"

@@ -99,7 +99,8 @@ listed() {
 	cat list
 	grep -q "^file .*/calls$" list && grep -q "^process calls$" list && ! grep SECRET list && [ -z "$(ls shared2.tar 2>/dev/null)" ]
 }
-# All that the archive has of the recording's text is in the list. The bytes of a build ID can look like text
+# Every text of the recording that the archive contains must be in the list. The bytes of a build ID
+# can look like text
 complete() {
 	python3 -c "import sys; sys.stdout.buffer.write(open(sys.argv[1], 'rb').read().replace(bytes.fromhex(sys.argv[2]), b''))" \
 		elsewhere/shared/perf.data "$(readelf -n calls | sed -n 's/.*Build ID: //p')" >text || return

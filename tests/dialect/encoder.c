@@ -273,7 +273,7 @@ static bool sync_is_due(const struct encoder *e)
 	return e->must_sync || (e->setup->sync_period && e->messages >= e->setup->sync_period);
 }
 
-/* An address that the decoder cannot infer */
+/* Send a jump to an address that the decoder cannot infer */
 static void send_indirect(struct encoder *e, unsigned int btype, uint64_t addr)
 {
 	struct message m;
@@ -310,7 +310,7 @@ static void send_direct(struct encoder *e, uint64_t addr)
 	e->icnt = 0;
 }
 
-/* A branch in HTM. A due sync may be sent at it, and HIST may be full. */
+/* Encode a branch in HTM. It may cause a sync that is due, or a message because HIST is full. */
 static void branch(struct encoder *e, bool taken, uint64_t next)
 {
 	bool lacks = !e->run && e->nr_bits == e->setup->hist_max;
@@ -347,9 +347,9 @@ static void call(struct encoder *e, uint64_t link)
 }
 
 /*
- * A return, or a swap that is also a return. Return true if it needs no message. Hardware only
- * counts calls, so its trace of a return to another address is wrong. Users set a trigger that
- * sends a SYNC there.
+ * Return true if a return, or the return of a swap, needs no message. Hardware only counts calls,
+ * so it also sends no message for a return to another address than its call's, which makes the
+ * trace wrong. Users set a trigger that sends a SYNC at such a return.
  */
 static bool is_implicit(struct encoder *e, uint64_t next)
 {
@@ -392,7 +392,10 @@ static void send_owner(struct encoder *e)
 	unsigned int format = value & 3, priv = value >> 2 & 7;
 
 	variable(&m, value);
-	/* The library reports these values of FORMAT and PRV. All others set the context. */
+	/*
+	 * The library reports Ownership with these values of FORMAT and PRV as an item. All others
+	 * set the context.
+	 */
 	if (format == 1 || priv == 2 || priv > 5)
 		add_extra(e, (struct extra){ .second = value });
 	end(e, &m, false, OWNERSHIP);

@@ -15,26 +15,27 @@ enum kind { LINEAR, BRANCH, JUMP, CALL, INDIRECT_JUMP, INDIRECT_CALL, RETURN, SW
 
 struct setup {
 	/*
-	 * SpacemiT's K3 instead, with ratified messages in BTM. F-ADDR has 66 bits, and its upper
-	 * bits are copies of its sign. Two Ownership messages follow each sync.
+	 * Act like the encoder of SpacemiT's K3, which sends ratified messages in BTM. F-ADDR has
+	 * 66 bits, and its upper bits are copies of its sign. Two Ownership messages follow each
+	 * sync.
 	 */
 	bool		k3;
 	bool		btm;
 	bool		implicit_return;	/* counts calls */
-	bool		swap_is_call;		/* Otherwise a swap is a return and a call */
+	bool		swap_is_call;		/* a swap does not pop the return stack */
 	bool		timestamp;
 	bool		some_timestamps;	/* Only some messages without sync have one */
 	unsigned int	tstamp_bits;
 	unsigned int	icnt_max;		/* half-words */
-	unsigned int	hist_max;		/* Bits without the stop bit, 31 at most */
-	unsigned int	run_min;		/* Equal branches that begin a run; 0: no runs */
-	unsigned int	sync_period;		/* Messages; 0: only the first */
+	unsigned int	hist_max;		/* maximum HIST bits without the stop bit */
+	unsigned int	run_min;		/* equal branches that make a run; 0: no runs */
+	unsigned int	sync_period;		/* messages between syncs; 0: only one sync */
 	unsigned int	addr_bits;		/* Address bits that are sent: 48 or 49 */
 	unsigned int	src_bits;
 	bool		extras;			/* Also send messages of software, and events */
 };
 
-/* A message that does not belong to the flow, in order */
+/* An expected message that does not belong to the flow */
 struct extra {
 	bool		is_event;
 	uint8_t		source;			/* CKSRC */
@@ -57,7 +58,7 @@ struct stream {
 	size_t		nr_sent, max_sent;
 	uint64_t	tcodes[64];
 	uint64_t	rcodes[16];
-	uint64_t	at_branch;		/* Syncs whose HIST lacks the branch that they report */
+	uint64_t	at_branch;		/* number of syncs whose HIST lacks their branch */
 };
 
 #define MAX_CALLS	1023
@@ -74,7 +75,7 @@ struct encoder {
 	unsigned int	nr_bits;
 	uint64_t	run;			/* branches; 0: no run */
 	bool		run_bit;
-	unsigned int	calls;			/* Calls with implicit returns */
+	unsigned int	calls;			/* depth of calls whose returns are implicit */
 	unsigned int	top;
 	uint64_t	links[MAX_CALLS];	/* A ring; hardware only counts, see encoder.c */
 	unsigned int	messages;		/* Messages since the last sync */
@@ -88,11 +89,14 @@ uint64_t next_random(uint64_t *state);
 void encoder_start(struct encoder *encoder, uint64_t pc);
 void encoder_stop(struct encoder *encoder);
 
-/* The instruction of @halfwords at @pc has retired. It is followed by the one at @next. */
+/*
+ * Encode that the instruction of @halfwords at @pc has retired, after which the hart continues at
+ * @next.
+ */
 void encoder_retire(struct encoder *encoder, uint64_t pc, enum kind kind, unsigned int halfwords,
 		    bool taken, uint64_t next);
 
-/* An exception or interrupt, before the next instruction */
+/* Encode an exception or interrupt before the next instruction. */
 void encoder_trap(struct encoder *encoder, uint64_t handler);
 
 #endif /* DIALECT_ENCODER_H */

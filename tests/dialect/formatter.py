@@ -17,7 +17,7 @@ class Formatter:
     def __init__(self, rng, pad=0.05, again=0.1, late=0.5, full_sync=0.0, half_sync=0.0):
         self.rng, self.pad, self.again, self.late = rng, pad, again, late
         self.full_sync, self.half_sync = full_sync, half_sync
-        self.id = None          # the decoder's, from here on
+        self.id = None          # current ID as the decoder knows it
         self.frames = []        # (bytes, "frame" or "sync")
 
     def padding(self):
@@ -27,7 +27,7 @@ class Formatter:
         """Make one frame of queue[at:]. Return the number of bytes taken from it."""
         data, flags = [0] * 16, 0
         start = at
-        delayed = None          # ID that is to be the current one behind the next byte
+        delayed = None          # ID that becomes the current one after the next byte
         pos = 0
 
         def peek(n):
@@ -102,7 +102,7 @@ class Formatter:
                 marks.append((len(out), 'full', at))
                 out += FULL_SYNC
                 if self.rng.random() < 0.8:
-                    self.id = None      # most formatters say the ID again
+                    self.id = None      # most formatters repeat the ID here
             frame, taken = self.frame(queue, at)
             marks.append((len(out), 'frame', at))
             at += taken

@@ -144,7 +144,7 @@ def check_lost(lib, seed):
     gone = sum(1 for o, kind, _ in marks if kind == 'full' for b in range(o, o + 4)
                if at <= b < at + n)
     if gone % 4:
-        return False        # what is left of a full sync may be a half sync: that cannot be seen
+        return False        # the rest of a full sync may be a half sync, so this loss cannot be noticed
     frames = convert(lib, split(rng, data[:at] + data[at + n:], 64), 4096)
     errors = [e for e in frames.events if e[1] < 0]
     barrier = any(ret == 1 for _, ret, _ in frames.events)
@@ -171,7 +171,7 @@ def check_lost(lib, seed):
 
 def check_barrier(lib):
     rng = random.Random(5)
-    first = [(1, b) for b in b'abcdefghijklmnopqrstuvwxyz' * 3][:74]     # no padding at the end
+    first = [(1, b) for b in b'abcdefghijklmnopqrstuvwxyz' * 3][:74]     # the last frame is full
     one = Formatter(rng, pad=0, again=0).run(first)[0]
     # Frames that do not contain their ID
     formatter = Formatter(rng, pad=0, again=0)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Make frames of many IDs, as on a busy ATB: many.py OUT NR_IDS RUN BYTES"""
+"""Make CoreSight frames with the trace of many IDs: many.py OUT NR_IDS RUN BYTES"""
 import os
 import random
 import sys

@@ -2,9 +2,9 @@
 /*
  * A random program of RV64, and a hart that executes it, for tests.
  *
- * A region is a main loop and functions. Each function calls only functions after it, except one
- * that calls itself, sometimes very deeply. Direct and indirect jumps go forward, so that each
- * function ends.
+ * The program has two regions, one for user mode and one for the kernel. A region is a main loop
+ * and functions. Each function calls only functions after it, except one that calls itself,
+ * sometimes very deeply. Direct and indirect jumps go forward, so that each function ends.
  */
 #include <stdlib.h>
 #include <string.h>

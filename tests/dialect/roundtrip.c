@@ -23,11 +23,13 @@
 #define MAX_HARTS	4
 #define CHUNK		200000
 
-/* Instructions that a source executes. Those before the front have been compared already. */
+/*
+ * The instructions that a source executes. Instructions before index @front are already compared.
+ */
 struct expected {
 	uint64_t	*pcs;
 	size_t		nr, max, at;
-	size_t		extra;		/* Compared messages of its encoder outside of the flow */
+	size_t		extra;		/* number of compared messages outside the flow */
 	uint64_t	traps;
 };
 
@@ -41,7 +43,7 @@ struct test {
 	struct encoder	encoders[MAX_HARTS];
 	struct expected	expected[MAX_HARTS];
 	struct stream	stream;
-	size_t		sent_at;	/* Messages whose time was compared */
+	size_t		sent_at;	/* number of messages whose time was compared */
 	uint64_t	fed;		/* Offset of @stream.data */
 	uint64_t	compared, times, extras;
 	struct nt_image	*image;
@@ -205,7 +207,7 @@ static void take_time(struct test *test, uint64_t offset, uint64_t tstamp)
 	if (test->sent_at == test->stream.nr_sent)
 		die(test, "no such message", offset, 0);
 	if (test->stream.sent[test->sent_at].offset + test->fed != offset)
-		return;		/* Its offset includes the idle bytes before it */
+		return;		/* The offset includes the idle bytes before the message */
 	if (test->stream.sent[test->sent_at].has_time &&
 	    test->stream.sent[test->sent_at].time != tstamp)
 		die(test, "time", tstamp, test->stream.sent[test->sent_at].time);
@@ -421,7 +423,7 @@ static int flips(uint64_t seed, unsigned long nr)
 	test.setup.extras = false;
 	config = config_of(&test.setup);
 	config.flow_only = true;
-	/* A sync every 32 messages, the most that hardware sends (its range is 32 to 2048 messages) */
+	/* Send a sync every 32 messages. Hardware sends one every 32 to 2048 messages */
 	test.setup.sync_period = 32;
 	execute(&test, 60000);
 	stop(&test);

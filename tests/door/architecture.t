@@ -28,7 +28,7 @@ for span in re.findall(r'`([^`\n]+)`', text):
 print('\n'.join(bad) or functions)
 sys.exit(bool(bad))
 EOT
-# checked SED: check a copy of the page that SED has edited
+# checked SED: check a copy of the page after editing it with the sed script SED
 checked() { sed "$1" ARCHITECTURE.md >"$tap_tmp/page.md"; python3 "$tap_tmp/check.py" "$tap_tmp/page.md"; }
 ok "every file, folder and function on the page exists" python3 "$tap_tmp/check.py" ARCHITECTURE.md
 is "a function that moved to another file is found" "$(checked 's,engine.c:engine_begin_repeat,walk.c:engine_begin_repeat,')" \

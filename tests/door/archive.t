@@ -1,7 +1,7 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only
-# Run set-up with small package archives that this test makes and signs. An archive has a newer kernel or no
-# kernel, or is partly updated, or the cache was copied. No network is needed.
+# SPDX-License-Identifier: GPL-2.0-only Run set-up with small package archives that this test makes
+# and signs. In these tests, the archive has a newer kernel or no kernel, or is only partly updated,
+# or the download cache was copied from another machine. No network is needed.
 . "$(dirname "$0")/../harness/tap.sh"
 command -v gpg >/dev/null || skip_all "gpg is missing: apt-get install gnupg"
 command -v apt-get >/dev/null || skip_all "this host has no apt-get"

@@ -27,7 +27,7 @@ ok "a branch of the kernel, for that thread, by symbol" \
 	grep -m1 -E '^ *requests +[0-9]+ .* handle_exception.*\(\[kernel\.kallsyms\]\)' "$branches"
 is "no name is a compiler's label" "$(grep -cE ' \.L[A-Z0-9]' "$branches")" 0
 
-# Each number that the demo prints must be in its recording.
+# Each number that the demo prints must agree with its recording.
 is "100 requests, 4 calls of rehash" \
 	"$(sed -n '/^2\./,/^3\./s/^ *\([0-9]*\) .* \(request\|rehash\) \[.*/\2 \1/p' "$tap_tmp/demo" | paste -sd' ')" "request 100 rehash 4"
 insns=$(sed -n 's/.* hold the \([0-9]*\) instructions.*/\1/p' "$tap_tmp/demo")

@@ -57,7 +57,7 @@ is "one case of the decoder runs alone" "$(run ntt/case-a >"$tap_tmp/said"; cat 
 ok 1 - case-a.ntt"
 rm "$house/tests/lib/ntt.t"
 
-# A failure of a program that uses the harness
+# Make a program that uses the harness, and that fails
 mkdir -p "$house/tests/harness" && cp "$top/tests/harness/tap.sh" "$house/tests/harness/" && : >"$house/Kbuild"
 put lib/fails '\n. "$(dirname "$0")/../harness/tap.sh"\nplan 1\nis "two lines" "a\nx" "a\nb"\ndone_testing'
 run --all lib/fails >"$tap_tmp/said"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only
-# Test the perf that is built here. It must be complete and know the RISC-V names, also from other
-# kernels, and a sentence must answer each wrong way to build it.
+# SPDX-License-Identifier: GPL-2.0-only Test the perf that is built here. It must have all features
+# and know the RISC-V names. It must also build from other kernels' sources, and each wrong way to
+# build it must print a sentence.
 . "$(dirname "$0")/../harness/tap.sh"
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
 data=$top/tests/perf
@@ -9,7 +9,7 @@ build=$top/tools/perf/build.sh
 perfs=$(perfs lts new) || exit
 plan $((8 + 10 * $(echo "$perfs" | wc -w)))
 
-says() { # NAME SENTENCE COMMAND...: it fails with the sentence
+says() { # NAME SENTENCE COMMAND...: check that COMMAND fails with the sentence
 	_name=$1 _text=$2
 	shift 2
 	if "$@" >"$tap_tmp/said" 2>&1 </dev/null; then fail "$_name"; echo "# it did not fail"; return; fi

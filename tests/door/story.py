@@ -21,7 +21,7 @@ def named(name):
 
 
 def inside(call, name):
-    """Return whether a call of a function lies within another call"""
+    """Return True if a call of the function is inside the given call"""
     return any(call[0] <= c[0] and c[0] + c[1] <= call[0] + call[1] for c in named(name))
 
 

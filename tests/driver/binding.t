@@ -1,7 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only
-# The device-tree binding: it is a valid schema, takes its own examples, and
-# refuses what is wrong.
+# SPDX-License-Identifier: GPL-2.0-only Test the device-tree binding. It must be a valid schema,
+# accept its own examples, and refuse wrong device trees.
 . "$(dirname "$0")/../harness/tap.sh"
 
 command -v dt-doc-validate >/dev/null || skip_all "dt-schema is not installed"

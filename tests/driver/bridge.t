@@ -1,8 +1,8 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only
-# The driver goes while a CPU is offline whose ATB bridge only answers when it is online: the next
-# one does not take the bridge for that of a debugger. A CPU that goes and comes while all of them
-# are recorded is traced again.
+# SPDX-License-Identifier: GPL-2.0-only The driver is unloaded while a CPU is offline. The CPU's ATB
+# bridge, which does not respond then, keeps the driver's claim. The driver that is loaded next must
+# not mistake this claim for a debugger's. A CPU that goes offline and online during a recording
+# must be traced again.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/guest.sh"
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "the board is not set up; make setup"
@@ -23,8 +23,9 @@ ok "trace before and after the CPU was offline" [ "$(sed -n 's/stretches //p' "$
 sed 's/^/# /' "$tap_tmp/printed"
 is "no complaints" "$(grep complaints "$tap_tmp/printed")" "complaints 0"
 
-# CPU 1 is going offline and still online when an event of a task is opened, which would enable its bridge
-# again. That event is opened before perf has patched any code, because patching waits for the CPU.
+# While CPU 1 is going offline, but is still online, an event of a task is opened, which would
+# enable the bridge of CPU 1 again. That event is opened before perf has patched any code, because
+# patching waits for the CPU.
 "$top/tools/board/board" run --board k3 --harts 2 --console "$tap_tmp/console" -- 'cpus=/sys/devices/system/cpu
 suspended() { until [ "$(cat /sys/bus/platform/devices/18003000.trace/power/runtime_status)" = suspended ]; do sleep 0.1; done; }
 rmmod ntrace; insmod /usr/lib/ntrace/ntrace-going.ko; insmod /lib/ntrace/ntrace.ko; suspended

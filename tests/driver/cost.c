@@ -19,7 +19,7 @@
 
 #include <linux/ntrace.h>
 
-/* The flag of ntrace-null.c for no record */
+/* Flag for ntrace-null.c, with which it writes no records */
 #define NULL_QUIET	(1 << 12)
 
 #define BATCH	8
@@ -98,7 +98,7 @@ static void read_all(void)
 {
 	if (!page)
 		return;
-	/* A record that does not fit would cost less */
+	/* Make room in the ring, because a record that does not fit would cost less */
 	page->data_tail = page->data_head;
 	if (aux_prot & PROT_WRITE)
 		page->aux_tail = page->aux_head;
@@ -112,7 +112,8 @@ static double round_trips(void)
 	char c = 0;
 
 	/*
-	 * Timers interrupt now and then, so the shortest of many stretches is one without a timer
+	 * Timers interrupt now and then, so measure many times. The shortest time is one without a
+	 * timer
 	 */
 	for (i = 0; i < BATCHES; i++) {
 		read_all();
@@ -126,7 +127,7 @@ static double round_trips(void)
 	return (double)best * INSTRUCTIONS_PER_TICK / BATCH;
 }
 
-/* Each round switches the traced task in and out once */
+/* Print the cost of a round, in which the traced task is switched in and out once */
 static void say(const char *what, double n, double than)
 {
 	printf("%-60s %8.0f  %+8.0f\n", what, n, n - than);
@@ -182,7 +183,7 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (pipe(to) || pipe(from))
 		return 1;
-	/* No other task may run between the two */
+	/* No other task may run between the switches of the two tasks */
 	sched_setscheduler(0, SCHED_FIFO, &param);
 	pid = fork();
 	if (!pid) {
@@ -245,7 +246,7 @@ int main(int argc, char **argv)
 	context = round_trips();
 	say("the same, with context", context, all);
 	end(fd);
-	/* perf itself stops hooking task switches a second later */
+	/* wait until perf removes its hooks from task switches, which it does after a second */
 	sleep(3);
 	again = round_trips();
 	say("no event any more", again, base);

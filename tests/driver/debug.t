@@ -1,10 +1,9 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only
-# The driver in a kernel that looks for faults: KASAN, lockdep, DMA API debugging,
-# sleeping in atomic context, kmemleak. Its register logic as KUnit tests, and the
-# kselftests, some operations in random order, and random attributes, on sinks of one
-# encoder and on one that is shared and interrupts, where CPUs that idle lose their state.
-# Nothing may be reported.
+# SPDX-License-Identifier: GPL-2.0-only Test the driver in a kernel that looks for faults: KASAN,
+# lockdep, DMA API debugging, sleeping in atomic context, kmemleak. Run its register logic as KUnit
+# tests, the kselftests, operations in random order, and random attributes. The sinks are sinks of
+# one encoder, and a shared sink that sends interrupts, on a board whose idle CPUs lose their state.
+# The kernel may report nothing.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/guest.sh"
 

@@ -204,7 +204,9 @@ void *fake_funnel(void *out, unsigned int inputs, unsigned int fifo)
 {
 	struct nb_funnel_caps caps = {
 		.inputs = inputs, .fifo = fifo, .dis_input = true, .ver_major = 1,
-		/* These include internal core, which the funnel omits */
+		/*
+		 * All clock modes. Unlike a funnel, this component also has the internal core clock
+		 */
 		.ts_modes = 0x1f, .ts_width = 40, .ts_prescale = true,
 	};
 

@@ -10,7 +10,7 @@
 #define FAKE_MEM_BASE	0x80000000ULL
 #define FAKE_MEM_SIZE	(1 << 20)
 extern uint8_t fake_mem[FAKE_MEM_SIZE];
-/* Number of writes outside of it, and of programming errors that the model found */
+/* Number of writes outside of the memory, and number of programming errors that the model found */
 extern unsigned int fake_outside;
 extern unsigned int fake_reports;
 
@@ -26,9 +26,9 @@ struct fake_encoder_options {
 	uint32_t	features_fixed, control_fixed;	/* Bits that are always 1 */
 	unsigned int	ts_active_delay, enable_delay;
 	bool		etrace;		/* E-Trace alone */
-	unsigned int	ir_modes;	/* Bitmap of trTeInstImplicitReturnMode, 0 for all */
+	unsigned int	ir_modes;	/* Bitmap of supported trTeInstImplicitReturnMode, 0: all */
 	unsigned int	sync_max;	/* the highest trTeInstSyncMax; 0: 15 */
-	unsigned int	ts_modes;	/* Bitmap of trTsMode, 0 for all */
+	unsigned int	ts_modes;	/* Bitmap of supported trTsMode, 0: all */
 	uint32_t	ext_in_fixed;	/* Bits of trTeTrigExtInControl that are always 1 */
 };
 
@@ -57,8 +57,8 @@ void *fake_ram(const struct fake_ram_options *opt);
 void *fake_funnel(void *out, unsigned int inputs, unsigned int fifo);
 void *fake_encoder(void *out, unsigned int input, const struct fake_encoder_options *opt);
 /*
- * The components on the way into a CoreSight fabric. @highest is the highest address that
- * the ETR reaches
+ * The components between an encoder and a CoreSight fabric. @highest is the highest address to
+ * which the ETR can write
  */
 void *fake_etr(uint64_t highest);
 void *fake_etf(void *out);
@@ -81,7 +81,7 @@ void fake_bus_error(void *base, bool on);
 /* Power a component off and on */
 void fake_power_off(void *base);
 void fake_fault(void *base, bool active_stuck, bool not_empty);
-/* trTeEnable of an encoder stays 0 */
+/* Let trTeEnable of an encoder stay 0, even if 1 is written */
 void fake_never_enabled(void *encoder);
 /* Set the time CSR */
 void fake_set_time(uint64_t time);
@@ -98,7 +98,7 @@ void fake_other_levels(void *encoder, unsigned int levels);
 void fake_no_stop(void *ram);
 void fake_context(void *encoder, uint64_t scontext);
 void fake_trigger(void *encoder, unsigned int input);
-/* The hart of an encoder runs @n blocks, each with a taken branch */
+/* Let the hart of an encoder execute @n blocks, each of which ends with a taken branch */
 void fake_run(void *encoder, unsigned int n);
 /* Return the value of the register without side effects */
 uint32_t fake_peek(void *base, unsigned int offset);

@@ -1,7 +1,7 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only
-# The hardware is broken, or the driver does not know it. The kernel's log gets one clear line,
-# there is no PMU or one that refuses events, and the system lives.
+# SPDX-License-Identifier: GPL-2.0-only Test hardware that is broken, or that the driver does not
+# support. The kernel's log must get one clear line. The driver must offer no PMU, or a PMU that
+# refuses events, and the system must continue to run.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/guest.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only
-# Why did it hang? The machine panics, or stands still until its watchdog resets it; the next boot
-# finds the record, and the guilty function in it. tests/long/driver-flight.t has all causes.
+# SPDX-License-Identifier: GPL-2.0-only Test that the flight recorder shows why a machine hung. The
+# machine panics, or hangs until its watchdog resets it. The next boot must find the record, and the
+# guilty function in it. tests/long/driver-flight.t has all causes.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/guest.sh"
 . "$(dirname "$0")/flight.sh"
@@ -20,9 +20,9 @@ else
 	skip "panic: perf script reads it, too" "perf is not built for this host"
 fi
 
-# The trace hardware has no power during the reset, so that the last position of its sink is unknown. In make
-# test, the panic and the hang below happen on boards with caches, and these boards without caches are left
-# out.
+# The trace hardware has no power during the reset, so that the last position of its sink is
+# unknown. make test leaves out these boards without caches, because the panic and the hang below
+# also happen, on boards with caches.
 if large; then
 	BOARD_WATCHDOG=2 crash hang "$tap_tmp/hang" : "$insmod=hang" --reset watchdog --model reset-lost=on
 	found hang "$tap_tmp/hang" "nobody said why: it was reset, as by a watchdog, or it still records" \
@@ -65,9 +65,9 @@ done
 is "CPUs go and come while the recorder ends and begins" "$(head -n 1 "$tap_tmp/said")" recording
 quiet "CPUs go and come"
 
-# After an oops that the machine survives, the recorder stops for the seconds of "rearm". If root stops it, it
-# stays off. Each wait is for an event, so that it does not matter how fast the guest is. The limit stops only a
-# guest that waits for ever.
+# After an oops that the machine survives, the recorder stops for the seconds of "rearm". If root
+# stops it, it stays off. The test waits for events and not for times, so it also works with a slow
+# guest. The limit stops only a guest that waits for ever.
 "$top/tools/board/board" run --flight 4M --harts 2 --timeout 600 --console "$tap_tmp/console" -- '
 	F=/sys/devices/platform/ntrace-flight
 	'"$patient_watchdogs"'
@@ -86,8 +86,8 @@ is "the recorder begins anew after an oops that the machine survived, and not af
 is "the kernel reports one oops then, and nothing else" \
 	"$(grep -cE 'Unable to handle kernel|BUG:|WARNING:|INFO:' "$tap_tmp/console")" 1
 
-# at NAME EXPECTED TOPOLOGY COMMANDS: run COMMANDS in a guest whose CPUs lose their power when they idle. NAME
-# is an instant at which one of them wakes
+# at NAME EXPECTED TOPOLOGY COMMANDS: run COMMANDS in a guest whose CPUs lose their power when they
+# idle, and check that they print EXPECTED. NAME describes when one of the CPUs wakes
 at() {
 	"$top/tools/board/board" run --flight 4M --harts 4 --topology "$3" --deep-idle --console "$tap_tmp/console" -- '
 		F=/sys/devices/platform/ntrace-flight cpu1=/sys/devices/system/cpu/cpu1/online

@@ -30,10 +30,11 @@ quiet() {
 	fi
 }
 
-# selftests NAME "PROGRAM [ARGUMENTS];..." BOARD-OPTIONS...: run all programs in one guest, and prefix their
-# results with NAME. guest_env has variables for them, guest_timeout seconds for all, guest_first and
-# guest_last commands before and after all, whose output is also in $tap_tmp/out. ONLY=PATTERN runs only those
-# with a matching NAME.
+# selftests NAME "PROGRAM [ARGUMENTS];..." BOARD-OPTIONS...: run all programs in one guest, and
+# prefix their results with NAME. $guest_env has environment variables for them, and $guest_timeout
+# the time limit for all in seconds. The commands $guest_first and $guest_last run before and after
+# all programs, and $tap_tmp/out also has their output. ONLY=PATTERN runs only those with a matching
+# NAME.
 guest_env= guest_timeout=1500 guest_first=: guest_last=:
 selftests() {
 	_what=$1 _programs=$2; shift 2
@@ -54,7 +55,8 @@ selftests() {
 			echo \"# exit \$?, \$(cut -d. -f1 /proc/uptime) s of the guest\"
 		done
 		$guest_last
-		# kmemleak reports memory that two scans found unreferenced. By now lockdep has seen enough.
+		# kmemleak reports memory that two scans found unreferenced. Disable lockdep, which has checked
+		# all operations, because it slows down the scans.
 		[ ! -e /sys/kernel/debug/kmemleak ] || { echo 0 >/proc/sys/kernel/prove_locking
 			echo scan >/sys/kernel/debug/kmemleak; echo scan >/sys/kernel/debug/kmemleak
 			cat /sys/kernel/debug/kmemleak; } >/dev/console" \

@@ -1,7 +1,7 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only
-# hcontext is a hypervisor's: it is in the trace as that has left it, whatever events, CPU hotplug
-# and idle states do, while scontext says which thread runs.
+# SPDX-License-Identifier: GPL-2.0-only A hypervisor owns hcontext, so the driver must not change
+# it. During events, CPU hotplug and idle states, the trace must report the value that the
+# hypervisor wrote. scontext must report the running thread.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/guest.sh"
 

@@ -54,7 +54,7 @@ static uint64_t hostile(void)
 	return values[(size_t)rand() % (sizeof(values) / sizeof(values[0]))];
 }
 
-/* One in three is hostile */
+/* Return @value, or a hostile value in one of three calls */
 static uint64_t maybe(uint64_t value)
 {
 	return rand() % 3 ? value : hostile();
@@ -74,8 +74,8 @@ static void add_part(struct ntrace_flight_header *head, uint32_t type, uint32_t 
 }
 
 /*
- * Parts overlap if an offset is hostile, so that later writes may change data after its CRC was
- * computed
+ * If an offset is hostile, parts of the record overlap, and writing a later part may change data
+ * after its CRC was computed
  */
 static void make(char **components, unsigned int nr)
 {

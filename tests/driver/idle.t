@@ -1,8 +1,7 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only
-# An idle state that costs a hart and its trace components their state: selftests where each CPU
-# that has nothing to do loses it, and what was decoded against what ran. All of them, and each
-# topology: tests/long/driver-topologies.t.
+# SPDX-License-Identifier: GPL-2.0-only Test an idle state in which a hart and its trace components
+# lose their state. Run selftests on boards whose idle CPUs enter it, and compare the decoded trace
+# with the truth. tests/long/driver-topologies.t runs all selftests on each topology.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/guest.sh"
 

@@ -1,8 +1,8 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only
-# Components that can be used later than the driver is loaded: their clock has no driver yet,
-# their CPU is not there yet. And some that go while they are used: the driver of the clock is
-# unbound, a CPU goes offline. Nothing is touched that has no power.
+# SPDX-License-Identifier: GPL-2.0-only Test components that become usable only after the driver was
+# loaded, because the driver of their clock or their CPU appears later. Also test components that
+# disappear while they are in use, because the clock's driver is unbound or a CPU goes offline. The
+# driver must not access a component without power.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/guest.sh"
 

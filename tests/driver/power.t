@@ -1,9 +1,8 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only
-# Components with power domains, clocks and resets. The board lets an access fault as a bus does
-# if the component has no power, no clock, or is in reset. Domains are off while nothing traces,
-# events survive a system suspend, and a debugger's session is left alone. On the other kernel:
-# tests/long/driver-power.t.
+# SPDX-License-Identifier: GPL-2.0-only Components with power domains, clocks and resets. On this
+# board, an access to a component without power or clock, or in reset, causes a fault. Domains must
+# be off while nothing traces, events must survive a system suspend, and the driver must not disturb
+# a debugger's session. tests/long/driver-power.t tests the other kernel.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/guest.sh"
 

@@ -165,7 +165,7 @@ static void settle(void)
 #endif
 }
 
-/* The driver makes these calls with the sink locked, and with interrupts off */
+/* The driver calls these functions with the sink locked, and with interrupts disabled */
 #ifdef __KERNEL__
 #define with_interrupts_off(flags)	local_irq_save(flags)
 #define with_interrupts_as(flags)	local_irq_restore(flags)
@@ -220,7 +220,7 @@ static struct ntrace_window window(unsigned int offset, unsigned int size)
 	};
 }
 
-/* Trace a stretch of @n branches */
+/* Start the trace, execute @n branches, and stop */
 static void traced(struct ntrace_window *win, unsigned int n)
 {
 	assert_int_equal(start(&enc, win, false), 0);
@@ -299,8 +299,8 @@ static void best_mode_is_what_there_is(void **state)
 }
 
 /*
- * The counter runs in the mode of the default. Use this mode for events that choose none, but let a
- * new default choose the best.
+ * The counter runs in the mode of the default configuration. An event that chooses no mode uses it.
+ * A new default configuration chooses the best mode.
  */
 static void event_without_ts_mode_has_that_of_the_default(void **state)
 {
@@ -426,7 +426,8 @@ static void count_write(void *base, unsigned int offset, uint32_t value)
 }
 
 /*
- * The driver only sets Active, which reading tr??Impl requires, and clears it, or it writes nothing
+ * The driver writes nothing to such a component, except that it sets Active to read tr??Impl, and
+ * clears it
  */
 static void nothing_is_written_to_what_is_not_supported(void **state)
 {
@@ -584,8 +585,8 @@ static void reserved_memory_is_kept_to(void **state)
 }
 
 /*
- * The size is not a power of two, and the sink accepts no other sizes. A circular window fills the
- * part in use.
+ * The sink accepts only powers of two, but the reserved memory has another size. The driver uses a
+ * part of the memory, and a circular window fills this part.
  */
 static void reserved_memory_of_a_size_that_is_not_taken(void **state)
 {
@@ -831,9 +832,9 @@ static void filters_are_written(void **state)
 	assert_true(n[1] < 16);		/* The hart is in user mode */
 	assert_true(n[2] > 100);
 	assert_true(n[3] < 16);
-	assert_true(n[4] > n[2]);	/* The hart executes at another address in between */
+	assert_true(n[4] > n[2]);	/* The hart has executed code outside of the filter */
 	assert_true(n[5] < 16);
-	assert_in_range(n[6], 1, 64);	/* One block of trace, which idle bytes follow */
+	assert_in_range(n[6], 1, 64);	/* There is one block of trace, followed by idle bytes */
 	enc.caps.latches = 0;
 	assert_int_equal(ntrace_encoder_check(&enc, plain_config(), &here), 0);
 	assert_int_equal(ntrace_encoder_check(&enc, plain_config(), &from), -EOPNOTSUPP);
@@ -880,7 +881,7 @@ static void ranges_are_left_out(void **state)
 	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
 	config = plain_config() | NTRACE_CONFIG_EXCLUDE;
 	n = traced_with(&none, config);
-	/* Half of the blocks */
+	/* Half of the blocks are traced */
 	assert_in_range(traced_with(&here, config), n / 4, n - 64);
 	assert_true(traced_with(&all_of_it, config) < 16);
 	here.nr_ranges = 4;
@@ -1023,8 +1024,8 @@ static void funnel_is_on_while_an_encoder_is(void **state)
 }
 
 /*
- * The first encoder can send to a private sink, too. While it uses that sink, it sends nothing to
- * the shared one.
+ * The first encoder can also send to a private sink. While it does, it sends nothing to the shared
+ * sink.
  */
 static void encoder_chooses_between_sinks(void **state)
 {
@@ -1130,7 +1131,7 @@ static void encoder_left_enabled(void **state)
 	want.config = plain_config();
 	assert_int_equal(ntrace_encoder_program(&enc, want.config, &kernel), 0);
 	assert_int_equal(start(&enc, &win, false), 0);
-	/* Its sink has stopped by itself */
+	/* The encoder's sink has stopped by itself */
 	ntrace_write(&sink.comp, TR_CONTROL, TR_CONTROL_ACTIVE);
 	ntrace_encoder_want(&enc, &want);
 	assert_int_equal(start(&enc, &win, false), 0);
@@ -1141,8 +1142,8 @@ static void encoder_left_enabled(void **state)
 }
 
 /*
- * Each hart may emit a quarter of a byte in a nanosecond. Between two looks at the write pointer, all
- * of them together must not fill the half of the window that is left.
+ * Each hart may emit a quarter of a byte in a nanosecond. All harts together must not fill the
+ * other half of the window between two checks of the write pointer.
  */
 static void period_suits_all_members(void **state)
 {
@@ -1542,7 +1543,7 @@ static void recovered_component_is_set_up_before_it_is_used(void **state)
 	assert_int_equal(ntrace_path_recover(&enc, enc.routes), 0);
 	fake_on_write = NULL;
 	assert_false(enc.comp.stuck);
-	/* Enabling reports a component that is not set up */
+	/* Starting succeeds, because it first sets up the component again */
 	assert_int_equal(start(&enc, &win, false), 0);
 	assert_int_equal(stop(&enc), 0);
 }
@@ -1630,7 +1631,7 @@ static void sink_that_does_not_empty(void **state)
 	settle();
 	assert_string_equal(shim_log, "");
 
-	/* until a reset succeeds */
+	/* the sink is used again after a successful reset */
 	fake_fault(sink.comp.base, false, false);
 	assert_int_equal(ntrace_path_recover(&enc, enc.routes), 0);
 	assert_non_null(strstr(shim_log, "answers again"));
@@ -1652,8 +1653,8 @@ static void power_was_off(void **state)
 }
 
 /*
- * Some bits of comparators make an encoder report each instruction, even if no filter uses the
- * comparator.
+ * With some bits of a comparator set, an encoder reports each instruction, even if no filter uses
+ * the comparator.
  */
 static void comparators_are_off_after_a_reset(void **state)
 {
@@ -1846,7 +1847,7 @@ static void stuck_funnel_is_left_alone(void **state)
 	assert_int_equal(stop(&enc), 0);
 }
 
-/* Check for which events the encoder is already set up */
+/* Check which events can start without setting up the encoder again */
 static void registers_hold_one_event(void **state)
 {
 	struct ntrace_filter was = { .priv = NTRACE_PRIV_U, .nr_ranges = 1, .latch = 1,
@@ -1938,7 +1939,7 @@ static void encoder_of_another_format(void **state)
 	assert_non_null(strstr(shim_log, "trTeFormat cannot be set to N-Trace"));
 }
 
-/* Returns are only counted, so that a decoder would accept any return */
+/* This encoder only counts returns, so that a decoder would accept any return */
 static void counted_returns_are_for_who_asks(void **state)
 {
 	direct(&(struct fake_encoder_options){ .ir_modes = 3 }, &(struct fake_ram_options){ });
@@ -2264,7 +2265,7 @@ static void sifive_programs_what_silicon_takes(void **state)
 
 	shim_log[0] = 0;
 	assert_int_equal(ntrace_encoder_program(&enc, enc.default_config, &all), 0);
-	/* HTM, a sync each 2^12 messages, the I-CNT limit of reset, the funnel */
+	/* HTM, a sync every 2^12 messages, the I-CNT limit after reset, and the funnel as sink */
 	assert_int_equal(fake_peek(sifive_regs, 0x000), 0x81a70069);
 	assert_int_equal(fake_peek(sifive_regs, 0x040), 0x28038041);
 	assert_int_equal(fake_peek(funnel_regs, 0x040), 0x28000023);
@@ -2361,7 +2362,8 @@ static void nothing_is_no_version_0(void **state)
 }
 
 /*
- * Set up encoder, ATB bridge, CoreSight funnel, ETF and ETR, and two of encoder and bridge if @two
+ * Set up encoder, ATB bridge, CoreSight funnel, ETF and ETR. If @two is set, there are two encoders
+ * and two bridges
  */
 static void *fabric(bool two)
 {
@@ -2466,7 +2468,7 @@ static void bus_refuses_frames(void **state)
 	assert_non_null(strstr(shim_log, "caused a bus error"));
 	shim_log[0] = 0;
 	assert_true(sink.comp.stuck);
-	/* It stopped nevertheless, and no longer writes to memory */
+	/* The sink has stopped nevertheless, and no longer writes to memory */
 	assert_false(sink.loose);
 	assert_int_equal(start(&enc, &win, false), -EIO);
 	fake_bus_error(etr_regs, false);
@@ -2538,7 +2540,7 @@ static void trace_that_a_trigger_began_stays_on(void **state)
 	assert_int_equal(stop(&enc), 0);
 }
 
-/* Another event resumes the trace, which a trigger had ended */
+/* A trigger ended the trace, and another event starts it */
 static void trace_that_a_trigger_ended_can_be_resumed(void **state)
 {
 	struct ntrace_window win = window(0, 0x8000);

@@ -1,8 +1,7 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only
-# The kselftests of selftests/ntrace, in the guest of the emulated board: on
-# both kernels, on the largest and on the minimal hardware. All of them on each
-# kernel and topology: tests/long/driver-topologies.t.
+# SPDX-License-Identifier: GPL-2.0-only Run the kselftests of selftests/ntrace in the guest of the
+# emulated board, on both kernels, on the largest and on the minimal hardware.
+# tests/long/driver-topologies.t runs all of them on each kernel and topology.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/guest.sh"
 
@@ -65,8 +64,8 @@ selftests "6.12, memory that is not coherent" "record_test;snapshot_test" --kern
 large_only selftests "6.12, reserved memory that is not coherent" "record_test;snapshot_test" --kernel 6.12 --incoherent --dts-sed '
 	/trace@18001000 {/a memory-region = <\&own>;
 	$a / { reserved-memory { #address-cells = <2>; #size-cells = <2>; ranges; own: own@b0000000 { reg = <0x0 0xb0000000 0x0 0x40000>; }; }; };'
-# The same region with no-map. Harts of this board have no mappings without caches (Svpbmt).
-# shellcheck disable=SC2016
+# This board has the same region with no-map, and harts without mappings that bypass caches
+# (Svpbmt). shellcheck disable=SC2016
 selftests "6.12, reserved memory without caches" "record_test;snapshot_test" --kernel 6.12 --incoherent --dts-sed '
 	/trace@18001000 {/a memory-region = <\&own>;
 	$a / { reserved-memory { #address-cells = <2>; #size-cells = <2>; ranges; own: own@b0000000 { reg = <0x0 0xb0000000 0x0 0x40000>; no-map; }; }; };'

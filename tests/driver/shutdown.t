@@ -1,7 +1,7 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only
-# A sink that goes on writing when a kernel hands over to the next one spoils its memory. The
-# board says which is left enabled: none, whichever way Linux ends while all of it is traced.
+# SPDX-License-Identifier: GPL-2.0-only A sink that still writes after a kernel has started the next
+# one overwrites memory of the new kernel. The board reports the sinks that are left enabled. There
+# must be none after each way in which Linux can end during a system-wide trace.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/guest.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only
-# Harts that share a sink and stall rather than lose trace (stall=1, of user mode): while one of them
-# hands the trace over and gives the sink another window, the others stand still, and miss nothing.
+# SPDX-License-Identifier: GPL-2.0-only Test harts that share a sink, and that stall instead of
+# losing trace (stall=1, in user mode). While the driver saves the trace on one hart, and sets up
+# the sink's next window, the other harts must stall, and no trace may be lost.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/guest.sh"
 

@@ -1,7 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only
-# The driver's sources as a kernel maintainer checks them, and the series that
-# puts them into a kernel tree.
+# SPDX-License-Identifier: GPL-2.0-only Check the driver's sources as a kernel maintainer would, and
+# the patch series that adds them to a kernel tree.
 . "$(dirname "$0")/../harness/tap.sh"
 
 ksrc=$O/root/linux-6.12

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Check that exactly that part of a thread's execution in user mode was traced which an event
- * selects. Compare with the board's truth of one hart:
+ * Check that exactly the code of a thread that an event selects was traced in user mode. Compare
+ * with the board's truth of one hart:
  *
  *	window TRUTH TID LOW HIGH all
  *	window TRUTH TID LOW HIGH filter FROM TO	at FROM and above, and below TO

@@ -1,7 +1,7 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only
-# Only what an event asks for is traced, judged by what ran on the board: with address
-# filters, and for a user who may trace only a program's user mode.
+# SPDX-License-Identifier: GPL-2.0-only Check against the truth of the board that only code that an
+# event selects is traced. Events use address filters, and some belong to a user who may trace only
+# a program's user mode.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/guest.sh"
 

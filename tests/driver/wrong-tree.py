@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""wrong-tree.py SEED: a device tree that is wrong, from the board's on standard input
+"""wrong-tree.py SEED: print the board's device tree from standard input with faults
 
-One to four random faults, in the nodes of the trace components alone: a property or a node that is
-missing or there twice, a link to another endpoint or to no endpoint, a port of another number,
+There are one to four random faults in the nodes of the trace components: a property or a node that is
+missing or exists twice, a link to another endpoint or to no endpoint, a port of another number,
 registers of another component or of another size, another compatible string, another hart, and
-properties whose phandles name something that is none of it. The first line names the faults.
+properties whose phandles refer to an unrelated node. The first line names the faults.
 """
 import random
 import re
@@ -139,7 +139,7 @@ def twice(rand, lines):
 
 
 def end_port(rand, lines):
-    """Make a component without inputs or outputs, or with those of the wrong side"""
+    """Make a component without inputs or outputs, or exchange its inputs and outputs"""
     i = pick(rand, lines, "(in|out)-ports {")
     if i is not None:
         was = lines[i].strip()

@@ -2,9 +2,9 @@
 /*
  * Decode any messages through any code. The flow in pieces and in batches, or in a mixture of both
  * calls, must give the same items, with all fields, and the same counts without ranges, as the
- * whole stream does item by item. The stream is repeated, because the flow remembers the blocks
- * that messages led to. Between the repetitions the image may change, and allocations of one or
- * both flows may fail.
+ * whole stream does item by item. The stream is decoded several times, because the flow stores the
+ * blocks to which messages led, and uses them again. Between the repetitions the image may change,
+ * and allocations of one or both flows may fail.
  *
  * The input consists of four bytes that choose the options, a byte with the size of the code in
  * units of 8 bytes, the code (at 0x1000), and the stream. A sum of all bytes chooses the rest, so
@@ -49,7 +49,7 @@ struct input {
 	uint8_t			*stream;
 	size_t			size;		/* of one repetition */
 	uint32_t		chance;
-	bool			flip;		/* Contexts are in the other address space */
+	bool			flip;		/* exchange the address spaces of the contexts */
 };
 
 /* Return the next random number below @n */
@@ -113,8 +113,8 @@ static bool next_or_nomem(struct input *input, struct items *items, struct nt_it
 }
 
 /*
- * Decode the same stream in two ways, in step up to their limit. Return false if there are too many
- * items.
+ * Decode the same stream in two ways, and compare each item. Return false if there are more than
+ * MAX_ITEMS items.
  */
 static bool compare(struct input *input, struct items *one, struct items *other, unsigned int *nr)
 {
@@ -231,7 +231,7 @@ static void set_config(struct nt_config *config, const uint8_t *data)
 	config->custom_jumps = data[3] >> 5 & 3;
 }
 
-/* Batches, pieces, or a mixture */
+/* Choose whether the flow returns batches, or gets the stream in pieces, or both */
 static struct items_way choose_way(struct input *input, uint8_t byte)
 {
 	switch (choose(input, 4)) {

@@ -59,7 +59,7 @@ static struct sum convert(const uint8_t *data, size_t size, size_t piece, size_t
 			n -= used;
 		}
 	}
-	/* A frame may have waited for room */
+	/* Convert a frame for which there was no room before */
 	while (nt_frames_convert(frames, data, 0, &used, outs))
 		sum.reports++;
 	drain(&sum, outs);

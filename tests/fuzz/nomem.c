@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Allocations of the library that fail, by the linker's --wrap.
+ * Let allocations of the library fail. The linker's --wrap replaces malloc() and others by
+ * functions of this file.
  */
 #include "../lib/alloc.h"
 #include "nomem.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Allocations of the library that fail, by the linker's --wrap */
+/* Functions that let allocations of the library fail */
 #ifndef TESTS_FUZZ_NOMEM_H
 #define TESTS_FUZZ_NOMEM_H
 

@@ -46,7 +46,7 @@ static size_t mutate(uint8_t *data, size_t size)
 		case 1:
 			data[at] = next_random();
 			break;
-		case 2:		/* leave out a few */
+		case 2:		/* remove a few bytes */
 			memmove(data + at, data + at + 1, size - at - 1);
 			size--;
 			break;

@@ -112,8 +112,8 @@ large_only() { ! large || "$@"; }
 by_size() { if large; then echo "$2"; else echo "$1"; fi; }
 # Add N compared instructions or branches to the resources of this program, which tests/ledger limits.
 compared_with_truth() { [ -z "${TEST_LEDGER:-}" ] || echo "compared ${1:-0}" >>"$TEST_LEDGER"; }
-# out_files DIR: unpack files.tar, which the board's guest left in /out. Creating a file there takes the guest
-# as long as writing a megabyte to one file.
+# out_files DIR: unpack files.tar, which the board's guest wrote to /out. The guest packs its files,
+# because creating a file in /out takes as long as writing a megabyte.
 out_files() { tar -xf "$1/files.tar" -C "$1" && rm "$1/files.tar"; }
 # kernels WORD...: print the versions of the board's kernels, each once; "new" may be 6.12 if the archive has no other
 kernels() { "$top/tools/setup/kernel" "$@"; }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Allocations that fail when a test wants it. Link with
+ * Functions that replace malloc() and others, and fail when a test wants it. Link with
  * -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc, and include this file in one source only.
  */
 #ifndef TESTS_LIB_ALLOC_H

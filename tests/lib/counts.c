@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Count traces of a real program while its code and address space change.
+ * Test that counting is exact while the code and the address space of the traced program change.
  *
  *   counts ELF TRACE [--timestamp] [--implicit-return] [--src-bits N] ...
  *
@@ -43,8 +43,8 @@ struct pair {
 	struct nt_flow		*counting;
 	struct counted		counted;
 	struct nt_counts	*counts;
-	uint64_t		hot;		/* An address that was executed recently */
-	uint64_t		patched;	/* Address at which other code is seen, or 0 */
+	uint64_t		hot;		/* recently executed address */
+	uint64_t		patched;	/* address with other code, or 0 */
 	uint64_t		nr_ranges;
 	unsigned int		pieces;
 };

@@ -14,7 +14,7 @@ gcc -g -O2 -I"$top/include" -o "$dir/roundtrip" "$top/tests/dialect/roundtrip.c"
 cd "$tap_tmp" || exit 1
 plan 52
 
-# found NAME ELF PCS TRACE: decode everything that was executed without any option
+# found NAME ELF PCS TRACE: check that the trace decodes to the executed PCs without any option
 found() {
 	"$ntrace" decode --detect --pcs --elf "$2" "$4" >got 2>err
 	is "$1 is decoded without an option" "$? $(cmp got "$3" 2>&1)" "0 "

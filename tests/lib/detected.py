@@ -8,8 +8,8 @@ FOLDER has prog.elf, its prog.pcs, and roundtrip (tests/dialect). A seed selects
 happens to its stream: "cut" removes its start, and "ring" lets a ring wrap. "Exact" means that the PCs are those that
 the true options print. Seeds that are not exact are listed.
 
-"deviating" instead mixes deviations and variants of the board's encoder at random. It compares what was executed with
-the PCs that are decoded if the deviations are named, and if they are not known.
+"deviating" instead mixes deviations and variants of the board's encoder at random. It decodes each stream with
+options that name the deviations, and without them, and compares the executed PCs with both results.
 """
 import os
 import random
@@ -79,7 +79,7 @@ VARIANTS = ("pad", "idle", "split", "icnt-first", "hist-any", "hist-flush", "hre
 
 
 def deviating(rng, folder, work):
-    """Do as board(), with deviations. Return also the options that name the deviations."""
+    """Do the same as board(), but with deviations. Also return the options that name the deviations."""
     deviations = [name for name in DEVIATIONS if rng.random() < 0.5]
     chosen = deviations + [name for name in VARIANTS if rng.random() < 0.1]
     code, true = board(rng, folder, work, [word for name in chosen for word in ("--variant", name)] +

@@ -89,7 +89,8 @@ static void segments_are_added_and_removed(void **state)
 	assert_int_equal(nt_elf_remove(elf, image, 0, 0), NT_OK);
 	assert_int_equal(nt_image_read(image, 0, 0x10000, buf, 8), 0);
 	/*
-	 * Its end would be beyond the end of the address space, and no part of it must remain
+	 * The last segment would end beyond the address space. No other segment may remain in the
+	 * image either
 	 */
 	assert_int_equal(nt_elf_add(elf, image, 0, UINT64_MAX - 0x10002), NT_E_INVALID);
 	assert_int_equal(nt_image_read(image, 0, UINT64_MAX - 2, buf, 1), 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The linker keeps the order, so that the pointers to gcov's data of each file are between the two
- * markers
+ * The linker keeps the order of the object files, so that the pointers to gcov's data are between
+ * this marker and the one in last.c
  */
 #include <linux/module.h>
 

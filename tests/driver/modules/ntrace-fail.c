@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Let a function of the driver, or one that it calls, fail before it has done anything, or take
- * long.
+ * Let a function of the driver, or one that it calls, return an error at once, or delay its calls.
  *
  *	insmod ntrace-fail.ko function=NAME error=-5 [times=N] [device=NAME] [break=1] [watch=1]
  *	insmod ntrace-fail.ko function=NAME delay=MS [cpu=N]
@@ -41,7 +40,7 @@ module_param(stuck, uint, 0444);
 
 static DEFINE_RAW_SPINLOCK(fail_lock);
 
-/* Return true if this call counts */
+/* Return true if the parameters select this call */
 static bool fail_count(struct ntrace_comp *comp)
 {
 	unsigned long flags;

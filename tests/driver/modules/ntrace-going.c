@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Keep a CPU that goes offline online for a while after drivers were notified:
+ * When a CPU goes offline, delay this after drivers were notified, while the CPU is still online:
  *
  *	insmod ntrace-going.ko ms=N
  *

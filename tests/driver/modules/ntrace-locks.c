@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Let a dead CPU hold all locks of the driver while another CPU panics:
+ * Let a CPU that no longer runs hold all locks of the driver while another CPU panics:
  *
  *	insmod ntrace-locks.ko comps=ADDRESS busy=ADDRESS mutexes=ADDRESS,... locks=ADDRESS,...
  *
@@ -26,7 +26,7 @@ module_param(busy, ulong, 0444);
 module_param_array(mutexes, ulong, &nr_mutexes, 0444);
 module_param_array(locks, ulong, &nr_locks, 0444);
 
-/* Number of locks that are held, or 0 until all are held */
+/* 0 until all locks are held, then their number */
 static unsigned int held;
 
 static unsigned int hold_mutexes(void)
@@ -38,7 +38,7 @@ static unsigned int hold_mutexes(void)
 	return nr_mutexes;
 }
 
-/* Interrupts are off, and stay so. */
+/* Interrupts are disabled, and stay disabled. */
 static unsigned int hold_locks(void)
 {
 	struct ntrace_comp *comp;
