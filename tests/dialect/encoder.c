@@ -349,7 +349,7 @@ static void call(struct encoder *e, uint64_t link)
 /*
  * Return true if a return, or the return of a swap, needs no message. Hardware only counts calls,
  * so it also sends no message for a return to another address than its call's, which makes the
- * trace wrong. Users set a trigger that sends a SYNC at such a return.
+ * trace wrong. Users set a trigger that sends a SYNC at these returns.
  */
 static bool is_implicit(struct encoder *e, uint64_t next)
 {

@@ -64,7 +64,7 @@ class Frames:
             if not data and not ret and not used.value:
                 return
             if not data and not ret:
-                # A frame may be held back because there is no room
+                # The library keeps a frame for which it has no room
                 continue
 
     def end(self):

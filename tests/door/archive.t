@@ -41,7 +41,7 @@ sign() { # SUITE...
 	done
 }
 
-# archive replaces the archive by one that contains the items on stdin
+# archive: replace the archive by an archive with the items on stdin
 archive() {
 	rm -rf "$tap_tmp/archive"
 	python3 "$top/tests/door/archive.py" "$tap_tmp/archive" "$tap_tmp/maps" &&

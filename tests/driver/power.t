@@ -40,7 +40,7 @@ powered_board() {
 	waits "[ \$(suspended) = 4 ]"
 	echo "idle again: $(suspended) $(domains)"
 	echo "counter: $(cat $pmu/cpu1/timestamp/counter | grep -c .)"
-	# The power domain of a CPU is suspended while the CPU goes offline and online again.
+	# The power domain of a CPU is suspended while the CPU goes offline and back online.
 	echo 0 >/sys/devices/system/cpu/cpu1/online; echo 1 >/sys/devices/system/cpu/cpu1/online
 	record -C 1 -- taskset 2 /usr/lib/ntrace/work 1000
 	echo "after hotplug: $(perf script -i /tmp/p --itrace=b 2>/dev/null | head -n 1000 | wc -l)"

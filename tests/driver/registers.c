@@ -426,7 +426,7 @@ static void count_write(void *base, unsigned int offset, uint32_t value)
 }
 
 /*
- * The driver writes nothing to such a component, except that it sets Active to read tr??Impl, and
+ * The driver writes nothing to this component, except that it sets Active to read tr??Impl, and
  * clears it
  */
 static void nothing_is_written_to_what_is_not_supported(void **state)
@@ -1543,7 +1543,7 @@ static void recovered_component_is_set_up_before_it_is_used(void **state)
 	assert_int_equal(ntrace_path_recover(&enc, enc.routes), 0);
 	fake_on_write = NULL;
 	assert_false(enc.comp.stuck);
-	/* Starting succeeds, because it first sets up the component again */
+	/* Starting succeeds, because it first sets up the component */
 	assert_int_equal(start(&enc, &win, false), 0);
 	assert_int_equal(stop(&enc), 0);
 }
@@ -1847,7 +1847,7 @@ static void stuck_funnel_is_left_alone(void **state)
 	assert_int_equal(stop(&enc), 0);
 }
 
-/* Check which events can start without setting up the encoder again */
+/* Check which events can start without another set-up of the encoder */
 static void registers_hold_one_event(void **state)
 {
 	struct ntrace_filter was = { .priv = NTRACE_PRIV_U, .nr_ranges = 1, .latch = 1,

@@ -6,8 +6,8 @@
  *
  * A flip is detected (an item reports an error or a loss), harmless (the same ranges), or silently
  * wrong. In each case, the ranges after the next SYNC must be the same again. A few flips are
- * always silently wrong, such as a bit of HIST of a branch whose two paths have the same length and
- * meet.
+ * always silently wrong, such as the bit of HIST for a branch, both directions of which lead to the
+ * same address after code of the same length.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,14 +21,14 @@
 #define MAX_SYNCS	100000
 
 struct segment {
-	uint64_t	offset;		/* Offset of the message with SYNC that begins it */
+	uint64_t	offset;		/* offset of the message with SYNC before it */
 	uint64_t	hash;		/* of its ranges */
 };
 
 struct result {
 	struct segment	*segments;
 	size_t		nr;
-	uint64_t	noticed;	/* Items that report an error or a loss */
+	uint64_t	noticed;	/* number of items that report an error or a loss */
 	uint64_t	hash;		/* of all ranges */
 	uint64_t	ranges;
 };
@@ -97,7 +97,7 @@ static int is_contained(const struct result *good, const struct result *bad, siz
 
 	while (i < good->nr && good->segments[i].offset <= flip)
 		i++;
-	/* The flip may have hit that message, so begin with the segment after it */
+	/* The flip may have damaged that message, so begin with the segment after it */
 	for (i++; i < good->nr; i++) {
 		for (j = 0; j < bad->nr; j++) {
 			if (bad->segments[j].offset == good->segments[i].offset)

@@ -34,7 +34,7 @@ is "--frames decodes all of them" "$("$ntrace" decode --elf "$elf" --pcs --frame
 "$ntrace" dump "$nt" | sed 's/^/{96} /' >want
 is "dump says which ID a message is of" "$("$ntrace" dump --frames two | grep '^{96}' | cksum)" "$(cksum <want)"
 
-# Lost bytes are an error, and the data after them is decoded.
+# Losing bytes must cause an error, and the data after them must be decoded.
 dd if=two of=damaged bs=1 count=200 2>/dev/null
 tail -c +208 two >>damaged
 "$ntrace" decode --elf "$elf" --stats --frames damaged >stats 2>errors

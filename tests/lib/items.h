@@ -13,9 +13,9 @@
 
 /* How a stream is decoded */
 struct items_way {
-	size_t		piece;		/* Bytes that are fed at a time */
+	size_t		piece;		/* number of bytes that are fed at a time */
 	uint32_t	batches;	/* Call N asks for a batch if bit N modulo 32 is set */
-	bool		middle;		/* The stream begins in the middle of a message */
+	bool		middle;		/* the stream may begin inside a message */
 };
 
 struct items {
@@ -188,7 +188,7 @@ static inline uint64_t items_hash_range(uint64_t hash, const struct nt_item *ite
 			 (uint64_t)item->range.insns << 16);
 }
 
-/* Hash all fields of an item, except for a range the message that reported it */
+/* Add all fields of an item to a hash. For a range, omit the message that reported it */
 static inline uint64_t items_hash(uint64_t hash, const struct nt_item *item)
 {
 	bool range = item->type == NT_ITEM_RANGE;
@@ -231,9 +231,9 @@ static inline uint64_t items_hash(uint64_t hash, const struct nt_item *item)
 }
 
 /*
- * Return true if @item, which was decoded in any way, equals @one, which nt_flow_next() returned. If
- * there are no timestamps, @item of a batch may name a later message than the message that reported
- * the range, but it must name a message.
+ * Return true if @item, which was decoded in any way, equals @one, which nt_flow_next() returned.
+ * Without timestamps, @item of a batch may name a later message than the message that reported the
+ * range, but it must name a message.
  */
 static inline bool items_are_same(const struct nt_config *config, const struct nt_item *one,
 				  const struct nt_item *item)

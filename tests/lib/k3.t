@@ -39,7 +39,7 @@ is "K3: all instructions" "$(awk '$1 == "instructions" { print $2 }' stats)" "$(
 "$ntrace" dump --src-bits 12 --timestamp --frames k3/frames >messages
 ok "K3: there are addresses of the kernel" grep -m 1 'F-ADDR=0x7fffffffc.* (0xffffffff80' messages
 
-# Frames cannot show that whole ones are lost.
+# If whole frames are lost, the other frames do not show it.
 for i in 0 1; do
 	head -n 8000 k3/$i.pcs >k3/$i.short
 done

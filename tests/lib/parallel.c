@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A buffer that several threads decode gives the same items, with all their fields, and the same
- * statistics as one flow, both in order, and out of order with the parts put in order.
+ * Test that several threads decode a buffer to the same items, with all their fields, and the same
+ * statistics as one flow. Test this in order, and out of order. In the second case, the test sorts
+ * the parts.
  *
  *   parallel [FOLDER]
  *
  * A small encoder of one program, written from the tables of the specification, makes the streams.
- * FOLDER has prog.elf and more traces (lib/unit.t). A small NT_CELL_SIZE makes parts short, so that
- * each part begins and ends in a different situation.
+ * FOLDER has prog.elf and more traces (lib/unit.t). Parts are the pieces of the buffer that one
+ * thread decodes. A small NT_CELL_SIZE makes them short, so that each part begins and ends in a
+ * different situation.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -29,7 +31,7 @@
 #define MAX_SIZE	(400u << 10)
 #define MAX_THREADS	5
 
-/* Bytes of each stream, and the step from one short stream to the next */
+/* Size of each stream in bytes, and number of bytes by which the next short stream is longer */
 #ifndef STREAM_SIZE
 #define STREAM_SIZE	(300u << 10)
 #define SHORT_STEP	7
@@ -70,7 +72,7 @@ static void put_fixed(struct stream *stream, unsigned int bits, unsigned int val
 	}
 }
 
-/* Append a variable-length field, which ends the bytes that are already full. */
+/* Append a variable-length field. It also completes the last byte of the fixed fields before it. */
 static void put_var(struct stream *stream, uint64_t value)
 {
 	unsigned __int128 all = (unsigned __int128)value << stream->nr_acc | stream->acc;
@@ -145,7 +147,7 @@ struct maker {
 	unsigned int	tstamp_bits;
 	unsigned int	spaces;
 	unsigned int	sync_every;	/* messages, about */
-	unsigned int	oddities;	/* About one in @oddities messages is unusual; 0: none */
+	unsigned int	oddities;	/* one in about @oddities messages is unusual; 0: none */
 	bool		changes_mode;
 	unsigned int	nr_harts;
 	struct hart	harts[3];
@@ -358,7 +360,9 @@ static struct nt_image *make_image(unsigned int spaces)
 
 /* ---- what comes out ---- */
 
-/* Fields of an item that are compared. The part counts for items out of order. */
+/*
+ * The fields of an item that are compared. @part is needed to sort items that arrive out of order.
+ */
 struct print {
 	uint64_t	part;
 	uint64_t	hash;
@@ -373,7 +377,7 @@ struct prints {
 	size_t		room;
 	uint64_t	errors;
 	size_t		wanted;		/* print this one */
-	size_t		stop_at;	/* Batches until consume() returns 77, or 0 for never */
+	size_t		stop_at;	/* consume() returns 77 after this many batches; 0: never */
 	size_t		calls;
 	bool		late;		/* consume() was called again after that */
 };
@@ -436,7 +440,7 @@ static struct prints new_prints(const struct input *input, size_t wanted)
 	return (struct prints){ .config = &input->config, .wanted = wanted };
 }
 
-/* The items of one flow, one by one */
+/* Decode with one flow, which returns the items one by one */
 static struct prints decode_one(const struct input *input, size_t wanted, struct nt_stats *stats)
 {
 	struct prints prints = new_prints(input, wanted);
@@ -455,7 +459,7 @@ static struct prints decode_one(const struct input *input, size_t wanted, struct
 	return prints;
 }
 
-/* Put the items of all threads together, by the number of their part. */
+/* Sort the items of all threads by the number of their part, as one list. */
 static struct prints merge(const struct input *input, struct prints *threads, unsigned int nr)
 {
 	struct prints all = new_prints(input, SIZE_MAX);
@@ -694,7 +698,10 @@ static void streams_are_valid(void **state)
 	}
 }
 
-/* Try every size, so that the end, and each cut, is at every place of a message */
+/*
+ * Try every size, so that the end of the stream, and the boundaries between parts, are at every
+ * place of a message
+ */
 static void short_streams(void **state)
 {
 	size_t i, size;
@@ -751,7 +758,7 @@ static void real_traces(void **state)
 	}
 }
 
-/* If consume() returns a value other than 0, the library must not call it again. */
+/* After consume() has returned a value other than 0, the library must not call it. */
 static void stops_at_once(void **state)
 {
 	struct input input = make_input(&plans[0], 5, 60u << 10);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Compare the parser of the fast path with the parser of all messages, on random bytes that are
- * nearly messages. If the first accepts a message, the second must read the same. Do this with and
- * without pext. The program is also built without SSE2, so that each variant of plain.h is tested
- * on one machine.
+ * Compare the parser of the fast path, which reads only short messages (plain.h), with the parser
+ * of all messages, on random bytes that are nearly messages. If the first parser accepts a message,
+ * the second must read the same. Do this with and without pext. The program is also built without
+ * SSE2, so that each variant of plain.h is tested on one machine.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,9 @@ static void make_config(struct nt_config *config)
 	config->extend_addr = rnd(2);
 }
 
-/* TCODE, then bytes of which one in four ends a field, and one in twelve the message */
+/*
+ * Make a TCODE and random bytes. One of four bytes ends a field, and one of twelve ends the message
+ */
 static void make_message(uint8_t *p, unsigned int size)
 {
 	static const uint8_t tcodes[] = {

@@ -4,16 +4,17 @@
  *
  *   same [OPTIONS of ntrace decode] [--no-memory EVERY] --elf ELF TRACE
  *
- * The items of nt_flow_next(), with the whole stream fed at once, are compared with those of
- * batches, of mixtures of both, and of pieces of several sizes, once, and with the stream repeated,
- * because the flow remembers the blocks that messages led to. Prints the first difference and exits
- * with 1.
+ * Feed the whole stream at once, and get its items by nt_flow_next(). Compare them with the items
+ * of batches, of mixtures of both calls, and of a stream in pieces of several sizes. Do the same
+ * with the stream repeated, because the flow stores the blocks to which messages led, and uses them
+ * again. Prints the first difference and exits with 1.
  *
  * nt_flow_count(), in the same ways and mixed with the other calls, and nt_parallel_count() must
- * count the same ranges, and return the other items.
+ * count the ranges that nt_flow_next() returns. nt_flow_count() must also return the same other
+ * items.
  *
- * Each memory allocation of the flow fails in turn (in a long trace, one of EVERY). The call
- * returns NT_E_NOMEM, and when it is called again nothing is lost.
+ * Each memory allocation of the flow fails in turn (in a long trace, one of EVERY). The call must
+ * return NT_E_NOMEM, and the next call must continue without a loss.
  */
 #include <inttypes.h>
 #include <limits.h>
@@ -159,7 +160,7 @@ static bool sweep_allocations(const struct options *options, struct nt_image *im
 struct count_way {
 	size_t		piece;		/* Bytes that are fed at a time */
 	uint32_t	counts;		/* Call N counts if bit N modulo 32 is set */
-	uint32_t	batches;	/* ... else it is for a batch if this one is set */
+	uint32_t	batches;	/* otherwise, it gets a batch if this bit is set */
 	uint32_t	takes;		/* Take the counts after this many calls; 0: at the end */
 };
 
@@ -179,7 +180,7 @@ struct counting {
 	struct items		items;
 	struct count_way	way;
 	struct nt_counts	*counts;
-	struct counted		given;		/* Ranges that were returned as items */
+	struct counted		given;		/* counts of the returned ranges */
 	uint32_t		calls;
 };
 
@@ -276,7 +277,10 @@ static bool has_counted(struct counting *counting, struct counted *one)
 	return false;
 }
 
-/* Allocations @first to @first + @nr - 1 of the counting fail. *made is the number of them. */
+/*
+ * Count while allocation number @first and the @nr - 1 after it fail. Set *made to the number of
+ * allocations.
+ */
 static bool compare_counts(const struct nt_config *config, struct nt_image *image,
 			   const struct trace *trace, bool middle, struct count_way way,
 			   unsigned long first, unsigned long nr, unsigned long *made)

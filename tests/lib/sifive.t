@@ -1,7 +1,7 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only
-# Decode the trace of a whole system from a SiFive encoder. It contains a program, a kernel above 48 bits,
-# and firmware. Their code is in ELF files or in pages of memory, or is missing, and buffers are cut.
+# SPDX-License-Identifier: GPL-2.0-only Decode the trace of a whole system from a SiFive encoder. It
+# contains a program, a kernel above 48 bits, and firmware. Their code is in ELF files or in pages
+# of memory, or is missing, and buffers end inside messages.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 ntrace=$O/bin/ntrace
@@ -91,7 +91,7 @@ pages="--binary page.2@0xffffffff80002000 --binary page.3@0xffffffff80003000 --b
 is "pages: exit status" "$(decode --elf user $pages --elf firmware nt)" 0
 ok "pages: what ran" cmp pcs list
 
-# Only code is missing, and all else is there.
+# Only code is missing, so all PCs of other code must be decoded.
 grep -v '^0x800004' list >seen
 # shellcheck disable=SC2086
 is "no firmware: exit status" "$(decode $pages --elf user nt)" 1
@@ -103,7 +103,7 @@ is "a page is missing, too" "$(decode --elf user --binary page.2@0xffffffff80002
 ok "a page is missing: all else is there" cmp pcs seen
 is "a page is missing: only code is missing" "$(grep -v 'hint:\|NT_E_NO_CODE\|no code' errors)" ""
 
-# The buffer was full, so its last message is cut.
+# The buffer was full, so its last message is incomplete.
 size=4096
 while head -c $size nt | tail -c 1 | od -An -tu1 | awk '{ exit $1 % 4 != 3 }'; do
 	size=$((size - 1))

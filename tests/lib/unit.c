@@ -317,7 +317,7 @@ static void config_is_checked(void **state)
 	BAD(return_full, NT_RETURN_DROP_NEWEST + 1);
 	BAD(custom_jumps, NT_CUSTOM_COMPRESSED << 1);
 	BAD(size, 4);
-	/* A caller that was built with an older, shorter structure */
+	/* Imitate a caller that was built with an older, shorter structure */
 	nt_config_init(&small, offsetof(struct nt_config, isa));
 	assert_int_equal(small.size, offsetof(struct nt_config, isa));
 	assert_int_equal(nt_config_check(&small), NT_OK);
@@ -596,7 +596,7 @@ static int two_read(void *ctx, uint64_t space, uint64_t addr, uint8_t *buf, size
 	two->reads++;
 	if (space > 1 || addr < 0x1000 || addr >= 0x1040)
 		return 0;
-	/* Never more than three bytes at a time */
+	/* return at most three bytes at a time */
 	if (size > 3)
 		size = 3;
 	if (size > 0x1040 - addr)
@@ -605,7 +605,7 @@ static int two_read(void *ctx, uint64_t space, uint64_t addr, uint8_t *buf, size
 	return size;
 }
 
-/* Code c.nop ... c.jr ra at @index */
+/* Write c.nop instructions, and c.jr ra at @index */
 static void fill(uint8_t *code, unsigned int index)
 {
 	unsigned int i;
@@ -715,7 +715,7 @@ static void spaces_and_invalidation(void **state)
 	reads = two.reads;
 	assert_int_equal(next_how(flow, jump, sizeof(jump), &insns), NT_END_RETURN);
 	assert_int_equal(two.reads, reads);
-	/* In the other space, the return is elsewhere */
+	/* the other space has its return at another address */
 	next_how(flow, own1, sizeof(own1), &insns);
 	assert_int_equal(next_how(flow, jump, sizeof(jump), &insns), 100 - NT_E_CLASS);
 	next_how(flow, sync, sizeof(sync), &insns);
@@ -770,7 +770,7 @@ static void image_invalidates_a_range(void **state)
 	nt_image_set_reader(image, &reader);
 	next_how(flow, sync, sizeof(sync), &insns);
 	assert_int_equal(next_how(flow, jump, sizeof(jump), &insns), NT_END_RETURN);
-	/* Invalidate code elsewhere, after it, before it, and an empty range */
+	/* Invalidate ranges after and before the code, and an empty range */
 	reads = two.reads;
 	nt_image_invalidate_range(image, 0x2000, 0x1000);
 	nt_image_invalidate_range(image, 0x1000 + 6 + 22, UINT64_MAX);
@@ -779,7 +779,7 @@ static void image_invalidates_a_range(void **state)
 	nt_image_remap(image);
 	assert_int_equal(next_how(flow, jump, sizeof(jump), &insns), NT_END_RETURN);
 	assert_int_equal(two.reads, reads);
-	/* Invalidate its last byte, and later more ranges than the image can list */
+	/* Invalidate the last byte of the code, and later more ranges than the image can list */
 	fill(two.code[0], 8);
 	nt_image_invalidate_range(image, 0x1005, 1);
 	assert_int_equal(next_how(flow, jump, sizeof(jump), &insns), 100 - NT_E_CLASS);
@@ -1069,7 +1069,7 @@ static struct sum rest_of(struct nt_flow *flow, struct bytes bytes, size_t at)
 	return sum;
 }
 
-/* A clone, made anywhere in a message, continues as the flow does. */
+/* A clone that is made at any byte of a message must return the same items as the flow. */
 static void a_clone_goes_on(void **state)
 {
 	size_t i, at;

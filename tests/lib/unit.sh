@@ -1,6 +1,5 @@
-# SPDX-License-Identifier: GPL-2.0-only
-# Programs of tests/lib, in $dir; sourced after tap.sh.
-# shellcheck shell=sh
+# SPDX-License-Identifier: GPL-2.0-only Functions that build the programs of tests/lib in $dir.
+# Source this file after tap.sh. shellcheck shell=sh
 
 # unit_build NAME [SOURCE or FLAG...]: build $dir/NAME from tests/lib/NAME.c
 unit_build() {
@@ -38,7 +37,8 @@ unit_encode() {
 	"$O/bin/ntrace" encode --elf "$dir/prog.elf" --pcs "$dir/prog.pcs" -o "$dir/$_name" "$@"
 }
 
-# unit_traces - make traces of $dir/prog.elf with the options for which tests/lib has names
+# unit_traces - trace $dir/prog.elf with several sets of options, each of which has a name (the file
+# is $dir/NAME)
 unit_traces() {
 	unit_workload 200 &&
 		unit_encode htm --sync-mode 1 --sync-max 6 &&

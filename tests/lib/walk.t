@@ -1,7 +1,7 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only
-# Decode a program whose path is different each time, so that stored results of walks do not help.
-# All PCs must be decoded, and flipped bits must be detected.
+# SPDX-License-Identifier: GPL-2.0-only Decode a program that takes another way each time, so that
+# the decoder finds no stored results that it could use again. All PCs must be decoded, and flipped
+# bits must be detected.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/lib/unit.sh"
 dir=$O/tests/lib-walk

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Measure the streams that take longest for their size.
+ * Measure the streams whose decoding takes longest for their size.
  *
  * A few bytes can report millions of instructions, such as a repeated loop. A decoder cannot be
  * faster than its output of these instructions. Streams that take time without much output are
- * worse. The processor time of each stream is compared with that of a plain stream, because it does
- * not depend on the load of the machine. Exits with 1 if a stream takes longer than its limit.
+ * worse. The processor time of each stream is compared with the time of an ordinary stream. This
+ * ratio hardly depends on the machine and its load. Exits with 1 if a stream takes longer than its
+ * limit.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -189,7 +190,10 @@ static void make_places(void)
 		put_indirect(NT_BTYPE_TRAP, 1, (BASE + 2 * i) ^ (BASE + 2 * i + 2));
 }
 
-/* The same number of places without code, which the table of blocks remembers */
+/*
+ * Jump to the same number of places without code, each of which uses an entry in the table of
+ * blocks
+ */
 static void make_no_code(void)
 {
 	unsigned int i;
@@ -228,7 +232,7 @@ static void make_collisions(void)
 	}
 }
 
-/* Each message is of another context, and so of another address space. */
+/* Each message reports another context, which has another address space. */
 static void make_contexts(void)
 {
 	unsigned int i;
@@ -310,7 +314,7 @@ static const struct {
 	const char	*name;
 	void		(*make)(void);
 	enum unit	unit;
-	double		limit;		/* Limit as a multiple of the plain stream's time */
+	double		limit;		/* limit as a multiple of the ordinary stream's time */
 } streams[] = {
 	{ "RepeatBranch of a branch", make_repeat, PER_RANGE, 12 },
 	{ "RepeatBranch of a trap", make_repeated_trap, PER_RANGE, 30 },

@@ -1,7 +1,7 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only
-# No stream that takes long for its size may take many times as long as it did before
-# (tests/lib/worst.c), relative to a plain stream on the same machine.
+# SPDX-License-Identifier: GPL-2.0-only Check the decoding time of streams that take long for their
+# size, relative to an ordinary stream on the same machine (tests/lib/worst.c). It must not exceed
+# limits that earlier measurements gave.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/lib/unit.sh"
 dir=$O/tests/lib-worst

@@ -40,8 +40,8 @@ cost() {
 symfs() {
 	mkdir -p "$truth_dir/symfs/tmp" && cp -a "$O/root/guest/." "$truth_dir/symfs/" && cp "$tap_tmp/work" "$truth_dir/symfs/tmp/"
 }
-# kept NAME: print the bytes of trace, the reported instructions, and the stretches after which trace was
-# lost.
+# kept NAME: print the bytes of trace, the reported instructions, and the number of AUX records
+# after which trace was lost.
 kept() {
 	"$O/bin/ntrace" stat --json --insns --symfs "$truth_dir/symfs" "$out/$1.data" 2>"$tap_tmp/err" |
 		python3 -c 'import json, sys

@@ -14,7 +14,7 @@ source=$O/root/linux-6.12/kernel/gcov
 [ -e "$source/gcc_4_7.c" ] || skip_all "the kernels are not set up; make setup"
 command -v "$gcov" >/dev/null || skip_all "there is no $gcov"
 
-# Make a build folder for the board, with a driver that counts for each kernel
+# Make a build folder for the board, with a driver for each kernel that counts its executed lines
 cov=$O/driver-coverage
 rm -rf "$cov" && mkdir -p "$cov/board" "$cov/report" "$cov/unit" "$cov/kept"
 make -s -C "$top/selftests/ntrace" O="$O" >&2 && make -s -C "$top" plugin guest-tools tool >&2 || exit 1
@@ -58,7 +58,7 @@ guest_timeout=1500
 # counters cost time
 guest_env=NTRACE_LIMIT_MS=5000
 export O="$cov"
-reaches() { # NAME KERNEL PROGRAMS BOARD-OPTIONS...: as selftests, and gcov reads the counters
+reaches() { # NAME KERNEL PROGRAMS BOARD-OPTIONS...: do the same as selftests(), and let gcov read the counters
 	_reached=$1 _kernel=$2 _programs=$3; shift 3
 	case $_reached in ${GUESTS:-*}) ;; *) return ;; esac
 	selftests "$_reached" "$_programs" --kernel "$_kernel" "$@"

@@ -86,8 +86,8 @@ for kernel in ${KERNELS:-$(kernels lts new)}; do
 	all "SysRq" sh "__handle_sysrq" : "echo y >/proc/sysrq-trigger; sleep 1; reboot -f" --reset warm
 	what=user
 	all "user: enough" sh "trigger_store" : 'echo enough >$F/trigger; sleep 1; reboot -f' --reset warm
-	# A stall of RCU and a hard lockup are only noticed with more than one hart. Without processes that
-	# end, an idle Linux 7.2 needs no grace period, which could stall.
+	# Linux notices an RCU stall and a hard lockup only with more than one hart. An idle Linux 7.2
+	# needs grace periods, which can stall, only if processes end.
 	what="RCU stall"
 	late 4 "panic: RCU Stall*" insmod "guilty_lockup" \
 		"echo 0 >/proc/sys/kernel/watchdog; echo 3 >/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout
@@ -313,8 +313,8 @@ for board in k3 p550; do
 	form "=4M" "the flight recorder does not record, because the encoders have no RAM sink"
 done
 
-# The decoded trace is the code that ran, up to the last instruction before the stop. The second boot loads no
-# driver.
+# The decoded trace must equal the truth up to the last instruction before the stop. The second boot
+# loads no driver.
 truth() {
 	_what=$1; shift
 	wanted "$_what" || return 0

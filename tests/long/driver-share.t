@@ -10,7 +10,7 @@ make -s -C "$top/selftests/ntrace" O="$O" >&2 || exit 1
 
 seconds=${SECONDS_EACH:-600}
 guest_timeout=$((3 * seconds + 600))
-# share_test has two such cases, each with half of the time.
+# share_test has two cases with threads that yield. Each gets half of the time.
 guest_env="NTRACE_SECONDS=$((seconds / 2))"
 for kernel in ${KERNELS:-$(kernels debug new)}; do
 	for topology in ${TOPOLOGIES:-funnel direct funnel2 interrupt mixed sram choice k3 p550}; do

@@ -22,18 +22,18 @@ seconds=${NTRACE_LOAD_SECONDS:-60}
 slow=${NTRACE_LOAD_SLOW:-12}
 mips=${NTRACE_LOAD_MIPS:-50}
 
-# An instruction needs 2 bits, and the buffer has a bit more than that.
+# An instruction needs 2 bits of trace. Make the buffer a little larger than that.
 room=$((seconds * mips / 3 + 100))
 mem=$((4 * room / 1024 + 2))G
 guest_env=NTRACE_LOAD_SLOW=$slow
 truth "reader that keeps up, new, 4 harts" reader_that_keeps_up_loses_nothing "$seconds" $room \
 	--kernel new --harts 4 --slow "$slow" --mips "$mips" --mem $mem
-# This is more than the buffer can take.
+# In this case, the buffer is too small for the trace.
 slow=4
 guest_env=NTRACE_LOAD_SLOW=$slow
 truth "reader away for 5 s, new, 4 harts" reader_that_was_away_gets_the_rest "$seconds" $room \
 	--kernel new --harts 4 --slow "$slow" --mips "$mips" --mem $mem
-# One hart alone writes more, and no timer is late there.
+# A single hart executes faster, and its timers are not late.
 guest_env=
 truth "reader that keeps up, 6.12, 1 hart, --icount" reader_that_keeps_up_loses_nothing 3 1000 \
 	--kernel 6.12 --icount --mem 3G

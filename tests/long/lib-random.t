@@ -12,7 +12,8 @@ build_sanitized && make -C "$top" lib >"$tap_tmp/make" 2>&1 &&
 	make -C "$top/tests/random" O="$O" all sanitized >>"$tap_tmp/make" 2>&1 ||
 	{ cat "$tap_tmp/make"; exit 1; }
 plan 3
-# A tenth of the seeds has damaged copies, and the sanitizers see a part of them.
+# For a tenth of the seeds, damaged copies are also decoded. Some seeds are repeated with
+# sanitizers.
 ok "$seeds seeds from $first on" "$O/random/random" --seeds "$first" "$seeds"
 ok "$((seeds / 10)) seeds, each with 10 damaged copies" \
 	"$O/random/random" --seeds $((first + 1000000)) $((seeds / 10)) --flips 10

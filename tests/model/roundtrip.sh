@@ -9,7 +9,7 @@ roundtrip_setup() {
 	[ -e "$program" ] || "$top/tools/setup/setup" guest >"$tap_tmp/setup" 2>&1 ||
 		{ cat "$tap_tmp/setup"; exit 1; }
 	tmp=$tap_tmp
-	ntrace=$tmp/ntrace	# a copy: it may be built anew meanwhile
+	ntrace=$tmp/ntrace	# use a copy, because another test may build the command
 	cp "$O/bin/ntrace" "$O/bin/ntrace-dev" "$tmp"
 }
 
@@ -27,7 +27,7 @@ roundtrip() {
 # share PART PARTS: start to count combinations of options. To save time, a list of instructions tries only each
 # PARTSth combination, and the lists with PART 0 to PARTS - 1 together try all. In make test-all, each list tries all.
 share() { PART=$1 PARTS=$(by_size "$2" 1); n=0 bad=0 tried=0; }
-# Succeed if this list tries the next combination, whose number is $n.
+# Succeed if the current list is to try the next combination, whose number is $n.
 is_mine() {
 	n=$((n + 1))
 	[ $(((n + n / PARTS) % PARTS)) -eq $((PART % PARTS)) ] && tried=$((tried + 1))
@@ -38,7 +38,7 @@ all_right() {
 	[ $bad -eq 0 ] && [ $tried -gt 0 ]
 }
 
-# $1 without the gaps
+# Write the list $1 without its gaps
 flat() { grep -v '^-' "$1" >"${1%.list}.pcs"; }
 
 # Try every option of the encoder, alone and together with others, in both modes, with each kind of periodic sync.
@@ -54,7 +54,7 @@ combinations() {
 				"--hist-always" "--repeat-branch" "--repeated-history" \
 				"--repeated-history --hist-bits 5" "--return-mode 1 --return-depth 5" \
 				"--return-mode 2" "--trap exception" "--priv m"; do
-				# Only real code returns to the address that it was called from.
+				# Only the list of a real program returns to the addresses after its calls.
 				case "$own $4" in
 				*return-mode\ 1*real) tried=$((tried + 1)) ;;
 				*return-mode\ 1*) continue ;;
@@ -113,8 +113,8 @@ rv32_program() {
 		"$top/tests/lib/tiny-runtime.c"
 }
 
-# verified LIST ELF "ENCODE OPTIONS" "DECODE OPTIONS": do as roundtrip, with loss and gaps that the truth
-# contains
+# verified LIST ELF "ENCODE OPTIONS" "DECODE OPTIONS": do the same as roundtrip for a trace with
+# losses and gaps, and compare it with a truth file
 verified() {
 	# shellcheck disable=SC2086
 	"$ntrace" encode --elf "$2" --pcs "$1" -o "$tmp/nt" --truth "$tmp/truth" $3 >"$tmp/encode" 2>&1 || {
@@ -124,7 +124,8 @@ verified() {
 		echo "encode $3, decode $4: $(head -n 3 "$tmp/verify")"; return 1; }
 }
 
-# stack_need VARIANT: a stack that accepts no more calls when full needs a decoder that knows its depth
+# stack_need VARIANT: print the option with the depth of the return stack, which the decoder needs
+# if a full stack ignores calls
 stack_need() {
 	case "$1 $options" in
 	stack-stops*return-depth\ 3*) need="$need --implicit-return=3 --return-drop-newest" ;;
@@ -169,8 +170,8 @@ changed() {
 	[ $bad -eq 0 ]
 }
 
-# Lose messages next to a stop without a message, and next to whole HISTs that were sent before the lost
-# message.
+# Lose messages next to a stop that no message reports, and next to full HISTs that were sent before
+# the lost message.
 losses() {
 	n=0 bad=0
 	for mode in btm htm; do

@@ -31,8 +31,8 @@ struct run {
 	struct nb_encoder	enc;
 	struct nb_truth_writer	*truth;
 	FILE			*trace;
-	bool			full;		/* The sink accepts nothing */
-	long			missing;	/* Offset of the missing session */
+	bool			full;		/* the sink is full, and drops everything */
+	long			missing;	/* offset of the missing session */
 };
 
 /* addi x10, x10, -1; bnez x10, -4; followed by c.j -8 */

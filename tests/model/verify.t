@@ -23,7 +23,8 @@ is "at the same address" "$(verified same)" "$all"
 "$O/bin/ntrace" verify --truth "$tap_tmp/truth" --trace "$tap_tmp/nt" >"$tap_tmp/said" 2>&1
 is "a trace of another address is another" "$? $(grep -c 'first difference' "$tap_tmp/said")" "1 1"
 
-# after_gap HOW [OPTIONS]: print the result of verify, and whether it compared or missed each instruction
+# after_gap HOW [OPTIONS]: print the result of verify, and whether the compared and the missing
+# instructions together are all instructions
 after_gap() {
 	how=$1; shift
 	"$tap_tmp/verify-gap" "$how" "$tap_tmp/truth" "$tap_tmp/nt" >"$tap_tmp/made" || return

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""A random walk through the code of an ELF file: PCs as a hart could retire them.
+"""Print the PCs of a random walk through the code of an ELF file, as a hart could retire them.
 
     walk.py ELF COUNT SEED > LIST
 
@@ -119,7 +119,7 @@ def walk(code, count, rng, out):
             pc, const = rng.choice(handlers), None
             continue
         kind, target, reg, sets = code.classify(pc)
-        if kind == TRAP or rng.random() < 0.003:    # strikes before the instruction
+        if kind == TRAP or rng.random() < 0.003:    # the trap occurs before the instruction
             pc, const = rng.choice(handlers), None
             continue
         out.append("0x%x" % pc)

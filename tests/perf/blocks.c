@@ -5,9 +5,9 @@
  *	blocks TID hartN.truth ...
  *	blocks all hart0.truth
  *
- * Prints a line for each block that retired, in order, with its address and its bytes,
- * both in hex, and "stop" when the trace stopped. A thread that changed the hart is an
- * error, because the order of harts would be unknown.
+ * Prints a line for each block that retired, in order, with its address and its bytes, both in hex,
+ * and "stop" when the trace stopped. If the thread moved to another hart, this is an error, because
+ * the truth does not show the order of events of different harts.
  *
  * For all threads of one hart, each line begins with the thread and the itype (chapter
  * 2.1).

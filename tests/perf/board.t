@@ -145,7 +145,7 @@ ok "decoded is what ran, in order, on each hart" \
 compared_with_truth "$(echo "$last" | awk '{ print $1 + 0 }')"
 ok "millions of instructions were compared" [ "$(echo "$last" | awk '{ print $1 + 0 }')" -gt "$(by_size 1000000 5000000)" ]
 
-# The region is all of memory up to its end, which no program of the guest uses.
+# The addresses are those of physical memory, which no program of the guest uses.
 in_firmware() { awk 'length($1) == 8 && $1 ~ /^8/ || length($3) == 8 && $3 ~ /^8/'; }
 # WHAT PERCENT: without the ELF file, at least PERCENT of the branches are present, and no others.
 without_firmware() {

@@ -7,12 +7,12 @@
  *	branches [-c] [-l] [-s] [-r] [-u] [-v VERIFIED] [-t THREADS] [-m CPU=HART ...] hartN.truth ...
  *
  * -c: Trace has no context, so that the thread of the truth is unknown and is not compared.
- * -l: Trace is lost. Compare each stretch, from a start up to the next start or error, alone. Print
- * a line for each hart with the numbers of losses that an error reports in the right place, losses
- * that no error reports (silent), losses whose error is in another place (misplaced), and errors
- * where nothing is missing (needless). With -r, a full sink has lost the oldest trace, so that a
- * stretch behind an error may be the end of one in the truth.
- * -s: The trace consists of AUX samples. Trace may be missing before the start of each.
+ * -l: Trace is lost. Compare each stretch alone. A stretch is the branches from a start of trace up
+ * to the next start or error. Print a line for each hart with the numbers of losses that an error
+ * reports in the right place, losses that no error reports (silent), losses whose error is in
+ * another place (misplaced), and errors where nothing is missing (needless). With -r, a full sink
+ * has lost the oldest trace, so that a stretch behind an error may be the end of one in the truth.
+ * -s: The trace consists of AUX samples. Trace may be missing before the start of each sample.
  * -r: The trace is a ring whose oldest part is lost. It is complete up to the stop of the hart's
  * trace.
  * -u: The process may be unknown, because perf does not see the start of every process.
@@ -38,43 +38,46 @@
 #define CPUS	16
 #define MATCH	500000	/* Shorter matches can be accidental, such as in a loop that polls a lock */
 #define SHOWN	8
-#define HELD	65536	/* Samples behind an error that are found together */
+#define HELD	65536	/* Maximum number of branches after an error that are searched together */
 
 struct branch {
 	uint64_t from, to;	/* @from is 0 if trace starts, @to is 0 if it stops */
 	uint32_t tid, pid;
 	char kind;		/* '?' if unknown; see kind_of() */
 	char mode;		/* 0: unknown; U, K, H, and g and G in a guest */
-	uint32_t insns;		/* Instructions since the previous branch */
+	uint32_t insns;		/* number of instructions since the previous branch */
 	uint8_t length;		/* Length of the instruction at @from in bytes */
 };
 
-/* Branches of the truth, as far as they are needed */
+/*
+ * The branches of a hart in the truth that are still needed, and the branches of perf that are
+ * compared with them
+ */
 struct hart {
 	struct nb_truth_reader *reader;
 	struct branch *queue;
 	size_t first, nr, size;
 	uint64_t scontext;
 	uint32_t insns;			/* Instructions since the last branch in the queue */
-	uint32_t unwritten;		/* Instructions of lines that were not written */
+	uint32_t unwritten;		/* number of instructions since the last written line */
 	struct nb_ingress last;		/* the block before */
 	bool has_last, started, tracing, ended;
-	bool empty;			/* Trace started and stopped before the next block */
+	bool empty;			/* trace started and stopped without a block in between */
 	/* of the samples */
 	uint64_t stopped_at;	/* Target of the last branch if trace stopped after it, or 0 */
 	bool gap;
-	struct branch *ahead;	/* Branches still to be compared */
+	struct branch *ahead;	/* branches of perf that must still be compared */
 	unsigned int nr_ahead, max_ahead;
 	/* -l: */
 	uint64_t stretches;
-	uint64_t errors;	/* Errors since the last stretch that was found */
-	uint64_t told, told_branches;		/* Losses that an error reports */
-	uint64_t silent, silent_branches;	/* Losses that no error reports */
+	uint64_t errors;	/* errors since the last stretch that was found */
+	uint64_t told, told_branches;		/* reported losses, and their branches */
+	uint64_t silent, silent_branches;	/* unreported losses, and their branches */
 	uint64_t misplaced, needless;
 	uint64_t owed, owed_branches;	/* Losses since the last reported loss */
 	uint64_t spare;			/* Errors since then, each of which may report one loss */
 	uint64_t wrong;
-	/* Stretches behind an error that are not yet found. Stretch i ends at sample @ends[i]. */
+	/* stretches after an error that are not found yet; stretch i ends at branch @ends[i] */
 	struct branch *held;
 	unsigned int nr_held, nr_ends, ends[HELD];
 };
@@ -100,7 +103,7 @@ static char mode_of(const struct nb_ingress *b)
 	return modes[b->priv & 7];
 }
 
-/* Append a branch. Its sample has the privilege of the block @at. */
+/* Append a branch. perf prints it with the privilege of the block @at. */
 static void push(struct hart *h, const struct nb_ingress *at, uint64_t from, uint64_t to, char kind)
 {
 	if (h->first + h->nr == h->size) {
@@ -149,7 +152,7 @@ static char kind_of(const struct nb_ingress *b)
 	return kinds[b->itype & 15] ? : 'j';
 }
 
-/* The end of the previous block belongs to the thread that ran that block */
+/* the jump at the end of a block belongs to the thread that executed the block */
 static void block(struct hart *h, const struct nb_truth_event *ev, uint64_t scontext)
 {
 	if (h->empty) {
@@ -207,7 +210,7 @@ static void stop(struct hart *h, uint64_t scontext, bool lost)
 	h->has_last = false;
 }
 
-/* Read until there is one more branch. Return false at the end */
+/* Read the truth until the queue has more than @nr branches. Return false at the end */
 static bool more(struct hart *h, size_t nr)
 {
 	static uint64_t last_context[CPUS];
@@ -289,10 +292,7 @@ static void check_thread(const struct branch *got, const struct branch *want)
 		       got->pid);
 }
 
-/*
- * Return true if nothing was traced after the @nr'th branch; in a ring, if trace starts again after
- * it
- */
+/* Return true if nothing was traced after branch @nr. In a ring, trace may start again after it */
 static bool ends_behind(struct hart *h, size_t nr)
 {
 	return !more(h, nr) || (ring && !h->queue[h->first + nr].from);
@@ -371,7 +371,10 @@ static bool find(struct hart *h, bool last, size_t *at, unsigned int *most)
 	return found;
 }
 
-/* Find the samples in the truth. If @last, the last sample must be the last branch. */
+/*
+ * Find the branches of perf in the truth. If @last is set, the last one must be the last branch of
+ * the truth.
+ */
 static void align(struct hart *h, bool last)
 {
 	unsigned int i, most;
@@ -466,7 +469,7 @@ static void sample(struct hart *h, const struct branch *b)
 		drop(h, 1);
 		return;
 	}
-	/* There was no stop. Trace is missing before the branch, which was repeated later. */
+	/* Trace did not stop here. It is missing before the branch, which was repeated later. */
 	if (sampled && stopped) {
 		h->gap = true;
 		look_ahead(h, b);
@@ -489,7 +492,7 @@ static void error(struct hart *h)
 
 /* ---- Option -l: compare each stretch of the samples alone ---- */
 
-/* Where the samples from @first are in the truth */
+/* The place in the truth at which the branches from @first were found */
 struct place {
 	size_t	at, nr;
 	unsigned int first;
@@ -585,7 +588,9 @@ static void settle_losses(struct hart *h)
 	h->owed = h->owed_branches = h->spare = 0;
 }
 
-/* Between the last two stretches, @lost branches are missing. */
+/*
+ * Count a loss of @lost branches between the last two stretches, and whether an error reports it.
+ */
 static void judge_place(struct hart *h, size_t lost)
 {
 	if (lost && h->errors) {
@@ -671,9 +676,9 @@ static bool all_held_match(struct hart *h, size_t at)
 }
 
 /*
- * Find the held stretches. A hart that is idle executes the same short stretch many times, so that
- * the first one may be in the truth both before and behind a loss. Trace between them is not missing
- * if there is a place for all.
+ * Find the stretches that wait for a place in the truth. A hart that is idle executes the same
+ * short stretch many times, so that the first one may be in the truth both before and behind a
+ * loss. Trace between them is not missing if there is a place for all.
  */
 static void find_held(struct hart *h)
 {

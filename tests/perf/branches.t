@@ -11,8 +11,9 @@ done
 "$tap_tmp/mktruth" "$tap_tmp/truth" && "$tap_tmp/mktruth" "$tap_tmp/twice" 1 &&
 	"$tap_tmp/mktruth" "$tap_tmp/often" 100 || exit
 
-# Write WORDs as perf script prints them. A-B is a stretch of the blocks A to B with its stop, A-B- one
-# without a stop, and A-B+ one with a branch to a block that was not executed. E is an error.
+# Write WORDs as perf script prints them. A-B is the trace of the blocks A to B, from its start to
+# its stop. A-B- lacks the stop, and A-B+ has one more branch, to a block that was not executed. E
+# is an error.
 printed() {
 	for word; do
 		echo "$word"

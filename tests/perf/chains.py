@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Are perf's call chains, calls and returns those of the code that was executed?
+"""Compare perf's call chains, calls and returns with the executed code.
 
     chains.py chains BLOCKS PERIOD MAPS SYMFS <PERF
     chains.py calls BLOCKS - MAPS SYMFS <PERF
@@ -114,7 +114,7 @@ class Walk:
         self.unwound = self.handlers = 0
 
     def pop(self, addr):
-        """Pop up to the newest call that returns to addr. Return false if there is none"""
+        """Remove calls up to the newest one that returns to addr. Return False if there is none"""
         for i in range(len(self.stack) - 1, -1, -1):
             if self.stack[i] == addr:
                 del self.stack[i:]

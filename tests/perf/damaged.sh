@@ -1,6 +1,5 @@
-# SPDX-License-Identifier: GPL-2.0-only
-# Decode damaged recordings with a perf that has sanitizers: damaged_run COUNT
-# shellcheck shell=sh
+# SPDX-License-Identifier: GPL-2.0-only Functions that decode damaged recordings with a perf that
+# has sanitizers; call damaged_run COUNT shellcheck shell=sh
 
 # Succeed if a sanitizer has reported a fault, or leaked memory, below a function of N-Trace. Faults of perf
 # itself cannot be fixed here, and are only counted.
@@ -64,7 +63,7 @@ damaged_one() { # SEED ARG...
 	if [ $_rc -ne 0 ] || grep -aq 'instruction trace error' "$_dir/said"; then echo error; else echo clean; fi
 }
 
-damaged_share() { # FIRST COUNT: each second seed
+damaged_share() { # FIRST COUNT: run each second seed
 	_dir=$tap_tmp/$1
 	mkdir -p "$_dir"
 	_at=$1

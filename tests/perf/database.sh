@@ -35,7 +35,7 @@ db_qt_python() {
 	return 1
 }
 
-db_view() { # PYTHON DATABASE PICTURE: what its windows show
+db_view() { # PYTHON DATABASE PICTURE: print the contents of the viewer's windows
 	"$1" "$top/tests/perf/viewer.py" "$db_scripts/exported-sql-viewer.py" "$2" "$3"
 }
 

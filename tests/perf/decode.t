@@ -53,7 +53,7 @@ last_time() {
 		awk '{ sub(":", ""); t = $1 * 1e9; if (NR == 1) first = t } END { printf "%d", t - first + 0.5 }'
 }
 
-# Each thread ran three times, on its own CPU
+# Check that perf prints three runs of each thread, on its own CPU
 sources() {
 	branches "$1" | sed 's/ 0\.10[0-9]*: / /' | LC_ALL=C sort | uniq -c | sed 's/^ *//'
 }
@@ -63,13 +63,13 @@ sources_wanted() {
 	done | LC_ALL=C sort | uniq -c | awk '{ $1 *= 3; print }'
 }
 
-# The output is that of a good recording, and a line about the loss.
+# The output must be that of a good recording, and a line about the loss.
 partial_is_right() {
 	says partial 0 "code 1: sink full: trace was lost" &&
 		branches partial | sed '/code 1: sink full/d' >"$tap_tmp/got" && branches good | diff - "$tap_tmp/got"
 }
 
-# The same for a sink that another program had. No buffer is too small for that.
+# Check the same for a sink that another program used. The message must not advise a larger buffer.
 collision_is_right() {
 	says collision 0 "code 5: another program used the sink: trace is missing" \
 		"       1  code 5: another program used the sink: trace is missing" "AUX data detected collision" &&
@@ -334,7 +334,7 @@ check_bad() {
 	ok "$me: an object that is missing: once, with what to do" says missing-object 1 \
 		"cannot read the code of /nowhere/calls: copy it to this machine (perf archive), or use --symfs" \
 		"there is no code at this address"
-	# Perf 7.2 and later refuses it itself.
+	# perf 7.2 and later refuses this recording before it calls the decoder.
 	[ $kver = 6.12 ] && sentence="a record has no size. Was it cut short?" || sentence="incompatible file format"
 	ok "$me: a file that was cut short" says cut-file refused "$sentence"
 	ok "$me: a size of trace that goes back in the file" says trace-size refused \
@@ -353,7 +353,7 @@ check_bad() {
 	ok "$me: a trace buffer with an absurd number" says buffer-number refused "a record claims trace buffer 1000000000"
 }
 
-# KINDS="new/x86_64" is for a quick look
+# KINDS="new/x86_64" tests only this perf
 kinds=$(for k in $(perfs $(by_size new "new lts")); do echo "$k/x86_64"; done)
 [ "$(uname -m)" = x86_64 ] || kinds=
 # 6.12's perf needs the cpuinfo of a RISC-V machine, which qemu-user does not show

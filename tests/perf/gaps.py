@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Is a trace with gaps a part of the whole one?
+"""Check that a trace with gaps has only branches of the whole trace.
 
     gaps.py WHOLE PART
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""What perf needs to know a guest's kernel: kallsyms, modules and kcore, in a folder.
+"""Write the files from which perf knows a guest's kernel: kallsyms, modules and kcore, in a folder.
 
     guestcore.py KALLSYMS MEMORY FOLDER
 
@@ -11,8 +11,8 @@ import os
 import struct
 import sys
 
-KERNEL = 0xffffffff80000000      # where Linux links and maps it
-LOADED = 0x80200000              # where the monitor puts it
+KERNEL = 0xffffffff80000000      # address to which Linux links and maps the kernel
+LOADED = 0x80200000              # address at which the monitor loads the kernel
 PAGE = 0x1000
 EM_RISCV, ET_CORE, PT_LOAD = 243, 4, 1
 

@@ -96,7 +96,7 @@ all_same() { # OPTION
 	[ -s "$tap_tmp/wanted" ] && echo "$(count <"$tap_tmp/wanted") lines"
 }
 
-q_is_right() { # every address that q gives is one that was branched to
+q_is_right() { # each address that option q prints must be the target of an executed branch
 	script true --itrace=iq -F ip | awk '{ print $1 }' | sort -u >"$tap_tmp/q"
 	awk '{ print $NF }' "$tap_tmp/b" | sort -u | comm -23 "$tap_tmp/q" - | grep . && return 1
 	[ -s "$tap_tmp/q" ]

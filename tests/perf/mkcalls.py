@@ -18,7 +18,7 @@ import perfdata  # noqa: E402
 from formatter import Formatter  # noqa: E402
 
 PID = 1234
-OTHER = 2234                     # runs a guest, too
+OTHER = 2234                     # another process that runs a guest
 BASE = 0x10000
 START = 1000000                  # ticks of 100 ns
 KERNEL = 0xffffffff80000000
@@ -292,14 +292,15 @@ def make(what, program):
     if what == 'bad-src-bits':
         return session(file(src_bits=99), trace(), program)
     if what == 'bad-src':
-        # Frames are read by the metadata's SRC, which has 8 bits here instead of 4
+        # perf must use the width of SRC in the metadata, which is 8 bits here instead of 4
         return two_sources(file, program, frames=True, src=0x80)
     if what == 'other-id':
         return two_sources(file, program, frames=True, ids=(16, 18))
     if what == 'other-type':
         return session(file(pmu_type=perfdata.TYPE + 1), trace(), program)
     if what == 'no-sync':
-        # Another stretch begins after the only synchronising message
+        # The record of the next trace begins after the only message with SYNC, so that its trace
+        # has none
         result = session(file(), trace(), program, aux=False)
         result.aux(0, len(start_message(BASE)), ns(START + 1000), PID)
         return result
@@ -439,7 +440,7 @@ def rounds(file, program, nr=8):
 
 
 def messages(data):
-    """Each ends with a byte whose MSEO is 11 (chapter 3.1)"""
+    """Return the messages, each of which ends with a byte whose MSEO is 11 (chapter 3.1)"""
     out, at = [], 0
     for end, byte in enumerate(data):
         if byte & 3 == 3:

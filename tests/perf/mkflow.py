@@ -33,7 +33,7 @@ def make_blocks(rnd):
     for i in range(BLOCKS):
         kind = rnd.choices((JCC, JUMP, CALL, RETURN, INDIRECT, ICALL), (70, 8, 9, 9, 2, 2))[0]
         near = max(0, min(BLOCKS - 1, i + rnd.randrange(-40, 60)))
-        # Both directions must make a difference
+        # the two directions of a branch must lead to different blocks
         near += near == i + 1 and i + 2 < BLOCKS
         # Jumps only go forward, so that each loop has a branch that may be not taken
         if kind == JUMP:

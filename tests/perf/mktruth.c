@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * mktruth FILE [TIMES]: write the truth of hart 0, which executes 4 stretches of 6 blocks, each of
- * "nop; ret" at the next address. The last block is "ret", so that trace stops at the target of a
- * branch. The second stretch is executed TIMES times before the third one, and then as often again.
+ * mktruth FILE [TIMES]: write the truth of hart 0, whose trace starts and stops 4 times, with 6
+ * blocks each time. Each block is "nop; ret" at the next address. The last block is "ret", so that
+ * trace stops at the target of a branch. The second group of blocks is executed TIMES times before
+ * the third group, and TIMES times after it.
  */
 #include <stdio.h>
 #include <stdlib.h>

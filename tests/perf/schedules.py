@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Judge what is printed of losses of sinks that harts share, in recordings of random schedules.
+"""Judge the losses that a tool prints for sinks that harts share, in recordings of random schedules.
 
     schedules.py NTRACE|PERF PROGRAM FOLDER FIRST LAST
 

@@ -6,7 +6,7 @@
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
 data=$top/tests/perf
 fields=comm,tid,cpu,time,ip,addr,flags
-# KVERS=new is for a quick look
+# KVERS=new tests only the newest perf
 kvers=${KVERS:-$(perfs $(by_size new "lts new"))}
 plan $(($(echo "$kvers" | wc -w) * 11 + 12))
 
@@ -30,7 +30,7 @@ script() { # NAME OPTION...
 	_script=$1; shift
 	perf script -i "$tap_tmp/$_script.data" --itrace=be -F $fields "$@"
 }
-same() { # NAME FILE OPTION...: as the file says
+same() { # NAME FILE OPTION...: check that perf prints what FILE contains
 	_same=$1 _file=$2; shift 2
 	script "$_file" "$@" >"$tap_tmp/wanted"
 	script "$_same" "$@" >"$tap_tmp/got"

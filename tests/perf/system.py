@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Are perf's call chains of a whole system, kernel and programs, those of the code that was executed?
+"""Compare perf's call chains of a whole system, kernel and programs, with the executed code.
 
     system.py BLOCKS PERIOD KALLSYMS <PERF
 

@@ -6,7 +6,7 @@
 
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
 data=$top/tests/perf
-# KVERS=new is for a quick look
+# KVERS=new tests only the newest perf
 kvers=${KVERS:-$(perfs $(by_size new "lts new"))}
 plan $(($(echo "$kvers" | wc -w) * 7))
 

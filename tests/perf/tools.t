@@ -13,13 +13,13 @@ calls_program -g || exit
 recording good truncated wrong-icnt || exit
 
 perf() { "$O/perf/$kver/x86_64/perf" "$@" 2>"$tap_tmp/err" </dev/null; }
-has() { # PATTERN COMMAND...: its output has it
+has() { # PATTERN COMMAND...: check that the output of COMMAND contains PATTERN
 	_pattern=$1; shift
 	"$@" >"$tap_tmp/has"; head -n 40 "$tap_tmp/has"
 	grep -qE -- "$_pattern" "$tap_tmp/has"
 }
 
-report_tells() { # WHAT LINE...: perf report says so at its end
+report_tells() { # WHAT LINE...: check that perf report prints these lines at its end
 	perf report --stdio -i "$tap_tmp/$1.data"
 	shift
 	cat "$tap_tmp/err"

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Loops, branches that are never taken, inlined functions, recursion, longjmp() and calls through pointers. */
+/*
+ * A program whose coverage is compared with gcov's. It has loops, branches that are never taken,
+ * inlined functions, recursion, longjmp() and calls through pointers.
+ */
 #include <setjmp.h>
 
 static volatile unsigned long sum;

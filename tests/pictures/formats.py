@@ -88,7 +88,7 @@ def perfetto_calls(path):
 
 
 def perfetto(path, wanted, extra):
-    """As many more as there are calls without an end"""
+    """Check that all wanted calls are there, and @extra more, which are calls without an end"""
     got = collections.Counter(perfetto_calls(path))
     want = collections.Counter(map(key, load(wanted)))
     print(sum(got.values()), 'calls')

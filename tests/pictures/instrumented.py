@@ -26,8 +26,8 @@ def name_line(source, line):
 
 def explained(text, theirs, ours):
     """
-    What only one of both can know. Instrumentation counts a brace for the region that it begins or ends, and a profile for
-    the code that it has. It has no counter where setjmp() returns again, and takes what is counted there from the others.
+    Return True for a line that only one of the two can count. Instrumentation counts a brace for
+    the region that it begins or ends, and a profile for the code that it has. It has no counter where setjmp() returns again, and takes what is counted there from the others.
     """
     if re.fullmatch(r'\s*(}|do {)', text):
         return True

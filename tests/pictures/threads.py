@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""A recording of a static program with several threads, each on a CPU of its own: threads.py [--timestamp] PROGRAM OUT TRACE..."""
+"""Make a recording of a static program with several threads, each on its own CPU:
+
+    threads.py [--timestamp] PROGRAM OUT TRACE..."""
 import os
 import struct
 import sys

@@ -100,11 +100,11 @@ struct checker {
 	const struct encoder *e;
 	const struct options *opt;
 	size_t		range, item;	/* Next expected range and item */
-	size_t		part;		/* Number of parts of that range so far */
+	size_t		part;		/* Number of items so far that are parts of that range */
 	uint32_t	insns;		/* in parts */
 	uint64_t	at;		/* Start of the next part */
 	uint64_t	offset;		/* Offset of the previous item */
-	bool		closed;		/* An item other than a range had that offset */
+	bool		closed;		/* that offset belongs to an item that is not a range */
 };
 
 static const uint8_t end_of[] = {

@@ -307,7 +307,9 @@ static void close_linear(struct encoder *e)
 		close_range(e, X_LINEAR, e->open.end, false, false);
 }
 
-/* A decoder can know the reported ranges as soon as it has the ResourceFull message */
+/*
+ * Note that a decoder can know the reported ranges as soon as it has read the ResourceFull message
+ */
 static void settle_early(struct encoder *e, int message, bool icnt)
 {
 	size_t i, n = icnt ? e->pending.n : 0;
@@ -347,7 +349,7 @@ static void settle_lost(struct encoder *e)
 	e->pending.n = 0;
 }
 
-/* A lost range is reported at the latest by the message that ends the loss */
+/* Note that no message after @message, which ends the loss, can report the lost ranges */
 static void settle_until(struct encoder *e, int message)
 {
 	for (; e->settled < e->ranges.n; e->settled++) {
@@ -731,7 +733,10 @@ void encoder_start(struct encoder *e, uint8_t sync, uint64_t pc)
 	e->any_taken = false;
 	open_range(e, pc);
 	if (sync == 7 && e->opt->overrun_stale && rng_percent(&e->rng, 60)) {
-		/* The next branch message is upgraded, and also counts the lost instructions */
+		/*
+		 * The next branch message gets SYNC, and its I-CNT also counts the lost
+		 * instructions
+		 */
 		out.icnt = rng_below(&e->rng, 500);
 		out.hist = rng_range(&e->rng, 1, 0xffff);
 		if (e->opt->htm)
@@ -773,7 +778,7 @@ static void to_sync(struct encoder *e, struct out *out)
 	struct xrange *range = &e->pending.v[e->pending.n - 1];
 
 	range->any |= ANY_INFERRED;
-	/* Straight code would cause the same message */
+	/* The same message would be sent if the instruction had not jumped */
 	if (e->last_kind == K_CUSTOM && range->dest == range->end)
 		range->any |= ANY_HOW;
 	out->sync = e->sync_due - 1;
@@ -925,7 +930,10 @@ void encoder_retire(struct encoder *e, const struct insn *insn, uint64_t next, b
 	if (!e->on)
 		return;
 	count(e, insn);
-	/* An instruction of unknown format may also have jumped */
+	/*
+	 * a decoder that does not know the format of an instruction must assume that it may have
+	 * jumped
+	 */
 	e->last_kind = insn->form == FORM_LONG ? K_CUSTOM : insn->kind;
 	e->any_taken = false;
 	switch (insn->kind) {
@@ -974,7 +982,7 @@ void encoder_trap(struct encoder *e, uint64_t pc, uint64_t handler, bool interru
 		return;
 	if (!e->open.insns)
 		open_range(e, pc);
-	/* In BTM, the branch before it was not taken */
+	/* in BTM, a branch before the trap was not taken */
 	close_range(e, how[btype], handler, true, false);
 	e->last_kind = K_LINEAR;
 	e->any_taken = false;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Harts execute random programs without registers. The habit of each instruction, and chance, decide
- * the direction of branches and the targets of indirect jumps. The messages of all harts enter one
- * stream in random order.
+ * Harts execute random programs without registers. The habit of an instruction (struct insn) and
+ * random numbers choose the direction of a branch, and the target of an indirect jump. The messages
+ * of all harts enter one stream in random order.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ struct hart {
 	uint32_t	depth;
 	struct frame	frames[MAX_FRAMES + 1];
 	uint32_t	*counts[MAX_PROGRAMS];	/* Number of executions of each branch */
-	uint32_t	idle_insns;		/* Linear instructions, jumps and calls in a row */
+	uint32_t	idle_insns;		/* linear instructions, jumps and calls in a row */
 	uint32_t	stopped;		/* Number of instructions until trace restarts */
 	uint8_t		start_sync;
 };
@@ -373,7 +373,7 @@ static void hart_step(struct hart *h)
 	encoder_events(h);
 	if (h->stopped)
 		return;
-	/* No interrupt would ever end an endless loop */
+	/* An endless loop must be ended by an interrupt */
 	if (rng_once_in(&h->rng, h->opt->interrupts) || h->idle_insns > 3 * h->opt->block_insns + 300)
 		enter_trap(h, current(h)->pc, true);
 	else if (rng_once_in(&h->rng, h->opt->exceptions))

@@ -287,7 +287,10 @@ static int feed_all(struct run *run, const uint8_t *data, size_t size)
 
 		n = piece_size(run, piece);
 		n = n > size - at ? size - at : n;
-		/* A copy, so that the sanitizer detects reads after its end, or later */
+		/*
+		 * Use a copy, so that the sanitizer detects reads beyond its end, or after it was
+		 * freed
+		 */
 		copy = malloc(n);
 		memcpy(copy, data + at, n);
 		ret = nt_flow_feed(run->flow, copy, n);

@@ -17,9 +17,9 @@
 
 #include "random.h"
 
-#define MOST_ITEMS	400000		/* of a damaged stream */
+#define MOST_ITEMS	400000		/* maximum number of items of a damaged stream */
 #define MOST_SHOWN	8		/* wrong seeds */
-#define TIME_LIMIT	120		/* seconds for a seed */
+#define TIME_LIMIT	120		/* maximum processor time of a seed in seconds */
 
 struct totals {
 	uint64_t	seeds, wrong, insns, messages, bytes, items;
@@ -31,7 +31,7 @@ struct command {
 	uint32_t	flips;
 	bool		all, shrink, quiet;
 	const char	*dump;
-	const char	*allow;		/* A situation that is not left out */
+	const char	*allow;		/* excluded situation to test in spite of that */
 	int		nr_sets;
 	const char	*sets[64];
 };
@@ -122,7 +122,7 @@ static bool compare_filtered(const struct world *world, const struct trace *trac
 	return right;
 }
 
-/* Return true if the ranges are the same flow */
+/* Return true if the ranges of both are the same execution */
 static bool same_flow(const items_t *a, const items_t *b)
 {
 	size_t i = 0, j = 0;

@@ -291,7 +291,7 @@ static uint32_t any_insn(struct maker *m)
 	return rng_below(&m->rng, m->program->insns.n);
 }
 
-/* Some instruction near @i */
+/* Return the index of a random instruction near @i */
 static uint32_t near_insn(struct maker *m, uint32_t i, uint32_t distance)
 {
 	uint32_t low = i > distance ? i - distance : 0;

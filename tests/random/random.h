@@ -191,7 +191,7 @@ enum kind {
 	K_SWAP,
 	K_XRET,
 	K_TRAP,		/* ecall, ebreak or an illegal instruction, which never retires */
-	K_CUSTOM,	/* may jump, chapter 10.1 */
+	K_CUSTOM,	/* custom instruction, which may jump (chapter 10.1) */
 	K_SCONTEXT,	/* csrw scontext */
 };
 
@@ -259,7 +259,7 @@ static inline const struct insn *program_at(const struct program *program, uint6
 #define ANY_TAKEN	(1 << 0)	/* A branch to the next instruction */
 #define ANY_INFERRED	(1 << 1)	/* IndirectBranchSync may mean the jump or later code */
 #define ANY_DEST	(1 << 2)	/* Nothing was executed after the range */
-#define ANY_HOW		(1 << 5)	/* A custom instruction continues or jumps there */
+#define ANY_HOW		(1 << 5)	/* custom instruction, which may have jumped */
 #define ANY_THERE	(1 << 3)	/* The range may be missing */
 #define ANY_PART	(1 << 4)	/* Only the beginning of the range may be present */
 
@@ -271,7 +271,7 @@ struct xcontext {
 
 struct xrange {
 	uint64_t	start, end, last, dest;
-	uint64_t	bit;		/* Number of its branch in HIST, from 1, or 0 for none */
+	uint64_t	bit;		/* number of its bit in HIST, from 1; 0: none */
 	uint32_t	insns;
 	int		early, late;	/* Earliest and latest message to report it */
 	uint8_t		how;		/* A value of NT_END_*, see xhow */
@@ -300,7 +300,7 @@ struct xitem {
 
 struct message {
 	uint64_t	offset;		/* in the stream */
-	uint64_t	time;		/* Creation time, as far as a decoder can know */
+	uint64_t	time;		/* time of the message, as far as a decoder can know it */
 	struct xcontext	context;	/* after it */
 	uint32_t	start, length;	/* Position in the hart's bytes */
 	uint8_t		tcode;
@@ -332,7 +332,7 @@ struct encoder {
 	VEC(struct xitem) items;
 	VEC(struct xrange) pending;	/* executed, not reported */
 	VEC(struct xrange) repeated;	/* Ranges for a RepeatBranch */
-	struct xrange	open;		/* Code since the last change of the PC */
+	struct xrange	open;		/* range since the last change of the PC */
 
 	/* state of chapter 8 */
 	uint64_t	ref;		/* Last reported address */

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Are the calls that ntrace finds in a recording those that happened?
+"""Compare the calls that ntrace finds in a recording with the calls in the truth.
 
     calls.py VERIFIED CALLS [part]
 

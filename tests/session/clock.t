@@ -1,7 +1,8 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only
-# Timestamps that stand still, or go back because their counter began anew: times are those at which the kernel
-# read the trace, no call takes the time since 0, and a sentence says so. Real times are not changed.
+# SPDX-License-Identifier: GPL-2.0-only Test timestamps of a counter that is constant, or that
+# restarted. Then commands must use the times at which the kernel read the trace, must not print a
+# call that lasts since time 0, and must report the fault in a sentence. Right times must not
+# change.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 wrong="anew anew-soon stopped stopped-long zero" right="right waited damaged"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Read records of a flight recorder whose bits are wrong. Each damage must be reported, or change
- * nothing.
+ * Read damaged records of a flight recorder. Each damage must be reported, or change nothing.
  *
  *	flight N SEED		damage N records; prints how many were refused, noted, harmless, and
  *				silently wrong
@@ -482,7 +481,7 @@ static int open_hostile(int n)
 
 /* ---- Crash dumps ---- */
 
-#define HOLE		32768		/* First of the zeros that the dump omits */
+#define HOLE		32768		/* offset of the first zero byte that the dump omits */
 #define HOLE_END	61440
 #define SEGMENTS	4
 #define COPY_AT		8192
@@ -520,7 +519,10 @@ static size_t make_core(uint8_t *core)
 	return at - core;
 }
 
-/* The copy has another cause, and its address differs from the address in its header */
+/*
+ * Change the copy, so that it has another cause, and that its address differs from the address in
+ * its header
+ */
 static int write_core(const char *path)
 {
 	static uint8_t core[CORE_SIZE];
@@ -566,7 +568,7 @@ static int search_dumps(int n)
 		struct ns_flight flight;
 
 		damage_core(core, &size);
-		/* A byte after the end is noticed */
+		/* use a buffer of exactly this size, so that reading beyond it is noticed */
 		fit = malloc(size ? size : 1);
 		memcpy(fit, core, size);
 		free(core);

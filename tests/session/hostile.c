@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * All ways to call and to return at once, by several threads that move between CPUs. The calls,
+ * Call and return in all possible ways, in several threads that move between CPUs. The calls,
  * counts and latencies of a recording are compared with the truth.
  *
  *	hostile ROUNDS LIBRARY		LIBRARY is built from hostile-lib.c

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Has each branch of a recording its place in the branch stacks of `ntrace inject --all-branches`?
+"""Check that each branch of a recording is in the branch stacks of `ntrace inject --all-branches`.
 
     inject.py BRANCHES <STACKS
 

@@ -50,7 +50,7 @@ static void *grow(void *at, size_t *room, size_t size)
 	exit(2);
 }
 
-/* Return a new last element of the array. */
+/* Add an element to the array, and return it. */
 #define ADD(array) ((array)->nr == (array)->room ? \
 	(void)((array)->at = grow((array)->at, &(array)->room, sizeof(*(array)->at))) : (void)0, \
 	&(array)->at[(array)->nr++])
@@ -58,17 +58,17 @@ static void *grow(void *at, size_t *room, size_t size)
 /* A call. Positions count the instructions of its thread. */
 struct call {
 	int32_t		tid;
-	bool		open, outer;	/* the trace lacks its end; the trace lacks its start */
+	bool		open, outer;	/* @open lacks the end, @outer lacks the start */
 	uint64_t	begin, end, self;
 	uint64_t	parent;		/* start of the caller on the same stack + 1; 0: none */
 	uint64_t	to;
 };
 
 struct frame {
-	uint64_t	sp, ret, site;	/* site: address of the call, or of the interrupted instruction */
+	uint64_t	sp, ret, site;	/* @site: call, or interrupted instruction */
 	uint64_t	begin, self, parent, to;
 	uint64_t	stack;		/* start of the stack of @sp */
-	bool		any_sp;		/* R is in t0 */
+	bool		any_sp;		/* the return address is in t0, so @sp is ignored */
 	bool		trap;
 	bool		handler;	/* a signal handler or a trap */
 	size_t		alias;		/* index + 1 of the stack that the handler uses, if it is another one */
@@ -82,7 +82,7 @@ struct calls {
 
 struct stack {
 	uint64_t	from, to;
-	size_t		calls, own;	/* index in thread::calls now, and without a handler */
+	size_t		calls, own;	/* indices in thread::calls, now and without a handler */
 };
 
 struct range {
@@ -304,7 +304,7 @@ static bool has_ended(struct thread *t, const struct frame *f, bool top, uint64_
 	return pc == f->ret || (f->handler && pc == f->ret + 4) || (f->trap && t->trapped) || is_landing(t, f, pc);
 }
 
-/* End the calls that are over. Return the number of them. */
+/* End the calls that have ended according to the rules above. Return the number of them. */
 static size_t end_calls(struct thread *t, struct calls *c, uint64_t pc, uint64_t sp)
 {
 	size_t i = c->open.nr, last = i, ended;

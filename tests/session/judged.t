@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The calls of each of tests/session/programs are those that its stack pointers show. The board records them all in
-# one boot, on one hart, and judge-calls compares each call's begin, end, thread, self instructions and caller.
-# ntrace audit finds nothing wrong in any of them, and each attack of tests/session/attacks.c.
+# Check the calls that `ntrace` finds in recordings of tests/session/programs. The board records all programs in one
+# boot, on one hart, with their stack pointers. From these, judge-calls checks each call's begin, end, thread, self
+# instructions and caller. ntrace audit must find nothing wrong in any of them, and each attack of tests/session/attacks.c.
 . "$(dirname "$0")/../harness/tap.sh"
 
 truth_dir=$O/tests/session-judged

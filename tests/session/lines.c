@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Functions that are inlined into each other, for the lines of a profile. */
+/* A program with functions that are inlined into each other, whose lines a profile counts. */
 static volatile unsigned long sum;
 
 static inline __attribute__((always_inline)) void add(unsigned long n)

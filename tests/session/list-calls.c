@@ -22,7 +22,7 @@ struct listed {
 	struct nt_call	call;
 	uint32_t	thread;
 	uint64_t	begin, end, children, ended;	/* @ended counts the calls that have ended */
-	int64_t		parent, head;	/* indices; @head is the call that this tail call is a part of */
+	int64_t		parent, head;	/* indices of caller, and of the call that it continues */
 };
 
 static NS_ARRAY(struct listed) all;
@@ -123,7 +123,7 @@ static void print(const struct nt_calls *calls)
 	for (c = end; c-- > all.at;) {
 		if (c->head == c - all.at)
 			continue;
-		/* the part that a tail call replaced has the end and the callees of both */
+		/* the call that a tail call continues gets the end and the callees of both */
 		all.at[c->head].end = c->end > all.at[c->head].end ? c->end : all.at[c->head].end;
 		all.at[c->head].children += c->children;
 		all.at[c->head].call.open |= c->call.open;

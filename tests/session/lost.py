@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Is there a call chain that tests/perf/lost.c cannot have?
+"""Find call chains that are impossible in tests/perf/lost.c.
 
     lost.py <PERF
 

@@ -22,7 +22,7 @@ def main():
             while text := os.read(terminal, 4096):
                 said.write(text)
         except OSError:
-            pass  # nobody has the terminal open any longer
+            pass  # the command has closed the terminal
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     print(command.returncode, used.ru_maxrss >> 10, f'{time.monotonic() - begin:.1f}', f'{used.ru_utime + used.ru_stime:.1f}')
 

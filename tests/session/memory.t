@@ -1,6 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only
-# Memory must not grow with a recording. tests/long/session-memory.t uses 10 GiB.
+# SPDX-License-Identifier: GPL-2.0-only The memory of commands must not grow with the size of a
+# recording. tests/long/session-memory.t uses 10 GiB.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/session/memory.sh"
 command -v qemu-riscv64-static >/dev/null || skip_all "there is no qemu-riscv64-static"

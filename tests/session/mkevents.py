@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""A recording of calls.S with tracepoints beside the trace: mkevents.py PROGRAM PERF.DATA [pipe|damage=SEED|...]
+"""Make a recording of calls.S with tracepoints and trace: mkevents.py PROGRAM PERF.DATA [pipe|damage=SEED|...]
 
 The formats are written as the kernel's tools/perf/util/trace-event-info.c does. Options:
 

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Raw trace of a static program, as a recording of perf: mkrecording.py [--timestamp] PROGRAM TRACE PERF.DATA [COPIES]"""
+"""Make a recording of perf from raw trace of a static program:
+
+    mkrecording.py [--timestamp] PROGRAM TRACE PERF.DATA [COPIES]"""
 import argparse
 import os
 import struct

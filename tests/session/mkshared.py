@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Harts that share a buffer, and switch between programs with other code at the same addresses.
+"""Make a recording of harts that share a buffer, and switch between programs with other code at the same addresses.
 
     mkshared.py PROGRAM OUT [HOW [HARTS [TURNS [SEED]]]]
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Functions with all kinds of names, each of which _start calls once. */
+/* Functions with all kinds of names. _start calls each of them once. */
 	.option norelax
 	.macro function name, kind=function
 	.globl	\name

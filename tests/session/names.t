@@ -1,7 +1,8 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only
-# Names of functions: of C++ and Rust, of several names the best, of stripped programs from all places
-# where distributions leave debug files, and never those of another file.
+# SPDX-License-Identifier: GPL-2.0-only Test the names of functions. Names of C++ and Rust must be
+# demangled, and the best of several names must be shown. For stripped programs, names must come
+# from all places in which distributions store debug files, and never from the file of another
+# program.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/session/says.sh"
 build_tool

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""What `ntrace report` counts, beside what was executed, as QEMU saw it, and binutils' addr2line.
+"""Compare the counts of `ntrace report` with the instructions that QEMU executed, and its lines with
+binutils' addr2line.
 
     profile.py functions|lines|inline|insns PROGRAM PCS < REPORT
 """

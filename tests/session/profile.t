@@ -25,7 +25,7 @@ tree() {
 		"$top/tests/session/stacks.c" "$O/lib/libntrace-session.a" "$O/lib/libntrace.a" -ldw -lelf -lzstd -lpthread &&
 		"$tap_tmp/stacks" "$tap_tmp/perf.data"
 }
-tree_is() { # calls and names of each line; work() is called by a function that was inlined into main()
+tree_is() { # compare the calls and the names in each line; a function that was inlined into main() calls work()
 	"$ntrace" report --stack --function main -i "$tap_tmp/perf.data" |
 		sed -nE 's/^ *0 ns +(0 ns|-) +([0-9]+) +[0-9]+ +(.*)/\2 \3/p' >"$tap_tmp/got"
 	printf '%s\n' '1 main' '20 (inlined) helper > work' '20 recurse' | diff - "$tap_tmp/got"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""A recording of two CPUs that execute a static program over and over: repeat.py PROGRAM TRACE OUT MIB [KIB]
+"""Make a recording of two CPUs that execute a static program over and over: repeat.py PROGRAM TRACE OUT MIB [KIB]
 
 Each CPU has a thread of its own. Its trace comes in stretches of about 1 MiB, or KIB, one CPU after the other.
 The file is as perf record writes it to a pipe, so that it is written as it is made.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Compare a replay of a recording with one pass over it, at random positions, step by step, and for
- * each execution of an address.
+ * Compare a replay, which goes to any position of a recording, with one pass over the whole
+ * recording, at random positions, step by step, and for each execution of an address.
  *
  *	replay RECORDING SEGMENT [SYMFS]
  */
@@ -20,10 +20,10 @@
 struct insn {
 	uint64_t	pc, time;
 	int32_t		tid;
-	uint32_t	lane, nth;	/* number of the instruction in its lane */
+	uint32_t	lane, nth;	/* lane (see replay.h), number in the lane */
 	bool		has_callers;
 	uint16_t	nr;		/* of callers */
-	uint32_t	callers;	/* hash of their return addresses */
+	uint32_t	callers;	/* hash of the return addresses of all callers */
 };
 
 struct lane {

@@ -1,7 +1,7 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only
-# Replay recordings. At random places, in steps and at each execution of an address, the PC, the thread, the time and
-# all callers are those of one pass over the recording.
+# SPDX-License-Identifier: GPL-2.0-only Test the replay of recordings. At random places, in steps,
+# and at each execution of an address, it must report the PC, the thread, the time and all callers
+# that one pass over the whole recording reports.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 command -v qemu-riscv64-static >/dev/null || skip_all "there is no qemu-riscv64-static"

@@ -3,8 +3,8 @@
  * Preloaded into the command, this runs its main() once for each line of the standard input. A line has the arguments,
  * with tabs between them. It is answered by a wait status.
  *
- * A worker process runs RUNS lines, and its parent answers the line at which the worker ends. A run so takes a fraction
- * of the time that the start of a program with sanitizers takes.
+ * A worker process runs RUNS lines, and its parent answers the line at which the worker ends.
+ * Therefore a run takes a fraction of the time in which a program with sanitizers starts.
  */
 #include <dlfcn.h>
 #include <fcntl.h>

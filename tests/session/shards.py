@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""A recording of one long stretch: shards.py PROGRAM TRACE OUT OPTION...
+"""Make a recording of one long stretch of trace (one PERF_RECORD_AUX): shards.py PROGRAM TRACE OUT OPTION...
 
 OPTION are those of `ntrace encode` that the trace was made with, as far as perf records them.
 """

@@ -12,7 +12,8 @@ cd "$tap_tmp" || exit 1
 riscv64-linux-gnu-gcc -O1 -g -static -Wl,--emit-relocs -o program "$top/tests/pictures/coverage.c" &&
 	"$top/tests/harness/pcs" pcs ./program || exit 1
 
-# recording OPTION...: make a recording of one stretch with many messages with SYNC in it, and its counts
+# recording OPTION...: make a recording of one PERF_RECORD_AUX with many messages with SYNC, and its
+# counts
 recording() {
 	"$ntrace" encode --elf program --pcs pcs -o nt "$@" &&
 		python3 "$top/tests/session/shards.py" program nt perf.data "$@" $form &&

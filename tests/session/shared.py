@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Are the branches of each CPU those that it executed?
+"""Compare the printed branches of each CPU with the branches that it executed.
 
     shared.py BRANCHES <SCRIPT
 

@@ -81,7 +81,7 @@ is "without one hart's metadata, the others are right" "$(judged unknown)" \
 ok "without one hart's metadata, the others are right, and a sentence says whose messages are left out" grep -q 'messages of SRC 3 are skipped, because no encoder' said
 is "a loss of a full AUX buffer is one of its own hart only" "$(judged full)" \
 	"15360 branches, 0 wrong, 0 of a wrong thread, 0 missing, 4 errors 0"
-# calls_of NAME: print the calls of the thread that another hart has, and losses
+# calls_of NAME: print the calls of the second hart's thread, and losses
 calls_of() {
 	"$ntrace" script --calls --tid 2234 -i "$1.data" 2>said | awk '{ n++ } END { print n + 0 }'
 }

@@ -79,7 +79,7 @@ static void put_symbols(void)
 	uint16_t *index = at(RAM + IN_INDEX), n = 0;
 	uint32_t *offsets = at(RAM + IN_OFFSETS), nr = 0;
 
-	/* Each character is a token; two are longer */
+	/* Each character is a token of kallsyms, and two tokens are longer */
 	for (int i = 0; i < 256; i++) {
 		index[i] = n;
 		if (i == 1 || i == 255)
@@ -267,7 +267,7 @@ static int damage_all(int n, const char *folder)
 
 			ram[spot] = rand() % 3 ? ram[spot] ^ 1 << rand() % 8 : rand() >> 8;
 		}
-		/* A page table that refers to itself, and numbers in the text */
+		/* Let a page table refer to itself, and change numbers in the text */
 		if (!(rand() % 4))
 			*(uint64_t *)at(RAM + IN_ROOT + 511 * 8) = (RAM + IN_ROOT) >> 12 << 10 | 1;
 		if (!(rand() % 4))
@@ -277,7 +277,7 @@ static int damage_all(int n, const char *folder)
 			((uint64_t *)core)[(size_t)8 + rand() % 21] ^= 1ULL << rand() % 64;
 		if (!(rand() % 8))
 			size = (size_t)rand() % (size + 1);
-		/* A byte after the end is noticed */
+		/* Use a buffer of exactly this size, so that reading beyond it is noticed */
 		core = realloc(core, size ? size : 1);
 		*(take(core, size, folder) > 0 ? &taken : &none) += 1;
 		free(core);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Let a function of the driver, or one that it calls, return an error at once, or delay its calls.
+ * Let a function of the driver, or a function that it calls, return an error at once, or delay its
+ * calls.
  *
  *	insmod ntrace-fail.ko function=NAME error=-5 [times=N] [device=NAME] [break=1] [watch=1]
  *	insmod ntrace-fail.ko function=NAME delay=MS [cpu=N]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Let a CPU that no longer runs hold all locks of the driver while another CPU panics:
+ * Let a CPU that no longer runs hold all locks of the driver while another CPU panics.
  *
  *	insmod ntrace-locks.ko comps=ADDRESS busy=ADDRESS mutexes=ADDRESS,... locks=ADDRESS,...
  *

@@ -19,7 +19,7 @@
 
 static unsigned int lines[LINES];
 
-/* It is inlined into two functions. */
+/* This function is inlined into two functions. */
 static inline unsigned int half(unsigned int n)
 {
 	COUNT;
