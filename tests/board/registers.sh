@@ -1,5 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only Run in the guest, without a driver. Program the encoder and
+# SPDX-License-Identifier: GPL-2.0-only
+# Run in the guest, without a driver. Program the encoder and
 # the SRAM sink in the order of "Enabling and Disabling" of the Trace Control Interface. Prints
 # "NAME VALUE" lines for tests/board/registers.t.
 te=0x18000000 ram=0x18001000

@@ -1,5 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only Two runs with --icount must be equal to the last byte. This
+# SPDX-License-Identifier: GPL-2.0-only
+# Two runs with --icount must be equal to the last byte. This
 # includes the trace with timestamps, the truth, the counts, the console, and the output of the
 # command. The trace must be the same without a truth file, although another function then passes
 # each block to the encoder.

@@ -1,5 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only Trace a program that leaves blocks in every possible way
+# SPDX-License-Identifier: GPL-2.0-only
+# Trace a program that leaves blocks in every possible way
 # from reset on, with each variant of the encoder. The decoded trace must equal the truth. The trace
 # must also differ from that of a run without the variant. Only the variant can cause the
 # difference, because time counts instructions. boot.t tests whole boots with many variants at once.

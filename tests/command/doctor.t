@@ -1,5 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only Test `ntrace doctor` on systems that the test imitates with
+# SPDX-License-Identifier: GPL-2.0-only
+# Test `ntrace doctor` on systems that the test imitates with
 # files. It must report each fault with a cure, and its exit status must show whether anything is
 # missing.
 . "$(dirname "$0")/../harness/tap.sh"

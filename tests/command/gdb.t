@@ -1,5 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only With `ntrace gdb`, gdb steps forwards and backwards through
+# SPDX-License-Identifier: GPL-2.0-only
+# With `ntrace gdb`, gdb steps forwards and backwards through
 # a recording. Each step, each execution of a function and all callers are those of `ntrace script
 # --insns`. A gdb that would show wrong places is refused, and the stub sends only files of the
 # recording.

@@ -1,5 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only Test what all subcommands of `ntrace` have in common. Wrong
+# SPDX-License-Identifier: GPL-2.0-only
+# Test what all subcommands of `ntrace` have in common. Wrong
 # arguments get a sentence and exit status 2, and bash completes exactly the options that exist. A
 # full disk is reported, and neither it nor a closed pipe causes a crash.
 . "$(dirname "$0")/../harness/tap.sh"

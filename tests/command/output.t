@@ -1,5 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only Test the files that commands write with -o. A file gets its
+# SPDX-License-Identifier: GPL-2.0-only
+# Test the files that commands write with -o. A file gets its
 # name only when it is complete. After a full disk or a signal, only the previous file of this name
 # remains. Pipes, devices, links and access rights do not change.
 

@@ -1,5 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only Test `ntrace record` on the board. `ntrace` and perf must
+# SPDX-License-Identifier: GPL-2.0-only
+# Test `ntrace record` on the board. `ntrace` and perf must
 # decode its recordings to the branches in the truth. Options, signals, a full disk and mistakes
 # must have the effect that the manual describes.
 . "$(dirname "$0")/../harness/tap.sh"

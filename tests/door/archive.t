@@ -1,5 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only Run set-up with small package archives that this test makes
+# SPDX-License-Identifier: GPL-2.0-only
+# Run set-up with small package archives that this test makes
 # and signs. In these tests, the archive has a newer kernel or no kernel, or is only partly updated,
 # or the download cache was copied from another machine. No network is needed.
 . "$(dirname "$0")/../harness/tap.sh"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only Test the perf that is built here. It must have all features
+# SPDX-License-Identifier: GPL-2.0-only
+# Test the perf that is built here. It must have all features
 # and know the RISC-V names. It must also build from other kernels' sources, and each wrong way to
 # build it must print a sentence.
 . "$(dirname "$0")/../harness/tap.sh"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only Test the device-tree binding. It must be a valid schema,
+# SPDX-License-Identifier: GPL-2.0-only
+# Test the device-tree binding. It must be a valid schema,
 # accept its own examples, and refuse wrong device trees.
 . "$(dirname "$0")/../harness/tap.sh"
 

@@ -1,5 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only The driver is unloaded while a CPU is offline. The CPU's ATB
+# SPDX-License-Identifier: GPL-2.0-only
+# The driver is unloaded while a CPU is offline. The CPU's ATB
 # bridge, which does not respond then, keeps the driver's claim. The driver that is loaded next must
 # not mistake this claim for a debugger's. A CPU that goes offline and online during a recording
 # must be traced again.

@@ -1,5 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only Test the driver in a kernel that looks for faults: KASAN,
+# SPDX-License-Identifier: GPL-2.0-only
+# Test the driver in a kernel that looks for faults: KASAN,
 # lockdep, DMA API debugging, sleeping in atomic context, kmemleak. Run its register logic as KUnit
 # tests, the kselftests, operations in random order, and random attributes. The sinks are sinks of
 # one encoder, and a shared sink that sends interrupts, on a board whose idle CPUs lose their state.

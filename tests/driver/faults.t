@@ -1,5 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only Test hardware that is broken, or that the driver does not
+# SPDX-License-Identifier: GPL-2.0-only
+# Test hardware that is broken, or that the driver does not
 # support. The kernel's log must get one clear line. The driver must offer no PMU, or a PMU that
 # refuses events, and the system must continue to run.
 . "$(dirname "$0")/../harness/tap.sh"

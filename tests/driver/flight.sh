@@ -1,4 +1,5 @@
-# SPDX-License-Identifier: GPL-2.0-only Functions for tests of the flight recorder on the board. The
+# SPDX-License-Identifier: GPL-2.0-only
+# Functions for tests of the flight recorder on the board. The
 # kernel crashes in a first boot, and a second boot reads the record of the crash. Source it after
 # tap.sh and guest.sh. shellcheck shell=sh
 

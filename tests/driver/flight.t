@@ -1,5 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only Test that the flight recorder shows why a machine hung. The
+# SPDX-License-Identifier: GPL-2.0-only
+# Test that the flight recorder shows why a machine hung. The
 # machine panics, or hangs until its watchdog resets it. The next boot must find the record, and the
 # guilty function in it. tests/long/driver-flight.t has all causes.
 . "$(dirname "$0")/../harness/tap.sh"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only A hypervisor owns hcontext, so the driver must not change
+# SPDX-License-Identifier: GPL-2.0-only
+# A hypervisor owns hcontext, so the driver must not change
 # it. During events, CPU hotplug and idle states, the trace must report the value that the
 # hypervisor wrote. scontext must report the running thread.
 . "$(dirname "$0")/../harness/tap.sh"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only Test an idle state in which a hart and its trace components
+# SPDX-License-Identifier: GPL-2.0-only
+# Test an idle state in which a hart and its trace components
 # lose their state. Run selftests on boards whose idle CPUs enter it, and compare the decoded trace
 # with the truth. tests/long/driver-topologies.t runs all selftests on each topology.
 . "$(dirname "$0")/../harness/tap.sh"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only Test components that become usable only after the driver was
+# SPDX-License-Identifier: GPL-2.0-only
+# Test components that become usable only after the driver was
 # loaded, because the driver of their clock or their CPU appears later. Also test components that
 # disappear while they are in use, because the clock's driver is unbound or a CPU goes offline. The
 # driver must not access a component without power.

@@ -1,5 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only Test address filters, pause and resume, events of a cgroup,
+# SPDX-License-Identifier: GPL-2.0-only
+# Test address filters, pause and resume, events of a cgroup,
 # and snapshots, which perf requests from the driver. Repeat this as an unprivileged user.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/guest.sh"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only Test the driver's register logic on this host with the model
+# SPDX-License-Identifier: GPL-2.0-only
+# Test the driver's register logic on this host with the model
 # of the hardware.
 top=$(cd "$(dirname "$0")/../.." && pwd)
 O=${O:-$top/build}

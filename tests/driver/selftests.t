@@ -1,5 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only Run the kselftests of selftests/ntrace in the guest of the
+# SPDX-License-Identifier: GPL-2.0-only
+# Run the kselftests of selftests/ntrace in the guest of the
 # emulated board, on both kernels, on the largest and on the minimal hardware.
 # tests/long/driver-topologies.t runs all of them on each kernel and topology.
 . "$(dirname "$0")/../harness/tap.sh"

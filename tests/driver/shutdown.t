@@ -1,5 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only A sink that still writes after a kernel has started the next
+# SPDX-License-Identifier: GPL-2.0-only
+# A sink that still writes after a kernel has started the next
 # one overwrites memory of the new kernel. The board reports the sinks that are left enabled. There
 # must be none after each way in which Linux can end during a system-wide trace.
 . "$(dirname "$0")/../harness/tap.sh"

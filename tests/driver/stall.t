@@ -1,5 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only Test harts that share a sink, and that stall instead of
+# SPDX-License-Identifier: GPL-2.0-only
+# Test harts that share a sink, and that stall instead of
 # losing trace (stall=1, in user mode). While the driver saves the trace on one hart, and sets up
 # the sink's next window, the other harts must stall, and no trace may be lost.
 . "$(dirname "$0")/../harness/tap.sh"

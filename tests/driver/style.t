@@ -1,5 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only Check the driver's sources as a kernel maintainer would, and
+# SPDX-License-Identifier: GPL-2.0-only
+# Check the driver's sources as a kernel maintainer would, and
 # the patch series that adds them to a kernel tree.
 . "$(dirname "$0")/../harness/tap.sh"
 

@@ -1,5 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only Check against the truth of the board that only code that an
+# SPDX-License-Identifier: GPL-2.0-only
+# Check against the truth of the board that only code that an
 # event selects is traced. Events use address filters, and some belong to a user who may trace only
 # a program's user mode.
 . "$(dirname "$0")/../harness/tap.sh"

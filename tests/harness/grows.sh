@@ -1,4 +1,5 @@
-# SPDX-License-Identifier: GPL-2.0-only Functions that check how the time of a program grows with
+# SPDX-License-Identifier: GPL-2.0-only
+# Functions that check how the time of a program grows with
 # its input. Source it after tap.sh. shellcheck shell=sh
 
 # least_time COMMAND...: print the processor time in s, the best of three; its output is in $tap_tmp/got.

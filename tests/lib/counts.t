@@ -1,5 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only Counting without ranges must give the counts of the ranges
+# SPDX-License-Identifier: GPL-2.0-only
+# Counting without ranges must give the counts of the ranges
 # while code and address spaces change (tests/lib/counts.c). The library is tested twice, the second
 # time with so little memory for records that they are dropped all the time. `ntrace decode
 # --counts` is also tested. lib/ntt.t, lib/nomem.t, lib/random.t and lib/parallel.t compare counts

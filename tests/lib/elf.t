@@ -1,5 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only Test libntrace-elf through its public header
+# SPDX-License-Identifier: GPL-2.0-only
+# Test libntrace-elf through its public header
 # (tests/lib/elf.c), with files of all kinds.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/lib/unit.sh"

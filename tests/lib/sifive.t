@@ -1,5 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only Decode the trace of a whole system from a SiFive encoder. It
+# SPDX-License-Identifier: GPL-2.0-only
+# Decode the trace of a whole system from a SiFive encoder. It
 # contains a program, a kernel above 48 bits, and firmware. Their code is in ELF files or in pages
 # of memory, or is missing, and buffers end inside messages.
 . "$(dirname "$0")/../harness/tap.sh"

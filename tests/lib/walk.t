@@ -1,5 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only Decode a program that takes another way each time, so that
+# SPDX-License-Identifier: GPL-2.0-only
+# Decode a program that takes another way each time, so that
 # the decoder finds no stored results that it could use again. All PCs must be decoded, and flipped
 # bits must be detected.
 . "$(dirname "$0")/../harness/tap.sh"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only Check the decoding time of streams that take long for their
+# SPDX-License-Identifier: GPL-2.0-only
+# Check the decoding time of streams that take long for their
 # size, relative to an ordinary stream on the same machine (tests/lib/worst.c). It must not exceed
 # limits that earlier measurements gave.
 . "$(dirname "$0")/../harness/tap.sh"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only Test timestamps of a counter that is constant, or that
+# SPDX-License-Identifier: GPL-2.0-only
+# Test timestamps of a counter that is constant, or that
 # restarted. Then commands must use the times at which the kernel read the trace, must not print a
 # call that lasts since time 0, and must report the fault in a sentence. Right times must not
 # change.

@@ -1,4 +1,5 @@
-# SPDX-License-Identifier: GPL-2.0-only A function that tests damaged records of the flight
+# SPDX-License-Identifier: GPL-2.0-only
+# A function that tests damaged records of the flight
 # recorder. Source it after tap.sh. shellcheck shell=sh
 flight=$tap_tmp/flight
 flight_build() {

@@ -1,5 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only Test small recordings that need much memory or disk space to
+# SPDX-License-Identifier: GPL-2.0-only
+# Test small recordings that need much memory or disk space to
 # read. A deep recursion must not fill the disk, and compressed records must not fill the memory.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool

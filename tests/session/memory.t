@@ -1,5 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only The memory of commands must not grow with the size of a
+# SPDX-License-Identifier: GPL-2.0-only
+# The memory of commands must not grow with the size of a
 # recording. tests/long/session-memory.t uses 10 GiB.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/session/memory.sh"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only Test the names of functions. Names of C++ and Rust must be
+# SPDX-License-Identifier: GPL-2.0-only
+# Test the names of functions. Names of C++ and Rust must be
 # demangled, and the best of several names must be shown. For stripped programs, names must come
 # from all places in which distributions store debug files, and never from the file of another
 # program.

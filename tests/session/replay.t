@@ -1,5 +1,6 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only Test the replay of recordings. At random places, in steps,
+# SPDX-License-Identifier: GPL-2.0-only
+# Test the replay of recordings. At random places, in steps,
 # and at each execution of an address, it must report the PC, the thread, the time and all callers
 # that one pass over the whole recording reports.
 . "$(dirname "$0")/../harness/tap.sh"
