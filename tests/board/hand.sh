@@ -1,4 +1,6 @@
-# SPDX-License-Identifier: GPL-2.0-only shellcheck shell=sh by_hand START BYTES COMMAND: print a
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=sh
+# by_hand START BYTES COMMAND: print a
 # script for the guest, which traces COMMAND without a driver. It programs the encoder of the first
 # hart of topology direct, which writes into a ring of BYTES in system memory at START. The script
 # prints trRamWPLow and trRamControl at the end.

@@ -1,4 +1,6 @@
-# SPDX-License-Identifier: GPL-2.0-only shellcheck shell=sh Functions for tests of `ntrace record`
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=sh
+# Functions for tests of `ntrace record`
 # on the board. Source it after tests/perf/truth.sh.
 
 # recorder_build NAME: build the recorder and the program that it records; the board's files are in

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Functions for tests of the flight recorder on the board. The
 # kernel crashes in a first boot, and a second boot reads the record of the crash. Source it after
-# tap.sh and guest.sh. shellcheck shell=sh
+# tap.sh and guest.sh.
+# shellcheck shell=sh
 
 # crash NAME DIR BEFORE TROUBLE BOARD-OPTIONS...: run BEFORE in the guest, then TROUBLE, which ends in a
 # reset. The next boot saves the record to DIR/flight and DIR/record, and prints its results to DIR/said.
@@ -84,7 +85,8 @@ found() {
 }
 
 # Commands for a guest, in which one CPU panics while another CPU, which no longer runs, holds all
-# locks of the driver shellcheck disable=SC2034,SC2016
+# locks of the driver
+# shellcheck disable=SC2034,SC2016
 hold_locks='grep -wE "ntrace_(comps|record_busy|flight_power|(flight_|pmu_|awake_|context_)?mutex)" /proc/kallsyms >/tmp/symbols
 	at() { for s in "$@"; do awk -v s=$s "\$3 == s { print \"0x\" \$1 }" /tmp/symbols; done | tr "\n" , | sed "s/,$//"; }
 	insmod /usr/lib/ntrace/ntrace-locks.ko comps=$(at ntrace_comps) busy=$(at ntrace_record_busy) \

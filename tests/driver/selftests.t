@@ -66,7 +66,8 @@ large_only selftests "6.12, reserved memory that is not coherent" "record_test;s
 	/trace@18001000 {/a memory-region = <\&own>;
 	$a / { reserved-memory { #address-cells = <2>; #size-cells = <2>; ranges; own: own@b0000000 { reg = <0x0 0xb0000000 0x0 0x40000>; }; }; };'
 # This board has the same region with no-map, and harts without mappings that bypass caches
-# (Svpbmt). shellcheck disable=SC2016
+# (Svpbmt).
+# shellcheck disable=SC2016
 selftests "6.12, reserved memory without caches" "record_test;snapshot_test" --kernel 6.12 --incoherent --dts-sed '
 	/trace@18001000 {/a memory-region = <\&own>;
 	$a / { reserved-memory { #address-cells = <2>; #size-cells = <2>; ranges; own: own@b0000000 { reg = <0x0 0xb0000000 0x0 0x40000>; no-map; }; }; };'

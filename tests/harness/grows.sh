@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Functions that check how the time of a program grows with
-# its input. Source it after tap.sh. shellcheck shell=sh
+# its input. Source it after tap.sh.
+# shellcheck shell=sh
 
 # least_time COMMAND...: print the processor time in s, the best of three; its output is in $tap_tmp/got.
 # Kernels know only the sum of user and system time exactly, and divide it by sampling at ticks of 10 ms or

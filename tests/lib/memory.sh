@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Functions of tests/lib/memory.t and its long form. They
 # repeat the trace of a real program, and decode it from a pipe or by two threads. The used memory
-# must not depend on the length of the trace. shellcheck shell=sh
+# must not depend on the length of the trace.
+# shellcheck shell=sh
 . "$top/tests/lib/unit.sh"
 dir=$O/tests/lib-memory
 limit=$((32 * 1024))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Functions that build the programs of tests/lib in $dir.
-# Source this file after tap.sh. shellcheck shell=sh
+# Source this file after tap.sh.
+# shellcheck shell=sh
 
 # unit_build NAME [SOURCE or FLAG...]: build $dir/NAME from tests/lib/NAME.c
 unit_build() {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Functions that decode damaged recordings with a perf that
-# has sanitizers; call damaged_run COUNT shellcheck shell=sh
+# has sanitizers; call damaged_run COUNT
+# shellcheck shell=sh
 
 # Succeed if a sanitizer has reported a fault, or leaked memory, below a function of N-Trace. Faults of perf
 # itself cannot be fixed here, and are only counted.

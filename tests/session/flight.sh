@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A function that tests damaged records of the flight
-# recorder. Source it after tap.sh. shellcheck shell=sh
+# recorder. Source it after tap.sh.
+# shellcheck shell=sh
 flight=$tap_tmp/flight
 flight_build() {
 	${CC:-cc} -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -D_GNU_SOURCE -Wall \

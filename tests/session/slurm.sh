@@ -1,4 +1,6 @@
-# SPDX-License-Identifier: GPL-2.0-only shellcheck shell=sh Functions that run Slurm on this machine
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=sh
+# Functions that run Slurm on this machine
 # for tests. Debian's packages are unpacked into a folder, and have their own configuration.
 # slurmctld and slurmd run as the user who submits the jobs.
 

@@ -8,10 +8,10 @@
 #include "lines.h"
 #include "session/array.h"
 
-#define SPILL	(4 << 20)	/* bytes of a stretch that are kept in memory */
+#define SPILL	(4 << 20)	/* bytes of lines of a stretch that are kept in memory */
 #define OUTPUT	(1 << 16)	/* bytes that are written at once */
 
-/* The header of each line that waits */
+/* The header before each line that is stored until all lines can be merged by time */
 struct line_head {
 	uint64_t	time;
 	uint32_t	len;
@@ -31,7 +31,7 @@ struct output {
 struct merge {
 	NS_ARRAY(struct output) outputs;
 	bool		direct;
-	/* stretches that have started, and the stretch whose lines are printed */
+	/* number of stretches that have started; stretch whose lines are printed now */
 	uint64_t	begun, turn;
 };
 

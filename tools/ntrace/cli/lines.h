@@ -20,7 +20,7 @@
 struct merge;
 
 struct lines {
-	struct merge *direct;	/* set by merge_begin(). Lines are printed directly; if NULL, they wait with heads */
+	struct merge *direct;	/* set if lines are printed directly, NULL if they are stored */
 	uint64_t nth;		/* number of the stretch in @direct */
 	char	*text;
 	size_t	len, room;
@@ -82,7 +82,7 @@ struct merge *merge_new(void);
 /*
  * merge_directly() - print lines directly. Call it first if the recording has one buffer of one CPU
  *
- * Lines do not wait for other CPUs then, but are printed when it is their stretch's turn.
+ * Lines are then printed as soon as the lines of all earlier stretches are printed.
  */
 void merge_directly(struct merge *merge);
 

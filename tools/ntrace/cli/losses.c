@@ -24,7 +24,10 @@ const char *losses_reason(enum nt_lost why)
 	return reasons[why].why;
 }
 
-/* The instructions are estimated by the rate of the decoded part, so that part must be the larger one. */
+/*
+ * Return true if more was decoded than is missing, because the missing instructions are estimated
+ * by the rate of the decoded trace.
+ */
 static bool can_estimate(const struct nt_missing *m)
 {
 	return m->ns <= m->all_ns / 2;

@@ -33,7 +33,7 @@ static int number_cmp(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* Sort numbers, and keep one of each. Return how many are left. */
+/* Sort numbers, and remove duplicates. Return how many are left. */
 static size_t once(int32_t *at, size_t nr)
 {
 	size_t i, n = 0;

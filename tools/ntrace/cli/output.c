@@ -10,10 +10,13 @@
 #include "output.h"
 #include "session/file/whole-file.h"
 
-/* The standard output may be reported only once. */
+/* true after a failure of the standard output was reported, which must happen only once */
 static bool reported;
 
-/* Open each closed stream for the wrong direction, so that its use still fails. */
+/*
+ * If a standard stream is closed, open /dev/null in its place, in the wrong direction. Its use
+ * still fails, but no file that is opened later gets its number.
+ */
 void output_begin(void)
 {
 	int fd;

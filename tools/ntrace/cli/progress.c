@@ -8,7 +8,7 @@
 #define FIRST_AFTER	1.0	/* seconds */
 #define EACH		0.5
 
-/* There is one standard error. */
+/* The state of the progress line. There is only one, because there is one standard error. */
 static struct {
 	double	begin, last;
 	bool	printed;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace flight - show from the record of the flight recorder why the machine hung. */
+/* ntrace flight - read the record of the flight recorder, and show why the machine hung. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -80,7 +80,10 @@ static bool find_script(char path[PATH_MAX])
 static void exec_gdb(const struct gdb *g, const char *program, const char *socket, const char *script)
 {
 	static const char *const before[] = {
-		/* see tools/ntrace/gdb/objects.c; the rest concerns values that are never known */
+		/*
+		 * objects.c describes the OS ABI; the other options disable values that are never
+		 * known
+		 */
 		"-q", "-iex", "set osabi none", "-iex", "set print entry-values no",
 		"-iex", "set print frame-arguments none", "-iex", "set confirm off",
 		/* the callers at the end of a large recording take some seconds */

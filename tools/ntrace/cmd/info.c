@@ -14,7 +14,7 @@ static const char usage[] =
 	"Decode a recording of perf, and print how much trace it has of each CPU, how much is\n"
 	"missing, why, and what helps. Missing instructions and bytes are estimates.\n";
 
-/* info keeps nothing of a part, because nt_session_decode() counts the missing trace. */
+/* This consumer stores nothing, because nt_session_decode() counts the missing trace. */
 static void *begin(void *ctx, uint64_t stretch)
 {
 	return ctx;

@@ -91,7 +91,8 @@ static void print_system(void)
 }
 
 /*
- * Print the kernel's log messages about trace. Not with --root, because the log is of this system.
+ * Print the kernel's log messages about trace. Omit them with --root, because the log is that of
+ * this system.
  */
 static void print_log(void)
 {

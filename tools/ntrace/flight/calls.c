@@ -193,8 +193,8 @@ static void put_end(const struct flight_calls *c, char *cell, const struct call 
 }
 
 /*
- * Fill a cell of a column. The rows are the heading, calls aligned so that the last ones are side
- * by side, and the end.
+ * Fill a cell of a column. The first row is the heading, the last row is the end of the trace, and
+ * the rows between are calls. The last calls of all CPUs are in the same row.
  */
 static void fill_cell(const struct flight_calls *c, size_t column, size_t row, char *cell)
 {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Conditions of breakpoints, in the bytecode of "Agent Expressions" in the manual of gdb. */
+/*
+ * Evaluate conditions of breakpoints, which gdb sends as bytecode ("Agent Expressions" in the
+ * manual of gdb).
+ */
 #include <string.h>
 
 #include "stub.h"
 
 #define DEPTH	64
-#define STEPS	10000	/* so that each condition ends */
+#define STEPS	10000	/* maximum number of operations, so that each condition ends */
 
 enum {
 	OP_ADD = 0x02, OP_SUB, OP_MUL, OP_DIV_SIGNED, OP_DIV_UNSIGNED, OP_REM_SIGNED, OP_REM_UNSIGNED, OP_LSH,

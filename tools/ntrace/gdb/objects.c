@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * gdb reads the target's description, lists of threads and libraries, and the files of the recording. It can
- * read no other file of this host.
+ * Reply to packets with which gdb reads the target's description, lists of threads and libraries,
+ * and files. Only files of the recording can be read, and no other file of this host.
  *
  * For GNU/Linux, gdb steps by breakpoints at addresses that it computes from registers, even if they are not
  * available. The description therefore has no OS ABI, and neither has a program that gdb reads from here.
@@ -132,7 +132,7 @@ static bool put_object(struct stub *stub, const char *name, FILE *f)
 		stub->linux_abi = false;
 		put_libraries(stub, f);
 	} else if (!strncmp(name, "libraries-svr4:read:", 20)) {
-		/* only a gdb that takes the target for GNU/Linux reads this */
+		/* only a gdb that assumes a GNU/Linux target reads this */
 		stub->linux_abi = true;
 		fputs("<library-list-svr4 version=\"1.0\"/>", f);
 	} else if (!strncmp(name, "exec-file:read:", 15)) {

@@ -196,7 +196,7 @@ static void go_back(struct stub *stub, uint64_t from, uint64_t to)
 	stop_here(stub, moved, tid, true, "");
 }
 
-/* Go to the place that `monitor goto` has set. Return false if it has not set any. */
+/* Go to the position that `monitor goto` has set. Return false if it has set none. */
 static bool go_to(struct stub *stub)
 {
 	enum stub_goto goes_to = stub->goes_to;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Registers, memory and threads. What the recording does not contain is not available, and never a guess. */
+/*
+ * Reply to packets that ask for registers, memory and threads. A value that the recording does not
+ * contain is reported as not available, and is never guessed.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -269,7 +272,7 @@ static void leave(struct stub *stub, const char *packet)
 		reply_text(stub, "OK");
 }
 
-/* Reply to a packet that asks for something. Other packets get an empty reply. */
+/* Reply to a packet that only asks for data. Unknown packets get an empty reply. */
 static void answer(struct stub *stub)
 {
 	const char *packet = stub->packet, *at = packet + 1;

@@ -37,7 +37,7 @@ struct stub_file {
 	size_t		blank;		/* offset of a byte that is changed, see objects.c; 0: none */
 };
 
-/* Place for the next continue */
+/* Position to which the next continue packet moves, which `monitor goto` has set */
 enum stub_goto { STUB_GOTO_NONE, STUB_GOTO_BEGIN, STUB_GOTO_END, STUB_GOTO_TIME, STUB_GOTO_INSN, STUB_GOTO_BACK };
 
 struct stub {

@@ -24,7 +24,7 @@ struct level_item {
 	uint32_t	depth;
 	uint32_t	name;		/* name; for a block, that of the longest item */
 	uint8_t		made;		/* level of a block; 0: not a block */
-	uint8_t		kind;		/* value of the owner */
+	uint8_t		kind;		/* value that the caller of levels_add() sets */
 };
 
 typedef int (*level_put_fn)(void *ctx, unsigned int level, const struct level_item *item);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tracks of the page for CPUs, with the threads that each CPU executed and the losses of trace. */
+/*
+ * Make the tracks of the page for CPUs. They show the threads that each CPU executed, and the
+ * losses of trace.
+ */
 #include <errno.h>
 #include <stdlib.h>
 

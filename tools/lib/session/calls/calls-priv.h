@@ -63,7 +63,7 @@ bool ns_function_add(struct nt_function *to, const struct nt_function *from);
 
 /* ---- Slices ---- */
 
-/* An event whose effect depends on the calls that were open before the slice */
+/* An event, such as a return, whose effect depends on the calls that were open before the slice */
 struct ns_outer {
 	struct ns_event	event;
 	uint64_t	child_ran, child_insns;	/* sums of calls that ended since the previous event */
@@ -180,7 +180,9 @@ struct ns_depth {
 	struct ns_total	total;
 };
 
-/* What a thread keeps for each of its stacks */
+/*
+ * Data of one stack of a thread. A thread that switches stacks, such as for coroutines, has several
+ */
 struct ns_own {
 	uint32_t	nth;		/* index in ns_pool::stacks */
 	/* the last slice of the stack and its start in counts of the stack; and the one before */
@@ -211,7 +213,7 @@ struct ns_thread_calls {
 	int		error;		/* value that the caller's function returned */
 };
 
-/* Slices that wait for earlier ones */
+/* The slices that cannot be merged yet, because earlier slices of the same thread may follow */
 struct ns_pool {
 	NS_ARRAY(struct ns_slice) slices;
 	/* bytes of memory, and the amount from which ns_threads_settle() runs */

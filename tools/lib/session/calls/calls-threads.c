@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Slices of a thread are from several CPUs. They are merged in the order of time as soon as no
- * earlier slice can follow. Only the open calls of a thread are kept after that.
+ * Merge the slices of a thread, which were executed on several CPUs, into the calls of the thread
+ * (calls.h defines slices). They are merged in the order of time as soon as no earlier slice can
+ * follow. After that, only the open calls of a thread are kept.
  */
 #include <errno.h>
 #include <search.h>
@@ -190,7 +191,9 @@ static bool thread_leave(struct ns_stack *stack, const struct ns_frame *frame,
 	struct ns_total total = ns_total_init(frame, e);
 	struct ns_depth *depth = find_depth(own(t), frame->function);
 
-	/* so that no function takes longer than its thread */
+	/*
+	 * the time on other stacks does not count, so that no function takes longer than its thread
+	 */
 	total.ns -= t->stack.cur.away.time - frame->away;
 	call.open = !seen;
 	depth->nr -= ns_calls_may_pass(t->calls, frame);
@@ -257,7 +260,10 @@ static int thread_switched(struct ns_stack *stack, const struct ns_event *e)
 	return (own(t) || add_own(t)) && begin_on_stack(t) ? 1 : -1;
 }
 
-/* Tell the caller which calls are open when the slice starts or has switched to another stack. */
+/*
+ * Pass the calls that are open when the slice starts, or has switched to another stack, to the
+ * caller's function.
+ */
 static int give_slice(struct ns_thread_calls *t, uint64_t insns, uint64_t ran)
 {
 	const struct ns_stack *stack = &t->stack;

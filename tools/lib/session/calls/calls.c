@@ -9,7 +9,7 @@
 #include "session/flow/sources.h"
 
 #define CACHE_SIZE	4096	/* entries of the cache of functions by address, a power of two */
-#define OUTER_MAX	4096	/* events of a slice; then it is split */
+#define OUTER_MAX	4096	/* maximum number of events of a slice */
 #define FLUSH_SLICES	512	/* slices that a part has before it adds them to the pool, ... */
 #define FLUSH_CALLS	4096	/* or the number of watched calls, ... */
 #define FLUSH_BRANCHES	(1 << 20)	/* or the number of branches since the last time */
@@ -193,7 +193,7 @@ static bool is_full(const struct ns_part *p)
 
 /* ---- Slices ---- */
 
-/* Do not count open calls in the part, because the thread counts them. */
+/* Clear the counts of open calls in the part, because the thread will count them. */
 static void forget_depths(struct ns_part *p)
 {
 	const struct ns_frame *frame = p->stack.cur.open.at, *end = frame + p->stack.cur.open.nr;

@@ -2,11 +2,12 @@
 /*
  * Calls of functions and their durations, from the branches of all stretches.
  *
- * A slice is the code that one thread executed on one CPU between two switches. Several threads
- * process slices at once and count the calls that start and end in one slice. The rest, which is
- * returns to callers before the slice and calls that are still open, is merged in the order of time
- * as soon as no earlier slice can follow. Memory therefore does not grow with the trace, except if
- * trace without times is from several CPUs, or if nt_calls_each() needs the slices.
+ * A slice is the code that one thread executed on one CPU between two context switches. Several
+ * threads process slices at once and count the calls that start and end in one slice. The rest,
+ * which is returns to callers before the slice and calls that are still open, is merged in the
+ * order of time as soon as no earlier slice can follow. Memory therefore does not grow with the
+ * trace, except if trace without times is from several CPUs, or if nt_calls_each() needs the
+ * slices.
  *
  * The duration of a call is wall-clock time, because a call that sleeps continues later. The time
  * of a function without its calls is time in which its thread ran.
@@ -40,7 +41,7 @@ struct nt_function {
 /* A call. Its instructions and time include the calls that it made. */
 struct nt_call {
 	uint64_t	begin, ns;
-	uint64_t	at;		/* instructions of its slice before the call, modulo 2^64 */
+	uint64_t	at;		/* instructions of the slice before the call, modulo 2^64 */
 	uint64_t	insns;
 	int32_t		tid;
 	uint32_t	function;	/* number for nt_calls_function() */

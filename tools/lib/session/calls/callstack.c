@@ -7,8 +7,8 @@
 #define ECALL		0x00000073
 #define NO_RETURN	1	/* an address at which no instruction can be */
 #define SWITCH_CODE	256	/* bytes of code in which a function loads the stack pointer before it leaves */
-#define WAITING_MAX	4096	/* stacks of a thread that can wait; more are not used any more */
-#define RESUME_DEPTH	64	/* calls of a stack that waits which are searched */
+#define WAITING_MAX	4096	/* waiting stacks of a thread; then the oldest is dropped */
+#define RESUME_DEPTH	64	/* newest calls of a waiting stack that are searched */
 
 void ns_event_init(struct ns_event *event, const struct nt_who *who, const struct nt_branch *branch,
 		   uint64_t insns, uint64_t ran)
@@ -57,7 +57,7 @@ bool ns_same_function(const struct nt_place *a, const struct nt_place *b)
 	return n == base_length(b->linkage) && !strncmp(a->linkage, b->linkage, n);
 }
 
-/* Return true if the code at the address is not at hand. */
+/* Return true if the recording lacks the code at the address. */
 static bool is_missing(const struct ns_stack *stack, uint64_t space, uint64_t addr)
 {
 	uint16_t code;
@@ -66,9 +66,9 @@ static bool is_missing(const struct ns_stack *stack, uint64_t space, uint64_t ad
 }
 
 enum jump {
-	JUMP_INSIDE,		/* to its own function */
-	JUMP_TAIL,		/* to the start of another function */
-	JUMP_MIDDLE,		/* into the middle of another function */
+	JUMP_INSIDE,		/* the target is in the same function */
+	JUMP_TAIL,		/* the target is the start of another function */
+	JUMP_MIDDLE,		/* the target is inside another function */
 };
 
 static struct ns_target *target_of(const struct ns_stack *stack, uint64_t addr)
@@ -536,7 +536,7 @@ void ns_stack_free(struct ns_stack *stack)
 	free(stack->cur.data);
 }
 
-/* Give up the calls of a stack that waits, which end when it began to wait. */
+/* Give up the calls of a waiting stack. They end at the time at which the stack began to wait. */
 static bool drop_waiting(struct ns_stack *stack, size_t nth)
 {
 	struct ns_waiting *w = &stack->waiting.at[nth];

@@ -106,7 +106,10 @@ struct ns_stack_ops {
 	 * replaced, 0 if not, and -1 if out of memory.
 	 */
 	int	(*replay)(struct ns_stack *stack);
-	/* Called after the stack was replaced or a new one was started. May be NULL. The same values */
+	/*
+	 * Called after the stack was replaced or a new one was started. May be NULL. Return the
+	 * same values
+	 */
 	int	(*switched)(struct ns_stack *stack, const struct ns_event *event);
 	/* Called before all calls are given up. May be NULL. Return false if out of memory. */
 	bool	(*drop)(struct ns_stack *stack, const struct ns_event *event);
@@ -127,7 +130,7 @@ struct ns_one_stack {
 	struct ns_spent	away;		/* spent on other stacks */
 	uint32_t	number;		/* number of the stack, from 0 on */
 	uint32_t	starter;	/* number + 1 of the stack that has switched to this one, 0: none */
-	void		*data;		/* data of the owner for this stack, which free() frees */
+	void		*data;		/* data of the user of this model, for free() */
 };
 
 struct ns_waiting {

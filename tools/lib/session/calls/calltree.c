@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The branches of the call's thread during the call are collected from all CPUs. Then the calls
- * among them form the tree.
+ * Make the tree of one call. First collect the branches of its thread during the call from all
+ * CPUs. Then find the calls among these branches, which form the tree.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,7 @@
 struct ns_durations {
 	uint64_t	nr;
 	NS_ARRAY(uint64_t) few;		/* exact durations, while @nr is at most NS_DURATIONS_EXACT */
-	uint64_t	*octaves[NS_DURATIONS_OCTAVES];	/* then how many there are in each bucket */
+	uint64_t	*octaves[NS_DURATIONS_OCTAVES];	/* otherwise the number in each bucket */
 };
 
 /* ---- Buckets ---- */
@@ -51,7 +51,7 @@ static bool count(struct ns_durations *d, unsigned int bucket, uint64_t nr)
 
 /* ---- Add ---- */
 
-/* There are too many to keep them as they are. */
+/* Change from exact durations to buckets, because there are too many durations. */
 static bool begin_buckets(struct ns_durations *d)
 {
 	uint64_t i;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Slices by their number. A recording may have millions of them, so they are in an unnamed file. The
- * file is mapped, and its pages are released again, because they would count as memory of the process.
+ * Store slices by their number. A recording may have millions of slices (see calls.h), so they are
+ * in an unnamed file. The file is mapped, and its pages are released again, because they would
+ * count as memory of the process.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* One tree of all calls of a recording, with their numbers and durations */
+/* One tree of all calls of a recording, with the number and duration of the calls */
 #ifndef NTRACE_SESSION_STACKS_H
 #define NTRACE_SESSION_STACKS_H
 

@@ -6,7 +6,7 @@
 
 #define CACHE_SIZE	4096	/* a power of two */
 
-/* A call, and its node */
+/* A cached call (its parent, address and function), and its node in the tree */
 struct ns_tree_cached {
 	uint64_t	from_space, from, to_space, to;
 	uint32_t	parent, node;

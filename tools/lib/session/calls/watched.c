@@ -46,7 +46,7 @@ static bool keep_slowest(struct ns_watched *w)
 	return true;
 }
 
-/* Count the calls in their buckets, and drop them. */
+/* Count the calls in the buckets of their durations, and keep only the slowest calls. */
 static bool fold(struct ns_watched *w)
 {
 	size_t i;

@@ -443,7 +443,7 @@ static int take_ring(struct ns_flight *f, struct ns_flight_trace *t, uint64_t fr
 	return 0;
 }
 
-/* Copy the bytes from the start of the area up to @to, because the sink has not wrapped. */
+/* Copy the bytes from the start of the area up to @to. This is for a sink that has not wrapped. */
 static int take_line(struct ns_flight *f, struct ns_flight_trace *t, uint64_t to)
 {
 	t->size = to;

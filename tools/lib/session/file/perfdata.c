@@ -108,7 +108,7 @@ static int open_bytes(struct perfdata *pd, const char *path)
 	return ret;
 }
 
-/* Get the part of the file that a section describes, as far as the file contains it. */
+/* Get the bytes of a section. If the file is truncated, get only the bytes that it contains. */
 static bool section(const struct perfdata *pd, const struct pd_file_section *from,
 		    struct pd_section *to)
 {

@@ -27,7 +27,7 @@ static void tell(const struct share *share, const char *what, const char *text)
 		share->options->tell(share->options->ctx, what, text);
 }
 
-/* Return true if code of this name was executed, or if the name is none of a file. */
+/* Return true if code of the file @name was executed, or if the name is not that of a file. */
 static bool is_wanted(const struct share *share, uint32_t pid, const char *name)
 {
 	size_t i;

@@ -29,9 +29,9 @@ struct search {
 	const uint64_t	*targets;
 	struct split_cut *cuts;
 	unsigned int	nr, next;	/* number of targets, and index of the current one */
-	/* offset of the last SYNC, which may be a position to cut */
+	/* offset of the last SYNC, at which the stretch may be divided */
 	uint64_t	offset;
-	uint32_t	length;		/* its length in bytes; 0: not a position to cut */
+	uint32_t	length;		/* its length in bytes; 0: not a place to divide */
 	unsigned int	known, again;	/* KNOWS_* before the SYNC, and after it */
 	unsigned int	modes;		/* bit mask of enum nt_mode */
 	int32_t		src;		/* source of the messages; -1: no message so far */
