@@ -240,10 +240,12 @@ lost() {
 	"$ntrace" stat bad.data 2>&1 | grep "trace is missing after 1 stretches. ntrace info -i bad.data" || return
 	! "$ntrace" script -i perf.data 2>&1 | grep "missing trace" && ! "$ntrace" report --insns -i perf.data 2>&1 | grep "missing trace"
 }
-plan 22
+plan 24
 ok "the table has every command" all_commands
 ok "a CPU without trace: every command with --cpu says what there is" asked perf.data "CPU 99.*of CPU 0\|no trace of CPU 99. --cpu can be one of these: 0\|--cpu 99.*$there" --cpu 99
 ok "a thread that did not run: every command with --tid says what there is" asked perf.data "--tid 999.*$there" --tid 999
+ok "a process that did not run: every command with --pid says what there is" asked perf.data "--pid 999.*$there" --pid 999
+ok "a name that no thread has: every command with --comm says what there is" asked perf.data "--comm nob\*.*$there" --comm 'nob*'
 ok "a time after the end: every command with --time says what there is" asked perf.data "--time.*$there" --time 9999,
 ok "a time before the start: every command with --time says what there is" asked perf.data "--time.*$there" --time ,0.05
 ok "a CPU and a thread that did not meet: every command with both says what there is" asked perf.data "--cpu 0.*--tid 999.*$there" --tid 999 --cpu 0

@@ -55,7 +55,7 @@ wrong_values() {
 		--help) continue ;;
 		# These options take a name, which may be any text.
 		--symfs | --buildid-dir | --root | --function | --callers | --callees | --output | --elf | --pcs | --input | --truth | --report | --title | \
-			--event | --pid | --gdb | --listen | --raw) continue ;;
+			--event | --pid | --gdb | --listen | --raw | --comm) continue ;;
 		esac
 		takes_value "$1" "$option" || continue
 		# Options share the functions that read numbers. In make test, each option gets two of the values.

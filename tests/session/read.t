@@ -61,12 +61,19 @@ filters() {
 	python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$two" two-sources || return
 	for what in --calls --branches --insns; do
 		all=$(count $what -i "$two")
-		for filter in "--tid 1234" "--tid 2234" "--cpu 0" "--cpu 1"; do
+		for filter in "--tid 1234" "--tid 2234" "--cpu 0" "--cpu 1" "--pid 1234" "--pid 2234" "--comm c*s --pid 1234"; do
 			# shellcheck disable=SC2086
 			n=$(count $what $filter -i "$two")
 			echo "$what $filter: $n of $all"
 			[ $((2 * n)) -eq "$all" ] || return
 		done
+	done
+	[ "$(count --comm 'cal?' -i "$two")" -eq 0 ] && [ "$(count --comm 'cal*' -i "$two")" -eq "$(count -i "$two")" ] || return
+	for filter in "--pid 1234" "--tid 1234" "--cpu 0"; do
+		# shellcheck disable=SC2086
+		"$ntrace" profile --callgrind $filter -i "$two" | tee "$tap_tmp/got" | grep -qx "summary: 99" || return
+		# shellcheck disable=SC2086
+		"$ntrace" profile --bolt $filter -i "$two" | grep -q "^B 10002 1000c 9 " || return
 	done
 	[ "$("$ntrace" report --cpu 1 -i "$two" | head -n 1)" = "$("$ntrace" report --tid 2234 -i "$two" | head -n 1)" ]
 }

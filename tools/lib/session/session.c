@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -399,6 +400,16 @@ void nt_session_thread(const struct nt_session *session, int32_t tid, uint64_t t
 
 	*pid = era ? era->pid : tid ? -1 : 0;
 	*comm = era ? era->comm : tid ? "" : "swapper";
+}
+
+bool nt_filter_has_thread(const struct nt_filter *filter, uint64_t time, int32_t tid)
+{
+	const char *comm;
+	int32_t pid;
+
+	nt_session_thread(filter->session, tid, time, &pid, &comm);
+	return (!filter->pid || (pid >= 0 && filter->pid == (unsigned long)pid)) &&
+	       (!filter->comm || !fnmatch(filter->comm, comm, 0));
 }
 
 /* ---- Contents of the recording ---- */

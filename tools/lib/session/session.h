@@ -168,7 +168,19 @@ struct nt_window {
 struct nt_filter {
 	struct nt_window time;		/* both members 0: any time */
 	int32_t		cpu, tid;	/* -1: any */
+	unsigned long	pid;		/* 0: any */
+	const char	*comm;		/* name of the thread at that time, or a pattern for fnmatch(); NULL: any */
+	const struct nt_session *session;	/* needed for @pid and @comm */
 };
+
+/* nt_filter_is_set() - return true if the filter has a condition */
+static inline bool nt_filter_is_set(const struct nt_filter *filter)
+{
+	return filter->time.to || filter->cpu >= 0 || filter->tid >= 0 || filter->pid || filter->comm;
+}
+
+/* nt_filter_has_thread() - return true if the process and the name of a thread pass the filter */
+bool nt_filter_has_thread(const struct nt_filter *filter, uint64_t time, int32_t tid);
 
 /* Return true if an event of that time, CPU and thread passes the filter. */
 static inline bool nt_filter_passes(const struct nt_filter *filter, uint64_t time, int32_t cpu,
@@ -176,7 +188,9 @@ static inline bool nt_filter_passes(const struct nt_filter *filter, uint64_t tim
 {
 	if (filter->time.to && (time < filter->time.from || time > filter->time.to))
 		return false;
-	return (filter->cpu < 0 || filter->cpu == cpu) && (filter->tid < 0 || filter->tid == tid);
+	if ((filter->cpu >= 0 && filter->cpu != cpu) || (filter->tid >= 0 && filter->tid != tid))
+		return false;
+	return (!filter->pid && !filter->comm) || nt_filter_has_thread(filter, time, tid);
 }
 
 /*

@@ -146,11 +146,6 @@ static void print_time(const char *before, uint64_t ns)
 	fprintf(stderr, "%s%" PRIu64 ".%09" PRIu64, before, ns / NS_PER_S, ns % NS_PER_S);
 }
 
-static bool has_filter(const struct nt_filter *filter)
-{
-	return filter->time.to || filter->cpu >= 0 || filter->tid >= 0;
-}
-
 static void print_sentence(const struct recording_options *options, struct nt_session *session,
 			   const char *function, const struct nt_calls *calls, const struct there *there)
 {
@@ -158,7 +153,7 @@ static void print_sentence(const struct recording_options *options, struct nt_se
 
 	if (function)
 		fprintf(stderr, "ntrace: no call of %s was recorded from its start to its end", function);
-	else if (has_filter(filter))
+	else if (nt_filter_is_set(filter))
 		fputs("ntrace: nothing matched", stderr);
 	else
 		fputs("ntrace: nothing was found", stderr);
@@ -166,6 +161,10 @@ static void print_sentence(const struct recording_options *options, struct nt_se
 		fprintf(stderr, " with --cpu %d", filter->cpu);
 	if (filter->tid >= 0)
 		fprintf(stderr, " with --tid %d", filter->tid);
+	if (filter->pid)
+		fprintf(stderr, " with --pid %lu", filter->pid);
+	if (filter->comm)
+		fprintf(stderr, " with --comm %s", filter->comm);
 	if (filter->time.to)
 		fputs(" in the time of --time", stderr);
 	if (function)

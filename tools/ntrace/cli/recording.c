@@ -157,7 +157,7 @@ int recording_failed(const struct nt_session *session)
 	return usage_error("%s", error[0] ? error : "out of memory");
 }
 
-struct nt_session *recording_open(const struct recording_options *options)
+static struct nt_session *open_session(const struct recording_options *options)
 {
 	struct nt_session *session;
 	const char *error;
@@ -178,6 +178,14 @@ struct nt_session *recording_open(const struct recording_options *options)
 			"perf.data, or -i FILE. For bytes of trace there is --raw FILE --elf ELF\n");
 	nt_session_close(session);
 	return NULL;
+}
+
+struct nt_session *recording_open(struct recording_options *options)
+{
+	struct nt_session *session = open_session(options);
+
+	options->filter.session = session;
+	return session;
 }
 
 void recording_report(struct nt_session *session)

@@ -66,7 +66,9 @@ struct option_entry *recording_encoder(struct options *options);
 	OPTION_CALL(0, "time", "FROM,TO", recording_time, &(r)->filter.time,			\
 		    "only that time, in seconds as script prints it; either may be empty"),	\
 	OPTION_CALL(0, "cpu", "N", recording_id, &(r)->filter.cpu, "only that CPU"),		\
-	OPTION_CALL(0, "tid", "N", recording_id, &(r)->filter.tid, "only that thread")
+	OPTION_CALL(0, "tid", "N", recording_id, &(r)->filter.tid, "only that thread"),		\
+	OPTION_NUMBER(0, "pid", "N", &(r)->filter.pid, 1, "only the threads of that process"),	\
+	OPTION_TEXT(0, "comm", "NAME", &(r)->filter.comm, "only threads of that name, or of a pattern")
 
 void recording_init(struct recording_options *options);
 
@@ -86,8 +88,8 @@ int recording_status(const struct recording_options *options, bool errors);
 /* recording_failed() - report why a call of the session failed. Return EXIT_USAGE */
 int recording_failed(const struct nt_session *session);
 
-/* recording_open() - open the recording. Return NULL after an error, which was reported. */
-struct nt_session *recording_open(const struct recording_options *options);
+/* recording_open() - open the recording, for the filter as well. Return NULL after an error, which was reported. */
+struct nt_session *recording_open(struct recording_options *options);
 
 /* recording_report() - report missing files and lost trace */
 void recording_report(struct nt_session *session);

@@ -119,7 +119,7 @@ static int write_profile(struct profile *profile)
 	int err, error = 0;
 
 	/* ntrace merge also needs the counts of a shard without trace */
-	if (profile->format != &profile_counts && check_content(profile) != EXIT_CLEAN)
+	if ((profile->format != &profile_counts || nt_filter_is_set(&profile->recording.filter)) && check_content(profile) != EXIT_CLEAN)
 		return EXIT_TRACE;
 	profile->file = whole_file_open(&whole, profile->output);
 	if (!profile->file)
@@ -141,7 +141,7 @@ static struct nt_session *open_counts(const struct profile *profile)
 	const struct recording_options *recording = &profile->recording;
 	struct nt_session *session;
 
-	if (profile->format->needs_trace) {
+	if (profile->format->needs_trace || nt_filter_is_set(&recording->filter)) {
 		fprintf(stderr, "ntrace: --%s needs a recording, but %s has only counts\n",
 			profile->format->name, recording->input);
 		return NULL;
@@ -167,7 +167,7 @@ static int run_profile(struct profile *profile)
 		profile->session = recording_open(&profile->recording);
 	if (!profile->session)
 		return EXIT_USAGE;
-	profile->counts = nt_profile_new(profile->session, NULL);
+	profile->counts = nt_profile_new(profile->session, &profile->recording.filter);
 	profile->lines = nt_lines_new(profile->session);
 	if (!profile->counts || nt_profile_run(profile->counts))
 		recording_failed(profile->session);
@@ -211,6 +211,7 @@ int cmd_profile(int argc, char **argv)
 	struct profile profile = { .output = "-" };
 	const struct option_entry options[] = {
 		RECORDING_OPTIONS(&profile.recording),
+		FILTER_OPTIONS(&profile.recording),
 		OPTION_TEXT(0, "kcore", "DIR", &profile.recording.session.kcore,
 			    "a recording with the kernel's code, if -i is a file of counts"),
 		OPTION_TEXT('o', "output", "FILE", &profile.output, "the file to write (standard output)"),

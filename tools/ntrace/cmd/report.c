@@ -146,9 +146,7 @@ static void print_cpus(struct nt_session *session, const struct nt_calls *calls)
 /* Return true if the table includes the whole recording. */
 static bool is_whole(const struct report *report)
 {
-	const struct nt_filter *filter = &report->recording.filter;
-
-	return !report->function && filter->cpu < 0 && filter->tid < 0 && !filter->time.to;
+	return !report->function && !nt_filter_is_set(&report->recording.filter);
 }
 
 /* Print the table. Return the number of functions, or -1 if out of memory. */

@@ -107,11 +107,11 @@ static int run(struct recording_options *options, struct script *s, enum what wh
 {
 	int err, status;
 
-	s->filter = options->filter;
 	options->session.keep_events = !s->function;
 	s->session = recording_open(options);
 	if (!s->session)
 		return EXIT_USAGE;
+	s->filter = options->filter;
 	err = print_what(s, what);
 	if (!err && !lines_were_printed())
 		status = no_lines(options, s, what);

@@ -217,7 +217,7 @@ static int print_slow(const struct slow *slow, struct nt_session *session,
 	return status;
 }
 
-static int run_slow(const struct slow *slow)
+static int run_slow(struct slow *slow)
 {
 	struct nt_session *session = recording_open(&slow->recording);
 	struct nt_calls *calls;

@@ -24,7 +24,7 @@ struct splitting {
 	unsigned long	shards;
 };
 
-static int run_split(const struct splitting *splitting)
+static int run_split(struct splitting *splitting)
 {
 	const struct nt_split_options options = {
 		.size = sizeof(options), .shards = splitting->shards, .folder = splitting->output,

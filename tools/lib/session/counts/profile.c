@@ -215,8 +215,7 @@ struct nt_profile *nt_profile_new(struct nt_session *session, const struct nt_fi
 	profile->filter = (struct nt_filter){ .cpu = -1, .tid = -1 };
 	if (filter)
 		profile->filter = *filter;
-	profile->filtered = profile->filter.time.to || profile->filter.cpu >= 0 ||
-			    profile->filter.tid >= 0;
+	profile->filtered = nt_filter_is_set(&profile->filter);
 	pthread_mutex_init(&profile->lock, NULL);
 	return profile;
 }
