@@ -161,7 +161,7 @@ static int run_profile(struct profile *profile)
 {
 	int status = EXIT_USAGE;
 
-	if (nt_sums_is_file(profile->recording.input))
+	if (!profile->recording.raw.traces.nr && nt_sums_is_file(profile->recording.input))
 		profile->session = open_counts(profile);
 	else
 		profile->session = recording_open(&profile->recording);
