@@ -802,7 +802,7 @@ int cmd_encode(int argc, char **argv)
 			print_stats(e);
 	}
 	if (nb_truth_close(e->truth)) {
-		fprintf(stderr, "ntrace encode: the truth cannot be written: %s\n",
+		fprintf(stderr, "ntrace encode: cannot write the truth file: %s\n",
 			strerror(errno));
 		rc = EXIT_USAGE;
 	}

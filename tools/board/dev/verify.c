@@ -184,7 +184,7 @@ static bool add_truth(const struct option_entry *option, const char *path)
 	if (!h)
 		return false;
 	if (number >= HARTS_MAX || v->hart[number]) {
-		fprintf(stderr, "ntrace verify: '%s': its hart is not valid, or another truth has the same hart\n",
+		fprintf(stderr, "ntrace verify: '%s': the number of its hart is not valid, or another truth file is for the same hart\n",
 			path);
 		hart_close(h);
 		return false;

@@ -93,7 +93,7 @@ static void report(struct deframer *d, int error)
 	if (d->errors == 1)
 		fprintf(stderr, "ntrace: hint: %s\n", nt_error_hint(error));
 	if (d->errors == MAX_PRINTED)
-		fprintf(stderr, "ntrace: more errors of frames are only counted\n");
+		fprintf(stderr, "ntrace: further errors in CoreSight frames are counted, but not printed\n");
 }
 
 /* Unpack frames until an ID's buffer is full, or until an interruption. */
@@ -157,7 +157,7 @@ bool deframer_end(struct deframer *d)
 	if (ret)
 		report(d, ret);
 	if (d->errors > MAX_PRINTED)
-		fprintf(stderr, "ntrace: %" PRIu64 " errors of frames\n", d->errors);
+		fprintf(stderr, "ntrace: %" PRIu64 " errors in CoreSight frames\n", d->errors);
 	return true;
 }
 
