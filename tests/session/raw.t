@@ -108,6 +108,11 @@ lossy() {
 	cat got err
 	[ $rc -eq 1 ] && grep -q "^CPU 0: trace is missing in [0-9]* places" got && grep -q "because it could not be decoded" err
 }
+# Without times, the order is that of the instructions with those of callees, and times are not summed
+untimed() {
+	"$ntrace" report --raw "$top/tests/dialect/rtl/good-htm.nt" --elf "$top/tests/dialect/rtl/good-htm.elf" 2>err | tee got
+	[ "$(sed -n 's/.*+0x\([0-9a-f]*\) .*/\1/p' got | xargs)" = "120f2 131e0 19d12 1a05c 1a04e 1a058" ] && ! grep -qE "not running|CPU 0|slowest" got
+}
 refused() { # SENTENCE ARGUMENT...
 	_sentence=$1; shift
 	"$ntrace" report "$@" >got 2>err
@@ -117,7 +122,7 @@ refused() { # SENTENCE ARGUMENT...
 }
 piped() { "$ntrace" report --raw - --elf calls $clock <good.0 2>err | head -n 1 | grep "^33 instructions, .* 6 calls"; }
 
-plan 24
+plan 25
 ok "script --calls" same script --calls -F cpu,time,sym,dso
 ok "script --branches" same script -F cpu,time,flags,ip,sym,dso,addr
 ok "script --insns" same script --insns -F cpu,time,ip,sym,dso
@@ -139,6 +144,7 @@ ok "a pipe" piped
 ok "CoreSight frames" frames
 ok "traces of another encoder through all views" all_cases
 ok "errors of trace without times are reported" lossy
+ok "without times, report sorts by instructions" untimed
 ok "a file without code is refused" refused "needs the code" --raw good.0
 ok "a recording that is described is refused" refused "describe --raw" -i good.data --timestamp
 ok "a recording beside a file is refused" refused "exclude each other" -i good.data --raw good.0 --elf calls

@@ -24,6 +24,8 @@ static const char *const sort_names[] = {
 	"total", "on-cpu", "self", "max", "calls", "insns", "self-insns",
 };
 
+#define SORT_INSNS	5
+
 static uint64_t sort_value(const struct nt_function *f, unsigned int sort)
 {
 	const uint64_t values[] = {
@@ -153,17 +155,22 @@ static bool is_whole(const struct report *report)
 static ssize_t print_table(const struct report *report, struct nt_session *session, const struct nt_calls *calls)
 {
 	const struct nt_function *f;
+	unsigned int sort = report->sort;
 	size_t i, nr = 0, shown;
+	bool has_time = false;
 	struct row *rows;
 
-	for (i = 0; nt_calls_function(calls, i); i++)
-		;
+	for (i = 0; (f = nt_calls_function(calls, i)); i++)
+		has_time |= f->total_ns;
+	/* Without timestamps, the order is that of the instructions. */
+	if (!has_time && !report->sort_given)
+		sort = SORT_INSNS;
 	rows = calloc(i + 1, sizeof(*rows));
 	if (!rows)
 		return -1;
 	for (i = 0; (f = nt_calls_function(calls, i)); i++) {
 		if (is_wanted(report, session, f))
-			rows[nr++] = (struct row){ f, sort_value(f, report->sort) };
+			rows[nr++] = (struct row){ f, sort_value(f, sort) };
 	}
 	qsort(rows, nr, sizeof(*rows), row_cmp);
 	printf("%9s %9s %9s %9s %9s %9s %13s  %s\n", "calls", "total", "self", "median", "p99", "max",
@@ -173,11 +180,11 @@ static ssize_t print_table(const struct report *report, struct nt_session *sessi
 		print_function(rows[i].f);
 	if (shown < nr)
 		printf("... and %zu more: --limit 0 shows all\n", nr - shown);
-	if (is_whole(report))
+	if (is_whole(report) && has_time)
 		print_idle(session, calls);
-	if (nr && rows[0].f->calls)
+	if (nr && rows[0].f->max_ns)
 		print_slowest(rows[0].f);
-	if (is_whole(report))
+	if (is_whole(report) && has_time)
 		print_cpus(session, calls);
 	free(rows);
 	return nr;
