@@ -108,6 +108,19 @@ lossy() {
 	cat got err
 	[ $rc -eq 1 ] && grep -q "^CPU 0: trace is missing in [0-9]* places" got && grep -q "because it could not be decoded" err
 }
+# The JSON has the calls and instructions that the table prints
+rows_of_json() {
+	"$ntrace" report --limit 0 -i good.data >table && "$ntrace" report --json -i good.data >json && python3 - <<-'E2'
+		import json, re
+		first, *rows = [json.loads(line) for line in open('json')]
+		table = [line.split() for line in open('table') if re.match(r'^ +\d+(\+\d+)? ', line) and '[' in line]
+		assert first['instructions'] == sum(r['self_insns'] for r in rows) and first['errors'] == 0, first
+		assert len(rows) == len(table) > 1, (rows, table)
+		wrong = [(r, t) for r, t in zip(rows, table)
+		         if t[0] != str(r['calls']) + ('+%d' % r['open'] if r['open'] else '') or t[-2] != r['function']]
+		assert not wrong, wrong
+	E2
+}
 # Without times, the order is that of the instructions with those of callees, and times are not summed
 untimed() {
 	"$ntrace" report --raw "$top/tests/dialect/rtl/good-htm.nt" --elf "$top/tests/dialect/rtl/good-htm.elf" 2>err | tee got
@@ -122,12 +135,14 @@ refused() { # SENTENCE ARGUMENT...
 }
 piped() { "$ntrace" report --raw - --elf calls $clock <good.0 2>err | head -n 1 | grep "^33 instructions, .* 6 calls"; }
 
-plan 25
+plan 27
 ok "script --calls" same script --calls -F cpu,time,sym,dso
 ok "script --branches" same script -F cpu,time,flags,ip,sym,dso,addr
 ok "script --insns" same script --insns -F cpu,time,ip,sym,dso
 ok "script --json" same script --calls --json
 ok "report" same report
+ok "report --json" same report --json
+ok "report --json has the rows and sums of the table" rows_of_json
 ok "report --functions" same report --functions
 ok "report --insns" same report --insns
 ok "report --stack" same report --stack

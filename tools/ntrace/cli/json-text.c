@@ -81,3 +81,12 @@ char *json_text(const char *text, size_t *size)
 	*size = at - json;
 	return json;
 }
+
+void json_print(const char *name, const char *text)
+{
+	size_t size;
+	char *json = json_text(text, &size);
+
+	printf("\"%s\": %s, ", name, json ?: "null");
+	free(json);
+}

@@ -15,6 +15,9 @@
  */
 char *json_text(const char *text, size_t *size);
 
+/* json_print() - print "NAME": TEXT and a comma */
+void json_print(const char *name, const char *text);
+
 /*
  * utf8_copy() - copy text as valid UTF-8 of the same length; bytes that are not part of a character
  * become '?'

@@ -2,11 +2,13 @@
 /* ntrace report - print how often each function was called, and how long its calls took. */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ntrace.h"
+#include "cli/json-text.h"
 #include "cli/losses.h"
 #include "cli/nothing.h"
 #include "cli/options.h"
@@ -62,6 +64,19 @@ static void print_function(const struct nt_function *f)
 	if (f->total_ran < f->total_ns - f->total_ns / 100)
 		printf(", on a CPU for %s", duration(f->total_ran, t[5]));
 	putchar('\n');
+}
+
+static void print_function_json(const struct nt_function *f)
+{
+	putchar('{');
+	json_print("function", f->symbol);
+	json_print("object", f->object);
+	printf("\"calls\": %" PRIu64 ", \"open\": %" PRIu64 ", \"total_ns\": %" PRIu64 ", \"on_cpu_ns\": %" PRIu64 ", \"self_ns\": %" PRIu64 ", ",
+	       f->calls, f->open, f->total_ns, f->total_ran, f->self_ns);
+	if (f->calls)
+		printf("\"median_ns\": %" PRIu64 ", \"p99_ns\": %" PRIu64 ", \"max_ns\": %" PRIu64 ", ",
+		       nt_function_quantile(f, 500), nt_function_quantile(f, 990), f->max_ns);
+	printf("\"insns\": %" PRIu64 ", \"self_insns\": %" PRIu64 "}\n", f->total_insns, f->self_insns);
 }
 
 static void print_slowest(const struct nt_function *f)
@@ -145,10 +160,10 @@ static void print_cpus(struct nt_session *session, const struct nt_calls *calls)
 	}
 }
 
-/* Return true if the table includes the whole recording. */
+/* Return true if the table includes the whole recording. In JSON it has only functions. */
 static bool is_whole(const struct report *report)
 {
-	return !report->function && !nt_filter_is_set(&report->recording.filter);
+	return !report->json && !report->function && !nt_filter_is_set(&report->recording.filter);
 }
 
 /* Print the table. Return the number of functions, or -1 if out of memory. */
@@ -173,16 +188,17 @@ static ssize_t print_table(const struct report *report, struct nt_session *sessi
 			rows[nr++] = (struct row){ f, sort_value(f, sort) };
 	}
 	qsort(rows, nr, sizeof(*rows), row_cmp);
-	printf("%9s %9s %9s %9s %9s %9s %13s  %s\n", "calls", "total", "self", "median", "p99", "max",
-	       "self insns", "function");
+	if (!report->json)
+		printf("%9s %9s %9s %9s %9s %9s %13s  %s\n", "calls", "total", "self", "median", "p99", "max",
+	              "self insns", "function");
 	shown = report->limit && report->limit < nr ? report->limit : nr;
 	for (i = 0; i < shown; i++)
-		print_function(rows[i].f);
-	if (shown < nr)
+		(report->json ? print_function_json : print_function)(rows[i].f);
+	if (shown < nr && !report->json)
 		printf("... and %zu more: --limit 0 shows all\n", nr - shown);
 	if (is_whole(report) && has_time)
 		print_idle(session, calls);
-	if (nr && rows[0].f->max_ns)
+	if (nr && rows[0].f->max_ns && !report->json)
 		print_slowest(rows[0].f);
 	if (is_whole(report) && has_time)
 		print_cpus(session, calls);
@@ -206,8 +222,11 @@ static int report_calls(const struct report *report, struct nt_session *session)
 		goto out;
 	}
 	nt_calls_totals(calls, &totals);
-	report_totals(&totals);
-	if (losses_print(session))
+	if (report->json)
+		report_json(totals.insns, totals.losses, totals.errors, totals.gaps);
+	else
+		report_totals(&totals);
+	if (!report->json && losses_print(session))
 		putchar('\n');
 	nr = print_table(report, session, calls);
 	if (nr < 0)
@@ -260,14 +279,15 @@ static bool set_callers(const struct option_entry *option, const char *arg)
 
 int cmd_report(int argc, char **argv)
 {
-	struct report report = { .limit = 40 };
+	struct report report = { .limit = ULONG_MAX };
 	const struct option_entry options[] = {
 		RECORDING_OPTIONS(&report.recording),
 		FILTER_OPTIONS(&report.recording),
 		OPTION_CALL(0, "sort", "COLUMN", set_sort, &report,
 			    "total, on-cpu, self, max, calls, insns or self-insns (total)"),
-		OPTION_NUMBER(0, "limit", "N", &report.limit, 0, "at most N functions (40), 0: all"),
+		OPTION_NUMBER(0, "limit", "N", &report.limit, 0, "at most N functions (40, and all with --json), 0: all"),
 		OPTION_TEXT(0, "function", "NAME", &report.function, "only this one"),
+		OPTION_FLAG(0, "json", &report.json, "an object of JSON for each row, after one with the sums"),
 		OPTION_KIND("functions", NULL, set_kind, &report, REPORT_FUNCTIONS, "instructions executed in each function"),
 		OPTION_KIND("lines", NULL, set_kind, &report, REPORT_LINES, "... in each line of the source"),
 		OPTION_KIND("inline", NULL, set_inline, &report, REPORT_LINES,
@@ -287,6 +307,10 @@ int cmd_report(int argc, char **argv)
 		return status;
 	if (report.sort_given && report.kind != REPORT_CALLS)
 		return usage_error("--sort is for the table of calls alone");
+	if (report.limit == ULONG_MAX)
+		report.limit = report.json ? 0 : 40;
+	if (report.json && report.kind == REPORT_STACK)
+		return usage_error("--json is not for trees; `ntrace export --format folded` writes stacks");
 	session = recording_open(&report.recording);
 	if (!session)
 		return EXIT_USAGE;

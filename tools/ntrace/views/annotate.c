@@ -110,15 +110,6 @@ static bool find_jumps(struct view *v, const struct nt_profile *profile)
 
 /* ---- Print ---- */
 
-static void print_json(const char *name, const char *text)
-{
-	size_t size;
-	char *json = json_text(text, &size);
-
-	printf("\"%s\": %s, ", name, json ?: "null");
-	free(json);
-}
-
 /* Print the line of the source of an instruction, unless the previous instruction has the same line. */
 static void print_source(struct view *v, const struct nt_frame *frame)
 {
@@ -184,7 +175,7 @@ static void print_loop(const struct view *v, const struct nt_loop *loop)
 
 	if (v->annotate->json) {
 		printf("{");
-		print_json("object", loop->object);
+		json_print("object", loop->object);
 		printf("\"loop\": \"0x%" PRIx64 "\", \"last\": \"0x%" PRIx64 "\", \"runs\": %" PRIu64 ", \"iterations\": %" PRIu64,
 		       loop->head, loop->last, loop->runs, loop->iterations);
 		if (loop->runs)
@@ -235,7 +226,7 @@ static void print_jump_json(const struct jump *jump, const char *before)
 		return;
 	}
 	printf("%s{", before);
-	print_json("to", jump->to);
+	json_print("to", jump->to);
 	printf("\"offset\": \"0x%" PRIx64 "\", \"how\": \"%s\", \"count\": %" PRIu64 "}", jump->to_offset,
 	       nt_end_name(jump->how), jump->count);
 }
@@ -275,9 +266,9 @@ static void print_insn(struct view *v, const struct nt_profile_insn *insn, const
 		       *text ? size > 2 ? "  " : "      " : "", text);
 	} else {
 		printf("{");
-		print_json("function", insn->symbol);
-		print_json("object", insn->object);
-		print_json("file", frame.file);
+		json_print("function", insn->symbol);
+		json_print("object", insn->object);
+		json_print("file", frame.file);
 		printf("\"line\": %d, \"address\": \"0x%" PRIx64 "\", \"code\": \"%0*x\", \"count\": %" PRIu64, frame.line,
 		       insn->address, 2 * (int)size, word, insn->count);
 	}

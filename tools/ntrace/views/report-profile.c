@@ -7,6 +7,7 @@
 
 #include "disasm.h"
 #include "ntrace.h"
+#include "cli/json-text.h"
 #include "cli/nothing.h"
 #include "report.h"
 #include "session/array.h"
@@ -208,8 +209,28 @@ static void print_insn(const struct table *table, const struct row *row)
 	print_object(insn);
 }
 
+static void print_row_json(const struct table *table, const struct row *row)
+{
+	const struct nt_profile_insn *insn = row->insn;
+
+	putchar('{');
+	json_print("function", insn->symbol);
+	json_print("object", insn->object);
+	if (table->report->kind != REPORT_FUNCTIONS && row->nr_frames && row->frames[0].file) {
+		json_print("file", row->frames[0].file);
+		printf("\"line\": %d, ", row->frames[0].line);
+	}
+	if (table->report->kind == REPORT_INSNS)
+		printf("\"address\": \"0x%" PRIx64 "\", ", insn->address);
+	printf("\"%s\": %" PRIu64 "}\n", table->report->kind == REPORT_INSNS ? "count" : "self_insns", row->count);
+}
+
 static void print_row(const struct table *table, const struct row *row)
 {
+	if (table->report->json) {
+		print_row_json(table, row);
+		return;
+	}
 	printf("%14" PRIu64 " %6.2f  ", row->count, percent(row->count, table->all));
 	switch (table->report->kind) {
 	case REPORT_LINES:
@@ -233,11 +254,12 @@ static void print_table(const struct table *table)
 
 	if (table->report->limit && table->report->limit < shown)
 		shown = table->report->limit;
-	printf("%14s %6s  %s\n", table->report->kind == REPORT_INSNS ? "times" : "instructions", "%",
-	       names[table->report->kind]);
+	if (!table->report->json)
+		printf("%14s %6s  %s\n", table->report->kind == REPORT_INSNS ? "times" : "instructions", "%",
+		       names[table->report->kind]);
 	for (i = 0; i < shown; i++)
 		print_row(table, &table->rows.at[i]);
-	if (shown < table->rows.nr)
+	if (shown < table->rows.nr && !table->report->json)
 		printf("... and %zu more: --limit 0 shows all\n", table->rows.nr - shown);
 }
 
@@ -289,7 +311,10 @@ int report_profile(const struct report *report, struct nt_session *session)
 		goto out;
 	}
 	nt_profile_totals(profile, &totals);
-	print_totals(&totals);
+	if (report->json)
+		report_json(totals.insns, totals.losses, totals.errors, totals.gaps);
+	else
+		print_totals(&totals);
 	print_table(&table);
 	if (!table.rows.nr)
 		status = nothing_matched(&report->recording, session, report->function);

@@ -17,6 +17,12 @@ void report_missing(uint64_t losses, uint64_t errors, uint64_t gaps)
 	printf("\n\n");
 }
 
+void report_json(uint64_t insns, uint64_t losses, uint64_t errors, uint64_t gaps)
+{
+	printf("{\"instructions\": %" PRIu64 ", \"losses\": %" PRIu64 ", \"errors\": %" PRIu64 ", \"gaps\": %" PRIu64 "}\n",
+	       insns, losses, errors, gaps);
+}
+
 void report_totals(const struct nt_calls_totals *t)
 {
 	printf("%" PRIu64 " instructions, %" PRIu64 " branches, %" PRIu64 " calls of %zu functions",

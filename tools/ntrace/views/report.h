@@ -24,6 +24,7 @@ struct report {
 	bool		inlined;
 	bool		callers;	/* the tree of REPORT_STACK has the callers of @function */
 	bool		sort_given;
+	bool		json;
 };
 
 /*
@@ -37,8 +38,10 @@ int report_stack(const struct report *report, struct nt_session *session);
 /* report_totals() - print the first line of reports of calls */
 void report_totals(const struct nt_calls_totals *totals);
 
+/* report_json() - print the first object of a report in JSON */
+void report_json(uint64_t insns, uint64_t losses, uint64_t errors, uint64_t gaps);
+
 /* report_missing() - print the end of that line with the numbers of losses, and an empty line */
 void report_missing(uint64_t losses, uint64_t errors, uint64_t gaps);
-
 
 #endif /* NTRACE_TOOL_REPORT_H */
