@@ -40,9 +40,9 @@ wrong() {
 }
 all_wrong() {
 	wrong "" 1 "a function such as main" && wrong "outer ns>1mx" 10 "a duration such as" && wrong "outer ns>" 10 "a duration" &&
-		wrong "outer nz>1ms" 7 "can be compared" && wrong "outer (inner" 7 "a ) ends" && wrong "outer inner)" 12 "no ( begins" &&
+		wrong "outer nz>1ms" 7 "can be compared" && wrong "outer (inner" 7 "has no )" && wrong "outer inner)" 12 "has no ( before" &&
 		wrong "outer or" 9 "a function" && wrong "or outer" 1 '"or"' && wrong "outer has" 10 "a function" && wrong "insns>5x" 7 "a number" &&
-		wrong 'caller="outer' 8 'a " ends' && wrong "comm<x" 5 "= or !=" && wrong "outer !inner" 7 "!=" && wrong "time>1:2" 6 "in seconds" &&
+		wrong 'caller="outer' 8 'has no closing' && wrong "comm<x" 5 "= or !=" && wrong "outer !inner" 7 "!=" && wrong "time>1:2" 6 "in seconds" &&
 		wrong "ns>-1" 4 "a duration" && wrong "ns>99999999999999999999" 4 "a duration" && wrong "é é ns>x" 8 "a duration" &&
 		wrong "$(printf '(%.0s' $(seq 1100))" 1001 "at most 1000"
 }

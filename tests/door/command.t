@@ -55,7 +55,7 @@ nm "$ntrace" | awk '{ print $NF }' | grep -Fx -f "$tap_tmp/model" >"$tap_tmp/lin
 ok "ntrace contains no function of the board's model" [ -s "$tap_tmp/model" -a ! -s "$tap_tmp/linked" ]
 sed 's/^/# /' "$tap_tmp/linked"
 mkdir -p "$tap_tmp/usr/bin" "$tap_tmp/usr/libexec/ntrace" && cp "$ntrace" "$tap_tmp/usr/bin/"
-says "ntrace encode names ntrace-dev if it is not installed" 2 "ntrace: encode is part of ntrace-dev, but cannot run" \
+says "ntrace encode names ntrace-dev if it is not installed" 2 "ntrace: encode needs the program ntrace-dev, but" \
 	"$tap_tmp/usr/bin/ntrace" encode --help
 cp "$ntrace-dev" "$tap_tmp/usr/libexec/ntrace/"
 says "ntrace encode finds ntrace-dev in libexec" 0 "usage: ntrace encode" "$tap_tmp/usr/bin/ntrace" encode --help

@@ -70,6 +70,6 @@ expanded() {
 
 plan 3
 ok "the stacks of a recursion of 20,000 calls take less than 8 MB and keep the time" folded
-ok "what is left out of the stacks is said" sh -c "'$ntrace' export --format folded -i deep.data -o folded 2>&1 | grep 'calls have more than 1024 callers'"
+ok "what is left out of the stacks is said" sh -c "'$ntrace' export --format folded -i deep.data -o folded 2>&1 | grep 'calls are nested deeper than 1024 calls'"
 ok "74 KB that expand to 2 GB are refused within 500 MB of memory" expanded
 done_testing

@@ -33,7 +33,7 @@ int run_dev(int argc, char **argv)
 		strcpy(name, places[i]);
 		execv(path, args);
 	}
-	fprintf(stderr, "ntrace: %s is part of ntrace-dev, but cannot run %s: %s\n", argv[0], path, strerror(errno));
+	fprintf(stderr, "ntrace: %s needs the program ntrace-dev, but %s cannot be started: %s\n", argv[0], path, strerror(errno));
 	free(args);
 	return EXIT_USAGE;
 }

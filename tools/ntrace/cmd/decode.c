@@ -373,7 +373,7 @@ static void print_skipped(const struct decode *decode, const struct nt_stats *st
 		fprintf(stderr, "ntrace: skipped messages of reserved types or of a vendor: %" PRIu64 "\n",
 			stats->skipped);
 	if (vendor && !decode->options.config.dialect)
-		fprintf(stderr, "ntrace: if these messages change the PC, instructions are missing; --encoder may know the messages\n");
+		fprintf(stderr, "ntrace: if these messages change the PC, instructions are missing; --encoder NAME decodes those of a known encoder\n");
 }
 
 /*

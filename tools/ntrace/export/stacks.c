@@ -91,7 +91,7 @@ int export_stacks_each(struct export *e, int (*take)(struct export *e, const str
 	}
 	free(stack.path);
 	if (!err && stacks->too_deep)
-		fprintf(stderr, "ntrace: %" PRIu64 " calls have more than %d callers: they count as a part of their caller\n",
+		fprintf(stderr, "ntrace: %" PRIu64 " calls are nested deeper than %d calls, so they count as a part of their caller\n",
 			stacks->too_deep, DEPTH_MAX);
 	return err;
 }

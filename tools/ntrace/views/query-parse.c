@@ -132,7 +132,7 @@ static char *take_text(struct parser *p, const char *expected)
 	if (*begin == '"') {
 		end = strchr(++begin, '"');
 		if (!end)
-			return (char *)fail(p, p->at, "a \" ends the name that begins here");
+			return (char *)fail(p, p->at, "the name that begins here has no closing \"");
 		p->at = end + 1;
 	} else {
 		end = p->at += word_length(begin);
@@ -271,7 +271,7 @@ static struct query_node *parse_brackets(struct parser *p)
 		return node;
 	}
 	query_free(node);
-	return fail(p, begin, "a ) ends what begins here");
+	return fail(p, begin, "the ( that begins here has no )");
 }
 
 static struct query_node *parse_one(struct parser *p)
@@ -338,5 +338,5 @@ struct query_node *query_parse(const char *text, struct query_error *error)
 	if (!node || !*p.at)
 		return node;
 	query_free(node);
-	return fail(&p, p.at, "no ( begins what this ) ends");
+	return fail(&p, p.at, "this ) has no ( before it");
 }
