@@ -179,7 +179,7 @@ TEST_F(field, triggers)
 	EXPECT_EQ(refused_config3(&self->attr, 0), trigger ? 0 : EOPNOTSUPP);
 }
 
-/* If several encoders share a sink, a record reports once the SRC of this CPU */
+/* If several encoders share a sink, exactly one record reports the SRC of this CPU */
 TEST_F(field, src_is_told)
 {
 	struct perf_event_header header;

@@ -359,7 +359,10 @@ TEST(member_that_loses_its_sink_is_reported)
 	free(st);
 }
 
-/* An event that is never switched out has no room, then no sink, and continues when it has both */
+/*
+ * An event whose task is never switched out: first its buffer is full, then another event has its sink.
+ * It must continue when it has both again.
+ */
 TEST(system_wide_event_waits_for_its_sink)
 {
 	struct recording first, second;

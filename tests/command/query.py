@@ -132,7 +132,7 @@ def main():
             wanted = sorted(db.execute(f'SELECT {COLUMNS} FROM calls WHERE id IN ({sql})').fetchall(), key=repr)
         except sqlite3.OperationalError:   # too many levels for sqlite
             continue
-        # Most questions must select some of the calls
+        # Most of the queries must find some of the calls, but not all
         if not wanted and questions.rng.random() < 0.9:
             continue
         nr += 1

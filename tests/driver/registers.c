@@ -1383,7 +1383,7 @@ static void encoder_that_rests_is_left_alone(void **state)
 	assert_string_equal(shim_log, "");
 }
 
-/* Discard the trace that did not fit at once if that needs no reset */
+/* The trace that did not fit is discarded immediately if this needs no reset */
 static void rest_goes_when_the_window_is_taken(void **state)
 {
 	struct ntrace_window win = window(0, 0x100);

@@ -27,7 +27,8 @@ for kind in htm btm ir ts; do
 	fi
 	figure "$(cat "$tap_tmp/$kind")"
 done
-# An encoder that deviates has fewer rules that a flip can break. Limits are in hundredths of a percent.
+# Fewer flips are detected for an encoder that deviates from the specification, because more messages are valid.
+# Each number is the largest allowed share of undetected flips in hundredths of a percent.
 for kind in htm:32 btm:56 ir:80; do
 	limit=${kind#*:} kind=${kind%:*}
 	"$dir/flips" "$dir/prog.elf" "$dir/$kind" $flips 20241121 $kind accemic >"$tap_tmp/accemic"

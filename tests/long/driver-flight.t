@@ -454,7 +454,7 @@ debug() {
 	small=yes
 	found "$_what" "$tap_tmp/case" "$_cause" "$_comm" "$_pattern"
 	small=no
-	# Messages of the trouble itself are not complaints
+	# Do not count the messages that the test provokes as faults
 	sed -E '/Call Trace|Unable to handle kernel .* virtual address|Oops \[#1\]|BUG: soft lockup - CPU|INFO: task trouble-/d' \
 		"$tap_tmp/case/console" >"$tap_tmp/console"
 	quiet "$_what"

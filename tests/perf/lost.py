@@ -19,8 +19,8 @@ def is_possible(chain):
     for callee, caller in zip(chain, chain[1:]):
         if CALLER.get(callee) and caller not in CALLER[callee]:
             return False
-        # The functions of lost.c that are not in the list may call the C library, such as a leaf,
-        # or return to it, such as a thread's function
+        # Functions that are not in the list may call the C library, or return to it, such as a thread's
+        # function
         if caller in CALLEES and callee not in CALLEES[caller]:
             return False
     return True

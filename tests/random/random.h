@@ -418,7 +418,7 @@ struct item {
 	uint8_t		type, tstamp_kind, tcode;
 	uint8_t		how;		/* End of a range, reason, or type of error */
 	bool		has_dest, taken, inferred, restart, has_addr;
-	bool		bound;		/* A batch reports it for this or a later message */
+	bool		bound;		/* A batch may report it with a later message */
 	int		error;
 };
 

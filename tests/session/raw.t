@@ -44,7 +44,7 @@ written() { # KIND FILE ARGUMENT...
 	cat err
 	[ -s got ] && plain <wanted >wanted.plain && plain <got | diff wanted.plain -
 }
-# Options of the encoder are found without one of them
+# The options of the encoder are detected if none is given
 detected() {
 	"$ntrace" script --calls -F time,sym,dso --raw good.0 --elf calls --freq 10000000 2>err | tee got
 	cat err

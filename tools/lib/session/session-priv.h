@@ -59,7 +59,7 @@ struct nt_session {
 	struct nt_sinks	*sinks;		/* indexed like ns_setup::cpus; NULL: no encoder sends SRC */
 	NS_ARRAY(struct ns_traced) traced;	/* parts of nt_session_decode() */
 	NS_ARRAY(struct nt_missing) missing;	/* the missing trace between them */
-	size_t		nr_parts;	/* number of parts of nt_session_decode() */
+	size_t		nr_parts;	/* number of parts into which nt_session_decode() divides the trace */
 	uint32_t	unknown_source;	/* nt_session_info::unknown_source + 1; 0: none */
 	uint32_t	wrong_clock;	/* nt_session_info::wrong_clock + 1; 0: none */
 	char		error[256];

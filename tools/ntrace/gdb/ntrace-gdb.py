@@ -7,7 +7,7 @@ from gdb.unwinder import Unwinder
 
 # The stub shows the callers of a thread as memory. It has their number, and an address, an entry and a kind for each
 WINDOW, ROW = 0x4e54 << 48, struct.Struct('<QQQ')
-# Names of frames, which look like stack addresses that no program has
+# gdb identifies a frame by a stack address. These are made up, and no program uses them.
 TOP, FRAME = 0x7000000000000000, 0x100
 NEEDS_PC = int(gdb.VERSION.split('.')[0].split()[-1]) < 14
 

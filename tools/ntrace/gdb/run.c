@@ -73,7 +73,7 @@ static bool list_addresses(struct stub *stub)
 	return true;
 }
 
-/* Take conditions: ";" and "X", the length, a comma and the bytes, for each of them. Return false if they are wrong. */
+/* Parse conditions, each in the form ";X", length, ",", bytes. Return false if one has another form. */
 static bool take_conditions(struct stub_break *b, const char *at)
 {
 	uint64_t size, i;

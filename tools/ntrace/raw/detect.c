@@ -24,8 +24,8 @@
 #define MAX_SEAMS	8
 #define MAX_BAD		400		/* bad messages after which options are given up */
 #define PIECE		1024u		/* bytes that are decoded at once */
-#define MAX_INSNS	(4u << 20)	/* instructions of a piece after which it is left */
-#define MAX_BREAKS	8		/* such pieces after which options are given up */
+#define MAX_INSNS	(4u << 20)	/* a piece is not decoded beyond this many instructions */
+#define MAX_BREAKS	8		/* after this many such pieces, these options are wrong */
 
 /* Options to try besides SRC and timestamps, in this order */
 enum { TRY_RETURNS = 1, TRY_ALL_JUMPS = 2, TRY_EXTEND = 4, TRY_SEQUENTIAL = 8, TRY_END = 16 };

@@ -75,7 +75,7 @@ static struct query_node *fail(struct parser *p, const char *at, const char *fmt
 	return NULL;
 }
 
-/* Make a node, which owns the other nodes even if this fails. */
+/* Make a node with these children. If memory is exhausted, free them and return NULL. */
 static struct query_node *make(struct parser *p, enum query_kind kind, struct query_node *left,
 			       struct query_node *right)
 {

@@ -249,7 +249,7 @@ struct ntrace_queue {
 	unsigned int		read_piece;
 	struct ntrace_clock	clock;
 	struct ntrace_position	pending;	/* end of the trace that was read ahead */
-	u64			pending_time;	/* no message before pending is later than this */
+	u64			pending_time;	/* the messages before @pending are not later */
 	bool			pending_end;	/* pending is the end of the stretch */
 	bool			lost_before;	/* a loss before it is yet to be reported */
 	u64			first_time;	/* first time in the stretch; 0 until it was read */

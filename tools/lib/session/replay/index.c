@@ -22,7 +22,7 @@
 /* A part that is decoded for the index, or a segment that is decoded for its runs */
 struct part {
 	struct nt_replay *replay;
-	struct ns_decoded *out;		/* NULL: the index is made */
+	struct ns_decoded *out;		/* NULL while the index is being made */
 	const struct nt_consumer *branches;	/* consumer that makes branches, and its part */
 	struct ns_branch_job *job;
 	void		*branch_part;
