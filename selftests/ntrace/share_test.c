@@ -360,8 +360,8 @@ TEST(member_that_loses_its_sink_is_reported)
 }
 
 /*
- * An event whose task is never switched out: first its buffer is full, then another event has its sink.
- * It must continue when it has both again.
+ * The task of an event is never switched out. First the buffer of the event is full, then another event has its
+ * sink. The event must continue as soon as it has both.
  */
 TEST(system_wide_event_waits_for_its_sink)
 {
