@@ -149,7 +149,6 @@ printf '%s\n' 'encoder te0 hart=0 to=funnel0' 'funnel funnel0 to=ram0' 'ramsink 
 is "a funnel that the record of an earlier kernel does not name belongs to a debugger, and stays enabled" \
 	"$(xargs <"$tap_tmp/said")" "recording kept left alone enabled 0 enabled 1"
 quiet "a debugger's funnel"
-done_testing
 # An event of CPU 1 chooses its own sink, which takes long, while an event of CPU 0 returns the shared sink to
 # the recorder. Meanwhile the recorder must not use the encoder of CPU 1.
 "$top/tools/board/board" run --flight 4M --harts 2 --topology choice --timeout 600 --console "$tap_tmp/console" -- '
@@ -185,3 +184,4 @@ if large; then
 	is "an event that ends during a panic does not stop the panic" \
 		"$(grep -m 2 '^state' "$tap_tmp/gone/said" | xargs)" "state recording state kept"
 fi
+done_testing

@@ -59,16 +59,17 @@ build() {
 
 record() {
 	build || return
+	by_size ntrace//u "ntrace//u ntrace//" | tr ' ' '\n' >"$out/events"
 	cat >"$out/go" <<-'E2'
 		cp -r /out/bin /out/ntrace-static /tmp && cd /tmp || exit
 		while read -r name event; do
 			./ntrace-static record --buildid-dir /tmp/debug -m 16M -e $event -o $name.data -- /tmp/bin/$name \
 				>>/out/log 2>&1 </dev/null || echo "$name: status $?" >>/out/log
 		done </out/list
-		for event in ntrace//u ntrace//; do
+		while read -r event; do
 			./ntrace-static record --buildid-dir /tmp/debug -m 16M -e $event -o attacks-${event#ntrace//}.data -- /tmp/bin/attacks 20 \
 				>/out/attacks-${event#ntrace//} 2>>/out/log </dev/null
-		done
+		done </out/events
 		tar -cf /out/files.tar *.data debug
 	E2
 	"$top/tools/board/board" run --kernel 6.12 --harts 1 --truth "$truth_dir/truth" --model truth-stacks=on \
@@ -121,10 +122,10 @@ found() {
 make -C "$top" tool guest-static plugin modules MVERS=6.12 >"$tap_tmp/log" 2>&1 && record >>"$tap_tmp/log" 2>&1 ||
 	{ cat "$tap_tmp/log"; exit 1; }
 judge || exit
-plan $(($(ls "$truth_dir/elf" | wc -l) + 3))
+plan $(($(ls "$truth_dir/elf" | wc -l) + $(by_size 2 3)))
 ok "audit: no alarm in any program" no_alarm
 ok "audit: 20 wrong returns and 20 wrong pointers, in the program's trace" found u
-ok "audit: 20 wrong returns and 20 wrong pointers, in the trace of program and kernel" found ""
+if large; then ok "audit: 20 wrong returns and 20 wrong pointers, in the trace of program and kernel" found ""; fi
 for f in "$truth_dir"/elf/*; do
 	name=${f##*/}
 	head=$(sed -n '3s|^/\* \(.*\)\. \*/$|\1|p' "$programs/${name%%+*}".*)
