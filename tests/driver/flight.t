@@ -137,8 +137,8 @@ printf '%s\n' 'encoder te0 hart=0 to=funnel0' 'funnel funnel0 to=ram0' 'ramsink 
 "$top/tools/board/board" run --topology "$tap_tmp/two" --harts 2 --append mem=900M --console "$tap_tmp/console" -- '
 	F=/sys/devices/platform/ntrace-flight cpu1=/sys/devices/system/cpu/cpu1/online
 	load() { insmod /lib/ntrace/ntrace.ko flight=4M@0xb8400000; cat $F/state; }
-	funnels=$(for d in /sys/kernel/debug/ntrace/*; do
-		grep -q "^type trace funnel" $d/caps && sed -n "s/^address //p" $d/caps; done | sort)
+	# of CPU 0 and CPU 1, which need not be hart 0 and hart 1
+	funnels=$(for c in 0 1; do set -- $(cat /sys/bus/event_source/devices/ntrace/cpu$c/path); echo 0x${2%%.*}; done)
 	rmmod ntrace; echo 0 >$cpu1; load; echo x >$F/trigger
 	until [ $(cat $F/state) = stopped ]; do sleep 0.1; done; rmmod ntrace; echo 1 >$cpu1
 	for f in $funnels; do
@@ -157,7 +157,9 @@ quiet "a debugger's funnel"
 		encoder=$(readlink -f $pmu/cpu$1)
 		grep -q "[2367abef] trTeControl" /sys/kernel/debug/ntrace/${encoder##*/}/registers
 	}
-	own=$(ls $pmu/sinks | tail -n 1)
+	# the last two sinks are those of hart 0 and hart 1, of which either can be CPU 1
+	hart=$(awk "/^processor/ { cpu = \$3 } /^hart[ \t]*:/ && cpu == 1 { print \$NF; exit }" /proc/cpuinfo)
+	own=$(ls $pmu/sinks | tail -n $((2 - hart)) | head -n 1)
 	taskset 1 perf record -B --no-bpf-event -q -C 0 -e ntrace//u -o /tmp/data -- sh -c "while [ ! -e /tmp/end ]; do sleep 0.02; done" &
 	zero=$!
 	until on 0 && ! on 1; do sleep 0.2; done
