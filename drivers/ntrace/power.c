@@ -23,8 +23,8 @@ static DECLARE_WAIT_QUEUE_HEAD(ntrace_awake_wait);
 static unsigned int ntrace_awake_users;
 static struct pm_qos_request ntrace_awake_request;
 /*
- * CPUs that are going offline, and have waited until no caller keeps CPUs awake. They do not wait for
- * callers that arrive later.
+ * CPUs that are going offline, and have waited until no caller keeps CPUs awake. They do not wait
+ * for callers that arrive later.
  */
 static struct cpumask ntrace_going;
 /*
