@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Check that exactly the code of a thread that an event selects was traced in user mode. Compare
- * with the board's truth of one hart:
+ * Check that the trace has exactly the code that a thread executed in user mode while the event selected
+ * it. The board's truth of one hart has this code.
  *
  *	window TRUTH TID LOW HIGH all
  *	window TRUTH TID LOW HIGH filter FROM TO	at FROM and above, and below TO

@@ -101,7 +101,7 @@ again() {
 		"$ntrace" export --format parquet -i good.data -o good.tables && cmp first good.tables/calls.parquet &&
 		[ "$(ls good.tables | xargs)" = "calls.parquet functions.parquet losses.parquet mine threads.parquet" ]
 }
-# The tables of 300,000 calls, and of 44, need the same memory but for what sorts the calls
+# A recording of 300,000 calls needs hardly more memory than one of 44 calls, except for sorting
 memory() {
 	(ulimit -v 2000000 && "$ntrace" export --threads 1 --format parquet -i many.data -o again) && cmp again/calls.parquet many.tables/calls.parquet
 }

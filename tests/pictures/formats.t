@@ -36,7 +36,7 @@ ok "pprof" export_to pprof
 "$ntrace" report --limit 0 -i perf.data >report
 build_id=$("${gcc%gcc}readelf" -n calls | sed -n 's/.*Build ID: //p')
 ok "pprof has the stacks of the report" check pprof out.pprof report "$build_id"
-pprof=$(ls "$O"/root/pprof/usr/lib/go-*/pkg/tool/linux_amd64/pprof 2>/dev/null)
+pprof=$(ls "$O/root/pprof/usr/lib/"go-*/pkg/tool/linux_amd64/pprof 2>/dev/null)
 if [ -n "$pprof" ]; then
 	ok "go tool pprof -top prints what the report has" check pprof_top out.pprof report "$pprof"
 else

@@ -65,7 +65,7 @@ struct call {
 };
 
 struct frame {
-	uint64_t	sp, ret, site;	/* @site: call, or interrupted instruction */
+	uint64_t	sp, ret, site;	/* @site is the address of the call or of the interrupted instruction */
 	uint64_t	begin, self, parent, to;
 	uint64_t	stack;		/* start of the stack of @sp */
 	bool		any_sp;		/* the return address is in t0, so @sp is ignored */

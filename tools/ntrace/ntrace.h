@@ -3,7 +3,7 @@
 #ifndef NTRACE_TOOL_H
 #define NTRACE_TOOL_H
 
-#include <stdint.h>
+#include <inttypes.h>
 
 /* Exit status of every command, as grep and diff have it */
 enum {
@@ -36,6 +36,12 @@ int cmd_doctor(int argc, char **argv);
 int cmd_probe(int argc, char **argv);
 int cmd_flight(int argc, char **argv);
 int cmd_inject(int argc, char **argv);
+
+#define NS_PER_S	UINT64_C(1000000000)
+
+/* Format of a time in seconds, and its arguments from one in ns */
+#define TIME_FORMAT	"%" PRIu64 ".%09" PRIu64
+#define TIME_ARGS(ns)	(ns) / NS_PER_S, (ns) % NS_PER_S
 
 static inline double percent(uint64_t part, uint64_t all)
 {

@@ -95,7 +95,7 @@ static void walk_emit(struct nt_flow *flow, const struct nt_block *block, unsign
 
 /*
  * Continue at @pc, to which link @which of the current block leads. If memory for the block at @pc
- * is exhausted, nt_walk_run() will look for the block again.
+ * is exhausted, nt_walk_run() will repeat the search.
  */
 static void walk_follow(struct nt_flow *flow, struct nt_source *src, uint64_t pc, int which)
 {

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct ns_hash_slot {
 	uint32_t	hash, index;
@@ -15,6 +16,23 @@ struct ns_hash {
 	struct ns_hash_slot *slots;
 	size_t		size, used;	/* number of slots, a power of two; those with an element */
 };
+
+#define NS_HASH_START	0xcbf29ce484222325ULL
+
+/* Continue a hash (FNV-1a) that begins with NS_HASH_START. */
+static inline uint64_t ns_hash_bytes(uint64_t hash, const void *data, size_t size)
+{
+	const uint8_t *p = data, *end = p + size;
+
+	for (; p < end; p++)
+		hash = (hash ^ *p) * 0x100000001b3ULL;
+	return hash;
+}
+
+static inline uint64_t ns_hash_text(const char *text)
+{
+	return ns_hash_bytes(NS_HASH_START, text, strlen(text));
+}
 
 /* Spread all bits of a number over the hash. */
 static inline uint32_t ns_hash_mix(uint64_t value)

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <ntrace/ntrace.h>
 
@@ -316,6 +317,20 @@ void nt_session_thread(const struct nt_session *session, int32_t tid, uint64_t t
 /* Copy the code that was there at that time. Return the number of bytes copied. */
 size_t nt_session_read(struct nt_session *session, uint64_t space, uint64_t addr, void *buf,
 		       size_t size);
+
+/* nt_code_length() - return the size in bytes of an instruction with 16 or 32 bits, whose first byte is given */
+static inline unsigned int nt_code_length(uint8_t first)
+{
+	return (first & 3) == 3 ? 4 : 2;
+}
+
+/* nt_base_name() - return the part of @path after its last slash, or @path if it has none or is NULL */
+static inline const char *nt_base_name(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return slash ? slash + 1 : path;
+}
 
 /* A kernel event beside the trace, in the format of the recording */
 struct nt_record {

@@ -12,7 +12,6 @@
 
 #define MAX_LISTED	12
 #define NEAR		5
-#define NS_PER_S	UINT64_C(1000000000)
 
 /* Contents of a recording, which are found by decoding it without a filter */
 struct there {
@@ -143,7 +142,7 @@ static void list_threads(const struct there *there, const struct nt_session *ses
 
 static void print_time(const char *before, uint64_t ns)
 {
-	fprintf(stderr, "%s%" PRIu64 ".%09" PRIu64, before, ns / NS_PER_S, ns % NS_PER_S);
+	fprintf(stderr, "%s" TIME_FORMAT, before, TIME_ARGS(ns));
 }
 
 static void print_sentence(const struct recording_options *options, struct nt_session *session,

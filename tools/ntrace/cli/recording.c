@@ -185,7 +185,7 @@ struct nt_session *recording_open(struct recording_options *options)
 	struct nt_session *session = open_session(options);
 
 	options->filter.session = session;
-	/* the session keeps what it needs of the names */
+	/* only the arrays are freed, because the names are arguments of the command */
 	free(options->raw.traces.at);
 	free(options->raw.elfs.at);
 	memset(&options->raw, 0, sizeof(options->raw));

@@ -12,7 +12,6 @@
 #include "session/array.h"
 #include "session/calls/chains.h"
 
-#define NS_PER_S	UINT64_C(1000000000)
 #define NO_PAD		(NT_ALARM_JUMP + 1)	/* kind of a find, besides enum nt_alarm */
 #define TARGETS		1024		/* a power of two */
 
@@ -192,7 +191,7 @@ static void print_find(const struct audit *a, const struct find *f)
 	int32_t pid;
 
 	nt_session_thread(a->session, f->tid, f->time, &pid, &comm);
-	printf("%s %d/%d %" PRIu64 ".%09" PRIu64 ": ", comm, pid, f->tid, f->time / NS_PER_S, f->time % NS_PER_S);
+	printf("%s %d/%d " TIME_FORMAT ": ", comm, pid, f->tid, TIME_ARGS(f->time));
 	print_place(kinds[f->kind], &f->from);
 	print_place(" to ", &f->to);
 	if (f->kind == NT_ALARM_RETURN)

@@ -14,10 +14,6 @@
 #include "ntrace.h"
 #include "views/query.h"
 
-#define NS_PER_S	UINT64_C(1000000000)
-#define TIME		"%" PRIu64 ".%09" PRIu64
-#define TIME_ARGS(ns)	(ns) / NS_PER_S, (ns) % NS_PER_S
-
 static const char usage[] =
 	"usage: ntrace query [OPTIONS] QUERY\n\n"
 	"Print the calls of a recording of perf that QUERY selects, such as 'request ns>1ms has rehash'.\n"
@@ -113,10 +109,10 @@ static void add_call(struct lines *l, const struct command *c, const struct quer
 		add_json(l, &c->query, call);
 		break;
 	case PRINT_TIME:
-		lines_add(l, TIME "\n", TIME_ARGS(call->begin));
+		lines_add(l, TIME_FORMAT "\n", TIME_ARGS(call->begin));
 		break;
 	case PRINT_WINDOW:
-		lines_add(l, TIME "," TIME "\n", TIME_ARGS(call->begin), TIME_ARGS(call->begin + call->ns));
+		lines_add(l, TIME_FORMAT "," TIME_FORMAT "\n", TIME_ARGS(call->begin), TIME_ARGS(call->begin + call->ns));
 		break;
 	default:
 		add_text(l, &c->query, call);

@@ -22,17 +22,18 @@ static const char usage[] =
 	"Time is that of a clock on the wall; self is the time in which the thread ran. Or count\n"
 	"instructions, exactly and without samples, by function, line or instruction.\n";
 
-static const char *const sort_names[] = {
-	"total", "on-cpu", "self", "max", "calls", "insns", "self-insns",
-};
+enum sort { TOTAL, ON_CPU, SELF, MAX, CALLS, INSNS, SELF_INSNS };
 
-#define SORT_INSNS	5
+static const char *const sort_names[] = {
+	[TOTAL] = "total", [ON_CPU] = "on-cpu", [SELF] = "self", [MAX] = "max", [CALLS] = "calls", [INSNS] = "insns",
+	[SELF_INSNS] = "self-insns",
+};
 
 static uint64_t sort_value(const struct nt_function *f, unsigned int sort)
 {
 	const uint64_t values[] = {
-		f->total_ns, f->total_ran, f->self_ns, f->max_ns, f->calls + f->open, f->total_insns,
-		f->self_insns,
+		[TOTAL] = f->total_ns, [ON_CPU] = f->total_ran, [SELF] = f->self_ns, [MAX] = f->max_ns,
+		[CALLS] = f->calls + f->open, [INSNS] = f->total_insns, [SELF_INSNS] = f->self_insns,
 	};
 
 	return values[sort];
@@ -52,7 +53,6 @@ static const char *calls_of(const struct nt_function *f, char text[48])
 
 static void print_function(const struct nt_function *f)
 {
-	const char *base = f->object ? strrchr(f->object, '/') : NULL;
 	char t[6][16], calls[48];
 
 	printf("%9s %9s %9s %9s %9s %9s %13" PRIu64 "  %s [%s]", calls_of(f, calls),
@@ -60,7 +60,7 @@ static void print_function(const struct nt_function *f)
 	       f->calls ? duration(nt_function_quantile(f, 500), t[2]) : "-",
 	       f->calls ? duration(nt_function_quantile(f, 990), t[3]) : "-",
 	       f->calls ? duration(f->max_ns, t[4]) : "-", f->self_insns, f->symbol ? f->symbol : "[unknown]",
-	       base ? base + 1 : f->object ? f->object : "unknown");
+	       nt_base_name(f->object) ?: "unknown");
 	if (f->total_ran < f->total_ns - f->total_ns / 100)
 		printf(", on a CPU for %s", duration(f->total_ran, t[5]));
 	putchar('\n');
@@ -83,9 +83,9 @@ static void print_slowest(const struct nt_function *f)
 {
 	char t[16];
 
-	printf("\nThe slowest call of %s took %s: thread %d, from %" PRIu64 ".%09" PRIu64 " on\n",
+	printf("\nThe slowest call of %s took %s: thread %d, from " TIME_FORMAT " on\n",
 	       f->symbol ? f->symbol : "[unknown]", duration(f->max_ns, t), f->max_tid,
-	       f->max_begin / 1000000000, f->max_begin % 1000000000);
+	       TIME_ARGS(f->max_begin));
 }
 
 struct row {
@@ -179,7 +179,7 @@ static ssize_t print_table(const struct report *report, struct nt_session *sessi
 		has_time |= f->total_ns;
 	/* Without timestamps, the order is that of the instructions. */
 	if (!has_time && !report->sort_given)
-		sort = SORT_INSNS;
+		sort = INSNS;
 	rows = calloc(i + 1, sizeof(*rows));
 	if (!rows)
 		return -1;

@@ -171,9 +171,8 @@ static void print_head(const struct slow *slow, const struct nt_watched *found)
 		printf("the slowest");
 	else
 		printf("number %lu of the slowest", slow->nth);
-	printf(" took %s:\nthread %d, from %" PRIu64 ".%09" PRIu64 " s on.\n\n",
-	       duration(found->slow.ns, t[1]), found->slow.tid, found->slow.begin / 1000000000,
-	       found->slow.begin % 1000000000);
+	printf(" took %s:\nthread %d, from " TIME_FORMAT " s on.\n\n",
+	       duration(found->slow.ns, t[1]), found->slow.tid, TIME_ARGS(found->slow.begin));
 }
 
 /* ---- Command ---- */

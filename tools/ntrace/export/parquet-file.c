@@ -541,18 +541,14 @@ int64_t parquet_text(struct parquet *p, const char *text)
 {
 	struct text new = { .size = text ? strlen(text) : 0 };
 	struct ns_hash_slot *slot;
-	uint64_t hash = new.size;
-	size_t n;
 
 	if (!text)
 		return PARQUET_NULL;
 	new.text = malloc(new.size + 1);
-	if (new.text) {
+	if (new.text)
 		utf8_copy(new.text, text, new.size);
-		for (n = 0; n < new.size; n++)
-			hash = (hash ^ (uint8_t)new.text[n]) * 0x100000001b3;
-	}
-	slot = new.text ? ns_hash_find(&p->numbers, ns_hash_mix(hash), p->texts.at[i].size == new.size &&
+	slot = new.text ? ns_hash_find(&p->numbers, ns_hash_mix(ns_hash_bytes(NS_HASH_START, new.text, new.size)),
+				       p->texts.at[i].size == new.size &&
 				       !memcmp(p->texts.at[i].text, new.text, new.size)) : NULL;
 	if (slot && slot->index) {
 		free(new.text);

@@ -13,7 +13,6 @@
 #include "session/flow/branch.h"
 
 #define CELL_SIZE	256
-#define NS_PER_S	UINT64_C(1000000000)
 
 /* A branch, with the contents of its line */
 struct call {

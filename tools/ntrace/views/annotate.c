@@ -113,7 +113,7 @@ static bool find_jumps(struct view *v, const struct nt_profile *profile)
 /* Print the line of the source of an instruction, unless the previous instruction has the same line. */
 static void print_source(struct view *v, const struct nt_frame *frame)
 {
-	const char *base = frame->file ? strrchr(frame->file, '/') : NULL, *at;
+	const char *at;
 	int line;
 
 	if (!frame->file || frame->line <= 0 || (frame->line == v->line && v->file && !strcmp(frame->file, v->file)))
@@ -129,7 +129,7 @@ static void print_source(struct view *v, const struct nt_frame *frame)
 		at = strchr(at, '\n');
 		at += !!at;
 	}
-	printf("%s:%d\t%.*s\n", base ? base + 1 : frame->file, frame->line, at ? (int)strcspn(at, "\n") : 0, at ?: "");
+	printf("%s:%d\t%.*s\n", nt_base_name(frame->file), frame->line, at ? (int)strcspn(at, "\n") : 0, at ?: "");
 }
 
 /* Return the limits of the iterations of nt_loop::by_size[n]. */
@@ -280,18 +280,19 @@ static void print_function(struct view *v, const struct nt_profile_insn *first)
 {
 	const struct nt_profile_insn *next = first;
 	struct nt_profile_insn insn = *first;
-	const char *base = strrchr(first->object ?: "", '/');
 	struct nt_place place;
 	unsigned int size;
-	uint8_t code[4];
+	uint8_t code[4] = { 0 };
+	size_t got;
 
 	nt_session_where(v->session, first->space, first->addr, &place);
 	if (!v->annotate->json)
-		printf("%s%s [%s]\n", first == v->functions.at[0] ? "" : "\n", first->symbol, base ? base + 1 : first->object);
+		printf("%s%s [%s]\n", first == v->functions.at[0] ? "" : "\n", first->symbol, nt_base_name(first->object) ?: "unknown");
 	for (insn.addr = place.start; insn.addr < place.end; insn.addr += size) {
-		if (nt_session_read(v->session, first->space, insn.addr, code, sizeof(code)) < 2)
+		got = nt_session_read(v->session, first->space, insn.addr, code, sizeof(code));
+		size = nt_code_length(code[0]);
+		if (got < size)
 			break;
-		size = (code[0] & 3) == 3 ? 4 : 2;
 		insn.address = first->address - first->offset + (insn.addr - place.start);
 		while (next < v->end && next->object == first->object && next->address < insn.address)
 			next++;

@@ -36,21 +36,12 @@ struct diff_functions {
 
 /* ---- Functions ---- */
 
-static uint32_t hash_text(const char *text)
-{
-	uint32_t hash = 2166136261u;
-
-	while (*text)
-		hash = (hash ^ (uint8_t)*text++) * 16777619u;
-	return hash;
-}
-
 static struct function *find_function(struct diff_functions *d, const char *object, const char *name)
 {
 	struct function f = { 0 };
 	struct ns_hash_slot *slot;
 
-	slot = ns_hash_find(&d->index, ns_hash_mix((uint64_t)hash_text(name) << 32 | hash_text(object)),
+	slot = ns_hash_find(&d->index, ns_hash_mix(ns_hash_bytes(ns_hash_text(name), object, strlen(object))),
 			    !strcmp(d->all.at[i].name, name) && !strcmp(d->all.at[i].object, object));
 	if (!slot)
 		return NULL;
@@ -81,11 +72,11 @@ static bool add_functions(struct diff_functions *d, size_t run, const struct nt_
 	size_t i;
 
 	for (i = 0; (f = nt_calls_function(calls, i)); i++) {
-		const char *object = f->object ? f->object : "unknown", *base = strrchr(object, '/');
+		const char *object = f->object ? f->object : "unknown";
 
 		if (!d->options->kernel && is_kernel(object))
 			continue;
-		to = find_function(d, base ? base + 1 : object, f->symbol ? f->symbol : "[unknown]");
+		to = find_function(d, nt_base_name(object), f->symbol ? f->symbol : "[unknown]");
 		if (!to)
 			return false;
 		to->values[run * NR_VALUES + CALLS] += f->calls + f->open;

@@ -9,6 +9,7 @@
 
 #include "diff.h"
 #include "disasm.h"
+#include "ntrace.h"
 #include "session/array.h"
 #include "session/code/lines.h"
 #include "session/replay/diff.h"
@@ -106,15 +107,13 @@ static void print_place(const struct recording *r, uint64_t space, uint64_t addr
 {
 	struct nt_frame frame = { 0 };
 	struct nt_place place;
-	const char *base;
 
 	nt_session_where(r->session, space, addr, &place);
-	base = place.object ? strrchr(place.object, '/') : NULL;
 	printf("%s+0x%" PRIx64 " [%s]", place.symbol ? place.symbol : "", place.symbol ? place.offset : place.address,
-	       base ? base + 1 : place.object ? place.object : "unknown");
+	       nt_base_name(place.object) ?: "unknown");
 	nt_lines_at(r->lines, place.object, place.address, &frame, 1);
 	if (frame.file && frame.line)
-		printf(" %s:%d", (base = strrchr(frame.file, '/')) ? base + 1 : frame.file, frame.line);
+		printf(" %s:%d", nt_base_name(frame.file), frame.line);
 }
 
 static void print_insn(const struct recording *r, const struct nt_diff_side *side)
@@ -130,7 +129,7 @@ static void print_insn(const struct recording *r, const struct nt_diff_side *sid
 static void print_time(uint64_t ns)
 {
 	if (ns)
-		printf(", at %" PRIu64 ".%09" PRIu64 " s", ns / 1000000000, ns % 1000000000);
+		printf(", at " TIME_FORMAT " s", TIME_ARGS(ns));
 }
 
 static void print_way(const struct recording *r, const struct nt_diff_side *side, char name)

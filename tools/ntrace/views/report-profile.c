@@ -153,26 +153,19 @@ static bool add_row(struct table *table, const struct nt_profile_insn *insn)
 
 /* ---- Text ---- */
 
-static const char *base_of(const char *path)
-{
-	const char *slash = path ? strrchr(path, '/') : NULL;
-
-	return slash ? slash + 1 : path;
-}
-
 static void print_object(const struct nt_profile_insn *insn)
 {
 	/* the kernel's name already has brackets */
 	if (insn->object && insn->object[0] == '[')
 		printf(" %s\n", insn->object);
 	else
-		printf(" [%s]\n", insn->object ? base_of(insn->object) : "unknown");
+		printf(" [%s]\n", nt_base_name(insn->object) ?: "unknown");
 }
 
 static void print_place(const struct nt_frame *frame)
 {
 	if (frame->file && frame->line)
-		printf("%s:%d", base_of(frame->file), frame->line);
+		printf("%s:%d", nt_base_name(frame->file), frame->line);
 	else
 		printf("[no line]");
 }
@@ -199,7 +192,7 @@ static void print_insn(const struct table *table, const struct row *row)
 	size_t n = nt_session_read(table->session, insn->space, insn->addr, code, sizeof(code));
 
 	if (n >= 2 && disasm_available())
-		disasm(insn->addr, code, (code[0] & 3) == 3 ? 4 : 2, text, sizeof(text));
+		disasm(insn->addr, code, nt_code_length(code[0]), text, sizeof(text));
 	printf("%16" PRIx64 "  %-28s %s+0x%" PRIx64, insn->address, text,
 	       insn->symbol ? insn->symbol : "[unknown]", insn->offset);
 	if (row->nr_frames && row->frames[0].file) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/put-text.h"
+#include "ntrace.h"
 #include "script.h"
 
 /* ---- Text ---- */
@@ -154,9 +155,8 @@ static int json_error(struct script_part *p, const struct nt_who *who, const cha
 
 static void add_error(struct script_part *p, const struct nt_who *who)
 {
-	lines_add(&p->lines, " instruction trace error type 1 time %" PRIu64 ".%09" PRIu64
-		  " cpu %d pid %d tid %d", who->time / NS_PER_S, who->time % NS_PER_S, who->cpu,
-		  who->pid, who->tid);
+	lines_add(&p->lines, " instruction trace error type 1 time " TIME_FORMAT " cpu %d pid %d tid %d",
+		  TIME_ARGS(who->time), who->cpu, who->pid, who->tid);
 }
 
 static int say_lost(struct script_part *p, const struct nt_who *who)

@@ -14,8 +14,6 @@ enum field {
 	F_COMM, F_PID, F_TID, F_CPU, F_TIME, F_FLAGS, F_IP, F_SYM, F_DSO, F_ADDR, F_SYMOFF, F_MAX,
 };
 
-#define NS_PER_S	UINT64_C(1000000000)
-
 struct script {
 	struct nt_session *session;
 	unsigned int	fields;		/* bit mask of enum field */

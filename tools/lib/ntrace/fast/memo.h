@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * A memo stores paths and groups, which are results of walks, so that the same code need not be
- * walked again.
+ * A memo stores paths and groups, which are results of walks, so that a walk through the same
+ * code is not repeated.
  */
 #ifndef NTRACE_MEMO_H
 #define NTRACE_MEMO_H

@@ -336,10 +336,9 @@ const struct ns_symbol *ns_symbol_at(const struct ns_object *object, uint64_t ad
 
 char *ns_name_of(const char *object, uint64_t address)
 {
-	const char *file = object ? strrchr(object, '/') : NULL;
 	char *name;
 
-	return asprintf(&name, "%s%s%#" PRIx64, file ? file + 1 : object ?: "", object ? "+" : "", address) < 0 ? NULL : name;
+	return asprintf(&name, "%s%s%#" PRIx64, nt_base_name(object) ?: "", object ? "+" : "", address) < 0 ? NULL : name;
 }
 
 static char *new_name(const struct ns_objects *objects, const struct ns_object *object, const struct ns_symbol *symbol)

@@ -15,7 +15,7 @@ struct function {
 };
 
 enum state {
-	UNKNOWN,	/* the thread has only executed the loop so far, and perhaps before */
+	UNKNOWN,	/* all code of the thread so far was in the loop, so the run may have begun earlier */
 	OUTSIDE,
 	INSIDE,
 	BROKEN,		/* inside, but trace is missing since the start of the run */
@@ -230,7 +230,7 @@ static void *begin(void *ctx, uint64_t stretch)
 	return NULL;
 }
 
-/* Return what is known about the function of an address. */
+/* Return the function of an address from the cache, after a search if it is not there. */
 static const struct known *known_at(struct part *p, uint64_t space, uint64_t addr)
 {
 	struct known *known = &p->known[(addr / 2 ^ space * 61) % CACHE];

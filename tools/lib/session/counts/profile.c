@@ -149,12 +149,6 @@ static bool add_insn(struct nt_profile *profile, const struct nt_count *block, u
 	return ns_array_add(&profile->insns, insn);
 }
 
-/* Return the length of an instruction in bytes from its first half-word. */
-static unsigned int length_of(uint16_t first)
-{
-	return (first & 3) == 3 ? 4 : 2;
-}
-
 static bool add_block(struct nt_profile *profile, const struct nt_count *block)
 {
 	uint8_t code[2 * NT_RANGE_HALFWORDS];
@@ -165,10 +159,10 @@ static bool add_block(struct nt_profile *profile, const struct nt_count *block)
 	if (size > sizeof(code))
 		size = sizeof(code);
 	got = nt_session_read(profile->session, block->space, addr, code, size);
-	for (; got - at >= 2; at += length_of(code[at] | code[at + 1] << 8)) {
+	for (; got - at >= 2; at += nt_code_length(code[at])) {
 		if (!add_insn(profile, block, addr + at))
 			return false;
-		if (length_of(code[at] | code[at + 1] << 8) > got - at)
+		if (nt_code_length(code[at]) > got - at)
 			break;
 	}
 	return true;

@@ -60,15 +60,6 @@ int sums_put_xlen(struct nt_sums *sums, uint32_t xlen)
 
 /* ---- Files ---- */
 
-static uint64_t hash_bytes(uint64_t hash, const void *data, size_t size)
-{
-	const uint8_t *p = data, *end = p + size;
-
-	for (; p < end; p++)
-		hash = (hash ^ *p) * 0x100000001b3ULL;
-	return hash;
-}
-
 static bool is_file(const struct sums_file *file, const char *path, const uint8_t *id, size_t size)
 {
 	return file->build_id_size == size && !memcmp(file->build_id, id, size) &&
@@ -78,7 +69,7 @@ static bool is_file(const struct sums_file *file, const char *path, const uint8_
 uint32_t sums_file_of(struct nt_sums *sums, const char *path, const uint8_t *build_id, size_t size)
 {
 	struct sums_file file = { .build_id_size = size };
-	uint64_t hash = hash_bytes(hash_bytes(0xcbf29ce484222325ULL, path, strlen(path) + 1), build_id, size);
+	uint64_t hash = ns_hash_bytes(ns_hash_bytes(NS_HASH_START, path, strlen(path) + 1), build_id, size);
 	struct ns_hash_slot *slot;
 
 	slot = ns_hash_find(&sums->hash, hash ^ hash >> 32, is_file(&sums->files.at[i], path, build_id, size));
@@ -272,13 +263,13 @@ void sums_kernel_id(const struct nt_session *session, uint8_t id[PD_BUILD_ID_SIZ
 {
 	const struct ns_symbol *symbol = session->objects.kcore.symbols.at;
 	const struct ns_symbol *end = symbol + session->objects.kcore.symbols.nr;
-	uint64_t hash[2] = { 0xcbf29ce484222325ULL, 0x84222325cbf29ce4ULL };
+	uint64_t hash[2] = { NS_HASH_START, 0x84222325cbf29ce4ULL };
 	unsigned int i;
 
 	for (; symbol < end; symbol++) {
 		for (i = 0; i < 2; i++) {
-			hash[i] = hash_bytes(hash[i], &symbol->start, sizeof(symbol->start));
-			hash[i] = hash_bytes(hash[i], symbol->name, strlen(symbol->name));
+			hash[i] = ns_hash_bytes(hash[i], &symbol->start, sizeof(symbol->start));
+			hash[i] = ns_hash_bytes(hash[i], symbol->name, strlen(symbol->name));
 		}
 	}
 	memset(id, 0, PD_BUILD_ID_SIZE);

@@ -19,8 +19,8 @@ static bool has_cpu(const struct nt_session *s, int32_t number)
 }
 
 /*
- * Add the encoder of a stream that sends @src. The CPU has the number of the SRC, or of the stream if
- * there is no SRC, unless the CPU of another stream has it.
+ * Add the encoder of a stream that sends @src. The CPU gets the number of the SRC, or of the stream if
+ * messages lack SRC. If the CPU of another stream has this number, it gets the next free one.
  */
 static bool add_cpu(struct nt_session *s, const struct nt_raw_options *raw, uint32_t stream, uint32_t src)
 {

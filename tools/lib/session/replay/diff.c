@@ -43,16 +43,6 @@ struct nt_diff {
 
 /* ---- Addresses ---- */
 
-static uint32_t hash_name(const char *name)
-{
-	const char *base = name ? strrchr(name, '/') : NULL;
-	uint32_t hash = 2166136261u;
-
-	for (name = base ? base + 1 : name; name && *name; name++)
-		hash = (hash ^ (uint8_t)*name) * 16777619u;
-	return hash;
-}
-
 static const struct page *page_of(struct side *s, uint64_t space, uint64_t addr)
 {
 	uint64_t number = (addr >> 12) + 1;
@@ -62,7 +52,7 @@ static const struct page *page_of(struct side *s, uint64_t space, uint64_t addr)
 	if (p->page == number && p->space == space)
 		return p;
 	nt_session_where(s->thread.session, space, addr, &place);
-	*p = (struct page){ .space = space, .page = number, .object = hash_name(place.object) };
+	*p = (struct page){ .space = space, .page = number, .object = ns_hash_mix(ns_hash_text(nt_base_name(place.object) ?: "")) };
 	p->moved = addr - place.address;
 	return p;
 }
