@@ -57,7 +57,9 @@ struct hart {
 	struct nb_truth_reader *reader;
 	struct branch *queue;
 	size_t first, nr, size;
-	uint64_t scontext;
+	uint64_t scontext;		/* its value after the last block */
+	uint64_t reported;		/* thread that the trace reports up to the end of the last block */
+	bool writes_scontext;		/* the next block writes @scontext */
 	uint32_t insns;			/* Instructions since the last branch in the queue */
 	uint32_t unwritten;		/* number of instructions since the last written line */
 	struct nb_ingress last;		/* the block before */
@@ -103,8 +105,8 @@ static char mode_of(const struct nb_ingress *b)
 	return modes[b->priv & 7];
 }
 
-/* Append a branch. perf prints it with the privilege of the block @at. */
-static void push(struct hart *h, const struct nb_ingress *at, uint64_t from, uint64_t to, char kind)
+/* Append a branch of thread @tid. perf prints it with the privilege of the block @at. */
+static void push(struct hart *h, const struct nb_ingress *at, uint64_t tid, uint64_t from, uint64_t to, char kind)
 {
 	if (h->first + h->nr == h->size) {
 		if (h->first > h->size / 2) {
@@ -118,7 +120,7 @@ static void push(struct hart *h, const struct nb_ingress *at, uint64_t from, uin
 		}
 	}
 	h->queue[h->first + h->nr++] = (struct branch){ .from = from, .to = to, .kind = kind,
-							   .tid = h->scontext, .insns = h->insns,
+							   .tid = tid, .insns = h->insns,
 							   .mode = mode_of(at),
 							   .length = 2 * h->last.ilastsize };
 	h->insns = 0;
@@ -152,30 +154,32 @@ static char kind_of(const struct nb_ingress *b)
 	return kinds[b->itype & 15] ? : 'j';
 }
 
-/* the jump at the end of a block belongs to the thread that executed the block */
-static void block(struct hart *h, const struct nb_truth_event *ev, uint64_t scontext)
+/*
+ * A branch at the end of a block belongs to the thread that executed the block. If the block writes
+ * scontext, this is still the old thread, because the encoder sends Ownership with the block after
+ * it.
+ */
+static void block(struct hart *h, const struct nb_truth_event *ev)
 {
 	if (h->empty) {
-		push(h, &ev->blk, 0, ev->blk.iaddr, '?');
-		push(h, &ev->blk, ev->blk.iaddr, 0, '?');
+		push(h, &ev->blk, h->scontext, 0, ev->blk.iaddr, '?');
+		push(h, &ev->blk, h->scontext, ev->blk.iaddr, 0, '?');
 		h->empty = false;
 	}
-	if (!ev->traced)
-		return;
-	h->started = false;
-	if (!h->tracing) {
+	if (ev->traced) {
+		h->started = false;
+		if (!h->tracing)
+			push(h, &ev->blk, h->scontext, 0, ev->blk.iaddr, '?');
+		else if (h->has_last && is_taken(&h->last))
+			push(h, &h->last, h->reported, from_of(&h->last), ev->blk.iaddr, kind_of(&h->last));
 		h->tracing = true;
-		push(h, &ev->blk, 0, ev->blk.iaddr, '?');
-	} else if (h->has_last && is_taken(&h->last)) {
-		uint64_t now = h->scontext;
-
-		h->scontext = scontext;
-		push(h, &h->last, from_of(&h->last), ev->blk.iaddr, kind_of(&h->last));
-		h->scontext = now;
+		h->last = ev->blk;
+		h->has_last = true;
+		h->insns += ev->blk.ninsn;
 	}
-	h->last = ev->blk;
-	h->has_last = true;
-	h->insns += ev->blk.ninsn;
+	if (!h->writes_scontext)
+		h->reported = h->scontext;
+	h->writes_scontext = false;
 }
 
 /* Return true if trace stops at the target of branch @b */
@@ -184,15 +188,12 @@ static bool is_stop_behind(const struct branch *b, uint64_t stop)
 	return b->from && b->to == stop;
 }
 
-static void stop(struct hart *h, uint64_t scontext, bool lost)
+static void stop(struct hart *h, bool lost)
 {
-	uint64_t now = h->scontext;
-
 	h->empty = h->started && !lost;
 	h->started = false;
 	if (!h->tracing)
 		return;
-	h->scontext = scontext;
 	if (h->has_last && !lost) {
 		uint64_t from = is_taken(&h->last) ? from_of(&h->last) : end_of(&h->last);
 
@@ -203,9 +204,8 @@ static void stop(struct hart *h, uint64_t scontext, bool lost)
 		if (h->nr && !h->last.iretire && is_stop_behind(&h->queue[h->first + h->nr - 1], from))
 			h->queue[h->first + h->nr - 1].to = 0;
 		else
-			push(h, &h->last, from, 0, '?');
+			push(h, &h->last, h->reported, from, 0, '?');
 	}
-	h->scontext = now;
 	h->tracing = false;
 	h->has_last = false;
 }
@@ -213,8 +213,6 @@ static void stop(struct hart *h, uint64_t scontext, bool lost)
 /* Read the truth until the queue has more than @nr branches. Return false at the end */
 static bool more(struct hart *h, size_t nr)
 {
-	static uint64_t last_context[CPUS];
-	uint64_t *last = &last_context[h - hart];
 	struct nb_truth_event ev;
 
 	while (h->nr <= nr && !h->ended) {
@@ -224,19 +222,24 @@ static bool more(struct hart *h, size_t nr)
 		}
 		switch (ev.kind) {
 		case NB_TRUTH_BLOCK:
-			block(h, &ev, *last);
-			*last = h->scontext;
+			block(h, &ev);
 			break;
 		case NB_TRUTH_START:
 			h->started = true;
 			h->tracing = false;
 			h->has_last = false;
+			h->writes_scontext = false;
+			break;
+		case NB_TRUTH_SYNC:
+			/* Ownership follows it */
+			h->writes_scontext = false;
 			break;
 		case NB_TRUTH_STOP:
-			stop(h, *last, ev.evcode == NB_ENDED_LOST);
+			stop(h, ev.evcode == NB_ENDED_LOST);
 			break;
 		case NB_TRUTH_CONTEXT:
 			h->scontext = ev.scontext;
+			h->writes_scontext = h->tracing;
 			break;
 		default:
 			break;

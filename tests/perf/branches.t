@@ -13,21 +13,23 @@ done
 
 # Write WORDs as perf script prints them. A-B is the trace of the blocks A to B, from its start to
 # its stop. A-B- lacks the stop, and A-B+ has one more branch, to a block that was not executed. E
-# is an error.
+# is an error. Thread 1 executes all blocks, but from each block in $threads on it is the next thread.
 printed() {
 	for word; do
 		echo "$word"
-	done | awk '
-		function line(flags, from, to) { printf "1/1 [000] 1.%09d: %s %s => %s\n", ++n, flags, from, to }
+	done | awk -v threads="$threads" '
+		BEGIN { nr = split(threads, first) }
+		function thread(block,  i) { for (i = 1; i <= nr && first[i] + 0 <= block; i++); return i "/" i }
+		function line(block, flags, from, to) { printf "%s [000] 1.%09d: %s %s => %s\n", thread(block), ++n, flags, from, to }
 		function at(block, offset) { if (block == 23) offset = 0; return sprintf("%x", 65536 + 4 * block + offset) }
 		/E/ { print " instruction trace error type 1 time 1.0 cpu 0 pid 1 tid 1 ip 0 code 1: lost"; next }
 		{
 			split($0, ends, /[-+]/)
-			line("tr strt", 0, at(ends[1], 0))
+			line(ends[1], "tr strt", 0, at(ends[1], 0))
 			for (i = ends[1]; i < ends[2]; i++)
-				line("return", at(i, 2), at(i + 1, 0))
-			if (/[+]$/) line("return", at(ends[2], 2), at(4000, 0))
-			else if (!/-$/) line("tr end", at(ends[2], 2), 0)
+				line(i, "return", at(i, 2), at(i + 1, 0))
+			if (/[+]$/) line(ends[2], "return", at(ends[2], 2), at(4000, 0))
+			else if (!/-$/) line(ends[2], "tr end", at(ends[2], 2), 0)
 		}'
 }
 # said WORD...: run branches.c with option $ring on these branches, and print its result and exit status
@@ -45,8 +47,20 @@ judged() {
 	[ "$_got" = "$_want" ] || { echo "got: $_got"; echo "wanted: $_want"; return 1; }
 }
 
-ring= truth=truth
-plan 20
+# wrong_threads BLOCKS: print how many of all branches are of a wrong thread if $threads is BLOCKS
+wrong_threads() {
+	threads=$1
+	printed 0-5 6-11 12-17 18-23 | "$tap_tmp/branches" "$tap_tmp/truth" >"$tap_tmp/said"
+	sed -n 's/.* \([0-9]*\) of a wrong thread.*/\1/p' "$tap_tmp/said"
+	threads=
+}
+
+ring= truth=truth threads=
+plan 24
+is "a block that writes scontext is of the old thread, unless a SYNC reports it" "$(wrong_threads "6 9 15")" 0
+is "the new thread does not stop the trace behind that block" "$(wrong_threads "5 9 15")" 1
+is "the new thread does not execute the branch of that block" "$(wrong_threads "6 8 15")" 1
+is "the thread behind a SYNC is not the old one" "$(wrong_threads "6 9 16")" 1
 ok "all stretches, and nothing is missing" judged 0 0 0 0 0 0 0-5 6-11 12-17 18-23
 ok "an error reports that the end of a stretch is missing" judged 0 1 0 0 0 0 0-5 6-8- E 12-17 18-23
 ok "an error reports that whole stretches are missing" judged 0 1 0 0 0 0 0-5 E 18-23

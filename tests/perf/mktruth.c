@@ -3,7 +3,8 @@
  * mktruth FILE [TIMES]: write the truth of hart 0, whose trace starts and stops 4 times, with 6
  * blocks each time. Each block is "nop; ret" at the next address. The last block is "ret", so that
  * trace stops at the target of a branch. The second group of blocks is executed TIMES times before
- * the third group, and TIMES times after it.
+ * the third group, and TIMES times after it. Blocks 5, 8 and 15 write scontext, which is 1 before
+ * and 1 more after each of them. A message with SYNC reports the address of block 15.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,11 +22,18 @@ int main(int argc, char **argv)
 		.iretire = 2, .ninsn = 2, .ilastsize = 1, .itype = NB_ITYPE_RETURN,
 	};
 	struct nb_trace_state state = { 0 };
-	unsigned int i;
+	unsigned int thread = 1, i;
 
 	if (!w)
 		return 2;
+	nb_truth_context(w, 1, 0);
 	for (i = 0; i < nr * BLOCKS; i++) {
+		if (i == 5 || i == 8 || i == 15)
+			nb_truth_context(w, ++thread, 0);
+		if (i == 15) {
+			state.stamp++;
+			state.syncs++;
+		}
 		if (i % BLOCKS == 0) {
 			state.stamp++;
 			state.session = state.starts = i / BLOCKS + 1;
