@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Make a recording of one long stretch of trace (one PERF_RECORD_AUX): shards.py PROGRAM TRACE OUT OPTION...
+"""Make a recording of 16 equal stretches of trace, each a PERF_RECORD_AUX: shards.py PROGRAM TRACE OUT OPTION...
 
 OPTION are those of `ntrace encode` that the trace was made with, as far as perf records them.
 """
@@ -12,6 +12,7 @@ import mkrecording  # noqa: E402
 import perfdata  # noqa: E402
 
 PID = 1234
+STRETCHES = 16
 CONFIG = {'--context': 1 << 0, '--timestamp': 1 << 1, '--implicit-return': 1 << 11, '--sequential-jump': 1 << 12,
           '--repeated-history': 1 << 13, '--all-jumps': 1 << 14, '--extend-addr': 1 << 15}
 
@@ -29,11 +30,13 @@ def main():
     for addr, offset, size in mkrecording.code_segments(program):
         page = addr & 0xfff
         file.mmap(PID, addr - page, size + page + 0xfff & ~0xfff, offset - page, os.path.abspath(program))
-    # The buffers of the ring are written in turn; perf pads each to 8 bytes
-    half = len(data) // 2
+    # perf writes the ring in buffers whose ends are not those of stretches, and pads each to 8 bytes
+    size, half = len(data), len(data) * STRETCHES // 2 + 5
+    data *= STRETCHES
     file.trace(data[:half])
     file.trace(data[half:], half)
-    file.aux(0, len(data), 10 ** 15, PID)
+    for n in range(STRETCHES):
+        file.aux(n * size, size, 10 ** 15 + n, PID)
     file.finished_round()
     file.exit(PID, 2 * 10 ** 15)
     file.save(path, pipe='--pipe' in options, compressed='--compressed' in options)

@@ -10,9 +10,17 @@
 #include <string.h>
 
 #include "perfdata-write.h"
-#include "split-priv.h"
+#include "session/session-priv.h"
+#include "split.h"
 
 #define LOST	(PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL)
+
+/* Start of a shard, which is the start of a stretch. Shards are in the order of stretches. */
+struct split_cut {
+	uint32_t	queue;
+	uint64_t	offset;
+	const struct ns_stretch *before;	/* the previous stretch of that queue; NULL: none */
+};
 
 /* An entry of feature AUXTRACE, which is an index of the trace in the file */
 struct entry {
@@ -51,22 +59,19 @@ static void put(struct split *split, struct shard *shard, const void *data, size
 /* ---- Which bytes of a queue a shard has ---- */
 
 struct window {
-	/* bytes up to @to, and up to @end of the message that is shared */
-	uint64_t from, to, end;
+	uint64_t from, to;
 };
 
 static struct window window_of(const struct shard *shard, uint32_t queue)
 {
-	struct window w = { .to = UINT64_MAX, .end = UINT64_MAX };
+	struct window w = { .to = UINT64_MAX };
 
 	if (queue < shard->from->queue || queue > shard->to->queue)
 		return (struct window){ 0 };
 	if (queue == shard->from->queue)
 		w.from = shard->from->offset;
-	if (queue == shard->to->queue) {
+	if (queue == shard->to->queue)
 		w.to = shard->to->offset;
-		w.end = w.to + shard->to->shared;
-	}
 	return w;
 }
 
@@ -118,7 +123,7 @@ static void put_trace(struct split *split, const struct pd_record *record)
 	for (i = 0; i < split->options->shards; i++) {
 		w = window_of(&split->shards[i], queue);
 		from = w.from > r->offset ? w.from : r->offset;
-		to = w.end < end ? w.end : end;
+		to = w.to < end ? w.to : end;
 		if (from < to)
 			put_bytes(split, &split->shards[i], record, from, to);
 	}
@@ -154,39 +159,17 @@ static void put_before(struct split *split, struct shard *shard, const struct pd
 	put_aux(split, shard, record, &aux);
 }
 
-/* Write the record of a part of a stretch. Only the last part reports lost trace. */
-static void put_part(struct split *split, struct shard *shard, const struct pd_record *record,
-		     struct pd_aux_record aux, struct window w)
-{
-	uint64_t begin = aux.offset, end = begin + aux.size;
-
-	aux.offset = w.from > begin ? w.from : begin;
-	if (w.end < end) {
-		aux.size = w.end - aux.offset;
-		aux.flags &= ~(uint64_t)LOST;
-	} else {
-		aux.size = end - aux.offset;
-	}
-	put_aux(split, shard, record, &aux);
-}
-
 static void put_aux_to(struct split *split, struct shard *shard, const struct pd_record *record,
 		       int64_t queue, uint64_t begin)
 {
 	const struct pd_aux_record *aux = (const void *)record->header;
 	const struct ns_stretch *before = shard->from->before;
 	struct window w = window_of(shard, queue);
-	bool whole = begin >= w.from && begin < w.to;
 
-	if (aux->flags & PERF_AUX_FLAG_OVERWRITE || !aux->size) {
-		if (whole)
-			put_aux(split, shard, record, aux);
-	} else if (begin < w.to && aux->size > (begin < w.from ? w.from - begin : 0)) {
-		put_part(split, shard, record, *aux, w);
-		return;
-	}
-	if (!whole && before && before->queue == queue && before->offset == begin &&
-	    before->end == record->id.time && shard->from->queue == queue)
+	if (begin >= w.from && begin < w.to)
+		put_aux(split, shard, record, aux);
+	else if (before && before->queue == queue && before->offset == begin &&
+		 before->end == record->id.time && shard->from->queue == queue)
 		put_before(split, shard, record, *aux);
 }
 
@@ -292,6 +275,45 @@ static int finish_shard(struct split *split, struct shard *shard)
 	return err;
 }
 
+/* ---- Cuts ---- */
+
+static uint64_t bytes_of(const struct ns_stretch *s)
+{
+	uint64_t bytes = 0;
+	size_t i;
+
+	for (i = 0; i < s->pieces.nr; i++)
+		bytes += s->pieces.at[i].size;
+	return bytes;
+}
+
+/*
+ * Choose the cuts so that the shards have about the same number of bytes of trace. Cut 0 is the
+ * start, and the last cut is after all trace.
+ */
+static void choose_cuts(struct split *split)
+{
+	const struct ns_trace *trace = &split->session->trace;
+	const struct ns_stretch *s, *before = NULL, *end = trace->stretches.at + trace->stretches.nr;
+	unsigned int shards = split->options->shards, next = 1;
+	uint64_t all = 0, done = 0;
+
+	for (s = trace->stretches.at; s < end; s++)
+		all += bytes_of(s);
+	for (s = trace->stretches.at; s < end; before = s++) {
+		if (before && before->queue != s->queue)
+			before = NULL;
+		/* a record of a ring that wrapped may be two stretches, and is not cut */
+		while ((!before || !trace->wrapped) && next < shards &&
+		       (uint64_t)((unsigned __int128)all * next / shards) <= done)
+			split->cuts[next++] = (struct split_cut){
+				s->queue, before ? s->offset : 0, before };
+		done += bytes_of(s);
+	}
+	for (; next <= shards; next++)
+		split->cuts[next] = (struct split_cut){ .queue = UINT32_MAX };
+}
+
 /* ---- Files ---- */
 
 static int create_shard(struct split *split, unsigned int nth)
@@ -365,15 +387,13 @@ static int write_shards(struct split *split)
 static int run_split(struct split *split)
 {
 	unsigned int shards = split->options->shards, created = 0, i;
-	int err;
+	int err = 0;
 
 	split->cuts = calloc(shards + 1, sizeof(*split->cuts));
 	split->shards = calloc(shards, sizeof(*split->shards));
 	if (!split->cuts || !split->shards)
 		return ns_fail(split->session, "out of memory");
-	err = split_plan(split->session, split->cuts, shards);
-	if (err)
-		return err;
+	choose_cuts(split);
 	split->id = make_id(split->session, split->cuts, shards);
 	for (i = 0; !err && i < shards; i++) {
 		err = create_shard(split, i);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * Divide a recording into shards, which can be decoded separately on other machines. Each shard
- * has all events, and a part of the trace that begins at a place from which a decoder can start.
- * This is a start of the encoder, or a message with SYNC inside a stretch. That message is also
- * in the previous shard, because it reports code that was executed before it.
+ * has all events, and a part of the trace that begins where an encoder started, because a decoder
+ * can start there. A shard that gets no such start has no trace.
  *
  * The sum of the counts of all shards equals the counts of the recording (sums.h).
  */
