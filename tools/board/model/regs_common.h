@@ -29,6 +29,16 @@ void nb_te_reset(struct nb_dev *dev);
 bool nb_te_holds(struct nb_dev *dev);
 void nb_flushed(struct nb_dev *dev);
 
+/*
+ * Filters and comparators of an encoder: the value that a register keeps if @value is written to it,
+ * the latch of the comparator whose control register was written, and the traced privileges when
+ * trace starts (a mask; 0 if blocks are asked for, or no filter is on)
+ */
+uint32_t nb_te_legal_filter(const struct nb_te_caps *caps, unsigned int offset, uint32_t value);
+uint32_t nb_te_legal_comp(const struct nb_te_caps *caps, unsigned int offset, uint32_t value);
+void nb_te_prime(struct nb_te *te, unsigned int offset, uint32_t control);
+uint8_t nb_te_set_filters(struct nb_te *te);
+
 uint32_t nb_ts_legal(const struct nb_ts *ts, uint32_t value);
 uint32_t nb_ts_write(struct nb_ts *ts, uint32_t value);
 void nb_ts_store(struct nb_dev *dev, struct nb_ts *ts, uint32_t value);

@@ -210,6 +210,11 @@ struct board_dev {
 	pthread_mutex_t	*lock;
 };
 
+static inline bool board_is_encoder(const struct board_dev *d)
+{
+	return d->kind == DEV_ENCODER || d->kind == DEV_SF_ENCODER;
+}
+
 #define CLAIM_HELD	(1U << 0)	/* a hart has exclusive access to the components */
 #define CLAIM_IRQ	(1U << 1)	/* an interrupt must be raised */
 
@@ -274,11 +279,16 @@ void options_parse(int argc, char **argv);
 /* topology.c */
 void topology_build(void);
 struct board_dev *topology_find(uint64_t addr);
-void topology_boot_trace(void);
-void topology_close(void);
 void topology_drain(void);
 bool topology_is_used(const struct board_dev *dev);
 void topology_raise(void);
+
+/* topology-list.c */
+void topology_read_list(void);
+
+/* topology-run.c */
+void topology_boot_trace(void);
+void topology_close(void);
 void topology_report(FILE *f);
 
 /* memory.c */

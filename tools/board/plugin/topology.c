@@ -1,22 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The components of the board and their connections, from a list that
- * tools/board/devicetree also converts to the device tree. A line is one of:
- *
- *	encoder NAME ADDRESS hart=N to=NAME[,NAME]
- *	funnel NAME ADDRESS to=NAME
- *	ramsink NAME ADDRESS [mode=smem|sram|both] [sram=BYTES] [align=BYTES] [burst=BYTES] [irq=N]
- *	atbbridge NAME ADDRESS hart=N to=NAME
- *	csfunnel NAME ADDRESS to=NAME
- *	etf NAME ADDRESS to=NAME
- *	etr NAME ADDRESS
- *	power NAME ADDRESS
- *	sifive-encoder NAME ADDRESS hart=N to=NAME [clock=HZ]
- *	sifive-funnel NAME ADDRESS
- *
- * domain=N, from 1, assigns a component to a domain of the power controller.
- * Inputs of a funnel are numbered in the order of the lines that connect to it.
- */
+/* Create the components of the board, and connect them (topology-list.c reads their list). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,17 +7,9 @@
 #include "board.h"
 
 /* Constants of the virt machine with aia=aplic */
-#define TIMEBASE	10000000	/* ticks of the time CSR per second */
 #define APLIC_S		0x0d000000ULL
 #define APLIC_SETIPNUM	0x1cdc
-#define APLIC_SOURCES	96
 #define ICOUNT_BACK	10000		/* in ticks; longer than a block of instructions */
-
-/* Maximum number of outputs of a component */
-static const uint8_t outputs[DEV_KINDS] = {
-	[DEV_ENCODER] = BOARD_MAX_OUTS, [DEV_FUNNEL] = 1, [DEV_ATBBRIDGE] = 1, [DEV_CSFUNNEL] = 1, [DEV_ETF] = 1,
-	[DEV_SF_ENCODER] = 1,
-};
 
 struct board_dev *topology_find(uint64_t addr)
 {
@@ -44,11 +19,6 @@ struct board_dev *topology_find(uint64_t addr)
 	return NULL;
 }
 
-static bool is_encoder(const struct board_dev *d)
-{
-	return d->kind == DEV_ENCODER || d->kind == DEV_SF_ENCODER;
-}
-
 /*
  * Let all encoders send the messages that they hold, because a component may accept messages now.
  * All harts are stopped.
@@ -56,7 +26,7 @@ static bool is_encoder(const struct board_dev *d)
 void topology_drain(void)
 {
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
-		if (is_encoder(d))
+		if (board_is_encoder(d))
 			nb_te_drain(d->te);
 }
 
@@ -278,7 +248,7 @@ static void connect_out(struct board_dev *dev, unsigned int at, nb_out_fn *out, 
 	struct board_dev *to = at < dev->n_outs ? dev->out[at].dev : NULL;
 	unsigned int input;
 
-	if (!to || is_encoder(to) || to->kind == DEV_POWER || to == dev)
+	if (!to || board_is_encoder(to) || to->kind == DEV_POWER || to == dev)
 		board_fatal("topology: %s leads to '%s', which is not a funnel or sink", dev->name,
 			    dev->out[at].to);
 	if (!takes[dev->kind][to->kind])
@@ -513,147 +483,6 @@ static void make_sf_encoder(struct board_dev *dev)
 	finish_encoder(dev, h);
 }
 
-/* Parse to=NAME or to=NAME,NAME */
-static void parse_outs(struct board_dev *dev, char *names)
-{
-	char *save, *name = strtok_r(names, ",", &save);
-
-	for (; name; name = strtok_r(NULL, ",", &save)) {
-		if (dev->n_outs == outputs[dev->kind])
-			board_fatal("topology: %s has too many outputs", dev->name);
-		snprintf(dev->out[dev->n_outs++].to, sizeof(dev->out[0].to), "%s", name);
-	}
-}
-
-#define KIND(kind)	(1U << DEV_##kind)
-#define ANY_KIND	(~KIND(POWER))
-
-/* Numbers that a line may specify, with the kinds of components that have them */
-static const struct key {
-	const char	*name;
-	size_t		offset;		/* offset of an unsigned int in struct board_dev */
-	uint32_t	kinds, least, most;
-} keys[] = {
-#define KEY(field)	#field, offsetof(struct board_dev, field)
-	{ KEY(hart), KIND(ENCODER) | KIND(SF_ENCODER) | KIND(ATBBRIDGE), 0, BOARD_MAX_HARTS - 1 },
-	{ KEY(irq), KIND(RAMSINK), 1, APLIC_SOURCES - 1 },
-	{ KEY(domain), ANY_KIND, 1, BOARD_DEV_SIZE / 4 - 1 },
-	{ KEY(clock), KIND(SF_ENCODER), TIMEBASE, UINT32_MAX },
-	{ KEY(sram), KIND(RAMSINK), 64, 1U << 28 },
-	{ KEY(align), KIND(RAMSINK), 4, 4096 },
-	{ KEY(burst), KIND(RAMSINK), 1, 1U << 20 },
-};
-
-/* Return false if @text is not a number from @least to @most. */
-static bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *value)
-{
-	char *end;
-
-	errno = 0;
-	*value = strtoull(text, &end, 0);
-	return *text && *text != '-' && !*end && !errno && *value >= least && *value <= most;
-}
-
-static void parse_mode(struct board_dev *dev, const char *name)
-{
-	static const char *const names[] = { [MODE_SMEM] = "smem", [MODE_SRAM] = "sram", [MODE_BOTH] = "both" };
-
-	for (dev->mode = MODE_SMEM; dev->mode <= MODE_BOTH; dev->mode++)
-		if (!strcmp(name, names[dev->mode]))
-			return;
-	board_fatal("topology: %s: mode=%s is not smem, sram or both", dev->name, name);
-}
-
-/* Parse KEY=VALUE */
-static void parse_word(struct board_dev *dev, char *word)
-{
-	size_t len = strcspn(word, "=");
-	uint64_t value;
-
-	for (const struct key *k = keys; k < keys + sizeof(keys) / sizeof(keys[0]) && word[len]; k++) {
-		if (!(k->kinds >> dev->kind & 1) || strlen(k->name) != len || memcmp(word, k->name, len))
-			continue;
-		if (!parse_number(word + len + 1, k->least, k->most, &value))
-			board_fatal("topology: %s: %s is not a number from %u to %u", dev->name, word, k->least, k->most);
-		*(unsigned int *)((char *)dev + k->offset) = value;
-		return;
-	}
-	if (!strncmp(word, "to=", 3))
-		parse_outs(dev, word + 3);
-	else if (!strncmp(word, "mode=", 5) && dev->kind == DEV_RAMSINK)
-		parse_mode(dev, word + 5);
-	else
-		board_fatal("topology: %s: '%s' is not understood", dev->name, word);
-}
-
-static enum dev_kind parse_kind(const char *word, const char *name)
-{
-	static const char *const kinds[DEV_KINDS] = {
-		"encoder", "funnel", "ramsink", "atbbridge", "csfunnel", "etf", "etr", "power",
-		"sifive-encoder", "sifive-funnel",
-	};
-	enum dev_kind kind;
-
-	for (kind = 0; kind < DEV_KINDS; kind++)
-		if (!strcmp(word, kinds[kind]))
-			return kind;
-	board_fatal("topology: '%s %s' is not understood", word, name);
-}
-
-/* Parse the name, which must be valid as a file name, and the address of the page of registers. */
-static void parse_name(struct board_dev *dev, const char *name, const char *addr)
-{
-	uint64_t value;
-
-	if (!*name || strlen(name) >= sizeof(dev->name) || strpbrk(name, "/,."))
-		board_fatal("topology: no name: '%s'", name);
-	strcpy(dev->name, name);
-	if (!parse_number(addr, 0, UINT64_MAX, &value) || value % BOARD_DEV_SIZE)
-		board_fatal("topology: %s: no address: '%s'", name, addr);
-	dev->addr = value;
-	for (const struct board_dev *d = board.devs; d < dev; d++) {
-		if (!strcmp(d->name, name))
-			board_fatal("topology: %s is defined twice", name);
-		if (d->addr == value)
-			board_fatal("topology: %s has the same address as %s", name, d->name);
-	}
-}
-
-static void parse_line(char *line)
-{
-	struct board_dev *dev = &board.devs[board.n_devs];
-	char *save, *word = strtok_r(line, " \t\n", &save);
-	char *name = strtok_r(NULL, " \t\n", &save), *addr = strtok_r(NULL, " \t\n", &save);
-
-	if (!word)
-		return;
-	if (board.n_devs == BOARD_MAX_DEVS)
-		board_fatal("topology: there are more than %d components", BOARD_MAX_DEVS);
-	dev->kind = parse_kind(word, name ? name : "");
-	parse_name(dev, name ? name : "", addr ? addr : "");
-	while ((word = strtok_r(NULL, " \t\n", &save)))
-		parse_word(dev, word);
-	if (dev->clock)
-		board.bus_ratio = dev->clock / TIMEBASE;
-	board.n_devs++;
-}
-
-static void parse_list(void)
-{
-	FILE *f = fopen(board.topology, "r");
-	char line[256];
-
-	if (!f)
-		board_fatal("no topology: %s cannot be read", board.topology);
-	while (fgets(line, sizeof(line), f)) {
-		if (strlen(line) == sizeof(line) - 1 && !strchr(line, '\n'))
-			board_fatal("topology: a line is longer than %zu bytes", sizeof(line) - 2);
-		if (line[0] != '#')
-			parse_line(line);
-	}
-	fclose(f);
-}
-
 /* Reject cycles. A path that is longer than the list contains a cycle. */
 static void refuse_circles(const struct board_dev *dev)
 {
@@ -699,7 +528,7 @@ static void allocate(struct board_dev *dev)
 
 void topology_build(void)
 {
-	parse_list();
+	topology_read_list();
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++) {
 		find_outs(d);
 		allocate(d);
@@ -718,230 +547,14 @@ void topology_build(void)
 		dev_common(d);
 }
 
-static void boot_activate(struct nb_dev *dev)
-{
-	nb_dev_write(dev, TR_CONTROL, TR_ACTIVE);
-	for (uint32_t i = 0; i <= dev->active_delay; i++)
-		nb_dev_read(dev, TR_CONTROL);
-}
-
-static void boot_start_encoder(struct board_dev *d)
-{
-	struct nb_dev *dev = d->dev;
-	uint32_t features = board.boot_features;
-
-	/* Sources that share a sink get consecutive numbers */
-	if (d->out[0].lock)
-		features += d->hart << 16;
-	/* The hart does not exist yet; vcpu_init() starts its stream */
-	d->te->gate = NULL;
-	boot_activate(dev);
-	nb_dev_write(dev, TR_TE_INST_FEATURES, features);
-	nb_dev_write(dev, TR_TE_FILTER(0) + 4, board.boot_privileges);
-	nb_dev_write(dev, TR_TE_FILTER(0), board.boot_privileges ? TR_FILTER_ENABLE | TR_FILTER_MATCH_PRIVILEGE : 0);
-	nb_dev_write(dev, TR_TE_INST_FILTERS, !!board.boot_privileges);
-	nb_dev_write(dev, TR_TE_DATA_CONTROL, 0);
-	nb_dev_write(dev, TR_TE_DATA_FILTERS, 0);
-	nb_dev_write(dev, TR_TE_TRIG_EXT_IN, 0);
-	nb_dev_write(dev, TR_TE_TRIG_EXT_OUT, 0);
-	nb_dev_write(dev, TR_TS_CONTROL, board.boot_timestamp ?
-		     TR_TS_ACTIVE | TR_TS_ENABLE | NB_TS_EXTERNAL << 4 : 0);
-	nb_dev_write(dev, TR_CONTROL, TR_ACTIVE | board.boot_control);
-	nb_dev_write(dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE | board.boot_control);
-	nb_dev_write(dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE | TR_TE_INST_TRACING | board.boot_control);
-	d->te->gate = te_gate;
-}
-
-/*
- * Start tracing, by default in HTM with a synchronising message every 2^16 messages, and with a
- * timestamp in each message if enabled. Modes and privileges cannot be chosen.
- */
-static void boot_start_sf_encoder(struct board_dev *d)
-{
-	uint32_t control = TR_ACTIVE | board.boot_sifive;
-
-	d->te->gate = NULL;
-	boot_activate(d->dev);
-	nb_dev_write(d->dev, TR_TS_CONTROL, board.boot_timestamp ?
-		     TR_TS_ACTIVE | TR_TS_ENABLE | SF_TS_BRANCH : 0);
-	nb_dev_write(d->dev, TR_CONTROL, control);
-	nb_dev_write(d->dev, TR_CONTROL, control | TR_ENABLE);
-	nb_dev_write(d->dev, TR_CONTROL, control | TR_ENABLE | SF_TE_TRACING);
-	d->te->gate = te_gate;
-}
-
-static void boot_start_sf_funnel(struct board_dev *d)
-{
-	boot_activate(d->dev);
-	nb_dev_write(d->dev, TR_TS_CONTROL, TR_TS_ACTIVE | TR_TS_COUNT);
-}
-
-static void boot_start_funnel(struct board_dev *d)
-{
-	boot_activate(d->dev);
-	nb_dev_write(d->dev, TR_FUNNEL_DIS_INPUT, 0);
-	nb_dev_write(d->dev, TR_TS_CONTROL, 0);
-	nb_dev_write(d->dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE);
-}
-
-/* Start a debugger's trace, which wraps around in SRAM */
-static void boot_start_ramsink(struct board_dev *d)
-{
-	if (!d->ram->caps.sram)
-		board_fatal("%s: option debugger needs a sink with SRAM", d->name);
-	boot_activate(d->dev);
-	nb_dev_write(d->dev, TR_CONTROL, TR_ACTIVE);
-	nb_dev_write(d->dev, TR_RAM_WP_LOW, 0);
-	nb_dev_write(d->dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE);
-}
-
-/* Start a bridge. Trace IDs are hart numbers plus 1. */
-static void boot_start_bridge(struct board_dev *d)
-{
-	uint32_t id = (d->hart + 1) << 8;
-
-	boot_activate(d->dev);
-	nb_dev_write(d->dev, TR_CONTROL, TR_ACTIVE | id);
-	nb_dev_write(d->dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE | id);
-}
-
-static void boot_start_coresight(struct board_dev *d)
-{
-	nb_dev_write(d->dev, CS_LAR, CS_LAR_KEY);
-	if (d->kind == DEV_CSFUNNEL) {
-		nb_dev_write(d->dev, CS_FUNNEL_CTRL, 0x300 | ((1U << d->csfunnel->inputs) - 1));
-	} else {
-		nb_dev_write(d->dev, TMC_MODE, NB_TMC_HW_FIFO);
-		nb_dev_write(d->dev, TMC_FFCR, TMC_FFCR_EN_FMT | TMC_FFCR_EN_TI);
-		nb_dev_write(d->dev, TMC_CTL, TMC_CTL_CAPTURE);
-	}
-}
-
-/*
- * Start trace from reset, in the way that "Enabling and Disabling" describes for a driver. The
- * sinks are files, or SRAM.
- */
-void topology_boot_trace(void)
-{
-	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++) {
-		if (d->kind == DEV_RAMSINK && board.debugger)
-			boot_start_ramsink(d);
-		else if (d->kind == DEV_FUNNEL)
-			boot_start_funnel(d);
-		else if (d->kind == DEV_SF_FUNNEL)
-			boot_start_sf_funnel(d);
-		else if (d->kind == DEV_ATBBRIDGE)
-			boot_start_bridge(d);
-		else if (d->kind == DEV_CSFUNNEL || d->kind == DEV_ETF)
-			boot_start_coresight(d);
-	}
-	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
-		if (d->kind == DEV_ENCODER)
-			boot_start_encoder(d);
-		else if (d->kind == DEV_SF_ENCODER)
-			boot_start_sf_encoder(d);
-}
-
-static void boot_trace_close(struct board_dev *dev)
-{
-	bool bad;
-
-	if (dev->formatter)
-		nb_formatter_flush(dev->formatter);
-	memory_boot_trace_flush(dev);
-	bad = ferror(dev->boot_trace);
-	if (fclose(dev->boot_trace) || bad)
-		board_incomplete(dev->name, "the trace");
-}
-
 /* Return true if harts with power can send to @dev */
 bool topology_is_used(const struct board_dev *dev)
 {
-	if (is_encoder(dev))
+	if (board_is_encoder(dev))
 		return !board.harts[dev->hart].off;
 	for (const struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
 		for (unsigned int i = 0; i < d->n_outs; i++)
 			if (d->out[i].dev == dev && topology_is_used(d))
 				return true;
 	return false;
-}
-
-static void stop_boot_trace(struct board_dev *d)
-{
-	struct nb_truth_writer *truth = board.harts[d->hart].truth;
-
-	nb_encoder_stop(&d->te->enc, NB_EVCODE_DISABLED);
-	if (truth)
-		nb_truth_state(truth, &d->te->enc.state);
-}
-
-/* Close all components at the end of the run. */
-void topology_close(void)
-{
-	memory_sync();
-	/* With a limit, the board ends the run */
-	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
-		if (d->kind == DEV_RAMSINK && !board.limit && !board.boot_trace)
-			nb_ram_end(d->ram);
-		else if (d->kind == DEV_ETR && !board.limit && !board.boot_trace)
-			nb_tmc_end(d->tmc);
-		else if (d->kind == DEV_SF_FUNNEL && !board.limit && !board.boot_trace)
-			nb_sf_funnel_end(d->sf_funnel);
-		else if (d->kind == DEV_ATBBRIDGE && !board.limit && !board.boot_trace)
-			nb_atb_end(d->atb);
-	if (!board.boot_trace)
-		return;
-	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
-		if (is_encoder(d))
-			stop_boot_trace(d);
-	/* A funnel may lead to another funnel that precedes it in the list */
-	for (unsigned int i = 0; i < board.n_devs; i++)
-		for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
-			if (d->kind == DEV_FUNNEL)
-				nb_funnel_drain(d->funnel);
-	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
-		if (d->kind == DEV_ETF)
-			nb_tmc_drain(d->tmc);
-	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
-		if (d->boot_trace)
-			boot_trace_close(d);
-}
-
-static void report_accesses(FILE *f, const struct board_dev *d)
-{
-	fprintf(f, "%s loads=%llu stores=%llu activations=%llu\n", d->name,
-		(unsigned long long)d->loads, (unsigned long long)d->stores,
-		(unsigned long long)d->dev->activations);
-}
-
-void topology_report(FILE *f)
-{
-	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
-		report_accesses(f, d);
-	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++) {
-		if (d->kind == DEV_RAMSINK)
-			fprintf(f, "%s bytes=%llu refused=%llu bus_errors=%llu interrupts=%llu\n", d->name,
-				(unsigned long long)d->ram->bytes, (unsigned long long)d->ram->refused,
-				(unsigned long long)(d->ram->bus_errors + d->bus_errors),
-				(unsigned long long)d->interrupts);
-		if (d->kind == DEV_ETR || d->kind == DEV_ETF)
-			fprintf(f, "%s bytes=%llu discarded=%llu bus_errors=%llu\n", d->name,
-				(unsigned long long)d->tmc->bytes, (unsigned long long)d->tmc->discarded,
-				(unsigned long long)(d->tmc->bus_errors + d->bus_errors));
-		if (d->kind == DEV_SF_FUNNEL)
-			fprintf(f, "%s bytes=%llu dropped=%llu bus_errors=%llu\n", d->name,
-				(unsigned long long)d->sf_funnel->bytes, (unsigned long long)d->sf_funnel->dropped,
-				(unsigned long long)(d->sf_funnel->bus_errors + d->bus_errors));
-		if (is_encoder(d)) {
-			unsigned long long messages = 0;
-
-			for (int i = 0; i < 64; i++)
-				messages += d->te->enc.stats.messages[i];
-			fprintf(f, "%s messages=%llu bytes=%llu half_words=%llu overflows=%llu blocks_lost=%llu\n",
-				d->name, messages, (unsigned long long)d->te->enc.stats.bytes,
-				(unsigned long long)d->te->enc.stats.half_words,
-				(unsigned long long)d->te->enc.stats.overflows,
-				(unsigned long long)d->te->enc.stats.blocks_lost);
-		}
-	}
 }
