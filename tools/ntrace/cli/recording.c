@@ -32,7 +32,6 @@ static char *demangle(const char *name)
 
 void recording_init(struct recording_options *options)
 {
-	memset(options, 0, sizeof(*options));
 	options->input = default_input;
 	options_init(&options->raw.encoder);
 	options->filter.cpu = options->filter.tid = -1;
@@ -135,14 +134,42 @@ struct option_entry *recording_encoder(struct options *options)
 	return memcpy(table, options_of_encoder, sizeof(table));
 }
 
-int recording_parse(int argc, char **argv, const char *usage, const struct option_entry *options)
+int recording_parse(int argc, char **argv, const char *usage, const struct option_entry *options,
+		    struct recording_options *recording)
 {
 	int status = options_parse(argc, argv, "", usage, options);
+	const char *command = argv[0] + strlen("ntrace ");
 
-	if (status >= 0 || optind == argc)
+	if (status >= 0)
 		return status;
-	return usage_error("%s does not take the argument '%s'; -i names the recording",
-			   argv[0] + strlen("ntrace "), argv[optind]);
+	if (recording->argument_is && optind + 1 != argc)
+		return usage_error("%s takes %s; `ntrace help %s` says more", command, recording->argument_is, command);
+	if (!recording->argument_is && optind < argc)
+		return usage_error("%s does not take the argument '%s'; -i names the recording", command, argv[optind]);
+	recording->argument = argv[optind];
+	return -1;
+}
+
+int recording_run(int argc, char **argv, const char *usage, const struct option_entry *options, void *command,
+		  bool (*check)(void *command), int (*run)(void *command, struct nt_session *session))
+{
+	struct recording_options *recording = command;
+	struct nt_session *session;
+	int status;
+
+	recording_init(recording);
+	status = recording_parse(argc, argv, usage, options, recording);
+	if (status >= 0)
+		return status;
+	if (check && !check(command))
+		return EXIT_USAGE;
+	session = recording_open(recording);
+	if (!session)
+		return EXIT_USAGE;
+	status = run(command, session);
+	recording_report(session);
+	nt_session_close(session);
+	return status;
 }
 
 int recording_status(const struct recording_options *options, bool errors)

@@ -23,6 +23,8 @@ struct recording_options {
 	struct nt_filter filter;
 	bool		strict;		/* errors of the trace decide the exit status */
 	struct raw_options raw;
+	const char	*argument_is;	/* the argument of the command in words; NULL: it takes none */
+	const char	*argument;
 };
 
 /* Setters of the options below */
@@ -70,6 +72,7 @@ struct option_entry *recording_encoder(struct options *options);
 	OPTION_NUMBER(0, "pid", "N", &(r)->filter.pid, 1, "only the threads of that process"),	\
 	OPTION_TEXT(0, "comm", "NAME", &(r)->filter.comm, "only threads of that name, or of a pattern")
 
+/* recording_init() - set the defaults of a structure of zeros */
 void recording_init(struct recording_options *options);
 
 /*
@@ -79,8 +82,18 @@ void recording_init(struct recording_options *options);
  */
 const char *recording_seconds(const char *text, uint64_t *ns);
 
-/* recording_parse() - call options_parse() for a command that takes no other argument */
-int recording_parse(int argc, char **argv, const char *usage, const struct option_entry *options);
+/* recording_parse() - call options_parse(), and take the argument that @recording describes, if any */
+int recording_parse(int argc, char **argv, const char *usage, const struct option_entry *options,
+		    struct recording_options *recording);
+
+/*
+ * recording_run() - parse the options, open the recording, run the command and report what is missing
+ * @command: The structure of the command, which begins with struct recording_options
+ * @check: Returns false if the options contradict each other, which was reported; may be NULL
+ * @run: Prints the answer, and returns the exit status
+ */
+int recording_run(int argc, char **argv, const char *usage, const struct option_entry *options, void *command,
+		  bool (*check)(void *command), int (*run)(void *command, struct nt_session *session));
 
 /* recording_status() - return the exit status of an answer: EXIT_TRACE under --strict if there were @errors */
 int recording_status(const struct recording_options *options, bool errors);

@@ -12,28 +12,13 @@ static const char usage[] =
 
 int cmd_annotate(int argc, char **argv)
 {
-	struct annotate annotate = { 0 };
+	struct annotate annotate = { .recording.argument_is = "the name of one function" };
 	const struct option_entry options[] = {
 		RECORDING_OPTIONS(&annotate.recording),
 		FILTER_OPTIONS(&annotate.recording),
 		OPTION_FLAG(0, "json", &annotate.json, "one JSON object a line for each instruction and each loop"),
 		{ 0 }
 	};
-	struct nt_session *session;
-	int status;
 
-	recording_init(&annotate.recording);
-	status = options_parse(argc, argv, "", usage, options);
-	if (status >= 0)
-		return status;
-	if (optind + 1 != argc)
-		return usage_error("annotate takes the name of one function; `ntrace help annotate` lists the options");
-	annotate.function = argv[optind];
-	session = recording_open(&annotate.recording);
-	if (!session)
-		return EXIT_USAGE;
-	status = annotate_print(&annotate, session);
-	recording_report(session);
-	nt_session_close(session);
-	return status;
+	return recording_run(argc, argv, usage, options, &annotate, NULL, annotate_print);
 }

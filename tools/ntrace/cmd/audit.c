@@ -219,16 +219,15 @@ static int print_finds(struct audit *a)
 
 /* ---- Command ---- */
 
-static int run(struct audit *a)
+static int run(void *ctx, struct nt_session *session)
 {
+	struct audit *a = ctx;
 	const struct nt_branch_sink sink = {
 		.size = sizeof(sink), .begin = begin, .branch = take_branch, .error = take_error, .end = end,
 	};
 	int status;
 
-	a->session = recording_open(&a->recording);
-	if (!a->session)
-		return EXIT_USAGE;
+	a->session = session;
 	a->chains = nt_chains_new(a->session);
 	if (!a->chains || nt_session_branches(a->session, &sink, a))
 		status = recording_failed(a->session);
@@ -236,10 +235,8 @@ static int run(struct audit *a)
 		status = nothing_matched(&a->recording, a->session, NULL);
 	else
 		status = print_finds(a);
-	recording_report(a->session);
 	nt_chains_free(a->chains);
 	free(a->finds.at);
-	nt_session_close(a->session);
 	return status;
 }
 
@@ -252,9 +249,6 @@ int cmd_audit(int argc, char **argv)
 		OPTION_FLAG(0, "landing-pads", &a.pads, "also print the targets of indirect calls and jumps that lack lpad"),
 		{ 0 }
 	};
-	int status;
 
-	recording_init(&a.recording);
-	status = recording_parse(argc, argv, usage, options);
-	return status >= 0 ? status : run(&a);
+	return recording_run(argc, argv, usage, options, &a, NULL, run);
 }

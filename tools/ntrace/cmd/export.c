@@ -176,7 +176,27 @@ static void free_export(struct export *e)
 	free(e->threads.at);
 	free(e->text);
 	events_close(&e->events);
-	nt_session_close(e->session);
+}
+
+static bool check(void *ctx)
+{
+	struct export *e = ctx;
+
+	if (!e->format || !e->output)
+		return refuse("export needs --format and -o; `ntrace help export` lists them");
+	e->recording.session.keep_events = e->format->event;
+	return true;
+}
+
+static int run(void *ctx, struct nt_session *session)
+{
+	struct export *e = ctx;
+	int status;
+
+	e->session = session;
+	status = events_open(&e->events, session, &e->recording.filter) ? write_failed(e) : export_calls(e);
+	free_export(e);
+	return status;
 }
 
 static bool set_format(const struct option_entry *option, const char *arg)
@@ -215,20 +235,6 @@ int cmd_export(int argc, char **argv)
 		OPTION_FLAG(0, "insns", &e.insns, "folded counts instructions instead of ns"),
 		{ 0 }
 	};
-	int status;
 
-	recording_init(&e.recording);
-	status = recording_parse(argc, argv, usage, options);
-	if (status >= 0)
-		return status;
-	if (!e.format || !e.output)
-		return usage_error("export needs --format and -o; `ntrace help export` lists them");
-	e.recording.session.keep_events = e.format->event;
-	e.session = recording_open(&e.recording);
-	if (!e.session)
-		return EXIT_USAGE;
-	status = events_open(&e.events, e.session, &e.recording.filter) ? write_failed(&e) : export_calls(&e);
-	recording_report(e.session);
-	free_export(&e);
-	return status;
+	return recording_run(argc, argv, usage, options, &e, check, run);
 }

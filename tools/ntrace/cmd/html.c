@@ -126,9 +126,6 @@ static int end(void *ctx)
 
 static bool open_page(struct html *html)
 {
-	html->session = recording_open(&html->recording);
-	if (!html->session)
-		return false;
 	html->levels = levels_new(chunks_put, &html->chunks);
 	html->chunks.near = tmpfile();
 	html->chunks.far = tmpfile();
@@ -149,22 +146,20 @@ static void close_page(struct html *html)
 	sources_free(html->sources);
 	free(html->tracks.at);
 	free(html->threads.at);
-	nt_session_close(html->session);
 }
 
-static int make_page(struct html *html)
+static int make_page(void *ctx, struct nt_session *session)
 {
+	struct html *html = ctx;
 	int status = EXIT_USAGE;
 
-	if (!open_page(html)) {
-		close_page(html);
-		return EXIT_USAGE;
-	}
+	html->session = session;
+	html->title = html->title ?: html->recording.input;
 	html->nested = (struct nested_calls){
 		.session = html->session, .filter = &html->recording.filter, .begin = begin,
 		.enter = enter, .leave = leave, .end = end, .ctx = html, .output = html->output,
 	};
-	if (nested_calls_each(&html->nested)) {
+	if (!open_page(html) || nested_calls_each(&html->nested)) {
 		status = EXIT_USAGE;
 	} else if (!html->nr_calls) {
 		status = nothing_matched(&html->recording, html->session, NULL);
@@ -174,7 +169,6 @@ static int make_page(struct html *html)
 				html->output);
 		status = recording_status(&html->recording, html->nested.errors);
 	}
-	recording_report(html->session);
 	close_page(html);
 	return status;
 }
@@ -190,13 +184,6 @@ int cmd_html(int argc, char **argv)
 		OPTION_FLAG(0, "no-source", &html.no_source, "leave the source out"),
 		{ 0 }
 	};
-	int status;
 
-	recording_init(&html.recording);
-	status = recording_parse(argc, argv, usage, options);
-	if (status >= 0)
-		return status;
-	if (!html.title)
-		html.title = html.recording.input;
-	return make_page(&html);
+	return recording_run(argc, argv, usage, options, &html, NULL, make_page);
 }

@@ -30,8 +30,9 @@ static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
 	return 0;
 }
 
-static int print_info(const struct recording_options *options, struct nt_session *session)
+static int print_info(void *ctx, struct nt_session *session)
 {
+	const struct recording_options *options = ctx;
 	const struct nt_consumer consumer = {
 		.size = sizeof(consumer), .begin = begin, .ranges = ranges, .end = end,
 	};
@@ -59,23 +60,11 @@ static int print_info(const struct recording_options *options, struct nt_session
 
 int cmd_info(int argc, char **argv)
 {
-	struct recording_options recording;
+	struct recording_options recording = { 0 };
 	const struct option_entry options[] = {
 		RECORDING_OPTIONS(&recording),
 		{ 0 }
 	};
-	struct nt_session *session;
-	int status;
 
-	recording_init(&recording);
-	status = recording_parse(argc, argv, usage, options);
-	if (status >= 0)
-		return status;
-	session = recording_open(&recording);
-	if (!session)
-		return EXIT_USAGE;
-	status = print_info(&recording, session);
-	recording_report(session);
-	nt_session_close(session);
-	return status;
+	return recording_run(argc, argv, usage, options, &recording, NULL, print_info);
 }

@@ -485,20 +485,30 @@ static int make_samples(struct inject *inject)
 	return 0;
 }
 
-static int run(struct inject *inject)
+static int run(void *ctx, struct nt_session *session)
 {
+	struct inject *inject = ctx;
 	int status;
 
-	inject->recording.session.keep_records = true;
-	inject->session = recording_open(&inject->recording);
-	if (!inject->session)
-		return EXIT_USAGE;
+	inject->session = session;
 	status = make_samples(inject) ? EXIT_USAGE : write_file(inject);
-	recording_report(inject->session);
 	merge_free(inject->merge);
 	nt_chains_free(inject->chains);
-	nt_session_close(inject->session);
 	return status;
+}
+
+static bool check(void *ctx)
+{
+	struct inject *inject = ctx;
+
+	if (inject->all_branches && !inject->last)
+		return refuse("--all-branches needs room for branches: --last-branches of 1 or more");
+	if (inject->all_branches && inject->period)
+		return refuse("--all-branches and --period exclude each other");
+	if (!inject->period)
+		inject->period = DEFAULT_PERIOD;
+	inject->recording.session.keep_records = true;
+	return !output_is_pipe("inject", inject->output);
 }
 
 static bool set_last(const struct option_entry *option, const char *arg)
@@ -527,19 +537,6 @@ int cmd_inject(int argc, char **argv)
 			    "leave out the call chains, which need a second decoding"),
 		{ 0 }
 	};
-	int status;
 
-	recording_init(&inject.recording);
-	status = recording_parse(argc, argv, usage, options);
-	if (status >= 0)
-		return status;
-	if (inject.all_branches && !inject.last)
-		return usage_error("--all-branches needs room for branches: --last-branches of 1 or more");
-	if (inject.all_branches && inject.period)
-		return usage_error("--all-branches and --period exclude each other");
-	if (!inject.period)
-		inject.period = DEFAULT_PERIOD;
-	if (output_is_pipe("inject", inject.output))
-		return EXIT_USAGE;
-	return run(&inject);
+	return recording_run(argc, argv, usage, options, &inject, check, run);
 }

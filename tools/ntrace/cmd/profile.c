@@ -228,7 +228,7 @@ int cmd_profile(int argc, char **argv)
 	int status;
 
 	recording_init(&profile.recording);
-	status = recording_parse(argc, argv, usage, options);
+	status = recording_parse(argc, argv, usage, options, &profile.recording);
 	if (status >= 0)
 		return status;
 	if (!profile.format)

@@ -142,14 +142,16 @@ static int print_calls(struct query *q)
 
 /* ---- Command ---- */
 
-static int parse(struct query *q, const char *text)
+static bool parse(void *ctx)
 {
+	struct command *c = ctx;
 	struct query_error error;
+	const char *text = c->recording.argument;
 	size_t i;
 
-	q->node = query_parse(text, &error);
-	if (q->node)
-		return EXIT_CLEAN;
+	c->query.node = query_parse(text, &error);
+	if (c->query.node)
+		return true;
 	fprintf(stderr, "ntrace: %s\n  ", error.text);
 	for (i = 0; text[i]; i++)
 		fputc((unsigned char)text[i] < ' ' ? ' ' : text[i], stderr);
@@ -160,41 +162,31 @@ static int parse(struct query *q, const char *text)
 			fputc(' ', stderr);
 	}
 	fputs("^\n", stderr);
-	return EXIT_USAGE;
+	return false;
 }
 
-static int no_call(const struct command *c, const char *text)
+static int no_call(const struct command *c)
 {
 	const struct query *q = &c->query;
 
 	if (q->unknown || !q->nr_calls)
 		return nothing_matched(&c->recording, q->session, q->unknown);
 	fprintf(stderr, "ntrace: none of the %" PRIu64 " calls of the recording matches '%s': a query with fewer conditions shows which one is not met\n",
-		q->nr_calls, text);
+		q->nr_calls, c->recording.argument);
 	return EXIT_TRACE;
 }
 
-static int run(struct command *c, const char *text)
+static int run(void *ctx, struct nt_session *session)
 {
+	struct command *c = ctx;
 	struct query *q = &c->query;
-	int status = parse(q, text);
 
-	if (status)
-		return status;
 	q->done = print_calls;
 	q->ctx = c;
-	q->session = recording_open(&c->recording);
-	if (!q->session)
-		return EXIT_USAGE;
+	q->session = session;
 	if (query_run(q, &c->recording.filter))
-		status = EXIT_USAGE;
-	else if (!q->found.calls.nr)
-		status = no_call(c, text);
-	else
-		status = recording_status(&c->recording, q->nested.errors);
-	recording_report(q->session);
-	nt_session_close(q->session);
-	return status;
+		return EXIT_USAGE;
+	return q->found.calls.nr ? recording_status(&c->recording, q->nested.errors) : no_call(c);
 }
 
 static bool set_kind(const struct option_entry *option, const char *arg)
@@ -232,7 +224,7 @@ static bool set_sort(const struct option_entry *option, const char *arg)
 
 int cmd_query(int argc, char **argv)
 {
-	struct command c = { 0 };
+	struct command c = { .recording.argument_is = "one query in quotes, such as 'request ns>1ms'" };
 	const struct option_entry options[] = {
 		RECORDING_OPTIONS(&c.recording),
 		FILTER_OPTIONS(&c.recording),
@@ -245,15 +237,8 @@ int cmd_query(int argc, char **argv)
 		OPTION_NUMBER(0, "limit", "N", &c.limit, 0, "at most N calls (0: all)"),
 		{ 0 }
 	};
-	int status;
+	int status = recording_run(argc, argv, usage, options, &c, parse, run);
 
-	recording_init(&c.recording);
-	status = options_parse(argc, argv, "", usage, options);
-	if (status >= 0)
-		return status;
-	if (optind + 1 != argc)
-		return usage_error("query takes one query in quotes, such as 'request ns>1ms'; `ntrace help query` says more");
-	status = run(&c, argv[optind]);
 	query_free(c.query.node);
 	return status;
 }

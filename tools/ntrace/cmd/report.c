@@ -277,6 +277,28 @@ static bool set_callers(const struct option_entry *option, const char *arg)
 	return set_kind(option, arg);
 }
 
+static bool check(void *ctx)
+{
+	struct report *report = ctx;
+
+	if (report->sort_given && report->kind != REPORT_CALLS)
+		return refuse("--sort is for the table of calls alone");
+	if (report->limit == ULONG_MAX)
+		report->limit = report->json ? 0 : 40;
+	if (report->json && report->kind == REPORT_STACK)
+		return refuse("--json is not for trees; `ntrace export --format folded` writes stacks");
+	return true;
+}
+
+static int run(void *ctx, struct nt_session *session)
+{
+	const struct report *report = ctx;
+
+	if (report->kind == REPORT_CALLS)
+		return report_calls(report, session);
+	return report->kind == REPORT_STACK ? report_stack(report, session) : report_profile(report, session);
+}
+
 int cmd_report(int argc, char **argv)
 {
 	struct report report = { .limit = ULONG_MAX };
@@ -298,29 +320,6 @@ int cmd_report(int argc, char **argv)
 		OPTION_KIND("callees", "NAME", set_callers, &report, REPORT_STACK, "what this function called"),
 		{ 0 }
 	};
-	struct nt_session *session;
-	int status;
 
-	recording_init(&report.recording);
-	status = recording_parse(argc, argv, usage, options);
-	if (status >= 0)
-		return status;
-	if (report.sort_given && report.kind != REPORT_CALLS)
-		return usage_error("--sort is for the table of calls alone");
-	if (report.limit == ULONG_MAX)
-		report.limit = report.json ? 0 : 40;
-	if (report.json && report.kind == REPORT_STACK)
-		return usage_error("--json is not for trees; `ntrace export --format folded` writes stacks");
-	session = recording_open(&report.recording);
-	if (!session)
-		return EXIT_USAGE;
-	if (report.kind == REPORT_CALLS)
-		status = report_calls(&report, session);
-	else if (report.kind == REPORT_STACK)
-		status = report_stack(&report, session);
-	else
-		status = report_profile(&report, session);
-	recording_report(session);
-	nt_session_close(session);
-	return status;
+	return recording_run(argc, argv, usage, options, &report, check, run);
 }

@@ -103,33 +103,30 @@ static int no_lines(const struct recording_options *options, struct script *s, e
 	return EXIT_TRACE;
 }
 
-static int run(struct recording_options *options, struct script *s, enum what what)
-{
-	int err, status;
-
-	options->session.keep_events = !s->function;
-	s->session = recording_open(options);
-	if (!s->session)
-		return EXIT_USAGE;
-	s->filter = options->filter;
-	err = print_what(s, what);
-	if (!err && !lines_were_printed())
-		status = no_lines(options, s, what);
-	else
-		status = err ? EXIT_USAGE : recording_status(options, s->errors);
-	recording_report(s->session);
-	nt_chains_free(s->chains);
-	events_close(&s->events);
-	nt_session_close(s->session);
-	return status;
-}
-
 struct command {
 	struct recording_options recording;
 	struct script	script;
 	enum what	what;
 	bool		fields_given;
 };
+
+static int run(void *ctx, struct nt_session *session)
+{
+	struct command *c = ctx;
+	struct script *s = &c->script;
+	int err, status;
+
+	s->session = session;
+	s->filter = c->recording.filter;
+	err = print_what(s, c->what);
+	if (!err && !lines_were_printed())
+		status = no_lines(&c->recording, s, c->what);
+	else
+		status = err ? EXIT_USAGE : recording_status(&c->recording, s->errors);
+	nt_chains_free(s->chains);
+	events_close(&s->events);
+	return status;
+}
 
 static bool set_fields(const struct option_entry *option, const char *list)
 {
@@ -175,16 +172,17 @@ static bool set_disasm(const struct option_entry *option, const char *arg)
 	return refuse("--disasm needs a build with capstone 5 or later; --insns prints the code's bytes");
 }
 
-/* Return false if an option would have no effect, which was reported. */
-static bool are_options_used(const struct command *c)
+static bool check(void *ctx)
 {
+	struct command *c = ctx;
+
 	if (c->what == WHAT_EVENTS && c->script.function)
-		fputs("ntrace: --function is for --branches, --calls and --insns\n", stderr);
-	else if (c->script.json && c->fields_given)
-		fputs("ntrace: -F is for text: --json has all fields\n", stderr);
-	else
-		return true;
-	return false;
+		return refuse("--function is for --branches, --calls and --insns");
+	if (c->script.json && c->fields_given)
+		return refuse("-F is for text: --json has all fields");
+	c->what = c->what ?: WHAT_BRANCHES;
+	c->recording.session.keep_events = !c->script.function;
+	return true;
 }
 
 int cmd_script(int argc, char **argv)
@@ -209,13 +207,6 @@ int cmd_script(int argc, char **argv)
 			    "of comm,pid,tid,cpu,time,flags,ip,sym,dso,addr (all), symoff"),
 		{ 0 }
 	};
-	int status;
 
-	recording_init(&c.recording);
-	status = recording_parse(argc, argv, usage, options);
-	if (status >= 0)
-		return status;
-	if (!are_options_used(&c))
-		return EXIT_USAGE;
-	return run(&c.recording, &c.script, c.what ? c.what : WHAT_BRANCHES);
+	return recording_run(argc, argv, usage, options, &c, check, run);
 }

@@ -318,13 +318,19 @@ static int share_copy(struct share *share, int copy)
 	return EXIT_CLEAN;
 }
 
-static int run(struct share *share)
+static int run(void *ctx, struct nt_session *session)
 {
-	struct nt_profile *counts = nt_profile_new(share->session, NULL);
-	FILE *copy = tmpfile();
+	struct share *share = ctx;
+	struct nt_profile *counts;
+	FILE *copy;
 	int status;
 	size_t nr = 0, i;
 
+	share->session = session;
+	if (!share->list && !recording_has_room(session, share->output))
+		return EXIT_USAGE;
+	counts = nt_profile_new(session, NULL);
+	copy = tmpfile();
 	elf_version(EV_CURRENT);
 	if (!copy)
 		status = output_failed("a temporary file");
@@ -334,7 +340,6 @@ static int run(struct share *share)
 		status = nothing_matched(&share->recording, share->session, NULL);
 	else
 		status = share_copy(share, fileno(copy));
-	recording_report(share->session);
 	for (i = 0; i < share->told.nr; i++)
 		free(share->told.at[i]);
 	free(share->files.at);
@@ -343,6 +348,13 @@ static int run(struct share *share)
 	if (copy)
 		fclose(copy);
 	return status;
+}
+
+static bool check(void *ctx)
+{
+	struct share *share = ctx;
+
+	return share->list != !!share->output || refuse("share needs either -o FILE or --list");
 }
 
 int cmd_share(int argc, char **argv)
@@ -355,20 +367,6 @@ int cmd_share(int argc, char **argv)
 		OPTION_FLAG(0, "kernel", &share.kernel, "include the code and symbols of the kernel"),
 		{ 0 }
 	};
-	int status;
 
-	recording_init(&share.recording);
-	status = recording_parse(argc, argv, usage, options);
-	if (status >= 0)
-		return status;
-	if (share.list == !!share.output) {
-		fputs("ntrace: share needs either -o FILE or --list\n", stderr);
-		return EXIT_USAGE;
-	}
-	share.session = recording_open(&share.recording);
-	if (!share.session)
-		return EXIT_USAGE;
-	status = share.list || recording_has_room(share.session, share.output) ? run(&share) : EXIT_USAGE;
-	nt_session_close(share.session);
-	return status;
+	return recording_run(argc, argv, usage, options, &share, check, run);
 }

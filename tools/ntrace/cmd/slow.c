@@ -21,7 +21,6 @@ static const char usage[] =
 
 struct slow {
 	struct recording_options recording;
-	const char	*function;
 	unsigned long	limit, nth;
 };
 
@@ -165,7 +164,7 @@ static void print_head(const struct slow *slow, const struct nt_watched *found)
 {
 	char t[2][16];
 
-	printf("%s was called %" PRIu64 " times. A median call took %s%s; ", slow->function, found->calls,
+	printf("%s was called %" PRIu64 " times. A median call took %s%s; ", slow->recording.argument, found->calls,
 	       found->exact ? "" : "about ", duration(found->median.ns, t[0]));
 	if (slow->nth == 1)
 		printf("the slowest");
@@ -181,9 +180,9 @@ static int no_such_call(const struct slow *slow, struct nt_session *session,
 			const struct nt_watched *found)
 {
 	if (!found->calls)
-		return nothing_matched(&slow->recording, session, slow->function);
+		return nothing_matched(&slow->recording, session, slow->recording.argument);
 	fprintf(stderr, "ntrace: the recording has %" PRIu64 " calls of %s that began and ended in it%s\n",
-		found->calls, slow->function, found->exact ? "" :
+		found->calls, slow->recording.argument, found->exact ? "" :
 		", which are too many to sort, so --nth finds only the 1024 slowest");
 	return EXIT_TRACE;
 }
@@ -201,8 +200,8 @@ static int print_slow(const struct slow *slow, struct nt_session *session,
 		return no_such_call(slow, session, &found);
 	inlines = inlines_new(session);
 	inlined = inlines ? inlines_at : NULL;
-	slowest = nt_calltree_new(session, &found.slow, slow->function, inlined, inlines);
-	median = nt_calltree_new(session, &found.median, slow->function, inlined, inlines);
+	slowest = nt_calltree_new(session, &found.slow, slow->recording.argument, inlined, inlines);
+	median = nt_calltree_new(session, &found.median, slow->recording.argument, inlined, inlines);
 	if (slowest && median) {
 		print_head(slow, &found);
 		if (print_trees(slow, slowest, median))
@@ -216,32 +215,27 @@ static int print_slow(const struct slow *slow, struct nt_session *session,
 	return status;
 }
 
-static int run_slow(struct slow *slow)
+static int run(void *ctx, struct nt_session *session)
 {
-	struct nt_session *session = recording_open(&slow->recording);
-	struct nt_calls *calls;
-	int status = EXIT_USAGE;
+	struct nt_calls *calls = nt_calls_new(session);
+	const struct slow *slow = ctx;
+	int status;
 
-	if (!session)
-		return EXIT_USAGE;
-	calls = nt_calls_new(session);
 	if (calls) {
 		nt_calls_filter(calls, &slow->recording.filter);
-		nt_calls_watch(calls, slow->function);
-		if (nt_calls_run(calls))
-			recording_failed(session);
-		else
-			status = print_slow(slow, session, calls);
+		nt_calls_watch(calls, slow->recording.argument);
 	}
-	recording_report(session);
+	if (!calls || nt_calls_run(calls))
+		status = recording_failed(session);
+	else
+		status = print_slow(slow, session, calls);
 	nt_calls_free(calls);
-	nt_session_close(session);
 	return status;
 }
 
 int cmd_slow(int argc, char **argv)
 {
-	struct slow slow = { .limit = 9, .nth = 1 };
+	struct slow slow = { .recording.argument_is = "the name of one function", .limit = 9, .nth = 1 };
 	const struct option_entry options[] = {
 		RECORDING_OPTIONS(&slow.recording),
 		FILTER_OPTIONS(&slow.recording),
@@ -249,14 +243,6 @@ int cmd_slow(int argc, char **argv)
 		OPTION_NUMBER(0, "nth", "N", &slow.nth, 1, "the Nth slowest call instead of the slowest (1)"),
 		{ 0 }
 	};
-	int status;
 
-	recording_init(&slow.recording);
-	status = options_parse(argc, argv, "", usage, options);
-	if (status >= 0)
-		return status;
-	if (optind + 1 != argc)
-		return usage_error("slow takes the name of one function; `ntrace help slow` says more");
-	slow.function = argv[optind];
-	return run_slow(&slow);
+	return recording_run(argc, argv, usage, options, &slow, NULL, run);
 }

@@ -24,20 +24,17 @@ struct splitting {
 	unsigned long	shards;
 };
 
-static int run_split(struct splitting *splitting)
+static int run_split(void *ctx, struct nt_session *session)
 {
+	struct splitting *splitting = ctx;
 	const struct nt_split_options options = {
 		.size = sizeof(options), .shards = splitting->shards, .folder = splitting->output,
 		.name = splitting->recording.input,
 	};
-	struct nt_session *session;
 	int status = EXIT_CLEAN;
 	struct nt_session_info info;
 	bool made;
 
-	session = recording_open(&splitting->recording);
-	if (!session)
-		return EXIT_USAGE;
 	nt_session_info(session, &info, sizeof(info));
 	made = !mkdir(splitting->output, 0777);
 	if (!made && errno != EEXIST)
@@ -50,8 +47,6 @@ static int run_split(struct splitting *splitting)
 		status = recording_failed(session);
 	if (made && status != EXIT_CLEAN)
 		rmdir(splitting->output);
-	recording_report(session);
-	nt_session_close(session);
 	return status;
 }
 
@@ -62,6 +57,11 @@ static bool set_shards(const struct option_entry *option, const char *arg)
 	if (*(unsigned long *)option->to <= NT_SHARDS_MAX)
 		return true;
 	return refuse("there can be %d shards at most", NT_SHARDS_MAX);
+}
+
+static bool check(void *ctx)
+{
+	return ((struct splitting *)ctx)->shards || refuse("split needs the number of shards, -n N");
 }
 
 int cmd_split(int argc, char **argv)
@@ -75,13 +75,6 @@ int cmd_split(int argc, char **argv)
 			    "the folder that they are written to; it is made (shards)"),
 		{ 0 }
 	};
-	int status;
 
-	recording_init(&splitting.recording);
-	status = recording_parse(argc, argv, usage, options);
-	if (status >= 0)
-		return status;
-	if (!splitting.shards)
-		return usage_error("split needs the number of shards, -n N");
-	return run_split(&splitting);
+	return recording_run(argc, argv, usage, options, &splitting, check, run_split);
 }

@@ -286,7 +286,7 @@ static int decode(struct flight_calls *c, const struct recording_options *record
 int flight_calls(const char *path, size_t wanted)
 {
 	struct flight_calls c = { .all.wanted = wanted };
-	struct recording_options recording;
+	struct recording_options recording = { 0 };
 	int status = EXIT_USAGE;
 
 	recording_init(&recording);

@@ -55,7 +55,7 @@ static bool find_functions(struct view *v)
 	for (insn = v->insns; insn < v->end; insn++) {
 		if (insn > v->insns && is_same_function(insn, insn - 1))
 			continue;
-		if (!insn->symbol || !nt_session_is(v->session, insn->object, insn->address, v->annotate->function))
+		if (!insn->symbol || !nt_session_is(v->session, insn->object, insn->address, v->annotate->recording.argument))
 			continue;
 		if (!ns_array_add(&v->functions, insn) || !nt_loops_add(v->loops, insn->space, insn->addr))
 			return false;
@@ -308,15 +308,16 @@ static int print_all(struct view *v, const struct nt_profile *profile)
 	size_t i;
 
 	if (!v->functions.nr)
-		return nothing_matched(recording, v->session, v->annotate->function);
+		return nothing_matched(recording, v->session, v->annotate->recording.argument);
 	for (i = 0; i < v->functions.nr; i++)
 		print_function(v, v->functions.at[i]);
 	nt_profile_totals(profile, &t);
 	return recording_status(recording, t.errors || t.gaps || t.losses);
 }
 
-int annotate_print(const struct annotate *annotate, struct nt_session *session)
+int annotate_print(void *ctx, struct nt_session *session)
 {
+	const struct annotate *annotate = ctx;
 	struct view v = { .annotate = annotate, .session = session };
 	struct nt_profile *profile = nt_profile_new(session, &annotate->recording.filter);
 	int status = EXIT_USAGE;

@@ -6,12 +6,11 @@
 #include "cli/recording.h"
 
 struct annotate {
-	struct recording_options recording;
-	const char	*function;	/* name or pattern */
+	struct recording_options recording;	/* its argument is the name or pattern */
 	bool		json;
 };
 
 /* annotate_print() - print the functions that have the name. Return the exit status. */
-int annotate_print(const struct annotate *annotate, struct nt_session *session);
+int annotate_print(void *annotate, struct nt_session *session);
 
 #endif /* NTRACE_TOOL_ANNOTATE_H */
