@@ -17,7 +17,7 @@ put long/lib-one '\necho 1..1; echo not ok 1 - long'
 run() { (cd "$house" && O=$house/build JOBS=1 tests/run "$@" 2>&1 </dev/null); }
 ran() { run "$@" | sed -n 's/^== //p' | sort | paste -sd' '; }
 
-plan 31
+plan 32
 run lib >"$tap_tmp/lib"
 is "an area" "$(sed -n 's/^== //p' "$tap_tmp/lib" | sort | paste -sd' ')" "lib-one lib-two"
 is "an area, and one program of another" "$(ran lib perf/decode)" "lib-one lib-two perf-decode"
@@ -66,6 +66,11 @@ is "a failure shows a unified diff" "$(sed -n '/^   | # @@/,/^   | # +x/p' "$tap
    | # -b
    | # +x"
 is "a failure shows the command that repeats it alone" "$(sed -n 's/^   to repeat it alone: //p' "$tap_tmp/said")" "tests/run --all lib/fails"
+put lib/fails '\n. "$(dirname "$0")/../harness/tap.sh"\nplan 2\necho no sink >"$tap_tmp/err"; seq 30 >"$tap_tmp/console"
+	for n in 1 2; do fail "$n"; done\ndone_testing'
+run lib/fails >"$tap_tmp/said"
+is "a failure shows the errors and the end of the console of the last guest, once" \
+	"$(sed -n '/^not ok 1/,$s/^# err: //p; /^not ok 1/,$s/^# console: //p' "$house/build/tests/lib-fails.log" | xargs)" "no sink $(seq 11 30 | xargs)"
 put lib/fails '\n. "$(dirname "$0")/../harness/tap.sh"\nneed_tool no-such-tool a-package\nplan 1'
 is "a program skips on a host that lacks its tool, and names the package" "$(run lib/fails >"$tap_tmp/said"; grep '^1\.\.0' "$tap_tmp/said"; tail -n 1 "$tap_tmp/said")" \
 	"1..0 # SKIP this host has no no-such-tool; on Debian: apt-get install a-package

@@ -22,7 +22,6 @@ board() {
 		dmesg | grep -E 'ntrace[: ]' | sed 's/^.[^]]*. /log: /'" >"$tap_tmp/said" 2>"$tap_tmp/err"
 	_status=$?
 	sed 's/^/# /' "$tap_tmp/said"
-	[ $_status = 0 ] || sed 's/^/# /' "$tap_tmp/err" | head -n 10
 }
 
 # no_pmu NAME MODEL TEXT: check that there is no PMU, and that the log has TEXT once

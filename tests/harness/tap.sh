@@ -27,7 +27,17 @@ make() {
 plan() { echo "1..$1"; }
 skip_all() { echo "1..0 # SKIP $*"; exit 0; }
 pass() { tap_n=$((tap_n + 1)); echo "ok $tap_n - $*"; say_times; }
-fail() { tap_n=$((tap_n + 1)); tap_failed=1; echo "not ok $tap_n - $*"; say_times; }
+fail() { tap_n=$((tap_n + 1)); tap_failed=1; echo "not ok $tap_n - $*"; say_guest; say_times; }
+# say_guest - print the end of what the last guest or command left in these files of $tap_tmp: its output, its errors with
+# those of the board, and its console. Each file is printed once, behind the first result that fails.
+say_guest() {
+	for _file in said err console; do
+		[ -s "$tap_tmp/$_file" ] || continue
+		! cmp -s "$tap_tmp/$_file" "$tap_tmp/printed-$_file" || continue
+		cp "$tap_tmp/$_file" "$tap_tmp/printed-$_file"
+		tail -n 20 "$tap_tmp/$_file" | sed "s/^/# $_file: /"
+	done
+}
 # With TEST_TIMES=1, print the processor time that all commands of this program took until now.
 say_times() { [ -z "${TEST_TIMES:-}" ] || { times >"$tap_tmp/times"; sed -n '2s/^/# until now /p' "$tap_tmp/times"; }; }
 skip() { tap_n=$((tap_n + 1)); echo "ok $tap_n - $1 # SKIP $2"; }
