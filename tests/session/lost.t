@@ -56,7 +56,7 @@ is "another program had the sink: in JSON" "$(grep -o '"error": "[^"]*"' "$tap_t
 recording truncated || exit
 is "a buffer that was full" "$("$O/bin/ntrace" script -i "$tap_tmp/truncated.data" 2>/dev/null | sed -n 's/.* code 1: //p')" \
 	"trace was lost (try perf record -m,SIZE)"
-ok "what threads did is looked up in no more than proportion" grows "$(seconds 4000)" "$(seconds 16000)"
+ok "what threads did is looked up in no more than proportion" grows "$(seconds $(by_size 1000 4000))" "$(seconds $(by_size 4000 16000))"
 "$O/perf/new/x86_64/perf" script -i "$tap_tmp/out.data" -F ip,sym >"$tap_tmp/chains"
-is "what threads did is looked up in no more than proportion, and each of the 7 instructions of each thread has its calls" "$(grep -c ' _start$' "$tap_tmp/chains")" 112000
+is "what threads did is looked up in no more than proportion, and each of the 7 instructions of each thread has its calls" "$(grep -c ' _start$' "$tap_tmp/chains")" $((7 * $(by_size 4000 16000)))
 done_testing
