@@ -81,7 +81,7 @@ int ntrace_synth_error(struct ntrace *nt, int code, int cpu, pid_t pid, pid_t ti
 	if (code > 0 && code < NTRACE_NR_ERRORS)
 		nt->nr_errors[code]++;
 	ntrace_count_patched(nt, code, ip);
-	/* The exit status and the summary count an error even if option e is not set */
+	/* The summary counts an error even if option e is not set */
 	if (!nt->synth_opts.errors)
 		return 0;
 	auxtrace_synth_error(&event.auxtrace_error, PERF_AUXTRACE_ERROR_ITRACE, code, cpu, pid,

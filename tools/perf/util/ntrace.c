@@ -691,15 +691,15 @@ static int ntrace_flush_stack(struct thread *thread, void *unused __maybe_unused
 }
 
 /*
- * Make perf script exit with 1 after everything was delivered, if the trace has errors. Other
- * commands would show nothing if this call failed.
+ * Make perf script exit with 1 after everything was delivered, if option e of --itrace asks for
+ * errors and there are some. Other commands would show nothing if this call failed.
  */
 static int ntrace_status(struct ntrace *nt)
 {
 	const struct itrace_synth_opts *opts = nt->session->itrace_synth_opts;
 	int err;
 
-	if (!nt->damaged || !opts->default_no_sample || opts->inject)
+	if (!nt->damaged || !nt->synth_opts.errors || !opts->default_no_sample || opts->inject)
 		return 0;
 	/* If this call succeeds, perf flushes the stacks; if it fails, flush them here */
 	err = machines__for_each_thread(&nt->session->machines, ntrace_flush_stack, NULL);
