@@ -8,7 +8,7 @@
 dir=$O/tests/lib-parallel
 mkdir -p "$dir"
 wrap=-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
-unit_build parallel $wrap -lcmocka >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+unit_build parallel $(by_size "-DSTREAM_SIZE=100000 -DSHORT_STEP=29 -DALLOCATIONS=40" "") $wrap -lcmocka >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
 unit_traces || exit 1
 plan 3
 
@@ -21,7 +21,7 @@ small_parts() {
 			"$O/lib/libntrace-session.a" -ldw -lelf -lzstd -lcmocka -lpthread
 }
 {
-	small_parts parallel-short "" -DSTREAM_SIZE=60000 -DSHORT_STEP=37 &&
+	small_parts parallel-short "" -DSTREAM_SIZE=$(by_size 20000 60000) -DSHORT_STEP=37 -DALLOCATIONS=$(by_size 40 120) &&
 		small_parts parallel-tsan -fsanitize=thread -DSTREAM_SIZE=3000 -DSHORT_STEP=$(by_size 2399 599) -DALLOCATIONS=$(by_size 24 120)
 } >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
 ok "parts as they are" "$dir/parallel" "$dir"
