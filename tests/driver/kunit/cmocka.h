@@ -6,7 +6,7 @@
 #include <kunit/test.h>
 
 /* The current case, because KUnit runs one case at a time */
-static struct kunit *cmocka_test;
+extern struct kunit *cmocka_test;
 
 #define assert_int_equal(a, b)		KUNIT_ASSERT_EQ(cmocka_test, (u64)(a), (u64)(b))
 #define assert_int_not_equal(a, b)	KUNIT_ASSERT_NE(cmocka_test, (u64)(a), (u64)(b))

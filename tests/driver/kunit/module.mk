@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Kbuild of the KUnit tests; see ../Makefile
 obj-m := ntrace-kunit.o
-ntrace-kunit-y := $(addprefix tests/driver/,registers.o fake.o kunit/truth.o) \
+ntrace-kunit-y := $(addprefix tests/driver/registers,.o -fabric.o -filter.o -memory.o -order.o -path.o -probe.o -time.o -window.o) \
+	$(addprefix tests/driver/,fake.o kunit/truth.o) \
 	$(addprefix drivers/ntrace/,component.o timestamp.o encoder.o funnel.o ramsink.o \
 		fabric/bridge.o fabric/coresight.o fabric/sifive.o route.o) \
 	$(addprefix tools/board/model/,regs.o regs_ram.o regs_te.o regs_funnel.o encoder.o insn.o \

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Test the driver's register logic: encoders that share funnels and sinks, and choose between sinks */
+#include "registers.h"
+
+void funnel_is_on_while_an_encoder_is(void **state)
+{
+	struct ntrace_window win = window(0, 0x8000);
+	bool wrapped;
+	u32 n, m;
+
+	shared();
+	assert_int_equal(start(&enc, &win, false), 0);
+	assert_int_equal(funnel.comp.users, 1);
+	fake_run(enc.comp.base, 100);
+	n = ntrace_ramsink_written(&sink, &win, &wrapped);
+
+	assert_int_equal(LOCKED(ntrace_sink_join(&sink, &enc2)), 0);
+	assert_int_equal(funnel.comp.users, 2);
+	fake_run(enc2.comp.base, 100);
+	m = ntrace_ramsink_written(&sink, &win, &wrapped);
+	assert_true(m > n + 100);
+
+	assert_int_equal(LOCKED(ntrace_sink_leave(&sink, &enc2)), 0);
+	assert_int_equal(funnel.comp.users, 1);
+	assert_int_not_equal(fake_peek(funnel.comp.base, TR_CONTROL) & 2, 0);
+	fake_run(enc.comp.base, 100);
+	assert_int_equal(stop(&enc), 0);
+	assert_int_equal(funnel.comp.users, 0);
+	assert_int_equal(fake_peek(funnel.comp.base, TR_CONTROL) & 2, 0);
+	assert_true(ntrace_ramsink_written(&sink, &win, &wrapped) > m + 100);
+}
+
+/*
+ * The first encoder can also send to a private sink. While it does, it sends nothing to the shared
+ * sink.
+ */
+void encoder_chooses_between_sinks(void **state)
+{
+	static struct ntrace_sink own;
+	struct ntrace_window win = window(0, 0x8000);
+	struct ntrace_want want = { .sink = 2 };
+	bool wrapped;
+	u32 n;
+
+	shared();
+	own = (struct ntrace_sink){ .encoders = 1, .number = 2, .comp.type = TR_COMP_RAMSINK };
+	INIT_LIST_HEAD(&own.members);
+	INIT_LIST_HEAD(&own.held);
+	INIT_LIST_HEAD(&enc.member);
+	enc.routes[1] = (struct ntrace_route){
+		.path = { &enc.comp, &own.comp }, .len = 2, .sink = &own,
+	};
+	enc.nr_routes = 2;
+	assert_ptr_equal(ntrace_route_find(&enc, &want), &enc.routes[1]);
+	want.sink = 3;
+	assert_null(ntrace_route_find(&enc, &want));
+	want = (struct ntrace_want){ .config = NTRACE_CONFIG_SRAM };
+	assert_null(ntrace_route_find(&enc, &want));
+	own.areas[TR_RAM_MODE_SRAM].there = true;
+	assert_ptr_equal(ntrace_route_find(&enc, &want), &enc.routes[1]);
+
+	enc.session = (void *)&enc;
+	sink.holds = enc.session;
+	enc.ready = 5;
+	ntrace_path_choose(&enc, &enc.routes[1]);
+	assert_ptr_equal(enc.sink, &own);
+	assert_int_equal(enc.route->len, 2);
+	assert_int_equal(enc.ready, 0);
+	assert_null(sink.holds);
+	assert_ptr_equal(own.members.next, &enc.member);
+	assert_int_equal(fake_peek(funnel.comp.base, TR_FUNNEL_DIS_INPUT), 1);
+
+	want = (struct ntrace_want){ };
+	ntrace_path_choose(&enc, ntrace_route_find(&enc, &want));
+	assert_ptr_equal(enc.sink, &sink);
+	assert_ptr_equal(own.members.next, &own.members);
+	assert_int_equal(fake_peek(funnel.comp.base, TR_FUNNEL_DIS_INPUT), 0);
+	assert_int_equal(start(&enc, &win, false), 0);
+	fake_run(enc.comp.base, 100);
+	n = ntrace_ramsink_written(&sink, &win, &wrapped);
+	assert_int_equal(stop(&enc), 0);
+	assert_true(n > 100);
+}
+
+/* Encoders that stall and trace user mode stay enabled while their sink gets another window */
+void members_stand_still(void **state)
+{
+	static const struct ntrace_filter user = { .priv = NTRACE_PRIV_U }, kernel = { .priv = NTRACE_PRIV_S };
+	const struct ntrace_filter *filters[] = { &user, &kernel };
+	u64 config;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		struct ntrace_window win = window(0, 0x8000);
+
+		setup(NULL);
+		shared();
+		config = plain_config() | NTRACE_CONFIG_STALL;
+		assert_int_equal(ntrace_encoder_program(&enc, config, filters[i]), 0);
+		assert_int_equal(ntrace_encoder_program(&enc2, config, filters[i]), 0);
+		start_both(&win);
+		assert_int_equal(LOCKED(ntrace_sink_hold(&sink, &enc)), 0);
+		assert_int_equal(fake_peek(sink.comp.base, TR_CONTROL) & TR_CONTROL_ENABLE, 0);
+		assert_int_equal(fake_peek(enc.comp.base, TR_CONTROL) & TR_CONTROL_ENABLE, 0);
+		assert_int_equal(fake_peek(enc2.comp.base, TR_CONTROL) & TR_CONTROL_ENABLE,
+				 i ? 0 : TR_CONTROL_ENABLE);
+		assert_int_equal(enc2.on, !i);
+		win = window(0x9000, 0x1000);
+		assert_int_equal(LOCKED(ntrace_sink_start(&sink, &win)), 0);
+		assert_true(enc.on && enc2.on);
+		stop_both();
+	}
+}
+
+/* An encoder was left enabled for an event that has ended. Program it for the new event. */
+void encoder_left_enabled(void **state)
+{
+	static const struct ntrace_filter kernel = { .priv = NTRACE_PRIV_S };
+	struct ntrace_want want = { .id = 1, .filter = { .priv = NTRACE_PRIV_U } };
+	struct ntrace_window win = window(0, 0x8000);
+	bool wrapped;
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	want.config = plain_config();
+	assert_int_equal(ntrace_encoder_program(&enc, want.config, &kernel), 0);
+	assert_int_equal(start(&enc, &win, false), 0);
+	/* The encoder's sink has stopped by itself */
+	ntrace_write(&sink.comp, TR_CONTROL, TR_CONTROL_ACTIVE);
+	ntrace_encoder_want(&enc, &want);
+	assert_int_equal(start(&enc, &win, false), 0);
+	/* The hart is in user mode */
+	fake_run(enc.comp.base, 100);
+	assert_int_equal(stop(&enc), 0);
+	assert_true(ntrace_ramsink_written(&sink, &win, &wrapped) > 100);
+}
+
+/*
+ * Each hart may emit a quarter of a byte in a nanosecond. All harts together must not fill the
+ * other half of the window between two checks of the write pointer.
+ */
+void period_suits_all_members(void **state)
+{
+	struct ntrace_window win = window(0, 0x80000), small = window(0, 0x1000);
+	u32 one, two;
+
+	shared();
+	assert_int_equal(start(&enc, &win, false), 0);
+	one = LOCKED(ntrace_sink_period(&sink, &win));
+	assert_int_equal(LOCKED(ntrace_sink_join(&sink, &enc2)), 0);
+	two = LOCKED(ntrace_sink_period(&sink, &win));
+	assert_true(one / 4 <= 0x80000 / 2);
+	assert_true(two * 2 / 4 <= 0x80000 / 2);
+	assert_int_equal(two, one / 2);
+	assert_int_equal(LOCKED(ntrace_sink_leave(&sink, &enc2)), 0);
+	assert_int_equal(LOCKED(ntrace_sink_period(&sink, &win)), one);
+	/* The period is not shorter than this minimum. */
+	assert_int_equal(LOCKED(ntrace_sink_period(&sink, &small)), NTRACE_PERIOD_MIN);
+	win.circular = true;
+	assert_int_equal(LOCKED(ntrace_sink_period(&sink, &win)), NTRACE_PERIOD_MAX);
+	assert_int_equal(stop(&enc), 0);
+}
+
+/*
+ * An encoder has two outputs. Trace from the output that its path does not use must reach no event
+ */
+void input_that_no_path_uses_is_disabled(void **state)
+{
+	struct ntrace_window win = window(0, 0x8000);
+	bool wrapped;
+	u32 n;
+
+	shared();
+	ntrace_funnel_setup(&funnel);
+	ntrace_funnel_open(&funnel, 0, true);
+	assert_int_equal(fake_peek(funnel.comp.base, TR_FUNNEL_DIS_INPUT), 2);
+	start_both(&win);
+	fake_run(enc.comp.base, 10);
+	n = ntrace_ramsink_written(&sink, &win, &wrapped);
+	fake_run(enc2.comp.base, 100);
+	assert_int_equal(ntrace_ramsink_written(&sink, &win, &wrapped), n);
+	stop_both();
+	/* The driver disables the input again after a loss of power */
+	ntrace_write(&funnel.comp, TR_CONTROL, 0);
+	ntrace_path_restore(&enc);
+	assert_int_equal(fake_peek(funnel.comp.base, TR_FUNNEL_DIS_INPUT), 2);
+}
+
+void drained_funnel_keeps_its_setup(void **state)
+{
+	struct ntrace_window win = window(0, 0x100);
+	bool wrapped;
+
+	funnel_fifo = 256;
+	shared();
+	assert_int_equal(ntrace_funnel_set_ts(&funnel, TR_TS_MODE_INTERNAL_SYSTEM, 2), 0);
+	start_both(&win);
+	fake_run(enc.comp.base, 300);
+	fake_run(enc2.comp.base, 300);
+	assert_int_equal(fake_peek(sink.comp.base, TR_CONTROL) & 2, 0);
+	stop_both();
+	ntrace_ramsink_written(&sink, &win, &wrapped);
+	assert_true(wrapped);
+	assert_int_equal(FIELD_GET(TR_TS_MODE, fake_peek(funnel.comp.base, TR_TS_CONTROL)), 2);
+	assert_int_equal(FIELD_GET(TR_TS_PRESCALE, fake_peek(funnel.comp.base, TR_TS_CONTROL)), 2);
+	assert_int_equal(fake_peek(funnel.comp.base, TR_FUNNEL_DIS_INPUT), 0);
+	both_can_be_traced(0x10000);
+	assert_string_equal(shim_log, "");
+}
+
+void encoder_that_is_not_enabled_frees_its_funnel(void **state)
+{
+	struct ntrace_window win = window(0, 0x1000);
+
+	shared();
+	fake_never_enabled(enc.comp.base);
+	assert_int_equal(start(&enc, &win, false), -ETIMEDOUT);
+	assert_int_equal(funnel.comp.users, 0);
+	assert_false(fake_peek(funnel.comp.base, TR_CONTROL) & TR_CONTROL_ENABLE);
+}
+
+void what_others_use_is_not_reset(void **state)
+{
+	struct ntrace_window win = window(0, 0x1000);
+
+	shared();
+	assert_int_equal(start(&enc, &win, false), 0);
+	funnel.comp.stuck = true;
+	assert_int_equal(ntrace_path_recover(&enc2, enc2.routes), -EIO);
+	assert_true(fake_peek(funnel.comp.base, TR_CONTROL) & TR_CONTROL_ENABLE);
+	funnel.comp.stuck = false;
+	sink.owner = (struct ntrace_session *)&win;
+	sink.comp.stuck = true;
+	assert_int_equal(ntrace_path_recover(&enc2, enc2.routes), -EIO);
+	assert_true(fake_peek(sink.comp.base, TR_CONTROL) & TR_CONTROL_ENABLE);
+	sink.comp.stuck = false;
+	sink.owner = NULL;
+	assert_int_equal(stop(&enc), 0);
+}
+
+/* One thread resets a funnel that stopped answering, while another starts a path through it */
+void stuck_funnel_is_left_alone(void **state)
+{
+	struct ntrace_window win = window(0, 0x1000);
+
+	shared();
+	funnel.comp.stuck = true;
+	assert_int_equal(start(&enc, &win, false), -EIO);
+	assert_int_equal(funnel.comp.users, 0);
+	assert_int_equal(fake_peek(funnel.comp.base, TR_CONTROL) & TR_CONTROL_ENABLE, 0);
+	assert_int_equal(fake_peek(sink.comp.base, TR_CONTROL) & TR_CONTROL_ENABLE, 0);
+	assert_int_equal(ntrace_path_recover(&enc, enc.routes), 0);
+	shim_log[0] = 0;
+	assert_int_equal(start(&enc, &win, false), 0);
+	assert_int_equal(stop(&enc), 0);
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Test the driver's register logic: timestamps and their counters */
+#include "registers.h"
+
+/*
+ * The counter runs in the mode of the default configuration. An event that chooses no mode uses it.
+ * A new default configuration chooses the best mode.
+ */
+void event_without_ts_mode_has_that_of_the_default(void **state)
+{
+	u64 best, other;
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	best = FIELD_GET(NTRACE_CONFIG_TS_MODE, enc.default_config);
+	for (other = 1; other == best || !(enc.caps.ts_modes & BIT(other)); other++)
+		;
+	enc.default_config &= ~NTRACE_CONFIG_TS_MODE;
+	enc.default_config |= other << NTRACE_CONFIG_TS_MODE_SHIFT;
+	assert_int_equal(FIELD_GET(NTRACE_CONFIG_TS_MODE,
+				   ntrace_encoder_resolve(&enc, NTRACE_CONFIG_TIMESTAMP)), other);
+	assert_int_equal(FIELD_GET(NTRACE_CONFIG_TS_MODE, ntrace_encoder_resolve_default(
+				   &enc, NTRACE_CONFIG_TIMESTAMP)), best);
+}
+
+/* "Prescale timestamp clock [...] Internal System or Core timestamp only" */
+void prescaler_is_of_internal_clocks(void **state)
+{
+	static const struct ntrace_filter all;
+	u64 mode, config;
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	for (mode = 0; mode <= TR_TS_MODE_SHARED; mode++) {
+		if (mode && !(enc.caps.ts_modes & BIT(mode)))
+			continue;
+		config = NTRACE_CONFIG_TIMESTAMP | mode << NTRACE_CONFIG_TS_MODE_SHIFT;
+		assert_int_equal(ntrace_encoder_check(&enc, config, &all), 0);
+		config |= 1ULL << NTRACE_CONFIG_TS_PRESCALE_SHIFT;
+		assert_int_equal(ntrace_encoder_check(&enc, config, &all),
+				 mode == TR_TS_MODE_INTERNAL_SYSTEM ||
+				 mode == TR_TS_MODE_INTERNAL_CORE ? 0 : -EOPNOTSUPP);
+	}
+}
+
+/* After a loss of power, forget the base of an internal counter, which has restarted */
+void counter_that_began_anew(void **state)
+{
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	enc.ts_base_time = 1;
+	ntrace_encoder_revive(&enc);
+	assert_int_equal(enc.ts_base_time, 1);
+	enc.default_config &= ~NTRACE_CONFIG_TS_MODE;
+	enc.default_config |= (u64)TR_TS_MODE_INTERNAL_SYSTEM << NTRACE_CONFIG_TS_MODE_SHIFT;
+	ntrace_encoder_revive(&enc);
+	assert_int_equal(enc.ts_base_time, 0);
+	assert_int_equal(enc.ts_freq, 0);
+}
+
+void timestamp_unit_that_wakes_late(void **state)
+{
+	direct(&(struct fake_encoder_options){ .ts_active_delay = 5 }, &(struct fake_ram_options){ });
+	assert_int_equal(enc.caps.ts_modes, 0x1e);
+	assert_int_equal(enc.caps.ts_width, 63);
+	assert_true(enc.caps.config & NTRACE_CONFIG_TIMESTAMP);
+	assert_true(enc.ts_is_time);
+	/* The driver restores the mode after a loss of power */
+	ntrace_write(&enc.comp, TR_CONTROL, 0);
+	ntrace_path_restore(&enc);
+	assert_int_equal(FIELD_GET(TR_TS_MODE, fake_peek(enc.comp.base, TR_TS_CONTROL)),
+			 TR_TS_MODE_EXTERNAL);
+}
+
+void funnel_has_a_timestamp_unit(void **state)
+{
+	struct ntrace_window win = window(0, 0x8000);
+
+	shared();
+	assert_int_equal(funnel.ts.modes, 0x16);
+	assert_int_equal(funnel.ts.prescale, 0xf);
+	assert_int_equal(funnel.ts.width, 40);
+	assert_int_equal(funnel.inputs, 3);
+	assert_int_equal(funnel.ts_mode, TR_TS_MODE_EXTERNAL);
+	assert_int_equal(ntrace_funnel_set_ts(&funnel, TR_TS_MODE_INTERNAL_SYSTEM, 2), 0);
+	assert_int_equal(FIELD_GET(TR_TS_MODE, fake_peek(funnel.comp.base, TR_TS_CONTROL)), 2);
+	assert_int_equal(ntrace_funnel_set_ts(&funnel, TR_TS_MODE_INTERNAL_CORE, 0), -EOPNOTSUPP);
+	assert_int_equal(ntrace_funnel_set_ts(&funnel, TR_TS_MODE_NONE, 0), -EOPNOTSUPP);
+	assert_int_equal(start(&enc, &win, false), 0);
+	assert_int_equal(ntrace_funnel_set_ts(&funnel, TR_TS_MODE_EXTERNAL, 0), -EBUSY);
+	assert_int_equal(stop(&enc), 0);
+
+	/* The driver restores the timestamp settings */
+	ntrace_write(&funnel.comp, TR_CONTROL, 0);
+	ntrace_path_restore(&enc);
+	assert_int_equal(FIELD_GET(TR_TS_MODE, fake_peek(funnel.comp.base, TR_TS_CONTROL)), 2);
+	assert_int_equal(FIELD_GET(TR_TS_PRESCALE, fake_peek(funnel.comp.base, TR_TS_CONTROL)), 2);
+	/* A funnel before another funnel shares its timestamp */
+	ntrace_funnel_connect(&funnel, true);
+	assert_int_equal(funnel.ts_mode, TR_TS_MODE_SHARED);
+}
+
+/* A counter that is equal to the time once is not a clock */
+void counter_that_stands_still(void **state)
+{
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	assert_true(enc.ts_is_time);
+	fake_set_time(5000);
+	fake_freeze(enc.comp.base, 5002);
+	ntrace_encoder_measure(&enc);
+	assert_false(enc.ts_is_time);
+}
+
+/* The time reaches the encoder through other clocks, and therefore a little late */
+void counter_that_lags(void **state)
+{
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	fake_set_time(1000000);
+	fake_lag(enc.comp.base, 4);
+	ntrace_encoder_measure(&enc);
+	assert_true(enc.ts_is_time);
+	fake_lag(enc.comp.base, 1000);
+	ntrace_encoder_measure(&enc);
+	assert_false(enc.ts_is_time);
+}
+
+static unsigned int held_up;
+
+/* Firmware or a hypervisor runs for 5,000 ticks while the driver reads the counter. */
+static void hold_up(void *base, unsigned int offset)
+{
+	if (base != enc.comp.base || !held_up)
+		return;
+	held_up--;
+	fake_set_time(fake_cycles() + 5000);
+}
+
+/*
+ * The timestamp must match the time CSR's value that it is paired with, even if the hart was
+ * interrupted in between
+ */
+void base_of_a_hart_that_is_held_up(void **state)
+{
+	unsigned int n;
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	enc.ts_is_time = false;
+	fake_on_read = hold_up;
+	for (n = 0; n < 8; n++) {
+		held_up = n;
+		ntrace_encoder_take_base(&enc);
+		assert_in_range(enc.ts_base_time + 20 - enc.ts_base, 0, 40);
+	}
+	fake_on_read = NULL;
+}
+
+/* An event without timestamps leaves the counter in the mode in which the next event's base is read */
+void base_after_an_event_without_timestamps(void **state)
+{
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	enc.ts_is_time = false;
+	ntrace_encoder_take_base(&enc);
+	assert_in_range(enc.ts_base_time + 20 - enc.ts_base, 0, 40);
+	assert_int_equal(ntrace_encoder_program(&enc, enc.default_config & ~NTRACE_CONFIG_TIMESTAMP, &all), 0);
+	/* The counter does not stop, because events of other users may be open and have a base */
+	assert_int_equal(FIELD_GET(TR_TS_MODE, fake_peek(enc.comp.base, TR_TS_CONTROL)),
+			 ntrace_encoder_usual_ts_mode(&enc));
+	ntrace_encoder_take_base(&enc);
+	assert_in_range(enc.ts_base_time + 20 - enc.ts_base, 0, 40);
+}
+
+/*
+ * An event with another clock does not change the base of the next event, which uses the default
+ * clock
+ */
+void base_after_an_event_with_another_clock(void **state)
+{
+	u64 config;
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	enc.ts_is_time = false;
+	ntrace_encoder_take_base(&enc);
+	config = enc.default_config & ~NTRACE_CONFIG_TS_MODE;
+	config |= FIELD_PREP(NTRACE_CONFIG_TS_MODE, TR_TS_MODE_INTERNAL_SYSTEM) |
+		  FIELD_PREP(NTRACE_CONFIG_TS_PRESCALE, 3);
+	assert_int_not_equal(enc.default_config & NTRACE_CONFIG_TS_MODE, config & NTRACE_CONFIG_TS_MODE);
+	assert_int_equal(ntrace_encoder_program(&enc, config, &all), 0);
+	fake_set_time(fake_cycles() + 1000000);
+	ntrace_encoder_take_base(&enc);
+	assert_in_range(enc.ts_base_time + 20 - enc.ts_base, 0, 40);
+}
+
+/* The lower half of the counter wraps between two reads */
+void counter_is_read_whole(void **state)
+{
+	u64 from, got;
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	for (from = 0xfffffff0; from < 0x100000000ULL; from++) {
+		fake_set_time(from);
+		got = ntrace_ts_counter(&enc.comp, TR_TS_COUNTER_LOW);
+		assert_in_range(got, from, from + 20);
+	}
+}
+
+static void never_the_same(void *base, unsigned int offset)
+{
+	if (base == enc.comp.base)
+		fake_set_time(fake_cycles() + (1ULL << 33));
+}
+
+/*
+ * Reading a counter that returns noise, such as one without a clock, must end after a limited time
+ */
+void counter_that_never_stands(void **state)
+{
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	fake_on_read = never_the_same;
+	ntrace_ts_counter(&enc.comp, TR_TS_COUNTER_LOW);
+	fake_on_read = NULL;
+}
+
+void timestamp_of_one_mode(void **state)
+{
+	struct fake_encoder_options opt = { .ts_modes = BIT(TR_TS_MODE_EXTERNAL) };
+
+	direct(&opt, &(struct fake_ram_options){ });
+	assert_int_equal(enc.caps.ts_modes, BIT(TR_TS_MODE_EXTERNAL));
+	assert_int_equal(enc.caps.ts_prescale, BIT(0));
+	assert_int_equal(ntrace_encoder_check(&enc, enc.default_config, &all), 0);
+	assert_true(enc.default_config & NTRACE_CONFIG_TIMESTAMP);
+	assert_true(ntrace_ts_count(&enc.comp, TR_TS_MODE_EXTERNAL, 0));
+	assert_false(ntrace_ts_count(&enc.comp, TR_TS_MODE_INTERNAL_CORE, 0));
+}
