@@ -99,11 +99,17 @@ bool rec_rings_per_cpu(const struct nt_recorder *r);
 
 /* ---- target.c: the traced processes ---- */
 
+struct perf_cpu_map;
+struct perf_thread_map;
+
 struct rec_pids {
 	NS_ARRAY(pid_t)	tids;
 };
 /* Get the threads of the processes in the options. */
 int rec_target_threads(struct nt_recorder *r, struct rec_pids *pids);
+/* Make libperf's maps of the CPUs and threads to trace, or return NULL. @traced: CPUs with an encoder */
+struct perf_cpu_map *rec_target_cpus(struct nt_recorder *r, const struct perf_cpu_map *traced);
+struct perf_thread_map *rec_target_thread_map(struct nt_recorder *r);
 /* Fork a process for the command, which waits for rec_target_go(). */
 int rec_target_fork(struct nt_recorder *r);
 int rec_target_go(struct nt_recorder *r);

@@ -186,53 +186,10 @@ static int add_sideband(struct nt_recorder *r)
 
 /* ---- CPUs and threads to trace ---- */
 
-static struct perf_cpu_map *wanted_cpus(struct nt_recorder *r)
-{
-	const struct perf_cpu_map *traced = r->rings->trace->own_cpus;
-	struct perf_cpu_map *cpus;
-	struct perf_cpu cpu;
-	int i;
-
-	if (!r->rings->per_cpu)
-		return perf_cpu_map__new_any_cpu();
-	if (!r->options.cpus)
-		return perf_cpu_map__new_online_cpus();
-	cpus = perf_cpu_map__new(r->options.cpus);
-	if (!cpus || perf_cpu_map__is_any_cpu_or_is_empty(cpus)) {
-		rec_fail(r, "-C expects a list of CPUs such as 0,2-3, not '%s'", r->options.cpus);
-		perf_cpu_map__put(cpus);
-		return NULL;
-	}
-	perf_cpu_map__for_each_cpu(cpu, i, cpus) {
-		if (perf_cpu_map__has(traced, cpu))
-			continue;
-		rec_fail(r, "CPU %d has no trace encoder, or is not online; " REC_PMU "/cpumask lists the CPUs that can be traced",
-			 cpu.cpu);
-		perf_cpu_map__put(cpus);
-		return NULL;
-	}
-	return cpus;
-}
-
-static struct perf_thread_map *wanted_threads(struct nt_recorder *r)
-{
-	struct rec_pids pids = { 0 };
-	struct perf_thread_map *threads = NULL;
-
-	if (r->options.all || r->options.cpus)
-		return perf_thread_map__new_dummy();
-	if (!r->options.pids)
-		return perf_thread_map__new_array(1, &r->child);
-	if (!rec_target_threads(r, &pids))
-		threads = perf_thread_map__new_array(pids.tids.nr, pids.tids.at);
-	free(pids.tids.at);
-	return threads;
-}
-
 static int set_maps(struct nt_recorder *r)
 {
-	struct perf_cpu_map *cpus = wanted_cpus(r);
-	struct perf_thread_map *threads = cpus ? wanted_threads(r) : NULL;
+	struct perf_cpu_map *cpus = rec_target_cpus(r, r->rings->trace->own_cpus);
+	struct perf_thread_map *threads = cpus ? rec_target_thread_map(r) : NULL;
 
 	if (cpus && threads) {
 		r->rings->evlist->has_user_cpus = r->options.cpus;

@@ -11,6 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <perf/cpumap.h>
+#include <perf/threadmap.h>
+
 #include "recorder-priv.h"
 
 int rec_target_each(pid_t pid, int (*take)(void *ctx, pid_t tid), void *ctx)
@@ -122,4 +125,46 @@ bool rec_target_ended(struct nt_recorder *r, bool wait)
 	r->info.status = status;
 	r->child = -1;
 	return true;
+}
+
+struct perf_cpu_map *rec_target_cpus(struct nt_recorder *r, const struct perf_cpu_map *traced)
+{
+	struct perf_cpu_map *cpus;
+	struct perf_cpu cpu;
+	int i;
+
+	if (!rec_rings_per_cpu(r))
+		return perf_cpu_map__new_any_cpu();
+	if (!r->options.cpus)
+		return perf_cpu_map__new_online_cpus();
+	cpus = perf_cpu_map__new(r->options.cpus);
+	if (!cpus || perf_cpu_map__is_any_cpu_or_is_empty(cpus)) {
+		rec_fail(r, "-C expects a list of CPUs such as 0,2-3, not '%s'", r->options.cpus);
+		perf_cpu_map__put(cpus);
+		return NULL;
+	}
+	perf_cpu_map__for_each_cpu(cpu, i, cpus) {
+		if (perf_cpu_map__has(traced, cpu))
+			continue;
+		rec_fail(r, "CPU %d has no trace encoder, or is not online; " REC_PMU "/cpumask lists the CPUs that can be traced",
+			 cpu.cpu);
+		perf_cpu_map__put(cpus);
+		return NULL;
+	}
+	return cpus;
+}
+
+struct perf_thread_map *rec_target_thread_map(struct nt_recorder *r)
+{
+	struct rec_pids pids = { 0 };
+	struct perf_thread_map *threads = NULL;
+
+	if (r->options.all || r->options.cpus)
+		return perf_thread_map__new_dummy();
+	if (!r->options.pids)
+		return perf_thread_map__new_array(1, &r->child);
+	if (!rec_target_threads(r, &pids))
+		threads = perf_thread_map__new_array(pids.tids.nr, pids.tids.at);
+	free(pids.tids.at);
+	return threads;
 }

@@ -181,3 +181,29 @@ void ns_gaps_forget(struct ns_all_gaps *all, uint64_t time)
 		g->gaps.nr = nr;
 	}
 }
+
+uint64_t nt_calls_ran(const struct nt_calls *calls, int32_t cpu)
+{
+	const struct ns_gaps *g = calls->gaps.all.at, *end = g + calls->gaps.all.nr;
+	uint64_t ran = 0;
+
+	for (; g < end; g++)
+		ran += g->cpu == cpu ? g->ran : 0;
+	return ran;
+}
+
+bool nt_calls_gap(const struct nt_calls *calls, size_t nth, struct nt_gap *gap)
+{
+	const struct ns_gaps *g = calls->gaps.all.at, *end = g + calls->gaps.all.nr;
+
+	for (; g < end; nth -= g->gaps.nr, g++) {
+		if (nth >= g->gaps.nr)
+			continue;
+		*gap = (struct nt_gap){
+			.from = g->gaps.at[nth].from, .to = g->gaps.at[nth].to,
+			.cpu = g->buffer == NS_ANY_BUFFER ? g->cpu : -1,
+		};
+		return true;
+	}
+	return false;
+}

@@ -115,6 +115,9 @@ struct nt_slice *ns_numbered_make(struct ns_numbered *numbered, size_t number);
 struct nt_slice *ns_numbered_get(struct ns_numbered *numbered, size_t number);
 void ns_numbered_free(struct ns_numbered *numbered);
 
+/* ns_numbered_threads() - number the stacks of threads by tid, and set the numbers in their slices */
+bool ns_numbered_threads(struct nt_calls *calls);
+
 /* ---- Gaps ---- */
 
 /* A time without trace of a CPU */

@@ -537,35 +537,9 @@ static int settle_slices(struct nt_calls *calls, uint64_t horizon, bool all)
 	return err;
 }
 
-static int stack_order(const void *a, const void *b)
-{
-	const struct ns_key *x = a, *y = b;
-
-	return ns_order(x->tid, y->tid) ?: ns_order(x->cpu, y->cpu) ?: ns_order(x->number, y->number);
-}
-
 static int thread_order(const void *a, const void *b)
 {
 	return thread_cmp(*(const void *const *)a, *(const void *const *)b);
-}
-
-/* Number the stacks of threads by tid, and set the numbers in their slices. */
-static bool number_threads(struct nt_calls *calls)
-{
-	struct ns_pool *pool = &calls->pool;
-	uint32_t *numbers = calloc(pool->stacks.nr + 1, sizeof(*numbers));
-	struct nt_slice *slice;
-	size_t i;
-
-	if (!numbers)
-		return false;
-	ns_array_sort(&pool->stacks, stack_order);
-	for (i = 0; i < pool->stacks.nr; i++)
-		numbers[pool->stacks.at[i].nth] = i;
-	for (i = 0; (slice = ns_numbered_get(calls->numbered, i)); i++)
-		slice->thread = numbers[slice->thread];
-	free(numbers);
-	return true;
 }
 
 static int end_threads(struct nt_calls *calls)
@@ -577,7 +551,7 @@ static int end_threads(struct nt_calls *calls)
 	ns_array_sort(&pool->threads, thread_order);
 	for (i = 0; !err && i < pool->threads.nr; i++)
 		err = give_up(pool->threads.at[i]) ? pool->threads.at[i]->error : -1;
-	if (!err && calls->each && !number_threads(calls))
+	if (!err && calls->each && !ns_numbered_threads(calls))
 		err = -1;
 	return err;
 }

@@ -34,3 +34,36 @@ struct nt_call ns_call_init(const struct ns_frame *frame, const struct ns_event 
 		.slice = slice, .kind = frame->kind,
 	};
 }
+
+void nt_calls_filter(struct nt_calls *calls, const struct nt_filter *filter)
+{
+	calls->filter = *filter;
+}
+
+void nt_calls_watch(struct nt_calls *calls, const char *symbol)
+{
+	calls->watch = symbol;
+}
+
+void nt_calls_each(struct nt_calls *calls, nt_call_fn fn, void *ctx)
+{
+	calls->each = fn;
+	calls->each_ctx = ctx;
+}
+
+void nt_calls_open(struct nt_calls *calls)
+{
+	calls->open = true;
+}
+
+void ns_calls_each_slice(struct nt_calls *calls, ns_slice_fn fn, ns_drop_fn drop, void *ctx)
+{
+	calls->each_slice = fn;
+	calls->each_drop = drop;
+	calls->slice_ctx = ctx;
+}
+
+bool nt_calls_watched(const struct nt_calls *calls, uint64_t nth, struct nt_watched *found)
+{
+	return ns_watched_get(&calls->watched, nth, found);
+}

@@ -543,39 +543,6 @@ void nt_calls_free(struct nt_calls *calls)
 	free(calls);
 }
 
-void nt_calls_filter(struct nt_calls *calls, const struct nt_filter *filter)
-{
-	calls->filter = *filter;
-}
-
-void nt_calls_watch(struct nt_calls *calls, const char *symbol)
-{
-	calls->watch = symbol;
-}
-
-void nt_calls_each(struct nt_calls *calls, nt_call_fn fn, void *ctx)
-{
-	calls->each = fn;
-	calls->each_ctx = ctx;
-}
-
-void nt_calls_open(struct nt_calls *calls)
-{
-	calls->open = true;
-}
-
-void ns_calls_each_slice(struct nt_calls *calls, ns_slice_fn fn, ns_drop_fn drop, void *ctx)
-{
-	calls->each_slice = fn;
-	calls->each_drop = drop;
-	calls->slice_ctx = ctx;
-}
-
-bool nt_calls_watched(const struct nt_calls *calls, uint64_t nth, struct nt_watched *found)
-{
-	return ns_watched_get(&calls->watched, nth, found);
-}
-
 int nt_calls_run(struct nt_calls *calls)
 {
 	const struct nt_branch_sink sink = {
@@ -611,30 +578,4 @@ const struct nt_function *nt_calls_function(const struct nt_calls *calls, size_t
 const struct nt_slice *nt_calls_slice(const struct nt_calls *calls, size_t number)
 {
 	return ns_numbered_get(calls->numbered, number);
-}
-
-uint64_t nt_calls_ran(const struct nt_calls *calls, int32_t cpu)
-{
-	const struct ns_gaps *g = calls->gaps.all.at, *end = g + calls->gaps.all.nr;
-	uint64_t ran = 0;
-
-	for (; g < end; g++)
-		ran += g->cpu == cpu ? g->ran : 0;
-	return ran;
-}
-
-bool nt_calls_gap(const struct nt_calls *calls, size_t nth, struct nt_gap *gap)
-{
-	const struct ns_gaps *g = calls->gaps.all.at, *end = g + calls->gaps.all.nr;
-
-	for (; g < end; nth -= g->gaps.nr, g++) {
-		if (nth >= g->gaps.nr)
-			continue;
-		*gap = (struct nt_gap){
-			.from = g->gaps.at[nth].from, .to = g->gaps.at[nth].to,
-			.cpu = g->buffer == NS_ANY_BUFFER ? g->cpu : -1,
-		};
-		return true;
-	}
-	return false;
 }

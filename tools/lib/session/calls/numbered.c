@@ -72,3 +72,28 @@ void ns_numbered_free(struct ns_numbered *n)
 	if (n->file)
 		fclose(n->file);
 }
+
+static int stack_order(const void *a, const void *b)
+{
+	const struct ns_key *x = a, *y = b;
+
+	return ns_order(x->tid, y->tid) ?: ns_order(x->cpu, y->cpu) ?: ns_order(x->number, y->number);
+}
+
+bool ns_numbered_threads(struct nt_calls *calls)
+{
+	struct ns_pool *pool = &calls->pool;
+	uint32_t *numbers = calloc(pool->stacks.nr + 1, sizeof(*numbers));
+	struct nt_slice *slice;
+	size_t i;
+
+	if (!numbers)
+		return false;
+	ns_array_sort(&pool->stacks, stack_order);
+	for (i = 0; i < pool->stacks.nr; i++)
+		numbers[pool->stacks.at[i].nth] = i;
+	for (i = 0; (slice = ns_numbered_get(calls->numbered, i)); i++)
+		slice->thread = numbers[slice->thread];
+	free(numbers);
+	return true;
+}

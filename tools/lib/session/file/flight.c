@@ -11,10 +11,7 @@
 
 #define NS_PER_S	1000000000ULL
 #define TIME_SHIFT	20
-/* If an area ends with at least this number of idle bytes, the sink has not written them. */
-#define UNWRITTEN	64
-
-static int fail(struct ns_flight *f, const char *fmt, ...)
+int ns_flight_fail(struct ns_flight *f, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -58,23 +55,23 @@ static int check_header(struct ns_flight *f)
 	struct ntrace_flight_header *h = &f->head;
 
 	if (f->size < sizeof(*h))
-		return fail(f, "this is not a record of a flight recorder: it has only %zu bytes", f->size);
+		return ns_flight_fail(f, "this is not a record of a flight recorder: it has only %zu bytes", f->size);
 	memcpy(h, f->data, sizeof(*h));
 	if (h->magic == NTRACE_FLIGHT_MAGIC_WRITING)
-		return fail(f, "this record has no trace, because the machine was reset while the recorder wrote the header");
+		return ns_flight_fail(f, "this record has no trace, because the machine was reset while the recorder wrote the header");
 	if (h->magic != NTRACE_FLIGHT_MAGIC)
-		return fail(f, "this is not a record of a flight recorder");
+		return ns_flight_fail(f, "this is not a record of a flight recorder");
 	if (crc32(h, offsetof(struct ntrace_flight_header, crc)) != h->crc) {
 		if (h->version >> 16 != NTRACE_FLIGHT_VERSION_MAJOR || h->size != sizeof(*h))
-			return fail(f, "the record is damaged, or of version %u, which this program does not know",
+			return ns_flight_fail(f, "the record is damaged, or of version %u, which this program does not know",
 				    h->version >> 16);
-		return fail(f, "the record is damaged: its header has a wrong CRC");
+		return ns_flight_fail(f, "the record is damaged: its header has a wrong CRC");
 	}
 	if (h->region > f->size)
-		return fail(f, "the record was cut short: it has %zu of %llu bytes", f->size,
+		return ns_flight_fail(f, "the record was cut short: it has %zu of %llu bytes", f->size,
 			    (unsigned long long)h->region);
 	if (h->data_offset > h->region || h->nr_parts > NTRACE_FLIGHT_MAX_PARTS)
-		return fail(f, "the record is damaged: its sizes contradict each other");
+		return ns_flight_fail(f, "the record is damaged: its sizes contradict each other");
 	f->size = h->region;
 	return 0;
 }
@@ -92,8 +89,7 @@ static const struct ntrace_flight_part *find_part(const struct ns_flight *f, uin
 	return NULL;
 }
 
-/* Copy the entries of a part, each in the size that this version knows. */
-static void *copy_part(struct ns_flight *f, uint32_t type, size_t entry, size_t *nr)
+void *ns_flight_copy_part(struct ns_flight *f, uint32_t type, size_t entry, size_t *nr)
 {
 	const struct ntrace_flight_part *p = find_part(f, type, entry);
 	uint8_t *copy;
@@ -104,7 +100,7 @@ static void *copy_part(struct ns_flight *f, uint32_t type, size_t entry, size_t 
 	for (i = 0; copy && i < *nr; i++)
 		memcpy(copy + i * entry, f->data + p->offset + i * p->entry, entry);
 	if (!copy)
-		fail(f, "out of memory");
+		ns_flight_fail(f, "out of memory");
 	return copy;
 }
 
@@ -115,14 +111,14 @@ static void *copy_sealed(struct ns_flight *f, uint32_t type, size_t entry, size_
 	const struct ntrace_flight_part *p = find_part(f, type, entry);
 
 	if (!p) {
-		fail(f, "the record has no %s", what);
+		ns_flight_fail(f, "the record has no %s", what);
 		return NULL;
 	}
 	if (crc32(f->data + p->offset, p->size) != p->crc) {
-		fail(f, "the record is damaged: its %s has a wrong CRC", what);
+		ns_flight_fail(f, "the record is damaged: its %s has a wrong CRC", what);
 		return NULL;
 	}
-	return copy_part(f, type, entry, nr);
+	return ns_flight_copy_part(f, type, entry, nr);
 }
 
 static int read_machine(struct ns_flight *f)
@@ -137,7 +133,7 @@ static int read_machine(struct ns_flight *f)
 	f->machine.release[sizeof(m->release) - 1] = '\0';
 	free(m);
 	if (!nr || !f->machine.timebase)
-		return fail(f, "the record has no description of the machine");
+		return ns_flight_fail(f, "the record has no description of the machine");
 	f->kernel = find_part(f, NTRACE_FLIGHT_KERNEL, 1) ?
 		    copy_sealed(f, NTRACE_FLIGHT_KERNEL, 1, &nr, "description of the kernel") :
 		    calloc(1, 1);
@@ -164,14 +160,14 @@ static int read_sinks(struct ns_flight *f)
 		return -1;
 	if (!f->nr_cpus || !f->nr_sinks || f->nr_cpus > NTRACE_FLIGHT_MAX_CPUS ||
 	    f->nr_sinks > NTRACE_FLIGHT_MAX_SINKS)
-		return fail(f, "the record is damaged: it has %zu CPUs and %zu sinks", f->nr_cpus,
+		return ns_flight_fail(f, "the record is damaged: it has %zu CPUs and %zu sinks", f->nr_cpus,
 			    f->nr_sinks);
 	f->traces = calloc(f->nr_sinks, sizeof(*f->traces));
 	if (!f->traces)
-		return fail(f, "out of memory");
+		return ns_flight_fail(f, "out of memory");
 	for (i = 0; i < f->nr_sinks; i++) {
 		if (!fits(f, &f->sinks[i]))
-			return fail(f, "the record is damaged: the trace of a sink is outside of the record");
+			return ns_flight_fail(f, "the record is damaged: the trace of a sink is outside of the record");
 		f->sinks[i].name[sizeof(f->sinks[i].name) - 1] = '\0';
 		f->traces[i].sink = &f->sinks[i];
 		f->traces[i].area = f->data + f->sinks[i].offset;
@@ -179,16 +175,15 @@ static int read_sinks(struct ns_flight *f)
 	}
 	for (i = 0; i < f->nr_cpus; i++) {
 		if (f->cpus[i].sink >= f->nr_sinks)
-			return fail(f, "the record is damaged: a CPU has a sink that does not exist");
+			return ns_flight_fail(f, "the record is damaged: a CPU has a sink that does not exist");
 	}
 	return 0;
 }
 
 /* ---- What changed while it recorded ---- */
 
-/* Return true if an entry exists and its checksum is right. An entry of zeros was never written. */
-static bool entry_is_good(struct ns_flight *f, const void *entry, size_t size, uint32_t type,
-			  size_t nth)
+bool ns_flight_entry_is_good(struct ns_flight *f, const void *entry, size_t size, uint32_t type,
+			     size_t nth)
 {
 	uint32_t check;
 
@@ -208,11 +203,11 @@ static bool entry_is_good(struct ns_flight *f, const void *entry, size_t size, u
 static void *read_entries(struct ns_flight *f, uint32_t type, size_t entry, size_t *nr,
 			  uint32_t *where)
 {
-	uint8_t *all = copy_part(f, type, entry, nr);
+	uint8_t *all = ns_flight_copy_part(f, type, entry, nr);
 	size_t i, good = 0;
 
 	for (i = 0; all && i < *nr; i++) {
-		if (!entry_is_good(f, all + i * entry, entry, type, i))
+		if (!ns_flight_entry_is_good(f, all + i * entry, entry, type, i))
 			continue;
 		if (where)
 			where[good] = i;
@@ -256,7 +251,7 @@ static int read_switches(struct ns_flight *f)
 					   &f->nr_switches, f->switch_cpus);
 	if (!f->switches) {
 		free(sorted);
-		return fail(f, "out of memory");
+		return ns_flight_fail(f, "out of memory");
 	}
 	each = f->machine.nr_cpus ? all / f->machine.nr_cpus : 0;
 	for (i = 0; i < f->nr_switches; i++) {
@@ -379,267 +374,7 @@ static int make_setup(struct ns_flight *f)
 	words = ns_flight_words(f, &nr);
 	error = words ? ns_setup_parse(&f->setup, words, nr) : "out of memory";
 	free(words);
-	return error ? fail(f, "%s", error) : 0;
-}
-
-/* ---- Trace ---- */
-
-/* Find the later of the two saved pointers of a sink. */
-static bool latest_pointer(struct ns_flight *f, size_t sink, struct ntrace_flight_pointer *best)
-{
-	struct ntrace_flight_pointer *all;
-	bool found = false;
-	size_t nr, i;
-
-	all = copy_part(f, NTRACE_FLIGHT_POINTERS, sizeof(*all), &nr);
-	for (i = 2 * sink; all && i < 2 * sink + 2 && i < nr; i++) {
-		if (!entry_is_good(f, &all[i], sizeof(*all), NTRACE_FLIGHT_POINTERS, i) ||
-		    all[i].offset > f->sinks[sink].size)
-			continue;
-		if (!found || all[i].number > best->number)
-			*best = all[i];
-		found = true;
-	}
-	free(all);
-	return found;
-}
-
-/* Get a configuration that can read the messages of all sources of the sink. */
-static bool config_of(const struct ns_flight *f, size_t sink, struct nt_config *config)
-{
-	size_t i;
-
-	for (i = 0; i < f->nr_cpus; i++) {
-		if (f->cpus[i].sink != sink || !f->setup.cpus[i].valid)
-			continue;
-		*config = f->setup.cpus[i].nt;
-		config->src_id = NT_SRC_ANY;
-		return true;
-	}
-	return false;
-}
-
-/*
- * Copy the bytes of the area from @from to @to, continuing at the start after its end. Idle bytes
- * before them fill the size up to a power of two. They show a reader that the start of the trace is
- * lost, and that the first byte may be inside a message.
- */
-static int take_ring(struct ns_flight *f, struct ns_flight_trace *t, uint64_t from, uint64_t to)
-{
-	uint64_t used = to > from ? to - from : t->area_size - from + to, size = 4096, first;
-
-	while (size < used)
-		size *= 2;
-
-	t->bytes = malloc(size);
-	if (!t->bytes)
-		return fail(f, "out of memory");
-	memset(t->bytes, NS_IDLE, size - used);
-	first = t->area_size - from < used ? t->area_size - from : used;
-	memcpy(t->bytes + size - used, t->area + from, first);
-	memcpy(t->bytes + size - used + first, t->area, used - first);
-	t->size = size;
-	t->middle = true;
-	return 0;
-}
-
-/* Copy the bytes from the start of the area up to @to. This is for a sink that has not wrapped. */
-static int take_line(struct ns_flight *f, struct ns_flight_trace *t, uint64_t to)
-{
-	t->size = to;
-	t->bytes = malloc(to + 1);
-	if (!t->bytes)
-		return fail(f, "out of memory");
-	memcpy(t->bytes, t->area, to);
-	if (!to)
-		t->end = NS_FLIGHT_END_NONE;
-	return 0;
-}
-
-/*
- * Search for the seam of a ring without a saved pointer, which is where the newest trace ends and
- * the oldest begins
- */
-struct seam {
-	uint64_t newest, oldest, time;
-	uint64_t first;		/* time of the first message of the search */
-	unsigned int older;	/* consecutive messages that are older than @first */
-	bool	found, want_oldest;
-};
-
-#define SEAM_OLDER	16
-#define SEAM_STEPS	64
-
-/* Examine one message. Return false if the seam has been passed. */
-static bool look_for_seam(struct seam *seam, const struct nt_message *msg)
-{
-	if (!nt_message_is_sync(msg) || !(msg->fields & NT_FIELD_TSTAMP))
-		return true;
-	if (!seam->found)
-		seam->first = msg->tstamp;
-	if (seam->want_oldest)
-		seam->oldest = msg->offset;
-	seam->want_oldest = false;
-	seam->older = msg->tstamp < seam->first ? seam->older + 1 : 0;
-	if (msg->tstamp < seam->time)
-		return seam->older < SEAM_OLDER;
-	seam->time = msg->tstamp;
-	seam->newest = msg->offset + msg->length;
-	seam->found = seam->want_oldest = true;
-	return true;
-}
-
-/* Get the time of the first message with SYNC at or after @at. Return false if none follows. */
-static bool time_at(struct nt_reader *reader, const struct ns_flight_trace *t, uint64_t at,
-		    uint64_t *time)
-{
-	struct nt_message msg;
-	int ret;
-
-	nt_reader_seek(reader, 0, true);
-	nt_reader_feed(reader, t->area + at, t->area_size - at);
-	while ((ret = nt_reader_next(reader, &msg)) != 0) {
-		if (ret < 0 || !nt_message_is_sync(&msg) || !(msg.fields & NT_FIELD_TSTAMP))
-			continue;
-		*time = msg.tstamp;
-		return true;
-	}
-	return false;
-}
-
-/*
- * Find a position shortly before the seam by bisection. Messages that are older than the first
- * message of the area are after the seam.
- */
-static uint64_t before_seam(struct nt_reader *reader, const struct ns_flight_trace *t)
-{
-	uint64_t low = 0, high = t->area_size, middle, begin, time;
-
-	if (!time_at(reader, t, 0, &begin))
-		return 0;
-	while (high - low > t->area_size / SEAM_STEPS) {
-		middle = low + (high - low) / 2;
-		if (time_at(reader, t, middle, &time) && time >= begin)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/*
- * Find the seam. The times of messages with SYNC increase up to the newest message and step back
- * after it, for every start of the search. Messages that are older than the first one are after the
- * seam. A funnel may have reordered some messages of other harts, and one may be damaged, but not
- * SEAM_OLDER consecutive ones.
- */
-static void find_seam(const struct nt_config *config, const struct ns_flight_trace *t,
-		      struct seam *seam)
-{
-	struct nt_reader *reader = nt_reader_new(config);
-	struct nt_message msg;
-	bool goes_on = true;
-	int piece, ret;
-	uint64_t from;
-
-	memset(seam, 0, sizeof(*seam));
-	if (!reader)
-		return;
-	from = before_seam(reader, t);
-	nt_reader_seek(reader, 0, true);
-	for (piece = 0; piece < 2 && goes_on; piece++) {
-		nt_reader_feed(reader, piece ? t->area : t->area + from,
-			       piece ? from : t->area_size - from);
-		while (goes_on && (ret = nt_reader_next(reader, &msg)) != 0)
-			goes_on = ret < 0 || look_for_seam(seam, &msg);
-	}
-	if (seam->want_oldest)
-		seam->oldest = 0;
-	seam->oldest = (seam->oldest + from) % t->area_size;
-	seam->newest = (seam->newest + from) % t->area_size;
-	nt_reader_free(reader);
-}
-
-/* Find the end of the trace by its bytes, because the position of the sink was not saved. */
-static int search_end(struct ns_flight *f, struct ns_flight_trace *t, const struct nt_config *config,
-		      const struct ntrace_flight_pointer *last)
-{
-	uint64_t end = t->area_size;
-	struct seam seam;
-
-	while (end && t->area[end - 1] == NS_IDLE)
-		end--;
-	if (t->area_size - end >= UNWRITTEN && !(last && last->flags & NTRACE_FLIGHT_POINTER_WRAPPED)) {
-		t->end = NS_FLIGHT_END_FOUND;
-		return take_line(f, t, end);
-	}
-	find_seam(config, t, &seam);
-	if (seam.found) {
-		t->end = NS_FLIGHT_END_FOUND;
-		t->end_time = 0;
-		return take_ring(f, t, seam.oldest, seam.newest);
-	}
-	if (!last)
-		return take_line(f, t, 0);
-	t->end = NS_FLIGHT_END_SAVED;
-	t->end_time = last->time;
-	return take_ring(f, t, last->offset % t->area_size, last->offset % t->area_size);
-}
-
-/* Cut off the trace that the sink wrote after the reset, which begins with "exit from reset". */
-static void cut_reset(struct ns_flight_trace *t, const struct nt_config *config)
-{
-	struct nt_reader *reader = nt_reader_new(config);
-	uint64_t cut = 0, kept;
-	struct nt_message msg;
-	bool found = false;
-	int ret;
-
-	if (!reader)
-		return;
-	nt_reader_seek(reader, 0, t->middle);
-	nt_reader_feed(reader, t->bytes, t->size);
-	while ((ret = nt_reader_next(reader, &msg)) != 0) {
-		if (ret < 0 || !nt_message_is_sync(&msg) || msg.sync != NT_SYNC_EXIT_RESET)
-			continue;
-		/* Each hart of a shared sink sends this message; the first one marks the reset */
-		if (!found)
-			cut = msg.offset;
-		found = true;
-	}
-	nt_reader_free(reader);
-	t->end = found ? NS_FLIGHT_END_RESET : NS_FLIGHT_END_OVERWRITTEN;
-	t->end_time = 0;
-	if (!t->middle) {
-		t->size = cut;
-		return;
-	}
-	kept = cut;
-	memmove(t->bytes + t->size - kept, t->bytes, kept);
-	memset(t->bytes, NS_IDLE, t->size - kept);
-}
-
-static int read_trace(struct ns_flight *f, size_t sink)
-{
-	struct ns_flight_trace *t = &f->traces[sink];
-	struct ntrace_flight_pointer last;
-	struct nt_config config;
-	bool known;
-	int err;
-
-	if (!config_of(f, sink, &config))
-		return take_line(f, t, 0);
-	known = latest_pointer(f, sink, &last);
-	if (!known || !(last.flags & NTRACE_FLIGHT_POINTER_STOPPED))
-		return search_end(f, t, &config, known ? &last : NULL);
-	t->end = NS_FLIGHT_END_STOPPED;
-	t->end_time = last.time;
-	err = last.flags & NTRACE_FLIGHT_POINTER_WRAPPED ?
-	      take_ring(f, t, last.offset % t->area_size, last.offset % t->area_size) :
-	      take_line(f, t, last.offset);
-	if (!err && last.flags & NTRACE_FLIGHT_POINTER_RESET)
-		cut_reset(t, &config);
-	return err;
+	return error ? ns_flight_fail(f, "%s", error) : 0;
 }
 
 /* ---- All ---- */
@@ -655,7 +390,7 @@ int ns_flight_open(struct ns_flight *f, const void *data, size_t size)
 	    read_sessions(f) || make_setup(f))
 		return -1;
 	for (i = 0; i < f->nr_sinks; i++) {
-		if (read_trace(f, i))
+		if (ns_flight_read_trace(f, i))
 			return -1;
 	}
 	return 0;

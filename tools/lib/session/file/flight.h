@@ -115,4 +115,18 @@ bool ns_flight_line(const struct ns_flight *flight, const char *name, char *valu
 const char *ns_flight_cause_name(uint32_t code);
 const char *ns_flight_end_text(enum ns_flight_end end);
 
+/* ---- For flight-trace.c; see flight.c ---- */
+
+int ns_flight_fail(struct ns_flight *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Copy the entries of a part, each in the size that this version knows. */
+void *ns_flight_copy_part(struct ns_flight *f, uint32_t type, size_t entry, size_t *nr);
+
+/* Return true if an entry exists and its checksum is right. An entry of zeros was never written. */
+bool ns_flight_entry_is_good(struct ns_flight *f, const void *entry, size_t size, uint32_t type,
+			     size_t nth);
+
+/* Find the trace of a sink. Return 0, or -1 with ns_flight::error. */
+int ns_flight_read_trace(struct ns_flight *f, size_t sink);
+
 #endif /* NTRACE_SESSION_FLIGHT_H */

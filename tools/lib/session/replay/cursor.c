@@ -5,6 +5,38 @@
  */
 #include "replay-priv.h"
 
+const struct ns_decoded *ns_replay_decode(struct nt_replay *replay, uint32_t lane, uint32_t segment)
+{
+	const struct ns_chunk *s = &replay->lanes.at[lane].segments.at[segment];
+	struct ns_decoded *d, *oldest = replay->cache;
+	size_t nr = NS_CACHE;
+
+	/* a path reads each lane once, and few segments fit into the processor's cache */
+	if (replay->options.paths && replay->lanes.nr < nr)
+		nr = replay->lanes.nr + 1;
+	for (d = replay->cache; d < replay->cache + nr; d++) {
+		if (d->segment == s) {
+			d->used = ++replay->uses;
+			return d;
+		}
+		if (d->used < oldest->used)
+			oldest = d;
+	}
+	oldest->used = ++replay->uses;
+	return ns_replay_segment(replay, s, oldest) ? NULL : oldest;
+}
+
+const struct ns_run *ns_replay_run(struct nt_replay *replay, uint32_t lane, struct ns_spot spot)
+{
+	const struct ns_decoded *d;
+
+	/* a move that failed may have left a position after the last run */
+	if (spot.segment >= replay->lanes.at[lane].segments.nr)
+		return NULL;
+	d = ns_replay_decode(replay, lane, spot.segment);
+	return d && spot.run < d->runs.nr ? &d->runs.at[spot.run] : NULL;
+}
+
 static const struct ns_chunk *chunk_at(const struct nt_replay *replay, uint32_t lane, uint32_t segment)
 {
 	return &replay->lanes.at[lane].segments.at[segment];
@@ -492,4 +524,26 @@ int nt_replay_step(struct nt_replay *replay, int32_t tid, bool backwards)
 	if (run && (backwards ? insn > 0 : insn + 1 < run->insns))
 		return step(replay, backwards);
 	return step_thread(replay, tid, backwards);
+}
+
+uint64_t nt_replay_insns(const struct nt_replay *replay)
+{
+	return replay->insns;
+}
+
+size_t nt_replay_segments(const struct nt_replay *replay)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < replay->lanes.nr; i++)
+		nr += replay->lanes.at[i].segments.nr;
+	return nr;
+}
+
+bool nt_replay_thread(const struct nt_replay *replay, size_t nth, int32_t *tid)
+{
+	if (nth >= replay->tids.nr)
+		return false;
+	*tid = replay->tids.at[nth];
+	return true;
 }

@@ -514,7 +514,7 @@ static int end_decode(void *ctx, void *part, const struct nt_who *who, bool lost
 	return 0;
 }
 
-static int decode_segment(struct nt_replay *replay, const struct ns_chunk *s, struct ns_decoded *out)
+int ns_replay_segment(struct nt_replay *replay, const struct ns_chunk *s, struct ns_decoded *out)
 {
 	const struct nt_consumer consumer = {
 		.size = sizeof(consumer), .begin = begin_decode, .ranges = take_ranges, .item = take_item, .end = end_decode,
@@ -538,38 +538,6 @@ static int decode_segment(struct nt_replay *replay, const struct ns_chunk *s, st
 		return -1;
 	out->segment = s;
 	return 0;
-}
-
-const struct ns_decoded *ns_replay_decode(struct nt_replay *replay, uint32_t lane, uint32_t segment)
-{
-	const struct ns_chunk *s = &replay->lanes.at[lane].segments.at[segment];
-	struct ns_decoded *d, *oldest = replay->cache;
-	size_t nr = NS_CACHE;
-
-	/* a path reads each lane once, and few segments fit into the processor's cache */
-	if (replay->options.paths && replay->lanes.nr < nr)
-		nr = replay->lanes.nr + 1;
-	for (d = replay->cache; d < replay->cache + nr; d++) {
-		if (d->segment == s) {
-			d->used = ++replay->uses;
-			return d;
-		}
-		if (d->used < oldest->used)
-			oldest = d;
-	}
-	oldest->used = ++replay->uses;
-	return decode_segment(replay, s, oldest) ? NULL : oldest;
-}
-
-const struct ns_run *ns_replay_run(struct nt_replay *replay, uint32_t lane, struct ns_spot spot)
-{
-	const struct ns_decoded *d;
-
-	/* a move that failed may have left a position after the last run */
-	if (spot.segment >= replay->lanes.at[lane].segments.nr)
-		return NULL;
-	d = ns_replay_decode(replay, lane, spot.segment);
-	return d && spot.run < d->runs.nr ? &d->runs.at[spot.run] : NULL;
 }
 
 /* ---- All ---- */
@@ -619,26 +587,4 @@ void nt_replay_free(struct nt_replay *replay)
 	free(replay->next);
 	free(replay->targets);
 	free(replay);
-}
-
-uint64_t nt_replay_insns(const struct nt_replay *replay)
-{
-	return replay->insns;
-}
-
-size_t nt_replay_segments(const struct nt_replay *replay)
-{
-	size_t i, nr = 0;
-
-	for (i = 0; i < replay->lanes.nr; i++)
-		nr += replay->lanes.at[i].segments.nr;
-	return nr;
-}
-
-bool nt_replay_thread(const struct nt_replay *replay, size_t nth, int32_t *tid)
-{
-	if (nth >= replay->tids.nr)
-		return false;
-	*tid = replay->tids.at[nth];
-	return true;
 }

@@ -115,6 +115,9 @@ static inline bool ns_chunk_may_have(const struct ns_chunk *s, uint64_t addr)
 /* ns_replay_decode() - decode a segment, or return it from the cache. It is valid until the next call but NS_CACHE. */
 const struct ns_decoded *ns_replay_decode(struct nt_replay *replay, uint32_t lane, uint32_t segment);
 
+/* ns_replay_segment() - decode a segment to *out. Return 0, or -1 after an error. */
+int ns_replay_segment(struct nt_replay *replay, const struct ns_chunk *s, struct ns_decoded *out);
+
 /* ns_replay_run() - return a run, or NULL after an error */
 const struct ns_run *ns_replay_run(struct nt_replay *replay, uint32_t lane, struct ns_spot spot);
 
