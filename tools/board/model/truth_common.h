@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The bytes of truth files, and the dictionary, for their writer (truth.c) and reader (truth_read.c) */
+#ifndef NTRACE_BOARD_TRUTH_COMMON_H
+#define NTRACE_BOARD_TRUTH_COMMON_H
+
+#include "truth.h"
+
+#define MAGIC		"NBTRUTH\n"
+#define VERSION		1
+#define VERSION_STACKS	2
+#define VERSION_AT	8		/* in the header */
+#define HEADER_SIZE	24
+#define BUFFER		(256 << 10)
+#define CHUNK		4096		/* number of entries per allocation */
+#define HASH_SIZE	(1U << 20)
+#define ENTRIES_MAX	(4U << 20)	/* limit, after which the dictionary is reset */
+#define IRETIRE_MAX	(1U << 20)
+
+/*
+ * A token has its kind in the two high bits, and in the other bits a number below 63, or 63 and a
+ * varint.
+ */
+enum { KIND_RUN, KIND_OTHER, KIND_REF, KIND_OP };
+enum { OP_DEFINE, OP_CONTEXT, OP_TIME, OP_START, OP_STOP, OP_SYNC, OP_END, OP_RESET, OP_STACK };
+#define SHORT_MAX	63
+
+/* Flags of a definition */
+#define DEF_ITYPE	0x0f
+#define DEF_LASTSIZE	0x30
+#define DEF_SIJUMP	0x40
+#define DEF_WIDE	0x80
+/* Bits of the privilege byte */
+#define DEF_PRIV	0x07
+#define DEF_CODE	0x08
+
+/* The dictionary, which is the same in writer and reader */
+struct nb_truth_dictionary {
+	struct nb_truth_entry	**chunk;
+	uint32_t		n, chunks;
+	struct nb_truth_entry	root;	/* before the first block */
+};
+
+static inline struct nb_truth_entry *nb_truth_entry_at(const struct nb_truth_dictionary *d, uint32_t index)
+{
+	return &d->chunk[index / CHUNK][index % CHUNK];
+}
+
+/* Add a block. Return NULL if there is no memory. */
+struct nb_truth_entry *nb_truth_add_entry(struct nb_truth_dictionary *d, const struct nb_ingress *blk);
+void nb_truth_free(struct nb_truth_dictionary *d);
+
+static inline void nb_truth_reset(struct nb_truth_dictionary *d)
+{
+	d->n = 0;
+	d->root.next[0] = NULL;
+	d->root.next[1] = NULL;
+}
+
+/* Record that @to followed @from, so that it is expected the next time. */
+static inline void nb_truth_learn(struct nb_truth_entry *from, struct nb_truth_entry *to)
+{
+	if (from->next[0] == to)
+		return;
+	from->next[1] = from->next[0];
+	from->next[0] = to;
+}
+
+static inline uint64_t nb_truth_end_of(const struct nb_truth_entry *e)
+{
+	return e->blk.iaddr + 2ULL * e->blk.iretire;
+}
+
+/* Zigzag encoding has the sign in bit 0. */
+static inline uint64_t zigzag(int64_t value)
+{
+	return (uint64_t)value << 1 ^ value >> 63;
+}
+
+static inline int64_t unzigzag(uint64_t value)
+{
+	return value >> 1 ^ -(value & 1);
+}
+
+#endif /* NTRACE_BOARD_TRUTH_COMMON_H */
