@@ -56,8 +56,8 @@ nothing() {
 all_forms() {
 	for form in report "report --functions" "report --insns" "report --stack" "report --lines" "report --inline" script \
 		"script --calls" "script --insns" "script --events" info "slow outer" "annotate outer" "query outer" "query --count outer" audit "html -o file" "inject -o file" "split -n 2 -o shards" "share -o file" "share --list" \
-		"flight calls" dump "decode --elf calls" "decode --pcs --elf calls" "decode --counts --elf calls" \
-		"decode --stats --elf calls" stat "stat --insns" "none diff" "none gdb" "none doctor" "none merge" "none probe" "none record" "none bench" \
+		"flight calls" dump "decode --elf calls" "decode --pcs --elf calls" \
+		"decode --stats --elf calls" stat "none diff" "none gdb" "none doctor" "none merge" "none probe" "none record" "none bench" \
 		"none encode" "none verify"; do
 		echo "$form"
 	done
@@ -85,7 +85,6 @@ input() { case $1 in decode* | dump* | stat*) echo "$2" ;; *--events*) echo "-i 
 refuses() {
 	case $1,$2 in
 	*--events*,--function | *--counts*-o*,--object) refused "$2 is for" $1 -i perf.data "$2" x ;;
-	"stat --insns,--src"* | "stat --insns,--frames"*) ;;
 	dump*,* | decode*,* | stat*,*) return 1 ;;
 	*,--src | *,--frames=*) refused "describe --raw FILE" $1 -i perf.data "${2%%=*}=9" ;;
 	*) return 1 ;;
@@ -193,7 +192,6 @@ no_file() {
 	done
 	for option in --symfs --buildid-dir --modules; do
 		refused "$option must name a folder, and 'nosuch' is not one" report -i perf.data $option nosuch || return
-		[ $option = --modules ] || refused "$option must name a folder, and 'nosuch' is not one" stat --insns perf.data $option nosuch || return
 	done
 }
 no_effect() {
@@ -202,8 +200,7 @@ no_effect() {
 			refused "recording, which contains the settings of the encoder" $command $option perf.data || return
 		done
 	done
-	refused "for --insns" stat --symfs . perf.data && refused "for --insns" stat --buildid-dir . source.nt &&
-		refused "raw trace" stat --elf calls perf.data && refused "so --cpu cannot be given" dump --cpu 0 source.nt && refused "exclude each other" decode --pcs --counts --elf calls perf.data
+	refused "so --cpu cannot be given" dump --cpu 0 source.nt && refused "exclude each other" decode --pcs --stats --elf calls perf.data
 }
 # Cut the recording in the descriptions at its end, and inside its header
 cut() {

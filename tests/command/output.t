@@ -249,7 +249,7 @@ all_closed() {
 		"script --calls $r" "script --insns $r" "html $r -o -" "export --format jsonl $r -o -" "export --format folded $r -o -" \
 		"export --format perfetto $r -o -" "profile --counts $r" "profile --lcov $r" "merge ../counts" "stat ../perf.data" \
 		"dump ../perf.data" "decode --elf ../calls ../perf.data" "decode --pcs --elf ../calls ../perf.data" \
-		"decode --counts --elf ../calls ../perf.data" "doctor" "probe" "help" "version" "help report"; do
+		"doctor" "probe" "help" "version" "help report"; do
 		closed $what || return
 	done
 }

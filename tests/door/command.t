@@ -66,7 +66,7 @@ offers() {
 		"$top/tools/ntrace/ntrace.bash" "$@"
 }
 is "completion of a command" "$(offers dec)" decode
-is "completion of a command, and of its options" "$(offers decode --load)" --load-offset
+is "completion of a command, and of its options" "$(offers decode --wrapp)" --wrapped-at
 
 # Each place with missing code is reported once, and then counted
 riscv64-linux-gnu-objcopy --remove-section=.none "$elf" "$tap_tmp/start" 2>/dev/null || cp "$elf" "$tap_tmp/start"

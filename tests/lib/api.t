@@ -7,7 +7,7 @@ prefix=$tap_tmp/prefix
 make -C "$top" install PREFIX="$prefix" >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
 ntrace=$prefix/bin/ntrace
 export PKG_CONFIG_PATH="$prefix/lib/pkgconfig" LD_LIBRARY_PATH="$prefix/lib"
-plan 14
+plan 13
 
 # The library exports every function of the header, and nothing else.
 grep -v '^static inline' "$prefix/include/ntrace/ntrace.h" |
@@ -108,9 +108,6 @@ elfs="--elf $tap_tmp/main --elf $tap_tmp/other@0x400000"
 # shellcheck disable=SC2086
 "$ntrace" decode $elfs --pcs "$tap_tmp/nt" >"$tap_tmp/pcs"
 is "several objects" "$? $(cat "$tap_tmp/pcs")" "0 $(cat "$tap_tmp/list")"
-"$ntrace" decode --elf "$tap_tmp/main" --load-offset 0x400000 --elf "$tap_tmp/other" --pcs \
-	"$tap_tmp/nt" >"$tap_tmp/pcs"
-is "several objects, with --load-offset" "$? $(cat "$tap_tmp/pcs")" "0 $(cat "$tap_tmp/list")"
 "$ntrace" decode --elf "$tap_tmp/main" --pcs "$tap_tmp/nt" >/dev/null 2>"$tap_tmp/err"
 is "several objects, and one is missing" "$? $(grep -c NT_E_NO_CODE "$tap_tmp/err")" "1 1"
 "$ntrace" encode --elf "$tap_tmp/main@-4" --pcs "$tap_tmp/list" -o "$tap_tmp/nt" 2>"$tap_tmp/err"

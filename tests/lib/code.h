@@ -9,7 +9,7 @@ static inline bool add_code(struct nt_image *image, const char *path, unsigned i
 {
 	static struct elf_files files;
 
-	return elf_image_add_arg(&files, image, path, 0, xlen);
+	return elf_image_add_arg(&files, image, path, xlen);
 }
 
 #endif /* TESTS_LIB_CODE_H */

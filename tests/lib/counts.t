@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Counting without ranges must give the counts of the ranges
 # while code and address spaces change (tests/lib/counts.c). The library is tested twice, the second
-# time with so little memory for records that they are dropped all the time. `ntrace decode
-# --counts` is also tested. lib/ntt.t, lib/nomem.t, lib/random.t and lib/parallel.t compare counts
-# as well.
+# time with so little memory for records that they are dropped all the time. lib/ntt.t, lib/nomem.t,
+# lib/random.t and lib/parallel.t compare counts as well.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/lib/unit.sh"
 dir=$O/tests/lib-counts
@@ -22,7 +21,7 @@ small="-DNR_WORDS=1024 -DLAST_RECORD=40000"
 			$session "$top/tools/ntrace/raw/elf-image.c" $library -lelf -lpthread
 } >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
 unit_traces || exit 1
-plan 17
+plan 14
 
 # both NAME OPTION...: compare counting and returned ranges for the trace of that name
 both() {
@@ -40,13 +39,4 @@ both all --implicit-return --sequential-jump --all-jumps --extend-addr --timesta
 unit_encode nosync --implicit-return --repeated-history
 both nosync --implicit-return
 
-"$O/bin/ntrace" decode --counts --elf "$top/samples/primes" "$top/samples/primes.nt" >"$dir/said"
-"$O/bin/ntrace" decode --branches --elf "$top/samples/primes" "$top/samples/primes.nt" >"$dir/branches"
-is "the most frequent block is first" "$(head -n 1 "$dir/said")" "block 0x1013a..0x1014c 224 times, 1344 instructions"
-is "a branch, as --branches has it" \
-	"$(grep '^branch 0x10128 ' "$dir/said")" \
-	"branch 0x10128 taken $(grep -c '^0x10128 branch ->' "$dir/branches"), not taken $(grep -c '^0x10128 branch not' "$dir/branches")"
-is "an edge, as --branches has it" \
-	"$(grep '^edge 0x1014c ' "$dir/said")" \
-	"edge 0x1014c return -> 0x1018e $(grep -c '^0x1014c return -> 0x1018e' "$dir/branches") times"
 done_testing

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# `ntrace decode --detect` and `ntrace stat --elf` find out how a trace was encoded.
+# `ntrace decode --detect` finds out how a trace was encoded.
 # shellcheck disable=SC2086
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/lib/unit.sh"
@@ -12,7 +12,7 @@ head -n 8000 "$dir/prog.pcs" >"$dir/part" && mv "$dir/part" "$tap_tmp/pcs"
 gcc -g -O2 -I"$top/include" -o "$dir/roundtrip" "$top/tests/dialect/roundtrip.c" "$top/tests/dialect/encoder.c" \
 	"$top/tests/dialect/program.c" "$O/lib/libntrace.a" -lpthread && make -s -C "$top/tests/random" O="$O" || exit 1
 cd "$tap_tmp" || exit 1
-plan 52
+plan 51
 
 # found NAME ELF PCS TRACE: check that the trace decodes to the executed PCs without any option
 found() {
@@ -94,6 +94,4 @@ sync-lacks-bit --all-jumps
 stack-over-sync --implicit-return
 L
 exact deviating 1 $(by_size 20 1000) $(by_size 20 999)
-is "ntrace stat prints the command" "$("$ntrace" stat --elf "$rtl/htm-sync-29-branch.elf" "$rtl/htm-sync-29-branch.nt" |
-	head -n 1 | cut -d' ' -f1-4)" "ntrace decode --encoder accemic"
 done_testing

@@ -43,10 +43,11 @@ symfs() {
 # kept NAME: print the bytes of trace, the reported instructions, and the number of AUX records
 # after which trace was lost.
 kept() {
-	"$O/bin/ntrace" stat --json --insns --symfs "$truth_dir/symfs" "$out/$1.data" 2>"$tap_tmp/err" |
-		python3 -c 'import json, sys
-t = json.load(sys.stdin)
-print(t["bytes"], t["insns"], t["losses"])'
+	{
+		"$O/bin/ntrace" stat --json "$out/$1.data" && "$O/bin/ntrace" report --functions --json --limit 1 --symfs "$truth_dir/symfs" -i "$out/$1.data"
+	} 2>"$tap_tmp/err" | python3 -c 'import json, sys
+t, counted = (json.loads(sys.stdin.readline()) for _ in range(2))
+print(t["bytes"], counted["instructions"], t["losses"])'
 }
 # whole WHICH: check that nothing was lost with the large buffer
 whole() {

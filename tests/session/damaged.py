@@ -17,7 +17,7 @@ import sys
 
 COMMANDS = [
     ['report'], ['report', '--insns'], ['report', '--functions'], ['report', '--stack'], ['script'], ['script', '--calls'],
-    ['script', '--insns', '--json'], ['script', '--events'], ['slow', 'outer'], ['stat'], ['stat', '--insns'], ['dump'],
+    ['script', '--insns', '--json'], ['script', '--events'], ['slow', 'outer'], ['stat'], ['dump'],
     ['inject', '-o', 'out'], ['export', '--format', 'folded', '-o', 'out'], ['export', '--format', 'perfetto', '-o', 'out'],
     ['html', '-o', 'out'], ['profile', '--counts', '-o', 'out'], ['profile', '--bolt', '-o', 'out'],
     ['split', '-n', '3', '-o', 'shards'], ['share', '-o', 'out'], ['share', '--list'],

@@ -265,10 +265,10 @@ one() {
 	9) set -- "$1" dump --cpu 0 "$tap_tmp/bad/$1.data" ;;
 	10) set -- "$1" report --stack ;;
 	11) set -- "$1" report --functions ;;
-	12) set -- "$1" decode --counts --cpu 0 --elf "$tap_tmp/calls" "$tap_tmp/bad/$1.data" ;;
+	12) set -- "$1" decode --pcs --cpu 0 --elf "$tap_tmp/calls" "$tap_tmp/bad/$1.data" ;;
 	13) set -- "$1" slow --nth 2 --tid 1234 inner ;;
 	14) set -- "$1" stat --json "$tap_tmp/bad/$1.data" ;;
-	15) set -- "$1" stat --insns --cpu 0 "$tap_tmp/bad/$1.data" ;;
+	15) set -- "$1" stat --cpu 0 "$tap_tmp/bad/$1.data" ;;
 	esac
 	_seed=$1; shift
 	[ "$1" = dump ] || [ "$1" = decode ] || [ "$1" = stat ] || set -- "$@" -i "$tap_tmp/bad/$_seed.data"

@@ -337,7 +337,7 @@ static bool add_elf(const struct option_entry *option, const char *arg)
 	struct bench *bench = option->to;
 	unsigned int xlen = 64;
 
-	if (!elf_image_add_arg(&bench->elfs, bench->image, arg, 0, &xlen))
+	if (!elf_image_add_arg(&bench->elfs, bench->image, arg, &xlen))
 		return false;
 	bench->options.config.xlen = xlen;
 	return true;

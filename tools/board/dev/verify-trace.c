@@ -357,7 +357,7 @@ static bool add_elf(struct elf_files *elfs, struct nt_image *image, struct nt_co
 		    const char *arg)
 {
 	unsigned int xlen = 64;
-	bool ok = elf_image_add_arg(elfs, image, arg, 0, &xlen);
+	bool ok = elf_image_add_arg(elfs, image, arg, &xlen);
 
 	config->xlen = xlen;
 	return ok;

@@ -29,20 +29,7 @@ static int number_cmp(const void *a, const void *b)
 {
 	const int32_t *x = a, *y = b;
 
-	return *x < *y ? -1 : *x > *y;
-}
-
-/* Sort numbers, and remove duplicates. Return how many are left. */
-static size_t once(int32_t *at, size_t nr)
-{
-	size_t i, n = 0;
-
-	qsort(at, nr, sizeof(*at), number_cmp);
-	for (i = 0; i < nr; i++) {
-		if (!n || at[n - 1] != at[i])
-			at[n++] = at[i];
-	}
-	return n;
+	return ns_order(*x, *y);
 }
 
 static bool find_there(struct there *there, const struct nt_calls *calls)
@@ -61,8 +48,8 @@ static bool find_there(struct there *there, const struct nt_calls *calls)
 	}
 	if (!i)
 		return false;
-	there->cpus.nr = once(there->cpus.at, there->cpus.nr);
-	there->tids.nr = once(there->tids.at, there->tids.nr);
+	ns_array_join(&there->cpus, number_cmp, (void)b);
+	ns_array_join(&there->tids, number_cmp, (void)b);
 	return true;
 }
 
@@ -225,40 +212,53 @@ static void list_bits(const char *name, const uint64_t *bits, size_t nr)
 
 #define SRC_LISTED	4096
 
-/* Read all of the file again, without the selection. */
-static bool find_sources(const struct options *options, const char *path, uint64_t *ids, uint64_t *sources)
-{
-	struct options all = *options;
+/* What a file has */
+struct sources {
 	struct nt_reader *reader;
+	uint64_t	ids[2], sources[SRC_LISTED / 64];
+};
+
+static bool begin(void *ctx, unsigned int id, uint64_t offset, bool middle)
+{
+	struct sources *s = ctx;
+
+	s->ids[id / 64] |= 1ULL << (id % 64);
+	nt_reader_seek(s->reader, offset, middle);
+	return true;
+}
+
+static bool find_sources(void *ctx, unsigned int id, const uint8_t *data, size_t size)
+{
+	struct sources *s = ctx;
 	struct nt_message msg;
-	struct input *input;
-	const uint8_t *data;
-	long n;
 	int ret;
+
+	nt_reader_feed(s->reader, data, size);
+	while ((ret = nt_reader_next(s->reader, &msg)) != 0) {
+		if (ret > 0 && msg.src < SRC_LISTED)
+			s->sources[msg.src / 64] |= 1ULL << (msg.src % 64);
+	}
+	return true;
+}
+
+/* Read all of the file again, without the selection. */
+static bool read_again(struct sources *s, const struct options *options, const char *path)
+{
+	static const struct input_streams streams = { begin, find_sources, NULL };
+	struct options all = *options;
+	int status;
 
 	all.frame_id = DEFRAMER_ANY;
 	all.config.src_id = NT_SRC_ANY;
-	input = input_open(path, &all);
-	reader = nt_reader_new(&all.config);
-	while (input && reader && (n = input_read(input, &data)) > 0) {
-		ids[input_id(input) / 64] |= 1ULL << (input_id(input) % 64);
-		if (options->frames)
-			continue;
-		nt_reader_feed(reader, data, n);
-		while ((ret = nt_reader_next(reader, &msg)) != 0) {
-			if (ret > 0 && msg.src < SRC_LISTED)
-				sources[msg.src / 64] |= 1ULL << (msg.src % 64);
-		}
-	}
-	nt_reader_free(reader);
-	if (input)
-		input_close(input);
-	return input;
+	s->reader = nt_reader_new(&all.config);
+	status = s->reader ? input_each(path, &all, &streams, s) : EXIT_USAGE;
+	nt_reader_free(s->reader);
+	return status != EXIT_USAGE;
 }
 
 int nothing_of_source(const struct options *options, const char *path)
 {
-	uint64_t ids[2] = { 0 }, sources[SRC_LISTED / 64] = { 0 };
+	struct sources s = { 0 };
 	bool frames = options->frames && options->frame_id != DEFRAMER_ANY;
 
 	if (!frames && options->config.src_id == NT_SRC_ANY)
@@ -269,11 +269,11 @@ int nothing_of_source(const struct options *options, const char *path)
 	if (options->config.src_id != NT_SRC_ANY)
 		fprintf(stderr, " --src %u", options->config.src_id);
 	/* the standard input can be read only once */
-	if (!strcmp(path, "-") || !find_sources(options, path, ids, sources))
+	if (!strcmp(path, "-") || !read_again(&s, options, path))
 		fputs("\n", stderr);
 	else if (frames)
-		list_bits(". The trace has the trace IDs ", ids, 128);
+		list_bits(". The trace has the trace IDs ", s.ids, 128);
 	else
-		list_bits(". The trace has the sources ", sources, SRC_LISTED);
+		list_bits(". The trace has the sources ", s.sources, SRC_LISTED);
 	return EXIT_TRACE;
 }

@@ -106,12 +106,20 @@ struct input *input_open(const char *path, const struct options *options);
  * next call.
  */
 long input_read(struct input *input, const uint8_t **data);
-/* Return the trace ID of the last bytes read with --frames; 0 without. */
-unsigned int input_id(const struct input *input);
-/* Return the number of interruptions of any ID in the bytes that were read. */
-unsigned int input_breaks(const struct input *input);
-/* Return true if frames had errors, which were reported. */
-bool input_has_errors(const struct input *input);
 void input_close(struct input *input);
+
+/*
+ * Functions for the streams of a file: that of each trace ID with --frames, or number 0. Each returns
+ * false after an error, which it reported.
+ */
+struct input_streams {
+	/* A stream starts, or continues after an interruption, perhaps in the @middle of a message */
+	bool	(*begin)(void *ctx, unsigned int id, uint64_t offset, bool middle);
+	bool	(*bytes)(void *ctx, unsigned int id, const uint8_t *data, size_t size);
+	bool	(*end)(void *ctx, unsigned int id);	/* the stream ends or is interrupted; may be NULL */
+};
+
+/* Read all streams. Return EXIT_TRACE if frames had errors, and EXIT_USAGE after an error. */
+int input_each(const char *path, const struct options *options, const struct input_streams *streams, void *ctx);
 
 #endif /* NTRACE_OPTIONS_H */

@@ -13,28 +13,19 @@
 #include "cli/nothing.h"
 #include "cli/options.h"
 #include "raw/pcs.h"
-#include "raw/print-counts.h"
 
 static const char usage[] =
 	"usage: ntrace decode [OPTIONS] --elf ELF [--elf ELF ...] FILE\n\n"
 	"Decode FILE (- is the standard input) with the code of these files. Exits 1 if\n"
 	"the trace has errors, or code is missing; both are printed to the standard error.\n";
 
-enum output { OUT_NONE, OUT_RANGES, OUT_BRANCHES, OUT_PCS, OUT_STATS, OUT_COUNTS };
-
-/* Stream of a trace ID with --frames, or of the whole file */
-struct stream {
-	struct nt_flow	*flow;		/* NULL: no bytes so far */
-	uint64_t	offset;		/* offset of the next byte */
-	unsigned int	breaks;
-};
+enum output { OUT_NONE, OUT_RANGES, OUT_BRANCHES, OUT_PCS, OUT_STATS };
 
 struct decode {
 	struct options	options;
 	enum output	output;
 	struct nt_image	*image;
 	struct elf_files elfs;
-	uint64_t	load_offset;
 	bool		rv32;		/* an ELF file is for RV32 */
 	unsigned int	nr_files;	/* number of files with code */
 	const char	*elf;		/* the last argument of --elf */
@@ -46,10 +37,9 @@ struct decode {
 	uint64_t	ranges;
 	uint64_t	insns;
 	unsigned int	id;		/* ID of the current stream */
-	struct input	*input;
-	struct stream	streams[NT_FRAMES_IDS];
+	struct nt_flow	*flows[NT_FRAMES_IDS];	/* of a trace ID with --frames, or of the whole file */
 	uint64_t	hinted;		/* bit mask of -code, set when the hint of an error was printed */
-	struct missing	*missing;	/* addresses without code */
+	struct missing	missing;	/* addresses without code */
 };
 
 static bool add_elf(const struct option_entry *option, const char *arg)
@@ -57,7 +47,7 @@ static bool add_elf(const struct option_entry *option, const char *arg)
 	struct decode *decode = option->to;
 	unsigned int xlen = 64;
 
-	if (!elf_image_add_arg(&decode->elfs, decode->image, arg, decode->load_offset, &xlen))
+	if (!elf_image_add_arg(&decode->elfs, decode->image, arg, &xlen))
 		return false;
 	if (xlen == 32)
 		decode->options.config.xlen = 32;
@@ -105,7 +95,7 @@ static void print_problem(struct decode *decode, const struct nt_item *item)
 
 	decode->problems++;
 	if (item->type == NT_ITEM_GAP && item->gap.code == NT_E_NO_CODE &&
-	    item->gap.has_addr && !missing_add(decode->missing, item->gap.addr))
+	    item->gap.has_addr && !missing_add(&decode->missing, item->gap.addr))
 		return;
 	nt_item_desc(item, desc, sizeof(desc));
 	fprintf(stderr, "ntrace: ");
@@ -182,96 +172,51 @@ static void take_batch(struct decode *decode, const struct nt_batch *batch)
 		pcs_print(decode->pcs, batch->ranges, batch->nr);
 }
 
-/* Count ranges, and print the other items. */
-static int count_flow(struct decode *decode, struct nt_flow *flow)
+static bool drain(struct decode *decode, unsigned int id)
 {
-	struct nt_item item;
-	int ret;
-
-	while ((ret = nt_flow_count(flow, &item)) > 0) {
-		decode->found = true;
-		if (is_problem(decode, &item))
-			print_problem(decode, &item);
-	}
-	return ret;
-}
-
-static int drain(struct decode *decode, struct nt_flow *flow)
-{
+	struct nt_flow *flow = decode->flows[id];
 	struct nt_batch batch;
 	struct nt_item item;
 	int ret;
 
-	if (decode->output == OUT_COUNTS) {
-		ret = count_flow(decode, flow);
-	} else if (decode->output == OUT_PCS || decode->output == OUT_STATS) {
+	decode->id = id;
+	if (decode->output == OUT_PCS || decode->output == OUT_STATS) {
 		while ((ret = nt_flow_next_batch(flow, &batch)) > 0)
 			take_batch(decode, &batch);
 	} else {
 		while ((ret = nt_flow_next(flow, &item)) > 0)
 			print_item(decode, &item);
 	}
-	if (ret < 0)
-		fprintf(stderr, "ntrace: %s\n", nt_error_text(ret));
-	return ret;
+	return !ret || refuse("%s", nt_error_text(ret));
 }
 
-/* End a stream, or interrupt it. */
-static int end_stream(struct decode *decode, unsigned int id)
+static bool begin(void *ctx, unsigned int id, uint64_t offset, bool middle)
 {
-	struct stream *stream = &decode->streams[id];
+	struct decode *decode = ctx;
 
-	decode->id = id;
-	if (!stream->flow)
-		return 0;
-	nt_flow_end(stream->flow);
-	return drain(decode, stream->flow);
+	if (!decode->flows[id])
+		decode->flows[id] = nt_flow_new(&decode->options.config, decode->image);
+	if (!decode->flows[id])
+		return refuse("out of memory");
+	if (middle)
+		nt_flow_restart(decode->flows[id], offset, true);
+	return true;
 }
 
-/* Return the flow of @id at the position of its next bytes, or NULL if out of memory. */
-static struct nt_flow *get_flow(struct decode *decode, unsigned int id)
+static bool decode_bytes(void *ctx, unsigned int id, const uint8_t *data, size_t size)
 {
-	struct stream *stream = &decode->streams[id];
-	unsigned int breaks = input_breaks(decode->input);
+	struct decode *decode = ctx;
 
-	if (!stream->flow) {
-		stream->flow = nt_flow_new(&decode->options.config, decode->image);
-		if (stream->flow && (decode->options.middle || breaks))
-			nt_flow_restart(stream->flow, 0, true);
-	} else if (stream->breaks != breaks) {
-		if (end_stream(decode, id))
-			return NULL;
-		nt_flow_restart(stream->flow, stream->offset, true);
-	}
-	stream->breaks = breaks;
-	return stream->flow;
+	nt_flow_feed(decode->flows[id], data, size);
+	return drain(decode, id);
 }
 
-static int decode_all(struct decode *decode)
+static bool end(void *ctx, unsigned int id)
 {
-	const uint8_t *data;
-	unsigned int id;
-	int ret = 0;
-	long n;
+	struct decode *decode = ctx;
 
-	while ((n = input_read(decode->input, &data)) > 0) {
-		struct nt_flow *flow;
-
-		id = input_id(decode->input);
-		flow = get_flow(decode, id);
-		if (!flow)
-			return EXIT_USAGE;
-		decode->id = id;
-		nt_flow_feed(flow, data, n);
-		decode->streams[id].offset += n;
-		if (drain(decode, flow))
-			return EXIT_USAGE;
-	}
-	for (id = 0; id < NT_FRAMES_IDS; id++)
-		ret |= end_stream(decode, id);
-	if (ret || n < 0)
-		return EXIT_USAGE;
-	return decode->problems || input_has_errors(decode->input) ? EXIT_TRACE : EXIT_CLEAN;
+	nt_flow_end(decode->flows[id]);
+	return drain(decode, id);
 }
 
 /* Add up the counts of all streams. Each field of struct nt_stats is a number of the same type. */
@@ -285,9 +230,9 @@ static void add_up(const struct decode *decode, struct nt_stats *sum)
 	for (id = 0; id < NT_FRAMES_IDS; id++) {
 		struct nt_stats stats;
 
-		if (!decode->streams[id].flow)
+		if (!decode->flows[id])
 			continue;
-		nt_flow_stats(decode->streams[id].flow, &stats, sizeof(stats));
+		nt_flow_stats(decode->flows[id], &stats, sizeof(stats));
 		for (i = 0; i < sizeof(stats) / sizeof(*to); i++)
 			to[i] += ((const uint64_t *)&stats)[i];
 	}
@@ -322,26 +267,6 @@ static void print_stats(const struct decode *decode)
 		if (stats.deviations[i])
 			printf("  %-26s %10" PRIu64 "\n", nt_deviation_name(i), stats.deviations[i]);
 	}
-}
-
-/*
- * Print the sums of the counts of all streams. Return false if out of memory, which was reported.
- */
-static bool print_all_counts(const struct decode *decode)
-{
-	struct nt_counts *counts = nt_counts_new();
-	bool ok = counts;
-	unsigned int id;
-
-	for (id = 0; ok && id < NT_FRAMES_IDS; id++) {
-		if (decode->streams[id].flow)
-			ok = !nt_counts_take(counts, decode->streams[id].flow);
-	}
-	ok = ok && print_counts(counts);
-	if (!ok)
-		fprintf(stderr, "ntrace: out of memory\n");
-	nt_counts_free(counts);
-	return ok;
 }
 
 /* List how the encoder deviates from the specification. */
@@ -393,32 +318,33 @@ static bool are_all_decoded(const struct decode *decode)
 		      stats.lost_messages - decode->before_sync);
 }
 
-static int decode_input(struct decode *decode)
+static int decode_input(struct decode *decode, const char *path)
 {
+	static const struct input_streams streams = { begin, decode_bytes, end };
 	unsigned int id;
 	int status;
 
 	if (decode->output == OUT_PCS)
 		decode->pcs = pcs_new(&decode->options.config, decode->image);
-	status = decode_all(decode);
-	if (!are_all_decoded(decode))
-		status = EXIT_TRACE;
-	if (decode->output == OUT_STATS)
-		print_stats(decode);
-	if (decode->output == OUT_COUNTS && !print_all_counts(decode))
-		status = EXIT_TRACE;
+	status = input_each(path, &decode->options, &streams, decode);
+	if (status != EXIT_USAGE) {
+		if (!are_all_decoded(decode) || decode->problems)
+			status = EXIT_TRACE;
+		if (decode->output == OUT_STATS)
+			print_stats(decode);
+	}
 	if (decode->pcs && !pcs_free(decode->pcs))
 		status = EXIT_TRACE;
-	missing_report(decode->missing);
+	missing_report(&decode->missing);
 	for (id = 0; id < NT_FRAMES_IDS; id++)
-		nt_flow_free(decode->streams[id].flow);
+		nt_flow_free(decode->flows[id]);
 	return status;
 }
 
 static int run(struct decode *decode, const char *path)
 {
-	int status = EXIT_USAGE;
 	struct detected found;
+	int status;
 
 	if (decode->detect && !decode->options.recording) {
 		if (!detect(&decode->options, decode->image, path, &found))
@@ -427,23 +353,10 @@ static int run(struct decode *decode, const char *path)
 	}
 	if (nt_config_check(&decode->options.config))
 		return usage_error("these options contradict each other");
-	decode->input = input_open(path, &decode->options);
-	if (!decode->input)
-		return EXIT_USAGE;
-	decode->missing = missing_new();
-	if (decode->missing)
-		status = decode_input(decode);
-	else
-		fprintf(stderr, "ntrace: out of memory\n");
-	input_close(decode->input);
+	status = decode_input(decode, path);
 	if (status == EXIT_CLEAN && !decode->found)
 		status = nothing_of_source(&decode->options, path);
 	return status;
-}
-
-static bool set_offset(const struct option_entry *option, const char *arg)
-{
-	return parse_number(arg, UINT64_MAX, option->to);
 }
 
 static bool set_output(const struct option_entry *option, const char *arg)
@@ -451,7 +364,7 @@ static bool set_output(const struct option_entry *option, const char *arg)
 	enum output *output = option->to;
 
 	if (*output && *output != option->value)
-		return refuse("--ranges, --branches, --pcs, --stats and --counts exclude each other");
+		return refuse("--ranges, --branches, --pcs and --stats exclude each other");
 	*output = option->value;
 	return true;
 }
@@ -460,8 +373,6 @@ static int parse_and_run(struct decode *decode, int argc, char **argv)
 {
 	const struct option_entry options[] = {
 		OPTION_CALL(0, "elf", "ELF[@OFFSET]", add_elf, decode, "code, loaded OFFSET bytes above its addresses"),
-		OPTION_CALL(0, "load-offset", "OFFSET", set_offset, &decode->load_offset,
-			    "the same for the --elf options that follow"),
 		OPTION_CALL(0, "binary", "FILE@ADDRESS", add_binary, decode,
 			    "code that is not in an ELF file: a page of memory, firmware"),
 		OPTION_KIND("ranges", NULL, set_output, &decode->output, OUT_RANGES,
@@ -472,8 +383,6 @@ static int parse_and_run(struct decode *decode, int argc, char **argv)
 		OPTION_FLAG(0, "detect", &decode->detect,
 			    "find the options of the encoder, print the command with them, and decode"),
 		OPTION_KIND("stats", NULL, set_output, &decode->output, OUT_STATS, "only count"),
-		OPTION_KIND("counts", NULL, set_output, &decode->output, OUT_COUNTS,
-			    "how often each block, branch and edge was executed"),
 		COMMON_OPTIONS(&decode->options), CPU_OPTION(&decode->options), { 0 }
 	};
 	int status = options_parse(argc, argv, "", usage, options);

@@ -14,19 +14,11 @@ static const char usage[] =
 	"Print one line for each message of FILE (- is the standard input): its offset and its\n"
 	"fields. Exits 1 if a message is not valid.\n";
 
-/* Stream of a trace ID with --frames, or of the whole file */
-struct stream {
-	struct nt_reader	*reader;	/* NULL: no bytes so far */
-	uint64_t		offset;		/* offset of the next byte */
-	unsigned int		breaks;
-};
-
 struct dump {
 	const struct options	*options;
-	struct input		*input;
-	int			status;
-	bool			found;	/* a message was printed */
-	struct stream		streams[NT_FRAMES_IDS];
+	bool			invalid;	/* a message was not valid */
+	bool			found;		/* a message was printed */
+	struct nt_reader	*readers[NT_FRAMES_IDS];
 };
 
 /* Print a message. Return true if it is valid. */
@@ -53,82 +45,59 @@ static void print(struct dump *dump, unsigned int id, int ret, const struct nt_m
 	dump->found = true;
 	if (dump->options->frames && dump->options->frame_id == DEFRAMER_ANY)
 		printf("{%u} ", id);
-	if (!print_message(ret, msg))
-		dump->status = EXIT_TRACE;
+	dump->invalid |= !print_message(ret, msg);
 }
 
-static void end_stream(struct dump *dump, unsigned int id)
+static bool begin(void *ctx, unsigned int id, uint64_t offset, bool middle)
 {
-	struct stream *stream = &dump->streams[id];
+	struct dump *dump = ctx;
+
+	if (!dump->readers[id])
+		dump->readers[id] = nt_reader_new(&dump->options->config);
+	if (!dump->readers[id])
+		return refuse("out of memory");
+	nt_reader_seek(dump->readers[id], offset, middle);
+	return true;
+}
+
+static bool dump_bytes(void *ctx, unsigned int id, const uint8_t *data, size_t size)
+{
+	struct dump *dump = ctx;
 	struct nt_message msg;
 	int ret;
 
-	ret = stream->reader ? nt_reader_end(stream->reader, &msg) : NT_OK;
+	nt_reader_feed(dump->readers[id], data, size);
+	while ((ret = nt_reader_next(dump->readers[id], &msg)) != 0)
+		print(dump, id, ret, &msg);
+	return true;
+}
+
+static bool end(void *ctx, unsigned int id)
+{
+	struct dump *dump = ctx;
+	struct nt_message msg;
+	int ret = nt_reader_end(dump->readers[id], &msg);
+
 	if (ret)
 		print(dump, id, ret, &msg);
-}
-
-/* Return the reader of @id at the position of its next bytes, or NULL if out of memory. */
-static struct nt_reader *get_reader(struct dump *dump, unsigned int id)
-{
-	struct stream *stream = &dump->streams[id];
-	unsigned int breaks = input_breaks(dump->input);
-
-	if (!stream->reader) {
-		stream->reader = nt_reader_new(&dump->options->config);
-		if (stream->reader)
-			nt_reader_seek(stream->reader, 0, dump->options->middle || breaks);
-	} else if (stream->breaks != breaks) {
-		end_stream(dump, id);
-		nt_reader_seek(stream->reader, stream->offset, true);
-	}
-	stream->breaks = breaks;
-	return stream->reader;
-}
-
-static bool dump_all(struct dump *dump)
-{
-	struct nt_message msg;
-	const uint8_t *data;
-	unsigned int id;
-	long n;
-	int ret;
-
-	while ((n = input_read(dump->input, &data)) > 0) {
-		struct nt_reader *reader;
-
-		id = input_id(dump->input);
-		reader = get_reader(dump, id);
-		if (!reader)
-			return false;
-		nt_reader_feed(reader, data, n);
-		while ((ret = nt_reader_next(reader, &msg)) != 0)
-			print(dump, id, ret, &msg);
-		dump->streams[id].offset += n;
-	}
-	for (id = 0; id < NT_FRAMES_IDS; id++)
-		end_stream(dump, id);
-	return n == 0 && !input_has_errors(dump->input);
+	return true;
 }
 
 static int dump_file(const struct options *options, const char *path)
 {
-	struct dump dump = { .options = options, .status = EXIT_CLEAN };
+	static const struct input_streams streams = { begin, dump_bytes, end };
+	struct dump dump = { .options = options };
 	unsigned int id;
+	int status;
 
 	if (nt_config_check(&options->config))
 		return usage_error("these options contradict each other");
-	dump.input = input_open(path, options);
-	if (!dump.input)
-		return EXIT_USAGE;
-	if (!dump_all(&dump))
-		dump.status = EXIT_TRACE;
-	input_close(dump.input);
+	status = input_each(path, options, &streams, &dump);
 	for (id = 0; id < NT_FRAMES_IDS; id++)
-		nt_reader_free(dump.streams[id].reader);
-	if (!dump.found && dump.status == EXIT_CLEAN)
-		return nothing_of_source(options, path);
-	return dump.status;
+		nt_reader_free(dump.readers[id]);
+	if (status == EXIT_CLEAN && dump.invalid)
+		return EXIT_TRACE;
+	return status == EXIT_CLEAN && !dump.found ? nothing_of_source(options, path) : status;
 }
 
 int cmd_dump(int argc, char **argv)

@@ -5,15 +5,11 @@
 #include <stdlib.h>
 
 #include "raw/deframer.h"
-#include "raw/detect.h"
-#include "raw/elf-image.h"
 #include "ntrace.h"
 #include "cli/nothing.h"
 #include "cli/options.h"
 #include "raw/print-stats.h"
-#include "cli/progress.h"
 #include "session/array.h"
-#include "session/counts/profile.h"
 #include "session/session.h"
 
 static const char usage[] =
@@ -26,15 +22,11 @@ static const char usage[] =
 struct stream {
 	struct message_walk walk;
 	int		id;		/* CPU or trace ID; -1: none */
-	unsigned int	breaks;
 };
 
 struct stat_command {
 	struct options	options;
-	struct nt_session_options session;
-	bool		json, insns;
-	const char	*elf;
-	uint64_t	nr_insns;
+	bool		json;
 	bool		trouble;	/* an error that the streams do not count */
 	const char	*id_name;	/* "cpu" or "id" */
 	NS_ARRAY(struct stream) streams;
@@ -61,47 +53,46 @@ static int no_memory(void)
 
 /* ---- Raw trace ---- */
 
-/* Count bytes of an ID. After an interruption, the next bytes may begin inside a message. */
-static int take_bytes(struct stat_command *c, struct input *input, const uint8_t *data, size_t size)
+static int id_of(const struct stat_command *c, unsigned int id)
 {
-	struct stream *s = get_stream(c, c->options.frames ? (int)input_id(input) : -1);
-	unsigned int breaks = input_breaks(input);
-	bool is_new = s && !s->walk.is_open;
+	return c->options.frames ? (int)id : -1;
+}
 
-	if (!s)
-		return no_memory();
-	if ((is_new || s->breaks != breaks) &&
-	    walk_begin(&s->walk, &c->options.config, breaks || (is_new && c->options.middle)))
-		return no_memory();
-	s->breaks = breaks;
-	walk_feed(&s->walk, data, size);
-	return 0;
+static bool begin(void *ctx, unsigned int id, uint64_t offset, bool middle)
+{
+	struct stat_command *c = ctx;
+	struct stream *s = get_stream(c, id_of(c, id));
+
+	return (s && !walk_begin(&s->walk, &c->options.config, middle)) || refuse("out of memory");
+}
+
+static bool take_bytes(void *ctx, unsigned int id, const uint8_t *data, size_t size)
+{
+	walk_feed(&get_stream(ctx, id_of(ctx, id))->walk, data, size);
+	return true;
+}
+
+static bool end(void *ctx, unsigned int id)
+{
+	walk_end(&get_stream(ctx, id_of(ctx, id))->walk);
+	return true;
 }
 
 static int stat_raw(struct stat_command *c, const char *path)
 {
-	struct input *input;
-	const uint8_t *data;
-	int err = 0;
-	long n;
+	static const struct input_streams streams = { begin, take_bytes, end };
+	int status;
 	size_t i;
 
 	if (nt_config_check(&c->options.config))
 		return usage_error("these options contradict each other");
-	input = input_open(path, &c->options);
-	if (!input)
-		return EXIT_USAGE;
-	while (!err && (n = input_read(input, &data)) > 0)
-		err = take_bytes(c, input, data, n);
-	for (i = 0; i < c->streams.nr; i++)
-		walk_end(&c->streams.at[i].walk);
-	c->trouble = err || n < 0 || input_has_errors(input);
-	input_close(input);
+	status = input_each(path, &c->options, &streams, c);
+	c->trouble = status != EXIT_CLEAN;
 	for (i = 0; i < c->streams.nr; i++) {
 		if (c->streams.at[i].walk.stats.messages)
 			return EXIT_CLEAN;
 	}
-	return c->trouble ? EXIT_CLEAN : nothing_of_source(&c->options, path);
+	return c->trouble ? status : nothing_of_source(&c->options, path);
 }
 
 /* ---- A recording ---- */
@@ -145,30 +136,6 @@ static int take_raw(void *ctx, const struct nt_raw *raw)
 	return 0;
 }
 
-static int count_insns(struct stat_command *c)
-{
-	struct nt_filter filter = { .cpu = c->options.cpu_given ? (int)c->options.cpu : -1, .tid = -1 };
-	struct nt_profile *profile = nt_profile_new(c->options.recording, &filter);
-	struct nt_profile_totals totals;
-	int err = -1;
-
-	if (profile && !nt_profile_run(profile)) {
-		nt_profile_totals(profile, &totals);
-		c->nr_insns = totals.insns;
-		c->trouble |= totals.errors || totals.gaps;
-		if (totals.errors || totals.gaps || totals.losses)
-			fprintf(stderr, "ntrace: some executed code is not counted: trace was lost %" PRIu64
-				" times, %" PRIu64 " places could not be decoded, code was missing %" PRIu64
-				" times\n", totals.losses, totals.errors, totals.gaps);
-		err = 0;
-	} else {
-		fprintf(stderr, "ntrace: %s\n", profile ? nt_session_error(c->options.recording) :
-							  "out of memory");
-	}
-	nt_profile_free(profile);
-	return err;
-}
-
 /* Without decoding, the amount of missing trace is not known. */
 static void report_losses(const struct stat_command *c, const char *path)
 {
@@ -186,10 +153,7 @@ static int stat_recording(struct stat_command *c, const char *path)
 {
 	struct nt_session **session = &c->options.recording;
 
-	c->session.size = sizeof(c->session);
-	if (progress_wanted())
-		c->session.progress = progress_print;
-	if (nt_session_open(session, path, &c->session))
+	if (nt_session_open(session, path, NULL))
 		return usage_error("%s: %s", path, *session ? nt_session_error(*session) :
 				   "out of memory");
 	c->id_name = "cpu";
@@ -197,10 +161,7 @@ static int stat_recording(struct stat_command *c, const char *path)
 		return EXIT_USAGE;
 	if (!c->streams.nr)
 		return options_no_cpu(&c->options, path);
-	if (!c->insns)
-		report_losses(c, path);
-	else if (count_insns(c))
-		return EXIT_USAGE;
+	report_losses(c, path);
 	recording_report(*session);
 	return EXIT_CLEAN;
 }
@@ -215,7 +176,6 @@ static struct stats_view view_of(const struct stat_command *c, const struct stre
 		.stats = &s->walk.stats, .sources = config && config->src_bits ? s->walk.sources : NULL,
 		.nr_sources = config ? 1u << config->src_bits : 0,
 		.dialect = config ? config->dialect : 0, .is_recording = c->options.recording,
-		.insns = c->streams.nr == 1 ? c->nr_insns : 0,
 	};
 }
 
@@ -260,7 +220,7 @@ static void print_json(const struct stat_command *c, const struct stats_view *su
 static int print_all(const struct stat_command *c)
 {
 	struct message_stats all = { 0 };
-	struct stats_view sum = { .stats = &all, .insns = c->nr_insns, .is_recording = c->options.recording };
+	struct stats_view sum = { .stats = &all, .is_recording = c->options.recording };
 	size_t i;
 
 	for (i = 0; i < c->streams.nr; i++) {
@@ -276,49 +236,12 @@ static int print_all(const struct stat_command *c)
 
 /* ---- Command ---- */
 
-/* Detect the encoding of the trace. Return false if nothing fits, which was reported. */
-static bool find_options(struct stat_command *c, const char *path)
-{
-	struct nt_image *image = nt_image_new();
-	struct elf_files elfs = { NULL };
-	struct detected found;
-	unsigned int xlen = 64;
-	bool ok = image && elf_image_add_arg(&elfs, image, c->elf, 0, &xlen);
-
-	if (ok) {
-		c->options.config.xlen = xlen;
-		ok = detect(&c->options, image, path, &found);
-	}
-	if (ok)
-		detect_print(&c->options, &found, "ntrace decode", c->elf, path, c->json ? stderr : stdout);
-	nt_image_free(image);
-	elf_files_close(&elfs);
-	return ok;
-}
-
-/* Return false if an option would have no effect, which was reported. */
-static bool are_options_used(const struct stat_command *c, bool is_recording)
-{
-	if (c->insns && !is_recording)
-		fputs("ntrace: --insns is for recordings; of raw trace, `ntrace decode --stats --elf ELF` counts instructions\n", stderr);
-	else if (!c->insns && (c->session.symfs || c->session.cache))
-		fputs("ntrace: --symfs and --buildid-dir are for --insns, which needs code\n", stderr);
-	else if (c->elf && is_recording)
-		fputs("ntrace: --elf is for raw trace: a recording says how it was encoded\n", stderr);
-	else
-		return true;
-	return false;
-}
-
 static int run(struct stat_command *c, const char *path)
 {
-	bool is_recording = options_is_recording(path);
 	int status;
 	size_t i;
 
-	if (!are_options_used(c, is_recording) || (c->elf && !find_options(c, path)))
-		return EXIT_USAGE;
-	status = is_recording ? stat_recording(c, path) : stat_raw(c, path);
+	status = options_is_recording(path) ? stat_recording(c, path) : stat_raw(c, path);
 	if (status == EXIT_CLEAN)
 		status = print_all(c);
 	for (i = 0; i < c->streams.nr; i++)
@@ -331,14 +254,7 @@ int cmd_stat(int argc, char **argv)
 {
 	struct stat_command c = { 0 };
 	const struct option_entry options[] = {
-		OPTION_TEXT(0, "elf", "ELF", &c.elf,
-			    "the program: find out how the trace was encoded, and print the command\n"
-			    "that decodes it"),
 		OPTION_FLAG(0, "json", &c.json, "an object of JSON"),
-		OPTION_FLAG(0, "insns", &c.insns, "of a recording: decode it too, and count instructions"),
-		OPTION_CALL(0, "symfs", "DIR", recording_folder, &c.session.symfs,
-			    "... with the files of the machine that was traced in that folder"),
-		OPTION_CALL(0, "buildid-dir", "DIR", recording_folder, &c.session.cache, "... or by build id (~/.debug)"),
 		COMMON_OPTIONS(&c.options),
 		OPTION_CALL(0, "cpu", "N", options_cpu, &c.options,
 			    "FILE is a recording of perf: only the trace of this CPU"),

@@ -23,40 +23,30 @@ struct making {
 
 /* ---- Order ---- */
 
-static int text_cmp(const char *a, const char *b)
-{
-	return a == b ? 0 : strcmp(a, b);
-}
-
 static int place_cmp(const char *file, int line, const char *other_file, int other_line)
 {
-	int order = text_cmp(file, other_file);
-
-	return order ? order : line < other_line ? -1 : line > other_line;
+	return file == other_file ? ns_order(line, other_line) : strcmp(file, other_file) ?: ns_order(line, other_line);
 }
 
 static int line_cmp(const void *a, const void *b)
 {
 	const struct profile_line *x = a, *y = b;
-	int order = place_cmp(x->file, x->line, y->file, y->line);
 
-	return order ? order : x->copy < y->copy ? -1 : x->copy > y->copy;
+	return place_cmp(x->file, x->line, y->file, y->line) ?: ns_order(x->copy, y->copy);
 }
 
 static int branch_cmp(const void *a, const void *b)
 {
 	const struct profile_branch *x = a, *y = b;
-	int order = place_cmp(x->file, x->line, y->file, y->line);
 
-	return order ? order : x->address < y->address ? -1 : x->address > y->address;
+	return place_cmp(x->file, x->line, y->file, y->line) ?: ns_order(x->address, y->address);
 }
 
 static int function_cmp(const void *a, const void *b)
 {
 	const struct profile_function *x = a, *y = b;
-	int order = place_cmp(x->file, x->line, y->file, y->line);
 
-	return order ? order : text_cmp(x->name, y->name);
+	return place_cmp(x->file, x->line, y->file, y->line) ?: strcmp(x->name, y->name);
 }
 
 /* ---- Lines ---- */

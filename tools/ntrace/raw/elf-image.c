@@ -72,9 +72,9 @@ struct nt_elf *elf_open_arg(const char *arg, uint64_t *offset)
 	return elf;
 }
 
-bool elf_image_add_arg(struct elf_files *files, struct nt_image *image, const char *arg,
-		       uint64_t offset, unsigned int *xlen)
+bool elf_image_add_arg(struct elf_files *files, struct nt_image *image, const char *arg, unsigned int *xlen)
 {
+	uint64_t offset = 0;
 	struct nt_elf *elf = elf_open_arg(arg, &offset);
 	struct nt_elf_info info;
 	int err;

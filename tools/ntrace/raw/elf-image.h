@@ -15,12 +15,11 @@ struct elf_files {
 };
 
 /*
- * Add the loaded segments of "FILE" at @offset above their addresses in the file, or of
- * "FILE@OFFSET". A file whose name is all of @arg has priority. *xlen is set to 32 or 64. Return
- * false if it cannot be used, which was reported.
+ * Add the loaded segments of "FILE", or of "FILE@OFFSET" at OFFSET above their addresses in the file. A
+ * file whose name is all of @arg has priority. *xlen is set to 32 or 64. Return false if it cannot be
+ * used, which was reported.
  */
-bool elf_image_add_arg(struct elf_files *files, struct nt_image *image, const char *arg,
-		       uint64_t offset, unsigned int *xlen);
+bool elf_image_add_arg(struct elf_files *files, struct nt_image *image, const char *arg, unsigned int *xlen);
 
 /*
  * Add the bytes of "FILE@ADDRESS", which is not an ELF file, such as firmware or a page of the

@@ -9,6 +9,7 @@
 
 #include "deframer.h"
 #include "cli/options.h"
+#include "ntrace.h"
 #include "session/session.h"
 #include "session/file/whole-file.h"
 
@@ -257,21 +258,6 @@ long input_read(struct input *input, const uint8_t **data)
 	return made;
 }
 
-unsigned int input_id(const struct input *input)
-{
-	return input->deframer ? deframer_id(input->deframer) : 0;
-}
-
-unsigned int input_breaks(const struct input *input)
-{
-	return input->deframer ? deframer_breaks(input->deframer) : 0;
-}
-
-bool input_has_errors(const struct input *input)
-{
-	return input->deframer && deframer_errors(input->deframer);
-}
-
 void input_close(struct input *input)
 {
 	if (input->fd > STDIN_FILENO)
@@ -279,4 +265,47 @@ void input_close(struct input *input)
 	nt_pins_free(input->pins);
 	deframer_free(input->deframer);
 	free(input);
+}
+
+/* A stream during input_each() */
+struct stream {
+	bool		is_open;
+	uint64_t	offset;		/* offset of the next byte */
+	unsigned int	breaks;		/* interruptions of any ID before these bytes */
+};
+
+static bool give(const struct input *input, struct stream *streams, bool middle, const struct input_streams *to, void *ctx,
+		 const uint8_t *data, size_t size)
+{
+	unsigned int id = input->deframer ? deframer_id(input->deframer) : 0;
+	unsigned int breaks = input->deframer ? deframer_breaks(input->deframer) : 0;
+	struct stream *s = &streams[id];
+	bool interrupted = s->is_open && s->breaks != breaks;
+
+	if (interrupted && to->end && !to->end(ctx, id))
+		return false;
+	if ((interrupted || !s->is_open) && !to->begin(ctx, id, s->offset, s->is_open || middle || breaks))
+		return false;
+	*s = (struct stream){ .is_open = true, .offset = s->offset + size, .breaks = breaks };
+	return to->bytes(ctx, id, data, size);
+}
+
+int input_each(const char *path, const struct options *options, const struct input_streams *to, void *ctx)
+{
+	struct input *input = input_open(path, options);
+	struct stream streams[NT_FRAMES_IDS] = { 0 };
+	const uint8_t *data;
+	bool ok = input, damaged = false;
+	unsigned int id;
+	long n = 0;
+
+	while (ok && (n = input_read(input, &data)) > 0)
+		ok = give(input, streams, options->middle, to, ctx, data, n);
+	for (id = 0; ok && to->end && id < NT_FRAMES_IDS; id++)
+		ok = !streams[id].is_open || to->end(ctx, id);
+	if (input) {
+		damaged = input->deframer && deframer_errors(input->deframer);
+		input_close(input);
+	}
+	return !ok || n < 0 ? EXIT_USAGE : damaged ? EXIT_TRACE : EXIT_CLEAN;
 }

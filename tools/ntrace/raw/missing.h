@@ -6,18 +6,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct missing;
+#include "session/array.h"
 
-/* Return NULL if out of memory. */
-struct missing *missing_new(void);
+struct missing_region {
+	uint64_t	first, last;	/* lowest and highest address of the gaps */
+	uint64_t	times;
+};
+
+struct missing {
+	NS_ARRAY(struct missing_region) regions;	/* sorted by address */
+	uint64_t	others;
+};
 
 /* Count @addr. Return true if it is the first in its region, so that it should be reported. */
 bool missing_add(struct missing *missing, uint64_t addr);
 
-/*
- * Print a line to the standard error for each region that was counted more than once, and free
- * @missing.
- */
+/* Print a line to the standard error for each region that was counted more than once, and free all. */
 void missing_report(struct missing *missing);
 
 #endif /* NTRACE_MISSING_H */

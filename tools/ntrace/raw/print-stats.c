@@ -60,17 +60,11 @@ static void print_codes(const struct message_stats *s)
 }
 
 /* Print the trace per code. Bits are those of all bytes, including idle ones. */
-static void print_code(const struct stats_view *v)
+static void print_code(const struct message_stats *s)
 {
-	const struct message_stats *s = v->stats;
-
 	printf("I-CNT, in 16 bits of code     %12" PRIu64 "\n", s->halfwords);
 	if (s->halfwords)
 		printf("bits of trace for each        %12.3f\n", 8.0 * s->bytes / s->halfwords);
-	if (!v->insns)
-		return;
-	printf("instructions                  %12" PRIu64 "\n", v->insns);
-	printf("bits of trace for each        %12.3f\n", 8.0 * s->bytes / v->insns);
 }
 
 static void print_time(const struct stats_view *v)
@@ -116,7 +110,7 @@ void print_stats_text(const struct stats_view *v)
 	if (v->is_recording)
 		printf("stretches of trace            %12" PRIu64 ", after %" PRIu64
 		       " of them trace was lost\n", s->stretches, s->losses);
-	print_code(v);
+	print_code(s);
 	print_time(v);
 }
 
@@ -192,8 +186,6 @@ void print_stats_json(const struct stats_view *v)
 	if (v->is_recording)
 		printf(", \"stretches\": %" PRIu64 ", \"losses\": %" PRIu64, s->stretches, s->losses);
 	printf(", \"halfwords\": %" PRIu64, s->halfwords);
-	if (v->insns)
-		printf(", \"insns\": %" PRIu64, v->insns);
 	printf(", \"tstamps\": %" PRIu64 ", \"tstamp_bytes\": %" PRIu64 ", \"ticks\": %" PRIu64,
 	       s->tstamps, s->tstamp_bytes, s->ticks);
 	if (s->has_time)

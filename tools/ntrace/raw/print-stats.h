@@ -12,7 +12,6 @@ struct stats_view {
 	const struct source_stats *sources;	/* NULL: not listed */
 	unsigned int	nr_sources;
 	unsigned int	dialect;
-	uint64_t	insns;		/* 0: not counted */
 	bool		is_recording;
 };
 

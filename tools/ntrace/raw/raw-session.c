@@ -12,8 +12,8 @@
 /* Trace that is read, in the order of the files */
 struct traces {
 	NS_ARRAY(struct nt_bytes) all;
-	unsigned int	breaks;		/* breaks of the frames before the newest bytes */
 	unsigned int	stream;		/* number of the first stream of the file */
+	unsigned int	next;		/* number of the first stream of the next file */
 };
 
 bool raw_is_described(const struct raw_options *raw)
@@ -23,24 +23,25 @@ bool raw_is_described(const struct raw_options *raw)
 
 /* ---- Bytes ---- */
 
-/* Return the newest trace of the stream, or begin one; NULL: out of memory */
-static struct nt_bytes *trace_of(struct traces *traces, const struct options *encoder, unsigned int id, unsigned int breaks)
+static bool begin(void *ctx, unsigned int id, uint64_t offset, bool middle)
 {
-	struct nt_bytes begin = { .stream = traces->stream + id, .middle = encoder->middle || breaks };
-	size_t i;
+	struct traces *traces = ctx;
+	const struct nt_bytes new = { .stream = traces->stream + id, .middle = middle };
 
-	for (i = traces->all.nr; breaks == traces->breaks && i--; ) {
-		if (traces->all.at[i].stream == begin.stream)
-			return &traces->all.at[i];
-	}
-	traces->breaks = breaks;
-	return ns_array_add(&traces->all, begin) ? &traces->all.at[traces->all.nr - 1] : NULL;
+	if (traces->next <= new.stream)
+		traces->next = new.stream + 1;
+	return ns_array_add(&traces->all, new) || refuse("out of memory");
 }
 
-static bool append(struct nt_bytes *to, const uint8_t *data, size_t size)
+static bool append(void *ctx, unsigned int id, const uint8_t *data, size_t size)
 {
-	uint8_t *bytes = to ? realloc(to->data, to->size + size) : NULL;
+	struct traces *traces = ctx;
+	struct nt_bytes *to = &traces->all.at[traces->all.nr - 1];
+	uint8_t *bytes;
 
+	while (to->stream != traces->stream + id)
+		to--;
+	bytes = realloc(to->data, to->size + size);
 	if (!bytes)
 		return refuse("out of memory");
 	memcpy(bytes + to->size, data, size);
@@ -51,22 +52,10 @@ static bool append(struct nt_bytes *to, const uint8_t *data, size_t size)
 
 static bool read_trace(struct traces *traces, const struct options *encoder, const char *path)
 {
-	struct input *input = input_open(path, encoder);
-	unsigned int id, last = 0;
-	const uint8_t *data;
-	bool ok = true;
-	long n = -1;
+	static const struct input_streams streams = { begin, append, NULL };
 
-	traces->breaks = 0;
-	while (input && ok && (n = input_read(input, &data)) > 0) {
-		id = input_id(input);
-		last = id > last ? id : last;
-		ok = append(trace_of(traces, encoder, id, input_breaks(input)), data, n);
-	}
-	if (input)
-		input_close(input);
-	traces->stream += last + 1;
-	return ok && !n;
+	traces->stream = traces->next;
+	return input_each(path, encoder, &streams, traces) != EXIT_USAGE;
 }
 
 /* ---- Encoder ---- */
@@ -82,7 +71,7 @@ static bool find_encoder(const struct raw_options *raw, struct options *encoder)
 	size_t i;
 
 	for (i = 0; ok && i < raw->elfs.nr; i++)
-		ok = elf_image_add_arg(&files, image, raw->elfs.at[i], 0, &xlen);
+		ok = elf_image_add_arg(&files, image, raw->elfs.at[i], &xlen);
 	if (xlen == 32)
 		encoder->config.xlen = 32;
 	if (ok && !options_are_given(&raw->encoder)) {

@@ -62,32 +62,14 @@ static void end_lines(struct table *table)
 
 /* ---- Rows ---- */
 
-static int compare_text(const char *a, const char *b)
-{
-	return a == b ? 0 : !a ? -1 : !b ? 1 : strcmp(a, b);
-}
-
-static int compare_number(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
-static int compare_frame(const struct nt_frame *a, const struct nt_frame *b)
-{
-	int order = compare_text(a->file, b->file);
-
-	if (!order)
-		order = compare_number(a->line, b->line);
-	return order ? order : compare_text(a->function, b->function);
-}
-
 static int compare_frames(const struct row *a, const struct row *b)
 {
-	int order = compare_number(a->nr_frames, b->nr_frames);
-	size_t i;
+	const struct nt_frame *x = a->frames, *y = b->frames;
+	int order = ns_order(a->nr_frames, b->nr_frames);
 
-	for (i = 0; !order && i < a->nr_frames; i++)
-		order = compare_frame(&a->frames[i], &b->frames[i]);
+	for (; !order && x < a->frames + a->nr_frames; x++, y++)
+		order = strcmp(x->file ?: "", y->file ?: "") ?: ns_order(x->line, y->line) ?:
+			strcmp(x->function ?: "", y->function ?: "");
 	return order;
 }
 
@@ -98,13 +80,9 @@ static int compare_frames(const struct row *a, const struct row *b)
 static int compare_rows(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
-	int order = compare_text(x->insn->object, y->insn->object);
 
-	if (order)
-		return order;
-	if (x->frames && y->frames)
-		return compare_frames(x, y);
-	return compare_text(x->insn->symbol, y->insn->symbol);
+	return strcmp(x->insn->object ?: "", y->insn->object ?: "") ?:
+	       (x->frames && y->frames ? compare_frames(x, y) : strcmp(x->insn->symbol ?: "", y->insn->symbol ?: ""));
 }
 
 static int compare_counts(const void *a, const void *b)
