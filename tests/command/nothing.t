@@ -200,7 +200,7 @@ no_effect() {
 			refused "recording, which contains the settings of the encoder" $command $option perf.data || return
 		done
 	done
-	refused "so --cpu cannot be given" dump --cpu 0 source.nt && refused "exclude each other" decode --pcs --stats --elf calls perf.data
+	refused "raw trace" stat --elf calls perf.data && refused "so --cpu cannot be given" dump --cpu 0 source.nt && refused "exclude each other" decode --pcs --stats --elf calls perf.data
 }
 # Cut the recording in the descriptions at its end, and inside its header
 cut() {

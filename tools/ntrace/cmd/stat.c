@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "raw/deframer.h"
+#include "raw/detect.h"
+#include "raw/elf-image.h"
 #include "ntrace.h"
 #include "cli/nothing.h"
 #include "cli/options.h"
@@ -27,6 +29,7 @@ struct stream {
 struct stat_command {
 	struct options	options;
 	bool		json;
+	const char	*elf;
 	bool		trouble;	/* an error that the streams do not count */
 	const char	*id_name;	/* "cpu" or "id" */
 	NS_ARRAY(struct stream) streams;
@@ -236,11 +239,35 @@ static int print_all(const struct stat_command *c)
 
 /* ---- Command ---- */
 
+/* Detect the encoding of the trace. Return false if nothing fits, which was reported. */
+static bool find_options(struct stat_command *c, const char *path)
+{
+	struct nt_image *image = nt_image_new();
+	struct elf_files elfs = { NULL };
+	struct detected found;
+	unsigned int xlen = 64;
+	bool ok = image && elf_image_add_arg(&elfs, image, c->elf, &xlen);
+
+	if (ok) {
+		c->options.config.xlen = xlen;
+		ok = detect(&c->options, image, path, &found);
+	}
+	if (ok)
+		detect_print(&c->options, &found, "ntrace decode", c->elf, path, c->json ? stderr : stdout);
+	nt_image_free(image);
+	elf_files_close(&elfs);
+	return ok;
+}
+
 static int run(struct stat_command *c, const char *path)
 {
 	int status;
 	size_t i;
 
+	if (c->elf && options_is_recording(path))
+		return usage_error("--elf is for raw trace: a recording says how it was encoded");
+	if (c->elf && !find_options(c, path))
+		return EXIT_USAGE;
 	status = options_is_recording(path) ? stat_recording(c, path) : stat_raw(c, path);
 	if (status == EXIT_CLEAN)
 		status = print_all(c);
@@ -254,6 +281,9 @@ int cmd_stat(int argc, char **argv)
 {
 	struct stat_command c = { 0 };
 	const struct option_entry options[] = {
+		OPTION_TEXT(0, "elf", "ELF", &c.elf,
+			    "the program: find out how the trace was encoded, and print the command\n"
+			    "that decodes it"),
 		OPTION_FLAG(0, "json", &c.json, "an object of JSON"),
 		COMMON_OPTIONS(&c.options),
 		OPTION_CALL(0, "cpu", "N", options_cpu, &c.options,
