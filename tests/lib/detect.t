@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# `ntrace decode --detect` finds out how a trace was encoded.
+# `ntrace decode --detect` and `ntrace stat --elf` find out how a trace was encoded.
 # shellcheck disable=SC2086
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/lib/unit.sh"
@@ -12,7 +12,7 @@ head -n 8000 "$dir/prog.pcs" >"$dir/part" && mv "$dir/part" "$tap_tmp/pcs"
 gcc -g -O2 -I"$top/include" -o "$dir/roundtrip" "$top/tests/dialect/roundtrip.c" "$top/tests/dialect/encoder.c" \
 	"$top/tests/dialect/program.c" "$O/lib/libntrace.a" -lpthread && make -s -C "$top/tests/random" O="$O" || exit 1
 cd "$tap_tmp" || exit 1
-plan 51
+plan 53
 
 # found NAME ELF PCS TRACE: check that the trace decodes to the executed PCs without any option
 found() {
@@ -69,6 +69,9 @@ is "a ring is decoded from its oldest byte" "$? $(tail -n "$(wc -l <got)" "$dir/
 { head -c 3000 long.nt; printf '\377'; tail -c +3002 long.nt; } >damaged.nt
 "$ntrace" decode --stats --detect --elf "$dir/prog.elf" damaged.nt >got 2>err
 is "damage is not taken for the seam of a ring" "$? $(grep -c wrapped-at err)" "1 0"
+"$ntrace" decode --pcs --elf "$top/samples/primes" "$top/samples/primes.nt" >primes.pcs
+"$O/bin/ntrace-dev" encode --elf "$top/samples/primes" --pcs primes.pcs --sequential-jump -o t.nt
+found "a trace with sequential jumps and one synchronising message" "$top/samples/primes" primes.pcs t.nt
 
 # exact HOW FIRST COUNT LEAST: detect random streams (detected.py), and expect at least LEAST exact
 exact() {
@@ -94,4 +97,6 @@ sync-lacks-bit --all-jumps
 stack-over-sync --implicit-return
 L
 exact deviating 1 $(by_size 20 1000) $(by_size 20 999)
+is "ntrace stat prints the command" "$("$ntrace" stat --elf "$rtl/htm-sync-29-branch.elf" "$rtl/htm-sync-29-branch.nt" |
+	head -n 1 | cut -d' ' -f1-4)" "ntrace decode --encoder accemic"
 done_testing

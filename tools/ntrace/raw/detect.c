@@ -215,22 +215,32 @@ static bool is_hopeless(const struct detect *d, struct nt_config config)
 	return (ratified.invalid < sifive.invalid ? ratified.invalid : sifive.invalid) > 2 + sifive.nr / 8;
 }
 
-static void try_all(struct detect *d)
+/* Try all widths of SRC, with and without timestamps, on the first part of the trace */
+static void try_part(struct detect *d, unsigned int end)
 {
 	struct nt_config config = d->base;
 	struct messages plain;
 	bool few_times;
 
-	memset(&d->score, 0, sizeof(d->score));
 	for (config.src_bits = 0; config.src_bits <= NT_SRC_BITS_MAX; config.src_bits++) {
 		config.timestamp = 0;
 		count_messages(d, &config, &plain);
 		few_times = plain.invalid <= plain.nr / 50 + (plain.nr >= 30);
 		for (; config.timestamp < 2; config.timestamp++) {
 			if (!is_hopeless(d, config))
-				try_encoders(d, config, FIRST_PART, TRY_SEQUENTIAL, few_times);
+				try_encoders(d, config, FIRST_PART, end, few_times);
 		}
 	}
+}
+
+static void try_all(struct detect *d)
+{
+	struct nt_config config;
+
+	memset(&d->score, 0, sizeof(d->score));
+	try_part(d, TRY_SEQUENTIAL);
+	if (!d->score.insns)
+		try_part(d, TRY_END);
 	if (!d->score.insns)
 		return;
 	/* try more trace, which may need options that the first part did not need */
