@@ -235,11 +235,11 @@ static int put_maps(struct nt_recorder *r, pid_t pid)
 static int put_thread(void *ctx, pid_t tid)
 {
 	const struct task *task = ctx;
-	int err = put_comm(task->r, task->pid, tid);
+	/* A thread inherits the name of its process. Write its own name after the record of the fork. */
+	int err = put_fork(task->r, task->pid, tid);
 
-	if (err)
-		return err == NO_TASK ? 0 : err;
-	return put_fork(task->r, task->pid, tid);
+	err = err ? : put_comm(task->r, task->pid, tid);
+	return err == NO_TASK ? 0 : err;
 }
 
 /* Write the records of a process. It is not a failure if the process ends at the same time. */
