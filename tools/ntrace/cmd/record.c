@@ -59,7 +59,9 @@ static void on_snapshot(int nr)
  */
 static void catch_signals(const struct record *record)
 {
-	struct sigaction end = { .sa_handler = on_end }, snapshot = { .sa_handler = on_snapshot };
+	struct sigaction end = { .sa_handler = on_end };
+	/* A snapshot must not interrupt the copy of the kernel's code. */
+	struct sigaction snapshot = { .sa_handler = on_snapshot, .sa_flags = SA_RESTART };
 
 	sigaction(SIGINT, &end, NULL);
 	sigaction(SIGTERM, &end, NULL);
@@ -108,6 +110,8 @@ static void print_end(const struct record *record)
 		fputs("\r\033[K", stderr);
 	fprintf(stderr, "ntrace: wrote %s: %.3f MB, of which %.3f MB are trace\n",
 		record->options.output, info.bytes / 1e6, info.trace_bytes / 1e6);
+	if (record->options.snapshot && !info.trace_bytes)
+		fprintf(stderr, "ntrace: no snapshot has trace: SIGUSR2 must come after recording has begun\n");
 	if (info.only_user)
 		fprintf(stderr, "ntrace: the kernel was not recorded, because this user may only trace programs\n");
 	if (info.cut_stretches)
@@ -150,6 +154,8 @@ static int run(struct record *record)
 	catch_signals(record);
 	if (nt_recorder_start(recorder))
 		return failed(record);
+	if (record->options.snapshot && !record->quiet)
+		fprintf(stderr, "ntrace: recording: send SIGUSR2 to process %d for a snapshot\n", getpid());
 	do {
 		ret = nt_recorder_step(recorder, record->progress ? 500 : -1);
 		if (record->progress)
