@@ -17,7 +17,7 @@ make() {
 	case "${TEST_MADE:+$*}" in
 	*clean* | *install* | *KDIR=* | *KSRC=*) ;;
 	*"-C $top/selftests/ntrace "* | *"-C $top/tests/driver O="*guest | *"-C $top/tools/board"*) _key=$O.$* ;;
-	*"-C $top "*tool* | *"-C $top "*plugin* | *"-C $top lib"*) _key=$O.$* ;;
+	*"-C $top/tools/ntrace "* | *"-C $top "*tool* | *"-C $top "*plugin* | *"-C $top lib"*) _key=$O.$* ;;
 	esac
 	[ -z "$_key" ] || _key=$TEST_MADE/$(echo "$_key" | cksum | tr ' ' -)
 	[ -z "$_key" ] || ! [ -e "$_key" ] || return 0
@@ -106,11 +106,12 @@ cached_build() {
 	) 9>"$_all/lock-$_of"
 }
 
-# Build library and command with sanitizers in $O/sanitized, once for all programs. Without optimisation, the
-# build takes a third of the time. Small tables of the fast path fill up in small recordings, and take less time to clear.
+# build_sanitized [FOLDER]: build library and command with sanitizers in $O/sanitized, once for all programs. ntrace record
+# is left out, and the commands for developers are in another FOLDER, tools/board/dev. Without optimisation, the build takes
+# a third of the time. Small tables of the fast path fill up in small recordings, and take less time to clear.
 # A program that uses them sets UBSAN_OPTIONS if it checks the exit status.
 build_sanitized() {
-	make -C "$top" tool O="$O/sanitized" CFLAGS="-O0 -g1 -fsanitize=address,undefined -DPATHS_SHIFT=6 -DGROUPS_SHIFT=5 -DNR_WORDS=4096" \
+	make -C "$top/${1:-tools/ntrace}" O="$O/sanitized" LINUX= CFLAGS="-O0 -g1 -fsanitize=address,undefined -DPATHS_SHIFT=6 -DGROUPS_SHIFT=5 -DNR_WORDS=4096" \
 		>"$tap_tmp/make" 2>&1
 }
 
