@@ -148,6 +148,8 @@ changed() {
 				"--implicit-return --return-depth 3 --repeated-history --hist-bits 4 --context 5" \
 				"--icnt-bits 4 --hist-bits 2" "--fifo-depth 100 --fifo-rate 20" \
 				"--only 0xffffffff80200000-$f3"; do
+				# make test stops at the first combination in which the variant changes the trace
+				[ "$same" ] || large || [ "${QUICK:-}" ] || continue
 				need=
 				for o in --timestamp --implicit-return; do
 					case $options in *$o*) need="$need $o" ;; esac

@@ -39,17 +39,17 @@ ok "$count PCs come back with all optimisations" roundtrip "$tmp/real.list" "$pr
 	"--implicit-return --sequential-jump --extend-addr --repeated-history --sync-mode 3 --sync-max 12" \
 	"--implicit-return --sequential-jump --extend-addr"
 
-head -n $(by_size 30000 120000) "$tmp/real.list" >"$tmp/short.list"
+head -n $(by_size 15000 120000) "$tmp/real.list" >"$tmp/short.list"
 flat "$tmp/short.list"
 ok "each option, real code" combinations "$tmp/short.list" "$program" "" real 0 3
 
-python3 "$top/tests/model/walk.py" "$program" $(by_size 15000 60000) 1 >"$tmp/walk.list"
+python3 "$top/tests/model/walk.py" "$program" $(by_size 8000 60000) 1 >"$tmp/walk.list"
 flat "$tmp/walk.list"
 ok "each option, random walk with traps and gaps" combinations "$tmp/walk.list" "$program" "" walk 1 3
 
 riscv64-linux-gnu-gcc -march=rv32imac -mabi=ilp32 -ffreestanding -nostdlib -static -O2 \
 	-Wl,-m,elf32lriscv,-Ttext=0x80000000,-e,0 -o "$tmp/rv32" "$top/tools/board/model/insn.c"
-python3 "$top/tests/model/walk.py" "$tmp/rv32" $(by_size 15000 60000) 2 >"$tmp/walk32.list"
+python3 "$top/tests/model/walk.py" "$tmp/rv32" $(by_size 8000 60000) 2 >"$tmp/walk32.list"
 flat "$tmp/walk32.list"
 ok "each option, RV32" combinations "$tmp/walk32.list" "$tmp/rv32" --rv32 walk 2 3
 
@@ -61,8 +61,8 @@ ok "optimisations with each other, RV32, real code" cross "$tmp/real32.list" "$t
 ok "optimisations with each other, RV64" cross "$tmp/short.list" "$program" 1 2
 
 # Encoders may have these variants, which the specification allows.
-head -n 20000 "$tmp/real.list" >"$tmp/variant.list"
-head -n 10000 "$tmp/walk.list" >"$tmp/variant-walk.list"
+head -n $(by_size 6000 20000) "$tmp/real.list" >"$tmp/variant.list"
+head -n $(by_size 5000 10000) "$tmp/walk.list" >"$tmp/variant-walk.list"
 ok "each variant, real code" variants "$tmp/variant.list" "$program" 0 2
 ok "each variant, random walk with traps and gaps" variants "$tmp/variant-walk.list" "$program" 1 2
 ok "each variant changes the trace, which decodes" changed
