@@ -57,7 +57,7 @@ ok "ntrace script says the same as perf script" sh -c \
 
 mkdir -p "$tap_tmp/board-out" && chown "$user" "$tap_tmp/board-out"
 ok "a recording straight to /out, which perf reads there" run tools/board/board run --out "$tap_tmp/board-out" -- \
-	'perf record --kcore -o /out/perf.data -e ntrace//u -- ls / >/dev/null && perf script -i /out/perf.data | grep -m1 branches'
+	'perf record '$(by_size "" --kcore)' -o /out/perf.data -e ntrace//u -- ls / >/dev/null && perf script -i /out/perf.data | grep -m1 branches'
 is "a recording straight to /out is the user's" "$(stat -c %U "$tap_tmp/board-out/perf.data" 2>&1)" "$user"
 
 # If packages are missing, a sentence reports that before make prints "Error 127".
