@@ -14,10 +14,10 @@ tests="pmu_test;attr_test;field_test;filter_test;record_test;snapshot_test;sampl
 
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "the board is not set up; make setup"
 selftests "6.12, 2 harts" "$tests" --kernel 6.12 --harts 2
-selftests "6.12, minimal hardware" "$(by_size "pmu_test;attr_test;field_test;filter_test;record_test" "$tests")" --kernel 6.12 --harts 1 --model caps=minimal
+selftests "6.12, minimal hardware" "$(by_size "pmu_test;attr_test;field_test;filter_test" "$tests")" --kernel 6.12 --harts 1 --model caps=minimal
 # This board has a funnel, and an interrupt that sometimes occurs for no reason.
 guest_env=NTRACE_IRQ=spurious
-selftests "new, interrupt" "$tests" --kernel new --harts 2 --topology interrupt --model fault.irq_spurious=50
+selftests "new, interrupt" "$(by_size "pmu_test;attr_test;record_test;snapshot_test;life_test;load_test -t reader_that_stops_is_told" "$tests")" --kernel new --harts 2 --topology interrupt --model fault.irq_spurious=50
 guest_env=
 # Events of an unprivileged user start and end on each hart while others use the sink.
 selftests "6.12, 4 harts share a sink" "share_test;field_test -t src_is_told" --kernel 6.12 --harts 4 --topology funnel \
