@@ -13,7 +13,7 @@ host=$O/perf/new/x86_64/perf
 make -C "$top" tool guest-tools plugin modules MVERS="$kernel" >"$tap_tmp/make" 2>&1 &&
 	"$top/tools/perf/build.sh" "$kernel" riscv64 >>"$tap_tmp/make" 2>&1 &&
 	"$top/tools/perf/build.sh" new x86_64 >>"$tap_tmp/make" 2>&1 || { tail -n 30 "$tap_tmp/make"; exit 1; }
-plan $((19 + ${SANITIZED:-0}))
+plan $(($(by_size 16 19) + ${SANITIZED:-0}))
 # Otherwise perf 7.2 and later do not put the vDSO into their cache, which another machine needs.
 [ "$kernel" = 6.12 ] && mmap_options= || mmap_options=--no-buildid-mmap
 
@@ -21,6 +21,7 @@ rm -rf "$dir" && mkdir -p "$dir/out"
 {
 	echo "mmap_options=$mmap_options"
 	echo "bytes=$(by_size 10000 100000)"
+	echo "told=$(by_size "" told.data)"
 	echo "folder=$(by_size /usr/lib/riscv64-linux-gnu/gconv /usr/lib/riscv64-linux-gnu)"
 } >"$dir/out/options"
 cat >"$dir/out/record" <<'E2'
@@ -44,7 +45,7 @@ record --kcore -a -m,16M -e ntrace// -o all.data -- sh -c "ls -lR $folder >/dev/
 # Trace machine mode, which runs because perf stat asks the firmware for a counter.
 record -N --no-bpf-event --kcore -C 0 -m,4M -e ntrace/firmware/ -o firmware.data -- taskset 1 perf stat -e cycles -o /tmp/stat busybox true || exit 1
 # Record the same without implicit returns, because they cause another kind of gap if code is missing.
-record -N --no-bpf-event --kcore -C 0 -m,4M -e ntrace/firmware,implicit_return=0/ -o told.data -- taskset 1 perf stat -e cycles -o /tmp/stat busybox true || exit 1
+[ -z "$told" ] || record -N --no-bpf-event --kcore -C 0 -m,4M -e ntrace/firmware,implicit_return=0/ -o told.data -- taskset 1 perf stat -e cycles -o /tmp/stat busybox true || exit 1
 kill $kept
 # These requests must be refused.
 refused() { perf record "$@" -o no.data -- true 2>>/out/refused && { echo "not refused: $*" >>/out/record.log; exit 1; }; }
@@ -60,7 +61,7 @@ sh -c 'sleep 0.3 & echo $! >/tmp/ended; exec sleep 1000' & parent=$!
 while ! grep -qs '^State:.Z' "/proc/$(cat /tmp/ended)/status"; do sleep 0.1; done
 refused -e ntrace// -p "$(cat /tmp/ended)"
 kill $parent
-tar -cf /out/files.tar one.data true.data true.guest all.data firmware.data told.data debug
+tar -cf /out/files.tar one.data true.data true.guest all.data firmware.data $told debug
 E2
 
 # This recording is made separately, because it lacks most of the executed code, which the truth would
@@ -110,7 +111,7 @@ ranges() {
 }
 
 verify() {
-	{ ranges one.data; ranges true.data; ranges all.data; ranges firmware.data; ranges told.data; } |
+	{ ranges one.data; ranges true.data; ranges all.data; ranges firmware.data; large_only ranges told.data; } |
 		"$O/bin/ntrace" verify --truth "$dir/truth/hart0.truth" --truth "$dir/truth/hart1.truth" --decoded - |
 		tee "$tap_tmp/verified"
 }
@@ -159,7 +160,7 @@ without_firmware() {
 		{ cat "$tap_tmp/gaps"; return 1; }
 	awk -v percent="$2" '{ exit $1 * 100 < $3 * percent }' "$tap_tmp/gaps"
 }
-for what in firmware:50 told:95; do
+for what in firmware:50 $(by_size "" told:95); do
 	percent=${what#*:} what=${what%:*}
 	is "$what: no errors with the firmware's ELF file" "$(errors $what.data)" 0
 	script -i "$dir/out/$what.data" --itrace=be -F ip,addr >"$tap_tmp/with"
