@@ -47,7 +47,7 @@ compare "as it runs" 1 $rounds ""
 for _mode in U S VU VS; do
 	_traps="$_traps $(($(grep -c "^trap .* $_mode$" "$tap_tmp/text") >= rounds / 4))"
 done
-is "there are traps of each privilege below M" "$_traps" " 1 1 1 1"
+is "the program has traps of each privilege below M" "$_traps" " 1 1 1 1"
 compare "two harts, each in a thread of QEMU's" 2 $((rounds / 4)) "" -accel tcg,thread=multi
 compare "one instruction a block" 1 $((rounds / 8)) "" -accel tcg,one-insn-per-tb=on
 compare "two harts, one instruction a block" 2 $((rounds / 16)) "" -accel tcg,thread=multi,one-insn-per-tb=on
@@ -56,8 +56,8 @@ compare "time counts instructions" 1 $((rounds / 2)) ,icount=on -icount shift=1,
 # The check must be able to fail, so remove lines, and change the kind of a trap.
 sed '0~1000d' "$tap_tmp/lines" >"$tap_tmp/less"
 "$tap_tmp/log-check" "$tap_tmp/hart0.truth" <"$tap_tmp/less" >"$tap_tmp/checked"
-is "it sees lines that are missing" "$? $(grep -c 'not what ran' "$tap_tmp/checked")" "1 1"
+is "the check finds lines that are missing" "$? $(grep -c 'not what ran' "$tap_tmp/checked")" "1 1"
 sed "$(($(wc -l <"$tap_tmp/lines") / 2)),\$s/async:1/async:0/" "$tap_tmp/lines" >"$tap_tmp/other"
 "$tap_tmp/log-check" "$tap_tmp/hart0.truth" <"$tap_tmp/other" >"$tap_tmp/checked"
-is "it sees a trap of another kind" "$? $(grep -c 'not what ran' "$tap_tmp/checked")" "1 1"
+is "the check finds a trap of another kind" "$? $(grep -c 'not what ran' "$tap_tmp/checked")" "1 1"
 done_testing

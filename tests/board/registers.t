@@ -39,7 +39,7 @@ sed -n 's/^word //p' "$tap_tmp/regs" | while read -r w; do
 done >"$tap_tmp/trace"
 "$O/bin/ntrace" dump "$tap_tmp/trace" >"$tap_tmp/dump" 2>&1
 sed 's/^/# /' "$tap_tmp/dump" | head -5
-ok "its first message is ProgTraceSync, trace enable" sh -c "head -n 1 '$tap_tmp/dump' | grep -q 'ProgTraceSync.*SYNC.*5'"
+ok "the first message of the trace is ProgTraceSync, trace enable" sh -c "head -n 1 '$tap_tmp/dump' | grep -q 'ProgTraceSync.*SYNC.*5'"
 is "trTeActive 0 resets" "$(bits te_off 3)" 0
 is "a full sink that shall stop has stopped" "$(bits ram_full 0x10a) $(bits ram_wrapped 0xfffffffd)" "$((0x108)) 1"
 is "the interrupt of a full sink is pending at the APLIC" "$(bits pending_before 256) $(bits pending 256)" "0 256"

@@ -13,10 +13,10 @@ plan 6
 
 bare_build "$tap_tmp/two" -DALONE=0 "$top/tests/board/stall.c"
 ok "a hart is traced" bare_run "$tap_tmp/two" "stats=$tap_tmp/stats" -smp 2
-is "it stalls each time that the sink is full, and gets its work done" "$(tr -d '\r' <"$tap_tmp/out" | xargs)" \
+is "a hart stalls each time that the sink is full, and gets its work done" "$(tr -d '\r' <"$tap_tmp/out" | xargs)" \
 	"full, it stalls full, it stalls full, it stalls empty"
 count() { sed -n "s/^$1 \(.* \)\{0,1\}$2=\([0-9]*\).*/\2/p" "$tap_tmp/stats"; }
-ok "it stood still ($(count hart1 stalls) times), the other one never ($(count hart0 stalls))" \
+ok "the hart that stalls stood still ($(count hart1 stalls) times), the other one never ($(count hart0 stalls))" \
 	[ "$(count hart1 stalls)0" -ge 10 -a "$(count hart0 stalls)" = 0 ]
 is "nothing was lost" "$(count te1 overflows) $(count te1 blocks_lost)" "0 0"
 

@@ -55,7 +55,7 @@ check() {
 plan 23
 healthy
 ok "a system that lacks nothing" says 0 "The kernel offers the event ntrace//."
-is "it has no other lines" "$(grep -vc '^ok ' "$tap_tmp/said")" 0
+is "doctor prints no other lines" "$(grep -vc '^ok ' "$tap_tmp/said")" 0
 check "no device tree" 1 "There is no device tree" rm -r "$root/sys/firmware"
 no_components() { printf 'ns16550a\0' >"$root/sys/firmware/devicetree/base/soc/trace@1/compatible"; }
 check "firmware describes no trace" 1 "the firmware must describe the trace hardware" no_components

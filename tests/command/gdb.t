@@ -69,7 +69,7 @@ recording missing || exit 1
 "$ntrace" gdb -i missing.data -- -nx -batch -ex continue -ex 'p $trace_insn' -ex reverse-continue -ex 'p $trace_insn' \
 	-ex 'handle SIGLOST nostop' -ex continue -ex 'p $trace_insn' >gap 2>&1
 ok "missing trace stops with a line and SIGLOST" eval 'said "[trace is missing before this instruction]" gap && said "SIGLOST" gap && said "\$1 = 16" gap'
-ok "it also stops backwards, at the instruction before it" eval 'said "[trace is missing after this instruction]" gap && said "\$2 = 15" gap'
+ok "gdb also stops at a gap backwards, at the instruction before it" eval 'said "[trace is missing after this instruction]" gap && said "\$2 = 15" gap'
 ok "gdb continues over it if the user wants that" said '$3 = 32' gap
 
 # The stub serves only code of the recording, even after damaged packets

@@ -136,9 +136,9 @@ reads() { # FILE BRANCHES: check that FILE has at least BRANCHES branches, and n
 ok "recorded" record
 ok "the kernel and all programs: all branches are right" by_ntrace jit.data
 figure "$truth_last"
-ok "and there are many" clean 100000
-ok "the same by perf" by_perf jit.data
-ok "and perf finds no error" clean 100000
+ok "the kernel and all programs: there are over 100,000 branches, and no error" clean 100000
+ok "the kernel and all programs: all branches are right in perf" by_perf jit.data
+ok "the kernel and all programs: perf finds as many, and no error" clean 100000
 
 ok "options, signals and mistakes on the board" cases
 ok "a program alone" reads user.data 1000
@@ -169,7 +169,7 @@ ok "the older recording is kept" test -s "$out/user2.data.old"
 ok "--quiet" test "$(cat "$out/said/again")" = "status 0"
 ok "other events beside the trace" reads beside.data 1000
 samples() { "$O/perf/new/x86_64/perf" script -i "$out/beside.data" --itrace=e -F event,ip 2>/dev/null | grep -c cpu-clock; }
-ok "and they have samples" test "$(samples)" -gt 0
+ok "other events beside the trace have samples" test "$(samples)" -gt 0
 ok "a full disk" says full 2 "No space left on device. The file can be read, and has the recording up to then"
 ok "what was written can be read" reads full.data 1000
 ok "a device that is full" says device 2 "No space left on device"

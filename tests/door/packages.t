@@ -73,7 +73,7 @@ install_all() {
 			--elf "$root/usr/share/doc/ntrace/examples/primes" "$root/usr/share/doc/ntrace/examples/primes.nt" |
 			grep -x 'instructions  *2642'
 }
-ok "they install, and the command decodes the sample" install_all
+ok "the packages install, and their command decodes the sample" install_all
 if [ -n "$perf" ]; then
 	is "perf-ntrace knows N-Trace" "$("$root/usr/bin/perf-ntrace" test ntrace 2>&1 | grep -c 'N-Trace (ntrace): .* Ok')" 3
 else

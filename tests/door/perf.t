@@ -111,10 +111,10 @@ for kver in $perfs; do
 	perf script -i "$tap_tmp/here.data" --insn-trace=disasm >"$tap_tmp/disasm" 2>&1
 	# Debian 12's capstone 4 does not support RISC-V. door/mistakes.t tests the board's perf.
 	if grep -qE 'CS_API_MAJOR ([5-9]|[1-9][0-9])' /usr/include/capstone/capstone.h 2>/dev/null; then
-		is "$kver: it disassembles RISC-V" "$(grep -oE '(addi|jal|ecall|bnez|beqz)( .*)?$' "$tap_tmp/disasm" | awk '{ print $1 }' | sort -u | paste -sd' ')" \
+		is "$kver: perf disassembles RISC-V" "$(grep -oE '(addi|jal|ecall|bnez|beqz)( .*)?$' "$tap_tmp/disasm" | awk '{ print $1 }' | sort -u | paste -sd' ')" \
 			"addi bnez ecall jal"
 	else
-		skip "$kver: it disassembles RISC-V" "there is no capstone 5 here"
+		skip "$kver: perf disassembles RISC-V" "there is no capstone 5 here"
 	fi
 	perf script -i "$tap_tmp/here.data" --itrace=i1il2 -F ip,brstackinsn,brstackinsnlen >"$tap_tmp/insns" 2>&1
 	is "$kver: brstackinsn knows the lengths of RISC-V" \

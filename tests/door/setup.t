@@ -78,5 +78,5 @@ waits() {
 	wait
 	grep "waiting for another set-up that uses $tap_tmp/busy/ntrace" "$tap_tmp/busy/said"
 }
-ok "it says that it waits for another" waits
+ok "set-up says that it waits for another set-up" waits
 done_testing

@@ -61,7 +61,7 @@ is "each property is in the list of who reads and tests it" "$(unlisted)" ""
 ok "the binding is a valid schema" schema_is_valid
 (cd "$bindings" && dt-mk-schema -j -o "$tap_tmp/schema.json" .) || exit 1
 (cd "$bindings" && dt-extract-example "$yaml") >"$tap_tmp/example.dts"
-ok "its examples follow it" validate example
+ok "the examples of the binding follow it" validate example
 sed "s|^|# |" "$tap_tmp/example.log"
 is "the examples describe six components" "$(grep -c 'trace@' "$tap_tmp/example.dts")" 6
 refuses "two register blocks" 's/reg = <0xc001000 0x1000>/reg = <0xc001000 0x1000>, <0xd001000 0x1000>/'
@@ -72,8 +72,8 @@ refuses "a component without ports" '/in-ports/,/^            };/d;s/out-ports {
 refuses "an unknown property" 's/cpus = <&cpu0>/hart = <0>/'
 if [ -d "$linux/arch/riscv/boot/dts/spacemit" ]; then
 	ok "the K3's overlay applies to the k3-pico-itx of the newest Linux" overlay_applies spacemit/k3-pico-itx spacemit-k3
-	is "it adds 21 components" "$(fdtdump "$tap_tmp/whole.dtb" 2>/dev/null | grep -c -E 'trace-component|coresight')" 21
-	ok "they follow the binding" overlay_is_valid
+	is "the K3's overlay adds 21 components" "$(fdtdump "$tap_tmp/whole.dtb" 2>/dev/null | grep -c -E 'trace-component|coresight')" 21
+	ok "the K3's overlay follows the binding" overlay_is_valid
 	sed 's/^/# /' "$tap_tmp/whole.log" | head -n 4
 else
 	for what in "applies" "adds components" "follows the binding"; do
@@ -106,10 +106,10 @@ megrez() {
 if [ -d "$linux/arch/riscv/boot/dts/eswin" ]; then
 	ok "the EIC7700X's overlay applies to the newest Linux's HiFive Premier P550" \
 		overlay_applies eswin/eic7700-hifive-premier-p550 eswin-eic7700
-	is "it adds 5 components" "$(fdtdump "$tap_tmp/whole.dtb" 2>/dev/null | grep -c 'sifive,trace-')" 5
-	ok "they follow the binding" overlay_is_valid
+	is "the EIC7700X's overlay adds 5 components" "$(fdtdump "$tap_tmp/whole.dtb" 2>/dev/null | grep -c 'sifive,trace-')" 5
+	ok "the EIC7700X's overlay follows the binding" overlay_is_valid
 	sed 's/^/# /' "$tap_tmp/whole.log" | head -n 4
-	ok "it applies to a Milk-V Megrez, and follows the binding" each_of megrez overlay_is_valid
+	ok "the EIC7700X's overlay applies to a Milk-V Megrez, and follows the binding" each_of megrez overlay_is_valid
 else
 	for what in "applies" "adds components" "follows the binding" "applies to a Megrez"; do
 		skip "the EIC7700X's overlay: $what" "the newest Linux that is set up has no such board; make setup"

@@ -31,7 +31,7 @@ grep '^#' "$tap_tmp/said"
 is "CPUs have it before" "$(sed -n 's/^at first //p' "$tap_tmp/said")" "29 29"
 is "CPUs have it after all of them" "$(sed -n 's/^at last //p' "$tap_tmp/said")" "29 29"
 for t in all one again; do
-	is "it is in the trace, and no other: $t" "$(sed -n "s/^$t //p" "$tap_tmp/said" | tr '\n' ' ')" "hcontext=0x1d "
+	is "hcontext is in the trace, with no other value: $t" "$(sed -n "s/^$t //p" "$tap_tmp/said" | tr '\n' ' ')" "hcontext=0x1d "
 done
 sed 's/^/# /' "$tap_tmp/err" | head -n 20
 done_testing

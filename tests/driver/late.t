@@ -52,15 +52,15 @@ status=$?
 sed 's/^/# /' "$tap_tmp/said"
 said() { sed -n "s/^$1: //p" "$tap_tmp/said"; }
 is "there is no PMU before there is an encoder" "$status $(said 'without its clock')" "0 "
-is "there is one when the clock has come, with the CPU that is there" "$(said 'with its clock')" 0
-is "it is traced" "$(said 'trace of one')" yes
+is "there is a PMU when the clock has come, with the CPU that is there" "$(said 'with its clock')" 0
+is "the CPU whose clock has come is traced" "$(said 'trace of one')" yes
 is "the second CPU comes, and its encoder with it" "$(said 'with the second CPU')" 0-1
-is "it is traced, too" "$(said 'trace of the second')" yes
-is "its timestamp can be read, but not by users" \
+is "the second CPU is traced, too" "$(said 'trace of the second')" yes
+is "the timestamp of the second CPU can be read, but not by users" \
 	"$(said 'counter of the second') $(said 'as a user')" "1 1"
-is "not when its CPU has gone" "$(said 'counter without power')" 1
+is "the timestamp of a CPU that has gone cannot be read" "$(said 'counter without power')" 1
 is "the clock goes while all is traced: no CPU is left" "$(said unbound)" "."
-is "it comes again: both can be traced" "$(said 'bound again') $(said 'trace again')" "0-1 yes"
+is "the clock comes again: both CPUs can be traced" "$(said 'bound again') $(said 'trace again')" "0-1 yes"
 is "the module can go" "$(said unloaded)" yes
 is "no component is looked at, or in use, without power" \
 	"$(grep -c 'not active\|lost its power' "$tap_tmp/err")" 0

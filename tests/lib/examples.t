@@ -19,7 +19,7 @@ ok "builds as C" example insns
 ok "builds as C, and as C++ 11" example insns-cc
 export LD_LIBRARY_PATH="$root/usr/lib"
 "$tap_tmp/insns" -t "$dir/prog.elf" "$dir/trace" >"$tap_tmp/listing"
-is "it ends well" "$?" 0
+is "the example in C ends well" "$?" 0
 "$tap_tmp/insns-cc" -t "$dir/prog.elf" "$dir/trace" >"$tap_tmp/listing-cc"
 ok "C++ prints the same" cmp "$tap_tmp/listing" "$tap_tmp/listing-cc"
 grep -v '^--' "$tap_tmp/listing" | sed 's/.*\(0x[0-9a-f]*\):.*/\1/' >"$tap_tmp/pcs"

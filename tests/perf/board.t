@@ -164,7 +164,7 @@ for what in firmware:50 $(by_size "" told:95); do
 	percent=${what#*:} what=${what%:*}
 	is "$what: no errors with the firmware's ELF file" "$(errors $what.data)" 0
 	script -i "$dir/out/$what.data" --itrace=be -F ip,addr >"$tap_tmp/with"
-	ok "$what: and there is code of it" [ "$(in_firmware <"$tap_tmp/with" | wc -l)" -gt 1000 ]
+	ok "$what: branches of the firmware are there" [ "$(in_firmware <"$tap_tmp/with" | wc -l)" -gt 1000 ]
 	ok "$what: without it: one error with the name, gaps, no false path, $percent % of all" \
 		without_firmware $what "$percent"
 	figure "$what.data: $(in_firmware <"$tap_tmp/with" | wc -l) branches in the firmware;" \
@@ -174,7 +174,7 @@ done
 script -i "$dir/out/true.data" --itrace=be -F comm,tid,cpu,time,ip,sym,addr >"$tap_tmp/host"
 figure "branches of a small program: $(wc -l <"$tap_tmp/host") lines"
 ok "the host's perf says what the guest's perf says" cmp "$dir/out/true.guest" "$tap_tmp/host"
-ok "and that is something" [ "$(wc -l <"$tap_tmp/host")" -gt 1000 ]
+ok "a small program has over 1,000 branches" [ "$(wc -l <"$tap_tmp/host")" -gt 1000 ]
 
 script -i "$dir/out/all.data" --itrace=c -F comm,tid,cpu,time,ip,sym,addr,flags >"$tap_tmp/all"
 figure "calls system-wide: $(wc -l <"$tap_tmp/all")"

@@ -110,7 +110,7 @@ check_good() {
 	is "$me: a timestamp that advances every fourth tick" "$(last_time prescaled)" "$(($(last_time good) * 4))"
 	ok "$me: nothing is read from a map that came later" says late-mapping 1 \
 		"there is no code at this address" "10002 _start+0x2"
-	is "$me: and all of it is after it came" "$(branches late-mapping | grep -vc 'tr strt\|error')" 17
+	is "$me: all that is read from a map that came later ran after it came" "$(branches late-mapping | grep -vc 'tr strt\|error')" 17
 	is "$me: a sample for each instruction" \
 		"$(perf script -i "$tap_tmp/good.data" --itrace=i0ns -F ip 2>/dev/null | grep -c .)" 33
 	is "$me: call chain of the third in inner" \
@@ -245,7 +245,7 @@ guest_data_is_right() {
 
 check_guests() {
 	ok "$me: programs of a guest, by events of the guest" guest_sideband_is_right
-	ok "$me: the same, by what perf inject --guest-data makes of two recordings" guest_data_is_right
+	ok "$me: programs of a guest, by what perf inject --guest-data makes of two recordings" guest_data_is_right
 	ok "$me: a guest's kernel, by --guestvmlinux" vmlinux_is_right
 	ok "$me: a guest's module, by --guestkallsyms, kcore and --guestmodules" kcore_is_right
 	ok "$me: a guest's kernel that was moved, by perf kvm's event" kaslr_is_right
@@ -253,7 +253,7 @@ check_guests() {
 	ok "$me: kallsyms alone are no code" no_kcore_is_right
 	ok "$me: a guest's program is unknown, and its kernel is not" program_is_right
 	ok "$me: two guests on a CPU, each by its own kernel (--guestmount)" two_are_right
-	ok "$me: and where only one is given" one_of_two_is_right
+	ok "$me: two guests on a CPU, of which one kernel is given" one_of_two_is_right
 	ok "$me: the other one is the default guest" default_of_two_is_right
 	ok "$me: of several guests, none is guessed for a thread that is not known" unknown_thread_is_right
 	ok "$me: where hcontext changes, it is another guest" hcontext_is_right

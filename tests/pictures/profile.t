@@ -43,11 +43,11 @@ if command -v $gxx >/dev/null; then
 		qemu-riscv64-static ./counted && riscv64-linux-gnu-gcov -b -c -t counted-threads.gcda >../gcov++ 2>/dev/null
 	cd ..
 	ok "a program of C++ with four threads" threads
-	ok "its lines, branches and functions, those of templates too, are those of gcov" \
+	ok "lines, branches and functions of a program of C++, those of templates too, are those of gcov" \
 		python3 "$top/tests/pictures/coverage.py" gcov++ threads.gcov threads.lcov threads.cc 35 8
 else
 	skip "a program of C++ with four threads" "no g++-riscv64-linux-gnu"
-	skip "its lines, branches and functions" "no g++-riscv64-linux-gnu"
+	skip "lines, branches and functions of a program of C++" "no g++-riscv64-linux-gnu"
 fi
 
 # For a kernel module, the kernel is a program that the module is linked into.
@@ -66,7 +66,7 @@ module_build() {
 module_lines() { python3 "$modules.py" compare module.lcov counts "$modules/ntrace-counted.c"; }
 ok "a kernel with a module that counts its lines" kernel
 "$ntrace" profile --lcov -i kernel.data -o module.lcov 2>said
-is "its file is not there: no lines, and sentences" "$? $(cat said) $(ls module.lcov 2>&1 | grep -c 'No such')" "1 ntrace: there is no line information, for example of [ntrace_counted]: build programs with -g, or name the folder of their debug files by --symfs or --buildid-dir
+is "the file of a kernel module is not there: no lines, and sentences" "$? $(cat said) $(ls module.lcov 2>&1 | grep -c 'No such')" "1 ntrace: there is no line information, for example of [ntrace_counted]: build programs with -g, or name the folder of their debug files by --symfs or --buildid-dir
 ntrace: there are no source lines of the kernel module [ntrace_counted]: its file was not found. --modules names a folder that has the \
 files of modules 1"
 mkdir -p symfs/lib/modules/board/extra && cp ntrace-counted.ko symfs/lib/modules/board/extra/

@@ -115,7 +115,7 @@ else
 	ok "export --format sqlite" export_is sqlite
 fi
 ok "by name, with fields, among branches" text_is -i "$data"
-ok "the same of a pipe" text_is -i "$tap_tmp/pipe.data"
+ok "events of a pipe are those of the file" text_is -i "$tap_tmp/pipe.data"
 ok "in the order of time, among branches, instructions and calls" in_order
 for what in --branches --calls --insns --events; do ok "script $what --json" json_is $what; done
 ok "filters" filtered

@@ -63,7 +63,7 @@ plan 11
 ok "the tree of all calls" tree
 ok "the tree of a function" tree_is
 ok "instructions" counts insns --insns
-ok "the same, looked at one by one" counts insns --insns --tid 1234
+ok "instructions of a thread, looked at one by one" counts insns --insns --tid 1234
 ok "functions" counts functions --functions
 ok "lines" counts lines --lines
 ok "lines, and where they were inlined" counts inline --inline

@@ -79,7 +79,7 @@ ok "no counts" says 2 "perf.data is not a file of counts" "$ntrace" merge perf.d
 ok "counts have no calls" says 2 "--callgrind needs a recording" "$ntrace" profile --callgrind -i one.counts
 ok "a full disk" says 2 "writing /dev/full failed: No space left" "$ntrace" merge -o /dev/full one.counts
 ok "no number of shards" says 2 "split needs the number of shards" "$ntrace" split -i perf.data
-ok "the same on another number of threads" sh -c "'$ntrace' profile --counts --threads 1 -i perf.data | cmp - one.counts"
+ok "another number of threads has the same counts" sh -c "'$ntrace' profile --counts --threads 1 -i perf.data | cmp - one.counts"
 # Feature 18 of each shard lists all records of trace in it, and only these
 indexed() {
 	"$ntrace" split -n 2 -i perf.data -o indexed && python3 - indexed/1.data indexed/2.data <<-'E3'
