@@ -70,7 +70,7 @@ put lib/fails '\n. "$(dirname "$0")/../harness/tap.sh"\nplan 2\necho no sink >"$
 	for n in 1 2; do fail "$n"; done\ndone_testing'
 run lib/fails >"$tap_tmp/said"
 is "a failure shows the errors and the end of the console of the last guest, once" \
-	"$(sed -n '/^not ok 1/,$s/^# err: //p; /^not ok 1/,$s/^# console: //p' "$house/build/tests/lib-fails.log" | xargs)" "no sink $(seq 11 30 | xargs)"
+	"$(sed -n '/^not ok 1/,$s/^# err: //p; /^not ok 1/,$s/^# console: //p' "$house/build/tests/lib-fails.log" | xargs)" "no sink $(seq 16 30 | xargs)"
 put lib/fails '\n. "$(dirname "$0")/../harness/tap.sh"\nneed_tool no-such-tool a-package\nplan 1'
 is "a program skips on a host that lacks its tool, and names the package" "$(run lib/fails >"$tap_tmp/said"; grep '^1\.\.0' "$tap_tmp/said"; tail -n 1 "$tap_tmp/said")" \
 	"1..0 # SKIP this host has no no-such-tool; on Debian: apt-get install a-package

@@ -27,7 +27,8 @@ make() {
 plan() { echo "1..$1"; }
 skip_all() { echo "1..0 # SKIP $*"; exit 0; }
 pass() { tap_n=$((tap_n + 1)); echo "ok $tap_n - $*"; say_times; }
-fail() { tap_n=$((tap_n + 1)); tap_failed=1; echo "not ok $tap_n - $*"; say_guest; say_times; }
+fail() { not_ok "$@"; say_guest; }
+not_ok() { tap_n=$((tap_n + 1)); tap_failed=1; echo "not ok $tap_n - $*"; say_times; }
 # say_guest - print the end of what the last guest or command left in these files of $tap_tmp: its output, its errors with
 # those of the board, and its console. Each file is printed once, behind the first result that fails.
 say_guest() {
@@ -35,7 +36,7 @@ say_guest() {
 		[ -s "$tap_tmp/$_file" ] || continue
 		! cmp -s "$tap_tmp/$_file" "$tap_tmp/printed-$_file" || continue
 		cp "$tap_tmp/$_file" "$tap_tmp/printed-$_file"
-		tail -n 20 "$tap_tmp/$_file" | sed "s/^/# $_file: /"
+		tail -n 15 "$tap_tmp/$_file" | sed "s/^/# $_file: /"
 	done
 }
 # With TEST_TIMES=1, print the processor time that all commands of this program took until now.
@@ -44,16 +45,23 @@ skip() { tap_n=$((tap_n + 1)); echo "ok $tap_n - $1 # SKIP $2"; }
 # ok NAME COMMAND...: pass if COMMAND exits with 0, and print its output as comments
 ok() {
 	_name=$1; shift
-	if "$@" >"$tap_tmp/out" 2>&1; then pass "$_name"; else fail "$_name"; fi
+	if "$@" >"$tap_tmp/out" 2>&1; then
+		pass "$_name"
+		sed 's/^/# /' "$tap_tmp/out"
+		return
+	fi
+	not_ok "$_name"
 	sed 's/^/# /' "$tap_tmp/out"
+	say_guest
 }
 # is NAME GOT WANTED: pass if both texts are equal, otherwise print a unified diff
 is() {
 	if [ "$2" = "$3" ]; then pass "$1"; return; fi
-	fail "$1"
+	not_ok "$1"
 	printf '%s\n' "$2" >"$tap_tmp/is.got"
 	printf '%s\n' "$3" >"$tap_tmp/is.wanted"
 	diff -u --label wanted --label got "$tap_tmp/is.wanted" "$tap_tmp/is.got" | sed 's/^/# /'
+	say_guest
 }
 
 # need_tool COMMAND PACKAGE: skip the whole program on a host that lacks the command
