@@ -416,13 +416,6 @@ static void parallel_add_stats(struct nt_stats *sum, const struct nt_flow *flow)
 		to[i] += from[i];
 }
 
-static int worker_init(struct worker *worker, struct nt_image *image, size_t queue_size)
-{
-	nt_queue_init(&worker->queue, queue_size);
-	worker->flow = nt_flow_new(&worker->job->cuts.config, image);
-	return worker->flow ? NT_OK : NT_E_NOMEM;
-}
-
 /*
  * Run the workers. The first one is the caller's thread. If other threads cannot be started,
  * decoding only takes longer.
@@ -440,7 +433,9 @@ static int parallel_run_workers(struct parallel *job, struct nt_image *image,
 	for (started = 0; started < nr; started++) {
 		struct worker *worker = &workers[started];
 
-		if (worker_init(worker, image, queue_size))
+		nt_queue_init(&worker->queue, queue_size);
+		worker->flow = nt_flow_new(&job->cuts.config, image);
+		if (!worker->flow)
 			break;
 		if (started && pthread_create(&worker->thread, NULL, worker_run, worker))
 			break;
@@ -503,13 +498,6 @@ static int parallel_run(struct parallel *job, struct nt_image *image, unsigned i
 	return ret;
 }
 
-static int parallel_count_alone(struct nt_counts *counts, struct nt_flow *flow)
-{
-	int ret = worker_count_fed(flow);
-
-	return ret ? ret : nt_counts_take(counts, flow);
-}
-
 /* Decode the whole buffer with one thread. */
 static int parallel_run_alone(struct parallel *job, struct nt_image *image, void *ctx,
 			      struct nt_stats *stats)
@@ -527,8 +515,10 @@ static int parallel_run_alone(struct parallel *job, struct nt_image *image, void
 		if (ret)
 			break;
 	}
-	if (job->counts)
-		ret = parallel_count_alone(job->counts, flow);
+	if (job->counts) {
+		ret = worker_count_fed(flow);
+		ret = ret ? ret : nt_counts_take(job->counts, flow);
+	}
 	parallel_add_stats(stats, flow);
 	nt_flow_free(flow);
 	return ret;
@@ -536,22 +526,28 @@ static int parallel_run_alone(struct parallel *job, struct nt_image *image, void
 
 static int parallel_decode(struct parallel *job, const struct nt_config *config,
 			   struct nt_image *image, const uint8_t *data, size_t size,
-			   unsigned int threads, void *const *ctxs, struct nt_stats *stats)
+			   unsigned int threads, void *const *ctxs, struct nt_stats *stats,
+			   size_t stats_size)
 {
+	struct nt_stats full = { 0 };
 	struct nt_config copy;
+	int ret = NT_E_INVALID;
 
-	memset(stats, 0, sizeof(*stats));
 	if (!threads || nt_config_check(config) || nt_config_copy(&copy, config))
-		return NT_E_INVALID;
+		goto out;
 	pthread_mutex_init(&job->lock, NULL);
 	pthread_cond_init(&job->changed, NULL);
 	job->chain.src = -1;
 	nt_cuts_init(&job->cuts, &copy, data, size, threads);
 	if (threads > job->cuts.nr_cells)
 		threads = job->cuts.nr_cells;
-	if (threads <= 1)
-		return parallel_run_alone(job, image, job->consume ? ctxs[0] : NULL, stats);
-	return parallel_run(job, image, threads, ctxs, stats);
+	ret = threads <= 1 ?
+	      parallel_run_alone(job, image, job->consume ? ctxs[0] : NULL, &full) :
+	      parallel_run(job, image, threads, ctxs, &full);
+out:
+	if (stats)
+		nt_copy_sized(stats, stats_size, &full, sizeof(full));
+	return ret;
 }
 
 /* A consumer that ignores the number of the part */
@@ -576,12 +572,8 @@ int nt_parallel_decode_sized(const struct nt_config *config, struct nt_image *im
 	struct ordered ordered = { .consume = consume, .ctx = ctx };
 	struct parallel job = { .consume = parallel_consume_ordered };
 	void *ctxs[] = { &ordered };
-	struct nt_stats full;
-	int ret = parallel_decode(&job, config, image, data, size, threads, ctxs, &full);
 
-	if (stats)
-		nt_copy_sized(stats, stats_size, &full, sizeof(full));
-	return ret;
+	return parallel_decode(&job, config, image, data, size, threads, ctxs, stats, stats_size);
 }
 
 int nt_parallel_decode_unordered_sized(const struct nt_config *config, struct nt_image *image,
@@ -592,12 +584,8 @@ int nt_parallel_decode_unordered_sized(const struct nt_config *config, struct nt
 				       size_t stats_size)
 {
 	struct parallel job = { .consume = consume, .unordered = true };
-	struct nt_stats full;
-	int ret = parallel_decode(&job, config, image, data, size, threads, ctxs, &full);
 
-	if (stats)
-		nt_copy_sized(stats, stats_size, &full, sizeof(full));
-	return ret;
+	return parallel_decode(&job, config, image, data, size, threads, ctxs, stats, stats_size);
 }
 
 int nt_parallel_count_sized(const struct nt_config *config, struct nt_image *image,
@@ -605,10 +593,6 @@ int nt_parallel_count_sized(const struct nt_config *config, struct nt_image *ima
 			    struct nt_counts *counts, struct nt_stats *stats, size_t stats_size)
 {
 	struct parallel job = { .unordered = true, .counts = counts };
-	struct nt_stats full;
-	int ret = parallel_decode(&job, config, image, data, size, threads, NULL, &full);
 
-	if (stats)
-		nt_copy_sized(stats, stats_size, &full, sizeof(full));
-	return ret;
+	return parallel_decode(&job, config, image, data, size, threads, NULL, stats, stats_size);
 }
