@@ -109,8 +109,8 @@ long input_read(struct input *input, const uint8_t **data);
 void input_close(struct input *input);
 
 /*
- * Functions for the streams of a file: that of each trace ID with --frames, or number 0. Each returns
- * false after an error, which it reported.
+ * Functions for the streams of a file. With --frames, each trace ID has a stream; otherwise the file is
+ * stream 0. Each function returns false after an error, which it reported.
  */
 struct input_streams {
 	/* A stream starts, or continues after an interruption, perhaps in the @middle of a message */

@@ -87,7 +87,7 @@ int recording_parse(int argc, char **argv, const char *usage, const struct optio
 		    struct recording_options *recording);
 
 /*
- * recording_run() - parse the options, open the recording, run the command and report what is missing
+ * recording_run() - parse the options, open the recording, run the command and report missing trace
  * @command: The structure of the command, which begins with struct recording_options
  * @check: Returns false if the options contradict each other, which was reported; may be NULL
  * @run: Prints the answer, and returns the exit status
