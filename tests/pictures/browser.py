@@ -15,7 +15,7 @@ import time
 
 NAMES = 'chromium', 'chromium-browser', 'google-chrome', 'chromium-headless-shell'
 KEYS = {'Enter': ('Enter', 13, '\r'), 'Escape': ('Escape', 27, ''), 'ArrowDown': ('ArrowDown', 40, ''),
-        'ArrowLeft': ('ArrowLeft', 37, ''), 'ArrowRight': ('ArrowRight', 39, '')}
+        'ArrowLeft': ('ArrowLeft', 37, ''), 'ArrowRight': ('ArrowRight', 39, ''), 'Tab': ('Tab', 9, '')}
 
 
 def executable():

@@ -297,5 +297,74 @@ def browse(lossy_page, small, name, calls, evil_page, big, limit, picture):
         check('the browser complains of nothing', not b.problems, b.problems)
 
 
+def violations(b):
+    """Return what axe-core finds in the view"""
+    return b.run("axe.run(document, { resultTypes: ['violations'] }).then(r => (r.passes.length < 5 ? [['too little was checked', []]] : "
+                 "r.violations.map(v => [v.id, v.nodes.map(n => n.target.join(' '))])))")
+
+
+def all_views(b, themes):
+    """Return what axe-core finds in each view, in light and then in dark colours"""
+    found = []
+    for _ in range(themes):
+        for keys in '1', 'v', '2', 'v', '3', 'm', 'f', '/':
+            b.key(keys)
+            if keys == '/':
+                b.type('e')
+            if keys == '3':
+                b.click_on('#functions tbody button')
+            found += [(keys, v) for v in violations(b)]
+        b.key('Escape')
+        b.key('?')
+        found += [('?', v) for v in violations(b)]
+        b.run("document.getElementById('help').close()")
+        b.key('t')
+    return found
+
+
+def tab_to(b, selector):
+    for _ in range(60):
+        b.key('Tab')
+        if b.run(f'document.activeElement.matches({json.dumps(selector)})'):
+            return True
+    return False
+
+
+def keyboard(b):
+    for key in 'Escape', '1', '0', 'v':
+        b.key(key)
+    reached = tab_to(b, '#timeline .table button')
+    name = b.run('document.activeElement.textContent')
+    state = b.key('Enter')
+    check('a button of the table chooses a call', reached and state['selected'] and state['selected']['function'] == name, state)
+    check('and keeps the focus', b.run('document.activeElement.textContent') == name)
+    height = state['height']
+    check('C folds its thread', b.key('c')['height'] < height and b.key('c')['height'] == height)
+    state = b.key('r')
+    check('R chooses what is shown', state['range'] == [state['from'], state['to']], state)
+    b.key('2')
+    reached = tab_to(b, '#flame-view tr:nth-child(2) button')
+    state = b.key('Enter')
+    check('a button of the table goes down the flame graph', reached and not state['flame'].startswith('all: '), state)
+
+
+def accessible(page_path, axe, folder):
+    from browser import Browser
+    with open(axe, encoding='utf-8') as f:
+        axe = f.read()
+    for size in (1600, 900), (480, 800):
+        with Browser(size) as b:
+            b.open(page_path)
+            b.settle()
+            b.run(axe + ';1')
+            found = all_views(b, 2 if size[0] == 1600 else 1)
+            check(f'axe-core finds nothing at {size[0]} pixels', not found, found)
+            check('nothing is wider than the window', b.run('document.documentElement.scrollWidth') <= size[0])
+            b.screenshot(f'{folder}/pictures-{size[0]}.png')
+            if size[0] == 480:
+                keyboard(b)
+            check('the browser complains of nothing', not b.problems, b.problems)
+
+
 if __name__ == '__main__':
     globals()[sys.argv[1]](*sys.argv[2:])

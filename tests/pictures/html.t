@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # The page of `ntrace html` must have each call at each level of detail, and a browser must show it. Test zoom, search,
-# click and keyboard.
+# click and keyboard. axe-core must find no obstacle for readers with disabilities.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 ntrace=$O/bin/ntrace
@@ -25,7 +25,7 @@ evil=$(printf 'a<b>"&\001\377.elf')
 	"${gcc%gcc}objcopy" --redefine-sym "inner=$(printf 'A%.0s' $(seq 64))" --redefine-sym "outer=$(printf 'B%.0s' $(seq 64))" evil &&
 	html evil evil "$evil" evil.data || exit 1
 
-plan 51
+plan 62
 ok "a page" page many.data many.html
 ok "a page has the calls that script prints" html same_calls many.html wanted
 ok "each level shows each call" html levels many.html
@@ -60,6 +60,19 @@ fi
 for n in $(seq 35); do
 	if [ -n "$why" ]; then
 		skip "in a browser $n" "$why"
+		continue
+	fi
+	sed -n "${n}p" results >line
+	is "$(cut -f2 line) ($(cut -f3 line | cut -c1-200))" "$(cut -f1 line)" ok
+done
+
+# Readers who use only the keyboard, or hear the page, at two widths
+axe=$O/root/axe/node_modules/axe-core/axe.min.js
+[ -n "$why" ] || [ -f "$axe" ] || why="no axe-core; run make setup with npm"
+[ -n "$why" ] || html accessible many.html "$axe" "$O/tests" >results 2>errors
+for n in $(seq 11); do
+	if [ -n "$why" ]; then
+		skip "for all readers $n" "$why"
 		continue
 	fi
 	sed -n "${n}p" results >line

@@ -36,7 +36,7 @@ function callFacts(item) {
     return [box];
   const ol = element('ol');
   for (const caller of stack)
-    element('li', `${functions[caller.name].name}, ${duration(caller.ns)}`, ol).onclick = () => select(caller);
+    buttonCell(`${functions[caller.name].name}, ${duration(caller.ns)}`, ol, () => select(caller), 'li');
   return [box, element('h3', 'Called by'), ol];
 }
 
@@ -119,6 +119,8 @@ function drawHistogram(f, item) {
   c.clearRect(0, 0, width, height);
   $('histogram-text').textContent = !f.calls ? 'No call of it began and ended in the recording.' :
     `${number(f.calls)} calls: median ${duration(f.p50)}, 99 % within ${duration(f.p99)}, slowest ${duration(f.max)}`;
+  const rows = [...bars].sort(([a], [b]) => a - b).map(([bar, n]) => [`${duration(bucketLow(bar * 4))} to ${duration(bucketLow(bar * 4 + 4))}`, number(n)]);
+  fillTable($('histogram-table'), ['took', 'calls'], rows);
   if (!bars.size)
     return;
   const keys = [...bars.keys()], low = Math.min(...keys) - 1, high = Math.max(...keys) + 2, most = Math.max(...bars.values());

@@ -71,9 +71,14 @@ function drawFlameNode(area, node, x, w, depth) {
 }
 
 function drawFlame() {
-  const area = canvasOf($('flame-canvas')), { c, width, height } = area, path = [];
   if (!flame.tree)
     makeFlame();
+  $('flame-path').textContent = flameText(flame.zoomed);
+  if (asTable) {
+    flameTable();
+    return;
+  }
+  const area = canvasOf($('flame-canvas')), { c, width, height } = area, path = [];
   c.fillStyle = theme.css.back;
   c.fillRect(0, 0, width, height);
   flame.boxes = [];
@@ -92,7 +97,6 @@ function drawFlame() {
     c.fillStyle = theme.css.dim;
     c.fillText('No call of this thread was recorded.', 12, 60);
   }
-  $('flame-path').textContent = flameText(flame.zoomed);
 }
 
 function flameText(node) {
@@ -103,6 +107,13 @@ function flameText(node) {
 function flameBox(event) {
   const box = $('flame-canvas').getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
   return flame.boxes.find(b => x >= b.x && x < b.x + b.w && y >= b.y && y < b.y + ROW);
+}
+
+function zoomFlame(node) {
+  flame.zoomed = node;
+  if (functions.includes(node.f))
+    showFunction(node.f);
+  redraw();
 }
 
 function startFlame() {
@@ -122,10 +133,7 @@ function startFlame() {
     const box = flameBox(event);
     if (!box)
       return;
-    flame.zoomed = box.node;
-    if (box.node.f)
-      showFunction(box.node.f);
-    redraw();
+    zoomFlame(box.node);
   });
   $('flame-canvas').addEventListener('mousemove', event => {
     const box = flameBox(event), text = box && flameText(box.node);

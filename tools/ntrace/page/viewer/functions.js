@@ -16,34 +16,45 @@ function compareFunctions(a, b) {
   return (table.up ? order : -order) || (a.name < b.name ? -1 : 1);
 }
 
+/* Add a cell with a button that has the text of the cell */
+function buttonCell(text, row, action, name = 'td') {
+  const button = element('button', text, element(name, undefined, row));
+  button.className = 'plain';
+  button.onclick = action;
+  return button;
+}
+
 function drawFunctions() {
   const body = document.querySelector('#functions tbody');
   const all = functions.filter(f => f.calls && (!matched || matched.has(f.id))).sort(compareFunctions);
   body.replaceChildren();
   for (const f of all.slice(0, ROWS_SHOWN)) {
     const row = element('tr', undefined, body);
-    for (const [, , text] of COLUMNS)
+    buttonCell(f.name, row).title = f.name;
+    for (const [, , text] of COLUMNS.slice(1))
       element('td', text(f), row).title = f.name;
     row.className = f === shownFunction ? 'on' : '';
     row.onclick = () => {
       showFunction(f);
-      drawFunctions();
+      body.querySelector('.on')?.classList.remove('on');
+      row.className = 'on';
     };
   }
   if (all.length > ROWS_SHOWN)
     element('td', `... and ${number(all.length - ROWS_SHOWN)} more: search finds them`, element('tr', undefined, body));
   document.querySelectorAll('#functions th').forEach((th, i) => {
-    th.textContent = COLUMNS[i][0] + (i === table.column ? (table.up ? ' ▴' : ' ▾') : '');
+    th.firstChild.textContent = COLUMNS[i][0] + (i === table.column ? (table.up ? ' ▴' : ' ▾') : '');
+    th.ariaSort = i !== table.column ? 'none' : table.up ? 'ascending' : 'descending';
   });
 }
 
 function startFunctions() {
   const head = element('tr', undefined, document.querySelector('#functions thead'));
   COLUMNS.forEach((_, i) => {
-    element('th', '', head).onclick = () => {
+    buttonCell('', head, () => {
       table.up = i === table.column ? !table.up : i < 2;
       table.column = i;
       drawFunctions();
-    };
+    }, 'th');
   });
 }

@@ -7,7 +7,7 @@ function draw() {
   pending = false;
   let complete = true;
   if (current === 'timeline')
-    complete = drawTimeline();
+    complete = asTable ? (drawOverview(), timelineTable()) : drawTimeline();
   else if (current === 'flame')
     drawFlame();
   if (!performance.getEntriesByName('ntrace-drawn').length)
@@ -87,6 +87,7 @@ const KEYS = {
   ArrowUp: () => scrollTo(view.y - 4 * ROW), ArrowDown: () => scrollTo(view.y + 4 * ROW),
   PageUp: () => scrollTo(view.y - $('tracks').clientHeight + 60), PageDown: () => scrollTo(view.y + $('tracks').clientHeight - 60),
   Home: () => scrollTo(0), End: () => scrollTo(view.height), 0: () => setView(0, meta.ns), f: zoomToSelection,
+  v: () => setTable(!asTable), r: () => chooseRange(view.from, view.to), c: () => selected && fold(selected.track),
   n: () => step(1), p: () => step(-1), Enter: () => step(1), m: () => shownFunction && shownFunction.calls && showSlowest(shownFunction),
   '/': () => $('search').select(), 1: () => show('timeline'), 2: () => show('flame'), 3: () => show('functions'),
   t: () => setThemeAndDraw(!theme.dark), '?': () => $('help').showModal(), Escape: escape,
@@ -96,7 +97,8 @@ function key(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || $('help').open || /^(INPUT|SELECT)$/.test(event.target.tagName))
     return;
   const action = KEYS[event.key] ?? KEYS[event.key.toLowerCase()];
-  if (!action || (event.key === 'Enter' && event.target.tagName === 'BUTTON'))
+  const scrolls = event.target.closest('[role=region]') && /^(Arrow|Page|Home|End)/.test(event.key);
+  if (!action || scrolls || (event.key === 'Enter' && /^(BUTTON|SUMMARY)$/.test(event.target.tagName)))
     return;
   event.preventDefault();
   action();
@@ -130,6 +132,7 @@ function start() {
   $('zoom-in').onclick = () => zoom(0.6);
   $('zoom-out').onclick = () => zoom(1 / 0.6);
   $('zoom-fit').onclick = () => setView(0, meta.ns);
+  $('table').onclick = () => setTable(!asTable);
   $('theme').onclick = () => setThemeAndDraw(!theme.dark);
   $('help-button').onclick = () => $('help').showModal();
   $('details-close').onclick = () => select(null);

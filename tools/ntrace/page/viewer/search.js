@@ -18,6 +18,8 @@ function search(text) {
 function listFound() {
   const list = $('search-list');
   list.hidden = !found.length;
+  $('search').ariaExpanded = !list.hidden;
+  $('search').setAttribute('aria-activedescendant', listAt < 0 ? '' : `found-${listAt}`);
   list.replaceChildren();
   found.slice(0, LISTED).forEach((f, i) => {
     const row = element('div', undefined, list);
@@ -25,6 +27,9 @@ function listFound() {
     element('span', `${number(f.calls)} calls`, row);
     element('span', duration(f.total), row);
     row.className = i === listAt ? 'on' : '';
+    row.role = 'option';
+    row.id = `found-${i}`;
+    row.ariaSelected = i === listAt;
     row.onmousedown = event => {
       event.preventDefault();
       choose(f);
@@ -144,5 +149,6 @@ function startSearch() {
   $('search').addEventListener('focus', listFound);
   $('search').addEventListener('blur', () => {
     $('search-list').hidden = true;
+    $('search').ariaExpanded = false;
   });
 }

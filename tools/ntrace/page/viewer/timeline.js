@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // ---- Timeline of CPUs and threads ----
 
-const GUTTER = 176, RULER = 30, ROW = 18, GAP = 7, HEADING = 24;
+const RULER = 30, ROW = 18, GAP = 7, HEADING = 24;
+let GUTTER = 176;       // width of the names, less on a narrow screen
 const view = { from: 0, to: Math.max(meta.ns, 1), y: 0, height: 0 };
 const folded = new Set();
 const lossTracks = tracks.filter(t => t.kind === LOSS && t.depth);
@@ -137,7 +138,7 @@ function drawRuler({ c, width, height, scale }) {
   c.moveTo(0, RULER + 0.5);
   c.lineTo(width, RULER + 0.5);
   c.stroke();
-  c.fillText(`${duration(view.to - view.from)} shown`, 10, RULER / 2 + 1);
+  c.fillText(`${duration(view.to - view.from)}${GUTTER < 100 ? '' : ' shown'}`, 10, RULER / 2 + 1);
 }
 
 /* Format a time of the axis in one unit, with the number of digits that the step needs */
@@ -188,6 +189,7 @@ function drawSelection({ c, width, height, scale }) {
 
 function drawTimeline() {
   const area = canvasOf($('tracks')), { c, width, height } = area;
+  GUTTER = width < 700 ? 96 : 176;
   area.scale = scaleOf(width);
   area.level = levelOf(1 / area.scale);
   let complete = true;
@@ -327,6 +329,19 @@ function showTip(event, lines) {
   tip.style.top = `${event.clientY + 18 + tip.offsetHeight > innerHeight ? event.clientY - tip.offsetHeight - 10 : event.clientY + 18}px`;
 }
 
+function chooseRange(...times) {
+  range = times.sort((a, b) => a - b).map(t => Math.min(Math.max(t, 0), meta.ns));
+  showRange();
+  redraw();
+}
+
+function fold(track) {
+  if (!folded.delete(track))
+    folded.add(track);
+  layout();
+  scrollTo(view.y);
+}
+
 function dragTracks(down) {
   const start = placeAt(down), { from, to, y } = { ...view };
   const choosing = down.shiftKey || start.y < RULER;
@@ -337,9 +352,7 @@ function dragTracks(down) {
     if (!moved)
       return;
     if (choosing) {
-      range = [start.time, now.time].sort((a, b) => a - b).map(t => Math.min(Math.max(t, 0), meta.ns));
-      showRange();
-      redraw();
+      chooseRange(start.time, now.time);
       return;
     }
     setView(from - (now.x - start.x) / start.scale, to - (now.x - start.x) / start.scale);
@@ -357,10 +370,7 @@ function dragTracks(down) {
 
 function click(event, { x, row }) {
   if (x < GUTTER && row && row.track && row.track.kind === THREAD) {
-    if (!folded.delete(row.track))
-      folded.add(row.track);
-    layout();
-    scrollTo(view.y);
+    fold(row.track);
     return;
   }
   range = null;
