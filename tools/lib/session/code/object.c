@@ -138,6 +138,7 @@ static const char *read_segments(struct ns_object *object, Elf *elf)
 		segment.offset = phdr.p_offset;
 		segment.size = phdr.p_filesz < object->size - phdr.p_offset ?
 			phdr.p_filesz : object->size - phdr.p_offset;
+		segment.exec = phdr.p_flags & PF_X;
 		if (!ns_array_add(&object->segments, segment))
 			return "out of memory";
 	}
@@ -253,10 +254,21 @@ bool ns_object_open(struct ns_objects *objects, struct ns_object *object)
 size_t ns_object_read(struct ns_objects *objects, struct ns_object *object, uint64_t offset,
 		      void *buf, size_t size)
 {
+	const struct ns_segment *s;
+	uint64_t end;
+
 	if (!ns_object_open(objects, object) || offset >= object->size)
 		return 0;
-	if (size > object->size - offset)
-		size = object->size - offset;
+	/* The kernel maps a whole program first, so the record of a map also covers its data. */
+	end = object->segments.nr ? 0 : object->size;
+	for (s = object->segments.at; s < object->segments.at + object->segments.nr; s++) {
+		if (s->exec && offset >= s->offset && offset - s->offset < s->size)
+			end = s->offset + s->size;
+	}
+	if (offset >= end)
+		return 0;
+	if (size > end - offset)
+		size = end - offset;
 	memcpy(buf, object->map + offset, size);
 	return size;
 }

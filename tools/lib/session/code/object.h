@@ -36,6 +36,7 @@ struct ns_symbol {
 struct ns_segment {
 	/* address, file offset and size of a PT_LOAD segment */
 	uint64_t	addr, offset, size;
+	bool		exec;
 };
 
 struct ns_object {
