@@ -29,14 +29,15 @@ void nb_te_reset(struct nb_dev *dev);
 bool nb_te_holds(struct nb_dev *dev);
 void nb_flushed(struct nb_dev *dev);
 
-/*
- * Filters and comparators of an encoder: the value that a register keeps if @value is written to it,
- * the latch of the comparator whose control register was written, and the traced privileges when
- * trace starts (a mask; 0 if blocks are asked for, or no filter is on)
- */
+/* Return what a register of a filter or comparator keeps if @value is written to it. */
 uint32_t nb_te_legal_filter(const struct nb_te_caps *caps, unsigned int offset, uint32_t value);
 uint32_t nb_te_legal_comp(const struct nb_te_caps *caps, unsigned int offset, uint32_t value);
+/* Set the latch of the comparator whose control register was written. */
 void nb_te_prime(struct nb_te *te, unsigned int offset, uint32_t control);
+/*
+ * Set the filters when trace starts. Return a mask of the traced privileges, or 0 if each block is
+ * tested or no filter is on.
+ */
 uint8_t nb_te_set_filters(struct nb_te *te);
 
 uint32_t nb_ts_legal(const struct nb_ts *ts, uint32_t value);

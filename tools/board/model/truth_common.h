@@ -45,7 +45,7 @@ static inline struct nb_truth_entry *nb_truth_entry_at(const struct nb_truth_dic
 	return &d->chunk[index / CHUNK][index % CHUNK];
 }
 
-/* Add a block. Return NULL if there is no memory. */
+/* Add a block. Return NULL if out of memory. */
 struct nb_truth_entry *nb_truth_add_entry(struct nb_truth_dictionary *d, const struct nb_ingress *blk);
 void nb_truth_free(struct nb_truth_dictionary *d);
 
