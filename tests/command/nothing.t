@@ -230,11 +230,11 @@ lost() {
 	while read -r form; do
 		"$ntrace" $form $(input "$form" bad.data) >out 2>err
 		grep -q "missing trace: 98.4 % of the time$" err &&
-			grep -q "98.4 % of the time, because the sink was full (1 times): record with larger buffers" err && continue
+			grep -q "98.4 % of the time, because the sink was full (1 time): record with larger buffers" err && continue
 		echo "$form: $(cat err)"
 		return 1
 	done <list
-	"$ntrace" stat bad.data 2>&1 | grep "trace is missing after 1 stretches. ntrace info -i bad.data" || return
+	"$ntrace" stat bad.data 2>&1 | grep "trace is missing after 1 stretch. ntrace info -i bad.data" || return
 	! "$ntrace" script -i perf.data 2>&1 | grep "missing trace" && ! "$ntrace" report --insns -i perf.data 2>&1 | grep "missing trace"
 }
 plan 24

@@ -60,7 +60,7 @@ feeds() {
 		window=$("$ntrace" query -i two-sources.data --print window --limit 1 --sort ns inner) && at=$("$ntrace" query -i two-sources.data --print time --limit 1 --sort ns inner) || return
 	tid=$(sed 's/.*"tid": \([0-9]*\).*/\1/' one)
 	cat one; echo "$window $at"
-	"$ntrace" slow -i two-sources.data --time "$window" --tid "$tid" inner | grep -q "^inner was called 1 times" &&
+	"$ntrace" slow -i two-sources.data --time "$window" --tid "$tid" inner | grep -q "^inner was called 1 time\." &&
 		"$ntrace" script --calls -i two-sources.data --time "$window" --tid "$tid" | grep -q inner &&
 		"$ntrace" html -i two-sources.data --time "$window" -o page && [ "$at" = "${window%,*}" ]
 }

@@ -19,7 +19,7 @@ pairs() { python3 "$here/diff.py" "$ntrace" ./diff "$@"; }
 slower() { python3 "$here/slower.py" "$ntrace" "$@"; }
 
 plan 13
-ok "a recording equals itself" answers 0 "^No difference in [1-9][0-9]* instructions of 1 threads$" perf.data perf.data
+ok "a recording equals itself" answers 0 "^No difference in [1-9][0-9]* instructions of 1 thread$" perf.data perf.data
 ok "a missing recording" answers 2 "none" perf.data none
 ok "one recording" answers 2 "diff needs two recordings" perf.data
 ok "three recordings" answers 2 "diff needs two recordings" perf.data perf.data perf.data

@@ -48,6 +48,14 @@ static inline double percent(uint64_t part, uint64_t all)
 	return all ? 100.0 * part / all : 0;
 }
 
+#define COUNTED_SIZE	64
+
+/* counted() - format a number with its noun in @buf, such as "1 call" or "2 branches" */
+const char *counted(uint64_t number, const char *noun, char buf[COUNTED_SIZE]);
+
+/* The same in a buffer that stays valid until the end of the block */
+#define COUNTED(number, noun)	counted(number, noun, (char[COUNTED_SIZE]){ 0 })
+
 /*
  * Run the subcommand argv[0] of ntrace-dev, which is in the folder of this program or in
  * ../libexec/ntrace. Returns only if that fails.

@@ -56,7 +56,7 @@ bool losses_print(const struct nt_session *session)
 		places = places_without_time(&m);
 		any |= m.ns || places;
 		if (places)
-			printf("CPU %d: trace is missing in %" PRIu64 " places, whose times are not known\n", m.cpu, places);
+			printf("CPU %d: trace is missing in %s, whose times are not known\n", m.cpu, COUNTED(places, "place"));
 		if (!m.ns)
 			continue;
 		printf("CPU %d: trace of %s is missing, %.1f %% of the time", m.cpu, duration(m.ns, t), percent(m.ns, m.all_ns));
@@ -98,8 +98,8 @@ static bool report_worst(struct nt_missing *all)
 		worst = all->why[i].ns > all->why[worst].ns ? i : worst;
 	if (!all->why[worst].ns)
 		return false;
-	fprintf(stderr, "ntrace: %.1f %% of the time, because %s (%" PRIu64 " times): %s\n",
-		percent(all->why[worst].ns, all->all_ns), reasons[worst].why, all->why[worst].times, reasons[worst].cure);
+	fprintf(stderr, "ntrace: %.1f %% of the time, because %s (%s): %s\n",
+		percent(all->why[worst].ns, all->all_ns), reasons[worst].why, COUNTED(all->why[worst].times, "time"), reasons[worst].cure);
 	all->why[worst].ns = 0;
 	return true;
 }
@@ -111,7 +111,7 @@ void losses_report(const struct nt_session *session, uint64_t trace_bytes)
 
 	for (i = 0; i < NT_LOST_NR && !all.all_ns; i++) {
 		if (all.why[i].times)
-			fprintf(stderr, "ntrace: trace is missing %" PRIu64 " times, because %s: %s\n", all.why[i].times,
+			fprintf(stderr, "ntrace: trace is missing %s, because %s: %s\n", COUNTED(all.why[i].times, "time"),
 				reasons[i].why, reasons[i].cure);
 	}
 	if (!all.ns)

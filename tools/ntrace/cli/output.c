@@ -39,6 +39,15 @@ int output_failed(const char *path)
 	return EXIT_USAGE;
 }
 
+const char *counted(uint64_t number, const char *noun, char buf[COUNTED_SIZE])
+{
+	size_t length = strlen(noun);
+	const char *s = number == 1 ? "" : length > 2 && !strcmp(noun + length - 2, "ch") ? "es" : "s";
+
+	snprintf(buf, COUNTED_SIZE, "%" PRIu64 " %s%s", number, noun, s);
+	return buf;
+}
+
 bool output_is_pipe(const char *command, const char *path)
 {
 	bool is = !strcmp(path, "-");

@@ -233,8 +233,8 @@ void recording_report(struct nt_session *session)
 	if (info.recorder)
 		fprintf(stderr, "ntrace: this recording was made by %s\n", info.recorder);
 	if (info.wrapped)
-		fprintf(stderr, "ntrace: the ring of the sink wrapped around in %llu records of trace, which the driver does not report: %llu bytes of earlier sessions are left out, and trace is missing\n",
-			(unsigned long long)info.wrapped, (unsigned long long)info.old_bytes);
+		fprintf(stderr, "ntrace: the ring of the sink wrapped around in %s of trace, which the driver does not report: %s of earlier sessions are left out, and trace is missing\n",
+			COUNTED(info.wrapped, "record"), COUNTED(info.old_bytes, "byte"));
 	if (info.truncated)
 		fprintf(stderr, "ntrace: the recording was cut short: its end is missing\n");
 	if (info.missing_bytes)
@@ -242,8 +242,8 @@ void recording_report(struct nt_session *session)
 			(unsigned long long)info.missing_bytes,
 			percent(info.missing_bytes, info.missing_bytes + info.trace_bytes));
 	if (info.lost_records)
-		fprintf(stderr, "ntrace: the kernel lost %llu records beside the trace: names and maps may be wrong\n",
-			(unsigned long long)info.lost_records);
+		fprintf(stderr, "ntrace: the kernel lost %s beside the trace: names and maps may be wrong\n",
+			COUNTED(info.lost_records, "record"));
 	if (info.wrong_clock >= 0)
 		fprintf(stderr, "ntrace: timestamps of CPU %d did not advance or went back, so its times are those at which the kernel read the trace, and are not exact\n",
 			(int)info.wrong_clock);

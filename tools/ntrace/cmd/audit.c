@@ -197,7 +197,7 @@ static void print_find(const struct audit *a, const struct find *f)
 	if (f->kind == NT_ALARM_RETURN)
 		print_place(", but its call was made right before ", &f->expected);
 	if (f->times > 1 && f->kind != NO_PAD)
-		printf(", %" PRIu64 " times", f->times);
+		printf(", %s", COUNTED(f->times, "time"));
 	putchar('\n');
 }
 
@@ -210,10 +210,10 @@ static int print_finds(struct audit *a)
 		print_find(a, &a->finds.at[i]);
 		alarms += a->finds.at[i].kind != NO_PAD;
 	}
-	printf("%" PRIu64 " returns and %" PRIu64 " indirect calls and jumps were checked: ", a->counts.returns, a->counts.indirect);
-	printf(alarms ? "%zu kinds of violations\n" : "none went where it must not go\n", alarms);
+	printf("%s and %" PRIu64 " indirect calls and jumps were checked: ", COUNTED(a->counts.returns, "return"), a->counts.indirect);
+	puts(alarms ? COUNTED(alarms, "violation") : "none went where it must not go");
 	if (a->pads)
-		printf("%zu targets of indirect calls and jumps have no lpad\n", a->finds.nr - alarms);
+		printf("%s of indirect calls and jumps without lpad\n", COUNTED(a->finds.nr - alarms, "target"));
 	return a->finds.nr ? EXIT_TRACE : recording_status(&a->recording, a->errors);
 }
 

@@ -80,7 +80,7 @@ static int diff_pair(const struct diff_options *options, char **paths[2])
 		putchar('\n');
 		status = EXIT_TRACE;
 	} else {
-		printf("No difference in %" PRIu64 " instructions of %" PRIu64 " threads\n", result.insns, result.threads);
+		printf("No difference in %s of %s\n", COUNTED(result.insns, "instruction"), COUNTED(result.threads, "thread"));
 		status = result.lost ? EXIT_USAGE : recording_status(&options->recording, result.gaps);
 	}
 out:

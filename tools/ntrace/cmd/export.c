@@ -154,7 +154,7 @@ static int export_calls(struct export *e)
 	if (!found)
 		return nothing_matched(&e->recording, e->session, NULL);
 	if (strcmp(e->output, "-"))
-		fprintf(stderr, "ntrace: wrote %" PRIu64 " calls to %s\n", e->nr, e->output);
+		fprintf(stderr, "ntrace: wrote %s to %s\n", COUNTED(e->nr, "call"), e->output);
 	return recording_status(&e->recording, errors || e->events.errors);
 }
 

@@ -165,8 +165,7 @@ static int make_page(void *ctx, struct nt_session *session)
 		status = nothing_matched(&html->recording, html->session, NULL);
 	} else {
 		if (strcmp(html->output, "-"))
-			fprintf(stderr, "ntrace: wrote %" PRIu64 " calls to %s\n", html->nr_calls,
-				html->output);
+			fprintf(stderr, "ntrace: wrote %s to %s\n", COUNTED(html->nr_calls, "call"), html->output);
 		status = recording_status(&html->recording, html->nested.errors);
 	}
 	close_page(html);

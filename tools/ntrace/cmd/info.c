@@ -46,8 +46,8 @@ static int print_info(void *ctx, struct nt_session *session)
 	nt_session_info(session, &info, sizeof(info));
 	if (!info.stretches)
 		return nothing_matched(options, session, NULL);
-	printf("%u CPUs, %u buffers, %" PRIu64 " bytes of trace in %" PRIu64 " stretches\n", info.cpus, info.buffers,
-	       info.trace_bytes, info.stretches);
+	printf("%s, %s, %s of trace in %s\n", COUNTED(info.cpus, "CPU"), COUNTED(info.buffers, "buffer"),
+	       COUNTED(info.trace_bytes, "byte"), COUNTED(info.stretches, "stretch"));
 	for (i = 0; nt_session_lost(session, i, &cpu); i++)
 		printf("CPU %d: %" PRIu64 " instructions were decoded, of %s\n", cpu.cpu, cpu.traced_insns,
 		       duration(cpu.all_ns, t));

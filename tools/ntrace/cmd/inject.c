@@ -457,7 +457,7 @@ static int write_file(struct inject *inject)
 		return output_failed(inject->output);
 	if (!inject->samples)
 		return no_samples(inject);
-	fprintf(stderr, "ntrace: wrote %" PRIu64 " samples to %s\n", inject->samples, inject->output);
+	fprintf(stderr, "ntrace: wrote %s to %s\n", COUNTED(inject->samples, "sample"), inject->output);
 	return recording_status(&inject->recording, inject->errors);
 }
 

@@ -62,9 +62,8 @@ static bool report_errors(const struct profile *profile)
 	nt_profile_totals(profile->counts, &t);
 	if (!t.errors && !t.gaps && !t.losses)
 		return false;
-	fprintf(stderr, "ntrace: counts are too low: trace was lost %" PRIu64 " times, %" PRIu64
-		" places could not be decoded, code was missing %" PRIu64 " times\n", t.losses,
-		t.errors, t.gaps);
+	fprintf(stderr, "ntrace: counts are too low: trace was lost %s, %s could not be decoded, code was missing %s\n",
+		COUNTED(t.losses, "time"), COUNTED(t.errors, "place"), COUNTED(t.gaps, "time"));
 	return true;
 }
 

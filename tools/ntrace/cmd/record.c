@@ -92,8 +92,7 @@ static void print_progress(double begin)
 	fprintf(stderr, "\rntrace: %.0f s, %.1f MB, %.1f MB/s, ", t - begin, info.bytes / 1e6,
 		last_time ? (info.bytes - last_bytes) / 1e6 / (t - last_time) : 0);
 	if (info.cut_stretches || info.busy_stretches)
-		fprintf(stderr, "trace was lost %llu times",
-			(unsigned long long)(info.cut_stretches + info.busy_stretches));
+		fprintf(stderr, "trace was lost %s", COUNTED(info.cut_stretches + info.busy_stretches, "time"));
 	else
 		fprintf(stderr, "nothing lost");
 	fprintf(stderr, "\033[K");
@@ -115,14 +114,14 @@ static void print_end(const struct record *record)
 	if (info.only_user)
 		fprintf(stderr, "ntrace: the kernel was not recorded, because this user may only trace programs\n");
 	if (info.cut_stretches)
-		fprintf(stderr, "ntrace: trace was lost %llu times, because it was produced faster than it was written: try a larger buffer (-m)\n",
-			(unsigned long long)info.cut_stretches);
+		fprintf(stderr, "ntrace: trace was lost %s, because it was produced faster than it was written: try a larger buffer (-m)\n",
+			COUNTED(info.cut_stretches, "time"));
 	if (info.busy_stretches)
-		fprintf(stderr, "ntrace: another program had the trace sink %llu times, so trace is missing\n",
-			(unsigned long long)info.busy_stretches);
+		fprintf(stderr, "ntrace: another program had the trace sink %s, so trace is missing\n",
+			COUNTED(info.busy_stretches, "time"));
 	if (info.lost_events)
-		fprintf(stderr, "ntrace: the kernel lost %llu records beside the trace: names and maps may be wrong\n",
-			(unsigned long long)info.lost_events);
+		fprintf(stderr, "ntrace: the kernel lost %s beside the trace: names and maps may be wrong\n",
+			COUNTED(info.lost_events, "record"));
 }
 
 /* ---- Command ---- */

@@ -164,7 +164,7 @@ static void print_head(const struct slow *slow, const struct nt_watched *found)
 {
 	char t[2][16];
 
-	printf("%s was called %" PRIu64 " times. A median call took %s%s; ", slow->recording.argument, found->calls,
+	printf("%s was called %s. A median call took %s%s; ", slow->recording.argument, COUNTED(found->calls, "time"),
 	       found->exact ? "" : "about ", duration(found->median.ns, t[0]));
 	if (slow->nth == 1)
 		printf("the slowest");
@@ -181,8 +181,8 @@ static int no_such_call(const struct slow *slow, struct nt_session *session,
 {
 	if (!found->calls)
 		return nothing_matched(&slow->recording, session, slow->recording.argument);
-	fprintf(stderr, "ntrace: the recording has %" PRIu64 " calls of %s that began and ended in it%s\n",
-		found->calls, slow->recording.argument, found->exact ? "" :
+	fprintf(stderr, "ntrace: the recording has %s of %s that began and ended in it%s\n",
+		COUNTED(found->calls, "call"), slow->recording.argument, found->exact ? "" :
 		", which are too many to sort, so --nth finds only the 1024 slowest");
 	return EXIT_TRACE;
 }

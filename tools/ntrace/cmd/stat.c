@@ -148,8 +148,8 @@ static void report_losses(const struct stat_command *c, const char *path)
 	for (i = 0; i < c->streams.nr; i++)
 		losses += c->streams.at[i].walk.stats.losses;
 	if (losses)
-		fprintf(stderr, "ntrace: trace is missing after %" PRIu64 " stretches. ntrace info -i %s decodes them, and prints how much of the time is missing, why, and what helps\n",
-			losses, path);
+		fprintf(stderr, "ntrace: trace is missing after %s. ntrace info -i %s decodes them, and prints how much of the time is missing, why, and what helps\n",
+			COUNTED(losses, "stretch"), path);
 }
 
 static int stat_recording(struct stat_command *c, const char *path)

@@ -143,7 +143,7 @@ static void print_way(const struct recording *r, const struct nt_diff_side *side
 		printf("goes to ");
 		print_place(r, side->space, side->to);
 	}
-	printf(", after %" PRIu64 " instructions", side->insns);
+	printf(", after %s", COUNTED(side->insns, "instruction"));
 	print_time(side->time);
 	putchar('\n');
 }
@@ -154,8 +154,8 @@ static void print_counts(const struct nt_diff_side sides[2])
 	unsigned int i;
 
 	for (i = 0; i < (same ? 1 : 2); i++)
-		printf("    %s executed %" PRIu64 " times before, and its function was called %" PRIu64 " times before\n",
-		       same ? "it was" : i ? "in B, it was" : "in A, it was", sides[i].executed, sides[i].called);
+		printf("    %s executed %s before, and its function was called %s before\n",
+		       same ? "it was" : i ? "in B, it was" : "in A, it was", COUNTED(sides[i].executed, "time"), COUNTED(sides[i].called, "time"));
 }
 
 static void print_callers(const struct recording *r, const struct nt_diff *diff, uint64_t space)

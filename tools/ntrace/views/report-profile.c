@@ -265,7 +265,7 @@ static bool has_lines(const struct table *table)
 
 static void print_totals(const struct nt_profile_totals *t)
 {
-	printf("%" PRIu64 " instructions", t->insns);
+	fputs(COUNTED(t->insns, "instruction"), stdout);
 	report_missing(t->losses, t->errors, t->gaps);
 }
 

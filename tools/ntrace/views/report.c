@@ -9,11 +9,11 @@
 void report_missing(uint64_t losses, uint64_t errors, uint64_t gaps)
 {
 	if (losses)
-		printf("; trace was lost %" PRIu64 " times", losses);
+		printf("; trace was lost %s", COUNTED(losses, "time"));
 	if (errors)
-		printf("; %" PRIu64 " places could not be decoded", errors);
+		printf("; %s could not be decoded", COUNTED(errors, "place"));
 	if (gaps)
-		printf("; code was missing %" PRIu64 " times", gaps);
+		printf("; code was missing %s", COUNTED(gaps, "time"));
 	printf("\n\n");
 }
 
@@ -25,8 +25,8 @@ void report_json(uint64_t insns, uint64_t losses, uint64_t errors, uint64_t gaps
 
 void report_totals(const struct nt_calls_totals *t)
 {
-	printf("%" PRIu64 " instructions, %" PRIu64 " branches, %" PRIu64 " calls of %zu functions",
-	       t->insns, t->branches, t->calls, t->functions);
+	printf("%s, %s, %s of %s", COUNTED(t->insns, "instruction"), COUNTED(t->branches, "branch"), COUNTED(t->calls, "call"),
+	       COUNTED(t->functions, "function"));
 	if (t->open)
 		printf(", and %" PRIu64 " whose begin or end was not recorded", t->open);
 	report_missing(t->losses, t->errors, t->gaps);
