@@ -188,7 +188,8 @@ static int add_sideband(struct nt_recorder *r)
 
 static int set_maps(struct nt_recorder *r)
 {
-	struct perf_cpu_map *cpus = rec_target_cpus(r, r->rings->trace->own_cpus);
+	struct perf_cpu_map *cpus = r->rings->per_cpu ?
+		rec_target_cpus(r, r->rings->trace->own_cpus) : perf_cpu_map__new_any_cpu();
 	struct perf_thread_map *threads = cpus ? rec_target_thread_map(r) : NULL;
 
 	if (cpus && threads) {

@@ -133,8 +133,6 @@ struct perf_cpu_map *rec_target_cpus(struct nt_recorder *r, const struct perf_cp
 	struct perf_cpu cpu;
 	int i;
 
-	if (!rec_rings_per_cpu(r))
-		return perf_cpu_map__new_any_cpu();
 	if (!r->options.cpus)
 		return perf_cpu_map__new_online_cpus();
 	cpus = perf_cpu_map__new(r->options.cpus);
