@@ -2,17 +2,22 @@
 /*
  * Declarations that the files of N-Trace in perf share:
  *
- *   ntrace.c        session with queues, sideband events and time
+ *   ntrace.c        session with queues and time
+ *   ntrace-sideband.c  context switches, mappings and lost trace
+ *   ntrace-collect.c  records of the trace, and AUX samples
  *   ntrace-hold.c   events of a recording that cannot be read twice
  *   ntrace-info.c   metadata (PERF_RECORD_AUXTRACE_INFO)
  *   ntrace-foreign.c  recordings of other drivers
  *   ntrace-queue.c  decoding of one source of one AUX buffer in step with other events
+ *   ntrace-sources.c  which sources have trace in each AUX buffer
  *   ntrace-pieces.c pieces of one AUX buffer
  *   ntrace-frames.c extraction of trace from frames of a CoreSight ETR
  *   ntrace-time.c   conversion of timestamps to perf time
  *   ntrace-thread.c the thread that executes
  *   ntrace-quick.c  samples from the messages alone (--itrace=q)
  *   ntrace-code.c   code at an address, from maps and DSOs
+ *   ntrace-files.c  code of the firmware and the vDSO
+ *   ntrace-events.c  events that samples are synthesised for
  *   ntrace-synth.c  samples
  *   ntrace-stack.c  call chains and branch stacks
  *   ntrace-gap.c    gaps in the trace, after which call stacks are invalid
@@ -151,6 +156,8 @@ struct ntrace_firmware {
 
 int ntrace_firmware_load(struct ntrace_firmware *fw, const char *path);
 void ntrace_firmware_free(struct ntrace_firmware *fw);
+int ntrace_firmware_read(const struct ntrace_firmware *fw, u64 addr, u8 *buf, size_t size);
+ssize_t ntrace_vdso_read(struct ntrace *nt, u64 offset, u8 *buf, size_t size);
 
 struct ntrace_queue;
 int ntrace_code_init(struct ntrace_queue *q);
@@ -310,6 +317,12 @@ static inline bool ntrace_queue_is_other(const struct ntrace_queue *q, const str
 }
 
 void ntrace_queue_free(struct ntrace_queue *q);
+void ntrace_queue_free_decoder(struct ntrace_queue *q);
+/* Start the next stretch. Return 1 if there is none, or an error. */
+int ntrace_queue_next_stretch(struct ntrace_queue *q, u64 limit);
+void ntrace_check_other(struct ntrace_queue *q, const struct nt_message *msg);
+/* Return true if the sink was full in the stretch */
+bool ntrace_stretch_is_full(const struct ntrace_stretch *stretch);
 /*
  * Return 1 if there is no more data, 0 if *timestamp is the time of the next data, or a negative
  * error
@@ -488,12 +501,24 @@ struct ntrace {
 	unsigned int		nr_dump;
 };
 
+#define to_ntrace(session)	container_of((session)->auxtrace, struct ntrace, auxtrace)
+
 /*
  * Collect the information that an event has about the trace, possibly before perf delivers the
  * event
  */
 int ntrace_collect_event(struct ntrace *nt, union perf_event *event);
 int ntrace_collect_sample(struct ntrace *nt, union perf_event *event);
+
+/* Functions that perf calls for records of the trace, in advance (peek) and in their order */
+int ntrace_peek(struct perf_session *session, union perf_event *event, u64 offset, void *data);
+int ntrace_process_auxtrace_event(struct perf_session *session, union perf_event *event,
+				  const struct perf_tool *tool);
+int ntrace_queue_data(struct perf_session *session, struct perf_sample *sample,
+		      union perf_event *event, u64 data_offset);
+
+int ntrace_process_sideband(struct ntrace *nt, union perf_event *event,
+			    struct perf_sample *sample);
 
 /* --------------------------------------------------------------- held events */
 
