@@ -55,11 +55,13 @@ struct ntrace_chunk {
 /**
  * struct ntrace_map - mapping of an AUX area for one sink
  * @dev: Device of the sink
+ * @sink: Value of sink->id
  * @nr: Number of @chunks
  * @chunks: Chunks of the whole area, in the order of their offsets
  */
 struct ntrace_map {
 	struct device		*dev;
+	u64			sink;
 	unsigned int		nr;
 	struct ntrace_chunk	chunks[];
 };
@@ -131,6 +133,7 @@ static struct ntrace_map *ntrace_map_sink(const struct ntrace_sink *sink, void *
 	if (!map)
 		return NULL;
 	map->dev = get_device(dev);
+	map->sink = sink->id;
 
 	for (first = 0; first < nr_pages; first += n) {
 		struct ntrace_chunk *chunk = &map->chunks[map->nr];
@@ -418,7 +421,7 @@ int ntrace_window_smem(struct ntrace_session *s, struct ntrace_buf *buf)
 	if (s->enc->sink->index >= buf->nr_maps)
 		return -ENXIO;
 	map = buf->maps[s->enc->sink->index];
-	if (!map)
+	if (!map || map->sink != s->enc->sink->id)
 		return -ENXIO;
 	s->pad = 0;
 	if (ntrace_window_circular(s, buf, map, offset))
@@ -465,39 +468,19 @@ int ntrace_window_copied(struct ntrace_session *s, struct ntrace_buf *buf)
 	return 0;
 }
 
-static void ntrace_reverse(struct ntrace_buf *buf, unsigned long from, unsigned long to)
-{
-	u32 *a, *b;
-
-	for (; from + 4 < to; from += 4) {
-		to -= 4;
-		a = buf->pages[from >> PAGE_SHIFT] + offset_in_page(from);
-		b = buf->pages[to >> PAGE_SHIFT] + offset_in_page(to);
-		swap(*a, *b);
-	}
-}
-
 /*
- * Put the trace of a sink without trRamStopOnWrap, which ran around in its window, into order. The
- * oldest trace begins at @wp. It is rotated to the start in place, word by word, by three
- * reversals.
+ * Collect a window that the sink has filled. Set PARTIAL if trace is missing.
+ *
+ * A sink without trRamStopOnWrap has run around in its window. Its newest trace is at the start,
+ * before the write pointer. The older trace behind it is dropped, because putting both into order
+ * would take as long as the window is large, with interrupts off. If the pointer is at the start,
+ * all trace is in order.
  */
-static void ntrace_buf_unwrap(struct ntrace_buf *buf, unsigned long start, unsigned long wp,
-			      unsigned long end)
-{
-	ntrace_reverse(buf, start, wp);
-	ntrace_reverse(buf, wp, end);
-	ntrace_reverse(buf, start, end);
-}
-
-/* Collect a window that the sink has filled. Set PARTIAL if trace is missing. */
 unsigned long ntrace_window_collect_wrapped(struct ntrace_session *s, unsigned long written)
 {
 	unsigned long size = s->win.end - s->win.start, used;
-	struct ntrace_sink *sink = s->enc->sink;
-	struct ntrace_buf *buf = s->buf;
 
-	sink->holds = NULL;
+	s->enc->sink->holds = NULL;
 	if (s->win.circular) {
 		ntrace_window_sync(s, s->win.start, size);
 		/*
@@ -507,12 +490,8 @@ unsigned long ntrace_window_collect_wrapped(struct ntrace_session *s, unsigned l
 	}
 
 	perf_aux_output_flag(&s->handle, PERF_AUX_FLAG_PARTIAL);
-	used = size - s->first;
+	used = s->win.stop || !written ? size - s->first : written;
 	ntrace_window_sync(s, s->win.wp, used);
-	if (!s->win.stop) {
-		ntrace_buf_unwrap(buf, s->offset, s->offset + written, s->offset + size);
-		dma_sync_single_for_device(sink->comp.dev, s->win.start, size, DMA_FROM_DEVICE);
-	}
 	return used;
 }
 

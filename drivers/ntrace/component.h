@@ -7,6 +7,7 @@
 #define NTRACE_COMPONENT_H
 
 #include <linux/bitfield.h>
+#include <linux/cpumask.h>
 #include <linux/device.h>
 #include <linux/io.h>
 #include <linux/irq_work.h>
@@ -92,6 +93,7 @@ struct ntrace_comp_ops {
  * @stuck: The component stopped answering, and is not used until a reset succeeds
  * @prompt: Enable was 1 at the first read after it was last set
  * @state: User of the component
+ * @cpus: CPUs whose trace passes through it, or all CPUs if the device tree names none
  * @powered: Runtime PM has resumed it, so that its registers can be accessed if it serves an
  *	online CPU. Written with @lock held.
  * @clocks: Optional clocks, which run while @powered
@@ -117,6 +119,7 @@ struct ntrace_comp {
 	bool			stuck;
 	bool			prompt;
 	enum ntrace_comp_state	state;
+	struct cpumask		cpus;
 	bool			powered;
 	struct clk		*clocks[NTRACE_NR_CLOCKS];
 	struct reset_control	*reset;

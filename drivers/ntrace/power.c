@@ -111,12 +111,6 @@ void ntrace_cpu_stays(unsigned int cpu)
 	cpumask_clear_cpu(cpu, &ntrace_going);
 }
 
-/* Return true if the components of @cpu may be accessed */
-static bool ntrace_cpu_is_here(unsigned int cpu)
-{
-	return cpu_online(cpu) && !cpumask_test_cpu(cpu, &ntrace_going);
-}
-
 /*
  * Return the CPU of an encoder, -EINVAL if @node is not an encoder, or -ENODEV if Linux does not
  * use that CPU
@@ -136,36 +130,43 @@ int ntrace_node_cpu(const struct device_node *node)
 }
 
 /*
- * Return true if @node serves a CPU that is online and stays so. Otherwise the component may be
- * without power. The device tree answers this before any register is accessed.
+ * Add the CPUs to @cpus whose trace passes through @node, or all CPUs if the device tree names
+ * none. The component may be without power while all of them are offline.
  */
-static bool ntrace_node_serves(const struct device_node *node, unsigned int depth)
+static void ntrace_node_cpus(const struct device_node *node, unsigned int depth,
+			     struct cpumask *cpus)
 {
 	struct device_node *ports, *endpoint, *remote;
-	bool inputs = false, power = false;
 	int cpu = ntrace_node_cpu(node);
+	bool inputs = false;
 
+	if (cpu >= 0)
+		cpumask_set_cpu(cpu, cpus);
 	if (cpu != -EINVAL)
-		return cpu >= 0 && ntrace_cpu_is_here(cpu);
-	ports = of_get_child_by_name(node, "in-ports");
-	if (!ports || !depth) {
-		of_node_put(ports);
-		return true;
-	}
-	for_each_endpoint_of_node(ports, endpoint) {
-		remote = of_graph_get_remote_port_parent(endpoint);
-		inputs |= !!remote;
-		power |= remote && ntrace_node_serves(remote, depth - 1);
-		of_node_put(remote);
-	}
+		return;
+	ports = depth ? of_get_child_by_name(node, "in-ports") : NULL;
+	if (ports)
+		for_each_endpoint_of_node(ports, endpoint) {
+			remote = of_graph_get_remote_port_parent(endpoint);
+			inputs |= !!remote;
+			if (remote)
+				ntrace_node_cpus(remote, depth - 1, cpus);
+			of_node_put(remote);
+		}
 	of_node_put(ports);
-	return power || !inputs;
+	if (!inputs)
+		cpumask_setall(cpus);
 }
 
-/* Return true if trace of a CPU that stays online passes through @comp */
+/* Return true if trace of a CPU that is online, and stays so, passes through @comp */
 bool ntrace_serves_active(const struct ntrace_comp *comp)
 {
-	return ntrace_node_serves(comp->dev->of_node, NTRACE_PATH_MAX);
+	unsigned int cpu;
+
+	for_each_cpu_and(cpu, &comp->cpus, cpu_online_mask)
+		if (!cpumask_test_cpu(cpu, &ntrace_going))
+			return true;
+	return false;
 }
 
 /**
@@ -219,7 +220,10 @@ void ntrace_nobody_waits(void)
 	WRITE_ONCE(ntrace_waiting, false);
 }
 
-/* Get the clocks and the reset line that the device tree names. All are optional. */
+/*
+ * Get the CPUs that the component serves, and its clocks and reset line, from the device tree. All
+ * are optional. The device tree is read only once, because it has an entry for each CPU.
+ */
 int ntrace_power_find(struct ntrace_comp *comp)
 {
 	static const char * const names[NTRACE_NR_CLOCKS] = {
@@ -228,6 +232,7 @@ int ntrace_power_find(struct ntrace_comp *comp)
 	struct device *dev = comp->dev;
 	unsigned int i;
 
+	ntrace_node_cpus(dev->of_node, NTRACE_PATH_MAX, &comp->cpus);
 	for (i = 0; i < NTRACE_NR_CLOCKS; i++) {
 		comp->clocks[i] = devm_clk_get_optional(dev, names[i]);
 		if (IS_ERR(comp->clocks[i]))

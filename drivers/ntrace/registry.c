@@ -17,10 +17,7 @@ DEFINE_MUTEX(ntrace_mutex);
 LIST_HEAD(ntrace_comps);
 static struct ntrace_encoder *ntrace_encoders[NR_CPUS];
 static struct cpumask ntrace_cpumask;
-/*
- * The entry of a sink that was removed is NULL. Its index is not used again, because buffers are
- * mapped by index.
- */
+/* The entry of a sink that was removed is NULL, and is used for the next sink */
 static struct ntrace_sink *ntrace_sinks[NR_CPUS];
 static unsigned int ntrace_sink_count;
 
@@ -99,8 +96,8 @@ static void ntrace_count_local(void *data)
 }
 
 /*
- * Restart and measure the counter of an encoder, because its usual ts_mode, or the component that
- * shares its timestamp, has changed. The encoder is resumed, and has power.
+ * Restart and measure the counter of an encoder, because its usual ts_mode or ts_prescale has
+ * changed. The encoder is resumed, and has power.
  *
  * Context: The caller holds ntrace_mutex, and CPUs are kept awake; may sleep.
  */
@@ -155,16 +152,23 @@ struct ntrace_sink *ntrace_sink_numbered(u32 number)
 int ntrace_registry_add_sink(struct ntrace_sink *sink)
 {
 	u32 number = hashlen_hash(hashlen_string(NULL, dev_name(sink->comp.dev)));
+	static u64 ids;
+	unsigned int i;
 
 	lockdep_assert_held(&ntrace_mutex);
-	if (ntrace_sink_count == ARRAY_SIZE(ntrace_sinks))
+	for (i = 0; i < ntrace_sink_count && ntrace_sinks[i]; i++)
+		;
+	if (i == ARRAY_SIZE(ntrace_sinks))
 		return -ENOSPC;
 	/* The number is the same after each boot, as with CoreSight. 0 is never used. */
 	while (!number || ntrace_sink_numbered(number))
 		number++;
 	sink->number = number;
-	sink->index = ntrace_sink_count;
-	ntrace_sinks[ntrace_sink_count++] = sink;
+	/* A buffer may still have a mapping for an earlier sink of the same index */
+	sink->id = ++ids;
+	sink->index = i;
+	ntrace_sinks[i] = sink;
+	ntrace_sink_count = max(ntrace_sink_count, i + 1);
 	return 0;
 }
 

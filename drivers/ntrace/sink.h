@@ -91,6 +91,7 @@ struct ntrace_sink_ops {
  * @stop_fixed: The bit cannot be cleared, so the sink stops when its window is full, even in
  *	a snapshot
  * @base: Start of the window of a sink that writes frames
+ * @id: Unique number, which no later sink has
  * @index: Index among the sinks
  * @number: Hash of its name, by which events choose the sink
  * @file: File in the PMU's directory "sinks"; it exists if it has a show()
@@ -125,6 +126,7 @@ struct ntrace_sink {
 	u64			base;
 	bool			stop_on_wrap;
 	bool			stop_fixed;
+	u64			id;
 	unsigned int		index;
 	u32			number;
 	struct device_attribute	file;

@@ -111,6 +111,10 @@ quiet "a choice of sinks"
 	cpu1=/sys/devices/system/cpu/cpu1/online drv=/sys/bus/platform/drivers/late-clock
 	look() { sleep 2; echo "$1: $(cat /sys/bus/event_source/devices/ntrace/cpumask)"; }
 	insmod /usr/lib/ntrace/ntrace-clock.ko; look with
+	# All components are suspended. The event resumes them without a search in the device tree.
+	cd /sys/kernel/debug/tracing; echo of_graph_get_remote_port_parent >set_ftrace_filter; echo function >current_tracer
+	/usr/lib/selftests/ntrace/record_test -t own_thread | grep -o "^ok 1"
+	echo "searches: $(grep -c of_graph_get trace)"; echo nop >current_tracer; cd /
 	# On a busy host, the driver has reported both CPUs before the clock came.
 	dmesg -c >/dev/null
 	echo 0 >$cpu1; echo late-clock >$drv/unbind; look without
@@ -121,7 +125,7 @@ quiet "a choice of sinks"
 	rmmod ntrace && echo "unloaded: yes"' >"$tap_tmp/said" 2>"$tap_tmp/err"
 sed 's/^/# /' "$tap_tmp/said"
 is "a shared sink comes back while a CPU is offline: that CPU is traced when it has come" \
-	"$(xargs <"$tap_tmp/said")" "with: 0-1 without: offline: 0 online: 0-1 trace: yes unloaded: yes"
+	"$(xargs <"$tap_tmp/said")" "with: 0-1 ok 1 searches: 0 without: offline: 0 online: 0-1 trace: yes unloaded: yes"
 is "a shared sink comes back while a CPU is offline: that CPU is traced when it has come, and nothing is looked at without power" "$(grep 'not active\|lost its power' "$tap_tmp/err" | sort -u)" ""
 quiet "a shared sink comes back"
 

@@ -138,7 +138,7 @@ static inline void raw_spin_lock(raw_spinlock_t *lock) { assert(!lock->held++); 
 static inline bool raw_spin_trylock(raw_spinlock_t *lock) { return !lock->held && ++lock->held; }
 static inline void raw_spin_unlock(raw_spinlock_t *lock) { assert(!--lock->held); }
 
-struct cpumask;
+struct cpumask { unsigned long bits[1]; };
 struct attribute_group;
 
 /* Work that shim_irq_work_run() runs */
