@@ -215,7 +215,7 @@ static inline bool ntrace_ts_is_internal(unsigned int mode)
 
 /* timestamp.c */
 void ntrace_ts_probe(struct ntrace_comp *comp, struct ntrace_ts *ts);
-bool ntrace_ts_count(struct ntrace_comp *comp, unsigned int mode, unsigned int prescale);
+void ntrace_ts_count(struct ntrace_comp *comp, unsigned int mode, unsigned int prescale);
 u64 ntrace_ts_counter(const struct ntrace_comp *comp, unsigned int offset);
 
 #endif /* NTRACE_COMPONENT_H */

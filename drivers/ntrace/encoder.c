@@ -10,7 +10,6 @@
 #include <linux/timex.h>
 
 #include "encoder.h"
-#include "funnel.h"
 
 /*
  * Registers of the table "Trace Components Reset", chapter "Reset and Discovery". timestamp.c
@@ -476,21 +475,6 @@ void ntrace_encoder_take_base(struct ntrace_encoder *enc)
 }
 
 /*
- * Return true if the user has changed the timestamp unit of a funnel, which the encoder may share
- */
-static bool ntrace_encoder_shares_other(const struct ntrace_encoder *enc)
-{
-	const struct ntrace_route *route = &enc->routes[0];
-	unsigned int i;
-
-	for (i = 0; i < route->len; i++)
-		if (route->path[i]->type == TR_COMP_FUNNEL &&
-		    to_ntrace_funnel(route->path[i])->ts_is_set)
-			return true;
-	return false;
-}
-
-/*
  * Return true if the clock in the device tree, which belongs to the best mode, is that of the
  * counter
  */
@@ -498,10 +482,8 @@ static bool ntrace_encoder_has_clock(const struct ntrace_encoder *enc)
 {
 	unsigned int mode = ntrace_encoder_usual_ts_mode(enc);
 
-	if (mode != ntrace_encoder_best_ts_mode(enc) ||
-	    (ntrace_ts_is_internal(mode) && enc->ts_restarts))
-		return false;
-	return mode != TR_TS_MODE_SHARED || !ntrace_encoder_shares_other(enc);
+	return mode == ntrace_encoder_best_ts_mode(enc) &&
+	       !(ntrace_ts_is_internal(mode) && enc->ts_restarts);
 }
 
 /* Forget the properties of the previous counter, until the new one is measured */

@@ -28,7 +28,7 @@ void ntrace_funnel_revive(struct ntrace_funnel *funnel)
 {
 	ntrace_write(&funnel->comp, TR_FUNNEL_DIS_INPUT, funnel->inputs & ~funnel->used);
 	if (funnel->ts_mode)
-		ntrace_ts_count(&funnel->comp, funnel->ts_mode, funnel->ts_prescale);
+		ntrace_ts_count(&funnel->comp, funnel->ts_mode, 0);
 	else
 		ntrace_write(&funnel->comp, TR_TS_CONTROL, 0);
 }
@@ -80,42 +80,7 @@ void ntrace_funnel_connect(struct ntrace_funnel *funnel, bool inner)
 		return;
 	funnel->inner = inner;
 	funnel->ts_mode = ntrace_funnel_best_ts_mode(funnel);
-	funnel->ts_prescale = 0;
-	funnel->ts_is_set = false;
 	ntrace_funnel_revive(funnel);
-}
-
-/**
- * ntrace_funnel_set_ts - set the timestamp unit of a funnel
- * @funnel: The funnel
- * @mode: Value of trTsMode
- * @prescale: Value of trTsPrescale
- *
- * Context: The caller holds ntrace_mutex.
- * Return: 0, -EBUSY while a path leads through the funnel, or -EOPNOTSUPP if the hardware does not
- * support the values, in which case nothing changes
- */
-int ntrace_funnel_set_ts(struct ntrace_funnel *funnel, unsigned int mode, unsigned int prescale)
-{
-	unsigned long flags;
-	int ret = -EOPNOTSUPP;
-
-	if (!(funnel->ts.modes & BIT(mode)) || !(funnel->ts.prescale & BIT(prescale)) ||
-	    (prescale && !ntrace_ts_is_internal(mode)))
-		return ret;
-	raw_spin_lock_irqsave(&funnel->comp.lock, flags);
-	if (funnel->comp.users) {
-		ret = -EBUSY;
-	} else if (ntrace_ts_count(&funnel->comp, mode, prescale)) {
-		funnel->ts_mode = mode;
-		funnel->ts_prescale = prescale;
-		funnel->ts_is_set = prescale || mode != ntrace_funnel_best_ts_mode(funnel);
-		ret = 0;
-	} else {
-		ntrace_ts_count(&funnel->comp, funnel->ts_mode, funnel->ts_prescale);
-	}
-	raw_spin_unlock_irqrestore(&funnel->comp.lock, flags);
-	return ret;
 }
 
 static int ntrace_funnel_comp_setup(struct ntrace_comp *comp)

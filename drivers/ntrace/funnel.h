@@ -17,8 +17,6 @@
  * @inner: Its output leads to another funnel
  * @ts: Its timestamp unit
  * @ts_mode: Value of trTsMode, 0 without a timestamp unit
- * @ts_prescale: Value of trTsPrescale
- * @ts_is_set: A user has chosen values other than those of the driver
  */
 struct ntrace_funnel {
 	struct ntrace_comp	comp;
@@ -27,8 +25,6 @@ struct ntrace_funnel {
 	bool			inner;
 	struct ntrace_ts	ts;
 	u8			ts_mode;
-	u8			ts_prescale;
-	bool			ts_is_set;
 };
 
 #define to_ntrace_funnel(c)	container_of(c, struct ntrace_funnel, comp)
@@ -40,6 +36,5 @@ void ntrace_funnel_revive(struct ntrace_funnel *funnel);
 void ntrace_funnel_open(struct ntrace_funnel *funnel, unsigned int input, bool open);
 int ntrace_funnel_drop(struct ntrace_funnel *funnel);
 void ntrace_funnel_connect(struct ntrace_funnel *funnel, bool inner);
-int ntrace_funnel_set_ts(struct ntrace_funnel *funnel, unsigned int mode, unsigned int prescale);
 
 #endif /* NTRACE_FUNNEL_H */

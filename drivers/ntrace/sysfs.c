@@ -11,23 +11,6 @@
 #include "route.h"
 #include "topology.h"
 
-/* Read a counter. This keeps all CPUs awake for a while, so only root may do it. */
-static ssize_t ntrace_show_counter(struct ntrace_comp *comp, char *buf)
-{
-	ssize_t ret = -ENODEV;
-
-	if (ntrace_power_get(comp))
-		return ret;
-	ntrace_keep_awake();
-	if (ntrace_has_power(comp))
-		ret = sysfs_emit(buf, "%llu\n", comp->type == TR_COMP_ENCODER ?
-				 ntrace_encoder_counter(to_ntrace_encoder(comp)) :
-				 ntrace_ts_counter(comp, TR_TS_COUNTER_LOW));
-	ntrace_let_sleep();
-	ntrace_power_put(comp);
-	return ret;
-}
-
 static struct ntrace_encoder *ntrace_dev_encoder(struct device *dev)
 {
 	return to_ntrace_encoder((struct ntrace_comp *)dev_get_drvdata(dev));
@@ -285,9 +268,20 @@ NTRACE_ATTR_DEFAULT(ts_prescale, prescale, NTRACE_CONFIG_TS_PRESCALE);
 NTRACE_ATTR(ts_width, width, "%u", enc->caps.ts_width);
 NTRACE_ATTR(ts_frequency, frequency, "%u", enc->ts_freq);
 
+/* Read the counter. This keeps all CPUs awake for a while, so only root may do it. */
 static ssize_t ts_counter_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
-	return ntrace_show_counter(&ntrace_dev_encoder(dev)->comp, buf);
+	struct ntrace_encoder *enc = ntrace_dev_encoder(dev);
+	ssize_t ret = -ENODEV;
+
+	if (ntrace_power_get(&enc->comp))
+		return ret;
+	ntrace_keep_awake();
+	if (ntrace_has_power(&enc->comp))
+		ret = sysfs_emit(buf, "%llu\n", ntrace_encoder_counter(enc));
+	ntrace_let_sleep();
+	ntrace_power_put(&enc->comp);
+	return ret;
 }
 
 /* The timestamp and the time CSR that were read together when an event was last opened */
@@ -370,100 +364,6 @@ static const struct attribute_group *ntrace_encoder_groups[] = {
 	NULL
 };
 
-static struct ntrace_funnel *ntrace_dev_funnel(struct device *dev)
-{
-	return to_ntrace_funnel((struct ntrace_comp *)dev_get_drvdata(dev));
-}
-
-/* Read-only attribute with any expression of the funnel */
-#define NTRACE_ATTR_FUNNEL(_name, _fmt, ...)						\
-static ssize_t funnel_##_name##_show(struct device *dev, struct device_attribute *attr,	\
-				     char *buf)						\
-{											\
-	const struct ntrace_funnel *funnel = ntrace_dev_funnel(dev);			\
-											\
-	return sysfs_emit(buf, _fmt "\n", __VA_ARGS__);					\
-}
-
-NTRACE_ATTR_FUNNEL(mode, "%u", funnel->ts_mode)
-NTRACE_ATTR_FUNNEL(prescale, "%u", funnel->ts_prescale)
-NTRACE_ATTR_FUNNEL(width, "%u", funnel->ts.width)
-NTRACE_ATTR_FUNNEL(modes_available, "%*pbl", (int)BITS_PER_TYPE(u16),
-		   &(unsigned long){ funnel->ts.modes })
-
-static ssize_t funnel_counter_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	return ntrace_show_counter(&ntrace_dev_funnel(dev)->comp, buf);
-}
-
-static ssize_t ntrace_funnel_store(struct ntrace_funnel *funnel, const char *buf, size_t count,
-				   bool is_mode)
-{
-	unsigned int val;
-	int ret;
-
-	ret = kstrtouint(buf, 0, &val);
-	if (ret)
-		return ret;
-	if (val > (is_mode ? FIELD_MAX(TR_TS_MODE) : FIELD_MAX(TR_TS_PRESCALE)))
-		return -EINVAL;
-	if (ntrace_power_get(&funnel->comp))
-		return -ENODEV;
-	ntrace_keep_awake();
-	mutex_lock(&ntrace_mutex);
-	ret = -ENODEV;
-	if (ntrace_is_held(&funnel->comp))
-		ret = -EBUSY;
-	else if (ntrace_has_power(&funnel->comp))
-		ret = ntrace_funnel_set_ts(funnel, is_mode ? val : funnel->ts_mode,
-					   is_mode ? funnel->ts_prescale : val);
-	if (!ret)
-		ntrace_recount_behind(&funnel->comp);
-	mutex_unlock(&ntrace_mutex);
-	ntrace_let_sleep();
-	ntrace_power_put(&funnel->comp);
-	return ret ?: count;
-}
-
-static ssize_t funnel_mode_store(struct device *dev, struct device_attribute *attr,
-				 const char *buf, size_t count)
-{
-	return ntrace_funnel_store(ntrace_dev_funnel(dev), buf, count, true);
-}
-
-static ssize_t funnel_prescale_store(struct device *dev, struct device_attribute *attr,
-				     const char *buf, size_t count)
-{
-	return ntrace_funnel_store(ntrace_dev_funnel(dev), buf, count, false);
-}
-
-static struct device_attribute ntrace_funnel_dev_attrs[] = {
-	__ATTR(mode, 0644, funnel_mode_show, funnel_mode_store),
-	__ATTR(modes_available, 0444, funnel_modes_available_show, NULL),
-	__ATTR(prescale, 0644, funnel_prescale_show, funnel_prescale_store),
-	__ATTR(width, 0444, funnel_width_show, NULL),
-	__ATTR(counter, 0400, funnel_counter_show, NULL),
-};
-
-static struct attribute *ntrace_funnel_attrs[] = {
-	&ntrace_funnel_dev_attrs[0].attr,
-	&ntrace_funnel_dev_attrs[1].attr,
-	&ntrace_funnel_dev_attrs[2].attr,
-	&ntrace_funnel_dev_attrs[3].attr,
-	&ntrace_funnel_dev_attrs[4].attr,
-	NULL
-};
-
-static const struct attribute_group ntrace_funnel_group = {
-	.name = "timestamp",
-	.attrs = ntrace_funnel_attrs,
-};
-
-static const struct attribute_group *ntrace_funnel_groups[] = {
-	&ntrace_funnel_group,
-	NULL
-};
-
 static const struct attribute_group *ntrace_no_groups[] = {
 	NULL
 };
@@ -471,14 +371,5 @@ static const struct attribute_group *ntrace_no_groups[] = {
 /* The attributes of a component's device */
 const struct attribute_group **ntrace_comp_groups(const struct ntrace_comp *comp)
 {
-	switch (comp->type) {
-	case TR_COMP_ENCODER:
-		return ntrace_encoder_groups;
-	case TR_COMP_FUNNEL:
-		if (container_of(comp, struct ntrace_funnel, comp)->ts.modes)
-			return ntrace_funnel_groups;
-		fallthrough;
-	default:
-		return ntrace_no_groups;
-	}
+	return comp->type == TR_COMP_ENCODER ? ntrace_encoder_groups : ntrace_no_groups;
 }

@@ -58,8 +58,8 @@ void ntrace_ts_probe(struct ntrace_comp *comp, struct ntrace_ts *ts)
 	ts->prescale |= BIT(0);
 }
 
-/* Let the counter run. Return true if the unit accepted the mode and the prescaler. */
-bool ntrace_ts_count(struct ntrace_comp *comp, unsigned int mode, unsigned int prescale)
+/* Let the counter run */
+void ntrace_ts_count(struct ntrace_comp *comp, unsigned int mode, unsigned int prescale)
 {
 	u32 fields = FIELD_PREP(TR_TS_MODE, mode) | FIELD_PREP(TR_TS_PRESCALE, prescale);
 	bool active;
@@ -68,10 +68,9 @@ bool ntrace_ts_count(struct ntrace_comp *comp, unsigned int mode, unsigned int p
 		ntrace_write(comp, TR_TS_CONTROL, TR_TS_ACTIVE);
 		if (read_poll_timeout_atomic(ntrace_ts_is_active, active, active, 1,
 					     NTRACE_TS_WAKE_US, false, comp))
-			return false;
+			return;
 	}
 	ntrace_write(comp, TR_TS_CONTROL, TR_TS_ACTIVE | TR_TS_COUNT | fields);
-	return (ntrace_read(comp, TR_TS_CONTROL) & (TR_TS_MODE | TR_TS_PRESCALE)) == fields;
 }
 
 /*

@@ -470,30 +470,6 @@ bool ntrace_is_held(const struct ntrace_comp *comp)
 	return false;
 }
 
-/*
- * Restart the counters of encoders that share the timestamp unit of a funnel, which has changed.
- * Events must not trace through the funnel.
- */
-void ntrace_recount_behind(const struct ntrace_comp *funnel)
-{
-	struct ntrace_encoder *enc;
-	unsigned int cpu;
-
-	lockdep_assert_held(&ntrace_mutex);
-	for_each_cpu(cpu, ntrace_cpus()) {
-		enc = ntrace_encoder_of(cpu);
-		if (!ntrace_encoder_uses(enc, funnel) ||
-		    ntrace_encoder_usual_ts_mode(enc) != TR_TS_MODE_SHARED)
-			continue;
-		ntrace_encoder_forget_clock(enc);
-		if (ntrace_path_get(enc))
-			continue;
-		if (ntrace_has_power(&enc->comp))
-			ntrace_recount(enc);
-		ntrace_path_put(enc);
-	}
-}
-
 /**
  * ntrace_connect - complete the path of an encoder, if possible
  *

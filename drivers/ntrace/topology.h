@@ -39,7 +39,6 @@ void ntrace_disconnect(struct ntrace_encoder *enc);
 struct ntrace_encoder *ntrace_encoder_through(const struct ntrace_comp *comp);
 void ntrace_report_unconnected(void);
 bool ntrace_is_held(const struct ntrace_comp *comp);
-void ntrace_recount_behind(const struct ntrace_comp *funnel);
 
 /* sysfs.c */
 const struct attribute_group **ntrace_comp_groups(const struct ntrace_comp *comp);

@@ -264,6 +264,13 @@ void both_can_be_traced(unsigned int offset)
 	assert_int_equal(fake_mem[offset] >> 2 & 63, 9);
 }
 
+/* Let the timestamp unit of the funnel count its own clock, as if it had no external one */
+void funnel_counts_itself(void)
+{
+	funnel.ts_mode = TR_TS_MODE_INTERNAL_SYSTEM;
+	ntrace_funnel_revive(&funnel);
+}
+
 #ifdef __KERNEL__
 struct kunit *cmocka_test;
 

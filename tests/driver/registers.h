@@ -43,6 +43,7 @@ void shared(void);
 void start_both(struct ntrace_window *win);
 void stop_both(void);
 void both_can_be_traced(unsigned int offset);
+void funnel_counts_itself(void);
 
 /* The driver calls these functions with the sink locked, and with interrupts disabled */
 #ifdef __KERNEL__
