@@ -584,7 +584,7 @@ int ntrace_session_start(struct ntrace_session *s, struct perf_event *event,
 	WRITE_ONCE(enc->paused, ntrace_event_is_paused(event));
 	barrier();
 	s->buf = perf_aux_output_begin(&s->handle, event);
-	/* The event has no buffer. It cannot be full, because some room is always left. */
+	/* The reason is that the event has no buffer. A buffer always has some room left. */
 	if (unlikely(!s->buf)) {
 		WRITE_ONCE(s->event, NULL);
 		return -ENOSPC;

@@ -747,7 +747,7 @@ enum nt_end {
 /* Return the name of the end, such as "branch" or "exception". Never NULL. */
 const char *nt_end_name(unsigned int end);
 
-#define NT_RANGE_TAKEN		(1 << 0)	/* the next instruction is not the one after it */
+#define NT_RANGE_TAKEN		(1 << 0)	/* the next instruction is elsewhere in memory */
 #define NT_RANGE_INFERRED	(1 << 1)	/* implicit return, sequential jump */
 
 /*

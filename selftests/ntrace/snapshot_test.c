@@ -109,8 +109,8 @@ TEST_F(snapshot, newest_survives)
 }
 
 /*
- * Each stretch begins after the previous one, even if it is shorter. Bytes of the buffer that were
- * not written must not be between them.
+ * Record a long stretch and then short ones. Each must begin after the end of the previous one,
+ * without bytes of the buffer between them that were not written.
  */
 TEST_F(snapshot, short_stretches_follow_long_ones)
 {

@@ -22,8 +22,8 @@ else
 fi
 
 # The trace hardware has no power during the reset, so that the last position of its sink is
-# unknown. make test leaves out these boards without caches, because the panic and the hang below
-# also happen, on boards with caches.
+# unknown. These boards have no caches. make test skips them, because it tests the same panic and the
+# same hang on boards with caches, below.
 if large; then
 	BOARD_WATCHDOG=2 crash hang "$tap_tmp/hang" : "$insmod=hang" --reset watchdog --model reset-lost=on
 	found hang "$tap_tmp/hang" "nobody said why: it was reset, as by a watchdog, or it still records" \

@@ -172,8 +172,8 @@ changed() {
 	[ $bad -eq 0 ]
 }
 
-# Lose messages next to a stop that no message reports, and next to full HISTs that were sent before
-# the lost message.
+# Lose messages in two places: beside a stop that no message reports, and right after the message of a
+# full HIST.
 losses() {
 	n=0 bad=0
 	for mode in btm htm; do
@@ -217,7 +217,8 @@ variants() {
 	share "${3:-0}" "${4:-1}"
 	all=
 	for v in $(variant_names); do
-		# No decoder can read a trace with both variants, which has a stop before its start but none at its end.
+		# Do not combine these two variants. The trace would have a stop before its start and none at its end,
+		# which no decoder can read.
 		case $v in early-stop) early="--variant $v" ;; no-stop) late="--variant $v" ;; *) all="$all --variant $v" ;; esac
 		for mode in btm htm; do
 			for options in "" "--sync-mode 1 --sync-max 0" "--timestamp --context 5 --sync-mode 3 --sync-max 2 --icnt-bits 6 --hist-bits 5" \

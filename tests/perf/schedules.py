@@ -298,8 +298,8 @@ def without_lone_starts(text):
 def judge(got, wanted):
     """Return (silent, needless, wrong): losses that are missing in @got, losses that @wanted does not have,
     and errors"""
-    # Expect at least the wanted losses before each letter and at the end. A start that is only followed by
-    # losses may be absent.
+    # A letter is a start, a branch or an end. Before each letter, and behind the last one, at least the losses
+    # that the schedule caused must be reported. A start may be absent if only losses follow it.
     last = len(wanted) - len(wanted.rstrip('L'))
     pattern = re.sub('(L*)([sbe])', lambda m: f'L{{{len(m[1])},}}{m[2]}', wanted.rstrip('L'))
     pattern = re.sub('s(?=L{[1-9]|$)', 's?', pattern) + f'L{{{last},}}'

@@ -107,8 +107,8 @@ memory() {
 	(ulimit -v 2000000 && "$ntrace" export --threads 1 --format parquet -i many.data -o again) && cmp again/calls.parquet many.tables/calls.parquet
 }
 
-# The queries of the how-to over the calls of 100 machines, which run two builds of a program and have different
-# times. Print the results, which fleet.py compares with the calls that `ntrace script` prints.
+# Run the queries of the how-to on the calls that 100 machines recorded. The machines run two builds of a program,
+# and their calls take different times. fleet.py compares the results with the output of `ntrace script`.
 cat >fleet.py <<'EOT2'
 import collections, json, re, sqlite3, subprocess, sys
 page, *reader = sys.argv[1:]

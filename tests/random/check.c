@@ -18,7 +18,10 @@ static bool same_context(const struct xcontext *a, const struct xcontext *b)
 	       a->scontext == b->scontext && a->hcontext == b->hcontext;
 }
 
-/* A mark of a batch means "that message or an earlier one", except for the range right before it */
+/*
+ * A position in a batch may be that of a later message than the right one, unless it belongs to the
+ * last range before it
+ */
 static const char *message_differs(const struct item *a, const struct item *b)
 {
 	if (b->bound ? a->offset > b->offset : a->offset != b->offset)

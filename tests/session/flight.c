@@ -520,8 +520,8 @@ static size_t make_core(uint8_t *core)
 }
 
 /*
- * Change the copy, so that it has another cause, and that its address differs from the address in
- * its header
+ * Give the copy another cause of the crash, and an address that differs from the address in its
+ * header
  */
 static int write_core(const char *path)
 {

@@ -98,7 +98,7 @@ inside() {
 		[ "$n" -eq "$3" ] && [ "$(count "$1" --function "$2" --tid 1234 -i "$tap_tmp/two.data")" -eq $((3 * $3)) ] || return
 	done
 }
-# In a larger program, the instructions inside calls are the instructions that the calls count.
+# In a larger program, the number of instructions inside calls must equal the sum of the counts of the calls.
 inside_all() {
 	command -v qemu-riscv64-static >/dev/null || { echo "there is no qemu-riscv64-static"; return 0; }
 	riscv64-linux-gnu-gcc -O2 -g -static -o "$tap_tmp/lines" "$top/tests/session/lines.c" &&

@@ -20,7 +20,7 @@
 
 #define SECONDS		10	/* processor time of a command, which does not depend on the load of the host */
 #define RUNS		50	/* lines that a worker runs, because a worker may leak memory */
-#define MORE		77	/* exit status of a worker after RUNS lines, and then after the last line */
+#define MORE		77	/* exit status of a worker that has read RUNS lines; the other one: the last line */
 #define NO_MORE		78
 #define MAX_ARGS	32
 

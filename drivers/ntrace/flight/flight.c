@@ -447,7 +447,8 @@ static void ntrace_flight_save_sink(struct ntrace_sink *sink)
 
 	raw_spin_lock_irqsave(&ntrace_flight_power, flags);
 	/*
-	 * Check again, because a perf event may take the sink, and its window is not in the record
+	 * Check again. If a perf event has taken the sink, the sink points into the buffer of
+	 * that event, which the record does not describe.
 	 */
 	if (READ_ONCE(sink->flight->on) && !sink->area->copied &&
 	    ntrace_flight_position(sink, &at, &wrapped) && READ_ONCE(sink->flight->on))

@@ -84,9 +84,8 @@ static bool fetch_block(struct hart *h)
 			if (ev.traced && !ev.blk.ninsn)
 				note_trap(h, &ev.blk);
 			/*
-			 * The block that caused the loss of a message may be part of the previous
-			 * message, because one block can fill HIST, whose message was sent, and
-			 * I-CNT, whose message was lost.
+			 * One block can fill both HIST and I-CNT. If the message with HIST was
+			 * sent and the one with I-CNT was lost, the block is in both.
 			 */
 			losing = h->losing;
 			h->losing = false;
@@ -567,7 +566,7 @@ static bool find_place(struct hart *h)
 	return false;
 }
 
-/* Accept the position after the gap, which is as certain as possible. */
+/* Accept the position after the gap, because no more evidence will come. */
 static void leave_gap(struct hart *h)
 {
 	struct after_gap *g = &h->after_gap;

@@ -329,10 +329,9 @@ static bool stalls(struct hart *h)
 }
 
 /*
- * "If TE cannot send a message, the hart is stalled until it can." The hart waits a short time and
- * enters @t again, so that QEMU can stop all harts at a safe point in between. In this case the
- * function does not return. If no component accepts messages, the hart would wait forever, so the
- * board ends the run.
+ * "If TE cannot send a message, the hart is stalled until it can." If it cannot, wait a short time
+ * and execute @t again instead of returning. Between two tries, QEMU can stop all harts safely. If
+ * no component ever accepts messages, the board ends the run.
  */
 static NB_NOINLINE void stand_still(struct hart *h, const struct tb_info *t)
 {

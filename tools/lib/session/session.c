@@ -103,8 +103,8 @@ static int settle_foreign(struct nt_session *s)
 }
 
 /*
- * Return true for records of programs and their code, and for all kernel records if the caller
- * writes a recording of them.
+ * Return true for records about programs and their code. If the caller copies the recording, also
+ * return true for all other records of the kernel.
  */
 static bool is_sideband(const struct nt_session *s, const struct perf_event_header *header)
 {

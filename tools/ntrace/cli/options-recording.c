@@ -49,7 +49,7 @@ int options_no_cpu(const struct options *options, const char *path)
 	if (nt_session_cpu(options->recording, 0, &cpu, &config))
 		list_cpus(options, path);
 	else
-		fprintf(stderr, "ntrace: %s has no trace of a CPU: nothing was traced, or a thread\n",
+		fprintf(stderr, "ntrace: %s has no trace of a CPU: either nothing was traced, or a thread was traced and not a CPU\n",
 			path);
 	return EXIT_TRACE;
 }

@@ -361,8 +361,8 @@ static void wait_for_entropy(void)
 }
 
 /*
- * Patch the code like the crashed kernel. perf had patched it for context-switch events if it had
- * used a sink, and the recorder for its tracepoints.
+ * Patch the code as it was in the crashed kernel. There, perf had patched it for context-switch
+ * events if perf used a sink, and the recorder had patched it for its tracepoints.
  */
 static void patch(struct patches *p, const struct ns_flight *f)
 {

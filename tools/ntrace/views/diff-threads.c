@@ -85,7 +85,9 @@ static bool find_threads(struct recording *r)
 	return true;
 }
 
-/* Pair each thread with the first free one of that name that the paired thread created. */
+/*
+ * Pair threads of the same name whose creators are a pair, in the order in which they were created.
+ */
 static void pair_threads(struct recording r[2])
 {
 	struct thread *a, *b;

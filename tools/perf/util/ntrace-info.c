@@ -57,7 +57,7 @@ static int ntrace_info_check(const __u64 *word, u64 nr)
 	cpus = word[NTRACE_INFO_NR_CPUS];
 	if (header <= NTRACE_INFO_NR_CPUS || header > nr || !per_cpu || per_cpu > nr ||
 	    !cpus || cpus > NTRACE_MAX_CPUS || cpus * per_cpu > nr - header) {
-		pr_err("N-Trace: the metadata is damaged: %llu words cannot hold %llu and %llu of %llu CPUs\n",
+		pr_err("N-Trace: the metadata is damaged: it has %llu words, too few for a header of %llu and %llu for each of %llu CPUs\n",
 		       (unsigned long long)nr, (unsigned long long)header,
 		       (unsigned long long)per_cpu, (unsigned long long)cpus);
 		return -EINVAL;

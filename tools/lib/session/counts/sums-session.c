@@ -12,7 +12,7 @@
 #define KERNEL_NAME	"[kernel.kallsyms]"
 #define SPACE		NS_SPACE_GENERATION	/* address space of the one process */
 
-/* The counts of a session, and the address of each file in the one process */
+/* The counts of a session. All files are in one made-up process, at these addresses. */
 struct file_counts {
 	struct ns_counted counted;	/* first */
 	struct nt_sums	*sums;

@@ -279,7 +279,7 @@ static int ntrace_info_fill(struct auxtrace_record *itr, struct perf_session *se
 	return 0;
 }
 
-/* ---------------------------------------------------- what cannot be, and why */
+/* ---------------------------------------------------- impossible options, and why */
 
 /* Fields of perf_event_attr::config, by their names in format/ and caps/ of the PMU */
 static const struct {
