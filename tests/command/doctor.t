@@ -34,7 +34,8 @@ healthy() {
 
 user() { put proc/self/status "CapEff:	0000000000000000"; }
 
-# says STATUS SENTENCE: check that doctor exits with STATUS and prints SENTENCE for the system, as changed since healthy()
+# says STATUS SENTENCE: check that doctor exits with STATUS and prints SENTENCE. healthy() made a system without
+# problems, and the test has changed it
 says() {
 	PATH=$root/bin "$ntrace" doctor --root "$root" >"$tap_tmp/said" 2>&1
 	rc=$?

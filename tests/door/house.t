@@ -96,7 +96,7 @@ run --load 2 perf/busy >"$tap_tmp/said"
 is "busy loops run beside a program" "$(head -n 1 "$house/build/tests/perf-busy.log")" 2
 rm "$house/tests/perf/busy.t"
 
-# Programs that took longest in the last run start first, and programs that never ran count as long
+# Programs that took longest in the last run start first. A program that never ran is treated as a slow one
 echo 3 >"$house/build/tests/lib-one.seconds"
 echo 1 >"$house/build/tests/lib-two.seconds"
 echo 2 >"$house/build/tests/perf-decode.seconds"

@@ -142,7 +142,7 @@ void base_of_a_hart_that_is_held_up(void **state)
 	fake_on_read = NULL;
 }
 
-/* An event without timestamps leaves the counter in the mode in which the next event's base is read */
+/* An event without timestamps does not change the mode of the counter, so the next event reads the right time. */
 void base_after_an_event_without_timestamps(void **state)
 {
 	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });

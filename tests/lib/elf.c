@@ -181,7 +181,7 @@ static void other_files_are_refused(void **state)
 	assert_string_equal(nt_elf_error_text(NT_E_NOMEM), nt_error_text(NT_E_NOMEM));
 }
 
-/* A file that is cut anywhere is refused, or all that is loaded is in the file. */
+/* Cut a file after each byte. It must be refused, or only bytes of the file may be loaded. */
 static void truncated_files_are_refused(void **state)
 {
 	struct nt_elf_segment segment;

@@ -231,9 +231,9 @@ static inline uint64_t items_hash(uint64_t hash, const struct nt_item *item)
 }
 
 /*
- * Return true if @item, which was decoded in any way, equals @one, which nt_flow_next() returned.
- * Without timestamps, @item of a batch may name a later message than the message that reported the
- * range, but it must name a message.
+ * Return true if @item equals @one, which nt_flow_next() returned. Any function may have returned
+ * @item. Without timestamps, an item of a batch may name a later message than the one that reported
+ * the range, but it must name a message.
  */
 static inline bool items_are_same(const struct nt_config *config, const struct nt_item *one,
 				  const struct nt_item *item)

@@ -730,7 +730,7 @@ static void spaces_and_invalidation(void **state)
 	nt_image_free(image);
 }
 
-/* The rest of an instruction becomes readable later, after the block that ends before it */
+/* Only the first half of an instruction can be read. The other half becomes readable after the decoder saw this. */
 static void image_gets_the_rest(void **state)
 {
 	static const uint8_t sync[] = { 0x24, 0x0d, 0x00, 0x83 };

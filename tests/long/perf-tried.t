@@ -137,7 +137,7 @@ several_files() {
 }
 ok "--switch-output: each file is read" several_files
 
-# ---- inject, report, diff. perf inject does not support BPF programs, so load is not compared
+# ---- inject, report, diff. perf inject does not support BPF programs, so the recording load.data is not compared
 export PERF_BUILDID_DIR="$out/debug"
 samples() { perf script -F tid,cpu,time,ip,sym "$@"; }
 injected() {

@@ -386,7 +386,7 @@ static void align(struct hart *h, bool last)
 	h->gap = false;
 	if (!h->nr_ahead)
 		return;
-	/* At the end of a ring, they can only be the last ones. */
+	/* At the end of a ring, these lines can only be the last branches of the truth. */
 	if (h->nr_ahead < 8 && !(last && ring)) {
 		unchecked += h->nr_ahead;
 	} else if (find(h, last, &at, &most)) {
@@ -406,7 +406,10 @@ static void align(struct hart *h, bool last)
 	h->nr_ahead = 0;
 }
 
-/* Conditional branches are never calls, so add their instructions to the next line. */
+/*
+ * Write a branch for the test of calls. A conditional branch is never a call, so it gets no line, and
+ * its instructions count in the next line.
+ */
 static void write_verified(struct hart *h, const struct branch *b)
 {
 	h->unwritten += b->insns;
@@ -629,7 +632,7 @@ static void compare_stretch(struct hart *h, const struct place *place)
 	drop(h, place->at + place->nr);
 }
 
-/* Find the samples behind branch @least of the truth. */
+/* Find the place of the samples in the truth, after its branch @least. */
 static void find_stretch(struct hart *h, size_t least)
 {
 	size_t at = 0, n, lost = 0;

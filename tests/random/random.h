@@ -211,7 +211,7 @@ struct insn {
 	bool		last;		/* nothing follows it */
 	uint16_t	entry;		/* Index in the jump table */
 	uint32_t	param;
-	uint32_t	target;		/* Index of the target of a direct jump or a pair */
+	uint32_t	target;		/* Index of the instruction to which this one, or a pair such as auipc and jalr, jumps */
 	uint32_t	candidates[MAX_CANDIDATES];
 };
 
@@ -359,7 +359,7 @@ struct encoder {
 	bool		time_known, time_sure, time_started;
 
 	bool		on;		/* Set between start and stop */
-	bool		started;	/* A sync is in the stream, since the start or a loss */
+	bool		started;	/* The stream has had a SYNC since it started or lost messages */
 	bool		undeclared;	/* Trace stopped without ProgTraceCorrelation */
 	bool		overrun, lost;
 	uint8_t		sync_due;	/* SYNC + 1 of the next branch message; 0: none */

@@ -60,7 +60,7 @@ for at, row in rows.items():
         starts = {name: a for a, name in symbols}
         check(f'{at:#x} targets', {starts[t['to']] + int(t['offset'], 0): t['count'] for t in row['targets']}, follows)
     elif count[at] and at not in jumps:
-        # Only a return, a direct call, and the last instruction may have other destinations
+        # Only after a return, a direct call or the last instruction may the thread continue elsewhere
         check(f'{at:#x} has no targets', len(set(follows) - {at + sizes[at]}) > 0 and row['code'] != '8082' and
               not row['code'].endswith(('ef', '6f')), False)
 

@@ -39,7 +39,7 @@ static void say(const char *kind, const char *name, const char *function, const 
 	fflush(stdout);
 }
 
-/* Return the address of an instruction of the function, of which @nth is 0 for the start. */
+/* Return the address of instruction @nth of the function. The first one is 0. */
 static char *instruction(const char *function, int nth)
 {
 	for (; nth; nth--)

@@ -288,7 +288,7 @@ static void steps(struct nt_replay *replay)
 	}
 }
 
-/* Go to the next or previous execution of an address, over gaps unless one is at the instruction @wanted. */
+/* Go to the next or previous execution of an address. Skip gaps, but stop at a gap at the instruction @wanted. */
 static int meet(struct nt_replay *replay, uint64_t pc, bool backwards, size_t wanted, struct nt_replay_place *place)
 {
 	int ret;
