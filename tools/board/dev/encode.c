@@ -102,7 +102,7 @@ static uint32_t opcode_at(const struct segment *s, uint64_t pc)
 	return op;
 }
 
-/* Return the instruction at @pc, or NULL if there is no code. */
+/* Return the instruction at @pc, or NULL if its code is missing. */
 static const struct nb_insn *insn_at(struct code *code, uint64_t pc)
 {
 	struct segment *s = code->last;

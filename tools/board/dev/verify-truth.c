@@ -566,7 +566,7 @@ static bool find_place(struct hart *h)
 	return false;
 }
 
-/* Accept the position after the gap, because no more evidence will come. */
+/* Accept the position after the gap, because nothing later can confirm it. */
 static void leave_gap(struct hart *h)
 {
 	struct after_gap *g = &h->after_gap;

@@ -29,7 +29,7 @@ void nb_te_reset(struct nb_dev *dev);
 bool nb_te_holds(struct nb_dev *dev);
 void nb_flushed(struct nb_dev *dev);
 
-/* Return what a register of a filter or comparator keeps if @value is written to it. */
+/* Return the value that a register of a filter or comparator keeps if @value is written to it. */
 uint32_t nb_te_legal_filter(const struct nb_te_caps *caps, unsigned int offset, uint32_t value);
 uint32_t nb_te_legal_comp(const struct nb_te_caps *caps, unsigned int offset, uint32_t value);
 /* Set the latch of the comparator whose control register was written. */

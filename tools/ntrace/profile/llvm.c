@@ -224,8 +224,8 @@ static void samples_free(struct samples *samples)
 /* ---- Text ---- */
 
 /*
- * Return the sum of the counts of a function: the one at inline depth @depth of sample @at. This
- * includes functions inlined into it.
+ * Return the sum of the counts of the function at inline depth @depth of sample @at. This includes
+ * functions inlined into it.
  */
 static uint64_t total(const struct samples *samples, size_t at, size_t depth)
 {

@@ -43,7 +43,7 @@ function timelineTable() {
   return complete;
 }
 
-/* List the chosen call of the flame graph, and what it called. The buttons choose another one. */
+/* List the chosen call of the flame graph, and the calls inside it. The buttons choose another one. */
 function flameTable() {
   const { zoomed, metric } = flame, nodes = [...(zoomed.parent ? [zoomed.parent] : []), zoomed, ...sortedChildren(zoomed)];
   const kind = node => (node === zoomed ? '' : node === zoomed.parent ? 'called by ' : 'calls ');
