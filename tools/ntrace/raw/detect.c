@@ -173,11 +173,12 @@ static void set_encoder(struct nt_config *config, size_t encoder, unsigned int t
 }
 
 /*
- * Try all encoders and options with one width of SRC, with or without timestamps. If nearly all
- * messages are valid without timestamps (@few_times), only SiFive's encoder may send them.
+ * Try all encoders with one width of SRC, with or without timestamps, and with the sets of options
+ * from @first up to @end, without @end. If nearly all messages are valid without timestamps
+ * (@few_times), only SiFive's encoder may send them.
  */
-static void try_encoders(struct detect *d, struct nt_config config, size_t size, unsigned int end,
-			 bool few_times)
+static void try_encoders(struct detect *d, struct nt_config config, size_t size, unsigned int first,
+			 unsigned int end, bool few_times)
 {
 	struct detected score;
 	unsigned int tries, penalty;
@@ -187,7 +188,7 @@ static void try_encoders(struct detect *d, struct nt_config config, size_t size,
 		if (encoders[i].dialect == NT_DIALECT_SIFIVE0 ? !config.timestamp :
 		    config.timestamp && few_times)
 			continue;
-		for (tries = 0; tries < end; tries++) {
+		for (tries = first; tries < end; tries++) {
 			penalty = 2 * i + __builtin_popcount(tries) + !!config.src_bits +
 				config.timestamp;
 			set_encoder(&config, i, tries);
@@ -216,7 +217,7 @@ static bool is_hopeless(const struct detect *d, struct nt_config config)
 }
 
 /* Try all widths of SRC, with and without timestamps, on the first part of the trace */
-static void try_part(struct detect *d, unsigned int end)
+static void try_part(struct detect *d, unsigned int first, unsigned int end)
 {
 	struct nt_config config = d->base;
 	struct messages plain;
@@ -228,7 +229,7 @@ static void try_part(struct detect *d, unsigned int end)
 		few_times = plain.invalid <= plain.nr / 50 + (plain.nr >= 30);
 		for (; config.timestamp < 2; config.timestamp++) {
 			if (!is_hopeless(d, config))
-				try_encoders(d, config, FIRST_PART, end, few_times);
+				try_encoders(d, config, FIRST_PART, first, end, few_times);
 		}
 	}
 }
@@ -238,16 +239,16 @@ static void try_all(struct detect *d)
 	struct nt_config config;
 
 	memset(&d->score, 0, sizeof(d->score));
-	try_part(d, TRY_SEQUENTIAL);
+	try_part(d, 0, TRY_SEQUENTIAL);
 	if (!d->score.insns)
-		try_part(d, TRY_END);
+		try_part(d, TRY_SEQUENTIAL, TRY_END);
 	if (!d->score.insns)
 		return;
 	/* try more trace, which may need options that the first part did not need */
 	config = d->best;
 	try_config(d, &config, LARGE_PART, &d->score, NULL);
 	if (d->score.bad)
-		try_encoders(d, config, LARGE_PART, TRY_END, false);
+		try_encoders(d, config, LARGE_PART, 0, TRY_END, false);
 }
 
 /*
