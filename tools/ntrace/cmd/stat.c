@@ -261,14 +261,15 @@ static bool find_options(struct stat_command *c, const char *path)
 
 static int run(struct stat_command *c, const char *path)
 {
+	bool is_recording = options_is_recording(path);
 	int status;
 	size_t i;
 
-	if (c->elf && options_is_recording(path))
+	if (c->elf && is_recording)
 		return usage_error("--elf is for raw trace: a recording says how it was encoded");
 	if (c->elf && !find_options(c, path))
 		return EXIT_USAGE;
-	status = options_is_recording(path) ? stat_recording(c, path) : stat_raw(c, path);
+	status = is_recording ? stat_recording(c, path) : stat_raw(c, path);
 	if (status == EXIT_CLEAN)
 		status = print_all(c);
 	for (i = 0; i < c->streams.nr; i++)
