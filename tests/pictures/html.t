@@ -48,6 +48,18 @@ is "a full disk" "$? $(cat said)" "2 ntrace: writing /dev/full failed: No space 
 "$ntrace" html x >said 2>&1
 is "an argument" "$? $(cat said)" "2 ntrace: html does not take the argument 'x'; -i names the recording"
 
+# browser_results NAME COUNT: print the COUNT results of a browser, or skip them for the reason $why
+browser_results() {
+	for n in $(seq "$2"); do
+		if [ -n "$why" ]; then
+			skip "$1 $n" "$why"
+			continue
+		fi
+		sed -n "${n}p" results >line
+		is "$(cut -f2 line) ($(cut -f3 line | cut -c1-200))" "$(cut -f1 line)" ok
+	done
+}
+
 why=$(python3 -c "
 import sys; sys.path[:0] = ['$top/tests/pictures']
 import browser
@@ -57,25 +69,11 @@ if [ -z "$why" ]; then
 	html browse lossy.html many.html inner 20000 evil.html million.html "${PICTURES_LIMIT:-2000}" "$O/tests/pictures.png" >results 2>errors
 	cat errors
 fi
-for n in $(seq 35); do
-	if [ -n "$why" ]; then
-		skip "in a browser $n" "$why"
-		continue
-	fi
-	sed -n "${n}p" results >line
-	is "$(cut -f2 line) ($(cut -f3 line | cut -c1-200))" "$(cut -f1 line)" ok
-done
+browser_results "in a browser" 35
 
 # Readers who use only the keyboard, or hear the page, at two widths
 axe=$O/root/axe/node_modules/axe-core/axe.min.js
 [ -n "$why" ] || [ -f "$axe" ] || why="no axe-core; run make setup with npm"
 [ -n "$why" ] || html accessible many.html "$axe" "$O/tests" >results 2>errors
-for n in $(seq 11); do
-	if [ -n "$why" ]; then
-		skip "for all readers $n" "$why"
-		continue
-	fi
-	sed -n "${n}p" results >line
-	is "$(cut -f2 line) ($(cut -f3 line | cut -c1-200))" "$(cut -f1 line)" ok
-done
+browser_results "for all readers" 11
 done_testing
