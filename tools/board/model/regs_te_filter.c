@@ -55,7 +55,7 @@ uint32_t nb_te_legal_filter(const struct nb_te_caps *caps, unsigned int offset, 
 	case FILTER_ECAUSE_HIGH:
 		return control & TR_FILTER_MATCH_ECAUSE ? value : 0;
 	}
-	return 0;	/* impdef and data are not implemented */
+	return 0;	/* The board cannot filter by impdef or data */
 }
 
 /* The inputs are iaddr and context; this port lacks tval and daddr */
