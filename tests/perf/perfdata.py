@@ -28,7 +28,7 @@ AUX_TRUNCATED, AUX_OVERWRITE, AUX_PARTIAL, AUX_COLLISION, AUX_FRAMES = 1, 2, 4, 
 CPU_SRC_BITS, CPU_SRC_ID, CPU_TRACE_ID = 3, 4, 9   # NTRACE_INFO_CPU_*
 # HOSTNAME, OSRELEASE, VERSION, CPUDESC, CPUID
 FEATURES_TEXT = 3, 4, 5, 8, 9
-FEATURE_ARCH, FEATURE_NRCPUS, FEATURE_AUXTRACE, FEATURE_COMPRESSED = 6, 7, 18, 27
+FEATURE_ARCH, FEATURE_NRCPUS, FEATURE_CMDLINE, FEATURE_AUXTRACE, FEATURE_COMPRESSED = 6, 7, 11, 18, 27
 
 
 def attr(type_, config, flags, sample_type=SAMPLE, aux_sample_size=0):
@@ -160,6 +160,9 @@ class File:
         result = {n: struct.pack('<I', 64) + b'board'.ljust(64, b'\0') for n in FEATURES_TEXT}
         result[FEATURE_ARCH] = struct.pack('<I', 64) + self.arch.encode().ljust(64, b'\0')
         result[FEATURE_NRCPUS] = struct.pack('<II', self.cpus, self.cpus)
+        words = [b'perf', b'record', b"it's a b"]
+        result[FEATURE_CMDLINE] = struct.pack('<I', len(words)) + b''.join(
+            struct.pack('<I', 16) + word.ljust(16, b'\0') for word in words)
         return result
 
     def records(self):

@@ -134,7 +134,24 @@ maps() {
 		"$tap_tmp/maps" 1
 }
 
-plan 49
+# info has a row for each thread and CPU, whose sums are those of report. Words of the recording are quoted, and cannot
+# control the terminal.
+info_is() {
+	id=$(readelf -n "$tap_tmp/calls" | sed -n 's/.*Build ID: //p')
+	"$ntrace" info -i "$tap_tmp/two.data" >"$tap_tmp/got" || return
+	cat "$tap_tmp/got"
+	grep -qxF "Command: perf record 'it'\\''s a b'" "$tap_tmp/got" && grep -qx "Recorded on board with Linux board, version board" "$tap_tmp/got" &&
+		grep -qx "Trace: branch history (HTM), timestamps, thread ids" "$tap_tmp/got" || return
+	for thread in "0 1234" "1 2234"; do
+		self=$("$ntrace" report -i "$tap_tmp/two.data" | sed -n "s/^CPU ${thread% *}: .* of which traced threads ran for \([0-9.]* [mu]s\) .*/\1/p")
+		[ "$(grep "(${thread#* })" "$tap_tmp/got" | xargs)" = "$self 99 ${thread% *} calls (${thread#* }) $tap_tmp/calls, build id $id" ] || return
+	done
+	# 440 bytes in 600 us of both CPUs
+	grep -qx "An instruction takes 17.78 bits of trace, and a CPU writes 0.73 MB a second, so -m 1M holds 1.43 s" "$tap_tmp/got" || return
+	sed "s/it's a b/it\x1b\x9b a b/" "$tap_tmp/two.data" >"$tap_tmp/rude.data"
+	! "$ntrace" info -i "$tap_tmp/rude.data" | grep "$(printf '\033')"
+}
+plan 50
 ok "script --disasm" disasm_is "$ntrace"
 if command -v qemu-riscv64-static >/dev/null && [ -x "$O/riscv64/bin/ntrace" ]; then
 	ok "script --disasm, the guest's program" disasm_is qemu-riscv64-static -L "$O/root/guest" "$O/riscv64/bin/ntrace"
@@ -142,6 +159,7 @@ else
 	skip "script --disasm, the guest's program" "there is none, or no qemu-riscv64-static"
 fi
 ok "filters by thread and CPU" filters
+ok "info: who ran, where and for how long, what was recorded, and how much trace it was" info_is
 ok "filters by time" by_time
 ok "what is inside calls of a function" inside
 ok "what is inside calls of a function of a larger program" inside_all

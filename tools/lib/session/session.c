@@ -402,6 +402,20 @@ void nt_session_thread(const struct nt_session *session, int32_t tid, uint64_t t
 	*comm = era ? era->comm : tid ? "" : "swapper";
 }
 
+const char *nt_session_program(const struct nt_session *session, int32_t pid, uint64_t time)
+{
+	const struct ns_sideband *sb = &session->sideband;
+	int64_t nth = ns_sideband_generation(sb, pid, time);
+	const struct ns_map *map = NULL;
+
+	if (nth < 0)
+		return NULL;
+	do {
+		map = ns_maps_first(sb->generations.at[nth].maps, map ? map->end : 0);
+	} while (map && map->object->path[0] != '/');
+	return map ? map->object->path : NULL;
+}
+
 bool nt_filter_has_thread(const struct nt_filter *filter, uint64_t time, int32_t tid)
 {
 	const char *comm;

@@ -314,6 +314,13 @@ const uint8_t *nt_session_build_id(struct nt_session *session, const char *objec
 void nt_session_thread(const struct nt_session *session, int32_t tid, uint64_t time, int32_t *pid,
 		       const char **comm);
 
+/*
+ * nt_session_program() - return the file of a process with the lowest address at a time, which is its program
+ *
+ * Return NULL if none is known. The file need not exist here.
+ */
+const char *nt_session_program(const struct nt_session *session, int32_t pid, uint64_t time);
+
 /* Copy the code that was there at that time. Return the number of bytes copied. */
 size_t nt_session_read(struct nt_session *session, uint64_t space, uint64_t addr, void *buf,
 		       size_t size);

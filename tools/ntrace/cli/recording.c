@@ -293,6 +293,16 @@ void recording_report_lines(const struct nt_lines *lines)
 		fprintf(stderr, "ntrace: ... and of %zu other modules\n", nr - i);
 }
 
+const char *recording_build_id(struct nt_session *session, const char *object, char text[BUILD_ID_TEXT])
+{
+	size_t size = 0, i;
+	const uint8_t *id = object ? nt_session_build_id(session, object, &size) : NULL;
+
+	for (i = 0; i < size && i < 64; i++)
+		sprintf(text + 2 * i, "%02x", id[i]);
+	return size ? text : NULL;
+}
+
 const char *duration(uint64_t ns, char buf[16])
 {
 	static const char *const units[] = { "ns", "us", "ms", "s" };

@@ -119,6 +119,10 @@ void recording_report_lines(const struct nt_lines *lines);
  */
 bool recording_has_room(const struct nt_session *session, const char *path);
 
+/* recording_build_id() - write the build id of an object to @text, and return it; NULL: none */
+#define BUILD_ID_TEXT	(2 * 64 + 1)
+const char *recording_build_id(struct nt_session *session, const char *object, char text[BUILD_ID_TEXT]);
+
 /* duration() - format a time like "1.23 ms", with three digits and a unit, in @buf */
 const char *duration(uint64_t ns, char buf[16]);
 

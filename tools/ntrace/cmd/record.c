@@ -100,15 +100,22 @@ static void print_progress(double begin)
 	last_bytes = info.bytes;
 }
 
-static void print_end(const struct record *record)
+static void print_end(const struct record *record, double seconds)
 {
+	double rate;
 	struct nt_recorder_info info;
 
 	nt_recorder_info(recorder, &info, sizeof(info));
+	rate = info.trace_bytes / seconds;
 	if (record->progress)
 		fputs("\r\033[K", stderr);
 	fprintf(stderr, "ntrace: wrote %s: %.3f MB, of which %.3f MB are trace\n",
 		record->options.output, info.bytes / 1e6, info.trace_bytes / 1e6);
+	if (rate >= 1)
+		fprintf(stderr, "ntrace: %.2f MB of trace a second for %.2f s: a buffer of 1 MiB (-m 1M) holds %.3g s of it\n",
+			rate / 1e6, seconds, (1 << 20) / rate);
+	if (info.trace_bytes && !info.cut_stretches && !info.busy_stretches)
+		fprintf(stderr, "ntrace: no buffer lost trace; ntrace info -i %s prints more\n", record->options.output);
 	if (record->options.snapshot && !info.trace_bytes)
 		fprintf(stderr, "ntrace: no snapshot has trace: SIGUSR2 must come after recording has begun\n");
 	if (info.only_user)
@@ -145,7 +152,7 @@ static int command_status(void)
 
 static int run(struct record *record)
 {
-	double begin = now();
+	double started, seconds;
 	int ret, status = 0;
 
 	if (nt_recorder_new(&recorder, &record->options))
@@ -155,17 +162,19 @@ static int run(struct record *record)
 		return failed(record);
 	if (record->options.snapshot && !record->quiet)
 		fprintf(stderr, "ntrace: recording: send SIGUSR2 to process %d for a snapshot\n", getpid());
+	started = now();
 	do {
 		ret = nt_recorder_step(recorder, record->progress ? 500 : -1);
 		if (record->progress)
-			print_progress(begin);
+			print_progress(started);
 	} while (ret > 0);
+	seconds = now() - started;
 	if (ret)
 		status = failed(record);
 	if (nt_recorder_finish(recorder) && !status)
 		status = failed(record);
 	if (!record->quiet)
-		print_end(record);
+		print_end(record, seconds);
 	return status ? status : command_status();
 }
 

@@ -79,16 +79,6 @@ no_memory:
 	return NULL;
 }
 
-const char *export_build_id(const struct export *e, const char *object, char text[EXPORT_BUILD_ID])
-{
-	size_t size = 0, i;
-	const uint8_t *id = object ? nt_session_build_id(e->session, object, &size) : NULL;
-
-	for (i = 0; i < size && i < 64; i++)
-		sprintf(text + 2 * i, "%02x", id[i]);
-	return size ? text : NULL;
-}
-
 /* ---- Threads ---- */
 
 /* Find or add a thread. Search from the newest one, because calls arrive by time or by thread. */

@@ -138,8 +138,4 @@ void export_stacks_free(struct export *e);
 /* export_stacks_each() - pass each stack to @take. Return 0, or the value that @take returned */
 int export_stacks_each(struct export *e, int (*take)(struct export *e, const struct export_stack *stack));
 
-/* export_build_id() - write the build id of an object to @text, and return it; NULL: none */
-#define EXPORT_BUILD_ID	(2 * 64 + 1)
-const char *export_build_id(const struct export *e, const char *object, char text[EXPORT_BUILD_ID]);
-
 #endif /* NTRACE_TOOL_EXPORT_H */

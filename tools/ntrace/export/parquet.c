@@ -73,12 +73,12 @@ static int put_functions(struct export *e, struct parquet_folder *p)
 {
 	struct parquet *table = p->tables[FUNCTIONS], *calls = p->tables[CALLS];
 	const struct nt_function *f;
-	char text[EXPORT_BUILD_ID];
+	char text[BUILD_ID_TEXT];
 	const char *id;
 	size_t i;
 
 	for (i = 0; (f = nt_calls_function(e->calls, i)); i++) {
-		id = export_build_id(e, f->object, text);
+		id = recording_build_id(e->session, f->object, text);
 		p->names[i] = (struct names){
 			parquet_text(calls, f->symbol), parquet_text(calls, f->object), parquet_text(calls, id),
 		};

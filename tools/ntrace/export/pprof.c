@@ -51,7 +51,7 @@ static void put_type(struct pprof *p, const char *name, const char *unit)
 /* Return the number of the object's mapping, from 1. pprof reads the file only if it lacks names. */
 static uint64_t mapping_of(struct export *e, struct pprof *p, const char *object)
 {
-	char text[EXPORT_BUILD_ID];
+	char text[BUILD_ID_TEXT];
 	const char *id;
 	size_t i;
 
@@ -61,7 +61,7 @@ static uint64_t mapping_of(struct export *e, struct pprof *p, const char *object
 	}
 	if (!ns_array_add(&p->objects, object))
 		p->profile.failed = true;
-	id = export_build_id(e, object, text);
+	id = recording_build_id(e->session, object, text);
 	protobuf_number(&p->message, MAPPING_ID, p->objects.nr);
 	protobuf_number(&p->message, MAPPING_LIMIT, UINT64_MAX);
 	protobuf_number(&p->message, MAPPING_FILE, add_string(p, object ? object : "[unknown]"));

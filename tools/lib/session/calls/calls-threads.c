@@ -232,7 +232,7 @@ static bool number_slice(const struct ns_thread_calls *t)
 		return !ns_fail(calls->session, "writing a temporary file failed: %s", strerror(errno));
 	*slice = (struct nt_slice){
 		.begin = s->split ? t->end : s->begin, .end = s->end, .at = own(t)->at, .before = t->insns,
-		.insns = s->insns, .thread = own(t)->nth, .tid = s->tid, .cpu = s->cpu,
+		.insns = s->insns, .ran = s->ran, .thread = own(t)->nth, .tid = s->tid, .cpu = s->cpu,
 	};
 	return true;
 }

@@ -56,6 +56,7 @@ struct nt_slice {
 	uint64_t	at;		/* instructions of its thread before the slice, */
 	uint64_t	before;		/* and on all stacks of that thread */
 	uint64_t	insns;
+	uint64_t	ran;		/* time in which the thread ran, ns */
 	uint32_t	thread;		/* number from 0, one for each stack of a tid or of the idle thread of a CPU */
 	int32_t		tid, cpu;
 };

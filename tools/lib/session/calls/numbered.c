@@ -14,7 +14,7 @@
 
 #include "calls-priv.h"
 
-#define GROWTH		(1 << 16)	/* slices by which the file grows (3 MiB) */
+#define GROWTH		(1 << 16)	/* slices by which the file grows (3.5 MiB) */
 #define BLOCK		1024
 #define BLOCKS		256		/* blocks that are read before pages are released */
 

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Print how a recording was made, how much of each CPU and thread it has, and what is missing. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "info.h"
+#include "ntrace.h"
+#include "cli/losses.h"
+#include "cli/nothing.h"
+#include "session/array.h"
+#include "session/calls/calls.h"
+#include "session/file/perfdata.h"
+
+#define MAX_THREADS	20
+
+/* Sums of the slices of a thread on one CPU */
+struct row {
+	int32_t		tid, cpu;
+	uint64_t	end, insns, ran;
+};
+
+struct rows {
+	NS_ARRAY(struct row) all;
+};
+
+/* ---- The header of the recording ---- */
+
+/* Take a string of a feature, which its size precedes. Return NULL if it is damaged. */
+static const char *take_string(const uint8_t **at, const uint8_t *end)
+{
+	const char *text = (const char *)*at + sizeof(uint32_t);
+	uint32_t size;
+
+	if (end - *at < (ptrdiff_t)sizeof(size))
+		return NULL;
+	memcpy(&size, *at, sizeof(size));
+	if (!size || size > end - (const uint8_t *)text || !memchr(text, '\0', size))
+		return NULL;
+	*at = (const uint8_t *)text + size;
+	return text;
+}
+
+static const char *feature(const struct nt_session *session, enum pd_feature nth)
+{
+	const void *data;
+	const uint8_t *at;
+	size_t size;
+
+	if (!nt_session_feature(session, nth, &data, &size))
+		return NULL;
+	at = data;
+	return take_string(&at, at + size);
+}
+
+/* Print a word as a shell takes it. Control characters of the recording do not reach the terminal. */
+static void print_word(const char *word)
+{
+	bool quoted = !*word || strpbrk(word, " '\"$\\|&;<>()*?");
+
+	fputs(quoted ? " '" : " ", stdout);
+	for (; *word; word++) {
+		if (*word == '\'')
+			fputs("'\\''", stdout);
+		else
+			putchar((unsigned char)*word < ' ' || *word == 0x7f ? '?' : *word);
+	}
+	fputs(quoted ? "'" : "", stdout);
+}
+
+static void print_command(const struct nt_session *session)
+{
+	const uint8_t *at, *end;
+	const char *word;
+	const void *data;
+	uint32_t nr;
+	size_t size;
+
+	if (!nt_session_feature(session, PD_FEAT_CMDLINE, &data, &size) || size < sizeof(nr))
+		return;
+	memcpy(&nr, data, sizeof(nr));
+	at = (const uint8_t *)data + sizeof(nr);
+	end = (const uint8_t *)data + size;
+	fputs("Command:", stdout);
+	for (; nr && (word = take_string(&at, end)); nr--)
+		print_word(word);
+	putchar('\n');
+}
+
+/* Print a feature of the header after its @name, and @before if it is the first one. */
+static void print_feature(const struct nt_session *session, enum pd_feature nth, const char *name, const char **before)
+{
+	const char *text = feature(session, nth);
+
+	if (!text || !*text || !strcmp(text, "(none)"))
+		return;
+	printf("%s%s", *before, name);
+	print_word(text);
+	*before = "";
+}
+
+static void print_origin(const struct nt_session *session)
+{
+	const char *begin = "Recorded", *before = begin;
+
+	print_command(session);
+	print_feature(session, PD_FEAT_HOSTNAME, " on", &before);
+	print_feature(session, PD_FEAT_OSRELEASE, " with Linux", &before);
+	print_feature(session, PD_FEAT_VERSION, ", version", &before);
+	if (before != begin)
+		putchar('\n');
+}
+
+/* ---- Settings ---- */
+
+static void print_setting(const struct nt_config *c)
+{
+	printf("%s, %s, %s", c->mode == NT_MODE_BTM ? "a message for each branch (BTM)" : "branch history (HTM)",
+	       c->timestamp ? "timestamps" : "no timestamps", c->flow_only ? "no thread ids" : "thread ids");
+	if (c->return_depth)
+		printf(", no targets of returns (implicit_return)");
+	if (c->sequential_jump)
+		printf(", sequential_jump");
+	if (c->all_jumps)
+		printf(", all_jumps");
+	if (c->dialect)
+		printf(", messages of --encoder %s", nt_encoder_name(c->dialect));
+	putchar('\n');
+}
+
+/* Return true if both encoders have the same settings for the user. */
+static bool is_same(const struct nt_config *a, const struct nt_config *b)
+{
+	return a->mode == b->mode && a->timestamp == b->timestamp && a->flow_only == b->flow_only &&
+	       a->return_depth == b->return_depth && a->sequential_jump == b->sequential_jump &&
+	       a->all_jumps == b->all_jumps && a->dialect == b->dialect;
+}
+
+static void print_settings(struct nt_session *session)
+{
+	struct nt_config first = { .size = sizeof(first) }, config = first;
+	bool same = true;
+	size_t i;
+	int cpu;
+
+	if (!nt_session_cpu(session, 0, &cpu, &first))
+		return;
+	for (i = 1; same && nt_session_cpu(session, i, &cpu, &config); i++)
+		same = is_same(&first, &config);
+	if (same) {
+		fputs("Trace: ", stdout);
+		print_setting(&first);
+		return;
+	}
+	for (i = 0; nt_session_cpu(session, i, &cpu, &config); i++) {
+		printf("Trace of CPU %d: ", cpu);
+		print_setting(&config);
+	}
+}
+
+/* ---- Threads ---- */
+
+static int row_order(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	return ns_order(x->tid, y->tid) ?: ns_order(x->cpu, y->cpu);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	return ns_order(y->ran, x->ran) ?: ns_order(y->insns, x->insns) ?: row_order(a, b);
+}
+
+static void add_row(struct row *to, const struct row *row)
+{
+	to->insns += row->insns;
+	to->ran += row->ran;
+	if (row->end > to->end)
+		to->end = row->end;
+}
+
+/* Add up the slices of each thread on each CPU, a part of them at a time because there may be millions. */
+static bool find_rows(struct rows *rows, const struct nt_calls *calls)
+{
+	const struct nt_slice *s;
+	size_t i, limit = 1 << 16;
+
+	for (i = 0; (s = nt_calls_slice(calls, i)); i++) {
+		if (!ns_array_add(&rows->all, ((struct row){ s->tid, s->cpu, s->end, s->insns, s->ran })))
+			return false;
+		if (rows->all.nr < limit)
+			continue;
+		ns_array_join(&rows->all, row_order, add_row(a, b));
+		limit = 2 * rows->all.nr + (1 << 16);
+	}
+	ns_array_join(&rows->all, row_order, add_row(a, b));
+	ns_array_sort(&rows->all, by_time);
+	return true;
+}
+
+/* Print one row, with the program of its process. */
+static void print_row(struct nt_session *session, const struct row *row)
+{
+	char t[16], id[BUILD_ID_TEXT];
+	const char *comm, *program;
+	int32_t pid;
+
+	nt_session_thread(session, row->tid, row->end, &pid, &comm);
+	printf("%11s %13" PRIu64 " %4d", duration(row->ran, t), row->insns, row->cpu);
+	if (row->tid < 0) {
+		puts("  unknown");
+		return;
+	}
+	printf("  %s (%d", *comm ? comm : "thread", row->tid);
+	if (pid >= 0 && pid != row->tid)
+		printf(" of process %d", pid);
+	putchar(')');
+	program = row->tid ? nt_session_program(session, pid, row->end) : NULL;
+	if (program)
+		printf(" %s", program);
+	if (program && recording_build_id(session, program, id))
+		printf(", build id %s", id);
+	putchar('\n');
+}
+
+static void print_threads(struct nt_session *session, const struct rows *rows)
+{
+	size_t i;
+
+	printf("\n%11s %13s %4s  thread\n", "ran", "instructions", "CPU");
+	for (i = 0; i < rows->all.nr && i < MAX_THREADS; i++)
+		print_row(session, &rows->all.at[i]);
+	if (i < rows->all.nr)
+		printf("... and %zu more: ntrace report --tid N shows one thread\n", rows->all.nr - i);
+}
+
+/* ---- CPUs ---- */
+
+/* Print how fast trace was written, by which the size of a buffer can be chosen. */
+static void print_rate(const struct nt_session_info *info, uint64_t insns, uint64_t ns)
+{
+	double rate = ns ? info->trace_bytes * 1e9 / ns : 0;
+
+	if (insns)
+		printf("An instruction takes %.2f bits of trace", 8.0 * info->trace_bytes / insns);
+	if (rate)
+		printf("%s CPU writes %.2f MB a second, so -m 1M holds %.3g s", insns ? ", and a" : "A", rate / 1e6,
+		       (1 << 20) / rate);
+	if (insns || rate)
+		putchar('\n');
+}
+
+static void print_cpus(const struct nt_session *session, const struct nt_session_info *info)
+{
+	uint64_t insns = 0, ns = 0;
+	struct nt_missing cpu;
+	char t[16];
+	size_t i;
+
+	printf("%s, %s, %s of trace in %s\n", COUNTED(info->cpus, "CPU"), COUNTED(info->buffers, "buffer"),
+	       COUNTED(info->trace_bytes, "byte"), COUNTED(info->stretches, "stretch"));
+	for (i = 0; nt_session_lost(session, i, &cpu); i++) {
+		printf("CPU %d: %" PRIu64 " instructions were decoded, of %s\n", cpu.cpu, cpu.traced_insns,
+		       duration(cpu.all_ns, t));
+		insns += cpu.traced_insns;
+		ns += cpu.all_ns - cpu.ns;
+	}
+	print_rate(info, insns, ns);
+}
+
+static int ignore_call(void *ctx, const struct nt_call *call)
+{
+	return 0;
+}
+
+static int print_all(const struct recording_options *options, struct nt_session *session, const struct nt_calls *calls)
+{
+	struct nt_session_info info;
+	struct rows rows = { 0 };
+	bool lost;
+
+	nt_session_info(session, &info, sizeof(info));
+	if (!info.stretches)
+		return nothing_matched(options, session, NULL);
+	if (!find_rows(&rows, calls)) {
+		free(rows.all.at);
+		return usage_error("out of memory");
+	}
+	print_origin(session);
+	print_settings(session);
+	print_cpus(session, &info);
+	lost = losses_print(session);
+	if (!lost)
+		puts("No trace is missing");
+	print_threads(session, &rows);
+	free(rows.all.at);
+	return lost ? recording_status(options, true) : EXIT_CLEAN;
+}
+
+int info_print(const struct recording_options *options, struct nt_session *session)
+{
+	struct nt_calls *calls = nt_calls_new(session);
+	int status;
+
+	if (!calls)
+		return usage_error("out of memory");
+	nt_calls_each(calls, ignore_call, NULL);
+	status = nt_calls_run(calls) ? recording_failed(session) : print_all(options, session, calls);
+	nt_calls_free(calls);
+	return status;
+}
