@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace info - print how a recording was made, what it contains, and what is missing. */
+/* ntrace info - print the origin, the contents and the missing trace of a recording. */
 #include "ntrace.h"
 #include "cli/options.h"
 #include "views/info.h"

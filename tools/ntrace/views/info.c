@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Print how a recording was made, how much of each CPU and thread it has, and what is missing. */
+/* Print the origin of a recording, the trace of each CPU and thread, and the missing trace. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "cli/recording.h"
 
 /*
- * info_print() - print how a recording was made, how much of each CPU and thread it has, and what is missing
+ * info_print() - print the origin of a recording, the trace of each CPU and thread, and the missing trace
  *
  * Return the exit status.
  */
