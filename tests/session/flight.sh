@@ -8,7 +8,7 @@ flight_build() {
 		-I"$top/include" -I"$top/include/uapi" -I"$top/tools/lib" -I"$top/tools/ntrace" -o "$flight" \
 		"$top/tests/session/flight.c" "$top/tools/ntrace/flight/save.c" "$top/tools/ntrace/cli/output.c" \
 		"$top/tools/lib/session/file/perfdata-write.c" "$top/tools/lib/session/file/whole-file.c" \
-		"$top/tools/lib/session/file/flight.c" "$top/tools/lib/session/file/flight-trace.c" "$top/tools/lib/session/file/dump.c" "$top/tools/lib/session/file/flight-dump.c" "$top/tools/lib/session/world/setup.c" "$O/lib/libntrace.a"
+		"$top/tools/lib/session/file/flight.c" "$top/tools/lib/session/file/flight-parts.c" "$top/tools/lib/session/file/flight-trace.c" "$top/tools/lib/session/file/dump.c" "$top/tools/lib/session/file/flight-dump.c" "$top/tools/lib/session/world/setup.c" "$O/lib/libntrace.a"
 }
 
 # damaged N SEED: read N damaged records without a crash, of which at most 1 % may be silently wrong
@@ -24,6 +24,6 @@ vmcore_build() {
 	${CC:-cc} -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -Wall \
 		-I"$top/include" -I"$top/include/uapi" -I"$top/tools/lib" -I"$top/tools/ntrace" -o "$vmcore" \
 		"$top/tests/session/vmcore.c" "$top/tools/ntrace/flight/kernel.c" "$top/tools/ntrace/flight/running.c" \
-		"$top/tools/ntrace/flight/vmcore.c" "$top/tools/lib/session/file/flight.c" "$top/tools/lib/session/file/flight-trace.c" "$top/tools/lib/session/file/dump.c" \
+		"$top/tools/ntrace/flight/vmcore.c" "$top/tools/lib/session/file/flight.c" "$top/tools/lib/session/file/flight-parts.c" "$top/tools/lib/session/file/flight-trace.c" "$top/tools/lib/session/file/dump.c" \
 		"$top/tools/lib/session/world/setup.c" "$O/lib/libntrace.a"
 }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,122 +10,13 @@
 
 #define NS_PER_S	1000000000ULL
 #define TIME_SHIFT	20
-int ns_flight_fail(struct ns_flight *f, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(f->error, sizeof(f->error), fmt, ap);
-	va_end(ap);
-	return -1;
-}
-
-/* CRC-32 of zlib, computed bit by bit because a record is read only once */
-static uint32_t crc32(const void *data, size_t size)
-{
-	const uint8_t *byte = data;
-	uint32_t crc = ~0U;
-	int i;
-
-	while (size--) {
-		crc ^= *byte++;
-		for (i = 0; i < 8; i++)
-			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
-	}
-	return ~crc;
-}
-
-/* ---- Header ---- */
-
-bool ns_flight_is_header(const void *data)
-{
-	const uint64_t magic = NTRACE_FLIGHT_MAGIC;
-	struct ntrace_flight_header head;
-
-	if (memcmp(data, &magic, sizeof(magic)))
-		return false;
-	memcpy(&head, data, sizeof(head));
-	return head.size == sizeof(head) &&
-	       crc32(&head, offsetof(struct ntrace_flight_header, crc)) == head.crc;
-}
-
-static int check_header(struct ns_flight *f)
-{
-	struct ntrace_flight_header *h = &f->head;
-
-	if (f->size < sizeof(*h))
-		return ns_flight_fail(f, "this is not a record of a flight recorder: it has only %zu bytes", f->size);
-	memcpy(h, f->data, sizeof(*h));
-	if (h->magic == NTRACE_FLIGHT_MAGIC_WRITING)
-		return ns_flight_fail(f, "this record has no trace, because the machine was reset while the recorder wrote the header");
-	if (h->magic != NTRACE_FLIGHT_MAGIC)
-		return ns_flight_fail(f, "this is not a record of a flight recorder");
-	if (crc32(h, offsetof(struct ntrace_flight_header, crc)) != h->crc) {
-		if (h->version >> 16 != NTRACE_FLIGHT_VERSION_MAJOR || h->size != sizeof(*h))
-			return ns_flight_fail(f, "the record is damaged, or of version %u, which this program does not know",
-				    h->version >> 16);
-		return ns_flight_fail(f, "the record is damaged: its header has a wrong CRC");
-	}
-	if (h->region > f->size)
-		return ns_flight_fail(f, "the record was cut short: it has %zu of %llu bytes", f->size,
-			    (unsigned long long)h->region);
-	if (h->data_offset > h->region || h->nr_parts > NTRACE_FLIGHT_MAX_PARTS)
-		return ns_flight_fail(f, "the record is damaged: its sizes contradict each other");
-	f->size = h->region;
-	return 0;
-}
-
-static const struct ntrace_flight_part *find_part(const struct ns_flight *f, uint32_t type,
-						  size_t entry)
-{
-	const struct ntrace_flight_part *p = f->head.parts;
-
-	for (; p < f->head.parts + f->head.nr_parts; p++) {
-		if (p->type == type && p->entry >= entry && p->offset <= f->head.data_offset &&
-		    p->size <= f->head.data_offset - p->offset)
-			return p;
-	}
-	return NULL;
-}
-
-void *ns_flight_copy_part(struct ns_flight *f, uint32_t type, size_t entry, size_t *nr)
-{
-	const struct ntrace_flight_part *p = find_part(f, type, entry);
-	uint8_t *copy;
-	size_t i;
-
-	*nr = p ? p->size / p->entry : 0;
-	copy = calloc(*nr + 1, entry);
-	for (i = 0; copy && i < *nr; i++)
-		memcpy(copy + i * entry, f->data + p->offset + i * p->entry, entry);
-	if (!copy)
-		ns_flight_fail(f, "out of memory");
-	return copy;
-}
-
-/* Copy a part that did not change after its checksum was written. */
-static void *copy_sealed(struct ns_flight *f, uint32_t type, size_t entry, size_t *nr,
-			 const char *what)
-{
-	const struct ntrace_flight_part *p = find_part(f, type, entry);
-
-	if (!p) {
-		ns_flight_fail(f, "the record has no %s", what);
-		return NULL;
-	}
-	if (crc32(f->data + p->offset, p->size) != p->crc) {
-		ns_flight_fail(f, "the record is damaged: its %s has a wrong CRC", what);
-		return NULL;
-	}
-	return ns_flight_copy_part(f, type, entry, nr);
-}
 
 static int read_machine(struct ns_flight *f)
 {
 	struct ntrace_flight_machine *m;
 	size_t nr;
 
-	m = copy_sealed(f, NTRACE_FLIGHT_MACHINE, sizeof(*m), &nr, "description of the machine");
+	m = ns_flight_copy_sealed(f, NTRACE_FLIGHT_MACHINE, sizeof(*m), &nr, "description of the machine");
 	if (!m)
 		return -1;
 	f->machine = *m;
@@ -134,8 +24,8 @@ static int read_machine(struct ns_flight *f)
 	free(m);
 	if (!nr || !f->machine.timebase)
 		return ns_flight_fail(f, "the record has no description of the machine");
-	f->kernel = find_part(f, NTRACE_FLIGHT_KERNEL, 1) ?
-		    copy_sealed(f, NTRACE_FLIGHT_KERNEL, 1, &nr, "description of the kernel") :
+	f->kernel = ns_flight_part(f, NTRACE_FLIGHT_KERNEL, 1) ?
+		    ns_flight_copy_sealed(f, NTRACE_FLIGHT_KERNEL, 1, &nr, "description of the kernel") :
 		    calloc(1, 1);
 	return f->kernel ? 0 : -1;
 }
@@ -150,11 +40,11 @@ static int read_sinks(struct ns_flight *f)
 {
 	size_t i;
 
-	f->cpus = copy_sealed(f, NTRACE_FLIGHT_CPUS, sizeof(*f->cpus), &f->nr_cpus,
+	f->cpus = ns_flight_copy_sealed(f, NTRACE_FLIGHT_CPUS, sizeof(*f->cpus), &f->nr_cpus,
 			      "list of CPUs");
 	if (!f->cpus)
 		return -1;
-	f->sinks = copy_sealed(f, NTRACE_FLIGHT_SINKS, sizeof(*f->sinks), &f->nr_sinks,
+	f->sinks = ns_flight_copy_sealed(f, NTRACE_FLIGHT_SINKS, sizeof(*f->sinks), &f->nr_sinks,
 			       "list of sinks");
 	if (!f->sinks)
 		return -1;
@@ -182,41 +72,6 @@ static int read_sinks(struct ns_flight *f)
 
 /* ---- What changed while it recorded ---- */
 
-bool ns_flight_entry_is_good(struct ns_flight *f, const void *entry, size_t size, uint32_t type,
-			     size_t nth)
-{
-	uint32_t check;
-
-	memcpy(&check, (const char *)entry + size - sizeof(check), sizeof(check));
-	if (ntrace_flight_check(entry, size, NTRACE_FLIGHT_SEED(type, nth)) == check)
-		return true;
-	for (; size; size--) {
-		if (((const char *)entry)[size - 1]) {
-			f->damaged++;
-			break;
-		}
-	}
-	return false;
-}
-
-/* Return the valid entries of a part. @where, if not NULL, receives their indices. */
-static void *read_entries(struct ns_flight *f, uint32_t type, size_t entry, size_t *nr,
-			  uint32_t *where)
-{
-	uint8_t *all = ns_flight_copy_part(f, type, entry, nr);
-	size_t i, good = 0;
-
-	for (i = 0; all && i < *nr; i++) {
-		if (!ns_flight_entry_is_good(f, all + i * entry, entry, type, i))
-			continue;
-		if (where)
-			where[good] = i;
-		memmove(all + good++ * entry, all + i * entry, entry);
-	}
-	*nr = good;
-	return all;
-}
-
 struct sorted_switch {
 	struct ntrace_flight_switch entry;
 	uint32_t cpu;
@@ -239,7 +94,7 @@ static int compare_gaps(const void *a, const void *b)
 /* Read the switches. The rings of all CPUs have the same number of entries. */
 static int read_switches(struct ns_flight *f)
 {
-	const struct ntrace_flight_part *p = find_part(f, NTRACE_FLIGHT_SWITCHES,
+	const struct ntrace_flight_part *p = ns_flight_part(f, NTRACE_FLIGHT_SWITCHES,
 						       sizeof(*f->switches));
 	size_t all = p ? p->size / p->entry : 0, each, i;
 	struct sorted_switch *sorted;
@@ -247,7 +102,7 @@ static int read_switches(struct ns_flight *f)
 	f->switch_cpus = calloc(all + 1, sizeof(*f->switch_cpus));
 	sorted = calloc(all + 1, sizeof(*sorted));
 	if (f->switch_cpus && sorted)
-		f->switches = read_entries(f, NTRACE_FLIGHT_SWITCHES, sizeof(*f->switches),
+		f->switches = ns_flight_read_entries(f, NTRACE_FLIGHT_SWITCHES, sizeof(*f->switches),
 					   &f->nr_switches, f->switch_cpus);
 	if (!f->switches) {
 		free(sorted);
@@ -273,14 +128,14 @@ static int read_events(struct ns_flight *f)
 	struct ntrace_flight_cause *cause;
 	size_t nr, i;
 
-	f->modules = read_entries(f, NTRACE_FLIGHT_MODULES, sizeof(*f->modules), &f->nr_modules,
+	f->modules = ns_flight_read_entries(f, NTRACE_FLIGHT_MODULES, sizeof(*f->modules), &f->nr_modules,
 				  NULL);
 	if (!f->modules)
 		return -1;
 	for (i = 0; i < f->nr_modules; i++)
 		f->modules[i].name[sizeof(f->modules[i].name) - 1] = '\0';
-	f->gaps = read_entries(f, NTRACE_FLIGHT_GAPS, sizeof(*f->gaps), &f->nr_gaps, NULL);
-	cause = f->gaps ? read_entries(f, NTRACE_FLIGHT_CAUSE, sizeof(*cause), &nr, NULL) : NULL;
+	f->gaps = ns_flight_read_entries(f, NTRACE_FLIGHT_GAPS, sizeof(*f->gaps), &f->nr_gaps, NULL);
+	cause = f->gaps ? ns_flight_read_entries(f, NTRACE_FLIGHT_CAUSE, sizeof(*cause), &nr, NULL) : NULL;
 	if (!cause)
 		return -1;
 	qsort(f->gaps, f->nr_gaps, sizeof(*f->gaps), compare_gaps);
@@ -318,7 +173,7 @@ static int read_sessions(struct ns_flight *f)
 {
 	size_t i;
 
-	f->sessions = read_entries(f, NTRACE_FLIGHT_SESSIONS, sizeof(*f->sessions), &f->nr_sessions,
+	f->sessions = ns_flight_read_entries(f, NTRACE_FLIGHT_SESSIONS, sizeof(*f->sessions), &f->nr_sessions,
 				   NULL);
 	if (!f->sessions)
 		return -1;
@@ -386,7 +241,7 @@ int ns_flight_open(struct ns_flight *f, const void *data, size_t size)
 	memset(f, 0, sizeof(*f));
 	f->data = data;
 	f->size = size;
-	if (check_header(f) || read_machine(f) || read_sinks(f) || read_events(f) ||
+	if (ns_flight_check_header(f) || read_machine(f) || read_sinks(f) || read_events(f) ||
 	    read_sessions(f) || make_setup(f))
 		return -1;
 	for (i = 0; i < f->nr_sinks; i++) {

@@ -115,16 +115,32 @@ bool ns_flight_line(const struct ns_flight *flight, const char *name, char *valu
 const char *ns_flight_cause_name(uint32_t code);
 const char *ns_flight_end_text(enum ns_flight_end end);
 
-/* ---- For flight-trace.c; see flight.c ---- */
+/* ---- flight-parts.c, for flight.c and flight-trace.c ---- */
 
 int ns_flight_fail(struct ns_flight *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Copy the entries of a part, each in the size that this version knows. */
+/* Copy the header to ns_flight::head, and check it. Return 0, or -1 with ns_flight::error. */
+int ns_flight_check_header(struct ns_flight *f);
+
+/* Return the first part of a type whose entries have at least @entry bytes, or NULL. */
+const struct ntrace_flight_part *ns_flight_part(const struct ns_flight *f, uint32_t type, size_t entry);
+
+/*
+ * ns_flight_copy_part() - copy the entries of a part, each in the size that this version knows
+ * ns_flight_copy_sealed() - the same of a part that did not change after its checksum was written
+ * ns_flight_read_entries() - copy only the valid entries; @where, if not NULL, receives their indices
+ *
+ * Return NULL with ns_flight::error if out of memory, or if the checksum is wrong.
+ */
 void *ns_flight_copy_part(struct ns_flight *f, uint32_t type, size_t entry, size_t *nr);
+void *ns_flight_copy_sealed(struct ns_flight *f, uint32_t type, size_t entry, size_t *nr, const char *what);
+void *ns_flight_read_entries(struct ns_flight *f, uint32_t type, size_t entry, size_t *nr, uint32_t *where);
 
 /* Return true if an entry exists and its checksum is right. An entry of zeros was never written. */
 bool ns_flight_entry_is_good(struct ns_flight *f, const void *entry, size_t size, uint32_t type,
 			     size_t nth);
+
+/* ---- flight-trace.c ---- */
 
 /* Find the trace of a sink. Return 0, or -1 with ns_flight::error. */
 int ns_flight_read_trace(struct ns_flight *f, size_t sink);
