@@ -36,7 +36,7 @@ boot_trace() {
 }
 
 # boot_compare DECODE [MODEL]: compare each hart's trace, decoded by libntrace, with the truth. If a sink has
-# the trace of all harts, hart N is source SRC + N; boot-features of MODEL has SRC.
+# the trace of all harts, hart N is source SRC + N; SRC is in the bits 27:16 of the option boot-features of MODEL.
 boot_compare() {
 	_bad=0 _src=$(echo "${2:-}" | sed -n 's/.*boot-features=\([0-9a-fx]*\).*/\1/p')
 	_src=$((${_src:-0} >> 16 & 0xfff))

@@ -38,6 +38,6 @@ overflow() {
 	is "$1: an Error message for each, and then ProgTraceSync with SYNC 7" "$(cat "$tap_tmp/errors")" \
 		"$_overflows $_overflows 0"
 }
-overflow "slow way to the sink, HTM" boot-control=$htm,te.fifo_rate=12
-large_only overflow "slow way to the sink, BTM" boot-control=$btm,te.fifo_rate=24
+overflow "slow path to the sink, HTM" boot-control=$htm,te.fifo_rate=12
+large_only overflow "slow path to the sink, BTM" boot-control=$btm,te.fifo_rate=24
 done_testing

@@ -15,7 +15,7 @@ is "incoherent" "$(said incoherent=on)" \
 	"at once: no cleaned: no invalidated: yes the next line: no flushed: yes after a store: yes"
 is "coherent" "$(said incoherent=off)" \
 	"at once: yes cleaned: yes invalidated: yes the next line: yes flushed: yes after a store: no"
-# A reset may discard the caches of harts. Memory that is cached and incoherent then has the data of the sink.
+# A reset may discard the caches of harts. Cached memory that is not coherent then contains the data of the sink.
 reset() { bare_reboot='' bare_run "$tap_tmp/cached" "$1" | tr -d '\r' | xargs; }
 left="cleaned: yes after it: no never: no flushed: yes the last byte: yes of a sink: yes"
 is "a reset without caches" "$(reset cached-from=0x82000000,cached-size=0x1000)" "invalidated: no $left"

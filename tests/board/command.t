@@ -16,9 +16,9 @@ says() { # NAME STATUS TEXT COMMAND...
 	"$@" >"$tap_tmp/said" 2>&1 </dev/null || _rc=$?
 	ok "$_name" sh -c "[ $_rc -eq $_status ] && grep -q -- '$_text' '$tap_tmp/said' || { cat '$tap_tmp/said'; echo status $_rc; exit 1; }"
 }
-says "list names kernels" 0 "lts    6.12" "$board" list
+says "board list prints the kernels" 0 "lts    6.12" "$board" list
 for t in $topologies; do
-	says "dtb of $t compiles, and has a way from each hart" 0 "^4 ways" sh -c \
+	says "dtb of $t compiles, and connects each of 4 harts" 0 "^4 ways" sh -c \
 		"'$board' dtb --topology $t --harts 4 | dtc -q -I dts -O dtb | dtc -q -I dtb -O dts |
 			awk '/cpus = </ && !seen[\$0]++ { n++ } END { print n, \"ways\" }'"
 done
@@ -28,33 +28,33 @@ port=$((20000 + $$ % 20000))
 "$board" run --no-driver --limit 20000000 --gdb $port -- true >"$tap_tmp/gdb" 2>&1 &
 pid=$!
 says "a debugger finds the hart at its reset vector" 0 "pc 0x1000" "$top/tests/board/talk.py" gdb $port
-ok "a debugger finds the hart at its reset vector, and lets it go on" wait $pid
+ok "a debugger finds the hart at its reset vector, and lets it continue" wait $pid
 
 # With the limit of 5 million instructions a second, 30 million take 6 s. Without the limit, they
 # take a second or two.
 start=$(date +%s%N)
-ok "a hart of a given speed" "$board" run --boot-trace "$tap_tmp/paced" --mips 5 --limit 30000000 -- true
+ok "a run with --mips succeeds" "$board" run --boot-trace "$tap_tmp/paced" --mips 5 --limit 30000000 -- true
 took=$((($(date +%s%N) - start) / 1000000))
 figure "30 M instructions with --mips 5 take $took ms"
 ok "a hart is as slow as --mips says" [ "$took" -ge 6000 ]
 
 # The kernel does not run its self-tests at each boot of the board, except in a stock boot
-ok "a short boot" "$board" run --boot-anew --no-driver --truth "$tap_tmp/truth" --stats "$tap_tmp/stats" -- true
+ok "a boot with a truth file succeeds" "$board" run --boot-anew --no-driver --truth "$tap_tmp/truth" --stats "$tap_tmp/stats" -- true
 short=$(sed -n 's/^hart0 retired=\([0-9]*\).*/\1/p' "$tap_tmp/stats")
 figure "a boot of $((short / 1000000)) M instructions"
-ok "a boot without the self-tests of the kernel is short" [ "$short" -gt 100000000 -a "$short" -lt 1200000000 ]
+ok "a boot without the kernel's self-tests has at most 1200 M instructions" [ "$short" -gt 100000000 -a "$short" -lt 1200000000 ]
 is "a stock boot: nothing is left out, and modules are signed" \
 	"$("$board" run --stock-boot --no-driver -- 'grep -c notests /proc/cmdline; cat /proc/sys/kernel/tainted' | xargs)" "0 0"
 
 # The board also runs other cores and kernels, as many harts as there can be, and memory that survives a reboot.
-says "16 harts, each with a way" 0 "^16 ways" sh -c \
+says "16 harts, each of which has an encoder" 0 "^16 ways" sh -c \
 	"'$board' dtb --topology funnel2 --harts 16 | awk '/cpus = </ { n++ } END { print n, \"ways\" }'"
 if large; then
 	is "16 harts boot" "$("$board" run --harts 16 --topology funnel2 --no-driver -- nproc)" 16
 fi
 # Print the hart of processor 0 in /proc/cpuinfo, which is the boot hart
 for h in $(by_size last "0 1 last"); do
-	is "hart $h of three boots" "$("$board" run --harts 3 --boot-hart $h --no-driver -- \
+	is "--boot-hart $h with three harts" "$("$board" run --harts 3 --boot-hart $h --no-driver -- \
 		'sed -n "s/^hart[^a-z]*: //p" /proc/cpuinfo | head -n 1')" "$(echo $h | sed s/last/2/)"
 done
 is "another core" "$("$board" run --cpu rva23s64 --no-driver -- 'grep -c -m 1 isa.*zvkt /proc/cpuinfo')" 1
@@ -74,13 +74,13 @@ for t in $(by_size mixed "funnel2 mixed interrupt"); do
 	if [ -e "$O/drivers/6.12/ntrace.ko" ]; then
 		"$board" run --topology "$t" --harts $harts -- \
 			'dmesg | grep -c "ntrace .*: traces CPU"; rmmod ntrace && echo unloaded' >"$tap_tmp/harts" 2>&1
-		is "$t: the driver traces $harts harts, and can go" "$(xargs <"$tap_tmp/harts")" "$harts unloaded"
+		is "$t: the driver traces $harts harts, and can be unloaded" "$(xargs <"$tap_tmp/harts")" "$harts unloaded"
 	else
 		skip "$t: the driver traces $harts harts" "the driver is not built"
 	fi
 done
 
-# Test build folders that lack one of the parts, and have links to the others
+# In each of these build folders, one part of the board is missing. The other parts are links.
 mkdir -p "$tap_tmp/o"
 says "nothing is set up" 125 "QEMU is not there; run: make setup" env O="$tap_tmp/o" "$board" run -- true
 mkdir -p "$tap_tmp/o/root"
@@ -100,32 +100,32 @@ for version in 99 1; do
 	says "QEMU is too $([ $version = 1 ] && echo new || echo old) for the plugin's interface" 125 \
 		"plugin interface is not the board.s (version 7): use QEMU 11.1" env O="$tap_tmp/o" "$board" run -- true
 done
-says "a value that is missing" 125 "--kernel needs a value" "$board" run --kernel
+says "an option without its value" 125 "--kernel needs a value" "$board" run --kernel
 says "no command" 125 "no command to run" "$board" run
 says "too many harts" 125 "--harts is 1 to 16, not 17" "$board" run --harts 17 -- true
-says "a variant that is not there" 125 "unknown variant .colour." "$board" run --variant colour -- true
-says "a core that is none" 125 "--cpu is a model of QEMU.s" "$board" run --cpu 'rv64 -S' -- true
-says "another reset" 125 "--reset is warm or watchdog, not cold" "$board" run --reset cold -- true
+says "an unknown variant" 125 "unknown variant .colour." "$board" run --variant colour -- true
+says "a core with further options of QEMU" 125 "--cpu is a model of QEMU.s" "$board" run --cpu 'rv64 -S' -- true
+says "an unknown kind of reset" 125 "--reset is warm or watchdog, not cold" "$board" run --reset cold -- true
 says "modules without a kernel" 125 "--modules is for --kernel-image" "$board" run --modules / -- true
-says "a kernel that is no file" 125 "no kernel: ./nowhere. cannot be read" "$board" run --kernel-image /nowhere -- true
-says "a limit that is no number" 125 "--limit is a number" "$board" run --limit many -- true
-says "a speed that is none" 125 "--mips is a number of million instructions, not 0" "$board" run --mips 0 -- true
-says "a speed where time counts instructions" 125 "--mips is for the trace hardware, and not for --icount" \
+says "a kernel image that does not exist" 125 "no kernel: ./nowhere. cannot be read" "$board" run --kernel-image /nowhere -- true
+says "a limit that is not a number" 125 "--limit is a number" "$board" run --limit many -- true
+says "a speed of 0" 125 "--mips is a number of million instructions, not 0" "$board" run --mips 0 -- true
+says "--mips together with --icount" 125 "--mips is for the trace hardware, and not for --icount" \
 	"$board" run --mips 20 --icount -- true
-says "no power, and no driver to care for it" 125 "--deep-idle is for the driver" \
+says "--deep-idle together with a boot trace, which has no driver" 125 "--deep-idle is for the driver" \
 	"$board" run --deep-idle --boot-trace "$tap_tmp/bt" -- true
-says "a port that is no number" 125 "--gdb is a number of a port" "$board" run --gdb here -- true
-says "a value that the hardware does not take" 125 "expects on or off, not" "$board" run --model te.btm=maybe -- true
-says "a number that is none" 125 "is not a number up to 0xff" "$board" run --model te.src_bits=many -- true
-says "a topology that leads nowhere" 125 "te leads to nowhere, which is no component" sh -c "
+says "a port that is not a number" 125 "--gdb is a number of a port" "$board" run --gdb here -- true
+says "a wrong value for a switch of the trace hardware" 125 "expects on or off, not" "$board" run --model te.btm=maybe -- true
+says "a wrong value for a number of the trace hardware" 125 "is not a number up to 0xff" "$board" run --model te.src_bits=many -- true
+says "a topology with an output to a missing component" 125 "te leads to nowhere, which is no component" sh -c "
 	echo 'encoder te hart=0 to=nowhere' >'$tap_tmp/t'; '$board' run --topology '$tap_tmp/t' -- true"
-says "an option that is not there" 125 "no option --nosuch" "$board" run --nosuch -- true
-says "a kernel that is not there" 125 "kernel 5.4 is not there; run: tools/setup/setup kernel-5.4" "$board" run --kernel 5.4 -- true
-says "a word that is no kernel" 125 "no kernel newest: lts, new, next, debug or a version as 6.12" "$board" run --kernel newest -- true
-says "a topology that is not there" 125 "no topology ring" "$board" run --topology ring -- true
-says "an option that the hardware has not" 125 "unknown option .te.colour." "$board" run --model te.colour=blue -- true
-says "a hart that is not there boots" 125 "there are 2 harts, from 0" "$board" run --harts 2 --boot-hart 2 -- true
-says "several harts by one thread" 125 "one hart" "$board" run --icount --harts 2 -- true
+says "an unknown option of the command" 125 "no option --nosuch" "$board" run --nosuch -- true
+says "a kernel version that is not set up" 125 "kernel 5.4 is not there; run: tools/setup/setup kernel-5.4" "$board" run --kernel 5.4 -- true
+says "an unknown name of a kernel" 125 "no kernel newest: lts, new, next, debug or a version as 6.12" "$board" run --kernel newest -- true
+says "an unknown topology" 125 "no topology ring" "$board" run --topology ring -- true
+says "an unknown option of the trace hardware" 125 "unknown option .te.colour." "$board" run --model te.colour=blue -- true
+says "--boot-hart with a hart that does not exist" 125 "there are 2 harts, from 0" "$board" run --harts 2 --boot-hart 2 -- true
+says "--icount with several harts" 125 "one hart" "$board" run --icount --harts 2 -- true
 says "a guest that hangs is stopped, and its console kept" 124 "console is in" "$board" run --no-driver --timeout 15 -- 'sleep 1000'
-says "the command's status is the board's" 7 done "$board" run --no-driver -- 'echo done; exit 7'
+says "the exit status of the guest's command is that of the board" 7 done "$board" run --no-driver -- 'echo done; exit 7'
 done_testing

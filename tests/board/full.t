@@ -17,15 +17,15 @@ full() {
 	is "$1" "$? $(grep -c "ntrace-board: $2: not complete: No space left on device" "$tap_tmp/said")" "1 1"
 }
 full "the truth" "hart 0: the truth" hart0.truth "truth=$tap_tmp/d"
-full "the truth, and the board ends the run" "hart 0: the truth" hart0.truth "truth=$tap_tmp/d,limit=5000"
+full "the truth, and --limit ends the run" "hart 0: the truth" hart0.truth "truth=$tap_tmp/d,limit=5000"
 full "a boot trace" "ram: the trace" ram.ntrace "boot-trace=$tap_tmp/d"
-full "a boot trace, and the board ends the run" "ram: the trace" ram.ntrace "boot-trace=$tap_tmp/d,limit=5000"
+full "a boot trace, and --limit ends the run" "ram: the trace" ram.ntrace "boot-trace=$tap_tmp/d,limit=5000"
 full "the counts" "$tap_tmp/d/stats: the counts" stats "stats=$tap_tmp/d/stats"
-full "the counts, and the board ends the run" "$tap_tmp/d/stats: the counts" stats "stats=$tap_tmp/d/stats,limit=5000"
+full "the counts, and --limit ends the run" "$tap_tmp/d/stats: the counts" stats "stats=$tap_tmp/d/stats,limit=5000"
 rm -rf "$tap_tmp/d"
 mkdir "$tap_tmp/d"
-ok "with room, the run is good" bare_run "$tap_tmp/hostile" "truth=$tap_tmp/d,boot-trace=$tap_tmp/d,stats=$tap_tmp/d/stats"
+ok "a run that can write all of its files succeeds" bare_run "$tap_tmp/hostile" "truth=$tap_tmp/d,boot-trace=$tap_tmp/d,stats=$tap_tmp/d/stats"
 ln -sf /dev/full "$tap_tmp/d/hart0.truth"
 "$top/tools/board/board" run --no-driver --limit 1000000 --truth "$tap_tmp/d" -- true >"$tap_tmp/said" 2>&1
-is "the command says so, too" "$? $(grep -c 'board: what the run has written is not complete' "$tap_tmp/said")" "125 1"
+is "the command board also reports that the files are incomplete" "$? $(grep -c 'board: what the run has written is not complete' "$tap_tmp/said")" "125 1"
 done_testing

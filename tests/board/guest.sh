@@ -75,7 +75,7 @@ vm_setup() {
 		vm_image "$tap_tmp/host" "$1" "cryptomgr.notests initcall_blacklist=jent_mod_init"
 }
 
-# Print how many instructions of the guest, of its programs, and of the host are in the truth
+# Print how many instructions of the guest's kernel, of the guest's programs, and of the host are in the truth
 vm_privileges() {
 	for _truth in "$tap_tmp"/boot/hart*.truth; do "$tap_tmp/privileges" "$_truth"; done |
 		awk '{ for (i = 1; i < NF; i += 2) n[$i] += $(i + 1) }

@@ -2,8 +2,8 @@
 /*
  * Do everything that makes QEMU leave a translated block before its end, for tests/board/log.t:
  * traps of each kind, misaligned and atomic accesses, instructions across a page, code that changes
- * with and without fence.i, wfi, interrupts in each place, an xret to a fault, and user mode.
- * Repeat this ROUNDS times.
+ * with and without fence.i, wfi, interrupts in each place, an xret to an address that faults,
+ * and user mode. Repeat this ROUNDS times.
  */
 #include "bare.h"
 
@@ -120,15 +120,15 @@ static uint64_t traps(uint64_t n)
 	"	.option	norvc\n"
 	"	ebreak\n"
 	"	.option	pop\n"
-	"	csrr	t0, 0x5a8\n"		/* No fault, because the board has this CSR */
+	"	csrr	t0, 0x5a8\n"		/* This CSR (scontext) causes no fault, because the board implements it */
 	"	csrr	t0, 0x7ff\n"
 	"	li	t0, 0x40000000\n"
 	"	ld	t1, 0(t0)\n"		/* nothing there */
 	"	sd	t1, 0(t0)\n"
 	"	la	t0, 1f + 1\n"
-	"	lw	t1, 0(t0)\n"		/* misaligned, and done */
+	"	lw	t1, 0(t0)\n"		/* misaligned, executed without a fault */
 	"	la	t0, cells + 2\n"
-	"	amoadd.w t1, t0, (t0)\n"	/* misaligned, and not */
+	"	amoadd.w t1, t0, (t0)\n"	/* misaligned, causes a fault */
 	"	addi	%0, %0, 1\n"
 	"1:	lui	t0, 0x40000\n"
 	"	la	t1, 2f\n"

@@ -99,8 +99,8 @@ static int differs(const char *what, const struct list *log, size_t i, const str
 }
 
 /*
- * Places in the truth that match a line of the log. The log does not have the length of a block, so
- * that a block that jumps into its own middle may have ended at either of several places.
+ * Places in the truth that may match a line of the log. There can be several of them, because the
+ * log lacks the length of a block, and a block may jump into its own middle.
  */
 #define PLACES	16
 
@@ -144,7 +144,7 @@ static void reach_block(struct places *to, const struct list *truth, size_t t, u
 
 /*
  * Return true if the truth is complete. After the machine was switched off, its last loop, which
- * has up to 4 addresses, still runs for a while, and only the log has it.
+ * has up to 4 addresses, continues for a while. These blocks are only in the log.
  */
 static int ended(const struct list *log, size_t i, const struct list *truth, const struct places *at)
 {

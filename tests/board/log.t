@@ -38,20 +38,20 @@ compare() {
 		_rc=$?
 		figure "$_what, hart $_hart: $(cat "$tap_tmp/checked"); $(cat "$tap_tmp/said")"
 		_n=$(sed -n 's/ instructions.*//p' "$tap_tmp/checked")
-		is "$_what: the truth of hart $_hart is what the log has" "$_rc $((${_n:-0} > _least))" "0 1"
+		is "$_what: the truth of hart $_hart equals the log" "$_rc $((${_n:-0} > _least))" "0 1"
 		_hart=$((_hart + 1))
 	done
 }
-compare "as it runs" 1 $rounds ""
+compare "one hart" 1 $rounds ""
 "$tap_tmp/truth-text" "$tap_tmp/hart0.truth" >"$tap_tmp/text"
 for _mode in U S VU VS; do
 	_traps="$_traps $(($(grep -c "^trap .* $_mode$" "$tap_tmp/text") >= rounds / 4))"
 done
-is "the program has traps of each privilege below M" "$_traps" " 1 1 1 1"
-compare "two harts, each in a thread of QEMU's" 2 $((rounds / 4)) "" -accel tcg,thread=multi
+is "the program traps in each privilege mode below M" "$_traps" " 1 1 1 1"
+compare "two harts, each in its own thread of QEMU" 2 $((rounds / 4)) "" -accel tcg,thread=multi
 compare "one instruction a block" 1 $((rounds / 8)) "" -accel tcg,one-insn-per-tb=on
 compare "two harts, one instruction a block" 2 $((rounds / 16)) "" -accel tcg,thread=multi,one-insn-per-tb=on
-compare "time counts instructions" 1 $((rounds / 2)) ,icount=on -icount shift=1,sleep=off -rtc clock=vm,base=2026-01-01
+compare "one hart, and time counts instructions" 1 $((rounds / 2)) ,icount=on -icount shift=1,sleep=off -rtc clock=vm,base=2026-01-01
 
 # The check must be able to fail, so remove lines, and change the kind of a trap.
 sed '0~1000d' "$tap_tmp/lines" >"$tap_tmp/less"

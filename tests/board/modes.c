@@ -37,7 +37,7 @@ __asm__(
 "	ld	s1, 16(sp)\n"
 "	addi	sp, sp, 32\n"
 "	ret\n"
-"	mret\n"		/* for the board */
+"	mret\n"		/* the board requires an mret */
 "	.globl	go\n"
 "go:	addi	sp, sp, -32\n"
 "	sd	ra, 0(sp)\n"
@@ -94,7 +94,7 @@ static void say(const char *what, int level)
 	put(" ");
 	put(names[level]);
 	put(" ");
-	/* The cause is the ecall of that level, or an earlier trap */
+	/* The cause is the ecall of that level, unless another trap ended the function earlier */
 	if (trap.cause >= 8 && trap.cause <= 11)
 		put("ok");
 	else

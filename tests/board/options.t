@@ -101,15 +101,15 @@ has funnel.dis_input funnel_8 0xffff 1 0
 has funnel.ts_modes funnel_0x40 0x3f000071 0x3f000001 0
 has funnel.ver funnel_4 0xff 0x51 0x04
 
-is "undef: what reset leaves undefined is noise" \
+is "undef: bits that are undefined after reset are noise" \
 	"$(($(sed -n 's/^undefined //p' "$tap_tmp/full") != 0)) $(($(sed -n 's/^undefined //p' "$tap_tmp/off")))" "1 0"
 
-# Every option must be tested, which means that a test uses its name, or a model has it as a property.
+# Every option must be tested, so a test of the board, of its model or of the driver must use its name.
 for o in $(sed -nE 's/^\t(\{ "|(TE|RAM|FUNNEL|FAULT)\()([a-z_-]+).*/\2.\3/p' "$top/tools/board/plugin/options.c" |
 	sed 's/^TE/te/; s/^RAM/ram/; s/^FUNNEL/funnel/; s/^FAULT/fault/; s/^\.//'); do
-	[ "$o" != pace ] || o=mips # the board's command has option --mips for it
+	[ "$o" != pace ] || o=mips # option --mips of the command board stands for it
 	grep -rqE -- "(^|[^a-z_.])$o( |=|\$)|--$o|faults\.${o#fault.}|caps\.${o#*.}( |;|=)" "$top"/tests/*/*.t "$top"/tests/perf/truth.sh "$top"/tests/board \
 		"$top"/tools/board/model/test "$top"/tests/driver || echo "$o"
 done >"$tap_tmp/untested"
-is "each option of the hardware is in a test" "$(xargs <"$tap_tmp/untested")" ""
+is "a test uses each option of the trace hardware" "$(xargs <"$tap_tmp/untested")" ""
 done_testing

@@ -14,17 +14,17 @@ for h in $(seq 0 $((harts - 1))); do echo "encoder te$h hart=$h to=ram$h"; done 
 for h in $(seq 0 $((harts - 1))); do echo "ramsink ram$h mode=smem"; done >>"$tap_tmp/list"
 bare_topology "$tap_tmp/topology" <"$tap_tmp/list"
 plan $((3 + 2 * harts))
-ok "the harts run to their end" env bare_timeout=200 sh -c "
+ok "the program ends on all harts" env bare_timeout=200 sh -c "
 	. '$top/tests/board/bare.sh'; tap_tmp='$tap_tmp'
 	bare_run '$tap_tmp/race' 'truth=$tap_tmp,truth-stacks=on,boot-trace=$tap_tmp,stats=$tap_tmp/stats' -smp $harts -accel tcg,thread=multi"
 is "the truth has stack pointers, which is version 2 of the file" \
 	"$(od -An -tu4 -j8 -N4 "$tap_tmp/hart0.truth" | tr -d ' ')" 2
 for h in $(seq 0 $((harts - 1))); do
-	ok "hart $h: what was decoded is what ran" "$O/bin/ntrace" verify --quiet --truth "$tap_tmp/hart$h.truth" --trace "$tap_tmp/ram$h.ntrace"
+	ok "hart $h: the decoded trace equals the truth" "$O/bin/ntrace" verify --quiet --truth "$tap_tmp/hart$h.truth" --trace "$tap_tmp/ram$h.ntrace"
 	figure "hart $h: $(xargs <"$tap_tmp/out")"
 	n=$("$O/bin/ntrace" dump "$tap_tmp/ram$h.ntrace" | grep -c 'SYNC=5')
-	ok "hart $h: its trace began again ($n times)" [ "$n" -ge $((rounds / 40)) ]
+	ok "hart $h: its trace was restarted ($n times)" [ "$n" -ge $((rounds / 40)) ]
 done
-is "nothing was lost, and no way is unexplained" "$(awk '{ for (i = 2; i <= NF; i++) { split($i, a, "=")
+is "no trace was lost, and the code allows each step from block to block" "$(awk '{ for (i = 2; i <= NF; i++) { split($i, a, "=")
 	if (a[1] == "overflows" || a[1] == "edges" || a[1] == "blocks_lost") n += a[2] } } END { print n + 0 }' "$tap_tmp/stats")" 0
 done_testing

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Two runs with --icount must be equal to the last byte. This
 # includes the trace with timestamps, the truth, the counts, the console, and the output of the
-# command. The trace must be the same without a truth file, although another function then passes
-# each block to the encoder.
+# command. The trace must also be the same without a truth file. The plugin passes blocks to the
+# encoder by another function in that case.
 . "$(dirname "$0")/../harness/tap.sh"
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "no QEMU; run make setup"
 make -s -C "$top" O="$O" plugin >"$tap_tmp/make" 2>&1 || { plan 1; fail "the plugin builds"; done_testing; }
@@ -22,7 +22,7 @@ for run in 1 2; do
 	"$top/tools/board/board" run --icount --no-driver --truth "$dir" --boot-trace "$dir" --stats "$dir/stats" \
 		--console "$dir/console" --out "$dir/out" --model boot-timestamp=on \
 		-- "$work" >"$dir/said" 2>"$dir/err" || { sed 's/^/# /' "$dir/err"; false; }
-	is "run $run ends well" $? 0
+	is "run $run succeeds" $? 0
 done
 for f in ram0.ntrace hart0.truth stats console said out/list err; do
 	ok "$f is the same, $(wc -c <"$tap_tmp/1/$f") bytes" cmp "$tap_tmp/1/$f" "$tap_tmp/2/$f"

@@ -34,7 +34,8 @@ with_error() {
 # they were changed
 forge() { (cd "$1" && stat -c '%n %s %Y' memory state console >made); }
 
-# Commands that show the guest, without dates and without the two ports that only a guest from a snapshot has
+# These commands print the state of the guest, without dates and without the two ports that only a guest from a
+# snapshot has.
 # shellcheck disable=SC2016
 look='uname -a; id; pwd; env | sort; cat /proc/cmdline; nproc; free -m | awk "NR == 2 { print \$2 }"
 	ls /sys/bus/platform/devices /dev /sys/class | grep -v vport
@@ -46,47 +47,47 @@ first=$!
 before=$(date +%s)
 "$board" run -- "$look; cat /proc/sys/kernel/random/uuid >&2; date +%s >&2; exit 7" >"$tap_tmp/two" 2>"$tap_tmp/uuid2"
 is "a run that starts from a snapshot has the status of its command" $? 7
-ok "another that needs the same snapshot at the same time ends well" wait $first
-is "two runs that need the same snapshot at once make one" "$(started)" "1 makes a snapshot,2 starts from a snapshot"
+ok "another run that needs the same snapshot at the same time succeeds" wait $first
+is "two runs that need the same snapshot at the same time make it once" "$(started)" "1 makes a snapshot,2 starts from a snapshot"
 now=$(date +%s)
 is "two runs from one snapshot have different random numbers" "$(sort -u "$tap_tmp/uuid1" "$tap_tmp/uuid2" | grep -c -- -)" 2
 there=$(sed -n 2p "$tap_tmp/uuid2")
 ok "the guest's clock has a time between start and end of the run" [ "$before" -le "$there" -a "$there" -le "$now" ]
 "$board" run --boot-anew -- "$look" >"$tap_tmp/anew"
 is "--boot-anew boots" "$(started)" "1 boots: --boot-anew: the user wants a boot (also BOARD_BOOT=anew)"
-ok "a guest from a snapshot looks as one that has booted" diff "$tap_tmp/anew" "$tap_tmp/one"
-is "two guests from one snapshot look the same" "$(cmp "$tap_tmp/one" "$tap_tmp/two" 2>&1)" ""
+ok "a guest from a snapshot equals a guest that has booted" diff "$tap_tmp/anew" "$tap_tmp/one"
+is "two guests from one snapshot are equal" "$(cmp "$tap_tmp/one" "$tap_tmp/two" 2>&1)" ""
 
 echo 1 >"$O/tests/guest/6.12/new"
-is "a file that the tree has built since is in the guest" "$("$board" run -- cat /usr/lib/ntrace/new)" 1
-is "what the tree builds needs no new snapshot" "$(started)" "1 starts from a snapshot"
-ok "detach leaves the guest with all that the tree has built, and without folders of the host" "$board" run -- \
+is "a file that make has built after the snapshot is in the guest" "$("$board" run -- cat /usr/lib/ntrace/new)" 1
+is "a file that make has built needs no new snapshot" "$(started)" "1 starts from a snapshot"
+ok "after detach, the guest has the files that make has built, and no folders of the host" "$board" run -- \
 	'detach && ! grep 9p /proc/mounts && cat /usr/lib/ntrace/new'
 is "a shell starts from the snapshot, and ends" "$("$top/tests/board/talk.py" shell "$board" shell | grep -c '42 1 harts') $(started)" \
 	"1 2 starts from a snapshot"
 
 snapshot=$(echo "$store"/*)
-is "a wrong option of the trace hardware costs no snapshot" \
+is "a wrong option of the trace hardware does not remove a snapshot" \
 	"$("$board" run --model te.btm=maybe -- true 2>&1 | grep -c 'no snapshot'; ls "$snapshot/made")" "0
 $snapshot/made"
 BOARD_SNAPSHOT_SPACE=0 "$board" run --append quiet -- true
-is "a snapshot that was not used for longest is removed when all take too much space" \
+is "if all snapshots take too much space, the least recently used one is removed" \
 	"$(ls "$store" | wc -l) $(ls -d "$snapshot" 2>/dev/null)" "1 "
 
 snapshot=$(echo "$store"/*)
 truncate -s 9000 "$snapshot/state"
 : >"$BOARD_BOOTS"
-with_error "a snapshot that has changed" "have changed since they were made" "$board" run --append quiet
+with_error "a snapshot whose files were changed" "have changed since they were made" "$board" run --append quiet
 # Another run may remove a snapshot while this run measures it
 mkdir "$tap_tmp/bin"
 printf '#!/bin/sh\nexit 1\n' >"$tap_tmp/bin/du"
 chmod +x "$tap_tmp/bin/du"
-ok "a snapshot that goes while it is measured does not end the run" env PATH="$tap_tmp/bin:$PATH" "$board" run --append quiet -- true
+ok "a snapshot that disappears while its size is measured does not end the run" env PATH="$tap_tmp/bin:$PATH" "$board" run --append quiet -- true
 is "the next run makes the snapshot again" "$(started)" \
 	"1 boots: the files of $snapshot have changed since they were made,1 makes a snapshot,1 starts from a snapshot"
 truncate -s 9000 "$snapshot/state"
 forge "$snapshot"
-with_error "a snapshot that QEMU does not take" "qemu-system-riscv64: " "$board" run --append quiet
-is "a snapshot that QEMU does not take is removed" "$(ls "$snapshot/made" 2>/dev/null)" ""
+with_error "a snapshot that QEMU cannot load" "qemu-system-riscv64: " "$board" run --append quiet
+is "a snapshot that QEMU cannot load is removed" "$(ls "$snapshot/made" 2>/dev/null)" ""
 with_error "a cache that cannot be written" "cannot be written" env XDG_CACHE_HOME=/dev/null "$board" run
 done_testing

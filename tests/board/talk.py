@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Talk to a board: as somebody at its shell, or as a debugger.
+"""Talk to a board, as a user of its shell or as a debugger.
 
     talk.py shell COMMAND ARG...    run COMMAND, a board's shell; what it prints is printed.
-                                    TALK is what to type there
+                                    TALK is the text to type there
     talk.py gdb PORT                stop, read pc, continue
 """
 import os
@@ -46,7 +46,7 @@ def ask(stub, text):
     while b"#" not in reply or len(reply.split(b"#", 1)[1]) < 2:
         data = stub.recv(4096)
         if not data:
-            raise EOFError("the stub has gone")
+            raise EOFError("gdb's stub has closed the connection")
         reply += data
     stub.sendall(b"+")
     return reply.split(b"$", 1)[1].split(b"#")[0].decode()

@@ -46,26 +46,26 @@ numbers align 0 3 8192
 numbers burst 0 1000000000
 numbers mode fast ''
 refused "an unknown word" "topology: ram: 'colour=blue' is not understood" "$te" "$sink colour=blue"
-refused "a word that is for another kind" "topology: ram: 'hart=0' is not understood" "$te" "$sink hart=0"
-refused "an unknown kind" "topology: 'wheel w' is not understood" "wheel w 0x18000000"
-refused "two of one name" "topology: ram is defined twice" "$te" "$sink" "ramsink ram 0x18002000"
-refused "two at one address" "topology: ram2 has the same address as ram" "$te" "$sink" "ramsink ram2 0x18001000"
-refused "an address within a page" "topology: ram: no address: '0x18001008'" "$te" "ramsink ram 0x18001008"
-refused "an address that is none" "topology: ram: no address: 'here'" "$te" "ramsink ram here"
+refused "a word of another kind of component" "topology: ram: 'hart=0' is not understood" "$te" "$sink hart=0"
+refused "an unknown kind of component" "topology: 'wheel w' is not understood" "wheel w 0x18000000"
+refused "two components with one name" "topology: ram is defined twice" "$te" "$sink" "ramsink ram 0x18002000"
+refused "two components at one address" "topology: ram2 has the same address as ram" "$te" "$sink" "ramsink ram2 0x18001000"
+refused "an address that is not that of a page" "topology: ram: no address: '0x18001008'" "$te" "ramsink ram 0x18001008"
+refused "an address that is not a number" "topology: ram: no address: 'here'" "$te" "ramsink ram here"
 refused "a name that is too long" "topology: no name: 'ram-with-a-long-name'" "ramsink ram-with-a-long-name 0x18001000"
 refused "a name that is a path" "topology: no name: '../ram'" "ramsink ../ram 0x18001000"
-refused "an output that is itself" "topology: f leads to itself" "encoder te 0x18000000 hart=0 to=f" "funnel f 0x18001000 to=f"
+refused "a component that is its own output" "topology: f leads to itself" "encoder te 0x18000000 hart=0 to=f" "funnel f 0x18001000 to=f"
 refused "funnels in a circle" "topology: a leads to itself" "encoder te 0x18000000 hart=0 to=a" \
 	"funnel a 0x18001000 to=b" "funnel b 0x18002000 to=a"
-refused "a way to a power controller" "topology: te leads to 'p', which is not a funnel or sink" \
+refused "an output to a power controller" "topology: te leads to 'p', which is not a funnel or sink" \
 	"encoder te 0x18000000 hart=0 to=p" "power p 0x18001000"
-refused "messages to what takes frames" "topology: te leads to 'etr', which does not accept its messages" \
+refused "an encoder of messages before a sink of frames" "topology: te leads to 'etr', which does not accept its messages" \
 	"encoder te 0x18000000 hart=0 to=etr" "etr etr 0x18001000"
-refused "frames to what takes messages" "topology: atb leads to 'ram', which does not accept its messages" \
+refused "a bridge of frames before a sink of messages" "topology: atb leads to 'ram', which does not accept its messages" \
 	"encoder te 0x18000000 hart=0 to=atb" "atbbridge atb 0x18002000 hart=0 to=ram" "$sink"
 refused "an output of a sink" "topology: ram has too many outputs" "$te" "ramsink ram 0x18001000 to=te"
 refused "an encoder without output" "topology: te leads to ''" "encoder te 0x18000000 hart=0"
-refused "a line without end" "topology: a line is longer than" "$te" "$sink $(printf 'x%.0s' $(seq 400))"
+refused "a line that is too long" "topology: a line is longer than" "$te" "$sink $(printf 'x%.0s' $(seq 400))"
 refused "too many components" "topology: there are more than 48 components" \
 	"$(for i in $(seq 49); do printf 'ramsink r%d %#x\n' "$i" $((0x18000000 + 4096 * i)); done)"
 
@@ -79,5 +79,5 @@ done
 printf '%s\n' "$te" "$sink mode=both sram=65536 align=64 burst=128 irq=40 domain=7" >"$tap_tmp/topology"
 echo quit | timeout -k 1 400 "$O/root/bin/qemu-system-riscv64" -M virt -smp 1 -S -nodefaults -display none -serial none -monitor stdio \
 	-plugin "file=$O/board/ntrace-board.so,topology=$tap_tmp/topology" >"$tap_tmp/said" 2>&1
-is "a sink with each word" "$? $(grep -c ntrace-board "$tap_tmp/said")" "0 0"
+is "a sink with every attribute is accepted" "$? $(grep -c ntrace-board "$tap_tmp/said")" "0 0"
 done_testing

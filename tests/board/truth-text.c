@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Print a truth file as text, one event a line: "block ADDRESS PRIV ITYPE INSTRUCTIONS" (with --pcs
- * one line "pc ADDRESS" for each instruction instead), "trap KIND ADDRESS PRIV", "context
- * SCONTEXT", and "start SYNC", "sync SYNC" and "stop EVCODE" of the trace.
+ * Print a truth file as text, one event a line: "block ADDRESS PRIV ITYPE INSTRUCTIONS" (or, with
+ * --pcs, a line "pc ADDRESS" for each instruction), "trap KIND ADDRESS PRIV", "context SCONTEXT",
+ * and "start SYNC", "sync SYNC" and "stop EVCODE" of the trace.
  */
 #include <stdio.h>
 #include <string.h>

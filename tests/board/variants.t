@@ -1,15 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Trace a program that leaves blocks in every possible way
-# from reset on, with each variant of the encoder. The decoded trace must equal the truth. The trace
-# must also differ from that of a run without the variant. Only the variant can cause the
-# difference, because time counts instructions. boot.t tests whole boots with many variants at once.
+# Trace a program from reset on with each variant of the encoder. The program leaves QEMU's
+# translated blocks in every possible way. The decoded trace must equal the truth. The trace must
+# also differ from that of a run without the variant. Only the variant can cause the difference,
+# because time counts instructions. boot.t tests whole boots with many variants at once.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/bare.sh"
 bare_setup
 printf 'encoder te hart=0 to=ram\nramsink ram mode=smem\n' | bare_topology "$tap_tmp/topology"
 bare_build "$tap_tmp/hostile" -DROUNDS="${ROUNDS:-40}" -DRUNNING=1 "$top/tests/board/hostile.c" || exit 1
-# make test tries one variant for each set-up of the board. tests/model/roundtrip.t tests all variants of this encoder.
+# make test runs one variant of each kind of the board's options. tests/model/roundtrip.t tests all variants of this
+# encoder.
 names=$(by_size "linear-direct cycles no-stop overrun-branch icnt-first return-strict stack-stops wfi" "$(variant_names)")
 plan $(($(echo "$names" | wc -w) + 1))
 
@@ -31,7 +32,7 @@ variant() {
 	# The program has no addresses with a sign, no branch to the next instruction, and no direct calls in
 	# calls. tests/model/roundtrip.t covers those
 	sign-copies|branch-next|return-strict|stack-stops) ;;
-	*) ! cmp -s "$tap_tmp/$_plain/ram.ntrace" "$tap_tmp/v/ram.ntrace" || { echo "it changes nothing"; return 1; } ;;
+	*) ! cmp -s "$tap_tmp/$_plain/ram.ntrace" "$tap_tmp/v/ram.ntrace" || { echo "the variant changes nothing in the trace"; return 1; } ;;
 	esac
 }
 small=boot-timestamp=on,te.icnt_bits=8,te.hist_bits=5,boot-features=0x1c8,te.stack_depth=4

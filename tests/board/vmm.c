@@ -10,8 +10,8 @@
  * memory that IMAGE was loaded to, with its current contents, to KERNEL.
  *
  * The host's kernel patches its scheduler when the first virtual machine starts and when the last
- * one ends. "hold" creates an idle virtual machine until the monitor is killed, which prevents
- * these patches while it exists.
+ * one ends. "vmm hold" creates an idle virtual machine, and keeps it until the monitor is
+ * killed. While it exists, the host's kernel is not patched.
  */
 #include <errno.h>
 #include <fcntl.h>
