@@ -34,8 +34,8 @@ healthy() {
 
 user() { put proc/self/status "CapEff:	0000000000000000"; }
 
-# says STATUS SENTENCE: check that doctor exits with STATUS and prints SENTENCE. healthy() made a system without
-# problems, and the test has changed it
+# says STATUS SENTENCE: check that doctor exits with STATUS and prints SENTENCE for a system that healthy() made
+# and the test then changed
 says() {
 	PATH=$root/bin "$ntrace" doctor --root "$root" >"$tap_tmp/said" 2>&1
 	rc=$?
@@ -44,7 +44,8 @@ says() {
 	grep -qF -- "$2" "$tap_tmp/said"
 }
 
-# check NAME STATUS SENTENCE [COMMAND...]: check a single fault
+# check NAME STATUS SENTENCE [COMMAND...]: make a system that lacks nothing, change it by COMMAND, and check what
+# doctor reports
 check() {
 	_check=$1 _rc=$2 _text=$3
 	shift 3
@@ -55,34 +56,34 @@ check() {
 
 plan 23
 healthy
-ok "a system that lacks nothing" says 0 "The kernel offers the event ntrace//."
+ok "a system that lacks nothing has no fault" says 0 "The kernel offers the event ntrace//."
 is "doctor prints no other lines" "$(grep -vc '^ok ' "$tap_tmp/said")" 0
 check "no device tree" 1 "There is no device tree" rm -r "$root/sys/firmware"
 no_components() { printf 'ns16550a\0' >"$root/sys/firmware/devicetree/base/soc/trace@1/compatible"; }
-check "firmware describes no trace" 1 "the firmware must describe the trace hardware" no_components
+check "the device tree has no trace hardware" 1 "the firmware must describe the trace hardware" no_components
 check "no driver" 1 "run modprobe ntrace as root" rm -r "$root/$pmu"
 loaded() { rm -r "${root:?}/$pmu"; mkdir -p "$root/sys/module/ntrace"; }
 check "a driver that found nothing" 1 "dmesg | grep ntrace shows the reason" loaded
-check "one CPU of two" 0 "1 of 2 CPUs cannot be traced, such as CPU 1" put $pmu/cpumask 0
-check "no CPU" 1 "No CPU that is online can be traced" put $pmu/cpumask 7
+check "only one of two CPUs can be traced" 0 "1 of 2 CPUs cannot be traced, such as CPU 1" put $pmu/cpumask 0
+check "no online CPU can be traced" 1 "No CPU that is online can be traced" put $pmu/cpumask 7
 check "no timestamps" 0 "The encoders have no timestamps" put $pmu/cpu0/timestamp/modes_available ""
-check "an unknown rate" 0 "needs a clock in the device tree" put $pmu/cpu0/timestamp/frequency 0
+check "timestamps of an unknown frequency" 0 "needs a clock in the device tree" put $pmu/cpu0/timestamp/frequency 0
 check "no scontext" 0 "because scontext is 0 (the CSR traps)" put $pmu/caps/scontext "0 (the CSR traps)"
 check "no privilege filter" 0 "only root can trace" put $pmu/caps/privilege 0x0
 paranoid() { user; put proc/sys/kernel/perf_event_paranoid "$1"; }
 check "a user who may not trace" 1 "perf_event_paranoid is 3, so this user may not trace" paranoid 3
 check "a user who may trace programs" 0 "but not the kernel, and not use -a" paranoid 2
 check "a user who may trace the kernel" 0 "and not use -a" paranoid 1
-check "a user who may trace all" 0 "every user may trace everything" paranoid -1
+check "a user who may trace everything" 0 "every user may trace everything" paranoid -1
 check "no kcore" 1 "There is no /proc/kcore" rm "$root/proc/kcore"
 check "kallsyms hides addresses" 0 "kernel.kptr_restrict=0" put proc/kallsyms "0000000000000000 T _start"
 small() { user; put proc/self/limits "Max locked memory         65536                65536                bytes"; }
-check "little memory to lock" 0 "only 64 KiB for buffers and 516 KiB for each CPU" small
+check "a small limit of locked memory" 0 "only 64 KiB for buffers and 516 KiB for each CPU" small
 check "a perf without N-Trace" 0 "or use ntrace script, report and inject" put bin/perf "another perf"
-# ntrace itself records if the build has libperf
+# Without perf, `ntrace record` can still record if this build has libperf, so only other builds fail
 "$ntrace" record --help >/dev/null 2>&1 && records=0 || records=1
 check "no perf" $records "There is no perf in PATH" rm "$root/bin/perf"
 usage() { "$ntrace" doctor "$@" >"$tap_tmp/said" 2>&1; rc=$?; cat "$tap_tmp/said"; [ $rc -eq 2 ]; }
-ok "an argument" usage x
-ok "no such root" usage --root "$tap_tmp/none"
+ok "an argument is refused" usage x
+ok "a folder of --root that does not exist is refused" usage --root "$tap_tmp/none"
 done_testing

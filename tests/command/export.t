@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# `ntrace export`: each format, read by a program that knows it, has the calls that `ntrace script --calls` prints.
+# Test `ntrace export`. Each exported file, read by an ordinary reader of its format, must have the calls that
+# `ntrace script --calls` prints.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 ntrace=$O/bin/ntrace
@@ -48,12 +49,12 @@ if "$ntrace" export --format sqlite 2>&1 | grep -q 'in a build with'; then
 	for n in 1 2 3; do skip "sqlite $n" "this build has no libsqlite3"; done
 else
 	ok "sqlite" export_is sqlite
-	ok "sqlite again, in place of the first" export_is sqlite
+	ok "sqlite replaces an older database" export_is sqlite
 	ok "sqlite to a pipe" says 2 "writing the standard output failed: Illegal seek" "$ntrace" export --format sqlite -o - -i "$data"
 fi
-ok "to the standard output" sh -c "'$ntrace' export --format jsonl -o - -i '$data' | cmp - '$tap_tmp/wanted'"
+ok "jsonl to the standard output" sh -c "'$ntrace' export --format jsonl -o - -i '$data' | cmp - '$tap_tmp/wanted'"
 ok "a full disk" says 2 "No space left on device" "$ntrace" export --format chrome -o /dev/full -i "$data"
-ok "no such folder" says 2 "No such file or directory" "$ntrace" export --format chrome -o "$tap_tmp/none/x" -i "$data"
-ok "no such format" says 2 "--format is perfetto, chrome" "$ntrace" export --format xml -o x -i "$data"
-ok "no format" says 2 "export needs --format and -o" "$ntrace" export -i "$data"
+ok "an output in a folder that does not exist" says 2 "No such file or directory" "$ntrace" export --format chrome -o "$tap_tmp/none/x" -i "$data"
+ok "an unknown format" says 2 "--format is perfetto, chrome" "$ntrace" export --format xml -o x -i "$data"
+ok "no --format and no -o" says 2 "export needs --format and -o" "$ntrace" export -i "$data"
 done_testing

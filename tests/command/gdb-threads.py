@@ -34,14 +34,14 @@ random.seed(2)
 for tid in sorted(threads):
     run('ntrace-goto insn %d' % random.randrange(sum(map(len, TRUTH.values())) // 2))
     threads[tid].switch()
-    # the thread is somewhere in its own instructions, which the next steps show
+    # The position in this thread is not known. The PCs of the next steps show which of its instructions it is.
     pcs = [number('pc')]
     for _ in range(STEPS):
         run('stepi')
         pcs.append(number('pc'))
     starts = [n for n, pc in enumerate(TRUTH[tid]) if pc == pcs[0] and TRUTH[tid][n:n + STEPS + 1] == pcs]
     ok('thread %d steps through its own instructions' % tid, starts)
-    ok('it stays selected', gdb.selected_thread().ptid[1] == tid)
+    ok('thread %d stays selected while it steps' % tid, gdb.selected_thread().ptid[1] == tid)
     back = []
     for _ in range(STEPS):
         run('reverse-stepi')

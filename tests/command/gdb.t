@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # With `ntrace gdb`, gdb steps forwards and backwards through
-# a recording. Each step, each execution of a function and all callers are those of `ntrace script
-# --insns`. A gdb that would show wrong places is refused, and the stub sends only files of the
-# recording.
+# a recording. Each step, each execution of a function and all callers must be those of `ntrace
+# script --insns`. The stub must refuse a gdb that would step to wrong places, and must send only
+# files of the recording.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 command -v qemu-riscv64-static >/dev/null || skip_all "there is no qemu-riscv64-static"
@@ -39,17 +39,17 @@ plan $(($(wc -l <results) + 14))
 while read -r line; do
 	case $line in ok*) pass "${line#ok - }" ;; *) fail "${line#not ok - }" ;; esac
 done <results
-ok "all checks inside gdb were made" [ "$(wc -l <results)" -ge 33 ]
+ok "gdb has made all checks of gdb.py and gdb-threads.py" [ "$(wc -l <results)" -ge 33 ]
 
 # If gdb has loaded the program's own file, it assumes GNU/Linux, and would step forwards to wrong
 # places.
 stub="target remote | $ntrace gdb --stdio -i requests.data"
 gdb-multiarch -nx -batch -iex 'set auto-load no' -ex "$stub" -ex 'stepi' -ex 'p $pc' requests >linux 2>&1
-ok "a gdb with the OS ABI of GNU/Linux is refused, with the remedy" said "set osabi none" linux
-ok "the position does not change then" said "_start" linux
+ok "a gdb with the OS ABI of GNU/Linux is refused, and a message names the remedy" said "set osabi none" linux
+ok "the refused gdb stays at the first instruction" said "_start" linux
 gdb-multiarch -nx -batch -ex "$stub" -ex 'stepi' -ex 'p $pc' -ex 'p $trace_insn' >bare 2>&1
 ok "a gdb that reads the program from the stub steps" said '$2 = 1' bare
-# The kernel first maps a whole program, also its data, so the record of the map is longer than the code.
+# The kernel first maps a whole program, including its data, so the record of the map is longer than the code.
 python3 - requests.data >whole.data <<'E'
 import struct, sys
 data = bytearray(open(sys.argv[1], 'rb').read())
@@ -71,10 +71,10 @@ mode=$(stat -c %a socket)
 gdb-multiarch -nx -batch -iex 'set osabi none' -ex 'target remote socket' -ex 'p $trace_insn' -ex stepi -ex 'p $trace_insn' >listened 2>&1
 wait $listener
 ok "--listen serves one client" said '$2 = 1' listened
-is "only the user can open the socket" "$mode" 700
-ok "--at begins at a time" eval '"$ntrace" gdb -i requests.data --at 0.001 -- -nx -batch -ex "p \$trace_time" >at 2>&1; grep -qE "= 100[0-9]{4}\$" at'
+is "only the user may access the socket of --listen" "$mode" 700
+ok "--at starts at the given time" eval '"$ntrace" gdb -i requests.data --at 0.001 -- -nx -batch -ex "p \$trace_time" >at 2>&1; grep -qE "= 100[0-9]{4}\$" at'
 "$ntrace" gdb -i requests.data --pid 77 -- -batch >pid 2>&1
-is "a process without instructions" "$?: $(cat pid)" "1: ntrace: the recording has no instructions of process 77 in user space"
+is "--pid of a process without instructions is refused" "$?: $(cat pid)" "1: ntrace: the recording has no instructions of process 77 in user space"
 printf '$qSupported#37$vFile:open:%s,0,0#00+$zzz' "$(printf /etc/passwd | od -An -tx1 | tr -d ' \n')" |
 	"$ntrace" gdb --stdio -i requests.data >packets 2>/dev/null
 ok "a packet with a wrong checksum gets no answer" eval 'grep -q "PacketSize=" packets && ! grep -q "F-1" packets && grep -q -- - packets'
@@ -83,9 +83,9 @@ ok "a packet with a wrong checksum gets no answer" eval 'grep -q "PacketSize=" p
 recording missing || exit 1
 "$ntrace" gdb -i missing.data -- -nx -batch -ex continue -ex 'p $trace_insn' -ex reverse-continue -ex 'p $trace_insn' \
 	-ex 'handle SIGLOST nostop' -ex continue -ex 'p $trace_insn' >gap 2>&1
-ok "missing trace stops with a line and SIGLOST" eval 'said "[trace is missing before this instruction]" gap && said "SIGLOST" gap && said "\$1 = 16" gap'
-ok "gdb also stops at a gap backwards, at the instruction before it" eval 'said "[trace is missing after this instruction]" gap && said "\$2 = 15" gap'
-ok "gdb continues over it if the user wants that" said '$3 = 32' gap
+ok "gdb stops at missing trace, with a message and SIGLOST" eval 'said "[trace is missing before this instruction]" gap && said "SIGLOST" gap && said "\$1 = 16" gap'
+ok "backwards, gdb stops at the instruction before the missing trace" eval 'said "[trace is missing after this instruction]" gap && said "\$2 = 15" gap'
+ok "with handle SIGLOST nostop, gdb continues over missing trace" said '$3 = 32' gap
 
 # The stub serves only code of the recording, even after damaged packets
 build_sanitized || { skip "random packets" "this host's compiler has no sanitizers"; done_testing; exit; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Begin a recording, and perhaps fail to start it, as `ntrace record` does on a board.
+ * Open the output of a recording as `ntrace record` does. With "fails", undo this, as if
+ * the recording could not start.
  *
  *	kept OUTPUT file|folder [fails]
  */

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# `ntrace record -o` keeps the recording that had the name before, and gives it its name back if it cannot start.
-# tests/command/record.t records on the board.
+# `ntrace record -o NAME` must keep an older recording NAME as NAME.old, and must rename it back if the new
+# recording cannot start. tests/command/record.t records on the board.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 # shellcheck disable=SC2046
@@ -24,7 +24,7 @@ renamed() {
 		begin $was && "$kept" rec $is && there rec rec.old && [ "$(content rec.old)" = before ] && [ -z "$(content rec)" ] || return
 	done; done
 }
-# The second failure could remove the recording that the first one had renamed
+# Fail twice, because the second run could remove the recording that the first run had renamed
 failed() {
 	for was in file folder; do for is in file folder; do
 		begin $was && "$kept" rec $is fails && "$kept" rec $is fails && there rec && [ "$(content rec)" = before ] || return
@@ -44,9 +44,9 @@ foreign() {
 
 plan 6
 ok "an older recording gets the name .old" renamed
-ok "a recorder that cannot start leaves the older recording, even twice" failed
-ok "a recorder that cannot start leaves nothing else" nothing_left
-ok "a symbolic link stays, and the recording behind it is kept" link
-ok "a device is not removed" device
+ok "a recorder that cannot start, even twice, leaves the older recording its name" failed
+ok "a recorder that cannot start leaves no file of its own" nothing_left
+ok "a symbolic link stays, and the recording that it points to is kept" link
+ok "a device as output is not removed" device
 ok "a folder .old with other files is kept, and so is the recording" foreign
 done_testing

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# A command that is asked for something that is not there exits with 1, says what there is, and leaves the
-# file of -o as it was.
+# A command that is asked for something that the recording lacks must exit with 1, must say what the
+# recording has, and must not change the file of -o.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 recording_as perf good && python3 "$top/tests/session/mkevents.py" "$tap_tmp/calls" "$tap_tmp/events.data" || exit 1
@@ -51,8 +51,8 @@ nothing() {
 	echo "$*: status $_rc: $(cat err)"
 	return 1
 }
-# Print every command with each of its forms. The commands after "none" have no options that select,
-# and the commands of ntrace-dev are for developers
+# Print every command with each of its forms. A command that is printed with "none" before it has no
+# options that select, or belongs to ntrace-dev
 all_forms() {
 	for form in report "report --functions" "report --insns" "report --stack" "report --lines" "report --inline" script \
 		"script --calls" "script --insns" "script --events" info "slow outer" "annotate outer" "query outer" "query --count outer" audit "html -o file" "inject -o file" "split -n 2 -o shards" "share -o file" "share --list" \
@@ -65,7 +65,7 @@ all_forms() {
 	echo "export --format parquet -o folder"
 	for format in counts lcov gcov llvm bolt callgrind; do echo "profile --$format -o file"; done
 }
-# Write the list of the forms that this build has. Without an option, each form must find something
+# Write the list of the forms that this build has. Each form must find something without an option that selects
 all_forms | while read -r form; do
 	case $form in
 	none* | decode* | dump* | stat*) ;;
@@ -90,8 +90,8 @@ refuses() {
 	*) return 1 ;;
 	esac
 }
-# asked FILE SENTENCE OPTION...: give each form of each command options that select nothing from FILE. A command that does
-# not have the first option refuses it
+# asked FILE SENTENCE OPTION...: run each form of each command with options that select nothing from FILE, and
+# expect SENTENCE. A command that lacks the first option must refuse it
 asked() {
 	_file=$1 _what=$2; shift 2
 	_last=-
@@ -133,7 +133,7 @@ no_events() {
 }
 there="The recording has trace of CPU 0, thread 1234 (calls), from 0.1[0-9]* to 0.1"
 
-# PERF_RECORD_AUX refers to trace that the file does not have, as after a full disk or kill -9
+# PERF_RECORD_AUX refers to trace that the file lacks, which happens after a full disk or kill -9
 missing() {
 	python3 - perf.data cut.data <<-'E2' || return
 		import struct, sys
@@ -238,28 +238,28 @@ lost() {
 	! "$ntrace" script -i perf.data 2>&1 | grep "missing trace" && ! "$ntrace" report --insns -i perf.data 2>&1 | grep "missing trace"
 }
 plan 24
-ok "the table has every command" all_commands
-ok "a CPU without trace: every command with --cpu says what there is" asked perf.data "CPU 99.*of CPU 0\|no trace of CPU 99. --cpu can be one of these: 0\|--cpu 99.*$there" --cpu 99
-ok "a thread that did not run: every command with --tid says what there is" asked perf.data "--tid 999.*$there" --tid 999
-ok "a process that did not run: every command with --pid says what there is" asked perf.data "--pid 999.*$there" --pid 999
-ok "a name that no thread has: every command with --comm says what there is" asked perf.data "--comm nob\*.*$there" --comm 'nob*'
-ok "a time after the end: every command with --time says what there is" asked perf.data "--time.*$there" --time 9999,
-ok "a time before the start: every command with --time says what there is" asked perf.data "--time.*$there" --time ,0.05
-ok "a CPU and a thread that did not meet: every command with both says what there is" asked perf.data "--cpu 0.*--tid 999.*$there" --tid 999 --cpu 0
-ok "a function that does not exist is answered by the nearest names" asked perf.data "nearest names of functions that ran are outer.*$there" --function oter
-ok "a pattern that no function matches is answered by the nearest names" asked perf.data "nearest names of functions that ran are outer.*$there" --function 'out[x-z]*'
-ok "a function that did not run at that time is answered by the times there are" asked perf.data "outer.*--time.*$there" --function outer --time 9999,
-ok "an object that did not run is answered by those that did" asked perf.data "path ends with 'tools'. These were: .*/calls" --object tools
-ok "a source that raw trace does not have is answered by those it has" asked source.nt "no message matched --src 9. The trace has the sources 3" --src 9 --src-bits 4
-ok "a trace ID that frames do not have is answered by those they have" asked frames.nt "no message matched --frames=9.* The trace has the trace IDs 3" --frames=9
-ok "lines of programs without line information are not printed" no_lines
-ok "events, samples and calls that do not exist are answered by what there is" no_events
+ok "the list of forms above has every command" all_commands
+ok "--cpu of a CPU without trace: every command says which CPUs have trace" asked perf.data "CPU 99.*of CPU 0\|no trace of CPU 99. --cpu can be one of these: 0\|--cpu 99.*$there" --cpu 99
+ok "--tid of a thread that did not run: every command says what was recorded" asked perf.data "--tid 999.*$there" --tid 999
+ok "--pid of a process that did not run: every command says what was recorded" asked perf.data "--pid 999.*$there" --pid 999
+ok "--comm with a name that no thread has: every command says what was recorded" asked perf.data "--comm nob\*.*$there" --comm 'nob*'
+ok "--time after the end: every command says what was recorded" asked perf.data "--time.*$there" --time 9999,
+ok "--time before the start: every command says what was recorded" asked perf.data "--time.*$there" --time ,0.05
+ok "--cpu and --tid of a thread that did not run there: every command says what was recorded" asked perf.data "--cpu 0.*--tid 999.*$there" --tid 999 --cpu 0
+ok "--function with an unknown name: every command says the nearest names" asked perf.data "nearest names of functions that ran are outer.*$there" --function oter
+ok "--function with a pattern that no function matches: every command says the nearest names" asked perf.data "nearest names of functions that ran are outer.*$there" --function 'out[x-z]*'
+ok "--function that did not run in --time: every command says which times were recorded" asked perf.data "outer.*--time.*$there" --function outer --time 9999,
+ok "--object that did not run: every command says which objects ran" asked perf.data "path ends with 'tools'. These were: .*/calls" --object tools
+ok "--src that raw trace lacks: every command says which sources it has" asked source.nt "no message matched --src 9. The trace has the sources 3" --src 9 --src-bits 4
+ok "--frames with a trace ID that they lack: every command says which trace IDs they have" asked frames.nt "no message matched --frames=9.* The trace has the trace IDs 3" --frames=9
+ok "programs without line information: commands that print lines say so" no_lines
+ok "tracepoints, samples and calls that do not exist: the message says what was recorded" no_events
 ok "a recording without trace is reported by every command" no_trace
 ok "options that exclude each other or have no effect are refused" all_excluded
 ok "a file or folder that does not exist is named, with the reason" no_file
 ok "options that have no effect on the input are refused" no_effect
-ok "a recording without its end is read, and said to be cut short" cut
-ok "trace that a recording names and does not have is reported and counts as lost" missing
+ok "a recording whose end is missing is read, and a message says that it was cut short" cut
+ok "trace that a recording lists but lacks is reported, and counts as lost" missing
 ok "missing trace is reported in percent, with its reason and a cure, in every view" lost
-ok "errors of the trace decide the exit status only with --strict" strict
+ok "errors of the trace change the exit status only with --strict" strict
 done_testing

@@ -99,7 +99,7 @@ completes() {
 	while read -r option; do
 		case $("$ntrace" "$1" "$option" 2>&1 </dev/null) in *unrecognized*) echo "$1 has no $option"; return 1 ;; esac
 	done <"$tap_tmp/offered"
-	# An option of another command that is not offered must not be accepted, either.
+	# A command must not accept an option of another command that bash does not offer for it.
 	offered="
 $(cat "$tap_tmp/offered")"
 	# In make test, each command is given a quarter of them.
@@ -118,7 +118,7 @@ $(cat "$tap_tmp/offered")"
 	[ ! -s "$tap_tmp/missing" ] && [ -s "$tap_tmp/offered" ]
 }
 
-prints() { # commands that print much
+prints() { # commands that print so much that the output can fill a disk
 	case $1 in
 	dump | stat) "$ntrace" "$1" "$nt" ;;
 	decode) "$ntrace" decode --pcs --elf "$elf" "$nt" ;;
@@ -150,13 +150,13 @@ nr_command=0 every=$(by_size 4 1)
 outputs="dump stat decode script calls insns report functions slow query diff annotate doctor"
 plan $(($(echo "$commands" | wc -w) * 4 + $(echo "$outputs" | wc -w) * 2))
 for command in $commands; do
-	ok "$command: wrong options and arguments" wrong "$command"
-	ok "$command: wrong values" wrong_values "$command"
-	ok "$command: no such file" no_file "$command"
-	ok "$command: completion" completes "$command"
+	ok "$command: wrong options and arguments are refused" wrong "$command"
+	ok "$command: wrong values of options are refused" wrong_values "$command"
+	ok "$command: a file that does not exist is reported" no_file "$command"
+	ok "$command: bash completes exactly the options that exist" completes "$command"
 done
 for output in $outputs; do
-	ok "$output: a full disk" full "$output"
-	ok "$output: a closed pipe" closed "$output"
+	ok "$output: a full disk is reported" full "$output"
+	ok "$output: a closed pipe ends the command without a message" closed "$output"
 done
 done_testing

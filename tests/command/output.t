@@ -65,19 +65,19 @@ shard() {
 }
 # kept COMMAND: check that only the old file exists
 kept() {
-	[ "$(cat file)" = "the file of before" ] && [ "$(ls -A)" = file ] && return
+	[ "$(cat file)" = "old contents" ] && [ "$(ls -A)" = file ] && return
 	echo "$1, $2: $(head -n 1 ../said)"; ls -lA
 	return 1
 }
-begin() { rm -rf ./* && echo "the file of before" >file; }
+begin() { rm -rf ./* && echo "old contents" >file; }
 
 whole() {
 	begin && chmod 640 file
 	into "$1" file
 	rc=$?
 	# `ntrace flight save` does not replace the record of another crash, but renames it to a name with its time
-	[ "$1" != flight ] || { grep -q "the file of before" file.* && rm file.*; }
-	[ $rc -eq 0 ] && [ "$(ls -A)" = file ] && [ "$(stat -c %a file)" = 640 ] && ! grep -q "the file of before" file && return
+	[ "$1" != flight ] || { grep -q "old contents" file.* && rm file.*; }
+	[ $rc -eq 0 ] && [ "$(ls -A)" = file ] && [ "$(stat -c %a file)" = 640 ] && ! grep -q "old contents" file && return
 	echo "$1: status $rc"; cat ../said; ls -lA
 	return 1
 }
@@ -118,7 +118,8 @@ all() {
 	for command in $commands; do "$1" "$command" || return; done
 }
 device() {
-	# no_pipe tests sqlite, without a device that root could lose; split chooses the names of its files
+	# Leave sqlite out, which no_pipe tests, because root could lose the device, and split, which chooses the
+	# names of its files
 	for command in $(echo "$commands" | sed 's/export-sqlite//; s/split//'); do
 		into "$command" plain && [ -s plain ] || continue
 		into "$command" /dev/full && { echo "$command: no error"; return 1; }
@@ -175,7 +176,7 @@ over() {
 		done
 	done
 }
-# The second input of merge, the code of encode, standard input and output
+# Test other inputs: the second input of merge, the code of encode, the standard input, and the standard output
 over_others() {
 	begin && cp ../counts one && cp ../counts two && cp ../calls calls && cp ../perf.data own
 	"$ntrace" merge one two -o two 2>/dev/null
@@ -189,7 +190,7 @@ over_others() {
 }
 directory() {
 	for command in $commands; do
-		# Replace shards by folders
+		# The files that split must write exist as folders
 		[ $command != split ] || continue
 		begin && rm file && mkdir folder && echo mine >folder/data && echo mine >folder/file
 		into "$command" folder
@@ -220,7 +221,7 @@ killed() {
 		begin
 		(END_BY=9 LD_PRELOAD=$tap_tmp/end.so; export END_BY LD_PRELOAD; into "$command" file)
 		rc=$?
-		[ $rc -eq 137 ] && [ "$(cat file)" = "the file of before" ] || { echo "$command: status $rc"; ls -lA; return 1; }
+		[ $rc -eq 137 ] && [ "$(cat file)" = "old contents" ] || { echo "$command: status $rc"; ls -lA; return 1; }
 	done
 }
 # Send two signals at nearly the same time, many times
@@ -274,25 +275,25 @@ stdout() {
 }
 
 plan 18
-ok "a complete file replaces the one before and keeps its rights" all whole
-ok "a full disk leaves the file of before and nothing else" all full
-ok "a signal leaves the file of before and nothing else" all ended
-ok "a killed command leaves the file of before" killed
-ok "two signals at once leave nothing else" two_signals
+ok "a complete file replaces the old file and keeps its access rights" all whole
+ok "a full disk leaves only the old file" all full
+ok "a signal leaves only the old file" all ended
+ok "a killed command leaves the old file" killed
+ok "two signals at once leave only the old file" two_signals
 ok "a signal that is ignored changes nothing" ignored export-jsonl
-ok "a full device stays a device, and its error is reported" device
-ok "a named pipe gets what a file would get" pipe
-ok "a named pipe is refused by formats that cannot be written to it" no_pipe
-ok "a symbolic link keeps leading to its file" link
-ok "no command writes over its input, whatever name the input has" over
-ok "merge, encode and standard streams do not write over any input" over_others
+ok "a full device as output stays a device, and its error is reported" device
+ok "a named pipe gets the same bytes as a file" pipe
+ok "formats that seek in their file refuse a named pipe" no_pipe
+ok "a symbolic link still points to its file" link
+ok "no command overwrites its input, even under another name of the input" over
+ok "merge, encode and commands with redirected streams do not overwrite an input" over_others
 ok "a directory is not replaced" directory
 ok "the folder of a recording replaces only the folder of a recording" folders
 ok "every command reports a standard output that is closed or full once, and exits with 2" all_closed
 begin && chmod 444 file
-if [ -w file ]; then skip "a file that may only be read is kept" "this user may write all files"; else
-	ok "a file that may only be read is kept" read_only
+if [ -w file ]; then skip "a read-only file is kept" "this user may write all files"; else
+	ok "a read-only file is kept" read_only
 fi
 ok "a disk without room for the trace is reported before the start" no_room
-ok "standard output by its name is written in place" stdout
+ok "-o /dev/stdout writes to the redirected file without replacing it" stdout
 done_testing

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Send random packets to `ntrace gdb --stdio`: packets.py SECONDS SEED NTRACE ARGUMENTS...
 
-Most packets are valid ones with changes. The stub must not crash, must reply to the last packet, and must not reply
-with the contents of a file that is not the recording's."""
+Most packets are valid ones with changes. The stub must not crash, must reply to the last packet, and must not send
+the contents of a file that does not belong to the recording."""
 import random
 import subprocess
 import sys

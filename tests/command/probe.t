@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only `ntrace probe` reports the trace hardware of a board: what
-# the driver found, the constant registers, and how the components are connected. An emulated board
-# that is made from the report alone (tools/board/replay) must give the same report. The trace in a
-# report must decode.
+# the driver found, the constant registers, and how the components are connected.
+# tools/board/replay makes an emulated board from such a report. The report of that board must be
+# the same. The trace in a report must decode.
 . "$(dirname "$0")/../harness/tap.sh"
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "no QEMU; run make setup"
 build_tool
@@ -10,8 +10,8 @@ board=$top/tools/board/board
 ntrace=$O/bin/ntrace
 
 # Print the lines of a report that must be equal for another board of the same kind. Names and addresses of
-# devices depend on the device tree, and the driver chooses SRC. The firmware decides by chance which hart is
-# CPU 0 in Linux, so print the CPUs last and sorted.
+# devices depend on the device tree, and the driver chooses SRC. The hart that boots first is CPU 0 in Linux,
+# and this is random, so print the CPUs last and sorted.
 same() {
 	# Print a sorted line for each component, because they may be found in another order
 	awk '/^\[/ { if (device) print all; device = /^\[device /; all = ""; next }
@@ -33,15 +33,15 @@ probe() {
 # replayed NAME BOARD-OPTION...: run 5 tests
 replayed() {
 	_what=$1
-	ok "$1: a report of the board" probe "$@"
-	is "$1: all of it" "$(sed -n '1p;$p' "$tap_tmp/$1" | tr '\n' ' ')" "ntrace probe 1 [end] "
-	ok "$1: a board is made of it" "$top/tools/board/replay" "$tap_tmp/$1" "$tap_tmp/$1.made"
+	ok "$1: ntrace probe reports the board's hardware" probe "$@"
+	is "$1: the report has its first and its last line" "$(sed -n '1p;$p' "$tap_tmp/$1" | tr '\n' ' ')" "ntrace probe 1 [end] "
+	ok "$1: tools/board/replay makes a board from the report" "$top/tools/board/replay" "$tap_tmp/$1" "$tap_tmp/$1.made"
 	cat "$tap_tmp/$1.made/board" 2>/dev/null | sed 's/^/# /'
-	ok "$1: a board is made of it, which gives a report" probe "$1.again" --board "$tap_tmp/$1.made/board"
+	ok "$1: ntrace probe reports that board's hardware" probe "$1.again" --board "$tap_tmp/$1.made/board"
 	same "$tap_tmp/$1" >"$tap_tmp/before"
 	same "$tap_tmp/$1.again" >"$tap_tmp/after"
 	[ "$(grep -c 'caps type' "$tap_tmp/before")" -ge 3 ] || echo few >>"$tap_tmp/before"
-	ok "$1: a board is made of it, with the same hardware" diff "$tap_tmp/before" "$tap_tmp/after"
+	ok "$1: both reports describe the same hardware" diff "$tap_tmp/before" "$tap_tmp/after"
 }
 
 # trace NAME CPU: print the bytes of the trace in a report
@@ -57,7 +57,7 @@ replayed odd --harts 2 --topology funnel \
 	--model te.sync_max_lowest=3,te.sync_max_highest=9,te.src_bits=5,te.stall=off,te.vendor=7,ram.align=64
 replayed k3 --board k3 --harts 2
 replayed p550 --board p550 --harts 2
-is "p550: timestamps of the board that is made count the same clock" \
+is "p550: timestamps of the board that replay made count the same clock" \
 	"$(grep -c '^timestamp/frequency 700000000$' "$tap_tmp/p550.again")" 2
 
 # The registers of this board are in power domains that are suspended, or belong to a CPU that is off while
@@ -76,27 +76,27 @@ echo 1 >/sys/devices/system/cpu/cpu1/online
 cd /
 rmmod ntrace && ls /sys/kernel/debug/ntrace 2>&1 | grep -c "No such file"
 dmesg | grep -c -e "BUG" -e "Oops" -e "WARNING"' >"$tap_tmp/power" 2>"$tap_tmp/power.err"
-is "asleep, busy, off, and gone: registers of 4 components, and no complaint" \
+is "registers of 4 components can be read if they are suspended, or in use, or their CPU is off" \
 	"$(tr '\n' ' ' <"$tap_tmp/power")" "4 40 4 1 0 "
-is "the board has nothing to complain about" "$(grep -c -v '^$' "$tap_tmp/power.err")" 0
+is "the board reports no access to a component without power" "$(grep -c -v '^$' "$tap_tmp/power.err")" 0
 sed 's/^/# /' "$tap_tmp/power.err"
 
 trace odd 1 >"$tap_tmp/trace"
-is "the trace has 4 KiB and more" "$(($(wc -c <"$tap_tmp/trace") >= 4096))" 1
+is "the report has at least 4 KiB of trace" "$(($(wc -c <"$tap_tmp/trace") >= 4096))" 1
 "$ntrace" dump --src-bits "$(sed -n 's/^src_bits //p' "$tap_tmp/odd" | head -1)" --timestamp --tstamp-bits 40 "$tap_tmp/trace" >"$tap_tmp/dump" 2>&1
 # The buffer may get full in the middle of the last message
 sed '$d' "$tap_tmp/dump" | grep -i -B1 -A1 error | sed 's/^/# /'
-is "the trace has messages, and nothing else" "$(sed '$d' "$tap_tmp/dump" | grep -c -i error)" 0
-is "the trace has branches of a loop" "$(($(grep -c DirectBranch "$tap_tmp/dump") > 1000))" 1
+is "the trace in the report has only valid messages" "$(sed '$d' "$tap_tmp/dump" | grep -c -i error)" 0
+is "the trace in the report has the branches of a loop" "$(($(grep -c DirectBranch "$tap_tmp/dump") > 1000))" 1
 
 # A report from another person may be truncated, or may be another file.
 head -c 2000 "$tap_tmp/odd" >"$tap_tmp/cut"
 "$top/tools/board/replay" "$tap_tmp/cut" "$tap_tmp/cut.made" >"$tap_tmp/said" 2>&1
-is "a report that is cut is refused" "$? $(cut -d: -f1 "$tap_tmp/said")" "1 replay"
+is "replay refuses a report that was cut short" "$? $(cut -d: -f1 "$tap_tmp/said")" "1 replay"
 mkdir "$tap_tmp/empty"
 "$ntrace" probe --root "$tap_tmp/empty" >"$tap_tmp/said" 2>"$tap_tmp/err"
-is "a system without trace hardware" "$? $(cat "$tap_tmp/err")" \
+is "ntrace probe reports that a system lacks trace hardware" "$? $(cat "$tap_tmp/err")" \
 	"1 ntrace probe: no trace component in the device tree; see ntrace doctor"
 "$ntrace" probe --nonsense >"$tap_tmp/said" 2>&1
-is "wrong arguments" "$?" 2
+is "ntrace probe refuses wrong arguments" "$?" 2
 done_testing

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Ask the same random questions by ntrace query and by SQL: query.py NTRACE PERF.DATA DATABASE SEED COUNT
 
-The database is an export of the recording. Questions and their SQL are made side by side, so no parser is shared."""
+The database is an export of the recording. Each question is made together with its SQL, so this program does not
+parse questions."""
 import json
 import random
 import sqlite3
@@ -80,7 +81,7 @@ class Questions:
         kind = self.rng.choice(('in', 'has', 'in', 'has', 'after', 'before'))
         rows = f'(SELECT * FROM spans WHERE id IN ({sql}))'
         if kind == 'in':
-            # by callers, which the column "last" does not decide
+            # Follow the column "caller", because ntrace query uses the column "last"
             sql = (f'WITH RECURSIVE x(id) AS (SELECT s.id FROM spans s WHERE s.caller IN ({sql}) UNION '
                    f'SELECT s.id FROM x JOIN spans s ON s.caller = x.id) SELECT id FROM x')
         elif kind == 'has':
@@ -130,7 +131,7 @@ def main():
         text, sql = questions.any(3)
         try:
             wanted = sorted(db.execute(f'SELECT {COLUMNS} FROM calls WHERE id IN ({sql})').fetchall(), key=repr)
-        except sqlite3.OperationalError:   # too many levels for sqlite
+        except sqlite3.OperationalError:   # sqlite does not allow so deeply nested SQL
             continue
         # Most of the queries must find some of the calls, but not all
         if not wanted and questions.rng.random() < 0.9:

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# `ntrace query`: random questions get the answer of SQL over the exported database, an error points at its place,
-# and the output is what other commands take.
+# Test `ntrace query`. Random questions must select the calls that SQL selects in the exported database, an error
+# must point at its column, and other commands must accept the printed times and windows.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 ntrace=$O/bin/ntrace
@@ -13,12 +13,14 @@ if command -v qemu-riscv64-static >/dev/null; then
 fi
 [ ! -e "$O/demo/perf.data" ] || cp -r "$O/demo/perf.data" demo.data
 
-# same RECORDING COUNT: questions and SQL select the same calls, with callers instead of the column "last" in SQL
+# same RECORDING COUNT: check that COUNT questions and their SQL select the same calls. The SQL uses callers and not
+# the column "last"
 same() {
 	[ -e "$1.data" ] || { echo "no $1"; return 0; }
 	rm -f db && "$ntrace" export --format sqlite -o db -i "$1.data" && python3 "$top/tests/command/query.py" "$ntrace" "$1.data" db 5 "$2"
 }
-# The view "inside" uses "last", and must agree with the callers
+# The view "inside" of the database finds the calls inside a call by the column "last". They must be the calls that
+# follow from the column "caller".
 inside() {
 	rm -f db && "$ntrace" export --format sqlite -o db -i "$1.data" && python3 - <<'E2'
 import sqlite3
@@ -30,7 +32,8 @@ print(len(got), "pairs of", len(wanted))
 raise SystemExit(got != wanted or not got)
 E2
 }
-# wrong QUERY COLUMN WORD: status 2, and a caret below that column of the query, and the word in the sentence
+# wrong QUERY COLUMN WORD: expect status 2, a caret below COLUMN of the query, and WORD in the message. A character
+# of several bytes is one column.
 wrong() {
 	"$ntrace" query -i two-sources.data "$1" >printed 2>err
 	rc=$?
@@ -46,7 +49,6 @@ all_wrong() {
 		wrong "ns>-1" 4 "a duration" && wrong "ns>99999999999999999999" 4 "a duration" && wrong "é é ns>x" 8 "a duration" &&
 		wrong "$(printf '(%.0s' $(seq 1100))" 1001 "at most 1000"
 }
-# A character of several bytes is one column of the caret
 nothing() {
 	"$ntrace" query -i two-sources.data "$1" >printed 2>err
 	rc=$?
@@ -54,7 +56,7 @@ nothing() {
 	[ $rc -eq 1 ] && [ ! -s printed ] && grep -qF -- "$2" err
 }
 nothings() { nothing "nosuch*" "nearest names" && nothing "outer has nosuch" "no call of nosuch" && nothing "outer ns>100s" "of the recording matches" && nothing "tid=1" "none of the 44 calls"; }
-# The longest call of inner, by three commands that take a time
+# Find the longest call of inner, and give its time to three other commands
 feeds() {
 	"$ntrace" script --calls --json -i two-sources.data >all && "$ntrace" query -i two-sources.data --json --limit 1 --sort ns inner >one &&
 		window=$("$ntrace" query -i two-sources.data --print window --limit 1 --sort ns inner) && at=$("$ntrace" query -i two-sources.data --print time --limit 1 --sort ns inner) || return
@@ -79,14 +81,14 @@ if "$ntrace" export --format sqlite 2>&1 | grep -q 'in a build with'; then
 else
 	ok "two CPUs" same two-sources "$(by_size 30 200)"
 	ok "missing code" same missing "$(by_size 30 200)"
-	ok "requests with recursion and longjmp()" same requests "$(by_size 24 400)"
-	ok "the demo" same demo "$(by_size 12 200)"
-	ok "calls inside calls by last" inside two-sources
-	ok "calls inside calls by last, of missing code" inside missing
+	ok "a program with recursion and longjmp()" same requests "$(by_size 24 400)"
+	ok "the recording of make demo" same demo "$(by_size 12 200)"
+	ok "the view inside has the pairs that follow from the callers" inside two-sources
+	ok "the view inside, of a recording with missing code" inside missing
 fi
-ok "an error points at its place" all_wrong
+ok "an error points at its column" all_wrong
 ok "nothing matches" nothings
-ok "the output leads other commands to a call" feeds
-ok "not is stronger than a further condition, which is stronger than or" counts "not outer inner or not not outer" "$("$ntrace" query -i two-sources.data --count 'inner or outer')"
-ok "sorted, and limited" sorted
+ok "other commands accept the printed time of a call" feeds
+ok "not binds more tightly than two conditions side by side, and these more tightly than or" counts "not outer inner or not not outer" "$("$ntrace" query -i two-sources.data --count 'inner or outer')"
+ok "--sort sorts the calls, and --limit limits their number" sorted
 done_testing

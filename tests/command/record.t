@@ -92,7 +92,8 @@ cases() {
 		cp -a "$out/cases-debug/." "$truth_root/.debug/"
 }
 
-# Two harts share a sink, and two programs request it with other settings; a third one requests a CPU.
+# Two harts share a sink. A first recorder uses it, a second one requests it with other settings, and a third one
+# requests the CPU of the first.
 shared() {
 	cat >"$out/go" <<-'E2'
 		cd /tmp && cp /out/work /out/ntrace-static . && mkdir said
@@ -138,59 +139,59 @@ ok "the kernel and all programs: all branches are right" by_ntrace jit.data
 figure "$truth_last"
 ok "the kernel and all programs: there are over 100,000 branches, and no error" clean 100000
 ok "the kernel and all programs: all branches are right in perf" by_perf jit.data
-ok "the kernel and all programs: perf finds as many, and no error" clean 100000
+ok "the kernel and all programs: perf also finds over 100,000 branches, and no error" clean 100000
 
-ok "options, signals and mistakes on the board" cases
-ok "a program alone" reads user.data 1000
-ok "the command's exit status is that of the recorder" says user 7 "wrote user.data"
-# Print the number of distinct times. If the frequency of timestamps is unknown, branches have the times of the
-# kernel's records. untimed prints perf's message about that
+ok "the guest has run all cases of options, signals and mistakes" cases
+ok "one program" reads user.data 1000
+ok "ntrace record exits with the status of the recorded command" says user 7 "wrote user.data"
+# Print the number of distinct times of branches. If the frequency of timestamps is unknown, branches have the
+# times of the kernel's records, and perf prints the message that untimed checks
 nr_times() {
 	ntrace script -F time,ip,addr -i "$out/$1" 2>/dev/null | head -n 300000 | sed -n 's/^ *\([0-9.]*\): .*/\1/p' | sort -u | wc -l
 }
 untimed() { "$O/perf/new/x86_64/perf" script --itrace=e -F comm -i "$out/$1" 2>&1 >/dev/null | grep -m 1 'the frequency of the timestamps is unknown'; }
-ok "a clock that nobody knows: the branches" reads clock.data 1000
-ok "a clock that nobody knows: the branches of perf's recording" reads clock-perf.data 1000
+ok "timestamps of unknown frequency: branches without an error" reads clock.data 1000
+ok "timestamps of unknown frequency: branches of perf's recording without an error" reads clock-perf.data 1000
 unknown=$(nr_times clock.data) perfs=$(nr_times clock-perf.data) known=$(nr_times user.data)
-ok "a clock that nobody knows: branches have no times but those of perf's records ($unknown, $perfs, with a known clock $known)" \
+ok "timestamps of unknown frequency: branches have only the times of the kernel's records ($unknown, $perfs, with a known frequency $known)" \
 	[ "$((unknown + perfs))" -lt "$((known / 10))" ]
-ok "a clock that nobody knows: perf says so, too" untimed clock.data
-ok "a clock that nobody knows: perf says so of its own recording" untimed clock-perf.data
-ok "a buffer for a thread" reads thread.data 1000
-ok "a process that runs already" reads pid.data 1000
-ok "SIGINT ends it" says pid 0 "wrote pid.data"
-ok "CPUs" reads cpu.data 1000
+ok "timestamps of unknown frequency: perf reports this for the recording of ntrace record" untimed clock.data
+ok "timestamps of unknown frequency: perf reports this for its own recording" untimed clock-perf.data
+ok "--per-thread" reads thread.data 1000
+ok "-p with a running process" reads pid.data 1000
+ok "-p with a running process: SIGINT ends the recording" says pid 0 "wrote pid.data"
+ok "-C with two CPUs" reads cpu.data 1000
 ok "snapshots" reads snapshot.data 1000
 ok "strobing" reads strobe.data 1000
 ok "strobing loses nothing" test "$(grep -c 'lost' "$out/said/strobe")" = 0
 ok "strobing for a tenth of the time leaves most of the trace out" \
 	test "$(($(stat -c %s "$out/strobe.data") * 2))" -lt "$(stat -c %s "$out/always.data")"
-ok "the older recording is kept" test -s "$out/user2.data.old"
+ok "the older recording gets the name .old" test -s "$out/user2.data.old"
 ok "--quiet" test "$(cat "$out/said/again")" = "status 0"
-ok "other events beside the trace" reads beside.data 1000
+ok "a recording with another event" reads beside.data 1000
 samples() { "$O/perf/new/x86_64/perf" script -i "$out/beside.data" --itrace=e -F event,ip 2>/dev/null | grep -c cpu-clock; }
-ok "other events beside the trace have samples" test "$(samples)" -gt 0
-ok "a full disk" says full 2 "No space left on device. The file can be read, and has the recording up to then"
-ok "what was written can be read" reads full.data 1000
+ok "the other event has samples" test "$(samples)" -gt 0
+ok "a full disk is reported" says full 2 "No space left on device. The file can be read, and has the recording up to then"
+ok "the recording up to the full disk can be read" reads full.data 1000
 ok "a device that is full" says device 2 "No space left on device"
-ok "no such program" says none 2 "/no/such/program cannot be executed: No such file or directory"
+ok "a program that does not exist" says none 2 "/no/such/program cannot be executed: No such file or directory"
 ok "a program that is killed" says killed 137 "wrote x.data"
-ok "no such process" says nopid 2 "there is no process 99999"
-ok "no such CPU" says nocpu 2 "CPU 5 has no trace encoder"
+ok "-p with a process that does not exist" says nopid 2 "there is no process 99999"
+ok "-C with a CPU that does not exist" says nocpu 2 "CPU 5 has no trace encoder"
 ok "strobing for longer than the period" says badstrobe 2 "--strobe expects ON/PERIOD"
-ok "a list that is none" says badcpu 2 "-C expects a list of CPUs"
-ok "no such term" says term 2 "ntrace has no term 'foo'"
-ok "too large a value" says value 2 "9 does not fit in the term 'mode' of ntrace"
-ok "a value that the hardware has not" says refused 2 "Leave mode out"
-ok "no such modifier" says modifier 2 "'x' is not a modifier"
-ok "no such event" says event 2 "there is no event 'foo'"
-ok "no trace" says onlycycles 2 "one of the events must be the trace event, ntrace//"
-ok "two traces" says two 2 "only one event ntrace//"
-ok "a size that is none" says size 2 "-m expects a number of bytes"
-ok "too large a buffer" says huge 2 "do not fit into memory"
+ok "-C with a word instead of a list" says badcpu 2 "-C expects a list of CPUs"
+ok "an unknown term of the event" says term 2 "ntrace has no term 'foo'"
+ok "a value that is too large for its term" says value 2 "9 does not fit in the term 'mode' of ntrace"
+ok "a mode that the hardware lacks" says refused 2 "Leave mode out"
+ok "an unknown modifier of the event" says modifier 2 "'x' is not a modifier"
+ok "an unknown event" says event 2 "there is no event 'foo'"
+ok "no trace event" says onlycycles 2 "one of the events must be the trace event, ntrace//"
+ok "two trace events" says two 2 "only one event ntrace//"
+ok "-m with a wrong unit" says size 2 "-m expects a number of bytes"
+ok "-m with a size larger than the memory" says huge 2 "do not fit into memory"
 ok "-a and -p" says both 2 "exclude each other"
-ok "a folder that is no recording" says folder 2 "is a folder, and not a recording"
-ok "no such folder" says nofolder 2 "No such file or directory"
+ok "-o with a folder that is not a recording" says folder 2 "is a folder, and not a recording"
+ok "-o in a folder that does not exist" says nofolder 2 "No such file or directory"
 # shown NAME PATTERN: check that a line of progress matches, and that the last line is erased before the final sentence
 shown() {
 	tr '\r' '\n' <"$out/said/$1" >"$tap_tmp/shown"
@@ -198,13 +199,13 @@ shown() {
 	grep -qE "^ntrace: [0-9]+ s, [0-9.]+ MB, [0-9.]+ MB/s, $2" "$tap_tmp/shown" && grep -q '^.\[Kntrace: wrote' "$tap_tmp/shown"
 }
 ok "a terminal shows progress, size and rate" shown terminal "nothing lost"
-ok "a terminal shows what is lost" shown losing "trace was lost [0-9]+ times?"
-ok "the last line says what is lost" says losing 0 "try a larger buffer (-m)"
-ok "the recorder comes before the command" says priority 0 -20
-ok "the command that is recorded has its own priority" says priority 0 0
-ok "doctor: a board lacks nothing but perf" says doctor 0 "The kernel offers the event ntrace//."
-ok "programs that want a sink on the board" shared
-ok "a sink that another program had" says waits 0 "another program had the trace sink 1 time,"
-ok "a CPU that another program has" says taken 2 "in use by another program"
-is "a sink that is free is used" "$(grep -c 'had the trace sink' "$out/said/free") $(tail -n 1 "$out/said/free")" "0 status 0"
+ok "a terminal shows how often trace was lost" shown losing "trace was lost [0-9]+ times?"
+ok "the last line advises a larger buffer if trace was lost" says losing 0 "try a larger buffer (-m)"
+ok "the recorder has nice value -20" says priority 0 -20
+ok "the recorded command has nice value 0" says priority 0 0
+ok "doctor finds the trace event on the board" says doctor 0 "The kernel offers the event ntrace//."
+ok "the guest has run all cases of recorders that share a sink" shared
+ok "a recorder reports that another program used its sink" says waits 0 "another program had the trace sink 1 time,"
+ok "a CPU that another program traces is refused" says taken 2 "in use by another program"
+is "a sink that another program has released is used" "$(grep -c 'had the trace sink' "$out/said/free") $(tail -n 1 "$out/said/free")" "0 status 0"
 done_testing

@@ -117,7 +117,7 @@ by_path() {
 	grep -- "--symfs shared/symfs" said && rm -rf elsewhere there && mkdir elsewhere && tar -xf by-path.tar -C elsewhere &&
 		"$ntrace" script --symfs elsewhere/shared/symfs -i elsewhere/shared/perf.data >got && cmp wanted got
 }
-# The archive contains the kernel's code only with the option for it
+# The archive contains the kernel's code only with --kernel
 kernel() {
 	mkdir -p rec/kcore_dir && cp perf.data rec/data && cp calls rec/kcore_dir/kcore && echo "ffffffff80000000 T SECRET25" >rec/kcore_dir/kallsyms
 	"$ntrace" share -i rec -o rec.tar 2>said && ! tar -tf rec.tar | grep kcore && ! grep -a SECRET rec.tar || { cat said; return 1; }

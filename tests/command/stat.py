@@ -4,8 +4,8 @@
 
     stat.py STAT.JSON TRACE DUMP [RANGES]
 
-The bytes of TSTAMP are counted in the TRACE itself, as the bytes after the last byte of a message that
-ends an earlier field. RANGES is the output of `ntrace decode`, which has the executed addresses."""
+Count the bytes of TSTAMP in TRACE: the bytes of a message after the end of the last field before
+TSTAMP. RANGES is the output of `ntrace decode`, which has the executed addresses."""
 import collections
 import json
 import re

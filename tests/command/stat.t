@@ -12,7 +12,7 @@ make -C "$top" tool >"$tap_tmp/make" 2>&1 &&
 ntrace=$O/bin/ntrace
 cd "$tap_tmp" || exit
 
-# same ENCODE... -- OPTION...: encode a trace with the first options, and read it with the others
+# same ENCODE... -- OPTION...: encode a trace with the options ENCODE, and compare stat and dump with each OPTION
 same() {
 	_options=
 	while [ "$1" != -- ]; do _options="$_options $1"; shift; done
@@ -62,7 +62,7 @@ damage() {
 		[ "$("$ntrace" stat --json bad.nt | python3 -c 'import json, sys; print(json.load(sys.stdin)["invalid"])')" -eq "$(grep -c ': error' dump)" ]
 }
 
-# value KEY OPTION...: print that value of the JSON output
+# value KEY OPTION...: print the value of KEY in the output of stat --json OPTION
 value() {
 	_key=$1; shift
 	"$ntrace" stat --json "$@" 2>err | python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])' "$_key"
@@ -91,18 +91,18 @@ plan 16
 ok "HTM" same --
 ok "HTM, timestamps" same --timestamp --timestamp-step 77 -- --timestamp
 ok "BTM, timestamps" same --mode btm --timestamp -- --timestamp
-ok "RepeatBranch stands for the code of its branches" same --mode btm --repeat-branch --
+ok "RepeatBranch counts the instructions of the branches that it repeats" same --mode btm --repeat-branch --
 ok "repeated history and a short I-CNT" same --repeated-history --icnt-bits 8 --
 ok "synchronising messages" same --sync-mode 1 --sync-max 2 --timestamp -- --timestamp
-ok "the dialect of before 1.0" same --dialect sifive -- --dialect sifive
+ok "SiFive's messages from before N-Trace 1.0" same --dialect sifive -- --dialect sifive
 ok "small pieces of a pipe, and idle bytes" pieces
 ok "Error messages and overruns" losses
-ok "sources" sources
+ok "two sources, and one of them alone" sources
 ok "trace IDs of frames" frames
 ok "messages that are not valid" damage
 ok "recordings, CPU by CPU" recording
 ok "time of a recording" seconds
-ok "no such CPU" says 1 "has no trace of CPU 9" "$ntrace" stat --cpu 9 two.data
+ok "--cpu with a CPU without trace" says 1 "has no trace of CPU 9" "$ntrace" stat --cpu 9 two.data
 full() { "$ntrace" stat t.nt >/dev/full; }
 ok "a full disk" says 2 "No space left on device" full
 done_testing
