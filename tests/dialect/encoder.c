@@ -235,7 +235,7 @@ static void reset(struct encoder *e)
 	e->messages = 0;
 }
 
-/* PROCESS: context, privilege S, format */
+/* Value of PROCESS: the context, the privilege S, and the format */
 static void send_context(struct encoder *e, unsigned int format, uint64_t context)
 {
 	struct message m = begin(e, OWNERSHIP);
@@ -393,8 +393,8 @@ static void send_owner(struct encoder *e)
 
 	variable(&m, value);
 	/*
-	 * The library reports Ownership with these values of FORMAT and PRV as an item. All others
-	 * set the context.
+	 * The library returns Ownership messages with these values of FORMAT and PRV as items.
+	 * Ownership messages with other values set the context.
 	 */
 	if (format == 1 || priv == 2 || priv > 5)
 		add_extra(e, (struct extra){ .second = value });

@@ -24,7 +24,7 @@ struct setup {
 	bool		implicit_return;	/* counts calls */
 	bool		swap_is_call;		/* a swap does not pop the return stack */
 	bool		timestamp;
-	bool		some_timestamps;	/* Only some messages without sync have one */
+	bool		some_timestamps;	/* Only some messages without sync have a timestamp */
 	unsigned int	tstamp_bits;
 	unsigned int	icnt_max;		/* half-words */
 	unsigned int	hist_max;		/* maximum HIST bits without the stop bit */
@@ -58,7 +58,7 @@ struct stream {
 	size_t		nr_sent, max_sent;
 	uint64_t	tcodes[64];
 	uint64_t	rcodes[16];
-	uint64_t	at_branch;		/* number of syncs whose HIST lacks their branch */
+	uint64_t	at_branch;		/* number of syncs at a branch that HIST lacks */
 };
 
 #define MAX_CALLS	1023

@@ -26,7 +26,7 @@ class Stats(ctypes.Structure):
 
 
 class Frames:
-    """The library's object. .parts has (bytes by ID, the value that was returned after them)"""
+    """A converter of the library. .parts has (bytes by ID, the value that the library returned after them)"""
 
     def __init__(self, lib, room=256):
         self.lib, self.room = lib, room
@@ -106,7 +106,7 @@ def make(seed, **kwargs):
     rng = random.Random(seed)
     ids = rng.sample(range(1, IDS), rng.choice((1, 2, 16)))
     if rng.random() < 0.3:
-        ids += [0x7d, 0x7b]         # trigger, flush: of no source
+        ids += [0x7d, 0x7b]         # reserved IDs of a trigger and a flush, which do not belong to a source
     queue = random_queue(rng, 600, ids, rng.choice((1, 3, 12, 60)))
     formatter = Formatter(rng, pad=rng.choice((0, 0.02, 0.3)), again=rng.choice((0, 0.2)),
                           late=rng.random(), **kwargs)
@@ -144,7 +144,7 @@ def check_lost(lib, seed):
     gone = sum(1 for o, kind, _ in marks if kind == 'full' for b in range(o, o + 4)
                if at <= b < at + n)
     if gone % 4:
-        return False        # the rest of a full sync may be a half sync, so this loss cannot be noticed
+        return False        # the rest of a full sync may look like a half sync, so no decoder can notice this loss
     frames = convert(lib, split(rng, data[:at] + data[at + n:], 64), 4096)
     errors = [e for e in frames.events if e[1] < 0]
     barrier = any(ret == 1 for _, ret, _ in frames.events)
@@ -303,7 +303,7 @@ def main():
              ('lost bytes', lost),
              ('four full syncs in a row', lambda: check_barrier(lib)),
              ('each ID', lambda: check_ids(lib)),
-             ('what is counted', lambda: check_stats(lib)),
+             ('statistics', lambda: check_stats(lib)),
              ('cut at each byte: the first frame is found', lambda: check_find(lib, seeds // 8)),
              ('... or not certain, with bytes lost', lambda: check_find_lost(lib, seeds * 4)))
     print(f'1..{len(tests)}')

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Lose whole frames, which the frames themselves cannot show.
+"""Lose whole frames. The remaining frames do not show this loss.
 
-    lost.py NTRACE ELF LOSSES PCS...    PCS has the execution of a source, in a file each
+    lost.py NTRACE ELF LOSSES PCS...    Each file PCS has the PCs that one source executed.
 
 The decoder must report an error for each source's trace that lost bytes, or got those of another source.
-Otherwise it must be the trace of another execution that the program allows, which no decoder can
-notice. Then an encoder makes the very same messages of the decoded execution. Any time may be between
-them, and trace may end for any reason."""
+If it reports no error, the trace must be that of another possible execution, because no decoder can
+notice this. To check it, encode the decoded execution. The messages must be the same, except for
+their times and the reason for which the trace ends."""
 import os
 import random
 import re
@@ -26,7 +26,7 @@ FIRST_ID = 16
 
 
 def encode(tmp, mode, source, pcs):
-    """Return the trace of that source, or None if no hart can execute this"""
+    """Return the encoded trace of these PCs, or None if no hart can execute them"""
     with open(f'{tmp}/list', 'w', encoding='ascii') as file:
         file.write(pcs)
     done = subprocess.run([NTRACE, 'encode', '--elf', ELF, '--pcs', f'{tmp}/list', '-o', f'{tmp}/nt',
@@ -58,7 +58,7 @@ def messages(tmp, data):
 
 
 def queue_of(rng, traces):
-    """Return their bytes in runs, as they reach the formatter"""
+    """Return the bytes of the sources in runs, in the order in which the formatter gets them"""
     at, queue = dict.fromkeys(traces, 0), []
     while at:
         source = rng.choice(sorted(at))
@@ -71,7 +71,7 @@ def queue_of(rng, traces):
 
 
 def take_apart(data):
-    """Return the bytes of each source in these frames, each of which is whole"""
+    """Return the bytes of each source in these whole frames"""
     out, now = {}, 0
     for start in range(0, len(data), 16):
         frame = data[start:start + 16]

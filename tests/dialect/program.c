@@ -114,8 +114,9 @@ static uint16_t random_odds(struct maker *m, bool back)
 }
 
 /*
- * End block @nr of @blocks, the first of which is region->blocks[@first]. The targets are
- * numbers of blocks, which resolve() replaces by addresses.
+ * Write the last instruction of block @nr of @blocks, the first of which is
+ * region->blocks[@first]. Its targets are numbers of blocks, which resolve() replaces by
+ * addresses.
  */
 static void end_block(struct maker *m, unsigned int nr, unsigned int first, unsigned int blocks,
 		      unsigned int function)
@@ -321,7 +322,10 @@ static uint64_t trap_return(struct hart *hart)
 	uint64_t to = hart->interrupted;
 
 	hart->interrupted = 0;
-	/* A swap may have lost the caller of the handler, so restart the program */
+	/*
+	 * A swap (jalr t0, ra) may have overwritten the return address of the handler, so restart
+	 * the program
+	 */
 	return to ? to : USER + 2 * hart->program->regions[0].blocks[MAX_HALFWORDS - 1];
 }
 

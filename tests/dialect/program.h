@@ -10,7 +10,7 @@
 #define MAX_HALFWORDS	(1u << 16)
 
 struct insn {
-	uint8_t		halfwords;	/* 0: none begins here */
+	uint8_t		halfwords;	/* length; 0: no instruction begins here */
 	uint8_t		kind;
 	uint16_t	odds;		/* Probability that a branch is taken, in units of 1/65536 */
 	uint32_t	target;		/* Half-word in the same region */
@@ -28,7 +28,7 @@ struct region {
 
 struct program {
 	struct region	regions[2];	/* user, kernel */
-	uint32_t	handler;	/* in the kernel */
+	uint32_t	handler;	/* true if the hart is in the kernel */
 };
 
 #define MAX_STACK	(1u << 14)

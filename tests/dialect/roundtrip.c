@@ -37,7 +37,7 @@ struct test {
 	uint64_t	seed;
 	struct setup	setup;
 	unsigned int	nr_harts;
-	unsigned int	how;		/* 0: batches; 1: items, in pieces */
+	unsigned int	how;		/* 0: batches; 1: items one by one, stream in pieces */
 	struct program	*program;
 	struct hart	*harts[MAX_HARTS];
 	struct encoder	encoders[MAX_HARTS];
@@ -48,7 +48,7 @@ struct test {
 	uint64_t	compared, times, extras;
 	struct nt_image	*image;
 	struct nt_flow	*flow;
-	struct nt_flow		*counting;	/* Second flow if items are taken one by one */
+	struct nt_flow		*counting;	/* Second flow, which returns items one by one */
 	struct counted		counted;
 };
 
@@ -99,7 +99,7 @@ static struct nt_config config_of(const struct setup *setup)
 	config.src_bits = setup->src_bits;
 	config.timestamp = setup->timestamp;
 	config.tstamp_bits = setup->tstamp_bits;
-	/* The decoder detects it from the messages */
+	/* The decoder detects the mode from the messages */
 	config.return_depth = NT_RETURN_DEPTH_SIFIVE0;
 	return config;
 }
@@ -188,7 +188,7 @@ static void take_range(struct test *test, unsigned int src, uint64_t start, uint
 
 	for (; insns; insns--) {
 		if (expected->at == expected->nr)
-			die(test, "an instruction too many", pc, 0);
+			die(test, "an instruction that was not executed", pc, 0);
 		if (expected->pcs[expected->at++] != pc)
 			die(test, "instruction", pc, expected->pcs[expected->at - 1]);
 		pc += 2 * program_insn(test->program, pc)->halfwords;
@@ -220,7 +220,7 @@ static void take_extra(struct test *test, const struct nt_item *item)
 	const struct extra *extra;
 
 	if (test->expected[item->src].extra == encoder->nr_extra)
-		die(test, "an event too many", item->type, 0);
+		die(test, "an event that was not sent", item->type, 0);
 	extra = &encoder->extra[test->expected[item->src].extra++];
 	test->extras++;
 	if (extra->is_event != (item->type == NT_ITEM_EVENT))
@@ -301,7 +301,7 @@ static void drain(struct test *test)
 	}
 }
 
-/* Counting without ranges gives the same as counting the ranges. */
+/* nt_flow_count() must return the counts of the ranges. */
 static void compare_counts(struct test *test)
 {
 	struct nt_counts *counts = nt_counts_new();

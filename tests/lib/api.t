@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The installed header, library, libntrace.pc and manual pages can be used. Code may come from
-# several ELF files that were moved.
+# Test that the installed header, library, libntrace.pc and manual pages can be used. Also
+# decode a trace whose code is in several ELF files that are loaded at other addresses.
 . "$(dirname "$0")/../harness/tap.sh"
 prefix=$tap_tmp/prefix
 make -C "$top" install PREFIX="$prefix" >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
@@ -14,10 +14,10 @@ grep -v '^static inline' "$prefix/include/ntrace/ntrace.h" |
 	sed -n 's/^[a-z].*[ *]\(nt_[a-z_]*\)(.*/\1/p' | sort >"$tap_tmp/header"
 nm -D --defined-only "$prefix/lib/libntrace.so.1" | sed -n 's/.* T \([^@]*\).*/\1/p' | sort >"$tap_tmp/so"
 is "over 40 functions in the header" "$([ "$(wc -l <"$tap_tmp/header")" -gt 40 ] && echo yes)" yes
-ok "the shared library exports the functions of the header" diff "$tap_tmp/header" "$tap_tmp/so"
+ok "the shared library exports exactly the functions of the header" diff "$tap_tmp/header" "$tap_tmp/so"
 is "the shared library exports the functions of the header, in version LIBNTRACE_1.0" "$(nm -D --with-symbol-versions --defined-only \
 	"$prefix/lib/libntrace.so.1" | grep -c ' T .*@@LIBNTRACE_1.0$')" "$(wc -l <"$tap_tmp/header")"
-is "it needs the C library alone" "$(readelf -d "$prefix/lib/libntrace.so.1" |
+is "the shared library needs only the C library" "$(readelf -d "$prefix/lib/libntrace.so.1" |
 	sed -n 's/.*NEEDED.*\[\(.*\)\.so.*/\1/p' | grep -v '^libpthread$')" libc
 
 # Each public function has a manual page, which describes more than its name.
@@ -70,10 +70,10 @@ build_and_run() {
 	# shellcheck disable=SC2046
 	"$@" -o "$tap_tmp/prog" $(pkg-config --cflags --libs libntrace) && "$tap_tmp/prog" >"$out"
 }
-ok "a program by pkg-config, C" build_and_run "$tap_tmp/c" gcc -std=c11 -Wall -Werror -pedantic "$tap_tmp/prog.c"
-ok "a program by pkg-config, C, prints what it should" diff "$tap_tmp/wanted" "$tap_tmp/c"
+ok "a C program builds with the options of pkg-config" build_and_run "$tap_tmp/c" gcc -std=c11 -Wall -Werror -pedantic "$tap_tmp/prog.c"
+ok "the C program prints the right output" diff "$tap_tmp/wanted" "$tap_tmp/c"
 printf '#include <ntrace/elf.h>\nint main() { nt_config c = NT_CONFIG_INIT; return nt_config_check(&c) || c.xlen != 64; }\n' >"$tap_tmp/prog.cc"
-ok "the header is C++ too" build_and_run "$tap_tmp/cc" g++ -std=c++11 -pedantic -Wall -Wextra -Werror "$tap_tmp/prog.cc"
+ok "a C++ program builds with the header" build_and_run "$tap_tmp/cc" g++ -std=c++11 -pedantic -Wall -Wextra -Werror "$tap_tmp/prog.cc"
 
 for page in "$prefix"/share/man/man?/*; do
 	# .so in a page is relative to the folder of all pages
@@ -81,7 +81,7 @@ for page in "$prefix"/share/man/man?/*; do
 done >"$tap_tmp/man"
 is "manual pages: no warning of groff" "$(cat "$tap_tmp/man")" ""
 
-# There are two files. One of them is linked to address 0 and moved, and one calls the other.
+# Make two ELF files that call each other's code. One of them is linked to address 0, and loaded elsewhere.
 cat >"$tap_tmp/main.S" <<'EOT'
 	.option norvc
 	.globl _start
@@ -107,9 +107,9 @@ elfs="--elf $tap_tmp/main --elf $tap_tmp/other@0x400000"
 "$ntrace" encode $elfs --pcs "$tap_tmp/list" -o "$tap_tmp/nt" || exit 1
 # shellcheck disable=SC2086
 "$ntrace" decode $elfs --pcs "$tap_tmp/nt" >"$tap_tmp/pcs"
-is "several objects" "$? $(cat "$tap_tmp/pcs")" "0 $(cat "$tap_tmp/list")"
+is "code in two ELF files is decoded" "$? $(cat "$tap_tmp/pcs")" "0 $(cat "$tap_tmp/list")"
 "$ntrace" decode --elf "$tap_tmp/main" --pcs "$tap_tmp/nt" >/dev/null 2>"$tap_tmp/err"
-is "several objects, and one is missing" "$? $(grep -c NT_E_NO_CODE "$tap_tmp/err")" "1 1"
+is "code in two ELF files, one of which is not given, is a gap" "$? $(grep -c NT_E_NO_CODE "$tap_tmp/err")" "1 1"
 "$ntrace" encode --elf "$tap_tmp/main@-4" --pcs "$tap_tmp/list" -o "$tap_tmp/nt" 2>"$tap_tmp/err"
-is "an offset that is no number" "$? $(grep -c "'-4' is not a number" "$tap_tmp/err")" "2 1"
+is "an offset that is not a number is refused" "$? $(grep -c "'-4' is not a number" "$tap_tmp/err")" "2 1"
 done_testing

@@ -43,8 +43,8 @@ struct pair {
 	struct nt_flow		*counting;
 	struct counted		counted;
 	struct nt_counts	*counts;
-	uint64_t		hot;		/* recently executed address */
-	uint64_t		patched;	/* address with other code, or 0 */
+	uint64_t		hot;		/* recently executed address, where code changes */
+	uint64_t		patched;	/* address whose code was changed, or 0 */
 	uint64_t		nr_ranges;
 	unsigned int		pieces;
 };
@@ -162,7 +162,7 @@ static void compare(struct pair *pair, const uint8_t *data, size_t size, size_t 
 	if (nt_counts_take(pair->counts, pair->counting) || !counted_is(&pair->counted, pair->counts))
 		fail("counts differ from those of the ranges");
 	if (!copy_is(pair))
-		fail("counts that were added one by one differ from where they come from");
+		fail("the sum of the entries of a set differs from the set");
 	nt_flow_free(pair->ranges);
 	nt_flow_free(pair->counting);
 	nt_counts_free(pair->counts);

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Counting without ranges must give the counts of the ranges
-# while code and address spaces change (tests/lib/counts.c). The library is tested twice, the second
-# time with so little memory for records that they are dropped all the time. lib/ntt.t, lib/nomem.t,
-# lib/random.t and lib/parallel.t compare counts as well.
+# nt_flow_count() must return the counts of the ranges that nt_flow_next() returns, even while code
+# and address spaces change (tests/lib/counts.c). A second build of the library has so little memory
+# for records that it drops them all the time. lib/ntt.t, lib/nomem.t, lib/random.t and
+# lib/parallel.t compare counts as well.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/lib/unit.sh"
 dir=$O/tests/lib-counts
@@ -23,7 +23,7 @@ small="-DNR_WORDS=1024 -DLAST_RECORD=40000"
 unit_traces || exit 1
 plan 14
 
-# both NAME OPTION...: compare counting and returned ranges for the trace of that name
+# both NAME OPTION...: run both programs with the trace of that name
 both() {
 	trace=$1; shift
 	for program in counts counts-small; do

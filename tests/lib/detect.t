@@ -14,7 +14,8 @@ gcc -g -O2 -I"$top/include" -o "$dir/roundtrip" "$top/tests/dialect/roundtrip.c"
 cd "$tap_tmp" || exit 1
 plan 53
 
-# found NAME ELF PCS TRACE: check that the trace decodes to the executed PCs without any option
+# found NAME ELF PCS TRACE: check that `ntrace decode --detect` decodes the trace to the executed PCs without
+# options for the encoder
 found() {
 	"$ntrace" decode --detect --pcs --elf "$2" "$4" >got 2>err
 	is "$1 is decoded without an option" "$? $(cmp got "$3" 2>&1)" "0 "
@@ -60,18 +61,18 @@ done
 ring=8000 size=$(wc -c <long.nt) && at=$((size % ring))
 tail -c $at long.nt >ring.nt && tail -c $ring long.nt | head -c $((ring - at)) >>ring.nt
 "$ntrace" decode --pcs --middle --elf "$dir/prog.elf" ring.nt >got 2>err
-is "a ring that has wrapped has an error at its seam" $? 1
+is "a wrapped ring that is decoded in file order has an error at its seam" $? 1
 "$ntrace" decode --pcs --detect --elf "$dir/prog.elf" ring.nt >got 2>err
-is "the seam of a ring is found" "$? $(tail -n "$(wc -l <got)" "$dir/prog.pcs" | cmp - got 2>&1)" "0 "
+is "--detect finds the seam of a ring" "$? $(tail -n "$(wc -l <got)" "$dir/prog.pcs" | cmp - got 2>&1)" "0 "
 "$ntrace" decode --pcs --wrapped-at $at --elf "$dir/prog.elf" ring.nt >got 2>err
 is "a ring is decoded from its oldest byte" "$? $(tail -n "$(wc -l <got)" "$dir/prog.pcs" | cmp - got 2>&1)" "0 "
 # Damage one byte of a complete trace. The damage looks like the seam of a ring, but must not be detected as one.
 { head -c 3000 long.nt; printf '\377'; tail -c +3002 long.nt; } >damaged.nt
 "$ntrace" decode --stats --detect --elf "$dir/prog.elf" damaged.nt >got 2>err
-is "damage is not taken for the seam of a ring" "$? $(grep -c wrapped-at err)" "1 0"
+is "--detect does not treat damage as the seam of a ring" "$? $(grep -c wrapped-at err)" "1 0"
 "$ntrace" decode --pcs --elf "$top/samples/primes" "$top/samples/primes.nt" >primes.pcs
 "$O/bin/ntrace-dev" encode --elf "$top/samples/primes" --pcs primes.pcs --sequential-jump -o t.nt
-found "a trace with sequential jumps and one synchronising message" "$top/samples/primes" primes.pcs t.nt
+found "a trace with sequential jumps and a single message with SYNC" "$top/samples/primes" primes.pcs t.nt
 
 # exact HOW FIRST COUNT LEAST: detect random streams (detected.py), and expect at least LEAST exact
 exact() {
@@ -79,17 +80,17 @@ exact() {
 	figure "$1: $(tail -n 1 exact)"
 	sed -n '/^# /p' exact
 	ok "of $3 random streams ($1), at least $4 are decoded exactly" test "$(sed -n 's/ of.* exact.*//p' exact)" -ge "$4"
-	! grep -q 'without a name' exact || ok "no unknown deviation makes up an instruction" grep -q ' 0 runs' exact
+	! grep -q 'without a name' exact || ok "a deviation that no option names causes no instruction that was not executed" grep -q ' 0 runs' exact
 }
 exact plain 90 $(by_size 20 400) $(by_size 20 396)
 exact cut 1000 $(by_size 10 100) $(by_size 9 96)
 exact ring 2010 $(by_size 10 100) $(by_size 9 96)
-# Each deviation of the board's encoder is in the trace, and the decoder names it
+# Let the board's encoder deviate from the specification in each way. The decoder must name the deviation
 while read -r name options; do
 	"$O/bin/ntrace-dev" encode --elf "$dir/prog.elf" --pcs pcs -o t.nt --sync-mode 2 --sync-max 1 --sync-delayed --variant $name $options
 	options=${options#--mode btm}
 	"$ntrace" decode --pcs --accept $name $options --elf "$dir/prog.elf" t.nt >got 2>err
-	is "the encoder has the deviation $name" "$? $(cmp got pcs 2>&1) $(grep -c "deviation $name:" err)" "0  1"
+	is "the decoder names the deviation $name, and decodes all PCs" "$? $(cmp got pcs 2>&1) $(grep -c "deviation $name:" err)" "0  1"
 done <<'L'
 sync-lacks-bit
 hist-in-btm --mode btm
@@ -97,6 +98,6 @@ sync-lacks-bit --all-jumps
 stack-over-sync --implicit-return
 L
 exact deviating 1 $(by_size 20 1000) $(by_size 20 999)
-is "ntrace stat prints the command" "$("$ntrace" stat --elf "$rtl/htm-sync-29-branch.elf" "$rtl/htm-sync-29-branch.nt" |
+is "ntrace stat prints the options that decode the trace" "$("$ntrace" stat --elf "$rtl/htm-sync-29-branch.elf" "$rtl/htm-sync-29-branch.nt" |
 	head -n 1 | cut -d' ' -f1-4)" "ntrace decode --encoder accemic"
 done_testing

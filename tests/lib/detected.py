@@ -5,12 +5,11 @@
     detected.py FOLDER FIRST COUNT plain|cut|ring|deviating
 
 FOLDER has prog.elf, its prog.pcs, and roundtrip (tests/dialect). A seed selects an encoder, its options and what
-happens to its stream: "cut" removes its start, and "ring" lets a ring wrap. "Exact" means that the PCs are those that
-the true options print. Seeds that are not exact are listed.
+happens to its stream: "cut" removes its start, and "ring" lets a ring wrap. "Exact" means that --detect prints the
+PCs that the encoder's own options print. Seeds that are not exact are listed.
 
-"deviating" instead mixes deviations and variants of the board's encoder at random. It decodes each stream with
-options that name the deviations, and without them, and compares the executed PCs with both results.
-"""
+With "deviating", the board's encoder uses random deviations and variants. Each stream is decoded with options
+that name the deviations, and without them, and both results are compared with the executed PCs."""
 import os
 import random
 import resource

@@ -20,8 +20,8 @@ link() {
 	riscv64-linux-gnu-gcc -nostdlib -static -Wl,-N,-Ttext=0x10000,--no-warn-rwx-segments "$@" \
 		-o "$dir/$_name" "$dir/prog.S"
 }
-# attribute NAME ARCH: change the program as if it were built for ARCH, which this assembler may
-# not support
+# attribute NAME ARCH: change the attribute of the program that names its architecture to ARCH,
+# because this assembler may not support ARCH
 attribute() {
 	python3 - "$2" >"$dir/attributes" <<-'EOT' &&
 		import struct, sys

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# examples/ build against the libraries installed with DESTDIR, in C and C++, and print what
-# a program executed.
+# The programs in examples/ must build with the libraries that are installed with DESTDIR,
+# in C and C++, and must print what a program executed.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/lib/unit.sh"
 dir=$O/tests/lib-examples
@@ -15,17 +15,17 @@ plan 6
 export PKG_CONFIG_PATH="$root/usr/lib/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$root"
 cp "$top"/examples/*.[ch] "$top/examples/Makefile" "$tap_tmp" || exit 1
 example() { make -s -C "$tap_tmp" CFLAGS="-O2 -Wall -Wextra -Werror" "$@"; }
-ok "builds as C" example insns
-ok "builds as C, and as C++ 11" example insns-cc
+ok "the example in C builds" example insns
+ok "the example in C++ 11 builds" example insns-cc
 export LD_LIBRARY_PATH="$root/usr/lib"
 "$tap_tmp/insns" -t "$dir/prog.elf" "$dir/trace" >"$tap_tmp/listing"
-is "the example in C ends well" "$?" 0
+is "the example in C exits with 0" "$?" 0
 "$tap_tmp/insns-cc" -t "$dir/prog.elf" "$dir/trace" >"$tap_tmp/listing-cc"
-ok "C++ prints the same" cmp "$tap_tmp/listing" "$tap_tmp/listing-cc"
+ok "the example in C++ prints the same" cmp "$tap_tmp/listing" "$tap_tmp/listing-cc"
 grep -v '^--' "$tap_tmp/listing" | sed 's/.*\(0x[0-9a-f]*\):.*/\1/' >"$tap_tmp/pcs"
-ok "each instruction that was executed" cmp "$dir/prog.pcs" "$tap_tmp/pcs"
+ok "the example prints each executed instruction" cmp "$dir/prog.pcs" "$tap_tmp/pcs"
 # Check that times advance and never decrease, and that instructions after the Ownership message have its
 # thread
-is "times and threads" "$(awk '$1 != "--" { if ($1 < last) bad++; last = $1; seen[$3]++ }
+is "the example prints times that increase, and the thread" "$(awk '$1 != "--" { if ($1 < last) bad++; last = $1; seen[$3]++ }
 	END { print bad + 0, (last > 100), (seen[12] > 1000) }' "$tap_tmp/listing")" "0 1 1"
 done_testing

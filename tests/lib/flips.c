@@ -21,15 +21,15 @@
 #define MAX_SYNCS	100000
 
 struct segment {
-	uint64_t	offset;		/* offset of the message with SYNC before it */
-	uint64_t	hash;		/* of its ranges */
+	uint64_t	offset;		/* offset of the message with SYNC at which it begins */
+	uint64_t	hash;		/* hash of the ranges in the segment */
 };
 
 struct result {
 	struct segment	*segments;
 	size_t		nr;
 	uint64_t	noticed;	/* number of items that report an error or a loss */
-	uint64_t	hash;		/* of all ranges */
+	uint64_t	hash;		/* hash of all ranges */
 	uint64_t	ranges;
 };
 
@@ -97,7 +97,7 @@ static int is_contained(const struct result *good, const struct result *bad, siz
 
 	while (i < good->nr && good->segments[i].offset <= flip)
 		i++;
-	/* The flip may have damaged that message, so begin with the segment after it */
+	/* The flip may have damaged the message with SYNC, so begin with the next segment */
 	for (i++; i < good->nr; i++) {
 		for (j = 0; j < bad->nr; j++) {
 			if (bad->segments[j].offset == good->segments[i].offset)

@@ -27,14 +27,14 @@ for kind in htm btm ir ts; do
 	fi
 	figure "$(cat "$tap_tmp/$kind")"
 done
-# Fewer flips are detected for an encoder that deviates from the specification, because more messages are valid.
-# Each number is the largest allowed share of undetected flips in hundredths of a percent.
+# If the decoder accepts deviations of the encoder accemic, more messages are valid, and fewer flips are
+# detected. Each number is the largest allowed share of undetected flips in hundredths of a percent.
 for kind in htm:32 btm:56 ir:80; do
 	limit=${kind#*:} kind=${kind%:*}
 	"$dir/flips" "$dir/prog.elf" "$dir/$kind" $flips 20241121 $kind accemic >"$tap_tmp/accemic"
 	figure "accemic, $(cat "$tap_tmp/accemic")"
 	wrong=$(sed 's/.*harmless, \([0-9]*\) silently.*/\1/' "$tap_tmp/accemic")
-	ok "accemic, $kind: $wrong of $flips silently wrong" test $((10000 * wrong)) -le $((limit * flips + 20000))
+	ok "$kind trace of an encoder with deviations: $wrong of $flips flips are silently wrong" test $((10000 * wrong)) -le $((limit * flips + 20000))
 done
 "$dir/flips" "$dir/prog.elf" "$dir/htm" 100 1 htm no-such-encoder >"$tap_tmp/none" 2>&1
 is "an unknown encoder is refused" $? 2

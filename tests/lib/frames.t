@@ -9,7 +9,7 @@ elf=$top/samples/primes
 nt=$top/samples/primes.nt
 
 plan 15
-# Print the results of the sanitizers' build first.
+# First print the results of frames.py with a library that has sanitizers.
 "$top/tests/dialect/frames.py" "$O/lib/libntrace.so" 40 | grep -v '^1\.\.' >frames.tap
 cat frames.tap
 tap_n=$(grep -c '^ok\|^not ok' frames.tap)
@@ -30,20 +30,20 @@ frames two 3="$nt" 0x60="$nt" || exit 1
 "$ntrace" decode --elf "$elf" --pcs --frames=0x60 two >one
 is "--frames=ID decodes what one source sent" "$(cksum <one)" "$(cksum <want)"
 cat want want | sort >both
-is "--frames decodes all of them" "$("$ntrace" decode --elf "$elf" --pcs --frames two | sort | cksum)" "$(cksum <both)"
+is "--frames decodes the trace of all IDs" "$("$ntrace" decode --elf "$elf" --pcs --frames two | sort | cksum)" "$(cksum <both)"
 "$ntrace" dump "$nt" | sed 's/^/{96} /' >want
-is "dump says which ID a message is of" "$("$ntrace" dump --frames two | grep '^{96}' | cksum)" "$(cksum <want)"
+is "dump prints the ID of each message" "$("$ntrace" dump --frames two | grep '^{96}' | cksum)" "$(cksum <want)"
 
 # Losing bytes must cause an error, and the data after them must be decoded.
 dd if=two of=damaged bs=1 count=200 2>/dev/null
 tail -c +208 two >>damaged
 "$ntrace" decode --elf "$elf" --stats --frames damaged >stats 2>errors
 is "lost bytes: exit status" $? 1
-ok "lost bytes: they are reported" grep NT_E_FRAME_ID errors
+ok "lost bytes: an error is reported" grep NT_E_FRAME_ID errors
 
 # A buffer that has wrapped around may begin anywhere.
 tail -c +6 two >cut
 "$ntrace" decode --elf "$elf" --stats --frames cut >stats 2>errors
-is "cut in a frame: bytes are left out" "$(sed -n 's/.*inside a frame: \([0-9]*\) bytes.*/\1/p' errors)" 11
-is "cut in a frame: frames are taken apart" "$(awk '$1 == "errors" { print $2 }' stats)" 0
+is "a buffer that begins inside a frame: the rest of that frame is skipped" "$(sed -n 's/.*inside a frame: \([0-9]*\) bytes.*/\1/p' errors)" 11
+is "a buffer that begins inside a frame: decoding has no error" "$(awk '$1 == "errors" { print $2 }' stats)" 0
 done_testing

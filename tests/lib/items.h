@@ -15,7 +15,7 @@
 struct items_way {
 	size_t		piece;		/* number of bytes that are fed at a time */
 	uint32_t	batches;	/* Call N asks for a batch if bit N modulo 32 is set */
-	bool		middle;		/* the stream may begin inside a message */
+	bool		middle;		/* true if the stream may begin inside a message */
 };
 
 struct items {
@@ -23,13 +23,13 @@ struct items {
 	struct nt_flow		*flow;
 	const uint8_t		*data;
 	size_t			size;
-	size_t			at;		/* fed so far */
+	size_t			at;		/* number of bytes that were fed */
 	size_t			limit;		/* Offset at which feeding stops, or SIZE_MAX */
 	struct items_way	way;
 	uint64_t		calls;
 	bool			ended;
 	struct nt_batch		batch;
-	size_t			next;		/* range of @batch */
+	size_t			next;		/* index of the next range in @batch */
 	size_t			mark;
 	int			error;		/* error of the last call, which ends the items */
 };

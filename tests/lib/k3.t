@@ -28,27 +28,27 @@ for i in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
 	# shellcheck disable=SC2086
 	"$ntrace" decode $k3 --pcs --frames=$((16 + i)) k3/frames >pcs && cmp pcs k3/$i.pcs || rc=1
 done
-is "K3: each of 16 harts executed what was decoded" $rc 0
+is "K3: each of 16 harts, decoded alone, has the executed PCs" $rc 0
 
 # shellcheck disable=SC2086
 "$ntrace" decode $k3 --stats --frames k3/frames >stats
-is "K3: all harts at once, no error" $? 0
-is "K3: all instructions" "$(awk '$1 == "instructions" { print $2 }' stats)" "$(cat k3/*.pcs | wc -l)"
+is "K3: all harts are decoded at once without an error" $? 0
+is "K3: all harts at once have all instructions" "$(awk '$1 == "instructions" { print $2 }' stats)" "$(cat k3/*.pcs | wc -l)"
 
 # shellcheck disable=SC2086
 "$ntrace" dump --src-bits 12 --timestamp --frames k3/frames >messages
-ok "K3: there are addresses of the kernel" grep -m 1 'F-ADDR=0x7fffffffc.* (0xffffffff80' messages
+ok "K3: messages contain addresses of the kernel" grep -m 1 'F-ADDR=0x7fffffffc.* (0xffffffff80' messages
 
-# If whole frames are lost, the other frames do not show it.
+# The loss of whole frames is not visible in the other frames.
 for i in 0 1; do
 	head -n 8000 k3/$i.pcs >k3/$i.short
 done
-ok "K3: frames are lost, nothing is silently wrong" \
+ok "K3: if frames are lost, no decoded code is wrong without an error" \
 	python3 "$top/tests/dialect/lost.py" "$ntrace" k3/prog.elf 20 k3/0.short k3/1.short
 
 "$tap_tmp/roundtrip" write 4 50000 sifive sifive 2
 # No option describes this encoder, so the decoder must detect its settings
 "$ntrace" decode --elf sifive/prog.elf --dialect sifive --src-bits 2 --pcs sifive/1.nt >pcs
 is "SiFive: exit status" $? 0
-ok "SiFive: what was executed" cmp pcs sifive/1.pcs
+ok "SiFive: all executed PCs are decoded" cmp pcs sifive/1.pcs
 done_testing

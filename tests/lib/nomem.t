@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Any allocation of the decoder may fail. The call must report that, and nothing may be lost. The
-# traces are of a real program, which needs memory repeatedly; lib/ntt.t tests the same with small
-# cases.
+# If an allocation of the decoder fails, the call must report an error, and the next call must
+# continue without a loss. The traces are of a real program, which needs memory repeatedly;
+# lib/ntt.t tests the same with small cases.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/lib/unit.sh"
 dir=$O/tests/lib-nomem

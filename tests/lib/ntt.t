@@ -10,6 +10,7 @@ mkdir -p "$dir"
 unit_build_same >"$tap_tmp/make" 2>&1 ||
 	{ cat "$tap_tmp/make"; exit 1; }
 [ $# -gt 0 ] || set -- "$top"/tests/ntt/*.ntt
-# Assembler and linker would take most of the time. Their versions are part of the folder's name.
+# Keep the programs of the cases for later runs, because assembling and linking would take most of the time. The
+# versions of assembler and linker are part of the folder's name.
 cached_build ntt tests/ntt/ntt.py : "$("${CROSS_COMPILE:-riscv64-linux-gnu-}as" --version; "${CROSS_COMPILE:-riscv64-linux-gnu-}ld" --version)" || exit
 exec python3 "$top/tests/ntt/ntt.py" --programs "$cached" --same "$dir/same" "$O/bin/ntrace" "$@"

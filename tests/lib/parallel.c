@@ -6,7 +6,7 @@
  *
  *   parallel [FOLDER]
  *
- * A small encoder of one program, written from the tables of the specification, makes the streams.
+ * A small encoder in this file, written from the tables of the specification, makes the streams.
  * FOLDER has prog.elf and more traces (lib/unit.t). Parts are the pieces of the buffer that one
  * thread decodes. A small NT_CELL_SIZE makes them short, so that each part begins and ends in a
  * different situation.
@@ -137,7 +137,7 @@ struct hart {
 	uint64_t	pc;
 	uint64_t	ref;
 	uint64_t	context;
-	uint64_t	time;		/* last reported */
+	uint64_t	time;		/* time that was reported last */
 };
 
 struct maker {
@@ -146,7 +146,7 @@ struct maker {
 	uint64_t	time;
 	unsigned int	tstamp_bits;
 	unsigned int	spaces;
-	unsigned int	sync_every;	/* messages, about */
+	unsigned int	sync_every;	/* average number of messages between two SYNC */
 	unsigned int	oddities;	/* one in about @oddities messages is unusual; 0: none */
 	bool		changes_mode;
 	unsigned int	nr_harts;
@@ -358,7 +358,7 @@ static struct nt_image *make_image(unsigned int spaces)
 	return image;
 }
 
-/* ---- what comes out ---- */
+/* ---- decoded items ---- */
 
 /*
  * The fields of an item that are compared. @part is needed to sort items that arrive out of order.
@@ -376,7 +376,7 @@ struct prints {
 	size_t		nr;
 	size_t		room;
 	uint64_t	errors;
-	size_t		wanted;		/* print this one */
+	size_t		wanted;		/* print the item with this index */
 	size_t		stop_at;	/* consume() returns 77 after this many batches; 0: never */
 	size_t		calls;
 	bool		late;		/* consume() was called again after that */
@@ -541,7 +541,7 @@ static void compare(const struct input *input, const struct prints *one, struct 
 	free(other->data);
 }
 
-/* Counts by several threads equal the counts of one flow's ranges. */
+/* Check that counts by several threads equal the counts of the ranges that one flow returns. */
 static void assert_counts(const struct input *input, const char *title)
 {
 	struct items_way plain = { .piece = SIZE_MAX };
@@ -607,7 +607,7 @@ struct plan {
 static const struct plan plans[] = {
 	{ "plain HTM", .htm = true, .sync_every = 100 },
 	{ "plain BTM", .sync_every = 100 },
-	{ "BTM, mode given", .mode = NT_MODE_BTM, .sync_every = 30 },
+	{ "BTM, the config has the mode", .mode = NT_MODE_BTM, .sync_every = 30 },
 	{ "SYNC is rare", .htm = true, .sync_every = 20000 },
 	{ "no SYNC", .htm = true, .sync_every = UINT32_MAX },
 	{ "times", .htm = true, .tstamp_bits = 64, .sync_every = 100 },
@@ -620,17 +620,17 @@ static const struct plan plans[] = {
 	{ "oddities, BTM", .oddities = 200, .sync_every = 50, .tstamp_bits = 20 },
 	{ "many oddities", .htm = true, .oddities = 6, .sync_every = 10, .tstamp_bits = 16,
 	  .spaces = 2 },
-	{ "oddities, mode given", .htm = true, .mode = NT_MODE_HTM, .oddities = 30,
+	{ "oddities, the config has the mode", .htm = true, .mode = NT_MODE_HTM, .oddities = 30,
 	  .sync_every = 30, .tstamp_bits = 64 },
-	{ "two sources, of one", .htm = true, .src_bits = 4, .src_id = 2, .nr_harts = 2,
+	{ "two sources, one is decoded", .htm = true, .src_bits = 4, .src_id = 2, .nr_harts = 2,
 	  .sync_every = 50 },
-	{ "three sources, of one, with all", .src_bits = 9, .src_id = 3, .nr_harts = 3,
+	{ "three sources, one is decoded, with contexts and times", .src_bits = 9, .src_id = 3, .nr_harts = 3,
 	  .sync_every = 50, .tstamp_bits = 14, .oddities = 100, .spaces = 2 },
-	{ "three sources, all", .htm = true, .src_bits = 2, .nr_harts = 3, .sync_every = 50,
+	{ "three sources, all are decoded", .htm = true, .src_bits = 2, .nr_harts = 3, .sync_every = 50,
 	  .tstamp_bits = 16 },
 	{ "one source", .htm = true, .src_bits = 12, .nr_harts = 1, .sync_every = 50 },
 	{ "mode changes", .htm = true, .changes_mode = true, .oddities = 100, .sync_every = 50 },
-	{ "mode changes, given", .htm = true, .changes_mode = true, .oddities = 100,
+	{ "mode changes, the config has a mode", .htm = true, .changes_mode = true, .oddities = 100,
 	  .sync_every = 50, .mode = NT_MODE_HTM },
 };
 

@@ -67,7 +67,7 @@ static void report(const struct nt_config *config, const uint8_t *p, const struc
 	int ret = nt_message_parse(config, p, 48, msg);
 	unsigned int i;
 
-	printf("round %u: TCODE %u of %u bytes is read another way (RV%u, SRC of %u bits, timestamp %d, extended %d):",
+	printf("round %u: the parsers read TCODE %u of %u bytes differently (RV%u, SRC of %u bits, timestamp %d, extended %d):",
 	       round, plain->tcode, plain->length, config->xlen, config->src_bits, config->timestamp,
 	       config->extend_addr);
 	for (i = 0; i < plain->length; i++)
@@ -111,7 +111,7 @@ int main(void)
 			return 1;
 		}
 		if (with_pext && ok[0] != ok[1]) {
-			printf("round %u: with and without pext\n", round);
+			printf("round %u: the result with pext differs from that without\n", round);
 			return 1;
 		}
 	}

@@ -20,12 +20,13 @@ decode() {
 	files "$_name"
 	"$ntrace" decode --pcs "$@" --elf "$elf" "$_name.nt" 2>"$tap_tmp/err"
 }
-# right NAME DEVIATION OPTION...: expect all PCs, exit status 0, and the name of the deviation
+# right NAME DEVIATION OPTION...: expect all PCs, exit status 0, and the name of the deviation ("" for none, "any"
+# to accept every name)
 right() {
 	_case=$1 _deviation=$2; shift 2
 	decode "$_case" --encoder accemic "$@" >"$tap_tmp/pcs"
 	is "$_case: exit status" $? 0
-	ok "$_case: what was executed" cmp "$tap_tmp/pcs" "$pcs"
+	ok "$_case: all executed PCs are decoded" cmp "$tap_tmp/pcs" "$pcs"
 	named=$(sed -n 's/.*deviation \([^:]*\):.*/\1/p' "$tap_tmp/err" | paste -sd' ')
 	[ "$_deviation" = any ] || is "$_case: how the encoder deviates" "$named" "$_deviation"
 }
@@ -56,7 +57,7 @@ for name in 7014 7020; do
 	is "jtc-$name: the flow ends where a skipped message moves the PC" \
 		"$? $(head -n "$(wc -l <"$tap_tmp/pcs")" "$pcs" | cmp - "$tap_tmp/pcs" && grep -c NT_E_SKIPPED "$tap_tmp/err")" "1 1"
 done
-is "overflow-timestamps: ECODE has 8 bits, and TSTAMP the rest" \
+is "overflow-timestamps: an Error message has 8 bits of ECODE, and then TSTAMP" \
 	"$("$ntrace" dump --timestamp overflow-timestamps.nt | grep -o 'ECODE=.*')" \
 	"ECODE=0xc (Program Trace, Ownership Trace) TSTAMP=195"
 decode srcbits0 >"$tap_tmp/pcs"

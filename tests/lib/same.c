@@ -180,7 +180,7 @@ struct counting {
 	struct items		items;
 	struct count_way	way;
 	struct nt_counts	*counts;
-	struct counted		given;		/* counts of the returned ranges */
+	struct counted		given;		/* counts of the ranges that were returned as items */
 	uint32_t		calls;
 };
 

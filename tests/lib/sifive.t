@@ -86,23 +86,23 @@ decode() {
 }
 # shellcheck disable=SC2086
 is "ELF files: exit status" "$(decode $elfs nt)" 0
-ok "ELF files: what ran" cmp pcs list
+ok "ELF files: all executed PCs are decoded" cmp pcs list
 pages="--binary page.2@0xffffffff80002000 --binary page.3@0xffffffff80003000 --binary page.4@0xffffffff80004000"
 # shellcheck disable=SC2086
 is "pages: exit status" "$(decode --elf user $pages --elf firmware nt)" 0
-ok "pages: what ran" cmp pcs list
+ok "pages: all executed PCs are decoded" cmp pcs list
 
-# Only code is missing, so all PCs of other code must be decoded.
+# The code of the firmware is missing. All PCs of other code must be decoded.
 grep -v '^0x800004' list >seen
 # shellcheck disable=SC2086
 is "no firmware: exit status" "$(decode $pages --elf user nt)" 1
-ok "no firmware: what ran but for it" cmp pcs seen
-is "no firmware: only code is missing" "$(grep -v 'hint:\|NT_E_NO_CODE\|no code' errors)" ""
+ok "no firmware: all PCs of other code are decoded" cmp pcs seen
+is "no firmware: all errors are about missing code" "$(grep -v 'hint:\|NT_E_NO_CODE\|no code' errors)" ""
 grep -v '^0x800004\|^0xffffffff80004' list >seen
-is "a page is missing, too" "$(decode --elf user --binary page.2@0xffffffff80002000 \
+is "a page is missing: exit status" "$(decode --elf user --binary page.2@0xffffffff80002000 \
 	--binary page.3@0xffffffff80003000 nt)" 1
-ok "a page is missing: all else is there" cmp pcs seen
-is "a page is missing: only code is missing" "$(grep -v 'hint:\|NT_E_NO_CODE\|no code' errors)" ""
+ok "a page is missing: all PCs of other code are decoded" cmp pcs seen
+is "a page is missing: all errors are about missing code" "$(grep -v 'hint:\|NT_E_NO_CODE\|no code' errors)" ""
 
 # The buffer was full, so its last message is incomplete.
 size=4096
@@ -111,14 +111,14 @@ while head -c $size nt | tail -c 1 | od -An -tu1 | awk '{ exit $1 % 4 != 3 }'; d
 done
 head -c $size nt >cut
 # shellcheck disable=SC2086
-is "cut: exit status" "$(decode $elfs cut)" 1
-ok "cut: what ran up to there" sh -c '[ "$(wc -l <pcs)" -gt 1000 ] && head -n "$(wc -l <pcs)" list | cmp pcs -'
-is "cut: said once" "$(grep -c 'NT_E_' errors) $(grep -c NT_E_TRUNCATED errors)" "1 1"
-# A ring buffer that has wrapped begins in a message.
+is "cut off in a message: exit status" "$(decode $elfs cut)" 1
+ok "cut off in a message: all PCs before it are decoded" sh -c '[ "$(wc -l <pcs)" -gt 1000 ] && head -n "$(wc -l <pcs)" list | cmp pcs -'
+is "cut off in a message: there is one error" "$(grep -c 'NT_E_' errors) $(grep -c NT_E_TRUNCATED errors)" "1 1"
+# A ring buffer that has wrapped begins in the middle of a message.
 tail -c +1003 nt >end
 # shellcheck disable=SC2086
 decode $elfs --middle end >status
-ok "from the middle: what ran from there" \
+ok "begin in the middle of a message: all later PCs are decoded" \
 	sh -c 'grep -q 0 status && [ "$(wc -l <pcs)" -gt 1000 ] && tail -n "$(wc -l <pcs)" list | cmp pcs -'
 
 # refused NAME ARGUMENT SENTENCE: check the error of --binary
@@ -126,6 +126,6 @@ refused() {
 	is "$1" "$(decode --binary "$2" nt) $(cat errors)" "2 ntrace: $3"
 }
 refused "--binary without an address" page.2 "--binary expects FILE@ADDRESS, but 'page.2' has no address"
-refused "--binary of no file" none@0x1000 "none: No such file or directory"
+refused "--binary of a file that does not exist" none@0x1000 "none: No such file or directory"
 refused "--binary of a folder" .@0x1000 ". is not a file with code"
 done_testing

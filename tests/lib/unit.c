@@ -3,7 +3,7 @@
  * Test libntrace through its public header, where readable cases (.ntt) are not enough.
  *
  * argv[1] is a folder with prog.elf and traces of it, made by lib/unit.t. Each trace is decoded in
- * several ways, which must agree.
+ * several ways, which must give the same items.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -715,7 +715,7 @@ static void spaces_and_invalidation(void **state)
 	reads = two.reads;
 	assert_int_equal(next_how(flow, jump, sizeof(jump), &insns), NT_END_RETURN);
 	assert_int_equal(two.reads, reads);
-	/* the other space has its return at another address */
+	/* the code of the second space has its return at another address */
 	next_how(flow, own1, sizeof(own1), &insns);
 	assert_int_equal(next_how(flow, jump, sizeof(jump), &insns), 100 - NT_E_CLASS);
 	next_how(flow, sync, sizeof(sync), &insns);

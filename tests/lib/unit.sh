@@ -26,7 +26,8 @@ unit_workload() {
 		"$top/tests/harness/pcs" "$dir/prog.pcs" "$dir/prog.elf" "$1" >/dev/null
 }
 
-# unit_build_same - build $dir/same, which reads traces like the command, and can make allocations fail
+# unit_build_same - build $dir/same from tests/lib/same.c, with the options of `ntrace decode` and allocations that
+# can fail
 unit_build_same() {
 	unit_build same "$top/tools/ntrace/cli/option.c" "$top/tools/ntrace/cli/options.c" "$top/tools/ntrace/raw/input.c" \
 		"$top/tools/ntrace/raw/deframer.c" "$O/lib/libntrace-session.a" -lzstd \

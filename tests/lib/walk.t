@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Decode a program that takes another way each time, so that
-# the decoder finds no stored results that it could use again. All PCs must be decoded, and flipped
-# bits must be detected.
+# Decode a program that hardly ever takes the same path twice, so that the decoder can hardly use
+# stored results again. All PCs must be decoded, and flipped bits must be detected.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/lib/unit.sh"
 dir=$O/tests/lib-walk
@@ -31,7 +30,7 @@ ok "BTM, implicit return, timestamps" walk "--mode btm" "--implicit-return --tim
 for mode in htm btm; do
 	"$O/bin/ntrace" encode --elf "$dir/riscv" --pcs "$dir/walk.pcs" -o "$dir/$mode" \
 		--mode $mode --sync-mode 1 --sync-max 6 || exit 1
-	ok "$mode: nothing wrong beyond the next SYNC of a flipped bit" \
+	ok "$mode: after a flipped bit, the trace from the next SYNC on is right" \
 		"$dir/flips" "$dir/riscv" "$dir/$mode" 500 20261121 $mode
 	figure "$(cat "$tap_tmp/out")"
 done

@@ -2,11 +2,10 @@
 /*
  * Measure the streams whose decoding takes longest for their size.
  *
- * A few bytes can report millions of instructions, such as a repeated loop. A decoder cannot be
- * faster than its output of these instructions. Streams that take time without much output are
- * worse. The processor time of each stream is compared with the time of an ordinary stream. This
- * ratio hardly depends on the machine and its load. Exits with 1 if a stream takes longer than its
- * limit.
+ * A few bytes can report millions of instructions, such as a repeated loop. A decoder needs time
+ * for this output. Streams that take much time and give little output are worse. The processor
+ * time of each stream is compared with the time of an ordinary stream. This ratio hardly depends
+ * on the machine and its load. Exits with 1 if a stream takes longer than its limit.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -321,10 +320,10 @@ static const struct {
 	{ "I-CNT through a loop of jumps", make_icnt, PER_RANGE, 12 },
 	{ "HREPEAT", make_hist_repeat, PER_RANGE, 12 },
 	{ "HREPEAT of an empty HIST", make_empty_hist_repeat, PER_MESSAGE, 50000 },
-	{ "each message elsewhere in linear code", make_places, PER_MESSAGE, 10000 },
-	{ "each message elsewhere without code", make_no_code, PER_MESSAGE, 500 },
-	{ "... all in one slot of the table", make_collisions, PER_MESSAGE, 1200 },
-	{ "each message of another context", make_contexts, PER_MESSAGE, 8000 },
+	{ "each message jumps to another address in straight code", make_places, PER_MESSAGE, 10000 },
+	{ "each message jumps to another address without code", make_no_code, PER_MESSAGE, 500 },
+	{ "each message jumps to another address of one slot of the table", make_collisions, PER_MESSAGE, 1200 },
+	{ "each message reports another context", make_contexts, PER_MESSAGE, 8000 },
 };
 
 int main(void)
