@@ -35,7 +35,7 @@ is "a function that moved to another file is found" "$(checked 's,engine.c:engin
 	"tools/lib/ntrace/walk.c does not define engine_begin_repeat()"
 is "a function without its file is found" "$(checked 's,`tools/lib/ntrace/flow.h:nt_flow_dest,`nt_flow_dest,')" \
 	"nt_flow_dest() does not name its file"
-is "a folder that is gone is found" "$(checked 's,`tools/ntrace/page/`,`tools/ntrace/pages/`,g' | sort -u)" \
+is "a folder that does not exist is found" "$(checked 's,`tools/ntrace/page/`,`tools/ntrace/pages/`,g' | sort -u)" \
 	"tools/ntrace/pages/ does not exist, or a folder has no / at its end"
 missing=$(find tools drivers tools/ntrace tools/lib/session tools/lib/ntrace tools/lib -mindepth 1 -maxdepth 1 -type d ! -empty |
 	sort -u | while read -r d; do grep -qF "$d/" ARCHITECTURE.md || echo "$d"; done)

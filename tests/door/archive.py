@@ -5,7 +5,7 @@
 archive.py DIR PROGRAM reads what each suite has, one item a line, and leaves out what follows a "-":
 
     SUITE kernel VERSION DEBIAN-VERSION [-kbuild] [-headers] [-source]
-    SUITE source VERSION DEBIAN-VERSION          the source alone, for the architecture amd64
+    SUITE source VERSION DEBIAN-VERSION          only the source, for the architecture amd64
     SUITE qemu VERSION | gcc NUMBER | libc
 
 Every program in its packages is a copy of PROGRAM. The lists are not signed.
@@ -36,7 +36,8 @@ def tar(files, prefix='./'):
 
 
 def package(suite, arch, name, version, files, depends=''):
-    """Add a package to the pool, and to the lists of the architecture, or of all in 'board' and 'host'."""
+    """Add a package to the pool, and to the lists of its architecture. A package for all architectures is in the
+    lists 'board' and 'host'."""
     where = 'all' if arch == 'all' else arch
     control = f'Package: {name}\nVersion: {version}\nArchitecture: {where}\nMaintainer: test\nDescription: test\n'
     if depends:

@@ -79,8 +79,8 @@ E2
 ok "an archive with 7.2 in testing" sets_up qemu cross kernel-lts kernel-new linux-new
 is "lts is the newest 6.12 of the stable release" "$(version lts)" "6.12.110+deb13-riscv64"
 is "new is the newest kernel that the archive has" "$(version new)" "7.2.12+deb14-riscv64"
-is "a role is a link to the version" "$(link kernel-new) $(link linux-new)" "kernel-7.2 linux-7.2"
-ok "QEMU is that of backports, also if testing has one" test -d "$tap_tmp"/home/.cache/ntrace/root/qemu-11.1.3-*
+is "kernel-new and linux-new are links to folders of the version" "$(link kernel-new) $(link linux-new)" "kernel-7.2 linux-7.2"
+ok "QEMU is that of backports, even if testing has one" test -d "$tap_tmp"/home/.cache/ntrace/root/qemu-11.1.3-*
 ok "the newest kernel's modules are built by the compiler of the same release" \
 	sh -c 'make -s -C "$0/root/kernel-new/build" | grep "usr/bin/.riscv64-linux-gnu-gcc-16.elf$"' "$O"
 
@@ -93,13 +93,13 @@ own_files() { # COMMAND...
 		! grep "$tap_tmp/home" "$tap_tmp/maps.out"
 }
 mkdir "$tap_tmp/copy" && cp -a "$tap_tmp/home/.cache/ntrace" "$tap_tmp/copy/" || exit
-ok "no file of the cache contains its path" sh -c '! grep -rlF "$0" "$0"' "$tap_tmp/home"
+ok "no file of the cache contains the path of the cache" sh -c '! grep -rlF "$0" "$0"' "$tap_tmp/home"
 ok "no link of the cache is absolute" sh -c '! find "$0" -type l -lname "/*" | grep .' "$tap_tmp/home"
 mv "$tap_tmp/home" "$tap_tmp/away"
 ok "a copy of the cache needs no network" env XDG_CACHE_HOME="$tap_tmp/copy" NTRACE_MIRROR="$NTRACE_MIRROR" \
 	http_proxy=http://127.0.0.1:9 "$setup" qemu cross kernel-lts kernel-new linux-new
 ok "QEMU of a copied cache runs with the copy's libraries" own_files "$O/root/bin/qemu-system-riscv64"
-ok "a compiler of a copied cache does so, too" own_files "$O/root/cross/usr/bin/riscv64-linux-gnu-gcc"
+ok "a compiler of a copied cache runs with the copy's libraries" own_files "$O/root/cross/usr/bin/riscv64-linux-gnu-gcc"
 ok "a kernel of a copied cache builds modules with the copy's compiler" own_files make -s -C "$O/root/kernel-new/build"
 ok "a program of a kernel's headers runs with the copy's libraries" own_files \
 	"$O/root/kernel-lts/usr/lib/linux-kbuild-6.12.110+deb13/scripts/mod/modpost"
@@ -110,8 +110,8 @@ archive <<E2
 $base
 forky kernel 7.3.1+deb14 7.3.1-1
 E2
-ok "testing has 7.3 in place of 7.2" env NTRACE_UPDATE=1 "$setup" kernel-new linux-new
-is "new is 7.3 then" "$(version new) $(link kernel-new) $(link linux-new)" "7.3.1+deb14-riscv64 kernel-7.3 linux-7.3"
+ok "after testing has replaced 7.2 by 7.3, set-up with NTRACE_UPDATE=1 succeeds" env NTRACE_UPDATE=1 "$setup" kernel-new linux-new
+is "new is 7.3 after NTRACE_UPDATE=1" "$(version new) $(link kernel-new) $(link linux-new)" "7.3.1+deb14-riscv64 kernel-7.3 linux-7.3"
 is "the root of 7.2 can still be used" "$(version 7.2)" "7.2.12+deb14-riscv64"
 
 # The next results check only the source, because set-up prepares it faster than a kernel.
@@ -124,7 +124,7 @@ sid kernel 7.6.1+deb14 7.6.1-1 -source
 E2
 rm -rf "$XDG_CACHE_HOME"
 ok "half updated: backports has the image of 7.4 and not yet its programs for this host" sets_up linux-new
-is "new is a kernel of which all is there" "$(link linux-new)" linux-7.3
+is "half updated: new is the newest kernel that has all its packages" "$(link linux-new)" linux-7.3
 
 # The lists in the cache name packages that the archive has replaced
 rm -rf "$XDG_CACHE_HOME/ntrace/root" "$XDG_CACHE_HOME/ntrace/debs"
@@ -132,23 +132,23 @@ archive <<E2
 $base
 forky kernel 7.3.2+deb14 7.3.2-1
 E2
-ok "packages are gone from the archive since its lists were read" sets_up linux-new
-ok "set-up says so, and takes their successors" eval 'said "they are read again" && [ -d "$XDG_CACHE_HOME"/ntrace/root/linux-7.3.2-* ]'
+ok "set-up succeeds if packages in its lists are gone from the archive" sets_up linux-new
+ok "set-up reports that it reads the lists again, and takes the packages that replaced them" eval 'said "they are read again" && [ -d "$XDG_CACHE_HOME"/ntrace/root/linux-7.3.2-* ]'
 
-# The lists have changed, but the Release file has not. The previous state of the archive is still available under
-# the other name of the release.
+# The lists have changed, but the Release file has not. The complete previous state is still available under
+# another name of the release.
 cp -r "$tap_tmp/archive/dists/forky" "$tap_tmp/archive/dists/testing"
 echo >>"$tap_tmp/archive/dists/forky/main/binary-riscv64/Packages"
 rm -rf "$XDG_CACHE_HOME" "$O"
 ok "half updated: the lists of testing are newer than its signature" sets_up linux-new
-is "the whole release before serves" "$(link linux-new)" linux-7.3
+is "half updated: new is the kernel of the complete release" "$(link linux-new)" linux-7.3
 
 archive <<E2
 $base
 E2
 rm -rf "$XDG_CACHE_HOME" "$O"
 ok "an archive without a newer kernel" sets_up linux-lts linux-new
-is "6.12 stands in, and set-up names the page to read" \
+is "without a newer kernel, new is 6.12, and set-up names the page to read" \
 	"$(link linux-new) $(grep -c 'no kernel newer than 6.12.*(Documentation/developer/add-a-kernel.rst)' "$tap_tmp/said")" \
 	"linux-6.12 1"
 
@@ -162,6 +162,6 @@ rm -rf "$XDG_CACHE_HOME"
 ok "an archive without backports" sets_up linux-lts
 ok "no suite has the QEMU that the board needs" eval 'refuses qemu && said "the board needs QEMU 11.1 or newer, and none of"'
 rm -rf "$XDG_CACHE_HOME"
-ok "an archive that somebody else has signed is refused" eval \
+ok "an archive that was signed with another key is refused" eval \
 	'NTRACE_KEYRING=$tap_tmp/other.gpg refuses linux-lts && said "cannot read the package lists of trixie"'
 done_testing

@@ -14,16 +14,16 @@ TALK='/out/program; echo kept >/out/file; for c in mount which pidof su stty man
 	"$top/tests/board/talk.py" shell "$board" shell --no-driver --out "$tap_tmp/kept" >"$tap_tmp/shell" 2>&1
 tr -d '\r' <"$tap_tmp/shell" >"$tap_tmp/said"
 said() { grep -qE -- "$1" "$tap_tmp/said" || { tail -n 30 "$tap_tmp/said"; return 1; }; }
-ok "the banner records with --kcore" said '^ +perf record --kcore -e ntrace// -- ls'
-ok "the banner names the folder of the host" said "^/out is $tap_tmp/kept on the host, and stays"
-ok "the banner says how to bring a program in" said 'riscv64-linux-gnu-gcc -g -static prog.c -o '
-ok "a program that was brought in" said '^from the host'
-is "what was written to /out is there afterwards" "$(cat "$tap_tmp/kept/file" 2>&1)" kept
-ok "the last line says that what was written to /out is there afterwards" said "^board: files that you left in /out are in "
+ok "the banner shows perf record with --kcore" said '^ +perf record --kcore -e ntrace// -- ls'
+ok "the banner names the host's folder for /out" said "^/out is $tap_tmp/kept on the host, and stays"
+ok "the banner says how to copy a program to the guest" said 'riscv64-linux-gnu-gcc -g -static prog.c -o '
+ok "a program that was copied to the guest runs" said '^from the host'
+is "a file in /out is on the host after the run" "$(cat "$tap_tmp/kept/file" 2>&1)" kept
+ok "the last line names the host's folder with the files of /out" said "^board: files that you left in /out are in "
 is "no usual command is missing" "$(grep '^no ' "$tap_tmp/said")" ""
-ok "the terminal has a size" said '^[1-9][0-9]* [1-9][0-9]*$'
-ok "su to a user keeps the folder, su - goes home" said '^/home/user$'
-ok "su to a user keeps the folder, su - goes home, and su to nobody says so" said '^su: the board has no user nosuch'
+ok "the guest's terminal has a size" said '^[1-9][0-9]* [1-9][0-9]*$'
+ok "su keeps the current folder, and su - changes to the user's home" said '^/home/user$'
+ok "su to an unknown user prints a message" said '^su: the board has no user nosuch'
 ok "pidof and mount work" said '^pidof$'
-ok "man says where the pages are" said 'On the host: man -l Documentation/man'
+ok "man says how to read the pages on the host" said 'On the host: man -l Documentation/man'
 done_testing

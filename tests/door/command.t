@@ -25,11 +25,11 @@ version=$(cat "$top/VERSION")
 for arg in -h --help help; do says "ntrace $arg" 0 "usage: ntrace COMMAND" "$ntrace" $arg; done
 for arg in -V --version version; do says "ntrace $arg" 0 "ntrace $version" "$ntrace" $arg; done
 for cmd in dump decode encode; do says "ntrace help $cmd" 0 "usage: ntrace $cmd" "$ntrace" help $cmd; done
-says "help of no command" 2 "no command 'fry'; \`ntrace help\` lists them" "$ntrace" help fry
-says "no such command" 2 "no command 'fry'; \`ntrace help\` lists them" "$ntrace" fry
+says "help of an unknown command" 2 "no command 'fry'; \`ntrace help\` lists them" "$ntrace" help fry
+says "an unknown command" 2 "no command 'fry'; \`ntrace help\` lists them" "$ntrace" fry
 says "decode -h" 0 "usage: ntrace decode" "$ntrace" decode -h
-says "no such option" 2 "ntrace decode: unrecognized option '--colour'" "$ntrace" decode --colour x
-says "no such option: the hint" 2 "\`ntrace decode --help\` lists the options" "$ntrace" decode --colour x
+says "an unknown option" 2 "ntrace decode: unrecognized option '--colour'" "$ntrace" decode --colour x
+says "an unknown option: the message names decode --help" 2 "\`ntrace decode --help\` lists the options" "$ntrace" decode --colour x
 says "an option without its value" 2 "ntrace decode: option '--elf' requires an argument" "$ntrace" decode --elf
 
 printf 'PERFILE2%100s' '' >"$tap_tmp/perf.data"
@@ -39,11 +39,11 @@ elf=$samples/primes
 for cmd in dump "decode --elf $elf"; do
 	says "$cmd of a perf.data that is damaged" 2 "the file is damaged: the size of its header" "$ntrace" $cmd "$tap_tmp/perf.data"
 done
-says "decode of a folder that is no recording" 2 "kcore.data/data: No such file or directory" \
+says "decode of a folder that is not a recording" 2 "kcore.data/data: No such file or directory" \
 	"$ntrace" decode --elf "$elf" "$tap_tmp/kcore.data"
-says "the program in the trace's place" 2 "is an ELF file, not a trace; a program is given by --elf" \
+says "decode of a program instead of a trace" 2 "is an ELF file, not a trace; a program is given by --elf" \
 	"$ntrace" decode --elf "$elf" "$elf"
-says "the trace in the program's place" 2 "not an ELF file" "$ntrace" decode --elf "$samples/primes.nt" "$samples/primes.nt"
+says "decode with a trace instead of a program" 2 "not an ELF file" "$ntrace" decode --elf "$samples/primes.nt" "$samples/primes.nt"
 says "an empty trace" 0 "is empty: no trace was written" "$ntrace" decode --elf "$elf" "$tap_tmp/empty"
 says "an empty trace from a pipe" 0 "standard input is empty: no trace was written" "$ntrace" dump -
 says "no program" 2 "decode needs the code: --elf ELF" "$ntrace" decode "$samples/primes.nt"
@@ -66,7 +66,7 @@ offers() {
 		"$top/tools/ntrace/ntrace.bash" "$@"
 }
 is "completion of a command" "$(offers dec)" decode
-is "completion of a command, and of its options" "$(offers decode --wrapp)" --wrapped-at
+is "completion of an option of a command" "$(offers decode --wrapp)" --wrapped-at
 
 # Each place with missing code is reported once, and then counted
 riscv64-linux-gnu-objcopy --remove-section=.none "$elf" "$tap_tmp/start" 2>/dev/null || cp "$elf" "$tap_tmp/start"

@@ -18,47 +18,47 @@ else
 fi
 dir=$build/demo
 ok "make demo" run make demo
-is "make demo leaves a recording that is the user's" "$(stat -c %U "$dir/perf.data" 2>&1)" "$user"
+is "make demo leaves a recording that the user owns" "$(stat -c %U "$dir/perf.data" 2>&1)" "$user"
 cp "$tap_tmp/out" "$tap_tmp/demo"
 branches=$dir/branches.txt
-ok "a branch of the program, in the C library, by symbol" \
+ok "the branches of the program include one in the C library, with symbols" \
 	grep -m1 -E '^ *requests +[0-9]+ .* (calloc|malloc|printf|free|_int_malloc|setlocale|[a-z_]+@plt).*\(/(usr/lib/.*libc\.so\.6|tmp/requests)\)' "$branches"
-ok "a branch of the kernel, for that thread, by symbol" \
+ok "the branches of the program include one in the kernel, with symbols" \
 	grep -m1 -E '^ *requests +[0-9]+ .* handle_exception.*\(\[kernel\.kallsyms\]\)' "$branches"
-is "no name is a compiler's label" "$(grep -cE ' \.L[A-Z0-9]' "$branches")" 0
+is "no branch has a compiler's label as its symbol" "$(grep -cE ' \.L[A-Z0-9]' "$branches")" 0
 
 # Each number that the demo prints must agree with its recording.
-is "100 requests, 4 calls of rehash" \
+is "make demo prints 100 calls of request and 4 of rehash" \
 	"$(sed -n '/^2\./,/^3\./s/^ *\([0-9]*\) .* \(request\|rehash\) \[.*/\2 \1/p' "$tap_tmp/demo" | paste -sd' ')" "request 100 rehash 4"
 insns=$(sed -n 's/.* hold the \([0-9]*\) instructions.*/\1/p' "$tap_tmp/demo")
 figure "$(sed -n 's/^1\. //p' "$tap_tmp/demo")"
-ok "a number of instructions of such a program" [ "${insns:-0}" -gt 200000 ]
+ok "make demo prints more than 200,000 instructions" [ "${insns:-0}" -gt 200000 ]
 story() { python3 "$top/tests/door/story.py" "$dir/ntrace.html" "$@"; }
-ok "the slowest request is explained, and rehash faulted" story slowest "$tap_tmp/demo"
-ok "the page has 100 requests, and their source" story source
+ok "make demo explains the slowest request, in which rehash caused page faults" story slowest "$tap_tmp/demo"
+ok "the page has 100 calls of request, and their source" story source
 
 # Decode on this machine with the documented command. The text must be the same as in the guest, without
 # errors. The code of the clock is in the vDSO, which is not in any file of the guest.
-is "errors of the decode" "$(sed -n 's/^demo: .* \([0-9]*\) trace errors$/\1/p' "$tap_tmp/demo") $(grep -c 'instruction trace error' "$branches")" "0 0"
-ok "a branch of the vDSO, by symbol" grep -m1 -E 'clock_gettime.*\(\[vdso\]\)' "$branches"
+is "make demo prints as many errors as the branches have, which is none" "$(sed -n 's/^demo: .* \([0-9]*\) trace errors$/\1/p' "$tap_tmp/demo") $(grep -c 'instruction trace error' "$branches")" "0 0"
+ok "the branches of the program include one in the vDSO, with symbols" grep -m1 -E 'clock_gettime.*\(\[vdso\]\)' "$branches"
 "$top/tools/perf/build.sh" 6.12 "$(uname -m)" >"$tap_tmp/build" 2>&1 || cat "$tap_tmp/build"
 cache_home=$tap_tmp/home-elsewhere
 # perf reads files that its user owns.
 mkdir -p "$cache_home/.debug" && cp -r "$dir/perf.data" "$cache_home/perf.data" && tar xf "$dir/perf.data.tar.bz2" -C "$cache_home/.debug"
 HOME=$cache_home "$O/perf/6.12/$(uname -m)/perf" script -i "$cache_home/perf.data" --itrace=be \
 	-F comm,tid,cpu,time,event,ip,sym,dso,addr,flags >"$tap_tmp/here" 2>"$tap_tmp/err"
-ok "decoded on another machine: the same" cmp "$tap_tmp/here" "$branches"
+ok "perf on the host prints the same branches as perf in the guest" cmp "$tap_tmp/here" "$branches"
 "$O/bin/ntrace" script -i "$cache_home/perf.data" --buildid-dir "$cache_home/.debug" -F tid,cpu,time,flags,ip,addr >"$tap_tmp/ours" 2>>"$tap_tmp/err"
 HOME=$cache_home "$O/perf/6.12/$(uname -m)/perf" script -i "$cache_home/perf.data" --itrace=be --ns \
 	-F tid,cpu,time,flags,ip,addr 2>>"$tap_tmp/err" | sed -E 's/ +/ /g;s/ $//' >"$tap_tmp/theirs"
 # perf 6.12 prints only "tr strt" and "tr end"
-ok "ntrace script says the same as perf script" sh -c \
+ok "ntrace script prints the same branches as perf script" sh -c \
 	"sed -E 's/(tr strt|tr end) +jmp/\\1/;s/ +/ /g;s/ $//' '$tap_tmp/ours' | cmp - '$tap_tmp/theirs'"
 
 mkdir -p "$tap_tmp/board-out" && chown "$user" "$tap_tmp/board-out"
-ok "a recording straight to /out, which perf reads there" run tools/board/board run --out "$tap_tmp/board-out" -- \
+ok "perf records to /out, and reads the recording there" run tools/board/board run --out "$tap_tmp/board-out" -- \
 	'perf record '$(by_size "" --kcore)' -o /out/perf.data -e ntrace//u -- ls / >/dev/null && perf script -i /out/perf.data | grep -m1 branches'
-is "a recording straight to /out is the user's" "$(stat -c %U "$tap_tmp/board-out/perf.data" 2>&1)" "$user"
+is "the user owns a recording that perf wrote to /out" "$(stat -c %U "$tap_tmp/board-out/perf.data" 2>&1)" "$user"
 
 # If packages are missing, a sentence reports that before make prints "Error 127".
 mkdir -p "$tap_tmp/bin"

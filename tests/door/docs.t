@@ -41,7 +41,7 @@ EOT
 documents=$(git ls-files --cached --others --exclude-standard '*.rst' '*.md' 2>/dev/null || find . -name '*.rst' -o -name '*.md')
 plan 9
 # shellcheck disable=SC2086
-ok "commands in documents print what is said there" python3 "$tap_tmp/blocks.py" "$here" $documents
+ok "commands in documents print the documented output" python3 "$tap_tmp/blocks.py" "$here" $documents
 
 # Check `file` and ``file`` of this tree, and links between documents
 cat >"$tap_tmp/files.py" <<'EOT'
@@ -62,7 +62,7 @@ print(f'{n} names looked up')
 sys.exit(1 if bad or not n else 0)
 EOT
 # shellcheck disable=SC2086
-ok "files that documents name are there" python3 "$tap_tmp/files.py" $documents
+ok "files that documents name exist" python3 "$tap_tmp/files.py" $documents
 
 # Each test, variant and mutation that the table in board-tests.rst names must exist
 table=Documentation/developer/board-tests.rst
@@ -72,7 +72,7 @@ variant_names | sed 's/.*/``&``/' >>"$tap_tmp/there"
 sed -n 's/^static void test_\([a-z_]*\)(.*/``\1``/p' tools/board/model/test/*.c >>"$tap_tmp/there"
 grep -oE '\b(board|driver|lib)-[a-z][a-z-]*[a-z]|``[a-z-]+\.ntt``|``[a-z]+_[a-z_]+``|variants? ``[a-z-]+``' $table |
 	sed 's/^variants* //; /^board-tests$/d; /^board-verify-boot$/d; /^board-reset$/d' | sort -u >"$tap_tmp/named"
-ok "the table of the board's tests names what is there ($(wc -l <"$tap_tmp/named") names)" sh -c "
+ok "names in the table of the board's tests exist ($(wc -l <"$tap_tmp/named") names)" sh -c "
 	[ $(wc -l <"$tap_tmp/named") -ge 50 ] && ! grep -vxFf '$tap_tmp/there' '$tap_tmp/named'"
 
 # An explained message, in double backquotes at the left margin, must exist in the tree
@@ -84,7 +84,7 @@ while read -r message; do
 		--include=Makefile Makefile tools drivers include || echo "$message" >>"$tap_tmp/unknown"
 done <"$tap_tmp/messages"
 ok "over 30 messages are explained" [ "$(wc -l <"$tap_tmp/messages")" -gt 30 ]
-is "messages that nothing prints" "$(cat "$tap_tmp/unknown")" ""
+is "each explained message is in the sources" "$(cat "$tap_tmp/unknown")" ""
 
 # The options of each command must be those of its manual page
 bad=
@@ -111,7 +111,7 @@ for command in "tools/board/board help:board.1" "build/bin/ntrace help dump:ntra
 		[ "$option" = --help ] || grep -qF -- "$option" "$tap_tmp/page" || bad="$bad ${command#*:}:$option"
 	done <"$tap_tmp/options"
 done
-is "options without a line in the manual" "$bad" ""
+is "each option has a line in the manual page of its command" "$bad" ""
 
 # Save the test that tests/README.rst shows to newcomers. It must pass, and fail if the library behaves
 # differently
@@ -123,9 +123,9 @@ ln -s "$top"/tests/lib/* "$tree/tests/lib/"
 awk '/^Save this as/ { block = 1; next } block && /^[^\t]/ { exit } block { sub(/^\t/, ""); print }' tests/README.rst |
 	sed '/./,$!d' >"$tree/tests/lib/mine.t"
 chmod +x "$tree/tests/lib/mine.t"
-ok "the test that tests/README.rst has to copy passes" "$tree/tests/run" lib/mine
+ok "the example test of tests/README.rst passes" "$tree/tests/run" lib/mine
 sed -i 's/\<102\>/103/' "$tree/tests/lib/mine.t"
-ok "the test that tests/README.rst has to copy passes, and can fail" sh -c "! '$tree/tests/run' lib-mine"
+ok "the example test of tests/README.rst fails if the library behaves differently" sh -c "! '$tree/tests/run' lib-mine"
 
 if command -v sphinx-build >/dev/null; then
 	ok "Sphinx builds the documents without a warning" sphinx-build -q -W --keep-going -d "$tap_tmp/doctrees" \

@@ -19,14 +19,14 @@ ran() { run "$@" | sed -n 's/^== //p' | sort | paste -sd' '; }
 
 plan 32
 run lib >"$tap_tmp/lib"
-is "an area" "$(sed -n 's/^== //p' "$tap_tmp/lib" | sort | paste -sd' ')" "lib-one lib-two"
-is "an area, and one program of another" "$(ran lib perf/decode)" "lib-one lib-two perf-decode"
-is "a program, by either name" "$(ran lib/one lib-one tests/lib/one.t)" "lib-one lib-one lib-one"
-is "all, but for long ones" "$(ran)" "lib-one lib-two perf-decode"
-is "the sum is the last line" "$(tail -n 1 "$tap_tmp/lib")" "2 passed, 0 failed, 1 skipped"
-is "no such test" "$(run nosuch; echo $?)" "tests/run: there is no test or area nosuch; areas are lib long perf
+is "the name of an area runs its programs" "$(sed -n 's/^== //p' "$tap_tmp/lib" | sort | paste -sd' ')" "lib-one lib-two"
+is "the names of an area and of a program of another area" "$(ran lib perf/decode)" "lib-one lib-two perf-decode"
+is "the three forms of a program's name" "$(ran lib/one lib-one tests/lib/one.t)" "lib-one lib-one lib-one"
+is "without a name, all programs but those of tests/long run" "$(ran)" "lib-one lib-two perf-decode"
+is "the last line is the sum of the results" "$(tail -n 1 "$tap_tmp/lib")" "2 passed, 0 failed, 1 skipped"
+is "an unknown name is refused" "$(run nosuch; echo $?)" "tests/run: there is no test or area nosuch; areas are lib long perf
 2"
-is "a long one that fails" "$(run long/lib-one | tail -n 1)" "0 passed, 1 failed, 0 skipped"
+is "a failure of a program of tests/long is counted" "$(run long/lib-one | tail -n 1)" "0 passed, 1 failed, 0 skipped"
 
 # Unset the size of this run, because the runs below have their own
 unset TEST_SIZE
@@ -34,7 +34,7 @@ put perf/large '\necho 1..1; echo "ok 1 - $TEST_SIZE"'
 echo "perf/large all" >>"$house/tests/sizes"
 is "the quick size runs the programs that tests/sizes calls quick" "$(ran --quick)" "lib-one"
 is "the default size leaves out programs that tests/sizes calls all" "$(ran)" "lib-one lib-two perf-decode"
-is "the large size runs all programs but long ones" "$(ran --all)" "lib-one lib-two perf-decode perf-large"
+is "the large size runs all programs but those of tests/long" "$(ran --all)" "lib-one lib-two perf-decode perf-large"
 is "a program learns that the size is large" "$(cat "$house/build/tests/perf-large.log")" "1..1
 ok 1 - all"
 is "a program learns the default size" "$(run perf/large >"$tap_tmp/said"; cat "$house/build/tests/perf-large.log")" "1..1
@@ -100,7 +100,7 @@ rm "$house/tests/perf/busy.t"
 echo 3 >"$house/build/tests/lib-one.seconds"
 echo 1 >"$house/build/tests/lib-two.seconds"
 echo 2 >"$house/build/tests/perf-decode.seconds"
-is "the longest first" "$(run | sed -n 's/^== //p' | paste -sd' ')" "lib-one perf-decode lib-two"
+is "programs that took longest in the last run start first" "$(run | sed -n 's/^== //p' | paste -sd' ')" "lib-one perf-decode lib-two"
 
 put lib/short '\necho 1..3; echo ok 1 - a'
 is "fewer results than planned" "$(run lib/short | tail -n 1)" "1 passed, 2 failed, 0 skipped"
@@ -117,9 +117,9 @@ rm "$house/tests/misplaced.t"
 
 if command -v script >/dev/null; then
 	(cd "$house" && O=$house/build script -qec "tests/run lib" /dev/null) >"$tap_tmp/terminal" </dev/null
-	is "a terminal shows how far it is" "$(tr '\r' '\n' <"$tap_tmp/terminal" | sed 's/^.\[K//' | grep -c '^\[[012] of 2\] ')" 4
+	is "a terminal shows how many programs have ended" "$(tr '\r' '\n' <"$tap_tmp/terminal" | sed 's/^.\[K//' | grep -c '^\[[012] of 2\] ')" 4
 else
-	skip "a terminal shows how far it is" "there is no script(1)"
+	skip "a terminal shows how many programs have ended" "there is no script(1)"
 fi
-is "a terminal shows how far it is, and a file does not" "$(grep -c ' of 2\]' "$tap_tmp/lib")" 0
+is "a file as output does not get the line of progress" "$(grep -c ' of 2\]' "$tap_tmp/lib")" 0
 done_testing

@@ -42,7 +42,7 @@ mistake() {
 }
 
 plan 31
-is "rows of the table" "$(wc -l <"$tap_tmp/table")" 27
+is "the table has 27 rows" "$(wc -l <"$tap_tmp/table")" 27
 
 # ---- set-up and builds on the host
 mkdir -p "$tap_tmp/bin" "$tap_tmp/no-tools" "$tap_tmp/home" "$tap_tmp/empty" "$tap_tmp/kernel"
@@ -57,7 +57,7 @@ mkdir -p "$tap_tmp/tree/tools"; cp -r "$top/tools/setup" "$tap_tmp/tree/tools/"
 # shellcheck disable=SC2086
 mistake "a package is missing, and there is no sudo" "these packages are needed; as root: apt-get install" \
 	$as env -i PATH="$tap_tmp/no-tools" HOME="$tap_tmp/home" O="$tap_tmp/home/o" "$tap_tmp/tree/tools/setup/setup" host
-mistake "the board before set-up" "QEMU is not there; run: make setup" \
+mistake "the board without set-up" "QEMU is not there; run: make setup" \
 	env O="$tap_tmp/empty" "$top/tools/board/board" run -- true
 mistake "make perf of no kernel source" \
 	"is no kernel source: it has no tools/perf/MANIFEST. KSRC= names the folder that has Makefile and tools/" \
@@ -80,7 +80,7 @@ else
 	sed -i '/^Only a RISC-V machine/d; /^cannot read the code of$/d' "$tap_tmp/table"
 fi
 printf 'PERFILE2%100s' '' >"$tap_tmp/perf.data"
-mistake "ntrace report of nothing" "this command reads what \"perf record -e ntrace//\" wrote: perf.data, or -i FILE" \
+mistake "ntrace report without a recording" "this command reads what \"perf record -e ntrace//\" wrote: perf.data, or -i FILE" \
 	"$ntrace" report -i "$tap_tmp/nosuch"
 mistake "ntrace decode of a recording in a pipe" "is a recording of perf: give its file name, because a recording cannot be read from a pipe here" \
 	sh -c "'$ntrace' decode --elf '$samples/primes' - <'$tap_tmp/perf.data'"
@@ -130,14 +130,14 @@ mkdir "$tap_tmp/guest.out"
 "$top/tools/board/board" run --harts 2 --out "$tap_tmp/guest.out" -- "$(cat "$tap_tmp/guest")" >"$tap_tmp/board" 2>&1 ||
 	sed 's/^/# board: /' "$tap_tmp/board"
 g() { said "$1" "$3" "$tap_tmp/guest.out/$2"; }
-g "a frequency" freq "A trace has no frequency (-F option), because all executed instructions are traced."
+g "perf record -F" freq "A trace has no frequency (-F option), because all executed instructions are traced."
 g "a value that the hardware lacks" mode "The trace encoders of this system do not support mode=4. They support"
 g "a buffer larger than memory" memory "The trace buffers do not fit into memory"
-g "another clock" clock "Cannot use clockid (-k option) with ntrace, because trace has the times of perf's default clock"
+g "perf record -k" clock "Cannot use clockid (-k option) with ntrace, because trace has the times of perf's default clock"
 g "a size with a wrong letter" size "the size of a snapshot must be a number with an optional B, K, M or G, such as -S4M"
-g "AUX samples" sample \
+g "perf record --aux-sample" sample \
 	"This kernel does not support AUX area sampling (--aux-sample); the file caps/aux_sampling contains the reason. Take snapshots instead (-S option)"
-g "two events" two "There may be only one ntrace event"
+g "perf record with two ntrace events" two "There may be only one ntrace event"
 g "a second perf record" busy "Another program uses a trace encoder that ntrace// needs. It is a process whose /proc/PID/fd has a perf_event"
 g "no --kcore" kcore "record with --kcore, or only user code (ntrace//u)"
 g "a buffer that is too small" lost "full: trace was lost (try perf record -m,SIZE)"
@@ -150,6 +150,6 @@ g "the driver is not loaded" driver \
 is "-e ntrace, --per-thread, and a user's own program are recorded" \
 	"$(grep -l 'Captured and wrote' "$tap_tmp/guest.out/named" "$tap_tmp/guest.out/per-thread" "$tap_tmp/guest.out/own" | wc -l)" 3
 sed 's/^/# /' "$tap_tmp/guest.out/named" "$tap_tmp/guest.out/per-thread" "$tap_tmp/guest.out/own"
-ok "instructions are disassembled" grep -m 3 -E '\s(c\.)?(addi|jalr|auipc|ld|sd) ' "$tap_tmp/guest.out/disasm"
-is "rows of the table that no mistake was made for" "$(cat "$tap_tmp/table")" ""
+ok "perf script --insn-trace=disasm disassembles instructions" grep -m 3 -E '\s(c\.)?(addi|jalr|auipc|ld|sd) ' "$tap_tmp/guest.out/disasm"
+is "the test has made the mistake of each row of the table" "$(cat "$tap_tmp/table")" ""
 done_testing

@@ -14,14 +14,14 @@ is "dkms.conf has the version" "$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms
 is "debian/changelog has the version" "$(sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog)" "$version"
 is "the .spec has the version" "$(sed -n 's/^Version:[[:space:]]*//p' packaging/ntrace.spec)" "$version"
 cp -r tools include VERSION "$tap_tmp/" && echo 2.7 >"$tap_tmp/VERSION"
-ok "a library of another version than its header is not built" sh -c \
+ok "the build fails if library and header have different versions" sh -c \
 	"! make -C '$tap_tmp/tools/lib/ntrace' O='$tap_tmp/o' 2>'$tap_tmp/err' && grep -q 'and VERSION is 2.7' '$tap_tmp/err'"
 
 # ---- make install
 places="PREFIX=/usr LIBDIR=/usr/lib/riscv64-linux-gnu DESTDIR=$tap_tmp/dest"
 # shellcheck disable=SC2086
 ok "make install LIBDIR=" make install $places
-ok "make install LIBDIR= puts the library there" [ -e "$tap_tmp/dest/usr/lib/riscv64-linux-gnu/libntrace.so" ]
+ok "make install LIBDIR= installs the library in this folder" [ -e "$tap_tmp/dest/usr/lib/riscv64-linux-gnu/libntrace.so" ]
 is "make install LIBDIR= writes the folder into libntrace.pc" "$(sed -n 's/^libdir=//p' "$tap_tmp/dest/usr/lib/riscv64-linux-gnu/pkgconfig/libntrace.pc")" \
 	/usr/lib/riscv64-linux-gnu
 ok "make install installs ntrace-dev for ntrace encode" "$tap_tmp/dest/usr/bin/ntrace" encode --help
@@ -30,20 +30,20 @@ mkdir -p "$tap_tmp/examples" && cp -r examples/* "$tap_tmp/examples/"
 lib=$tap_tmp/dest/usr/lib/riscv64-linux-gnu
 PKG_CONFIG_PATH=$lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$tap_tmp/dest LDFLAGS= \
 	make -C "$tap_tmp/examples" CFLAGS="-Wall -Werror -L$lib -I$tap_tmp/dest/usr/include" calls >"$tap_tmp/log" 2>&1
-ok "an example builds by pkg-config, without a warning" [ -x "$tap_tmp/examples/calls" ]
+ok "an example builds with the options of pkg-config, without a warning" [ -x "$tap_tmp/examples/calls" ]
 sed 's/^/# /' "$tap_tmp/log"
 riscv64-linux-gnu-objcopy -O binary -j .text samples/primes "$tap_tmp/text"
 text=$(riscv64-linux-gnu-objdump -h samples/primes | awk '$2 == ".text" { print "0x" $4 }')
 LD_LIBRARY_PATH=$lib "$tap_tmp/examples/calls" samples/primes.nt "$tap_tmp/text" "$text" >"$tap_tmp/calls" 2>&1
 # The program calls count_primes once, and strike_out for each of the 46 primes.
-is "an example builds by pkg-config, without a warning, and prints the calls of the sample" "$? $(awk '{ print $1 }' "$tap_tmp/calls" | sort | uniq -c | awk '{ print $1 }' | sort -n | paste -sd' ')" "0 1 46"
+is "the example prints the calls of the sample" "$? $(awk '{ print $1 }' "$tap_tmp/calls" | sort | uniq -c | awk '{ print $1 }' | sort -n | paste -sd' ')" "0 1 46"
 # This recording can be read by any perf.
 mkdir -p "$tap_tmp/o/perf/7.9/$(uname -m)" && echo '#!/bin/sh' >"$tap_tmp/o/perf/7.9/$(uname -m)/perf"
 ok "make install-perf" make O="$tap_tmp/o" install-perf PREFIX=/usr DESTDIR="$tap_tmp/dest"
 ok "make install-perf installs beside the perf of the distribution" [ -x "$tap_tmp/dest/usr/bin/perf-ntrace" ]
 # shellcheck disable=SC2086
 ok "make uninstall" make uninstall $places
-is "make uninstall leaves nothing" "$(find "$tap_tmp/dest" -type f -o -type l)" ""
+is "make uninstall leaves no file" "$(find "$tap_tmp/dest" -type f -o -type l)" ""
 
 # ---- packages of Debian
 ok "make dist" make dist
@@ -79,7 +79,7 @@ if [ -n "$perf" ]; then
 else
 	skip "perf-ntrace knows N-Trace" "there is no perf; make perf builds it"
 fi
-ok "perf-ntrace knows N-Trace, and can be removed" sh -c "dpkg --root='$root' --force-depends --force-not-root --force-bad-path --no-triggers \
+ok "the package perf-ntrace can be removed" sh -c "dpkg --root='$root' --force-depends --force-not-root --force-bad-path --no-triggers \
 	-P ntrace libntrace-dev libntrace1 ${perf:+perf-ntrace} >/dev/null 2>&1; ! find '$root/usr' -name '*ntrace*' | grep ."
 
 # Build the module as DKMS would build it from the package
@@ -102,13 +102,13 @@ build_module() {
 }
 export kernel_source_dir dkms_tree
 if [ -e "$O/root/kernel-6.12/build" ]; then
-	ok "the module builds by the line in dkms.conf" build_module
+	ok "the module builds with the command in dkms.conf" build_module
 else
-	skip "the module builds by the line in dkms.conf" "there are no headers of a kernel; run make setup"
+	skip "the module builds with the command in dkms.conf" "there are no headers of a kernel; run make setup"
 fi
 if command -v lintian >/dev/null; then
-	is "errors that lintian finds" "$(lintian --allow-root "$O"/deb/*.changes 2>/dev/null | grep '^E:')" ""
+	is "lintian finds no error" "$(lintian --allow-root "$O"/deb/*.changes 2>/dev/null | grep '^E:')" ""
 else
-	skip "errors that lintian finds" "there is no lintian"
+	skip "lintian finds no error" "there is no lintian"
 fi
 done_testing

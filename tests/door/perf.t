@@ -19,14 +19,14 @@ says() { # NAME SENTENCE COMMAND...: check that COMMAND fails with the sentence
 }
 
 # ---- arguments of make perf
-says "a source that is none" "/wrong is no kernel source: it has no tools/perf/MANIFEST" \
+says "KSRC is not a kernel source" "/wrong is no kernel source: it has no tools/perf/MANIFEST" \
 	make -C "$top" perf KSRC=/wrong
-says "an architecture that is none" "unknown architecture sparc: x86_64 or riscv64; set ARCH=" "$build" 6.12 sparc
+says "an unknown architecture" "unknown architecture sparc: x86_64 or riscv64; set ARCH=" "$build" 6.12 sparc
 says "no compiler" "no compiler nosuch-gcc" env CROSS_COMPILE=nosuch- "$build" 6.12 riscv64
 says "no libraries for RISC-V" "run 'tools/setup/setup sysroot', or set SYSROOT=" \
 	env SYSROOT=/nosuch "$build" 6.12 riscv64
 
-# ---- a known kernel's source with a changed version is used as a kernel for which no hook patch exists
+# ---- Change the version in a known kernel's source, which then stands for a kernel without a hook patch
 tree() { # DIR KVER VERSION PATCHLEVEL
 	mkdir -p "$1/tools/perf"
 	cp "$O/root/linux-$2/tools/perf/MANIFEST" "$1/tools/perf/"

@@ -50,10 +50,10 @@ unprivileged() {
 
 plan 11
 ok "the second time, no network is needed" offline
-ok "no root of that name" says "no root is called nosuch" "$setup" nosuch
-ok "packages are missing, and no way to install them" \
+ok "an unknown name of a root" says "no root is called nosuch" "$setup" nosuch
+ok "packages are missing, and the user cannot install them" \
 	says "these packages are needed; as root: apt-get install device-tree-compiler" unprivileged
-ok "an archive that is not there" says "cannot read the package lists" \
+ok "an archive that cannot be reached" says "cannot read the package lists" \
 	env XDG_CACHE_HOME="$tap_tmp/cache" O="$tap_tmp/empty" NTRACE_MIRROR=http://127.0.0.1:9/debian "$setup" qemu
 ok "QEMU has the plugin interface that the board needs" \
 	sh -c '"$0" --version | grep -E "version (11\.[1-9]|1[2-9])"' "$O/root/bin/qemu-system-riscv64"
@@ -67,10 +67,10 @@ ok "programs for the guest are built" sh -c 'echo "int main(void) { return 0; }"
 ok "a static program of one line for the guest is built" sh -c 'echo "int main(void) { return 0; }" >"$1/t.c" &&
 	"$0" -static -o "$1/t" "$1/t.c" && qemu-riscv64-static "$1/t"' "$O/root/bin/riscv64-guest-gcc" "$tap_tmp"
 
-# Another set-up holds the lock of the cache for a while
+# Another process holds the lock of the cache, like a set-up that runs
 waits() {
 	mkdir -p "$tap_tmp/busy/ntrace"
-	# The holder releases the lock when the other one has printed that it waits
+	# The process releases the lock after set-up has printed that it waits
 	flock "$tap_tmp/busy/ntrace/lock" sh -c ': >"$0/locked"; until grep -q waiting "$0/said"; do sleep 0.1; done' "$tap_tmp/busy" &
 	until [ -e "$tap_tmp/busy/locked" ]; do sleep 0.1; done
 	: >"$tap_tmp/busy/said"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Compares what the demo says with its page, which has each call.
+"""Compare the text of the demo with its page, which has each call.
 
-  story.py PAGE source            the page has the calls of samples/requests.c, and their source
-  story.py PAGE slowest TEXT      the demo's TEXT explains the slowest request
+  story.py PAGE source            check that the page has the calls of samples/requests.c, and their source
+  story.py PAGE slowest TEXT      check the demo's TEXT about the slowest request
 """
 import os
 import re

@@ -8,7 +8,7 @@ user_make() {
 	user=ntrace-test-$$
 	home=$tap_tmp/home-of-user
 	cache=${XDG_CACHE_HOME:-$HOME/.cache}/ntrace
-	[ "$(id -u)" = 0 ] || { echo "it takes root to make a user; all tests ran as an ordinary user then"; return 1; }
+	[ "$(id -u)" = 0 ] || { echo "only root can create a user. This run is by an ordinary user"; return 1; }
 	command -v useradd >/dev/null || { echo "there is no useradd"; return 1; }
 	unshare -m true 2>/dev/null || { echo "no mount namespace can be made"; return 1; }
 	chmod 755 "$tap_tmp"
@@ -31,7 +31,7 @@ user_remove() {
 }
 
 # user_run COMMAND...: run as the user, in the copy of the tree. The user's cache is mounted at the path of root's
-# cache, with root's downloads read-only. A folder above, which the user may not enter, is hidden by an empty one.
+# cache, with root's downloads read-only. An empty folder hides a parent folder that the user may not enter.
 user_run() {
 	mkdir -p "$tap_tmp/roots"
 	unshare -m sh -c '

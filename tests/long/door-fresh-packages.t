@@ -20,7 +20,7 @@ release=$(. /etc/os-release && echo "$VERSION_CODENAME")
 debs=$(ls "$O"/deb/*.deb | grep -v dbgsym)
 is "five packages" "$(echo "$debs" | sed 's,.*/,,; s/_.*//' | LC_ALL=C sort | paste -sd' ')" \
 	"libntrace-dev libntrace1 ntrace ntrace-dkms perf-ntrace"
-is "errors that lintian finds" "$(lintian --allow-root "$O"/deb/*.changes 2>&1 | grep '^E:')" ""
+is "lintian finds no error" "$(lintian --allow-root "$O"/deb/*.changes 2>&1 | grep '^E:')" ""
 if command -v rpmbuild >/dev/null; then
 	dpkg -x "$O"/deb/perf-ntrace_*.deb "$tap_tmp/perf"
 	ok "rpmbuild makes packages of the archive" rpmbuild -ta --quiet --nodeps --define "_topdir $tap_tmp/rpm" \
