@@ -26,7 +26,7 @@ says "no compiler" "no compiler nosuch-gcc" env CROSS_COMPILE=nosuch- "$build" 6
 says "no libraries for RISC-V" "run 'tools/setup/setup sysroot', or set SYSROOT=" \
 	env SYSROOT=/nosuch "$build" 6.12 riscv64
 
-# ---- Change the version in a known kernel's source, which then stands for a kernel without a hook patch
+# ---- Change the version in a known kernel's source, so that no hook patch is for this version
 tree() { # DIR KVER VERSION PATCHLEVEL
 	mkdir -p "$1/tools/perf"
 	cp "$O/root/linux-$2/tools/perf/MANIFEST" "$1/tools/perf/"

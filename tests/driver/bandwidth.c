@@ -3,8 +3,8 @@
  * Measure the bandwidth that the flight recorder needs with each setting of the encoder, as bytes
  * of trace for 1,000 retired instructions of a fixed piece of work. Most of the work is done by the
  * kernel: two tasks pass a byte back and forth, files are read, processes start and end. Run this
- * on the board with one hart, --icount and --flight 8M, so that time is the count of retired
- * instructions, 50 to a tick of the time CSR.
+ * on the board with one hart, --icount and --flight 8M, so that a tick of the time CSR is 50
+ * retired instructions.
  *
  * Settings are changed by the files of the recorder, and its record contains the number of bytes.
  */
@@ -94,7 +94,7 @@ static void one_round(void)
 
 /* ---- The record ---- */
 
-/* Return the number of bytes that the one sink has written */
+/* Return the number of bytes that the board's only sink has written */
 static uint64_t bytes_written(void)
 {
 	static uint8_t meta[META];

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The driver is unloaded while a CPU is offline. The CPU's ATB
-# bridge, which does not respond then, keeps the driver's claim. The driver that is loaded next must
-# not mistake this claim for a debugger's. A CPU that goes offline and online during a recording
-# must be traced again.
+# The driver is unloaded while a CPU is offline. The ATB bridge of this CPU does not respond, so
+# that the driver cannot clear its claim tag. When the driver is loaded again, it must not mistake
+# this claim tag for that of a debugger. A CPU that goes offline and online during a recording must
+# be traced again.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/guest.sh"
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "the board is not set up; make setup"
@@ -18,13 +18,13 @@ perf record -B --no-bpf-event -q -C 1 -e ntrace// -o /tmp/data -- sh -c "for i i
 	taskset 2 ls / >/dev/null; echo 0 >$cpu1; ls / >/dev/null; echo 1 >$cpu1; done; taskset 2 ls / >/dev/null" 2>/dev/null
 echo "stretches $(perf script -D -i /tmp/data 2>/dev/null | grep -c "PERF_RECORD_AUX .*size: 0x[1-9a-f]")"
 echo "complaints $(dmesg | grep -c -e BUG -e WARNING -e "did not become")"' >"$tap_tmp/said" 2>"$tap_tmp/err"
-is "no bridge is taken for a debugger's" "$(grep debuggers "$tap_tmp/said")" "debuggers 0"
-ok "trace before and after the CPU was offline" [ "$(sed -n 's/stretches //p' "$tap_tmp/said")" -ge 1 ]
-is "no complaints" "$(grep complaints "$tap_tmp/said")" "complaints 0"
+is "the driver does not report that a debugger uses a bridge" "$(grep debuggers "$tap_tmp/said")" "debuggers 0"
+ok "the CPU is traced before and after it was offline" [ "$(sed -n 's/stretches //p' "$tap_tmp/said")" -ge 1 ]
+is "the kernel reports no fault" "$(grep complaints "$tap_tmp/said")" "complaints 0"
 
-# While CPU 1 is going offline, but is still online, an event of a task is opened, which would
-# enable the bridge of CPU 1 again. That event is opened before perf has patched any code, because
-# patching waits for the CPU.
+# CPU 1 goes offline, and is still online after the driver was notified. An event of a task that
+# is opened at this time must not enable the bridge of CPU 1 again. Open it before perf has
+# patched code, because patching waits for the CPU.
 "$top/tools/board/board" run --board k3 --harts 2 --console "$tap_tmp/console" -- 'cpus=/sys/devices/system/cpu
 suspended() { until [ "$(cat /sys/bus/platform/devices/18003000.trace/power/runtime_status)" = suspended ]; do sleep 0.1; done; }
 rmmod ntrace; insmod /usr/lib/ntrace/ntrace-going.ko; insmod /lib/ntrace/ntrace.ko; suspended
@@ -36,7 +36,7 @@ rmmod ntrace; echo 1 >$cpus/cpu1/online; insmod /lib/ntrace/ntrace.ko
 until [ "$(cat /sys/bus/event_source/devices/ntrace/cpumask)" = 0-1 ] || dmesg | grep -q "in use by a debugger"; do sleep 0.1; done
 echo "debuggers $(dmesg | grep -c "in use by a debugger")"
 perf record -B --no-bpf-event -q -C 1 -e ntrace// -o /tmp/data -- taskset 2 true && echo traced' >"$tap_tmp/said" 2>"$tap_tmp/err"
-is "a CPU on its way out: its bridge is not enabled again" "$(xargs <"$tap_tmp/said")" \
+is "a CPU that goes offline: an event of a task does not enable its bridge again" "$(xargs <"$tap_tmp/said")" \
 	"online 0-1 ok 1 attr.good_one_opens debuggers 0 traced"
-quiet "a CPU on its way out"
+quiet "a CPU that goes offline"
 done_testing

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Measure the cost of the driver in retired instructions. Two tasks on one CPU pass a byte back and
- * forth. Run this on the board with one hart and --icount, so that time is the count of retired
- * instructions, 50 to a tick of the time CSR.
+ * forth. Run this on the board with one hart and --icount, so that a tick of the time CSR is 50
+ * retired instructions.
  */
 #include <linux/perf_event.h>
 #include <sched.h>
@@ -127,7 +127,7 @@ static double round_trips(void)
 	return (double)best * INSTRUCTIONS_PER_TICK / BATCH;
 }
 
-/* Print the cost of a round, in which the traced task is switched in and out once */
+/* Print the cost of a round, in which the scheduler switches the traced task in and out once */
 static void say(const char *what, double n, double than)
 {
 	printf("%-60s %8.0f  %+8.0f\n", what, n, n - than);

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Test the driver in a kernel that looks for faults: KASAN,
-# lockdep, DMA API debugging, sleeping in atomic context, kmemleak. Run its register logic as KUnit
-# tests, the kselftests, operations in random order, and random attributes. The sinks are sinks of
-# one encoder, and a shared sink that sends interrupts, on a board whose idle CPUs lose their state.
-# The kernel may report nothing.
+# Test the driver in a debug kernel, which has KASAN, lockdep, kmemleak, and checks of the DMA API
+# and of sleeping in atomic context. Run the KUnit tests of the register logic, the kselftests,
+# operations in random order, and random attributes. One board has a sink for each encoder. The
+# other board has a shared sink that sends interrupts, and its idle CPUs lose their state. The
+# kernel must not report a fault.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/guest.sh"
 

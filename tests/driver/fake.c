@@ -205,7 +205,7 @@ void *fake_funnel(void *out, unsigned int inputs, unsigned int fifo)
 	struct nb_funnel_caps caps = {
 		.inputs = inputs, .fifo = fifo, .dis_input = true, .ver_major = 1,
 		/*
-		 * All clock modes. Unlike a funnel, this component also has the internal core clock
+		 * Support all clock modes, even the clock of a core, which a real funnel lacks
 		 */
 		.ts_modes = 0x1f, .ts_width = 40, .ts_prescale = true,
 	};

@@ -17,15 +17,15 @@ extern unsigned int fake_reports;
 struct fake_encoder_options {
 	bool		minimal;
 	bool		btm_only;
-	unsigned int	ver_major, ver_minor, protocol_major;	/* 0: 1, 0, 1 */
+	unsigned int	ver_major, ver_minor, protocol_major;	/* ver_major 0: versions 1.0 and 1 */
 	unsigned int	active_delay, empty_delay;
 	bool		old;		/* ver_major 0 */
 	bool		no_clock;
-	bool		both_formats;	/* E-Trace too */
+	bool		both_formats;	/* the encoder also supports E-Trace */
 	uint32_t	fifo_depth;	/* bytes, 0: never full */
 	uint32_t	features_fixed, control_fixed;	/* Bits that are always 1 */
 	unsigned int	ts_active_delay, enable_delay;
-	bool		etrace;		/* E-Trace alone */
+	bool		etrace;		/* the encoder supports only E-Trace */
 	unsigned int	ir_modes;	/* Bitmap of supported trTeInstImplicitReturnMode, 0: all */
 	unsigned int	sync_max;	/* the highest trTeInstSyncMax; 0: 15 */
 	unsigned int	ts_modes;	/* Bitmap of supported trTsMode, 0: all */
@@ -33,7 +33,7 @@ struct fake_encoder_options {
 };
 
 struct fake_ram_options {
-	bool		sram;		/* no SMEM */
+	bool		sram;		/* the sink supports only SRAM */
 	uint32_t	sram_size;
 	uint32_t	align;
 	uint64_t	lowest, highest;
@@ -42,10 +42,10 @@ struct fake_ram_options {
 	uint8_t		sizes;		/* 0: any; sizes other than 2^M are 1: reduced, 2: increased */
 	bool		keeps_rest;	/* The sink is not empty after a stop on wrap */
 	unsigned int	active_delay, empty_delay, enable_delay;
-	bool		both;		/* SRAM, and SMEM */
-	uint32_t	start_align;	/* of trRamStart; 0: align */
+	bool		both;		/* the sink supports SRAM in addition to SMEM */
+	uint32_t	start_align;	/* alignment of trRamStart; 0: align */
 	bool		stop_fixed;	/* trRamStopOnWrap is always 1 */
-	bool		limit_fixed;	/* of SRAM */
+	bool		limit_fixed;	/* trRamLimit of SRAM is fixed */
 	unsigned int	format;		/* trRamMemFormat, which is fixed */
 };
 

@@ -8,8 +8,8 @@
 
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "the board is not set up; make setup"
 
-# in_log TEXT, in the guest, waits until the driver's log has TEXT. On a busy host, the kernel may still retry
-# devices that waited for others.
+# In the guest, "in_log TEXT" waits until the driver's log has TEXT, because on a busy host the kernel may
+# still probe devices that wait for others.
 # shellcheck disable=SC2016
 in_log='in_log() {
 	until dmesg | grep -q "ntrace.*$1"; do sleep 0.1; done; }'
@@ -27,15 +27,15 @@ board() {
 # no_pmu NAME MODEL TEXT: check that there is no PMU, and that the log has TEXT once
 no_pmu() {
 	board "$2" "$3" '[ -e /sys/bus/event_source/devices/ntrace ] && echo PMU; rmmod ntrace && echo unloaded'
-	is "$1: no PMU, and the module can go" "$_status $(grep -E '^(PMU|unloaded)' "$tap_tmp/said")" \
+	is "$1: no PMU, and the driver can be unloaded" "$_status $(grep -E '^(PMU|unloaded)' "$tap_tmp/said")" \
 		"0 unloaded"
-	is "$1: the log says why, once" "$(grep -c "log: .*$3" "$tap_tmp/said")" 1
-	is "$1: no complaint of the kernel" "$(grep -cE 'WARNING:|BUG:|Oops' "$tap_tmp/console")" 0
+	is "$1: the log contains the reason once" "$(grep -c "log: .*$3" "$tap_tmp/said")" 1
+	is "$1: the kernel reports no fault" "$(grep -cE 'WARNING:|BUG:|Oops' "$tap_tmp/console")" 0
 }
 
 # log NAME TEXT: check that the log has TEXT once
 log() {
-	is "$1: the log says why, once" "$(grep -c "log: .*$2" "$tap_tmp/said")" 1
+	is "$1: the log contains the reason once" "$(grep -c "log: .*$2" "$tap_tmp/said")" 1
 }
 
 # The device tree has a different error for each of three harts. The fourth hart is traced. The clock of one
@@ -62,17 +62,17 @@ need_perf_and_work 6.12
 _status=$?
 sed 's/^/# /' "$tap_tmp/said"
 # CPUs and harts have different numbers
-is "device tree that is wrong: one hart is traced" \
+is "wrong device tree: the hart without an error is traced" \
 	"$_status $(sed -n '/^unloaded/p;s/^cpus [0-9]$/one/p' "$tap_tmp/said" | xargs)" "0 one unloaded"
-is "a link that is missing: the log says nothing before the clock is there" \
+is "a missing clock: the log has no message before the clock appears" \
 	"$(sed -n 's/^too early //p' "$tap_tmp/said")" 0
-log "a link that is missing" "trace encoder 18000000.trace has an output that leads nowhere"
-log "a link to an encoder" "trace encoder 18001000.trace has an output to an encoder"
-log "an encoder of no CPU" '18002000.trace: trace encoder without a "cpus" property'
-log "registers that are too few" "18004000.trace: register region .* is smaller than 4 KiB"
+log "an output that leads nowhere" "trace encoder 18000000.trace has an output that leads nowhere"
+log "an output to an encoder" "trace encoder 18001000.trace has an output to an encoder"
+log "an encoder without a CPU" '18002000.trace: trace encoder without a "cpus" property'
+log "a register region that is too small" "18004000.trace: register region .* is smaller than 4 KiB"
 log "memory that is not reserved for a sink" "18006000.trace: .*its memory-region is not reserved"
 log "memory that is not reserved for the flight recorder" "flight recorder: its memory-region is not reserved"
-is "device tree that is wrong: no complaint of the kernel" \
+is "wrong device tree: the kernel reports no fault" \
 	"$(grep -cE 'WARNING:|BUG:|Oops' "$tap_tmp/console")" 0
 
 # A funnel has 16 inputs. The last hart boots and the first is the other CPU, so that the kernel does not use
@@ -89,7 +89,7 @@ is "input that a funnel does not have: the other hart is traced" \
 	"$_status $(sed -n '/^unloaded/p;s/^cpus [0-9]$/one/p' "$tap_tmp/said" | xargs)" "0 one unloaded"
 log "input that a funnel does not have" "trace encoder 18000000.trace has an output to an input that no funnel has"
 log "an encoder of a CPU that is not used" "18001000.trace: trace encoder of a CPU that Linux does not use"
-is "input that a funnel does not have: no complaint of the kernel" \
+is "input that a funnel does not have: the kernel reports no fault" \
 	"$(grep -cE 'WARNING:|BUG:|Oops' "$tap_tmp/console")" 0
 no_pmu "component that never becomes active" fault.active_stuck=on "RAM sink\|trace component at 0x0*18000000: .*did not become"
 no_pmu "encoder of a later version" te.ver_major=2 "trace encoder at .*version 2.0 is not compatible and refused; supported is 1.0 (trTeImpl 0x"
@@ -98,18 +98,18 @@ no_pmu "RAM sink with a fixed buffer" ram.smem_fixed=on "trRamStart is fixed"
 
 board fault.not_empty=on 'traces CPU' 'perf record -B --no-bpf-event -o /tmp/p -a -e ntrace// -- true >/tmp/log 2>&1; echo "perf $?"; head -n 3 /tmp/log
 	uptime >/dev/null && echo alive'
-is "component that does not empty: the system lives" "$_status $(grep -c ^alive "$tap_tmp/said")" "0 1"
+is "component that does not empty: the system continues to run" "$_status $(grep -c ^alive "$tap_tmp/said")" "0 1"
 ok "component that does not empty: the log names register and component" \
 	grep -qE 'log: .*(trTe|trRam|tr..)Control|trRamEmpty' "$tap_tmp/said"
 is "component that does not empty: its memory is not used again" \
 	"$(grep -c 'log: .*buffer are never freed' "$tap_tmp/said")" 1
-is "component that does not empty: no complaint of the kernel" \
+is "component that does not empty: the kernel reports no fault" \
 	"$(grep -cE 'WARNING:|BUG:|Oops' "$tap_tmp/console")" 0
 
 # The event was enabled, but the encoder did not follow, and now cannot be stopped.
 board fault.not_empty=on,fault.enable_stuck=on 'traces CPU' 'perf record -B --no-bpf-event -o /tmp/p -a -e ntrace// -- true >/tmp/log 2>&1
 	uptime >/dev/null && echo alive'
-is "start that fails halfway: memory that a sink may write is not used again" \
+is "encoder that does not start and stop: memory that its sink may write is not used again" \
 	"$_status $(grep -c ^alive "$tap_tmp/said") $(grep -c 'log: .*buffer are never freed' "$tap_tmp/said")" "0 1 1"
 
 # A level-triggered interrupt would never end, because trRamWrap stays set
@@ -118,16 +118,16 @@ is "start that fails halfway: memory that a sink may write is not used again" \
 	dmesg | grep -E "ntrace[: ]" | sed "s/^.[^]]*. /log: /"
 	echo "interrupts $(grep -c "\.trace" /proc/interrupts)"
 	perf record -B --no-bpf-event -q -S -a -m,64K -o /tmp/p -e ntrace// -- true && echo traced' >"$tap_tmp/said" 2>"$tap_tmp/err"
-is "interrupt that is a level: it is not used, and the sink is" \
+is "level-triggered interrupt: the sink is used without it" \
 	"$? $(sed -n 's/^interrupts //p;/^traced/p' "$tap_tmp/said" | xargs)" "0 0 traced"
-log "interrupt that is a level" "its interrupt is not used, because it is not edge triggered"
+log "level-triggered interrupt" "its interrupt is not used, because it is not edge triggered"
 
 board scontext=off 'traces CPU' 'echo "scontext $(cat /sys/bus/event_source/devices/ntrace/caps/scontext)"
 	perf record -B --no-bpf-event -o /tmp/p -e ntrace// -- true >/tmp/log 2>&1; echo "perf $?"; rmmod ntrace && echo unloaded'
-is "harts without scontext: the PMU says so" "$(grep -c '^scontext 0 (no scontext CSR' "$tap_tmp/said")" 1
+is "harts without scontext: caps/scontext reports it" "$(grep -c '^scontext 0 (no scontext CSR' "$tap_tmp/said")" 1
 is "harts without scontext: they are traced" "$(grep -E '^(perf|unloaded)' "$tap_tmp/said" | xargs)" \
 	"perf 0 unloaded"
-is "harts without scontext: no complaint of the kernel" \
+is "harts without scontext: the kernel reports no fault" \
 	"$(grep -cE 'WARNING:|BUG:|Oops' "$tap_tmp/console")" 0
 plan $tap_n
 done_testing

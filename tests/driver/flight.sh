@@ -37,8 +37,8 @@ crash() {
 }
 
 # last_call DIR COMM PATTERN: print how many calls of threads COMM are after the last line with PATTERN. With
-# $interrupts=no, calls by interrupt handlers do not count, because they may occur at any time, and one of
-# them finds a lockup.
+# $interrupts=no, do not count calls by interrupt handlers. They may occur at any time, and a handler detects
+# lockups.
 interrupts=no
 last_call() {
 	awk -v comm="$2" -v pattern="$3" -v interrupts="$interrupts" '
@@ -51,9 +51,9 @@ last_call() {
 		END { print found ? calls - at : "not found" }' "$1/script"
 }
 
-# errors DIR: print the number of decoding errors, except for code that was not kept or that missing code
-# hides. The other module may be loaded at the address of the driver's initialisation, which has been freed,
-# so ignore the first second, or $errors_after seconds. Use -1 for a record that starts later.
+# errors DIR: print the number of decoding errors. Errors because of missing code, and errors that follow
+# from them, do not count. Ignore the first second, or $errors_after seconds, because another module may be
+# loaded at the address of the driver's freed initialisation code. Use -1 for a record that starts later.
 errors_after=1
 errors() {
 	awk -v after="$errors_after" '/trace error/ { for (i = 1; i < NF; i++) if ($i == "time") t = $(i + 1); begin = begin ? begin : t

@@ -15,10 +15,10 @@ crash panic "$tap_tmp/panic" : "$insmod=panic" --reset warm --append panic=1 $(b
 found panic "$tap_tmp/panic" "panic: trouble: it panics on purpose" insmod "guilty_panic .*=> .* panic "
 perf=$O/perf/6.12/$(uname -m)/perf
 if [ -x "$perf" ]; then
-	ok "panic: perf script reads it, too" sh -c "'$perf' script -i '$tap_tmp/panic/flight' --itrace=be 2>/dev/null |
+	ok "panic: perf script reads the record" sh -c "'$perf' script -i '$tap_tmp/panic/flight' --itrace=be 2>/dev/null |
 		tail -n 3 | grep guilty_panic"
 else
-	skip "panic: perf script reads it, too" "perf is not built for this host"
+	skip "panic: perf script reads the record" "perf is not built for this host"
 fi
 
 # The trace hardware has no power during the reset, so that the last position of its sink is
@@ -32,12 +32,12 @@ if large; then
 
 	# The harts of this board have no mappings that bypass caches (Svpbmt). A reset drops lines that were not
 	# written back, and sinks bypass the caches.
-	crash "caches that a reset drops" "$tap_tmp/cached" : "$insmod=panic" --reset warm --append panic=1 --cached-flight
-	found "caches that a reset drops" "$tap_tmp/cached" "panic: trouble: it panics on purpose" insmod "guilty_panic .*=> .* panic "
+	crash "panic: caches that a reset drops" "$tap_tmp/cached" : "$insmod=panic" --reset warm --append panic=1 --cached-flight
+	found "panic: caches that a reset drops" "$tap_tmp/cached" "panic: trouble: it panics on purpose" insmod "guilty_panic .*=> .* panic "
 fi
-BOARD_WATCHDOG=2 crash "caches that sinks do not see" "$tap_tmp/incoherent" : "$insmod=hang" --reset watchdog --incoherent \
+BOARD_WATCHDOG=2 crash "hang: caches that sinks bypass" "$tap_tmp/incoherent" : "$insmod=hang" --reset watchdog --incoherent \
 	--cached-flight --model reset-lost=on
-found "caches that sinks do not see" "$tap_tmp/incoherent" "nobody said why: it was reset, as by a watchdog, or it still records" \
+found "hang: caches that sinks bypass" "$tap_tmp/incoherent" "nobody said why: it was reset, as by a watchdog, or it still records" \
 	insmod "guilty_hang"
 # The record is in memory of this kernel, which is cached on all harts, and includes trace copied from a sink.
 for topology in $(by_size sram "direct sram"); do
@@ -63,8 +63,8 @@ done
 	while [ ! -e /tmp/end ]; do echo 4096 >/sys/bus/event_source/devices/ntrace/cpu0/sync/period; done 2>/dev/null &
 	wait $cpus $files; touch /tmp/end; wait
 	cat $F/state' >"$tap_tmp/said" 2>"$tap_tmp/err"
-is "CPUs go and come while the recorder ends and begins" "$(head -n 1 "$tap_tmp/said")" recording
-quiet "CPUs go and come"
+is "CPUs go offline and online while the recorder stops and starts" "$(head -n 1 "$tap_tmp/said")" recording
+quiet "CPUs go offline and online"
 
 # After an oops that the machine survives, the recorder stops for the seconds of "rearm". If root
 # stops it, it stays off. The test waits for events and not for times, so it also works with a slow
@@ -82,9 +82,9 @@ quiet "CPUs go and come"
 	insmod /usr/lib/ntrace/ntrace-fail.ko function=ntrace_flight_stopped delay=1000
 	echo y >/proc/sysrq-trigger
 	until [ $(cat /sys/module/ntrace_fail/parameters/hits) = 1 ]; do :; done; cat $F/state' >"$tap_tmp/said" 2>"$tap_tmp/err"
-is "the recorder begins anew after an oops that the machine survived, and not after root stopped it" \
+is "the recorder starts again after an oops that the machine survived, but not after root stopped it" \
 	"$(xargs <"$tap_tmp/said")" "stopped recording stopped stopped"
-is "the kernel reports one oops then, and nothing else" \
+is "the kernel reports this oops, and no other fault" \
 	"$(grep -cE 'Unable to handle kernel|BUG:|WARNING:|INFO:' "$tap_tmp/console")" 1
 
 # at NAME EXPECTED TOPOLOGY COMMANDS: run COMMANDS in a guest whose CPUs lose their power when they
@@ -109,13 +109,13 @@ at() {
 }
 
 # The CPU idles while it goes offline, after the driver was notified
-at "a CPU on its way out is not recorded again" "recording idle traced" direct '
+at "a CPU that goes offline is not recorded again when it wakes" "recording idle traced" direct '
 	rmmod ntrace; insmod /usr/lib/ntrace/ntrace-going.ko; insmod /lib/ntrace/ntrace.ko; cat $F/state
 	echo 0 >$cpu1; echo 0 >$F/enable; cat $F/state; echo 1 >$cpu1
 	perf record -B --no-bpf-event -q -C 1 -e ntrace// -o /tmp/data -- taskset 2 true && echo traced'
-large_only at "a CPU that has been told of the end is not recorded again" "1 1 1 1 idle" direct 'slow ntrace_flight_end_local 0'
+large_only at "a CPU that has left the recorder before its end is not recorded again when it wakes" "1 1 1 1 idle" direct 'slow ntrace_flight_end_local 0'
 # The harts share the sink, which an event of CPU 0 uses
-at "a CPU that wakes before an event has kept its sink does not take it" "1 1 1 1 recording traced" funnel '
+at "a CPU that wakes while an event of another CPU takes the shared sink does not use it" "1 1 1 1 recording traced" funnel '
 	echo 0 >$F/enable; taskset 1 sh -c "while [ ! -e /tmp/end ]; do :; done" &
 	perf record -B --no-bpf-event -q -C 0 -e ntrace//u -o /tmp/data -- \
 		sh -c "while [ ! -e /tmp/end ]; do sleep 0.2; done" &
@@ -126,7 +126,7 @@ at "a CPU that wakes before an event has kept its sink does not take it" "1 1 1 
 	! grep -q "\[[A-Z]*C[A-Z]*\]" /tmp/aux && tail -n 1 /tmp/aux | grep -q "size: 0x" && echo traced'
 # An event of a task that runs now and then takes its sink after the recorder ended on CPU 1. An idle CPU is
 # not recorded, so it must check by itself.
-large_only at "an event that starts while the recorder ends keeps nothing" "1 1 1 1 idle recording on" direct '
+large_only at "an event that starts while the recorder ends does not keep the sink" "1 1 1 1 idle recording on" direct '
 	perf record -B --no-bpf-event -q -e ntrace//u -o /tmp/data -- taskset 2 sh -c "touch /tmp/begun; while [ ! -e /tmp/end ]; do sleep 0.005; done" &
 	until [ -e /tmp/begun ]; do sleep 0.1; done
 	slow static_key_disable 0; echo 1 >$F/enable; sleep 1; touch /tmp/end; wait; cat $F/state
@@ -148,7 +148,7 @@ printf '%s\n' 'encoder te0 hart=0 to=funnel0' 'funnel funnel0 to=ram0' 'ramsink 
 	for f in $funnels; do echo "enabled $(($(busybox devmem $f 32) >> 1 & 1))"; done' >"$tap_tmp/said" 2>"$tap_tmp/err"
 is "a funnel that the record of an earlier kernel does not name belongs to a debugger, and stays enabled" \
 	"$(xargs <"$tap_tmp/said")" "recording kept left alone enabled 0 enabled 1"
-quiet "a debugger's funnel"
+quiet "a funnel that a debugger uses"
 # An event of CPU 1 chooses its own sink, which takes long, while an event of CPU 0 returns the shared sink to
 # the recorder. Meanwhile the recorder must not use the encoder of CPU 1.
 "$top/tools/board/board" run --flight 4M --harts 2 --topology choice --timeout 600 --console "$tap_tmp/console" -- '
@@ -170,7 +170,7 @@ quiet "a debugger's funnel"
 	wait $zero; touch /tmp/stop; wait $one
 	perf script -D -i /tmp/own --no-itrace 2>/dev/null | grep -q "PERF_RECORD_AUX .*size: 0x[1-9a-f]" && echo traced
 	until on 0 && on 1; do sleep 0.2; done; cat $F/state' >"$tap_tmp/said" 2>"$tap_tmp/err"
-is "an event that chooses another sink keeps its encoder from the recorder" "$(xargs <"$tap_tmp/said")" "traced recording"
+is "while an event sets up another sink, the recorder does not use its encoder" "$(xargs <"$tap_tmp/said")" "traced recording"
 quiet "an event that chooses another sink"
 # While CPU 0 panics and is about to copy the trace of an event of CPU 1, that event ends, and perf frees its
 # buffer. The kernel overwrites freed memory, so a pointer from there makes the panic hang.

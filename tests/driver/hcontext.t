@@ -26,12 +26,12 @@ plan 6
 		tail -n 3 $t.txt | sed "s/^ */# $t: /"
 		sed -n "s/.*hcontext/$t hcontext/p" $t.txt
 	done' >"$tap_tmp/said" 2>"$tap_tmp/err"
-is "all CPUs are traced, one goes and comes, and events come and go" $? 0
+is "the guest has recorded all CPUs, CPU hotplug, and several events" $? 0
 grep '^#' "$tap_tmp/said"
-is "CPUs have it before" "$(sed -n 's/^at first //p' "$tap_tmp/said")" "29 29"
-is "CPUs have it after all of them" "$(sed -n 's/^at last //p' "$tap_tmp/said")" "29 29"
+is "all CPUs have the value before the events" "$(sed -n 's/^at first //p' "$tap_tmp/said")" "29 29"
+is "all CPUs have the value after the events" "$(sed -n 's/^at last //p' "$tap_tmp/said")" "29 29"
 for t in all one again; do
-	is "hcontext is in the trace, with no other value: $t" "$(sed -n "s/^$t //p" "$tap_tmp/said" | tr '\n' ' ')" "hcontext=0x1d "
+	is "hcontext has only this value in the trace: $t" "$(sed -n "s/^$t //p" "$tap_tmp/said" | tr '\n' ' ')" "hcontext=0x1d "
 done
 sed 's/^/# /' "$tap_tmp/err" | head -n 20
 done_testing

@@ -19,9 +19,9 @@ powered "new, counters that are not the time CSR"
 clocked='s/compatible = "qemu,trace-component".*/&\n clocks = <\&tick>; clock-names = "timestamp";/
 	$a / { tick: tick { compatible = "fixed-clock"; #clock-cells = <0>; clock-frequency = <10000000>; }; };'
 large_only selftests "new, clocks of the device tree" "pmu_test" --kernel new --model te.ts_modes=4 --dts-sed "$clocked"
-selftests "new, counters that begin anew" "pmu_test" --kernel new --harts 2 --deep-idle --model te.ts_modes=4 \
+selftests "new, counters that restart" "pmu_test" --kernel new --harts 2 --deep-idle --model te.ts_modes=4 \
 	--dts-sed "$clocked" --stats "$tap_tmp/stats"
-powered "new, counters that begin anew"
+powered "new, counters that restart"
 # Components that the harts share lose their state when both are idle
 selftests "new, funnel" "$(by_size pmu_test "pmu_test;sample_test;life_test")" --kernel new --harts 2 --deep-idle --topology funnel \
 	--stats "$tap_tmp/stats"

@@ -51,18 +51,18 @@ patient=deferred_probe_timeout=3600
 status=$?
 sed 's/^/# /' "$tap_tmp/said"
 said() { sed -n "s/^$1: //p" "$tap_tmp/said"; }
-is "there is no PMU before there is an encoder" "$status $(said 'without its clock')" "0 "
-is "there is a PMU when the clock has come, with the CPU that is there" "$(said 'with its clock')" 0
-is "the CPU whose clock has come is traced" "$(said 'trace of one')" yes
-is "the second CPU comes, and its encoder with it" "$(said 'with the second CPU')" 0-1
-is "the second CPU is traced, too" "$(said 'trace of the second')" yes
-is "the timestamp of the second CPU can be read, but not by users" \
+is "without the clock of the encoder, there is no PMU" "$status $(said 'without its clock')" "0 "
+is "when the clock appears, there is a PMU with the online CPU" "$(said 'with its clock')" 0
+is "the CPU whose encoder has its clock can be traced" "$(said 'trace of one')" yes
+is "when the second CPU goes online, the PMU has both CPUs" "$(said 'with the second CPU')" 0-1
+is "the second CPU can be traced" "$(said 'trace of the second')" yes
+is "root can read the timestamp counter of the second CPU, and users cannot" \
 	"$(said 'counter of the second') $(said 'as a user')" "1 1"
-is "the timestamp of a CPU that has gone cannot be read" "$(said 'counter without power')" 1
-is "the clock goes while all is traced: no CPU is left" "$(said unbound)" "."
-is "the clock comes again: both CPUs can be traced" "$(said 'bound again') $(said 'trace again')" "0-1 yes"
-is "the module can go" "$(said unloaded)" yes
-is "no component is looked at, or in use, without power" \
+is "the timestamp counter of an offline CPU cannot be read" "$(said 'counter without power')" 1
+is "the clock disappears while all CPUs are traced: no CPU is left" "$(said unbound)" "."
+is "the clock appears again: both CPUs can be traced" "$(said 'bound again') $(said 'trace again')" "0-1 yes"
+is "the driver can be unloaded" "$(said unloaded)" yes
+is "no component is accessed, or left enabled, without power" \
 	"$(grep -c 'not active\|lost its power' "$tap_tmp/err")" 0
 grep 'not active\|lost its power' "$tap_tmp/err" | sort | uniq -c | sed 's/^/# /' | head
 quiet "late"
@@ -78,8 +78,8 @@ quiet "late"
 	until [ "$(cat /sys/module/ntrace_fail/parameters/hits)" = 1 ]; do sleep 0.1; done
 	rmmod ntrace; cat /sys/bus/event_source/devices/ntrace/cpumask; wait
 	rmmod ntrace-fail; insmod /lib/ntrace/ntrace.ko; cat /sys/bus/event_source/devices/ntrace/cpumask' >"$tap_tmp/said" 2>"$tap_tmp/err"
-is "an encoder comes while the driver goes: the PMU goes, too" "$(cat "$tap_tmp/said")" "0-1"
-quiet "an encoder comes while the driver goes"
+is "an encoder appears while the driver is unloaded: no PMU remains" "$(cat "$tap_tmp/said")" "0-1"
+quiet "an encoder appears while the driver is unloaded"
 
 # Encoders choose between sinks. One sink appears later than the others, and disappears again.
 # shellcheck disable=SC2016
@@ -97,13 +97,13 @@ quiet "an encoder comes while the driver goes"
 	rmmod ntrace && echo "unloaded: yes"' >"$tap_tmp/said" 2>"$tap_tmp/err"
 sed 's/^/# /' "$tap_tmp/said"
 own="18004000.trace 18005000.trace"
-is "a sink comes, which makes three, and goes: the encoders use what there is" \
+is "a third sink appears and disappears: the encoders always have a sink" \
 	"$(said before), $(said with), $(said without)" "0-1 $own 2, 0-1 $own 3, 0-1 $own 2"
-is "a sink comes, which makes three, and goes: the encoders use what there is, and the module can go" "$(said unloaded)" yes
+is "a third sink appears and disappears: the driver can be unloaded" "$(said unloaded)" yes
 quiet "a choice of sinks"
 
-# The sink that two harts share disappears, and reappears while one of them is offline. Its encoder has no
-# power.
+# The sink that two harts share disappears, and reappears while one of the harts is offline. The encoder
+# of this hart has no power.
 # shellcheck disable=SC2016
 "$top/tools/board/board" run --harts 2 --topology funnel --deep-idle --timeout 200 --console "$tap_tmp/console" --append "$patient" --dts-sed '
 	/trace@18003000/,/in-ports/s/compatible = .*/&\n clocks = <\&late>; clock-names = "timestamp";/
@@ -124,10 +124,10 @@ quiet "a choice of sinks"
 	perf record -B --no-bpf-event -q -m,256K -C 1 -o /tmp/p -e ntrace// -- taskset 2 /usr/lib/ntrace/work 1000 >/tmp/log && echo "trace: yes"
 	rmmod ntrace && echo "unloaded: yes"' >"$tap_tmp/said" 2>"$tap_tmp/err"
 sed 's/^/# /' "$tap_tmp/said"
-is "a shared sink comes back while a CPU is offline: that CPU is traced when it has come" \
+is "a shared sink reappears while a CPU is offline: that CPU can be traced when it is online" \
 	"$(xargs <"$tap_tmp/said")" "with: 0-1 ok 1 searches: 0 without: offline: 0 online: 0-1 trace: yes unloaded: yes"
-is "a shared sink comes back while a CPU is offline: that CPU is traced when it has come, and nothing is looked at without power" "$(grep 'not active\|lost its power' "$tap_tmp/err" | sort -u)" ""
-quiet "a shared sink comes back"
+is "a shared sink reappears while a CPU is offline: no component is accessed without power" "$(grep 'not active\|lost its power' "$tap_tmp/err" | sort -u)" ""
+quiet "a shared sink reappears"
 
 # The encoder of one hart disappears. The flight recorder continues to record the other hart.
 # shellcheck disable=SC2016
@@ -140,6 +140,6 @@ quiet "a shared sink comes back"
 	echo late-clock >/sys/bus/platform/drivers/late-clock/unbind; sleep 1
 	look without' >"$tap_tmp/said" 2>"$tap_tmp/err"
 sed 's/^/# /' "$tap_tmp/said"
-is "an encoder goes: the flight recorder goes on with the other one" "$(said with), $(said without)" "2 recording, 1 recording"
-quiet "an encoder goes"
+is "an encoder disappears: the flight recorder continues with the other encoder" "$(said with), $(said without)" "2 recording, 1 recording"
+quiet "an encoder disappears"
 done_testing

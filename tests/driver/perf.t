@@ -69,37 +69,37 @@ sed 's/^/# /' "$tap_tmp/said"
 
 # value NAME WHAT
 value() { sed -n "s/^$1 $2 //p" "$tap_tmp/said"; }
-is "a program" "$(value plain status)" 0
-ok "both functions are in its trace" [ "$(value plain inside)" -gt 1000 -a "$(value plain outside)" -gt 500 ]
-is "address filter" "$(value filter status)" 0
+is "a program is recorded" "$(value plain status)" 0
+ok "a program is recorded: both functions are in the trace" [ "$(value plain inside)" -gt 1000 -a "$(value plain outside)" -gt 500 ]
+is "address filter: perf succeeds" "$(value filter status)" 0
 ok "address filter: the function is in the trace" [ "$(value filter inside)" -gt 1000 ]
-is "address filter: the rest is not" "$(value filter outside)" 0
-is "from start to stop" "$(value between status)" 0
-ok "from start to stop: all between them is in the trace" [ "$(value between inside)" -ge "$(value filter inside)" ]
-is "from start to stop: nothing of what follows the stop" "$(value between outside)" 0
-is "from a start on" "$(value from status)" 0
-ok "from a start on: all that follows, and nothing before" [ "$(value from main)" -gt 1000 -a "$(value from start)" -lt 3 ]
+is "address filter: other code is not in the trace" "$(value filter outside)" 0
+is "from start to stop: perf succeeds" "$(value between status)" 0
+ok "from start to stop: all code between them is in the trace" [ "$(value between inside)" -ge "$(value filter inside)" ]
+is "from start to stop: no code after the stop is in the trace" "$(value between outside)" 0
+is "from a start on: perf succeeds" "$(value from status)" 0
+ok "from a start on: all later code and no earlier code is in the trace" [ "$(value from main)" -gt 1000 -a "$(value from start)" -lt 3 ]
 ok "two stops are refused" [ "$(value two status)" != 0 ]
-is "mode=3" "$(value btm status)" 0
+is "mode=3: perf succeeds" "$(value btm status)" 0
 ok "mode=3: the function is in the trace" [ "$(value btm inside)" -gt 1000 ]
-is "mode=3: the mode, and all else by default" "$(sed -n 's/^default config //p' "$tap_tmp/said")" "$(value btm config) mode 3"
+is "mode=3: the config has mode 3, and all other bits have their default" "$(sed -n 's/^default config //p' "$tap_tmp/said")" "$(value btm config) mode 3"
 if grep -q 'paused:.*aux-action' "$tap_tmp/said"; then
 	skip "pause and resume" "this perf has no aux-action"
 else
-	is "pause and resume" "$(value paused status)" 0
-	ok "pause and resume: there is the system call" [ "$(value paused uname)" -gt 0 ]
-	ok "pause and resume: there is less than without" [ "$(value paused all)" -lt "$(value kernel all)" ]
+	is "pause and resume: perf succeeds" "$(value paused status)" 0
+	ok "pause and resume: the system call is in the trace" [ "$(value paused uname)" -gt 0 ]
+	ok "pause and resume: there is less trace than without" [ "$(value paused all)" -lt "$(value kernel all)" ]
 fi
 if [ "$(value control status)" != 0 ]; then
 	skip "cgroup" "the guest cannot count the clock of a cgroup either"
 else
-	is "cgroup" "$(value cgroup status)" 0
+	is "cgroup: perf succeeds" "$(value cgroup status)" 0
 	# 1000 rounds ran inside of the filter, and 10 outside.
-	is "cgroup: what ran in it was traced, and no more" "$(value cgroup outside)" "$(value plain outside)"
+	is "cgroup: exactly the code that ran in the cgroup was traced" "$(value cgroup outside)" "$(value plain outside)"
 fi
-is "snapshot at the end" "$(value snapshot status)" 0
+is "snapshot at the end: perf succeeds" "$(value snapshot status)" 0
 ok "snapshot at the end: there is trace" [ "$(value snapshot all)" -gt 1000 ]
-is "unprivileged" "$(value user status)" 0
+is "unprivileged: perf succeeds" "$(value user status)" 0
 ok "unprivileged: there is trace" [ "$(value user all)" -gt 100 ]
 is "unprivileged: no address of the kernel in it" "$(value user kernel)" 0
 quiet "perf"

@@ -55,14 +55,14 @@ powered_board() {
 	status=$?
 	sed 's/^/# /' "$tap_tmp/said"
 	is "$1: components wait for their power controller" "$status $(said 'before the controller')$(said 'with it')" "0 0-1"
-	is "$1: all sleep, and no domain is on, while nothing traces" "$(said idle), $(said 'idle again')" "4 0, 4 0"
-	is "$1: an event of one CPU wakes its path, and no more" "$(said 'traced CPU')" "1 3"
-	is "$1: there is trace, also after CPU hotplug" "$(said trace) $(said 'after hotplug')" "1000 0 1000"
-	is "$1: a full sink of harts that idle" \
+	is "$1: without an event, all components are suspended, and all domains are off" "$(said idle), $(said 'idle again')" "4 0, 4 0"
+	is "$1: an event of one CPU resumes only the components of its path" "$(said 'traced CPU')" "1 3"
+	is "$1: the CPU is traced before and after CPU hotplug" "$(said trace) $(said 'after hotplug')" "1000 0 1000"
+	is "$1: the selftests with a full sink of idle harts pass" \
 		"$(grep -c '^ok 1 .*\(full_sink_of_a_cpu_without_power\|bursts_of_harts_that_idle\)' "$tap_tmp/said")" 2
-	is "$1: a system suspend with an event of a CPU" "$(grep -c '^ok 1 .*system_suspend' "$tap_tmp/said") $(said 'after suspend')" "1 1000"
-	is "$1: the module can go, and leaves no domain on" "$(said unloaded) $(said 'domains without a driver') $(said counter)" "yes 0 1"
-	is "$1: nothing is accessed, or in use, without power" "$(grep -c 'not active\|lost its power\|access faults' "$tap_tmp/err")" 0
+	is "$1: an event of a CPU traces before and after a system suspend" "$(grep -c '^ok 1 .*system_suspend' "$tap_tmp/said") $(said 'after suspend')" "1 1000"
+	is "$1: the driver can be unloaded, and leaves no domain on" "$(said unloaded) $(said 'domains without a driver') $(said counter)" "yes 0 1"
+	is "$1: no component is accessed, or left enabled, without power" "$(grep -c 'not active\|lost its power\|access faults' "$tap_tmp/err")" 0
 	grep 'not active\|lost its power\|access faults' "$tap_tmp/err" | sort | uniq -c | sed 's/^/# /' | head
 	quiet "$1"
 }
@@ -81,8 +81,8 @@ powered_board "$kernel" "$kernel"
 	perf record -B --no-bpf-event -q -m,256K -o /tmp/p -e ntrace// -- true && echo "traced: yes"' >"$tap_tmp/said" 2>"$tap_tmp/err"
 status=$?
 sed 's/^/# /' "$tap_tmp/said"
-is "a debugger's session: it is left alone, which the log says, until somebody takes it over" \
+is "a debugger's session: the driver reports it, and uses the components only with takeover=1" \
 	"$status $(said before)$(grep -c '^log: .*is in use by a debugger' "$tap_tmp/said") $(said 'taken over') $(said traced)" "0 2 0 yes"
-is "a debugger's session: a component is reset when it is taken over, and not before" \
+is "a debugger's session: the driver resets a component only with takeover=1" \
 	"$(sed -n 's/^\(te0\|ram0\) loads.*activations=//p' "$tap_tmp/stats" | xargs)" "2 2"
 done_testing

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Test the driver's register logic: components of others: a CoreSight fabric, and SiFive's of version 0 */
+/* Test the driver's register logic: a CoreSight fabric, and SiFive's components of version 0 */
 #include "registers.h"
 
 static int bring_up_cs(struct ntrace_comp *comp, void *base, bool tmc)

@@ -149,7 +149,7 @@ void paused_does_not_even_begin(void **state)
 	assert_int_equal(stop(&enc), 0);
 }
 
-/* Another event pauses this one while it starts to trace, see ntrace_sink_pause() */
+/* Another event pauses this event while it starts to trace, see ntrace_sink_pause() */
 static void pauses(void *base, unsigned int offset, u32 value)
 {
 	if (base == enc.comp.base && offset == TR_CONTROL && value & TR_TE_INST_TRACING)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Test the driver's register logic: what the driver finds in components: versions, features, and settings that they do not take */
+/*
+ * Test the driver's register logic: the versions and features that the driver finds in components,
+ * and settings that they do not accept
+ */
 #include "registers.h"
 
 void full_encoder_has_it_all(void **state)

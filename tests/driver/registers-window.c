@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Test the driver's register logic: windows of a sink: what arrives in them, and what happens when they are full */
+/* Test the driver's register logic: the trace in the windows of a sink, and full windows */
 #include "registers.h"
 
 void trace_arrives_in_the_window(void **state)
@@ -226,7 +226,7 @@ void full_window_without_a_page(void **state)
 		setup(state);
 		funnel_fifo = 256;
 		shared();
-		/* No sink of this board can write there */
+		/* No sink of this board can write to the address of this window */
 		sink.scrap = i ? 1ULL << 60 : 0;
 		full_window();
 		both_can_be_traced(0x10000);

@@ -8,8 +8,8 @@
 
 printf 'encoder te%% hart=%% to=ram%%\nramsink ram%% mode=both sram=1048576\n' >"$tap_tmp/both"
 make -s -C "$top/selftests/ntrace" O="$O" >&2 || exit 1
-# The other half of load_test depends on how often the host lets the guest's timers expire. It is in
-# tests/long/driver-load.t.
+# The other case of load_test needs timers of the guest that expire in time, so
+# tests/long/driver-load.t runs it.
 tests="pmu_test;attr_test;field_test;filter_test;record_test;snapshot_test;sample_test;security_test;life_test;load_test -t reader_that_stops_is_told"
 
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "the board is not set up; make setup"

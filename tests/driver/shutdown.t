@@ -25,7 +25,7 @@ ends() {
 		$_command
 		sleep 1000; echo still there" >"$tap_tmp/said" 2>"$tap_tmp/err"
 	grep -h -E '^traced|left enabled|still there' "$tap_tmp/said" "$tap_tmp/err" | sed 's/^/# /'
-	ok "$_name: it was traced until then" [ "$(sed -n 's/^traced //p' "$tap_tmp/said")" -ge 100000 ]
+	ok "$_name: the system was traced until its end" [ "$(sed -n 's/^traced //p' "$tap_tmp/said")" -ge 100000 ]
 }
 left() { grep -c "${1:-ram}[0-9]*: .*left enabled at the end" "$tap_tmp/err"; }
 
@@ -44,12 +44,13 @@ for topology in $kexec; do
 done
 # The next kernel would treat an enabled bridge as part of a debugger's session, and leave it alone.
 ends "reboot, bridges" "reboot -f" --topology k3 --deep-idle
-is "reboot, bridges: none is left enabled" "$(left atb)" 0
-is "reboot, bridges: the board has nothing else to say" "$(grep ntrace-board: "$tap_tmp/err")" ""
+is "reboot, bridges: no bridge is left enabled" "$(left atb)" 0
+is "reboot, bridges: the board reports no fault" "$(grep ntrace-board: "$tap_tmp/err")" ""
 # The kernel does not call the driver at an emergency reboot, so sinks stay enabled. The driver may have just
-# stopped one sink to empty it, but hardly both. The buffer is large, so that no sink is stopped to wait for a reader.
+# stopped one of the two sinks to empty it, but hardly both. The buffer is large, so that no sink is stopped to wait
+# for a reader.
 buffer=4M
 ends "emergency" "echo b >/proc/sysrq-trigger" --topology direct
-ok "emergency: the board sees that sinks are left enabled" [ "$(left)" -ge 1 ]
+ok "emergency reboot: the board reports sinks that are left enabled" [ "$(left)" -ge 1 ]
 plan $tap_n
 done_testing

@@ -81,9 +81,9 @@ core_alone() {
 
 without="CONFIG_NTRACE_FLIGHT=n CONFIG_NTRACE_CORESIGHT=n CONFIG_NTRACE_SIFIVE=n"
 plan $(by_size 5 9)
-ok "checkpatch --strict has nothing to say" cached_build checkpatch "$inputs" style "$(readlink -f "$checkpatch")"
+ok "checkpatch --strict finds nothing" cached_build checkpatch "$inputs" style "$(readlink -f "$checkpatch")"
 ok "builds for 6.12 without a warning" builds 6.12
-ok "a file calls only files below it" layered
+ok "each file calls only functions of files before it in the Makefile" layered
 ok "the core builds without the flight recorder and foreign components" core_alone
 for option in $without; do
 	# shellcheck disable=SC2086

@@ -10,8 +10,8 @@
  *	window TRUTH TID,TID,... 0 0 nobody		nothing of any other thread
  *
  * LOW to HIGH is the code of the program. Code that the thread executed before, in another program,
- * is ignored. Prints the numbers of these instructions, of those among them without trace, and of others
- * with trace. All addresses are in hex.
+ * is ignored. Prints the number of these instructions, the number of these that lack trace, and the
+ * number of other instructions that have trace. All addresses are in hex.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -48,10 +48,10 @@ window() {
 }
 
 window "address filter: each instruction of the function is traced" filter filter "$(address inside)" "$(address inside end)"
-window "from start to stop: each instruction from one to the other" between start "$(address inside)" "$(address outside)"
-window "from a start on: each instruction from there" from start "$(address outside)"
-window "unprivileged: each instruction of the program, and none of the kernel" user all
-window "nothing of any other thread" '[a-z]*' nobody
+window "from start to stop: each instruction from the start to the stop is traced" between start "$(address inside)" "$(address outside)"
+window "from a start on: each instruction from the start on is traced" from start "$(address outside)"
+window "unprivileged: each instruction of the program is traced, and none of the kernel" user all
+window "unprivileged: no instruction of another thread is traced" '[a-z]*' nobody
 quiet "recorded"
 plan $tap_n
 done_testing

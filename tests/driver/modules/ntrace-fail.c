@@ -9,7 +9,7 @@
  *	times		let only the first N calls fail, or all without this parameter
  *	device		only calls whose first argument is that device
  *	break		mark the first argument, a component or a structure that begins with one, stuck
- *	watch		let no call fail; the first argument is a component, as for break
+ *	watch let no call fail; the first argument is a component, as with break
  *	delay		let no call fail, but delay one by MS milliseconds, while other CPUs wake
  *	cpu		only calls on this CPU
  *

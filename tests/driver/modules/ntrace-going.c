@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * When a CPU goes offline, delay this after drivers were notified, while the CPU is still online.
+ * When a CPU goes offline, wait after the drivers were notified, while the CPU is still online.
  *
  *	insmod ntrace-going.ko ms=N
  *

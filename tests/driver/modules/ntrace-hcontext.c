@@ -7,7 +7,7 @@
 #include <linux/module.h>
 #include <linux/smp.h>
 
-/* The supported kernels lack it in <asm/csr.h>. The code uses the number. */
+/* <asm/csr.h> of the supported kernels lacks hcontext, so use its number. */
 #define HCONTEXT	"0x6a8"
 
 static unsigned long value = 1;

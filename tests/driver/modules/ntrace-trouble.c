@@ -4,7 +4,7 @@
  *
  *	panic		the kernel panics
  *	oops		a write to an invalid address
- *	hang		the CPU hangs with interrupts off, so that only a watchdog helps
+ *	hang the CPU hangs with interrupts off, so that only a watchdog resets it
  *	lockup		the CPU hangs with interrupts on, which the soft lockup detector notices
  *	none		nothing happens, and the code is only loaded so that it can be read
  *	deadlock	two threads wait for each other, which the hung task detector notices
