@@ -65,7 +65,7 @@ TEST_F(attr, unknown_config_bits_are_invalid)
 	EXPECT_EQ(try_open(&self->attr, 0, -1), EINVAL);
 }
 
-/* Kernels without config4 refuse it */
+/* Kernels without config4 refuse attributes of this size */
 TEST_F(attr, unknown_config4_is_invalid)
 {
 	union {

@@ -245,7 +245,10 @@ static const char *next_windows_fail(FIXTURE_DATA(fail) *self, int error, unsign
 {
 	unsigned int i;
 
-	/* The driver opens a window for each 64 KiB, and the buffer is never full */
+	/*
+	 * The driver opens a window for each 64 KiB, because the test reads the buffer before it is
+	 * full
+	 */
 	self->attr.aux_watermark = 1 << 16;
 	if (!record_open(&self->rec, &self->attr, -1, self->cpu, 1 << 22, false))
 		return "the event is refused";
@@ -254,7 +257,7 @@ static const char *next_windows_fail(FIXTURE_DATA(fail) *self, int error, unsign
 		return "there is no trace";
 	if (fail_begin("function=ntrace_sink_start error=%d times=%u", error, times))
 		return "the module ntrace-fail cannot be loaded";
-	/* The kernel has loaded a module in between, which may have filled the buffer */
+	/* The kernel has just loaded a module, whose trace may have filled the buffer */
 	drain(&self->rec, self->st);
 	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
 	for (i = 0; i < 200 && fail_count("hits") < wanted; i++) {
@@ -312,7 +315,7 @@ TEST_F(fail, component_that_is_stuck)
 	if (!hits)
 		SKIP(return, "the sink is not a RAM sink of the Trace Control Interface 1.0");
 
-	/* Each event is refused as long as the component does not leave its reset */
+	/* The driver refuses each event while the component does not leave its reset */
 	ASSERT_EQ(fail_begin("function=ntrace_comp_reset error=%d", -ETIMEDOUT), 0);
 	for (i = 0; i < 3; i++) {
 		EXPECT_FALSE(record_open(&self->rec, &self->attr, -1, self->cpu, AUX_SIZE, false));
@@ -321,7 +324,10 @@ TEST_F(fail, component_that_is_stuck)
 	}
 	EXPECT_EQ(fail_end(), 3);
 
-	/* It leaves the reset, and must not be started while its registers are written */
+	/*
+	 * The component now leaves its reset. The driver must not start it before all of its
+	 * registers are written
+	 */
 	ASSERT_EQ(fail_begin("function=ntrace_ramsink_comp_revive watch=1"), 0);
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, self->cpu, AUX_SIZE, false));
 	EXPECT_EQ(fail_count("stuck"), 1);
@@ -352,7 +358,10 @@ TEST_F(fail, member_of_a_sink_that_is_not_empty_in_time)
 	ASSERT_EQ(fail_begin("function=ntrace_comp_flush error=%d times=1", -ETIMEDOUT), 0);
 	ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
 	hits = fail_end();
-	/* A CPU in a deep idle state also leaves the sink, and this may be the CPU of the owner */
+	/*
+	 * The CPU of the event may have entered a deep idle state, in which the event also gives up
+	 * the sink
+	 */
 	drain(&self->rec, self->st);
 	drain(&owner, self->st);
 	record_close(&owner);
@@ -360,7 +369,7 @@ TEST_F(fail, member_of_a_sink_that_is_not_empty_in_time)
 		SKIP(return, "nothing is between encoder and sink, or it empties at once");
 	EXPECT_EQ(self->st->nr_truncated, 0);
 	EXPECT_EQ(self->st->nr_partial, 1);
-	/* Its trace is in its own buffer if it is the only event */
+	/* The trace is in the buffer of the event if no other event uses the sink */
 	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
 	EXPECT_GT(goes_on(&self->rec, self->st), 0);
 }

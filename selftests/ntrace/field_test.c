@@ -212,8 +212,8 @@ TEST_F(field, src_is_told)
 #define SINKS	8
 
 /*
- * Get the numbers of the sinks that a CPU reaches. The first is the sink of events that do not
- * choose.
+ * Get the numbers of the sinks that a CPU reaches. The first number is the sink of events that
+ * do not choose a sink.
  */
 static unsigned int sinks_of(const struct perf_event_attr *attr, int cpu, uint64_t numbers[SINKS])
 {
@@ -290,7 +290,7 @@ static unsigned int foreign_messages(struct recording *rec, struct stretches *st
 
 /*
  * Two CPUs lead to one sink, and one of them is traced into another sink. An encoder sends to all
- * of its outputs, but its trace must not reach the sink of another event.
+ * of its outputs, but its trace must not be written by the sink of another event.
  */
 TEST_F(field, sinks_are_kept_apart)
 {

@@ -127,7 +127,7 @@ static uint64_t first_address(struct recording *rec, struct stretches *st)
 	return addr;
 }
 
-/* An accepted filter must not keep the event from tracing, which perf reports as lost trace */
+/* If the driver accepts a filter, the event must trace. Otherwise perf reports lost trace */
 TEST_F(filter, more_than_the_hardware_has_are_refused)
 {
 	char text[4096] = "";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The flight recorder serves the administrator, so an ordinary user cannot stop it or take its sink
+ * An ordinary user must not be able to stop the flight recorder or to take its sink, because the
+ * recorder serves the administrator
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -94,7 +95,7 @@ static int flight_gaps(void)
 	return flight_last_gap(&ended);
 }
 
-/* Set the lowest level that the console prints, in text form. @old gets the previous level. */
+/* Set the console's log level, as text. @old gets the previous level. */
 static void console_level(const char *level, char *old, size_t size)
 {
 	FILE *f = fopen("/proc/sys/kernel/printk", "r+");
@@ -277,7 +278,10 @@ static void run_on(struct recording *rec, struct stretches *st, double seconds)
 	}
 }
 
-/* The same, but the task never sleeps, so that no switch removes its event from its CPU */
+/*
+ * As in the test before, an ordinary user opens the event before the recorder starts. The task
+ * never sleeps, so that no task switch stops its event
+ */
 TEST_F(flight, an_event_of_a_busy_task_gives_its_sink_to_the_recorder)
 {
 	struct recording *rec = &self->rec;
@@ -308,8 +312,9 @@ TEST_F(flight, an_event_of_a_busy_task_gives_its_sink_to_the_recorder)
 }
 
 /*
- * The recorder programs the encoder each time that a task with an event is switched out. So the
- * encoder would not know whether the task is between start and stop.
+ * The recorder programs the encoder each time that a task with an event is switched out, so the
+ * encoder forgets whether the task is between start and stop. The driver must refuse such an
+ * event.
  */
 TEST_F(flight, starts_and_stops_are_refused_while_it_records)
 {

@@ -36,7 +36,7 @@ static struct fuzzed {
 } events[EVENTS];
 
 static unsigned int opened, refused, errors[256];
-/* Values that are read from sysfs only once, because that is slow */
+/* Values from sysfs. They are read only once, because reading is slow */
 static struct perf_event_attr usual;
 static struct pmu_sink sinks[8];
 static unsigned int nr_sinks;

@@ -63,9 +63,9 @@ static pid_t answer(struct perf_event_attr *attr, int from, int to, int not_ours
 }
 
 /*
- * The timer of an event with a large buffer must not serve the next event with a small buffer. With
- * NTRACE_EXACT=1, the guest's time counts instructions. Otherwise a late timer may be caused by the
- * host.
+ * The driver must not use the slow timer of an event with a large buffer for the next event, whose
+ * buffer is small. With NTRACE_EXACT=1, the guest's time counts instructions. Otherwise a late
+ * timer may be caused by the host.
  */
 TEST_F(life, small_buffer_after_a_large_one)
 {
@@ -292,7 +292,8 @@ static long sink_interrupts(void)
 
 /*
  * A window fills at once, and the interrupt of the sink opens the next one. If the interrupt is
- * lost, the timer does. NTRACE_IRQ contains the behaviour of the hardware, "lost" or "spurious".
+ * lost, the timer opens it. NTRACE_IRQ contains the behaviour of the hardware, "lost" or
+ * "spurious".
  */
 TEST_F(life, interrupt_of_a_full_sink)
 {
@@ -354,7 +355,7 @@ static long deep_sleeps(int cpu)
 static unsigned int whole_stretches(struct __test_metadata *_metadata, struct recording *rec, struct stretches *st,
 				    unsigned int *own)
 {
-	/* The size of the largest AUX area, because no stretch is longer */
+	/* This is the size of the largest AUX area, and no stretch is longer */
 	static uint8_t buf[1 << 24];
 	unsigned int i, whole = 0;
 	struct message msg;
@@ -420,9 +421,9 @@ TEST_F(life, deep_idle)
 	if (!slept)
 		SKIP(return, "the governor chose no idle state beyond WFI");
 	/*
-	 * Each sleep in the trace ends a stretch. Otherwise a stretch ends only when half of a
-	 * window is full. A window is as long as the pages are contiguous, or as the 64 KiB that
-	 * the driver uses of an SRAM.
+	 * Each sleep in the trace ends a stretch. Apart from that, a stretch ends only when half
+	 * of a window is full. The length of a window is that of contiguous pages, or the 64 KiB
+	 * that the driver uses of an SRAM.
 	 */
 	EXPECT_GT(st.nr, last - first);
 	EXPECT_LE(st.nr, slept + 1 + st.bytes / 32768);
@@ -595,7 +596,7 @@ TEST_F(life, system_suspend)
 	 * suspend
 	 */
 	whole_stretches(_metadata, &self->rec, &st, &own);
-	/* A timer now continues the trace, and may be late */
+	/* The driver's timer now continues the trace, and may be late */
 	for (i = 0; i < 50 && !whole; i++) {
 		ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
 		busy(20000);

@@ -423,8 +423,8 @@ TEST_F(load, reader_that_keeps_up_loses_nothing)
 	EXPECT_EQ(sum.cut, 0);
 	EXPECT_EQ(sum.no_room, 0);
 	/*
-	 * Timers of an emulated CPU fire when the host has time for it. Half a buffer is full after
-	 * 2.5 ms at 200 MB/s, which is the rate of one CPU on the fastest host.
+	 * Timers of an emulated CPU expire late if the host is busy. At 200 MB/s, which is the rate
+	 * of one CPU on the fastest host, half a buffer is full after 2.5 ms.
 	 */
 	if ((sum.truncated || sum.partial) &&
 	    late > 0.0025 * given("NTRACE_LOAD_SLOW", 1) / sharers(self))
@@ -517,7 +517,7 @@ TEST_F(load, reader_that_stops_is_told)
 		ASSERT_EQ(self->st[i]->nr_truncated, 1) TH_LOG("CPU %d", i);
 		EXPECT_EQ(self->st[i]->nr_gaps, 0);
 
-		/* Records have reported all trace that exists */
+		/* Read until the records have reported all trace */
 		EXPECT_EQ(self->st[i]->bytes, self->rec[i].page->aux_head);
 		EXPECT_LE(self->st[i]->bytes, AUX_SIZE);
 		EXPECT_GT(self->st[i]->bytes, AUX_SIZE - (128 << 10));
@@ -528,8 +528,8 @@ TEST_F(load, reader_that_stops_is_told)
 		EXPECT_EQ(self->rec[i].page->aux_head, self->st[i]->bytes) TH_LOG("CPU %d", i);
 
 	/*
-	 * The reader makes room, and the trace continues. Events that share the sink may also
-	 * continue, and report loss again.
+	 * The reader has made room, so the trace continues. Events that share the sink may
+	 * also continue, and report another loss.
 	 */
 	for (i = 0; i < self->nr; i++) {
 		head = self->rec[i].page->aux_head;

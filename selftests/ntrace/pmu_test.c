@@ -119,8 +119,8 @@ static double counter_is_late(int cpu, const struct clock *clock)
 }
 
 /*
- * Base and frequency, which a tool reads when it has opened an event, are valid while the event is
- * open. This test must be the first, so that nothing was traced earlier.
+ * A tool reads base and frequency of the counter after it has opened an event. They must be valid
+ * while the event is open. This test must be the first, before any trace.
  */
 TEST_F(pmu, times_follow_from_the_base)
 {
@@ -177,7 +177,7 @@ static unsigned long calls_of_others(void)
 	return n;
 }
 
-/* A user who opens one event after the other does not interrupt other CPUs each time */
+/* A user who opens events one after the other must not interrupt other CPUs for each of them */
 TEST_F(pmu, opening_events_leaves_other_cpus_alone)
 {
 	unsigned int cpus = pmu_nr_cpus(), opened = 0, i;
@@ -356,7 +356,10 @@ TEST_F(pmu, defaults_can_be_changed)
 	EXPECT_EQ(pmu_write(period, "8"), EINVAL);
 	EXPECT_EQ(pmu_write(config, "0x8000000"), EINVAL);
 	ASSERT_TRUE(pmu_text("caps/sync_max", text, sizeof(text)));
-	/* A period of 64 needs sync_max 2, because it is 2^(2 + 4). Some hardware has only one value. */
+	/*
+	 * A period of 64 needs sync_max 2, because it is 2^(2 + 4). Some hardware has only one
+	 * value of sync_max.
+	 */
 	takes = sscanf(text, "%u-%u", &least, &most) == 2 && least <= 2 && most >= 2;
 	EXPECT_EQ(pmu_write(period, "64"), takes ? 0 : EOPNOTSUPP);
 	if (takes) {

@@ -131,7 +131,7 @@ TEST_F(record, more_work_more_trace)
 	int i;
 
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 22, false));
-	/* An interrupt may occur in one of them, and generate more trace than the work */
+	/* An interrupt may occur in one of the runs, and generate more trace than the work */
 	for (i = 0; i < 5; i++) {
 		bytes = work_bytes(&self->rec, 1000);
 		if (bytes < small)
@@ -205,7 +205,7 @@ TEST_F(record, buffer_goes_around_many_times)
 	size_t size;
 
 	event_attr_user(&self->attr);
-	/* Each has about 2 KB, or more than 100 KB on a debug kernel */
+	/* Each stretch has about 2 KB, or more than 100 KB on a debug kernel */
 	size = self->attr.exclude_kernel ? 1 << 18 : 1 << 21;
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, size, false));
 	for (round = 0; round < 2000 && bytes <= 2 * self->rec.aux_size; round++) {
@@ -375,7 +375,7 @@ static unsigned int errors_of_work(struct recording *rec, struct stretches *st, 
  * does not drop messages. The sink accepts all trace, so PARTIAL, which is about the sink, is not
  * set.
  *
- * With NTRACE_SLOW_FIFO=1, the FIFO of the encoder is so slow that this happens.
+ * NTRACE_SLOW_FIFO=1 means that the FIFO of the encoder is slow enough to overflow.
  */
 TEST_F(record, encoder_without_room_says_so_or_stalls)
 {

@@ -205,7 +205,7 @@ TEST_F(sample, at_each_task_switch)
 	       (unsigned long long)switches);
 }
 
-/* A snapshot of the same buffer has the same contents as without samples */
+/* A sample must not change the buffer, so a snapshot is the same as without samples */
 TEST_F(sample, the_buffer_goes_on)
 {
 	uint8_t *buf = malloc(1 << 16);

@@ -146,7 +146,7 @@ TEST_F(security, firmware_is_left_out_where_it_can_be)
 	EXPECT_EQ(seen.prv[3], 0);
 }
 
-/* Without this, the test above would pass even if no call reached the firmware */
+/* Check that calls reach the firmware, because the test above would pass without such calls */
 TEST_F(security, firmware_is_there_if_asked_for)
 {
 	int counter = open_counter();
@@ -158,7 +158,9 @@ TEST_F(security, firmware_is_there_if_asked_for)
 		SKIP(return, "nothing here is known to go to the firmware");
 	self->attr.config |= NTRACE_CONFIG_FIRMWARE;
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 20, false));
-	/* Without Ownership messages it is visible only if a periodic SYNC occurs in it */
+	/*
+	 * Without Ownership messages, the firmware is visible only if a periodic SYNC occurs in it
+	 */
 	for (round = 0; round < 100 && !(seen.firmware + seen.prv[3]); round++) {
 		work(&self->rec);
 		look(&self->rec, self->st, &seen);
@@ -222,7 +224,7 @@ TEST_F(security, unprivileged_does_not_stall_a_hart)
 	EXPECT_EQ(ret, EACCES);
 }
 
-/* This holds even if everybody may trace the kernel */
+/* An ordinary user may not trace the firmware, even if all users may trace the kernel */
 TEST_F(security, paranoid_minus_one_does_not_open_firmware)
 {
 	int ret;
@@ -233,7 +235,7 @@ TEST_F(security, paranoid_minus_one_does_not_open_firmware)
 	EXPECT_EQ(ret, EACCES);
 }
 
-/* Without a filter, an unprivileged event could not exclude the firmware */
+/* If the encoder lacks privilege filters, an unprivileged event could not exclude the firmware */
 TEST_F(security, paranoid_minus_one_needs_the_filter_too)
 {
 	set_paranoid(-1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Threads of an ordinary user, each traced by its own event, on harts that may share a sink. They
- * yield all the time, so that events start and stop on each hart while others use the sink. Trace
- * must not be shown to another thread, lost without a flag, or damaged.
+ * yield all the time, so that events start and stop on each hart while others use the sink. No
+ * thread may get trace of another thread, and no trace may be lost without a flag or be damaged.
  *
  * NTRACE_SECONDS=N sets the duration of each case, by default 2.
  */
@@ -32,7 +32,7 @@ struct yielder {
 	pid_t			tid;
 	struct recording	rec;
 	uint64_t		yields, bytes;
-	uint64_t		most;	/* largest amount of trace that was not read */
+	uint64_t		most;	/* maximum number of bytes of trace that were not yet read */
 	uint64_t		late;	/* part of @bytes from the second half of the time */
 };
 
@@ -86,7 +86,7 @@ static void *yielder_run(void *arg)
 	y->tid = syscall(SYS_gettid);
 	if (!one_owner)
 		record_open(&y->rec, &attr, 0, -1, AUX_SIZE, false);
-	/* All threads have a thread id; the first thread opens events; all events are open */
+	/* Wait until all threads have a thread id, and until all events are open */
 	pthread_barrier_wait(&barrier);
 	pthread_barrier_wait(&barrier);
 	if (y->rec.fd < 0)
@@ -146,11 +146,11 @@ FIXTURE_VARIANT(share) {
 	bool one_owner;
 };
 
-/* No event may share a sink with that of another thread */
+/* Each thread opens its own event. Events of different threads must not share a sink */
 FIXTURE_VARIANT_ADD(share, each_its_own) {
 };
 
-/* All events may */
+/* One thread opens all events, so they may share a sink */
 FIXTURE_VARIANT_ADD(share, one_owner) {
 	.one_owner = true,
 };
@@ -333,7 +333,7 @@ TEST(shared_sink_goes_to_the_buffer_with_room)
 	free(st);
 }
 
-/* CPU 1 executes untraced when the other event has ended, because its own buffer has no room */
+/* When the event of CPU 0 has ended, CPU 1 executes untraced, because its own buffer has no room */
 TEST(member_that_loses_its_sink_is_reported)
 {
 	struct stretches *st = calloc(1, sizeof(*st));

@@ -51,7 +51,7 @@ static int messages(const uint8_t *buf, size_t len, unsigned int src_bits, struc
 /*
  * Return the offset of the newest trace without a loss, which the kernel must report. An ETR that
  * wrapped around in its window has lost the beginning of a stretch. A sink that stopped at the end
- * of its window has lost the trace after the stretch, whose last message may be cut off.
+ * of its window has lost the end of a stretch, so that the last message may be cut off.
  */
 static uint64_t newest(struct recording *rec, struct stretches *st)
 {

@@ -254,7 +254,7 @@ static int trace_later(void)
 
 FIXTURE(storm) {
 	unsigned int n, seed;
-	double quiet_reload;	/* seconds of the shortest reload of a few, without host delays */
+	double quiet_reload;	/* duration in s of the shortest of a few reloads, without host delays */
 };
 
 FIXTURE_SETUP(storm)
@@ -270,7 +270,10 @@ FIXTURE_SETUP(storm)
 	srandom(self->seed);
 	for (i = 0; i < SLOTS; i++)
 		slot[i].fd = -1;
-	/* Hardware that gets stuck may also do so here, but hardly in each of three reloads */
+	/*
+	 * Hardware that gets stuck sometimes may also get stuck here, but hardly in each of three
+	 * reloads
+	 */
 	for (i = 0; i < 3; i++) {
 		start = now();
 		op_reload(0);

@@ -90,7 +90,10 @@ unsigned int pmu_sinks(struct pmu_sink *sinks, unsigned int max)
 
 #define PARANOID	"/proc/sys/kernel/perf_event_paranoid"
 
-/* Value when the program started, and process that restores it; 0 if that is not needed */
+/*
+ * Value of perf_event_paranoid when the program started, and process that restores it; 0 if none is
+ * needed
+ */
 static char paranoid_before[16];
 static pid_t paranoid_owner;
 

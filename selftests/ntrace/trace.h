@@ -95,9 +95,9 @@ void frames_to_messages(uint8_t *buf, size_t size);
 struct message {
 	unsigned int	tcode;
 	unsigned int	src;
-	unsigned int	sync;		/* of synchronising messages */
+	unsigned int	sync;		/* SYNC of synchronising messages */
 	bool		is_sync;
-	uint64_t	addr;		/* F-ADDR, bit 0 put back */
+	uint64_t	addr;		/* full address, which is F-ADDR << 1 */
 	unsigned int	format, prv;	/* Ownership */
 	uint64_t	context;
 	size_t		offset, len;
