@@ -23,8 +23,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /*
- * A few bytes can report billions of instructions, so that decoding them takes long but does not
- * hang.
+ * Stop after this many items, because a few bytes can report billions of instructions, which
+ * take long to decode.
  */
 #define MAX_ITEMS	20000
 
@@ -231,7 +231,7 @@ static void set_config(struct nt_config *config, const uint8_t *data)
 	config->custom_jumps = data[3] >> 5 & 3;
 }
 
-/* Choose whether the flow returns batches, or gets the stream in pieces, or both */
+/* Choose whether the flow returns batches, gets the stream in pieces, or both */
 static struct items_way choose_way(struct input *input, uint8_t byte)
 {
 	switch (choose(input, 4)) {

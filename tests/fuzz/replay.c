@@ -50,7 +50,7 @@ static size_t mutate(uint8_t *data, size_t size)
 			memmove(data + at, data + at + 1, size - at - 1);
 			size--;
 			break;
-		case 3:		/* the same again */
+		case 3:		/* repeat a few bytes */
 			if (size < MAX_SIZE) {
 				memmove(data + at + 1, data + at, size - at);
 				size++;

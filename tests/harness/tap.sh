@@ -29,8 +29,8 @@ skip_all() { echo "1..0 # SKIP $*"; exit 0; }
 pass() { tap_n=$((tap_n + 1)); echo "ok $tap_n - $*"; say_times; }
 fail() { not_ok "$@"; say_guest; }
 not_ok() { tap_n=$((tap_n + 1)); tap_failed=1; echo "not ok $tap_n - $*"; say_times; }
-# say_guest - print the end of what the last guest or command left in these files of $tap_tmp: its output, its errors with
-# those of the board, and its console. Each file is printed once, behind the first result that fails.
+# say_guest - print the ends of the files in $tap_tmp that the last guest or command has written: its output, its
+# errors with those of the board, and its console. Each file is printed once, after the first result that fails.
 say_guest() {
 	for _file in said err console; do
 		[ -s "$tap_tmp/$_file" ] || continue
@@ -96,8 +96,9 @@ variant_names() {
 	"$O/bin/ntrace" encode --variant '?' 2>&1 | sed -n '/^and these deviate/q; s/^  \([a-z-]*\): .*/\1/p'
 }
 
-# cached_build NAME "INPUT..." COMMAND...: let COMMAND, which runs in the tree, build in the new folder $cached. If an earlier
-# run has built with the same COMMAND, compilers and INPUT files and folders of the tree, use its folder.
+# cached_build NAME "INPUT..." COMMAND...: let COMMAND, which runs in the tree, build in the new folder $cached.
+# INPUT names files and folders of the tree. If an earlier run has built with the same COMMAND, compilers and INPUT,
+# use its folder.
 cached_build() {
 	_of=$1 _inputs=$2; shift 2
 	# shellcheck disable=SC2086
@@ -116,8 +117,9 @@ cached_build() {
 
 # build_sanitized [FOLDER]: build library and command with sanitizers in $O/sanitized, once for all programs. ntrace record
 # is left out, and the commands for developers are in another FOLDER, tools/board/dev. Without optimisation, the build takes
-# a third of the time. Small tables of the fast path fill up in small recordings, and take less time to clear.
-# A program that uses them sets UBSAN_OPTIONS if it checks the exit status.
+# a third of the time. The tables of the decoder's fast path are small, so that they fill up in small
+# recordings and take less time to clear. A program that uses this build sets UBSAN_OPTIONS if it checks the
+# exit status.
 build_sanitized() {
 	make -C "$top/${1:-tools/ntrace}" O="$O/sanitized" LINUX= CFLAGS="-O0 -g1 -fsanitize=address,undefined -DPATHS_SHIFT=6 -DGROUPS_SHIFT=5 -DNR_WORDS=4096" \
 		>"$tap_tmp/make" 2>&1
@@ -125,7 +127,7 @@ build_sanitized() {
 
 # tests/run --all sets TEST_SIZE=all. large succeeds in that size, in which a test uses its large form.
 large() { [ "${TEST_SIZE:-test}" = all ]; }
-# large_only COMMAND...: run COMMAND only in that size
+# large_only COMMAND...: run COMMAND only in make test-all
 large_only() { ! large || "$@"; }
 # by_size SMALL LARGE: print the word that belongs to the size of this run
 by_size() { if large; then echo "$2"; else echo "$1"; fi; }

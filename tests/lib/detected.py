@@ -9,7 +9,8 @@ happens to its stream: "cut" removes its start, and "ring" lets a ring wrap. "Ex
 PCs that the encoder's own options print. Seeds that are not exact are listed.
 
 With "deviating", the board's encoder uses random deviations and variants. Each stream is decoded with options
-that name the deviations, and without them, and both results are compared with the executed PCs."""
+that name the deviations, and without them, and both results are compared with the executed PCs.
+"""
 import os
 import random
 import resource

@@ -5,7 +5,7 @@
     cut.py TRACE OUT COUNT
 
 Removes each ProgTraceCorrelation except the last, together with the messages before it, COUNT in all. Prints
-how many sessions were cut."""
+the number of sessions whose end was removed."""
 import sys
 
 CORRELATION = 33

@@ -14,8 +14,9 @@ flat "$tmp/real.list"
 python3 "$top/tests/model/walk.py" "$program" $(by_size 15000 60000) 1 >"$tmp/walk.list"
 flat "$tmp/walk.list"
 
-# each LIST RETURNS PART PARTS: try all settings of a register of the P550. A random walk does not return to
-# the caller, which an encoder that counts calls does not notice.
+# each LIST RETURNS PART PARTS: try all settings of a register of the P550. In a random walk, returns do not
+# go to the caller, which an encoder that only counts calls cannot detect, so RETURNS disables implicit
+# returns.
 each() {
 	share "$3" "$4"
 	for src in "" "--src-bits 2 --src 3"; do
@@ -32,13 +33,13 @@ each() {
 }
 head -n $(by_size 15000 60000) "$tmp/real.list" >"$tmp/short.list"
 flat "$tmp/short.list"
-ok "each setting, real code" each "$tmp/short.list" "--return-mode 1" 0 2
+ok "each setting, a real program" each "$tmp/short.list" "--return-mode 1" 0 2
 ok "each setting, random walk with traps and gaps" each "$tmp/walk.list" "" 1 2
-ok "a million instructions, all that mode 7 has" roundtrip "$tmp/real.list" "$program" \
+ok "a million instructions, all optimisations of mode 7" roundtrip "$tmp/real.list" "$program" \
 	"--dialect sifive --runs --return-mode 1 --timestamp --sync-mode 1 --sync-max 8" \
 	"--dialect sifive --implicit-return --timestamp"
 
-# The encoder really sends the messages of the dialect.
+# Check that the encoder sends the messages that only the dialect has.
 "$ntrace" dump --dialect sifive --timestamp "$tmp/nt" >"$tmp/messages"
 ok "runs of branches that are taken, and that are not" \
 	sh -c "grep -q 'RCODE=8' $tmp/messages && grep -q 'RCODE=9' $tmp/messages"

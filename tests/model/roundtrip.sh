@@ -27,7 +27,7 @@ roundtrip() {
 # share PART PARTS: start to count combinations of options. To save time, a list of instructions tries only each
 # PARTSth combination, and the lists with PART 0 to PARTS - 1 together try all. In make test-all, each list tries all.
 share() { PART=$1 PARTS=$(by_size "$2" 1); n=0 bad=0 tried=0; }
-# Succeed if the current list is to try the next combination, whose number is $n.
+# Succeed if the current list must try the next combination, whose number is $n.
 is_mine() {
 	n=$((n + 1))
 	[ $(((n + n / PARTS) % PARTS)) -eq $((PART % PARTS)) ] && tried=$((tried + 1))
@@ -80,7 +80,7 @@ combinations() {
 	all_right
 }
 
-# cross LIST ELF PART PARTS: try every optimisation with and without every other, in both modes
+# cross LIST ELF PART PARTS: try every combination of optimisations, in both modes
 cross() {
 	share "${3:-0}" "${4:-1}"
 	for mode in btm htm; do
@@ -124,8 +124,8 @@ verified() {
 		echo "encode $3, decode $4: $(head -n 3 "$tmp/verify")"; return 1; }
 }
 
-# stack_need VARIANT: print the option with the depth of the return stack, which the decoder needs
-# if a full stack ignores calls
+# stack_need VARIANT: print the decoder's option for the depth of the return stack, which it needs
+# for variants in which a full stack ignores calls
 stack_need() {
 	case "$1 $options" in
 	stack-stops*return-depth\ 3*) need="$need --implicit-return=3 --return-drop-newest" ;;
@@ -172,8 +172,8 @@ changed() {
 	[ $bad -eq 0 ]
 }
 
-# Lose messages in two places: beside a stop that no message reports, and right after the message of a
-# full HIST.
+# Lose messages in two places, which are beside a stop that no message reports, and right after the
+# message that reports a full HIST.
 losses() {
 	n=0 bad=0
 	for mode in btm htm; do

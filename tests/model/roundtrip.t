@@ -8,16 +8,16 @@
 set -f
 
 roundtrip_setup
-# The rest is not needed by tests/mutations, because these results detect its changes.
+# tests/mutations needs only these results to detect its changes.
 if [ -n "${QUICK:-}" ]; then
 	plan 5
 	python3 "$top/tests/model/walk.py" "$program" 5000 1 >"$tmp/walk.list"
 	flat "$tmp/walk.list"
 	ok "each option, random walk with traps and gaps" combinations "$tmp/walk.list" "$program" "" walk
 	ok "each variant, random walk with traps and gaps" variants "$tmp/walk.list" "$program"
-	ok "each variant changes the trace, which decodes" changed
+	ok "each variant changes the trace, and the trace decodes" changed
 	ok "losses beside stops without a message" losses "$tmp/walk.list" "$program"
-	ok "a sink that is full" full_sink "$tmp/walk.list" "$program"
+	ok "a full sink that lacks the end of sessions" full_sink "$tmp/walk.list" "$program"
 	done_testing
 fi
 plan 27
@@ -28,7 +28,7 @@ ok "PCs of busybox bzip2" "$top/tests/harness/pcs" "$tmp/real.list" "$program" b
 flat "$tmp/real.list"
 count=$(wc -l <"$tmp/real.list")
 millions=$(by_size 1 10)
-is "over $millions million of them" "$([ "$count" -gt ${millions}000000 ] && echo yes)" yes
+is "busybox bzip2 executes over $millions million PCs" "$([ "$count" -gt ${millions}000000 ] && echo yes)" yes
 for mode in btm htm; do
 	start=$(date +%s%N)
 	ok "$mode: $count PCs come back" roundtrip "$tmp/real.list" "$program" "--mode $mode --stats" ""
@@ -41,7 +41,7 @@ ok "$count PCs come back with all optimisations" roundtrip "$tmp/real.list" "$pr
 
 head -n $(by_size 15000 120000) "$tmp/real.list" >"$tmp/short.list"
 flat "$tmp/short.list"
-ok "each option, real code" combinations "$tmp/short.list" "$program" "" real 0 3
+ok "each option, a real program" combinations "$tmp/short.list" "$program" "" real 0 3
 
 python3 "$top/tests/model/walk.py" "$program" $(by_size 8000 60000) 1 >"$tmp/walk.list"
 flat "$tmp/walk.list"
@@ -57,17 +57,17 @@ ok "each option, RV32" combinations "$tmp/walk32.list" "$tmp/rv32" --rv32 walk 2
 ok "a program for RV32" rv32_program "$tmp/real32"
 QEMU_RISCV64=qemu-riscv32-static "$top/tests/harness/pcs" "$tmp/real32.list" "$tmp/real32" 60 >/dev/null
 flat "$tmp/real32.list"
-ok "optimisations with each other, RV32, real code" cross "$tmp/real32.list" "$tmp/real32" 0 2
-ok "optimisations with each other, RV64" cross "$tmp/short.list" "$program" 1 2
+ok "each combination of optimisations, RV32, a real program" cross "$tmp/real32.list" "$tmp/real32" 0 2
+ok "each combination of optimisations, RV64" cross "$tmp/short.list" "$program" 1 2
 
 # Encoders may have these variants, which the specification allows.
 head -n $(by_size 6000 20000) "$tmp/real.list" >"$tmp/variant.list"
 head -n $(by_size 5000 10000) "$tmp/walk.list" >"$tmp/variant-walk.list"
-ok "each variant, real code" variants "$tmp/variant.list" "$program" 0 2
+ok "each variant, a real program" variants "$tmp/variant.list" "$program" 0 2
 ok "each variant, random walk with traps and gaps" variants "$tmp/variant-walk.list" "$program" 1 2
-ok "each variant changes the trace, which decodes" changed
+ok "each variant changes the trace, and the trace decodes" changed
 ok "losses beside stops without a message" losses "$tmp/variant-walk.list" "$program"
-ok "a sink that is full" full_sink "$tmp/variant-walk.list" "$program"
+ok "a full sink that lacks the end of sessions" full_sink "$tmp/variant-walk.list" "$program"
 
 # Try each width of SRC, with the highest number.
 widths() {
@@ -110,8 +110,8 @@ overflow() {
 		"$ntrace" verify --truth "$tmp/truth" --trace "$tmp/nt" --quiet || return 1
 	done
 }
-ok "overflow, BTM: nothing is missing that is not declared" overflow btm
-ok "overflow, HTM: nothing is missing that is not declared" overflow htm
+ok "overflow, BTM: the trace reports each loss" overflow btm
+ok "overflow, HTM: the trace reports each loss" overflow htm
 roundtrip "$tmp/short.list" "$program" "--truth $tmp/truth" ""
 sed -n '1,500p;502,1000p' "$tmp/short.pcs" >"$tmp/wrong"
 "$ntrace" verify --truth "$tmp/truth" --decoded "$tmp/wrong" >"$tmp/verify"
@@ -127,12 +127,12 @@ sees() {
 	# shellcheck disable=SC2086
 	"$ntrace" encode --elf "$program" --pcs "$tmp/walk.list" -o "$tmp/nt" $4 >"$tmp/encode"
 	"$ntrace" verify --truth "$tmp/truth" --trace "$tmp/nt" >"$tmp/verify" 2>&1
-	is "verify sees another $1" "$? $(grep -c "$2" "$tmp/verify")" "1 1"
+	is "verify detects a different $1" "$? $(grep -c "$2" "$tmp/verify")" "1 1"
 }
 sees privilege "but its privilege mode was different" "--context 5 --priv u" "--context 5 --priv s"
 sees context "but its context was different" "--context 5" "--context 6"
 sees "kind of trap" "but it ended with another type" "--trap interrupt --btype-extended" "--trap exception --btype-extended"
 "$ntrace" encode --elf "$program" --pcs "$tmp/short.list" -o "$tmp/nt" >"$tmp/encode"
 "$ntrace" verify --truth "$tmp/truth" --trace "$tmp/nt" >"$tmp/verify" 2>&1
-is "verify says that another trace is another" "$? $(grep -c 'first difference' "$tmp/verify")" "1 1"
+is "verify detects the trace of another execution" "$? $(grep -c 'first difference' "$tmp/verify")" "1 1"
 done_testing

@@ -2,8 +2,8 @@
 /*
  * Code in which each variant of the encoder makes a difference: wfi, a branch to the next
  * instruction, calls that are deeper than a return stack, loops that fill HIST, and traps. It is
- * linked into the kernel's half of the address space, whose addresses have a sign. It is not
- * executed, because tests/model/walk.py walks through it.
+ * linked into the kernel's half of the address space, whose addresses have a sign. No hart
+ * executes it, but tests/model/walk.py prints PCs of a random walk through it.
  */
 	.option	norelax
 	.globl	_start

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Write a trace and its truth. All iterations of a loop are the same, so that the trace after a gap
- * also matches places before it. Only the number of iterations of a pass distinguishes them. Prints
- * the number of instructions in the truth, and the offset in the trace at which a session is
- * missing.
+ * also matches places before the gap. Only the number of iterations of a whole loop distinguishes
+ * these places. Prints the number of instructions in the truth, and the offset in the trace
+ * where a session is missing.
  *
  *	verify-gap full|short|middle|twice|session|soon|end|wrong TRUTH TRACE
  *

@@ -16,15 +16,15 @@ verified() {
 		"$O/bin/ntrace" verify --truth "$tap_tmp/truth" --trace "$tap_tmp/nt" 2>&1 | tail -n 1
 }
 all="500000 instructions compared, 0 differences, 0 gaps declared with 0 instructions, 0 missing outside gaps"
-is "at two addresses" "$(verified other)" "$all"
-is "at the same address" "$(verified same)" "$all"
+is "host and guest at different addresses" "$(verified other)" "$all"
+is "host and guest at the same address" "$(verified same)" "$all"
 # The check must be able to fail
 "$tap_tmp/verify-guest" other 100 "$tap_tmp/truth" "$tap_tmp/other"
 "$O/bin/ntrace" verify --truth "$tap_tmp/truth" --trace "$tap_tmp/nt" >"$tap_tmp/said" 2>&1
-is "a trace of another address is another" "$? $(grep -c 'first difference' "$tap_tmp/said")" "1 1"
+is "the trace of the other program differs from the truth" "$? $(grep -c 'first difference' "$tap_tmp/said")" "1 1"
 
-# after_gap HOW [OPTIONS]: print the result of verify, and whether the compared and the missing
-# instructions together are all instructions
+# after_gap HOW [OPTIONS]: print the result of verify, and "all" if the numbers of compared and
+# missing instructions add up to all instructions
 after_gap() {
 	how=$1; shift
 	"$tap_tmp/verify-gap" "$how" "$tap_tmp/truth" "$tap_tmp/nt" >"$tap_tmp/made" || return
@@ -38,18 +38,18 @@ is "a session without its end, in a loop" "$(after_gap full)" "0 differences, 1 
 is "a session without its end, and the next session ends in the loop" "$(after_gap short)" "0 differences, 1 gaps, 0 missing, all"
 is "bytes are missing in a loop" "$(after_gap middle)" "0 differences, 1 gaps, 0 missing, all"
 is "bytes are missing in a loop, twice" "$(after_gap twice)" "0 differences, 2 gaps, 0 missing, all"
-is "a session is missing, and the recording says so" "$(after_gap session --lost "$tap_tmp/lost")" \
+is "a session is missing, and an option gives its offset" "$(after_gap session --lost "$tap_tmp/lost")" \
 	"0 differences, 1 gaps, 0 missing, all"
-is "a session is missing, and the recording says so, soon after another loss" "$(after_gap soon --lost "$tap_tmp/lost")" "0 differences, 2 gaps, 0 missing, all"
-is "sessions are missing to the end, and the recording says so" "$(after_gap end --lost "$tap_tmp/lost")" \
+is "a session is missing soon after another loss, and an option gives its offset" "$(after_gap soon --lost "$tap_tmp/lost")" "0 differences, 2 gaps, 0 missing, all"
+is "all sessions to the end are missing, and an option gives the offset" "$(after_gap end --lost "$tap_tmp/lost")" \
 	"0 differences, 1 gaps, 0 missing, all"
-is "sessions are missing to the end, and nothing says so" "$(after_gap end | sed 's/.* \([0-9]* missing\).*/\1/')" "26617 missing"
-is "nothing is missing where the recording says so" "$(after_gap full --lost "$tap_tmp/lost")" \
+is "all sessions to the end are missing, without an option" "$(after_gap end | sed 's/.* \([0-9]* missing\).*/\1/')" "26617 missing"
+is "no session is missing at the offset of the option" "$(after_gap full --lost "$tap_tmp/lost")" \
 	"0 differences, 1 gaps, 0 missing, all"
 # The check must be able to fail
-is "a session is missing, and nothing says so" "$(after_gap session | cut -d, -f1)" "1 differences"
-is "one turn is missing after a gap" "$(after_gap wrong | cut -d, -f1)" "1 differences"
+is "a session is missing, without an option" "$(after_gap session | cut -d, -f1)" "1 differences"
+is "one iteration is missing after a gap" "$(after_gap wrong | cut -d, -f1)" "1 differences"
 printf '20\n10\n' >"$tap_tmp/lost"
 "$O/bin/ntrace" verify --truth "$tap_tmp/truth" --trace "$tap_tmp/nt" --lost "$tap_tmp/lost" >"$tap_tmp/said" 2>&1
-is "offsets that do not ascend are refused" "$? $(grep -c 'not a list of ascending offsets' "$tap_tmp/said")" "2 1"
+is "offsets in the wrong order are refused" "$? $(grep -c 'not a list of ascending offsets' "$tap_tmp/said")" "2 1"
 done_testing

@@ -4,9 +4,9 @@
 
     walk.py ELF COUNT SEED > LIST
 
-Branches go both ways, returns mostly to their calls, indirect jumps anywhere,
-and traps strike in between; '-' is a gap in the trace. It has a classifier of
-its own, so that it checks those of encoder and decoder.
+Branches go both ways, most returns go to their calls, indirect jumps go
+anywhere, and traps occur in between. '-' is a gap in the trace. This program
+classifies instructions by itself, so that it checks encoder and decoder.
 """
 import random
 import struct

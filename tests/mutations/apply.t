@@ -6,10 +6,10 @@
 plan 3
 list=$("$top/tests/mutations/mutate" list | wc -l)
 ok "there are 100 changes and more ($list)" [ "$list" -ge 100 ]
-ok "each applies at one place" "$top/tests/mutations/mutate" check
-# Check that mutate fails if the sources and tests do not exist.
+ok "each change applies at one place" "$top/tests/mutations/mutate" check
+# Run mutate in a folder without the sources and tests that the changes name. It must fail.
 cp -r "$top/tests/mutations" "$tap_tmp/tests" && mkdir -p "$tap_tmp/other/tests/mutations" &&
 	cp "$top"/tests/mutations/* "$tap_tmp/other/tests/mutations/"
 "$tap_tmp/other/tests/mutations/mutate" check lib- >"$tap_tmp/said" 2>&1
-is "what is gone is noticed" "$? $(grep -c 'stand 0 times\|no test' "$tap_tmp/said" | sed 's/[1-9][0-9]*/some/')" "1 some"
+is "mutate check fails if sources and tests are missing" "$? $(grep -c 'stand 0 times\|no test' "$tap_tmp/said" | sed 's/[1-9][0-9]*/some/')" "1 some"
 done_testing

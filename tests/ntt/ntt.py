@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Run readable decoder tests (.ntt files). README.rst here tells the format.
+"""Run readable decoder tests (.ntt files). README.rst in this folder describes the format.
 
     ntt.py NTRACE FILE.ntt ...        prints TAP
     ntt.py --same PROGRAM NTRACE FILE.ntt ...   also decodes each trace in every way by
-                                      tests/lib/same.c, which have to agree
-    ntt.py --programs FOLDER ...      first of all options: keeps the programs of the cases in FOLDER,
-                                      and uses those that are there
-    ntt.py --update NTRACE FILE.ntt ...   writes what comes out into the files, to be
-                                      read and compared with the specification
+                                      tests/lib/same.c, which must give the same items
+    ntt.py --programs FOLDER ...      must be the first option: keeps the programs of the cases in
+                                      FOLDER, and uses programs that are already there
+    ntt.py --update NTRACE FILE.ntt ...   writes the decoder's output into the files, so that you
+                                      can compare it with the specification
 
-A message is put into bytes here by the specification's tables alone; neither
-the decoder's nor the encoder's sources are used.
+This program encodes messages by the specification's tables, without code of the
+decoder or the encoder.
 """
 import difflib
 import hashlib
@@ -177,7 +177,7 @@ class Case:
                 continue
             addr = int(args.split()[0], 0)
             if base is not None and 0 < addr - base < 0x80000:
-                source.append(f'.org {addr - base:#x}')         # near: branches reach it
+                source.append(f'.org {addr - base:#x}')         # so near that branches reach it
             else:
                 base = addr
                 source += [f'.section .t{len(starts)}, "ax"', '.balign 2']
@@ -199,7 +199,7 @@ class Case:
                            check=True)
             with open(f'{tmp}/a.nm', 'w', encoding='utf-8') as file:
                 subprocess.run([CROSS + 'nm', f'{tmp}/a.elf'], check=True, stdout=file)
-            # Another run may build the same program. A program has its symbols before others see it.
+            # Another run may build the same program. Rename the program only after its symbols are there.
             for ending in ('nm', 'elf'):
                 shutil.copy(f'{tmp}/a.{ending}', f'{elf}.{os.getpid()}')
                 os.replace(f'{elf}.{os.getpid()}', elf + ('.nm' if ending == 'nm' else ''))
