@@ -42,9 +42,9 @@ perf --buildid-dir /tmp/debug script -i true.data --itrace=be -F comm,tid,cpu,ti
 perf stat -e cycles -o /tmp/stat.kept sleep 1000 & kept=$!
 # All CPUs are traced, with the kernel.
 record --kcore -a -m,16M -e ntrace// -o all.data -- sh -c "ls -lR $folder >/dev/null; sort /etc/passwd" || exit 1
-# Trace machine mode, which runs because perf stat asks the firmware for a counter.
+# Trace machine mode. perf stat requests a counter, for which the kernel calls the firmware.
 record -N --no-bpf-event --kcore -C 0 -m,4M -e ntrace/firmware/ -o firmware.data -- taskset 1 perf stat -e cycles -o /tmp/stat busybox true || exit 1
-# Record the same without implicit returns, because they cause another kind of gap if code is missing.
+# Record the same program without implicit returns, because missing code causes other gaps with them.
 [ -z "$told" ] || record -N --no-bpf-event --kcore -C 0 -m,4M -e ntrace/firmware,implicit_return=0/ -o told.data -- taskset 1 perf stat -e cycles -o /tmp/stat busybox true || exit 1
 kill $kept
 # These requests must be refused.
@@ -100,8 +100,8 @@ export PERF_CONFIG
 
 script() { "$host" script --symfs "$symfs" "$@" 2>"$tap_tmp/err"; }
 
-# Print the executed code in a format of `ntrace verify`. The truth is by hart; Linux
-# counts from the hart that won the race to boot.
+# Print the executed code in a format of `ntrace verify`. The files of the truth have
+# the number of the hart. CPU 0 of Linux is the hart that boots first.
 ranges() {
 	script -i "$dir/out/$1" --itrace=ed+o | awk '
 		NR == FNR { if ($1 == "processor") cpu = $3; else if ($1 == "hart" && $2 == ":") hart[cpu] = $3; next }
@@ -134,21 +134,21 @@ points() {
 	cat "$tap_tmp/differ"
 	[ ! -s "$tap_tmp/differ" ] && [ "$(wc -l <"$tap_tmp/points.ntrace")" -gt 100 ]
 }
-ok "tracepoints are those that perf prints" points
+ok "ntrace prints the tracepoints that perf prints" points
 
 is "no errors in one program" "$(errors one.data)" 0
 is "no errors system-wide" "$(errors all.data)" 0
 verify | sed 's/^/# /'
 last=$(tail -n 1 "$tap_tmp/verified")
-figure "decoded is what ran: $last"
-ok "decoded is what ran, in order, on each hart" \
+figure "the decoded code equals the truth: $last"
+ok "the decoded code of each hart equals the truth" \
 	grep -q '^[1-9][0-9]* instructions compared, 0 differences, .* 0 missing' "$tap_tmp/verified"
 compared_with_truth "$(echo "$last" | awk '{ print $1 + 0 }')"
 ok "millions of instructions were compared" [ "$(echo "$last" | awk '{ print $1 + 0 }')" -gt "$(by_size 1000000 5000000)" ]
 
 # The addresses are those of physical memory, which no program of the guest uses.
 in_firmware() { awk 'length($1) == 8 && $1 ~ /^8/ || length($3) == 8 && $3 ~ /^8/'; }
-# WHAT PERCENT: without the ELF file, at least PERCENT of the branches are present, and no others.
+# WHAT PERCENT: check that without the ELF file, at least PERCENT of the branches are decoded, and no wrong branch
 without_firmware() {
 	PERF_CONFIG=$tap_tmp/no-config script -i "$dir/out/$1.data" --itrace=be -F ip,addr >"$tap_tmp/without"
 	grep 'instruction trace error' "$tap_tmp/without"
@@ -173,13 +173,13 @@ done
 
 script -i "$dir/out/true.data" --itrace=be -F comm,tid,cpu,time,ip,sym,addr >"$tap_tmp/host"
 figure "branches of a small program: $(wc -l <"$tap_tmp/host") lines"
-ok "the host's perf says what the guest's perf says" cmp "$dir/out/true.guest" "$tap_tmp/host"
+ok "the host's perf prints the same as the guest's perf" cmp "$dir/out/true.guest" "$tap_tmp/host"
 ok "a small program has over 1,000 branches" [ "$(wc -l <"$tap_tmp/host")" -gt 1000 ]
 
 script -i "$dir/out/all.data" --itrace=c -F comm,tid,cpu,time,ip,sym,addr,flags >"$tap_tmp/all"
 figure "calls system-wide: $(wc -l <"$tap_tmp/all")"
-ok "kernel functions by name, system calls too" grep -Eq 'syscall .* (handle_exception|__irqentry_text_start)' "$tap_tmp/all"
-ok "threads of several programs" [ "$(awk '{ print $1 }' "$tap_tmp/all" | sort -u | grep -cE '^(ls|busybox|sort|sh|sleep)$')" -ge 3 ]
+ok "functions of the kernel and system calls have names" grep -Eq 'syscall .* (handle_exception|__irqentry_text_start)' "$tap_tmp/all"
+ok "calls are printed for threads of several programs" [ "$(awk '{ print $1 }' "$tap_tmp/all" | sort -u | grep -cE '^(ls|busybox|sort|sh|sleep)$')" -ge 3 ]
 ok "a snapshot has trace" [ "$(script -i "$dir/out/snap.data" --itrace=b | grep -c branches)" -gt 1000 ]
 # Each mistake gets one line, which names the mistake.
 refusals_are_right() {
@@ -189,9 +189,9 @@ refusals_are_right() {
 		[ "$(grep -c -- "$sentence" "$dir/out/refused")" -eq 1 ] || { echo "no: $sentence"; return 1; }
 	done
 }
-ok "what cannot be is refused by a sentence" refusals_are_right
+ok "each impossible request is refused with a message" refusals_are_right
 if [ -n "${SANITIZED:-}" ]; then
 	. "$top/tests/perf/damaged.sh"
-	ok "a perf with sanitizers finds nothing" damaged_finds_nothing "$dir"/out/*.data
+	ok "a perf with sanitizers reports no fault" damaged_finds_nothing "$dir"/out/*.data
 fi
 done_testing

@@ -475,7 +475,10 @@ static void sample(struct hart *h, const struct branch *b)
 		drop(h, 1);
 		return;
 	}
-	/* Trace did not stop here. It is missing before the branch, which was repeated later. */
+	/*
+	 * This is not a stop of the trace. Trace is missing before a later execution of the same
+	 * branch.
+	 */
 	if (sampled && stopped) {
 		h->gap = true;
 		look_ahead(h, b);
@@ -518,8 +521,8 @@ static size_t stretch_size(struct hart *h, size_t at)
 }
 
 /*
- * A start alone does not count as a loss, because nothing was executed after it, or the truth has a
- * stop after it.
+ * A start without branches does not count as a loss, because no code was executed after it, or the
+ * truth has a stop after it.
  */
 static size_t without_start(const struct hart *h, size_t at, size_t n)
 {

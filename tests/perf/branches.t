@@ -13,7 +13,7 @@ done
 
 # Write WORDs as perf script prints them. A-B is the trace of the blocks A to B, from its start to
 # its stop. A-B- lacks the stop, and A-B+ has one more branch, to a block that was not executed. E
-# is an error. Thread 1 executes all blocks, but from each block in $threads on it is the next thread.
+# is an error. Thread 1 executes all blocks, but at each block in $threads, the next thread begins.
 printed() {
 	for word; do
 		echo "$word"
@@ -57,23 +57,23 @@ wrong_threads() {
 
 ring= truth=truth threads=
 plan 24
-is "a block that writes scontext is of the old thread, unless a SYNC reports it" "$(wrong_threads "6 9 15")" 0
-is "the new thread does not stop the trace behind that block" "$(wrong_threads "5 9 15")" 1
-is "the new thread does not execute the branch of that block" "$(wrong_threads "6 8 15")" 1
-is "the thread behind a SYNC is not the old one" "$(wrong_threads "6 9 16")" 1
+is "a block that writes scontext belongs to the old thread, unless a message with SYNC reports it" "$(wrong_threads "6 9 15")" 0
+is "the stop of the trace after that block belongs to the old thread" "$(wrong_threads "5 9 15")" 1
+is "the branch of that block belongs to the old thread" "$(wrong_threads "6 8 15")" 1
+is "the code after a message with SYNC belongs to the new thread" "$(wrong_threads "6 9 16")" 1
 ok "all stretches, and nothing is missing" judged 0 0 0 0 0 0 0-5 6-11 12-17 18-23
 ok "an error reports that the end of a stretch is missing" judged 0 1 0 0 0 0 0-5 6-8- E 12-17 18-23
 ok "an error reports that whole stretches are missing" judged 0 1 0 0 0 0 0-5 E 18-23
 ok "an error reports that the end of the recording is missing" judged 0 1 0 0 0 0 0-5 6-11 E
-ok "an error reports that the begin of the recording is missing" judged 0 1 0 0 0 0 E 6-11 12-17 18-23
+ok "an error reports that the start of the recording is missing" judged 0 1 0 0 0 0 E 6-11 12-17 18-23
 ok "no error reports what is missing" judged 0 0 1 0 0 1 0-5 6-8- 12-17 18-23
 ok "no error reports that the last stretch is missing" judged 0 0 1 0 0 1 0-5 6-11 12-17
-ok "the error comes before the stretch that is cut" judged 0 0 0 1 0 1 0-5 E 6-8- 12-17 18-23
-ok "the error comes after the stretch behind the loss" judged 0 0 0 1 0 1 0-5 12-17 E 18-23
-ok "an error where nothing is missing is no fault" judged 0 0 0 0 1 0 0-5 E 6-11 12-17 18-23
-ok "a branch that did not happen is wrong, and the rest is judged" judged 1 1 0 0 0 1 0-5 6-8+ E 12-17 18-23
+ok "the error is before the stretch whose end is missing" judged 0 0 0 1 0 1 0-5 E 6-8- 12-17 18-23
+ok "the error is after the stretch that follows the loss" judged 0 0 0 1 0 1 0-5 12-17 E 18-23
+ok "an error without a loss is counted as needless" judged 0 0 0 0 1 0 0-5 E 6-11 12-17 18-23
+ok "a branch that was not executed is wrong, and the other branches are still compared" judged 1 1 0 0 0 1 0-5 6-8+ E 12-17 18-23
 ok "two losses, and an error for one of them" judged 0 1 1 0 0 1 0-5 E 12-14- 18-23
-ok "without a ring, a stretch begins at its start" judged 1 1 0 0 0 1 0-5 E 8-11 12-17 18-23
+ok "without -r, a stretch must begin at its start" judged 1 1 0 0 0 1 0-5 E 8-11 12-17 18-23
 truth=twice
 ok "a stretch that was executed before and after a loss follows the loss" judged 0 1 0 0 0 0 0-5 E 6-11 18-23
 ok "a stretch that was executed twice, and no error reports a later loss" judged 0 1 1 0 0 1 0-5 E 12-17 18-23
@@ -83,7 +83,7 @@ truth=often
 ok "many equal stretches before and after a loss" judged 0 1 0 0 0 0 0-5 E $(printf '6-11 %.0s' $(seq 100)) 18-23
 truth=truth
 ring=-r
-ok "a ring has lost the begin of a stretch" judged 0 1 0 0 0 0 0-5 E 8-11 12-17 18-23
-ok "a ring has lost it, and no error reports it" judged 1 0 1 0 0 1 0-5 8-11 12-17 18-23
-ok "a branch that did not happen is wrong behind the loss of a ring" judged 1 1 0 0 0 1 0-5 E 8-10+ 12-17 18-23
+ok "with -r, the start of a stretch may be missing" judged 0 1 0 0 0 0 0-5 E 8-11 12-17 18-23
+ok "with -r, the start of a stretch is missing, and no error reports it" judged 1 0 1 0 0 1 0-5 8-11 12-17 18-23
+ok "with -r, a branch that was not executed is wrong, even after a loss" judged 1 1 0 0 0 1 0-5 E 8-10+ 12-17 18-23
 done_testing

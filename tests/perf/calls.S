@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Three rounds of a call with a call in it, then a system call. */
+/*
+ * A loop of three rounds, in which _start calls outer, and outer calls inner. A system call ends
+ * the program.
+ */
 	.option norelax
 	.globl	_start
 	.type	_start, @function

@@ -5,12 +5,12 @@
     chains.py chains BLOCKS PERIOD MAPS SYMFS <PERF
     chains.py calls BLOCKS - MAPS SYMFS <PERF
 
-BLOCKS is what tests/perf/blocks prints of the board's truth. From the instructions alone
-it follows who has called whom: jal and jalr that link call; jalr that returns goes back
-to the newest caller that is waiting there. If none is (longjmp, a C++ exception), the
-function goes on that the address is in: what it had called is over. A trap that does
-not go on where it was taken is a signal: its handler is called from there, and is over
-when that address goes on.
+BLOCKS is what tests/perf/blocks prints of the board's truth. This program derives the
+calls from the instructions. A jal or jalr with a link register is a call. A return ends
+the newest call with this return address. If there is no such call (longjmp, a C++
+exception), the function that contains the address continues, and all calls that it had
+made end. A trap that does not return to the trapped address delivers a signal, whose
+handler is a call from that address, and ends when that address continues.
 
 PERF is of `perf script -F ip`, with call chains of each PERIOD-th instruction; or of
 `-F flags,callindent,ip,addr`, without them. MAPS is of `perf script --show-mmap-events`, to find
@@ -142,7 +142,7 @@ class Walk:
         self.handlers += 1
 
     def go(self, addr):
-        """Continue the thread here, as its last instruction determines. Return an event or None"""
+        """Continue the thread at this address, which its last instruction led to. Return an event or None"""
         if self.kind == 'call':
             if addr != self.end:
                 self.stack.append(self.end)

@@ -5,13 +5,13 @@
     damage.py OUT COUNT FILE...
     damage.py OUT words FILE...
 
-Writes OUT/SEED.data for seeds from 0 on, each from the next FILE, and OUT/SEED.how: what was done.
-"words" gives each word of the metadata, and of the records of trace, each value at which something
-may end: of a field, of a table, of a signed number.
+Writes OUT/SEED.data for seeds from 0 on, each from the next FILE, and a description of the damage to OUT/SEED.how.
+"words" writes limit values, such as the largest value of a field or of a signed number, to each
+word of the metadata and of the records of trace.
 
-Two of three are damaged in what concerns N-Trace only: the metadata, the
-PERF_RECORD_AUX and PERF_RECORD_AUXTRACE records, and the trace. The third may be
-hit anywhere, or cut short.
+In two of three files, only data of N-Trace is damaged, which is the metadata,
+the PERF_RECORD_AUX and PERF_RECORD_AUXTRACE records, and the trace. The third
+file is damaged anywhere, or cut short.
 """
 import random
 import struct

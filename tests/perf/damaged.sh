@@ -27,7 +27,7 @@ damaged_build() {
 	export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
 }
 
-# Check that the instrumented perf reports a leak, which the test adds to it.
+# Check that the perf with sanitizers reports a leak, by a leak that this test adds to it.
 damaged_sees_leaks() {
 	echo '#include <stdlib.h>
 		void *volatile p;

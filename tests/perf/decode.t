@@ -88,45 +88,45 @@ check_good() {
 	ok "$me: branches, with flags, thread and time" same_branches good
 	ok "$me: exit status of a good trace" says good 0
 	ok "$me: without PERF_RECORD_AUX" same_branches no-aux-record
-	ok "$me: without Ownership, the thread by PERF_RECORD_SWITCH" same_branches no-context
-	is "$me: without Ownership, two threads that take turns by PERF_RECORD_SWITCH" \
+	ok "$me: without Ownership, PERF_RECORD_SWITCH determines the thread" same_branches no-context
+	is "$me: without Ownership, PERF_RECORD_SWITCH determines which of two threads runs" \
 		"$(branches switches | awk '/=> / { print $2 }' | uniq -c | xargs)" "17 1234 16 2234 16 1234 17 2234"
-	ok "$me: without Ownership, the thread by PERF_RECORD_SWITCH, and no errors if no samples are asked for, either" says_with e switches 0
+	ok "$me: without Ownership, there are no errors even if only errors are requested" says_with e switches 0
 	ok "$me: several maps over each other between two messages" same_branches mapped-again
 	is "$me: a process whose id is 4" "$(branches pid-4)" "$(branches good | sed 's/^calls 1234/calls 4/')"
 	is "$me: two encoders in a buffer" "$(sources two-sources)" "$(sources_wanted)"
 	is "$me: two encoders in a buffer, without Ownership" "$(sources two-sources-blind)" "$(sources_wanted)"
-	ok "$me: without timestamps, the time of PERF_RECORD_AUX" same_branches no-time nearly
+	ok "$me: without timestamps, branches have the time of PERF_RECORD_AUX" same_branches no-time nearly
 	ok "$me: a snapshot that begins inside a message" same_branches snapshot
 	ok "$me: a window that the sink overwrote" partial_is_right
-	ok "$me: a sink that another program had" collision_is_right
+	ok "$me: another program used the sink" collision_is_right
 	ok "$me: trace in samples" samples_are_right
 	ok "$me: metadata of a later minor version" same_branches later-minor
 	is "$me: metadata with more words for each CPU" "$(branches later-words | cksum)" \
 		"$(branches good | sed 's/\[000\]/[001]/' | cksum)"
 	ok "$me: a timestamp of 12 bits" same_branches narrow
-	ok "$me: zeros that perf pads with" same_branches padded
-	ok "$me: zeros that perf pads with are no trace" says padded 0
+	ok "$me: zeros with which perf pads trace do not change the branches" same_branches padded
+	ok "$me: zeros with which perf pads trace cause no error" says padded 0
 	is "$me: a timestamp that advances every fourth tick" "$(last_time prescaled)" "$(($(last_time good) * 4))"
-	ok "$me: nothing is read from a map that came later" says late-mapping 1 \
+	ok "$me: code of a later map is not used for earlier trace" says late-mapping 1 \
 		"there is no code at this address" "10002 _start+0x2"
-	is "$me: all that is read from a map that came later ran after it came" "$(branches late-mapping | grep -vc 'tr strt\|error')" 17
+	is "$me: code of a later map is used for later trace" "$(branches late-mapping | grep -vc 'tr strt\|error')" 17
 	is "$me: a sample for each instruction" \
 		"$(perf script -i "$tap_tmp/good.data" --itrace=i0ns -F ip 2>/dev/null | grep -c .)" 33
-	is "$me: call chain of the third in inner" \
+	is "$me: the third execution of inner has its call chain" \
 		"$(perf script -i "$tap_tmp/good.data" --itrace=i1ig -F ip,sym 2>/dev/null |
 			awk '/inner/ { n++; next } n == 3 && /outer|_start/ { printf "%s ", $2 } n > 3 || (n == 3 && !NF) { exit }')" \
 		"outer _start "
-	is "$me: samples have the period between them" \
+	is "$me: samples contain their period" \
 		"$(perf script -i "$tap_tmp/good.data" --itrace=i10i -F period 2>/dev/null | xargs)" "10 10 10"
-	is "$me: with q, the addresses that messages have" \
+	is "$me: q prints the addresses in messages" \
 		"$(perf script -i "$tap_tmp/good.data" --itrace=iq -F ip 2>/dev/null | xargs)" \
 		"10000 10014 10006 10014 10006 10014 10006 ffffffff80000000"
 	is "$me: calls only" "$(perf script -i "$tap_tmp/good.data" --itrace=c -F ip,flags 2>/dev/null | grep -c call)" 7
 	ok "$me: messages with offset, bytes and text" dump_is_right
-	ok "$me: inject, then a perf without itrace" inject_is_right
-	ok "$me: inject, then report: what report says of the trace" report_is_right
-	ok "$me: inject, then diff" diff_is_right
+	ok "$me: perf script prints the branches that inject wrote" inject_is_right
+	ok "$me: report prints the same for the output of inject as for the trace" report_is_right
+	ok "$me: diff compares two outputs of inject" diff_is_right
 	ok "$me: perf test N-Trace: tables of messages and metadata" tables_are_right
 	ok "$me: code of a guest is not taken from the host" says guest 1 "code of a guest is missing"
 }
@@ -244,21 +244,21 @@ guest_data_is_right() {
 }
 
 check_guests() {
-	ok "$me: programs of a guest, by events of the guest" guest_sideband_is_right
-	ok "$me: programs of a guest, by what perf inject --guest-data makes of two recordings" guest_data_is_right
-	ok "$me: a guest's kernel, by --guestvmlinux" vmlinux_is_right
-	ok "$me: a guest's module, by --guestkallsyms, kcore and --guestmodules" kcore_is_right
-	ok "$me: a guest's kernel that was moved, by perf kvm's event" kaslr_is_right
-	ok "$me: nothing of a guest is guessed where it is not given" nobody_is_right
-	ok "$me: kallsyms alone are no code" no_kcore_is_right
-	ok "$me: a guest's program is unknown, and its kernel is not" program_is_right
-	ok "$me: two guests on a CPU, each by its own kernel (--guestmount)" two_are_right
-	ok "$me: two guests on a CPU, of which one kernel is given" one_of_two_is_right
-	ok "$me: the other one is the default guest" default_of_two_is_right
-	ok "$me: of several guests, none is guessed for a thread that is not known" unknown_thread_is_right
-	ok "$me: where hcontext changes, it is another guest" hcontext_is_right
-	ok "$me: a guest that has its code from the one that runs it (--guest-code)" guest_code_is_right
-	is "$me: names are the guest's" "$(names guest-two --guestmount "$tap_tmp/vm")" \
+	ok "$me: events of the guest identify the programs of a guest" guest_sideband_is_right
+	ok "$me: perf inject --guest-data merges the events of a guest, which identify its programs" guest_data_is_right
+	ok "$me: --guestvmlinux has the code of a guest's kernel" vmlinux_is_right
+	ok "$me: --guestkallsyms, --guestmodules and kcore have the code of a guest's module" kcore_is_right
+	ok "$me: an event of perf kvm has the address of a guest's kernel that KASLR has moved" kaslr_is_right
+	ok "$me: without an option for a guest, code of the guest is missing" nobody_is_right
+	ok "$me: with --guestkallsyms but without kcore, code of the guest is missing" no_kcore_is_right
+	ok "$me: a guest's program is missing, and the code of its kernel is known" program_is_right
+	ok "$me: two guests on a CPU have their own kernels (--guestmount)" two_are_right
+	ok "$me: two guests on a CPU, one of which has its kernel in --guestmount" one_of_two_is_right
+	ok "$me: two guests on a CPU, one of which is the default guest" default_of_two_is_right
+	ok "$me: with several guests, an unknown thread has no guest's code" unknown_thread_is_right
+	ok "$me: a change of hcontext is a change of the guest" hcontext_is_right
+	ok "$me: --guest-code uses the code of the process that runs the guest" guest_code_is_right
+	is "$me: functions of a guest have the names of its kernel" "$(names guest-two --guestmount "$tap_tmp/vm")" \
 		"3 [guest/2234] call,3 [guest/2234] return,6 [guest/1234] call,6 [guest/1234] return,"
 	is "$me: instructions of a guest, each without a caller" \
 		"$(perf script -i "$tap_tmp/guest-kernel.data" --itrace=i1ig -F ip --guestvmlinux "$tap_tmp/vmlinux" 2>/dev/null |
@@ -314,42 +314,42 @@ program_is_not_firmware() {
 }
 
 check_bad() {
-	ok "$me: machine mode without its code" says no-maps 0 "code 4: [firmware] code is missing: set ntrace.firmware"
+	ok "$me: code of machine mode is missing" says no-maps 0 "code 4: [firmware] code is missing: set ntrace.firmware"
 	ok "$me: a program without maps" program_is_not_firmware
-	ok "$me: thread that is not known" says unknown-thread 1 "scontext 0x4d is an unknown thread"
-	ok "$me: truncated" says truncated 0 "AUX buffer full: trace was lost" "AUX data lost 1 times" \
+	ok "$me: an unknown thread" says unknown-thread 1 "scontext 0x4d is an unknown thread"
+	ok "$me: truncated trace is reported" says truncated 0 "AUX buffer full: trace was lost" "AUX data lost 1 times" \
 		"       1  code 1: AUX buffer or sink full: trace was lost"
 	ok "$me: wrong I-CNT" says wrong-icnt 1 "I-CNT continues after a jump to an unknown address"
 	ok "$me: CPU without metadata" says no-metadata-for-cpu 1 "no metadata for this CPU"
-	ok "$me: metadata of something else" says other-magic refused "the metadata in this file is not that of N-Trace"
+	ok "$me: metadata of another kind of trace" says other-magic refused "the metadata in this file is not that of N-Trace"
 	ok "$me: metadata of a later version" says later-version refused "version 2.0, but this perf reads version 1"
 	ok "$me: metadata with more CPUs than words" says too-many-cpus refused "the metadata is damaged"
 	ok "$me: metadata cut short" says short-metadata refused "the metadata is damaged"
 	ok "$me: a recording without trace" says no-trace 0 "there is no trace in this recording. The selected code was not executed"
 	ok "$me: a snapshot that was never taken" says no-snapshot 0 "there is no trace in this recording. perf record writes a snapshot"
-	ok "$me: errors that are not asked for are counted, and the exit status is 0" says_with b wrong-icnt 0 "       1  code 33: I-CNT"
-	ok "$me: code of the kernel that is not what ran" says_with "be -k $tap_tmp/vmlinux" kernel-icnt 1 \
+	ok "$me: errors that are not requested are counted, and the exit status is 0" says_with b wrong-icnt 0 "       1  code 33: I-CNT"
+	ok "$me: code of the kernel that differs from the executed code" says_with "be -k $tap_tmp/vmlinux" kernel-icnt 1 \
 		"1  of these are in the kernel, which patches its code while it runs: record with --kcore"
 	ok "$me: perf data convert --to-json" json_is_right
-	ok "$me: an object that is missing: once, with what to do" says missing-object 1 \
+	ok "$me: a missing object is reported once, with a cure" says missing-object 1 \
 		"cannot read the code of /nowhere/calls: copy it to this machine (perf archive), or use --symfs" \
 		"there is no code at this address"
 	# perf 7.2 and later refuses this recording before it calls the decoder.
 	[ $kver = 6.12 ] && sentence="a record has no size. Was it cut short?" || sentence="incompatible file format"
 	ok "$me: a file that was cut short" says cut-file refused "$sentence"
-	ok "$me: a size of trace that goes back in the file" says trace-size refused \
+	ok "$me: a size of trace that leads backwards in the file" says trace-size refused \
 		"the file is damaged: a record claims 0xffffffff00000040 bytes"
-	ok "$me: an index that names other places" says bad-index refused \
+	ok "$me: an index with impossible offsets" says bad-index refused \
 		"the file is damaged: its index of trace has impossible offsets"
-	ok "$me: metadata that no encoder can have" says bad-src-bits refused "has impossible values"
-	ok "$me: a SRC that has too many bits" says bad-src refused "has impossible values"
+	ok "$me: metadata with an impossible width of SRC" says bad-src-bits refused "has impossible values"
+	ok "$me: metadata with an impossible SRC" says bad-src refused "has impossible values"
 	# perf 7.2 and later refuses these files itself, but 6.12 passes them to the decoder
 	[ $kver = 6.12 ] && sentence="which is not a multiple of 8" || sentence="one of its records is followed by invalid data"
-	ok "$me: a size that leads to no record" says no-size refused "$sentence"
-	ok "$me: trace far behind the end of its buffer" says far-offset refused "a record claims trace at 0xfffffffffffffff8 of its buffer"
+	ok "$me: a size that does not lead to a record" says no-size refused "$sentence"
+	ok "$me: trace at an offset far after the end of its buffer" says far-offset refused "a record claims trace at 0xfffffffffffffff8 of its buffer"
 	ok "$me: frames with an ID that is not in the metadata" says other-id 0 "skipping the trace of ID 17, which no encoder of this recording has"
 	ok "$me: metadata of another event" says other-type 0 "the metadata names an event of type 43, but this recording has no such event"
-	ok "$me: trace of which nothing can be decoded" says no-sync 0 "no instruction was decoded from the trace in this recording"
+	ok "$me: trace without a message with SYNC" says no-sync 0 "no instruction was decoded from the trace in this recording"
 	ok "$me: a trace buffer with an absurd number" says buffer-number refused "a record claims trace buffer 1000000000"
 }
 

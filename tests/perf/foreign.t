@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# perf must print what was executed for recordings of other drivers, which tests/session/foreign.py makes from ours.
+# perf must print the executed branches for recordings of other drivers, which tests/session/foreign.py makes from
+# recordings of this tree ("ours").
 . "$(dirname "$0")/../harness/tap.sh"
 
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
@@ -13,7 +14,7 @@ make_it() { python3 "$top/tests/session/mkshared.py" calls "$@"; }
 make_it alone alone 4 20 && SRC_BITS=2 make_it shared shared 4 20 && make_it one alone 1 2000 || exit 1
 all="5120 branches, 0 wrong, 0 of a wrong thread, 0 missing, 0 errors"
 
-# read_as KIND OURS [HOW]: rewrite the recording, and print whether perf prints the executed branches
+# read_as KIND OURS [HOW]: rewrite the recording OURS, and print how many of the branches that perf prints are right
 read_as() {
 	python3 "$top/tests/session/foreign.py" "$1" "$2.data" foreign.data "$3" || return
 	"$perf" script -i foreign.data --itrace=be -F tid,cpu,ip,addr 2>said | python3 "$top/tests/session/shared.py" "${4:-$2}.branches"
@@ -36,7 +37,7 @@ for kver in $kvers; do
 	is "$me k3, without frames" "$(read_as k3 shared)" "$all"
 	is "$me gtrace, a ring that wrapped" "$(read_as ring one | cut -d, -f1-4)" \
 		"127912 branches, 0 wrong, 0 of a wrong thread, 88 missing"
-	ok "$me gtrace, a ring that wrapped is said" grep -q "186496 bytes of earlier sessions are left out" said
+	ok "$me gtrace, a ring that wrapped is reported" grep -q "186496 bytes of earlier sessions are left out" said
 	ok "$me E-Trace is refused" refused gtrace "is E-Trace, and not N-Trace" flags=0x100
 	ok "$me damaged metadata is refused" refused k3 "its sizes do not fit" words=20
 done

@@ -4,8 +4,8 @@
 
     gaps.py WHOLE PART
 
-Both are of `perf script -F ip,addr`. Between where trace starts and where it stops again, PART
-must have what WHOLE has, branch by branch, and in its order.
+Both are outputs of `perf script -F ip,addr`. Each stretch of PART, from a start of trace to
+its stop, must consist of successive branches of WHOLE.
 """
 import bisect
 import sys

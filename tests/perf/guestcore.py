@@ -4,8 +4,8 @@
 
     guestcore.py KALLSYMS MEMORY FOLDER
 
-The guest has the same kernel as its host, whose KALLSYMS these are, but not moved by KASLR. MEMORY
-is what the monitor of the guest (tests/board/vmm.c) wrote of its kernel.
+KALLSYMS are the symbols of the host. The guest has the same kernel, but KASLR has not moved it. MEMORY
+is the memory of the guest's kernel, which the guest's monitor (tests/board/vmm.c) wrote.
 """
 import os
 import struct

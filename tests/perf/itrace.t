@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Test each option of --itrace on a recording of the board. The expected result follows from the
 # results of other options, from the messages, or from the board's truth. The guest's perf and those
-# of both kernels, on this host and for riscv64, must print the same. Only make test-all runs perf for
-# riscv64 on this host, which the guest's perf replaces otherwise, and the perf with sanitizers.
+# of both kernels, on this host and for riscv64, must print the same. Only make test-all runs the perf
+# for riscv64 on this host, and the perf with sanitizers. make test runs the guest's perf instead.
 #
-# KERNELS="lts new" are those that the recordings are made on; tests/long has both.
+# KERNELS="lts new" chooses the kernels that record; tests/long uses both.
 . "$(dirname "$0")/../harness/tap.sh"
 
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
@@ -130,7 +130,7 @@ chains() {
 }
 
 chains_are_right() {
-	# A function of the C library, whose name may be missing, takes the signal
+	# The signal arrives in a function of the C library, whose name may be missing
 	chains | sed 's/ [^ ]*\(unknown\|pthread_kill\)[^ ]* raise/ raise/' >"$tap_tmp/got"
 	diff "$tap_tmp/expected" "$tap_tmp/got"
 }
@@ -167,7 +167,7 @@ check() {
 	sed 's/^/# /' "$dir/out/record.log"
 	lay_symfs $kernel
 
-	# ---- results that must be the same with all perfs
+	# ---- results that all perfs must print
 	for o in $options; do
 		ok "--itrace=$o: perfs say the same" all_same "$o"
 	done
@@ -176,36 +176,36 @@ check() {
 	text be >"$tap_tmp/b"
 	script true --itrace=be -F ip,addr,flags >"$tap_tmp/flags"
 	is "b: no errors" "$(grep -c error "$tap_tmp/b")" 0
-	is "c: calls, and where trace ends" "$(text ce | count)" "$(grep -cE '^ *(call|syscall|int|hw int|tr end)' "$tap_tmp/flags")"
-	is "r: returns, and where trace begins" "$(text re | count)" "$(grep -cE '^ *(return|iret|tr strt)' "$tap_tmp/flags")"
+	is "c: calls, and the ends of trace" "$(text ce | count)" "$(grep -cE '^ *(call|syscall|int|hw int|tr end)' "$tap_tmp/flags")"
+	is "r: returns, and the starts of trace" "$(text re | count)" "$(grep -cE '^ *(return|iret|tr strt)' "$tap_tmp/flags")"
 	is "s100: the first 100 are left out" "$(text bes100 | cksum)" "$(tail -n +101 "$tap_tmp/b" | cksum)"
-	is "x, w, p, I, m, M, t, a, f, o, y: accepted, N-Trace has nothing of it" \
+	is "x, w, p, I, m, M, t, a, f, o, y: accepted without effect" \
 		"$(text bexwpoI | cksum) $(text befmMtay | cksum)" "$(cksum <"$tap_tmp/b") $(cksum <"$tap_tmp/b")"
-	is "Z: no times, else the same" "$(script true --itrace=bZ -F ip,addr | cksum)" "$(script true --itrace=b -F ip,addr | cksum)"
+	is "Z: the same without times" "$(script true --itrace=bZ -F ip,addr | cksum)" "$(script true --itrace=b -F ip,addr | cksum)"
 
 	# ---- instructions
 	script true --itrace=ed+o >"$tap_tmp/log"
 	insns=$(awk '/^range cpu/ { n += $6 } END { print n }' "$tap_tmp/log")
 	figure "$insns instructions, $(count <"$tap_tmp/b") branches"
 	is "i0ns: each instruction" "$(text i0ns | count)" "$insns"
-	is "i1000i: each 1,000th" "$(text i1000i | count)" $((insns / 1000))
-	is "i1000i: it is the one of i0ns" "$(script true --itrace=i1000i -F ip | cksum)" \
+	is "i1000i: each 1,000th instruction" "$(text i1000i | count)" $((insns / 1000))
+	is "i1000i: each sample is the 1,000th instruction of i0ns" "$(script true --itrace=i1000i -F ip | cksum)" \
 		"$(script true --itrace=i0ns -F ip | awk 'NR % 1000 == 0' | cksum)"
 	text i10us >"$tap_tmp/i10us"
 	is "i10us and i100t: a tick is 100 ns" "$(text i10us | cksum)" "$(text i100t | cksum)"
-	ok "i10us: not closer than that" sh -c "awk '{ sub(\":\", \"\", \$3); split(\$3, t, \".\"); now = t[1] * 1e9 + t[2]
+	ok "i10us: the distance of samples is at least 10 us" sh -c "awk '{ sub(\":\", \"\", \$3); split(\$3, t, \".\"); now = t[1] * 1e9 + t[2]
 		if (NR > 1 && now - last < 10000) bad++; last = now } END { exit bad || NR < 5 }' '$tap_tmp/i10us'"
 	ok "d: a log of ranges and messages" grep -q '^range cpu 0 0x' "$tap_tmp/log"
-	is "l: the newest entry of the branch stack is the branch before" \
+	is "l: the newest entry of the branch stack is the previous branch" \
 		"$(script true --itrace=i1000il4 -F ip,brstack | awk '{ print NF - 1 }' | sort -n | tail -n 1)" 4
 
 	# ---- q, qq
 	perf script -D -i "$dir/out/true.data" >"$tap_tmp/dump"
-	is "q: an address of each message that has one" "$(text iq | count)" \
+	is "q: the address of each message that has an address" "$(text iq | count)" \
 		"$(grep -E '^\.  [0-9a-f]{8}: ' "$tap_tmp/dump" | grep -cE '(F|U)-ADDR=')"
-	is "qq: of each synchronising message" "$(text iqq | count)" \
+	is "qq: the address of each message with SYNC" "$(text iqq | count)" \
 		"$(grep -E '^\.  [0-9a-f]{8}: ' "$tap_tmp/dump" | grep -c 'F-ADDR=')"
-	ok "q: addresses are right" q_is_right
+	ok "q: each address is the target of an executed branch" q_is_right
 
 	# ---- --time
 	ok "--time: the same branches, and only what is needed is walked" time_is_right
@@ -218,24 +218,25 @@ check() {
 	each=$(by_size 250 50)
 	ok "g: the chain of each ${each}th instruction is what the truth makes it" g_is_truth
 	ok "c, r: calls and returns, with depth, are those of the truth" c_is_truth
-	is "G: each page fault has a chain" "$(script faults --itrace=eG64 -F event,ip | grep -A1 page-faults | grep -c '[0-9a-f]\{5\}')" \
+	is "G: each sample of a page fault has a call chain" "$(script faults --itrace=eG64 -F event,ip | grep -A1 page-faults | grep -c '[0-9a-f]\{5\}')" \
 		"$(script faults --itrace=e -F event | grep -c page-faults)"
-	ok "L: page faults have a branch stack" sh -c "[ $(script faults --itrace=eL8 -F event,brstack | grep -c 'page-faults.*0x') -gt 10 ]"
+	ok "L: each sample of a page fault has a branch stack" sh -c "[ $(script faults --itrace=eL8 -F event,brstack | grep -c 'page-faults.*0x') -gt 10 ]"
 
 	# ---- other
-	is "--filter: one function, and nothing else" \
+	is "--filter: only the code of one function is traced" \
 		"$(grep -c '^filter 0' "$dir/out/record.log") $(script filter --itrace=b -F flags,ip,sym | awk '$1 != "tr" && $3 != "recursion"' | count)" "1 0"
-	# These kernels do not allow that for a module; long/driver-sampling.t has a kernel that does
+	# These kernels do not export the functions that a module needs for AUX sampling; long/driver-sampling.t
+	# tests a kernel that does
 	ok "--aux-sample is refused by a sentence" grep -q 'This kernel does not support AUX area sampling (--aux-sample)' "$dir/out/aux-sample"
 	if large; then
 		sed 's/^/# /' "$dir/out/shell"
 		ok "test_ntrace.sh passes on the board" grep -q '^shell 0' "$dir/out/record.log"
 	fi
 
-	ok "perf archive has all that another machine needs" archive_is_enough
+	ok "perf archive packs all files that another machine needs" archive_is_enough
 
 	# ---- with sanitizers
-	large_only ok "a perf with sanitizers finds nothing" damaged_finds_nothing "$dir"/out/*.data
+	large_only ok "a perf with sanitizers reports no fault" damaged_finds_nothing "$dir"/out/*.data
 }
 
 for kernel in $kernels; do

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Test the losses that a tool reports for a sink that harts share. Set $tool and losses_script, which runs the
-# tool, and call losses_build and then losses_all.
+# Test the losses that a tool reports for a sink that harts share. Set $tool to its name and define
+# losses_script, which runs the tool. Then call losses_build and losses_all.
 # shellcheck shell=sh
 
 losses_build() {
@@ -13,8 +13,8 @@ losses_windows() {
 	python3 "$top/tests/perf/mkwindows.py" "$tap_tmp/calls" "$tap_tmp/windows.data" "$@"
 }
 
-# losses_letters CPU: print the starts (s), stops (e) and losses (L) of CPU in the order of the output. A start
-# is left out if a loss follows it directly, because the output may lack it.
+# losses_letters CPU: print the starts (s), stops (e) and losses (L) of CPU in the order of the output. Starts
+# that are directly followed by a loss are omitted, because a tool need not print them.
 losses_letters() {
 	losses_script | awk -v cpu="$1" '{ own = index($0, "[00" cpu "]") }
 		/error type/ { if (index($0, " cpu " cpu " ")) printf / code 1:/ ? "L" : "?" }
@@ -33,11 +33,11 @@ losses_order() {
 # Print 16 results
 losses_all() {
 	losses_order "1:01 0:01 1!:01 0:0r1" 0 seseseLse "a window of another CPU is full and has messages of this CPU"
-	losses_order "1:01 0:01 1!:0u1 0:0r1" 0 seseLse "a full window has only the start of this CPU"
+	losses_order "1:01 0:01 1!:0u1 0:0r1" 0 seseLse "a full window has only the start of this CPU's trace"
 	losses_order "1:01 0:01 1!:1 0:0r1" 0 seseLse "a full window has no message of this CPU"
 	losses_order "1:01 0:01 0:01 1!:1 0:0r1" 0 seseseLse "a full window follows two windows of another buffer"
-	losses_order "0:01 1!:1 0:0r1" 0 seLse "a full window is of a buffer without any message of this CPU"
-	losses_order "1:01 0:01 1!:0 0:01" 1 seseLse "a full window of this CPU has no message of it"
+	losses_order "0:01 1!:1 0:0r1" 0 seLse "a full window belongs to a buffer without any message of this CPU"
+	losses_order "1:01 0:01 1!:0 0:01" 1 seseLse "a full window of this CPU's buffer has no message of this CPU"
 	losses_order "1:01 0:01 1!: 0:0r1" 1 seseLse "a record without trace follows a window of another buffer"
 	losses_order "0:01 1!:0u1 0:0r1 1:01" 0 seLsese "a start in a full window is not printed again later"
 }

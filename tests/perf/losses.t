@@ -25,10 +25,10 @@ losses_all
 for dialect in "" ratified; do
 	# shellcheck disable=SC2086
 	losses_windows "1:01 0:01 1!:1 0:0r1" $dialect
-	is "perf, ${dialect:-sifive}: calls from before a loss are not known behind it" "$(last_chain)" "done"
+	is "perf, ${dialect:-sifive}: a loss drops the calls before it" "$(last_chain)" "done"
 done
 ok "perf reports each loss of ${SCHEDULES:-20} random schedules in its place" \
 	losses_schedules "$perf" 1 "${SCHEDULES:-20}"
 # In schedule 9565, the only sink has written a window for harts 1 and 2, then one for harts 0 and 3.
-ok "perf: buffers without a common hart may be of one sink" losses_schedules "$perf" 9565 9565
+ok "perf: two buffers without a common hart may belong to one sink" losses_schedules "$perf" 9565 9565
 done_testing

@@ -4,7 +4,7 @@
 
     perf script --itrace=i20ig -F ip,sym | lost.py LEAST
 
-A chain may end early if the trace does not contain more. The exit status is 1 if a chain is impossible, or
+A chain may end early if the trace lacks the outer calls. The exit status is 1 if a chain is impossible, or
 if there are fewer than LEAST."""
 import sys
 

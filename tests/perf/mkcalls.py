@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Write perf.data of calls.S, in one of several states of health.
+"""Write a perf.data with trace of calls.S, which is intact or has a defect that WHAT names.
 
     mkcalls.py PROGRAM PERF.DATA [WHAT [pipe|compressed ...]]
 
-Messages are put together by hand from what the program does, not by an encoder.
+This program makes the messages by hand from the code of calls.S, without an encoder.
 """
 import os
 import random
@@ -212,7 +212,7 @@ def make(what, program):
         result.switch_in(PID, PID, ns(START - 10))
         return session(result, trace(context=False), program, tid=0)
     if what == 'no-maps':
-        # perf has not seen the start of the process. Machine mode is also traced, and no message reports it
+        # The recording lacks the start of the process. Machine mode is also traced, and no message reports the mode
         result = file(config=perfdata.TIMESTAMP | perfdata.FIRMWARE)
         data = trace(context=False)
         result.comm(PID, 'calls')
@@ -292,7 +292,7 @@ def make(what, program):
     if what == 'bad-src-bits':
         return session(file(src_bits=99), trace(), program)
     if what == 'bad-src':
-        # perf must use the width of SRC in the metadata, which is 8 bits here instead of 4
+        # perf must take the width of SRC from the metadata, which is 8 bits here instead of 4
         return two_sources(file, program, frames=True, src=0x80)
     if what == 'other-id':
         return two_sources(file, program, frames=True, ids=(16, 18))
@@ -377,8 +377,8 @@ def late_mapping(file, program):
 
 
 def clock(file, program, what):
-    """Make stretches that the kernel has read at START + 1000 and START + 3000, with times that are right, those of
-    a counter that began anew, stands still or is 0, of a message that has waited, and of a damaged one"""
+    """Make stretches that the kernel has read at START + 1000 and START + 3000. Their times are right, or those of
+    a counter that has restarted, has stopped or is 0, or one message has waited in a queue or is damaged"""
     first, second = trace(), trace(start=START + 2000)
     if what == 'clock-anew':
         second = trace(start=5)
@@ -450,7 +450,8 @@ def messages(data):
 
 
 def two_sources(file, program, context=True, frames=False, src=0, ids=(16, 17)):
-    """Put two CPUs into the buffer of one, with alternating messages, as a funnel passes them"""
+    """Put the messages of two CPUs alternately into the buffer of one of them, in the order in which a funnel
+    passes them"""
     result = file(cpus=2, src_bits=4, switches=not context, cpu_words=10,
                   unlike={cpu: {perfdata.CPU_SRC_ID: src or cpu, perfdata.CPU_TRACE_ID: frames and ids[cpu]}
                           for cpu in range(2)},
@@ -481,8 +482,8 @@ def two_sources(file, program, context=True, frames=False, src=0, ids=(16, 17)):
 
 def switches(file, program):
     """Let two processes take turns on a CPU, with different code at the same addresses. The trace does not
-    stop, and only events show the current process. Each exception leads to the code where the next one
-    continues."""
+    stop, and only perf's events contain the current process. Each exception leads to the code where the
+    next one continues."""
     result = file(config=perfdata.TIMESTAMP)
     turns = ((PID, COMPRESSED), (OTHER, UNCOMPRESSED), (PID, COMPRESSED), (OTHER, UNCOMPRESSED))
     for tid, name in ((PID, program), (OTHER, program + '-uncompressed')):
@@ -569,7 +570,7 @@ def lost(file, program, what):
         switch(1, OTHER, START + 1300)
         add(1, trace(tid=OTHER, start=START + 1400), START + 1500, OTHER)
     if 'beside' in what:
-        # The first thread has not run on that CPU
+        # The first thread has not run on the CPU with the gap
         switch(1, OTHER, START + 1000)
         add(1, other[:-6], START + 1100, OTHER, perfdata.AUX_TRUNCATED)
         add(1, trace(tid=OTHER, start=START + 1400), START + 1500, OTHER)

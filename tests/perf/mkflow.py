@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""One random walk through a made-up program, as N-Trace of RISC-V and as Intel PT of x86-64.
+"""Write one random walk through a made-up program as N-Trace of RISC-V and as Intel PT of x86-64.
 
     mkflow.py DIR BRANCHES COPIES NTRACE CC-RISCV CC-X86
 
-Both programs have the same blocks, with as many instructions, that end the same way, so
-that perf's decoders do the same work. DIR/riscv.data and DIR/x86.data have COPIES of the
-walk; DIR/insns says how many instructions that is. NTRACE is the command `ntrace`, which
-encodes. Intel PT has a PSB each 4 KiB and no packets of time, which is its best case.
+The blocks of both programs have the same number of instructions and end with the same
+kind of jump, so that perf's decoders do the same work. DIR/riscv.data and DIR/x86.data
+contain the walk COPIES times; DIR/insns contains the number of instructions. NTRACE is
+the command `ntrace`, which encodes. Intel PT has a PSB each 4 KiB and no packets of
+time, which is its best case.
 """
 import os
 import random

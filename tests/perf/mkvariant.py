@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""perf.data of a trace that `ntrace encode` made, with --timestamp and --context 1234.
+"""Write a perf.data with a trace that `ntrace encode --timestamp --context 1234` made.
 
     mkvariant.py TRACE PROGRAM PERF.DATA
 
@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import perfdata  # noqa: E402
 
 PID = 1234
-LAST = 1 << 40      # ns: after all of the trace
+LAST = 1 << 40      # in ns, later than all trace
 
 
 def code(path):

@@ -6,12 +6,12 @@
 
 PROGRAM is calls.S, linked at 0x10000. Without "ratified", the messages are SiFive's. WINDOWS is a list like
 1:01 0:01 1!:1 0:01 with one word for each window, in the order of the sink: the CPU that has the AUX
-buffer, "!" if the sink was full (PERF_RECORD_AUX says PARTIAL), and the harts that have messages in the window.
-Without harts, the record has no trace.
-Each hart has one stretch of trace in a window, from its start to its stop:
+buffer, "!" if the sink was full (PERF_RECORD_AUX has the flag PARTIAL), and the harts that have messages in the
+window. Without harts, the record has no trace. Each hart has one stretch of trace in a window, from its start
+to its stop:
   hart 0   starts, calls outer, calls inner and stops in inner, so that two calls are open.
            With "r" after the 0 it starts in done, after the return from both; with "i" it starts in inner and
-           returns. With "u" anywhere, the stop of hart 0 is lost.
+           returns. With "u" after the 0, the stop of hart 0 is lost.
   hart 1   executes the three rounds of calls.S.
 With "frames", the sink is a ring that writes CoreSight frames, and a full window has lost its first frame.
 A window begins 1000 ticks of 100 ns after the one before it. Its record follows after 900 ticks.

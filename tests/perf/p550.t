@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Test hardware like SiFive's P550. Its registers and messages are older than N-Trace 1.0, one funnel serves all
 # harts, the clock has 700 MHz, and there are no filters and no context. Every branch that perf prints for user code,
-# the kernel and the firmware must be in the truth, with the same order and CPU. User code must be that of the right
-# process, because each process has its own code at these addresses. `ntrace script` does not read the firmware's
+# the kernel and the firmware must be in the truth, with the same order and CPU. User code must belong to the right
+# process, because each process has other code at these addresses. `ntrace script` does not read the firmware's
 # code, but everything else must be right.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
@@ -24,18 +24,18 @@ ok "recorded on 2 harts, Linux 6.12" truth_record 6.12 2 1
 ok "all branches are right" truth_compare
 figure "$truth_last"
 # If the host has no time for the guest, the sink fills up, and perf reports that.
-is "no errors but loss" "$(sed -n '/not complete/,$p' "$tap_tmp/err" | grep -c -E 'code ([^1]|1[0-9])')" 0
+is "perf reports only errors about lost trace" "$(sed -n '/not complete/,$p' "$tap_tmp/err" | grep -c -E 'code ([^1]|1[0-9])')" 0
 
 ok "ntrace script: all branches are right" truth_compare_ntrace
 figure "ntrace: $truth_last"
-is "ntrace script: no errors but loss, and no code is missing but the firmware's" "$("$O/bin/ntrace" script --symfs "$truth_root" \
+is "ntrace script reports only errors about lost trace and about missing code of the firmware" "$("$O/bin/ntrace" script --symfs "$truth_root" \
 	--buildid-dir "$truth_root/.debug" -i "$truth_dir/out/jit.data" -F ip 2>/dev/null | grep 'error type' |
 	grep -c -v -E ' code 1?[15]: | ip 0x800[0-9a-f]{5} code (30|46): ')" 0
 
 "$O/perf/new/x86_64/perf" script -D -i "$truth_dir/out/jit.data" 2>/dev/null |
 	grep -a -E 'dialect|PERF_RECORD_AUX ' >"$tap_tmp/dump"
-is "the metadata says what messages each CPU sends" "$(grep -c 'CPU.* 40 bits 700000000 Hz.*dialect 1' "$tap_tmp/dump")" 2
-is "the trace is no frames" "$(grep RECORD_AUX "$tap_tmp/dump" | grep -c 'flags: 0x1[0-9a-f][0-9a-f]')" 0
+is "the metadata contains the dialect of each CPU" "$(grep -c 'CPU.* 40 bits 700000000 Hz.*dialect 1' "$tap_tmp/dump")" 2
+is "the trace is not in frames" "$(grep RECORD_AUX "$tap_tmp/dump" | grep -c 'flags: 0x1[0-9a-f][0-9a-f]')" 0
 
 # `ntrace record` and perf must write the same metadata of the encoders.
 own=$tap_tmp/own
@@ -47,13 +47,13 @@ mkdir "$own"
 calls=$(grep -c ' call ' "$own/script")
 ok "ntrace record: there is trace ($calls calls)" [ "$calls" -gt 1000 ]
 is "ntrace record: no errors" "$(grep -c 'error type' "$own/script")" 0
-ok "ntrace record: the times are of the seconds before its end" awk '
+ok "ntrace record: all times are in the last seconds of the recording" awk '
 	NR == FNR { end = $1; next }
 	match($0, / [0-9]+[.][0-9]+: /) { t = substr($0, RSTART, RLENGTH) + 0; n++; if (t < end - 20 || t > end) wrong++ }
 	END { print "# " n " times, " wrong + 0 " of them not"; exit !n || wrong }' "$own/uptime" "$own/script"
 
 # A sentence refuses settings that the hardware lacks.
-ok "mode 7: perf says that there is but 6" grep -q 'do not support mode=7. They support 6' "$truth_dir/out/mode7"
-ok "mode 7: the kernel's log says why" grep -q 'mode 7 of teInstruction is not used.* task switches' "$truth_dir/out/dmesg"
-ok "context: perf says that there is none" grep -q 'do not support context=1' "$truth_dir/out/context"
+ok "mode 7: perf reports that only mode 6 is supported" grep -q 'do not support mode=7. They support 6' "$truth_dir/out/mode7"
+ok "mode 7: the kernel's log contains the reason" grep -q 'mode 7 of teInstruction is not used.* task switches' "$truth_dir/out/dmesg"
+ok "context=1: perf reports that it is not supported" grep -q 'do not support context=1' "$truth_dir/out/context"
 done_testing

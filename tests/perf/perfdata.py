@@ -38,7 +38,7 @@ def attr(type_, config, flags, sample_type=SAMPLE, aux_sample_size=0):
 
 
 class File:
-    """Records in the order in which they are added. save() adds the headers."""
+    """A recording with records in the order in which they are added. save() adds the headers."""
 
     def __init__(self, config=CONTEXT | TIMESTAMP, cpus=1, flags=2 | 4, hz=10000000,
                  src_bits=0, version=1 << 32, magic=MAGIC, cpu_words=9, header_words=10,
@@ -205,8 +205,8 @@ class File:
             f.write(self.pipe(data, features) if pipe else self.file(data, index, features))
 
     def pipe(self, data, features):
-        """Write as perf record -o - does, without index, and with the contents of a file's headers in
-        records"""
+        """Write the form of perf record -o -, which has no index, and has the contents of the file's
+        headers in records"""
         out = b'PERFILE2' + struct.pack('<Q', 16)
         for n, a in enumerate(self.attrs()):
             out += struct.pack('<IHH', RECORD_HEADER_ATTR, 0, 16 + len(a)) + a
@@ -242,7 +242,7 @@ class File:
 
 
 class Guest(File):
-    """The output of perf record -a -e dummy in a guest of one CPU, with events of programs and no trace"""
+    """A recording by perf record -a -e dummy in a guest of one CPU, with events of programs and no trace"""
 
     def __init__(self):
         super().__init__(switches=True)

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# perf's time must grow in proportion to the recording, which means to its buffers, its maps, and
-# the samples in straight code. Four times as many may take up to four times as long, but not
-# sixteen times.
+# perf's time must grow in proportion to the number of buffers, of maps, and of samples in
+# straight code. Four times as many may take about four times as long, but not 16 times.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/harness/grows.sh"
 
@@ -30,8 +29,8 @@ seconds() {
 	cat "$tap_tmp/least"
 }
 
-ok "samples of straight code" grows "$(seconds straight-16000 straight-16000 160000 --itrace=i1i -F ip)" \
+ok "the time grows in proportion to the samples of straight code" grows "$(seconds straight-16000 straight-16000 160000 --itrace=i1i -F ip)" \
 	"$(seconds straight-64000 straight-64000 640000 --itrace=i1i -F ip)"
-ok "buffers" grows "$(seconds calls buffers-20000 0 --itrace=e)" "$(seconds calls buffers-80000 0 --itrace=e)"
-ok "maps" grows "$(seconds calls maps-100000 0 --itrace=e)" "$(seconds calls maps-400000 0 --itrace=e)"
+ok "the time grows in proportion to the buffers" grows "$(seconds calls buffers-20000 0 --itrace=e)" "$(seconds calls buffers-80000 0 --itrace=e)"
+ok "the time grows in proportion to the maps" grows "$(seconds calls maps-100000 0 --itrace=e)" "$(seconds calls maps-400000 0 --itrace=e)"
 done_testing

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Judge the losses that a tool prints for sinks that harts share, in recordings of random schedules.
+"""Check the losses that a tool prints for sinks that harts share, in recordings of random schedules.
 
     schedules.py NTRACE|PERF PROGRAM FOLDER FIRST LAST
 
@@ -16,8 +16,9 @@ record of a window is written when the next window has begun.
 PROGRAM is slots.S, linked at BASE. A hart executes slot after slot, so that an
 address names the only place in the life of a hart where it was executed. Each start, branch and stop
 that is printed of a hart must be one whose messages are whole in a window, in this order, with one error for each
-loss between the events before and behind it. Some of the recordings, and all with rings, say which hart has
-which sink; the others do not, so that an error of one sink may be one of each hart, and is counted as needless.
+loss between the events before and behind it. Some recordings, and all recordings with rings, contain the sink
+of each hart. In other recordings, the tool may report the loss of one sink for each hart, which counts as
+needless errors.
 """
 import os
 import random
@@ -43,11 +44,11 @@ class Hart:
     def __init__(self, cpu, number, sink, src, ratified):
         self.cpu, self.number, self.sink, self.src, self.ratified = cpu, number, sink, src, ratified
         self.slot = self.last = 0
-        self.rings = None       # makes random choices if its sink is a ring
+        self.rings = None       # random numbers for choices of a ring
         self.away = 0           # windows for which its buffer has no room
         self.not_before = 0
         self.seen = False
-        self.printed = ''       # what must be printed: s, b, e and L
+        self.printed = ''       # letters of the events that must be printed: s, b, e and L
 
     def message(self, name, time, **fields):
         fields = {k.replace('_', '-'): v for k, v in fields.items()}
@@ -342,7 +343,7 @@ def judge_schedule(schedule, got, sums):
     sums['schedules'] += 1
     for hart in schedule.harts:
         if not hart.seen and hart.src is not None:
-            continue        # nothing of the recording is of this hart
+            continue        # the recording has no trace of this hart
         wanted, said = hart.printed, got.get(hart.number, '')
         silent, needless, wrong = judge(said, wanted)
         sums['losses'] += wanted.count('L')

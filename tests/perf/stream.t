@@ -68,9 +68,9 @@ for kver in $kvers; do
 	ok "$kver: trace in samples, from a pipe" same samples-pipe samples
 	ok "$kver: CPUs that are not alike, one thread's buffer" unlike_is_right
 	ok "$kver: CPUs that are not alike, one thread's buffer, from a pipe" same unlike-pipe unlike
-	ok "$kver: two encoders in frames, as without frames" same frames two-sources
+	ok "$kver: two encoders in frames have the same branches as without frames" same frames two-sources
 	ok "$kver: frames of two encoders, from a pipe" same frames-pipe frames
-	ok "$kver: a size of trace that cannot be, in a pipe" refused_size
+	ok "$kver: an impossible size of trace, in a pipe" refused_size
 	is "$kver: inject from a pipe" "$(injected rounds-pipe | cksum)" "$(injected rounds | cksum)"
 done
 # The perf of 6.12 is built without zstd
@@ -91,5 +91,5 @@ zstd "compressed, CPUs that are not alike, in a pipe" same unlike-z-pipe unlike
 zstd "compressed, frames of two encoders" same frames-z frames
 zstd "compressed, frames of two encoders, in a pipe" same frames-z-pipe frames
 perf inject --itrace=b -i "$tap_tmp/rounds-z.data" -o "$tap_tmp/injected.data"
-zstd "inject says that it does not decompress" grep -q 'Record without -z' "$tap_tmp/err"
+zstd "inject reports that it does not decompress" grep -q 'Record without -z' "$tap_tmp/err"
 done_testing

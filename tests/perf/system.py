@@ -4,13 +4,14 @@
 
     system.py BLOCKS PERIOD KALLSYMS <PERF
 
-BLOCKS is what `tests/perf/blocks all` prints of the board's truth, of one hart. From its
-instructions it follows who has called whom, for each thread by itself: jal and jalr that link
-call, and so does a trap, from where it was taken; jalr that returns, and sret, go back to the
-newest of the thread's calls that waits there. Where none does, nothing has returned.
+BLOCKS is what `tests/perf/blocks all` prints of the board's truth, of one hart. This program
+derives the calls of each thread from the instructions. A jal or jalr with a link register is
+a call, and so is a trap, from the trapped address. A return or sret ends the newest call of
+the thread with this return address. If there is no such call, no call ends.
 
-An exception is a system call if the kernel then executes do_trap_ecall_u: that returns behind
-ecall. A program that is executed (begin_new_exec) has no callers. KALLSYMS tells where these are.
+An exception is a system call if the kernel then executes do_trap_ecall_u, and returns after the
+ecall. A program that was just executed (begin_new_exec) has no callers. KALLSYMS has the
+addresses of these functions.
 
 PERF is of `perf script -F tid,ip`, with call chains of each PERIOD-th instruction.
 """
@@ -47,7 +48,7 @@ class Thread:
                 return
 
     def go(self, addr):
-        """Continue the thread here"""
+        """Continue the thread at this address"""
         if self.kind in ('trap', 'syscall'):
             self.stack.append(self.end + 4 * (self.kind == 'syscall'))
         elif self.kind == 'call' and addr != self.end:

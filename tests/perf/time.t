@@ -49,18 +49,18 @@ clock() {
 for kver in $kvers; do
 	"$top/tools/perf/build.sh" $kver x86_64 >"$tap_tmp/build" 2>&1 || { cat "$tap_tmp/build"; exit 1; }
 	ok "perf $kver: one range" ranges_are_right good 400,600
-	ok "perf $kver: ranges without a synchronising message between" ranges_are_right good 200,200 600,600 1000,1000
+	ok "perf $kver: ranges without a message with SYNC between them" ranges_are_right good 200,200 600,600 1000,1000
 	set -- $(for i in 0 100000 200000 300000 400000 500000 600000 700000; do
 		echo "$((i + 200)),$((i + 400)) $((i + 800)),$((i + 1000))"
 	done)
-	ok "perf $kver: 16 ranges, with and without one between" ranges_are_right rounds "$@"
+	ok "perf $kver: 16 ranges, with and without a message with SYNC between them" ranges_are_right rounds "$@"
 	many=$(for r; do printf '0.1%08d,0.1%08d ' "${r%,*}" "${r#*,}"; done); many=${many% }
-	ok "perf $kver: their call chains" chains_are_right
-	is "perf $kver: a counter that is right, and a message that waited" "$(clock right; clock waited)" "1000000 1002000 1002016
+	ok "perf $kver: the call chains in these 16 ranges are possible" chains_are_right
+	is "perf $kver: times of a right counter, and of a message that waited in a queue, do not change" "$(clock right; clock waited)" "1000000 1002000 1002016
 0
 1000000 1000900 1000916
 0"
-	is "perf $kver: a counter that began anew, stopped or is 0 has the times of the kernel, and perf warns" \
+	is "perf $kver: with a counter that restarted, stopped or is 0, perf uses the times of the kernel, and warns" \
 		"$(for what in anew anew-soon stopped stopped-long zero; do clock $what; done)" "1000000 1001000 1001016
 1
 1000000 1001000 1001016
@@ -71,6 +71,6 @@ for kver in $kvers; do
 1
 1001000 1003000 1003000
 1"
-	ok "perf $kver: two sources in a buffer" ranges_are_right two-sources 400,600 1000,1200 200400,200600
+	ok "perf $kver: ranges of two sources in a buffer" ranges_are_right two-sources 400,600 1000,1200 200400,200600
 done
 done_testing

@@ -61,15 +61,15 @@ if db_build >"$tap_tmp/build" 2>&1; then
 	ok "export-to-sqlite.py" db_export "$tap_tmp/db" -i "$tap_tmp/good.data"
 	is "as many branches as perf script prints" "$(rows 'SELECT count(*) FROM samples WHERE id > 0')" \
 		"$(perf script -i "$tap_tmp/good.data" --itrace=b -F ip | grep -c .)"
-	is "from where to where" "$(rows 'SELECT ip_hex, to_ip_hex FROM samples_view WHERE id > 0' | awk '{ print $1, $2 }')" \
+	is "the exported branches are those that perf script prints" "$(rows 'SELECT ip_hex, to_ip_hex FROM samples_view WHERE id > 0' | awk '{ print $1, $2 }')" \
 		"$(perf script -i "$tap_tmp/good.data" --itrace=b -F ip,addr | awk '{ print $1, $3 }')"
-	is "calls that returned, by function" \
+	is "the exported calls are counted by function" \
 		"$(rows "SELECT symbol, count(*) FROM calls_view WHERE flags = '' AND id > 0 GROUP BY symbol" | paste -sd' ')" \
 		"inner 3 outer 3"
 else
 	tail -n 3 "$tap_tmp/build"
-	for name in "export-to-sqlite.py" "as many branches as perf script prints" "from where to where" \
-		"calls that returned, by function"; do skip "$name" "no python3-dev"; done
+	for name in "export-to-sqlite.py" "as many branches as perf script prints" "the exported branches are those that perf script prints" \
+		"the exported calls are counted by function"; do skip "$name" "no python3-dev"; done
 fi
 python=$(db_qt_python)
 if [ -e "$tap_tmp/db" ] && [ -n "$python" ]; then
@@ -77,12 +77,12 @@ if [ -e "$tap_tmp/db" ] && [ -n "$python" ]; then
 	cp "$tap_tmp/out" "$tap_tmp/view"
 	is "its branches" "$(db_view_branches <"$tap_tmp/view")" \
 		"$(perf script -i "$tap_tmp/good.data" --itrace=b -F ip,addr | awk '{ print $1, $3 }')"
-	is "its call graph" "$(awk -F '\t' '$1 == "graph" && $4 == "calls" { print $2, $3, $5 }' "$tap_tmp/view" | paste -sd,)" \
+	is "the viewer shows the call graph" "$(awk -F '\t' '$1 == "graph" && $4 == "calls" { print $2, $3, $5 }' "$tap_tmp/view" | paste -sd,)" \
 		"2 _start 1,3 outer 3,4 inner 3,3 done 1"
-	is "its call tree" "$(awk -F '\t' '$1 == "tree" && $4 == "calls" { print $2, $3 }' "$tap_tmp/view" | paste -sd,)" \
+	is "the viewer shows the call tree" "$(awk -F '\t' '$1 == "tree" && $4 == "calls" { print $2, $3 }' "$tap_tmp/view" | paste -sd,)" \
 		"2 _start,3 outer,4 inner,3 outer,4 inner,3 outer,4 inner,3 done"
 else
-	for name in "exported-sql-viewer.py opens it" "its branches" "its call graph" "its call tree"; do
+	for name in "exported-sql-viewer.py opens it" "its branches" "the viewer shows the call graph" "the viewer shows the call tree"; do
 		skip "$name" "no python3-dev, or no PySide2 (python3-pyside2.qtsql and .qtwidgets, libqt5sql5-sqlite)"
 	done
 fi

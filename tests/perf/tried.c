@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Do what perf must handle on a system, for tests/long/perf-tried.t.
+ * Programs whose traces perf must handle, for tests/long/perf-tried.t.
  *
  *   tried bpf PACKETS		a program of BPF sees packets; it is compiled when it is loaded
  *   tried ptrace ROUNDS		a debugger stops its child at a breakpoint that it writes

@@ -58,7 +58,7 @@ truth_symfs() {
 	done
 }
 
-# Linux counts from the hart that won the race to boot
+# CPU 0 of Linux is the hart that boots first
 truth_harts() {
 	awk '$1 == "processor" { cpu = $3 } $1 == "hart" && $2 == ":" { printf "-m %d=%d ", cpu, $3 }' \
 		"$truth_dir/out/cpuinfo"

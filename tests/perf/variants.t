@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# perf and `ntrace script` must print the executed branches for every freedom of the specification
-# that an encoder uses. Each variant of `ntrace encode` is compared with the list of PCs in both
-# modes.
+# The specification leaves choices to an encoder. perf and `ntrace script` must print the executed
+# branches for each choice, which is a variant of `ntrace encode`. Each variant is compared with
+# the list of executed PCs in both modes.
 . "$(dirname "$0")/../harness/tap.sh"
 
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
@@ -92,7 +92,7 @@ plan 6
 ok "the list has over 300 branches" [ "$(wc -l <"$tap_tmp/wanted")" -gt 300 ]
 # shellcheck disable=SC2046
 ok "perf: each variant, HTM" each perf htm $(variant_names)
-ok "perf: variants that are for BTM, or other there" each perf btm linear-direct full-before tstamp-some debug overrun-branch
+ok "perf: each variant that has an effect in BTM" each perf btm linear-direct full-before tstamp-some debug overrun-branch
 form="--variant tstamp-some --variant idle --variant pad --variant split --variant hist-any --variant vendor
 	--variant vendor-codes --variant linear-indirect --variant ownership --variant trigger --variant debug"
 # shellcheck disable=SC2086
@@ -101,5 +101,5 @@ for tool in perf ntrace; do
 done
 sed -i '100d' "$tap_tmp/wanted"
 not_same() { ! variant perf --mode htm >/dev/null; }
-ok "a branch too many is seen" not_same
+ok "the comparison detects a branch that was not executed" not_same
 done_testing

@@ -36,7 +36,7 @@ def load(path):
 
 
 def open_window(viewer, database):
-    """Do what the viewer's Main() does up to its event loop"""
+    """Do the same as the viewer's Main() up to its event loop"""
     ref = viewer.DBRef(True, database)
     db, name = ref.Open('main')
     glb = viewer.Glb(ref, db, name)

@@ -107,7 +107,10 @@ static void jit_run(const char *dir, int rounds)
 
 	jit_open(dir);
 	for (i = 0; i < rounds; i++) {
-		/* At another address each time, and in the end at an address that had other code */
+		/*
+		 * Generate the code at another address each time, and finally at an address that
+		 * had other code
+		 */
 		uint32_t *at = code + 64 * (i % 14);
 		size_t size = jit_make(at, 1 + i % 5 + i / 14);
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Compare the JSON of `ntrace annotate` with counts from a list of executed PCs: annotate.py PCS NM OBJDUMP JSON [TIMES]
 
-The PCs are counted independently: which instruction jumps backwards, and where, is from objdump."""
+This program counts the PCs by itself, and takes jumps and their destinations from objdump."""
 import json
 import re
 import sys

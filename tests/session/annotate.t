@@ -38,16 +38,16 @@ recorded() {
 
 plan 8
 # shellcheck disable=SC2086
-ok "all functions" agrees 1 '*' $raw
+ok "the counts of all functions" agrees 1 '*' $raw
 # shellcheck disable=SC2086
-ok "one function" agrees 1 nested $raw
+ok "the counts of one function" agrees 1 nested $raw
 # shellcheck disable=SC2086
-ok "two harts" agrees 2 '*' $raw --raw prog.nt
+ok "the counts of two harts" agrees 2 '*' $raw --raw prog.nt
 # shellcheck disable=SC2086
-ok "one of two harts" agrees 1 '*' $raw --raw prog.nt --cpu 1
+ok "the counts of one of two harts" agrees 1 '*' $raw --raw prog.nt --cpu 1
 # shellcheck disable=SC2086
-ok "one thread" agrees 1 '*' $raw --raw prog.nt --tid 2
-ok "a recording of perf" recorded 1
-ok "source, targets and loops in the text" text
-ok "a function that is not there" nothing
+ok "the counts of one thread" agrees 1 '*' $raw --raw prog.nt --tid 2
+ok "the counts of a recording of perf" recorded 1
+ok "the text has source lines, targets and loops" text
+ok "a function that does not exist" nothing
 done_testing

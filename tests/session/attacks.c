@@ -22,7 +22,9 @@ static int random_below(int n)
 	return seed / 16 % n;
 }
 
-/* Functions that an attacker may want. Each ends the child if it is reached at its start. */
+/*
+ * Functions that an attacker may want to reach. Each ends the child if it is called at its start.
+ */
 NOINLINE static void leave(int n) { sink = n; _exit(0); }
 NOINLINE static int gadget_a(int n) { sink = n; if (n == 12345) return sink; leave(1); return n * sink; }
 NOINLINE static int gadget_b(int n) { for (int i = 0; i < 3; i++) sink += n * i; leave(2); return sink; }
@@ -55,23 +57,23 @@ NOINLINE static int victim(int kind)
 	static int attacked;
 	extern int outer(int kind);
 
-	/* each child attacks once */
+	/* each child overwrites one address, and then ends */
 	if (attacked++)
 		_exit(0);
 	harmless(kind);
-	if (kind == 0) {		/* the start of a function */
+	if (kind == 0) {		/* return to the start of a function */
 		say("return", names[n], gadget, gadget);
 		*saved = gadget;
-	} else if (kind == 1) {		/* the middle of a function */
+	} else if (kind == 1) {		/* return to the middle of a function */
 		*saved = instruction(gadget, nth);
 		say("return", names[n], gadget, *saved);
-	} else if (kind == 2) {		/* the caller's caller, without a word to the caller */
+	} else if (kind == 2) {		/* skip the return to the caller */
 		*saved = back;
 		say("return", "outer", (char *)outer, back);
-	} else if (kind == 3) {		/* another place of a function that is open */
+	} else if (kind == 3) {		/* return to a wrong place in a function that has called */
 		*saved = instruction((char *)outer, 3 + nth);
 		say("return", "outer", (char *)outer, *saved);
-	} else {			/* a function pointer */
+	} else {			/* call through an overwritten pointer */
 		pointer = (void *)instruction(gadget, nth);
 		say(kind == 4 ? "call" : "jump", names[n], gadget, (char *)pointer);
 	}

@@ -6,10 +6,10 @@
 
 VERIFIED is what tests/perf/branches -v writes: branches of `ntrace script -F
 pid,tid,cpu,time,flags,ip,sym,symoff,dso,addr` that the board's truth has, with the truth's
-instructions and kind. CALLS is of `ntrace script --calls --json`. From the branches alone it follows
-who has called whom, in each thread by itself, by the rules that man ntrace-report gives; then each
-call must be there once: its thread, function, begin, duration and number of instructions. With "part",
-VERIFIED is the begin of the recording only.
+instructions and kind. CALLS is of `ntrace script --calls --json`. This program derives the calls of
+each thread from the branches by the rules in man ntrace-report. CALLS must have each of these calls
+once, with its thread, function, start, duration and number of instructions. With "part", VERIFIED has
+only the start of the recording.
 """
 import collections
 import json
@@ -41,7 +41,7 @@ class Frame:
         self.name = callee.name, callee.dso
         self.time, self.insns = time, insns
         self.trap = kind in ('syscall', 'trap', 'unseen')
-        # A trap returns here. A system call may be restarted
+        # The trap returns to this address. A system call may be restarted
         self.back = {ret, ret - 4} if kind == 'syscall' else {ret}
 
 

@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Test timestamps of a counter that is constant, or that
-# restarted. Then commands must use the times at which the kernel read the trace, must not print a
-# call that lasts since time 0, and must report the fault in a sentence. Right times must not
-# change.
+# Test timestamps of a counter that has stopped or restarted. Commands must then use the times at
+# which the kernel read the trace, must not print a call that lasts since time 0, and must report
+# the fault. They must not change right times.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 wrong="anew anew-soon stopped stopped-long zero" right="right waited damaged"
@@ -27,19 +26,19 @@ print(max(json.loads(line)["ns"] for line in sys.stdin) // 100)'
 }
 
 plan 12
-is "times that are right stay" "$(ticks right)" "1000000 1002000 1002016"
-is "a counter that began anew: the second stretch begins when the first one was read" "$(ticks anew)" "1000000 1001000 1001016"
-is "a counter that began anew a short time ago is seen by the time before it" "$(ticks anew-soon)" "1000000 1001000 1001016"
-is "a counter that stopped before the trace: the second stretch has the time at which the first one was read" \
+is "right times do not change" "$(ticks right)" "1000000 1002000 1002016"
+is "a counter that restarted: the second stretch begins at the time at which the kernel read the first stretch" "$(ticks anew)" "1000000 1001000 1001016"
+is "a counter that restarted a short time before: the second stretch begins at the time at which the kernel read the first stretch" "$(ticks anew-soon)" "1000000 1001000 1001016"
+is "a counter that stopped before the trace: the second stretch begins at the time at which the kernel read the first stretch" \
 	"$(ticks stopped)" "800000 1001000 1001000"
-is "a counter that stands still for thousands of messages has the times of the kernel" "$(ticks stopped-long)" "1001000 1001000 1001000"
-is "a counter that is always 0 has the times of the kernel" "$(ticks zero)" "1001000 1001000 1001000"
-is "a message that waited keeps its time" "$(ticks waited)" "1000000 1000900 1000916"
-is "a damaged time of one message does not move the others" "$(ticks damaged)" "1000000 1001000 1002016"
+is "a counter that stopped for thousands of messages: stretches have the times of the kernel" "$(ticks stopped-long)" "1001000 1001000 1001000"
+is "a counter that is always 0: stretches have the times of the kernel" "$(ticks zero)" "1001000 1001000 1001000"
+is "a message that waited in a queue keeps its time" "$(ticks waited)" "1000000 1000900 1000916"
+is "the damaged time of one message does not change the times of other messages" "$(ticks damaged)" "1000000 1001000 1002016"
 for what in $wrong; do said $what; done >"$tap_tmp/counts"
-is "each wrong clock is named" "$(sort -u "$tap_tmp/counts")" 1
+is "a message reports each wrong clock" "$(sort -u "$tap_tmp/counts")" 1
 for what in $right; do said $what; done >"$tap_tmp/counts"
-is "no right one is" "$(sort -u "$tap_tmp/counts")" 0
-is "a call of the stretch that began anew takes as long as before" "$(longest anew)" "$(longest right)"
-is "a call under a counter of 0 takes no time" "$(longest zero)" 0
+is "no message reports a right clock" "$(sort -u "$tap_tmp/counts")" 0
+is "a call after the restart of the counter has its right duration" "$(longest anew)" "$(longest right)"
+is "a call while the counter is 0 has the duration 0" "$(longest zero)" 0
 done_testing

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Damage recordings in their structure, and let commands read them.
+Damage the structure of recordings, and let commands read them.
 
     damaged.py NTRACE SERVE FOLDER NEXT END RECORDING...
 
 Each damaged recording is read by one command of COMMANDS, in turn. A file of counts is read by one of OF_COUNTS. A command must end within 10 seconds with an exit
-status of 0, 1 or 2, and must not change the recording. Recordings for which this is not so stay in FOLDER. NEXT is the
-number of the first recording, or a file that has it and is kept up to date, so that a run can go on where it was ended.
+status of 0, 1 or 2, and must not change the recording. Recordings for which this is not so stay in FOLDER. NEXT is
+the number of the first recording, or a file with this number. The file is kept up to date, so that a run can
+continue an interrupted run.
 """
 import os
 import random
@@ -71,7 +72,8 @@ def features(data):
 
 
 def damage_feature(data, rand):
-    """Change the set of features, the place of one, or a word or a byte of one, as of the index of trace"""
+    """Change the set of features, the position of a feature, or a word or byte in a feature, such as the index of
+    trace"""
     at, offset, size = rand.choice(list(features(data)) or [(72, 72, 32)])
     kind = rand.randrange(4)
     if kind == 0:
@@ -85,7 +87,7 @@ def damage_feature(data, rand):
 
 
 def damage_record(data, rand, at, length, whole, others):
-    """Change the header of a record, a word, a time at its end, a byte, or its place among the others"""
+    """Change the header of a record, a word or byte in it, the time at its end, or its position in the file"""
     kind = rand.randrange(8)
     if kind == 0:
         put(data, at + rand.choice([0, 4, 6]), rand.choice(VALUES + [length - 8, length + 8]), 2)
@@ -106,7 +108,7 @@ def damage_record(data, rand, at, length, whole, others):
 
 
 def damage(data, rand):
-    """Make one change in the header, the attributes, a record, the features, or anywhere, or cut the end off"""
+    """Make one change in the header, the attributes, a record or the features, or at any byte, or cut off the end"""
     kind, all_records = rand.randrange(11), list(records(data))
     begin = struct.unpack_from('<Q', data, 40)[0]
     if kind == 0:
@@ -126,7 +128,7 @@ def damage(data, rand):
 
 
 def damage_counts(data, rand):
-    """Change some bytes of a text, or cut the end off"""
+    """Change some bytes of a text, or cut off its end"""
     for _ in range(rand.randrange(1, 4)):
         data[rand.randrange(len(data))] = rand.choice(b'0123456789abcdef -\n\0\xff')
     if rand.randrange(5) == 0:
@@ -146,7 +148,7 @@ def damaged(original, n, rand):
 
 
 class Server:
-    """The command, which runs again and again in processes that serve.c keeps"""
+    """A command, which serve.c runs again and again in a worker process"""
 
     def __init__(self, ntrace, serve, folder):
         self.folder = folder
@@ -156,7 +158,7 @@ class Server:
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def run(self, command):
-        """Return what went wrong, or nothing"""
+        """Return a description of the fault, or nothing"""
         print(*command, sep='\t', file=self.process.stdin, flush=True)
         status = int(self.process.stdout.readline())
         if os.WIFEXITED(status) and os.WEXITSTATUS(status) in (0, 1, 2):
@@ -201,7 +203,7 @@ def main(ntrace, serve, folder, where, end, *paths):
         if not where.isdigit() and n % 100 == 99:
             with open(where, 'w', encoding='ascii') as kept:
                 kept.write(str(n + 1))
-    print(f'damaged recordings {first} to {end}, {bad} of them badly read')
+    print(f'damaged recordings {first} to {end}, {bad} of them read with a fault')
     return bad != 0 or first >= int(end)
 
 

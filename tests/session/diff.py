@@ -4,10 +4,10 @@
 
     diff.py NTRACE PROGRAM equal|flip|once|gap NUMBER [SEED]
 
-Each of NUMBER pairs consists of a run of PROGRAM (diff.c) and another one. equal: the same run. flip: of a copy in which
-one conditional branch of the program is inverted. once: with one condition inverted once. gap: the same as once, and the
-second trace lacks some instructions elsewhere. Each recording has other addresses and threads, and interrupts and
-signal handlers at other places.
+Each of NUMBER pairs consists of a run of PROGRAM (diff.c) and a second run. With "equal", the second run is the
+same. With "flip", it runs a copy of the program in which one conditional branch is inverted. With "once", one
+condition is inverted once. "gap" is like "once", and the second trace also lacks some instructions elsewhere. Each
+recording has other addresses and threads, and interrupts and signal handlers at other places.
 """
 import os
 import random
@@ -26,7 +26,7 @@ FORK, COMM, LIMIT, CONDITIONS = 7, 'diff', 2000000, 8
 
 
 def run(tmp, program, *args):
-    """Return the PCs of both threads, the one that was created last"""
+    """Return the PCs of both threads, with the thread that was created last at the end"""
     subprocess.run([os.path.join(TOP, 'tests', 'harness', 'pcs'), f'{tmp}/pcs', program, *args], stderr=subprocess.DEVNULL,
                    env={**os.environ, 'THREADS': '1', 'QEMU_RISCV64': f'{tmp}/qemu'}, check=False)
     lists = []
@@ -160,7 +160,7 @@ def main():
     table = subprocess.run(['riscv64-linux-gnu-nm', program], capture_output=True, text=True, check=True).stdout
     symbols = {line.split()[2]: int(line.split()[0], 16) for line in table.splitlines() if line.count(' ') == 2}
     with tempfile.TemporaryDirectory() as tmp:
-        # a mutant may never end
+        # the changed program may never end
         with open(f'{tmp}/qemu', 'w') as f:
             f.write('#!/bin/sh\nulimit -t 10\nexec timeout 20 qemu-riscv64-static "$@"\n')
         os.chmod(f'{tmp}/qemu', 0o755)

@@ -23,8 +23,8 @@ ok "a recording equals itself" answers 0 "^No difference in [1-9][0-9]* instruct
 ok "a missing recording" answers 2 "none" perf.data none
 ok "one recording" answers 2 "diff needs two recordings" perf.data
 ok "three recordings" answers 2 "diff needs two recordings" perf.data perf.data perf.data
-ok "nothing on a side" answers 2 "on both sides of --" perf.data --
-ok "the same on both sides" answers 0 "^No function differs more" perf.data perf.data -- perf.data perf.data
+ok "no recording on one side of --" answers 2 "on both sides of --" perf.data --
+ok "the same recording on both sides of --" answers 0 "^No function differs more" perf.data perf.data -- perf.data perf.data
 if command -v qemu-riscv64-static >/dev/null && riscv64-linux-gnu-gcc -g -O2 -static -o diff "$here/diff.c" 2>make.log; then
 	ok "equal runs at other addresses, with other interrupts and signals" pairs equal "$(by_size 1 100)" 1
 	ok "a branch of the program is inverted" pairs flip "$(by_size 2 100)" 2
@@ -36,7 +36,7 @@ fi
 if command -v riscv64-linux-gnu-gcc >/dev/null; then
 	ok "the function that is 3 % slower is the first" slower 3 "$(by_size 2 20)"
 	ok "equal runs have no slower function" slower 0 "$(by_size 2 20)"
-	ok "one run against one lists the counts" slower one 1
+	ok "a comparison of two single runs lists the counts" slower one 1
 else
 	for what in "3 % slower" "equal runs" "one run"; do skip "$what" "there is no cross compiler"; done
 fi

@@ -23,7 +23,7 @@ text_is() {
 	events "$@" | LC_ALL=C sed 's/\xff/?/' >"$tap_tmp/got"
 	diff "$tap_tmp/wanted" "$tap_tmp/got"
 }
-# The event is between lines of the trace, and times never decrease
+# Events are printed between lines of the trace, and times never decrease
 in_order() {
 	for what in --branches --insns --calls; do
 		"$ntrace" script $what -F time -i "$data" >"$tap_tmp/got" || return
@@ -78,7 +78,7 @@ damaged_never_crash() {
 	[ $said -gt 0 ]
 }
 
-# The exports that support marks
+# Test the formats of export that can contain tracepoints
 export_is() {
 	"$ntrace" export --format "$1" -o "$tap_tmp/exported" -i "$data" || return
 	case $1 in
@@ -114,16 +114,16 @@ if "$ntrace" export --format sqlite 2>&1 | grep -q 'in a build with'; then
 else
 	ok "export --format sqlite" export_is sqlite
 fi
-ok "by name, with fields, among branches" text_is -i "$data"
-ok "events of a pipe are those of the file" text_is -i "$tap_tmp/pipe.data"
-ok "in the order of time, among branches, instructions and calls" in_order
+ok "script prints tracepoints by name, with fields, between branches" text_is -i "$data"
+ok "a recording from a pipe has the same tracepoints" text_is -i "$tap_tmp/pipe.data"
+ok "tracepoints are in the order of time, between branches, instructions or calls" in_order
 for what in --branches --calls --insns --events; do ok "script $what --json" json_is $what; done
-ok "filters" filtered
-ok "samples that are too short" short_is
+ok "filters by CPU, thread and time select tracepoints" filtered
+ok "fields of samples that are too short are marked as damaged" short_is
 record "$tap_tmp/none.data" no-formats && record "$tap_tmp/big.data" big && record "$tap_tmp/cut.data" cut=1200
-ok "no formats" says 0 "has tracepoints, but not their formats" "$ntrace" script -i "$tap_tmp/none.data"
-is "fields without formats are numbers" "$("$ntrace" script --events -i "$tap_tmp/none.data" 2>/dev/null | grep -c ' tracepoint:3[0-9]*:$')" 2
-ok "formats of another machine" says 0 "of a big-endian machine" "$ntrace" script -i "$tap_tmp/big.data"
-ok "formats that were cut short: those before are known" says 0 "sched:sched_switch: prev_comm=sh" "$ntrace" script -i "$tap_tmp/cut.data"
-ok "damaged formats and samples" damaged_never_crash
+ok "a recording without formats" says 0 "has tracepoints, but not their formats" "$ntrace" script -i "$tap_tmp/none.data"
+is "a recording without formats: tracepoints are printed without their fields" "$("$ntrace" script --events -i "$tap_tmp/none.data" 2>/dev/null | grep -c ' tracepoint:3[0-9]*:$')" 2
+ok "formats of a big-endian machine are reported" says 0 "of a big-endian machine" "$ntrace" script -i "$tap_tmp/big.data"
+ok "formats that were cut short: complete formats are used" says 0 "sched:sched_switch: prev_comm=sh" "$ntrace" script -i "$tap_tmp/cut.data"
+ok "damaged formats and samples cause no report of a sanitizer" damaged_never_crash
 done_testing

@@ -19,7 +19,7 @@ says() { # FILE SENTENCE
 branches good.data >wanted
 
 plan 5
-is "without --firmware, there is no code" "$(branches no-maps.data | grep -c 'code 30: ')" 7
+is "without --firmware, code is missing" "$(branches no-maps.data | grep -c 'code 30: ')" 7
 is "--firmware FILE: all branches, with symbols" "$(branches no-maps.data --firmware calls-0x10000 | sort)" "$(sort wanted)"
 is "--firmware FILE@ADDRESS: the address is added" "$(branches no-maps.data --firmware calls-0x8000@0x8000 | sort)" "$(sort wanted)"
 ok "a sentence says that the file does not exist" says nothing "firmware's file nothing does not exist"

@@ -6,12 +6,11 @@
  *				silently wrong
  *	flight record FILE	write an undamaged record
  *	flight half FILE	write a record whose header is incomplete
- *	flight core FILE	write a crash dump with the record in pieces of several segments, behind a
- *				copy
- *	flight dumps N		search N crash dumps with random headers
- *	flight rings SEED	find the end of rings whose sink was not stopped
- *	flight clocks SEED	check the clock of a perf event with another ts_mode than the recorder's
- *	flight hostile N	read N records whose CRCs and checks are right, and whose values are hostile
+ *	flight core FILE write a crash dump with the record in pieces of several segments, after a
+ *	copy of the record flight dumps N search N crash dumps with random headers flight rings SEED
+ *	find the end of rings whose sink was not stopped flight clocks SEED check the clock of a
+ *	perf event with another ts_mode than the recorder's flight hostile N read N records whose
+ *	CRCs and checks are right, and whose values are hostile
  */
 #include <elf.h>
 #include <inttypes.h>
@@ -274,7 +273,10 @@ static int find_rings(void)
 			if (!ring_is(oldest, nr) && !bad++)
 				printf("%d messages, sink last seen at %d\n", nr, at);
 		}
-		/* The saved pointer is up to a quarter of a second old, so 5 newer messages follow */
+		/*
+		 * The driver saves the offset of the sink four times in a second, so 5 messages
+		 * follow the saved offset
+		 */
 		set_pointer((nr - 5) * SYNC_BYTES % AREA);
 		if (!ring_is(oldest, nr) && !bad++)
 			printf("%d messages, sink last seen before the last 5\n", nr);
@@ -322,7 +324,7 @@ static int check_clocks(void)
 	return bad;
 }
 
-/* The code of a kernel is missing here. */
+/* A test without a kernel cannot copy the kernel's code. */
 int flight_kernel(const struct ns_flight *flight, const struct ns_dump *dump, const char *folder)
 {
 	return 0;

@@ -16,7 +16,7 @@ damaged() {
 	ok "$1 damaged records are read without a crash" sh -c "'$flight' $1 $2 >'$tap_tmp/damaged'"
 	_wrong=$(sed -n 's/.* wrong \([0-9]*\)$/\1/p' "$tap_tmp/damaged")
 	figure "of $1 damaged records: $(cat "$tap_tmp/damaged")"
-	ok "at most 1 % of them are wrong without a word" [ "${_wrong:-$1}" -le $(($1 / 100)) ]
+	ok "at most 1 % of damaged records are read wrongly without a message" [ "${_wrong:-$1}" -le $(($1 / 100)) ]
 }
 
 vmcore=$tap_tmp/vmcore-test

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Rewrite a recording of ours into the layout of another recorder.
+"""Rewrite a recording of this tree's perf into the layout of another recorder.
 
     foreign.py KIND IN.data OUT.data [HOW...]
 
@@ -80,7 +80,7 @@ def event_id(event, cpu):
 
 
 def without_cpu(type_, body, swap):
-    """Return the body of a record without the CPU, which leads to an id. @swap: XOR with the CPU"""
+    """Return the body of a record without the CPU, which an id replaces. @swap: XOR with the CPU"""
     if type_ == perfdata.RECORD_AUXTRACE:
         return body[:32] + struct.pack('<I', struct.unpack_from('<I', body, 32)[0] ^ swap) + body[36:]
     if type_ >= perfdata.RECORD_HEADER_ATTR:
@@ -90,7 +90,7 @@ def without_cpu(type_, body, swap):
 
 
 def rings(sessions):
-    """Return what the driver of gtrace reads of a ring after each session"""
+    """Return the bytes that the driver of gtrace reads from a ring after each session"""
     ring, at, out = bytearray(b'\xff' * RING), 0, []
     for session in sessions:
         session += b'\xff' * (-len(session) % LINE)
@@ -107,7 +107,7 @@ def rings(sessions):
 
 
 def into_ring(recording):
-    """Replace the trace of the only CPU by what a ring leaves of it"""
+    """Replace the trace of the only CPU by the trace that a ring keeps of it"""
     trace = bytearray()
     for kind, _, body, data in recording.records:
         if kind == perfdata.RECORD_AUXTRACE:

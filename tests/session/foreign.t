@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Read recordings of other drivers, which tests/session/foreign.py makes from ours. Each command must print the same as for
-# ours, and damaged metadata must lead to a sentence.
+# Read recordings of other drivers, which tests/session/foreign.py makes from recordings of this tree ("ours"). Each
+# command must print the same as for the original recording, and damaged metadata must lead to a message.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/session/says.sh"
 build_tool
@@ -36,7 +36,7 @@ same() {
 		[ -s wanted ] && cmp wanted got
 }
 
-# read_as KIND OURS [HOW...]: rewrite the recording, and print whether it was executed and printed
+# read_as KIND OURS [HOW...]: rewrite the recording OURS, and print how many of its branches are right
 read_as() {
 	foreign "$1" "$2.data" "$1.data" "$3" "$4" && judged "$1" "$2"
 }
@@ -52,14 +52,14 @@ make_it shared shared 4 20 && make_it alone alone 4 20 && make_it frames frames 
 all="5120 branches, 0 wrong, 0 of a wrong thread, 0 missing, 0 errors"
 
 is "gtrace: CPUs with their own buffers" "$(read_as gtrace alone)" "$all"
-ok "gtrace: it is named" says 0 "was made by gtrace" "$ntrace" script -i gtrace.data
-ok "gtrace: commands print the same as for ours" same gtrace alone
+ok "gtrace: a message names the recorder" says 0 "was made by gtrace" "$ntrace" script -i gtrace.data
+ok "gtrace: commands print the same as for the original recording" same gtrace alone
 is "gtrace: SRC of two bits in a shared buffer" "$(read_as gtrace narrow)" "$all"
-ok "gtrace: commands print the same as for a shared buffer of ours" same gtrace narrow
+ok "gtrace: commands print the same as for the original recording with a shared buffer" same gtrace narrow
 is "gtrace: SRC is wider than the number of CPUs needs" "$(read_as gtrace shared)" "$all"
 is "gtrace: the header does not contain the number of CPUs" "$(read_as gtrace narrow no-cpus)" "$all"
-is "gtrace: nothing says which CPU sends which SRC" "$(read_as gtrace narrow no-ids)" "$all"
-is "rvtrace: no format of the trace" "$(read_as rvtrace narrow)" "$all"
+is "gtrace: the recording lacks the SRC of each CPU" "$(read_as gtrace narrow no-ids)" "$all"
+is "rvtrace: the recording lacks the format of the trace" "$(read_as rvtrace narrow)" "$all"
 # The branches of CPU 0 become those of CPU 1, which sends SRC 0.
 sed 's/^0 /x /; s/^1 /0 /; s/^x /1 /; s/^2 /x /; s/^3 /2 /; s/^x /3 /' narrow.branches >swapped.branches
 foreign gtrace narrow.data swapped.data swap || exit 1
@@ -67,29 +67,29 @@ is "gtrace: AUX_OUTPUT_HW_ID assigns SRC to CPUs" "$(judged swapped swapped)" "$
 
 for what in frames shared alone; do
 	is "k3: $what" "$(read_as k3 $what)" "$all"
-	ok "k3: commands print the same as for ours: $what" same k3 $what
+	ok "k3: commands print the same as for the original recording: $what" same k3 $what
 done
-ok "k3: it is named, and that no K3 has proved it" says 0 "SpacemiT's K3, which is not tested with the hardware" "$ntrace" script -i k3.data
-is "k3: nothing says which CPU has which trace ID" "$(read_as k3 frames no-ids)" "$all"
+ok "k3: a message names the recorder, and says that this was not tested with the hardware" says 0 "SpacemiT's K3, which is not tested with the hardware" "$ntrace" script -i k3.data
+is "k3: the recording lacks the trace ID of each CPU" "$(read_as k3 frames no-ids)" "$all"
 
 # The ring wraps around in the fourth of four records, which then begins with 186,496 bytes of the earlier ones.
 is "a ring that wrapped: no branch of an earlier session is printed again" "$(read_as ring one)" \
 	"127912 branches, 0 wrong, 0 of a wrong thread, 88 missing, 1 errors 0"
-ok "a ring that wrapped: it is said" says 0 "186496 bytes of earlier sessions are left out" "$ntrace" script -i ring.data
-ok "a ring that wrapped: the loss is where 64 bytes are missing" \
+ok "a ring that wrapped: a message reports the bytes of earlier sessions" says 0 "186496 bytes of earlier sessions are left out" "$ntrace" script -i ring.data
+ok "a ring that wrapped: an error is at the place of the 64 missing bytes" \
 	says 0 "error type 1 time 0.169373000 cpu 0 pid 1234 tid 1234 ip 0 code 1" "$ntrace" script -i ring.data
 
 ok "gtrace: E-Trace" sentence 2 "is E-Trace, and not N-Trace" gtrace alone flags=0x100
-ok "gtrace: a format that is not known" sentence 2 "has a format that is not known" gtrace alone flags=0x400
+ok "gtrace: an unknown format of the trace" sentence 2 "has a format that is not known" gtrace alone flags=0x400
 ok "k3: E-Trace" sentence 2 "is E-Trace, and not N-Trace" k3 frames word=3:0
-ok "k3: a format that is not known" sentence 2 "has a format that is not known" k3 frames flags=0x200
-ok "metadata without a word" sentence 2 "the metadata of its trace is too short" gtrace alone words=0
-ok "metadata without a type" sentence 2 "the metadata of its trace is too short" gtrace alone short
+ok "k3: an unknown format of the trace" sentence 2 "has a format that is not known" k3 frames flags=0x200
+ok "gtrace: metadata without words" sentence 2 "the metadata of its trace is too short" gtrace alone words=0
+ok "gtrace: metadata without its type" sentence 2 "the metadata of its trace is too short" gtrace alone short
 ok "k3: fewer words than CPUs" sentence 2 "its sizes do not fit" k3 frames words=20
 ok "k3: no CPU" sentence 2 "its sizes do not fit" k3 frames word=0:0x2a00000000
-ok "k3: more CPUs than any machine" sentence 2 "its sizes do not fit" k3 frames word=0:0x2affffffff
+ok "k3: an impossible number of CPUs" sentence 2 "its sizes do not fit" k3 frames word=0:0x2affffffff
 ok "k3: a CPU with too many words" sentence 2 "the words of a CPU cannot be" k3 frames word=2:0xffffffffffffffff
 ok "k3: a CPU without words" sentence 2 "the words of a CPU cannot be" k3 frames word=2:0
 ok "k3: SRC of 200 bits" sentence 2 "the words of a CPU cannot be" k3 frames word=6:200
-ok "gtrace: more CPUs than any machine" sentence 2 "its number of CPUs cannot be" gtrace alone cpus=0xffffffff
+ok "gtrace: an impossible number of CPUs" sentence 2 "its number of CPUs cannot be" gtrace alone cpus=0xffffffff
 done_testing

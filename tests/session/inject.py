@@ -4,9 +4,9 @@
 
     inject.py BRANCHES <STACKS
 
-STACKS is of `perf script -F tid,cpu,brstack` with a perf that knows no N-Trace; BRANCHES of `perf
-script --itrace=be -F tid,cpu,ip,addr` with one that does. Those of each thread on each CPU must be the
-same, in the same order.
+STACKS is the output of `perf script -F tid,cpu,brstack` with a perf without N-Trace. BRANCHES is the
+output of `perf script --itrace=be -F tid,cpu,ip,addr` with a perf with N-Trace. The branches of each
+thread on each CPU must be the same, in the same order.
 """
 import itertools
 import re

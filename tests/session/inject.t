@@ -79,7 +79,7 @@ for perf in perf "$O/perf/6.12/x86_64/perf" "$decoder"; do
 	ok "$name: the call chain of each instruction" chains "$perf" good
 done
 recording_as pipe good pipe || exit 1
-ok "of a pipe that was saved" branches "$decoder" pipe 7
+ok "inject reads a recording from a pipe that was saved to a file" branches "$decoder" pipe 7
 profgen=$(profgen_newest)
 if [ -n "$profgen" ] && command -v qemu-riscv64-static >/dev/null; then
 	ok "llvm-profgen reads it" profgen_is
@@ -92,9 +92,9 @@ if [ -n "$hotspot" ] && command -v qemu-riscv64-static >/dev/null; then
 else
 	skip "hotspot reads it" "there is no hotspot-perfparser (HOTSPOT_PERFPARSER names it), or no qemu-riscv64-static"
 fi
-ok "no room for branches" says 2 "needs room for branches" "$ntrace" inject --all-branches --last-branches 0 -i "$tap_tmp/good.data"
-ok "too many branches" says 2 "at most 1024" "$ntrace" inject --last-branches 5000 -i "$tap_tmp/good.data"
-ok "a pipe to write to" says 2 "needs a file and not a pipe" "$ntrace" inject -o - -i "$tap_tmp/good.data"
+ok "a number of branches that is too small" says 2 "needs room for branches" "$ntrace" inject --all-branches --last-branches 0 -i "$tap_tmp/good.data"
+ok "a number of branches that is too large" says 2 "at most 1024" "$ntrace" inject --last-branches 5000 -i "$tap_tmp/good.data"
+ok "a pipe as output" says 2 "needs a file and not a pipe" "$ntrace" inject -o - -i "$tap_tmp/good.data"
 ok "a full disk" says 2 "No space left on device" "$ntrace" inject -o /dev/full -i "$tap_tmp/good.data"
-ok "no such folder" says 2 "No such file or directory" "$ntrace" inject -o "$tap_tmp/none/x" -i "$tap_tmp/good.data"
+ok "an output in a folder that does not exist" says 2 "No such file or directory" "$ntrace" inject -o "$tap_tmp/none/x" -i "$tap_tmp/good.data"
 done_testing

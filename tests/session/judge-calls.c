@@ -17,7 +17,8 @@
  *	other place is a tail call, which belongs to the call that it replaces.
  *
  * A call that saves R in t0 ends if the PC is R. A trap is a call from the interrupted place, and so is a signal
- * handler. A call that is marked as open, but has ended, is counted apart from wrong ones.
+ * handler. A call that the reader marks as open, but that has ended, counts as "marked" and not as
+ * "wrong".
  *
  * Stack pointers of a thread which are less than STACK_GAP apart are of one stack, and each stack has its own calls.
  * Only a handler that uses another stack belongs to the stack that it interrupted. This program knows nothing else
@@ -60,7 +61,7 @@ struct call {
 	int32_t		tid;
 	bool		open, outer;	/* @open lacks the end, @outer lacks the start */
 	uint64_t	begin, end, self;
-	uint64_t	parent;		/* start of the caller on the same stack + 1; 0: none */
+	uint64_t	parent;		/* 1 + start of the caller on the same stack; 0: no caller */
 	uint64_t	to;
 };
 
@@ -261,7 +262,7 @@ static void close_call(struct thread *t, struct calls *c, bool open)
 		s = &t->stacks.at[f.alias - 1];
 		s->calls = s->own;
 	}
-	/* a handler that was interrupted before its first instruction */
+	/* the handler was interrupted before its first instruction */
 	if (t->at == f.begin)
 		return;
 	*ADD(&wanted) = (struct call){
@@ -531,7 +532,7 @@ static bool read_truth(const char *path, bool judge)
 	return !rc;
 }
 
-/* ---- What was found ---- */
+/* ---- The calls that ntrace found ---- */
 
 static bool read_list(struct program *p)
 {

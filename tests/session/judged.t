@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Check the calls that `ntrace` finds in recordings of tests/session/programs. The board records all programs in one
 # boot, on one hart, with their stack pointers. From these, judge-calls checks each call's begin, end, thread, self
-# instructions and caller. ntrace audit must find nothing wrong in any of them, and each attack of tests/session/attacks.c.
+# instructions and caller. `ntrace audit` must not report a violation in any of these programs, and must report each
+# attack of tests/session/attacks.c.
 . "$(dirname "$0")/../harness/tap.sh"
 
 truth_dir=$O/tests/session-judged
@@ -96,7 +97,7 @@ right() {
 	return 1
 }
 
-# audit NAME: ntrace audit finds nothing wrong in the recording, in which it has checked returns
+# audit NAME: check that `ntrace audit` has checked returns in the recording, and reports no violation
 audit() {
 	"$O/bin/ntrace" audit --symfs "$truth_dir/root" --buildid-dir "$out/debug" -i "$out/$1.data" >"$tap_tmp/audit" 2>&1
 	rc=$?
@@ -110,7 +111,7 @@ no_alarm() {
 		audit "${f##*/}" || { echo "$f"; return 1; }
 	done
 }
-# found EVENT: each of the attacks, of which there are at least 20 of each kind, is an alarm, and nothing else is
+# found EVENT: check that the alarms are exactly the attacks, of which there are at least 20 of each kind
 found() {
 	! audit "attacks-$1" >/dev/null || return
 	sed -n 's/.*: return from victim.* to \(.*\) (.*), but.*/return \1/p; s/.*: indirect call into.* to \(.*\) (.*/call \1/p; s/.*: indirect jump into.* to \(.*\) (.*/jump \1/p' \

@@ -69,7 +69,7 @@ expanded() {
 }
 
 plan 3
-ok "the stacks of a recursion of 20,000 calls take less than 8 MB and keep the time" folded
-ok "what is left out of the stacks is said" sh -c "'$ntrace' export --format folded -i deep.data -o folded 2>&1 | grep 'calls are nested deeper than 1024 calls'"
-ok "74 KB that expand to 2 GB are refused within 500 MB of memory" expanded
+ok "export --format folded of a recursion of 20,000 calls takes less than 8 MB and has the whole time" folded
+ok "export --format folded reports the calls that it omits from stacks" sh -c "'$ntrace' export --format folded -i deep.data -o folded 2>&1 | grep 'calls are nested deeper than 1024 calls'"
+ok "a compressed record of 74 KB that expands to 2 GB is refused within 500 MB of memory" expanded
 done_testing

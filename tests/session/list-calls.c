@@ -6,8 +6,9 @@
  *
  *	list-calls RECORDING SYMFS CACHE
  *
- * Calls of a thread on one stack are intervals which lie inside each other. A call that starts where another one of
- * the same caller ended is a tail call, which is a part of that call here, unless it is a trap or a signal handler.
+ * Calls of a thread on one stack are intervals which lie inside each other. A call that starts
+ * where another call of the same caller ended is a tail call. It is listed as a part of that call,
+ * unless it is a trap or a signal handler.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -22,35 +22,35 @@ losses_all
 for dialect in "" ratified; do
 	# shellcheck disable=SC2086
 	losses_windows "0:01 1!:1 0:0i1" $dialect
-	is "ntrace, ${dialect:-sifive}: a call does not last over a loss" "$(inner_calls)" 0
+	is "ntrace, ${dialect:-sifive}: a call that a loss interrupts is not printed" "$(inner_calls)" 0
 	# shellcheck disable=SC2086
 	losses_windows "1:01 1!:1 0:01 0:0i1" $dialect
 	is "ntrace, ${dialect:-sifive}: a call that begins behind a loss is printed" "$(inner_calls)" 1
 	# shellcheck disable=SC2086
 	losses_windows "0!:10 0:0i" $dialect frames
-	is "ntrace, ${dialect:-sifive}: nothing is lost behind the window of a full ring" "$(inner_calls)" 1
+	is "ntrace, ${dialect:-sifive}: the trace after a full window of a ring is complete" "$(inner_calls)" 1
 done
 # Windows 2 and 5 of 8 are full. Hart 0 has no trace from 100.190 ms, the record of window 1, to its start at 100.301 ms,
 # and from 100.5012 to 100.601 ms; hart 1 from 100.213 to 100.311 ms and from 100.490 to 100.611 ms. The recording lasts
 # from 100.001 to 100.790 ms.
 losses_windows "1:01 0:01 1!:1 0:0r1 1:01 1!:0 0:01 0:01"
 "$O/bin/ntrace" report -i "$tap_tmp/windows.data" >"$tap_tmp/report" 2>"$tap_tmp/err"
-is "report: how much each CPU has lost" "$(sed -n 's/ us is missing, \([0-9.]*\) % of .*/ \1/p' "$tap_tmp/report" | xargs)" \
+is "report prints the missing time of each CPU" "$(sed -n 's/ us is missing, \([0-9.]*\) % of .*/ \1/p' "$tap_tmp/report" | xargs)" \
 	"CPU 0: trace of 211 26.7 CPU 1: trace of 230 29.1"
-is "report: how much of the time of both CPUs is missing, why, and what helps" \
+is "report prints the missing share of the time of both CPUs, the reason, and a cure" \
 	"$(grep -o 'missing trace: .* of the time\|[0-9.]* % of the time, because the sink was full (4 times): record with larger buffers' "$tap_tmp/err")" \
 	"missing trace: 27.9 % of the time
 27.9 % of the time, because the sink was full (4 times): record with larger buffers"
 "$O/bin/ntrace" info -i "$tap_tmp/windows.data" >"$tap_tmp/info" 2>"$tap_tmp/info-err"
-ok "info says the same as report of what is missing" sh -c \
+ok "info prints the same lines about missing trace as report" sh -c \
 	'grep "is missing," "$1/report" >"$1/wanted" && grep "is missing," "$1/info" | diff "$1/wanted" - && diff "$1/err" "$1/info-err"' - "$tap_tmp"
 losses_windows "1:01 1!:1 1!:1 1!:1 1!:1 1!:1 0:01"
-is "info: no estimate if most of the time is missing" "$("$O/bin/ntrace" info -i "$tap_tmp/windows.data" 2>&1 |
+is "info makes no estimate if most of the time is missing" "$("$O/bin/ntrace" info -i "$tap_tmp/windows.data" 2>&1 |
 	grep -c 'too much to estimate\|an estimated')" 2
 losses_windows "0:01 0:01"
-is "info: a whole recording" "$("$O/bin/ntrace" info -i "$tap_tmp/windows.data" 2>&1 | grep missing)" "No trace is missing"
+is "info reports that no trace is missing" "$("$O/bin/ntrace" info -i "$tap_tmp/windows.data" 2>&1 | grep missing)" "No trace is missing"
 ok "ntrace reports each loss of ${SCHEDULES:-60} random schedules in its place" \
 	losses_schedules "$O/bin/ntrace" 1 "${SCHEDULES:-60}"
 # In schedule 9565, the only sink has written a window for harts 1 and 2, then one for harts 0 and 3.
-ok "ntrace: buffers without a common hart may be of one sink" losses_schedules "$O/bin/ntrace" 9565 9565
+ok "ntrace: two buffers without a common hart may belong to one sink" losses_schedules "$O/bin/ntrace" 9565 9565
 done_testing

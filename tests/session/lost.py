@@ -4,8 +4,8 @@
 
     lost.py <PERF
 
-PERF is of `perf script -F comm,tid,ip,sym` with call chains. A function of that program is called by
-one other alone, so that any chain that has it must go on so, or end there.
+PERF is of `perf script -F comm,tid,ip,sym` with call chains. Each function of that program has a
+single caller, so a chain with this function must continue with the caller, or end.
 """
 import collections
 import re

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Run a command on a terminal: memory.py SAID COMMAND...
 
-Adds what it says to its standard error, the terminal, to the file SAID. Prints its exit status, the MiB
-of memory that it took, seconds, and seconds of the processors.
+Its standard error is a terminal, whose output is appended to the file SAID. Prints the exit status, the
+used memory in MiB, the elapsed seconds, and the processor seconds.
 """
 import os
 import pty

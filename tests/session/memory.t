@@ -21,7 +21,7 @@ done <<E2
 132 slow work
 152 script --calls
 E2
-ok "progress with the time that is left, which is gone in the end" progress_is
+ok "a line with the remaining time is printed, and erased at the end" progress_is
 # Pages that are mapped at the start and the end of each stretch must not stay mapped
 ok "a recording with many stretches" memory_setup 96 64
 ok "report --functions: at most 48 MiB, of 1536 stretches" memory_of 48 report --functions

@@ -5,10 +5,10 @@
 The formats are written as the kernel's tools/perf/util/trace-event-info.c does. Options:
 
     pipe            as perf record -o -
-    no-formats      the recording has none
+    no-formats      the recording has no formats
     short           the second sample is too short for its fields
-    cut=N           the formats end after so many bytes
-    damage=SEED     some bytes of the formats, or of the samples, are others
+    cut=N           the formats end after N bytes
+    damage=SEED     some bytes of the formats, or of the samples, are changed
     big             the formats say that the machine is big-endian
 """
 import os

@@ -4,9 +4,10 @@
 
     mkshared.py PROGRAM OUT [HOW [HARTS [TURNS [SEED]]]]
 
-PROGRAM is of tests/perf/calls.S, PROGRAM-uncompressed the same without compressed instructions. Only events say
-who executes. Each encoder has a queue of its own before the funnel, so that messages of several harts are
-not in the order of time. Writes OUT.data, and OUT.branches: the branches of each hart in their order.
+PROGRAM is of tests/perf/calls.S, PROGRAM-uncompressed is the same program without compressed instructions.
+Only events of the kernel show which thread executes. Each encoder has its own queue before the funnel, so that
+messages of several harts are not in the order of time. Writes OUT.data, and OUT.branches: the branches of each
+hart in their order.
 
 HOW: "shared"; "alone", each hart has a buffer for itself; "frames", the harts share a trace ID of CoreSight frames;
 "crumbs", a PERF_RECORD_AUXTRACE has three bytes at most; "damaged", a byte is no part of any message; "cut", the last

@@ -57,7 +57,7 @@ mangled() {
 
 # stripped OPTION...: check that ntrace finds the same names without the symbols of the file
 stripped() { functions "$@" && calls "$@"; }
-# Without debug files each function that has unwind information has its address for a name
+# Without debug files, the name of each function that has unwind information is its address
 nameless() {
 	executed -i names.data "$@" >got
 	riscv64-linux-gnu-nm full/names >nm
@@ -112,9 +112,9 @@ plt() {
 
 plan 13
 [ -n "$demangled" ] || skip_all "this build has no demangler"
-ok "calls" calls
-ok "functions" functions
-ok "--mangled" mangled
+ok "script --calls prints the right names" calls
+ok "report --functions prints the right names" functions
+ok "--mangled prints names that are not demangled" mangled
 $objcopy --strip-all full/names names
 ok "a stripped program has functions, which are named by their addresses" nameless
 ok "the debug file of .gnu_debuglink beside the program" as_debuglink names.debug
@@ -125,5 +125,5 @@ ok "debug files by build id, in --buildid-dir" by_build_id ids --buildid-dir ids
 ok "debug files by build id, in --symfs" by_build_id root/usr/lib/debug --symfs root
 ok "debug files by build id, in debug/ beside the recording, without an option" by_build_id debug
 ok "debug files by build id, in .debug/ beside the recording, without an option" by_build_id .debug
-ok "the PLT" plt
+ok "functions that are called through the PLT have names" plt
 done_testing

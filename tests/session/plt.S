@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Call a function in another file through the PLT. names.t lists the executed instructions. */
+/*
+ * Call a function in another file through the procedure linkage table (PLT). names.t lists the
+ * executed instructions.
+ */
 	.option norelax
 	.globl	_start
 	.type	_start, @function

@@ -13,7 +13,7 @@ import sys
 
 
 def symbols(program):
-    """Return the function's name of each address, and of each name the one that is used among several"""
+    """Return the name of the function at each address, and for each name of a function the name that ntrace prints"""
     text = subprocess.run(['riscv64-linux-gnu-nm', '-n', '-S', '--defined-only', program], check=True,
                           stdout=subprocess.PIPE, text=True).stdout
     found = [(int(a, 16), int(n or '0', 16), name) for a, n, name in

@@ -60,20 +60,20 @@ sys.exit(a > times * max(b, 0.01))' "$@"
 }
 
 plan 11
-ok "the tree of all calls" tree
-ok "the tree of a function" tree_is
-ok "instructions" counts insns --insns
-ok "instructions of a thread, looked at one by one" counts insns --insns --tid 1234
-ok "functions" counts functions --functions
-ok "lines" counts lines --lines
-ok "lines, and where they were inlined" counts inline --inline
+ok "report --stack prints the tree of all calls" tree
+ok "report --stack prints the tree of one function" tree_is
+ok "report --insns counts each instruction" counts insns --insns
+ok "report --insns --tid counts each instruction of a thread" counts insns --insns --tid 1234
+ok "report --functions counts each function" counts functions --functions
+ok "report --lines counts each line" counts lines --lines
+ok "report --inline counts each line, and the inlined lines by their caller" counts inline --inline
 # A search of each line in the whole unit would take more than 100 times as long
 ok "lines of a unit of 1500 functions take at most 30 times as long as its functions" \
 	eval 'one_unit 1500 && at_most 30 "$ntrace report --lines -i $tap_tmp/unit.data" \
 	"$ntrace report --functions -i $tap_tmp/unit.data"'
-ok "only one function" [ "$("$ntrace" report --functions --function work -i "$tap_tmp/perf.data" | wc -l)" -eq 4 ]
+ok "report --function selects one function" [ "$("$ntrace" report --functions --function work -i "$tap_tmp/perf.data" | wc -l)" -eq 4 ]
 is "another thread executed nothing" "$("$ntrace" report --functions --tid 99 -i "$tap_tmp/perf.data" | head -n 1)" \
 	"0 instructions"
-is "all instructions" "$("$ntrace" report --functions -i "$tap_tmp/perf.data" | head -n 1)" \
+is "report --functions prints the number of all instructions" "$("$ntrace" report --functions -i "$tap_tmp/perf.data" | head -n 1)" \
 	"$(wc -l <"$tap_tmp/pcs") instructions"
 done_testing

@@ -84,13 +84,13 @@ for call in map(json.loads, sys.stdin):
 calls_are() { wc -l calls && [ "$(wc -l <calls)" -gt 1000 ] && cut -d' ' -f1 calls | sort -cn && sort calls >a && sort calls.wanted >b && cmp a b; }
 
 plan 7
-ok "without NumPy: lists" read_by plain list
-ok "without NumPy: lists of the branches that ntrace script prints" branches_are
-ok "without NumPy: lists of the calls, by time" calls_are
+ok "without NumPy, the module returns lists" read_by plain list
+ok "without NumPy, the branches are those of ntrace script" branches_are
+ok "without NumPy, the calls are those of ntrace script --calls, sorted by time" calls_are
 if $python -c 'import numpy' 2>/dev/null; then
-	ok "with NumPy: arrays" read_by numpy ndarray
-	ok "with NumPy: arrays of the same branches" branches_are
-	ok "with NumPy: arrays of the same calls" calls_are
+	ok "with NumPy, the module returns arrays" read_by numpy ndarray
+	ok "with NumPy, the branches are the same" branches_are
+	ok "with NumPy, the calls are the same" calls_are
 	$python "$top/examples/hot.py" perf.data >said 2>&1
 	ok "the example prints functions, branches and losses" sh -c "cat said; grep -q 'instructions of main$' said && grep -q 'of them calls$' said && grep -qx '0 losses, 0 errors, 0 places without code' said"
 else

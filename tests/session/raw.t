@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# All views read files of trace bytes (--raw) as they read a recording of the same trace: the same calls,
-# branches, instructions, counts and times, with or without the options of the encoder.
+# Test that all views print the same for files of trace bytes (--raw) and for a recording of the same
+# trace, with or without options for the encoder.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 ntrace=$O/bin/ntrace
@@ -27,9 +27,9 @@ E2
 python3 cut.py good.data good && python3 cut.py two-sources.data two || exit 1
 clock="--timestamp --freq 10000000"
 
-# Threads have other names, and a recording knows its end and the kernel
+# Remove differences: only a recording has names of threads, symbols of the kernel, and the end of the last stretch
 plain() { sed -E 's/"(comm|pid|tid)": *("[^"]*"|[0-9]+),? ?//g; s/ *\[*kernel.kallsyms\]*(\+0x[0-9a-f]+)?/ KERNEL/g' | grep -v -e KERNEL -e ffffffff80000000 -e "not running" -e "^CPU" -e "slowest call" -e '^thread ' -e cob=; }
-# same ARGUMENT...: both inputs print the same, and something
+# same ARGUMENT...: check that the command prints the same for both inputs, and that the output is not empty
 same() {
 	"$ntrace" "$@" -i good.data 2>err | plain >wanted
 	# shellcheck disable=SC2086
@@ -101,7 +101,7 @@ frames() {
 	cat got err
 	[ $rc -eq 0 ] && grep -q "^CPU 5:" got && grep -Eq '^ +6 .* outer' got
 }
-# A loss is reported although nothing has a time
+# A loss must be reported even if the trace has no times
 lossy() {
 	"$ntrace" info --strict --encoder accemic --raw "$top/tests/dialect/rtl/jtc-7014.nt" --elf "$top/tests/dialect/rtl/jtc-7014.elf" >got 2>err
 	rc=$?
@@ -154,13 +154,13 @@ ok "export folded" written export --format folded
 ok "the options of the encoder are detected" detected
 ok "each SRC of a stream is a CPU" sources
 ok "several files are several CPUs" files
-ok "several programs, one of them moved" offset
-ok "a pipe" piped
+ok "several programs, one of which is loaded at another address" offset
+ok "trace from a pipe" piped
 ok "CoreSight frames" frames
-ok "traces of another encoder through all views" all_cases
+ok "all views read the traces of tests/dialect/rtl" all_cases
 ok "errors of trace without times are reported" lossy
 ok "without times, report sorts by instructions" untimed
-ok "a file without code is refused" refused "needs the code" --raw good.0
-ok "a recording that is described is refused" refused "describe --raw" -i good.data --timestamp
-ok "a recording beside a file is refused" refused "exclude each other" -i good.data --raw good.0 --elf calls
+ok "--raw without --elf is refused" refused "needs the code" --raw good.0
+ok "a recording together with an option for the encoder is refused" refused "describe --raw" -i good.data --timestamp
+ok "a recording together with --raw is refused" refused "exclude each other" -i good.data --raw good.0 --elf calls
 done_testing

@@ -94,7 +94,7 @@ inside() {
 		set -- $what
 		n=$(count "$1" --function "$2" -i "$tap_tmp/good.data")
 		echo "$1 --function $2: $n of $3"
-		# two.data has three times as many, for each of two threads that share a buffer
+		# two.data has three times as many calls for each of two threads that share a buffer
 		[ "$n" -eq "$3" ] && [ "$(count "$1" --function "$2" --tid 1234 -i "$tap_tmp/two.data")" -eq $((3 * $3)) ] || return
 	done
 }
@@ -154,35 +154,35 @@ info_is() {
 plan 50
 ok "script --disasm" disasm_is "$ntrace"
 if command -v qemu-riscv64-static >/dev/null && [ -x "$O/riscv64/bin/ntrace" ]; then
-	ok "script --disasm, the guest's program" disasm_is qemu-riscv64-static -L "$O/root/guest" "$O/riscv64/bin/ntrace"
+	ok "script --disasm of ntrace for riscv64" disasm_is qemu-riscv64-static -L "$O/root/guest" "$O/riscv64/bin/ntrace"
 else
-	skip "script --disasm, the guest's program" "there is none, or no qemu-riscv64-static"
+	skip "script --disasm of ntrace for riscv64" "there is none, or no qemu-riscv64-static"
 fi
-ok "filters by thread and CPU" filters
-ok "info: who ran, where and for how long, what was recorded, and how much trace it was" info_is
-ok "filters by time" by_time
-ok "what is inside calls of a function" inside
-ok "what is inside calls of a function of a larger program" inside_all
-ok "no time" says 2 "FROM,TO in seconds" "$ntrace" report --time 3 -i "$tap_tmp/good.data"
+ok "--tid, --pid, --comm and --cpu select branches" filters
+ok "info prints the command, the settings, the size of a buffer, and each thread with its time and program" info_is
+ok "--time selects branches" by_time
+ok "--function selects the code inside calls of a function" inside
+ok "--function selects the code inside calls, in a larger program" inside_all
+ok "a wrong value of --time" says 2 "FROM,TO in seconds" "$ntrace" report --time 3 -i "$tap_tmp/good.data"
 ok "script --calls" calls_are
-is "report --callers of a function has its calls and those who made them" "$(tree --callers inner)" "600 ns 600 ns 3 3 inner > outer > _start"
-is "report --callees of a function has its calls and what it called" "$(tree --callees outer | tr '\n' ';')" \
+is "report --callers prints the calls of a function and its callers" "$(tree --callers inner)" "600 ns 600 ns 3 3 inner > outer > _start"
+is "report --callees prints the calls of a function and its callees" "$(tree --callees outer | tr '\n' ';')" \
 	"1.20 us 600 ns 3 18 outer;600 ns 600 ns 3 3 inner;"
 printf '4 800 7 outer\n4 600 1 inner\n' >"$tap_tmp/expected"
-ok "code that is missing ends no call of the functions around it" missing_is missing 12 <"$tap_tmp/expected"
+ok "missing code does not end the calls of the functions around it" missing_is missing 12 <"$tap_tmp/expected"
 printf '4 1200 9 outer\n4 800 2 inner\n8 200 1 inner\n12 200 1 inner\n' >"$tap_tmp/expected"
-ok "missing code calls a function, and ends with a tail call" missing_is missing-calls 16 <"$tap_tmp/expected"
+ok "missing code that calls a function and ends with a tail call" missing_is missing-calls 16 <"$tap_tmp/expected"
 for option in --branches --calls --insns; do ok "script $option --json is JSON" json_is $option; done
 ok "script --insns: all instructions, with their code" insns_are
-ok "maps over maps, and many of them" maps
-ok "script takes no argument" says 2 "script does not take the argument 'x'" "$ntrace" script x
-ok "a file" same -i "$tap_tmp/good.data"
-ok "a pipe that was saved" same -i "$tap_tmp/pipe.data"
-ok "a pipe" pipe_is_same
-ok "compressed records" same -i "$tap_tmp/z.data"
-ok "no Ownership messages: sideband says who executes" same -i "$tap_tmp/no-context.data"
+ok "many maps that overlap are read in a time that grows with their number" maps
+ok "script with an argument is refused" says 2 "script does not take the argument 'x'" "$ntrace" script x
+ok "script prints the branches of a file" same -i "$tap_tmp/good.data"
+ok "script prints the same for a recording from a pipe that was saved to a file" same -i "$tap_tmp/pipe.data"
+ok "script prints the same for a pipe" pipe_is_same
+ok "script prints the same for compressed records" same -i "$tap_tmp/z.data"
+ok "without Ownership messages, PERF_RECORD_SWITCH determines the thread" same -i "$tap_tmp/no-context.data"
 ok "several maps over each other between two messages" same -i "$tap_tmp/mapped-again.data"
-ok "one thread alone decodes the same" same --threads 1 -i "$tap_tmp/good.data"
+ok "--threads 1 prints the same" same --threads 1 -i "$tap_tmp/good.data"
 
 # calls.S calls outer three times, and outer calls inner. The counts are the executed instructions.
 report_is() {
@@ -190,7 +190,7 @@ report_is() {
 	printf '3 18 outer\n3 3 inner\n' | sort | diff - "$tap_tmp/got"
 }
 ok "report: calls and instructions of each function" report_is -i "$tap_tmp/good.data"
-ok "report: the same of a pipe" report_is -i "$tap_tmp/pipe.data"
+ok "report: the same for a recording from a pipe" report_is -i "$tap_tmp/pipe.data"
 # A function that calls itself 5,000 times takes no longer than main(), which calls it.
 recursion() {
 	cat >"$tap_tmp/deep.c" <<-'E2'
@@ -218,9 +218,9 @@ slow_is() {
 	"$ntrace" slow -i "$tap_tmp/good.data" outer | awk '/ x /' | sed -E 's/ +/ /g;s/^ //' >"$tap_tmp/got"
 	printf '%s\n' '400 ns 1 x 400 ns 1 x outer' '200 ns 1 x 200 ns 1 x inner' | diff - "$tap_tmp/got"
 }
-ok "slow: the tree of a call, with the median one beside it" slow_is
+ok "slow: the tree of the slowest call, beside the tree of the median call" slow_is
 ok "slow: a function that was not called" says 1 "no call of foo was recorded" "$ntrace" slow -i "$tap_tmp/good.data" foo
-ok "slow: no function" says 2 "takes the name of one function" "$ntrace" slow -i "$tap_tmp/good.data"
+ok "slow without a function is refused" says 2 "takes the name of one function" "$ntrace" slow -i "$tap_tmp/good.data"
 
 # dump and decode read the encoder's settings from a recording.
 decode_is() {
@@ -233,23 +233,23 @@ recording_as sources lost-elsewhere
 is "dump and decode of one of two CPUs of a recording" "$("$ntrace" dump --cpu 1 "$tap_tmp/sources.data" | grep -c 'F-ADDR=0x8000 ')" 2
 # The trace of CPU 1 ends inside a message, so that the rest of the message is missing.
 ok "dump and decode of a recording: a message that was cut off is an error" says 1 "error NT_E_MSEO" "$ntrace" dump --cpu 1 "$tap_tmp/sources.data"
-is "zeros that perf adds to trace are none of it" \
+is "dump and decode skip the zeros with which perf pads trace" \
 	"$(script -F cpu,flags -i "$tap_tmp/sources.data" 2>/dev/null | grep -c '001.* tr strt')" 2
-ok "zeros that perf adds: dump does not say of which CPU they are" says 2 "has trace of several CPUs. Choose one by --cpu: 0 1" "$ntrace" dump "$tap_tmp/sources.data"
-ok "dump and decode of a CPU that is not there" says 1 "no trace of CPU 7. --cpu can be one of these: 0 1" "$ntrace" dump --cpu 7 "$tap_tmp/sources.data"
+ok "dump of a recording with several CPUs needs --cpu" says 2 "has trace of several CPUs. Choose one by --cpu: 0 1" "$ntrace" dump "$tap_tmp/sources.data"
+ok "dump --cpu with a CPU without trace" says 1 "no trace of CPU 7. --cpu can be one of these: 0 1" "$ntrace" dump --cpu 7 "$tap_tmp/sources.data"
 
-ok "no such file" says 2 "No such file" script -i "$tap_tmp/none.data"
+ok "a file that does not exist" says 2 "No such file" script -i "$tap_tmp/none.data"
 : >"$tap_tmp/empty"
 ok "an empty file" says 2 "is not a recording of perf" script -i "$tap_tmp/empty"
 ok "a program instead of a recording" says 2 "does not begin with PERFILE2" script -i "$ntrace"
 recording_as magic other-magic
-ok "metadata of another kind" says 2 "is not that of N-Trace" script -i "$tap_tmp/magic.data"
+ok "metadata of another kind of trace" says 2 "is not that of N-Trace" script -i "$tap_tmp/magic.data"
 ok "an unknown field" says 2 "no field 'foo'" "$ntrace" script -F ip,foo -i "$tap_tmp/good.data"
 mv "$tap_tmp/calls" "$tap_tmp/calls.away"
-ok "a program that is not there is named, with the cure" \
+ok "a program whose file is missing is named, with the cure" \
 	says 0 "cannot read the code of $tap_tmp/calls: No such file or directory" script -i "$tap_tmp/good.data"
 mkdir -p "$tap_tmp/symfs$tap_tmp" && echo text >"$tap_tmp/symfs$tap_tmp/calls"
-ok "a program that cannot be used is named with its path and the reason, although other places have none" \
+ok "a program whose file cannot be used is named with its path and the reason, not with the last place that was searched" \
 	says 0 "/calls: not an ELF file" script --symfs "$tap_tmp/symfs" -i "$tap_tmp/good.data"
 mv "$tap_tmp/calls.away" "$tap_tmp/calls"
 full() { "$ntrace" script -i "$tap_tmp/good.data" >/dev/full; }
@@ -264,7 +264,7 @@ closed_pipe() {
 	done
 	[ "$("$ntrace" script --insns -i "$tap_tmp/good.data" | head -n 3)" = "$("$ntrace" script --insns -i "$tap_tmp/good.data" | sed 3q)" ]
 }
-ok "a pipe whose reader is gone" closed_pipe
+ok "a pipe whose reader has ended" closed_pipe
 
 # A damaged recording causes no report of a sanitizer, gives an exit status of the command, and ends
 one() {

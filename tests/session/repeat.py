@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Make a recording of two CPUs that execute a static program over and over: repeat.py PROGRAM TRACE OUT MIB [KIB]
 
-Each CPU has a thread of its own. Its trace comes in stretches of about 1 MiB, or KIB, one CPU after the other.
-The file is as perf record writes it to a pipe, so that it is written as it is made.
+Each CPU executes its own thread. The trace is in stretches of about 1 MiB, or of KIB KiB, of one CPU and the
+other in turn. The file has the form of a pipe, so that it can be written while it is made.
 """
 import os
 import sys

@@ -19,7 +19,7 @@ riscv64-linux-gnu-gcc -g -O1 -static -o requests "$top/tests/session/requests.c"
 # replay NAME SEGMENT: print what differs
 replay() { ./replay "$1.data" "$2" >out 2>&1 && grep -q ' 0 wrong$' out || { cat out; return 1; }; }
 
-# encoded NAME OPTIONS: a recording of all instructions of a program
+# encoded NAME OPTIONS: make a recording of all instructions of a program
 encoded() {
 	name=$1
 	shift
@@ -34,5 +34,5 @@ done
 ok "a program in segments of 1,000 bytes, HTM" eval "encoded htm --sync-mode 1 --sync-max 2 && replay htm 1000"
 ok "a program in segments of 1,000 bytes, BTM" eval "encoded btm --sync-mode 1 --sync-max 2 --mode btm && replay btm 1000"
 ok "a program in one segment" replay htm 0x1000000
-ok "segments are not larger than the messages between two SYNC allow" eval "replay htm 1000 && [ \$(sed -n 's/ segments.*//p' out) -gt 50 ]"
+ok "a segment is not larger than the distance of two messages with SYNC requires" eval "replay htm 1000 && [ \$(sed -n 's/ segments.*//p' out) -gt 50 ]"
 done_testing

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Preloaded into the command, this runs its main() once for each line of the standard input. A line has the arguments,
- * with tabs between them. It is answered by a wait status.
+ * This library is preloaded into a command, and runs its main() once for each line of the standard
+ * input. A line has the arguments, separated by tabs, and the reply is a wait status.
  *
  * A worker process runs RUNS lines, and its parent answers the line at which the worker ends.
  * Therefore a run takes a fraction of the time in which a program with sanitizers starts.
@@ -20,7 +20,7 @@
 
 #define SECONDS		10	/* processor time of a command, which does not depend on the load of the host */
 #define RUNS		50	/* lines that a worker runs, because a worker may leak memory */
-#define MORE		77	/* exit status of a worker that has read RUNS lines; the other one: the last line */
+#define MORE		77	/* exit status of a worker after RUNS lines, and after the last line */
 #define NO_MORE		78
 #define MAX_ARGS	32
 

@@ -52,34 +52,34 @@ form=
 
 python3 "$top/tests/session/repeat.py" program nt repeated.data 12 && mv repeated.data perf.data || exit 1
 "$ntrace" profile --counts -i perf.data -o one.counts || exit 1
-ok "two CPUs, 12 stretches: one shard" shards_merged perf.data 1
-ok "three shards" shards_merged perf.data 3
-ok "20 shards, which is more than there are stretches" shards_merged perf.data 20
-ok "eight shards" shards_merged perf.data 8
-is "each shard has trace" "$(shards_filled)" 8
+ok "a recording of two CPUs with 12 stretches, in one shard" shards_merged perf.data 1
+ok "the same in three shards" shards_merged perf.data 3
+ok "the same in 20 shards, which are more than the stretches" shards_merged perf.data 20
+ok "the same in eight shards" shards_merged perf.data 8
+is "each of the eight shards has trace" "$(shards_filled)" 8
 for format in lcov gcov llvm bolt; do
 	"$ntrace" profile --$format --object program -i perf.data -o one.$format
 	ok "--$format of the counts is that of the recording" sh -c \
 		"'$ntrace' profile --$format --object program -i merged.counts -o merged.$format && [ -s one.$format ] && cmp one.$format merged.$format"
 done
 "$ntrace" merge -o half shards/[1-4].counts >/dev/null 2>&1
-ok "counts that were merged are merged with others" sh -c "'$ntrace' merge -o merged.counts half shards/[5-8].counts && cmp merged.counts one.counts"
+ok "merged counts can be merged with other counts" sh -c "'$ntrace' merge -o merged.counts half shards/[5-8].counts && cmp merged.counts one.counts"
 "$ntrace" merge one.counts one.counts >twice
 is "a recording that is added twice counts twice" "$(awk '/^b/ { a += $5 } END { print 2 * a }' one.counts)" "$(awk '/^b/ { a += $5 } END { print a }' twice)"
 rm shards/3.counts
-ok "a lost shard is named" says 1 "shard 3 of 8 of perf.data is missing" "$ntrace" merge -o less shards/*.counts
-ok "a lost shard is named, and can be added later" sh -c "'$ntrace' profile --counts -i shards/3.data -o shards/3.counts && '$ntrace' merge -o merged.counts less shards/3.counts && cmp merged.counts one.counts"
-ok "a shard that is given twice" says 2 "shard 2 of 8 of perf.data is given twice" "$ntrace" merge -o less shards/*.counts shards/2.counts
-ok "a shard is not split again" says 2 "this is shard 2 of 8 of perf.data" "$ntrace" split -n 2 -i shards/2.data -o again
+ok "merge names a missing shard" says 1 "shard 3 of 8 of perf.data is missing" "$ntrace" merge -o less shards/*.counts
+ok "the counts of a missing shard can be added later" sh -c "'$ntrace' profile --counts -i shards/3.data -o shards/3.counts && '$ntrace' merge -o merged.counts less shards/3.counts && cmp merged.counts one.counts"
+ok "merge refuses a shard that is given twice" says 2 "shard 2 of 8 of perf.data is given twice" "$ntrace" merge -o less shards/*.counts shards/2.counts
+ok "split refuses a shard" says 2 "this is shard 2 of 8 of perf.data" "$ntrace" split -n 2 -i shards/2.data -o again
 head -n 100 one.counts >cut.counts
-ok "counts that were cut short" says 2 "cut.counts was cut short: its last line is missing" "$ntrace" merge cut.counts
+ok "merge refuses counts that were cut short" says 2 "cut.counts was cut short: its last line is missing" "$ntrace" merge cut.counts
 sed '50s/ / x/' one.counts >bad.counts
-ok "a damaged line" says 2 "bad.counts: line 50 is damaged" "$ntrace" merge bad.counts
-ok "no counts" says 2 "perf.data is not a file of counts" "$ntrace" merge perf.data
+ok "merge refuses counts with a damaged line" says 2 "bad.counts: line 50 is damaged" "$ntrace" merge bad.counts
+ok "merge refuses a file that does not have counts" says 2 "perf.data is not a file of counts" "$ntrace" merge perf.data
 ok "counts have no calls" says 2 "--callgrind needs a recording" "$ntrace" profile --callgrind -i one.counts
 ok "a full disk" says 2 "writing /dev/full failed: No space left" "$ntrace" merge -o /dev/full one.counts
 ok "no number of shards" says 2 "split needs the number of shards" "$ntrace" split -i perf.data
-ok "another number of threads has the same counts" sh -c "'$ntrace' profile --counts --threads 1 -i perf.data | cmp - one.counts"
+ok "profile --counts by one thread gives the same counts" sh -c "'$ntrace' profile --counts --threads 1 -i perf.data | cmp - one.counts"
 # Feature 18 of each shard lists all records of trace in it, and only these
 indexed() {
 	"$ntrace" split -n 2 -i perf.data -o indexed && python3 - indexed/1.data indexed/2.data <<-'E3'

@@ -5,8 +5,8 @@
     shared.py BRANCHES <SCRIPT
 
 BRANCHES is of mkshared.py; SCRIPT of `ntrace script` or `perf script --itrace=be` with -F tid,cpu,ip,addr. Prints
-how many branches are wrong, that is not among those to come, or of a wrong thread; how many are missing; and errors, with
-the CPUs that have them.
+the number of branches that were not executed next ("wrong"), that have a wrong thread, and that are missing, and
+the errors with their CPUs.
 """
 import collections
 import re

@@ -55,7 +55,7 @@ ok "$others other recordings" seeds 2 $((others + 1))
 for what in shared frames; do
 	while read -r command; do
 		# shellcheck disable=SC2086
-		ok "$what: $command says the same as of harts with their own buffers" same $what $command
+		ok "$what: $command prints the same as for harts with their own buffers" same $what $command
 	done <<-E2
 		script -F tid,cpu,time,flags,ip,addr
 		script --insns -F tid,cpu,time,ip
@@ -68,25 +68,25 @@ for what in shared frames; do
 	E2
 done
 make_it turns shared 4 15 7
-ok "each stretch of a buffer is one shard at the least" split_is turns 4 4
-ok "a stretch of a buffer is never cut inside" split_is turns 9 4
-is "a message that is cut is an error of its hart" "$(judged cut)" \
+ok "split: each of 4 stretches of a buffer can be a shard" split_is turns 4 4
+ok "split: 9 shards of 4 stretches do not divide a stretch" split_is turns 9 4
+is "a message that was cut off is an error of its hart" "$(judged cut)" \
 	"15360 branches, 0 wrong, 0 of a wrong thread, 0 missing, 4 errors 0 1 3"
-is "a message that is cut is an error of its hart, of which another has the rest: harts go on at their next SYNC" "$(judged split)" \
+is "a message that continues in the next PERF_RECORD_AUX is an error, and harts continue at their next SYNC" "$(judged split)" \
 	"15114 branches, 0 wrong, 0 of a wrong thread, 246 missing, 3 errors 0 1 3"
-is "a message of nobody knows which hart is an error of each" "$(judged damaged)" \
+is "a damaged message of an unknown hart is an error of each hart" "$(judged damaged)" \
 	"15185 branches, 0 wrong, 0 of a wrong thread, 175 missing, 4 errors 0 1 2 3"
-is "a message of nobody knows which hart is an error of each, at the time when that hart was there" "$("$ntrace" script -F ip,time -i damaged.data | grep -c 'error type 1 time 0[.]10')" 4
-is "without one hart's metadata, the others are right" "$(judged unknown)" \
+is "a damaged message of an unknown hart is an error of each hart, at a time of this hart" "$("$ntrace" script -F ip,time -i damaged.data | grep -c 'error type 1 time 0[.]10')" 4
+is "without the metadata of one hart, the branches of the other harts are right" "$(judged unknown)" \
 	"11520 branches, 0 wrong, 0 of a wrong thread, 0 missing, 0 errors"
-ok "without one hart's metadata, the others are right, and a sentence says whose messages are left out" grep -q 'messages of SRC 3 are skipped, because no encoder' said
-is "a loss of a full AUX buffer is one of its own hart only" "$(judged full)" \
+ok "without the metadata of one hart, a message names the SRC whose messages are skipped" grep -q 'messages of SRC 3 are skipped, because no encoder' said
+is "a loss of a full AUX buffer is an error only of the hart of the buffer" "$(judged full)" \
 	"15360 branches, 0 wrong, 0 of a wrong thread, 0 missing, 4 errors 0"
 # calls_of NAME: print the calls of the second hart's thread, and losses
 calls_of() {
 	"$ntrace" script --calls --tid 2234 -i "$1.data" 2>said | awk '{ n++ } END { print n + 0 }'
 }
-is "a call that ends in another stretch" "$(calls_of calls)" 1
-is "a call that ends in another stretch that begins with idle bytes" "$(calls_of calls-idle)" 1
-is "a call is not known after a loss, which is one of its hart, too" "$(calls_of calls-full)" 0
+is "a call that ends in the next stretch is printed" "$(calls_of calls)" 1
+is "a call that ends in the next stretch, after idle bytes, is printed" "$(calls_of calls-idle)" 1
+is "a call that a loss of its hart interrupts is not printed" "$(calls_of calls-full)" 0
 done_testing

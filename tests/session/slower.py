@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Does `ntrace diff A... -- B...` find the one of 30 functions that is slower?
+"""Check that `ntrace diff A... -- B...` finds the one of 30 functions that is slower.
 
     slower.py NTRACE PERCENT TRIES
     slower.py NTRACE one 1

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Check that the tree of all calls and the table agree about each function in the calls, and in the
- * time and instructions without callees. No node takes longer than its caller. No function takes
- * longer than all CPUs were traced. The self times and instructions of all functions add up to
- * those of the CPUs.
+ * Check that the tree of all calls and the table of functions have the same number of calls, and
+ * the same time and instructions without callees, for each function. No node takes longer than its
+ * caller. No function takes longer than all CPUs were traced. The self times and instructions of
+ * all functions add up to those of the CPUs.
  *
  *	stacks RECORDING [SYMFS BUILDID-DIR]
  */

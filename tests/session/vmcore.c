@@ -52,7 +52,7 @@ static void *at(uint64_t pa)
 	return ram + (pa - RAM);
 }
 
-/* Map @size bytes at @va, with a leaf at @level. With @napot, 16 pages are one */
+/* Map @size bytes at @va, with a leaf at @level. With @napot, one entry maps 16 pages (Svnapot) */
 static void map(int levels, uint64_t va, uint64_t pa, int level, bool napot)
 {
 	uint64_t table = RAM + IN_ROOT, *pte;
