@@ -17,7 +17,7 @@ inner_calls() {
 	"$O/bin/ntrace" script --calls --tid 1234 -i "$tap_tmp/windows.data" 2>/dev/null | grep -c inner
 }
 
-plan 29
+plan 32
 losses_all
 for dialect in "" ratified; do
 	# shellcheck disable=SC2086
@@ -47,6 +47,18 @@ ok "info prints the same lines about missing trace as report" sh -c \
 losses_windows "1:01 1!:1 1!:1 1!:1 1!:1 1!:1 0:01"
 is "info makes no estimate if most of the time is missing" "$("$O/bin/ntrace" info -i "$tap_tmp/windows.data" 2>&1 |
 	grep -c 'too much to estimate\|an estimated')" 2
+# The first window is full and has no message of hart 0, whose trace begins at 100.101 ms. All trace is from 100.001 to
+# 100.290 ms. Hart 1 has no trace from 100.002 to 100.111 ms.
+losses_windows "0!:1 0:01 1:01"
+"$O/bin/ntrace" info -i "$tap_tmp/windows.data" >"$tap_tmp/info" 2>"$tap_tmp/info-err"
+is "info: a loss before the first trace of a CPU lasts from the begin of all trace" \
+	"$(sed -n 's/ us is missing, \([0-9.]*\) % of .*/ \1/p' "$tap_tmp/info" | xargs)" "CPU 0: trace of 100 34.6 CPU 1: trace of 109 37.6"
+is "info: a reason has no more of the time than is missing" "$(grep -o '[0-9.]* % of the time' "$tap_tmp/info-err" | xargs)" \
+	"36.1 % of the time 36.1 % of the time"
+# The record of the loss is at 100.090 ms, and the first trace of hart 0 at 100.101 ms.
+losses_windows "0!: 0:01 1:01"
+is "info: a loss before all trace" "$("$O/bin/ntrace" info -i "$tap_tmp/windows.data" 2>/dev/null | grep -o 'CPU.* us is missing')" \
+	"CPU 0: trace of 11.0 us is missing"
 losses_windows "0:01 0:01"
 is "info reports that no trace is missing" "$("$O/bin/ntrace" info -i "$tap_tmp/windows.data" 2>&1 | grep missing)" "No trace is missing"
 ok "ntrace reports each loss of ${SCHEDULES:-60} random schedules in its place" \

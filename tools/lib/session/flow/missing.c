@@ -10,7 +10,7 @@
  */
 struct walk {
 	struct nt_missing *missing;
-	uint64_t	last;		/* time of the last item so far; 0: none */
+	uint64_t	last;		/* time of the last item so far, or the begin of all trace */
 	bool		is_lost;	/* trace is missing since @from because of @why */
 	enum nt_lost	why;
 	uint64_t	from;
@@ -76,13 +76,13 @@ static void find_again(struct walk *w, uint64_t to)
 	w->is_lost = false;
 }
 
-static void take_part(struct walk *w, const struct ns_traced *t, uint64_t begin)
+static void take_part(struct walk *w, const struct ns_traced *t)
 {
 	unsigned int i;
 
 	if (t->lost_before) {
 		w->missing->why[NT_LOST_SINK].times++;
-		lose(w, NT_LOST_SINK, w->last ? : begin);
+		lose(w, NT_LOST_SINK, w->last);
 	}
 	if (t->has_time)
 		find_again(w, t->first);
@@ -92,7 +92,7 @@ static void take_part(struct walk *w, const struct ns_traced *t, uint64_t begin)
 	}
 	w->missing->traced_insns += t->insns;
 	if (t->lost_after)
-		lose(w, t->why, t->last);
+		lose(w, t->why, t->last > w->last ? t->last : w->last);
 	if (t->has_time)
 		w->last = t->last;
 }
@@ -103,8 +103,11 @@ static struct nt_window time_of_all(const struct nt_session *session)
 	struct nt_window time = { .from = UINT64_MAX };
 
 	for (; t < end; t++) {
-		if (t->has_time && t->first < time.from)
-			time.from = t->first;
+		/* A loss before all trace is known by its record only. */
+		uint64_t first = t->has_time ? t->first : t->lost_after ? t->end : UINT64_MAX;
+
+		if (first < time.from)
+			time.from = first;
 		if (t->end > time.to)
 			time.to = t->end;
 	}
@@ -141,9 +144,9 @@ bool ns_traced_settle(struct nt_session *session)
 
 		if (!ns_array_add(&session->missing, none))
 			return false;
-		walk = (struct walk){ .missing = &session->missing.at[session->missing.nr - 1] };
+		walk = (struct walk){ .missing = &session->missing.at[session->missing.nr - 1], .last = time.from };
 		for (; t < end && t->cpu == none.cpu; t++)
-			take_part(&walk, t, time.from);
+			take_part(&walk, t);
 		find_again(&walk, time.to);
 	}
 	for (i = 0; i < session->missing.nr; i++)
