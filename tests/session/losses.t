@@ -17,7 +17,7 @@ inner_calls() {
 	"$O/bin/ntrace" script --calls --tid 1234 -i "$tap_tmp/windows.data" 2>/dev/null | grep -c inner
 }
 
-plan 32
+plan 33
 losses_all
 for dialect in "" ratified; do
 	# shellcheck disable=SC2086
@@ -41,6 +41,8 @@ is "report prints the missing share of the time of both CPUs, the reason, and a 
 	"$(grep -o 'missing trace: .* of the time\|[0-9.]* % of the time, because the sink was full (4 times): record with larger buffers' "$tap_tmp/err")" \
 	"missing trace: 27.9 % of the time
 27.9 % of the time, because the sink was full (4 times): record with larger buffers"
+is "script --cpu: the losses of that CPU alone" \
+	"$("$O/bin/ntrace" script --cpu 0 -i "$tap_tmp/windows.data" 2>/dev/null | sed -n 's/.*error.* cpu \([0-9]*\) .*/\1/p' | xargs)" "0 0"
 "$O/bin/ntrace" info -i "$tap_tmp/windows.data" >"$tap_tmp/info" 2>"$tap_tmp/info-err"
 ok "info prints the same lines about missing trace as report" sh -c \
 	'grep "is missing," "$1/report" >"$1/wanted" && grep "is missing," "$1/info" | diff "$1/wanted" - && diff "$1/err" "$1/info-err"' - "$tap_tmp"

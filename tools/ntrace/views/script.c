@@ -251,7 +251,8 @@ int script_end(void *ctx, void *part, const struct nt_who *who, bool lost)
 
 	/* the first line has already reported an earlier loss */
 	if (lost && !(who->lost && p->has_lines) &&
-	    nt_filter_passes(&(struct nt_filter){ .time = script->filter.time, .cpu = -1, .tid = -1 }, who->time, -1, -1))
+	    nt_filter_passes(&(struct nt_filter){ .time = script->filter.time, .cpu = script->filter.cpu, .tid = -1 },
+			     who->time, who->cpu, -1))
 		err = say_lost(p, who);
 	if (!err)
 		err = merge_add(script->merge, who->buffer, &p->lines);
