@@ -17,9 +17,10 @@ truth_build() { # KERNEL
 # truth_record KERNEL HARTS ROUNDS [COMMAND]: record the program work and then COMMAND. These variables change the
 # run. truth_board and truth_topology choose the hardware, truth_append has arguments for the kernel, truth_size is the
 # size of a buffer, truth_event is the event, and truth_who is the option that selects harts (-a for all of them).
-# truth_before runs before the recording, and truth_after after it. branches.c gets the options truth_flags.
-# truth_firmware is the firmware's code for `ntrace script`. The number of loops in work is divided by truth_part. In
-# make test, the truth has only the blocks that a hart retires while its encoder traces.
+# truth_clock has options for the guest's clock. truth_before runs before the recording, and truth_after after it.
+# branches.c gets the options truth_flags. truth_firmware is the firmware's code for `ntrace script`. The number of
+# loops in work is divided by truth_part. In make test, the truth has only the blocks that a hart retires while its
+# encoder traces.
 truth_record() {
 	rm -rf "$truth_dir" && mkdir -p "$truth_dir/out" || return
 	cp "$tap_tmp/work" "$truth_dir/out/"
@@ -41,7 +42,7 @@ truth_record() {
 		${truth_after-true}
 	E2
 	# shellcheck disable=SC2086
-	"$top/tools/board/board" run --kernel "$1" ${truth_board:+--board $truth_board} --harts "$2" --topology "${truth_topology:-direct}" ${truth_append:+--append "$truth_append"} --truth "$truth_dir/truth" \
+	"$top/tools/board/board" run --kernel "$1" ${truth_board:+--board $truth_board} --harts "$2" --topology "${truth_topology:-direct}" ${truth_clock-} ${truth_append:+--append "$truth_append"} --truth "$truth_dir/truth" \
 		--model truth-traced=$(by_size on off) --out "$truth_dir/out" -- sh /out/go && out_files "$truth_dir/out" || return
 	truth_symfs "$1"
 }
