@@ -57,7 +57,7 @@ all_forms() {
 	for form in report "report --functions" "report --insns" "report --stack" "report --lines" "report --inline" script \
 		"script --calls" "script --insns" "script --events" info "slow outer" "annotate outer" "query outer" "query --count outer" audit "html -o file" "inject -o file" "split -n 2 -o shards" "share -o file" "share --list" \
 		"flight calls" dump "decode --elf calls" "decode --pcs --elf calls" \
-		"decode --stats --elf calls" stat "none diff" "none gdb" "none doctor" "none merge" "none probe" "none record" "none bench" \
+		"decode --stats --elf calls" stat "none diff" "none gdb" "none doctor" "none merge" "none probe" "none setup" "none record" "none bench" \
 		"none encode" "none verify"; do
 		echo "$form"
 	done

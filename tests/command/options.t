@@ -26,6 +26,7 @@ needs() {
 	diff) echo "$tap_tmp/perf.data $tap_tmp/perf.data" ;;
 	record) echo "-- true" ;;
 	doctor) ;;
+	setup) echo "--gdb" "encoder" ;;
 	gdb) echo "--stdio -i $tap_tmp/perf.data" ;;
 	*) echo "-i $tap_tmp/perf.data" ;;
 	esac

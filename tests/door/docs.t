@@ -98,7 +98,7 @@ for command in "tools/board/board help:board.1" "build/bin/ntrace help dump:ntra
 	"build/bin/ntrace help annotate:ntrace-annotate.1 ntrace-script.1" \
 	"build/bin/ntrace help audit:ntrace-audit.1 ntrace-script.1" \
 	"build/bin/ntrace help gdb:ntrace-gdb.1 ntrace-script.1" \
-	"build/bin/ntrace help probe:ntrace-probe.1" "build/bin/ntrace help record:ntrace-record.1" \
+	"build/bin/ntrace help probe:ntrace-probe.1" "build/bin/ntrace help setup:ntrace-setup.1" "build/bin/ntrace help record:ntrace-record.1" \
 	"build/bin/ntrace help html:ntrace-html.1 ntrace-script.1" \
 	"build/bin/ntrace help profile:ntrace-profile.1 ntrace-script.1" \
 	"build/bin/ntrace help share:ntrace-share.1 ntrace-script.1" "build/bin/ntrace help split:ntrace-split.1" "build/bin/ntrace help merge:ntrace-merge.1" \

@@ -49,6 +49,7 @@ static const struct command {
 	{ "stat",	cmd_stat,	"count the messages of a trace and their bytes" },
 	{ "doctor",	cmd_doctor,	"say what this system lacks for a recording" },
 	{ "probe",	cmd_probe,	"describe the trace hardware, for a report to the developers" },
+	{ "setup",	cmd_setup,	"write a script that traces a board by a debug probe" },
 	{ "encode",	NULL,		"make a trace from a list of PCs and their code" },
 	{ "verify",	NULL,		"compare decoded code with the code that ran" },
 #endif

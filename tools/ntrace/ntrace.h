@@ -34,6 +34,7 @@ int cmd_audit(int argc, char **argv);
 int cmd_gdb(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_probe(int argc, char **argv);
+int cmd_setup(int argc, char **argv);
 int cmd_flight(int argc, char **argv);
 int cmd_inject(int argc, char **argv);
 

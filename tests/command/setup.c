@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * For tests/command/setup.t. Hart 1 works when gdb has set `go`. Hart 0 waits, and executes the loads and stores of
+ * gdb at the labels below, as a debugger does in the program buffer of a real hart.
+ */
+#include "../board/bare.h"
+
+volatile int go;
+static volatile unsigned int sum;
+
+__asm__(".text\n"
+	".globl debug_store, debug_load, debug_done, debug_wait\n"
+	"debug_store: sw a1, 0(a0)\n"
+	"j debug_done\n"
+	"debug_load: lw a1, 0(a0)\n"
+	"debug_done: j debug_done\n"
+	"debug_wait: j debug_wait\n");
+
+/* gdb stops the machine at these functions, which the last of harts 1 and 2 calls */
+__attribute__((noinline)) void ready(void)
+{
+	__asm__ volatile("");
+}
+
+__attribute__((noinline)) void finished(void)
+{
+	__asm__ volatile("");
+}
+
+static int is_last(int *count)
+{
+	return __atomic_add_fetch(count, 1, __ATOMIC_SEQ_CST) == 2;
+}
+
+__attribute__((noinline)) static unsigned int step(unsigned int i)
+{
+	return i % 7 == 3 ? sum ^ i : sum + i;
+}
+
+int main(unsigned int hart)
+{
+	static int here, done;
+	unsigned int i;
+
+	if (hart) {
+		if (is_last(&here))
+			ready();
+		while (!go)
+			;
+		for (i = 0; i < ROUNDS; i++)
+			sum = step(i);
+		if (is_last(&done))
+			finished();
+	}
+	for (;;)
+		;
+}
