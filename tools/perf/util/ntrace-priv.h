@@ -292,6 +292,11 @@ struct ntrace_queue {
 	u64			time;		/* in ns of the perf clock */
 	u64			insns;		/* number of instructions since the start */
 	u64			last_insns;	/* value of insns at the last sample */
+	u64			sample_at;	/* number of the instruction to sample next, or 0, */
+	u64			sample_end;	/* and value of insns at the end of its period */
+	u64			message_time;	/* time of the last message with another time, */
+	u64			message_insns;	/* and value of insns at its end */
+	u32			random;
 	u64			last_time;
 	u32			flags;
 	bool			ended;		/* the last sample was "tr end" */

@@ -314,6 +314,26 @@ static void ntrace_insn_seek(struct ntrace_queue *q, struct ntrace_insn *at,
 	}
 }
 
+/*
+ * Choose the instruction that is sampled next, if the period in time is over. The time advances only
+ * at the end of a message, and a loop may end its messages always at the same place. So choose one
+ * of as many instructions after it as the message has reported, at random.
+ */
+static void ntrace_choose_insn(struct ntrace_queue *q)
+{
+	u64 nr = q->insns - q->message_insns;
+
+	if (q->time == q->message_time)
+		return;
+	q->message_time = q->time;
+	q->message_insns = q->insns;
+	if (q->sample_at || q->time - q->last_time < q->nt->synth_opts.period)
+		return;
+	q->random = q->random * 1664525 + 1013904223;
+	q->sample_end = q->insns;
+	q->sample_at = q->insns + 1 + (nr * (q->random >> 16) >> 16);
+}
+
 static int ntrace_range_insns(struct ntrace_queue *q, const struct nt_range *range)
 {
 	struct itrace_synth_opts *opts = &q->nt->synth_opts;
@@ -325,10 +345,18 @@ static int ntrace_range_insns(struct ntrace_queue *q, const struct nt_range *ran
 	if (!q->nt->sample_instructions || !range->insns)
 		return 0;
 	if (opts->period_type != PERF_ITRACE_PERIOD_INSTRUCTIONS) {
-		if (q->last_time && q->time - q->last_time < opts->period)
+		if (!q->last_time)
+			q->sample_end = q->sample_at = before + 1;
+		next = q->sample_at;
+		if (!next || next > q->insns) {
+			ntrace_choose_insn(q);
 			return 0;
-		ntrace_insn_seek(q, &at, range, 0);
-		return ntrace_instruction_sample(q, at.addr, at.len, before + 1);
+		}
+		q->sample_at = 0;
+		ntrace_insn_seek(q, &at, range, next - before - 1);
+		err = ntrace_instruction_sample(q, at.addr, at.len, q->sample_end);
+		ntrace_choose_insn(q);
+		return err;
 	}
 	while ((next = q->last_insns + opts->period) <= q->insns) {
 		ntrace_insn_seek(q, &at, range, next > before ? next - before - 1 : 0);
