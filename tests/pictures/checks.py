@@ -163,6 +163,9 @@ def check(name, good, why=''):
 
 def zoom(b):
     begin = b.settle()
+    hidden = b.run("document.getElementById('tracks').getBoundingClientRect().right - "
+                   "document.getElementById('scrollbar').getBoundingClientRect().left")
+    check('the scroll bar hides no call', hidden <= 0, hidden)
     nearer = b.key('w')
     check('W zooms in', nearer['to'] - nearer['from'] < 0.7 * (begin['to'] - begin['from']), nearer)
     moved = b.key('d')

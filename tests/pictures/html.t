@@ -25,7 +25,7 @@ evil=$(printf 'a<b>"&\001\377.elf')
 	"${gcc%gcc}objcopy" --redefine-sym "inner=$(printf 'A%.0s' $(seq 64))" --redefine-sym "outer=$(printf 'B%.0s' $(seq 64))" evil &&
 	html evil evil "$evil" evil.data || exit 1
 
-plan 62
+plan 63
 ok "a page" page many.data many.html
 ok "a page has the calls that script prints" html same_calls many.html wanted
 ok "each level shows each call" html levels many.html
@@ -69,7 +69,7 @@ if [ -z "$why" ]; then
 	html browse lossy.html many.html inner 20000 evil.html million.html "${PICTURES_LIMIT:-2000}" "$O/tests/pictures.png" >results 2>errors
 	cat errors
 fi
-browser_results "in a browser" 35
+browser_results "in a browser" 36
 
 # Readers who use only the keyboard, or hear the page, at two widths
 axe=$O/root/axe/node_modules/axe-core/axe.min.js

@@ -264,7 +264,7 @@ static void print_cpus(const struct nt_session *session, const struct nt_session
 	printf("%s, %s, %s of trace in %s\n", COUNTED(info->cpus, "CPU"), COUNTED(info->buffers, "buffer"),
 	       COUNTED(info->trace_bytes, "byte"), COUNTED(info->stretches, "stretch"));
 	for (i = 0; nt_session_lost(session, i, &cpu); i++) {
-		printf("CPU %d: %" PRIu64 " instructions were decoded, of %s\n", cpu.cpu, cpu.traced_insns,
+		printf("CPU %d: %" PRIu64 " instructions were decoded, in %s\n", cpu.cpu, cpu.traced_insns,
 		       duration(cpu.all_ns, t));
 		insns += cpu.traced_insns;
 		ns += cpu.all_ns - cpu.ns;
