@@ -17,9 +17,8 @@ losses_of() {
 	[ "$1" != power ] || truth_append=deferred_probe_timeout=3600 truth_before='insmod /usr/lib/ntrace/ntrace-power.ko
 		for n in $(seq 120); do cmp -s /sys/bus/event_source/devices/ntrace/cpumask /sys/devices/system/cpu/online && break; sleep 0.5; done'
 	# More harts than the host has processors would execute little but loops that wait for a lock.
-	# The trace clock of p550 is not the time CSR, and does not become slower with it.
 	truth_clock=
-	[ "$2" -lt 4 ] || [ "$1" = p550 ] || truth_clock='--slow 10 --mips 50'
+	[ "$2" -lt 4 ] || truth_clock='--slow 10 --mips 50'
 	# On a fast host, perf may read all trace in time. While perf is stopped, a busy loop fills the buffers. This is
 	# repeated, so that there is trace behind at least one loss.
 	ok "$1, $2 harts, -m,$3: recorded" truth_record 6.12 "$2" 1 'for i in 1 2 3; do
