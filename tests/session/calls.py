@@ -125,7 +125,12 @@ class Thread:
         if src.name == 'begin_new_exec' or dst.name == 'begin_new_exec':
             self.executing = True
         if word.startswith('tr end'):
-            if src.addr < KERNEL and word.split()[-1] in ('syscall', 'int', 'jmp'):
+            top = self.stack[-1] if self.stack else None
+            if src.addr < KERNEL and word.split()[-1] == 'return' and top and top.kind == 'call':
+                # A trap follows before the destination is traced
+                self.end(len(self.stack) - 1, time)
+                self.call('unseen', src, dst, top.ret, time)
+            elif src.addr < KERNEL and word.split()[-1] in ('syscall', 'int', 'jmp'):
                 # The trace does not show whether it is a system call
                 self.call('unseen', src, dst, src.addr, time)
                 self.stack[-1].back = {src.addr, src.addr + 4}

@@ -3,6 +3,8 @@
 #ifndef NTRACE_SESSION_SESSION_PRIV_H
 #define NTRACE_SESSION_SESSION_PRIV_H
 
+#include <linux/ntrace.h>
+
 #include "ntrace/foreign.h"
 #include "session/code/object.h"
 #include "session/file/perfdata.h"
@@ -105,6 +107,12 @@ static inline uint64_t ns_kernel_start(const struct nt_session *session)
 		return UINT64_MAX;
 	return session->setup.nr_cpus && session->setup.cpus[0].nt.xlen == 32 ? 0xc0000000ULL :
 										1ULL << 63;
+}
+
+/* Return true if filters stopped the trace. Software cannot read where they did. */
+static inline bool ns_is_filtered(const struct nt_session *session)
+{
+	return session->setup.flags & NTRACE_INFO_FLAG_FILTER;
 }
 
 #endif /* NTRACE_SESSION_SESSION_PRIV_H */

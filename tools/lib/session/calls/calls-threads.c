@@ -167,6 +167,15 @@ static bool add_totals(struct ns_thread_calls *t, const struct ns_total *total, 
 	return true;
 }
 
+/* Forget the sums since the thread started, because its earlier calls are not known. */
+static void forget_totals(struct ns_thread_calls *t)
+{
+	size_t i;
+
+	for (i = 0; i < own(t)->size; i++)
+		own(t)->depths[i].total = (struct ns_total){ 0 };
+}
+
 static bool thread_enter(struct ns_stack *stack, struct ns_frame *frame, const struct ns_event *e)
 {
 	struct ns_thread_calls *t = stack->ctx;
@@ -179,6 +188,9 @@ static bool thread_enter(struct ns_stack *stack, struct ns_frame *frame, const s
 		return false;
 	t->calls->functions.all.at[number].watched = ns_calls_is_watched(t->calls, &place);
 	frame->function = number;
+	/* the outermost function of an earlier start of the trace does not contain later calls */
+	if (stack->cur.open.nr == 1 && !frame->outer)
+		forget_totals(t);
 	return add_depth(t, frame);
 }
 
@@ -355,10 +367,8 @@ static bool begin_thread(struct ns_thread_calls *t, const struct ns_slice *s)
 		.time = s->begin, .insns = t->insns - t->stack.cur.away.insns, .ran = t->ran - t->stack.cur.away.ran,
 		.to = s->at, .to_space = s->space,
 	};
-	size_t i;
 
-	for (i = 0; i < own(t)->size; i++)
-		own(t)->depths[i].total = (struct ns_total){ 0 };
+	forget_totals(t);
 	return ns_stack_begin(&t->stack, &event);
 }
 

@@ -175,6 +175,11 @@ const struct ns_target *ns_code_before(const struct ns_stack *stack, const struc
 
 /* ---- Begin and end ---- */
 
+static bool is_jump(uint8_t kind)
+{
+	return kind == NT_BRANCH_CALL || kind == NT_BRANCH_JUMP || kind == NT_BRANCH_RETURN;
+}
+
 static bool is_trap_or_signal(const struct ns_frame *frame)
 {
 	return frame->trap || frame->signal;
@@ -257,6 +262,7 @@ static bool drop_calls(struct ns_stack *stack, const struct ns_event *event)
 		if (!stack_leave(stack, event, false))
 			return false;
 	}
+	stack->cur.outer.outer = false;
 	return true;
 }
 
@@ -284,12 +290,14 @@ static int take_call(struct ns_stack *stack, const struct ns_event *e)
 	return stack_push(stack, &frame, e) ? 1 : -1;
 }
 
+/* Interrupt the program. If the interruption is not traced, @unseen, the frame's resume is where trace stopped. */
 static int take_trap(struct ns_stack *stack, const struct ns_event *e, bool unseen)
 {
 	const struct ns_frame frame = {
 		.ret = e->from + (e->kind == NT_BRANCH_SYSCALL ? 4 : 0),
 		.ret_space = e->from_space, .begin = e->time, .insns = e->insns, .ran = e->ran,
 		.image = e->image, .kind = e->kind, .trap = true, .unseen = unseen, .away = stack->cur.away.time,
+		.resume = unseen ? e->from : 0,
 	};
 
 	return stack_push(stack, &frame, e) ? 1 : -1;
@@ -337,7 +345,7 @@ static int return_to_missing(struct ns_stack *stack, const struct ns_event *e)
 		return 2;
 	if (stack_cut(stack, i, e) < 0)
 		return -1;
-	return is_missing(stack, e->to_space, e->to) ? 1 : call_from_missing(stack, e, false);
+	return !stack->cur.open.nr || is_missing(stack, e->to_space, e->to) ? 1 : call_from_missing(stack, e, false);
 }
 
 /*
@@ -351,7 +359,7 @@ static bool end_tail_call(struct ns_stack *stack, size_t nth, const struct ns_ev
 	size_t nr = stack->cur.open.nr, i;
 	bool ok;
 
-	if (e->kind != NT_BRANCH_RETURN || nth + 1 >= nr || !next->missing)
+	if (e->kind != NT_BRANCH_RETURN || nth + 1 >= nr || !next->missing || ns_is_filtered(stack->session))
 		return true;
 	then.time = next->begin;
 	then.insns = next->insns;
@@ -742,6 +750,61 @@ static void pause_calls(struct ns_stack *stack, bool kernel)
 }
 
 /*
+ * Code that was not traced since @stop continues at @e->to, and it is not known which calls have made it. The open calls
+ * end at the stop, because their end was not traced.
+ */
+static int begin_anew(struct ns_stack *stack, const struct ns_frame *stop, const struct ns_event *e)
+{
+	struct ns_event then = *e;
+
+	then.time = stop->begin;
+	return drop_calls(stack, &then) && ns_stack_begin(stack, e) ? 1 : -1;
+}
+
+/* A filter stops the trace at the entry of a function, or at the end of a range. */
+enum filter_stop {
+	STOP_NONE,		/* a trap has stopped it */
+	STOP_ADDRESS,
+	STOP_RANGE,
+};
+
+static enum filter_stop filter_stop(const struct ns_stack *stack, const struct ns_frame *stop)
+{
+	struct nt_place place;
+	uint8_t code[NT_INSN_MAX];
+	struct nt_insn insn;
+
+	if (!ns_is_filtered(stack->session) || stop->kind == NT_BRANCH_SYSCALL)
+		return STOP_NONE;
+	nt_session_where(stack->session, stop->ret_space, stop->resume, &place);
+	if (is_jump(stop->kind) || (place.symbol && !place.offset))
+		return STOP_RANGE;
+	return place.symbol && place.offset <= sizeof(code) &&
+	       nt_session_read(stack->session, stop->ret_space, place.start, code, place.offset) == place.offset &&
+	       nt_insn_decode(NULL, code, place.offset, &insn) == (int)place.offset ? STOP_ADDRESS : STOP_NONE;
+}
+
+/*
+ * Code that was not traced since @stop, which is not on the stack any more, calls the function at @e->to. Code outside of
+ * the ranges of a filter was called by an open call. Return 2 if the function is a signal handler.
+ */
+static int call_from_untraced(struct ns_stack *stack, const struct ns_frame *stop, const struct ns_event *e)
+{
+	switch (filter_stop(stack, stop)) {
+	case STOP_ADDRESS:
+		return begin_anew(stack, stop, e);
+	case STOP_RANGE:
+		/* it is not known when a function outside of the ranges returns that was reached by a jump */
+		if (stack->cur.open.nr && stack->cur.open.at[stack->cur.open.nr - 1].hidden && !stack_leave(stack, e, false))
+			return -1;
+		return stack->cur.open.nr ? call_from_missing(stack, e, false) : begin_anew(stack, stop, e);
+	case STOP_NONE:
+		break;
+	}
+	return 2;
+}
+
+/*
  * Start a signal handler, or cut the stack if the kernel resumes the program inside a known
  * function, which the handler chose.
  */
@@ -758,9 +821,17 @@ static int take_signal(struct ns_stack *stack, const struct ns_event *e, struct 
 	nt_session_where(stack->session, e->to_space, e->to, &place);
 	if (place.symbol && place.offset) {
 		pause_calls(stack, false);
+		i = ns_is_filtered(stack->session) ? return_to(stack, e, false) : 2;
+		if (i != 2)
+			return i;
 		i = ns_find_function(stack, e->to_space, e->to);
+		if (i < 0 && (frame.unseen || frame.paused))
+			return begin_anew(stack, &frame, e);
 		return i < 0 ? 1 : stack_cut(stack, i, e);
 	}
+	i = frame.unseen ? call_from_untraced(stack, &frame, e) : 2;
+	if (i != 2)
+		return i;
 	frame.trap = frame.unseen = false;
 	frame.signal = true;
 	/* a call without a branch is one from before the trace */
@@ -801,7 +872,7 @@ static int take_trap_return(struct ns_stack *stack, const struct ns_event *e)
 
 static int take_jump(struct ns_stack *stack, const struct ns_event *e)
 {
-	struct ns_frame frame, *top = stack->cur.open.nr ? &stack->cur.open.at[stack->cur.open.nr - 1] : NULL;
+	struct ns_frame frame, outer, *top = stack->cur.open.nr ? &stack->cur.open.at[stack->cur.open.nr - 1] : NULL;
 	enum jump jump = jump_to(stack, e);
 	const struct ns_target *code;
 	bool saves;
@@ -812,6 +883,15 @@ static int take_jump(struct ns_stack *stack, const struct ns_event *e)
 	if (jump == JUMP_MIDDLE || code->loads)
 		return take_return(stack, e);
 	saves = code->saves;
+	/* the function returns to an unknown caller of the outermost one */
+	if (top && top->outer && ns_is_filtered(stack->session)) {
+		outer = stack->cur.outer;
+		if (!drop_calls(stack, e))
+			return -1;
+		stack->cur.outer = outer;
+		stack->cur.outer.resume = 0;
+		return call_from_missing(stack, e, false);
+	}
 	if (top ? top->trap || top->outer : !stack->part)
 		return 1;
 	if (!stack->cur.open.nr)
@@ -826,16 +906,98 @@ static int take_jump(struct ns_stack *stack, const struct ns_event *e)
 
 /* ---- All ---- */
 
-/* Trace stops in user code because the kernel executes, unless @e gives another reason. */
+/*
+ * Trace stops in user code because the kernel executes, or in any code because of a filter. The next start shows the
+ * destination of a jump.
+ */
 static int take_stop(struct ns_stack *stack, const struct ns_event *e)
 {
-	switch (e->kind) {
-	case NT_BRANCH_SYSCALL:
-	case NT_BRANCH_EXCEPTION:
-	case NT_BRANCH_INTERRUPT:
-	case NT_BRANCH_NONE:
-		return is_user(stack, e->from) ? take_trap(stack, e, true) : 1;
+	struct ns_frame *top = stack->cur.open.nr ? &stack->cur.open.at[stack->cur.open.nr - 1] : NULL;
+	bool filtered = ns_is_filtered(stack->session), ends;
+	uint64_t ret = NO_RETURN;
+	struct ns_frame *stop;
+
+	if (e->kind == NT_BRANCH_TRAP_RETURN || !(is_user(stack, e->from) || filtered))
+		return 1;
+	if (!top && stack->part && (filtered || is_jump(e->kind)))
+		return 0;
+	if (filtered && top && top->missing && top->insns == e->insns)
+		top->hidden = true;
+	if (!is_jump(e->kind))
+		return take_trap(stack, e, true) ? 1 : -1;
+	ends = e->kind == NT_BRANCH_RETURN && top && !(top->trap | top->signal | top->outer | top->unseen) &&
+	       !ns_code_before(stack, e)->loads;
+	if (ends)
+		ret = top->ret;
+	else if (e->kind == NT_BRANCH_CALL)
+		ret = e->from + e->length;
+	if ((ends && !stack_leave(stack, e, true)) || !take_trap(stack, e, true))
+		return -1;
+	stop = &stack->cur.open.at[stack->cur.open.nr - 1];
+	stop->ret = ret;
+	/* code outside of the ranges of a filter, which traced code has called */
+	stop->trap = !(filtered && e->kind == NT_BRANCH_CALL);
+	return 1;
+}
+
+/* Take the jump at which trace stopped, because a trap followed it, or a call left the range of a filter by a jump. */
+static int take_cut_jump(struct ns_stack *stack, const struct ns_event *e)
+{
+	struct ns_frame stop = stack->cur.open.at[stack->cur.open.nr - 1];
+	struct ns_event jump = *e;
+	struct nt_place from, to;
+	int ret;
+
+	jump.kind = stop.kind;
+	jump.flags = 0;
+	jump.from = stop.resume;
+	jump.from_space = stop.ret_space;
+	jump.length = stop.kind == NT_BRANCH_CALL ? stop.ret - stop.resume : 0;
+	nt_session_where(stack->session, jump.from_space, jump.from, &from);
+	nt_session_where(stack->session, e->to_space, e->to, &to);
+	stack->cur.open.nr--;
+	if (!ns_is_filtered(stack->session) || (stop.kind == NT_BRANCH_JUMP && to.offset && ns_same_function(&from, &to)))
+		return jump.kind == NT_BRANCH_CALL ? take_call(stack, &jump) : take_jump(stack, &jump);
+	if (stop.kind == NT_BRANCH_JUMP && stack->cur.open.nr && !stack->cur.open.at[stack->cur.open.nr - 1].outer) {
+		stop.ret = stack->cur.open.at[stack->cur.open.nr - 1].ret;
+		jump.time = stop.begin;
+		if (!stack_leave(stack, &jump, true))
+			return -1;
+		if (stop.ret == e->to)
+			return 1;
 	}
+	if (to.symbol && to.offset) {
+		ret = return_to(stack, e, false);
+		return ret == 2 ? begin_anew(stack, &stop, e) : ret;
+	}
+	if (stop.kind == NT_BRANCH_CALL)
+		stack->cur.open.nr++;
+	return call_from_untraced(stack, &stop, e);
+}
+
+/* Trace stopped in the frame on top, and starts again in the kernel. */
+static int take_begin_in_kernel(struct ns_stack *stack, const struct ns_event *e)
+{
+	const struct ns_frame stop = stack->cur.open.at[stack->cur.open.nr - 1];
+	struct nt_place place;
+	size_t at;
+	int ret;
+
+	if (stop.unseen && ns_is_filtered(stack->session)) {
+		at = find_interrupted(stack, e->to);
+		if (at || stack->part)
+			return at ? stack_cut(stack, at - 1, e) : 0;
+		nt_session_where(stack->session, e->to_space, e->to, &place);
+		if (!is_user(stack, stop.resume))
+			stack->cur.open.nr--;
+		if (place.symbol && !place.offset)
+			ret = call_from_untraced(stack, &stop, e);
+		else
+			ret = is_user(stack, stop.resume) ? 2 : return_to(stack, e, false);
+		if (ret != 2)
+			return ret;
+	}
+	pause_calls(stack, true);
 	return 1;
 }
 
@@ -866,15 +1028,22 @@ static int take_missing(struct ns_stack *stack, const struct ns_event *e)
 
 static int take_begin(struct ns_stack *stack, const struct ns_event *e)
 {
+	const struct ns_frame *top;
+
 	if (e->flags & NT_BRANCH_MISSING)
 		return take_missing(stack, e);
 	if (!stack->cur.open.nr)
 		return !stack->part;
-	if (!is_user(stack, e->to)) {
-		pause_calls(stack, true);
+	if (!is_user(stack, e->to))
+		return take_begin_in_kernel(stack, e);
+	top = &stack->cur.open.at[stack->cur.open.nr - 1];
+	if (!top->unseen)
 		return 1;
-	}
-	return stack->cur.open.at[stack->cur.open.nr - 1].unseen ? take_trap_return(stack, e) : 1;
+	if (!top->trap && top->ret == e->to)
+		return stack_cut(stack, stack->cur.open.nr - 1, e);
+	if ((top->kind == NT_BRANCH_CALL || top->kind == NT_BRANCH_JUMP) && top->ret != e->to && top->image == e->image)
+		return stack->part ? 0 : take_cut_jump(stack, e);
+	return take_trap_return(stack, e);
 }
 
 static bool push_outer(struct ns_stack *stack, const struct ns_event *e)
@@ -884,17 +1053,46 @@ static bool push_outer(struct ns_stack *stack, const struct ns_event *e)
 
 bool ns_stack_begin(struct ns_stack *stack, const struct ns_event *e)
 {
+	struct nt_place place;
+
 	stack->cur.outer = (struct ns_frame){
 		.ret = NO_RETURN, .begin = e->time, .insns = e->insns, .ran = e->ran,
 		.kind = NT_BRANCH_NONE, .outer = true, .resume = e->to, .ret_space = e->to_space,
 		.away = stack->cur.away.time,
 	};
+	/* a filter starts the trace with a call */
+	nt_session_where(stack->session, e->to_space, e->to, &place);
+	if (!ns_is_filtered(stack->session) || !place.symbol || place.offset)
+		return push_outer(stack, e);
+	stack->cur.outer.resume = 0;
+	return call_from_missing(stack, e, false) > 0;
+}
+
+void ns_stack_restore(struct ns_stack *stack)
+{
+	const struct ns_frame *first = stack->cur.open.at;
+
+	if (!stack->cur.open.nr || !(first->outer || first->missing))
+		return;
+	stack->cur.outer = *first;
+	if (!first->outer)
+		stack->cur.outer.resume = 0;
+	stack->cur.outer.outer = true;
+	stack->cur.outer.missing = false;
+}
+
+/* The outermost known function returns. The trace did not show the call of its caller. */
+static bool continue_outer(struct ns_stack *stack, const struct ns_event *e)
+{
+	stack->cur.outer.outer = true;
+	stack->cur.outer.resume = e->to;
+	stack->cur.outer.ret_space = e->to_space;
+	stack->cur.outer.child_ran = e->ran - stack->cur.outer.ran;
+	stack->cur.outer.child_insns = e->insns - stack->cur.outer.insns;
 	return push_outer(stack, e);
 }
 
-/*
- * Replace the outermost known function if it has returned to a function that was open all the time.
- */
+/* Replace the outermost known function if it returns to another one. */
 static bool return_outer(struct ns_stack *stack, const struct ns_event *e)
 {
 	struct nt_place from, to;
@@ -903,13 +1101,7 @@ static bool return_outer(struct ns_stack *stack, const struct ns_event *e)
 	nt_session_where(stack->session, e->to_space, e->to, &to);
 	if (ns_same_function(&from, &to))
 		return true;
-	if (!ns_stack_drop(stack, e))
-		return false;
-	stack->cur.outer.resume = e->to;
-	stack->cur.outer.ret_space = e->to_space;
-	stack->cur.outer.child_ran = e->ran - stack->cur.outer.ran;
-	stack->cur.outer.child_insns = e->insns - stack->cur.outer.insns;
-	return push_outer(stack, e);
+	return ns_stack_drop(stack, e) && continue_outer(stack, e);
 }
 
 /* Follow the outermost function. @before is the number of calls that were open before the event. */
@@ -917,6 +1109,8 @@ static bool follow_outer(struct ns_stack *stack, const struct ns_event *e, size_
 {
 	if (!stack->follows || !e->to || stack->cur.open.nr > 1)
 		return true;
+	if (!stack->cur.open.nr && stack->cur.outer.outer && !stack->cur.outer.resume)
+		return continue_outer(stack, e);
 	if (!stack->cur.open.nr)
 		return ns_stack_begin(stack, e);
 	if (before != 1 || !stack->cur.open.at[0].outer || (e->kind != NT_BRANCH_RETURN && e->kind != NT_BRANCH_TRAP_RETURN))

@@ -32,7 +32,20 @@
  * Each stack counts the instructions and the time that were spent on it. The outermost known function
  * of a stack returns to one that was open all the time.
  *
- * If only user code is traced, trace stops at a trap and restarts after it, which counts as a trap.
+ * If only user code is traced, trace stops at a trap and restarts after it, which counts as a trap. If trace stops at a jump,
+ * the restart shows where the jump went.
+ *
+ * An address filter also stops and restarts the trace:
+ *
+ *	at an address	if trace has stopped behind the first instruction of a function. Trace that restarts
+ *			at the entry of a function does not show what is still open. So all calls end at the
+ *			stop, and the function is a call by unknown code, which returns to a function that was
+ *			open since the restart.
+ *	around ranges	if trace has stopped at a jump, or at the entry of a function. If it restarts at the
+ *			entry of a function, the newest call has called it. If it restarts at the return address
+ *			of an open call, that call has returned.
+ *
+ * The time from such a stop to the restart is not time in which the thread ran.
  */
 #ifndef NTRACE_SESSION_CALLSTACK_H
 #define NTRACE_SESSION_CALLSTACK_H
@@ -200,6 +213,9 @@ static inline void ns_stack_forget(struct ns_stack *stack)
  * Return false if out of memory.
  */
 bool ns_stack_begin(struct ns_stack *stack, const struct ns_event *event);
+
+/* ns_stack_restore() - continue with the calls that the caller has added to an empty stack */
+void ns_stack_restore(struct ns_stack *stack);
 
 /*
  * ns_stack_take() - apply an event to the stack

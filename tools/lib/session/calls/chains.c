@@ -253,8 +253,7 @@ static int take_start(struct nt_chain *chain, const struct start *start)
 	ns_stack_forget(&chain->stack);
 	if (start && add_frames(chain, start))
 		return -1;
-	if (chain->stack.cur.open.nr && chain->stack.cur.open.at[0].outer)
-		chain->stack.cur.outer = chain->stack.cur.open.at[0];
+	ns_stack_restore(&chain->stack);
 	return !chain->begun || chain->begun(&chain->stack) ? 0 : -1;
 }
 

@@ -47,7 +47,10 @@ const struct nt_who *ns_running_slow(struct ns_running *running, const struct nt
 	return who;
 }
 
-uint64_t ns_running_away(const struct ns_running *running, const struct nt_who *who, uint64_t time)
+uint64_t ns_running_away(const struct ns_running *running, const struct nt_who *who, const struct nt_branch *begin)
 {
-	return ns_sideband_away(&running->session->sideband, who->cpu, who->tid, running->last, time);
+	/* trace restarts after a trap at the same address, or after the ecall */
+	if (ns_is_filtered(running->session) && begin->to != running->stop && begin->to != running->stop + 4)
+		return begin->time - running->last;
+	return ns_sideband_away(&running->session->sideband, who->cpu, who->tid, running->last, begin->time);
 }

@@ -19,6 +19,7 @@ struct ns_running {
 	uint64_t	insns;		/* instructions since the next thread's id was written */
 	uint64_t	from, last;	/* times of the slice's start and of the last branch, ns */
 	uint64_t	away;		/* time between them in which other threads ran, ns */
+	uint64_t	stop;		/* address at which trace has stopped */
 };
 
 /* ns_running_slow() - the uncommon case of ns_running_who() */
@@ -48,15 +49,20 @@ static inline void ns_running_stop(struct ns_running *running)
 	running->who.tid = INT32_MIN;
 }
 
-/* ns_running_away() - Return the ns up to @time in which other threads ran while nothing was traced */
-uint64_t ns_running_away(const struct ns_running *running, const struct nt_who *who, uint64_t time);
+/*
+ * ns_running_away() - Return the ns before @begin, with which trace starts, in which other threads ran, or a filter
+ *	stopped the trace
+ */
+uint64_t ns_running_away(const struct ns_running *running, const struct nt_who *who, const struct nt_branch *begin);
 
 /* ns_running_take() - Return the ns that the thread has run in the slice up to the branch */
 static inline uint64_t ns_running_take(struct ns_running *running, const struct nt_who *who,
 				       const struct nt_branch *branch)
 {
 	if (branch->flags & NT_BRANCH_BEGIN)
-		running->away += ns_running_away(running, who, branch->time);
+		running->away += ns_running_away(running, who, branch);
+	if (branch->flags & NT_BRANCH_END)
+		running->stop = branch->kind == NT_BRANCH_NONE ? branch->from : 0;
 	running->last = branch->time;
 	return running->last - running->from - running->away;
 }

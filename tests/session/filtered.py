@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Compare the calls of recordings with an address filter with the instructions that the program has executed:
+
+    filtered.py NTRACE PROGRAM PCS FOLDER NTH
+
+Each NTH filter is tested. PCS are all instructions of PROGRAM, from which the stack of calls follows. A filter selects those that the encoder traces. The
+calls, and the instructions in a function with and without its calls, must be what is traced of the program's calls. A start at
+a function's entry does not tell which calls are still open, and so ends all calls.
+"""
+import collections
+import itertools
+import json
+import os
+import struct
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'perf'))
+import mkrecording  # noqa: E402
+import perfdata  # noqa: E402
+
+JAL, JALR, RET, PER_CPU, TIME_CONV, FILTER = 0x6f, 0x67, 0x8067, 2, 4, 8
+
+
+class Program:
+    def __init__(self, path):
+        self.path, self.code = path, {}
+        with open(path, 'rb') as f:
+            elf = f.read()
+        for addr, offset, size in mkrecording.code_segments(path):
+            for i in range(0, size - 3, 4):
+                self.code[addr + i] = struct.unpack_from('<I', elf, offset + i)[0]
+        out = subprocess.run(['riscv64-linux-gnu-nm', '-S', path], capture_output=True, text=True, check=True).stdout
+        rows = [line.split() for line in out.splitlines()]
+        self.entry = {r[3]: int(r[0], 16) for r in rows if len(r) == 4}
+        self.end = {r[3]: int(r[0], 16) + int(r[1], 16) for r in rows if len(r) == 4}
+
+    def function(self, addr):
+        return next((f for f in self.entry if self.entry[f] <= addr < self.end[f]), None)
+
+
+class Frame:
+    """A call. @known: the trace has shown its begin. @shown: the trace since the last cut has shown it"""
+    def __init__(self, function, known, tail=False):
+        self.function, self.known, self.shown, self.tail = function, known, known, tail
+
+
+class Truth:
+    def __init__(self):
+        self.calls, self.own, self.total = (collections.Counter() for _ in range(3))
+        self.unsure = set()         # functions that are not traced, and that a jump has reached
+        self.since = []             # the stacks at the instructions since the last cut
+
+    def cut(self, stack):
+        """The trace does not show what happens to the open calls"""
+        for frames in self.since:
+            self.total.update({f.function for f in frames if f.shown})
+        self.since = []
+        for frame in stack:
+            frame.known = frame.shown = False
+
+
+def walk(program, pcs, traced, cuts, signals):
+    """Return what the trace shows of the calls. @cuts: a start at an entry ends all calls. @signals: instructions of
+    the handler before each instruction"""
+    truth, stack, was = Truth(), [], False
+    for i, pc in enumerate(pcs):
+        function, now = program.function(pc), traced[i]
+        entry = program.entry[function] == pc
+        last = program.code[pcs[i - 1]] if i else RET
+        if now and not was and entry and cuts:
+            truth.cut(stack)
+        if last == RET and i:
+            # its end is traced, or trace starts again behind the call
+            truth.calls[stack[-1].function] += stack[-1].known and (was or now)
+            if stack.pop().tail:
+                truth.calls[stack[-1].function] += stack[-1].known
+                stack.pop()
+        elif not i or (entry and last & 0x7f in (JAL, JALR)):
+            # a tail call ends its caller. One that is not traced looks like a part of a known caller, or a call
+            tail, direct = i and not last >> 7 & 31, was and last & 0x7f == JAL
+            inside = tail and not was and stack[-1].known
+            if tail and not inside:
+                truth.calls[stack[-1].function] += stack[-1].known and (direct or any(traced[i:]))
+                stack.pop()
+                if direct and not now:
+                    truth.unsure.add(function)
+            if now or not inside:
+                stack.append(Frame(function, now or direct, inside))
+        if i in signals:
+            truth.calls['signal'] += 1
+            truth.own['signal'] += signals[i]
+            truth.since += [[*stack, Frame('signal', True)]] * signals[i]
+        if now:
+            stack[-1].shown = True
+            truth.own[function] += 1
+            truth.since.append(list(stack))
+        was = now
+    truth.cut(stack)
+    return truth
+
+
+def between(start, stop):
+    def select(pcs):
+        on = False
+        for pc in pcs:
+            on = on or pc == start
+            yield on
+            on = on and pc != stop
+    return select
+
+
+def ranges(parts, inside):
+    return lambda pcs: [any(a <= pc < b for a, b in parts) == inside for pc in pcs]
+
+
+class Tester:
+    def __init__(self, ntrace, program, pcs, folder):
+        self.ntrace, self.program, self.pcs, self.folder = ntrace, program, pcs, folder
+        self.tested = self.wrong = 0
+
+    def record(self, traced, handler, places):
+        was, lines = True, []
+        for i, (pc, now) in enumerate(zip(self.pcs, traced)):
+            if i in places:
+                lines += ['-', *handler, '-']
+            if now:
+                lines.append(f'{pc:#x}')
+            elif was and lines:
+                lines.append('-')
+            was = now
+        path = f'{self.folder}/list'
+        with open(path, 'w') as f:
+            f.write('\n'.join(lines) + '\n')
+        subprocess.run([self.ntrace, 'encode', '--timestamp', '--elf', self.program.path, '--pcs', path, '-o',
+                        f'{self.folder}/trace'], check=True)
+        with open(f'{self.folder}/trace', 'rb') as f:
+            data = f.read()
+        file = perfdata.File(config=perfdata.TIMESTAMP, flags=PER_CPU | TIME_CONV | FILTER)
+        file.switch_in(mkrecording.PID, mkrecording.PID, 1)
+        file.comm(mkrecording.PID, 'program')
+        for addr, offset, size in mkrecording.code_segments(self.program.path):
+            page = addr & 0xfff
+            file.mmap(mkrecording.PID, addr - page, size + page + 0xfff & ~0xfff, offset - page, os.path.abspath(self.program.path))
+        file.aux(0, len(data), 10 ** 15, mkrecording.PID)
+        file.trace(data)
+        file.finished_round()
+        file.exit(mkrecording.PID, 2 * 10 ** 15)
+        file.save(f'{self.folder}/filtered.data')
+
+    def report(self):
+        out = subprocess.run([self.ntrace, 'report', '--json', '-i', f'{self.folder}/filtered.data'],
+                             capture_output=True, text=True, check=True).stdout
+        return {row['function']: row for row in map(json.loads, out.splitlines()[1:])}
+
+    def test(self, name, select, cuts, signals=()):
+        """@signals: the instructions before which the function "signal" handles a signal"""
+        traced = list(select(self.pcs))
+        if not any(traced):
+            return
+        handler = range(self.program.entry['signal'], self.program.end['signal'], 4)
+        self.record(traced, [f'{pc:#x}' for pc in handler], signals)
+        truth, wrong = walk(self.program, self.pcs, traced, cuts, {i: len(handler) for i in signals}), []
+        rows = self.report()
+        for f in set(self.program.entry) - truth.unsure:
+            row = rows.get(f, {'calls': 0, 'self_insns': 0, 'insns': 0})
+            got, wanted = (row['calls'], row['self_insns'], row['insns']), (truth.calls[f], truth.own[f], truth.total[f])
+            if got != wanted:
+                wrong.append(f'{f}: calls, self and total are {got}, not {wanted}')
+        out = subprocess.run([f'{self.folder}/stacks', f'{self.folder}/filtered.data'], capture_output=True, text=True)
+        if out.returncode:
+            wrong.append(out.stdout + out.stderr)
+        self.tested += 1
+        self.wrong += bool(wrong)
+        if wrong:
+            print(f'{name}:', *wrong, sep='\n  ')
+
+
+def main():
+    ntrace, path, pcs, folder, nth = sys.argv[1:]
+    program = Program(path)
+    with open(pcs) as f:
+        tester = Tester(ntrace, program, [int(line, 16) for line in f], folder)
+    # a trap is after no jump, and not close to the entry of a function
+    places = [i for i, pc in enumerate(tester.pcs) if i and pc == tester.pcs[i - 1] + 4 and
+              pc >= program.entry[program.function(pc)] + 8]
+    tester.test('start _start, and signals', between(program.entry['_start'], 0), True, places[::7])
+    names, filters = sorted(program.entry), []
+    for start, stop in itertools.permutations(names, 2):
+        filters.append((f'start {start}, stop {stop}', between(program.entry[start], program.entry[stop]), True))
+    for some in *itertools.combinations(names, 1), *itertools.combinations(names, 2):
+        parts = [(program.entry[f], program.end[f]) for f in some]
+        filters += [(f'{what} {" ".join(some)}', ranges(parts, what == 'filter'), False) for what in ('filter', 'exclude')]
+    for each in filters[::int(nth)]:
+        tester.test(*each)
+    print(f'{tester.tested} filters, {tester.wrong} of them with wrong calls')
+    return not tester.tested or tester.wrong > 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
