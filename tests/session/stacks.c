@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "session/calls/stacks.h"
 
@@ -23,7 +24,7 @@ static struct sums sum_of(const struct nt_node *nodes, size_t nr, const struct n
 	size_t i;
 
 	for (i = 1; i < nr; i++) {
-		if (nodes[i].inlined || nodes[i].object != f->object || nodes[i].symbol != f->symbol)
+		if (nodes[i].inlined || nodes[i].address != f->address || strcmp(nodes[i].object ?: "", f->object ?: ""))
 			continue;
 		sums.calls += nodes[i].calls;
 		sums.self_ns += nodes[i].self_ns;

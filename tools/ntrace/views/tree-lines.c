@@ -14,7 +14,7 @@ static bool same_function(const struct nt_node *a, const struct nt_node *b)
 {
 	if (a->object != b->object || a->inlined != b->inlined)
 		return false;
-	return a->symbol == b->symbol || (a->symbol && b->symbol && !strcmp(a->symbol, b->symbol));
+	return !strcmp(a->symbol, b->symbol);
 }
 
 const struct nt_node *tree_lines_beside(const struct tree_lines *l, const struct nt_node *parent,
@@ -178,7 +178,7 @@ static const char *entry(const struct nt_node *node)
 
 static void print_name(const struct nt_node *node)
 {
-	printf("%s%s", entry(node), node->symbol ? node->symbol : "[unknown]");
+	printf("%s%s", entry(node), node->symbol);
 }
 
 /* Print the name of a line, and of the lines that continue it. Return the next line. */

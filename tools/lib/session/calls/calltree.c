@@ -181,7 +181,8 @@ struct nt_calltree *nt_calltree_new(struct nt_session *session, const struct nt_
 	tree->tree.inlined_ctx = inlined_ctx;
 	tree->call = *call;
 	tree->symbol = symbol;
-	if (tree->stack.targets && !nt_session_branches(session, &sink, tree) && make_tree(tree))
+	if (tree->stack.targets && !nt_session_branches(session, &sink, tree) && make_tree(tree) &&
+	    ns_tree_name(&tree->tree))
 		return tree;
 	nt_calltree_free(tree);
 	return NULL;

@@ -204,7 +204,7 @@ struct nt_stacks *nt_stacks_new(struct nt_session *session, const struct nt_filt
 	stacks->inlined = inlined_fn;
 	stacks->inlined_ctx = inlined_ctx;
 	stacks->chains = ns_chains_new(session, filter, drop, stacks);
-	if (stacks->chains && !count_calls(stacks))
+	if (stacks->chains && !count_calls(stacks) && ns_tree_name(&stacks->tree))
 		return stacks;
 	nt_stacks_free(stacks);
 	return NULL;

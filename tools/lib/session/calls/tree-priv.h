@@ -16,6 +16,7 @@ struct ns_tree {
 	void		*inlined_ctx;
 	NS_ARRAY(struct nt_node) nodes;	/* the root is the first */
 	struct ns_hash	hash;		/* hash table of @nodes */
+	NS_ARRAY(char *) names;		/* names of functions without a symbol */
 	struct ns_tree_cached *cache;	/* cache of children, by the addresses of a call */
 };
 
@@ -45,6 +46,9 @@ void ns_tree_count(struct ns_tree *tree, uint32_t node, const struct ns_frame *f
  * ns_tree_merge() - add all nodes of @from, which has the same root. Return false if out of memory.
  */
 bool ns_tree_merge(struct ns_tree *tree, const struct ns_tree *from);
+
+/* ns_tree_name() - name the functions without a symbol after their addresses. Return false if out of memory. */
+bool ns_tree_name(struct ns_tree *tree);
 
 void ns_tree_free(struct ns_tree *tree);
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "session/code/object.h"
 #include "tree-priv.h"
 
 #define CACHE_SIZE	4096	/* a power of two */
@@ -14,21 +15,11 @@ struct ns_tree_cached {
 
 /* ---- Nodes ---- */
 
-/*
- * Return true if the symbols are the same. A symbol has one pointer, but names of inlined functions
- * have several.
- */
-static bool same_symbol(const struct nt_node *a, const struct nt_node *b)
-{
-	if (a->symbol == b->symbol)
-		return true;
-	return a->inlined && a->symbol && b->symbol && !strcmp(a->symbol, b->symbol);
-}
-
+/* A function is identified by its address, but an inlined function only has a name. */
 static bool same_node(const struct nt_node *a, const struct nt_node *b)
 {
 	return a->parent == b->parent && a->object == b->object && a->inlined == b->inlined &&
-	       same_symbol(a, b);
+	       (a->inlined ? !strcmp(a->symbol, b->symbol) : a->address == b->address);
 }
 
 static uint32_t hash_of(const struct nt_node *node)
@@ -37,7 +28,7 @@ static uint32_t hash_of(const struct nt_node *node)
 	const char *c;
 
 	if (!node->inlined)
-		h += (uintptr_t)node->symbol;
+		h = h * 31 + node->address;
 	for (c = node->inlined ? node->symbol : NULL; c && *c; c++)
 		h = h * 31 + (unsigned char)*c;
 	return ns_hash_mix(h);
@@ -149,7 +140,7 @@ int64_t ns_tree_enter(struct ns_tree *tree, uint32_t parent, const struct ns_fra
 	nt_session_where(tree->session, e->to_space, e->to, &place);
 	node.object = place.object;
 	node.symbol = place.symbol;
-	node.address = place.address - place.offset;
+	node.address = place.address - (place.symbol ? place.offset : 0);
 	at = ns_tree_child(tree, at, &node);
 	key.node = at < 0 ? 0 : at;
 	*cached = key;
@@ -202,8 +193,32 @@ bool ns_tree_merge(struct ns_tree *tree, const struct ns_tree *from)
 	return numbers && at >= 0;
 }
 
+bool ns_tree_name(struct ns_tree *tree)
+{
+	struct nt_node *n = tree->nodes.at, *end = n + tree->nodes.nr;
+	char *name;
+
+	/* the root is not a function */
+	for (n += tree->nodes.nr > 0; n < end; n++) {
+		if (n->symbol)
+			continue;
+		name = ns_name_of(n->object, n->address);
+		if (!name || !ns_array_add(&tree->names, name)) {
+			free(name);
+			return false;
+		}
+		n->symbol = name;
+	}
+	return true;
+}
+
 void ns_tree_free(struct ns_tree *tree)
 {
+	size_t i;
+
+	for (i = 0; i < tree->names.nr; i++)
+		free(tree->names.at[i]);
+	free(tree->names.at);
 	free(tree->nodes.at);
 	free(tree->hash.slots);
 	free(tree->cache);

@@ -7,7 +7,7 @@
 
 /* Calls of one function from one place in the tree */
 struct nt_node {
-	const char	*object, *symbol;	/* symbol may be NULL */
+	const char	*object, *symbol;	/* without a symbol, it is FILE+0xADDRESS */
 	uint64_t	address;		/* start address in the file; of an inlined function, 0 */
 	uint64_t	calls, ns, insns;	/* including the functions that it called */
 	/* excluding them; self_ns is time in which its thread ran */
