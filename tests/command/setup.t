@@ -66,13 +66,13 @@ is "the file has all bytes of the sink" "$(wc -c <dump)" 1024
 ok "hart 1: the last part decodes to what was executed" ran 1 gap --middle
 ok "a register with another value stops the script" traced 2 "mode=sram sram=4096" --buffer 0x82000000,0x1000
 is "the script says which register, and saves nothing" \
-	"$(grep -c '^ntrace: the register at 0x18003000 is 0x9, whose bits 0x110 must be 0x10$' err) $(ls dump 2>&1 | grep -c 'cannot')" "1 1"
+	"$(grep -c '^ntrace: the register at 0x18003000 is 0x9, whose bits 0x110 must be 0x10$' err) $([ -e dump ] && echo dump)" "1 "
 
-body gdb --buffer 0x180000000,0x1000 --stop-on-wrap --sync-mode 2 --sync-max 9 >gdb
-body openocd --buffer 0x180000000,0x1000 --stop-on-wrap --sync-mode 2 --sync-max 9 >openocd
-ok "the steps for OpenOCD are those for gdb" cmp gdb openocd
-is "the options are in the registers" "$(grep -cE 'ntrace_write 0x(18003000 0x113|18003014 0x1|18003018 0x80000ffc|1800301c 0x1|18000000 0x1920067|18000008 0x20010000)$' gdb)" 6
-is "the order is encoders off, sink, funnel, encoders; and back" "$(grep -E 'ntrace_write 0x1800.000 ' gdb | cut -d' ' -f4 | uniq | tr '\n' ' ')" \
+body gdb --buffer 0x180000000,0x1000 --stop-on-wrap --sync-mode 2 --sync-max 9 >steps.gdb
+body openocd --buffer 0x180000000,0x1000 --stop-on-wrap --sync-mode 2 --sync-max 9 >steps.openocd
+ok "the steps for OpenOCD are those for gdb" cmp steps.gdb steps.openocd
+is "the options are in the registers" "$(grep -cE 'ntrace_write 0x(18003000 0x113|18003014 0x1|18003018 0x80000ffc|1800301c 0x1|18000000 0x1920067|18000008 0x20010000)$' steps.gdb)" 6
+is "the order is encoders off, sink, funnel, encoders; and back" "$(grep -E 'ntrace_write 0x1800.000 ' steps.gdb | cut -d' ' -f4 | uniq | tr '\n' ' ')" \
 	"0x18001000 0x18000000 0x18003000 0x18002000 0x18001000 0x18000000 0x18001000 0x18000000 0x18002000 0x18003000 "
 refused "setup needs either --gdb or --openocd" "$te1" "$f" "$ram"
 refused "there are 0 sinks and 1 encoders" --gdb "$te1" "$f"

@@ -265,9 +265,17 @@ void nt_session_info(const struct nt_session *session, struct nt_session_info *i
 		.recorder = session->trace.foreign ? nt_foreign_name(session->trace.foreign) : NULL,
 		.wrapped = session->trace.wrapped,
 		.old_bytes = session->trace.old,
+		.host = pd_string(&session->pd, PD_FEAT_HOSTNAME),
+		.kernel = pd_string(&session->pd, PD_FEAT_OSRELEASE),
 	};
 
 	memcpy(info, &all, size < sizeof(all) ? size : sizeof(all));
+}
+
+const char *nt_session_argument(const struct nt_session *session, uint32_t nth)
+{
+	/* the number of words is before them */
+	return pd_list_string(&session->pd, PD_FEAT_CMDLINE, sizeof(nth), nth);
 }
 
 /* ---- Code and symbols ---- */

@@ -106,8 +106,12 @@ struct nt_session_info {
 	const char	*recorder;
 	uint64_t	wrapped;	/* records of trace whose ring wrapped around without a sign of it */
 	uint64_t	old_bytes;	/* bytes of earlier sessions in these records, which are left out */
+	const char	*host, *kernel;	/* name of the machine and release of its kernel; NULL: not known */
 };
 void nt_session_info(const struct nt_session *session, struct nt_session_info *info, size_t size);
+
+/* nt_session_argument() - return the @nth word of the command that made the recording, or NULL */
+const char *nt_session_argument(const struct nt_session *session, uint32_t nth);
 
 /* Who executed the code. It is valid only during the call that receives it. */
 struct nt_who {

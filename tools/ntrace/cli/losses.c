@@ -69,6 +69,27 @@ bool losses_print(const struct nt_session *session)
 	return any;
 }
 
+bool losses_json(const struct nt_missing *m)
+{
+	const char *separator = "";
+	unsigned int i;
+
+	printf("{\"cpu\": %d, \"instructions\": %" PRIu64 ", \"ns\": %" PRIu64 ", \"missing_ns\": %" PRIu64 ", ", m->cpu,
+	       m->traced_insns, m->all_ns, m->ns);
+	if (m->ns && can_estimate(m))
+		printf("\"missing_instructions\": %" PRIu64 ", \"missing_bytes\": %" PRIu64 ", ", m->insns, m->bytes);
+	printf("\"reasons\": [");
+	for (i = 0; i < NT_LOST_NR; i++) {
+		if (!m->why[i].times)
+			continue;
+		printf("%s{\"why\": \"%s\", \"times\": %" PRIu64 ", \"ns\": %" PRIu64 "}", separator, reasons[i].why,
+		       m->why[i].times, m->why[i].ns);
+		separator = ", ";
+	}
+	puts("]}");
+	return m->ns || places_without_time(m);
+}
+
 /* Add up the missing trace of all CPUs. */
 static struct nt_missing missing_of_all(const struct nt_session *session)
 {

@@ -14,6 +14,9 @@
  */
 bool losses_print(const struct nt_session *session);
 
+/* losses_json() - print an object of JSON about the trace of a CPU and its losses. Return true if it has losses. */
+bool losses_json(const struct nt_missing *missing);
+
 /* losses_reason() - return why trace is missing, as "the sink was full" */
 const char *losses_reason(enum nt_lost why);
 

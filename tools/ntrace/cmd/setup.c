@@ -2,7 +2,7 @@
 /*
  * ntrace setup - write a script with which a debugger programs trace components and reads the trace.
  *
- * A script of gdb and one of OpenOCD differ in the definitions of the few commands at its begin. The
+ * A script of gdb and one of OpenOCD differ only in the first lines, which define a few commands. The
  * steps, which are lines "ntrace_write ADDRESS VALUE" and "ntrace_wait ADDRESS MASK VALUE", are equal.
  * The steps are those of the Trace Control Interface, chapters "Reset and Discovery" and "Enabling and
  * Disabling".
@@ -399,7 +399,7 @@ int cmd_setup(int argc, char **argv)
 		OPTION_FLAG(0, "openocd", &s.openocd, "procedures of OpenOCD 0.12 or later"),
 		OPTION_TEXT(0, "buffer", "START,SIZE", &s.buffer,
 			    "memory that the sink may overwrite (without: the sink's own memory)"),
-		OPTION_FLAG(0, "stop-on-wrap", &s.stop_on_wrap, "keep the begin of the trace, not its end"),
+		OPTION_FLAG(0, "stop-on-wrap", &s.stop_on_wrap, "keep the start of the trace, not its end"),
 		OPTION_U32("timestamp", "1|2|3", &s.timestamp, 3, "trTsMode: 1 external, 2 system, 3 core (no timestamps)"),
 		OPTION_U32("sync-mode", "1|2|3", &s.sync_mode, 3, "trTeInstSyncMode: 1 messages, 2 cycles, 3 half-words (1)"),
 		OPTION_U32("sync-max", "N", &s.sync_max, 15, "trTeInstSyncMax: a SYNC after 2^(N+4) of these (4)"),

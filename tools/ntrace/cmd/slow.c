@@ -2,12 +2,14 @@
 /* ntrace slow - compare the slowest call of a function with the median call. */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "views/inlines.h"
 #include "ntrace.h"
+#include "cli/json-text.h"
 #include "cli/nothing.h"
 #include "cli/options.h"
 #include "cli/recording.h"
@@ -19,9 +21,12 @@ static const char usage[] =
 	"Print what the slowest call of FUNCTION in a recording of perf did, as a tree down into the\n"
 	"kernel and interrupts, with the median call beside it. Exits 1 if there is no such call.\n";
 
+#define DEFAULT_LINES	9
+
 struct slow {
 	struct recording_options recording;
-	unsigned long	limit, nth;
+	unsigned long	limit, nth;	/* the limit is ULONG_MAX if it was not given */
+	bool		json;
 };
 
 /* Time in the kernel for system calls, faults and interrupts */
@@ -149,7 +154,12 @@ static bool print_trees(const struct slow *slow, const struct nt_calltree *slowe
 		return false;
 	if (nr_median < 2)
 		l.others = NULL;
-	ok = tree_lines_choose(&l, slow->limit);
+	ok = tree_lines_choose(&l, slow->limit != ULONG_MAX ? slow->limit : slow->json ? 0 : DEFAULT_LINES);
+	if (slow->json) {
+		tree_lines_json(&l);
+		tree_lines_free(&l);
+		return ok;
+	}
 	print_difference(&l);
 	printf("%20s %20s\n", slow->nth == 1 ? "the slowest call" : "this call", "a median call");
 	printf("%9s %10s %10s %9s  what was called, the longest first\n", "took", "calls", "took", "calls");
@@ -164,6 +174,14 @@ static void print_head(const struct slow *slow, const struct nt_watched *found)
 {
 	char t[2][16];
 
+	if (slow->json) {
+		putchar('{');
+		json_print("function", slow->recording.argument);
+		printf("\"calls\": %" PRIu64 ", \"tid\": %d, \"begin\": %" PRIu64 ", \"ns\": %" PRIu64 ", \"median_ns\": %" PRIu64
+		       ", \"exact\": %s}\n", found->calls, found->slow.tid, found->slow.begin, found->slow.ns, found->median.ns,
+		       found->exact ? "true" : "false");
+		return;
+	}
 	printf("%s was called %s. A median call took %s%s; ", slow->recording.argument, COUNTED(found->calls, "time"),
 	       found->exact ? "" : "about ", duration(found->median.ns, t[0]));
 	if (slow->nth == 1)
@@ -235,11 +253,12 @@ static int run(void *ctx, struct nt_session *session)
 
 int cmd_slow(int argc, char **argv)
 {
-	struct slow slow = { .recording.argument_is = "the name of one function", .limit = 9, .nth = 1 };
+	struct slow slow = { .recording.argument_is = "the name of one function", .limit = ULONG_MAX, .nth = 1 };
 	const struct option_entry options[] = {
 		RECORDING_OPTIONS(&slow.recording),
 		FILTER_OPTIONS(&slow.recording),
-		OPTION_NUMBER(0, "limit", "N", &slow.limit, 0, "at most N lines of the tree (9), 0: all"),
+		OPTION_NUMBER(0, "limit", "N", &slow.limit, 0, "at most N lines of the tree (9, and all with --json), 0: all"),
+		OPTION_FLAG(0, "json", &slow.json, "objects of JSON: the calls, and each line of the tree"),
 		OPTION_NUMBER(0, "nth", "N", &slow.nth, 1, "the Nth slowest call instead of the slowest (1)"),
 		{ 0 }
 	};

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Print the origin of a recording, the trace of each CPU and thread, and the missing trace. */
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "info.h"
 #include "ntrace.h"
+#include "cli/json-text.h"
 #include "cli/losses.h"
 #include "cli/nothing.h"
 #include "session/array.h"
 #include "session/calls/calls.h"
-#include "session/file/perfdata.h"
 
-#define MAX_THREADS	20
+#define DEFAULT_THREADS	20
 
 /* Sums of the slices of a thread on one CPU */
 struct row {
@@ -26,33 +27,6 @@ struct rows {
 };
 
 /* ---- The header of the recording ---- */
-
-/* Take a string of a feature, which its size precedes. Return NULL if it is damaged. */
-static const char *take_string(const uint8_t **at, const uint8_t *end)
-{
-	const char *text = (const char *)*at + sizeof(uint32_t);
-	uint32_t size;
-
-	if (end - *at < (ptrdiff_t)sizeof(size))
-		return NULL;
-	memcpy(&size, *at, sizeof(size));
-	if (!size || size > end - (const uint8_t *)text || !memchr(text, '\0', size))
-		return NULL;
-	*at = (const uint8_t *)text + size;
-	return text;
-}
-
-static const char *feature(const struct nt_session *session, enum pd_feature nth)
-{
-	const void *data;
-	const uint8_t *at;
-	size_t size;
-
-	if (!nt_session_feature(session, nth, &data, &size))
-		return NULL;
-	at = data;
-	return take_string(&at, at + size);
-}
 
 /* Print a word as a shell takes it. Control characters of the recording do not reach the terminal. */
 static void print_word(const char *word)
@@ -69,47 +43,28 @@ static void print_word(const char *word)
 	fputs(quoted ? "'" : "", stdout);
 }
 
-static void print_command(const struct nt_session *session)
+static void print_origin(const struct nt_session *session, const struct nt_session_info *info)
 {
-	const uint8_t *at, *end;
 	const char *word;
-	const void *data;
-	uint32_t nr;
-	size_t size;
+	uint32_t nth;
 
-	if (!nt_session_feature(session, PD_FEAT_CMDLINE, &data, &size) || size < sizeof(nr))
-		return;
-	memcpy(&nr, data, sizeof(nr));
-	at = (const uint8_t *)data + sizeof(nr);
-	end = (const uint8_t *)data + size;
-	fputs("Command:", stdout);
-	for (; nr && (word = take_string(&at, end)); nr--)
+	for (nth = 0; (word = nt_session_argument(session, nth)); nth++) {
+		fputs(nth ? "" : "Command:", stdout);
 		print_word(word);
-	putchar('\n');
-}
-
-/* Print a feature of the header after its @name, and @before if it is the first one. */
-static void print_feature(const struct nt_session *session, enum pd_feature nth, const char *name, const char **before)
-{
-	const char *text = feature(session, nth);
-
-	if (!text || !*text || !strcmp(text, "(none)"))
+	}
+	fputs(nth ? "\n" : "", stdout);
+	if (!info->host && !info->kernel)
 		return;
-	printf("%s%s", *before, name);
-	print_word(text);
-	*before = "";
-}
-
-static void print_origin(const struct nt_session *session)
-{
-	const char *begin = "Recorded", *before = begin;
-
-	print_command(session);
-	print_feature(session, PD_FEAT_HOSTNAME, " on", &before);
-	print_feature(session, PD_FEAT_OSRELEASE, " with Linux", &before);
-	print_feature(session, PD_FEAT_VERSION, ", version", &before);
-	if (before != begin)
-		putchar('\n');
+	fputs("Recorded", stdout);
+	if (info->host && strcmp(info->host, "(none)")) {
+		fputs(" on", stdout);
+		print_word(info->host);
+	}
+	if (info->kernel) {
+		fputs(" with Linux", stdout);
+		print_word(info->kernel);
+	}
+	putchar('\n');
 }
 
 /* ---- Settings ---- */
@@ -227,15 +182,15 @@ static void print_row(struct nt_session *session, const struct row *row)
 	putchar('\n');
 }
 
-static void print_threads(struct nt_session *session, const struct rows *rows)
+static void print_threads(struct nt_session *session, const struct rows *rows, unsigned long limit)
 {
-	size_t i;
+	size_t i, shown = limit && limit < rows->all.nr ? limit : rows->all.nr;
 
 	printf("\n%11s %13s %4s  thread\n", "ran", "instructions", "CPU");
-	for (i = 0; i < rows->all.nr && i < MAX_THREADS; i++)
+	for (i = 0; i < shown; i++)
 		print_row(session, &rows->all.at[i]);
 	if (i < rows->all.nr)
-		printf("... and %zu more: ntrace report --tid N shows one thread\n", rows->all.nr - i);
+		printf("... and %zu more: --limit 0 shows all\n", rows->all.nr - i);
 }
 
 /* ---- CPUs ---- */
@@ -277,31 +232,96 @@ static int ignore_call(void *ctx, const struct nt_call *call)
 	return 0;
 }
 
-static int print_all(const struct recording_options *options, struct nt_session *session, const struct nt_calls *calls)
+/* ---- JSON ---- */
+
+static void put_recording(const struct nt_session *session, const struct nt_session_info *info)
 {
+	const char *word;
+	uint32_t nth;
+	size_t size;
+	char *text;
+
+	putchar('{');
+	json_print("host", info->host);
+	json_print("kernel", info->kernel);
+	printf("\"cpus\": %u, \"buffers\": %u, \"bytes\": %" PRIu64 ", \"stretches\": %" PRIu64 ", \"command\": [", info->cpus,
+	       info->buffers, info->trace_bytes, info->stretches);
+	for (nth = 0; (word = nt_session_argument(session, nth)); nth++) {
+		text = json_text(word, &size);
+		printf("%s%s", nth ? ", " : "", text ? text : "null");
+		free(text);
+	}
+	puts("]}");
+}
+
+static void put_row(struct nt_session *session, const struct row *row)
+{
+	const char *comm, *program;
+	char id[BUILD_ID_TEXT];
+	int32_t pid;
+
+	nt_session_thread(session, row->tid, row->end, &pid, &comm);
+	program = row->tid > 0 ? nt_session_program(session, pid, row->end) : NULL;
+	putchar('{');
+	json_print("comm", comm);
+	json_print("program", program);
+	json_print("build_id", program ? recording_build_id(session, program, id) : NULL);
+	printf("\"pid\": %d, \"tid\": %d, \"cpu\": %d, \"ran_ns\": %" PRIu64 ", \"instructions\": %" PRIu64 "}\n", pid, row->tid,
+	       row->cpu, row->ran, row->insns);
+}
+
+/* Return true if trace is missing. */
+static bool put_all(struct nt_session *session, const struct nt_session_info *info, const struct rows *rows,
+		    unsigned long limit)
+{
+	struct nt_missing cpu;
+	bool missing = false;
+	size_t i;
+
+	put_recording(session, info);
+	for (i = 0; i < rows->all.nr && (!limit || i < limit); i++)
+		put_row(session, &rows->all.at[i]);
+	for (i = 0; nt_session_lost(session, i, &cpu); i++)
+		missing |= losses_json(&cpu);
+	return missing;
+}
+
+/* ---- All ---- */
+
+/* Return true if trace is missing. */
+static bool print_all(struct nt_session *session, const struct nt_session_info *info, const struct rows *rows,
+		      unsigned long limit)
+{
+	bool missing;
+
+	print_origin(session, info);
+	print_settings(session);
+	print_cpus(session, info);
+	missing = losses_print(session);
+	if (!missing)
+		puts("No trace is missing");
+	print_threads(session, rows, limit);
+	return missing;
+}
+
+static int answer(const struct info_options *options, struct nt_session *session, const struct nt_calls *calls)
+{
+	unsigned long limit = options->limit != ULONG_MAX ? options->limit : options->json ? 0 : DEFAULT_THREADS;
 	struct nt_session_info info;
 	struct rows rows = { 0 };
-	bool lost;
+	bool missing = false, ok;
 
 	nt_session_info(session, &info, sizeof(info));
 	if (!info.stretches)
-		return nothing_matched(options, session, NULL);
-	if (!find_rows(&rows, calls)) {
-		free(rows.all.at);
-		return usage_error("out of memory");
-	}
-	print_origin(session);
-	print_settings(session);
-	print_cpus(session, &info);
-	lost = losses_print(session);
-	if (!lost)
-		puts("No trace is missing");
-	print_threads(session, &rows);
+		return nothing_matched(&options->recording, session, NULL);
+	ok = find_rows(&rows, calls);
+	if (ok)
+		missing = options->json ? put_all(session, &info, &rows, limit) : print_all(session, &info, &rows, limit);
 	free(rows.all.at);
-	return lost ? recording_status(options, true) : EXIT_CLEAN;
+	return ok ? recording_status(&options->recording, missing) : usage_error("out of memory");
 }
 
-int info_print(const struct recording_options *options, struct nt_session *session)
+int info_print(const struct info_options *options, struct nt_session *session)
 {
 	struct nt_calls *calls = nt_calls_new(session);
 	int status;
@@ -309,7 +329,7 @@ int info_print(const struct recording_options *options, struct nt_session *sessi
 	if (!calls)
 		return usage_error("out of memory");
 	nt_calls_each(calls, ignore_call, NULL);
-	status = nt_calls_run(calls) ? recording_failed(session) : print_all(options, session, calls);
+	status = nt_calls_run(calls) ? recording_failed(session) : answer(options, session, calls);
 	nt_calls_free(calls);
 	return status;
 }

@@ -5,11 +5,17 @@
 
 #include "cli/recording.h"
 
+struct info_options {
+	struct recording_options recording;
+	bool		json;
+	unsigned long	limit;		/* of threads, 0: none; ULONG_MAX: not given */
+};
+
 /*
  * info_print() - print the origin of a recording, the trace of each CPU and thread, and the missing trace
  *
  * Return the exit status.
  */
-int info_print(const struct recording_options *options, struct nt_session *session);
+int info_print(const struct info_options *options, struct nt_session *session);
 
 #endif /* NTRACE_TOOL_INFO_H */

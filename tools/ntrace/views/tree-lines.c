@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/json-text.h"
 #include "session/flow/branch.h"
 #include "tree-lines.h"
 
@@ -163,22 +165,44 @@ void tree_lines_free(struct tree_lines *lines)
 
 /* ---- Text ---- */
 
+/* Return how the function was entered if it was not called; otherwise NULL. */
 static const char *entry(const struct nt_node *node)
 {
 	switch (node->kind) {
 	case NT_BRANCH_SYSCALL:
-		return "(system call) ";
+		return "system call";
 	case NT_BRANCH_EXCEPTION:
-		return "(exception) ";
+		return "exception";
 	case NT_BRANCH_INTERRUPT:
-		return "(interrupt) ";
+		return "interrupt";
 	}
-	return node->inlined ? "(inlined) " : "";
+	return node->inlined ? "inlined" : NULL;
 }
 
 static void print_name(const struct nt_node *node)
 {
-	printf("%s%s", entry(node), node->symbol);
+	const char *how = entry(node);
+
+	printf("%s%s%s%s", how ? "(" : "", how ?: "", how ? ") " : "", node->symbol);
+}
+
+void tree_lines_json(const struct tree_lines *l)
+{
+	const struct tree_line *line;
+
+	for (line = l->at; line < l->at + l->nr; line++) {
+		const struct nt_node *n = line->node, *b = line->beside;
+
+		putchar('{');
+		json_print("function", n->symbol);
+		json_print("object", n->object);
+		json_print("entry", entry(n) ?: "call");
+		printf("\"depth\": %u, \"calls\": %" PRIu64 ", \"ns\": %" PRIu64 ", \"instructions\": %" PRIu64, n->depth, n->calls,
+		       n->ns, n->insns);
+		if (b)
+			printf(", \"median_calls\": %" PRIu64 ", \"median_ns\": %" PRIu64, b->calls, b->ns);
+		puts("}");
+	}
 }
 
 /* Print the name of a line, and of the lines that continue it. Return the next line. */

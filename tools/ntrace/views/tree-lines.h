@@ -38,4 +38,7 @@ const struct nt_node *tree_lines_beside(const struct tree_lines *lines,
  */
 void tree_lines_print(const struct tree_lines *lines, void (*print)(const struct tree_line *line));
 
+/* tree_lines_json() - print each line as an object of JSON */
+void tree_lines_json(const struct tree_lines *lines);
+
 #endif /* NTRACE_TOOL_TREE_LINES_H */

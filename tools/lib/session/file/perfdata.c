@@ -251,16 +251,23 @@ static int read_features(struct perfdata *pd, const struct pd_file_header *heade
 
 const char *pd_string(const struct perfdata *pd, enum pd_feature feature)
 {
-	const struct pd_feature_section *f = &pd->features[feature];
+	return pd_list_string(pd, feature, 0, 0);
+}
+
+const char *pd_list_string(const struct perfdata *pd, enum pd_feature feature, size_t at, uint32_t nth)
+{
+	const struct pd_section *f = &pd->features[feature].section;
 	uint32_t len;
 
-	if (!f->there || f->section.size <= sizeof(len))
-		return NULL;
-	memcpy(&len, f->section.data, sizeof(len));
-	if (!len || len > f->section.size - sizeof(len) ||
-	    !memchr(f->section.data + sizeof(len), 0, len))
-		return NULL;
-	return (const char *)f->section.data + sizeof(len);
+	for (; pd->features[feature].there && at < f->size && f->size - at > sizeof(len); at += len) {
+		memcpy(&len, f->data + at, sizeof(len));
+		at += sizeof(len);
+		if (!len || len > f->size - at || !memchr(f->data + at, 0, len))
+			break;
+		if (!nth--)
+			return (const char *)f->data + at;
+	}
+	return NULL;
 }
 
 /* ---- Open and close ---- */

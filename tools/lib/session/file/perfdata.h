@@ -217,4 +217,7 @@ const struct pd_attr *pd_attr_of(const struct perfdata *pd, uint64_t id);
 /* pd_string() - return the string of a feature of the header, or NULL */
 const char *pd_string(const struct perfdata *pd, enum pd_feature feature);
 
+/* pd_list_string() - return the @nth string from offset @at of a feature on, or NULL */
+const char *pd_list_string(const struct perfdata *pd, enum pd_feature feature, size_t at, uint32_t nth);
+
 #endif /* NTRACE_SESSION_PERFDATA_H */
