@@ -10,7 +10,18 @@ riscv64-linux-gnu-gcc -nostdlib -static -march=rv64g -Wl,-Ttext=0x10000,--build-
 	gcc -D_GNU_SOURCE -O2 -I"$top/include" -I"$top/include/uapi" -I"$top/tools/lib" -o stacks "$top/tests/session/stacks.c" \
 		"$O/lib/libntrace-session.a" "$O/lib/libntrace.a" -ldw -lelf -lzstd -lpthread &&
 	"$top/tests/harness/pcs" pcs filtered || exit 1
-plan 1
+
+# Without symbols, each function has a node of its own in the tree of calls
+stripped() {
+	cp filtered bare && riscv64-linux-gnu-strip bare &&
+		"$O/bin/ntrace" encode --timestamp --elf bare --pcs pcs -o trace &&
+		python3 "$top/tests/session/mkrecording.py" --timestamp bare trace bare.data && ./stacks bare.data || return
+	"$O/bin/ntrace" report --stack --limit 0 -i bare.data >tree
+	[ "$(grep -c 'bare+0x[0-9a-f]*$' tree)" -ge 15 ] && ! grep 'unknown' tree
+}
+
+plan 2
+ok "the tree of calls of a stripped program agrees with the table" stripped
 # make test takes each fifth filter
 ok "calls, and the time and instructions in them, are those that the trace shows" \
 	python3 "$top/tests/session/filtered.py" "$O/bin/ntrace" filtered pcs . "$(by_size 5 1)"

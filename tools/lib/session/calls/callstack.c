@@ -256,14 +256,15 @@ static int stack_cut(struct ns_stack *stack, size_t nth, const struct ns_event *
 
 static bool drop_calls(struct ns_stack *stack, const struct ns_event *event)
 {
+	bool ok = true;
+
 	if (stack->ops->drop && stack->cur.open.nr && !stack->ops->drop(stack, event))
 		return false;
-	while (stack->cur.open.nr) {
-		if (!stack_leave(stack, event, false))
-			return false;
-	}
-	stack->cur.outer.outer = false;
-	return true;
+	stack->drops = true;
+	while (ok && stack->cur.open.nr)
+		ok = stack_leave(stack, event, false);
+	stack->drops = stack->cur.outer.outer = false;
+	return ok;
 }
 
 /* Let a copy of another frame start with the event. */

@@ -168,6 +168,7 @@ struct ns_stack {
 	void		*ctx;
 	struct ns_target *targets;	/* NS_TARGETS entries, so that each address is looked up once */
 	bool		part;		/* calls from before this part may be open below */
+	bool		drops;		/* ns_stack_ops::leave() is called because calls are given up */
 	bool		may_switch;	/* the last event in the part may continue on another stack */
 	/* count the outermost function as a call even though its call was not traced */
 	bool		follows;

@@ -44,8 +44,8 @@ static bool leave(struct ns_stack *stack, const struct ns_frame *frame, const st
 	 * calls that were given up are already counted, because nt_stacks_new() made the chains
 	 * first
 	 */
-	if (seen && ns_calls_passes(ns_chains_calls(p->stacks->chains), &call, p->chain->cpu))
-		ns_tree_count(&p->tree, frame->function, frame, e, true);
+	if (!stack->drops && ns_calls_passes(ns_chains_calls(p->stacks->chains), &call, p->chain->cpu))
+		ns_tree_count(&p->tree, frame->function, frame, e, seen);
 	return true;
 }
 
