@@ -237,10 +237,10 @@ def make(what, program):
         return session(file(), trace(tid=77), program)
     if what == 'guest':
         return session(file(), trace(priv=GUEST_USER), program)
-    if what == 'kernel-icnt':
+    if what in ('kernel', 'kernel-icnt'):
         result = file()
         result.kernel(KERNEL)
-        return session(result, trace(base=KERNEL, priv=1, icnt_error=1), program)
+        return session(result, trace(base=KERNEL, priv=1, icnt_error=what != 'kernel'), program)
     if what in ('no-trace', 'no-snapshot'):
         result = file(flags=2 | 4 | (what == 'no-snapshot'))
         result.comm(PID, 'calls')

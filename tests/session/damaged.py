@@ -1,20 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Damage the structure of recordings, and let commands read them.
+Damage recordings and the files beside them in their structure, and let commands read them.
 
-    damaged.py NTRACE SERVE FOLDER NEXT END RECORDING...
+    damaged.py NTRACE SERVE FOLDER NEXT END FILE...
 
-Each damaged recording is read by one command of COMMANDS, in turn. A file of counts is read by one of OF_COUNTS. A command must end within 10 seconds with an exit
-status of 0, 1 or 2, and must not change the recording. Recordings for which this is not so stay in FOLDER. NEXT is
-the number of the first recording, or a file with this number. The file is kept up to date, so that a run can
-continue an interrupted run.
+Each damaged file is read by one command in turn, of those in READERS for its kind. The command must end within 10 seconds
+with an exit status of 0, 1 or 2, and must not change the file. Files for which this is not so stay in FOLDER. NEXT is the
+number of the first file, or a file that has it and is kept up to date, so that a run can go on where it was ended.
+
+FOLDER has the files of tests/session/damaged.t: good.data and its program calls; program.data, whose program is the damaged
+file; and the recordings kcore, kallsyms and modules, of which this file beside the kernel's code is the damaged one.
 """
 import os
 import random
 import struct
 import subprocess
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'command'))
+import packets  # noqa: E402
 
 COMMANDS = [
     ['report'], ['report', '--insns'], ['report', '--functions'], ['report', '--stack'], ['script'], ['script', '--calls'],
@@ -28,10 +33,34 @@ COMMANDS = [
     ['profile', '--gcov', '-o', 'out'], ['profile', '--callgrind', '-o', 'out'], ['decode', '--elf', 'calls'],
     ['decode', '--pcs', '--elf', 'calls'], ['report', '--lines'], ['flight', 'calls'], ['inject', '--period', '1', '-o', 'out'],
     ['export', '--format', 'perfetto', '--time', '0.1,0.2', '-o', 'out'], ['info'], ['report', '--inline'],
-    ['script', '--function', 'outer'], ['slow', 'outer', '--nth', '2'],
+    ['script', '--function', 'outer'], ['slow', 'outer', '--nth', '2'], ['annotate', 'outer'], ['audit'],
+    ['query', 'outer'], ['query', '--print', 'window', '--sort', 'ns', 'ns>0 in (outer after inner)'], ['query', '--json', '* or not has inner'],
+    ['diff', 'good.data'], ['diff', '--kernel', 'calls.data'], ['gdb', '--stdio'], ['gdb', '--stdio', '--at', 'end'], ['export', '--format', 'pprof', '-o', 'out'],
+    ['export', '--format', 'parquet', '-o', 'folder'], ['share', '--kernel', '-o', 'out'], ['decode', '--stats', '--elf', 'calls'],
 ]
-RAW = 'stat', 'dump', 'decode', 'merge'
-OF_COUNTS = [['merge', '-o', 'out'], ['profile', '--bolt', '-o', 'out']]
+OF_COUNTS = [['merge', '-o', 'out'], ['merge', 'counts.data'], ['profile', '--bolt', '-o', 'out']]
+OF_CODE = [
+    ['report'], ['report', '--lines'], ['report', '--inline'], ['report', '--stack'], ['script'], ['script', '--insns'], ['annotate', 'outer'],
+    ['html', '-o', 'out'], ['profile', '--lcov', '-o', 'out'], ['profile', '--llvm', '-o', 'out'], ['profile', '--gcov', '-o', 'out'],
+    ['profile', '--bolt', '-o', 'out'], ['profile', '--callgrind', '-o', 'out'], ['profile', '--counts', '-o', 'out'],
+    ['export', '--format', 'pprof', '-o', 'out'], ['share', '-o', 'out'], ['share', '--list'], ['gdb', '--stdio'], ['audit'],
+    ['query', '--count', 'not cpu=1'], ['slow', 'outer'], ['script', '--calls', '--lines'],
+]
+BESIDE = 'program.data', 'program.data', 'kcore', 'kallsyms', 'modules'
+OF_ELF = [
+    ['decode', 'TRACE', '--elf'], ['decode', '--pcs', '--timestamp', 'TRACE', '--elf'], ['decode', '--detect', 'TRACE', '--elf'],
+    *([*command, '--raw', 'TRACE', '--elf'] for command in OF_CODE if command[1:2] != ['--bolt']), ['annotate', '*', '--raw', 'TRACE', '--elf'],
+    ['report', '-i', 'good.data', '--firmware'], ['flight', '--vmcore'], ['flight', 'save', '-o', 'out', '--vmcore'],
+]
+OF_RAW = [
+    ['dump'], ['stat'], ['decode', '--elf', 'calls'], ['decode', '--detect', '--elf', 'calls'], ['decode', '--timestamp', '--elf', 'calls'],
+    ['decode', '--timestamp', '--branches', '--elf', 'calls'], ['decode', '--frames', '--elf', 'calls'], ['decode', '--pins', '4', '--elf', 'calls'],
+    ['decode', '--encoder', 'sifive0', '--elf', 'calls'], ['decode', '--encoder', 'spacemit-k3', '--elf', 'calls'],
+    ['decode', '--timestamp', '--wrapped-at', '40', '--elf', 'calls'], ['report', '--elf', 'calls', '--raw'], ['dump', '--frames'],
+    ['script', '--timestamp', '--elf', 'calls', '--raw'], ['gdb', '--stdio', '--timestamp', '--elf', 'calls', '--raw'], ['stat', '--timestamp'],
+    ['profile', '--counts', '--timestamp', '--elf', 'calls', '--raw'],
+]
+BARE = 'stat', 'dump', 'decode', 'merge', 'diff'
 VALUES = [0, 1, 2, 7, 8, 0xff, 0x7fff, 0x8000, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff, 1 << 32, 1 << 40, 4096,
           (1 << 63) - 1, 1 << 63, (1 << 64) - 1, (1 << 64) - 2, (1 << 64) - 8]
 AUXTRACE = 71
@@ -127,24 +156,96 @@ def damage(data, rand):
         damage_record(data, rand, at, length, whole, all_records)
 
 
-def damage_counts(data, rand):
-    """Change some bytes of a text, or cut off its end"""
+def damage_trace(data, rand):
+    """Change the trace of one record, whose header stays right"""
+    traces = [(at + length, whole - length) for at, kind, length, whole in records(data) if kind == AUXTRACE and whole > length]
+    if not traces:
+        return
+    at, size = rand.choice(traces)
+    for _ in range(rand.choice([1, 1, 4])):
+        data[at + rand.randrange(size)] = rand.getrandbits(8)
+
+
+def damage_recording(data, rand):
+    if len(data) <= HEADER_SIZE + 8:
+        return
+    if rand.randrange(10) == 0:
+        damage_trace(data, rand)
+    else:
+        damage(data, rand)
+
+
+def damage_text(data, rand):
+    """Change some bytes of a text, or cut the end off"""
     for _ in range(rand.randrange(1, 4)):
         data[rand.randrange(len(data))] = rand.choice(b'0123456789abcdef -\n\0\xff')
     if rand.randrange(5) == 0:
-        del data[rand.randrange(len(data)):]
+        del data[rand.randrange(1, len(data) + 1):]
+
+
+def damage_bytes(data, rand):
+    """Change some bytes or a word, or cut the end off"""
+    kind = rand.randrange(4)
+    if kind == 0:
+        put(data, 4 * rand.randrange(max(1, len(data) // 4)), rand.choice(VALUES), rand.choice([1, 2, 4, 8]))
+    elif kind == 1 and rand.randrange(3) == 0:
+        del data[rand.randrange(1, len(data) + 1):]
+    else:
+        for _ in range(rand.choice([1, 3, 20])):
+            data[rand.randrange(len(data))] = rand.getrandbits(8)
+
+
+def elf_tables(data):
+    """Return (offset, size) of the header, and of each program header, section header and section"""
+    yield 0, 64
+    if len(data) < 64:
+        return
+    segments, sections = struct.unpack_from('<QQ', data, 32)
+    size, nr, section_size, section_nr = struct.unpack_from('<HHHH', data, 54)
+    for n in range(min(nr, 100)):
+        yield segments + n * size, 56
+    for n in range(min(section_nr, 100)):
+        at = sections + n * section_size
+        yield at, 64
+        if at + 64 <= len(data):
+            yield struct.unpack_from('<QQ', data, at + 24)
+
+
+def damage_elf(data, rand):
+    """Change a word of one of the headers or sections, or any bytes"""
+    if rand.randrange(6) == 0:
+        damage_bytes(data, rand)
+        return
+    at, size = rand.choice(list(elf_tables(data)))
+    put(data, at + 2 * rand.randrange(max(1, min(size, 4096) // 2)), rand.choice(VALUES + [len(data), len(data) - 4]), rand.choice([1, 2, 4, 8]))
+
+
+def reader(data, n):
+    """Return the function that damages a file of this kind, and the command that reads it"""
+    turn, first = n // len(BESIDE), data[:8]
+    if first == b'PERFILE2':
+        command = COMMANDS[n % len(COMMANDS)]
+        return damage_recording, [*command, *([] if command[0] in BARE else ['-i']), 'in.data']
+    if first[:4] == b'\x7fELF':
+        trace = 'primes.nt' if b'primes.c' in data else 'calls.nt'
+        if n % 3 == 0 or trace == 'primes.nt':
+            return damage_elf, [trace if word == 'TRACE' else word for word in OF_ELF[turn % len(OF_ELF)]] + ['in.data']
+        return damage_elf, [*OF_CODE[turn % len(OF_CODE)], '-i', BESIDE[n % 3]]
+    if first[:6] == b'ntrace':
+        return damage_text, [*OF_COUNTS[n % len(OF_COUNTS)], *(['-i'] if n % len(OF_COUNTS) == 2 else []), 'in.data']
+    if data.isascii():
+        return damage_text, [*OF_CODE[turn % len(OF_CODE)], '-i', BESIDE[3 + n % 2]]
+    return damage_bytes, [*OF_RAW[n % len(OF_RAW)], 'in.data']
 
 
 def damaged(original, n, rand):
     """Return the damaged file, and the command that reads it"""
     data = bytearray(original)
-    if not original.startswith(b'PERFILE2'):
-        damage_counts(data, rand)
-        return bytes(data), OF_COUNTS[n % len(OF_COUNTS)]
+    damage_it, command = reader(original, n)
     for _ in range(rand.choice([1, 1, 1, 2, 3, 6])):
-        if len(data) > HEADER_SIZE + 8:
-            damage(data, rand)
-    return bytes(data), COMMANDS[n % len(COMMANDS)]
+        if data:
+            damage_it(data, rand)
+    return bytes(data), command
 
 
 class Server:
@@ -172,7 +273,7 @@ def badly_read(server, command, data):
     path = os.path.join(server.folder, 'in.data')
     with open(path, 'wb') as out:
         out.write(data)
-    wrong = server.run([*command, *([] if command[0] in RAW else ['-i']), 'in.data'])
+    wrong = server.run(command)
     with open(path, 'rb') as again:
         if again.read() != data:
             wrong += ' the recording was changed'
@@ -183,6 +284,8 @@ def badly_read(server, command, data):
 
 
 def main(ntrace, serve, folder, where, end, *paths):
+    with open(os.path.join(folder, 'packets'), 'wb') as out:
+        out.write(b''.join(packets.frame(packet) + b'+' for packet in [*packets.VALID, *packets.VALID, b'bs', b'bc', b's', b'c']))
     originals = []
     for path in paths:
         with open(path, 'rb') as original:

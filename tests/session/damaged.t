@@ -1,24 +1,47 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Read recordings with a damaged structure, and damaged files of counts, with sanitizers. Each command must end soon,
+# Read recordings with a damaged structure, and damaged programs, kernels, raw trace and counts, with sanitizers. Each command must end soon,
 # exit with one of its documented statuses, and not change the recording or create another file.
 #
 # tests/long/session-damaged.t reads 100,000 of them, which takes about an hour. It can continue an interrupted run.
 . "$(dirname "$0")/../harness/tap.sh"
 number=${DAMAGED:-$(by_size 400 4000)}
 build_sanitized || skip_all "this host's compiler has no sanitizers: $(grep -m1 error "$tap_tmp/make")"
-mkdir "$tap_tmp/read"
-recording good partial samples rounds two-sources frames lost-kept late-mapping switches clock-anew >/dev/null &&
-	recording_as compressed rounds compressed && recording_as pipe rounds pipe && recording_as both rounds pipe compressed &&
-	cp "$tap_tmp/calls" "$tap_tmp/read" && "$O/sanitized/bin/ntrace" profile --counts -i "$tap_tmp/good.data" -o "$tap_tmp/counts.data" &&
-	gcc -D_GNU_SOURCE -Wall -Werror -shared -fPIC -o "$tap_tmp/serve.so" "$top/tests/session/serve.c" || exit
+ntrace=$O/sanitized/bin/ntrace read=$tap_tmp/read
+mkdir "$read" "$tap_tmp/files" && cd "$tap_tmp" || exit
+# Make recordings of each kind
+recordings() {
+	recording good partial samples rounds two-sources frames lost-kept late-mapping switches clock-anew kernel guest-two guest-data-host missing-calls &&
+		recording_as compressed rounds compressed && recording_as pipe rounds pipe && recording_as both rounds pipe compressed &&
+		python3 "$top/tests/session/mkevents.py" calls events.data && python3 "$top/tests/session/mkshared.py" calls shared shared 2 2 &&
+		for kind in gtrace rvtrace k3; do python3 "$top/tests/session/foreign.py" $kind shared.data $kind.data || return; done
+}
+# Make the files that recordings and commands name: programs, the code and symbols of the kernel, raw trace and counts
+files() {
+	cp calls "$top/samples/primes" "$top/samples/primes.nt" files && "$gcc" -g -nostdlib -static -Wl,-Ttext=0x10000 -o files/lines "$top/tests/perf/calls.S" &&
+		"$gcc" -nostdlib -static -Wl,-Ttext=0xffffffff80000000 -o files/kcore "$top/tests/perf/calls.S" &&
+		printf 'ffffffff80000000 T _stext\nffffffff80000000 t start\nffffffff80000008 T outer\nffffffff02000000 t load\t[one]\n' >files/kallsyms &&
+		echo "one 16384 1 two, Live 0xffffffff02000000 (OE)" >files/modules && "$ntrace" decode --pcs --elf calls good.data >pcs &&
+		"$O/bin/ntrace" encode --elf calls --pcs pcs -o files/calls.nt --timestamp && "$ntrace" profile --counts -i good.data -o files/counts
+}
+# Put what commands read besides the damaged file into $read. The kernel's code, symbols and modules are damaged one at a time
+beside() {
+	cp calls good.data files/*.nt "$read" && cp rounds.data "$read/calls.data" && cp files/counts "$read/counts.data" && cp files/lines "$read/in.data" &&
+		python3 "$top/tests/perf/mkcalls.py" "$read/in.data" "$read/program.data" good || return
+	for file in kcore kallsyms modules; do
+		mkdir -p "$read/$file/kcore_dir" && cp kernel.data "$read/$file/data" && cp files/k* files/modules "$read/$file/kcore_dir" &&
+			ln -sf ../../in.data "$read/$file/kcore_dir/$file" || return
+	done
+}
+gcc=${CROSS_COMPILE:-riscv64-linux-gnu-}gcc
+{ build_tool && recordings && files && beside; } >said 2>&1 || { cat said; exit 1; }
+gcc -D_GNU_SOURCE -Wall -Werror -shared -fPIC -o serve.so "$top/tests/session/serve.c" || exit
 
 # A thread's stack of 8 MB takes the sanitizer longer to clear than a command takes
 ulimit -s 512
 plan 1
-ok "$number damaged recordings are read by all commands without a crash, a hang or a loss" \
-	python3 "$top/tests/session/damaged.py" "$O/sanitized/bin/ntrace" "$tap_tmp/serve.so" "$tap_tmp/read" \
-	"${DAMAGED_NEXT:-0}" "$number" "$tap_tmp"/*.data
+ok "$number damaged recordings and files beside them are read by all commands without a crash, a hang or a loss" \
+	python3 "$top/tests/session/damaged.py" "$ntrace" "$tap_tmp/serve.so" "$read" "${DAMAGED_NEXT:-0}" "$number" "$tap_tmp"/*.data "$tap_tmp"/files/*
 # After a complete run without a failure, the next run starts from the beginning
-[ "$tap_failed" -ne 0 ] || rm -f "${DAMAGED_NEXT:-$tap_tmp/read/none}"
+[ "$tap_failed" -ne 0 ] || rm -f "${DAMAGED_NEXT:-$read/none}"
 done_testing

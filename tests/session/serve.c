@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * This library is preloaded into a command, and runs its main() once for each line of the standard
- * input. A line has the arguments, separated by tabs, and the reply is a wait status.
+ * input. A line has the arguments, separated by tabs, and the reply is a wait status. The file
+ * "packets", if it exists, is the standard input of main().
  *
  * A worker process runs RUNS lines, and its parent answers the line at which the worker ends.
  * Therefore a run takes a fraction of the time in which a program with sanitizers starts.
@@ -49,13 +50,18 @@ static int run(char *line, char **envp)
 {
 	static const int caught[] = { SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM, SIGXCPU, SIGXFSZ };
 	char *args[MAX_ARGS + 1] = { "ntrace" }, *arg;
-	int nr = 1, status;
+	int nr = 1, status, packets;
 	size_t i;
 
 	for (arg = strtok(line, "\t\n"); arg && nr < MAX_ARGS; arg = strtok(NULL, "\t\n"))
 		args[nr++] = arg;
 	redirect(STDOUT_FILENO, "/dev/null");
 	redirect(STDERR_FILENO, "said");
+	packets = open("packets", O_RDONLY);
+	if (packets >= 0) {
+		dup2(packets, STDIN_FILENO);
+		close(packets);
+	}
 	optind = 0;
 	limit(SECONDS);
 	status = real_main(nr, args, envp);
