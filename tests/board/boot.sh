@@ -68,6 +68,6 @@ boot_verify() {
 	compared_with_truth "$_n"
 	figure "$_what: $_n instructions compared, $(compared 2) differences, $(compared 5) missing," \
 		"$(cat "$tap_tmp"/boot/*.ntrace | wc -c) bytes"
-	ok "$_what: what was decoded is what ran" [ "$_bad $((_n >= LEAST))" = "0 1" ]
+	ok "$_what: the decoded trace equals the truth" [ "$_bad $((_n >= LEAST))" = "0 1" ]
 	rm -rf "$tap_tmp/boot"
 }

@@ -15,9 +15,9 @@ trace() {
 		--model "boot-timestamp=on,fault.seed=5,$2" -- true >"$tap_tmp/run" 2>&1; then
 		"$O/bin/ntrace" dump --timestamp "$tap_tmp/$1/ram0.ntrace" 2>&1 |
 			sed 's/^ *[0-9]*: //' >"$tap_tmp/$1/dump"
-		pass "$1: runs"
+		pass "$1: the boot succeeds"
 	else
-		fail "$1: runs"
+		fail "$1: the boot succeeds"
 		sed 's/^/# /' "$tap_tmp/run"
 	fi
 }

@@ -89,15 +89,15 @@ vm_trace() {
 	shift 5
 	rm -f "$tap_tmp/host/said"
 	boot_trace "$_guest" "$_model" --out "$tap_tmp/host" --timeout 1800 --slow 4 "$@" || return
-	ok "$_guest: the guest ran to its end" grep -q "the guest has done $vm_rounds rounds" "$tap_tmp/host/said"
+	ok "$_guest: the guest has done its work" grep -q "the guest has done $vm_rounds rounds" "$tap_tmp/host/said"
 	vm_privileges >"$tap_tmp/n"
 	read -r _vs _vu _host <"$tap_tmp/n"
-	ok "$_guest: it ran in both privileges of a guest" [ "$((_vs >= _least_guest)) $((_vu > 100000))" = "1 1" ]
+	ok "$_guest: the truth has code of VS and VU mode" [ "$((_vs >= _least_guest)) $((_vu > 100000))" = "1 1" ]
 	boot_compare "$_how" "$_model"
 	_bad=$?
 	figure "$_guest: $(compared 1) instructions compared, $_vs of the guest and $_host of the host; $(compared 2) differences," \
 		"$(compared 5) missing, $(cat "$tap_tmp"/boot/*.ntrace | wc -c) bytes"
-	ok "$_guest: what was decoded is what ran" \
+	ok "$_guest: the decoded trace equals the truth" \
 		[ "$_bad $(($(compared 1) >= _least)) $(($(compared 1) == _vs + _host))" = "0 1 1" ]
 	rm -rf "$tap_tmp/boot"
 }

@@ -25,8 +25,8 @@ started() { sort "$BOARD_BOOTS" | uniq -c | sed 's/^ *//' | paste -sd,; : >"$BOA
 with_error() {
 	_name=$1 _text=$2
 	shift 2
-	is "$_name: the run has its result" "$("$@" -- echo ok 2>"$tap_tmp/err")" ok
-	is "$_name: one line says why the guest boots" "$(grep -c . "$tap_tmp/err") $(grep -c "no snapshot is used.*$_text" "$tap_tmp/err")" "1 1"
+	is "$_name: the run succeeds" "$("$@" -- echo ok 2>"$tap_tmp/err")" ok
+	is "$_name: one line contains the reason for which the guest boots" "$(grep -c . "$tap_tmp/err") $(grep -c "no snapshot is used.*$_text" "$tap_tmp/err")" "1 1"
 	sed 's/^/# /' "$tap_tmp/err"
 }
 

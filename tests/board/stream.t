@@ -36,7 +36,7 @@ for k in $kernels; do
 		"$(value "$s" hart0 minstret_diffs) differ; in all $(value "$s" hart0 retired) instructions," \
 		"$(value "$s" hart0 interrupts) interrupts, $(value "$s" hart0 exceptions) exceptions"
 	ok "$k: at least 4 windows" [ "${n:-0}" -ge 4 ]
-	is "$k: minstret and retired are equal in all of them" "$(value "$s" hart0 minstret_diffs)" 0
+	is "$k: minstret and the retired instructions are equal in all windows" "$(value "$s" hart0 minstret_diffs)" 0
 done
 done
 for harts in $numbers; do

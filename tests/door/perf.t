@@ -104,9 +104,9 @@ for kver in $perfs; do
 	perf() { "$O/perf/$kver/x86_64/perf" "$@"; }
 	ok "$kver: the samples are in the program's PLT" [ "$(wc -l <"$tap_tmp/wanted")" -ge 4 ]
 	perf script -i "$tap_tmp/plt.data" --itrace=e -F ip,sym 2>/dev/null | awk '{ print $2 }' | sort >"$tap_tmp/names"
-	is "$kver: names of the PLT" "$(paste -sd' ' "$tap_tmp/names")" "$(awk '{ print $2 }' "$tap_tmp/wanted" | sort | paste -sd' ')"
+	is "$kver: samples in the PLT have the names of its functions" "$(paste -sd' ' "$tap_tmp/names")" "$(awk '{ print $2 }' "$tap_tmp/wanted" | sort | paste -sd' ')"
 	perf script -i "$tap_tmp/calls.data" --itrace=be -F ip,sym >/dev/null 2>"$tap_tmp/err"
-	is "$kver: a program that is not here is named, once" \
+	is "$kver: a program whose file is missing is named once" \
 		"$(grep -c "cannot read the code of $tap_tmp/calls: copy it to this machine (perf archive)" "$tap_tmp/err")" 1
 	perf script -i "$tap_tmp/here.data" --insn-trace=disasm >"$tap_tmp/disasm" 2>&1
 	# Debian 12's capstone 4 does not support RISC-V. door/mistakes.t tests the board's perf.
@@ -117,13 +117,13 @@ for kver in $perfs; do
 		skip "$kver: perf disassembles RISC-V" "there is no capstone 5 here"
 	fi
 	perf script -i "$tap_tmp/here.data" --itrace=i1il2 -F ip,brstackinsn,brstackinsnlen >"$tap_tmp/insns" 2>&1
-	is "$kver: brstackinsn knows the lengths of RISC-V" \
+	is "$kver: brstackinsn prints instructions with their RISC-V lengths" \
 		"$(sed -n 's/.*insn: \(.*[0-9a-f]\) *.ilen: \([0-9]*\).*/\1,\2/p' "$tap_tmp/insns" | awk -F, '{ print split($1, b, " ") == $2 }' | sort -u)" 1
 	perf test ntrace >"$tap_tmp/test" 2>&1
-	is "$kver: perf test ntrace runs ours" "$(grep -c 'N-Trace (ntrace): .* Ok' "$tap_tmp/test")" 3
+	is "$kver: perf test ntrace runs the tests of N-Trace" "$(grep -c 'N-Trace (ntrace): .* Ok' "$tap_tmp/test")" 3
 	ok "$kver: a terminal interface" has_library slang.h libslang
 	ok "$kver: a disassembler" has_library capstone/capstone.h libcapstone
 	ok "$kver: modules that xz packed" has_library lzma.h lzma
-	ok "$kver: perf archive is there" sh -c "'$O/perf/$kver/x86_64/perf' archive '$tap_tmp/nosuch' 2>&1 | grep -q 'no build-ids found'"
+	ok "$kver: perf archive can be run" sh -c "'$O/perf/$kver/x86_64/perf' archive '$tap_tmp/nosuch' 2>&1 | grep -q 'no build-ids found'"
 done
 done_testing

@@ -64,7 +64,7 @@ errors() {
 # PATTERN is among the last 100 calls of COMM. With $small=yes, the trace need not reach back that far.
 small=no
 found() {
-	is "$1: the first boot records, the next one keeps, and records again" \
+	is "$1: the first boot records, and the next boot finds the record, saves it and records again" \
 		"$(grep '^state' "$2/said" | xargs)" "state recording state kept state recording"
 	_cause=$(sed -n 's/^cause  *//p' "$2/said")
 	# shellcheck disable=SC2254
@@ -74,14 +74,14 @@ found() {
 	"$O/bin/ntrace" script -i "$2/flight" >"$2/script" 2>/dev/null
 	if [ "$small" = yes ]; then
 		figure "$1: $(last_call "$2" "$4" "$5") calls came after it"
-		is "$1: no errors but code that was not kept" "$(errors "$2")" 0
+		is "$1: the only decoding errors are about code that was not saved" "$(errors "$2")" 0
 		return
 	fi
 	_rank=$(last_call "$2" "$4" "$5")
 	figure "$1: $(interrupts=yes last_call "$2" "$4" "$5") calls came after it, with those of interrupts"
 	case $_rank in not*) _rank=1000000 ;; esac
-	ok "$1: $5 is among the last 100 calls of $4 ($_rank came after it)" [ "$_rank" -lt 100 ]
-	is "$1: no errors but code that was not kept" "$(errors "$2")" 0
+	ok "$1: $5 is among the last 100 calls of $4 ($_rank calls are later)" [ "$_rank" -lt 100 ]
+	is "$1: the only decoding errors are about code that was not saved" "$(errors "$2")" 0
 }
 
 # Commands for a guest, in which one CPU panics while another CPU, which no longer runs, holds all

@@ -47,8 +47,8 @@ for topology in $(by_size sram "direct sram"); do
 		cat $F/record >/dev/null; echo x >$F/trigger; cat $F/state; ntrace flight save -o /out/record' >"$tap_tmp/said" 2>"$tap_tmp/err"
 	"$O/bin/ntrace" script -i "$tap_tmp/pages/record" >"$tap_tmp/script" 2>/dev/null
 	calls=$(grep -c ' call ' "$tap_tmp/script")
-	ok "$topology: a record in pages that caches have ($calls calls)" [ "$calls" -gt 1000 ]
-	is "$topology: a record in pages that caches have: no errors but code that was not kept" "$(errors "$tap_tmp")" 0
+	ok "$topology: a record in cached pages has calls ($calls)" [ "$calls" -gt 1000 ]
+	is "$topology: a record in cached pages: the only decoding errors are about code that was not saved" "$(errors "$tap_tmp")" 0
 done
 
 # A CPU that goes offline waits for code that keeps CPUs awake, and a recorder that starts or stops waits for
@@ -104,7 +104,7 @@ at() {
 		}
 		'"$4" >"$tap_tmp/said" 2>"$tap_tmp/err"
 	is "$1" "$(xargs <"$tap_tmp/said")" "$2"
-	is "$1: the board has nothing to say" "$(cat "$tap_tmp/err")" ""
+	is "$1: the board reports no fault" "$(cat "$tap_tmp/err")" ""
 	quiet "$1"
 }
 

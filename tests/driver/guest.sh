@@ -23,10 +23,10 @@ need_perf_and_work() {
 # quiet NAME: check that the kernel of the last run did not complain
 quiet() {
 	if grep -E "$complaints" "$tap_tmp/console" >"$tap_tmp/bad"; then
-		fail "$1: the kernel has nothing to complain about"
+		fail "$1: the kernel reports no fault"
 		grep -A 30 -m 1 -E "$complaints" "$tap_tmp/console" | sed 's/^/# /'
 	else
-		pass "$1: the kernel has nothing to complain about"
+		pass "$1: the kernel reports no fault"
 	fi
 }
 
@@ -72,7 +72,7 @@ selftests() {
 		*) echo "$line" ;;
 		esac
 	done <"$tap_tmp/lines"
-	is "$_what: all programs came to their end" "$_status $(grep -c '^# exit' "$tap_tmp/out")" \
+	is "$_what: all programs have ended" "$_status $(grep -c '^# exit' "$tap_tmp/out")" \
 		"0 $(echo "$_programs" | tr ';' '\n' | wc -l)"
 	quiet "$_what"
 }
@@ -131,15 +131,15 @@ truth() {
 	compared_with_truth "$(awk '/^[0-9]+ instructions compared/ { n += $1 } END { printf "%.0f", n }' "$tap_tmp/verified")"
 	figure "$_name: $(awk '/^[0-9]+ instructions compared/ { n += $1; d += $4 } END {
 		printf "%.0f M instructions compared, %d differences", n / 1e6, d }' "$tap_tmp/verified"), $_partial losses flagged, $_lost found"
-	is "$_name: what was decoded is what ran" \
+	is "$_name: the decoded trace equals the truth" \
 		"$(grep -cE '^[1-9][0-9]* instructions compared, 0 differences' "$tap_tmp/verified")" \
 		"$(grep -c '^status' "$tap_tmp/verified")"
 	if [ "$(awk '$1 != $3' "$tap_tmp/sources" | wc -l)" = 0 ]; then
-		is "$_name: what is flagged lost is what is missing" "$_lost" "$_partial"
+		is "$_name: the decoder finds a loss for each stretch with the flag PARTIAL" "$_lost" "$_partial"
 	else
 		# One loss of a shared sink may be a loss of each hart, or of no hart if none wrote at that
 		# time.
-		ok "$_name: nothing is missing that is not flagged lost" \
+		ok "$_name: each loss that the decoder finds has the flag PARTIAL" \
 			[ "$_lost" -le $((_partial * $(wc -l <"$tap_tmp/sources"))) ]
 	fi
 	rm -rf "$_dir"
@@ -148,9 +148,9 @@ truth() {
 # powered NAME: after a run of a board with --deep-idle and --stats "$tap_tmp/stats", check that no access
 # reached a component without power, and that no component was left enabled without power
 powered() {
-	is "$1: no component is looked at, or in use, without power" \
+	is "$1: no component is accessed, or left enabled, without power" \
 		"$(grep -c 'not active\|lost its power' "$tap_tmp/err")" 0
 	grep 'not active\|lost its power' "$tap_tmp/err" | sort | uniq -c | sed 's/^/# /' | head
 	_least=$(awk -F'power_losses=' '/power_losses/ { print $2 + 0 }' "$tap_tmp/stats" | sort -n | head -n 1)
-	ok "$1: each hart lost its power, $_least times or more" [ "$_least" -ge 100 ]
+	ok "$1: each hart lost its power at least $_least times" [ "$_least" -ge 100 ]
 }

@@ -21,9 +21,9 @@ for kind in htm btm ir ts; do
 	"$O/bin/ntrace" encode --elf "$dir/prog.elf" --pcs "$dir/prog.pcs" -o "$dir/$kind" \
 		--sync-mode 1 --sync-max 4 $options || exit 1
 	if "$dir/flips" "$dir/prog.elf" "$dir/$kind" $flips 20241121 $kind >"$tap_tmp/$kind"; then
-		pass "$kind: nothing wrong beyond the next SYNC"
+		pass "$kind: after a flipped bit, the trace from the next SYNC on is right"
 	else
-		fail "$kind: nothing wrong beyond the next SYNC"
+		fail "$kind: after a flipped bit, the trace from the next SYNC on is right"
 	fi
 	figure "$(cat "$tap_tmp/$kind")"
 done

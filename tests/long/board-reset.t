@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Trace two boots of the board in one run, which are firmware and Linux, a warm reset, and both again. The
+# Trace two boots of firmware and Linux in one run of the board, with a warm reset between them. The
 # first message after the reset must synchronise at the reset vector (SYNC 1), and the decoded trace must equal
 # the truth before and after the reset.
 . "$(dirname "$0")/../harness/tap.sh"
@@ -29,7 +29,7 @@ resets() {
 	boot_compare "$_decode" "$_model"
 	_bad=$?
 	figure "$_what: $(compared 1) instructions compared, $(compared 2) differences, $(compared 5) missing"
-	ok "$_what: what was decoded is what ran, before and after the reset" [ "$_bad $(($(compared 1) > 1000000))" = "0 1" ]
+	ok "$_what: the decoded trace equals the truth before and after the reset" [ "$_bad $(($(compared 1) > 1000000))" = "0 1" ]
 	rm -rf "$tap_tmp/boot"
 }
 

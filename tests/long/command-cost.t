@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Compare `ntrace record` with perf record of the same program. It must not execute more instructions,
-# and must not drop more trace. The dropped trace is the difference to a recording of the same program
-# with a buffer that never fills.
+# Compare `ntrace record` with perf record of the same program. `ntrace record` must not execute more
+# instructions, and must not drop more trace than perf record. To find the amount of dropped trace,
+# record the same program also with a buffer that never fills.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 . "$top/tests/command/recorder.sh"
@@ -49,7 +49,7 @@ kept() {
 t, counted = (json.loads(sys.stdin.readline()) for _ in range(2))
 print(t["bytes"], counted["instructions"], t["losses"])'
 }
-# whole WHICH: check that nothing was lost with the large buffer
+# whole WHICH: check that no trace was lost with the large buffer
 whole() {
 	for which in pw nw; do
 		now=$(kept $which)
@@ -58,8 +58,7 @@ whole() {
 	done
 }
 # compare COLUMN WHAT: compare the shares that perf record and ntrace record keep. The second must not be
-# smaller. After a loss, trace restarts with longer messages, so that there may be more bytes than without
-# loss
+# smaller. The share may exceed 100 %, because trace restarts with longer messages after a loss
 compare() {
 	echo "$(kept p) $(kept pw) $(kept n) $(kept nw)" | awk -v c="$1" -v what="$2" '{
 		perf = $c / $(c + 3); ntrace = $(c + 6) / $(c + 9)
@@ -68,12 +67,12 @@ compare() {
 		exit !($(c + 3) > 0 && $c > 0 && ntrace >= perf) }'
 }
 
-ok "it executes no more instructions than perf record" cost
+ok "ntrace record executes no more instructions than perf record" cost
 figure "$(tail -n 1 "$tap_tmp/out")"
 symfs
-ok "a large buffer loses nothing" whole
-ok "it keeps no fewer bytes of trace than perf record" compare 1 bytes
+ok "with a large buffer, no trace is lost" whole
+ok "ntrace record keeps no fewer bytes of trace than perf record" compare 1 bytes
 figure "$(tail -n 1 "$tap_tmp/out")"
-ok "it keeps no fewer bytes of trace than perf record, and no less of what was executed" compare 2 instructions
+ok "ntrace record keeps no fewer executed instructions than perf record" compare 2 instructions
 figure "$(tail -n 1 "$tap_tmp/out")"
 done_testing

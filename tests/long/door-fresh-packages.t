@@ -23,12 +23,12 @@ is "five packages" "$(echo "$debs" | sed 's,.*/,,; s/_.*//' | LC_ALL=C sort | pa
 is "lintian finds no error" "$(lintian --allow-root "$O"/deb/*.changes 2>&1 | grep '^E:')" ""
 if command -v rpmbuild >/dev/null; then
 	dpkg -x "$O"/deb/perf-ntrace_*.deb "$tap_tmp/perf"
-	ok "rpmbuild makes packages of the archive" rpmbuild -ta --quiet --nodeps --define "_topdir $tap_tmp/rpm" \
+	ok "rpmbuild succeeds with the source archive" rpmbuild -ta --quiet --nodeps --define "_topdir $tap_tmp/rpm" \
 		--define "perf $tap_tmp/perf/usr/bin/perf-ntrace" "$O/dist/ntrace-$(cat VERSION).tar.gz"
 	is "rpmbuild makes these packages of the archive" "$(find "$tap_tmp/rpm/RPMS" -name '*.rpm' -exec rpm -qp --qf '%{name} ' {} + | tr ' ' '\n' | sort | paste -sd' ')" \
 		"libntrace libntrace-devel ntrace ntrace-dkms perf-ntrace"
 else
-	skip "rpmbuild makes packages of the archive" "there is no rpmbuild"
+	skip "rpmbuild succeeds with the source archive" "there is no rpmbuild"
 	skip "rpmbuild makes these packages of the archive" "there is no rpmbuild"
 fi
 riscv64-linux-gnu-gcc -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" tests/perf/calls.S &&

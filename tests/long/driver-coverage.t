@@ -23,7 +23,7 @@ for d in "$O"/*; do
 done
 ln -s "$O/board/ntrace-board.so" "$O/board/model" "$cov/board/"
 
-counts() { # KERNEL: its driver
+counts() { # KERNEL: build the driver for it
 	mkdir -p "$cov/m/$1" "$cov/drivers/$1" "$cov/tests/guest/$1"
 	mkdir "$cov/m/$1/flight" "$cov/m/$1/fabric"
 	ln -s "$top"/drivers/ntrace/flight/*.[ch] "$cov/m/$1/flight/"
@@ -55,7 +55,7 @@ collect='mkdir -p $to && for f in /sys/kernel/debug/ntrace_gcov/*; do cat $f >$t
 guest_first='insmod /usr/lib/ntrace/ntrace-gcov.ko || exit 9'
 guest_last="to=/tmp/gcda; $collect; tar -C /tmp/gcda -cz . | base64 -w 0 | sed 's/^/gcda /'; echo"
 guest_timeout=1500
-# counters cost time
+# the counters make the driver slower
 guest_env=NTRACE_LIMIT_MS=5000
 export O="$cov"
 reaches() { # NAME KERNEL PROGRAMS BOARD-OPTIONS...: do the same as selftests(), and let gcov read the counters
@@ -116,8 +116,8 @@ flight() {
 		(insmod $trouble how=oops); sleep 1; again oops
 		rmmod ntrace; insmod /usr/lib/ntrace/ntrace.ko; cat $F/state' >"$tap_tmp/said" 2>"$tap_tmp/err"
 	sed 's/^/# /' "$tap_tmp/said" | grep -E 'user:|SysRq:|oops:'
-	is "flight recorder, $1: what stopped it" "$(sed -n 's/^\(user\|SysRq\|oops\): .*/\1/p' "$tap_tmp/said" | xargs)" "user SysRq oops"
-	is "flight recorder, $1: it stops and goes on" "$(grep -A 1 -E '^(user|SysRq|oops): stopped' "$tap_tmp/said" |
+	is "flight recorder, $1: each cause has stopped it" "$(sed -n 's/^\(user\|SysRq\|oops\): .*/\1/p' "$tap_tmp/said" | xargs)" "user SysRq oops"
+	is "flight recorder, $1: it records again after each clear" "$(grep -A 1 -E '^(user|SysRq|oops): stopped' "$tap_tmp/said" |
 		grep -c '^recording')" 3
 }
 mkdir -p "$tap_tmp/flight"
@@ -128,7 +128,7 @@ done
 for run in "$cov"/kept/*/kept; do
 	[ ! -s "$run/pmu.gcda" ] || add_up "$(cat "$run/kernel")" "$run"
 done
-ok "guests have left their counters" [ -e "$cov/kept" ]
+ok "all guests have written their counters" [ -e "$cov/kept" ]
 unset BOARD_KEEP BOARD_FIRST
 
 O=$real

@@ -75,7 +75,7 @@ for kernel in ${KERNELS:-$(kernels lts new)}; do
 	# back that far.
 	what="hung task"
 	late 0 "hung task: the task is blocked for too long" trouble-one "guilty_wait" "echo 2 >/proc/sys/kernel/hung_task_timeout_secs" "$insmod=deadlock; sleep 8; reboot -f" --reset warm
-	# Before it panics in these cases, the kernel prints much, and the record contains that trace
+	# In these cases the kernel prints many lines before it panics, and the record contains the trace of this
 	what="soft lockup"
 	late 0 "panic: softlockup: hung tasks" insmod "guilty_lockup" \
 		"echo 2 >/proc/sys/kernel/watchdog_thresh; echo 1 >/proc/sys/kernel/softlockup_panic" "$insmod=lockup" \
@@ -107,9 +107,9 @@ for kernel in ${KERNELS:-$(kernels lts new)}; do
 		need "$kernel"
 		crash "hang, $kernel, sram" "$tap_tmp/case" : "$insmod=hang" --kernel "$kernel" --reset watchdog \
 			--model reset-lost=on --topology sram
-		is "hang, $kernel, sram, 1: the record says that nobody said why" \
+		is "hang, $kernel, sram, 1: the record has no cause" \
 			"$(sed -n 's/^cause  *//p' "$tap_tmp/case/said")" "$nobody"
-		ok "hang, $kernel, sram, 1: the record has no trace, and says so" \
+		ok "hang, $kernel, sram, 1: the record reports that it has no trace" \
 			grep -q '^trace .*, no trace' "$tap_tmp/case/said"
 		rm -rf "$tap_tmp/case"
 	fi
@@ -118,7 +118,7 @@ for kernel in ${KERNELS:-$(kernels lts new)}; do
 	if wanted "running through, $kernel"; then
 		need "$kernel"
 		crash "running through, $kernel" "$tap_tmp/case" : "$insmod=hang" --kernel "$kernel" --reset watchdog
-		ok "running through, $kernel: the record says that its trace is overwritten" \
+		ok "running through, $kernel: the record reports that its trace is overwritten" \
 			grep -q '^trace .*, overwritten by the boot after the reset' "$tap_tmp/case/said"
 		rm -rf "$tap_tmp/case"
 	fi
@@ -136,11 +136,11 @@ if wanted "beside perf"; then
 	need 6.12
 	crash "beside perf" "$tap_tmp/case" "perf record -e ntrace//u -o /tmp/p -- /usr/lib/ntrace/work 1000 >/dev/null 2>&1
 		perf report --stats -i /tmp/p 2>/dev/null | grep -cE 'LOST|AUX.*(lost|trunc)'" "$insmod=panic" --reset warm --append panic=1
-	is "beside perf: nothing of its recording is lost" "$(sed -n 2p "$tap_tmp/case/said")" 0
-	ok "beside perf: the gaps are in the record" grep -q '^trace .* gaps of ' "$tap_tmp/case/said"
+	is "beside perf: perf's recording has no loss" "$(sed -n 2p "$tap_tmp/case/said")" 0
+	ok "beside perf: the record has gaps while perf used the sink" grep -q '^trace .* gaps of ' "$tap_tmp/case/said"
 	"$O/bin/ntrace" script -i "$tap_tmp/case/flight" >"$tap_tmp/case/script" 2>/dev/null
 	figure "beside perf: $(sed -n 's/^trace .*, \([0-9]* gaps of .*\)/\1/p' "$tap_tmp/case/said")"
-	ok "beside perf: the recorder goes on" [ "$(last_call "$tap_tmp/case" insmod guilty_panic)" -lt 100 ]
+	ok "beside perf: the recorder continues" [ "$(last_call "$tap_tmp/case" insmod guilty_panic)" -lt 100 ]
 	rm -rf "$tap_tmp/case"
 fi
 
@@ -156,7 +156,7 @@ for options in "direct --harts 1" "funnel --harts 4" "sram --harts 1"; do
 	crash "$what" "$tap_tmp/case" "$snapshot" \
 		"$insmod=panic" --reset warm --append panic=1 --topology $options
 	found "$what" "$tap_tmp/case" "$panics" insmod guilty_panic
-	ok "$what: the record says that perf had the sink" \
+	ok "$what: the record contains that perf used the sink" \
 		grep -q '^trace .*, as an event of perf had it (perf, process [0-9]*)' "$tap_tmp/case/said"
 	rm -rf "$tap_tmp/case"
 done
@@ -166,13 +166,13 @@ if wanted spin; then
 	need 6.12
 	BOARD_WATCHDOG=2 crash spin "$tap_tmp/case" : "$insmod=spin; sleep 20" --reset watchdog --model reset-lost=on --harts 2
 	found spin "$tap_tmp/case" "$nobody" trouble-north guilty_take_south
-	is "spin: calls of the other thread since its guilty one" \
+	is "spin: the report has the later calls of the other thread" \
 		"$([ "$(last_call "$tap_tmp/case" trouble-south guilty_take_north)" -lt 100 ] && echo few)" few
 	"$O/bin/ntrace" flight calls -n 6 -i "$tap_tmp/case/flight" >"$tap_tmp/calls" 2>"$tap_tmp/err"
 	sed 's/^/# /' "$tap_tmp/calls"
-	ok "spin: the calls of the one CPU are in its column" \
+	ok "spin: the report has the calls of the first CPU in its column" \
 		grep -q '^[^|]* trouble-north/[^|]*guilty_take_south => try_lock *|' "$tap_tmp/calls"
-	ok "spin: those of the other one beside them" \
+	ok "spin: the report has the calls of the second CPU beside them" \
 		grep -q '|[^|]* trouble-south/[^|]*guilty_take_north => try_lock *$' "$tap_tmp/calls"
 	rm -rf "$tap_tmp/case"
 fi
@@ -245,10 +245,10 @@ hostile() {
 			echo "then $(cat $F/state) $((i % 2))"
 		done' >"$tap_tmp/said" 2>"$tap_tmp/err"
 	figure "$_what: $(sort "$tap_tmp/said" | uniq -c | xargs)"
-	is "$_what: the recorder records after each, if nobody else does" "$(grep -c '^then recording 0' "$tap_tmp/said")" 20
-	is "$_what: the driver lives on after each" "$(grep -cE '^then (recording|idle)' "$tap_tmp/said")" 40
-	ok "$_what: some are kept" grep -q '^found kept' "$tap_tmp/said"
-	ok "$_what: some are refused" grep -q '^found damaged' "$tap_tmp/said"
+	is "$_what: the recorder records after each record whose components were not enabled" "$(grep -c '^then recording 0' "$tap_tmp/said")" 20
+	is "$_what: the driver works after each record" "$(grep -cE '^then (recording|idle)' "$tap_tmp/said")" 40
+	ok "$_what: the driver keeps some of the records" grep -q '^found kept' "$tap_tmp/said"
+	ok "$_what: the driver refuses some of the records" grep -q '^found damaged' "$tap_tmp/said"
 	quiet "$_what"
 }
 # The debug kernel has no /dev/mem, which the records are written through
@@ -277,7 +277,8 @@ in_use() {
 		done; echo 0 >$F/config; } 2>/dev/null
 		at "at first"
 		storm one 60 '"${SEED:-1}"' & cpus & files & wait
-		# Commands above may have failed because the driver was unloaded or CPUs were offline, so repeat them
+		# Repeat these commands, because they may have failed above while the driver was unloaded or CPUs
+		# were offline
 		{ echo 1 >$F/clear; echo 1 >$F/enable; } 2>/dev/null; at "after all of it"
 		perf record -q -S -a -e ntrace//k -o /tmp/p -- true >/dev/null 2>&1; echo "perf $?"
 		# Unmount 9p, which does not survive a suspend. Use suspend-to-idle on kernels without a deep suspend
@@ -293,11 +294,11 @@ in_use() {
 	for at in "at first" "after all of it" "after sleep" "loaded again"; do
 		is "$_what: $at" "$(sed -n "s/^$at //p" "$tap_tmp/said")" recording
 	done
-	is "$_what: events come and go, perf takes a snapshot, and the system sleeps" \
+	is "$_what: perf events, a suspend and random operations succeed" \
 		"$(grep '^storm\|^perf\|^slept' "$tap_tmp/said" | sort | xargs)" "perf 0 slept 0 storm one 0 storm two 0"
-	is "$_what: its record" "$(sed -n 's/^cause  *//p' "$tap_tmp/said")" "user: end"
-	is "$_what: each CPU is in it" "$(grep -o ' of CPU [0-9 ]*' "$tap_tmp/said" | grep -o '[0-9]' | sort | xargs)" "0 1 2 3"
-	ok "$_what: it comes to its end" grep -qx ended "$tap_tmp/said"
+	is "$_what: the record has the cause of its end" "$(sed -n 's/^cause  *//p' "$tap_tmp/said")" "user: end"
+	is "$_what: the record has trace of each CPU" "$(grep -o ' of CPU [0-9 ]*' "$tap_tmp/said" | grep -o '[0-9]' | sort | xargs)" "0 1 2 3"
+	ok "$_what: the guest ends" grep -qx ended "$tap_tmp/said"
 	quiet "$_what"
 }
 for topology in direct funnel sram; do
@@ -305,7 +306,7 @@ for topology in direct funnel sram; do
 	[ ! -e "$O/root/kernel-debug/vmlinuz" ] || in_use "debug, $topology" --kernel debug --topology $topology
 done
 
-# The recorder cannot use these sinks. It reports that, and the driver works without it.
+# The recorder cannot use these sinks. It must report this, and the driver must work without the recorder.
 for board in k3 p550; do
 	wanted "$board" || continue
 	forms "$board" "=4M" --board $board
@@ -325,7 +326,7 @@ truth() {
 		--truth "$tap_tmp/truth" "$@"
 	"$O/bin/ntrace" script -F pid,tid,cpu,time,flags,ip,addr -i "$tap_tmp/case/flight" 2>/dev/null >"$tap_tmp/lines"
 	# shellcheck disable=SC2046
-	ok "$_what: what was decoded is what ran, up to the stop" "$tap_tmp/branches" -r \
+	ok "$_what: the decoded trace equals the truth up to the stop" "$tap_tmp/branches" -r \
 		$(awk '$1 == "processor" { cpu = $3 } $1 == "hart" && $2 == ":" { printf "-m %d=%d ", cpu, $3 }' \
 			"$tap_tmp/case/cpuinfo") "$tap_tmp"/truth/hart*.truth <"$tap_tmp/lines"
 	figure "$_what: $(tail -n 1 "$tap_tmp/out")"
@@ -335,8 +336,8 @@ truth "truth, direct, 1"
 truth "truth, funnel, 4" --harts 4 --topology funnel
 truth "truth, sram, 1" --topology sram
 
-# A dead CPU holds each lock of the driver while another one panics. The guest needs a while to find their
-# addresses.
+# A dead CPU holds all locks of the driver while another CPU panics. The guest needs a while to find the
+# addresses of the locks.
 crash_timeout=1200
 for kernel in ${KERNELS:-$(kernels lts new)}; do
 	each "locks, $kernel" "$kernel" "panic: locks: a dead CPU holds *" insmod "guilty_of_locks" : "$hold_locks" \
@@ -390,7 +391,7 @@ for kernel in ${KERNELS:-$(kernels lts new)}; do
 			crash_kernel "$kernel"
 			kdump "$kernel" $how --flight 4M --harts $harts --topology $topology
 			found "$what" "$tap_tmp/case" "$cause" insmod guilty_$how
-			ok "$what: --vmcore says why reserved memory is not in the crash dump" \
+			ok "$what: --vmcore reports why reserved memory is not in the crash dump" \
 				grep -q '^vmcore .*a crash dump does not contain reserved memory' "$tap_tmp/case/said"
 			rm -rf "$tap_tmp/case" "$tap_tmp/crash"
 		done
@@ -408,13 +409,13 @@ dumped() {
 	"$O/bin/ntrace" script -i "$tap_tmp/case/flight" >"$tap_tmp/case/script" 2>/dev/null
 	_rank=$(last_call "$tap_tmp/case" insmod guilty_panic)
 	case $_rank in not*) _rank=1000000 ;; esac
-	ok "$_what: guilty_panic is among the last 100 calls of insmod ($_rank came after it)" [ "$_rank" -lt 100 ]
-	is "$_what: no errors but code that was not kept" "$(errors "$tap_tmp/case")" 0
+	ok "$_what: guilty_panic is among the last 100 calls of insmod ($_rank calls are later)" [ "$_rank" -lt 100 ]
+	is "$_what: the only decoding errors are about code that was not saved" "$(errors "$tap_tmp/case")" 0
 }
 
-# Record into pages instead. Do the same with a reserved region, and with caches that do not see the writes
-# of sinks. The kernel allocates the pages first from the memory of its initrd, which it lists as reserved. With
-# 2 GiB, a record of 4 MiB was in this memory.
+# Record into pages instead. Do the same with a reserved region, and with caches that sinks bypass. The kernel
+# allocates the pages first from the memory of its initrd, which it lists as reserved. With 2 GiB, a record of 4
+# MiB was in this memory.
 for beside in "" "--flight 4M" --incoherent; do
 	case $beside in
 	*flight*) what="kdump, pages beside a region" ;;
@@ -435,7 +436,7 @@ if wanted "kdump, perf -S"; then
 	errors_after=-1
 	dumped "kdump, perf -S" --flight 4M
 	errors_after=1
-	ok "kdump, perf -S: the record says that perf had the sink" \
+	ok "kdump, perf -S: the record contains that perf used the sink" \
 		grep -q '^vmcore trace .*, as an event of perf had it (perf, process [0-9]*)' "$tap_tmp/case/said"
 	rm -rf "$tap_tmp/case" "$tap_tmp/crash"
 fi

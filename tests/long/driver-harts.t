@@ -21,15 +21,15 @@ E2
 "$top/tools/board/board" run --board k3 --harts 16 --slow 20 --mem 3G --timeout 2000 --out "$tap_tmp/guest" \
 	--console "$tap_tmp/console" -- 'sh /out/script' >"$tap_tmp/said" 2>"$tap_tmp/err"
 sed 's/^/# /' "$tap_tmp/said"
-is "all of them can be traced" "$(sed -n 's/^cpus //p' "$tap_tmp/said")" 0-15
+is "all 16 CPUs can be traced" "$(sed -n 's/^cpus //p' "$tap_tmp/said")" 0-15
 is "perf records" "$(grep '^record ' "$tap_tmp/said")" "record 0"
 quiet "16 harts"
 printf '[ntrace]\n\tfirmware = %s@0x80000000\n' "$O/root/firmware/fw_dynamic.elf" >"$tap_tmp/config"
 PERF_CONFIG=$tap_tmp/config "$perf" script -i "$tap_tmp/guest/d" --symfs "$O/root/guest" --itrace=be -F cpu,ip \
 	>"$tap_tmp/branches" 2>"$tap_tmp/errors"
 sed 's/^/# /' "$tap_tmp/errors" | grep code
-is "each has 1,000 branches and more" \
+is "each CPU has at least 1,000 branches" \
 	"$(grep -o '\[[0-9]*\]' "$tap_tmp/branches" | sort | uniq -c | awk '$1 >= 1000' | wc -l)" 16
-is "no other errors" "$(grep ' code [0-9]*:' "$tap_tmp/errors" | grep -v -c -e ' code 1:' -e ' code 4:' -e ' code 30:')" 0
+is "no error is about other reasons" "$(grep ' code [0-9]*:' "$tap_tmp/errors" | grep -v -c -e ' code 1:' -e ' code 4:' -e ' code 30:')" 0
 figure "$(grep -c '\[' "$tap_tmp/branches") branches of 16 harts"
 done_testing

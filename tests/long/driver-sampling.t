@@ -27,7 +27,7 @@ echo "record $?"
 echo "samples $(perf script -i s.data --itrace= -F event 2>/dev/null | grep -c task-clock)"
 perf script -i s.data --itrace=be --ns -F pid,tid,cpu,time,flags,ip,addr >branches 2>>/out/log
 echo "script $?"
-# The samples themselves are of task-clock and name no CPU.
+# The samples of task-clock do not contain a CPU.
 grep -v '\[-01\]' branches >/out/branches
 E2
 # recorded NAME BOARD-OPTIONS...: check that each branch that perf decodes from samples was taken, and that
@@ -41,12 +41,12 @@ recorded() {
 	quiet "$_name"
 	is "$_name: perf records and decodes samples" "$(grep -E '^(record|script) ' "$tap_tmp/said" | xargs)" "record 0 script 0"
 	samples=$(sed -n 's/^samples //p' "$tap_tmp/said")
-	ok "$_name: there are many" [ "${samples:-0}" -gt 20 ]
+	ok "$_name: there are more than 20 samples" [ "${samples:-0}" -gt 20 ]
 	"$tap_tmp/branches" -s "$tap_tmp"/truth/hart*.truth <"$tap_tmp/guest/branches" >"$tap_tmp/compared"
-	is "$_name: each branch is one that was taken" $? 0
+	is "$_name: each decoded branch was executed" $? 0
 	sed 's/^/# /' "$tap_tmp/compared"
 	figure "$_name: $samples samples of 4 KiB: $(tail -n 1 "$tap_tmp/compared")"
-	ok "$_name: more than 100 in each sample" \
+	ok "$_name: samples have more than 100 branches on average" \
 		[ "$(sed -n '$s/^\([0-9]*\) branches compared.*/\1/p' "$tap_tmp/compared")" -gt $((100 * ${samples:-0})) ]
 }
 

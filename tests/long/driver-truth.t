@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Trace 4 busy harts system-wide with 1 MiB for each, and compare the trace with the truth. Each loss
-# must be reported. First the reader keeps up, then it pauses for 5 seconds, and then each topology is
-# used. Trace is lost if the sinks have their own small memories.
+# must be reported. In the first run, the reader keeps up. In the second run, it pauses for 5 seconds.
+# Further runs use each topology. Trace is lost if the sinks have their own small memories.
 #
 # NTRACE_LOAD_TOPOLOGY_SECONDS: Seconds for each topology, by default 3. TOPOLOGIES= chooses topologies,
 # and ONLY=PATTERN chooses runs by name.
@@ -37,7 +37,8 @@ truth "reader away for 5 s, new, 4 harts" reader_that_was_away_gets_the_rest "$s
 guest_env=
 truth "reader that keeps up, 6.12, 1 hart, --icount" reader_that_keeps_up_loses_nothing 3 1000 \
 	--kernel 6.12 --icount --mem 3G
-# The reader must serve all harts of a shared sink with the buffer of one, so slow their clock down.
+# All harts of a shared sink write to the buffer of one hart, so slow their clock down to give the reader enough
+# time.
 seconds=${NTRACE_LOAD_TOPOLOGY_SECONDS:-3}
 room=$((seconds * mips / 3 + 100))
 mem=$((4 * room / 1024 + 2))G

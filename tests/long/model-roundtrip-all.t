@@ -17,10 +17,10 @@ for isa in rv64 rv32; do
 	elf=$program
 	[ $isa = rv64 ] || elf=$tmp/rv32
 	flat "$tmp/$isa.list"
-	is "$isa: over 10 million" "$([ "$(wc -l <"$tmp/$isa.list")" -gt 10000000 ] && echo yes)" yes
+	is "$isa: the list has over 10 million PCs" "$([ "$(wc -l <"$tmp/$isa.list")" -gt 10000000 ] && echo yes)" yes
 	ok "$isa: each option" combinations "$tmp/$isa.list" "$elf" "" real
 	figure "$isa: $(tail -n 1 "$tap_tmp/out")"
-	ok "$isa: optimisations with each other" cross "$tmp/$isa.list" "$elf"
+	ok "$isa: each combination of optimisations" cross "$tmp/$isa.list" "$elf"
 	figure "$isa: $(tail -n 1 "$tap_tmp/out")"
 done
 done_testing

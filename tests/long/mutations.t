@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Make each single change of libraries, board, driver and perf part (tests/mutations). A test must
 # fail for at least 95 % of the changes. MUTATIONS=lib- chooses the changes whose names begin with
-# lib-. Results stay in build/mutations/results, and are not tested again.
+# lib-. Results stay in build/mutations/results, and changes that have a result are not tested again.
 . "$(dirname "$0")/../harness/tap.sh"
 
 plan 1

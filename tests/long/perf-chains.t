@@ -35,7 +35,7 @@ for kernel in $kernels; do
 		gcc -O2 -Wall -Wextra -I"$top/tools/board/model" -o "$tap_tmp/blocks" \
 			"$top/tests/perf/blocks.c" "$O/board/model/libnbmodel.a" || { tail -n 30 "$tap_tmp/make"; exit 1; }
 	dir=$O/tests/perf-chains-$kernel
-	ok "$kernel: recorded" record
+	ok "$kernel: the board records the system" record
 	mkdir -p "$dir/symfs"
 	cp -a "$O/root/guest/." "$dir/symfs/"
 	cp "$O/perf/$kernel/riscv64/perf" "$dir/symfs/usr/bin/perf"
@@ -43,8 +43,8 @@ for kernel in $kernels; do
 
 	is "$kernel: no errors" "$(script --itrace=e | grep -c 'instruction trace error')" 0
 	"$tap_tmp/blocks" all "$dir/truth/hart0.truth" >"$tap_tmp/blocks.txt"
-	ok "$kernel: the truth has it" [ "$(grep -c . "$tap_tmp/blocks.txt")" -gt 10000 ]
-	ok "$kernel: the chain of each 50th instruction is what the truth makes it" chains
+	ok "$kernel: the truth has the code of the recording" [ "$(grep -c . "$tap_tmp/blocks.txt")" -gt 10000 ]
+	ok "$kernel: the call chain of each 50th instruction equals that of the truth" chains
 	figure "$kernel: $(cat "$tap_tmp/out")"
 done
 done_testing

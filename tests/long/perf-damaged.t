@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Decode 2,000 damaged recordings with a perf that has sanitizers, and all recordings in which one
-# number of N-Trace's records has a limit value.
+# Use a perf that has sanitizers. Decode 2,000 damaged recordings, and recordings in which one
+# number of N-Trace's records has a limit value, for each number and each limit value.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/damaged.sh"
 

@@ -14,9 +14,9 @@ boards=${BOARDS:-virt k3}
 plan $(($(echo "$boards" | wc -w) * 7))
 
 # The guest is recorded after it has booted, so that no recording contains the code that its kernel patched or
-# freed before. Another machine runs all the time, because the host patches its own scheduler for the first
-# one. The work is short, because while the guest waits, its CPU also waits, and an expired timer of the guest
-# lets each wfi of the host return at once.
+# freed before. A second, idle guest exists all the time, because the host patches its own scheduler when the
+# first guest starts or the last one ends. The work is short, because a waiting guest keeps the host
+# busy: an expired timer of the guest lets each wfi of the host return at once.
 record() {
 	rm -rf "$truth_dir" && mkdir -p "$truth_dir/out" || return
 	vm_work="/bin/busybox ls -l /proc/self /bin; /bin/busybox sha256sum /init" vm_wait=1
@@ -60,8 +60,8 @@ script() {
 # Fields of a line: pid/tid [CPU] MODE time: flags ip name (object) => addr name (object)
 lines() { script --itrace=be --ns -F pid,tid,cpu,misc,time,flags,ip,sym,dso,addr; }
 
-# There are tens of millions of lines, so count everything in one pass while they are compared with the truth.
-# An address in a guest's kernel has a symbol of that kernel, and all others have none.
+# There are tens of millions of lines, so count all of these in the same pass that compares the lines with the
+# truth. An address in a guest's kernel has a symbol of that kernel, and all others have none.
 look() {
 	awk -v errors="$tap_tmp/errors" -v modes="$tap_tmp/modes" -v names="$tap_tmp/names" '
 		/instruction trace error/ { print >errors; next }
@@ -96,18 +96,18 @@ check() {
 	wait $looking
 	figure "$board_kind: $(grep 'of a guest' "$tap_tmp/compared"); $truth_last"
 	figure "$board_kind: $(cat "$tap_tmp/modes")"
-	ok "$board_kind: branches of the guest have its kernel's names, those of the host have not" names_are_right
+	ok "$board_kind: branches of the guest have names of its kernel, and branches of the host do not" names_are_right
 	figure "$board_kind: $(wc -l <"$tap_tmp/errors") errors: $(sed 's/.* code [0-9]*: //; s/, at.*//' "$tap_tmp/errors" | sort | uniq -c | tr '\n' ';')"
-	# Errors of the second kind follow from the first kind
-	is "$board_kind: no error but code that no recording has" \
+	# Errors of the second kind are a consequence of those of the first kind
+	is "$board_kind: the only errors are about code that a recording cannot have" \
 		"$(grep -v 'code of a guest is missing\|but its call is in missing code' "$tap_tmp/errors" | head -n 3)" ""
-	ok "$board_kind: ten thousand of them are the guest's" \
+	ok "$board_kind: at least ten thousand branches belong to the guest" \
 		[ "$(sed -n 's/ branches of a guest.*//p' "$tap_tmp/compared")" -ge 10000 ]
 	ok "$board_kind: a report has the functions of both kernels" both_are_reported
 }
 
 both_are_reported() {
-	# perf report itself has no options for guests
+	# perf report does not have options for guests
 	"$O/perf/new/x86_64/perf" kvm --host --guest --guestkallsyms "$truth_dir/vm/kallsyms" --guestmodules "$truth_dir/vm/modules" \
 		-i "$truth_dir/out/all.data" report --stdio --symfs "$truth_root" --itrace=i1000i --sort dso,sym \
 		2>"$tap_tmp/err" >"$tap_tmp/report" || tail -n 3 "$tap_tmp/err"

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# A hart goes offline and online repeatedly while trace is recorded. All harts are recorded, so that perf
-# loses the event of the hart with the hart, and one program, whose threads leave the hart and return. Every
-# branch that perf prints must be in the truth, with the same order and CPU. In small buffers, trace is also
-# lost. BOARDS=, SIZES= and KERNEL= choose.
+# A hart goes offline and online repeatedly while trace is recorded. One recording is of all harts, in which
+# perf loses the event of the hart that goes offline. Another recording is of one program, whose threads
+# leave this hart and return to it. Every branch that perf prints must be in the truth, with the same order
+# and CPU. In small buffers, trace is also lost. BOARDS=, SIZES= and KERNEL= choose.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Record four threads on the board with buffers that are too small, so that most trace is lost. All
-# call chains must be possible. Then record the same program to a file, to a pipe, and compressed,
-# where all of its branches must be present. KERNEL=lts|new and TOPOLOGIES= choose.
+# call chains must be possible. Then record the same program with large buffers to a file, to a
+# pipe, and compressed. These recordings must have all branches. KERNEL=lts|new and TOPOLOGIES=
+# choose.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 
@@ -51,7 +52,8 @@ for topology in $topologies; do
 	figure "$topology: $(tail -n 1 "$tap_tmp/out")"
 done
 
-# The loop has the same number of branches in each run, and a CPU's trace is in several PERF_RECORD_AUXTRACE.
+# Count the branches of the program's loop, whose number is the same in each run. The trace of a CPU must be in
+# several PERF_RECORD_AUXTRACE.
 truth_dir=$O/tests/perf-lost-forms
 run='-m,8M -e ntrace//u -o'
 work="record $run file.data -- ./lost 20000 && record $run - -- ./lost 20000 | cat >pipe.data || exit 1"

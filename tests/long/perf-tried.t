@@ -28,7 +28,7 @@ cp /proc/cpuinfo /out/cpuinfo
 cd /tmp && cp /out/tried .
 export PERF_BUILDID_DIR=/tmp/debug
 record() { perf --buildid-dir /tmp/debug record $mmap_options -m,4M "$@" >>/out/record.log 2>&1; }
-# List the threads of perf itself, such as its thread for BPF events, because the trace also
+# List the threads of perf, such as its thread for BPF events, because the trace also
 # contains them.
 cat >list-threads <<'E3'
 for task in /proc/$1/task/*; do echo thread ${task##*/} of $1; done >>/tmp/threads
@@ -105,7 +105,7 @@ ok "all branches are right" all_right
 is "all branches are right, and millions of them" "$(($(truth_number 'branches compared') > 5000000))" 1
 figure "$truth_last"
 
-# ---- each recording contains the code or the events for which it was made
+# ---- check that each recording contains the code or the events for which it was made
 named() { script load --itrace=b -F ip,sym,addr,flags | grep -c "$1"; }
 ok "code of a program of BPF, with its name" [ "$(named ' bpf_prog_[0-9a-f]*_tried')" -ge 5000 ]
 ok "a debugger's child stops at each breakpoint" [ "$(named 'int .* ping =>')" -ge 20 ]
@@ -118,8 +118,8 @@ kernel_changed() {
 	[ "$n" -ge 1 ] && [ "$n" -le 40 ] && cat "$tap_tmp/$1.err" &&
 		grep -q 'code was patched after --kcore had copied it\|there is no code at this address' "$tap_tmp/$1.err"
 }
-ok "a module that was loaded meanwhile is reported as missing" kernel_changed load
-ok "a module that replaced another is reported as missing" kernel_changed unload
+ok "code of a module that was loaded during the recording is reported as missing" kernel_changed load
+ok "code of a module that replaced another module is reported as missing" kernel_changed unload
 is "-p: no errors, before and after exec" "$(errors exec)" 0
 ok "-p: both programs" [ "$(script exec --itrace=b -F comm,ip | awk '{ print $1 }' | sort -u | wc -l)" -ge 1 \
 	-a "$(wc -l <"$tap_tmp/exec.lines")" -gt 50000 ]
@@ -147,17 +147,17 @@ injected() {
 	samples -i "$tap_tmp/unload.injected" >"$tap_tmp/from-injected"
 	[ "$(wc -l <"$tap_tmp/direct")" -gt 10000 ] && cmp "$tap_tmp/direct" "$tap_tmp/from-injected"
 }
-ok "inject: the samples of its file are those of the trace" injected
+ok "inject writes the samples that perf decodes from the trace" injected
 by_function() { perf report --stdio -F sample,sym "$@" | grep -E '^ *[1-9]' | sort; }
 reported() {
 	by_function -i "$out/unload.data" --itrace=i1000i >"$tap_tmp/direct"
 	by_function -i "$tap_tmp/unload.injected" >"$tap_tmp/from-injected"
 	[ "$(wc -l <"$tap_tmp/direct")" -gt 100 ] && diff "$tap_tmp/direct" "$tap_tmp/from-injected"
 }
-ok "inject: the samples of its file are those of the trace, and so is the report" reported
-ok "inject: no trace is left with --strip" sh -c "'$O/perf/new/x86_64/perf' inject --strip -i '$out/exec.data' --itrace=i1000i \
+ok "report of the injected file equals that of the trace" reported
+ok "inject --strip removes the trace" sh -c "'$O/perf/new/x86_64/perf' inject --strip -i '$out/exec.data' --itrace=i1000i \
 	-o '$tap_tmp/stripped' 2>/dev/null; [ \"\$('$O/perf/new/x86_64/perf' script -D -i '$tap_tmp/stripped' 2>/dev/null |
 	grep -c -a 'PERF_RECORD_AUX\|PERF_RECORD_ITRACE_START')\" = 0 ]"
-ok "diff of two of them" sh -c "'$O/perf/new/x86_64/perf' diff '$tap_tmp/load.injected' '$tap_tmp/unload.injected' 2>/dev/null |
+ok "diff compares two injected files" sh -c "'$O/perf/new/x86_64/perf' diff '$tap_tmp/load.injected' '$tap_tmp/unload.injected' 2>/dev/null |
 	grep -q '[0-9]% .*\[kernel'"
 done_testing

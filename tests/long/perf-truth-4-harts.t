@@ -26,12 +26,12 @@ for kernel in $(kernels lts new); do
 	truth_speed
 	ok "Linux $kernel: ntrace script: all branches are right" truth_compare_ntrace
 	figure "Linux $kernel: ntrace: $truth_last"
-	ok "Linux $kernel: at least 20 million of them" [ "$(truth_number branches)" -ge 20000000 ]
+	ok "Linux $kernel: there are at least 20 million branches" [ "$(truth_number branches)" -ge 20000000 ]
 	# perf.data has no code of modules that were loaded later, so their trace has gaps.
 	"$O/perf/new/x86_64/perf" script --symfs "$truth_root" -i "$truth_dir/out/jit.data" --itrace=e \
 		2>/dev/null | sed -n 's/.* ip 0x\([0-9a-f]*\) code.*/\1/p' >"$tap_tmp/errors"
-	ok "Linux $kernel: errors are in modules that were loaded meanwhile only" \
+	ok "Linux $kernel: all errors are in modules that were loaded during the recording" \
 		sh -c "! grep -v '^ffffffff0' '$tap_tmp/errors'"
-	ok "Linux $kernel: a perf with sanitizers finds nothing" sanitized
+	ok "Linux $kernel: a perf with sanitizers reports no fault" sanitized
 done
 done_testing

@@ -28,7 +28,7 @@ cp /out/fib .
 perf --buildid-dir /tmp/debug record --kcore -m,4M -e ntrace// -o fib.data -- ./fib >/out/record.log 2>&1 || exit 1
 cp -r fib.data debug /out
 E2
-ok "recorded, kernel included" "$top/tools/board/board" run --out "$dir/out" --timeout 500 -- sh /out/record
+ok "the board records the program and the kernel" "$top/tools/board/board" run --out "$dir/out" --timeout 500 -- sh /out/record
 mkdir -p "$dir/symfs/tmp"
 cp -a "$O/root/guest/." "$dir/symfs/"
 cp "$O/perf/6.12/riscv64/perf" "$dir/symfs/usr/bin/perf"
@@ -37,13 +37,13 @@ cp -a "$dir/out/debug" "$dir/symfs/.debug"
 
 ok "export-to-sqlite.py" db_export "$db" --symfs "$dir/symfs" -i "$dir/out/fib.data"
 view() { db_view "$python" "$db" "$dir/picture.png" >"$tap_tmp/view"; }
-ok "exported-sql-viewer.py opens it" view
+ok "exported-sql-viewer.py opens the database" view
 "$db_perf" script --symfs "$dir/symfs" -i "$dir/out/fib.data" --itrace=b -F ip,addr 2>/dev/null |
 	awk '{ print $1, $3 }' >"$tap_tmp/wanted"
 db_view_branches <"$tap_tmp/view" >"$tap_tmp/got"
 figure "$(grep -c '^branch' "$tap_tmp/view") branches, $(grep -c '^graph' "$tap_tmp/view") rows of the call graph," \
 	"$(grep -c '^tree' "$tap_tmp/view") of the call tree"
-ok "its branches are those of perf script" sh -c "[ -s '$tap_tmp/wanted' ] && cmp '$tap_tmp/wanted' '$tap_tmp/got'"
+ok "the viewer shows the branches that perf script prints" sh -c "[ -s '$tap_tmp/wanted' ] && cmp '$tap_tmp/wanted' '$tap_tmp/got'"
 
 # Print the calls by function. The first two levels are the program and the thread. The viewer does not show
 # kernel threads whose name perf did not record.
@@ -51,9 +51,9 @@ calls() {
 	db_rows "$db" 'SELECT symbols.name, count(*) FROM calls INNER JOIN call_paths ON call_path_id = call_paths.id
 		INNER JOIN symbols ON symbol_id = symbols.id WHERE comm_id > 0 GROUP BY symbols.name' | sort
 }
-is "its call graph has each call" \
+is "the viewer's call graph has each call" \
 	"$(awk -F '\t' '$1 == "graph" && $2 > 1 { n[$3] += $5 } END { for (f in n) print f, n[f] }' "$tap_tmp/view" | sort)" "$(calls)"
-is "its call tree, too" \
+is "the viewer's call tree has each call" \
 	"$(awk -F '\t' '$1 == "tree" && $2 > 1 { n[$3]++ } END { for (f in n) print f, n[f] }' "$tap_tmp/view" | sort)" "$(calls)"
-is "its call tree has 177 calls of fib" "$(awk -F '\t' '$1 == "tree" && $2 > 1 && $3 == "fib"' "$tap_tmp/view" | grep -c .)" 177
+is "the viewer's call tree has 177 calls of fib" "$(awk -F '\t' '$1 == "tree" && $2 > 1 && $3 == "fib"' "$tap_tmp/view" | grep -c .)" 177
 done_testing

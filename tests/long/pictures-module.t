@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Compare the coverage of a kernel module on the board, recorded by perf and by `ntrace record`, with the counts that the
-# module itself keeps for each line.
+# Compare the coverage of a kernel module, from recordings by perf and by `ntrace record` on the board, with the
+# counts that the module keeps for each line.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 . "$top/tests/command/recorder.sh"
@@ -42,7 +42,7 @@ for kernel in $(kernels lts new); do
 	truth_build "$kernel"
 	ok "$kernel: the module" build "$kernel"
 	ok "$kernel: recordings by perf and by ntrace" record "$kernel"
-	ok "$kernel: perf's, its lines are what the module has counted" coverage perf 0 1
-	ok "$kernel: ntrace's, too" coverage own 1 2
+	ok "$kernel: the line counts from perf's recording are those of the module" coverage perf 0 1
+	ok "$kernel: the line counts from the recording of ntrace record are those of the module" coverage own 1 2
 done
 done_testing

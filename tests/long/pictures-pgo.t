@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Make faster binaries with a trace. Debian's bzip2 is built by clang, recorded on the board with four kinds of training
-# input, built again with the profile, and laid out by BOLT. The instructions and taken
-# branches for other input are those that the board traced, and the compressed output must be the same byte for byte.
+# input, built again with the profile, and laid out by BOLT. Count the instructions and taken branches for other
+# input in traces of the board. The compressed output must be the same byte for byte.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 for tool in clang-19 llvm-bolt-19 apt-get python3; do
@@ -40,8 +40,8 @@ build() {
 	riscv64-linux-gnu-gcc -static -Wl,--emit-relocs -o "out/$_name" "$_name"/*.o && cp "out/$_name" root/out/
 }
 
-# The training input is text, code, noise and repetition. The other input has all four kinds, from other
-# places.
+# The training input is text, code, noise and repetition. The other input also has all four kinds, with
+# other contents.
 inputs() {
 	python3 - "$top" "$O/root/guest/bin/busybox" <<-'E2'
 	import glob, random, sys
@@ -107,13 +107,13 @@ ok "inputs" inputs
 train base >out/go
 ok "training on the board" run_board
 ok "a profile for clang" profile --llvm --object out/base -i out/base.train -o base.prof
-ok "clang takes it" build pgo -fprofile-sample-use="$PWD/base.prof"
-ok "BOLT takes the other one, without a mismatch" layout base out/base.train bolt
+ok "clang accepts the profile" build pgo -fprofile-sample-use="$PWD/base.prof"
+ok "BOLT accepts its profile without a mismatch" layout base out/base.train bolt
 { measure base; measure pgo; measure bolt; train pgo; } >out/go
-ok "other input, and training of the new program" run_board
-ok "BOLT takes the new program, too" layout pgo out/pgo.train both
+ok "the board traces the other input, and the training of the new program" run_board
+ok "BOLT accepts a profile of the program that clang has optimised" layout pgo out/pgo.train both
 measure both >out/go
-ok "other input, of both" run_board
+ok "the board traces both programs with the other input" run_board
 for name in base pgo bolt both; do
 	numbers $name >$name.numbers
 	is "$name: nothing was lost" "$(cut -d' ' -f1 $name.numbers)" 0
@@ -121,7 +121,7 @@ done
 for name in pgo bolt both; do
 	figure "$name: $(change $name)"
 done
-ok "what is packed and unpacked is the same" sh -c \
+ok "the compressed and the decompressed output is the same" sh -c \
 	'for n in base pgo bolt both; do cmp out/base.bz2 out/$n.bz2 && cmp out/$n.plain out/other || exit; done'
 # A layout can save taken branches
 ok "BOLT saves taken branches" [ "$(cut -d' ' -f3 bolt.numbers)" -lt "$(cut -d' ' -f3 base.numbers)" ]

@@ -32,26 +32,26 @@ figure "$said"
 small=$most
 ok "counts of $mib MiB" took "$NTRACE" profile --counts -i perf.data -o one.counts
 figure "$mib MiB in one run: $said"
-ok "counts of $mib MiB need no more memory than those of 10 MiB, but 32 MiB" [ "$most" -le $((small + 32)) ]
+ok "counts of $mib MiB need at most 32 MiB more memory than those of 10 MiB" [ "$most" -le $((small + 32)) ]
 ok "make -j" took make -f "$top/examples/shards/Makefile" -j"$(nproc)"
 figure "split, and 8 shards by make -j$(nproc): $said"
-ok "make -j gives the same, byte for byte" cmp one.counts all.counts
+ok "the merged counts of make -j equal those of one run, byte for byte" cmp one.counts all.counts
 ok "merge of eight" took "$NTRACE" merge -o again.counts shards/1.counts shards/2.counts shards/3.counts \
 	shards/4.counts shards/5.counts shards/6.counts shards/7.counts shards/8.counts
 figure "$said"
 rm -f shards/*.counts
 if slurm_start >"$tap_tmp/why" 2>&1; then
 	_start=$(date +%s)
-	ok "an array of jobs" sbatch --wait --array=1-8 "$top/examples/shards/shards.sbatch" shards
+	ok "Slurm runs an array of jobs" sbatch --wait --array=1-8 "$top/examples/shards/shards.sbatch" shards
 	figure "8 shards by Slurm $(sinfo -V): $(($(date +%s) - _start)) s"
-	is "an array of jobs, whose nodes were this one" "$(scontrol show job -o | grep -c 'JobState=COMPLETED.* NodeList=')" 8
-	ok "an array of jobs gives the same, byte for byte" sh -c "'$NTRACE' merge -o slurm.counts shards/*.counts && cmp one.counts slurm.counts"
-	# A job whose shard is damaged
+	is "all jobs of the array ran on this machine" "$(scontrol show job -o | grep -c 'JobState=COMPLETED.* NodeList=')" 8
+	ok "the merged counts of the jobs equal those of one run, byte for byte" sh -c "'$NTRACE' merge -o slurm.counts shards/*.counts && cmp one.counts slurm.counts"
+	# Damage a shard, so that its job fails
 	mv shards/5.data shards/5.away && rm -f shards/*.counts
 	sbatch --wait --array=4-5 "$top/examples/shards/shards.sbatch" shards
 	is "a shard whose job has failed has no counts" "$(cd shards && echo *.counts)" 4.counts
 	"$NTRACE" merge -o less.counts shards/4.counts >said 2>&1
-	is "a shard whose job has failed has no counts, and is named" "$? $(grep -c 'is missing' said) $(grep -c 'shard 5 of 8' said)" "1 7 1"
+	is "merge names the shard whose job has failed" "$? $(grep -c 'is missing' said) $(grep -c 'shard 5 of 8' said)" "1 7 1"
 else
 	for n in 1 2 3 4 5; do skip "Slurm, $n" "$(tail -n 1 "$tap_tmp/why")"; done
 fi

@@ -58,7 +58,7 @@ calls() {
 	python3 "$top/tests/session/calls.py" "$truth_dir/verified" "$truth_dir/calls.json"
 }
 
-# Compare counts without ranges, of each function, with the instructions of those branches one by one
+# Compare the counts of each function (nt_flow_count) with the instructions of the verified branches
 counts() {
 	for f in jit user; do
 		ntrace script --insns -F sym,dso -i "$out/$f.data" 2>/dev/null | awk '/error type/ { next } { n[$2 " " $3]++ } END {
@@ -102,15 +102,15 @@ ok "recorded" record
 ok "all branches are right" verify
 ok "all calls, their counts and latencies are right" calls
 figure "$(tail -n 1 "$tap_tmp/out")"
-ok "counts without ranges are right" counts
+ok "the counts of each function are right" counts
 figure "$(tail -n 2 "$tap_tmp/out")"
-ok "the tree of all calls has those of the table" stacks
+ok "the tree of all calls agrees with the table of functions" stacks
 ok "inject: all branches" inject
 figure "$(tail -n 1 "$tap_tmp/out")"
 ntrace report -i "$out/lost.data" >"$tap_tmp/report" 2>/dev/null
 ok "trace was lost" grep -q 'trace was lost [1-9][0-9]* time' "$tap_tmp/report"
 figure "$(head -n 1 "$tap_tmp/report")"
-ok "no impossible call chain" lost
+ok "all call chains of the recording with losses are possible" lost
 figure "$(tail -n 1 "$tap_tmp/out")"
 for what in report "script --calls" "slow leafA" "inject -o $truth_dir/one"; do
 	# shellcheck disable=SC2086
@@ -119,6 +119,6 @@ for what in report "script --calls" "slow leafA" "inject -o $truth_dir/one"; do
 	if [ "$command" = inject ]; then cp "$truth_dir/one/data" "$tap_tmp/one"; fi
 	ntrace "$command" --threads 4 "$@" -i "$out/lost.data" >"$tap_tmp/four" 2>/dev/null
 	if [ "$command" = inject ]; then cp "$truth_dir/one/data" "$tap_tmp/four"; fi
-	ok "$what: one thread and four say the same" cmp "$tap_tmp/one" "$tap_tmp/four"
+	ok "$what: one thread and four threads print the same" cmp "$tap_tmp/one" "$tap_tmp/four"
 done
 done_testing

@@ -31,11 +31,11 @@ millions=$(by_size 1 10)
 is "busybox bzip2 executes over $millions million PCs" "$([ "$count" -gt ${millions}000000 ] && echo yes)" yes
 for mode in btm htm; do
 	start=$(date +%s%N)
-	ok "$mode: $count PCs come back" roundtrip "$tmp/real.list" "$program" "--mode $mode --stats" ""
+	ok "$mode: $count encoded PCs are decoded" roundtrip "$tmp/real.list" "$program" "--mode $mode --stats" ""
 	figure "$mode round trip: $count instructions compared, 0 differences" \
 		"($(($(date +%s%N) / 1000000 - start / 1000000)) ms): $(head -n 1 "$tmp/encode")"
 done
-ok "$count PCs come back with all optimisations" roundtrip "$tmp/real.list" "$program" \
+ok "$count PCs, encoded with all optimisations, are decoded" roundtrip "$tmp/real.list" "$program" \
 	"--implicit-return --sequential-jump --extend-addr --repeated-history --sync-mode 3 --sync-max 12" \
 	"--implicit-return --sequential-jump --extend-addr"
 

@@ -164,8 +164,8 @@ for what in firmware:50 $(by_size "" told:95); do
 	percent=${what#*:} what=${what%:*}
 	is "$what: no errors with the firmware's ELF file" "$(errors $what.data)" 0
 	script -i "$dir/out/$what.data" --itrace=be -F ip,addr >"$tap_tmp/with"
-	ok "$what: branches of the firmware are there" [ "$(in_firmware <"$tap_tmp/with" | wc -l)" -gt 1000 ]
-	ok "$what: without it: one error with the name, gaps, no false path, $percent % of all" \
+	ok "$what: branches of the firmware are decoded" [ "$(in_firmware <"$tap_tmp/with" | wc -l)" -gt 1000 ]
+	ok "$what: without the ELF file: one error names the firmware, and $percent % of the branches are decoded, none of them wrong" \
 		without_firmware $what "$percent"
 	figure "$what.data: $(in_firmware <"$tap_tmp/with" | wc -l) branches in the firmware;" \
 		"without its ELF file: $(cat "$tap_tmp/gaps")"

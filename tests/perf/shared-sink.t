@@ -25,7 +25,7 @@ losses_of() {
 		kill -STOP $PPID; n=0; while [ $n -lt 3000 ]; do n=$((n + 1)); done; kill -CONT $PPID; sleep 0.2; done'
 	ok "$1, $2 harts, -m,$3: perf reports each loss in its place" truth_compare
 	figure "$1, $2 harts, -m,$3, perf: $truth_last"
-	ok "$1, $2 harts, -m,$3: trace is lost, and not all" \
+	ok "$1, $2 harts, -m,$3: some of the trace is lost" \
 		awk '/^hart/ { told += $7; n += $3 } END { exit !told || n < 100 }' "$tap_tmp/compared"
 	ok "$1, $2 harts, -m,$3: ntrace script reports each loss in its place" truth_compare_ntrace
 	figure "$1, $2 harts, -m,$3, ntrace: $truth_last"

@@ -66,8 +66,8 @@ for kver in $kvers; do
 	ok "$kver: a pipe without PERF_RECORD_AUX" same no-aux-record-pipe no-aux-record
 	ok "$kver: a pipe whose only times are those of PERF_RECORD_AUX" same no-time-pipe no-time
 	ok "$kver: trace in samples, from a pipe" same samples-pipe samples
-	ok "$kver: CPUs that are not alike, one thread's buffer" unlike_is_right
-	ok "$kver: CPUs that are not alike, one thread's buffer, from a pipe" same unlike-pipe unlike
+	ok "$kver: the metadata of CPUs differ, and the buffer belongs to a thread" unlike_is_right
+	ok "$kver: the metadata of CPUs differ, from a pipe" same unlike-pipe unlike
 	ok "$kver: two encoders in frames have the same branches as without frames" same frames two-sources
 	ok "$kver: frames of two encoders, from a pipe" same frames-pipe frames
 	ok "$kver: an impossible size of trace, in a pipe" refused_size
@@ -86,8 +86,8 @@ zstd "compressed, without PERF_RECORD_AUX" same no-aux-record-z no-aux-record
 zstd "compressed, in a pipe, without PERF_RECORD_AUX" same no-aux-record-z-pipe no-aux-record
 zstd "trace in samples, compressed" same samples-z samples
 zstd "trace in samples, compressed, in a pipe" same samples-z-pipe samples
-zstd "compressed, CPUs that are not alike, one thread's buffer" same unlike-z unlike
-zstd "compressed, CPUs that are not alike, in a pipe" same unlike-z-pipe unlike
+zstd "compressed, the metadata of CPUs differ" same unlike-z unlike
+zstd "compressed, the metadata of CPUs differ, in a pipe" same unlike-z-pipe unlike
 zstd "compressed, frames of two encoders" same frames-z frames
 zstd "compressed, frames of two encoders, in a pipe" same frames-z-pipe frames
 perf inject --itrace=b -i "$tap_tmp/rounds-z.data" -o "$tap_tmp/injected.data"

@@ -72,7 +72,7 @@ fi
 for format in perfetto speedscope jsonl; do
 	export_to $format many.data many.$format
 	export_to $format many.data - 2>/dev/null | cmp - many.$format >said 2>&1
-	is "$format of many calls, twice" "$? $(cat said)" "0 "
+	is "$format of many calls, by all threads and by one" "$? $(cat said)" "0 "
 	"$ntrace" export --threads 1 --format $format -i many.data -o one 2>/dev/null
 	ok "$format by one thread is the same" cmp one many.$format
 done

@@ -318,5 +318,5 @@ closes() {
 	! large || { build_sanitized tools/board/dev && "$O/sanitized/bin/ntrace" bench --runs 1 --elf "$tap_tmp/calls" "$tap_tmp/calls.nt"; }
 }
 ok "$damaged damaged recordings, with sanitizers" damaged
-ok "$(by_size "decode leaves" "decode and bench leave") no memory" closes
+ok "$(by_size "decode frees" "decode and bench free") all memory" closes
 done_testing

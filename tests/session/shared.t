@@ -51,7 +51,7 @@ done
 make_it crumbs crumbs 4 5 || exit 1
 is "messages in pieces of up to three bytes" "$(judged crumbs)" "1280 branches, 0 wrong, 0 of a wrong thread, 0 missing, 0 errors"
 others=$(by_size 20 40)
-ok "$others other recordings" seeds 2 $((others + 1))
+ok "$others recordings with other random seeds have the right branches" seeds 2 $((others + 1))
 for what in shared frames; do
 	while read -r command; do
 		# shellcheck disable=SC2086
