@@ -27,7 +27,7 @@ class Browser:
         self.folder = tempfile.mkdtemp()
         to_browser, self.output = os.pipe()
         self.input, from_browser = os.pipe()
-        # The browser reads from 3 and writes to 4
+        # The browser reads commands from file descriptor 3, and writes replies to 4
         command = [executable(), '--headless=new', '--remote-debugging-pipe', '--no-sandbox', '--disable-gpu',
                    '--no-first-run', '--disable-background-networking', '--disable-component-update',
                    '--disable-dev-shm-usage', '--force-color-profile=srgb', '--hide-scrollbars',

@@ -28,7 +28,8 @@ def same_calls(path, wanted):
 
 
 def levels(path):
-    """On each level, each call is in one item, which is long enough unless no other item is near"""
+    """Check that on each level, each call is in one item, and that an item is long enough unless no other item is
+    near"""
     rows = collections.defaultdict(list)
     for track, put, begin, ns, depth, name, _, made, _ in page.Page(path).items():
         rows[track, depth].append((begin, -ns, made, put))
@@ -69,7 +70,7 @@ def safe(path):
 
 
 class Name(bytes):
-    """A name with any bytes, for perfdata.py"""
+    """Text with any bytes, which perfdata.py can write as a name"""
 
     def encode(self):
         return bytes(self)
@@ -145,7 +146,7 @@ def lossy(program, path):
 
 
 def losses(path):
-    """Both losses are on CPU 0, from the end of its trace to the start of the next"""
+    """Check that both losses are on CPU 0, each from the end of a stretch to the start of the next stretch"""
     p = page.Page(path)
     found = sorted((begin, begin + ns) for track, _, begin, ns, *_, made, _ in p.items()
                    if p.meta['tracks'][track][:2] == [1, 0] and not made)
@@ -167,14 +168,14 @@ def zoom(b):
                    "document.getElementById('scrollbar').getBoundingClientRect().left")
     check('the scroll bar hides no call', hidden <= 0, hidden)
     nearer = b.key('w')
-    check('W zooms in', nearer['to'] - nearer['from'] < 0.7 * (begin['to'] - begin['from']), nearer)
+    check('key W zooms in', nearer['to'] - nearer['from'] < 0.7 * (begin['to'] - begin['from']), nearer)
     moved = b.key('d')
-    check('D moves right', moved['from'] > nearer['from'] and moved['to'] - moved['from'] > 0, moved)
-    check('A moves back', abs(b.key('a')['from'] - nearer['from']) < 2)
+    check('key D moves right', moved['from'] > nearer['from'] and moved['to'] - moved['from'] > 0, moved)
+    check('key A moves back to the left', abs(b.key('a')['from'] - nearer['from']) < 2)
     wheel = b.wheel(800, 500, 0, -300, modifiers=2)
     check('the wheel zooms with Ctrl', wheel['to'] - wheel['from'] < nearer['to'] - nearer['from'], wheel)
     out = b.key('s')
-    check('S zooms out', out['to'] - out['from'] > wheel['to'] - wheel['from'], out)
+    check('key S zooms out', out['to'] - out['from'] > wheel['to'] - wheel['from'], out)
     dragged = b.drag(900, 600, 700, 600)
     check('dragging moves', dragged['from'] > out['from'], dragged)
     check('0 shows all', b.key('0')['from'] == 0 and b.settle()['to'] == begin['to'])
@@ -186,25 +187,25 @@ def search(b, name, calls):
     b.key('/')
     state = b.type(name)
     text = b.run("document.getElementById('search-state').textContent")
-    check('search finds a function', state['matched'] and f'{calls:,} calls' in text, (state, text))
+    check('the search finds a function', state['matched'] and f'{calls:,} calls' in text, (state, text))
     b.key('Enter')
     b.wait('ntrace.state().selected', 10)
     first = b.settle()
-    check('Enter goes to its first call', first['selected'] and first['selected']['function'] == name, first)
-    check('the call is in view', first['from'] <= first['selected']['begin'] <= first['to'], first)
+    check('Enter selects the first call of the found function', first['selected'] and first['selected']['function'] == name, first)
+    check('the selected call is visible', first['from'] <= first['selected']['begin'] <= first['to'], first)
     at = b.run(f'ntrace.find({json.dumps(name)})')
     b.key('n')
     later = b.wait(f"ntrace.state().selected.begin !== {first['selected']['begin']} || ntrace.state().selected.track !== "
                    f"{json.dumps(first['selected']['track'])}", 10)
     after = b.settle()
-    check('N goes to the next', later and after['selected']['begin'] >= first['selected']['begin'], after)
+    check('key N selects the next call', later and after['selected']['begin'] >= first['selected']['begin'], after)
     check('P goes back', b.key('p') and b.wait(f"ntrace.state().selected.begin === {first['selected']['begin']}", 10))
     return at
 
 
 def click(b, name):
     b.key('Escape')
-    check('Escape chooses nothing', b.settle()['selected'] is None)
+    check('Escape removes the selection', b.settle()['selected'] is None)
     b.key('0')
     for _ in range(60):
         at = b.run(f'ntrace.find({json.dumps(name)})')
@@ -214,15 +215,15 @@ def click(b, name):
     b.mouse('mouseMoved', **at)
     b.settle()
     tip = b.run("document.getElementById('tip').textContent")
-    check('the mouse over a call tells its name', name in tip and not b.run("document.getElementById('tip').hidden"), tip)
+    check('the mouse over a call shows its name', name in tip and not b.run("document.getElementById('tip').hidden"), tip)
     state = b.click(**at)
-    check('a click chooses a call', state['selected'] and state['selected']['function'] == name, state)
+    check('a click selects a call', state['selected'] and state['selected']['function'] == name, state)
     text = b.run("document.getElementById('details').innerText")
-    check('its details are shown', name in text and 'median' in text, text)
+    check('the details of the selected call are shown', name in text and 'median' in text, text)
     near = b.key('f')
-    check('F zooms to it', near['to'] - near['from'] <= max(4 * near['selected']['ns'], 20), near)
+    check('key F zooms to the selected call', near['to'] - near['from'] <= max(4 * near['selected']['ns'], 20), near)
     state = b.drag(500, 115, 700, 115)
-    check('dragging on the ruler chooses a range', state['range'] and state['range'][1] > state['range'][0], state)
+    check('dragging on the ruler selects a range of time', state['range'] and state['range'][1] > state['range'][0], state)
 
 
 def views(b, name, calls):
@@ -231,20 +232,20 @@ def views(b, name, calls):
     state = b.settle()
     check('2 shows the flame graph', state['tab'] == 'flame' and state['flame'].startswith('all: '), state)
     clicked = b.click(400, 124)
-    check('a click on it zooms', not clicked['flame'].startswith('all: '), clicked)
+    check('a click on the selected range zooms to it', not clicked['flame'].startswith('all: '), clicked)
     b.key('3')
     text = b.run("document.querySelector('#functions tbody').innerText")
     check('3 lists functions', name in text and f'{calls:,}' in text, text[:200])
     b.click_on('#functions tbody tr')
-    check('a click on a row shows it', not b.run("document.getElementById('details').hidden"))
+    check('a click on a row of the table shows its function', not b.run("document.getElementById('details').hidden"))
     b.key('m')
-    check('M goes to the slowest call', b.wait('ntrace.state().selected') and b.settle()['tab'] == 'timeline', b.settle())
+    check('key M selects the slowest call', b.wait('ntrace.state().selected') and b.settle()['tab'] == 'timeline', b.settle())
     b.key('?')
     check('? lists the keys', b.run("document.getElementById('help').open"))
     b.run("document.getElementById('help').close()")
     dark = b.run("document.documentElement.classList.contains('dark')")
     b.key('t')
-    check('T changes the colours', b.run("document.documentElement.classList.contains('dark')") != dark)
+    check('key T changes the colours', b.run("document.documentElement.classList.contains('dark')") != dark)
 
 
 def harmless(b, path):
@@ -259,9 +260,9 @@ def harmless(b, path):
     b.key('/')
     b.type('<')
     names = b.run("document.getElementById('search-list').textContent")
-    check('evil names are shown as they are', EVIL[0].decode()[:60] in names, names)
-    check('they made no element', not b.run("document.querySelectorAll('img, b img, #search-list script, tbody b').length"))
-    check('no script of theirs was executed', not [p for p in b.problems if 'alert' in p or 'dialog' in p], b.problems)
+    check('names with HTML are shown as text', EVIL[0].decode()[:60] in names, names)
+    check('names with HTML have made no element', not b.run("document.querySelectorAll('img, b img, #search-list script, tbody b').length"))
+    check('no script in a name was executed', not [p for p in b.problems if 'alert' in p or 'dialog' in p], b.problems)
 
 
 def loss(b, path):
@@ -273,8 +274,8 @@ def loss(b, path):
         if 'Trace lost' in b.run("document.getElementById('tip').textContent"):
             break
     tip = b.run("document.getElementById('tip').textContent")
-    check('the mouse over a loss tells of it', 'Trace lost' in tip and 'CPU 0' in tip, tip)
-    check('the page says how often', 'trace was lost 2 times' in b.run("document.getElementById('status').textContent"))
+    check('the mouse over a loss shows a text about it', 'Trace lost' in tip and 'CPU 0' in tip, tip)
+    check('the page shows how often trace was lost', 'trace was lost 2 times' in b.run("document.getElementById('status').textContent"))
 
 
 def browse(lossy_page, small, name, calls, evil_page, big, limit, picture):
@@ -288,15 +289,15 @@ def browse(lossy_page, small, name, calls, evil_page, big, limit, picture):
         harmless(b, evil_page)
         loss(b, lossy_page)
         drawn, read = min((b.open(big) for _ in range(3)), key=lambda times: times[0])
-        check('many calls are drawn soon', drawn < float(limit), f'{drawn:.0f} ms, all is read after {read:.0f} ms')
+        check('many calls are drawn within the limit', drawn < float(limit), f'{drawn:.0f} ms, all is read after {read:.0f} ms')
         begin = time.monotonic()
         for _ in range(10):
             b.key('w')
         step = (time.monotonic() - begin) * 100
-        check('zooming does not wait', step < 500, f'{step:.0f} ms')
+        check('zooming is done within the limit', step < 500, f'{step:.0f} ms')
         b.screenshot(picture)
         others = [url for url in b.requests if not url.startswith('file:')]
-        check('nothing comes from a network', not others and len(b.requests) == 6, b.requests)
+        check('the page loads nothing from a network', not others and len(b.requests) == 6, b.requests)
         check('the browser complains of nothing', not b.problems, b.problems)
 
 
@@ -339,12 +340,12 @@ def keyboard(b):
     reached = tab_to(b, '#timeline .table button')
     name = b.run('document.activeElement.textContent')
     state = b.key('Enter')
-    check('a button of the table chooses a call', reached and state['selected'] and state['selected']['function'] == name, state)
-    check('and keeps the focus', b.run('document.activeElement.textContent') == name)
+    check('a button of the table selects a call', reached and state['selected'] and state['selected']['function'] == name, state)
+    check('the button keeps the focus', b.run('document.activeElement.textContent') == name)
     height = state['height']
-    check('C folds its thread', b.key('c')['height'] < height and b.key('c')['height'] == height)
+    check('key C folds the thread of the selected call', b.key('c')['height'] < height and b.key('c')['height'] == height)
     state = b.key('r')
-    check('R chooses what is shown', state['range'] == [state['from'], state['to']], state)
+    check('key R selects the visible range', state['range'] == [state['from'], state['to']], state)
     b.key('2')
     reached = tab_to(b, '#flame-view tr:nth-child(2) button')
     state = b.key('Enter')
@@ -362,7 +363,7 @@ def accessible(page_path, axe, folder):
             b.run(axe + ';1')
             found = all_views(b, 2 if size[0] == 1600 else 1)
             check(f'axe-core finds nothing at {size[0]} pixels', not found, found)
-            check('nothing is wider than the window', b.run('document.documentElement.scrollWidth') <= size[0])
+            check('the page is not wider than the window', b.run('document.documentElement.scrollWidth') <= size[0])
             b.screenshot(f'{folder}/pictures-{size[0]}.png')
             if size[0] == 480:
                 keyboard(b)

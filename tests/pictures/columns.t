@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# `ntrace export --format parquet`: two readers that others wrote must find the rows that the format sqlite has, and
-# must refuse damaged files.
+# `ntrace export --format parquet`: two independent readers of Parquet must find the rows that the format sqlite
+# has, and must refuse damaged files.
 . "$(dirname "$0")/../harness/tap.sh"
 packages=$O/root/columns
 [ -d "$packages/node_modules" ] && node --version >/dev/null 2>&1 || skip_all "no readers of Parquet; run make setup with npm and node"
@@ -34,7 +34,7 @@ with open(rows) as f:
         got = json.loads(line)
         if table == 'functions':
             got = got[0], got[1], got[3]
-            # JavaScript, and so the reader, has no integers above 2^53
+            # The reader in JavaScript has no integers above 2^53
             want = want[0], want[1], int(float(want[2] % 2**64))
             got = got[0], got[1], int(float(got[2]))
         elif table == 'calls':
@@ -62,8 +62,8 @@ says() {
 	cat said
 	[ $rc -eq "$_rc" ] && grep -qF -- "$_text" said
 }
-# Both readers refuse a file that was cut. hyparquet does not verify the checksum of zstd, so the other rows that it
-# reads are printed. Nothing protects the footer, in which a few changes of a thousand may stay hidden from DuckDB.
+# Both readers must refuse a file that was cut short. hyparquet does not verify the checksum of zstd, so print how
+# often it reads wrong rows. The footer has no checksum, so DuckDB may not notice a few of a thousand changes there.
 damage() {
 	readers damage "$1" 200 >damage.json || return
 	cat damage.json
@@ -81,7 +81,7 @@ few_bytes() {
 	echo "$bytes bytes a call"
 	python3 -c "import sys; sys.exit(not 0 < float(sys.argv[1]) <= 8)" "$bytes"
 }
-# Each row group has a range of times, except at the change of the thread
+# The times of row groups must not overlap, except where the thread changes
 groups() {
 	sql "SELECT row_group_id, stats_min_value, stats_max_value FROM parquet_metadata('many.tables/calls.parquet')
 		WHERE path_in_schema = 'time'" | tee groups
@@ -154,14 +154,14 @@ fleet() {
 plan 20
 for name in good two-sources guest partial missing-calls no-time evil events many; do ok "$name" same $name; done
 is "build id" "$(sql "SELECT DISTINCT build_id FROM 'good.tables/calls.parquet' WHERE function = 'inner'")" "$build_id"
-ok "at most 8 bytes a call" few_bytes
-ok "row groups have times" groups
+ok "a call takes at most 8 bytes" few_bytes
+ok "the times of row groups do not overlap" groups
 ok "losses" losses
-ok "cut and changed calls" damage good.tables/calls.parquet
-ok "cut and changed functions" damage good.tables/functions.parquet
-ok "nothing selected: no folder" no_folder
-ok "a file instead of a folder" into_file
-ok "again, in place of the first" again
+ok "cut or changed files of calls" damage good.tables/calls.parquet
+ok "cut or changed files of functions" damage good.tables/functions.parquet
+ok "options that select nothing create no folder" no_folder
+ok "a file as output is refused" into_file
+ok "a second export replaces the first" again
 ok "one thread writes the same" memory
 ok "the queries of the how-to over 100 folders" fleet
 done_testing

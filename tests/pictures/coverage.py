@@ -3,7 +3,7 @@
 """
 Compare ntrace's coverage with gcov's of the same run: coverage.py THEIRS OURS.gcov OURS.lcov SOURCE LINES BRANCHES
 
-At least so many LINES and BRANCHES have to be equal.
+At least LINES lines and BRANCHES branches must be equal.
 """
 import collections
 import os
@@ -44,7 +44,7 @@ def read_lcov(path, source):
 
 
 def explained(text, theirs, ours, inlined=False):
-    """Return whether only one of the two can have the line. Labels have no code, so that debug information
+    """Return whether only gcov or only ntrace can count this line. Labels have no code, so that debug information
     has no line for them. gcov has no line for the brace of a function with several returns, and counts that
     of an inlined function for one of its callers only. setjmp() returns twice, which gcov does not count."""
     if ours is None:

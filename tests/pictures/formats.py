@@ -88,7 +88,7 @@ def perfetto_calls(path):
 
 
 def perfetto(path, wanted, extra):
-    """Check that all wanted calls are there, and @extra more, which are calls without an end"""
+    """Check that all wanted calls are present, and @extra more calls, which have no end"""
     got = collections.Counter(perfetto_calls(path))
     want = collections.Counter(map(key, load(wanted)))
     print(sum(got.values()), 'calls')
@@ -116,7 +116,7 @@ def speedscope(path, wanted, extra):
 
 
 def folded(path, insns, wanted):
-    """The sum of all stacks that end in a function is its time without callees"""
+    """Check that the sum of all stacks that end in a function is its time without callees"""
     got, want = collections.Counter(), collections.Counter()
     with open(path, encoding='utf-8') as f:
         for line in f:
@@ -159,7 +159,7 @@ def utf8(path):
 
 
 def evil_perfetto(path):
-    """Every string is UTF-8, or parse() fails"""
+    """Check that every string is UTF-8, by parse(), which fails otherwise"""
     with open(path, 'rb') as f:
         assert list(parse(f.read(), TRACE))
 
@@ -184,7 +184,7 @@ def packed(data):
 
 
 def reported(path):
-    """The (calls with open ones, own instructions) of each function that `ntrace report --limit 0` printed"""
+    """Return (calls, even open ones, and own instructions) of each function that `ntrace report --limit 0` printed"""
     with open(path, encoding='utf-8') as f:
         rows = [re.match(r' *(\d+)(?:\+(\d+))? .* (\d+)  (.*) \[', line) for line in f]
     return {m[4]: (int(m[1]) + int(m[2] or 0), int(m[3])) for m in rows if m}
@@ -215,7 +215,7 @@ def pprof(path, report, build_id):
 
 
 def pprof_top(path, report, program):
-    """pprof -top has the calls and instructions that `ntrace report` printed"""
+    """Check that pprof -top has the calls and instructions that `ntrace report` printed"""
     for nth, what in enumerate(('calls', 'instructions')):
         out = subprocess.run([program, '-top', '-nodefraction=0', '-unit=', f'-sample_index={what}', path], check=True,
                              stdout=subprocess.PIPE, text=True).stdout

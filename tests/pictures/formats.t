@@ -29,9 +29,9 @@ for format in perfetto speedscope; do
 	ok "$format has the calls" check $format out.$format wanted $extra
 done
 ok "folded" export_to folded
-ok "folded adds up time" check folded out.folded ns wanted
+ok "folded has the sums of times" check folded out.folded ns wanted
 ok "folded, instructions" "$ntrace" export --format folded --insns -i perf.data -o out.insns
-ok "folded adds up instructions" check folded out.insns insns wanted
+ok "folded has the sums of instructions" check folded out.insns insns wanted
 ok "pprof" export_to pprof
 "$ntrace" report --limit 0 -i perf.data >report
 build_id=$("${gcc%gcc}readelf" -n calls | sed -n 's/.*Build ID: //p')
@@ -68,7 +68,7 @@ assert len(sqlite3.connect('evil.sqlite').execute('SELECT * FROM calls, function
 else
 	skip "sqlite with evil names is valid" "this build has no libsqlite3"
 fi
-# 600,000 calls of two threads, which are more calls than are sorted at once
+# Export 600,000 calls of two threads, which are more calls than ntrace sorts at once
 for format in perfetto speedscope jsonl; do
 	export_to $format many.data many.$format
 	export_to $format many.data - 2>/dev/null | cmp - many.$format >said 2>&1
@@ -76,7 +76,7 @@ for format in perfetto speedscope jsonl; do
 	"$ntrace" export --threads 1 --format $format -i many.data -o one 2>/dev/null
 	ok "$format by one thread is the same" cmp one many.$format
 done
-ok "many calls stay in order" python3 -c "
+ok "600,000 calls are in order" python3 -c "
 import json
 last = 0
 for n, line in enumerate(open('many.jsonl')):
@@ -85,11 +85,11 @@ for n, line in enumerate(open('many.jsonl')):
     last = call['time']
 assert n == 599999, n"
 if [ -f "${SPEEDSCOPE_SCHEMA:-}" ]; then
-	ok "speedscope fits its schema" python3 -c "
+	ok "speedscope is valid by its schema" python3 -c "
 import json, jsonschema, sys
 jsonschema.validate(json.load(open('out.speedscope')), json.load(open('$SPEEDSCOPE_SCHEMA')))"
 else
-	skip "speedscope fits its schema" "SPEEDSCOPE_SCHEMA names no file-format-schema.json of speedscope"
+	skip "speedscope is valid by its schema" "SPEEDSCOPE_SCHEMA names no file-format-schema.json of speedscope"
 fi
 for program in flamegraph.pl /usr/share/flamegraph/flamegraph.pl; do
 	! command -v "$program" >/dev/null || found=$program

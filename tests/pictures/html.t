@@ -31,18 +31,18 @@ ok "a page has the calls that script prints" html same_calls many.html wanted
 ok "each level shows each call" html levels many.html
 ok "a page of two CPUs in one buffer" page perf.data small.html
 ok "each level of a page of two CPUs shows each call" html levels small.html
-ok "one script, and nothing that is fetched" html safe many.html
-ok "a page with evil names" page evil.data evil.html
-ok "a page with evil names has one script, too" html safe evil.html
+ok "a page has one script, and fetches nothing" html safe many.html
+ok "a page with HTML in names has the right calls" page evil.data evil.html
+ok "a page with HTML in names has one script, and fetches nothing" html safe evil.html
 "$ntrace" html -i lossy.data -o lossy.html >said 2>&1
 is "a page of trace with losses" "$? $(cat said)" "0 ntrace: wrote 118 calls to lossy.html
 ntrace: missing trace: 7.7 % of the time, an estimated 8.3 % of the instructions and 8.3 % of the bytes
 ntrace: 7.7 % of the time, because perf emptied its buffer too slowly (2 times): record with a larger buffer (-m 16M), or trace less"
-ok "losses stand between what was executed" html losses lossy.html
+ok "losses are between the stretches of trace" html losses lossy.html
 ok "one thread writes the same page" sh -c "'$ntrace' html --threads 1 -i many.data -o one.html && cmp many.html one.html"
-ok "to the standard output" sh -c "'$ntrace' html -i many.data -o - | cmp - many.html"
-ok "without the source" sh -c "'$ntrace' html --no-source -i many.data -o none.html && ! grep -q 'jal' none.html"
-ok "a time of the recording" sh -c "'$ntrace' html --time 0.1001,0.1002 -i many.data -o part.html && grep -o 'ntrace.*' part.html >/dev/null"
+ok "the page is written to the standard output" sh -c "'$ntrace' html -i many.data -o - | cmp - many.html"
+ok "a page without the source" sh -c "'$ntrace' html --no-source -i many.data -o none.html && ! grep -q 'jal' none.html"
+ok "a page of a part of the recording" sh -c "'$ntrace' html --time 0.1001,0.1002 -i many.data -o part.html && grep -o 'ntrace.*' part.html >/dev/null"
 "$ntrace" html -i many.data -o /dev/full >said 2>&1
 is "a full disk" "$? $(cat said)" "2 ntrace: writing /dev/full failed: No space left on device"
 "$ntrace" html x >said 2>&1
@@ -71,7 +71,7 @@ if [ -z "$why" ]; then
 fi
 browser_results "in a browser" 36
 
-# Readers who use only the keyboard, or hear the page, at two widths
+# Test the page for readers who use only the keyboard or a screen reader, at two widths
 axe=$O/root/axe/node_modules/axe-core/axe.min.js
 [ -n "$why" ] || [ -f "$axe" ] || why="no axe-core; run make setup with npm"
 [ -n "$why" ] || html accessible many.html "$axe" "$O/tests" >results 2>errors

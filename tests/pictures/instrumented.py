@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
 Compare a sample profile with counts of the same program that clang has instrumented: instrumented.py PROFILE LCOV SOURCE
-LINES. LCOV is what llvm-cov exports. At least so many LINES have to be equal.
+LINES. LCOV is what llvm-cov exports. At least LINES lines must be equal.
 """
 import os
 import re
@@ -27,7 +27,8 @@ def name_line(source, line):
 def explained(text, theirs, ours):
     """
     Return True for a line that only one of the two can count. Instrumentation counts a brace for
-    the region that it begins or ends, and a profile for the code that it has. It has no counter where setjmp() returns again, and takes what is counted there from the others.
+    the region that it begins or ends, and a profile for the code that it has. Instrumentation has no counter for
+    the second return of setjmp(), and calculates this count from other counters.
     """
     if re.fullmatch(r'\s*(}|do {)', text):
         return True

@@ -10,8 +10,8 @@ import coverage  # noqa: E402
 
 
 def profile(path):
-    """Return {function: (head, {offset: count}, {offset: {target: count}})}, without inlined code. Totals
-    must add up"""
+    """Return {function: (head, {offset: count}, {offset: {target: count}})}, without inlined code. The
+    totals must be the sums of the counts"""
     functions, sums, name = {}, {}, None
     with open(path, encoding='utf-8') as f:
         for text in f:
@@ -48,7 +48,8 @@ def main():
         if head != count:
             bad.append((name, count, head))
         for offset, samples in places.items():
-            # The code begins at the line of the brace here, but at the line of the name in gcov's report
+            # The code of this function begins at the line of its brace, but in gcov's report at the line of its
+            # name
             line = start if offset == 1 else start + offset
             same += lines.get(line) == samples
             if lines.get(line) != samples and not coverage.explained(source[line], lines.get(line), samples):

@@ -3,10 +3,11 @@
 """
 Coverage of a kernel module.
 
-module.py make PROGRAM MODULE PCS DIR [builtin]: a recording of a kernel, of what PROGRAM has executed for qemu-user. PROGRAM was linked
-of MODULE.ko and others; builtin: it is no module, but a part of the kernel. DIR gets kcore_dir and, for `ntrace encode`, PCS at addresses of the kernel.
-module.py data DIR: the recording's file, of DIR/nt
-module.py compare LCOV COUNTS SOURCE: is each line executed as often as its counter says? How many lines are?
+module.py make PROGRAM MODULE PCS DIR [builtin]: prepare a recording of a kernel. PROGRAM was linked from MODULE.ko
+and other objects, and qemu-user executed it. With "builtin", the code is a part of the kernel instead of a module.
+DIR gets kcore_dir and, for `ntrace encode`, PCS at addresses of the kernel. module.py data DIR: write the
+recording with the trace DIR/nt module.py compare LCOV COUNTS SOURCE: check that each line was executed as
+often as it has counted, and print the number of lines
 """
 import os
 import re
@@ -75,7 +76,7 @@ def data(folder):
 
 
 def compare(coverage, counts, source):
-    """Compare the counts of the lines with COUNT;, which are executed as often as their counters"""
+    """Compare the coverage of each line that contains COUNT; with the counter of this line"""
     ours = {}
     for name, file in lcov.read(coverage).items():
         if os.path.basename(name) == os.path.basename(source):

@@ -69,7 +69,7 @@ class Page:
             assert next(fields, None) is None, 'bytes are left in a chunk'
 
     def calls(self):
-        """Return the calls as `ntrace script --calls --json` prints them, but without pid and
+        """Return the calls in the form of `ntrace script --calls --json`, but without pid and
         comm"""
         start = self.meta['start'].split('.')
         start = int(start[0]) * 10 ** 9 + int(start[1])

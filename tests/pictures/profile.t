@@ -24,7 +24,7 @@ profile() { "$ntrace" profile "--$1" --object "$2" -i "$2.data" -o "$2.$1"; }
 plan 34
 ok "lcov" profile lcov plain
 ok "gcov" profile gcov plain
-ok "lines, branches and functions are those of gcov" python3 "$top/tests/pictures/coverage.py" gcov plain.gcov plain.lcov coverage.c 45 9
+ok "counts of lines, branches and functions are those of gcov" python3 "$top/tests/pictures/coverage.py" gcov plain.gcov plain.lcov coverage.c 45 9
 
 # Each thread runs on its own CPU
 threads() {
@@ -42,15 +42,15 @@ if command -v $gxx >/dev/null; then
 		$gxx -O0 -g -fno-exceptions -static --coverage -fprofile-update=atomic -o counted threads.cc -pthread &&
 		qemu-riscv64-static ./counted && riscv64-linux-gnu-gcov -b -c -t counted-threads.gcda >../gcov++ 2>/dev/null
 	cd ..
-	ok "a program of C++ with four threads" threads
-	ok "lines, branches and functions of a program of C++, those of templates too, are those of gcov" \
+	ok "a C++ program with four threads is recorded" threads
+	ok "counts of lines, branches and functions of a C++ program with templates are those of gcov" \
 		python3 "$top/tests/pictures/coverage.py" gcov++ threads.gcov threads.lcov threads.cc 35 8
 else
-	skip "a program of C++ with four threads" "no g++-riscv64-linux-gnu"
+	skip "a C++ program with four threads is recorded" "no g++-riscv64-linux-gnu"
 	skip "lines, branches and functions of a program of C++" "no g++-riscv64-linux-gnu"
 fi
 
-# For a kernel module, the kernel is a program that the module is linked into.
+# To test a kernel module, link the module into a program, which stands for the kernel.
 modules=$top/tests/pictures/module
 kernel() {
 	module_build -Og && $gcc -static -no-pie -Wl,--no-relax -o kernel ntrace-counted.ko &&
@@ -64,58 +64,58 @@ module_build() {
 		riscv64-linux-gnu-ld -r -o ntrace-counted.ko module.o
 }
 module_lines() { python3 "$modules.py" compare module.lcov counts "$modules/ntrace-counted.c"; }
-ok "a kernel with a module that counts its lines" kernel
+ok "a recording of a kernel with a module that counts its lines" kernel
 "$ntrace" profile --lcov -i kernel.data -o module.lcov 2>said
-is "the file of a kernel module is not there: no lines, and sentences" "$? $(cat said) $(ls module.lcov 2>&1 | grep -c 'No such')" "1 ntrace: there is no line information, for example of [ntrace_counted]: build programs with -g, or name the folder of their debug files by --symfs or --buildid-dir
+is "without the file of a kernel module, there are no lines, and messages name the file" "$? $(cat said) $(ls module.lcov 2>&1 | grep -c 'No such')" "1 ntrace: there is no line information, for example of [ntrace_counted]: build programs with -g, or name the folder of their debug files by --symfs or --buildid-dir
 ntrace: there are no source lines of the kernel module [ntrace_counted]: its file was not found. --modules names a folder that has the \
 files of modules 1"
 mkdir -p symfs/lib/modules/board/extra && cp ntrace-counted.ko symfs/lib/modules/board/extra/
 "$ntrace" profile --lcov --symfs symfs -i kernel.data -o module.lcov
-ok "coverage of the module is what its counters say" module_lines
+ok "coverage of the module equals its counters" module_lines
 is "report has its lines, too" "$("$ntrace" report --lines --limit 0 --modules . -i kernel.data |
 	grep -c 'ntrace-counted.c:[0-9]*  rare \[ntrace_counted\]$')" 6
 xz -k ntrace-counted.ko && mkdir packed && mv ntrace-counted.ko.xz packed/
 "$ntrace" profile --lcov --modules packed -i kernel.data -o module.lcov
-ok "a packed file of it" module_lines
+ok "coverage from a compressed file of the module" module_lines
 module_build -O1 && mkdir anew && mv ntrace-counted.ko anew/
 "$ntrace" profile --lcov --modules anew -i kernel.data -o anew.lcov 2>said
-is "a module that was built anew is refused" "$? $(grep -o 'ntrace-counted.ko: .*build\.' said) $(ls anew.lcov 2>&1 | grep -c 'No such')" \
+is "a module file of another build is refused" "$? $(grep -o 'ntrace-counted.ko: .*build\.' said) $(ls anew.lcov 2>&1 | grep -c 'No such')" \
 	"1 ntrace-counted.ko: its functions differ from those of the recorded kernel, so it is from another build. 1"
 # The same code is part of the kernel. The lines are those of vmlinux, which is the moved program here.
 vmlinux() {
 	module_build -Og && python3 "$modules.py" make kernel ntrace-counted.ko kernel.pcs built.data builtin &&
 		"$ntrace" encode --elf built.data/kcore_dir/kcore --pcs built.data/pcs -o built.data/nt && python3 "$modules.py" data built.data
 }
-ok "a kernel with that code" vmlinux
+ok "a recording of a kernel that contains the same code" vmlinux
 "$ntrace" profile --lcov -i built.data -o none.lcov 2>said
-is "without vmlinux it has no lines" "$? $(cat said) $(ls none.lcov 2>&1 | grep -c 'No such')" "1 ntrace: there is no line information, for example of [kernel.kallsyms]: build programs with -g, or name the folder of their debug files by --symfs or --buildid-dir 1"
+is "without vmlinux, there are no lines" "$? $(cat said) $(ls none.lcov 2>&1 | grep -c 'No such')" "1 ntrace: there is no line information, for example of [kernel.kallsyms]: build programs with -g, or name the folder of their debug files by --symfs or --buildid-dir 1"
 mkdir debug && mv kernel debug/vmlinux-6.12
 "$ntrace" profile --lcov --object kallsyms] --modules debug -i built.data -o module.lcov
-ok "coverage of the kernel is what its counters say" module_lines
+ok "coverage of the kernel equals its counters" module_lines
 is "report has its lines, too" "$("$ntrace" report --lines --limit 0 --modules debug -i built.data |
 	grep -c 'ntrace-counted.c:[0-9]*  rare \[kernel.kallsyms\]$')" 6
 mkdir other && module_build -O1 && $gcc -static -no-pie -Wl,--no-relax -o other/vmlinux ntrace-counted.ko
 "$ntrace" profile --lcov --modules other -i built.data -o other.lcov 2>said
-is "another kernel's vmlinux is refused" "$? $(cat said) $(ls other.lcov 2>&1 | grep -c 'No such')" "1 ntrace: there is no line information, for example of [kernel.kallsyms]: build programs with -g, or name the folder of their debug files by --symfs or --buildid-dir
+is "the vmlinux of another kernel is refused" "$? $(cat said) $(ls other.lcov 2>&1 | grep -c 'No such')" "1 ntrace: there is no line information, for example of [kernel.kallsyms]: build programs with -g, or name the folder of their debug files by --symfs or --buildid-dir
 ntrace: there are no source lines of the kernel [kernel.kallsyms]: other/vmlinux: its functions differ from those of the recorded kernel, \
 so it is from another build. --modules names a folder that has the files of modules 1"
 ok "llvm" profile llvm plain
-ok "places, functions and targets of pointers are gcov's" python3 "$top/tests/pictures/llvm.py" plain.llvm gcov coverage.c
+ok "offsets, functions and targets of pointers in the LLVM profile are those of gcov" python3 "$top/tests/pictures/llvm.py" plain.llvm gcov coverage.c
 ok "callgrind" profile callgrind plain
 total() { sed -n 's/^summary: //p' plain.callgrind; }
 "$ntrace" profile --callgrind -i plain.data -o plain.callgrind
-is "callgrind has all instructions" "$(total)" "$(wc -l <plain.pcs)"
-is "callgrind has calls" "$(awk '/^fn=/ { fn = $0 } /^cfn=/ { cfn = $0 } /^calls=/ { if (fn == "fn=main" && cfn == "cfn=is_prime") print $1 }' plain.callgrind)" \
+is "the callgrind profile has all instructions" "$(total)" "$(wc -l <plain.pcs)"
+is "the callgrind profile has the calls" "$(awk '/^fn=/ { fn = $0 } /^cfn=/ { cfn = $0 } /^calls=/ { if (fn == "fn=main" && cfn == "cfn=is_prime") print $1 }' plain.callgrind)" \
 	"calls=200"
 if command -v callgrind_annotate >/dev/null; then
-	ok "callgrind_annotate reads it" sh -c "callgrind_annotate plain.callgrind | grep -q 'coverage.c:is_prime'"
+	ok "callgrind_annotate reads the profile" sh -c "callgrind_annotate plain.callgrind | grep -q 'coverage.c:is_prime'"
 else
-	skip "callgrind_annotate reads it" "no valgrind"
+	skip "callgrind_annotate reads the profile" "no valgrind"
 fi
 if command -v genhtml >/dev/null; then
-	ok "genhtml reads it" sh -c "genhtml -q --branch-coverage -o html plain.lcov && ls -R html | grep -q coverage.c.gcov.html"
+	ok "genhtml reads the coverage" sh -c "genhtml -q --branch-coverage -o html plain.lcov && ls -R html | grep -q coverage.c.gcov.html"
 else
-	skip "genhtml reads it" "no lcov"
+	skip "genhtml reads the coverage" "no lcov"
 fi
 
 # instrumented PROFILE: compare the profile with clang's own counters
@@ -130,15 +130,15 @@ runtime=$(find "$O/root/clang-rt/" -name libclang_rt.profile-riscv64.a 2>/dev/nu
 if command -v clang-19 >/dev/null; then
 	clang() { clang-19 --target=riscv64-linux-gnu -march=rv64gc -O2 -g -gdwarf-4 -fdebug-info-for-profiling -Wall -Werror -c "$@" coverage.c; }
 	clang -o clang.o && "$gcc" -static -o clang clang.o && recording clang || exit 1
-	ok "llvm, of what clang has built" profile llvm clang
-	ok "inlined functions stand in their callers" grep -qE '^ +[0-9.]+: (add|is_prime|choose):[0-9]+$' clang.llvm
-	ok "clang takes it without a warning" clang -o again.o -fprofile-sample-use=clang.llvm
+	ok "an LLVM profile of a program that clang has built" profile llvm clang
+	ok "the LLVM profile has inlined functions in their callers" grep -qE '^ +[0-9.]+: (add|is_prime|choose):[0-9]+$' clang.llvm
+	ok "clang accepts the LLVM profile without a warning" clang -o again.o -fprofile-sample-use=clang.llvm
 	if [ -n "$runtime" ]; then
 		clang -O0 -o slow.o && "$gcc" -static -o slow slow.o && recording slow || exit 1
-		ok "llvm, of a program that is not optimised" profile llvm slow
-		ok "functions and lines are those that clang's instrumentation counts" instrumented slow.llvm
+		ok "an LLVM profile of a program that is not optimised" profile llvm slow
+		ok "its functions and lines are those that clang's instrumentation counts" instrumented slow.llvm
 	else
-		skip "llvm, of a program that is not optimised" "no clang-rt: tools/setup/setup clang-rt"
+		skip "an LLVM profile of a program that is not optimised" "no clang-rt: tools/setup/setup clang-rt"
 		skip "functions and lines of clang's instrumentation" "no clang-rt"
 	fi
 else
@@ -149,11 +149,10 @@ if [ -x $bin/perf2bolt ]; then
 	"$gcc" -O1 -g -static -Wl,--emit-relocs -o bolted coverage.c && recording bolted || exit 1
 	ok "bolt" profile bolt bolted
 	ok "perf2bolt finds no mismatch" sh -c "$bin/perf2bolt -pa -p bolted.bolt -o fdata bolted | grep 'mismatching disassembled function contents: 0 '"
-	ok "BOLT makes a program that works" sh -c "$bin/llvm-bolt bolted -o new -data fdata -reorder-blocks=ext-tsp -dyno-stats >log 2>&1 && qemu-riscv64-static ./new"
-	# BOLT calculates the counts from the paths that are known between blocks, and leaves out some
-	# functions.
+	ok "the program that BOLT has optimised works" sh -c "$bin/llvm-bolt bolted -o new -data fdata -reorder-blocks=ext-tsp -dyno-stats >log 2>&1 && qemu-riscv64-static ./new"
+	# BOLT calculates the counts from the known paths between blocks, and omits some functions.
 	instructions=$(sed -n 's/^ *\([0-9]*\) : executed instructions$/\1/p' log)
-	ok "BOLT knows 95 of 100 instructions that were executed" [ "$((${instructions:-0} * 100))" -ge "$(($(wc -l <bolted.pcs) * 95))" ]
+	ok "BOLT's counts have 95 % of the executed instructions" [ "$((${instructions:-0} * 100))" -ge "$(($(wc -l <bolted.pcs) * 95))" ]
 else
 	for n in 1 2 3 4; do skip "bolt $n" "no bolt-19"; done
 fi

@@ -19,8 +19,8 @@ static bool same_context(const struct xcontext *a, const struct xcontext *b)
 }
 
 /*
- * A position in a batch may be that of a later message than the right one, unless it belongs to the
- * last range before it
+ * In a batch, the position may be that of a later message, except for the last range before that
+ * message
  */
 static const char *message_differs(const struct item *a, const struct item *b)
 {
@@ -104,7 +104,7 @@ struct checker {
 	const struct options *opt;
 	size_t		range, item;	/* Next expected range and item */
 	size_t		part;		/* Number of items so far that are parts of that range */
-	uint32_t	insns;		/* in parts */
+	uint32_t	insns;		/* the expected range is returned in parts */
 	uint64_t	at;		/* Start of the next part */
 	uint64_t	offset;		/* Offset of the previous item */
 	bool		closed;		/* that offset belongs to an item that is not a range */
@@ -145,8 +145,9 @@ static int message_at(const struct encoder *e, uint64_t offset)
 }
 
 /*
- * An exact time must be the time of the message. A carried time must not be later. If @must, the
- * message has a timestamp, and its time must be present.
+ * An exact time must be the time of the message. A time that is carried over from an earlier
+ * message must not be later. With @must, the message has a timestamp, and its time must be
+ * present.
  */
 static const char *check_time(const struct checker *c, const struct item *item,
 			      const struct message *m, bool must)
@@ -207,7 +208,7 @@ static bool is_part(const struct xrange *x, const struct item *item)
 	       (item->b < x->end || x->how != X_LINEAR) && item->has_dest && item->d == item->b;
 }
 
-/* A range that ResourceFull reported right before a loss may be missing */
+/* Before a loss, a range that only ResourceFull has reported may be missing */
 static bool is_missing(const struct xrange *x, const struct item *item, int message)
 {
 	return x->any & ANY_THERE && (x->late < message || x->start != item->a);
@@ -256,7 +257,7 @@ static const char *check_range(struct checker *c, const struct item *item)
 	return check_end(x, item);
 }
 
-/* No part of the expected range may be missing before an item that ends the flow */
+/* Before an item that ends the flow, no part of the expected range may be missing */
 static const char *check_complete(struct checker *c, int message)
 {
 	const struct xrange *x;

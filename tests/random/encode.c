@@ -30,7 +30,7 @@ void *grow_array(void *array, size_t *room, size_t size)
 struct pack {
 	uint8_t		mdo[4096];	/* six bits each; their MSEO is in @end */
 	bool		end[4096];	/* last slice of a variable-length field */
-	size_t		n;		/* bytes begun */
+	size_t		n;		/* number of bytes that were started */
 	uint32_t	bits;		/* bits used of the last slice */
 };
 
@@ -117,7 +117,7 @@ static void put_var(struct encoder *e, struct pack *p, uint64_t value)
 {
 	uint32_t extra = padding(e);
 
-	/* not beyond 66 bits */
+	/* at most 66 bits */
 	if (value >> 48)
 		extra = 0;
 	pack_variable(p, value, extra);
@@ -308,7 +308,7 @@ static void close_linear(struct encoder *e)
 }
 
 /*
- * Note that a decoder can know the reported ranges as soon as it has read the ResourceFull message
+ * Store that a decoder can know the reported ranges as soon as it has read the ResourceFull message
  */
 static void settle_early(struct encoder *e, int message, bool icnt)
 {
@@ -326,8 +326,8 @@ static void settle_early(struct encoder *e, int message, bool icnt)
 }
 
 /*
- * End the flow without a message that reports all of it. A decoder may still know the ranges that
- * ResourceFull has reported, the last of them in part.
+ * End the flow without a message that reports all executed code. A decoder may still know the
+ * ranges that ResourceFull has reported, and a part of the last range.
  */
 static void settle_lost(struct encoder *e)
 {
@@ -349,7 +349,7 @@ static void settle_lost(struct encoder *e)
 	e->pending.n = 0;
 }
 
-/* Note that no message after @message, which ends the loss, can report the lost ranges */
+/* Store that no message after @message, which ends the loss, can report the lost ranges */
 static void settle_until(struct encoder *e, int message)
 {
 	for (; e->settled < e->ranges.n; e->settled++) {
@@ -644,7 +644,10 @@ static void after_sync(struct encoder *e, const struct out *out, int message, bo
 	settle(e, message);
 	if (message >= 0)
 		settle_until(e, message);
-	/* EVCODE 4 is optional. Without it, SYNC 5 is the first sign of the stop. */
+	/*
+	 * A stop need not send a message with EVCODE 4. Without it, the next message with SYNC 5 is
+	 * the first sign of the stop.
+	 */
 	if (message >= 0 && e->undeclared) {
 		item = add_item(e, X_STOP, message);
 		item->reason = 4;
@@ -778,7 +781,7 @@ static void to_sync(struct encoder *e, struct out *out)
 	struct xrange *range = &e->pending.v[e->pending.n - 1];
 
 	range->any |= ANY_INFERRED;
-	/* The same message would be sent if the instruction had not jumped */
+	/* The message would be the same if the instruction had not jumped */
 	if (e->last_kind == K_CUSTOM && range->dest == range->end)
 		range->any |= ANY_HOW;
 	out->sync = e->sync_due - 1;
@@ -989,7 +992,9 @@ void encoder_trap(struct encoder *e, uint64_t pc, uint64_t handler, bool interru
 	send_indirect(e, btype, handler);
 }
 
-/* If @quiet, send no ProgTraceCorrelation, so that the code since the last message is unknown */
+/*
+ * If @quiet, do not send ProgTraceCorrelation, so that the code since the last message is unknown
+ */
 void encoder_stop(struct encoder *e, uint8_t evcode, uint64_t pc, bool quiet)
 {
 	struct out out = { .tcode = T_PROG_TRACE_CORRELATION, .code = evcode };
@@ -1038,7 +1043,7 @@ void encoder_disabled(struct encoder *e, uint8_t evcode)
 		add_item(e, X_STOP, message)->reason = evcode;
 }
 
-/* ------------------------------------------------------------------ what else comes */
+/* ------------------------------------------------------------------ other messages */
 
 static uint8_t foreign_tcode(struct encoder *e)
 {

@@ -89,14 +89,14 @@ static bool is_taken(struct hart *h, const struct program *p, const struct insn 
 	if (rng_percent(&h->rng, h->opt->chance))
 		return rng_percent(&h->rng, 50);
 	switch (insn->habit) {
-	case 0:		/* a loop */
+	case 0:		/* a loop: not taken once in each period */
 		period = 2 + (insn->param & (insn->param & 1 << 20 ? 1023 : 15));
 		return n % period != period - 1;
-	case 1:		/* a pattern */
+	case 1:		/* a repeated pattern of directions */
 		return insn->param >> n % 16 & 1;
 	case 2:
 		return rng_percent(&h->rng, insn->param % 100);
-	default:	/* hardly ever */
+	default:	/* hardly ever taken */
 		return n % 64 == 63;
 	}
 }

@@ -17,7 +17,7 @@ struct library {
 	const struct world *world;
 	struct nt_config config;
 	struct nt_image	*image;
-	bool		cut;		/* The stream ends inside a message */
+	bool		cut;		/* True if the stream ends inside a message */
 	struct nt_stats	stats;		/* Statistics of WAY_NEXT, which is the first */
 };
 

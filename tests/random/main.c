@@ -3,7 +3,7 @@
  * random [--seeds FIRST COUNT] [--flips N] [--all] [--allow NAME] [--plain] [--shrink]
  *        [--dump FILE] [NAME=VALUE]...
  *
- * Make a trace for each seed, decode it in each way, and compare. The exit status is 1 if anything
+ * Make a trace for each seed, decode it in each way, and compare. The exit status is 1 if a result
  * differed. README.rst explains the options.
  */
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #include "random.h"
 
 #define MOST_ITEMS	400000		/* maximum number of items of a damaged stream */
-#define MOST_SHOWN	8		/* wrong seeds */
+#define MOST_SHOWN	8		/* number of wrong seeds whose details are printed */
 #define TIME_LIMIT	120		/* maximum processor time of a seed in seconds */
 
 struct totals {
@@ -31,7 +31,7 @@ struct command {
 	uint32_t	flips;
 	bool		all, shrink, quiet;
 	const char	*dump;
-	const char	*allow;		/* excluded situation to test in spite of that */
+	const char	*allow;		/* name of an excluded situation that is tested all the same */
 	int		nr_sets;
 	const char	*sets[64];
 };
@@ -278,7 +278,7 @@ static bool run_trace(const struct world *world, struct trace *trace)
 
 static bool run_options(uint64_t seed, const struct options *opt)
 {
-	/* The limit is processor time, because others may use the machine */
+	/* The limit is processor time, because other programs may use the machine */
 	struct itimerval limit = { .it_value.tv_sec = TIME_LIMIT };
 	struct world world;
 	struct trace trace;

@@ -33,7 +33,7 @@ static const struct exclusion {
 	const char	*name;		/* Name of an option, which gets its plain value */
 	const char	*reason;
 } exclusions[] = {
-	{ NULL, NULL }		/* the last */
+	{ NULL, NULL }		/* end of the list */
 };
 
 bool options_exclude(struct options *opt, const char *allowed)
@@ -163,7 +163,7 @@ static void draw_execution(struct options *opt, struct rng *rng)
 	opt->harts = maybe(rng, 60) ? 1 : rng_range(rng, 2, 3);
 	opt->same_code = maybe(rng, 60);
 	opt->procs = maybe(rng, 75) ? 1 : rng_range(rng, 2, 4);
-	/* Make some of them long, so that stored paths are used, and dropped */
+	/* Make some streams long, so that the decoder uses stored paths, and drops some of them */
 	opt->insns = maybe(rng, 85) ? rng_range(rng, 50, 2500) :
 		     maybe(rng, 95) ? rng_range(rng, 2500, 40000) : rng_range(rng, 40000, 200000);
 	opt->chance = maybe(rng, 50) ? rng_below(rng, 4) : rng_below(rng, 101);

@@ -2,9 +2,9 @@
 /*
  * Random programs of real machine code.
  *
- * First the kinds and sizes of all instructions are chosen, then addresses, then targets that each
- * can reach, then the opcodes. Encodings are by the Instruction Set Manual, and classes by table
- * "Generating itype for different instructions" (chapter 2).
+ * The program first chooses the kinds and sizes of all instructions, then their addresses, then
+ * targets that each can reach, and then the opcodes. Encodings are by the Instruction Set Manual,
+ * and classes by table "Generating itype for different instructions" (chapter 2).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -594,7 +594,7 @@ static void put_opcodes(struct maker *m)
 	uint32_t i;
 
 	for (i = 0; i < p->insns.n; i++) {
-		/* The entries of pairs are in place */
+		/* The two instructions of a pair already have their opcodes */
 		if (p->insns.v[i].paired || (i + 1 < p->insns.n && p->insns.v[i + 1].paired))
 			continue;
 		put_opcode(m, &p->insns.v[i]);

@@ -208,7 +208,7 @@ struct insn {
 	uint8_t		habit;		/* Behaviour of a branch or an indirect jump */
 	uint8_t		nr_candidates;
 	bool		paired;		/* Second of lui/auipc and jalr, which jumps to @target */
-	bool		last;		/* nothing follows it */
+	bool		last;		/* no code follows the instruction */
 	uint16_t	entry;		/* Index in the jump table */
 	uint32_t	param;
 	uint32_t	target;		/* Index of the instruction to which this one, or a pair such as auipc and jalr, jumps */
@@ -271,7 +271,7 @@ struct xcontext {
 
 struct xrange {
 	uint64_t	start, end, last, dest;
-	uint64_t	bit;		/* number of its bit in HIST, from 1; 0: none */
+	uint64_t	bit;		/* number of the bit in HIST of the branch, from 1; 0: no bit */
 	uint32_t	insns;
 	int		early, late;	/* Earliest and latest message to report it */
 	uint8_t		how;		/* A value of NT_END_*, see xhow */
@@ -299,14 +299,14 @@ struct xitem {
 };
 
 struct message {
-	uint64_t	offset;		/* in the stream */
+	uint64_t	offset;		/* position in the stream */
 	uint64_t	time;		/* time of the message, as far as a decoder can know it */
-	struct xcontext	context;	/* after it */
+	struct xcontext	context;	/* position after the message */
 	uint32_t	start, length;	/* Position in the hart's bytes */
 	uint8_t		tcode;
-	bool		has_time;	/* TSTAMP is in it, or in the message it repeats */
-	bool		sure;		/* Its time can be known */
-	bool		known;		/* Some time is known */
+	bool		has_time;	/* TSTAMP is in this message, or in the message that it repeats */
+	bool		sure;		/* A decoder can know the exact time */
+	bool		known;		/* A decoder knows some time */
 };
 
 /* ------------------------------------------------------------------------ encoder */
@@ -321,20 +321,20 @@ struct encoder {
 	uint64_t	*now;
 	uint16_t	src;
 
-	/* what is sent */
+	/* sent bytes and messages */
 	VEC(uint8_t)	bytes;
 	VEC(struct message) messages;
 	size_t		sent;		/* Messages that are in the stream */
 
-	/* what that means */
+	/* ranges and items that these messages report */
 	VEC(struct xrange) ranges;
 	size_t		settled;	/* Ranges whose last message is known */
 	VEC(struct xitem) items;
-	VEC(struct xrange) pending;	/* executed, not reported */
+	VEC(struct xrange) pending;	/* executed ranges that are not reported */
 	VEC(struct xrange) repeated;	/* Ranges for a RepeatBranch */
 	struct xrange	open;		/* range since the last change of the PC */
 
-	/* state of chapter 8 */
+	/* state of the encoder (chapter 8) */
 	uint64_t	ref;		/* Last reported address */
 	uint32_t	icnt;
 	uint32_t	hist;		/* HIST with its stop bit */
@@ -353,7 +353,7 @@ struct encoder {
 	uint32_t	repeat_count;
 
 	/* timestamps */
-	uint64_t	last_time;	/* reported last */
+	uint64_t	last_time;	/* time that was reported last */
 	uint64_t	sure_time;	/* Time that a decoder knows for certain */
 	uint64_t	time_base;	/* Wraps before the first message */
 	bool		time_known, time_sure, time_started;
@@ -363,7 +363,7 @@ struct encoder {
 	bool		undeclared;	/* Trace stopped without ProgTraceCorrelation */
 	bool		overrun, lost;
 	uint8_t		sync_due;	/* SYNC + 1 of the next branch message; 0: none */
-	struct xcontext	context;	/* of the hart */
+	struct xcontext	context;	/* context of the hart */
 	struct xcontext	reported;
 	bool		has_hcontext;
 	uint8_t		last_kind;	/* Kind of the last retired instruction */

@@ -41,7 +41,7 @@ is "report prints the missing share of the time of both CPUs, the reason, and a 
 	"$(grep -o 'missing trace: .* of the time\|[0-9.]* % of the time, because the sink was full (4 times): record with larger buffers' "$tap_tmp/err")" \
 	"missing trace: 27.9 % of the time
 27.9 % of the time, because the sink was full (4 times): record with larger buffers"
-is "script --cpu: the losses of that CPU alone" \
+is "script --cpu prints only the losses of this CPU" \
 	"$("$O/bin/ntrace" script --cpu 0 -i "$tap_tmp/windows.data" 2>/dev/null | sed -n 's/.*error.* cpu \([0-9]*\) .*/\1/p' | xargs)" "0 0"
 "$O/bin/ntrace" info -i "$tap_tmp/windows.data" >"$tap_tmp/info" 2>"$tap_tmp/info-err"
 ok "info prints the same lines about missing trace as report" sh -c \
@@ -53,13 +53,13 @@ is "info makes no estimate if most of the time is missing" "$("$O/bin/ntrace" in
 # 100.290 ms. Hart 1 has no trace from 100.002 to 100.111 ms.
 losses_windows "0!:1 0:01 1:01"
 "$O/bin/ntrace" info -i "$tap_tmp/windows.data" >"$tap_tmp/info" 2>"$tap_tmp/info-err"
-is "info: a loss before the first trace of a CPU lasts from the begin of all trace" \
+is "info: a loss before the first trace of a CPU lasts from the start of the recording's trace" \
 	"$(sed -n 's/ us is missing, \([0-9.]*\) % of .*/ \1/p' "$tap_tmp/info" | xargs)" "CPU 0: trace of 100 34.6 CPU 1: trace of 109 37.6"
-is "info: a reason has no more of the time than is missing" "$(grep -o '[0-9.]* % of the time' "$tap_tmp/info-err" | xargs)" \
+is "info: the share of a reason is not larger than the missing share" "$(grep -o '[0-9.]* % of the time' "$tap_tmp/info-err" | xargs)" \
 	"36.1 % of the time 36.1 % of the time"
 # The record of the loss is at 100.090 ms, and the first trace of hart 0 at 100.101 ms.
 losses_windows "0!: 0:01 1:01"
-is "info: a loss before all trace" "$("$O/bin/ntrace" info -i "$tap_tmp/windows.data" 2>/dev/null | grep -o 'CPU.* us is missing')" \
+is "info: a loss that is reported before the first trace of all CPUs" "$("$O/bin/ntrace" info -i "$tap_tmp/windows.data" 2>/dev/null | grep -o 'CPU.* us is missing')" \
 	"CPU 0: trace of 11.0 us is missing"
 losses_windows "0:01 0:01"
 is "info reports that no trace is missing" "$("$O/bin/ntrace" info -i "$tap_tmp/windows.data" 2>&1 | grep missing)" "No trace is missing"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Read Parquet files by programs of others:
+// Read Parquet files with independent readers:
 //	readers.mjs PACKAGES rows duckdb|hyparquet FILE		print each row as a JSON array
 //	readers.mjs PACKAGES query SQL...			print the rows of each query, with | between values
 //	readers.mjs PACKAGES damage FILE N			cut and change the file N times each, and read it
@@ -28,7 +28,7 @@ async function rows(reader, path) {
 	return (await parquetReadObjects({ file, compressors })).map(row => names.map(n => row[n]));
 }
 
-// undefined is not null: a reader that returns it has left a value out
+// undefined is not null, because a reader that returns undefined has omitted a value
 const text = all => all.map(row => JSON.stringify(row.map(v => v === undefined ? 'undefined' : typeof v === 'bigint' ? Number(v) : v)));
 
 // The results of reading a damaged file: refused, the same rows, or others
