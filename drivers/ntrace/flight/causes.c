@@ -40,7 +40,7 @@ static struct platform_device *ntrace_flight_dev;
  * Contents of the memory that was found. ntrace_flight_mutex protects it and the variables below.
  */
 static enum ntrace_record_found ntrace_found;
-/* The record that is kept was made by this kernel */
+/* This kernel made the record that is kept */
 static bool ntrace_found_now;
 /* The user does not want a record */
 static bool ntrace_flight_disabled;
@@ -146,8 +146,8 @@ static bool ntrace_flight_survived(void)
 }
 
 /*
- * Drop the record of trouble that the machine survived, because its time is over. A user may be
- * able to cause an oops, and must not end the recorder by that.
+ * Drop the record of trouble that the machine survived, after the time in "rearm". A user may
+ * be able to cause an oops, and must not be able to turn off the recorder by it.
  */
 static void ntrace_flight_rearm(struct work_struct *work)
 {
@@ -321,11 +321,14 @@ static void ntrace_sysrq_register(void)
 
 static void ntrace_sysrq_unregister(void)
 {
-	/* This fails if the key is not ours */
+	/* This fails if the registration of the key has failed, because the key has another use */
 	unregister_sysrq_key(NTRACE_SYSRQ_KEY, &ntrace_sysrq_op);
 }
 
-/* These tracepoints are not exported by name, and a kernel may be without one of them. */
+/*
+ * The kernel does not export these tracepoints, so find them by name. A kernel may lack one of
+ * them.
+ */
 static struct ntrace_probe {
 	const char		*name;
 	void			*func;

@@ -79,7 +79,7 @@ static struct cpumask ntrace_flight_held;
  * record.
  */
 static struct cpumask ntrace_flight_open;
-/* Sinks that have an area */
+/* Sinks that have an area in the record */
 static struct ntrace_sink *ntrace_flight_sinks[NTRACE_FLIGHT_MAX_SINKS];
 static struct ntrace_area *ntrace_flight_areas;
 static unsigned int ntrace_flight_nr;
@@ -140,7 +140,7 @@ static int ntrace_flight_start(struct ntrace_sink *sink, struct ntrace_window *w
 		return ret;
 	for_each_cpu(cpu, &ntrace_flight_awake) {
 		enc = ntrace_encoder_of(cpu);
-		/* An event may just be choosing another sink */
+		/* An event of that CPU may be about to change the sink of its encoder */
 		if (per_cpu(ntrace_flight_cpu, cpu).claimed || !enc || enc->sink != sink ||
 		    enc->comp.stuck)
 			continue;
@@ -456,7 +456,7 @@ static void ntrace_flight_save_sink(struct ntrace_sink *sink)
 	raw_spin_unlock_irqrestore(&ntrace_flight_power, flags);
 }
 
-/* Another CPU runs this if one hangs */
+/* This work is not bound to a CPU, so that another CPU runs it if one hangs */
 static void ntrace_flight_save(struct work_struct *work)
 {
 	unsigned int i;
@@ -563,8 +563,8 @@ static void ntrace_flight_cut_cpu(unsigned int cpu, bool seize)
 }
 
 /*
- * Stop all encoders before any trace is collected, that of this CPU first. Otherwise they would
- * overwrite the trace of the trouble while the sink's own memory is read.
+ * Stop all encoders before any trace is collected, and the encoder of this CPU first. Otherwise
+ * they would overwrite the trace of the trouble while the driver reads the sink's own memory.
  */
 static void ntrace_flight_cut_encoders(bool seize)
 {

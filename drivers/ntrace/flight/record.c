@@ -268,7 +268,10 @@ static int ntrace_record_is_reserved(struct resource *res, void *unused)
  */
 static bool ntrace_record_is_dumped(phys_addr_t base, size_t size)
 {
-	/* System RAM is not exclusive, but the reserved parts of it are */
+	/*
+	 * Reserved parts of System RAM have the flag IORESOURCE_EXCLUSIVE, and System RAM itself
+	 * does not
+	 */
 	return walk_iomem_res_desc(IORES_DESC_NONE, IORESOURCE_MEM | IORESOURCE_EXCLUSIVE, base,
 				   base + size - 1, NULL, ntrace_record_is_reserved) <= 0;
 }

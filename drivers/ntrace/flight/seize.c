@@ -42,8 +42,8 @@ static struct task_struct *ntrace_loot_owner(const struct ntrace_session *s)
 }
 
 /*
- * Return true if the event traces the kernel. Otherwise the recorder's older trace explains a panic
- * better.
+ * Return true if the event traces the kernel. Trace of only user mode explains a panic less well
+ * than the recorder's older trace, so that trace is kept.
  */
 static bool ntrace_traces_kernel(const struct ntrace_want *want)
 {
