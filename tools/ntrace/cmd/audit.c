@@ -12,7 +12,7 @@
 #include "session/array.h"
 #include "session/calls/chains.h"
 
-#define NO_PAD		(NT_ALARM_JUMP + 1)	/* kind of a find, besides enum nt_alarm */
+#define NO_PAD		(NT_ALARM_JUMP + 1)	/* kind of a finding, in addition to enum nt_alarm */
 #define TARGETS		1024		/* a power of two */
 
 static const char usage[] =
@@ -41,7 +41,7 @@ struct audit {
 	bool		errors;
 };
 
-/* What is found in one stretch */
+/* Findings of one stretch */
 struct part {
 	struct audit	*audit;
 	struct nt_chain	*chain;
@@ -58,7 +58,7 @@ static int place_cmp(const struct nt_place *x, const struct nt_place *y)
 	return strcmp(x->object ?: "", y->object ?: "") ?: ns_order(x->address, y->address);
 }
 
-/* Targets without lpad are equal from all places. */
+/* Two jumps to the same target without lpad are one finding, whatever their sources are. */
 static int find_cmp(const struct find *x, const struct find *y)
 {
 	return ns_order(x->kind, y->kind) ?: (x->kind == NO_PAD ? 0 : place_cmp(&x->from, &y->from)) ?:
@@ -90,7 +90,7 @@ static bool add_find(struct part *p, unsigned int kind, const struct nt_branch *
 	return ns_array_add(&p->finds, find);
 }
 
-/* Add the target if it begins without lpad, which is auipc x0 at a multiple of 4. */
+/* Add the target unless it begins with lpad, which is an auipc x0 at a multiple of 4. */
 static bool check_pad(struct part *p, const struct nt_branch *b, const struct nt_audit *judged)
 {
 	size_t slot = (b->to >> 1 ^ b->to >> 11) & (TARGETS - 1);
@@ -165,7 +165,7 @@ static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
 	return ok ? 0 : -1;
 }
 
-/* Join equal finds, and sort them by time. */
+/* Join equal findings, and sort them by time. */
 static void settle(struct audit *audit)
 {
 	ns_array_sort(&audit->finds, by_place);

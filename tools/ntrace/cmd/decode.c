@@ -32,7 +32,7 @@ struct decode {
 	bool		detect;
 	struct pcs	*pcs;
 	uint64_t	problems;	/* number of errors, losses and gaps */
-	bool		found;		/* the flow had an item */
+	bool		found;		/* the flow has returned an item */
 	uint64_t	before_sync;	/* messages that were not decoded, according to a later SYNC item */
 	uint64_t	ranges;
 	uint64_t	insns;

@@ -81,8 +81,8 @@ static void exec_gdb(const struct gdb *g, const char *program, const char *socke
 {
 	static const char *const before[] = {
 		/*
-		 * objects.c describes the OS ABI; the other options disable values that are never
-		 * known
+		 * objects.c describes the OS ABI; the other options disable values that a trace
+		 * does not contain
 		 */
 		"-q", "-iex", "set osabi none", "-iex", "set print entry-values no",
 		"-iex", "set print frame-arguments none", "-iex", "set confirm off",

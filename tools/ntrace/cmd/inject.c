@@ -2,8 +2,8 @@
 /*
  * ntrace inject - write samples with branch stacks and call chains to a file that any perf reads.
  *
- * The samples of each stretch are created as records, which wait like the lines of `ntrace script`.
- * At the end they are merged by time with the events that the recording has beside its trace.
+ * The samples of each stretch are made as records, and wait until the samples of earlier stretches
+ * are written. Finally they are merged by time with the other events of the recording.
  */
 #include <errno.h>
 #include <fcntl.h>

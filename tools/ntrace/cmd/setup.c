@@ -2,10 +2,10 @@
 /*
  * ntrace setup - write a script with which a debugger programs trace components and reads the trace.
  *
- * A script of gdb and one of OpenOCD differ only in the first lines, which define a few commands. The
- * steps, which are lines "ntrace_write ADDRESS VALUE" and "ntrace_wait ADDRESS MASK VALUE", are equal.
- * The steps are those of the Trace Control Interface, chapters "Reset and Discovery" and "Enabling and
- * Disabling".
+ * A script begins with definitions of a few commands, in which gdb and OpenOCD differ. The steps
+ * after them, which are lines "ntrace_write ADDRESS VALUE" and "ntrace_wait ADDRESS MASK VALUE",
+ * are the same for both. They follow the Trace Control Interface, chapters "Reset and Discovery"
+ * and "Enabling and Disabling".
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ struct component {
 	char		name[32], to[32];
 	uint64_t	address;
 	unsigned int	hart;		/* SRC of an encoder */
-	unsigned int	far;		/* number of components between this one and the sink, plus 1; 0: no way */
+	unsigned int	far;		/* 1 + number of components between this one and the sink; 0: not connected */
 };
 
 struct setup {
@@ -54,12 +54,14 @@ struct setup {
 /* Values that depend on the options and the component */
 enum field { NONE, CONTROL, START_LOW, START_HIGH, LIMIT_LOW, LIMIT_HIGH, SRC, TS_MODE };
 
-enum { ALWAYS, SMEM, TIMESTAMP };	/* when a step is done */
+enum { ALWAYS, SMEM, TIMESTAMP };	/* condition under which a step is printed */
 
-/* A write of @value and @field, or with a @mask, a wait until a read returns these bits */
+/*
+ * If @mask is 0, a write of @value and @field; otherwise a wait until the masked bits equal @value
+ */
 struct step {
 	enum kind	kind;
-	const char	*name;		/* begins with "tr", or the prefix of the kind is put before it */
+	const char	*name;		/* if it does not begin with "tr", the kind's prefix is added */
 	unsigned int	offset;
 	uint32_t	mask, value;
 	enum field	field;
@@ -232,7 +234,10 @@ static bool parse_word(struct component *c, const char *word)
 	return true;
 }
 
-/* Parse "KIND NAME ADDRESS [KEY=VALUE]...". Words that do not matter here, such as irq=5, are skipped. */
+/*
+ * Parse "KIND NAME ADDRESS [KEY=VALUE]...". Words that the script does not need, such as irq=5, are
+ * skipped.
+ */
 static bool parse_component(struct setup *s, char *line)
 {
 	struct component *c = &s->components[s->nr];
@@ -258,7 +263,10 @@ static bool parse_component(struct setup *s, char *line)
 	return true;
 }
 
-/* Find how far each component is from the sink. Return false if there is not one sink, or a way does not end in it. */
+/*
+ * Find how far each component is from the sink. Return false if the number of sinks is not one, or
+ * if a component does not lead to the sink.
+ */
 static bool connect(struct setup *s)
 {
 	unsigned int i, k, round, sinks = 0, encoders = 0, most = 0;
@@ -339,7 +347,7 @@ static void print_step(const struct setup *s, const struct component *c, const s
 /* Print the steps of the components of a kind that are @far from the sink. */
 static void print_steps(const struct setup *s, const struct step *steps, size_t nr, enum kind kind, unsigned int far)
 {
-	/* If the stop does not complete, there is nevertheless trace to save. */
+	/* Do not end the script if a stop does not complete, because there is trace to save. */
 	const char *wait = steps == stop_steps ? "ntrace_poll" : "ntrace_wait";
 	const struct component *c;
 	size_t k;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace share - write an archive of a recording for others, without what decoding does not need. */
+/*
+ * ntrace share - write an archive of a recording for other people, with only the data that decoding
+ * needs.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
@@ -33,7 +36,7 @@ struct share {
 	NS_ARRAY(struct nt_shared_file) files;
 	NS_ARRAY(char *) told;		/* lines of --list */
 	FILE		*tar;
-	bool		by_path;	/* a file of the archive has no build id */
+	bool		by_path;	/* true if a file of the archive has no build id */
 };
 
 /* ---- ELF files ---- */

@@ -15,7 +15,7 @@
 #include "session/counts/loops.h"
 #include "session/counts/profile.h"
 
-#define MARGIN	44	/* columns before the notes of an instruction */
+#define MARGIN	44	/* number of columns before the branch and loop notes of an instruction */
 
 /* A branch, or one destination of an indirect jump or of a trap */
 struct jump {
@@ -32,7 +32,7 @@ struct view {
 	struct nt_session *session;
 	struct nt_lines	*lines;
 	struct nt_loops	*loops;
-	NS_ARRAY(const struct nt_profile_insn *) functions;	/* first executed instruction of each */
+	NS_ARRAY(const struct nt_profile_insn *) functions;	/* first executed instruction of each function */
 	const struct nt_profile_insn *insns, *end;
 	NS_ARRAY(struct jump) jumps;	/* sorted by instruction */
 	const char	*file;		/* source of @text */

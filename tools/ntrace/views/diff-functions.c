@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The functions of several recordings, on two sides, with the difference of their means beside the spread within each side.
+ * Compare the functions of the recordings of two sides. For each function, print the difference
+ * between the means of both sides, and the spread within each side.
  *
  * The score of a function is the difference divided by its standard error, both in proportion to the mean. The standard
  * error is at least the median of all functions, because the few runs of a function can be equal by chance.
@@ -16,7 +17,7 @@
 #include "session/calls/calls.h"
 #include "session/hash.h"
 
-#define SCORE	4	/* a function with this score differs more than within a side */
+#define SCORE	4	/* from this score on, the sides differ more than the runs of one side */
 
 enum { CALLS, INSNS, TIME, NR_VALUES };
 
@@ -127,7 +128,10 @@ static int score_cmp(const void *a, const void *b)
 	return ns_order(y->score, x->score) ?: strcmp(x->name, y->name);
 }
 
-/* Compute the score of several runs. That of one run is the change of its counts. */
+/*
+ * Compute the score for several runs on each side. With one run on each side, the score is the
+ * change of its counts.
+ */
 static void compute_scores(struct diff_functions *d)
 {
 	unsigned int value = d->options->many && d->has_time ? TIME : INSNS, side;

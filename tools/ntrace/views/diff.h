@@ -12,7 +12,7 @@ struct diff_options {
 	unsigned long	limit;		/* most functions that are printed; 0: all */
 };
 
-/* What the comparison of two recordings found */
+/* Result of the comparison of two recordings */
 struct diff_result {
 	uint64_t	threads, differences, gaps;
 	uint64_t	insns;		/* instructions of all threads of the first recording */

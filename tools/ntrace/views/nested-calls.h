@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The calls of a recording, thread by thread, each with the calls around it */
+/* Pass each call of a recording, thread by thread, together with the calls that contain it */
 #ifndef NTRACE_TOOL_NESTED_CALLS_H
 #define NTRACE_TOOL_NESTED_CALLS_H
 

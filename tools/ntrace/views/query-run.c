@@ -11,7 +11,7 @@
 
 enum truth { NO, MAYBE, YES };
 
-/* What evaluate() needs besides the call */
+/* State that evaluate() needs in addition to the call */
 struct context {
 	struct query	*query;
 	bool		first;		/* in the first pass, conditions about other calls are not known */
@@ -87,7 +87,10 @@ static int64_t number_of(const struct query *q, enum query_kind kind, const stru
 
 /* ---- Conditions about other calls ---- */
 
-/* Return true if a call of the group, which is decided, is in this relation to @call. */
+/*
+ * Return true if a call of the group is in this relation to @call. The calls of the group are
+ * already selected.
+ */
 static bool is_related(const struct query_node *node, const struct query_call *call)
 {
 	const struct query_group *g = &node->group;
@@ -134,7 +137,7 @@ static enum truth evaluate(const struct context *c, struct query_node *node, con
 
 /* ---- The first pass ---- */
 
-/* End the calls of the group that the next call, which has this stack and depth, is not inside. */
+/* End the calls of the group that do not contain the next call, which has this stack and depth. */
 static void end_calls(struct query_group *g, uint64_t id, uint32_t stack, uint32_t depth)
 {
 	struct query_call *call;

@@ -44,7 +44,7 @@ struct query_group {
 
 struct query_node {
 	enum query_kind	kind;
-	struct query_node *left, *right;	/* conditions that this one combines */
+	struct query_node *left, *right;	/* conditions that this condition combines */
 	unsigned int	compare;		/* QUERY_LESS | QUERY_EQUAL | QUERY_MORE */
 	int64_t		value;
 	char		*pattern;

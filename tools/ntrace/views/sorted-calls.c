@@ -15,11 +15,11 @@
 #include "session/array.h"
 #include "sorted-calls.h"
 
-#define RUN_CALLS	(1 << 18)	/* calls of a run (12 MiB), which caches hold in part */
+#define RUN_CALLS	(1 << 18)	/* calls of a run (12 MiB), which partly fits into caches */
 #define KEPT_RUNS	6		/* runs that stay in memory (72 MiB) */
-#define READ_CALLS	1024		/* calls read from each run during the merge, ... */
+#define READ_CALLS	1024		/* number of calls that a merge reads from each run at a time */
 #define READ_LEAST	32
-#define READ_ALL	(1 << 20)	/* ... but for all runs together not many more than this (48 MiB) */
+#define READ_ALL	(1 << 20)	/* limit of READ_CALLS times the number of runs (48 MiB) */
 #define RUNS_MAX	(1 << 14)
 #define DIGIT		11		/* bits that one pass sorts */
 
