@@ -28,7 +28,7 @@ enum ns_space {
 	NS_SPACE_GENERATION	= 16,
 };
 
-/* Counts in place of trace, with the functions that nt_profile_run() and nt_session_close() call */
+/* Counts instead of trace, with the functions that nt_profile_run() and nt_session_close() call */
 struct ns_counted {
 	int (*take)(const struct nt_session *session, struct nt_counts *counts,
 		    struct nt_profile_totals *totals);
@@ -52,7 +52,7 @@ struct nt_session {
 	NS_ARRAY(struct ns_map) firmware;	/* code of machine mode, or of all modes if @one_map */
 	bool		one_map;	/* nt_session_open_raw() has opened it, and all addresses are those of one program */
 	bool		has_objects;
-	struct ns_counted *counted;	/* counts in place of trace; NULL: there is trace */
+	struct ns_counted *counted;	/* counts instead of trace; NULL: the session has trace */
 	struct {			/* the last piece that nt_session_trace() found */
 		int	cpu;
 		size_t	stretch;

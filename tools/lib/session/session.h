@@ -104,7 +104,7 @@ struct nt_session_info {
 	int32_t		wrong_clock;
 	/* name of the recorder, if another driver has made the recording; otherwise NULL */
 	const char	*recorder;
-	uint64_t	wrapped;	/* records of trace whose ring wrapped around without a sign of it */
+	uint64_t	wrapped;	/* records of trace whose ring wrapped around without reporting it */
 	uint64_t	old_bytes;	/* bytes of earlier sessions in these records, which are left out */
 	const char	*host, *kernel;	/* name of the machine and release of its kernel; NULL: not known */
 };
@@ -238,7 +238,7 @@ struct nt_consumer {
 /* Return 0, -1 (see nt_session_error()), or the value that a function of the consumer returned. */
 int nt_session_decode(struct nt_session *session, const struct nt_consumer *consumer, void *ctx);
 
-/* Why trace is missing */
+/* Reasons for which trace is missing */
 enum nt_lost {
 	NT_LOST_SINK,		/* the sink's window was full */
 	NT_LOST_BUFFER,		/* the AUX buffer was full because perf read it too slowly */
@@ -255,10 +255,10 @@ struct nt_lost_sum {
 };
 
 /*
- * Missing trace of one CPU. The time is from the last trace before each loss to the first trace
- * behind it. Instructions and bytes are estimates, which assume that the CPU executed as many
- * instructions per time as in the rest of the recording, and that an instruction needs as many bytes
- * as on average.
+ * Missing trace of one CPU. The time of a loss is from the last trace before it to the first trace
+ * after it. Instructions and bytes are estimates, which assume that the CPU executed as many
+ * instructions per time as in the rest of the recording, and that an instruction needs as many
+ * bytes as on average.
  */
 struct nt_missing {
 	int32_t		cpu;
@@ -343,7 +343,7 @@ static inline const char *nt_base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* A kernel event beside the trace, in the format of the recording */
+/* A kernel event of the recording that is not trace, in the format of the recording */
 struct nt_record {
 	const void	*data;		/* struct perf_event_header and the members after it */
 	size_t		size;		/* size without the sample_id_all fields that perf appends to each record */

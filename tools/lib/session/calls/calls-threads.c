@@ -12,9 +12,9 @@
 #include "calls-priv.h"
 #include "session/session-priv.h"
 
-#define SLACK		10000000	/* the clocks of two CPUs differ by less, ns */
-#define LIMIT		(16 << 20)	/* bytes of waiting slices from which they are merged */
-#define GAPS_MAX	(1 << 16)	/* number of gaps from which old ones are dropped */
+#define SLACK		10000000	/* limit of the difference between the clocks of two CPUs, ns */
+#define LIMIT		(16 << 20)	/* waiting slices with more bytes than this are merged */
+#define GAPS_MAX	(1 << 16)	/* with more gaps than this, old gaps are dropped */
 #define OPEN_MAX	(2 * NS_STACK_DEPTH_MAX)	/* limit of open frames of all threads */
 
 /* ---- Slices ---- */

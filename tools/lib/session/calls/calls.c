@@ -10,9 +10,9 @@
 
 #define CACHE_SIZE	4096	/* entries of the cache of functions by address, a power of two */
 #define OUTER_MAX	4096	/* maximum number of events of a slice */
-#define FLUSH_SLICES	512	/* slices that a part has before it adds them to the pool, ... */
-#define FLUSH_CALLS	4096	/* or the number of watched calls, ... */
-#define FLUSH_BRANCHES	(1 << 20)	/* or the number of branches since the last time */
+#define FLUSH_SLICES	512	/* a part adds its slices to the pool at this number of slices, */
+#define FLUSH_CALLS	4096	/* or of watched calls, */
+#define FLUSH_BRANCHES	(1 << 20)	/* or of branches since the last addition */
 
 /* ---- Functions ---- */
 
@@ -393,7 +393,8 @@ static void free_part(struct ns_part *p)
 
 /*
  * Return true if trace was lost at the start of the stretch and the stretch before it did not
- * report the loss. PARTIAL counts, because messages in frames are only found when they are decoded.
+ * report the loss. If the trace consists of frames, the flag PARTIAL counts as a loss,
+ * because only decoding finds the first message.
  */
 static bool lost_begin(const struct ns_trace *trace, const struct ns_stretch *s)
 {

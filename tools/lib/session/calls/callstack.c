@@ -122,8 +122,9 @@ static bool saves_sp(uint32_t insn)
 }
 
 /*
- * Look whether the instructions in [@addr, @leaves) load or save the stack pointer. If no function
- * @starts at @addr, each half-word may be an instruction, and compressed ones are not recognised.
+ * Find out whether the instructions in [@addr, @leaves) load or save the stack pointer. If no
+ * function @starts at @addr, each half-word may be an instruction, and compressed ones are not
+ * recognised.
  */
 static void look_at_code(const struct ns_stack *stack, struct ns_target *target, uint64_t addr, uint64_t leaves,
 			 bool starts)
@@ -317,8 +318,8 @@ static int64_t find_missing(const struct ns_stack *stack)
 }
 
 /*
- * Missing code calls the function at @e->to, or traps into it. Its begin is known only at its first
- * instruction.
+ * Missing code calls the function at @e->to, or traps into it. The call starts in the trace only if
+ * @e->to is the first instruction of the function.
  */
 static int call_from_missing(struct ns_stack *stack, const struct ns_event *e, bool trap)
 {
@@ -584,7 +585,7 @@ static int64_t expected(const struct ns_waiting *w, uint64_t to)
 	return -1;
 }
 
-/* Choose the stack that waits and continues at @to; -1: none. The file's header says which. */
+/* Choose the waiting stack that continues at @to, by the rules in callstack.h; -1: none. */
 static int64_t choose_stack(const struct ns_stack *stack, uint64_t to, bool symmetric)
 {
 	const struct ns_waiting *w;
@@ -835,7 +836,7 @@ static int take_signal(struct ns_stack *stack, const struct ns_event *e, struct 
 		return i;
 	frame.trap = frame.unseen = false;
 	frame.signal = true;
-	/* a call without a branch is one from before the trace */
+	/* the entry of a call from before the trace has no branch */
 	if (frame.kind == NT_BRANCH_NONE)
 		frame.kind = NT_BRANCH_INTERRUPT;
 	start_frame(stack, &frame, e);
@@ -1105,7 +1106,10 @@ static bool return_outer(struct ns_stack *stack, const struct ns_event *e)
 	return ns_stack_drop(stack, e) && continue_outer(stack, e);
 }
 
-/* Follow the outermost function. @before is the number of calls that were open before the event. */
+/*
+ * Update the frame of the outermost function. @before is the number of calls that were open before
+ * the event.
+ */
 static bool follow_outer(struct ns_stack *stack, const struct ns_event *e, size_t before)
 {
 	if (!stack->follows || !e->to || stack->cur.open.nr > 1)

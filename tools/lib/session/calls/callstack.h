@@ -152,7 +152,10 @@ struct ns_waiting {
 	uint64_t	ret;		/* return address of the newest call that can have switched; 0: none */
 };
 
-/* What is known about an address: the last jump to it, and code that leaves a function */
+/*
+ * Cached properties of an address, which are the last jump to it and the code before it that
+ * leaves a function
+ */
 struct ns_target {
 	uint64_t	space, addr;
 	uint64_t	start, end;	/* range of addresses from which a jump to @addr stays in its function */

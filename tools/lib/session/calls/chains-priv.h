@@ -13,8 +13,8 @@ struct nt_chain {
 	const struct nt_chains *chains;
 	uint64_t	stretch, nth;	/* @nth is the number of the next slice */
 	/*
-	 * The stack after ns_stack_take(). Frames with which a slice starts have the function
-	 * numbers of ns_chains_calls(), and all of them are complete.
+	 * The stack after ns_stack_take(). The frames that are open at the start of a slice
+	 * are complete, and have the function numbers of ns_chains_calls().
 	 */
 	struct ns_stack	stack;
 	/* called when a slice has started; may be NULL */

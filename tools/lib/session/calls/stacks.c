@@ -101,7 +101,10 @@ static bool drop(void *ctx, const struct nt_chains *chains, const struct ns_stac
 			return false;
 		for (next = frame + 1; next < end && next->unseen; next++)
 			;
-		/* The call @next is given up too, so the counts of its caller do not include it yet. */
+		/*
+		 * All open calls are given up. The counts of the caller of @next do not yet include
+		 * @next.
+		 */
 		if (next < end) {
 			counted.child_ran += e->ran - next->ran;
 			counted.child_insns += e->insns - next->insns;

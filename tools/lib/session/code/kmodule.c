@@ -20,7 +20,7 @@ struct search {
 	const struct pd_build_id *id;	/* NULL: not in the recording */
 	NS_ARRAY(const struct ns_symbol *) symbols;	/* sorted by name */
 	const char	*why;
-	char		path[PATH_MAX];	/* path to which @why refers */
+	char		path[PATH_MAX];	/* path of the file that @why is about */
 };
 
 bool ns_is_kmodule(const struct nt_session *session, const char *object)

@@ -195,7 +195,7 @@ static bool read_frames(struct ns_object *object, Elf *elf)
 
 /* ---- Order ---- */
 
-/* Sort by address. The name that perf selects is the last one of its address. */
+/* Sort by address. Of several names of one address, the name that perf shows is the last. */
 static int symbol_cmp(const void *a, const void *b)
 {
 	const struct ns_symbol *x = a, *y = b;

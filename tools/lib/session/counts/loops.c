@@ -18,7 +18,7 @@ enum state {
 	UNKNOWN,	/* all code of the thread so far was in the loop, so the run may have begun earlier */
 	OUTSIDE,
 	INSIDE,
-	BROKEN,		/* inside, but trace is missing since the start of the run */
+	BROKEN,		/* in the loop, but trace has been missing since the start of the run */
 };
 
 /* A loop of a thread */
@@ -41,7 +41,7 @@ struct nt_loops {
 	struct nt_filter filter;
 	NS_ARRAY(struct function) functions;
 	NS_ARRAY(struct nt_loop) all;
-	struct runs	runs;		/* at the end of the parts so far */
+	struct runs	runs;		/* state at the end of the parts that were read so far */
 };
 
 /* Function of the code at an address */
@@ -54,7 +54,7 @@ struct part {
 	struct nt_loops	*loops;
 	struct runs	runs;
 	struct nt_loop	*sums;		/* indexed like nt_loops::all */
-	size_t		*current;	/* the same; index + 1 of the run of @tid, 0: not yet searched */
+	size_t		*current;	/* indexed like nt_loops::all; index + 1 of the run of @tid, 0: not yet searched */
 	int32_t		tid;
 	struct known	known[CACHE];
 };

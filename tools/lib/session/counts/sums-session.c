@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Make a session from a file of saved counts, which has no trace. The session has one invented
- * process, into which all counted files are mapped one after the other.
+ * Make a session without trace from a file of saved counts. The session has one process, in
+ * whose address space all counted files are mapped one after the other.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +10,9 @@
 
 #define ALIGN		(64 << 10)
 #define KERNEL_NAME	"[kernel.kallsyms]"
-#define SPACE		NS_SPACE_GENERATION	/* address space of the one process */
+#define SPACE		NS_SPACE_GENERATION	/* address space of the session's only process */
 
-/* The counts of a session. All files are in one made-up process, at these addresses. */
+/* The counts of a session. All files are mapped into one process, at these addresses. */
 struct file_counts {
 	struct ns_counted counted;	/* first */
 	struct nt_sums	*sums;

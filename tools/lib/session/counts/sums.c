@@ -256,8 +256,8 @@ struct adding {
 };
 
 /*
- * Compute the id from the symbols, because two kernels are the same if their symbols have the same
- * addresses.
+ * Compute the id from the symbols, because kernels with the same symbols at the same addresses are
+ * considered equal.
  */
 void sums_kernel_id(const struct nt_session *session, uint8_t id[PD_BUILD_ID_SIZE])
 {

@@ -6,7 +6,10 @@
 #include "flight.h"
 #include "session/flow/trace.h"
 
-/* If an area ends with at least this number of idle bytes, the sink has not written them. */
+/*
+ * If an area ends with at least this number of idle bytes, the sink has not written to the end of
+ * the area.
+ */
 #define UNWRITTEN	64
 
 /* Find the later of the two saved pointers of a sink. */
@@ -95,7 +98,7 @@ struct seam {
 #define SEAM_OLDER	16
 #define SEAM_STEPS	64
 
-/* Examine one message. Return false if the seam has been passed. */
+/* Examine one message. Return false if the message is after the seam. */
 static bool look_for_seam(struct seam *seam, const struct nt_message *msg)
 {
 	if (!nt_message_is_sync(msg) || !(msg->fields & NT_FIELD_TSTAMP))

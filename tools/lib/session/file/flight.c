@@ -70,7 +70,7 @@ static int read_sinks(struct ns_flight *f)
 	return 0;
 }
 
-/* ---- What changed while it recorded ---- */
+/* ---- Entries that were written during the recording ---- */
 
 struct sorted_switch {
 	struct ntrace_flight_switch entry;

@@ -314,7 +314,7 @@ static int read_header(struct perfdata *pd)
 	if (header.size != sizeof(header))
 		return pd_fail(pd, "the file is damaged: the size of its header is %llu",
 			       (unsigned long long)header.size);
-	/* perf writes the size last: 0 is a recording that was not ended */
+	/* perf writes the size when it ends the recording, so 0 means that it was not ended */
 	if (!header.data.size)
 		header.data.size = pd->size > header.data.offset ? pd->size - header.data.offset : 0;
 	if (!section(pd, &header.data, &pd->data))

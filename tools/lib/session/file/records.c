@@ -72,7 +72,7 @@ static uint16_t length_of(const void *record)
 	return length;
 }
 
-/* ---- What perf adds to each record ---- */
+/* ---- Fields that perf adds to each record ---- */
 
 struct cursor {
 	const uint8_t	*at, *first;
@@ -305,7 +305,7 @@ static int give(struct walk *w, const struct perf_event_header *header, const ui
 		parse_sample(w->pd, header, &record.id);
 	else if (w->pd->nr_attrs && header->type < PD_HEADER_ATTR)
 		parse_sample_id(w->pd, header, &record.id);
-	/* UINT64_MAX is after every time, in this library */
+	/* in this library, UINT64_MAX means a time after all others */
 	if (record.id.time == UINT64_MAX)
 		record.id.time = 0;
 	if (record.id.cpu < 0 && record.id.id)

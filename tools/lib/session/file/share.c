@@ -41,7 +41,7 @@ static bool is_wanted(const struct share *share, uint32_t pid, const char *name)
 	return false;
 }
 
-/* Write a record with a name, unless it is not wanted. Clear what may follow the name. */
+/* Write a record with a name, unless the copy must not have it. Clear the bytes after the name. */
 static int put_named(struct share *share, const struct pd_record *record, size_t at)
 {
 	size_t size = record->header->size, end = size - pd_sample_id_size(&share->session->pd, record), length;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Write a copy of a recording that has only what decoding needs. Command lines, the host's name, samples, and names of
- * files whose code was not executed are left out.
+ * Write a copy of a recording that has only the data that decoding needs. Command lines, the host's
+ * name, samples, and names of files whose code was not executed are left out.
  */
 #ifndef NTRACE_SESSION_SHARE_H
 #define NTRACE_SESSION_SHARE_H

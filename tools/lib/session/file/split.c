@@ -288,7 +288,7 @@ static uint64_t bytes_of(const struct ns_stretch *s)
 }
 
 /*
- * Choose the cuts so that the shards have about the same number of bytes of trace. Cut 0 is the
+ * Choose the cuts so that all shards have about the same number of bytes of trace. Cut 0 is the
  * start, and the last cut is after all trace.
  */
 static void choose_cuts(struct split *split)

@@ -2,7 +2,7 @@
 /*
  * Divide a recording into shards, which can be decoded separately on other machines. Each shard
  * has all events, and a part of the trace that begins where an encoder started, because a decoder
- * can start there. A shard that gets no such start has no trace.
+ * can start there. A shard in which no encoder starts has no trace.
  *
  * The sum of the counts of all shards equals the counts of the recording (sums.h).
  */

@@ -12,9 +12,9 @@ struct branches {
 	const struct nt_branch_sink *sink;
 	void		*part;		/* from begin() of @sink */
 	bool		begin;		/* the next branch gets NT_BRANCH_BEGIN */
-	bool		resume;		/* the next range follows a gap without a SYNC */
+	bool		resume;		/* the next range is after a gap that no SYNC has ended */
 	bool		ended;		/* the last branch was NT_BRANCH_END */
-	uint8_t		gap;		/* flags of the next begin, if it is of thread @gap_tid */
+	uint8_t		gap;		/* flags of the next start of the flow if it belongs to thread @gap_tid */
 	uint8_t		missing;	/* flags of a start after missing code */
 	int32_t		gap_tid;
 	uint64_t	begin_addr, begin_time;

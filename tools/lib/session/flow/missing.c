@@ -10,7 +10,7 @@
  */
 struct walk {
 	struct nt_missing *missing;
-	uint64_t	last;		/* time of the last item so far, or the begin of all trace */
+	uint64_t	last;		/* time of the last item so far, or the start of the recording's trace */
 	bool		is_lost;	/* trace is missing since @from because of @why */
 	enum nt_lost	why;
 	uint64_t	from;
@@ -103,7 +103,7 @@ static struct nt_window time_of_all(const struct nt_session *session)
 	struct nt_window time = { .from = UINT64_MAX };
 
 	for (; t < end; t++) {
-		/* A loss before all trace is known by its record only. */
+		/* A loss before the first trace of all CPUs is known only from its record. */
 		uint64_t first = t->has_time ? t->first : t->lost_after ? t->end : UINT64_MAX;
 
 		if (first < time.from)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* These functions find how much trace of each CPU was decoded, and how much is missing. */
+/* Find how much trace of each CPU was decoded, and how much is missing. */
 #ifndef NTRACE_SESSION_MISSING_H
 #define NTRACE_SESSION_MISSING_H
 

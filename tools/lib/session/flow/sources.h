@@ -10,8 +10,8 @@
 #include "session/session-priv.h"
 
 /*
- * Return the stretch of a part. Consumers receive the number of the part; it is the number of the
- * stretch if no encoders share a buffer.
+ * Return the stretch of a part. Consumers receive the number of the part, which equals the number
+ * of the stretch if encoders do not share buffers.
  */
 static inline const struct ns_stretch *ns_part_stretch(const struct nt_session *session,
 						       uint64_t part)

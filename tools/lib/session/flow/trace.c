@@ -164,8 +164,8 @@ int64_t ns_trace_queue(const struct ns_trace *trace, int32_t cpu, int32_t tid)
 
 /*
  * Return the queue of a PERF_RECORD_AUX, or -1 if out of memory. A thread's buffer moves between
- * CPUs. A record whose trace is not in the file also gets a queue, because it may report lost
- * trace.
+ * CPUs. A record whose trace is not in the file also needs a queue, because it may report
+ * lost trace.
  */
 static int64_t queue_of(struct ns_trace *trace, const struct ns_stretch *s)
 {
@@ -204,7 +204,7 @@ static bool cut_buffer(struct ns_trace *trace, uint32_t queue, const struct ns_b
 			pos = s->offset;
 		}
 		if (!s->pieces.nr && s->offset != pos)
-			s->middle = true;	/* its start is not in the file */
+			s->middle = true;	/* the file does not contain the start of the stretch */
 		stop = stop < last ? stop : last;
 		if (!add_piece(s, b, pos, stop))
 			return false;

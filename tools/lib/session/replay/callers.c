@@ -8,16 +8,19 @@
 
 #include "replay-priv.h"
 
-#define COPY_EVENTS	16384	/* events between two copies, at least, */
-#define COPY_FRAMES	64	/* and at least this many for each frame that is copied */
+#define COPY_EVENTS	16384	/* minimum number of events between two copies, */
+#define COPY_FRAMES	64	/* and minimum number of events for each copied frame */
 
-/* The next event of each lane. An event is that with @run as its number in the segment. */
+/*
+ * Position of a walk. heads has the next event of each lane, whose number in the segment is the
+ * member @run.
+ */
 struct state {
 	struct ns_stack	stack;
 	struct ns_spot	*heads;
-	uint32_t	lane;		/* lane of the last event, */
-	struct ns_spot	spot;		/* the run before which it is, */
-	uint64_t	time;		/* and its time, ns */
+	uint32_t	lane;		/* lane of the last event */
+	struct ns_spot	spot;		/* the run that follows the last event */
+	uint64_t	time;		/* time of the last event, ns */
 	bool		begun;
 };
 
@@ -165,7 +168,7 @@ static bool keep_copy(struct ns_walk *walk)
 	if (++walk->events < COPY_EVENTS || walk->events < COPY_FRAMES * walk->now.stack.cur.open.nr)
 		return true;
 	walk->events = 0;
-	/* the walk may have passed this position earlier and made the copy */
+	/* the walk may have passed this position before, and has then already made the copy */
 	if (walk->copies.nr &&
 	    !is_before(&walk->copies.at[walk->copies.nr - 1], walk->now.lane, walk->now.spot, walk->now.time))
 		return true;
@@ -295,7 +298,10 @@ static size_t list_callers(const struct ns_walk *walk, uint64_t addr, struct nt_
 		if (n < max)
 			callers[n] = c;
 		n++;
-		/* who called the outermost function, or made a call from code that is missing, is not known */
+		/*
+		 * the caller of the outermost function, and of a call from missing code, is not
+		 * known
+		 */
 		if (frame->outer || frame->missing)
 			return n;
 		c = (struct nt_replay_caller){

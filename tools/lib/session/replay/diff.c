@@ -31,14 +31,14 @@ struct side {
 	struct page	*pages;
 	NS_ARRAY(struct call) calls;
 	bool		over;		/* the thread has no more pieces */
-	bool		split;		/* @before and @now are one piece of the path */
+	bool		split;		/* @before and @now are the halves of one piece of the path */
 };
 
 struct nt_diff {
 	struct side	sides[2];
-	uint64_t	counted[2];	/* pieces before the last difference */
-	bool		moves;		/* first find equal calls, */
-	bool		gap;		/* because trace is missing */
+	uint64_t	counted[2];	/* number of pieces before the last difference */
+	bool		moves;		/* find equal calls before the next comparison, */
+	bool		gap;		/* the last difference was missing trace */
 };
 
 /* ---- Addresses ---- */
@@ -307,7 +307,7 @@ int nt_diff_next(struct nt_diff *diff, struct nt_diff_side sides[2])
 	return compare(diff, sides);
 }
 
-/* ---- What ran before ---- */
+/* ---- Earlier executions ---- */
 
 static bool count(const struct side *s, uint64_t nr, struct nt_diff_side *side)
 {

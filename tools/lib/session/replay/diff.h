@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Find the places at which two threads, usually of two recordings, went different ways. Addresses are compared by the
- * name of the object and the address in its file.
+ * Find the places at which two threads, usually of two recordings, took different paths. Addresses
+ * are compared by the name of the object and the address in its file.
  *
  *	nt_diff_new() -- nt_diff_next() -- nt_diff_free()
  *
@@ -23,7 +23,7 @@ enum nt_diff_kind {
 	NT_DIFF_EQUAL,		/* both threads have ended */
 	NT_DIFF_JUMP,		/* the instruction at nt_diff_side::at continued at different addresses */
 	NT_DIFF_END,		/* the trace of one thread ends, and the other one continues */
-	NT_DIFF_GAP,		/* trace is missing, and the comparison continues behind it */
+	NT_DIFF_GAP,		/* trace is missing, and the comparison continues after it */
 	NT_DIFF_LOST,		/* no equal calls were found, so the rest is not compared */
 };
 
@@ -35,7 +35,10 @@ struct nt_diff_side {
 	uint64_t	insns;		/* instructions of the thread up to the end of its piece */
 	bool		gap;		/* trace is missing after @at */
 	bool		ended;		/* the trace of the thread ends */
-	/* number of earlier executions of the instruction, and of earlier calls of its function */
+	/*
+	 * number of earlier executions of the instruction, and number of earlier calls of its
+	 * function
+	 */
 	uint64_t	executed, called;
 };
 

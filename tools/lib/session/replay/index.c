@@ -196,8 +196,8 @@ static bool begin_segment(struct part *p, const struct nt_batch *batch)
 }
 
 /*
- * Note that a segment may begin at this SYNC. In the kernel, the thread may be about to change, which only the
- * earlier code shows.
+ * Store that a segment may begin at this SYNC. Not in the kernel, because a change of the thread
+ * may be in progress there, which only the earlier code shows.
  */
 static void note_sync(struct part *p, const struct nt_item *item)
 {
@@ -229,7 +229,7 @@ static bool end_loss(struct part *p, uint64_t to)
 	return ns_array_add(&p->gaps, gap);
 }
 
-/* Return true if the item is a loss that a user of the shown code must know. */
+/* Return true if the item is a gap in kernel code that the replay does not show. */
 static bool is_hidden(const struct part *p, const struct nt_item *item)
 {
 	return item->type == NT_ITEM_GAP && !p->replay->options.kernel && item->gap.has_addr &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Which processes there are, and the files whose code they executed. */
+/* Find the processes of a recording, and the files whose code they executed. */
 #include <stdlib.h>
 
 #include "replay-priv.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The way of one thread through its code, as pieces of code between two jumps. Interrupts, exceptions, system calls and
- * signal handlers that return to the interrupted code are left out, and do not divide a piece. So are repetitions of lr
- * and sc, because interrupts make sc fail.
+ * The path of one thread through its code, as pieces of code between two jumps. Interrupts,
+ * exceptions, system calls and signal handlers that return to the interrupted code are left out,
+ * and do not divide a piece. Repetitions of lr and sc are also left out, because interrupts make sc
+ * fail.
  *
  *	nt_path_new() -- nt_path_next() -- nt_path_free()
  */

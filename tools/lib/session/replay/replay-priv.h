@@ -7,7 +7,7 @@
 #include "session/flow/decode.h"
 #include "session/session-priv.h"
 
-#define NS_LINES	4096	/* bits for lines of code in a segment */
+#define NS_LINES	4096	/* number of bits of a segment that show which lines of code it contains */
 #define NS_CACHE	8	/* decoded segments that are kept */
 
 /* A range of instructions that is shown */
@@ -36,7 +36,7 @@ struct ns_call_event {
 
 /* Trace from one SYNC to another one of the same part */
 struct ns_chunk {
-	uint64_t	part, from, to;	/* as for ns_decoder_run() */
+	uint64_t	part, from, to;	/* arguments of ns_decoder_run() */
 	uint64_t	floor;		/* least time of its instructions, ns */
 	uint64_t	first, last;	/* times of its first and its last run, ns */
 	uint64_t	before;		/* instructions of its lane before it */

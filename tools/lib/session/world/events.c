@@ -156,7 +156,7 @@ struct nt_events *nt_events_new(const struct nt_session *session)
 		free(events);
 		return NULL;
 	}
-	/* the library prints parse errors to the standard error */
+	/* libtraceevent prints parse errors to the standard error */
 	tep_set_loglevel(TEP_LOG_NONE);
 	tep_set_local_bigendian(events->formats, TEP_LITTLE_ENDIAN);
 	tep_set_file_bigendian(events->formats, TEP_LITTLE_ENDIAN);

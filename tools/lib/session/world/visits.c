@@ -119,7 +119,7 @@ static size_t first_after(const struct ns_visits *visits, int32_t tid, uint64_t 
 
 /*
  * A thread that did not execute between its last and its next branch has two switches in this time,
- * away from one CPU and to another. If there are more, it has executed in between.
+ * away from one CPU and to another. If there are more switches, it has executed in between.
  */
 bool ns_visits_unseen(const struct ns_visits *visits, int32_t tid, uint64_t from, uint64_t to)
 {
