@@ -16,7 +16,7 @@ plan $(($(echo "$boards" | wc -w) * 7))
 # The guest is recorded after it has booted, so that no recording contains the code that its kernel patched or
 # freed before. A second, idle guest exists all the time, because the host patches its own scheduler when the
 # first guest starts or the last one ends. The work is short, because a waiting guest keeps the host
-# busy: an expired timer of the guest lets each wfi of the host return at once.
+# busy, since an expired timer of the guest lets each wfi of the host return at once.
 record() {
 	rm -rf "$truth_dir" && mkdir -p "$truth_dir/out" || return
 	vm_work="/bin/busybox ls -l /proc/self /bin; /bin/busybox sha256sum /init" vm_wait=1

@@ -81,7 +81,7 @@ few_bytes() {
 	echo "$bytes bytes a call"
 	python3 -c "import sys; sys.exit(not 0 < float(sys.argv[1]) <= 8)" "$bytes"
 }
-# The times of row groups must not overlap, except where the thread changes
+# The times of row groups must not overlap, except at a change of the thread
 groups() {
 	sql "SELECT row_group_id, stats_min_value, stats_max_value FROM parquet_metadata('many.tables/calls.parquet')
 		WHERE path_in_schema = 'time'" | tee groups

@@ -50,7 +50,7 @@ else
 	skip "lines, branches and functions of a program of C++" "no g++-riscv64-linux-gnu"
 fi
 
-# To test a kernel module, link the module into a program, which stands for the kernel.
+# To test a kernel module, link the module into a program, which represents the kernel.
 modules=$top/tests/pictures/module
 kernel() {
 	module_build -Og && $gcc -static -no-pie -Wl,--no-relax -o kernel ntrace-counted.ko &&

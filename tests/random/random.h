@@ -301,7 +301,7 @@ struct xitem {
 struct message {
 	uint64_t	offset;		/* position in the stream */
 	uint64_t	time;		/* time of the message, as far as a decoder can know it */
-	struct xcontext	context;	/* position after the message */
+	struct xcontext	context;	/* context of the hart after the message */
 	uint32_t	start, length;	/* Position in the hart's bytes */
 	uint8_t		tcode;
 	bool		has_time;	/* TSTAMP is in this message, or in the message that it repeats */
