@@ -283,8 +283,8 @@ TEST_F(fail, event_of_a_cpu_tries_again)
 }
 
 /*
- * If the hardware fails, the driver does not try again. A record has TRUNCATED, and the event can
- * be enabled again.
+ * If the hardware fails, the driver does not try again. A record has the flag TRUNCATED, and the
+ * user can enable the event after that.
  */
 TEST_F(fail, event_of_a_cpu_whose_sink_fails)
 {

@@ -60,7 +60,7 @@ static bool flight_is(const char *state)
 	return !strcmp(text, state);
 }
 
-/* Return the number of the last gap of the record, or -1. Set @ended if the sink records again. */
+/* Return the number of the last gap of the record, or -1. Set @ended if this gap has ended. */
 static int flight_last_gap(bool *ended)
 {
 	struct ntrace_flight_header head;
@@ -279,8 +279,8 @@ static void run_on(struct recording *rec, struct stretches *st, double seconds)
 }
 
 /*
- * As in the test before, an ordinary user opens the event before the recorder starts. The task
- * never sleeps, so that no task switch stops its event
+ * An ordinary user opens the event before the recorder starts. The task never sleeps, so that
+ * no task switch stops its event
  */
 TEST_F(flight, an_event_of_a_busy_task_gives_its_sink_to_the_recorder)
 {

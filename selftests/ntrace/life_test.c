@@ -610,7 +610,7 @@ TEST_F(life, system_suspend)
 	EXPECT_GT(whole, 0);
 	record_close(&self->rec);
 
-	/* All CPUs can be traced again */
+	/* Check that all CPUs can be traced */
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 20, false));
 	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
 	busy(1000);

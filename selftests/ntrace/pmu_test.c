@@ -189,7 +189,10 @@ TEST_F(pmu, opening_events_leaves_other_cpus_alone)
 
 	if (cpus < 2)
 		SKIP(return, "there is one encoder only");
-	/* The counter of a CPU that idles may begin anew, so that it must be read again */
+	/*
+	 * Keep the other CPUs busy. The counter of a CPU that idles may restart, and the driver
+	 * would have to interrupt the CPU to read it
+	 */
 	for (i = 1; i < cpus && i < 64; i++) {
 		child[i] = fork();
 		if (!child[i]) {

@@ -411,8 +411,8 @@ TEST_F(record, encoder_without_room_says_so_or_stalls)
 				EXPECT_GT(errors, 0);
 		}
 		/*
-		 * An Error message may be the last one of a stretch, because there was no room for
-		 * more messages
+		 * An Error message may be the last message of a stretch, because later messages
+		 * had no room
 		 */
 		if (errors) {
 			EXPECT_GT(after, before);
