@@ -69,7 +69,10 @@ static bool set_range(const struct option_entry *option, const char *arg)
 	return takes(option, arg);
 }
 
-/* Return which of the names in "a|b|c" of the option the argument is, or -1 after reporting that it is none. */
+/*
+ * Return the index of the argument among the names "a|b|c" of the option, or -1 after reporting
+ * that it is not one of them.
+ */
 static int choice(const struct option_entry *option, const char *arg)
 {
 	const char *name = option->arg;

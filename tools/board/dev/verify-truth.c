@@ -272,8 +272,8 @@ static bool ends_as(uint8_t itype, const struct item *it)
 }
 
 /*
- * Return true if the range ended in another way than the truth's block, if it reaches the end of
- * that block. @p is the position after the range.
+ * Return true if the range reaches the end of the truth's block, and its kind of end differs
+ * from that of the block. @p is the position after the range.
  */
 static bool end_differs(struct hart *h, const struct place *p, const struct item *it)
 {
@@ -442,7 +442,7 @@ static void judge_details(struct hart *h, const struct block *first, const struc
 }
 
 /*
- * Return true if the truth matches @it at the current position, and move behind it. hart::differs
+ * Return true if the truth matches @it at the current position, and move past it. hart::differs
  * is set if a detail differs.
  */
 static bool match_here(struct hart *h, const struct item *it)
@@ -473,7 +473,7 @@ static void compare(struct hart *h, const struct item *it)
 	 */
 	if (it->kind == ITEM_START && !have(h, &h->at) && !truth_is_bad(h))
 		return;
-	differ_at(h, it);	/* not reported if the match below succeeds */
+	differ_at(h, it);	/* this difference is not reported if the match below succeeds */
 	if (!skip_lost_session(h, &n)) {
 		h->missing += n;
 		return;
@@ -499,7 +499,10 @@ static void compare(struct hart *h, const struct item *it)
  * wrong.
  */
 
-/* Compare the next item at a position that is tried. Return false if it does not match. */
+/*
+ * Compare the next item at the position that is tried as the end of the gap. Return false if it
+ * does not match.
+ */
 static bool step(struct hart *h, const struct item *it)
 {
 	if (!match_here(h, it))
@@ -531,7 +534,7 @@ static void go_back(struct hart *h, const struct tried *t)
 	h->after_gap.skipped = t->skipped;
 }
 
-/* Return true if all items since the gap match at the current position, and move behind them. */
+/* Return true if all items since the gap match at the current position, and move past them. */
 static bool fits(struct hart *h)
 {
 	struct after_gap *g = &h->after_gap;

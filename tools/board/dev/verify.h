@@ -23,7 +23,7 @@
 struct block {
 	uint64_t	iaddr;
 	uint32_t	iretire, ninsn;
-	uint8_t		priv, itype;	/* itype is that of the trap that directly follows, if any */
+	uint8_t		priv, itype;	/* if a trap directly follows the block, itype is that of the trap */
 	const uint64_t	*wide;
 	bool		start;		/* the trace starts or restarts here */
 	uint32_t	empty;		/* earlier restarts after which nothing was traced */
@@ -31,7 +31,7 @@ struct block {
 	bool		lost_before;	/* the encoder lost trace before this restart */
 	bool		silent_before;	/* the encoder stopped before this restart without a message */
 	const uint8_t	*code;		/* NULL if the truth has no code */
-	uint64_t	scontext, time;	/* values before this block; time is the last known time */
+	uint64_t	scontext, time;	/* state before this block; time is the last known time */
 	uint64_t	scontext_before; /* value before scontext */
 };
 
@@ -69,7 +69,7 @@ struct item {
 	bool		detailed, has_priv, has_scontext, has_time, taken, to_next;
 	uint8_t		how, priv;	/* enum nt_end, enum nt_priv */
 	uint64_t	scontext, time;
-	uint64_t	where;		/* line or offset in the decoder's result */
+	uint64_t	where;		/* position of the item in the decoder's result, which is a line or an offset */
 };
 
 /* Position in the truth where decoding may have continued after a gap, with the state there */
@@ -82,7 +82,7 @@ struct tried {
 struct after_gap {
 	struct item	*item;		/* items since the gap */
 	size_t		n, size;
-	bool		may_be_none;	/* count this as a gap only if instructions are skipped */
+	bool		may_be_none;	/* true if the gap counts only if instructions are skipped */
 	bool		placed;		/* all items match the truth at @here */
 	bool		why;		/* hart::difference contains the item that matches nowhere */
 	struct tried	here, first;	/* current and first position that were tried */

@@ -176,7 +176,7 @@ struct nb_formatter {
 	uint8_t		frame[16];
 	unsigned int	pos;		/* position of the next byte, 0..14 */
 	uint8_t		id;		/* current ID; 0x7f if no ID was sent */
-	uint8_t		held_id, held;	/* a byte that waits for the next byte */
+	uint8_t		held_id, held;	/* data byte that waits, because its encoding depends on the next byte */
 	bool		has_held;
 	unsigned int	id_every;	/* frames after which an ID is repeated; 0 is never */
 	unsigned int	frames;		/* number of frames since an ID was sent */
@@ -194,7 +194,7 @@ void nb_formatter_put(struct nb_formatter *f, uint8_t id, uint8_t byte);
 void nb_formatter_flush(struct nb_formatter *f);
 
 struct nb_tmc_caps {
-	bool		etf;		/* an ETF, otherwise an ETR */
+	bool		etf;		/* true for an ETF, false for an ETR */
 	uint32_t	fifo;		/* size of an ETF in bytes */
 	bool		scatter_gather;	/* if false, DEVID reports that it is not supported */
 	uint64_t	highest;	/* highest address that an ETR can access */

@@ -205,7 +205,7 @@ static void put_addr(const struct nb_encoder *enc, struct message *m, uint64_t a
 	if (enc->cfg.extend_addr)
 		put_addr_extended(m, value, width);
 	else if (enc->cfg.variant & NB_VARIANT_SIGN_COPIES && width == 63)
-		put_var(m, (int64_t)addr >> 1);	/* SpacemiT's K3 shifts it like this */
+		put_var(m, (int64_t)addr >> 1);	/* SpacemiT's K3 sends the address shifted like a signed number */
 	else
 		put_var(m, value);
 }
@@ -228,7 +228,7 @@ static bool sync_is_due(const struct nb_encoder *enc)
 	return enc->due.sync != NB_SYNC_NONE;
 }
 
-/* A periodic sync must not replace another one. */
+/* A periodic sync must not replace a sync that is already due. */
 static void make_periodic_due(struct nb_encoder *enc)
 {
 	if (!sync_is_due(enc))
@@ -1209,8 +1209,8 @@ static void legalise(struct nb_encoder_config *cfg)
 	cfg->icnt_bits = cfg->icnt_bits ? clamp(cfg->icnt_bits, 4, ICNT_BITS_MAX) : ICNT_BITS_MAX;
 	cfg->hist_bits = cfg->hist_bits ? clamp(cfg->hist_bits, 2, HIST_BITS_MAX) : HIST_BITS_MAX;
 	/*
-	 * 30 branches are a multiple of loops of 1, 2, 3, 5 or 6 branches, so that
-	 * all records of a loop are equal. The example of the specification also has 30.
+	 * 30 is a multiple of 1, 2, 3, 5 and 6, so that all HIST of a loop with so few
+	 * branches are equal. The example of the specification also has 30.
 	 */
 	if (cfg->repeated_history && cfg->hist_bits == HIST_BITS_MAX)
 		cfg->hist_bits = 31;

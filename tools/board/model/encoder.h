@@ -206,7 +206,7 @@ struct nb_trace_state {
 	uint32_t	session;	/* number of the last start; 0 if the last block was not traced */
 	uint32_t	starts;		/* sessions whose first message was sent, even if the next one was lost */
 	uint32_t	syncs;		/* synchronising messages so far */
-	uint8_t		sync;		/* SYNC of the last one, which contained the address of its block */
+	uint8_t		sync;		/* SYNC of the last synchronising message, which contained the address of its block */
 	uint8_t		evcode;		/* reason for the end of the last session */
 	uint8_t		evcode_before;	/* reason for the end of the session before it */
 };
@@ -220,7 +220,7 @@ struct nb_due {
 
 enum nb_context_due {
 	NB_CONTEXT_NONE,
-	NB_CONTEXT_WRITTEN,	/* the instruction that wrote it has not retired */
+	NB_CONTEXT_WRITTEN,	/* the instruction that wrote the context has not retired */
 	NB_CONTEXT_RETIRED,
 };
 

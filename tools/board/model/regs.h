@@ -181,7 +181,7 @@ struct nb_dev_ops {
 	void (*write)(struct nb_dev *dev, unsigned int offset, uint32_t value);
 	void (*loaded)(struct nb_dev *dev, unsigned int offset);
 	void (*refresh)(struct nb_dev *dev);
-	bool (*holds)(struct nb_dev *dev);	/* holds trace that its output did not accept */
+	bool (*holds)(struct nb_dev *dev);	/* the component holds trace that its output did not accept */
 	void (*activate)(struct nb_dev *dev);	/* Active 0 -> 1 */
 	void (*reset)(struct nb_dev *dev);	/* Active 1 -> 0 */
 };

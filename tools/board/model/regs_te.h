@@ -26,7 +26,7 @@ struct nb_te_caps {
 	uint32_t	features_fixed;		/* bits of trTeInstFeatures that are always 1 */
 	uint32_t	control_fixed;		/* bits of trTeControl that are always 1 */
 	uint32_t	ext_in_fixed;		/* actions of trTeTrigExtInControl that cannot be changed */
-	bool		both_formats;		/* also has trTeFormat 0 (trTeProtocolMajor 2) */
+	bool		both_formats;		/* the encoder also supports trTeFormat 0 (E-Trace, trTeProtocolMajor 2) */
 	bool		etrace_only;
 	uint8_t		src_bits;		/* widest SRC, 0..12 */
 	uint8_t		filters;		/* 0..16 */

@@ -49,7 +49,10 @@ static uint32_t legal_syncs(uint32_t value)
 	return nb_with(nb_with(0, SF_TE_SYNC_MAX_BTM, btm), SF_TE_SYNC_MAX_INST, inst);
 }
 
-/* teStopOnWrap is "present only in systems with SRAM or System Memory sinks", and not here. */
+/*
+ * teStopOnWrap is "present only in systems with SRAM or System Memory sinks", which this system
+ * does not have.
+ */
 static uint32_t legal_control(uint32_t value)
 {
 	uint32_t legal = value & (TR_ACTIVE | TR_ENABLE | SF_TE_TRACING | SF_TE_INSTRUMENTATION |
