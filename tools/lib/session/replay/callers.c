@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "replay-priv.h"
+#include "session/hash.h"
 
 #define COPY_EVENTS	16384	/* minimum number of events between two copies, */
 #define COPY_FRAMES	64	/* and minimum number of events for each copied frame */
@@ -31,6 +32,7 @@ struct ns_walk {
 	NS_ARRAY(struct state) copies;
 	uint64_t	events;		/* events since the last copy */
 	NS_ARRAY(uint64_t) entries;	/* entry addresses, for ns_frame::function */
+	struct ns_hash	hash;		/* hash table of @entries */
 };
 
 /* ---- State ---- */
@@ -87,17 +89,16 @@ static bool is_before(const struct state *s, uint32_t lane, struct ns_spot spot,
 static bool enter(struct ns_stack *stack, struct ns_frame *frame, const struct ns_event *e)
 {
 	struct ns_walk *walk = stack->ctx;
-	size_t i = walk->entries.nr, low = i > 256 ? i - 256 : 0;
+	struct ns_hash_slot *found = ns_hash_find(&walk->hash, ns_hash_mix(e->to), walk->entries.at[i] == e->to);
 
-	/* most functions are called many times */
-	while (i > low && walk->entries.at[i - 1] != e->to)
-		i--;
-	if (i == low) {
+	if (!found)
+		return false;
+	if (!found->index) {
 		if (!ns_array_add(&walk->entries, e->to))
 			return false;
-		i = walk->entries.nr;
+		ns_hash_set(&walk->hash, found, walk->entries.nr - 1);
 	}
-	frame->function = i;
+	frame->function = found->index;
 	return true;
 }
 
@@ -138,8 +139,11 @@ static bool take_event(struct ns_walk *walk, uint32_t lane, uint32_t segment, co
 
 /* ---- Walk ---- */
 
-/* Find the next event of the thread on a lane. Return NULL after the last one; *err is set after an error. */
-static const struct ns_call_event *head_of(struct ns_walk *walk, uint32_t lane, bool *err)
+/*
+ * Find the next event of the thread on a lane, for a walk to a run of @to_lane. Return NULL after the last one; *err is set
+ * after an error.
+ */
+static const struct ns_call_event *head_of(struct ns_walk *walk, uint32_t lane, uint32_t to_lane, struct ns_spot to, bool *err)
 {
 	const struct ns_lane *l = &walk->replay->lanes.at[lane];
 	struct ns_spot *head = &walk->now.heads[lane];
@@ -148,7 +152,9 @@ static const struct ns_call_event *head_of(struct ns_walk *walk, uint32_t lane, 
 	for (; head->segment < l->segments.nr; head->segment++, head->run = 0) {
 		if (!(l->segments.at[head->segment].threads & ns_thread_bit(walk->tid)))
 			continue;
-		d = ns_replay_decode(walk->replay, lane, head->segment);
+		/* an event of an earlier segment is before the position, wherever it is in its segment */
+		d = ns_replay_decode(walk->replay, lane, head->segment,
+				     lane != to_lane || head->segment < to.segment);
 		if (!d) {
 			*err = true;
 			return NULL;
@@ -192,7 +198,7 @@ static bool walk_to(struct ns_walk *walk, uint32_t lane, struct ns_spot spot, ui
 	for (;;) {
 		found = false;
 		for (i = 0; i < walk->replay->lanes.nr; i++) {
-			e = head_of(walk, i, &err);
+			e = head_of(walk, i, lane, spot, &err);
 			if (err)
 				return false;
 			if (!e || (found && e->time >= then.time))
@@ -271,6 +277,7 @@ void ns_walk_free(struct ns_walk *walk)
 	free_state(&walk->now);
 	free(walk->copies.at);
 	free(walk->entries.at);
+	free(walk->hash.slots);
 	free(walk);
 }
 

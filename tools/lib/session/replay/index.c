@@ -262,6 +262,18 @@ static int take_ranges(void *part, const struct nt_who *who, const struct nt_bat
 	return 0;
 }
 
+/* Only make events of a segment. */
+static int take_brief(void *part, const struct nt_who *who, const struct nt_batch *batch)
+{
+	struct part *p = part;
+
+	set_time(p, nt_who_time(who, batch->tstamp, batch->tstamp_kind));
+	/* the first range has the time of its message also if trace begins with it */
+	if (batch->nr_marks && batch->marks[0].range == 1)
+		set_time(p, nt_who_time(who, batch->marks[0].tstamp, batch->marks[0].tstamp_kind));
+	return p->branches->ranges(p->branch_part, who, batch);
+}
+
 static int take_item(void *part, const struct nt_who *who, const struct nt_item *item)
 {
 	struct part *p = part;
@@ -498,7 +510,7 @@ static int take_branch(void *part, const struct nt_who *named, const struct nt_b
 		.from = e.from, .to = e.to, .time = e.time > p->time ? e.time : p->time, .from_space = e.from_space,
 		.to_space = e.to_space, .image = e.image, .tid = who->tid, .kind = e.kind, .flags = e.flags,
 		.length = e.length, .slice = p->slice,
-		.run = b->flags & NT_BRANCH_BEGIN ? p->now.runs : p->next_run,
+		.run = p->out->brief ? UINT32_MAX : b->flags & NT_BRANCH_BEGIN ? p->now.runs : p->next_run,
 	};
 	p->slice = false;
 	return ns_array_add(&p->out->events, event) ? 0 : -1;
@@ -517,7 +529,8 @@ static int end_decode(void *ctx, void *part, const struct nt_who *who, bool lost
 int ns_replay_segment(struct nt_replay *replay, const struct ns_chunk *s, struct ns_decoded *out)
 {
 	const struct nt_consumer consumer = {
-		.size = sizeof(consumer), .begin = begin_decode, .ranges = take_ranges, .item = take_item, .end = end_decode,
+		.size = sizeof(consumer), .begin = begin_decode, .ranges = out->brief ? take_brief : take_ranges,
+		.item = take_item, .end = end_decode,
 	};
 	const struct nt_branch_sink sink = {
 		.size = sizeof(sink), .begin = begin_branches, .branch = take_branch, .end = end_branches,
@@ -534,7 +547,7 @@ int ns_replay_segment(struct nt_replay *replay, const struct ns_chunk *s, struct
 	out->runs.nr = out->events.nr = 0;
 	err = ns_decoder_run(replay->decoder, s->part, s->from, to, &consumer, &job);
 	/* the file of the recording may have changed since the index was made */
-	if (err < 0 || out->runs.nr != s->runs)
+	if (err < 0 || (!out->brief && out->runs.nr != s->runs))
 		return -1;
 	out->segment = s;
 	return 0;
