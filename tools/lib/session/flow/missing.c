@@ -10,7 +10,7 @@
  */
 struct walk {
 	struct nt_missing *missing;
-	uint64_t	last;		/* time of the last item so far, or the start of the recording's trace */
+	uint64_t	last;		/* time of the last item so far, or of the first item of all CPUs */
 	bool		is_lost;	/* trace is missing since @from because of @why */
 	enum nt_lost	why;
 	uint64_t	from;
@@ -61,11 +61,8 @@ static uint64_t scale(uint64_t value, uint64_t part, uint64_t of)
 
 static void lose(struct walk *w, enum nt_lost why, uint64_t from)
 {
-	if (!w->is_lost) {
-		w->from = from;
-		w->why = why;
-	}
-	w->is_lost = true;
+	if (!w->is_lost)
+		*w = (struct walk){ w->missing, w->last, true, why, from };
 }
 
 /* Count the time of a loss, which ends at @to with the next trace, or with the end of all trace. */
@@ -156,8 +153,7 @@ bool ns_traced_settle(struct nt_session *session)
 
 bool nt_session_lost(const struct nt_session *session, size_t nth, struct nt_missing *missing)
 {
-	if (nth >= session->missing.nr)
-		return false;
-	*missing = session->missing.at[nth];
-	return true;
+	if (nth < session->missing.nr)
+		*missing = session->missing.at[nth];
+	return nth < session->missing.nr;
 }
