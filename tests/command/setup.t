@@ -55,7 +55,7 @@ refused() {
 	is "$_said" "$? $(cat out) $(grep -cF -e "$_said" err)" "2  1"
 }
 
-plan 19
+plan 20
 ok "gdb traces two harts with timestamps" traced 2000 mode=smem "$te2" --buffer 0x82000000,0x20000 --timestamp 2
 ok "hart 1: the file decodes to what was executed" ran 1 start --timestamp --src-bits 2 --src 1
 ok "hart 2: the file decodes to what was executed" ran 2 start --timestamp --src-bits 2 --src 2
@@ -64,6 +64,8 @@ ok "gdb reads the memory of a sink that wrapped around" traced 2000 "mode=sram s
 is "it says how to read this file" "$(grep -c '^ntrace: the buffer wrapped around, so read its file with --middle$' err)" 1
 is "the file has all bytes of the sink" "$(wc -c <dump)" 1024
 ok "hart 1: the last part decodes to what was executed" ran 1 gap --middle
+"$ntrace" verify --truth hart1.truth --trace none >out 2>&1
+is "ntrace verify refuses a trace that does not exist" "$? $(cat out)" "2 ntrace: none: No such file or directory"
 ok "a register with another value stops the script" traced 2 "mode=sram sram=4096" --buffer 0x82000000,0x1000
 is "the script says which register, and saves nothing" \
 	"$(grep -c '^ntrace: the register at 0x18003000 is 0x9, whose bits 0x110 must be 0x10$' err) $([ -e dump ] && echo dump)" "1 "

@@ -260,6 +260,8 @@ long input_read(struct input *input, const uint8_t **data)
 
 void input_close(struct input *input)
 {
+	if (!input)
+		return;
 	if (input->fd > STDIN_FILENO)
 		close(input->fd);
 	nt_pins_free(input->pins);
