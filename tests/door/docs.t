@@ -39,7 +39,7 @@ print(f'{ran} commands ran')
 sys.exit(1 if bad or not ran else 0)
 EOT
 documents=$(git ls-files --cached --others --exclude-standard '*.rst' '*.md' 2>/dev/null || find . -name '*.rst' -o -name '*.md')
-plan 9
+plan 12
 # shellcheck disable=SC2086
 ok "commands in documents print the documented output" python3 "$tap_tmp/blocks.py" "$here" $documents
 
@@ -112,6 +112,19 @@ for command in "tools/board/board help:board.1" "build/bin/ntrace help dump:ntra
 	done <"$tap_tmp/options"
 done
 is "each option has a line in the manual page of its command" "$bad" ""
+
+is "board run --help is board help" "$(tools/board/board run --help 2>&1)" "$(tools/board/board help)"
+is "ntrace help names the commands for the board that is traced" \
+	"$(build/bin/ntrace help | tr '\n' ' ' | grep -c ' record, flight, doctor, probe and setup are for the board')" 1
+
+# Compile the overlays as the documents do
+overlays() {
+	for page in spacemit-k3 sifive-p550; do
+		sed -n '/^\tcpp /,/dtc /{s/-o [^ ]*dtbo/-o overlay.dtbo/; s|samples|'"$top"'/samples|; s/^\t//p}' "Documentation/howto/$page.rst" >"$tap_tmp/compile"
+		(cd "$tap_tmp" && rm -f overlay.dtbo && sh ./compile && [ -s overlay.dtbo ]) || return
+	done
+}
+is "the commands of the documents compile the overlays without a warning" "$(overlays 2>&1; echo $?)" 0
 
 # Save the test that tests/README.rst shows to newcomers. It must pass, and fail if the library behaves
 # differently

@@ -79,8 +79,9 @@ static void usage(FILE *out)
 	for (i = 0; i < NR_COMMANDS; i++)
 		fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].help);
 	fputs("\n`ntrace help COMMAND` lists the options of a command, `ntrace --version` prints\n"
-	      "its version. dump, decode, stat and encode work on raw N-Trace, the others on recordings of perf;\n"
-	      "those that have the option --raw also read raw N-Trace.\n", out);
+	      "its version. dump, decode, bench, stat, encode and verify are for raw N-Trace; record, flight,\n"
+	      "doctor, probe and setup are for the board that is traced. The others read recordings of perf,\n"
+	      "and raw N-Trace if they have the option --raw.\n", out);
 }
 
 static int no_command(const char *name)
