@@ -7,7 +7,7 @@
 make -s -C "$top" O="$O" plugin >"$tap_tmp/make" 2>&1 || { plan 1; fail "the plugin builds"; done_testing; }
 board=$top/tools/board/board
 topologies=$(ls "$top/tools/board/topology")
-plan $(($(by_size 45 50) + $(echo "$topologies" | wc -w)))
+plan $(($(by_size 46 51) + $(echo "$topologies" | wc -w)))
 
 says() { # NAME STATUS TEXT COMMAND...
 	_name=$1 _status=$2 _text=$3
@@ -100,6 +100,8 @@ for version in 99 1; do
 	says "QEMU is too $([ $version = 1 ] && echo new || echo old) for the plugin's interface" 125 \
 		"plugin interface is not the board.s (version 7): use QEMU 11.1" env O="$tap_tmp/o" "$board" run -- true
 done
+says "no driver" 125 "the driver for Linux 6.12 is not built, so the guest cannot trace; run: make modules MVERS=6.12" \
+	env O="$tap_tmp/o" "$board" run -- true
 says "an option without its value" 125 "--kernel needs a value" "$board" run --kernel
 says "no command" 125 "no command to run" "$board" run
 says "too many harts" 125 "--harts is 1 to 16, not 17" "$board" run --harts 17 -- true
