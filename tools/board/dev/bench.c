@@ -31,7 +31,7 @@ struct bench {
 	uint64_t	runs;
 	uint64_t	threads;
 	bool		counts;
-	bool		(*only)(struct bench *bench);	/* name of the only run to do; NULL: all runs */
+	bool		(*only)(struct bench *bench);	/* the only run to do; NULL: all runs */
 	uint8_t		*data;
 	size_t		size;
 	uint64_t	messages;
