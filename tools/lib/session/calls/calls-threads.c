@@ -167,7 +167,7 @@ static bool add_totals(struct ns_thread_calls *t, const struct ns_total *total, 
 	return true;
 }
 
-/* Forget the sums since the thread started, because its earlier calls are not known. */
+/* Forget the sums of the calls that no open call contains. */
 static void forget_totals(struct ns_thread_calls *t)
 {
 	size_t i;
@@ -188,8 +188,8 @@ static bool thread_enter(struct ns_stack *stack, struct ns_frame *frame, const s
 		return false;
 	t->calls->functions.all.at[number].watched = ns_calls_is_watched(t->calls, &place);
 	frame->function = number;
-	/* the outermost function of an earlier start of the trace does not contain later calls */
-	if (stack->cur.open.nr == 1 && !frame->outer)
+	/* the outermost function does not contain calls from before it was found */
+	if (stack->cur.open.nr == 1 && stack->cur.outer.insns == e->insns)
 		forget_totals(t);
 	return add_depth(t, frame);
 }
@@ -368,7 +368,6 @@ static bool begin_thread(struct ns_thread_calls *t, const struct ns_slice *s)
 		.to = s->at, .to_space = s->space,
 	};
 
-	forget_totals(t);
 	return ns_stack_begin(&t->stack, &event);
 }
 

@@ -757,10 +757,13 @@ static void pause_calls(struct ns_stack *stack, bool kernel)
  */
 static int begin_anew(struct ns_stack *stack, const struct ns_frame *stop, const struct ns_event *e)
 {
-	struct ns_event then = *e;
+	struct ns_event then = *e, begin = *e;
 
 	then.time = stop->begin;
-	return drop_calls(stack, &then) && ns_stack_begin(stack, e) ? 1 : -1;
+	/* no open call gets the time in which untraced code ran */
+	if (!stack->cur.open.nr)
+		begin.ran = stop->ran;
+	return drop_calls(stack, &then) && ns_stack_begin(stack, &begin) ? 1 : -1;
 }
 
 /* A filter stops the trace at the entry of a function, or at the end of a range. */

@@ -268,7 +268,7 @@ static int take_brief(void *part, const struct nt_who *who, const struct nt_batc
 	struct part *p = part;
 
 	set_time(p, nt_who_time(who, batch->tstamp, batch->tstamp_kind));
-	/* the first range has the time of its message also if trace begins with it */
+	/* if trace begins with the first range, it begins at the time of its message */
 	if (batch->nr_marks && batch->marks[0].range == 1)
 		set_time(p, nt_who_time(who, batch->marks[0].tstamp, batch->marks[0].tstamp_kind));
 	return p->branches->ranges(p->branch_part, who, batch);
