@@ -124,8 +124,23 @@ kernel() {
 	"$ntrace" share -i rec --kernel -o rec.tar 2>said && tar -tf rec.tar | grep -c "perf.data/kcore_dir/\(kcore\|kallsyms\)$" | grep 2 || { cat said; return 1; }
 	rm -rf elsewhere && mkdir elsewhere && tar -xf rec.tar -C elsewhere && "$ntrace" script -i rec >wanted && "$ntrace" script -i elsewhere/shared/perf.data >got && cmp wanted got && grep -q SECRET25 got
 }
+# The code of this program ends behind its file
+cut_code() {
+	mkdir -p there && python3 - calls there/calls <<-'E2' && python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/there/calls" there/perf.data good >/dev/null || return
+		import struct, sys
+		data = bytearray(open(sys.argv[1], "rb").read())
+		at, = struct.unpack_from("<Q", data, 40)
+		for header in range(at, at + 64 * struct.unpack_from("<H", data, 60)[0], 64):
+		    if struct.unpack_from("<Q", data, header + 8)[0] & 4:
+		        struct.pack_into("<Q", data, header + 32, 1 << 30)
+		open(sys.argv[2], "wb").write(data)
+	E2
+	rm -f cut.tar
+	"$ntrace" share -i there/perf.data -o cut.tar 2>said
+	[ $? -eq 2 ] && cat said && grep -q "copying the code of .*/there/calls failed" said && ! grep Success said && [ ! -e cut.tar ]
+}
 
-plan 8
+plan 9
 ok "the recording and its program have 20 secrets" planted
 ok "share writes an archive" shared
 ok "the archive has none of the secrets" none
@@ -134,4 +149,5 @@ ok "--list prints what the archive gives away" listed
 ok "all text of the archive is in the list" complete
 ok "a program without a build id is found in the archive by its path" by_path
 ok "the kernel's code is in the archive only with --kernel" kernel
+ok "a program that is cut short is named, and leaves no archive" cut_code
 done_testing

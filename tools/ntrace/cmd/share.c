@@ -3,6 +3,7 @@
  * ntrace share - write an archive of a recording for other people, with only the data that decoding
  * needs.
  */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
@@ -164,16 +165,6 @@ static bool add_file(struct share *share, const char *name, int fd)
 	return !n && !ferror(share->tar);
 }
 
-static bool add_path(struct share *share, const char *name, const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	bool ok = fd >= 0 && add_file(share, name, fd);
-
-	if (fd >= 0)
-		close(fd);
-	return ok;
-}
-
 /* Add an executed file, where `ntrace` and perf find it by its build id or by --symfs */
 static bool add_code(struct share *share, const struct nt_shared_file *file)
 {
@@ -197,6 +188,8 @@ static bool add_code(struct share *share, const struct nt_shared_file *file)
 	}
 	if (to && !ok)
 		ok = copy_sections(elf, from, fileno(to)) && add_file(share, name, fileno(to));
+	if (!ok)
+		fprintf(stderr, "ntrace: copying the code of %s failed\n", file->path);
 	elf_end(elf);
 	if (from >= 0)
 		close(from);
@@ -218,32 +211,26 @@ static bool add_executed(struct share *share, const char *object)
 /* List the files whose code was executed, including files that do not exist here. */
 static bool find_files(struct share *share, const struct nt_profile *counts)
 {
-	const struct nt_profile_insn *insns;
 	const char *path, *why;
 	size_t nr, i;
+	const struct nt_profile_insn *insns = nt_profile_insns(counts, &nr);
+	bool ok = true;
 
-	insns = nt_profile_insns(counts, &nr);
-	for (i = 0; i < nr; i++) {
-		if (insns[i].object && (!i || insns[i].object != insns[i - 1].object) &&
-		    !add_executed(share, insns[i].object))
-			return false;
+	for (i = 0; ok && i < nr; i++) {
+		if (insns[i].object && (!i || insns[i].object != insns[i - 1].object))
+			ok = add_executed(share, insns[i].object);
 	}
-	for (i = 0; nt_session_missing(share->session, i, &path, &why); i++) {
-		if (!add_executed(share, path))
-			return false;
-	}
-	return true;
+	for (i = 0; ok && nt_session_missing(share->session, i, &path, &why); i++)
+		ok = add_executed(share, path);
+	return ok;
 }
 
 static void tell(void *ctx, const char *what, const char *text)
 {
 	struct share *share = ctx;
-	size_t size = strlen(what) + strlen(text) + 2;
-	char *line = malloc(size);
+	char *line;
 
-	if (line)
-		snprintf(line, size, "%s %s", what, text);
-	if (line && !ns_array_add(&share->told, line))
+	if (asprintf(&line, "%s %s", what, text) >= 0 && !ns_array_add(&share->told, line))
 		free(line);
 }
 
@@ -254,14 +241,12 @@ static int line_cmp(const void *a, const void *b)
 
 static int print_list(struct share *share)
 {
-	char **lines = share->told.at;
 	size_t i;
 
-	if (share->told.nr)
-		qsort(lines, share->told.nr, sizeof(*lines), line_cmp);
+	ns_array_sort(&share->told, line_cmp);
 	for (i = 0; i < share->told.nr; i++) {
-		if (!i || strcmp(lines[i], lines[i - 1]))
-			puts(lines[i]);
+		if (!i || strcmp(share->told.at[i], share->told.at[i - 1]))
+			puts(share->told.at[i]);
 	}
 	return EXIT_CLEAN;
 }
@@ -270,15 +255,19 @@ static bool add_kernel(struct share *share, const char *folder)
 {
 	static const char *const names[] = { "kcore", "kallsyms", "modules" };
 	char path[PATH_MAX], name[64];
+	bool ok = true;
 	size_t i;
+	int fd;
 
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (i = 0; ok && i < sizeof(names) / sizeof(names[0]); i++) {
 		snprintf(path, sizeof(path), "%s/kcore_dir/%s", folder, names[i]);
 		snprintf(name, sizeof(name), "shared/perf.data/kcore_dir/%s", names[i]);
-		if (!access(path, F_OK) && !add_path(share, name, path))
-			return false;
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		ok = fd >= 0 ? add_file(share, name, fd) : errno == ENOENT;
+		if (fd >= 0)
+			close(fd);
 	}
-	return true;
+	return ok;
 }
 
 static bool write_archive(struct share *share, int copy)
@@ -327,7 +316,7 @@ static int run(void *ctx, struct nt_session *session)
 	struct nt_profile *counts;
 	FILE *copy;
 	int status;
-	size_t nr = 0, i;
+	size_t nr = 0;
 
 	share->session = session;
 	if (!share->list && !recording_has_room(session, share->output))
@@ -343,8 +332,8 @@ static int run(void *ctx, struct nt_session *session)
 		status = nothing_matched(&share->recording, share->session, NULL);
 	else
 		status = share_copy(share, fileno(copy));
-	for (i = 0; i < share->told.nr; i++)
-		free(share->told.at[i]);
+	while (share->told.nr)
+		free(share->told.at[--share->told.nr]);
 	free(share->files.at);
 	free(share->told.at);
 	nt_profile_free(counts);

@@ -387,7 +387,7 @@ int whole_file_end(struct whole_file *file, bool whole)
 
 int whole_file_close(struct whole_file *file, FILE *stream, bool whole)
 {
-	int err = 0;
+	int err = 0, before = errno;
 
 	if (fflush(stream) || ferror(stream))
 		err = errno ? errno : EIO;
@@ -395,7 +395,7 @@ int whole_file_close(struct whole_file *file, FILE *stream, bool whole)
 		err = errno;
 	if (whole_file_end(file, whole && !err) && !err)
 		err = errno;
-	errno = err;
+	errno = err ?: before;
 	return err ? -1 : 0;
 }
 

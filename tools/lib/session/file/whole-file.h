@@ -52,7 +52,7 @@ FILE *whole_file_open(struct whole_file *file, const char *path);
  */
 int whole_file_end(struct whole_file *file, bool whole);
 
-/* whole_file_close() - close what whole_file_open() returned, and end. -1: errno of the first error */
+/* whole_file_close() - close what whole_file_open() returned, and end. 0: errno stays; -1: that of the first error */
 int whole_file_close(struct whole_file *file, FILE *stream, bool whole);
 
 /* whole_file_strerror() - return the sentence for the errno of the functions above */
