@@ -267,6 +267,22 @@ no_room() {
 		kept "$command" "a disk without room" || return
 	done
 }
+# Calls that do not fit into memory wait on the disk. A command warns first if the disk may lack room for them
+no_room_for_calls() {
+	begin
+	"$ntrace" encode --elf ../calls --pcs ../pcs -o short.nt >../said && python3 "$top/tests/session/mkrecording.py" ../calls short.nt large.data 155000 || return
+	for command in "export --format jsonl -o -" "query --count *" "script --calls"; do
+		set -f
+		(LD_PRELOAD=$tap_tmp/end.so; export LD_PRELOAD; exec "$ntrace" $command -i large.data) 2>../said >got &
+		set +f
+		for n in $(seq 600); do [ ! -s ../said ] || break; sleep 0.1; done
+		# The command has not decoded anything when it warns
+		kill $! 2>/dev/null; wait
+		head -n 1 ../said | grep "calls of [0-9]* bytes of trace can need up to [0-9]* MB in /tmp, which has room for 0 MB: --time FROM,TO" || { echo "$command"; return 1; }
+		(LD_PRELOAD=$tap_tmp/end.so; export LD_PRELOAD; exec "$ntrace" $command -i ../perf.data) 2>&1 >got | grep "can need" && return 1
+	done
+	! (LD_PRELOAD=$tap_tmp/end.so END_BY=1; export LD_PRELOAD END_BY; exec timeout 1 "$ntrace" query --count '*' -i large.data) 2>&1 | grep "can need"
+}
 # The file that standard output is redirected to is not replaced
 stdout() {
 	begin
@@ -274,7 +290,7 @@ stdout() {
 	into export-jsonl /dev/stdout >file && into export-jsonl plain && cmp plain file && [ "$(stat -c %i file)" = "$before" ]
 }
 
-plan 18
+plan 19
 ok "a complete file replaces the old file and keeps its access rights" all whole
 ok "a full disk leaves only the old file" all full
 ok "a signal leaves only the old file" all ended
@@ -295,5 +311,6 @@ if [ -w file ]; then skip "a read-only file is kept" "this user may write all fi
 	ok "a read-only file is kept" read_only
 fi
 ok "a disk without room for the trace is reported before the start" no_room
+ok "a disk without room for calls is reported before the start" no_room_for_calls
 ok "-o /dev/stdout writes to the redirected file without replacing it" stdout
 done_testing

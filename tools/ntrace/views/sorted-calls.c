@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
 #include "cli/output.h"
 #include "cli/recording.h"
@@ -22,6 +23,7 @@
 #define READ_ALL	(1 << 20)	/* limit of READ_CALLS times the number of runs (48 MiB) */
 #define RUNS_MAX	(1 << 14)
 #define DIGIT		11		/* bits that one pass sorts */
+#define CALLS_BYTES	17		/* bytes of calls for a byte of trace, at most; 6 to 17 were measured */
 
 /* Sort key of calls, before insns and name */
 struct place {
@@ -288,11 +290,7 @@ static int refill(struct all_calls *all, struct run *run)
 
 static bool comes_first(const struct all_calls *all, const struct run *x, const struct run *y)
 {
-	int order = place_cmp(&x->place, &y->place);
-
-	if (!order)
-		order = inside_cmp(&x->calls[x->next], &y->calls[y->next], all->calls);
-	return order < 0;
+	return (place_cmp(&x->place, &y->place) ?: inside_cmp(&x->calls[x->next], &y->calls[y->next], all->calls)) < 0;
 }
 
 /* Restore the heap from @at downwards, so that a run never precedes the run above it. */
@@ -355,13 +353,9 @@ static int merge_all(struct all_calls *all)
 	struct run *runs, **heap;
 	int err = 0;
 
-	if (nr > RUNS_MAX) {
-		errno = EFBIG;
-		return -1;
-	}
-	all->read_calls = nr * READ_CALLS > READ_ALL ? READ_ALL / nr : READ_CALLS;
-	if (all->read_calls < READ_LEAST)
-		all->read_calls = READ_LEAST;
+	if (nr > RUNS_MAX)
+		return errno = EFBIG, -1;
+	all->read_calls = nr > READ_ALL / READ_LEAST ? READ_LEAST : nr > READ_ALL / READ_CALLS ? READ_ALL / nr : READ_CALLS;
 	runs = calloc(nr, sizeof(*runs));
 	heap = calloc(nr, sizeof(*heap));
 	for (i = 0; !err && i < nr; i++) {
@@ -444,10 +438,8 @@ static int run_calls(struct all_calls *all)
 	struct nt_calls_totals totals;
 	int err;
 
-	if (!make_room(all)) {
-		errno = ENOMEM;
-		return -1;
-	}
+	if (!make_room(all))
+		return errno = ENOMEM, -1;
 	nt_calls_filter(all->calls, all->sorted->filter);
 	nt_calls_each(all->calls, take_call, all);
 	if (all->sorted->open)
@@ -472,11 +464,30 @@ static void report_failure(const struct all_calls *all)
 		fprintf(stderr, "ntrace: %s\n", strerror(errno));
 }
 
+/* Warn before hours of work if the calls of all trace may fill the disk of tmpfile(). */
+static void warn_of_room(const struct sorted_calls *sorted)
+{
+	const uint64_t kept = KEPT_RUNS * RUN_CALLS * sizeof(struct nt_call);
+	struct nt_session_info info;
+	struct statvfs disk;
+	uint64_t room;
+
+	nt_session_info(sorted->session, &info, sizeof(info));
+	if (info.trace_bytes <= kept / CALLS_BYTES || statvfs(P_tmpdir, &disk) || !disk.f_blocks)
+		return;
+	room = (uint64_t)disk.f_bavail * disk.f_frsize;
+	if (info.trace_bytes * CALLS_BYTES - kept > room)
+		fprintf(stderr, "ntrace: the calls of %llu bytes of trace can need up to %llu MB in " P_tmpdir ", which has room for %llu MB: --time FROM,TO needs less\n",
+			(unsigned long long)info.trace_bytes, (unsigned long long)(info.trace_bytes * CALLS_BYTES - kept) / 1000000 + 1, (unsigned long long)room / 1000000);
+}
+
 int sorted_calls_each(struct sorted_calls *sorted)
 {
 	struct all_calls all = { .sorted = sorted };
-	int err = run_calls(&all);
+	int err;
 
+	warn_of_room(sorted);
+	err = run_calls(&all);
 	if (err)
 		report_failure(&all);
 	if (all.file)
