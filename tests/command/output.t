@@ -249,6 +249,7 @@ all_closed() {
 	for what in "report $r" "report --functions $r" "report --insns $r" "report --stack $r" "slow $r outer" "script $r" \
 		"script --calls $r" "script --insns $r" "html $r -o -" "export --format jsonl $r -o -" "export --format folded $r -o -" \
 		"export --format perfetto $r -o -" "profile --counts $r" "profile --lcov $r" "merge ../counts" "stat ../perf.data" \
+		"annotate $r outer" "query $r outer" "query --count $r outer" "audit $r" "info $r" "diff ../perf.data ../perf.data" "share --list $r" "flight calls $r" \
 		"dump ../perf.data" "decode --elf ../calls ../perf.data" "decode --pcs --elf ../calls ../perf.data" \
 		"doctor" "probe" "help" "version" "help report"; do
 		closed $what || return
