@@ -5,7 +5,7 @@
 #
 # tests/long/session-damaged.t reads 100,000 of them, which takes about an hour. It can continue an interrupted run.
 . "$(dirname "$0")/../harness/tap.sh"
-number=${DAMAGED:-$(by_size 400 4000)}
+number=${DAMAGED:-$(by_size 300 4000)}
 build_sanitized || skip_all "this host's compiler has no sanitizers: $(grep -m1 error "$tap_tmp/make")"
 ntrace=$O/sanitized/bin/ntrace read=$tap_tmp/read
 mkdir "$read" "$tap_tmp/files" && cd "$tap_tmp" || exit
