@@ -79,7 +79,7 @@ static unsigned int ntrace_run(void **pages, unsigned int first, unsigned int nr
 	return n;
 }
 
-/* The same, but do not cross a boundary of 4 GiB if the sink cannot */
+/* Return the same number, up to the next boundary of 4 GiB if the sink cannot cross it */
 static unsigned int ntrace_run_of(const struct ntrace_ram_area *area, void **pages,
 				  unsigned int first, unsigned int nr_pages, unsigned int max)
 {

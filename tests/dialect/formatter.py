@@ -37,7 +37,7 @@ class Formatter:
             even = pos % 2 == 0
             nxt = peek(0)
             if even:
-                # Choose the ID of these two bytes
+                # Choose the ID of the source that writes the next two bytes
                 want = nxt[0] if nxt else NULL
                 if want != self.id or self.rng.random() < self.again:
                     follow = peek(1)

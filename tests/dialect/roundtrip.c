@@ -29,7 +29,7 @@
 struct expected {
 	uint64_t	*pcs;
 	size_t		nr, max, at;
-	size_t		extra;		/* number of compared messages outside the flow */
+	size_t		extra;		/* number of compared messages that do not change the PC */
 	uint64_t	traps;
 };
 

@@ -69,7 +69,7 @@ ok "each variant changes the trace, and the trace decodes" changed
 ok "losses beside stops without a message" losses "$tmp/variant-walk.list" "$program"
 ok "a full sink that lacks the end of sessions" full_sink "$tmp/variant-walk.list" "$program"
 
-# Try each width of SRC, with the highest number.
+# Try each width of SRC, with the highest source ID of that width.
 widths() {
 	for n in $(by_size "0 1 5 6 7 12" "0 1 2 3 4 5 6 7 8 9 10 11 12"); do
 		roundtrip "$tmp/walk.list" "$program" "--src-bits $n --src $(((1 << n) - 1))" \

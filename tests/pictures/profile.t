@@ -81,7 +81,7 @@ module_build -O1 && mkdir anew && mv ntrace-counted.ko anew/
 "$ntrace" profile --lcov --modules anew -i kernel.data -o anew.lcov 2>said
 is "a module file of another build is refused" "$? $(grep -o 'ntrace-counted.ko: .*build\.' said) $(ls anew.lcov 2>&1 | grep -c 'No such')" \
 	"1 ntrace-counted.ko: its functions differ from those of the recorded kernel, so it is from another build. 1"
-# The same code is part of the kernel. The lines are those of vmlinux, which is the moved program here.
+# The code of the module is built into the kernel. Its lines come from vmlinux, which is the program at other addresses.
 vmlinux() {
 	module_build -Og && python3 "$modules.py" make kernel ntrace-counted.ko kernel.pcs built.data builtin &&
 		"$ntrace" encode --elf built.data/kcore_dir/kcore --pcs built.data/pcs -o built.data/nt && python3 "$modules.py" data built.data

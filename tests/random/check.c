@@ -103,7 +103,7 @@ struct checker {
 	const struct encoder *e;
 	const struct options *opt;
 	size_t		range, item;	/* Next expected range and item */
-	size_t		part;		/* Number of items so far that are parts of that range */
+	size_t		part;		/* Number of items that were parts of the expected range so far */
 	uint32_t	insns;		/* the expected range is returned in parts */
 	uint64_t	at;		/* Start of the next part */
 	uint64_t	offset;		/* Offset of the previous item */

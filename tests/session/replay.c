@@ -303,7 +303,7 @@ static int meet(struct nt_replay *replay, uint64_t pc, bool backwards, size_t wa
 	return ret;
 }
 
-/* Meet each execution of the address at @at, in both directions. */
+/* Search each execution of the address of instruction @at, forwards and backwards. */
 static void executions(struct nt_replay *replay, size_t at)
 {
 	uint64_t pc = all.insns.at[at].pc;

@@ -104,7 +104,7 @@ enum nb_mode {
 	X(SIGN_COPIES,	"sign-copies",	"addresses of RV64 have a copy of their sign above bit 63") \
 	X(CYCLES,	"cycles",	"an instruction takes several cycles, and a jump more; wfi stops the clock")
 
-/* Behaviour of known encoders that the specification forbids. It is requested like a variant. */
+/* Behaviour of known encoders that the specification forbids. Option --variant chooses them, too. */
 #define NB_DEVIATIONS(X) \
 	X(SYNC_LACKS_BIT, "sync-lacks-bit", "SYNC at a taken branch has no bit for it, and is DirectBranchSync if HIST is empty (HTM)") \
 	X(HIST_IN_BTM,	"hist-in-btm",	"ProgTraceCorrelation has an empty HIST (BTM)") \
@@ -278,7 +278,7 @@ struct nb_encoder {
 	uint8_t		start_sync;	/* SYNC of the next start */
 	bool		enabled;	/* between start and stop */
 	bool		running;	/* enabled, and the last block was qualified */
-	bool		asleep;		/* running, and the last block ended with wfi (a variant) */
+	bool		asleep;		/* running, and the last block ended with wfi, in the variant WFI */
 	uint8_t		pending;	/* message that waits for the next block's address */
 	uint8_t		pending_btype;
 	uint64_t	pending_addr;	/* expected target of a return */

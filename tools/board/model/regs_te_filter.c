@@ -155,7 +155,7 @@ static bool comp_changes(const struct nb_te *te, const struct nb_comp_state *c, 
 {
 	struct nb_comp_state after = *c;
 
-	/* A function of an address changes at the address that it is compared with */
+	/* The result of a comparison with an address changes at that address */
 	if (!c->p_context && (c->s_function == 6 || (c->p >= first && c->p <= last)))
 		return true;
 	if (!c->s_context && c->s_function != 6 && c->s >= first && c->s <= last)

@@ -40,7 +40,7 @@ enum nt_state {
 
 /* How an encoder that counts calls reports returns to them (dialect) */
 enum nt_returns {
-	NT_RETURNS_UNKNOWN,	/* no return was seen since the flow is known */
+	NT_RETURNS_UNKNOWN,	/* no return was decoded since the last loss of trace */
 	NT_RETURNS_EXPLICIT,	/* a message reports each return, without a return stack */
 	NT_RETURNS_IMPLICIT,
 };

@@ -60,7 +60,7 @@ struct nt_session {
 	} found;
 	struct nt_sinks	*sinks;		/* indexed like ns_setup::cpus; NULL: no encoder sends SRC */
 	NS_ARRAY(struct ns_traced) traced;	/* parts of nt_session_decode() */
-	NS_ARRAY(struct nt_missing) missing;	/* the missing trace between them */
+	NS_ARRAY(struct nt_missing) missing;	/* missing trace of each CPU */
 	size_t		nr_parts;	/* number of parts into which nt_session_decode() divides the trace */
 	uint32_t	unknown_source;	/* nt_session_info::unknown_source + 1; 0: none */
 	uint32_t	wrong_clock;	/* nt_session_info::wrong_clock + 1; 0: none */

@@ -25,9 +25,9 @@
 struct chunk {
 	uint32_t	track, level, nr;
 	uint64_t	first;		/* start of its first item */
-	uint64_t	from;		/* earliest start of its items, ... */
-	uint64_t	last;		/* ... the latest start ... */
-	uint64_t	to;		/* ... and the latest end */
+	uint64_t	from;		/* earliest start of its items */
+	uint64_t	last;		/* latest start of its items */
+	uint64_t	to;		/* latest end of its items */
 };
 
 struct pending_chunk {

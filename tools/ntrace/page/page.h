@@ -12,7 +12,7 @@
 /* Kind of a row of the page, and the meaning of its items' names */
 enum track_kind {
 	TRACK_CPU,	/* threads that the CPU executed */
-	TRACK_LOSS,	/* losses of a CPU, with one name */
+	TRACK_LOSS,	/* losses of a CPU; all items have the same name */
 	TRACK_THREAD,	/* functions */
 };
 

@@ -21,7 +21,7 @@
 struct ntrace_held {
 	struct list_head	list;
 	struct ordered_event	event;
-	union perf_event	copy[];	/* size is in its header */
+	union perf_event	copy[];	/* the header of an event has its size */
 };
 
 /* perf delivers events in the order of their times; hold a copy of each */

@@ -52,7 +52,7 @@ static bool ntrace_is_padding(u64 start, u64 end, u64 buffer_end)
 struct ntrace_stretches {
 	const struct ntrace_stretch	*list;
 	size_t				nr;
-	size_t				next;	/* first stretch after the last cut */
+	size_t				next;	/* first stretch that is not yet in a piece as a whole */
 };
 
 static u64 ntrace_stretch_end(const struct ntrace_stretch *stretch)

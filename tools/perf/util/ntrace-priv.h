@@ -105,7 +105,7 @@ static inline u64 ntrace_whole_addr(const struct ntrace_cpu *cpu, u64 addr)
 	return (u64)((s64)(addr << above) >> above);
 }
 
-/* Take what follows from nt->info */
+/* Set the members of @nt that are computed from nt->info */
 void ntrace_setup_info(struct ntrace *nt);
 
 /* Begin to read a recording of another driver */
@@ -207,7 +207,7 @@ struct ntrace_piece {
 	const struct ntrace_stretch	*stretch;	/* NULL: no record describes it */
 	u64				offset, size;
 	bool				start;		/* not contiguous with the previous piece */
-	bool				lost;		/* trace is missing before it, which no record reports */
+	bool				lost;		/* trace is missing before the piece, and no record reports this */
 	bool				whole;		/* the bytes of the stretch before it are of another session */
 	u8				*data;	/* NULL: in @buffer, or not yet converted */
 };
@@ -292,10 +292,10 @@ struct ntrace_queue {
 	u64			time;		/* in ns of the perf clock */
 	u64			insns;		/* number of instructions since the start */
 	u64			last_insns;	/* value of insns at the last sample */
-	u64			sample_at;	/* number of the instruction to sample next, or 0, */
-	u64			sample_end;	/* and value of insns at the end of its period */
-	u64			message_time;	/* time of the last message with another time, */
-	u64			message_insns;	/* and value of insns at its end */
+	u64			sample_at;	/* number of the instruction to sample next, or 0 */
+	u64			sample_end;	/* value of insns at the end of the sample's period */
+	u64			message_time;	/* time of the last message that advanced the time */
+	u64			message_insns;	/* value of insns at the end of that message */
 	u32			random;
 	u64			last_time;
 	u32			flags;

@@ -887,7 +887,7 @@ static void test_stall_until_taken(void **state)
 	wr(&b.ram.dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
 	for (i = 0; i < 100 && !nb_te_stalls(&b.te); i++)
 		run(0x1000, 4, NB_ITYPE_TAKEN);
-	assert_in_range(i, 8, 17);	/* 32 bytes, with 2 per message */
+	assert_in_range(i, 8, 17);	/* the buffer has 32 bytes, and a message needs 2 bytes or more */
 	assert_true(rd(&b.te.dev, TR_CONTROL) & TR_TE_INST_STALL_OR_OVERFLOW);
 	assert_true(nb_te_stalls(&b.te));
 	taken = b.ram.bytes;

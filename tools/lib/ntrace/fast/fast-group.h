@@ -125,7 +125,7 @@ static __always_inline void fast_group_use(struct run *run, struct hot *hot, str
 	}
 }
 
-/* A lookup of one or more messages that did not find a group */
+/* State of a lookup that did not find a stored result for its messages */
 struct lookup {
 	struct nt_group	*group;
 	uint64_t	key[2];

@@ -137,7 +137,7 @@ struct nt_memo {
 	unsigned int	path_bits;	/* HIST bits of a path when steps are counted */
 	uint32_t	messages;	/* messages since the last choice of a strategy */
 	uint32_t	until;		/* number of messages before the next choice */
-	uint32_t	missed;		/* messages for which no group was found */
+	uint32_t	missed;		/* messages whose lookup found no stored result */
 	uint32_t	misses;		/* number of lookups that found no path */
 	uint32_t	patience;
 	struct nt_undo_log undo;

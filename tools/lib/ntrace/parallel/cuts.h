@@ -45,7 +45,7 @@ struct nt_effect {
 /* Result of the scan of one cell */
 struct nt_cell {
 	bool			has_cut;	/* @entry lacks only earlier cells' effects */
-	bool			must_join;	/* has messages that need a single flow */
+	bool			must_join;	/* the cell has messages that only a single flow can decode */
 	uint8_t			modes;		/* one bit for each enum nt_mode */
 	int			src;		/* source of the messages; -1 without messages */
 	uint64_t		cut_tstamp;	/* TSTAMP of the message with SYNC */

@@ -74,7 +74,7 @@ static bool copy_state(const struct nt_replay *replay, struct state *to, const s
 	return false;
 }
 
-/* Return true if the last event of the state is before the run of a lane, which has that time. */
+/* Return true if the last event of the state is before the run at @spot of @lane. @time is the time of the run. */
 static bool is_before(const struct state *s, uint32_t lane, struct ns_spot spot, uint64_t time)
 {
 	if (!s->begun)

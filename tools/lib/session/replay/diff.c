@@ -137,7 +137,7 @@ static void free_side(struct side *s)
 
 /* ---- Equal calls ---- */
 
-/* A call that may be equal. Its hash is that of NT_DIFF_CALLS calls. */
+/* The first of NT_DIFF_CALLS calls that may equal calls of the other recording, with a hash of all of them */
 struct anchor {
 	uint64_t	hash, nth;	/* @nth is the number of its piece */
 	size_t		index;

@@ -19,7 +19,7 @@ struct ns_run {
 	uint16_t	halfwords, insns;
 	bool		gap;		/* trace is missing before it */
 	uint8_t		how;		/* enum nt_end; NT_END_LINEAR if the PC continues after it */
-	uint8_t		last_len;	/* length of its last instruction, half-words */
+	uint8_t		last_len;	/* length of the last instruction of the range, half-words */
 	bool		trap;		/* code that is not shown may have executed before it */
 };
 
