@@ -32,11 +32,16 @@ truth_record() {
 		cd /tmp && cp /out/work work
 		${truth_before-true}
 		export PERF_BUILDID_DIR=/tmp/debug
+		# The kernel patches the scheduler when the first event of a task is opened, and after the last one is
+		# closed. Keep one event open, so that the copy of kcore matches the code during the whole recording.
+		perf stat -e dummy -o /tmp/stat.kept -- sh -c 'echo >/tmp/kept; exec sleep 1000' & kept=\$!
+		while [ ! -e /tmp/kept ]; do sleep 0.1; done
 		perf --buildid-dir /tmp/debug record --no-bpf-event $truth_options --kcore ${truth_who--a} -m,${truth_size:-16M} -e ${truth_event:-ntrace//} -o all.data -- \
 			sh -c '/tmp/work $3 /tmp ${truth_part:-$(by_size 10 1)} >/tmp/threads; ${4-true}
 				# List the threads of perf itself, such as its thread for BPF events.
 				for task in /proc/\$PPID/task/*; do echo thread \${task##*/} of \$PPID; done >>/tmp/threads
 			' >/out/record.log 2>&1 || exit 1
+		kill \$kept
 		perf --buildid-dir /tmp/debug inject -j -i all.data -o jit.data >>/out/record.log 2>&1 || exit 1
 		tar -cf /out/files.tar jit.data threads debug jitted*
 		${truth_after-true}
