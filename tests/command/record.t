@@ -163,7 +163,7 @@ ok "-p with a running process: SIGINT ends the recording" says pid 0 "wrote pid.
 ok "-C with two CPUs" reads cpu.data 1000
 ok "snapshots" reads snapshot.data 1000
 ok "strobing" reads strobe.data 1000
-ok "strobing loses nothing" test "$(grep -c 'lost' "$out/said/strobe")" = 0
+ok "strobing loses nothing" test "$(grep -c 'was lost' "$out/said/strobe")" = 0
 ok "strobing for a tenth of the time leaves most of the trace out" \
 	test "$(($(stat -c %s "$out/strobe.data") * 2))" -lt "$(stat -c %s "$out/always.data")"
 ok "the older recording gets the name .old" test -s "$out/user2.data.old"
