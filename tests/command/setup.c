@@ -16,7 +16,10 @@ __asm__(".text\n"
 	"debug_done: j debug_done\n"
 	"debug_wait: j debug_wait\n");
 
-/* gdb stops the machine at these functions, which the last of harts 1 and 2 calls */
+/*
+ * gdb stops the machine at these functions. The last of all harts calls ready(), so that hart 0 has left the boot ROM. The
+ * last of harts 1 and 2 calls finished().
+ */
 __attribute__((noinline)) void ready(void)
 {
 	__asm__ volatile("");
@@ -27,9 +30,9 @@ __attribute__((noinline)) void finished(void)
 	__asm__ volatile("");
 }
 
-static int is_last(int *count)
+static int is_last(int *count, int harts)
 {
-	return __atomic_add_fetch(count, 1, __ATOMIC_SEQ_CST) == 2;
+	return __atomic_add_fetch(count, 1, __ATOMIC_SEQ_CST) == harts;
 }
 
 __attribute__((noinline)) static unsigned int step(unsigned int i)
@@ -42,14 +45,14 @@ int main(unsigned int hart)
 	static int here, done;
 	unsigned int i;
 
+	if (is_last(&here, 3))
+		ready();
 	if (hart) {
-		if (is_last(&here))
-			ready();
 		while (!go)
 			;
 		for (i = 0; i < ROUNDS; i++)
 			sum = step(i);
-		if (is_last(&done))
+		if (is_last(&done, 2))
 			finished();
 	}
 	for (;;)

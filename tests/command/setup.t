@@ -13,20 +13,21 @@ cd "$tap_tmp" || exit 1
 te1='encoder te1 0x18000000 hart=1 to=f' te2='encoder te2 0x18001000 hart=2 to=f'
 f='funnel f 0x18002000 to=ram' ram='ramsink ram 0x18003000'
 
-# traced ROUNDS MODE OPTIONS: trace harts 1 and 2 by the script of these options
+# traced ROUNDS MODE OPTIONS: trace harts 1 and 2 by the script of these options. After an error of the script, gdb
+# ends the machine.
 traced() {
 	bare_build prog -DROUNDS="$1" "$top/tests/command/setup.c" || return 1
 	printf 'encoder te1 hart=1 to=f\nencoder te2 hart=2 to=f\nfunnel f to=ram\nramsink ram %s\n' "$2" | bare_topology topology
 	shift 2
 	"$ntrace" setup --gdb "$@" "$te1" "$f" "$ram" >script || return 1
 	rm -f gdb.sock dump
-	bare_run prog "truth=$tap_tmp" -smp 3 -S -gdb unix:gdb.sock,server=on,wait=off >said 2>&1 &
+	bare_timeout=300 bare_run prog "truth=$tap_tmp" -smp 3 -S -gdb unix:gdb.sock,server=on,wait=off >said 2>&1 &
 	for _try in $(seq 100); do
 		[ ! -S gdb.sock ] || break
 		sleep 0.1
 	done
-	HOME=$tap_tmp timeout 120 gdb-multiarch -nx -batch -ex 'set remotetimeout 60' -ex 'target remote gdb.sock' -ex 'source script' \
-		-x "$top/tests/command/setup.gdb" prog >err 2>&1
+	HOME=$tap_tmp timeout 280 gdb-multiarch -nx -batch -ex 'set remotetimeout 60' -ex 'target remote gdb.sock' -ex 'source script' \
+		-x "$top/tests/command/setup.gdb" -ex kill prog >err 2>&1
 	wait
 }
 
