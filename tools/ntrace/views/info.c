@@ -157,6 +157,13 @@ static bool find_rows(struct rows *rows, const struct nt_calls *calls)
 	return true;
 }
 
+/* Find the process and the name of a thread. Return the file of its program, or NULL. */
+static const char *program_of(const struct nt_session *session, const struct row *row, int32_t *pid, const char **comm)
+{
+	nt_session_thread(session, row->tid, row->end, pid, comm);
+	return row->tid > 0 ? nt_session_program(session, *pid, row->end) : NULL;
+}
+
 /* Print one row, with the program of its process. */
 static void print_row(struct nt_session *session, const struct row *row)
 {
@@ -164,7 +171,7 @@ static void print_row(struct nt_session *session, const struct row *row)
 	const char *comm, *program;
 	int32_t pid;
 
-	nt_session_thread(session, row->tid, row->end, &pid, &comm);
+	program = program_of(session, row, &pid, &comm);
 	printf("%11s %13" PRIu64 " %4d", duration(row->ran, t), row->insns, row->cpu);
 	if (row->tid < 0) {
 		puts("  unknown");
@@ -174,7 +181,6 @@ static void print_row(struct nt_session *session, const struct row *row)
 	if (pid >= 0 && pid != row->tid)
 		printf(" of process %d", pid);
 	putchar(')');
-	program = row->tid ? nt_session_program(session, pid, row->end) : NULL;
 	if (program)
 		printf(" %s", program);
 	if (program && recording_build_id(session, program, id))
@@ -260,8 +266,7 @@ static void put_row(struct nt_session *session, const struct row *row)
 	char id[BUILD_ID_TEXT];
 	int32_t pid;
 
-	nt_session_thread(session, row->tid, row->end, &pid, &comm);
-	program = row->tid > 0 ? nt_session_program(session, pid, row->end) : NULL;
+	program = program_of(session, row, &pid, &comm);
 	putchar('{');
 	json_print("comm", comm);
 	json_print("program", program);
