@@ -104,7 +104,7 @@ enum nb_mode {
 	X(SIGN_COPIES,	"sign-copies",	"addresses of RV64 have a copy of their sign above bit 63") \
 	X(CYCLES,	"cycles",	"an instruction takes several cycles, and a jump more; wfi stops the clock")
 
-/* Behaviour of known encoders that the specification forbids. Option --variant chooses them, too. */
+/* Behaviour of known encoders that the specification forbids. Option --variant also chooses them. */
 #define NB_DEVIATIONS(X) \
 	X(SYNC_LACKS_BIT, "sync-lacks-bit", "SYNC at a taken branch has no bit for it, and is DirectBranchSync if HIST is empty (HTM)") \
 	X(HIST_IN_BTM,	"hist-in-btm",	"ProgTraceCorrelation has an empty HIST (BTM)") \

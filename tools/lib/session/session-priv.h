@@ -109,7 +109,7 @@ static inline uint64_t ns_kernel_start(const struct nt_session *session)
 										1ULL << 63;
 }
 
-/* Return true if filters stopped the trace. Software cannot read where they did. */
+/* Return true if the event had filters. The recording does not contain their addresses. */
 static inline bool ns_is_filtered(const struct nt_session *session)
 {
 	return session->setup.flags & NTRACE_INFO_FLAG_FILTER;

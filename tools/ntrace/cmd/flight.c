@@ -38,7 +38,7 @@ struct flight_command {
 	size_t		number;		/* number of calls; 0: not given */
 	uint8_t		*data;		/* the record */
 	size_t		size;
-	void		*dump;		/* path of the crash dump; NULL: the record is not from a crash dump */
+	void		*dump;		/* the mapped crash dump; NULL: the record is not from a crash dump */
 	size_t		dump_size;
 	struct ns_flight flight;
 };

@@ -119,7 +119,7 @@ static inline bool ns_chunk_may_have(const struct ns_chunk *s, uint64_t addr)
  */
 const struct ns_decoded *ns_replay_decode(struct nt_replay *replay, uint32_t lane, uint32_t segment, bool brief);
 
-/* ns_replay_segment() - decode a segment to *out, as out->brief says. Return 0, or -1 after an error. */
+/* ns_replay_segment() - decode a segment to *out, or only its events if out->brief is set. Return 0, or -1 after an error. */
 int ns_replay_segment(struct nt_replay *replay, const struct ns_chunk *s, struct ns_decoded *out);
 
 /* ns_replay_run() - return a run, or NULL after an error */
