@@ -486,6 +486,12 @@ static int ntrace_queue_start_stretch(struct ntrace_queue *q)
 		ntrace_gap_open(q);
 	q->lost_before = stretch && ntrace_frames_lost(stretch->flags, stretch->size);
 	q->first_time = 0;
+	/*
+	 * Process the PERF_RECORD_AUX of the previous window, which may report a loss, before this trace. The times of
+	 * the trace may be microseconds too early.
+	 */
+	if (stretch)
+		q->pending_time = max(q->pending_time, ntrace_window_before(q, stretch));
 	if (piece->lost) {
 		err = ntrace_queue_lost(q, q->time);
 		if (err)
