@@ -167,7 +167,7 @@ struct nt_config {
 	uint32_t	src_id;		/* source to decode, or NT_SRC_ANY */
 	uint32_t	mode;		/* enum nt_mode */
 	uint32_t	timestamp;	/* 1: trTsEnable, messages may end with TSTAMP */
-	uint32_t	tstamp_bits;	/* trTsWidth, 0 means 64. Wraps are added up. */
+	uint32_t	tstamp_bits;	/* trTsWidth, 0 means 64; the decoder adds up wraps */
 	uint32_t	return_depth;	/* trTeInstEnImplicitReturn depth, usually 32; 0 for off */
 	uint32_t	sequential_jump; /* 1: trTeInstEnSequentialJump */
 	uint32_t	all_jumps;	/* 1: trTeInstEnAllJumps */
@@ -189,8 +189,8 @@ struct nt_config {
  * the trace shows each deviation.
  *
  * The decoder always accepts a deviation that it cannot mistake for damage. It accepts a deviation
- * of NT_DEV_UNSURE only if nt_config::dialect or nt_config::accept names it. nt_config::accept has
- * bit 1 << number of each deviation.
+ * of NT_DEV_UNSURE only if nt_config::dialect implies it, or if nt_config::accept has its bit,
+ * 1 << number.
  */
 #define NT_DEVIATIONS(X)							\
 	X(NT_DEV_DIRECT_SYNC, 0, "direct-sync-in-htm",				\
@@ -385,7 +385,7 @@ enum nt_field {
 
 /* B-TYPE, chapter 6.2 */
 enum nt_btype {
-	NT_BTYPE_INDIRECT	= 0,	/* jump, call or return; with SYNC, possibly none */
+	NT_BTYPE_INDIRECT	= 0,	/* jump, call or return; with SYNC, also any other code */
 	NT_BTYPE_TRAP		= 1,	/* exception or interrupt */
 	NT_BTYPE_EXCEPTION	= 2,
 	NT_BTYPE_INTERRUPT	= 3,
@@ -504,7 +504,7 @@ const char *nt_cksrc_name(unsigned int cksrc);
 const char *nt_sync_name(unsigned int sync);
 const char *nt_btype_name(unsigned int btype);
 const char *nt_etype_name(unsigned int etype);
-const char *nt_ecode_name(unsigned int bit);	/* messages lost if the bit is set */
+const char *nt_ecode_name(unsigned int bit);	/* type of the lost messages, by bit of ECODE */
 const char *nt_rcode_name(unsigned int rcode);
 const char *nt_evcode_name(unsigned int evcode);
 const char *nt_priv_name(unsigned int priv);	/* "U", "S", "M", "VU", "VS", "?" */
@@ -730,7 +730,7 @@ static inline int nt_insn_read(const struct nt_config *config, const struct nt_i
  * instruction is NT_CLASS_LINEAR or not known.
  */
 enum nt_end {
-	NT_END_LINEAR		= NT_CLASS_LINEAR,	/* a message ended it; the PC continues */
+	NT_END_LINEAR		= NT_CLASS_LINEAR,	/* a message ended here; the PC continues */
 	NT_END_BRANCH		= NT_CLASS_BRANCH,	/* taken if NT_RANGE_TAKEN is set */
 	NT_END_JUMP		= NT_CLASS_JUMP,
 	NT_END_CALL		= NT_CLASS_CALL,

@@ -31,7 +31,7 @@ int nt_code_init(struct nt_code *code, const struct nt_config *config,
 	code->blocks = calloc(FIRST_BLOCKS, sizeof(*code->blocks));
 	if (!code->blocks)
 		return NT_E_NOMEM;
-	/* Index 0 means that there is no block. It never has a link. */
+	/* Index 0 means a missing block, so the links of block 0 are never set. */
 	code->blocks[0].range.reserved = NT_KIND_INVALID;
 	code->max_blocks = FIRST_BLOCKS;
 	code->nr_blocks = 1;

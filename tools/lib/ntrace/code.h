@@ -19,8 +19,8 @@ enum nt_kind {
 	NT_KIND_RETURN		= NT_CLASS_RETURN,
 	NT_KIND_SWAP		= NT_CLASS_SWAP,
 	NT_KIND_TRAP_RETURN	= NT_CLASS_TRAP_RETURN,
-	NT_KIND_INVALID		= NT_CLASS_INVALID,	/* no instruction; empty */
-	NT_KIND_NO_CODE,				/* no code; empty */
+	NT_KIND_INVALID		= NT_CLASS_INVALID,	/* empty block before an invalid opcode */
+	NT_KIND_NO_CODE,				/* empty block before missing code */
 
 	NT_KIND_MASK		= 0x1f,
 	/* flag of an indirect jump whose target the previous instruction sets (chapter 9.1) */
@@ -32,9 +32,9 @@ enum nt_kind {
  * there is no block. @link is filled in when blocks are reached.
  */
 struct nt_block {
-	struct nt_range	range;		/* emitted range, with flags of a not-taken branch */
+	struct nt_range	range;		/* range to emit, if a branch is not taken */
 	uint64_t	target;		/* target of a direct jump, branch or inferable jump */
-	uint32_t	link[2];	/* block right after, block at target; 0 if not known */
+	uint32_t	link[2];	/* next block, block at @target; 0 if not known */
 };
 
 /* One address space, a hash table from address to block */
@@ -53,13 +53,13 @@ static inline unsigned int nt_block_kind(const struct nt_block *block)
 struct nt_code {
 	struct nt_config	config;
 	const struct nt_image	*image;
-	uint64_t		generation;	/* generation of the image in the blocks */
+	uint64_t		generation;	/* image generation that was decoded */
 	struct nt_block		*blocks;
 	uint32_t		nr_blocks;
 	uint32_t		max_blocks;
 	struct nt_space		*spaces;
 	uint32_t		nr_spaces;
-	bool			overflow;	/* flush it before the next message */
+	bool			overflow;	/* drop all blocks before the next message */
 };
 
 int nt_code_init(struct nt_code *code, const struct nt_config *config,

@@ -90,7 +90,7 @@ static const struct nt_layout sifive0[64] = {
 	[14]	= DATA_TRACE("DataReadSync"),					\
 	[15]	= { "Watchpoint", .vars = { "WPHIT" } }
 
-/* Messages of IEEE-ISTO 5001, and of the draft of Event Trace unless the two differ */
+/* Messages of IEEE-ISTO 5001, and those of the Event Trace draft that do not contradict them */
 static const struct nt_other others[64] = {
 	ISTO_5001_OTHERS,
 	[16]	= { "MTIME_SYNC", .vars = { "MTIME", "TSTAMP" } },

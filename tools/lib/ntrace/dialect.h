@@ -51,7 +51,7 @@ struct nt_dialect_table {
 	bool			sync_at_branch;	/* F-ADDR at a branch may be any later address */
 	bool			swap_is_call;	/* a reported swap does not pop the return stack */
 	bool			btm_all_jumps;	/* BTM reports direct jumps */
-	bool			counts_returns;	/* implicit return counts calls, not addresses */
+	bool			counts_returns;	/* implicit return only counts calls */
 	bool			has_samples;	/* SYNC 15 is only a sample of the PC */
 	uint8_t			max_btype;	/* larger values are reserved */
 };

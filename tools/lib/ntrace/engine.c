@@ -226,7 +226,7 @@ static void engine_resync(struct nt_flow *flow, struct nt_source *src, bool rest
 
 /* ---- errors ---- */
 
-/* Continue at @dest, the last address. RepeatBranch may repeat @act. */
+/* Continue at @dest, which @act reports. Keep @act, because RepeatBranch may repeat it. */
 static void engine_go_on_at(struct nt_source *src, const struct nt_message *act, uint64_t dest)
 {
 	src->ref = dest;
@@ -491,7 +491,7 @@ static int engine_settle_tail(struct nt_flow *flow, struct nt_source *src)
 	return NT_OK;
 }
 
-/* Finish at an exception or interrupt before the next instruction. */
+/* Finish a message that reports an exception or interrupt before the next instruction. */
 static int engine_finish_trap(struct nt_flow *flow, struct nt_source *src, uint64_t dest)
 {
 	static const uint8_t ends[] = {
@@ -657,7 +657,7 @@ static bool engine_is_cut(const struct nt_flow *flow, unsigned int sync)
 	       (sync == NT_SYNC_PC_SAMPLE && flow->dialect->has_samples);
 }
 
-/* Finish at the end of execution or trace. The target of a jump at the end may be unknown. */
+/* Finish a message that ends the flow. If the code ends with a jump, its target may be unknown. */
 static int engine_finish_flow(struct nt_flow *flow, struct nt_source *src)
 {
 	int err = engine_settle_tail(flow, src);
@@ -920,7 +920,7 @@ static int engine_begin_walk(struct nt_flow *flow, struct nt_source *src)
 	return NT_OK;
 }
 
-/* Begin ResourceFull (chapter 7.8). Neither counter resets the other. */
+/* Begin ResourceFull (chapter 7.8). A full I-CNT and a full HIST do not reset each other. */
 static int engine_begin_resource(struct nt_flow *flow, struct nt_source *src)
 {
 	const struct nt_message *msg = &flow->msg;
@@ -1102,7 +1102,7 @@ static void engine_count_deviations(struct nt_flow *flow)
 
 /*
  * SYNC 7 restarts trace after an overrun (chapter 8.4), whatever ECODE of the previous Error
- * message reported. The trace since the last message is lost, and I-CNT may count from before that.
+ * message reported. The trace since the last message is lost, and I-CNT may include lost code.
  */
 static void engine_check_overrun(struct nt_flow *flow, struct nt_source *src)
 {
@@ -1202,7 +1202,7 @@ static int engine_finish_act(struct nt_flow *flow, struct nt_source *src)
 	return engine_finish_sync(flow, src);
 }
 
-/* The walk is done. Repeat it for this message, or finish the message. */
+/* After a whole walk, walk HIST again if the message repeats it, or finish the message. */
 static void engine_finish(struct nt_flow *flow, struct nt_source *src)
 {
 	struct nt_walk *walk = &flow->walk;
@@ -1336,7 +1336,7 @@ static void engine_add_open_mark(struct nt_flow *flow)
 			    nt_source_time(flow->src), nt_tstamp_kind(flow->src, false));
 }
 
-/* A batch must not contain ranges of several sources or contexts. */
+/* Return true if the message must wait for the next batch. A batch has ranges of one source. */
 static bool engine_must_wait(const struct nt_flow *flow)
 {
 	return flow->nr_ranges && flow->src != flow->batch_src;
@@ -1366,8 +1366,8 @@ static bool engine_run_fast(struct nt_flow *flow, bool single)
 }
 
 /*
- * Continue the walk of the current message. Return 1 if it must be called again, 0 if the batch is
- * full, or NT_E_NOMEM.
+ * Continue the walk of the current message. Return 1 if the caller must call again, 0 if the batch
+ * is full, or NT_E_NOMEM.
  */
 static int engine_continue_walk(struct nt_flow *flow)
 {
@@ -1389,8 +1389,8 @@ static int engine_continue_walk(struct nt_flow *flow)
 }
 
 /*
- * Decode the next message, or several. Return 1 if it must be called again, 0 if nothing more can
- * be decoded now, or NT_E_NOMEM.
+ * Decode the next message, or several. Return 1 if the caller must call again, 0 if nothing more
+ * can be decoded now, or NT_E_NOMEM.
  */
 static int engine_next_message(struct nt_flow *flow, bool single)
 {

@@ -13,7 +13,7 @@ struct nt_item *nt_engine_event(struct nt_flow *flow, struct nt_source *src,
 
 /*
  * Decode one message if @single is set, or as many as fit into the batch. Return NT_OK, even
- * without any output if all bytes are used, or NT_E_NOMEM if it must be called again.
+ * without any output if all bytes are used. After NT_E_NOMEM, the caller may repeat the call.
  */
 int nt_engine_run(struct nt_flow *flow, bool single);
 

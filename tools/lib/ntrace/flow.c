@@ -285,7 +285,7 @@ int nt_flow_take_item(struct nt_flow *flow, struct nt_item *item)
 	return 1;
 }
 
-/* Set the marks of the ranges that were not returned. nt_mark::range counts from the first one. */
+/* Set the marks of the ranges that were not returned, and count nt_mark::range from the first. */
 static void flow_set_batch_marks(struct nt_flow *flow, struct nt_batch *batch)
 {
 	struct nt_mark *mark = flow->marks, *end = flow->marks + flow->nr_marks;
@@ -332,7 +332,7 @@ int nt_flow_take_batch(struct nt_flow *flow, struct nt_batch *batch)
 	return 1;
 }
 
-/* Do the same as flow_next_range(), but fill in only the members that are counted, and count. */
+/* Count the next range. Unlike flow_next_range(), fill in only the members that are counted. */
 static void flow_count_range(struct nt_flow *flow)
 {
 	const struct nt_range *range = &flow->ranges[flow->at];

@@ -33,12 +33,12 @@
 enum nt_state {
 	NT_STATE_NEW,		/* before the first message */
 	NT_STATE_LIVE,		/* the PC is known */
-	NT_STATE_NO_PC,		/* code was missing, only the address reference is known */
+	NT_STATE_NO_PC,		/* code was missing; only the base of the next U-ADDR is known */
 	NT_STATE_STOPPED,	/* stopped by ProgTraceCorrelation */
 	NT_STATE_LOST,		/* waits for a message with SYNC */
 };
 
-/* How an encoder that counts calls reports returns to them (dialect) */
+/* How an encoder reports returns, if its dialect has nt_dialect_table::counts_returns */
 enum nt_returns {
 	NT_RETURNS_UNKNOWN,	/* no return was decoded since the last loss of trace */
 	NT_RETURNS_EXPLICIT,	/* a message reports each return, without a return stack */
@@ -56,7 +56,7 @@ struct nt_source {
 	uint16_t		id;
 	uint8_t			state;		/* enum nt_state */
 	uint8_t			mode;		/* enum nt_mode */
-	uint8_t			other_mode;	/* number of messages of the other mode */
+	uint8_t			other_mode;	/* number of messages that contradict @mode */
 	uint64_t		pc;		/* address of the next instruction */
 	uint32_t		block;		/* block at @pc; 0 if not known */
 	int			space;		/* index of the address space; -1 if not known */
@@ -71,7 +71,7 @@ struct nt_source {
 	bool			overrun;	/* after Error, SYNC 7 means that trace is lost */
 	bool			has_last;
 	struct nt_message	last;		/* branch message that RepeatBranch repeats */
-	uint8_t			raw[16];	/* bytes of this message, if @raw_length is set */
+	uint8_t			raw[16];	/* its bytes, not yet parsed, if @raw_length is set */
 	uint8_t			raw_length;
 	uint64_t		last_dest;
 	uint64_t		lost_messages;
@@ -82,11 +82,11 @@ struct nt_source {
 	bool			calls_missing;	/* the encoder's stack may have unknown calls */
 	uint32_t		top;
 	uint32_t		depth;
-	uint32_t		kept;		/* entries from before the last SYNC (deviation) */
+	uint32_t		kept;		/* entries pushed before the last SYNC */
 	struct nt_return	returns[];
 };
 
-/* The unused rest of HIST and I-CNT of a message */
+/* The part of a message's HIST and I-CNT that is not yet walked */
 struct nt_todo {
 	uint64_t	hist;
 	unsigned int	nr_bits;	/* bits left of HIST, the highest of which is next */
@@ -105,7 +105,7 @@ struct nt_walk {
 	uint32_t	tail;		/* last block, if the message reports its destination */
 	uint32_t	at;		/* offset from the PC of a faulty instruction */
 	struct nt_todo	todo;
-	bool		lacks_bit;	/* HIST may lack the branch at the end (dialect) */
+	bool		lacks_bit;	/* HIST may lack the bit of the last branch */
 	uint64_t	again;		/* number of further walks of HIST (HREPEAT) */
 	uint32_t	spins;		/* blocks since the last branch */
 };
@@ -119,7 +119,7 @@ struct nt_flow {
 	struct nt_image		*image;
 	struct nt_config	config;
 	const struct nt_dialect_table *dialect;
-	uint32_t		accepted;	/* bits of enum nt_deviation */
+	uint32_t		accepted;	/* tolerated deviations, 1 << enum nt_deviation */
 	bool			is_odd;		/* the fast path must check for special cases */
 	unsigned int		addr_bits;	/* number of address bits that are sent */
 	struct nt_source	**sources;	/* indexed by SRC */
@@ -127,7 +127,7 @@ struct nt_flow {
 	bool			ending;
 	bool			has_msg;	/* @msg is read, but not begun */
 	struct nt_message	msg;
-	const struct nt_message	*act;		/* message to decode, @msg or the repeated one */
+	const struct nt_message	*act;		/* message to decode, @msg or a repeated message */
 	uint64_t		repeat;		/* repetitions left (B-CNT, R-CNT) */
 	struct nt_message	again;		/* instruction that RepeatInstruction repeats */
 	struct nt_source	*src;		/* source of @msg */
@@ -192,7 +192,7 @@ static inline uint64_t nt_flow_mask(const struct nt_flow *flow, uint64_t pc)
 	return flow->config.xlen == 32 ? (uint32_t)pc : pc;
 }
 
-/* U-ADDR is the XOR with the previous address (chapter 8.1). */
+/* Return the destination. U-ADDR @addr is its XOR with @ref, the previous address (chapter 8.1). */
 static inline uint64_t nt_flow_dest(const struct nt_flow *flow, uint64_t ref, uint64_t addr)
 {
 	return nt_addr_extend(nt_flow_mask(flow, ref ^ addr), flow->addr_bits);
@@ -229,17 +229,17 @@ struct nt_entry {
 	struct nt_context	context;
 };
 
-/* nt_flow_next(), nt_flow_next_batch() */
+/* Do the work of nt_flow_next() and nt_flow_next_batch(), see api.c. */
 int nt_flow_take_item(struct nt_flow *flow, struct nt_item *item);
 int nt_flow_take_batch(struct nt_flow *flow, struct nt_batch *batch);
 
-/* nt_flow_count() */
+/* Do the work of nt_flow_count(), see api.c. */
 int nt_flow_take_counted(struct nt_flow *flow, struct nt_item *item);
 
 /* Count and drop the ranges that were not returned. Return NT_OK or NT_E_NOMEM. */
 int nt_flow_count_ranges(struct nt_flow *flow);
 
-/* Store the next ranges in @ranges, which has MAX_RANGES; NULL for the flow's own buffer. */
+/* Store the next ranges in @ranges, an array of MAX_RANGES. NULL means the flow's own array. */
 void nt_flow_set_buffer(struct nt_flow *flow, struct nt_range *ranges);
 
 /* Restart like nt_flow_restart(), but continue from @entry. Return NT_OK or NT_E_NOMEM. */

@@ -10,14 +10,14 @@
 #define FORMAT_MASK	0xff00
 #define FORMAT_ETRACE	0x0100
 #define FORMAT_GTRACE	0x0200
-#define FORMAT_RAW	0x0100	/* of CoreSight, without frames */
+#define FORMAT_RAW	0x0100	/* set by the K3's driver for trace without CoreSight frames */
 
 #define LEARN_BYTES	(16u << 10)	/* bytes of one sample of the trace */
 #define LEARN_PARTS	32		/* maximum number of samples */
 
 #define RING_LOST	64		/* bytes at the end of a ring that gtrace does not read */
-#define RING_LEAST	(256u << 10)	/* gtrace has 1 MiB; a smaller one may be no ring */
-#define SURE		16	/* an encoder that runs sent more messages; damage may be fewer */
+#define RING_LEAST	(256u << 10)	/* a smaller record may not be a ring; gtrace's ring has 1 MiB */
+#define SURE		16	/* an encoder runs if it sent more messages; damaged bytes may look like fewer */
 #define SOURCES		(1u << NT_SRC_BITS_MAX)
 
 /* Words of each CPU in the recording of a K3. More words may follow; NR_PARAMS is their number. */
@@ -25,7 +25,7 @@ enum k3_word { K3_CPU, K3_NR_PARAMS, K3_FORMAT, K3_CONTEXT, K3_INHIBIT_SRC, K3_S
 
 #define K3_FORMAT_NTRACE	1	/* trTeFormat */
 
-/* How messages look with one width of SRC, without timestamps [0] and with them [1] */
+/* Number of invalid messages with one width of SRC, without timestamps [0] and with them [1] */
 struct trial {
 	uint64_t	invalid[2];
 };
@@ -37,7 +37,7 @@ struct nt_foreign {
 	size_t		nr_cpus;
 	unsigned int	parts;		/* number of samples */
 	uint64_t	messages;
-	struct trial	trials[NT_SRC_BITS_MAX + 1];	/* [0] for a K3, which records the width */
+	struct trial	trials[NT_SRC_BITS_MAX + 1];	/* by width of SRC; only [0] for a K3, which records it */
 	const char	*error;		/* a format that is not N-Trace */
 };
 
@@ -174,7 +174,7 @@ void nt_foreign_add_id(struct nt_foreign *f, int cpu, uint64_t id)
 	for (i = 0; i < f->nr_cpus; i++) {
 		if (foreign_cpu(f, i)[NTRACE_INFO_CPU_ID] != (uint64_t)cpu)
 			continue;
-		/* CoreSight has the version and the sink in the upper bits */
+		/* The upper bits of CoreSight's hw_id are a version and a sink. */
 		if (f->k3)
 			foreign_cpu(f, i)[NTRACE_INFO_CPU_TRACE_ID] = id & 0x7f;
 		else
@@ -338,7 +338,7 @@ const char *nt_foreign_settle(struct nt_foreign *f, uint32_t nr_cpus, const stru
 			cpu[NTRACE_INFO_CPU_SRC_ID] = 0;
 		if (!times)
 			continue;
-		/* the counter is taken to be the time CSR */
+		/* Assume that the encoder sends the time CSR. */
 		cpu[NTRACE_INFO_CPU_CONFIG] |= NTRACE_CONFIG_TIMESTAMP;
 		if (clock->mult && clock->shift < 32)
 			cpu[NTRACE_INFO_CPU_TS_FREQ] = (1000000000ULL << clock->shift) / clock->mult;
@@ -380,7 +380,7 @@ static void see_message(const struct nt_message *msg, struct running *running, s
 	bool starts = nt_message_is_sync(msg) && msg->sync == NT_SYNC_TRACE_ENABLE;
 	bool stops = msg->tcode == NT_TCODE_PROG_TRACE_CORRELATION && msg->code == NT_EVCODE_DISABLED;
 
-	/* an encoder that starts again had stopped, although its message is lost */
+	/* An encoder that starts again had stopped, even if the message of the stop is lost. */
 	if (starts)
 		set_running(running, msg->src, 0);
 	if (starts && !running->nr && !(msg->offset % RING_LOST))

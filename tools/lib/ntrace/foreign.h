@@ -32,7 +32,7 @@ struct nt_foreign_clock {
 
 /*
  * nt_foreign_new() - begin to read a recording
- * @words: The private data of PERF_RECORD_AUXTRACE_INFO, @nr words, which are not needed later
+ * @words: The private data of PERF_RECORD_AUXTRACE_INFO, @nr words, which the caller may then free
  * @error: Set to a sentence if the function returns NULL
  */
 struct nt_foreign *nt_foreign_new(const uint64_t *words, size_t nr, const char **error);
@@ -42,13 +42,13 @@ void nt_foreign_free(struct nt_foreign *foreign);
 const char *nt_foreign_name(const struct nt_foreign *foreign);
 
 /*
- * nt_foreign_flags() - convert PERF_RECORD_AUX::flags, whose format bits mean something else here
+ * nt_foreign_flags() - convert PERF_RECORD_AUX::flags, whose format bits each driver defines itself
  *
  * nt_foreign_settle() reports an unknown format.
  */
 uint64_t nt_foreign_flags(struct nt_foreign *foreign, uint64_t flags);
 
-/* nt_foreign_add_id() - take PERF_RECORD_AUX_OUTPUT_HW_ID::hw_id of a CPU, or -1 */
+/* nt_foreign_add_id() - take PERF_RECORD_AUX_OUTPUT_HW_ID::hw_id of @cpu, which is -1 if unknown */
 void nt_foreign_add_id(struct nt_foreign *foreign, int cpu, uint64_t id);
 
 /* nt_foreign_learn() - learn from a part of the trace, which may begin inside a message */
@@ -63,7 +63,7 @@ void nt_foreign_learn(struct nt_foreign *foreign, const uint8_t *data, size_t si
 const char *nt_foreign_settle(struct nt_foreign *foreign, uint32_t nr_cpus,
 			      const struct nt_foreign_clock *clock);
 
-/* nt_foreign_words() - return the metadata in the layout of <linux/ntrace.h>; *@nr is set to its words */
+/* nt_foreign_words() - return @nr words of metadata in the layout of <linux/ntrace.h> */
 const uint64_t *nt_foreign_words(const struct nt_foreign *foreign, size_t *nr);
 
 /* The trace of a record that is a ring, in which the newest bytes have overwritten the oldest */
@@ -84,7 +84,7 @@ bool nt_foreign_wrapped(const struct nt_foreign *foreign, uint64_t size);
  * nt_foreign_ring() - find old and missing bytes in a record for which nt_foreign_wrapped() returned true
  * @config: Configuration of its encoders
  * @pieces: The bytes of the record, in order
- * @position: Bytes of the same AUX buffer since its start, or since the last such record
+ * @position: Bytes of the AUX buffer between the previous such record, or its start, and this one
  */
 void nt_foreign_ring(const struct nt_config *config, const struct nt_foreign_bytes *pieces, size_t nr,
 		     uint64_t position, struct nt_foreign_ring *ring);

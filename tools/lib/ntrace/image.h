@@ -12,7 +12,10 @@ struct nt_section {
 	const uint8_t	*data;
 };
 
-/* A change of the code at @addr..@last, or only of the mapping to spaces if @last is below @addr */
+/*
+ * A change of the code at @addr..@last; or, if @last is below @addr, only a change of the mapping
+ * from contexts to address spaces
+ */
 struct nt_change {
 	uint64_t	addr;
 	uint64_t	last;

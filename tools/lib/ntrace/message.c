@@ -236,8 +236,8 @@ bool nt_message_is_open(const struct nt_message *msg)
 }
 
 /*
- * Return the type of variable-length field number @nr, or 0 if there is none. It may depend on the
- * previous fixed fields, and TSTAMP may always be the last field.
+ * Return the type of variable-length field number @nr, or 0 if there is none. The type may depend
+ * on the fixed fields, and TSTAMP may always be the last field.
  */
 static uint32_t message_var_field(const struct nt_config *config, const struct nt_layout *layout,
 				  const struct nt_message *msg, unsigned int nr)

@@ -96,7 +96,7 @@ static int reader_decode_carried(struct nt_reader *reader, struct nt_message *ms
 		reader->carry[reader->nr_carry - 1] |= MSEO_END;
 	ret = nt_message_parse(&reader->config, reader->carry, reader->nr_carry, msg);
 	if (ret > 0 && reader->more_reserved) {
-		/* The decoded bytes may have another error, but MSEO is reported. */
+		/* The kept bytes are valid, but a later byte has the reserved MSEO. */
 		memset(msg, 0, sizeof(*msg));
 		ret = NT_E_MSEO;
 	}

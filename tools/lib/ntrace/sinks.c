@@ -6,7 +6,7 @@
 struct sinks_cpu {
 	bool		has_src;
 	uint32_t	number;		/* number of the sink; 0 if not known */
-	unsigned int	group;		/* CPUs that share a sink according to messages */
+	unsigned int	group;		/* equal for CPUs that share a sink, according to messages */
 };
 
 struct sinks_window {

@@ -26,7 +26,7 @@
 #define NT_TIMED_TCODES	(NT_BRANCH_TCODES | 1ULL << NT_TCODE_OWNERSHIP |	\
 			 1ULL << NT_TCODE_ERROR | 1ULL << NT_TCODE_MTIME_SYNC)
 
-/* Return true if TSTAMP of @msg is not relative to the previous one. */
+/* Return true if TSTAMP of @msg is not relative to the previous TSTAMP. */
 static inline bool nt_time_is_absolute(const struct nt_message *msg)
 {
 	return nt_message_is_sync(msg) || msg->tcode == NT_TCODE_MTIME_SYNC;
@@ -50,7 +50,7 @@ static inline uint64_t nt_time_xor(const struct nt_config *config, uint64_t tsta
 	return now < tstamp && bits && bits < 64 ? now + (1ULL << bits) : now;
 }
 
-/* Add TSTAMP (chapter 8.5), which is absolute with SYNC, and otherwise relative to the last one. */
+/* Update the time by TSTAMP (chapter 8.5), which is relative unless the message has SYNC. */
 void nt_time_update(const struct nt_config *config, const struct nt_message *msg,
 		    uint64_t *tstamp, bool *has_tstamp);
 
@@ -70,7 +70,7 @@ void nt_context_lose(struct nt_context *context, const struct nt_message *msg);
 /* Return the only trace mode in which an encoder should send @msg, or NT_MODE_AUTO for any. */
 enum nt_mode nt_message_mode(const struct nt_message *msg);
 
-/* Return true if no known encoder sends @msg in the other mode. */
+/* Return true if all known encoders send @msg in the same trace mode. */
 bool nt_message_shows_mode(const struct nt_message *msg);
 
 #endif /* NTRACE_STATE_H */

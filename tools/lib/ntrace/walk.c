@@ -6,7 +6,7 @@
 #include "step.h"
 #include "walk.h"
 
-/* Maximum number of blocks without a conditional branch between two bits of HIST */
+/* If a walk of HIST passes this many blocks without a branch, the code is an endless loop. */
 #define MAX_SPINS	(1u << 20)
 
 static void walk_push(struct nt_flow *flow, struct nt_source *src, const struct nt_block *block)
@@ -95,7 +95,7 @@ static void walk_emit(struct nt_flow *flow, const struct nt_block *block, unsign
 
 /*
  * Continue at @pc, to which link @which of the current block leads. If memory for the block at @pc
- * is exhausted, nt_walk_run() will repeat the search.
+ * is exhausted, nt_walk_run() repeats the search.
  */
 static void walk_follow(struct nt_flow *flow, struct nt_source *src, uint64_t pc, int which)
 {
@@ -185,7 +185,7 @@ int nt_walk_run(struct nt_flow *flow, struct nt_source *src)
 		ret = walk_step(flow, src, block);
 		if (ret > 0)
 			continue;
-		/* An error in a message is about the last instruction of the block. */
+		/* If the message does not fit the block, report the block's last instruction. */
 		block = &flow->code.blocks[src->block];
 		walk->at = 2 * (block->range.halfwords - block->range.last_len);
 		if (ret < 0)

@@ -35,13 +35,13 @@ void nt_counts_put(struct nt_counts *counts, const struct nt_count *count);
 /* Drop all entries. */
 void nt_counts_clear(struct nt_counts *counts);
 
-/* Maximum number of entries of one range */
+/* Maximum number of entries that counting one range adds */
 #define NT_RANGE_COUNTS	2
 
 /* Count the range of *item once. There must be room for NT_RANGE_COUNTS entries. */
 void nt_counts_put_range(struct nt_counts *counts, const struct nt_item *item);
 
-/* nt_counts_add_item() */
+/* Do the work of nt_counts_add_item(), see api.c. */
 int nt_counts_add_range(struct nt_counts *counts, const struct nt_item *item);
 
 #endif /* NTRACE_COUNTS_H */

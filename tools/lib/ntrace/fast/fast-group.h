@@ -16,8 +16,8 @@ static __always_inline struct nt_group *fast_group_slot(struct nt_memo *memo, co
 							const struct hot *hot, struct way way)
 {
 	/*
-	 * With a shift of 32, gcc would load block and top, which were stored separately, with one
-	 * instruction, for which the processor must wait.
+	 * With a shift of 32, gcc would load block and top with one instruction. Because they were
+	 * stored separately, the processor would wait for both stores.
 	 */
 	uint64_t top = (uint64_t)fast_path_top(hot, way) << 28;
 	uint64_t h = (key[0] ^ (uint64_t)hot->block << 24) * 0x9e3779b97f4a7c15ULL;

@@ -8,7 +8,7 @@
 
 /* Number of messages before a strategy is judged */
 #define SAMPLE		6144
-/* Number of messages after which a hopeless strategy is recognised */
+/* Number of messages after which a strategy is dropped if hardly any lookup is successful */
 #define SHORT_SAMPLE	2048
 /* Number of messages for which a strategy that was too slow is not tried */
 #define PAUSE		65536

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The log lists which code the current messages executed, until it is counted. Only the fast path
- * that counts ranges uses it.
+ * The log lists the code that the current messages executed, until that code is counted. Only the
+ * fast path that counts ranges has a log.
  *
  * While groups are looked up, the log consists of steps (tally.h), from which a new group is
  * stored. Otherwise (way.log is set), it consists of records of paths, and of edges from the last

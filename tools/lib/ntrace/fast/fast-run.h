@@ -24,7 +24,7 @@ struct hot {
 	uint32_t		top;		/* nt_stack_top() */
 };
 
-/* Variant of the decoder. Constants in this structure make the compiler specialise the code. */
+/* Variant of the fast path. The compiler makes a copy of the code for each set of constants. */
 struct way {
 	bool	single;		/* one message only */
 	bool	timestamp;

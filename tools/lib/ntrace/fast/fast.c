@@ -7,7 +7,7 @@
  * message from its first byte.
  *
  * Programs repeat themselves. Therefore the fast path stores results, and uses them again. A path
- * is the list of ranges from one block as far as the next bits of HIST or the I-CNT lead
+ * is the list of ranges from one block until a few bits of HIST, or the I-CNT, are used up
  * (fast-path.h). A group is the result of the next few messages (fast-group.h). In irregular code,
  * which rarely repeats, the fast path follows each block without storing anything (fast-block.h).
  * fast-judge.c measures which of the three is fastest.
@@ -56,7 +56,7 @@ static __always_inline void fast_run_all(struct run *run, struct hot hot, struct
 			hot.p++;
 			continue;
 		}
-		/* Even if a later message of a group is not plain, earlier ones are decoded. */
+		/* If a later message of a group is not plain, the earlier messages are decoded. */
 		if (way.by_blocks ? !fast_run_message(run, &hot, way) :
 		    !fast_run_next(run, &hot, way))
 			break;
@@ -97,7 +97,7 @@ static void fast_learn_returns(struct run *run, const struct nt_range *range)
 	}
 }
 
-/* Run a copy of the code that handles the dialects. */
+/* Run the variant of the fast path that handles dialects. */
 static noinline void fast_run_dialect(struct run *run, struct hot hot, struct way way)
 {
 	struct nt_source *src = run->src;

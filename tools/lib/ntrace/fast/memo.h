@@ -50,9 +50,9 @@ static __always_inline unsigned int memo_nr_below(const struct nt_effect *effect
 }
 
 /*
- * A path is the result of a walk from one block, as far as a few bits of HIST or an I-CNT lead. Its
- * key consists of the block, one of the following values, and the top of the return stack, because
- * the path may continue after a return:
+ * A path is the result of a walk from one block until a few bits of HIST, or an I-CNT, are used up.
+ * Its key consists of the block, one of the following values, and the top of the return stack,
+ * because the path may continue after a return:
  *
  *	HTM: stop-bit and up to PATH_BITS bits of HIST; if I-CNT ends the path, also PATH_FINAL, and
  *	     I-CNT if there is a return stack
@@ -143,7 +143,7 @@ struct nt_memo {
 	struct nt_undo_log undo;
 	_Alignas(MEMO_ALIGN) struct nt_path paths[1u << PATHS_SHIFT];
 	_Alignas(MEMO_ALIGN) struct nt_group groups[1u << GROUPS_SHIFT];
-	/* nt_memo_new() does not clear the rest */
+	/* nt_memo_new() does not clear @ranges and @calls. */
 	struct nt_range	ranges[NR_RANGES + GROUP_RANGES];
 	uint32_t	calls[NR_CALLS];	/* blocks that end with a call */
 };

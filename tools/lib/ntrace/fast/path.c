@@ -51,7 +51,7 @@ static bool path_follow(struct path_walker *walker, uint32_t index, unsigned int
 	return walker->path.next;
 }
 
-/* Push the end of a call on the return stack. */
+/* Push the address after the block on the return stack if the block ends with a call. */
 static void path_push(struct path_walker *walker)
 {
 	unsigned int end = path_block(walker)->range.how;

@@ -14,7 +14,7 @@
 const struct nt_path *nt_path_walk(struct nt_flow *flow, struct nt_source *src, uint64_t key,
 				   uint32_t top);
 
-/* Do the same for @flow->tally. The path is stored as a record, for which there must be room. */
+/* Walk the path of @key, and store it as a record of @flow->tally, which must have room for it. */
 const struct nt_path *nt_path_count(struct nt_flow *flow, struct nt_source *src, uint64_t key,
 				    uint32_t top);
 

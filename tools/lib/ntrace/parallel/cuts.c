@@ -20,8 +20,8 @@
 #define BOTH_MODES	(MODE_BIT(NT_MODE_BTM) | MODE_BIT(NT_MODE_HTM))
 
 /*
- * The scan skips messages that change neither context nor time. It recognises them by their first
- * byte, which has one of this many values. Its MSEO is 00, because fixed fields follow.
+ * The scan skips messages that change neither context nor time. Their first byte has one of
+ * NR_BORING values, with an MSEO of 00, because fixed fields follow.
  */
 #define NR_BORING	5
 

@@ -44,7 +44,7 @@ struct nt_effect {
 
 /* Result of the scan of one cell */
 struct nt_cell {
-	bool			has_cut;	/* @entry lacks only earlier cells' effects */
+	bool			has_cut;	/* @entry lacks only the effects of earlier cells */
 	bool			must_join;	/* the cell has messages that only a single flow can decode */
 	uint8_t			modes;		/* one bit for each enum nt_mode */
 	int			src;		/* source of the messages; -1 without messages */

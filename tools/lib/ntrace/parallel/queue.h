@@ -17,7 +17,7 @@ struct nt_kept {
 	struct nt_batch	batch;
 };
 
-/* A ring. When it is empty, it restarts at its beginning, because that memory is in the cache. */
+/* A ring. An empty ring is filled from offset 0 again, because that memory is in the cache. */
 struct nt_queue {
 	uint8_t		*memory;
 	size_t		size;

@@ -4,8 +4,8 @@
  *
  * Hardly anything in a frame shows its start. If it is read at an offset that is wrong by an even
  * number of bytes, its IDs still look like IDs. But then the wrong byte supplies the lowest bits of
- * the data bytes, which belong to MSEO. Therefore the function tries each offset, and counts the
- * bytes up to the first byte that cannot belong to a message.
+ * the data bytes, which belong to MSEO. Therefore nt_frames_find() tries each offset, and counts
+ * the bytes up to the first byte that cannot belong to a message.
  */
 #include <stdlib.h>
 

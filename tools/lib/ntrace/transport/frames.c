@@ -21,11 +21,11 @@
 
 #define LAST		(NT_FRAME_SIZE - 1)	/* the byte with the bits of the even bytes */
 #define ID_UNKNOWN	0xff
-#define ID_RESERVED	NT_FRAMES_IDS		/* and all above, except the next two */
+#define ID_RESERVED	NT_FRAMES_IDS		/* smallest reserved ID; the larger IDs, except the next two, are also reserved */
 #define ID_FLUSH	0x7b
 #define ID_TRIGGER	0x7d
 #define FULL_SYNC	0x7fffffffu
-#define BARRIER		4			/* full syncs in a row */
+#define BARRIER		4	/* number of full syncs with which Linux marks an interruption */
 
 /* Room for a frame's bytes, which are stored 16 at a time */
 #define ROOM		(2 * NT_FRAME_SIZE)
