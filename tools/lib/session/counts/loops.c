@@ -6,7 +6,7 @@
 #include "session/array.h"
 #include "session/session-priv.h"
 
-#define CACHE	1024	/* number of addresses whose function a part remembers */
+#define CACHE	1024	/* number of addresses whose function is cached, for each part */
 
 struct function {
 	const char	*object;
@@ -21,14 +21,14 @@ enum state {
 	BROKEN,		/* in the loop, but trace has been missing since the start of the run */
 };
 
-/* A loop of a thread */
+/* The state of one loop in one thread */
 struct run {
 	int32_t		tid;
 	uint32_t	loop;
 	enum state	state;
 	uint64_t	iterations;	/* iterations of the run that has not ended */
 	uint64_t	first;		/* iterations while the state was UNKNOWN */
-	bool		first_lost;	/* trace is missing after these */
+	bool		first_lost;	/* trace is missing after the @first iterations */
 };
 
 struct runs {
@@ -82,7 +82,7 @@ void nt_loops_free(struct nt_loops *loops)
 	free(loops);
 }
 
-/* Note that a jump at @from goes back to @head in the function, the last one. */
+/* Add a jump back from @from to @head in @f, the function that was added last. */
 static bool add_jump(struct nt_loops *loops, struct function *f, uint64_t head, uint64_t from)
 {
 	struct nt_loop loop = { .object = f->object, .head = head, .last = from, .least = UINT64_MAX };
@@ -178,13 +178,13 @@ static struct run *current_run(struct part *p, int32_t tid, size_t loop)
 	return run;
 }
 
-/* Take code of the function from @start to before @end, which is in the loop or outside of it. */
+/* Update a run by executed code at [@start, @end). @returns is true if it ends with a return. */
 static void take_code(struct part *p, struct run *run, uint64_t start, uint64_t end, bool returns)
 {
 	struct nt_loop *loop = &p->sums[run->loop];
 	bool head = start <= loop->head && loop->head < end;
 
-	/* code before the head leads into the loop */
+	/* code that starts before the head enters the loop from outside */
 	if ((start < loop->head || start > loop->last) && run->state != OUTSIDE) {
 		if (run->state == INSIDE)
 			end_run(loop, run->iterations);
@@ -230,7 +230,7 @@ static void *begin(void *ctx, uint64_t stretch)
 	return NULL;
 }
 
-/* Return the function of an address from the cache, after a search if it is not there. */
+/* Return the function of an address from the cache. If it is not there, search for it first. */
 static const struct known *known_at(struct part *p, uint64_t space, uint64_t addr)
 {
 	struct known *known = &p->known[(addr / 2 ^ space * 61) % CACHE];

@@ -14,9 +14,9 @@
 
 struct nt_loop {
 	const char	*object;	/* same as in struct nt_place */
-	uint64_t	head, last;	/* addresses of the head and of the last jump, as in struct nt_place */
-	uint64_t	runs;		/* runs of which the trace has the start and the end */
-	uint64_t	iterations;	/* sum of these runs */
+	uint64_t	head, last;	/* addresses (see struct nt_place) of the head and of the last jump */
+	uint64_t	runs;		/* runs whose start and end are in the trace */
+	uint64_t	iterations;	/* iterations of all these runs */
 	uint64_t	least, most;	/* iterations of one of these runs */
 	uint64_t	by_size[65];	/* number of runs with less than 2^n iterations, but not less than 2^(n-1) */
 };
@@ -28,7 +28,7 @@ struct nt_loops *nt_loops_new(struct nt_session *session, const struct nt_filter
 void nt_loops_free(struct nt_loops *loops);
 
 /*
- * nt_loops_add() - find the loops of a function, by any of its instructions
+ * nt_loops_add() - find the loops of the function that contains an instruction
  * @addr: Address of the instruction in the address space @space
  *
  * Return false if out of memory.

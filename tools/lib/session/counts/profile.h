@@ -37,8 +37,8 @@ void nt_profile_free(struct nt_profile *profile);
 int nt_profile_run(struct nt_profile *profile);
 
 /*
- * nt_profile_insns() - return the instructions by object, then address; they stay as long as
- * @profile
+ * nt_profile_insns() - return the instructions, sorted by object, then address; valid until
+ * nt_profile_free()
  */
 const struct nt_profile_insn *nt_profile_insns(const struct nt_profile *profile, size_t *nr);
 

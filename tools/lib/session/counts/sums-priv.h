@@ -27,12 +27,12 @@ struct sums_entry {
 	uint64_t	count, insns, not_taken;
 };
 
-/* A recording that was divided into shards, and which of them were added */
+/* A recording that was divided into shards, with a flag for each added shard */
 struct sums_set {
 	uint64_t	id;
 	uint32_t	of;
 	char		*name;
-	uint8_t		*here;		/* one byte for each of @of shards */
+	uint8_t		*here;		/* 1 for each added shard; has @of elements */
 	uint32_t	nr;
 };
 

@@ -14,7 +14,7 @@
 
 /* The counts of a session. All files are mapped into one process, at these addresses. */
 struct file_counts {
-	struct ns_counted counted;	/* first */
+	struct ns_counted counted;	/* must be first, for counts_of() */
 	struct nt_sums	*sums;
 	uint64_t	*bases;
 };
@@ -137,8 +137,8 @@ static uint32_t kernel_file(const struct nt_session *s)
 }
 
 /*
- * Convert an offset to an address of the one process or of the kernel. Return false if the code is
- * not known.
+ * Convert an offset to an address of the session's process or of the kernel. Return false if the
+ * code is not known.
  */
 static bool place(const struct placing *p, uint32_t number, uint64_t offset, uint64_t *space,
 		  uint64_t *addr)

@@ -8,7 +8,7 @@
 #include "sums-priv.h"
 
 #define SHARDS_MAX	(1 << 20)	/* limit of shards of one recording in a file of counts */
-#define JOIN_FROM	(1 << 16)	/* number of entries after which equal ones are joined */
+#define JOIN_FROM	(1 << 16)	/* number of entries after which entries of the same code are joined */
 
 int sums_fail(struct nt_sums *sums, const char *fmt, ...)
 {
@@ -143,7 +143,7 @@ static int file_cmp(const void *a, const void *b)
 		memcmp(x->build_id, y->build_id, x->build_id_size);
 }
 
-/* Put the files in the order of @order, and drop their hash, which has the old numbers. */
+/* Put the files in the order of @order, and drop their hash table, which has the old numbers. */
 static bool renumber(struct nt_sums *sums, const struct ordered *order, uint32_t *now)
 {
 	struct sums_file *files = calloc(sums->files.nr, sizeof(*files));

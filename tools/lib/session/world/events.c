@@ -206,7 +206,7 @@ bool nt_events_get(const struct nt_events *events, size_t nth, struct nt_event *
 
 /* ---- Fields ---- */
 
-/* Find the bytes of the field. A dynamic field has a number that contains their offset and size. */
+/* Find the bytes of the field. A dynamic field is a number that encodes their offset and size. */
 static bool find_bytes(const struct nt_event *event, const struct tep_format_field *f,
 		       struct nt_event_field *field)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Maps sorted by address in a tree (a treap). When the maps change, the new version of the tree
+ * Maps of a process, sorted by address in a tree (a treap). When they change, the new version
  * shares all unchanged nodes with the old one. Therefore a change takes only time and memory in
  * proportion to the depth of the tree, even if a program maps 100,000 times.
  *

@@ -44,7 +44,7 @@ static const char *setup_check(const uint64_t *words, size_t nr)
 
 /*
  * Return true if timestamps can be converted to perf's clock. They must be the time CSR, a counter
- * of the same rate, or a counter that was read together with it.
+ * of the same rate, or a counter that was read together with the time CSR.
  */
 static bool cpu_has_time(const struct ns_setup *setup, const struct ns_cpu *cpu)
 {

@@ -35,7 +35,7 @@ struct ns_setup {
 	uint32_t	pmu_type;
 	struct ns_cpu	*cpus;
 	size_t		nr_cpus;
-	/* maximum number of parts of a stretch, @nr_cpus, or 1 without SRC */
+	/* maximum number of parts of a stretch (flow/sources.h): @nr_cpus, or 1 without SRC */
 	size_t		parts;
 	bool		has_sources;	/* an encoder sends SRC */
 };
@@ -62,9 +62,9 @@ uint64_t ns_cpu_next_tstamp(const struct ns_cpu *cpu, uint64_t last, uint64_t ts
 uint64_t ns_setup_ticks(const struct ns_setup *setup, const struct ns_cpu *cpu, uint64_t time);
 
 /*
- * ns_setup_widen() - extend a counter value of ts_width bits to all bits
+ * ns_setup_widen() - extend a counter value of ts_width bits to 64 bits
  *
- * The other bits follow from @end_time, because nothing in a stretch is later than its end.
+ * Return the latest such value that is not after @end_time, the end of the stretch.
  */
 uint64_t ns_setup_widen(const struct ns_setup *setup, const struct ns_cpu *cpu, uint64_t ticks,
 			uint64_t end_time);

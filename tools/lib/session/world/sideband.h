@@ -57,7 +57,7 @@ struct ns_sideband {
 	NS_ARRAY(struct ns_process) processes;	/* sorted by pid */
 	NS_ARRAY(struct ns_thread) threads;	/* sorted by tid */
 	NS_ARRAY(struct ns_switch) switches;	/* sorted by CPU, then time */
-	NS_ARRAY(uint64_t) changes;	/* times at which a generation or an id changed */
+	NS_ARRAY(uint64_t) changes;	/* times at which code, or a thread's name or process, changed */
 	struct ns_map_store store;
 	uint32_t	epochs;
 	uint32_t	images;
@@ -77,10 +77,10 @@ int ns_sideband_build(struct ns_sideband *sb, struct ns_objects *objects,
 void ns_sideband_free(struct ns_sideband *sb);
 
 /*
- * ns_sideband_add_map() - add a map to the code of a process from @time on, in the order of time
- * ns_sideband_add_thread() - let a CPU always execute this thread
+ * ns_sideband_add_map() - add a map of a process from @time on; calls must be in the order of time
+ * ns_sideband_add_thread() - record that a CPU always executes this thread
  *
- * Return false if out of memory. @comm stays the caller's.
+ * Return false if out of memory. The caller owns @comm, which must stay valid.
  */
 bool ns_sideband_add_map(struct ns_sideband *sb, int32_t pid, uint64_t time, const struct ns_map *map);
 bool ns_sideband_add_thread(struct ns_sideband *sb, int32_t cpu, int32_t pid, int32_t tid, const char *comm);
@@ -108,7 +108,7 @@ bool ns_sideband_ran(const struct ns_sideband *sb, int32_t cpu, int32_t tid, uin
 uint64_t ns_sideband_away(const struct ns_sideband *sb, int32_t cpu, int32_t tid, uint64_t from,
 			  uint64_t to);
 
-/* Return when the CPU switches to another thread after @time; UINT64_MAX if never. */
+/* Return the time of the CPU's first switch after @time; UINT64_MAX if there is none. */
 uint64_t ns_sideband_next_switch(const struct ns_sideband *sb, int32_t cpu, uint64_t time);
 
 /* Return the time of the first change after @time; UINT64_MAX if none. */

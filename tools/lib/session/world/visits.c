@@ -5,7 +5,7 @@
 
 #define MISC_SWITCH_OUT	(1 << 13)	/* PERF_RECORD_MISC_SWITCH_OUT */
 
-/* Return true if the recording has trace of that CPU. CPUs may share the buffer of one of them. */
+/* Return true if the CPU has a buffer, or sends SRC, so that it may use a shared buffer. */
 static bool is_traced(const struct ns_trace *trace, const struct ns_setup *setup, int32_t cpu)
 {
 	const struct ns_cpu *c = ns_setup_cpu(setup, cpu);
@@ -55,9 +55,8 @@ static int visit_cmp(const void *a, const void *b)
 }
 
 /*
- * Keep one of the records of the same switch, because two events may report it. On a CPU without
- * trace, keep all switches to a thread, because switches away are recorded only after an event was
- * disabled.
+ * If two events report the same switch, keep one of the records. Keep all switches to a thread on a
+ * CPU without trace, because ns_visits_build() ignores switches away before an event was disabled.
  */
 static void drop_repeated(struct ns_visits *visits)
 {

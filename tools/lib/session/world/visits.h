@@ -31,7 +31,7 @@ struct ns_visits {
 	NS_ARRAY(struct ns_visit) all;	/* sorted by thread, then time */
 };
 
-/* ns_visits_build() - build after ns_trace_cut(). Return: 0, or -1 if out of memory. */
+/* ns_visits_build() - list switches, after ns_trace_cut(). Return: 0, or -1 if out of memory. */
 int ns_visits_build(struct ns_visits *visits, const struct ns_trace *trace,
 		    const struct ns_setup *setup, const struct pd_record *records, size_t nr);
 void ns_visits_free(struct ns_visits *visits);
