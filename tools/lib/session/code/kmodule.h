@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * The file of a kernel module, and the addresses of its sections in the kernel. A module is a
- * relocatable file, so elfutils and the kernel each assign their own addresses to its sections. The
- * kernel's are known from the addresses of its functions.
+ * relocatable file, so elfutils and the kernel each assign their own addresses to its sections.
+ * kallsyms lists the kernel's addresses of functions, from which those of the sections follow.
  */
 #ifndef NTRACE_SESSION_KMODULE_H
 #define NTRACE_SESSION_KMODULE_H
@@ -15,7 +15,7 @@
 struct ns_section {
 	uint64_t	from, to;	/* addresses of elfutils */
 	uint64_t	kernel;		/* number to add to get addresses of the kernel */
-	/* true if @kernel is known, which it is not for code that the kernel has freed */
+	/* true if @kernel is known; false for code that the kernel has freed */
 	bool		placed;
 };
 

@@ -47,7 +47,7 @@ struct module {
 	const char	*object;	/* name in the recording */
 	Dwfl_Module	*dwfl;		/* NULL: the file is missing or is not an ELF file */
 	Dwarf_Addr	bias;		/* number that elfutils adds to the file's addresses */
-	Dwarf_Addr	dwarf_bias;	/* the same for debug information */
+	Dwarf_Addr	dwarf_bias;	/* number that elfutils adds to addresses of DWARF data */
 	NS_ARRAY(struct unit) units;	/* sorted by address */
 	bool		has_units;
 	void		*scopes;	/* tree of struct scopes for tsearch() */
@@ -207,7 +207,7 @@ static void index_units(struct module *module)
 
 /*
  * Return the compilation unit of an address. elfutils looks it up in .debug_aranges, which clang
- * does not write; search the address ranges of the units in that case.
+ * does not write. Without that section, search the address ranges of the units.
  */
 static Dwarf_Die *unit_of(struct module *module, Dwarf_Addr addr, Dwarf_Addr *bias)
 {
@@ -449,7 +449,7 @@ struct each {
 	int	(*fn)(void *ctx, const struct nt_line *line);
 	void	*ctx;
 	const struct module *module;
-	Dwarf_Addr bias;	/* the same for debug information */
+	Dwarf_Addr bias;	/* see struct module::dwarf_bias */
 	int	ret;
 };
 

@@ -36,7 +36,7 @@ static int build_id_cmp(const void *a, const void *b)
 	return strcmp(((const struct pd_build_id *)a)->path, ((const struct pd_build_id *)b)->path);
 }
 
-/* Get the build id for @path from the header of the recording, unless the map contains one. */
+/* Get the build id for @path from the header of the recording, unless the caller already has it. */
 static void find_build_id(const struct ns_objects *objects, const char *path,
 			  const uint8_t **build_id, size_t *size)
 {
@@ -83,7 +83,7 @@ struct ns_object *ns_objects_get(struct ns_objects *objects, const char *path,
 
 /* ---- Files ---- */
 
-/* Open a file with content. Return its descriptor, or -1 and set *@why. */
+/* Open a regular file that is not empty. Return its descriptor, or -1 and set *@why. */
 static int open_file(const char *path, const char **why)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -387,7 +387,7 @@ static bool add_cache(struct ns_objects *objects, const char *folder, const char
 	return false;
 }
 
-/* Add the folders in which perf archive, ntrace record and the demo leave files, each in @folder. */
+/* Add the folders below @folder in which perf archive, ntrace record and the demo store files. */
 static bool add_caches(struct ns_objects *objects, const char *folder)
 {
 	return add_cache(objects, folder, ".") && add_cache(objects, folder, "debug") &&

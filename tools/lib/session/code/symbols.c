@@ -195,7 +195,7 @@ static bool read_frames(struct ns_object *object, Elf *elf)
 
 /* ---- Order ---- */
 
-/* Sort by address. Of several names of one address, the name that perf shows is the last. */
+/* Sort by address. If an address has several names, the name that perf shows is the last. */
 static int symbol_cmp(const void *a, const void *b)
 {
 	const struct ns_symbol *x = a, *y = b;
@@ -218,7 +218,7 @@ static uint32_t around(const struct ns_object *object, uint32_t nth, uint64_t ad
 	return nth;
 }
 
-/* Remove labels inside functions, and find the function around each one. */
+/* Remove labels inside functions, and set ns_symbol::around of the other symbols. */
 static void nest(struct ns_object *object)
 {
 	struct ns_symbol *at = object->symbols.at;
@@ -238,7 +238,7 @@ static void nest(struct ns_object *object)
 	object->symbols.nr = n;
 }
 
-/* Let symbols without a size extend to the next one. */
+/* Let symbols without a size extend to the next symbol. */
 static void extend(struct ns_object *object)
 {
 	struct ns_symbol *at = object->symbols.at;

@@ -22,10 +22,10 @@ enum nt_branch_kind {
 
 #define NT_BRANCH_BEGIN		(1 << 0)	/* earlier code is unknown; @from is 0 */
 #define NT_BRANCH_END		(1 << 1)	/* trace stops; @to is 0 */
-/* With NT_BRANCH_BEGIN: the thread executed code before, which the recording does not contain */
+/* Set with NT_BRANCH_BEGIN if the recording lacks code that the thread executed before @to */
 #define NT_BRANCH_MISSING	(1 << 2)
 /*
- * With NT_BRANCH_MISSING: the thread may also have executed known code, because returns are
+ * Set with NT_BRANCH_MISSING if the thread may also have executed known code, because returns are
  * implicit
  */
 #define NT_BRANCH_HIDDEN	(1 << 3)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Decode some bytes of one part of a recording (see sources.h). Users of the library do not include
- * this.
+ * Decode some bytes of one part of a recording (see sources.h). This header is not for users of the
+ * library.
  */
 #ifndef NTRACE_SESSION_DECODE_H
 #define NTRACE_SESSION_DECODE_H

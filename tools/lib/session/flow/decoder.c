@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Decode some bytes of one part, for a reader that moves within the recording. */
+/* Decode some bytes of one part, so that a program can move to any place of the recording. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,7 +58,7 @@ static bool cut_stretch(const struct ns_stretch *s, uint64_t from, uint64_t to, 
 	return true;
 }
 
-/* Decode the bytes in *cut. They begin with a message with SYNC, or are the start of the part. */
+/* Decode the bytes in *cut, which begin with a message with SYNC, or at the start of the part. */
 static int decode_cut(struct worker *w, struct ns_stretch *cut, bool begins_inside, bool ends_inside)
 {
 	struct scan scan;

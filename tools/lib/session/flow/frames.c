@@ -51,14 +51,14 @@ static void join_break(struct join *join)
 	join_add(join, &broken, 1);
 }
 
-/* Pass on the whole messages of one ID. */
+/* Append the whole messages of one ID to the stream. */
 static void join_messages(struct join *join, struct nt_frames_out *out)
 {
 	size_t nr = out->nr;
 
 	while (nr && (out->data[nr - 1] & 3) != 3)
 		nr--;
-	/* pass on bytes that are too long for a message, so that the decoder reports them */
+	/* append bytes that are too long for a message, so that the decoder reports them */
 	if (!nr && out->nr > ROOM / 2)
 		nr = out->nr;
 	join_add(join, out->data, nr);

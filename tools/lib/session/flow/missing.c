@@ -100,7 +100,7 @@ static struct nt_window time_of_all(const struct nt_session *session)
 	struct nt_window time = { .from = UINT64_MAX };
 
 	for (; t < end; t++) {
-		/* A loss before the first trace of all CPUs is known only from its record. */
+		/* A part that has lost all its trace has only the time of its record. */
 		uint64_t first = t->has_time ? t->first : t->lost_after ? t->end : UINT64_MAX;
 
 		if (first < time.from)

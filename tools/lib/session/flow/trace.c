@@ -262,8 +262,8 @@ static size_t first_bytes(const struct ns_stretch *s, uint8_t buf[NT_MESSAGE_MAX
 
 /*
  * Find out whether the first bytes of a stretch were lost. If not, it begins with a valid message
- * with SYNC. Parse this message, because any byte may look like its first one. A PARTIAL record may
- * also have lost them, because the sink may have wrapped around in its window.
+ * with SYNC. Parse this message, because any byte may look like its first one. If a PARTIAL record
+ * does not begin with the start of trace, the sink may have overwritten the first bytes.
  */
 void ns_trace_find_middle(struct ns_stretch *s, const struct ns_setup *setup)
 {
@@ -320,7 +320,7 @@ static void link_stretches(struct ns_trace *trace, const struct ns_setup *setup,
 		s = &trace->stretches.at[i];
 		find_missing(trace, s, pd->features[PD_FEAT_SHARD].there &&
 			     (!before || before->queue != s->queue));
-		/* messages of frames are found when they are decoded */
+		/* the first message in frames is checked when the frames are unpacked */
 		if (!ns_frames_has(s))
 			look_at_begin(s, setup, pd);
 		if (before && before->queue == s->queue) {

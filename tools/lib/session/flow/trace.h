@@ -73,7 +73,11 @@ struct ns_trace {
 int ns_trace_add_data(struct ns_trace *trace, const struct pd_record *record);
 int ns_trace_add_aux(struct ns_trace *trace, const struct pd_record *record);
 
-/* ns_trace_add_bytes() - append a stretch to the buffer of a CPU, of which trace is missing before. Return as above. */
+/*
+ * ns_trace_add_bytes() - append a stretch to the buffer of a CPU
+ *
+ * Trace is missing between the previous stretch and this one. Return -1 if out of memory.
+ */
 int ns_trace_add_bytes(struct ns_trace *trace, int32_t cpu, const uint8_t *data, size_t size, bool middle);
 
 /*

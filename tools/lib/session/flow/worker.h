@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* A thread that decodes one part at a time, and the work of all threads. Only this folder includes this. */
+/* A worker is a thread that decodes one part at a time. A job is the work of all threads. */
 #ifndef NTRACE_SESSION_WORKER_H
 #define NTRACE_SESSION_WORKER_H
 
@@ -29,8 +29,8 @@ struct worker {
 	struct ns_stretch joined;
 	uint64_t	now;		/* events up to this time have taken effect, ns */
 	struct ns_clock	clock;		/* clock of @reader */
-	uint64_t	least;		/* time, ns, before which a message of the stretch is damaged */
-	uint64_t	set_back;	/* ns by which the counter of the stretch was set back; UINT64_MAX: it is constant */
+	uint64_t	least;		/* earliest valid time of a message of the stretch, ns */
+	uint64_t	set_back;	/* ns by which the counter of the stretch was set back; UINT64_MAX if it is constant */
 	struct nt_who	who;
 	struct ns_traced traced;	/* amount and times of the part's trace that was decoded */
 	int32_t		known_tid;	/* thread and time for which @who was set */
