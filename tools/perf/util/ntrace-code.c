@@ -161,9 +161,7 @@ void ntrace_code_changed(struct ntrace *nt, pid_t pid)
 	}
 }
 
-/*
- * A guest that this process runs has switched to another process or, if @code, has changed its code
- */
+/* Handle a guest of this process that has switched to another process, or to other code (@code) */
 void ntrace_guest_changed(struct ntrace *nt, pid_t pid, bool code)
 {
 	unsigned int i;

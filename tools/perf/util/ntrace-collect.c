@@ -209,7 +209,7 @@ static int ntrace_place_sample(struct ntrace *nt, struct auxtrace_queue *queue,
 	       buffer->size ? ntrace_add_stretch(nt, &stretch) : 0;
 }
 
-/* Copy the data, because the file does not contain that of a held event */
+/* Copy the trace of a held event, because perf cannot read it from the file later */
 static int ntrace_copy_sample(struct auxtrace_buffer *buffer, const struct aux_sample *aux)
 {
 	void *data = malloc(aux->size);

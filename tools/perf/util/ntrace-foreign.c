@@ -141,7 +141,7 @@ static bool ntrace_pieces_divide(struct ntrace_queue *q, unsigned int first, u64
 	return true;
 }
 
-/* Cut the record whose pieces are from @first to before @end */
+/* Remove old bytes from the record of pieces [@first, @end), and split it at missing bytes */
 static int ntrace_ring_cut(struct ntrace_queue *q, unsigned int first, unsigned int end, u64 position)
 {
 	const struct ntrace_cpu *cpu = ntrace_info_cpu(&q->nt->info, q->pieces[first].stretch->cpu);
@@ -165,7 +165,7 @@ static int ntrace_ring_cut(struct ntrace_queue *q, unsigned int first, unsigned 
 	if (q->src < 0)
 		pr_warning("N-Trace: the ring of the sink wrapped around in a record of CPU %d, which the driver does not report: %" PRIu64 " bytes of earlier sessions are left out, and trace is missing\n",
 			   cpu->cpu, ring.old);
-	/* The order matters, because both change the numbers of the pieces */
+	/* Divide first, because ring.seam counts from the first byte of the record */
 	if (ring.seam)
 		ok = ntrace_pieces_divide(q, first, ring.seam);
 	if (ring.old)

@@ -12,8 +12,9 @@
  *     the CPU between these switches. Linux lets threads of one program swap their events at a
  *     context switch, so it is unknown which thread has the disabled event.
  *
- * This needs context-switch events, and trace that is decoded in step with them. Without either,
- * any thread may have run in a gap, so a new epoch begins and all threads get new numbers.
+ * This needs context-switch events, and trace that is decoded in step with them. If one of the two
+ * is missing, any thread may have run in a gap, so a new epoch begins and all threads get new
+ * numbers.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -82,7 +83,7 @@ static void ntrace_tid_update(struct ntrace *nt, struct ntrace_tid *known)
 	known->trace_nr = ++nt->last_trace_nr;
 }
 
-/* The thread has run without being traced */
+/* Give a new trace number to a thread that has run without being traced */
 static void ntrace_tid_forget(struct ntrace *nt, pid_t tid, int cpu)
 {
 	struct ntrace_tid *known = tid == -1 ? NULL : ntrace_tid_find(nt, tid, cpu);
@@ -189,7 +190,7 @@ static bool ntrace_gap_at(struct ntrace *nt, int cpu)
 	return !traced;
 }
 
-/* Number of instructions that were traced on this CPU */
+/* Return the number of instructions that were traced on this CPU */
 static u64 ntrace_gap_insns(struct ntrace *nt, int cpu)
 {
 	u64 insns = 0;
@@ -202,7 +203,7 @@ static u64 ntrace_gap_insns(struct ntrace *nt, int cpu)
 	return insns;
 }
 
-/* The thread was switched in */
+/* Handle a context switch to the thread */
 void ntrace_gap_switch(struct ntrace *nt, pid_t tid, int cpu)
 {
 	struct ntrace_tid *known;
@@ -218,7 +219,7 @@ void ntrace_gap_switch(struct ntrace *nt, pid_t tid, int cpu)
 	known->cpu = cpu;
 }
 
-/* The thread was switched out */
+/* Handle a context switch away from the thread */
 void ntrace_gap_switch_out(struct ntrace *nt, pid_t tid, int cpu)
 {
 	struct ntrace_tid *known;
@@ -233,7 +234,7 @@ void ntrace_gap_switch_out(struct ntrace *nt, pid_t tid, int cpu)
 	known->cpu = -1;
 }
 
-/* PERF_RECORD_AUX without trace means that the encoder could not be started for this thread */
+/* Handle PERF_RECORD_AUX without trace, so the encoder could not be started for this thread */
 void ntrace_gap_refused(struct ntrace *nt, int cpu, pid_t tid)
 {
 	unsigned int i;
@@ -249,7 +250,7 @@ void ntrace_gap_refused(struct ntrace *nt, int cpu, pid_t tid)
 	ntrace_tid_forget(nt, tid, cpu);
 }
 
-/* Events were lost, which may have included context switches */
+/* Handle lost events, which may have included context switches */
 void ntrace_gap_unknown(struct ntrace *nt)
 {
 	nt->epoch++;

@@ -52,7 +52,7 @@ static bool ntrace_is_padding(u64 start, u64 end, u64 buffer_end)
 struct ntrace_stretches {
 	const struct ntrace_stretch	*list;
 	size_t				nr;
-	size_t				next;	/* first stretch that is not yet in a piece as a whole */
+	size_t				next;	/* first stretch that is not yet completely divided into pieces */
 };
 
 static u64 ntrace_stretch_end(const struct ntrace_stretch *stretch)
@@ -195,9 +195,9 @@ const u8 *ntrace_piece_data(struct ntrace_queue *q, struct ntrace_piece *piece)
 
 /*
  * Return true if the piece may start inside a message. A stretch starts with a synchronising
- * message if its first bytes were not lost or overwritten. Any byte may look like the start of such
- * a message, so check its reason, because a sink with PERF_AUX_FLAG_PARTIAL may have wrapped
- * around.
+ * message if its first bytes were not lost or overwritten. If a sink with PERF_AUX_FLAG_PARTIAL has
+ * overwritten them, another byte may look like the start of a message. So the message must also
+ * report the start of trace.
  */
 bool ntrace_piece_is_middle(struct ntrace_queue *q, struct ntrace_piece *piece)
 {

@@ -166,9 +166,9 @@ bool ntrace_may_be_firmware(struct ntrace_queue *q, u64 addr);
 void ntrace_code_exit(struct ntrace_queue *q);
 /* Drop cached code of this process. -1 drops the code of all processes and of the kernel. */
 void ntrace_code_changed(struct ntrace *nt, pid_t pid);
-/* The process has called exec */
+/* Note that the process has called exec */
 void ntrace_code_exec(struct ntrace *nt, pid_t pid);
-/* A guest of this process has switched to another process or, if @code, has changed its code */
+/* Note that a guest of this process has switched processes, or changed its code if @code is set */
 void ntrace_guest_changed(struct ntrace *nt, pid_t pid, bool code);
 /* Return true if the process has called exec since the last call of this function */
 bool ntrace_code_executed(struct ntrace *nt, pid_t pid);
@@ -208,7 +208,7 @@ struct ntrace_piece {
 	u64				offset, size;
 	bool				start;		/* not contiguous with the previous piece */
 	bool				lost;		/* trace is missing before the piece, and no record reports this */
-	bool				whole;		/* the bytes of the stretch before it are of another session */
+	bool				whole;		/* starts with a message, although the stretch has earlier bytes of another session */
 	u8				*data;	/* NULL: in @buffer, or not yet converted */
 };
 
@@ -256,9 +256,9 @@ struct ntrace_queue {
 	unsigned int		read_piece;
 	struct ntrace_clock	clock;
 	struct ntrace_position	pending;	/* end of the trace that was read ahead */
-	u64			pending_time;	/* the messages before @pending are not later */
+	u64			pending_time;	/* no message before @pending is later */
 	bool			pending_end;	/* pending is the end of the stretch */
-	bool			lost_before;	/* a loss before it is yet to be reported */
+	bool			lost_before;	/* a loss before the stretch is not yet reported */
 	u64			first_time;	/* first time in the stretch; 0 until it was read */
 	struct ntrace_skip	skip;
 
@@ -283,7 +283,7 @@ struct ntrace_queue {
 	struct machine		*guest;		/* the guest's machine if the V bit is set */
 	struct thread		*guest_thread;	/* the guest's thread, which has its maps */
 
-	u64			trace_nr;	/* number of the thread's call stack */
+	u64			trace_nr;	/* trace number of the thread, see ntrace-gap.c */
 	bool			gap;		/* the trace has a gap at the current time */
 
 	struct ntrace_page	*code;		/* NTRACE_NR_PAGES */
@@ -301,7 +301,7 @@ struct ntrace_queue {
 	u32			flags;
 	bool			ended;		/* the last sample was "tr end" */
 	bool			resume;		/* the next range follows a gap */
-	bool			behind_firmware; /* ... caused by machine-mode code */
+	bool			behind_firmware; /* the gap is unknown machine-mode code */
 	bool			begin;		/* a "tr strt" sample is pending */
 	u64			begin_addr;
 	u64			begin_time;
@@ -537,13 +537,13 @@ int ntrace_synth_setup(struct ntrace *nt);
 int ntrace_synth_batch(struct ntrace_queue *q, const struct nt_batch *batch);
 int ntrace_synth_item(struct ntrace_queue *q, const struct nt_item *item);
 /*
- * An instruction at @addr was executed. The code between the previous address and this one is
- * unknown.
+ * Sample the instruction at @addr, which was executed. The code between the previous address and
+ * this one is unknown.
  */
 int ntrace_synth_address(struct ntrace_queue *q, u64 addr);
-/* The decoder has lost the flow; the next address is unknown */
+/* Note that the decoder has lost the flow, so the next address is unknown */
 void ntrace_synth_lost(struct ntrace_queue *q);
-/* The stretch ends. Deliver a sample that waits for the thread to be known. */
+/* End the stretch. Deliver the sample "tr strt" if it still waits for the thread to be known. */
 int ntrace_synth_end(struct ntrace_queue *q);
 int ntrace_synth_queue_init(struct ntrace_queue *q);
 void ntrace_synth_queue_exit(struct ntrace_queue *q);
@@ -567,7 +567,7 @@ void ntrace_gap_exit(struct ntrace *nt);
  */
 void ntrace_gap_open(struct ntrace_queue *q);
 void ntrace_gap_close(struct ntrace_queue *q);
-/* The thread of the queue has changed, or its trace starts */
+/* Set the trace number of the queue's thread, which has changed, or whose trace starts */
 void ntrace_gap_enter(struct ntrace_queue *q);
 void ntrace_gap_switch(struct ntrace *nt, pid_t tid, int cpu);
 void ntrace_gap_switch_out(struct ntrace *nt, pid_t tid, int cpu);

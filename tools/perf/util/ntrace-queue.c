@@ -405,8 +405,8 @@ static const struct ntrace_cpu *ntrace_queue_info(struct ntrace_queue *q, int cp
 }
 
 /*
- * Report an error if the CPU has no metadata. Only the stream without SRC does, so that the error
- * is reported once.
+ * Report an error if the CPU has no metadata. Only the stream without SRC reports it, so that the
+ * error is reported once.
  */
 static int ntrace_queue_no_metadata(struct ntrace_queue *q)
 {

@@ -93,7 +93,7 @@ static void ntrace_quick_time(struct ntrace_queue *q, struct ntrace_quick_source
 	}
 }
 
-/* An Ownership message (chapter 7.1) reports the context that executes from now on */
+/* Handle an Ownership message (chapter 7.1), which reports the new context */
 static int ntrace_quick_ownership(struct ntrace_queue *q, struct ntrace_quick_source *src,
 				  const struct nt_message *msg)
 {
@@ -162,7 +162,7 @@ static int ntrace_quick_flow(struct ntrace_queue *q, struct ntrace_quick_source 
 		src->change = 0;
 		return 0;
 	case NT_TCODE_REPEAT_BRANCH:
-		/* Repeat the previous branch message B-CNT times */
+		/* XOR with the last U-ADDR B-CNT times, which has no effect if B-CNT is even */
 		return src->change ? ntrace_quick_address(q, src, msg, msg->value & 1 ?
 							  src->change : 0) : 0;
 	case NT_TCODE_PROG_TRACE_CORRELATION:

@@ -66,7 +66,7 @@ static void ntrace_forget_thread(struct ntrace *nt, pid_t tid)
 	}
 }
 
-/* An event reports new or changed code */
+/* Handle an event that reports new or changed code */
 static void ntrace_process_mapping(struct ntrace *nt, union perf_event *event)
 {
 	switch (event->header.type) {
@@ -155,7 +155,7 @@ static int ntrace_process_aux(struct ntrace *nt, union perf_event *event,
 				  text);
 }
 
-/* Events of a guest (perf inject --guest-data) do not concern the threads and maps of the host */
+/* Handle an event that was recorded in a guest, and not on the host (perf inject --guest-data) */
 static int ntrace_process_guest(struct ntrace *nt, union perf_event *event,
 				struct perf_sample *sample)
 {

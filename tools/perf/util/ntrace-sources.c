@@ -25,7 +25,8 @@ static void ntrace_source_unknown(struct ntrace *nt, unsigned int src)
 }
 
 /*
- * In frames, the trace ID selects the encoder. Warn about a SRC in its trace that no encoder has.
+ * If the trace is in frames, its trace ID identifies the encoder. Warn if a message has a SRC that
+ * no encoder has.
  */
 void ntrace_check_other(struct ntrace_queue *q, const struct nt_message *msg)
 {

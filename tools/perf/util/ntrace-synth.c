@@ -147,7 +147,7 @@ static int ntrace_branch_sample(struct ntrace_queue *q, u64 from, u64 to, u32 fl
 	return err;
 }
 
-/* The thread's stack belongs to the process that runs the guest. No stack of the guest is kept. */
+/* Give a guest's sample a call chain of one address, because the guest's stack is not known */
 static void ntrace_guest_stack(struct ntrace_queue *q, struct perf_sample *sample)
 {
 	if (q->chain) {
@@ -232,7 +232,7 @@ static const u32 ntrace_flags[] = {
 	[NT_END_INDIRECT_JUMP]	= PERF_IP_FLAG_BRANCH,
 	[NT_END_INDIRECT_CALL]	= PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_CALL,
 	[NT_END_RETURN]		= PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_RETURN,
-	/* A return and a call, so the depth does not change */
+	/* A swap is a return and a call, so the call depth does not change */
 	[NT_END_SWAP]		= PERF_IP_FLAG_BRANCH,
 	[NT_END_TRAP_RETURN]	= PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_RETURN |
 				  PERF_IP_FLAG_INTERRUPT,
@@ -315,9 +315,9 @@ static void ntrace_insn_seek(struct ntrace_queue *q, struct ntrace_insn *at,
 }
 
 /*
- * Choose the instruction that is sampled next, if the period in time is over. The time advances only
- * at the end of a message, and a loop may end its messages always at the same place. So choose one
- * of as many instructions after it as the message has reported, at random.
+ * Choose the next instruction to sample if the sampling period is over. The time advances only at
+ * the end of a message, and a loop may end each message at the same instruction. So choose at
+ * random among the next instructions, as many as the message has reported.
  */
 static void ntrace_choose_insn(struct ntrace_queue *q)
 {
@@ -414,7 +414,7 @@ static int ntrace_begin(struct ntrace_queue *q)
 	return err;
 }
 
-/* Trace starts at @addr; the code before it is unknown */
+/* Note that trace starts at @addr, and that earlier code is unknown */
 static void ntrace_begin_at(struct ntrace_queue *q, u64 addr)
 {
 	q->resume = false;

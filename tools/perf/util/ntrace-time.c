@@ -167,7 +167,7 @@ u64 ntrace_queue_time(struct ntrace_queue *q, u64 tstamp, u8 kind)
 struct ntrace_scan {
 	u64	first, last;
 	bool	known;		/* a message has a time */
-	u64	same;		/* bytes from the first message with a time to the first one with another time */
+	u64	same;		/* number of bytes whose messages all have the time @first */
 };
 
 /* Read the timestamps of the stretch that starts at piece @i, all of them or until the time changes. */
@@ -217,7 +217,7 @@ static u64 ntrace_went_back(struct ntrace_queue *q, u64 before, u64 first)
 
 	while (prev && !q->pieces[prev].start && !ntrace_piece_is_last(q, prev - 1))
 		prev--;
-	/* a message that waited in a queue, or a first message whose time is damaged */
+	/* Ignore a message that waited in a queue, and a first message whose time is damaged */
 	if (!ntrace_scan(q, prev, true, &scan) || scan.last < first ||
 	    (scan.last == first && back < NTRACE_EARLY) || !ntrace_scan(q, q->flow_piece, true, &scan) ||
 	    (q->stretch_time && scan.last + back > q->stretch_time + NTRACE_EARLY))
