@@ -2,8 +2,8 @@
 /*
  * Start of a bare-metal program. main(hart) runs on each hart, and the result of the first hart is
  * the exit status of the machine. A trap ends the run with status 99, unless the program sets
- * mtvec. The board lets QEMU execute an mret of the program when it serves a register access, and
- * looks for one after the address in mtvec.
+ * mtvec. When the board serves a register access, it lets QEMU execute an mret of the program that
+ * is after the address in mtvec.
  */
 	.section .text.start, "ax"
 	.globl _start

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #define UART		0x10000000UL
-#define TRACE		0x18000000UL	/* first component; each has 4 KiB */
+#define TRACE		0x18000000UL	/* registers of the first component; each has 4 KiB */
 
 #define csr_read(csr)		({ uint64_t _v; __asm__ volatile("csrr %0, " #csr : "=r"(_v)); _v; })
 #define csr_write(csr, value)	__asm__ volatile("csrw " #csr ", %0" : : "r"(value))

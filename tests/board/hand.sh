@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh
-# by_hand START BYTES COMMAND: print a
-# script for the guest, which traces COMMAND without a driver. It programs the encoder of the first
-# hart of topology direct, which writes into a ring of BYTES in system memory at START. The script
-# prints trRamWPLow and trRamControl at the end.
+# by_hand START BYTES COMMAND: print a script for the guest, which traces COMMAND without a driver.
+# The script programs the encoder of the first hart of topology direct, whose sink writes to a ring
+# of BYTES in system memory at START. At the end, the script prints trRamWPLow and trRamControl.
 by_hand() {
 	cat <<-EOT
 	te=0x18000000 ram=0x18001000

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Talk to a board, as a user of its shell or as a debugger.
 
-    talk.py shell COMMAND ARG...    run COMMAND, a board's shell; what it prints is printed.
-                                    TALK is the text to type there
-    talk.py gdb PORT                stop, read pc, continue
+    talk.py shell COMMAND ARG...    run COMMAND, a board's shell, and print its output. The environment
+                                    variable TALK is the text to type in the shell
+    talk.py gdb PORT                stop the hart, read its pc, and let it continue
 """
 import os
 import pty
@@ -64,7 +64,7 @@ def gdb(port):
             time.sleep(0.2)
     stub.settimeout(600)
     print("stopped", ask(stub, "?")[:3])
-    # "p20" is register 32, pc; it is little endian
+    # "p20" reads register 32 (0x20), the pc, whose bytes arrive in little endian
     print("pc %#x" % int.from_bytes(bytes.fromhex(ask(stub, "p20")), "little"))
     stub.sendall(packet("c"))
     try:

@@ -60,7 +60,7 @@ def stream(rng, nr):
     for _ in range(nr):
         kind = rng.randrange(40)
         packet = changed(rng, rng.choice(VALID))
-        # these end the connection
+        # Do not send packets that end the connection
         if packet[:1] in b'Dk' or packet[:5] == b'vKill':
             continue
         if kind == 0:

@@ -1,8 +1,8 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only `ntrace probe` reports the trace hardware of a board: what
-# the driver found, the constant registers, and how the components are connected.
-# tools/board/replay makes an emulated board from such a report. The report of that board must be
-# the same. The trace in a report must decode.
+# SPDX-License-Identifier: GPL-2.0-only
+# `ntrace probe` reports the trace hardware of a board: the components that the driver found, their
+# constant registers, and their connections. tools/board/replay makes an emulated board from such a
+# report. The report of that board must be the same. The trace in a report must decode.
 . "$(dirname "$0")/../harness/tap.sh"
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "no QEMU; run make setup"
 build_tool

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # `ntrace setup` writes a script with which a debugger traces a board. gdb runs the script on the emulated machine
-# through QEMU's stub, and the bytes that it saves decode to the instructions that were executed.
+# through QEMU's stub, and the bytes that gdb saves must decode to the executed instructions.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/../board/bare.sh"
 bare_setup

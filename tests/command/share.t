@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# `ntrace share` writes an archive that decodes elsewhere to the same branches, and that has none of the secrets
-# that the recording and the program had.
+# `ntrace share` must write an archive that decodes to the same branches on another machine, and that contains none
+# of the secrets in the recording and the program.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 ntrace=$O/bin/ntrace

@@ -1,7 +1,8 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only `ntrace stat` must count exactly the messages that `ntrace
-# dump` prints. The inputs are raw trace with each kind of message, trace that arrives in small
-# pieces, trace of several sources, CoreSight frames, and recordings.
+# SPDX-License-Identifier: GPL-2.0-only
+# `ntrace stat` must count exactly the messages that `ntrace dump` prints. The inputs are raw trace
+# with each kind of message, trace that arrives in small pieces, trace of several sources, CoreSight
+# frames, and recordings.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/session/says.sh"
 command -v qemu-riscv64-static >/dev/null || skip_all "there is no qemu-riscv64-static"

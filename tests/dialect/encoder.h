@@ -58,7 +58,7 @@ struct stream {
 	size_t		nr_sent, max_sent;
 	uint64_t	tcodes[64];
 	uint64_t	rcodes[16];
-	uint64_t	at_branch;		/* number of syncs at a branch that HIST lacks */
+	uint64_t	at_branch;		/* number of syncs at a branch that has no bit in HIST */
 };
 
 #define MAX_CALLS	1023
@@ -73,11 +73,11 @@ struct encoder {
 	unsigned int	icnt;
 	uint64_t	hist;			/* HIST with its stop bit */
 	unsigned int	nr_bits;
-	uint64_t	run;			/* branches; 0: no run */
+	uint64_t	run;			/* number of equal branches in the current run; 0: none */
 	bool		run_bit;
 	unsigned int	calls;			/* depth of calls whose returns are implicit */
 	unsigned int	top;
-	uint64_t	links[MAX_CALLS];	/* A ring; hardware only counts, see encoder.c */
+	uint64_t	links[MAX_CALLS];	/* ring of return addresses, which hardware does not store */
 	unsigned int	messages;		/* Messages since the last sync */
 	bool		must_sync;
 	struct extra	*extra;

@@ -10,10 +10,10 @@
 #define MAX_HALFWORDS	(1u << 16)
 
 struct insn {
-	uint8_t		halfwords;	/* length; 0: no instruction begins here */
+	uint8_t		halfwords;	/* length; 0 if no instruction begins at this half-word */
 	uint8_t		kind;
 	uint16_t	odds;		/* Probability that a branch is taken, in units of 1/65536 */
-	uint32_t	target;		/* Half-word in the same region */
+	uint32_t	target;		/* index of a half-word in the same region */
 	uint16_t	nr_targets;	/* Number of functions or blocks that an indirect call or jump chooses from */
 };
 
@@ -28,7 +28,7 @@ struct region {
 
 struct program {
 	struct region	regions[2];	/* user, kernel */
-	uint32_t	handler;	/* true if the hart is in the kernel */
+	uint32_t	handler;	/* half-word in the kernel's region at which traps continue */
 };
 
 #define MAX_STACK	(1u << 14)

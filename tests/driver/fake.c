@@ -64,7 +64,7 @@ void ntrace_let_sleep(void)
 {
 }
 
-/* All CPUs stay online. */
+/* Always return true, because all CPUs stay online. */
 bool ntrace_serves_active(const struct ntrace_comp *comp)
 {
 	return true;

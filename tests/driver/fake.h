@@ -17,12 +17,12 @@ extern unsigned int fake_reports;
 struct fake_encoder_options {
 	bool		minimal;
 	bool		btm_only;
-	unsigned int	ver_major, ver_minor, protocol_major;	/* ver_major 0: versions 1.0 and 1 */
+	unsigned int	ver_major, ver_minor, protocol_major;	/* ver_major 0 means version 1.0 and protocol 1 */
 	unsigned int	active_delay, empty_delay;
 	bool		old;		/* ver_major 0 */
 	bool		no_clock;
 	bool		both_formats;	/* the encoder also supports E-Trace */
-	uint32_t	fifo_depth;	/* bytes, 0: never full */
+	uint32_t	fifo_depth;	/* bytes; 0 if the FIFO is never full */
 	uint32_t	features_fixed, control_fixed;	/* Bits that are always 1 */
 	unsigned int	ts_active_delay, enable_delay;
 	bool		etrace;		/* the encoder supports only E-Trace */
@@ -39,7 +39,7 @@ struct fake_ram_options {
 	uint64_t	lowest, highest;
 	bool		fixed;
 	bool		no_stop;
-	uint8_t		sizes;		/* 0: any; sizes other than 2^M are 1: reduced, 2: increased */
+	uint8_t		sizes;		/* 0: any size; 1 or 2: to the next lower or higher power of two */
 	bool		keeps_rest;	/* The sink is not empty after a stop on wrap */
 	unsigned int	active_delay, empty_delay, enable_delay;
 	bool		both;		/* the sink supports SRAM in addition to SMEM */
@@ -51,7 +51,8 @@ struct fake_ram_options {
 
 void fake_init(void);
 /*
- * Each function returns the address of its registers. @out is the component that it sends to
+ * Add a component, and return the address of its registers. @out is the component that receives its
+ * trace
  */
 void *fake_ram(const struct fake_ram_options *opt);
 void *fake_funnel(void *out, unsigned int inputs, unsigned int fifo);

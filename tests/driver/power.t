@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Components with power domains, clocks and resets. On this
+# Test components with power domains, clocks and resets. On this
 # board, an access to a component without power or clock, or in reset, causes a fault. Domains must
 # be off while nothing traces, events must survive a system suspend, and the driver must not disturb
 # a debugger's session. tests/long/driver-power.t tests the other kernel.

@@ -43,8 +43,8 @@
 struct branch {
 	uint64_t from, to;	/* @from is 0 if trace starts, @to is 0 if it stops */
 	uint32_t tid, pid;
-	char kind;		/* '?' if unknown; see kind_of() */
-	char mode;		/* 0: unknown; U, K, H, and g and G in a guest */
+	char kind;		/* result of kind_of(), or '?' if it is unknown */
+	char mode;		/* U, K or H; g or G in a guest; 0 if unknown */
 	uint32_t insns;		/* number of instructions since the previous branch */
 	uint8_t length;		/* Length of the instruction at @from in bytes */
 };
@@ -57,20 +57,20 @@ struct hart {
 	struct nb_truth_reader *reader;
 	struct branch *queue;
 	size_t first, nr, size;
-	uint64_t scontext;		/* its value after the last block */
+	uint64_t scontext;		/* value of the CSR after the last block */
 	uint64_t reported;		/* thread that the trace reports up to the end of the last block */
 	bool writes_scontext;		/* the next block writes @scontext */
 	uint32_t insns;			/* Instructions since the last branch in the queue */
 	uint32_t unwritten;		/* number of instructions since the last written line */
-	struct nb_ingress last;		/* the block before */
+	struct nb_ingress last;		/* the last block */
 	bool has_last, started, tracing, ended;
 	bool empty;			/* trace started and stopped without a block in between */
-	/* of the samples */
+	/* state of the comparison with perf's branches */
 	uint64_t stopped_at;	/* Target of the last branch if trace stopped after it, or 0 */
 	bool gap;
 	struct branch *ahead;	/* branches of perf that must still be compared */
 	unsigned int nr_ahead, max_ahead;
-	/* -l: */
+	/* with option -l */
 	uint64_t stretches;
 	uint64_t errors;	/* errors since the last stretch that was found */
 	uint64_t told, told_branches;		/* reported losses, and their branches */

@@ -12,9 +12,9 @@ exception), the function that contains the address continues, and all calls that
 made end. A trap that does not return to the trapped address delivers a signal, whose
 handler is a call from that address, and ends when that address continues.
 
-PERF is of `perf script -F ip`, with call chains of each PERIOD-th instruction; or of
-`-F flags,callindent,ip,addr`, without them. MAPS is of `perf script --show-mmap-events`, to find
-symbols in the files below SYMFS.
+PERF is the output of `perf script -F ip` with call chains of each PERIOD-th instruction, or of
+`perf script -F flags,callindent,ip,addr` without call chains. MAPS is the output of
+`perf script --show-mmap-events`, with which symbols are found in the files below SYMFS.
 """
 import bisect
 import os

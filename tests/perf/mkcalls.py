@@ -33,8 +33,8 @@ def message(name, **fields):
     return ntt.encode(name, {k.replace('_', '-'): v for k, v in fields.items()}, CONFIG)
 
 
-# Return addresses in outer and _start in calls.S, and half-words of li, from jal to inner's return, from
-# there to outer's, addi, and bnez or j and nop
+# Return addresses in outer and in _start of calls.S, and the numbers of half-words of li, from jal to the return of
+# inner, from there to the return of outer, of addi, and of bnez, which equals that of j and nop
 COMPRESSED = (0x14, 0x6, 1, 7, 3, 2)
 UNCOMPRESSED = (0x20, 0x8, 2, 10, 6, 4)
 USER, GUEST_USER, GUEST_KERNEL = 0, 4, 5    # V and PRV
@@ -70,7 +70,7 @@ def run(base, code, handler, icnt_error=0, wait=0, missing=(), **delta):
                            **{name: ticks + wait for name, ticks in delta.items()})
             ref, icnt, hist, wait = target, 0, 1, 0
         icnt, hist = again, 2 | (rounds < 2)        # addi, bnez
-    # j, nop, and the exception before ecall retires
+    # The last message reports j, nop, and the exception, which occurs before ecall retires
     return out + message('IndirectBranchHist', B_TYPE=1, I_CNT=icnt + again,
                          U_ADDR=(handler ^ ref) >> 1, HIST=hist, **delta)
 

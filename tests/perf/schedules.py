@@ -6,19 +6,18 @@
 
 A schedule has 2 to 8 harts and 1 to 3 sinks. Each sink writes one window after the other, to the AUX buffer
 of one of its harts by turns. A window has room for some bytes only. If the harts send more, the record of
-the window says PARTIAL and everything behind these bytes is lost. In each third schedule, some sinks
-are rings that write CoreSight frames. They keep the last bytes instead, and lose everything before these.
+the window has the flag PARTIAL, and all later bytes are lost. In each third schedule, some sinks are
+rings that write CoreSight frames. A ring keeps the last bytes instead, and loses all earlier bytes.
 Because a process for each schedule takes long, a recording has many schedules, each with its own harts. A hart
 is idle in some windows, stops and starts in a window, and loses its own buffer for a while (TRUNCATED). In each
 fourth schedule, a hart also executes untraced for a while, which a record without trace reports (PARTIAL). The
 record of a window is written when the next window has begun.
 
-PROGRAM is slots.S, linked at BASE. A hart executes slot after slot, so that an
-address names the only place in the life of a hart where it was executed. Each start, branch and stop
-that is printed of a hart must be one whose messages are whole in a window, in this order, with one error for each
-loss between the events before and behind it. Some recordings, and all recordings with rings, contain the sink
-of each hart. In other recordings, the tool may report the loss of one sink for each hart, which counts as
-needless errors.
+PROGRAM is slots.S, linked at BASE. A hart executes each slot once, so an address identifies one moment of the
+hart's execution. For each hart, the tool must print the starts, branches and stops whose messages are complete in
+a window, in their order, and one error for each loss, between the events before and after the loss. Some
+recordings, and all recordings with rings, contain the sink of each hart. In other recordings, the tool may report
+the loss of one sink for harts of other sinks, which counts as needless errors.
 """
 import os
 import random

@@ -13,7 +13,7 @@ An exception is a system call if the kernel then executes do_trap_ecall_u, and r
 ecall. A program that was just executed (begin_new_exec) has no callers. KALLSYMS has the
 addresses of these functions.
 
-PERF is of `perf script -F tid,ip`, with call chains of each PERIOD-th instruction.
+PERF is the output of `perf script -F tid,ip`, with call chains of each PERIOD-th instruction.
 """
 import sys
 

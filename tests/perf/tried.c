@@ -2,10 +2,10 @@
 /*
  * Programs whose traces perf must handle, for tests/long/perf-tried.t.
  *
- *   tried bpf PACKETS		a program of BPF sees packets; it is compiled when it is loaded
- *   tried ptrace ROUNDS		a debugger stops its child at a breakpoint that it writes
- *   tried exec FILE PROGRAM...	executes PROGRAM when FILE is there
- *   tried sort NR ROUNDS	sorts numbers
+ *   tried bpf PACKETS		filter packets by a BPF program, which the kernel compiles
+ *   tried ptrace ROUNDS		stop a child at a breakpoint that its debugger writes
+ *   tried exec FILE PROGRAM...	execute PROGRAM as soon as FILE exists
+ *   tried sort NR ROUNDS	sort numbers
  */
 #define _GNU_SOURCE
 #include <errno.h>

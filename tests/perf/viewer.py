@@ -4,15 +4,15 @@
 
     viewer.py VIEWER DATABASE PICTURE
 
-VIEWER is scripts/python/exported-sql-viewer.py of the kernel's source, which is run as it is,
-with PySide2 and without a screen. The reports are opened by its menu. Each line is a cell's
-row, with tabs between, after the name of the window:
+VIEWER is scripts/python/exported-sql-viewer.py of the kernel's source, which runs unchanged with
+PySide2 and without a screen. This program opens the reports by the viewer's menu. It prints a line
+for each row, with the name of the window and the cells, separated by tabs:
 
     graph DEPTH CALL-PATH OBJECT COUNT
     tree DEPTH CALL-PATH OBJECT
     branch TIME CPU COMMAND PID TID TYPE BRANCH
 
-PICTURE (PNG) is of the main window then.
+PICTURE is the name of a PNG file, which gets a picture of the main window.
 """
 import importlib.util
 import os

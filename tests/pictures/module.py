@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Coverage of a kernel module.
+Make a recording of a kernel module, and check the module's coverage.
 
-module.py make PROGRAM MODULE PCS DIR [builtin]: prepare a recording of a kernel. PROGRAM was linked from MODULE.ko
-and other objects, and qemu-user executed it. With "builtin", the code is a part of the kernel instead of a module.
-DIR gets kcore_dir and, for `ntrace encode`, PCS at addresses of the kernel. module.py data DIR: write the
-recording with the trace DIR/nt module.py compare LCOV COUNTS SOURCE: check that each line was executed as
-often as it has counted, and print the number of lines
+    module.py make PROGRAM MODULE PCS DIR [builtin]
+            Prepare a recording of a kernel. PROGRAM was linked from MODULE.ko and other objects, and qemu-user
+            executed it. With "builtin", the code is a part of the kernel instead of a module. DIR gets kcore_dir
+            and, for `ntrace encode`, PCS at addresses of the kernel.
+    module.py data DIR
+            Write the recording with the trace DIR/nt.
+    module.py compare LCOV COUNTS SOURCE
+            Check that LCOV has the number of executions that the module has counted for each line of SOURCE, and
+            print the number of lines.
 """
 import os
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Read a page of `ntrace html` as a browser would, but without its viewer."""
+"""Read the data in a page of `ntrace html` as a browser would, but without running its script."""
 import base64
 import html.parser
 import json

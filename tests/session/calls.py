@@ -4,9 +4,9 @@
 
     calls.py VERIFIED CALLS [part]
 
-VERIFIED is what tests/perf/branches -v writes: branches of `ntrace script -F
+tests/perf/branches -v writes VERIFIED. It has the branches of `ntrace script -F
 pid,tid,cpu,time,flags,ip,sym,symoff,dso,addr` that the board's truth has, with the truth's
-instructions and kind. CALLS is of `ntrace script --calls --json`. This program derives the calls of
+instructions and kind. CALLS is the output of `ntrace script --calls --json`. This program derives the calls of
 each thread from the branches by the rules in man ntrace-report. CALLS must have each of these calls
 once, with its thread, function, start, duration and number of instructions. With "part", VERIFIED has
 only the start of the recording.

@@ -5,12 +5,13 @@ Damage recordings and the files beside them in their structure, and let commands
 
     damaged.py NTRACE SERVE FOLDER NEXT END FILE...
 
-Each damaged file is read by one command in turn, of those in READERS for its kind. The command must end within 10 seconds
-with an exit status of 0, 1 or 2, and must not change the file. Files for which this is not so stay in FOLDER. NEXT is the
-number of the first file, or a file that has it and is kept up to date, so that a run can go on where it was ended.
+The commands in READERS for a kind of file read the damaged files in turn. A command must end within 10 seconds with an
+exit status of 0, 1 or 2, and must not change the file. A file for which a command does not is kept in FOLDER. NEXT is
+the number of the first file, or the name of a file with this number, which is updated, so that an interrupted run can
+continue.
 
-FOLDER has the files of tests/session/damaged.t: good.data and its program calls; program.data, whose program is the damaged
-file; and the recordings kcore, kallsyms and modules, of which this file beside the kernel's code is the damaged one.
+FOLDER has the files of tests/session/damaged.t: good.data and its program calls; program.data, whose program is damaged;
+and the recordings kcore, kallsyms and modules, each of which has a damaged file of this name beside the kernel's code.
 """
 import os
 import random

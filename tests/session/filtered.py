@@ -4,9 +4,10 @@
 
     filtered.py NTRACE PROGRAM PCS FOLDER NTH
 
-Each NTH filter is tested. PCS are all instructions of PROGRAM, from which the stack of calls follows. A filter selects those that the encoder traces. The
-calls, and the instructions in a function with and without its calls, must be what is traced of the program's calls. A start at
-a function's entry does not tell which calls are still open, and so ends all calls.
+Each NTH filter is tested. PCS are all executed instructions of PROGRAM, from which this program computes the stack of
+calls. A filter selects the instructions that the encoder traces. The calls that ntrace finds must be the traced parts of
+the program's calls, with the same numbers of instructions, with and without callees. If trace starts at a function's
+entry, all earlier calls end, because the trace does not show which of them are still open.
 """
 import collections
 import itertools
@@ -73,13 +74,14 @@ def walk(program, pcs, traced, cuts, signals):
         if now and not was and entry and cuts:
             truth.cut(stack)
         if last == RET and i:
-            # its end is traced, or trace starts again behind the call
+            # Count the call if the trace shows its end, or starts again after it
             truth.calls[stack[-1].function] += stack[-1].known and (was or now)
             if stack.pop().tail:
                 truth.calls[stack[-1].function] += stack[-1].known
                 stack.pop()
         elif not i or (entry and last & 0x7f in (JAL, JALR)):
-            # a tail call ends its caller. One that is not traced looks like a part of a known caller, or a call
+            # A tail call ends its caller. If the jump is not traced, the callee looks like a part of a known caller, or
+            # like a call
             tail, direct = i and not last >> 7 & 31, was and last & 0x7f == JAL
             inside = tail and not was and stack[-1].known
             if tail and not inside:
@@ -195,7 +197,7 @@ def main():
     program = Program(path)
     with open(pcs) as f:
         tester = Tester(ntrace, program, [int(line, 16) for line in f], folder)
-    # a trap is after no jump, and not close to the entry of a function
+    # Signals arrive in straight code, and not at the first instructions of a function
     places = [i for i, pc in enumerate(tester.pcs) if i and pc == tester.pcs[i - 1] + 4 and
               pc >= program.entry[program.function(pc)] + 8]
     tester.test('start _start, and signals', between(program.entry['_start'], 0), True, places[::7])

@@ -6,11 +6,12 @@
  *				silently wrong
  *	flight record FILE	write an undamaged record
  *	flight half FILE	write a record whose header is incomplete
- *	flight core FILE write a crash dump with the record in pieces of several segments, after a
- *	copy of the record flight dumps N search N crash dumps with random headers flight rings SEED
- *	find the end of rings whose sink was not stopped flight clocks SEED check the clock of a
- *	perf event with another ts_mode than the recorder's flight hostile N read N records whose
- *	CRCs and checks are right, and whose values are hostile
+ *	flight core FILE	write a crash dump with a copy of the record, and the record itself,
+ *				divided among several segments
+ *	flight dumps N		search N crash dumps with random headers for the record
+ *	flight rings SEED	find the end of rings whose sink was not stopped
+ *	flight clocks SEED	check the clock of a perf event whose ts_mode is not the recorder's
+ *	flight hostile N	read N records with right CRCs and checks, and hostile values
  */
 #include <elf.h>
 #include <inttypes.h>

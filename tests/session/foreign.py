@@ -4,14 +4,26 @@
 
     foreign.py KIND IN.data OUT.data [HOW...]
 
-KIND: "gtrace", whose records lack the CPU, with one word of metadata; "rvtrace", the same without a format of
-the trace; "ring", gtrace whose ring of 256 KiB wraps around as its driver reads it; "k3", the perf of
-SpacemiT's K3, with words of each CPU.
+KIND is one of these:
 
-HOW: "no-ids", without PERF_RECORD_AUX_OUTPUT_HW_ID; "no-index", without PERF_RECORD_ID_INDEX; "no-cpus", without the
-number of CPUs in the header; "flags=N", the format of each PERF_RECORD_AUX; "words=N", N words of metadata; "word=I:V",
-one of the words; "cpus=N", that number of CPUs in the header; "index=N", PERF_RECORD_ID_INDEX claims N entries;
-"id=N", each PERF_RECORD_AUX_OUTPUT_HW_ID; "swap", CPU 0 becomes CPU 1 and so on, with the same SRC as before; "short", the metadata has no word.
+    gtrace     records lack the CPU, and the metadata has one word
+    rvtrace    the same, and records do not contain the format of the trace
+    ring       gtrace with a ring of 256 KiB that has wrapped around, in the order in which its driver reads it
+    k3         the perf of SpacemiT's K3, whose metadata has words of each CPU
+
+HOW changes the recording:
+
+    no-ids     omit PERF_RECORD_AUX_OUTPUT_HW_ID
+    no-index   omit PERF_RECORD_ID_INDEX
+    no-cpus    omit the number of CPUs in the header
+    flags=N    set the format in each PERF_RECORD_AUX
+    words=N    write N words of metadata
+    word=I:V   set word I of the metadata to V
+    cpus=N     set the number of CPUs in the header
+    index=N    let PERF_RECORD_ID_INDEX claim N entries
+    id=N       set the ID in each PERF_RECORD_AUX_OUTPUT_HW_ID
+    swap       exchange CPUs, so that CPU 0 becomes CPU 1 and so on, and keep each SRC
+    short      write no word of metadata
 """
 import os
 import struct

@@ -59,7 +59,7 @@ static void *grow(void *at, size_t *room, size_t size)
 /* A call. Positions count the instructions of its thread. */
 struct call {
 	int32_t		tid;
-	bool		open, outer;	/* @open lacks the end, @outer lacks the start */
+	bool		open, outer;	/* @open if the end is missing, @outer if the start is missing */
 	uint64_t	begin, end, self;
 	uint64_t	parent;		/* 1 + start of the caller on the same stack; 0: no caller */
 	uint64_t	to;
@@ -68,22 +68,22 @@ struct call {
 struct frame {
 	uint64_t	sp, ret, site;	/* @site is the address of the call or of the interrupted instruction */
 	uint64_t	begin, self, parent, to;
-	uint64_t	stack;		/* start of the stack of @sp */
+	uint64_t	stack;		/* lowest address of the stack that contains @sp */
 	bool		any_sp;		/* the return address is in t0, so @sp is ignored */
 	bool		trap;
 	bool		handler;	/* a signal handler or a trap */
-	size_t		alias;		/* index + 1 of the stack that the handler uses, if it is another one */
+	size_t		alias;		/* index + 1 of a handler's separate stack; 0: none */
 };
 
 /* Calls of one stack, and of the handlers that interrupt it */
 struct calls {
-	uint64_t	last;		/* position at which the stack ran last */
+	uint64_t	last;		/* position at which the thread last used the stack */
 	ARRAY(struct frame) open;
 };
 
 struct stack {
 	uint64_t	from, to;
-	size_t		calls, own;	/* indices in thread::calls, now and without a handler */
+	size_t		calls, own;	/* indices in thread::calls; @own without a handler's calls */
 };
 
 struct range {
@@ -107,9 +107,9 @@ struct thread {
 	ARRAY(struct calls) calls;
 	size_t		cur;		/* index in @calls of the running stack */
 	uint64_t	at;
-	bool		running;	/* the fields below are of the last block of the thread */
+	bool		running;	/* the following members describe the thread's last block */
 	bool		has_sp, trapped;
-	uint64_t	fault_pc;	/* the thread arrived here, but no instruction has executed; 0: none */
+	uint64_t	fault_pc;	/* address of an instruction that trapped after a jump to it; 0: none */
 	uint64_t	end, site, trap_pc, trap_sp;
 	uint32_t	insn;
 	uint8_t		itype, priv;
@@ -461,8 +461,8 @@ static void take_block(struct thread *t, const struct nb_ingress *b, uint64_t sp
 
 struct place {
 	uint64_t	context, task;	/* id of the next thread, and the kernel's pointer to the running one */
-	int32_t		tid;		/* the thread that runs */
-	bool		user;		/* it ran user code in the last block */
+	int32_t		tid;		/* id of the running thread */
+	bool		user;		/* the last block was user code */
 };
 
 static void note_sp(struct thread *t, uint64_t sp)
@@ -576,7 +576,7 @@ static int call_cmp(const void *a, const void *b)
 		return x->begin < y->begin ? -1 : 1;
 	if (x->end != y->end)
 		return x->end < y->end ? 1 : -1;
-	/* missing code that does nothing but a call; the caller is first */
+	/* missing code may contain nothing but a call, so that two calls are equal; the caller is first */
 	return x->parent < y->parent ? -1 : x->parent > y->parent;
 }
 

@@ -22,8 +22,8 @@
 struct listed {
 	struct nt_call	call;
 	uint32_t	thread;
-	uint64_t	begin, end, children, ended;	/* @ended counts the calls that have ended */
-	int64_t		parent, head;	/* indices of caller, and of the call that it continues */
+	uint64_t	begin, end, children, ended;	/* @ended is the position in the order in which calls end */
+	int64_t		parent, head;	/* indices of the caller, and of the call that this tail call continues */
 };
 
 static NS_ARRAY(struct listed) all;

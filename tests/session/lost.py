@@ -4,8 +4,8 @@
 
     lost.py <PERF
 
-PERF is of `perf script -F comm,tid,ip,sym` with call chains. Each function of that program has a
-single caller, so a chain with this function must continue with the caller, or end.
+PERF is the output of `perf script -F comm,tid,ip,sym` with call chains. Each function of lost.c has a
+single caller, so a chain must continue with this caller, or end.
 """
 import collections
 import re

@@ -1,20 +1,28 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Make a recording of harts that share a buffer, and switch between programs with other code at the same addresses.
+"""Make a recording of harts that share a buffer, and switch between programs with different code at equal addresses.
 
     mkshared.py PROGRAM OUT [HOW [HARTS [TURNS [SEED]]]]
 
-PROGRAM is of tests/perf/calls.S, PROGRAM-uncompressed is the same program without compressed instructions.
-Only events of the kernel show which thread executes. Each encoder has its own queue before the funnel, so that
-messages of several harts are not in the order of time. Writes OUT.data, and OUT.branches: the branches of each
-hart in their order.
+PROGRAM is built from tests/perf/calls.S. PROGRAM-uncompressed is the same program without compressed instructions.
+Only kernel events show which thread executes. Each encoder has its own queue before the funnel, so the messages of
+several harts are not in the order of time. Writes OUT.data, and OUT.branches with the branches of each hart in
+their order.
 
-HOW: "shared"; "alone", each hart has a buffer for itself; "frames", the harts share a trace ID of CoreSight frames;
-"crumbs", a PERF_RECORD_AUXTRACE has three bytes at most; "damaged", a byte is no part of any message; "cut", the last
-message of each PERF_RECORD_AUX is not complete; "split", a PERF_RECORD_AUX ends in a message, of which the next one has the rest; "unknown", nothing is said of
-the last hart's encoder; "full", trace was lost after each PERF_RECORD_AUX; "calls", of hart 1 there is a call that
-begins in a PERF_RECORD_AUX and ends in the next one, between which "calls-full" has lost trace, and "calls-idle" has
-filled the rest of a window with idle bytes.
+HOW is one of these:
+
+    shared       all harts share one buffer
+    alone        each hart has its own buffer
+    frames       the harts share a trace ID of CoreSight frames
+    crumbs       each PERF_RECORD_AUXTRACE has at most three bytes
+    damaged      one byte does not belong to a message
+    cut          the last message of each PERF_RECORD_AUX is incomplete
+    split        a PERF_RECORD_AUX ends inside a message, which the next record continues
+    unknown      the metadata lacks the last hart's encoder
+    full         trace was lost after each PERF_RECORD_AUX
+    calls        a call of hart 1 begins in a PERF_RECORD_AUX and ends in the next one
+    calls-full   as "calls", and trace is lost between the two records
+    calls-idle   as "calls", and idle bytes fill the window of the first record
 """
 import os
 import random

@@ -20,9 +20,9 @@
 struct insn {
 	uint64_t	pc, time;
 	int32_t		tid;
-	uint32_t	lane, nth;	/* lane (see replay.h), number in the lane */
+	uint32_t	lane, nth;	/* index of the lane (see replay.h), and index in the lane */
 	bool		has_callers;
-	uint16_t	nr;		/* of callers */
+	uint16_t	nr;		/* number of callers */
 	uint32_t	callers;	/* hash of the return addresses of all callers */
 };
 

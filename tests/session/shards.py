@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Make a recording of 16 equal stretches of trace, each a PERF_RECORD_AUX: shards.py PROGRAM TRACE OUT OPTION...
 
-OPTION are those of `ntrace encode` that the trace was made with, as far as perf records them.
+The OPTIONs are those options of `ntrace encode` that made the trace, and that perf records.
 """
 import os
 import sys

@@ -4,9 +4,9 @@
 
     shared.py BRANCHES <SCRIPT
 
-BRANCHES is of mkshared.py; SCRIPT of `ntrace script` or `perf script --itrace=be` with -F tid,cpu,ip,addr. Prints
-the number of branches that were not executed next ("wrong"), that have a wrong thread, and that are missing, and
-the errors with their CPUs.
+mkshared.py writes BRANCHES. SCRIPT is the output of `ntrace script` or `perf script --itrace=be` with -F
+tid,cpu,ip,addr. Prints how many branches were not executed at that place ("wrong"), have a wrong thread, and are
+missing, and the errors with their CPUs.
 """
 import collections
 import re

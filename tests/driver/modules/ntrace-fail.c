@@ -9,11 +9,11 @@
  *	times		let only the first N calls fail, or all without this parameter
  *	device		only calls whose first argument is that device
  *	break		mark the first argument, a component or a structure that begins with one, stuck
- *	watch let no call fail; the first argument is a component, as with break
+ *	watch		let no call fail; the first argument is a component, as with break
  *	delay		let no call fail, but delay one by MS milliseconds, while other CPUs wake
  *	cpu		only calls on this CPU
  *
- * The parameter "hits" is the number of these calls, and "stuck" is the number of them that found
+ * The parameter "hits" is the number of these calls, and "stuck" is the number of calls that found
  * the component stuck. Removing the module restores the function.
  */
 #include <linux/delay.h>

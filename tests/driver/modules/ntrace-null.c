@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A bare AUX PMU, which does the minimum for perf, without hardware. tests/driver/cost.c uses it as
- * the reference for the driver's cost of a task switch. config is the number of bytes, below 4096,
- * that it reports as written each time. In a snapshot buffer it also returns the new head, because
- * the kernel expects it there. With NULL_QUIET, it reports 0 bytes in that case, so that perf
- * writes no record.
+ * An AUX PMU without hardware, which does only the work that perf requires. tests/driver/cost.c
+ * compares the driver's cost of a task switch with this PMU's cost. config is the number of bytes,
+ * below 4096, that the PMU reports as written each time. In a snapshot buffer, it also returns the
+ * new head, because the kernel expects it there. With NULL_QUIET, it reports 0 bytes in a snapshot
+ * buffer, so that perf writes no record.
  */
 #include <linux/module.h>
 #include <linux/perf_event.h>

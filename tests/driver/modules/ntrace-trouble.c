@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Cause trouble for tests of the flight recorder: insmod ntrace-trouble.ko how=...
+ * Cause a fault of the system, for tests of the flight recorder. how=NAME selects the fault.
  *
  *	panic		the kernel panics
  *	oops		a write to an invalid address
- *	hang the CPU hangs with interrupts off, so that only a watchdog resets it
+ *	hang		the CPU hangs with interrupts off, so that only a watchdog resets it
  *	lockup		the CPU hangs with interrupts on, which the soft lockup detector notices
  *	none		nothing happens, and the code is only loaded so that it can be read
  *	deadlock	two threads wait for each other, which the hung task detector notices
