@@ -5,8 +5,6 @@
  * N-Trace encoder.
  */
 #include <string.h>
-
-#include "insn.h"
 #include "regs_common.h"
 
 /* Settings of trTeControl that cannot change while trTeEnable is 1 */

@@ -8,7 +8,6 @@
  *  | sink  |err| format | MaxInst | MaxBTM  |src|sta|ovf| ITC | mode |em|tr|en|ac|
  *  +-------+---+--------+---------+---------+---+---+---+-----+------+--+--+--+--+
  */
-#include <string.h>
 
 #include "regs_common.h"
 #include "sifive.h"

@@ -2,7 +2,6 @@
 /* Messages and end of a run. */
 #include <errno.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -3,7 +3,6 @@
  * This file writes the features in the header of perf.data, which describe the system and the
  * recording.
  */
-#include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #define _GNU_SOURCE
-#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>

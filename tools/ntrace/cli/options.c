@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Options that describe the encoding of messages, for dump, decode and others. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "ntrace.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* ntrace diff - print the branch at which the threads of two recordings first differ, and what else differs. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -11,7 +11,6 @@
 #include "cli/nothing.h"
 #include "cli/options.h"
 #include "session/file/whole-file.h"
-#include "cli/output.h"
 
 #define DEPTH_MAX	4096	/* limit of rows of a thread */
 

@@ -6,13 +6,10 @@
  * are written. Finally they are merged by time with the other events of the recording.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli/lines.h"
 #include "ntrace.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* ntrace merge - add up the counts of several recordings, machines and shards. */
-#include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "ntrace.h"
 #include "cli/option.h"

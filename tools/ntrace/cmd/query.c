@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* ntrace query - print the calls of a recording that a question selects. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +8,6 @@
 #include "cli/lines.h"
 #include "cli/nothing.h"
 #include "cli/options.h"
-#include "cli/output.h"
 #include "cli/recording.h"
 #include "ntrace.h"
 #include "views/query.h"

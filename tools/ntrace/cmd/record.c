@@ -23,7 +23,6 @@ int cmd_record(int argc, char **argv)
 
 #include "recorder/recorder.h"
 #include "cli/output.h"
-#include "cli/recording.h"
 
 static const char usage[] =
 	"usage: ntrace record [OPTIONS] [-- COMMAND...]\n\n"

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* ntrace slow - compare the slowest call of a function with the median call. */
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "views/inlines.h"
 #include "ntrace.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* ntrace split - cut a recording into shards that other machines can decode. */
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

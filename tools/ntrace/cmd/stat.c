@@ -3,8 +3,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "raw/deframer.h"
 #include "raw/detect.h"
 #include "raw/elf-image.h"
 #include "ntrace.h"

@@ -10,7 +10,6 @@
 #include <linux/ntrace.h>
 
 #include "flight.h"
-#include "session/array.h"
 #include "cli/output.h"
 #include "session/file/perfdata-write.h"
 

@@ -6,7 +6,6 @@
  * The score of a function is the difference divided by its standard error, both in proportion to the mean. The standard
  * error is at least the median of all functions, because the few runs of a function can be equal by chance.
  */
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,6 @@
  * about other calls. Then the kept calls of the innermost conditions are decided first.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "query.h"
 

@@ -2,7 +2,6 @@
 /* ntrace script - print tracepoints between other lines, or alone (--events). */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/output.h"
 #include "script.h"

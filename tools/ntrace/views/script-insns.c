@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* ntrace script --insns and --disasm - print each instruction that retired. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "disasm.h"
 #include "script.h"

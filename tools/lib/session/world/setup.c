@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include <stdlib.h>
-#include <string.h>
 
 #include <linux/ntrace.h>
 
