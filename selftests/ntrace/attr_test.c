@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Events that are refused, and the error of each */
 #include <errno.h>
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -171,11 +170,9 @@ TEST_F(attr, exclude_needs_a_filter)
 TEST_F(attr, cpu_without_encoder_is_refused)
 {
 	int cpu;
-	char file[64];
 
 	for (cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++) {
-		snprintf(file, sizeof(file), "cpu%d/cpu", cpu);
-		if (pmu_number(file, ~0ULL) == ~0ULL)
+		if (!cpu_is_traced(cpu))
 			break;
 	}
 	if (cpu == sysconf(_SC_NPROCESSORS_CONF))

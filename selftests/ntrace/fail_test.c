@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -48,16 +47,9 @@ static int unload(const char *module)
 static unsigned int fail_count(const char *name)
 {
 	char file[128];
-	unsigned int n = 0;
-	FILE *f;
 
 	snprintf(file, sizeof(file), "/sys/module/ntrace_fail/parameters/%s", name);
-	f = fopen(file, "r");
-	if (f && fscanf(f, "%u", &n) != 1)
-		n = 0;
-	if (f)
-		fclose(f);
-	return n;
+	return file_number(file, 0);
 }
 
 /* Make calls of functions fail according to the parameters of ntrace-fail, until fail_end() */
@@ -146,7 +138,7 @@ TEST_F(fail, fork_of_a_program_whose_encoder_fails)
 
 	self->attr.inherit = 1;
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, self->cpu, 1 << 22, false));
-	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	record_start(&self->rec);
 	ASSERT_EQ(fail_begin("function=ntrace_path_recover error=%d", -EIO), 0);
 	child = fork();
 	if (!child) {
@@ -162,7 +154,7 @@ TEST_F(fail, fork_of_a_program_whose_encoder_fails)
 	EXPECT_FALSE(record_open(&other, &self->attr, 0, self->cpu, AUX_SIZE, false));
 	EXPECT_EQ(other.err, EIO);
 	EXPECT_GT(fail_end(), 0);
-	ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+	record_stop(&self->rec);
 	EXPECT_GT(drain(&self->rec, self->st), 0);
 }
 
@@ -203,7 +195,7 @@ static void look_at_all(const struct perf_event_attr *wanted)
 	for (cpu = 0; cpu < 8; cpu++) {
 		if (!record_open(&rec, &attr, -1, cpu, AUX_SIZE, false))
 			continue;
-		ioctl(rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+		record_start(&rec);
 		busy(1000);
 		record_close(&rec);
 	}
@@ -232,7 +224,7 @@ TEST_F(fail, component_without_attributes)
 	EXPECT_EQ(pmu_nr_cpus(), cpus);
 	self->attr.type = pmu_type();
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, self->cpu, AUX_SIZE, false));
-	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	record_start(&self->rec);
 	EXPECT_GT(goes_on(&self->rec, self->st), 0);
 }
 
@@ -252,14 +244,14 @@ static const char *next_windows_fail(FIXTURE_DATA(fail) *self, int error, unsign
 	self->attr.aux_watermark = 1 << 16;
 	if (!record_open(&self->rec, &self->attr, -1, self->cpu, 1 << 22, false))
 		return "the event is refused";
-	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	record_start(&self->rec);
 	if (!goes_on(&self->rec, self->st))
 		return "there is no trace";
 	if (fail_begin("function=ntrace_sink_start error=%d times=%u", error, times))
 		return "the module ntrace-fail cannot be loaded";
 	/* The kernel has just loaded a module, whose trace may have filled the buffer */
 	drain(&self->rec, self->st);
-	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	record_start(&self->rec);
 	for (i = 0; i < 200 && fail_count("hits") < wanted; i++) {
 		busy(20000);
 		usleep(5000);
@@ -296,8 +288,8 @@ TEST_F(fail, event_of_a_cpu_whose_sink_fails)
 	drain(&self->rec, self->st);
 	EXPECT_GT(self->st->nr_truncated, 0);
 	EXPECT_EQ(self->st->nr_collided, 0);
-	ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
-	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	record_stop(&self->rec);
+	record_start(&self->rec);
 	EXPECT_GT(goes_on(&self->rec, self->st), 0);
 }
 
@@ -308,7 +300,7 @@ TEST_F(fail, component_that_is_stuck)
 
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, self->cpu, AUX_SIZE, false));
 	ASSERT_EQ(fail_begin("function=ntrace_ramsink_program error=%d times=1 break=1", -EIO), 0);
-	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	record_start(&self->rec);
 	busy(1000);
 	hits = fail_end();
 	record_close(&self->rec);
@@ -332,7 +324,7 @@ TEST_F(fail, component_that_is_stuck)
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, self->cpu, AUX_SIZE, false));
 	EXPECT_EQ(fail_count("stuck"), 1);
 	EXPECT_GT(fail_end(), 0);
-	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	record_start(&self->rec);
 	EXPECT_GT(goes_on(&self->rec, self->st), 0);
 }
 
@@ -351,12 +343,12 @@ TEST_F(fail, member_of_a_sink_that_is_not_empty_in_time)
 	 */
 	self->attr.aux_watermark = 1 << 14;
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, 1, 1 << 20, false));
-	ioctl(owner.fd, PERF_EVENT_IOC_ENABLE, 0);
+	record_start(&owner);
 	pin(1);
-	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	record_start(&self->rec);
 	busy(1000);
 	ASSERT_EQ(fail_begin("function=ntrace_comp_flush error=%d times=1", -ETIMEDOUT), 0);
-	ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+	record_stop(&self->rec);
 	hits = fail_end();
 	/*
 	 * The CPU of the event may have entered a deep idle state, in which the event also gives up
@@ -370,7 +362,7 @@ TEST_F(fail, member_of_a_sink_that_is_not_empty_in_time)
 	EXPECT_EQ(self->st->nr_truncated, 0);
 	EXPECT_EQ(self->st->nr_partial, 1);
 	/* The trace is in the buffer of the event if no other event uses the sink */
-	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	record_start(&self->rec);
 	EXPECT_GT(goes_on(&self->rec, self->st), 0);
 }
 

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Settings for excluded ranges, triggers, sinks and SRC */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
@@ -73,12 +70,12 @@ static uint64_t some_work(struct recording *rec, struct stretches *st, unsigned 
 	unsigned int i;
 
 	memset(st, 0, sizeof(*st));
-	ioctl(rec->fd, PERF_EVENT_IOC_ENABLE, 0);
+	record_start(rec);
 	for (i = 0; i < rounds; i++) {
 		busy(200);
 		usleep(2000);
 	}
-	ioctl(rec->fd, PERF_EVENT_IOC_DISABLE, 0);
+	record_stop(rec);
 	record_stretches(rec, st);
 	return st->bytes;
 }
@@ -88,9 +85,7 @@ static uint64_t fixed_work(struct recording *rec)
 {
 	uint64_t before = rec->page->aux_head;
 
-	ioctl(rec->fd, PERF_EVENT_IOC_ENABLE, 0);
-	busy(50000);
-	ioctl(rec->fd, PERF_EVENT_IOC_DISABLE, 0);
+	record_work(rec, 50000);
 	return rec->page->aux_head - before;
 }
 
@@ -185,16 +180,12 @@ TEST_F(field, src_is_told)
 	struct perf_event_header header;
 	unsigned int found = 0, i;
 	uint64_t id = 0, tail = 0;
-	char file[32];
 
-	snprintf(file, sizeof(file), "cpu%d/src_bits", self->cpu);
-	if (!pmu_number(file, 0))
+	if (!cpu_number(self->cpu, "src_bits", 0))
 		SKIP(return, "messages have no SRC");
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, AUX_SIZE, false));
 	for (i = 0; i < 3; i++) {
-		ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
-		busy(100);
-		ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+		record_work(&self->rec, 100);
 	}
 	for (; tail < self->rec.page->data_head; tail += header.size) {
 		memcpy(&header, self->rec.data + tail, sizeof(header));
@@ -204,9 +195,8 @@ TEST_F(field, src_is_told)
 		found++;
 	}
 	EXPECT_EQ(found, 1);
-	EXPECT_EQ(id >> 16 & 0xf, pmu_number(file, 0));
-	snprintf(file, sizeof(file), "cpu%d/src_id", self->cpu);
-	EXPECT_EQ(id & NTRACE_HW_ID_SRC, pmu_number(file, 99));
+	EXPECT_EQ(id >> 16 & 0xf, cpu_number(self->cpu, "src_bits", 0));
+	EXPECT_EQ(id & NTRACE_HW_ID_SRC, cpu_number(self->cpu, "src_id", 99));
 }
 
 #define SINKS	8
@@ -219,19 +209,17 @@ static unsigned int sinks_of(const struct perf_event_attr *attr, int cpu, uint64
 {
 	struct perf_event_attr chosen = *attr;
 	struct pmu_sink sinks[SINKS];
-	char file[32], path[256] = "";
+	char usual[64];
 	unsigned int nr = pmu_sinks(sinks, SINKS), n = 0, i;
-	const char *last;
 
-	snprintf(file, sizeof(file), "cpu%d/path", cpu);
-	pmu_text(file, path, sizeof(path));
-	last = strrchr(path, ' ');
-	for (i = 0; last && i < nr; i++) {
+	if (!cpu_sink(cpu, usual))
+		return 0;
+	for (i = 0; i < nr; i++) {
 		chosen.config2 = sinks[i].number << 32;
 		if (refused(&chosen, -1, cpu))
 			continue;
 		numbers[n] = sinks[i].number;
-		if (!strcmp(last + 1, sinks[i].name)) {
+		if (!strcmp(usual, sinks[i].name)) {
 			numbers[n] = numbers[0];
 			numbers[0] = sinks[i].number;
 		}
@@ -272,10 +260,8 @@ static unsigned int foreign_messages(struct recording *rec, struct stretches *st
 	unsigned int i, foreign = 0;
 	struct message msg;
 	uint64_t src;
-	char file[32];
 
-	snprintf(file, sizeof(file), "cpu%d/src_id", cpu);
-	src = pmu_number(file, 99);
+	src = cpu_number(cpu, "src_id", 99);
 	*own = 0;
 	for (i = 0; i < st->nr; i++) {
 		size_t size = st->at[i].size, pos = copy_stretch(rec, &st->at[i], buf);
@@ -310,9 +296,9 @@ TEST_F(field, sinks_are_kept_apart)
 	self->attr.config2 = numbers[1] << 32;
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, self->cpu, AUX_SIZE, false));
 	memset(&others, 0, sizeof(others));
-	ioctl(other.fd, PERF_EVENT_IOC_ENABLE, 0);
+	record_start(&other);
 	some_work(&self->rec, self->st, 200);
-	ioctl(other.fd, PERF_EVENT_IOC_DISABLE, 0);
+	record_stop(&other);
 	record_stretches(&other, &others);
 	EXPECT_EQ(foreign_messages(&self->rec, self->st, self->cpu, &own), 0);
 	EXPECT_GT(own, 1000);

@@ -90,19 +90,14 @@ static int set_start_stop(struct recording *rec, void (*a)(void), void (*b)(void
 	return set_filter(rec, text);
 }
 
-static void enable(struct recording *rec)
-{
-	ioctl(rec->fd, PERF_EVENT_IOC_ENABLE, 0);
-}
-
 /* Return the bytes of trace since the last call, without the bytes that the stop of the event adds */
 static uint64_t traced(struct recording *rec, uint64_t *head)
 {
 	uint64_t before = *head;
 
-	ioctl(rec->fd, PERF_EVENT_IOC_DISABLE, 0);
+	record_stop(rec);
 	*head = rec->page->aux_head;
-	enable(rec);
+	record_start(rec);
 	return *head - before;
 }
 
@@ -140,9 +135,7 @@ TEST_F(filter, more_than_the_hardware_has_are_refused)
 		EXPECT_EQ(set_filter(&self->rec, text), i < self->ranges ? 0 : EOPNOTSUPP)
 			TH_LOG("%u filters of %u", i + 1, self->ranges);
 	}
-	enable(&self->rec);
-	busy(1000);
-	ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+	record_work(&self->rec, 1000);
 	record_stretches(&self->rec, self->st);
 	EXPECT_EQ(self->st->nr_truncated, 0);
 }
@@ -158,7 +151,7 @@ TEST_F(filter, an_event_that_excludes_ranges_traces_from_start_to_stop)
 	self->attr.config |= NTRACE_CONFIG_EXCLUDE;
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 20, false));
 	ASSERT_EQ(set_start_stop(&self->rec, begin, end), 0);
-	enable(&self->rec);
+	record_start(&self->rec);
 	begin();
 	busy(10000);
 	end();
@@ -199,7 +192,7 @@ TEST_F(filter, traces_from_start_to_stop)
 	if (!self->starts)
 		SKIP(return, "no comparator goes from one address to another");
 	ASSERT_EQ(set_start_stop(&self->rec, begin, end), 0);
-	enable(&self->rec);
+	record_start(&self->rec);
 	busy(10000);
 	EXPECT_EQ(traced(&self->rec, &head), 0);
 	begin();
@@ -225,7 +218,7 @@ TEST_F(filter, a_start_outlives_the_window)
 	if (!self->starts)
 		SKIP(return, "no comparator goes from one address to another");
 	ASSERT_EQ(set_start_stop(&self->rec, begin, end), 0);
-	enable(&self->rec);
+	record_start(&self->rec);
 	begin();
 	for (i = 0; i < 100; i++) {
 		busy(10000);
@@ -246,7 +239,7 @@ TEST_F(filter, a_start_alone_never_stops)
 	if (!self->starts)
 		SKIP(return, "no comparator goes from one address to another");
 	ASSERT_EQ(set_start_stop(&self->rec, begin, NULL), 0);
-	enable(&self->rec);
+	record_start(&self->rec);
 	busy(10000);
 	EXPECT_EQ(traced(&self->rec, &head), 0);
 	begin();
@@ -263,7 +256,7 @@ TEST_F(filter, a_stop_alone_ends_it)
 	if (!self->starts)
 		SKIP(return, "no comparator goes from one address to another");
 	ASSERT_EQ(set_start_stop(&self->rec, NULL, end), 0);
-	enable(&self->rec);
+	record_start(&self->rec);
 	busy(10000);
 	EXPECT_GT(traced(&self->rec, &head), 1000);
 	end();
@@ -285,7 +278,7 @@ TEST_F(filter, a_child_begins_for_itself)
 	self->attr.inherit = 1;
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, pmu_first_cpu(), 1 << 20, false));
 	ASSERT_EQ(set_start_stop(&self->rec, begin, end), 0);
-	enable(&self->rec);
+	record_start(&self->rec);
 	pid = fork();
 	if (!pid) {
 		begin();

@@ -38,26 +38,19 @@ static const char * const troubles[] = {
 static void flight_write(const char *file, const char *text)
 {
 	char path[128];
-	int fd;
+	int err;
 
 	snprintf(path, sizeof(path), FLIGHT "%s", file);
-	fd = open(path, O_WRONLY);
-	if (fd < 0 || write(fd, text, strlen(text)) < 0)
-		printf("# %s: %s\n", path, strerror(errno));
-	close(fd);
+	err = write_text(path, text);
+	if (err)
+		printf("# %s: %s\n", path, strerror(err));
 }
 
 static bool flight_is(const char *state)
 {
-	char text[32] = "";
-	FILE *f = fopen(FLIGHT "state", "r");
+	char text[32];
 
-	if (!f)
-		return false;
-	if (fscanf(f, "%31s", text) != 1)
-		text[0] = 0;
-	fclose(f);
-	return !strcmp(text, state);
+	return file_text(FLIGHT "state", text, sizeof(text)) && !strcmp(text, state);
 }
 
 /* Return the number of the last gap of the record, or -1. Set @ended if this gap has ended. */
@@ -208,7 +201,7 @@ TEST_F(flight, an_ordinary_user_is_refused_with_ebusy)
 		if (!become_user())
 			_exit(1);
 		if (record_open(&self->rec, &self->attr, 0, -1, 1 << 16, false)) {
-			ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+			record_start(&self->rec);
 			busy(10000);
 			_exit(2);
 		}
@@ -239,7 +232,7 @@ TEST_F(flight, an_event_from_before_gives_its_sink_to_the_recorder)
 
 		if (!become_user() || !record_open(rec, &self->attr, 0, -1, 1 << 16, false))
 			_exit(1);
-		ioctl(rec->fd, PERF_EVENT_IOC_ENABLE, 0);
+		record_start(rec);
 		busy(1000);
 		if (write(ready[1], &c, 1) != 1 || read(go[0], &c, 1) != 1)
 			_exit(1);
@@ -248,7 +241,7 @@ TEST_F(flight, an_event_from_before_gives_its_sink_to_the_recorder)
 			busy(1000);
 			usleep(1000);
 		}
-		ioctl(rec->fd, PERF_EVENT_IOC_DISABLE, 0);
+		record_stop(rec);
 		record_stretches(rec, self->st);
 		if (!until)
 			_exit(2);
@@ -274,7 +267,7 @@ static void run_on(struct recording *rec, struct stretches *st, double seconds)
 	for (end = now() + seconds; now() < end;) {
 		busy(1000);
 		record_stretches(rec, st);
-		rec->page->aux_tail = rec->page->aux_head;
+		record_empty(rec);
 	}
 }
 
@@ -293,7 +286,7 @@ TEST_F(flight, an_event_of_a_busy_task_gives_its_sink_to_the_recorder)
 	if (!pid) {
 		if (!become_user() || !record_open(rec, &self->attr, 0, -1, 1 << 16, false))
 			_exit(1);
-		ioctl(rec->fd, PERF_EVENT_IOC_ENABLE, 0);
+		record_start(rec);
 		run_on(rec, self->st, 0.3);
 		if (!rec->page->aux_head)
 			_exit(2);
@@ -355,7 +348,7 @@ TEST_F(flight, an_encoder_that_is_stuck_is_left_out)
 	ASSERT_EQ(system("insmod " FAIL " function=ntrace_encoder_program error=-5 times=1 break=1 cpu=1"),
 		  0);
 	EXPECT_TRUE(record_open(&self->rec, &self->attr, -1, 1, 1 << 16, false));
-	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	record_start(&self->rec);
 	usleep(100000);
 	record_close(&self->rec);
 	system("rmmod ntrace-fail");
@@ -371,9 +364,7 @@ TEST_F(flight, root_takes_its_sink_and_gives_it_back)
 
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 16, false))
 		TH_LOG("%s", strerror(self->rec.err));
-	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
-	busy(10000);
-	ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+	record_work(&self->rec, 10000);
 	record_stretches(&self->rec, self->st);
 	EXPECT_GT(self->st->bytes, 0);
 	EXPECT_EQ(self->st->nr_collided, 0);

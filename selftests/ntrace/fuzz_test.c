@@ -8,7 +8,6 @@
  * NTRACE_FUZZ_USER: Run as an ordinary user.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -349,9 +348,7 @@ TEST_F_TIMEOUT(fuzz, kernel_stays_well, 3600)
 	/* The PMU still traces afterwards */
 	attr = usual;
 	ASSERT_TRUE(record_open(&rec, &attr, 0, -1, 1 << 20, false)) TH_LOG("%s", strerror(rec.err));
-	ioctl(rec.fd, PERF_EVENT_IOC_ENABLE, 0);
-	busy(1000);
-	ioctl(rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+	record_work(&rec, 1000);
 	EXPECT_GT(rec.page->aux_head, 0);
 	record_close(&rec);
 }

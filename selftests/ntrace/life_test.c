@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -56,7 +55,7 @@ static pid_t answer(struct perf_event_attr *attr, int from, int to, int not_ours
 	pin(0);
 	if (!record_open(&rec, attr, 0, -1, 1 << 22, false))
 		_exit(1);
-	ioctl(rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	record_start(&rec);
 	while (read(from, &c, 1) == 1 && write(to, &c, 1) == 1)
 		;
 	_exit(0);
@@ -87,17 +86,16 @@ TEST_F(life, small_buffer_after_a_large_one)
 	close(reply[1]);
 	pin(0);
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 17, false));
-	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	record_start(&self->rec);
 	for (i = 0; i < 10; i++) {
 		ASSERT_EQ(write(ask[1], &c, 1), 1);
 		ASSERT_EQ(read(reply[0], &c, 1), 1);
 		for (j = 0; j < 100; j++) {
 			busy(500);
-			__atomic_store_n(&self->rec.page->aux_tail, self->rec.page->aux_head,
-					 __ATOMIC_RELEASE);
+			record_empty(&self->rec);
 		}
 	}
-	ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+	record_stop(&self->rec);
 	close(ask[1]);
 	ASSERT_EQ(waitpid(child, &status, 0), child);
 	EXPECT_EQ(WEXITSTATUS(status), 0);
@@ -117,9 +115,7 @@ TEST_F(life, thousand_starts_and_stops)
 
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 18, false));
 	for (i = 0; i < 1000; i++) {
-		ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
-		busy(20);
-		ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+		record_work(&self->rec, 20);
 		now = self->rec.page->aux_head;
 		ASSERT_GT(now, head) TH_LOG("start %d", i);
 		head = now;
@@ -137,7 +133,7 @@ TEST_F(life, thread_that_migrates)
 	/* An event is disabled when its buffer is full, so none of the events may fill it */
 	event_attr_user(&self->attr);
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 20, false));
-	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	record_start(&self->rec);
 	for (i = 0; i < 100; i++) {
 		cpu = i % n;
 		pin(cpu);
@@ -148,21 +144,20 @@ TEST_F(life, thread_that_migrates)
 		head = now;
 		__atomic_store_n(&self->rec.page->aux_tail, head, __ATOMIC_RELEASE);
 	}
-	ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+	record_stop(&self->rec);
+}
+
+static bool write_file(const char *path, const char *text)
+{
+	return !write_text(path, text);
 }
 
 static bool cpu_online(int cpu, bool on)
 {
 	char path[96];
-	int fd, ret;
 
 	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
-	fd = open(path, O_WRONLY);
-	if (fd < 0)
-		return false;
-	ret = write(fd, on ? "1" : "0", 1);
-	close(fd);
-	return ret == 1;
+	return write_file(path, on ? "1" : "0");
 }
 
 TEST_F(life, cpu_goes_and_comes)
@@ -175,7 +170,7 @@ TEST_F(life, cpu_goes_and_comes)
 	for (i = 0; i < 3; i++) {
 		if (!record_open(&self->rec, &self->attr, -1, 1, 1 << 18, false))
 			SKIP(return, "CPU 1 is not traced");
-		ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+		record_start(&self->rec);
 		usleep(10000);
 		ASSERT_TRUE(cpu_online(1, false));
 		head = self->rec.page->aux_head;
@@ -186,20 +181,10 @@ TEST_F(life, cpu_goes_and_comes)
 		record_close(&self->rec);
 	}
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, 1, 1 << 18, false));
-	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	record_start(&self->rec);
 	usleep(10000);
-	ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+	record_stop(&self->rec);
 	EXPECT_GT(self->rec.page->aux_head, 0);
-}
-
-static bool write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY);
-	bool ok = fd >= 0 && write(fd, text, strlen(text)) == strlen(text);
-
-	if (fd >= 0)
-		close(fd);
-	return ok;
 }
 
 /* Return the number of a CPU hotplug state below that of the driver, or -1. */
@@ -230,8 +215,8 @@ static bool trace_goes_on(struct recording *rec, uint64_t size)
 	for (i = 0; i < 4000 && rec->page->aux_head - from < 2 * size; i++) {
 		usleep(5000);
 		rec->page->data_tail = rec->page->data_head;
-		__atomic_store_n(&rec->page->aux_tail, rec->page->aux_head, __ATOMIC_RELEASE);
-		ioctl(rec->fd, PERF_EVENT_IOC_ENABLE, 0);
+		record_empty(rec);
+		record_start(rec);
 	}
 	return rec->page->aux_head - from >= 2 * size;
 }
@@ -257,7 +242,7 @@ TEST_F(life, offline_that_is_refused_does_not_end_the_trace)
 	}
 	pin(0);
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, 1, 1 << 16, false));
-	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	record_start(&self->rec);
 	EXPECT_TRUE(trace_goes_on(&self->rec, 1 << 16));
 	gone = cpu_online(1, false);
 	write_file("/sys/devices/system/cpu/cpu1/hotplug/fail", "-1");
@@ -305,14 +290,14 @@ TEST_F(life, interrupt_of_a_full_sink)
 	if (before < 0)
 		SKIP(return, "no sink has an interrupt");
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 13, false));
-	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	record_start(&self->rec);
 	for (i = 0; i < 2000 && st.nr < 100; i++) {
 		busy(2000);
 		record_stretches(&self->rec, &st);
 		__atomic_store_n(&self->rec.page->aux_tail, st.end, __ATOMIC_RELEASE);
-		ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+		record_start(&self->rec);
 	}
-	ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+	record_stop(&self->rec);
 	TH_LOG("%u stretches, %u partial, %u truncated, %ld interrupts", st.nr, st.nr_partial,
 	       st.nr_truncated, sink_interrupts() - before);
 	EXPECT_GE(st.nr, 100);
@@ -330,20 +315,17 @@ TEST_F(life, interrupt_of_a_full_sink)
 /* Return how often @cpu was in idle states beyond WFI, or -1 if it does not have any. */
 static long deep_sleeps(int cpu)
 {
-	unsigned long n, state = 1;
+	long n, sum = -1;
+	unsigned long state;
 	char path[96];
-	long sum = -1;
-	FILE *f;
 
-	for (;; state++) {
+	for (state = 1;; state++) {
 		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cpuidle/state%lu/usage",
 			 cpu, state);
-		f = fopen(path, "r");
-		if (!f)
+		n = file_number(path, -1);
+		if (n < 0)
 			return sum;
-		if (fscanf(f, "%lu", &n) == 1)
-			sum = (sum < 0 ? 0 : sum) + n;
-		fclose(f);
+		sum = (sum < 0 ? 0 : sum) + n;
 	}
 }
 
@@ -402,7 +384,7 @@ TEST_F(life, deep_idle)
 	/* A debug kernel executes much code on a busy host, so 4 MiB are not enough */
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, cpu, 1 << 24, false));
 	before = deep_sleeps(cpu);
-	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	record_start(&self->rec);
 	first = deep_sleeps(cpu);
 	getrusage(RUSAGE_THREAD, &usage);
 	switches = -usage.ru_nvcsw;
@@ -413,7 +395,7 @@ TEST_F(life, deep_idle)
 	getrusage(RUSAGE_THREAD, &usage);
 	switches += usage.ru_nvcsw;
 	last = deep_sleeps(cpu);
-	ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+	record_stop(&self->rec);
 	slept = deep_sleeps(cpu) - before;
 	whole = whole_stretches(_metadata, &self->rec, &st, &own);
 	TH_LOG("slept %ld times, %ld of them for certain in the trace, %u stretches of %llu bytes in all, %u Ownership messages of the test",
@@ -443,11 +425,8 @@ static bool trace_a_moment(struct recording *rec, struct perf_event_attr *attr, 
 {
 	if (!record_open(rec, attr, -1, cpu, 1 << 20, false))
 		return false;
-	ioctl(rec->fd, PERF_EVENT_IOC_ENABLE, 0);
-	busy(1000);
-	ioctl(rec->fd, PERF_EVENT_IOC_DISABLE, 0);
-	memset(st, 0, sizeof(*st));
-	record_stretches(rec, st);
+	record_work(rec, 1000);
+	record_take(rec, st);
 	record_close(rec);
 	return true;
 }
@@ -469,13 +448,10 @@ static int fill_up(const struct perf_event_attr *attr, int cpu)
 	if (!record_open(&rec, &much, -1, cpu, 1 << 14, false))
 		return -1;
 	for (i = 0; i < 200 && !full; i++) {
-		ioctl(rec.fd, PERF_EVENT_IOC_ENABLE, 0);
-		busy(2000);
-		ioctl(rec.fd, PERF_EVENT_IOC_DISABLE, 0);
-		memset(st, 0, sizeof(*st));
-		record_stretches(&rec, st);
+		record_work(&rec, 2000);
+		record_take(&rec, st);
 		full = st->nr && st->at[(st->nr - 1) % ARRAY_SIZE(st->at)].flags & PERF_AUX_FLAG_PARTIAL;
-		__atomic_store_n(&rec.page->aux_tail, rec.page->aux_head, __ATOMIC_RELEASE);
+		record_empty(&rec);
 	}
 	record_close(&rec);
 	free(st);
@@ -492,7 +468,6 @@ TEST_F(life, full_sink_of_a_cpu_without_power)
 	static struct stretches st;
 	unsigned int i, full = 0;
 	bool gone = false;
-	char online[64];
 	int ret;
 
 	if (pmu_nr_cpus() < 2)
@@ -504,16 +479,15 @@ TEST_F(life, full_sink_of_a_cpu_without_power)
 		ASSERT_GE(ret, 0);
 		full += ret;
 		pin(other);
-		snprintf(online, sizeof(online), "/sys/devices/system/cpu/cpu%d/online", cpu);
 		if (i % 3 == 2)
-			gone = write_file(online, "0");
+			gone = cpu_online(cpu, false);
 		else
 			usleep(30000);
 		ASSERT_TRUE(trace_a_moment(&self->rec, &self->attr, other, &st));
 		EXPECT_GT(st.bytes, 0);
 		EXPECT_EQ(st.nr_partial, 0);
 		if (gone)
-			EXPECT_TRUE(write_file(online, "1"));
+			EXPECT_TRUE(cpu_online(cpu, true));
 		gone = false;
 	}
 	TH_LOG("%u times of %u, the sink was full", full, i);
@@ -547,12 +521,11 @@ TEST_F(life, bursts_of_harts_that_idle)
 	for (n = 0; n < 120; n++) {
 		pin(first + n % nr);
 		for (i = 0; i < nr; i++) {
-			memset(&st, 0, sizeof(st));
-			record_stretches(&recs[i], &st);
+			record_take(&recs[i], &st);
 			partial += st.nr_partial;
 			bytes += st.bytes;
-			__atomic_store_n(&recs[i].page->aux_tail, recs[i].page->aux_head, __ATOMIC_RELEASE);
-			ioctl(recs[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+			record_empty(&recs[i]);
+			record_start(&recs[i]);
 		}
 		busy(500 + n % 7 * 500);
 		usleep(n % 5 * 1000);
@@ -586,7 +559,7 @@ TEST_F(life, system_suspend)
 	if (!write_file("/sys/power/pm_test", "core"))
 		SKIP(return, "the kernel has no /sys/power/pm_test");
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, pmu_first_cpu(), 1 << 22, false));
-	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	record_start(&self->rec);
 	ret = write_file("/sys/power/state", "mem");
 	if (!ret && write_file("/sys/power/pm_test", "devices"))
 		/* Try suspend to idle, in which devices suspend, and CPUs stay online */
@@ -598,9 +571,7 @@ TEST_F(life, system_suspend)
 	whole_stretches(_metadata, &self->rec, &st, &own);
 	/* The driver's timer now continues the trace, and may be late */
 	for (i = 0; i < 50 && !whole; i++) {
-		ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
-		busy(20000);
-		ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+		record_work(&self->rec, 20000);
 		whole = whole_stretches(_metadata, &self->rec, &st, &own);
 	}
 	write_file("/sys/power/pm_test", "none");
@@ -612,9 +583,7 @@ TEST_F(life, system_suspend)
 
 	/* Check that all CPUs can be traced */
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 20, false));
-	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
-	busy(1000);
-	ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+	record_work(&self->rec, 1000);
 	EXPECT_GT(self->rec.page->aux_head, 0);
 }
 
@@ -626,7 +595,7 @@ TEST_F(life, fork_storm)
 	pin(pmu_first_cpu());
 	self->attr.inherit = 1;
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, pmu_first_cpu(), 1 << 20, false));
-	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	record_start(&self->rec);
 	for (i = 0; i < 100; i++) {
 		pid_t pid = fork();
 
@@ -637,10 +606,9 @@ TEST_F(life, fork_storm)
 		ASSERT_GT(pid, 0);
 		waitpid(pid, &status, 0);
 		EXPECT_EQ(status, 0);
-		__atomic_store_n(&self->rec.page->aux_tail, self->rec.page->aux_head,
-				 __ATOMIC_RELEASE);
+		record_empty(&self->rec);
 	}
-	ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+	record_stop(&self->rec);
 	EXPECT_GT(self->rec.page->aux_head, 0);
 }
 
@@ -650,7 +618,7 @@ TEST_F(life, closed_while_running)
 
 	for (i = 0; i < 50; i++) {
 		ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 16, i & 1));
-		ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+		record_start(&self->rec);
 		busy(100);
 		if (i & 2)	/* close the AUX area first */
 			munmap(self->rec.aux, self->rec.aux_size);

@@ -16,7 +16,6 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -166,26 +165,6 @@ static void *kept_close(void *arg)
 	return close(kept->file) || !fine ? (void *)(intptr_t)(errno ?: EIO) : NULL;
 }
 
-/* Return the sink of a CPU, which is the last component of its path */
-static bool sink_of(int cpu, char *sink, size_t size)
-{
-	char file[64], path[256];
-
-	snprintf(file, sizeof(file), "cpu%d/path", cpu);
-	if (!pmu_text(file, path, sizeof(path)))
-		return false;
-	snprintf(sink, size, "%.63s", strrchr(path, ' ') ?: path);
-	return true;
-}
-
-static bool same_sink(int a, int b)
-{
-	char first[64], second[64];
-
-	return a == b || (sink_of(a, first, sizeof(first)) && sink_of(b, second, sizeof(second)) &&
-			  !strcmp(first, second));
-}
-
 static int compare(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -229,7 +208,6 @@ FIXTURE_SETUP(load)
 	const char *out = getenv("NTRACE_LOAD_OUT");
 	int cpu, i, nr[MAX_CPUS] = { };
 	struct perf_event_attr attr;
-	char file[64];
 
 	if (pmu_type() < 0)
 		SKIP(return, "there is no PMU ntrace");
@@ -244,12 +222,11 @@ FIXTURE_SETUP(load)
 	if (out)
 		attr.config &= NTRACE_CONFIG_MODE | NTRACE_CONFIG_SYNC_MODE | NTRACE_CONFIG_SYNC_MAX;
 	for (cpu = 0; cpu < MAX_CPUS; cpu++) {
-		snprintf(file, sizeof(file), "cpu%d/cpu", cpu);
-		if (pmu_number(file, ~0ULL) == ~0ULL)
+		if (!cpu_is_traced(cpu))
 			continue;
 		ASSERT_TRUE(record_open(&self->rec[self->nr], &attr, -1, cpu, AUX_SIZE, false));
 		self->st[self->nr] = calloc(1, sizeof(struct stretches));
-		for (i = 0; i < self->nr && !same_sink(self->cpu[i], cpu); i++)
+		for (i = 0; i < self->nr && !cpus_share_sink(self->cpu[i], cpu); i++)
 			;
 		self->sharer[self->nr] = i;
 		nr[i]++;
@@ -371,9 +348,29 @@ static void account_one(struct recording *rec, struct stretches *st, struct kept
 	sum->gaps += st->nr_gaps;
 }
 
-static void account(FIXTURE_DATA(load) *self, int i, struct totals *sum)
+static void start_all(FIXTURE_DATA(load) *self)
 {
-	account_one(&self->rec[i], self->st[i], &self->kept[self->sharer[i]], sum);
+	int i;
+
+	for (i = 0; i < self->nr; i++)
+		record_start(&self->rec[i]);
+}
+
+static void account_all(FIXTURE_DATA(load) *self, struct totals *sum)
+{
+	int i;
+
+	for (i = 0; i < self->nr; i++)
+		account_one(&self->rec[i], self->st[i], &self->kept[self->sharer[i]], sum);
+}
+
+static void stop_all(FIXTURE_DATA(load) *self, struct totals *sum)
+{
+	int i;
+
+	for (i = 0; i < self->nr; i++)
+		record_stop(&self->rec[i]);
+	account_all(self, sum);
 }
 
 /* Return the number of CPUs that share the sink of the first one */
@@ -391,30 +388,23 @@ TEST_F(load, reader_that_keeps_up_loses_nothing)
 	struct sched_param param = { .sched_priority = 10 };
 	struct totals sum = { };
 	double start, end, late = 0, before;
-	char text[64], file[64];
-	int i;
+	char text[64];
 
-	snprintf(file, sizeof(file), "cpu%d/sink", pmu_first_cpu());
-	if (pmu_text(file, text, sizeof(text)) && strncmp(text, "smem", 4))
+	if (cpu_text(pmu_first_cpu(), "sink", text, sizeof(text)) && strncmp(text, "smem", 4))
 		SKIP(return, "sink is %s: too small for a busy system", text);
 	sched_setscheduler(0, SCHED_FIFO, &param);
 	/* Prevent page faults during tracing */
 	mlockall(MCL_CURRENT);
-	for (i = 0; i < self->nr; i++)
-		ioctl(self->rec[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+	start_all(self);
 	start = now();
 	do {
 		before = now();
 		usleep(500);
-		for (i = 0; i < self->nr; i++)
-			account(self, i, &sum);
+		account_all(self, &sum);
 		end = now();
 		late = end - before > late ? end - before : late;
 	} while (end - start < seconds());
-	for (i = 0; i < self->nr; i++) {
-		ioctl(self->rec[i].fd, PERF_EVENT_IOC_DISABLE, 0);
-		account(self, i, &sum);
-	}
+	stop_all(self, &sum);
 	printf("# figure: %.1f s, %d CPUs: %.1f MB, %.1f MB/s, %u stretches, %u truncated, %u partial (%u of them whole), reader up to %.1f ms late\n",
 	       end - start, self->nr, sum.bytes / 1e6, sum.bytes / 1e6 / (end - start),
 	       sum.stretches, sum.truncated, sum.partial, sum.whole, 1e3 * late);
@@ -442,21 +432,15 @@ TEST_F(load, loss_is_flagged)
 	struct sched_param param = { .sched_priority = 10 };
 	struct totals sum = { };
 	double start, end;
-	int i;
 
 	sched_setscheduler(0, SCHED_FIFO, &param);
 	mlockall(MCL_CURRENT);
-	for (i = 0; i < self->nr; i++)
-		ioctl(self->rec[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+	start_all(self);
 	for (start = now(); (end = now()) - start < seconds();) {
 		usleep(500);
-		for (i = 0; i < self->nr; i++)
-			account(self, i, &sum);
+		account_all(self, &sum);
 	}
-	for (i = 0; i < self->nr; i++) {
-		ioctl(self->rec[i].fd, PERF_EVENT_IOC_DISABLE, 0);
-		account(self, i, &sum);
-	}
+	stop_all(self, &sum);
 	printf("# figure: %.1f s, %d CPUs: %.1f MB, %.1f MB/s, %u stretches, %u truncated, %u partial (%u of them whole)\n",
 	       end - start, self->nr, sum.bytes / 1e6, sum.bytes / 1e6 / (end - start),
 	       sum.stretches, sum.truncated, sum.partial, sum.whole);
@@ -471,28 +455,21 @@ TEST_F(load, reader_that_was_away_gets_the_rest)
 {
 	struct totals sum = { };
 	double start, end;
-	int i, round;
+	int round;
 
-	for (i = 0; i < self->nr; i++)
-		ioctl(self->rec[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+	start_all(self);
 	for (round = 0; round < 2; round++) {
 		for (start = now(); (end = now()) - start < seconds() / 2;) {
 			usleep(500);
-			for (i = 0; i < self->nr; i++)
-				account(self, i, &sum);
+			account_all(self, &sum);
 		}
 		if (!round)
 			sleep(5);
-		for (i = 0; i < self->nr; i++) {
-			account(self, i, &sum);
-			/* Like perf, enable an event that was disabled by a truncation */
-			ioctl(self->rec[i].fd, PERF_EVENT_IOC_ENABLE, 0);
-		}
+		account_all(self, &sum);
+		/* Like perf, enable events that were disabled by a truncation */
+		start_all(self);
 	}
-	for (i = 0; i < self->nr; i++) {
-		ioctl(self->rec[i].fd, PERF_EVENT_IOC_DISABLE, 0);
-		account(self, i, &sum);
-	}
+	stop_all(self, &sum);
 	printf("# figure: %d CPUs, reader away for 5 s: %.1f MB, %u stretches, %u truncated, %u partial (%u of them whole)\n",
 	       self->nr, sum.bytes / 1e6, sum.stretches, sum.truncated, sum.partial, sum.whole);
 	EXPECT_GE(sum.truncated, self->nr);
@@ -507,8 +484,7 @@ TEST_F(load, reader_that_stops_is_told)
 	uint64_t head;
 	int i;
 
-	for (i = 0; i < self->nr; i++)
-		ioctl(self->rec[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+	start_all(self);
 	for (i = 0; i < self->nr; i++) {
 		while (!self->st[i]->nr_truncated && now() < end) {
 			usleep(10000);
@@ -534,9 +510,9 @@ TEST_F(load, reader_that_stops_is_told)
 	for (i = 0; i < self->nr; i++) {
 		head = self->rec[i].page->aux_head;
 		__atomic_store_n(&self->rec[i].page->aux_tail, head, __ATOMIC_RELEASE);
-		ioctl(self->rec[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+		record_start(&self->rec[i]);
 		usleep(20000);
-		ioctl(self->rec[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+		record_stop(&self->rec[i]);
 		EXPECT_GT(self->rec[i].page->aux_head, head);
 	}
 }

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The attributes of the PMU in sysfs */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,18 +44,12 @@ FIXTURE_TEARDOWN(pmu)
 {
 }
 
-static int pmu_write(const char *file, const char *text)
+static int cpu_write(int cpu, const char *file, const char *text)
 {
 	char path[256];
-	int fd, ret;
 
-	snprintf(path, sizeof(path), PMU_DIR "/%s", file);
-	fd = open(path, O_WRONLY);
-	if (fd < 0)
-		return errno;
-	ret = write(fd, text, strlen(text)) < 0 ? errno : 0;
-	close(fd);
-	return ret;
+	snprintf(path, sizeof(path), PMU_DIR "/cpu%d/%s", cpu, file);
+	return write_text(path, text);
 }
 
 static uint64_t time_csr(void)
@@ -91,14 +83,12 @@ struct clock {
 static struct clock clock_of(int cpu)
 {
 	struct clock c = { 0 };
-	char file[64], text[64];
+	char text[64];
 
-	snprintf(file, sizeof(file), "cpu%d/timestamp/base", cpu);
-	if (!timebase() || !pmu_text(file, text, sizeof(text)) ||
+	if (!timebase() || !cpu_text(cpu, "timestamp/base", text, sizeof(text)) ||
 	    sscanf(text, "%llu %llu", &c.base, &c.base_time) != 2 || !c.base_time)
 		return c;
-	snprintf(file, sizeof(file), "cpu%d/timestamp/frequency", cpu);
-	c.frequency = pmu_number(file, 0);
+	c.frequency = cpu_number(cpu, "timestamp/frequency", 0);
 	return c;
 }
 
@@ -108,12 +98,9 @@ static double counter_is_late(int cpu, const struct clock *clock)
 	unsigned int prescale;
 	uint64_t counter;
 	double expected;
-	char file[64];
 
-	snprintf(file, sizeof(file), "cpu%d/timestamp/prescale", cpu);
-	prescale = pmu_number(file, 0);
-	snprintf(file, sizeof(file), "cpu%d/timestamp/counter", cpu);
-	counter = pmu_number(file, 0) << 2 * prescale;
+	prescale = cpu_number(cpu, "timestamp/prescale", 0);
+	counter = cpu_number(cpu, "timestamp/counter", 0) << 2 * prescale;
 	expected = clock->base + (double)(time_csr() - clock->base_time) * clock->frequency / timebase();
 	return (expected - counter) / clock->frequency;
 }
@@ -128,20 +115,18 @@ TEST_F(pmu, times_follow_from_the_base)
 	struct perf_event_attr attr;
 	struct recording rec;
 	struct clock clock;
-	char file[64];
 	double late;
 
-	snprintf(file, sizeof(file), "cpu%d/timestamp/prescale", self->cpu);
 	for (i = 0; i < 2; i++) {
-		if (i && pmu_write(file, "1"))
+		if (i && cpu_write(self->cpu, "timestamp/prescale", "1"))
 			break;
 		event_attr(&attr, pmu_config(self->cpu));
 		ASSERT_TRUE(record_open(&rec, &attr, -1, self->cpu, 1 << 20, true));
 		clock = clock_of(self->cpu);
 		if (clock.frequency) {
 			known++;
-			ioctl(rec.fd, PERF_EVENT_IOC_ENABLE, 0);
-			ioctl(rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+			record_start(&rec);
+			record_stop(&rec);
 			/* the CPU idles */
 			usleep(300000);
 			late = counter_is_late(self->cpu, &clock);
@@ -150,7 +135,7 @@ TEST_F(pmu, times_follow_from_the_base)
 		}
 		record_close(&rec);
 	}
-	pmu_write(file, "0");
+	cpu_write(self->cpu, "timestamp/prescale", "0");
 	if (!known)
 		SKIP(return, "the counter is the time CSR, or its clock is not known");
 }
@@ -236,11 +221,11 @@ TEST_F(pmu, times_follow_after_a_loss)
 	clock = clock_of(self->cpu);
 	for (end = now() + 1; now() < end; ) {
 		/* An event that found no room was disabled */
-		ioctl(rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+		record_start(&rec);
 		busy(10000);
-		__atomic_store_n(&rec.page->aux_tail, rec.page->aux_head, __ATOMIC_RELEASE);
+		record_empty(&rec);
 	}
-	ioctl(rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+	record_stop(&rec);
 	late = clock.frequency ? counter_is_late(self->cpu, &clock) : 0;
 	record_stretches(&rec, st);
 	record_close(&rec);
@@ -307,23 +292,20 @@ TEST_F(pmu, each_traced_cpu_has_its_encoder)
 		"timestamp/counter", "timestamp/frequency", "sync/mode",
 		"sync/modes_available", "sync/period",
 	};
-	char file[96], text[256];
+	char text[256];
 	unsigned int i, cpu, n = 0;
 
 	for (cpu = 0; cpu < 64; cpu++) {
-		snprintf(file, sizeof(file), "cpu%u/cpu", cpu);
-		if (!pmu_text(file, text, sizeof(text)))
+		if (!cpu_text(cpu, "cpu", text, sizeof(text)))
 			continue;
 		n++;
 		EXPECT_EQ(atoi(text), cpu);
 		for (i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-			snprintf(file, sizeof(file), "cpu%u/%s", cpu, files[i]);
-			EXPECT_TRUE(pmu_text(file, text, sizeof(text))) TH_LOG("no %s", file);
+			EXPECT_TRUE(cpu_text(cpu, files[i], text, sizeof(text))) TH_LOG("no %s", files[i]);
 		}
 		/* This is an encoder of version 1.x, or of SiFive's version 0 */
-		snprintf(file, sizeof(file), "cpu%u/impl", cpu);
-		EXPECT_EQ(pmu_number(file, 0) & 0xf00, 0x100);
-		EXPECT_LE(pmu_number(file, ~0ULL) & 0xf, 1);
+		EXPECT_EQ(cpu_number(cpu, "impl", 0) & 0xf00, 0x100);
+		EXPECT_LE(cpu_number(cpu, "impl", ~0ULL) & 0xf, 1);
 	}
 	EXPECT_GE(n, 1);
 	EXPECT_EQ(n, pmu_nr_cpus());
@@ -333,10 +315,8 @@ TEST_F(pmu, default_config_is_accepted)
 {
 	struct perf_event_attr attr;
 	struct recording rec;
-	char file[64];
 
-	snprintf(file, sizeof(file), "cpu%d/default_config", self->cpu);
-	event_attr(&attr, pmu_number(file, 0));
+	event_attr(&attr, cpu_number(self->cpu, "default_config", 0));
 	EXPECT_NE(attr.config & NTRACE_CONFIG_MODE, 0);
 	EXPECT_TRUE(record_open(&rec, &attr, 0, -1, 1 << 16, false)) TH_LOG("%s", strerror(rec.err));
 	record_close(&rec);
@@ -344,34 +324,31 @@ TEST_F(pmu, default_config_is_accepted)
 
 TEST_F(pmu, defaults_can_be_changed)
 {
-	char mode[64], period[64], config[64], old[64], text[64];
+	char old[64], text[64];
 	unsigned int least, most;
 	bool takes;
 
-	snprintf(mode, sizeof(mode), "cpu%d/sync/mode", self->cpu);
-	snprintf(period, sizeof(period), "cpu%d/sync/period", self->cpu);
-	snprintf(config, sizeof(config), "cpu%d/default_config", self->cpu);
-	ASSERT_TRUE(pmu_text(config, old, sizeof(old)));
+	ASSERT_TRUE(cpu_text(self->cpu, "default_config", old, sizeof(old)));
 
-	EXPECT_EQ(pmu_write(mode, "4"), EINVAL);
-	EXPECT_EQ(pmu_write(mode, "x"), EINVAL);
-	EXPECT_EQ(pmu_write(period, "100"), EINVAL);
-	EXPECT_EQ(pmu_write(period, "8"), EINVAL);
-	EXPECT_EQ(pmu_write(config, "0x8000000"), EINVAL);
+	EXPECT_EQ(cpu_write(self->cpu, "sync/mode", "4"), EINVAL);
+	EXPECT_EQ(cpu_write(self->cpu, "sync/mode", "x"), EINVAL);
+	EXPECT_EQ(cpu_write(self->cpu, "sync/period", "100"), EINVAL);
+	EXPECT_EQ(cpu_write(self->cpu, "sync/period", "8"), EINVAL);
+	EXPECT_EQ(cpu_write(self->cpu, "default_config", "0x8000000"), EINVAL);
 	ASSERT_TRUE(pmu_text("caps/sync_max", text, sizeof(text)));
 	/*
 	 * A period of 64 needs sync_max 2, because it is 2^(2 + 4). Some hardware has only one
 	 * value of sync_max.
 	 */
 	takes = sscanf(text, "%u-%u", &least, &most) == 2 && least <= 2 && most >= 2;
-	EXPECT_EQ(pmu_write(period, "64"), takes ? 0 : EOPNOTSUPP);
+	EXPECT_EQ(cpu_write(self->cpu, "sync/period", "64"), takes ? 0 : EOPNOTSUPP);
 	if (takes) {
-		EXPECT_EQ(pmu_number(period, 0), 64);
-		EXPECT_EQ((pmu_number(config, 0) & NTRACE_CONFIG_SYNC_MAX) >>
+		EXPECT_EQ(cpu_number(self->cpu, "sync/period", 0), 64);
+		EXPECT_EQ((cpu_number(self->cpu, "default_config", 0) & NTRACE_CONFIG_SYNC_MAX) >>
 			  NTRACE_CONFIG_SYNC_MAX_SHIFT, 2);
 	}
-	EXPECT_EQ(pmu_write(config, old), 0);
-	ASSERT_TRUE(pmu_text(config, text, sizeof(text)));
+	EXPECT_EQ(cpu_write(self->cpu, "default_config", old), 0);
+	ASSERT_TRUE(cpu_text(self->cpu, "default_config", text, sizeof(text)));
 	EXPECT_STREQ(text, old);
 }
 
@@ -379,16 +356,15 @@ TEST_F(pmu, defaults_are_busy_while_tracing)
 {
 	struct perf_event_attr attr;
 	struct recording rec;
-	char config[64], old[64];
+	char old[64];
 
-	snprintf(config, sizeof(config), "cpu%d/default_config", self->cpu);
-	ASSERT_TRUE(pmu_text(config, old, sizeof(old)));
+	ASSERT_TRUE(cpu_text(self->cpu, "default_config", old, sizeof(old)));
 	event_attr(&attr, pmu_config(self->cpu));
 	ASSERT_TRUE(record_open(&rec, &attr, -1, self->cpu, 1 << 20, true));
-	ioctl(rec.fd, PERF_EVENT_IOC_ENABLE, 0);
-	EXPECT_EQ(pmu_write(config, old), EBUSY);
-	ioctl(rec.fd, PERF_EVENT_IOC_DISABLE, 0);
-	EXPECT_EQ(pmu_write(config, old), 0);
+	record_start(&rec);
+	EXPECT_EQ(cpu_write(self->cpu, "default_config", old), EBUSY);
+	record_stop(&rec);
+	EXPECT_EQ(cpu_write(self->cpu, "default_config", old), 0);
 	record_close(&rec);
 }
 
@@ -396,20 +372,17 @@ TEST_F(pmu, timestamp_counter_counts)
 {
 	uint64_t before, after;
 	unsigned int tries;
-	char file[64];
 	double end;
 
-	snprintf(file, sizeof(file), "cpu%d/timestamp/mode", self->cpu);
-	if (!pmu_number(file, 0))
+	if (!cpu_number(self->cpu, "timestamp/mode", 0))
 		SKIP(return, "no timestamps");
-	snprintf(file, sizeof(file), "cpu%d/timestamp/counter", self->cpu);
 	/* Keep this CPU from idling, because a counter that loses its power restarts */
 	pin(self->cpu);
 	for (tries = 0; tries < 20; tries++) {
-		before = pmu_number(file, 0);
+		before = cpu_number(self->cpu, "timestamp/counter", 0);
 		for (end = now() + 0.01; now() < end; )
 			busy(100);
-		after = pmu_number(file, 0);
+		after = cpu_number(self->cpu, "timestamp/counter", 0);
 		if (after > before)
 			break;
 	}
@@ -421,14 +394,12 @@ static double counter_rate(int cpu)
 {
 	uint64_t first, last;
 	double from, to;
-	char file[64];
 
-	snprintf(file, sizeof(file), "cpu%d/timestamp/counter", cpu);
-	first = pmu_number(file, 0);
+	first = cpu_number(cpu, "timestamp/counter", 0);
 	from = now();
 	/* A counter of the core's cycles does not advance during this sleep */
 	usleep(300000);
-	last = pmu_number(file, 0);
+	last = cpu_number(cpu, "timestamp/counter", 0);
 	to = now();
 	return (double)(last - first) / (to - from);
 }
@@ -442,8 +413,8 @@ static bool had_event(int cpu, uint64_t config)
 	event_attr(&attr, config);
 	if (!record_open(&rec, &attr, -1, cpu, 1 << 20, true))
 		return false;
-	ioctl(rec.fd, PERF_EVENT_IOC_ENABLE, 0);
-	ioctl(rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+	record_start(&rec);
+	record_stop(&rec);
 	record_close(&rec);
 	return true;
 }
@@ -453,10 +424,8 @@ static double right_frequency(int cpu)
 {
 	double rate, frequency;
 	unsigned int tries;
-	char file[64];
 
-	snprintf(file, sizeof(file), "cpu%d/timestamp/frequency", cpu);
-	frequency = pmu_number(file, 0);
+	frequency = cpu_number(cpu, "timestamp/frequency", 0);
 	/* A busy host may delay the second read */
 	for (tries = 0; tries < 3; tries++) {
 		rate = counter_rate(cpu);
@@ -470,18 +439,17 @@ static double right_frequency(int cpu)
 TEST_F(pmu, frequency_is_that_of_the_default_mode)
 {
 	unsigned int mode, before, known = 0;
-	char mode_file[64], number[16];
+	char number[16];
 	double frequency;
 
-	snprintf(mode_file, sizeof(mode_file), "cpu%d/timestamp/mode", self->cpu);
-	before = pmu_number(mode_file, 0);
+	before = cpu_number(self->cpu, "timestamp/mode", 0);
 	if (!before)
 		SKIP(return, "no timestamps");
 	for (mode = 1; mode <= 4; mode++) {
 		snprintf(number, sizeof(number), "%u", mode);
-		if (pmu_write(mode_file, number))
+		if (cpu_write(self->cpu, "timestamp/mode", number))
 			continue;
-		EXPECT_EQ(pmu_number(mode_file, 0), mode);
+		EXPECT_EQ(cpu_number(self->cpu, "timestamp/mode", 0), mode);
 		/* Open an event with this mode as well */
 		ASSERT_TRUE(had_event(self->cpu, pmu_config(self->cpu)));
 		frequency = right_frequency(self->cpu);
@@ -489,53 +457,48 @@ TEST_F(pmu, frequency_is_that_of_the_default_mode)
 		known += frequency > 0;
 	}
 	snprintf(number, sizeof(number), "%u", before);
-	EXPECT_EQ(pmu_write(mode_file, number), 0);
+	EXPECT_EQ(cpu_write(self->cpu, "timestamp/mode", number), 0);
 	TH_LOG("%u frequencies are known", known);
 }
 
 /* Only an internal clock of the encoder can be divided, and only existing clocks can be selected */
 TEST_F(pmu, clocks_that_it_does_not_have)
 {
-	char enable[64], mode[64], prescale[64], text[16];
+	char text[16];
 	struct perf_event_attr attr;
 	struct recording rec;
 	unsigned int before, enabled;
 
-	snprintf(enable, sizeof(enable), "cpu%d/timestamp/enable", self->cpu);
-	snprintf(mode, sizeof(mode), "cpu%d/timestamp/mode", self->cpu);
-	snprintf(prescale, sizeof(prescale), "cpu%d/timestamp/prescale", self->cpu);
-	before = pmu_number(mode, 0);
-	enabled = pmu_number(enable, 0);
+	before = cpu_number(self->cpu, "timestamp/mode", 0);
+	enabled = cpu_number(self->cpu, "timestamp/enable", 0);
 	if (!before)
 		SKIP(return, "no timestamps");
 	if (before == 1 || before == 4) {
-		EXPECT_EQ(pmu_write(prescale, "1"), EOPNOTSUPP);
+		EXPECT_EQ(cpu_write(self->cpu, "timestamp/prescale", "1"), EOPNOTSUPP);
 		event_attr(&attr, pmu_config(self->cpu) | NTRACE_CONFIG_TIMESTAMP |
 			   1ULL << NTRACE_CONFIG_TS_PRESCALE_SHIFT);
 		EXPECT_FALSE(record_open(&rec, &attr, -1, self->cpu, 1 << 20, true));
 	}
-	EXPECT_EQ(pmu_write(enable, "0"), 0);
-	EXPECT_EQ(pmu_write(mode, "7"), EOPNOTSUPP);
-	EXPECT_EQ(pmu_write(mode, "5"), EOPNOTSUPP);
-	EXPECT_EQ(pmu_number(mode, 0), before);
+	EXPECT_EQ(cpu_write(self->cpu, "timestamp/enable", "0"), 0);
+	EXPECT_EQ(cpu_write(self->cpu, "timestamp/mode", "7"), EOPNOTSUPP);
+	EXPECT_EQ(cpu_write(self->cpu, "timestamp/mode", "5"), EOPNOTSUPP);
+	EXPECT_EQ(cpu_number(self->cpu, "timestamp/mode", 0), before);
 	snprintf(text, sizeof(text), "%u", enabled);
-	EXPECT_EQ(pmu_write(enable, text), 0);
+	EXPECT_EQ(cpu_write(self->cpu, "timestamp/enable", text), 0);
 }
 
 /* An encoder has only one internal counter, so events must not use it with different clocks */
 TEST_F(pmu, one_counter_has_one_clock)
 {
 	static const char *const modes[] = { "2", "3" };
-	char mode[64], prescale[64], text[16];
+	char text[16];
 	unsigned int before, i;
 	uint64_t config;
 
-	snprintf(mode, sizeof(mode), "cpu%d/timestamp/mode", self->cpu);
-	snprintf(prescale, sizeof(prescale), "cpu%d/timestamp/prescale", self->cpu);
-	before = pmu_number(mode, 0);
+	before = cpu_number(self->cpu, "timestamp/mode", 0);
 	if (!before)
 		SKIP(return, "no timestamps");
-	for (i = 0; i < 2 && pmu_write(mode, modes[i]); i++)
+	for (i = 0; i < 2 && cpu_write(self->cpu, "timestamp/mode", modes[i]); i++)
 		;
 	if (i == 2)
 		SKIP(return, "no counter of its own");
@@ -545,61 +508,58 @@ TEST_F(pmu, one_counter_has_one_clock)
 	EXPECT_FALSE(had_event(self->cpu, config | 1ULL << NTRACE_CONFIG_TS_PRESCALE_SHIFT));
 	/* An event without timestamps does not change the counter */
 	EXPECT_TRUE(had_event(self->cpu, config & ~NTRACE_CONFIG_TIMESTAMP));
-	if (!pmu_write(prescale, "1")) {
+	if (!cpu_write(self->cpu, "timestamp/prescale", "1")) {
 		EXPECT_TRUE(had_event(self->cpu, config | 1ULL << NTRACE_CONFIG_TS_PRESCALE_SHIFT));
 		EXPECT_FALSE(had_event(self->cpu, config));
-		EXPECT_EQ(pmu_write(prescale, "0"), 0);
+		EXPECT_EQ(cpu_write(self->cpu, "timestamp/prescale", "0"), 0);
 	}
 	snprintf(text, sizeof(text), "%u", before);
-	EXPECT_EQ(pmu_write(mode, text), 0);
+	EXPECT_EQ(cpu_write(self->cpu, "timestamp/mode", text), 0);
 }
 
 /* The default mode cannot change during an event, whose trace would be read with another clock */
 TEST_F(pmu, an_event_keeps_its_default_mode)
 {
-	char mode_file[64], other[16], same[16];
+	char other[16], same[16];
 	struct perf_event_attr attr;
 	struct recording rec;
 	unsigned int mode;
 
-	snprintf(mode_file, sizeof(mode_file), "cpu%d/timestamp/mode", self->cpu);
-	mode = pmu_number(mode_file, 0);
+	mode = cpu_number(self->cpu, "timestamp/mode", 0);
 	snprintf(same, sizeof(same), "%u", mode);
 	snprintf(other, sizeof(other), "%u", mode == 2 ? 3 : 2);
-	if (!mode || pmu_write(mode_file, other))
+	if (!mode || cpu_write(self->cpu, "timestamp/mode", other))
 		SKIP(return, "one mode of timestamps");
-	EXPECT_EQ(pmu_write(mode_file, same), 0);
+	EXPECT_EQ(cpu_write(self->cpu, "timestamp/mode", same), 0);
 
 	/* The event is switched out, like that of a thread that sleeps */
 	event_attr(&attr, pmu_config(self->cpu));
 	ASSERT_TRUE(record_open(&rec, &attr, 0, -1, 1 << 20, true));
-	ioctl(rec.fd, PERF_EVENT_IOC_ENABLE, 0);
-	ioctl(rec.fd, PERF_EVENT_IOC_DISABLE, 0);
-	EXPECT_EQ(pmu_write(mode_file, other), EBUSY);
-	EXPECT_EQ(pmu_number(mode_file, 0), mode);
-	EXPECT_EQ(pmu_write(mode_file, same), 0);
+	record_start(&rec);
+	record_stop(&rec);
+	EXPECT_EQ(cpu_write(self->cpu, "timestamp/mode", other), EBUSY);
+	EXPECT_EQ(cpu_number(self->cpu, "timestamp/mode", 0), mode);
+	EXPECT_EQ(cpu_write(self->cpu, "timestamp/mode", same), 0);
 	record_close(&rec);
-	EXPECT_EQ(pmu_write(mode_file, other), 0);
-	EXPECT_EQ(pmu_write(mode_file, same), 0);
+	EXPECT_EQ(cpu_write(self->cpu, "timestamp/mode", other), 0);
+	EXPECT_EQ(cpu_write(self->cpu, "timestamp/mode", same), 0);
 }
 
 /* The counter runs even if events have no timestamps by default */
 TEST_F(pmu, mode_is_the_one_that_counts)
 {
-	char config_file[64], mode_file[64], config[32], text[32];
+	char config[32], text[32];
 	unsigned int mode;
 
-	snprintf(config_file, sizeof(config_file), "cpu%d/default_config", self->cpu);
-	snprintf(mode_file, sizeof(mode_file), "cpu%d/timestamp/mode", self->cpu);
-	mode = pmu_number(mode_file, 0);
+	mode = cpu_number(self->cpu, "timestamp/mode", 0);
 	if (!mode)
 		SKIP(return, "no timestamps");
-	ASSERT_TRUE(pmu_text(config_file, config, sizeof(config)));
+	ASSERT_TRUE(cpu_text(self->cpu, "default_config", config, sizeof(config)));
 	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)
 		 (pmu_config(self->cpu) & ~(NTRACE_CONFIG_TIMESTAMP | NTRACE_CONFIG_TS_MODE)));
-	EXPECT_EQ(pmu_write(config_file, text), 0);
-	EXPECT_EQ(pmu_number(mode_file, 0), mode);
-	EXPECT_EQ(pmu_write(config_file, config), 0);
+	EXPECT_EQ(cpu_write(self->cpu, "default_config", text), 0);
+	EXPECT_EQ(cpu_number(self->cpu, "timestamp/mode", 0), mode);
+	EXPECT_EQ(cpu_write(self->cpu, "default_config", config), 0);
 }
 
 TEST_HARNESS_MAIN

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tracing into an AUX buffer that is read */
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,16 +30,6 @@ FIXTURE_TEARDOWN(record)
 {
 	record_close(&self->rec);
 	free(self->st);
-}
-
-static void enable(struct recording *rec)
-{
-	ioctl(rec->fd, PERF_EVENT_IOC_ENABLE, 0);
-}
-
-static void disable(struct recording *rec)
-{
-	ioctl(rec->fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
 /*
@@ -86,9 +74,7 @@ TEST_F(record, own_thread)
 	event_attr_user(&self->attr);
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 20, false))
 		TH_LOG("%s", strerror(self->rec.err));
-	enable(&self->rec);
-	busy(10000);
-	disable(&self->rec);
+	record_work(&self->rec, 10000);
 
 	record_stretches(&self->rec, self->st);
 	EXPECT_GE(self->st->nr, 1);
@@ -105,9 +91,7 @@ TEST_F(record, nothing_before_enable_and_after_disable)
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 20, false));
 	busy(10000);
 	EXPECT_EQ(self->rec.page->aux_head, 0);
-	enable(&self->rec);
-	busy(1000);
-	disable(&self->rec);
+	record_work(&self->rec, 1000);
 	head = self->rec.page->aux_head;
 	EXPECT_GT(head, 0);
 	busy(10000);
@@ -119,9 +103,7 @@ static uint64_t work_bytes(struct recording *rec, unsigned int turns)
 {
 	uint64_t head = rec->page->aux_head;
 
-	enable(rec);
-	busy(turns);
-	disable(rec);
+	record_work(rec, turns);
 	return rec->page->aux_head - head;
 }
 
@@ -146,20 +128,17 @@ TEST_F(record, more_work_more_trace)
 
 TEST_F(record, each_cpu_system_wide)
 {
-	char file[64];
 	int cpu, n = 0;
 
 	for (cpu = 0; cpu < 64; cpu++) {
-		snprintf(file, sizeof(file), "cpu%d/cpu", cpu);
-		if (pmu_number(file, ~0ULL) == ~0ULL)
+		if (!cpu_is_traced(cpu))
 			continue;
 		ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, cpu, 1 << 22, false))
 			TH_LOG("cpu %d: %s", cpu, strerror(self->rec.err));
-		enable(&self->rec);
+		record_start(&self->rec);
 		usleep(20000);
-		disable(&self->rec);
-		memset(self->st, 0, sizeof(*self->st));
-		record_stretches(&self->rec, self->st);
+		record_stop(&self->rec);
+		record_take(&self->rec, self->st);
 		EXPECT_GT(self->st->bytes, 0) TH_LOG("no trace of cpu %d", cpu);
 		EXPECT_EQ(self->st->bytes, self->rec.page->aux_head);
 		check_stretches(&self->rec, self->st);
@@ -173,25 +152,22 @@ TEST_F(record, two_cpus_at_once)
 {
 	struct recording recs[2];
 	int cpu, n = 0;
-	char file[64];
 
 	for (cpu = 0; cpu < 64 && n < 2; cpu++) {
-		snprintf(file, sizeof(file), "cpu%d/cpu", cpu);
-		if (pmu_number(file, ~0ULL) == ~0ULL)
+		if (!cpu_is_traced(cpu))
 			continue;
 		ASSERT_TRUE(record_open(&recs[n], &self->attr, -1, cpu, 1 << 22, false));
 		n++;
 	}
 	if (n < 2)
 		SKIP(return, "one traced CPU");
-	enable(&recs[0]);
-	enable(&recs[1]);
+	record_start(&recs[0]);
+	record_start(&recs[1]);
 	busy(100000);
-	disable(&recs[0]);
-	disable(&recs[1]);
+	record_stop(&recs[0]);
+	record_stop(&recs[1]);
 	for (n = 0; n < 2; n++) {
-		memset(self->st, 0, sizeof(*self->st));
-		record_stretches(&recs[n], self->st);
+		record_take(&recs[n], self->st);
 		EXPECT_GT(self->st->bytes, 0);
 		check_stretches(&recs[n], self->st);
 		record_close(&recs[n]);
@@ -209,9 +185,7 @@ TEST_F(record, buffer_goes_around_many_times)
 	size = self->attr.exclude_kernel ? 1 << 18 : 1 << 21;
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, size, false));
 	for (round = 0; round < 2000 && bytes <= 2 * self->rec.aux_size; round++) {
-		enable(&self->rec);
-		busy(2000);
-		disable(&self->rec);
+		record_work(&self->rec, 2000);
 		memset(self->st, 0, sizeof(*self->st));
 		self->st->end = bytes;
 		record_stretches(&self->rec, self->st);
@@ -231,9 +205,7 @@ TEST_F(record, full_buffer_is_flagged_and_goes_on_after_reading)
 	uint64_t head;
 
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 16, false));
-	enable(&self->rec);
-	busy(1000000);
-	disable(&self->rec);
+	record_work(&self->rec, 1000000);
 	record_stretches(&self->rec, self->st);
 	EXPECT_GE(self->st->nr_truncated, 1);
 	EXPECT_EQ(self->st->nr_gaps, 0);
@@ -242,9 +214,7 @@ TEST_F(record, full_buffer_is_flagged_and_goes_on_after_reading)
 	EXPECT_EQ(self->st->bytes, head);
 
 	__atomic_store_n(&self->rec.page->aux_tail, head, __ATOMIC_RELEASE);
-	enable(&self->rec);
-	busy(1000);
-	disable(&self->rec);
+	record_work(&self->rec, 1000);
 	EXPECT_GT(self->rec.page->aux_head, head);
 }
 
@@ -259,12 +229,12 @@ TEST_F(record, own_thread_id_in_ownership)
 		SKIP(return, "no scontext");
 	event_attr_user(&self->attr);
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 20, false));
-	enable(&self->rec);
+	record_start(&self->rec);
 	for (i = 0; i < 100; i++) {
 		busy(100);
 		sched_yield();
 	}
-	disable(&self->rec);
+	record_stop(&self->rec);
 	record_stretches(&self->rec, self->st);
 	for (i = 0; i < self->st->nr; i++) {
 		struct stretch *s = &self->st->at[i];
@@ -291,7 +261,7 @@ TEST_F(record, children_are_inherited)
 
 	self->attr.inherit = 1;
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, self->cpu, 1 << 22, false));
-	enable(&self->rec);
+	record_start(&self->rec);
 	for (i = 0; i < 4; i++) {
 		pid = fork();
 		if (!pid) {
@@ -301,7 +271,7 @@ TEST_F(record, children_are_inherited)
 		}
 		waitpid(pid, &status, 0);
 	}
-	disable(&self->rec);
+	record_stop(&self->rec);
 	record_stretches(&self->rec, self->st);
 	EXPECT_GE(self->st->nr, 4);
 	check_stretches(&self->rec, self->st);
@@ -324,11 +294,8 @@ TEST_F(record, both_modes)
 		self->attr.config &= ~NTRACE_CONFIG_MODE;
 		self->attr.config |= (uint64_t)modes[i] << NTRACE_CONFIG_MODE_SHIFT;
 		ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 22, false));
-		enable(&self->rec);
-		busy(5000);
-		disable(&self->rec);
-		memset(self->st, 0, sizeof(*self->st));
-		record_stretches(&self->rec, self->st);
+		record_work(&self->rec, 5000);
+		record_take(&self->rec, self->st);
 		bytes[i] = self->st->bytes;
 		lost += self->st->nr_partial + self->st->nr_truncated;
 		EXPECT_GT(bytes[i], 0);
@@ -353,11 +320,8 @@ static unsigned int errors_of_work(struct recording *rec, struct stretches *st, 
 	uint8_t *buf;
 	size_t pos;
 
-	enable(rec);
-	busy(20000);
-	disable(rec);
-	memset(st, 0, sizeof(*st));
-	record_stretches(rec, st);
+	record_work(rec, 20000);
+	record_take(rec, st);
 	for (i = 0; i < st->nr; i++) {
 		buf = malloc(st->at[i].size);
 		record_copy(rec, st->at[i].offset, buf, st->at[i].size);
@@ -382,7 +346,6 @@ TEST_F(record, encoder_without_room_says_so_or_stalls)
 	bool slow = getenv("NTRACE_SLOW_FIFO");
 	unsigned int errors, partial;
 	uint64_t before, after;
-	char file[64];
 	int stall;
 
 	if (!pmu_number("caps/stall", 0) || !pmu_number("caps/privilege", 0))
@@ -390,14 +353,13 @@ TEST_F(record, encoder_without_room_says_so_or_stalls)
 	event_attr_user(&self->attr);
 	/* The event and the file overflows belong to one CPU, so the work must also run there */
 	ASSERT_TRUE(pin(self->cpu));
-	snprintf(file, sizeof(file), "cpu%d/overflows", self->cpu);
 	for (stall = 0; stall < 2; stall++) {
 		self->attr.config &= ~NTRACE_CONFIG_STALL;
 		self->attr.config |= stall ? NTRACE_CONFIG_STALL : 0;
 		ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, self->cpu, 1 << 22, false));
-		before = pmu_number(file, 0);
+		before = cpu_number(self->cpu, "overflows", 0);
 		errors = errors_of_work(&self->rec, self->st, &partial);
-		after = pmu_number(file, 0);
+		after = cpu_number(self->cpu, "overflows", 0);
 		printf("# figure: stall=%d: %u Error messages, %llu stretches without room, %llu bytes, %u partial\n",
 		       stall, errors, (unsigned long long)(after - before),
 		       (unsigned long long)self->st->bytes, partial);
@@ -439,14 +401,11 @@ TEST_F(record, hart_that_stalls_does_not_wait_for_a_full_window)
 	ASSERT_TRUE(pin(self->cpu));
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, self->cpu, getpagesize(), false));
 	for (i = 0; i < 20; i++) {
-		enable(&self->rec);
-		busy(20000);
-		disable(&self->rec);
-		memset(self->st, 0, sizeof(*self->st));
-		record_stretches(&self->rec, self->st);
+		record_work(&self->rec, 20000);
+		record_take(&self->rec, self->st);
 		EXPECT_GT(self->st->bytes, 0);
 		partial += self->st->nr_partial;
-		self->rec.page->aux_tail = self->rec.page->aux_head;
+		record_empty(&self->rec);
 	}
 	printf("# figure: %u stretches were overwritten rather than waited for\n", partial);
 }

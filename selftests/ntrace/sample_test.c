@@ -56,14 +56,6 @@ static int open_sampler(struct recording *rec, struct perf_event_attr *attr)
 	return fd;
 }
 
-static void read_data(struct recording *rec, uint64_t pos, void *buf, size_t size)
-{
-	uint8_t *to = buf;
-
-	while (size--)
-		*to++ = rec->data[pos++ % rec->data_size];
-}
-
 /*
  * Get the first sample after @tail. Return false if there is none. @size is the size of its trace.
  * Samples for which the buffer had no room are added to @lost.
@@ -75,19 +67,19 @@ static bool next_sample(struct recording *rec, uint64_t *tail, uint8_t *trace, u
 	struct perf_event_header header;
 
 	while (*tail < head) {
-		read_data(rec, *tail, &header, sizeof(header));
+		record_data(rec, *tail, &header, sizeof(header));
 		at = *tail + sizeof(header);
 		*tail += header.size;
 		if (header.type == PERF_RECORD_LOST) {
-			read_data(rec, at + sizeof(uint64_t), &nr, sizeof(nr));
+			record_data(rec, at + sizeof(uint64_t), &nr, sizeof(nr));
 			*lost += nr;
 		}
 		at += 3 * sizeof(uint64_t);
 		if (header.type != PERF_RECORD_SAMPLE)
 			continue;
-		read_data(rec, at, size, sizeof(*size));
+		record_data(rec, at, size, sizeof(*size));
 		if (*size <= SAMPLE_SIZE)
-			read_data(rec, at + sizeof(*size), trace, *size);
+			record_data(rec, at + sizeof(*size), trace, *size);
 		return true;
 	}
 	return false;
@@ -155,9 +147,7 @@ TEST_F(sample, each_ends_where_the_encoder_was_stopped)
 	self->fd = open_sampler(&self->rec, &self->sampler);
 	ASSERT_GE(self->fd, 0);
 	for (round = 0; round < 100; round++) {
-		ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
-		busy(20000);
-		ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+		record_work(&self->rec, 20000);
 		take_samples(&self->rec, self->trace, &samples);
 	}
 	EXPECT_GT(samples.nr, 10);
@@ -181,13 +171,13 @@ TEST_F(sample, at_each_task_switch)
 	self->sampler.sample_period = 1;
 	self->fd = open_sampler(&self->rec, &self->sampler);
 	ASSERT_GE(self->fd, 0);
-	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	record_start(&self->rec);
 	for (round = 0; round < 20; round++) {
 		busy(1000);
 		usleep(10000);
 		take_samples(&self->rec, self->trace, &samples);
 	}
-	ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+	record_stop(&self->rec);
 	take_samples(&self->rec, self->trace, &samples);
 	ASSERT_EQ(read(self->fd, &switches, sizeof(switches)), sizeof(switches));
 	EXPECT_GE(switches, 20);
@@ -217,13 +207,13 @@ TEST_F(sample, the_buffer_goes_on)
 		SKIP(return, "no AUX sampling in this kernel");
 	self->fd = open_sampler(&self->rec, &self->sampler);
 	ASSERT_GE(self->fd, 0);
-	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	record_start(&self->rec);
 	/* The host may be late with the timer of the sampler */
 	for (i = 0; i < 100 && !found; i++) {
 		busy(50000);
 		found = next_sample(&self->rec, &tail, self->trace, &size, &lost);
 	}
-	ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+	record_stop(&self->rec);
 	head = self->rec.page->aux_head;
 	EXPECT_GT(head, 1000);
 	size = head < self->rec.aux_size ? head : self->rec.aux_size;

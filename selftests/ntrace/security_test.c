@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which user may see which trace */
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -49,8 +47,7 @@ static void look(struct recording *rec, struct stretches *st, struct seen *seen)
 	size_t pos;
 
 	memset(seen, 0, sizeof(*seen));
-	memset(st, 0, sizeof(*st));
-	record_stretches(rec, st);
+	record_take(rec, st);
 	for (i = 0; i < st->nr; i++) {
 		buf = malloc(st->at[i].size);
 		record_copy(rec, st->at[i].offset, buf, st->at[i].size);
@@ -86,7 +83,7 @@ static void work(struct recording *rec)
 	int counter = open_counter();
 	unsigned int i;
 
-	ioctl(rec->fd, PERF_EVENT_IOC_ENABLE, 0);
+	record_start(rec);
 	for (i = 0; i < 200; i++) {
 		busy(500);
 		getppid();
@@ -94,7 +91,7 @@ static void work(struct recording *rec)
 		if (i % 50 == 0)
 			usleep(1000);
 	}
-	ioctl(rec->fd, PERF_EVENT_IOC_DISABLE, 0);
+	record_stop(rec);
 	close(counter);
 }
 
@@ -164,7 +161,7 @@ TEST_F(security, firmware_is_there_if_asked_for)
 	for (round = 0; round < 100 && !(seen.firmware + seen.prv[3]); round++) {
 		work(&self->rec);
 		look(&self->rec, self->st, &seen);
-		self->rec.page->aux_tail = self->rec.page->aux_head;
+		record_empty(&self->rec);
 	}
 	EXPECT_GT(seen.firmware + seen.prv[3], 0);
 }

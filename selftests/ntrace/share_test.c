@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -59,7 +58,7 @@ static void drain(struct yielder *y)
 static void drain_and_go_on(struct yielder *y)
 {
 	drain(y);
-	ioctl(y->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	record_start(&y->rec);
 }
 
 static void yield_until(struct yielder *y, double end)
@@ -91,9 +90,9 @@ static void *yielder_run(void *arg)
 	pthread_barrier_wait(&barrier);
 	if (y->rec.fd < 0)
 		return NULL;
-	ioctl(y->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	record_start(&y->rec);
 	yield_until(y, now() + seconds);
-	ioctl(y->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+	record_stop(&y->rec);
 	drain(y);
 	return NULL;
 }
@@ -199,22 +198,9 @@ TEST_F_TIMEOUT(share, yielding_threads_of_an_ordinary_user, 3600)
 	attr.exclude_kernel = 0;
 	attr.exclude_hv = 0;
 	ASSERT_TRUE(record_open(&later, &attr, 0, -1, 1 << 20, false));
-	ioctl(later.fd, PERF_EVENT_IOC_ENABLE, 0);
-	busy(1000);
-	ioctl(later.fd, PERF_EVENT_IOC_DISABLE, 0);
+	record_work(&later, 1000);
 	EXPECT_GT(later.page->aux_head, 0);
 	record_close(&later);
-}
-
-/* The name of the sink of a CPU, for events that do not choose one */
-static void sink_of(int cpu, char *name, size_t size)
-{
-	char file[64], path[256];
-
-	snprintf(file, sizeof(file), "cpu%d/path", cpu);
-	if (!pmu_text(file, path, sizeof(path)))
-		path[0] = 0;
-	snprintf(name, size, "%s", strrchr(path, ' ') ? strrchr(path, ' ') + 1 : path);
 }
 
 /* An event that has to wait for a sink gets one record with the reason */
@@ -222,7 +208,6 @@ TEST(event_that_waits_is_told_once)
 {
 	struct recording first, second;
 	struct stretches *st = calloc(1, sizeof(*st));
-	char sink[2][64];
 	double start;
 	bool shared;
 
@@ -230,9 +215,7 @@ TEST(event_that_waits_is_told_once)
 		SKIP(return, "there is no PMU ntrace");
 	if (pmu_nr_cpus() < 2)
 		SKIP(return, "there is one encoder only");
-	sink_of(0, sink[0], sizeof(sink[0]));
-	sink_of(1, sink[1], sizeof(sink[1]));
-	shared = !strcmp(sink[0], sink[1]);
+	shared = cpus_share_sink(0, 1);
 	event_attr(&attr, pmu_config(0));
 	/* The buffer must not be full when it is read */
 	ASSERT_TRUE(record_open(&second, &attr, -1, 1, 1 << 22, false));
@@ -240,8 +223,8 @@ TEST(event_that_waits_is_told_once)
 	ASSERT_TRUE(record_open(&first, &attr, -1, 0, 1 << 16, true));
 	/* Keep this CPU from idling, because a CPU that loses its state gives its sink to others */
 	pin(0);
-	ioctl(first.fd, PERF_EVENT_IOC_ENABLE, 0);
-	ioctl(second.fd, PERF_EVENT_IOC_ENABLE, 0);
+	record_start(&first);
+	record_start(&second);
 	for (start = now(); now() < start + 0.1;)
 		busy(100);
 	record_stretches(&second, st);
@@ -256,7 +239,7 @@ TEST(event_that_waits_is_told_once)
 	for (start = now(); now() < start + 0.05;)
 		busy(100);
 	busy(1000);
-	ioctl(second.fd, PERF_EVENT_IOC_DISABLE, 0);
+	record_stop(&second);
 	record_stretches(&second, st);
 	EXPECT_EQ(st->nr_collided, shared);
 	EXPECT_GT(st->bytes, 0);
@@ -284,12 +267,9 @@ static uint64_t share_beside(struct recording *roomy, struct recording *tight, u
 			     uint64_t *most)
 {
 	struct yielder y = { 0 };
-	char sink[2][64];
 	double end;
 
-	sink_of(0, sink[0], sizeof(sink[0]));
-	sink_of(1, sink[1], sizeof(sink[1]));
-	if (pmu_type() < 0 || pmu_nr_cpus() < 2 || strcmp(sink[0], sink[1]))
+	if (pmu_type() < 0 || pmu_nr_cpus() < 2 || !cpus_share_sink(0, 1))
 		return 0;
 	event_attr(&attr, pmu_config(0));
 	event_attr_much(&attr);
@@ -299,8 +279,8 @@ static uint64_t share_beside(struct recording *roomy, struct recording *tight, u
 	leave_room(tight, room);
 	y.rec = *roomy;
 	pin(0);
-	ioctl(roomy->fd, PERF_EVENT_IOC_ENABLE, 0);
-	ioctl(tight->fd, PERF_EVENT_IOC_ENABLE, 0);
+	record_start(roomy);
+	record_start(tight);
 	for (end = now() + 20; y.bytes < ROOMY_SIZE && now() < end; drain_and_go_on(&y))
 		busy(100);
 	*most = y.most;
@@ -343,10 +323,10 @@ TEST(member_that_loses_its_sink_is_reported)
 
 	if (!bytes)
 		SKIP(return, "no two encoders share a sink");
-	ioctl(roomy.fd, PERF_EVENT_IOC_DISABLE, 0);
+	record_stop(&roomy);
 	leave_room(&tight, tight.aux_size - 1);
 	usleep(100000);
-	ioctl(tight.fd, PERF_EVENT_IOC_DISABLE, 0);
+	record_stop(&tight);
 	record_stretches(&tight, st);
 	for (i = 0; i < st->nr; i++)
 		full += !!(st->at[i].flags & PERF_AUX_FLAG_PARTIAL);
@@ -382,15 +362,15 @@ TEST(system_wide_event_waits_for_its_sink)
 	ASSERT_TRUE(record_open(&first, &attr, -1, 0, 1 << 16, true));
 	y = (struct yielder){ .rec = second };
 	pin(1);
-	ioctl(second.fd, PERF_EVENT_IOC_ENABLE, 0);
+	record_start(&second);
 	for (i = 0; i < 10; i++) {
 		busy(20000);
 		usleep(5000);
 	}
 	EXPECT_GT(second.page->aux_head, 1 << 12);
-	ioctl(first.fd, PERF_EVENT_IOC_ENABLE, 0);
+	record_start(&first);
 	drain(&y);
-	ioctl(second.fd, PERF_EVENT_IOC_ENABLE, 0);
+	record_start(&second);
 	usleep(50000);
 	record_close(&first);
 	y.bytes = 0;
@@ -399,7 +379,7 @@ TEST(system_wide_event_waits_for_its_sink)
 		busy(1000);
 		drain(&y);
 	}
-	ioctl(second.fd, PERF_EVENT_IOC_DISABLE, 0);
+	record_stop(&second);
 	drain(&y);
 	EXPECT_GT(y.bytes, 100);
 	record_close(&second);
@@ -413,13 +393,8 @@ TEST(system_wide_event_waits_for_its_sink)
 static int open_probe(const char *function, uint32_t action, int leader)
 {
 	struct perf_event_attr probe = { .size = sizeof(probe), .sample_period = 1 };
-	int type = -1;
-	FILE *f = fopen("/sys/bus/event_source/devices/kprobe/type", "r");
+	int type = file_number("/sys/bus/event_source/devices/kprobe/type", -1);
 
-	if (f && fscanf(f, "%d", &type) != 1)
-		type = -1;
-	if (f)
-		fclose(f);
 	if (type < 0)
 		return -1;
 	probe.type = type;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* In snapshot mode the buffer is overwritten, and the newest trace survives */
 #include <stdlib.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "kselftest_harness.h"
 #include "trace.h"
@@ -25,13 +23,6 @@ FIXTURE_TEARDOWN(snapshot)
 {
 	record_close(&self->rec);
 	free(self->buf);
-}
-
-static void run(struct recording *rec, unsigned int n)
-{
-	ioctl(rec->fd, PERF_EVENT_IOC_ENABLE, 0);
-	busy(n);
-	ioctl(rec->fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
 /* Return the number of messages after the first whole one, or -1 if one is broken. */
@@ -92,7 +83,7 @@ TEST_F(snapshot, newest_survives)
 	self->buf = malloc(self->rec.aux_size);
 	memset(&st, 0, sizeof(st));
 	for (round = 0; round < 20; round++) {
-		run(&self->rec, 20000 + 1234 * round);
+		record_work(&self->rec, 20000 + 1234 * round);
 		head = self->rec.page->aux_head;
 		from = newest(&self->rec, &st);
 		/* On a busy host, the last window may be full */
@@ -125,7 +116,7 @@ TEST_F(snapshot, short_stretches_follow_long_ones)
 	memset(&st, 0, sizeof(st));
 	for (round = 0; round < 8; round++) {
 		before = head;
-		run(&self->rec, round % 2 ? 50 : 3000);
+		record_work(&self->rec, round % 2 ? 50 : 3000);
 		head = self->rec.page->aux_head;
 		ASSERT_GT(head, before);
 		if (round % 2)
@@ -148,7 +139,7 @@ TEST_F(snapshot, small_one_is_whole)
 
 	event_attr_user(&self->attr);
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 20, true));
-	run(&self->rec, 1000);
+	record_work(&self->rec, 1000);
 	head = self->rec.page->aux_head;
 	ASSERT_GT(head, 0);
 	ASSERT_LT(head, self->rec.aux_size);
@@ -166,14 +157,14 @@ TEST_F(snapshot, event_is_never_disabled)
 	uint64_t head;
 
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 16, true));
-	run(&self->rec, 500000);
+	record_work(&self->rec, 500000);
 	head = self->rec.page->aux_head;
 	/*
 	 * The buffer was full at least once. An SRAM sink passes no more trace to perf than it
 	 * holds.
 	 */
 	EXPECT_GE(head, self->rec.aux_size);
-	run(&self->rec, 1000);
+	record_work(&self->rec, 1000);
 	EXPECT_GT(self->rec.page->aux_head, head);
 }
 

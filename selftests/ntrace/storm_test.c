@@ -13,13 +13,11 @@
  * duration of a reload while nothing was traced. That reload must stay within NTRACE_LIMIT_MS, so
  * that the test notices a module that always hangs.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -63,15 +61,6 @@ static void *look_at_clock(void *unused)
 	return NULL;
 }
 
-static void write_file(const char *file, const char *text)
-{
-	int fd = open(file, O_WRONLY);
-
-	if (fd < 0 || write(fd, text, strlen(text)) < 0)
-		errno = errno ?: EIO;
-	close(fd);
-}
-
 static void op_open(unsigned int r)
 {
 	struct recording *rec = &slot[r % SLOTS];
@@ -88,7 +77,7 @@ static void op_open(unsigned int r)
 	record_open(rec, &attr, r >> 7 & 1 && cpu >= 0 ? -1 : 0, cpu, 1 << (14 + (r >> 12) % 6),
 		    r >> 16 & 1);
 	if (rec->fd >= 0)
-		ioctl(rec->fd, PERF_EVENT_IOC_ENABLE, 0);
+		record_start(rec);
 }
 
 static void op_close(unsigned int r)
@@ -102,8 +91,8 @@ static void op_start_stop(unsigned int r)
 	unsigned int i;
 
 	for (i = 0; rec->fd >= 0 && i < 10; i++) {
-		ioctl(rec->fd, PERF_EVENT_IOC_DISABLE, 0);
-		ioctl(rec->fd, PERF_EVENT_IOC_ENABLE, 0);
+		record_stop(rec);
+		record_start(rec);
 		busy(r >> 8 & 255);
 	}
 }
@@ -114,9 +103,8 @@ static void op_read(unsigned int r)
 
 	if (rec->fd < 0)
 		return;
-	memset(&stretches, 0, sizeof(stretches));
-	record_stretches(rec, &stretches);
-	__atomic_store_n(&rec->page->aux_tail, rec->page->aux_head, __ATOMIC_RELEASE);
+	record_take(rec, &stretches);
+	record_empty(rec);
 }
 
 /* Take a snapshot like perf does at SIGUSR2, and start the event again */
@@ -128,9 +116,9 @@ static void op_snapshot(unsigned int r)
 	if (rec->fd < 0)
 		return;
 	buf = malloc(rec->aux_size);
-	ioctl(rec->fd, PERF_EVENT_IOC_DISABLE, 0);
+	record_stop(rec);
 	record_copy(rec, rec->page->aux_head, buf, rec->aux_size);
-	ioctl(rec->fd, PERF_EVENT_IOC_ENABLE, 0);
+	record_start(rec);
 	free(buf);
 }
 
@@ -169,9 +157,9 @@ static void op_hotplug(unsigned int r)
 	snprintf(file, sizeof(file), "/sys/devices/system/cpu/cpu%u/online", 1 + r % 3);
 	if (access(file, W_OK))
 		return;
-	write_file(file, "0");
+	write_text(file, "0");
 	busy(r >> 8 & 1023);
-	write_file(file, "1");
+	write_text(file, "1");
 }
 
 static void op_reload(unsigned int r)
@@ -191,11 +179,10 @@ static void op_reload(unsigned int r)
 
 static void op_sysfs(unsigned int r)
 {
-	char text[4096], file[64];
+	char text[4096];
 
-	snprintf(file, sizeof(file), "cpu%u/timestamp/counter", r % 4);
-	pmu_text(file, text, sizeof(text));
-	write_file(PMU_DIR "/cpu0/sync/period", r & 16 ? "4096" : "65536");
+	cpu_text(r % 4, "timestamp/counter", text, sizeof(text));
+	write_text(PMU_DIR "/cpu0/sync/period", r & 16 ? "4096" : "65536");
 }
 
 static const struct {
@@ -240,9 +227,7 @@ static int trace_later(void)
 	if (!record_open(&rec, &attr, 0, -1, 1 << 22, false))
 		return -1;
 	memset(&stretches, 0, sizeof(stretches));
-	ioctl(rec.fd, PERF_EVENT_IOC_ENABLE, 0);
-	busy(1000);
-	ioctl(rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+	record_work(&rec, 1000);
 	record_stretches(&rec, &stretches);
 	if (!stretches.nr || stretches.nr_partial)
 		ret = -1;

@@ -14,14 +14,11 @@
 
 #include "trace.h"
 
-bool pmu_text(const char *file, char *text, size_t size)
+bool file_text(const char *path, char *text, size_t size)
 {
-	char path[256];
+	int fd = open(path, O_RDONLY);
 	ssize_t n;
-	int fd;
 
-	snprintf(path, sizeof(path), PMU_DIR "/%s", file);
-	fd = open(path, O_RDONLY);
 	if (fd < 0)
 		return false;
 	n = read(fd, text, size - 1);
@@ -33,11 +30,74 @@ bool pmu_text(const char *file, char *text, size_t size)
 	return true;
 }
 
+uint64_t file_number(const char *path, uint64_t otherwise)
+{
+	char text[64];
+
+	return file_text(path, text, sizeof(text)) ? strtoull(text, NULL, 0) : otherwise;
+}
+
+int write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY), err;
+
+	if (fd < 0)
+		return errno;
+	err = write(fd, text, strlen(text)) < 0 ? errno : 0;
+	close(fd);
+	return err;
+}
+
+bool pmu_text(const char *file, char *text, size_t size)
+{
+	char path[384];
+
+	snprintf(path, sizeof(path), PMU_DIR "/%s", file);
+	return file_text(path, text, size);
+}
+
 uint64_t pmu_number(const char *file, uint64_t otherwise)
 {
 	char text[64];
 
 	return pmu_text(file, text, sizeof(text)) ? strtoull(text, NULL, 0) : otherwise;
+}
+
+bool cpu_text(int cpu, const char *file, char *text, size_t size)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "cpu%d/%s", cpu, file);
+	return pmu_text(path, text, size);
+}
+
+uint64_t cpu_number(int cpu, const char *file, uint64_t otherwise)
+{
+	char text[64];
+
+	return cpu_text(cpu, file, text, sizeof(text)) ? strtoull(text, NULL, 0) : otherwise;
+}
+
+bool cpu_is_traced(int cpu)
+{
+	return cpu_number(cpu, "cpu", ~0ULL) != ~0ULL;
+}
+
+bool cpu_sink(int cpu, char name[64])
+{
+	char path[256];
+
+	if (!cpu_text(cpu, "path", path, sizeof(path)) || !strrchr(path, ' '))
+		return false;
+	snprintf(name, 64, "%.63s", strrchr(path, ' ') + 1);
+	return true;
+}
+
+bool cpus_share_sink(int a, int b)
+{
+	char first[64], second[64];
+
+	return a == b || (cpu_sink(a, first) && cpu_sink(b, second) && !strcmp(first, second));
 }
 
 int pmu_type(void)
@@ -47,10 +107,8 @@ int pmu_type(void)
 
 uint64_t pmu_config(int cpu)
 {
-	char file[64];
 
-	snprintf(file, sizeof(file), "cpu%d/default_config", cpu);
-	return pmu_number(file, 0) & ~NTRACE_CONFIG_EXTEND_ADDR;
+	return cpu_number(cpu, "default_config", 0) & ~NTRACE_CONFIG_EXTEND_ADDR;
 }
 
 int pmu_first_cpu(void)
@@ -174,7 +232,6 @@ bool record_open(struct recording *rec, struct perf_event_attr *attr, int pid, i
 		 size_t aux_size, bool overwrite)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
-	char file[64];
 
 	memset(rec, 0, sizeof(*rec));
 	rec->fd = syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
@@ -193,8 +250,7 @@ bool record_open(struct recording *rec, struct perf_event_attr *attr, int pid, i
 			rec->fd, rec->page->aux_offset);
 	if (rec->aux == MAP_FAILED)
 		goto fail;
-	snprintf(file, sizeof(file), "cpu%d/src_bits", cpu >= 0 ? cpu : pmu_first_cpu());
-	rec->src_bits = pmu_number(file, 0);
+	rec->src_bits = cpu_number(cpu >= 0 ? cpu : pmu_first_cpu(), "src_bits", 0);
 	if (attr->config & NTRACE_CONFIG_INHIBIT_SRC)
 		rec->src_bits = 0;
 	return true;
@@ -216,7 +272,7 @@ void record_close(struct recording *rec)
 	rec->fd = -1;
 }
 
-static void data_copy(struct recording *rec, uint64_t pos, void *buf, size_t size)
+void record_data(struct recording *rec, uint64_t pos, void *buf, size_t size)
 {
 	uint8_t *to = buf;
 
@@ -248,11 +304,11 @@ void record_stretches(struct recording *rec, struct stretches *st)
 	struct stretch s;
 
 	while (tail < head) {
-		data_copy(rec, tail, &header, sizeof(header));
+		record_data(rec, tail, &header, sizeof(header));
 		if (header.type == PERF_RECORD_AUX) {
-			data_copy(rec, tail + sizeof(header), &s, offsetof(struct stretch, time));
+			record_data(rec, tail + sizeof(header), &s, offsetof(struct stretch, time));
 			/* The field of PERF_SAMPLE_TID precedes the time */
-			data_copy(rec, tail + sizeof(header) + offsetof(struct stretch, time) + 8,
+			record_data(rec, tail + sizeof(header) + offsetof(struct stretch, time) + 8,
 				  &s.time, sizeof(s.time));
 			add_stretch(st, &s);
 		}
@@ -271,6 +327,34 @@ void record_copy(struct recording *rec, uint64_t offset, void *buf, size_t size)
 	memcpy((uint8_t *)buf + n, rec->aux, size - n);
 	if (pmu_number("cpu0/trace_id", 0))
 		frames_to_messages(buf, size);
+}
+
+void record_take(struct recording *rec, struct stretches *st)
+{
+	memset(st, 0, sizeof(*st));
+	record_stretches(rec, st);
+}
+
+void record_start(const struct recording *rec)
+{
+	ioctl(rec->fd, PERF_EVENT_IOC_ENABLE, 0);
+}
+
+void record_stop(const struct recording *rec)
+{
+	ioctl(rec->fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+void record_work(const struct recording *rec, unsigned int n)
+{
+	record_start(rec);
+	busy(n);
+	record_stop(rec);
+}
+
+void record_empty(const struct recording *rec)
+{
+	__atomic_store_n(&rec->page->aux_tail, rec->page->aux_head, __ATOMIC_RELEASE);
 }
 
 /*

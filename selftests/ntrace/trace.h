@@ -16,9 +16,21 @@
 
 #define PMU_DIR	"/sys/bus/event_source/devices/ntrace"
 
-/* Read a file below PMU_DIR as text (false if it does not exist) or as a number */
+/* Read the first line of a file as text (false if it cannot be read), or as a number */
+bool file_text(const char *path, char *text, size_t size);
+uint64_t file_number(const char *path, uint64_t otherwise);
+/* Write to a file. Return 0 or an errno. */
+int write_text(const char *path, const char *text);
+/* Read a file below PMU_DIR, or below the folder of a CPU in it */
 bool pmu_text(const char *file, char *text, size_t size);
 uint64_t pmu_number(const char *file, uint64_t otherwise);
+bool cpu_text(int cpu, const char *file, char *text, size_t size);
+uint64_t cpu_number(int cpu, const char *file, uint64_t otherwise);
+/* Return true if the CPU has an encoder. */
+bool cpu_is_traced(int cpu);
+/* Get the name of the sink that events of a CPU use by default. Return false if it is not known. */
+bool cpu_sink(int cpu, char name[64]);
+bool cpus_share_sink(int a, int b);
 int pmu_type(void);
 /* cpuN/default_config, without shortened addresses */
 uint64_t pmu_config(int cpu);
@@ -82,6 +94,16 @@ struct stretches {
 };
 
 void record_stretches(struct recording *rec, struct stretches *st);
+/* The same, after @st was cleared */
+void record_take(struct recording *rec, struct stretches *st);
+/* Copy bytes of the data area, which wraps around. */
+void record_data(struct recording *rec, uint64_t pos, void *buf, size_t size);
+void record_start(const struct recording *rec);
+void record_stop(const struct recording *rec);
+/* Record busy(@n). */
+void record_work(const struct recording *rec, unsigned int n);
+/* Give the kernel the room of all trace in the AUX buffer. */
+void record_empty(const struct recording *rec);
 /* Copy @size bytes at @offset of the AUX area. Frames become messages and idle bytes. */
 void record_copy(struct recording *rec, uint64_t offset, void *buf, size_t size);
 
