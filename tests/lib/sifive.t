@@ -127,5 +127,5 @@ refused() {
 }
 refused "--binary without an address" page.2 "--binary expects FILE@ADDRESS, but 'page.2' has no address"
 refused "--binary of a file that does not exist" none@0x1000 "none: No such file or directory"
-refused "--binary of a folder" .@0x1000 ". is not a file with code"
+refused "--binary of a folder" .@0x1000 ".: not a file"
 done_testing

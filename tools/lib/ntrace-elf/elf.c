@@ -170,7 +170,7 @@ static int map_file(int fd, struct nt_elf *map)
 
 int nt_elf_open(const char *path, struct nt_elf **elf)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), err, saved;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err, saved;
 	struct nt_elf map;
 
 	*elf = NULL;

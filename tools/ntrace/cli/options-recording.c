@@ -4,27 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "ntrace.h"
 #include "options.h"
 #include "session/session.h"
+#include "session/file/whole-file.h"
 
 bool options_is_recording(const char *path)
 {
+	int fd = whole_file_read(path);
 	char magic[8] = "";
 	struct stat st;
-	FILE *f;
 
-	if (stat(path, &st))
-		return false;
-	if (S_ISDIR(st.st_mode))
-		return true;
-	f = S_ISREG(st.st_mode) ? fopen(path, "re") : NULL;
-	if (!f)
-		return false;
-	if (fread(magic, 1, sizeof(magic), f) < sizeof(magic))
-		magic[0] = '\0';
-	fclose(f);
+	if (fd < 0)
+		return !stat(path, &st) && S_ISDIR(st.st_mode);
+	(void)!read(fd, magic, sizeof(magic));
+	close(fd);
 	return !memcmp(magic, "PERFILE2", sizeof(magic));
 }
 

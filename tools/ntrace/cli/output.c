@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +14,16 @@
 /* true after a failure of the standard output was reported, which must happen only once */
 static bool reported;
 
+/* An input is mapped, so the bytes that another process cuts off cannot be read any more. */
+static void on_bus(int signal)
+{
+	static const char said[] = "ntrace: an input file was shortened or its disk failed while the command read it\n";
+
+	whole_file_remove_parts();
+	(void)!write(STDERR_FILENO, said, sizeof(said) - 1);
+	_exit(EXIT_USAGE);
+}
+
 /*
  * If a standard stream is closed, open /dev/null in its place, in the wrong direction. Its use
  * still fails, but no file that is opened later gets its number.
@@ -21,6 +32,7 @@ void output_begin(void)
 {
 	int fd;
 
+	signal(SIGBUS, on_bus);
 	for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
 		if (fcntl(fd, F_GETFD) < 0)
 			open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);

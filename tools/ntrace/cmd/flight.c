@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -81,24 +80,12 @@ static int read_record(struct flight_command *c)
 
 static int map_vmcore(struct flight_command *c)
 {
-	int fd = open(c->vmcore, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	void *map = MAP_FAILED;
-
-	if (fd >= 0 && !fstat(fd, &st) && st.st_size > 0)
-		map = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (map == MAP_FAILED) {
-		fprintf(stderr, "ntrace: %s: %s\n", c->vmcore, fd < 0 ? strerror(errno) :
-			"it cannot be mapped (copy /proc/vmcore to a file first)");
-		if (fd >= 0)
-			close(fd);
-		return -1;
-	}
-	whole_file_input(fd);
-	close(fd);
-	c->dump = map;
-	c->dump_size = st.st_size;
-	return 0;
+	c->dump = whole_file_map(c->vmcore, &c->dump_size);
+	if (c->dump)
+		return 0;
+	fprintf(stderr, "ntrace: %s: %s\n", c->vmcore, errno == ENODEV || errno == ENODATA ?
+		"it cannot be mapped (copy /proc/vmcore to a file first)" : whole_file_strerror(errno));
+	return -1;
 }
 
 /*

@@ -5,7 +5,6 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -169,7 +168,7 @@ static bool add_file(struct share *share, const char *name, int fd)
 static bool add_code(struct share *share, const struct nt_shared_file *file)
 {
 	const char *path = nt_session_file(share->session, file->path);
-	int from = path ? open(path, O_RDONLY | O_CLOEXEC) : -1, n;
+	int from = path ? whole_file_read(path) : -1, n;
 	Elf *elf = from >= 0 ? elf_begin(from, ELF_C_READ, NULL) : NULL;
 	FILE *to = elf ? tmpfile() : NULL;
 	char name[PATH_MAX];
@@ -262,8 +261,10 @@ static bool add_kernel(struct share *share, const char *folder)
 	for (i = 0; ok && i < sizeof(names) / sizeof(names[0]); i++) {
 		snprintf(path, sizeof(path), "%s/kcore_dir/%s", folder, names[i]);
 		snprintf(name, sizeof(name), "shared/perf.data/kcore_dir/%s", names[i]);
-		fd = open(path, O_RDONLY | O_CLOEXEC);
+		fd = whole_file_read(path);
 		ok = fd >= 0 ? add_file(share, name, fd) : errno == ENOENT;
+		if (!ok)
+			fprintf(stderr, "ntrace: copying %s failed\n", path);
 		if (fd >= 0)
 			close(fd);
 	}

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "source.h"
 
@@ -11,6 +12,7 @@
 #include "session/array.h"
 #include "session/code/lines.h"
 #include "session/counts/profile.h"
+#include "session/file/whole-file.h"
 
 #define FRAMES_MAX	16
 #define FILE_MAX	(1 << 20)	/* maximum size of one file in bytes */
@@ -166,20 +168,20 @@ static bool is_source(const char *file)
 
 static char *read_text(const char *path)
 {
-	FILE *file = fopen(path, "re");
+	int fd = whole_file_read(path);
 	struct stat st;
 	char *text = NULL;
-	size_t n;
+	ssize_t n;
 
-	if (!file)
+	if (fd < 0)
 		return NULL;
-	if (!fstat(fileno(file), &st) && S_ISREG(st.st_mode) && st.st_size < FILE_MAX)
+	if (!fstat(fd, &st) && st.st_size < FILE_MAX)
 		text = malloc(st.st_size + 1);
 	if (text) {
-		n = fread(text, 1, st.st_size, file);
-		text[n] = '\0';
+		n = read(fd, text, st.st_size);
+		text[n < 0 ? 0 : n] = '\0';
 	}
-	fclose(file);
+	close(fd);
 	return text;
 }
 

@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "page/source.h"
 #include "profile.h"
 
-/* Ranges of the lines, functions and branches of one file in the three arrays */
+/* Ranges of the lines, functions and branches of one file in the three arrays, and --symfs */
 struct of_file {
+	const char *symfs;
 	const struct profile_line *line, *line_end;
 	const struct profile_branch *branch, *branch_end;
 	const struct profile_function *function, *function_end;
@@ -28,7 +30,7 @@ struct of_file {
 static int each_file(struct profile *profile, void (*fn)(FILE *out, const char *file, struct of_file *of))
 {
 	struct profile_source source = { 0 };
-	struct of_file of = { 0 };
+	struct of_file of = { .symfs = profile->recording.session.symfs };
 	const char *file;
 	int err = profile_source_make(&source, profile);
 
@@ -149,24 +151,18 @@ static void gcov_line(FILE *out, struct of_file *of, int number, const char *tex
 /* Write a file. If it cannot be read, list only its lines that have code. */
 static void gcov_file(FILE *out, const char *file, struct of_file *of)
 {
-	FILE *source = fopen(file, "re");
-	char *text = NULL;
-	size_t room = 0;
-	ssize_t n;
+	char *text = source_text(of->symfs, file), *line, *rest = text;
 	int number;
 
 	fprintf(out, "%9s:%5d:Source:", "-", 0);
 	put_name(out, file);
 	fputc('\n', out);
-	for (number = 1; source && (n = getline(&text, &room, source)) > 0; number++) {
-		if (text[n - 1] == '\n')
-			text[n - 1] = '\0';
-		gcov_line(out, of, number, text);
+	for (number = 1; rest && *rest; number++) {
+		line = strsep(&rest, "\n");
+		gcov_line(out, of, number, line);
 	}
 	while (of->line < of->line_end)
 		gcov_line(out, of, of->line->line, "/*EOF*/");
-	if (source)
-		fclose(source);
 	free(text);
 }
 

@@ -4,19 +4,18 @@
  * invalid, contradict the code or cannot be decoded. If several are equally good, the simplest is
  * usually right.
  */
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/option.h"
 #include "ntrace.h"
 #include "raw/deframer.h"
 #include "raw/detect.h"
+#include "session/file/whole-file.h"
 
 #define FIRST_PART	(8u << 10)	/* bytes on which all options are tried */
 #define LARGE_PART	(256u << 10)	/* bytes on which the best options are tried */
@@ -411,20 +410,10 @@ static bool run_frames(struct detect *d, struct options *options)
 
 static bool map_file(struct detect *d, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || !st.st_size) {
-		fprintf(stderr, "ntrace: %s: --detect reads the trace twice, so it needs a file\n",
-			path);
-		if (fd >= 0)
-			close(fd);
-		return false;
-	}
-	d->size = st.st_size;
-	d->data = mmap(NULL, d->size, PROT_READ, MAP_PRIVATE, fd, 0);
-	close(fd);
-	return d->data != MAP_FAILED;
+	d->data = whole_file_map(path, &d->size);
+	if (!d->data)
+		fprintf(stderr, "ntrace: %s: --detect reads the trace twice, so it needs a file\n", path);
+	return d->data;
 }
 
 bool detect(struct options *options, struct nt_image *image, const char *path,

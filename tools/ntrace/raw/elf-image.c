@@ -3,12 +3,10 @@
  * Code from the files that options name.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "elf-image.h"
@@ -31,13 +29,11 @@ static bool complain(const char *path, int err)
 
 static struct nt_elf *open_path(const char *path)
 {
-	int err, fd = open(path, O_RDONLY | O_CLOEXEC);
+	int err, fd = whole_file_read(path);
 	struct nt_elf *elf;
 
-	if (fd >= 0) {
-		whole_file_input(fd);
+	if (fd >= 0)
 		close(fd);
-	}
 	err = nt_elf_open(path, &elf);
 	if (err)
 		complain(path, err);
@@ -98,27 +94,12 @@ bool elf_image_add_arg(struct elf_files *files, struct nt_image *image, const ch
 static struct binary *open_binary(const char *path)
 {
 	struct binary *binary = calloc(1, sizeof(*binary));
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
 
-	if (!binary || fd < 0 || fstat(fd, &st)) {
-		fprintf(stderr, "ntrace: %s: %s\n", path, strerror(errno));
-		goto fail;
-	}
-	if (!S_ISREG(st.st_mode) || !st.st_size) {
-		fprintf(stderr, "ntrace: %s is not a file with code\n", path);
-		goto fail;
-	}
-	binary->size = st.st_size;
-	binary->data = mmap(NULL, binary->size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (binary->data != MAP_FAILED) {
-		close(fd);
+	if (binary)
+		binary->data = whole_file_map(path, &binary->size);
+	if (binary && binary->data)
 		return binary;
-	}
-	fprintf(stderr, "ntrace: %s: %s\n", path, strerror(errno));
-fail:
-	if (fd >= 0)
-		close(fd);
+	fprintf(stderr, "ntrace: %s: %s\n", path, whole_file_strerror(errno));
 	free(binary);
 	return NULL;
 }

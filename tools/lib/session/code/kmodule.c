@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "kmodule.h"
+#include "session/file/whole-file.h"
 
 #define ANOTHER	"its functions differ from those of the recorded kernel, so it is from another build"
 
@@ -218,15 +220,18 @@ static const char *check(const struct search *s, Dwfl_Module *dwfl, Elf *elf)
 /* Use the file at @path if it is the file of that module. elfutils unpacks it. */
 static bool try_path(struct search *s, const char *path)
 {
+	int fd = whole_file_read(path);
 	Dwfl_Module *dwfl;
 	GElf_Addr bias;
 	Elf *elf;
 
+	if (fd < 0)
+		return false;
 	dwfl_report_begin_add(s->dwfl);
-	dwfl = dwfl_report_offline(s->dwfl, path, path, -1);
+	dwfl = dwfl_report_offline(s->dwfl, path, path, fd);
 	dwfl_report_end(s->dwfl, NULL, NULL);
 	if (!dwfl)
-		return false;
+		return close(fd), false;
 	elf = dwfl_module_getelf(dwfl, &bias);
 	s->kmodule->sections.nr = 0;
 	s->why = elf ? check(s, dwfl, elf) : "not an ELF file";

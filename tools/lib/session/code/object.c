@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include <errno.h>
-#include <fcntl.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "object.h"
@@ -83,25 +81,6 @@ struct ns_object *ns_objects_get(struct ns_objects *objects, const char *path,
 
 /* ---- Files ---- */
 
-/* Open a regular file that is not empty. Return its descriptor, or -1 and set *@why. */
-static int open_file(const char *path, const char **why)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-
-	if (fd < 0) {
-		*why = strerror(errno);
-		return -1;
-	}
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size) {
-		whole_file_input(fd);
-		return fd;
-	}
-	*why = "not a file";
-	close(fd);
-	return -1;
-}
-
 /*
  * Check that the file is for RISC-V and has the build id in the recording, if that has one. Return NULL,
  * or the reason why it is another file.
@@ -164,10 +143,10 @@ static const char *read_object(struct ns_object *object, const char *path)
 static const char *try_path(struct ns_objects *objects, struct ns_object *object, const char *path)
 {
 	const char *error;
-	int fd = open_file(path, &error);
+	int fd = whole_file_read(path);
 
 	if (fd < 0)
-		return error;
+		return whole_file_strerror(errno);
 	object->dwfl = dwfl_begin(&objects->callbacks);
 	object->module = object->dwfl ? dwfl_report_offline(object->dwfl, path, path, fd) : NULL;
 	if (object->module)
@@ -306,7 +285,8 @@ size_t ns_kernel_read(struct ns_objects *objects, uint64_t addr, void *buf, size
 
 static char *read_text(const char *path)
 {
-	FILE *f = fopen(path, "r");
+	int fd = whole_file_read(path);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 	char *text = NULL;
 	size_t n = 0;
 	ssize_t len;
@@ -326,10 +306,10 @@ static char *read_text(const char *path)
 static const char *map_kcore(struct ns_objects *objects, const char *path)
 {
 	const char *error = "not an ELF file";
-	int fd = open_file(path, &error);
+	int fd = whole_file_read(path);
 
 	if (fd < 0)
-		return error;
+		return whole_file_strerror(errno);
 	elf_version(EV_CURRENT);
 	objects->kcore_elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	if (objects->kcore_elf) {

@@ -59,6 +59,7 @@ static int spool(struct perfdata *pd, int fd)
 	char name[PATH_MAX], buf[64 << 10];
 	const char *folder = getenv("TMPDIR");
 	ssize_t n, done;
+	bool begun = false;
 	int to, ret;
 
 	whole_file_input(fd);
@@ -76,6 +77,10 @@ static int spool(struct perfdata *pd, int fd)
 				goto out;
 			}
 		}
+		/* the first bytes are enough to report another kind of file, such as an endless device */
+		if (!begun && n >= 8 && memcmp(buf, "PERFILE2", 8))
+			break;
+		begun = true;
 	}
 	ret = n < 0 ? pd_fail(pd, "standard input: %s", strerror(errno)) :
 		      map_file(pd, to, "the standard input");
@@ -100,9 +105,9 @@ static int open_bytes(struct perfdata *pd, const char *path)
 			return pd_fail(pd, "%s: the name is too long", path);
 		path = name;
 	}
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = pd->folder ? whole_file_read(path) : open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return pd_fail(pd, "%s: %s", path, strerror(errno));
+		return pd_fail(pd, "%s: %s", path, whole_file_strerror(errno));
 	ret = fstat(fd, &st) || !S_ISFIFO(st.st_mode) ? map_file(pd, fd, path) : spool(pd, fd);
 	close(fd);
 	return ret;
@@ -146,13 +151,15 @@ static int read_attrs(struct perfdata *pd, const struct pd_file_header *header)
 	size_t each = header->attr_size, i;
 	struct pd_section attrs, ids;
 	struct pd_file_section at;
+	size_t all = 0;
 
 	if (each < sizeof(at) + PERF_ATTR_SIZE_VER0 || each > 4096 ||
 	    !section(pd, &header->attrs, &attrs))
 		return pd_fail(pd, "the file is damaged: its events cannot be read");
 	for (i = 0; i + each <= attrs.size; i += each) {
 		memcpy(&at, attrs.data + i + each - sizeof(at), sizeof(at));
-		if (!section(pd, &at, &ids))
+		/* events that share ids would take more memory than the file */
+		if (!section(pd, &at, &ids) || (all += ids.size) > pd->size)
 			return pd_fail(pd, "the file is damaged: the ids of its events are missing");
 		if (pd_add_attr(pd, attrs.data + i, each - sizeof(at), ids.data, ids.size / 8))
 			return -1;

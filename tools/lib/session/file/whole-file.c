@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -66,9 +67,39 @@ void whole_file_input(int fd)
 	pthread_mutex_unlock(&inputs.lock);
 }
 
+int whole_file_read(const char *path)
+{
+	/* the open() of a pipe without a writer would wait */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0 || (!fstat(fd, &st) && S_ISREG(st.st_mode))) {
+		whole_file_input(fd);
+		return fd;
+	}
+	close(fd);
+	return errno = ESPIPE, -1;
+}
+
+void *whole_file_map(const char *path, size_t *size)
+{
+	int fd = whole_file_read(path), saved;
+	void *map = MAP_FAILED;
+	struct stat st;
+
+	if (fd >= 0 && !fstat(fd, &st)) {
+		*size = st.st_size;
+		map = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		saved = *size ? errno : ENODATA;
+		close(fd);
+		errno = saved;
+	}
+	return map == MAP_FAILED ? NULL : map;
+}
+
 const char *whole_file_strerror(int error)
 {
-	return error == ETXTBSY ? "the command reads this file" : strerror(error);
+	return error == ETXTBSY ? "the command reads this file" : error == ESPIPE ? "not a file" : strerror(error);
 }
 
 /* ---- Removal ---- */
@@ -152,13 +183,18 @@ static void forget(struct whole_file *file)
 	file->part[0] = '\0';
 }
 
-/* Remove the unfinished files and end the program. A second signal waits until that is done. */
-static void on_end(int signal)
+void whole_file_remove_parts(void)
 {
 	const struct whole_file *file;
 
 	for (file = unfinished; file; file = file->next)
 		remove_part(file);
+}
+
+/* Remove the unfinished files and end the program. A second signal waits until that is done. */
+static void on_end(int signal)
+{
+	whole_file_remove_parts();
 	sigaction(signal, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
 	raise(signal);
 }

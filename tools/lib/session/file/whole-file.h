@@ -24,6 +24,16 @@ struct whole_file {
 /* whole_file_input() - note that this process reads @fd, so that no output replaces that file */
 void whole_file_input(int fd);
 
+/*
+ * whole_file_read() - open a regular file for reading, and note it like whole_file_input()
+ *
+ * Return its descriptor, or -1 with errno, which is ESPIPE if @path is another kind of file.
+ */
+int whole_file_read(const char *path);
+
+/* whole_file_map() - map a regular file for reading, and note it. Return the map of @size bytes, or NULL with errno */
+void *whole_file_map(const char *path, size_t *size);
+
 /* whole_file_is_input() - return true if @fd is a regular file that whole_file_input() has noted */
 bool whole_file_is_input(int fd);
 
@@ -54,6 +64,9 @@ int whole_file_end(struct whole_file *file, bool whole);
 
 /* whole_file_close() - close what whole_file_open() returned, and end. 0: errno stays; -1: that of the first error */
 int whole_file_close(struct whole_file *file, FILE *stream, bool whole);
+
+/* whole_file_remove_parts() - remove all unfinished files. A signal handler that ends the process may call it. */
+void whole_file_remove_parts(void);
 
 /* whole_file_strerror() - return the sentence for the errno of the functions above */
 const char *whole_file_strerror(int error);
