@@ -8,7 +8,7 @@ losses_build() {
 	$losses_gcc -o "$tap_tmp/calls" "$top/tests/perf/calls.S" && $losses_gcc -o "$tap_tmp/slots" "$top/tests/perf/slots.S"
 }
 
-# losses_windows WINDOWS [ratified]: write a recording with these windows, see mkwindows.py
+# losses_windows WINDOWS [ratified] [late]: write a recording with these windows, see mkwindows.py
 losses_windows() {
 	python3 "$top/tests/perf/mkwindows.py" "$tap_tmp/calls" "$tap_tmp/windows.data" "$@"
 }
@@ -21,16 +21,16 @@ losses_letters() {
 		own && /tr strt/ { printf "s" } own && /tr end/ { printf "e" }' | sed 's/sL/L/g'
 }
 
-# losses_order WINDOWS CPU WANTED NAME: check that losses_letters CPU prints WANTED for these windows
+# losses_order WINDOWS CPU WANTED NAME [late]: check that losses_letters CPU prints WANTED for these windows
 losses_order() {
 	for losses_dialect in "" ratified; do
 		# shellcheck disable=SC2086
-		losses_windows "$1" $losses_dialect
+		losses_windows "$1" $losses_dialect ${5-}
 		is "$tool, ${losses_dialect:-sifive}: $4" "$(losses_letters "$2")" "$3"
 	done
 }
 
-# Print 16 results
+# Print 20 results
 losses_all() {
 	losses_order "1:01 0:01 1!:01 0:0r1" 0 seseseLse "a window of another CPU is full and has messages of this CPU"
 	losses_order "1:01 0:01 1!:0u1 0:0r1" 0 seseLse "a full window has only the start of this CPU's trace"
@@ -40,6 +40,8 @@ losses_all() {
 	losses_order "1:01 0:01 1!:0 0:01" 1 seseLse "a full window of this CPU's buffer has no message of this CPU"
 	losses_order "1:01 0:01 1!: 0:0r1" 1 seseLse "a record without trace follows a window of another buffer"
 	losses_order "0:01 1!:0u1 0:0r1 1:01" 0 seLsese "a start in a full window is not printed again later"
+	losses_order "1!:1 1:01 0:0r1" 1 Lsese "the record of a full window is later than trace of the next one" late
+	losses_order "1!:01 0:0r1 1:01" 1 Lsese "the record of another buffer is later than trace of the next window" late
 }
 
 # losses_schedules FIRST LAST: try the random schedules with these seeds

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Write perf.data of two harts behind a funnel, whose sink writes its windows to two AUX buffers by turns.
 
-    mkwindows.py PROGRAM OUT.data WINDOWS [ratified] [frames]
+    mkwindows.py PROGRAM OUT.data WINDOWS [ratified] [frames] [late]
 
 PROGRAM is calls.S, linked at 0x10000. Without "ratified", the messages are SiFive's. WINDOWS is a list like
 1:01 0:01 1!:1 0:01 with one word for each window, in the order of the sink: the CPU that has the AUX
@@ -14,7 +14,8 @@ to its stop:
            returns. With "u" after the 0, the stop of hart 0 is lost.
   hart 1   executes the three rounds of calls.S.
 With "frames", the sink is a ring that writes CoreSight frames, and a full window has lost its first frame.
-A window begins 1000 ticks of 100 ns after the one before it. Its record follows after 900 ticks.
+A window begins 1000 ticks of 100 ns after the one before it. Its record follows after 900 ticks. With "late", the record
+follows after 1030 ticks, as if the encoders' clock were slow: trace of the next window has an earlier time.
 """
 import os
 import random
@@ -28,7 +29,7 @@ import perfdata  # noqa: E402
 
 PIDS = 1234, 2234
 BASE, INNER, DONE = 0x10000, 0x1001a, 0x1001c
-RATIFIED, FRAMES = 'ratified' in sys.argv[4:], 'frames' in sys.argv[4:]
+RATIFIED, FRAMES, LATE = (word in sys.argv[4:] for word in ('ratified', 'frames', 'late'))
 
 
 class Hart:
@@ -133,7 +134,7 @@ def main():
         elif full:
             out = out[:-2]                      # the last message is cut where the window ends
         out += b'\xff' * (-len(out) % 8) if not full and not FRAMES else b''
-        file.aux(ends[cpu], len(out), (t + 900) * 100, PIDS[cpu], cpu,
+        file.aux(ends[cpu], len(out), (t + (1030 if LATE else 900)) * 100, PIDS[cpu], cpu,
                  (perfdata.AUX_PARTIAL if full else 0) | (perfdata.AUX_FRAMES if FRAMES else 0))
         ends[cpu] += len(out)
         data[cpu] += out

@@ -17,7 +17,7 @@ inner_calls() {
 	"$O/bin/ntrace" script --calls --tid 1234 -i "$tap_tmp/windows.data" 2>/dev/null | grep -c inner
 }
 
-plan 33
+plan 37
 losses_all
 for dialect in "" ratified; do
 	# shellcheck disable=SC2086
