@@ -15,7 +15,7 @@ to its stop:
   hart 1   executes the three rounds of calls.S.
 With "frames", the sink is a ring that writes CoreSight frames, and a full window has lost its first frame.
 A window begins 1000 ticks of 100 ns after the one before it. Its record follows after 900 ticks. With "late", the record
-follows after 1030 ticks, as if the encoders' clock were slow: trace of the next window has an earlier time.
+follows after 1130 ticks, as if the encoders' clock were slow: trace of the next window has an earlier time.
 """
 import os
 import random
@@ -134,7 +134,7 @@ def main():
         elif full:
             out = out[:-2]                      # the last message is cut where the window ends
         out += b'\xff' * (-len(out) % 8) if not full and not FRAMES else b''
-        file.aux(ends[cpu], len(out), (t + (1030 if LATE else 900)) * 100, PIDS[cpu], cpu,
+        file.aux(ends[cpu], len(out), (t + (1130 if LATE else 900)) * 100, PIDS[cpu], cpu,
                  (perfdata.AUX_PARTIAL if full else 0) | (perfdata.AUX_FRAMES if FRAMES else 0))
         ends[cpu] += len(out)
         data[cpu] += out
