@@ -210,7 +210,7 @@ static void take_path(struct scan *s, const char *path)
 
 static void take_module(struct scan *s, const struct perf_event_header *header)
 {
-	const size_t name = sizeof(*header) + 32;	/* of struct map_record */
+	const size_t name = sizeof(*header) + 32;	/* offset of the name in struct map_record */
 	const char *path = (const char *)header + name;
 	uint8_t id[PD_BUILD_ID_SIZE];
 	size_t size;
@@ -232,7 +232,7 @@ static int compare(const void *a, const void *b)
  */
 static void take_map(struct scan *s, const struct perf_event_header *header)
 {
-	const size_t name = sizeof(*header) + 64;	/* of struct perf_record_mmap2 */
+	const size_t name = sizeof(*header) + 64;	/* offset of the name in struct perf_record_mmap2 */
 	const char *record = (const char *)header, *path = record + name;
 	const char **found;
 

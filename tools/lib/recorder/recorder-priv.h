@@ -18,7 +18,7 @@
 
 struct rec_event {
 	struct perf_event_attr attr;
-	char		*name;		/* as the user wrote it */
+	char		*name;		/* name of the event that the user wrote */
 	bool		is_trace;
 	bool		any_privilege;	/* the user wrote neither u nor k */
 	const uint64_t	*ids;		/* libperf's ids, after the event is open */

@@ -38,9 +38,9 @@ struct nt_recorder_options {
 	bool		watch;		/* count losses during the recording */
 	char		*const *command;	/* command to run, or NULL */
 	char		*const *argv;	/* arguments for the header, which end with NULL */
-	const char	*version;	/* for the header */
+	const char	*version;	/* version of the recorder, for the header */
 	unsigned int	strobe_on;	/* trace this number of ms at the start of each period */
-	unsigned int	strobe_period;	/* ms; 0 to trace all the time */
+	unsigned int	strobe_period;	/* length of a period in ms; 0 to trace all the time */
 };
 
 /* nt_recorder_new() - check the options; set *@recorder, even on failure, or NULL without memory */
