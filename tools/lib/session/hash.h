@@ -14,7 +14,7 @@ struct ns_hash_slot {
 
 struct ns_hash {
 	struct ns_hash_slot *slots;
-	size_t		size, used;	/* number of slots, a power of two; those with an element */
+	size_t		size, used;	/* number of slots, a power of two; number of slots with an element */
 };
 
 #define NS_HASH_START	0xcbf29ce484222325ULL
@@ -82,7 +82,7 @@ static inline bool ns_hash_grow(struct ns_hash *table)
 	ok_ ? &t_->slots[at_ & (t_->size - 1)] : NULL;				\
 })
 
-/* ns_hash_set() - let the slot of ns_hash_find() have the element with @index */
+/* ns_hash_set() - put the element with @index into the slot that ns_hash_find() returned */
 static inline void ns_hash_set(struct ns_hash *table, struct ns_hash_slot *slot, uint32_t index)
 {
 	slot->index = index + 1;

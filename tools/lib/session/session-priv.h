@@ -19,7 +19,7 @@ struct nt_profile;
 struct nt_sinks;
 struct nt_profile_totals;
 
-/* Address spaces that the decoder uses. Each generation of a process has its own above them. */
+/* Address spaces. The generation of a process with index N has NS_SPACE_GENERATION + N. */
 enum ns_space {
 	NS_SPACE_NONE		= 0,
 	NS_SPACE_KERNEL		= 1,

@@ -273,7 +273,7 @@ void nt_session_info(const struct nt_session *session, struct nt_session_info *i
 
 const char *nt_session_argument(const struct nt_session *session, uint32_t nth)
 {
-	/* the number of words is before them */
+	/* the feature begins with the number of words */
 	return pd_list_string(&session->pd, PD_FEAT_CMDLINE, sizeof(nth), nth);
 }
 

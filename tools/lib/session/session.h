@@ -64,7 +64,7 @@ struct nt_bytes {
 
 struct nt_raw_options {
 	size_t		size;		/* sizeof(struct nt_raw_options) */
-	struct nt_config config;	/* of all encoders */
+	struct nt_config config;	/* configuration of all encoders */
 	uint64_t	freq;		/* frequency of timestamps in Hz; 0: a tick counts as 1 ns */
 	const char	**elfs;		/* "FILE", or "FILE@OFFSET" to add OFFSET to its addresses */
 	size_t		nr_elfs;
@@ -272,7 +272,7 @@ struct nt_missing {
  * nt_session_lost() - get the missing trace of each CPU that has trace, from @nth = 0
  *
  * The last nt_session_decode() has found it, in the windows of its consumer. A consumer with counts()
- * does not change what another one found. It finds only the times of messages with SYNC, and the
+ * does not change the result of another one. It finds only the times of messages with SYNC, and the
  * numbers of instructions are then numbers of bytes of trace. Return false after the last CPU.
  */
 bool nt_session_lost(const struct nt_session *session, size_t nth, struct nt_missing *missing);

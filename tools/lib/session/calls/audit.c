@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Check that returns go behind their calls, and that pointers lead to the start of functions. */
+/* Check that returns go to the instruction after their call, and pointers to the start of a function. */
 #include <string.h>
 
 #include "chains-priv.h"
@@ -42,11 +42,11 @@ static void audit_return(const struct ns_stack *stack, const struct ns_event *e,
 
 	if (!top || top->signal || top->ret == e->to)
 		return;
-	/* the kernel switches to another thread here */
+	/* the kernel switches to another thread in this function */
 	nt_session_where(stack->session, e->from_space, e->from, &from);
 	if (from.symbol && !strcmp(from.symbol, "__switch_to"))
 		return;
-	/* longjmp(), a coroutine and other unwinders load the stack pointer */
+	/* do not judge longjmp(), coroutines and unwinders, which load the stack pointer */
 	if (ns_code_before(stack, e)->loads || is_exception(stack, e))
 		return;
 	audit->alarm = NT_ALARM_RETURN;

@@ -67,14 +67,14 @@ bool ns_function_add(struct nt_function *to, const struct nt_function *from);
 struct ns_outer {
 	struct ns_event	event;
 	uint64_t	child_ran, child_insns;	/* sums of calls that ended since the previous event */
-	size_t		totals;		/* end in ns_slice::totals of the totals of these calls */
+	size_t		totals;		/* index after the last total of these calls in ns_slice::totals */
 };
 
 struct ns_slice {
 	int32_t		tid, cpu;
 	uint32_t	number;		/* number for nt_calls_slice() */
 	uint64_t	stretch, nth;
-	uint64_t	fresh;		/* number of earlier slices of the stretch that are not split off */
+	uint64_t	fresh;		/* number of earlier slices of the stretch without @split */
 	bool		split;		/* the slice continues the previous slice */
 	bool		first;		/* no earlier slice can follow, although the slice has no times */
 	uint64_t	begin, end;
@@ -137,7 +137,7 @@ struct ns_first {
 
 /* Gaps of one CPU, in the buffers of all CPUs or in the buffer of one thread */
 struct ns_gaps {
-	uint32_t	buffer;		/* NS_ANY_BUFFER: the buffers of CPUs */
+	uint32_t	buffer;		/* index of a thread's buffer, or NS_ANY_BUFFER for all CPUs' buffers */
 	int32_t		cpu;
 	NS_ARRAY(struct ns_gap) gaps;
 	NS_ARRAY(struct ns_first) firsts;
@@ -188,7 +188,7 @@ struct ns_depth {
  */
 struct ns_own {
 	uint32_t	nth;		/* index in ns_pool::stacks */
-	/* the last slice of the stack and its start in counts of the stack; and the one before */
+	/* number and start (in instructions) of the stack's last slice, and of the one before */
 	uint32_t	slice, last_slice;
 	uint64_t	at, last_at;
 	size_t		nr, size;
@@ -253,7 +253,7 @@ struct ns_part {
 	NS_ARRAY(struct ns_slice) slices;
 	struct ns_slice	slice;		/* the current slice, valid if @open */
 	bool		open;
-	uint64_t	nr_slices, fresh;	/* @fresh counts the slices that are not split off */
+	uint64_t	nr_slices, fresh;	/* @fresh is the number of slices without ns_slice::split */
 	struct ns_stack	stack;		/* open calls of @slice */
 	struct ns_running running;
 	NS_ARRAY(struct ns_part_function) functions;	/* indexed by function number of @calls */
@@ -300,7 +300,7 @@ struct nt_calls {
 	struct nt_calls_totals totals;
 	uint32_t	nr_slices;		/* number of slices that have a number */
 	struct ns_numbered *numbered;
-	struct ns_target *targets;	/* for the stacks of threads */
+	struct ns_target *targets;	/* properties of addresses, for the stacks of threads */
 };
 
 /* ns_calls_passes() - return true if the filter selects a call that ends on that CPU */

@@ -109,7 +109,7 @@ static struct ns_depth *make_depth(struct ns_thread_calls *t, uint32_t function)
 	return depth;
 }
 
-/* Give the current stack of a thread, which is new, a number. Return false if out of memory. */
+/* Give a number to the current stack of a thread, which is new. Return false if out of memory. */
 static bool add_own(struct ns_thread_calls *t)
 {
 	struct ns_pool *pool = &t->calls->pool;
@@ -249,7 +249,7 @@ static bool number_slice(const struct ns_thread_calls *t)
 	return true;
 }
 
-/* The slice is executed on the current stack of the thread. */
+/* Add the slice to the current stack of the thread. */
 static bool begin_on_stack(struct ns_thread_calls *t)
 {
 	struct ns_own *o = own(t);

@@ -263,7 +263,7 @@ static bool take_outer(struct ns_part *p, struct ns_event *e)
 {
 	struct ns_outer outer = { 0 };
 
-	/* another stack starts with a slice */
+	/* a switch to another stack also starts a slice */
 	if (p->stack.cur.open.nr || p->slice.outer.nr >= OUTER_MAX || p->stack.may_switch) {
 		p->stack.may_switch = false;
 		if (!new_slice(p, p->slice.tid, p->slice.cpu, e->time))

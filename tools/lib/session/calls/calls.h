@@ -53,15 +53,15 @@ struct nt_call {
 /* The code that one thread executed on one CPU between two switches */
 struct nt_slice {
 	uint64_t	begin, end;
-	uint64_t	at;		/* instructions of its thread before the slice, */
-	uint64_t	before;		/* and on all stacks of that thread */
+	uint64_t	at;		/* earlier instructions of nt_slice::thread, which is one stack */
+	uint64_t	before;		/* earlier instructions on all stacks of the thread */
 	uint64_t	insns;
 	uint64_t	ran;		/* time in which the thread ran, ns */
 	uint32_t	thread;		/* number from 0, one for each stack of a tid or of the idle thread of a CPU */
 	int32_t		tid, cpu;
 };
 
-/* A time without trace of a CPU, which is why the code that ran then is unknown */
+/* An interval without trace of a CPU, in which the executed code is unknown */
 struct nt_gap {
 	uint64_t	from, to;	/* @to is UINT64_MAX if no trace follows */
 	int32_t		cpu;		/* -1: the buffer belongs to a thread */

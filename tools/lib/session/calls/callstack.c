@@ -5,7 +5,7 @@
 #include "session/session-priv.h"
 
 #define ECALL		0x00000073
-#define NO_RETURN	1	/* an address at which no instruction can be */
+#define NO_RETURN	1	/* an odd address, which is never that of an instruction */
 #define SWITCH_CODE	256	/* bytes of code in which a function loads the stack pointer before it leaves */
 #define WAITING_MAX	4096	/* waiting stacks of a thread; then the oldest is dropped */
 #define RESUME_DEPTH	64	/* newest calls of a waiting stack that are searched */
@@ -292,7 +292,7 @@ static int take_call(struct ns_stack *stack, const struct ns_event *e)
 	return stack_push(stack, &frame, e) ? 1 : -1;
 }
 
-/* Interrupt the program. If the interruption is not traced, @unseen, the frame's resume is where trace stopped. */
+/* Push a trap. If the trap is not traced (@unseen), trace stopped at address ns_frame::resume. */
 static int take_trap(struct ns_stack *stack, const struct ns_event *e, bool unseen)
 {
 	const struct ns_frame frame = {
@@ -318,8 +318,8 @@ static int64_t find_missing(const struct ns_stack *stack)
 }
 
 /*
- * Missing code calls the function at @e->to, or traps into it. The call starts in the trace only if
- * @e->to is the first instruction of the function.
+ * Push a call, or a trap, that missing code has made. The code after the gap starts at @e->to. If
+ * that is not the first instruction of its function, the start of the call is not in the trace.
  */
 static int call_from_missing(struct ns_stack *stack, const struct ns_event *e, bool trap)
 {
@@ -336,8 +336,9 @@ static int call_from_missing(struct ns_stack *stack, const struct ns_event *e, b
 }
 
 /*
- * A function that missing code has called returns to @e->to, which no call expects. If that code is
- * not missing, missing code has called the function around it before. Return 2 if there is no such call.
+ * End the newest call that missing code has made, because it returns to @e->to, which no call expects.
+ * If the code at @e->to is not missing, missing code has also called its function. Return 2 if missing
+ * code has made no call.
  */
 static int return_to_missing(struct ns_stack *stack, const struct ns_event *e)
 {
@@ -659,8 +660,8 @@ static int start_stack(struct ns_stack *stack, const struct ns_event *e, const s
 }
 
 /*
- * Code that has loaded the stack pointer leaves its function. Return 2 if it stays on its stack, and
- * else as ns_stack_take().
+ * Handle a jump out of a function by code that has loaded the stack pointer. Return 2 if the thread stays on
+ * the same stack, and else as ns_stack_take().
  */
 static int take_switch(struct ns_stack *stack, const struct ns_event *e)
 {
@@ -739,7 +740,7 @@ static size_t find_interrupted(const struct ns_stack *stack, uint64_t to)
 	return at;
 }
 
-/* Tracing was off. Mark all open calls, or those of the kernel and the trap into it. */
+/* Mark all open calls, or only those of the kernel and the trap into it, after tracing was off. */
 static void pause_calls(struct ns_stack *stack, bool kernel)
 {
 	struct ns_frame *frame = stack->cur.open.at + stack->cur.open.nr;
@@ -1006,7 +1007,7 @@ static int take_begin_in_kernel(struct ns_stack *stack, const struct ns_event *e
 	return 1;
 }
 
-/* Missing code continues at @e->to. */
+/* Handle the end of missing code, which continues at @e->to. */
 static int take_missing(struct ns_stack *stack, const struct ns_event *e)
 {
 	struct ns_frame *frame = stack->cur.open.at, *end = frame + stack->cur.open.nr;
@@ -1086,7 +1087,7 @@ void ns_stack_restore(struct ns_stack *stack)
 	stack->cur.outer.missing = false;
 }
 
-/* The outermost known function returns. The trace did not show the call of its caller. */
+/* Handle the return of the outermost known function to a caller whose call is not in the trace. */
 static bool continue_outer(struct ns_stack *stack, const struct ns_event *e)
 {
 	stack->cur.outer.outer = true;

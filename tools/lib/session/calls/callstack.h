@@ -140,10 +140,10 @@ struct ns_one_stack {
 	size_t		signals;	/* number of open signal handlers */
 	/* frame of the outermost function, which starts when the thread's trace starts */
 	struct ns_frame	outer;
-	struct ns_spent	away;		/* spent on other stacks */
+	struct ns_spent	away;		/* time and instructions on other stacks */
 	uint32_t	number;		/* number of the stack, from 0 on */
 	uint32_t	starter;	/* number + 1 of the stack that has switched to this one, 0: none */
-	void		*data;		/* data of the user of this model, for free() */
+	void		*data;		/* data of this model's user; ns_stack_free() frees it */
 };
 
 struct ns_waiting {
@@ -267,7 +267,7 @@ const struct ns_target *ns_code_before(const struct ns_stack *stack, const struc
 /*
  * ns_find_function() - return the index of the newest call that was made in the function around @to; -1: none
  *
- * The start of a function is not in a call of it that is open.
+ * Return -1 if @to is the first instruction of a function, where a new call starts.
  */
 int64_t ns_find_function(const struct ns_stack *stack, uint64_t space, uint64_t to);
 

@@ -26,7 +26,7 @@ void nt_chains_free(struct nt_chains *chains);
 /*
  * nt_chains_watch() - select the functions with that name for nt_chain_inside()
  *
- * Call it before nt_chain_new(). @symbol stays the caller's.
+ * Call it before nt_chain_new(). The caller owns @symbol, which must stay valid.
  */
 void nt_chains_watch(struct nt_chains *chains, const char *symbol);
 
@@ -55,7 +55,7 @@ int nt_chain_inside(struct nt_chain *chain, const struct nt_who *who,
 /* How a branch violates the rules of calls */
 enum nt_alarm {
 	NT_ALARM_NONE,
-	NT_ALARM_RETURN,	/* a return elsewhere than behind its call */
+	NT_ALARM_RETURN,	/* a return to another address than that after its call */
 	NT_ALARM_CALL,		/* an indirect call into the middle of a function */
 	NT_ALARM_JUMP,		/* an indirect jump into the middle of another function */
 };

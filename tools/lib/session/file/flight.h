@@ -54,7 +54,7 @@ struct ns_flight {
 	struct ntrace_flight_module *modules;
 	size_t		nr_modules;
 	struct ntrace_flight_switch *switches;	/* sorted by time */
-	uint32_t	*switch_cpus;	/* the CPU of each */
+	uint32_t	*switch_cpus;	/* CPU of each switch */
 	size_t		nr_switches;
 	struct ntrace_flight_session *sessions;	/* perf sessions whose trace is in a sink's area */
 	size_t		nr_sessions;
@@ -111,7 +111,7 @@ uint64_t ns_flight_time(const struct ns_flight *flight, uint64_t ticks);
  */
 bool ns_flight_line(const struct ns_flight *flight, const char *name, char *value, size_t size);
 
-/* Text for users */
+/* Return a text for users */
 const char *ns_flight_cause_name(uint32_t code);
 const char *ns_flight_end_text(enum ns_flight_end end);
 

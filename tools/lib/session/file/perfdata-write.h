@@ -28,9 +28,9 @@ void pd_add_id(struct pd_bytes *to, uint16_t misc, const char *path, const uint8
 
 struct pd_writer {
 	int		fd;
-	int		error;		/* errno of the first write that failed; 0 */
+	int		error;		/* errno of the first write that failed; 0 if none */
 	uint64_t	data_at;	/* offset of the records in the file */
-	uint64_t	at;		/* offset at which the next bytes go */
+	uint64_t	at;		/* offset at which the next bytes are written */
 	struct pd_file_header header;
 	struct whole_file whole;	/* file of pd_write_create() */
 	size_t		nr_waiting;
@@ -40,7 +40,7 @@ struct pd_writer {
 /*
  * pd_write_begin() - write the start of a file, up to its first record, to @fd
  *
- * The largest size of the @nr attributes decides how much is written of each.
+ * All @nr attributes are written with the largest size of any of them.
  *
  * Return: 0; -1: errno. The other functions return the same.
  */
@@ -57,7 +57,7 @@ int pd_write_header(struct pd_writer *w);
 
 /*
  * pd_write_features() - complete the file with the features, PD_FEAT_MAX of them
- * pd_write_bytes() - the same with those features that have bytes, which are freed
+ * pd_write_bytes() - do the same with the features that have bytes, and free the bytes
  */
 int pd_write_features(struct pd_writer *w, const struct pd_feature_section *features);
 int pd_write_bytes(struct pd_writer *w, struct pd_bytes *features);

@@ -23,7 +23,7 @@ struct pd_file_section {
 	uint64_t offset, size;
 };
 
-/* Records that perf itself writes; those of the kernel end below 64 */
+/* Types of the records that perf itself writes; types of the kernel's records are below 64 */
 enum pd_user_record {
 	PD_HEADER_ATTR		= 64,
 	PD_TRACING_DATA		= 66,
@@ -97,7 +97,7 @@ struct pd_attr {
 	size_t		nr_ids;
 };
 
-/* The fields that perf adds to each record (perf_event_attr::sample_id_all); -1 and 0: not there */
+/* The fields that perf_event_attr::sample_id_all adds to each record; -1 or 0 if they are missing */
 struct pd_sample_id {
 	int32_t		pid, tid, cpu;
 	uint64_t	time, id;

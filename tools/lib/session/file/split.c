@@ -24,13 +24,13 @@ struct split_cut {
 
 /* An entry of feature AUXTRACE, which is an index of the trace in the file */
 struct entry {
-	uint64_t	offset, size;	/* of a PERF_RECORD_AUXTRACE without its trace */
+	uint64_t	offset, size;	/* position of a PERF_RECORD_AUXTRACE, and its size without the trace */
 };
 
 struct shard {
 	struct pd_writer file;
 	const struct split_cut *from, *to;
-	NS_ARRAY(struct entry) index;	/* the first entry ends with the number of the others */
+	NS_ARRAY(struct entry) index;	/* the first entry contains the number of the other entries */
 };
 
 struct split {
@@ -39,7 +39,7 @@ struct split {
 	struct split_cut *cuts;
 	struct shard	*shards;
 	NS_ARRAY(uint8_t) build_ids;	/* build ids of a pipe, in the format of a file */
-	struct pd_section tracing;	/* formats of tracepoints, in the same way */
+	struct pd_section tracing;	/* formats of tracepoints of a pipe, in the format of a file */
 	uint64_t	id;
 	int		error;		/* errno of the first failure */
 };

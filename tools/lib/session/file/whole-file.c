@@ -104,7 +104,7 @@ const char *whole_file_strerror(int error)
 
 /* ---- Removal ---- */
 
-/* Only calls that a signal handler may make */
+/* Remove a recording, using only functions that a signal handler may call. */
 static int remove_recording(const char *folder)
 {
 	const size_t length = strlen(folder);

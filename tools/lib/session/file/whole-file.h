@@ -62,7 +62,11 @@ FILE *whole_file_open(struct whole_file *file, const char *path);
  */
 int whole_file_end(struct whole_file *file, bool whole);
 
-/* whole_file_close() - close what whole_file_open() returned, and end. 0: errno stays; -1: that of the first error */
+/*
+ * whole_file_close() - close @stream of whole_file_open(), and do the work of whole_file_end()
+ *
+ * Return: 0, without a change of errno; -1 with the errno of the first error.
+ */
 int whole_file_close(struct whole_file *file, FILE *stream, bool whole);
 
 /* whole_file_remove_parts() - remove all unfinished files. A signal handler that ends the process may call it. */
@@ -77,7 +81,7 @@ int whole_file_copy(const char *from, const char *to);
 /*
  * recording_remove() - remove the folder of a recording, but only if nothing else is in it
  *
- * Return: 0; -1: errno, which is ENOTEMPTY if the folder has other files. Then all of it is there.
+ * Return: 0; -1: errno. If it is ENOTEMPTY, the folder has other files, and nothing was removed.
  */
 int recording_remove(const char *folder);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The position. It is an instruction of the first run, by time and then by lane, among the next runs
+ * The position, which is an instruction of the first run, by time and then by lane, among the next runs
  * of all lanes.
  */
 #include "replay-priv.h"

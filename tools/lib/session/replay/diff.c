@@ -7,9 +7,9 @@
 #include "session/calls/callstack.h"
 #include "session/hash.h"
 
-#define PAGES		4096	/* places that are remembered; a power of two */
-#define RETURNS		64	/* newest calls in which a return is searched */
-#define PIECES		64	/* pieces for each call that is searched */
+#define PAGES		4096	/* entries of the cache of pages; a power of two */
+#define RETURNS		64	/* newest calls that are searched for the call of a return */
+#define PIECES		64	/* limit of pieces that are read for each call */
 
 /* Where the code of a page is in its object */
 struct page {
@@ -324,7 +324,7 @@ static bool count(const struct side *s, uint64_t nr, struct nt_diff_side *side)
 		side->called += piece.space == side->space && piece.start == place.start && how != NT_END_BRANCH;
 		how = piece.how;
 	}
-	/* the last execution is that of the difference */
+	/* do not count the execution at the difference itself */
 	side->executed -= side->executed > 0;
 	side->called -= side->called > 0;
 	nt_path_free(path);

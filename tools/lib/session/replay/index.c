@@ -29,7 +29,7 @@ struct part {
 	struct ns_running running;
 	struct ns_chunk now;		/* current segment */
 	struct ns_run	last;		/* its last run, if the index is made */
-	NS_ARRAY(struct ns_chunk) segments;	/* the earlier ones of the part */
+	NS_ARRAY(struct ns_chunk) segments;	/* earlier segments of the part */
 	NS_ARRAY(int32_t) tids;
 	NS_ARRAY(struct ns_gap) gaps;
 	uint64_t	number;
@@ -196,7 +196,7 @@ static bool begin_segment(struct part *p, const struct nt_batch *batch)
 }
 
 /*
- * Store that a segment may begin at this SYNC. Not in the kernel, because a change of the thread
+ * Store that a segment may begin at this SYNC, except in the kernel, because a change of the thread
  * may be in progress there, which only the earlier code shows.
  */
 static void note_sync(struct part *p, const struct nt_item *item)
@@ -392,7 +392,7 @@ static bool add_part(struct nt_replay *replay, struct part *p, const struct nt_w
 	ok = ok && end_loss(p, UINT64_MAX);
 	if (ok && lane->lost)
 		first->gap = first->has_gap = true;
-	/* a ring that was saved does not continue the one before it */
+	/* the trace of a saved ring does not continue the trace before it */
 	first->gap |= (s->middle || ns_frames_lost(s)) && lane && lane->segments.nr;
 	first->has_gap |= first->gap;
 	for (i = 0; ok && i < p->segments.nr; i++)

@@ -26,7 +26,7 @@ struct loop {
 struct nt_path {
 	struct nt_replay *replay;
 	struct head	*heads;
-	const struct ns_run *runs;	/* those of the segment of the current lane, */
+	const struct ns_run *runs;	/* runs of the current lane's segment, */
 	uint64_t	uses;		/* which are valid until the replay decodes another one */
 	uint32_t	next, nr;	/* index of the next run, and number of runs */
 	uint64_t	limit;		/* last time before the next run of another lane */
@@ -155,7 +155,7 @@ static bool skip_signal(struct nt_path *p, const struct ns_run **run)
 		*run = next;
 		ahead->heads = NULL;
 	} else if (!err) {
-		/* the copy may have replaced the segment of @run */
+		/* read @run again, because the copy may have removed its segment from the cache */
 		p->next--;
 		*run = next_run(p, &err);
 	}

@@ -28,7 +28,7 @@ struct nt_piece {
 
 /*
  * nt_path_new() - start at the first instruction of a thread. Return NULL if out of memory.
- * @replay: A replay with nt_replay_options::paths or not. It must stay valid until nt_path_free().
+ * @replay: A replay, with or without nt_replay_options::paths, which is used until nt_path_free()
  */
 struct nt_path *nt_path_new(struct nt_replay *replay, int32_t tid);
 void nt_path_free(struct nt_path *path);

@@ -41,11 +41,11 @@ struct ns_chunk {
 	uint64_t	first, last;	/* times of its first and its last run, ns */
 	uint64_t	before;		/* instructions of its lane before it */
 	uint64_t	insns;
-	uint64_t	threads;	/* bits of the threads that it contains */
+	uint64_t	threads;	/* ns_thread_bit() of the threads that it contains */
 	uint32_t	runs;
 	bool		middle;		/* it begins inside its part */
-	bool		gap;		/* trace is missing before its first instruction, */
-	bool		trap;		/* or code that is not shown executed */
+	bool		gap;		/* trace is missing before its first instruction */
+	bool		trap;		/* code that is not shown executed before its first instruction */
 	bool		has_gap;	/* one of its runs has ns_run::gap */
 	uint64_t	lines[NS_LINES / 64];
 };
@@ -114,7 +114,9 @@ static inline bool ns_chunk_may_have(const struct ns_chunk *s, uint64_t addr)
 }
 
 /*
- * ns_replay_decode() - decode a segment, or return it from the cache. It is valid until the next call but NS_CACHE.
+ * ns_replay_decode() - decode a segment, or return it from the cache of up to NS_CACHE segments
+ *
+ * A later call may replace the segment that was used longest ago.
  * @brief: Only the events are needed, which takes half of the time
  */
 const struct ns_decoded *ns_replay_decode(struct nt_replay *replay, uint32_t lane, uint32_t segment, bool brief);

@@ -63,7 +63,7 @@ bool nt_replay_where(struct nt_replay *replay, int32_t tid, struct nt_replay_pla
 /* Results of the functions that move the position; -1 is an error */
 enum nt_replay_moved {
 	NT_REPLAY_END	= 0,	/* the move stopped at the first or the last instruction */
-	NT_REPLAY_MOVED	= 1,	/* the position is at the instruction that was wanted */
+	NT_REPLAY_MOVED	= 1,	/* the position is now at the wanted instruction */
 	NT_REPLAY_GAP	= 2,	/* trace is missing between the last position and this one */
 };
 
