@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,10 +29,8 @@ char *export_room(struct export *e, size_t size)
 		return NULL;
 	if (e->room < size) {
 		text = realloc(e->text, room);
-		if (!text) {
-			errno = ENOMEM;
+		if (!text)
 			return NULL;
-		}
 		e->text = text;
 		e->room = room;
 	}
@@ -69,13 +66,11 @@ const struct export_name *export_name(struct export *e, uint32_t function)
 
 	while (e->names.nr <= function) {
 		if (!ns_array_add(&e->names, none))
-			goto no_memory;
+			return NULL;
 	}
 	if (e->names.at[function].symbol.text ||
 	    make_name(&e->names.at[function], nt_calls_function(e->calls, function)))
 		return &e->names.at[function];
-no_memory:
-	errno = ENOMEM;
 	return NULL;
 }
 
@@ -98,7 +93,6 @@ static struct export_thread *add_thread(struct export *e, const struct export_th
 	thread.is_new = true;
 	if (make_text(&thread.json, thread.comm) && ns_array_add(&e->threads, thread))
 		return &e->threads.at[thread.number];
-	errno = ENOMEM;
 	return NULL;
 }
 

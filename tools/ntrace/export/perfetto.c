@@ -102,10 +102,8 @@ static int perfetto_begin(struct export *e)
 		nr++;
 	if (p)
 		p->categories = calloc(nr + 1, sizeof(*p->categories));
-	if (!p || !p->categories) {
-		errno = ENOMEM;
+	if (!p || !p->categories)
 		return -1;
-	}
 	intern(p, INTERNED_ANNOTATION_NAMES, INSNS_IID, "instructions");
 	for (i = 0; (f = nt_calls_function(e->calls, i)); i++) {
 		intern(p, INTERNED_NAMES, i + 1, f->symbol ? f->symbol : "[unknown]");
@@ -236,10 +234,8 @@ static int put_cpu_track(struct export *e, int32_t cpu)
 		if (p->cpus.at[i] == cpu)
 			return 0;
 	}
-	if (!ns_array_add(&p->cpus, cpu)) {
-		errno = ENOMEM;
+	if (!ns_array_add(&p->cpus, cpu))
 		return -1;
-	}
 	snprintf(name, sizeof(name), "tracepoints, CPU %d", cpu);
 	protobuf_number(&p->event, DESCRIPTOR_UUID, EVENTS_UUID + cpu);
 	protobuf_string(&p->event, DESCRIPTOR_NAME, name);

@@ -106,7 +106,6 @@ static int pprof_begin(struct export *e)
 
 	if (!p || !lines || export_stacks_begin(e)) {
 		nt_lines_free(lines);
-		errno = ENOMEM;
 		return -1;
 	}
 	add_string(p, "");
@@ -157,10 +156,8 @@ static int write_gzip(struct export *e, const struct bytes *bytes)
 	int code = Z_OK;
 	char *at;
 
-	if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
-		errno = ENOMEM;
+	if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
 		return -1;
-	}
 	while (code != Z_STREAM_END) {
 		at = export_room(e, 64 << 10);
 		if (!at)

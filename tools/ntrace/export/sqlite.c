@@ -47,7 +47,7 @@ enum {
 	SPANS		= 16,	/* rows of a statement; sqlite takes nearly twice as long with one row per statement */
 };
 
-/* A row of spans */
+/* A row of spans, in the order of its columns */
 struct span {
 	int64_t		time, ns, insns, depth, caller, thread, function, open, last, stack, cpu;
 };
@@ -83,6 +83,13 @@ static void bind_text(sqlite3_stmt *statement, int column, const char *text)
 	if (copy)
 		utf8_copy(copy, text, size);
 	sqlite3_bind_text(statement, column, copy, size, sqlite3_free);
+}
+
+/* Bind numbers to the columns from @first on. */
+static void bind_numbers(sqlite3_stmt *statement, int first, size_t nr, const int64_t *numbers)
+{
+	while (nr--)
+		sqlite3_bind_int64(statement, first++, *numbers++);
 }
 
 static int prepare(struct export *e, const char *sql, sqlite3_stmt **statement)
@@ -155,10 +162,8 @@ static int sqlite_begin(struct export *e)
 {
 	struct database *d = e->state = calloc(1, sizeof(*d));
 
-	if (!d) {
-		errno = ENOMEM;
+	if (!d)
 		return -1;
-	}
 	if (open_file(e) || put_functions(e))
 		return -1;
 	if (prepare(e, ADD_SPANS ROW, &d->span))
@@ -176,9 +181,7 @@ static int put_thread(struct export *e, const struct export_thread *thread)
 {
 	struct database *d = e->state;
 
-	sqlite3_bind_int(d->thread, 1, thread->number);
-	sqlite3_bind_int(d->thread, 2, thread->pid);
-	sqlite3_bind_int(d->thread, 3, thread->tid);
+	bind_numbers(d->thread, 1, 3, (int64_t[]){ thread->number, thread->pid, thread->tid });
 	bind_text(d->thread, 4, thread->comm);
 	return put(d->thread);
 }
@@ -186,22 +189,9 @@ static int put_thread(struct export *e, const struct export_thread *thread)
 /* Bind the values of one row of the statement. The outermost calls have no caller. */
 static void bind_span(sqlite3_stmt *statement, size_t row, const struct span *span)
 {
-	int column = row * SPAN_COLUMNS;
-
-	sqlite3_bind_int64(statement, column + 1, span->time);
-	sqlite3_bind_int64(statement, column + 2, span->ns);
-	sqlite3_bind_int64(statement, column + 3, span->insns);
-	sqlite3_bind_int64(statement, column + 4, span->depth);
-	if (span->depth)
-		sqlite3_bind_int64(statement, column + 5, span->caller);
-	else
-		sqlite3_bind_null(statement, column + 5);
-	sqlite3_bind_int64(statement, column + 6, span->thread);
-	sqlite3_bind_int64(statement, column + 7, span->function);
-	sqlite3_bind_int64(statement, column + 8, span->open);
-	sqlite3_bind_int64(statement, column + 9, span->last);
-	sqlite3_bind_int64(statement, column + 10, span->stack);
-	sqlite3_bind_int64(statement, column + 11, span->cpu);
+	bind_numbers(statement, row * SPAN_COLUMNS + 1, SPAN_COLUMNS, (const int64_t *)span);
+	if (!span->depth)
+		sqlite3_bind_null(statement, row * SPAN_COLUMNS + 5);
 }
 
 /* Write the waiting rows, all in one statement if there are enough of them, else one by one. */
@@ -249,8 +239,7 @@ static int sqlite_leave(struct export *e, const struct nested_call *call)
 	}
 	if (call->user == e->nr)
 		return 0;
-	sqlite3_bind_int64(d->last, 1, e->nr);
-	sqlite3_bind_int64(d->last, 2, call->user);
+	bind_numbers(d->last, 1, 2, (int64_t[]){ e->nr, call->user });
 	return put(d->last);
 }
 
@@ -258,10 +247,8 @@ static int sqlite_event(struct export *e, const struct export_event *event)
 {
 	struct database *d = e->state;
 
-	sqlite3_bind_int64(d->event, 1, event->event.time);
-	sqlite3_bind_int(d->event, 2, event->event.cpu);
-	sqlite3_bind_int(d->event, 3, event->pid);
-	sqlite3_bind_int(d->event, 4, event->event.tid);
+	bind_numbers(d->event, 1, 4, (int64_t[]){
+		event->event.time, event->event.cpu, event->pid, event->event.tid });
 	bind_text(d->event, 5, event->comm);
 	bind_text(d->event, 6, event->name);
 	bind_text(d->event, 7, event->json);
@@ -280,9 +267,8 @@ static int put_samples(struct export *e, const struct nt_profile *profile)
 	for (i = 0; !err && i < nr; i++) {
 		bind_text(statement, 1, insns[i].object);
 		bind_text(statement, 2, insns[i].symbol);
-		sqlite3_bind_int64(statement, 3, insns[i].offset);
-		sqlite3_bind_int64(statement, 4, insns[i].address);
-		sqlite3_bind_int64(statement, 5, insns[i].count);
+		bind_numbers(statement, 3, 3, (int64_t[]){
+			insns[i].offset, insns[i].address, insns[i].count });
 		err = put(statement);
 	}
 	sqlite3_finalize(statement);

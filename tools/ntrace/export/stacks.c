@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Sums of the calls with the same thread and callers, for the formats folded and pprof */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -20,10 +19,8 @@ int export_stacks_begin(struct export *e)
 {
 	struct stacks *stacks = calloc(1, sizeof(*stacks));
 
-	if (!stacks) {
-		errno = ENOMEM;
+	if (!stacks)
 		return -1;
-	}
 	stacks->flame.max = STACKS_MAX;
 	e->state = stacks;
 	return 0;

@@ -184,10 +184,8 @@ static int speedscope_begin(struct export *e)
 	size_t i;
 
 	e->state = calloc(1, sizeof(struct speedscope));
-	if (!e->state) {
-		errno = ENOMEM;
+	if (!e->state)
 		return -1;
-	}
 	if (put_text(e, "{\"$schema\": \"https://www.speedscope.app/file-format-schema.json\","
 			" \"exporter\": \"ntrace\", \"shared\": {\"frames\": ["))
 		return -1;

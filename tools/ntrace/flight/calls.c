@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* ntrace flight calls - print the last calls of each CPU side by side. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,10 +103,8 @@ static int take(void *ctx, const struct nt_who *who, const struct nt_branch *bra
 	struct tail *tail = tail_of(&part->tails, who->cpu);
 	struct call *last;
 
-	if (!tail) {
-		errno = ENOMEM;
+	if (!tail)
 		return -1;
-	}
 	last = &tail->last;
 	*last = (struct call){
 		.time = branch->time, .from = branch->from, .to = branch->to, .tid = who->tid,
@@ -149,8 +146,6 @@ static int end(void *ctx, void *ended, const struct nt_who *who, bool lost)
 	}
 	tails_free(&part->tails);
 	free(part);
-	if (err)
-		errno = ENOMEM;
 	return err;
 }
 

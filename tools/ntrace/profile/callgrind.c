@@ -4,7 +4,6 @@
  * has the instructions of each line of each function, and the number and the instructions of the
  * calls between functions.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,10 +102,8 @@ static int leave(void *ctx, const struct nested_call *call)
 	if (!call->depth)
 		return 0;
 	arc = arc_of(c, c->nested.open.at[call->depth - 1].function, call->function);
-	if (!arc) {
-		errno = ENOMEM;
+	if (!arc)
 		return -1;
-	}
 	arc->calls++;
 	arc->insns += call->call.insns;
 	return 0;
@@ -137,7 +134,6 @@ static int end(void *ctx)
 		if (!named.from || !named.to || !ns_array_add(&c->arcs, named)) {
 			free((char *)named.from);
 			free((char *)named.to);
-			errno = ENOMEM;
 			return -1;
 		}
 	}
@@ -217,8 +213,6 @@ static int callgrind_write(struct profile *profile)
 		err = nested_calls_each(&c.nested);
 		if (!err)
 			put_all(&c);
-	} else {
-		errno = ENOMEM;
 	}
 	for (i = 0; i < c.arcs.nr; i++) {
 		free((char *)c.arcs.at[i].from);

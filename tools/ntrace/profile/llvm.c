@@ -204,10 +204,8 @@ static uint64_t samples_head(const struct profile *profile, const char *name)
  */
 static int samples_make(struct samples *samples, struct profile *profile)
 {
-	if (!add_insns(samples, profile) || !add_calls(samples, profile)) {
-		errno = ENOMEM;
+	if (!add_insns(samples, profile) || !add_calls(samples, profile))
 		return -1;
-	}
 	ns_array_join(&samples->all, sample_cmp, merge_samples(*a, *b));
 	return 0;
 }

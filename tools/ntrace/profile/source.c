@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -225,10 +224,8 @@ int profile_source_make(struct profile_source *source, struct profile *profile)
 	if (ok)
 		move_entries(&m);
 	free(m.entries.at);
-	if (!ok) {
-		errno = ENOMEM;
+	if (!ok)
 		return -1;
-	}
 	join_lines(source);
 	ns_array_join(&source->functions, function_cmp, a->count += b->count);
 	/* several processes may execute the same file */

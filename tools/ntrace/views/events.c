@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #define _GNU_SOURCE
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,10 +13,8 @@
 int events_open(struct events *events, struct nt_session *session, const struct nt_filter *filter)
 {
 	*events = (struct events){ .session = session, .filter = filter, .all = nt_events_new(session) };
-	if (!events->all) {
-		errno = ENOMEM;
+	if (!events->all)
 		return -1;
-	}
 	events->errors = nt_events_error(events->all);
 	if (events->errors)
 		fprintf(stderr, "ntrace: %s\n", nt_events_error(events->all));

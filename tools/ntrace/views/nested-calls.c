@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <errno.h>
 
 #include "nested-calls.h"
 
@@ -56,10 +55,7 @@ static int take(void *ctx, const struct nt_call *call, const struct nt_function 
 	new.depth = nested->open.nr;
 	if (nested->enter && nested->enter(nested->ctx, &new))
 		return -1;
-	if (ns_array_add(&nested->open, new))
-		return 0;
-	errno = ENOMEM;
-	return -1;
+	return ns_array_add(&nested->open, new) ? 0 : -1;
 }
 
 static int end(void *ctx)

@@ -4,7 +4,6 @@
  * of ids. A first pass over all calls keeps each call that may satisfy the query, and ignores conditions
  * about other calls. Then the kept calls of the innermost conditions are decided first.
  */
-#include <errno.h>
 
 #include "query.h"
 
@@ -180,10 +179,7 @@ static int enter(void *ctx, struct nested_call *nested)
 		.open = nested->call.open,
 	};
 
-	if (keep(&c, q->node, &q->found, &call) && keep_inside(&c, q->node, &call))
-		return 0;
-	errno = ENOMEM;
-	return -1;
+	return keep(&c, q->node, &q->found, &call) && keep_inside(&c, q->node, &call) ? 0 : -1;
 }
 
 /* ---- Decisions ---- */
@@ -255,10 +251,8 @@ static int end(void *ctx)
 	struct query *q = ctx;
 	size_t i, nr = 0;
 
-	if (!decide_inside(q, q->node)) {
-		errno = ENOMEM;
+	if (!decide_inside(q, q->node))
 		return -1;
-	}
 	decide(q, q->node, &q->found);
 	/* a call without an end has no duration, but other calls are inside it */
 	for (i = 0; i < q->found.calls.nr; i++) {

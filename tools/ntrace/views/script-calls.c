@@ -2,7 +2,6 @@
 /*
  * ntrace script --calls - print each call that started and ended in the recording, ordered by start.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -71,10 +70,8 @@ static int is_inside(struct call_script *c, const struct nt_call *call,
 	struct inside *inside;
 
 	while (c->inside.nr <= thread) {
-		if (!ns_array_add(&c->inside, none)) {
-			errno = ENOMEM;
+		if (!ns_array_add(&c->inside, none))
 			return -1;
-		}
 	}
 	inside = &c->inside.at[thread];
 	if (inside->known && call->at + call->insns <= inside->end)

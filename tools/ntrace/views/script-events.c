@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* ntrace script - print tracepoints between other lines, or alone (--events). */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "cli/output.h"
@@ -35,8 +34,6 @@ int script_add_event(struct script_part *p, const struct nt_event *event)
 	}
 	free(name);
 	free(fields);
-	if (p->lines.failed)
-		errno = ENOMEM;
 	return p->lines.failed ? -1 : 0;
 }
 

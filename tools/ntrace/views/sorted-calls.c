@@ -439,7 +439,7 @@ static int run_calls(struct all_calls *all)
 	int err;
 
 	if (!make_room(all))
-		return errno = ENOMEM, -1;
+		return -1;
 	nt_calls_filter(all->calls, all->sorted->filter);
 	nt_calls_each(all->calls, take_call, all);
 	if (all->sorted->open)
