@@ -4,6 +4,7 @@
 #define NTRACE_SESSION_ARRAY_H
 
 #include <stdlib.h>
+#include <string.h>
 
 #define NS_ARRAY(type) struct { type *at; size_t nr, room; }
 
@@ -29,6 +30,19 @@
 	if (added_)							\
 		(array)->at[(array)->nr++] = (element);			\
 	added_;								\
+})
+
+/* Insert @element before the one with index @nth. Return false if out of memory. */
+#define ns_array_insert(array, nth, element) ({				\
+	__typeof__(array) i_ = (array);					\
+	size_t nth_ = (nth);						\
+	bool inserted_ = ns_array_grow(i_);				\
+	if (inserted_) {						\
+		memmove(i_->at + nth_ + 1, i_->at + nth_,		\
+			(i_->nr++ - nth_) * sizeof(*i_->at));		\
+		i_->at[nth_] = (element);				\
+	}								\
+	inserted_;							\
 })
 
 /* Order two numbers for qsort(). */

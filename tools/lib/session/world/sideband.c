@@ -170,29 +170,21 @@ static bool changed(struct ns_sideband *sb, uint64_t time)
 static struct ns_process *get_process(struct ns_sideband *sb, int32_t pid)
 {
 	size_t n = ns_lower_bound(sb->processes.nr, sb->processes.at[i].pid < pid);
+	const struct ns_process new = { .pid = pid };
 
-	if (n < sb->processes.nr && sb->processes.at[n].pid == pid)
+	if ((n < sb->processes.nr && sb->processes.at[n].pid == pid) || ns_array_insert(&sb->processes, n, new))
 		return &sb->processes.at[n];
-	if (!ns_array_grow(&sb->processes))
-		return NULL;
-	memmove(&sb->processes.at[n + 1], &sb->processes.at[n],
-		(sb->processes.nr++ - n) * sizeof(sb->processes.at[0]));
-	sb->processes.at[n] = (struct ns_process){ .pid = pid };
-	return &sb->processes.at[n];
+	return NULL;
 }
 
 static struct ns_thread *get_thread(struct ns_sideband *sb, int32_t tid)
 {
 	size_t n = ns_lower_bound(sb->threads.nr, sb->threads.at[i].tid < tid);
+	const struct ns_thread new = { .tid = tid };
 
-	if (n < sb->threads.nr && sb->threads.at[n].tid == tid)
+	if ((n < sb->threads.nr && sb->threads.at[n].tid == tid) || ns_array_insert(&sb->threads, n, new))
 		return &sb->threads.at[n];
-	if (!ns_array_grow(&sb->threads))
-		return NULL;
-	memmove(&sb->threads.at[n + 1], &sb->threads.at[n],
-		(sb->threads.nr++ - n) * sizeof(sb->threads.at[0]));
-	sb->threads.at[n] = (struct ns_thread){ .tid = tid };
-	return &sb->threads.at[n];
+	return NULL;
 }
 
 static struct ns_generation *newest(struct ns_sideband *sb, const struct ns_process *p)
@@ -279,12 +271,9 @@ static bool add_era(struct ns_sideband *sb, int32_t tid, uint64_t time, int32_t 
 bool ns_sideband_add_thread(struct ns_sideband *sb, int32_t cpu, int32_t pid, int32_t tid, const char *comm)
 {
 	size_t n = ns_lower_bound(sb->switches.nr, sb->switches.at[i].cpu < cpu);
+	const struct ns_switch new = { .cpu = cpu, .tid = tid };
 
-	if (!ns_array_grow(&sb->switches))
-		return false;
-	memmove(&sb->switches.at[n + 1], &sb->switches.at[n], (sb->switches.nr++ - n) * sizeof(sb->switches.at[0]));
-	sb->switches.at[n] = (struct ns_switch){ .cpu = cpu, .tid = tid };
-	return add_era(sb, tid, 0, pid, comm);
+	return ns_array_insert(&sb->switches, n, new) && add_era(sb, tid, 0, pid, comm);
 }
 
 /* ---- Records ---- */
