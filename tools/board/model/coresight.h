@@ -122,7 +122,6 @@ bool nb_cs_funnel_input(void *port, const uint8_t *bytes, size_t len);
 
 #define TMC_RSZ			0x004
 #define TMC_STS			0x00c
-#define TMC_RRD			0x010
 #define TMC_RRP			0x014
 #define TMC_RWP			0x018
 #define TMC_TRG			0x01c
@@ -139,14 +138,12 @@ bool nb_cs_funnel_input(void *port, const uint8_t *bytes, size_t len);
 #define TMC_PSCR		0x308
 
 #define TMC_STS_FULL		(1U << 0)
-#define TMC_STS_TRIGGERED	(1U << 1)
 #define TMC_STS_READY		(1U << 2)
 #define TMC_STS_FT_EMPTY	(1U << 3)
 #define TMC_STS_EMPTY		(1U << 4)
 #define TMC_STS_MEMERR		(1U << 5)
 #define TMC_CTL_CAPTURE		(1U << 0)
 #define TMC_AXICTL_SG		(1U << 7)
-#define TMC_FFSR_FLUSHING	(1U << 0)
 #define TMC_FFSR_STOPPED	(1U << 1)
 #define TMC_FFCR_EN_FMT		(1U << 0)
 #define TMC_FFCR_EN_TI		(1U << 1)

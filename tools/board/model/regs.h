@@ -24,7 +24,6 @@
 #define TRCOMP_ENCODER		0x1
 #define TRCOMP_FUNNEL		0x8
 #define TRCOMP_RAMSINK		0x9
-#define TRCOMP_PIBSINK		0xa
 #define TRCOMP_ATBBRIDGE	0xe
 
 /* Offsets */
@@ -106,8 +105,6 @@ enum nb_ts_mode {
 #define TR_FILTER_MATCH_INTERRUPT	(1U << 3)
 #define TR_FILTER_MATCH_COMP(n)		(1U << (4 + 4 * (n)))	/* n 0..2 */
 #define TR_FILTER_COMP_SHIFT(n)		(5 + 4 * (n))
-#define TR_FILTER_MATCH_IMPDEF		(1U << 16)
-#define TR_FILTER_CHOICE_PRIVILEGE	0xffU
 #define TR_FILTER_VALUE_INTERRUPT	(1U << 8)
 
 /* trTeComp_j_Control */

@@ -21,7 +21,6 @@
 #include "recorder-priv.h"
 
 #define VDSO		"[vdso]"
-#define HOST_MACHINE	-1
 
 struct scan {
 	struct nt_recorder *r;
