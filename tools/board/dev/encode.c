@@ -18,7 +18,6 @@
 #include "cli/output.h"
 #include "session/file/whole-file.h"
 
-#define BUFFER		(1 << 20)
 #define WFI		0x10500073U
 
 /* ---- Code ---- */
@@ -306,23 +305,6 @@ static void last_step(struct encode *e, const struct step *cur)
 
 /* ---- The list ---- */
 
-struct list {
-	FILE	*file;
-	size_t	pos, n;
-	char	buf[BUFFER];
-};
-
-static int next_char(struct list *l)
-{
-	if (l->pos == l->n) {
-		l->n = fread(l->buf, 1, sizeof(l->buf), l->file);
-		l->pos = 0;
-		if (!l->n)
-			return EOF;
-	}
-	return (unsigned char)l->buf[l->pos++];
-}
-
 static int hex_digit(int c)
 {
 	if (c >= '0' && c <= '9')
@@ -331,10 +313,10 @@ static int hex_digit(int c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static int skip_line(struct list *l, int c)
+static int skip_line(FILE *list, int c)
 {
 	while (c != EOF && c != '\n')
-		c = next_char(l);
+		c = getc_unlocked(list);
 	return c;
 }
 
@@ -343,33 +325,33 @@ enum item { ITEM_PC, ITEM_GAP, ITEM_END, ITEM_BAD };
 /*
  * Parse the next item. A line is "0x1234", "-" (stop and restart the trace), "# comment" or empty.
  */
-static enum item next_item(struct list *l, uint64_t *pc, uint64_t *line)
+static enum item next_item(FILE *list, uint64_t *pc, uint64_t *line)
 {
 	int c, digit, digits = 0;
 
 	for (;;) {
-		c = next_char(l);
+		c = getc_unlocked(list);
 		if (c == EOF)
 			return ITEM_END;
 		++*line;
 		if (c == '#')
-			c = skip_line(l, c);
+			c = skip_line(list, c);
 		else if (c != '\n')
 			break;
 	}
 	if (c == '-') {
-		skip_line(l, c);
+		skip_line(list, c);
 		return ITEM_GAP;
 	}
-	if (c != '0' || (next_char(l) | 0x20) != 'x')
+	if (c != '0' || (getc_unlocked(list) | 0x20) != 'x')
 		return ITEM_BAD;
 	*pc = 0;
-	for (c = next_char(l); (digit = hex_digit(c)) >= 0; c = next_char(l)) {
+	for (c = getc_unlocked(list); (digit = hex_digit(c)) >= 0; c = getc_unlocked(list)) {
 		*pc = *pc << 4 | digit;
 		digits++;
 	}
 	if (c == '\r')
-		c = next_char(l);
+		c = getc_unlocked(list);
 	return digits && digits <= 16 && (c == '\n' || c == EOF) ? ITEM_PC : ITEM_BAD;
 }
 
@@ -397,13 +379,13 @@ static int take_pc(struct encode *e, struct step *prev, struct step *cur, uint64
 	return 0;
 }
 
-static int encode_list(struct encode *e, struct list *l)
+static int encode_list(struct encode *e, FILE *list)
 {
 	struct step prev = { 0 }, cur = { 0 };
 	uint64_t pc = 0;
 
 	for (;;) {
-		switch (next_item(l, &pc, &e->line)) {
+		switch (next_item(list, &pc, &e->line)) {
 		case ITEM_PC:
 			if (take_pc(e, &prev, &cur, pc))
 				return EXIT_USAGE;
@@ -466,7 +448,7 @@ static void print_stats(const struct encode *e)
 			printf("  TCODE %2u: %llu\n", i, (unsigned long long)s->messages[i]);
 }
 
-static int run(struct encode *e, struct list *l)
+static int run(struct encode *e, FILE *list)
 {
 	int rc;
 
@@ -482,11 +464,11 @@ static int run(struct encode *e, struct list *l)
 	if (e->truth && e->cfg.context)
 		nb_truth_context(e->truth, e->scontext, 0);
 	nb_encoder_start(&e->enc, NB_SYNC_TRACE_ENABLE);
-	rc = encode_list(e, l);
+	rc = encode_list(e, list);
 	nb_encoder_stop(&e->enc, NB_EVCODE_DISABLED);
 	if (e->truth)
 		nb_truth_state(e->truth, &e->enc.state);
-	if (ferror(l->file)) {
+	if (ferror(list)) {
 		fprintf(stderr, "ntrace encode: '%s' cannot be read\n", e->pcs);
 		rc = EXIT_USAGE;
 	}
@@ -495,31 +477,21 @@ static int run(struct encode *e, struct list *l)
 
 static int open_and_run(struct encode *e)
 {
-	struct list *l = calloc(1, sizeof(*l));
+	FILE *list = strcmp(e->pcs, "-") ? fopen(e->pcs, "r") : stdin;
 	struct whole_file whole;
-	int rc = EXIT_USAGE;
+	int rc;
 
-	if (!l)
-		return rc;
-	l->file = strcmp(e->pcs, "-") ? fopen(e->pcs, "r") : stdin;
-	if (!l->file) {
+	if (!list) {
 		fprintf(stderr, "ntrace encode: '%s': %s\n", e->pcs, strerror(errno));
-		rc = EXIT_USAGE;
-		goto out;
+		return EXIT_USAGE;
 	}
-	whole_file_input(fileno(l->file));
+	whole_file_input(fileno(list));
 	e->out_file = whole_file_open(&whole, e->out);
-	if (!e->out_file) {
+	rc = e->out_file ? run(e, list) : output_failed(e->out);
+	if (e->out_file && whole_file_close(&whole, e->out_file, !e->failed && rc == EXIT_CLEAN))
 		rc = output_failed(e->out);
-		goto out;
-	}
-	rc = run(e, l);
-	if (whole_file_close(&whole, e->out_file, !e->failed && rc == EXIT_CLEAN))
-		rc = output_failed(e->out);
-out:
-	if (l->file && l->file != stdin)
-		fclose(l->file);
-	free(l);
+	if (list != stdin)
+		fclose(list);
 	return rc;
 }
 

@@ -12,10 +12,10 @@
 #include "ntrace.h"
 #include "dev.h"
 #include "cli/options.h"
+#include "session/array.h"
 #include "verify.h"
 
 #define HARTS_MAX	64
-#define ELF_MAX		16
 #define LINE_MAX_LEN	512
 
 struct verify {
@@ -23,9 +23,9 @@ struct verify {
 	unsigned int	order[HARTS_MAX];	/* hart numbers in the order of the options */
 	const char	*trace[HARTS_MAX];
 	const char	*lost[HARTS_MAX];	/* file with the offsets of each trace's losses, or NULL */
-	const char	*elf[ELF_MAX];
+	NS_ARRAY(const char *) elfs;
 	struct options	options;
-	unsigned int	default_cpu, n_harts, n_traces, n_elf;
+	unsigned int	default_cpu, n_harts, n_traces;
 	const char	*decoded;
 	uint64_t	line, unknown_cpu;
 	bool		quiet;
@@ -218,16 +218,6 @@ static bool add_lost(const struct option_entry *option, const char *path)
 	return true;
 }
 
-static bool add_elf(const struct option_entry *option, const char *arg)
-{
-	struct verify *v = option->to;
-
-	if (v->n_elf == ELF_MAX)
-		return false;
-	v->elf[v->n_elf++] = arg;
-	return true;
-}
-
 static int parse(struct verify *v, int argc, char **argv)
 {
 	const struct option_entry options[] = {
@@ -243,7 +233,7 @@ static int parse(struct verify *v, int argc, char **argv)
 			    "instead of --decoded, a trace; one for each truth, in this order"),
 		OPTION_CALL(0, "lost", "FILE", add_lost, v,
 			    "offsets in the previous --trace after which trace is missing"),
-		OPTION_CALL(0, "elf", "ELF[@OFFSET]", add_elf, v, "code for --trace, which has precedence over the code in the truth"),
+		OPTION_CALL(0, "elf", "ELF[@OFFSET]", option_list, &v->elfs, "code for --trace, which has precedence over the code in the truth"),
 		OPTION_FLAG(0, "quiet", &v->quiet, "only the last line"),
 		COMMON_OPTIONS(&v->options), { 0 }
 	};
@@ -309,7 +299,7 @@ static bool decode_traces(struct verify *v)
 
 	for (i = 0; i < v->n_traces; i++)
 		if (!verify_trace(v->hart[v->order[i]], v->trace[i], v->lost[i], &v->options,
-				  v->elf, v->n_elf))
+				  v->elfs.at, v->elfs.nr))
 			return false;
 	return true;
 }
@@ -334,6 +324,7 @@ int cmd_verify(int argc, char **argv)
 	}
 	for (i = 0; i < HARTS_MAX; i++)
 		hart_close(v->hart[i]);
+	free(v->elfs.at);
 	free(v);
 	return rc;
 }

@@ -7,6 +7,7 @@
 
 #include "ntrace.h"
 #include "option.h"
+#include "session/array.h"
 
 #define OPTIONS_MAX	128
 #define LABEL_WIDTH	21
@@ -46,6 +47,13 @@ bool option_text(const struct option_entry *option, const char *arg)
 {
 	*(const char **)option->to = arg;
 	return true;
+}
+
+bool option_list(const struct option_entry *option, const char *arg)
+{
+	NS_ARRAY(const char *) *list = option->to;
+
+	return ns_array_add(list, arg) || refuse("out of memory");
 }
 
 bool option_flag(const struct option_entry *option, const char *arg)

@@ -25,6 +25,9 @@ struct option_entry {
 /* Setters of simple options, and macros that check the type of the object. A table ends with { 0 }. */
 option_setter option_text, option_flag, option_value, option_number, option_u32;
 
+/* Add the argument to an NS_ARRAY(const char *). */
+option_setter option_list;
+
 #define OPTION_TO(type, to)	(1 ? (to) : (type *)NULL)
 #define OPTION_TEXT(letter, name, arg, to, help)	\
 	{ letter, name, arg, option_text, OPTION_TO(const char *, to), 0, help }

@@ -118,13 +118,6 @@ bool recording_folder(const struct option_entry *option, const char *arg)
 	return refuse("--%s must name a folder, and '%s' is not one", option->name, arg);
 }
 
-bool recording_raw(const struct option_entry *option, const char *arg)
-{
-	NS_ARRAY(const char *) *names = option->to;
-
-	return ns_array_add(names, arg) || refuse("out of memory");
-}
-
 struct option_entry *recording_encoder(struct options *options)
 {
 	const struct option_entry options_of_encoder[] = { COMMON_OPTIONS(options), { 0 } };

@@ -28,7 +28,7 @@ struct recording_options {
 };
 
 /* Setters of the options below */
-option_setter recording_folder, recording_mangled, recording_threads, recording_time, recording_id, recording_raw;
+option_setter recording_folder, recording_mangled, recording_threads, recording_time, recording_id;
 
 /* recording_encoder() - return the table of options that describe an encoder; the next call changes it */
 struct option_entry *recording_encoder(struct options *options);
@@ -36,9 +36,9 @@ struct option_entry *recording_encoder(struct options *options);
 /* Options of commands that also read raw trace */
 #define RECORDING_OPTIONS(r)									\
 	RECORDED_OPTIONS(r),									\
-	OPTION_CALL(0, "raw", "FILE", recording_raw, &(r)->raw.traces,				\
+	OPTION_CALL(0, "raw", "FILE", option_list, &(r)->raw.traces,				\
 		    "a file of trace bytes in place of a recording; one for each encoder"),	\
-	OPTION_CALL(0, "elf", "ELF[@OFFSET]", recording_raw, &(r)->raw.elfs,			\
+	OPTION_CALL(0, "elf", "ELF[@OFFSET]", option_list, &(r)->raw.elfs,			\
 		    "code of --raw, loaded OFFSET bytes above its addresses"),			\
 	OPTION_NUMBER(0, "freq", "HZ", &(r)->raw.freq, 1, "ticks of a second in the timestamps of --raw"), \
 	OPTION_TABLE(recording_encoder(&(r)->raw.encoder),					\
