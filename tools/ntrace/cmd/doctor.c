@@ -4,7 +4,6 @@
  *
  * Everything is read from files, so that --root can select another system or a test.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>

@@ -6,7 +6,6 @@
  * A line "[NAME]" begins a section. Except for the trace, everything is read from files, so that
  * --root can select another system or a test.
  */
-#define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

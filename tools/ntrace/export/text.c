@@ -24,6 +24,9 @@ static char *begin_line(struct export *e, const struct nt_call *call, const stru
 	return export_room(e, NUMBERS + (*thread)->json.size + (*name)->symbol.size + (*name)->object.size);
 }
 
+/* Write @key and a JSON string, or null. */
+#define PUT_JSON(at, key, json)	put_bytes(PUT(at, key), (json)->text, (json)->size)
+
 /* ---- JSON lines ---- */
 
 static int jsonl_take(struct export *e, const struct nt_call *call, const struct nt_function *f)
@@ -39,12 +42,9 @@ static int jsonl_take(struct export *e, const struct nt_call *call, const struct
 	at = put_unsigned(PUT(at, ", \"insns\": "), call->insns);
 	at = put_number(PUT(at, ", \"pid\": "), thread->pid);
 	at = put_number(PUT(at, ", \"tid\": "), thread->tid);
-	at = PUT(at, ", \"comm\": ");
-	at = put_bytes(at, thread->json.text, thread->json.size);
-	at = PUT(at, ", \"function\": ");
-	at = put_bytes(at, name->symbol_or_null.text, name->symbol_or_null.size);
-	at = PUT(at, ", \"object\": ");
-	at = put_bytes(at, name->object_or_null.text, name->object_or_null.size);
+	at = PUT_JSON(at, ", \"comm\": ", &thread->json);
+	at = PUT_JSON(at, ", \"function\": ", &name->symbol_or_null);
+	at = PUT_JSON(at, ", \"object\": ", &name->object_or_null);
 	return export_done(e, PUT(at, "}\n"));
 }
 
@@ -119,10 +119,8 @@ static int chrome_take(struct export *e, const struct nt_call *call, const struc
 	at = put_us(PUT(at, ", \"dur\": "), call->ns);
 	at = put_number(PUT(at, ", \"pid\": "), thread->pid);
 	at = put_number(PUT(at, ", \"tid\": "), thread->tid);
-	at = PUT(at, ", \"name\": ");
-	at = put_bytes(at, name->symbol.text, name->symbol.size);
-	at = PUT(at, ", \"cat\": ");
-	at = put_bytes(at, name->object.text, name->object.size);
+	at = PUT_JSON(at, ", \"name\": ", &name->symbol);
+	at = PUT_JSON(at, ", \"cat\": ", &name->object);
 	at = put_unsigned(PUT(at, ", \"args\": {\"insns\": "), call->insns);
 	return export_done(e, PUT(at, "}}"));
 }
@@ -174,8 +172,7 @@ static int put_frame(struct export *e, uint32_t function)
 		return -1;
 	at = function ? PUT(at, ",\n{\"name\": ") : PUT(at, "\n{\"name\": ");
 	at = put_bytes(at, name->symbol.text, name->symbol.size);
-	at = PUT(at, ", \"file\": ");
-	at = put_bytes(at, name->object.text, name->object.size);
+	at = PUT_JSON(at, ", \"file\": ", &name->object);
 	return export_done(e, PUT(at, "}"));
 }
 

@@ -5,7 +5,6 @@
  * The lines of a range are created once and then copied, because programs execute the same ranges
  * repeatedly.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -4,7 +4,6 @@
  * The first calls wait in memory, the others in an unnamed file. Parts of both, called runs, are
  * sorted one after the other, and then merged.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
