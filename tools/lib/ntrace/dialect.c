@@ -118,15 +118,16 @@ static const struct nt_other accemic_others[64] = {
 		    { "CAPS", "ENAB", "PARAM0", "PARAM1", "PARAM2", "PARAM3" } },
 };
 
+/* Members of the encoders that send the messages of N-Trace 1.0 */
+#define RATIFIED									\
+	.layouts	= ratified,							\
+	.others		= others,							\
+	.return_depth	= NT_RETURN_DEPTH,						\
+	.addr_bits	= 64,								\
+	.max_btype	= NT_BTYPE_INTERRUPT
+
 const struct nt_dialect_table nt_dialect_tables[NT_DIALECT_MICROBLAZE_V + 1] = {
-	[NT_DIALECT_RATIFIED] = {
-		.name		= "ratified",
-		.layouts	= ratified,
-		.others		= others,
-		.return_depth	= NT_RETURN_DEPTH,
-		.addr_bits	= 64,
-		.max_btype	= NT_BTYPE_INTERRUPT,
-	},
+	[NT_DIALECT_RATIFIED] = { .name = "ratified", RATIFIED },
 	[NT_DIALECT_SIFIVE0] = {
 		.name		= "sifive0",
 		.layouts	= sifive0,
@@ -149,12 +150,8 @@ const struct nt_dialect_table nt_dialect_tables[NT_DIALECT_MICROBLAZE_V + 1] = {
 	},
 	[NT_DIALECT_SPACEMIT_K3] = {
 		.name		= "spacemit-k3",
-		.layouts	= ratified,
-		.others		= others,
 		.deviations	= NT_DEV_BIT(NT_DEV_ADDR_BITS),
-		.return_depth	= NT_RETURN_DEPTH,
-		.addr_bits	= 64,
-		.max_btype	= NT_BTYPE_INTERRUPT,
+		RATIFIED,
 	},
 	[NT_DIALECT_ACCEMIC] = {
 		.name		= "accemic",
@@ -172,14 +169,7 @@ const struct nt_dialect_table nt_dialect_tables[NT_DIALECT_MICROBLAZE_V + 1] = {
 		.addr_bits	= 64,
 		.max_btype	= NT_BTYPE_INTERRUPT,
 	},
-	[NT_DIALECT_MICROBLAZE_V] = {
-		.name		= "microblaze-v",
-		.layouts	= ratified,
-		.others		= others,
-		.return_depth	= NT_RETURN_DEPTH,
-		.addr_bits	= 64,
-		.max_btype	= NT_BTYPE_INTERRUPT,
-	},
+	[NT_DIALECT_MICROBLAZE_V] = { .name = "microblaze-v", RATIFIED },
 };
 
 static const struct {

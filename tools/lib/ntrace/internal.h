@@ -24,7 +24,6 @@
 /* MSEO, chapter 3.1 */
 #define MSEO_MASK	0x03
 #define MSEO_MORE	0x00
-#define MSEO_FIELD	0x01	/* last byte of a variable-length field */
 #define MSEO_RESERVED	0x02
 #define MSEO_END	0x03	/* last byte of a message, or idle */
 #define MDO_BITS	6

@@ -19,7 +19,7 @@ struct name {
 	const char	*text;
 };
 
-static const char *name_find(const struct name *names, size_t nr, int number)
+static const char *name_find(const struct name *names, size_t nr, int number, const char *otherwise)
 {
 	size_t i;
 
@@ -27,10 +27,11 @@ static const char *name_find(const struct name *names, size_t nr, int number)
 		if (names[i].number == number)
 			return names[i].text;
 	}
-	return NULL;
+	return otherwise;
 }
 
-#define NAME(names, number)	name_find(names, ARRAY_SIZE(names), number)
+/* The name of @number, or @otherwise if it has none */
+#define NAME(names, number, otherwise)	name_find(names, ARRAY_SIZE(names), number, otherwise)
 
 #define ERROR_NAME(name, number, text, hint)	{ number, #name },
 #define ERROR_TEXT(name, number, text, hint)	{ number, text },
@@ -42,23 +43,17 @@ static const struct name error_hints[] = { NT_ERRORS(ERROR_HINT) };
 
 const char *nt_error_name(int error)
 {
-	const char *name = NAME(error_names, error);
-
-	return name ? name : "NT_E_UNKNOWN";
+	return NAME(error_names, error, "NT_E_UNKNOWN");
 }
 
 const char *nt_error_text(int error)
 {
-	const char *name = NAME(error_texts, error);
-
-	return name ? name : "unknown error";
+	return NAME(error_texts, error, "unknown error");
 }
 
 const char *nt_error_hint(int error)
 {
-	const char *name = NAME(error_hints, error);
-
-	return name ? name : "";
+	return NAME(error_hints, error, "");
 }
 
 static const struct name tcodes[] = {
@@ -171,76 +166,56 @@ static const struct name classes[] = {
 
 const char *nt_tcode_name(unsigned int tcode)
 {
-	const char *name = NAME(tcodes, (int)tcode);
-
-	if (name)
-		return name;
-	return tcode >= NT_TCODE_VENDOR_FIRST && tcode <= NT_TCODE_VENDOR_LAST ?
-		"Vendor Defined" : "Reserved";
+	return NAME(tcodes, (int)tcode, tcode >= NT_TCODE_VENDOR_FIRST && tcode <= NT_TCODE_VENDOR_LAST ?
+					"Vendor Defined" : "Reserved");
 }
 
 const char *nt_dialect_tcode_name(unsigned int dialect, unsigned int tcode)
 {
-	const char *name = NULL;
+	const char *name = nt_tcode_name(tcode);
 
 	if (dialect == NT_DIALECT_SIFIVE0)
-		name = NAME(sifive0_tcodes, (int)tcode);
-	if (dialect == NT_DIALECT_ACCEMIC)
-		name = NAME(accemic_tcodes, (int)tcode);
-	return name ? name : nt_tcode_name(tcode);
+		return NAME(sifive0_tcodes, (int)tcode, name);
+	return dialect == NT_DIALECT_ACCEMIC ? NAME(accemic_tcodes, (int)tcode, name) : name;
 }
 
 const char *nt_cksrc_name(unsigned int cksrc)
 {
-	const char *name = NAME(cksrcs, (int)cksrc);
-
-	return name ? name : "Reserved";
+	return NAME(cksrcs, (int)cksrc, "Reserved");
 }
 
 const char *nt_sync_name(unsigned int sync)
 {
-	const char *name = NAME(syncs, (int)sync);
-
-	return name ? name : "Reserved";
+	return NAME(syncs, (int)sync, "Reserved");
 }
 
 const char *nt_btype_name(unsigned int btype)
 {
-	const char *name = NAME(btypes, (int)btype);
-
-	return name ? name : "Reserved";
+	return NAME(btypes, (int)btype, "Reserved");
 }
 
-/*
- * Return @name, or a text for a number without a name. The vendor defines the values 8 to 15 of
- * ETYPE, RCODE and EVCODE.
- */
-static const char *name_of_code(const char *name, unsigned int code)
-{
-	if (name)
-		return name;
-	return code >= 8 && code <= 15 ? "Vendor Defined" : "Reserved";
-}
+/* The vendor defines the values 8 to 15 of ETYPE, RCODE and EVCODE. */
+#define NAME_OF_CODE(names, code)							\
+	NAME(names, (int)(code), (code) >= 8 && (code) <= 15 ? "Vendor Defined" : "Reserved")
 
 const char *nt_etype_name(unsigned int etype)
 {
-	return name_of_code(NAME(etypes, (int)etype), etype);
+	return NAME_OF_CODE(etypes, etype);
 }
 
 const char *nt_rcode_name(unsigned int rcode)
 {
-	return name_of_code(NAME(rcodes, (int)rcode), rcode);
+	return NAME_OF_CODE(rcodes, rcode);
 }
 
 const char *nt_evcode_name(unsigned int evcode)
 {
-	return name_of_code(NAME(evcodes, (int)evcode), evcode);
+	return NAME_OF_CODE(evcodes, evcode);
 }
 
 /* Return the name of @number in NT_DIALECT_SIFIVE0, or else in N-Trace 1.0. */
 #define NAME_OF(dialect, names, number, name)						\
-	((dialect) == NT_DIALECT_SIFIVE0 && NAME(names, (int)(number)) ?		\
-	 NAME(names, (int)(number)) : (name)(number))
+	((dialect) == NT_DIALECT_SIFIVE0 ? NAME(names, (int)(number), (name)(number)) : (name)(number))
 
 const char *nt_dialect_sync_name(unsigned int dialect, unsigned int sync)
 {
@@ -254,23 +229,17 @@ const char *nt_dialect_evcode_name(unsigned int dialect, unsigned int evcode)
 
 const char *nt_priv_name(unsigned int priv)
 {
-	const char *name = NAME(privs, (int)priv);
-
-	return name ? name : "?";
+	return NAME(privs, (int)priv, "?");
 }
 
 const char *nt_class_name(unsigned int klass)
 {
-	const char *name = klass <= NT_CLASS_INVALID ? NAME(classes, (int)klass) : NULL;
-
-	return name ? name : "?";
+	return klass <= NT_CLASS_INVALID ? NAME(classes, (int)klass, "?") : "?";
 }
 
 const char *nt_end_name(unsigned int end)
 {
-	const char *name = end != NT_CLASS_INVALID ? NAME(classes, (int)end) : NULL;
-
-	return name ? name : "?";
+	return end != NT_CLASS_INVALID ? NAME(classes, (int)end, "?") : "?";
 }
 
 const char *nt_ecode_name(unsigned int bit)

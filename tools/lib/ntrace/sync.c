@@ -49,36 +49,31 @@ static bool sync_begins_at(const struct nt_config *config, const uint8_t *data, 
 	       sync_is_start(config, &msg);
 }
 
-int nt_sync_next(const struct nt_config *config, const uint8_t *data, size_t size, bool middle,
-		 size_t from, size_t *offset)
+/* Search from @at in steps of 1, or of SIZE_MAX for backwards. */
+static int sync_search(const struct nt_config *config, const uint8_t *data, size_t size, bool middle,
+		       size_t at, size_t step, size_t *offset)
 {
 	struct nt_config copy;
 
 	if (nt_config_check(config) || nt_config_copy(&copy, config))
 		return NT_E_INVALID;
-	for (; from < size; from++) {
-		if (!sync_begins_at(&copy, data, size, middle, from))
+	for (; at < size; at += step) {
+		if (!sync_begins_at(&copy, data, size, middle, at))
 			continue;
-		*offset = from;
+		*offset = at;
 		return NT_OK;
 	}
 	return NT_E_NOT_FOUND;
 }
 
+int nt_sync_next(const struct nt_config *config, const uint8_t *data, size_t size, bool middle,
+		 size_t from, size_t *offset)
+{
+	return sync_search(config, data, size, middle, from, 1, offset);
+}
+
 int nt_sync_previous(const struct nt_config *config, const uint8_t *data, size_t size,
 		     bool middle, size_t before, size_t *offset)
 {
-	struct nt_config copy;
-
-	if (nt_config_check(config) || nt_config_copy(&copy, config))
-		return NT_E_INVALID;
-	if (before > size)
-		before = size;
-	while (before-- > 0) {
-		if (!sync_begins_at(&copy, data, size, middle, before))
-			continue;
-		*offset = before;
-		return NT_OK;
-	}
-	return NT_E_NOT_FOUND;
+	return sync_search(config, data, size, middle, (before < size ? before : size) - 1, SIZE_MAX, offset);
 }
