@@ -283,8 +283,8 @@ void pd_forget(const struct perfdata *pd, const uint8_t *data, size_t size)
 {
 	uintptr_t page = sysconf(_SC_PAGESIZE), from, to;
 
-	/* decompressed records are not in the file */
-	if (data < pd->map || data >= pd->map + pd->size)
+	/* decompressed records are not in the file, and small pieces are released with the end of their block */
+	if (data < pd->map || data >= pd->map + pd->size || (data - pd->map) / PD_BLOCK == (data - pd->map + size) / PD_BLOCK)
 		return;
 	/*
 	 * start earlier, because the kernel may map a whole folio with one page, including released

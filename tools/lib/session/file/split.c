@@ -111,7 +111,7 @@ static void put_bytes(struct split *split, struct shard *shard, const struct pd_
 static void put_trace(struct split *split, const struct pd_record *record)
 {
 	const struct pd_auxtrace_record *r = (const void *)record->header;
-	const struct ns_trace *trace = &split->session->trace;
+	struct ns_trace *trace = &split->session->trace;
 	int64_t queue = ns_trace_queue(trace, (int32_t)r->cpu, (int32_t)r->tid);
 	uint64_t from, to, end;
 	struct window w;

@@ -9,23 +9,24 @@
 
 /* ---- Records ---- */
 
+/* Return the place of a CPU's or thread's queue in the hash table, or NULL if out of memory. */
+static struct ns_hash_slot *slot_of(struct ns_trace *trace, int32_t cpu, int32_t tid)
+{
+	const struct ns_queue *q = trace->queues.at;
+
+	return ns_hash_find(&trace->owners, ns_hash_mix((uint64_t)cpu << 32 | (uint32_t)tid), q[i].cpu == cpu && q[i].tid == tid);
+}
+
 static struct ns_queue *get_queue(struct ns_trace *trace, int32_t cpu, int32_t tid)
 {
-	struct ns_queue *q;
-	size_t i;
+	struct ns_queue queue = { .cpu = cpu, .tid = cpu < 0 ? tid : -1 };
+	struct ns_hash_slot *slot = slot_of(trace, queue.cpu, queue.tid);
 
-	if (cpu >= 0)
-		tid = -1;
-	for (i = 0; i < trace->queues.nr; i++) {
-		q = &trace->queues.at[i];
-		if (q->cpu == cpu && q->tid == tid)
-			return q;
-	}
-	if (!ns_array_grow(&trace->queues))
+	if (!slot || (!slot->index && !ns_array_add(&trace->queues, queue)))
 		return NULL;
-	q = &trace->queues.at[trace->queues.nr++];
-	*q = (struct ns_queue){ .cpu = cpu, .tid = tid };
-	return q;
+	if (!slot->index)
+		ns_hash_set(&trace->owners, slot, trace->queues.nr - 1);
+	return &trace->queues.at[slot->index - 1];
 }
 
 int ns_trace_add_data(struct ns_trace *trace, const struct pd_record *record)
@@ -150,16 +151,13 @@ static int stretch_cmp(const void *a, const void *b)
 	       ns_order(x->size, y->size);
 }
 
-int64_t ns_trace_queue(const struct ns_trace *trace, int32_t cpu, int32_t tid)
+int64_t ns_trace_queue(struct ns_trace *trace, int32_t cpu, int32_t tid)
 {
-	const struct ns_queue *q = trace->queues.at;
-	uint32_t i;
+	const struct ns_hash_slot *slot = cpu >= 0 ? slot_of(trace, cpu, -1) : NULL;
 
-	for (i = 0; i < trace->queues.nr; i++) {
-		if (q[i].cpu >= 0 ? q[i].cpu == cpu : q[i].tid == tid)
-			return i;
-	}
-	return -1;
+	if (!slot || !slot->index)
+		slot = slot_of(trace, -1, tid);
+	return slot ? (int64_t)slot->index - 1 : -1;
 }
 
 /*
@@ -284,12 +282,14 @@ void ns_trace_find_middle(struct ns_stretch *s, const struct ns_setup *setup)
 		s->middle = true;
 }
 
-/* Check the first message, and release the memory that the kernel has mapped for it. */
-static void look_at_begin(struct ns_stretch *s, const struct ns_setup *setup, const struct perfdata *pd)
+/* Check the first message, and release the memory that the kernel has mapped for it and for others before it. */
+static void look_at_begin(struct ns_stretch *s, const struct ns_setup *setup, const struct perfdata *pd, const uint8_t **last)
 {
 	ns_trace_find_middle(s, setup);
-	if (s->pieces.nr)
-		pd_forget(pd, s->pieces.at[0].data, PD_AROUND);
+	if (!s->pieces.nr || (uintptr_t)s->pieces.at[0].data - (uintptr_t)*last < PD_BLOCK)
+		return;
+	*last = s->pieces.at[0].data;
+	pd_forget(pd, *last, PD_AROUND);
 }
 
 /*
@@ -314,6 +314,7 @@ static void link_stretches(struct ns_trace *trace, const struct ns_setup *setup,
 			   const struct perfdata *pd)
 {
 	struct ns_stretch *s, *before = NULL;
+	const uint8_t *last = NULL;
 	size_t i;
 
 	for (i = 0; i < trace->stretches.nr; i++) {
@@ -322,7 +323,7 @@ static void link_stretches(struct ns_trace *trace, const struct ns_setup *setup,
 			     (!before || before->queue != s->queue));
 		/* the first message in frames is checked when the frames are unpacked */
 		if (!ns_frames_has(s))
-			look_at_begin(s, setup, pd);
+			look_at_begin(s, setup, pd, &last);
 		if (before && before->queue == s->queue) {
 			/* a record that was divided in two stretches has the same times in both */
 			s->start = trace->wrapped && before->end == s->end ? before->start : before->end;
@@ -452,6 +453,7 @@ void ns_trace_free(struct ns_trace *trace)
 		free(trace->stretches.at[i].cpus.at);
 	}
 	free(trace->queues.at);
+	free(trace->owners.slots);
 	free(trace->stretches.at);
 	memset(trace, 0, sizeof(*trace));
 }

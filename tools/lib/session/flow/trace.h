@@ -13,6 +13,7 @@
 
 #include "session/array.h"
 #include "session/file/perfdata.h"
+#include "session/hash.h"
 #include "session/world/setup.h"
 
 /*
@@ -57,6 +58,7 @@ struct ns_queue {
 
 struct ns_trace {
 	NS_ARRAY(struct ns_queue) queues;
+	struct ns_hash	owners;		/* queues by CPU and thread */
 	NS_ARRAY(struct ns_stretch) stretches;	/* sorted by queue, then offset; later by end */
 	uint64_t	bytes;
 	uint64_t	missing;	/* bytes that PERF_RECORD_AUX lists but no buffer contains */
@@ -102,7 +104,7 @@ bool ns_stretch_is_full(const struct ns_stretch *stretch);
 bool ns_stretch_is_cut(const struct ns_stretch *stretch);
 
 /* ns_trace_queue() - return the index of the queue of a CPU, or of a thread; -1: none */
-int64_t ns_trace_queue(const struct ns_trace *trace, int32_t cpu, int32_t tid);
+int64_t ns_trace_queue(struct ns_trace *trace, int32_t cpu, int32_t tid);
 
 /* ns_trace_find_middle() - set @stretch->middle if the stretch may begin inside a message */
 void ns_trace_find_middle(struct ns_stretch *stretch, const struct ns_setup *setup);

@@ -6,7 +6,7 @@
 #define MISC_SWITCH_OUT	(1 << 13)	/* PERF_RECORD_MISC_SWITCH_OUT */
 
 /* Return true if the CPU has a buffer, or sends SRC, so that it may use a shared buffer. */
-static bool is_traced(const struct ns_trace *trace, const struct ns_setup *setup, int32_t cpu)
+static bool is_traced(struct ns_trace *trace, const struct ns_setup *setup, int32_t cpu)
 {
 	const struct ns_cpu *c = ns_setup_cpu(setup, cpu);
 
@@ -70,7 +70,7 @@ static void drop_repeated(struct ns_visits *visits)
 	visits->all.nr = kept + 1 - visits->all.at;
 }
 
-int ns_visits_build(struct ns_visits *visits, const struct ns_trace *trace,
+int ns_visits_build(struct ns_visits *visits, struct ns_trace *trace,
 		    const struct ns_setup *setup, const struct pd_record *records, size_t nr)
 {
 	uint64_t disabled = first_disabled(trace);

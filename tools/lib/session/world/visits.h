@@ -32,7 +32,7 @@ struct ns_visits {
 };
 
 /* ns_visits_build() - list switches, after ns_trace_cut(). Return: 0, or -1 if out of memory. */
-int ns_visits_build(struct ns_visits *visits, const struct ns_trace *trace,
+int ns_visits_build(struct ns_visits *visits, struct ns_trace *trace,
 		    const struct ns_setup *setup, const struct pd_record *records, size_t nr);
 void ns_visits_free(struct ns_visits *visits);
 
