@@ -3,9 +3,12 @@
  * Check that the tree of all calls and the table of functions have the same number of calls, and
  * the same time and instructions without callees, for each function. No node takes longer than its
  * caller. No function takes longer than all CPUs were traced. The self times and instructions of
- * all functions add up to those of the CPUs.
+ * all functions add up to those of the CPUs. The outermost calls of a thread have all of its instructions, and
+ * together take no longer than the thread was in the recording.
  *
  *	stacks RECORDING [SYMFS BUILDID-DIR]
+ *
+ * With "paths" as second argument, print the self instructions of each node instead, like export --format folded --insns.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -106,6 +109,118 @@ static int sums(const struct nt_session *session, const struct nt_calls *calls)
 	return wrong || ran != cpus || insns != totals.insns;
 }
 
+/* ---- Outermost calls ---- */
+
+struct span {
+	int32_t tid;
+	uint64_t from, to, insns;
+};
+
+struct spans {
+	const struct nt_calls *calls;
+	struct span of[64];
+	size_t nr;
+};
+
+static int take_call(void *ctx, const struct nt_call *call)
+{
+	return 0;
+}
+
+/* Find when each thread was in the recording, and the number of its instructions. */
+static bool find_spans(struct nt_session *session, struct spans *spans)
+{
+	struct nt_calls *calls = nt_calls_new(session);
+	const struct nt_slice *slice;
+	struct span *span;
+	bool ok = calls;
+	size_t i, at;
+
+	if (!calls)
+		return false;
+	nt_calls_each(calls, take_call, NULL);
+	ok = !nt_calls_run(calls);
+	for (i = 0; ok && (slice = nt_calls_slice(calls, i)); i++) {
+		for (at = 0; at < spans->nr && spans->of[at].tid != slice->tid; at++)
+			;
+		ok = at < sizeof(spans->of) / sizeof(spans->of[0]);
+		if (!ok)
+			break;
+		span = &spans->of[at];
+		if (at == spans->nr)
+			spans->of[spans->nr++] = (struct span){ .tid = slice->tid, .from = slice->begin };
+		span->from = slice->begin < span->from ? slice->begin : span->from;
+		span->to = slice->end > span->to ? slice->end : span->to;
+		span->insns += slice->insns;
+	}
+	nt_calls_free(calls);
+	return ok;
+}
+
+static int outermost(struct nt_session *session)
+{
+	struct nt_filter filter = { .cpu = -1 };
+	struct spans spans = { 0 };
+	const struct nt_node *nodes;
+	struct nt_stacks *stacks;
+	const struct span *span;
+	unsigned int wrong = 0;
+	uint64_t ns, insns;
+	uint32_t at;
+	size_t nr;
+
+	if (!find_spans(session, &spans))
+		return 1;
+	/* the idle threads of all CPUs have one id */
+	for (span = spans.of; span < spans.of + spans.nr; span++) {
+		filter.tid = span->tid;
+		stacks = nt_stacks_new(session, &filter, inlined, NULL);
+		nodes = stacks ? nt_stacks_nodes(stacks, &nr) : NULL;
+		ns = insns = 0;
+		for (at = nodes ? nodes[0].first : 0; at; at = nodes[at].next) {
+			ns += nodes[at].ns;
+			insns += nodes[at].insns;
+		}
+		if (insns != span->insns || (span->tid && ns > span->to - span->from)) {
+			printf("thread %d: the outermost calls have %" PRIu64 " instructions and take %" PRIu64 " ns, but the thread %"
+			       PRIu64 " and %" PRIu64 "\n", span->tid, insns, ns, span->insns, span->to - span->from);
+			wrong++;
+		}
+		nt_stacks_free(stacks);
+	}
+	printf("%zu threads, %u wrong\n", spans.nr, wrong);
+	return wrong || !spans.nr;
+}
+
+static void print_path(const struct nt_node *nodes, uint32_t at)
+{
+	if (nodes[at].parent) {
+		print_path(nodes, nodes[at].parent);
+		putchar(';');
+	}
+	fputs(nodes[at].symbol, stdout);
+}
+
+static int print_paths(struct nt_session *session)
+{
+	const struct nt_filter filter = { .cpu = -1, .tid = -1 };
+	struct nt_stacks *stacks = nt_stacks_new(session, &filter, NULL, NULL);
+	const struct nt_node *nodes;
+	size_t nr, i;
+
+	if (!stacks)
+		return 2;
+	nodes = nt_stacks_nodes(stacks, &nr);
+	for (i = 1; i < nr; i++) {
+		if (!nodes[i].self_insns)
+			continue;
+		print_path(nodes, i);
+		printf(" %" PRIu64 "\n", nodes[i].self_insns);
+	}
+	nt_stacks_free(stacks);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const struct nt_filter filter = { .cpu = -1, .tid = -1 };
@@ -121,10 +236,15 @@ int main(int argc, char **argv)
 	}
 	if (argc < 2 || nt_session_open(&session, argv[1], &options))
 		return 2;
+	if (argc == 3) {
+		err = print_paths(session);
+		nt_session_close(session);
+		return err;
+	}
 	calls = nt_calls_new(session);
 	if (!calls || nt_calls_run(calls))
 		return 2;
-	err = sums(session, calls);
+	err = sums(session, calls) | outermost(session);
 	for (i = 0; i < 2; i++) {
 		stacks = nt_stacks_new(session, &filter, i ? inlined : NULL, NULL);
 		err |= !stacks || compare(calls, stacks);

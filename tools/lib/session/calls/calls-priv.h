@@ -176,6 +176,17 @@ void ns_gaps_forget(struct ns_all_gaps *all, uint64_t time);
 
 /* ---- Threads ---- */
 
+/*
+ * The outermost known call of a stack. The call that was open around it is known only when it returns, and is then the
+ * next outermost call.
+ */
+struct ns_outermost {
+	uint32_t	function;
+	uint32_t	next;		/* number of the next one of the stack, 0: none */
+	bool		first;		/* the calls before it are unknown */
+	bool		caller;		/* it was open during the earlier ones, back to the first */
+};
+
 /* Open calls of one function in one thread, and its sums since the thread started */
 struct ns_depth {
 	uint32_t	function;	/* function number + 1 */
@@ -188,6 +199,7 @@ struct ns_depth {
  */
 struct ns_own {
 	uint32_t	nth;		/* index in ns_pool::stacks */
+	uint32_t	outermost;	/* number of the outermost known call, 0: none */
 	/* number and start (in instructions) of the stack's last slice, and of the one before */
 	uint32_t	slice, last_slice;
 	uint64_t	at, last_at;
@@ -202,7 +214,7 @@ struct ns_key {
 	uint32_t	nth;
 };
 
-/* The calls of one thread that have been decoded so far */
+/* The calls of one thread that have been decoded so far. User data of @stack is struct ns_own. */
 struct ns_thread_calls {
 	struct nt_calls	*calls;
 	struct ns_stack	stack;
@@ -215,6 +227,12 @@ struct ns_thread_calls {
 	bool		begun;
 	int		error;		/* value that the caller's function returned */
 };
+
+/* Return the data of the current stack of a thread */
+static inline struct ns_own *ns_own(const struct ns_thread_calls *t)
+{
+	return t->stack.cur.data;
+}
 
 /* The slices that cannot be merged yet, because earlier slices of the same thread may follow */
 struct ns_pool {
@@ -274,10 +292,10 @@ struct ns_part {
 	uint64_t	traced_ran;	/* sum of the slices that are closed, ns */
 };
 
-typedef int (*ns_slice_fn)(void *ctx, uint64_t stretch, uint64_t nth, uint32_t switches,
-			   const struct ns_stack *stack, uint64_t insns, uint64_t ran);
-typedef bool (*ns_drop_fn)(void *ctx, const struct ns_stack *stack, const struct ns_event *event,
-			   int32_t tid, int32_t cpu);
+struct ns_thread_calls;
+typedef int (*ns_slice_fn)(void *ctx, const struct ns_thread_calls *thread, uint64_t insns, uint64_t ran);
+typedef bool (*ns_drop_fn)(void *ctx, const struct ns_thread_calls *thread, size_t nth, const struct ns_event *event,
+			   bool seen);
 
 struct nt_calls {
 	struct nt_session *session;
@@ -291,6 +309,7 @@ struct nt_calls {
 	ns_slice_fn	each_slice;
 	ns_drop_fn	each_drop;
 	void		*slice_ctx;
+	NS_ARRAY(struct ns_outermost) outermost;	/* numbered from 1 on */
 	struct ns_watched watched;
 	struct ns_all_gaps gaps;
 	struct ns_pool	pool;
@@ -341,12 +360,9 @@ void ns_threads_free(struct nt_calls *calls);
 /*
  * ns_calls_each_slice() - call @fn with the calls that are open when each slice starts, and after
  *	each switch to another stack
- * @nth: Number of the slice in its stretch, counting only slices that start with another
- *	thread or CPU, or after an error
- * @switches: Number of times that the thread could switch to another stack in the slice
  * @insns: Instructions that were executed on the stack, in @ran ns
  *
- * @drop, which may be NULL, is called with the calls of a thread that are given up. If a function
+ * @drop, which may be NULL, is called as ns_stack_ops::drop. If a function
  * returns an error, nt_calls_run() returns it.
  */
 void ns_calls_each_slice(struct nt_calls *calls, ns_slice_fn fn, ns_drop_fn drop, void *ctx);

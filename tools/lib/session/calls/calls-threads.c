@@ -58,11 +58,6 @@ static int slice_cmp(const void *a, const void *b)
 
 /* ---- Calls of a thread ---- */
 
-static struct ns_own *own(const struct ns_thread_calls *t)
-{
-	return t->stack.cur.data;
-}
-
 static struct ns_depth *find_depth(struct ns_own *own, uint32_t function)
 {
 	size_t mask = own->size - 1, at = function * 0x9e3779b1U & mask;
@@ -75,7 +70,7 @@ static struct ns_depth *find_depth(struct ns_own *own, uint32_t function)
 /* Make room for twice as many functions. Return false if out of memory. */
 static bool grow_own(struct ns_thread_calls *t)
 {
-	struct ns_own *old = own(t), *new;
+	struct ns_own *old = ns_own(t), *new;
 	size_t size = old ? 2 * old->size : 64, i;
 
 	new = calloc(1, sizeof(*new) + size * sizeof(new->depths[0]));
@@ -101,10 +96,10 @@ static struct ns_depth *make_depth(struct ns_thread_calls *t, uint32_t function)
 {
 	struct ns_depth *depth;
 
-	if (2 * own(t)->nr >= own(t)->size && !grow_own(t))
+	if (2 * ns_own(t)->nr >= ns_own(t)->size && !grow_own(t))
 		return NULL;
-	depth = find_depth(own(t), function);
-	own(t)->nr += !depth->function;
+	depth = find_depth(ns_own(t), function);
+	ns_own(t)->nr += !depth->function;
 	depth->function = function + 1;
 	return depth;
 }
@@ -119,7 +114,7 @@ static bool add_own(struct ns_thread_calls *t)
 
 	if (!grow_own(t))
 		return false;
-	own(t)->nth = key.nth;
+	ns_own(t)->nth = key.nth;
 	return ns_array_add(&pool->stacks, key);
 }
 
@@ -172,8 +167,24 @@ static void forget_totals(struct ns_thread_calls *t)
 {
 	size_t i;
 
-	for (i = 0; i < own(t)->size; i++)
-		own(t)->depths[i].total = (struct ns_total){ 0 };
+	for (i = 0; i < ns_own(t)->size; i++)
+		ns_own(t)->depths[i].total = (struct ns_total){ 0 };
+}
+
+/* Note that a call is the outermost one of its stack. Return false if out of memory. */
+static bool add_outermost(struct ns_thread_calls *t, const struct ns_frame *frame, const struct ns_event *e)
+{
+	const struct ns_frame *outer = &t->stack.cur.outer;
+	const bool first = outer->insns == e->insns && outer->begin == e->time;
+	const struct ns_outermost new = { .function = frame->function, .first = first, .caller = frame->outer && !first };
+	struct nt_calls *calls = t->calls;
+
+	if (!ns_array_add(&calls->outermost, new))
+		return false;
+	if (ns_own(t)->outermost)
+		calls->outermost.at[ns_own(t)->outermost - 1].next = calls->outermost.nr;
+	ns_own(t)->outermost = calls->outermost.nr;
+	return true;
 }
 
 static bool thread_enter(struct ns_stack *stack, struct ns_frame *frame, const struct ns_event *e)
@@ -191,7 +202,7 @@ static bool thread_enter(struct ns_stack *stack, struct ns_frame *frame, const s
 	/* the outermost function does not contain calls from before it was found */
 	if (stack->cur.open.nr == 1 && stack->cur.outer.insns == e->insns)
 		forget_totals(t);
-	return add_depth(t, frame);
+	return (stack->cur.open.nr > 1 || add_outermost(t, frame, e)) && add_depth(t, frame);
 }
 
 static bool thread_leave(struct ns_stack *stack, const struct ns_frame *frame,
@@ -199,9 +210,9 @@ static bool thread_leave(struct ns_stack *stack, const struct ns_frame *frame,
 {
 	struct ns_thread_calls *t = stack->ctx;
 	struct nt_function *f = &t->calls->functions.all.at[frame->function];
-	struct nt_call call = ns_call_init(frame, e, t->tid, own(t)->slice, own(t)->at);
+	struct nt_call call = ns_call_init(frame, e, t->tid, ns_own(t)->slice, ns_own(t)->at);
 	struct ns_total total = ns_total_init(frame, e);
-	struct ns_depth *depth = find_depth(own(t), frame->function);
+	struct ns_depth *depth = find_depth(ns_own(t), frame->function);
 
 	/*
 	 * the time on other stacks does not count, so that no function takes longer than its thread
@@ -220,12 +231,12 @@ static bool thread_leave(struct ns_stack *stack, const struct ns_frame *frame,
 	return true;
 }
 
-static bool thread_drop(struct ns_stack *stack, const struct ns_event *e)
+static bool thread_drop(struct ns_stack *stack, size_t nth, const struct ns_event *e, bool seen)
 {
 	struct ns_thread_calls *t = stack->ctx;
 	struct nt_calls *calls = t->calls;
 
-	return !calls->each_drop || calls->each_drop(calls->slice_ctx, stack, e, t->tid, t->cpu);
+	return !calls->each_drop || calls->each_drop(calls->slice_ctx, t, nth, e, seen);
 }
 
 /*
@@ -243,8 +254,8 @@ static bool number_slice(const struct ns_thread_calls *t)
 	if (!slice)
 		return !ns_fail(calls->session, "writing a temporary file failed: %s", strerror(errno));
 	*slice = (struct nt_slice){
-		.begin = s->split ? t->end : s->begin, .end = s->end, .at = own(t)->at, .before = t->insns,
-		.insns = s->insns, .ran = s->ran, .thread = own(t)->nth, .tid = s->tid, .cpu = s->cpu,
+		.begin = s->split ? t->end : s->begin, .end = s->end, .at = ns_own(t)->at, .before = t->insns,
+		.insns = s->insns, .ran = s->ran, .thread = ns_own(t)->nth, .tid = s->tid, .cpu = s->cpu,
 	};
 	return true;
 }
@@ -252,7 +263,7 @@ static bool number_slice(const struct ns_thread_calls *t)
 /* Add the slice to the current stack of the thread. */
 static bool begin_on_stack(struct ns_thread_calls *t)
 {
-	struct ns_own *o = own(t);
+	struct ns_own *o = ns_own(t);
 
 	o->last_slice = o->slice;
 	o->last_at = o->at;
@@ -269,7 +280,7 @@ static int thread_switched(struct ns_stack *stack, const struct ns_event *e)
 
 	before->slice = before->last_slice;
 	before->at = before->last_at;
-	return (own(t) || add_own(t)) && begin_on_stack(t) ? 1 : -1;
+	return (ns_own(t) || add_own(t)) && begin_on_stack(t) ? 1 : -1;
 }
 
 /*
@@ -283,8 +294,7 @@ static int give_slice(struct ns_thread_calls *t, uint64_t insns, uint64_t ran)
 
 	if (!calls->each_slice)
 		return 0;
-	return calls->each_slice(calls->slice_ctx, t->slice->stretch, t->slice->fresh, stack->switches, stack,
-				 insns - stack->cur.away.insns, ran - stack->cur.away.ran);
+	return calls->each_slice(calls->slice_ctx, t, insns - stack->cur.away.insns, ran - stack->cur.away.ran);
 }
 
 static const struct ns_stack_ops thread_ops = {
@@ -601,4 +611,5 @@ void ns_threads_free(struct nt_calls *calls)
 	}
 	free(pool->threads.at);
 	free(pool->stacks.at);
+	free(calls->outermost.at);
 }

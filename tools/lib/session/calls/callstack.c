@@ -242,7 +242,7 @@ static bool stack_leave(struct ns_stack *stack, const struct ns_event *e, bool e
 		stack->cur.child_insns += insns;
 	}
 	return frame->unseen || !stack->ops->leave ||
-	       stack->ops->leave(stack, frame, e, ended && !frame->outer && !frame->unsure && !frame->hidden);
+	       stack->ops->leave(stack, frame, e, ended && ns_frame_is_sure(frame));
 }
 
 /* End the call with index @nth and all calls above it. */
@@ -259,7 +259,7 @@ static bool drop_calls(struct ns_stack *stack, const struct ns_event *event)
 {
 	bool ok = true;
 
-	if (stack->ops->drop && stack->cur.open.nr && !stack->ops->drop(stack, event))
+	if (stack->ops->drop && stack->cur.open.nr && !stack->ops->drop(stack, 0, event, false))
 		return false;
 	stack->drops = true;
 	while (ok && stack->cur.open.nr)
@@ -639,7 +639,8 @@ static int continue_stack(struct ns_stack *stack, size_t nth, const struct ns_ev
 	event = *e;
 	event.insns = now->insns - stack->cur.away.insns;
 	event.ran = now->ran - stack->cur.away.ran;
-	if (stack->ops->switched && stack->ops->switched(stack, &event) < 0)
+	if ((stack->ops->switched && stack->ops->switched(stack, &event) < 0) ||
+	    (stack->ops->drop && !stack->ops->drop(stack, call, &event, true)))
 		return -1;
 	return stack_cut(stack, call, &event);
 }

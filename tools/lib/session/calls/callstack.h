@@ -99,6 +99,12 @@ struct ns_frame {
 	bool		missing;	/* code that is missing made the call, so it returns to an unknown address */
 };
 
+/* ns_frame_is_sure() - return true if the trace contains both the start and the end of a call */
+static inline bool ns_frame_is_sure(const struct ns_frame *frame)
+{
+	return !frame->outer && !frame->unsure && !frame->hidden;
+}
+
 struct ns_stack;
 
 struct ns_stack_ops {
@@ -124,8 +130,11 @@ struct ns_stack_ops {
 	 * same values
 	 */
 	int	(*switched)(struct ns_stack *stack, const struct ns_event *event);
-	/* Called before all calls are given up. May be NULL. Return false if out of memory. */
-	bool	(*drop)(struct ns_stack *stack, const struct ns_event *event);
+	/*
+	 * Called before the calls with index @nth and above end, which a part does not see. The trace contains their end
+	 * if @seen. May be NULL. Return false if out of memory.
+	 */
+	bool	(*drop)(struct ns_stack *stack, size_t nth, const struct ns_event *event, bool seen);
 };
 
 /* Time and instructions of a thread */

@@ -106,7 +106,7 @@ static bool leave(struct ns_stack *stack, const struct ns_frame *frame, const st
 {
 	struct nt_calltree *tree = stack->ctx;
 
-	ns_tree_count(&tree->tree, frame->function, frame, e, true);
+	ns_tree_count(&tree->tree, frame->function, stack, frame, e, true);
 	return true;
 }
 

@@ -25,12 +25,12 @@ struct nt_chain {
 	/* time that the thread had run at the start of the slice, ns */
 	uint64_t	ran;
 	bool		inside;		/* a slice has started and continues */
+	uint32_t	outermost;	/* number of the outermost known call in nt_calls::outermost, 0: none */
 };
 
-/* Called before the open calls of a thread in @stack are given up */
-typedef bool (*ns_chains_drop_fn)(void *ctx, const struct nt_chains *chains,
-				  const struct ns_stack *stack, const struct ns_event *event,
-				  int32_t tid, int32_t cpu);
+/* Called as ns_stack_ops::drop */
+typedef bool (*ns_chains_drop_fn)(void *ctx, const struct nt_chains *chains, const struct ns_thread_calls *thread,
+				  size_t nth, const struct ns_event *event, bool seen);
 
 /* ns_chains_new() - do the work of nt_chains_new(); @filter and @drop may be NULL */
 struct nt_chains *ns_chains_new(struct nt_session *session, const struct nt_filter *filter,

@@ -20,7 +20,8 @@ struct start {
 	uint32_t	switches;	/* 0: at the start of the slice; else after a switch to another stack */
 	uint64_t	first;
 	uint64_t	insns, ran;	/* instructions that the thread had executed, and their time in ns */
-	uint32_t	nr;
+	uint64_t	away;		/* time of the thread on other stacks, ns */
+	uint32_t	nr, outermost;
 };
 
 struct nt_chains {
@@ -41,14 +42,15 @@ static int write_failed(struct nt_chains *chains)
 	return ns_fail(chains->session, "writing a temporary file failed: %s", strerror(errno));
 }
 
-static int keep_start(void *ctx, uint64_t stretch, uint64_t nth, uint32_t switches,
-		      const struct ns_stack *stack, uint64_t insns, uint64_t ran)
+static int keep_start(void *ctx, const struct ns_thread_calls *thread, uint64_t insns, uint64_t ran)
 {
+	const struct ns_stack *stack = &thread->stack;
 	uint32_t nr = stack->cur.open.nr < DEPTH_MAX ? stack->cur.open.nr : DEPTH_MAX;
 	struct nt_chains *chains = ctx;
 	const struct start start = {
-		.stretch = stretch, .nth = nth, .switches = switches, .first = chains->nr_frames, .nr = nr,
-		.insns = insns, .ran = ran,
+		.stretch = thread->slice->stretch, .nth = thread->slice->fresh, .switches = stack->switches,
+		.first = chains->nr_frames, .nr = nr, .insns = insns, .ran = ran,
+		.away = stack->cur.away.time, .outermost = ns_own(thread)->outermost,
 	};
 
 	if (!ns_array_add(&chains->starts, start))
@@ -73,12 +75,11 @@ static int end_starts(struct nt_chains *chains)
 	return fflush(chains->file) ? write_failed(chains) : 0;
 }
 
-static bool give_dropped(void *ctx, const struct ns_stack *stack, const struct ns_event *event,
-			 int32_t tid, int32_t cpu)
+static bool give_dropped(void *ctx, const struct ns_thread_calls *thread, size_t nth, const struct ns_event *event, bool seen)
 {
 	struct nt_chains *chains = ctx;
 
-	return chains->drop(chains->drop_ctx, chains, stack, event, tid, cpu);
+	return chains->drop(chains->drop_ctx, chains, thread, nth, event, seen);
 }
 
 struct nt_chains *ns_chains_new(struct nt_session *session, const struct nt_filter *filter,
@@ -250,7 +251,11 @@ static int take_start(struct nt_chain *chain, const struct start *start)
 {
 	chain->insns = start ? start->insns : 0;
 	chain->ran = start ? start->ran : 0;
+	chain->outermost = start ? start->outermost : 0;
+	chain->stack.cur.away.time = start ? start->away : 0;
 	ns_stack_forget(&chain->stack);
+	/* so that ns_stack_take() notices that the stack is another one */
+	chain->stack.cur.number = chain->stack.switches;
 	if (start && add_frames(chain, start))
 		return -1;
 	ns_stack_restore(&chain->stack);

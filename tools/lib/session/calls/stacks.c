@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "chains-priv.h"
 #include "stacks.h"
@@ -25,11 +26,27 @@ struct part {
 
 /* ---- Calls ---- */
 
+/*
+ * Return the node in which the outermost known call of a stack is counted until all its callers are known, or -1 if out of
+ * memory.
+ */
+static int64_t unplaced(struct ns_tree *tree, uint32_t outermost)
+{
+	const struct nt_node node = { .object = ns_tree_unplaced, .address = outermost };
+
+	return ns_tree_child(tree, 0, &node);
+}
+
 static bool enter(struct ns_stack *stack, struct ns_frame *frame, const struct ns_event *e)
 {
 	struct part *p = stack->ctx;
-	int64_t node = ns_tree_enter(&p->tree, ns_stack_caller(stack), frame, e);
+	const struct nt_calls *calls = ns_chains_calls(p->stacks->chains);
+	int64_t node = ns_stack_caller(stack);
 
+	if (stack->cur.open.nr == 1 && p->chain->outermost)
+		p->chain->outermost = calls->outermost.at[p->chain->outermost - 1].next ?: p->chain->outermost;
+	node = node ?: unplaced(&p->tree, p->chain->outermost);
+	node = node < 0 ? -1 : ns_tree_enter(&p->tree, node, frame, e);
 	frame->function = node;
 	return node >= 0;
 }
@@ -45,7 +62,7 @@ static bool leave(struct ns_stack *stack, const struct ns_frame *frame, const st
 	 * first
 	 */
 	if (!stack->drops && ns_calls_passes(ns_chains_calls(p->stacks->chains), &call, p->chain->cpu))
-		ns_tree_count(&p->tree, frame->function, frame, e, seen);
+		ns_tree_count(&p->tree, frame->function, stack, frame, e, seen);
 	return true;
 }
 
@@ -70,49 +87,47 @@ static bool begun(struct ns_stack *stack)
 	struct part *p = stack->ctx;
 	const struct nt_calls *calls = ns_chains_calls(p->stacks->chains);
 	struct ns_frame *frame = stack->cur.open.at, *end = frame + stack->cur.open.nr;
-	int64_t parent = 0;
+	int64_t parent = unplaced(&p->tree, p->chain->outermost);
 
-	for (; frame < end; frame++) {
+	for (; parent >= 0 && frame < end; frame++) {
 		if (frame->unseen)
 			continue;
 		parent = node_of(&p->tree, calls, parent, frame);
-		if (parent < 0)
-			return false;
 		frame->function = parent;
 	}
-	return true;
+	return parent >= 0;
 }
 
-static bool drop(void *ctx, const struct nt_chains *chains, const struct ns_stack *stack,
-		 const struct ns_event *e, int32_t tid, int32_t cpu)
+static bool drop(void *ctx, const struct nt_chains *chains, const struct ns_thread_calls *thread, size_t nth,
+		 const struct ns_event *e, bool seen)
 {
+	const struct ns_stack *stack = &thread->stack;
 	const struct ns_frame *frame = stack->cur.open.at, *end = frame + stack->cur.open.nr, *next;
 	struct nt_stacks *stacks = ctx;
-	int64_t node = 0;
+	int64_t node = unplaced(&stacks->tree, ns_own(thread)->outermost);
 
-	for (; frame < end; frame++) {
+	for (; node >= 0 && frame < end; frame++) {
 		struct ns_frame counted = *frame;
-		const struct nt_call call = ns_call_init(frame, e, tid, 0, 0);
+		const struct nt_call call = ns_call_init(frame, e, thread->tid, 0, 0);
 
 		if (frame->unseen)
 			continue;
 		node = node_of(&stacks->tree, ns_chains_calls(chains), node, frame);
-		if (node < 0)
-			return false;
+		if (node < 0 || frame < stack->cur.open.at + nth)
+			continue;
 		for (next = frame + 1; next < end && next->unseen; next++)
 			;
 		/*
-		 * All open calls are given up. The counts of the caller of @next do not yet include
-		 * @next.
+		 * All of these calls end. The counts of the caller of @next do not yet include @next.
 		 */
 		if (next < end) {
 			counted.child_ran += e->ran - next->ran;
 			counted.child_insns += e->insns - next->insns;
 		}
-		if (ns_calls_passes(ns_chains_calls(chains), &call, cpu))
-			ns_tree_count(&stacks->tree, node, &counted, e, false);
+		if (ns_calls_passes(ns_chains_calls(chains), &call, thread->cpu))
+			ns_tree_count(&stacks->tree, node, stack, &counted, e, seen && ns_frame_is_sure(frame));
 	}
-	return true;
+	return node >= 0;
 }
 
 /* ---- Stretches ---- */
@@ -173,13 +188,58 @@ static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
 {
 	struct nt_stacks *stacks = ctx;
 	struct part *p = part;
-	bool ok = ns_tree_merge(&stacks->tree, &p->tree);
+	bool ok = ns_tree_merge(&stacks->tree, &p->tree, NULL);
 
 	free_part(p);
 	return ok ? 0 : -1;
 }
 
 /* ---- All ---- */
+
+/*
+ * Return the node in which each outermost call belongs, by its number, after adding its callers to the tree. NULL: out of
+ * memory
+ */
+static uint32_t *place_callers(const struct nt_calls *calls, struct ns_tree *tree)
+{
+	const struct ns_outermost *all = calls->outermost.at;
+	uint32_t *callers = calloc(calls->outermost.nr + 1, 2 * sizeof(*callers)), i, next;
+	uint32_t *places = callers ? callers + calls->outermost.nr + 1 : NULL;
+	struct ns_frame caller = { .kind = NT_BRANCH_NONE, .outer = true };
+	int64_t node = 0;
+
+	/* a caller follows its calls */
+	for (i = calls->outermost.nr; places && node >= 0 && i; i--) {
+		next = all[i - 1].next;
+		if (!next || all[next - 1].first)
+			continue;
+		callers[i] = all[next - 1].caller ? next : callers[next];
+		if (!callers[i])
+			continue;
+		caller.function = all[callers[i] - 1].function;
+		node = node_of(tree, calls, places[callers[i]], &caller);
+		places[i] = node;
+	}
+	if (places)
+		memmove(callers, places, (calls->outermost.nr + 1) * sizeof(*callers));
+	if (node >= 0)
+		return callers;
+	free(callers);
+	return NULL;
+}
+
+/* Move the outermost calls into their callers, which are now known. Return false if out of memory. */
+static bool place_outermost(struct nt_stacks *stacks)
+{
+	struct ns_tree placed = { .session = stacks->session };
+	uint32_t *places = place_callers(ns_chains_calls(stacks->chains), &placed);
+	bool ok = places && ns_tree_merge(&placed, &stacks->tree, places);
+
+	free(places);
+	ns_tree_free(&stacks->tree);
+	stacks->tree = placed;
+	return ok;
+}
 
 static int count_calls(struct nt_stacks *stacks)
 {
@@ -207,7 +267,7 @@ struct nt_stacks *nt_stacks_new(struct nt_session *session, const struct nt_filt
 	stacks->inlined = inlined_fn;
 	stacks->inlined_ctx = inlined_ctx;
 	stacks->chains = ns_chains_new(session, filter, drop, stacks);
-	if (stacks->chains && !count_calls(stacks) && ns_tree_name(&stacks->tree))
+	if (stacks->chains && !count_calls(stacks) && place_outermost(stacks) && ns_tree_name(&stacks->tree))
 		return stacks;
 	nt_stacks_free(stacks);
 	return NULL;

@@ -10,6 +10,9 @@
 
 struct ns_tree_cached;
 
+/* nt_node::object of a node whose place is not known yet. Its address is an index into the places of ns_tree_merge(). */
+extern const char ns_tree_unplaced[];
+
 struct ns_tree {
 	struct nt_session *session;
 	nt_inlined_fn	inlined;	/* NULL: inlined functions do not get nodes */
@@ -38,14 +41,19 @@ int64_t ns_tree_enter(struct ns_tree *tree, uint32_t parent, const struct ns_fra
  */
 int64_t ns_tree_inlined(struct ns_tree *tree, uint32_t parent, const struct ns_frame *frame);
 
-/* ns_tree_count() - count the end of a call of a node, in nt_node::calls only if @ended */
-void ns_tree_count(struct ns_tree *tree, uint32_t node, const struct ns_frame *frame,
+/*
+ * ns_tree_count() - count the end of a call of a node, in nt_node::calls only if @ended
+ *
+ * The time that its thread spent on stacks other than @stack does not count.
+ */
+void ns_tree_count(struct ns_tree *tree, uint32_t node, const struct ns_stack *stack, const struct ns_frame *frame,
 		   const struct ns_event *event, bool ended);
 
 /*
  * ns_tree_merge() - add all nodes of @from, which has the same root. Return false if out of memory.
+ * @places: If not NULL, the children of a node with ns_tree_unplaced belong into the node with this number
  */
-bool ns_tree_merge(struct ns_tree *tree, const struct ns_tree *from);
+bool ns_tree_merge(struct ns_tree *tree, const struct ns_tree *from, const uint32_t *places);
 
 /* ns_tree_name() - name the functions without a symbol after their addresses. Return false if out of memory. */
 bool ns_tree_name(struct ns_tree *tree);

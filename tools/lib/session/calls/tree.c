@@ -7,6 +7,8 @@
 
 #define CACHE_SIZE	4096	/* a power of two */
 
+const char ns_tree_unplaced[] = "";
+
 /* A cached call (its parent, address and function), and its node in the tree */
 struct ns_tree_cached {
 	uint64_t	from_space, from, to_space, to;
@@ -147,10 +149,10 @@ int64_t ns_tree_enter(struct ns_tree *tree, uint32_t parent, const struct ns_fra
 	return at;
 }
 
-void ns_tree_count(struct ns_tree *tree, uint32_t node, const struct ns_frame *frame,
+void ns_tree_count(struct ns_tree *tree, uint32_t node, const struct ns_stack *stack, const struct ns_frame *frame,
 		   const struct ns_event *event, bool ended)
 {
-	uint64_t ns = event->time - frame->begin, insns = event->insns - frame->insns;
+	uint64_t ns = event->time - frame->begin - (stack->cur.away.time - frame->away), insns = event->insns - frame->insns;
 	struct nt_node *n = &tree->nodes.at[node];
 
 	n->self_ns += event->ran - frame->ran - frame->child_ran;
@@ -168,7 +170,7 @@ void ns_tree_count(struct ns_tree *tree, uint32_t node, const struct ns_frame *f
 /* ---- All ---- */
 
 /* Merge the nodes in order, since a parent precedes its children. */
-bool ns_tree_merge(struct ns_tree *tree, const struct ns_tree *from)
+bool ns_tree_merge(struct ns_tree *tree, const struct ns_tree *from, const uint32_t *places)
 {
 	uint32_t *numbers = calloc(from->nodes.nr + 1, sizeof(*numbers));
 	const struct nt_node *n;
@@ -178,6 +180,10 @@ bool ns_tree_merge(struct ns_tree *tree, const struct ns_tree *from)
 
 	for (i = 1; numbers && at >= 0 && i < from->nodes.nr; i++) {
 		n = &from->nodes.at[i];
+		if (places && n->object == ns_tree_unplaced) {
+			numbers[i] = places[n->address];
+			continue;
+		}
 		at = ns_tree_child(tree, numbers[n->parent], n);
 		if (at < 0)
 			break;

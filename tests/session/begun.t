@@ -1,0 +1,44 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Check the calls of recordings that begin inside of calls, or stop and start again at random. The outermost calls of a thread
+# take no longer than the thread; the tree of calls equals the stacks of the exports, which follow from the times of calls;
+# and the instructions of each function equal those that ntrace counts without calls.
+. "$(dirname "$0")/../harness/tap.sh"
+build_tool
+need_tool qemu-riscv64-static qemu-user-static
+cd "$tap_tmp" || exit
+gcc -D_GNU_SOURCE -O2 -I"$top/include" -I"$top/include/uapi" -I"$top/tools/lib" -o stacks "$top/tests/session/stacks.c" \
+	"$O/lib/libntrace-session.a" "$O/lib/libntrace.a" -ldw -lelf -lzstd -lpthread || exit 1
+
+# make test takes programs whose stacks differ most; the size of a program is that of its list of instructions
+programs=$(by_size "coroutine-recursion longjmp generators" "callbacks coroutine-jr coroutine-recursion coroutine-ret generators
+	longjmp longjmp-recursion recursion setcontext setjmp-loop siglongjmp swapcontext tail tree")
+
+sums() { awk '{ n = $NF; sub(/ [0-9]+$/, ""); sum[$0] += n } END { for (k in sum) print k, sum[k] }' | LC_ALL=C sort; }
+by_function() { sed -n 's/^{"function": "\([^"]*\)".*"self_insns": \([0-9]*\).*/\1 \2/p' | grep -v ' 0$' | sums; }
+
+# cut PROGRAM WHAT SEED: all numbers of one recording agree
+cut_agrees() {
+	python3 "$top/tests/session/begun.py" "$2" "$3" <"$1.pcs" >cut &&
+		"$O/bin/ntrace" encode --timestamp --elf "$1" --pcs cut -o trace &&
+		python3 "$top/tests/session/mkrecording.py" --timestamp "$1" trace perf.data && ./stacks perf.data &&
+		./stacks perf.data paths >paths && "$O/bin/ntrace" export --format folded --insns -i perf.data -o folded || return
+	sums <paths >got && sed 's/^[^;]*;//' folded | sums | diff got - || return
+	"$O/bin/ntrace" report --json -i perf.data >calls && "$O/bin/ntrace" report --functions --json -i perf.data >insns || return
+	by_function <calls >got && by_function <insns | diff got -
+}
+
+program_agrees() {
+	[ -f "$1.pcs" ] || { riscv64-linux-gnu-gcc -O1 -static -o "$1" "$top/tests/session/programs/$1.c" &&
+		"$top/tests/harness/pcs" "$1.pcs" "$1" >/dev/null; } || return
+	for seed in $(by_size 2 "1 2 3 4 5"); do
+		cut_agrees "$1" "$2" "$seed" || { echo "# seed $seed"; return 1; }
+	done
+}
+
+plan "$(by_size 6 28)"
+for program in $programs; do
+	ok "$program: the recording begins inside of calls" program_agrees "$program" start
+	ok "$program: the trace stops and starts at random" program_agrees "$program" stops
+done
+done_testing
