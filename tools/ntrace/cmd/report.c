@@ -109,35 +109,23 @@ static bool is_wanted(const struct report *report, struct nt_session *session, c
 	return !report->function || nt_session_is(session, f->object, f->address, report->function);
 }
 
-static void print_outside(uint64_t ns, const char *what)
+static void print_share(uint64_t ns, const char *what)
 {
 	char t[16];
 
-	printf("%9s %9s %9s %9s %9s %9s %13s  (%s)\n", "", "", duration(ns, t), "", "", "", "", what);
+	if (ns)
+		printf(" + %s %s", duration(ns, t), what);
 }
 
-/* Return the time in which no traced thread ran on the CPU and no trace is missing. */
-static uint64_t idle_of(const struct nt_missing *cpu, uint64_t ran)
+static uint64_t tracer_time(const struct nt_calls *calls)
 {
-	uint64_t used = ran + cpu->ns;
-
-	return cpu->all_ns > used ? cpu->all_ns - used : 0;
-}
-
-/* Print the time of all CPUs in which no function of the table was executed. */
-static void print_idle(struct nt_session *session, const struct nt_calls *calls)
-{
-	uint64_t idle = 0, lost = 0;
-	struct nt_missing cpu;
+	const struct nt_function *f;
+	uint64_t ns = 0;
 	size_t i;
 
-	for (i = 0; nt_session_lost(session, i, &cpu); i++) {
-		idle += idle_of(&cpu, nt_calls_ran(calls, cpu.cpu));
-		lost += cpu.ns;
-	}
-	print_outside(idle, "not running");
-	if (lost)
-		print_outside(lost, "trace is missing");
+	for (i = 0; (f = nt_calls_function(calls, i)); i++)
+		ns += f->object && !strcmp(f->object, "[ntrace]") ? f->self_ns : 0;
+	return ns;
 }
 
 /*
@@ -146,17 +134,28 @@ static void print_idle(struct nt_session *session, const struct nt_calls *calls)
  */
 static void print_cpus(struct nt_session *session, const struct nt_calls *calls)
 {
+	static const char *const names[NT_IN_NR] = {
+		[NT_IN_USER] = "user", [NT_IN_SYSCALL] = "system calls", [NT_IN_EXCEPTION] = "faults",
+		[NT_IN_INTERRUPT] = "interrupts", [NT_IN_KERNEL] = "other kernel", [NT_IN_IDLE] = "idle",
+		[NT_IN_UNTRACED] = "not traced",
+	};
+	uint64_t modes[NT_IN_NR], used, tracer = tracer_time(calls);
 	struct nt_missing cpu;
-	char t[4][16];
-	uint64_t ran;
-	size_t i;
+	size_t i, mode;
+	char t[2][16];
 
 	for (i = 0; nt_session_lost(session, i, &cpu); i++) {
-		ran = nt_calls_ran(calls, cpu.cpu);
-		printf("%sCPU %d: %s, of which traced threads ran for %s and did not run for %s, and %s of trace are missing\n",
-		       i ? "" : "\n", cpu.cpu, duration(cpu.all_ns, t[0]), duration(ran, t[1]),
-		       duration(idle_of(&cpu, ran), t[2]), duration(cpu.ns, t[3]));
+		used = nt_calls_ran(calls, cpu.cpu, modes) + cpu.ns;
+		printf("%sCPU %d: %s = %s %s", i ? "" : "\n", cpu.cpu, duration(cpu.all_ns, t[0]),
+		       duration(modes[NT_IN_USER], t[1]), names[NT_IN_USER]);
+		for (mode = NT_IN_USER + 1; mode < NT_IN_NR; mode++)
+			print_share(modes[mode], names[mode]);
+		print_share(cpu.all_ns > used ? cpu.all_ns - used : 0, "not running");
+		print_share(cpu.ns, "missing");
+		putchar('\n');
 	}
+	if (tracer)
+		printf("The kernel's time contains %s of the tracer, in functions of [ntrace]\n", duration(tracer, t[0]));
 }
 
 /* Return true if the table includes the whole recording. In JSON it has only functions. */
@@ -195,8 +194,6 @@ static ssize_t print_table(const struct report *report, struct nt_session *sessi
 		(report->json ? print_function_json : print_function)(rows[i].f);
 	if (shown < nr && !report->json)
 		printf("... and %zu more: --limit 0 shows all\n", nr - shown);
-	if (is_whole(report) && has_time)
-		print_idle(session, calls);
 	if (nr && rows[0].f->max_ns && !report->json)
 		print_slowest(rows[0].f);
 	if (is_whole(report) && has_time)

@@ -63,13 +63,13 @@ bool ns_gaps_first(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu, uint64
 	return ns_array_add(&g->firsts, first);
 }
 
-bool ns_gaps_ran(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu, uint64_t ran)
+bool ns_gaps_ran(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu, enum nt_where mode, uint64_t ran)
 {
 	struct ns_gaps *g = gaps_of(all, buffer, cpu);
 
 	if (!g)
 		return false;
-	g->ran += ran;
+	g->ran[mode] += ran;
 	return true;
 }
 
@@ -182,13 +182,21 @@ void ns_gaps_forget(struct ns_all_gaps *all, uint64_t time)
 	}
 }
 
-uint64_t nt_calls_ran(const struct nt_calls *calls, int32_t cpu)
+uint64_t nt_calls_ran(const struct nt_calls *calls, int32_t cpu, uint64_t modes[NT_IN_NR])
 {
 	const struct ns_gaps *g = calls->gaps.all.at, *end = g + calls->gaps.all.nr;
 	uint64_t ran = 0;
+	size_t i;
 
-	for (; g < end; g++)
-		ran += g->cpu == cpu ? g->ran : 0;
+	for (i = 0; modes && i < NT_IN_NR; i++)
+		modes[i] = 0;
+	for (; g < end; g++) {
+		for (i = 0; g->cpu == cpu && i < NT_IN_NR; i++) {
+			ran += g->ran[i];
+			if (modes)
+				modes[i] += g->ran[i];
+		}
+	}
 	return ran;
 }
 

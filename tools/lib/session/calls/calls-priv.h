@@ -68,12 +68,14 @@ struct ns_outer {
 	struct ns_event	event;
 	uint64_t	child_ran, child_insns;	/* sums of calls that ended since the previous event */
 	size_t		totals;		/* index after the last total of these calls in ns_slice::totals */
+	uint64_t	unknown;	/* time in the kernel since the previous event, after a trap before the slice, ns */
 };
 
 struct ns_slice {
 	int32_t		tid, cpu;
 	uint32_t	number;		/* number for nt_calls_slice() */
 	uint64_t	stretch, nth;
+	uint32_t	buffer;
 	uint64_t	fresh;		/* number of earlier slices of the stretch without @split */
 	bool		split;		/* the slice continues the previous slice */
 	bool		first;		/* no earlier slice can follow, although the slice has no times */
@@ -81,6 +83,7 @@ struct ns_slice {
 	uint64_t	insns, ran;
 	uint64_t	at, space;	/* start address, and its address space */
 	uint64_t	child_ran, child_insns;	/* as in struct ns_outer, for calls after the last event */
+	uint64_t	unknown;
 	NS_ARRAY(struct ns_total) totals;
 	NS_ARRAY(struct ns_outer) outer;
 	NS_ARRAY(struct ns_frame) open;
@@ -142,7 +145,7 @@ struct ns_gaps {
 	NS_ARRAY(struct ns_gap) gaps;
 	NS_ARRAY(struct ns_first) firsts;
 	bool		sorted;
-	uint64_t	ran;		/* time in which traced threads ran, ns */
+	uint64_t	ran[NT_IN_NR];	/* time in which traced threads ran, ns */
 };
 
 struct ns_all_gaps {
@@ -162,8 +165,8 @@ bool ns_gaps_add(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu, const st
 bool ns_gaps_first(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu, uint64_t stretch,
 		   uint64_t time);
 
-/* ns_gaps_ran() - add @ran ns in which traced threads ran. Return false if out of memory. */
-bool ns_gaps_ran(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu, uint64_t ran);
+/* ns_gaps_ran() - add @ran ns in which traced threads ran in a mode. Return false if out of memory. */
+bool ns_gaps_ran(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu, enum nt_where mode, uint64_t ran);
 
 /* ns_gaps_settle() - prepare for ns_gaps_between(); call it after the last addition */
 void ns_gaps_settle(struct ns_all_gaps *all);
@@ -283,6 +286,9 @@ struct ns_part {
 	bool		has_first, gave_first;
 	uint64_t	first;		/* time of the first branch */
 	uint64_t	branches;	/* branches since the last slices were added to the pool */
+	enum nt_where	mode;		/* mode of the current code; NT_IN_NR: in ns_slice::unknown, */
+	uint64_t	mode_since;	/* and time that the slice had run when it began, ns */
+	uint64_t	modes[NT_IN_NR];
 	struct nt_calls_totals totals;
 	/* Other threads read the members below under the lock. */
 	uint64_t	horizon;	/* no later slice starts earlier, except one of this thread: */
@@ -355,6 +361,10 @@ int ns_calls_give(struct nt_calls *calls, const struct nt_call *call);
  */
 int ns_threads_settle(struct nt_calls *calls, bool all);
 bool ns_threads_add(struct nt_calls *calls, const struct ns_slice *slice);
+
+/* ns_mode_of() - Return the mode of the kernel in a trap; NT_IN_NR if @trap is NULL or began before the recording */
+enum nt_where ns_mode_of(const struct ns_frame *trap);
+
 void ns_threads_free(struct nt_calls *calls);
 
 /*

@@ -323,6 +323,16 @@ static bool give_up(struct ns_thread_calls *t)
 	return ns_stack_drop(&t->stack, &event);
 }
 
+/* Count time of the kernel after a trap that began before the slice. Return false if out of memory. */
+static bool add_unknown(struct ns_thread_calls *t, const struct ns_slice *s, uint64_t ran)
+{
+	enum nt_where mode = ns_mode_of(ns_stack_trap(&t->stack));
+
+	if (mode == NT_IN_NR)
+		mode = s->tid ? NT_IN_KERNEL : NT_IN_IDLE;
+	return !ran || ns_gaps_ran(&t->calls->gaps, s->buffer, s->cpu, mode, ran);
+}
+
 static int take_outer(struct ns_thread_calls *t, const struct ns_slice *s)
 {
 	const struct ns_outer *outer = s->outer.at, *end = outer + s->outer.nr;
@@ -333,7 +343,7 @@ static int take_outer(struct ns_thread_calls *t, const struct ns_slice *s)
 
 	for (; outer < end; outer++) {
 		add_children(t, outer->child_ran, outer->child_insns);
-		if (!add_totals(t, s->totals.at + totals, outer->totals - totals))
+		if (!add_unknown(t, s, outer->unknown) || !add_totals(t, s->totals.at + totals, outer->totals - totals))
 			return -1;
 		totals = outer->totals;
 		event = outer->event;
@@ -347,7 +357,7 @@ static int take_outer(struct ns_thread_calls *t, const struct ns_slice *s)
 			return err;
 	}
 	add_children(t, s->child_ran, s->child_insns);
-	return add_totals(t, s->totals.at + totals, s->totals.nr - totals) ? 0 : -1;
+	return add_unknown(t, s, s->unknown) && add_totals(t, s->totals.at + totals, s->totals.nr - totals) ? 0 : -1;
 }
 
 static bool take_open(struct ns_thread_calls *t, const struct ns_slice *s)

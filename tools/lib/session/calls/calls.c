@@ -204,6 +204,26 @@ static void forget_depths(struct ns_part *p)
 	}
 }
 
+/* Count the time up to @ran for the mode of the code that has run. */
+static void end_mode(struct ns_part *p, uint64_t ran)
+{
+	*(p->mode == NT_IN_NR ? &p->slice.unknown : &p->modes[p->mode]) += ran - p->mode_since;
+	p->mode_since = ran;
+}
+
+enum nt_where ns_mode_of(const struct ns_frame *trap)
+{
+	switch (trap ? trap->kind : NT_BRANCH_NONE) {
+	case NT_BRANCH_SYSCALL:
+		return NT_IN_SYSCALL;
+	case NT_BRANCH_EXCEPTION:
+		return NT_IN_EXCEPTION;
+	case NT_BRANCH_INTERRUPT:
+		return NT_IN_INTERRUPT;
+	}
+	return NT_IN_NR;
+}
+
 /* Close the slice. It keeps its open calls, and the next slice starts without any. */
 static bool close_slice(struct ns_part *p)
 {
@@ -214,6 +234,7 @@ static bool close_slice(struct ns_part *p)
 	p->open = false;
 	s->ran = p->running.last - p->running.from - p->running.away;
 	p->traced_ran += s->ran;
+	end_mode(p, s->ran);
 	forget_depths(p);
 	memcpy(&s->open, &p->stack.cur.open, sizeof(s->open));
 	s->child_ran = p->stack.cur.child_ran;
@@ -234,9 +255,10 @@ static bool new_slice(struct ns_part *p, int32_t tid, int32_t cpu, uint64_t time
 	p->slice = (struct ns_slice){
 		.tid = tid, .cpu = cpu, .stretch = p->stretch, .nth = p->nr_slices++,
 		.number = __atomic_fetch_add(&p->calls->nr_slices, 1, __ATOMIC_RELAXED),
-		.begin = time, .end = time,
+		.begin = time, .end = time, .buffer = p->buffer,
 	};
 	p->open = true;
+	p->mode_since = 0;
 	ns_running_begin(&p->running);
 	return true;
 }
@@ -252,6 +274,7 @@ static bool slice_of(struct ns_part *p, const struct nt_who *who, const struct n
 	p->slice.at = first;
 	p->slice.space = nt_who_space(who, first);
 	p->slice.fresh = p->fresh++;
+	p->mode = first < ns_kernel_start(p->calls->session) ? NT_IN_USER : NT_IN_NR;
 	return true;
 }
 
@@ -276,6 +299,8 @@ static bool take_outer(struct ns_part *p, struct ns_event *e)
 	outer.totals = p->slice.totals.nr;
 	outer.child_ran = p->stack.cur.child_ran;
 	outer.child_insns = p->stack.cur.child_insns;
+	outer.unknown = p->slice.unknown;
+	p->slice.unknown = 0;
 	p->stack.cur.child_ran = p->stack.cur.child_insns = 0;
 	return ns_array_add(&p->slice.outer, outer);
 }
@@ -303,11 +328,18 @@ static void note_first(struct ns_part *p, uint64_t time)
 static bool take_event(struct ns_part *p, const struct nt_who *who, const struct nt_branch *b,
 		       uint64_t ran)
 {
+	const bool trap = b->flags || (b->kind >= NT_BRANCH_SYSCALL && b->kind <= NT_BRANCH_TRAP_RETURN);
 	struct ns_event event;
 	int ret;
 
 	ns_event_init(&event, who, b, p->slice.insns, ran);
+	if (trap)
+		end_mode(p, ran);
 	ret = ns_stack_take(&p->stack, &event);
+	if (trap && b->flags & NT_BRANCH_END)
+		p->mode = NT_IN_UNTRACED;
+	else if (trap)
+		p->mode = b->to < ns_kernel_start(p->calls->session) ? NT_IN_USER : ns_mode_of(ns_stack_trap(&p->stack));
 	return ret ? ret > 0 : take_outer(p, &event);
 }
 
@@ -491,11 +523,13 @@ static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
 	struct nt_calls *calls = ctx;
 	struct ns_part *p = part;
 	bool ok = close_part(p, who, lost);
+	unsigned int mode;
 	int err;
 
 	pthread_mutex_lock(&calls->lock);
 	ok = add_functions(calls, p) && ok;
-	ok = ns_gaps_ran(&calls->gaps, p->buffer, p->cpu, p->traced_ran) && ok;
+	for (mode = 0; mode < NT_IN_NR; mode++)
+		ok = ns_gaps_ran(&calls->gaps, p->buffer, p->cpu, mode, p->modes[mode]) && ok;
 	add_totals(calls, p);
 	mark_first(p);
 	err = give_ended(p);

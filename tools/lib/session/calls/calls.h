@@ -139,8 +139,20 @@ struct nt_calls_totals {
 };
 void nt_calls_totals(const struct nt_calls *calls, struct nt_calls_totals *totals);
 
-/* nt_calls_ran() - return the time in which traced threads ran on a CPU, ns */
-uint64_t nt_calls_ran(const struct nt_calls *calls, int32_t cpu);
+/* Code in which threads run. The kernel runs for the newest trap whose end is not yet reached. */
+enum nt_where {
+	NT_IN_USER,
+	NT_IN_SYSCALL,
+	NT_IN_EXCEPTION,
+	NT_IN_INTERRUPT,
+	NT_IN_KERNEL,		/* the kernel's own threads, or its code after a trap from before the recording */
+	NT_IN_IDLE,		/* the idle thread, outside of traps */
+	NT_IN_UNTRACED,	/* code that the events of the recording exclude */
+	NT_IN_NR,
+};
+
+/* nt_calls_ran() - return the time in which traced threads ran on a CPU, ns. Set @modes to its parts; NULL: none. */
+uint64_t nt_calls_ran(const struct nt_calls *calls, int32_t cpu, uint64_t modes[NT_IN_NR]);
 
 /* nt_calls_function() - return a function; @nth counts from 0, in no particular order */
 const struct nt_function *nt_calls_function(const struct nt_calls *calls, size_t nth);

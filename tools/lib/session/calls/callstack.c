@@ -197,6 +197,15 @@ static size_t newest(const struct ns_stack *stack)
 	return is_trap_or_signal(top) ? stack->cur.open.nr : top->below;
 }
 
+const struct ns_frame *ns_stack_trap(const struct ns_stack *stack)
+{
+	size_t at = newest(stack);
+
+	while (at && !stack->cur.open.at[at - 1].trap)
+		at = stack->cur.open.at[at - 1].below;
+	return at ? &stack->cur.open.at[at - 1] : NULL;
+}
+
 bool ns_stack_add(struct ns_stack *stack, const struct ns_frame *frame)
 {
 	uint32_t below = newest(stack);

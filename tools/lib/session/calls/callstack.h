@@ -261,6 +261,9 @@ bool ns_stack_drop(struct ns_stack *stack, const struct ns_event *event);
 /* ns_stack_free() - free the calls of all stacks and their data, but not @stack and its targets */
 void ns_stack_free(struct ns_stack *stack);
 
+/* ns_stack_trap() - return the newest trap of the current stack, or NULL */
+const struct ns_frame *ns_stack_trap(const struct ns_stack *stack);
+
 /* ns_same_function() - return true if two places belong to one function, whose parts may have several symbols */
 bool ns_same_function(const struct nt_place *a, const struct nt_place *b);
 
