@@ -12,7 +12,7 @@
 
 #include "session/array.h"
 #include "session/calls/chains.h"
-#include "session/replay/replay.h"
+#include "session/replay/replay-priv.h"
 
 #define DEPTH	64
 #define PLACES	400
@@ -268,24 +268,63 @@ static void random_places(struct nt_replay *replay)
 	}
 }
 
+static void step_over(struct nt_replay *replay, size_t from, size_t to)
+{
+	size_t at = from;
+
+	nt_replay_seek(replay, from);
+	while (at < to && at + 1 < all.insns.nr) {
+		if (nt_replay_step(replay, -1, false) <= 0)
+			fail("a step", at, 0, 1);
+		compare(replay, ++at);
+	}
+	while (at-- > from) {
+		if (nt_replay_step(replay, -1, true) <= 0)
+			fail("a step back", at, 0, 1);
+		compare(replay, at);
+	}
+}
+
 static void steps(struct nt_replay *replay)
 {
-	size_t from, at, i;
+	size_t from, i;
 
 	for (i = 0; i < 8; i++) {
-		from = at = i ? rand() % all.insns.nr : 0;
-		nt_replay_seek(replay, from);
-		for (; at < from + PLACES && at + 1 < all.insns.nr;) {
-			if (nt_replay_step(replay, -1, false) <= 0)
-				fail("a step", at, 0, 1);
-			compare(replay, ++at);
-		}
-		while (at-- > from) {
-			if (nt_replay_step(replay, -1, true) <= 0)
-				fail("a step back", at, 0, 1);
-			compare(replay, at);
+		from = i ? rand() % all.insns.nr : 0;
+		step_over(replay, from, from + PLACES);
+	}
+}
+
+/* Step over the borders of segments. The index has the callers before a border. */
+static void borders(struct nt_replay *replay)
+{
+	struct nt_replay_place place;
+	struct ns_lane *lane;
+	size_t i, from;
+
+	for (lane = replay->lanes.at; lane < replay->lanes.at + replay->lanes.nr; lane++) {
+		for (i = 1; i < lane->segments.nr; i += lane->segments.nr / 8 + 1) {
+			if (nt_replay_seek_time(replay, lane->segments.at[i].first) < 0 || !nt_replay_here(replay, &place))
+				fail("a time", i, 0, lane->segments.at[i].first);
+			from = place.insn < 24 ? 0 : place.insn - 24;
+			step_over(replay, from, from + 48);
 		}
 	}
+}
+
+/* The callers at the end of a recording must need few segments. */
+static void first_callers(const struct nt_replay_options *how)
+{
+	struct nt_replay *replay = nt_replay_new(all.session, how);
+	struct nt_replay_caller caller;
+	size_t before = replay->decoded;
+
+	if (nt_replay_seek(replay, all.insns.nr - 1) < 0 || !nt_replay_callers(replay, all.insns.at[all.insns.nr - 1].tid, &caller, 1))
+		fail("the last instruction", all.insns.nr - 1, 0, 1);
+	/* each CPU has a segment around the position */
+	if (replay->decoded - before > 2 * replay->lanes.nr)
+		fail("the number of decoded segments", all.insns.nr - 1, replay->decoded - before, 2 * replay->lanes.nr);
+	nt_replay_free(replay);
 }
 
 /* Go to the next or previous execution of an address. Skip gaps, but stop at a gap at the instruction @wanted. */
@@ -357,6 +396,8 @@ int main(int argc, char **argv)
 	srand(1);
 	random_places(replay);
 	steps(replay);
+	borders(replay);
+	first_callers(&how);
 	for (i = 0; i < 4; i++)
 		executions(replay, rand() % all.insns.nr);
 	printf("%zu segments, %zu instructions, %u places, %u with callers, %u wrong\n", nt_replay_segments(replay), all.insns.nr, compared, with_callers, wrong);

@@ -23,11 +23,20 @@ replay() { ./replay "$1.data" "$2" >out 2>&1 && grep -q ' 0 wrong$' out || { cat
 encoded() {
 	name=$1
 	shift
-	"$ntrace" encode --elf requests --pcs pcs -o "$name.nt" --timestamp "$@" &&
-		python3 "$top/tests/session/mkrecording.py" --timestamp requests "$name.nt" "$name.data"
+	"$ntrace" encode --elf "${program:-requests}" --pcs pcs -o "$name.nt" --timestamp "$@" &&
+		python3 "$top/tests/session/mkrecording.py" --timestamp "${program:-requests}" "$name.nt" "$name.data"
 }
 
-plan 16
+# one_program NAME: replay a program in small segments
+one_program() {
+	program=$1
+	riscv64-linux-gnu-gcc -g -O1 -static -o "$program" "$top/tests/session/programs/$program.c" &&
+		"$top/tests/harness/pcs" pcs "./$program" >/dev/null && encoded "$program" --sync-mode 1 --sync-max 2 &&
+		replay "$program" 100
+}
+
+programs='recursion alloca coroutine-recursion setjmp-loop'
+plan 20
 for name in $recordings; do
 	ok "the recording $name" replay "$name" 10
 done
@@ -35,4 +44,7 @@ ok "a program in segments of 1,000 bytes, HTM" eval "encoded htm --sync-mode 1 -
 ok "a program in segments of 1,000 bytes, BTM" eval "encoded btm --sync-mode 1 --sync-max 2 --mode btm && replay btm 1000"
 ok "a program in one segment" replay htm 0x1000000
 ok "a segment is not larger than the distance of two messages with SYNC requires" eval "replay htm 1000 && [ \$(sed -n 's/ segments.*//p' out) -gt 50 ]"
+for name in $programs; do
+	ok "the program $name in segments of 100 bytes" one_program "$name"
+done
 done_testing

@@ -12,13 +12,21 @@
 #define COPY_EVENTS	16384	/* minimum number of events between two copies, */
 #define COPY_FRAMES	64	/* and minimum number of events for each copied frame */
 
-/*
- * Position of a walk. heads has the next event of each lane, whose number in the segment is the
- * member @run.
- */
+/* The next event of a lane */
+struct head {
+	uint32_t	segment, event;	/* number of the segment, and of the event in its list */
+	bool		indexed;	/* the list is ns_chunk::events, otherwise it is ns_decoded::events */
+};
+
+struct list {
+	const struct ns_call_event *at;
+	size_t		nr;
+};
+
+/* Position of a walk */
 struct state {
 	struct ns_stack	stack;
-	struct ns_spot	*heads;
+	struct head	*heads;
 	uint32_t	lane;		/* lane of the last event */
 	struct ns_spot	spot;		/* the run that follows the last event */
 	uint64_t	time;		/* time of the last event, ns */
@@ -111,8 +119,8 @@ static void begin_walk(struct ns_walk *walk)
 	};
 }
 
-/* Apply an event. Return false if out of memory. */
-static bool take_event(struct ns_walk *walk, uint32_t lane, uint32_t segment, const struct ns_call_event *c)
+/* Apply an event before the run at @spot. Return false if out of memory. */
+static bool take_event(struct ns_walk *walk, uint32_t lane, struct ns_spot spot, const struct ns_call_event *c)
 {
 	struct state *now = &walk->now;
 	struct ns_event e = {
@@ -132,7 +140,7 @@ static bool take_event(struct ns_walk *walk, uint32_t lane, uint32_t segment, co
 	}
 	now->begun = true;
 	now->lane = lane;
-	now->spot = (struct ns_spot){ .segment = segment, .run = c->run };
+	now->spot = spot;
 	now->time = c->time;
 	return ns_stack_take(&now->stack, &e) >= 0;
 }
@@ -140,38 +148,77 @@ static bool take_event(struct ns_walk *walk, uint32_t lane, uint32_t segment, co
 /* ---- Walk ---- */
 
 /*
- * Find the next event of the thread on a lane, for a walk to a run of @to_lane. Return NULL after the last one; *err is set
- * after an error.
+ * Set *list to the events of the segment at the head. A segment that ends before the position, which is at @time, needs
+ * only the few events in the index. Return false after an error.
  */
-static const struct ns_call_event *head_of(struct ns_walk *walk, uint32_t lane, uint32_t to_lane, struct ns_spot to, bool *err)
+static bool list_events(struct ns_walk *walk, uint32_t lane, uint64_t time, bool before, struct list *list)
 {
-	const struct ns_lane *l = &walk->replay->lanes.at[lane];
-	struct ns_spot *head = &walk->now.heads[lane];
+	struct head *head = &walk->now.heads[lane];
+	const struct ns_chunk *s = &walk->replay->lanes.at[lane].segments.at[head->segment];
 	const struct ns_decoded *d;
 
-	for (; head->segment < l->segments.nr; head->segment++, head->run = 0) {
-		if (!(l->segments.at[head->segment].threads & ns_thread_bit(walk->tid)))
+	if (!head->event)
+		head->indexed = s->has_events && (before || s->end < time) &&
+				!(s->one_stack && walk->now.stack.waiting.nr);
+	if (head->indexed) {
+		*list = (struct list){ s->events, s->nr_events };
+		return true;
+	}
+	d = ns_replay_decode(walk->replay, lane, head->segment);
+	if (d)
+		*list = (struct list){ d->events.at, d->events.nr };
+	return d;
+}
+
+/*
+ * Find the next event of the thread on a lane, for a walk to a run of @to_lane at @time. Return NULL if no further event
+ * is before the run; *err is set after an error.
+ */
+static const struct ns_call_event *head_of(struct ns_walk *walk, uint32_t lane, uint32_t to_lane, struct ns_spot to,
+					   uint64_t time, bool *err)
+{
+	const struct ns_lane *l = &walk->replay->lanes.at[lane];
+	struct head *head = &walk->now.heads[lane];
+	const struct ns_chunk *s;
+	struct list list;
+
+	for (; head->segment < l->segments.nr; head->segment++, head->event = 0) {
+		s = &l->segments.at[head->segment];
+		if (lane == to_lane ? head->segment > to.segment : s->floor > time)
+			return NULL;
+		if (!(s->threads & ns_thread_bit(walk->tid)))
 			continue;
-		/* an event of an earlier segment is before the position, wherever it is in its segment */
-		d = ns_replay_decode(walk->replay, lane, head->segment,
-				     lane != to_lane || head->segment < to.segment);
-		if (!d) {
+		if (!list_events(walk, lane, time, lane == to_lane && head->segment < to.segment, &list)) {
 			*err = true;
 			return NULL;
 		}
-		for (; head->run < d->events.nr; head->run++) {
-			if (d->events.at[head->run].tid == walk->tid)
-				return &d->events.at[head->run];
+		for (; head->event < list.nr; head->event++) {
+			if (list.at[head->event].tid == walk->tid)
+				return &list.at[head->event];
 		}
 	}
 	return NULL;
+}
+
+/* Return true if a walk to any later position can continue from here. */
+static bool is_between_segments(const struct ns_walk *walk)
+{
+	const struct head *head = walk->now.heads, *end = head + walk->replay->lanes.nr;
+	const struct ns_lane *l = walk->replay->lanes.at;
+
+	for (; head < end; head++, l++) {
+		if (head->indexed && head->event && head->event < l->segments.at[head->segment].nr_events)
+			return false;
+	}
+	return true;
 }
 
 static bool keep_copy(struct ns_walk *walk)
 {
 	struct state copy;
 
-	if (++walk->events < COPY_EVENTS || walk->events < COPY_FRAMES * walk->now.stack.cur.open.nr)
+	if (++walk->events < COPY_EVENTS || walk->events < COPY_FRAMES * walk->now.stack.cur.open.nr ||
+	    !is_between_segments(walk))
 		return true;
 	walk->events = 0;
 	/* the walk may have passed this position before, and has then already made the copy */
@@ -186,6 +233,16 @@ static bool keep_copy(struct ns_walk *walk)
 	return false;
 }
 
+/* Go to the next event of a lane after @e, and list all events of the segment if those of the index do not suffice any more. */
+static void pass_event(const struct ns_walk *walk, struct head *head, const struct ns_lane *lane, const struct ns_call_event *e)
+{
+	head->event++;
+	if (!head->indexed || !lane->segments.at[head->segment].one_stack || !walk->now.stack.waiting.nr)
+		return;
+	head->indexed = false;
+	head->event = e->run + 1;
+}
+
 /* Apply the events before a run. Return false after an error. */
 static bool walk_to(struct ns_walk *walk, uint32_t lane, struct ns_spot spot, uint64_t time)
 {
@@ -198,7 +255,7 @@ static bool walk_to(struct ns_walk *walk, uint32_t lane, struct ns_spot spot, ui
 	for (;;) {
 		found = false;
 		for (i = 0; i < walk->replay->lanes.nr; i++) {
-			e = head_of(walk, i, lane, spot, &err);
+			e = head_of(walk, i, lane, spot, time, &err);
 			if (err)
 				return false;
 			if (!e || (found && e->time >= then.time))
@@ -207,13 +264,15 @@ static bool walk_to(struct ns_walk *walk, uint32_t lane, struct ns_spot spot, ui
 			first = *e;
 			then.lane = i;
 			then.time = e->time;
-			then.spot = (struct ns_spot){ .segment = walk->now.heads[i].segment, .run = e->run };
+			then.spot.segment = walk->now.heads[i].segment;
+			/* a segment whose events are indexed is passed as a whole */
+			then.spot.run = walk->now.heads[i].indexed ? UINT32_MAX : e->run;
 		}
 		if (!found || !is_before(&then, lane, spot, time))
 			return true;
-		if (!take_event(walk, then.lane, then.spot.segment, &first))
+		if (!take_event(walk, then.lane, then.spot, &first))
 			return false;
-		walk->now.heads[then.lane].run++;
+		pass_event(walk, &walk->now.heads[then.lane], &walk->replay->lanes.at[then.lane], &first);
 		if (!keep_copy(walk))
 			return false;
 	}

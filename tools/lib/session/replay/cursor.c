@@ -5,7 +5,7 @@
  */
 #include "replay-priv.h"
 
-const struct ns_decoded *ns_replay_decode(struct nt_replay *replay, uint32_t lane, uint32_t segment, bool brief)
+const struct ns_decoded *ns_replay_decode(struct nt_replay *replay, uint32_t lane, uint32_t segment)
 {
 	const struct ns_chunk *s = &replay->lanes.at[lane].segments.at[segment];
 	struct ns_decoded *d, *oldest = replay->cache;
@@ -15,7 +15,7 @@ const struct ns_decoded *ns_replay_decode(struct nt_replay *replay, uint32_t lan
 	if (replay->options.paths && replay->lanes.nr < nr)
 		nr = replay->lanes.nr + 1;
 	for (d = replay->cache; d < replay->cache + nr; d++) {
-		if (d->segment == s && (brief || !d->brief)) {
+		if (d->segment == s) {
 			d->used = ++replay->uses;
 			return d;
 		}
@@ -23,7 +23,6 @@ const struct ns_decoded *ns_replay_decode(struct nt_replay *replay, uint32_t lan
 			oldest = d;
 	}
 	oldest->used = ++replay->uses;
-	oldest->brief = brief;
 	return ns_replay_segment(replay, s, oldest) ? NULL : oldest;
 }
 
@@ -34,7 +33,7 @@ const struct ns_run *ns_replay_run(struct nt_replay *replay, uint32_t lane, stru
 	/* a move that failed may have left a position after the last run */
 	if (spot.segment >= replay->lanes.at[lane].segments.nr)
 		return NULL;
-	d = ns_replay_decode(replay, lane, spot.segment, false);
+	d = ns_replay_decode(replay, lane, spot.segment);
 	return d && spot.run < d->runs.nr ? &d->runs.at[spot.run] : NULL;
 }
 
@@ -91,7 +90,7 @@ static bool spot_at(struct nt_replay *replay, uint32_t lane, uint64_t time, stru
 	*spot = (struct ns_spot){ .segment = ns_lower_bound(l->segments.nr, l->segments.at[i].last < time) };
 	if (spot->segment >= l->segments.nr || l->segments.at[spot->segment].first >= time)
 		return true;
-	d = ns_replay_decode(replay, lane, spot->segment, false);
+	d = ns_replay_decode(replay, lane, spot->segment);
 	if (!d)
 		return false;
 	spot->run = ns_lower_bound(d->runs.nr, d->runs.at[i].time < time);
@@ -386,7 +385,7 @@ int ns_replay_lane_run(struct nt_replay *replay, uint32_t lane, int32_t tid, boo
 			spot->run = 0;
 			continue;
 		}
-		d = ns_replay_decode(replay, lane, spot->segment, false);
+		d = ns_replay_decode(replay, lane, spot->segment);
 		if (!d)
 			return -1;
 		while (d->runs.at[spot->run].tid != tid && (back ? spot->run > 0 : spot->run + 1 < d->runs.nr))

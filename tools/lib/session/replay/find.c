@@ -80,7 +80,7 @@ static bool may_have(const struct search *s, const struct ns_chunk *chunk)
  */
 static int search_segment(struct search *s, uint32_t lane, struct ns_spot spot, uint32_t from, uint32_t to, bool *gap)
 {
-	const struct ns_decoded *d = ns_replay_decode(s->replay, lane, spot.segment, false);
+	const struct ns_decoded *d = ns_replay_decode(s->replay, lane, spot.segment);
 	const struct ns_run *run;
 	int64_t insn;
 	uint32_t i;

@@ -106,7 +106,7 @@ static const struct ns_run *next_run(struct nt_path *p, bool *err)
 		if (ret <= 0)
 			return NULL;
 		h = &p->heads[p->lane];
-		decoded = ns_replay_decode(p->replay, p->lane, h->spot.segment, false);
+		decoded = ns_replay_decode(p->replay, p->lane, h->spot.segment);
 		*err |= !decoded;
 		if (!decoded)
 			return NULL;

@@ -29,7 +29,7 @@ struct ns_call_event {
 	uint64_t	from_space, to_space;
 	uint32_t	image;
 	int32_t		tid;
-	uint32_t	run;		/* number of runs of the segment before it */
+	uint32_t	run;		/* number of runs of the segment before it; of events in ns_chunk::events */
 	uint8_t		kind, flags, length;
 	bool		slice;		/* another thread, or a loss, is directly before it */
 };
@@ -41,12 +41,17 @@ struct ns_chunk {
 	uint64_t	first, last;	/* times of its first and its last run, ns */
 	uint64_t	before;		/* instructions of its lane before it */
 	uint64_t	insns;
-	uint64_t	threads;	/* ns_thread_bit() of the threads that it contains */
+	uint64_t	threads;	/* bits of the threads that it contains */
 	uint32_t	runs;
 	bool		middle;		/* it begins inside its part */
-	bool		gap;		/* trace is missing before its first instruction */
-	bool		trap;		/* code that is not shown executed before its first instruction */
+	bool		gap;		/* trace is missing before its first instruction, */
+	bool		trap;		/* or code that is not shown executed */
 	bool		has_gap;	/* one of its runs has ns_run::gap */
+	bool		has_events;	/* @events is complete, see pairs.h */
+	bool		one_stack;	/* @events is only correct while a thread has one stack */
+	uint64_t	end;		/* time of its last event or run, ns */
+	struct ns_call_event *events;
+	size_t		nr_events;
 	uint64_t	lines[NS_LINES / 64];
 };
 
@@ -64,7 +69,6 @@ struct ns_decoded {
 	NS_ARRAY(struct ns_run) runs;
 	NS_ARRAY(struct ns_call_event) events;
 	const struct ns_chunk *segment;	/* NULL: empty */
-	bool		brief;		/* only @events are present, and their @run is UINT32_MAX */
 	uint64_t	used;
 };
 
@@ -87,6 +91,8 @@ struct nt_replay {
 	struct ns_decoder *decoder;
 	struct ns_decoded cache[NS_CACHE];
 	uint64_t	uses;
+	size_t		events;		/* events that the segments have */
+	size_t		decoded;	/* number of times that a segment was decoded */
 	/* The position consists of the first run of each lane that is not executed, and of the current lane */
 	struct ns_spot	*next;
 	uint32_t	lane;
@@ -113,15 +119,10 @@ static inline bool ns_chunk_may_have(const struct ns_chunk *s, uint64_t addr)
 	return s->lines[bit / 64] >> (bit % 64) & 1;
 }
 
-/*
- * ns_replay_decode() - decode a segment, or return it from the cache of up to NS_CACHE segments
- *
- * A later call may replace the segment that was used longest ago.
- * @brief: Only the events are needed, which takes half of the time
- */
-const struct ns_decoded *ns_replay_decode(struct nt_replay *replay, uint32_t lane, uint32_t segment, bool brief);
+/* ns_replay_decode() - decode a segment, or return it from the cache. It is valid until the next call but NS_CACHE. */
+const struct ns_decoded *ns_replay_decode(struct nt_replay *replay, uint32_t lane, uint32_t segment);
 
-/* ns_replay_segment() - decode a segment to *out, or only its events if out->brief is set. Return 0, or -1 after an error. */
+/* ns_replay_segment() - decode a segment to *out. Return 0, or -1 after an error. */
 int ns_replay_segment(struct nt_replay *replay, const struct ns_chunk *s, struct ns_decoded *out);
 
 /* ns_replay_run() - return a run, or NULL after an error */

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <stdlib.h>
+#include <string.h>
+
+#include "pairs.h"
+
+#define EVENTS_MAX	(1 << 20)	/* events of all segments, at most */
+#define JUMPS		1024		/* a power of two */
+
+enum jump {
+	JUMP_UNKNOWN,
+	JUMP_INSIDE,		/* the target is in the same function */
+	JUMP_TAIL,		/* the target is the start of another function */
+	JUMP_TAIL_SAVES,	/* ... after the code has saved the stack pointer */
+	JUMP_RETURN,
+};
+
+/* A call whose return is expected */
+struct open_call {
+	uint64_t	ret;
+	uint64_t	resume;		/* address to which longjmp() may jump; 0: none */
+	size_t		event;		/* its index in struct ns_pairs::events */
+	bool		saves;		/* as in struct ns_frame */
+};
+
+struct ns_pairs {
+	struct nt_replay *replay;
+	struct ns_stack	stack;		/* for ns_code_before(); it has no calls */
+	NS_ARRAY(struct ns_call_event) events;
+	NS_ARRAY(struct open_call) open;
+	struct ns_call_event last;	/* time and thread of the last event, if it was left out */
+	bool		left_out;
+	bool		too_many;	/* events of this segment were dropped */
+	bool		one_stack;	/* see struct ns_chunk */
+	uint32_t	seen;		/* number of events of this segment */
+	struct {
+		uint64_t	from, to, space;
+		enum jump	jump;
+	} jumps[JUMPS];
+};
+
+struct ns_pairs *ns_pairs_new(struct nt_replay *replay)
+{
+	struct ns_pairs *pairs = calloc(1, sizeof(*pairs));
+
+	if (!pairs)
+		return NULL;
+	pairs->replay = replay;
+	pairs->stack.session = replay->session;
+	pairs->stack.targets = calloc(NS_TARGETS, sizeof(*pairs->stack.targets));
+	if (pairs->stack.targets)
+		return pairs;
+	free(pairs);
+	return NULL;
+}
+
+void ns_pairs_free(struct ns_pairs *pairs)
+{
+	if (!pairs)
+		return;
+	free(pairs->stack.targets);
+	free(pairs->events.at);
+	free(pairs->open.at);
+	free(pairs);
+}
+
+/* ---- Events ---- */
+
+static bool keep(struct ns_pairs *pairs, const struct ns_call_event *event)
+{
+	if (pairs->events.nr == EVENTS_MAX) {
+		pairs->too_many = true;
+		pairs->events.nr = pairs->open.nr = 0;
+	}
+	pairs->left_out = false;
+	return ns_array_add(&pairs->events, *event);
+}
+
+/* Note the time of an event that is left out. A gap before it does not end the calls of its thread. */
+static void leave_out(struct ns_pairs *pairs, const struct ns_event *e, int32_t tid)
+{
+	pairs->seen++;
+	pairs->left_out = true;
+	pairs->last.time = e->time;
+	pairs->last.from = pairs->last.to = e->to;
+	pairs->last.from_space = pairs->last.to_space = e->to_space;
+	pairs->last.image = e->image;
+	pairs->last.tid = tid;
+}
+
+static bool keep_last(struct ns_pairs *pairs)
+{
+	pairs->last.kind = NT_BRANCH_CONDITIONAL;
+	return !pairs->left_out || keep(pairs, &pairs->last);
+}
+
+bool ns_pairs_add(struct ns_pairs *pairs, const struct ns_call_event *event)
+{
+	struct ns_call_event e = *event;
+
+	e.run = pairs->seen++;
+	pairs->open.nr = 0;
+	return (!e.slice || keep_last(pairs)) && keep(pairs, &e);
+}
+
+bool ns_pairs_end(struct ns_pairs *pairs, struct ns_chunk *s)
+{
+	struct nt_replay *replay = pairs->replay;
+	bool ok = keep_last(pairs);
+	size_t size;
+
+	size = pairs->events.nr * sizeof(*pairs->events.at);
+	s->has_events = !pairs->too_many &&
+			__atomic_add_fetch(&replay->events, pairs->events.nr, __ATOMIC_RELAXED) <= EVENTS_MAX;
+	if (s->has_events && size) {
+		s->events = malloc(size);
+		ok = ok && s->events;
+		if (s->events)
+			memcpy(s->events, pairs->events.at, size);
+		s->nr_events = pairs->events.nr;
+	}
+	pairs->events.nr = pairs->open.nr = 0;
+	s->one_stack = pairs->one_stack;
+	pairs->left_out = pairs->too_many = pairs->one_stack = false;
+	pairs->seen = 0;
+	return ok;
+}
+
+/* ---- Branches ---- */
+
+static bool keep_event(struct ns_pairs *pairs, const struct ns_event *e, int32_t tid)
+{
+	const struct ns_call_event event = {
+		.from = e->from, .to = e->to, .time = e->time, .from_space = e->from_space, .to_space = e->to_space,
+		.image = e->image, .tid = tid, .run = pairs->seen++, .kind = e->kind, .length = e->length,
+	};
+
+	return keep(pairs, &event);
+}
+
+static bool take_call(struct ns_pairs *pairs, const struct ns_event *e, int32_t tid)
+{
+	const struct open_call call = { .ret = e->from + e->length, .event = pairs->events.nr };
+
+	/* a call to the next instruction only reads the program counter */
+	if (call.ret == e->to) {
+		leave_out(pairs, e, tid);
+		return true;
+	}
+	return keep_event(pairs, e, tid) && ns_array_add(&pairs->open, call);
+}
+
+/* End the call with index @nth and those above it. */
+static void cut(struct ns_pairs *pairs, size_t nth, const struct ns_event *e, int32_t tid)
+{
+	if (nth < pairs->open.nr)
+		pairs->events.nr = pairs->open.at[nth].event;
+	pairs->open.nr = nth;
+	leave_out(pairs, e, tid);
+}
+
+/* Find the call that ends with a return, or with longjmp(). Return its index; -1: none. @saves is that of the call. */
+static int64_t find_call(const struct ns_pairs *pairs, uint64_t to, bool *saves)
+{
+	int64_t i;
+
+	for (i = (int64_t)pairs->open.nr - 1; i >= 0; i--) {
+		*saves = pairs->open.at[i].saves;
+		if (pairs->open.at[i].ret == to)
+			return i;
+	}
+	*saves = false;
+	for (i = (int64_t)pairs->open.nr - 1; i >= 0; i--) {
+		if (pairs->open.at[i].resume == to)
+			return i + 1;
+	}
+	return -1;
+}
+
+/* Return from a call as callstack.c:return_to() does. */
+static int take_return(struct ns_pairs *pairs, const struct ns_event *e, int32_t tid)
+{
+	const struct ns_target *code = ns_code_before(&pairs->stack, e);
+	bool saves;
+	int64_t nth = find_call(pairs, e->to, &saves);
+
+	if (nth < 0)
+		return 0;
+	/* a thread with several stacks may continue on another one */
+	pairs->one_stack |= code->loads;
+	if (!saves && !code->saves) {
+		cut(pairs, nth, e, tid);
+		return 1;
+	}
+	if ((size_t)nth + 1 != pairs->open.nr)
+		return 0;
+	/* such as setjmp() */
+	pairs->open.nr--;
+	if (nth)
+		pairs->open.at[nth - 1].resume = e->to;
+	return keep_event(pairs, e, tid) ? 1 : -1;
+}
+
+static enum jump classify(const struct ns_pairs *pairs, const struct ns_event *e)
+{
+	const struct ns_target *code;
+	struct nt_place from, to;
+
+	nt_session_where(pairs->stack.session, e->to_space, e->to, &to);
+	nt_session_where(pairs->stack.session, e->from_space, e->from, &from);
+	if (to.symbol ? ns_same_function(&from, &to) : !from.symbol && !ns_is_indirect(&pairs->stack, e))
+		return JUMP_INSIDE;
+	code = ns_code_before(&pairs->stack, e);
+	if (!to.symbol || to.offset || code->loads)
+		return JUMP_RETURN;
+	return code->saves ? JUMP_TAIL_SAVES : JUMP_TAIL;
+}
+
+static int take_jump(struct ns_pairs *pairs, const struct ns_event *e, int32_t tid)
+{
+	size_t nth = (e->from >> 1 ^ e->to >> 1 ^ e->to >> 11) & (JUMPS - 1);
+
+	if (pairs->jumps[nth].from != e->from || pairs->jumps[nth].to != e->to || pairs->jumps[nth].space != e->to_space ||
+	    !pairs->jumps[nth].jump) {
+		pairs->jumps[nth].from = e->from;
+		pairs->jumps[nth].to = e->to;
+		pairs->jumps[nth].space = e->to_space;
+		pairs->jumps[nth].jump = classify(pairs, e);
+	}
+	switch (pairs->jumps[nth].jump) {
+	case JUMP_INSIDE:
+		leave_out(pairs, e, tid);
+		return 1;
+	case JUMP_TAIL_SAVES:
+		if (pairs->open.nr)
+			pairs->open.at[pairs->open.nr - 1].saves = true;
+		/* fall through */
+	case JUMP_TAIL:
+		return keep_event(pairs, e, tid) ? 1 : -1;
+	default:
+		return take_return(pairs, e, tid);
+	}
+}
+
+int ns_pairs_take(struct ns_pairs *pairs, const struct nt_who *who, const struct nt_range *range, uint64_t to, uint64_t time)
+{
+	uint64_t end = range->start + 2 * range->halfwords;
+	struct ns_event e;
+
+	e.length = 2 * range->last_len;
+	e.from = end - e.length;
+	e.to = to;
+	e.from_space = nt_who_space(who, e.from);
+	e.to_space = nt_who_space(who, to);
+	e.time = time;
+	e.image = who->image;
+	switch (range->how) {
+	case NT_END_CALL:
+	case NT_END_INDIRECT_CALL:
+		e.kind = NT_BRANCH_CALL;
+		return take_call(pairs, &e, who->tid) ? 1 : -1;
+	case NT_END_RETURN:
+		e.kind = NT_BRANCH_RETURN;
+		return take_return(pairs, &e, who->tid);
+	case NT_END_JUMP:
+	case NT_END_INDIRECT_JUMP:
+		e.kind = NT_BRANCH_JUMP;
+		return take_jump(pairs, &e, who->tid);
+	}
+	return 0;
+}

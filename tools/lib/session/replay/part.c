@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <stdlib.h>
+
+#include "part.h"
+
+/* ---- Runs ---- */
+
+static bool is_shown(const struct ns_replay_part *p, const struct nt_who *who, uint64_t addr)
+{
+	const struct nt_replay_options *options = &p->replay->options;
+
+	return (options->pid < 0 || who->pid == options->pid) &&
+	       (options->kernel || addr < p->replay->kernel_start);
+}
+
+static bool note_thread(struct ns_replay_part *p, int32_t tid)
+{
+	return (p->tids.nr && p->tids.at[p->tids.nr - 1] == tid) || ns_array_add(&p->tids, tid);
+}
+
+static void note_lines(struct ns_chunk *s, const struct nt_range *r)
+{
+	uint64_t line = r->start & ~63ULL, end = r->start + 2 * r->halfwords;
+	uint32_t bit;
+
+	for (; line < end; line += 64) {
+		bit = ns_line_bit(line);
+		s->lines[bit / 64] |= 1ULL << (bit % 64);
+	}
+}
+
+/* Return true if the range ends with an instruction after which the PC does not continue. */
+static bool has_jumped(const struct nt_range *range)
+{
+	return range->how != NT_END_LINEAR && range->how < NT_END_TRAP &&
+	       (range->how != NT_END_BRANCH || range->flags & NT_RANGE_TAKEN);
+}
+
+/* For paths, let a range continue the last run of the segment. Return false if it does not. */
+static bool extend_run(struct ns_replay_part *p, const struct nt_who *who, const struct nt_range *range)
+{
+	struct ns_run *run = p->out ? &p->out->runs.at[p->out->runs.nr - 1] : &p->last;
+
+	if (p->gap || p->trap || run->tid != who->tid || run->how != NT_END_LINEAR ||
+	    range->start != run->start + 2 * run->halfwords || run->halfwords + range->halfwords > UINT16_MAX)
+		return false;
+	run->halfwords += range->halfwords;
+	run->insns += range->insns;
+	run->time = p->now.last = p->time;
+	run->how = has_jumped(range) ? range->how : NT_END_LINEAR;
+	run->last_len = range->last_len;
+	p->now.insns += range->insns;
+	return true;
+}
+
+static bool make_run(struct ns_replay_part *p, const struct nt_who *who, const struct nt_range *range)
+{
+	const struct ns_run run = {
+		.start = range->start, .time = p->time, .space = who->space, .before = p->now.insns,
+		.tid = who->tid, .pid = who->pid, .halfwords = range->halfwords, .insns = range->insns, .gap = p->gap,
+		.how = has_jumped(range) ? range->how : NT_END_LINEAR, .last_len = range->last_len, .trap = p->trap,
+	};
+
+	p->last = run;
+	return !p->out || ns_array_add(&p->out->runs, run);
+}
+
+static bool add_run(struct ns_replay_part *p, const struct nt_who *who, const struct nt_range *range)
+{
+	bool paths = p->replay->options.paths;
+	struct ns_chunk *s = &p->now;
+
+	if (paths && s->runs && extend_run(p, who, range))
+		return true;
+	if ((p->out || paths) && !make_run(p, who, range))
+		return false;
+	if (!s->runs++)
+		s->first = p->time;
+	s->last = p->time;
+	s->insns += range->insns;
+	s->has_gap |= p->gap;
+	p->gap = p->trap = false;
+	if (p->out)
+		return true;
+	if (!paths)
+		note_lines(s, range);
+	return note_thread(p, who->tid);
+}
+
+static void set_time(struct ns_replay_part *p, uint64_t time)
+{
+	if (time > p->time)
+		p->time = time;
+}
+
+/* ---- Branches ---- */
+
+/* Pass one range to the maker of branches. */
+static int give_branch(struct ns_replay_part *p, const struct nt_who *who, const struct nt_batch *batch, size_t nth,
+		       const struct nt_mark *mark)
+{
+	struct nt_batch one = *batch;
+	struct nt_mark end;
+
+	one.ranges = &batch->ranges[nth];
+	one.nr = 1;
+	one.nr_marks = 0;
+	if (mark) {
+		end = *mark;
+		end.range = 1;
+		one.marks = &end;
+		one.nr_marks = 1;
+	}
+	if (nth + 1 < batch->nr) {
+		one.dest = batch->ranges[nth + 1].start;
+		one.has_dest = true;
+	}
+	p->follows = one.has_dest;
+	return p->branches.ranges(p->branch_part, who, &one);
+}
+
+/* Return true if the next branch belongs to the thread of the last one, and if trace has not started between them. */
+static bool follows(const struct ns_replay_part *p, const struct nt_who *who)
+{
+	return p->pairs && p->follows && !p->slice && who->tid == p->tid && p->running.known && !p->running.switching &&
+	       who->tid == p->running.who.tid;
+}
+
+/* Take the end of a range. For the index, most branches need no event. */
+static int take_end(struct ns_replay_part *p, const struct nt_who *who, const struct nt_batch *batch, size_t i, const struct nt_mark *mark)
+{
+	const struct nt_range *range = &batch->ranges[i];
+	bool last = i + 1 == batch->nr;
+	int ret;
+
+	if (follows(p, who) && (!last || batch->has_dest)) {
+		if (range->how == NT_END_LINEAR || range->how == NT_END_BRANCH)
+			return 0;
+		ret = p->replay->options.pid >= 0 && who->pid != p->replay->options.pid ? 1 :
+		      ns_pairs_take(p->pairs, who, range, last ? batch->dest : range[1].start, p->time);
+		if (ret)
+			return ret < 0 ? -1 : 0;
+	}
+	return give_branch(p, who, batch, i, mark);
+}
+
+/* Take a range for the index that begins and ends inside of code that the index contains. Return false if it is another one. */
+static bool take_plain(struct ns_replay_part *p, const struct nt_range *range)
+{
+	struct ns_chunk *s = &p->now;
+
+	if (range->how != NT_END_LINEAR && range->how != NT_END_BRANCH)
+		return false;
+	if (!range->insns || p->gap || p->trap || !s->runs || range->start >= p->replay->kernel_start)
+		return false;
+	s->runs++;
+	s->insns += range->insns;
+	s->last = p->time;
+	note_lines(s, range);
+	return true;
+}
+
+static int take_range(struct ns_replay_part *p, const struct nt_who *who, const struct nt_batch *batch, size_t i,
+		      const struct nt_mark *mark)
+{
+	const struct nt_range *range = &batch->ranges[i];
+	bool shown = range->insns && is_shown(p, who, range->start);
+
+	p->next_run = p->now.runs + shown;
+	if (p->branch_part && take_end(p, who, batch, i, mark))
+		return -1;
+	if (shown && !add_run(p, who, range))
+		return -1;
+	p->trap |= !shown || range->how >= NT_END_TRAP;
+	return 0;
+}
+
+static int take_branch(void *ctx, const struct nt_who *named, const struct nt_branch *b)
+{
+	struct ns_replay_part *p = ctx;
+	const struct nt_who *who;
+	struct ns_event e;
+	struct ns_call_event event;
+
+	/* a segment begins inside the trace */
+	if (p->skip && b->flags & NT_BRANCH_BEGIN) {
+		p->skip = false;
+		return 0;
+	}
+	p->skip = false;
+	who = ns_running_who(&p->running, named, b);
+	p->running.who.priv = named->priv;
+	p->slice |= p->tid != INT32_MIN && p->tid != who->tid;
+	p->tid = who->tid;
+	if (!ns_branch_matters(b) || (p->replay->options.pid >= 0 && who->pid != p->replay->options.pid))
+		return 0;
+	ns_event_init(&e, who, b, 0, 0);
+	event = (struct ns_call_event){
+		.from = e.from, .to = e.to, .time = e.time > p->time ? e.time : p->time, .from_space = e.from_space,
+		.to_space = e.to_space, .image = e.image, .tid = who->tid, .kind = e.kind, .flags = e.flags,
+		.length = e.length, .slice = p->slice, .run = b->flags & NT_BRANCH_BEGIN ? p->now.runs : p->next_run,
+	};
+	p->slice = false;
+	return (p->out ? ns_array_add(&p->out->events, event) : ns_pairs_add(p->pairs, &event)) ? 0 : -1;
+}
+
+static void *begin_branches(void *ctx, uint64_t number)
+{
+	return ctx;
+}
+
+static int end_branches(void *ctx, void *part, const struct nt_who *who, bool lost)
+{
+	return 0;
+}
+
+/* ---- Where segments begin ---- */
+
+static bool shows_mode(unsigned int tcode)
+{
+	return tcode == NT_TCODE_DIRECT_BRANCH || tcode == NT_TCODE_DIRECT_BRANCH_SYNC ||
+	       tcode == NT_TCODE_INDIRECT_BRANCH_HIST || tcode == NT_TCODE_INDIRECT_BRANCH_HIST_SYNC;
+}
+
+/* Begin a segment at the last SYNC, if the ranges after it do not depend on the trace before it. */
+static bool begin_segment(struct ns_replay_part *p, const struct nt_batch *batch)
+{
+	const struct nt_context *context = &batch->context;
+	unsigned int needed = context->has_scontext + context->has_hcontext;
+	struct ns_chunk *s = &p->now;
+	uint64_t from = p->cut;
+
+	p->cut = 0;
+	if (!needed && context->has_priv)
+		needed = 1;
+	if (!from || p->owners < needed || !batch->nr_marks || !shows_mode(batch->marks[0].tcode))
+		return true;
+	s->to = from;
+	s->end = p->time;
+	if ((p->pairs && !ns_pairs_end(p->pairs, s)) || !ns_array_add(&p->segments, *s))
+		return false;
+	*s = (struct ns_chunk){ .part = p->number, .from = from, .to = UINT64_MAX, .floor = p->time,
+				  .middle = true, .gap = p->gap, .trap = p->trap };
+	return true;
+}
+
+/*
+ * Store that a segment may begin at this SYNC. Not in the kernel, because a change of the thread
+ * may be in progress there, which only the earlier code shows.
+ */
+static void note_sync(struct ns_replay_part *p, const struct nt_item *item)
+{
+	p->cut = 0;
+	p->owners = 0;
+	if (p->can_cut && !item->sync.restart && item->tstamp_kind == NT_TSTAMP_EXACT &&
+	    item->sync.addr < p->replay->kernel_start &&
+	    item->offset >= p->now.from + p->replay->options.segment)
+		p->cut = item->offset;
+}
+
+/* ---- Missing trace ---- */
+
+void ns_replay_part_lose(struct ns_replay_part *p)
+{
+	if (!p->lost)
+		p->lost = p->time ?: 1;
+	p->gap = p->slice = true;
+	ns_running_stop(&p->running);
+}
+
+bool ns_replay_part_found(struct ns_replay_part *p, uint64_t to)
+{
+	const struct ns_gap gap = { .from = p->lost, .to = to, .stretch = p->number, .open = to == UINT64_MAX };
+
+	if (!p->lost)
+		return true;
+	p->lost = 0;
+	return ns_array_add(&p->gaps, gap);
+}
+
+/* Return true if the item is a gap in kernel code that the replay does not show. */
+static bool is_hidden(const struct ns_replay_part *p, const struct nt_item *item)
+{
+	return item->type == NT_ITEM_GAP && !p->replay->options.kernel && item->gap.has_addr &&
+	       item->gap.addr >= p->replay->kernel_start;
+}
+
+/* ---- Functions of the consumer ---- */
+
+int ns_replay_part_ranges(void *ctx, const struct nt_who *who, const struct nt_batch *batch)
+{
+	const struct nt_mark *mark = batch->marks, *marks = mark + batch->nr_marks;
+	struct ns_replay_part *p = ctx;
+	const struct nt_mark *this;
+	bool plain = false;
+	size_t i;
+
+	set_time(p, nt_who_time(who, batch->tstamp, batch->tstamp_kind));
+	if (!p->has_first)
+		p->first = p->time;
+	p->has_first = true;
+	if (!begin_segment(p, batch) || !ns_replay_part_found(p, p->time))
+		return -1;
+	for (i = 0; i < batch->nr; i++) {
+		for (; mark < marks && mark->range <= i; mark++)
+			;
+		this = mark < marks && mark->range == i + 1 ? mark : NULL;
+		if (this)
+			set_time(p, nt_who_time(who, this->tstamp, this->tstamp_kind));
+		if (plain && i + 1 < batch->nr && take_plain(p, &batch->ranges[i]))
+			continue;
+		if (take_range(p, who, batch, i, this))
+			return -1;
+		plain = follows(p, who) && is_shown(p, who, 0);
+	}
+	/* code in the kernel opens and ends calls, even if it is not shown */
+	if (p->replay->options.pid < 0 || who->pid == p->replay->options.pid)
+		p->now.threads |= ns_thread_bit(who->tid);
+	return 0;
+}
+
+int ns_replay_part_item(void *ctx, const struct nt_who *who, const struct nt_item *item)
+{
+	struct ns_replay_part *p = ctx;
+
+	set_time(p, nt_who_time(who, item->tstamp, item->tstamp_kind));
+	p->next_run = p->now.runs;
+	p->follows &= item->type == NT_ITEM_CONTEXT || (item->type == NT_ITEM_SYNC && !item->sync.restart);
+	switch (item->type) {
+	case NT_ITEM_SYNC:
+		if (p->out && item->offset >= p->now.to)
+			return 1;
+		note_sync(p, item);
+		p->trap |= item->sync.restart;
+		break;
+	case NT_ITEM_CONTEXT:
+		p->owners++;
+		break;
+	case NT_ITEM_LOST:
+	case NT_ITEM_ERROR:
+		p->cut = 0;
+		ns_replay_part_lose(p);
+		break;
+	case NT_ITEM_GAP:
+		p->cut = 0;
+		p->gap |= !is_hidden(p, item);
+		break;
+	}
+	return p->branch_part ? p->branches.item(p->branch_part, who, item) : 0;
+}
+
+/* ---- All ---- */
+
+static bool begin_events(struct ns_replay_part *p)
+{
+	static const struct nt_branch_sink sink = {
+		.size = sizeof(sink), .begin = begin_branches, .branch = take_branch, .end = end_branches,
+	};
+
+	p->branches = ns_branch_consumer(&sink);
+	p->job = (struct ns_branch_job){ .session = p->replay->session, .sink = &sink, .ctx = p };
+	p->branch_part = p->branches.begin(&p->job, p->number);
+	return p->branch_part;
+}
+
+struct ns_replay_part *ns_replay_part_new(struct nt_replay *replay, uint64_t number, bool has_events)
+{
+	struct ns_replay_part *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->replay = replay;
+	p->number = number;
+	p->tid = INT32_MIN;
+	p->trap = p->slice = true;
+	p->running.session = replay->session;
+	ns_running_stop(&p->running);
+	p->now = (struct ns_chunk){ .part = number, .to = UINT64_MAX, .trap = true };
+	if (!has_events || begin_events(p))
+		return p;
+	ns_replay_part_free(p);
+	return NULL;
+}
+
+void ns_replay_part_free(struct ns_replay_part *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->segments.nr; i++)
+		free(p->segments.at[i].events);
+	free(p->now.events);
+	if (p->branch_part)
+		p->branches.end(&p->job, p->branch_part, NULL, false);
+	ns_pairs_free(p->pairs);
+	free(p->segments.at);
+	free(p->tids.at);
+	free(p->gaps.at);
+	free(p);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Decode a part of the trace for the index, or one of its segments. */
+#ifndef NTRACE_SESSION_REPLAY_PART_H
+#define NTRACE_SESSION_REPLAY_PART_H
+
+#include "pairs.h"
+#include "session/calls/running.h"
+
+struct ns_replay_part {
+	struct nt_replay *replay;
+	struct ns_decoded *out;		/* NULL while the index is being made */
+	struct nt_consumer branches;	/* makes branches, if @branch_part is not NULL */
+	struct ns_branch_job job;
+	void		*branch_part;
+	struct ns_running running;
+	struct ns_pairs	*pairs;		/* events of the current segment for the index, or NULL */
+	struct ns_chunk now;		/* current segment */
+	struct ns_run	last;		/* its last run, if the index is made for paths */
+	NS_ARRAY(struct ns_chunk) segments;	/* the earlier ones of the part */
+	NS_ARRAY(int32_t) tids;
+	NS_ARRAY(struct ns_gap) gaps;
+	uint64_t	number;
+	uint64_t	time;
+	uint64_t	lost;		/* time at which trace was lost; 0: it is complete */
+	uint64_t	cut;		/* offset of a SYNC at which a segment may begin; 0: none */
+	unsigned int	owners;		/* Ownership messages since that SYNC */
+	uint32_t	next_run;	/* number of the run after the next branch */
+	int32_t		tid;		/* thread of the last branch */
+	bool		can_cut, gap, trap, slice, skip, has_first;
+	bool		follows;	/* the last branch and the next range are not parted by a start of the trace */
+	uint64_t	first;		/* time of the first range */
+};
+
+/* ns_replay_part_new() - begin a part. @has_events: also make its events. Return NULL if out of memory. */
+struct ns_replay_part *ns_replay_part_new(struct nt_replay *replay, uint64_t number, bool has_events);
+void ns_replay_part_free(struct ns_replay_part *p);
+
+/* Functions of struct nt_consumer */
+int ns_replay_part_ranges(void *part, const struct nt_who *who, const struct nt_batch *batch);
+int ns_replay_part_item(void *part, const struct nt_who *who, const struct nt_item *item);
+
+/* ns_replay_part_lose() - trace is missing from now on */
+void ns_replay_part_lose(struct ns_replay_part *p);
+/* ns_replay_part_found() - no trace is missing any more at @to. Return false if out of memory. */
+bool ns_replay_part_found(struct ns_replay_part *p, uint64_t to);
+
+#endif /* NTRACE_SESSION_REPLAY_PART_H */
