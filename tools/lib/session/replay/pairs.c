@@ -77,15 +77,10 @@ static bool keep(struct ns_pairs *pairs, const struct ns_call_event *event)
 }
 
 /* Note the time of an event that is left out. A gap before it does not end the calls of its thread. */
-static void leave_out(struct ns_pairs *pairs, const struct ns_event *e, int32_t tid)
+static void leave_out(struct ns_pairs *pairs, const struct ns_call_event *e)
 {
-	pairs->seen++;
 	pairs->left_out = true;
-	pairs->last.time = e->time;
-	pairs->last.from = pairs->last.to = e->to;
-	pairs->last.from_space = pairs->last.to_space = e->to_space;
-	pairs->last.image = e->image;
-	pairs->last.tid = tid;
+	pairs->last = *e;
 }
 
 static bool keep_last(struct ns_pairs *pairs)
@@ -128,35 +123,30 @@ bool ns_pairs_end(struct ns_pairs *pairs, struct ns_chunk *s)
 
 /* ---- Branches ---- */
 
-static bool keep_event(struct ns_pairs *pairs, const struct ns_event *e, int32_t tid)
+static const struct ns_target *code_before(const struct ns_pairs *pairs, const struct ns_call_event *e)
 {
-	const struct ns_call_event event = {
-		.from = e->from, .to = e->to, .time = e->time, .from_space = e->from_space, .to_space = e->to_space,
-		.image = e->image, .tid = tid, .run = pairs->seen++, .kind = e->kind, .length = e->length,
-	};
-
-	return keep(pairs, &event);
+	return ns_code_before(&pairs->stack, &(struct ns_event){ .from = e->from, .from_space = e->from_space });
 }
 
-static bool take_call(struct ns_pairs *pairs, const struct ns_event *e, int32_t tid)
+static bool take_call(struct ns_pairs *pairs, const struct ns_call_event *e)
 {
 	const struct open_call call = { .ret = e->from + e->length, .event = pairs->events.nr };
 
 	/* a call to the next instruction only reads the program counter */
 	if (call.ret == e->to) {
-		leave_out(pairs, e, tid);
+		leave_out(pairs, e);
 		return true;
 	}
-	return keep_event(pairs, e, tid) && ns_array_add(&pairs->open, call);
+	return keep(pairs, e) && ns_array_add(&pairs->open, call);
 }
 
 /* End the call with index @nth and those above it. */
-static void cut(struct ns_pairs *pairs, size_t nth, const struct ns_event *e, int32_t tid)
+static void cut(struct ns_pairs *pairs, size_t nth, const struct ns_call_event *e)
 {
 	if (nth < pairs->open.nr)
 		pairs->events.nr = pairs->open.at[nth].event;
 	pairs->open.nr = nth;
-	leave_out(pairs, e, tid);
+	leave_out(pairs, e);
 }
 
 /* Find the call that ends with a return, or with longjmp(). Return its index; -1: none. @saves is that of the call. */
@@ -178,9 +168,9 @@ static int64_t find_call(const struct ns_pairs *pairs, uint64_t to, bool *saves)
 }
 
 /* Return from a call as callstack.c:return_to() does. */
-static int take_return(struct ns_pairs *pairs, const struct ns_event *e, int32_t tid)
+static int take_return(struct ns_pairs *pairs, const struct ns_call_event *e)
 {
-	const struct ns_target *code = ns_code_before(&pairs->stack, e);
+	const struct ns_target *code = code_before(pairs, e);
 	bool saves;
 	int64_t nth = find_call(pairs, e->to, &saves);
 
@@ -189,7 +179,7 @@ static int take_return(struct ns_pairs *pairs, const struct ns_event *e, int32_t
 	/* a thread with several stacks may continue on another one */
 	pairs->one_stack |= code->loads;
 	if (!saves && !code->saves) {
-		cut(pairs, nth, e, tid);
+		cut(pairs, nth, e);
 		return 1;
 	}
 	if ((size_t)nth + 1 != pairs->open.nr)
@@ -198,25 +188,26 @@ static int take_return(struct ns_pairs *pairs, const struct ns_event *e, int32_t
 	pairs->open.nr--;
 	if (nth)
 		pairs->open.at[nth - 1].resume = e->to;
-	return keep_event(pairs, e, tid) ? 1 : -1;
+	return keep(pairs, e) ? 1 : -1;
 }
 
-static enum jump classify(const struct ns_pairs *pairs, const struct ns_event *e)
+static enum jump classify(const struct ns_pairs *pairs, const struct ns_call_event *e)
 {
+	const struct ns_event jump = { .from = e->from, .from_space = e->from_space, .length = e->length };
 	const struct ns_target *code;
 	struct nt_place from, to;
 
 	nt_session_where(pairs->stack.session, e->to_space, e->to, &to);
 	nt_session_where(pairs->stack.session, e->from_space, e->from, &from);
-	if (to.symbol ? ns_same_function(&from, &to) : !from.symbol && !ns_is_indirect(&pairs->stack, e))
+	if (to.symbol ? ns_same_function(&from, &to) : !from.symbol && !ns_is_indirect(&pairs->stack, &jump))
 		return JUMP_INSIDE;
-	code = ns_code_before(&pairs->stack, e);
+	code = code_before(pairs, e);
 	if (!to.symbol || to.offset || code->loads)
 		return JUMP_RETURN;
 	return code->saves ? JUMP_TAIL_SAVES : JUMP_TAIL;
 }
 
-static int take_jump(struct ns_pairs *pairs, const struct ns_event *e, int32_t tid)
+static int take_jump(struct ns_pairs *pairs, const struct ns_call_event *e)
 {
 	size_t nth = (e->from >> 1 ^ e->to >> 1 ^ e->to >> 11) & (JUMPS - 1);
 
@@ -229,43 +220,45 @@ static int take_jump(struct ns_pairs *pairs, const struct ns_event *e, int32_t t
 	}
 	switch (pairs->jumps[nth].jump) {
 	case JUMP_INSIDE:
-		leave_out(pairs, e, tid);
+		leave_out(pairs, e);
 		return 1;
 	case JUMP_TAIL_SAVES:
 		if (pairs->open.nr)
 			pairs->open.at[pairs->open.nr - 1].saves = true;
 		/* fall through */
 	case JUMP_TAIL:
-		return keep_event(pairs, e, tid) ? 1 : -1;
+		return keep(pairs, e) ? 1 : -1;
 	default:
-		return take_return(pairs, e, tid);
+		return take_return(pairs, e);
 	}
 }
 
 int ns_pairs_take(struct ns_pairs *pairs, const struct nt_who *who, const struct nt_range *range, uint64_t to, uint64_t time)
 {
-	uint64_t end = range->start + 2 * range->halfwords;
-	struct ns_event e;
+	struct ns_call_event e = {
+		.from = range->start + 2 * (range->halfwords - range->last_len), .to = to, .time = time, .image = who->image,
+		.tid = who->tid, .run = pairs->seen, .length = 2 * range->last_len,
+	};
+	int ret = 0;
 
-	e.length = 2 * range->last_len;
-	e.from = end - e.length;
-	e.to = to;
 	e.from_space = nt_who_space(who, e.from);
 	e.to_space = nt_who_space(who, to);
-	e.time = time;
-	e.image = who->image;
 	switch (range->how) {
 	case NT_END_CALL:
 	case NT_END_INDIRECT_CALL:
 		e.kind = NT_BRANCH_CALL;
-		return take_call(pairs, &e, who->tid) ? 1 : -1;
+		ret = take_call(pairs, &e) ? 1 : -1;
+		break;
 	case NT_END_RETURN:
 		e.kind = NT_BRANCH_RETURN;
-		return take_return(pairs, &e, who->tid);
+		ret = take_return(pairs, &e);
+		break;
 	case NT_END_JUMP:
 	case NT_END_INDIRECT_JUMP:
 		e.kind = NT_BRANCH_JUMP;
-		return take_jump(pairs, &e, who->tid);
+		ret = take_jump(pairs, &e);
+		break;
 	}
-	return 0;
+	pairs->seen += ret > 0;
+	return ret;
 }

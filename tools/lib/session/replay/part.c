@@ -144,20 +144,26 @@ static int take_end(struct ns_replay_part *p, const struct nt_who *who, const st
 	return give_branch(p, who, batch, i, mark);
 }
 
-/* Take a range for the index that begins and ends inside of code that the index contains. Return false if it is another one. */
-static bool take_plain(struct ns_replay_part *p, const struct nt_range *range)
+/*
+ * Take a range for the index. Return 1, or 0 if it needs take_range() because it may begin after missing trace, or may end
+ * in other than known code; -1 if out of memory.
+ */
+static int take_plain(struct ns_replay_part *p, const struct nt_who *who, const struct nt_range *range)
 {
 	struct ns_chunk *s = &p->now;
+	int ret = 1;
 
-	if (range->how != NT_END_LINEAR && range->how != NT_END_BRANCH)
-		return false;
 	if (!range->insns || p->gap || p->trap || !s->runs || range->start >= p->replay->kernel_start)
-		return false;
+		return 0;
+	if (range->how != NT_END_LINEAR && range->how != NT_END_BRANCH)
+		ret = ns_pairs_take(p->pairs, who, range, range[1].start, p->time);
+	if (ret <= 0)
+		return ret;
 	s->runs++;
 	s->insns += range->insns;
 	s->last = p->time;
 	note_lines(s, range);
-	return true;
+	return 1;
 }
 
 static int take_range(struct ns_replay_part *p, const struct nt_who *who, const struct nt_batch *batch, size_t i,
@@ -294,6 +300,7 @@ int ns_replay_part_ranges(void *ctx, const struct nt_who *who, const struct nt_b
 	const struct nt_mark *this;
 	bool plain = false;
 	size_t i;
+	int ret;
 
 	set_time(p, nt_who_time(who, batch->tstamp, batch->tstamp_kind));
 	if (!p->has_first)
@@ -307,9 +314,10 @@ int ns_replay_part_ranges(void *ctx, const struct nt_who *who, const struct nt_b
 		this = mark < marks && mark->range == i + 1 ? mark : NULL;
 		if (this)
 			set_time(p, nt_who_time(who, this->tstamp, this->tstamp_kind));
-		if (plain && i + 1 < batch->nr && take_plain(p, &batch->ranges[i]))
+		ret = plain && i + 1 < batch->nr ? take_plain(p, who, &batch->ranges[i]) : 0;
+		if (ret > 0)
 			continue;
-		if (take_range(p, who, batch, i, this))
+		if (ret < 0 || take_range(p, who, batch, i, this))
 			return -1;
 		plain = follows(p, who) && is_shown(p, who, 0);
 	}
