@@ -378,8 +378,8 @@ enum nt_field {
 	NT_FIELD_AUX_DATA = 1 << 20,	/* in nt_message::data */
 	NT_FIELD_CKSRC	 = 1 << 21,	/* in nt_message::code */
 	NT_FIELD_CKDF	 = 1 << 22,	/* in nt_message::cdf */
-	NT_FIELD_CKDATA0 = 1 << 23,	/* in nt_message::value, as sent */
-	NT_FIELD_CKDATA1 = 1 << 24,	/* in nt_message::data, as sent */
+	NT_FIELD_CKDATA0 = 1 << 23,	/* in nt_message::value, unchanged */
+	NT_FIELD_CKDATA1 = 1 << 24,	/* in nt_message::data, unchanged */
 	NT_FIELD_RCNT	 = 1 << 25,	/* in nt_message::value (RepeatInstruction) */
 };
 

@@ -177,7 +177,7 @@ static __always_inline uint32_t fast_group_store(struct run *run, const struct l
 
 /*
  * Store the result of the messages of @lookup, which led to the state @now. Return true if it is
- * stored. If ranges are counted, storing also counts the steps.
+ * stored. If ranges are counted, the stored record counts its steps once.
  */
 static bool fast_group_keep(struct run *run, const struct lookup *lookup, struct hot now,
 			    struct way way)

@@ -15,7 +15,7 @@ struct path_walker {
 	struct nt_path		path;
 	uint32_t		return_depth;	/* 0 if returns are explicit */
 	uint32_t		pushed[PATH_PUSHES];
-	struct nt_todo		todo;		/* rest of the HIST and I-CNT in the key */
+	struct nt_todo		todo;		/* HIST and I-CNT of the key that are not yet used */
 	bool			final;
 	bool			btm;
 	bool			direct;
