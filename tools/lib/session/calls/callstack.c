@@ -7,7 +7,7 @@
 #define ECALL		0x00000073
 #define NO_RETURN	1	/* an odd address, which is never that of an instruction */
 #define SWITCH_CODE	256	/* bytes of code in which a function loads the stack pointer before it leaves */
-#define WAITING_MAX	4096	/* waiting stacks of a thread; then the oldest is dropped */
+#define WAITING_MAX	4096	/* maximum number of waiting stacks of a thread; above this the oldest is dropped */
 #define RESUME_DEPTH	64	/* newest calls of a waiting stack that are searched */
 
 void ns_event_init(struct ns_event *event, const struct nt_who *who, const struct nt_branch *branch,

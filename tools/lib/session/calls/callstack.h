@@ -126,8 +126,8 @@ struct ns_stack_ops {
 	 */
 	int	(*replay)(struct ns_stack *stack);
 	/*
-	 * Called after the stack was replaced or a new one was started. May be NULL. Return the
-	 * same values
+	 * Called after the stack was replaced or a new one was started. May be NULL. Return -1 if
+	 * out of memory.
 	 */
 	int	(*switched)(struct ns_stack *stack, const struct ns_event *event);
 	/*
@@ -158,7 +158,7 @@ struct ns_one_stack {
 struct ns_waiting {
 	struct ns_one_stack stack;
 	struct ns_spent	since;		/* counts of the thread when the stack began to wait */
-	uint64_t	ret;		/* return address of the newest call that can have switched; 0: none */
+	uint64_t	ret;		/* return address of the stack's newest call; 0: none */
 };
 
 /*
@@ -172,7 +172,7 @@ struct ns_target {
 	bool		loads, saves;	/* the code that ends at @leaves loads, or saves, the stack pointer */
 };
 
-#define NS_TARGETS	1024	/* a power of two */
+#define NS_TARGETS	1024	/* entries of the cache of targets; a power of two */
 
 struct ns_stack {
 	struct nt_session *session;

@@ -157,7 +157,7 @@ static bool make_tree(struct nt_calltree *tree)
 		if (!tree->stack.cur.open.nr)
 			break;
 	}
-	/* the last event ends the call if no other did */
+	/* end the call here if no event has ended it */
 	end.time = end.ran = tree->call.begin + tree->call.ns;
 	end.insns = insns;
 	return ns_stack_drop(&tree->stack, &end);

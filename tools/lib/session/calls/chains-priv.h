@@ -36,7 +36,7 @@ typedef bool (*ns_chains_drop_fn)(void *ctx, const struct nt_chains *chains, con
 struct nt_chains *ns_chains_new(struct nt_session *session, const struct nt_filter *filter,
 				ns_chains_drop_fn drop, void *drop_ctx);
 
-/* ns_chain_replay() - is ns_stack_ops::replay of nt_chain::stack */
+/* ns_chain_replay() - the ns_stack_ops::replay of nt_chain::stack */
 int ns_chain_replay(struct ns_stack *stack);
 
 /* ns_audit() - judge an event before ns_stack_take() applies it to the stack */

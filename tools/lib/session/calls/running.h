@@ -50,8 +50,8 @@ static inline void ns_running_stop(struct ns_running *running)
 }
 
 /*
- * ns_running_away() - Return the ns before @begin, with which trace starts, in which other threads ran, or a filter
- *	stopped the trace
+ * ns_running_away() - Return for how many ns other threads ran, or a filter stopped the trace, before trace
+ *	starts at @begin
  */
 uint64_t ns_running_away(const struct ns_running *running, const struct nt_who *who, const struct nt_branch *begin);
 

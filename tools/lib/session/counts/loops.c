@@ -27,7 +27,7 @@ struct run {
 	uint32_t	loop;
 	enum state	state;
 	uint64_t	iterations;	/* iterations of the run that has not ended */
-	uint64_t	first;		/* iterations while the state was UNKNOWN */
+	uint64_t	first;		/* iterations during the state UNKNOWN */
 	bool		first_lost;	/* trace is missing after the @first iterations */
 };
 

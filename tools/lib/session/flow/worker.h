@@ -90,7 +90,7 @@ struct scan {
 
 /* ---- worker.c ---- */
 
-/* Both return 0, or -1 with nt_session_error(). */
+/* These two functions return 0, or -1 with nt_session_error(). */
 int ns_worker_init(struct worker *w, struct job *job);
 int ns_worker_new_flow(struct worker *w);
 void ns_worker_free(struct worker *w);

@@ -54,7 +54,7 @@ static bool settle_forwards(const struct nt_replay *replay, uint32_t lane, struc
 	return false;
 }
 
-/* Move to the run before. Return false before the first run of the lane. */
+/* Move to the previous run. Return false before the first run of the lane. */
 static bool move_back(const struct nt_replay *replay, uint32_t lane, struct ns_spot *spot)
 {
 	while (!spot->run) {
@@ -292,7 +292,7 @@ int nt_replay_seek_time(struct nt_replay *replay, uint64_t time)
 	ret = choose_next(replay);
 	if (ret)
 		return ret;
-	/* the last instruction is that of the lane with the last time */
+	/* no run is that late, so go to the last instruction of all lanes */
 	for (i = 0; i < replay->lanes.nr; i++) {
 		if (!replay->lanes.at[i].insns || (last >= 0 && replay->lanes.at[i].last < best))
 			continue;
@@ -331,7 +331,7 @@ static uint64_t time_before(const struct nt_replay *replay, uint64_t insn)
 	return low;
 }
 
-/* Go to the segment in which an instruction of the only lane is. */
+/* Go to the segment that contains instruction @insn, if there is only one lane. */
 static int seek_segment(struct nt_replay *replay, uint64_t insn)
 {
 	const struct ns_lane *l = replay->lanes.at;

@@ -37,7 +37,7 @@ struct side {
 struct nt_diff {
 	struct side	sides[2];
 	uint64_t	counted[2];	/* number of pieces before the last difference */
-	bool		moves;		/* find equal calls before the next comparison, */
+	bool		moves;		/* find equal calls before the next comparison */
 	bool		gap;		/* the last difference was missing trace */
 };
 
@@ -238,7 +238,7 @@ static int resynchronise(struct nt_diff *diff)
 
 /* ---- Comparison ---- */
 
-/* Describe the places after which the threads are not the same. */
+/* Describe the places after which the two threads differ. */
 static int stop(struct nt_diff *diff, struct nt_diff_side sides[2])
 {
 	unsigned int i, over = 0;

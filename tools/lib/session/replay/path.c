@@ -7,7 +7,7 @@
 
 #define LR		0x1000002f	/* RISC-V unprivileged ISA, "A" extension */
 #define LR_MASK		0xf9f0007f
-#define LOOPS		64	/* a power of two */
+#define LOOPS		64	/* entries of the cache of loops; a power of two */
 #define SIGNAL_RUNS	(1 << 16)	/* maximum number of runs of a signal handler that is left out */
 
 /* The next run of the thread on a lane */

@@ -22,8 +22,8 @@ struct nt_piece {
 	uint64_t	insns;		/* instructions of the thread up to its end */
 	uint8_t		how;		/* enum nt_end of its last instruction; NT_END_LINEAR: the kernel changed the PC */
 	uint8_t		last_len;	/* length of that instruction, half-words */
-	bool		gap;		/* trace is missing before it */
-	bool		cut;		/* trace is missing after it, or it is the last one, so it may continue */
+	bool		gap;		/* trace is missing before the piece */
+	bool		cut;		/* trace is missing after the piece, or it is the thread's last one */
 };
 
 /*

@@ -39,7 +39,7 @@ struct ns_chunk {
 	uint64_t	part, from, to;	/* arguments of ns_decoder_run() */
 	uint64_t	floor;		/* least time of its instructions, ns */
 	uint64_t	first, last;	/* times of its first and its last run, ns */
-	uint64_t	before;		/* instructions of its lane before it */
+	uint64_t	before;		/* instructions of the lane before this segment */
 	uint64_t	insns;
 	uint64_t	threads;	/* bits of the threads that it contains */
 	uint32_t	runs;
