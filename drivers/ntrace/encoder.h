@@ -63,7 +63,6 @@ struct ntrace_caps {
 #define NTRACE_PRIV_M		BIT(3)
 #define NTRACE_PRIV_VU		BIT(5)
 #define NTRACE_PRIV_VS		BIT(6)
-#define NTRACE_PRIV_GUEST	(NTRACE_PRIV_VU | NTRACE_PRIV_VS)
 
 /**
  * struct ntrace_range - one address filter

@@ -72,7 +72,6 @@
 #define  TR_TE_TRIG_EXT(i)		(0xfU << (4 * (i)))
 #define   TR_TE_TRIG_IN_ON		2
 #define   TR_TE_TRIG_IN_OFF		3
-#define   TR_TE_TRIG_IN_NOTIFY		4
 #define TR_TE_TRIG_EXT_OUT_CONTROL	0x058
 #define   TR_TE_TRIG_OUT_START		BIT(0)
 #define   TR_TE_TRIG_OUT_STOP		BIT(1)
@@ -89,10 +88,6 @@
 #define  TR_TE_FILTER_CHOICE_PRIVILEGE	GENMASK(7, 0)
 #define TR_TE_COMP_MAX			8
 #define TR_TE_COMP_CONTROL(j)		(0x600 + 0x20 * (j))
-#define  TR_TE_COMP_P_INPUT		GENMASK(1, 0)
-#define  TR_TE_COMP_S_INPUT		GENMASK(3, 2)
-#define   TR_TE_COMP_INPUT_IADDR	0
-#define   TR_TE_COMP_INPUT_CONTEXT	1
 #define  TR_TE_COMP_P_FUNCTION		GENMASK(6, 4)
 #define  TR_TE_COMP_S_FUNCTION		GENMASK(10, 8)
 #define   TR_TE_COMP_FUNCTION_EQ	0
@@ -100,7 +95,6 @@
 #define   TR_TE_COMP_FUNCTION_LE	3
 #define   TR_TE_COMP_FUNCTION_GE	5
 #define   TR_TE_COMP_FUNCTION_PRIME	6	/* never matches, but primes the latch */
-#define   TR_TE_COMP_FUNCTION_ALWAYS	7
 #define  TR_TE_COMP_MATCH_MODE		GENMASK(13, 12)
 #define   TR_TE_COMP_MATCH_P		0
 #define   TR_TE_COMP_MATCH_P_AND_S	1
