@@ -50,22 +50,29 @@ static const char *calls_of(const struct nt_function *f, char text[48])
 	return text;
 }
 
-static void print_function(const struct nt_function *f)
+/* Format a time, or return a dash if no call has one, or the recording does not have times. */
+static const char *time_of(uint64_t nr, uint64_t ns, bool has_time, char text[16])
+{
+	return nr && has_time ? duration(ns, text) : "-";
+}
+
+static void print_function(const struct nt_function *f, bool has_time)
 {
 	char t[6][16], calls[48];
 
+	/* of fewer than 100 calls, p99 is the maximum */
 	printf("%9s %9s %9s %9s %9s %9s %13" PRIu64 "  %s [%s]", calls_of(f, calls),
-	       duration(f->total_ns, t[0]), duration(f->self_ns, t[1]),
-	       f->calls ? duration(nt_function_quantile(f, 500), t[2]) : "-",
-	       f->calls ? duration(nt_function_quantile(f, 990), t[3]) : "-",
-	       f->calls ? duration(f->max_ns, t[4]) : "-", f->self_insns, f->symbol ? f->symbol : "[unknown]",
+	       time_of(1, f->total_ns, has_time, t[0]), time_of(1, f->self_ns, has_time, t[1]),
+	       time_of(f->calls, nt_function_quantile(f, 500), has_time, t[2]),
+	       time_of(f->calls / 100, nt_function_quantile(f, 990), has_time, t[3]),
+	       time_of(f->calls, f->max_ns, has_time, t[4]), f->self_insns, f->symbol ? f->symbol : "[unknown]",
 	       nt_base_name(f->object) ?: "unknown");
 	if (f->total_ran < f->total_ns - f->total_ns / 100)
 		printf(", on a CPU for %s", duration(f->total_ran, t[5]));
 	putchar('\n');
 }
 
-static void print_function_json(const struct nt_function *f)
+static void print_function_json(const struct nt_function *f, bool has_time)
 {
 	putchar('{');
 	json_print("function", f->symbol);
@@ -191,7 +198,7 @@ static ssize_t print_table(const struct report *report, struct nt_session *sessi
 	              "self insns", "function");
 	shown = report->limit && report->limit < nr ? report->limit : nr;
 	for (i = 0; i < shown; i++)
-		(report->json ? print_function_json : print_function)(rows[i].f);
+		(report->json ? print_function_json : print_function)(rows[i].f, has_time);
 	if (shown < nr && !report->json)
 		printf("... and %zu more: --limit 0 shows all\n", nr - shown);
 	if (nr && rows[0].f->max_ns && !report->json)

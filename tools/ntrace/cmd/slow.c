@@ -170,14 +170,14 @@ static bool print_trees(const struct slow *slow, const struct nt_calltree *slowe
 
 static void print_head(const struct slow *slow, const struct nt_watched *found)
 {
-	char t[2][16];
+	char t[3][16];
 
 	if (slow->json) {
 		putchar('{');
 		json_print("function", slow->recording.argument);
-		printf("\"calls\": %" PRIu64 ", \"tid\": %d, \"begin\": %" PRIu64 ", \"ns\": %" PRIu64 ", \"median_ns\": %" PRIu64
-		       ", \"exact\": %s}\n", found->calls, found->slow.tid, found->slow.begin, found->slow.ns, found->median.ns,
-		       found->exact ? "true" : "false");
+		printf("\"calls\": %" PRIu64 ", \"tid\": %d, \"begin\": %" PRIu64 ", \"ns\": %" PRIu64 ", \"on_cpu_ns\": %" PRIu64
+		       ", \"median_ns\": %" PRIu64 ", \"median_on_cpu_ns\": %" PRIu64 ", \"exact\": %s}\n", found->calls, found->slow.tid,
+		       found->slow.begin, found->slow.ns, found->slow.ran, found->median.ns, found->median.ran, found->exact ? "true" : "false");
 		return;
 	}
 	printf("%s was called %s. A median call took %s%s; ", slow->recording.argument, COUNTED(found->calls, "time"),
@@ -186,8 +186,8 @@ static void print_head(const struct slow *slow, const struct nt_watched *found)
 		printf("the slowest");
 	else
 		printf("number %lu of the slowest", slow->nth);
-	printf(" took %s:\nthread %d, from " TIME_FORMAT " s on.\n\n",
-	       duration(found->slow.ns, t[1]), found->slow.tid, TIME_ARGS(found->slow.begin));
+	printf(" took %s, of which its thread ran for %s:\nthread %d, from " TIME_FORMAT " s on.\n\n", duration(found->slow.ns, t[1]),
+	       duration(found->slow.ran, t[2]), found->slow.tid, TIME_ARGS(found->slow.begin));
 }
 
 /* ---- Command ---- */

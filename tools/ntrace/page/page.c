@@ -62,7 +62,7 @@ static void put_function(struct html *html, FILE *out, const struct nt_function 
 		fprintf(out, "%s%u,%" PRIu64, comma, i, buckets[i]);
 		comma = ",";
 	}
-	fputs("]]", out);
+	fprintf(out, "],%" PRIu64 "]", f->total_ran);
 }
 
 static void put_functions(struct html *html, FILE *out)

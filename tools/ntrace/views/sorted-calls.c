@@ -15,14 +15,14 @@
 #include "session/array.h"
 #include "sorted-calls.h"
 
-#define RUN_CALLS	(1 << 18)	/* calls of a run (12 MiB), which partly fits into caches */
-#define KEPT_RUNS	6		/* runs that stay in memory (72 MiB) */
+#define RUN_CALLS	(1 << 18)	/* calls of a run (14 MiB), which partly fits into caches */
+#define KEPT_RUNS	5		/* runs that stay in memory (70 MiB) */
 #define READ_CALLS	1024		/* number of calls that a merge reads from each run at a time */
 #define READ_LEAST	32
-#define READ_ALL	(1 << 20)	/* limit of READ_CALLS times the number of runs (48 MiB) */
+#define READ_ALL	(1 << 20)	/* limit of READ_CALLS times the number of runs (56 MiB) */
 #define RUNS_MAX	(1 << 14)
 #define DIGIT		11		/* bits that one pass sorts */
-#define CALLS_BYTES	17		/* bytes of calls for a byte of trace, at most; 6 to 17 were measured */
+#define CALLS_BYTES	20		/* bytes of calls for a byte of trace, at most; 6 to 17 were measured with calls of 48 bytes */
 
 /* Sort key of calls, before insns and name */
 struct place {

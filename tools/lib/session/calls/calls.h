@@ -43,6 +43,7 @@ struct nt_call {
 	uint64_t	begin, ns;
 	uint64_t	at;		/* instructions of the slice before the call, modulo 2^64 */
 	uint64_t	insns;
+	uint64_t	ran;		/* time in which its thread ran, ns */
 	int32_t		tid;
 	uint32_t	function;	/* number for nt_calls_function() */
 	uint32_t	slice;		/* number for nt_calls_slice() */

@@ -19,7 +19,7 @@ const unknownName = object => (object?.startsWith('[') ? object : `[${baseName(o
 const functions = meta.functions.map((f, id) => ({
   id, name: f[0] ?? unknownName(f[1]), known: f[0] !== null, object: f[1] ?? UNKNOWN, file: f[2], line: f[3], calls: f[4],
   total: f[5], self: f[6], max: f[7], maxBegin: f[8], maxTid: f[9], insns: f[10], selfInsns: f[11],
-  p50: f[12], p99: f[13], buckets: f[14],
+  p50: f[12], p99: f[13], buckets: f[14], ran: f[15],
 }));
 
 function threadName(tid, cpu, comm) {
@@ -159,7 +159,7 @@ function findItem(track, depth, time, level, slack) {
 /* ---- Text ---- */
 
 function duration(ns) {
-  const units = ['ns', 'µs', 'ms', 's'];
+  const units = ['ns', 'us', 'ms', 's'];
   let unit = 0;
   for (; ns >= 999.5 && unit < 3; unit++)
     ns /= 1000;

@@ -42,8 +42,8 @@ function callFacts(item) {
 
 function functionFacts(f) {
   return facts([
-    ['calls', number(f.calls)], ['total time', duration(f.total)], ['own time', duration(f.self)],
-    ['instructions', number(f.insns)], ['own instructions', number(f.selfInsns)], ['of', f.object],
+    ['calls', number(f.calls)], ['total', duration(f.total)], ['on CPU', duration(f.ran)], ['self', duration(f.self)],
+    ['insns', number(f.insns)], ['self insns', number(f.selfInsns)], ['of', f.object],
   ]);
 }
 
@@ -118,7 +118,7 @@ function drawHistogram(f, item) {
   const bars = groups(f), { c, width, height } = canvasOf($('histogram'));
   c.clearRect(0, 0, width, height);
   $('histogram-text').textContent = !f.calls ? 'No call of it began and ended in the recording.' :
-    `${number(f.calls)} calls: median ${duration(f.p50)}, 99 % within ${duration(f.p99)}, slowest ${duration(f.max)}`;
+    `${number(f.calls)} calls: median ${duration(f.p50)}, p99 ${f.calls < 100 ? '-' : duration(f.p99)}, max ${duration(f.max)}`;
   const rows = [...bars].sort(([a], [b]) => a - b).map(([bar, n]) => [`${duration(bucketLow(bar * 4))} to ${duration(bucketLow(bar * 4 + 4))}`, number(n)]);
   fillTable($('histogram-table'), ['took', 'calls'], rows);
   if (!bars.size)

@@ -4,9 +4,9 @@
 const COLUMNS = [
   ['function', f => f.name, f => f.name], ['of', f => f.object, f => baseName(f.object)],
   ['calls', f => f.calls, f => number(f.calls)], ['total', f => f.total, f => duration(f.total)],
-  ['self', f => f.self, f => duration(f.self)], ['median', f => f.p50, f => duration(f.p50)],
-  ['99 %', f => f.p99, f => duration(f.p99)], ['slowest', f => f.max, f => duration(f.max)],
-  ['instructions', f => f.insns, f => number(f.insns)], ['own', f => f.selfInsns, f => number(f.selfInsns)],
+  ['on CPU', f => f.ran, f => duration(f.ran)], ['self', f => f.self, f => duration(f.self)],
+  ['median', f => f.p50, f => duration(f.p50)], ['p99', f => f.p99, f => (f.calls < 100 ? '-' : duration(f.p99))], ['max', f => f.max, f => duration(f.max)],
+  ['insns', f => f.insns, f => number(f.insns)], ['self insns', f => f.selfInsns, f => number(f.selfInsns)],
 ];
 const ROWS_SHOWN = 500;
 const table = { column: 3, up: false };
