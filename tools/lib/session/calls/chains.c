@@ -9,7 +9,7 @@
 #include "chains-priv.h"
 #include "session/session-priv.h"
 
-#define DEPTH_MAX	1024	/* calls that are kept for the start of a slice */
+#define DEPTH_MAX	1024	/* calls that are kept for the start of a slice: the outermost one and the newest */
 
 /*
  * The open calls at the start of a slice. Their frames are in the file, and @first is the first of
@@ -46,6 +46,7 @@ static int keep_start(void *ctx, const struct ns_thread_calls *thread, uint64_t 
 {
 	const struct ns_stack *stack = &thread->stack;
 	uint32_t nr = stack->cur.open.nr < DEPTH_MAX ? stack->cur.open.nr : DEPTH_MAX;
+	const size_t each = sizeof(struct ns_frame);
 	struct nt_chains *chains = ctx;
 	const struct start start = {
 		.stretch = thread->slice->stretch, .nth = thread->slice->fresh, .switches = stack->switches,
@@ -56,7 +57,9 @@ static int keep_start(void *ctx, const struct ns_thread_calls *thread, uint64_t 
 	if (!ns_array_add(&chains->starts, start))
 		return -1;
 	chains->nr_frames += nr;
-	if (fwrite(stack->cur.open.at + stack->cur.open.nr - nr, sizeof(struct ns_frame), nr, chains->file) == nr)
+	/* the outermost call contains the calls that are left out */
+	if (!nr || (fwrite(stack->cur.open.at, each, 1, chains->file) &&
+		    fwrite(stack->cur.open.at + stack->cur.open.nr - nr + 1, each, nr - 1, chains->file) == nr - 1))
 		return 0;
 	return write_failed(chains);
 }
