@@ -20,7 +20,8 @@ riscv64-linux-gnu-gcc -g -O1 -static -o requests "$top/tests/session/requests.c"
 "$ntrace" script -i requests.data --insns -F ip 2>/dev/null | awk '{ print $1 }' >truth
 
 by_size_steps=$(by_size 400 10000)
-TRUTH=$tap_tmp/truth STEPS=$by_size_steps timeout 600 "$ntrace" gdb -i requests.data -- -nx -batch -x "$top/tests/command/gdb.py" >out 2>&1
+places=$(by_size 200 10000)
+TRUTH=$tap_tmp/truth STEPS=$by_size_steps PLACES=$places timeout 600 "$ntrace" gdb -i requests.data -- -nx -batch -x "$top/tests/command/gdb.py" >out 2>&1
 grep -E '^(ok|not ok) - ' out >results
 [ "$(wc -l <results)" -ge 24 ] || sed 's/^/# /' out
 
@@ -90,5 +91,5 @@ ok "with handle SIGLOST nostop, gdb continues over missing trace" said '$3 = 32'
 # The stub serves only code of the recording, even after damaged packets
 build_sanitized || { skip "random packets" "this host's compiler has no sanitizers"; done_testing; exit; }
 ok "random packets neither crash the stub nor read other files" \
-	python3 "$top/tests/command/packets.py" "$(by_size 10 1800)" 1 "$O/sanitized/bin/ntrace" gdb --stdio -i requests.data
+	python3 "$top/tests/command/packets.py" "${PACKETS:-3}" 1 "$O/sanitized/bin/ntrace" gdb --stdio -i requests.data
 done_testing

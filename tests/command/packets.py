@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Send random packets to `ntrace gdb --stdio`: packets.py SECONDS SEED NTRACE ARGUMENTS...
+"""Send random packets to `ntrace gdb --stdio`: packets.py SESSIONS|SECONDSs SEED NTRACE ARGUMENTS...
 
 Most packets are valid ones with changes. The stub must not crash, must reply to the last packet, and must not send
-the contents of a file that does not belong to the recording."""
+the contents of a file that does not belong to the recording. Session N has the seed SEED + N."""
 import random
 import subprocess
 import sys
@@ -22,6 +22,11 @@ VALID = [
     b'qRcmd,' + b'back 10554 10900'.hex().encode(), b'G00', b'P20=00', b'X10000,1:a', b'M10000,1:00', b'vMustReplyEmpty', b'qTStatus', b'QStartNoAckMode',
 ]
 SECRET = b'root:x:0:'
+PATHS = ['/etc/passwd', '/etc/shadow', '/proc/self/exe', '/proc/self/maps', '/dev/zero', '/', '', '.', '//etc/passwd',
+         '/etc/../etc/passwd', 'a' * 4095, 'a' * 4096]
+NUMBERS = [0, 1, 2, 7, 8, 0x20, 0xfff, 0x1000, 0x7fff, 0x8000, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff, 1 << 47, 0x106a0, 0x10554,
+           0x4e5400 << 40, 0x4e54 << 48 | 0x4d2 << 24, (1 << 63) - 1, 1 << 63, (1 << 64) - 1, (1 << 64) - 8, 1 << 64]
+THREADS = [b'p4d2.4d2', b'p4d2.-1', b'p-1.-1', b'p4d2', b'p0.0', b'-1', b'0', b'4d2', b'p4d2.4d3', b'p1.1', b'p.', b'pffffffffffffffff.1']
 
 
 def escaped(data):
@@ -56,10 +61,69 @@ def changed(rng, data):
     return bytes(data)
 
 
+def number(rng):
+    return b'%x' % (rng.choice(NUMBERS) if rng.randrange(3) else rng.randrange(1 << rng.randrange(1, 65)))
+
+
+def expression(rng):
+    """Bytecode of a condition: operations with operands that fit, loops, and some random bytes"""
+    code = bytearray()
+    for _ in range(rng.randrange(1, 40)):
+        kind = rng.randrange(8)
+        if kind == 0:
+            code += bytes((rng.choice((0x20, 0x21)),)) + rng.randrange(0, 2 * len(code) + 4).to_bytes(2, 'big')
+        elif kind == 1:
+            code += b'\x26' + rng.choice((32, 68, 69, 70, 71, 0, 72, 65535)).to_bytes(2, 'big')
+        elif kind in (2, 3):
+            width = rng.randrange(4)
+            code += bytes((0x22 + width,)) + rng.randbytes(1 << width)
+        elif kind == 4:
+            code += bytes((rng.choice((0x16, 0x2a)), rng.choice((0, 1, 8, 63, 64, 65, 255))))
+        elif kind == 5:
+            code += bytes((0x28,)) * rng.choice((1, 2, 70))
+        elif kind == 6:
+            code.append(rng.randrange(256))
+        else:
+            code.append(rng.randrange(2, 0x2c))
+    return bytes(code + b'\x27' * rng.randrange(2))
+
+
+def condition(rng):
+    code = expression(rng)
+    size = len(code) + rng.choice((0, 0, 0, 0, 0, 1, -1, 4096))
+    return b'%s%x,%s' % (rng.choice((b';X', b';X', b';X', b'X', b';Y')), max(size, 0), code.hex().encode())
+
+
+def valid(rng):
+    """Return a packet with random arguments"""
+    kind = rng.randrange(12)
+    if kind < 5:
+        return rng.choice(VALID)
+    if kind == 5:
+        return b'Z%d,%x,%x' % (rng.randrange(2), rng.choice((0x106a0, 0x10670, 0x1069a, 0x10554)), 2) + b''.join(
+            condition(rng) for _ in range(rng.randrange(4)))
+    if kind == 6:
+        return b'vCont' + b''.join(b';' + rng.choice((b'c', b's', b'C05', b'S05', b't', b'r' + number(rng) + b',' + number(rng))) +
+                                   (b':' + rng.choice(THREADS) if rng.randrange(2) else b'') for _ in range(rng.randrange(1, 5)))
+    if kind == 7:
+        return b'qXfer:%s:read:%s:%s,%s' % (
+            rng.choice((b'features', b'threads', b'exec-file', b'libraries', b'libraries-svr4', b'auxv')),
+            rng.choice((b'', b'target.xml', b'4d2', b'::', b'f' * 5000)), number(rng), number(rng))
+    if kind == 8:
+        return b'vFile:open:%s,%s,%s' % (rng.choice(PATHS).encode().hex().encode(), number(rng), number(rng))
+    if kind == 9:
+        return b'vFile:%s:%s,%s,%s' % (rng.choice((b'pread', b'close', b'fstat', b'readlink', b'pwrite', b'unlink')),
+                                       b'%x' % rng.randrange(34), number(rng), number(rng))
+    if kind == 10:
+        return rng.choice((b'm', b'z0,', b'z1,', b'p', b'T', b'Hg', b'Hc')) + rng.choice((number(rng), rng.choice(THREADS))) + b',' + number(rng)
+    return b'qRcmd,' + rng.choice((b'goto insn %d', b'goto %d', b'goto 0.%d', b'back %x 10900', b'goto %d.999999999999')).replace(
+        b'%d', b'%d' % rng.randrange(1 << rng.randrange(1, 70))).replace(b'%x', number(rng)).hex().encode()
+
+
 def stream(rng, nr):
     for _ in range(nr):
         kind = rng.randrange(40)
-        packet = changed(rng, rng.choice(VALID))
+        packet = changed(rng, valid(rng))
         # Do not send packets that end the connection
         if packet[:1] in b'Dk' or packet[:5] == b'vKill':
             continue
@@ -71,6 +135,11 @@ def stream(rng, nr):
             yield frame(packet * rng.choice((1, 300, 3000)))
         elif kind == 3:
             yield b'\3'
+        elif kind < 8:
+            # interrupts inside of a packet, and directly after one
+            data = frame(packet)
+            at = rng.randrange(len(data))
+            yield data[:at] + b'\3' * rng.randrange(3) + data[at:] + b'\3' * rng.randrange(3)
         else:
             yield frame(packet)
 
@@ -99,14 +168,14 @@ def session(rng, command):
 
 
 def main():
-    seconds, seed, command = float(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
-    end, nr = time.time() + seconds, 0
-    while time.time() < end or not nr:
+    limit, seed, command = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
+    end, nr = time.time() + float(limit[:-1]) if limit.endswith('s') else None, 0
+    while time.time() < end if end else nr < int(limit):
         if not session(random.Random(seed + nr), command):
             print('# the seed is %d' % (seed + nr))
             return 1
         nr += 1
-    print('%d sessions of 400 packets' % nr)
+    print('# %d sessions of 400 packets' % nr)
     return 0
 
 
