@@ -103,7 +103,7 @@ static bool add_part(struct nt_replay *replay, struct ns_replay_part *p, const s
 	ok = ok && (!p->pairs || ns_pairs_end(p->pairs, &p->now));
 	if (ok && lane->lost)
 		first->gap = first->has_gap = true;
-	/* a ring that was saved does not continue the one before it */
+	/* the trace of a saved ring does not continue the trace before it */
 	first->gap |= (s->middle || ns_frames_lost(s)) && lane && lane->segments.nr;
 	first->has_gap |= first->gap;
 	for (i = 0; ok && i < p->segments.nr; i++)

@@ -5,13 +5,13 @@
 #include "pairs.h"
 
 #define EVENTS_MAX	(1 << 20)	/* events of all segments, at most */
-#define JUMPS		1024		/* a power of two */
+#define JUMPS		1024		/* entries of the cache of jumps; a power of two */
 
 enum jump {
 	JUMP_UNKNOWN,
 	JUMP_INSIDE,		/* the target is in the same function */
 	JUMP_TAIL,		/* the target is the start of another function */
-	JUMP_TAIL_SAVES,	/* ... after the code has saved the stack pointer */
+	JUMP_TAIL_SAVES,	/* JUMP_TAIL after the code has saved the stack pointer */
 	JUMP_RETURN,
 };
 
@@ -184,7 +184,7 @@ static int take_return(struct ns_pairs *pairs, const struct ns_call_event *e)
 	}
 	if ((size_t)nth + 1 != pairs->open.nr)
 		return 0;
-	/* such as setjmp() */
+	/* a function such as setjmp() has saved the stack pointer */
 	pairs->open.nr--;
 	if (nth)
 		pairs->open.at[nth - 1].resume = e->to;

@@ -251,7 +251,7 @@ static bool begin_segment(struct ns_replay_part *p, const struct nt_batch *batch
 }
 
 /*
- * Store that a segment may begin at this SYNC. Not in the kernel, because a change of the thread
+ * Store that a segment may begin at this SYNC, except in the kernel, because a change of the thread
  * may be in progress there, which only the earlier code shows.
  */
 static void note_sync(struct ns_replay_part *p, const struct nt_item *item)

@@ -16,7 +16,7 @@ struct ns_replay_part {
 	struct ns_pairs	*pairs;		/* events of the current segment for the index, or NULL */
 	struct ns_chunk now;		/* current segment */
 	struct ns_run	last;		/* its last run, if the index is made for paths */
-	NS_ARRAY(struct ns_chunk) segments;	/* the earlier ones of the part */
+	NS_ARRAY(struct ns_chunk) segments;	/* earlier segments of the part */
 	NS_ARRAY(int32_t) tids;
 	NS_ARRAY(struct ns_gap) gaps;
 	uint64_t	number;
@@ -27,7 +27,7 @@ struct ns_replay_part {
 	uint32_t	next_run;	/* number of the run after the next branch */
 	int32_t		tid;		/* thread of the last branch */
 	bool		can_cut, gap, trap, slice, skip, has_first;
-	bool		follows;	/* the last branch and the next range are not parted by a start of the trace */
+	bool		follows;	/* trace has not started between the last branch and the next range */
 	uint64_t	first;		/* time of the first range */
 };
 

@@ -41,11 +41,11 @@ struct ns_chunk {
 	uint64_t	first, last;	/* times of its first and its last run, ns */
 	uint64_t	before;		/* instructions of the lane before this segment */
 	uint64_t	insns;
-	uint64_t	threads;	/* bits of the threads that it contains */
+	uint64_t	threads;	/* ns_thread_bit() of the threads that it contains */
 	uint32_t	runs;
 	bool		middle;		/* it begins inside its part */
-	bool		gap;		/* trace is missing before its first instruction, */
-	bool		trap;		/* or code that is not shown executed */
+	bool		gap;		/* trace is missing before its first instruction */
+	bool		trap;		/* code that is not shown executed before its first instruction */
 	bool		has_gap;	/* one of its runs has ns_run::gap */
 	bool		has_events;	/* @events is complete, see pairs.h */
 	bool		one_stack;	/* @events is only correct while a thread has one stack */
@@ -119,7 +119,11 @@ static inline bool ns_chunk_may_have(const struct ns_chunk *s, uint64_t addr)
 	return s->lines[bit / 64] >> (bit % 64) & 1;
 }
 
-/* ns_replay_decode() - decode a segment, or return it from the cache. It is valid until the next call but NS_CACHE. */
+/*
+ * ns_replay_decode() - decode a segment, or return it from the cache of up to NS_CACHE segments
+ *
+ * A later call may replace the segment that was used longest ago.
+ */
 const struct ns_decoded *ns_replay_decode(struct nt_replay *replay, uint32_t lane, uint32_t segment);
 
 /* ns_replay_segment() - decode a segment to *out. Return 0, or -1 after an error. */
