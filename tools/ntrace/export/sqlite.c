@@ -85,7 +85,7 @@ static void bind_text(sqlite3_stmt *statement, int column, const char *text)
 	sqlite3_bind_text(statement, column, copy, size, sqlite3_free);
 }
 
-/* Bind numbers to the columns from @first on. */
+/* Bind numbers to the column @first and the columns after it. */
 static void bind_numbers(sqlite3_stmt *statement, int first, size_t nr, const int64_t *numbers)
 {
 	while (nr--)
