@@ -15,6 +15,12 @@ cat >"$tap_tmp/end.c" <<-'E2'
 	#include <signal.h>
 	#include <stdlib.h>
 	#include <sys/statvfs.h>
+	#include <sys/sysinfo.h>
+	int sysinfo(struct sysinfo *memory)
+	{
+		*memory = (struct sysinfo){ .totalram = getenv("END_BY") ? 1 << 30 : 1, .mem_unit = 1 };
+		return 0;
+	}
 	int statvfs(const char *path, struct statvfs *disk)
 	{
 		*disk = (struct statvfs){ .f_blocks = 1 << 30, .f_bavail = getenv("END_BY") ? 1 << 30 : 1, .f_frsize = 1 };
@@ -284,6 +290,16 @@ no_room_for_calls() {
 	done
 	! (LD_PRELOAD=$tap_tmp/end.so END_BY=1; export LD_PRELOAD END_BY; exec timeout 1 "$ntrace" query --count '*' -i large.data) 2>&1 | grep "can need"
 }
+# A command that keeps all branches of a thread in memory warns before it decodes them
+no_memory() {
+	begin
+	for command in "slow outer -i ../perf.data" "diff ../perf.data ../perf.data"; do
+		(LD_PRELOAD=$tap_tmp/end.so; export LD_PRELOAD; exec "$ntrace" $command) >got 2>../said
+		head -n 1 ../said | grep "bytes of trace can need up to 1 MB of memory, and this machine has 0 MB: --time FROM,TO or" && [ -s got ] || { echo "$command"; return 1; }
+		(LD_PRELOAD=$tap_tmp/end.so END_BY=1; export LD_PRELOAD END_BY; exec "$ntrace" $command) 2>&1 >got | grep "can need" && return 1
+	done
+	return 0
+}
 # The file that standard output is redirected to is not replaced
 stdout() {
 	begin
@@ -291,7 +307,7 @@ stdout() {
 	into export-jsonl /dev/stdout >file && into export-jsonl plain && cmp plain file && [ "$(stat -c %i file)" = "$before" ]
 }
 
-plan 19
+plan 20
 ok "a complete file replaces the old file and keeps its access rights" all whole
 ok "a full disk leaves only the old file" all full
 ok "a signal leaves only the old file" all ended
@@ -313,5 +329,6 @@ if [ -w file ]; then skip "a read-only file is kept" "this user may write all fi
 fi
 ok "a disk without room for the trace is reported before the start" no_room
 ok "a disk without room for calls is reported before the start" no_room_for_calls
+ok "a trace that may not fit into memory is reported before the start" no_memory
 ok "-o /dev/stdout writes to the redirected file without replacing it" stdout
 done_testing

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 #ifdef HAVE_DEMANGLER
 #include <libiberty/demangle.h>
@@ -269,6 +270,22 @@ bool recording_has_room(const struct nt_session *session, const char *path)
 	fprintf(stderr, "ntrace: %s needs room for %llu bytes of trace, and its disk has %llu: use another disk, or record less\n", path,
 		(unsigned long long)info.trace_bytes, (unsigned long long)room);
 	return false;
+}
+
+void recording_warn_of_memory(const struct nt_session *session, unsigned int per_byte)
+{
+	struct nt_session_info info;
+	struct sysinfo memory;
+	uint64_t need, room;
+
+	nt_session_info(session, &info, sizeof(info));
+	if (sysinfo(&memory))
+		return;
+	need = info.trace_bytes * per_byte;
+	room = (uint64_t)memory.totalram * memory.mem_unit;
+	if (need > room)
+		fprintf(stderr, "ntrace: %llu bytes of trace can need up to %llu MB of memory, and this machine has %llu MB: --time FROM,TO or ntrace split makes a shorter recording\n",
+			(unsigned long long)info.trace_bytes, (unsigned long long)need / 1000000 + 1, (unsigned long long)room / 1000000);
 }
 
 void recording_report_lines(const struct nt_lines *lines)

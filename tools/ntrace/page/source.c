@@ -2,8 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <sys/mman.h>
 
 #include "source.h"
 
@@ -167,20 +166,12 @@ static bool is_source(const char *file)
 
 static char *read_text(const char *path)
 {
-	int fd = whole_file_read(path);
-	struct stat st;
-	char *text = NULL;
-	ssize_t n;
+	size_t size;
+	void *map = whole_file_map(path, &size);
+	char *text = map && size < FILE_MAX ? strndup(map, size) : NULL;
 
-	if (fd < 0)
-		return NULL;
-	if (!fstat(fd, &st) && st.st_size < FILE_MAX)
-		text = malloc(st.st_size + 1);
-	if (text) {
-		n = read(fd, text, st.st_size);
-		text[n < 0 ? 0 : n] = '\0';
-	}
-	close(fd);
+	if (map)
+		munmap(map, size);
 	return text;
 }
 

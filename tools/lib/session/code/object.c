@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "object.h"
@@ -285,20 +286,12 @@ size_t ns_kernel_read(struct ns_objects *objects, uint64_t addr, void *buf, size
 
 static char *read_text(const char *path)
 {
-	int fd = whole_file_read(path);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
-	char *text = NULL;
-	size_t n = 0;
-	ssize_t len;
+	size_t size;
+	void *map = whole_file_map(path, &size);
+	char *text = map ? strndup(map, size) : NULL;
 
-	if (!f)
-		return NULL;
-	len = getdelim(&text, &n, 0, f);
-	fclose(f);
-	if (len < 0) {
-		free(text);
-		text = NULL;
-	}
+	if (map)
+		munmap(map, size);
 	return text;
 }
 
