@@ -121,8 +121,26 @@ two_writers() {
 		wait $! && [ $rc -eq 0 ] && "$ntrace" report -i shards/1.data >got 2>said && ! ls shards/*.part-* 2>/dev/null || { cat said1 said2; return 1; }
 	done
 }
+# The time of PERF_RECORD_AUX has all bits set
+last_time() {
+	python3 - ../good.data time.data <<-'E2' || return
+		import struct, sys
+		data = bytearray(open(sys.argv[1], "rb").read())
+		at, size = struct.unpack_from("<QQ", data, 40)
+		end, found = at + size, 0
+		while at < end:
+		    kind, _, length = struct.unpack_from("<IHH", data, at)
+		    if kind == 11:
+		        struct.pack_into("<Q", data, at + length - 24, 2 ** 64 - 1)
+		        found += 1
+		    at += length + (struct.unpack_from("<Q", data, at + 8)[0] if kind == 71 else 0)
+		open(sys.argv[2], "wb").write(data)
+		sys.exit(not found)
+	E2
+	for command in report script info "export --format folded -o -" "html -o -"; do refused 0 "" $command -i time.data || return; done
+}
 
-plan 7
+plan 8
 ok "a pipe without a writer is not a program, kernel or recording" pipes
 ok "only source code is copied to an output, and an endless source file does not hang a command" sources
 ok "an endless standard input that is not a recording is refused before it fills the disk" endless
@@ -130,4 +148,5 @@ ok "events that share their ids do not fill the memory" attributes
 ok "a recording that gets shorter while it is read ends the command with a sentence, and leaves no file" shorter
 ok "no output replaces a file of the kernel or a source file that the command reads" over_inputs
 ok "two commands that write the same output leave one complete output" two_writers
+ok "a record of trace with the last possible time does not hang a command" last_time
 done_testing
