@@ -379,6 +379,7 @@ int main(int argc, char **argv)
 	struct nt_session_options options = { .size = sizeof(options), .threads = 1, .symfs = argv[3] };
 	struct nt_replay_options how = { .size = sizeof(how), .pid = -1, .kernel = true };
 	struct nt_replay *replay;
+	size_t segments = 0;
 	unsigned int i;
 
 	if (argc < 3)
@@ -400,7 +401,9 @@ int main(int argc, char **argv)
 	first_callers(&how);
 	for (i = 0; i < 4; i++)
 		executions(replay, rand() % all.insns.nr);
-	printf("%zu segments, %zu instructions, %u places, %u with callers, %u wrong\n", nt_replay_segments(replay), all.insns.nr, compared, with_callers, wrong);
+	for (i = 0; i < replay->lanes.nr; i++)
+		segments += replay->lanes.at[i].segments.nr;
+	printf("%zu segments, %zu instructions, %u places, %u with callers, %u wrong\n", segments, all.insns.nr, compared, with_callers, wrong);
 	nt_replay_free(replay);
 	nt_chains_free(all.chains);
 	nt_session_close(all.session);

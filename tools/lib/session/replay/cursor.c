@@ -531,15 +531,6 @@ uint64_t nt_replay_insns(const struct nt_replay *replay)
 	return replay->insns;
 }
 
-size_t nt_replay_segments(const struct nt_replay *replay)
-{
-	size_t i, nr = 0;
-
-	for (i = 0; i < replay->lanes.nr; i++)
-		nr += replay->lanes.at[i].segments.nr;
-	return nr;
-}
-
 bool nt_replay_thread(const struct nt_replay *replay, size_t nth, int32_t *tid)
 {
 	if (nth >= replay->tids.nr)

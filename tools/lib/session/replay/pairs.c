@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * The events of a segment that change the callers of later code. A call that returns in the same
+ * segment has no effect on the model of calls (callstack.h) any more, and neither have the calls
+ * that it made. They are left out, so that few events show the callers at the end of a recording.
+ */
 #include <stdlib.h>
 #include <string.h>
 
-#include "pairs.h"
+#include "part.h"
 
 #define EVENTS_MAX	(1 << 20)	/* events of all segments, at most */
 #define JUMPS		1024		/* entries of the cache of jumps; a power of two */

@@ -3,7 +3,7 @@
 #ifndef NTRACE_SESSION_REPLAY_PART_H
 #define NTRACE_SESSION_REPLAY_PART_H
 
-#include "pairs.h"
+#include "replay-priv.h"
 #include "session/calls/running.h"
 
 struct ns_replay_part {
@@ -43,5 +43,24 @@ int ns_replay_part_item(void *part, const struct nt_who *who, const struct nt_it
 void ns_replay_part_lose(struct ns_replay_part *p);
 /* ns_replay_part_found() - no trace is missing any more at @to. Return false if out of memory. */
 bool ns_replay_part_found(struct ns_replay_part *p, uint64_t to);
+
+/* ---- pairs.c ---- */
+
+struct ns_pairs *ns_pairs_new(struct nt_replay *replay);
+void ns_pairs_free(struct ns_pairs *pairs);
+
+/*
+ * ns_pairs_take() - take a branch to @to of the thread that executed the last event
+ *
+ * Return 1; 0 if the branch must be passed to ns_pairs_add(); -1 if out of memory.
+ */
+int ns_pairs_take(struct ns_pairs *pairs, const struct nt_who *who, const struct nt_range *range, uint64_t to,
+		  uint64_t time);
+
+/* ns_pairs_add() - add an event that may need the calls from before the segment. Return false if out of memory. */
+bool ns_pairs_add(struct ns_pairs *pairs, const struct ns_call_event *event);
+
+/* ns_pairs_end() - end the segment, and move its events to *s. Return false if out of memory. */
+bool ns_pairs_end(struct ns_pairs *pairs, struct ns_chunk *s);
 
 #endif /* NTRACE_SESSION_REPLAY_PART_H */

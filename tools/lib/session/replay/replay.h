@@ -35,9 +35,6 @@ void nt_replay_free(struct nt_replay *replay);
 /* nt_replay_insns() - return the number of instructions that are shown */
 uint64_t nt_replay_insns(const struct nt_replay *replay);
 
-/* nt_replay_segments() - return the number of pieces in which the trace can be decoded */
-size_t nt_replay_segments(const struct nt_replay *replay);
-
 /* nt_replay_thread() - get the id of a thread that has instructions, from @nth = 0. Return false after the last. */
 bool nt_replay_thread(const struct nt_replay *replay, size_t nth, int32_t *tid);
 
