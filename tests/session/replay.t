@@ -27,16 +27,16 @@ encoded() {
 		python3 "$top/tests/session/mkrecording.py" --timestamp "${program:-requests}" "$name.nt" "$name.data"
 }
 
-# one_program NAME: replay a program in small segments
+# one_program FILE: replay a program in small segments
 one_program() {
-	program=$1
-	riscv64-linux-gnu-gcc -g -O1 -static -o "$program" "$top/tests/session/programs/$program.c" &&
+	program=${1##*/}
+	riscv64-linux-gnu-gcc -g -O1 -static -o "$program" "$top/tests/session/$1.c" &&
 		"$top/tests/harness/pcs" pcs "./$program" >/dev/null && encoded "$program" --sync-mode 1 --sync-max 2 &&
 		replay "$program" 100
 }
 
 programs='recursion alloca coroutine-recursion setjmp-loop'
-plan 20
+plan 21
 for name in $recordings; do
 	ok "the recording $name" replay "$name" 10
 done
@@ -45,6 +45,8 @@ ok "a program in segments of 1,000 bytes, BTM" eval "encoded btm --sync-mode 1 -
 ok "a program in one segment" replay htm 0x1000000
 ok "a segment is not larger than the distance of two messages with SYNC requires" eval "replay htm 1000 && [ \$(sed -n 's/ segments.*//p' out) -gt 50 ]"
 for name in $programs; do
-	ok "the program $name in segments of 100 bytes" one_program "$name"
+	ok "the program $name in segments of 100 bytes" one_program "programs/$name"
 done
+# the index lists only the events of threads with one stack, so that more segments are decoded
+ok "longjmp() on several stacks" eval "SWITCHES=1 one_program switches"
 done_testing

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* longjmp() on one stack, then on several stacks that switch, for tests of a replay. */
+#include <setjmp.h>
+#include <stdio.h>
+#include <ucontext.h>
+
+#define NOINLINE __attribute__((noinline, noclone))
+
+static ucontext_t main_context, contexts[3];
+static char stacks[3][65536];
+static volatile int sink;
+static jmp_buf env[4];
+
+static NOINLINE void leave(int n, int depth)
+{
+	if (!depth)
+		longjmp(env[n], 1);
+	leave(n, depth - 1);
+	sink = depth;
+}
+
+static NOINLINE int attempt(int n)
+{
+	if (!setjmp(env[n]))
+		leave(n, n + 1);
+	sink = n;
+	return n;
+}
+
+static void body(int n)
+{
+	int i;
+
+	for (i = 0; i < 40; i++) {
+		sink += attempt(n);
+		swapcontext(&contexts[n], &main_context);
+	}
+}
+
+static NOINLINE void turn(int n)
+{
+	swapcontext(&main_context, &contexts[n]);
+	attempt(3);
+}
+
+int main(void)
+{
+	int i, j;
+
+	for (i = 0; i < 40; i++)
+		attempt(3);
+	for (i = 0; i < 3; i++) {
+		getcontext(&contexts[i]);
+		contexts[i].uc_stack.ss_sp = stacks[i];
+		contexts[i].uc_stack.ss_size = sizeof(stacks[i]);
+		contexts[i].uc_link = &main_context;
+		makecontext(&contexts[i], (void (*)(void))body, 1, i);
+	}
+	for (i = 0; i < 30; i++) {
+		for (j = 0; j < i % 5; j++)
+			attempt(3);
+		turn(i % 3);
+	}
+	for (i = 0; i < 20; i++)
+		attempt(3);
+	printf("%d\n", sink);
+	return 0;
+}
