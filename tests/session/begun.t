@@ -36,7 +36,15 @@ program_agrees() {
 	done
 }
 
-plan "$(by_size 6 28)"
+# More open calls of signal handlers than are kept, because each start of the trace looks like a signal
+many_signals() {
+	python3 "$top/tests/session/mkrecording.py" --timestamp "$top/samples/primes" "$top/samples/primes.nt" perf.data 600 && ./stacks perf.data || return
+	"$O/bin/ntrace" report --json -i perf.data | by_function >got
+	"$O/bin/ntrace" report --functions --json -i perf.data | by_function | diff got -
+}
+
+plan "$(by_size 7 29)"
+ok "a trace that starts 600 times" many_signals
 for program in $programs; do
 	ok "$program: the recording begins inside of calls" program_agrees "$program" start
 	ok "$program: the trace stops and starts at random" program_agrees "$program" stops

@@ -312,15 +312,20 @@ static void add_children(struct ns_thread_calls *t, uint64_t ran, uint64_t insns
 	top->child_insns += insns;
 }
 
+static bool end_calls(struct ns_thread_calls *t, uint64_t time, uint64_t insns, uint64_t ran)
+{
+	struct ns_event event = { .time = time, .insns = insns, .ran = ran };
+
+	event = ns_stack_counts(&t->stack, &event);
+	return ns_stack_drop(&t->stack, &event);
+}
+
 /*
  * End all calls at the end of the last slice, because the thread's open calls have become unknown.
  */
 static bool give_up(struct ns_thread_calls *t)
 {
-	struct ns_event event = { .time = t->end, .insns = t->insns, .ran = t->ran };
-
-	event = ns_stack_counts(&t->stack, &event);
-	return ns_stack_drop(&t->stack, &event);
+	return end_calls(t, t->end, t->insns, t->ran);
 }
 
 /* Count time of the kernel after a trap that began before the slice. Return false if out of memory. */
@@ -362,10 +367,15 @@ static int take_outer(struct ns_thread_calls *t, const struct ns_slice *s)
 
 static bool take_open(struct ns_thread_calls *t, const struct ns_slice *s)
 {
+	const struct ns_frame *first = s->open.at;
 	struct ns_frame frame;
-	size_t i;
+	size_t i, signals = 0;
 
-	if (ns_stack_is_full(&t->stack, s->open.nr) && !give_up(t))
+	for (i = 0; i < s->open.nr; i++)
+		signals += s->open.at[i].signal;
+	/* End them where the first open call of the slice begins. Calls that ended before it belong to them. */
+	if (s->open.nr && ns_stack_is_full(&t->stack, s->open.nr, signals) &&
+	    !end_calls(t, first->begin, t->insns + first->insns, t->ran + first->ran))
 		return false;
 	for (i = 0; i < s->open.nr; i++) {
 		frame = s->open.at[i];

@@ -222,7 +222,7 @@ bool ns_stack_add(struct ns_stack *stack, const struct ns_frame *frame)
 static bool stack_push(struct ns_stack *stack, const struct ns_frame *frame,
 		       const struct ns_event *e)
 {
-	if (ns_stack_is_full(stack, 1) && !ns_stack_drop(stack, e))
+	if (ns_stack_is_full(stack, 1, frame->signal) && !ns_stack_drop(stack, e))
 		return false;
 	if (!ns_stack_add(stack, frame))
 		return false;

@@ -205,13 +205,12 @@ static inline struct ns_event ns_stack_counts(const struct ns_stack *stack, cons
 bool ns_stack_add(struct ns_stack *stack, const struct ns_frame *frame);
 
 /*
- * Return true if @more further calls do not fit. The stack must then be emptied, because calls that
- * deep never return.
+ * Return true if @more further calls, of which @signals are of signal handlers, do not fit. The stack must then
+ * be emptied, because calls that deep never return.
  */
-static inline bool ns_stack_is_full(const struct ns_stack *stack, size_t more)
+static inline bool ns_stack_is_full(const struct ns_stack *stack, size_t more, size_t signals)
 {
-	return stack->cur.open.nr + more > NS_STACK_DEPTH_MAX ||
-	       stack->cur.signals > NS_STACK_SIGNALS_MAX;
+	return stack->cur.open.nr + more > NS_STACK_DEPTH_MAX || stack->cur.signals + signals > NS_STACK_SIGNALS_MAX;
 }
 
 /* ns_stack_forget() - drop all calls, which the caller has copied or does not need */
