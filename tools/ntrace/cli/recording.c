@@ -272,7 +272,7 @@ bool recording_has_room(const struct nt_session *session, const char *path)
 	return false;
 }
 
-void recording_warn_of_memory(const struct nt_session *session, unsigned int per_byte)
+void recording_warn_of_memory(const struct nt_session *session, unsigned int per_byte, const char *cure)
 {
 	struct nt_session_info info;
 	struct sysinfo memory;
@@ -284,8 +284,9 @@ void recording_warn_of_memory(const struct nt_session *session, unsigned int per
 	need = info.trace_bytes * per_byte;
 	room = (uint64_t)memory.totalram * memory.mem_unit;
 	if (need > room)
-		fprintf(stderr, "ntrace: %llu bytes of trace can need up to %llu MB of memory, and this machine has %llu MB: --time FROM,TO or ntrace split makes a shorter recording\n",
-			(unsigned long long)info.trace_bytes, (unsigned long long)need / 1000000 + 1, (unsigned long long)room / 1000000);
+		fprintf(stderr, "ntrace: %llu bytes of trace can need up to %llu MB of memory, and this machine has %llu MB: %s\n",
+			(unsigned long long)info.trace_bytes, (unsigned long long)need / 1000000 + 1, (unsigned long long)room / 1000000,
+			cure);
 }
 
 void recording_report_lines(const struct nt_lines *lines)

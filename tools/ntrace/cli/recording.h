@@ -119,8 +119,8 @@ void recording_report_lines(const struct nt_lines *lines);
  */
 bool recording_has_room(const struct nt_session *session, const char *path);
 
-/* recording_warn_of_memory() - warn before decoding if @per_byte bytes for each byte of trace exceed the memory */
-void recording_warn_of_memory(const struct nt_session *session, unsigned int per_byte);
+/* recording_warn_of_memory() - warn, with a cure, before decoding if @per_byte bytes a byte of trace exceed the memory */
+void recording_warn_of_memory(const struct nt_session *session, unsigned int per_byte, const char *cure);
 
 /* recording_build_id() - write the build id of an object to @text, and return it; NULL: none */
 #define BUILD_ID_TEXT	(2 * 64 + 1)

@@ -238,7 +238,7 @@ static int run(void *ctx, struct nt_session *session)
 	const struct slow *slow = ctx;
 	int status;
 
-	recording_warn_of_memory(session, TREE_BYTES);
+	recording_warn_of_memory(session, TREE_BYTES, "--time FROM,TO needs less");
 	if (calls) {
 		nt_calls_filter(calls, &slow->recording.filter);
 		nt_calls_watch(calls, slow->recording.argument);
