@@ -131,7 +131,7 @@ static __always_inline int ntrace_session_begin(struct ntrace_session *s, struct
 	return ret;
 }
 
-/* Start an event that has filters, or whose CPU does not have an idle session */
+/* Start an event that has filters, or on a CPU whose session is not NTRACE_SESSION_IDLE */
 static noinline int ntrace_event_run_slowly(struct perf_event *event, struct ntrace_session *s)
 {
 	struct ntrace_event *priv = event->pmu_private;

@@ -43,8 +43,8 @@ commands="inject html export-perfetto export-chrome export-speedscope export-fol
 "$ntrace" export --format sqlite -i ../perf.data -o ../try >/dev/null 2>&1 ||
 	commands=$(echo "$commands" | sed 's/export-sqlite//')
 
-# into COMMAND FILE [SAID]: run the command on $input, so that it writes FILE. For split, FILE is
-# one shard in its output folder
+# into COMMAND FILE [SAID]: run the command on $input, so that it writes FILE, and its messages to SAID. For split,
+# FILE is one shard in its output folder
 into() {
 	_said=${3:-../said} _input=${input:-../perf.data}
 	case $1 in

@@ -53,8 +53,8 @@ selftests "6.12, a choice of sinks" "field_test" --kernel 6.12 --harts 2 --topol
 selftests "6.12, comparators of ranges" "$(by_size "filter_test;record_test" "filter_test;security_test;record_test;snapshot_test")" --kernel 6.12 \
 	--model te.comp_modes=7,te.comps=2,te.filters=1,te.filter_levels=3,ram.sizes=2,ram.stop_fixed=on \
 	--append slub_debug=FZ
-# Each bit changes late, and undefined bits are noise after reset. The delay is one load, because a busy host
-# may stop the guest between two loads for longer than the driver waits.
+# Each bit changes late, and undefined bits are noise after reset. The delay is one read of the register and no time,
+# because a busy host may stop the guest between two reads for longer than the driver waits.
 selftests "6.12, late and undefined" "$(by_size "pmu_test;record_test" "pmu_test;record_test;life_test")" --kernel 6.12 --harts 2 --slow 4 \
 	--model active-delay=1,enable-delay=1,empty-delay=1,ts-active-delay=1,undef=7
 # These sinks write past the caches, so that a CPU does not see the data unless the driver invalidates its

@@ -277,7 +277,7 @@ struct xrange {
 	uint8_t		how;		/* A value of NT_END_*, see xhow */
 	uint8_t		any;
 	bool		taken, has_dest, inferred;
-	bool		part_known;	/* ResourceFull reported its beginning */
+	bool		part_known;	/* a ResourceFull message has reported the first bits of the range's HIST */
 };
 
 /* How a range ends */

@@ -889,7 +889,8 @@ static void ntrace_flight_release(void)
 }
 
 /*
- * Let an event that traces keep its sink if it may take it, else make it wait. Interrupts are off.
+ * Let a tracing event go on if the flight recorder's claim permits its sink, else stop it until the claim
+ * ends. Interrupts are off.
  */
 static void ntrace_flight_begin_claim(void *unused)
 {

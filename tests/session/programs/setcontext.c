@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* build: -O1 */
-/* setcontext() to a context that was saved in a caller, and to the same function. */
+/* setcontext() from a recursive function to a context that its caller has saved several calls before. */
 #include <ucontext.h>
 #define NOINLINE __attribute__((noinline, noclone))
 static volatile int sink;

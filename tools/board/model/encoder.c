@@ -690,7 +690,7 @@ static void indirect_branch_sync(struct nb_encoder *enc, uint64_t addr)
 		     enc->due.sync, enc->pending_btype, addr);
 }
 
-/* Choose the message after flush_history(), because a run takes the oldest bits of HIST. */
+/* Choose the message after flush_history(), which may send the last bits of HIST in a message of repeated branches. */
 static void indirect_branch(struct nb_encoder *enc, uint64_t addr)
 {
 	struct message m;

@@ -33,7 +33,7 @@ bool deframer_end(struct deframer *deframer);
 /* Return the ID of the last bytes of deframer_next(). */
 unsigned int deframer_id(const struct deframer *deframer);
 
-/* Return the number of interruptions of any ID. */
+/* Return the number of places where bytes are missing, summed over all trace IDs. */
 unsigned int deframer_breaks(const struct deframer *deframer);
 
 /* Return the number of errors. */

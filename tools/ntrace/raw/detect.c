@@ -19,7 +19,7 @@
 
 #define FIRST_PART	(8u << 10)	/* bytes on which all options are tried */
 #define LARGE_PART	(256u << 10)	/* bytes on which the best options are tried */
-#define SEAM_MAX	(32u << 20)	/* largest file in which a seam is searched */
+#define SEAM_MAX	(32u << 20)	/* largest file that is searched for the end of a ring's newest trace */
 #define MAX_SEAMS	8
 #define MAX_BAD		400		/* bad messages after which options are given up */
 #define PIECE		1024u		/* bytes that are decoded at once */

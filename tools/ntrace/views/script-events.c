@@ -5,7 +5,7 @@
 #include "cli/output.h"
 #include "script.h"
 
-/* Buffer number of lines that do not belong to trace */
+/* Stands for the number of the buffer in lines of no trace */
 #define EVENTS_BUFFER	UINT32_MAX
 
 int script_add_event(struct script_part *p, const struct nt_event *event)

@@ -18,8 +18,8 @@ struct sorted_calls {
 	 */
 	int	(*begin)(void *ctx, const struct nt_calls *calls);
 	/*
-	 * Called with each call, of which call->at counts the instructions of the thread. Return
-	 * values are the same.
+	 * Called for each call. call->at is the number of instructions that the thread has executed before it. Return as
+	 * begin() does.
 	 */
 	int	(*take)(void *ctx, const struct nt_call *call, const struct nt_function *function);
 	int	(*end)(void *ctx);	/* called after the last call; may be NULL */

@@ -303,7 +303,7 @@ static void ntrace_set_pending_end(struct ntrace_queue *q)
 	q->pending_end = true;
 }
 
-/* Process a message with a time that was read ahead */
+/* Process a message that was read ahead and has a time */
 static int ntrace_read_time(struct ntrace_queue *q, const struct nt_message *msg)
 {
 	u64 time = ntrace_ticks_to_time(q, q->clock.ticks);
@@ -317,8 +317,8 @@ static int ntrace_read_time(struct ntrace_queue *q, const struct nt_message *msg
 }
 
 /*
- * Find the end of the trace that is not later than the next message with a time. If the whole
- * stretch is before @limit, this is the end of the stretch.
+ * Read ahead up to the end of the next message that has a time. The trace up to there can be decoded when all events
+ * before that time were processed. If the whole stretch ends before @limit, do not search for a time in it.
  */
 static int ntrace_read_ahead(struct ntrace_queue *q, u64 limit)
 {

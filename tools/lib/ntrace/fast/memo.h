@@ -133,7 +133,7 @@ struct nt_memo {
 	uint32_t	nr_calls;
 	unsigned int	window;		/* bytes that a group lookup covers; 0: no groups */
 	bool		by_blocks;	/* use neither groups nor paths */
-	bool		trying;		/* nt_judge() tries whether paths repeat */
+	bool		trying;		/* nt_judge() is still finding out whether paths repeat */
 	unsigned int	path_bits;	/* HIST bits of a path when steps are counted */
 	uint32_t	messages;	/* messages since the last choice of a strategy */
 	uint32_t	until;		/* number of messages before the next choice */

@@ -50,8 +50,8 @@ struct nt_cell {
 	int			src;		/* source of the messages; -1 without messages */
 	uint64_t		cut_tstamp;	/* TSTAMP of the message with SYNC */
 	struct nt_entry		entry;
-	struct nt_effect	before;		/* effect before the cut, or of the whole cell */
-	struct nt_effect	after;		/* effect after the cut */
+	struct nt_effect	before;		/* effect of the messages before the cut, or of all messages if there is no cut */
+	struct nt_effect	after;		/* effect of the messages after the cut */
 };
 
 /* The state between two cells */

@@ -510,7 +510,7 @@ static uint64_t horizon_of(const struct nt_calls *calls)
 	return horizon;
 }
 
-/* Return true if a part has an open slice of the same thread that began no later. */
+/* Return true if a part that is still being decoded has a slice of the same thread that began before or with @s. */
 static bool may_wait(const struct nt_calls *calls, const struct ns_slice *s)
 {
 	const struct ns_part *p;
@@ -531,8 +531,7 @@ static bool is_ready(const struct nt_calls *calls, const struct ns_slice *s, uin
 }
 
 /*
- * Drop the gaps that no later slice can overlap, after the open calls of threads that they
- * interrupt were given up.
+ * Give up the open calls of threads whose trace is missing, and then drop the gaps that no later slice can overlap.
  */
 static bool forget_gaps(struct nt_calls *calls, uint64_t horizon)
 {

@@ -294,7 +294,7 @@ static int take_item(void *part, const struct nt_who *who, const struct nt_item 
 	return 0;
 }
 
-/* Continue the run of earlier parts. A thread without an earlier part may have begun inside the loop. */
+/* Add the iterations of this part to those of earlier parts. A thread without one may have begun inside the loop. */
 static bool join_run(struct nt_loops *loops, const struct run *run)
 {
 	size_t nr = loops->runs.nr;

@@ -18,7 +18,7 @@ struct ns_dump {
 	size_t		nr;
 };
 
-/* A range of physical memory in the dump. Raw memory has no known address. */
+/* A range of physical memory in the dump. Its address is unknown if the dump has no ELF header. */
 struct ns_dump_memory {
 	const uint8_t	*at;
 	uint64_t	size, address;
