@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* build: -O1 */
-/* setcontext() from a recursive function to a context that its caller has saved several calls before. */
+/* A recursive function restores a context that its outermost caller has saved. */
 #include <ucontext.h>
 #define NOINLINE __attribute__((noinline, noclone))
 static volatile int sink;

@@ -50,7 +50,7 @@ struct nt_cell {
 	int			src;		/* source of the messages; -1 without messages */
 	uint64_t		cut_tstamp;	/* TSTAMP of the message with SYNC */
 	struct nt_entry		entry;
-	struct nt_effect	before;		/* effect of the messages before the cut, or of all messages if there is no cut */
+	struct nt_effect	before;		/* effect of the messages before the cut; without a cut, of all messages */
 	struct nt_effect	after;		/* effect of the messages after the cut */
 };
 

@@ -373,7 +373,7 @@ static bool take_open(struct ns_thread_calls *t, const struct ns_slice *s)
 
 	for (i = 0; i < s->open.nr; i++)
 		signals += s->open.at[i].signal;
-	/* End them where the first open call of the slice begins. Calls that ended before it belong to them. */
+	/* End them when the first open call of the slice begins, because the calls that ended before it belong to them. */
 	if (s->open.nr && ns_stack_is_full(&t->stack, s->open.nr, signals) &&
 	    !end_calls(t, first->begin, t->insns + first->insns, t->ran + first->ran))
 		return false;
