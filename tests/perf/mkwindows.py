@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Write perf.data of two harts behind a funnel, whose sink writes its windows to two AUX buffers by turns.
 
-    mkwindows.py PROGRAM OUT.data WINDOWS [ratified] [frames] [late]
+    mkwindows.py PROGRAM OUT.data WINDOWS [ratified] [frames] [late] [twice]
 
 PROGRAM is calls.S, linked at 0x10000. Without "ratified", the messages are SiFive's. WINDOWS is a list like
 1:01 0:01 1!:1 0:01 with one word for each window, in the order of the sink: the CPU that has the AUX
@@ -16,6 +16,7 @@ to its stop:
 With "frames", the sink is a ring that writes CoreSight frames, and a full window has lost its first frame.
 A window begins 1000 ticks of 100 ns after the one before it. Its record follows after 900 ticks. With "late", the record
 follows after 1130 ticks, as if the encoders' clock were slow: trace of the next window has an earlier time.
+With "twice", each record is written twice, as perf record may do.
 """
 import os
 import random
@@ -29,7 +30,7 @@ import perfdata  # noqa: E402
 
 PIDS = 1234, 2234
 BASE, INNER, DONE = 0x10000, 0x1001a, 0x1001c
-RATIFIED, FRAMES, LATE = (word in sys.argv[4:] for word in ('ratified', 'frames', 'late'))
+RATIFIED, FRAMES, LATE, TWICE = (word in sys.argv[4:] for word in ('ratified', 'frames', 'late', 'twice'))
 
 
 class Hart:
@@ -134,8 +135,9 @@ def main():
         elif full:
             out = out[:-2]                      # the last message is cut where the window ends
         out += b'\xff' * (-len(out) % 8) if not full and not FRAMES else b''
-        file.aux(ends[cpu], len(out), (t + (1130 if LATE else 900)) * 100, PIDS[cpu], cpu,
-                 (perfdata.AUX_PARTIAL if full else 0) | (perfdata.AUX_FRAMES if FRAMES else 0))
+        for _ in range(1 + TWICE):
+            file.aux(ends[cpu], len(out), (t + (1130 if LATE else 900)) * 100, PIDS[cpu], cpu,
+                     (perfdata.AUX_PARTIAL if full else 0) | (perfdata.AUX_FRAMES if FRAMES else 0))
         ends[cpu] += len(out)
         data[cpu] += out
     for cpu in range(2):

@@ -17,8 +17,15 @@ inner_calls() {
 	"$O/bin/ntrace" script --calls --tid 1234 -i "$tap_tmp/windows.data" 2>/dev/null | grep -c inner
 }
 
-plan 37
+plan 39
 losses_all
+for how in "" twice; do
+	# shellcheck disable=SC2086
+	losses_windows "1:01 0:01 1!:01 0:0r1" ratified $how
+	"$O/bin/ntrace" report -i "$tap_tmp/windows.data" >"$tap_tmp/report$how" 2>"$tap_tmp/said$how"
+done
+is "a record of perf that is repeated is no loss" "$(cat "$tap_tmp/saidtwice")" "$(cat "$tap_tmp/said")"
+ok "a record of perf that is repeated changes no call" cmp "$tap_tmp/report" "$tap_tmp/reporttwice"
 for dialect in "" ratified; do
 	# shellcheck disable=SC2086
 	losses_windows "0:01 1!:1 0:0i1" $dialect

@@ -414,19 +414,37 @@ static bool cut_rings(struct ns_trace *trace, const struct ns_setup *setup)
 	return true;
 }
 
+/*
+ * Drop repeated records. perf_mmap__push() of perf record reads the end of the ring buffer twice, and saves a record that
+ * the kernel writes in between again with the next ones.
+ */
+static void drop_repeated(struct ns_trace *trace)
+{
+	struct ns_stretch *s = trace->stretches.at, *kept = s, *end = s + trace->stretches.nr;
+
+	for (; s < end; s++) {
+		if (kept > trace->stretches.at && s->size && !stretch_cmp(s, kept - 1) && s->end == kept[-1].end)
+			continue;
+		*kept++ = *s;
+	}
+	trace->stretches.nr = kept - trace->stretches.at;
+}
+
 int ns_trace_cut(struct ns_trace *trace, const struct ns_setup *setup, const struct perfdata *pd)
 {
-	size_t nr = trace->stretches.nr, i, end;
+	size_t nr, i, end;
 	int64_t found;
 	uint32_t queue;
 
-	for (i = 0; i < nr; i++) {
+	for (i = 0; i < trace->stretches.nr; i++) {
 		found = queue_of(trace, &trace->stretches.at[i]);
 		if (found < 0)
 			return -1;
 		trace->stretches.at[i].queue = found;
 	}
 	ns_array_sort(&trace->stretches, stretch_cmp);
+	drop_repeated(trace);
+	nr = trace->stretches.nr;
 	for (queue = 0, i = 0; queue < trace->queues.nr; queue++, i = end) {
 		for (end = i; end < nr && trace->stretches.at[end].queue == queue; end++)
 			;
