@@ -78,7 +78,7 @@ int whole_file_read(const char *path)
 		return fd;
 	}
 	close(fd);
-	return errno = ESPIPE, -1;
+	return errno = EMEDIUMTYPE, -1;
 }
 
 void *whole_file_map(const char *path, size_t *size)
@@ -99,7 +99,7 @@ void *whole_file_map(const char *path, size_t *size)
 
 const char *whole_file_strerror(int error)
 {
-	return error == ETXTBSY ? "the command reads this file" : error == ESPIPE ? "not a file" : strerror(error);
+	return error == ETXTBSY ? "the command reads this file" : error == EMEDIUMTYPE ? "not a file" : strerror(error);
 }
 
 /* ---- Removal ---- */

@@ -27,7 +27,7 @@ void whole_file_input(int fd);
 /*
  * whole_file_read() - open a regular file for reading, and note it like whole_file_input()
  *
- * Return its descriptor, or -1 with errno, which is ESPIPE if @path is another kind of file.
+ * Return its descriptor, or -1 with errno, which is EMEDIUMTYPE if @path is another kind of file.
  */
 int whole_file_read(const char *path);
 
