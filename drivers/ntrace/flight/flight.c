@@ -889,8 +889,8 @@ static void ntrace_flight_release(void)
 }
 
 /*
- * Stop a tracing event until the flight recorder's claim ends, unless the claim permits it to use its sink.
- * Interrupts are off.
+ * Stop a tracing event until the flight recorder's claim ends, unless the claim permits it to use
+ * its sink. Interrupts are off.
  */
 static void ntrace_flight_begin_claim(void *unused)
 {
