@@ -73,9 +73,10 @@ bool cpu_text(int cpu, const char *file, char *text, size_t size)
 
 uint64_t cpu_number(int cpu, const char *file, uint64_t otherwise)
 {
-	char text[64];
+	char path[96];
 
-	return cpu_text(cpu, file, text, sizeof(text)) ? strtoull(text, NULL, 0) : otherwise;
+	snprintf(path, sizeof(path), "cpu%d/%s", cpu, file);
+	return pmu_number(path, otherwise);
 }
 
 bool cpu_is_traced(int cpu)

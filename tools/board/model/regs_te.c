@@ -5,6 +5,7 @@
  * N-Trace encoder.
  */
 #include <string.h>
+
 #include "regs_common.h"
 
 /* Settings of trTeControl that cannot change while trTeEnable is 1 */

@@ -203,7 +203,7 @@ struct ns_depth {
 struct ns_own {
 	uint32_t	nth;		/* index in ns_pool::stacks */
 	uint32_t	outermost;	/* number of the outermost known call, 0: none */
-	/* number and start (in instructions) of the stack's last slice, and of the one before */
+	/* number and start (in instructions) of the stack's last slice and of its last but one */
 	uint32_t	slice, last_slice;
 	uint64_t	at, last_at;
 	size_t		nr, size;
@@ -298,7 +298,6 @@ struct ns_part {
 	uint64_t	traced_ran;	/* sum of the slices that are closed, ns */
 };
 
-struct ns_thread_calls;
 typedef int (*ns_slice_fn)(void *ctx, const struct ns_thread_calls *thread, uint64_t insns, uint64_t ran);
 typedef bool (*ns_drop_fn)(void *ctx, const struct ns_thread_calls *thread, size_t nth, const struct ns_event *event,
 			   bool seen);

@@ -9,7 +9,7 @@
 #include "chains-priv.h"
 #include "session/session-priv.h"
 
-#define DEPTH_MAX	1024	/* calls that are kept for the start of a slice: the outermost one and the newest */
+#define DEPTH_MAX	1024	/* calls that are kept for the start of a slice, which are the outermost one and the newest */
 
 /*
  * The open calls at the start of a slice. Their frames are in the file, and @first is the first of

@@ -178,7 +178,7 @@ int pd_open(struct perfdata *pd, const char *path);
 void pd_close(struct perfdata *pd);
 
 #define PD_AROUND	(2 << 20)	/* size of a large folio, which the kernel may map at once */
-#define PD_BLOCK	(256 << 10)	/* a piece that does not reach the end of such a block is released later */
+#define PD_BLOCK	(256 << 10)	/* pd_forget() ignores a piece that does not reach the end of a block of this size */
 
 /*
  * pd_forget() - release the memory of bytes that are not needed soon; they can still be read

@@ -415,7 +415,7 @@ static bool cut_rings(struct ns_trace *trace, const struct ns_setup *setup)
 }
 
 /*
- * Drop repeated records. perf_mmap__push() of perf record reads the end of the ring buffer twice, and saves a record that
+ * Drop repeated records. In perf record, perf_mmap__push() reads the end of the ring buffer twice, and saves a record that
  * the kernel writes in between again with the next ones.
  */
 static void drop_repeated(struct ns_trace *trace)

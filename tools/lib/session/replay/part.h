@@ -31,7 +31,7 @@ struct ns_replay_part {
 	uint64_t	first;		/* time of the first range */
 };
 
-/* ns_replay_part_new() - begin a part. @has_events: also make its events. Return NULL if out of memory. */
+/* ns_replay_part_new() - begin a part, and make its events if @has_events is set. Return NULL if out of memory. */
 struct ns_replay_part *ns_replay_part_new(struct nt_replay *replay, uint64_t number, bool has_events);
 void ns_replay_part_free(struct ns_replay_part *p);
 
@@ -39,7 +39,7 @@ void ns_replay_part_free(struct ns_replay_part *p);
 int ns_replay_part_ranges(void *part, const struct nt_who *who, const struct nt_batch *batch);
 int ns_replay_part_item(void *part, const struct nt_who *who, const struct nt_item *item);
 
-/* ns_replay_part_lose() - trace is missing from now on */
+/* ns_replay_part_lose() - note that trace is missing after the last range */
 void ns_replay_part_lose(struct ns_replay_part *p);
 /* ns_replay_part_found() - no trace is missing any more at @to. Return false if out of memory. */
 bool ns_replay_part_found(struct ns_replay_part *p, uint64_t to);
