@@ -17,7 +17,7 @@ while read -r most command; do
 done <<E2
 20 report --functions
 28 report
-40 report --stack
+36 report --stack
 132 slow work
 152 script --calls
 E2

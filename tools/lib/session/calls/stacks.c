@@ -12,6 +12,7 @@ struct nt_stacks {
 	struct nt_chains *chains;
 	struct nt_filter filter;
 	struct ns_tree	tree;
+	uint32_t	*places;	/* nodes of @tree into which the outermost calls belong, by number */
 	nt_inlined_fn	inlined;
 	void		*inlined_ctx;
 	pthread_mutex_t	lock;		/* lock for calls of @inlined */
@@ -27,12 +28,12 @@ struct part {
 /* ---- Calls ---- */
 
 /*
- * Return the node in which the outermost known call of a stack is counted until all its callers are known, or -1 if out of
- * memory.
+ * Return the node in which the outermost known call of a stack is counted until ns_tree_merge(), or -1 if out of memory.
+ * @place is an index into the places.
  */
-static int64_t unplaced(struct ns_tree *tree, uint32_t outermost)
+static int64_t unplaced(struct ns_tree *tree, uint32_t place)
 {
-	const struct nt_node node = { .object = ns_tree_unplaced, .address = outermost };
+	const struct nt_node node = { .object = ns_tree_unplaced, .address = place };
 
 	return ns_tree_child(tree, 0, &node);
 }
@@ -45,7 +46,7 @@ static bool enter(struct ns_stack *stack, struct ns_frame *frame, const struct n
 
 	if (stack->cur.open.nr == 1 && p->chain->outermost)
 		p->chain->outermost = calls->outermost.at[p->chain->outermost - 1].next ?: p->chain->outermost;
-	node = node ?: unplaced(&p->tree, p->chain->outermost);
+	node = node ?: unplaced(&p->tree, p->stacks->places[p->chain->outermost]);
 	node = node < 0 ? -1 : ns_tree_enter(&p->tree, node, frame, e);
 	frame->function = node;
 	return node >= 0;
@@ -87,7 +88,7 @@ static bool begun(struct ns_stack *stack)
 	struct part *p = stack->ctx;
 	const struct nt_calls *calls = ns_chains_calls(p->stacks->chains);
 	struct ns_frame *frame = stack->cur.open.at, *end = frame + stack->cur.open.nr;
-	int64_t parent = unplaced(&p->tree, p->chain->outermost);
+	int64_t parent = unplaced(&p->tree, p->stacks->places[p->chain->outermost]);
 
 	for (; parent >= 0 && frame < end; frame++) {
 		if (frame->unseen)
@@ -104,7 +105,9 @@ static bool drop(void *ctx, const struct nt_chains *chains, const struct ns_thre
 	const struct ns_stack *stack = &thread->stack;
 	const struct ns_frame *frame = stack->cur.open.at, *end = frame + stack->cur.open.nr, *next;
 	struct nt_stacks *stacks = ctx;
-	int64_t node = unplaced(&stacks->tree, ns_own(thread)->outermost);
+	/* only the outermost function can have callers that return later */
+	const bool callers = nth || (stack->cur.open.nr == 1 && frame->outer);
+	int64_t node = callers ? unplaced(&stacks->tree, ns_own(thread)->outermost) : 0;
 
 	for (; node >= 0 && frame < end; frame++) {
 		struct ns_frame counted = *frame;
@@ -228,14 +231,14 @@ static uint32_t *place_callers(const struct nt_calls *calls, struct ns_tree *tre
 	return NULL;
 }
 
-/* Move the outermost calls into their callers, which are now known. Return false if out of memory. */
+/* Set the places, because all callers are known after the first pass. Return false if out of memory. */
 static bool place_outermost(struct nt_stacks *stacks)
 {
 	struct ns_tree placed = { .session = stacks->session };
-	uint32_t *places = place_callers(ns_chains_calls(stacks->chains), &placed);
-	bool ok = places && ns_tree_merge(&placed, &stacks->tree, places);
+	bool ok;
 
-	free(places);
+	stacks->places = place_callers(ns_chains_calls(stacks->chains), &placed);
+	ok = stacks->places && ns_tree_merge(&placed, &stacks->tree, stacks->places);
 	ns_tree_free(&stacks->tree);
 	stacks->tree = placed;
 	return ok;
@@ -267,7 +270,7 @@ struct nt_stacks *nt_stacks_new(struct nt_session *session, const struct nt_filt
 	stacks->inlined = inlined_fn;
 	stacks->inlined_ctx = inlined_ctx;
 	stacks->chains = ns_chains_new(session, filter, drop, stacks);
-	if (stacks->chains && !count_calls(stacks) && place_outermost(stacks) && ns_tree_name(&stacks->tree))
+	if (stacks->chains && place_outermost(stacks) && !count_calls(stacks) && ns_tree_name(&stacks->tree))
 		return stacks;
 	nt_stacks_free(stacks);
 	return NULL;
@@ -279,6 +282,7 @@ void nt_stacks_free(struct nt_stacks *stacks)
 		return;
 	nt_chains_free(stacks->chains);
 	ns_tree_free(&stacks->tree);
+	free(stacks->places);
 	pthread_mutex_destroy(&stacks->lock);
 	free(stacks);
 }

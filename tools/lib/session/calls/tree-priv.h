@@ -10,7 +10,7 @@
 
 struct ns_tree_cached;
 
-/* nt_node::object of a node whose place is not known yet. Its address is an index into the places of ns_tree_merge(). */
+/* nt_node::object of a node whose children belong into a node of another tree. Its address says which, for ns_tree_merge(). */
 extern const char ns_tree_unplaced[];
 
 struct ns_tree {
@@ -51,7 +51,7 @@ void ns_tree_count(struct ns_tree *tree, uint32_t node, const struct ns_stack *s
 
 /*
  * ns_tree_merge() - add all nodes of @from, which has the same root. Return false if out of memory.
- * @places: If not NULL, the children of a node with ns_tree_unplaced belong into the node with this number
+ * @places: Nodes of @tree by the addresses of nodes with ns_tree_unplaced; NULL: the addresses are nodes of @tree
  */
 bool ns_tree_merge(struct ns_tree *tree, const struct ns_tree *from, const uint32_t *places);
 

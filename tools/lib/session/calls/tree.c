@@ -180,8 +180,8 @@ bool ns_tree_merge(struct ns_tree *tree, const struct ns_tree *from, const uint3
 
 	for (i = 1; numbers && at >= 0 && i < from->nodes.nr; i++) {
 		n = &from->nodes.at[i];
-		if (places && n->object == ns_tree_unplaced) {
-			numbers[i] = places[n->address];
+		if (n->object == ns_tree_unplaced) {
+			numbers[i] = places ? places[n->address] : n->address;
 			continue;
 		}
 		at = ns_tree_child(tree, numbers[n->parent], n);
