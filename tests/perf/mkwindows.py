@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Write perf.data of two harts behind a funnel, whose sink writes its windows to two AUX buffers by turns.
 
-    mkwindows.py PROGRAM OUT.data WINDOWS [ratified] [frames] [late] [twice]
+    mkwindows.py PROGRAM OUT.data WINDOWS [ratified] [frames] [late] [twice] [owners]
 
 PROGRAM is calls.S, linked at 0x10000. Without "ratified", the messages are SiFive's. WINDOWS is a list like
 1:01 0:01 1!:1 0:01 with one word for each window, in the order of the sink: the CPU that has the AUX
@@ -16,7 +16,8 @@ to its stop:
 With "frames", the sink is a ring that writes CoreSight frames, and a full window has lost its first frame.
 A window begins 1000 ticks of 100 ns after the one before it. Its record follows after 900 ticks. With "late", the record
 follows after 1130 ticks, as if the encoders' clock were slow: trace of the next window has an earlier time.
-With "twice", each record is written twice, as perf record may do.
+With "twice", each record is written twice, as perf record may do. With "owners", an Ownership message follows each start
+by one tick.
 """
 import os
 import random
@@ -30,7 +31,7 @@ import perfdata  # noqa: E402
 
 PIDS = 1234, 2234
 BASE, INNER, DONE = 0x10000, 0x1001a, 0x1001c
-RATIFIED, FRAMES, LATE, TWICE = (word in sys.argv[4:] for word in ('ratified', 'frames', 'late', 'twice'))
+RATIFIED, FRAMES, LATE, TWICE, OWNERS = (word in sys.argv[4:] for word in ('ratified', 'frames', 'late', 'twice', 'owners'))
 
 
 class Hart:
@@ -50,6 +51,8 @@ class Hart:
 
     def start(self, time, addr):
         self.put('ProgTraceSync', time, SYNC=5, I_CNT=0, F_ADDR=addr >> 1)
+        if OWNERS:
+            self.put('Ownership', time + 1, PROCESS=PIDS[self.src] << 5 | 2)
 
     def stop(self, time, icnt):
         self.put('ProgTraceCorrelation', time, EVCODE=4, CDF=1, I_CNT=icnt, HIST=1)

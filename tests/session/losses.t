@@ -17,7 +17,7 @@ inner_calls() {
 	"$O/bin/ntrace" script --calls --tid 1234 -i "$tap_tmp/windows.data" 2>/dev/null | grep -c inner
 }
 
-plan 39
+plan 41
 losses_all
 for how in "" twice; do
 	# shellcheck disable=SC2086
@@ -36,6 +36,10 @@ for dialect in "" ratified; do
 	# shellcheck disable=SC2086
 	losses_windows "0!:10 0:0i" $dialect frames
 	is "ntrace, ${dialect:-sifive}: the trace after a full window of a ring is complete" "$(inner_calls)" 1
+	# shellcheck disable=SC2086
+	losses_windows "0!:10 0:0i" $dialect frames owners
+	losses_script | grep -o '[0-9]*\.[0-9]\{9\}' >"$tap_tmp/times"
+	ok "ntrace, ${dialect:-sifive}: a loss is not later than the start of trace behind it" sort -c "$tap_tmp/times"
 done
 # Windows 2 and 5 of 8 are full. Hart 0 has no trace from 100.190 ms, the record of window 1, to its start at 100.301 ms,
 # and from 100.5012 to 100.601 ms; hart 1 from 100.213 to 100.311 ms and from 100.490 to 100.611 ms. The recording lasts

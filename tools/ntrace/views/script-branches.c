@@ -89,7 +89,7 @@ static int print_branch(void *part, const struct nt_who *who, const struct nt_br
 		return 0;
 	if (!nt_filter_passes(&s->filter, branch->time, who->cpu, who->tid))
 		return 0;
-	if (script_line(p, who))
+	if (script_line(p, who, branch->time))
 		return -1;
 	if (s->json)
 		return print_json(p, who, branch);

@@ -44,7 +44,7 @@ static void add_place(struct script_part *p, const struct nt_who *who, uint64_t 
 static int print_insn(struct script_part *p, const struct nt_who *who, uint64_t time,
 		      uint64_t addr, const uint8_t *code, unsigned int n)
 {
-	if (script_line(p, who))
+	if (script_line(p, who, time))
 		return -1;
 	if (p->script->json) {
 		script_json_who(p, who, time);

@@ -172,11 +172,15 @@ static int say_lost(struct script_part *p, const struct nt_who *who)
 	return lines_end(&p->lines, who->time);
 }
 
-int script_line(struct script_part *p, const struct nt_who *who)
+int script_line(struct script_part *p, const struct nt_who *who, uint64_t time)
 {
+	struct nt_who loss = *who;
+
+	/* @who may already have the time of a later message, which identified the thread */
+	loss.time = time;
 	if (!p->has_lines) {
 		p->has_lines = true;
-		if (who->lost && say_lost(p, who))
+		if (who->lost && say_lost(p, &loss))
 			return -1;
 	}
 	lines_begin(&p->lines, who->cpu);
@@ -195,7 +199,7 @@ int script_error(void *part, const struct nt_who *who, const struct nt_item *ite
 	if (p->chain)
 		nt_chain_error(p->chain, item);
 	p->at = 0;
-	if (script_line(p, who))
+	if (script_line(p, who, who->time))
 		return -1;
 	if (p->script->json)
 		return json_error(p, who, text, item->offset);

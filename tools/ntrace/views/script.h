@@ -98,10 +98,10 @@ int script_error(void *part, const struct nt_who *who, const struct nt_item *ite
 int script_end(void *ctx, void *part, const struct nt_who *who, bool lost);
 
 /*
- * script_line() - start a line of @who, after a line that reports an earlier loss. Return -1 if out
+ * script_line() - start a line of @who with @time, after a line that reports an earlier loss. Return -1 if out
  * of memory.
  */
-int script_line(struct script_part *p, const struct nt_who *who);
+int script_line(struct script_part *p, const struct nt_who *who, uint64_t time);
 
 /* script_free() - free a part */
 void script_free(struct script_part *p);
