@@ -30,7 +30,7 @@ losses_order() {
 	done
 }
 
-# Print 20 results
+# Print 24 results
 losses_all() {
 	losses_order "1:01 0:01 1!:01 0:0r1" 0 seseseLse "a window of another CPU is full and has messages of this CPU"
 	losses_order "1:01 0:01 1!:0u1 0:0r1" 0 seseLse "a full window has only the start of this CPU's trace"
@@ -42,6 +42,8 @@ losses_all() {
 	losses_order "0:01 1!:0u1 0:0r1 1:01" 0 seLsese "a start in a full window is not printed again later"
 	losses_order "1!:1 1:01 0:0r1" 1 Lsese "the record of a full window is later than trace of the next one" late
 	losses_order "1!:01 0:0r1 1:01" 1 Lsese "the record of another buffer is later than trace of the next window" late
+	losses_order "1:01 0:01 1!:01 0:0r1" 0 seseseLse "perf record has saved each record twice: another CPU" twice
+	losses_order "1:01 0:01 1!:01 0:0r1" 1 seseLse "perf record has saved each record twice: the CPU of the full window" twice
 }
 
 # losses_schedules FIRST LAST: try the random schedules with these seeds

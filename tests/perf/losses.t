@@ -20,7 +20,7 @@ last_chain() {
 		awk '!NF { last = out; out = ""; next } { out = out (out == "" ? "" : " ") $NF } END { print out == "" ? last : out }'
 }
 
-plan 24
+plan 28
 losses_all
 for dialect in "" ratified; do
 	# shellcheck disable=SC2086

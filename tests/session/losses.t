@@ -17,7 +17,7 @@ inner_calls() {
 	"$O/bin/ntrace" script --calls --tid 1234 -i "$tap_tmp/windows.data" 2>/dev/null | grep -c inner
 }
 
-plan 41
+plan 45
 losses_all
 for how in "" twice; do
 	# shellcheck disable=SC2086

@@ -446,6 +446,11 @@ struct ntrace {
 	} *last;
 	unsigned int		nr_last;
 
+	struct ntrace_last_aux {
+		u64	time, offset, size;
+		u32	cpu, tid;
+	} last_aux;		/* the last PERF_RECORD_AUX */
+
 	bool			have_guest;	/* the recording has events of a guest */
 	struct ntrace_firmware	firmware;
 	char			*firmware_path;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Sideband events, which report context switches, mappings and lost trace. */
+#include <string.h>
+
 #include "debug.h"
 #include "evlist.h"
 #include "evsel.h"
@@ -136,6 +138,23 @@ static int ntrace_why_lost(u64 flags, u64 size, const char **text)
 	return flags & PERF_AUX_FLAG_PARTIAL ? NTRACE_ERROR_LOST : 0;
 }
 
+/*
+ * perf_mmap__push() of perf record reads the end of the ring buffer twice, and saves a record that the
+ * kernel writes in between again with the next ones.
+ */
+static bool ntrace_is_repeated(struct ntrace *nt, const union perf_event *event,
+			       const struct perf_sample *sample)
+{
+	const struct ntrace_last_aux aux = {
+		.time = sample->time, .offset = event->aux.aux_offset, .size = event->aux.aux_size,
+		.cpu = sample->cpu, .tid = sample->tid,
+	};
+	bool same = aux.size && !memcmp(&aux, &nt->last_aux, sizeof(aux));
+
+	nt->last_aux = aux;
+	return same;
+}
+
 static int ntrace_process_aux(struct ntrace *nt, union perf_event *event,
 			      struct perf_sample *sample)
 {
@@ -145,6 +164,8 @@ static int ntrace_process_aux(struct ntrace *nt, union perf_event *event,
 
 	u64 flags = ntrace_aux_flags(nt, event);
 
+	if (ntrace_is_repeated(nt, event, sample))
+		return 0;
 	if (!event->aux.aux_size && flags & lost)
 		ntrace_gap_refused(nt, sample->cpu, sample->tid);
 	nt->event_disabled |= flags & PERF_AUX_FLAG_TRUNCATED;
