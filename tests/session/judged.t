@@ -12,7 +12,7 @@ programs=$top/tests/session/programs
 static=$O/riscv64/bin/ntrace-static
 # make test runs these programs, each of which has a different kind of control flow
 some="fault jit-calls nested-function builtin-longjmp coroutine-jr coroutine-ret generators jump-table longjmp millicode recursion
-	save-restore signal-stack-jump stripped swapcontext tail threads"
+	save-restore signal-stack-jump stripped swapcontext tail tail-behind-switch threads"
 
 # Programs with calls that the model of calls cannot follow, and the reason
 limits="cancel:several_calls_wait_at_one_address longjmp-recursion:several_calls_wait_at_one_address

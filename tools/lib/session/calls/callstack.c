@@ -121,9 +121,15 @@ static bool saves_sp(uint32_t insn)
 	return (insn & 0x01f0607f) == 0x00202023 && (insn >> 15 & 31) != 2;
 }
 
+/* "jr REG", or its compressed form */
+static bool is_jump_to_register(uint32_t insn)
+{
+	return (insn & 0x7fff) == 0x0067 || ((insn & 0xf07f) == 0x8002 && insn & 0xf80);
+}
+
 /*
- * Find out whether the instructions in [@addr, @leaves) load or save the stack pointer. If no
- * function @starts at @addr, each half-word may be an instruction, and compressed ones are not
+ * Find out whether the instructions in [@addr, @leaves) that follow the last jump to a register load or save the stack
+ * pointer. If no function @starts at @addr, each half-word may be an instruction, and compressed ones are not
  * recognised.
  */
 static void look_at_code(const struct ns_stack *stack, struct ns_target *target, uint64_t addr, uint64_t leaves,
@@ -144,8 +150,8 @@ static void look_at_code(const struct ns_stack *stack, struct ns_target *target,
 		if ((insn & 3) == 3)
 			insn |= (uint32_t)code[at + 1] << 16;
 		if (leaves - addr <= SWITCH_CODE && (starts || (insn & 3) == 3)) {
-			target->loads |= loads_sp(insn);
-			target->saves |= saves_sp(insn);
+			target->loads = !is_jump_to_register(insn) && (target->loads || loads_sp(insn));
+			target->saves = !is_jump_to_register(insn) && (target->saves || saves_sp(insn));
 		}
 		at += starts && (insn & 3) == 3 ? 2 : 1;
 		addr += starts && (insn & 3) == 3 ? 4 : 2;
