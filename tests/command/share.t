@@ -124,7 +124,7 @@ kernel() {
 	"$ntrace" share -i rec --kernel -o rec.tar 2>said && tar -tf rec.tar | grep -c "perf.data/kcore_dir/\(kcore\|kallsyms\)$" | grep 2 || { cat said; return 1; }
 	rm -rf elsewhere && mkdir elsewhere && tar -xf rec.tar -C elsewhere && "$ntrace" script -i rec >wanted && "$ntrace" script -i elsewhere/shared/perf.data >got && cmp wanted got && grep -q SECRET25 got
 }
-# The code of this program ends behind its file
+# The ELF header of this program says that its code is longer than the file is
 cut_code() {
 	mkdir -p there && python3 - calls there/calls <<-'E2' && python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/there/calls" there/perf.data good >/dev/null || return
 		import struct, sys

@@ -160,7 +160,7 @@ static bool sweep_allocations(const struct options *options, struct nt_image *im
 struct count_way {
 	size_t		piece;		/* Bytes that are fed at a time */
 	uint32_t	counts;		/* Call N counts if bit N modulo 32 is set */
-	uint32_t	batches;	/* A call that does not count gets a batch if this bit is set, else one item */
+	uint32_t	batches;	/* If bit N modulo 32 is set, call N fetches a batch, else one item */
 	uint32_t	takes;		/* Take the counts after this many calls; 0: at the end */
 };
 

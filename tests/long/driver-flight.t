@@ -45,8 +45,8 @@ all() {
 	done
 }
 
-# late HARTS CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS...: run it as all() does, with a record that reaches
-# back for seconds. If HARTS is 0, 1 and 4 take turns
+# late HARTS CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS...: crash the guest as all() does, with a buffer that holds
+# the trace of several seconds. If HARTS is 0, use 1 hart and 4 harts by turns
 late() {
 	_of=$1; shift
 	flight_size=16M

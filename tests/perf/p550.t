@@ -52,7 +52,7 @@ ok "ntrace record: all times are in the last seconds of the recording" awk '
 	match($0, / [0-9]+[.][0-9]+: /) { t = substr($0, RSTART, RLENGTH) + 0; n++; if (t < end - 20 || t > end) wrong++ }
 	END { print "# " n " times, " wrong + 0 " of them not"; exit !n || wrong }' "$own/uptime" "$own/script"
 
-# A sentence refuses settings that the hardware lacks.
+# If the hardware lacks a setting, perf must report that.
 ok "mode 7: perf reports that only mode 6 is supported" grep -q 'do not support mode=7. They support 6' "$truth_dir/out/mode7"
 ok "mode 7: the kernel's log contains the reason" grep -q 'mode 7 of teInstruction is not used.* task switches' "$truth_dir/out/dmesg"
 ok "context=1: perf reports that it is not supported" grep -q 'do not support context=1' "$truth_dir/out/context"

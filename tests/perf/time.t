@@ -18,7 +18,8 @@ script() { # WHAT OPTION...
 	"$O/perf/$kver/x86_64/perf" script -i "$tap_tmp/$_what.data" --ns "$@" 2>/dev/null
 }
 
-# ranges_are_right WHAT FROM,TO...: check ranges in ns after 0.1 s
+# ranges_are_right WHAT FROM,TO...: check `perf script --time` with these ranges, which are in nanoseconds and
+# relative to the time 0.1 s of the recording
 ranges_are_right() {
 	_of=$1; shift
 	script "$_of" --itrace=b -F tid,cpu,time,ip,addr | awk -v ranges="$*" '

@@ -70,7 +70,7 @@ NOINLINE static int victim(int kind)
 	} else if (kind == 2) {		/* skip the return to the caller */
 		*saved = back;
 		say("return", "outer", (char *)outer, back);
-	} else if (kind == 3) {		/* return to a wrong place in a function that has called */
+	} else if (kind == 3) {		/* return behind another call in outer */
 		*saved = instruction((char *)outer, 3 + nth);
 		say("return", "outer", (char *)outer, *saved);
 	} else {			/* call through an overwritten pointer */

@@ -32,7 +32,7 @@ static const char usage[] =
 enum kind { RAMSINK, FUNNEL, ENCODER, KINDS, ANY };
 
 static const char *const kinds[] = { "ramsink", "funnel", "encoder" };
-static const char *const prefixes[] = { "trRam", "trFunnel", "trTe" };	/* of names of registers and fields */
+static const char *const prefixes[] = { "trRam", "trFunnel", "trTe" };	/* for the names of registers and fields */
 
 struct component {
 	enum kind	kind;

@@ -258,7 +258,7 @@ struct ns_cached {
 struct ns_part_function {
 	struct nt_function f;
 	uint32_t	depth;		/* number of its calls that are open in the slice */
-	/* index in ns_slice::totals; an index from before the last outer event does not count */
+	/* index in ns_slice::totals; invalid if the last struct ns_outer of the slice was added later */
 	uint32_t	total;
 };
 

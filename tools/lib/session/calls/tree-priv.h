@@ -51,7 +51,8 @@ void ns_tree_count(struct ns_tree *tree, uint32_t node, const struct ns_stack *s
 
 /*
  * ns_tree_merge() - add all nodes of @from, which has the same root. Return false if out of memory.
- * @places: Nodes of @tree by the addresses of nodes with ns_tree_unplaced; NULL: the addresses are nodes of @tree
+ * @places: Number of the node of @tree for each address of a node with ns_tree_unplaced. If NULL, the address is this
+ * number.
  */
 bool ns_tree_merge(struct ns_tree *tree, const struct ns_tree *from, const uint32_t *places);
 
