@@ -10,8 +10,9 @@
  *	if (err)
  *		puts(nt_elf_error_text(err));
  *
- * Like libntrace, it prints nothing. It has no global state except libelf's. One thread at a time
- * may use a struct nt_elf. Any thread may read the code that it has added to an image.
+ * Like libntrace, this library prints nothing. It has no global state except libelf's. One thread at
+ * a time may use a struct nt_elf. Any thread may read the code that nt_elf_add() has added to an
+ * image.
  */
 #ifndef NTRACE_ELF_H
 #define NTRACE_ELF_H
@@ -46,11 +47,11 @@ const char *nt_elf_error_text(int error);
 struct nt_elf_info {
 	uint32_t	xlen;		/* 32 or 64 */
 	uint32_t	isa;		/* NT_ISA_* from the attribute that names the extensions */
-	uint64_t	entry;
+	uint64_t	entry;		/* address of the first instruction to execute */
 	uint64_t	low;		/* the code is from @low up to, but not including, @high */
 	uint64_t	high;
 	uint32_t	type;		/* ET_EXEC, ET_DYN, ET_CORE */
-	uint32_t	build_id_size;	/* bytes, or 0 without a build-id */
+	uint32_t	build_id_size;	/* number of bytes of @build_id; 0 if the file has no build-id */
 	uint8_t		build_id[NT_ELF_BUILD_ID_MAX];
 };
 
@@ -61,8 +62,8 @@ struct nt_elf;
  * program overwrites the file before that, the mapped code changes. If the file becomes shorter,
  * SIGBUS may end the process.
  *
- * Return NT_OK; or, with *elf NULL, NT_E_NOMEM; NT_ELF_E_READ, with the reason in errno;
- * NT_ELF_E_FORMAT; NT_ELF_E_DAMAGED; NT_ELF_E_MACHINE; NT_ELF_E_NOT_LINKED.
+ * Return NT_OK; NT_E_NOMEM; NT_ELF_E_READ, with the reason in errno; NT_ELF_E_FORMAT;
+ * NT_ELF_E_DAMAGED; NT_ELF_E_MACHINE; or NT_ELF_E_NOT_LINKED. After an error, *elf is NULL.
  */
 int nt_elf_open(const char *path, struct nt_elf **elf);
 
@@ -93,17 +94,17 @@ int nt_elf_segment(const struct nt_elf *elf, size_t nr, struct nt_elf_segment *s
 		   size_t size);
 
 /*
- * Check that the file has the build-id @build_id. If @size is smaller than the file's build-id,
- * only @size bytes are compared, because a recording may contain only the first bytes of it. Return
- * NT_OK, NT_ELF_E_NO_BUILD_ID or NT_ELF_E_BUILD_ID.
+ * Check that the file has the build-id @build_id, which has @size bytes. If the file's build-id is
+ * longer, only the first @size bytes are compared, because a recording may contain only the first
+ * bytes of a build-id. Return NT_OK, NT_ELF_E_NO_BUILD_ID or NT_ELF_E_BUILD_ID.
  */
 int nt_elf_check_build_id(const struct nt_elf *elf, const void *build_id, size_t size);
 
 /*
  * Add the loadable segments to address space @space of @image, @offset bytes above their
  * addresses in the file. @offset is 0 for a program that is not relocated, and the base address for
- * a library. Either all segments are added, or none. They may be added to several spaces and at
- * several offsets.
+ * a library. Either all segments are added, or none of them. The segments may be added to several
+ * spaces and at several offsets.
  *
  * Return NT_OK; NT_E_NOMEM; or NT_E_INVALID if a segment wraps around the end of the addresses.
  */

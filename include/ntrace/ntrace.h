@@ -54,8 +54,9 @@ const char *nt_version(void);
  * Each error has a name, a number, a sentence and a hint.
  *
  * Numbers -1..-9 are errors of a call. The decoder finds the other errors in the trace and reports
- * them by NT_ITEM_ERROR: -10..-29 concern a message, -30 and below the flow. Two of them mean that
- * code is missing, and are reported by NT_ITEM_GAP. See nt_error_is_gap().
+ * them by NT_ITEM_ERROR. Numbers -10..-29 are errors of a message, and numbers from -30 down are
+ * errors of the flow. Two of these errors mean that code is missing. NT_ITEM_GAP reports these two
+ * errors. See nt_error_is_gap().
  */
 #define NT_ERRORS(X)								\
 	X(NT_E_NOMEM,	 -1, "out of memory",					\
@@ -90,7 +91,7 @@ const char *nt_version(void);
 	  "bytes of the trace were lost")					\
 	X(NT_E_KIND,	-20, "message has a type that this encoder does not send",	\
 	  "the trace is damaged, or 'flow only' is wrong for this encoder")	\
-	/* no longer reported */						\
+	/* The library never reports this error. */				\
 	X(NT_E_HIST_SIZE, -21, "full HIST has another size than the full HIST before",	\
 	  "the trace is damaged")						\
 	X(NT_E_NO_CODE,	-30, "there is no code at this address",		\
@@ -141,7 +142,7 @@ enum nt_error {
 
 /*
  * Return true if NT_ITEM_GAP reports @error. Then code is missing, and nothing shows that the trace
- * is wrong. The decoder could decode it with that code.
+ * is wrong. With that code, the decoder could decode the trace.
  */
 static inline bool nt_error_is_gap(int error)
 {
@@ -167,7 +168,7 @@ struct nt_config {
 	uint32_t	src_id;		/* source to decode, or NT_SRC_ANY */
 	uint32_t	mode;		/* enum nt_mode */
 	uint32_t	timestamp;	/* 1: trTsEnable, messages may end with TSTAMP */
-	uint32_t	tstamp_bits;	/* trTsWidth, 0 means 64; the decoder adds up wraps */
+	uint32_t	tstamp_bits;	/* trTsWidth; 0 means 64; the decoder adds up wraps */
 	uint32_t	return_depth;	/* trTeInstEnImplicitReturn depth, usually 32; 0 for off */
 	uint32_t	sequential_jump; /* 1: trTeInstEnSequentialJump */
 	uint32_t	all_jumps;	/* 1: trTeInstEnAllJumps */
@@ -175,11 +176,11 @@ struct nt_config {
 	uint32_t	isa;		/* NT_ISA_* besides I, C, Zicsr and privileged */
 	uint64_t	jvt;		/* CSR jvt, base of the table of cm.jt and cm.jalt */
 	uint32_t	dialect;	/* enum nt_dialect */
-	uint32_t	addr_bits;	/* bits of an address that are sent; 0 for the dialect's */
+	uint32_t	addr_bits;	/* number of address bits that are sent; 0 for the dialect's number */
 	uint32_t	return_full;	/* enum nt_return_full, effect of a call on a full stack */
 	uint32_t	custom_jumps;	/* NT_CUSTOM_*, more instructions that may change the PC */
 	uint32_t	flow_only;	/* 1: no Ownership (trTeContext is 0), data or event */
-	uint32_t	accept;		/* deviations of the encoder besides its dialect's */
+	uint32_t	accept;		/* 1 << enum nt_deviation to accept, besides the dialect's */
 	uint32_t	strict;		/* 1: each deviation is an error */
 };
 
@@ -235,18 +236,18 @@ const char *nt_deviation_text(unsigned int deviation);
 const char *nt_deviation_chapter(unsigned int deviation);
 
 /*
- * The encoder. Each dialect has a name (such as "accemic"), the messages that the encoder sends,
- * and its known deviations.
+ * Each dialect describes one type of encoder. A dialect has a name (such as "accemic"), the messages
+ * that the encoder sends, and its known deviations.
  *
  * NT_DIALECT_RATIFIED is any encoder that follows the specification.
  *
  * NT_DIALECT_SIFIVE0 is a SiFive core whose trace components have version 0, such as the P550.
- * TSTAMP is XORed with the previous timestamp. RCODE 8 and 9 are runs of branches. TCODE 7, 23, 34
- * and 35 are messages. Addresses of RV64 have 48 bits if @addr_bits is 0. The implicit return
- * counts up to NT_RETURN_DEPTH_SIFIVE0 calls and compares no addresses: if it is on, the encoder
- * reports no return to a counted call, and if it is off, it reports each return. The decoder
- * detects which of the two applies, and reports any mixture as an error. It also reports a B-TYPE
- * of 3 as an error.
+ * TSTAMP is XORed with the previous timestamp. RCODE 8 and 9 count branches that were all not taken,
+ * or all taken. TCODE 7, 23, 34 and 35 are messages. Addresses of RV64 have 48 bits if @addr_bits is
+ * 0. If implicit return is on, the encoder counts up to NT_RETURN_DEPTH_SIFIVE0 calls, compares no
+ * addresses, and reports no return to a counted call. If implicit return is off, the encoder reports
+ * each return. The decoder detects which of the two applies. If each return is reported, an implicit
+ * return is an error. A B-TYPE of 3 is also an error.
  *
  * NT_DIALECT_SPACEMIT_K3 is SpacemiT's K3, which sends addresses with copies of their sign bit.
  *
@@ -270,7 +271,7 @@ const char *nt_encoder_name(unsigned int dialect);
 /* Set *dialect to the dialect of the encoder @name. Return NT_OK or NT_E_NOT_FOUND. */
 int nt_encoder_find(const char *name, uint32_t *dialect);
 
-/* Return the number of entries of that encoder's return stack, for nt_config::return_depth. */
+/* Return the number of entries of the encoder's return stack, for nt_config::return_depth. */
 uint32_t nt_encoder_return_depth(unsigned int dialect);
 
 enum nt_mode {
@@ -290,18 +291,18 @@ enum nt_mode {
 #define NT_ISA_ZCMT		(1u << 1)
 
 /*
- * The entry that the encoder loses if a call finds its return stack full, which chapter 9.2 does
- * not define. This matters only if @return_depth is the encoder's own depth, and the program does
- * not return to its calls in order.
+ * The entry that the encoder loses if a call is executed while its return stack is full. Chapter 9.2
+ * does not define this entry. The value matters only if @return_depth is the encoder's own depth,
+ * and if the program does not return to its calls in order.
  */
 enum nt_return_full {
-	NT_RETURN_DROP_OLDEST	= 0,	/* a ring */
+	NT_RETURN_DROP_OLDEST	= 0,	/* the call overwrites the oldest entry */
 	NT_RETURN_DROP_NEWEST	= 1,	/* the call is not pushed; decoding is slower */
 };
 
 /* Custom instructions that may change the PC (chapter 10.1), besides custom-0 to custom-3 */
 #define NT_CUSTOM_SYSTEM	(1u << 0)	/* SYSTEM encodings for custom use */
-#define NT_CUSTOM_COMPRESSED	(1u << 1)	/* any 16-bit instruction, but no standard jump */
+#define NT_CUSTOM_COMPRESSED	(1u << 1)	/* all 16-bit instructions except standard jumps */
 
 #ifndef __cplusplus
 #define NT_CONFIG_INIT	{ .size = sizeof(struct nt_config), .xlen = 64, .src_id = NT_SRC_ANY }
@@ -318,10 +319,10 @@ static inline struct nt_config nt_config_initial(void)
 }
 #endif
 
-/* Do the same as NT_CONFIG_INIT, for other languages. @size is sizeof(struct nt_config). */
+/* Set *config to NT_CONFIG_INIT, for other languages. @size is sizeof(struct nt_config). */
 void nt_config_init(struct nt_config *config, size_t size);
 
-/* Return NT_OK, or NT_E_INVALID if a value is out of its range. */
+/* Return NT_OK, or NT_E_INVALID if a member of *config is out of its range. */
 int nt_config_check(const struct nt_config *config);
 
 /* ------------------------------------------------------------------ message */
@@ -378,8 +379,8 @@ enum nt_field {
 	NT_FIELD_AUX_DATA = 1 << 20,	/* in nt_message::data */
 	NT_FIELD_CKSRC	 = 1 << 21,	/* in nt_message::code */
 	NT_FIELD_CKDF	 = 1 << 22,	/* in nt_message::cdf */
-	NT_FIELD_CKDATA0 = 1 << 23,	/* in nt_message::value, unchanged */
-	NT_FIELD_CKDATA1 = 1 << 24,	/* in nt_message::data, unchanged */
+	NT_FIELD_CKDATA0 = 1 << 23,	/* in nt_message::value, without a conversion */
+	NT_FIELD_CKDATA1 = 1 << 24,	/* in nt_message::data, without a conversion */
 	NT_FIELD_RCNT	 = 1 << 25,	/* in nt_message::value (RepeatInstruction) */
 };
 
@@ -415,24 +416,24 @@ enum nt_rcode {
 enum nt_cksrc {
 	NT_CKSRC_CONTROL	= 0,	/* CKDATA0 is a code, unless there is CKDATA1 */
 	NT_CKSRC_EXT_TRIGGER	= 8,
-	NT_CKSRC_CALL		= 9,	/* CKDATA1: target XOR address of the call */
-	NT_CKSRC_EXCEPTION	= 10,	/* CKDATA1: cause */
-	NT_CKSRC_INTERRUPT	= 11,	/* CKDATA1: cause */
-	NT_CKSRC_CONTEXT	= 13,	/* CKDATA1: new context */
+	NT_CKSRC_CALL		= 9,	/* CKDATA1 is the target of the call XOR its address */
+	NT_CKSRC_EXCEPTION	= 10,	/* CKDATA1 is the cause */
+	NT_CKSRC_INTERRUPT	= 11,	/* CKDATA1 is the cause */
+	NT_CKSRC_CONTEXT	= 13,	/* CKDATA1 is the new context */
 	NT_CKSRC_WATCHPOINT	= 14,
 	NT_CKSRC_PC_SAMPLE	= 15,
 };
 enum nt_evcode { NT_EVCODE_DEBUG = 0, NT_EVCODE_LOW_POWER = 1, NT_EVCODE_DISABLED = 4 };
 enum nt_format { NT_FORMAT_PRIV = 0, NT_FORMAT_SCONTEXT = 2, NT_FORMAT_HCONTEXT = 3 };
 
-/* nt_message::priv and nt_context::priv: V << 2 | PRV */
+/* The values of nt_message::priv and nt_context::priv are V << 2 | PRV. */
 enum nt_priv {
 	NT_PRIV_U = 0, NT_PRIV_S = 1, NT_PRIV_M = 3, NT_PRIV_VU = 4, NT_PRIV_VS = 5,
 };
 
 struct nt_message {
 	uint64_t	offset;		/* offset of the first byte in the stream */
-	uint32_t	length;		/* bytes */
+	uint32_t	length;		/* length in bytes */
 	uint32_t	fields;		/* NT_FIELD_* */
 	uint16_t	src;		/* SRC, or 0 if the message has none */
 	uint8_t		tcode;		/* enum nt_tcode, or another value */
@@ -444,12 +445,12 @@ struct nt_message {
 	uint8_t		priv;		/* PROCESS.V and PRV; enum nt_priv, or another */
 	uint8_t		dialect;	/* enum nt_dialect */
 	uint64_t	icnt;		/* I-CNT, or RDATA with RCODE 0, in half-words */
-	uint64_t	addr;		/* F-ADDR or U-ADDR in bytes (with bit 0), extended */
+	uint64_t	addr;		/* F-ADDR or U-ADDR in bytes (with bit 0), sign-extended */
 	uint64_t	hist;		/* HIST, or RDATA with RCODE 1 or 2; has its stop-bit */
 	uint64_t	tstamp;		/* TSTAMP as sent, absolute with SYNC, otherwise relative */
-	uint64_t	value;		/* PROCESS, ECODE, RDATA, HREPEAT or B-CNT */
+	uint64_t	value;		/* PROCESS, ECODE, RDATA, HREPEAT, B-CNT; see enum nt_field */
 	uint64_t	context;	/* PROCESS.CONTEXT */
-	uint64_t	data;		/* DQDATA, or the second of a pair of fields */
+	uint64_t	data;		/* DQDATA, AUX_DATA or CKDATA1, see enum nt_field */
 	uint32_t	deviations;	/* bits of enum nt_deviation that the message itself shows */
 	/*
 	 * A message that is not about the flow has @nr_others variable-length fields. The
@@ -561,8 +562,9 @@ static inline int nt_reader_next(struct nt_reader *reader, struct nt_message *ms
 }
 
 /*
- * End the stream. Return NT_OK; NT_E_TRUNCATED if the last message is not complete, whose place is
- * in *msg; or NT_E_TOO_LONG if the incomplete message is also longer than any message can be.
+ * End the stream. Return NT_OK; NT_E_TRUNCATED if the last message is not complete; or NT_E_TOO_LONG
+ * if the incomplete message is also longer than any message can be. After an error, *msg has the
+ * offset, the length and, if it is complete, the SRC of the incomplete message.
  */
 int nt_reader_end_sized(struct nt_reader *reader, struct nt_message *msg, size_t msg_size);
 static inline int nt_reader_end(struct nt_reader *reader, struct nt_message *msg)
@@ -573,20 +575,20 @@ static inline int nt_reader_end(struct nt_reader *reader, struct nt_message *msg
 /* --------------------------------------------------------------------- insn */
 
 /*
- * Effect of an instruction on the PC. This is the itype of chapter 2, as far as it depends on the
+ * Effect of an instruction on the PC. This is the part of itype (chapter 2) that depends on the
  * opcode alone.
  */
 enum nt_class {
-	NT_CLASS_LINEAR		= 0,	/* continues at the next instruction */
+	NT_CLASS_LINEAR		= 0,	/* the PC continues at the next instruction */
 	NT_CLASS_BRANCH		= 1,	/* direct conditional branch */
 	NT_CLASS_JUMP		= 2,	/* direct jump, with or without linkage */
 	NT_CLASS_CALL		= 3,	/* direct call, which links x1 or x5 */
-	NT_CLASS_INDIRECT_JUMP	= 4,	/* with or without linkage */
+	NT_CLASS_INDIRECT_JUMP	= 4,	/* indirect jump, with or without linkage */
 	NT_CLASS_INDIRECT_CALL	= 5,
 	NT_CLASS_RETURN		= 6,
-	NT_CLASS_SWAP		= 7,	/* co-routine swap, a return and a call */
+	NT_CLASS_SWAP		= 7,	/* co-routine swap, which is a return and a call */
 	NT_CLASS_TRAP_RETURN	= 8,	/* mret, sret, mnret */
-	NT_CLASS_INVALID	= 9,	/* all zeros or all ones */
+	NT_CLASS_INVALID	= 9,	/* opcode with all zeros or all ones */
 };
 
 struct nt_insn {
@@ -594,9 +596,9 @@ struct nt_insn {
 	uint8_t		klass;		/* enum nt_class */
 	uint8_t		rs1;		/* base register of an indirect jump */
 	uint8_t		rd;		/* register that lui, c.lui or auipc writes, or 0 */
-	bool		is_pc_relative;	/* auipc */
+	bool		is_pc_relative;	/* the instruction is auipc */
 	bool		is_table_jump;	/* cm.jt or cm.jalt, whose index is @imm */
-	bool		is_system;	/* ecall, ebreak or c.ebreak, retires only in emulators */
+	bool		is_system;	/* ecall, ebreak or c.ebreak, which retires only in emulators */
 	int64_t		imm;		/* offset of a jump or branch; constant of lui, auipc */
 };
 
@@ -631,13 +633,14 @@ struct nt_context {
 };
 
 /*
- * The code that was executed. It is read from the added sections, or else by a reader.
+ * The code that was executed. The library reads it from the sections that were added. The reader
+ * provides the code at all other addresses.
  *
  * Each address belongs to an address space, which is a number that the caller chooses.
  * reader::space() maps a context to an address space. Without this function, there is only space 0.
  * Sections of space 0 are also visible in every other space, except for addresses at which that
- * space has a section. The library keeps decoded code for each space, so reader::space() should
- * return one space for code that is executed in all spaces, such as a kernel.
+ * space has a section. The library stores decoded code for each space. Therefore reader::space()
+ * should return the same space each time for code that is executed in all spaces, such as a kernel.
  */
 struct nt_image;
 
@@ -659,20 +662,20 @@ struct nt_image_reader {
 
 /* Return NULL if out of memory. */
 struct nt_image *nt_image_new(void);
-void nt_image_free(struct nt_image *image);	/* free the flows that use it first */
+void nt_image_free(struct nt_image *image);	/* first free its flows */
 
 /*
- * Add a section. The image keeps the pointer, so @data must stay valid until the section is removed
- * or the image is freed. In an overlap, the section that was added later hides the earlier one.
+ * Add a section. The image stores the pointer, so @data must stay valid until the section is removed
+ * or the image is freed. If two sections overlap, the later section hides the earlier section.
  * Return NT_OK; NT_E_NOMEM; or NT_E_INVALID if @size is 0, or the section wraps around 2^64.
  */
 int nt_image_add(struct nt_image *image, uint64_t space, uint64_t addr,
 		 const void *data, size_t size);
 
 /*
- * Remove the section that nt_image_add() added with the same @space, @addr and @size, or the last
- * one if there are several. Sections that it hid become visible again. The library no longer needs
- * the section's data when the call returns. Return NT_OK or NT_E_NOT_FOUND.
+ * Remove the section that nt_image_add() added with the same @space, @addr and @size. If there are
+ * several such sections, remove the last one. Sections that it has hidden become visible. The caller
+ * may free the section's data after the call. Return NT_OK or NT_E_NOT_FOUND.
  */
 int nt_image_remove(struct nt_image *image, uint64_t space, uint64_t addr, size_t size);
 
@@ -702,7 +705,10 @@ void nt_image_invalidate_range(struct nt_image *image, uint64_t addr, uint64_t s
 /* Report that only the mapping of contexts to spaces has changed. Flows keep all code. */
 void nt_image_remap(struct nt_image *image);
 
-/* Return the number of bytes copied, or 0 if there is no code at @addr. */
+/*
+ * Copy up to @size bytes of code at @addr to @buf. Return the number of bytes copied, or 0 if @addr
+ * has no code.
+ */
 size_t nt_image_read(const struct nt_image *image, uint64_t space, uint64_t addr,
 		     void *buf, size_t size);
 
@@ -730,7 +736,7 @@ static inline int nt_insn_read(const struct nt_config *config, const struct nt_i
  * instruction is NT_CLASS_LINEAR or not known.
  */
 enum nt_end {
-	NT_END_LINEAR		= NT_CLASS_LINEAR,	/* a message ended here; the PC continues */
+	NT_END_LINEAR		= NT_CLASS_LINEAR,	/* a message ended before the next instruction */
 	NT_END_BRANCH		= NT_CLASS_BRANCH,	/* taken if NT_RANGE_TAKEN is set */
 	NT_END_JUMP		= NT_CLASS_JUMP,
 	NT_END_CALL		= NT_CLASS_CALL,
@@ -740,15 +746,15 @@ enum nt_end {
 	NT_END_SWAP		= NT_CLASS_SWAP,
 	NT_END_TRAP_RETURN	= NT_CLASS_TRAP_RETURN,
 	NT_END_TRAP		= 16,	/* exception or interrupt before the next instruction */
-	NT_END_EXCEPTION	= 17,
-	NT_END_INTERRUPT	= 18,
+	NT_END_EXCEPTION	= 17,	/* exception before the next instruction */
+	NT_END_INTERRUPT	= 18,	/* interrupt before the next instruction */
 };
 
 /* Return the name of the end, such as "branch" or "exception". Never NULL. */
 const char *nt_end_name(unsigned int end);
 
 #define NT_RANGE_TAKEN		(1 << 0)	/* the next instruction is elsewhere in memory */
-#define NT_RANGE_INFERRED	(1 << 1)	/* implicit return, sequential jump */
+#define NT_RANGE_INFERRED	(1 << 1)	/* implicit return or sequential jump */
 
 /*
  * Consecutive instructions. Only the last of them may change the PC. If no instruction retired
@@ -758,11 +764,11 @@ const char *nt_end_name(unsigned int end);
  */
 struct nt_range {
 	uint64_t	start;		/* address of the first instruction */
-	uint16_t	halfwords;	/* length */
-	uint16_t	insns;
+	uint16_t	halfwords;	/* length in half-words */
+	uint16_t	insns;		/* number of instructions */
 	uint8_t		how;		/* enum nt_end */
 	uint8_t		flags;		/* NT_RANGE_* */
-	uint8_t		last_len;	/* length of the last instruction, half-words */
+	uint8_t		last_len;	/* length of the last instruction in half-words */
 	uint8_t		reserved;	/* internal; may have any value */
 };
 
@@ -772,14 +778,14 @@ enum nt_item_type {
 	NT_ITEM_RANGE	= 1,	/* instructions that were executed */
 	NT_ITEM_SYNC	= 2,	/* a message with SYNC */
 	NT_ITEM_STOP	= 3,	/* ProgTraceCorrelation, at which trace stops */
-	NT_ITEM_LOST	= 4,	/* Error message, the encoder has lost messages */
-	NT_ITEM_CONTEXT	= 5,	/* Ownership message, nt_item::context is new */
+	NT_ITEM_LOST	= 4,	/* Error message, which reports that the encoder has lost messages */
+	NT_ITEM_CONTEXT	= 5,	/* Ownership message, which reports a new nt_item::context */
 	NT_ITEM_SKIPPED	= 6,	/* a message that is vendor defined or reserved */
 	NT_ITEM_ERROR	= 7,	/* the trace is wrong, or the code is not the executed code */
 	/* NT_DIALECT_SIFIVE0 only */
 	NT_ITEM_DATA	= 8,	/* software wrote a value into the trace */
 	NT_ITEM_EVENT	= 9,	/* in-circuit trace, which does not change the flow */
-	/* Trace is right, but code is missing. The flow continues at the next address or SYNC. */
+	/* The trace is right, but code is missing. The flow continues at the next address. */
 	NT_ITEM_GAP	= 10,
 };
 
@@ -792,23 +798,23 @@ struct nt_problem {
 
 /* nt_item::tstamp_kind */
 enum nt_tstamp_kind {
-	NT_TSTAMP_NONE		= 0,	/* not known */
+	NT_TSTAMP_NONE		= 0,	/* the time is not known */
 	NT_TSTAMP_EXACT		= 1,	/* timestamp of the message that ended this item */
-	NT_TSTAMP_CARRIED	= 2,	/* last known timestamp, a lower bound */
+	NT_TSTAMP_CARRIED	= 2,	/* last known timestamp, which is a lower bound of the time */
 };
 
 /*
  * One item that the decoder found in the trace.
  *
- * Ranges are in the order of execution. The @dest of a range is the @start of the next range,
- * unless an item of another type between them ends the flow (SYNC with @restart, STOP, LOST, ERROR,
- * GAP).
+ * Ranges are in the order of execution. The @dest of a range is the @start of the next range, unless
+ * an item between the two ranges ends the flow. SYNC with @restart, STOP, LOST, ERROR and GAP end
+ * the flow.
  */
 struct nt_item {
 	uint8_t			type;		/* enum nt_item_type */
 	uint8_t			tstamp_kind;	/* enum nt_tstamp_kind */
 	uint16_t		src;
-	uint8_t			tcode;		/* TCODE of the message, or 0 without a message */
+	uint8_t			tcode;		/* TCODE of the message, or 0 if it is not known */
 	uint8_t			dialect;	/* enum nt_dialect */
 	uint64_t		offset;		/* offset of the message in the stream */
 	uint64_t		tstamp;		/* absolute time */
@@ -819,10 +825,10 @@ struct nt_item {
 			uint64_t	start;
 			uint64_t	end_addr;	/* address after the last instruction */
 			uint64_t	last_addr;	/* address of the last instruction */
-			uint64_t	dest;		/* address executed next */
-			bool		has_dest;	/* false: not known */
-			bool		taken;
-			bool		inferred;	/* implicit return, sequential jump */
+			uint64_t	dest;		/* address of the next instruction */
+			bool		has_dest;	/* @dest is known */
+			bool		taken;		/* NT_RANGE_TAKEN */
+			bool		inferred;	/* NT_RANGE_INFERRED */
 			uint8_t		how;		/* enum nt_end */
 			uint32_t	insns;
 		} range;
@@ -830,8 +836,8 @@ struct nt_item {
 			uint64_t	addr;		/* F-ADDR */
 			uint8_t		reason;		/* enum nt_sync, or another */
 			bool		restart;	/* the flow starts anew here */
-			uint64_t	lost_messages;	/* not decoded since the flow was lost */
-			uint64_t	lost_bytes;
+			uint64_t	lost_messages;	/* messages not decoded before this one */
+			uint64_t	lost_bytes;	/* bytes of these messages */
 		} sync;
 		struct {
 			uint64_t	addr;		/* address of the stop; valid if has_addr */
@@ -849,7 +855,7 @@ struct nt_item {
 		struct {
 			uint64_t	id;	/* IDTAG, or the address that was written to */
 			uint64_t	value;
-			bool		has_id;	/* false: Ownership that is not a context */
+			bool		has_id;	/* false if Ownership reports the value */
 		} data;
 		struct {
 			uint64_t	addr;		/* PC of the event; valid if has_addr */
@@ -864,18 +870,18 @@ struct nt_item {
 };
 
 /*
- * A batch is a run of ranges that are returned at once, for speed. They have the same source and
- * context, and each range's destination is the start of the next. If @nr is 0, the batch is one
- * item of another type.
+ * A batch has several ranges, because returning them at once is faster. The ranges have the same
+ * source and context, and the destination of each range is the start of the next range. If @nr is 0,
+ * the batch has one item of another type, and no ranges.
  *
- * Each mark describes the end of a message. That message, or an earlier one, reports the ranges up
- * to, but not including, index @range. The whole batch is valid until the next call.
+ * Each mark describes the end of a message. That message, or an earlier message, reports the ranges
+ * up to, but not including, index @range. The whole batch is valid until the next call.
  */
 struct nt_mark {
 	uint64_t	offset;		/* offset of the message */
-	uint64_t	tstamp;		/* absolute; the last known one if the message has none */
-	uint32_t	range;
-	uint8_t		tstamp_kind;
+	uint64_t	tstamp;		/* time of the message, or else the last known time */
+	uint32_t	range;		/* index of the first range after the message */
+	uint8_t		tstamp_kind;	/* enum nt_tstamp_kind */
 	uint8_t		tcode;
 };
 
@@ -892,7 +898,7 @@ struct nt_batch {
 	uint64_t		space;		/* address space of the ranges */
 	struct nt_context	context;
 	uint64_t		reserved[4];	/* 0 */
-	struct nt_item		item;		/* if nr is 0; must be last because it may grow */
+	struct nt_item		item;		/* used if @nr is 0; last, because it may grow */
 };
 
 struct nt_flow;
@@ -905,8 +911,8 @@ struct nt_flow *nt_flow_new(const struct nt_config *config, struct nt_image *ima
 void nt_flow_free(struct nt_flow *flow);
 
 /*
- * Copy @flow with its state. The copy continues at the same position. Use it to try another image,
- * or to decode twice from here. Call it only after nt_flow_next() has returned 0.
+ * Copy @flow with its state. The copy continues at the same position. Use this function to decode
+ * the following bytes twice. Call it only after nt_flow_next() has returned 0.
  * Return NULL on failure; errno is ENOMEM, or EBUSY if there are items left.
  */
 struct nt_flow *nt_flow_clone(const struct nt_flow *flow);
@@ -923,7 +929,7 @@ int nt_flow_feed(struct nt_flow *flow, const uint8_t *data, size_t size);
  * use other flows, or change the image.
  *
  * Return 1 if *item is filled in; 0 if all bytes are decoded, so that the caller must feed more or
- * end the stream; or NT_E_NOMEM. Nothing is lost then, and the next call tries again.
+ * end the stream; or NT_E_NOMEM. After NT_E_NOMEM, nothing is lost, and the next call tries again.
  * An error in the trace is an item, not a return value.
  */
 int nt_flow_next_sized(struct nt_flow *flow, struct nt_item *item, size_t item_size);
@@ -932,7 +938,7 @@ static inline int nt_flow_next(struct nt_flow *flow, struct nt_item *item)
 	return nt_flow_next_sized(flow, item, sizeof(*item));
 }
 
-/* Do the same as nt_flow_next(), but return many ranges at once. This decodes far ahead. */
+/* Do the same as nt_flow_next(), but decode far ahead, and return many ranges at once. */
 int nt_flow_next_batch_sized(struct nt_flow *flow, struct nt_batch *batch, size_t batch_size);
 static inline int nt_flow_next_batch(struct nt_flow *flow, struct nt_batch *batch)
 {
@@ -940,13 +946,13 @@ static inline int nt_flow_next_batch(struct nt_flow *flow, struct nt_batch *batc
 }
 
 /*
- * nt_flow_end() reports that the stream ends here or is interrupted. Call it after nt_flow_next()
- * has returned 0. nt_flow_next() may then return last items (NT_E_TRUNCATED).
+ * Call nt_flow_end() after nt_flow_next() has returned 0, if the stream ends here or is interrupted.
+ * Then nt_flow_next() may return more items, such as NT_E_TRUNCATED.
  *
- * nt_flow_restart() then starts the flow again. The bytes of the next nt_flow_feed() begin with a
- * message; or, if @middle is true, possibly inside a message, so that bytes up to the first MSEO of
- * 11 are skipped. @offset is the offset of the first byte. The flow drops all state, even the
- * context, but still adds up the wraps of the timestamp.
+ * Call nt_flow_restart() to start the flow again. The bytes of the next nt_flow_feed() begin with a
+ * message. If @middle is true, they may begin inside a message, and bytes up to the first MSEO of 11
+ * are skipped. @offset is the offset of the first byte. The flow drops all state, even the context,
+ * but still adds up the wraps of the timestamp.
  */
 void nt_flow_end(struct nt_flow *flow);
 void nt_flow_restart(struct nt_flow *flow, uint64_t offset, bool middle);
@@ -1002,23 +1008,23 @@ enum nt_count_type {
 	 */
 	NT_COUNT_BRANCH	= 2,
 	/*
-	 * A change of the PC from @from to @to that only the trace shows. @how is enum nt_end.
-	 * This is an indirect jump or call, a return, a swap or a trap return, inferred or not; or
-	 * a trap before the instruction at @from was executed. It is not counted if the trace does
-	 * not contain the destination. Direct jumps and calls are not edges. They have one target
-	 * each, and the counts of the blocks that they end are their counts.
+	 * A change of the PC from @from to @to that only the trace shows. @how is enum nt_end. An
+	 * edge is an indirect jump or call, a return, a swap or a trap return, inferred or not. It
+	 * may also be a trap before the instruction at @from was executed. An edge is not counted
+	 * if the trace does not contain its destination. Direct jumps and calls are not edges. Each
+	 * of them has one target, and is executed as often as the block that ends with it.
 	 */
 	NT_COUNT_EDGE	= 3,
 };
 
 struct nt_count {
 	uint8_t		type;		/* enum nt_count_type */
-	uint8_t		how;		/* enum nt_end of an edge, NT_END_BRANCH, or 0 (block) */
+	uint8_t		how;		/* enum nt_end of an edge or branch; 0 for a block */
 	uint64_t	space;		/* address space of @from */
 	uint64_t	from;		/* address */
 	uint64_t	to;		/* address, or 0 for a branch */
-	uint64_t	count;		/* number of executions, or of times a branch was taken */
-	uint64_t	insns;		/* instructions that all executions of a block retired */
+	uint64_t	count;		/* number of executions; for a branch, of times that it was taken */
+	uint64_t	insns;		/* number of instructions in all executions of a block */
 	uint64_t	not_taken;	/* number of times that a branch was not taken */
 };
 
@@ -1060,8 +1066,8 @@ int nt_counts_merge(struct nt_counts *counts, const struct nt_counts *from);
 
 /*
  * Move the counts of nt_flow_count() from @flow to *counts. @flow continues to count from 0.
- * Return NT_OK, or NT_E_NOMEM. Then nothing is lost, *counts is unchanged, and another call tries
- * again.
+ * Return NT_OK or NT_E_NOMEM. After NT_E_NOMEM, nothing is lost, *counts is unchanged, and the call
+ * can be repeated.
  */
 int nt_counts_take(struct nt_counts *counts, struct nt_flow *flow);
 
@@ -1082,15 +1088,15 @@ static inline int nt_counts_next(const struct nt_counts *counts, uint64_t *at,
 }
 
 /*
- * Do the same as nt_flow_next(), but count the ranges in @flow and do not return them. This decodes
- * up to the next item of another type, or to the end of the fed bytes. nt_counts_take() gets the
- * counts. The calls may be mixed with nt_flow_next() and nt_flow_next_batch(), so that each range
- * is either returned or counted. nt_flow_restart() keeps the counts. nt_flow_clone() does not copy
- * them.
+ * Do the same as nt_flow_next(), but count the ranges in @flow and do not return them. The function
+ * decodes up to the next item of another type, or to the end of the bytes that were fed.
+ * nt_counts_take() gets the counts. The caller may also call nt_flow_next() and
+ * nt_flow_next_batch(). Then each range is either returned or counted. nt_flow_restart() does not
+ * reset the counts. nt_flow_clone() does not copy the counts.
  *
  * Return 1 if *item, which is not a range, is filled in; 0 if all bytes are decoded, so that the
- * caller must feed more or end the stream; or NT_E_NOMEM. Nothing is lost then, and the next call
- * tries again.
+ * caller must feed more or end the stream; or NT_E_NOMEM. After NT_E_NOMEM, nothing is lost, and the
+ * call can be repeated.
  */
 int nt_flow_count_sized(struct nt_flow *flow, struct nt_item *item, size_t item_size);
 static inline int nt_flow_count(struct nt_flow *flow, struct nt_item *item)
@@ -1101,18 +1107,19 @@ static inline int nt_flow_count(struct nt_flow *flow, struct nt_item *item)
 /* ----------------------------------------------------------------- whole buffers */
 
 /*
- * Find the @nth (from 0) message with SYNC in a buffer that begins with a message, or, if @middle
- * is true, possibly inside a message. Set *offset to the offset of its first byte.
- * Return NT_OK; NT_E_NOT_FOUND if there are not more than @nth; or NT_E_INVALID if *config is not
- * valid.
+ * Find message number @nth (from 0) of the messages with SYNC in a buffer. The buffer begins with a
+ * message. If @middle is true, it may begin inside a message. Set *offset to the offset of the
+ * found message's first byte. Return NT_OK; NT_E_NOT_FOUND if the buffer has too few messages with
+ * SYNC; or NT_E_INVALID if *config is not valid.
  */
 int nt_sync_find(const struct nt_config *config, const uint8_t *data, size_t size,
 		 bool middle, uint64_t nth, size_t *offset);
 
 /*
- * Find the first message with SYNC that begins at @from or later, or the last one that begins
- * before @before. @middle is as in nt_sync_find(). Set *offset to the offset of its first byte.
- * Return NT_OK; NT_E_NOT_FOUND; or NT_E_INVALID if *config is not valid.
+ * Find the first message with SYNC that begins at offset @from or later, or the last message with
+ * SYNC that begins before offset @before. @middle has the same meaning as in nt_sync_find(). Set
+ * *offset to the offset of the message's first byte. Return NT_OK; NT_E_NOT_FOUND; or NT_E_INVALID
+ * if *config is not valid.
  */
 int nt_sync_next(const struct nt_config *config, const uint8_t *data, size_t size, bool middle,
 		 size_t from, size_t *offset);
@@ -1122,9 +1129,9 @@ int nt_sync_previous(const struct nt_config *config, const uint8_t *data, size_t
 /*
  * Decode a whole buffer by @threads threads, one of which is the caller's. The buffer is split at
  * messages with SYNC, because all encoder state is reset there (chapter 8.4). @consume is called
- * with the batches in the order of the stream, by one thread at a time. It must return 0 to
- * continue; otherwise it is not called again. The items, their times and contexts are the same as
- * from one flow, but the batches may begin and end elsewhere.
+ * with the batches in the order of the stream, by one thread at a time. @consume must return 0 to
+ * continue. After another value, it is not called again. The items, their times and contexts are the
+ * same as from one flow, but the batches may begin and end elsewhere.
  *
  * After a second source, or a message of the other trace mode, one thread decodes the rest of the
  * stream. Set nt_config::src_id and nt_config::mode to prevent that. One thread also decodes any
@@ -1148,12 +1155,12 @@ static inline int nt_parallel_decode(const struct nt_config *config, struct nt_i
 }
 
 /*
- * Do the same as nt_parallel_decode(), but no thread waits for another. All threads call @consume
- * at the same time, each with its own pointer of the @threads pointers in @ctxs. The parts of the
- * stream are numbered from 0 in the order of the stream. One thread decodes a part and passes its
- * batches in order. A caller that needs the order of the stream sorts by @part at the end. If a
- * call of @consume does not return 0, or memory runs out, no further call begins, but calls by
- * other threads may still run.
+ * Do the same as nt_parallel_decode(), but threads do not wait for each other. All threads call
+ * @consume at the same time. @ctxs has @threads pointers, one for each thread. The parts of the
+ * stream are numbered from 0 in the order of the stream. One thread decodes a part and passes the
+ * batches of this part in order. A caller that needs the order of the stream sorts by @part at the
+ * end. If a call of @consume does not return 0, or if memory runs out, no further call begins, but
+ * calls by other threads may still run.
  */
 int nt_parallel_decode_unordered_sized(const struct nt_config *config, struct nt_image *image,
 				       const uint8_t *data, size_t size, unsigned int threads,
@@ -1177,8 +1184,8 @@ static inline int nt_parallel_decode_unordered(const struct nt_config *config,
  * caller's, and add the counts to *counts. The buffer is split as by
  * nt_parallel_decode_unordered(). Errors and losses are in *stats, which may be NULL.
  *
- * Return NT_OK; NT_E_NOMEM, and *counts is unchanged then; or NT_E_INVALID if *config is not valid
- * or @threads is 0.
+ * Return NT_OK; NT_E_NOMEM, without a change of *counts; or NT_E_INVALID if *config is not valid or
+ * @threads is 0.
  */
 int nt_parallel_count_sized(const struct nt_config *config, struct nt_image *image,
 			    const uint8_t *data, size_t size, unsigned int threads,
@@ -1192,9 +1199,9 @@ static inline int nt_parallel_count(const struct nt_config *config, struct nt_im
 }
 
 /*
- * A converter for the pin interface (chapter 3.1.4), which has @pins (1, 2, 4, 8, 16) bits for each
- * clock edge, packed least significant first, with any number of idle bits between messages. It
- * converts them to bytes as a RAM sink stores them.
+ * A converter for the pin interface (chapter 3.1.4). The interface has @pins (1, 2, 4, 8 or 16) bits
+ * for each clock edge, packed least significant first, with any number of idle bits between
+ * messages. The converter produces the bytes that a RAM sink would store.
  */
 struct nt_pins;
 
@@ -1203,10 +1210,11 @@ struct nt_pins *nt_pins_new(unsigned int pins);
 void nt_pins_free(struct nt_pins *pins);
 
 /*
- * Convert up to @size bytes, and write at most @out_size bytes (at least 2) to @out. Set *used to
- * the number of bytes consumed. Return the number of bytes written. If this is 0 and all bytes are
- * used, feed more. Bytes with a reserved MSEO are also written, so that the decoder reports the
- * error; the converter then looks for the next message after an idle byte.
+ * Convert up to @size bytes, and write at most @out_size bytes to @out. @out_size must be at least
+ * 2. Set *used to the number of bytes consumed. Return the number of bytes written. If the result is
+ * 0 and all bytes are used, feed more bytes. Bytes with a reserved MSEO are also written, so that
+ * the decoder reports the error. After a byte with a reserved MSEO, the converter skips all bits up
+ * to an idle byte.
  */
 size_t nt_pins_convert(struct nt_pins *pins, const uint8_t *data, size_t size, size_t *used,
 		       uint8_t *out, size_t out_size);
@@ -1218,13 +1226,13 @@ size_t nt_pins_convert(struct nt_pins *pins, const uint8_t *data, size_t size, s
  * frames into the bytes of each ID.
  */
 #define NT_FRAME_SIZE		16
-#define NT_FRAMES_IDS		112	/* 1 to 0x6f are sources, 0 is padding */
+#define NT_FRAMES_IDS		112	/* number of IDs; 1 to 0x6f are sources, 0 is padding */
 
-/* The bytes of one ID */
+/* A buffer for the bytes of one ID */
 struct nt_frames_out {
 	uint8_t	*data;		/* buffer, or NULL to drop the bytes */
 	size_t	size;		/* size of the buffer, at least NT_FRAMES_OUT_MIN */
-	size_t	nr;		/* bytes in the buffer; the caller resets it to 0 */
+	size_t	nr;		/* number of bytes in the buffer; the caller resets it to 0 */
 };
 
 #define NT_FRAMES_OUT_MIN	64
@@ -1247,10 +1255,10 @@ struct nt_frames *nt_frames_new(void);
 void nt_frames_free(struct nt_frames *frames);
 
 /*
- * Split up to @size bytes, which may begin and end anywhere, and add them to @outs, which has one
- * entry for each of NT_FRAMES_IDS. Set *used to the number of bytes consumed. These are all bytes,
- * unless an entry of @outs has no room for a frame, or the function does not return NT_OK. Then
- * call it again with the rest.
+ * Split up to @size bytes, which may begin and end anywhere, and add them to @outs, which has
+ * NT_FRAMES_IDS entries, one for each ID. Set *used to the number of bytes consumed. If an entry of
+ * @outs has no room for a frame, or if the function does not return NT_OK, some bytes may be left.
+ * Then call the function again with the rest.
  *
  * Returns
  * NT_OK.

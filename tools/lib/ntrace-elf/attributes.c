@@ -6,7 +6,7 @@
  *		for each scope: ULEB128 tag, uint32 length, then
  *			for each attribute: ULEB128 tag, then a ULEB128 or, if the tag is odd, text
  *
- * A length includes its own bytes and the preceding bytes of its level.
+ * A length also counts its own four bytes, and the tag right before it, if there is one.
  */
 #include <string.h>
 
@@ -18,14 +18,15 @@
 #define TAG_FILE	1
 #define TAG_RISCV_ARCH	5
 
+/* The bytes that are not yet read, from @at up to, but not including, @end */
 struct bytes {
 	const uint8_t	*at;
 	const uint8_t	*end;
 };
 
 /*
- * Read a ULEB128 number. Ignore its bits above 64. If the end of the number is missing, use all
- * remaining bytes, and return 0.
+ * Read a ULEB128 number. Ignore all bits after the first 64. If the end of the number is missing,
+ * use all remaining bytes, and return 0.
  */
 static uint64_t take_uleb(struct bytes *bytes)
 {
@@ -55,8 +56,8 @@ static const char *take_text(struct bytes *bytes)
 }
 
 /*
- * Read a length at *bytes, which counts bytes from @start. Return the bytes from there to the end
- * of that length, and move *bytes to their end.
+ * Read a length at *bytes, which counts bytes from @start. Return the bytes between this length and
+ * the end that it defines, and move *bytes to that end.
  */
 static struct bytes take_part(struct bytes *bytes, const uint8_t *start)
 {

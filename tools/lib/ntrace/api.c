@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * Functions with structures that the caller allocates. The caller's structures may be shorter or
- * longer than the structures of this library, depending on its header. Members that only one of
- * them has are zero.
+ * longer than the structures of this library, because the caller may have been built with another
+ * version of the header. If a structure lacks a member, the library reads or writes the value 0.
  */
 #include "counts/counts.h"
 #include "flow.h"

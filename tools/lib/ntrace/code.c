@@ -16,8 +16,9 @@
 #define MAX_BLOCKS	(1u << 18)
 #define MAX_SPACES	1024
 /*
- * Longest probe sequence for one address. The table is at most half full, so even 100 probes are
- * unlikely. If a hostile trace exceeds the limit, all blocks are dropped.
+ * Maximum number of slots that are compared to find one address. The hash table is at most half
+ * full, so even 100 comparisons are unlikely. If a hostile trace exceeds this limit, all blocks are
+ * dropped.
  */
 #define MAX_PROBES	512
 
@@ -145,7 +146,7 @@ static bool code_read_table(struct nt_code *code, uint64_t space, uint64_t index
 
 /*
  * End the block with @insn at @pc. @before is the previous instruction in the block, or all zeros.
- * The target of @insn is inferable if @before sets its register (chapter 9.1).
+ * The target of @insn is inferable if @before sets the register that @insn uses (chapter 9.1).
  */
 static void code_end_block(struct nt_code *code, struct nt_block *block, uint64_t space,
 			   uint64_t pc, const struct nt_insn *insn, const struct nt_insn *before)
@@ -172,8 +173,8 @@ static void code_end_block(struct nt_code *code, struct nt_block *block, uint64_
 }
 
 /*
- * End the block before code that cannot be executed. If the block is empty, its kind is @why, the
- * reason.
+ * End the block before code that cannot be executed. If the block is empty, @why becomes its kind,
+ * and is the reason.
  */
 static void code_stop_block(struct nt_block *block, enum nt_kind why)
 {
@@ -184,13 +185,13 @@ static void code_stop_block(struct nt_block *block, enum nt_kind why)
 /* Number of bytes of code that are read at once */
 #define CHUNK	64
 
-/* A block that is shorter than this has room for one more instruction. */
+/* A block with fewer half-words than this has room for one more instruction. */
 #define MAX_HALFWORDS	(NT_RANGE_HALFWORDS - 11)
 
 /*
- * End a block that has reached its maximum length. If the last instruction sets a register, leave
- * it to the next block. If a jump follows that takes its target from the register (chapter 9.1),
- * the two instructions must be in one block.
+ * End a block that has reached its maximum length. If the last instruction sets a register, move
+ * this instruction to the next block. The next instruction may be a jump that takes its target from
+ * the register (chapter 9.1), and then the two instructions must be in one block.
  */
 static void code_cut_block(struct nt_block *block, const struct nt_insn *last,
 			   unsigned int length_before)
@@ -241,8 +242,8 @@ static void code_decode_block(struct nt_code *code, uint64_t space, struct nt_bl
 }
 
 /*
- * A block may end before a truncated instruction. It then also depends on this many bytes after its
- * end.
+ * Maximum number of bytes after the end of a block on which the block depends, because the block may
+ * end before a truncated instruction
  */
 #define INSN_BYTES	22
 
@@ -251,7 +252,7 @@ static bool code_is_touched(const struct nt_code *code, const struct nt_block *b
 {
 	uint64_t last = block->range.start + 2 * block->range.halfwords + INSN_BYTES - 1;
 
-	/* A table jump also depends on the table. */
+	/* A block with a table jump (Zcmt) also depends on the table. */
 	if (code->config.isa & NT_ISA_ZCMT || last < block->range.start)
 		return true;
 	return block->range.start <= change->last && last >= change->addr;

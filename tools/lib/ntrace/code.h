@@ -32,17 +32,17 @@ enum nt_kind {
  * there is no block. @link is filled in when blocks are reached.
  */
 struct nt_block {
-	struct nt_range	range;		/* range to emit, if a branch is not taken */
+	struct nt_range	range;		/* range to emit if the branch at the end is not taken */
 	uint64_t	target;		/* target of a direct jump, branch or inferable jump */
-	uint32_t	link[2];	/* next block, block at @target; 0 if not known */
+	uint32_t	link[2];	/* block after this one, and block at @target; 0 if not known */
 };
 
-/* One address space, a hash table from address to block */
+/* One address space. @slots is a hash table that finds a block by its address. */
 struct nt_space {
 	uint64_t	id;
-	uint32_t	*slots;
-	uint32_t	mask;
-	uint32_t	nr;
+	uint32_t	*slots;	/* index of a block, or 0 */
+	uint32_t	mask;	/* number of slots minus 1 */
+	uint32_t	nr;	/* number of blocks */
 };
 
 static inline unsigned int nt_block_kind(const struct nt_block *block)
@@ -53,7 +53,7 @@ static inline unsigned int nt_block_kind(const struct nt_block *block)
 struct nt_code {
 	struct nt_config	config;
 	const struct nt_image	*image;
-	uint64_t		generation;	/* image generation that was decoded */
+	uint64_t		generation;	/* nt_image::generation of the decoded code */
 	struct nt_block		*blocks;
 	uint32_t		nr_blocks;
 	uint32_t		max_blocks;
@@ -82,7 +82,7 @@ int nt_code_space(struct nt_code *code, uint64_t id);
  */
 uint32_t nt_code_find(struct nt_code *code, uint32_t space, uint64_t pc);
 
-/* The slow part of nt_code_next(), if the link is not set, or is a block at another address */
+/* The slow part of nt_code_next(), for a link that is not set or that has another address than @pc */
 uint32_t nt_code_link(struct nt_code *code, uint32_t space, uint32_t index, unsigned int which,
 		      uint64_t pc);
 

@@ -44,14 +44,14 @@ struct nt_dialect_table {
 	bool			is_odd;		/* messages without SYNC need special handling */
 	uint8_t			addr_bits;	/* address bits of RV64, if not configured */
 	bool			xor_time;	/* TSTAMP without SYNC is XORed, not added */
-	bool			has_runs;	/* RCODE 8 and 9 */
+	bool			has_runs;	/* RCODE 8 and 9 report repeated branches */
 	bool			has_events;	/* the encoder sends NT_TCODE_IN_CIRCUIT_TRACE */
 	bool			opaque_owner;	/* PROCESS may be anything that software wrote */
 	bool			empty_cdf;	/* CDF=0 in HTM means that HIST is missing */
-	bool			sync_at_branch;	/* F-ADDR at a branch may be any later address */
+	bool			sync_at_branch;	/* if HIST lacks the last branch, F-ADDR may be any later address */
 	bool			swap_is_call;	/* a reported swap does not pop the return stack */
 	bool			btm_all_jumps;	/* BTM reports direct jumps */
-	bool			counts_returns;	/* implicit return only counts calls */
+	bool			counts_returns;	/* for implicit return, the encoder only counts calls */
 	bool			has_samples;	/* SYNC 15 is only a sample of the PC */
 	uint8_t			max_btype;	/* larger values are reserved */
 };
@@ -103,8 +103,9 @@ static inline uint64_t nt_addr_extend(uint64_t addr, unsigned int bits)
 }
 
 /*
- * Return true if all bits above @bits can be copies of a sign. Encoders send none, one or all of
- * the copies. The copies of an XOR are ones if the signs differ.
+ * Return true if the bits of @addr above the lowest @bits can be copies of its sign. Encoders send
+ * none, one or all of these copies. In an XOR of two addresses, the copies are ones if the signs of
+ * the two addresses differ.
  */
 static inline bool nt_addr_fits(uint64_t addr, unsigned int bits)
 {

@@ -2,10 +2,10 @@
 /*
  * This file interprets each message (chapters 7 and 8).
  *
- * Decoding a message that reports instructions has three steps: engine_begin() sets up its HIST and
- * I-CNT, walk.c follows the code, and engine_finish() determines from the end of the message where
- * the flow continues. If the message does not fit the code, that is an error, and the flow waits
- * for a message with SYNC.
+ * A message that reports instructions is decoded in three steps. engine_begin() sets up the walk by
+ * its HIST and I-CNT. walk.c follows the code. engine_finish() determines at which address the flow
+ * continues. A message that does not fit the code is an error. After an error, the flow continues
+ * at the next message with SYNC.
  */
 #include <stdlib.h>
 
@@ -18,8 +18,8 @@
 #include "walk.h"
 
 /*
- * The ranges of the batch end here. Remember the destination of the last range before the state of
- * its source changes.
+ * Store the destination of the last range of the batch before the state of its source changes. No
+ * more ranges are added to the batch.
  */
 static void engine_note_dest(struct nt_flow *flow)
 {
@@ -32,7 +32,7 @@ static void engine_note_dest(struct nt_flow *flow)
 	flow->dest = flow->has_dest ? src->pc : 0;
 }
 
-/* Return the kind of time of the current message. */
+/* Return whether the time of the current message is known, and whether it is exact. */
 static enum nt_tstamp_kind engine_tstamp_kind(const struct nt_flow *flow,
 					      const struct nt_source *src)
 {
@@ -64,8 +64,8 @@ static bool engine_is_marked(const struct nt_flow *flow)
 }
 
 /*
- * Add a mark at the end of the current message, which encodes the ranges up to here. If the message
- * encodes no range, the mark still shows that later ranges were executed after its time.
+ * Add a mark for the current message, which encodes the newest ranges of the batch. If the message
+ * encodes no range, the mark shows that later ranges were executed after the time of the message.
  */
 static void engine_add_mark(struct nt_flow *flow, struct nt_source *src)
 {
@@ -108,8 +108,8 @@ static void engine_add_lost(struct nt_flow *flow, struct nt_source *src)
 }
 
 /*
- * Stop counting the entries of the return stack that are older than the last SYNC. If a return was
- * inferred from one of them, count the deviation.
+ * Set nt_source::kept to 0. If a return was inferred from an entry of the return stack that was
+ * pushed before the last SYNC, count the deviation.
  */
 static void engine_end_kept(struct nt_flow *flow, struct nt_source *src)
 {
@@ -176,7 +176,7 @@ static void engine_add_gap(struct nt_flow *flow, struct nt_source *src, int code
 
 /* ---- messages with SYNC ---- */
 
-/* Return true if trace starts here, so that the encoder's return stack is empty. */
+/* Return true if trace starts at this SYNC, so that the encoder's return stack is empty. */
 static bool engine_is_first_sync(const struct nt_source *src, unsigned int sync)
 {
 	return sync == NT_SYNC_FIFO_OVERRUN || (src->state == NT_STATE_NEW &&
@@ -184,8 +184,8 @@ static bool engine_is_first_sync(const struct nt_source *src, unsigned int sync)
 }
 
 /*
- * SYNC empties the return stack (chapter 8.4). Some encoders keep it. If the flow was not known
- * before, the calls on the stack of such an encoder are not known either.
+ * SYNC empties the return stack (chapter 8.4). Some encoders do not empty their stack. If the flow
+ * was not known before SYNC, the calls on the stack of such an encoder are also unknown.
  */
 static void engine_sync_stack(struct nt_flow *flow, struct nt_source *src)
 {
@@ -201,7 +201,10 @@ static void engine_sync_stack(struct nt_flow *flow, struct nt_source *src)
 		!engine_is_first_sync(src, flow->msg.sync);
 }
 
-/* Start or continue the flow at F-ADDR. All encoder state is reset (chapter 8.4). */
+/*
+ * Start or continue the flow at F-ADDR of a message with SYNC, which resets all state of the encoder
+ * (chapter 8.4). @restart is true if the earlier flow does not continue.
+ */
 static void engine_resync(struct nt_flow *flow, struct nt_source *src, bool restart)
 {
 	struct nt_item *item;
@@ -226,7 +229,7 @@ static void engine_resync(struct nt_flow *flow, struct nt_source *src, bool rest
 
 /* ---- errors ---- */
 
-/* Continue at @dest, which @act reports. Keep @act, because RepeatBranch may repeat it. */
+/* Continue at @dest, which @act reports. Store @act, because RepeatBranch may repeat it. */
 static void engine_go_on_at(struct nt_source *src, const struct nt_message *act, uint64_t dest)
 {
 	src->ref = dest;
@@ -239,9 +242,9 @@ static void engine_go_on_at(struct nt_source *src, const struct nt_message *act,
 
 /*
  * Start a gap in the flow, because code is missing, or because a return needs a call in missing
- * code. The encoder's stack has this call (chapter 9.2), and ours does not. The flow continues at
- * the next U-ADDR, which is relative to the previous address and does not need code. This may be
- * the U-ADDR of this message.
+ * code. The encoder's stack has this call (chapter 9.2), and the decoder's stack does not. The flow
+ * continues at the next U-ADDR, because U-ADDR is relative to the previous address and needs no
+ * code. The current message may already have this U-ADDR.
  *
  * Calls after the gap are on top of the encoder's stack, so returns to them are certain. Any other
  * return starts another gap.
@@ -259,9 +262,9 @@ static void engine_fail_gap(struct nt_flow *flow, struct nt_source *src,
 }
 
 /*
- * Return true if trace was disabled and enabled again without a message. The encoder need not send
- * ProgTraceCorrelation with EVCODE 4 (chapter 7.12). I-CNT, if present, ends at the instruction
- * where trace was disabled.
+ * Return true if the message shows that trace was disabled and enabled again without a message in
+ * between. The encoder need not send ProgTraceCorrelation with EVCODE 4 (chapter 7.12). If I-CNT is
+ * not 0, it ends at the instruction at which trace was disabled, and must fit the code.
  */
 static bool engine_is_undeclared_stop(const struct nt_flow *flow)
 {
@@ -284,8 +287,8 @@ static void engine_add_undeclared_stop(struct nt_flow *flow, struct nt_source *s
 }
 
 /*
- * Handle a message that contradicts the flow. The flow continues at the next SYNC, which may be in
- * this message.
+ * Handle a message that contradicts the flow, or that needs missing code. The flow continues at the
+ * next SYNC, which may be in this message, or, if only code is missing, at the next U-ADDR.
  */
 static void engine_fail(struct nt_flow *flow, struct nt_source *src, int code)
 {
@@ -356,14 +359,14 @@ static void engine_go_to(struct nt_flow *flow, struct nt_source *src, uint64_t p
 	flow->walk.at = 0;
 }
 
-/* Return true if the jump needs an address, unless the decoder can infer it. */
+/* Return true if @block ends with a jump whose destination is in a message or must be inferred. */
 static bool engine_is_indirect(const struct nt_block *block)
 {
 	return block && nt_block_kind(block) >= NT_KIND_INDIRECT_JUMP &&
 	       nt_block_kind(block) <= NT_KIND_TRAP_RETURN;
 }
 
-/* Return true if the return may be implicit, so that no message reports it (chapter 9.2). */
+/* Return true if @block ends with a return that may be implicit, so that no message reports it. */
 static bool engine_is_return(const struct nt_flow *flow, const struct nt_source *src,
 			     const struct nt_block *block)
 {
@@ -382,7 +385,7 @@ static bool engine_is_branch(const struct nt_block *block)
 	return block && nt_block_kind(block) == NT_KIND_BRANCH;
 }
 
-/* Emit the last block as a jump to @dest. */
+/* Emit the last block of the walk, which ends with a jump or taken branch to @dest. */
 static void engine_take_tail(struct nt_flow *flow, struct nt_source *src, uint64_t dest,
 			     unsigned int flags)
 {
@@ -391,6 +394,7 @@ static void engine_take_tail(struct nt_flow *flow, struct nt_source *src, uint64
 	engine_go_to(flow, src, dest);
 }
 
+/* Emit the last block of the walk, which ends with a branch that was not taken. */
 static void engine_pass_tail(struct nt_flow *flow, struct nt_source *src)
 {
 	uint64_t end = nt_range_end(&engine_tail_block(flow)->range);
@@ -411,7 +415,7 @@ static uint32_t engine_last_opcode(const struct nt_flow *flow, const struct nt_s
 	return load32(buf);
 }
 
-/* SYSTEM instructions that are designated for custom use (funct3 4, or funct12 1xxx11 xxxxxx) */
+/* Return true if @op is a SYSTEM instruction for custom use (funct3 4, or funct12 1xxx11xxxxxx). */
 static bool engine_is_custom_system(uint32_t op)
 {
 	unsigned int funct3 = op >> 12 & 7;
@@ -420,9 +424,10 @@ static bool engine_is_custom_system(uint32_t op)
 }
 
 /*
- * Return true if the last instruction is a custom instruction. If it changes the PC, it is reported
- * like an indirect jump (chapter 10.1). Custom instructions are opcodes custom-0 to custom-3, all
- * instructions longer than 32 bits, and the encodings in nt_config::custom_jumps.
+ * Return true if the last instruction is a custom instruction. A custom instruction that changes
+ * the PC is reported like an indirect jump (chapter 10.1). Custom instructions are the opcodes
+ * custom-0 to custom-3, all instructions longer than 32 bits, and the encodings that
+ * nt_config::custom_jumps selects.
  */
 static bool engine_is_custom(const struct nt_flow *flow, const struct nt_source *src)
 {
@@ -469,8 +474,8 @@ static int engine_finish_jump(struct nt_flow *flow, struct nt_source *src, uint6
 }
 
 /*
- * Infer the effect of the last instruction of a message that was sent for another reason. A branch
- * without a bit of HIST was not taken.
+ * Infer how the last block of the walk ended. The message does not report this, because it was sent
+ * for another reason, such as a trap. A branch for which HIST has no bit was not taken.
  */
 static int engine_settle_tail(struct nt_flow *flow, struct nt_source *src)
 {
@@ -529,16 +534,16 @@ static int engine_finish_direct(struct nt_flow *flow, struct nt_source *src)
 }
 
 /*
- * Number of reported returns to known calls, without an implicit return before them, after which
- * the decoder knows that the encoder reports all returns
+ * If messages have reported this number of returns to known calls, and no implicit return was found
+ * before, the decoder assumes that the encoder reports all returns.
  */
 #define ENOUGH_RETURNS	3
 
 /*
  * Handle a reported return of an encoder that only counts calls. With implicit return, such an
- * encoder should not report a return while its count is above 0. But it is not certain which
- * instructions it counts as calls. Therefore a reported return is not an error, and only removes an
- * entry from the return stack.
+ * encoder should not report a return while its count is above 0. However, it is not known which
+ * instructions the encoder counts as calls. Therefore a reported return is not an error, and only
+ * removes an entry from the return stack.
  */
 static void engine_note_return(struct nt_flow *flow, struct nt_source *src)
 {
@@ -639,7 +644,8 @@ static int engine_finish_linear_sync(struct nt_flow *flow, struct nt_source *src
 }
 
 /*
- * Return true if the hart or the encoder was off before this SYNC, so that the PC may have changed.
+ * Return true if the hart was in debug mode before this SYNC, or if the encoder lost messages. Then
+ * the PC may have changed.
  */
 static bool engine_is_gap(unsigned int sync)
 {
@@ -657,7 +663,7 @@ static bool engine_is_cut(const struct nt_flow *flow, unsigned int sync)
 	       (sync == NT_SYNC_PC_SAMPLE && flow->dialect->has_samples);
 }
 
-/* Finish a message that ends the flow. If the code ends with a jump, its target may be unknown. */
+/* Finish a message that ends the flow. If the walk ends with an indirect jump, its target may be unknown. */
 static int engine_finish_flow(struct nt_flow *flow, struct nt_source *src)
 {
 	int err = engine_settle_tail(flow, src);
@@ -702,8 +708,8 @@ static int engine_finish_way_to_sync(struct nt_flow *flow, struct nt_source *src
 	}
 	err = engine_finish_linear_sync(flow, src);
 	/*
-	 * In some dialects, HIST may lack the bit of the branch at the end. In this case, F-ADDR is
-	 * not the destination of the branch.
+	 * In some dialects, HIST may lack the bit of the branch at the end of the walk. In this
+	 * case, F-ADDR is not the destination of the branch.
 	 */
 	if (err == NT_E_ADDR && flow->dialect->sync_at_branch && flow->walk.lacks_bit &&
 	    flow->walk.tail) {
@@ -744,7 +750,7 @@ static int engine_finish_correlation(struct nt_flow *flow, struct nt_source *src
 
 /* ---- begin ---- */
 
-/* Number of messages of the other mode after which the decoder changes the mode that it detected */
+/* After this number of messages of the other mode, the decoder changes the mode that it detected. */
 #define ENOUGH_OTHERS	2
 
 /* Return true if the encoder may send HIST in BTM, so that HIST does not show the mode. */
@@ -840,10 +846,10 @@ static int engine_update_space(struct nt_flow *flow, struct nt_source *src)
 }
 
 /*
- * Return true if a run of branches is longer than I-CNT can count. Each branch is at least one
- * half-word. I-CNT counts the half-words of earlier ResourceFull messages (@owed), and at most 22
- * bits more (table "Maximum Field Sizes"). Without this check, the decoder would walk a damaged
- * message for minutes.
+ * Return true if the message repeats a branch more often than I-CNT can count. Each branch has at
+ * least one half-word. I-CNT is the sum of earlier ResourceFull messages (nt_source::owed), and of
+ * a field with at most 22 bits (table "Maximum Field Sizes"). Without this check, the decoder would
+ * walk a damaged message for minutes.
  */
 static bool engine_is_run_too_long(const struct nt_source *src, const struct nt_message *msg)
 {
@@ -882,7 +888,7 @@ static bool engine_may_lack_bit(const struct nt_flow *flow, const struct nt_sour
 				NT_DEV_DIRECT_SYNC : NT_DEV_SYNC_LACKS_BIT);
 }
 
-/* Set up the walk of I-CNT and HIST of @act. */
+/* Set up the walk by I-CNT and HIST of the message nt_flow::act. */
 static int engine_begin_walk(struct nt_flow *flow, struct nt_source *src)
 {
 	const struct nt_message *act = flow->act;
@@ -904,7 +910,7 @@ static int engine_begin_walk(struct nt_flow *flow, struct nt_source *src)
 		walk->again = act->fields & NT_FIELD_HREPEAT ? act->value : 1;
 		if (!walk->again)
 			walk->todo.nr_bits = 0;
-		/* A repetition without branches has no effect. */
+		/* To repeat a HIST without branches has no effect. */
 		else if (walk->todo.nr_bits)
 			walk->again--;
 		else
@@ -920,7 +926,10 @@ static int engine_begin_walk(struct nt_flow *flow, struct nt_source *src)
 	return NT_OK;
 }
 
-/* Begin ResourceFull (chapter 7.8). A full I-CNT and a full HIST do not reset each other. */
+/*
+ * Begin ResourceFull (chapter 7.8). A message about a full I-CNT does not reset HIST. A message
+ * about a full HIST does not reset I-CNT.
+ */
 static int engine_begin_resource(struct nt_flow *flow, struct nt_source *src)
 {
 	const struct nt_message *msg = &flow->msg;
@@ -979,8 +988,8 @@ static int engine_begin_live(struct nt_flow *flow, struct nt_source *src)
 }
 
 /*
- * Return true if the message reports a trap while trace is disabled. Such a message is counted, but
- * has no other effect.
+ * Return true if the message reports a trap while trace is disabled. This deviation is counted. The
+ * message has no other effect.
  */
 static bool engine_is_trap_in_gap(const struct nt_flow *flow, const struct nt_source *src)
 {
@@ -990,8 +999,8 @@ static bool engine_is_trap_in_gap(const struct nt_flow *flow, const struct nt_so
 }
 
 /*
- * Begin a message while the flow is not known. The flow continues at a SYNC, or at an address after
- * missing code.
+ * Begin a message while the flow is not known. The flow continues at the next SYNC, or, after
+ * missing code, at the next U-ADDR.
  */
 static void engine_begin_lost(struct nt_flow *flow, struct nt_source *src)
 {
@@ -1068,9 +1077,9 @@ static void engine_do_error(struct nt_flow *flow, struct nt_source *src)
 }
 
 /*
- * Skip a message that is vendor defined or reserved. It may end with a timestamp to which later
- * timestamps are relative (chapter 8.5). If its fields are not known, the time is not exact before
- * the next SYNC.
+ * Skip a message that is vendor defined or reserved. Such a message may end with a timestamp, to
+ * which later timestamps are relative (chapter 8.5). If the fields of the message are not known,
+ * the time is not exact before the next SYNC.
  */
 static void engine_do_other(struct nt_flow *flow, struct nt_source *src)
 {
@@ -1202,7 +1211,7 @@ static int engine_finish_act(struct nt_flow *flow, struct nt_source *src)
 	return engine_finish_sync(flow, src);
 }
 
-/* After a whole walk, walk HIST again if the message repeats it, or finish the message. */
+/* Handle the end of a walk. If the message repeats HIST, begin another walk. Otherwise finish the message. */
 static void engine_finish(struct nt_flow *flow, struct nt_source *src)
 {
 	struct nt_walk *walk = &flow->walk;
@@ -1291,7 +1300,7 @@ static void engine_skip_others(struct nt_flow *flow)
 	}
 }
 
-/* Read the next message. Return false if there is none. */
+/* Read the next message, or handle an unreadable message. Return false if no message is complete. */
 static bool engine_read_message(struct nt_flow *flow)
 {
 	int ret;
@@ -1336,7 +1345,7 @@ static void engine_add_open_mark(struct nt_flow *flow)
 			    nt_source_time(flow->src), nt_tstamp_kind(flow->src, false));
 }
 
-/* Return true if the message must wait for the next batch. A batch has ranges of one source. */
+/* Return true if the message belongs to the next batch, because a batch has ranges of one source. */
 static bool engine_must_wait(const struct nt_flow *flow)
 {
 	return flow->nr_ranges && flow->src != flow->batch_src;
@@ -1352,7 +1361,7 @@ static void engine_begin_batch(struct nt_flow *flow)
 	flow->batch_has_tstamp = flow->src->has_tstamp;
 }
 
-/* Decode plain messages of the current source. Return false if there are none. */
+/* Decode plain messages of the current source. Return false if no message was decoded. */
 static bool engine_run_fast(struct nt_flow *flow, bool single)
 {
 	struct nt_source *src = flow->src;
@@ -1389,8 +1398,8 @@ static int engine_continue_walk(struct nt_flow *flow)
 }
 
 /*
- * Decode the next message, or several. Return 1 if the caller must call again, 0 if nothing more
- * can be decoded now, or NT_E_NOMEM.
+ * Read, decode or begin at least one message. Return 1 if the caller must call again, 0 if nothing
+ * more can be decoded now, or NT_E_NOMEM.
  */
 static int engine_next_message(struct nt_flow *flow, bool single)
 {

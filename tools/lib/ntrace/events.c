@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Interpret messages that do not report instructions, but values that software wrote into the
- * trace, or events of in-circuit trace. Some dialects have these messages, but N-Trace 1.0 does
+ * Interpret messages that report values that software wrote into the trace, or events of in-circuit
+ * trace. These messages do not report instructions. Some dialects have them, but N-Trace 1.0 does
  * not.
  */
 #include "engine.h"
@@ -48,8 +48,8 @@ static bool event_move_reference(struct nt_flow *flow, struct nt_source *src)
 }
 
 /*
- * Add an event of in-circuit trace. PC and return stack do not change, because no I-CNT shows when
- * the event occurred.
+ * Add an event of in-circuit trace. The PC and the return stack do not change, because the message
+ * has no I-CNT that shows at which instruction the event occurred.
  */
 static void event_add_event(struct nt_flow *flow, struct nt_source *src)
 {
@@ -65,7 +65,7 @@ static void event_add_event(struct nt_flow *flow, struct nt_source *src)
 	item->event.data = is_code ? msg->value : msg->data;
 	if (msg->code != NT_CKSRC_CALL || !msg->cdf)
 		return;
-	/* The data is the target of the call, and the next reference. */
+	/* The data is the target of the call. The next address is relative to this target. */
 	item->event.has_data = has_addr;
 	if (!has_addr)
 		return;

@@ -44,7 +44,7 @@ fail:
 	return NULL;
 }
 
-/* Return true if all fed bytes are decoded, and all items are returned to the caller. */
+/* Return true if all bytes that were fed are decoded, and all items are returned to the caller. */
 static bool flow_is_drained(const struct nt_flow *flow)
 {
 	return flow->reader.data == flow->reader.end && !flow->has_msg && !flow->walk.active &&
@@ -179,8 +179,8 @@ void nt_flow_stats(const struct nt_flow *flow, struct nt_stats *stats, size_t si
 }
 
 /*
- * Make room after all items were returned, and decode more. Return 1 if there are items, 0 if all
- * bytes are used, or an error.
+ * Remove all items, which were returned to the caller, and decode more. If @single is set, decode
+ * only one message. Return 1 if there are items, 0 if all bytes are used, or an error.
  */
 static int flow_refill(struct nt_flow *flow, bool single)
 {
@@ -220,7 +220,7 @@ static bool flow_batch_dest(const struct nt_flow *flow, uint64_t *dest)
 	return live;
 }
 
-/* Set the time at which range number @at was executed. */
+/* Set the time, offset and TCODE of the item for range number nt_flow::at. */
 static void flow_set_time(struct nt_flow *flow, struct nt_item *item)
 {
 	const struct nt_mark *mark = flow->marks;
@@ -285,7 +285,7 @@ int nt_flow_take_item(struct nt_flow *flow, struct nt_item *item)
 	return 1;
 }
 
-/* Set the marks of the ranges that were not returned, and count nt_mark::range from the first. */
+/* Set the marks of the ranges that were not returned, and make nt_mark::range relative to the first one. */
 static void flow_set_batch_marks(struct nt_flow *flow, struct nt_batch *batch)
 {
 	struct nt_mark *mark = flow->marks, *end = flow->marks + flow->nr_marks;
@@ -332,7 +332,7 @@ int nt_flow_take_batch(struct nt_flow *flow, struct nt_batch *batch)
 	return 1;
 }
 
-/* Count the next range. Unlike flow_next_range(), fill in only the members that are counted. */
+/* Count the next range. Unlike flow_next_range(), fill in only the members that counting needs. */
 static void flow_count_range(struct nt_flow *flow)
 {
 	const struct nt_range *range = &flow->ranges[flow->at];
@@ -370,8 +370,8 @@ int nt_flow_count_ranges(struct nt_flow *flow)
 }
 
 /*
- * Decode up to an item that is not a range. Return 1 if there is one, 0 if all bytes are used, or
- * NT_E_NOMEM.
+ * Decode and count ranges up to an item that is not a range. Return 1 if there is such an item, 0 if
+ * all bytes are used, or NT_E_NOMEM.
  */
 static int flow_count(struct nt_flow *flow)
 {

@@ -6,7 +6,7 @@
  *   walk.c	follows the code from one message to the next
  *   memo.c	stores the results of walks
  *   tally.c	counts the results of walks
- *   path.c	replays stored walks
+ *   path.c	walks a path for the first time
  *   fast.c	decodes repeated and other plain messages; fast-count.c counts them
  *   engine.c	interprets every type of message
  *   flow.c	returns items and batches to the caller
@@ -19,14 +19,15 @@
 
 /*
  * Maximum number of ranges of one batch, so that a batch stays in the first-level cache. fast.c
- * does not begin a message after FAST_RANGES, and leaves a message that needs more than FAST_SPARE
- * ranges to engine.c.
+ * begins a message only if the batch has fewer than FAST_RANGES ranges. The message may then add up
+ * to FAST_SPARE ranges. engine.c decodes longer messages.
  */
 #define MAX_RANGES	1536
 #define FAST_SPARE	512
 #define FAST_RANGES	(MAX_RANGES - FAST_SPARE)
 /* Maximum number of ranges that the end of a message adds to the walked ranges */
 #define SPARE_RANGES	4
+/* Maximum numbers of marks and events of one batch */
 #define MAX_MARKS	512
 #define MAX_EVENTS	4
 
@@ -35,19 +36,19 @@ enum nt_state {
 	NT_STATE_LIVE,		/* the PC is known */
 	NT_STATE_NO_PC,		/* code was missing; only the base of the next U-ADDR is known */
 	NT_STATE_STOPPED,	/* stopped by ProgTraceCorrelation */
-	NT_STATE_LOST,		/* waits for a message with SYNC */
+	NT_STATE_LOST,		/* the flow is not known before the next message with SYNC */
 };
 
 /* How an encoder reports returns, if its dialect has nt_dialect_table::counts_returns */
 enum nt_returns {
 	NT_RETURNS_UNKNOWN,	/* no return was decoded since the last loss of trace */
 	NT_RETURNS_EXPLICIT,	/* a message reports each return, without a return stack */
-	NT_RETURNS_IMPLICIT,
+	NT_RETURNS_IMPLICIT,	/* no message reports a return to a counted call */
 };
 
-/* An entry of the return stack, an address that a return may go to */
+/* An entry of the return stack */
 struct nt_return {
-	uint64_t	pc;
+	uint64_t	pc;	/* destination of the return */
 	uint32_t	call;	/* block that ends at @pc with a call; 0 if not known */
 };
 
@@ -60,37 +61,37 @@ struct nt_source {
 	uint64_t		pc;		/* address of the next instruction */
 	uint32_t		block;		/* block at @pc; 0 if not known */
 	int			space;		/* index of the address space; -1 if not known */
-	uint64_t		ref;		/* reference of the next U-ADDR (chapter 8.1) */
+	uint64_t		ref;		/* address to which the next U-ADDR is relative (chapter 8.1) */
 	bool			has_ref;	/* an event has set @ref while the PC is unknown */
-	uint64_t		owed;		/* I-CNT of ResourceFull that is not yet walked */
-	uint64_t		walked;		/* half-words walked by HIST, not yet in an I-CNT */
+	uint64_t		owed;		/* half-words of I-CNT in ResourceFull that are not yet walked */
+	uint64_t		walked;		/* half-words that were walked by HIST, before their I-CNT */
 	struct nt_context	context;
 	uint64_t		tstamp;
 	bool			has_tstamp;
-	bool			tstamp_gap;	/* until SYNC, @tstamp is a lower bound */
-	bool			overrun;	/* after Error, SYNC 7 means that trace is lost */
+	bool			tstamp_gap;	/* before the next SYNC, @tstamp is only a lower bound */
+	bool			overrun;	/* Error was sent, so SYNC 7 means that trace is lost */
 	bool			has_last;
 	struct nt_message	last;		/* branch message that RepeatBranch repeats */
-	uint8_t			raw[16];	/* its bytes, not yet parsed, if @raw_length is set */
-	uint8_t			raw_length;
-	uint64_t		last_dest;
+	uint8_t			raw[16];	/* bytes of this message, if it is not yet parsed */
+	uint8_t			raw_length;	/* length of @raw; 0 if @raw is not used */
+	uint64_t		last_dest;	/* destination that this message reported */
 	uint64_t		lost_messages;
 	uint64_t		lost_bytes;
 	/* the return stack, see stack.h */
 	uint8_t			return_mode;	/* enum nt_returns */
-	uint8_t			nr_reported;	/* reported returns to known calls */
+	uint8_t			nr_reported;	/* number of reported returns to known calls */
 	bool			calls_missing;	/* the encoder's stack may have unknown calls */
-	uint32_t		top;
-	uint32_t		depth;
-	uint32_t		kept;		/* entries pushed before the last SYNC */
+	uint32_t		top;		/* index of the newest entry of @returns */
+	uint32_t		depth;		/* number of entries */
+	uint32_t		kept;		/* number of entries that were pushed before the last SYNC */
 	struct nt_return	returns[];
 };
 
 /* The part of a message's HIST and I-CNT that is not yet walked */
 struct nt_todo {
 	uint64_t	hist;
-	unsigned int	nr_bits;	/* bits left of HIST, the highest of which is next */
-	int64_t		left;		/* half-words left of I-CNT */
+	unsigned int	nr_bits;	/* number of bits left in @hist, the highest of which is next */
+	int64_t		left;		/* number of half-words left of I-CNT */
 };
 
 /*
@@ -100,14 +101,14 @@ struct nt_todo {
 struct nt_walk {
 	bool		active;
 	bool		ready;		/* the code of the address space is ready */
-	bool		hist_only;	/* HIST without I-CNT, the walk ends at its last branch */
+	bool		hist_only;	/* walk HIST without I-CNT, and end at its last branch */
 	bool		ends_linear;	/* the last emitted range ends without jump or branch */
-	uint32_t	tail;		/* last block, if the message reports its destination */
-	uint32_t	at;		/* offset from the PC of a faulty instruction */
+	uint32_t	tail;		/* last block, if the message reports its destination; or 0 */
+	uint32_t	at;		/* offset of a faulty instruction from the PC, in bytes */
 	struct nt_todo	todo;
 	bool		lacks_bit;	/* HIST may lack the bit of the last branch */
 	uint64_t	again;		/* number of further walks of HIST (HREPEAT) */
-	uint32_t	spins;		/* blocks since the last branch */
+	uint32_t	spins;		/* number of blocks since the last branch */
 };
 
 struct nt_flow {
@@ -125,10 +126,10 @@ struct nt_flow {
 	struct nt_source	**sources;	/* indexed by SRC */
 	uint32_t		nr_sources;
 	bool			ending;
-	bool			has_msg;	/* @msg is read, but not begun */
+	bool			has_msg;	/* @msg is read, but decoding it has not begun */
 	struct nt_message	msg;
 	const struct nt_message	*act;		/* message to decode, @msg or a repeated message */
-	uint64_t		repeat;		/* repetitions left (B-CNT, R-CNT) */
+	uint64_t		repeat;		/* number of repetitions of @act that are left (B-CNT, R-CNT) */
 	struct nt_message	again;		/* instruction that RepeatInstruction repeats */
 	struct nt_source	*src;		/* source of @msg */
 	struct nt_walk		walk;
@@ -145,9 +146,9 @@ struct nt_flow {
 	uint32_t		at;		/* number of ranges returned to the caller */
 	uint32_t		nr_ranges;
 	uint32_t		nr_marks;
-	uint32_t		at_mark;
+	uint32_t		at_mark;	/* index of the mark of the next range */
 	uint32_t		nr_events;
-	uint32_t		at_event;
+	uint32_t		at_event;	/* number of events returned to the caller */
 	struct nt_range		*ranges;	/* MAX_RANGES */
 	struct nt_mark		*marks;		/* MAX_MARKS */
 	struct nt_item		events[MAX_EVENTS];
@@ -157,7 +158,10 @@ struct nt_flow {
 	struct nt_mark		own_marks[MAX_MARKS];
 };
 
-/* Return the kind of time of a message of @src. @exact is true if the message has a timestamp. */
+/*
+ * Return whether the time of a message of @src is known, and whether it is exact. @exact is true if
+ * the message has a timestamp.
+ */
 static inline enum nt_tstamp_kind nt_tstamp_kind(const struct nt_source *src, bool exact)
 {
 	if (!src->has_tstamp)
@@ -165,7 +169,7 @@ static inline enum nt_tstamp_kind nt_tstamp_kind(const struct nt_source *src, bo
 	return exact && !src->tstamp_gap ? NT_TSTAMP_EXACT : NT_TSTAMP_CARRIED;
 }
 
-/* Return the time of a mark or item, or 0 if it is not known. */
+/* Return the time of @src for a mark or item, or 0 if the time is not known. */
 static inline uint64_t nt_source_time(const struct nt_source *src)
 {
 	return src->has_tstamp ? src->tstamp : 0;
@@ -192,7 +196,7 @@ static inline uint64_t nt_flow_mask(const struct nt_flow *flow, uint64_t pc)
 	return flow->config.xlen == 32 ? (uint32_t)pc : pc;
 }
 
-/* Return the destination. U-ADDR @addr is its XOR with @ref, the previous address (chapter 8.1). */
+/* Return the destination that U-ADDR @addr encodes, as XOR with the previous address @ref (chapter 8.1). */
 static inline uint64_t nt_flow_dest(const struct nt_flow *flow, uint64_t ref, uint64_t addr)
 {
 	return nt_addr_extend(nt_flow_mask(flow, ref ^ addr), flow->addr_bits);

@@ -6,26 +6,26 @@
 
 #include "foreign.h"
 
-/* Format bits of PERF_RECORD_AUX::flags, as gtrace sets them; rvtrace sets none */
+/* Format bits of PERF_RECORD_AUX::flags. gtrace sets one of them, and rvtrace sets none. */
 #define FORMAT_MASK	0xff00
 #define FORMAT_ETRACE	0x0100
 #define FORMAT_GTRACE	0x0200
 #define FORMAT_RAW	0x0100	/* set by the K3's driver for trace without CoreSight frames */
 
-#define LEARN_BYTES	(16u << 10)	/* bytes of one sample of the trace */
+#define LEARN_BYTES	(16u << 10)	/* maximum number of bytes of one sample of the trace */
 #define LEARN_PARTS	32		/* maximum number of samples */
 
-#define RING_LOST	64		/* bytes at the end of a ring that gtrace does not read */
-#define RING_LEAST	(256u << 10)	/* a smaller record may not be a ring; gtrace's ring has 1 MiB */
-#define SURE		16	/* an encoder runs if it sent more messages; damaged bytes may look like fewer */
+#define RING_LOST	64		/* number of bytes at the end of a ring that gtrace does not read */
+#define RING_LEAST	(256u << 10)	/* a smaller record is not treated as a ring; gtrace's ring has 1 MiB */
+#define SURE		16	/* damaged bytes may look like this number of messages; see struct running */
 #define SOURCES		(1u << NT_SRC_BITS_MAX)
 
-/* Words of each CPU in the recording of a K3. More words may follow; NR_PARAMS is their number. */
+/* Words of each CPU in the recording of a K3. K3_NR_PARAMS is the number of words from K3_FORMAT, or more. */
 enum k3_word { K3_CPU, K3_NR_PARAMS, K3_FORMAT, K3_CONTEXT, K3_INHIBIT_SRC, K3_SRC_BITS, K3_SRC_ID, K3_WORDS };
 
 #define K3_FORMAT_NTRACE	1	/* trTeFormat */
 
-/* Number of invalid messages with one width of SRC, without timestamps [0] and with them [1] */
+/* Number of invalid messages if SRC has a certain width. Index 1 is for messages with timestamps. */
 struct trial {
 	uint64_t	invalid[2];
 };
@@ -36,9 +36,10 @@ struct nt_foreign {
 	uint64_t	*words;
 	size_t		nr_cpus;
 	unsigned int	parts;		/* number of samples */
-	uint64_t	messages;
-	struct trial	trials[NT_SRC_BITS_MAX + 1];	/* by width of SRC; only [0] for a K3, which records it */
-	const char	*error;		/* a format that is not N-Trace */
+	uint64_t	messages;	/* number of messages in all samples */
+	/* Index is the width of SRC. A K3 uses only index 0, because its recording contains the width. */
+	struct trial	trials[NT_SRC_BITS_MAX + 1];
+	const char	*error;		/* the trace has a format that is not N-Trace; or NULL */
 };
 
 static uint64_t *foreign_cpu(const struct nt_foreign *f, size_t nth)
@@ -46,7 +47,7 @@ static uint64_t *foreign_cpu(const struct nt_foreign *f, size_t nth)
 	return f->words + NTRACE_INFO_HEADER_MAX + nth * NTRACE_INFO_CPU_MAX;
 }
 
-/* Make room for @nr CPUs. Return false if they are too many, or memory is exhausted. */
+/* Make room for @nr CPUs. Return false if there are too many CPUs, or if out of memory. */
 static bool foreign_grow(struct nt_foreign *f, size_t nr)
 {
 	size_t words = NTRACE_INFO_HEADER_MAX + nr * NTRACE_INFO_CPU_MAX;
@@ -66,7 +67,7 @@ static bool foreign_grow(struct nt_foreign *f, size_t nr)
 	return true;
 }
 
-/* Take the words of a CPU. Return their number, or 0 if they are damaged. */
+/* Convert the words of one CPU of a K3. Return their number, or 0 if they are damaged. */
 static size_t k3_take_cpu(struct nt_foreign *f, uint64_t *cpu, const uint64_t *words, size_t nr)
 {
 	if (nr < K3_WORDS || words[K3_NR_PARAMS] < K3_WORDS - K3_FORMAT ||
@@ -174,7 +175,7 @@ void nt_foreign_add_id(struct nt_foreign *f, int cpu, uint64_t id)
 	for (i = 0; i < f->nr_cpus; i++) {
 		if (foreign_cpu(f, i)[NTRACE_INFO_CPU_ID] != (uint64_t)cpu)
 			continue;
-		/* The upper bits of CoreSight's hw_id are a version and a sink. */
+		/* The upper bits of CoreSight's hw_id contain a version and the number of a sink. */
 		if (f->k3)
 			foreign_cpu(f, i)[NTRACE_INFO_CPU_TRACE_ID] = id & 0x7f;
 		else
@@ -185,8 +186,9 @@ void nt_foreign_add_id(struct nt_foreign *f, int cpu, uint64_t id)
 /* ---- Trace ---- */
 
 /*
- * Return true if no encoder sends this message with the settings of these drivers. A wrong width of
- * SRC leaves most messages valid, but shows in messages whose first field has few valid values.
+ * Return true if no encoder sends this message with the settings of these drivers. If messages are
+ * decoded with a wrong width of SRC, most of them are valid, but the first field after SRC often has
+ * a value that encoders do not send.
  */
 static bool is_unlikely(const struct nt_message *msg)
 {
@@ -196,7 +198,10 @@ static bool is_unlikely(const struct nt_message *msg)
 	       msg->sync != NT_SYNC_PERIODIC && msg->sync != NT_SYNC_FIFO_OVERRUN;
 }
 
-/* Note the ID of an encoder's trace, unless PERF_RECORD_AUX_OUTPUT_HW_ID has reported it. */
+/*
+ * Store the trace ID of the encoder with SRC @src, unless PERF_RECORD_AUX_OUTPUT_HW_ID has reported
+ * its trace ID.
+ */
 static void k3_see_id(struct nt_foreign *f, int src, unsigned int id)
 {
 	uint64_t *cpu;
@@ -210,8 +215,8 @@ static void k3_see_id(struct nt_foreign *f, int src, unsigned int id)
 }
 
 /*
- * Count all messages, and the invalid or unlikely ones. @id is the trace ID of their frames, or 0
- * without frames.
+ * Add the number of messages to *messages, and the number of invalid or unlikely messages to
+ * *invalid. @id is the trace ID of the bytes in CoreSight frames, or 0 for trace without frames.
  */
 static void try_messages(struct nt_foreign *f, const struct nt_config *config, const uint8_t *data, size_t size,
 			 unsigned int id, uint64_t *invalid, uint64_t *messages)
@@ -234,7 +239,7 @@ static void try_messages(struct nt_foreign *f, const struct nt_config *config, c
 	nt_reader_free(reader);
 }
 
-/* Try messages with and without timestamps. */
+/* Count the invalid messages if SRC has @width bits, first without, and then with timestamps. */
 static void try_times(struct nt_foreign *f, uint32_t width, const uint8_t *data, size_t size, unsigned int id)
 {
 	struct trial *trial = &f->trials[f->k3 ? 0 : width];
@@ -287,8 +292,8 @@ void nt_foreign_learn(struct nt_foreign *f, const uint8_t *data, size_t size)
 }
 
 /*
- * Return the width of SRC with the fewest invalid messages. gtrace sets the width that the number of CPUs
- * needs, which is tried first.
+ * Return the width of SRC with the fewest invalid messages. If several widths are equal, prefer the width
+ * that the number of CPUs needs, because gtrace sets this width. Set *times if messages have timestamps.
  */
 static uint32_t best_width(const struct nt_foreign *f, uint32_t nr_cpus, bool *times)
 {
@@ -338,7 +343,7 @@ const char *nt_foreign_settle(struct nt_foreign *f, uint32_t nr_cpus, const stru
 			cpu[NTRACE_INFO_CPU_SRC_ID] = 0;
 		if (!times)
 			continue;
-		/* Assume that the encoder sends the time CSR. */
+		/* Assume that timestamps are values of the time CSR. */
 		cpu[NTRACE_INFO_CPU_CONFIG] |= NTRACE_CONFIG_TIMESTAMP;
 		if (clock->mult && clock->shift < 32)
 			cpu[NTRACE_INFO_CPU_TS_FREQ] = (1000000000ULL << clock->shift) / clock->mult;
@@ -372,15 +377,15 @@ static void set_running(struct running *running, unsigned int src, unsigned int 
 
 /*
  * Find the end of the trace of earlier sessions. When all encoders have stopped, the sink fills the
- * ring up to a multiple of 64 bytes, and the driver reads it. The next session begins at that
- * offset.
+ * ring up to a multiple of 64 bytes, and the driver reads the ring. The next session begins at the
+ * offset after these bytes.
  */
 static void see_message(const struct nt_message *msg, struct running *running, struct nt_foreign_ring *ring)
 {
 	bool starts = nt_message_is_sync(msg) && msg->sync == NT_SYNC_TRACE_ENABLE;
 	bool stops = msg->tcode == NT_TCODE_PROG_TRACE_CORRELATION && msg->code == NT_EVCODE_DISABLED;
 
-	/* An encoder that starts again had stopped, even if the message of the stop is lost. */
+	/* An encoder that starts has stopped before, even if the message about the stop is lost. */
 	if (starts)
 		set_running(running, msg->src, 0);
 	if (starts && !running->nr && !(msg->offset % RING_LOST))

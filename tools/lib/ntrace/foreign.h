@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Recordings that other drivers and their perf make. Two kinds have 8 as PERF_RECORD_AUXTRACE_INFO's type:
+ * Recordings that other drivers and their perf make. Two kinds of recordings have the type 8 in
+ * PERF_RECORD_AUXTRACE_INFO.
  *
- * - gtrace, and rvtrace before it. The private data is one word, the type of the PMU.
- * - the perf of SpacemiT's K3. The private data is a word with the type of the PMU (bits 63:32) and the number
- *   of CPUs (31:0), followed by words of each CPU, enum k3_word in foreign.c.
+ * - Recordings of gtrace, and of rvtrace, which is older. The private data is one word with the type of the PMU.
+ * - Recordings of the perf of SpacemiT's K3. The private data is one word with the type of the PMU (bits 63:32)
+ *   and the number of CPUs (bits 31:0), and then several words for each CPU (enum k3_word in foreign.c).
  *
- * This file translates both to the words of <linux/ntrace.h>. It learns from the trace what those recordings
- * do not contain.
+ * These functions translate the private data to the words of <linux/ntrace.h>. They determine from the trace
+ * what those recordings do not contain.
  *
  * perf and the session library compile this file.
  */
@@ -38,7 +39,7 @@ struct nt_foreign_clock {
 struct nt_foreign *nt_foreign_new(const uint64_t *words, size_t nr, const char **error);
 void nt_foreign_free(struct nt_foreign *foreign);
 
-/* nt_foreign_name() - return the name of the recorder for users */
+/* nt_foreign_name() - return a name, for users, of the program that made the recording */
 const char *nt_foreign_name(const struct nt_foreign *foreign);
 
 /*
@@ -48,14 +49,14 @@ const char *nt_foreign_name(const struct nt_foreign *foreign);
  */
 uint64_t nt_foreign_flags(struct nt_foreign *foreign, uint64_t flags);
 
-/* nt_foreign_add_id() - take PERF_RECORD_AUX_OUTPUT_HW_ID::hw_id of @cpu, which is -1 if unknown */
+/* nt_foreign_add_id() - add @id, the hw_id of PERF_RECORD_AUX_OUTPUT_HW_ID; @cpu is -1 if it is unknown */
 void nt_foreign_add_id(struct nt_foreign *foreign, int cpu, uint64_t id);
 
 /* nt_foreign_learn() - learn from a part of the trace, which may begin inside a message */
 void nt_foreign_learn(struct nt_foreign *foreign, const uint8_t *data, size_t size);
 
 /*
- * nt_foreign_settle() - complete the metadata, after the whole recording was read
+ * nt_foreign_settle() - complete the metadata after the whole recording was read
  * @nr_cpus: Number of CPUs of the machine, or 0 if it is unknown
  *
  * Return: NULL, or a sentence if the trace cannot be decoded
@@ -68,10 +69,11 @@ const uint64_t *nt_foreign_words(const struct nt_foreign *foreign, size_t *nr);
 
 /* The trace of a record that is a ring, in which the newest bytes have overwritten the oldest */
 struct nt_foreign_ring {
-	uint64_t	old;	/* bytes from earlier sessions, of unknown processes */
-	uint64_t	seam;	/* offset at which 64 bytes are missing; 0: unknown */
+	uint64_t	old;	/* number of bytes at the start that are from earlier sessions */
+	uint64_t	seam;	/* offset at which 64 bytes are missing; 0 if it is unknown */
 };
 
+/* One of the pieces of memory that contain a record */
 struct nt_foreign_bytes {
 	const uint8_t	*data;
 	size_t		size;
@@ -82,9 +84,10 @@ bool nt_foreign_wrapped(const struct nt_foreign *foreign, uint64_t size);
 
 /*
  * nt_foreign_ring() - find old and missing bytes in a record for which nt_foreign_wrapped() returned true
- * @config: Configuration of its encoders
+ * @config: Configuration of the encoders of the record
  * @pieces: The bytes of the record, in order
- * @position: Bytes of the AUX buffer between the previous such record, or its start, and this one
+ * @position: Number of bytes of the AUX buffer from the previous such record, or from the start of
+ *	the buffer, to this record
  */
 void nt_foreign_ring(const struct nt_config *config, const struct nt_foreign_bytes *pieces, size_t nr,
 		     uint64_t position, struct nt_foreign_ring *ring);

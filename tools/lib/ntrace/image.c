@@ -27,7 +27,10 @@ void nt_image_free(struct nt_image *image)
 
 /* ---- views ---- */
 
-/* Return the number of views that begin before or at @addr of @space. */
+/*
+ * Views are sorted by space and address. Return the number of views before the first view that
+ * begins after @addr of @space.
+ */
 static size_t image_count_views(const struct nt_image *image, uint64_t space, uint64_t addr)
 {
 	size_t low = 0, high = image->nr_views;
@@ -112,7 +115,7 @@ static int image_make_room(struct nt_image *image)
 	size_t nr = image->nr_sections + 1;
 	struct nt_section *more;
 
-	/* The size is doubled when the array is full. */
+	/* The size of the array is a power of two, and is doubled when the array is full. */
 	if (image->sections && image->nr_sections & (image->nr_sections - 1))
 		return NT_OK;
 	more = realloc(image->sections, 2 * nr * sizeof(*more));
@@ -131,7 +134,7 @@ int nt_image_add(struct nt_image *image, uint64_t space, uint64_t addr,
 {
 	struct nt_section section = { .space = space, .addr = addr, .size = size, .data = data };
 
-	/* The last byte may have the highest address. */
+	/* The last byte of a section may have the highest address. */
 	if (!size || addr + (size - 1) < addr)
 		return NT_E_INVALID;
 	if (image_make_room(image))
@@ -197,8 +200,9 @@ void nt_image_remap(struct nt_image *image)
 }
 
 /*
- * Find the code at @addr in @space, or else in space 0. *size is the number of bytes from @addr
- * with this code, or the number of bytes without code.
+ * Return the code at @addr in @space, or, if @space has none, the code at @addr in space 0. Set
+ * *size to the number of its bytes. If neither space has code at @addr, return NULL, and set *size
+ * to the number of bytes from @addr without code.
  */
 static const uint8_t *image_find_code(const struct nt_image *image, uint64_t space, uint64_t addr,
 				      size_t *size)

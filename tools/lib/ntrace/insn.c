@@ -190,7 +190,7 @@ static void insn_decode_32(uint32_t op, struct nt_insn *insn)
 	}
 }
 
-/* Return the length in bytes by the low bits, or 0 if reserved (192 bits and more). */
+/* Return the instruction's length in bytes, which the low bits encode, or 0 if it is reserved (192 bits and more). */
 static unsigned int insn_length(uint32_t op)
 {
 	if ((op & 0x03) != 0x03)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Definitions that the layers of libntrace share, and that its callers do not see
+ * Definitions that the layers of libntrace share, and that its public header does not contain
  */
 #ifndef NTRACE_INTERNAL_H
 #define NTRACE_INTERNAL_H
@@ -109,11 +109,10 @@ struct nt_reader {
 	const uint8_t		*end;
 	uint64_t		offset;		/* offset of @data in the stream */
 	bool			skip;		/* skip bytes up to the next MSEO of 11 */
-	/* start of an incomplete message, and the number of its bytes that are not kept */
-	size_t			nr_carry;
-	uint64_t		nr_more;
-	bool			more_reserved;	/* a byte that is not kept has a reserved MSEO */
-	uint8_t			carry[NT_MESSAGE_MAX + 1];
+	size_t			nr_carry;	/* number of bytes in @carry */
+	uint64_t		nr_more;	/* number of bytes for which @carry has no room */
+	bool			more_reserved;	/* one of these bytes may have a reserved MSEO */
+	uint8_t			carry[NT_MESSAGE_MAX + 1];	/* start of an incomplete message */
 };
 
 int nt_reader_init(struct nt_reader *reader, const struct nt_config *config);

@@ -10,13 +10,13 @@
  *	+-----------------------+-------+
  *
  * TCODE and the other fixed fields follow each other without a gap. The first variable-length field
- * begins right after them. Each variable-length field ends at a byte with MSEO 01, and the last one
- * at a byte with MSEO 11.
+ * begins right after the fixed fields. Each variable-length field ends with a byte whose MSEO is 01,
+ * and the last one ends with a byte whose MSEO is 11.
  */
 #include "dialect.h"
 #include "state.h"
 
-/* Messages that are not about the flow, and not vendor defined */
+/* Messages that are neither about the flow nor vendor defined */
 #define NT_EXTRA_TCODES							\
 	(1ULL << NT_TCODE_OWNERSHIP | 1ULL << NT_TCODE_DATA_ACQUISITION |	\
 	 1ULL << NT_TCODE_AUX_ACCESS_WRITE | 1ULL << NT_TCODE_IN_CIRCUIT_TRACE |	\
@@ -29,7 +29,7 @@
 
 #define ECODE_BITS	8
 
-/* A variable-length field, which has at most 64 bits; only an address may have more. */
+/* A variable-length field. Only an address may have more than 64 bits. */
 struct var {
 	uint64_t	value;
 	uint64_t	high;	/* bits 64..127 */
@@ -37,8 +37,8 @@ struct var {
 };
 
 /*
- * Read the bits of @len bytes, except the first @skip bits. Return false if a bit beyond 128 bits
- * is not 0.
+ * Read the MDO of @len bytes, except its first @skip bits. Return false if a bit after the first 128
+ * bits is not 0.
  */
 static bool message_read_var(const uint8_t *p, size_t len, unsigned int skip, struct var *var)
 {
@@ -133,8 +133,8 @@ static void message_set_process(struct nt_message *msg, uint64_t value)
 }
 
 /*
- * Set RDATA of a dialect that counts branches. A run is several branches that were all taken, or
- * all not taken.
+ * Set RDATA of a message that counts the branches of a run. A run is several branches in a row that
+ * were all taken, or all not taken. Only some dialects have this message.
  */
 static int message_set_run(struct nt_message *msg, uint64_t value)
 {
@@ -226,8 +226,8 @@ static int message_set_var(const struct nt_config *config, struct nt_message *ms
 }
 
 /*
- * Return true if RCODE is not known. The message may then have any number of fields. If there are
- * several, the last one may be TSTAMP.
+ * Return true if @msg is a ResourceFull with an unknown RCODE. Such a message may have any number of
+ * fields. If it has several fields, the last one may be TSTAMP.
  */
 bool nt_message_is_open(const struct nt_message *msg)
 {
@@ -236,8 +236,8 @@ bool nt_message_is_open(const struct nt_message *msg)
 }
 
 /*
- * Return the type of variable-length field number @nr, or 0 if there is none. The type may depend
- * on the fixed fields, and TSTAMP may always be the last field.
+ * Return the type of variable-length field number @nr, or 0 if the message cannot have this field.
+ * The type may depend on the fixed fields. TSTAMP may be the last field of each message.
  */
 static uint32_t message_var_field(const struct nt_config *config, const struct nt_layout *layout,
 				  const struct nt_message *msg, unsigned int nr)
@@ -269,7 +269,7 @@ static bool message_is_complete(const struct nt_layout *layout, const struct nt_
 	return true;
 }
 
-/* Set the fixed fields from @head. Return their number of bits. */
+/* Set the fixed fields from @head, the first bits of the message. Return their number of bits. */
 static unsigned int message_set_fixed(const struct nt_config *config,
 				      const struct nt_layout *layout, struct nt_message *msg,
 				      uint32_t head)
@@ -316,7 +316,7 @@ static void message_split_ecode(const struct nt_config *config, struct nt_messag
 	msg->deviations |= NT_DEV_BIT(NT_DEV_ECODE_BITS);
 }
 
-/* Parse the variable-length fields of a framed message from bit @skip. */
+/* Parse the variable-length fields of a complete message. The first of them begins at bit @skip. */
 static int message_parse_vars(const struct nt_config *config, const struct nt_layout *layout,
 			      struct nt_message *msg, const uint8_t *p, unsigned int skip)
 {
@@ -358,15 +358,15 @@ static int message_parse_vars(const struct nt_config *config, const struct nt_la
 	return message_is_complete(layout, msg, nr) ? NT_OK : NT_E_MISSING;
 }
 
-/* Parse all fields of a message that is not about the flow, from bit @skip. */
+/* Parse all fields after SRC of a message that is not about the flow. They begin at bit @skip. */
 static void message_parse_others(const struct nt_other *other, struct nt_message *msg,
 				 const uint8_t *p, unsigned int skip, uint32_t head,
 				 bool timestamp)
 {
 	unsigned int bits = other->bits[0] + other->bits[1];
 	/*
-	 * If a vendor's message was fed in several pieces, the reader has kept at most this many
-	 * bytes.
+	 * If a vendor's message was fed in several pieces, the reader has copied at most this number
+	 * of bytes.
 	 */
 	size_t size = msg->length < NT_MESSAGE_MAX + 1 ? msg->length : NT_MESSAGE_MAX + 1;
 	const uint8_t *end = p + size, *first;
@@ -450,8 +450,8 @@ bool nt_message_source(const struct nt_config *config, const uint8_t *p, size_t 
 }
 
 /*
- * Return the number of bytes up to and including the first byte with MSEO 11, or 0 if there is
- * none. Set *reserved if a byte has a reserved MSEO.
+ * Return the number of bytes up to and including the first byte with MSEO 11, or 0 if no byte has
+ * it. Set *reserved if a byte before it has a reserved MSEO.
  */
 size_t nt_message_end(const uint8_t *p, size_t size, bool *reserved)
 {
@@ -469,8 +469,9 @@ size_t nt_message_end(const uint8_t *p, size_t size, bool *reserved)
 }
 
 /*
- * Find the end of the message at @p. Set *length, even if there is an error, to the number of bytes
- * to skip. Messages have a maximum length, except a vendor's message (chapter 3).
+ * Find the end of the message at @p. Set *length to the length of the message, or, if it is not
+ * complete, to @size. Return 1, 0 if the message is not complete, or an error. Messages have a
+ * maximum length, except a vendor's message (chapter 3).
  */
 static int message_find_end(const uint8_t *p, size_t size, uint32_t *length)
 {
@@ -483,7 +484,7 @@ static int message_find_end(const uint8_t *p, size_t size, uint32_t *length)
 		return NT_E_TOO_LONG;
 	if (!end)
 		return 0;
-	/* Transitions 11-01, and 11-11 with MDO other than all ones, do not exist (table 3). */
+	/* After MSEO 11, a byte that is not idle must have MSEO 00 (table 3). */
 	if (reserved || mseo(p[0]) != MSEO_MORE)
 		return NT_E_MSEO;
 	return 1;

@@ -30,7 +30,7 @@ static const char *name_find(const struct name *names, size_t nr, int number, co
 	return otherwise;
 }
 
-/* The name of @number, or @otherwise if it has none */
+/* The name of @number, or @otherwise if @number has no name */
 #define NAME(names, number, otherwise)	name_find(names, ARRAY_SIZE(names), number, otherwise)
 
 #define ERROR_NAME(name, number, text, hint)	{ number, #name },

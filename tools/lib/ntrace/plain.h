@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The fast path parses plain messages with these functions. A plain message is a branch message or
- * a ResourceFull with HIST, without SYNC, with at most 16 bytes, and with values that fit 60 bits
- * or less.
+ * The fast path parses plain messages with these functions. A plain message is a branch message
+ * without SYNC, or a ResourceFull with HIST. It has at most 16 bytes, and its values have at most 60
+ * bits.
  */
 #ifndef NTRACE_PLAIN_H
 #define NTRACE_PLAIN_H
@@ -18,8 +18,8 @@
 
 /* The positions of two MSEO bits in the next WINDOW bytes. Bit i of each mask belongs to byte i. */
 struct ends {
-	unsigned int	field;		/* MSEO 01 or 11 */
-	unsigned int	high;		/* MSEO 10 or 11 */
+	unsigned int	field;		/* bytes with MSEO 01 or 11 */
+	unsigned int	high;		/* bytes with MSEO 10 or 11 */
 };
 
 #if defined(__SSE2__)
@@ -80,7 +80,7 @@ struct bits96 {
 	uint64_t	high;
 };
 
-/* Return the bits from @from up to, but not including, @to, which are less than 60 bits. */
+/* Return the bits from @from up to, but not including, @to. There must be fewer than 60 bits. */
 static __always_inline uint64_t plain_get_bits(const struct bits96 *bits, unsigned int from,
 					       unsigned int to)
 {
@@ -101,6 +101,7 @@ static const uint8_t nr_vars[64] = {
 	[NT_TCODE_RESOURCE_FULL]		= 1,
 };
 
+/* The fields of a plain message */
 struct plain {
 	unsigned int	tcode;
 	unsigned int	length;
@@ -157,7 +158,7 @@ static __always_inline unsigned int plain_next_end(unsigned int *ends)
 struct parser {
 	const struct nt_config	*config;
 	struct bits96		bits;
-	unsigned int		fields;		/* ends of fields, see struct ends::field */
+	unsigned int		fields;		/* ends of the fields that are not yet read, see ends::field */
 	unsigned int		at;		/* number of bits that were read */
 };
 

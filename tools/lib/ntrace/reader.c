@@ -61,7 +61,7 @@ static void reader_advance(struct nt_reader *reader, size_t size)
 	reader->offset += size;
 }
 
-/* Skip all bytes up to and including the next one with MSEO 11. Return false if there is none. */
+/* Skip all bytes up to and including the next byte with MSEO 11. Return false if no byte has it. */
 static bool reader_skip_to_end(struct nt_reader *reader)
 {
 	const uint8_t *p = reader->data;
@@ -85,7 +85,7 @@ static void reader_carry(struct nt_reader *reader, size_t size)
 	reader_advance(reader, size);
 }
 
-/* Decode the copied message, which is now complete. */
+/* Decode the message that was copied to @reader->carry, and that is complete. */
 static int reader_decode_carried(struct nt_reader *reader, struct nt_message *msg)
 {
 	uint64_t length = reader->nr_carry + reader->nr_more;
@@ -96,7 +96,7 @@ static int reader_decode_carried(struct nt_reader *reader, struct nt_message *ms
 		reader->carry[reader->nr_carry - 1] |= MSEO_END;
 	ret = nt_message_parse(&reader->config, reader->carry, reader->nr_carry, msg);
 	if (ret > 0 && reader->more_reserved) {
-		/* The kept bytes are valid, but a later byte has the reserved MSEO. */
+		/* The copied bytes are valid, but a later byte has the reserved MSEO. */
 		memset(msg, 0, sizeof(*msg));
 		ret = NT_E_MSEO;
 	}

@@ -24,7 +24,7 @@ void nt_sinks_free(struct nt_sinks *sinks);
 
 /*
  * nt_sinks_set_cpu() - note that the encoder of @cpu sends SRC
- * @number: Number of its sink in the metadata, or 0 if the metadata has none
+ * @number: Number of the CPU's sink in the metadata, or 0 if the metadata has no such number
  */
 void nt_sinks_set_cpu(struct nt_sinks *sinks, unsigned int cpu, uint32_t number);
 
@@ -53,10 +53,10 @@ bool nt_sinks_add_window(struct nt_sinks *sinks, unsigned int cpu, uint64_t time
 void nt_sinks_settle(struct nt_sinks *sinks);
 
 /*
- * nt_sinks_before() - find the last window before @time that is known to be of the sink of @cpu
+ * nt_sinks_before() - find the last window before @time that the sink of @cpu certainly wrote
  *
  * Context: Several threads may call this at the same time.
- * Return: The time of the window's record, or 0 if there is no such window.
+ * Return: The time of the window's record, or 0 if no such window is known.
  */
 uint64_t nt_sinks_before(const struct nt_sinks *sinks, unsigned int cpu, uint64_t time);
 

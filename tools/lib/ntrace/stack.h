@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The return stack (chapter 9.2), and the effect of a sequence of code on it.
+ * The return stack (chapter 9.2), and the effect of a sequence of code on this stack.
  *
  * The stack is a ring. If it is full, a call overwrites the oldest entry or is ignored, which
  * depends on nt_config::return_full.
@@ -51,19 +51,21 @@ static __always_inline uint32_t nt_stack_advance(struct nt_source *src, uint32_t
 /*
  * The effect of a sequence of code on the stack. All heights are relative to the height at the
  * start of the sequence, which is 0. The sequence has the same effect at another time only if the
- * stack has the same entries from @low to 0, because the sequence pops them. The entries above @low
- * at the end are the entries that it pushes.
+ * stack then has the same entries from @low to 0, because the sequence pops these entries. All
+ * entries above @low at the end were pushed by the sequence.
  */
 struct nt_net {
-	int		now;
+	int		now;			/* current height */
 	int		low;			/* lowest height so far */
 	int		peak;			/* highest height after a push */
-	uint32_t	popped[NT_NET_POPS];	/* popped calls, starting with the top */
+	uint32_t	popped[NT_NET_POPS];	/* blocks of the popped calls, starting with the top */
 };
 
+/* Value of nt_net::peak before the first push */
 #define NT_NET_NO_PEAK	(-1000)
 /*
- * Value of @low if the sequence popped an empty stack. Its effect on a stack with entries differs.
+ * Value of nt_net::low if the sequence popped an empty stack. On a stack with entries, the sequence
+ * would have another effect.
  */
 #define NT_NET_EMPTY	(-1000)
 
@@ -87,7 +89,7 @@ static __always_inline void nt_net_push(struct nt_net *net)
 		net->peak = net->now;
 }
 
-/* Record that the stack was temporarily as high as @now + @more. */
+/* Record that the stack was temporarily higher than now by @more entries. */
 static __always_inline void nt_net_raise(struct nt_net *net, int more)
 {
 	if (net->now + more > net->peak)
@@ -104,6 +106,7 @@ static inline unsigned int nt_net_lost(const struct nt_net *net)
 	return net->peak > net->now ? net->peak - net->now : 0;
 }
 
+/* Return the number of entries that the sequence has pushed and not popped. */
 static inline unsigned int nt_net_pushes(const struct nt_net *net)
 {
 	return net->now - net->low;
@@ -111,7 +114,7 @@ static inline unsigned int nt_net_pushes(const struct nt_net *net)
 
 /* ---- undo ---- */
 
-/* The value of an entry before a push */
+/* The value of a stack entry before a push has overwritten it */
 struct nt_undo {
 	uint32_t		slot;
 	struct nt_return	value;
@@ -119,7 +122,7 @@ struct nt_undo {
 
 #define NT_MAX_UNDO	256
 
-/* Entries that pushes have overwritten since the log was emptied */
+/* The undo log has the entries that pushes have overwritten since the log was emptied. */
 struct nt_undo_log {
 	uint32_t	nr;
 	struct nt_undo	entries[NT_MAX_UNDO];
@@ -138,7 +141,7 @@ static __always_inline void nt_undo_note(struct nt_undo_log *log, const struct n
 	log->entries[log->nr++].value = src->returns[slot];
 }
 
-/* Restore the stack, whose top was at @top and which had @depth entries. */
+/* Restore the stack from the log. Before the logged pushes, it had @depth entries, and its top at @top. */
 static inline void nt_undo_all(struct nt_undo_log *log, struct nt_source *src, uint32_t top,
 			       uint32_t depth)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * State of a trace source that depends only on its messages
+ * The part of a trace source's state that depends only on its messages
  */
 #include "dialect.h"
 #include "state.h"
@@ -54,7 +54,10 @@ int nt_context_update(struct nt_context *context, const struct nt_message *msg)
 	return NT_OK;
 }
 
-/* Bits of ECODE for the types of lost messages (chapter 7.4); 0 if the types are not known */
+/*
+ * Bits of ECODE (chapter 7.4). A bit shows that messages of one type are lost. If ECODE is 0, the
+ * types of the lost messages are not known.
+ */
 #define ECODE_OWNERSHIP	(1u << 3)
 #define ECODE_VENDOR	(1u << 7)
 

@@ -39,8 +39,9 @@ static inline bool nt_time_is_absolute(const struct nt_message *msg)
 uint64_t nt_time_sync(const struct nt_config *config, uint64_t tstamp, uint64_t value);
 
 /*
- * Return the time that is sent as XOR with @tstamp. Only the bits of the counter are sent. Time
- * never decreases, so a time before @tstamp means that the counter has wrapped.
+ * Return the time whose XOR with the previous time @tstamp is the TSTAMP @value. Only the bits of
+ * the counter are sent. Time never decreases. Therefore, if the result is before @tstamp, the
+ * counter has wrapped.
  */
 static inline uint64_t nt_time_xor(const struct nt_config *config, uint64_t tstamp, uint64_t value)
 {
@@ -67,7 +68,7 @@ bool nt_error_loses_context(const struct nt_message *msg);
 /* Forget *context after Error, unless ECODE shows that it is not lost. */
 void nt_context_lose(struct nt_context *context, const struct nt_message *msg);
 
-/* Return the only trace mode in which an encoder should send @msg, or NT_MODE_AUTO for any. */
+/* Return the only trace mode in which an encoder should send @msg, or NT_MODE_AUTO if both may have it. */
 enum nt_mode nt_message_mode(const struct nt_message *msg);
 
 /* Return true if all known encoders send @msg in the same trace mode. */

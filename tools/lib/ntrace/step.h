@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * A step determines by HIST and I-CNT how one block ends (chapter 11.1, "Decoding Algorithm
- * Principles"). nt_step_block() does that for walk.c and path.c. fast-block.h calculates the same
- * without branches, because measurements show that this is faster for irregular code.
+ * Principles"). walk.c and path.c call nt_step_block() for that. fast-block.h calculates the same
+ * without conditional jumps, because measurements show that this is faster for irregular code.
  */
 #ifndef NTRACE_STEP_H
 #define NTRACE_STEP_H
 
 #include "flow.h"
 
-/* Result of a step without error. The first two are indices of nt_block::link. */
+/* Result of a step without error. The first two values are indices of nt_block::link. */
 enum nt_step {
-	NT_STEP_PASS	= 0,	/* continues at the next instruction */
-	NT_STEP_TAKE	= 1,	/* continues at the target of the branch or jump */
+	NT_STEP_PASS	= 0,	/* the flow continues at the next instruction */
+	NT_STEP_TAKE	= 1,	/* the flow continues at the target of the branch or jump */
 	NT_STEP_TAIL	= 2,	/* I-CNT ends here, and the message reports the destination */
-	NT_STEP_INDIRECT = 3,	/* an indirect jump, whose target is inferred or in the message */
+	NT_STEP_INDIRECT = 3,	/* the block ends with an indirect jump, whose target is inferred or in the message */
 };
 
 /*
  * Decide the conditional branch at the end of a block, whose half-words are already subtracted from
- * @todo. Return enum nt_step, or NT_E_HIST_SHORT.
+ * @todo. @htm is true if HIST must have a bit for the branch. Return enum nt_step, or
+ * NT_E_HIST_SHORT.
  */
 static inline int nt_step_branch(struct nt_todo *todo, bool htm)
 {
@@ -31,8 +32,8 @@ static inline int nt_step_branch(struct nt_todo *todo, bool htm)
 }
 
 /*
- * Decide a direct jump or call that is reported like a taken branch (trTeInstEnAllJumps). Return
- * enum nt_step, or an error.
+ * Check a direct jump or call that is reported like a taken branch (trTeInstEnAllJumps). @needs_bit
+ * is true if HIST must have a bit for the jump. Return enum nt_step, or an error.
  */
 static inline int nt_step_reported_jump(struct nt_todo *todo, bool needs_bit)
 {
@@ -51,8 +52,9 @@ static inline bool nt_step_is_sequential(const struct nt_flow *flow, const struc
 }
 
 /*
- * Step @block, whose half-words are already subtracted from @todo. @lacks_bit is true if HIST may
- * lack the branch or reported jump at the end of I-CNT. Return enum nt_step, or an error.
+ * Determine how @block ends. Its half-words are already subtracted from @todo. @lacks_bit is true if
+ * HIST may lack the bit of a branch or reported jump at the end of I-CNT. Return enum nt_step, or an
+ * error.
  */
 static inline int nt_step_block(const struct nt_flow *flow, const struct nt_block *block,
 				struct nt_todo *todo, enum nt_mode mode, bool lacks_bit)

@@ -4,7 +4,7 @@
  */
 #include "internal.h"
 
-/* Return true if this is a message with SYNC from a decoded source. */
+/* Return true if @msg is a message with SYNC from a decoded source. */
 static bool sync_is_start(const struct nt_config *config, const struct nt_message *msg)
 {
 	return nt_message_is_sync(msg) &&
@@ -49,7 +49,7 @@ static bool sync_begins_at(const struct nt_config *config, const uint8_t *data, 
 	       sync_is_start(config, &msg);
 }
 
-/* Search from @at in steps of 1, or of SIZE_MAX for backwards. */
+/* Search from @at. @step is 1 to search forwards, or SIZE_MAX, which is -1, to search backwards. */
 static int sync_search(const struct nt_config *config, const uint8_t *data, size_t size, bool middle,
 		       size_t at, size_t step, size_t *offset)
 {

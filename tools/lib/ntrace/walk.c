@@ -94,8 +94,8 @@ static void walk_emit(struct nt_flow *flow, const struct nt_block *block, unsign
 }
 
 /*
- * Continue at @pc, to which link @which of the current block leads. If memory for the block at @pc
- * is exhausted, nt_walk_run() repeats the search.
+ * Continue at @pc. The block at @pc is the link @which (0 or 1) of the current block. If memory for
+ * the block at @pc cannot be allocated, nt_walk_run() repeats the search for the block.
  */
 static void walk_follow(struct nt_flow *flow, struct nt_source *src, uint64_t pc, int which)
 {
@@ -104,8 +104,9 @@ static void walk_follow(struct nt_flow *flow, struct nt_source *src, uint64_t pc
 }
 
 /*
- * Step over a jump whose target is not in its opcode. If the walk ends here, the message reports
- * the target. Otherwise it must be possible to infer it.
+ * Step over a jump whose target is not in its opcode. If the walk ends with this jump, the message
+ * reports the target. Otherwise the target must be inferred. Return 1 to continue, 0 if the walk
+ * ends, or an error.
  */
 static int walk_step_indirect(struct nt_flow *flow, struct nt_source *src,
 			      const struct nt_block *block)

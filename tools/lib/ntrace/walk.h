@@ -8,9 +8,9 @@
 #include "flow.h"
 
 /*
- * Continue the walk. Return 1 if it is done, in which case @walk.tail may be set. Return 0 if the
- * batch is full. Return NT_E_NOMEM if the caller must try again. Any other error belongs to the
- * instruction @walk.at bytes after the PC.
+ * Continue the walk. Return 1 if the walk is complete. Then nt_walk::tail may be set. Return 0 if
+ * the batch is full. Return NT_E_NOMEM if out of memory, and another call tries again. Any other
+ * error belongs to the instruction that is nt_walk::at bytes after the PC.
  */
 int nt_walk_run(struct nt_flow *flow, struct nt_source *src);
 
@@ -24,8 +24,8 @@ void nt_walk_emit_tail(struct nt_flow *flow, unsigned int flags);
 bool nt_walk_infer(struct nt_flow *flow, struct nt_source *src, uint64_t *dest);
 
 /*
- * Apply the stack action of the jump at the end of the walk (table "4-bit itype values"). @reported
- * is true if its destination was in a message.
+ * Pop or push the return stack for the jump at the end of @block, as table "4-bit itype values"
+ * defines. @reported is false if the destination of the jump was inferred.
  */
 void nt_walk_stack(struct nt_flow *flow, struct nt_source *src, const struct nt_block *block,
 		   bool reported);

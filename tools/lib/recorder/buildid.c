@@ -2,7 +2,8 @@
 /*
  * This file writes the build ids of mapped programs and libraries, and of the kernel's modules, to
  * the header. It copies programs and libraries to the build-id cache. perf and the session library
- * search files there, and perf archive packs them from there:
+ * search this cache for files, and perf archive packs files of this cache. An example of a file in
+ * the cache is
  *
  *	~/.debug/usr/bin/ls/1234.../elf
  *	~/.debug/.build-id/12/34... -> ../../usr/bin/ls/1234...
@@ -24,14 +25,14 @@
 
 struct scan {
 	struct nt_recorder *r;
-	struct pd_bytes	*to;
-	void		*names;		/* tsearch() */
+	struct pd_bytes	*to;		/* build ids of the files so far */
+	void		*names;		/* tree of the names so far, for tsearch() */
 	char		cache[PATH_MAX];	/* path of the cache, or empty */
 };
 
 /* ---- Build ids ---- */
 
-/* Bytes of an ELF file. Only <elf.h> is used: Debian's libelf cannot be linked statically. */
+/* Bytes of an ELF file. This file does not use libelf, because Debian's cannot be linked statically. */
 struct bytes {
 	const char	*at;
 	size_t		size;
@@ -42,7 +43,10 @@ static bool has(const struct bytes *b, uint64_t offset, uint64_t size)
 	return offset <= b->size && size <= b->size - offset;
 }
 
-/* Find the build id in the notes from @at to @end, each of which is padded to 4 bytes. */
+/*
+ * Find the build id in the notes from @at to @end, each of which is padded to 4 bytes. Return its
+ * size, or 0 if it is missing.
+ */
 static size_t id_of_notes(const struct bytes *b, uint64_t at, uint64_t end,
 			  uint8_t id[PD_BUILD_ID_SIZE])
 {
@@ -109,7 +113,10 @@ static size_t id_of_file(const char *path, uint8_t id[PD_BUILD_ID_SIZE])
 	return size;
 }
 
-/* Get the build id of module "[NAME]" from its notes in sysfs, because its file may be anywhere. */
+/*
+ * Get the build id of module "[NAME]" from its notes in sysfs, because its file may be anywhere.
+ * Return its size, or 0 if it is missing.
+ */
 static size_t id_of_module(const char *name, uint8_t id[PD_BUILD_ID_SIZE])
 {
 	char path[256], notes[4096];
@@ -167,7 +174,7 @@ static bool put_vdso(const char *to)
 	return out && !whole_file_close(&whole, out, fwrite(b.at, 1, b.size, out) == b.size);
 }
 
-/* Copy a program to the cache. Ignore errors, because readers can also try its original path. */
+/* Copy a program to the cache. Ignore errors, because readers also look for it at its original path. */
 static void cache(const struct scan *s, const char *original, const uint8_t *id, size_t size)
 {
 	char hex[2 * PD_BUILD_ID_SIZE + 1], folder[PATH_MAX], to[PATH_MAX], link[PATH_MAX];
@@ -227,7 +234,8 @@ static int compare(const void *a, const void *b)
 }
 
 /*
- * Handle a map. The name need not be copied, because the recording stays in memory until the end.
+ * Handle a record of a map. The tree of names refers to the record, because the recording stays in
+ * memory until the end.
  */
 static void take_map(struct scan *s, const struct perf_event_header *header)
 {

@@ -54,7 +54,10 @@ static __u64 *config_word(struct perf_event_attr *attr, const char *name, size_t
 	return NULL;
 }
 
-/* Store the bits of @value, lowest first, in the bits of @format, such as "config1:0-7,32". */
+/*
+ * Store the bits of @value, lowest first, in the bits that @format names, such as "config1:0-7,32".
+ * Return false if @value has more bits.
+ */
 static bool put_value(struct perf_event_attr *attr, const char *format, uint64_t value)
 {
 	const char *colon = strchr(format, ':');
@@ -75,7 +78,7 @@ static bool put_value(struct perf_event_attr *attr, const char *format, uint64_t
 	return !value;
 }
 
-/* Set @term, which is "name" or "name=value", of PMU @pmu. */
+/* Set term @term of PMU @pmu in *attr. The term is "name" or "name=value", and has @len characters. */
 static int set_term(struct nt_recorder *r, struct perf_event_attr *attr, const char *pmu,
 		    const char *term, size_t len)
 {
@@ -179,8 +182,8 @@ static int set_known(struct nt_recorder *r, struct rec_event *event, const char 
 }
 
 /*
- * Return true if the user may record context ids. In a pid namespace other than the initial one,
- * the driver refuses thread ids to users who may not trace the whole system.
+ * Return true if the user may record contexts, which contain thread ids. In a pid namespace other
+ * than the initial one, the driver refuses them to users who may not trace the whole system.
  */
 static bool may_have_context(const struct nt_recorder *r)
 {
@@ -297,7 +300,10 @@ static bool is_listed(const char *list, unsigned long value)
 	return false;
 }
 
-/* Return the name of a field with a value that the hardware lacks, and set @list to its values. */
+/*
+ * Return the name of a field of @config with a value that the hardware does not support, or NULL.
+ * Set @list to the values that the hardware supports.
+ */
 static const char *refused_field(uint64_t config, char list[128])
 {
 	char path[PATH_MAX];

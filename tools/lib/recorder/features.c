@@ -33,7 +33,7 @@ static void add_events(const struct nt_recorder *r, struct pd_bytes *to)
 	}
 }
 
-/* Add the places of trace in the file, so that a reader finds it without reading all events. */
+/* Add the offsets of trace in the file, so that a reader finds the trace without reading all records. */
 static void add_index(const struct nt_recorder *r, struct pd_bytes *to)
 {
 	pd_add_u64(to, r->out.chunks.nr);

@@ -19,8 +19,8 @@ static uint64_t cpu_number(int cpu, const char *name, uint64_t none)
 }
 
 /*
- * If timestamps are not from the time CSR, store the values of their counter and of the time CSR
- * when the event was opened.
+ * If timestamps are not values of the time CSR, store the values that the counter of timestamps and
+ * the time CSR had when the event was opened.
  */
 static void fill_base(int cpu, uint64_t *word)
 {
@@ -36,8 +36,8 @@ static void fill_base(int cpu, uint64_t *word)
 
 /*
  * Return true if the files "frequency" and "base" in sysfs are valid for @config. They are valid
- * only for the default prescaler, and for the timestamp mode in the file "mode". An event without a
- * mode uses that mode.
+ * only for the prescaler in the file "prescale", and for the timestamp mode in the file "mode". An
+ * event without a mode uses the mode in that file.
  */
 static bool counter_is_known(int cpu, uint64_t config)
 {
@@ -50,8 +50,8 @@ static bool counter_is_known(int cpu, uint64_t config)
 }
 
 /*
- * Return the number of the event's sink, or of the encoder's default sink if the event names none.
- * Return 0 if it is not known.
+ * Return the number of the event's sink. If the event names no sink, return the number of the
+ * encoder's default sink. Return 0 if the number is not known.
  */
 static uint32_t sink_number(int cpu, uint64_t config2)
 {
@@ -115,7 +115,7 @@ static void fill_header(const struct nt_recorder *r, int nr, uint64_t *word)
 	word[NTRACE_INFO_TIME_ZERO] = clock.zero;
 }
 
-/* Store the CPUs of a list like "0,2-3" in @cpus. Return how many were stored, at most @room. */
+/* Store the CPUs of a list like "0,2-3" in @cpus. Return the number of stored CPUs, at most @room. */
 static int list_cpus(const char *list, int *cpus, int room)
 {
 	long first, last;
@@ -136,8 +136,8 @@ static int list_cpus(const char *list, int *cpus, int room)
 }
 
 /*
- * Write the record with which perf inject --jit converts times in files that programs wrote to the
- * perf clock.
+ * Write PERF_RECORD_TIME_CONV. Programs write files about code that they compile at run time, and
+ * perf inject --jit uses this record to convert the times in these files to the perf clock.
  */
 static int put_clock(struct nt_recorder *r)
 {

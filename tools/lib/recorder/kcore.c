@@ -28,16 +28,20 @@ struct range {
 };
 
 struct kcore {
-	int		fd;
+	int		fd;		/* file descriptor of /proc/kcore */
 	Elf64_Ehdr	ehdr;
 	Elf64_Phdr	phdrs[MAX_SEGMENTS];
 	NS_ARRAY(struct range) ranges;	/* ranges of code, without overlaps */
-	Elf64_Phdr	out[MAX_SEGMENTS];
+	Elf64_Phdr	out[MAX_SEGMENTS];	/* segments of the copy */
 	unsigned int	nr_out;
 };
 
 /* ---- Files ---- */
 
+/*
+ * Copy @size bytes from offset @at of file @from. If @at is UINT64_MAX, copy from the current offset
+ * up to the end of the file.
+ */
 static int copy_bytes(int from, uint64_t at, int to, uint64_t size, char *buf)
 {
 	ssize_t n;
@@ -161,8 +165,8 @@ static int read_headers(struct nt_recorder *r, struct kcore *k)
 }
 
 /*
- * Choose the bytes of each segment that are in a range of code. Set p_offset to their offset in
- * /proc/kcore.
+ * Choose the bytes of each segment that are in a range of code. Set p_offset of the new segments to
+ * the offset of these bytes in /proc/kcore.
  */
 static void choose(struct kcore *k)
 {

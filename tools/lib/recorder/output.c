@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * This file writes a recording. It uses the final name from the start, so that the recording can be
- * read even if the recorder is killed, because trace cannot be recorded twice. If the disk is full,
- * the complete records are kept. A reserve, which is an unnamed file, is then freed to make room
- * for the features and for the records that are still in the rings.
+ * This file writes a recording. The file has its final name from the start, so that the recording
+ * can be read even if the recorder is killed, because trace cannot be recorded twice. If the disk is
+ * full, all complete records remain in the file. The recorder then frees the reserve, which is an
+ * unnamed file, to make room for the features and for the records that are still in the rings.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,11 +14,11 @@
 
 #include "recorder-priv.h"
 
-#define RESERVE		(1 << 20)
+#define RESERVE		(1 << 20)	/* size of the reserve in bytes */
 
 /* ---- An existing file ---- */
 
-/* Keep one older recording, like perf does. A folder of other files is never removed. */
+/* Rename an older recording to PATH.old, like perf does. Never remove a folder with other files. */
 static int keep_old(struct nt_recorder *r, const char *path)
 {
 	char data[PATH_MAX], *old = r->out.old;
@@ -87,7 +87,7 @@ int rec_output_open(struct nt_recorder *r, const char *path)
 	struct rec_output *out = &r->out;
 	struct stat st;
 
-	/* if the name is a symbolic link, replace the file to which it leads */
+	/* If the name is a symbolic link, replace the file to which the link leads. */
 	if (!realpath(path, out->name))
 		snprintf(out->name, sizeof(out->name), "%s", path);
 	path = out->name;
@@ -154,7 +154,7 @@ int rec_output_events(struct nt_recorder *r)
 
 /*
  * Return the size of the complete records in the first @done bytes of the pieces. A record may be
- * in both pieces, but its header is in one.
+ * divided between the pieces, but its header is not divided.
  */
 static size_t whole_records(const struct rec_piece pieces[2], size_t done)
 {
@@ -193,7 +193,10 @@ int rec_output_record(struct nt_recorder *r, const void *record, size_t size)
 	return rec_output_records(r, pieces);
 }
 
-/* Keep the part of the trace that was written, and set the size in its record accordingly. */
+/*
+ * Writing a record with trace failed after @done bytes. Keep the trace that was written, and write
+ * its size to the record.
+ */
 static int keep_part(struct nt_recorder *r, struct pd_auxtrace_record *record, size_t done)
 {
 	struct rec_output *out = &r->out;
@@ -241,8 +244,9 @@ int rec_output_trace(struct nt_recorder *r, uint64_t offset, uint32_t idx, int32
 /* ---- End ---- */
 
 /*
- * Write the header with the size of the records before the features, because build ids are read
- * from the file itself. Even without room for the features, a reader can then read the records.
+ * Write the header, which has the size of the records, before the features. Build ids are features,
+ * and rec_build_ids() reads the records of the file to find the programs. Even if there is not
+ * enough room for the features, a reader can then read the records.
  */
 int rec_output_finish(struct nt_recorder *r)
 {

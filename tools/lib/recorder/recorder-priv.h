@@ -21,22 +21,22 @@ struct rec_event {
 	char		*name;		/* name of the event that the user wrote */
 	bool		is_trace;
 	bool		any_privilege;	/* the user wrote neither u nor k */
-	const uint64_t	*ids;		/* libperf's ids, after the event is open */
+	const uint64_t	*ids;		/* IDs of the event, which libperf owns; set when the event is open */
 	size_t		nr_ids;
 };
 
 struct rec_chunk {
-	uint64_t	offset, size;	/* place in the file of a PERF_RECORD_AUXTRACE */
+	uint64_t	offset, size;	/* a PERF_RECORD_AUXTRACE in the file, in bytes */
 };
 
 struct rec_output {
 	char		path[PATH_MAX];
 	char		name[PATH_MAX];	/* the recording, which is @path or its folder */
-	char		old[PATH_MAX];	/* new name of an older recording; "": there was none */
+	char		old[PATH_MAX];	/* new name of an older recording; empty if none existed */
 	bool		created;	/* @name is a new file or folder */
 	struct pd_writer w;
-	int		reserve;	/* unnamed file that reserves room for the end, or -1 */
-	int		error;		/* errno of a failed write; then trace is not written */
+	int		reserve;	/* unnamed file that reserves room for the last records, or -1 */
+	int		error;		/* errno of a failed write, after which no trace is written; or 0 */
 	NS_ARRAY(struct rec_chunk) chunks;
 };
 
@@ -71,14 +71,14 @@ int rec_event_parse(struct nt_recorder *r, const char *text, struct rec_event *e
 int rec_event_explain(struct nt_recorder *r, const struct rec_event *event, int err);
 bool rec_event_kernel(const struct rec_event *event);
 
-/* Return the number in a file of the PMU in /sys, or @none if there is none. */
+/* Return the number in file @name of the PMU's folder in /sys, or @none if it cannot be read. */
 uint64_t rec_pmu_number(const char *name, uint64_t none);
 /* Read the first line of a file, without the newline. Return false on failure. */
 bool rec_read_line(const char *path, char *line, int size);
 
 /* ---- rings.c: libperf ---- */
 
-/* Values of struct perf_event_mmap_page */
+/* Values of struct perf_event_mmap_page that convert the time CSR to the perf clock */
 struct rec_clock {
 	uint64_t	shift, mult, zero;
 	bool		known;
@@ -107,7 +107,10 @@ struct rec_pids {
 };
 /* Get the threads of the processes in the options. */
 int rec_target_threads(struct nt_recorder *r, struct rec_pids *pids);
-/* Make libperf's maps of the CPUs and threads to trace, or return NULL. @traced: CPUs with an encoder */
+/*
+ * Return libperf's map of the CPUs, or of the threads, to trace. Return NULL on failure. @traced is
+ * the map of the CPUs with an encoder.
+ */
 struct perf_cpu_map *rec_target_cpus(struct nt_recorder *r, const struct perf_cpu_map *traced);
 struct perf_thread_map *rec_target_thread_map(struct nt_recorder *r);
 /* Fork a process for the command, which waits for rec_target_go(). */
@@ -115,14 +118,14 @@ int rec_target_fork(struct nt_recorder *r);
 int rec_target_go(struct nt_recorder *r);
 /* Return false if the command still runs. */
 bool rec_target_ended(struct nt_recorder *r, bool wait);
-/* Call @take for every thread of a process in /proc until it does not return 0. */
+/* Call @take for each thread of process @pid, until @take returns another value than 0. */
 int rec_target_each(pid_t pid, int (*take)(void *ctx, pid_t tid), void *ctx);
 
 /* ---- output.c ---- */
 
 int rec_output_open(struct nt_recorder *r, const char *path);
 void rec_output_close(struct nt_recorder *r);
-/* Remove the output of a recorder that cannot start, and give an older recording its name back */
+/* Remove the output of a recorder that cannot start, and rename an older recording to its old name. */
 void rec_output_undo(struct nt_recorder *r);
 /* Write the events with their ids. */
 int rec_output_events(struct nt_recorder *r);
@@ -141,20 +144,23 @@ int rec_output_finish(struct nt_recorder *r);
 
 /* ---- features.c: the features after the records ---- */
 
-/* Make the features of the header, which are indexed by enum pd_feature. */
+/* Make the features of the header. The index of @features is enum pd_feature. */
 void rec_features(struct nt_recorder *r, struct pd_bytes *features);
 
 /* ---- synth.c, info.c, kcore.c, buildid.c ---- */
 
-/* Synthesise records for the kernel, modules, threads and maps that already exist. */
+/* Write records for the kernel, modules, threads and maps that exist before the recording starts. */
 int rec_synth_all(struct nt_recorder *r);
 /* Write PERF_RECORD_AUXTRACE_INFO. */
 int rec_info_write(struct nt_recorder *r);
 /* Copy kcore, kallsyms and modules to @folder. */
 int rec_kcore_copy(struct nt_recorder *r, const char *folder);
-/* Count the losses that a record of the file or of a ring reports. */
+/* Add the stretches and losses that a record reports to *info. */
 void rec_count(struct nt_recorder_info *info, const struct perf_event_header *header);
-/* Add the build ids of the programs in the file, copy these to the cache, and count all losses. */
+/*
+ * Add the build ids of the programs in the file to *to, and copy the programs to the cache. Also
+ * count the losses that the records of the file report.
+ */
 void rec_build_ids(struct nt_recorder *r, struct pd_bytes *to);
 
 #endif /* NTRACE_RECORDER_RECORDER_PRIV_H */

@@ -35,7 +35,7 @@ static bool has_capabilities(void)
 	return caps & (1ULL << CAP_SYS_ADMIN_ | 1ULL << CAP_PERFMON_);
 }
 
-/* Return true if the user may trace everything. Root may do so, and on some systems all users. */
+/* Return true if the user may trace everything. Root may do so. On some systems, all users may do so. */
 static bool is_privileged(void)
 {
 	char line[32];
@@ -149,9 +149,9 @@ static int copy_kernel(struct nt_recorder *r)
 }
 
 /*
- * Raise the priority of the recorder above that of the recorded programs. Otherwise they could fill
- * the buffer of a CPU while the recorder waits for that CPU. The command was already forked, and
- * keeps its priority.
+ * Raise the priority of the recorder above that of the recorded programs. Otherwise the programs
+ * could fill the buffer of a CPU while the recorder cannot run on that CPU. The process of the
+ * command already exists, and its priority does not change.
  */
 static void run_first(const struct nt_recorder *r)
 {
@@ -177,8 +177,8 @@ int nt_recorder_start(struct nt_recorder *r)
 /* ---- Run ---- */
 
 /*
- * Sleep until a buffer is filled to its watermark, and then read. A recorder of the whole system is
- * also traced, and would record mostly itself if it read more often.
+ * Sleep until a buffer is filled to its watermark, and then read the buffers. If the whole system is
+ * traced, the recorder is also traced, and would record mostly itself if it read more often.
  */
 int nt_recorder_step(struct nt_recorder *r, int timeout)
 {
@@ -210,8 +210,8 @@ void nt_recorder_snapshot(struct nt_recorder *r)
 }
 
 /*
- * Read the rest of the buffers. If the disk is full, there is still room for the records of the
- * rings, which have names and maps.
+ * Read the rest of the buffers. If the disk is full, the trace is not written. The reserve has room
+ * for the records of the rings, which have names and maps.
  */
 static int read_rest(struct nt_recorder *r)
 {

@@ -31,7 +31,7 @@ struct nt_recorder_options {
 	bool		per_thread;	/* one buffer for each thread instead of each CPU */
 	uint64_t	trace_size;	/* bytes of an AUX buffer; 0 for the default */
 	uint64_t	ring_size;	/* bytes of a ring of records; 0 for the default */
-	bool		snapshot;	/* overwrite old trace; nt_recorder_snapshot() writes it */
+	bool		snapshot;	/* overwrite old trace; nt_recorder_snapshot() writes the newest trace */
 	bool		no_kcore;	/* do not copy the kernel */
 	bool		no_cache;	/* do not copy programs to the build-id cache */
 	const char	*cache;		/* build-id cache; NULL for ~/.debug */
@@ -43,30 +43,34 @@ struct nt_recorder_options {
 	unsigned int	strobe_period;	/* length of a period in ms; 0 to trace all the time */
 };
 
-/* nt_recorder_new() - check the options; set *@recorder, even on failure, or NULL without memory */
+/*
+ * nt_recorder_new() - make a recorder, and check its options
+ * @recorder: Set to the recorder even if the function fails; or to NULL if out of memory
+ */
 int nt_recorder_new(struct nt_recorder **recorder, const struct nt_recorder_options *options);
 const char *nt_recorder_error(const struct nt_recorder *recorder);
 void nt_recorder_free(struct nt_recorder *recorder);
 
-/* nt_recorder_start() - open buffers and file, and start the command */
+/* nt_recorder_start() - open the buffers and the file, and start the command */
 int nt_recorder_start(struct nt_recorder *recorder);
 
 /*
  * nt_recorder_step() - wait for trace and events, and write them
  * @timeout: Maximum time to wait in ms, or -1 for no limit
  *
- * Return: 1 to call it again; 0 if the command or the threads have ended, or nt_recorder_stop() was
- * called; -1 if writing failed. Call nt_recorder_finish() after 0 and -1.
+ * Return: 1 if the caller must call the function again; 0 if the command or the threads have ended,
+ * or if nt_recorder_stop() was called; -1 if writing failed. Call nt_recorder_finish() after 0 and
+ * after -1.
  */
 int nt_recorder_step(struct nt_recorder *recorder, int timeout);
 void nt_recorder_stop(struct nt_recorder *recorder);
 void nt_recorder_snapshot(struct nt_recorder *recorder);
 
 /*
- * nt_recorder_finish() - stop tracing and write the rest
+ * nt_recorder_finish() - stop tracing, and write the rest of the trace and of the records
  *
- * The file can be read even after an error. After nt_recorder_stop(), SIGTERM is sent to the
- * command; otherwise this waits for the end of the command.
+ * The file can be read even after an error. If nt_recorder_stop() was called, the function sends
+ * SIGTERM to the command. Otherwise it waits for the end of the command.
  */
 int nt_recorder_finish(struct nt_recorder *recorder);
 
@@ -75,12 +79,12 @@ struct nt_recorder_info {
 	uint64_t	bytes;		/* size of the file */
 	uint64_t	trace_bytes;
 	uint64_t	stretches;	/* number of PERF_RECORD_AUX */
-	uint64_t	cut_stretches;	/* stretches with lost trace, because it was too fast */
+	uint64_t	cut_stretches;	/* number of stretches with lost trace, because there was too much trace */
 	uint64_t	lost_events;	/* number of lost records other than trace */
 	bool		has_kcore;
-	bool		only_user;	/* the kernel is not traced, because the user may not */
+	bool		only_user;	/* the kernel is not traced, because the user may not trace it */
 	int		status;		/* wait() status of the command; -1 if it has not ended */
-	uint64_t	busy_stretches;	/* stretches without trace, because the sink was in use */
+	uint64_t	busy_stretches;	/* number of stretches without trace, because the sink was in use */
 };
 void nt_recorder_info(const struct nt_recorder *recorder, struct nt_recorder_info *info,
 		      size_t size);

@@ -31,9 +31,9 @@
 #define TRACE_SIZE_MIN	(8 * KIB)
 
 struct trace_ring {
-	uint8_t		*base;		/* NULL if the ring has no trace */
-	uint64_t	prev;
-	bool		wrapped;	/* the buffer was full once, and contains only trace */
+	uint8_t		*base;		/* AUX buffer; NULL if the ring has no trace */
+	uint64_t	prev;		/* head up to which the buffer was read */
+	bool		wrapped;	/* the buffer was full at least once, so that all its bytes are trace */
 	int32_t		cpu, tid;
 };
 
@@ -133,7 +133,10 @@ static int add_users_events(struct nt_recorder *r)
 	return 0;
 }
 
-/* Add a dummy event, which counts nothing, and whose ring gets the sideband records. */
+/*
+ * Add a dummy event, which counts nothing. Its ring gets the sideband records, such as maps and
+ * names.
+ */
 static struct perf_evsel *add_dummy(struct nt_recorder *r, struct perf_event_attr *attr,
 				    const char *name)
 {
@@ -384,7 +387,7 @@ bool rec_rings_per_cpu(const struct nt_recorder *r)
 
 /* ---- Run ---- */
 
-/* Enable the events, except events that exec enables, and dummies, which are always enabled. */
+/* Enable the events, except events that exec enables. Dummy events are always enabled. */
 int rec_rings_enable(struct nt_recorder *r)
 {
 	struct perf_evsel *evsel;
@@ -405,8 +408,9 @@ void rec_rings_disable(struct nt_recorder *r)
 }
 
 /*
- * Trace in the first part of each strobing period. Return the time in ms until the next change, or
- * @timeout if that is earlier or the recorder does not strobe.
+ * Strobing means to trace only in the first part of each period. Enable or disable the trace for the
+ * current time. Return the time in ms until the next change, or @timeout if this is earlier, or if
+ * the recorder does not strobe.
  */
 int rec_rings_strobe(struct nt_recorder *r, int timeout)
 {
@@ -434,7 +438,7 @@ bool rec_rings_wait(struct nt_recorder *r, int timeout)
 	return perf_evlist__filter_pollfd(r->rings->evlist, POLLERR | POLLHUP) > 0;
 }
 
-/* Get the bytes from @from to @to of a ring of @size bytes. */
+/* Set *pieces to the bytes from position @from to position @to of a ring with @size bytes. */
 static void pieces_of(const uint8_t *base, uint64_t size, uint64_t from, uint64_t to,
 		      struct rec_piece pieces[2])
 {
@@ -452,7 +456,7 @@ static void watch(struct nt_recorder *r, const struct rec_piece *piece, size_t s
 
 	while (piece->size - at >= sizeof(*header) && at < piece->size) {
 		header = (const void *)((const char *)piece->data + at);
-		/* Do not count a record in both pieces. The counts are only for progress. */
+		/* Ignore a record that is in both pieces. The counts only show the progress. */
 		if (header->size <= piece->size - at)
 			rec_count(&r->info, header);
 		at += header->size;
@@ -518,8 +522,8 @@ int64_t rec_rings_read(struct nt_recorder *r, bool with_trace)
 /* ---- Snapshots ---- */
 
 /*
- * Return true if the buffer has wrapped around, because there is trace after the head. Pages that
- * were never written contain zeros.
+ * Return true if the bytes from @start, the head, to @end contain trace. Then the buffer has wrapped
+ * around, because memory that was never written contains zeros.
  */
 static bool has_data(const uint8_t *data, uint64_t start, uint64_t end)
 {
@@ -531,9 +535,9 @@ static bool has_data(const uint8_t *data, uint64_t start, uint64_t end)
 }
 
 /*
- * Write a snapshot of ring @nr. Without a wrap, the new trace is between the head of the last
- * snapshot and the head of this one. After a wrap, some drivers restart the head at 0, and others
- * continue to count.
+ * Write a snapshot of ring @nr. If the buffer has not wrapped around, the new trace is between the
+ * head at the last snapshot and the current head. When the buffer wraps around, some drivers restart
+ * the head at 0, and others continue to count.
  */
 static int snapshot_of(struct nt_recorder *r, int nr)
 {

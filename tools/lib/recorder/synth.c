@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * This file synthesises records for the kernel, modules, threads and maps that existed before the
- * recording. All of them have time 0.
+ * This file writes records for the kernel, modules, threads and maps that existed before the
+ * recording. All these records have the time 0.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 #define KERNEL_PID	((uint32_t)-1)
 #define NO_TASK		2	/* the task has already ended */
 
-/* The fields that perf_event_attr::sample_id_all adds (TID, TIME, CPU and IDENTIFIER), all 0 */
+/* The fields that perf_event_attr::sample_id_all adds (TID, TIME, CPU and IDENTIFIER). All are 0. */
 struct sample_id {
 	uint64_t words[4];
 };
@@ -53,8 +53,8 @@ struct fork_record {
 };
 
 /*
- * Return the size of a record that ends with @name, and set all bytes after the name to 0. There
- * must be room for them.
+ * Return the size of a record that ends with @name and struct sample_id. Set all bytes after the
+ * name to 0. The record must have room for these bytes.
  */
 static uint16_t end_of_name(const void *record, char *name)
 {
@@ -235,7 +235,7 @@ static int put_maps(struct nt_recorder *r, pid_t pid)
 static int put_thread(void *ctx, pid_t tid)
 {
 	const struct task *task = ctx;
-	/* A thread inherits the name of its process. Write its own name after the record of the fork. */
+	/* A fork sets a thread's name to that of its process. Write its own name after the fork. */
 	int err = put_fork(task->r, task->pid, tid);
 
 	err = err ? : put_comm(task->r, task->pid, tid);

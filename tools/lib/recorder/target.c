@@ -66,8 +66,8 @@ int rec_target_threads(struct nt_recorder *r, struct rec_pids *pids)
 }
 
 /*
- * Run in the child. Wait until the parent writes to pipe @ready, and execute the command. If exec
- * fails, write errno to pipe @failed.
+ * The child process runs this function. Wait until the parent writes to the pipe @ready, and execute
+ * the command. If exec fails, write errno to the pipe @failed.
  */
 static void exec_command(char *const *command, int ready, int failed)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * A hash table with the number of executions of each block, branch and edge, whose addresses are
- * the key.
+ * A hash table with the number of executions of each block, branch and edge. The key of an entry
+ * contains its addresses.
  */
 #include <stdlib.h>
 

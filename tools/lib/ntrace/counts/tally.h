@@ -2,9 +2,10 @@
 /*
  * The tally has the counts of a flow that are not yet converted to struct nt_counts.
  *
- * It counts blocks by their index, and edges by the indices of two blocks. A step is one executed
- * block together with its destination. A record stores the steps of a path or group (fast/memo.h),
- * and how often it was used. When the record is dropped, its steps are counted that many times.
+ * The tally counts blocks by their index, and edges by the indices of two blocks. A step is one
+ * execution of a block, and contains the direction of the branch at the end of the block. A record
+ * has the steps of a path or group (fast/memo.h), and the number of times that this path or group
+ * was used. When the record is dropped, its steps are counted that many times.
  *
  * Callers first reserve room (nt_tally_reserve()), so that counting cannot fail halfway.
  */
@@ -14,9 +15,9 @@
 #include "counts.h"
 #include "../fast/memo.h"
 
-/* A step is block << STEP_SHIFT with these flags. */
-#define STEP_EDGE	1u	/* only the trace shows the destination, in the next step */
-#define STEP_TAKEN	2u
+/* A step is the index of the block << STEP_SHIFT, with these flags. */
+#define STEP_EDGE	1u	/* only the trace shows the destination, which is the next step */
+#define STEP_TAKEN	2u	/* the branch or jump at the end of the block was taken */
 #define STEP_SHIFT	2
 
 static inline uint32_t nt_step_of(const struct nt_block *blocks, uint32_t index, unsigned int flags)
@@ -26,29 +27,29 @@ static inline uint32_t nt_step_of(const struct nt_block *blocks, uint32_t index,
 }
 
 /*
- * @steps has @nr steps, and one more element, which is the block after the last step, or 0 if
- * another message determines this block.
+ * A record. @steps has @nr steps, and one more element, which is the block after the last step. This
+ * element is 0 if the path or group does not determine that block.
  */
 struct nt_record {
-	uint64_t	count;
+	uint64_t	count;		/* number of times that the record was used */
 	uint16_t	nr;
 	uint16_t	space;		/* index of the address space */
 	uint32_t	steps[];
 };
 
-/* Maximum number of steps of a group. Using a stored group takes the same time for any size. */
+/* Maximum number of steps of a group whose ranges are counted */
 #define RECORD_STEPS	256
 /* A group with more steps than this is stored only when it occurs for the second time. */
 #define RECORD_SURE	64
 
 /*
- * Records are stored in a ring of this many words of 8 bytes. A record that begins near the end of
- * the ring continues in SPARE_WORDS more words.
+ * Records are stored in a ring of NR_WORDS words of 8 bytes. A record that begins near the end of
+ * the ring can continue in the SPARE_WORDS words after the ring.
  */
 #ifndef NR_WORDS
 #define NR_WORDS	(1u << 15)
 #endif
-/* All records are dropped when a record gets this number, so that no number is used twice. */
+/* All records are dropped when their numbers reach this limit, so that no number is used twice. */
 #ifndef LAST_RECORD
 #define LAST_RECORD	INT32_MAX
 #endif
@@ -56,40 +57,41 @@ struct nt_record {
 #define SPARE_WORDS	RECORD_WORDS(RECORD_STEPS)
 
 /*
- * A message uses at most TALLY_PATHS paths, each of which may be new. Room for all of them is made
- * before the message, because its log refers to records, which must not be dropped.
+ * A message uses at most TALLY_PATHS paths, each of which may be new. The tally makes room for the
+ * records of all of these paths before the message is decoded, because it must not drop the records
+ * to which the log refers.
  */
 #define TALLY_PATHS	64
 #define MESSAGE_WORDS	(TALLY_PATHS * RECORD_WORDS(PATH_RANGES) + SPARE_WORDS)
 
 /*
- * Limits of the log. No message is begun after TALLY_STEPS steps, and it adds at most
- * MESSAGE_STEPS.
+ * Limits of the log (fast/fast-log.h). No message is begun if the log has more than TALLY_STEPS
+ * steps. A message adds at most MESSAGE_STEPS steps.
  */
 #define TALLY_STEPS	512
 #define MESSAGE_STEPS	(TALLY_PATHS * PATH_RANGES)
 
-/* Maximum numbers of new edges and blocks between two reservations of room */
+/* Maximum numbers of new edges and blocks between two calls of nt_tally_has_room() */
 #define ROOM_EDGES	(2 * (MESSAGE_WORDS + SPARE_WORDS) + TALLY_STEPS + MESSAGE_STEPS)
 #define ROOM_BLOCKS	(2 * MESSAGE_STEPS)
 
-/* An edge from one block to another. @key is 0 if the slot is free. */
+/* An edge from one block to another. @key is nt_edge_key(), or 0 if the slot is free. */
 struct nt_edge {
 	uint64_t	key;
 	uint64_t	count;
 };
 
 struct nt_tally {
-	struct nt_counts counts;	/* counts of dropped code, and of partial blocks */
+	struct nt_counts counts;	/* counts of dropped code, and of ranges that are counted one by one */
 	struct nt_memo	*memo;		/* nt_path::ranges are record numbers in this memo */
 	uint32_t	first;		/* number of the oldest record */
 	uint64_t	*blocks;	/* two counts for each block, not taken and taken */
 	uint32_t	max_blocks;
-	struct nt_edge	*edges;
-	uint32_t	edge_mask;
+	struct nt_edge	*edges;		/* hash table */
+	uint32_t	edge_mask;	/* number of slots of @edges minus 1 */
 	uint32_t	nr_edges;
 	uint32_t	log[TALLY_STEPS + MESSAGE_STEPS + 2 * PATH_RANGES];
-	uint64_t	words[NR_WORDS + SPARE_WORDS];
+	uint64_t	words[NR_WORDS + SPARE_WORDS];	/* ring of records */
 };
 
 /* Return NULL if out of memory. */
@@ -107,19 +109,20 @@ static inline bool nt_tally_is_there(const struct nt_tally *tally, uint32_t numb
 	return (int32_t)(number - tally->first) >= 0;
 }
 
-/* Return true if there is room for all counts and records of a lookup that found no group. */
+/* Return true if there is room for the edges and blocks of one message or group. */
 static inline bool nt_tally_has_room(const struct nt_tally *tally, const struct nt_code *code)
 {
 	return tally->nr_edges + ROOM_EDGES <= (tally->edge_mask + 1) / 4 * 3 &&
 		code->nr_blocks + ROOM_BLOCKS <= tally->max_blocks && !code->overflow;
 }
 
-/* Make room for nt_tally_has_room(). Return NT_OK or NT_E_NOMEM. */
+/* Allocate memory, so that nt_tally_has_room() can return true. Return NT_OK or NT_E_NOMEM. */
 int nt_tally_reserve(struct nt_tally *tally, const struct nt_code *code);
 
-/* Drop the oldest records, so that a message can store its own. */
+/* Drop the oldest records, so that there is room for the records of one message. */
 void nt_tally_drop(struct nt_tally *tally);
 
+/* Make room for the records of one message. */
 static inline void nt_tally_make_words(struct nt_tally *tally)
 {
 	if (NR_WORDS - (tally->memo->nr_ranges - tally->first) < MESSAGE_WORDS)
@@ -127,8 +130,9 @@ static inline void nt_tally_make_words(struct nt_tally *tally)
 }
 
 /*
- * Store @nr steps, at most RECORD_STEPS, as a record that was used @count times. @next is the block
- * after them, or 0 if another message determines this block. Return the number of the record.
+ * Store a record with @nr steps, at most RECORD_STEPS. The record was used @count times so far.
+ * @next is the block after the last step, or 0 if the path or group does not determine this block.
+ * Return the number of the record.
  */
 uint32_t nt_tally_store(struct nt_tally *tally, int space, const uint32_t *steps, unsigned int nr,
 			uint32_t next, uint64_t count);
@@ -170,8 +174,9 @@ static inline void nt_tally_add_steps(struct nt_tally *tally, int space, const u
 }
 
 /*
- * Convert counts by block to counts by address, because the code may be dropped, or because the
- * caller wants the counts. Paths and groups are kept. Return NT_OK, or NT_E_NOMEM without any loss.
+ * Convert the counts of blocks and edges to counts of addresses in @tally->counts. This is necessary
+ * before code is dropped, and before the caller of the library gets the counts. Paths and groups
+ * remain. Return NT_OK, or NT_E_NOMEM without any loss.
  */
 int nt_tally_flush(struct nt_tally *tally, const struct nt_code *code);
 

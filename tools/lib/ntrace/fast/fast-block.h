@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Walk the code of one message block by block, without stored paths (fast.c describes both).
+ * Walk the code of one message block by block, without stored paths.
  *
- * This is the fastest way through irregular code. Its paths rarely repeat, so storing a path would
- * take longer than it saves.
+ * The fast path decodes irregular code in this way. Paths through such code rarely repeat, so
+ * storing a path would take more time than using it later would save.
  */
 #ifndef NTRACE_FAST_BLOCK_H
 #define NTRACE_FAST_BLOCK_H
@@ -12,18 +12,21 @@
 
 /* The part of a message that is still to be walked */
 struct steps {
-	uint64_t	hist;		/* the highest bit is next */
-	int		nr_bits;	/* bits left of @hist, negative if there were too few */
-	int64_t		left;		/* half-words left of I-CNT */
+	uint64_t	hist;		/* rest of HIST; its highest bit is the next to be used */
+	int		nr_bits;	/* number of bits left of @hist; negative if HIST had too few bits */
+	int64_t		left;		/* number of half-words left of I-CNT */
 };
 
 enum walk_by {
-	WALK_BY_BOTH,	/* HIST and I-CNT, up to a jump whose target the message has */
-	WALK_BY_HIST,	/* HIST, up to the instruction after its last branch */
-	WALK_BY_ICNT,	/* I-CNT (BTM) */
+	WALK_BY_BOTH,	/* walk by HIST and I-CNT, up to a jump whose target is in the message */
+	WALK_BY_HIST,	/* walk by HIST alone, up to the instruction after its last branch */
+	WALK_BY_ICNT,	/* walk by I-CNT alone (BTM) */
 };
 
-/* Find the block after block @index, or at its target, and link it. Return 0 if out of memory. */
+/*
+ * Find the block right after block @index if @which is 0, or the block at the target of block
+ * @index if @which is 1. Store it in nt_block::link, and return it. Return 0 if out of memory.
+ */
 static noinline uint32_t fast_block_link(struct run *run, uint32_t index, unsigned int which)
 {
 	struct nt_code *code = &run->flow->code;
@@ -35,9 +38,9 @@ static noinline uint32_t fast_block_link(struct run *run, uint32_t index, unsign
 }
 
 /*
- * Step over a block that ends with linear code, a direct jump or a branch. The index of the link is
- * calculated without a conditional jump, because the processor cannot predict the HIST bits of
- * irregular code.
+ * Step over a block that ends with linear code, a direct jump or a branch. The index of
+ * nt_block::link is calculated without a conditional jump, because the processor cannot predict the
+ * HIST bits of irregular code.
  */
 static __always_inline bool fast_step_block(struct run *run, struct hot *hot, struct way way,
 					    struct steps *steps, unsigned int kind,
@@ -45,7 +48,10 @@ static __always_inline bool fast_step_block(struct run *run, struct hot *hot, st
 {
 	const struct nt_block *block = &run->flow->code.blocks[hot->block];
 	bool branch = kind == NT_KIND_BRANCH;
-	/* NT_RANGE_TAKEN is 1, the index of the link to the target. Jumps have this flag. */
+	/*
+	 * NT_RANGE_TAKEN has the value 1, which is also the index of the link to the target. The
+	 * ranges of direct jumps already have this flag.
+	 */
 	unsigned int taken = block->range.flags;
 	uint32_t next;
 
@@ -68,7 +74,10 @@ static __always_inline bool fast_step_block(struct run *run, struct hot *hot, st
 	return next;
 }
 
-/* Step over a block that ends with an inferred jump or return. Return false if inference fails. */
+/*
+ * Step over a block that ends with a jump or return whose destination must be inferred. Return
+ * false if it cannot be inferred.
+ */
 static __always_inline bool fast_step_inferred(struct run *run, struct hot *hot, struct way way,
 					       struct steps *steps)
 {
@@ -91,13 +100,16 @@ static __always_inline bool fast_step_inferred(struct run *run, struct hot *hot,
 	return hot->block;
 }
 
-/* Return true if the range ends with a taken branch, which DirectBranch requires. */
+/* Return true if @range ends with a taken branch. The last range of each DirectBranch must do so. */
 static __always_inline bool fast_is_taken_branch(const struct nt_range *range)
 {
 	return range->how == NT_END_BRANCH && range->flags & NT_RANGE_TAKEN;
 }
 
-/* Do the same as fast_path_walk_htm(), or as fast_path_walk_btm() for WALK_BY_ICNT. */
+/*
+ * Do the same as fast_path_walk_htm(), or as fast_path_walk_btm() for WALK_BY_ICNT, but without
+ * stored paths.
+ */
 static __always_inline bool fast_block_walk(struct run *run, struct hot *hot, struct way way,
 					    uint64_t hist, int64_t left, bool direct,
 					    enum walk_by by)

@@ -2,9 +2,9 @@
 /*
  * The fast path for ranges that are counted and not returned.
  *
- * If a group or path (see fast.c) was stored before, this file counts its record (tally.h) instead
- * of each of its ranges. If groups rarely repeat, it uses paths. If the code is irregular, it uses
- * paths with fewer bits of HIST, because they repeat more often.
+ * If a group or path (see fast.c) was stored before, the code of this file counts its record
+ * (tally.h) instead of each of its ranges. If groups rarely repeat, only paths are looked up. If
+ * the code is irregular, paths have fewer bits of HIST, because shorter paths repeat more often.
  */
 #include "fast.h"
 #include "fast-group.h"
@@ -19,7 +19,7 @@
 /* Maximum number of entries that one message adds to nt_memo::calls, for its paths and one group */
 #define MESSAGE_CALLS	(TALLY_PATHS * (PATH_PUSHES + NT_NET_POPS) + GROUP_POPS + GROUP_PUSHES)
 
-/* Return true if there is room for everything that one message may add. */
+/* Return true if there is room for all edges, blocks, records and calls that one message may add. */
 static __always_inline bool count_has_room(struct run *run)
 {
 	if (!nt_tally_has_room(run->tally, &run->flow->code) ||
@@ -92,8 +92,8 @@ static __always_inline void count_run_all(struct run *run, struct hot hot, struc
 	if (end - hot.p > RUN_SIZE)
 		end = hot.p + RUN_SIZE;
 	/*
-	 * Decode only the message that uses up the I-CNT of an earlier ResourceFull. After it, the
-	 * next run can use groups.
+	 * This run decodes only the message to whose I-CNT that of an earlier ResourceFull is
+	 * added. After this message, the next run can use groups.
 	 */
 	if (way.log && run->memo->window)
 		end = hot.p + 1;
@@ -111,7 +111,7 @@ static __always_inline void count_run_all(struct run *run, struct hot hot, struc
 static __always_inline void count_run_way(struct run *run, struct hot hot, struct way way)
 {
 	way.counts = true;
-	/* Groups do not include the I-CNT of an earlier ResourceFull. */
+	/* The key of a group does not contain the I-CNT of an earlier ResourceFull. */
 	if (run->memo->window && !run->src->owed) {
 		count_run_all(run, hot, way);
 		return;
@@ -195,8 +195,8 @@ bool nt_fast_count(struct nt_flow *flow, struct nt_source *src)
 	    src->mode == NT_MODE_AUTO)
 		return false;
 	/*
-	 * It is not known yet whether this encoder reports returns. Only ranges show whether a
-	 * return was inferred, so return the ranges instead of counting them here.
+	 * It is not known yet whether this encoder reports returns. fast_learn_returns() finds this
+	 * out from ranges, so emit ranges here, which are counted later.
 	 */
 	if (src->return_mode == NT_RETURNS_UNKNOWN && flow->dialect->counts_returns)
 		return nt_fast_run(flow, src, false);
@@ -232,7 +232,7 @@ uint64_t nt_fast_count_repeat(struct nt_flow *flow, struct nt_source *src,
 
 		if (!path || path->halfwords != msg->icnt || path->end != PATH_TAKEN)
 			break;
-		/* A path that ends at its start can be counted many times at once. */
+		/* A path that ends at its first block can be counted for all repetitions at once. */
 		times = path->next == hot.block && !path->effect.any ? n - done : 1;
 		nt_tally_record(run.tally, path->ranges)->count += times;
 		done += times;

@@ -2,10 +2,9 @@
 /*
  * Look up several messages at once. Their stored result is a group.
  *
- * The key of a group contains everything that its ranges depend on. That is the bytes of its
- * messages without the timestamp, the source, the trace mode, the start block, the address
- * reference, the half-words that HIST alone has walked, and the entries of the return stack that it
- * uses.
+ * The key of a group contains everything that its ranges depend on. This is the bytes of its
+ * messages without the timestamp, the source, the trace mode, the start block, nt_source::ref,
+ * nt_source::walked, and the entries of the return stack that the group pops.
  */
 #ifndef NTRACE_FAST_GROUP_H
 #define NTRACE_FAST_GROUP_H
@@ -16,8 +15,8 @@ static __always_inline struct nt_group *fast_group_slot(struct nt_memo *memo, co
 							const struct hot *hot, struct way way)
 {
 	/*
-	 * With a shift of 32, gcc would load block and top with one instruction. Because they were
-	 * stored separately, the processor would wait for both stores.
+	 * With a shift of 32, gcc would load hot::block and hot::top with one instruction. Because
+	 * the two members were stored separately, the processor would wait for both stores.
 	 */
 	uint64_t top = (uint64_t)fast_path_top(hot, way) << 28;
 	uint64_t h = (key[0] ^ (uint64_t)hot->block << 24) * 0x9e3779b97f4a7c15ULL;
@@ -39,7 +38,10 @@ static __always_inline bool fast_group_matches(const struct run *run, const stru
 		  (group->top ^ fast_path_top(hot, way)) | (group->walked ^ hot->walked));
 }
 
-/* Return true if the return stack has the calls that the group pops. The top is in its key. */
+/*
+ * Return true if the return stack has the calls that the group pops. fast_group_matches() has
+ * already compared the call on top of the stack.
+ */
 static __always_inline bool fast_group_fits_stack(const struct run *run, struct way way,
 						  const struct nt_effect *effect)
 {
@@ -62,9 +64,10 @@ static __always_inline bool fast_group_fits_stack(const struct run *run, struct 
 }
 
 /*
- * Return true if fast_group_keep() has seen the group of @key once. It stores a group with more
- * than PATH_RANGES ranges (RECORD_SURE steps if ranges are counted) only when it sees it for the
- * second time. The first time, it stores the key alone, with a @start of 0.
+ * Return true if the messages with the bytes @key have occurred before. fast_group_keep() stores a
+ * large group only at its second occurrence. At the first occurrence, it stores only the bytes of
+ * the messages, and sets nt_group::start to 0. A group is large if it has more than PATH_RANGES
+ * ranges, or, if ranges are counted, more than RECORD_SURE steps.
  */
 static bool fast_group_came_before(const struct nt_group *group, const uint64_t *key)
 {
@@ -72,8 +75,8 @@ static bool fast_group_came_before(const struct nt_group *group, const uint64_t 
 }
 
 /*
- * Do the same as fast_use_effect() if ranges are counted. The undo log is not needed, because all
- * messages of a group are known to fit the code. run::net is not needed, because the next lookup
+ * Do the same as fast_use_effect(), if ranges are counted. The undo log is not filled, because all
+ * messages of a group are known to fit the code. run::net is not updated, because the next lookup
  * that finds no group clears it.
  */
 static __always_inline void fast_group_stack(struct run *run, struct hot *hot,
@@ -127,19 +130,19 @@ static __always_inline void fast_group_use(struct run *run, struct hot *hot, str
 
 /* State of a lookup that did not find a stored result for its messages */
 struct lookup {
-	struct nt_group	*group;
-	uint64_t	key[2];
-	struct hot	was;
-	uint64_t	counts;
-	unsigned int	length;
-	unsigned int	body;		/* bytes of @length before the timestamp */
+	struct nt_group	*group;		/* slot for the new group */
+	uint64_t	key[2];		/* bytes of the messages, see nt_group::key */
+	struct hot	was;		/* state before the messages */
+	uint64_t	counts;		/* run::counts before the messages */
+	unsigned int	length;		/* number of bytes of the messages */
+	unsigned int	body;		/* number of bytes before the timestamp; or @length */
 };
 
 enum looked_up { LOOKUP_NOT_PLAIN, LOOKUP_FOUND, LOOKUP_MISSED };
 
 /*
- * Get the calls that the messages left on the stack. Return false if there are too many for a
- * group.
+ * Set *pushed to the calls that the messages since the lookup have pushed on the return stack and
+ * not popped. Return false if a group cannot store the effect of these messages on the stack.
  */
 static bool fast_group_pushed(const struct run *run, uint32_t *pushed)
 {
@@ -164,8 +167,8 @@ static bool fast_group_pushed(const struct run *run, uint32_t *pushed)
 }
 
 /*
- * Store the @nr ranges or steps since the lookup. Return the number that identifies them in
- * nt_group::ranges.
+ * Store the @nr ranges since the lookup, or, if ranges are counted, the @nr steps and the block
+ * @next after them. Return the value of nt_group::ranges, which identifies them.
  */
 static __always_inline uint32_t fast_group_store(struct run *run, const struct lookup *lookup,
 						 struct way way, unsigned int nr, uint32_t next)
@@ -176,8 +179,9 @@ static __always_inline uint32_t fast_group_store(struct run *run, const struct l
 }
 
 /*
- * Store the result of the messages of @lookup, which led to the state @now. Return true if it is
- * stored. If ranges are counted, the stored record counts its steps once.
+ * Store the result of the messages of @lookup as a group. @now is the state after these messages.
+ * Return true if the group is stored. If ranges are counted, the record of the group then counts
+ * the steps of these messages.
  */
 static bool fast_group_keep(struct run *run, const struct lookup *lookup, struct hot now,
 			    struct way way)
@@ -216,8 +220,9 @@ static bool fast_group_keep(struct run *run, const struct lookup *lookup, struct
 }
 
 /*
- * Return the length of the messages that end in the next @window bytes. If there is none, return
- * the length of the next message, or 0 if it has more than WINDOW bytes.
+ * Return the number of bytes up to the end of the last message that ends in the next @window bytes.
+ * If no message ends there, return the length of the next message, or 0 if this message has more
+ * than WINDOW bytes.
  */
 static __always_inline unsigned int fast_group_length(struct ends ends, unsigned int window)
 {
@@ -263,8 +268,9 @@ static __always_inline bool fast_split_timestamp(const uint8_t *p, struct ends e
 }
 
 /*
- * Look up the next messages, or, with timestamps, one message without its timestamp. If no group is
- * found, fill in *lookup, so that fast_group_keep() can store the group later.
+ * Look up the group of the next messages, and use it. If messages have timestamps, a group has only
+ * one message, without its timestamp. If no group is found, fill in *lookup, so that
+ * fast_group_keep() can store the group later.
  */
 static __always_inline enum looked_up fast_look_up(struct run *run, struct hot *hot, struct way way,
 						   struct lookup *lookup)

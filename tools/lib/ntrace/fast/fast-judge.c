@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Choose the strategy that is fastest for the current trace, which is to use groups, paths or
- * single blocks (fast.c describes them).
+ * Choose the fastest strategy for the current trace. The strategies are to use groups, paths or
+ * single blocks (fast.c describes these).
  */
 #include "fast.h"
 #include "../plain.h"
@@ -12,14 +12,14 @@
 #define SHORT_SAMPLE	2048
 /* Number of messages for which a strategy that was too slow is not tried */
 #define PAUSE		65536
-/* Maximum number of times that PAUSE doubles while all strategies are too slow */
+/* Maximum number of times that PAUSE is doubled, each time because groups and paths were too slow */
 #define MAX_PATIENCE	4
 /* Paths with fewer bits of HIST than this are not faster than walking blocks. */
 #define LEAST_PATH_BITS	2
 
 /*
- * Use paths if lookups find enough of them, and blocks otherwise. Walking by blocks does not
- * support jumps that are reported like branches.
+ * Use paths if lookups find stored paths often enough. Otherwise walk by blocks, unless the encoder
+ * reports direct jumps like branches, which walking by blocks does not support.
  */
 static void judge_paths(struct nt_memo *memo, const struct nt_config *config)
 {
@@ -33,7 +33,7 @@ static void judge_paths(struct nt_memo *memo, const struct nt_config *config)
 		memo->patience++;
 }
 
-/* Try groups of messages in @window bytes, or only paths if @window is 0. */
+/* Try groups of the messages in the next @window bytes. If @window is 0, try only paths. */
 static void judge_try_window(struct nt_memo *memo, unsigned int window)
 {
 	memo->window = window;
@@ -51,8 +51,8 @@ static bool judge_is_hopeless(const struct nt_memo *memo)
 }
 
 /*
- * Looking up many messages at once is fastest if the program repeats itself exactly. If it does
- * not, try fewer messages, then paths, then blocks alone.
+ * Looking up many messages at once is fastest if the program repeats itself exactly. If lookups
+ * find too few groups, try groups of fewer messages, then paths, then blocks alone.
  */
 void nt_judge(struct nt_memo *memo, const struct nt_config *config)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Functions that end a run of the fast path, and write its state back to the flow.
+ * Functions that write the state of a run (fast-run.h) back to the flow, when the run ends.
  */
 #ifndef NTRACE_FAST_LEAVE_H
 #define NTRACE_FAST_LEAVE_H
@@ -47,7 +47,7 @@ static inline void fast_keep_last(struct run *run, const struct hot *hot)
 	src->last_dest = hot->ref;
 }
 
-/* Write the state of the run back to flow and source. */
+/* Write the state of the run back to the flow and the source. @counts is true if ranges are counted. */
 static inline void fast_leave(struct run *run, const struct hot *hot, bool counts)
 {
 	struct nt_flow *flow = run->flow;
@@ -75,8 +75,9 @@ static inline void fast_leave(struct run *run, const struct hot *hot, bool count
 }
 
 /*
- * Return true if the processor has a fast pext instruction. The compiler cannot assume that it has
- * one. On the first two Zen generations, pext is slower than the code that it replaces.
+ * Return true if the processor has a fast pext instruction. The compiler cannot assume that every
+ * processor has one. On the first two Zen generations, pext is slower than the code that it
+ * replaces.
  */
 static inline bool fast_has_pext(void)
 {

@@ -3,25 +3,27 @@
  * The log lists the code that the current messages executed, until that code is counted. Only the
  * fast path that counts ranges has a log.
  *
- * While groups are looked up, the log consists of steps (tally.h), from which a new group is
- * stored. Otherwise (way.log is set), it consists of records of paths, and of edges from the last
- * block of a path to the block after it.
+ * The log is the array nt_tally::log. If way::log is not set, groups are looked up, and the log
+ * consists of steps (tally.h), from which a new group is stored. If way::log is set, groups are not
+ * looked up. Then the log consists of the record numbers of paths, and of edges from the last block
+ * of a path to the block after that path.
  */
 #ifndef NTRACE_FAST_LOG_H
 #define NTRACE_FAST_LOG_H
 
 #include "fast-run.h"
 
-/* Flag of a log entry that is the source block of an edge. The next entry is the destination. */
+/* Flag of a log entry that is the block before an edge. The next entry is the block after the edge. */
 #define LOG_EDGE	(1u << 31)
 
-/* Return the limit for the ranges or log entries of one message, see hot::out. */
+/* Return the limit up to which one message may advance hot::out. */
 static __always_inline const struct nt_range *fast_log_end(const struct hot *hot, struct way way)
 {
 	return way.counts ? (struct nt_range *)(fast_steps(hot) + MESSAGE_STEPS) :
 		hot->out + MAX_RUN;
 }
 
+/* Add the record number of @path, or its steps if way::log is not set, to the log. */
 static __always_inline void fast_log_path(struct run *run, struct hot *hot, struct way way,
 					  const struct nt_path *path)
 {

@@ -10,8 +10,8 @@
 #include "../plain.h"
 
 /*
- * Return true if a message reports a return that the encoder should have omitted, because the
- * encoder counts calls and has counted one. engine.c handles that.
+ * Return true if the encoder only counts calls, and if the message at the end of @block reports a
+ * return to a counted call, which such an encoder leaves out. engine.c decodes the message.
  */
 static __always_inline bool fast_is_odd_return(const struct run *run, const struct nt_block *block)
 {
@@ -19,7 +19,10 @@ static __always_inline bool fast_is_odd_return(const struct run *run, const stru
 		run->flow->dialect->counts_returns;
 }
 
-/* Follow the indirect jump at the end of a message to the destination that U-ADDR @addr encodes. */
+/*
+ * Follow the indirect jump that a message reports, to the destination that its U-ADDR @addr
+ * encodes. Return false if engine.c must decode the message.
+ */
 static __always_inline bool fast_end_indirect(struct run *run, struct hot *hot, struct way way,
 					      uint64_t addr)
 {
@@ -64,8 +67,8 @@ static __always_inline bool fast_walk_btm(struct run *run, struct hot *hot, stru
 }
 
 /*
- * Walk the code of one message. Return false if HIST or I-CNT do not fit the code, in which case
- * the caller must restore the state.
+ * Walk the code of one message. Return false if the fast path cannot decode the message, for
+ * example because HIST or I-CNT does not fit the code. Then the caller must restore the state.
  */
 static __always_inline bool fast_walk_message(struct run *run, struct hot *hot, struct way way,
 					      const struct plain *msg)

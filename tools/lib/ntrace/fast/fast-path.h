@@ -8,7 +8,10 @@
 #include "fast-log.h"
 #include "path.h"
 
-/* Return the top of the return stack for the key of a path or group, or 0 without a stack. */
+/*
+ * Return the top of the return stack for the key of a path or group. Return 0 if returns are not
+ * inferred from a return stack.
+ */
 static __always_inline uint32_t fast_path_top(const struct hot *hot, struct way way)
 {
 	if (way.explicit)
@@ -42,7 +45,10 @@ static __always_inline const struct nt_path *fast_path_find(struct run *run,
 		nt_path_walk(run->flow, run->src, key, top);
 }
 
-/* Emit or count the ranges of @path. Return false if the undo log is full. */
+/*
+ * Emit or log the ranges of @path, and apply its effect to the return stack. Return false if the
+ * effect cannot be applied, see fast_use_effect().
+ */
 static __always_inline bool fast_path_use(struct run *run, struct hot *hot, struct way way,
 					  const struct nt_path *path)
 {
@@ -126,8 +132,8 @@ static __always_inline bool fast_path_walk_htm(struct run *run, struct hot *hot,
 }
 
 /*
- * Walk I-CNT without HIST (BTM). No branch is taken, except the last instruction of DirectBranch
- * (@direct).
+ * Walk @left half-words of I-CNT without HIST (BTM). @direct is true if the message is
+ * DirectBranch. In this case, the last instruction is a taken branch. No other branch is taken.
  */
 static __always_inline bool fast_path_walk_btm(struct run *run, struct hot *hot, struct way way,
 					       int64_t left, bool direct)

@@ -14,48 +14,51 @@
 /* The fast path leaves a message with more ranges than this to engine.c. */
 #define MAX_RUN		(FAST_SPARE - 2 * GROUP_RANGES)
 
-/* The part of the state that changes with each message */
+/* The part of a run's state that changes with each message */
 struct hot {
-	const uint8_t		*p;
-	uint64_t		walked;
-	struct nt_range		*out;		/* next range; for counts, see fast_steps() */
-	uint64_t		ref;
-	uint32_t		block;
-	uint32_t		top;		/* nt_stack_top() */
+	const uint8_t		*p;		/* next byte of the trace */
+	uint64_t		walked;		/* see nt_source::walked */
+	struct nt_range		*out;		/* place of the next range; or see fast_steps() */
+	uint64_t		ref;		/* see nt_source::ref */
+	uint32_t		block;		/* block at the PC */
+	uint32_t		top;		/* top of the return stack, see nt_stack_top() */
 };
 
-/* Variant of the fast path. The compiler makes a copy of the code for each set of constants. */
+/*
+ * A variant of the fast path. Most values are constants, and the compiler generates a separate copy
+ * of the code for each variant.
+ */
 struct way {
-	bool	single;		/* one message only */
-	bool	timestamp;
-	bool	returns;	/* return addresses come from a return stack */
-	bool	explicit;	/* do not use the return stack of the flow (dialect) */
-	bool	pext;
-	bool	by_blocks;
-	bool	dialect;	/* not the ratified dialect, or addresses are short */
-	bool	counts;		/* count ranges; unless @log is set, the log has block numbers */
-	bool	log;		/* with @counts, the log has records of paths, see fast-log.h */
+	bool	single;		/* decode only one message */
+	bool	timestamp;	/* messages may have timestamps */
+	bool	returns;	/* implicit returns get their destination from the return stack */
+	bool	explicit;	/* the source reports all returns, although the flow has a return stack */
+	bool	pext;		/* use the processor's pext instruction */
+	bool	by_blocks;	/* use neither groups nor paths */
+	bool	dialect;	/* the dialect is not the ratified one, or addresses are short */
+	bool	counts;		/* count ranges instead of emitting them */
+	bool	log;		/* with @counts, log paths and do not look up groups, see fast-log.h */
 };
 
 struct run {
 	struct nt_flow		*flow;
 	struct nt_source	*src;
 	struct nt_memo		*memo;
-	struct nt_tally		*tally;		/* only if ranges are counted */
-	struct nt_range		*full;		/* no message begins here or later */
-	uint64_t		tstamp;		/* 0 if not known */
+	struct nt_tally		*tally;		/* set only if ranges are counted */
+	struct nt_range		*full;		/* no message is begun if hot::out has reached this */
+	uint64_t		tstamp;		/* time of the last message; 0 if not known */
 	uint64_t		tstamp_mask;	/* all ones if @tstamp is known, or 0 */
-	uint8_t			tstamp_kinds[2]; /* for messages without and with a timestamp */
+	uint8_t			tstamp_kinds[2]; /* enum nt_tstamp_kind of messages without and with timestamp */
 	bool			has_tstamp;	/* the last message had a timestamp */
-	uint64_t		counts;
-	const uint8_t		*last;		/* last message, or NULL */
+	uint64_t		counts;		/* numbers of decoded messages, see fast_count_of() */
+	const uint8_t		*last;		/* last decoded message; NULL before the first one */
 	uint32_t		start;		/* source and mode in the form of nt_group::start */
-	struct nt_net		net;		/* effect on the stack since the last lookup */
+	struct nt_net		net;		/* effect of the messages since the last lookup on the return stack */
 };
 
 /*
- * If ranges are counted, hot::out holds the end of the log. With a separate member, gcc would keep
- * less of struct hot in registers.
+ * If ranges are counted, hot::out points to the end of the log (fast-log.h). With a separate
+ * member, gcc would keep less of struct hot in registers.
  */
 static __always_inline uint32_t *fast_steps(const struct hot *hot)
 {
@@ -84,7 +87,7 @@ static __always_inline uint64_t fast_count_of(unsigned int tcode)
 	return 1ULL << 48;
 }
 
-/* Return the sum of the four counters, which must be below 1 << 16. */
+/* Return the sum of the four counters in @counts, which must be below 1 << 16. */
 static __always_inline unsigned int fast_nr_counted(uint64_t counts)
 {
 	return counts * 0x0001000100010001ULL >> 48;
@@ -106,7 +109,7 @@ static __always_inline uint16_t fast_pack_counts(uint64_t counts)
 		(counts >> 36 & 0xf000);
 }
 
-/* Add TSTAMP of a message without SYNC. */
+/* Advance the time by @value, the TSTAMP of a message without SYNC. */
 static __always_inline void fast_add_time(struct run *run, struct way way, uint64_t value)
 {
 	if (!way.timestamp)
@@ -127,7 +130,10 @@ static __always_inline void fast_drop_return(struct run *run, struct hot *hot)
 	hot->top = nt_stack_top(src);
 }
 
-/* Pop the return stack. Return the block after the call, or 0 if the stack is empty. */
+/*
+ * Pop the return stack. Return the block right after the popped call, to which a return goes, or 0
+ * if the stack is empty.
+ */
 static __always_inline uint32_t fast_pop(struct run *run, struct hot *hot)
 {
 	struct nt_source *src = run->src;
@@ -140,9 +146,9 @@ static __always_inline uint32_t fast_pop(struct run *run, struct hot *hot)
 }
 
 /*
- * Return true if the return stack has no room for @depth entries, and the encoder then ignores the
- * newest call. engine.c handles that, because stored paths and groups assume that the newest call
- * overwrites the oldest.
+ * Return true if the return stack has no room for @depth entries, and if the encoder ignores a call
+ * when its stack is full. engine.c decodes such messages, because stored paths and groups assume
+ * that the newest call overwrites the oldest.
  */
 static __always_inline bool fast_is_too_deep(const struct run *run, uint32_t depth)
 {
@@ -150,7 +156,10 @@ static __always_inline bool fast_is_too_deep(const struct run *run, uint32_t dep
 		run->flow->config.return_full == NT_RETURN_DROP_NEWEST;
 }
 
-/* Push the call at the end of block @call. Return false if the undo log or the stack is full. */
+/*
+ * Push the call at the end of block @call on the return stack. Return false if the undo log is
+ * full, or if fast_is_too_deep() returns true.
+ */
 static __always_inline bool fast_push(struct run *run, struct hot *hot, uint32_t call)
 {
 	struct nt_source *src = run->src;
@@ -168,7 +177,11 @@ static __always_inline bool fast_push(struct run *run, struct hot *hot, uint32_t
 	return true;
 }
 
-/* Apply the stack action of a jump that a message reports (table "4-bit itype values"). */
+/*
+ * Pop or push the return stack as table "4-bit itype values" defines for a jump of type @end (enum
+ * nt_end), whose destination is in a message or is inferred by sequential jump. Return false if
+ * engine.c must decode the message.
+ */
 static __always_inline bool fast_stack_jump(struct run *run, struct hot *hot, struct way way,
 					    unsigned int end)
 {
@@ -194,8 +207,9 @@ static __always_inline void fast_put_eight(struct nt_range *out, const struct nt
 }
 
 /*
- * Copy @nr ranges, at most @max, in units of eight. There is room for up to seven more ranges. gcc
- * would compile memcpy() to "rep movs", which starts slowly.
+ * Copy @nr ranges, eight at a time. @max is the largest possible @nr. Up to seven ranges after the
+ * last one are also copied, so both arrays must have room for them. memcpy() is not used, because
+ * gcc would compile it to "rep movs", which takes long to begin.
  */
 static __always_inline void fast_put_ranges(struct nt_range *out, const struct nt_range *ranges,
 					    unsigned int nr, unsigned int max)
@@ -212,7 +226,10 @@ static __always_inline void fast_put_ranges(struct nt_range *out, const struct n
 	}
 }
 
-/* Apply the effect of a path or group to the return stack. Return false if the undo log is full. */
+/*
+ * Apply the effect of a path or group to the return stack. Return false if the undo log is full, or
+ * if fast_is_too_deep() returns true.
+ */
 static __always_inline bool fast_use_effect(struct run *run, struct hot *hot,
 					    const struct nt_effect *effect)
 {

@@ -2,9 +2,9 @@
 /*
  * The fast path decodes plain messages, which are short branch messages with few fields (plain.h).
  *
- * It leaves all other messages, and messages that do not fit the code, to engine.c. Because the
- * fast path changes no state before a message is decoded completely, engine.c can decode the
- * message from its first byte.
+ * engine.c decodes all other messages, and messages that do not fit the code. Because the fast path
+ * changes no state before a message is decoded completely, engine.c can decode the message from its
+ * first byte.
  *
  * Programs repeat themselves. Therefore the fast path stores results, and uses them again. A path
  * is the list of ranges from one block until a few bits of HIST, or the I-CNT, are used up
@@ -56,7 +56,7 @@ static __always_inline void fast_run_all(struct run *run, struct hot hot, struct
 			hot.p++;
 			continue;
 		}
-		/* If a later message of a group is not plain, the earlier messages are decoded. */
+		/* A call that returns false may have decoded the first messages of a group. */
 		if (way.by_blocks ? !fast_run_message(run, &hot, way) :
 		    !fast_run_next(run, &hot, way))
 			break;
@@ -83,8 +83,8 @@ static noinline void fast_run_returns(struct run *run, struct hot hot, struct wa
 }
 
 /*
- * Look for an inferred return in the ranges from @range. If there is one, the encoder does not
- * report returns to known calls.
+ * Look for an inferred return in the ranges from @range to the last range of the flow. If there is
+ * one, the encoder does not report returns to known calls.
  */
 static void fast_learn_returns(struct run *run, const struct nt_range *range)
 {

@@ -8,14 +8,15 @@
 #include "memo.h"
 
 /*
- * Decode the next plain branch messages of @src, or only one if @single is set. Return false if the
- * next message is not plain.
+ * Decode the next plain messages (plain.h) of @src. If @single is set, decode only one message.
+ * Return false if no message was decoded. Then engine.c must decode the next message.
  */
 bool nt_fast_run(struct nt_flow *flow, struct nt_source *src, bool single);
 
 /*
- * Repeat DirectBranch @msg up to @n times (B-CNT). Return the number of repetitions, which is below
- * @n if the next repetition is not plain, or if there is no room.
+ * Decode @n repetitions of the DirectBranch @msg, which RepeatBranch reports. Return the number of
+ * decoded repetitions. It is below @n if paths cannot decode the next repetition, or if the batch
+ * is full.
  */
 uint64_t nt_fast_repeat(struct nt_flow *flow, struct nt_source *src, const struct nt_message *msg,
 			uint64_t n);
@@ -23,7 +24,10 @@ uint64_t nt_fast_repeat(struct nt_flow *flow, struct nt_source *src, const struc
 /* Do the same as nt_fast_run(), but count the ranges in @flow->tally. */
 bool nt_fast_count(struct nt_flow *flow, struct nt_source *src);
 
-/* Do the same as nt_fast_repeat(), but count. @msg is a DirectBranch whose I-CNT fits a path. */
+/*
+ * Do the same as nt_fast_repeat(), but count the ranges in @flow->tally. @msg is a DirectBranch
+ * whose I-CNT fits the key of a path.
+ */
 uint64_t nt_fast_count_repeat(struct nt_flow *flow, struct nt_source *src,
 			      const struct nt_message *msg, uint64_t n);
 
@@ -33,10 +37,13 @@ uint64_t nt_fast_count_repeat(struct nt_flow *flow, struct nt_source *src,
  */
 void nt_fast_last(const struct nt_flow *flow, struct nt_source *src);
 
-/* Choose between groups, paths and blocks, by how often lookups were successful. */
+/*
+ * Choose the strategy for the next messages, which is to use groups, paths or blocks (fast.c). The
+ * choice depends on how often lookups were successful.
+ */
 void nt_judge(struct nt_memo *memo, const struct nt_config *config);
 
-/* Do the same for the fast path that counts ranges. */
+/* Choose the strategy for the fast path that counts ranges. */
 void nt_judge_counts(struct nt_memo *memo);
 
 #endif /* NTRACE_FAST_H */

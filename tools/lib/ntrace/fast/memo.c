@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Store paths and groups, which are results of walks, so that the same code need not be walked
- * again.
+ * Store paths and groups, which are results of walks, so that a walk through the same code is not
+ * repeated.
  *
- * Their ranges are stored in a ring, in which new ranges overwrite the oldest. A lookup ignores a
- * path or group whose ranges were overwritten.
+ * The ranges of paths and groups are stored in a ring, in which new ranges overwrite the oldest. A
+ * lookup ignores a path or group whose ranges were overwritten.
  */
 #include <stddef.h>
 #include <stdlib.h>

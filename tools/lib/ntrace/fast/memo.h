@@ -8,10 +8,12 @@
 
 #include "../stack.h"
 
-#define PATH_BITS	8	/* maximum number of bits of HIST */
+/* Maximum numbers of HIST bits, ranges, and pushes on the return stack, of one path */
+#define PATH_BITS	8
 #define PATH_RANGES	16
 #define PATH_PUSHES	3
 
+/* Maximum numbers of ranges, and of pops and pushes on the return stack, of one group */
 #define GROUP_RANGES	64
 #define GROUP_POPS	NT_NET_POPS
 #define GROUP_PUSHES	6
@@ -21,29 +23,30 @@
 #define GROUPS_SHIFT	12
 #endif
 /*
- * Ranges are in a ring of 512 KiB, in which new ranges overwrite the oldest. Calls use 256 KiB;
- * when this is full, all paths and groups are dropped.
+ * The ring of ranges has 512 KiB, and new ranges overwrite the oldest. The array of calls has 256
+ * KiB. When the array is full, all paths and groups are dropped.
  */
 #define NR_RANGES	(1u << 15)
 #define NR_CALLS	(1u << 16)
 
 enum path_end {
-	PATH_GOES_ON,	/* the walk continues at block @next */
-	PATH_TAKEN,	/* the branch that DirectBranch reports was taken, to block @next */
-	PATH_JUMP,	/* the path ends with block @next and its indirect jump */
-	PATH_RETURN,	/* the path ends with block @next and its return */
+	PATH_GOES_ON,	/* the walk continues at block nt_path::next */
+	PATH_TAKEN,	/* the path ends with the branch of DirectBranch, which goes to block nt_path::next */
+	PATH_JUMP,	/* the path ends with block nt_path::next, and with the indirect jump of this block */
+	PATH_RETURN,	/* the path ends with block nt_path::next, and with the return of this block */
 };
 
-/* Effect of a path or group on the return stack. Pops are before pushes. */
+/* Effect of a path or group, which first pops entries of the return stack, and then pushes calls */
 struct nt_effect {
-	/* index in nt_memo::calls of the popped calls (except the top), then the pushed calls */
+	/* index in nt_memo::calls of the popped calls below the top, which precede the pushed calls */
 	uint32_t	calls;
-	bool		any;
+	bool		any;		/* the path or group changes the return stack */
 	uint8_t		nr_pops;
 	uint8_t		nr_pushes;
 	uint8_t		drop;		/* the final depth is at most return_depth - drop */
 };
 
+/* Return the number of popped calls that are in nt_memo::calls. The top is in the key instead. */
 static __always_inline unsigned int memo_nr_below(const struct nt_effect *effect)
 {
 	return effect->nr_pops > 1 ? effect->nr_pops - 1 : 0;
@@ -54,15 +57,15 @@ static __always_inline unsigned int memo_nr_below(const struct nt_effect *effect
  * Its key consists of the block, one of the following values, and the top of the return stack,
  * because the path may continue after a return:
  *
- *	HTM: stop-bit and up to PATH_BITS bits of HIST; if I-CNT ends the path, also PATH_FINAL, and
- *	     I-CNT if there is a return stack
- *	BTM: PATH_BTM, I-CNT, and PATH_DIRECT if the message is DirectBranch
+ *	HTM: A stop-bit and up to PATH_BITS bits of HIST. If I-CNT ends the path, also PATH_FINAL.
+ *	     If there is also a return stack, I-CNT is added.
+ *	BTM: PATH_BTM, I-CNT, and PATH_DIRECT if the message is DirectBranch.
  */
 struct nt_path {
 	uint64_t	key;		/* 0 if the slot is free */
-	uint32_t	top;		/* block that ends with the call; 0 if not known */
+	uint32_t	top;		/* block of the call on top of the return stack; 0 if not known */
 	uint32_t	ranges;		/* number of the first range, see memo_ranges_of() */
-	uint32_t	next;
+	uint32_t	next;		/* block at the end of the path, see enum path_end */
 	uint16_t	halfwords;
 	uint8_t		nr_ranges;
 	uint8_t		nr_bits;	/* number of HIST bits that the path uses */
@@ -78,8 +81,8 @@ struct nt_path {
 #define PATH_ICNT	(PATH_DIRECT - 1)
 
 /*
- * Value of @top for a source whose returns are explicit although the flow has a return stack. It is
- * not the index of a block.
+ * Value of nt_path::top for a source whose messages report all returns although the flow has a
+ * return stack. No block has this index.
  */
 #define MEMO_TOP_EXPLICIT	(1u << 31)
 
@@ -89,33 +92,33 @@ static __always_inline uint64_t path_key(uint32_t block, uint32_t what)
 }
 
 /*
- * A group is the result of a few messages. A lookup finds it by the bytes of the messages
- * (fast-group.h). It fits a cache line.
+ * A group is the result of a few messages. A lookup finds the group by the bytes of these messages
+ * (fast-group.h). The structure fits a cache line.
  */
 struct nt_group {
-	uint64_t	key[2];		/* bytes of the messages, then zeros; 0 if free */
-	uint64_t	ref;
-	uint64_t	next_ref;
+	uint64_t	key[2];		/* bytes of the messages, followed by zeros; 0 if the slot is free */
+	uint64_t	ref;		/* nt_source::ref before the group */
+	uint64_t	next_ref;	/* nt_source::ref after the group */
 	uint32_t	start;		/* block, source and mode, see group_start() */
-	uint32_t	next;
+	uint32_t	next;		/* block after the group */
 	uint32_t	top;		/* top of the return stack, see nt_path::top */
-	uint32_t	ranges;
+	uint32_t	ranges;		/* number of the first range; of the record if ranges are counted */
 	struct nt_effect effect;
-	uint16_t	walked;		/* half-words, see nt_source::walked */
-	uint16_t	next_walked;
-	uint16_t	counts;		/* 4-bit message counters, see fast_count_of() */
+	uint16_t	walked;		/* nt_source::walked before the group, in half-words */
+	uint16_t	next_walked;	/* nt_source::walked after the group, in half-words */
+	uint16_t	counts;		/* four counters of messages, see fast_unpack_counts() */
 	union {
 		uint8_t	nr_ranges;
-		uint8_t	length;		/* bytes of @key, if ranges are counted */
+		uint8_t	length;		/* number of bytes in @key, if ranges are counted */
 	};
-	uint8_t		last;		/* offset of the last message */
+	uint8_t		last;		/* offset of the last message in the bytes of the group */
 };
 
 /*
- * Value of nt_group::start. It contains the source, because another source may send the same bytes
- * at the same block, and must not use this group. The index of the block fits below
- * GROUP_SRC_SHIFT, because a run of the fast path begins with at most MAX_BLOCKS blocks, and adds
- * fewer than MAX_BLOCKS.
+ * Bit positions in nt_group::start. This value contains the source, because another source may send
+ * the same bytes at the same block, and must not use the group. The index of the block fits below
+ * GROUP_SRC_SHIFT, because one call of the fast path begins with at most MAX_BLOCKS blocks, and
+ * adds fewer than MAX_BLOCKS.
  */
 #define GROUP_SRC_SHIFT		19
 #define GROUP_MODE_SHIFT	31
@@ -131,15 +134,15 @@ struct nt_memo {
 	void		*allocated;
 	uint32_t	nr_ranges;	/* number of ranges that were ever stored */
 	uint32_t	nr_calls;
-	unsigned int	window;		/* bytes that a group lookup covers; 0: no groups */
-	bool		by_blocks;	/* use neither groups nor paths */
+	unsigned int	window;		/* number of bytes that a group lookup covers; 0 if groups are not used */
+	bool		by_blocks;	/* walk block by block, without groups and paths */
 	bool		trying;		/* nt_judge() is still finding out whether paths repeat */
-	unsigned int	path_bits;	/* HIST bits of a path when steps are counted */
-	uint32_t	messages;	/* messages since the last choice of a strategy */
-	uint32_t	until;		/* number of messages before the next choice */
-	uint32_t	missed;		/* messages whose lookup found no stored result */
-	uint32_t	misses;		/* number of lookups that found no path */
-	uint32_t	patience;
+	unsigned int	path_bits;	/* maximum number of HIST bits of a path if ranges are counted */
+	uint32_t	messages;	/* number of messages since nt_judge() last chose a strategy */
+	uint32_t	until;		/* value of @messages at which nt_judge() is called */
+	uint32_t	missed;		/* number of these messages whose lookup found no group */
+	uint32_t	misses;		/* number of lookups of these messages that found no path */
+	uint32_t	patience;	/* number of times that PAUSE is doubled, see fast-judge.c */
 	struct nt_undo_log undo;
 	_Alignas(MEMO_ALIGN) struct nt_path paths[1u << PATHS_SHIFT];
 	_Alignas(MEMO_ALIGN) struct nt_group groups[1u << GROUPS_SHIFT];
@@ -169,7 +172,10 @@ static __always_inline const struct nt_range *memo_ranges_of(const struct nt_mem
 	return &memo->ranges[ranges % NR_RANGES];
 }
 
-/* Return true if the ranges from number @ranges are not overwritten. */
+/*
+ * Return true if the ring still has range number @ranges, and the ranges after it in the same path
+ * or group.
+ */
 static __always_inline bool memo_has_ranges(const struct nt_memo *memo, uint32_t ranges)
 {
 	return memo->nr_ranges - ranges <= NR_RANGES - GROUP_RANGES;
@@ -192,15 +198,19 @@ void nt_memo_make_room(struct nt_memo *memo);
 /* Store @nr ranges, at most GROUP_RANGES. Return the number of the first range. */
 uint32_t nt_memo_ranges(struct nt_memo *memo, const struct nt_range *ranges, unsigned int nr);
 
-/* Store the effect of @net and the calls @pushed on the return stack in *effect. */
+/*
+ * Convert @net, the effect of a path or group on the return stack, to *effect, and store the calls
+ * that were popped and the calls @pushed.
+ */
 void nt_memo_calls(struct nt_memo *memo, struct nt_effect *effect, const struct nt_net *net,
 		   const uint32_t *pushed);
 
+/* Drop all paths and groups. */
 void nt_memo_clear(struct nt_memo *memo);
 
 /*
- * Store *new, whose ranges and calls are already stored. The path in its first slot moves to the
- * second slot.
+ * Store the path *new, whose ranges and calls are already stored. The path that was in the first
+ * slot of *new moves to the second slot.
  */
 const struct nt_path *nt_memo_keep_path(struct nt_memo *memo, const struct nt_path *new);
 

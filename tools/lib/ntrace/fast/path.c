@@ -2,8 +2,8 @@
 /*
  * Walk a path for the first time, and store it.
  *
- * A path depends only on the code, its key and the top of the return stack. Therefore it ends at an
- * indirect jump, unless the jump is a return whose call is known.
+ * A path depends only on the code, on its key and on the top of the return stack. Therefore a path
+ * ends at an indirect jump, unless that jump is a return whose call is known.
  */
 #include "path.h"
 #include "../step.h"
@@ -13,15 +13,15 @@ struct path_walker {
 	struct nt_flow		*flow;
 	struct nt_source	*src;
 	struct nt_path		path;
-	uint32_t		return_depth;	/* 0 if returns are explicit */
+	uint32_t		return_depth;	/* entries of the return stack; 0 if all returns are reported */
 	uint32_t		pushed[PATH_PUSHES];
-	struct nt_todo		todo;		/* HIST and I-CNT of the key that are not yet used */
-	bool			final;
+	struct nt_todo		todo;		/* part of the key's HIST and I-CNT that is not yet walked */
+	bool			final;		/* I-CNT ends the path, see PATH_FINAL */
 	bool			btm;
-	bool			direct;
+	bool			direct;		/* the message is DirectBranch */
 	struct nt_net		net;
 	struct nt_range		ranges[PATH_RANGES];
-	uint32_t		blocks[PATH_RANGES];	/* blocks of @ranges */
+	uint32_t		blocks[PATH_RANGES];	/* index of the block of each range */
 };
 
 static const struct nt_block *path_block(const struct path_walker *walker)
@@ -39,7 +39,10 @@ static void path_put(struct path_walker *walker, unsigned int flags)
 	walker->path.halfwords += range->halfwords;
 }
 
-/* Continue right after block @index, or at its target. Return false if out of memory. */
+/*
+ * Continue right after block @index if @which is 0, or at the target of its branch or jump if
+ * @which is 1. Return false if out of memory.
+ */
 static bool path_follow(struct path_walker *walker, uint32_t index, unsigned int which)
 {
 	struct nt_code *code = &walker->flow->code;
@@ -51,7 +54,7 @@ static bool path_follow(struct path_walker *walker, uint32_t index, unsigned int
 	return walker->path.next;
 }
 
-/* Push the address after the block on the return stack if the block ends with a call. */
+/* If the current block ends with a call, push this call on the return stack. */
 static void path_push(struct path_walker *walker)
 {
 	unsigned int end = path_block(walker)->range.how;
@@ -64,8 +67,8 @@ static void path_push(struct path_walker *walker)
 }
 
 /*
- * Return the block of the call to which the current return belongs, or 0 if it is not known, in
- * which case the path must end with the return.
+ * Return the block of the call to which the current return belongs. Return 0 if this call is not
+ * known. Then the path must end with the return.
  */
 static uint32_t path_pop(struct path_walker *walker)
 {
@@ -85,8 +88,8 @@ static uint32_t path_pop(struct path_walker *walker)
 enum path_step { STEP_ON, STEP_END, STEP_FAIL };
 
 /*
- * Step over a return. If neither HIST nor I-CNT ends with it, the return is implicit, and its
- * destination is on the return stack.
+ * Step over a return. If HIST or I-CNT continues after the return, it is an implicit return, and
+ * the return stack has its destination.
  */
 static enum path_step path_step_return(struct path_walker *walker)
 {
@@ -196,7 +199,7 @@ static const struct nt_path *path_keep_steps(struct nt_tally *tally, struct path
 	return nt_memo_keep_path(tally->memo, path);
 }
 
-/* Walk the path of @key. Return false if HIST or I-CNT do not fit a block. */
+/* Walk the path of @key. Return false if the HIST or the I-CNT of @key does not fit the code. */
 static bool path_walk(struct path_walker *walker, uint64_t key, uint32_t top)
 {
 	enum path_step ret;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Functions that walk new paths, and store them.
+ * Functions that walk a path (memo.h) for the first time, and store it.
  */
 #ifndef NTRACE_PATH_H
 #define NTRACE_PATH_H
@@ -8,13 +8,17 @@
 #include "memo.h"
 
 /*
- * Walk the path of @key, and store it. Return NULL if HIST or I-CNT in the key do not fit a block.
- * This may move @flow->code.blocks, and may drop all other paths.
+ * Walk the path of @key (see struct nt_path), and store it. @top is the top of the return stack in
+ * the form of nt_path::top. Return NULL if the HIST or the I-CNT of @key does not fit the code. The
+ * function may move @flow->code.blocks, and may drop all other paths.
  */
 const struct nt_path *nt_path_walk(struct nt_flow *flow, struct nt_source *src, uint64_t key,
 				   uint32_t top);
 
-/* Walk the path of @key, and store it as a record of @flow->tally, which must have room for it. */
+/*
+ * Do the same as nt_path_walk(), but store the path as a record of @flow->tally (tally.h). The
+ * caller must have made room for the record.
+ */
 const struct nt_path *nt_path_count(struct nt_flow *flow, struct nt_source *src, uint64_t key,
 				    uint32_t top);
 

@@ -20,8 +20,8 @@
 #define BOTH_MODES	(MODE_BIT(NT_MODE_BTM) | MODE_BIT(NT_MODE_HTM))
 
 /*
- * The scan skips messages that change neither context nor time. Their first byte has one of
- * NR_BORING values, with an MSEO of 00, because fixed fields follow.
+ * The scan skips messages that change neither context nor time. The first byte of these messages
+ * has one of NR_BORING values. Its MSEO is 00, because more fields follow the TCODE.
  */
 #define NR_BORING	5
 
@@ -29,12 +29,11 @@ struct scan {
 	const struct nt_cuts	*cuts;
 	struct nt_cell		*cell;
 	struct nt_effect	*effect;	/* effect to which the next message is added */
-	bool			may_cut;
+	bool			may_cut;	/* the cell may have a cut; the first cell may not */
 	bool			all;		/* every message may have an effect */
-	/* mask of SRC in bytes 1 and 2 of a message, or 0; and the SRC of the known source */
-	uint32_t		src_mask;
-	uint32_t		src_bytes;
-	uint8_t			boring[NR_BORING];
+	uint32_t		src_mask;	/* mask of SRC in bytes 1 and 2 of a message; or 0 */
+	uint32_t		src_bytes;	/* SRC of the cell's source in these bytes */
+	uint8_t			boring[NR_BORING];	/* first bytes of messages to skip */
 };
 
 void nt_cuts_init(struct nt_cuts *cuts, const struct nt_config *config, const uint8_t *data,
@@ -68,9 +67,9 @@ static bool cuts_is_ours(const struct nt_cuts *cuts, const struct nt_message *ms
 }
 
 /*
- * Return true if the trace mode after a message with SYNC is certain. It may depend on earlier
- * messages, which are not known. Therefore the next message that reports instructions must be a
- * message that exists in one mode only.
+ * Return true if the trace mode after a message with SYNC, which ends at offset @at, is certain. The
+ * mode may depend on earlier messages, which are not known. Therefore the next message that reports
+ * instructions must be a message that exists in one mode only.
  */
 static bool scan_is_mode_clear(const struct scan *scan, size_t at)
 {
@@ -90,7 +89,7 @@ static bool scan_is_mode_clear(const struct scan *scan, size_t at)
 			return false;
 		if (!(NT_BRANCH_TCODES >> msg.tcode & 1))
 			continue;
-		/* The message may be in the next cell. */
+		/* This cell also records the mode if the message is in the next cell. */
 		scan->cell->modes |= MODE_BIT(nt_message_mode(&msg));
 		return nt_message_shows_mode(&msg);
 	}
@@ -119,7 +118,7 @@ static void scan_add_cut(struct scan *scan, size_t at, const struct nt_message *
 	scan->effect = &cell->after;
 }
 
-/* Handle an unreadable message. Its timestamp, to which the next one is relative, is unknown. */
+/* Handle an unreadable message. The time is unknown after it, because its TSTAMP is unknown. */
 static void scan_add_damage(struct scan *scan)
 {
 	scan->effect->sets_known = true;
@@ -223,7 +222,10 @@ static bool scan_is_boring(const struct scan *scan, uint8_t byte)
 	return false;
 }
 
-/* SRC may be in the two bytes after the first byte, which may be beyond the end of the buffer. */
+/*
+ * Return true if the message at @p has the SRC of the cell's source. SRC is in the two bytes after
+ * the first byte of the message. These bytes may be beyond the end of the buffer.
+ */
 static bool scan_is_of_source(const struct scan *scan, const uint8_t *p)
 {
 	const uint8_t *end = scan->cuts->data + scan->cuts->size;
@@ -231,7 +233,7 @@ static bool scan_is_of_source(const struct scan *scan, const uint8_t *p)
 	return end - p > 2 && (load16(p + 1) & scan->src_mask) == scan->src_bytes;
 }
 
-/* Return true if a message with an effect may begin at @p, which is not the buffer's first byte. */
+/* Return true if a message with an effect may begin at @p. @p is not the first byte of the buffer. */
 static bool scan_is_news(const struct scan *scan, const uint8_t *p)
 {
 	if (mseo(p[-1]) != MSEO_END || p[0] == IDLE_BYTE)
@@ -342,7 +344,7 @@ void nt_cuts_scan(const struct nt_cuts *cuts, size_t number, struct nt_cell *cel
 	}
 	if (!at && cuts->size && cuts->data[at++] != IDLE_BYTE)
 		scan_message(&scan, 0);
-	/* SRC may be in the two bytes after the block. */
+	/* The SRC of a message that begins in a block may be in the two bytes after this block. */
 	while (at + BLOCK <= end && at + BLOCK + 2 <= cuts->size) {
 		size_t next = fast ? scan_find_news_avx2(&scan, at, end) : at;
 
@@ -391,19 +393,21 @@ static void chain_apply(const struct nt_cuts *cuts, struct nt_chain *chain,
 	if (!effect->has_sync)
 		return;
 	/*
-	 * If the counter wrapped before @effect->sync, all times of the effect are later by the
-	 * same amount.
+	 * @effect->tstamp was calculated as if the counter had not wrapped before @effect->sync. If
+	 * it had, all times from @effect->sync on are later by the same amount.
 	 */
 	chain->tstamp = nt_time_sync(config, chain->tstamp, effect->sync) +
 			effect->tstamp - nt_time_sync(config, 0, effect->sync);
 }
 
 /*
- * Make no further cuts if one flow must decode the rest of the buffer. This is the case with
- * messages of two modes, because only the code shows which mode is right. It is also the case with
- * two sources, because SYNC of one source does not reset the other, with in-circuit trace, because
- * SYNC does not reset its reference address, with XORed times, because they cannot be added up, and
- * with an encoder whose return stack SYNC does not empty.
+ * Make no further cuts if one flow must decode the rest of the buffer. There are five reasons.
+ *
+ * - The messages belong to two trace modes, and only the code shows which mode is right.
+ * - The messages belong to two sources, and SYNC of one source does not reset the other source.
+ * - There is in-circuit trace, whose reference address SYNC does not reset.
+ * - Timestamps are XORed, so they cannot be added up.
+ * - SYNC does not empty the return stack of the encoder.
  */
 static void chain_join(const struct nt_cuts *cuts, struct nt_chain *chain,
 			const struct nt_cell *cell)

@@ -2,15 +2,15 @@
 /*
  * These functions cut a buffer into parts, so that several threads can decode it.
  *
- * A cut is the place right after a message with SYNC, because SYNC resets all encoder state
- * (chapter 8.4). A part is the trace between two cuts, which one thread decodes. SYNC does not
- * reset the context, the wraps of the timestamp and the trace mode, but they depend on messages
- * alone, and can be determined without walking the code.
+ * A cut is a place right after a message with SYNC, at which decoding can begin, because SYNC resets
+ * the state of the encoder (chapter 8.4). A part is the trace between two cuts, which one thread
+ * decodes. SYNC does not reset the context, the wraps of the timestamp and the trace mode. These
+ * depend only on messages, so they can be determined without walking the code.
  *
  * The buffer is divided into cells of equal size, which threads scan in any order. The scan looks
  * for a message with SYNC, and adds up the effects of the cell's messages on context and time
  * (struct nt_cell). Then the effects of all earlier cells are applied in order to get the state at
- * each cut. This is called chaining. It takes little time, and only chaining holds the lock.
+ * each cut. This is called chaining. Chaining takes little time, and one thread at a time does it.
  */
 #ifndef NTRACE_CUTS_H
 #define NTRACE_CUTS_H
@@ -18,47 +18,47 @@
 #include "../flow.h"
 
 /*
- * Smallest size of a cell in bytes, with which even a small buffer has several cells. If each
- * thread has many cells, cells are larger, because starting a part takes time. With cells of 256
- * KiB, two threads need a tenth less time. With even larger cells, the ranges of a part would not
- * fit into a queue.
+ * Smallest size of a cell in bytes. It is so small that even a small buffer has several cells. A
+ * large buffer has larger cells, because starting a part takes time. With cells of 256 KiB, two
+ * threads need a tenth less time. With even larger cells, the ranges of a part would not fit into a
+ * queue.
  */
 #ifndef NT_CELL_SIZE
 #define NT_CELL_SIZE	(16u << 10)
 #endif
 #define NT_LARGE_CELL_SIZE	(16 * NT_CELL_SIZE)
-#define NT_MANY_CELLS		64	/* cells of a thread */
-#define NT_MAX_CELLS		(1u << 20)
+#define NT_MANY_CELLS		64	/* with more cells for each thread, cells become larger */
+#define NT_MAX_CELLS		(1u << 20)	/* maximum number of cells of a buffer */
 
-/* Effect of a sequence of messages on context and time */
+/* Effect of a sequence of messages on the context and the time */
 struct nt_effect {
-	bool			loses_context;	/* the earlier context is lost */
-	struct nt_context	context;	/* context that the messages set */
-	uint64_t		delta;		/* sum of the relative times */
-	bool			sets_known;	/* @is_known replaces the earlier knowledge */
-	bool			is_known;	/* the time at the end is known */
-	bool			has_sync;	/* there was an absolute time, which is @sync */
-	uint64_t		sync;
-	uint64_t		tstamp;		/* time at the end, without a wrap before @sync */
+	bool			loses_context;	/* the context before these messages is lost */
+	struct nt_context	context;	/* context that these messages set */
+	uint64_t		delta;		/* sum of the relative TSTAMPs, in ticks */
+	bool			sets_known;	/* these messages determine whether the time is known */
+	bool			is_known;	/* the time after the messages is known, if @sets_known */
+	bool			has_sync;	/* the messages contain an absolute TSTAMP */
+	uint64_t		sync;		/* the first absolute TSTAMP */
+	uint64_t		tstamp;		/* time after the messages, if no wrap precedes @sync */
 };
 
 /* Result of the scan of one cell */
 struct nt_cell {
-	bool			has_cut;	/* @entry lacks only the effects of earlier cells */
+	bool			has_cut;	/* the cell has a cut; @entry lacks only the effects of earlier cells */
 	bool			must_join;	/* the cell has messages that only a single flow can decode */
-	uint8_t			modes;		/* one bit for each enum nt_mode */
-	int			src;		/* source of the messages; -1 without messages */
-	uint64_t		cut_tstamp;	/* TSTAMP of the message with SYNC */
-	struct nt_entry		entry;
-	struct nt_effect	before;		/* effect of the messages before the cut; without a cut, of all messages */
+	uint8_t			modes;		/* trace modes of the messages, 1 << enum nt_mode */
+	int			src;		/* SRC of the messages; -1 if the cell has no message */
+	uint64_t		cut_tstamp;	/* TSTAMP of the message with SYNC before the cut */
+	struct nt_entry		entry;		/* state at the cut */
+	struct nt_effect	before;		/* effect of the messages before the cut, or of all messages */
 	struct nt_effect	after;		/* effect of the messages after the cut */
 };
 
-/* The state between two cells */
+/* The state of the trace source between two cells, after the effects of all earlier cells */
 struct nt_chain {
-	int			src;		/* -1 before the first message */
-	uint8_t			modes;
-	bool			broken;		/* no further part may start */
+	int			src;		/* SRC of all messages; -1 before the first message */
+	uint8_t			modes;		/* trace modes of all messages, 1 << enum nt_mode */
+	bool			broken;		/* no further part may begin */
 	bool			has_tstamp;
 	uint64_t		tstamp;
 	struct nt_context	context;
@@ -80,11 +80,12 @@ void nt_cuts_init(struct nt_cuts *cuts, const struct nt_config *config, const ui
 /* Return the offset of cell @number, or the end of the buffer if there is no such cell. */
 size_t nt_cuts_offset(const struct nt_cuts *cuts, size_t number);
 
+/* Scan cell @number, and store the result in *cell. */
 void nt_cuts_scan(const struct nt_cuts *cuts, size_t number, struct nt_cell *cell);
 
 /*
- * Add the effects of @cell to *chain. If a part starts in the cell, first complete @cell->entry,
- * the state at its cut, and return true.
+ * Add the effects of *cell to *chain. Return true if a part begins in the cell. In this case,
+ * @cell->entry is completed by the state of *chain at the cut.
  */
 bool nt_chain_cell(const struct nt_cuts *cuts, struct nt_chain *chain, struct nt_cell *cell);
 

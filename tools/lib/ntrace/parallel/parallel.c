@@ -7,14 +7,14 @@
  * the buffer is cut. That last message belongs to the part, because it reports instructions of the
  * part, and because its item contains the losses before it.
  *
- * A worker without a part takes the next part. If none is ready, the worker scans cells until it
- * finds one. A worker also scans cells when it has decoded all cells that are known to belong to
- * its part.
+ * A worker without a part takes the next part. If no part is ready, the worker scans cells until a
+ * part is ready. A worker also scans cells when it has decoded all cells that are known to belong
+ * to its part.
  *
- * The consumer is the caller's function that gets the batches. In ordered decoding, it gets them in
- * the order of the buffer. Therefore only the worker of the first unfinished part, which has the
- * turn, passes its batches to the consumer at once. Other workers keep their batches in queues and
- * continue with further parts. They wait only if their queue is full.
+ * The consumer is the caller's function that gets the batches. In ordered decoding, the consumer
+ * gets the batches in the order of the buffer. Therefore only the worker of the first unfinished
+ * part passes its batches to the consumer at once. This worker has the turn. Other workers store
+ * their batches in queues and continue with further parts. A worker waits only if its queue is full.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -23,23 +23,26 @@
 #include "cuts.h"
 #include "queue.h"
 
-/* Sizes in bytes of the queues of all workers, and of one worker. A batch always fits. */
+/*
+ * Size in bytes of the queues of all workers together, and limits of the size of one queue. Each
+ * queue has room for at least one batch.
+ */
 #define QUEUES_SIZE	(16u << 20)
 #define MAX_QUEUE_SIZE	(4u << 20)
 #define MIN_QUEUE_SIZE	(64u << 10)
 /*
- * A worker does not take another part if its queue has this many bytes, because more would not fit
- * into the second-level cache.
+ * A worker does not take another part while its queue has more bytes than this, because more
+ * batches would not fit into the second-level cache.
  */
 #define QUEUE_ENOUGH	(512u << 10)
 
-#define CELLS_A_THREAD	4
+#define CELLS_A_THREAD	4	/* number of scanned cells that are stored for each worker */
 
 /* The bytes from one cut to the next. @job->lock protects @end and @has_end. */
 struct part {
 	uint64_t		number;
 	struct nt_entry		entry;
-	bool			is_first;	/* first part of the buffer, without @entry */
+	bool			is_first;	/* the part begins with the buffer, and @entry is not used */
 	bool			has_end;
 	size_t			end;
 };
@@ -70,18 +73,18 @@ struct parallel {
 	pthread_mutex_t		lock;
 	pthread_cond_t		changed;
 	/* @lock protects all members below. @turn and @stop are also read without it. */
-	unsigned int		nr_waiting;
+	unsigned int		nr_waiting;	/* number of workers that wait for @changed */
 	struct scanned		*scanned;	/* a ring of @nr_scanned cells */
 	size_t			nr_scanned;
 	size_t			next_cell;	/* next cell to scan */
 	size_t			next_chained;	/* next cell to chain */
 	struct nt_chain		chain;
-	struct part		*ready;		/* a ring of up to @nr_scanned parts to decode */
+	struct part		*ready;		/* a ring of up to @nr_scanned parts that no worker has taken */
 	size_t			nr_ready;
 	size_t			first_ready;
 	uint64_t		nr_parts;
 	struct part		*newest;	/* last part, whose end is not yet known */
-	uint64_t		turn;		/* number of the part to consume */
+	uint64_t		turn;		/* number of the first part that is not completely consumed */
 	bool			stop;
 	int			result;
 };
@@ -124,7 +127,7 @@ static void parallel_stop(struct parallel *job, int result)
 
 /* ---- parts; @job->lock is held ---- */
 
-/* End the newest part at @entry->offset, and begin the next part at @entry. */
+/* End the newest part at @entry->offset, and add the next part, which begins there. */
 static void parallel_add_part(struct parallel *job, const struct nt_entry *entry)
 {
 	struct part *part = &job->ready[(job->first_ready + job->nr_ready++) % job->nr_scanned];
@@ -159,7 +162,10 @@ static void parallel_chain_cells(struct parallel *job)
 	parallel_signal_change(job);
 }
 
-/* Scan one cell without the lock, or wait if other workers scan the last cells. */
+/*
+ * Scan one cell, without holding the lock meanwhile. If no cell can be scanned before another worker
+ * has scanned its cell, wait for a change.
+ */
 static void parallel_scan_cell(struct parallel *job)
 {
 	struct scanned *scanned;
@@ -253,7 +259,7 @@ static void parallel_wait_turn(struct parallel *job, uint64_t number)
 	pthread_mutex_unlock(&job->lock);
 }
 
-/* Finish a part whose batches are all consumed. @result is an error if decoding failed. */
+/* Finish a part whose batches are all consumed. @result is 0, or an error if decoding failed. */
 static void worker_finish_part(struct worker *worker, int result)
 {
 	if (result)
@@ -277,6 +283,7 @@ static void worker_give_out_kept(struct worker *worker)
 	}
 }
 
+/* Pass queued batches to the consumer, and find out whether the current part has the turn. */
 static void worker_look_at_turn(struct worker *worker)
 {
 	worker_give_out_kept(worker);
@@ -285,8 +292,8 @@ static void worker_look_at_turn(struct worker *worker)
 }
 
 /*
- * Wait until the part of the first queued batch, or the current part if the queue is empty, has the
- * turn.
+ * Wait until the part of the first queued batch has the turn. If the queue is empty, wait until the
+ * current part has the turn.
  */
 static void worker_wait_first(struct worker *worker)
 {
@@ -311,7 +318,7 @@ static void worker_end_part(struct worker *worker, int result)
 
 /*
  * Return memory of the queue for the ranges of the next batch. Return NULL if the worker has the
- * turn, so that it needs no queue.
+ * turn, so that it needs no queue, or if decoding is stopped.
  */
 static struct nt_range *worker_find_buffer(struct worker *worker)
 {
@@ -329,7 +336,7 @@ static struct nt_range *worker_find_buffer(struct worker *worker)
 	}
 }
 
-/* Count the fed bytes. Return NT_OK or NT_E_NOMEM. */
+/* Count the ranges of the bytes that nt_flow_feed() passed to @flow. Return NT_OK or NT_E_NOMEM. */
 static int worker_count_fed(struct nt_flow *flow)
 {
 	struct nt_item item;
@@ -341,7 +348,7 @@ static int worker_count_fed(struct nt_flow *flow)
 	return ret;
 }
 
-/* Decode the fed bytes. Return NT_OK or NT_E_NOMEM. */
+/* Decode the bytes that nt_flow_feed() passed to the worker's flow. Return NT_OK or NT_E_NOMEM. */
 static int worker_decode_fed(struct worker *worker)
 {
 	struct nt_range *buffer;
@@ -417,8 +424,8 @@ static void parallel_add_stats(struct nt_stats *sum, const struct nt_flow *flow)
 }
 
 /*
- * Run the workers. The first one is the caller's thread. If other threads cannot be started,
- * decoding only takes longer.
+ * Run the workers. The first worker is the caller's thread. If other threads cannot be started,
+ * fewer workers decode the buffer.
  */
 static int parallel_run_workers(struct parallel *job, struct nt_image *image,
 				struct worker *workers, unsigned int nr)

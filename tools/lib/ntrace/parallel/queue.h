@@ -1,30 +1,33 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * A queue keeps batches (first in, first out) until the consumer has received the batches of all
- * earlier parts (parallel.c). Its memory has a fixed size.
+ * A queue stores batches (first in, first out) until the consumer has received the batches of all
+ * earlier parts (parallel.c). The memory of a queue has a fixed size.
  */
 #ifndef NTRACE_QUEUE_H
 #define NTRACE_QUEUE_H
 
 #include "../flow.h"
 
-/* A batch, or the end of a part. Ranges and marks of the batch follow it in memory. */
+/* A queue entry, which is a batch or the end of a part. Ranges and marks of the batch follow it. */
 struct nt_kept {
 	uint64_t	part;
-	size_t		size;		/* size in bytes, including ranges and marks */
+	size_t		size;		/* size of the entry in bytes, including ranges and marks */
 	bool		is_end;
 	int		result;		/* result of decoding the part, if @is_end */
 	struct nt_batch	batch;
 };
 
-/* A ring. An empty ring is filled from offset 0 again, because that memory is in the cache. */
+/*
+ * A queue, which is a ring. The next entry of an empty queue is stored at offset 0, because that
+ * memory is in the cache.
+ */
 struct nt_queue {
 	uint8_t		*memory;
 	size_t		size;
-	size_t		first;
+	size_t		first;		/* offset of the first entry */
 	size_t		next;		/* offset of the next entry to add */
-	size_t		wrap;		/* end of the used memory, if @next is below @first */
-	size_t		nr;
+	size_t		wrap;		/* offset of the end of the last entry before the ring wrapped */
+	size_t		nr;		/* number of entries */
 };
 
 /* Set up a queue of up to @size bytes, which are allocated when the queue is first used. */
@@ -32,8 +35,8 @@ void nt_queue_init(struct nt_queue *queue, size_t size);
 void nt_queue_exit(struct nt_queue *queue);
 
 /*
- * Return memory for MAX_RANGES ranges of the next batch. Return NULL if the queue is full, or, if
- * it is empty, out of memory. Only nt_queue_add() makes the memory part of the queue.
+ * Return memory for MAX_RANGES ranges of the next batch. Return NULL if the queue is full, or if
+ * the first use of the queue finds no memory. The batch is in the queue only after nt_queue_add().
  */
 struct nt_range *nt_queue_reserve(struct nt_queue *queue);
 
@@ -45,6 +48,8 @@ bool nt_queue_add_end(struct nt_queue *queue, uint64_t part, int result);
 
 /* Return the first entry, or NULL if the queue is empty. */
 const struct nt_kept *nt_queue_first(const struct nt_queue *queue);
+
+/* Remove the first entry. The queue must not be empty. */
 void nt_queue_remove(struct nt_queue *queue);
 
 /* Return the number of bytes from the first to the last entry. */

@@ -2,28 +2,28 @@
 /*
  * This file finds the start of CoreSight frames in a stream that may begin anywhere.
  *
- * Hardly anything in a frame shows its start. If it is read at an offset that is wrong by an even
- * number of bytes, its IDs still look like IDs. But then the wrong byte supplies the lowest bits of
- * the data bytes, which belong to MSEO. Therefore nt_frames_find() tries each offset, and counts
- * the bytes up to the first byte that cannot belong to a message.
+ * Hardly anything in a frame shows its start. If a frame is read at an offset that is wrong by an
+ * even number of bytes, its IDs still look like IDs. However, a wrong byte then supplies the lowest
+ * bits of its data bytes, which belong to MSEO. Therefore nt_frames_find() tries each offset, and
+ * counts the bytes up to the first byte that cannot belong to a message.
  */
 #include <stdlib.h>
 
 #include "../internal.h"
 
-#define STEP		16	/* bytes that are converted at once */
+#define STEP		16	/* number of bytes that are converted at once */
 #define ROOM		64	/* size of the buffer of one ID */
-/* The best offset must be valid for this many bytes more than the second best. */
+/* The best offset must have this number of valid bytes more than the second best offset. */
 #define MARGIN		256
 /* Maximum number of bytes that are examined */
 #define MAX_SIZE	(64u << 10)
 
 /* State of the check of one ID's bytes */
 struct check {
-	bool		in_step;	/* a message has ended */
+	bool		in_step;	/* the end of a message was found */
 	bool		at_begin;	/* the next byte begins a message, or is idle */
 	unsigned int	length;		/* length of the current message in bytes */
-	uint8_t		first;
+	uint8_t		first;		/* first byte of the current message */
 };
 
 struct finder {

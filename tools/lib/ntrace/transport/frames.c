@@ -19,15 +19,16 @@
 
 #include "../plain.h"
 
-#define LAST		(NT_FRAME_SIZE - 1)	/* the byte with the bits of the even bytes */
+#define LAST		(NT_FRAME_SIZE - 1)	/* index of the byte that has bit 0 of each even byte */
 #define ID_UNKNOWN	0xff
-#define ID_RESERVED	NT_FRAMES_IDS		/* smallest reserved ID; the larger IDs, except the next two, are also reserved */
+/* Smallest reserved ID. All larger IDs, except the next two, are also reserved. */
+#define ID_RESERVED	NT_FRAMES_IDS
 #define ID_FLUSH	0x7b
 #define ID_TRIGGER	0x7d
 #define FULL_SYNC	0x7fffffffu
 #define BARRIER		4	/* number of full syncs with which Linux marks an interruption */
 
-/* Room for a frame's bytes, which are stored 16 at a time */
+/* Number of bytes that must be free in a buffer before a frame's bytes are stored, 16 at a time */
 #define ROOM		(2 * NT_FRAME_SIZE)
 
 #define EVEN_BYTES	0x5555
@@ -35,17 +36,17 @@
 
 struct nt_frames {
 	uint8_t		id;		/* ID of the next byte */
-	unsigned int	nr;		/* bytes in @buf */
-	uint32_t	last;		/* last four bytes, the newest in the high bits */
-	unsigned int	nr_syncs;	/* full syncs in a row */
+	unsigned int	nr;		/* number of bytes in @buf */
+	uint32_t	last;		/* last four bytes, the newest of which is in the high bits */
+	unsigned int	nr_syncs;	/* number of full syncs in a row */
 	bool		is_careful;	/* bytes of the last frame may begin a full sync */
 	uint8_t		buf[NT_FRAME_SIZE];	/* start of a frame */
 	struct nt_frames_stats stats;
 };
 
 /*
- * The rest of a frame, whose next byte is the lowest byte of @low. This structure stays in
- * registers, because reading the bytes from memory would have to wait until they are written.
+ * The rest of a frame, whose next byte is the lowest byte of @low. The compiler keeps this structure
+ * in registers. The processor could not read the bytes from memory before they are written there.
  */
 struct bytes {
 	uint64_t	low;
@@ -96,7 +97,7 @@ static __always_inline bool frames_has_room(struct nt_frames_out *outs, uint8_t 
 	return !out || out->size - out->nr >= ROOM;
 }
 
-/* Count @nr bytes that are dropped. */
+/* Count @nr bytes of @id, which are dropped. */
 static void frames_drop(struct nt_frames *frames, uint8_t id, size_t nr)
 {
 	if (!id)
@@ -119,6 +120,7 @@ static __always_inline void store64(uint8_t *p, uint64_t v)
 	memcpy(p, &v, sizeof(v));
 }
 
+/* Remove the first @nr bytes. */
 static __always_inline void frames_skip(struct bytes *bytes, unsigned int nr)
 {
 	unsigned int bits = 8 * nr & 63;
@@ -184,7 +186,7 @@ static __always_inline enum verdict frames_check_ids(const uint8_t *p, unsigned 
 /* Remove byte @nr. */
 static __always_inline void frames_take_out(struct bytes *bytes, unsigned int nr)
 {
-	/* source of a mask for each @nr, in which the bytes below @nr are ones */
+	/* The masks @low and @high are parts of this array. Their first @nr bytes are all ones. */
 	static const uint8_t ones[32] = {
 		-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
 	};
@@ -197,8 +199,8 @@ static __always_inline void frames_take_out(struct bytes *bytes, unsigned int nr
 }
 
 /*
- * Store the bytes of a frame in which the even bytes of mask @ids are IDs. The loop has few
- * branches, because the processor cannot predict the number of IDs.
+ * Store the bytes of a frame. Bit n of @ids is set if byte 2n is an ID. The loop has few branches,
+ * because the processor cannot predict the number of IDs.
  */
 static __always_inline void frames_give_parts(struct nt_frames *frames, struct nt_frames_out *outs,
 				       const uint8_t *p, struct bytes bytes, unsigned int ids)
@@ -222,8 +224,8 @@ static __always_inline void frames_give_parts(struct nt_frames *frames, struct n
 }
 
 /*
- * Convert a whole frame after checking that the buffer of each ID has room. Change nothing unless
- * the result is FRAME_GOOD.
+ * Convert a whole frame after checking that the buffer of each ID has room. If the result is not
+ * FRAME_GOOD, nothing has changed.
  */
 static enum verdict frames_take_frame(struct nt_frames *frames, const uint8_t *p,
 						      struct nt_frames_out *outs)
@@ -268,7 +270,10 @@ static int frames_lose(struct nt_frames *frames, unsigned int nr, int error)
 	return error;
 }
 
-/* Handle the end of a full sync. A frame begins now, and an incomplete frame before it is lost. */
+/*
+ * Handle the last byte of a full sync. The next byte begins a frame. An incomplete frame before the
+ * full sync is lost.
+ */
 static int frames_full_sync(struct nt_frames *frames)
 {
 	unsigned int nr = frames->nr;
@@ -317,7 +322,7 @@ static int frames_take_byte(struct nt_frames *frames, uint8_t byte)
 /* Minimum number of bytes for which opening the lanes (struct lanes) saves time */
 #define MIN_BUNCHES	(32 * NT_FRAME_SIZE)
 #define NR_LANES	128
-#define LANE_UNKNOWN	0x7f	/* cannot be an ID, because it would be a synchronisation packet */
+#define LANE_UNKNOWN	0x7f	/* lane of bytes with an unknown ID; not an ID, see above */
 
 /*
  * A lane is the destination of the bytes of one ID. The next byte goes to @to + @nr, or always to
@@ -326,7 +331,7 @@ static int frames_take_byte(struct nt_frames *frames, uint8_t byte)
 struct lane {
 	uint8_t		*to;
 	uint32_t	nr;
-	uint32_t	mask;		/* 0 to drop the bytes */
+	uint32_t	mask;		/* all ones; or 0 if the bytes are dropped */
 };
 
 /* Maximum number of frames before the lanes are closed, so that lane::nr cannot overflow */
@@ -334,18 +339,19 @@ struct lane {
 
 /*
  * The lanes are open if their positions are copied from struct nt_frames_out, and not yet copied
- * back. Opening and closing them takes as long as converting a hundred frames. Therefore they stay
- * open until nt_frames_convert() returns.
+ * back. To open and close the lanes takes as long as to convert a hundred frames. Therefore the
+ * lanes stay open until nt_frames_convert() returns.
  */
 struct lanes {
 	struct lane	lane[NR_LANES];
-	size_t		room;		/* number of frames, with any IDs, that fit */
+	size_t		room;		/* number of frames that certainly fit, whatever their IDs are */
 	bool		are_open;	/* nt_frames_out::nr is not up to date */
 	uint8_t		scratch[ROOM];
 };
 
+/* Prepared frames, whose even bytes have got their bit 0 from byte 15 */
 struct bunch {
-	uint8_t		bytes[BUNCH][NT_FRAME_SIZE];	/* with the bits of byte 15 */
+	uint8_t		bytes[BUNCH][NT_FRAME_SIZE];
 	uint8_t		spare[NT_FRAME_SIZE];
 	uint16_t	ids[BUNCH];			/* bit n is set if byte n is an ID */
 };
@@ -362,8 +368,8 @@ static __always_inline bool frames_is_odd(uint64_t low, uint64_t high)
 }
 
 /*
- * Prepare up to @max frames, and stop before a frame with an ID of 0x70 or above. Return their
- * number.
+ * Prepare up to @max frames, and stop before a frame with an ID of 0x70 or above. Return the number
+ * of prepared frames.
  */
 static __always_inline unsigned int frames_prepare(struct bunch *bunch, const uint8_t *p,
 						   size_t max)
@@ -499,7 +505,7 @@ static bool frames_has_reserved(const uint8_t *p, unsigned int ids)
 	return false;
 }
 
-/* Convert one frame with any IDs. Change nothing unless the result is FRAME_GOOD. */
+/* Convert one frame with any IDs. If the result is not FRAME_GOOD, nothing has changed. */
 static enum verdict frames_take_single(struct nt_frames *frames, const uint8_t *p,
 				       struct lanes *lanes, struct nt_frames_out *outs)
 {
@@ -563,7 +569,10 @@ static size_t frames_take_frames(struct nt_frames *frames, const uint8_t *data, 
 	return at;
 }
 
-/* Convert the complete frame in @frames->buf. Set *room if it was converted or dropped. */
+/*
+ * Convert the complete frame in @frames->buf. Set *room to true if the frame was converted or
+ * dropped, and to false if @outs has no room for it.
+ */
 static int frames_end_frame(struct nt_frames *frames, struct lanes *lanes,
 			    struct nt_frames_out *outs, bool *room)
 {

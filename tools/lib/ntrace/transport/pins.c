@@ -2,9 +2,9 @@
 /*
  * The pin interface (chapter 3.1.4, "PIB Idle Cycles Explained").
  *
- * The encoder sends the bits of a message one after the other, the least significant first, and any
- * number of ones between two messages. The first zero after a message begins the next message. This
- * may be any bit of a byte if there are fewer than 8 pins.
+ * The encoder sends the bits of a message one after the other, the least significant first. It sends
+ * any number of ones between two messages. The first zero after a message begins the next message.
+ * If there are fewer than 8 pins, this zero may be any bit of a byte.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,14 +17,14 @@
 enum pins_state {
 	PINS_IDLE,	/* between messages */
 	PINS_MESSAGE,
-	PINS_HUNT,	/* the bytes were invalid, wait for an idle byte */
+	PINS_HUNT,	/* a byte was invalid; the bits up to an idle byte are skipped */
 };
 
 struct nt_pins {
 	unsigned int	pins;
 	enum pins_state	state;
-	unsigned int	nr_bits;	/* bits in @byte */
-	unsigned int	nr_ones;	/* ones in a row */
+	unsigned int	nr_bits;	/* number of bits in @byte */
+	unsigned int	nr_ones;	/* number of ones in a row, between messages */
 	uint8_t		byte;
 };
 
@@ -64,7 +64,7 @@ static bool pins_take_bit(struct nt_pins *pins, unsigned int bit)
 	return pins->nr_bits == 8;
 }
 
-/* Process a complete byte. Return true if the caller must end its message. */
+/* Process a complete byte. Return true if the byte is invalid, so that the caller must end the message. */
 static bool pins_end_byte(struct nt_pins *pins)
 {
 	unsigned int m = mseo(pins->byte);
