@@ -167,27 +167,27 @@ struct nt_config {
 	uint32_t	src_bits;	/* trTeSrcBits, 0..12; 0 if trTeInhibitSrc is set */
 	uint32_t	src_id;		/* source to decode, or NT_SRC_ANY */
 	uint32_t	mode;		/* enum nt_mode */
-	uint32_t	timestamp;	/* 1: trTsEnable, messages may end with TSTAMP */
-	uint32_t	tstamp_bits;	/* trTsWidth; 0 means 64; the decoder adds up wraps */
-	uint32_t	return_depth;	/* trTeInstEnImplicitReturn depth, usually 32; 0 for off */
-	uint32_t	sequential_jump; /* 1: trTeInstEnSequentialJump */
-	uint32_t	all_jumps;	/* 1: trTeInstEnAllJumps */
-	uint32_t	extend_addr;	/* 1: trTeInstExtendAddrMSB */
-	uint32_t	isa;		/* NT_ISA_* besides I, C, Zicsr and privileged */
+	uint32_t	timestamp;	/* 1 if trTsEnable is set, so that messages may end with TSTAMP */
+	uint32_t	tstamp_bits;	/* trTsWidth, or 0 for 64; the decoder adds up wraps */
+	uint32_t	return_depth;	/* entries of the return stack; 0 without implicit return */
+	uint32_t	sequential_jump; /* 1 if trTeInstEnSequentialJump is set */
+	uint32_t	all_jumps;	/* 1 if trTeInstEnAllJumps is set */
+	uint32_t	extend_addr;	/* 1 if trTeInstExtendAddrMSB is set */
+	uint32_t	isa;		/* NT_ISA_*, extensions besides I, C, Zicsr and privileged */
 	uint64_t	jvt;		/* CSR jvt, base of the table of cm.jt and cm.jalt */
 	uint32_t	dialect;	/* enum nt_dialect */
 	uint32_t	addr_bits;	/* number of address bits that are sent; 0 for the dialect's number */
 	uint32_t	return_full;	/* enum nt_return_full, effect of a call on a full stack */
 	uint32_t	custom_jumps;	/* NT_CUSTOM_*, more instructions that may change the PC */
-	uint32_t	flow_only;	/* 1: no Ownership (trTeContext is 0), data or event */
-	uint32_t	accept;		/* 1 << enum nt_deviation to accept, besides the dialect's */
-	uint32_t	strict;		/* 1: each deviation is an error */
+	uint32_t	flow_only;	/* 1 if the encoder sends no Ownership, data or event message */
+	uint32_t	accept;		/* more deviations than the dialect's, 1 << enum nt_deviation */
+	uint32_t	strict;		/* 1 if each deviation is an error */
 };
 
 /*
- * Known deviations of encoders from the specification. Each entry has its number, the name of its
- * option, a sentence, and the chapter that it contradicts. nt_stats::deviations counts how often
- * the trace shows each deviation.
+ * Known deviations of encoders from the specification. Each entry has a name, a number, the name of
+ * an option, a sentence, and the chapter that the deviation contradicts. nt_stats::deviations counts
+ * how often the trace shows each deviation.
  *
  * The decoder always accepts a deviation that it cannot mistake for damage. It accepts a deviation
  * of NT_DEV_UNSURE only if nt_config::dialect implies it, or if nt_config::accept has its bit,
@@ -228,8 +228,8 @@ enum nt_deviation {
 #define NT_DEV_MAX		32	/* size of nt_stats::deviations */
 
 /*
- * Return the name of @deviation, a sentence about the encoder's behaviour, or the chapter; NULL if
- * @deviation is unknown.
+ * Return the name of the option for @deviation, a sentence about the encoder's behaviour, or the
+ * chapter that it contradicts. Return NULL if @deviation is unknown.
  */
 const char *nt_deviation_name(unsigned int deviation);
 const char *nt_deviation_text(unsigned int deviation);
@@ -251,8 +251,8 @@ const char *nt_deviation_chapter(unsigned int deviation);
  *
  * NT_DIALECT_SPACEMIT_K3 is SpacemiT's K3, which sends addresses with copies of their sign bit.
  *
- * NT_DIALECT_ACCEMIC is CEDARtools.TraceEncoder. Its return stack has 16 entries, keeps its content
- * over a SYNC, and ignores a call when it is full. TCODE 31 and 32 have the meaning of IEEE-ISTO
+ * NT_DIALECT_ACCEMIC is CEDARtools.TraceEncoder. Its return stack has 16 entries, and ignores a call
+ * when it is full. SYNC does not empty the stack. TCODE 31 and 32 have the meaning of IEEE-ISTO
  * 5001. TCODE 56 and 57 move the PC to an address that the decoder cannot determine.
  *
  * NT_DIALECT_MICROBLAZE_V is AMD MicroBlaze V, which has none of the optional features.
@@ -287,7 +287,7 @@ enum nt_mode {
 #define NT_RETURN_DEPTH_MAX	4096
 #define NT_ADDR_BITS_MIN	32
 
-#define NT_ISA_ZCMP		(1u << 0)	/* without it, the encodings mean c.fsdsp of D */
+#define NT_ISA_ZCMP		(1u << 0)	/* without this bit, the encodings mean c.fsdsp of D */
 #define NT_ISA_ZCMT		(1u << 1)
 
 /*
@@ -343,10 +343,10 @@ enum nt_tcode {
 	NT_TCODE_PROG_TRACE_CORRELATION	= 33,
 	NT_TCODE_VENDOR_FIRST			= 56,
 	NT_TCODE_VENDOR_LAST			= 62,
-	/* NT_DIALECT_ACCEMIC only */
+	/* messages that only NT_DIALECT_ACCEMIC sends */
 	NT_TCODE_REPEAT_INSN		= 31,
 	NT_TCODE_REPEAT_INSN_SYNC	= 32,
-	/* NT_DIALECT_SIFIVE0 only */
+	/* messages that only NT_DIALECT_SIFIVE0 sends */
 	NT_TCODE_DATA_ACQUISITION	= 7,
 	NT_TCODE_AUX_ACCESS_WRITE	= 23,
 	NT_TCODE_IN_CIRCUIT_TRACE	= 34,
@@ -372,7 +372,7 @@ enum nt_field {
 	NT_FIELD_BCNT	 = 1 << 14,	/* in nt_message::value */
 	NT_FIELD_EVCODE	 = 1 << 15,	/* in nt_message::code */
 	NT_FIELD_CDF	 = 1 << 16,
-	/* NT_DIALECT_SIFIVE0 only */
+	/* fields that only NT_DIALECT_SIFIVE0 sends, except the last */
 	NT_FIELD_IDTAG	 = 1 << 17,	/* in nt_message::value */
 	NT_FIELD_DQDATA	 = 1 << 18,	/* in nt_message::data */
 	NT_FIELD_AUX_ADDR = 1 << 19,	/* in nt_message::value */
@@ -403,22 +403,22 @@ enum nt_sync {
 	NT_SYNC_TRACE_EVENT	= 6,
 	NT_SYNC_FIFO_OVERRUN	= 7,
 	NT_SYNC_POWER_DOWN	= 9,
-	NT_SYNC_PC_SAMPLE	= 15,	/* NT_DIALECT_SIFIVE0 */
+	NT_SYNC_PC_SAMPLE	= 15,	/* only NT_DIALECT_SIFIVE0 sends this value */
 };
 
 enum nt_rcode {
 	NT_RCODE_ICNT = 0, NT_RCODE_HIST = 1, NT_RCODE_HIST_REPEAT = 2,
-	/* NT_DIALECT_SIFIVE0: HREPEAT branches, all of them not taken, or all taken */
+	/* In NT_DIALECT_SIFIVE0, HREPEAT branches were all not taken, or all taken. */
 	NT_RCODE_NOT_TAKEN = 8, NT_RCODE_TAKEN = 9,
 };
 
-/* CKSRC of NT_TCODE_IN_CIRCUIT_TRACE, the event that the encoder reports */
+/* CKSRC of NT_TCODE_IN_CIRCUIT_TRACE, which is the event that the encoder reports */
 enum nt_cksrc {
 	NT_CKSRC_CONTROL	= 0,	/* CKDATA0 is a code, unless there is CKDATA1 */
 	NT_CKSRC_EXT_TRIGGER	= 8,
 	NT_CKSRC_CALL		= 9,	/* CKDATA1 is the target of the call XOR its address */
-	NT_CKSRC_EXCEPTION	= 10,	/* CKDATA1 is the cause */
-	NT_CKSRC_INTERRUPT	= 11,	/* CKDATA1 is the cause */
+	NT_CKSRC_EXCEPTION	= 10,	/* CKDATA1 is the cause of the exception */
+	NT_CKSRC_INTERRUPT	= 11,	/* CKDATA1 is the cause of the interrupt */
 	NT_CKSRC_CONTEXT	= 13,	/* CKDATA1 is the new context */
 	NT_CKSRC_WATCHPOINT	= 14,
 	NT_CKSRC_PC_SAMPLE	= 15,
@@ -442,7 +442,7 @@ struct nt_message {
 	uint8_t		code;		/* ETYPE, RCODE, EVCODE or CKSRC */
 	uint8_t		cdf;		/* CDF or CKDF */
 	uint8_t		format;		/* PROCESS.FORMAT */
-	uint8_t		priv;		/* PROCESS.V and PRV; enum nt_priv, or another */
+	uint8_t		priv;		/* PROCESS.V and PRV; enum nt_priv, or another value */
 	uint8_t		dialect;	/* enum nt_dialect */
 	uint64_t	icnt;		/* I-CNT, or RDATA with RCODE 0, in half-words */
 	uint64_t	addr;		/* F-ADDR or U-ADDR in bytes (with bit 0), sign-extended */
@@ -505,12 +505,12 @@ const char *nt_cksrc_name(unsigned int cksrc);
 const char *nt_sync_name(unsigned int sync);
 const char *nt_btype_name(unsigned int btype);
 const char *nt_etype_name(unsigned int etype);
-const char *nt_ecode_name(unsigned int bit);	/* type of the lost messages, by bit of ECODE */
+const char *nt_ecode_name(unsigned int bit);	/* type of lost messages that @bit of ECODE reports */
 const char *nt_rcode_name(unsigned int rcode);
 const char *nt_evcode_name(unsigned int evcode);
 const char *nt_priv_name(unsigned int priv);	/* "U", "S", "M", "VU", "VS", "?" */
 
-/* Do the same as nt_tcode_name(), and also name the messages of that enum nt_dialect. */
+/* Do the same as nt_tcode_name(), and also name messages that only @dialect has. */
 const char *nt_dialect_tcode_name(unsigned int dialect, unsigned int tcode);
 
 /*
@@ -621,7 +621,8 @@ const char *nt_class_name(unsigned int klass);
 /* -------------------------------------------------------------------- image */
 
 /*
- * The context that executes, as far as Ownership messages (chapter 7.1) have reported it.
+ * The context that executes. Only members that an Ownership message (chapter 7.1) has reported are
+ * set.
  */
 struct nt_context {
 	uint64_t	scontext;
@@ -662,7 +663,7 @@ struct nt_image_reader {
 
 /* Return NULL if out of memory. */
 struct nt_image *nt_image_new(void);
-void nt_image_free(struct nt_image *image);	/* first free its flows */
+void nt_image_free(struct nt_image *image);	/* first free the flows that use @image */
 
 /*
  * Add a section. The image stores the pointer, so @data must stay valid until the section is removed
@@ -691,8 +692,7 @@ static inline void nt_image_set_reader(struct nt_image *image,
 /*
  * Report that code, or the mapping of contexts to spaces, has changed, because a module was loaded,
  * a program was executed, or text was patched. All flows that use the image drop the code that they
- * have decoded. Execution up to the last item that nt_flow_next() returned is already decoded, and
- * is not affected.
+ * have decoded. The change does not affect items that nt_flow_next() has already returned.
  */
 void nt_image_invalidate(struct nt_image *image);
 
@@ -737,7 +737,7 @@ static inline int nt_insn_read(const struct nt_config *config, const struct nt_i
  */
 enum nt_end {
 	NT_END_LINEAR		= NT_CLASS_LINEAR,	/* a message ended before the next instruction */
-	NT_END_BRANCH		= NT_CLASS_BRANCH,	/* taken if NT_RANGE_TAKEN is set */
+	NT_END_BRANCH		= NT_CLASS_BRANCH,	/* conditional branch, taken if NT_RANGE_TAKEN is set */
 	NT_END_JUMP		= NT_CLASS_JUMP,
 	NT_END_CALL		= NT_CLASS_CALL,
 	NT_END_INDIRECT_JUMP	= NT_CLASS_INDIRECT_JUMP,
@@ -753,13 +753,13 @@ enum nt_end {
 /* Return the name of the end, such as "branch" or "exception". Never NULL. */
 const char *nt_end_name(unsigned int end);
 
-#define NT_RANGE_TAKEN		(1 << 0)	/* the next instruction is elsewhere in memory */
+#define NT_RANGE_TAKEN		(1 << 0)	/* the PC did not continue at the next instruction */
 #define NT_RANGE_INFERRED	(1 << 1)	/* implicit return or sequential jump */
 
 /*
  * Consecutive instructions. Only the last of them may change the PC. If no instruction retired
- * before a trap, the trap is a range without instructions. A longer sequence than
- * NT_RANGE_HALFWORDS is reported as several ranges, all of which except the last end with
+ * before a trap, the trap is a range without instructions. A sequence with more half-words than
+ * NT_RANGE_HALFWORDS is reported in several ranges. All of them except the last end with
  * NT_END_LINEAR.
  */
 struct nt_range {
@@ -782,7 +782,7 @@ enum nt_item_type {
 	NT_ITEM_CONTEXT	= 5,	/* Ownership message, which reports a new nt_item::context */
 	NT_ITEM_SKIPPED	= 6,	/* a message that is vendor defined or reserved */
 	NT_ITEM_ERROR	= 7,	/* the trace is wrong, or the code is not the executed code */
-	/* NT_DIALECT_SIFIVE0 only */
+	/* items that only NT_DIALECT_SIFIVE0 has */
 	NT_ITEM_DATA	= 8,	/* software wrote a value into the trace */
 	NT_ITEM_EVENT	= 9,	/* in-circuit trace, which does not change the flow */
 	/* The trace is right, but code is missing. The flow continues at the next address. */
@@ -834,15 +834,15 @@ struct nt_item {
 		} range;
 		struct {
 			uint64_t	addr;		/* F-ADDR */
-			uint8_t		reason;		/* enum nt_sync, or another */
-			bool		restart;	/* the flow starts anew here */
-			uint64_t	lost_messages;	/* messages not decoded before this one */
-			uint64_t	lost_bytes;	/* bytes of these messages */
+			uint8_t		reason;		/* enum nt_sync, or another value */
+			bool		restart;	/* the flow does not continue, but starts at @addr */
+			uint64_t	lost_messages;	/* number of messages before this that were not decoded */
+			uint64_t	lost_bytes;	/* number of bytes of these messages */
 		} sync;
 		struct {
 			uint64_t	addr;		/* address of the stop; valid if has_addr */
 			bool		has_addr;
-			uint8_t		reason;		/* enum nt_evcode, or another */
+			uint8_t		reason;		/* enum nt_evcode, or another value */
 		} stop;
 		struct {
 			uint8_t		etype;
@@ -862,7 +862,7 @@ struct nt_item {
 			uint64_t	data;		/* see enum nt_cksrc; valid if has_data */
 			bool		has_addr;
 			bool		has_data;
-			uint8_t		source;		/* enum nt_cksrc, or another */
+			uint8_t		source;		/* enum nt_cksrc, or another value */
 		} event;
 		struct nt_problem error;
 		struct nt_problem gap;
@@ -925,8 +925,8 @@ struct nt_flow *nt_flow_clone(const struct nt_flow *flow);
 int nt_flow_feed(struct nt_flow *flow, const uint8_t *data, size_t size);
 
 /*
- * Get the next item. At most one message is decoded ahead. Between two calls, the caller may wait,
- * use other flows, or change the image.
+ * Get the next item. The function decodes at most one message ahead. Between two calls, the caller
+ * may wait, use other flows, or change the image.
  *
  * Return 1 if *item is filled in; 0 if all bytes are decoded, so that the caller must feed more or
  * end the stream; or NT_E_NOMEM. After NT_E_NOMEM, nothing is lost, and the next call tries again.
@@ -964,12 +964,12 @@ struct nt_stats {
 	uint64_t	by_tcode[64];
 	uint64_t	syncs;
 	uint64_t	restarts;
-	uint64_t	errors;		/* NT_ITEM_ERROR */
-	uint64_t	lost_messages;	/* messages not decoded because the flow was not known */
+	uint64_t	errors;		/* number of NT_ITEM_ERROR */
+	uint64_t	lost_messages;	/* number of messages that were not decoded, because the flow was not known */
 	uint64_t	lost_bytes;
-	uint64_t	skipped;	/* vendor defined or reserved messages */
-	uint64_t	gaps;		/* NT_ITEM_GAP */
-	uint64_t	deviations[NT_DEV_MAX];	/* by enum nt_deviation */
+	uint64_t	skipped;	/* number of vendor defined or reserved messages */
+	uint64_t	gaps;		/* number of NT_ITEM_GAP */
+	uint64_t	deviations[NT_DEV_MAX];	/* number of each enum nt_deviation */
 };
 
 /* @size is sizeof(struct nt_stats). Trace that was decoded ahead is also counted. */
@@ -1036,8 +1036,8 @@ struct nt_counts *nt_counts_new(void);
 void nt_counts_free(struct nt_counts *counts);
 
 /*
- * Count the range *item once. Items of other types are ignored. This is for ranges that the caller
- * already has; nt_flow_count() is faster.
+ * Count the range *item once. Items of other types are ignored. Use this function only for ranges
+ * that the caller already has, because nt_flow_count() is faster.
  * Return NT_OK, or NT_E_NOMEM, in which case *counts is unchanged.
  */
 int nt_counts_add_item_sized(struct nt_counts *counts, const struct nt_item *item,
@@ -1059,7 +1059,7 @@ static inline int nt_counts_add(struct nt_counts *counts, const struct nt_count 
 }
 
 /*
- * Add the counts of *from, such as those of another thread, flow or run, to *counts. *from does not
+ * Add the counts of *from, such as those of another thread or flow, to *counts. *from does not
  * change. Return NT_OK, or NT_E_NOMEM, in which case *counts is unchanged.
  */
 int nt_counts_merge(struct nt_counts *counts, const struct nt_counts *from);
@@ -1205,7 +1205,7 @@ static inline int nt_parallel_count(const struct nt_config *config, struct nt_im
  */
 struct nt_pins;
 
-/* Return NULL on failure; errno is ENOMEM, or EINVAL if @pins is not one of these numbers. */
+/* Return NULL on failure; errno is ENOMEM, or EINVAL if @pins is not 1, 2, 4, 8 or 16. */
 struct nt_pins *nt_pins_new(unsigned int pins);
 void nt_pins_free(struct nt_pins *pins);
 
@@ -1239,13 +1239,13 @@ struct nt_frames_out {
 
 /* Statistics of nt_frames_convert() */
 struct nt_frames_stats {
-	uint64_t	bytes;		/* bytes consumed */
+	uint64_t	bytes;		/* number of bytes consumed */
 	uint64_t	frames;
-	uint64_t	syncs;		/* synchronisation packets */
-	uint64_t	padding;	/* bytes of ID 0 */
-	uint64_t	unknown;	/* bytes of an unknown ID, before the next ID is sent */
-	uint64_t	triggers;	/* bytes of IDs 0x7b and 0x7d, which are not sources */
-	uint64_t	lost;		/* bytes of frames that were not valid */
+	uint64_t	syncs;		/* number of synchronisation packets */
+	uint64_t	padding;	/* number of bytes with ID 0 */
+	uint64_t	unknown;	/* number of bytes with an unknown ID, before the next ID is sent */
+	uint64_t	triggers;	/* number of bytes with ID 0x7b or 0x7d, which are not sources */
+	uint64_t	lost;		/* number of bytes in frames that were not valid */
 };
 
 struct nt_frames;

@@ -10,7 +10,7 @@
 
 /* Kind of a block's end, in nt_block::range.reserved. The first values are enum nt_class. */
 enum nt_kind {
-	NT_KIND_LINEAR		= NT_CLASS_LINEAR,	/* continues in the next block */
+	NT_KIND_LINEAR		= NT_CLASS_LINEAR,	/* the flow continues in the next block */
 	NT_KIND_BRANCH		= NT_CLASS_BRANCH,
 	NT_KIND_JUMP		= NT_CLASS_JUMP,
 	NT_KIND_CALL		= NT_CLASS_CALL,
@@ -28,8 +28,8 @@ enum nt_kind {
 };
 
 /*
- * The instructions from @range.start to the first one that may change the PC. Index 0 means that
- * there is no block. @link is filled in when blocks are reached.
+ * A block has the instructions from @range.start to the first instruction that may change the PC.
+ * No block has the index 0. @link is filled in when the linked block is first reached.
  */
 struct nt_block {
 	struct nt_range	range;		/* range to emit if the branch at the end is not taken */
@@ -73,12 +73,12 @@ void nt_code_flush(struct nt_code *code);
  */
 bool nt_code_update(struct nt_code *code);
 
-/* Return the index of the address space, or NT_E_NOMEM, which is negative. */
+/* Return the index of address space @id, or NT_E_NOMEM, which is negative. */
 int nt_code_space(struct nt_code *code, uint64_t id);
 
 /*
- * Return the index of the block at @pc, or 0 if out of memory. This may move @code->blocks. Set
- * @code->overflow if there are too many blocks.
+ * Return the index of the block at @pc, or 0 if out of memory. The function may move @code->blocks.
+ * It sets @code->overflow if there are too many blocks.
  */
 uint32_t nt_code_find(struct nt_code *code, uint32_t space, uint64_t pc);
 
@@ -87,8 +87,8 @@ uint32_t nt_code_link(struct nt_code *code, uint32_t space, uint32_t index, unsi
 		      uint64_t pc);
 
 /*
- * Return the block at @pc, which follows block @index by link @which, or 0 if out of memory. @index
- * is 0 if the previous block is not known. This may move @code->blocks.
+ * Return the block at @pc, or 0 if out of memory. It is the link @which (0 or 1) of block @index.
+ * @index is 0 if the previous block is not known. The function may move @code->blocks.
  */
 static inline uint32_t nt_code_next(struct nt_code *code, uint32_t space, uint32_t index,
 				    unsigned int which, uint64_t pc)

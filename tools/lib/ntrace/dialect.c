@@ -40,7 +40,7 @@
 				  .cdf_var = NT_FIELD_CKDATA1,				\
 				  .nr_vars = 1, .vars = { NT_FIELD_CKDATA0 } }
 
-/* Rows that all tables have */
+/* Layouts that all dialects have */
 #define BASE_LAYOUTS								\
 	[NT_TCODE_OWNERSHIP]			= OWNERSHIP,			\
 	[NT_TCODE_DIRECT_BRANCH]		= DIRECT_BRANCH,		\
@@ -54,13 +54,13 @@
 	[NT_TCODE_INDIRECT_BRANCH_HIST_SYNC]	= INDIRECT_BRANCH_HIST_SYNC,	\
 	[NT_TCODE_PROG_TRACE_CORRELATION]= CORRELATION
 
-/* Table "Fields in Messages", chapter 6.1 */
+/* Layouts of N-Trace 1.0 (table "Fields in Messages", chapter 6.1) */
 static const struct nt_layout ratified[64] = {
 	BASE_LAYOUTS,
 	[NT_TCODE_REPEAT_BRANCH]		= REPEAT_BRANCH,
 };
 
-/* The same table, with two more messages of IEEE-ISTO 5001 */
+/* Layouts of N-Trace 1.0, and of two more messages of IEEE-ISTO 5001 */
 static const struct nt_layout accemic[64] = {
 	BASE_LAYOUTS,
 	[NT_TCODE_REPEAT_BRANCH]		= REPEAT_BRANCH,
@@ -68,7 +68,7 @@ static const struct nt_layout accemic[64] = {
 	[NT_TCODE_REPEAT_INSN_SYNC]	= REPEAT_INSN_SYNC,
 };
 
-/* The same table without RepeatBranch, with IEEE-ISTO 5001's messages for software and events */
+/* Layouts of N-Trace 1.0 except RepeatBranch, and of IEEE-ISTO 5001's messages for software and events */
 static const struct nt_layout sifive0[64] = {
 	BASE_LAYOUTS,
 	[NT_TCODE_DATA_ACQUISITION]	= DATA_ACQUISITION,
@@ -109,7 +109,7 @@ static const struct nt_other others[64] = {
 	[42]	= { "RET" },
 };
 
-/* Messages of IEEE-ISTO 5001 and of this vendor */
+/* Messages of IEEE-ISTO 5001, and messages that only NT_DIALECT_ACCEMIC has */
 static const struct nt_other accemic_others[64] = {
 	ISTO_5001_OTHERS,
 	[56]	= { "BranchPredict", .vars = { "B-CNT" } },
@@ -118,7 +118,7 @@ static const struct nt_other accemic_others[64] = {
 		    { "CAPS", "ENAB", "PARAM0", "PARAM1", "PARAM2", "PARAM3" } },
 };
 
-/* Members of the encoders that send the messages of N-Trace 1.0 */
+/* Members of nt_dialect_tables that are equal for all encoders with the messages of N-Trace 1.0 */
 #define RATIFIED									\
 	.layouts	= ratified,							\
 	.others		= others,							\

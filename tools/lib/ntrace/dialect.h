@@ -10,8 +10,8 @@
 
 /* The fields of a message, in the order in which they are sent */
 struct nt_layout {
-	uint8_t		known;
-	uint8_t		sync;	/* number of bits of each fixed field, in this order */
+	uint8_t		known;	/* 1 if the dialect has this layout */
+	uint8_t		sync;	/* number of bits of SYNC; the other fixed fields follow in this order */
 	uint8_t		btype;
 	uint8_t		code;
 	uint8_t		cdf;
@@ -27,7 +27,7 @@ struct nt_layout {
  * define. Only the text of the message depends on this structure.
  */
 struct nt_other {
-	const char	*name;		/* NULL if only the length is known */
+	const char	*name;		/* name of the message; NULL if only its length is known */
 	const char	*fixed[2];	/* names of the fixed fields after SRC */
 	uint8_t		bits[2];
 	const char	*vars[NT_MESSAGE_OTHERS];
@@ -35,14 +35,14 @@ struct nt_other {
 
 struct nt_dialect_table {
 	const char		*name;		/* name of the encoder */
-	const struct nt_layout	*layouts;	/* by TCODE */
-	const struct nt_other	*others;	/* by TCODE, for messages without @layouts */
-	uint32_t		deviations;	/* bits of possible enum nt_deviation */
+	const struct nt_layout	*layouts;	/* layouts of messages, by TCODE */
+	const struct nt_other	*others;	/* messages that are not in @layouts, by TCODE */
+	uint32_t		deviations;	/* possible deviations, 1 << enum nt_deviation */
 	uint64_t		moves_pc;	/* TCODEs that are skipped although they move the PC */
-	uint16_t		return_depth;	/* entries of the return stack */
+	uint16_t		return_depth;	/* number of entries of the return stack */
 	bool			drops_newest;	/* a full return stack ignores calls */
 	bool			is_odd;		/* messages without SYNC need special handling */
-	uint8_t			addr_bits;	/* address bits of RV64, if not configured */
+	uint8_t			addr_bits;	/* number of address bits of RV64, if nt_config::addr_bits is 0 */
 	bool			xor_time;	/* TSTAMP without SYNC is XORed, not added */
 	bool			has_runs;	/* RCODE 8 and 9 report repeated branches */
 	bool			has_events;	/* the encoder sends NT_TCODE_IN_CIRCUIT_TRACE */
@@ -53,7 +53,7 @@ struct nt_dialect_table {
 	bool			btm_all_jumps;	/* BTM reports direct jumps */
 	bool			counts_returns;	/* for implicit return, the encoder only counts calls */
 	bool			has_samples;	/* SYNC 15 is only a sample of the PC */
-	uint8_t			max_btype;	/* larger values are reserved */
+	uint8_t			max_btype;	/* largest B-TYPE that is not reserved */
 };
 
 extern const struct nt_dialect_table nt_dialect_tables[NT_DIALECT_MICROBLAZE_V + 1];

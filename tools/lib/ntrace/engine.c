@@ -138,7 +138,7 @@ static void engine_add_stop(struct nt_flow *flow, struct nt_source *src)
 	engine_note_dest(flow);
 	engine_end_kept(flow, src);
 	engine_lose(src, NT_STATE_STOPPED);
-	/* Only disabling trace empties the return stack of an encoder with this deviation. */
+	/* If SYNC does not empty the encoder's return stack, only disabling trace empties it. */
 	if (nt_flow_accepts(flow, NT_DEV_STACK_OVER_SYNC) && flow->msg.code != NT_EVCODE_DISABLED)
 		src->depth = depth;
 	else
@@ -578,7 +578,7 @@ static int engine_finish_indirect(struct nt_flow *flow, struct nt_source *src)
 	return NT_OK;
 }
 
-/* Return true if @dest is one of the two destinations of a branch. */
+/* Return true if @dest is one of the two destinations of the branch at the end of @block. */
 static bool engine_leads_to(const struct nt_flow *flow, const struct nt_block *block, uint64_t dest)
 {
 	return block->target == dest || nt_flow_mask(flow, nt_range_end(&block->range)) == dest;
@@ -693,7 +693,7 @@ static int engine_finish_trap_sync(struct nt_flow *flow, struct nt_source *src)
 
 /*
  * Finish the instructions before a message with SYNC. Set *restart if the flow does not continue
- * there, but starts anew.
+ * after them, but starts anew at F-ADDR.
  */
 static int engine_finish_way_to_sync(struct nt_flow *flow, struct nt_source *src, bool *restart)
 {
@@ -1312,7 +1312,7 @@ static bool engine_read_message(struct nt_flow *flow)
 		if (!ret && flow->ending) {
 			flow->ending = false;
 			ret = nt_reader_finish(&flow->reader, &flow->msg);
-			/* The last message is truncated, which is an error of its source only. */
+			/* A truncated last message is an error only of the source that sent it. */
 			if (engine_is_other(flow))
 				ret = 0;
 		}
@@ -1337,7 +1337,7 @@ static bool engine_is_full(const struct nt_flow *flow)
 	       flow->nr_marks >= MAX_MARKS - 1;
 }
 
-/* Add a mark for a message that encodes the ranges up to here, and continues in the next batch. */
+/* Add a mark for a message that encodes the newest ranges, and more ranges in the next batch. */
 static void engine_add_open_mark(struct nt_flow *flow)
 {
 	if (flow->nr_ranges && !engine_is_marked(flow))

@@ -20,8 +20,8 @@ int nt_engine_run(struct nt_flow *flow, bool single);
 /* ---- events.c ---- */
 
 /*
- * Handle a message that reports data written by software, or in-circuit trace. Only dialects have
- * such messages. Return false for any other message.
+ * Handle a message that reports data written by software, or in-circuit trace. Only some dialects
+ * have such messages. Return false for any other message.
  */
 bool nt_event_begin(struct nt_flow *flow, struct nt_source *src);
 

@@ -7,7 +7,7 @@
  *   memo.c	stores the results of walks
  *   tally.c	counts the results of walks
  *   path.c	walks a path for the first time
- *   fast.c	decodes repeated and other plain messages; fast-count.c counts them
+ *   fast.c	decodes plain messages; fast-count.c counts their ranges
  *   engine.c	interprets every type of message
  *   flow.c	returns items and batches to the caller
  */
@@ -34,8 +34,8 @@
 enum nt_state {
 	NT_STATE_NEW,		/* before the first message */
 	NT_STATE_LIVE,		/* the PC is known */
-	NT_STATE_NO_PC,		/* code was missing; only the base of the next U-ADDR is known */
-	NT_STATE_STOPPED,	/* stopped by ProgTraceCorrelation */
+	NT_STATE_NO_PC,		/* code was missing; only the address to which the next U-ADDR is relative is known */
+	NT_STATE_STOPPED,	/* ProgTraceCorrelation has stopped the trace */
 	NT_STATE_LOST,		/* the flow is not known before the next message with SYNC */
 };
 
@@ -64,7 +64,7 @@ struct nt_source {
 	uint64_t		ref;		/* address to which the next U-ADDR is relative (chapter 8.1) */
 	bool			has_ref;	/* an event has set @ref while the PC is unknown */
 	uint64_t		owed;		/* half-words of I-CNT in ResourceFull that are not yet walked */
-	uint64_t		walked;		/* half-words that were walked by HIST, before their I-CNT */
+	uint64_t		walked;		/* half-words walked by HIST, which a later I-CNT will contain */
 	struct nt_context	context;
 	uint64_t		tstamp;
 	bool			has_tstamp;
@@ -72,9 +72,9 @@ struct nt_source {
 	bool			overrun;	/* Error was sent, so SYNC 7 means that trace is lost */
 	bool			has_last;
 	struct nt_message	last;		/* branch message that RepeatBranch repeats */
-	uint8_t			raw[16];	/* bytes of this message, if it is not yet parsed */
+	uint8_t			raw[16];	/* bytes of the message for @last, if it is not yet parsed */
 	uint8_t			raw_length;	/* length of @raw; 0 if @raw is not used */
-	uint64_t		last_dest;	/* destination that this message reported */
+	uint64_t		last_dest;	/* destination that the message in @last or @raw reported */
 	uint64_t		lost_messages;
 	uint64_t		lost_bytes;
 	/* the return stack, see stack.h */
@@ -100,7 +100,7 @@ struct nt_todo {
  */
 struct nt_walk {
 	bool		active;
-	bool		ready;		/* the code of the address space is ready */
+	bool		ready;		/* the decoded code of the address space is up to date */
 	bool		hist_only;	/* walk HIST without I-CNT, and end at its last branch */
 	bool		ends_linear;	/* the last emitted range ends without jump or branch */
 	uint32_t	tail;		/* last block, if the message reports its destination; or 0 */
@@ -116,7 +116,7 @@ struct nt_flow {
 	struct nt_code		code;
 	struct nt_memo		*memo;
 	struct nt_tally		*tally;		/* NULL before the first count */
-	bool			counting;	/* count the ranges, do not return them */
+	bool			counting;	/* ranges are counted, and not returned */
 	struct nt_image		*image;
 	struct nt_config	config;
 	const struct nt_dialect_table *dialect;
@@ -149,8 +149,8 @@ struct nt_flow {
 	uint32_t		at_mark;	/* index of the mark of the next range */
 	uint32_t		nr_events;
 	uint32_t		at_event;	/* number of events returned to the caller */
-	struct nt_range		*ranges;	/* MAX_RANGES */
-	struct nt_mark		*marks;		/* MAX_MARKS */
+	struct nt_range		*ranges;	/* array of MAX_RANGES */
+	struct nt_mark		*marks;		/* array of MAX_MARKS */
 	struct nt_item		events[MAX_EVENTS];
 	struct nt_stats		stats;
 	/* @ranges and @marks point here, unless nt_flow_set_buffer() set another buffer */
@@ -196,7 +196,7 @@ static inline uint64_t nt_flow_mask(const struct nt_flow *flow, uint64_t pc)
 	return flow->config.xlen == 32 ? (uint32_t)pc : pc;
 }
 
-/* Return the destination that U-ADDR @addr encodes, as XOR with the previous address @ref (chapter 8.1). */
+/* Return the destination, which is the XOR of U-ADDR @addr and the previous address @ref (chapter 8.1). */
 static inline uint64_t nt_flow_dest(const struct nt_flow *flow, uint64_t ref, uint64_t addr)
 {
 	return nt_addr_extend(nt_flow_mask(flow, ref ^ addr), flow->addr_bits);

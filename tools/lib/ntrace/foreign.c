@@ -20,7 +20,7 @@
 #define SURE		16	/* damaged bytes may look like this number of messages; see struct running */
 #define SOURCES		(1u << NT_SRC_BITS_MAX)
 
-/* Words of each CPU in the recording of a K3. K3_NR_PARAMS is the number of words from K3_FORMAT, or more. */
+/* Words of each CPU in the recording of a K3. Word K3_NR_PARAMS is the number of words after it, 5 or more. */
 enum k3_word { K3_CPU, K3_NR_PARAMS, K3_FORMAT, K3_CONTEXT, K3_INHIBIT_SRC, K3_SRC_BITS, K3_SRC_ID, K3_WORDS };
 
 #define K3_FORMAT_NTRACE	1	/* trTeFormat */
@@ -32,7 +32,7 @@ struct trial {
 
 struct nt_foreign {
 	bool		k3;
-	bool		raw;		/* the trace of a K3 has no frames */
+	bool		raw;		/* the trace of a K3 has no CoreSight frames */
 	uint64_t	*words;
 	size_t		nr_cpus;
 	unsigned int	parts;		/* number of samples */
@@ -416,8 +416,8 @@ void nt_foreign_ring(const struct nt_config *config, const struct nt_foreign_byt
 	}
 	/*
 	 * The recording began at the start of the ring. Because the current session began at
-	 * @position, and the record begins with the oldest bytes, the missing bytes can be
-	 * calculated.
+	 * @position, and the record begins with the oldest bytes, the offset of the missing bytes
+	 * can be calculated.
 	 */
 	if (ring->old && position > ring->old && position - ring->old < size - ring->old)
 		ring->seam = size - (position - ring->old);

@@ -4,7 +4,9 @@
 
 #include "internal.h"
 
-/* An added section; or a view, which is a part of a section that no later section hides */
+/*
+ * A section that was added, or a view. A view is a part of a section that no later section hides.
+ */
 struct nt_section {
 	uint64_t	space;
 	uint64_t	addr;
@@ -13,8 +15,8 @@ struct nt_section {
 };
 
 /*
- * A change of the code at @addr..@last; or, if @last is below @addr, only a change of the mapping
- * from contexts to address spaces
+ * A change of the code at @addr..@last. If @last is below @addr, only the mapping from contexts to
+ * address spaces has changed.
  */
 struct nt_change {
 	uint64_t	addr;
@@ -27,7 +29,7 @@ struct nt_change {
 struct nt_image {
 	struct nt_section	*sections;
 	size_t			nr_sections;
-	/* sorted by space and address, without overlaps; has room for 2 * nr_sections + 2 views */
+	/* views, sorted by space and address, without overlaps; room for 2 * nr_sections + 2 views */
 	struct nt_section	*views;
 	size_t			nr_views;
 	struct nt_image_reader	reader;

@@ -30,7 +30,7 @@ static bool insn_is_link(unsigned int reg)
 	return reg == 1 || reg == 5;
 }
 
-/* Return the class of JALR and its compressed forms, by the table's rows for rd and rs. */
+/* Return the class of JALR and its compressed forms, which rd and rs1 determine. */
 static uint8_t insn_jalr_class(unsigned int rd, unsigned int rs)
 {
 	if (insn_is_link(rd))
@@ -38,7 +38,7 @@ static uint8_t insn_jalr_class(unsigned int rd, unsigned int rs)
 	return insn_is_link(rs) ? NT_CLASS_RETURN : NT_CLASS_INDIRECT_JUMP;
 }
 
-/* imm[20|10:1|11|19:12] */
+/* Bits 31:12 of jal are imm[20|10:1|11|19:12]. */
 static int64_t insn_imm_j(uint32_t insn)
 {
 	uint32_t imm = insn_bits(insn, 31, 31) << 20 | insn_bits(insn, 19, 12) << 12 |
@@ -47,7 +47,7 @@ static int64_t insn_imm_j(uint32_t insn)
 	return sign_extend(imm, 21);
 }
 
-/* imm[12|10:5] rs2 rs1 funct3 imm[4:1|11] */
+/* Bits 31:7 of a branch are imm[12|10:5] rs2 rs1 funct3 imm[4:1|11]. */
 static int64_t insn_imm_b(uint32_t insn)
 {
 	uint32_t imm = insn_bits(insn, 31, 31) << 12 | insn_bits(insn, 7, 7) << 11 |

@@ -117,7 +117,7 @@ struct nt_reader {
 
 int nt_reader_init(struct nt_reader *reader, const struct nt_config *config);
 
-/* nt_reader_next(), nt_reader_end() */
+/* Do the work of nt_reader_next() and nt_reader_end(), see api.c. */
 int nt_reader_read(struct nt_reader *reader, struct nt_message *msg);
 int nt_reader_finish(struct nt_reader *reader, struct nt_message *msg);
 
@@ -133,7 +133,7 @@ void nt_text_add(struct text *text, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void nt_text_add_ecode(struct text *text, uint64_t ecode);
 
-/* Do the same as nt_sync_name() and nt_evcode_name(), with the names of that enum nt_dialect. */
+/* Do the same as nt_sync_name() and nt_evcode_name(), with the names of @dialect. */
 const char *nt_dialect_sync_name(unsigned int dialect, unsigned int sync);
 const char *nt_dialect_evcode_name(unsigned int dialect, unsigned int evcode);
 int nt_text_end(const struct text *text);

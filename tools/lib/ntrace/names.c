@@ -71,7 +71,7 @@ static const struct name tcodes[] = {
 	{ NT_TCODE_PROG_TRACE_CORRELATION,	"ProgTraceCorrelation" },
 };
 
-/* NT_DIALECT_SIFIVE0 */
+/* Messages that only NT_DIALECT_SIFIVE0 has */
 static const struct name sifive0_tcodes[] = {
 	{ NT_TCODE_DATA_ACQUISITION,		"DataAcquisition" },
 	{ NT_TCODE_AUX_ACCESS_WRITE,		"AuxAccessWrite" },
@@ -79,7 +79,7 @@ static const struct name sifive0_tcodes[] = {
 	{ NT_TCODE_IN_CIRCUIT_TRACE_SYNC,	"InCircuitTraceSync" },
 };
 
-/* NT_DIALECT_ACCEMIC */
+/* Messages that only NT_DIALECT_ACCEMIC has */
 static const struct name accemic_tcodes[] = {
 	{ NT_TCODE_REPEAT_INSN,			"RepeatInstruction" },
 	{ NT_TCODE_REPEAT_INSN_SYNC,		"RepeatInstructionSync" },
@@ -309,7 +309,7 @@ static void message_add_fixed(struct text *text, const struct nt_message *msg)
 		nt_text_add(text, " CKDF=%u", msg->cdf);
 }
 
-/* Only NT_DIALECT_SIFIVE0 has these fields. */
+/* Add the fields that only messages of NT_DIALECT_SIFIVE0 have. */
 static void message_add_pairs(struct text *text, const struct nt_message *msg)
 {
 	static const struct { uint32_t field; const char *name; bool second; } names[] = {

@@ -76,7 +76,7 @@ static __always_inline uint64_t plain_gather(uint64_t bytes, bool pext)
 
 /* The MDO of up to 16 bytes */
 struct bits96 {
-	uint64_t	low;	/* 48 bits */
+	uint64_t	low;	/* the first 48 bits */
 	uint64_t	high;
 };
 
@@ -131,7 +131,7 @@ static __always_inline bool plain_get_addr(const struct nt_config *config,
 
 	if (!plain_get_field(bits, from, to, 60, &value))
 		return false;
-	/* On RV32, these bits are copies of the sign, or not valid. */
+	/* On RV32, the bits from bit 31 up are copies of the sign, or not valid. */
 	if (config->xlen == 32 && value >> 31)
 		return false;
 	if (config->extend_addr && value >> (to - from - 1))

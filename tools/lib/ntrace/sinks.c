@@ -6,7 +6,7 @@
 struct sinks_cpu {
 	bool		has_src;
 	uint32_t	number;		/* number of the sink; 0 if not known */
-	unsigned int	group;		/* equal for CPUs that share a sink, according to messages */
+	unsigned int	group;		/* number of a group of CPUs that share a sink, according to their messages */
 };
 
 struct sinks_window {

@@ -98,8 +98,8 @@ static __always_inline void nt_net_raise(struct nt_net *net, int more)
 
 /*
  * Return by how many entries the stack is now lower than at its peak. If the stack was full at the
- * peak, pushes may have overwritten its oldest entries, and it now has at most its maximum less
- * this number.
+ * peak, pushes may have overwritten its oldest entries. The stack then has at most its maximum
+ * number of entries less this number.
  */
 static inline unsigned int nt_net_lost(const struct nt_net *net)
 {

@@ -120,7 +120,7 @@ static int set_terms(struct nt_recorder *r, struct perf_event_attr *attr, const 
 	return 0;
 }
 
-/* Set the modifiers "u", "k" and "h" after the event. */
+/* Select privileges by the modifiers "u", "k" and "h", which follow the event. */
 static int set_modifiers(struct nt_recorder *r, struct rec_event *event, const char *text)
 {
 	struct perf_event_attr *attr = &event->attr;

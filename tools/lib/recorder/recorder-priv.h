@@ -26,7 +26,7 @@ struct rec_event {
 };
 
 struct rec_chunk {
-	uint64_t	offset, size;	/* a PERF_RECORD_AUXTRACE in the file, in bytes */
+	uint64_t	offset, size;	/* offset and size of a PERF_RECORD_AUXTRACE in the file */
 };
 
 struct rec_output {
@@ -105,7 +105,7 @@ struct perf_thread_map;
 struct rec_pids {
 	NS_ARRAY(pid_t)	tids;
 };
-/* Get the threads of the processes in the options. */
+/* Get the threads of the processes that the options list. */
 int rec_target_threads(struct nt_recorder *r, struct rec_pids *pids);
 /*
  * Return libperf's map of the CPUs, or of the threads, to trace. Return NULL on failure. @traced is
@@ -113,7 +113,7 @@ int rec_target_threads(struct nt_recorder *r, struct rec_pids *pids);
  */
 struct perf_cpu_map *rec_target_cpus(struct nt_recorder *r, const struct perf_cpu_map *traced);
 struct perf_thread_map *rec_target_thread_map(struct nt_recorder *r);
-/* Fork a process for the command, which waits for rec_target_go(). */
+/* Fork a process for the command. It executes the command when rec_target_go() is called. */
 int rec_target_fork(struct nt_recorder *r);
 int rec_target_go(struct nt_recorder *r);
 /* Return false if the command still runs. */
@@ -129,7 +129,7 @@ void rec_output_close(struct nt_recorder *r);
 void rec_output_undo(struct nt_recorder *r);
 /* Write the events with their ids. */
 int rec_output_events(struct nt_recorder *r);
-/* Some bytes of a buffer. If the bytes wrap around the end of a ring, there are two pieces. */
+/* Some bytes of a buffer. Bytes that wrap around the end of a ring consist of two pieces. */
 struct rec_piece {
 	const void	*data;
 	size_t		size;

@@ -23,22 +23,22 @@ struct nt_recorder;
 struct nt_recorder_options {
 	size_t		size;		/* sizeof(struct nt_recorder_options) */
 	const char	*output;	/* name of a file, or of a folder if the kernel is copied */
-	const char	*const *events;	/* such as ntrace/timestamp=0/u; ntrace// by default */
+	const char	*const *events;	/* events such as ntrace/timestamp=0/u; ntrace// by default */
 	size_t		nr_events;
 	bool		all;		/* trace all CPUs */
 	const char	*cpus;		/* trace a list of CPUs such as 0,2-3 */
 	const char	*pids;		/* trace a list of processes such as 12,34 */
-	bool		per_thread;	/* one buffer for each thread instead of each CPU */
-	uint64_t	trace_size;	/* bytes of an AUX buffer; 0 for the default */
-	uint64_t	ring_size;	/* bytes of a ring of records; 0 for the default */
+	bool		per_thread;	/* use one buffer for each thread instead of each CPU */
+	uint64_t	trace_size;	/* size of an AUX buffer in bytes; 0 for the default */
+	uint64_t	ring_size;	/* size of a ring of records in bytes; 0 for the default */
 	bool		snapshot;	/* overwrite old trace; nt_recorder_snapshot() writes the newest trace */
 	bool		no_kcore;	/* do not copy the kernel */
 	bool		no_cache;	/* do not copy programs to the build-id cache */
-	const char	*cache;		/* build-id cache; NULL for ~/.debug */
+	const char	*cache;		/* folder of the build-id cache; NULL for ~/.debug */
 	bool		watch;		/* count losses during the recording */
 	char		*const *command;	/* command to run, or NULL */
-	char		*const *argv;	/* arguments for the header, which end with NULL */
-	const char	*version;	/* version of the recorder, for the header */
+	char		*const *argv;	/* command line to store in the header; ends with NULL */
+	const char	*version;	/* version of the recorder to store in the header */
 	unsigned int	strobe_on;	/* trace this number of ms at the start of each period */
 	unsigned int	strobe_period;	/* length of a period in ms; 0 to trace all the time */
 };
@@ -76,11 +76,11 @@ int nt_recorder_finish(struct nt_recorder *recorder);
 
 struct nt_recorder_info {
 	size_t		size;
-	uint64_t	bytes;		/* size of the file */
+	uint64_t	bytes;		/* size of the file in bytes */
 	uint64_t	trace_bytes;
 	uint64_t	stretches;	/* number of PERF_RECORD_AUX */
 	uint64_t	cut_stretches;	/* number of stretches with lost trace, because there was too much trace */
-	uint64_t	lost_events;	/* number of lost records other than trace */
+	uint64_t	lost_events;	/* number of lost records, not counting trace */
 	bool		has_kcore;
 	bool		only_user;	/* the kernel is not traced, because the user may not trace it */
 	int		status;		/* wait() status of the command; -1 if it has not ended */

@@ -33,14 +33,14 @@
 struct trace_ring {
 	uint8_t		*base;		/* AUX buffer; NULL if the ring has no trace */
 	uint64_t	prev;		/* head up to which the buffer was read */
-	bool		wrapped;	/* the buffer was full at least once, so that all its bytes are trace */
+	bool		wrapped;	/* the buffer was full before, so that all its bytes are trace */
 	int32_t		cpu, tid;
 };
 
 struct rec_rings {
 	struct perf_evlist *evlist;
 	struct perf_evsel *trace;
-	struct trace_ring *traces;	/* one for each libperf map */
+	struct trace_ring *traces;	/* array with one entry for each map of libperf */
 	uint64_t	trace_size;
 	bool		per_cpu;
 	int		child;		/* pidfd of the command, or -1 */

@@ -188,7 +188,7 @@ static int put_fork(struct nt_recorder *r, pid_t pid, pid_t tid)
 	return rec_output_record(r, &record, sizeof(record));
 }
 
-/* Write the map of a line of /proc/PID/maps, if it is executable. */
+/* Write a record for the map in a line of /proc/PID/maps, if the map is executable. */
 static int put_map(struct nt_recorder *r, pid_t pid, const char *line)
 {
 	struct map2_record record = {

@@ -16,7 +16,7 @@
 #include "../fast/memo.h"
 
 /* A step is the index of the block << STEP_SHIFT, with these flags. */
-#define STEP_EDGE	1u	/* only the trace shows the destination, which is the next step */
+#define STEP_EDGE	1u	/* only the trace shows the destination, which is the block of the next step */
 #define STEP_TAKEN	2u	/* the branch or jump at the end of the block was taken */
 #define STEP_SHIFT	2
 
@@ -85,7 +85,7 @@ struct nt_tally {
 	struct nt_counts counts;	/* counts of dropped code, and of ranges that are counted one by one */
 	struct nt_memo	*memo;		/* nt_path::ranges are record numbers in this memo */
 	uint32_t	first;		/* number of the oldest record */
-	uint64_t	*blocks;	/* two counts for each block, not taken and taken */
+	uint64_t	*blocks;	/* two counts for each block, of steps without and with STEP_TAKEN */
 	uint32_t	max_blocks;
 	struct nt_edge	*edges;		/* hash table */
 	uint32_t	edge_mask;	/* number of slots of @edges minus 1 */

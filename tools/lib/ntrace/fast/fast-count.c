@@ -92,8 +92,8 @@ static __always_inline void count_run_all(struct run *run, struct hot hot, struc
 	if (end - hot.p > RUN_SIZE)
 		end = hot.p + RUN_SIZE;
 	/*
-	 * This run decodes only the message to whose I-CNT that of an earlier ResourceFull is
-	 * added. After this message, the next run can use groups.
+	 * An earlier ResourceFull has reported a part of the next message's I-CNT. This run decodes
+	 * only that message. The next run can use groups.
 	 */
 	if (way.log && run->memo->window)
 		end = hot.p + 1;

@@ -18,7 +18,7 @@
 struct hot {
 	const uint8_t		*p;		/* next byte of the trace */
 	uint64_t		walked;		/* see nt_source::walked */
-	struct nt_range		*out;		/* place of the next range; or see fast_steps() */
+	struct nt_range		*out;		/* address for the next range; if ranges are counted, see fast_steps() */
 	uint64_t		ref;		/* see nt_source::ref */
 	uint32_t		block;		/* block at the PC */
 	uint32_t		top;		/* top of the return stack, see nt_stack_top() */
@@ -45,7 +45,7 @@ struct run {
 	struct nt_source	*src;
 	struct nt_memo		*memo;
 	struct nt_tally		*tally;		/* set only if ranges are counted */
-	struct nt_range		*full;		/* no message is begun if hot::out has reached this */
+	struct nt_range		*full;		/* limit of hot::out, at which no more messages are begun */
 	uint64_t		tstamp;		/* time of the last message; 0 if not known */
 	uint64_t		tstamp_mask;	/* all ones if @tstamp is known, or 0 */
 	uint8_t			tstamp_kinds[2]; /* enum nt_tstamp_kind of messages without and with timestamp */
@@ -178,9 +178,9 @@ static __always_inline bool fast_push(struct run *run, struct hot *hot, uint32_t
 }
 
 /*
- * Pop or push the return stack as table "4-bit itype values" defines for a jump of type @end (enum
- * nt_end), whose destination is in a message or is inferred by sequential jump. Return false if
- * engine.c must decode the message.
+ * Pop or push the return stack for a jump of type @end (enum nt_end), as table "4-bit itype values"
+ * defines. The destination of the jump is in a message, or is inferred by sequential jump. Return
+ * false if engine.c must decode the message.
  */
 static __always_inline bool fast_stack_jump(struct run *run, struct hot *hot, struct way way,
 					    unsigned int end)

@@ -38,15 +38,18 @@ enum path_end {
 
 /* Effect of a path or group, which first pops entries of the return stack, and then pushes calls */
 struct nt_effect {
-	/* index in nt_memo::calls of the popped calls below the top, which precede the pushed calls */
+	/* index in nt_memo::calls, which has first the popped calls below the top, then the pushed calls */
 	uint32_t	calls;
 	bool		any;		/* the path or group changes the return stack */
 	uint8_t		nr_pops;
 	uint8_t		nr_pushes;
-	uint8_t		drop;		/* the final depth is at most return_depth - drop */
+	uint8_t		drop;		/* afterwards, the stack has at most return_depth - drop entries */
 };
 
-/* Return the number of popped calls that are in nt_memo::calls. The top is in the key instead. */
+/*
+ * Return the number of popped calls that are in nt_memo::calls. The first popped call is not there,
+ * because it is in the key.
+ */
 static __always_inline unsigned int memo_nr_below(const struct nt_effect *effect)
 {
 	return effect->nr_pops > 1 ? effect->nr_pops - 1 : 0;
@@ -102,7 +105,7 @@ struct nt_group {
 	uint32_t	start;		/* block, source and mode, see group_start() */
 	uint32_t	next;		/* block after the group */
 	uint32_t	top;		/* top of the return stack, see nt_path::top */
-	uint32_t	ranges;		/* number of the first range; of the record if ranges are counted */
+	uint32_t	ranges;		/* number of the first range, or of the record if ranges are counted */
 	struct nt_effect effect;
 	uint16_t	walked;		/* nt_source::walked before the group, in half-words */
 	uint16_t	next_walked;	/* nt_source::walked after the group, in half-words */
@@ -151,7 +154,7 @@ struct nt_memo {
 	uint32_t	calls[NR_CALLS];	/* blocks that end with a call */
 };
 
-/* Return the first slot of a path. The second is memo_other_slot(). */
+/* Return the first of two slots in which a path may be. memo_other_slot() returns the second slot. */
 static __always_inline struct nt_path *memo_path_slot(struct nt_memo *memo, uint64_t key,
 						      uint32_t top)
 {
@@ -192,7 +195,7 @@ struct nt_memo *nt_memo_new(void);
 
 void nt_memo_free(struct nt_memo *memo);
 
-/* Make room for one path or group. This may drop all others. */
+/* Make room for one path or group. This may drop all other paths and groups. */
 void nt_memo_make_room(struct nt_memo *memo);
 
 /* Store @nr ranges, at most GROUP_RANGES. Return the number of the first range. */

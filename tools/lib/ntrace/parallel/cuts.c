@@ -21,7 +21,7 @@
 
 /*
  * The scan skips messages that change neither context nor time. The first byte of these messages
- * has one of NR_BORING values. Its MSEO is 00, because more fields follow the TCODE.
+ * has one of NR_BORING values. The MSEO of this byte is 00, because more fields follow the TCODE.
  */
 #define NR_BORING	5
 
@@ -31,7 +31,7 @@ struct scan {
 	struct nt_effect	*effect;	/* effect to which the next message is added */
 	bool			may_cut;	/* the cell may have a cut; the first cell may not */
 	bool			all;		/* every message may have an effect */
-	uint32_t		src_mask;	/* mask of SRC in bytes 1 and 2 of a message; or 0 */
+	uint32_t		src_mask;	/* mask of SRC in bytes 1 and 2 of a message; 0 if SRC is not checked */
 	uint32_t		src_bytes;	/* SRC of the cell's source in these bytes */
 	uint8_t			boring[NR_BORING];	/* first bytes of messages to skip */
 };
@@ -394,7 +394,7 @@ static void chain_apply(const struct nt_cuts *cuts, struct nt_chain *chain,
 		return;
 	/*
 	 * @effect->tstamp was calculated as if the counter had not wrapped before @effect->sync. If
-	 * it had, all times from @effect->sync on are later by the same amount.
+	 * the counter had wrapped, all times from @effect->sync on are later by the same amount.
 	 */
 	chain->tstamp = nt_time_sync(config, chain->tstamp, effect->sync) +
 			effect->tstamp - nt_time_sync(config, 0, effect->sync);

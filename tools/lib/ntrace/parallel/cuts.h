@@ -50,7 +50,8 @@ struct nt_cell {
 	int			src;		/* SRC of the messages; -1 if the cell has no message */
 	uint64_t		cut_tstamp;	/* TSTAMP of the message with SYNC before the cut */
 	struct nt_entry		entry;		/* state at the cut */
-	struct nt_effect	before;		/* effect of the messages before the cut, or of all messages */
+	/* effect of the messages before the cut, or of all messages if the cell has no cut */
+	struct nt_effect	before;
 	struct nt_effect	after;		/* effect of the messages after the cut */
 };
 

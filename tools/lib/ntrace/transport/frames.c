@@ -322,7 +322,7 @@ static int frames_take_byte(struct nt_frames *frames, uint8_t byte)
 /* Minimum number of bytes for which opening the lanes (struct lanes) saves time */
 #define MIN_BUNCHES	(32 * NT_FRAME_SIZE)
 #define NR_LANES	128
-#define LANE_UNKNOWN	0x7f	/* lane of bytes with an unknown ID; not an ID, see above */
+#define LANE_UNKNOWN	0x7f	/* lane of bytes with an unknown ID; no source has the ID 0x7f */
 
 /*
  * A lane is the destination of the bytes of one ID. The next byte goes to @to + @nr, or always to
