@@ -18,7 +18,7 @@
 struct hot {
 	const uint8_t		*p;		/* next byte of the trace */
 	uint64_t		walked;		/* see nt_source::walked */
-	struct nt_range		*out;		/* address for the next range; if ranges are counted, see fast_steps() */
+	struct nt_range		*out;		/* address for the next range; for counted ranges, see fast_steps() */
 	uint64_t		ref;		/* see nt_source::ref */
 	uint32_t		block;		/* block at the PC */
 	uint32_t		top;		/* top of the return stack, see nt_stack_top() */
