@@ -353,7 +353,10 @@ enum nt_tcode {
 	NT_TCODE_IN_CIRCUIT_TRACE_SYNC	= 35,
 };
 
-/* Bits of nt_message::fields, one for each field that the message has */
+/*
+ * Bits of nt_message::fields, one for each field that the message has. A comment names the member
+ * with the value of the field, if the member has another name.
+ */
 enum nt_field {
 	NT_FIELD_SRC	 = 1 << 0,
 	NT_FIELD_SYNC	 = 1 << 1,
@@ -592,7 +595,7 @@ enum nt_class {
 };
 
 struct nt_insn {
-	uint8_t		length;		/* bytes: 2, 4, 6, ... 22 */
+	uint8_t		length;		/* length in bytes, which is 2, 4, 6, ... 22 */
 	uint8_t		klass;		/* enum nt_class */
 	uint8_t		rs1;		/* base register of an indirect jump */
 	uint8_t		rd;		/* register that lui, c.lui or auipc writes, or 0 */
@@ -634,8 +637,8 @@ struct nt_context {
 };
 
 /*
- * The code that was executed. The library reads it from the sections that were added. The reader
- * provides the code at all other addresses.
+ * The code that was executed. The library reads the code from the sections that were added. The
+ * reader provides the code at all other addresses.
  *
  * Each address belongs to an address space, which is a number that the caller chooses.
  * reader::space() maps a context to an address space. Without this function, there is only space 0.
@@ -796,7 +799,7 @@ struct nt_problem {
 	bool		has_addr;
 };
 
-/* nt_item::tstamp_kind */
+/* Values of nt_item::tstamp_kind */
 enum nt_tstamp_kind {
 	NT_TSTAMP_NONE		= 0,	/* the time is not known */
 	NT_TSTAMP_EXACT		= 1,	/* timestamp of the message that ended this item */

@@ -101,8 +101,9 @@ static inline uint32_t nt_code_next(struct nt_code *code, uint32_t space, uint32
 }
 
 /*
- * Set *part to the first @halfwords half-words of a block. Return true if they end between two
- * instructions. Otherwise, *part ends before the instruction that @halfwords would divide.
+ * Set *part to the first @halfwords half-words of the block at @start. Return true if the last of
+ * these half-words ends an instruction. Otherwise, *part ends before the instruction that @halfwords
+ * would divide.
  */
 bool nt_code_split(struct nt_code *code, uint32_t space, uint64_t start,
 		   unsigned int halfwords, struct nt_range *part);

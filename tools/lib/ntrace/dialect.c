@@ -90,7 +90,7 @@ static const struct nt_layout sifive0[64] = {
 	[14]	= DATA_TRACE("DataReadSync"),					\
 	[15]	= { "Watchpoint", .vars = { "WPHIT" } }
 
-/* Messages of IEEE-ISTO 5001, and those of the Event Trace draft that do not contradict them */
+/* Messages of IEEE-ISTO 5001, and messages of the Event Trace draft with other TCODEs */
 static const struct nt_other others[64] = {
 	ISTO_5001_OTHERS,
 	[16]	= { "MTIME_SYNC", .vars = { "MTIME", "TSTAMP" } },

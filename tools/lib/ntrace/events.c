@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * Interpret messages that report values that software wrote into the trace, or events of in-circuit
- * trace. These messages do not report instructions. Some dialects have them, but N-Trace 1.0 does
- * not.
+ * trace. These messages do not report instructions. Some dialects have these messages, but N-Trace
+ * 1.0 does not.
  */
 #include "engine.h"
 #include "state.h"

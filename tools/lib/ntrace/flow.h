@@ -128,7 +128,7 @@ struct nt_flow {
 	bool			ending;
 	bool			has_msg;	/* @msg is read, but decoding it has not begun */
 	struct nt_message	msg;
-	const struct nt_message	*act;		/* message to decode, @msg or a repeated message */
+	const struct nt_message	*act;		/* message to decode, which is @msg or a repeated message */
 	uint64_t		repeat;		/* number of repetitions of @act that are left (B-CNT, R-CNT) */
 	struct nt_message	again;		/* instruction that RepeatInstruction repeats */
 	struct nt_source	*src;		/* source of @msg */

@@ -21,7 +21,7 @@
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
-/* MSEO, chapter 3.1 */
+/* Values of MSEO (chapter 3.1) */
 #define MSEO_MASK	0x03
 #define MSEO_MORE	0x00
 #define MSEO_RESERVED	0x02

@@ -23,7 +23,8 @@
 	 1ULL << NT_TCODE_IN_CIRCUIT_TRACE_SYNC)
 
 /*
- * The fixed fields are in the first five bytes. The longest are TCODE[6] SRC[12] SYNC[4] B-TYPE[2].
+ * All fixed fields are in the first five bytes. At most, these fields are TCODE[6] SRC[12] SYNC[4]
+ * B-TYPE[2].
  */
 #define HEAD_BYTES	5
 
@@ -32,7 +33,7 @@
 /* A variable-length field. Only an address may have more than 64 bits. */
 struct var {
 	uint64_t	value;
-	uint64_t	high;	/* bits 64..127 */
+	uint64_t	high;	/* bits 64..127 of the field */
 	unsigned int	bits;	/* number of bits sent, including padding to whole bytes */
 };
 
@@ -221,7 +222,7 @@ static int message_set_var(const struct nt_config *config, struct nt_message *ms
 		msg->data = value;
 		return NT_OK;
 	}
-	msg->value = value;	/* ECODE, IDTAG, address of an access, CKDATA0 */
+	msg->value = value;	/* the field is ECODE, IDTAG, AUX_ADDR or CKDATA0 */
 	return NT_OK;
 }
 
@@ -358,7 +359,7 @@ static int message_parse_vars(const struct nt_config *config, const struct nt_la
 	return message_is_complete(layout, msg, nr) ? NT_OK : NT_E_MISSING;
 }
 
-/* Parse all fields after SRC of a message that is not about the flow. They begin at bit @skip. */
+/* Parse the fields from bit @skip, which is after SRC, of a message that is not about the flow. */
 static void message_parse_others(const struct nt_other *other, struct nt_message *msg,
 				 const uint8_t *p, unsigned int skip, uint32_t head,
 				 bool timestamp)

@@ -25,8 +25,8 @@
 
 struct scan {
 	struct nt_recorder *r;
-	struct pd_bytes	*to;		/* build ids of the files so far */
-	void		*names;		/* tree of the names so far, for tsearch() */
+	struct pd_bytes	*to;		/* build ids that were found so far */
+	void		*names;		/* tree of the names that were found so far, for tsearch() */
 	char		cache[PATH_MAX];	/* path of the cache, or empty */
 };
 

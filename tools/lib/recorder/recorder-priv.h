@@ -31,7 +31,7 @@ struct rec_chunk {
 
 struct rec_output {
 	char		path[PATH_MAX];
-	char		name[PATH_MAX];	/* the recording, which is @path or its folder */
+	char		name[PATH_MAX];	/* name of the recording, which is @path or its folder */
 	char		old[PATH_MAX];	/* new name of an older recording; empty if none existed */
 	bool		created;	/* @name is a new file or folder */
 	struct pd_writer w;

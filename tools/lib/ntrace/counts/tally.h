@@ -27,8 +27,8 @@ static inline uint32_t nt_step_of(const struct nt_block *blocks, uint32_t index,
 }
 
 /*
- * A record. @steps has @nr steps, and one more element, which is the block after the last step. This
- * element is 0 if the path or group does not determine that block.
+ * A record has the @nr steps of one path or group. The element of @steps after the last step is the
+ * block after the last step, or 0 if the path or group does not determine that block.
  */
 struct nt_record {
 	uint64_t	count;		/* number of times that the record was used */
@@ -87,7 +87,7 @@ struct nt_tally {
 	uint32_t	first;		/* number of the oldest record */
 	uint64_t	*blocks;	/* two counts for each block, of steps without and with STEP_TAKEN */
 	uint32_t	max_blocks;
-	struct nt_edge	*edges;		/* hash table */
+	struct nt_edge	*edges;		/* hash table of the counts of edges */
 	uint32_t	edge_mask;	/* number of slots of @edges minus 1 */
 	uint32_t	nr_edges;
 	uint32_t	log[TALLY_STEPS + MESSAGE_STEPS + 2 * PATH_RANGES];

@@ -135,7 +135,7 @@ struct lookup {
 	struct hot	was;		/* state before the messages */
 	uint64_t	counts;		/* run::counts before the messages */
 	unsigned int	length;		/* number of bytes of the messages */
-	unsigned int	body;		/* number of bytes before the timestamp; or @length */
+	unsigned int	body;		/* number of bytes before the timestamp, or @length without it */
 };
 
 enum looked_up { LOOKUP_NOT_PLAIN, LOOKUP_FOUND, LOOKUP_MISSED };

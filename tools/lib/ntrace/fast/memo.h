@@ -131,7 +131,7 @@ static inline uint32_t group_start(uint32_t block, uint32_t src, bool htm)
 	return block | src << GROUP_SRC_SHIFT | (uint32_t)htm << GROUP_MODE_SHIFT;
 }
 
-#define MEMO_ALIGN	64	/* a cache line */
+#define MEMO_ALIGN	64	/* size of a cache line in bytes */
 
 struct nt_memo {
 	void		*allocated;

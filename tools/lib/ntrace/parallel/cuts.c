@@ -118,7 +118,7 @@ static void scan_add_cut(struct scan *scan, size_t at, const struct nt_message *
 	scan->effect = &cell->after;
 }
 
-/* Handle an unreadable message. The time is unknown after it, because its TSTAMP is unknown. */
+/* Handle an unreadable message. Its TSTAMP is unknown, so the time after the message is unknown. */
 static void scan_add_damage(struct scan *scan)
 {
 	scan->effect->sets_known = true;

@@ -85,8 +85,8 @@ size_t nt_cuts_offset(const struct nt_cuts *cuts, size_t number);
 void nt_cuts_scan(const struct nt_cuts *cuts, size_t number, struct nt_cell *cell);
 
 /*
- * Add the effects of *cell to *chain. Return true if a part begins in the cell. In this case,
- * @cell->entry is completed by the state of *chain at the cut.
+ * Add the effects of *cell to *chain. If a part begins in the cell, also complete @cell->entry by
+ * the state of *chain at the cut, and return true.
  */
 bool nt_chain_cell(const struct nt_cuts *cuts, struct nt_chain *chain, struct nt_cell *cell);
 

@@ -76,8 +76,8 @@ struct parallel {
 	unsigned int		nr_waiting;	/* number of workers that wait for @changed */
 	struct scanned		*scanned;	/* a ring of @nr_scanned cells */
 	size_t			nr_scanned;
-	size_t			next_cell;	/* next cell to scan */
-	size_t			next_chained;	/* next cell to chain */
+	size_t			next_cell;	/* number of the next cell to scan */
+	size_t			next_chained;	/* number of the next cell to chain */
 	struct nt_chain		chain;
 	struct part		*ready;		/* a ring of up to @nr_scanned parts that no worker has taken */
 	size_t			nr_ready;

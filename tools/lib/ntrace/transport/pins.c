@@ -15,7 +15,7 @@
 #define MIN_IDLE	8
 
 enum pins_state {
-	PINS_IDLE,	/* between messages */
+	PINS_IDLE,	/* the next bit is between two messages */
 	PINS_MESSAGE,
 	PINS_HUNT,	/* a byte was invalid; the bits up to an idle byte are skipped */
 };
