@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Growing arrays, which are a structure of pointer, count and capacity. */
+/* Growing arrays. An array is a structure with the pointer to its elements, their number and the capacity. */
 #ifndef NTRACE_SESSION_ARRAY_H
 #define NTRACE_SESSION_ARRAY_H
 
@@ -8,7 +8,7 @@
 
 #define NS_ARRAY(type) struct { type *at; size_t nr, room; }
 
-/* Make room for one more element. Return false if out of memory. */
+/* Allocate memory for one more element. Return false if out of memory. */
 #define ns_array_grow(array) ({						\
 	__typeof__(array) a_ = (array);					\
 	bool ok_ = a_->nr < a_->room;					\
@@ -45,7 +45,7 @@
 	inserted_;							\
 })
 
-/* Order two numbers for qsort(). */
+/* Compare two numbers for qsort(). */
 #define ns_order(x, y)	((x) < (y) ? -1 : (x) > (y))
 
 #define ns_array_sort(array, cmp) ({					\
@@ -55,8 +55,8 @@
 })
 
 /*
- * Join neighbours a and b for which @differ, an expression of them, is false. @merge is a statement
- * that adds *b to *a.
+ * Join adjacent elements of a sorted array. @differ is an expression with the pointers a and b to
+ * two elements; they are joined if it is false. @merge is a statement that adds *b to *a.
  */
 #define ns_array_join_sorted(array, differ, merge) ({			\
 	__typeof__(array) j_ = (array);					\
@@ -71,13 +71,16 @@
 		j_->nr = a + 1 - j_->at;				\
 })
 
-/* Sort, and join the elements that are equal. */
+/* Sort an array, and join the elements that are equal according to @cmp. */
 #define ns_array_join(array, cmp, merge) ({				\
 	ns_array_sort(array, cmp);					\
 	ns_array_join_sorted(array, cmp(a, b), merge);			\
 })
 
-/* Index of the first element of @nr for which @before, an expression of i, is false */
+/*
+ * Return the index of the first of @nr sorted elements for which @before is false, or @nr. @before
+ * is an expression with the index i.
+ */
 #define ns_lower_bound(nr, before) ({					\
 	size_t low_ = 0, high_ = (nr), i;				\
 	while (low_ < high_) {						\

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Hash table of the elements of an array. A slot has the index of an element + 1, or 0. */
+/*
+ * Hash table that finds elements of an array. A slot of the table contains the index of an element
+ * plus 1, or 0 if it is empty.
+ */
 #ifndef NTRACE_SESSION_HASH_H
 #define NTRACE_SESSION_HASH_H
 
@@ -14,7 +17,8 @@ struct ns_hash_slot {
 
 struct ns_hash {
 	struct ns_hash_slot *slots;
-	size_t		size, used;	/* number of slots, a power of two; number of slots with an element */
+	/* @size is the number of slots, a power of two; @used is the number of slots that are not empty */
+	size_t		size, used;
 };
 
 #define NS_HASH_START	0xcbf29ce484222325ULL
@@ -34,7 +38,7 @@ static inline uint64_t ns_hash_text(const char *text)
 	return ns_hash_bytes(NS_HASH_START, text, strlen(text));
 }
 
-/* Spread all bits of a number over the hash. */
+/* Return a hash that depends on all bits of a number. */
 static inline uint32_t ns_hash_mix(uint64_t value)
 {
 	return value * 0x9e3779b97f4a7c15ULL >> 32;
@@ -62,10 +66,11 @@ static inline bool ns_hash_grow(struct ns_hash *table)
 }
 
 /*
- * Find the element for which @same, an expression of its index i, is true.
+ * Find the element with the hash @key for which @same is true. @same is an expression with the
+ * index i of the element.
  *
- * Return the slot. If its index is 0, the element is not in the table; the caller adds it to the
- * array and calls ns_hash_set(). Return NULL if out of memory.
+ * Return the slot. If the slot's index is 0, the table does not contain the element, and the caller
+ * adds the element to the array and calls ns_hash_set(). Return NULL if out of memory.
  */
 #define ns_hash_find(table, key, same) ({					\
 	struct ns_hash *t_ = (table);						\

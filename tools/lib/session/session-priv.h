@@ -19,7 +19,10 @@ struct nt_profile;
 struct nt_sinks;
 struct nt_profile_totals;
 
-/* Address spaces. The generation of a process with index N has NS_SPACE_GENERATION + N. */
+/*
+ * Address spaces. A generation is a process from one exec to the next. The generation with index N
+ * has the address space NS_SPACE_GENERATION + N.
+ */
 enum ns_space {
 	NS_SPACE_NONE		= 0,
 	NS_SPACE_KERNEL		= 1,
@@ -28,7 +31,10 @@ enum ns_space {
 	NS_SPACE_GENERATION	= 16,
 };
 
-/* Counts instead of trace, with the functions that nt_profile_run() and nt_session_close() call */
+/*
+ * Counts of a recording, which replace its trace. nt_profile_run() calls take(), and
+ * nt_session_close() calls free().
+ */
 struct ns_counted {
 	int (*take)(const struct nt_session *session, struct nt_counts *counts,
 		    struct nt_profile_totals *totals);
@@ -41,27 +47,31 @@ struct nt_session {
 	struct perfdata	pd;
 	struct ns_setup	setup;
 	bool		has_setup;
-	struct nt_foreign_clock clock;	/* of PERF_RECORD_TIME_CONV */
+	struct nt_foreign_clock clock;	/* clock from PERF_RECORD_TIME_CONV, for recordings of other drivers */
 	struct ns_objects objects;
 	struct ns_sideband sideband;
 	struct ns_trace	trace;
 	struct ns_visits visits;
-	NS_ARRAY(struct pd_record) records;	/* records of the file, freed when the session is open */
-	/* samples of tracepoints, by time; their data is the payload that the kernel wrote */
+	/* records of programs and code; freed at the end of nt_session_open() unless options.keep_records is set */
+	NS_ARRAY(struct pd_record) records;
+	/* samples of tracepoints, sorted by time; pd_record::data is the payload that the kernel wrote */
 	NS_ARRAY(struct pd_record) events;
 	NS_ARRAY(struct ns_map) firmware;	/* code of machine mode, or of all modes if @one_map */
-	bool		one_map;	/* nt_session_open_raw() has opened it, and all addresses are those of one program */
+	/* nt_session_open_raw() has opened the session, and all addresses belong to one program */
+	bool		one_map;
 	bool		has_objects;
-	struct ns_counted *counted;	/* counts instead of trace; NULL: the session has trace */
+	/* counts of a recording, which replace its trace; NULL: the session has trace */
+	struct ns_counted *counted;
 	struct {			/* the last piece that nt_session_trace() found */
 		int	cpu;
 		size_t	stretch;
-		size_t	first;		/* number of the CPU's pieces before that stretch */
+		size_t	first;		/* number of the CPU's pieces before stretch @stretch */
 	} found;
-	struct nt_sinks	*sinks;		/* indexed like ns_setup::cpus; NULL: no encoder sends SRC */
-	NS_ARRAY(struct ns_traced) traced;	/* parts of nt_session_decode() */
+	/* which encoders share a sink, indexed like ns_setup::cpus; NULL: not searched, because no encoder sends SRC */
+	struct nt_sinks	*sinks;
+	NS_ARRAY(struct ns_traced) traced;	/* times and losses of the parts that nt_session_decode() decoded */
 	NS_ARRAY(struct nt_missing) missing;	/* missing trace of each CPU */
-	size_t		nr_parts;	/* number of parts into which nt_session_decode() divides the trace */
+	size_t		nr_parts;	/* number of parts that nt_session_decode() decodes */
 	uint32_t	unknown_source;	/* nt_session_info::unknown_source + 1; 0: none */
 	uint32_t	wrong_clock;	/* nt_session_info::wrong_clock + 1; 0: none */
 	char		error[256];
@@ -70,36 +80,39 @@ struct nt_session {
 int ns_fail(struct nt_session *session, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Keep the options, and find the default build-id cache. */
+/* Copy the options, and find the default build-id cache. */
 void ns_take_options(struct nt_session *session, const struct nt_session_options *options);
 
 /*
- * Return the object of an address, or NULL. *offset is the offset in it; for the kernel, the
- * address.
+ * Return the object that contains an address, or NULL. Set *offset to the offset of the address in
+ * the object's file. For the kernel, set *offset to the address.
  */
 const struct ns_object *ns_session_object(const struct nt_session *session, uint64_t space,
 					  uint64_t addr, uint64_t *offset);
 
-/* Return the object of a place whose file was found, or NULL. It is not for the kernel and its modules. */
+/*
+ * Return the object with the path @object, which is the pointer in a struct nt_place. Return NULL
+ * if its file was not found, and for the kernel and its modules.
+ */
 struct ns_object *ns_session_named(struct nt_session *session, const char *object);
 
 /*
- * ns_firmware_load() - read the firmware's code from the file in @spec, see struct
- * nt_session_options
+ * ns_firmware_load() - read the code of machine mode from the file that @spec names, as in
+ * nt_session_options::firmware
  *
  * Return 0, or -1 with a sentence in nt_session_error().
  */
 int ns_firmware_load(struct nt_session *session, const char *spec);
 
-/* ns_firmware_map() - return the map of the firmware's code at @addr, or NULL */
+/* ns_firmware_map() - return the map of machine-mode code that contains @addr, or NULL */
 const struct ns_map *ns_firmware_map(const struct nt_session *session, uint64_t addr);
 
-/* Return the session that nt_profile_new() was called with. */
+/* Return the session of the profile, which the caller has passed to nt_profile_new(). */
 struct nt_session *ns_profile_session(const struct nt_profile *profile);
 
 /*
- * Return the lowest address of the kernel, for Sv39 and wider on RV64 and for Sv32 on RV32. A program
- * without a kernel has all addresses.
+ * Return the lowest address of the kernel, with Sv39 or wider on RV64, and with Sv32 on RV32.
+ * Return UINT64_MAX for a session of one program, which may use all addresses.
  */
 static inline uint64_t ns_kernel_start(const struct nt_session *session)
 {
@@ -109,7 +122,7 @@ static inline uint64_t ns_kernel_start(const struct nt_session *session)
 										1ULL << 63;
 }
 
-/* Return true if the event had filters. The recording does not contain their addresses. */
+/* Return true if the user set filters of addresses. The recording does not contain these addresses. */
 static inline bool ns_is_filtered(const struct nt_session *session)
 {
 	return session->setup.flags & NTRACE_INFO_FLAG_FILTER;

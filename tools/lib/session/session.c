@@ -11,13 +11,13 @@
 #include "ntrace/sinks.h"
 #include "session-priv.h"
 
-/* struct perf_record_time_conv, the part that all versions of perf have */
+/* The members of struct perf_record_time_conv that all versions of perf write */
 struct time_conv_record {
 	struct perf_event_header header;
 	uint64_t shift, mult, zero;
 };
 
-/* PERF_RECORD_AUX_OUTPUT_HW_ID */
+/* Layout of a PERF_RECORD_AUX_OUTPUT_HW_ID */
 struct hw_id_record {
 	struct perf_event_header header;
 	uint64_t hw_id;
@@ -112,7 +112,10 @@ static bool is_sideband(const struct nt_session *s, const struct perf_event_head
 	return s->options.keep_records && header->type < PD_HEADER_ATTR;
 }
 
-/* Add a tracepoint sample. Its data stays in the file, which is open as long as the session. */
+/*
+ * Add the record to the session's events if it is a tracepoint sample. Its data stays in the file,
+ * which is open as long as the session.
+ */
 static bool add_event(struct nt_session *s, const struct pd_record *record)
 {
 	const struct pd_attr *attr = pd_attr_of(&s->pd, record->id.id);
@@ -158,8 +161,8 @@ static int take(void *ctx, const struct pd_record *record)
 }
 
 /*
- * Sort records by time, because those of different CPUs are in the file in any order. Equal times
- * keep the order of the file.
+ * Compare the times of two records for qsort(), because the records of different CPUs are in the
+ * file in any order. Records with equal times keep the order of the file.
  */
 static int record_cmp(const void *a, const void *b)
 {
@@ -273,7 +276,7 @@ void nt_session_info(const struct nt_session *session, struct nt_session_info *i
 
 const char *nt_session_argument(const struct nt_session *session, uint32_t nth)
 {
-	/* the feature begins with the number of words */
+	/* the feature begins with the number of words of the command, which has sizeof(nth) bytes */
 	return pd_list_string(&session->pd, PD_FEAT_CMDLINE, sizeof(nth), nth);
 }
 
@@ -287,7 +290,7 @@ static const struct ns_map *user_map(const struct nt_session *session, uint64_t 
 
 	if (space >= NS_SPACE_GENERATION && gen < session->sideband.generations.nr)
 		map = ns_generation_map(&session->sideband.generations.at[gen], addr);
-	/* An encoder that does not send the privilege mode may also trace machine mode. */
+	/* Also search the code of machine mode, which an encoder may trace without sending the privilege mode. */
 	return map ?: ns_firmware_map(session, addr);
 }
 
@@ -354,10 +357,7 @@ void nt_session_where(struct nt_session *session, uint64_t space, uint64_t addr,
 	place->offset = addr - place->start;
 }
 
-/*
- * The object of a place is the pointer to its path, and no two objects share a pointer unless they
- * are the same.
- */
+/* Compare pointers, because nt_place::object is the pointer ns_object::path, which is different for each object. */
 struct ns_object *ns_session_named(struct nt_session *session, const char *object)
 {
 	const struct ns_objects *all = &session->objects;
@@ -489,8 +489,9 @@ const char *nt_session_folder(const struct nt_session *session)
 /* ---- Raw trace ---- */
 
 /*
- * Return the stretch at which the search for the @nth piece of a CPU starts, which is that of the
- * last piece found.
+ * Return the index of the stretch at which to start the search for piece *nth of a CPU, and
+ * subtract the pieces before that stretch from *nth. Start at the stretch of the piece that was
+ * found last, or at 0.
  */
 static size_t begin_search(const struct nt_session *session, int cpu, size_t *nth)
 {
@@ -543,10 +544,7 @@ bool nt_session_cpu(struct nt_session *session, size_t nth, int *cpu,
 	return false;
 }
 
-/*
- * Return true if a file may contain the code. Code generated at run time ("//anon") is not in a
- * file, unless perf inject -j writes one.
- */
+/* Return true if a file may contain the code. Code that was generated at run time ("//anon") is not in a file. */
 static bool is_file(const char *path)
 {
 	return strcmp(path, "[vdso]") ? path[0] == '/' && strncmp(path, "//", 2) : true;

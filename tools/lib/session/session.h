@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Decode a whole recording, which perf record wrote, on all processors.
+ * Decode a whole recording that perf record wrote. All processors of the machine take part.
  *
  *	nt_session_open() -- nt_session_decode(consumer) -- nt_session_close()
  *
- * The library prints nothing and knows no output format. Times are in ns of the clock that perf
+ * The library prints nothing and does not format output. Times are in ns of the clock that perf
  * uses.
  */
 #ifndef NTRACE_SESSION_SESSION_H
@@ -22,62 +22,71 @@ struct ns_stretch;
 
 struct nt_session_options {
 	size_t		size;		/* sizeof(struct nt_session_options) */
-	const char	*symfs;		/* folder with the files of the machine that was recorded */
-	const char	*cache;		/* build-id cache; NULL: ~/.debug */
+	/* folder that contains the files of the machine that was recorded; NULL: none */
+	const char	*symfs;
+	const char	*cache;		/* folder of perf's build-id cache; NULL: ~/.debug */
 	unsigned int	threads;	/* number of threads; 0: one for each processor */
-	bool		keep_records;	/* keep the records that nt_session_record() returns */
-	bool		keep_events;	/* keep tracepoint samples for nt_events_new(), 64 bytes of memory each */
+	bool		keep_records;	/* store the records of all kernel events for nt_session_record() */
+	/* store tracepoint samples for nt_events_new(), which needs 64 bytes of memory for each */
+	bool		keep_events;
 	/*
-	 * Called now and then while a recording is decoded, by one thread at a time, and once at
-	 * the end with @done equal to @all. May be NULL
+	 * Function to call at intervals while a recording is decoded, by one thread at a time, with
+	 * the number of decoded bytes. The last call has @done equal to @all. NULL: none
 	 */
 	void		(*progress)(void *ctx, uint64_t done, uint64_t all);
 	void		*progress_ctx;
-	const char	*kcore;		/* folder of a recording of that kernel, for nt_session_open_counts() */
+	/* folder of a recording with a copy of the kernel, for nt_session_open_counts(); NULL: none */
+	const char	*kcore;
 	/*
-	 * ELF file of the code of machine mode, or FILE@ADDRESS to add ADDRESS to the addresses of
-	 * the file; NULL if that code is not known
+	 * ELF file with the code of machine mode, or FILE@ADDRESS to add ADDRESS to the addresses
+	 * in the file; NULL: that code is not known
 	 */
 	const char	*firmware;
-	/* folder with the files of kernel modules, in it or in folders below it; NULL: none */
+	/* folder that contains the files of kernel modules, also in its subfolders; NULL: none */
 	const char	*modules;
-	/* returns a C++ or Rust name for people, which free() frees, or NULL; NULL: names are not demangled */
+	/*
+	 * Function that returns a demangled C++ or Rust name, which the library frees with free(),
+	 * or NULL if it cannot demangle the name. NULL: names are not demangled
+	 */
 	char		*(*demangle)(const char *name);
 };
 
 /*
  * nt_session_open() - open a recording, which is a file, a folder, or a pipe ("-")
- * @session: Set on success and on failure; NULL if out of memory
+ * @session: Set to the session, even if the function fails; set to NULL if out of memory
  *
  * Return: 0, or -1 after an error that nt_session_error() describes in a sentence.
  */
 int nt_session_open(struct nt_session **session, const char *path,
 		    const struct nt_session_options *options);
 
-/* Bytes of trace that a probe or a program has saved, without a recording around them */
+/* Raw trace that a debug probe or a program has saved, without a recording */
 struct nt_bytes {
 	uint8_t		*data;		/* from malloc() */
 	size_t		size;
-	unsigned int	stream;		/* number of the encoder, or of the buffer that encoders with SRC share */
+	/* number of the encoder, or number of the buffer if several encoders with SRC share it */
+	unsigned int	stream;
 	bool		middle;		/* the first byte may be inside a message */
 };
 
 struct nt_raw_options {
 	size_t		size;		/* sizeof(struct nt_raw_options) */
 	struct nt_config config;	/* configuration of all encoders */
-	uint64_t	freq;		/* frequency of timestamps in Hz; 0: a tick counts as 1 ns */
-	const char	**elfs;		/* "FILE", or "FILE@OFFSET" to add OFFSET to its addresses */
+	uint64_t	freq;		/* frequency of timestamps in Hz; 0: one tick is taken as 1 ns */
+	/* ELF files with the code: "FILE", or "FILE@OFFSET" to add OFFSET to the addresses in the file */
+	const char	**elfs;
 	size_t		nr_elfs;
-	struct nt_bytes	*traces;	/* the bytes of each stream in their order */
+	struct nt_bytes	*traces;	/* traces of all streams; those of one stream are in the order of time */
 	size_t		nr_traces;
 };
 
 /*
- * nt_session_open_raw() - open trace that belongs to one program, whose code is in ELF files
+ * nt_session_open_raw() - open raw trace of one program, whose code is in ELF files
  *
- * The encoder of each SRC and of each stream is a CPU, and the code that it executed is a thread of
- * process 1. The session owns the data of @raw->traces from now on, and frees it. The other values are
- * those of nt_session_open().
+ * The session has a CPU for each encoder, which is identified by its stream and SRC. The code that
+ * this CPU executed is reported as a thread of process 1. The session owns the data of
+ * @raw->traces, and frees it. @session, @options and the return value are those of
+ * nt_session_open().
  */
 int nt_session_open_raw(struct nt_session **session, const struct nt_raw_options *raw,
 			const struct nt_session_options *options);
@@ -88,24 +97,26 @@ struct nt_session_info {
 	size_t		size;
 	uint64_t	trace_bytes;
 	uint64_t	stretches;
-	uint64_t	lost_records;	/* lost records of kernel events */
+	uint64_t	lost_records;	/* number of kernel event records that perf has lost */
 	unsigned int	cpus;
 	unsigned int	buffers;
-	bool		truncated;	/* the recording's file was cut short */
+	bool		truncated;	/* the end of the recording's file is missing */
 	bool		has_kcore;
 	bool		has_time;
-	/*
-	 * SRC of messages that were left out because no encoder of the recording has it; -1: none
-	 * so far
-	 */
+	/* SRC of messages that were not decoded because no encoder of the recording has this SRC; -1: none so far */
 	int32_t		unknown_source;
-	uint64_t	missing_bytes;	/* bytes of trace that the recording lists but does not contain */
-	/* CPU whose timestamps were constant or decreased, so that the kernel's times were used; -1: none so far */
+	uint64_t	missing_bytes;	/* number of bytes of trace that the recording lists but does not contain */
+	/*
+	 * CPU whose timestamps were constant or decreased, so that they were corrected with the
+	 * kernel's times; -1: none so far
+	 */
 	int32_t		wrong_clock;
-	/* name of the recorder, if another driver has made the recording; otherwise NULL */
+	/* name of the recorder if another driver has made the recording, otherwise NULL */
 	const char	*recorder;
-	uint64_t	wrapped;	/* records of trace whose ring wrapped around without reporting it */
-	uint64_t	old_bytes;	/* bytes of earlier sessions in these records, which are left out */
+	/* number of trace records of which the ring buffer has overwritten the start without reporting it */
+	uint64_t	wrapped;
+	/* number of bytes in these records that earlier sessions wrote, which are not decoded */
+	uint64_t	old_bytes;
 	const char	*host, *kernel;	/* name of the machine and release of its kernel; NULL: not known */
 };
 void nt_session_info(const struct nt_session *session, struct nt_session_info *info, size_t size);
@@ -113,30 +124,33 @@ void nt_session_info(const struct nt_session *session, struct nt_session_info *i
 /* nt_session_argument() - return the @nth word of the command that made the recording, or NULL */
 const char *nt_session_argument(const struct nt_session *session, uint32_t nth);
 
-/* Who executed the code. It is valid only during the call that receives it. */
+/* The thread that executed the code, and its CPU. The structure is valid only during the call that receives it. */
 struct nt_who {
-	uint64_t	time;		/* time of this message, or of the last one before it that has a time */
-	int32_t		cpu, pid, tid;	/* -1: not known; a stretch has one CPU */
+	/* time in ns of the message, or of the last message before it that has a time */
+	uint64_t	time;
+	/* CPU, process and thread; -1: not known. All code of a stretch has the same CPU */
+	int32_t		cpu, pid, tid;
 	const char	*comm;
 	uint64_t	space;		/* address space of the code, for nt_session_where() */
 	uint64_t	user;		/* address space of the process, even while the kernel executes */
-	uint32_t	image;		/* a number that changes at exec; 0: not known */
+	/* number of the program that the process executes, which changes at exec; 0: not known */
+	uint32_t	image;
 	uint32_t	buffer;		/* AUX buffer of the recording that contains the trace */
 	bool		lost;		/* trace is missing before the first item of this stretch */
-	bool		busy;		/* trace is missing after it because another program used the sink */
+	bool		busy;		/* trace is missing after this stretch because another program used the sink */
 	const void	*priv;
 };
 
-/* nt_who_time() - convert a timestamp of a batch's mark, or of an item, to ns */
+/* nt_who_time() - convert the timestamp of a batch, of one of its marks, or of an item to ns */
 uint64_t nt_who_time(const struct nt_who *who, uint64_t tstamp, uint8_t kind);
 
-/* Position in the times of a batch, which nt_range_time() sets */
+/* State of nt_range_time(), which sets all members when @nth is 0 */
 struct nt_range_clock {
 	const struct nt_mark *mark;
 	uint64_t	time;
 };
 
-/* nt_range_time() - return the time of range @nth of a batch, for each range in its order */
+/* nt_range_time() - return the time of range @nth of a batch in ns. Call it for all ranges in their order, from 0. */
 static inline uint64_t nt_range_time(struct nt_range_clock *clock, const struct nt_who *who,
 				     const struct nt_batch *batch, size_t nth)
 {
@@ -148,33 +162,34 @@ static inline uint64_t nt_range_time(struct nt_range_clock *clock, const struct 
 	}
 	while (clock->mark < end && clock->mark->range <= nth)
 		clock->mark++;
-	/* a message's time is that of the last range that it reports */
+	/* the time of a message is that of the last range that the message reports */
 	if (clock->mark < end && clock->mark->range == nth + 1)
 		clock->time = nt_who_time(who, clock->mark->tstamp, clock->mark->tstamp_kind);
 	return clock->time;
 }
 
-/* nt_who_space() - return the address space of an address, for nt_session_where() */
+/* nt_who_space() - return the address space that contains an address, for nt_session_where() */
 uint64_t nt_who_space(const struct nt_who *who, uint64_t addr);
 
 /*
- * nt_who_read() - copy the code that was at an address at that time
+ * nt_who_read() - copy the code that was at an address at the time of @who
  *
  * Return the number of bytes copied.
  */
 size_t nt_who_read(const struct nt_who *who, uint64_t addr, void *buf, size_t size);
 
-/* A range of times of a recording in ns, which includes both ends */
+/* A period of a recording in ns, which includes @from and @to */
 struct nt_window {
 	uint64_t	from, to;
 };
 
-/* The part of a recording to select. All conditions must hold. */
+/* Conditions that select a part of a recording. An event is selected if it meets all of them. */
 struct nt_filter {
-	struct nt_window time;		/* both members 0: any time */
-	int32_t		cpu, tid;	/* -1: any */
-	unsigned long	pid;		/* 0: any */
-	const char	*comm;		/* name of the thread at that time, or a pattern for fnmatch(); NULL: any */
+	struct nt_window time;		/* period to select; 0 in both members: any time */
+	int32_t		cpu, tid;	/* CPU and thread to select; -1: any */
+	unsigned long	pid;		/* process to select; 0: any */
+	/* name of the thread at the time of the event, or a pattern for fnmatch(); NULL: any */
+	const char	*comm;
 	const struct nt_session *session;	/* needed for @pid and @comm */
 };
 
@@ -184,10 +199,10 @@ static inline bool nt_filter_is_set(const struct nt_filter *filter)
 	return filter->time.to || filter->cpu >= 0 || filter->tid >= 0 || filter->pid || filter->comm;
 }
 
-/* nt_filter_has_thread() - return true if the process and the name of a thread pass the filter */
+/* nt_filter_has_thread() - return true if the process and the name of thread @tid at @time pass the filter */
 bool nt_filter_has_thread(const struct nt_filter *filter, uint64_t time, int32_t tid);
 
-/* Return true if an event of that time, CPU and thread passes the filter. */
+/* Return true if an event with the given time, CPU and thread passes the filter. */
 static inline bool nt_filter_passes(const struct nt_filter *filter, uint64_t time, int32_t cpu,
 				    int32_t tid)
 {
@@ -200,42 +215,50 @@ static inline bool nt_filter_passes(const struct nt_filter *filter, uint64_t tim
 
 /*
  * Functions of a program that receive the decoded flow. A stretch is the trace of one CPU between
- * two stops of the encoder; if encoders share a buffer, each of them has its own stretches. Several
- * threads decode stretches at once, in no particular order, and each stretch has its own part.
+ * two stops of the encoder. If encoders share a buffer, each encoder has its own stretches. Several
+ * threads decode stretches at the same time. The part of a stretch is the pointer that begin()
+ * returns, in which the program stores its data about the stretch.
  */
 struct nt_consumer {
 	size_t	size;
 	/*
-	 * Called when a stretch begins, for one stretch at a time, in the order of end(). The other
-	 * functions receive the returned part. Return NULL if out of memory.
+	 * Called before a stretch is decoded, for one stretch at a time, in the same order as
+	 * end(). Return the part of this stretch, which the other functions receive, or NULL if out
+	 * of memory.
 	 */
 	void	*(*begin)(void *ctx, uint64_t stretch);
-	/*
-	 * Called with ranges that were executed one after the other. Return 0, or another value to
-	 * stop decoding.
-	 */
+	/* Called with ranges, in the order in which they were executed. Return 0, or another value to stop decoding. */
 	int	(*ranges)(void *part, const struct nt_who *who, const struct nt_batch *batch);
 	/*
-	 * Used instead of ranges(), which must be NULL: called once with the counts of the stretch,
-	 * which nt_counts_take() fetches. Counting is faster, but has no times, threads or order.
+	 * Set this function instead of ranges() to count how often code was executed. It is called
+	 * once for each stretch, and gets the counts with nt_counts_take(). Counting is faster, but
+	 * the ranges have no times, threads or order.
 	 */
 	int	(*counts)(void *part, const struct nt_who *who, struct nt_flow *flow);
 	/*
-	 * Called with every other item, such as a sync, a stop, a loss, a context or an error. May
-	 * be NULL
+	 * Called with each item that is not a range, such as a sync, a stop, a loss, a context or
+	 * an error. NULL: none
 	 */
 	int	(*item)(void *part, const struct nt_who *who, const struct nt_item *item);
 	/*
-	 * Called when the stretch is over, by one thread at a time, in the order of time, and by
-	 * offset within each buffer. From then, the consumer owns the part.
+	 * Called after a stretch was decoded, by one thread at a time. The stretches of one buffer
+	 * have the order of their offsets, and those of different buffers the order of their times.
+	 * @lost is true if trace is missing after the stretch. The library does not use the part
+	 * after this call.
 	 */
 	int	(*end)(void *ctx, void *part, const struct nt_who *who, bool lost);
-	/* If there are windows, stretches that are known to touch none of them are left out. */
+	/*
+	 * Periods to decode. If @nr_windows is not 0, a stretch with known times that overlaps none
+	 * of the windows is not decoded.
+	 */
 	const struct nt_window *windows;
 	size_t	nr_windows;
 };
 
-/* Return 0, -1 (see nt_session_error()), or the value that a function of the consumer returned. */
+/*
+ * Decode the recording. Return 0, -1 (see nt_session_error()), or the value with which a function
+ * of the consumer stopped decoding.
+ */
 int nt_session_decode(struct nt_session *session, const struct nt_consumer *consumer, void *ctx);
 
 /* Reasons for which trace is missing */
@@ -243,7 +266,7 @@ enum nt_lost {
 	NT_LOST_SINK,		/* the sink's window was full */
 	NT_LOST_BUFFER,		/* the AUX buffer was full because perf read it too slowly */
 	NT_LOST_BUSY,		/* another program used the sink */
-	NT_LOST_FILE,		/* the recording does not contain trace that its records list */
+	NT_LOST_FILE,		/* the recording's records list trace that the file lacks */
 	NT_LOST_ENCODER,	/* the encoder's queue was full, which an Error message reports */
 	NT_LOST_ERROR,		/* the trace could not be decoded */
 	NT_LOST_CODE,		/* the code is not in the recording */
@@ -255,35 +278,39 @@ struct nt_lost_sum {
 };
 
 /*
- * Missing trace of one CPU. The time of a loss is from the last trace before it to the first trace
- * after it. Instructions and bytes are estimates, which assume that the CPU executed as many
- * instructions per time as in the rest of the recording, and that an instruction needs as many
- * bytes as on average.
+ * Missing trace of one CPU. The time of a loss is from the last trace before the loss to the first
+ * trace after it. The numbers of instructions and bytes are estimates. They assume that the CPU
+ * executed as many instructions per time as in the rest of the recording, and that the trace of an
+ * instruction has as many bytes as on average.
  */
 struct nt_missing {
 	int32_t		cpu;
 	uint64_t	all_ns;		/* time from the first to the last trace of any CPU */
-	uint64_t	traced_insns;	/* instructions that were decoded */
+	uint64_t	traced_insns;	/* number of instructions that were decoded */
 	uint64_t	ns, insns, bytes;
-	struct nt_lost_sum why[NT_LOST_NR];	/* the sum of their times is @ns */
+	/* number and time of the losses for each reason; @ns is the sum of their times */
+	struct nt_lost_sum why[NT_LOST_NR];
 };
 
 /*
- * nt_session_lost() - get the missing trace of each CPU that has trace, from @nth = 0
+ * nt_session_lost() - get the missing trace of the CPU with index @nth, from 0, of the CPUs that
+ * have trace
  *
- * The last nt_session_decode() has found it, in the windows of its consumer. A consumer with counts()
- * does not change the result of another one. It finds only the times of messages with SYNC, and the
- * numbers of instructions are then numbers of bytes of trace. Return false after the last CPU.
+ * The last nt_session_decode() has found the missing trace, in the windows of its consumer. A
+ * consumer with counts() does not change the result of an earlier consumer. If no other consumer
+ * was used, only messages with SYNC have times, and the numbers of instructions are numbers of
+ * bytes of trace. Return false after the last CPU.
  */
 bool nt_session_lost(const struct nt_session *session, size_t nth, struct nt_missing *missing);
 
-/* The symbol at an address */
+/* The symbol and the object at an address */
 struct nt_place {
-	const char	*object;	/* path, "[kernel.kallsyms]", "[NAME]" of a module, or NULL */
-	const char	*symbol;	/* name for people, perhaps demangled or FILE+0xADDRESS; NULL: none */
-	const char	*linkage;	/* name in the file; @symbol if it has none */
+	/* path of the file, "[kernel.kallsyms]", "[NAME]" of a kernel module, or NULL: not known */
+	const char	*object;
+	const char	*symbol;	/* name to display, which may be demangled, or FILE+0xADDRESS; NULL: none */
+	const char	*linkage;	/* name in the file's symbol table; @symbol if that table has no name */
 	uint64_t	offset;		/* offset from the start of the symbol */
-	uint64_t	start, end;	/* range of the symbol in addresses of the process */
+	uint64_t	start, end;	/* first address of the symbol, and first address after it, in memory */
 	/* address in the file; for the kernel and its modules, the address in memory */
 	uint64_t	address;
 };
@@ -291,51 +318,49 @@ void nt_session_where(struct nt_session *session, uint64_t space, uint64_t addr,
 		      struct nt_place *place);
 
 /*
- * nt_session_is() - return true if a name of the function matches a pattern
+ * nt_session_is() - return true if a name of a function matches a pattern
  * @object, @address: Object and address of an instruction of the function, as in struct nt_place
- * @pattern: One of its names, with or without parameters, or a pattern for fnmatch()
+ * @pattern: A name of the function, with or without parameters, or a pattern for fnmatch()
  */
 bool nt_session_is(struct nt_session *session, const char *object, uint64_t address, const char *pattern);
 
-/* nt_name_matches() - return true if @name matches @pattern, which is like that of nt_session_is() */
+/* nt_name_matches() - return true if @name matches @pattern, which has the form of nt_session_is() */
 bool nt_name_matches(const char *name, const char *pattern);
 
-/*
- * nt_session_file() - return the file in which an object of struct nt_place was found; NULL: none
- */
+/* nt_session_file() - return the path at which the file of nt_place::object was found; NULL: none */
 const char *nt_session_file(struct nt_session *session, const char *object);
 
 /*
- * nt_session_build_id() - return the build id of the file of an object, and its size in *@size
+ * nt_session_build_id() - return the build id of the file of an object, and set *@size to its size
+ * in bytes
  *
- * *@size is 0 if the object has no file here, or the file has no build id.
+ * *@size is set to 0 if the file of the object was not found, or if the file has no build id.
  */
 const uint8_t *nt_session_build_id(struct nt_session *session, const char *object, size_t *size);
 
-/*
- * nt_session_thread() - find the process and the name of a thread at a time; -1 and "" if not known
- */
+/* nt_session_thread() - find the process and the name of a thread at a time; set -1 and "" if they are not known */
 void nt_session_thread(const struct nt_session *session, int32_t tid, uint64_t time, int32_t *pid,
 		       const char **comm);
 
 /*
- * nt_session_program() - return the file of a process with the lowest address at a time, which is its program
+ * nt_session_program() - return the path of the program of a process at a time, which is its file
+ * with the lowest address
  *
- * Return NULL if none is known. The file need not exist here.
+ * Return NULL if no file is known. The file need not exist on this machine.
  */
 const char *nt_session_program(const struct nt_session *session, int32_t pid, uint64_t time);
 
-/* Copy the code that was there at that time. Return the number of bytes copied. */
+/* Copy the code at an address of an address space, such as nt_who::space. Return the number of bytes copied. */
 size_t nt_session_read(struct nt_session *session, uint64_t space, uint64_t addr, void *buf,
 		       size_t size);
 
-/* nt_code_length() - return the size in bytes of an instruction with 16 or 32 bits, whose first byte is given */
+/* nt_code_length() - return the size in bytes of an instruction with 16 or 32 bits, whose first byte is @first */
 static inline unsigned int nt_code_length(uint8_t first)
 {
 	return (first & 3) == 3 ? 4 : 2;
 }
 
-/* nt_base_name() - return the part of @path after its last slash, or @path if it has none or is NULL */
+/* nt_base_name() - return the part of @path after its last slash, or @path if it has no slash or is NULL */
 static inline const char *nt_base_name(const char *path)
 {
 	const char *slash = path ? strrchr(path, '/') : NULL;
@@ -343,67 +368,74 @@ static inline const char *nt_base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* A kernel event of the recording that is not trace, in the format of the recording */
+/* A record of a kernel event, which is not trace, in the format of the recording */
 struct nt_record {
 	const void	*data;		/* struct perf_event_header and the members after it */
 	size_t		size;		/* size without the sample_id_all fields that perf appends to each record */
 	uint64_t	time;
-	int32_t		pid, tid, cpu;	/* thread and CPU that caused it; -1: not known */
+	int32_t		pid, tid, cpu;	/* process, thread and CPU that caused the event; -1: not known */
 };
 
 /*
- * nt_session_record() - get a record of programs and their code, by time, from @nth = 0
+ * nt_session_record() - get the record with index @nth, from 0, in the order of time
  *
- * Return false after the last record.
+ * The session has records only if nt_session_options::keep_records is set. Return false after the
+ * last record.
  */
 bool nt_session_record(const struct nt_session *session, size_t nth, struct nt_record *record);
 
 /*
- * nt_session_feature() - get a section of the recording's header
+ * nt_session_feature() - get feature @nth of the recording's header (HEADER_* in perf), which the
+ * session owns
  *
- * Return false if the recording does not have it.
+ * Return false if the recording does not have this feature.
  */
 bool nt_session_feature(const struct nt_session *session, unsigned int nth, const void **data,
 			size_t *size);
 
 /*
- * nt_session_folder() - return the folder of a recording that has a copy of the kernel; NULL if it
- * is a file
+ * nt_session_folder() - return the folder of a recording that has a copy of the kernel; NULL if the
+ * recording is a file
  */
 const char *nt_session_folder(const struct nt_session *session);
 
-/* One part of a recording that split.h cut into parts */
+/* One part of a recording that was cut into parts (see split.h) */
 struct nt_shard {
-	uint64_t	id;		/* number that all parts of one cut share */
-	uint32_t	nth, of;	/* number of this part, from 1 on, and number of parts */
+	uint64_t	id;		/* number that is the same in all parts of one recording */
+	uint32_t	nth, of;	/* number of this part, from 1, and number of all parts */
 	const char	*name;		/* name of the recording; the session owns it */
 };
 
-/* nt_session_shard() - get shard @nth, from 0, of the shards from which the recording or its counts were made */
+/*
+ * nt_session_shard() - get the shard with index @nth, from 0, of the shards from which the recording or
+ * its counts were made; return false after the last
+ */
 bool nt_session_shard(const struct nt_session *session, size_t nth, struct nt_shard *shard);
 
-/* Raw trace that is contiguous in the buffer */
+/* Bytes of raw trace that are contiguous in the recording's file */
 struct nt_trace_piece {
 	const uint8_t	*data;
 	size_t		size;
-	bool		begins;		/* a stretch begins here; the one before may have ended inside a message */
+	/* this piece is the first of a stretch; the previous stretch may have ended inside a message */
+	bool		begins;
 };
 
 /*
- * nt_session_trace() - get the trace of one CPU piece by piece, from @nth = 0
+ * nt_session_trace() - get piece @nth, from 0, of the raw trace of one CPU
  *
  * Return false after the last piece.
  */
 bool nt_session_trace(struct nt_session *session, int cpu, size_t nth,
 		      struct nt_trace_piece *piece);
 
-/* A part of the raw trace of a stretch. It is valid only during the call that receives it. */
+/* A part of the raw trace of a stretch. The structure is valid only during the call that receives it. */
 struct nt_raw {
 	const uint8_t	*data;
 	size_t		size;		/* 0: the trace of the stretch is missing */
-	int		cpu;		/* CPU of the stretch; encoders may share a buffer, see SRC */
-	bool		begins, ends;	/* the stretch begins or ends with this part */
-	bool		middle;		/* its first byte may be in the middle of a message */
+	/* CPU of the stretch; if encoders share a buffer, SRC identifies the encoder of a message */
+	int		cpu;
+	bool		begins, ends;	/* this part is the first or the last of the stretch */
+	bool		middle;		/* the first byte may be inside a message */
 	bool		lost;		/* trace is missing after the stretch */
 	const struct nt_config *config;	/* configuration of the CPU's encoder */
 	const void	*priv;
@@ -412,27 +444,29 @@ struct nt_raw {
 /*
  * nt_session_raw() - pass the trace of all CPUs to @take without decoding it
  *
- * Buffers follow one another, and the trace of each is in the order of time. CoreSight frames are
- * unpacked. A stretch of a CPU that the recording does not describe is left out.
+ * The trace of one buffer is passed after that of another, each in the order of time. CoreSight
+ * frames are unpacked. A stretch is left out if the recording does not describe the encoder of its
+ * CPU.
  *
  * Return: 0, -1 (see nt_session_error()), or the value that @take returned to stop.
  */
 int nt_session_raw(struct nt_session *session, int (*take)(void *ctx, const struct nt_raw *raw),
 		   void *ctx);
 
-/*
- * nt_raw_time() - convert a timestamp of that stretch to ns; 0 if the recording has no clock for it
- */
+/* nt_raw_time() - convert a timestamp of the stretch to ns; return 0 if the recording does not describe the clock */
 uint64_t nt_raw_time(const struct nt_raw *raw, uint64_t ticks);
 
 /*
- * nt_session_cpu() - get the CPUs that have trace, from @nth = 0 on, and the configuration of their
- * encoders
+ * nt_session_cpu() - get the CPU with index @nth, from 0, of the CPUs that have trace, and the
+ * configuration of its encoder; return false after the last
  */
 bool nt_session_cpu(struct nt_session *session, size_t nth, int *cpu,
 		    struct nt_config *config);
 
-/* Get a file whose code could not be read, from @nth = 0. Return false after the last one. */
+/*
+ * Get the path of the file with index @nth, from 0, of the files whose code could not be read, and
+ * the reason. Return false after the last file.
+ */
 bool nt_session_missing(const struct nt_session *session, size_t nth, const char **path,
 			const char **why);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Read the times of messages before they are decoded, and find out whether the counter that they
- * contain is constant or was set back.
+ * Read the times of messages before the messages are decoded. Find out whether the counter from
+ * which encoders take these times is constant or was set back.
  */
 #include "worker.h"
 
-#define EARLY	10000000	/* ns by which a message can be older than its stretch */
+#define EARLY	10000000	/* maximum time in ns by which a message is older than the start of its stretch */
 
 uint64_t ns_worker_time(const struct worker *w, uint64_t ticks)
 {
@@ -105,8 +105,9 @@ static uint64_t last_time(struct worker *w, const struct ns_stretch *s)
 }
 
 /*
- * Return by how many ns the counter was set back before the first message of the stretch, whose time is
- * @first. Return 0 if this message has an early time because it waited in a queue, or if its time is damaged.
+ * Return by how many ns the timestamp counter was set back before the first message of the stretch,
+ * whose time is @first. Return 0 if the counter was not set back. In that case the first message
+ * has an early time because it was in the encoder's queue, or because its time is damaged.
  */
 static uint64_t went_back(struct worker *w, uint64_t first)
 {
@@ -125,7 +126,8 @@ static uint64_t went_back(struct worker *w, uint64_t first)
 }
 
 /*
- * Return true if the counter is constant, because there are too many messages with the time @first.
+ * Return true if the timestamp counter is constant, which means that all messages have the time
+ * @first, and that they are more than a processor can send in this time.
  */
 static bool stands_still(struct worker *w, uint64_t first, struct scan *scan)
 {
@@ -134,8 +136,8 @@ static bool stands_still(struct worker *w, uint64_t first, struct scan *scan)
 
 	ns_worker_read_until(w, first, scan);
 	/*
-	 * no processor executes more than eight instructions in a nanosecond, with eight bytes of
-	 * trace each
+	 * no processor executes more than eight instructions in a nanosecond, or sends more than
+	 * eight bytes of trace for each
 	 */
 	return scan->time == UINT64_MAX && scan->offset - offset > 4096 && (scan->offset - offset) / 64 > tick;
 }

@@ -7,15 +7,16 @@
 
 #define ECALL	0x00000073
 
-/* The state of one stretch (trace from a start of the encoder to its stop, see trace.h) */
+/* The state of one stretch, which is the trace from a start of the encoder to its stop (see trace.h) */
 struct branches {
 	const struct nt_branch_sink *sink;
-	void		*part;		/* from begin() of @sink */
-	bool		begin;		/* the next branch gets NT_BRANCH_BEGIN */
-	bool		resume;		/* the next range is after a gap that no SYNC has ended */
-	bool		ended;		/* the last branch was NT_BRANCH_END */
-	uint8_t		gap;		/* flags of the next start of the flow if it belongs to thread @gap_tid */
-	uint8_t		missing;	/* flags of a start after missing code */
+	void		*part;		/* return value of @sink->begin() */
+	/* the next branch to report is the start of the trace at @begin_addr (NT_BRANCH_BEGIN) */
+	bool		begin;
+	bool		resume;		/* the flow was lost, and no message with SYNC has arrived after that */
+	bool		ended;		/* the last branch that was reported has NT_BRANCH_END */
+	uint8_t		gap;		/* flags to set in the next NT_BRANCH_BEGIN if its thread is @gap_tid */
+	uint8_t		missing;	/* flags of a NT_BRANCH_BEGIN that follows missing code */
 	int32_t		gap_tid;
 	uint64_t	begin_addr, begin_time;
 	uint64_t	time;
@@ -81,7 +82,7 @@ static const uint8_t kinds[] = {
 	[NT_END_INDIRECT_JUMP]	= NT_BRANCH_JUMP,
 	[NT_END_INDIRECT_CALL]	= NT_BRANCH_CALL,
 	[NT_END_RETURN]		= NT_BRANCH_RETURN,
-	/* a swap is a return and a call, so the call depth does not change */
+	/* a swap (jalr between two link registers) is a return and a call, so the call depth does not change */
 	[NT_END_SWAP]		= NT_BRANCH_JUMP,
 	[NT_END_TRAP_RETURN]	= NT_BRANCH_TRAP_RETURN,
 };
@@ -142,7 +143,7 @@ static int take_ranges(void *part, const struct nt_who *who, const struct nt_bat
 
 		for (; mark < marks && mark->range <= i; mark++)
 			;
-		/* a message's time is that of the last range that it reports */
+		/* the time of a message is that of the last range that the message reports */
 		if (mark < marks && mark->range == i + 1)
 			set_time(s, who, mark->tstamp, mark->tstamp_kind);
 		err = give_range(s, who, &batch->ranges[i],

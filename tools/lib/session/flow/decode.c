@@ -3,12 +3,12 @@
  * Decode the stretches of a recording in several threads. A stretch is the trace that one
  * PERF_RECORD_AUX describes (trace.h).
  *
- * Code must be read as it was at the time of the trace. Events that change it (exec, a mapping over
- * another one, a reused process id) have times. Therefore a stretch is passed to the decoder up to
- * the first message that is later than such an event. Then the event takes effect, and the rest is
- * passed.
+ * The decoder must read code as it was at the time of the trace. Events that change the code (exec,
+ * a mapping over another one, a reused process id) have times. Therefore the worker passes a
+ * stretch to the decoder up to the first message that is later than such an event. Then the event
+ * takes effect, and the worker passes the rest of the stretch.
  *
- * If encoders share a buffer, an event takes effect at a different place in the messages of each
+ * If encoders share a buffer, an event takes effect at a different position in the messages of each
  * encoder. A stretch is therefore decoded once for each encoder. The messages of one encoder in a
  * stretch are called a part (see sources.h).
  */
@@ -25,7 +25,8 @@
 #include "worker.h"
 
 #define CHUNK	(256 << 10)	/* bytes per call of nt_flow_feed() */
-#define AHEAD	16		/* finished parts per thread that may wait for earlier parts */
+/* number of decoded parts per thread that may be stored until earlier parts are decoded */
+#define AHEAD	16
 
 /* ---- Feed ---- */
 
@@ -38,7 +39,7 @@ static bool is_reported(const struct worker *w, const struct nt_batch *batch)
 	       (ns_stretch_is_full(s) || s->flags & PERF_AUX_FLAG_TRUNCATED);
 }
 
-/* Return the time of the last message of a batch. */
+/* Return the time of the last message of a batch, or @w->who.time if that is later. */
 static uint64_t last_time_of(const struct worker *w, const struct nt_batch *batch)
 {
 	const struct nt_mark *mark = batch->nr_marks ? &batch->marks[batch->nr_marks - 1] : NULL;
@@ -84,7 +85,7 @@ static int give_batch(struct worker *w, const struct nt_batch *batch)
 	return consumer->item ? consumer->item(w->part, &w->who, &batch->item) : 0;
 }
 
-/* Count ranges, and pass the other items to the consumer. */
+/* Let the decoder count the ranges, and pass the other items to the consumer. */
 static int drain_counts(struct worker *w)
 {
 	struct nt_batch batch = { 0 };
@@ -114,7 +115,7 @@ int ns_worker_drain(struct worker *w)
 	return ret ? ns_fail(w->session, "out of memory") : 0;
 }
 
-/* Report progress, unless another thread is reporting at this moment. */
+/* Report the progress to the user of the library. If another thread is doing this at the moment, return. */
 static void tell_progress(struct worker *w, size_t size)
 {
 	const struct nt_session_options *options = &w->session->options;
@@ -161,8 +162,9 @@ static int feed(struct worker *w, struct place *from, const struct place *to)
 /* ---- A stretch ---- */
 
 /*
- * Return the time of the next event that changes code. Without Ownership messages, the records of
- * context switches also count, because they show which thread executes.
+ * Return the time of the next event that changes code. If Ownership messages do not report the
+ * threads, a context switch is also such an event, because it changes which thread's code is
+ * executed.
  */
 static uint64_t next_change(const struct worker *w)
 {
@@ -175,7 +177,6 @@ static uint64_t next_change(const struct worker *w)
 	return sw < change ? sw : change;
 }
 
-/* Feed the whole stretch, stopping at each event that changes the code. */
 int ns_worker_feed(struct worker *w)
 {
 	const struct ns_stretch *s = w->stretch;
@@ -203,8 +204,8 @@ int ns_worker_feed(struct worker *w)
 }
 
 /*
- * Return true if the stretch overlaps a window of time that the consumer has selected. A stretch
- * without times always does.
+ * Return true if the stretch overlaps a window of time that the consumer has selected. Return true
+ * for a stretch without times.
  */
 static bool is_wanted(const struct nt_consumer *consumer, const struct ns_stretch *s)
 {
@@ -236,7 +237,10 @@ static int decode_messages(struct worker *w)
 	return w->job->consumer->counts(w->part, &w->who, w->flow);
 }
 
-/* Call the consumer's begin(). Parts start in the same order in which they end. */
+/*
+ * Call the consumer's begin(). The caller holds the lock, so that begin() is called for the parts
+ * in the same order as end().
+ */
 void ns_worker_begin(struct worker *w, uint64_t number)
 {
 	const struct ns_stretch *s = ns_part_stretch(w->session, number);
@@ -274,8 +278,8 @@ static int decode_frames(struct worker *w, const struct ns_stretch *s)
 }
 
 /*
- * Set the time of a loss in a part without any time, or in a record without trace. In both cases,
- * the encoder has lost all trace since the sink's previous window.
+ * Set the time of a loss if no message of the part has a time, or if the record has no trace. In
+ * both cases, the encoder has lost all trace since the sink's previous window.
  */
 static void place_loss(struct worker *w)
 {
@@ -331,7 +335,7 @@ static bool wants_full(const struct job *job)
 
 /*
  * Find the encoders that have messages in the selected stretches of shared buffers. If a sink was
- * full, all stretches are searched, because any of them may show which encoders share that sink.
+ * full, search all stretches, because any of them may show which encoders share that sink.
  */
 static bool find_sources(struct job *job)
 {
@@ -362,8 +366,8 @@ static int turn_cmp(const void *a, const void *b)
 }
 
 /*
- * Add the turns of a stretch. There is one for each encoder in ns_stretch::cpus, or one for the
- * encoder of the stretch's CPU if that list is empty.
+ * Add a turn for each encoder in ns_stretch::cpus. If that list is empty, add one turn for the
+ * encoder of the stretch's CPU.
  */
 static bool add_turns(struct job *job, const struct ns_stretch *s, uint64_t start)
 {
@@ -383,7 +387,7 @@ static bool add_turns(struct job *job, const struct ns_stretch *s, uint64_t star
 	return ok;
 }
 
-/* Order the parts by time, but keep the parts of one buffer in the order of the buffer. */
+/* Create the turns of all parts, and sort them by time. Parts of one buffer keep the order of the buffer. */
 static bool order_parts(struct job *job)
 {
 	const struct ns_trace *trace = &job->session->trace;
@@ -403,10 +407,11 @@ static bool order_parts(struct job *job)
 }
 
 /*
- * Return true if trace was lost after the part. If the AUX buffer was full, the stretch's own CPU has
- * lost trace. If the sink was full, each of its encoders has lost trace, and none of them reports it:
- * SiFive's funnel drops new messages, an ETR overwrites the oldest ones, and the driver drops the
- * messages that an encoder of N-Trace 1.0 still holds, with its Error message.
+ * Return true if trace was lost after the part. If the AUX buffer was full, the stretch's own CPU
+ * has lost trace. If the sink was full, each of its encoders has lost trace, and no message reports
+ * this loss. SiFive's funnel drops new messages. An ETR overwrites the oldest messages. If an
+ * encoder of N-Trace 1.0 still holds messages in its queue, with an Error message, the driver drops
+ * them.
  */
 static bool has_lost(const struct nt_session *session, const struct turn *t)
 {
@@ -416,7 +421,7 @@ static bool has_lost(const struct nt_session *session, const struct turn *t)
 	return s->lost && (cpu == ns_sources_own(session, s) || ns_stretch_is_full(s));
 }
 
-/* Return why trace is missing after a stretch that has lost some. */
+/* Return the reason for which trace is missing after a stretch. */
 static enum nt_lost why_lost(const struct ns_stretch *s)
 {
 	if (s->flags & PERF_AUX_FLAG_COLLISION)
@@ -442,7 +447,7 @@ static int end_part(struct job *job, struct turn *t)
 	return job->consumer->end(job->ctx, t->part, &t->who, lost);
 }
 
-/* Call end() for the decoded parts in their order. One thread does this for all. */
+/* Call end() for the decoded parts in the order of the turns. If another thread is doing this at the moment, return. */
 static void end_finished(struct job *job)
 {
 	struct turn *t;
@@ -501,7 +506,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Run all workers. The calling thread is one of them. */
+/* Run all workers. The calling thread is the first worker. */
 static void run_workers(struct job *job, struct worker *workers, unsigned int n)
 {
 	unsigned int i, started = 0;
@@ -531,8 +536,8 @@ int nt_session_decode(struct nt_session *session, const struct nt_consumer *cons
 	pthread_mutex_init(&job.progress_lock, NULL);
 	pthread_cond_init(&job.ended, NULL);
 	/*
-	 * if an earlier run has found the missing trace, keep its result, because counting finds
-	 * less exact times
+	 * if an earlier call has set nt_session::missing, counting does not change it, because
+	 * counting finds less exact times
 	 */
 	job.finds_missing = !consumer->counts || !session->missing.nr;
 	if (job.finds_missing)
@@ -546,7 +551,7 @@ int nt_session_decode(struct nt_session *session, const struct nt_consumer *cons
 		run_workers(&job, workers, n);
 	else
 		job.result = ns_fail(session, "out of memory");
-	/* end() must be called for each part, even if decoding was stopped */
+	/* end() must be called for each decoded part, even if an error has stopped the job */
 	for (i = job.turn; i < job.turns.nr; i++) {
 		if (job.turns.at[i].done)
 			consumer->end(ctx, job.turns.at[i].part, &job.turns.at[i].who, true);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Decode some bytes of one part of a recording (see sources.h). This header is not for users of the
- * library.
+ * Decode some bytes of one part of a recording. A part is the messages of one encoder in one
+ * stretch (see sources.h). This header is not for users of the library.
  */
 #ifndef NTRACE_SESSION_DECODE_H
 #define NTRACE_SESSION_DECODE_H
@@ -10,15 +10,16 @@
 
 struct ns_decoder;
 
-/* ns_decoder_new() - create a decoder, after a whole nt_session_decode(). Return NULL if out of memory. */
+/* ns_decoder_new() - create a decoder. Call nt_session_decode() before. Return NULL if out of memory. */
 struct ns_decoder *ns_decoder_new(struct nt_session *session);
 void ns_decoder_free(struct ns_decoder *decoder);
 
 /*
- * ns_decoder_run() - decode the bytes in [@from, @to) of a part, which are offsets in its AUX buffer
+ * ns_decoder_run() - decode some bytes of a part
  * @part: Number of the part, as nt_consumer::begin() received it
- * @from: Offset of the part, or of a message with SYNC in it
- * @to: UINT64_MAX means the end of the part
+ * @from: Offset in the AUX buffer at which the part or one of its messages with SYNC begins
+ * @to: Offset in the AUX buffer of the first byte that is not decoded; UINT64_MAX for the end of
+ *	the part
  *
  * Return: 0, -1, or the value that a function of the consumer returned.
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Decode some bytes of one part, so that a program can move to any place of the recording. */
+/* Decode some bytes of one part, so that a program can show any position of the recording. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 struct ns_decoder {
 	struct job	job;
 	struct worker	worker;
-	uint64_t	number;		/* part that was decoded last; UINT64_MAX: none */
+	uint64_t	number;		/* number of the part whose clock was checked last; UINT64_MAX: none */
 };
 
 struct ns_decoder *ns_decoder_new(struct nt_session *session)
@@ -58,7 +58,7 @@ static bool cut_stretch(const struct ns_stretch *s, uint64_t from, uint64_t to, 
 	return true;
 }
 
-/* Decode the bytes in *cut, which begin with a message with SYNC, or at the start of the part. */
+/* Decode the bytes in *cut. They begin at the start of the part, or with a message with SYNC if @begins_inside. */
 static int decode_cut(struct worker *w, struct ns_stretch *cut, bool begins_inside, bool ends_inside)
 {
 	struct scan scan;
@@ -66,7 +66,7 @@ static int decode_cut(struct worker *w, struct ns_stretch *cut, bool begins_insi
 
 	w->stretch = cut;
 	if (begins_inside && w->cpu->has_time) {
-		/* changes of the code before the first message have taken effect */
+		/* events that changed the code before the first message of *cut have already taken effect */
 		ns_worker_scan(w, &scan);
 		ns_worker_read_until(w, 0, &scan);
 		if (scan.time != UINT64_MAX && scan.time > w->now)

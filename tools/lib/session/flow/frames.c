@@ -6,16 +6,16 @@
 
 #include "frames.h"
 
-/* No message has a byte with this MSEO (chapter 3.1.4). */
+/* A byte that is not part of any message, because its MSEO bits are 2 (chapter 3.1.4) */
 #define BROKEN	0x02
-/* Size of the buffer for an incomplete message of one ID, which is larger than any message */
+/* Size of the buffer for the incomplete message of one trace ID, which is more than the longest message needs */
 #define ROOM	256
 
-/* Buffers for unpacking frames. The unpacked bytes are never more than the bytes of the frames. */
+/* Buffers for unpacking frames. @data has as many bytes as the frames, which is enough for all unpacked bytes. */
 struct join {
 	struct nt_frames	*frames;
 	struct nt_frames_out	outs[NT_FRAMES_IDS];
-	uint8_t			ids[NT_FRAMES_IDS];	/* trace IDs of encoders */
+	uint8_t			ids[NT_FRAMES_IDS];	/* trace IDs of the encoders whose messages are copied */
 	unsigned int		nr_ids;
 	uint8_t			*data;
 	size_t			nr, size;
@@ -40,7 +40,7 @@ static void join_add(struct join *join, const uint8_t *data, size_t nr)
 	join->nr += nr;
 }
 
-/* Note an interruption, after which the bytes of each ID do not continue the earlier ones. */
+/* Drop the incomplete messages of all trace IDs, because bytes of the frames are missing, and append a BROKEN byte. */
 static void join_break(struct join *join)
 {
 	const uint8_t broken = BROKEN;
@@ -51,14 +51,14 @@ static void join_break(struct join *join)
 	join_add(join, &broken, 1);
 }
 
-/* Append the whole messages of one ID to the stream. */
+/* Append the complete messages of one trace ID to the stream. */
 static void join_messages(struct join *join, struct nt_frames_out *out)
 {
 	size_t nr = out->nr;
 
 	while (nr && (out->data[nr - 1] & 3) != 3)
 		nr--;
-	/* append bytes that are too long for a message, so that the decoder reports them */
+	/* also append bytes that are too many for one message, so that the decoder reports an error */
 	if (!nr && out->nr > ROOM / 2)
 		nr = out->nr;
 	join_add(join, out->data, nr);
@@ -66,7 +66,7 @@ static void join_messages(struct join *join, struct nt_frames_out *out)
 	memmove(out->data, out->data + nr, out->nr);
 }
 
-/* Unpack frame by frame, so that messages keep their order. */
+/* Unpack one frame at a time, so that the messages of all encoders are appended in the order in which they end. */
 static void join_bytes(struct join *join, const uint8_t *data, size_t size)
 {
 	unsigned int i;

@@ -12,20 +12,22 @@
 bool ns_frames_has(const struct ns_stretch *stretch);
 
 /*
- * ns_frames_lost() - return true if the ETR wrapped around in its window
+ * ns_frames_lost() - return true if the ETR overwrote the start of its window
  *
  * In this case, each encoder has lost trace before the stretch.
  */
 bool ns_frames_lost(const struct ns_stretch *stretch);
 
 /*
- * ns_frames_join() - make one stream of whole messages, in the order in which they end
- * @cpu: Encoder whose messages to select by trace ID, or NULL for all
- * @joined: Set to @stretch with one piece of the same size, in which idle bytes follow the
- *	last message. Free with ns_frames_free().
+ * ns_frames_join() - unpack the frames of a stretch into one stream of whole messages, in the order
+ * in which the messages end
+ * @cpu: Encoder whose messages are copied, or NULL to copy the messages of all encoders
+ * @joined: Set to a copy of @stretch whose frames are replaced by the unpacked messages. They are
+ *	in one piece, which idle bytes fill up to the size of the frames. Free it with
+ *	ns_frames_free().
  *
- * If bytes are missing between two frames, one byte that no valid message contains marks the place,
- * so that the decoder reports it.
+ * If bytes are missing between two frames, the function writes one byte there that no valid message
+ * contains. The decoder then reports an error at this byte.
  *
  * Return: 0, or -1 if out of memory.
  */

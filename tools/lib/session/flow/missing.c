@@ -4,13 +4,14 @@
 #include "session/session-priv.h"
 
 /*
- * The missing trace of one CPU, which is added up over all parts in the order of time (parts are
- * explained in sources.h)
+ * The state while the missing trace of one CPU is added up over its parts in the order of time
+ * (parts are explained in sources.h)
  */
 struct walk {
 	struct nt_missing *missing;
-	uint64_t	last;		/* time of the last item so far, or of the first item of all CPUs */
-	bool		is_lost;	/* trace is missing since @from because of @why */
+	/* time of the last item so far, ns; at the start, time of the first item of all CPUs */
+	uint64_t	last;
+	bool		is_lost;	/* trace is missing since time @from for the reason @why */
 	enum nt_lost	why;
 	uint64_t	from;
 };
@@ -64,7 +65,7 @@ static void lose(struct walk *w, enum nt_lost why, uint64_t from)
 		*w = (struct walk){ w->missing, w->last, true, why, from };
 }
 
-/* Count the time of a loss, which ends at @to with the next trace, or with the end of all trace. */
+/* Add the time of a loss. The loss ends at time @to, at which the next trace begins or all trace ends. */
 static void find_again(struct walk *w, uint64_t to)
 {
 	if (w->is_lost && to > w->from)
@@ -99,7 +100,7 @@ static struct nt_window time_of_all(const struct nt_session *session)
 	struct nt_window time = { .from = UINT64_MAX };
 
 	for (; t < end; t++) {
-		/* A part that has lost all its trace has only the time of its record. */
+		/* If all trace of a part was lost, only the end of its stretch has a time. */
 		uint64_t first = t->has_time ? t->first : t->lost_after ? t->end : UINT64_MAX;
 
 		if (first < time.from)
@@ -111,8 +112,8 @@ static struct nt_window time_of_all(const struct nt_session *session)
 }
 
 /*
- * Estimate the lost bytes and instructions from the rate before and after the loss. The rate of the
- * whole recording would be too low, because it includes the time in which the CPU was idle.
+ * Estimate the lost instructions and bytes. The CPU is assumed to execute as many instructions per
+ * time during the losses as in the rest of the recording.
  */
 static void estimate(struct nt_missing *m, uint64_t bytes, uint64_t insns)
 {

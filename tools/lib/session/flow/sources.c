@@ -8,12 +8,12 @@
 #include "frames.h"
 #include "sources.h"
 
-#define CHUNK	(256 << 10)	/* bytes that are read before their memory is released */
+#define CHUNK	(256 << 10)	/* number of bytes that are read before their memory is released */
 #define EACH_BYTE	0x0101010101010101ULL
 
 /*
- * Several threads search stretches for sources. Each thread takes the next stretch that is not yet
- * searched.
+ * The work of several threads that search stretches for sources. Each thread takes the next stretch
+ * that no thread has taken.
  */
 struct search {
 	struct nt_session *session;
@@ -45,15 +45,16 @@ uint64_t ns_part_number(const struct nt_session *session, const struct ns_stretc
 	return cpu && cpu->nt.src_bits ? first + (cpu - session->setup.cpus) : first;
 }
 
-/*
- * Return true if the encoders may share a sink. Encoders of different sinks may have the same SRC.
- */
+/* Return true if two encoders may share a sink, which is not known if one of them has sink 0. */
 static bool may_share(const struct ns_cpu *a, const struct ns_cpu *b)
 {
 	return !a->sink || !b->sink || a->sink == b->sink;
 }
 
-/* Return the encoder that sends @src to the buffer of @own, or NULL if the recording has none. */
+/*
+ * Return the encoder that sends messages with SRC @src to the buffer of @own, or NULL if the
+ * recording lists no such encoder.
+ */
 static const struct ns_cpu *find_source(const struct ns_setup *setup, const struct ns_cpu *own,
 					uint32_t src)
 {
@@ -88,8 +89,8 @@ static bool add_cpu(struct ns_stretch *s, const struct ns_setup *setup, const st
 /* ---- Messages ---- */
 
 /*
- * The last bytes before a piece of a buffer and its first bytes, because a message may cross the
- * boundary
+ * The last bytes before a piece of a buffer (@before bytes), and the first bytes of the piece. A
+ * message may cross the boundary between them.
  */
 struct seam {
 	uint8_t		data[2 * NT_MESSAGE_MAX];
@@ -97,9 +98,9 @@ struct seam {
 };
 
 /*
- * Note the source of the message that begins at @data, unless that is an idle byte. SRC follows
- * TCODE in the first bytes, each of which has six bits (chapter 3.1.5). One valid message of each
- * source is enough.
+ * Set @seen of the source of the message that begins at @data. An idle byte is not a message. SRC
+ * follows TCODE in the first bytes, each of which has six bits of data (chapter 3.1.5). Decode the
+ * message only if @seen of its source is not set yet.
  */
 static void see_message(const struct nt_config *config, const uint8_t *data, size_t size,
 			bool *seen)
@@ -115,8 +116,8 @@ static void see_message(const struct nt_config *config, const uint8_t *data, siz
 }
 
 /*
- * A message begins after a byte with an MSEO of 11. Find these bytes in [@from, @to), and note the
- * sources of the messages after them.
+ * A message begins after a byte whose MSEO bits are 11. Find these bytes in [@from, @to), and set
+ * @seen of the sources of the messages after them.
  */
 static void see_messages(const struct nt_config *config, const uint8_t *data, size_t from,
 			 size_t to, size_t size, bool *seen)
@@ -143,7 +144,7 @@ static void see_seam(const struct nt_config *config, struct seam *seam,
 	memcpy(seam->data + seam->before, piece->data, n);
 	seam->size = seam->before + n;
 	see_messages(config, seam->data, 0, seam->before, seam->size, seen);
-	/* keep the last bytes, which precede the next piece */
+	/* store the last bytes, which precede the next piece */
 	if (n < NT_MESSAGE_MAX) {
 		seam->before = seam->size < NT_MESSAGE_MAX ? seam->size : NT_MESSAGE_MAX;
 		memmove(seam->data, seam->data + seam->size - seam->before, seam->before);
@@ -157,7 +158,7 @@ void ns_sources_see(const struct nt_session *session, const struct ns_stretch *s
 		    const struct nt_config *config, bool *seen)
 {
 	const struct ns_piece *piece = s->pieces.at, *end = piece + s->pieces.nr;
-	/* a message may begin after an idle byte */
+	/* a message begins at the start of the stretch, as if it followed an idle byte, unless the start was lost */
 	struct seam seam = { .data = { NS_IDLE }, .before = !s->middle };
 	size_t at, to;
 
@@ -174,8 +175,8 @@ void ns_sources_see(const struct nt_session *session, const struct ns_stretch *s
 /* ---- Stretches ---- */
 
 /*
- * Add the encoders that were found. The stretch's own CPU is always added, because errors without a
- * source count as its errors.
+ * Add the encoders of all sources in @seen to the stretch. Always add the stretch's own CPU,
+ * because errors without a source are reported as errors of this CPU.
  */
 static bool add_seen(struct nt_session *session, struct ns_stretch *s, const struct ns_cpu *own,
 		     bool *seen)
@@ -240,7 +241,7 @@ static bool add_stretch(struct nt_sinks *sinks, const struct ns_setup *setup, co
 	return !s->size || !s->end || nt_sinks_add_window(sinks, own - setup->cpus, s->end);
 }
 
-/* Find which encoders share a sink, as far as the metadata and the searched messages show it. */
+/* Find which encoders share a sink, from the metadata and from the messages that were searched. */
 static bool find_sinks(struct nt_session *session)
 {
 	const struct ns_setup *setup = &session->setup;
@@ -266,8 +267,8 @@ static bool find_sinks(struct nt_session *session)
 }
 
 /*
- * Add the encoders whose messages a full sink may have lost completely. Each encoder of the sink
- * that has messages anywhere in the recording gets a part in that window.
+ * Add the encoders that may have lost all their messages in this stretch because the sink was full.
+ * These are all encoders of the sink that have messages in another stretch of the recording.
  */
 static bool add_lost(struct nt_session *session, struct ns_stretch *s, const bool *sends)
 {

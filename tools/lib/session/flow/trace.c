@@ -9,7 +9,7 @@
 
 /* ---- Records ---- */
 
-/* Return the place of a CPU's or thread's queue in the hash table, or NULL if out of memory. */
+/* Return the slot of a CPU's or thread's queue in the hash table, or NULL if out of memory. */
 static struct ns_hash_slot *slot_of(struct ns_trace *trace, int32_t cpu, int32_t tid)
 {
 	const struct ns_queue *q = trace->queues.at;
@@ -64,8 +64,8 @@ int ns_trace_add_aux(struct ns_trace *trace, const struct pd_record *record)
 	if (!s.size && !s.lost)
 		return 0;
 	/*
-	 * in snapshot mode, @offset of the record is the end of the trace, and @size is at most the
-	 * size of the buffer
+	 * in snapshot mode, the record's offset is the end of the trace, and its size is at most
+	 * the size of the buffer
 	 */
 	if (s.flags & PERF_AUX_FLAG_OVERWRITE) {
 		s.offset -= s.offset < s.size ? s.offset : s.size;
@@ -90,7 +90,7 @@ int ns_trace_add_bytes(struct ns_trace *trace, int32_t cpu, const uint8_t *data,
 	return q && ns_array_add(&q->buffers, buffer) && ns_array_add(&trace->stretches, s) ? 0 : -1;
 }
 
-/* Ignore a record without trace, because the CPU of this record did not get the sink. */
+/* A record without trace does not mean that the sink was full, but that the CPU of the record did not get the sink. */
 bool ns_stretch_is_full(const struct ns_stretch *s)
 {
 	return s->size && s->flags & PERF_AUX_FLAG_PARTIAL;
@@ -202,7 +202,7 @@ static bool cut_buffer(struct ns_trace *trace, uint32_t queue, const struct ns_b
 			pos = s->offset;
 		}
 		if (!s->pieces.nr && s->offset != pos)
-			s->middle = true;	/* the file does not contain the start of the stretch */
+			s->middle = true;	/* the file lacks the start of the stretch */
 		stop = stop < last ? stop : last;
 		if (!add_piece(s, b, pos, stop))
 			return false;
@@ -240,8 +240,8 @@ static bool cut_queue(struct ns_trace *trace, uint32_t queue, size_t first, size
 
 /*
  * Copy the first bytes of a stretch, which may be in several pieces, up to the length of the
- * longest message. Skip idle bytes before them, with which the driver fills a window that is too
- * small.
+ * longest possible message. Skip idle bytes at the start, with which the driver fills a window that
+ * is too small for the sink.
  */
 static size_t first_bytes(const struct ns_stretch *s, uint8_t buf[NT_MESSAGE_MAX])
 {
@@ -259,9 +259,10 @@ static size_t first_bytes(const struct ns_stretch *s, uint8_t buf[NT_MESSAGE_MAX
 }
 
 /*
- * Find out whether the first bytes of a stretch were lost. If not, it begins with a valid message
- * with SYNC. Parse this message, because any byte may look like its first one. If a PARTIAL record
- * does not begin with the start of trace, the sink may have overwritten the first bytes.
+ * Find out whether the first bytes of a stretch were lost. If no byte was lost, the stretch begins
+ * with a valid message with SYNC. Decode the whole message, because any byte may look like the
+ * first byte of such a message. If a PARTIAL record does not begin with the message of a trace
+ * start, the sink may have overwritten the first bytes.
  */
 void ns_trace_find_middle(struct ns_stretch *s, const struct ns_setup *setup)
 {
@@ -282,7 +283,10 @@ void ns_trace_find_middle(struct ns_stretch *s, const struct ns_setup *setup)
 		s->middle = true;
 }
 
-/* Check the first message, and release the memory that the kernel has mapped for it and for others before it. */
+/*
+ * Check the first message of a stretch. At intervals of PD_BLOCK bytes, release the memory that the
+ * kernel has mapped for these messages.
+ */
 static void look_at_begin(struct ns_stretch *s, const struct ns_setup *setup, const struct perfdata *pd, const uint8_t **last)
 {
 	ns_trace_find_middle(s, setup);
@@ -293,9 +297,9 @@ static void look_at_begin(struct ns_stretch *s, const struct ns_setup *setup, co
 }
 
 /*
- * If no buffer contains bytes that PERF_RECORD_AUX lists, count them as lost. Two cases are not
- * losses. In snapshot mode, newer trace may have replaced the trace of a record. A shard also
- * contains the record before its first trace.
+ * Count the bytes of a stretch that PERF_RECORD_AUX lists but no buffer contains. They are lost,
+ * except in two cases. In snapshot mode, newer trace may have replaced the trace of a record. A
+ * shard (a part of a recording) also contains the PERF_RECORD_AUX before its first trace.
  */
 static void find_missing(struct ns_trace *trace, struct ns_stretch *s, bool first_of_shard)
 {
@@ -325,7 +329,7 @@ static void link_stretches(struct ns_trace *trace, const struct ns_setup *setup,
 		if (!ns_frames_has(s))
 			look_at_begin(s, setup, pd, &last);
 		if (before && before->queue == s->queue) {
-			/* a record that was divided in two stretches has the same times in both */
+			/* the two stretches into which a record was divided have the same times */
 			s->start = trace->wrapped && before->end == s->end ? before->start : before->end;
 			s->follows = !before->lost && !ns_frames_lost(s) &&
 				     before->offset + before->size == s->offset;
@@ -336,7 +340,7 @@ static void link_stretches(struct ns_trace *trace, const struct ns_setup *setup,
 
 /* ---- Rings that wrapped, of other drivers ---- */
 
-/* Reduce the stretch to its bytes in [@from, @to). */
+/* Remove the bytes of a stretch that are not in [@from, @to), which are offsets from its start. */
 static bool keep_pieces(struct ns_stretch *s, uint64_t from, uint64_t to)
 {
 	struct ns_stretch kept = *s;
@@ -359,7 +363,8 @@ static bool keep_pieces(struct ns_stretch *s, uint64_t from, uint64_t to)
 }
 
 /*
- * Remove the bytes of earlier sessions from a stretch, and divide it at the place of missing bytes.
+ * Remove the bytes that earlier sessions wrote from a stretch that is a wrapped ring. If bytes are
+ * missing inside, divide the stretch at this position.
  */
 static bool cut_ring(struct ns_trace *trace, size_t nth, const struct nt_config *config, uint64_t position)
 {
@@ -415,8 +420,9 @@ static bool cut_rings(struct ns_trace *trace, const struct ns_setup *setup)
 }
 
 /*
- * Drop repeated records. In perf record, perf_mmap__push() reads the end of the ring buffer twice, and saves a record that
- * the kernel writes in between again with the next ones.
+ * Drop repeated records. In perf record, perf_mmap__push() reads the end of the ring buffer twice.
+ * If the kernel writes a record in between, perf saves this record now, and again with the next
+ * records.
  */
 static void drop_repeated(struct ns_trace *trace)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * The trace of a recording, divided into stretches. A stretch is the trace that one PERF_RECORD_AUX
- * describes, from a start of the encoder to its stop. It can be decoded without the others. A queue
- * is one AUX buffer, which belongs to a CPU or to a thread, with its stretches in their order. A
- * piece is a sequence of bytes of a stretch that are contiguous in the file.
+ * describes, from a start of the encoder to its stop. A stretch can be decoded without the other
+ * stretches. A queue is one AUX buffer, which belongs to a CPU or to a thread, with the buffer's
+ * stretches in the order of their offsets. A piece is a sequence of bytes of a stretch that are
+ * contiguous in the file.
  */
 #ifndef NTRACE_SESSION_TRACE_H
 #define NTRACE_SESSION_TRACE_H
@@ -17,7 +18,8 @@
 #include "session/world/setup.h"
 
 /*
- * The idle byte, which may be between messages; MDO is 63 and MSEO is 3 (N-Trace, "MSEO Sequences")
+ * The idle byte, which may be between messages. Its MDO bits are 63 and its MSEO bits are 3
+ * (N-Trace, "MSEO Sequences").
  */
 #define NS_IDLE		0xff
 
@@ -30,16 +32,18 @@ struct ns_piece {
 struct ns_stretch {
 	uint64_t	offset, size;	/* offset in the AUX buffer */
 	uint64_t	flags;		/* PERF_AUX_FLAG_* */
-	uint64_t	start, end;	/* limits of its time, ns; 0: not known */
+	uint64_t	start, end;	/* times of the start and of the end, ns; 0: not known */
 	int32_t		cpu, pid, tid;	/* -1: not known */
-	uint32_t	queue;		/* index of its buffer, which belongs to a CPU or to a thread */
+	uint32_t	queue;		/* index of the stretch's queue in ns_trace::queues */
 	bool		middle;		/* the first byte may be inside a message */
 	bool		lost;		/* trace is missing after the stretch */
-	bool		follows;	/* the previous stretch of its queue ended at its start */
+	/* the previous stretch of the queue ends at @offset, and no trace is missing between them */
+	bool		follows;
 	NS_ARRAY(struct ns_piece) pieces;
 	/*
-	 * Indices in ns_setup::cpus, see sources.h. The first @nr_seen CPUs have messages in the
-	 * stretch; the others lost all of theirs.
+	 * CPUs whose encoders share the buffer, as indices in ns_setup::cpus (see sources.h). The
+	 * first @nr_seen of these CPUs have messages in the stretch. The messages of the other CPUs
+	 * were lost.
 	 */
 	NS_ARRAY(uint32_t) cpus;
 	size_t		nr_seen;
@@ -52,23 +56,24 @@ struct ns_buffer {
 };
 
 struct ns_queue {
-	int32_t		cpu, tid;	/* tid only if cpu is -1 */
+	int32_t		cpu, tid;	/* CPU of the buffer; -1: the buffer belongs to thread @tid */
 	NS_ARRAY(struct ns_buffer) buffers;
 };
 
 struct ns_trace {
 	NS_ARRAY(struct ns_queue) queues;
-	struct ns_hash	owners;		/* queues by CPU and thread */
-	NS_ARRAY(struct ns_stretch) stretches;	/* sorted by queue, then offset; later by end */
+	struct ns_hash	owners;		/* hash table that finds a queue by its CPU and thread */
+	NS_ARRAY(struct ns_stretch) stretches;	/* sorted by queue, then by offset */
 	uint64_t	bytes;
-	uint64_t	missing;	/* bytes that PERF_RECORD_AUX lists but no buffer contains */
-	struct nt_foreign *foreign;	/* the recording of another driver, otherwise NULL */
-	uint64_t	wrapped;	/* records of another driver whose ring has wrapped around */
-	uint64_t	old;		/* bytes of earlier sessions in these records */
+	uint64_t	missing;	/* number of bytes that PERF_RECORD_AUX lists but no buffer contains */
+	struct nt_foreign *foreign;	/* metadata of a recording that another driver made, otherwise NULL */
+	uint64_t	wrapped;	/* number of records of another driver whose ring has wrapped around */
+	uint64_t	old;		/* number of bytes in these records that earlier sessions wrote */
 };
 
 /*
- * ns_trace_add_data() - add PERF_RECORD_AUXTRACE; ns_trace_add_aux() - add PERF_RECORD_AUX
+ * ns_trace_add_data() - add the trace of a PERF_RECORD_AUXTRACE; ns_trace_add_aux() - add the
+ * stretch of a PERF_RECORD_AUX
  *
  * Return -1 if out of memory.
  */
@@ -78,12 +83,13 @@ int ns_trace_add_aux(struct ns_trace *trace, const struct pd_record *record);
 /*
  * ns_trace_add_bytes() - append a stretch to the buffer of a CPU
  *
- * Trace is missing between the previous stretch and this one. Return -1 if out of memory.
+ * Trace is missing between the previous stretch of the CPU and the new one. Return -1 if out of
+ * memory.
  */
 int ns_trace_add_bytes(struct ns_trace *trace, int32_t cpu, const uint8_t *data, size_t size, bool middle);
 
 /*
- * ns_trace_cut() - give each stretch its bytes after all records were added
+ * ns_trace_cut() - find the bytes of each stretch in the buffers, after all records were added
  *
  * Bytes that no record describes become stretches without times.
  *
@@ -92,18 +98,23 @@ int ns_trace_add_bytes(struct ns_trace *trace, int32_t cpu, const uint8_t *data,
 int ns_trace_cut(struct ns_trace *trace, const struct ns_setup *setup, const struct perfdata *pd);
 
 /*
- * ns_stretch_is_full() - return true if the sink's window was full, so that trace is missing at the
- * end of the stretch, or, if it consists of frames, at its start
+ * ns_stretch_is_full() - return true if the sink's window was full
+ *
+ * Trace is then missing at the end of the stretch. If the stretch consists of frames, trace is
+ * missing at its start.
  */
 bool ns_stretch_is_full(const struct ns_stretch *stretch);
 
 /*
- * ns_stretch_is_cut() - return true if trace is missing after the stretch. This is false for an
- * ETR, which loses the oldest trace of its window when it is full.
+ * ns_stretch_is_cut() - return true if trace is missing after the stretch. Return false if only an
+ * ETR's window was full, because the ETR then overwrites the oldest trace of the stretch.
  */
 bool ns_stretch_is_cut(const struct ns_stretch *stretch);
 
-/* ns_trace_queue() - return the index of the queue of a CPU, or of a thread; -1: none */
+/*
+ * ns_trace_queue() - return the index of the queue of a CPU. If that CPU has no queue, return the
+ * index of the queue of a thread, or -1.
+ */
 int64_t ns_trace_queue(struct ns_trace *trace, int32_t cpu, int32_t tid);
 
 /* ns_trace_find_middle() - set @stretch->middle if the stretch may begin inside a message */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Create a worker, and find the thread and the address space that a context of its trace belongs to. */
+/* Create workers, and find the thread and the address space of a context that the trace reports. */
 #include <linux/ntrace.h>
 
 #include "worker.h"
@@ -18,7 +18,7 @@ static int32_t tid_of(const struct worker *w, const struct nt_context *context)
 		return (int32_t)context->scontext;
 	if (w->session->trace.queues.at[s->queue].cpu < 0)
 		return w->session->trace.queues.at[s->queue].tid;
-	/* The messages may be from another CPU than the stretch. */
+	/* The messages may be from a CPU that is not the CPU of the stretch. */
 	tid = ns_sideband_running(&w->session->sideband, w->who.cpu, w->now);
 	return tid >= 0 || w->who.cpu != s->cpu ? tid : s->tid;
 }
@@ -60,8 +60,8 @@ uint64_t ns_worker_space(void *ctx, const struct nt_context *context)
 		return NS_SPACE_KERNEL;
 	ns_worker_set_thread(w, context);
 	/*
-	 * if the privilege mode is unknown, the code may be the kernel's, which every thread can
-	 * execute
+	 * if the privilege mode is unknown and the process is not in the recording, the code may be
+	 * code of the kernel
 	 */
 	if (!context->has_priv && w->who.user == NS_SPACE_UNKNOWN)
 		return NS_SPACE_KERNEL;

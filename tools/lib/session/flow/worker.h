@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* A worker is a thread that decodes one part at a time. A job is the work of all threads. */
+/*
+ * A worker is a thread that decodes one part at a time. A job is one call of nt_session_decode(),
+ * with the parts that all workers decode.
+ */
 #ifndef NTRACE_SESSION_WORKER_H
 #define NTRACE_SESSION_WORKER_H
 
@@ -9,13 +12,13 @@
 
 struct job;
 
-/* Last timestamp of a source */
+/* The last timestamp that an encoder has sent */
 struct ns_clock {
 	uint64_t	ticks;
 	bool		known;
 };
 
-/* One thread, and the part that it decodes */
+/* One thread, and the part that the thread decodes */
 struct worker {
 	struct job	*job;
 	struct nt_session *session;
@@ -23,17 +26,19 @@ struct worker {
 	struct nt_flow	*flow;
 	struct nt_reader *reader;
 	const struct ns_cpu *made_for;	/* CPU for which @flow and @reader were created */
-	const struct ns_cpu *cpu;	/* CPU whose messages are decoded; NULL: its encoder is not known */
+	/* CPU whose messages are decoded; NULL: the recording does not describe the encoder */
+	const struct ns_cpu *cpu;
 	const struct ns_stretch *stretch;
-	/* unpacked messages, to which @stretch points if the trace consists of frames */
+	/* messages that were unpacked from frames; @stretch points to them if the trace consists of frames */
 	struct ns_stretch joined;
-	uint64_t	now;		/* events up to this time have taken effect, ns */
-	struct ns_clock	clock;		/* clock of @reader */
+	uint64_t	now;		/* time in ns; exec and mmap events up to this time have taken effect */
+	struct ns_clock	clock;		/* timestamp of the last message that @reader has read */
 	uint64_t	least;		/* earliest valid time of a message of the stretch, ns */
-	uint64_t	set_back;	/* ns by which the counter of the stretch was set back; UINT64_MAX if it is constant */
+	/* ns by which the timestamp counter was set back before the stretch; UINT64_MAX: the counter is constant */
+	uint64_t	set_back;
 	struct nt_who	who;
-	struct ns_traced traced;	/* amount and times of the part's trace that was decoded */
-	int32_t		known_tid;	/* thread and time for which @who was set */
+	struct ns_traced traced;	/* amount, times and losses of the trace that was decoded so far */
+	int32_t		known_tid;	/* thread for which @who was set, at time @known_at */
 	uint64_t	known_at;
 	uint64_t	kernel_start;
 	void		*part;
@@ -41,12 +46,13 @@ struct worker {
 };
 
 /*
- * A part, and its place in the order in which the consumer's end() is called. A part whose decoding
- * is finished waits until end() was called for all earlier parts.
+ * A part, in the order in which the consumer's end() is called. After a part was decoded, its turn
+ * is stored until end() was called for all earlier parts.
  */
 struct turn {
 	uint64_t	number;		/* part number, see sources.h */
-	uint64_t	start;		/* start time, which is not before the start of earlier parts */
+	/* start time in ns, which is not less than that of earlier parts of the same buffer */
+	uint64_t	start;
 	void		*part;
 	struct nt_who	who;
 	struct ns_traced traced;
@@ -61,17 +67,15 @@ struct job {
 	NS_ARRAY(struct turn) turns;	/* all parts, ordered by time */
 	size_t		next;		/* index of the first turn that no thread has taken */
 	size_t		turn;		/* index of the turn for which end() is called next */
-	/* maximum number of turns that wait for their end(), because each one uses memory */
+	/* maximum number of turns that were taken and for which end() was not called yet; each of them uses memory */
 	size_t		ahead;
 	bool		ending;		/* a thread is calling end() */
-	bool		finds_missing;	/* the result is for nt_session_lost() */
+	bool		finds_missing;	/* the job sets nt_session::missing for nt_session_lost() */
 	pthread_cond_t	ended;
 	pthread_mutex_t	progress_lock;
-	/*
-	 * decoded bytes of trace; if several sources share a buffer, each one counts for its share
-	 */
+	/* number of decoded bytes of trace; if N encoders share a buffer, each decoded byte is counted as 1 / N */
 	uint64_t	fed;
-	int		result;		/* result of the job; threads stop if it is not 0 */
+	int		result;		/* result of the job; threads stop if the result is not 0 */
 };
 
 /* A position in a stretch, given as a piece (struct ns_piece) and an offset in that piece */
@@ -85,7 +89,7 @@ struct scan {
 	uint64_t	begin;		/* offset of the stretch in the AUX buffer */
 	size_t		piece;		/* index of the next piece to read */
 	uint64_t	offset;		/* offset of the last message with a time */
-	uint64_t	time;		/* its time, ns; UINT64_MAX: the stretch has ended */
+	uint64_t	time;		/* time of that message, ns; UINT64_MAX: the stretch has ended */
 };
 
 /* ---- worker.c ---- */
@@ -95,13 +99,13 @@ int ns_worker_init(struct worker *w, struct job *job);
 int ns_worker_new_flow(struct worker *w);
 void ns_worker_free(struct worker *w);
 
-/* Return true if the kernel wrote its thread ids to scontext, which Ownership messages report. */
+/* Return true if the kernel wrote thread ids to the CSR scontext. Ownership messages report the value of this CSR. */
 bool ns_worker_writes_scontext(const struct worker *w);
 
-/* Set the thread of @w->who for a context at @w->now. */
+/* Set the thread and the process of @w->who to those of a context at time @w->now. */
 void ns_worker_set_thread(struct worker *w, const struct nt_context *context);
 
-/* nt_image_reader::space of @w->image */
+/* Return the address space of a context. This function is nt_image_reader::space of @w->image. */
 uint64_t ns_worker_space(void *ctx, const struct nt_context *context);
 
 /* ---- ahead.c ---- */
@@ -111,12 +115,13 @@ uint64_t ns_worker_time(const struct worker *w, uint64_t ticks);
 
 struct place ns_place_end(const struct ns_stretch *s);
 
-/* Begin to read the times of a stretch. */
+/* Seek @w->reader to the start of the stretch, and prepare *scan to read the times of its messages. */
 void ns_worker_scan(struct worker *w, struct scan *scan);
 
 /*
- * Read up to the first message that is later than @time, and return its position. The message is
- * kept for the next call, because several events may precede it.
+ * Read up to the first message that is later than @time, and return the position of this message.
+ * *scan stores the message for the next call, because that call may pass an event that is earlier
+ * than the message.
  */
 struct place ns_worker_read_until(struct worker *w, uint64_t time, struct scan *scan);
 
@@ -124,20 +129,20 @@ struct place ns_worker_read_until(struct worker *w, uint64_t time, struct scan *
 void ns_worker_check_clock(struct worker *w);
 
 /*
- * Set the time back to the first message of the stretch, which may have waited in a queue since
- * before the end of the previous stretch. No message waits longer than 10 ms, unless its time is
- * damaged.
+ * Set @w->now back to the time of the first message of the stretch, but not by more than 10 ms.
+ * This message may be older than the end of the previous stretch, because it was in the encoder's
+ * queue. If a message seems to be more than 10 ms older, its time is damaged.
  */
 void ns_worker_begin_early(struct worker *w, struct scan *scan);
 
-/* ---- decode.c; each int is 0, or an error that ends the job ---- */
+/* ---- decode.c; functions of type int return 0, or an error that ends the job ---- */
 
-/* Call the consumer's begin(), decode the part, and pass what is decoded to the consumer. */
+/* Call the consumer's begin() for a part; decode the part; pass the decoded items to the consumer. */
 void ns_worker_begin(struct worker *w, uint64_t number);
 int ns_worker_decode(struct worker *w);
 int ns_worker_drain(struct worker *w);
 
-/* Feed the whole stretch, stopping at each event that changes the code. */
+/* Pass the whole stretch to the decoder. Stop at each event that changes the code, and let the event take effect. */
 int ns_worker_feed(struct worker *w);
 
 #endif /* NTRACE_SESSION_WORKER_H */
