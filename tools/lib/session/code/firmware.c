@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Add the code of machine mode. The user must give its file, because recordings do not name it, and
- * no process maps it.
+ * Add the code of machine mode (the firmware). The user must name the file of this code, because no
+ * record of the recording does.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include "session/session-priv.h"
 
 /*
- * Split FILE@ADDRESS, and return the address. If the text after the last @ is not an address, it
- * belongs to the name of the file.
+ * Cut "@ADDRESS" off FILE@ADDRESS, and return the address. If the text after the last @ is not a
+ * number, it is part of the name of the file, and the function returns 0.
  */
 static uint64_t take_bias(char *path)
 {
@@ -56,7 +56,7 @@ int ns_firmware_load(struct nt_session *session, const char *spec)
 	if (!file)
 		return ns_fail(session, "the firmware's file %s does not exist", path);
 	object = ns_objects_get(&session->objects, file, NULL, 0);
-	/* the object uses the path as long as it exists */
+	/* the object uses @file as its path, and frees it together with its names */
 	if (!object || !ns_array_add(&object->names, file)) {
 		free(file);
 		return ns_fail(session, "out of memory");

@@ -10,7 +10,8 @@
 /* ---- Numbers ---- */
 
 /*
- * A function is identified by its object and its start address in it, because names are not unique.
+ * A function is identified by its object and its start address in the object, because names of
+ * functions are not unique.
  */
 struct identity {
 	const char	*object;
@@ -76,8 +77,8 @@ void ns_functions_free(struct ns_functions *functions)
 /* ---- Calls ---- */
 
 /*
- * Note the slowest call. If several are equally slow, keep the earliest one, because threads add
- * calls in no particular order.
+ * Store a call in nt_function::max_* if it is the slowest so far. Of equally slow calls, store the
+ * earliest, because threads add calls in no particular order.
  */
 static void note_slowest(struct nt_function *f, uint64_t ns, uint64_t begin, int32_t tid)
 {

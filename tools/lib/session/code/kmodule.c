@@ -11,18 +11,19 @@
 
 #define ANOTHER	"its functions differ from those of the recorded kernel, so it is from another build"
 
-/* Search for the file of a module */
+/* State of the search for the file of a kernel module or of the kernel */
 struct search {
 	struct ns_kmodule *kmodule;
 	Dwfl		*dwfl;
 	const struct nt_session *session;
-	const char	*object;	/* "[NAME]" */
-	bool		kernel;		/* it is the kernel itself */
+	const char	*object;	/* name in the recording, "[NAME]" */
+	bool		kernel;		/* @object is the kernel */
 	char		name[64];
-	const struct pd_build_id *id;	/* NULL: not in the recording */
-	NS_ARRAY(const struct ns_symbol *) symbols;	/* sorted by name */
+	const struct pd_build_id *id;	/* build id of @object; NULL: the recording does not contain it */
+	NS_ARRAY(const struct ns_symbol *) symbols;	/* symbols of @object in kallsyms, sorted by name */
 	const char	*why;
-	char		path[PATH_MAX];	/* path of the file that @why is about */
+	/* path of the last file that was tried; @why is the reason for which it cannot be used */
+	char		path[PATH_MAX];
 };
 
 bool ns_is_kmodule(const struct nt_session *session, const char *object)
@@ -44,7 +45,7 @@ bool ns_is_kernel(const struct nt_session *session, const char *object)
 /* ---- Names ---- */
 
 /*
- * Return true if the path has the file name of a module. For example,
+ * Return true if the file name in @path belongs to module @name. For example,
  * "/lib/modules/6.12/extra/a-b.ko.xz" is the file of "a_b".
  */
 static bool is_file_of(const char *path, const char *name)
@@ -64,7 +65,7 @@ static bool is_file_of(const char *path, const char *name)
 	return false;
 }
 
-/* Return true for names such as "vmlinux", "vmlinux-6.12.1" and "vmlinux.debug". */
+/* Return true if the file name in @path is one of a kernel, such as "vmlinux", "vmlinux-6.12.1" or "vmlinux.debug". */
 static bool is_vmlinux(const char *path)
 {
 	const char *at = strrchr(path, '/');
@@ -94,7 +95,8 @@ static bool take_symbols(struct search *s)
 }
 
 /*
- * Find the kernel's symbols with that name. Set *first to the first one, and return their number.
+ * Find the symbols in kallsyms with the name @name. Set *first to the index of the first of them,
+ * and return their number.
  */
 static size_t symbols_of(const struct search *s, const char *name, size_t *first)
 {
@@ -107,7 +109,7 @@ static size_t symbols_of(const struct search *s, const char *name, size_t *first
 	return last - *first;
 }
 
-/* Find the build id and the path of the module in the header of the recording. */
+/* Find the build id and the path of the module or kernel in the header of the recording. */
 static void find_build_id(struct search *s)
 {
 	const struct perfdata *pd = &s->session->pd;
@@ -134,7 +136,7 @@ static struct ns_section *section_at(const struct ns_kmodule *m, uint64_t addr)
 	return NULL;
 }
 
-/* Add the sections with code, to which elfutils adds @bias. */
+/* Add the sections of a file that contain code. elfutils adds @bias to the addresses in the file. */
 static bool add_sections(struct ns_kmodule *m, Elf *elf, GElf_Addr bias)
 {
 	struct ns_section section = { 0 };
@@ -153,8 +155,8 @@ static bool add_sections(struct ns_kmodule *m, Elf *elf, GElf_Addr bias)
 }
 
 /*
- * Note the kernel address of a section. Return false if another function of the section shows a
- * different address.
+ * Set the offset between the addresses of a section in elfutils and in the kernel. Return false if
+ * an earlier function of the section has a different offset.
  */
 static bool place_section(struct ns_section *section, uint64_t kernel)
 {
@@ -167,9 +169,9 @@ static bool place_section(struct ns_section *section, uint64_t kernel)
 
 /*
  * Find the kernel addresses of all sections from the functions whose names are unique. All
- * functions of a section must show the same address, and the file must contain all functions of the
- * module that kallsyms lists. For the kernel itself, one offset applies to the whole file, and the
- * file need not contain all symbols, because kallsyms also lists BPF programs.
+ * functions of a section must have the same offset, and the file must contain all functions of the
+ * module that kallsyms lists. For the kernel itself, all sections have the same offset. Its file
+ * need not contain all functions in kallsyms, because kallsyms also lists BPF programs.
  */
 static const char *place(const struct search *s, Dwfl_Module *dwfl)
 {
@@ -217,7 +219,7 @@ static const char *check(const struct search *s, Dwfl_Module *dwfl, Elf *elf)
 	return NULL;
 }
 
-/* Use the file at @path if it is the file of that module. elfutils unpacks it. */
+/* Use the file at @path if it is the file of the module or kernel. elfutils unpacks a compressed file. */
 static bool try_path(struct search *s, const char *path)
 {
 	int fd = whole_file_read(path);
@@ -274,7 +276,7 @@ static bool try_caches(struct search *s)
 	return false;
 }
 
-/* Try the paths at which distributions and kernel builds have vmlinux. */
+/* Try the paths at which distributions and kernel builds store vmlinux. */
 static bool try_kernel(struct search *s, const char *root, const char *release)
 {
 	static const char *const paths[] = {
@@ -292,7 +294,7 @@ static bool try_kernel(struct search *s, const char *root, const char *release)
 	return false;
 }
 
-/* Try the path in the recording, and the folder of modules of its kernel, both below @root. */
+/* Try the path in the recording, then the folder of modules of the recorded kernel release. Both are below @root. */
 static bool try_root(struct search *s, const char *root)
 {
 	const char *release = pd_string(&s->session->pd, PD_FEAT_OSRELEASE);

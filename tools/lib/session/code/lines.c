@@ -12,18 +12,21 @@
 #include "kmodule.h"
 #include "lines.h"
 
-/* clang's attribute of an inlined call; older elfutils do not define it. */
+/* clang adds this attribute to an inlined call. Older versions of elfutils do not define the attribute. */
 #ifndef DW_AT_GNU_discriminator
 #define DW_AT_GNU_discriminator	0x2136
 #endif
 
-/* Address range of a compilation unit, without the bias of its debug information */
+/* Address range of a compilation unit, as in the file (without module::dwarf_bias) */
 struct unit {
 	Dwarf_Addr	from, to;
 	Dwarf_Die	*cu;
 };
 
-/* A scope is the code of a function or of an inlined call, with addresses without the bias. */
+/*
+ * A scope is the code of a function or of an inlined call. Its addresses are those in the file
+ * (without module::dwarf_bias).
+ */
 struct scope {
 	Dwarf_Addr	from, to;
 	Dwarf_Die	die;
@@ -33,19 +36,22 @@ struct scope {
 #define NO_SCOPE	SIZE_MAX
 
 /*
- * The scopes of a compilation unit. elfutils searches them one by one for each address, so this
- * table is built when the first address of the unit is looked up.
+ * The scopes of a compilation unit. elfutils would search the scopes one by one for each address.
+ * The library therefore builds this sorted table when it looks up the first address in the unit.
  */
 struct scopes {
-	/* must be the first member, because scopes_cmp() also compares with an offset alone */
+	/*
+	 * offset of the unit's DIE. It must be the first member, because scopes_cmp() also compares
+	 * a structure with an offset.
+	 */
 	Dwarf_Off	cu;
 	NS_ARRAY(struct scope) by_address;
 };
 
-/* A file, and its data in elfutils */
+/* An object of the recording, and its file in elfutils */
 struct module {
 	const char	*object;	/* name in the recording */
-	Dwfl_Module	*dwfl;		/* NULL: the file is missing or is not an ELF file */
+	Dwfl_Module	*dwfl;		/* file in elfutils; NULL: the file is missing or is not an ELF file */
 	Dwarf_Addr	bias;		/* number that elfutils adds to the file's addresses */
 	Dwarf_Addr	dwarf_bias;	/* number that elfutils adds to addresses of DWARF data */
 	NS_ARRAY(struct unit) units;	/* sorted by address */
@@ -57,7 +63,7 @@ struct module {
 
 struct nt_lines {
 	struct nt_session *session;
-	Dwfl		*dwfl;		/* files of kernel modules; each other object has its own */
+	Dwfl		*dwfl;		/* files of kernel modules; each other object has its own Dwfl */
 	NS_ARRAY(struct module) modules;
 	void		*names;		/* tree of struct name for tsearch() */
 };
@@ -65,7 +71,7 @@ struct nt_lines {
 /* A demangled name */
 struct name {
 	const char	*linkage;	/* pointer into the debug information */
-	char		*shown;		/* NULL: it is not mangled */
+	char		*shown;		/* name to display; NULL: @linkage is not a mangled name */
 };
 
 struct nt_lines *nt_lines_new(struct nt_session *session)
@@ -169,7 +175,7 @@ bool nt_lines_missing(const struct nt_lines *lines, size_t nth, const char **obj
 	const struct module *module = lines->modules.at, *end = module + lines->modules.nr;
 
 	for (; module < end; module++) {
-		/* do not report a missing vmlinux, which few systems have */
+		/* do not report a missing vmlinux, because few systems have this file */
 		if (!module->is_kmodule || module->dwfl || (!module->kmodule.refused &&
 		    ns_is_kernel(lines->session, module->object)) || nth--)
 			continue;
@@ -206,8 +212,9 @@ static void index_units(struct module *module)
 }
 
 /*
- * Return the compilation unit of an address. elfutils looks it up in .debug_aranges, which clang
- * does not write. Without that section, search the address ranges of the units.
+ * Return the compilation unit of an address. elfutils looks up the unit in the section
+ * .debug_aranges, which clang does not write. If the section is missing, search the address ranges
+ * of all units.
  */
 static Dwarf_Die *unit_of(struct module *module, Dwarf_Addr addr, Dwarf_Addr *bias)
 {
@@ -227,8 +234,8 @@ static Dwarf_Die *unit_of(struct module *module, Dwarf_Addr addr, Dwarf_Addr *bi
 /* ---- Scopes of a unit ---- */
 
 /*
- * Maximum depth of nested scopes. Deeper scopes are ignored, because a malicious file could use up
- * the stack.
+ * Maximum depth of nested scopes. Deeper scopes are ignored, because with a malicious file the
+ * recursion would overflow the stack.
  */
 #define DEPTH_MAX	256
 
@@ -238,8 +245,8 @@ static int scopes_cmp(const void *a, const void *b)
 }
 
 /*
- * Sort by start address. If two scopes have the same start, the outer one is first. Equal scopes
- * keep the order of the file.
+ * Compare two scopes, to sort them by start address. If they have the same start, the outer scope
+ * precedes the inner one. If they are equal, they keep the order of the file.
  */
 static int scope_cmp(const void *a, const void *b)
 {
@@ -249,10 +256,7 @@ static int scope_cmp(const void *a, const void *b)
 		ns_order(dwarf_dieoffset((Dwarf_Die *)&x->die), dwarf_dieoffset((Dwarf_Die *)&y->die));
 }
 
-/*
- * Add the scopes below @die. Functions and inlined calls can also be in classes, namespaces and
- * blocks.
- */
+/* Add the scopes below @die, including those in classes, namespaces and blocks. */
 static bool add_scopes(struct scopes *scopes, Dwarf_Die *die, int depth)
 {
 	struct scope scope = { .around = NO_SCOPE };
@@ -278,8 +282,8 @@ static bool add_scopes(struct scopes *scopes, Dwarf_Die *die, int depth)
 }
 
 /*
- * Return the first scope that ends after @addr, beginning with scope @nth and continuing with the
- * scopes around it.
+ * Return the index of the innermost scope that ends after @addr. It is scope @nth or one of the
+ * scopes that enclose @nth, or NO_SCOPE.
  */
 static size_t scope_around(const struct scopes *scopes, size_t nth, Dwarf_Addr addr)
 {
@@ -288,7 +292,7 @@ static size_t scope_around(const struct scopes *scopes, size_t nth, Dwarf_Addr a
 	return nth;
 }
 
-/* Return the scopes of the unit, or NULL if out of memory. */
+/* Return the scopes of compilation unit @cu, or NULL if out of memory. */
 static struct scopes *scopes_of(struct module *module, Dwarf_Die *cu)
 {
 	Dwarf_Off offset = dwarf_dieoffset(cu);
@@ -327,8 +331,8 @@ static void line_of(Dwarf_Die *cu, Dwarf_Addr addr, struct nt_frame *frame)
 }
 
 /*
- * Set the name and the first line of a function. For an inlined function, both are in the DIE to
- * which DW_AT_abstract_origin refers.
+ * Set the name and the first line of a function. For an inlined function, the name and the line are
+ * in the DIE to which DW_AT_abstract_origin refers.
  */
 static void name_of(Dwarf_Die *die, struct nt_frame *frame)
 {
@@ -361,8 +365,8 @@ static void call_site(Dwarf_Die *cu, Dwarf_Die *die, struct nt_frame *frame)
 }
 
 /*
- * Add the frames of an instruction, which are the inlined calls and the function that contains
- * them.
+ * Set the frames of an instruction, which are the inlined calls and the function that contains
+ * these calls. Return their number.
  */
 static size_t add_frames(const struct scopes *scopes, Dwarf_Die *cu, Dwarf_Addr addr, struct nt_frame *frames,
 			 size_t max)
@@ -380,9 +384,7 @@ static size_t add_frames(const struct scopes *scopes, Dwarf_Die *cu, Dwarf_Addr 
 		frames[n] = (struct nt_frame){ 0 };
 		call_site(cu, die, &frames[n]);
 	}
-	/*
-	 * an outer function contains the inlined code, even if the file does not name that function
-	 */
+	/* add a frame for the function that contains the inlined code, even if the file does not name this function */
 	return n + 1;
 }
 
@@ -393,10 +395,7 @@ static int name_cmp(const void *a, const void *b)
 	return ns_order(x->linkage, y->linkage);
 }
 
-/*
- * Replace the linkage name of a function by its demangled name, which has namespaces and
- * parameters.
- */
+/* Set the name of a function to its demangled linkage name, which includes namespaces and parameters. */
 static void demangle(struct nt_lines *lines, struct nt_frame *frame)
 {
 	struct name wanted = { .linkage = frame->linkage }, **known, *name;
@@ -449,7 +448,7 @@ struct each {
 	int	(*fn)(void *ctx, const struct nt_line *line);
 	void	*ctx;
 	const struct module *module;
-	Dwarf_Addr bias;	/* see struct module::dwarf_bias */
+	Dwarf_Addr bias;	/* number that elfutils adds to addresses of DWARF data, as module::dwarf_bias */
 	int	ret;
 };
 
@@ -462,7 +461,7 @@ static bool line_is_before(Dwarf_Lines *lines, size_t nth, Dwarf_Addr address)
 
 /*
  * Find the line of the first code in a function's body. Compilers first list the line of the
- * opening brace, and then the line of that code, perhaps at the same address.
+ * opening brace, and then the line of the first code. The two lines may have the same address.
  */
 static int entry_of(Dwarf_Die *function, Dwarf_Addr address)
 {
@@ -481,7 +480,7 @@ static int entry_of(Dwarf_Die *function, Dwarf_Addr address)
 		line = dwarf_onesrcline(lines, nth);
 		if (dwarf_lineaddr(line, &at) || at != address || dwarf_lineprologueend(line, &inside) || inside)
 			return 0;
-		/* an entry at the same address may be the end of the previous function */
+		/* an entry of the line table at this address may also be the end of the previous function */
 		if (dwarf_lineendsequence(line, &end) || end || dwarf_lineno(line, &number))
 			continue;
 		other = dwarf_linesrc(line, NULL, NULL);

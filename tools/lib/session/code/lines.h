@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Source lines and inlined functions, read by elfutils from the file, or from separate debug
- * information (.gnu_debuglink, /usr/lib/debug, or debuginfod if DEBUGINFOD_URLS names servers).
- * kmodule.h describes how files of kernel modules are found. Programs that use this must link with
- * libdw.
+ * Find source lines and inlined functions. elfutils reads them from the object's file, or from
+ * separate debug information (.gnu_debuglink, /usr/lib/debug, or debuginfod if DEBUGINFOD_URLS
+ * names servers). kmodule.h describes how files of kernel modules are found. Programs that use
+ * these functions must link with libdw.
  */
 #ifndef NTRACE_SESSION_LINES_H
 #define NTRACE_SESSION_LINES_H
@@ -12,30 +12,32 @@
 
 struct nt_lines;
 
-/* A function that contains an instruction, and the position in it */
+/* A function that contains an instruction, and the position of the instruction in the source */
 struct nt_frame {
-	const char	*function;	/* name, demangled if possible; NULL: not known */
-	const char	*file;		/* NULL: not known */
+	const char	*function;	/* name of the function, demangled if possible; NULL: not known */
+	const char	*file;		/* source file of @line; NULL: not known */
 	/*
-	 * line of the instruction in the first frame, line of the call in others, or 0 if not known
+	 * number of a line. In the first frame, it is the line of the instruction. In the other
+	 * frames, it is the line of the inlined call. 0: not known
 	 */
 	int		line;
-	bool		inlined;	/* inlined into the next frame */
-	const char	*linkage;	/* linkage name; @function if it has no other */
+	bool		inlined;	/* the compiler has inlined the function into that of the next frame */
+	/* linkage (mangled) name of the function; @function if the function has no such name */
+	const char	*linkage;
 	int		start;		/* first line of the function; 0: not known */
-	unsigned int	discriminator;	/* DWARF discriminator of the position in its line */
+	unsigned int	discriminator;	/* DWARF discriminator, which distinguishes positions in the same line */
 };
 
 /* A line that has code, or the start of a function */
 struct nt_line {
-	const char	*file;
-	int		line;
-	const char	*function;	/* NULL: the entry is a line */
-	int		entry;		/* first line with code of a function; 0: not known */
-	uint64_t	address;	/* same as in struct nt_place */
+	const char	*file;		/* source file */
+	int		line;		/* number of the line in @file */
+	const char	*function;	/* name of the function that starts here; NULL: the structure is a line */
+	int		entry;		/* if @function is set, the first line with code in its body; 0: not known */
+	uint64_t	address;	/* address of the code, as in struct nt_place */
 };
 
-/* nt_lines_new() - create the lines of a session. Return NULL if out of memory. */
+/* nt_lines_new() - prepare to look up lines of a session. Return NULL if out of memory. */
 struct nt_lines *nt_lines_new(struct nt_session *session);
 void nt_lines_free(struct nt_lines *lines);
 
@@ -52,17 +54,18 @@ size_t nt_lines_at(struct nt_lines *lines, const char *object, uint64_t address,
 /*
  * nt_lines_each() - call @fn for all lines and functions in the debug information of an object
  *
- * They are in no particular order. Return 0, or the other value that @fn returned.
+ * The lines and functions are in no particular order. Return 0 after the last one. If @fn returns
+ * another value than 0, return this value at once.
  */
 int nt_lines_each(struct nt_lines *lines, const char *object,
 		  int (*fn)(void *ctx, const struct nt_line *line), void *ctx);
 
 /*
- * nt_lines_missing() - get kernel module @nth (from 0) of those whose files were needed for lines
- * and not found
+ * nt_lines_missing() - get the kernel module with index @nth, from 0, of the modules whose files
+ * were needed for lines but not found
  *
- * This includes the kernel if its file was refused. The code of a module is in the recording, but
- * its lines are not. Return false after the last one.
+ * The kernel is one of these modules if files were found but are not the recorded kernel. A
+ * recording contains the code of modules, but not their lines. Return false after the last module.
  */
 bool nt_lines_missing(const struct nt_lines *lines, size_t nth, const char **object, const char **why);
 

@@ -35,7 +35,7 @@ static int build_id_cmp(const void *a, const void *b)
 	return strcmp(((const struct pd_build_id *)a)->path, ((const struct pd_build_id *)b)->path);
 }
 
-/* Get the build id for @path from the header of the recording, unless the caller already has it. */
+/* If *size is 0, get the build id for @path from the header of the recording. */
 static void find_build_id(const struct ns_objects *objects, const char *path,
 			  const uint8_t **build_id, size_t *size)
 {
@@ -83,8 +83,8 @@ struct ns_object *ns_objects_get(struct ns_objects *objects, const char *path,
 /* ---- Files ---- */
 
 /*
- * Check that the file is for RISC-V and has the build id in the recording, if that has one. Return NULL,
- * or the reason why it is another file.
+ * Check that a file is for RISC-V. If the recording contains the build id of the object, also check
+ * that the file has this build id. Return NULL, or the reason why the file cannot be used.
  */
 static const char *check(const struct ns_object *object, Elf *elf)
 {
@@ -138,9 +138,7 @@ static const char *read_object(struct ns_object *object, const char *path)
 	return object->file && ns_symbols_read(object, elf) ? NULL : "out of memory";
 }
 
-/*
- * Use the file at @path if it is the executed file. Return NULL, or the reason why it is not used.
- */
+/* Use the file at @path if it is the file that was executed. Return NULL, or the reason why the file cannot be used. */
 static const char *try_path(struct ns_objects *objects, struct ns_object *object, const char *path)
 {
 	const char *error;
@@ -179,8 +177,8 @@ bool ns_objects_cached(const struct ns_objects *objects, const uint8_t *id, size
 }
 
 /*
- * Use the file at @path unless the object already has a file. If no file can be used, keep the
- * reason for the first file that exists.
+ * Use the file at @path unless the object already has a file. If the file exists but cannot be
+ * used, store the reason in @object->why, unless there is an earlier reason.
  */
 static void use_path(struct ns_objects *objects, struct ns_object *object, const char *path)
 {
@@ -223,7 +221,7 @@ bool ns_object_open(struct ns_objects *objects, struct ns_object *object)
 		pthread_mutex_lock(&objects->lock);
 		if (!object->opened) {
 			open_locked(objects, object);
-			/* the other fields are only read after this */
+			/* other threads read the other members only after they have read that this member is true */
 			__atomic_store_n(&object->opened, true, __ATOMIC_RELEASE);
 		}
 		pthread_mutex_unlock(&objects->lock);
@@ -239,7 +237,10 @@ size_t ns_object_read(struct ns_objects *objects, struct ns_object *object, uint
 
 	if (!ns_object_open(objects, object) || offset >= object->size)
 		return 0;
-	/* The kernel maps a whole program first, so the record of a map also covers its data. */
+	/*
+	 * The kernel first maps all segments of a program together. The first record of a map
+	 * therefore covers data, too. Do not read beyond the executable segments.
+	 */
 	end = object->segments.nr ? 0 : object->size;
 	for (s = object->segments.at; s < object->segments.at + object->segments.nr; s++) {
 		if (s->exec && offset >= s->offset && offset - s->offset < s->size)
@@ -295,7 +296,7 @@ static char *read_text(const char *path)
 	return text;
 }
 
-/* Map kcore, a core file, which elfutils does not report as a module. */
+/* Map the file kcore with libelf, because libdwfl does not report a core file as a module. */
 static const char *map_kcore(struct ns_objects *objects, const char *path)
 {
 	const char *error = "not an ELF file";
@@ -332,8 +333,8 @@ static bool open_kernel(struct ns_objects *objects)
 }
 
 /*
- * Sort the build ids of the header by path. If several have the same path, a search finds the first
- * one.
+ * Sort the build ids of the header by path. If several build ids have the same path, a search finds
+ * the first of them.
  */
 static bool sort_build_ids(struct ns_objects *objects)
 {
@@ -346,7 +347,7 @@ static bool sort_build_ids(struct ns_objects *objects)
 	return true;
 }
 
-/* Add a cache if its folder exists. elfutils needs the absolute path. */
+/* Add a build-id cache if its folder exists. elfutils needs the absolute path of a cache. */
 static bool add_cache(struct ns_objects *objects, const char *folder, const char *below)
 {
 	char path[PATH_MAX], *cache;
@@ -360,7 +361,7 @@ static bool add_cache(struct ns_objects *objects, const char *folder, const char
 	return false;
 }
 
-/* Add the folders below @folder in which perf archive, ntrace record and the demo store files. */
+/* Add the build-id caches in @folder and below it in which perf archive, ntrace record and the demo store files. */
 static bool add_caches(struct ns_objects *objects, const char *folder)
 {
 	return add_cache(objects, folder, ".") && add_cache(objects, folder, "debug") &&
@@ -384,7 +385,7 @@ static bool add_caches_beside(struct ns_objects *objects, const char *path)
 	return ok;
 }
 
-/* Make the list of folders in which elfutils searches separate debug files. */
+/* Set the list of folders in which elfutils searches separate debug files. */
 static bool set_debug_path(struct ns_objects *objects)
 {
 	char *path = strdup(":.debug:/usr/lib/debug"), *longer;

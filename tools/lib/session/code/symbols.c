@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The functions of an object. elfutils finds its symbols in the file, in its .gnu_debugdata, or in a
- * separate debug file. Documentation/names.rst has the rules.
+ * The functions of an object. elfutils finds the symbols in the object's file, in the section
+ * .gnu_debugdata of this file, or in a separate debug file. Documentation/names.rst describes which
+ * name is displayed.
  */
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -15,12 +16,12 @@
 #include "object.h"
 #include "session/session.h"
 
-/* Rank of a symbol, a sum of these bits. If several symbols have one address, the highest rank is shown. */
+/* Bits of a symbol's rank. If several symbols have the same address, the symbol with the highest rank is displayed. */
 enum {
 	RANK_GLOBAL	= 1,
 	RANK_STRONG	= 2,
 	RANK_SIZED	= 4,
-	RANK_LABEL	= 8,		/* has no type, which is usual in assembler code */
+	RANK_LABEL	= 8,		/* the symbol has no type, which is usual in assembler code */
 	RANK_FUNCTION	= 16,
 };
 
@@ -47,7 +48,10 @@ static bool has_code(Elf *elf, GElf_Word section)
 	return gelf_getshdr(elf_getscn(elf, section), &shdr) && shdr.sh_flags & SHF_EXECINSTR;
 }
 
-/* Return the rank of a symbol; 0: it is not a function. .L and $x are labels inside functions. */
+/*
+ * Return the rank of a symbol, or 0 if it is not a function. Names that start with .L or $ are
+ * labels inside functions.
+ */
 static uint8_t rank_of(const GElf_Sym *sym, const char *name, Elf *elf, GElf_Word section)
 {
 	unsigned int type = GELF_ST_TYPE(sym->st_info), binding = GELF_ST_BIND(sym->st_info);
@@ -100,7 +104,10 @@ static Elf_Scn *section_named(Elf *elf, const char *name, GElf_Shdr *shdr)
 	return section;
 }
 
-/* Name the PLT entries, such as "printf@plt". They are in the order of the relocations of .rela.plt. */
+/*
+ * Add the PLT entries as functions with names such as "printf@plt". PLT entries have the same order
+ * as the relocations in .rela.plt.
+ */
 static bool read_plt(struct ns_object *object, Elf *elf)
 {
 	GElf_Shdr plt, rela, dynsym;
@@ -144,9 +151,9 @@ static bool read_plt(struct ns_object *object, Elf *elf)
 #define PCREL_SDATA4	(DW_EH_PE_pcrel | DW_EH_PE_sdata4)
 
 /*
- * Return true if the entries of a CIE have relative addresses of four bytes, which is the format of
- * all RISC-V compilers. If the augmentation is "zR", "zPLR" or "zRS", the last byte of its data is
- * the format.
+ * Return true if the FDEs of a CIE contain relative addresses of four bytes, which is the format
+ * that all RISC-V compilers use. If the augmentation is "zR", "zPLR" or "zRS", the last byte of the
+ * augmentation data is the format.
  */
 static bool is_relative(const unsigned char *ident, Elf_Data *data, Dwarf_Off offset)
 {
@@ -159,8 +166,8 @@ static bool is_relative(const unsigned char *ident, Elf_Data *data, Dwarf_Off of
 }
 
 /*
- * Add the functions that have unwind information. It contains the start and the end even of
- * functions whose names were stripped.
+ * Add the functions that have unwind information. This information contains the start and the end
+ * of all functions, also of those whose names were stripped.
  */
 static bool read_frames(struct ns_object *object, Elf *elf)
 {
@@ -195,7 +202,10 @@ static bool read_frames(struct ns_object *object, Elf *elf)
 
 /* ---- Order ---- */
 
-/* Sort by address. If an address has several names, the name that perf shows is the last. */
+/*
+ * Compare two symbols, to sort them by address. If an address has several names, the last of them
+ * is the name that perf displays.
+ */
 static int symbol_cmp(const void *a, const void *b)
 {
 	const struct ns_symbol *x = a, *y = b;
@@ -208,8 +218,8 @@ static int symbol_cmp(const void *a, const void *b)
 }
 
 /*
- * Return the first symbol that ends after @addr, beginning with @nth and continuing with the
- * symbols around it. Symbols are given as index + 1, or 0 for none.
+ * Return the innermost symbol that ends after @addr. It is symbol @nth or one of the symbols that
+ * contain @nth. @nth and the return value are an index + 1, or 0 for none.
  */
 static uint32_t around(const struct ns_object *object, uint32_t nth, uint64_t addr)
 {
@@ -238,7 +248,7 @@ static void nest(struct ns_object *object)
 	object->symbols.nr = n;
 }
 
-/* Let symbols without a size extend to the next symbol. */
+/* Set the end of each symbol without a size to the start of the next symbol. */
 static void extend(struct ns_object *object)
 {
 	struct ns_symbol *at = object->symbols.at;
@@ -262,7 +272,7 @@ static void sort_symbols(struct ns_object *object)
 
 /* ---- All ---- */
 
-/* Set the module of a symbol. The symbols of a module are consecutive. */
+/* Set the module of a symbol. kallsyms lists the symbols of a module one after the other. */
 static bool set_module(struct ns_objects *objects, struct ns_symbol *symbol, char *name)
 {
 	const char **last = objects->modules.nr ? &objects->modules.at[objects->modules.nr - 1] : NULL;
@@ -275,8 +285,8 @@ static bool set_module(struct ns_objects *objects, struct ns_symbol *symbol, cha
 }
 
 /*
- * Parse a hexadecimal number as the kernel writes it. This is faster than strtoull(), which would
- * need a third of the time of a short report.
+ * Parse a hexadecimal number as the kernel writes it. The function is faster than strtoull(), which
+ * would take a third of the time of a short report.
  */
 static char *parse_hex(char *at, uint64_t *value)
 {
@@ -286,8 +296,8 @@ static char *parse_hex(char *at, uint64_t *value)
 }
 
 /*
- * Parse kallsyms, which has lines such as "ffffffff80002000 T name\t[module]". A function extends to
- * the next one.
+ * Parse kallsyms, which has lines such as "ffffffff80002000 T name\t[module]". A function extends
+ * to the start of the next function.
  */
 bool ns_symbols_kallsyms(struct ns_objects *objects)
 {
@@ -306,7 +316,7 @@ bool ns_symbols_kallsyms(struct ns_objects *objects)
 		module = name + strcspn(name, "\t ");
 		if (*module)
 			*module++ = '\0';
-		/* local labels of the assembler, and mapping symbols of RISC-V */
+		/* skip local labels of the assembler, and mapping symbols of RISC-V */
 		if (!strncmp(name, ".L", 2) || name[0] == '$')
 			continue;
 		if (!add(kcore, start, 0, name, RANK_FUNCTION | rank_of_binding(type == 'T', type == 'w' || type == 'W')) ||

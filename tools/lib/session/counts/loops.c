@@ -6,19 +6,20 @@
 #include "session/array.h"
 #include "session/session-priv.h"
 
-#define CACHE	1024	/* number of addresses whose function is cached, for each part */
+#define CACHE	1024	/* number of addresses in the cache of each part */
 
 struct function {
 	const char	*object;
 	uint64_t	start, end;	/* addresses as in struct nt_place */
-	size_t		first, nr;	/* range in struct nt_loops::all */
+	size_t		first, nr;	/* first loop of the function in nt_loops::all, and number of its loops */
 };
 
 enum state {
-	UNKNOWN,	/* all code of the thread so far was in the loop, so the run may have begun earlier */
+	/* all code of the thread in the part so far is in the loop, so that the run may have begun earlier */
+	UNKNOWN,
 	OUTSIDE,
 	INSIDE,
-	BROKEN,		/* in the loop, but trace has been missing since the start of the run */
+	BROKEN,		/* in the loop, but trace is missing after the start of the run */
 };
 
 /* The state of one loop in one thread */
@@ -26,13 +27,13 @@ struct run {
 	int32_t		tid;
 	uint32_t	loop;
 	enum state	state;
-	uint64_t	iterations;	/* iterations of the run that has not ended */
-	uint64_t	first;		/* iterations during the state UNKNOWN */
+	uint64_t	iterations;	/* number of iterations of the current run, which has not ended */
+	uint64_t	first;		/* number of iterations during the state UNKNOWN */
 	bool		first_lost;	/* trace is missing after the @first iterations */
 };
 
 struct runs {
-	struct run	*at;		/* an array of array.h */
+	struct run	*at;		/* elements of an array (array.h) */
 	size_t		nr, room;
 };
 
@@ -41,20 +42,21 @@ struct nt_loops {
 	struct nt_filter filter;
 	NS_ARRAY(struct function) functions;
 	NS_ARRAY(struct nt_loop) all;
-	struct runs	runs;		/* state at the end of the parts that were read so far */
+	struct runs	runs;		/* states at the end of the parts that were decoded so far */
 };
 
-/* Function of the code at an address */
+/* Cached function of the code at an address */
 struct known {
 	uint64_t	space, addr, address;
-	uint32_t	function;	/* index + 1; 0: none */
+	uint32_t	function;	/* index + 1 in nt_loops::functions; 0: none */
 };
 
 struct part {
 	struct nt_loops	*loops;
 	struct runs	runs;
 	struct nt_loop	*sums;		/* indexed like nt_loops::all */
-	size_t		*current;	/* indexed like nt_loops::all; index + 1 of the run of @tid, 0: not yet searched */
+	/* For each loop in nt_loops::all, the index + 1 of its run by thread @tid; 0: not yet searched */
+	size_t		*current;
 	int32_t		tid;
 	struct known	known[CACHE];
 };
@@ -82,7 +84,7 @@ void nt_loops_free(struct nt_loops *loops)
 	free(loops);
 }
 
-/* Add a jump back from @from to @head in @f, the function that was added last. */
+/* Add the loop of a jump backwards from @from to @head in @f, which is the last function. */
 static bool add_jump(struct nt_loops *loops, struct function *f, uint64_t head, uint64_t from)
 {
 	struct nt_loop loop = { .object = f->object, .head = head, .last = from, .least = UINT64_MAX };
@@ -150,7 +152,7 @@ static void add_up(struct nt_loop *to, const struct nt_loop *from)
 		to->by_size[i] += from->by_size[i];
 }
 
-/* Return the run of a loop of a thread, or add one; NULL: out of memory */
+/* Return the run of a loop by a thread. If there is none, add it. Return NULL if out of memory. */
 static struct run *get_run(struct runs *runs, int32_t tid, uint32_t loop)
 {
 	const struct run new = { .tid = tid, .loop = loop };
@@ -178,7 +180,10 @@ static struct run *current_run(struct part *p, int32_t tid, size_t loop)
 	return run;
 }
 
-/* Update a run by executed code at [@start, @end). @returns is true if it ends with a return. */
+/*
+ * Update the state of a loop after a thread has executed the code at [@start, @end). @returns is
+ * true if this code ends with a return.
+ */
 static void take_code(struct part *p, struct run *run, uint64_t start, uint64_t end, bool returns)
 {
 	struct nt_loop *loop = &p->sums[run->loop];
@@ -230,7 +235,7 @@ static void *begin(void *ctx, uint64_t stretch)
 	return NULL;
 }
 
-/* Return the function of an address from the cache. If it is not there, search for it first. */
+/* Return the cache entry of an address. If the cache does not contain the address, search the function and add it. */
 static const struct known *known_at(struct part *p, uint64_t space, uint64_t addr)
 {
 	struct known *known = &p->known[(addr / 2 ^ space * 61) % CACHE];
@@ -294,7 +299,10 @@ static int take_item(void *part, const struct nt_who *who, const struct nt_item 
 	return 0;
 }
 
-/* Add the iterations of this part to those of earlier parts. A thread without one may have begun inside the loop. */
+/*
+ * Join the last state of a thread and loop in the earlier parts with the runs in this part. If the
+ * thread is new, its first iterations are not counted, because it may have begun inside the loop.
+ */
 static bool join_run(struct nt_loops *loops, const struct run *run)
 {
 	size_t nr = loops->runs.nr;

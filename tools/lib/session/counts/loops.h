@@ -2,10 +2,11 @@
 /*
  * Count how often the loops of functions iterate.
  *
- * The head of a loop is the destination of a jump backwards, and the loop is the code from there to the
- * last such jump. A run of a loop begins when a thread enters this code from other code of the function,
- * and ends when the thread leaves it for such code. Calls in the loop do not end it, unless they are
- * recursive. The iterations of a run are the executions of the head.
+ * The head of a loop is the destination of a jump backwards, and the loop is the code from its head
+ * to the last jump to this head. A run of a loop begins when a thread enters the loop from other
+ * code of the same function. The run ends when the thread continues in other code of this function,
+ * or returns from it. Calls in the loop do not end the run, unless they are recursive. The number
+ * of iterations of a run is the number of times that the head was executed.
  */
 #ifndef NTRACE_SESSION_LOOPS_H
 #define NTRACE_SESSION_LOOPS_H
@@ -13,32 +14,39 @@
 #include "session/session.h"
 
 struct nt_loop {
-	const char	*object;	/* same as in struct nt_place */
-	uint64_t	head, last;	/* addresses (see struct nt_place) of the head and of the last jump */
-	uint64_t	runs;		/* runs whose start and end are in the trace */
-	uint64_t	iterations;	/* iterations of all these runs */
-	uint64_t	least, most;	/* iterations of one of these runs */
-	uint64_t	by_size[65];	/* number of runs with less than 2^n iterations, but not less than 2^(n-1) */
+	const char	*object;	/* object of the loop's function, as in struct nt_place */
+	uint64_t	head, last;	/* addresses of the head and of the last jump, as in struct nt_place */
+	uint64_t	runs;		/* number of runs whose start and end are in the trace */
+	uint64_t	iterations;	/* number of iterations of all these runs */
+	uint64_t	least, most;	/* minimum and maximum number of iterations of one of these runs */
+	/*
+	 * by_size[n] is the number of runs with at least 2^(n-1) and less than 2^n iterations;
+	 * by_size[0] is the number with 0
+	 */
+	uint64_t	by_size[65];
 };
 
 struct nt_loops;
 
-/* nt_loops_new() - create a counter; @filter may be NULL. Return NULL if out of memory. */
+/* nt_loops_new() - create an empty list of loops; @filter may be NULL. Return NULL if out of memory. */
 struct nt_loops *nt_loops_new(struct nt_session *session, const struct nt_filter *filter);
 void nt_loops_free(struct nt_loops *loops);
 
 /*
- * nt_loops_add() - find the loops of the function that contains an instruction
+ * nt_loops_add() - add the loops of the function that contains an instruction
  * @addr: Address of the instruction in the address space @space
  *
  * Return false if out of memory.
  */
 bool nt_loops_add(struct nt_loops *loops, uint64_t space, uint64_t addr);
 
-/* nt_loops_run() - decode the recording if there are loops. Return the same values as nt_session_decode(). */
+/*
+ * nt_loops_run() - decode the recording if the list has loops, and count their runs. Return the
+ * same values as nt_session_decode().
+ */
 int nt_loops_run(struct nt_loops *loops);
 
-/* nt_loops_at() - return a loop, from @nth = 0 on; NULL after the last one */
+/* nt_loops_at() - return the loop with index @nth, from 0; NULL after the last loop */
 const struct nt_loop *nt_loops_at(const struct nt_loops *loops, size_t nth);
 
 #endif /* NTRACE_SESSION_LOOPS_H */

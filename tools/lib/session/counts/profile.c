@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Several threads decode stretches (the trace of one run of an encoder). Each thread adds the
- * counts of its stretch to a set of counts that no other thread uses at that time. At the end, the
- * blocks of all sets are converted to instructions.
+ * Several threads decode stretches. A stretch is the trace from a start of an encoder to its stop.
+ * Each thread adds the counts of its stretch to a set of counts that no other thread uses at the
+ * same time. At the end, the blocks of all sets are converted to instructions.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ struct nt_profile {
 	struct nt_filter filter;
 	bool		filtered;
 	pthread_mutex_t	lock;
-	NS_ARRAY(struct nt_counts *) idle;	/* sets that no thread is using */
+	NS_ARRAY(struct nt_counts *) idle;	/* sets of counts that no thread is using */
 	NS_ARRAY(struct nt_profile_insn) insns;
 	struct nt_profile_totals totals;
 };
@@ -79,7 +79,7 @@ static int take_all(void *part, const struct nt_who *who, struct nt_flow *flow)
 	return nt_counts_take(((struct part *)part)->counts, flow) ? -1 : 0;
 }
 
-/* Return the destination of a range of the batch; 0: not known */
+/* Return the address at which the thread continued after range @nth of the batch; 0: not known */
 static uint64_t dest_of(const struct nt_batch *batch, size_t nth)
 {
 	if (nth + 1 < batch->nr)
@@ -141,7 +141,7 @@ static bool add_insn(struct nt_profile *profile, const struct nt_count *block, u
 	insn.symbol = place.symbol;
 	insn.offset = place.offset;
 	insn.address = place.object ? place.address : addr;
-	/* the previous block often has the same instructions */
+	/* the previous block often contains the same instruction */
 	if (last && last->object == insn.object && last->address == insn.address) {
 		profile->insns.at[profile->insns.nr - 1].count += insn.count;
 		return true;
@@ -192,7 +192,7 @@ static int make_insns(struct nt_profile *profile)
 		if (!add_block(profile, &count))
 			return -1;
 	}
-	/* blocks overlap, and several processes execute the same file */
+	/* add up equal instructions, because blocks overlap, and because several processes execute the same file */
 	ns_array_join(&profile->insns, insn_cmp, a->count += b->count);
 	return 0;
 }
@@ -234,8 +234,8 @@ struct nt_session *ns_profile_session(const struct nt_profile *profile)
 }
 
 /*
- * Read counts that were saved to a file instead of a recording. They cannot be filtered, because
- * they have no times, CPUs or threads.
+ * Take the counts of a session that nt_session_open_counts() has opened. Filters do not apply to
+ * these counts, because they have no times, CPUs or threads.
  */
 static int take_sums(struct nt_profile *profile)
 {

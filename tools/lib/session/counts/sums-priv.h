@@ -15,24 +15,24 @@
 #define SUMS_NO_FILE	UINT32_MAX
 
 struct sums_file {
-	char		*path;		/* "": code that is not in a known file */
+	char		*path;		/* path of the file; "": code that is not in a known file */
 	uint8_t		build_id[PD_BUILD_ID_SIZE];
 	uint8_t		build_id_size;	/* 0: not known */
 };
 
 struct sums_entry {
 	uint8_t		type, how;	/* same as in struct nt_count */
-	uint32_t	file, to_file;	/* indices in sums->files */
+	uint32_t	file, to_file;	/* indices in nt_sums::files */
 	uint64_t	from, to;	/* offsets in these files */
 	uint64_t	count, insns, not_taken;
 };
 
-/* A recording that was divided into shards, with a flag for each added shard */
+/* A recording that was divided into parts (shards), with a flag for each shard that was added */
 struct sums_set {
 	uint64_t	id;
 	uint32_t	of;
 	char		*name;
-	uint8_t		*here;		/* 1 for each added shard; has @of elements */
+	uint8_t		*here;		/* array of @of elements, which are 1 for each shard that was added */
 	uint32_t	nr;
 };
 
@@ -40,18 +40,19 @@ struct nt_sums {
 	NS_ARRAY(struct sums_file) files;
 	struct ns_hash	hash;		/* hash table of @files */
 	NS_ARRAY(struct sums_entry) entries;
-	/* the first @joined entries are sorted and all different */
+	/* number of entries at the start of @entries that are sorted and all different */
 	size_t		joined;
 	NS_ARRAY(struct sums_set) sets;
 	struct nt_profile_totals totals;
-	uint32_t	xlen;		/* 0: nothing was added */
+	uint32_t	xlen;		/* number of address bits; 0: nothing was added */
 	char		error[512];
 };
 
 int sums_fail(struct nt_sums *sums, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * sums_file_of() - return the number of a file, or SUMS_NO_FILE if out of memory. @path is copied.
+ * sums_file_of() - return the index of a file, which is added if it is new, or SUMS_NO_FILE if out
+ * of memory. The function copies @path.
  */
 uint32_t sums_file_of(struct nt_sums *sums, const char *path, const uint8_t *build_id, size_t size);
 
@@ -62,7 +63,8 @@ int sums_put(struct nt_sums *sums, const struct sums_entry *entry);
 void sums_join(struct nt_sums *sums);
 
 /*
- * sums_order() - sort the files, and join the entries, so that equal counts have equal entries
+ * sums_order() - sort the files, and join the entries, so that equal counts have equal entries in
+ * the same order
  *
  * sums_file_of() still finds the files afterwards. Return: 0, or -1 if out of memory.
  */
@@ -71,10 +73,10 @@ int sums_order(struct nt_sums *sums);
 /* sums_put_xlen() - set the number of address bits. Return: 0, or -1 with sums->error. */
 int sums_put_xlen(struct nt_sums *sums, uint32_t xlen);
 
-/* sums_put_shard() - add a shard. Return: 0, or -1 with the reason in sums->error. */
+/* sums_put_shard() - record that a shard was added. Return: 0, or -1 with the reason in sums->error. */
 int sums_put_shard(struct nt_sums *sums, const struct nt_shard *shard);
 
-/* sums_kernel_id() - compute the build id under which the session's kernel is counted */
+/* sums_kernel_id() - compute the build id that identifies the session's kernel in a file of counts */
 void sums_kernel_id(const struct nt_session *session, uint8_t id[PD_BUILD_ID_SIZE]);
 
 #endif /* NTRACE_SESSION_SUMS_PRIV_H */

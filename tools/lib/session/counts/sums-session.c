@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Make a session without trace from a file of saved counts. The session has one process, in
- * whose address space all counted files are mapped one after the other.
+ * Make a session without trace from a file of saved counts. The session has one process. All
+ * counted files are mapped into the address space of this process, one after the other.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,22 +12,20 @@
 #define KERNEL_NAME	"[kernel.kallsyms]"
 #define SPACE		NS_SPACE_GENERATION	/* address space of the session's only process */
 
-/* The counts of a session. All files are mapped into one process, at these addresses. */
+/* The counts of a session. @bases has the address at which each file is mapped. */
 struct file_counts {
-	struct ns_counted counted;	/* must be first, for counts_of() */
+	struct ns_counted counted;	/* must be the first member, for counts_of() */
 	struct nt_sums	*sums;
 	uint64_t	*bases;
 };
 
-/* Return the counts, or NULL if the session has trace. */
+/* Return the counts of a session, or NULL if the session has trace. */
 static struct file_counts *counts_of(const struct nt_session *s)
 {
 	return (struct file_counts *)s->counted;
 }
 
-/*
- * Make *size large enough for the code at @offset. map_file() refuses an offset that is too large.
- */
+/* Increase *size if the instruction at @offset would be beyond it. map_file() refuses a size that is too large. */
 static void cover(uint64_t *size, uint64_t offset)
 {
 	uint64_t end = offset < UINT64_MAX - 4 ? offset + 4 : UINT64_MAX;
@@ -36,7 +34,7 @@ static void cover(uint64_t *size, uint64_t offset)
 		*size = end;
 }
 
-/* Set the size of each file to the end of its last counted code. */
+/* Set the size of each file to the end of the last code in it that was counted. */
 static void file_sizes(const struct nt_sums *sums, uint64_t *sizes)
 {
 	const struct sums_entry *e = sums->entries.at, *end = e + sums->entries.nr;
@@ -118,7 +116,7 @@ static int open_files(struct nt_session *s)
 
 struct placing {
 	const struct nt_session *session;
-	uint32_t	kernel;		/* number of the file that is the session's kernel */
+	uint32_t	kernel;		/* index of the file that is the session's kernel */
 };
 
 static uint32_t kernel_file(const struct nt_session *s)
@@ -137,8 +135,8 @@ static uint32_t kernel_file(const struct nt_session *s)
 }
 
 /*
- * Convert an offset to an address of the session's process or of the kernel. Return false if the
- * code is not known.
+ * Convert an offset in a file to an address of the session's process or of the kernel. Return false
+ * if the code of the file is not known.
  */
 static bool place(const struct placing *p, uint32_t number, uint64_t offset, uint64_t *space,
 		  uint64_t *addr)

@@ -18,7 +18,7 @@ struct writing {
 	uint64_t	lines;
 };
 
-/* Write a path. It may contain any byte; some are escaped as \ooo. */
+/* Write a path. Control characters, blanks and backslashes are escaped as \ooo. */
 static void put_path(FILE *file, const char *path)
 {
 	for (; *path; path++) {
@@ -107,8 +107,8 @@ struct reading {
 	struct nt_sums	*sums;
 	const char	*path;
 	uint64_t	line;		/* number of the current line */
-	const char	*at;		/* position in the line */
-	NS_ARRAY(uint32_t) files;	/* numbers in @sums of the files that were read */
+	const char	*at;		/* position of the next character in the line */
+	NS_ARRAY(uint32_t) files;	/* indices in nt_sums::files of the files that were read */
 	bool		ended;
 };
 
@@ -117,7 +117,7 @@ static int damaged(const struct reading *r)
 	return sums_fail(r->sums, "%s: line %" PRIu64 " is damaged", r->path, r->line);
 }
 
-/* Read the next number in base 10 or 16, which follows one blank. */
+/* Read a number in base 10 or 16, up to @most, which follows one blank. */
 static bool take_number(struct reading *r, int base, uint64_t most, uint64_t *number)
 {
 	char *end;
@@ -146,7 +146,7 @@ static bool at_end(const struct reading *r)
 	return *r->at == '\n' && !r->at[1];
 }
 
-/* Read the rest of the line as a path, and unescape it in place. */
+/* Set *path to the rest of the line, in which escaped bytes are replaced. */
 static bool take_path(struct reading *r, char **path)
 {
 	char *from, *to;
@@ -324,10 +324,7 @@ static int read_lines(struct reading *r, FILE *file)
 	ssize_t size;
 	int err = 0;
 
-	/*
-	 * read only a short text first, because another kind of file may have a first line of any
-	 * length
-	 */
+	/* read only a short text first, because the first line of another kind of file may be very long */
 	if (fgets(magic, sizeof(magic), file) && strcmp(magic, SUMS_MAGIC))
 		err = sums_fail(r->sums, "%s is not a file of counts, which ntrace profile --counts writes",
 				r->path);
@@ -335,7 +332,7 @@ static int read_lines(struct reading *r, FILE *file)
 	while (!err && (size = getline(&line, &room, file)) > 0) {
 		r->at = line;
 		r->line++;
-		/* a NUL would hide the rest of its line */
+		/* refuse a NUL, because it would hide the rest of the line */
 		if (r->ended || line[size - 1] != '\n' || strlen(line) != (size_t)size)
 			err = damaged(r);
 		else

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The table of counts of files, and functions that add to it. sums-text.c reads and writes it. */
+/* The table of counts of files, and the functions that add counts. sums-text.c reads and writes the table as text. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "sums-priv.h"
 
-#define SHARDS_MAX	(1 << 20)	/* limit of shards of one recording in a file of counts */
+#define SHARDS_MAX	(1 << 20)	/* maximum number of shards of one recording */
 #define JOIN_FROM	(1 << 16)	/* number of entries after which entries of the same code are joined */
 
 int sums_fail(struct nt_sums *sums, const char *fmt, ...)
@@ -128,7 +128,7 @@ static int set_cmp(const void *a, const void *b)
 	return ns_order(x->id, y->id) ?: ns_order(x->of, y->of);
 }
 
-/* A file, and its number before the files are sorted */
+/* A file, and its index before the files are sorted */
 struct ordered {
 	const struct sums_file *file;
 	uint32_t	number;
@@ -143,7 +143,10 @@ static int file_cmp(const void *a, const void *b)
 		memcmp(x->build_id, y->build_id, x->build_id_size);
 }
 
-/* Put the files in the order of @order, and drop their hash table, which has the old numbers. */
+/*
+ * Bring the files into the order of @order, and replace their indices in all entries. Empty the
+ * hash table, which has the old indices.
+ */
 static bool renumber(struct nt_sums *sums, const struct ordered *order, uint32_t *now)
 {
 	struct sums_file *files = calloc(sums->files.nr, sizeof(*files));
@@ -251,13 +254,13 @@ bool nt_sums_missing(const struct nt_sums *sums, size_t nth, struct nt_shard *sh
 struct adding {
 	struct nt_sums	*sums;
 	struct nt_session *session;
-	const struct ns_object *object;	/* the last object, whose file has number @number */
+	const struct ns_object *object;	/* object of the last address; its file has index @number */
 	uint32_t	number;
 };
 
 /*
- * Compute the id from the symbols, because kernels with the same symbols at the same addresses are
- * considered equal.
+ * Compute a build id from the symbols of the kernel. Kernels with the same symbols at the same
+ * addresses are considered equal.
  */
 void sums_kernel_id(const struct nt_session *session, uint8_t id[PD_BUILD_ID_SIZE])
 {
@@ -294,9 +297,9 @@ static uint32_t number_of(struct adding *a, const struct ns_object *object)
 }
 
 /*
- * Set the file that contains an address of a process, and the offset in that file. For an address
+ * Find the file that contains an address of a process, and the offset in that file. For an address
  * outside all files, set the offset to 0, so that the counts of all such addresses are added up.
- * The addresses themselves differ in each process.
+ * These addresses are different in each process, and therefore not stored.
  */
 static bool locate(struct adding *a, uint64_t space, uint64_t addr, uint32_t *file, uint64_t *offset)
 {

@@ -20,7 +20,7 @@
 #include "session/session-priv.h"
 
 #define MAGIC		"\x17\x08\x44tracing"
-#define FORMAT_MAX	(1 << 20)	/* bytes; the longest format of Linux has 12 KiB */
+#define FORMAT_MAX	(1 << 20)	/* maximum size of a format in bytes; the longest format of Linux has 12 KiB */
 #define PRINT		"print fmt:"
 
 struct nt_events {
@@ -70,8 +70,9 @@ static bool take_text(struct cursor *c, const char **text, size_t *size)
 }
 
 /*
- * Pass a format to libtraceevent without its print expression, which is not needed. Parsing that
- * expression would be most of the work, and most of the risk with a damaged format.
+ * Pass a format to libtraceevent without the format's print expression. The library does not need
+ * this expression. Most of the time to parse a format, and most of the risk of a damaged one, would
+ * be that of the print expression.
  */
 static bool add_format(struct nt_events *events, const char *system, const char *text, size_t size)
 {
@@ -84,7 +85,7 @@ static bool add_format(struct nt_events *events, const char *system, const char 
 	n = asprintf(&format, "%.*s" PRINT " \"\"\n", (int)(print - text), text);
 	if (n < 0)
 		return false;
-	/* if this libtraceevent cannot parse a format, only the event of that format has no name */
+	/* if libtraceevent cannot parse a format, only the event of this format has no name */
 	tep_parse_event(events->formats, format, n, system);
 	free(format);
 	return true;
@@ -156,7 +157,7 @@ struct nt_events *nt_events_new(const struct nt_session *session)
 		free(events);
 		return NULL;
 	}
-	/* libtraceevent prints parse errors to the standard error */
+	/* otherwise libtraceevent prints parse errors to the standard error */
 	tep_set_loglevel(TEP_LOG_NONE);
 	tep_set_local_bigendian(events->formats, TEP_LITTLE_ENDIAN);
 	tep_set_file_bigendian(events->formats, TEP_LITTLE_ENDIAN);
@@ -206,7 +207,7 @@ bool nt_events_get(const struct nt_events *events, size_t nth, struct nt_event *
 
 /* ---- Fields ---- */
 
-/* Find the bytes of the field. A dynamic field is a number that encodes their offset and size. */
+/* Find the bytes of the field. A dynamic field contains a number that encodes the offset and the size of the bytes. */
 static bool find_bytes(const struct nt_event *event, const struct tep_format_field *f,
 		       struct nt_event_field *field)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Read tracepoints that were recorded together with the trace. The recording contains their
- * formats.
+ * Read tracepoints that were recorded together with the trace. The recording contains the formats
+ * of these tracepoints.
  *
- * A recording may be malicious. libtraceevent reads the formats, but their print expressions are
- * not evaluated, because they can read any address. Fields are returned as they are in the sample.
+ * A recording may be malicious. libtraceevent reads the formats of fields, but print expressions
+ * are not evaluated, because such an expression can read any address. The functions return fields
+ * as the sample contains them.
  *
  * Without libtraceevent the library does not have these functions.
  */
@@ -21,7 +22,8 @@ struct nt_events;
 struct nt_event {
 	uint64_t	time;		/* ns */
 	int32_t		cpu, pid, tid;	/* -1: not known */
-	const char	*system, *name;	/* "sched", "sched_switch"; NULL: the recording has no format of it */
+	/* names, such as "sched" and "sched_switch"; NULL: the recording has no format of this tracepoint */
+	const char	*system, *name;
 	uint64_t	id;		/* number that the recorded kernel gave the tracepoint */
 	const void	*raw;		/* raw data of the sample */
 	size_t		raw_size;
@@ -29,11 +31,11 @@ struct nt_event {
 };
 
 enum nt_event_field_kind {
-	NT_FIELD_SIGNED,	/* @number, as int64_t */
+	NT_FIELD_SIGNED,	/* a signed integer, in @number as int64_t */
 	NT_FIELD_UNSIGNED,
-	NT_FIELD_ADDRESS,	/* an address, or flags; both are easier to read in hexadecimal */
-	NT_FIELD_TEXT,		/* @bytes, with @size bytes and no NUL */
-	NT_FIELD_BYTES,		/* an array */
+	NT_FIELD_ADDRESS,	/* an address or flags in @number, which are easier to read in hexadecimal */
+	NT_FIELD_TEXT,		/* a text in @bytes, with @size bytes and without a NUL */
+	NT_FIELD_BYTES,		/* an array of numbers in @bytes */
 	NT_FIELD_DAMAGED,	/* the sample is too short for the field */
 };
 
@@ -43,35 +45,36 @@ struct nt_event_field {
 	uint64_t	number;
 	const void	*bytes;
 	size_t		size;
-	size_t		each;		/* bytes of an element of the array: 1, 2, 4 or 8 */
+	size_t		each;		/* size of an element of the array in bytes, which is 1, 2, 4 or 8 */
 };
 
 /*
  * nt_events_new() - read the tracepoints of a session opened with nt_session_options::keep_events
  *
- * Return NULL if out of memory. nt_events_error() reports damaged formats; tracepoints whose
- * formats precede the damage have names and fields.
+ * Return NULL if out of memory. nt_events_error() reports damaged formats. Tracepoints whose
+ * formats precede the damaged format have names and fields.
  */
 struct nt_events *nt_events_new(const struct nt_session *session);
 void nt_events_free(struct nt_events *events);
 
 /*
- * nt_events_error() - return a sentence with the reason why formats could not be read; NULL if all
- * could
+ * nt_events_error() - return a sentence with the reason why formats could not be read, or NULL if
+ * all formats were read
  */
 const char *nt_events_error(const struct nt_events *events);
 
 /*
- * nt_events_get() - get an event, by time, from @nth = 0
+ * nt_events_get() - get the event with index @nth, from 0, in the order of time
  *
- * Return false after the last one. The event stays valid until nt_events_free().
+ * Return false after the last event. The event stays valid until nt_events_free().
  */
 bool nt_events_get(const struct nt_events *events, size_t nth, struct nt_event *event);
 
 /*
- * nt_event_field() - get a field that is specific to this event, from @nth = 0
+ * nt_event_field() - get the field with index @nth, from 0, of the fields that only this tracepoint
+ * has
  *
- * Return false after the last one.
+ * Return false after the last field.
  */
 bool nt_event_field(const struct nt_event *event, size_t nth, struct nt_event_field *field);
 

@@ -3,7 +3,7 @@
 
 #include "maps.h"
 
-#define CHUNK	256	/* nodes */
+#define CHUNK	256	/* number of nodes that are allocated together */
 
 /* ---- Nodes ---- */
 
@@ -34,7 +34,8 @@ void ns_map_store_free(struct ns_map_store *store)
 }
 
 /*
- * Return @node if it belongs to @epoch, so that it may be changed, or otherwise a copy that does.
+ * Return @node if it belongs to @epoch and may therefore be changed. Otherwise return a copy of
+ * @node that belongs to @epoch.
  */
 static struct ns_map_node *own(struct ns_map_store *store, struct ns_map_node *node,
 			       uint32_t epoch)
@@ -65,7 +66,7 @@ static struct ns_map_node *node_of(struct ns_map_store *store, const struct ns_m
 
 /* ---- Trees ---- */
 
-/* Split a tree. @left gets the maps that start before @key, @right the others. */
+/* Split a tree. *left gets the maps that start before @key, and *right the other maps. */
 static void split(struct ns_map_store *store, struct ns_map_node *tree, uint64_t key,
 		  uint32_t epoch, struct ns_map_node **left, struct ns_map_node **right)
 {
@@ -83,7 +84,7 @@ static void split(struct ns_map_store *store, struct ns_map_node *tree, uint64_t
 	}
 }
 
-/* Join two trees. All maps of @left precede those of @right. */
+/* Join two trees. All maps in @left must precede all maps in @right. */
 static struct ns_map_node *join(struct ns_map_store *store, struct ns_map_node *left,
 				struct ns_map_node *right, uint32_t epoch)
 {

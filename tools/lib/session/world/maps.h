@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Maps of a process, sorted by address in a tree (a treap). When they change, the new version
- * shares all unchanged nodes with the old one. Therefore a change takes only time and memory in
- * proportion to the depth of the tree, even if a program maps 100,000 times.
+ * The maps of a process, sorted by address in a tree (a treap). After a change, the new version of
+ * the tree shares all unchanged nodes with the old version. A change therefore only takes time and
+ * memory in proportion to the depth of the tree, even if a program calls mmap 100,000 times.
  *
- * Each version of the tree is an epoch. A node belongs to the epoch that created it, and later
- * epochs copy it before they change it.
+ * Each version of the tree is an epoch. A node belongs to the epoch in which it was created. In a
+ * later epoch, the node is copied before it is changed.
  */
 #ifndef NTRACE_SESSION_MAPS_H
 #define NTRACE_SESSION_MAPS_H
@@ -18,7 +18,7 @@
 struct ns_object;
 
 struct ns_map {
-	uint64_t	start, end;	/* end is the first address after it */
+	uint64_t	start, end;	/* first address of the map, and first address after it */
 	uint64_t	pgoff;		/* offset of @start in the file */
 	struct ns_object *object;
 };
@@ -32,9 +32,9 @@ struct ns_map_node {
 /* Memory of the nodes of all trees */
 struct ns_map_store {
 	NS_ARRAY(struct ns_map_node *) chunks;
-	size_t		used;		/* nodes of the last chunk */
+	size_t		used;		/* number of used nodes in the last chunk */
 	uint32_t	random;
-	bool		failed;		/* out of memory, so trees must not be used */
+	bool		failed;		/* a tree is incomplete because memory ran out, so that no tree may be used */
 };
 
 void ns_map_store_free(struct ns_map_store *store);
@@ -46,7 +46,8 @@ const struct ns_map *ns_maps_find(const struct ns_map_node *root, uint64_t addr)
 const struct ns_map *ns_maps_first(const struct ns_map_node *root, uint64_t addr);
 
 /*
- * ns_maps_add() - add a map to the tree, and remove its addresses from the maps that it overlaps
+ * ns_maps_add() - add a map to the tree, and remove the addresses of this map from the maps that it
+ * overlaps
  *
  * Return the tree. @store->failed is set if out of memory.
  */

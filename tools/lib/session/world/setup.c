@@ -8,10 +8,7 @@
 #define NS_PER_S	1000000000ULL
 #define CPUS_MAX	65536
 
-/*
- * Return word @which of the record, or 0 if an earlier version wrote the record, and it has no such
- * word.
- */
+/* Return word @which of the record, or 0 if the record has no such word because an earlier version has written it. */
 static uint64_t word(const uint64_t *words, uint64_t nr, unsigned int which)
 {
 	return which < nr ? words[which] : 0;
@@ -42,8 +39,8 @@ static const char *setup_check(const uint64_t *words, size_t nr)
 }
 
 /*
- * Return true if timestamps can be converted to perf's clock. They must be the time CSR, a counter
- * of the same rate, or a counter that was read together with the time CSR.
+ * Return true if timestamps can be converted to perf's clock. Their source must be the time CSR, a
+ * counter of the same frequency, or a counter that the driver has read together with the time CSR.
  */
 static bool cpu_has_time(const struct ns_setup *setup, const struct ns_cpu *cpu)
 {
@@ -81,7 +78,7 @@ static void cpu_parse(const struct ns_setup *setup, struct ns_cpu *cpu, const ui
 		       word(words, nr, NTRACE_INFO_CPU_SRC_BITS);
 	nt->timestamp = !!(cpu->config & NTRACE_CONFIG_TIMESTAMP);
 	nt->tstamp_bits = cpu->ts_width;
-	/* NTRACE_DIALECT_* has the values of the library; nt_config_check() rejects others */
+	/* the values of NTRACE_DIALECT_* are those of nt_config::dialect; nt_config_check() rejects other values */
 	nt->dialect = small_word(words, nr, NTRACE_INFO_CPU_DIALECT);
 	nt->addr_bits = small_word(words, nr, NTRACE_INFO_CPU_ADDR_BITS);
 	if (cpu->config & NTRACE_CONFIG_IMPLICIT_RETURN)
@@ -145,9 +142,7 @@ const struct ns_cpu *ns_setup_cpu(const struct ns_setup *setup, int cpu)
 	return NULL;
 }
 
-/*
- * Return log2 of the prescaler, since the counter advances each 4^trTsPrescale ticks of its clock.
- */
+/* Return log2 of the prescaler. The counter advances every 4^trTsPrescale ticks of its clock. */
 static unsigned int prescale_shift(const struct ns_cpu *cpu)
 {
 	return 2 * ((cpu->config & NTRACE_CONFIG_TS_PRESCALE) >> NTRACE_CONFIG_TS_PRESCALE_SHIFT);
@@ -185,7 +180,10 @@ uint64_t ns_cpu_next_tstamp(const struct ns_cpu *cpu, uint64_t last, uint64_t ts
 
 	if (cpu->nt.dialect != NT_DIALECT_SIFIVE0)
 		return last + tstamp;
-	/* the timestamp is XORed with the last one, and the counter may have wrapped */
+	/*
+	 * the message contains the XOR of the timestamp and the last timestamp, and the counter may
+	 * have wrapped since
+	 */
 	return last + (((last ^ tstamp) - last) & mask);
 }
 
@@ -208,8 +206,8 @@ uint64_t ns_setup_widen(const struct ns_setup *setup, const struct ns_cpu *cpu, 
 		return ticks;
 	mask = (1ULL << cpu->ts_width) - 1;
 	/*
-	 * allow values shortly after the end, because the kernel reads the event's time before the
-	 * encoder stops
+	 * allow times shortly after the end of the stretch, because the kernel reads the time of
+	 * this end before the encoder stops
 	 */
 	end = ns_setup_ticks(setup, cpu, end_time) + (mask >> 4);
 	return end - ((end - ticks) & mask);

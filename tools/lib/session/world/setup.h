@@ -16,14 +16,14 @@ struct ns_cpu {
 	int		cpu;
 	uint32_t	config;		/* NTRACE_CONFIG_* */
 	uint32_t	src_id;
-	uint32_t	trace_id;	/* trace ID of its ATB bridge; 0: none */
-	uint32_t	ts_width;	/* bits of the counter; 0: unknown */
-	uint64_t	ts_freq;	/* frequency before the prescaler in Hz; 0: unknown */
+	uint32_t	trace_id;	/* trace ID of the encoder's ATB bridge; 0: none */
+	uint32_t	ts_width;	/* number of bits of the timestamp counter; 0: unknown */
+	uint64_t	ts_freq;	/* frequency of the timestamp counter before its prescaler in Hz; 0: unknown */
 	uint32_t	sink;		/* number of the sink; 0: not known */
-	/* value of the counter when the time CSR was @ts_base_time */
+	/* value of the timestamp counter at the moment at which the time CSR was @ts_base_time */
 	uint64_t	ts_base;
 	uint64_t	ts_base_time;	/* 0: the counter equals the time CSR */
-	bool		has_time;	/* its timestamps can be converted to perf's clock */
+	bool		has_time;	/* the encoder's timestamps can be converted to perf's clock */
 	bool		valid;		/* the library accepts the configuration in @nt */
 	struct nt_config nt;
 };
@@ -35,27 +35,30 @@ struct ns_setup {
 	uint32_t	pmu_type;
 	struct ns_cpu	*cpus;
 	size_t		nr_cpus;
-	/* maximum number of parts of a stretch (flow/sources.h): @nr_cpus, or 1 without SRC */
+	/* maximum number of parts of a stretch (flow/sources.h), which is @nr_cpus, or 1 if no encoder sends SRC */
 	size_t		parts;
-	bool		has_sources;	/* an encoder sends SRC */
+	bool		has_sources;	/* at least one encoder sends SRC */
 };
 
 /*
  * ns_setup_parse() - read the configuration
- * @words: Words of the record after its type
+ * @words: @nr words of the record after the record's type
  *
  * Return NULL, or a sentence about the error.
  */
 const char *ns_setup_parse(struct ns_setup *setup, const uint64_t *words, size_t nr);
 void ns_setup_free(struct ns_setup *setup);
 
-/* Return a CPU, or NULL if it is not in the recording. */
+/* Return CPU number @cpu, or NULL if the recording does not describe it. */
 const struct ns_cpu *ns_setup_cpu(const struct ns_setup *setup, int cpu);
 
 /* ns_setup_time() - convert a full counter value of @cpu's encoder to ns of perf's clock */
 uint64_t ns_setup_time(const struct ns_setup *setup, const struct ns_cpu *cpu, uint64_t ticks);
 
-/* ns_cpu_next_tstamp() - return the full timestamp of a message without SYNC that follows @last */
+/*
+ * ns_cpu_next_tstamp() - return the full timestamp of a message without SYNC, whose timestamp field
+ * is @tstamp. @last is the full timestamp of the message before.
+ */
 uint64_t ns_cpu_next_tstamp(const struct ns_cpu *cpu, uint64_t last, uint64_t tstamp);
 
 /* ns_setup_ticks() - convert ns of perf's clock to a counter value */
@@ -64,7 +67,8 @@ uint64_t ns_setup_ticks(const struct ns_setup *setup, const struct ns_cpu *cpu, 
 /*
  * ns_setup_widen() - extend a counter value of ts_width bits to 64 bits
  *
- * Return the latest such value that is not after @end_time, the end of the stretch.
+ * Return the latest value with the same lower bits that is not after the end of the stretch, which
+ * is @end_time in ns.
  */
 uint64_t ns_setup_widen(const struct ns_setup *setup, const struct ns_cpu *cpu, uint64_t ticks,
 			uint64_t end_time);

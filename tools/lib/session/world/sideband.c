@@ -79,7 +79,7 @@ const struct ns_era *ns_sideband_era(const struct ns_sideband *sb, int32_t tid, 
 	if (!t)
 		return NULL;
 	n = ns_lower_bound(t->eras.nr, t->eras.at[i].since <= time);
-	/* before the first event of a thread, use the name and process that this event reports */
+	/* before the first record of a thread, use the name and the process in that record */
 	return t->eras.nr ? &t->eras.at[n ? n - 1 : 0] : NULL;
 }
 
@@ -194,8 +194,8 @@ static struct ns_generation *newest(struct ns_sideband *sb, const struct ns_proc
 }
 
 /*
- * Start a generation of @pid with the maps of the generation with index @from, or without maps if
- * it is -1.
+ * Start a generation of process @pid with the maps of the generation with index @from, or without
+ * maps if @from is -1.
  */
 static struct ns_generation *new_generation(struct ns_sideband *sb, int32_t pid, uint64_t time,
 					    int64_t from)
@@ -213,7 +213,8 @@ static struct ns_generation *new_generation(struct ns_sideband *sb, int32_t pid,
 	if (from >= 0) {
 		gen->maps = sb->generations.at[from].maps;
 		/*
-		 * both generations share these maps, so each must copy a node before it changes it
+		 * both generations share these nodes, so that each generation must copy a node
+		 * before it changes the node
 		 */
 		sb->generations.at[from].epoch = ++sb->epochs;
 	}
@@ -278,7 +279,7 @@ bool ns_sideband_add_thread(struct ns_sideband *sb, int32_t cpu, int32_t pid, in
 
 /* ---- Records ---- */
 
-/* Return the string at the end of a record, or NULL if it is not terminated. */
+/* Return the string at the end of a record, or NULL if the string has no terminating NUL. */
 static const char *name_of(const struct perf_event_header *header, const char *name)
 {
 	const char *end = (const char *)header + header->size;
@@ -333,7 +334,7 @@ static bool take_comm(struct ns_sideband *sb, const struct pd_record *r)
 	return add_era(sb, c->tid, r->id.time, c->pid, comm);
 }
 
-/* Add a thread or process, which starts with the code and the name of its parent. */
+/* Add a new thread or process. It starts with the maps and the name of its parent. */
 static bool take_fork(struct ns_sideband *sb, const struct pd_record *r)
 {
 	const struct fork_record *f = (const void *)r->header;

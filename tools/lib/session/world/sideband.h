@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The sideband lists the threads, processes and maps at each time of a recording. It is built once
- * from the records other than trace. Afterwards, any number of threads may read it.
+ * The sideband lists the threads, processes and maps at each time of a recording. The sideband is
+ * built once from the records that are not trace. After this, any number of threads may read it.
  *
  * A generation is the code of one process during an interval in which no map was replaced. A new
  * map at unused addresses is added to the current generation, because no code can have been
@@ -21,23 +21,24 @@
 struct ns_objects;
 
 struct ns_generation {
-	uint64_t	since;		/* ns */
+	uint64_t	since;		/* start time of the generation, ns */
 	int32_t		pid;
-	uint32_t	image;		/* number of the exec that started it; the first is 1 */
-	uint32_t	epoch;		/* see maps.h */
-	struct ns_map_node *maps;	/* maps that do not overlap */
+	/* number of the exec that started the program, from 1; several generations may have the same number */
+	uint32_t	image;
+	uint32_t	epoch;		/* epoch of the tree @maps, see maps.h */
+	struct ns_map_node *maps;	/* tree of the generation's maps, which do not overlap */
 };
 
 struct ns_process {
 	int32_t		pid;
-	NS_ARRAY(uint32_t) generations;	/* indices, by time */
+	NS_ARRAY(uint32_t) generations;	/* indices in ns_sideband::generations, sorted by time */
 };
 
-/* An interval in which a thread id had this name and process. It begins at @since; ids are reused. */
+/* An interval that begins at @since, in which a thread id has one name and one process. Linux reuses thread ids. */
 struct ns_era {
 	uint64_t	since;
 	int32_t		pid;
-	const char	*comm;		/* name in the recording; never NULL */
+	const char	*comm;		/* name of the thread; never NULL */
 };
 
 struct ns_thread {
@@ -57,18 +58,20 @@ struct ns_sideband {
 	NS_ARRAY(struct ns_process) processes;	/* sorted by pid */
 	NS_ARRAY(struct ns_thread) threads;	/* sorted by tid */
 	NS_ARRAY(struct ns_switch) switches;	/* sorted by CPU, then time */
-	NS_ARRAY(uint64_t) changes;	/* times at which code, or a thread's name or process, changed */
+	/* times at which the code of a process, or a thread's name or process, changed */
+	NS_ARRAY(uint64_t) changes;
 	struct ns_map_store store;
 	uint32_t	epochs;
 	uint32_t	images;
-	uint64_t	lost;		/* records that the kernel could not write */
+	uint64_t	lost;		/* number of records that the kernel could not write */
 };
 
 /* Return true if ns_sideband_build() needs the record. */
 bool ns_sideband_wants(const struct perf_event_header *header);
 
 /*
- * ns_sideband_build() - build from all records that it needs, sorted by time
+ * ns_sideband_build() - build the sideband from records, sorted by time, for which
+ * ns_sideband_wants() returns true
  *
  * Return: 0, or -1 if out of memory.
  */
@@ -78,7 +81,7 @@ void ns_sideband_free(struct ns_sideband *sb);
 
 /*
  * ns_sideband_add_map() - add a map of a process from @time on; calls must be in the order of time
- * ns_sideband_add_thread() - record that a CPU always executes this thread
+ * ns_sideband_add_thread() - add a thread that the CPU executes all the time
  *
  * Return false if out of memory. The caller owns @comm, which must stay valid.
  */
@@ -88,30 +91,27 @@ bool ns_sideband_add_thread(struct ns_sideband *sb, int32_t cpu, int32_t pid, in
 /* Return the name and process of a thread id at @time, or NULL if they are not known. */
 const struct ns_era *ns_sideband_era(const struct ns_sideband *sb, int32_t tid, uint64_t time);
 
-/* Return the index of a generation, or -1 if the process is not known. */
+/* Return the index of the generation of a process at @time, or -1 if the process is not known. */
 int64_t ns_sideband_generation(const struct ns_sideband *sb, int32_t pid, uint64_t time);
 
-/* Return the thread that the CPU executes, or -1 if it is not known. */
+/* Return the thread that the CPU executes at @time, or -1 if the thread is not known. */
 int32_t ns_sideband_running(const struct ns_sideband *sb, int32_t cpu, uint64_t time);
 
 /*
- * Return true if the thread may have executed on the CPU between @from and @to. This is always
- * possible on a CPU without switch events.
+ * Return true if the thread may have executed on the CPU between @from and @to. Also return true if
+ * the recording has no switch events of this CPU.
  */
 bool ns_sideband_ran(const struct ns_sideband *sb, int32_t cpu, int32_t tid, uint64_t from,
 		     uint64_t to);
 
-/*
- * Return for how many ns between @from and @to the CPU executed other threads, according to its
- * switch events.
- */
+/* Return for how many ns between @from and @to the CPU executed threads other than @tid, according to switch events. */
 uint64_t ns_sideband_away(const struct ns_sideband *sb, int32_t cpu, int32_t tid, uint64_t from,
 			  uint64_t to);
 
-/* Return the time of the CPU's first switch after @time; UINT64_MAX if there is none. */
+/* Return the time of the CPU's first context switch after @time, or UINT64_MAX. */
 uint64_t ns_sideband_next_switch(const struct ns_sideband *sb, int32_t cpu, uint64_t time);
 
-/* Return the time of the first change after @time; UINT64_MAX if none. */
+/* Return the first time in ns_sideband::changes that is after @time, or UINT64_MAX. */
 uint64_t ns_sideband_next_change(const struct ns_sideband *sb, uint64_t time);
 
 /* Return the map that contains @addr, or NULL. */

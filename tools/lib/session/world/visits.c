@@ -5,7 +5,10 @@
 
 #define MISC_SWITCH_OUT	(1 << 13)	/* PERF_RECORD_MISC_SWITCH_OUT */
 
-/* Return true if the CPU has a buffer, or sends SRC, so that it may use a shared buffer. */
+/*
+ * Return true if the CPU may be traced, because it has a buffer, or because its encoder sends SRC
+ * and may use a shared buffer.
+ */
 static bool is_traced(struct ns_trace *trace, const struct ns_setup *setup, int32_t cpu)
 {
 	const struct ns_cpu *c = ns_setup_cpu(setup, cpu);
@@ -14,8 +17,9 @@ static bool is_traced(struct ns_trace *trace, const struct ns_setup *setup, int3
 }
 
 /*
- * Return true if a buffer belongs to a CPU. If all buffers belong to threads, they move with their
- * threads between CPUs, and threads never swap their events.
+ * Return true if at least one buffer belongs to a CPU. If all buffers belong to threads, the
+ * function returns false. Such buffers move with their threads between CPUs, and the threads never
+ * swap their events.
  */
 static bool has_cpu_buffers(const struct ns_trace *trace)
 {
@@ -55,8 +59,9 @@ static int visit_cmp(const void *a, const void *b)
 }
 
 /*
- * If two events report the same switch, keep one of the records. Keep all switches to a thread on a
- * CPU without trace, because ns_visits_build() ignores switches away before an event was disabled.
+ * If two perf events report the same switch, remove one of the two records. Do not remove switches
+ * to a thread on a CPU without trace, because the list may lack the switches away between them
+ * (ns_visits_build()).
  */
 static void drop_repeated(struct ns_visits *visits)
 {
@@ -107,7 +112,7 @@ void ns_visits_free(struct ns_visits *visits)
 	memset(visits, 0, sizeof(*visits));
 }
 
-/* Return the first switch of the thread after @time. */
+/* Return the index of the thread's first switch after @time. */
 static size_t first_after(const struct ns_visits *visits, int32_t tid, uint64_t time)
 {
 	const struct ns_visit *at = visits->all.at;
@@ -117,8 +122,9 @@ static size_t first_after(const struct ns_visits *visits, int32_t tid, uint64_t 
 }
 
 /*
- * A thread that did not execute between its last and its next branch has two switches in this time,
- * away from one CPU and to another. If there are more switches, it has executed in between.
+ * If a thread did not execute between two of its branches, it has only two switches in this time,
+ * which are away from one CPU and to another. If the thread has more switches, it has executed
+ * between the branches.
  */
 bool ns_visits_unseen(const struct ns_visits *visits, int32_t tid, uint64_t from, uint64_t to)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Find times in which a thread may have executed untraced although the trace of its CPU has no gap.
- * The switches to and from the thread show such times. There are two reasons:
+ * Find times in which a thread may have executed without trace although no trace is missing. The
+ * context switches of the thread show such times. There are two reasons:
  *
- *   - the CPU is not traced at all;
- *   - perf has disabled an event because of missing space. Linux lets threads of one program swap
- *     their events when one is switched to the other, so any of them may have that event later.
+ *   - the CPU on which the thread executed is not traced;
+ *   - perf has disabled an event because the AUX buffer was full. Linux may swap the events of two
+ *     threads of one program when it switches between these threads. Any thread of the program may
+ *     therefore have the disabled event later.
  */
 #ifndef NTRACE_SESSION_VISITS_H
 #define NTRACE_SESSION_VISITS_H
@@ -31,15 +32,18 @@ struct ns_visits {
 	NS_ARRAY(struct ns_visit) all;	/* sorted by thread, then time */
 };
 
-/* ns_visits_build() - list switches, after ns_trace_cut(). Return: 0, or -1 if out of memory. */
+/*
+ * ns_visits_build() - list the context switches that may show such times. Call it after
+ * ns_trace_cut(). Return: 0, or -1 if out of memory.
+ */
 int ns_visits_build(struct ns_visits *visits, struct ns_trace *trace,
 		    const struct ns_setup *setup, const struct pd_record *records, size_t nr);
 void ns_visits_free(struct ns_visits *visits);
 
 /*
- * ns_visits_unseen() - return true if the thread has executed untraced between two times
- * @from: Time of its last known branch
- * @to: Time of its next known branch
+ * ns_visits_unseen() - return true if the thread has executed without trace between two times
+ * @from: Time of the thread's last branch in the trace
+ * @to: Time of the thread's next branch in the trace
  */
 bool ns_visits_unseen(const struct ns_visits *visits, int32_t tid, uint64_t from, uint64_t to);
 
