@@ -97,8 +97,8 @@ const struct ns_object *ns_session_object(const struct nt_session *session, uint
 struct ns_object *ns_session_named(struct nt_session *session, const char *object);
 
 /*
- * ns_firmware_load() - read the code of machine mode from the file that @spec names, as in
- * nt_session_options::firmware
+ * ns_firmware_load() - read the code of machine mode. @spec has the format of
+ * nt_session_options::firmware.
  *
  * Return 0, or -1 with a sentence in nt_session_error().
  */

@@ -24,7 +24,7 @@ struct nt_session_options {
 	size_t		size;		/* sizeof(struct nt_session_options) */
 	/* folder that contains the files of the machine that was recorded; NULL: none */
 	const char	*symfs;
-	const char	*cache;		/* folder of perf's build-id cache; NULL: ~/.debug */
+	const char	*cache;		/* folder of the build-id cache; NULL: ~/.debug */
 	unsigned int	threads;	/* number of threads; 0: one for each processor */
 	bool		keep_records;	/* store the records of all kernel events for nt_session_record() */
 	/* store tracepoint samples for nt_events_new(), which needs 64 bytes of memory for each */
@@ -42,7 +42,7 @@ struct nt_session_options {
 	 * in the file; NULL: that code is not known
 	 */
 	const char	*firmware;
-	/* folder that contains the files of kernel modules, also in its subfolders; NULL: none */
+	/* folder that contains the files of kernel modules, perhaps in its subfolders; NULL: none */
 	const char	*modules;
 	/*
 	 * Function that returns a demangled C++ or Rust name, which the library frees with free(),
@@ -185,7 +185,7 @@ struct nt_window {
 
 /* Conditions that select a part of a recording. An event is selected if it meets all of them. */
 struct nt_filter {
-	struct nt_window time;		/* period to select; 0 in both members: any time */
+	struct nt_window time;		/* period to select; 0 in both members for any time */
 	int32_t		cpu, tid;	/* CPU and thread to select; -1: any */
 	unsigned long	pid;		/* process to select; 0: any */
 	/* name of the thread at the time of the event, or a pattern for fnmatch(); NULL: any */
@@ -319,7 +319,8 @@ void nt_session_where(struct nt_session *session, uint64_t space, uint64_t addr,
 
 /*
  * nt_session_is() - return true if a name of a function matches a pattern
- * @object, @address: Object and address of an instruction of the function, as in struct nt_place
+ * @object, @address: Object and address of an instruction of the function in the form of struct
+ *	nt_place
  * @pattern: A name of the function, with or without parameters, or a pattern for fnmatch()
  */
 bool nt_session_is(struct nt_session *session, const char *object, uint64_t address, const char *pattern);

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Items of tracks in the format of the page. They are stored in chunks of one track and level,
- * which the viewer decodes when they become visible. A chunk is base64. Each item consists of
- * variable-length numbers with 7 bits per byte, least significant first:
+ * Write the items of tracks to the page. An item is a call, a thread that a CPU executed, or a
+ * loss. Items are stored in chunks, each of which belongs to one track and one level (levels.h).
+ * The viewer decodes a chunk when its items become visible. A chunk is stored as base64. Each item
+ * consists of variable-length numbers with 7 bits per byte, the least significant bits first:
  *
- *	begin, minus that of the previous item (for the first item, minus "first" of the chunk);
- *	the lowest bit is set for negative numbers, which are inverted
- *	ns
- *	depth * 2, + 1 for a block
- *	name
- *	instructions of a call, or items of a block
+ *	start of the item minus that of the previous item (for the first item, minus "first" of the
+ *	chunk), shifted by one; the lowest bit is set if this number is negative, and the other bits
+ *	are inverted ns depth * 2, + 1 for a block name instructions of a call, or items of a block
  *	kind of an item, or level of a block
  */
 #ifndef NTRACE_TOOL_HTML_CHUNKS_H
@@ -24,30 +22,34 @@
 /* A chunk. Times are in ns from the start of the page. */
 struct chunk {
 	uint32_t	track, level, nr;
-	uint64_t	first;		/* start of its first item */
-	uint64_t	from;		/* earliest start of its items */
-	uint64_t	last;		/* latest start of its items */
-	uint64_t	to;		/* latest end of its items */
+	uint64_t	first;		/* start of the first item */
+	uint64_t	from;		/* earliest start of all items */
+	uint64_t	last;		/* latest start of all items */
+	uint64_t	to;		/* latest end of all items */
 };
 
 struct pending_chunk {
 	struct chunk	chunk;
-	uint64_t	before;		/* start of the last item */
+	uint64_t	before;		/* start of the item that was added last */
 	NS_ARRAY(uint8_t) bytes;
 };
 
 struct chunks {
-	/* files of the levels that are needed immediately, and of the levels below */
+	/*
+	 * temporary files with the chunks of level @near_level and above, which the first picture
+	 * needs, and of the levels below
+	 */
 	FILE		*near, *far;
 	unsigned int	near_level;
 	uint64_t	start;		/* start of the page, ns */
 	uint32_t	track;		/* track of the next items */
 	struct pending_chunk pending[LEVELS];
-	NS_ARRAY(struct chunk) index;	/* indexed by number in the page */
+	NS_ARRAY(struct chunk) index;	/* all chunks; the index is the number of the chunk in the page */
 };
 
 /*
- * chunks_put() - add an item; this is a level_put_fn. chunks_end() - end a track
+ * chunks_put() - add an item to the current track; the function is a level_put_fn. chunks_end() -
+ * complete the chunks of the current track
  *
  * Return -1 if out of memory, or if writing failed.
  */

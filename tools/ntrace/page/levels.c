@@ -4,19 +4,22 @@
 #include "levels.h"
 #include "session/array.h"
 
-/* Neighbouring items that are too short for a level and may become one block */
+/*
+ * A group of adjacent items that are too short to be shown separately at a level. The group becomes
+ * one block if it has several items.
+ */
 struct group {
 	struct level_item first;
 	uint64_t	end;
-	uint64_t	n;		/* items of level 0 in it */
-	uint64_t	longest;	/* ns of the longest item ... */
-	uint32_t	name;		/* ... and its name */
-	uint32_t	nr;		/* number of items and blocks; 0: no group */
+	uint64_t	n;		/* number of items of level 0 in the group */
+	uint64_t	longest;	/* duration of the longest item, ns */
+	uint32_t	name;		/* name of the longest item */
+	uint32_t	nr;		/* number of items and blocks in the group; 0: the group is not in use */
 };
 
 struct depth {
-	struct group	groups[LEVELS];	/* groups by level; level 0 is unused */
-	uint32_t	open;		/* bit mask of the groups that have items */
+	struct group	groups[LEVELS];	/* the open group of each level; level 0 has none */
+	uint32_t	open;		/* bit mask of the levels whose group has items */
 };
 
 struct levels {
@@ -28,7 +31,10 @@ struct levels {
 static int add_at(struct levels *levels, struct depth *d, unsigned int level,
 		  const struct level_item *item);
 
-/* Close a group. A single item stays unchanged; several items become a block of this level. */
+/*
+ * Close a group, and add it to the next level. A single item is added unchanged. Several items are
+ * added as one block.
+ */
 static int close_group(struct levels *levels, struct depth *d, unsigned int level)
 {
 	struct group *g = &d->groups[level];
@@ -46,7 +52,7 @@ static int close_group(struct levels *levels, struct depth *d, unsigned int leve
 	return add_at(levels, d, level + 1, &item);
 }
 
-/* Close the groups below @level, so that their items are added before @item. */
+/* Close the groups of the levels below @level, because their items precede the item that is added to @level next. */
 static int close_below(struct levels *levels, struct depth *d, unsigned int level)
 {
 	unsigned int k;
@@ -88,7 +94,10 @@ static int join_group(struct levels *levels, struct group *g, unsigned int level
 	return err;
 }
 
-/* Return true if the item is near enough to the group, and the block not too long for its level. */
+/*
+ * Return true if the item is near enough to the group, and the group including the item is not too
+ * long for its level.
+ */
 static bool fits(const struct group *g, unsigned int level, const struct level_item *item)
 {
 	if (item->begin < g->first.begin || item->begin + item->ns - g->first.begin >= LEVEL_NS(level + 1))
@@ -116,7 +125,7 @@ static int add_at(struct levels *levels, struct depth *d, unsigned int level,
 	return err;
 }
 
-/* Return the first level for which the item is too short. */
+/* Return the lowest level at which an item of this duration is too short to be shown separately, or LEVELS. */
 static unsigned int first_level(uint64_t ns)
 {
 	unsigned int level = ns < 16 ? 1 : (63 - __builtin_clzll(ns)) / 2;

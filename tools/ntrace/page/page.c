@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Write the page, which has a skeleton, the data for its first picture, and the viewer. The rest of
- * the data follows, which a browser may still read after it has drawn the first picture.
+ * Write the page. It begins with a skeleton, the data for the first picture, and the viewer. The
+ * rest of the data follows, so that a browser can draw the first picture before it has read this
+ * rest.
  *
- * Data is in script elements of types that browsers do not execute. The page allows only the script
- * of the viewer, by its hash, and no network access.
+ * The data is in script elements whose types browsers do not execute. The page's security policy
+ * only allows the script of the viewer, which it identifies by a hash, and does not allow network
+ * access.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +15,7 @@
 #include "page.h"
 #include "cli/json-text.h"
 
-/* Files of the folder html, which the assembler includes here */
+/* Include a file of the folder HTML_DIR as an array of bytes */
 #define EMBED(name, file)						\
 	__asm__(".section .rodata\n" #name ": .incbin \"" HTML_DIR "/" file "\"\n" \
 		#name "_end: .byte 0\n.previous\n");			\
@@ -152,7 +154,7 @@ static void put_bytes(FILE *out, const char *begin, const char *end)
 	fwrite(begin, 1, end - begin, out);
 }
 
-/* Write the contents of the placeholder @name of the skeleton. */
+/* Write the contents that replace {{@name}} in the skeleton. */
 static int put_part(struct html *html, FILE *out, const char *name, size_t size)
 {
 	if (!strncmp(name, "STYLE", size)) {
@@ -172,7 +174,7 @@ static int put_part(struct html *html, FILE *out, const char *name, size_t size)
 	return 0;
 }
 
-/* Write the page, replacing each {{NAME}} of the skeleton. */
+/* Write the skeleton. Replace each {{NAME}} in it. */
 int html_write(struct html *html, FILE *out)
 {
 	const char *at = html_skeleton, *name, *end;

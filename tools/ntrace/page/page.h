@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Declarations that the files of ntrace html share */
+/* Declarations that the files of `ntrace html` share */
 #ifndef NTRACE_TOOL_HTML_H
 #define NTRACE_TOOL_HTML_H
 
@@ -9,21 +9,21 @@
 #include "views/nested-calls.h"
 #include "cli/recording.h"
 
-/* Kind of a row of the page, and the meaning of its items' names */
+/* Kind of a track of the page, and of the names of its items */
 enum track_kind {
-	TRACK_CPU,	/* threads that the CPU executed */
-	TRACK_LOSS,	/* losses of a CPU; all items have the same name */
-	TRACK_THREAD,	/* functions */
+	TRACK_CPU,	/* a CPU; the items are threads that the CPU executed */
+	TRACK_LOSS,	/* losses of trace of a CPU; all items have the same name */
+	TRACK_THREAD,	/* a thread; the items are calls of functions */
 };
 
 struct track {
 	enum track_kind	kind;
-	int32_t		id;	/* CPU (-1: not known), or number of a thread */
-	uint32_t	depth;	/* number of rows of its items */
+	int32_t		id;	/* number of the CPU (-1: not known), or number of the thread */
+	uint32_t	depth;	/* number of rows that the items need */
 };
 
 struct html_thread {
-	int32_t		pid, tid, cpu;	/* @cpu is for idle threads, else -1 */
+	int32_t		pid, tid, cpu;	/* process, thread, and the CPU of an idle thread (otherwise -1) */
 	const char	*comm;
 };
 
@@ -38,23 +38,23 @@ struct html {
 	struct levels	*levels;
 	struct chunks	chunks;
 	struct flame	flame;
-	struct sources	*sources;		/* NULL: none */
+	struct sources	*sources;		/* source files in the page; NULL: none */
 	NS_ARRAY(struct track) tracks;
 	NS_ARRAY(struct html_thread) threads;
-	/* number of calls in the page, and of calls that are left out */
+	/* number of calls in the page, and of calls that are left out because they are too deep */
 	uint64_t	nr_calls, too_deep;
-	bool		in_thread;		/* the last track belongs to a thread, */
-	uint32_t	thread;			/* which has this number */
+	bool		in_thread;		/* the last track belongs to thread number @thread */
+	uint32_t	thread;			/* number of the thread of the last track */
 };
 
 /* html_write() - write the page. Return 0, or -1 with errno. */
 int html_write(struct html *html, FILE *out);
 
-/* html_tracks() - add the tracks of CPUs and losses. Return 0, or -1 with errno. */
+/* html_tracks() - add the tracks of all CPUs and of their losses. Return 0, or -1 with errno. */
 int html_tracks(struct html *html);
 
 /*
- * html_track() - complete the previous track, and start another one
+ * html_track() - complete the previous track, and start a new track
  *
  * Return -1 if out of memory, or if writing failed.
  */

@@ -24,7 +24,7 @@ struct line {
 
 struct source {
 	const char	*file;
-	size_t		first, nr;	/* range in struct sources::executed */
+	size_t		first, nr;	/* first line of the file in sources::executed, and number of its lines */
 	uint64_t	insns;
 };
 
@@ -145,8 +145,8 @@ int sources_find(struct sources *sources, const struct nt_function *function, in
 /* ---- Text ---- */
 
 /*
- * Return true if the file looks like source code. Debug information may name any file, and only
- * source code is copied to the page.
+ * Return true if the file looks like source code. Debug information may name any file of the
+ * machine, but only source code is copied to the page.
  */
 static bool is_source(const char *file)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Source code that a recording executed, with the instructions of each line, for the page */
+/*
+ * Find the source code that was executed in a recording, and the number of executed instructions of
+ * each line, for the page.
+ */
 #ifndef NTRACE_TOOL_HTML_SOURCE_H
 #define NTRACE_TOOL_HTML_SOURCE_H
 
@@ -10,7 +13,7 @@
 struct sources;
 
 /*
- * sources_new() - decode the recording once more
+ * sources_new() - find the source lines, for which the recording is decoded once more
  *
  * Return NULL on failure.
  */
@@ -18,14 +21,17 @@ struct sources *sources_new(struct nt_session *session, const struct nt_filter *
 			    const char *symfs);
 void sources_free(struct sources *sources);
 
-/* sources_find() - return the number of the file that contains a function, or -1 */
+/*
+ * sources_find() - return the index of the file that contains a function, and set *line to the line
+ * of the function; -1 if not known
+ */
 int sources_find(struct sources *sources, const struct nt_function *function, int *line);
 
 /*
  * sources_write() - write a JSON script element for each file
  *
- * It contains the name of the file, its text or null, and pairs of line and instructions. Return
- * false on failure.
+ * The element contains the name of the file, the text of the file or null, and for each executed
+ * line its number and the number of instructions. Return false on failure.
  */
 bool sources_write(const struct sources *sources, FILE *file);
 

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Make the tracks of the page for CPUs. They show the threads that each CPU executed, and the
- * losses of trace.
- */
+/* Make the tracks of the page for CPUs. The tracks show the threads that each CPU executed, and the losses of trace. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -34,7 +31,7 @@ static int slice_cmp(const void *a, const void *b)
 	return ns_order(x->cpu, y->cpu) ?: ns_order(x->begin, y->begin) ?: ns_order(x->end, y->end);
 }
 
-/* Return true if the slice continues the item, because no other code was executed between them. */
+/* Return true if the slice continues the item, because the CPU executed no other thread in between. */
 static bool goes_on(const struct level_item *item, const struct nt_slice *s)
 {
 	return item->n && item->name == s->thread && item->begin + item->ns == s->begin;

@@ -18,12 +18,12 @@
 
 /* A branch, or one destination of an indirect jump or of a trap */
 struct jump {
-	const char	*object;	/* same as in struct nt_place */
+	const char	*object;	/* object of the jump (see struct nt_place) */
 	uint64_t	address;
 	unsigned int	how;		/* enum nt_end */
 	uint64_t	count, not_taken;
-	const char	*to;		/* symbol of the destination; NULL: none */
-	uint64_t	to_offset;	/* offset in the symbol, or the address */
+	const char	*to;		/* function that contains the destination; NULL: none */
+	uint64_t	to_offset;	/* offset of the destination in @to, or its address if @to is NULL */
 };
 
 struct view {
@@ -31,11 +31,12 @@ struct view {
 	struct nt_session *session;
 	struct nt_lines	*lines;
 	struct nt_loops	*loops;
-	NS_ARRAY(const struct nt_profile_insn *) functions;	/* first executed instruction of each function */
+	/* first executed instruction of each function that is printed */
+	NS_ARRAY(const struct nt_profile_insn *) functions;
 	const struct nt_profile_insn *insns, *end;
-	NS_ARRAY(struct jump) jumps;	/* sorted by instruction */
-	const char	*file;		/* source of @text */
-	char		*text;		/* NULL: not there */
+	NS_ARRAY(struct jump) jumps;	/* jumps, sorted by the address of the instruction */
+	const char	*file;		/* path of the source file in @text */
+	char		*text;		/* text of the source file; NULL: the file was not found */
 	int		line;		/* line of @file that was printed last */
 };
 
@@ -102,14 +103,14 @@ static bool find_jumps(struct view *v, const struct nt_profile *profile)
 		if (!add_jump(v, &count))
 			return false;
 	}
-	/* several processes execute the same file */
+	/* add up equal jumps, because several processes execute the same file */
 	ns_array_join(&v->jumps, jump_cmp, (a->count += b->count, a->not_taken += b->not_taken));
 	return true;
 }
 
 /* ---- Print ---- */
 
-/* Print the line of the source of an instruction, unless the previous instruction has the same line. */
+/* Print the source line of an instruction. If the previous instruction has the same line, print nothing. */
 static void print_source(struct view *v, const struct nt_frame *frame)
 {
 	const char *at;
@@ -131,7 +132,7 @@ static void print_source(struct view *v, const struct nt_frame *frame)
 	printf("%s:%d\t%.*s\n", nt_base_name(frame->file), frame->line, at ? (int)strcspn(at, "\n") : 0, at ?: "");
 }
 
-/* Return the limits of the iterations of nt_loop::by_size[n]. */
+/* Return the minimum number of iterations of the runs that nt_loop::by_size[n] counts. */
 static uint64_t least_of(unsigned int n)
 {
 	return n ? UINT64_C(1) << (n - 1) : 0;
@@ -142,7 +143,7 @@ static uint64_t most_of(unsigned int n)
 	return n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
 }
 
-/* Print how many runs of a loop had how many iterations. */
+/* Print the number of runs of a loop for each range of iterations. */
 static void print_sizes(const struct nt_loop *loop, const char *format)
 {
 	const char *before = "";
@@ -157,7 +158,7 @@ static void print_sizes(const struct nt_loop *loop, const char *format)
 	}
 }
 
-/* Return the index in nt_loop::by_size of the median run. */
+/* Return the index in nt_loop::by_size of the element that counts the median run. */
 static unsigned int median_of(const struct nt_loop *loop)
 {
 	unsigned int n = 0;
@@ -230,7 +231,7 @@ static void print_jump_json(const struct jump *jump, const char *before)
 	       nt_end_name(jump->how), jump->count);
 }
 
-/* Print the branch and the destinations of the instruction. */
+/* Print how often the branch at an address was taken, or the destinations of the jump at this address. */
 static void print_jumps(const struct view *v, const char *object, uint64_t address)
 {
 	const struct jump *jump = v->jumps.at, *end = jump + v->jumps.nr;
@@ -274,7 +275,7 @@ static void print_insn(struct view *v, const struct nt_profile_insn *insn, const
 	print_jumps(v, insn->object, insn->address);
 }
 
-/* Print all instructions of a function, including code that was not executed. */
+/* Print all instructions of a function, including those that were not executed. */
 static void print_function(struct view *v, const struct nt_profile_insn *first)
 {
 	const struct nt_profile_insn *next = first;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Compare the functions of the recordings of two sides. For each function, print the difference
- * between the means of both sides, and the spread within each side.
+ * Compare the functions in two sets (sides) of recordings. For each function, print the means of
+ * both sides, and the spread within each side.
  *
- * The score of a function is the difference divided by its standard error, both in proportion to the mean. The standard
- * error is at least the median of all functions, because the few runs of a function can be equal by chance.
+ * The score of a function is the difference between the means, divided by the standard error of
+ * this difference. If the standard error is less than the median of all functions, the median is
+ * used, because the few recordings of a side can be equal by chance.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,14 +17,14 @@
 #include "session/calls/calls.h"
 #include "session/hash.h"
 
-#define SCORE	4	/* from this score on, the sides differ more than the runs of one side */
+#define SCORE	4	/* minimum score of a function whose sides differ by more than the recordings of one side */
 
 enum { CALLS, INSNS, TIME, NR_VALUES };
 
 struct function {
 	char		*name, *object;
-	double		*values;	/* NR_VALUES for each run of both sides */
-	double		error, score;	/* standard error in proportion to the mean */
+	double		*values;	/* NR_VALUES values for each recording of the first side, then of the second */
+	double		error, score;	/* standard error of the difference in proportion to the mean; score */
 };
 
 struct diff_functions {
@@ -100,7 +101,7 @@ bool diff_functions_add(struct diff_functions *d, unsigned int side, unsigned in
 
 /* ---- Scores ---- */
 
-/* Return the mean of one side, and set *spread to the standard deviation. */
+/* Return the mean of a value on one side, and set *spread to the standard deviation of the value. */
 static double mean_of(const struct diff_functions *d, const struct function *f, unsigned int side, unsigned int value, double *spread)
 {
 	const double *first = f->values + (side ? d->runs[0] * NR_VALUES : 0) + value;
@@ -128,8 +129,8 @@ static int score_cmp(const void *a, const void *b)
 }
 
 /*
- * Compute the score for several runs on each side. With one run on each side, the score is the
- * change of its counts.
+ * Compute the scores of all functions if a side has several recordings. If each side has only one,
+ * the score is the sum of the changes of instructions and calls.
  */
 static void compute_scores(struct diff_functions *d)
 {

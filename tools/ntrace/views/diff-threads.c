@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Pair the threads of two recordings, and print where each pair differs first. */
+/* Pair the threads of two recordings, and print the place at which each pair of threads first differs. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,21 +14,21 @@
 #include "session/code/lines.h"
 #include "session/replay/diff.h"
 
-#define CALLERS	16	/* callers that are printed */
+#define CALLERS	16	/* maximum number of callers that are printed */
 
 struct thread {
-	int32_t		tid, creator;	/* thread that created it; -1: not known */
-	uint64_t	born;		/* time at which it was created, ns; 0: before the recording */
+	int32_t		tid, creator;	/* id of the thread, and of the thread that created it; -1: not known */
+	uint64_t	born;		/* time at which the thread was created, ns; 0: before the recording */
 	const char	*comm;
-	struct thread	*parent;	/* @creator; NULL: not in the recording */
-	struct thread	*pair;		/* in the other recording; NULL: none */
+	struct thread	*parent;	/* the thread with the id @creator; NULL: not in the recording */
+	struct thread	*pair;		/* thread of the other recording to compare with this thread; NULL: none */
 };
 
 struct recording {
 	struct nt_session *session;
 	struct nt_replay *replay;
 	struct nt_lines	*lines;
-	NS_ARRAY(struct thread) threads;	/* in the order of their creation */
+	NS_ARRAY(struct thread) threads;	/* threads, in the order in which they were created */
 };
 
 /* ---- Pairs ---- */
@@ -40,7 +40,7 @@ static int thread_cmp(const void *a, const void *b)
 	return ns_order(x->born, y->born) ?: ns_order(x->tid, y->tid);
 }
 
-/* Find the creator of each thread. The kernel records a fork before the new thread runs. */
+/* Find the thread that created each thread. The kernel records a fork before the new thread executes code. */
 static void find_parents(struct recording *r)
 {
 	struct nt_record record;
@@ -85,9 +85,7 @@ static bool find_threads(struct recording *r)
 	return true;
 }
 
-/*
- * Pair threads of the same name whose creators are a pair, in the order in which they were created.
- */
+/* Pair threads of the same name whose creators are a pair. Take the threads in the order in which they were created. */
 static void pair_threads(struct recording r[2])
 {
 	struct thread *a, *b;
@@ -179,7 +177,7 @@ static void print_thread(const struct thread *a)
 	printf("Thread %d (%s) in A, %d in B", a->tid, a->comm, a->pair->tid);
 }
 
-/* Print a difference, or missing trace. Return false after an error. */
+/* Print a place after which two threads differ, or after which trace is missing. Return false after an error. */
 static bool print_difference(const struct recording r[2], const struct thread *a, struct nt_diff *diff,
 			     struct nt_diff_side sides[2])
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What `ntrace diff` prints. */
+/* Compare recordings for `ntrace diff`, and print the differences. */
 #ifndef NTRACE_TOOL_DIFF_H
 #define NTRACE_TOOL_DIFF_H
 
@@ -7,22 +7,26 @@
 
 struct diff_options {
 	struct recording_options recording;
-	bool		kernel;		/* also compare code of the kernel */
-	bool		many;		/* a side has several recordings */
-	unsigned long	limit;		/* most functions that are printed; 0: all */
+	bool		kernel;		/* compare code of the kernel in addition to programs */
+	bool		many;		/* at least one side has several recordings */
+	unsigned long	limit;		/* maximum number of functions to print; 0: all */
 };
 
 /* Result of the comparison of two recordings */
 struct diff_result {
 	uint64_t	threads, differences, gaps;
-	uint64_t	insns;		/* instructions of all threads of the first recording */
-	bool		lost;		/* some of the trace was not compared */
+	uint64_t	insns;		/* number of instructions of all threads of the first recording */
+	/* some of the trace was not compared, because no equal calls were found again */
+	bool		lost;
 };
 
-/* diff_threads() - print the first difference of each thread. Return false after an error, which was reported. */
+/*
+ * diff_threads() - print the first difference of each pair of threads. Return false after an error,
+ * which was reported.
+ */
 bool diff_threads(const struct diff_options *options, struct nt_session *sessions[2], struct diff_result *result);
 
-/* Functions of several recordings */
+/* The functions of several recordings, for the comparison of two sides */
 struct diff_functions;
 
 struct diff_functions *diff_functions_new(const struct diff_options *options, const unsigned int runs[2]);

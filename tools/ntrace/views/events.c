@@ -154,7 +154,7 @@ char *event_json(const struct nt_event *event)
 	return print_all(event, true);
 }
 
-/* Return the name of an event. It has none if the recording is damaged or has no formats. */
+/* Return the name of an event, or "tracepoint:ID" if the recording does not have the format of this event. */
 char *event_name(const struct nt_event *event)
 {
 	char *name;

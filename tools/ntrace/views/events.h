@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Tracepoints of a recording, for the commands that print them. A build without libtraceevent has
- * none.
+ * Read the tracepoints of a recording, for the commands that print them. A build without
+ * libtraceevent finds no tracepoints.
  */
 #ifndef NTRACE_TOOL_EVENTS_H
 #define NTRACE_TOOL_EVENTS_H
@@ -18,11 +18,12 @@ struct events {
 };
 
 /*
- * events_open() - open the events of a session with keep_events. Return -1 with errno if out of
- * memory.
- * events_next() - get the next event that passes the filter, by time, up to @until
+ * events_open() - open the events of a session, which was opened with
+ * nt_session_options::keep_events. Return -1 with errno if out of memory.
+ * events_next() - get the next event that passes the filter, in the order of time, up to the time
+ * @until (ns)
  *
- * Return false after the last one.
+ * events_next() returns false after the last event.
  */
 int events_open(struct events *events, struct nt_session *session, const struct nt_filter *filter);
 bool events_next(struct events *events, uint64_t until, struct nt_event *event);
@@ -30,9 +31,10 @@ bool events_any(const struct events *events);
 void events_close(struct events *events);
 
 /*
- * event_name() - return "sched:sched_switch" in characters that JSON and terminals accept unchanged
- * event_fields() - return "prev_comm=sh prev_pid=1 ..." without control characters
- * event_json() - return {"prev_comm": "sh", ...}
+ * event_name() - return a name such as "sched:sched_switch", in characters that JSON and terminals
+ * accept unchanged
+ * event_fields() - return a text such as "prev_comm=sh prev_pid=1 ...", without control characters
+ * event_json() - return a JSON object such as {"prev_comm": "sh", ...}
  *
  * The caller frees the text. Return NULL with errno if out of memory.
  */

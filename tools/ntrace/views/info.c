@@ -28,7 +28,10 @@ struct rows {
 
 /* ---- The header of the recording ---- */
 
-/* Print a word as a shell takes it. Control characters of the recording do not reach the terminal. */
+/*
+ * Print a word of a command with the quotes that a shell needs. Print control characters as "?",
+ * because they may change the state of the terminal.
+ */
 static void print_word(const char *word)
 {
 	bool quoted = !*word || strpbrk(word, " '\"$\\|&;<>()*?");
@@ -84,7 +87,7 @@ static void print_setting(const struct nt_config *c)
 	putchar('\n');
 }
 
-/* Return true if both encoders have the same settings for the user. */
+/* Return true if two encoders have the same settings, as far as print_setting() prints them. */
 static bool is_same(const struct nt_config *a, const struct nt_config *b)
 {
 	return a->mode == b->mode && a->timestamp == b->timestamp && a->flow_only == b->flow_only &&
@@ -138,7 +141,10 @@ static void add_row(struct row *to, const struct row *row)
 		to->end = row->end;
 }
 
-/* Add up the slices of each thread on each CPU, a part of them at a time because there may be millions. */
+/*
+ * Add up the slices of each thread on each CPU. Do this at intervals while the slices are read,
+ * because a recording may have millions of slices.
+ */
 static bool find_rows(struct rows *rows, const struct nt_calls *calls)
 {
 	const struct nt_slice *s;
@@ -157,14 +163,14 @@ static bool find_rows(struct rows *rows, const struct nt_calls *calls)
 	return true;
 }
 
-/* Find the process and the name of a thread. Return the file of its program, or NULL. */
+/* Find the process and the name of a thread. Return the path of the thread's program, or NULL. */
 static const char *program_of(const struct nt_session *session, const struct row *row, int32_t *pid, const char **comm)
 {
 	nt_session_thread(session, row->tid, row->end, pid, comm);
 	return row->tid > 0 ? nt_session_program(session, *pid, row->end) : NULL;
 }
 
-/* Print one row, with the program of its process. */
+/* Print one row of the table of threads, with the program of the thread's process. */
 static void print_row(struct nt_session *session, const struct row *row)
 {
 	char t[16], id[BUILD_ID_TEXT];
@@ -201,7 +207,7 @@ static void print_threads(struct nt_session *session, const struct rows *rows, u
 
 /* ---- CPUs ---- */
 
-/* Print how fast trace was written, by which the size of a buffer can be chosen. */
+/* Print how many bytes of trace were written per second, so that the user can choose the size of the AUX buffer. */
 static void print_rate(const struct nt_session_info *info, uint64_t insns, uint64_t ns)
 {
 	double rate = ns ? info->trace_bytes * 1e9 / ns : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What `ntrace info` prints */
+/* Print the output of `ntrace info`. */
 #ifndef NTRACE_TOOL_INFO_H
 #define NTRACE_TOOL_INFO_H
 
@@ -8,7 +8,7 @@
 struct info_options {
 	struct recording_options recording;
 	bool		json;
-	unsigned long	limit;		/* of threads, 0: none; ULONG_MAX: not given */
+	unsigned long	limit;		/* maximum number of threads to print; 0: no limit; ULONG_MAX: not given */
 };
 
 /*

@@ -8,13 +8,13 @@
 #include "session/code/lines.h"
 
 /*
- * Cache of the functions at an address, because looking them up takes much longer than the rest of
- * a call
+ * A cached address and its inlined functions. Without a cache, the look-up of these functions would
+ * take much longer than all other work for a call
  */
 struct known {
 	const char	*object;
 	uint64_t	address;
-	uint32_t	first, nr;	/* range in @names */
+	uint32_t	first, nr;	/* first name of the address in inlines::names, and number of names */
 };
 
 struct inlines {
@@ -54,8 +54,8 @@ static int known_cmp(const void *a, const void *b)
 }
 
 /*
- * Look up the inlined functions. The frames of an instruction are returned with the innermost one
- * first, and the last one is the function itself.
+ * Look up the inlined functions at an address. nt_lines_at() returns the innermost frame first. The
+ * last frame is the function that contains the inlined code.
  */
 static void look_up(struct inlines *inlines, struct known *known)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Inlined functions, for trees of calls. */
+/* Find the inlined functions at an address, for trees of calls. */
 #ifndef NTRACE_TOOL_INLINES_H
 #define NTRACE_TOOL_INLINES_H
 
@@ -7,12 +7,13 @@
 
 struct inlines;
 
-/* inlines_new() - create a cache. Return NULL if out of memory. */
+/* inlines_new() - create a cache of addresses. Return NULL if out of memory. */
 struct inlines *inlines_new(struct nt_session *session);
 void inlines_free(struct inlines *inlines);
 
 /*
- * inlines_at() - find inlined functions; this is an nt_inlined_fn, and @ctx is from inlines_new()
+ * inlines_at() - find the inlined functions at an address; the function is an nt_inlined_fn, and
+ * @ctx is a struct inlines
  */
 size_t inlines_at(void *ctx, const char *object, uint64_t address, const char **names, size_t max);
 

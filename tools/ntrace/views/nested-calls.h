@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Pass each call of a recording, thread by thread, together with the calls that contain it */
+/*
+ * Pass the calls of each thread of a recording to functions, one thread after the other, together
+ * with the calls that contain each call.
+ */
 #ifndef NTRACE_TOOL_NESTED_CALLS_H
 #define NTRACE_TOOL_NESTED_CALLS_H
 
@@ -9,29 +12,33 @@
 struct nested_call {
 	struct nt_call	call;
 	const struct nt_function *function;
-	uint64_t	child_ns, child_insns;	/* sums of its calls, complete when it ends */
-	uint32_t	thread;			/* same as nt_slice::thread */
-	uint32_t	depth;			/* number of calls around it */
-	uint64_t	user;			/* value for enter() */
+	/* sums over the calls directly inside this call, which are complete when leave() is called */
+	uint64_t	child_ns, child_insns;
+	uint32_t	thread;			/* number of the thread (nt_slice::thread) */
+	uint32_t	depth;			/* number of calls that contain this call */
+	uint64_t	user;			/* value that enter() may set for leave() */
 };
 
 struct nested_calls {
 	struct nt_session *session;
 	const struct nt_filter *filter;
-	const struct nt_calls *calls;	/* valid when begin() is called and later */
-	/* Functions as in struct sorted_calls; each may be NULL */
+	const struct nt_calls *calls;	/* calls of the recording, which are set before begin() is called */
+	/*
+	 * enter() is called at the start of each call, and leave() at its end. begin() and end()
+	 * are called as those of struct sorted_calls. Each function may be NULL.
+	 */
 	int	(*begin)(void *ctx, const struct nt_calls *calls);
 	int	(*enter)(void *ctx, struct nested_call *call);
 	int	(*leave)(void *ctx, const struct nested_call *call);
 	int	(*end)(void *ctx);
 	void	*ctx;
-	const char *output;	/* same as sorted_calls::output */
+	const char *output;	/* name of the output of these functions for messages; NULL: none */
 	bool	errors;
-	/* Calls around the call that is passed to enter() or leave(), the outermost first */
+	/* Calls that contain the call that is passed to enter() or leave(), the outermost first */
 	NS_ARRAY(struct nested_call) open;
 };
 
-/* Return 0, or -1 after an error, which was reported. */
+/* Pass all calls. Return 0, or -1 after an error, which was reported. */
 int nested_calls_each(struct nested_calls *nested);
 
 #endif /* NTRACE_TOOL_NESTED_CALLS_H */

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The language of ntrace query, one function for each rule:
+ * Parse the language of `ntrace query`, which has these rules. One function parses each rule.
  *
- *	query		all { "or" all }
- *	all		one { one }
- *	one		"not" one | ("in" | "has" | "after" | "before") one | "(" query ")" | condition
- *	condition	pattern | field compare value
+ *	query		all { "or" all } all		one { one } one		"not" one | ("in" |
+ *	"has" | "after" | "before") one | "(" query ")" | condition condition	pattern | field
+ *	compare value
  */
 #include <ctype.h>
 #include <stdarg.h>
@@ -20,7 +19,7 @@
 
 struct parser {
 	const char	*text, *at;
-	unsigned int	nr;		/* number of conditions so far */
+	unsigned int	nr;		/* number of conditions that were parsed so far */
 	struct query_error *error;
 };
 
@@ -62,7 +61,7 @@ void query_free(struct query_node *node)
 	free(node);
 }
 
-/* Report an error at a place of the text. Return NULL. */
+/* Set the parser's error with the offset of @at in the text. Return NULL. */
 __attribute__((format(printf, 3, 4)))
 static struct query_node *fail(struct parser *p, const char *at, const char *fmt, ...)
 {
@@ -75,7 +74,7 @@ static struct query_node *fail(struct parser *p, const char *at, const char *fmt
 	return NULL;
 }
 
-/* Make a node with these children. If memory is exhausted, free them and return NULL. */
+/* Make a node with the children @left and @right. If out of memory, free the children and return NULL. */
 static struct query_node *make(struct parser *p, enum query_kind kind, struct query_node *left,
 			       struct query_node *right)
 {
@@ -123,7 +122,7 @@ static bool is_word(const struct parser *p, const char *word)
 
 /* ---- Conditions ---- */
 
-/* Take a word or a text in quotes. Return NULL on failure, with an error that names @expected. */
+/* Parse a word or a text in quotes. On failure, set an error that names @expected, and return NULL. */
 static char *take_text(struct parser *p, const char *expected)
 {
 	const char *begin = p->at, *end;
@@ -164,7 +163,7 @@ static bool parse_number(const char *text, const struct unit *unit, const char *
 	return true;
 }
 
-/* Take <, <=, =, !=, >= or >. Return 0 if there is none. */
+/* Parse one of <, <=, =, !=, >= and >. Return its bits QUERY_*, or 0 if the text does not continue with one of them. */
 static unsigned int take_compare(struct parser *p)
 {
 	unsigned int compare = 0;
@@ -192,7 +191,7 @@ static unsigned int take_compare(struct parser *p)
 	return compare;
 }
 
-/* Take the number of a condition. Free the node and return NULL on failure. */
+/* Parse the number of a condition, and set query_node::value. On failure, free the node and return NULL. */
 static struct query_node *parse_value(struct parser *p, struct query_node *node)
 {
 	bool is_time = node->kind == QUERY_NS || node->kind == QUERY_TIME;

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Calls arrive stack by stack, each before the calls inside it, so the calls inside a call are a range
- * of ids. A first pass over all calls keeps each call that may satisfy the query, and ignores conditions
- * about other calls. Then the kept calls of the innermost conditions are decided first.
+ * nested_calls_each() passes the calls of one stack after the other, and each call before the calls
+ * inside it. Calls are numbered in this order, so that the numbers of the calls inside a call are
+ * consecutive. The first pass over all calls ignores conditions about other calls ("in", "has",
+ * "after", "before"). For the query and for each of these conditions, it stores the calls that may
+ * satisfy it. After the pass, each of these lists is reduced to the calls that satisfy the whole
+ * condition. Nested conditions are decided before the conditions that contain them.
  */
 
 #include "query.h"
 
 enum truth { NO, MAYBE, YES };
 
-/* State that evaluate() needs in addition to the call */
+/* Arguments of evaluate() that are the same for all calls of a pass */
 struct context {
 	struct query	*query;
-	bool		first;		/* in the first pass, conditions about other calls are not known */
+	/* this is the first pass, in which the result of conditions about other calls is MAYBE */
+	bool		first;
 };
 
 static bool is_relation(const struct query_node *node)
@@ -31,7 +35,7 @@ static bool matches_name(const struct query *q, const struct query_node *node, u
 	return nt_session_is(q->session, f->object, f->address, node->pattern);
 }
 
-/* Compare the names of a function, once for each function. */
+/* Return whether a function matches the pattern of a condition. Store the result for the next call of the function. */
 static enum truth function_is(const struct query *q, struct query_node *node, uint32_t number)
 {
 	while (node->matches.nr <= number) {
@@ -86,15 +90,18 @@ static int64_t number_of(const struct query *q, enum query_kind kind, const stru
 /* ---- Conditions about other calls ---- */
 
 /*
- * Return true if a call of the group is in this relation to @call. The calls of the group are
- * already selected.
+ * Return true if a call of @node->group has the relation of the condition to @call. For example,
+ * QUERY_IN requires that a call of the group contains @call. The group must already be decided.
  */
 static bool is_related(const struct query_node *node, const struct query_call *call)
 {
 	const struct query_group *g = &node->group;
 	bool behind = node->kind == QUERY_HAS || node->kind == QUERY_BEFORE;
 	uint64_t id = node->kind == QUERY_HAS ? call->id + 1 : node->kind == QUERY_BEFORE ? call->last + 1 : call->id;
-	/* index of the first call of the group with at least this id, or of its predecessor */
+	/*
+	 * index of the group's first call with at least this id; for QUERY_IN and QUERY_AFTER,
+	 * index of the call before that
+	 */
 	size_t at = ns_lower_bound(g->calls.nr, g->calls.at[i].id < id);
 
 	if (behind ? at == g->calls.nr : !at--)
@@ -135,7 +142,10 @@ static enum truth evaluate(const struct context *c, struct query_node *node, con
 
 /* ---- The first pass ---- */
 
-/* End the calls of the group that do not contain the next call, which has this stack and depth. */
+/*
+ * Set query_call::last of the calls of the group that do not contain the next call, which has the
+ * given id, stack and depth.
+ */
 static void end_calls(struct query_group *g, uint64_t id, uint32_t stack, uint32_t depth)
 {
 	struct query_call *call;
@@ -148,7 +158,7 @@ static void end_calls(struct query_group *g, uint64_t id, uint32_t stack, uint32
 	}
 }
 
-/* Keep the call in each group that may select it. Return false if out of memory. */
+/* Add the call to the group if it may satisfy the condition @node. Return false if out of memory. */
 static bool keep(const struct context *c, struct query_node *node, struct query_group *group,
 		 const struct query_call *call)
 {
@@ -184,7 +194,7 @@ static int enter(void *ctx, struct nested_call *nested)
 
 /* ---- Decisions ---- */
 
-/* Prepare is_related(). Return false if out of memory. */
+/* Set query_group::latest and earliest, which is_related() needs. Return false if out of memory. */
 static bool index_group(struct query_group *g)
 {
 	const struct query_call *call = g->calls.at;
@@ -204,7 +214,7 @@ static bool index_group(struct query_group *g)
 	return true;
 }
 
-/* Keep the calls of the group that the condition selects. */
+/* Remove the calls of the group that do not satisfy the condition @node. */
 static void decide(struct query *q, struct query_node *node, struct query_group *g)
 {
 	const struct context c = { .query = q };
@@ -230,7 +240,7 @@ static bool decide_inside(struct query *q, struct query_node *node)
 	return index_group(&node->group);
 }
 
-/* Find a pattern for functions that matches none. */
+/* Set query::unknown to a pattern for functions that no function matches. */
 static void find_unknown(struct query *q, struct query_node *node)
 {
 	uint32_t i = 0;
@@ -254,7 +264,10 @@ static int end(void *ctx)
 	if (!decide_inside(q, q->node))
 		return -1;
 	decide(q, q->node, &q->found);
-	/* a call without an end has no duration, but other calls are inside it */
+	/*
+	 * do not return calls without an end, because their duration is not known. They are only
+	 * needed because other calls are inside them.
+	 */
 	for (i = 0; i < q->found.calls.nr; i++) {
 		if (!q->found.calls.at[i].open)
 			q->found.calls.at[nr++] = q->found.calls.at[i];

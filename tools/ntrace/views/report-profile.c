@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace report --functions, --lines and --insns - print exact counts of each, without samples. */
+/*
+ * ntrace report --functions, --lines and --insns - print how often each function, source line or
+ * instruction was executed.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,9 +21,10 @@
 
 /* A line of the table */
 struct row {
-	const struct nt_profile_insn *insn;	/* first instruction of the line */
+	const struct nt_profile_insn *insn;	/* first instruction that the line of the table counts */
 	uint64_t	count;
-	struct nt_frame	*frames;		/* NULL: not needed */
+	/* functions that contain the instruction; NULL: the table does not need them */
+	struct nt_frame	*frames;
 	size_t		nr_frames;
 };
 
@@ -74,8 +78,8 @@ static int compare_frames(const struct row *a, const struct row *b)
 }
 
 /*
- * Compare rows. Equal rows become one line of the table, for the same source line, function or
- * instruction of an object.
+ * Compare two rows for qsort(). Equal rows have the same source line or function of an object, and
+ * are joined to one line of the table.
  */
 static int compare_rows(const void *a, const void *b)
 {
@@ -133,7 +137,7 @@ static bool add_row(struct table *table, const struct nt_profile_insn *insn)
 
 static void print_object(const struct nt_profile_insn *insn)
 {
-	/* the kernel's name already has brackets */
+	/* the name of the kernel already has brackets */
 	if (insn->object && insn->object[0] == '[')
 		printf(" %s\n", insn->object);
 	else

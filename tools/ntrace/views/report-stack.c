@@ -23,8 +23,8 @@ static bool is_function(struct nt_session *session, const struct nt_node *node, 
 }
 
 /*
- * Return the child of @parent that equals @node, after adding the counts of @node to it; 0 if out
- * of memory.
+ * Add the counts of @node to the child of @parent that has the same function, or to a new child.
+ * Return the index of the child, or 0 if out of memory.
  */
 static uint32_t add_child(node_list *to, uint32_t parent, const struct nt_node *node)
 {
@@ -51,8 +51,9 @@ static uint32_t add_child(node_list *to, uint32_t parent, const struct nt_node *
 }
 
 /*
- * Add the callers of a node as its children in the other tree, from the nearest one outwards, with
- * the counts of the node. If the function was called by itself, the outer call includes its time.
+ * Add a node of the tree @all to the tree @only, in which the children of a function are its
+ * callers. Each caller gets the counts of the node. If the function was called by itself (@nested),
+ * its time is 0, because the outer call already includes this time.
  */
 static bool add_callers(node_list *only, const struct nt_node *all, uint32_t nth, bool nested)
 {
@@ -73,8 +74,9 @@ static bool add_callers(node_list *only, const struct nt_node *all, uint32_t nth
 }
 
 /*
- * Make a tree with the function as root, from all of its callers, or of its @callers. If it called
- * itself, its time counts once at the top, because the outer call includes the inner one.
+ * Make a tree @only whose first level is the function. The children are the functions that it
+ * called, or its callers if @callers is set. If the function called itself, the time of the inner
+ * call is not added at the first level, because the outer call includes this time.
  */
 static bool only_function(struct nt_session *session, const struct nt_node *all, size_t nr, const char *function,
 			  bool callers, node_list *only)
@@ -84,7 +86,7 @@ static bool only_function(struct nt_session *session, const struct nt_node *all,
 	bool ok = numbers && ns_array_add(only, root);
 	size_t i;
 
-	/* a parent precedes its children */
+	/* in @all, a parent precedes its children */
 	for (i = 1; ok && i < nr; i++) {
 		parent = numbers[all[i].parent];
 		if ((!parent || callers) && !is_function(session, &all[i], function)) {
@@ -124,10 +126,7 @@ static bool print_tree(const struct report *report, const struct nt_node *nodes,
 	return ok;
 }
 
-/*
- * Print the tree, and set @found if a call is printed. The first node of the tree does not have a
- * function.
- */
+/* Print the tree, and set *found if it has a call. The first node of a tree is the root, which is not a call. */
 static bool print_stacks(const struct report *report, struct nt_session *session,
 			 const struct nt_stacks *stacks, bool *found)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The kinds of `ntrace report` share these functions. */
+/* Functions that all kinds of `ntrace report` use. */
 #include <inttypes.h>
 #include <stdio.h>
 

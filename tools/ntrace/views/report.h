@@ -7,22 +7,23 @@
 #include "session/calls/calls.h"
 
 enum report_kind {
-	REPORT_CALLS,			/* latencies of functions */
+	REPORT_CALLS,			/* durations of calls for each function */
 	REPORT_FUNCTIONS,
 	REPORT_LINES,
 	REPORT_INSNS,
-	REPORT_STACK,			/* tree of calls */
+	REPORT_STACK,			/* a tree of calls */
 };
 
 struct report {
 	struct recording_options recording;
 	enum report_kind kind;
-	unsigned int	sort;		/* sorted column of REPORT_CALLS */
-	unsigned long	limit;		/* 0: none */
+	unsigned int	sort;		/* number of the column by which REPORT_CALLS sorts */
+	unsigned long	limit;		/* maximum number of lines to print; 0: no limit */
 	const char	*function;	/* name of the only function to report; NULL: all */
-	/* print lines with the functions into which they were inlined */
+	/* REPORT_LINES prints each line with the functions into which it was inlined */
 	bool		inlined;
-	bool		callers;	/* the tree of REPORT_STACK has the callers of @function */
+	/* REPORT_STACK prints the callers of @function, and not the functions that @function called */
+	bool		callers;
 	bool		sort_given;
 	bool		json;
 };
@@ -35,13 +36,13 @@ int report_profile(const struct report *report, struct nt_session *session);
 /* report_stack() - print a tree of calls. Return the exit status. */
 int report_stack(const struct report *report, struct nt_session *session);
 
-/* report_totals() - print the first line of reports of calls */
+/* report_totals() - print the first line of a report about calls */
 void report_totals(const struct nt_calls_totals *totals);
 
 /* report_json() - print the first object of a report in JSON */
 void report_json(uint64_t insns, uint64_t losses, uint64_t errors, uint64_t gaps);
 
-/* report_missing() - print the end of that line with the numbers of losses, and an empty line */
+/* report_missing() - print the end of the first line, with the numbers of losses, and an empty line */
 void report_missing(uint64_t losses, uint64_t errors, uint64_t gaps);
 
 #endif /* NTRACE_TOOL_REPORT_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace script --branches - print lines in the format that perf script uses. */
+/* ntrace script --branches - print one line for each branch, in the format of perf script. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 #define NAME(kind, name)	[kind] = { name, sizeof(name) - 1 }
 
-/* Words that perf script prints */
+/* Words that perf script prints for the kinds of branches */
 static const struct {
 	char	text[8];
 	uint8_t	size;
@@ -53,8 +53,8 @@ static char *put_flags(char *at, const struct nt_branch *branch)
 }
 
 /*
- * Add the line without its start. All of it is written to one buffer, because there are millions of
- * lines.
+ * Add the line of a branch, except its start with the thread and the time. The function writes all
+ * columns directly to the buffer, because a recording has millions of lines.
  */
 static void add_branch(struct script_part *p, const struct nt_who *who, const struct nt_branch *branch)
 {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * ntrace script --calls - print each call that started and ended in the recording, ordered by start.
- */
+/* ntrace script --calls - print each call that started and ended in the recording, in the order of the starts. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -37,7 +35,7 @@ static void add_call(struct script_part *p, const struct nt_call *call,
 	lines_add(l, "\n");
 }
 
-/* Position in the instructions of a thread at which the last call of the selected function ends */
+/* Number of instructions that a thread has executed at the end of its last call of the selected function */
 struct inside {
 	uint64_t	end;
 	bool		known;
@@ -59,8 +57,8 @@ static int begin_calls(void *ctx, const struct nt_calls *calls)
 
 /*
  * Return 1 if a call is inside a call of the selected function, 0 if not, and -1 if out of memory.
- * If calls start at the same time, the outer one is passed first, so a call is inside the last call
- * of the function if it ends no later.
+ * If several calls start at the same time, the outermost of them is passed first. Therefore a call
+ * is inside the last call of the function if it does not end after that call.
  */
 static int is_inside(struct call_script *c, const struct nt_call *call,
 		     const struct nt_function *function)
@@ -89,7 +87,7 @@ static int print_call(void *ctx, const struct nt_call *call, const struct nt_fun
 	int inside = p->script->function ? is_inside(c, call, function) : 1;
 	size_t len;
 
-	/* calls without an end are not printed, but the calls inside them are */
+	/* do not print a call whose end was not recorded, but print the calls inside it */
 	if (inside <= 0 || call->open)
 		return inside < 0 ? -1 : 0;
 	if (script_print_events(p, call->begin))
@@ -110,7 +108,7 @@ int script_calls(struct script *script)
 	};
 	int err;
 
-	/* leave out columns that a call does not have */
+	/* leave out the CPU, because a call may move between CPUs */
 	script->fields &= ~(1U << F_CPU);
 	err = sorted_calls_each(&sorted);
 	if (!err && script_print_events(&c.part, UINT64_MAX))

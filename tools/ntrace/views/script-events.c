@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace script - print tracepoints between other lines, or alone (--events). */
+/* ntrace script - print tracepoints between the other lines, or only tracepoints (--events). */
 #include <stdlib.h>
 
 #include "cli/output.h"
 #include "script.h"
 
-/* Stands for the number of the buffer in lines of no trace */
+/* Number that replaces nt_who::buffer in lines of tracepoints, which belong to no buffer */
 #define EVENTS_BUFFER	UINT32_MAX
 
 int script_add_event(struct script_part *p, const struct nt_event *event)

@@ -5,7 +5,7 @@
 #include "disasm.h"
 #include "script.h"
 
-/* RISC-V unprivileged ISA, "Base Instruction-Length Encoding" */
+/* Return the size of an instruction in bytes, see RISC-V unprivileged ISA, "Base Instruction-Length Encoding". */
 static unsigned int insn_length(uint16_t low)
 {
 	return (low & 3) != 3 ? 2 : (low & 0x1f) != 0x1f ? 4 : (low & 0x3f) == 0x1f ? 6 : 8;
@@ -24,7 +24,7 @@ static void add_code(struct script_part *p, const uint8_t *code, unsigned int n)
 	char text[16];
 	unsigned int i, at = 0;
 
-	/* print the code as a number, of which the first byte is the least significant */
+	/* print the code as one hexadecimal number; its first byte is the least significant */
 	for (i = n; i-- > 0;) {
 		text[at++] = "0123456789abcdef"[code[i] >> 4];
 		text[at++] = "0123456789abcdef"[code[i] & 15];
@@ -64,7 +64,10 @@ static int print_insn(struct script_part *p, const struct nt_who *who, uint64_t 
 	return lines_end(&p->lines, time);
 }
 
-/* Print a range. Its code was present when it was decoded, and is now read again in parts. */
+/*
+ * Print the instructions of a range. Read the code of the range in parts; the decoder has read the
+ * same code before, so that it is available.
+ */
 static int print_range(struct script_part *p, const struct nt_who *who, uint64_t time,
 		       const struct nt_range *range)
 {
@@ -119,7 +122,10 @@ static int print_item(void *part, const struct nt_who *who, const struct nt_item
 
 /* ---- Inside calls of a function ---- */
 
-/* Print the instructions up to a branch. Code between two branches does not jump. */
+/*
+ * Print the instructions from @addr up to a branch. They have consecutive addresses, because there
+ * is no other jump before the branch.
+ */
 static int print_until(struct script_part *p, const struct nt_who *who,
 		       const struct nt_branch *branch, uint64_t addr)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The kinds of `ntrace script` share these functions. */
+/* Functions that all kinds of `ntrace script` use. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +76,8 @@ static void add_ids(struct lines *l, const struct script *s, const struct nt_who
 }
 
 /*
- * Add the ids. Their text is cached, because most lines have the same thread as the previous line.
+ * Add the columns of name, process, thread and CPU. Cache the text of these columns, because most
+ * lines have the same thread as the previous line.
  */
 static void add_same_ids(struct script_part *p, const struct nt_who *who)
 {
@@ -100,7 +101,7 @@ static void add_same_ids(struct script_part *p, const struct nt_who *who)
 	memcpy(ids->text, p->lines.text + at, ids->len);
 }
 
-/* Add the time. Its text is cached, because a message has several branches with the same time. */
+/* Add the column of the time. Cache its text, because a message has several branches with the same time. */
 static void add_time(struct script_part *p, uint64_t time)
 {
 	struct script_ids *ids = &p->ids;
@@ -176,7 +177,7 @@ int script_line(struct script_part *p, const struct nt_who *who, uint64_t time)
 {
 	struct nt_who loss = *who;
 
-	/* @who may already have the time of a later message, which identified the thread */
+	/* @who->time may already be the time of a later message, which identified the thread */
 	loss.time = time;
 	if (!p->has_lines) {
 		p->has_lines = true;
@@ -253,7 +254,7 @@ int script_end(void *ctx, void *part, const struct nt_who *who, bool lost)
 	struct script *script = ctx;
 	int err = 0;
 
-	/* the first line has already reported an earlier loss */
+	/* if trace was lost before the stretch, its first line has already reported this loss */
 	if (lost && !(who->lost && p->has_lines) &&
 	    nt_filter_passes(&(struct nt_filter){ .time = script->filter.time, .cpu = script->filter.cpu, .tid = -1 },
 			     who->time, who->cpu, -1))

@@ -19,14 +19,15 @@ struct script {
 	unsigned int	fields;		/* bit mask of enum field */
 	bool		json, disasm;
 	struct nt_filter filter;
-	const char	*function;	/* function whose calls select the output; NULL: all */
-	struct nt_chains *chains;	/* NULL: everything is printed, or the kind does not need chains */
+	/* function to which the output is limited, including the calls inside it; NULL: all */
+	const char	*function;
+	struct nt_chains *chains;	/* call chains, to find calls of @function; NULL: not needed */
 	struct merge	*merge;
-	struct events	events;		/* no events are printed with @function */
+	struct events	events;		/* tracepoints to print; none if @function is set */
 	bool		errors;
 };
 
-/* Each function prints the whole recording. Return 0, or -1 after an error, which was reported. */
+/* Print the whole recording, in one of the kinds. Return 0, or -1 after an error, which was reported. */
 int script_branches(struct script *script);
 int script_insns(struct script *script);
 int script_insns_inside(struct script *script);
@@ -38,7 +39,7 @@ struct script_part;
 /*
  * script_add_event() - add the line of a tracepoint
  * script_merge_events() - add all tracepoints to script::merge
- * script_print_events() - print tracepoints up to a time to the standard output
+ * script_print_events() - print tracepoints up to the time @until to the standard output
  *
  * Return -1 with errno if out of memory, or if writing failed.
  */
@@ -51,7 +52,7 @@ static inline bool script_has(const struct script *script, enum field field)
 	return script->fields >> field & 1;
 }
 
-/* The text for name, thread and CPU in a line, and for the time */
+/* Cached text of the columns of name, process, thread and CPU, and of the column of the time */
 struct script_ids {
 	const char *comm;
 	int32_t	pid, tid, cpu;
@@ -63,8 +64,8 @@ struct script_ids {
 };
 
 /*
- * Cache of the places of earlier branches, which often repeat. Each of the two columns has its own
- * cache.
+ * Number of entries of a cache of places. Most branches have a source and a destination that were
+ * printed before. The columns of source and destination have separate caches.
  */
 #define SCRIPT_PLACES	1024
 
@@ -76,42 +77,44 @@ struct script_place {
 	struct nt_place	place;
 };
 
-#define SCRIPT_PLACE_SIZE	100	/* bytes of the text of a place, without the names */
+#define SCRIPT_PLACE_SIZE	100	/* maximum size in bytes of the text of a place without its names */
 
-/* The text of one stretch, whatever its kind */
+/* The lines of one stretch, for all kinds of output */
 struct script_part {
 	struct script	*script;
 	struct lines	lines;
-	struct nt_chain	*chain;		/* cursor of script::chains */
-	uint64_t	at;		/* current address for --insns inside calls; 0: not known */
-	/* a line was added; the first one reports an earlier loss, see nt_who::lost */
+	struct nt_chain	*chain;		/* position of this stretch in script::chains */
+	uint64_t	at;		/* address of the next instruction, for --insns inside calls; 0: not known */
+	/* at least one line was added; if nt_who::lost is set, the first line reports that trace is missing before */
 	bool		has_lines;
-	struct script_ids ids;		/* ids of the last line */
-	struct script_place places[SCRIPT_COLUMNS][SCRIPT_PLACES];	/* hash tables by address */
-	struct put_high	high[SCRIPT_COLUMNS];	/* digits of the last address */
+	struct script_ids ids;		/* cached columns of the last line */
+	/* caches of places by address, one for each column */
+	struct script_place places[SCRIPT_COLUMNS][SCRIPT_PLACES];
+	struct put_high	high[SCRIPT_COLUMNS];	/* digits of the last address in each column */
 	bool		errors;
 };
 
-/* Functions for struct nt_consumer and struct nt_branch_sink */
+/* Functions that struct nt_consumer and struct nt_branch_sink of all kinds use */
 void *script_begin(void *ctx, uint64_t stretch);
 int script_error(void *part, const struct nt_who *who, const struct nt_item *item);
 int script_end(void *ctx, void *part, const struct nt_who *who, bool lost);
 
 /*
- * script_line() - start a line of @who with @time, after a line that reports an earlier loss. Return -1 if out
- * of memory.
+ * script_line() - start a line with the thread @who and the time @time. If trace is missing before
+ * the stretch, first add a line that reports this loss. Return -1 if out of memory.
  */
 int script_line(struct script_part *p, const struct nt_who *who, uint64_t time);
 
-/* script_free() - free a part */
+/* script_free() - free the part of a stretch */
 void script_free(struct script_part *p);
 
 /*
- * script_inside() - process a branch, and check for calls of script::function
- * @before: Set to true if one of its calls is open before the branch
- * @after: Set to true if one of its calls is open after the branch
+ * script_inside() - process a branch, and find out whether the thread is inside a call of
+ * script::function
+ * @before: Set to true if the thread is inside such a call before the branch
+ * @after: Set to true if the thread is inside such a call after the branch
  *
- * Both are true without a function. Return -1 if out of memory.
+ * If script::function is NULL, *before and *after are set to true. Return -1 if out of memory.
  */
 int script_inside(struct script_part *p, const struct nt_who *who, const struct nt_branch *branch,
 		  bool *before, bool *after);
@@ -119,18 +122,19 @@ int script_inside(struct script_part *p, const struct nt_who *who, const struct 
 void script_add_who(struct script_part *p, const struct nt_who *who, uint64_t time);
 
 /*
- * script_place() - return the place of an address, valid until the next call for the same column
- * script_put_place() - write its text, for which the names and SCRIPT_PLACE_SIZE are sufficient
- * space
+ * script_place() - return the place of an address, which is valid until the next call with the same
+ * column
+ * script_put_place() - write the text of a place to @to, which must have room for the names of the
+ * place and SCRIPT_PLACE_SIZE more bytes
  *
- * The place is empty if no names are printed. The two functions call script_find_place() and
- * script_put_names() if names are printed.
+ * If no names are printed, the place is empty. Otherwise the two functions call script_find_place()
+ * and script_put_names().
  */
 const struct script_place *script_find_place(struct script_part *p, enum script_column column,
 					     const struct nt_who *who, uint64_t addr);
 char *script_put_names(const struct script *s, char *to, const struct script_place *at);
 
-/* Return no place for address 0, at which processes have no code. */
+/* Return the place of an address. Address 0 has an empty place, because processes have no code there. */
 static inline const struct script_place *script_place(struct script_part *p, enum script_column column,
 						      const struct nt_who *who, uint64_t addr)
 {
@@ -149,7 +153,10 @@ static inline char *script_put_place(struct script_part *p, char *to, enum scrip
 	return p->script->fields & (1U << F_SYM | 1U << F_DSO) ? script_put_names(p->script, to, at) : to;
 }
 
-/* Start a JSON object; add a member "name": {address, symbol, offset, object}. */
+/*
+ * script_json_who() starts a JSON object with the time and the thread. script_json_place() adds a
+ * member @name, which is an object with address, symbol, offset and object.
+ */
 void script_json_who(struct script_part *p, const struct nt_who *who, uint64_t time);
 void script_json_place(struct script_part *p, const char *name, enum script_column column,
 		       const struct nt_who *who, uint64_t addr);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Calls become known when they end, and their position in their thread when everything is decoded.
- * The first calls wait in memory, the others in an unnamed file. Parts of both, called runs, are
- * sorted one after the other, and then merged.
+ * The library reports a call when the call ends, and the position of the call in its thread after
+ * all trace was decoded. Until then, the first calls are stored in memory, and the other calls in
+ * an unnamed file. The calls are divided into runs of RUN_CALLS. The runs are sorted one after the
+ * other, and then merged.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,18 +16,20 @@
 #include "session/array.h"
 #include "sorted-calls.h"
 
-#define RUN_CALLS	(1 << 18)	/* calls of a run (14 MiB), which partly fits into caches */
-#define KEPT_RUNS	5		/* runs that stay in memory (70 MiB) */
+/* number of calls of a run, which has 14 MiB and partly fits into the processor's caches */
+#define RUN_CALLS	(1 << 18)
+#define KEPT_RUNS	5		/* number of runs that stay in memory (70 MiB) */
 #define READ_CALLS	1024		/* number of calls that a merge reads from each run at a time */
 #define READ_LEAST	32
-#define READ_ALL	(1 << 20)	/* limit of READ_CALLS times the number of runs (56 MiB) */
+#define READ_ALL	(1 << 20)	/* maximum number of calls that a merge reads from all runs together (56 MiB) */
 #define RUNS_MAX	(1 << 14)
-#define DIGIT		11		/* bits that one pass sorts */
-#define CALLS_BYTES	20		/* bytes of calls for a byte of trace, at most; 6 to 17 were measured with calls of 48 bytes */
+#define DIGIT		11		/* number of bits of a value that one pass of the radix sort compares */
+/* maximum size of the calls that one byte of trace reports; 6 to 17 bytes were measured with calls of 48 bytes */
+#define CALLS_BYTES	20
 
-/* Sort key of calls, before insns and name */
+/* First part of the sort key of a call; inside_cmp() compares the rest */
 struct place {
-	uint64_t	time;		/* 0 if they are sorted by thread */
+	uint64_t	time;		/* start time of the call, ns; 0 if calls are sorted by thread */
 	uint32_t	thread;
 	uint64_t	at;
 };
@@ -37,24 +40,24 @@ struct key {
 };
 
 struct run {
-	struct nt_call	*calls;		/* buffer of the next calls of the run */
+	struct nt_call	*calls;		/* buffer with the next calls of the run */
 	size_t		nr, next;
-	uint64_t	offset, left;	/* position and number of calls in the file */
-	struct place	place;		/* sort key of the next call */
+	uint64_t	offset, left;	/* position of the remaining calls in the file, and their number */
+	struct place	place;		/* first part of the sort key of the next call */
 };
 
 struct all_calls {
 	struct sorted_calls *sorted;
 	struct nt_calls	*calls;
 	struct nt_call	*run, *spare_run;
-	size_t		nr;		/* calls in @run */
-	struct nt_call	*kept[KEPT_RUNS];	/* full runs */
+	size_t		nr;		/* number of calls in @run */
+	struct nt_call	*kept[KEPT_RUNS];	/* full runs that stay in memory */
 	size_t		nr_kept;
 	struct key	*keys, *spare;
-	FILE		*file;		/* NULL: all calls fit into memory */
+	FILE		*file;		/* file with the other runs; NULL: all calls fit into memory */
 	uint64_t	in_file;
-	size_t		read_calls;	/* READ_CALLS or fewer */
-	bool		giving;		/* a function of @sorted is running, or has failed */
+	size_t		read_calls;	/* number of calls to read from each run at a time, at most READ_CALLS */
+	bool		giving;		/* a function of @sorted is being called, or has failed */
 };
 
 /* ---- Order ---- */
@@ -73,15 +76,20 @@ static int place_cmp(const struct place *x, const struct place *y)
 	       ns_order(x->at, y->at);
 }
 
-/* Compare names, because function numbers depend on the thread that first found the function. */
+/*
+ * Compare the names of two functions. Their numbers cannot be compared, because a number depends on
+ * the worker that first found the function.
+ */
 static int name_cmp(const struct nt_function *x, const struct nt_function *y)
 {
 	return strcmp(x->symbol ?: "", y->symbol ?: "") ?: strcmp(x->object ?: "", y->object ?: "");
 }
 
 /*
- * Order calls that begin at one instruction. One of them may have ended before another began, such as a trap
- * at the end of a stretch; an interrupt before the first instruction of a call is inside that call.
+ * Compare two calls that begin at the same instruction. Compare their start times first, because
+ * one call may have ended before the other began, such as a trap at the end of a stretch. At the
+ * same time, the call with more instructions is the outer call. For example, an interrupt before
+ * the first instruction of a call is inside that call.
  */
 static int inside_cmp(const void *a, const void *b, void *calls)
 {
@@ -93,7 +101,7 @@ static int inside_cmp(const void *a, const void *b, void *calls)
 
 /* ---- One run ---- */
 
-/* Sort @keys by one digit of their values, and keep the order of equal ones. */
+/* Sort the keys by one digit of their values. Keys with the same digit keep their order. */
 static void sort_digit(struct all_calls *all, unsigned int shift)
 {
 	uint32_t counts[(1 << DIGIT) + 1] = { 0 };
@@ -115,7 +123,7 @@ static uint64_t value_of(const struct place *place, unsigned int field)
 	return field == 0 ? place->at : field == 1 ? place->thread : place->time;
 }
 
-/* Sort @keys by one member of struct place. Places with the same value keep their order. */
+/* Sort the keys by one member of struct place. Keys with the same value keep their order. */
 static void sort_field(struct all_calls *all, unsigned int field)
 {
 	uint64_t least = UINT64_MAX, most = 0, value;
@@ -203,7 +211,10 @@ static int spill(struct all_calls *all)
 	return 0;
 }
 
-/* @run is full. Keep it in memory and begin another one, or write it to the file. */
+/*
+ * Store the full run @run in memory, and start a new run. If KEPT_RUNS runs are already in memory,
+ *	write it to the file.
+ */
 static int keep(struct all_calls *all)
 {
 	struct nt_call *next = all->nr_kept < KEPT_RUNS ? malloc(RUN_CALLS * sizeof(*next)) : NULL;
@@ -224,7 +235,7 @@ static int take_call(void *ctx, const struct nt_call *call)
 	return all->nr < RUN_CALLS ? 0 : keep(all);
 }
 
-/* Seek, and read or write calls of the file. */
+/* Read calls from the file, or write calls to it, at @offset, which is a number of calls. */
 static int transfer(struct all_calls *all, uint64_t offset, struct nt_call *calls, size_t nr,
 		    bool write)
 {
@@ -268,7 +279,7 @@ static int sort_file(struct all_calls *all)
 
 /* ---- Merge ---- */
 
-/* Return 1 if the run has another call, 0 if not, and -1 if reading failed. */
+/* Move to the next call of the run. Return 1, or 0 after the last call, or -1 if reading failed. */
 static int refill(struct all_calls *all, struct run *run)
 {
 	if (++run->next < run->nr) {
@@ -292,7 +303,10 @@ static bool comes_first(const struct all_calls *all, const struct run *x, const 
 	return (place_cmp(&x->place, &y->place) ?: inside_cmp(&x->calls[x->next], &y->calls[y->next], all->calls)) < 0;
 }
 
-/* Restore the heap from @at downwards, so that a run never precedes the run above it. */
+/*
+ * Restore the order of the heap from @at downwards, in which the next call of a run never precedes
+ * that of its parent.
+ */
 static void sift(const struct all_calls *all, struct run **heap, size_t nr, size_t at)
 {
 	struct run *run = heap[at];
@@ -331,7 +345,8 @@ static int merge_runs(struct all_calls *all, struct run **heap, size_t nr)
 }
 
 /*
- * Open a run. The kept runs have the first numbers; the buffers of the others are freed with @runs.
+ * Prepare to read run number @nth. The runs in memory have the first numbers. The runs in the file
+ * get a buffer, which the caller frees.
  */
 static int open_run(struct all_calls *all, struct run *run, size_t nth)
 {
@@ -403,7 +418,7 @@ static int sort_and_give(struct all_calls *all)
 	err = spill(all);
 	sort_kept(all);
 	err = err || sort_file(all);
-	/* the merge has its own buffers */
+	/* free the buffers for sorting, because the merge has its own buffers */
 	free_sorting(all);
 	return err ? -1 : merge_all(all);
 }
@@ -463,7 +478,10 @@ static void report_failure(const struct all_calls *all)
 		fprintf(stderr, "ntrace: %s\n", strerror(errno));
 }
 
-/* Warn before hours of work if the calls of all trace may fill the disk of tmpfile(). */
+/*
+ * Warn at the start if the calls may fill the disk on which tmpfile() creates files, because
+ * otherwise the error may follow after hours.
+ */
 static void warn_of_room(const struct sorted_calls *sorted)
 {
 	const uint64_t kept = KEPT_RUNS * RUN_CALLS * sizeof(struct nt_call);

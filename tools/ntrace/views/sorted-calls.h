@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Pass each call of a recording in order. If calls start at the same time, the outer one is first.
+ * Pass each call of a recording to a function, in the order of time or of threads. If several calls
+ * start at the same time, the outermost of them is passed first.
  */
 #ifndef NTRACE_TOOL_SORTED_CALLS_H
 #define NTRACE_TOOL_SORTED_CALLS_H
@@ -10,7 +11,7 @@
 struct sorted_calls {
 	struct nt_session *session;
 	const struct nt_filter *filter;
-	bool	by_thread;	/* sort by nt_slice::thread, then nt_call::at; else by time */
+	bool	by_thread;	/* sort by nt_slice::thread, then by nt_call::at; false: sort by time */
 	bool	open;		/* include calls whose end was not recorded */
 	/*
 	 * Called before the first call. May be NULL. Return 0 to continue, or another value with
@@ -18,18 +19,18 @@ struct sorted_calls {
 	 */
 	int	(*begin)(void *ctx, const struct nt_calls *calls);
 	/*
-	 * Called for each call. call->at is the number of instructions that the thread has executed before it. Return as
-	 * begin() does.
+	 * Called for each call. call->at is the number of instructions that the thread has executed
+	 * before the call. Return the same values as begin().
 	 */
 	int	(*take)(void *ctx, const struct nt_call *call, const struct nt_function *function);
 	int	(*end)(void *ctx);	/* called after the last call; may be NULL */
 	void	*ctx;
-	/* name of the output of these functions, for messages; may be NULL */
+	/* name of the file that these functions write, for messages; NULL: none */
 	const char *output;
-	bool	errors;		/* the trace or the code had errors */
+	bool	errors;		/* the trace had errors, or code was missing */
 };
 
-/* Return 0, or -1 after an error, which was reported. */
+/* Pass all calls. Return 0, or -1 after an error, which was reported. */
 int sorted_calls_each(struct sorted_calls *sorted);
 
 #endif /* NTRACE_TOOL_SORTED_CALLS_H */

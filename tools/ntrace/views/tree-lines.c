@@ -8,7 +8,7 @@
 #include "session/flow/branch.h"
 #include "tree-lines.h"
 
-#define MAX_DEPTH	256	/* lines deeper than this are indented the same */
+#define MAX_DEPTH	256	/* maximum depth of a line; deeper lines have the same indentation */
 
 /* ---- Selection ---- */
 
@@ -47,7 +47,7 @@ static uint64_t size_of(const struct tree_lines *l, const struct nt_node *node)
 	return l->by_insns ? node->insns : node->ns;
 }
 
-/* Add the children of a node, the longest first, and their children. */
+/* Add the lines of the children of a node, the longest child first, and recursively of their children. */
 static bool add_children(struct tree_lines *l, const struct nt_node *node,
 			 const struct nt_node *beside)
 {
@@ -76,8 +76,8 @@ static bool add_children(struct tree_lines *l, const struct nt_node *node,
 }
 
 /*
- * Return true if the next line is the only callee, with as many calls and almost the same time. It
- * is then printed on the same line after an arrow.
+ * Return true if the output has only one child of the node of line @i, and this child has as many
+ * calls and almost the same time. The child is then printed on the same line, after an arrow.
  */
 static bool goes_on(const struct tree_lines *l, size_t i)
 {
@@ -112,7 +112,7 @@ static int longest_first(const void *a, const void *b)
 	return *x > *y ? -1 : *x < *y;
 }
 
-/* Sort the times of all nodes, the longest first; without times, their instructions. */
+/* Return the times of all nodes, the longest first. If the recording has no times, return numbers of instructions. */
 static uint64_t *sort_times(struct tree_lines *l)
 {
 	uint64_t *times = calloc(l->nr_nodes + 1, sizeof(*times));
@@ -128,10 +128,7 @@ static uint64_t *sort_times(struct tree_lines *l)
 	return times;
 }
 
-/*
- * Return the smallest time that leaves at most @limit nodes, although several may have exactly this
- * time.
- */
+/* Return the smallest time with which at most @limit nodes have this time or a longer time. */
 static uint64_t least_of(const uint64_t *times, size_t nr, unsigned long limit)
 {
 	if (!limit || nr <= limit)
@@ -165,7 +162,7 @@ void tree_lines_free(struct tree_lines *lines)
 
 /* ---- Text ---- */
 
-/* Return how the function was entered if it was not called; otherwise NULL. */
+/* Return a text that describes how the function was entered if it was not called, otherwise NULL. */
 static const char *entry(const struct nt_node *node)
 {
 	switch (node->kind) {
@@ -205,7 +202,10 @@ void tree_lines_json(const struct tree_lines *l)
 	}
 }
 
-/* Print the name of a line, and of the lines that continue it. Return the next line. */
+/*
+ * Print the name of line @i, and the names of the lines that continue it (goes_on()). Return the
+ * index of the next line.
+ */
 static size_t print_names(const struct tree_lines *l, size_t i)
 {
 	size_t last = i;
@@ -223,7 +223,7 @@ static size_t print_names(const struct tree_lines *l, size_t i)
 	return last + 1;
 }
 
-/* Print the lines. Lines that continue another one do not increase the indentation. */
+/* Print the lines. Children that are printed on the line of their parent do not increase the indentation. */
 void tree_lines_print(const struct tree_lines *l, void (*print)(const struct tree_line *line))
 {
 	unsigned int indent[MAX_DEPTH] = { 0 }, depth, this;

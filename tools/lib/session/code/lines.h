@@ -34,7 +34,7 @@ struct nt_line {
 	int		line;		/* number of the line in @file */
 	const char	*function;	/* name of the function that starts here; NULL: the structure is a line */
 	int		entry;		/* if @function is set, the first line with code in its body; 0: not known */
-	uint64_t	address;	/* address of the code, as in struct nt_place */
+	uint64_t	address;	/* address of the code (see struct nt_place) */
 };
 
 /* nt_lines_new() - prepare to look up lines of a session. Return NULL if out of memory. */

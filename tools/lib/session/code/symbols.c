@@ -167,7 +167,7 @@ static bool is_relative(const unsigned char *ident, Elf_Data *data, Dwarf_Off of
 
 /*
  * Add the functions that have unwind information. This information contains the start and the end
- * of all functions, also of those whose names were stripped.
+ * of all functions, even if their names were stripped.
  */
 static bool read_frames(struct ns_object *object, Elf *elf)
 {

@@ -14,8 +14,8 @@
 #include "session/session.h"
 
 struct nt_loop {
-	const char	*object;	/* object of the loop's function, as in struct nt_place */
-	uint64_t	head, last;	/* addresses of the head and of the last jump, as in struct nt_place */
+	const char	*object;	/* object of the loop's function (see struct nt_place) */
+	uint64_t	head, last;	/* addresses of the head and of the last jump (see struct nt_place) */
 	uint64_t	runs;		/* number of runs whose start and end are in the trace */
 	uint64_t	iterations;	/* number of iterations of all these runs */
 	uint64_t	least, most;	/* minimum and maximum number of iterations of one of these runs */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * Count how often each instruction of a recording was executed. The counts are exact, because they
- * do not come from samples.
+ * are not made from samples.
  *
  * Without a filter, the decoder counts the executed blocks and does not return ranges, which is
  * several times as fast.
@@ -15,10 +15,10 @@ struct nt_profile;
 
 /* An instruction, and how often all processes have executed it */
 struct nt_profile_insn {
-	const char	*object;	/* object of the instruction, as in struct nt_place */
+	const char	*object;	/* object of the instruction (see struct nt_place) */
 	const char	*symbol;	/* name of the function that contains the instruction; NULL: none */
 	uint64_t	offset;		/* offset of the instruction from the start of @symbol */
-	uint64_t	address;	/* address of the instruction, as in struct nt_place */
+	uint64_t	address;	/* address of the instruction (see struct nt_place) */
 	uint64_t	count;
 	/* address of the instruction in one of the processes, for nt_session_read() */
 	uint64_t	space, addr;

@@ -99,8 +99,8 @@ struct seam {
 
 /*
  * Set @seen of the source of the message that begins at @data. An idle byte is not a message. SRC
- * follows TCODE in the first bytes, each of which has six bits of data (chapter 3.1.5). Decode the
- * message only if @seen of its source is not set yet.
+ * follows TCODE in the first bytes, each of which has six bits of data (chapter 3.1.5). If @seen of
+ * the source is already set, do not decode the message.
  */
 static void see_message(const struct nt_config *config, const uint8_t *data, size_t size,
 			bool *seen)

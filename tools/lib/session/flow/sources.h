@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Find the encoders that share a buffer. The messages in such a buffer are not in the order of
+ * Find the encoders that share a buffer. The messages in a shared buffer are not in the order of
  * time, because each encoder has its own queue. The trace of each encoder is therefore decoded
  * separately. The messages of one encoder in one stretch (see trace.h) are called a part.
  */
@@ -10,8 +10,8 @@
 #include "session/session-priv.h"
 
 /*
- * Return the stretch of part number @part. This number is the one that nt_consumer::begin()
- * receives. It equals the index of the stretch if encoders do not share buffers.
+ * Return the stretch of part number @part. nt_consumer::begin() receives this number, which equals
+ * the index of the stretch if encoders do not share buffers.
  */
 static inline const struct ns_stretch *ns_part_stretch(const struct nt_session *session,
 						       uint64_t part)

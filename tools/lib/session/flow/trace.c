@@ -260,9 +260,9 @@ static size_t first_bytes(const struct ns_stretch *s, uint8_t buf[NT_MESSAGE_MAX
 
 /*
  * Find out whether the first bytes of a stretch were lost. If no byte was lost, the stretch begins
- * with a valid message with SYNC. Decode the whole message, because any byte may look like the
- * first byte of such a message. If a PARTIAL record does not begin with the message of a trace
- * start, the sink may have overwritten the first bytes.
+ * with a valid message with SYNC. Decode the whole message, because any byte may look like its
+ * first byte. If a PARTIAL record does not begin with the message of a trace start, the sink may
+ * have overwritten the first bytes.
  */
 void ns_trace_find_middle(struct ns_stretch *s, const struct ns_setup *setup)
 {

@@ -20,7 +20,7 @@
 #include "session/session-priv.h"
 
 #define MAGIC		"\x17\x08\x44tracing"
-#define FORMAT_MAX	(1 << 20)	/* maximum size of a format in bytes; the longest format of Linux has 12 KiB */
+#define FORMAT_MAX	(1 << 20)	/* maximum size of a format in bytes; the longest format in Linux has 12 KiB */
 #define PRINT		"print fmt:"
 
 struct nt_events {

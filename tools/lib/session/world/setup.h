@@ -57,7 +57,7 @@ uint64_t ns_setup_time(const struct ns_setup *setup, const struct ns_cpu *cpu, u
 
 /*
  * ns_cpu_next_tstamp() - return the full timestamp of a message without SYNC, whose timestamp field
- * is @tstamp. @last is the full timestamp of the message before.
+ * is @tstamp. @last is the full timestamp of the previous message.
  */
 uint64_t ns_cpu_next_tstamp(const struct ns_cpu *cpu, uint64_t last, uint64_t tstamp);
 
