@@ -11,7 +11,7 @@
 #include "ntrace/sinks.h"
 #include "session-priv.h"
 
-/* The members of struct perf_record_time_conv that every version of perf writes */
+/* The members of struct perf_record_time_conv that are in records of any perf version */
 struct time_conv_record {
 	struct perf_event_header header;
 	uint64_t shift, mult, zero;

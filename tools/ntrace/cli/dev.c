@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Run ntrace-dev, which has the encoder of the emulated board. */
+/* Run the program ntrace-dev, which contains the encoder of the emulated board. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>

@@ -8,8 +8,8 @@
 #include "json-text.h"
 
 /*
- * Return the length of a valid UTF-8 character, or 0. RFC 3629 forbids overlong forms, surrogates,
- * and values above U+10FFFF.
+ * Return the length in bytes of the UTF-8 character at @text, or 0 if it is not valid. RFC 3629
+ * forbids overlong forms, surrogates, and values above U+10FFFF.
  */
 static size_t utf8_length(const char *text)
 {
@@ -31,7 +31,7 @@ static size_t utf8_length(const char *text)
 
 static bool needs_escape(const char *c, size_t n)
 {
-	/* U+2028 and U+2029 end a line of JavaScript */
+	/* escape U+2028 and U+2029, because they end a line of JavaScript */
 	if (n == 3)
 		return !memcmp(c, "\xe2\x80\xa8", 3) || !memcmp(c, "\xe2\x80\xa9", 3);
 	return n == 1 && (*(const uint8_t *)c < 0x20 || strchr("\"\\<>&\x7f", *c));

@@ -6,10 +6,10 @@
 #include "lines.h"
 #include "session/array.h"
 
-#define SPILL	(4 << 20)	/* bytes of lines of a stretch that are kept in memory */
-#define OUTPUT	(1 << 16)	/* bytes that are written at once */
+#define SPILL	(4 << 20)	/* maximum size in bytes of the lines of a stretch that are stored in memory */
+#define OUTPUT	(1 << 16)	/* number of bytes that are written together */
 
-/* The header before each line that is stored until all lines can be merged by time */
+/* The header of each line that is stored until all lines are merged in the order of time */
 struct line_head {
 	uint64_t	time;
 	uint32_t	len;
@@ -21,7 +21,7 @@ struct output {
 	unsigned int	buffer;
 	int		cpu;
 	FILE		*file;
-	uint64_t	time;		/* time of the next line during the merge */
+	uint64_t	time;		/* during the merge, time of the next line, ns */
 	char		*line;
 	size_t		room, len;
 };
@@ -29,7 +29,10 @@ struct output {
 struct merge {
 	NS_ARRAY(struct output) outputs;
 	bool		direct;
-	/* number of stretches that have started; stretch whose lines are printed now */
+	/*
+	 * @begun is the number of stretches that have started; @turn is the number of the stretch
+	 * whose lines are being printed
+	 */
 	uint64_t	begun, turn;
 };
 
@@ -60,9 +63,7 @@ void lines_begin(struct lines *lines, int cpu)
 		lines->len += sizeof(struct line_head);
 }
 
-/*
- * Pass each line of a file to @take. The file has whole lines, but one read may end inside a line.
- */
+/* Pass each line of a file to @take, together with the header of the line. */
 static int each_line(FILE *from, int (*take)(void *ctx, const char *line, size_t size), void *ctx)
 {
 	struct line_head head;
@@ -120,8 +121,8 @@ static int print_file(FILE *from)
 }
 
 /*
- * Return true if all earlier stretches have been printed. Print the lines that this one has stored
- * in a file.
+ * Return true if the lines of all earlier stretches were printed, so that the lines of this stretch
+ * may be printed directly. First print the lines that this stretch has stored in a file.
  */
 static bool is_turn(struct lines *l)
 {
@@ -179,7 +180,7 @@ void lines_add(struct lines *lines, const char *fmt, ...)
 		lines->len += n;
 		return;
 	}
-	/* the text did not fit, for example because of a name of more than 500 characters */
+	/* the text did not fit into the buffer, for example because of a name with more than 500 characters */
 	if (n < 0 || !reserve(lines, n + 1))
 		return;
 	va_start(ap, fmt);
@@ -209,7 +210,7 @@ void lines_add_string(struct lines *lines, const char *string)
 	for (c = (const unsigned char *)string; *c; c++) {
 		if (*c == '"' || *c == '\\')
 			lines_add(lines, "\\%c", *c);
-		/* escape other bytes, because file names need not be UTF-8, and JSON must be */
+		/* escape all bytes that are not ASCII, because file names need not be UTF-8, but JSON must be UTF-8 */
 		else if (*c < 0x20 || *c >= 0x7f)
 			lines_add(lines, "\\u%04x", *c);
 		else
@@ -263,7 +264,7 @@ static struct output *output_of(struct merge *merge, unsigned int buffer, int cp
 	return NULL;
 }
 
-/* Distribute whole lines to their CPUs. Consecutive lines of one CPU are written together. */
+/* Write lines to the files of their CPUs. Consecutive lines of one CPU are written together. */
 static int share_out(struct merge *merge, unsigned int buffer, const char *text, size_t len)
 {
 	struct line_head head;
@@ -336,7 +337,7 @@ int merge_add(struct merge *merge, unsigned int buffer, struct lines *lines)
 	return share_out(merge, buffer, lines->text, lines->len);
 }
 
-/* Read the next line of a buffer, or set it to NULL at the end. */
+/* Read the next line of a file, or set output::line to NULL at the end. */
 static bool next_line(struct output *o)
 {
 	struct line_head head;
@@ -355,7 +356,7 @@ static bool next_line(struct output *o)
 		o->line = line;
 		o->room = head.len;
 	}
-	/* the lines of a buffer keep their order */
+	/* do not decrease the time, so that the lines of a CPU in a buffer keep their order */
 	if (head.time > o->time)
 		o->time = head.time;
 	o->len = head.len;

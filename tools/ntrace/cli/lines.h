@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Lines of text that several threads create in parallel, printed in the order of time.
+ * Print lines of text, which several threads create in parallel, in the order of time.
  *
  * Each stretch of a recording creates its lines in a struct lines. A buffer may have the trace of
- * several CPUs, each with its own stretches; those of one CPU follow each other. The lines of all
- * buffers and CPUs are merged when all are complete. Lines that do not fit into memory are stored
- * in unnamed files.
+ * several CPUs, and each CPU has its own stretches. The stretches of one CPU in one buffer follow
+ * one another in time. After all lines were created, the lines of all buffers and CPUs are merged.
+ * Lines that do not fit into memory are stored in unnamed files.
  */
 #ifndef NTRACE_TOOL_LINES_H
 #define NTRACE_TOOL_LINES_H
@@ -20,18 +20,19 @@
 struct merge;
 
 struct lines {
-	struct merge *direct;	/* set if lines are printed directly, NULL if they are stored */
-	uint64_t nth;		/* number of the stretch in @direct */
+	struct merge *direct;	/* the merge if lines are printed directly; NULL: lines are stored */
+	uint64_t nth;		/* number of the stretch, in the order of merge_begin() */
 	char	*text;
 	size_t	len, room;
-	size_t	begin;		/* start of the current line */
+	size_t	begin;		/* offset in @text at which the current line starts */
 	int	cpu;		/* CPU of the current line */
-	FILE	*spilled;	/* file of the lines before @text; NULL: none */
+	FILE	*spilled;	/* file with the lines that precede those in @text; NULL: none */
 	bool	failed;		/* out of memory or disk space, see errno */
 };
 
 /*
- * lines_begin() - start a line for @cpu; lines_end() - end it, after its newline was added
+ * lines_begin() - start a line for @cpu; lines_end() - end the line, after the caller has added a
+ * newline
  *
  * Return -1 on failure.
  */
@@ -43,9 +44,11 @@ void lines_add(struct lines *lines, const char *fmt, ...) __attribute__((format(
 void lines_add_text(struct lines *lines, const char *text);
 
 /*
- * lines_room() - return space for up to @size bytes of the line, to be written with put-text.h
+ * lines_room() - return memory for up to @size bytes of the line, which the caller writes with
+ * functions of put-text.h
  *
- * Return NULL if out of memory; lines_end() then fails. lines_done() - end the text at @end
+ * Return NULL if out of memory; lines_end() then fails. lines_done() completes these bytes, which
+ * end at @end.
  */
 char *lines_grow(struct lines *lines, size_t size);
 static inline char *lines_room(struct lines *lines, size_t size)
@@ -70,7 +73,7 @@ static inline void lines_add_bytes(struct lines *lines, const void *bytes, size_
 void lines_add_string(struct lines *lines, const char *string);
 void lines_free(struct lines *lines);
 
-/* lines_print() - write text to the standard output. Return 0; -1: errno */
+/* lines_print() - write text to the standard output. Return 0, or -1 with errno */
 int lines_print(const char *text, size_t len);
 
 /* lines_were_printed() - return true if lines_print() has written anything */
@@ -80,28 +83,32 @@ bool lines_were_printed(void);
 struct merge *merge_new(void);
 
 /*
- * merge_directly() - print lines directly. Call it first if the recording has one buffer of one CPU
+ * merge_directly() - print lines directly, and do not store them. Call this function first, and
+ * only if the recording has one buffer of one CPU
  *
  * Lines are then printed as soon as the lines of all earlier stretches are printed.
  */
 void merge_directly(struct merge *merge);
 
-/* merge_begin() - start the lines of another stretch, in the order of merge_add() */
+/* merge_begin() - start the lines of a stretch; the calls must be in the same order as those of merge_add() */
 void merge_begin(struct merge *merge, struct lines *lines);
 void merge_free(struct merge *merge);
 
-/* merge_add() - add the next stretch of a buffer. Return -1 with errno if writing failed. */
+/*
+ * merge_add() - add the lines of the next stretch of a buffer, after the last of them was created.
+ * Return -1 with errno if writing failed.
+ */
 int merge_add(struct merge *merge, unsigned int buffer, struct lines *lines);
 
 /*
- * merge_each() - pass the lines to @take with times that never decrease
+ * merge_each() - pass all lines to @take, in the order of time
  *
  * @take returns 0 to continue. Return -1 with errno if reading failed.
  */
 int merge_each(struct merge *merge, int (*take)(void *ctx, uint64_t time, void *line,
 						size_t size), void *ctx);
 
-/* merge_print() - print the lines. Return -1 with errno if writing or reading failed. */
+/* merge_print() - print all lines. Return -1 with errno if writing or reading failed. */
 int merge_print(struct merge *merge);
 
 #endif /* NTRACE_TOOL_LINES_H */

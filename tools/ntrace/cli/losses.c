@@ -25,15 +25,15 @@ const char *losses_reason(enum nt_lost why)
 }
 
 /*
- * Return true if more was decoded than is missing, because the missing instructions are estimated
- * by the rate of the decoded trace.
+ * Return true if more trace was decoded than is missing. Otherwise the estimate of the missing
+ * instructions is not printed, because it assumes the rate of the decoded trace.
  */
 static bool can_estimate(const struct nt_missing *m)
 {
 	return m->ns <= m->all_ns / 2;
 }
 
-/* Return how often trace without times is missing. */
+/* Return the number of places at which trace is missing, if the trace has no times; otherwise 0. */
 static uint64_t places_without_time(const struct nt_missing *m)
 {
 	uint64_t places = 0;
@@ -110,7 +110,10 @@ static struct nt_missing missing_of_all(const struct nt_session *session)
 	return all;
 }
 
-/* Print the reason for which most time is missing, and clear it. Return false if there is none. */
+/*
+ * Print the reason for which most trace is missing, and clear its time, so that the next call
+ * prints the next reason. Return false if no time is missing.
+ */
 static bool report_worst(struct nt_missing *all)
 {
 	unsigned int i, worst = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The missing trace of a recording, for all commands that decode it */
+/* Report the missing trace of a recording, for all commands that decode trace. */
 #ifndef NTRACE_TOOL_LOSSES_H
 #define NTRACE_TOOL_LOSSES_H
 
@@ -14,18 +14,18 @@
  */
 bool losses_print(const struct nt_session *session);
 
-/* losses_json() - print an object of JSON about the trace of a CPU and its losses. Return true if it has losses. */
+/* losses_json() - print a JSON object about the trace of a CPU and its losses. Return true if the CPU has losses. */
 bool losses_json(const struct nt_missing *missing);
 
-/* losses_reason() - return why trace is missing, as "the sink was full" */
+/* losses_reason() - return a text with the reason, such as "the sink was full" */
 const char *losses_reason(enum nt_lost why);
 
 /*
  * losses_report() - print on standard error how much trace of all CPUs is missing, and the three
- * worst reasons with their cures
- * @trace_bytes: Bytes of trace that the recording has
+ * reasons with the longest missing time, with their cures
+ * @trace_bytes: Number of bytes of trace that the recording contains
  *
- * recording_report() calls it for every command.
+ * recording_report() calls this function for every command.
  */
 void losses_report(const struct nt_session *session, uint64_t trace_bytes);
 

@@ -13,7 +13,7 @@
 #define MAX_LISTED	12
 #define NEAR		5
 
-/* Contents of a recording, which are found by decoding it without a filter */
+/* The CPUs, threads and times of a recording, which are found by decoding it without a filter */
 struct there {
 	NS_ARRAY(int32_t) cpus;
 	NS_ARRAY(int32_t) tids;
@@ -56,8 +56,9 @@ static bool find_there(struct there *there, const struct nt_calls *calls)
 /* ---- Similar names ---- */
 
 /*
- * Return the number of characters in which @a and @b differ after their longest common prefix. A
- * part of a name counts as similar.
+ * Return a number of characters by which two names differ. If @b contains @a, return the number of
+ * other characters in @b, at most 64. Otherwise compare the names without their common start and
+ * end.
  */
 static unsigned int distance(const char *a, const char *b)
 {
@@ -212,7 +213,7 @@ static void list_bits(const char *name, const uint64_t *bits, size_t nr)
 
 #define SRC_LISTED	4096
 
-/* What a file has */
+/* The trace IDs and sources that a file contains */
 struct sources {
 	struct nt_reader *reader;
 	uint64_t	ids[2], sources[SRC_LISTED / 64];
@@ -241,7 +242,7 @@ static bool find_sources(void *ctx, unsigned int id, const uint8_t *data, size_t
 	return true;
 }
 
-/* Read all of the file again, without the selection. */
+/* Read the whole file again, without selecting a source or trace ID. */
 static bool read_again(struct sources *s, const struct options *options, const char *path)
 {
 	static const struct input_streams streams = { begin, find_sources, NULL };
@@ -268,7 +269,7 @@ int nothing_of_source(const struct options *options, const char *path)
 		fprintf(stderr, " --frames=%u", options->frame_id);
 	if (options->config.src_id != NT_SRC_ANY)
 		fprintf(stderr, " --src %u", options->config.src_id);
-	/* the standard input can be read only once */
+	/* do not read the standard input again, because this is impossible */
 	if (!strcmp(path, "-") || !read_again(&s, options, path))
 		fputs("\n", stderr);
 	else if (frames)

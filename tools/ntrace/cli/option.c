@@ -171,7 +171,7 @@ bool options_are_before_one_file(const char *command, int argc, char **argv)
 	return false;
 }
 
-/* Copy the options, and those of other tables behind them, to @all. */
+/* Copy the options of a command to @all, followed by the options of the table that OPTION_TABLE() includes. */
 static void join_tables(const struct option_entry *options, struct option_entry *all)
 {
 	const struct option_entry *table = NULL;
@@ -187,7 +187,7 @@ static void join_tables(const struct option_entry *options, struct option_entry 
 		all[nr++] = *table;
 }
 
-/* Return the value that getopt_long() returns for an option. */
+/* Return the value that getopt_long() shall return for an option. */
 static int value_of(const struct option_entry *options, size_t nth)
 {
 	return options[nth].letter ?: 256 + (int)nth;

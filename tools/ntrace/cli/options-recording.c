@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Options of dump, decode and stat for a perf recording instead of raw trace */
+/* Options of the commands dump, decode and stat for a perf recording instead of raw trace */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +50,7 @@ int options_no_cpu(const struct options *options, const char *path)
 	return EXIT_TRACE;
 }
 
-/* Take the CPU that the user named, or the only CPU with trace. Return the exit status */
+/* Select the CPU that the user named, or the only CPU with trace. Return the exit status */
 static int choose_cpu(struct options *options, const char *path)
 {
 	struct nt_config config;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Options that describe the encoding of messages, for dump, decode and others. */
+/* Options that describe the encoding of messages, for dump, decode and other commands. */
 #include <stdio.h>
 #include <string.h>
 
@@ -45,8 +45,9 @@ bool options_pins(const struct option_entry *option, const char *arg)
 }
 
 /*
- * Set the encoder. SiFive's messages may end with a timestamp, and returns may be implicit; the
- * decoder detects both. If no depth was given, the return stack is as deep as the encoder's.
+ * Set the options to those of a known encoder. SiFive's messages may end with a timestamp, and
+ * returns may be implicit; set both, because the decoder detects whether they are used. If
+ * --implicit-return=N is not given, set the depth of the return stack to that of the encoder.
  */
 static bool set_encoder(struct options *options, const char *arg)
 {
@@ -83,7 +84,7 @@ bool options_dialect(const struct option_entry *option, const char *arg)
 	return refuse("--dialect is sifive or ratified");
 }
 
-/* Parse a list of names of deviations. */
+/* Parse a list of names of deviations from the specification. */
 bool options_accept(const struct option_entry *option, const char *arg)
 {
 	struct nt_config *config = &((struct options *)option->to)->config;
@@ -121,7 +122,7 @@ bool options_addr_bits(const struct option_entry *option, const char *arg)
 	return refuse("--addr-bits is %d to 64", NT_ADDR_BITS_MIN);
 }
 
-/* Parse a list of the names "system" and "compressed". */
+/* Parse a list with the names "system" and "compressed". */
 bool options_custom_jumps(const struct option_entry *option, const char *arg)
 {
 	struct nt_config *config = &((struct options *)option->to)->config;

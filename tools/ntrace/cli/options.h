@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Options that dump and decode share, and the input file. */
+/* Options that the commands dump and decode share, and functions to read the input file. */
 #ifndef NTRACE_OPTIONS_H
 #define NTRACE_OPTIONS_H
 
@@ -9,18 +9,20 @@
 
 struct options {
 	struct nt_config	config;
-	unsigned int		pins;	/* 0: bytes as a RAM sink stores them */
-	bool			frames;	/* CoreSight frames */
-	unsigned int		frame_id; /* trace ID whose bytes are read, or DEFRAMER_ANY */
+	/* width of the pin interface; 0: the file has bytes as a RAM sink stores them */
+	unsigned int		pins;
+	bool			frames;	/* the file has CoreSight frames */
+	unsigned int		frame_id; /* trace ID to select, or DEFRAMER_ANY */
 	bool			depth_given;	/* --implicit-return=N was given */
 	bool			middle;	/* the file begins inside a message */
-	uint64_t		wrapped_at; /* offset of the oldest byte, after which the file wraps; 0: none */
+	/* offset of the oldest byte of a file that is a wrapped ring; 0: the file is not wrapped */
+	uint64_t		wrapped_at;
 	bool			cpu_given;
-	uint32_t		cpu;	/* CPU of a recording */
+	uint32_t		cpu;	/* CPU of a recording whose trace is selected */
 	struct nt_session	*recording; /* NULL: the input is raw trace */
 };
 
-/* Setters of the options below, whose object is struct options */
+/* Setters of the options below; option_entry::to is a struct options */
 option_setter options_depth, options_mode, options_pins, options_encoder, options_dialect, options_accept,
 	      options_addr_bits, options_custom_jumps, options_frames, options_zcmp, options_zcmt, options_wrapped,
 	      options_cpu;
@@ -65,10 +67,10 @@ option_setter options_depth, options_mode, options_pins, options_encoder, option
 	OPTION_FLAG(0, "middle", &(o)->middle, "the file begins in the middle of a message"),	\
 	OPTION_CALL(0, "pins", "1|2|4|8|16", options_pins, o, "the file is of a pin interface of that width")
 
-/* Return true if an option describes the encoder or its messages. */
+/* Return true if at least one option that describes the encoder or its messages is given. */
 bool options_are_given(const struct options *options);
 
-/* Option of commands that accept a perf recording instead of raw trace */
+/* The option --cpu of commands that accept a perf recording instead of raw trace */
 #define CPU_OPTION(o)	\
 	OPTION_CALL(0, "cpu", "N", options_cpu, o,	\
 		    "FILE is a recording of perf: the trace of this CPU; how it was encoded\n" \
@@ -76,50 +78,52 @@ bool options_are_given(const struct options *options);
 
 void options_init(struct options *options);
 
-/* Return false if the options select several streams, after reporting an error. */
+/* Return true if the options select only one stream. Otherwise report an error, and return false. */
 bool options_are_of_one_stream(const struct options *options);
 
-/*
- * Return true for a file that begins like perf.data, and for a folder such as perf record --kcore
- * makes.
- */
+/* Return true if @path is a file that begins like perf.data, or a folder like one that perf record --kcore writes. */
 bool options_is_recording(const char *path);
 
 /*
- * If the file is a perf recording, take the encoder's configuration from it. Return the exit status
- * if it cannot be used, which was reported. Call options_end() in each case.
+ * If the file is a perf recording, open it, and set the encoder's configuration to that in the
+ * recording. Return the exit status. If the recording cannot be used, this was reported. Call
+ * options_end() in each case.
  */
 int options_take_recording(struct options *options, const char *path);
-/* options_no_cpu() - report which CPUs a recording has trace of. Return EXIT_TRACE */
+/* options_no_cpu() - report the CPUs of which a recording has trace. Return EXIT_TRACE */
 int options_no_cpu(const struct options *options, const char *path);
 void options_end(struct options *options);
 
 /*
- * Input that returns the trace piece by piece. "-" is the standard input. Files of other kinds (a
- * perf recording, an ELF file, a folder) are refused with a message; an empty file is reported.
+ * Input that returns the trace piece by piece. The path "-" is the standard input. Files of other
+ * kinds (a perf recording, an ELF file, a folder) are refused with a message. An empty file is
+ * reported.
  */
 struct input;
 
 struct input *input_open(const char *path, const struct options *options);
 /*
- * Return the number of bytes, 0 at the end, or -1 after a reported error. *data is valid until the
- * next call.
+ * Get the next bytes of the trace. Return their number, 0 at the end, or -1 after a reported error.
+ * *data is valid until the next call.
  */
 long input_read(struct input *input, const uint8_t **data);
 void input_close(struct input *input);
 
 /*
- * Functions for the streams of a file. With --frames, each trace ID has a stream; otherwise the file is
- * stream 0. Each function returns false after an error, which it reported.
+ * Functions for the streams of a file. With --frames, each trace ID has a stream; otherwise the
+ * file is stream 0. Each function returns false after an error, which the function has reported.
  */
 struct input_streams {
-	/* A stream starts, or continues after an interruption, perhaps in the @middle of a message */
+	/*
+	 * Called when a stream starts, or continues after an interruption. @middle is true if its
+	 * first byte may be inside a message
+	 */
 	bool	(*begin)(void *ctx, unsigned int id, uint64_t offset, bool middle);
 	bool	(*bytes)(void *ctx, unsigned int id, const uint8_t *data, size_t size);
-	bool	(*end)(void *ctx, unsigned int id);	/* the stream ends or is interrupted; may be NULL */
+	bool	(*end)(void *ctx, unsigned int id);	/* called when the stream ends or is interrupted; may be NULL */
 };
 
-/* Read all streams. Return EXIT_TRACE if frames had errors, and EXIT_USAGE after an error. */
+/* Read all streams of a file. Return EXIT_TRACE if CoreSight frames had errors, and EXIT_USAGE after an error. */
 int input_each(const char *path, const struct options *options, const struct input_streams *streams, void *ctx);
 
 #endif /* NTRACE_OPTIONS_H */

@@ -11,10 +11,13 @@
 #include "output.h"
 #include "session/file/whole-file.h"
 
-/* true after a failure of the standard output was reported, which must happen only once */
+/* a failure of the standard output was reported, which must happen only once */
 static bool reported;
 
-/* An input is mapped, so the bytes that another process cuts off cannot be read any more. */
+/*
+ * Report SIGBUS. Input files are mapped, and the kernel sends this signal if a byte cannot be read,
+ * for example because another process has shortened the file.
+ */
 static void on_bus(int signal)
 {
 	static const char said[] = "ntrace: an input file was shortened or its disk failed while the command read it\n";
@@ -25,8 +28,9 @@ static void on_bus(int signal)
 }
 
 /*
- * If a standard stream is closed, open /dev/null in its place, in the wrong direction. Its use
- * still fails, but no file that is opened later gets its number.
+ * If a standard stream is closed, open /dev/null with its number, for reading instead of writing or
+ * the reverse. Using the stream then still fails, but a file that is opened later does not get this
+ * number.
  */
 void output_begin(void)
 {

@@ -5,10 +5,10 @@
 
 #include "progress.h"
 
-#define FIRST_AFTER	1.0	/* seconds */
+#define FIRST_AFTER	1.0	/* time in seconds after which the progress is printed first */
 #define EACH		0.5
 
-/* The state of the progress line. There is only one, because there is one standard error. */
+/* The state of the progress line. A process has only one progress line, because it has one standard error. */
 static struct {
 	double	begin, last;
 	bool	printed;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Progress of a long job, on a line of a terminal to which the result is not written */
+/* Print the progress of a long job on a line of the standard error */
 #ifndef NTRACE_TOOL_PROGRESS_H
 #define NTRACE_TOOL_PROGRESS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* progress_wanted() - return true if the standard error is a terminal */
+/* progress_wanted() - return true if progress shall be printed, because the standard error is a terminal */
 bool progress_wanted(void);
 
 /*
- * progress_print() - function for nt_session_options::progress
+ * progress_print() - print the progress; this is a function for nt_session_options::progress
  *
  * The line appears after one second, is updated twice per second, and is removed when @done equals
  * @all.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Format text of millions of lines at a tenth of the cost of printf(). Each function writes at @at,
- * where the caller has reserved space, and returns the end of its text.
+ * Format text of millions of lines at a tenth of the cost of printf(). Each function writes its
+ * text to @at, which must have enough bytes, and returns the end of the text.
  */
 #ifndef NTRACE_TOOL_PUT_TEXT_H
 #define NTRACE_TOOL_PUT_TEXT_H
@@ -11,8 +11,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#define PUT_NUMBER_MAX	20	/* bytes of the largest number */
-#define PUT_HEX_SIZE	16	/* bytes of put_hex() */
+#define PUT_NUMBER_MAX	20	/* maximum size in bytes of the text of a number */
+#define PUT_HEX_SIZE	16	/* number of bytes that put_hex() writes */
 
 static inline char *put_bytes(char *at, const void *bytes, size_t size)
 {
@@ -21,7 +21,10 @@ static inline char *put_bytes(char *at, const void *bytes, size_t size)
 }
 #define PUT(at, literal) put_bytes(at, literal, sizeof(literal) - 1)
 
-/* put_unsigned(), put_number() - up to PUT_NUMBER_MAX bytes; put_filled() - at least @width */
+/*
+ * put_unsigned(), put_number() - write a number, which has up to PUT_NUMBER_MAX bytes. put_filled()
+ * - write a number with at least @width characters; @fill precedes a shorter number.
+ */
 char *put_unsigned(char *at, uint64_t number);
 char *put_number(char *at, int64_t number);
 char *put_filled(char *at, uint64_t number, unsigned int width, char fill);
@@ -29,7 +32,10 @@ char *put_filled(char *at, uint64_t number, unsigned int width, char fill);
 /* put_digits() - write the nine digits of a number below 10^9 */
 char *put_digits(char *at, uint32_t number);
 
-/* Return eight digits in memory order, of which the first @spaces, up to all, are spaces. */
+/*
+ * Return the eight hexadecimal digits of @value as bytes in the order of memory. The first @spaces
+ * of them (up to eight and more) are spaces.
+ */
 static inline uint64_t put_hex_word(uint32_t value, unsigned int spaces)
 {
 	uint64_t x = (uint64_t)value >> 16 | (uint64_t)(value & 0xffff) << 32, letters;
@@ -43,8 +49,8 @@ static inline uint64_t put_hex_word(uint32_t value, unsigned int spaces)
 }
 
 /*
- * Cache of the first eight digits of the previous address, which most addresses of a program share.
- * Initialise it with zeros.
+ * Cache of the first eight digits of the previous address, because most addresses of a program have
+ * the same first digits. Initialise it with zeros.
  */
 struct put_high {
 	uint32_t	value;
@@ -52,7 +58,7 @@ struct put_high {
 	uint64_t	text;
 };
 
-/* put_hex() - write the same as "%16x" */
+/* put_hex() - write the same text as "%16x" */
 static inline char *put_hex(char *at, uint64_t value, struct put_high *high)
 {
 	unsigned int spaces = __builtin_clzll(value | 1) / 4;

@@ -205,7 +205,7 @@ struct nt_session *recording_open(struct recording_options *options)
 	struct nt_session *session = open_session(options);
 
 	options->filter.session = session;
-	/* only the arrays are freed, because the names are arguments of the command */
+	/* do not free the names in the arrays, because they are arguments of the command */
 	free(options->raw.traces.at);
 	free(options->raw.elfs.at);
 	memset(&options->raw, 0, sizeof(options->raw));
@@ -257,11 +257,11 @@ bool recording_has_room(const struct nt_session *session, const char *path)
 		return true;
 	snprintf(folder, sizeof(folder), "%s", path);
 	slash = strrchr(folder, '/');
-	/* the output may not exist yet, but its folder does */
+	/* if the output does not exist, use its folder */
 	if (access(folder, F_OK))
 		snprintf(slash ? slash + 1 : folder, 2, "%s", ".");
 	nt_session_info(session, &info, sizeof(info));
-	/* some file systems do not know their size */
+	/* some file systems report a size of 0 */
 	if (!strcmp(path, "-") || statvfs(folder, &disk) || !disk.f_blocks)
 		return true;
 	room = (uint64_t)disk.f_bavail * disk.f_frsize;

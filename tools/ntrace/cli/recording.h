@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Functions of all commands that read a perf recording */
+/* Functions for all commands that read a perf recording */
 #ifndef NTRACE_TOOL_RECORDING_H
 #define NTRACE_TOOL_RECORDING_H
 
@@ -9,28 +9,29 @@
 #include "session/array.h"
 #include "session/session.h"
 
-/* Raw trace in place of a recording */
+/* Options for raw trace, which replaces a recording */
 struct raw_options {
-	NS_ARRAY(const char *) traces;	/* files of trace; if empty, a recording is read */
+	NS_ARRAY(const char *) traces;	/* files of raw trace; if the array is empty, a recording is read */
 	NS_ARRAY(const char *) elfs;
 	unsigned long	freq;		/* frequency of timestamps in Hz; 0: not known */
 	struct options	encoder;
 };
 
 struct recording_options {
-	const char	*input;		/* argument of -i; perf.data if not given */
+	const char	*input;		/* argument of -i; perf.data if -i is not given */
 	struct nt_session_options session;
 	struct nt_filter filter;
-	bool		strict;		/* errors of the trace decide the exit status */
+	bool		strict;		/* --strict is given, so that the exit status depends on errors of the trace */
 	struct raw_options raw;
-	const char	*argument_is;	/* the argument of the command in words; NULL: it takes none */
+	/* a text that describes the argument of the command; NULL: the command has no argument */
+	const char	*argument_is;
 	const char	*argument;
 };
 
-/* Setters of the options below */
+/* Setters of the options that the macros below define */
 option_setter recording_folder, recording_mangled, recording_threads, recording_time, recording_id;
 
-/* recording_encoder() - return the table of options that describe an encoder; the next call changes it */
+/* recording_encoder() - return the table of options that describe an encoder; the next call changes the table */
 struct option_entry *recording_encoder(struct options *options);
 
 /* Options of commands that also read raw trace */
@@ -82,26 +83,37 @@ void recording_init(struct recording_options *options);
  */
 const char *recording_seconds(const char *text, uint64_t *ns);
 
-/* recording_parse() - call options_parse(), and take the argument that @recording describes, if any */
+/*
+ * recording_parse() - call options_parse(), and then parse the argument that
+ * recording_options::argument_is describes, if it is not NULL
+ */
 int recording_parse(int argc, char **argv, const char *usage, const struct option_entry *options,
 		    struct recording_options *recording);
 
 /*
- * recording_run() - parse the options, open the recording, run the command and report missing trace
- * @command: The structure of the command, which begins with struct recording_options
- * @check: Returns false if the options contradict each other, which was reported; may be NULL
- * @run: Prints the answer, and returns the exit status
+ * recording_run() - parse the options, open the recording, execute the command and report missing
+ * trace
+ * @command: Structure of the command, whose first member is a struct recording_options
+ * @check: Function that returns false if options contradict each other, which it has reported;
+ *	NULL: none
+ * @run: Function that prints the result, and returns the exit status
  */
 int recording_run(int argc, char **argv, const char *usage, const struct option_entry *options, void *command,
 		  bool (*check)(void *command), int (*run)(void *command, struct nt_session *session));
 
-/* recording_status() - return the exit status of an answer: EXIT_TRACE under --strict if there were @errors */
+/*
+ * recording_status() - return the exit status of a command, which is EXIT_TRACE if --strict is
+ * given and @errors is true
+ */
 int recording_status(const struct recording_options *options, bool errors);
 
-/* recording_failed() - report why a call of the session failed. Return EXIT_USAGE */
+/* recording_failed() - report the error of a function of the session library. Return EXIT_USAGE */
 int recording_failed(const struct nt_session *session);
 
-/* recording_open() - open the recording, for the filter as well. Return NULL after an error, which was reported. */
+/*
+ * recording_open() - open the recording, and set nt_filter::session of the options. Return NULL
+ * after an error, which was reported.
+ */
 struct nt_session *recording_open(struct recording_options *options);
 
 /* recording_report() - report missing files and lost trace */
@@ -109,24 +121,31 @@ void recording_report(struct nt_session *session);
 
 struct nt_lines;
 
-/* recording_report_lines() - report kernel modules without line information */
+/* recording_report_lines() - report kernel modules whose line information was not found */
 void recording_report_lines(const struct nt_lines *lines);
 
 /*
- * recording_has_room() - return true if the disk of the output @path has room for a copy of all trace
+ * recording_has_room() - return true if the disk of the output @path has room for a copy of all
+ * trace
  *
- * Otherwise this prints the room of the disk and asks for another disk.
+ * Otherwise the function prints the free size of the disk, and asks the user for another disk.
  */
 bool recording_has_room(const struct nt_session *session, const char *path);
 
-/* recording_warn_of_memory() - warn, with a cure, before decoding if @per_byte bytes a byte of trace exceed the memory */
+/*
+ * recording_warn_of_memory() - warn before decoding if @per_byte bytes of memory for each byte of
+ * trace are more than the machine has; @cure is a text that follows
+ */
 void recording_warn_of_memory(const struct nt_session *session, unsigned int per_byte, const char *cure);
 
-/* recording_build_id() - write the build id of an object to @text, and return it; NULL: none */
+/*
+ * recording_build_id() - write the build id of an object to @text in hexadecimal, and return @text;
+ * NULL if the build id is not known
+ */
 #define BUILD_ID_TEXT	(2 * 64 + 1)
 const char *recording_build_id(struct nt_session *session, const char *object, char text[BUILD_ID_TEXT]);
 
-/* duration() - format a time like "1.23 ms", with three digits and a unit, in @buf */
+/* duration() - write a time to @buf with three digits and a unit, such as "1.23 ms", and return @buf */
 const char *duration(uint64_t ns, char buf[16]);
 
 #endif /* NTRACE_TOOL_RECORDING_H */

@@ -14,7 +14,7 @@ int export_flush(struct export *e)
 	size_t len = e->len;
 
 	e->len = 0;
-	/* the buffer does not exist if no call was exported */
+	/* if no call was exported, export::text is NULL */
 	return !len || fwrite(e->text, 1, len, e->file) == len ? 0 : -1;
 }
 
@@ -76,7 +76,10 @@ const struct export_name *export_name(struct export *e, uint32_t function)
 
 /* ---- Threads ---- */
 
-/* Find or add a thread. Search from the newest one, because calls arrive by time or by thread. */
+/*
+ * Find a thread, or add it. Search the newest thread first, because consecutive calls often belong
+ * to the same thread.
+ */
 static struct export_thread *add_thread(struct export *e, const struct export_thread *new)
 {
 	struct export_thread thread = *new;
@@ -96,10 +99,7 @@ static struct export_thread *add_thread(struct export *e, const struct export_th
 	return NULL;
 }
 
-/*
- * Return the thread of a call. A thread keeps its name within a slice, except in the slice with
- * exec.
- */
+/* Return the thread of a call. A thread has the same name in a whole slice, unless it calls exec in this slice. */
 const struct export_thread *export_thread(struct export *e, const struct nt_call *call)
 {
 	const struct nt_slice *s = nt_calls_slice(e->calls, call->slice);

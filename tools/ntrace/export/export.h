@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Functions and structures that the formats of ntrace export share */
+/* Functions and structures that the formats of `ntrace export` share */
 #ifndef NTRACE_TOOL_EXPORT_H
 #define NTRACE_TOOL_EXPORT_H
 
@@ -20,24 +20,25 @@ struct export_text {
 };
 
 /*
- * The names of a function. An unknown name is "[unknown]" for formats that require a string, or
- * null.
+ * The names of a function as JSON. An unknown name is "[unknown]" in @symbol and @object, for
+ * formats that require a string, and null in the other members.
  */
 struct export_name {
-	struct export_text symbol, object;	/* text is NULL until they are created */
+	struct export_text symbol, object;	/* export_text::text is NULL before the names are created */
 	struct export_text symbol_or_null, object_or_null;
 };
 
-/* A thread under one name */
+/* A thread with one name. A thread that changes its name has several of these structures. */
 struct export_thread {
 	int32_t		pid, tid;
 	const char	*comm;
 	struct export_text json;	/* @comm as JSON */
-	uint32_t	number;		/* number of the thread, from 0, in the order of first use */
-	bool		is_new;		/* export_thread() has returned it for the first time */
+	uint32_t	number;		/* index in export::threads, which are in the order of first use */
+	/* the last call of export_thread() has returned this thread for the first time */
+	bool		is_new;
 };
 
-/* A tracepoint, and its thread */
+/* A tracepoint, with the process and the name of its thread */
 struct export_event {
 	struct nt_event	event;
 	int32_t		pid;
@@ -46,29 +47,31 @@ struct export_event {
 };
 
 /*
- * Functions of a format. Calls are passed to take() by time, or thread by thread to enter() and
- * leave(). Each function returns 0, or -1 with errno.
+ * The functions of a format. Calls are passed to take() in the order of time. If take() is NULL,
+ * they are passed to enter() and leave(), one thread after the other. Each function returns 0, or
+ * -1 with errno.
  */
 struct export_format {
 	const char	*name;
-	int	(*begin)(struct export *e);	/* called when all functions and slices are known */
+	/* called before the first call, when all functions and slices are known */
+	int	(*begin)(struct export *e);
 	int	(*take)(struct export *e, const struct nt_call *call,
 			const struct nt_function *function);
 	int	(*enter)(struct export *e, struct nested_call *call);
 	int	(*leave)(struct export *e, const struct nested_call *call);
 	/*
-	 * Called with a tracepoint, by time between the calls of take(), or after all calls of
-	 * enter(). May be NULL
+	 * Called with each tracepoint, in the order of time. With take(), tracepoints are passed
+	 * between calls; with enter(), after all calls. NULL: the format has no tracepoints
 	 */
 	int	(*event)(struct export *e, const struct export_event *event);
 	int	(*end)(struct export *e);	/* called after the last call */
 	void	(*free)(struct export *e);
-	bool	own_file;			/* the format itself opens export::whole */
+	bool	own_file;			/* the format opens its output itself */
 };
 
 /*
- * Cache of the thread of a slice, if the slice has one thread under one name. Calls that arrive by
- * time belong to one slice on each CPU.
+ * Number of entries in a cache of the threads of slices. Calls in the order of time belong to the
+ * current slice of each CPU, so that one entry for each CPU is enough.
  */
 #define EXPORT_SLICES	64
 
@@ -81,47 +84,53 @@ struct export {
 	struct recording_options recording;
 	const struct export_format *format;
 	const char	*output;
-	bool		insns;		/* --insns; folded stacks count instructions instead of ns */
+	bool		insns;		/* --insns is given; folded stacks count instructions instead of ns */
 	struct nt_session *session;
 	const struct nt_calls *calls;
 	struct nested_calls nested;
 	FILE		*file;
 	struct whole_file whole;
-	char		*text;		/* buffer of text to write */
+	char		*text;		/* buffer of bytes that are not yet written */
 	size_t		len, room;
-	uint64_t	nr;		/* number of calls */
+	uint64_t	nr;		/* number of calls that were exported */
 	uint64_t	nr_events;
 	struct events	events;
 	NS_ARRAY(struct export_name) names;
 	NS_ARRAY(struct export_thread) threads;
-	struct export_slice slices[EXPORT_SLICES];	/* indexed by slice number, modulo EXPORT_SLICES */
+	/* cache; the index is the number of the slice modulo EXPORT_SLICES */
+	struct export_slice slices[EXPORT_SLICES];
 	void		*state;		/* state of the format */
-	void		*writer;	/* state of a format that writes stacks */
+	void		*writer;	/* state of a format whose @state is used by export_stacks_*() */
 };
 
 extern const struct export_format export_chrome, export_jsonl, export_speedscope, export_folded,
 				  export_perfetto, export_sqlite, export_parquet, export_pprof;
 
 /*
- * export_room() - return space for up to @size bytes of the file, or NULL with errno
- * export_done() - end the bytes at @end. Return 0, so that a format's function can return this
+ * export_room() - return memory to which the caller writes up to @size bytes of the file, or NULL
+ * with errno
+ * export_done() - complete these bytes, which end at @end. Always return 0, so that a format's
+ * function can return this value
  */
 char *export_room(struct export *e, size_t size);
 int export_done(struct export *e, const char *end);
 
-/* export_flush() - write the buffer */
+/* export_flush() - write the bytes in the buffer to the file */
 int export_flush(struct export *e);
 
 /* export_name() - return the names of a function, or NULL if out of memory */
 const struct export_name *export_name(struct export *e, uint32_t function);
 
 /*
- * export_thread() - return the thread of a call, valid until the next call of this; NULL if out of
- * memory
+ * export_thread() - return the thread of a call, which is valid until the next call of this
+ * function; NULL if out of memory
  */
 const struct export_thread *export_thread(struct export *e, const struct nt_call *call);
 
-/* All calls of a thread with the same callers, without the calls that they made */
+/*
+ * The sum of all calls of a function with the same callers in a thread. @ns and @insns do not
+ * include the functions that it called.
+ */
 struct export_stack {
 	const struct export_thread *thread;
 	uint32_t	*path;			/* numbers of functions, the innermost first */
@@ -129,7 +138,7 @@ struct export_stack {
 	uint64_t	calls, ns, insns;
 };
 
-/* Functions of a format that writes the sums of stacks. They use export::state. */
+/* Functions for the formats that write the sums of stacks. They store their data in export::state. */
 int export_stacks_begin(struct export *e);
 int export_stacks_enter(struct export *e, struct nested_call *call);
 int export_stacks_leave(struct export *e, const struct nested_call *call);

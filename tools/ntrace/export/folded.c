@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * ntrace export --format folded - write a line "comm;outer;inner COUNT" for each stack, for
- * flamegraph.pl. The format pprof has the same stacks.
+ * flamegraph.pl. The format pprof writes the same stacks.
  */
 #include <string.h>
 
@@ -9,8 +9,8 @@
 #include "cli/json-text.h"
 
 /*
- * Add a name. Replace semicolons, newlines and invalid characters, which would change the meaning
- * of the line.
+ * Write a name, and the character @after. Replace semicolons, newlines and invalid characters in
+ * the name, because they would change the meaning of the line.
  */
 static int add_name(struct export *e, const char *name, char after)
 {

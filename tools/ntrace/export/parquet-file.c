@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A Parquet file (github.com/apache/parquet-format, version 2.6) has pages and a footer, which describes them:
+ * A Parquet file (github.com/apache/parquet-format, version 2.6) consists of pages and of a footer
+ * that describes the pages:
  *
- *	"PAR1"  { [dictionary page] data page } of each column and row group  footer  size of the footer  "PAR1"
+ *	"PAR1"  { [dictionary page] data page } of each column and row group  footer  size of the
+ *	footer  "PAR1"
  *
- * Headers and footer are in Thrift's compact protocol. Pages are compressed by zstd with a checksum, because
- * few readers check the CRC of a page. Numbers are deltas (DELTA_BINARY_PACKED), and a text is the number of
- * an entry of its column's dictionary (RLE_DICTIONARY).
+ * The headers of pages and the footer are in Thrift's compact protocol. Pages are compressed by
+ * zstd, with a checksum of zstd, because few readers check the CRC of a page. Numbers are stored as
+ * differences (DELTA_BINARY_PACKED). A text is stored as the number of an entry in the dictionary
+ * of its column (RLE_DICTIONARY).
  */
 #include <endian.h>
 #include <errno.h>
@@ -22,29 +25,35 @@
 #include "session/hash.h"
 
 #define GROUP_ROWS	(1 << 18)
-#define BLOCK		128		/* deltas of a block */
+#define BLOCK		128		/* number of differences in a block */
 #define MINIBLOCKS	4
-#define LEVEL		3		/* of zstd */
+#define LEVEL		3		/* compression level of zstd */
 
-/* Values of parquet.thrift */
+/* Values that parquet.thrift defines */
 enum {
 	TYPE_INT64 = 2, TYPE_BYTE_ARRAY = 6, OPTIONAL = 1, CONVERTED_UTF8 = 0, CONVERTED_UINT_64 = 14,
 	DATA_PAGE = 0, DICTIONARY_PAGE = 2, CODEC_ZSTD = 6,
 	PLAIN = 0, RLE = 3, DELTA_BINARY_PACKED = 5, RLE_DICTIONARY = 8,
 };
 
-/* Types of the compact protocol */
+/* Types of fields that Thrift's compact protocol defines */
 enum { T_I32 = 5, T_I64 = 6, T_BINARY = 8, T_LIST = 9, T_STRUCT = 12 };
 
 struct thrift {
 	struct bytes	bytes;
-	unsigned int	last[8], depth;		/* number of the last field of each open struct */
+	/*
+	 * @last has the number of the last field in each struct that is not complete yet; @depth is
+	 * the number of these structs
+	 */
+	unsigned int	last[8], depth;
 };
 
 /* A column of a row group */
 struct chunk {
-	uint64_t	dictionary, data;	/* offset of the pages in the file; @dictionary is 0 if there is none */
-	uint64_t	raw, packed;		/* bytes of both pages, with headers */
+	/* offsets of the dictionary page (0: none) and of the data page in the file */
+	uint64_t	dictionary, data;
+	/* size of both pages with their headers in bytes, uncompressed and compressed */
+	uint64_t	raw, packed;
 	uint64_t	rows, nulls;
 	int64_t		least, most;
 };
@@ -52,7 +61,7 @@ struct chunk {
 struct text {
 	char		*text;
 	size_t		size;
-	uint32_t	entry;			/* number in the dictionary that is being made, from 1; 0: none */
+	uint32_t	entry;			/* number in the dictionary of the current page, from 1; 0: none */
 };
 
 struct parquet {
@@ -61,15 +70,16 @@ struct parquet {
 	const struct parquet_column *columns;
 	size_t		nr_columns;
 	int64_t		*values[PARQUET_COLUMNS];
-	size_t		nr;			/* rows of this group */
-	uint64_t	*packed;		/* values without NULL, or their dictionary entries */
+	size_t		nr;			/* number of rows in the current row group */
+	/* values of a column without NULL; for texts, numbers of dictionary entries */
+	uint64_t	*packed;
 	struct bytes	page, zstd;
 	struct thrift	head;
 	ZSTD_CCtx	*compress;
 	NS_ARRAY(struct chunk) chunks;
 	NS_ARRAY(struct text) texts;
 	NS_ARRAY(uint32_t) dictionary;
-	struct ns_hash	numbers;		/* of @texts */
+	struct ns_hash	numbers;		/* hash table of @texts */
 	bool		failed;			/* out of memory */
 };
 
@@ -142,7 +152,7 @@ static unsigned int width_of(uint64_t most)
 	return most ? 64 - __builtin_clzll(most) : 0;
 }
 
-/* Write the low @width bits of each value. @nr is a multiple of 8. */
+/* Write the lower @width bits of each value. @nr must be a multiple of 8. */
 static void put_bits(struct bytes *b, const uint64_t *values, size_t nr, unsigned int width)
 {
 	uint64_t word = 0, little;
@@ -167,10 +177,13 @@ static void put_bits(struct bytes *b, const uint64_t *values, size_t nr, unsigne
 	b->nr += used / 8;
 }
 
-/* Write values in groups of 8, or as runs of a value that is the same 8 times or more. */
+/*
+ * Write values in groups of 8. If a value occurs 8 times or more one after the other, write the
+ * value once with its number of occurrences.
+ */
 static void put_hybrid(struct bytes *b, const uint64_t *values, size_t nr, unsigned int width)
 {
-	size_t i, run, begin = 0;	/* from @begin on, values wait for their groups */
+	size_t i, run, begin = 0;	/* index of the first value that is not yet written */
 	uint64_t last[8] = { 0 };
 	uint32_t value;
 
@@ -256,7 +269,7 @@ static int write_bytes(struct parquet *p, const struct bytes *b)
 	return fwrite(b->at, 1, b->nr, p->file) == b->nr ? 0 : -1;
 }
 
-/* Write the page with its header, and add its size to that of its chunk. */
+/* Write a page with its header, and add the size of the page to that of its chunk. */
 static int write_page(struct parquet *p, struct chunk *chunk, unsigned int type, size_t nr, unsigned int encoding)
 {
 	struct thrift *head = &p->head;
@@ -286,7 +299,10 @@ static int write_page(struct parquet *p, struct chunk *chunk, unsigned int type,
 	return write_bytes(p, &head->bytes) || write_bytes(p, &p->zstd) ? -1 : 0;
 }
 
-/* Put the values of a column that are not NULL into @packed. The page begins with levels, which are 0 for NULL. */
+/*
+ * Start a page with the definition levels of a column, which are 0 for NULL. Copy the values that
+ * are not NULL to @packed, and return their number.
+ */
 static size_t begin_page(struct parquet *p, size_t column, struct chunk *chunk)
 {
 	const bool nullable = p->columns[column].kind != PARQUET_UNSIGNED;
@@ -316,7 +332,10 @@ static size_t begin_page(struct parquet *p, size_t column, struct chunk *chunk)
 	return nr;
 }
 
-/* Make the dictionary of the texts that are used, and replace the texts by the numbers of their entries. */
+/*
+ * Write a dictionary of the texts in a column, and replace the values of the column by the numbers
+ * of the dictionary entries.
+ */
 static int write_dictionary(struct parquet *p, size_t column, struct chunk *chunk)
 {
 	const int64_t *values = p->values[column];
@@ -402,7 +421,10 @@ static void put_schema(struct parquet *p, struct thrift *t)
 	}
 }
 
-/* Readers skip a row group if its least and its most value do not fit a query. */
+/*
+ * Write the minimum and the maximum of a column. With them, a reader can skip a row group that has
+ * no values for a query.
+ */
 static void put_statistics(struct thrift *t, const struct chunk *chunk)
 {
 	int64_t least = htole64(chunk->least), most = htole64(chunk->most);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ntrace export --format parquet - write a folder with four tables. A Parquet file has one table. A row of
- * calls.parquet contains all names, which a dictionary makes small, so that a query over the files of many
- * machines needs no other table.
+ * ntrace export --format parquet - write a folder with four files, because a Parquet file has one
+ * table. A row of calls.parquet contains all names of a call, so that a query over the files of
+ * many machines does not need the other tables. Dictionaries keep the file small.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -37,18 +37,18 @@ static const struct {
 	[LOSSES] = { "losses", { NUMBER("cpu"), TEXT("reason"), NUMBER("times"), NUMBER("ns") } },
 };
 
-/* Texts of a function in calls.parquet */
+/* Values of the names of a function in calls.parquet (parquet_text()) */
 struct names {
 	int64_t		function, object, build_id;
 };
 
 struct parquet_folder {
-	bool		is_new;			/* this command made the folder */
+	bool		is_new;			/* this command has created the folder */
 	struct whole_file whole[TABLES];
 	FILE		*files[TABLES];
 	struct parquet	*tables[TABLES];
 	struct names	*names;
-	NS_ARRAY(int64_t) comms;		/* the text of each thread's name */
+	NS_ARRAY(int64_t) comms;		/* value of the name of each thread (parquet_text()) */
 };
 
 static int open_table(struct export *e, struct parquet_folder *p, int table)
@@ -116,7 +116,10 @@ static int parquet_begin(struct export *e)
 	return put_functions(e, p);
 }
 
-/* Return the text of the thread's name, or PARQUET_NULL if out of memory. */
+/*
+ * Return the value of a thread's name for calls.parquet, or PARQUET_NULL if out of memory. Add a
+ * new thread to threads.parquet.
+ */
 static int64_t comm_of(struct parquet_folder *p, const struct export_thread *thread)
 {
 	int64_t comm;
@@ -165,7 +168,7 @@ static int put_losses(struct export *e, struct parquet *table)
 	return 0;
 }
 
-/* Complete the files if a call was found. */
+/* Complete the files, unless no call was exported. */
 static int parquet_done(struct export *e)
 {
 	struct parquet_folder *p = e->state;

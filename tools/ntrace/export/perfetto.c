@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ntrace export --format perfetto - write packets of TrackEvents in Perfetto's protobuf
- * (protos/perfetto/trace/trace_packet.proto and related files, "Synthetic Track Event" in its
- * documentation).
+ * ntrace export --format perfetto - write packets with TrackEvents in Perfetto's protobuf format
+ * (protos/perfetto/trace/trace_packet.proto and related files, and "Synthetic Track Event" in
+ * Perfetto's documentation).
  *
- * Each thread has a track. Names are interned under the number of their function + 1.
+ * Each thread has a track. A name is written once ("interned"), and identified by the number of its
+ * function plus 1.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -36,13 +37,13 @@ enum {
 
 struct perfetto {
 	struct bytes	packet, event, inner;
-	uint64_t	*categories;	/* category of each function, which is that of its object */
-	NS_ARRAY(uint64_t) firsts;	/* the first function of each object */
-	uint32_t	thread;		/* struct nested_call::thread of the last track */
-	uint32_t	first;		/* struct nested_call::thread of the first stack of thread @tid */
+	uint64_t	*categories;	/* interned number of each function's category, which is its object */
+	NS_ARRAY(uint64_t) firsts;	/* number of the first function of each object */
+	uint32_t	thread;		/* nested_call::thread of the last track that was written */
+	uint32_t	first;		/* nested_call::thread of the first stack of thread @tid */
 	int32_t		tid;
 	bool		has_thread;
-	NS_ARRAY(int32_t) cpus;		/* CPUs that have a track of tracepoints */
+	NS_ARRAY(int32_t) cpus;		/* CPUs for which a track of tracepoints was written */
 };
 
 /* ---- Packets ---- */
@@ -77,7 +78,10 @@ static void intern(struct perfetto *p, unsigned int field, uint64_t iid, const c
 	protobuf_message(&p->event, field, &p->inner);
 }
 
-/* Return the category of an object, which is the number of its first function + 1. */
+/*
+ * Return the interned number of the category of a function, which is the number of the first
+ * function of the same object plus 1.
+ */
 static uint64_t category_of(const struct export *e, struct perfetto *p, uint64_t function)
 {
 	const struct nt_function *f = nt_calls_function(e->calls, function);
@@ -117,8 +121,9 @@ static int perfetto_begin(struct export *e)
 }
 
 /*
- * Write the track of a thread. Perfetto has threads of processes; idle threads and unknown threads
- * get plain tracks, and each further stack of a thread has a track below that of the thread.
+ * Write the track of a thread. Perfetto requires that threads belong to processes, so idle threads
+ * and unknown threads get tracks without a thread. If a thread has several stacks, the first stack
+ * has the track of the thread, and each further stack has a track below it.
  */
 static int put_track(struct export *e, const struct nested_call *call)
 {
@@ -156,8 +161,8 @@ static int put_track(struct export *e, const struct nested_call *call)
 }
 
 /*
- * Each call needs two packets, which are written without an intermediate struct bytes. Each
- * packet and each of its messages is shorter than 128 bytes, so one byte is enough for a size.
+ * Write the two packets of each call directly to the buffer, and not to a struct bytes first. Each
+ * packet and each message in it is shorter than 128 bytes, so that one byte is enough for its size.
  */
 static uint8_t *put_field(uint8_t *at, unsigned int field, uint64_t number)
 {
@@ -221,7 +226,7 @@ static int perfetto_leave(struct export *e, const struct nested_call *call)
 	return put_event(e, call, false);
 }
 
-/* Tracepoints have a track for each CPU, with numbers above those of all threads. */
+/* The tracepoints of each CPU have a track. The numbers of these tracks are above those of all threads. */
 #define EVENTS_UUID	(UINT64_C(1) << 33)
 
 static int put_cpu_track(struct export *e, int32_t cpu)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ntrace export --format pprof - write a profile of github.com/google/pprof (proto/profile.proto). It has a
- * sample for each stack of each thread, with exact sums instead of counts of samples.
+ * ntrace export --format pprof - write a profile for github.com/google/pprof (proto/profile.proto).
+ * The profile has one sample for each stack of each thread. Its values are exact sums, and not
+ * numbers of samples.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,16 +25,16 @@ enum {
 	FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILE = 4, FUNCTION_LINE = 5,
 };
 
-#define FRAMES	32	/* limit of nested inlined functions */
+#define FRAMES	32	/* maximum number of nested inlined functions */
 
 struct pprof {
 	struct bytes	profile, message, inner;
-	NS_ARRAY(const char *) objects;		/* the object of each mapping */
+	NS_ARRAY(const char *) objects;		/* object of each mapping */
 	uint64_t	strings;		/* number of strings in the table */
-	uint64_t	thread, pid, tid;	/* strings of the labels */
+	uint64_t	thread, pid, tid;	/* indices of the label names in the string table */
 };
 
-/* Add a string to the table, and return its number. */
+/* Add a string to the string table, and return its index. */
 static uint64_t add_string(struct pprof *p, const char *text)
 {
 	protobuf_string(&p->profile, PROFILE_STRING, text);
@@ -47,7 +48,10 @@ static void put_type(struct pprof *p, const char *name, const char *unit)
 	protobuf_message(&p->profile, PROFILE_SAMPLE_TYPE, &p->message);
 }
 
-/* Return the number of the object's mapping, from 1. pprof reads the file only if it lacks names. */
+/*
+ * Return the number of the object's mapping, from 1. Add the mapping if it is new, and declare that
+ * it has names, because pprof otherwise reads the object's file.
+ */
 static uint64_t mapping_of(struct export *e, struct pprof *p, const char *object)
 {
 	char text[BUILD_ID_TEXT];
@@ -73,7 +77,7 @@ static uint64_t mapping_of(struct export *e, struct pprof *p, const char *object
 	return p->objects.nr;
 }
 
-/* Write a function, and a location with the same number, which is its entry. */
+/* Write a function, and a location with the same number at the start of the function. */
 static void put_function(struct export *e, struct pprof *p, struct nt_lines *lines, uint64_t id)
 {
 	const struct nt_function *f = nt_calls_function(e->calls, id - 1);
@@ -148,7 +152,7 @@ static int put_stack(struct export *e, const struct export_stack *stack)
 	return 0;
 }
 
-/* Write the profile as gzip does, which pprof expects. */
+/* Write the profile with the compression of gzip, which pprof expects. */
 static int write_gzip(struct export *e, const struct bytes *bytes)
 {
 	z_stream z = { .next_in = bytes->at };

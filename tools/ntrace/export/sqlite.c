@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ntrace export --format sqlite - write a database. Rows of text for each call would be large and
- * slow, so calls have numbers of threads and functions, and the view "calls" joins them.
+ * ntrace export --format sqlite - write a database. With the texts of each call, its rows would be
+ * large and slow to write. A row therefore contains the numbers of the thread and the function, and
+ * the view "calls" adds the texts.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -35,8 +36,8 @@ static const char create[] =
 	" sum(s.insns) AS insns FROM spans s JOIN functions f ON f.id = s.function WHERE NOT s.open GROUP BY f.id;";
 
 /*
- * sqlite assigns the next id if none is given, and can then append the row. Ids are therefore the
- * numbers of the calls.
+ * Do not set the id of a row. sqlite then assigns the next id, which is the number of the call, and
+ * appends the row to the table, which is faster.
  */
 #define ADD_SPANS	"INSERT INTO spans(time, ns, insns, depth, caller, thread, function, open, last, stack, cpu) VALUES "
 #define ROW		"(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -44,10 +45,11 @@ static const char create[] =
 
 enum {
 	SPAN_COLUMNS	= 11,
-	SPANS		= 16,	/* rows of a statement; sqlite takes nearly twice as long with one row per statement */
+	/* number of rows of a statement; with one row per statement, sqlite takes nearly twice as long */
+	SPANS		= 16,
 };
 
-/* A row of spans, in the order of its columns */
+/* A row of the table "spans", in the order of its columns */
 struct span {
 	int64_t		time, ns, insns, depth, caller, thread, function, open, last, stack, cpu;
 };
@@ -65,7 +67,7 @@ static int failed(int code)
 	return -1;
 }
 
-/* Execute a statement whose values are bound. */
+/* Execute a statement after its values were bound. */
 static int put(sqlite3_stmt *statement)
 {
 	int code = sqlite3_step(statement);
@@ -74,7 +76,7 @@ static int put(sqlite3_stmt *statement)
 	return code == SQLITE_DONE ? 0 : failed(code);
 }
 
-/* Bind text as UTF-8, which a database requires, because file names need not be UTF-8. */
+/* Bind a text. Convert it to UTF-8, which a database requires, because file names need not be UTF-8. */
 static void bind_text(sqlite3_stmt *statement, int column, const char *text)
 {
 	size_t size = text ? strlen(text) : 0;
@@ -120,8 +122,9 @@ static int put_functions(struct export *e)
 }
 
 /*
- * Make an empty file, because sqlite would add to existing contents. It cannot write a pipe or a
- * device. Return NULL with errno on failure.
+ * Make an empty output file, because sqlite would keep the contents of an existing file. Return the
+ * name of the file, or NULL with errno on failure. A pipe or a device fails, because sqlite cannot
+ * write to it.
  */
 static const char *make_file(struct export *e)
 {
@@ -147,8 +150,8 @@ static int open_file(struct export *e)
 		return -1;
 	}
 	/*
-	 * one thread uses the database, and locks and memory statistics would take 14 % of all
-	 * instructions
+	 * disable locks and memory statistics, because only one thread uses the database. They
+	 * would take 14 % of all instructions
 	 */
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 	code = sqlite3_open_v2(name, &d->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
@@ -186,7 +189,7 @@ static int put_thread(struct export *e, const struct export_thread *thread)
 	return put(d->thread);
 }
 
-/* Bind the values of one row of the statement. The outermost calls have no caller. */
+/* Bind the values of one row of the statement. Set the caller of an outermost call to NULL. */
 static void bind_span(sqlite3_stmt *statement, size_t row, const struct span *span)
 {
 	bind_numbers(statement, row * SPAN_COLUMNS + 1, SPAN_COLUMNS, (const int64_t *)span);
@@ -194,7 +197,7 @@ static void bind_span(sqlite3_stmt *statement, size_t row, const struct span *sp
 		sqlite3_bind_null(statement, row * SPAN_COLUMNS + 5);
 }
 
-/* Write the waiting rows, all in one statement if there are enough of them, else one by one. */
+/* Write the rows in database::waiting. If there are SPANS rows, write them in one statement, otherwise one by one. */
 static int put_spans(struct database *d)
 {
 	bool full = d->nr_waiting == SPANS;
@@ -228,7 +231,10 @@ static int sqlite_enter(struct export *e, struct nested_call *call)
 	return d->nr_waiting == SPANS ? put_spans(d) : 0;
 }
 
-/* A row is written before the last call inside its call is known, and changed if there is one. */
+/*
+ * Set the column "last" of a call to the number of the last call inside it. If the row is already
+ * in the database, change it there.
+ */
 static int sqlite_leave(struct export *e, const struct nested_call *call)
 {
 	struct database *d = e->state;
@@ -275,10 +281,7 @@ static int put_samples(struct export *e, const struct nt_profile *profile)
 	return err;
 }
 
-/*
- * Write the counts of instructions, which requires decoding the trace a second time, in counting
- * mode.
- */
+/* Write the counts of instructions, for which the trace is decoded a second time, in counting mode. */
 static int sqlite_end(struct export *e)
 {
 	struct nt_profile *profile = nt_profile_new(e->session, &e->recording.filter);

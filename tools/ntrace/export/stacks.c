@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Sums of the calls with the same thread and callers, for the formats folded and pprof */
+/* Add up the calls that have the same thread and the same callers, for the formats folded and pprof. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -7,7 +7,10 @@
 #include "page/flame.h"
 
 #define STACKS_MAX	(4 << 20)
-/* Limit of callers of a stack. A recursion without it would write the square of its depth. */
+/*
+ * Maximum number of functions in a stack. Without it, the output for a recursion would grow with
+ * the square of its depth.
+ */
 #define DEPTH_MAX	1024
 
 struct stacks {
@@ -26,7 +29,7 @@ int export_stacks_begin(struct export *e)
 	return 0;
 }
 
-/* Enter a call. If space for its stack is missing, count it for its caller's stack. */
+/* Enter a call. If it is too deep, or if there are too many stacks, count the call as a part of its caller's stack. */
 int export_stacks_enter(struct export *e, struct nested_call *call)
 {
 	const struct export_thread *thread;

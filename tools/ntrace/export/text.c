@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace export - write calls as lines of text, in the order of time. */
+/* ntrace export - write calls as text in the formats jsonl, chrome and speedscope. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,11 +7,12 @@
 #include "export.h"
 #include "cli/json-text.h"
 
-#define NUMBERS		(7 * 20 + 256)	/* bytes of all numbers of a line and of the text around them */
+/* maximum size in bytes of all numbers of a line and of the constant text between them */
+#define NUMBERS		(7 * 20 + 256)
 
 /*
- * Get the thread and the function of a call, and space for its line. Return NULL with errno on
- * failure.
+ * Get the thread and the names of the function of a call. Return memory for the line of the call,
+ * or NULL with errno on failure.
  */
 static char *begin_line(struct export *e, const struct nt_call *call, const struct export_thread **thread,
 			const struct export_name **name)
@@ -20,11 +21,11 @@ static char *begin_line(struct export *e, const struct nt_call *call, const stru
 	*name = export_name(e, call->function);
 	if (!*thread || !*name)
 		return NULL;
-	/* the sizes are sufficient, because "[unknown]" is longer than null */
+	/* the sizes are also sufficient for null, because "[unknown]" is longer */
 	return export_room(e, NUMBERS + (*thread)->json.size + (*name)->symbol.size + (*name)->object.size);
 }
 
-/* Write @key and a JSON string, or null. */
+/* Write the constant text @key, and a JSON string or null. */
 #define PUT_JSON(at, key, json)	put_bytes(PUT(at, key), (json)->text, (json)->size)
 
 /* ---- JSON lines ---- */
@@ -48,7 +49,7 @@ static int jsonl_take(struct export *e, const struct nt_call *call, const struct
 	return export_done(e, PUT(at, "}\n"));
 }
 
-/* Return space for an event and @more bytes, or NULL with errno on failure. */
+/* Return memory for the line of an event and @more bytes, or NULL with errno on failure. */
 static char *event_room(struct export *e, const struct export_event *event, size_t more)
 {
 	return export_room(e, NUMBERS + strlen(event->name) + strlen(event->json) + more);
@@ -80,7 +81,7 @@ const struct export_format export_jsonl = { .name = "jsonl", .take = jsonl_take,
 
 /* ---- Chrome's trace format: "Trace Event Format", complete events ---- */
 
-/* Write ns as microseconds with three decimal places. */
+/* Write a time in ns as microseconds with three decimal places. */
 static char *put_us(char *at, uint64_t ns)
 {
 	at = put_unsigned(at, ns / 1000);
@@ -91,7 +92,7 @@ static char *put_us(char *at, uint64_t ns)
 	return at;
 }
 
-/* Write text. Return -1 with errno on failure. */
+/* Write a text. Return -1 with errno on failure. */
 static int put_text(struct export *e, const char *text)
 {
 	size_t size = strlen(text);
@@ -156,8 +157,8 @@ const struct export_format export_chrome = {
 /* ---- speedscope, with an evented profile for each thread ---- */
 
 struct speedscope {
-	uint32_t	thread;		/* struct nested_call::thread of the profile */
-	bool		open;		/* a profile has started */
+	uint32_t	thread;		/* nested_call::thread of the current profile */
+	bool		open;		/* a profile was started and not ended */
 	bool		comma;		/* the next event must follow a comma */
 	/* time of the last event, because speedscope requires increasing times */
 	uint64_t	last;
@@ -218,7 +219,7 @@ static int begin_profile(struct export *e, const struct nested_call *call)
 		return -1;
 	at = e->nr > 1 ? PUT(at, ",\n{") : PUT(at, "\n{");
 	at = PUT(at, "\"type\": \"evented\", \"unit\": \"nanoseconds\", \"name\": ");
-	/* leave out the string's last quote, because the thread id follows inside the string */
+	/* leave out the closing quote, because the id of the thread follows in the same string */
 	at = put_bytes(at, thread->json.text, thread->json.size - 1);
 	at = put_number(PUT(at, " "), thread->tid);
 	at = put_unsigned(PUT(at, "\", \"startValue\": "), call->call.begin);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ntrace profile --bolt - write branches and the code between them for perf2bolt -pa:
+ * ntrace profile --bolt - write the branches of a program, and the code between branches, for
+ * perf2bolt -pa:
  *
- *	B FROM TO COUNT MISPREDICTED	a branch that was taken
- *	F FROM TO COUNT			from an instruction to a later one, without a taken branch
+ *	B FROM TO COUNT MISPREDICTED	a branch from FROM to TO was taken COUNT times F FROM TO
+ *	COUNT			the code from FROM to TO was executed COUNT times without a taken
+ *	branch in between
  *
- * Addresses are those of one file.
+ * Addresses are those in one file.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -14,7 +16,7 @@
 
 #include "profile.h"
 
-/* A line of the file, without its constant words */
+/* A line of the output */
 struct way {
 	char		type;
 	uint64_t	from, to, count;
@@ -50,7 +52,8 @@ static const char *largest_object(const struct profile *profile)
 }
 
 /*
- * Convert an address of the process to one of the file. Return false if it belongs to another file.
+ * Convert an address of a process to an address in the file bolt::object. Return false if the
+ * address belongs to another file.
  */
 static bool in_file(const struct bolt *b, uint64_t space, uint64_t addr, uint64_t *file_addr)
 {
@@ -79,7 +82,7 @@ static bool read_insn(const struct bolt *b, uint64_t space, uint64_t addr, struc
 	return nt_insn_decode(&b->config, code, size, insn) > 0;
 }
 
-/* Find the last instruction of a block and its address. */
+/* Find the last instruction of a block, and the address of this instruction. Return false if code is missing. */
 static bool last_insn(const struct bolt *b, const struct nt_count *block, uint64_t *addr,
 		      struct nt_insn *insn)
 {
@@ -96,8 +99,9 @@ static bool last_insn(const struct bolt *b, const struct nt_count *block, uint64
 }
 
 /*
- * Write a block, and the direct jump or call that ends it, which has only one target. If a message
- * ended the block, the code continues after it.
+ * Write a block. If it ends with a direct jump or call, also write this branch, because it has only
+ * one target. If it ends with an instruction that does not jump, because a message was sent there,
+ * write that the code continues after this instruction.
  */
 static void put_block(struct bolt *b, const struct nt_count *block)
 {
@@ -114,8 +118,8 @@ static void put_block(struct bolt *b, const struct nt_count *block)
 }
 
 /*
- * Write a conditional branch with its taken and not-taken counts. In both cases a block ends here
- * and the next one starts.
+ * Write how often a conditional branch was taken and not taken. The blocks before the branch and
+ * after it are written separately.
  */
 static void put_conditional(struct bolt *b, const struct nt_count *count)
 {
@@ -137,7 +141,7 @@ static void put_count(struct bolt *b, const struct nt_count *count)
 		put_conditional(b, count);
 		break;
 	case NT_COUNT_EDGE:
-		/* a trap is not a branch of the program */
+		/* leave out traps, because a trap is not a branch of the program */
 		if (count->how < NT_END_TRAP_RETURN)
 			put_way(b, 'B', count->space, count->from, count->to, count->count);
 		break;
@@ -151,7 +155,7 @@ static int way_cmp(const void *a, const void *b)
 	return ns_order(x->type, y->type) ?: ns_order(x->from, y->from) ?: ns_order(x->to, y->to);
 }
 
-/* Write the lines, after adding up those of several processes that execute the same file. */
+/* Write the lines. First add up equal lines, which occur if several processes execute the same file. */
 static int write_ways(struct bolt *bolt)
 {
 	const struct way *way = bolt->ways.at, *end;

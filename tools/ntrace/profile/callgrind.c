@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ntrace profile --callgrind - write the "Callgrind Format Specification" of valgrind's manual. It
- * has the instructions of each line of each function, and the number and the instructions of the
- * calls between functions.
+ * ntrace profile --callgrind - write the format that "Callgrind Format Specification" in valgrind's
+ * manual describes. The output contains the number of instructions of each line of each function,
+ * and for each pair of caller and called function the number of calls and their instructions.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -24,8 +24,8 @@ struct arc {
 };
 
 /*
- * An arc with the names of its ends. It has copies of the functions' names, which are not valid after all calls
- * were passed.
+ * An arc (a pair of caller and called function) with the names of both functions. It does not point
+ * to the functions, because they are not valid after all calls were passed.
  */
 struct named_arc {
 	const char	*from_object, *from, *to_object, *to;
@@ -38,7 +38,7 @@ struct callgrind {
 	NS_ARRAY(struct cost) costs;	/* sorted by object, function, file, line */
 	NS_ARRAY(struct named_arc) arcs;
 	NS_ARRAY(struct arc) counted;
-	struct ns_hash	hash;		/* hash table of @counted */
+	struct ns_hash	hash;		/* hash table that finds an arc in @counted */
 };
 
 static const char *text(const char *name, const char *unknown)
@@ -143,7 +143,7 @@ static int end(void *ctx)
 
 /* ---- Text ---- */
 
-/* Write a name, which extends to the end of its line. */
+/* Write @key and a name, which extends to the end of the line. Replace control characters in the name. */
 static void put_name(FILE *out, const char *key, const char *name)
 {
 	fputs(key, out);
@@ -165,7 +165,7 @@ static void put_arcs(const struct callgrind *c, const struct cost *function)
 	     !strcmp(arc->from_object, key.from_object); arc++) {
 		put_name(out, "cob=", arc->to_object);
 		put_name(out, "cfn=", arc->to);
-		/* use the first line of the function, because the calling line is not known */
+		/* use the first line of the caller, because the line of the call is not known */
 		fprintf(out, "calls=%" PRIu64 " 0\n%d %" PRIu64 "\n", arc->calls, function->line, arc->insns);
 	}
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace profile --counts - write all counts, for ntrace merge and for the other formats. */
+/* ntrace profile --counts - write a file of all counts, which `ntrace merge` and the other formats can read. */
 #include <errno.h>
 
 #include "profile.h"

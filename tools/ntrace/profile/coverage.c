@@ -7,7 +7,10 @@
 #include "page/source.h"
 #include "profile.h"
 
-/* Ranges of the lines, functions and branches of one file in the three arrays, and --symfs */
+/*
+ * The lines, functions and branches of one file, as ranges in the arrays of struct profile_source,
+ * and the argument of --symfs
+ */
 struct of_file {
 	const char *symfs;
 	const struct profile_line *line, *line_end;
@@ -26,7 +29,7 @@ struct of_file {
 		(of)->name ## _end++;							\
 } while (0)
 
-/* Call @fn for each file that has lines, in order. Return 0, or the error of @fn. */
+/* Call @fn for each source file that has lines, in the order of their paths. Return 0, or -1 with errno. */
 static int each_file(struct profile *profile, void (*fn)(FILE *out, const char *file, struct of_file *of))
 {
 	struct profile_source source = { 0 };
@@ -48,7 +51,7 @@ static int each_file(struct profile *profile, void (*fn)(FILE *out, const char *
 	return err;
 }
 
-/* Write a name. It may have any byte, but a newline would start another record. */
+/* Write a name. Replace control characters, because a newline would start another record. */
 static void put_name(FILE *out, const char *name)
 {
 	for (; *name; name++)
@@ -148,7 +151,7 @@ static void gcov_line(FILE *out, struct of_file *of, int number, const char *tex
 	gcov_branches(out, of, number);
 }
 
-/* Write a file. If it cannot be read, list only its lines that have code. */
+/* Write a source file with the counts of its lines. If the file cannot be read, list only the lines that have code. */
 static void gcov_file(FILE *out, const char *file, struct of_file *of)
 {
 	char *text = source_text(of->symfs, file), *line, *rest = text;

@@ -4,14 +4,13 @@
  * Profile Formats" of clang's manual).
  *
  *	function:total:head
- *	 OFFSET[.DISCRIMINATOR]: count [target:count ...]
- *	 OFFSET[.DISCRIMINATOR]: inlined:total
+ *	 OFFSET[.DISCRIMINATOR]: count [target:count ...] OFFSET[.DISCRIMINATOR]: inlined:total
  *	  OFFSET...
  *
  * An offset is a line number minus the first line of the function.
  *
- * The counts of each source position in each stack of inlined functions are exact. The count of a
- * position is that of its most frequent instruction.
+ * All counts are exact. Each source position in each stack of inlined functions has its own count,
+ * which is the count of its most frequent instruction.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -25,17 +24,17 @@ struct sample_place {
 	unsigned int	discriminator;
 };
 
-/* The count of a position, with its stack of inlined functions */
+/* The count of a source position, with the stack of inlined functions that contains the position */
 struct sample {
 	const char	*names[PROFILE_FRAMES];	/* names of the functions, the outermost first */
-	struct sample_place places[PROFILE_FRAMES];	/* position in each function */
+	struct sample_place places[PROFILE_FRAMES];	/* position in each of these functions */
 	size_t		depth;
 	uint64_t	count;
-	/* function that is called from there; NULL: the sample is the position itself */
+	/* function that is called from the position; NULL: the sample counts the position itself */
 	const char	*target;
 };
 
-/* Samples. The array has pointers, because sorting many large samples would be slow. */
+/* The samples of a profile. The array contains pointers, because it would be slow to sort many large samples. */
 struct samples {
 	NS_ARRAY(struct sample *) all;
 };
@@ -47,7 +46,10 @@ static int sample_place_cmp(struct sample_place x, struct sample_place y)
 	return x.discriminator < y.discriminator ? -1 : x.discriminator > y.discriminator;
 }
 
-/* Order samples so that inlined functions follow the places of the function that contains them. */
+/*
+ * Compare two samples, to sort them by function. The samples of inlined functions follow the
+ * positions of the function that contains them.
+ */
 static int sample_cmp(const void *a, const void *b)
 {
 	const struct sample *x = *(const struct sample *const *)a, *y = *(const struct sample *const *)b;
@@ -70,7 +72,10 @@ static int sample_cmp(const void *a, const void *b)
 
 /* ---- Executed code ---- */
 
-/* Make a sample. Return NULL if out of memory, or if the source is not known (*known is false). */
+/*
+ * Make the sample of an address. Return NULL if out of memory. If the source position is not known,
+ * return NULL and set *known to false.
+ */
 static struct sample *sample_at(struct profile *profile, const char *object, uint64_t address,
 				uint64_t count, bool *known)
 {
@@ -90,7 +95,8 @@ static struct sample *sample_at(struct profile *profile, const char *object, uin
 		sample->names[i] = f->linkage ? f->linkage : "";
 		sample->places[i] = (struct sample_place){ f->line - f->start, f->discriminator };
 		/*
-		 * debug information may omit the line of a call, so that its callers are not known
+		 * debug information may lack the line of an inlined call, so that the positions in
+		 * its callers are not known
 		 */
 		if (f->line <= 0 || !f->start)
 			*known = false;
@@ -129,7 +135,7 @@ static bool add_insns(struct samples *samples, struct profile *profile)
 	return true;
 }
 
-/* Add the targets of indirect calls. */
+/* Add a sample for each target of each indirect call. */
 static bool add_calls(struct samples *samples, struct profile *profile)
 {
 	struct nt_place from, to;
@@ -155,8 +161,8 @@ static bool add_calls(struct samples *samples, struct profile *profile)
 }
 
 /*
- * Join two samples. The count of a place is that of its most frequent instruction; calls from it
- * are added up.
+ * Join two samples of the same position. The count of a position is that of its most frequent
+ * instruction. Add up the counts of calls to the same target.
  */
 static void merge_samples(struct sample *to, struct sample *from)
 {
@@ -167,7 +173,7 @@ static void merge_samples(struct sample *to, struct sample *from)
 	free(from);
 }
 
-/* Return true if both are inside the same function at @depth. */
+/* Return true if the functions of both samples are the same up to @depth. */
 static bool sample_same_stack(const struct sample *x, const struct sample *y, size_t depth)
 {
 	size_t i;
@@ -198,9 +204,9 @@ static uint64_t samples_head(const struct profile *profile, const char *name)
 }
 
 /*
- * Make the samples, ordered by the outermost function. The positions of a function precede those of
- * functions inlined into it, and calls from a position follow the position. Return -1 with errno if
- * out of memory.
+ * Make the samples, and sort them by the outermost function. The positions of a function precede
+ * those of functions that are inlined into it. The calls from a position follow this position.
+ * Return -1 with errno if out of memory.
  */
 static int samples_make(struct samples *samples, struct profile *profile)
 {
@@ -222,8 +228,8 @@ static void samples_free(struct samples *samples)
 /* ---- Text ---- */
 
 /*
- * Return the sum of the counts of the function at inline depth @depth of sample @at. This includes
- * functions inlined into it.
+ * Return the sum of all counts of the function at depth @depth of sample @at, including the
+ * functions that are inlined into this function.
  */
 static uint64_t total(const struct samples *samples, size_t at, size_t depth)
 {
@@ -262,7 +268,7 @@ static void put_count(FILE *out, const struct samples *samples, size_t *at)
 
 /*
  * Write the samples. If the stack of inlined functions differs from that of the previous sample,
- * write the functions that are new in it.
+ * first write the functions that the previous sample does not have.
  */
 static void put_samples(FILE *out, const struct samples *samples, const struct profile *profile)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Declarations that the formats of ntrace profile share */
+/* Declarations that the formats of `ntrace profile` share */
 #ifndef NTRACE_TOOL_PROFILE_H
 #define NTRACE_TOOL_PROFILE_H
 
@@ -10,13 +10,16 @@
 #include "session/code/lines.h"
 #include "session/counts/profile.h"
 
-#define PROFILE_FRAMES	32	/* limit of nested inlined functions */
+#define PROFILE_FRAMES	32	/* maximum number of nested inlined functions */
 
 struct profile {
 	struct recording_options recording;
 	const struct profile_format *format;
 	const char	*output;
-	/* argument of --object; NULL: all objects, or the one with most instructions */
+	/*
+	 * argument of --object; NULL: all objects, or for formats of one object that with the most
+	 * executed instructions
+	 */
 	const char	*object;
 	struct nt_session *session;
 	struct nt_profile *counts;
@@ -24,10 +27,11 @@ struct profile {
 	FILE		*file;
 };
 
-/* A format. write() returns 0, or -1 with errno. */
+/* A format of the output. write() returns 0, or -1 with errno. */
 struct profile_format {
 	const char	*name;
-	bool		needs_trace;	/* the format needs trace, because a file of counts lacks data */
+	/* the format needs a recording with trace, because a file of counts lacks some of its data */
+	bool		needs_trace;
 	bool		needs_lines;	/* the format requires line information */
 	int		(*write)(struct profile *profile);
 };
@@ -35,21 +39,24 @@ struct profile_format {
 extern const struct profile_format profile_counts, profile_lcov, profile_gcov, profile_llvm,
 				   profile_bolt, profile_callgrind;
 
-/* profile_wants() - return true if --object names the object or was not given */
+/* profile_wants() - return true if --object names @object, or if --object was not given */
 bool profile_wants(const struct profile *profile, const char *object);
 
 /*
- * profile_executed() - return the instruction at an address of an object; NULL if it was not
- * executed
+ * profile_executed() - return the counts of the instruction at an address of an object; NULL if the
+ * instruction was not executed
  */
 const struct nt_profile_insn *profile_executed(const struct profile *profile, const char *object,
 					       uint64_t address);
 
-/* A source line and its count, or a branch or function in it */
+/* A source line, and how often it was executed */
 struct profile_line {
 	const char	*file;
 	int		line;
-	/* identifies the function that contains it and the functions into which that is inlined */
+	/*
+	 * hash of the function that contains the line, and of the functions into which that
+	 * function is inlined; 0 if the line was not executed
+	 */
 	uint64_t	copy;
 	uint64_t	count;
 };
@@ -69,14 +76,14 @@ struct profile_function {
 
 /*
  * Counts of source lines. The count of a line is that of its most frequent instruction. If several
- * functions contain the line, such as instances of a template or copies of an inlined function, it
- * is the sum over all of them.
+ * functions contain the line, such as instances of a template or copies of an inlined function, the
+ * counts of all these functions are added up.
  */
 struct profile_source {
-	/* sorted by file, then line, including lines that were not executed */
+	/* executed and other lines, sorted by file, then line */
 	NS_ARRAY(struct profile_line) lines;
-	NS_ARRAY(struct profile_branch) branches;	/* executed branches by file, line, address */
-	NS_ARRAY(struct profile_function) functions;	/* sorted by file, line, name */
+	NS_ARRAY(struct profile_branch) branches;	/* executed branches, sorted by file, line, address */
+	NS_ARRAY(struct profile_function) functions;	/* functions, sorted by file, line, name */
 };
 
 /* profile_source_make() - compute the counts. Return 0, or -1 with errno. */

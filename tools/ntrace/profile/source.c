@@ -5,8 +5,8 @@
 #include "profile.h"
 
 /*
- * The first line with code of a function, which may be that of its brace, and the line with its
- * name
+ * The lines of the start of a function. @start is the line with the function's name, and @line is
+ * the first line with code, which may be that of the opening brace.
  */
 struct entry {
 	const char	*file;
@@ -51,8 +51,8 @@ static int function_cmp(const void *a, const void *b)
 /* ---- Lines ---- */
 
 /*
- * Hash the functions that contain a line. Two of them have the same hash only with a probability of
- * 2^-64.
+ * Return a hash of the function that contains a line, and of the functions into which it is
+ * inlined. Different functions have the same hash only with a probability of 2^-63.
  */
 static uint64_t copy_of(const struct nt_profile_insn *insn, const struct nt_frame *frames, size_t nr)
 {
@@ -65,7 +65,7 @@ static uint64_t copy_of(const struct nt_profile_insn *insn, const struct nt_fram
 			hash = (hash ^ frames[i].line ^ (uint64_t)frames[i].discriminator << 32) *
 			       0xc4ceb9fe1a85ec53ULL;
 	}
-	/* 0 is for lines that were not executed */
+	/* 0 is reserved for lines that were not executed */
 	return hash | 1;
 }
 
@@ -94,7 +94,10 @@ static bool add_executed(struct making *m)
 	return true;
 }
 
-/* Use the count of the most frequent instruction of each copy, and add up all copies. */
+/*
+ * Set the count of each line. The count of a copy (profile_line::copy) is that of its most frequent
+ * instruction. Add up the counts of all copies of a line.
+ */
 static void join_lines(struct profile_source *source)
 {
 	ns_array_join(&source->lines, line_cmp, a->count = b->count > a->count ? b->count : a->count);
@@ -103,7 +106,10 @@ static void join_lines(struct profile_source *source)
 
 /* ---- All lines and functions of the debug information ---- */
 
-/* Count a function by its first instruction, which may belong to an inlined function. */
+/*
+ * Add the count of a function's first instruction to the line with the function's name. This
+ * instruction may belong to an inlined function, so that it has another line.
+ */
 static bool add_calls(struct making *m, const struct nt_line *function, const struct nt_profile_insn *first)
 {
 	struct profile_line line = { .file = function->file, .line = function->line };
@@ -164,7 +170,10 @@ static int entry_cmp(const void *a, const void *b)
 	return place_cmp(x->file, x->line, y->file, y->line);
 }
 
-/* Move the count of the start of a function's code to the line with its name, like gcov. */
+/*
+ * Move the count of a function's first line with code to the line with the function's name, because
+ * gcov also reports it there.
+ */
 static void move_entries(struct making *m)
 {
 	const struct entry *found;
@@ -228,7 +237,7 @@ int profile_source_make(struct profile_source *source, struct profile *profile)
 		return -1;
 	join_lines(source);
 	ns_array_join(&source->functions, function_cmp, a->count += b->count);
-	/* several processes may execute the same file */
+	/* add up equal branches, because several processes may execute the same file */
 	ns_array_join(&source->branches, branch_cmp, merge_branches(a, b));
 	return 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Unpack the CoreSight frames of a file into pieces of bytes of each trace ID. */
+/* Unpack the CoreSight frames of a file, which contain the trace of several encoders, each with a trace ID. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,22 +9,22 @@
 #include "deframer.h"
 
 /*
- * Size of a piece of one ID. Each ID has its own decoder, which needs the caches for itself, so
- * pieces are large.
+ * Size of the pieces in which the bytes of one trace ID are returned. Pieces are large, because
+ * each trace ID has its own decoder, which needs the processor's caches for itself.
  */
 #define OUT_SIZE	(256 << 10)
-#define MAX_PRINTED	10	/* limit of printed errors; a file without frames has many */
+#define MAX_PRINTED	10	/* maximum number of errors to print, because a file without frames has many errors */
 
 struct deframer {
 	struct nt_frames	*frames;
-	const uint8_t		*data;		/* bytes that are not yet unpacked */
+	const uint8_t		*data;		/* bytes of the file that are not yet unpacked */
 	size_t			size;
 	uint64_t		offset;		/* offset of @data in the file */
-	unsigned int		at;		/* next ID whose bytes are returned */
+	unsigned int		at;		/* next trace ID whose bytes are returned */
 	unsigned int		id;
 	unsigned int		breaks;
-	bool			is_broken;	/* an interruption follows the bytes in @outs */
-	bool			more;		/* more bytes of the file follow soon */
+	bool			is_broken;	/* bytes of the file are missing after the bytes in @outs */
+	bool			more;		/* the next bytes of the file can be read at once */
 	uint64_t		errors;
 	struct nt_frames_out	outs[NT_FRAMES_IDS];
 	uint8_t			bytes[];
@@ -60,7 +60,7 @@ void deframer_free(struct deframer *d)
 	free(d);
 }
 
-/* Skip the bytes before the first whole frame, because the file may begin inside a frame. */
+/* Skip the bytes before the first complete frame, because the file may begin inside a frame. */
 static void skip_to_frame(struct deframer *d)
 {
 	size_t skip;
@@ -71,7 +71,7 @@ static void skip_to_frame(struct deframer *d)
 	d->data += skip;
 	d->size -= skip;
 	d->offset += skip;
-	/* the bytes of each ID may begin inside a message */
+	/* the first bytes of each trace ID may be inside a message */
 	d->breaks++;
 }
 
@@ -96,7 +96,7 @@ static void report(struct deframer *d, int error)
 		fprintf(stderr, "ntrace: further errors in CoreSight frames are counted, but not printed\n");
 }
 
-/* Unpack frames until an ID's buffer is full, or until an interruption. */
+/* Unpack frames until the buffer of a trace ID is full, or until bytes are missing. */
 static void convert(struct deframer *d)
 {
 	size_t used;
@@ -106,7 +106,10 @@ static void convert(struct deframer *d)
 	d->size -= used;
 	d->offset += used;
 	d->is_broken = ret != NT_OK;
-	/* collect more bytes while there is space */
+	/*
+	 * return the bytes of all trace IDs if a buffer is full, if bytes are missing, or if no
+	 * more bytes follow soon
+	 */
 	if (d->is_broken || d->size || !d->more)
 		d->at = 0;
 	if (ret < 0)

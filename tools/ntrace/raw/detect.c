@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Try options on the first part of a trace. The best ones have the fewest messages that are
- * invalid, contradict the code or cannot be decoded. If several are equally good, the simplest is
- * usually right.
+ * Try sets of options on the first part of a trace. The best set has the fewest messages that are
+ * invalid, contradict the code or cannot be decoded. Of several equally good sets, use the one with
+ * the fewest options, which is usually right.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,16 +17,17 @@
 #include "raw/detect.h"
 #include "session/file/whole-file.h"
 
-#define FIRST_PART	(8u << 10)	/* bytes on which all options are tried */
-#define LARGE_PART	(256u << 10)	/* bytes on which the best options are tried */
-#define SEAM_MAX	(32u << 20)	/* largest file that is searched for the end of a ring's newest trace */
+#define FIRST_PART	(8u << 10)	/* number of bytes on which all sets of options are tried */
+#define LARGE_PART	(256u << 10)	/* number of bytes on which the best sets of options are tried */
+#define SEAM_MAX	(32u << 20)	/* maximum size in bytes of a file in which the seam of a ring is searched */
 #define MAX_SEAMS	8
-#define MAX_BAD		400		/* bad messages after which options are given up */
-#define PIECE		1024u		/* bytes that are decoded at once */
-#define MAX_INSNS	(4u << 20)	/* a piece is not decoded beyond this many instructions */
-#define MAX_BREAKS	8		/* after this many such pieces, these options are wrong */
+#define MAX_BAD		400		/* number of bad messages after which a set of options is abandoned */
+#define PIECE		1024u		/* number of bytes that are decoded together */
+#define MAX_INSNS	(4u << 20)	/* maximum number of instructions that are decoded from a piece */
+/* number of pieces with more instructions after which a set of options is abandoned */
+#define MAX_BREAKS	8
 
-/* Options to try besides SRC and timestamps, in this order */
+/* Options to try in addition to SRC and timestamps, as bits of a set. Sets are tried in the order of their numbers. */
 enum { TRY_RETURNS = 1, TRY_ALL_JUMPS = 2, TRY_EXTEND = 4, TRY_SEQUENTIAL = 8, TRY_END = 16 };
 
 static const struct {
@@ -40,18 +41,18 @@ static const struct {
 #define NR_ENCODERS	(sizeof(encoders) / sizeof(encoders[0]))
 
 struct detect {
-	struct nt_config	base;		/* the settings that describe the code */
+	struct nt_config	base;		/* settings that describe the code, such as its width */
 	struct nt_image		*image;
 	const uint8_t		*data;
 	size_t			size;
 	bool			middle;
 	uint64_t		wrapped_at;
 	struct nt_config	best;
-	struct detected		score;		/* result of @best */
-	unsigned int		penalty;	/* number of options in @best */
+	struct detected		score;		/* result of decoding with @best */
+	unsigned int		penalty;	/* number of options that @best sets */
 };
 
-/* Offsets of errors and skipped messages in a file. A ring may have wrapped at any of them. */
+/* Offsets of errors and skipped messages in a file, which are the possible positions of the seam of a ring. */
 struct seams {
 	uint64_t	offsets[MAX_SEAMS];
 	unsigned int	nr;
@@ -59,8 +60,8 @@ struct seams {
 };
 
 /*
- * Count the items of the bytes that were fed. Return false if they have too many errors, or if they
- * repeat too much code to decode all of it.
+ * Count the instructions and errors of the bytes that were fed. Return false if the bytes have too
+ * many errors, or more instructions than MAX_INSNS.
  */
 static bool count_batches(struct nt_flow *flow, struct detected *score, struct seams *seams)
 {
@@ -85,8 +86,8 @@ static bool count_batches(struct nt_flow *flow, struct detected *score, struct s
 }
 
 /*
- * Feed bytes in pieces. Where a piece takes too long, continue inside the next one. A message of
- * wrong fields can repeat code nearly without an end.
+ * Feed bytes in pieces. If a piece has too many instructions, restart the decoder at the next
+ * piece. With wrong options, a message can repeat code nearly without end.
  */
 static void count_bytes(struct nt_flow *flow, const uint8_t *data, size_t size, struct detected *score,
 			struct seams *seams)
@@ -103,13 +104,13 @@ static void count_bytes(struct nt_flow *flow, const uint8_t *data, size_t size, 
 			break;
 		nt_flow_restart(flow, at + n, true);
 	}
-	/* Messages have about four bytes */
+	/* a message has about four bytes */
 	score->unread += (size - at) / 4;
 }
 
 /*
- * Decode @size bytes, first those after the wrap if the file has wrapped, then those from the
- * start. Return false if out of memory.
+ * Decode @size bytes with a set of options, and count the result. If the file is a wrapped ring,
+ * begin at its oldest byte. Return false if out of memory.
  */
 static bool try_config(struct detect *d, const struct nt_config *config, size_t size,
 		       struct detected *score, struct seams *seams)
@@ -135,7 +136,7 @@ static bool try_config(struct detect *d, const struct nt_config *config, size_t 
 	return true;
 }
 
-/* What the messages of the first part are like for any code */
+/* Properties of the messages of the first part that do not depend on the code */
 struct messages {
 	unsigned int	nr, invalid;
 	bool		starts_with_sync;
@@ -173,8 +174,8 @@ static void set_encoder(struct nt_config *config, size_t encoder, unsigned int t
 
 /*
  * Try all encoders with one width of SRC, with or without timestamps, and with the sets of options
- * from @first up to @end, without @end. If nearly all messages are valid without timestamps
- * (@few_times), only SiFive's encoder may send them.
+ * from @first to @end - 1. If nearly all messages are valid without timestamps (@few_times), try
+ * timestamps only with SiFive's encoder.
  */
 static void try_encoders(struct detect *d, struct nt_config config, size_t size, unsigned int first,
 			 unsigned int end, bool few_times)
@@ -203,7 +204,7 @@ static void try_encoders(struct detect *d, struct nt_config config, size_t size,
 	}
 }
 
-/* Return true if too many messages are invalid for this width of SRC. */
+/* Return true if too many messages are invalid with this width of SRC and with or without timestamps. */
 static bool is_hopeless(const struct detect *d, struct nt_config config)
 {
 	struct messages ratified, sifive;
@@ -243,7 +244,7 @@ static void try_all(struct detect *d)
 		try_part(d, TRY_SEQUENTIAL, TRY_END);
 	if (!d->score.insns)
 		return;
-	/* try more trace, which may need options that the first part did not need */
+	/* try the options on more trace, which may need options that the first part does not need */
 	config = d->best;
 	try_config(d, &config, LARGE_PART, &d->score, NULL);
 	if (d->score.bad)
@@ -251,9 +252,9 @@ static void try_all(struct detect *d)
 }
 
 /*
- * Return true if only Accemic's encoder is known to send the message. TCODE 58 contains its
- * configuration, and TCODE 31 reports instructions that would otherwise be missing without an
- * error.
+ * Return true if only Accemic's encoder is known to send the message. TCODE 58 contains the
+ * configuration of this encoder. TCODE 31 reports repeated instructions; a decoder that ignores it
+ * would omit them without an error.
  */
 static bool is_of_accemic(const struct nt_message *msg)
 {
@@ -261,7 +262,7 @@ static bool is_of_accemic(const struct nt_message *msg)
 		(msg->tcode == NT_TCODE_REPEAT_INSN && msg->nr_others >= 3);
 }
 
-/* Select the encoder that is known to send such messages, unless it gives worse results. */
+/* Select Accemic's encoder if the trace has messages that only this encoder sends, and if the result is not worse. */
 static void learn_vendor(struct detect *d)
 {
 	struct nt_reader *reader = nt_reader_new(&d->best);
@@ -289,10 +290,11 @@ static void learn_vendor(struct detect *d)
 }
 
 /*
- * Find the position at which a ring has wrapped. The newest message ends there, and the next one is
- * old and cut. The flow continues from the end of the file at its start, so that the messages
- * before the first SYNC add instructions. A file that begins with SYNC and ends with a stop is one
- * piece, and its errors are damage.
+ * Find the seam of a ring, which is the position at which it has wrapped. The newest message ends
+ * at the seam, and the message after it is old and incomplete. With the right seam, the flow
+ * continues from the end of the file to its start, so that the messages before the first SYNC
+ * result in instructions. A file that begins with SYNC and ends with a stop is not a wrapped ring,
+ * and its errors are damage.
  */
 static void find_seam(struct detect *d)
 {
@@ -318,7 +320,7 @@ static void find_seam(struct detect *d)
 	d->wrapped_at = 0;
 }
 
-/* Try all options on a file that may also begin inside a message. */
+/* Try all options on a file. If the result is bad, also try them as if the file began inside a message. */
 static void run(struct detect *d)
 {
 	struct detect whole;
@@ -340,8 +342,8 @@ static void run(struct detect *d)
 /* ---- frames ---- */
 
 /*
- * Unpack CoreSight frames. Return the bytes of the ID with the most bytes, which the caller frees;
- * NULL: none
+ * Unpack CoreSight frames. Return the bytes of the trace ID that has the most bytes, which the
+ * caller frees; NULL: none
  */
 static uint8_t *take_frames(const struct detect *d, size_t *size, unsigned int *id, bool *several)
 {
@@ -353,7 +355,7 @@ static uint8_t *take_frames(const struct detect *d, size_t *size, unsigned int *
 
 	*several = false;
 	*size = 0;
-	/* If the file is too short to search for the first frame, assume that it begins with one */
+	/* if the file is too short to search for the first frame, assume that the file begins with a frame */
 	if (!frames)
 		part = 0;
 	else if (nt_frames_find(d->data, part, &at))

@@ -5,24 +5,23 @@
 
 #include "cli/options.h"
 
-/* Results of the detection besides the options */
+/* Numbers that show how well the detected options fit */
 struct detected {
 	uint64_t	messages;	/* number of messages that were tried */
-	uint64_t	bad;		/* number of these messages that do not fit */
-	uint64_t	unread;		/* number of messages that would have taken too long, about */
+	uint64_t	bad;		/* number of these messages that are invalid or contradict the code */
+	/* estimated number of messages that were not decoded because this would have taken too long */
+	uint64_t	unread;
 	uint64_t	insns;
 };
 
 /*
- * Set the options of the encoder in @options to those of the trace in @path. @image has the code.
- * Return false, with a message to the user, if nothing fits or the file cannot be read.
+ * Detect the options of the encoder from the trace in @path and the code in @image, and set them in
+ * @options. Print a message and return false if no options fit, or if the file cannot be read.
  */
 bool detect(struct options *options, struct nt_image *image, const char *path,
 	    struct detected *found);
 
-/*
- * Print the arguments of @command that decode @path, whose code is in @elf, and how certain they are.
- */
+/* Print the arguments with which @command decodes @path, whose code is in @elf, and how certain these arguments are. */
 void detect_print(const struct options *options, const struct detected *found, const char *command, const char *elf,
 		  const char *path, FILE *file);
 

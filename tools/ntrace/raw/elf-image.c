@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Code from the files that options name.
- */
+/* Read code from the files that options name. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +11,7 @@
 #include "session/array.h"
 #include "session/file/whole-file.h"
 
-/* A file that contains only code */
+/* A file that contains only code, without a format */
 struct binary {
 	struct binary	*next;
 	void		*data;
@@ -90,7 +88,7 @@ bool elf_image_add_arg(struct elf_files *files, struct nt_image *image, const ch
 	return true;
 }
 
-/* Open a binary file. Return NULL if it cannot be read, which was reported. */
+/* Open a file that contains only code. Return NULL if the file cannot be read, which was reported. */
 static struct binary *open_binary(const char *path)
 {
 	struct binary *binary = calloc(1, sizeof(*binary));

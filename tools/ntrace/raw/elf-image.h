@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Code from the files that options name.
- */
+/* Read code from the files that options name. */
 #ifndef NTRACE_ELF_IMAGE_H
 #define NTRACE_ELF_IMAGE_H
 
 #include <ntrace/elf.h>
 
-/* Files with the code of images. They stay open until elf_files_close(). */
+/* Files that contain the code of images. The files stay open until elf_files_close(). */
 struct elf_files {
-	struct nt_elf	**at;		/* an array of session/array.h */
+	struct nt_elf	**at;		/* elements of an array (session/array.h) */
 	size_t		nr, room;
-	struct binary	*binaries;	/* linked list */
+	struct binary	*binaries;	/* linked list of files that contain only code */
 };
 
 /*
- * Add the loaded segments of "FILE", or of "FILE@OFFSET" at OFFSET above their addresses in the file. A
- * file whose name is all of @arg has priority. *xlen is set to 32 or 64. Return false if it cannot be
- * used, which was reported.
+ * Add the loaded segments of the ELF file "FILE" to an image. With "FILE@OFFSET", add OFFSET to the
+ * addresses in the file. If a file with the name @arg exists, @arg is not split at the "@". *xlen
+ * is set to 32 or 64. Return false if the file cannot be used, which was reported.
  */
 bool elf_image_add_arg(struct elf_files *files, struct nt_image *image, const char *arg, unsigned int *xlen);
 
 /*
- * Add the bytes of "FILE@ADDRESS", which is not an ELF file, such as firmware or a page of the
- * kernel's memory. Return false if it cannot be used, which was reported.
+ * Add the bytes of FILE in @arg, "FILE@ADDRESS", to an image at ADDRESS. FILE is not an ELF file,
+ * but for example firmware or a page of the kernel's memory. Return false if the file cannot be
+ * used, which was reported.
  */
 bool elf_image_add_binary(struct elf_files *files, struct nt_image *image, const char *arg);
 
@@ -31,8 +30,8 @@ bool elf_image_add_binary(struct elf_files *files, struct nt_image *image, const
 void elf_files_close(struct elf_files *files);
 
 /*
- * Only open "FILE" or "FILE@OFFSET", and set *offset if it is given. Return NULL after a reported
- * error.
+ * Open the ELF file in @arg, which is "FILE" or "FILE@OFFSET", and set *offset to OFFSET if it is
+ * given. Return NULL after a reported error.
  */
 struct nt_elf *elf_open_arg(const char *arg, uint64_t *offset);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Input of the trace from a file. */
+/* Read trace from a file, or from one CPU of a recording. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,23 +15,30 @@
 
 #define PIECE	(256 << 10)
 #define IDLE	0xff
-#define BROKEN	0x02		/* a byte that occurs in no valid message, because of its MSEO (chapter 3.1.4) */
+/* a byte that is not part of any valid message, because its MSEO bits are 2 (chapter 3.1.4) */
+#define BROKEN	0x02
 #define MSEO_END 3
-#define MAGIC	8		/* bytes that identify another kind of file */
+#define MAGIC	8		/* maximum number of bytes that identify another kind of file */
 
 struct input {
-	struct nt_session *recording;	/* NULL: the input is the file @fd */
+	struct nt_session *recording;	/* recording to read; NULL: the input is the file @fd */
 	int		cpu;
-	size_t		piece, at;	/* position in the recording */
-	bool		cut;		/* the last bytes read do not end a message */
+	/* number of the current piece of the CPU's trace in the recording, and offset in this piece */
+	size_t		piece, at;
+	bool		cut;		/* the bytes that were read last do not end with the end of a message */
 	bool		more;		/* the bytes after @buf can be read at once */
 	int		fd;
-	uint64_t	wrapped_at;	/* offset from which the file is read, before the bytes from 0 to here */
+	/*
+	 * offset of the oldest byte of a ring, from which the file is read; the bytes before this
+	 * offset are read last
+	 */
+	uint64_t	wrapped_at;
 	uint64_t	before_seam;	/* number of bytes at the start of the file, which are read last */
 	const char	*path;
-	struct nt_pins	*pins;		/* NULL: the bytes are from a RAM sink */
-	struct deframer	*deframer;	/* NULL: no frames */
-	size_t		begun;		/* bytes of @buf that input_open() has read */
+	/* converter of a pin interface; NULL: the file has bytes as a RAM sink stores them */
+	struct nt_pins	*pins;
+	struct deframer	*deframer;	/* converter of CoreSight frames; NULL: the file does not have frames */
+	size_t		begun;		/* number of bytes in @buf that input_open() has already read */
 	uint8_t		buf[PIECE];
 	uint8_t		converted[2 * PIECE];
 };
@@ -42,8 +49,9 @@ static const char *input_name(const struct input *input)
 }
 
 /*
- * Read the trace of one CPU of a recording, like read(). A message that was cut off by a loss of
- * trace gets an invalid end, so that the first byte of the next stretch does not become part of it.
+ * Read the trace of one CPU of a recording, and return the same values as read(). If a loss of
+ * trace has cut off a message, return an invalid byte after it, so that the first bytes of the next
+ * stretch do not become part of this message.
  */
 static long read_recording(struct input *input, uint8_t *data, size_t size)
 {
@@ -121,8 +129,9 @@ static long read_bytes(struct input *input, uint8_t *data, size_t size)
 }
 
 /*
- * Return true, after reporting it, if the file is of another kind. A trace cannot begin with either
- * magic, because both have a byte with the reserved MSEO 2 (chapter 3.1.1) among the first four.
+ * If the file is a recording or an ELF file, report it, and return true. A trace cannot begin with
+ * the first bytes of these files, because one of the first four bytes has the reserved MSEO bits 2
+ * (chapter 3.1.1).
  */
 static bool is_another_kind(const struct input *input)
 {
@@ -139,7 +148,7 @@ static bool is_another_kind(const struct input *input)
 	return false;
 }
 
-/* Read the first bytes, which a pipe may return one by one. */
+/* Read at least MAGIC bytes, because a pipe may return one byte at a time. */
 static bool begin(struct input *input)
 {
 	long n;
@@ -214,12 +223,12 @@ static long read_piece(struct input *input)
 	input->begun = 0;
 	if (!n)
 		n = read_bytes(input, input->buf, PIECE);
-	/* with a pipe, more bytes may arrive only later */
+	/* if a pipe returns fewer bytes, more bytes may arrive much later */
 	input->more = input->recording || n == PIECE;
 	return n;
 }
 
-/* Read bytes in the format of a RAM sink. */
+/* Read the next bytes of the trace, and convert those of a pin interface to the format of a RAM sink. */
 static long read_sink(struct input *input, const uint8_t **data)
 {
 	long n = read_piece(input);
@@ -228,7 +237,7 @@ static long read_sink(struct input *input, const uint8_t **data)
 	*data = input->buf;
 	if (!input->pins)
 		return n;
-	/* a piece of only idle bytes converts to no bytes, but is not the end */
+	/* a piece that has only idle bytes is converted to no bytes, but is not the end of the file */
 	while (n > 0) {
 		made = nt_pins_convert(input->pins, input->buf, n, &used, input->converted,
 				       sizeof(input->converted));
@@ -269,11 +278,11 @@ void input_close(struct input *input)
 	free(input);
 }
 
-/* A stream during input_each() */
+/* State of a stream in input_each() */
 struct stream {
 	bool		is_open;
 	uint64_t	offset;		/* offset of the next byte */
-	unsigned int	breaks;		/* interruptions of any ID before these bytes */
+	unsigned int	breaks;		/* value of deframer_breaks() at the last bytes of the stream */
 };
 
 static bool give(const struct input *input, struct stream *streams, bool middle, const struct input_streams *to, void *ctx,

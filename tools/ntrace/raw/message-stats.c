@@ -4,13 +4,13 @@
 
 #include "message-stats.h"
 
-#define MSEO	3	/* chapter 3.1.4: 1 ends a field, 3 a message */
+#define MSEO	3	/* bits of MSEO in a byte; 1 ends a field, 3 ends a message (chapter 3.1.4) */
 
 /* ---- A message ---- */
 
 /*
- * Return the byte at @offset of the stretch. It is in @data, which begins at @begin, or in the
- * saved bytes before that.
+ * Return the byte at @offset of the stretch. This byte is in @data, which begins at offset @begin,
+ * or in message_walk::tail, which ends there.
  */
 static uint8_t byte_at(const struct message_walk *walk, const uint8_t *data, uint64_t begin,
 		       uint64_t offset)
@@ -20,8 +20,8 @@ static uint8_t byte_at(const struct message_walk *walk, const uint8_t *data, uin
 }
 
 /*
- * Return the length of TSTAMP. It is the last field and of variable length, so it has all bytes
- * after the end of the previous field.
+ * Return the length of TSTAMP in bytes. TSTAMP is the last field of a message and has a variable
+ * length, so that it has all bytes after the end of the previous field.
  */
 static unsigned int tstamp_length(const struct message_walk *walk, const struct nt_message *msg,
 				  const uint8_t *data, uint64_t begin)
@@ -36,8 +36,8 @@ static unsigned int tstamp_length(const struct message_walk *walk, const struct 
 }
 
 /*
- * Return the counter after a timestamp without SYNC, which is a difference or XORed, depending on
- * the dialect.
+ * Return the value of the timestamp counter at a message without SYNC. Depending on the dialect,
+ * its timestamp is a difference, or the XOR of the new and the old value.
  */
 static uint64_t next_tick(const struct nt_config *config, uint64_t now, uint64_t tstamp)
 {
@@ -67,8 +67,8 @@ static void count_time(struct message_walk *walk, struct source_stats *source,
 }
 
 /*
- * Count the code of a message. A RepeatBranch repeats the previous branch message with its I-CNT
- * several times.
+ * Add the code that a message reports. A RepeatBranch repeats the previous branch message,
+ * including its I-CNT, several times.
  */
 static void count_code(struct message_walk *walk, struct source_stats *source,
 		       const struct nt_message *msg)
@@ -204,7 +204,7 @@ void stats_add(struct message_stats *sum, const struct message_stats *stats)
 	uint64_t *to = (uint64_t *)sum;
 	size_t i;
 
-	/* all fields before the times are counts */
+	/* all members before @from are counts */
 	for (i = 0; i < offsetof(struct message_stats, from) / sizeof(*to); i++)
 		to[i] += ((const uint64_t *)stats)[i];
 	if (!stats->has_time)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Addresses at which code is missing.
+ * Count the addresses at which code is missing.
  *
- * A boot without its kernel's ELF file has millions of gaps in a few megabytes of code. Addresses
- * are therefore counted by region, and a region is as large as a small library.
+ * The trace of a boot has millions of gaps in a few megabytes of code if the ELF file of the kernel
+ * is missing. Addresses are therefore counted by region. A region is as large as a small library.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "missing.h"
 
 #define REGION_BITS	20
-#define MAX_REGIONS	4096	/* addresses of more are only counted */
+#define MAX_REGIONS	4096	/* maximum number of regions; addresses in further regions are only counted together */
 
 bool missing_add(struct missing *missing, uint64_t addr)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Addresses at which code is missing. Each region is reported once and then counted. */
+/*
+ * Count the addresses at which code is missing. The first address in each region is reported at
+ * once, and further addresses are counted.
+ */
 #ifndef NTRACE_MISSING_H
 #define NTRACE_MISSING_H
 
@@ -9,7 +12,7 @@
 #include "session/array.h"
 
 struct missing_region {
-	uint64_t	first, last;	/* lowest and highest address of the gaps */
+	uint64_t	first, last;	/* lowest and highest address in the region at which code is missing */
 	uint64_t	times;
 };
 
@@ -18,10 +21,10 @@ struct missing {
 	uint64_t	others;
 };
 
-/* Count @addr. Return true if it is the first in its region, so that it should be reported. */
+/* Count the address @addr. Return true if it is the first address in its region, so that the caller reports it. */
 bool missing_add(struct missing *missing, uint64_t addr);
 
-/* Print a line to the standard error for each region that was counted more than once, and free all. */
+/* Print a line to the standard error for each region with more than one missing address. Then free all regions. */
 void missing_report(struct missing *missing);
 
 #endif /* NTRACE_MISSING_H */

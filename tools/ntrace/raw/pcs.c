@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Print the PC of every instruction.
+ * Print the address of every executed instruction.
  *
  * The lines of a range are created once and then copied, because programs execute the same ranges
  * repeatedly.
@@ -17,9 +17,9 @@
 
 #define NR_ENTRIES	(1u << 14)
 #define OUT_SIZE	(1u << 18)
-/* Limit of the text that is kept. When it is reached, all text is dropped. */
+/* Maximum size in bytes of the text of all entries. When more is needed, all text is freed. */
 #define TEXT_SIZE	(8u << 20)
-#define LINE_MAX_SIZE	20	/* "0x", 16 digits, newline, and one to spare */
+#define LINE_MAX_SIZE	20	/* size of "0x", 16 digits, a newline, and one unused byte */
 
 struct entry {
 	uint64_t	start;
@@ -32,7 +32,7 @@ struct pcs {
 	const struct nt_config	*config;
 	const struct nt_image	*image;
 	struct entry		*entries;
-	size_t			text_size;	/* bytes of the text of all entries */
+	size_t			text_size;	/* size of the text of all entries in bytes */
 	bool			failed;
 	size_t			len;
 	char			out[OUT_SIZE];
@@ -46,7 +46,7 @@ struct pcs *pcs_new(const struct nt_config *config, const struct nt_image *image
 		return NULL;
 	pcs->config = config;
 	pcs->image = image;
-	/* a default pipe has a quarter of that size; other files ignore it */
+	/* increase the size of a pipe, whose default is a quarter of OUT_SIZE; the call fails for other files */
 	fcntl(STDOUT_FILENO, F_SETPIPE_SZ, OUT_SIZE);
 	pcs->entries = calloc(NR_ENTRIES, sizeof(*pcs->entries));
 	if (!pcs->entries) {
@@ -98,7 +98,7 @@ static void free_entries(struct pcs *pcs)
 	pcs->text_size = 0;
 }
 
-/* Create the lines of @range. Its code is present, because the decoder has already read it. */
+/* Create the lines of a range. The code of the range is available, because the decoder has already read it. */
 static bool make_entry(struct pcs *pcs, const struct nt_range *range, struct entry *entry)
 {
 	uint8_t code[2 * NT_RANGE_HALFWORDS];

@@ -59,7 +59,7 @@ static void print_codes(const struct message_stats *s)
 	}
 }
 
-/* Print the trace per code. Bits are those of all bytes, including idle ones. */
+/* Print how many bits of trace each 16 bits of code need. Idle bytes are included. */
 static void print_code(const struct message_stats *s)
 {
 	printf("I-CNT, in 16 bits of code     %12" PRIu64 "\n", s->halfwords);
@@ -116,7 +116,7 @@ void print_stats_text(const struct stats_view *v)
 
 /* ---- JSON ---- */
 
-/* Print an array of the codes that occurred. */
+/* Print a JSON array of the codes that occurred in messages. */
 static void json_codes(const char *name, const uint64_t *counts,
 		       const char *(*name_of)(unsigned int code))
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Trace this thread for ntrace probe. perf is not used, because a board may not have it. */
+/* Trace this thread for `ntrace probe`. The program perf is not used, because a board may not have it. */
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -39,7 +39,8 @@ static bool read_number(const char *path, uint64_t *value)
 }
 
 /*
- * Open an event for this thread that starts disabled. Without privileges it traces only user code.
+ * Open a perf event for this thread, which is disabled at first. Without privileges, the event only
+ * traces user code.
  */
 static int open_event(int cpu)
 {
@@ -91,8 +92,8 @@ static void unmap_event(struct trace *trace)
 }
 
 /*
- * Execute taken and untaken branches, calls and system calls, enough for 64 KiB of trace with most
- * encoders.
+ * Execute branches that are taken and not taken, calls, and system calls. Their number is enough
+ * for 64 KiB of trace with most encoders.
  */
 static __attribute__((noinline)) unsigned int work(unsigned int n)
 {
@@ -118,8 +119,9 @@ static void print_bytes(const uint8_t *bytes, size_t size)
 }
 
 /*
- * Return the number of bytes up to the first loss. The last message before it may be cut, and the
- * bytes after it are from another time, when this thread was switched out and the buffer was full.
+ * Return the number of bytes before the first loss of trace. The message before the loss may be
+ * incomplete. The bytes after it are not used, because they were written later, after this thread
+ * was switched out with a full buffer.
  */
 static uint64_t bytes_without_loss(const struct trace *trace, uint64_t size)
 {

@@ -9,10 +9,10 @@
 #include "ntrace.h"
 #include "raw-session.h"
 
-/* Trace that is read, in the order of the files */
+/* The trace that was read so far, in the order of the files */
 struct traces {
 	NS_ARRAY(struct nt_bytes) all;
-	unsigned int	stream;		/* number of the first stream of the file */
+	unsigned int	stream;		/* number of the first stream of the current file */
 	unsigned int	next;		/* number of the first stream of the next file */
 };
 
@@ -60,7 +60,7 @@ static bool read_trace(struct traces *traces, const struct options *encoder, con
 
 /* ---- Encoder ---- */
 
-/* Find the options of the encoder if none is given. All traces are of the same kind of encoder. */
+/* Detect the options of the encoder if no option is given. All traces must be from the same kind of encoder. */
 static bool find_encoder(const struct raw_options *raw, struct options *encoder)
 {
 	struct nt_image *image = nt_image_new();
@@ -86,7 +86,7 @@ static bool find_encoder(const struct raw_options *raw, struct options *encoder)
 	return ok;
 }
 
-/* Report the unit of the times, and whether the trace has any. */
+/* Report if the trace has no times, or if the unit of its times is not known. */
 static void report_times(const struct raw_options *raw, const struct options *encoder)
 {
 	if (!encoder->config.timestamp)

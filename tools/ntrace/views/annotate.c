@@ -275,7 +275,7 @@ static void print_insn(struct view *v, const struct nt_profile_insn *insn, const
 	print_jumps(v, insn->object, insn->address);
 }
 
-/* Print all instructions of a function, including those that were not executed. */
+/* Print all instructions of a function, even instructions that were not executed. */
 static void print_function(struct view *v, const struct nt_profile_insn *first)
 {
 	const struct nt_profile_insn *next = first;

@@ -16,7 +16,7 @@ struct diff_options {
 struct diff_result {
 	uint64_t	threads, differences, gaps;
 	uint64_t	insns;		/* number of instructions of all threads of the first recording */
-	/* some of the trace was not compared, because no equal calls were found again */
+	/* some of the trace was not compared, because no further equal calls were found */
 	bool		lost;
 };
 

@@ -41,7 +41,7 @@ struct query_call {
 /* The calls that satisfy a condition, sorted by id */
 struct query_group {
 	NS_ARRAY(struct query_call) calls;
-	NS_ARRAY(size_t) open;		/* indices in @calls of the calls whose member @last is not known yet */
+	NS_ARRAY(size_t) open;		/* indices in @calls of the calls whose member @last is still unknown */
 	/*
 	 * For each index n in @calls, latest[n] is the highest query_call::last of the calls 0 to
 	 * n, and earliest[n] is the lowest query_call::last of those of them that are on the same

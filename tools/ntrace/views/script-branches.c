@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace script --branches - print one line for each branch, in the format of perf script. */
+/* ntrace script --branches - print one line for each branch, in the format that perf script uses. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -123,8 +123,8 @@ static int print_item(void *part, const struct nt_who *who, const struct nt_item
 /* ---- Inside calls of a function ---- */
 
 /*
- * Print the instructions from @addr up to a branch. They have consecutive addresses, because there
- * is no other jump before the branch.
+ * Print the instructions from @addr up to a branch. They have consecutive addresses, because no
+ * instruction jumps before the branch.
  */
 static int print_until(struct script_part *p, const struct nt_who *who,
 		       const struct nt_branch *branch, uint64_t addr)

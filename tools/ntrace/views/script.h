@@ -85,7 +85,7 @@ struct script_part {
 	struct lines	lines;
 	struct nt_chain	*chain;		/* position of this stretch in script::chains */
 	uint64_t	at;		/* address of the next instruction, for --insns inside calls; 0: not known */
-	/* at least one line was added; if nt_who::lost is set, the first line reports that trace is missing before */
+	/* at least one line was added; if nt_who::lost is set, the first line reports an earlier loss */
 	bool		has_lines;
 	struct script_ids ids;		/* cached columns of the last line */
 	/* caches of places by address, one for each column */
@@ -109,10 +109,10 @@ int script_line(struct script_part *p, const struct nt_who *who, uint64_t time);
 void script_free(struct script_part *p);
 
 /*
- * script_inside() - process a branch, and find out whether the thread is inside a call of
+ * script_inside() - process a branch, and find out if the thread is inside a call of
  * script::function
- * @before: Set to true if the thread is inside such a call before the branch
- * @after: Set to true if the thread is inside such a call after the branch
+ * @before: Set to true if the thread is inside a call of the function before the branch
+ * @after: Set to true if the thread is inside a call of the function after the branch
  *
  * If script::function is NULL, *before and *after are set to true. Return -1 if out of memory.
  */

@@ -11,7 +11,7 @@
 struct sorted_calls {
 	struct nt_session *session;
 	const struct nt_filter *filter;
-	bool	by_thread;	/* sort by nt_slice::thread, then by nt_call::at; false: sort by time */
+	bool	by_thread;	/* sort by nt_slice::thread, then by nt_call::at, and not by time */
 	bool	open;		/* include calls whose end was not recorded */
 	/*
 	 * Called before the first call. May be NULL. Return 0 to continue, or another value with

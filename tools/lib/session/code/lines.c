@@ -17,7 +17,7 @@
 #define DW_AT_GNU_discriminator	0x2136
 #endif
 
-/* Address range of a compilation unit, as in the file (without module::dwarf_bias) */
+/* Address range of a compilation unit. The addresses are those in the file, without module::dwarf_bias. */
 struct unit {
 	Dwarf_Addr	from, to;
 	Dwarf_Die	*cu;
