@@ -20,8 +20,8 @@ struct nt_sinks;
 struct nt_profile_totals;
 
 /*
- * Address spaces. A generation is a process from one exec to the next. The generation with index N
- * has the address space NS_SPACE_GENERATION + N.
+ * Address spaces. A generation is the code of a process until it changes (sideband.h). The
+ * generation with index N has the address space NS_SPACE_GENERATION + N.
  */
 enum ns_space {
 	NS_SPACE_NONE		= 0,

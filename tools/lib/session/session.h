@@ -62,7 +62,7 @@ int nt_session_open(struct nt_session **session, const char *path,
 
 /* Raw trace that a debug probe or a program has saved, without a recording */
 struct nt_bytes {
-	uint8_t		*data;		/* from malloc() */
+	uint8_t		*data;		/* bytes of trace, from malloc() */
 	size_t		size;
 	/* number of the encoder, or number of the buffer if several encoders with SRC share it */
 	unsigned int	stream;
@@ -135,7 +135,7 @@ struct nt_who {
 	uint64_t	user;		/* address space of the process, even while the kernel executes */
 	/* number of the program that the process executes, which changes at exec; 0: not known */
 	uint32_t	image;
-	uint32_t	buffer;		/* AUX buffer of the recording that contains the trace */
+	uint32_t	buffer;		/* index of the AUX buffer that contains the trace */
 	bool		lost;		/* trace is missing before the first item of this stretch */
 	bool		busy;		/* trace is missing after this stretch because another program used the sink */
 	const void	*priv;
@@ -190,7 +190,8 @@ struct nt_filter {
 	unsigned long	pid;		/* process to select; 0: any */
 	/* name of the thread at the time of the event, or a pattern for fnmatch(); NULL: any */
 	const char	*comm;
-	const struct nt_session *session;	/* needed for @pid and @comm */
+	/* session in which @pid and @comm are looked up; NULL if they are not set */
+	const struct nt_session *session;
 };
 
 /* nt_filter_is_set() - return true if the filter has a condition */
@@ -230,9 +231,9 @@ struct nt_consumer {
 	/* Called with ranges, in the order in which they were executed. Return 0, or another value to stop decoding. */
 	int	(*ranges)(void *part, const struct nt_who *who, const struct nt_batch *batch);
 	/*
-	 * Set this function instead of ranges() to count how often code was executed. It is called
-	 * once for each stretch, and gets the counts with nt_counts_take(). Counting is faster, but
-	 * the ranges have no times, threads or order.
+	 * Set this function instead of ranges() to count how often code was executed. The function
+	 * is called once for each stretch, and gets the counts with nt_counts_take(). Counting is
+	 * faster, but the ranges have no times, threads or order.
 	 */
 	int	(*counts)(void *part, const struct nt_who *who, struct nt_flow *flow);
 	/*
@@ -432,7 +433,7 @@ bool nt_session_trace(struct nt_session *session, int cpu, size_t nth,
 /* A part of the raw trace of a stretch. The structure is valid only during the call that receives it. */
 struct nt_raw {
 	const uint8_t	*data;
-	size_t		size;		/* 0: the trace of the stretch is missing */
+	size_t		size;		/* number of bytes; 0: all trace of the stretch is missing */
 	/* CPU of the stretch; if encoders share a buffer, SRC identifies the encoder of a message */
 	int		cpu;
 	bool		begins, ends;	/* this part is the first or the last of the stretch */

@@ -19,7 +19,7 @@ struct options {
 	uint64_t		wrapped_at;
 	bool			cpu_given;
 	uint32_t		cpu;	/* CPU of a recording whose trace is selected */
-	struct nt_session	*recording; /* NULL: the input is raw trace */
+	struct nt_session	*recording; /* recording to read; NULL: the input is raw trace */
 };
 
 /* Setters of the options below; option_entry::to is a struct options */

@@ -34,7 +34,7 @@ char *put_digits(char *at, uint32_t number);
 
 /*
  * Return the eight hexadecimal digits of @value as bytes in the order of memory. The first @spaces
- * of them (up to eight and more) are spaces.
+ * of them are spaces; @spaces may be more than 8.
  */
 static inline uint64_t put_hex_word(uint32_t value, unsigned int spaces)
 {

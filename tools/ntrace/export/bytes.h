@@ -2,9 +2,8 @@
 /*
  * Growing arrays of bytes, and functions that write protobuf messages to them
  *
- *	field		a number is written as (number of the field << 3 | 0), then the value with 7
- *	bits per byte message		a message is written as (number of the field << 3 | 2), its
- *	size, its fields
+ *	field		a number, written as (number of the field << 3 | 0), and its value with 7 bits per byte
+ *	message		a message, written as (number of the field << 3 | 2), its size, and its fields
  *
  * The size of a message precedes its fields. An inner message must therefore be complete before it
  * is written to the outer message.

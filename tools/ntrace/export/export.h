@@ -13,7 +13,7 @@
 
 struct export;
 
-/* A JSON string, or null */
+/* A JSON string, or the text null */
 struct export_text {
 	char	*text;
 	size_t	size;

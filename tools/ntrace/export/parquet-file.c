@@ -3,8 +3,7 @@
  * A Parquet file (github.com/apache/parquet-format, version 2.6) consists of pages and of a footer
  * that describes the pages:
  *
- *	"PAR1"  { [dictionary page] data page } of each column and row group  footer  size of the
- *	footer  "PAR1"
+ *	"PAR1"  { [dictionary page] data page } of each column and row group  footer  size of the footer  "PAR1"
  *
  * The headers of pages and the footer are in Thrift's compact protocol. Pages are compressed by
  * zstd, with a checksum of zstd, because few readers check the CRC of a page. Numbers are stored as

@@ -14,8 +14,8 @@
 #define PARQUET_COLUMNS	16		/* maximum number of columns */
 
 enum parquet_kind {
-	PARQUET_NUMBER,		/* int64 */
-	PARQUET_UNSIGNED,	/* uint64 */
+	PARQUET_NUMBER,		/* a number, stored as int64 */
+	PARQUET_UNSIGNED,	/* a number, stored as uint64 */
 	PARQUET_TEXT,		/* a text, whose value parquet_text() returns */
 };
 

@@ -5,9 +5,12 @@
  * The viewer decodes a chunk when its items become visible. A chunk is stored as base64. Each item
  * consists of variable-length numbers with 7 bits per byte, the least significant bits first:
  *
- *	start of the item minus that of the previous item (for the first item, minus "first" of the
- *	chunk), shifted by one; the lowest bit is set if this number is negative, and the other bits
- *	are inverted ns depth * 2, + 1 for a block name instructions of a call, or items of a block
+ *	start of the item minus that of the previous item (for the first item, minus "first" of the chunk), shifted
+ *		left by one bit; the lowest bit is set if the number is negative, and the other bits are then inverted
+ *	duration in ns
+ *	depth * 2, + 1 for a block
+ *	number of the name
+ *	number of instructions of a call, or number of items of a block
  *	kind of an item, or level of a block
  */
 #ifndef NTRACE_TOOL_HTML_CHUNKS_H

@@ -27,7 +27,7 @@ struct level_item {
 	uint32_t	depth;
 	uint32_t	name;		/* number of the name; for a block, that of the longest item */
 	uint8_t		made;		/* level of a block, which is the first level that shows it; 0: not a block */
-	uint8_t		kind;		/* value of the caller of levels_add(); 0 for a block */
+	uint8_t		kind;		/* value that the caller of levels_add() chooses; 0 for a block */
 };
 
 typedef int (*level_put_fn)(void *ctx, unsigned int level, const struct level_item *item);

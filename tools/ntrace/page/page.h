@@ -34,7 +34,7 @@ struct html {
 	struct nt_session *session;
 	const struct nt_calls *calls;
 	struct nested_calls nested;
-	uint64_t	start, end;		/* ns */
+	uint64_t	start, end;		/* times of the start and of the end of the page, ns */
 	struct levels	*levels;
 	struct chunks	chunks;
 	struct flame	flame;

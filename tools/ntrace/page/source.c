@@ -33,8 +33,8 @@ struct sources {
 	const char	*symfs;
 	struct nt_profile *profile;
 	struct nt_lines	*lines;
-	NS_ARRAY(struct line) executed;	/* sorted by file, then line */
-	NS_ARRAY(struct source) files;	/* sorted by file */
+	NS_ARRAY(struct line) executed;	/* executed lines, sorted by file, then line */
+	NS_ARRAY(struct source) files;	/* source files, sorted by path */
 };
 
 /* ---- Lines ---- */

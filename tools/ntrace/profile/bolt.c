@@ -3,9 +3,8 @@
  * ntrace profile --bolt - write the branches of a program, and the code between branches, for
  * perf2bolt -pa:
  *
- *	B FROM TO COUNT MISPREDICTED	a branch from FROM to TO was taken COUNT times F FROM TO
- *	COUNT			the code from FROM to TO was executed COUNT times without a taken
- *	branch in between
+ *	B FROM TO COUNT MISPREDICTED	the branch from FROM to TO was taken COUNT times
+ *	F FROM TO COUNT			the code from FROM to TO was executed COUNT times, without a taken branch in it
  *
  * Addresses are those in one file.
  */

@@ -35,7 +35,7 @@ struct named_arc {
 struct callgrind {
 	struct profile	*profile;
 	struct nested_calls nested;
-	NS_ARRAY(struct cost) costs;	/* sorted by object, function, file, line */
+	NS_ARRAY(struct cost) costs;	/* costs, sorted by object, function, file, line */
 	NS_ARRAY(struct named_arc) arcs;
 	NS_ARRAY(struct arc) counted;
 	struct ns_hash	hash;		/* hash table that finds an arc in @counted */

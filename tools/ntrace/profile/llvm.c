@@ -4,7 +4,8 @@
  * Profile Formats" of clang's manual).
  *
  *	function:total:head
- *	 OFFSET[.DISCRIMINATOR]: count [target:count ...] OFFSET[.DISCRIMINATOR]: inlined:total
+ *	 OFFSET[.DISCRIMINATOR]: count [target:count ...]
+ *	 OFFSET[.DISCRIMINATOR]: inlined:total
  *	  OFFSET...
  *
  * An offset is a line number minus the first line of the function.

@@ -17,8 +17,8 @@ struct profile {
 	const struct profile_format *format;
 	const char	*output;
 	/*
-	 * argument of --object; NULL: all objects, or for formats of one object that with the most
-	 * executed instructions
+	 * argument of --object; NULL: all objects. If the format has only one object, NULL means
+	 * the object with the most executed instructions
 	 */
 	const char	*object;
 	struct nt_session *session;

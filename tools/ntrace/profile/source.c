@@ -17,7 +17,7 @@ struct making {
 	struct profile_source *source;
 	struct profile	*profile;
 	const char	*object;
-	NS_ARRAY(struct entry) entries;	/* sorted by file, then line */
+	NS_ARRAY(struct entry) entries;	/* entries, sorted by file, then line */
 };
 
 /* ---- Order ---- */

@@ -17,14 +17,17 @@ struct missing_region {
 };
 
 struct missing {
-	NS_ARRAY(struct missing_region) regions;	/* sorted by address */
+	NS_ARRAY(struct missing_region) regions;	/* regions, sorted by address */
 	uint64_t	others;
 };
 
 /* Count the address @addr. Return true if it is the first address in its region, so that the caller reports it. */
 bool missing_add(struct missing *missing, uint64_t addr);
 
-/* Print a line to the standard error for each region with more than one missing address. Then free all regions. */
+/*
+ * Print a line to the standard error for each region in which code was missing more than once. Then
+ * free all regions.
+ */
 void missing_report(struct missing *missing);
 
 #endif /* NTRACE_MISSING_H */

@@ -20,7 +20,7 @@
 struct jump {
 	const char	*object;	/* object of the jump (see struct nt_place) */
 	uint64_t	address;
-	unsigned int	how;		/* enum nt_end */
+	unsigned int	how;		/* kind of the jump, enum nt_end */
 	uint64_t	count, not_taken;
 	const char	*to;		/* function that contains the destination; NULL: none */
 	uint64_t	to_offset;	/* offset of the destination in @to, or its address if @to is NULL */

@@ -45,7 +45,7 @@ static void find_parents(struct recording *r)
 {
 	struct nt_record record;
 	struct thread *t;
-	uint32_t ids[4];	/* pid, ppid, tid, ptid */
+	uint32_t ids[4];	/* pid, ppid, tid and ptid of the record of a fork */
 	size_t i;
 
 	for (i = 0; nt_session_record(r->session, i, &record); i++) {

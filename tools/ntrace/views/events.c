@@ -61,7 +61,7 @@ static void print_bytes(FILE *to, const struct nt_event_field *field)
 	}
 }
 
-/* Print text without control characters, which a terminal would interpret. */
+/* Print a text. Escape control characters, because a terminal would interpret them. */
 static void print_text(FILE *to, const struct nt_event_field *field)
 {
 	const unsigned char *text = field->bytes;

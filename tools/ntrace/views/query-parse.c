@@ -2,9 +2,10 @@
 /*
  * Parse the language of `ntrace query`, which has these rules. One function parses each rule.
  *
- *	query		all { "or" all } all		one { one } one		"not" one | ("in" |
- *	"has" | "after" | "before") one | "(" query ")" | condition condition	pattern | field
- *	compare value
+ *	query		all { "or" all }
+ *	all		one { one }
+ *	one		"not" one | ("in" | "has" | "after" | "before") one | "(" query ")" | condition
+ *	condition	pattern | field compare value
  */
 #include <ctype.h>
 #include <stdarg.h>

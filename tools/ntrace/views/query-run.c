@@ -35,7 +35,10 @@ static bool matches_name(const struct query *q, const struct query_node *node, u
 	return nt_session_is(q->session, f->object, f->address, node->pattern);
 }
 
-/* Return whether a function matches the pattern of a condition. Store the result for the next call of the function. */
+/*
+ * Return YES if a function matches the pattern of a condition, otherwise NO. Store the result for
+ * the next call of the function.
+ */
 static enum truth function_is(const struct query *q, struct query_node *node, uint32_t number)
 {
 	while (node->matches.nr <= number) {

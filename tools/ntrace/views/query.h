@@ -44,7 +44,7 @@ struct query_group {
 	NS_ARRAY(size_t) open;		/* indices in @calls of the calls whose member @last is still unknown */
 	/*
 	 * For each index n in @calls, latest[n] is the highest query_call::last of the calls 0 to
-	 * n, and earliest[n] is the lowest query_call::last of those of them that are on the same
+	 * n, and earliest[n] is the lowest query_call::last of those calls that are on the same
 	 * stack as call n.
 	 */
 	uint64_t	*latest, *earliest;
@@ -53,7 +53,8 @@ struct query_group {
 struct query_node {
 	enum query_kind	kind;
 	struct query_node *left, *right;	/* conditions that this condition combines; NULL: none */
-	unsigned int	compare;		/* QUERY_LESS | QUERY_EQUAL | QUERY_MORE */
+	/* bits of the results with which the condition is satisfied, such as QUERY_LESS */
+	unsigned int	compare;
 	int64_t		value;
 	char		*pattern;
 	/*

@@ -44,7 +44,7 @@ struct inside {
 struct call_script {
 	struct script_part part;
 	const struct nt_calls *calls;
-	NS_ARRAY(struct inside) inside;	/* indexed by thread */
+	NS_ARRAY(struct inside) inside;	/* one element for each thread (nt_slice::thread) */
 };
 
 static int begin_calls(void *ctx, const struct nt_calls *calls)

@@ -27,7 +27,7 @@ struct script {
 	bool		errors;
 };
 
-/* Print the whole recording, in one of the kinds. Return 0, or -1 after an error, which was reported. */
+/* Print the whole recording as one kind of output. Return 0, or -1 after an error, which was reported. */
 int script_branches(struct script *script);
 int script_insns(struct script *script);
 int script_insns_inside(struct script *script);
@@ -56,10 +56,10 @@ static inline bool script_has(const struct script *script, enum field field)
 struct script_ids {
 	const char *comm;
 	int32_t	pid, tid, cpu;
-	size_t	len;		/* 0: not known */
+	size_t	len;		/* size of @text in bytes; 0: nothing is cached */
 	char	text[128];
 	uint64_t time;
-	size_t	time_len;	/* 0: not known */
+	size_t	time_len;	/* size of @time_text in bytes; 0: nothing is cached */
 	char	time_text[32];
 };
 
@@ -94,7 +94,7 @@ struct script_part {
 	bool		errors;
 };
 
-/* Functions that struct nt_consumer and struct nt_branch_sink of all kinds use */
+/* Functions of struct nt_consumer and struct nt_branch_sink, for all kinds of output */
 void *script_begin(void *ctx, uint64_t stretch);
 int script_error(void *part, const struct nt_who *who, const struct nt_item *item);
 int script_end(void *ctx, void *part, const struct nt_who *who, bool lost);

@@ -128,7 +128,7 @@ static uint64_t *sort_times(struct tree_lines *l)
 	return times;
 }
 
-/* Return the smallest time with which at most @limit nodes have this time or a longer time. */
+/* Return the smallest time for which at most @limit nodes are at least as long. */
 static uint64_t least_of(const uint64_t *times, size_t nr, unsigned long limit)
 {
 	if (!limit || nr <= limit)

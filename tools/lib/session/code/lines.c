@@ -54,7 +54,7 @@ struct module {
 	Dwfl_Module	*dwfl;		/* file in elfutils; NULL: the file is missing or is not an ELF file */
 	Dwarf_Addr	bias;		/* number that elfutils adds to the file's addresses */
 	Dwarf_Addr	dwarf_bias;	/* number that elfutils adds to addresses of DWARF data */
-	NS_ARRAY(struct unit) units;	/* sorted by address */
+	NS_ARRAY(struct unit) units;	/* compilation units, sorted by address */
 	bool		has_units;
 	void		*scopes;	/* tree of struct scopes for tsearch() */
 	bool		is_kmodule;
@@ -448,7 +448,7 @@ struct each {
 	int	(*fn)(void *ctx, const struct nt_line *line);
 	void	*ctx;
 	const struct module *module;
-	Dwarf_Addr bias;	/* number that elfutils adds to addresses of DWARF data, as module::dwarf_bias */
+	Dwarf_Addr bias;	/* number that elfutils adds to addresses of DWARF data (module::dwarf_bias) */
 	int	ret;
 };
 

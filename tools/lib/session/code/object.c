@@ -221,7 +221,10 @@ bool ns_object_open(struct ns_objects *objects, struct ns_object *object)
 		pthread_mutex_lock(&objects->lock);
 		if (!object->opened) {
 			open_locked(objects, object);
-			/* other threads read the other members only after they have read that this member is true */
+			/*
+			 * set this member last, because other threads read the other members after
+			 * they have read that it is true
+			 */
 			__atomic_store_n(&object->opened, true, __ATOMIC_RELEASE);
 		}
 		pthread_mutex_unlock(&objects->lock);
@@ -239,7 +242,7 @@ size_t ns_object_read(struct ns_objects *objects, struct ns_object *object, uint
 		return 0;
 	/*
 	 * The kernel first maps all segments of a program together. The first record of a map
-	 * therefore covers data, too. Do not read beyond the executable segments.
+	 * therefore also covers data. Do not read beyond the executable segments.
 	 */
 	end = object->segments.nr ? 0 : object->size;
 	for (s = object->segments.at; s < object->segments.at + object->segments.nr; s++) {

@@ -32,7 +32,7 @@ struct ns_symbol {
 	const char	*shown;		/* name to display, which ns_symbol_name() sets */
 	const char	*module;	/* "[NAME]" for kernel modules, else NULL */
 	uint32_t	around;		/* index + 1 of the symbol that contains this symbol; 0: none */
-	/* rank of the name (see symbols.c); of several names of one address, that with the highest rank is shown */
+	/* rank of the name (see symbols.c); of several names of one address, the name with the highest rank is shown */
 	uint8_t		rank;
 };
 
@@ -67,12 +67,12 @@ struct ns_objects {
 	NS_ARRAY(char *) caches;	/* absolute paths of the build-id caches */
 	char		*debug_path;	/* list of folders in which elfutils searches separate debug files */
 	Dwfl_Callbacks	callbacks;
-	char		*(*demangle)(const char *name);	/* see struct nt_session_options */
+	char		*(*demangle)(const char *name);	/* nt_session_options::demangle */
 	const struct perfdata *pd;	/* recording whose header contains build ids */
 	NS_ARRAY(struct ns_object *) all;
 	void		*tree;		/* tree of @all by path and build id, for tsearch() */
 	void		*build_ids;	/* tree of the header's build ids by path, for tsearch() */
-	struct ns_object kcore;		/* kcore of the recording's folder */
+	struct ns_object kcore;		/* copy of the kernel in the recording's folder */
 	Elf		*kcore_elf;
 	/* text of kallsyms, which contains the names of the kernel's symbols */
 	char		*kallsyms;

@@ -85,7 +85,7 @@ static bool read_symtab(struct ns_object *object)
 
 /* ---- PLT ---- */
 
-#define PLT_HEADER	32	/* RISC-V ELF psABI, "Program Linkage Table" */
+#define PLT_HEADER	32	/* size of the first entry in bytes (RISC-V ELF psABI, "Program Linkage Table") */
 #define PLT_ENTRY	16
 
 static Elf_Scn *section_named(Elf *elf, const char *name, GElf_Shdr *shdr)

@@ -10,7 +10,7 @@
 
 struct function {
 	const char	*object;
-	uint64_t	start, end;	/* addresses as in struct nt_place */
+	uint64_t	start, end;	/* first address, and first address after the function (see struct nt_place) */
 	size_t		first, nr;	/* first loop of the function in nt_loops::all, and number of its loops */
 };
 
@@ -54,7 +54,7 @@ struct known {
 struct part {
 	struct nt_loops	*loops;
 	struct runs	runs;
-	struct nt_loop	*sums;		/* indexed like nt_loops::all */
+	struct nt_loop	*sums;		/* runs in this part, one element for each loop in nt_loops::all */
 	/* For each loop in nt_loops::all, the index + 1 of its run by thread @tid; 0: not yet searched */
 	size_t		*current;
 	int32_t		tid;
@@ -84,7 +84,7 @@ void nt_loops_free(struct nt_loops *loops)
 	free(loops);
 }
 
-/* Add the loop of a jump backwards from @from to @head in @f, which is the last function. */
+/* Add the loop of a jump backwards from @from to @head in function @f, whose loops are the last in nt_loops::all. */
 static bool add_jump(struct nt_loops *loops, struct function *f, uint64_t head, uint64_t from)
 {
 	struct nt_loop loop = { .object = f->object, .head = head, .last = from, .least = UINT64_MAX };

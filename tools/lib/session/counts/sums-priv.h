@@ -17,11 +17,11 @@
 struct sums_file {
 	char		*path;		/* path of the file; "": code that is not in a known file */
 	uint8_t		build_id[PD_BUILD_ID_SIZE];
-	uint8_t		build_id_size;	/* 0: not known */
+	uint8_t		build_id_size;	/* size in bytes; 0: not known */
 };
 
 struct sums_entry {
-	uint8_t		type, how;	/* same as in struct nt_count */
+	uint8_t		type, how;	/* kind of the count, and of the jump (see struct nt_count) */
 	uint32_t	file, to_file;	/* indices in nt_sums::files */
 	uint64_t	from, to;	/* offsets in these files */
 	uint64_t	count, insns, not_taken;
@@ -38,7 +38,7 @@ struct sums_set {
 
 struct nt_sums {
 	NS_ARRAY(struct sums_file) files;
-	struct ns_hash	hash;		/* hash table of @files */
+	struct ns_hash	hash;		/* hash table that finds a file in @files */
 	NS_ARRAY(struct sums_entry) entries;
 	/* number of entries at the start of @entries that are sorted and all different */
 	size_t		joined;

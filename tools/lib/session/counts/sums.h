@@ -6,12 +6,15 @@
  * the recordings or their shards were added. The needed memory depends on the amount of executed
  * code, and not on the length of the recordings.
  *
- *	ntrace counts 1 xlen 64 lost 0 0 0				losses, errors, places
- *	without code shard ID 3 8 NAME			the third of eight; omitted if all were
- *	added file BUILD-ID PATH			numbered from 0; "-" if it has no build id b
- *	0 FROM TO COUNT INSNS			a block of file 0, up to TO c 0 FROM TAKEN
- *	NOT-TAKEN		a conditional branch e 0 FROM 1 TO HOW COUNT			an
- *	edge to file 1 (enum nt_end) end LINES
+ *	ntrace counts 1
+ *	xlen 64
+ *	lost 0 0 0				numbers of losses, errors, and places without code
+ *	shard ID 3 8 NAME			the third of eight shards; omitted if all were added
+ *	file BUILD-ID PATH			a file, numbered from 0; "-" if it has no build id
+ *	b 0 FROM TO COUNT INSNS			a block of file 0, from FROM to TO
+ *	c 0 FROM TAKEN NOT-TAKEN		a conditional branch of file 0
+ *	e 0 FROM 1 TO HOW COUNT			an edge from file 0 to file 1 (enum nt_end)
+ *	end LINES
  *
  * FROM and TO are offsets in the file in hexadecimal. For the kernel, whose file is
  * "[kernel.kallsyms]", FROM and TO are addresses. The build id of a kernel is computed from the

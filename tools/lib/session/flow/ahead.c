@@ -152,10 +152,10 @@ void ns_worker_check_clock(struct worker *w)
 	ns_worker_scan(w, &scan);
 	ns_worker_read_until(w, 0, &scan);
 	first = scan.time;
-	/* the messages in frames have no offsets in the buffer */
+	/* the offsets of messages that were unpacked from frames are not offsets in the AUX buffer */
 	if (s == &w->joined || (first == UINT64_MAX && !w->clock.known))
 		return;
-	/* all messages have the same time, or none has a time */
+	/* all messages have the same time, or no message has a time */
 	if (first == UINT64_MAX || stands_still(w, first, &scan))
 		w->set_back = UINT64_MAX;
 	else if (first < s->start)

@@ -87,7 +87,7 @@ static const uint8_t kinds[] = {
 	[NT_END_TRAP_RETURN]	= NT_BRANCH_TRAP_RETURN,
 };
 
-/* An exception at an ecall is a system call. */
+/* Return the kind of a trap. An exception at the instruction ecall is a system call. */
 static uint8_t trap_kind(const struct nt_who *who, uint64_t addr, uint8_t end)
 {
 	uint32_t insn = 0;

@@ -24,13 +24,16 @@
 #include "sources.h"
 #include "worker.h"
 
-#define CHUNK	(256 << 10)	/* bytes per call of nt_flow_feed() */
+#define CHUNK	(256 << 10)	/* maximum number of bytes per call of nt_flow_feed() */
 /* number of decoded parts per thread that may be stored until earlier parts are decoded */
 #define AHEAD	16
 
 /* ---- Feed ---- */
 
-/* Return true if the record of the stretch already reports why its last message is truncated. */
+/*
+ * Return true if the batch is the error of a truncated message, and the record of the stretch
+ * already reports that trace is missing.
+ */
 static bool is_reported(const struct worker *w, const struct nt_batch *batch)
 {
 	const struct ns_stretch *s = w->stretch;
@@ -409,9 +412,9 @@ static bool order_parts(struct job *job)
 /*
  * Return true if trace was lost after the part. If the AUX buffer was full, the stretch's own CPU
  * has lost trace. If the sink was full, each of its encoders has lost trace, and no message reports
- * this loss. SiFive's funnel drops new messages. An ETR overwrites the oldest messages. If an
- * encoder of N-Trace 1.0 still holds messages in its queue, with an Error message, the driver drops
- * them.
+ * this loss. SiFive's funnel drops new messages. An ETR overwrites the oldest messages. The driver
+ * drops the messages that are still in the queue of an encoder of N-Trace 1.0, including its Error
+ * message.
  */
 static bool has_lost(const struct nt_session *session, const struct turn *t)
 {
@@ -536,8 +539,8 @@ int nt_session_decode(struct nt_session *session, const struct nt_consumer *cons
 	pthread_mutex_init(&job.progress_lock, NULL);
 	pthread_cond_init(&job.ended, NULL);
 	/*
-	 * if an earlier call has set nt_session::missing, counting does not change it, because
-	 * counting finds less exact times
+	 * if an earlier call has set nt_session::missing, counting must not change this result,
+	 * because it finds less exact times
 	 */
 	job.finds_missing = !consumer->counts || !session->missing.nr;
 	if (job.finds_missing)

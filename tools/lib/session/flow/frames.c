@@ -96,7 +96,7 @@ static bool join_has_rest(const struct join *join)
 	return false;
 }
 
-/* Prepare to join the messages of @cpu, or of all CPUs. @bytes has ROOM bytes for each ID. */
+/* Prepare to join the messages of @cpu, or of all CPUs. @bytes has ROOM bytes for each trace ID. */
 static void join_begin(struct join *join, const struct ns_setup *setup, const struct ns_cpu *cpu,
 		       uint8_t *bytes)
 {

@@ -34,7 +34,7 @@ void ns_traced_count(struct ns_traced *t, const struct nt_batch *batch)
 
 void ns_traced_add(struct ns_traced *t, const struct nt_batch *batch, uint64_t from, uint64_t to)
 {
-	/* the first range after a loss follows a message with SYNC */
+	/* a loss ends with the next range; if ranges are only counted, it ends with the next message with SYNC */
 	bool again = batch->nr || (t->counted && batch->item.type == NT_ITEM_SYNC);
 
 	ns_traced_count(t, batch);

@@ -45,7 +45,7 @@ uint64_t ns_part_number(const struct nt_session *session, const struct ns_stretc
 	return cpu && cpu->nt.src_bits ? first + (cpu - session->setup.cpus) : first;
 }
 
-/* Return true if two encoders may share a sink, which is not known if one of them has sink 0. */
+/* Return true if two encoders share a sink, or if the sink of one of them is not known (0). */
 static bool may_share(const struct ns_cpu *a, const struct ns_cpu *b)
 {
 	return !a->sink || !b->sink || a->sink == b->sink;

@@ -33,7 +33,7 @@ struct ns_stretch {
 	uint64_t	offset, size;	/* offset in the AUX buffer */
 	uint64_t	flags;		/* PERF_AUX_FLAG_* */
 	uint64_t	start, end;	/* times of the start and of the end, ns; 0: not known */
-	int32_t		cpu, pid, tid;	/* -1: not known */
+	int32_t		cpu, pid, tid;	/* CPU, process and thread; -1: not known */
 	uint32_t	queue;		/* index of the stretch's queue in ns_trace::queues */
 	bool		middle;		/* the first byte may be inside a message */
 	bool		lost;		/* trace is missing after the stretch */

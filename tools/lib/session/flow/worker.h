@@ -110,7 +110,7 @@ uint64_t ns_worker_space(void *ctx, const struct nt_context *context);
 
 /* ---- ahead.c ---- */
 
-/* Return the time in ns of a counter value. */
+/* Convert a value of the timestamp counter to ns. */
 uint64_t ns_worker_time(const struct worker *w, uint64_t ticks);
 
 struct place ns_place_end(const struct ns_stretch *s);
@@ -125,7 +125,7 @@ void ns_worker_scan(struct worker *w, struct scan *scan);
  */
 struct place ns_worker_read_until(struct worker *w, uint64_t time, struct scan *scan);
 
-/* Compare the first timestamps of the stretch with the times that the kernel recorded. */
+/* Find out whether the timestamp counter is constant or was set back, and set @w->set_back and @w->least. */
 void ns_worker_check_clock(struct worker *w);
 
 /*

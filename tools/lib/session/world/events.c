@@ -71,8 +71,8 @@ static bool take_text(struct cursor *c, const char **text, size_t *size)
 
 /*
  * Pass a format to libtraceevent without the format's print expression. The library does not need
- * this expression. Most of the time to parse a format, and most of the risk of a damaged one, would
- * be that of the print expression.
+ * this expression. Parsing this expression would take most of the time, and would be most of the
+ * risk with a damaged format.
  */
 static bool add_format(struct nt_events *events, const char *system, const char *text, size_t size)
 {

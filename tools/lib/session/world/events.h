@@ -20,8 +20,8 @@ struct nt_session;
 struct nt_events;
 
 struct nt_event {
-	uint64_t	time;		/* ns */
-	int32_t		cpu, pid, tid;	/* -1: not known */
+	uint64_t	time;		/* time of the event, ns */
+	int32_t		cpu, pid, tid;	/* CPU, process and thread; -1: not known */
 	/* names, such as "sched" and "sched_switch"; NULL: the recording has no format of this tracepoint */
 	const char	*system, *name;
 	uint64_t	id;		/* number that the recorded kernel gave the tracepoint */

@@ -22,7 +22,8 @@ struct ns_cpu {
 	uint32_t	sink;		/* number of the sink; 0: not known */
 	/* value of the timestamp counter at the moment at which the time CSR was @ts_base_time */
 	uint64_t	ts_base;
-	uint64_t	ts_base_time;	/* 0: the counter equals the time CSR */
+	/* value of the time CSR that belongs to @ts_base; 0: the counter equals the time CSR */
+	uint64_t	ts_base_time;
 	bool		has_time;	/* the encoder's timestamps can be converted to perf's clock */
 	bool		valid;		/* the library accepts the configuration in @nt */
 	struct nt_config nt;

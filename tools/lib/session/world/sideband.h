@@ -43,7 +43,7 @@ struct ns_era {
 
 struct ns_thread {
 	int32_t		tid;
-	NS_ARRAY(struct ns_era) eras;	/* sorted by time */
+	NS_ARRAY(struct ns_era) eras;	/* intervals, sorted by time */
 };
 
 /* A context switch of a CPU to a thread */
@@ -55,9 +55,9 @@ struct ns_switch {
 struct ns_sideband {
 	struct ns_objects *objects;
 	NS_ARRAY(struct ns_generation) generations;
-	NS_ARRAY(struct ns_process) processes;	/* sorted by pid */
-	NS_ARRAY(struct ns_thread) threads;	/* sorted by tid */
-	NS_ARRAY(struct ns_switch) switches;	/* sorted by CPU, then time */
+	NS_ARRAY(struct ns_process) processes;	/* processes, sorted by pid */
+	NS_ARRAY(struct ns_thread) threads;	/* threads, sorted by tid */
+	NS_ARRAY(struct ns_switch) switches;	/* context switches, sorted by CPU, then time */
 	/* times at which the code of a process, or a thread's name or process, changed */
 	NS_ARRAY(uint64_t) changes;
 	struct ns_map_store store;

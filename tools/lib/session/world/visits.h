@@ -29,7 +29,7 @@ struct ns_visit {
 };
 
 struct ns_visits {
-	NS_ARRAY(struct ns_visit) all;	/* sorted by thread, then time */
+	NS_ARRAY(struct ns_visit) all;	/* context switches, sorted by thread, then time */
 };
 
 /*

@@ -13,7 +13,10 @@ const baseName = path => path.slice(path.lastIndexOf('/') + 1);
 /* Minimum duration in ns of an item that level k shows separately, and not merged with others */
 const levelNs = k => 4 * 4 ** k;
 
-/* Name code without a symbol after its file, in brackets. The name of the kernel already has brackets. */
+/*
+ * Return the name of code without a symbol, which is the name of its file in brackets. The name of the kernel
+ * already has brackets.
+ */
 const unknownName = object => (object?.startsWith('[') ? object : `[${baseName(object ?? 'unknown')}]`);
 
 const functions = meta.functions.map((f, id) => ({
@@ -90,7 +93,7 @@ function decode(bytes, nr, first) {
 const cache = new Map();
 let cached = 0;
 
-/* Return the items of a chunk, or null if the browser has not loaded this part of the page */
+/* Return the items of a chunk, or null if the browser has not loaded the chunk */
 function chunkItems(chunk) {
   let items = cache.get(chunk);
   if (items) {
@@ -115,8 +118,8 @@ function chunkItems(chunk) {
 }
 
 /*
- * Call visit(items) for each chunk of the track that overlaps the times, at this and higher levels. Return false if the
- * browser has not loaded all of them.
+ * Call visit(items) for each chunk of the track that has a level of @level or above, and overlaps the times from
+ * @from to @to. Return false if the browser has not loaded all of these chunks.
  */
 function eachChunk(track, level, from, to, visit) {
   let complete = true;
@@ -139,7 +142,7 @@ const itemAt = (track, items, i) => ({
   count: items.count[i], made: items.made[i], kind: items.kind[i],
 });
 
-/* Return the item of a row that is nearest to a time, at a distance of at most @slack, or null if there is none */
+/* Return the item of a row that is nearest to a time. If its distance is more than @slack ns, return null. */
 function findItem(track, depth, time, level, slack) {
   let best = null, distance = slack;
   eachChunk(track, level, time - slack, time + slack, items => {
@@ -169,7 +172,7 @@ function duration(ns) {
 const number = n => Math.round(n).toLocaleString('en-US');
 const isKernel = f => f.object.startsWith('[');
 
-/* Format a time of perf's clock in seconds, like `ntrace script` */
+/* Convert ns from the start of the page to a time in seconds, as `ntrace script` prints it */
 function clock(ns) {
   const [seconds, rest] = meta.start.split('.');
   const all = BigInt(seconds) * 1000000000n + BigInt(rest) + BigInt(Math.round(ns));

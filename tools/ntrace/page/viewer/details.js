@@ -93,7 +93,7 @@ function showRange() {
   $('details-latency').hidden = $('details-source').hidden = true;
 }
 
-/* ---- Histogram with sixteen buckets for each power of two, which are drawn in groups of four ---- */
+/* ---- Histogram of durations. Each power of two has sixteen buckets, and four buckets are drawn as one bar. ---- */
 
 const bucketLow = b => (b < 16 ? b : (16 + b % 16) * 2 ** (Math.floor(b / 16) - 1));
 
@@ -106,7 +106,7 @@ function groups(f) {
   return bars;
 }
 
-/* Return the position of a time on the axis, in widths of a bar */
+/* Return the position of a duration on the axis, in units of the width of a bar */
 function barOf(ns) {
   if (ns < 16)
     return ns / 4;

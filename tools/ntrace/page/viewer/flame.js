@@ -29,7 +29,7 @@ function addTree(to, from) {
   }
 }
 
-/* Make the tree. The root is not a call, so its width is the sum of its children. */
+/* Make the tree of calls. The root is not a call, so its sums are those of its children. */
 function makeFlame() {
   const which = $('flame-thread').value, tree = flameNode(null, null);
   flame.roots ??= readFlame();

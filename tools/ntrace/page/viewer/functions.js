@@ -16,7 +16,7 @@ function compareFunctions(a, b) {
   return (table.up ? order : -order) || (a.name < b.name ? -1 : 1);
 }
 
-/* Add a cell with a button that has the text of the cell */
+/* Add a cell to a row of a table. The cell contains a button with the text. */
 function buttonCell(text, row, action, name = 'td') {
   const button = element('button', text, element(name, undefined, row));
   button.className = 'plain';

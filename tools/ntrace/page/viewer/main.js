@@ -149,7 +149,7 @@ window.ntrace = Object.freeze({
     selected: selected && { track: selected.track.name, function: functions[selected.name].name, begin: selected.begin, ns: selected.ns, depth: selected.depth },
     matched: matched && matched.size, range, flame: flame.zoomed && flameText(flame.zoomed), cached,
   }),
-  /* Return the position on the screen of item number @nth with this name, or undefined if it is not visible */
+  /* Return the screen position of visible item number @nth with this name, or undefined if there are fewer items */
   find: (name, nth = 0) => {
     const box = $('tracks').getBoundingClientRect(), scale = scaleOf(box.width), hits = [];
     for (const row of rows.filter(r => r.track && r.track.kind === THREAD))

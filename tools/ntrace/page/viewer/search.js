@@ -37,7 +37,7 @@ function listFound() {
   });
 }
 
-/* Search only for this function */
+/* Select one function of the search results, and step to its next call */
 function choose(f) {
   matched = new Set([f.id]);
   $('search-list').hidden = true;
@@ -67,7 +67,7 @@ function keyInSearch(event) {
   event.stopPropagation();
 }
 
-/* Return a number above 0 if @a is after @b, and below 0 if it is before. The order is by time, track and depth. */
+/* Compare two items by time, then by track, then by depth. Return a number above 0 if @a is after @b. */
 const after = (a, b) => a.begin - b.begin || a.track.number - b.track.number || a.depth - b.depth;
 
 function nearestIn(track, items, wanted, from, way, best) {
@@ -84,7 +84,10 @@ function nearestIn(track, items, wanted, from, way, best) {
   return best;
 }
 
-/* Return the next call of the functions. The search yields every 15 ms, so that the browser can draw. */
+/*
+ * Return the next call of the functions in @wanted after the item @from, or the previous call if @way is -1. Let
+ * the browser draw every 15 ms during the search.
+ */
 async function findNext(wanted, from, way) {
   const edge = way > 0 ? CHUNK.from : CHUNK.last, turn = ++walking;
   const order = Array.from({ length: nrChunks }, (_, i) => i).filter(i => tracks[field(i, CHUNK.track)].kind === THREAD &&
@@ -122,7 +125,7 @@ async function step(way) {
   }
 }
 
-/* Find the slowest call by its start time, duration and thread */
+/* Show the slowest call of a function, which is found by its start time, duration and thread */
 function showSlowest(f) {
   for (const track of tracks) {
     if (track.kind !== THREAD || threads[track.id].tid !== f.maxTid)

@@ -20,7 +20,7 @@ function fillTable(table, names, rows, action = () => null) {
   buttons()[focused]?.focus();
 }
 
-/* List the calls and losses that are in view, the longest first, unless they are too short to be seen */
+/* List the visible calls and losses, the longest first. Items that are too short to be seen are not listed. */
 function timelineTable() {
   const items = [], level = levelOf((view.to - view.from) / 1000);
   let complete = true, merged = false;
@@ -43,7 +43,10 @@ function timelineTable() {
   return complete;
 }
 
-/* List the chosen call of the flame graph, and the calls inside it. The buttons choose another one. */
+/*
+ * List the chosen call of the flame graph, its caller, and the calls inside it. A button chooses the call in its
+ * row.
+ */
 function flameTable() {
   const { zoomed, metric } = flame, nodes = [...(zoomed.parent ? [zoomed.parent] : []), zoomed, ...sortedChildren(zoomed)];
   const kind = node => (node === zoomed ? '' : node === zoomed.parent ? 'called by ' : 'calls ');

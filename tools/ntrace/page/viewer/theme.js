@@ -12,7 +12,7 @@ function hash(text) {
   return Math.imul(h, 0x2c1b3c6d) >>> 8;
 }
 
-/* Give each function of a program a hue by its name. Functions of the kernel are blue-grey. */
+/* Return the colour of a function. The hue depends on its name. Functions of the kernel are blue-grey. */
 function fillOf(f) {
   const h = hash(f.name);
   if (f.known === false)
@@ -42,7 +42,7 @@ function setTheme(dark) {
   threadFills.length = 0;
 }
 
-/* Give the canvas the resolution of the screen, and let drawing use CSS pixels */
+/* Set the resolution of a canvas to that of the screen, and its unit for drawing to CSS pixels */
 function canvasOf(canvas) {
   const ratio = devicePixelRatio || 1, width = canvas.clientWidth, height = canvas.clientHeight;
   if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
@@ -68,7 +68,10 @@ function textWidth(c, text) {
   return w;
 }
 
-/* Return the part of the text that fits into @room, or nothing if fewer than three letters fit */
+/*
+ * Return the start of the text that fits into a width of @room pixels, or an empty text if fewer than three letters
+ * fit
+ */
 function fitText(c, text, room) {
   if (room < 16)
     return '';
@@ -93,7 +96,7 @@ function hatch(c, colour) {
   return c.createPattern(tile, 'repeat');
 }
 
-/* Return 1, 2 or 5 times a power of ten, so that about @n steps fit into @range */
+/* Return the size of a step, which is 1, 2 or 5 times a power of ten. About @n steps fit into @range. */
 function niceStep(range, n) {
   const rough = range / n, power = 10 ** Math.floor(Math.log10(rough));
   return power * ([1, 2, 5].find(m => m * power >= rough) ?? 10);

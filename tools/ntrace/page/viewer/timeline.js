@@ -2,7 +2,7 @@
 // ---- Timeline of CPUs and threads ----
 
 const RULER = 30, ROW = 18, GAP = 7, HEADING = 24;
-let GUTTER = 176;       // width of the names, less on a narrow screen
+let GUTTER = 176;       // width of the column of names in pixels, less on a narrow screen
 const view = { from: 0, to: Math.max(meta.ns, 1), y: 0, height: 0 };
 const folded = new Set();
 const lossTracks = tracks.filter(t => t.kind === LOSS && t.depth);
@@ -94,7 +94,10 @@ function drawTrack(area, track, y, nr, draw) {
   });
 }
 
-/* Mark lost trace strongly on the row of its CPU, and lightly on all rows, because any thread may have run there. */
+/*
+ * Mark lost trace on the row of its CPU with a pattern, and on all rows with a light colour, because any thread may
+ * have executed on this CPU during the loss.
+ */
 function drawLosses(area) {
   const { c, height, scale } = area, pattern = hatch(c, theme.css.loss);
   for (const loss of lossTracks) {
@@ -141,7 +144,10 @@ function drawRuler({ c, width, height, scale }) {
   c.fillText(`${duration(view.to - view.from)}${GUTTER < 100 ? '' : ' shown'}`, 10, RULER / 2 + 1);
 }
 
-/* Format a time of the axis in one unit, with the number of digits that the step needs */
+/*
+ * Return the text of a time on the axis, with the unit and the number of digits that the distance between labels
+ * needs
+ */
 function axisTime(t, step) {
   const [unit, size] = step >= 1e8 ? ['s', 1e9] : step >= 1e5 ? ['ms', 1e6] : step >= 100 ? ['us', 1e3] : ['ns', 1];
   const digits = Math.max(0, Math.ceil(-Math.log10(step / size) - 1e-9));
