@@ -81,7 +81,7 @@ void options_init(struct options *options);
 /* Return true if the options select only one stream. Otherwise report an error, and return false. */
 bool options_are_of_one_stream(const struct options *options);
 
-/* Return true if @path is a file that begins like perf.data, or a folder like one that perf record --kcore writes. */
+/* Return true if @path is a file that begins like perf.data, or a folder that perf record --kcore may have written. */
 bool options_is_recording(const char *path);
 
 /*

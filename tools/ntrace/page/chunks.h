@@ -3,7 +3,8 @@
  * Write the items of tracks to the page. An item is a call, a thread that a CPU executed, or a
  * loss. Items are stored in chunks, each of which belongs to one track and one level (levels.h).
  * The viewer decodes a chunk when its items become visible. A chunk is stored as base64. Each item
- * consists of variable-length numbers with 7 bits per byte, the least significant bits first:
+ * consists of these variable-length numbers, which have 7 bits per byte, and the least significant
+ * bits first.
  *
  *	start of the item minus that of the previous item (for the first item, minus "first" of the chunk), shifted
  *		left by one bit; the lowest bit is set if the number is negative, and the other bits are then inverted
