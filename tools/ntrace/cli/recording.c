@@ -261,7 +261,7 @@ bool recording_has_room(const struct nt_session *session, const char *path)
 	if (access(folder, F_OK))
 		snprintf(slash ? slash + 1 : folder, 2, "%s", ".");
 	nt_session_info(session, &info, sizeof(info));
-	/* some file systems report a size of 0 */
+	/* do not check a file system that reports a size of 0, because it does not know its size */
 	if (!strcmp(path, "-") || statvfs(folder, &disk) || !disk.f_blocks)
 		return true;
 	room = (uint64_t)disk.f_bavail * disk.f_frsize;

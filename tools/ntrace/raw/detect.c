@@ -49,7 +49,8 @@ struct detect {
 	uint64_t		wrapped_at;
 	struct nt_config	best;
 	struct detected		score;		/* result of decoding with @best */
-	unsigned int		penalty;	/* number of options that @best sets */
+	/* number of options that @best sets, plus 2 for each encoder in @encoders before that of @best */
+	unsigned int		penalty;
 };
 
 /* Offsets of errors and skipped messages in a file, which are the possible positions of the seam of a ring. */

@@ -16,7 +16,8 @@ struct nested_call {
 	uint64_t	child_ns, child_insns;
 	uint32_t	thread;			/* number of the thread (nt_slice::thread) */
 	uint32_t	depth;			/* number of calls that contain this call */
-	uint64_t	user;			/* value that enter() may set for leave() */
+	/* value that enter() may set, for leave() and for the calls inside this call */
+	uint64_t	user;
 };
 
 struct nested_calls {
