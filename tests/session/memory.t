@@ -18,7 +18,7 @@ done <<E2
 20 report --functions
 28 report
 36 report --stack
-132 slow work
+68 slow work
 152 script --calls
 E2
 ok "a line with the remaining time is printed, and erased at the end" progress_is

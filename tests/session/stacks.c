@@ -4,7 +4,8 @@
  * the same time and instructions without callees, for each function. No node takes longer than its
  * caller. No function takes longer than all CPUs were traced. The self times and instructions of
  * all functions add up to those of the CPUs. Those of user functions are the time of user code. The outermost calls of a thread have all of its instructions, and
- * together take no longer than the thread was in the recording.
+ * together take no longer than the thread was in the recording. The tree of the slowest call and of the median call of some
+ * functions is that of exactly this call.
  *
  *	stacks RECORDING [SYMFS BUILDID-DIR]
  *
@@ -197,6 +198,47 @@ static int outermost(struct nt_session *session)
 	return wrong || !spans.nr;
 }
 
+/* ---- One call ---- */
+
+static unsigned int wrong_tree(struct nt_session *session, const struct nt_chains *chains, const struct nt_call *call)
+{
+	struct nt_stacks *stacks = nt_stacks_of(session, chains, call, inlined, NULL);
+	const struct nt_node *nodes;
+	bool right;
+	size_t nr;
+
+	if (!stacks)
+		return 1;
+	nodes = nt_stacks_nodes(stacks, &nr);
+	right = nr > 1 && !nodes[1].next && nodes[1].calls == 1 && nodes[1].insns == call->insns && nodes[1].ns <= call->ns;
+	if (!right)
+		printf("%s at %" PRIu64 ": %" PRIu64 " instructions, but the call has %" PRIu64 "\n", nr > 1 ? nodes[1].symbol : "nothing",
+		       call->begin, nr > 1 ? nodes[1].insns : 0, call->insns);
+	nt_stacks_free(stacks);
+	return !right;
+}
+
+static int single(struct nt_session *session, const struct nt_calls *calls)
+{
+	const struct nt_filter filter = { .cpu = -1, .tid = -1 };
+	unsigned int wrong = 0, nr = 0;
+	const struct nt_function *f;
+	struct nt_chains *chains;
+	struct nt_watched found;
+	size_t i;
+
+	for (i = 0; (f = nt_calls_function(calls, i)); i += 4) {
+		chains = f->calls ? nt_chains_of(session, &filter, f->symbol) : NULL;
+		if (chains && nt_calls_watched(nt_chains_calls(chains), 1, &found)) {
+			wrong += wrong_tree(session, chains, &found.slow) + wrong_tree(session, chains, &found.median);
+			nr++;
+		}
+		nt_chains_free(chains);
+	}
+	printf("calls of %u functions, %u wrong\n", nr, wrong);
+	return wrong;
+}
+
 static void print_path(const struct nt_node *nodes, uint32_t at)
 {
 	if (nodes[at].parent) {
@@ -249,7 +291,7 @@ int main(int argc, char **argv)
 	calls = nt_calls_new(session);
 	if (!calls || nt_calls_run(calls))
 		return 2;
-	err = sums(session, calls) | outermost(session);
+	err = sums(session, calls) | outermost(session) | single(session, calls);
 	for (i = 0; i < 2; i++) {
 		stacks = nt_stacks_new(session, &filter, i ? inlined : NULL, NULL);
 		err |= !stacks || compare(calls, stacks);

@@ -11,7 +11,7 @@
 #include "cli/nothing.h"
 #include "cli/options.h"
 #include "cli/recording.h"
-#include "session/calls/calltree.h"
+#include "session/calls/stacks.h"
 #include "views/tree-lines.h"
 
 static const char usage[] =
@@ -20,7 +20,6 @@ static const char usage[] =
 	"kernel and interrupts, with the median call beside it. Exits 1 if there is no such call.\n";
 
 #define DEFAULT_LINES	9
-#define TREE_BYTES	56	/* memory for a byte of trace during the call; 54 and 55 were measured */
 
 struct slow {
 	struct recording_options recording;
@@ -118,18 +117,20 @@ static void print_kernel(const struct kernel *slow, const struct kernel *median)
 	}
 }
 
-/* Print the difference, unless both calls took equally long. */
-static void print_difference(const struct tree_lines *l)
+/* Print the difference, unless both calls took equally long. The tree does not contain time on other stacks. */
+static void print_difference(const struct tree_lines *l, const struct nt_watched *found)
 {
 	const struct nt_node *slow = &l->nodes[1], *median = l->others ? &l->others[1] : NULL;
+	uint64_t elsewhere = found->slow.ns - slow->ns;
 	const struct nt_node *extra;
 	struct kernel kernels[2] = { 0 };
 	char t[2][16];
 
+	if (elsewhere)
+		printf("For %s of it, its thread ran on other stacks, such as those of coroutines.\n", duration(elsewhere, t[0]));
 	if (!median || slow->ns <= median->ns)
 		return;
-	printf("Why it took %s longer than the median call:\n",
-	       duration(slow->ns - median->ns, t[0]));
+	printf("Why it took %s longer than the median call:\n", duration(slow->ns - median->ns, t[0]));
 	extra = find_extra(l, slow, median);
 	if (extra && extra->ns > (slow->ns - median->ns) / 10)
 		printf("  it called %s, which took %s; the median call did not call that\n",
@@ -140,15 +141,15 @@ static void print_difference(const struct tree_lines *l)
 	putchar('\n');
 }
 
-static bool print_trees(const struct slow *slow, const struct nt_calltree *slowest,
-			const struct nt_calltree *median)
+static bool print_trees(const struct slow *slow, const struct nt_watched *found, const struct nt_stacks *slowest,
+			const struct nt_stacks *median)
 {
 	struct tree_lines l = { 0 };
 	size_t nr_median;
 	bool ok;
 
-	l.nodes = nt_calltree_nodes(slowest, &l.nr_nodes);
-	l.others = nt_calltree_nodes(median, &nr_median);
+	l.nodes = nt_stacks_nodes(slowest, &l.nr_nodes);
+	l.others = nt_stacks_nodes(median, &nr_median);
 	if (l.nr_nodes < 2)
 		return false;
 	if (nr_median < 2)
@@ -159,7 +160,7 @@ static bool print_trees(const struct slow *slow, const struct nt_calltree *slowe
 		tree_lines_free(&l);
 		return ok;
 	}
-	print_difference(&l);
+	print_difference(&l, found);
 	printf("%20s %20s\n", slow->nth == 1 ? "the slowest call" : "this call", "a median call");
 	printf("%9s %10s %10s %9s  what was called, the longest first\n", "took", "calls", "took", "calls");
 	tree_lines_print(&l, print_line);
@@ -204,50 +205,40 @@ static int no_such_call(const struct slow *slow, struct nt_session *session,
 	return EXIT_TRACE;
 }
 
-static int print_slow(const struct slow *slow, struct nt_session *session,
-		      const struct nt_calls *calls)
+static int print_slow(const struct slow *slow, struct nt_session *session, const struct nt_chains *chains)
 {
-	struct nt_calltree *slowest, *median;
+	struct nt_stacks *slowest, *median;
 	int status = EXIT_USAGE;
 	struct nt_watched found;
 	struct inlines *inlines;
 	nt_inlined_fn inlined;
 
-	if (!nt_calls_watched(calls, slow->nth, &found))
+	if (!nt_calls_watched(nt_chains_calls(chains), slow->nth, &found))
 		return no_such_call(slow, session, &found);
 	inlines = inlines_new(session);
 	inlined = inlines ? inlines_at : NULL;
-	slowest = nt_calltree_new(session, &found.slow, slow->recording.argument, inlined, inlines);
-	median = nt_calltree_new(session, &found.median, slow->recording.argument, inlined, inlines);
+	slowest = nt_stacks_of(session, chains, &found.slow, inlined, inlines);
+	median = nt_stacks_of(session, chains, &found.median, inlined, inlines);
 	if (slowest && median) {
 		print_head(slow, &found);
-		if (print_trees(slow, slowest, median))
+		if (print_trees(slow, &found, slowest, median))
 			status = EXIT_CLEAN;
 	}
 	if (status != EXIT_CLEAN)
 		recording_failed(session);
-	nt_calltree_free(slowest);
-	nt_calltree_free(median);
+	nt_stacks_free(slowest);
+	nt_stacks_free(median);
 	inlines_free(inlines);
 	return status;
 }
 
 static int run(void *ctx, struct nt_session *session)
 {
-	struct nt_calls *calls = nt_calls_new(session);
 	const struct slow *slow = ctx;
-	int status;
+	struct nt_chains *chains = nt_chains_of(session, &slow->recording.filter, slow->recording.argument);
+	int status = chains ? print_slow(slow, session, chains) : recording_failed(session);
 
-	recording_warn_of_memory(session, TREE_BYTES, "--time FROM,TO needs less");
-	if (calls) {
-		nt_calls_filter(calls, &slow->recording.filter);
-		nt_calls_watch(calls, slow->recording.argument);
-	}
-	if (!calls || nt_calls_run(calls))
-		status = recording_failed(session);
-	else
-		status = print_slow(slow, session, calls);
-	nt_calls_free(calls);
+	nt_chains_free(chains);
 	return status;
 }
 

@@ -298,9 +298,8 @@ struct ns_part {
 	uint64_t	traced_ran;	/* sum of the slices that are closed, ns */
 };
 
-typedef int (*ns_slice_fn)(void *ctx, const struct ns_thread_calls *thread, uint64_t insns, uint64_t ran);
-typedef bool (*ns_drop_fn)(void *ctx, const struct ns_thread_calls *thread, size_t nth, const struct ns_event *event,
-			   bool seen);
+typedef int (*ns_slice_fn)(void *ctx, const struct ns_thread_calls *thread, size_t nth, uint64_t insns, uint64_t ran);
+typedef bool (*ns_drop_fn)(void *ctx, const struct ns_thread_calls *thread, const struct ns_event *event);
 
 struct nt_calls {
 	struct nt_session *session;
@@ -369,6 +368,7 @@ void ns_threads_free(struct nt_calls *calls);
 /*
  * ns_calls_each_slice() - call @fn with the calls that are open when each slice starts, and after
  *	each switch to another stack
+ * @nth: Index of the first call that ends with the switch
  * @insns: Instructions that were executed on the stack, in @ran ns
  *
  * @drop, which may be NULL, is called as ns_stack_ops::drop. If a function

@@ -231,16 +231,16 @@ static bool thread_leave(struct ns_stack *stack, const struct ns_frame *frame,
 	return true;
 }
 
-static bool thread_drop(struct ns_stack *stack, size_t nth, const struct ns_event *e, bool seen)
+static bool thread_drop(struct ns_stack *stack, const struct ns_event *e)
 {
 	struct ns_thread_calls *t = stack->ctx;
 	struct nt_calls *calls = t->calls;
 
-	return !calls->each_drop || calls->each_drop(calls->slice_ctx, t, nth, e, seen);
+	return !calls->each_drop || calls->each_drop(calls->slice_ctx, t, e);
 }
 
 /*
- * Store the slice by number if the caller receives each call, because it looks the slices up later.
+ * Store the slice by number if calls are passed to the caller or kept, because their slices are looked up later.
  */
 static bool number_slice(const struct ns_thread_calls *t)
 {
@@ -248,7 +248,7 @@ static bool number_slice(const struct ns_thread_calls *t)
 	const struct ns_slice *s = t->slice;
 	struct nt_slice *slice;
 
-	if (!calls->each)
+	if (!calls->each && !calls->watch)
 		return true;
 	slice = ns_numbered_make(calls->numbered, s->number);
 	if (!slice)
@@ -283,22 +283,28 @@ static int thread_switched(struct ns_stack *stack, const struct ns_event *e)
 	return (ns_own(t) || add_own(t)) && begin_on_stack(t) ? 1 : -1;
 }
 
-/*
- * Pass the calls that are open when the slice starts, or has switched to another stack, to the
- * caller's function.
- */
-static int give_slice(struct ns_thread_calls *t, uint64_t insns, uint64_t ran)
+/* Pass the calls that are open when the slice starts to the caller's function. */
+static int give_slice(struct ns_thread_calls *t)
 {
-	const struct ns_stack *stack = &t->stack;
+	const struct ns_one_stack *cur = &t->stack.cur;
 	struct nt_calls *calls = t->calls;
 
 	if (!calls->each_slice)
 		return 0;
-	return calls->each_slice(calls->slice_ctx, t, insns - stack->cur.away.insns, ran - stack->cur.away.ran);
+	return calls->each_slice(calls->slice_ctx, t, cur->open.nr, t->insns - cur->away.insns, t->ran - cur->away.ran);
+}
+
+static bool thread_resumed(struct ns_stack *stack, size_t nth, const struct ns_event *e)
+{
+	struct ns_thread_calls *t = stack->ctx;
+	struct nt_calls *calls = t->calls;
+
+	return !calls->each_slice || !calls->each_slice(calls->slice_ctx, t, nth, e->insns, e->ran);
 }
 
 static const struct ns_stack_ops thread_ops = {
 	.enter = thread_enter, .leave = thread_leave, .drop = thread_drop, .switched = thread_switched,
+	.resumed = thread_resumed,
 };
 
 static void add_children(struct ns_thread_calls *t, uint64_t ran, uint64_t insns)
@@ -341,10 +347,8 @@ static bool add_unknown(struct ns_thread_calls *t, const struct ns_slice *s, uin
 static int take_outer(struct ns_thread_calls *t, const struct ns_slice *s)
 {
 	const struct ns_outer *outer = s->outer.at, *end = outer + s->outer.nr;
-	uint32_t stack;
 	size_t totals = 0;
 	struct ns_event event;
-	int err;
 
 	for (; outer < end; outer++) {
 		add_children(t, outer->child_ran, outer->child_insns);
@@ -354,12 +358,8 @@ static int take_outer(struct ns_thread_calls *t, const struct ns_slice *s)
 		event = outer->event;
 		event.insns += t->insns;
 		event.ran += t->ran;
-		stack = t->stack.cur.number;
 		if (ns_stack_take(&t->stack, &event) < 0)
 			return -1;
-		err = stack != t->stack.cur.number ? give_slice(t, event.insns, event.ran) : 0;
-		if (err)
-			return err;
 	}
 	add_children(t, s->child_ran, s->child_insns);
 	return add_unknown(t, s, s->unknown) && add_totals(t, s->totals.at + totals, s->totals.nr - totals) ? 0 : -1;
@@ -410,7 +410,7 @@ static int put_together(struct ns_thread_calls *t, const struct ns_slice *s)
 		return -1;
 	if (!s->split) {
 		t->stack.switches = 0;
-		err = give_slice(t, t->insns, t->ran);
+		err = give_slice(t);
 	}
 	err = err ?: take_outer(t, s);
 	if (err)

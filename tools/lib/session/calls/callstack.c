@@ -260,8 +260,7 @@ static bool stack_leave(struct ns_stack *stack, const struct ns_event *e, bool e
 	       stack->ops->leave(stack, frame, e, ended && ns_frame_is_sure(frame));
 }
 
-/* End the call with index @nth and all calls above it. */
-static int stack_cut(struct ns_stack *stack, size_t nth, const struct ns_event *e)
+int ns_stack_cut(struct ns_stack *stack, size_t nth, const struct ns_event *e)
 {
 	while (stack->cur.open.nr > nth) {
 		if (!stack_leave(stack, e, true))
@@ -274,7 +273,7 @@ static bool drop_calls(struct ns_stack *stack, const struct ns_event *event)
 {
 	bool ok = true;
 
-	if (stack->ops->drop && stack->cur.open.nr && !stack->ops->drop(stack, 0, event, false))
+	if (stack->ops->drop && stack->cur.open.nr && !stack->ops->drop(stack, event))
 		return false;
 	stack->drops = true;
 	while (ok && stack->cur.open.nr)
@@ -361,7 +360,7 @@ static int return_to_missing(struct ns_stack *stack, const struct ns_event *e)
 
 	if (i < 0)
 		return 2;
-	if (stack_cut(stack, i, e) < 0)
+	if (ns_stack_cut(stack, i, e) < 0)
 		return -1;
 	return !stack->cur.open.nr || is_missing(stack, e->to_space, e->to) ? 1 : call_from_missing(stack, e, false);
 }
@@ -509,7 +508,7 @@ static int return_to(struct ns_stack *stack, const struct ns_event *e, bool save
 		saves |= f->saves;
 		if (saves && !i && stack->part)
 			return 0;
-		if (!end_tail_call(stack, i, e) || stack_cut(stack, i, e) < 0)
+		if (!end_tail_call(stack, i, e) || ns_stack_cut(stack, i, e) < 0)
 			return -1;
 		if (saves)
 			note_resume(stack, e->to);
@@ -517,11 +516,11 @@ static int return_to(struct ns_stack *stack, const struct ns_event *e, bool save
 	}
 	i = find_resume(stack, e->to);
 	if (i >= 0)
-		return stack_cut(stack, i + 1, e);
+		return ns_stack_cut(stack, i + 1, e);
 	if (below)
 		return 0;
 	i = ns_find_function(stack, e->to_space, e->to);
-	return i >= 0 ? stack_cut(stack, i, e) : 2;
+	return i >= 0 ? ns_stack_cut(stack, i, e) : 2;
 }
 
 /* ---- Several stacks ---- */
@@ -655,9 +654,9 @@ static int continue_stack(struct ns_stack *stack, size_t nth, const struct ns_ev
 	event.insns = now->insns - stack->cur.away.insns;
 	event.ran = now->ran - stack->cur.away.ran;
 	if ((stack->ops->switched && stack->ops->switched(stack, &event) < 0) ||
-	    (stack->ops->drop && !stack->ops->drop(stack, call, &event, true)))
+	    (stack->ops->resumed && !stack->ops->resumed(stack, call, &event)))
 		return -1;
-	return stack_cut(stack, call, &event);
+	return ns_stack_cut(stack, call, &event);
 }
 
 static int start_stack(struct ns_stack *stack, const struct ns_event *e, const struct ns_spent *now)
@@ -672,7 +671,9 @@ static int start_stack(struct ns_stack *stack, const struct ns_event *e, const s
 	event.insns = event.ran = 0;
 	if (stack->ops->switched && stack->ops->switched(stack, &event) < 0)
 		return -1;
-	return ns_stack_begin(stack, &event) ? 1 : -1;
+	if (!ns_stack_begin(stack, &event) || (stack->ops->resumed && !stack->ops->resumed(stack, stack->cur.open.nr, &event)))
+		return -1;
+	return 1;
 }
 
 /*
@@ -690,7 +691,7 @@ static int take_switch(struct ns_stack *stack, const struct ns_event *e)
 
 	stack->switches++;
 	if (stack->ops->replay)
-		return stack->ops->replay(stack) ?: 2;
+		return stack->ops->replay(stack, e) ?: 2;
 	i = choose_stack(stack, e->to, top && top->ret == e->to);
 	if (i >= 0)
 		return continue_stack(stack, i, e, &now);
@@ -838,7 +839,7 @@ static int take_signal(struct ns_stack *stack, const struct ns_event *e, struct 
 	if (is_missing(stack, e->to_space, e->to)) {
 		i = find_missing(stack);
 		if (i >= 0 || frame.missing)
-			return frame.missing ? 1 : stack_cut(stack, i, e);
+			return frame.missing ? 1 : ns_stack_cut(stack, i, e);
 	}
 	nt_session_where(stack->session, e->to_space, e->to, &place);
 	if (place.symbol && place.offset) {
@@ -849,7 +850,7 @@ static int take_signal(struct ns_stack *stack, const struct ns_event *e, struct 
 		i = ns_find_function(stack, e->to_space, e->to);
 		if (i < 0 && (frame.unseen || frame.paused))
 			return begin_anew(stack, &frame, e);
-		return i < 0 ? 1 : stack_cut(stack, i, e);
+		return i < 0 ? 1 : ns_stack_cut(stack, i, e);
 	}
 	i = frame.unseen ? call_from_untraced(stack, &frame, e) : 2;
 	if (i != 2)
@@ -874,17 +875,17 @@ static int take_trap_return(struct ns_stack *stack, const struct ns_event *e)
 		if (stack->part)
 			return 0;
 		/* exec started a new program, so the kernel never returns to the old one */
-		return stack_cut(stack, trap, e) > 0 && ns_stack_drop(stack, e) ? 1 : -1;
+		return ns_stack_cut(stack, trap, e) > 0 && ns_stack_drop(stack, e) ? 1 : -1;
 	}
 	at = find_interrupted(stack, e->to);
 	if (at)
-		return stack_cut(stack, at - 1, e);
+		return ns_stack_cut(stack, at - 1, e);
 	if (stack->part)
 		return 0;
 	if (trap < 0)
 		return 1;
 	frame = stack->cur.open.at[trap];
-	if (stack_cut(stack, trap, e) < 0)
+	if (ns_stack_cut(stack, trap, e) < 0)
 		return -1;
 	if (user && frame.paused)
 		pause_calls(stack, false);
@@ -1008,7 +1009,7 @@ static int take_begin_in_kernel(struct ns_stack *stack, const struct ns_event *e
 	if (stop.unseen && ns_is_filtered(stack->session)) {
 		at = find_interrupted(stack, e->to);
 		if (at || stack->part)
-			return at ? stack_cut(stack, at - 1, e) : 0;
+			return at ? ns_stack_cut(stack, at - 1, e) : 0;
 		nt_session_where(stack->session, e->to_space, e->to, &place);
 		if (!is_user(stack, stop.resume))
 			stack->cur.open.nr--;
@@ -1044,7 +1045,7 @@ static int take_missing(struct ns_stack *stack, const struct ns_event *e)
 	if (!user && was_user)
 		return call_from_missing(stack, e, true);
 	at = find_interrupted(stack, e->to);
-	ret = at ? stack_cut(stack, at - 1, e) : return_to(stack, e, false);
+	ret = at ? ns_stack_cut(stack, at - 1, e) : return_to(stack, e, false);
 	return ret == 2 ? call_from_missing(stack, e, false) : ret;
 }
 
@@ -1062,7 +1063,7 @@ static int take_begin(struct ns_stack *stack, const struct ns_event *e)
 	if (!top->unseen)
 		return 1;
 	if (!top->trap && top->ret == e->to)
-		return stack_cut(stack, stack->cur.open.nr - 1, e);
+		return ns_stack_cut(stack, stack->cur.open.nr - 1, e);
 	if ((top->kind == NT_BRANCH_CALL || top->kind == NT_BRANCH_JUMP) && top->ret != e->to && top->image == e->image)
 		return stack->part ? 0 : take_cut_jump(stack, e);
 	return take_trap_return(stack, e);

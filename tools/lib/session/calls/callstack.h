@@ -124,17 +124,19 @@ struct ns_stack_ops {
 	 * Called instead of switching to another stack if this is not NULL. Return 1 if the stack was
 	 * replaced, 0 if not, and -1 if out of memory.
 	 */
-	int	(*replay)(struct ns_stack *stack);
+	int	(*replay)(struct ns_stack *stack, const struct ns_event *event);
 	/*
 	 * Called after the stack was replaced or a new one was started. May be NULL. Return -1 if
 	 * out of memory.
 	 */
 	int	(*switched)(struct ns_stack *stack, const struct ns_event *event);
 	/*
-	 * Called before the calls with index @nth and above end, which a part does not see. The trace contains their end
-	 * if @seen. May be NULL. Return false if out of memory.
+	 * Called when the calls of the new stack are known. Those with index @nth and above end with the event. May be NULL.
+	 * Return false on an error.
 	 */
-	bool	(*drop)(struct ns_stack *stack, size_t nth, const struct ns_event *event, bool seen);
+	bool	(*resumed)(struct ns_stack *stack, size_t nth, const struct ns_event *event);
+	/* Called before all calls are given up. May be NULL. Return false if out of memory. */
+	bool	(*drop)(struct ns_stack *stack, const struct ns_event *event);
 };
 
 /* Time and instructions of a thread */
@@ -253,6 +255,9 @@ static inline uint32_t ns_stack_caller(const struct ns_stack *stack)
 	}
 	return 0;
 }
+
+/* ns_stack_cut() - end the call with index @nth and all calls above it. Return the same values as ns_stack_take(). */
+int ns_stack_cut(struct ns_stack *stack, size_t nth, const struct ns_event *event);
 
 /* ns_stack_drop() - give up all open calls, also of stacks that wait. Return false if out of memory. */
 bool ns_stack_drop(struct ns_stack *stack, const struct ns_event *event);

@@ -25,23 +25,25 @@ struct nt_chain {
 	/* time that the thread had run at the start of the slice, ns */
 	uint64_t	ran;
 	bool		inside;		/* a slice has started and continues */
+	uint32_t	thread;		/* as in struct nt_slice, in the order in which stacks were found */
 	uint32_t	outermost;	/* number of the outermost known call in nt_calls::outermost, 0: none */
 };
 
+/* Calls that are kept for the start of a slice, which are the outermost one and the newest */
+#define NS_CHAIN_DEPTH	1024
+
 /* Called as ns_stack_ops::drop */
 typedef bool (*ns_chains_drop_fn)(void *ctx, const struct nt_chains *chains, const struct ns_thread_calls *thread,
-				  size_t nth, const struct ns_event *event, bool seen);
+				  const struct ns_event *event);
 
-/* ns_chains_new() - do the work of nt_chains_new(); @filter and @drop may be NULL */
-struct nt_chains *ns_chains_new(struct nt_session *session, const struct nt_filter *filter,
+/* ns_chains_new() - do the work of nt_chains_of(); @filter, @symbol and @drop may be NULL */
+struct nt_chains *ns_chains_new(struct nt_session *session, const struct nt_filter *filter, const char *symbol,
 				ns_chains_drop_fn drop, void *drop_ctx);
 
 /* ns_chain_replay() - the ns_stack_ops::replay of nt_chain::stack */
-int ns_chain_replay(struct ns_stack *stack);
+int ns_chain_replay(struct ns_stack *stack, const struct ns_event *event);
 
 /* ns_audit() - judge an event before ns_stack_take() applies it to the stack */
 void ns_audit(const struct ns_stack *stack, const struct ns_event *event, struct nt_audit *audit);
-
-const struct nt_calls *ns_chains_calls(const struct nt_chains *chains);
 
 #endif /* NTRACE_SESSION_CHAINS_PRIV_H */

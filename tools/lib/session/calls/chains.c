@@ -9,8 +9,6 @@
 #include "chains-priv.h"
 #include "session/session-priv.h"
 
-#define DEPTH_MAX	1024	/* calls that are kept for the start of a slice, which are the outermost one and the newest */
-
 /*
  * The open calls at the start of a slice. Their frames are in the file, and @first is the first of
  * them.
@@ -22,6 +20,8 @@ struct start {
 	uint64_t	insns, ran;	/* instructions that the thread had executed, and their time in ns */
 	uint64_t	away;		/* time of the thread on other stacks, ns */
 	uint32_t	nr, outermost;
+	uint32_t	thread;		/* as in struct nt_slice */
+	uint32_t	ends;		/* number of the newest calls that end with the switch */
 };
 
 struct nt_chains {
@@ -42,16 +42,17 @@ static int write_failed(struct nt_chains *chains)
 	return ns_fail(chains->session, "writing a temporary file failed: %s", strerror(errno));
 }
 
-static int keep_start(void *ctx, const struct ns_thread_calls *thread, uint64_t insns, uint64_t ran)
+static int keep_start(void *ctx, const struct ns_thread_calls *thread, size_t nth, uint64_t insns, uint64_t ran)
 {
 	const struct ns_stack *stack = &thread->stack;
-	uint32_t nr = stack->cur.open.nr < DEPTH_MAX ? stack->cur.open.nr : DEPTH_MAX;
+	uint32_t nr = stack->cur.open.nr < NS_CHAIN_DEPTH ? stack->cur.open.nr : NS_CHAIN_DEPTH;
 	const size_t each = sizeof(struct ns_frame);
 	struct nt_chains *chains = ctx;
 	const struct start start = {
 		.stretch = thread->slice->stretch, .nth = thread->slice->fresh, .switches = stack->switches,
 		.first = chains->nr_frames, .nr = nr, .insns = insns, .ran = ran,
-		.away = stack->cur.away.time, .outermost = ns_own(thread)->outermost,
+		.away = stack->cur.away.time, .outermost = ns_own(thread)->outermost, .thread = ns_own(thread)->nth,
+		.ends = stack->cur.open.nr - nth,
 	};
 
 	if (!ns_array_add(&chains->starts, start))
@@ -78,14 +79,14 @@ static int end_starts(struct nt_chains *chains)
 	return fflush(chains->file) ? write_failed(chains) : 0;
 }
 
-static bool give_dropped(void *ctx, const struct ns_thread_calls *thread, size_t nth, const struct ns_event *event, bool seen)
+static bool give_dropped(void *ctx, const struct ns_thread_calls *thread, const struct ns_event *event)
 {
 	struct nt_chains *chains = ctx;
 
-	return chains->drop(chains->drop_ctx, chains, thread, nth, event, seen);
+	return chains->drop(chains->drop_ctx, chains, thread, event);
 }
 
-struct nt_chains *ns_chains_new(struct nt_session *session, const struct nt_filter *filter,
+struct nt_chains *ns_chains_new(struct nt_session *session, const struct nt_filter *filter, const char *symbol,
 				ns_chains_drop_fn drop, void *drop_ctx)
 {
 	struct nt_chains *chains = calloc(1, sizeof(*chains));
@@ -98,6 +99,7 @@ struct nt_chains *ns_chains_new(struct nt_session *session, const struct nt_filt
 	if (chains->calls && chains->file) {
 		if (filter)
 			nt_calls_filter(chains->calls, filter);
+		nt_calls_watch(chains->calls, symbol);
 		chains->drop = drop;
 		chains->drop_ctx = drop_ctx;
 		ns_calls_each_slice(chains->calls, keep_start, drop ? give_dropped : NULL, chains);
@@ -110,10 +112,15 @@ struct nt_chains *ns_chains_new(struct nt_session *session, const struct nt_filt
 
 struct nt_chains *nt_chains_new(struct nt_session *session)
 {
-	return ns_chains_new(session, NULL, NULL, NULL);
+	return ns_chains_new(session, NULL, NULL, NULL, NULL);
 }
 
-const struct nt_calls *ns_chains_calls(const struct nt_chains *chains)
+struct nt_chains *nt_chains_of(struct nt_session *session, const struct nt_filter *filter, const char *symbol)
+{
+	return ns_chains_new(session, filter, symbol, NULL, NULL);
+}
+
+const struct nt_calls *nt_chains_calls(const struct nt_chains *chains)
 {
 	return chains->calls;
 }
@@ -255,6 +262,7 @@ static int take_start(struct nt_chain *chain, const struct start *start)
 	chain->insns = start ? start->insns : 0;
 	chain->ran = start ? start->ran : 0;
 	chain->outermost = start ? start->outermost : 0;
+	chain->thread = start ? start->thread : UINT32_MAX;
 	chain->stack.cur.away.time = start ? start->away : 0;
 	ns_stack_forget(&chain->stack);
 	/* so that ns_stack_take() notices that the stack is another one */
@@ -275,16 +283,21 @@ static int begin_slice(struct nt_chain *chain, const struct nt_who *who)
 	return take_start(chain, find_start(chain->chains, chain->stretch, chain->nth++, 0));
 }
 
-int ns_chain_replay(struct ns_stack *stack)
+int ns_chain_replay(struct ns_stack *stack, const struct ns_event *e)
 {
 	struct nt_chain *chain = (struct nt_chain *)((char *)stack - offsetof(struct nt_chain, stack));
 	const struct start *start = find_start(chain->chains, chain->stretch, chain->nth - 1, stack->switches);
+	struct ns_event event = *e;
 
 	if (!start)
 		return 0;
 	/* the time in the slice before this counts for the other stack */
 	ns_running_begin(&chain->running);
-	return take_start(chain, start) ? -1 : 1;
+	if (take_start(chain, start))
+		return -1;
+	event.insns = start->insns;
+	event.ran = start->ran;
+	return ns_stack_cut(stack, stack->cur.open.nr - start->ends, &event);
 }
 
 static int take_branch(struct nt_chain *chain, const struct nt_who *who,

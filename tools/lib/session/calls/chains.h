@@ -21,7 +21,16 @@ struct nt_chain;
  * Return NULL on an error, which nt_session_error() describes, or if out of memory.
  */
 struct nt_chains *nt_chains_new(struct nt_session *session);
+
+/*
+ * nt_chains_of() - do as nt_chains_new(), and keep the calls of one function for nt_calls_watched()
+ * @filter: Calls to keep
+ */
+struct nt_chains *nt_chains_of(struct nt_session *session, const struct nt_filter *filter, const char *symbol);
 void nt_chains_free(struct nt_chains *chains);
+
+/* nt_chains_calls() - return the calls, which have been counted */
+const struct nt_calls *nt_chains_calls(const struct nt_chains *chains);
 
 /*
  * nt_chains_watch() - select the functions with that name for nt_chain_inside()

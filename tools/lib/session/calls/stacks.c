@@ -9,8 +9,12 @@
 
 struct nt_stacks {
 	struct nt_session *session;
-	struct nt_chains *chains;
-	struct nt_filter filter;
+	const struct nt_chains *chains;
+	struct nt_chains *own;		/* @chains of nt_stacks_new() */
+	const struct nt_call *only;	/* call of nt_stacks_of(), or NULL */
+	uint32_t	thread;		/* nt_chain::thread of it, */
+	uint64_t	at;		/* and the instructions of that stack before it */
+	struct nt_window window;
 	struct ns_tree	tree;
 	uint32_t	*places;	/* nodes of @tree into which the outermost calls belong, by number */
 	nt_inlined_fn	inlined;
@@ -41,13 +45,45 @@ static int64_t unplaced(struct ns_tree *tree, uint32_t place)
 static bool enter(struct ns_stack *stack, struct ns_frame *frame, const struct ns_event *e)
 {
 	struct part *p = stack->ctx;
-	const struct nt_calls *calls = ns_chains_calls(p->stacks->chains);
+	const struct nt_calls *calls = nt_chains_calls(p->stacks->chains);
 	int64_t node = ns_stack_caller(stack);
 
 	if (stack->cur.open.nr == 1 && p->chain->outermost)
 		p->chain->outermost = calls->outermost.at[p->chain->outermost - 1].next ?: p->chain->outermost;
 	node = node ?: unplaced(&p->tree, p->stacks->places[p->chain->outermost]);
 	node = node < 0 ? -1 : ns_tree_enter(&p->tree, node, frame, e);
+	frame->function = node;
+	return node >= 0;
+}
+
+/* Return true if this frame may belong to the only counted call. Several calls can begin at one instruction. */
+static bool may_be_only(const struct part *p, const struct ns_frame *frame)
+{
+	const struct nt_stacks *stacks = p->stacks;
+
+	return p->chain->thread == stacks->thread && frame->insns == stacks->at && frame->begin == stacks->only->begin;
+}
+
+static bool is_function(const struct part *p, uint64_t space, uint64_t addr)
+{
+	const struct nt_stacks *stacks = p->stacks;
+	const struct nt_function *f = nt_calls_function(nt_chains_calls(stacks->chains), stacks->only->function);
+	struct nt_place place;
+
+	nt_session_where(stacks->session, space, addr, &place);
+	return place.object == f->object && place.address - (place.symbol ? place.offset : 0) == f->address;
+}
+
+/* The root is the node of calls that are not counted, which have no callers that are. */
+static bool enter_only(struct ns_stack *stack, struct ns_frame *frame, const struct ns_event *e)
+{
+	struct part *p = stack->ctx;
+	uint32_t caller = ns_stack_caller(stack);
+	int64_t node = 0;
+
+	p->tree.inlined = caller ? p->stacks->tree.inlined : NULL;
+	if (caller || (may_be_only(p, frame) && is_function(p, e->to_space, e->to)))
+		node = ns_tree_enter(&p->tree, caller, frame, e);
 	frame->function = node;
 	return node >= 0;
 }
@@ -62,12 +98,22 @@ static bool leave(struct ns_stack *stack, const struct ns_frame *frame, const st
 	 * calls that were given up are already counted, because nt_stacks_new() made the chains
 	 * first
 	 */
-	if (!stack->drops && ns_calls_passes(ns_chains_calls(p->stacks->chains), &call, p->chain->cpu))
+	if (!stack->drops && ns_calls_passes(nt_chains_calls(p->stacks->chains), &call, p->chain->cpu))
 		ns_tree_count(&p->tree, frame->function, stack, frame, e, seen);
 	return true;
 }
 
+static bool leave_only(struct ns_stack *stack, const struct ns_frame *frame, const struct ns_event *e, bool seen)
+{
+	struct part *p = stack->ctx;
+
+	if (frame->function)
+		ns_tree_count(&p->tree, frame->function, stack, frame, e, true);
+	return true;
+}
+
 static const struct ns_stack_ops part_ops = { .enter = enter, .leave = leave, .replay = ns_chain_replay };
+static const struct ns_stack_ops only_ops = { .enter = enter_only, .leave = leave_only, .replay = ns_chain_replay };
 
 /* Return the node of a call with a function number of @calls, or -1 if out of memory. */
 static int64_t node_of(struct ns_tree *tree, const struct nt_calls *calls, int64_t parent,
@@ -86,7 +132,7 @@ static int64_t node_of(struct ns_tree *tree, const struct nt_calls *calls, int64
 static bool begun(struct ns_stack *stack)
 {
 	struct part *p = stack->ctx;
-	const struct nt_calls *calls = ns_chains_calls(p->stacks->chains);
+	const struct nt_calls *calls = nt_chains_calls(p->stacks->chains);
 	struct ns_frame *frame = stack->cur.open.at, *end = frame + stack->cur.open.nr;
 	int64_t parent = unplaced(&p->tree, p->stacks->places[p->chain->outermost]);
 
@@ -99,14 +145,46 @@ static bool begun(struct ns_stack *stack)
 	return parent >= 0;
 }
 
-static bool drop(void *ctx, const struct nt_chains *chains, const struct ns_thread_calls *thread, size_t nth,
-		 const struct ns_event *e, bool seen)
+/* Return the node of the only call if it was left out between the first two frames of a slice, or 0. */
+static int64_t left_out(struct part *p, const struct nt_calls *calls)
+{
+	const struct nt_call *only = p->stacks->only;
+	const struct ns_frame call = { .function = only->function, .kind = only->kind, .outer = true };
+	const struct ns_frame *frame = p->chain->stack.cur.open.at;
+	uint64_t at = p->stacks->at;
+
+	if (p->chain->stack.cur.open.nr < NS_CHAIN_DEPTH || p->chain->thread != p->stacks->thread || frame[0].insns > at ||
+	    frame[1].insns <= at || frame[1].insns > at + only->insns)
+		return 0;
+	return node_of(&p->tree, calls, 0, &call);
+}
+
+static bool begun_only(struct ns_stack *stack)
+{
+	struct part *p = stack->ctx;
+	const struct nt_calls *calls = nt_chains_calls(p->stacks->chains);
+	struct ns_frame *frame = stack->cur.open.at, *end = frame + stack->cur.open.nr;
+	int64_t caller = 0, later = left_out(p, calls);
+
+	for (; caller >= 0 && later >= 0 && frame < end; frame++) {
+		if (frame->unseen)
+			continue;
+		p->tree.inlined = caller ? p->stacks->tree.inlined : NULL;
+		if (caller || (may_be_only(p, frame) && frame->function == p->stacks->only->function))
+			caller = node_of(&p->tree, calls, caller, frame);
+		frame->function = caller;
+		caller = caller ?: later;
+	}
+	return caller >= 0 && later >= 0;
+}
+
+static bool drop(void *ctx, const struct nt_chains *chains, const struct ns_thread_calls *thread, const struct ns_event *e)
 {
 	const struct ns_stack *stack = &thread->stack;
 	const struct ns_frame *frame = stack->cur.open.at, *end = frame + stack->cur.open.nr, *next;
 	struct nt_stacks *stacks = ctx;
 	/* only the outermost function can have callers that return later */
-	const bool callers = nth || (stack->cur.open.nr == 1 && frame->outer);
+	const bool callers = stack->cur.open.nr == 1 && frame->outer;
 	int64_t node = callers ? unplaced(&stacks->tree, ns_own(thread)->outermost) : 0;
 
 	for (; node >= 0 && frame < end; frame++) {
@@ -115,9 +193,9 @@ static bool drop(void *ctx, const struct nt_chains *chains, const struct ns_thre
 
 		if (frame->unseen)
 			continue;
-		node = node_of(&stacks->tree, ns_chains_calls(chains), node, frame);
-		if (node < 0 || frame < stack->cur.open.at + nth)
-			continue;
+		node = node_of(&stacks->tree, nt_chains_calls(chains), node, frame);
+		if (node < 0)
+			break;
 		for (next = frame + 1; next < end && next->unseen; next++)
 			;
 		/*
@@ -127,8 +205,8 @@ static bool drop(void *ctx, const struct nt_chains *chains, const struct ns_thre
 			counted.child_ran += e->ran - next->ran;
 			counted.child_insns += e->insns - next->insns;
 		}
-		if (ns_calls_passes(ns_chains_calls(chains), &call, thread->cpu))
-			ns_tree_count(&stacks->tree, node, stack, &counted, e, seen && ns_frame_is_sure(frame));
+		if (ns_calls_passes(nt_chains_calls(chains), &call, thread->cpu))
+			ns_tree_count(&stacks->tree, node, stack, &counted, e, false);
 	}
 	return node >= 0;
 }
@@ -170,9 +248,9 @@ static void *begin(void *ctx, uint64_t stretch)
 		free_part(p);
 		return NULL;
 	}
-	p->chain->stack.ops = &part_ops;
+	p->chain->stack.ops = stacks->only ? &only_ops : &part_ops;
 	p->chain->stack.ctx = p;
-	p->chain->begun = begun;
+	p->chain->begun = stacks->only ? begun_only : begun;
 	return p;
 }
 
@@ -237,7 +315,7 @@ static bool place_outermost(struct nt_stacks *stacks)
 	struct ns_tree placed = { .session = stacks->session };
 	bool ok;
 
-	stacks->places = place_callers(ns_chains_calls(stacks->chains), &placed);
+	stacks->places = place_callers(nt_chains_calls(stacks->chains), &placed);
 	ok = stacks->places && ns_tree_merge(&placed, &stacks->tree, stacks->places);
 	ns_tree_free(&stacks->tree);
 	stacks->tree = placed;
@@ -248,15 +326,13 @@ static int count_calls(struct nt_stacks *stacks)
 {
 	const struct nt_branch_sink sink = {
 		.size = sizeof(sink), .begin = begin, .branch = take_branch, .error = take_error,
-		.end = end, .windows = &stacks->filter.time,
-		.nr_windows = stacks->filter.time.to ? 1 : 0,
+		.end = end, .windows = &stacks->window, .nr_windows = stacks->window.to ? 1 : 0,
 	};
 
 	return nt_session_branches(stacks->session, &sink, stacks);
 }
 
-struct nt_stacks *nt_stacks_new(struct nt_session *session, const struct nt_filter *filter,
-				nt_inlined_fn inlined_fn, void *inlined_ctx)
+static struct nt_stacks *make_stacks(struct nt_session *session, nt_inlined_fn inlined_fn, void *inlined_ctx)
 {
 	struct nt_stacks *stacks = calloc(1, sizeof(*stacks));
 
@@ -266,11 +342,40 @@ struct nt_stacks *nt_stacks_new(struct nt_session *session, const struct nt_filt
 	stacks->session = stacks->tree.session = session;
 	stacks->tree.inlined = inlined_fn ? inlined : NULL;
 	stacks->tree.inlined_ctx = stacks;
-	stacks->filter = *filter;
 	stacks->inlined = inlined_fn;
 	stacks->inlined_ctx = inlined_ctx;
-	stacks->chains = ns_chains_new(session, filter, drop, stacks);
+	return stacks;
+}
+
+struct nt_stacks *nt_stacks_new(struct nt_session *session, const struct nt_filter *filter,
+				nt_inlined_fn inlined_fn, void *inlined_ctx)
+{
+	struct nt_stacks *stacks = make_stacks(session, inlined_fn, inlined_ctx);
+
+	if (!stacks)
+		return NULL;
+	stacks->window = filter->time;
+	stacks->chains = stacks->own = ns_chains_new(session, filter, NULL, drop, stacks);
 	if (stacks->chains && place_outermost(stacks) && !count_calls(stacks) && ns_tree_name(&stacks->tree))
+		return stacks;
+	nt_stacks_free(stacks);
+	return NULL;
+}
+
+struct nt_stacks *nt_stacks_of(struct nt_session *session, const struct nt_chains *chains, const struct nt_call *call,
+			       nt_inlined_fn inlined_fn, void *inlined_ctx)
+{
+	struct nt_stacks *stacks = make_stacks(session, inlined_fn, inlined_ctx);
+	const struct nt_slice *slice = nt_calls_slice(nt_chains_calls(chains), call->slice);
+
+	if (!stacks)
+		return NULL;
+	stacks->chains = chains;
+	stacks->only = call;
+	stacks->thread = slice->thread;
+	stacks->at = slice->at + call->at;
+	stacks->window = (struct nt_window){ .from = call->begin, .to = call->begin + call->ns };
+	if (!count_calls(stacks) && ns_tree_name(&stacks->tree))
 		return stacks;
 	nt_stacks_free(stacks);
 	return NULL;
@@ -280,7 +385,7 @@ void nt_stacks_free(struct nt_stacks *stacks)
 {
 	if (!stacks)
 		return;
-	nt_chains_free(stacks->chains);
+	nt_chains_free(stacks->own);
 	ns_tree_free(&stacks->tree);
 	free(stacks->places);
 	pthread_mutex_destroy(&stacks->lock);
@@ -295,5 +400,5 @@ const struct nt_node *nt_stacks_nodes(const struct nt_stacks *stacks, size_t *nr
 
 void nt_stacks_totals(const struct nt_stacks *stacks, struct nt_calls_totals *totals)
 {
-	nt_calls_totals(ns_chains_calls(stacks->chains), totals);
+	nt_calls_totals(nt_chains_calls(stacks->chains), totals);
 }

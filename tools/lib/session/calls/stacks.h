@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* One tree of all calls of a recording, with the number and duration of the calls */
+/* One tree of all calls of a recording, or of those inside of one call, with the number and duration of the calls */
 #ifndef NTRACE_SESSION_STACKS_H
 #define NTRACE_SESSION_STACKS_H
 
 #include "calls.h"
+#include "chains.h"
 #include "tree.h"
 
 struct nt_stacks;
@@ -17,6 +18,16 @@ struct nt_stacks;
  */
 struct nt_stacks *nt_stacks_new(struct nt_session *session, const struct nt_filter *filter,
 				nt_inlined_fn inlined, void *inlined_ctx);
+
+/*
+ * nt_stacks_of() - decode the recording again, and count one call and those inside of it
+ * @chains: Chains of nt_chains_of(), which must stay valid
+ * @call: Call of nt_calls_watched()
+ *
+ * The only child of the root is the call, if it was found. Return as nt_stacks_new().
+ */
+struct nt_stacks *nt_stacks_of(struct nt_session *session, const struct nt_chains *chains, const struct nt_call *call,
+			       nt_inlined_fn inlined, void *inlined_ctx);
 void nt_stacks_free(struct nt_stacks *stacks);
 
 /*
@@ -27,6 +38,7 @@ void nt_stacks_free(struct nt_stacks *stacks);
  */
 const struct nt_node *nt_stacks_nodes(const struct nt_stacks *stacks, size_t *nr);
 
+/* nt_stacks_totals() - get the sums of all calls, which those of nt_stacks_of() lack */
 void nt_stacks_totals(const struct nt_stacks *stacks, struct nt_calls_totals *totals);
 
 #endif /* NTRACE_SESSION_STACKS_H */
