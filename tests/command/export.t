@@ -14,7 +14,7 @@ calls_program &&
 cat >"$tap_tmp/read.py" <<'EOT'
 import json, sqlite3, sys
 what, path, wanted = sys.argv[1:]
-names = 'time', 'ns', 'insns', 'pid', 'tid', 'function', 'object'
+names = 'time', 'ns', 'on_cpu_ns', 'insns', 'pid', 'tid', 'function', 'object'
 with open(wanted) as f:
     wanted = sorted(tuple(json.loads(line)[n] for n in names) for line in f)
 if what == 'sqlite':
@@ -26,8 +26,8 @@ else:
     with open(path) as f:
         events = json.load(f)['traceEvents']
     assert all(e['ph'] == 'X' for e in events)
-    got = [(round(e['ts'] * 1000), round(e['dur'] * 1000), e['args']['insns'], e['pid'], e['tid'], e['name'], e['cat'])
-           for e in events]
+    got = [(round(e['ts'] * 1000), round(e['dur'] * 1000), e['args']['on_cpu_ns'], e['args']['insns'], e['pid'], e['tid'],
+            e['name'], e['cat']) for e in events]
 print(f'{len(got)} calls of {len(wanted)}')
 sys.exit(not got or sorted(got) != wanted)
 EOT

@@ -22,7 +22,7 @@ cat >same.py <<'EOT2'
 import json, sqlite3, sys
 table, database, rows = sys.argv[1:]
 SQL = {
-    'calls': 'SELECT s.id, s.time, s.ns, s.insns, s.depth, s.caller, s.open, t.pid, t.tid, t.comm, f.function, f.object'
+    'calls': 'SELECT s.id, s.time, s.ns, s.on_cpu_ns, s.insns, s.depth, s.caller, s.open, t.pid, t.tid, t.comm, f.function, f.object'
              ' FROM spans s JOIN threads t ON t.id = s.thread JOIN functions f ON f.id = s.function ORDER BY s.id',
     'threads': 'SELECT pid, tid, comm FROM threads ORDER BY id',
     'functions': 'SELECT function, object, address FROM functions ORDER BY id',
@@ -38,7 +38,7 @@ with open(rows) as f:
             want = want[0], want[1], int(float(want[2] % 2**64))
             got = got[0], got[1], int(float(got[2]))
         elif table == 'calls':
-            got = got[:12]
+            got = got[:13]
         assert list(got) == list(want), (n, got, want)
         n += 1
     assert not f.readline() and not wanted.fetchone() and n, n

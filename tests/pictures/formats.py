@@ -52,7 +52,7 @@ def load(path):
 
 
 def key(c):
-    return c['time'], c['ns'], c['insns'], c['tid'], c['function']
+    return c['time'], c['ns'], c['insns'], c['on_cpu_ns'], c['tid'], c['function']
 
 
 def interned(packet):
@@ -78,12 +78,12 @@ def perfetto_calls(path):
         last[track] = p['timestamp']
         if e['type'] == 1:
             assert ('categories', e['category']) in names
-            annotation = dict(e['annotation'])
-            assert names['annotations', annotation['name_iid']] == 'instructions'
-            open_calls[track].append((p['timestamp'], names['names', e['name_iid']], annotation['value']))
+            notes = [dict(value) for what, value in p['event'] if what == 'annotation']
+            values = {names['annotations', note['name_iid']]: note['value'] for note in notes}
+            open_calls[track].append((p['timestamp'], names['names', e['name_iid']], values))
         else:
-            begin, name, insns = open_calls[track].pop()
-            yield begin, p['timestamp'] - begin, insns, tracks[track], name
+            begin, name, values = open_calls[track].pop()
+            yield begin, p['timestamp'] - begin, values['instructions'], values['on_cpu_ns'], tracks[track], name
     assert not any(open_calls.values())
 
 
@@ -134,13 +134,13 @@ def folded(path, insns, wanted):
 
 def sqlite(path, wanted, extra):
     db = sqlite3.connect(path)
-    names = 'time', 'ns', 'insns', 'pid', 'tid', 'comm', 'function', 'object'
+    names = 'time', 'ns', 'on_cpu_ns', 'insns', 'pid', 'tid', 'comm', 'function', 'object'
     got = sorted(db.execute('SELECT ' + ', '.join(names) + ' FROM calls').fetchall())
     assert got == sorted(tuple(c[n] for n in names) for c in load(wanted))
     assert db.execute('SELECT count(*) FROM spans WHERE open').fetchone()[0] == int(extra)
     inner = db.execute('SELECT count(*), min(o.function) FROM calls i JOIN calls o ON i.caller = o.id WHERE i.function = '
                        '"inner" AND i.depth = o.depth + 1 AND o.time <= i.time AND o.ns >= i.ns').fetchone()
-    assert inner == (sum(c[6] == 'inner' for c in got), 'outer'), inner
+    assert inner == (sum(c[7] == 'inner' for c in got), 'outer'), inner
     counts = dict(db.execute('SELECT function, sum(count) FROM samples GROUP BY function').fetchall())
     assert counts['inner'] == inner[0], counts
 
@@ -194,7 +194,7 @@ def pprof(path, report, build_id):
     with gzip.open(path) as f:
         fields = list(parse(f.read(), PPROF))
     strings = [value for name, value in fields if name == 'string']
-    assert strings[0] == '' and [strings[dict(t)['type']] for n, t in fields if n == 'type'] == ['calls', 'instructions', 'time']
+    assert strings[0] == '' and [strings[dict(t)['type']] for n, t in fields if n == 'type'] == ['calls', 'instructions', 'time', 'on_cpu']
     assert strings[dict(fields)['default']] == 'time'
     functions = {dict(f)['id']: dict(f) for n, f in fields if n == 'function'}
     mappings = {dict(m)['id']: dict(m) for n, m in fields if n == 'mapping'}

@@ -199,7 +199,7 @@ static int take_call(void *ctx, const struct nt_call *call)
 {
 	struct py_recording *r = ctx;
 	struct py_call one = {
-		.time = call->begin, .ns = call->ns, .at = call->at, .insns = call->insns, .tid = call->tid,
+		.time = call->begin, .ns = call->ns, .on_cpu_ns = call->ran, .at = call->at, .insns = call->insns, .tid = call->tid,
 		.object = 2 * call->function, .symbol = 2 * call->function + 1, .kind = call->kind,
 		.open = call->open,
 	};

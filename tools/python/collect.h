@@ -20,6 +20,7 @@ struct py_insn {
 
 struct py_call {
 	uint64_t	time, ns;	/* start, and duration in ns */
+	uint64_t	on_cpu_ns;	/* time in which its thread ran */
 	uint64_t	at;		/* number of instructions of its thread before it */
 	uint64_t	insns;		/* instructions in it and in the functions that it called */
 	int32_t		cpu, pid, tid;	/* -1: not known */

@@ -16,8 +16,8 @@ except ImportError:
 
 BRANCH = [('time', '<u8'), ('from', '<u8'), ('to', '<u8'), ('insns', '<u8'), ('cpu', '<i4'), ('pid', '<i4'), ('tid', '<i4'),
           ('kind', 'u1'), ('flags', 'u1'), ('reserved', '<u2')]
-CALL_RECORD = [('time', '<u8'), ('ns', '<u8'), ('at', '<u8'), ('insns', '<u8'), ('cpu', '<i4'), ('pid', '<i4'), ('tid', '<i4'),
-               ('thread', '<u4'), ('object', '<u4'), ('symbol', '<u4'), ('kind', 'u1'), ('open', 'u1'), ('reserved', '<u2', (3,))]
+CALL_RECORD = [('time', '<u8'), ('ns', '<u8'), ('on_cpu_ns', '<u8'), ('at', '<u8'), ('insns', '<u8'), ('cpu', '<i4'), ('pid', '<i4'),
+               ('tid', '<i4'), ('thread', '<u4'), ('object', '<u4'), ('symbol', '<u4'), ('kind', 'u1'), ('open', 'u1'), ('reserved', '<u2', (3,))]
 INSN = [('address', '<u8'), ('count', '<u8'), ('object', '<u4'), ('symbol', '<u4')]
 
 # Values of the field kind, and bits of the field flags

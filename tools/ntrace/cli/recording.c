@@ -327,3 +327,11 @@ const char *duration(uint64_t ns, char buf[16])
 		 units[unit]);
 	return buf;
 }
+
+void print_on_cpu(uint64_t ns, uint64_t ran)
+{
+	char text[16];
+
+	if (ran < ns - ns / 100)
+		printf(", on a CPU for %s", duration(ran, text));
+}

@@ -148,4 +148,7 @@ const char *recording_build_id(struct nt_session *session, const char *object, c
 /* duration() - write a time to @buf with three digits and a unit, such as "1.23 ms", and return @buf */
 const char *duration(uint64_t ns, char buf[16]);
 
+/* print_on_cpu() - print for which part of @ns threads ran, unless it is nearly all */
+void print_on_cpu(uint64_t ns, uint64_t ran);
+
 #endif /* NTRACE_TOOL_RECORDING_H */

@@ -81,6 +81,7 @@ static int leave(void *ctx, const struct nested_call *call)
 	node = &html->flame.nodes.at[call->user];
 	node->calls++;
 	node->ns += call->call.ns;
+	node->ran += call->call.ran;
 	node->insns += call->call.insns;
 	return 0;
 }

@@ -58,7 +58,7 @@ static const char *time_of(uint64_t nr, uint64_t ns, bool has_time, char text[16
 
 static void print_function(const struct nt_function *f, bool has_time)
 {
-	char t[6][16], calls[48];
+	char t[5][16], calls[48];
 
 	/* of fewer than 100 calls, p99 is the maximum */
 	printf("%9s %9s %9s %9s %9s %9s %13" PRIu64 "  %s [%s]", calls_of(f, calls),
@@ -67,8 +67,7 @@ static void print_function(const struct nt_function *f, bool has_time)
 	       time_of(f->calls / 100, nt_function_quantile(f, 990), has_time, t[3]),
 	       time_of(f->calls, f->max_ns, has_time, t[4]), f->self_insns, f->symbol ? f->symbol : "[unknown]",
 	       nt_base_name(f->object) ?: "unknown");
-	if (f->total_ran < f->total_ns - f->total_ns / 100)
-		printf(", on a CPU for %s", duration(f->total_ran, t[5]));
+	print_on_cpu(f->total_ns, f->total_ran);
 	putchar('\n');
 }
 

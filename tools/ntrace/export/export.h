@@ -135,7 +135,7 @@ struct export_stack {
 	const struct export_thread *thread;
 	uint32_t	*path;			/* numbers of functions, the innermost first */
 	uint32_t	depth;			/* number of functions in @path */
-	uint64_t	calls, ns, insns;
+	uint64_t	calls, ns, ran, insns;
 };
 
 /* Functions for the formats that write the sums of stacks. They store their data in export::state. */

@@ -24,15 +24,15 @@ static const struct {
 	struct parquet_column columns[PARQUET_COLUMNS];
 } tables[TABLES] = {
 	[CALLS] = { "calls", {
-		NUMBER("id"), NUMBER("time"), NUMBER("ns"), NUMBER("insns"), NUMBER("depth"), NUMBER("caller"),
-		NUMBER("open"), NUMBER("pid"), NUMBER("tid"), TEXT("comm"), TEXT("function"), TEXT("object"),
+		NUMBER("id"), NUMBER("time"), NUMBER("ns"), NUMBER("on_cpu_ns"), NUMBER("insns"), NUMBER("depth"),
+		NUMBER("caller"), NUMBER("open"), NUMBER("pid"), NUMBER("tid"), TEXT("comm"), TEXT("function"), TEXT("object"),
 		TEXT("build_id"),
 	} },
 	[THREADS] = { "threads", { NUMBER("pid"), NUMBER("tid"), TEXT("comm") } },
 	[FUNCTIONS] = { "functions", {
 		TEXT("function"), TEXT("object"), TEXT("build_id"), { "address", PARQUET_UNSIGNED }, NUMBER("calls"),
-		NUMBER("open"), NUMBER("total_ns"), NUMBER("self_ns"), NUMBER("total_insns"), NUMBER("self_insns"),
-		NUMBER("max_ns"),
+		NUMBER("open"), NUMBER("total_ns"), NUMBER("on_cpu_ns"), NUMBER("self_ns"), NUMBER("total_insns"),
+		NUMBER("self_insns"), NUMBER("max_ns"),
 	} },
 	[LOSSES] = { "losses", { NUMBER("cpu"), TEXT("reason"), NUMBER("times"), NUMBER("ns") } },
 };
@@ -84,8 +84,8 @@ static int put_functions(struct export *e, struct parquet_folder *p)
 		};
 		if (parquet_row(table, (int64_t[]){
 				parquet_text(table, f->symbol), parquet_text(table, f->object), parquet_text(table, id),
-				f->address, f->calls, f->open, f->total_ns, f->self_ns, f->total_insns, f->self_insns,
-				f->max_ns }))
+				f->address, f->calls, f->open, f->total_ns, f->total_ran, f->self_ns, f->total_insns,
+				f->self_insns, f->max_ns }))
 			return -1;
 	}
 	return 0;
@@ -146,7 +146,7 @@ static int parquet_enter(struct export *e, struct nested_call *call)
 	}
 	call->user = e->nr;
 	return parquet_row(p->tables[CALLS], (int64_t[]){
-		e->nr, call->call.begin, call->call.ns, call->call.insns, call->depth,
+		e->nr, call->call.begin, call->call.ns, call->call.ran, call->call.insns, call->depth,
 		call->depth ? (int64_t)e->nested.open.at[call->depth - 1].user : PARQUET_NULL, call->call.open,
 		thread->pid, thread->tid, comm, names->function, names->object, names->build_id });
 }

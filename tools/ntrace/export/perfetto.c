@@ -31,7 +31,7 @@ enum {
 
 	SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3,
 	STATE_CLEARED = 1, NEEDS_STATE = 2,
-	INSNS_IID = 1,
+	INSNS_IID = 1, ON_CPU_IID = 2,
 	SEQUENCE = 1,
 };
 
@@ -109,6 +109,7 @@ static int perfetto_begin(struct export *e)
 	if (!p || !p->categories)
 		return -1;
 	intern(p, INTERNED_ANNOTATION_NAMES, INSNS_IID, "instructions");
+	intern(p, INTERNED_ANNOTATION_NAMES, ON_CPU_IID, "on_cpu_ns");
 	for (i = 0; (f = nt_calls_function(e->calls, i)); i++) {
 		intern(p, INTERNED_NAMES, i + 1, f->symbol ? f->symbol : "[unknown]");
 		p->categories[i] = category_of(e, p, i);
@@ -185,9 +186,19 @@ static void end_message(uint8_t *inside, const uint8_t *end)
 	inside[-1] = end - inside;
 }
 
+static uint8_t *put_annotation(uint8_t *at, unsigned int name, uint64_t value)
+{
+	uint8_t *annotation = begin_message(at, EVENT_ANNOTATIONS);
+
+	at = put_field(annotation, ANNOTATION_NAME_IID, name);
+	at = put_field(at, ANNOTATION_UINT, value);
+	end_message(annotation, at);
+	return at;
+}
+
 static int put_event(struct export *e, const struct nested_call *call, bool begins)
 {
-	uint8_t *at = (uint8_t *)export_room(e, 128), *packet, *event, *annotation;
+	uint8_t *at = (uint8_t *)export_room(e, 128), *packet, *event;
 	const struct perfetto *p = e->state;
 
 	if (!at)
@@ -202,10 +213,8 @@ static int put_event(struct export *e, const struct nested_call *call, bool begi
 	if (begins) {
 		at = put_field(at, EVENT_NAME_IID, (uint64_t)call->call.function + 1);
 		at = put_field(at, EVENT_CATEGORY_IIDS, p->categories[call->call.function]);
-		at = annotation = begin_message(at, EVENT_ANNOTATIONS);
-		at = put_field(at, ANNOTATION_NAME_IID, INSNS_IID);
-		at = put_field(at, ANNOTATION_UINT, call->call.insns);
-		end_message(annotation, at);
+		at = put_annotation(at, INSNS_IID, call->call.insns);
+		at = put_annotation(at, ON_CPU_IID, call->call.ran);
 	}
 	end_message(event, at);
 	end_message(packet, at);

@@ -117,6 +117,7 @@ static int pprof_begin(struct export *e)
 	put_type(p, "instructions", "count");
 	protobuf_number(&p->profile, PROFILE_DEFAULT_TYPE, p->strings);
 	put_type(p, "time", "nanoseconds");
+	put_type(p, "on_cpu", "nanoseconds");
 	p->thread = add_string(p, "thread");
 	p->pid = add_string(p, "pid");
 	p->tid = add_string(p, "tid");
@@ -144,6 +145,7 @@ static int put_stack(struct export *e, const struct export_stack *stack)
 	bytes_varint(&p->inner, stack->calls);
 	bytes_varint(&p->inner, stack->insns);
 	bytes_varint(&p->inner, stack->ns);
+	bytes_varint(&p->inner, stack->ran);
 	protobuf_message(&p->message, SAMPLE_VALUES, &p->inner);
 	put_label(p, p->thread, LABEL_TEXT, add_string(p, stack->thread->comm));
 	put_label(p, p->pid, LABEL_NUMBER, stack->thread->pid);

@@ -23,35 +23,35 @@ static const char create[] =
 	"BEGIN;"
 	"CREATE TABLE threads (id INTEGER PRIMARY KEY, pid INTEGER, tid INTEGER, comm TEXT);"
 	"CREATE TABLE functions (id INTEGER PRIMARY KEY, function TEXT, object TEXT, address INTEGER);"
-	"CREATE TABLE spans (id INTEGER PRIMARY KEY, time INTEGER, ns INTEGER, insns INTEGER,"
+	"CREATE TABLE spans (id INTEGER PRIMARY KEY, time INTEGER, ns INTEGER, on_cpu_ns INTEGER, insns INTEGER,"
 	" depth INTEGER, caller INTEGER, thread INTEGER, function INTEGER, open INTEGER,"
 	" last INTEGER, stack INTEGER, cpu INTEGER);"
 	"CREATE TABLE samples (object TEXT, function TEXT, offset INTEGER, address INTEGER, count INTEGER);"
 	"CREATE TABLE events (time INTEGER, cpu INTEGER, pid INTEGER, tid INTEGER, comm TEXT, event TEXT, fields TEXT);"
-	"CREATE VIEW calls AS SELECT s.id, s.time, s.ns, s.insns, t.pid, t.tid, t.comm, f.function,"
+	"CREATE VIEW calls AS SELECT s.id, s.time, s.ns, s.on_cpu_ns, s.insns, t.pid, t.tid, t.comm, f.function,"
 	" f.object, s.depth, s.caller, s.last, s.stack, s.cpu FROM spans s JOIN threads t ON t.id = s.thread"
 	" JOIN functions f ON f.id = s.function WHERE NOT s.open;"
 	"CREATE VIEW inside AS SELECT o.id AS outer, i.id AS id FROM spans o JOIN spans i ON i.id BETWEEN o.id + 1 AND o.last;"
-	"CREATE VIEW totals AS SELECT f.function, f.object, count(*) AS calls, sum(s.ns) AS ns, max(s.ns) AS max_ns,"
+	"CREATE VIEW totals AS SELECT f.function, f.object, count(*) AS calls, sum(s.ns) AS ns, max(s.ns) AS max_ns, sum(s.on_cpu_ns) AS on_cpu_ns,"
 	" sum(s.insns) AS insns FROM spans s JOIN functions f ON f.id = s.function WHERE NOT s.open GROUP BY f.id;";
 
 /*
  * Do not set the id of a row. sqlite then assigns the next id, which is the number of the call, and
  * appends the row to the table, which is faster.
  */
-#define ADD_SPANS	"INSERT INTO spans(time, ns, insns, depth, caller, thread, function, open, last, stack, cpu) VALUES "
-#define ROW		"(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+#define ADD_SPANS	"INSERT INTO spans(time, ns, on_cpu_ns, insns, depth, caller, thread, function, open, last, stack, cpu) VALUES "
+#define ROW		"(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 #define FOUR_ROWS	ROW ", " ROW ", " ROW ", " ROW
 
 enum {
-	SPAN_COLUMNS	= 11,
+	SPAN_COLUMNS	= 12,
 	/* number of rows of a statement; with one row per statement, sqlite takes nearly twice as long */
 	SPANS		= 16,
 };
 
 /* A row of the table "spans", in the order of its columns */
 struct span {
-	int64_t		time, ns, insns, depth, caller, thread, function, open, last, stack, cpu;
+	int64_t		time, ns, on_cpu_ns, insns, depth, caller, thread, function, open, last, stack, cpu;
 };
 
 struct database {
@@ -194,7 +194,7 @@ static void bind_span(sqlite3_stmt *statement, size_t row, const struct span *sp
 {
 	bind_numbers(statement, row * SPAN_COLUMNS + 1, SPAN_COLUMNS, (const int64_t *)span);
 	if (!span->depth)
-		sqlite3_bind_null(statement, row * SPAN_COLUMNS + 5);
+		sqlite3_bind_null(statement, row * SPAN_COLUMNS + 6);
 }
 
 /* Write the rows in database::waiting. If there are SPANS rows, write them in one statement, otherwise one by one. */
@@ -222,8 +222,8 @@ static int sqlite_enter(struct export *e, struct nested_call *call)
 		return -1;
 	call->user = e->nr;
 	d->waiting[d->nr_waiting++] = (struct span) {
-		.time = call->call.begin, .ns = call->call.ns, .insns = call->call.insns, .depth = call->depth,
-		.caller = call->depth ? e->nested.open.at[call->depth - 1].user : 0,
+		.time = call->call.begin, .ns = call->call.ns, .on_cpu_ns = call->call.ran, .insns = call->call.insns,
+		.depth = call->depth, .caller = call->depth ? e->nested.open.at[call->depth - 1].user : 0,
 		.thread = thread->number, .function = call->call.function, .open = call->call.open,
 		.last = e->nr, .stack = call->thread,
 		.cpu = nt_calls_slice(e->calls, call->call.slice)->cpu,

@@ -62,6 +62,7 @@ int export_stacks_leave(struct export *e, const struct nested_call *call)
 	node = &flame->nodes.at[call->user];
 	node->calls++;
 	node->ns += call->call.ns > call->child_ns ? call->call.ns - call->child_ns : 0;
+	node->ran += call->call.ran > call->child_ran ? call->call.ran - call->child_ran : 0;
 	node->insns += call->call.insns > call->child_insns ? call->call.insns - call->child_insns : 0;
 	return 0;
 }
@@ -81,6 +82,7 @@ int export_stacks_each(struct export *e, int (*take)(struct export *e, const str
 			continue;
 		stack.calls = node->calls;
 		stack.ns = node->ns;
+		stack.ran = node->ran;
 		stack.insns = node->insns;
 		stack.depth = 0;
 		for (at = node; at->parent; at = &flame->nodes.at[at->parent])

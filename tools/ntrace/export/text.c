@@ -8,7 +8,7 @@
 #include "cli/json-text.h"
 
 /* maximum size in bytes of all numbers of a line and of the constant text between them */
-#define NUMBERS		(7 * 20 + 256)
+#define NUMBERS		(8 * 20 + 256)
 
 /*
  * Get the thread and the names of the function of a call. Return memory for the line of the call,
@@ -40,6 +40,7 @@ static int jsonl_take(struct export *e, const struct nt_call *call, const struct
 		return -1;
 	at = put_unsigned(PUT(at, "{\"time\": "), call->begin);
 	at = put_unsigned(PUT(at, ", \"ns\": "), call->ns);
+	at = put_unsigned(PUT(at, ", \"on_cpu_ns\": "), call->ran);
 	at = put_unsigned(PUT(at, ", \"insns\": "), call->insns);
 	at = put_number(PUT(at, ", \"pid\": "), thread->pid);
 	at = put_number(PUT(at, ", \"tid\": "), thread->tid);
@@ -123,6 +124,7 @@ static int chrome_take(struct export *e, const struct nt_call *call, const struc
 	at = PUT_JSON(at, ", \"name\": ", &name->symbol);
 	at = PUT_JSON(at, ", \"cat\": ", &name->object);
 	at = put_unsigned(PUT(at, ", \"args\": {\"insns\": "), call->insns);
+	at = put_unsigned(PUT(at, ", \"on_cpu_ns\": "), call->ran);
 	return export_done(e, PUT(at, "}}"));
 }
 

@@ -39,7 +39,7 @@ bool flame_write(const struct flame *flame, FILE *file)
 		node = &flame->nodes.at[i];
 		ok = number_add(&bytes, i - node->parent) && number_add(&bytes, node->name) &&
 		     number_add(&bytes, node->calls) && number_add(&bytes, node->ns) &&
-		     number_add(&bytes, node->insns);
+		     number_add(&bytes, node->ran) && number_add(&bytes, node->insns);
 	}
 	ok = ok && base64_write(file, bytes.at, bytes.nr);
 	free(bytes.at);

@@ -14,7 +14,7 @@ struct flame_node {
 	uint32_t	parent;
 	/* number of the function; for children of the root, number of the thread */
 	uint32_t	name;
-	uint64_t	calls, ns, insns;
+	uint64_t	calls, ns, ran, insns;
 };
 
 struct flame {
@@ -36,7 +36,7 @@ void flame_free(struct flame *flame);
 /*
  * flame_write() - write the nodes except the root as base64. Return false on failure.
  *
- * Each node consists of its index minus the index of its parent, name, calls, ns and insns, which
+ * Each node consists of its index minus the index of its parent, name, calls, ns, ran and insns, which
  * are stored as variable-length numbers (page/chunks.h).
  */
 bool flame_write(const struct flame *flame, FILE *file);

@@ -10,6 +10,7 @@ static int leave(struct nested_calls *nested)
 	if (nested->open.nr) {
 		caller = &nested->open.at[nested->open.nr - 1];
 		caller->child_ns += top.call.ns;
+		caller->child_ran += top.call.ran;
 		caller->child_insns += top.call.insns;
 	}
 	return nested->leave ? nested->leave(nested->ctx, &top) : 0;

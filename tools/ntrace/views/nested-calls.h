@@ -13,7 +13,7 @@ struct nested_call {
 	struct nt_call	call;
 	const struct nt_function *function;
 	/* sums over the calls directly inside this call, which are complete when leave() is called */
-	uint64_t	child_ns, child_insns;
+	uint64_t	child_ns, child_ran, child_insns;
 	uint32_t	thread;			/* number of the thread (nt_slice::thread) */
 	uint32_t	depth;			/* number of calls that contain this call */
 	/* value that enter() may set, for leave() and for the calls inside this call */

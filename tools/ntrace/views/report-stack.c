@@ -40,6 +40,7 @@ static uint32_t add_child(node_list *to, uint32_t parent, const struct nt_node *
 	if (found) {
 		to->at[at].calls += node->calls;
 		to->at[at].ns += node->ns;
+		to->at[at].ran += node->ran;
 		to->at[at].insns += node->insns;
 		to->at[at].self_ns += node->self_ns;
 		to->at[at].self_insns += node->self_insns;
@@ -62,6 +63,7 @@ static bool add_callers(node_list *only, const struct nt_node *all, uint32_t nth
 	bool ok = true;
 
 	node.ns = nested ? 0 : node.ns;
+	node.ran = nested ? 0 : node.ran;
 	for (; ok && nth; nth = all[nth].parent) {
 		node.object = all[nth].object;
 		node.symbol = all[nth].symbol;

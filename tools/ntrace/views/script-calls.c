@@ -15,9 +15,8 @@ static void add_call(struct script_part *p, const struct nt_call *call,
 
 	nt_session_thread(p->script->session, call->tid, call->begin, &who.pid, &who.comm);
 	if (p->script->json) {
-		lines_add(l, "{\"time\": %" PRIu64 ", \"ns\": %" PRIu64 ", \"insns\": %" PRIu64
-			  ", \"pid\": %d, \"tid\": %d, \"comm\": ", call->begin, call->ns,
-			  call->insns, who.pid, who.tid);
+		lines_add(l, "{\"time\": %" PRIu64 ", \"ns\": %" PRIu64 ", \"on_cpu_ns\": %" PRIu64 ", \"insns\": %" PRIu64
+			  ", \"pid\": %d, \"tid\": %d, \"comm\": ", call->begin, call->ns, call->ran, call->insns, who.pid, who.tid);
 		lines_add_string(l, who.comm);
 		lines_add(l, ", \"function\": ");
 		lines_add_string(l, f->symbol);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/json-text.h"
+#include "cli/recording.h"
 #include "session/flow/branch.h"
 #include "tree-lines.h"
 
@@ -194,20 +195,22 @@ void tree_lines_json(const struct tree_lines *l)
 		json_print("function", n->symbol);
 		json_print("object", n->object);
 		json_print("entry", entry(n) ?: "call");
-		printf("\"depth\": %u, \"calls\": %" PRIu64 ", \"ns\": %" PRIu64 ", \"instructions\": %" PRIu64, n->depth, n->calls,
-		       n->ns, n->insns);
+		printf("\"depth\": %u, \"calls\": %" PRIu64 ", \"ns\": %" PRIu64 ", \"on_cpu_ns\": %" PRIu64
+		       ", \"instructions\": %" PRIu64, n->depth, n->calls, n->ns, n->ran, n->insns);
 		if (b)
-			printf(", \"median_calls\": %" PRIu64 ", \"median_ns\": %" PRIu64, b->calls, b->ns);
+			printf(", \"median_calls\": %" PRIu64 ", \"median_ns\": %" PRIu64 ", \"median_on_cpu_ns\": %" PRIu64, b->calls,
+			       b->ns, b->ran);
 		puts("}");
 	}
 }
 
 /*
- * Print the name of line @i, and the names of the lines that continue it (goes_on()). Return the
- * index of the next line.
+ * Print the name of line @i, the names of the lines that continue it (goes_on()), and the time on a CPU.
+ * Return the index of the next line.
  */
 static size_t print_names(const struct tree_lines *l, size_t i)
 {
+	const struct nt_node *n = l->at[i].node;
 	size_t last = i;
 
 	print_name(l->at[i].node);
@@ -219,6 +222,7 @@ static size_t print_names(const struct tree_lines *l, size_t i)
 		printf(" > ");
 		print_name(l->at[i].node);
 	}
+	print_on_cpu(n->ns, n->ran);
 	putchar('\n');
 	return last + 1;
 }

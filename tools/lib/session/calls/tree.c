@@ -153,13 +153,15 @@ void ns_tree_count(struct ns_tree *tree, uint32_t node, const struct ns_stack *s
 		   const struct ns_event *event, bool ended)
 {
 	uint64_t ns = event->time - frame->begin - (stack->cur.away.time - frame->away), insns = event->insns - frame->insns;
+	uint64_t ran = event->ran - frame->ran;
 	struct nt_node *n = &tree->nodes.at[node];
 
-	n->self_ns += event->ran - frame->ran - frame->child_ran;
+	n->self_ns += ran - frame->child_ran;
 	n->self_insns += insns - frame->child_insns;
 	while (1) {
 		n->calls += ended;
 		n->ns += ns;
+		n->ran += ran;
 		n->insns += insns;
 		n = &tree->nodes.at[n->parent];
 		if (!n->inlined)
@@ -191,6 +193,7 @@ bool ns_tree_merge(struct ns_tree *tree, const struct ns_tree *from, const uint3
 		to = &tree->nodes.at[at];
 		to->calls += n->calls;
 		to->ns += n->ns;
+		to->ran += n->ran;
 		to->insns += n->insns;
 		to->self_ns += n->self_ns;
 		to->self_insns += n->self_insns;

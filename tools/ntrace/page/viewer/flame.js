@@ -3,14 +3,14 @@
 
 const flame = { roots: null, tree: null, zoomed: null, metric: 'ns', boxes: [] };
 
-const flameNode = (f, parent) => ({ f, parent, calls: 0, ns: 0, insns: 0, children: new Map() });
+const flameNode = (f, parent) => ({ f, parent, calls: 0, ns: 0, ran: 0, insns: 0, children: new Map() });
 
 function readFlame() {
   const { more, next } = reader(bytesOf($('flame').textContent)), nodes = [flameNode(null, null)];
   while (more()) {
     const parent = nodes[nodes.length - next()], name = next();
     const node = flameNode(parent === nodes[0] ? threads[name] : functions[name], parent);
-    [node.calls, node.ns, node.insns] = [next(), next(), next()];
+    [node.calls, node.ns, node.ran, node.insns] = [next(), next(), next(), next()];
     parent.children.set(node.f, node);
     nodes.push(node);
   }
@@ -24,6 +24,7 @@ function addTree(to, from) {
     const node = to.children.get(f);
     node.calls += child.calls;
     node.ns += child.ns;
+    node.ran += child.ran;
     node.insns += child.insns;
     addTree(node, child);
   }
@@ -39,6 +40,7 @@ function makeFlame() {
   }
   for (const child of tree.children.values()) {
     tree.ns += child.ns;
+    tree.ran += child.ran;
     tree.insns += child.insns;
     tree.calls += child.calls;
   }
@@ -101,7 +103,7 @@ function drawFlame() {
 
 function flameText(node) {
   const part = flame.tree[flame.metric] ? ` (${(100 * node[flame.metric] / flame.tree[flame.metric]).toFixed(2)} %)` : '';
-  return `${flameName(node)}: ${number(node.calls)} calls, ${duration(node.ns)}, ${number(node.insns)} instructions${part}`;
+  return `${flameName(node)}: ${number(node.calls)} calls, ${duration(node.ns)}, ${duration(node.ran)} on CPU, ${number(node.insns)} instructions${part}`;
 }
 
 function flameBox(event) {

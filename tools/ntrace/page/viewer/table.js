@@ -51,8 +51,8 @@ function flameTable() {
   const { zoomed, metric } = flame, nodes = [...(zoomed.parent ? [zoomed.parent] : []), zoomed, ...sortedChildren(zoomed)];
   const kind = node => (node === zoomed ? '' : node === zoomed.parent ? 'called by ' : 'calls ');
   const rows = nodes.slice(0, TABLE_ROWS).map(node => [kind(node) + flameName(node), node.f?.object ? baseName(node.f.object) : '', number(node.calls),
-    duration(node.ns), number(node.insns), `${(100 * node[metric] / (flame.tree[metric] || 1)).toFixed(2)} %`]);
-  fillTable(document.querySelector('#flame-view .table table'), ['function', 'of', 'calls', 'time', 'instructions', 'part'], rows, i => () => zoomFlame(nodes[i]));
+    duration(node.ns), duration(node.ran), number(node.insns), `${(100 * node[metric] / (flame.tree[metric] || 1)).toFixed(2)} %`]);
+  fillTable(document.querySelector('#flame-view .table table'), ['function', 'of', 'calls', 'time', 'on CPU', 'instructions', 'part'], rows, i => () => zoomFlame(nodes[i]));
 }
 
 function setTable(on) {
