@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Check that the tree of all calls and the table of functions have the same number of calls, and
- * the same time and instructions without callees, for each function. No node takes longer than its
- * caller. No function takes longer than all CPUs were traced. The self times and instructions of
+ * the same time and instructions without callees, for each function. Those of a node are its own ones and those of its children.
+ * It ran no longer than it took. No function takes longer than all CPUs were traced. The self times and instructions of
  * all functions add up to those of the CPUs. Those of user functions are the time of user code. The outermost calls of a thread have all of its instructions, and
  * together take no longer than the thread was in the recording. The tree of the slowest call and of the median call of some
  * functions is that of exactly this call.
@@ -37,14 +37,17 @@ static struct sums sum_of(const struct nt_node *nodes, size_t nr, const struct n
 	return sums;
 }
 
-static uint64_t of_children(const struct nt_node *nodes, const struct nt_node *node)
+/* Return true if the instructions and the time on a CPU of a node are its own ones and those of its children. */
+static bool adds_up(const struct nt_node *nodes, const struct nt_node *node)
 {
-	uint64_t insns = 0;
+	uint64_t insns = node->self_insns, ran = node->self_ns;
 	uint32_t i;
 
-	for (i = node->first; i; i = nodes[i].next)
+	for (i = node->first; i; i = nodes[i].next) {
 		insns += nodes[i].insns;
-	return insns;
+		ran += nodes[i].ran;
+	}
+	return insns == node->insns && ran == node->ran && node->ran <= node->ns;
 }
 
 /*
@@ -77,7 +80,7 @@ static int compare(const struct nt_calls *calls, const struct nt_stacks *stacks)
 			       sums.self_insns, f->calls, f->self_ns, f->self_insns);
 	}
 	for (i = 1; i < nr; i++)
-		wrong += nodes[i].insns < of_children(nodes, &nodes[i]);
+		wrong += !adds_up(nodes, &nodes[i]);
 	printf("%zu nodes, %" PRIu64 " calls: %u wrong\n", nr, all, wrong);
 	return wrong || nr < 2;
 }

@@ -771,16 +771,19 @@ static void pause_calls(struct ns_stack *stack, bool kernel)
 
 /*
  * Code that was not traced since @stop continues at @e->to, and it is not known which calls have made it. The open calls
- * end at the stop, because their end was not traced.
+ * end after the time in which the thread ran since then, because their end was not traced. Without open calls, the code at
+ * @e->to gets that time.
  */
 static int begin_anew(struct ns_stack *stack, const struct ns_frame *stop, const struct ns_event *e)
 {
 	struct ns_event then = *e, begin = *e;
+	uint64_t untraced = e->ran - stop->ran;
 
-	then.time = stop->begin;
-	/* no open call gets the time in which untraced code ran */
-	if (!stack->cur.open.nr)
+	then.time = stop->begin + untraced;
+	if (!stack->cur.open.nr) {
+		begin.time -= untraced;
 		begin.ran = stop->ran;
+	}
 	return drop_calls(stack, &then) && ns_stack_begin(stack, &begin) ? 1 : -1;
 }
 
