@@ -23,6 +23,8 @@ cut_agrees() {
 		"$O/bin/ntrace" encode --timestamp --elf "$1" --pcs cut -o trace &&
 		python3 "$top/tests/session/mkrecording.py" --timestamp "$1" trace perf.data && ./stacks perf.data &&
 		./stacks perf.data paths >paths && "$O/bin/ntrace" export --format folded --insns -i perf.data -o folded || return
+	# the outermost call began before the recording
+	"$O/bin/ntrace" report --stack -i perf.data | grep -qE '^ +[0-9.]+ .* [0-9]+\+[1-9][0-9]* +[0-9]+  ' || return
 	sums <paths >got && sed 's/^[^;]*;//' folded | sums | diff got - || return
 	"$O/bin/ntrace" report --json -i perf.data >calls && "$O/bin/ntrace" report --functions --json -i perf.data >insns || return
 	by_function <calls >got && by_function <insns | diff got -

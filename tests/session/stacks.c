@@ -19,7 +19,7 @@
 #include "session/calls/stacks.h"
 
 struct sums {
-	uint64_t calls, self_ns, self_insns;
+	uint64_t calls, open, self_ns, self_insns;
 };
 
 static struct sums sum_of(const struct nt_node *nodes, size_t nr, const struct nt_function *f)
@@ -31,6 +31,7 @@ static struct sums sum_of(const struct nt_node *nodes, size_t nr, const struct n
 		if (nodes[i].inlined || nodes[i].address != f->address || strcmp(nodes[i].object ?: "", f->object ?: ""))
 			continue;
 		sums.calls += nodes[i].calls;
+		sums.open += nodes[i].open;
 		sums.self_ns += nodes[i].self_ns;
 		sums.self_insns += nodes[i].self_insns;
 	}
@@ -72,12 +73,12 @@ static int compare(const struct nt_calls *calls, const struct nt_stacks *stacks)
 		struct sums sums = sum_of(nodes, nr, f);
 
 		all += sums.calls;
-		if (sums.calls == f->calls && sums.self_ns == f->self_ns && sums.self_insns == f->self_insns)
+		if (sums.calls == f->calls && sums.open == f->open && sums.self_ns == f->self_ns && sums.self_insns == f->self_insns)
 			continue;
 		if (wrong++ < 5)
-			printf("%s: %" PRIu64 " calls, %" PRIu64 " ns, %" PRIu64 " instructions, but the table has %" PRIu64
-			       ", %" PRIu64 ", %" PRIu64 "\n", f->symbol, sums.calls, sums.self_ns,
-			       sums.self_insns, f->calls, f->self_ns, f->self_insns);
+			printf("%s: %" PRIu64 "+%" PRIu64 " calls, %" PRIu64 " ns, %" PRIu64 " instructions, but the table has %" PRIu64
+			       "+%" PRIu64 ", %" PRIu64 ", %" PRIu64 "\n", f->symbol, sums.calls, sums.open, sums.self_ns,
+			       sums.self_insns, f->calls, f->open, f->self_ns, f->self_insns);
 	}
 	for (i = 1; i < nr; i++)
 		wrong += !adds_up(nodes, &nodes[i]);

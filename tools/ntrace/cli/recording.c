@@ -328,6 +328,15 @@ const char *duration(uint64_t ns, char buf[16])
 	return buf;
 }
 
+const char *calls_text(uint64_t calls, uint64_t open, char buf[CALLS_TEXT])
+{
+	if (open)
+		snprintf(buf, CALLS_TEXT, "%" PRIu64 "+%" PRIu64, calls, open);
+	else
+		snprintf(buf, CALLS_TEXT, "%" PRIu64, calls);
+	return buf;
+}
+
 void print_on_cpu(uint64_t ns, uint64_t ran)
 {
 	char text[16];

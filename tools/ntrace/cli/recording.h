@@ -148,6 +148,10 @@ const char *recording_build_id(struct nt_session *session, const char *object, c
 /* duration() - write a time to @buf with three digits and a unit, such as "1.23 ms", and return @buf */
 const char *duration(uint64_t ns, char buf[16]);
 
+/* calls_text() - format a number of calls, and after a plus the calls whose start or end was not recorded, in @buf */
+#define CALLS_TEXT	48
+const char *calls_text(uint64_t calls, uint64_t open, char buf[CALLS_TEXT]);
+
 /* print_on_cpu() - print for which part of @ns threads ran, unless it is nearly all */
 void print_on_cpu(uint64_t ns, uint64_t ran);
 

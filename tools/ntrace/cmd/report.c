@@ -40,16 +40,6 @@ static uint64_t sort_value(const struct nt_function *f, unsigned int sort)
 
 /* ---- Table ---- */
 
-/* Format the number of calls, and after a plus the calls whose start or end was not recorded. */
-static const char *calls_of(const struct nt_function *f, char text[48])
-{
-	if (f->open)
-		snprintf(text, 48, "%" PRIu64 "+%" PRIu64, f->calls, f->open);
-	else
-		snprintf(text, 48, "%" PRIu64, f->calls);
-	return text;
-}
-
 /* Format a time, or return a dash if no call has one, or the recording does not have times. */
 static const char *time_of(uint64_t nr, uint64_t ns, bool has_time, char text[16])
 {
@@ -58,10 +48,10 @@ static const char *time_of(uint64_t nr, uint64_t ns, bool has_time, char text[16
 
 static void print_function(const struct nt_function *f, bool has_time)
 {
-	char t[5][16], calls[48];
+	char t[5][16], calls[CALLS_TEXT];
 
 	/* of fewer than 100 calls, p99 is the maximum */
-	printf("%9s %9s %9s %9s %9s %9s %13" PRIu64 "  %s [%s]", calls_of(f, calls),
+	printf("%9s %9s %9s %9s %9s %9s %13" PRIu64 "  %s [%s]", calls_text(f->calls, f->open, calls),
 	       time_of(1, f->total_ns, has_time, t[0]), time_of(1, f->self_ns, has_time, t[1]),
 	       time_of(f->calls, nt_function_quantile(f, 500), has_time, t[2]),
 	       time_of(f->calls / 100, nt_function_quantile(f, 990), has_time, t[3]),

@@ -37,12 +37,10 @@ struct kernel {
 static void print_line(const struct tree_line *line)
 {
 	const struct nt_node *n = line->node, *b = line->beside;
-	char t[2][16], calls[24] = "";
+	char t[2][16], calls[2][CALLS_TEXT];
 
-	if (b)
-		snprintf(calls, sizeof(calls), "%" PRIu64 " x", b->calls);
-	printf("%9s %8" PRIu64 " x %10s %9s  ", duration(n->ns, t[0]), n->calls,
-	       b ? duration(b->ns, t[1]) : "-", calls);
+	printf("%9s %8s x %10s %7s %s  ", duration(n->ns, t[0]), calls_text(n->calls, n->open, calls[0]),
+	       b ? duration(b->ns, t[1]) : "-", b ? calls_text(b->calls, b->open, calls[1]) : "", b ? "x" : " ");
 }
 
 /* ---- Differences ---- */
@@ -64,7 +62,7 @@ static void add_kernel(struct kernel *kernel, const struct nt_node *nodes,
 
 	if (is_kernel_entry(node)) {
 		kernel->ns[node->kind] += node->ns;
-		kernel->calls[node->kind] += node->calls;
+		kernel->calls[node->kind] += node->calls + node->open;
 		return;
 	}
 	for (child = node->first; child; child = nodes[child].next)

@@ -39,6 +39,7 @@ static uint32_t add_child(node_list *to, uint32_t parent, const struct nt_node *
 	copy.next = to->at[parent].first;
 	if (found) {
 		to->at[at].calls += node->calls;
+		to->at[at].open += node->open;
 		to->at[at].ns += node->ns;
 		to->at[at].ran += node->ran;
 		to->at[at].insns += node->insns;
@@ -109,10 +110,10 @@ static bool only_function(struct nt_session *session, const struct nt_node *all,
 static void print_line(const struct tree_line *line)
 {
 	const struct nt_node *n = line->node;
-	char t[2][16];
+	char t[2][16], calls[CALLS_TEXT];
 
-	printf("%9s %9s %9" PRIu64 " %13" PRIu64 "  ", duration(n->ns, t[0]),
-	       n->inlined ? "-" : duration(n->self_ns, t[1]), n->calls, n->self_insns);
+	printf("%9s %9s %9s %13" PRIu64 "  ", duration(n->ns, t[0]),
+	       n->inlined ? "-" : duration(n->self_ns, t[1]), calls_text(n->calls, n->open, calls), n->self_insns);
 }
 
 static bool print_tree(const struct report *report, const struct nt_node *nodes, size_t nr)

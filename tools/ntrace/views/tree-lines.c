@@ -85,7 +85,7 @@ static bool goes_on(const struct tree_lines *l, size_t i)
 	const struct nt_node *n = l->at[i].node, *next = i + 1 < l->nr ? l->at[i + 1].node : NULL;
 	size_t j;
 
-	if (!next || next->depth != n->depth + 1 || next->calls != n->calls ||
+	if (!next || next->depth != n->depth + 1 || next->calls != n->calls || next->open != n->open ||
 	    size_of(l, next) < size_of(l, n) - size_of(l, n) / 10 ||
 	    !l->at[i].beside != !l->at[i + 1].beside)
 		return false;
@@ -195,11 +195,11 @@ void tree_lines_json(const struct tree_lines *l)
 		json_print("function", n->symbol);
 		json_print("object", n->object);
 		json_print("entry", entry(n) ?: "call");
-		printf("\"depth\": %u, \"calls\": %" PRIu64 ", \"ns\": %" PRIu64 ", \"on_cpu_ns\": %" PRIu64
-		       ", \"instructions\": %" PRIu64, n->depth, n->calls, n->ns, n->ran, n->insns);
+		printf("\"depth\": %u, \"calls\": %" PRIu64 ", \"open\": %" PRIu64 ", \"ns\": %" PRIu64 ", \"on_cpu_ns\": %" PRIu64
+		       ", \"instructions\": %" PRIu64, n->depth, n->calls, n->open, n->ns, n->ran, n->insns);
 		if (b)
-			printf(", \"median_calls\": %" PRIu64 ", \"median_ns\": %" PRIu64 ", \"median_on_cpu_ns\": %" PRIu64, b->calls,
-			       b->ns, b->ran);
+			printf(", \"median_calls\": %" PRIu64 ", \"median_open\": %" PRIu64 ", \"median_ns\": %" PRIu64
+			       ", \"median_on_cpu_ns\": %" PRIu64, b->calls, b->open, b->ns, b->ran);
 		puts("}");
 	}
 }

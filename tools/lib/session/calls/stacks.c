@@ -108,7 +108,7 @@ static bool leave_only(struct ns_stack *stack, const struct ns_frame *frame, con
 	struct part *p = stack->ctx;
 
 	if (frame->function)
-		ns_tree_count(&p->tree, frame->function, stack, frame, e, true);
+		ns_tree_count(&p->tree, frame->function, stack, frame, e, seen);
 	return true;
 }
 

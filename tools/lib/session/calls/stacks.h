@@ -33,8 +33,7 @@ void nt_stacks_free(struct nt_stacks *stacks);
 /*
  * nt_stacks_nodes() - return the nodes
  *
- * The first node is a root whose children are the functions without a known caller. Calls whose
- * start or end is not in the trace do not count in nt_node::calls, but in all other members.
+ * The first node is a root whose children are the functions without a known caller.
  */
 const struct nt_node *nt_stacks_nodes(const struct nt_stacks *stacks, size_t *nr);
 

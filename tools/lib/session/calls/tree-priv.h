@@ -42,7 +42,7 @@ int64_t ns_tree_enter(struct ns_tree *tree, uint32_t parent, const struct ns_fra
 int64_t ns_tree_inlined(struct ns_tree *tree, uint32_t parent, const struct ns_frame *frame);
 
 /*
- * ns_tree_count() - count the end of a call of a node, in nt_node::calls only if @ended
+ * ns_tree_count() - count the end of a call of a node, in nt_node::calls if @ended and else in nt_node::open
  *
  * The time that its thread spent on stacks other than @stack does not count.
  */

@@ -160,6 +160,7 @@ void ns_tree_count(struct ns_tree *tree, uint32_t node, const struct ns_stack *s
 	n->self_insns += insns - frame->child_insns;
 	while (1) {
 		n->calls += ended;
+		n->open += !ended;
 		n->ns += ns;
 		n->ran += ran;
 		n->insns += insns;
@@ -192,6 +193,7 @@ bool ns_tree_merge(struct ns_tree *tree, const struct ns_tree *from, const uint3
 		numbers[i] = at;
 		to = &tree->nodes.at[at];
 		to->calls += n->calls;
+		to->open += n->open;
 		to->ns += n->ns;
 		to->ran += n->ran;
 		to->insns += n->insns;

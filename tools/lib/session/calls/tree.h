@@ -9,8 +9,13 @@
 struct nt_node {
 	const char	*object, *symbol;	/* without a symbol, it is FILE+0xADDRESS */
 	uint64_t	address;		/* start address in the file; of an inlined function, 0 */
-	/* including the functions that it called; @ns is wall-clock time, and @ran the time in which its thread ran */
-	uint64_t	calls, ns, ran, insns;
+	uint64_t	calls;			/* calls that started and ended in the trace */
+	uint64_t	open;			/* calls whose start or end was not recorded */
+	/*
+	 * Sums of all these calls, including the functions that they called; @ns is wall-clock time, and
+	 * @ran the time in which the thread ran
+	 */
+	uint64_t	ns, ran, insns;
 	uint64_t	self_ns, self_insns;	/* excluding them; self_ns is time in which its thread ran */
 	uint32_t	parent, depth;
 	/* children and sibling, in the order of their first call; 0: none */
@@ -18,7 +23,7 @@ struct nt_node {
 	uint8_t		kind;		/* enum nt_branch_kind of the entry */
 	/*
 	 * The function was inlined into its parent. The number of its executions is not known, so
-	 * @ns, @ran and @insns are sums of the calls that it made, and @calls is the number of these
+	 * @ns, @ran and @insns are sums of the calls that it made, and @calls and @open are the numbers of these
 	 * calls.
 	 */
 	bool		inlined;
