@@ -45,8 +45,15 @@ many_signals() {
 	"$O/bin/ntrace" report --functions --json -i perf.data | by_function | diff got -
 }
 
-plan "$(by_size 7 29)"
+# Threads take turns on two CPUs, and execute no branch for most of the time
+turns() {
+	calls_program && python3 "$top/tests/session/switched.py" make calls perf.data && ./stacks perf.data &&
+		python3 "$top/tests/session/switched.py" "$O/bin/ntrace" perf.data
+}
+
+plan "$(by_size 8 30)"
 ok "a trace that starts 600 times" many_signals
+ok "threads have the time on a CPU that perf's records of switches have" turns
 for program in $programs; do
 	ok "$program: the recording begins inside of calls" program_agrees "$program" start
 	ok "$program: the trace stops and starts at random" program_agrees "$program" stops

@@ -277,7 +277,7 @@ static void put_row(struct nt_session *session, const struct row *row)
 	json_print("comm", comm);
 	json_print("program", program);
 	json_print("build_id", program ? recording_build_id(session, program, id) : NULL);
-	printf("\"pid\": %d, \"tid\": %d, \"cpu\": %d, \"ran_ns\": %" PRIu64 ", \"instructions\": %" PRIu64 "}\n", pid, row->tid,
+	printf("\"pid\": %d, \"tid\": %d, \"cpu\": %d, \"on_cpu_ns\": %" PRIu64 ", \"instructions\": %" PRIu64 "}\n", pid, row->tid,
 	       row->cpu, row->ran, row->insns);
 }
 

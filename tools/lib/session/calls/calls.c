@@ -269,7 +269,10 @@ static bool slice_of(struct ns_part *p, const struct nt_who *who, const struct n
 
 	if (p->open && p->slice.tid == who->tid && p->slice.cpu == who->cpu)
 		return true;
-	if (!new_slice(p, who->tid, who->cpu, b->time))
+	/* a slice begins where the slice before it ends, unless the trace has stopped between them */
+	if (p->open)
+		p->slice.end = p->running.last;
+	if (!new_slice(p, who->tid, who->cpu, p->running.last))
 		return false;
 	p->slice.at = first;
 	p->slice.space = nt_who_space(who, first);
@@ -333,6 +336,7 @@ static bool take_event(struct ns_part *p, const struct nt_who *who, const struct
 	int ret;
 
 	ns_event_init(&event, who, b, p->slice.insns, ran);
+	event.time = p->running.last;
 	if (trap)
 		end_mode(p, ran);
 	ret = ns_stack_take(&p->stack, &event);
@@ -357,8 +361,8 @@ static int take_branch(void *part, const struct nt_who *named, const struct nt_b
 	note_first(p, b->time);
 	p->branches++;
 	p->slice.insns += b->insns;
-	p->slice.end = b->time;
 	ran = ns_running_take(&p->running, who, b);
+	p->slice.end = p->running.last;
 	if (nt_filter_passes(&p->calls->filter, b->time, who->cpu, who->tid)) {
 		p->totals.insns += b->insns;
 		p->totals.branches++;

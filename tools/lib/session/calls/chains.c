@@ -310,6 +310,7 @@ static int take_branch(struct nt_chain *chain, const struct nt_who *who,
 	if (!ns_branch_matters(branch))
 		return 0;
 	ns_event_init(&event, who, branch, chain->insns, chain->ran + ran);
+	event.time = chain->running.last;
 	return ns_stack_take(&chain->stack, &event) < 0 ? -1 : 0;
 }
 

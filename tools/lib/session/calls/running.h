@@ -4,7 +4,8 @@
  * include this.
  *
  * The kernel writes the next thread's id before it switches to that thread. Until the return from
- * the switch, code still runs for the previous thread.
+ * the switch, code still runs for the previous thread. The time between the last branch of a thread
+ * and the first branch of the next one is divided at the switch, if the recording has it.
  */
 #ifndef NTRACE_SESSION_RUNNING_H
 #define NTRACE_SESSION_RUNNING_H
@@ -17,7 +18,7 @@ struct ns_running {
 	bool		known;		/* trace has not stopped since that branch */
 	bool		switching;
 	uint64_t	insns;		/* instructions since the next thread's id was written */
-	uint64_t	from, last;	/* times of the slice's start and of the last branch, ns */
+	uint64_t	from, last;	/* times of the slice's start and of the last branch or switch, ns */
 	uint64_t	away;		/* time between them in which other threads ran, ns */
 	uint64_t	stop;		/* address at which trace has stopped */
 };
@@ -63,7 +64,9 @@ static inline uint64_t ns_running_take(struct ns_running *running, const struct 
 		running->away += ns_running_away(running, who, branch);
 	if (branch->flags & NT_BRANCH_END)
 		running->stop = branch->kind == NT_BRANCH_NONE ? branch->from : 0;
-	running->last = branch->time;
+	/* the branches after a switch that no message reports alone have the time of a message before it */
+	if (branch->time > running->last)
+		running->last = branch->time;
 	return running->last - running->from - running->away;
 }
 

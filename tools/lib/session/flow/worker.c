@@ -75,6 +75,11 @@ uint64_t nt_who_time(const struct nt_who *who, uint64_t tstamp, uint8_t kind)
 	return kind == NT_TSTAMP_NONE || !w->cpu->has_time ? who->time : ns_worker_time(w, tstamp);
 }
 
+uint64_t ns_who_now(const struct nt_who *who)
+{
+	return ((const struct worker *)who->priv)->now;
+}
+
 uint64_t nt_who_space(const struct nt_who *who, uint64_t addr)
 {
 	const struct worker *w = who->priv;

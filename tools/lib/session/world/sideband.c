@@ -120,6 +120,14 @@ bool ns_sideband_ran(const struct ns_sideband *sb, int32_t cpu, int32_t tid, uin
 	return false;
 }
 
+uint64_t ns_sideband_switched(const struct ns_sideband *sb, int32_t cpu, int32_t tid, uint64_t from, uint64_t to)
+{
+	const struct ns_switch *at = sb->switches.at;
+	size_t n = ns_lower_bound(sb->switches.nr, at[i].cpu < cpu || (at[i].cpu == cpu && at[i].time <= to));
+
+	return n && at[n - 1].cpu == cpu && at[n - 1].tid == tid && at[n - 1].time > from ? at[n - 1].time : from;
+}
+
 uint64_t ns_sideband_away(const struct ns_sideband *sb, int32_t cpu, int32_t tid, uint64_t from,
 			  uint64_t to)
 {

@@ -104,6 +104,9 @@ int32_t ns_sideband_running(const struct ns_sideband *sb, int32_t cpu, uint64_t 
 bool ns_sideband_ran(const struct ns_sideband *sb, int32_t cpu, int32_t tid, uint64_t from,
 		     uint64_t to);
 
+/* Return the time of the CPU's last switch in (@from, @to] if it was to the thread, and else @from. */
+uint64_t ns_sideband_switched(const struct ns_sideband *sb, int32_t cpu, int32_t tid, uint64_t from, uint64_t to);
+
 /* Return for how many ns between @from and @to the CPU executed threads other than @tid, according to switch events. */
 uint64_t ns_sideband_away(const struct ns_sideband *sb, int32_t cpu, int32_t tid, uint64_t from,
 			  uint64_t to);
