@@ -269,7 +269,7 @@ static bool slice_of(struct ns_part *p, const struct nt_who *who, const struct n
 
 	if (p->open && p->slice.tid == who->tid && p->slice.cpu == who->cpu)
 		return true;
-	/* a slice begins where the slice before it ends, unless the trace has stopped between them */
+	/* a slice begins at the end of the slice before it, unless the trace has stopped between them */
 	if (p->open)
 		p->slice.end = p->running.last;
 	if (!new_slice(p, who->tid, who->cpu, p->running.last))

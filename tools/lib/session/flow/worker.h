@@ -99,7 +99,7 @@ int ns_worker_init(struct worker *w, struct job *job);
 int ns_worker_new_flow(struct worker *w);
 void ns_worker_free(struct worker *w);
 
-/* ns_who_now() - return the time of the last record of perf before the branch, such as a switch */
+/* ns_who_now() - return the time of the newest switch or other record that applies to the branch */
 uint64_t ns_who_now(const struct nt_who *who);
 
 /* Return true if the kernel wrote thread ids to the CSR scontext. Ownership messages report the value of this CSR. */
