@@ -65,12 +65,6 @@ static bool is_missing(const struct ns_stack *stack, uint64_t space, uint64_t ad
 	return !nt_session_read(stack->session, space, addr, &code, sizeof(code));
 }
 
-enum jump {
-	JUMP_INSIDE,		/* the target is in the same function */
-	JUMP_TAIL,		/* the target is the start of another function */
-	JUMP_MIDDLE,		/* the target is inside another function */
-};
-
 static struct ns_target *target_of(const struct ns_stack *stack, uint64_t addr)
 {
 	return &stack->targets[(addr >> 1 ^ addr >> 11) & (NS_TARGETS - 1)];
@@ -86,26 +80,33 @@ bool ns_is_indirect(const struct ns_stack *stack, const struct ns_event *e)
 	       insn.klass <= NT_CLASS_SWAP;
 }
 
-/* Decide where a jump goes. Most jumps stay inside their function, which the first lookup shows. */
-static enum jump jump_to(const struct ns_stack *stack, const struct ns_event *e)
+static enum ns_jump find_jump(const struct ns_stack *stack, const struct ns_event *e, const struct nt_place *from,
+			      const struct nt_place *to)
+{
+	if (to->symbol ? ns_same_function(from, to) : !from->symbol && !ns_is_indirect(stack, e))
+		return NS_JUMP_INSIDE;
+	return to->symbol && !to->offset ? NS_JUMP_TAIL : NS_JUMP_MIDDLE;
+}
+
+enum ns_jump ns_jump_to(const struct ns_stack *stack, const struct ns_event *e)
 {
 	struct ns_target *target = target_of(stack, e->to);
 	struct nt_place from, to;
+	bool all;
 
 	if (target->addr == e->to && target->space == e->to_space && e->from >= target->start &&
 	    e->from < target->end)
-		return JUMP_INSIDE;
+		return target->jump;
 	nt_session_where(stack->session, e->to_space, e->to, &to);
 	nt_session_where(stack->session, e->from_space, e->from, &from);
-	if (!to.symbol ? from.symbol || ns_is_indirect(stack, e) : !ns_same_function(&from, &to))
-		return to.symbol && !to.offset ? JUMP_TAIL : JUMP_MIDDLE;
-	if (to.offset) {
-		target->space = e->to_space;
-		target->addr = e->to;
-		target->start = from.symbol ? from.start : e->from;
-		target->end = from.symbol ? from.end : e->from + 1;
-	}
-	return JUMP_INSIDE;
+	target->jump = find_jump(stack, e, &from, &to);
+	/* most jumps stay inside their function, so all its jumps to that address do */
+	all = target->jump == NS_JUMP_INSIDE && to.offset && from.symbol;
+	target->space = e->to_space;
+	target->addr = e->to;
+	target->start = all ? from.start : e->from;
+	target->end = all ? from.end : e->from + 1;
+	return target->jump;
 }
 
 /* "ld sp, N(REG)", its compressed form, or "c.mv sp, REG" with another register than the frame pointer */
@@ -899,14 +900,14 @@ static int take_trap_return(struct ns_stack *stack, const struct ns_event *e)
 static int take_jump(struct ns_stack *stack, const struct ns_event *e)
 {
 	struct ns_frame frame, outer, *top = stack->cur.open.nr ? &stack->cur.open.at[stack->cur.open.nr - 1] : NULL;
-	enum jump jump = jump_to(stack, e);
+	enum ns_jump jump = ns_jump_to(stack, e);
 	const struct ns_target *code;
 	bool saves;
 
-	if (jump == JUMP_INSIDE)
+	if (jump == NS_JUMP_INSIDE)
 		return 1;
 	code = ns_code_before(stack, e);
-	if (jump == JUMP_MIDDLE || code->loads)
+	if (jump == NS_JUMP_MIDDLE || code->loads)
 		return take_return(stack, e);
 	saves = code->saves;
 	/* the function returns to an unknown caller of the outermost one */

@@ -163,13 +163,20 @@ struct ns_waiting {
 	uint64_t	ret;		/* return address of the stack's newest call; 0: none */
 };
 
+enum ns_jump {
+	NS_JUMP_INSIDE,		/* the target is in the same function */
+	NS_JUMP_TAIL,		/* the target is the start of another function */
+	NS_JUMP_MIDDLE,		/* the target is inside another function, or the code of one of the two has no symbol */
+};
+
 /*
  * Cached properties of an address, which are the last jump to it and the code before it that
  * leaves a function
  */
 struct ns_target {
 	uint64_t	space, addr;
-	uint64_t	start, end;	/* range of addresses from which a jump to @addr stays in its function */
+	uint64_t	start, end;	/* range of addresses from which a jump to @addr is @jump */
+	enum ns_jump	jump;
 	uint64_t	leaves_space, leaves;
 	bool		loads, saves;	/* the code that ends at @leaves loads, or saves, the stack pointer */
 };
@@ -270,6 +277,9 @@ const struct ns_frame *ns_stack_trap(const struct ns_stack *stack);
 
 /* ns_same_function() - return true if two places belong to one function, whose parts may have several symbols */
 bool ns_same_function(const struct nt_place *a, const struct nt_place *b);
+
+/* ns_jump_to() - find the kind of a jump */
+enum ns_jump ns_jump_to(const struct ns_stack *stack, const struct ns_event *e);
 
 /* ns_is_indirect() - return true if the instruction at @e->from jumps through a register */
 bool ns_is_indirect(const struct ns_stack *stack, const struct ns_event *e);

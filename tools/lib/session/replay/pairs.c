@@ -10,15 +10,6 @@
 #include "part.h"
 
 #define EVENTS_MAX	(1 << 20)	/* events of all segments, at most */
-#define JUMPS		1024		/* entries of the cache of jumps; a power of two */
-
-enum jump {
-	JUMP_UNKNOWN,
-	JUMP_INSIDE,		/* the target is in the same function */
-	JUMP_TAIL,		/* the target is the start of another function */
-	JUMP_TAIL_SAVES,	/* JUMP_TAIL after the code has saved the stack pointer */
-	JUMP_RETURN,
-};
 
 /* A call whose return is expected */
 struct open_call {
@@ -38,10 +29,6 @@ struct ns_pairs {
 	bool		too_many;	/* events of this segment were dropped */
 	bool		one_stack;	/* see struct ns_chunk */
 	uint32_t	seen;		/* number of events of this segment */
-	struct {
-		uint64_t	from, to, space;
-		enum jump	jump;
-	} jumps[JUMPS];
 };
 
 struct ns_pairs *ns_pairs_new(struct nt_replay *replay)
@@ -196,46 +183,24 @@ static int take_return(struct ns_pairs *pairs, const struct ns_call_event *e)
 	return keep(pairs, e) ? 1 : -1;
 }
 
-static enum jump classify(const struct ns_pairs *pairs, const struct ns_call_event *e)
-{
-	const struct ns_event jump = { .from = e->from, .from_space = e->from_space, .length = e->length };
-	const struct ns_target *code;
-	struct nt_place from, to;
-
-	nt_session_where(pairs->stack.session, e->to_space, e->to, &to);
-	nt_session_where(pairs->stack.session, e->from_space, e->from, &from);
-	if (to.symbol ? ns_same_function(&from, &to) : !from.symbol && !ns_is_indirect(&pairs->stack, &jump))
-		return JUMP_INSIDE;
-	code = code_before(pairs, e);
-	if (!to.symbol || to.offset || code->loads)
-		return JUMP_RETURN;
-	return code->saves ? JUMP_TAIL_SAVES : JUMP_TAIL;
-}
-
 static int take_jump(struct ns_pairs *pairs, const struct ns_call_event *e)
 {
-	size_t nth = (e->from >> 1 ^ e->to >> 1 ^ e->to >> 11) & (JUMPS - 1);
+	const struct ns_event event = {
+		.from = e->from, .to = e->to, .from_space = e->from_space, .to_space = e->to_space, .length = e->length,
+	};
+	enum ns_jump jump = ns_jump_to(&pairs->stack, &event);
+	const struct ns_target *code;
 
-	if (pairs->jumps[nth].from != e->from || pairs->jumps[nth].to != e->to || pairs->jumps[nth].space != e->to_space ||
-	    !pairs->jumps[nth].jump) {
-		pairs->jumps[nth].from = e->from;
-		pairs->jumps[nth].to = e->to;
-		pairs->jumps[nth].space = e->to_space;
-		pairs->jumps[nth].jump = classify(pairs, e);
-	}
-	switch (pairs->jumps[nth].jump) {
-	case JUMP_INSIDE:
+	if (jump == NS_JUMP_INSIDE) {
 		leave_out(pairs, e);
 		return 1;
-	case JUMP_TAIL_SAVES:
-		if (pairs->open.nr)
-			pairs->open.at[pairs->open.nr - 1].saves = true;
-		/* fall through */
-	case JUMP_TAIL:
-		return keep(pairs, e) ? 1 : -1;
-	default:
-		return take_return(pairs, e);
 	}
+	code = ns_code_before(&pairs->stack, &event);
+	if (jump == NS_JUMP_MIDDLE || code->loads)
+		return take_return(pairs, e);
+	if (code->saves && pairs->open.nr)
+		pairs->open.at[pairs->open.nr - 1].saves = true;
+	return keep(pairs, e) ? 1 : -1;
 }
 
 int ns_pairs_take(struct ns_pairs *pairs, const struct nt_who *who, const struct nt_range *range, uint64_t to, uint64_t time)
