@@ -35,7 +35,7 @@ struct state {
 
 struct ns_walk {
 	struct nt_replay *replay;
-	int32_t		tid;
+	int32_t		tid, cpu;	/* @cpu is from ns_thread_cpu() */
 	struct state	now;
 	NS_ARRAY(struct state) copies;
 	uint64_t	events;		/* events since the last copy */
@@ -182,6 +182,8 @@ static const struct ns_call_event *head_of(struct ns_walk *walk, uint32_t lane, 
 	const struct ns_chunk *s;
 	struct list list;
 
+	if (walk->cpu >= 0 && l->cpu != walk->cpu)
+		return NULL;
 	for (; head->segment < l->segments.nr; head->segment++, head->event = 0) {
 		s = &l->segments.at[head->segment];
 		if (lane == to_lane ? head->segment > to.segment : s->floor > time)
@@ -305,13 +307,13 @@ static bool go_back(struct ns_walk *walk, uint32_t lane, struct ns_spot spot, ui
 	return true;
 }
 
-static struct ns_walk *walk_of(struct nt_replay *replay, int32_t tid)
+static struct ns_walk *walk_of(struct nt_replay *replay, int32_t tid, int32_t cpu)
 {
 	struct ns_walk *walk;
 	size_t i;
 
 	for (i = 0; i < replay->walks.nr; i++) {
-		if (replay->walks.at[i]->tid == tid)
+		if (replay->walks.at[i]->tid == tid && replay->walks.at[i]->cpu == cpu)
 			return replay->walks.at[i];
 	}
 	walk = calloc(1, sizeof(*walk));
@@ -319,6 +321,7 @@ static struct ns_walk *walk_of(struct nt_replay *replay, int32_t tid)
 		return NULL;
 	walk->replay = replay;
 	walk->tid = tid;
+	walk->cpu = cpu;
 	walk->now.heads = calloc(replay->lanes.nr + 1, sizeof(*walk->now.heads));
 	begin_walk(walk);
 	if (walk->now.heads && ns_array_add(&replay->walks, walk))
@@ -382,19 +385,20 @@ static size_t list_callers(const struct ns_walk *walk, uint64_t addr, struct nt_
 size_t nt_replay_callers(struct nt_replay *replay, int32_t tid, struct nt_replay_caller *callers, size_t max)
 {
 	struct nt_replay_place place;
-	struct ns_walk *walk = walk_of(replay, tid);
 	const struct ns_run *run;
+	struct ns_walk *walk;
 	uint32_t lane, insn;
 	struct ns_spot spot;
 	uint64_t time;
 
-	if (!walk || ns_replay_thread_spot(replay, tid, &lane, &spot, &insn) <= 0)
+	if (ns_replay_thread_spot(replay, tid, &lane, &spot, &insn) <= 0)
 		return 0;
 	run = ns_replay_run(replay, lane, spot);
 	if (!run)
 		return 0;
 	time = run->time;
-	if (!go_back(walk, lane, spot, time) || !walk_to(walk, lane, spot, time) ||
+	walk = walk_of(replay, run->tid, ns_thread_cpu(run->tid, replay->lanes.at[lane].cpu));
+	if (!walk || !go_back(walk, lane, spot, time) || !walk_to(walk, lane, spot, time) ||
 	    !nt_replay_where(replay, tid, &place))
 		return 0;
 	return list_callers(walk, place.addr, callers, max);

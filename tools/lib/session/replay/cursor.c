@@ -264,6 +264,7 @@ static bool fill(struct nt_replay *replay, uint32_t lane, const struct ns_run *r
 		.addr = addrs[insn < run->insns ? insn : run->insns - 1], .space = run->space, .time = run->time,
 		.tid = run->tid, .pid = run->pid, .cpu = replay->lanes.at[lane].cpu,
 	};
+	place->thread = replay->options.cpus ? place->cpu : place->tid;
 	return true;
 }
 
@@ -380,7 +381,7 @@ int ns_replay_lane_run(struct nt_replay *replay, uint32_t lane, int32_t tid, boo
 	for (;;) {
 		if (back ? !move_back(replay, lane, spot) : !settle_forwards(replay, lane, spot))
 			return 0;
-		if (!(l->segments.at[spot->segment].threads & ns_thread_bit(tid))) {
+		if (!ns_chunk_may_be_of(replay, lane, &l->segments.at[spot->segment], tid)) {
 			spot->segment += !back;
 			spot->run = 0;
 			continue;
@@ -388,9 +389,9 @@ int ns_replay_lane_run(struct nt_replay *replay, uint32_t lane, int32_t tid, boo
 		d = ns_replay_decode(replay, lane, spot->segment);
 		if (!d)
 			return -1;
-		while (d->runs.at[spot->run].tid != tid && (back ? spot->run > 0 : spot->run + 1 < d->runs.nr))
+		while (!ns_run_is_of(replay, lane, &d->runs.at[spot->run], tid) && (back ? spot->run > 0 : spot->run + 1 < d->runs.nr))
 			spot->run += back ? -1 : 1;
-		if (d->runs.at[spot->run].tid == tid)
+		if (ns_run_is_of(replay, lane, &d->runs.at[spot->run], tid))
 			return 1;
 		spot->run += !back;
 	}
@@ -426,7 +427,7 @@ int ns_replay_thread_spot(struct nt_replay *replay, int32_t tid, uint32_t *lane,
 	int ret;
 
 	*insn = 0;
-	if (run && run->tid == tid) {
+	if (run && ns_run_is_of(replay, replay->lane, run, tid)) {
 		*lane = replay->lane;
 		*spot = replay->next[replay->lane];
 		settle_forwards(replay, *lane, spot);
@@ -485,7 +486,7 @@ static int step_thread(struct nt_replay *replay, int32_t tid, bool backwards)
 	settle_forwards(replay, lane, &at);
 	replay->next[lane] = at;
 	run = current(replay);
-	gap = run && run->gap && run->tid == tid;
+	gap = run && run->gap && ns_run_is_of(replay, lane, run, tid);
 	if (!backwards)
 		replay->next[lane].run++;
 	ret = thread_run(replay, tid, backwards, &lane, &spot);
@@ -509,7 +510,7 @@ int nt_replay_step(struct nt_replay *replay, int32_t tid, bool backwards)
 
 	if (tid < 0 || !run)
 		return step(replay, backwards);
-	if (run->tid != tid) {
+	if (!ns_run_is_of(replay, replay->lane, run, tid)) {
 		if (backwards)
 			return step_thread(replay, tid, true);
 		/* first go to the thread's next instruction */
@@ -531,8 +532,27 @@ uint64_t nt_replay_insns(const struct nt_replay *replay)
 	return replay->insns;
 }
 
+/* Get the next number of a CPU after @cpu. Return false after the last one. */
+static bool next_cpu(const struct nt_replay *replay, int32_t *cpu)
+{
+	const struct ns_lane *l = replay->lanes.at, *end = l + replay->lanes.nr;
+	int32_t next = INT32_MAX;
+
+	for (; l < end; l++) {
+		if (l->insns && l->cpu > *cpu && l->cpu < next)
+			next = l->cpu;
+	}
+	*cpu = next;
+	return next != INT32_MAX;
+}
+
 bool nt_replay_thread(const struct nt_replay *replay, size_t nth, int32_t *tid)
 {
+	if (replay->options.cpus) {
+		for (*tid = -1; next_cpu(replay, tid) && nth; nth--)
+			;
+		return *tid != INT32_MAX;
+	}
 	if (nth >= replay->tids.nr)
 		return false;
 	*tid = replay->tids.at[nth];

@@ -16,13 +16,13 @@ struct search {
 };
 
 /* Find the first match, or the last one, in [@from, @to) of a run's instructions. Return its number; -1: none; -2: error */
-static int64_t match(const struct search *s, const struct ns_run *run, uint32_t from, uint32_t to)
+static int64_t match(const struct search *s, uint32_t lane, const struct ns_run *run, uint32_t from, uint32_t to)
 {
 	uint64_t addrs[NT_RANGE_HALFWORDS], size = 2 * run->halfwords;
 	size_t j, i;
 	bool may = false;
 
-	if (s->tid >= 0 && run->tid != s->tid)
+	if (s->tid >= 0 && !ns_run_is_of(s->replay, lane, run, s->tid))
 		return -1;
 	for (j = 0; j < s->nr; j++)
 		may |= s->addrs[j] - run->start < size;
@@ -57,7 +57,7 @@ static void keep(struct search *s, uint32_t lane, struct ns_spot spot, const str
 	s->time = run->time;
 }
 
-static bool may_have(const struct search *s, const struct ns_chunk *chunk)
+static bool may_have(const struct search *s, uint32_t lane, const struct ns_chunk *chunk)
 {
 	size_t j;
 
@@ -65,7 +65,7 @@ static bool may_have(const struct search *s, const struct ns_chunk *chunk)
 		return false;
 	if (chunk->has_gap)
 		return true;
-	if (s->tid >= 0 && !(chunk->threads & ns_thread_bit(s->tid)))
+	if (s->tid >= 0 && !ns_chunk_may_be_of(s->replay, lane, chunk, s->tid))
 		return false;
 	for (j = 0; j < s->nr; j++) {
 		if (ns_chunk_may_have(chunk, s->addrs[j]))
@@ -94,7 +94,7 @@ static int search_segment(struct search *s, uint32_t lane, struct ns_spot spot, 
 			keep(s, lane, spot, run, s->back ? run->insns - 1 : 0, true);
 			return 1;
 		}
-		insn = match(s, run, 0, run->insns);
+		insn = match(s, lane, run, 0, run->insns);
 		if (insn < -1)
 			return -1;
 		if (insn >= 0) {
@@ -130,7 +130,7 @@ static int search_lane(struct search *s, uint32_t lane, struct ns_spot spot, boo
 			break;
 		from = !s->back && i == (int64_t)spot.segment ? spot.run : 0;
 		to = s->back && i == (int64_t)spot.segment && spot.run < chunk->runs ? spot.run : chunk->runs;
-		if (from < to && (may_have(s, chunk) || (s->back && gap)))
+		if (from < to && (may_have(s, lane, chunk) || (s->back && gap)))
 			ret = search_segment(s, lane, (struct ns_spot){ .segment = i }, from, to, &gap);
 		else if (chunk->runs && from < to)
 			gap = false;
@@ -142,7 +142,8 @@ static int search_lane(struct search *s, uint32_t lane, struct ns_spot spot, boo
 static int search_run(struct search *s, const struct ns_run *run)
 {
 	struct nt_replay *replay = s->replay;
-	int64_t insn = s->back ? match(s, run, 0, replay->insn) : match(s, run, replay->insn + 1, run->insns);
+	int64_t insn = s->back ? match(s, replay->lane, run, 0, replay->insn) :
+				 match(s, replay->lane, run, replay->insn + 1, run->insns);
 
 	if (insn < 0)
 		return insn < -1 ? -1 : 0;

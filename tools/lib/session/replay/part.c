@@ -29,6 +29,16 @@ static void note_lines(struct ns_chunk *s, const struct nt_range *r)
 	}
 }
 
+/*
+ * Return who executes a range. The kernel writes the next thread's id before it switches to it. Callers are found with that
+ * rule, but not for paths, nor in the index of a recording with a filter.
+ */
+static const struct nt_who *owner_of(const struct ns_replay_part *p, const struct nt_who *who, const struct nt_range *range)
+{
+	return p->branch_part && p->running.known && p->running.who.tid != who->tid &&
+	       range->start >= p->replay->kernel_start && !ns_is_filtered(p->replay->session) ? &p->running.who : who;
+}
+
 /* Return true if the range ends with an instruction after which the PC does not continue. */
 static bool has_jumped(const struct nt_range *range)
 {
@@ -170,12 +180,19 @@ static int take_range(struct ns_replay_part *p, const struct nt_who *who, const 
 		      const struct nt_mark *mark)
 {
 	const struct nt_range *range = &batch->ranges[i];
-	bool shown = range->insns && is_shown(p, who, range->start);
+	const struct nt_who *owner = owner_of(p, who, range);
+	bool shown = range->insns && is_shown(p, owner, range->start);
+	struct nt_who before;
 
+	/* the end of the range may be the switch */
+	if (owner != who) {
+		before = *owner;
+		owner = &before;
+	}
 	p->next_run = p->now.runs + shown;
 	if (p->branch_part && take_end(p, who, batch, i, mark))
 		return -1;
-	if (shown && !add_run(p, who, range))
+	if (shown && !add_run(p, owner, range))
 		return -1;
 	p->trap |= !shown || range->how >= NT_END_TRAP;
 	return 0;

@@ -119,6 +119,18 @@ static inline bool ns_chunk_may_have(const struct ns_chunk *s, uint64_t addr)
 	return s->lines[bit / 64] >> (bit % 64) & 1;
 }
 
+/* Return true if a run of the lane is one of the thread, or of the CPU if CPUs are threads. */
+static inline bool ns_run_is_of(const struct nt_replay *replay, uint32_t lane, const struct ns_run *run, int32_t thread)
+{
+	return (replay->options.cpus ? replay->lanes.at[lane].cpu : run->tid) == thread;
+}
+
+/* Return true if the segment may contain runs of the thread. */
+static inline bool ns_chunk_may_be_of(const struct nt_replay *replay, uint32_t lane, const struct ns_chunk *s, int32_t thread)
+{
+	return replay->options.cpus ? replay->lanes.at[lane].cpu == thread : s->threads & ns_thread_bit(thread);
+}
+
 /*
  * ns_replay_decode() - decode a segment, or return it from the cache of up to NS_CACHE segments
  *

@@ -22,6 +22,7 @@ struct nt_replay_options {
 	bool		kernel;		/* also show the instructions of the kernel */
 	uint64_t	segment;	/* least bytes of trace in a segment; 0: 64 KiB */
 	bool		paths;		/* only nt_path_next() is called, which makes decoding faster */
+	bool		cpus;		/* each CPU is a thread, whose id is the number of the CPU */
 };
 
 /*
@@ -45,6 +46,7 @@ struct nt_replay_place {
 	uint64_t	time;		/* time of the last message before it, or of the message that reports it, ns */
 	uint64_t	insn;		/* number of instructions before it */
 	int32_t		tid, pid, cpu;
+	int32_t		thread;		/* @tid, or @cpu if CPUs are threads, for the functions below */
 };
 
 /* nt_replay_here() - get the next instruction. Return false if the recording has none. */
