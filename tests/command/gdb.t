@@ -36,7 +36,7 @@ grep -E '^(ok|not ok) - ' threads.out >>results
 # said SENTENCE FILE: check that FILE contains the sentence
 said() { grep -qF -e "$1" "$2" || { cat "$2"; return 1; }; }
 
-plan $(($(wc -l <results) + 14))
+plan $(($(wc -l <results) + 16))
 while read -r line; do
 	case $line in ok*) pass "${line#ok - }" ;; *) fail "${line#not ok - }" ;; esac
 done <results
@@ -74,6 +74,8 @@ wait $listener
 ok "--listen serves one client" said '$2 = 1' listened
 is "only the user may access the socket of --listen" "$mode" 700
 ok "--at starts at the given time" eval '"$ntrace" gdb -i requests.data --at 0.001 -- -nx -batch -ex "p \$trace_time" >at 2>&1; grep -qE "= 100[0-9]{4}\$" at'
+"$ntrace" gdb --raw nt --elf requests --timestamp -- -nx -batch -ex 'break request' -ex continue -ex 'p $trace_insn' >raw 2>&1
+is "raw trace is shown" "$(grep '^\$' raw)" "\$1 = $(grep -n -m 1 "$(riscv64-linux-gnu-nm requests | awk '$3 == "request" { sub("^0*", "", $1); print $1 }')" truth | awk -F: '{ print $1 - 1 }')"
 "$ntrace" gdb -i requests.data --pid 77 -- -batch >pid 2>&1
 is "--pid of a process without instructions is refused" "$?: $(cat pid)" "1: ntrace: the recording has no instructions of process 77 in user space"
 printf '$qSupported#37$vFile:open:%s,0,0#00+$zzz' "$(printf /etc/passwd | od -An -tx1 | tr -d ' \n')" |
@@ -89,7 +91,9 @@ ok "backwards, gdb stops at the instruction before the missing trace" eval 'said
 ok "with handle SIGLOST nostop, gdb continues over missing trace" said '$3 = 32' gap
 
 # The stub serves only code of the recording, even after damaged packets
-build_sanitized || { skip "random packets" "this host's compiler has no sanitizers"; done_testing; exit; }
+build_sanitized || { for what in "" " to a machine"; do skip "random packets$what" "this host's compiler has no sanitizers"; done; done_testing; exit; }
 ok "random packets neither crash the stub nor read other files" \
 	python3 "$top/tests/command/packets.py" "${PACKETS:-3}" 1 "$O/sanitized/bin/ntrace" gdb --stdio -i requests.data
+ok "random packets to a machine neither crash the stub nor read other files" \
+	python3 "$top/tests/command/packets.py" "${PACKETS:-1}" 1 "$O/sanitized/bin/ntrace" gdb --stdio --machine -i requests.data
 done_testing

@@ -36,15 +36,15 @@ COMMANDS = [
     ['export', '--format', 'perfetto', '--time', '0.1,0.2', '-o', 'out'], ['info'], ['report', '--inline'],
     ['script', '--function', 'outer'], ['slow', 'outer', '--nth', '2'], ['annotate', 'outer'], ['audit'],
     ['query', 'outer'], ['query', '--print', 'window', '--sort', 'ns', 'ns>0 in (outer after inner)'], ['query', '--json', '* or not has inner'],
-    ['diff', 'good.data'], ['diff', '--kernel', 'calls.data'], ['gdb', '--stdio'], ['gdb', '--stdio', '--at', 'end'], ['export', '--format', 'pprof', '-o', 'out'],
-    ['export', '--format', 'parquet', '-o', 'folder'], ['share', '--kernel', '-o', 'out'], ['decode', '--stats', '--elf', 'calls'],
+    ['diff', 'good.data'], ['diff', '--kernel', 'calls.data'], ['gdb', '--stdio', '--kernel'], ['gdb', '--stdio', '--at', 'end'], ['export', '--format', 'pprof', '-o', 'out'],
+    ['gdb', '--stdio', '--machine'], ['export', '--format', 'parquet', '-o', 'folder'], ['share', '--kernel', '-o', 'out'], ['decode', '--stats', '--elf', 'calls'],
 ]
 OF_COUNTS = [['merge', '-o', 'out'], ['merge', 'counts.data'], ['profile', '--bolt', '-o', 'out']]
 OF_CODE = [
     ['report'], ['report', '--lines'], ['report', '--inline'], ['report', '--stack'], ['script'], ['script', '--insns'], ['annotate', 'outer'],
     ['html', '-o', 'out'], ['profile', '--lcov', '-o', 'out'], ['profile', '--llvm', '-o', 'out'], ['profile', '--gcov', '-o', 'out'],
     ['profile', '--bolt', '-o', 'out'], ['profile', '--callgrind', '-o', 'out'], ['profile', '--counts', '-o', 'out'],
-    ['export', '--format', 'pprof', '-o', 'out'], ['share', '-o', 'out'], ['share', '--list'], ['gdb', '--stdio'], ['audit'],
+    ['export', '--format', 'pprof', '-o', 'out'], ['share', '-o', 'out'], ['share', '--list'], ['gdb', '--stdio', '--kernel'], ['audit'],
     ['query', '--count', 'not cpu=1'], ['slow', 'outer'], ['script', '--calls', '--lines'],
 ]
 BESIDE = 'program.data', 'program.data', 'kcore', 'kallsyms', 'modules'

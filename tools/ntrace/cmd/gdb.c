@@ -24,14 +24,16 @@ static const char usage[] =
 	"usage: ntrace gdb [OPTIONS] [-- ARGUMENTS OF GDB]\n\n"
 	"Start gdb on a recording of perf. It steps, continues and stops at breakpoints, forwards and\n"
 	"backwards, and shows all callers. The trace has no data, so variables, registers other than pc, and\n"
-	"memory other than code are never known.\n";
+	"memory other than code are never known.\n\n"
+	"It shows the user code of one process. A recording of the kernel alone, such as that of the flight recorder,\n"
+	"is shown as --machine, from its end on.\n";
 
 struct gdb {
 	struct recording_options recording;
 	unsigned long	pid;
 	const char	*gdb, *listen, *at;
 	uint64_t	time;
-	bool		stdio;
+	bool		stdio, kernel, machine;
 	char		**args;		/* for gdb */
 	struct stub	*stub;
 };
@@ -230,45 +232,94 @@ static bool start_at(const struct gdb *g)
 	return nt_replay_seek_time(g->stub->replay, g->time) >= 0;
 }
 
+/* Return true if a file before @nth has the same path. */
+static bool has_earlier(struct stub *stub, const struct nt_replay_object *file, size_t nth)
+{
+	struct nt_replay_object other;
+
+	while (nth--) {
+		if (stub_file(stub, nth, &other) && other.path == file->path)
+			return true;
+	}
+	return false;
+}
+
 /* Report each file without a build ID, because it may differ from the traced file. */
-static void report_files(const struct gdb *g, struct nt_session *session)
+static void report_files(struct stub *stub)
 {
 	struct nt_replay_object object;
 	size_t i;
 
-	for (i = 0; nt_replay_object(session, g->stub->pid, UINT64_MAX, i, &object); i++) {
-		if (!object.has_build_id)
+	for (i = 0; stub_file(stub, i, &object); i++) {
+		if (object.file && !object.has_build_id && !has_earlier(stub, &object, i))
 			fprintf(stderr, "ntrace: the recording has no build ID of %s, so %s may be another file\n",
 				object.path, object.file);
 	}
 }
 
+/* Show a process, or the machine. Return NULL after an error. */
+static struct nt_replay *show(struct gdb *g, struct nt_session *session, int32_t pid)
+{
+	const struct nt_replay_options options = {
+		.size = sizeof(options), .pid = g->machine ? -1 : pid, .kernel = g->kernel || g->machine, .cpus = g->machine,
+	};
+
+	g->stub->machine = g->machine;
+	g->stub->kernel = options.kernel;
+	g->stub->pid = g->machine ? 1 : pid;
+	return nt_replay_new(session, &options);
+}
+
+static struct nt_replay *show_any(struct gdb *g, struct nt_session *session)
+{
+	struct nt_replay *replay = NULL;
+	int32_t pid = g->pid;
+	size_t others = 0;
+
+	if (g->pid || g->machine)
+		return show(g, session, pid);
+	if (nt_replay_main(session, &pid, &others))
+		return NULL;
+	if (others)
+		fprintf(stderr, "ntrace: this is process %d, which executed the most instructions; --pid shows one of %zu others\n",
+			pid, others);
+	replay = pid >= 0 ? show(g, session, pid) : NULL;
+	if (pid >= 0 && (!replay || nt_replay_insns(replay)))
+		return replay;
+	nt_replay_free(replay);
+	/* the kernel's code alone is that of the flight recorder, which stopped because of the last instructions */
+	g->machine = true;
+	g->at = g->at ?: "end";
+	return show(g, session, -1);
+}
+
+static int no_insns(const struct gdb *g)
+{
+	if (g->pid)
+		fprintf(stderr, "ntrace: the recording has no instructions of process %lu%s\n", g->pid,
+			g->kernel ? "" : " in user space");
+	else
+		fputs("ntrace: the recording has no instructions whose code is known\n", stderr);
+	return EXIT_TRACE;
+}
+
 static int run_session(struct gdb *g, struct nt_session *session)
 {
-	struct nt_replay_options options = { .size = sizeof(options), .pid = g->pid };
 	struct nt_config config;
 	int cpu;
 
-	if (!g->pid && nt_replay_main(session, &options.pid))
-		return recording_failed(session);
-	if (options.pid > 0)
-		g->stub->replay = nt_replay_new(session, &options);
-	if (options.pid > 0 && !g->stub->replay)
-		return recording_failed(session);
-	if (options.pid < 0 || !nt_replay_insns(g->stub->replay)) {
-		if (g->pid)
-			fprintf(stderr, "ntrace: the recording has no instructions of process %lu in user space\n", g->pid);
-		else
-			fputs("ntrace: the recording has no instructions of a process in user space\n", stderr);
-		return EXIT_TRACE;
-	}
-	recording_report(session);
 	g->stub->session = session;
-	g->stub->pid = options.pid;
+	g->stub->replay = show_any(g, session);
+	if (!g->stub->replay)
+		return recording_failed(session);
+	if (!nt_replay_insns(g->stub->replay))
+		return no_insns(g);
+	recording_report(session);
 	g->stub->xlen = nt_session_cpu(session, 0, &cpu, &config) && config.xlen == 32 ? 32 : 64;
-	report_files(g, session);
 	if (!start_at(g))
 		return recording_failed(session);
+	stub_begin(g->stub);
+	report_files(g->stub);
 	if (g->stdio)
 		return serve(g, STDIN_FILENO, STDOUT_FILENO);
 	return g->listen ? serve_path(g) : serve_gdb(g);
@@ -306,6 +357,8 @@ int cmd_gdb(int argc, char **argv)
 	const struct option_entry options[] = {
 		RECORDING_OPTIONS(&g.recording),
 		OPTION_NUMBER(0, "pid", "N", &g.pid, 1, "the process to show (the one with the most instructions)"),
+		OPTION_FLAG(0, "kernel", &g.kernel, "also show the kernel's code that the threads of the process execute"),
+		OPTION_FLAG(0, "machine", &g.machine, "show the kernel and all processes; each CPU is a thread"),
 		OPTION_CALL(0, "at", "TIME|begin|end", set_at, &g,
 			    "where to start; TIME is in seconds, as script prints it (begin)"),
 		OPTION_TEXT(0, "gdb", "PROGRAM", &g.gdb,
@@ -323,5 +376,7 @@ int cmd_gdb(int argc, char **argv)
 	g.args = argv + optind;
 	if (g.stdio + !!g.listen + !!g.gdb > 1 || ((g.stdio || g.listen) && *g.args))
 		return usage_error("--stdio and --listen serve a gdb that already runs, so they exclude each other, --gdb and arguments of gdb");
+	if (g.machine && (g.pid || g.kernel))
+		return usage_error("--machine shows the kernel and all processes, so it excludes --pid and --kernel");
 	return run_gdb(&g);
 }

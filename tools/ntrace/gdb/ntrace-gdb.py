@@ -5,10 +5,11 @@ import struct
 import gdb
 from gdb.unwinder import Unwinder
 
-# The stub shows the callers of a thread as memory. It has their number, and an address, an entry and a kind for each
-WINDOW, ROW = 0x4e54 << 48, struct.Struct('<QQQ')
+# The stub shows the callers of a thread as memory. It has their number and the id of the thread that they belong to, and an
+# address, an entry and a kind for each
+WINDOW, HEAD, ROW = 0x4e54 << 48, struct.Struct('<II'), struct.Struct('<QQQ')
 # gdb identifies a frame by a stack address. These are made up, and no program uses them.
-TOP, FRAME = 0x7000000000000000, 0x100
+TOP, THREAD, FRAME = 0x7000000000000000, 0x1000000, 0x100
 NEEDS_PC = int(gdb.VERSION.split('.')[0].split()[-1]) < 14
 
 
@@ -22,32 +23,34 @@ def u64(value):
 
 
 def callers():
-    """Return the (address, entry, kind) of the selected thread's functions, the innermost first"""
+    """Return the id of the thread, and the (address, entry, kind) of its functions, the innermost first"""
     thread = gdb.selected_thread()
     if thread is None:
-        return []
+        return 0, []
     # an unwinder may read memory, but sending packets would drop the frames that gdb is making
     at, inferior = WINDOW + (thread.ptid[1] << 24), gdb.selected_inferior()
-    nr, = struct.unpack('<Q', inferior.read_memory(at, 8))
-    return list(ROW.iter_unpack(bytes(inferior.read_memory(at + 8, nr * ROW.size)))) if nr else []
+    nr, tid = HEAD.unpack(inferior.read_memory(at, HEAD.size))
+    return tid, list(ROW.iter_unpack(bytes(inferior.read_memory(at + HEAD.size, nr * ROW.size)))) if nr else []
 
 
 class TraceUnwinder(Unwinder):
     def __init__(self):
         super().__init__('ntrace')
-        self.rows = []
+        self.tid, self.rows = 0, []
 
     def __call__(self, pending):
         try:
             level = pending.level()
             if level == 0:
-                self.rows = callers()
+                self.tid, self.rows = callers()
         except (gdb.error, gdb.MemoryError):
             return None
         if level >= len(self.rows):
             return None
         addr, entry, _ = self.rows[level]
-        info = pending.create_unwind_info(FrameId(u64(TOP - (len(self.rows) - level) * FRAME), u64(entry)))
+        # a CPU executes several threads, and each of them has its own frames
+        sp = TOP - (self.tid & 0xffffff) * THREAD - (len(self.rows) - level) * FRAME
+        info = pending.create_unwind_info(FrameId(u64(sp), u64(entry)))
         if level + 1 < len(self.rows):
             info.add_saved_register('pc', u64(self.rows[level + 1][0]))
         elif NEEDS_PC:
@@ -111,6 +114,8 @@ Back()
 Where()
 for setting in (
         'print entry-values no',
+        # a function without a name may be any, so gdb takes it for the entry of the program
+        'backtrace past-entry on',
         # gdb would print a value of a0, which is not known
         'print finish off',
         # with another setting, gdb does not name the thread that steps backwards

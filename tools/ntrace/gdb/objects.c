@@ -7,6 +7,7 @@
  * available. The description therefore has no OS ABI, and neither has a program that gdb reads from here.
  */
 #define _GNU_SOURCE
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,15 @@
 
 /* The note .note.ABI-tag, up to the name of its owner */
 static const char abi_note[] = "\4\0\0\0\x10\0\0\0\1\0\0\0GNU";
+
+/* An empty program. Without a program, gdb does not read the libraries. */
+#define NO_PROGRAM(ehdr, class) {								\
+	.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, class, ELFDATA2LSB, EV_CURRENT },	\
+	.e_type = ET_EXEC, .e_machine = EM_RISCV, .e_version = EV_CURRENT, .e_ehsize = sizeof(ehdr), \
+}
+
+static const Elf64_Ehdr no_program64 = NO_PROGRAM(no_program64, ELFCLASS64);
+static const Elf32_Ehdr no_program32 = NO_PROGRAM(no_program32, ELFCLASS32);
 
 /* ---- Text of objects ---- */
 
@@ -74,12 +84,56 @@ static void put_features(const struct stub *stub, FILE *f)
 	fputs("</feature></target>", f);
 }
 
-static uint64_t now(struct stub *stub)
+bool stub_file(struct stub *stub, size_t nth, struct nt_replay_object *file)
 {
-	struct nt_replay_place here = { 0 };
+	struct nt_replay_object kernel;
+	size_t nr = 0;
 
-	nt_replay_here(stub->replay, &here);
-	return here.time;
+	while (stub->kernel && nt_replay_file(stub->replay, NT_REPLAY_KERNEL, nr, &kernel)) {
+		if (nr++ == nth)
+			return *file = kernel, true;
+	}
+	return stub->list >= 0 && nt_replay_file(stub->replay, stub->list, nth - nr, file);
+}
+
+static bool is_same(const struct nt_replay_object *a, const struct nt_replay_object *b)
+{
+	return !strcmp(a->path, b->path) && a->start == b->start;
+}
+
+/* Return true if the first file, which is the program, is the same in all address spaces of the process. */
+static bool has_one_program(struct stub *stub, uint64_t space)
+{
+	struct nt_replay_object first, other;
+	uint64_t at, time;
+	int back;
+
+	if (stub->list < 0 || !nt_replay_file(stub->replay, stub->list, 0, &first))
+		return false;
+	for (back = 0; back < 2; back++) {
+		for (at = space; nt_replay_change(stub->replay, &at, back, &time);) {
+			if (!nt_replay_file(stub->replay, nt_replay_files(stub->replay, at), 0, &other) || !is_same(&first, &other))
+				return false;
+		}
+	}
+	return true;
+}
+
+/*
+ * gdb cannot exchange the program while it goes backwards. So if the process executes several, all of them are libraries.
+ * For a machine, the kernel is the program.
+ */
+void objects_begin(struct stub *stub, uint64_t space)
+{
+	stub->list = nt_replay_files(stub->replay, space);
+	stub->program = (struct nt_replay_object){
+		.path = "/no-program", .data = stub->xlen == 32 ? (const uint8_t *)&no_program32 : (const uint8_t *)&no_program64,
+		.size = stub->xlen == 32 ? sizeof(no_program32) : sizeof(no_program64),
+	};
+	if (!stub->machine && has_one_program(stub, space))
+		nt_replay_file(stub->replay, stub->list, 0, &stub->program);
+	else if (stub->kernel)
+		nt_replay_file(stub->replay, NT_REPLAY_KERNEL, 0, &stub->program);
 }
 
 static void put_threads(struct stub *stub, FILE *f)
@@ -87,32 +141,58 @@ static void put_threads(struct stub *stub, FILE *f)
 	struct nt_replay_place place;
 	int32_t tid, pid;
 	const char *comm;
+	char more[48];
 	size_t i;
 
 	fputs("<?xml version=\"1.0\"?><threads>", f);
 	for (i = 0; nt_replay_thread(stub->replay, i, &tid); i++) {
-		fprintf(f, "<thread id=\"p%x.%x\"", stub->pid, tid);
+		*more = '\0';
+		fprintf(f, "<thread id=\"p%x.%x\"", stub->pid, stub_id(stub, tid));
 		if (nt_replay_where(stub->replay, tid, &place)) {
-			nt_session_thread(stub->session, tid, place.time, &pid, &comm);
+			nt_session_thread(stub->session, place.tid, place.time, &pid, &comm);
 			fprintf(f, " core=\"%d\" name=\"", place.cpu);
 			put_xml(f, comm);
 			fputc('"', f);
+			if (stub->machine)
+				snprintf(more, sizeof(more), "CPU %d, thread %d", tid, place.tid);
 		}
-		fputs("/>", f);
+		fprintf(f, ">%s</thread>", more);
 	}
 	fputs("</threads>", f);
+}
+
+/*
+ * gdb identifies a library by its name alone. If a file is loaded at another address later, it therefore gets another name,
+ * which has more slashes. Return how often a list has the file at another address, before the first list that has it here.
+ */
+static size_t earlier_places(struct stub *stub, const struct nt_replay_object *file)
+{
+	struct nt_replay_object other;
+	size_t nr = 0, i;
+	int list;
+
+	for (list = 0; list <= stub->list; list++) {
+		for (i = 0; nt_replay_file(stub->replay, list, i, &other); i++) {
+			if (is_same(&other, file))
+				return nr;
+			nr += !strcmp(other.path, file->path);
+		}
+	}
+	return nr;
 }
 
 static void put_libraries(struct stub *stub, FILE *f)
 {
 	struct nt_replay_object object;
-	uint64_t time = now(stub);
-	size_t i;
+	size_t i, slashes;
 
 	fputs("<library-list>", f);
-	/* the first file is the program */
-	for (i = 1; nt_replay_object(stub->session, stub->pid, time, i, &object); i++) {
+	for (i = 0; stub_file(stub, i, &object); i++) {
+		if (is_same(&object, &stub->program))
+			continue;
 		fputs("<library name=\"", f);
+		for (slashes = earlier_places(stub, &object); slashes; slashes--)
+			fputc('/', f);
 		put_xml(f, object.path);
 		fprintf(f, "\"><segment address=\"%#llx\"/></library>", (unsigned long long)object.start);
 	}
@@ -122,8 +202,6 @@ static void put_libraries(struct stub *stub, FILE *f)
 /* Write the object to @f. Return false if the name is unknown. */
 static bool put_object(struct stub *stub, const char *name, FILE *f)
 {
-	struct nt_replay_object program;
-
 	if (!strncmp(name, "features:read:target.xml:", 25)) {
 		put_features(stub, f);
 	} else if (!strncmp(name, "threads:read::", 14)) {
@@ -136,9 +214,7 @@ static bool put_object(struct stub *stub, const char *name, FILE *f)
 		stub->linux_abi = true;
 		fputs("<library-list-svr4 version=\"1.0\"/>", f);
 	} else if (!strncmp(name, "exec-file:read:", 15)) {
-		if (!nt_replay_object(stub->session, stub->pid, now(stub), 0, &program))
-			return false;
-		fputs(program.path, f);
+		fputs(stub->program.path, f);
 	} else {
 		return false;
 	}
@@ -183,21 +259,31 @@ static struct stub_file *file_of(struct stub *stub, const char **at)
 	return &stub->files[fd];
 }
 
+/* Find a file by the name that the client knows, which may have more slashes. Return false if there is none. */
+static bool find_file(struct stub *stub, const char *path, struct nt_replay_object *file)
+{
+	bool found;
+	size_t i;
+
+	path += path[0] == '/' ? strspn(path, "/") - 1 : 0;
+	*file = stub->program;
+	for (i = 0, found = true; found && strcmp(file->path, path); i++)
+		found = stub_file(stub, i, file);
+	return found;
+}
+
 static void open_file(struct stub *stub, const char *packet)
 {
 	struct nt_replay_object object;
 	char path[4096];
 	long n = packet_hex(packet, (uint8_t *)path, sizeof(path) - 1);
-	uint64_t time = now(stub);
 	const uint8_t *note;
-	size_t i, fd = 0;
+	size_t fd = 0;
 
 	path[n < 0 ? 0 : n] = '\0';
 	while (fd < STUB_FILES && stub->files[fd].data)
 		fd++;
-	for (i = 0; fd < STUB_FILES && nt_replay_object(stub->session, stub->pid, time, i, &object); i++) {
-		if (strcmp(object.path, path))
-			continue;
+	if (fd < STUB_FILES && find_file(stub, path, &object)) {
 		note = memmem(object.data, object.size, abi_note, sizeof(abi_note));
 		stub->files[fd] = (struct stub_file){
 			.data = object.data, .size = object.size, .blank = note ? note - object.data + 8 : 0,
@@ -268,10 +354,7 @@ static void close_file(struct stub *stub, const char *packet)
 /* Reply with the address of the main program. All its segments are moved by the same number of bytes. */
 static void reply_offsets(struct stub *stub)
 {
-	struct nt_replay_object program;
-
-	if (nt_replay_object(stub->session, stub->pid, now(stub), 0, &program))
-		reply_format(stub, "TextSeg=%llx", (unsigned long long)program.start);
+	reply_format(stub, "TextSeg=%llx", (unsigned long long)stub->program.start);
 }
 
 bool objects_packet(struct stub *stub)

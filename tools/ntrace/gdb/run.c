@@ -11,29 +11,55 @@
 
 /* ---- Stops ---- */
 
-void run_stopped(struct stub *stub, int32_t tid, unsigned int sig, const char *reason)
+/* Return true if the client does not know the files that are loaded in an address space. */
+static bool has_other_files(const struct stub *stub, uint64_t space)
 {
-	struct nt_replay_place place;
+	int files = nt_replay_files(stub->replay, space);
 
-	stub->tid = tid;
+	return files >= 0 && files != stub->list;
+}
+
+static void reply_stop(struct stub *stub, const struct nt_replay_place *place, const struct stub_stop *stop)
+{
+	stub->tid = stub->stopped = stop->tid;
 	stub->callers_tid = -1;
-	reply_format(stub, "T%02xthread:p%x.%x;", sig, stub->pid, tid);
-	if (nt_replay_where(stub->replay, tid, &place)) {
-		reply_format(stub, "core:%x;%x:", (uint32_t)place.cpu, STUB_REG_PC);
-		reply_number(stub, place.addr, stub->xlen / 8);
+	reply_format(stub, "T%02xthread:p%x.%x;%s", stop->signal, stub->pid, stub_id(stub, stop->tid), stop->reason);
+	if (place) {
+		reply_format(stub, "core:%x;%x:", (uint32_t)place->cpu, STUB_REG_PC);
+		reply_number(stub, place->addr, stub->xlen / 8);
 		reply_text(stub, ";");
 	}
-	reply_text(stub, reason);
+}
+
+/* Let the client read the list of files in an address space. It then continues. */
+static void reply_files(struct stub *stub, const struct nt_replay_place *place)
+{
+	stub->list = nt_replay_files(stub->replay, place->space);
+	reply_stop(stub, place, &(struct stub_stop){ place->thread, SIGTRAP_GDB, "library:;" });
+}
+
+void run_stopped(struct stub *stub, int32_t tid, unsigned int sig, const char *reason)
+{
+	const struct stub_stop stop = { tid, sig, reason };
+	struct nt_replay_place place;
+	bool known = nt_replay_where(stub->replay, tid, &place);
+
+	if (known && has_other_files(stub, place.space)) {
+		stub->pending = stop;
+		reply_files(stub, &place);
+	} else {
+		reply_stop(stub, known ? &place : NULL, &stop);
+	}
 }
 
 /* Stop at the current position, to which a command has moved with the result @moved. */
 static void stop_here(struct stub *stub, int moved, int32_t tid, bool backwards, const char *reason)
 {
-	struct nt_replay_place here = { .tid = stub->tid };
+	struct nt_replay_place here = { .thread = stub->tid };
 
 	nt_replay_here(stub->replay, &here);
 	if (tid < 0)
-		tid = here.tid;
+		tid = here.thread;
 	if (moved < 0) {
 		stub_say(stub, "ntrace: the recording cannot be decoded here a second time\n");
 		run_stopped(stub, tid, SIGTRAP_GDB, "");
@@ -42,7 +68,7 @@ static void stop_here(struct stub *stub, int moved, int32_t tid, bool backwards,
 	} else if (moved == NT_REPLAY_GAP) {
 		stub_say(stub, backwards ? "[trace is missing after this instruction]\n" :
 					   "[trace is missing before this instruction]\n");
-		run_stopped(stub, here.tid, SIGLOST_GDB, "");
+		run_stopped(stub, here.thread, SIGLOST_GDB, "");
 	} else {
 		run_stopped(stub, tid, SIGTRAP_GDB, reason);
 	}
@@ -159,7 +185,7 @@ static const struct stub_break *break_here(struct stub *stub, const struct nt_re
 	const struct stub_break *b = find_break(stub, here->addr);
 
 	stub->callers_tid = -1;
-	return b && stops(stub, b, here->tid) ? b : NULL;
+	return b && stops(stub, b, here->thread) ? b : NULL;
 }
 
 /* ---- Other places ---- */
@@ -227,31 +253,71 @@ static bool go_to(struct stub *stub)
 
 /* ---- Continue and step ---- */
 
+/*
+ * If the process has loaded other files between @from and the position, go to that instruction, because the client may set
+ * breakpoints in them. Return false if it has not.
+ */
+static bool stop_at_files(struct stub *stub, const struct nt_replay_place *from, bool backwards)
+{
+	struct nt_replay_place to, at;
+	uint64_t space = from->space, time;
+
+	if (!nt_replay_change(stub->replay, &space, backwards, &time) || !nt_replay_here(stub->replay, &to) ||
+	    (backwards ? time <= to.time : time > to.time))
+		return false;
+	nt_replay_seek_time(stub->replay, time);
+	if (backwards)
+		nt_replay_step(stub->replay, -1, true);
+	if (nt_replay_here(stub->replay, &at) && (backwards ? at.insn > to.insn : at.insn < to.insn) &&
+	    has_other_files(stub, at.space)) {
+		stub->fresh = true;
+		reply_files(stub, &at);
+		return true;
+	}
+	nt_replay_seek(stub->replay, to.insn);
+	return false;
+}
+
+/*
+ * Return true if the client has not seen the instruction at the position, so that a breakpoint there counts. A step of a
+ * thread may end at an instruction of another one.
+ */
+static bool is_fresh(struct stub *stub, const struct nt_replay_place *here, bool backwards)
+{
+	bool fresh = stub->fresh || (!backwards && here->thread != stub->stopped);
+
+	stub->fresh = false;
+	return fresh;
+}
+
 /* Continue to a breakpoint of a thread, -1: of any. */
 static void go_on(struct stub *stub, int32_t tid, bool backwards)
 {
-	const struct stub_break *b;
+	const struct stub_break *b = NULL;
 	struct nt_replay_place here;
-	int moved;
+	int moved = NT_REPLAY_MOVED;
 
 	/* gdb steps over a breakpoint at the current position before it continues */
 	if (go_to(stub))
 		return;
-	for (;;) {
-		moved = nt_replay_find(stub->replay, tid, stub->addrs.at, stub->addrs.nr, backwards);
-		if (moved != NT_REPLAY_MOVED || !nt_replay_here(stub->replay, &here))
-			break;
+	if (!nt_replay_here(stub->replay, &here))
+		moved = -1;
+	else if (is_fresh(stub, &here, backwards) && (tid < 0 || here.thread == tid))
 		b = break_here(stub, &here);
-		if (b) {
-			stop_here(stub, moved, -1, backwards, b->kind ? "hwbreak:;" : "swbreak:;");
+	while (!b && moved == NT_REPLAY_MOVED) {
+		moved = nt_replay_find(stub->replay, tid, stub->addrs.at, stub->addrs.nr, backwards);
+		if (stop_at_files(stub, &here, backwards))
 			return;
-		}
-		if (link_interrupted(stub)) {
-			run_stopped(stub, here.tid, SIGINT_GDB, "");
+		if (!nt_replay_here(stub->replay, &here))
+			moved = -1;
+		if (moved == NT_REPLAY_MOVED)
+			b = break_here(stub, &here);
+		if (!b && link_interrupted(stub)) {
+			run_stopped(stub, here.thread, SIGINT_GDB, "");
 			return;
 		}
 	}
-	stop_here(stub, moved, -1, backwards, "");
+	stop_here(stub, moved, -1, backwards, !b ? "" : b->kind ? "hwbreak:;" : "swbreak:;");
 }
 
 static void step(struct stub *stub, int32_t tid, bool backwards)
@@ -269,14 +335,14 @@ static void step_range(struct stub *stub, int32_t tid, uint64_t from, uint64_t t
 
 	do {
 		moved = nt_replay_step(stub->replay, tid, false);
-		if (moved != NT_REPLAY_MOVED || !nt_replay_here(stub->replay, &here))
+		if (moved != NT_REPLAY_MOVED || !nt_replay_where(stub->replay, tid, &here))
 			break;
 		b = stub->addrs.nr ? break_here(stub, &here) : NULL;
 		if (!(++n & 0xfff) && link_interrupted(stub)) {
-			run_stopped(stub, here.tid, SIGINT_GDB, "");
+			run_stopped(stub, here.thread, SIGINT_GDB, "");
 			return;
 		}
-	} while (!b && here.addr >= from && here.addr < to);
+	} while (!b && !has_other_files(stub, here.space) && here.addr >= from && here.addr < to);
 	stop_here(stub, moved, tid, false, b ? (b->kind ? "hwbreak:;" : "swbreak:;") : "");
 }
 
@@ -338,22 +404,39 @@ static void run_forwards(struct stub *stub)
 		step(stub, stub->run_tid >= 0 ? stub->run_tid : stub->tid, false);
 }
 
+static void run_backwards(struct stub *stub)
+{
+	if (stub->packet[1] == 'c')
+		go_on(stub, stub->run_tid, true);
+	else
+		step(stub, stub->run_tid >= 0 ? stub->run_tid : stub->tid, true);
+}
+
+static void run(struct stub *stub)
+{
+	struct stub_stop stop = stub->pending;
+
+	stub->pending.reason = NULL;
+	if (stop.reason)
+		run_stopped(stub, stop.tid, stop.signal, stop.reason);
+	else if (stub->packet[0] == 'b')
+		run_backwards(stub);
+	else
+		run_forwards(stub);
+}
+
 bool run_packet(struct stub *stub)
 {
 	const char *packet = stub->packet;
 
-	if ((packet[0] == 'Z' || packet[0] == 'z') && (packet[1] == '0' || packet[1] == '1')) {
+	if ((packet[0] == 'Z' || packet[0] == 'z') && (packet[1] == '0' || packet[1] == '1'))
 		change_break(stub);
-	} else if (!strcmp(packet, "vCont?")) {
+	else if (!strcmp(packet, "vCont?"))
 		reply_text(stub, "vCont;c;C;s;S;t;r");
-	} else if (!strncmp(packet, "vCont;", 6) || (packet[0] && strchr("cCsS", packet[0]))) {
-		run_forwards(stub);
-	} else if (!strcmp(packet, "bc")) {
-		go_on(stub, stub->run_tid, true);
-	} else if (!strcmp(packet, "bs")) {
-		step(stub, stub->run_tid >= 0 ? stub->run_tid : stub->tid, true);
-	} else {
+	else if (!strncmp(packet, "vCont;", 6) || (packet[0] && strchr("cCsS", packet[0])) || !strcmp(packet, "bc") ||
+		 !strcmp(packet, "bs"))
+		run(stub);
+	else
 		return false;
-	}
 	return true;
 }

@@ -13,7 +13,8 @@
 
 /*
  * The callers of each thread are shown as memory, because gdb's unwinders may read memory but not send packets.
- * Each has an address, the start of its function, and the kind of its entry.
+ * Each has an address, the start of its function, and the kind of its entry. Before them are 32 bits with their number,
+ * and the id of the thread that they belong to, which differs from the client's if CPUs are threads.
  */
 #define WINDOW		0x4e54ULL	/* upper 16 bits of the addresses, before the thread's id */
 #define ROW		24
@@ -56,8 +57,8 @@ bool stub_thread(const struct stub *stub, const char **at, int32_t *tid)
 		return false;
 	if (!number)
 		return true;
-	*tid = number;
-	return number <= INT32_MAX && has_thread(stub, number);
+	*tid = number - stub->machine;
+	return number <= INT32_MAX && has_thread(stub, *tid);
 }
 
 static void select_thread(struct stub *stub, const char *packet)
@@ -75,14 +76,37 @@ static void select_thread(struct stub *stub, const char *packet)
 	else if (tid >= 0)
 		stub->tid = tid;
 	else if (stub->tid < 0 && nt_replay_here(stub->replay, &here))
-		stub->tid = here.tid;
+		stub->tid = here.thread;
 	reply_text(stub, "OK");
+}
+
+/*
+ * gdb names the function of the instruction before a caller's address, because it expects the call there. A trap may
+ * interrupt the first instruction of a function, and gdb then names another function, so show the second instruction.
+ */
+static void show_trap(struct stub *stub, int32_t tid, struct nt_replay_caller *caller)
+{
+	struct nt_replay_place here;
+	struct nt_place at;
+	uint8_t first;
+
+	if (!caller->trap || !nt_replay_where(stub->replay, tid, &here))
+		return;
+	nt_session_where(stub->session, here.space, caller->addr, &at);
+	if (at.symbol && !at.offset && nt_session_read(stub->session, here.space, caller->addr, &first, 1))
+		caller->addr += nt_code_length(first);
 }
 
 size_t stub_callers(struct stub *stub, int32_t tid)
 {
-	if (stub->callers_tid != tid)
+	size_t nr, i;
+
+	if (stub->callers_tid != tid) {
 		stub->nr_callers = nt_replay_callers(stub->replay, tid, stub->callers, STUB_CALLERS);
+		nr = stub->nr_callers < STUB_CALLERS ? stub->nr_callers : STUB_CALLERS;
+		for (i = 1; i < nr; i++)
+			show_trap(stub, tid, &stub->callers[i]);
+	}
 	stub->callers_tid = tid;
 	return stub->nr_callers < STUB_CALLERS ? stub->nr_callers : STUB_CALLERS;
 }
@@ -155,16 +179,17 @@ static void read_registers(struct stub *stub, const char *packet)
 
 static size_t read_window(struct stub *stub, uint64_t addr, uint8_t *data, size_t size)
 {
-	uint64_t tid = addr >> 24 & 0xffffff, offset = addr & 0xffffff, word, row;
+	uint64_t tid = (addr >> 24 & 0xffffff) - stub->machine, offset = addr & 0xffffff, word, row;
+	struct nt_replay_place place;
 	size_t nr, i;
 
-	if (!has_thread(stub, tid))
+	if (!has_thread(stub, tid) || !nt_replay_where(stub->replay, tid, &place))
 		return 0;
 	nr = stub_callers(stub, tid);
 	for (i = 0; i < size && offset + i < 8 + nr * ROW; i++) {
 		row = (offset + i) / 8;
 		if (!row)
-			word = nr;
+			word = nr | (uint64_t)place.tid << 32;
 		else
 			word = (row - 1) % 3 == 0 ? stub->callers[(row - 1) / 3].addr :
 			       (row - 1) % 3 == 1 ? stub->callers[(row - 1) / 3].entry :
@@ -177,8 +202,10 @@ static size_t read_window(struct stub *stub, uint64_t addr, uint8_t *data, size_
 /* Read code. The kernel's copy also contains data of modules, which can have changed, so only functions are read. */
 static size_t read_code(struct stub *stub, uint64_t addr, uint8_t *data, size_t size)
 {
+	struct nt_replay_object file;
 	struct nt_replay_place place;
 	struct nt_place at;
+	size_t i, read;
 
 	if (!nt_replay_where(stub->replay, stub->tid, &place))
 		return 0;
@@ -189,7 +216,13 @@ static size_t read_code(struct stub *stub, uint64_t addr, uint8_t *data, size_t 
 		if (size > at.end - addr)
 			size = at.end - addr;
 	}
-	return nt_session_read(stub->session, place.space, addr, data, size);
+	read = nt_session_read(stub->session, place.space, addr, data, size);
+	/* the code of a program that another CPU executes */
+	for (i = 0; !read && stub->machine && stub_file(stub, i, &file); i++) {
+		if (addr >= file.start && addr < file.end)
+			read = nt_session_read(stub->session, file.space, addr, data, size);
+	}
+	return read;
 }
 
 static void read_memory(struct stub *stub, const char *packet)
@@ -291,7 +324,7 @@ static void answer(struct stub *stub)
 	else if (packet[0] == 'T')
 		reply_text(stub, stub_thread(stub, &at, &tid) ? "OK" : "E01");
 	else if (!strcmp(packet, "qC"))
-		reply_format(stub, "QCp%x.%x", stub->pid, stub->tid);
+		reply_format(stub, "QCp%x.%x", stub->pid, stub_id(stub, stub->tid));
 	else if (!strncmp(packet, "qAttached", 9))
 		reply_text(stub, "1");
 	else if (!strncmp(packet, "qRcmd,", 6))
@@ -302,15 +335,20 @@ static void answer(struct stub *stub)
 		reply_text(stub, "E01");
 }
 
+void stub_begin(struct stub *stub)
+{
+	struct nt_replay_place here = { 0 };
+
+	nt_replay_here(stub->replay, &here);
+	stub->run_tid = stub->callers_tid = -1;
+	stub->tid = stub->stopped = here.thread;
+	objects_begin(stub, here.space);
+}
+
 bool stub_serve(struct stub *stub)
 {
-	struct nt_replay_place here;
 	bool acks;
 
-	stub->run_tid = stub->callers_tid = -1;
-	if (!nt_replay_here(stub->replay, &here))
-		return false;
-	stub->tid = here.tid;
 	while (!stub->quit && link_read(stub)) {
 		acks = !strcmp(stub->packet, "QStartNoAckMode");
 		if (acks)

@@ -37,6 +37,13 @@ struct stub_file {
 	size_t		blank;		/* offset of a byte that is changed, see objects.c; 0: none */
 };
 
+/* A stop that the client learns of */
+struct stub_stop {
+	int32_t		tid;
+	unsigned int	signal;
+	const char	*reason;
+};
+
 /* Position to which the next continue packet moves, which `monitor goto` has set */
 enum stub_goto { STUB_GOTO_NONE, STUB_GOTO_BEGIN, STUB_GOTO_END, STUB_GOTO_TIME, STUB_GOTO_INSN, STUB_GOTO_BACK };
 
@@ -44,6 +51,13 @@ struct stub {
 	struct nt_session *session;
 	struct nt_replay *replay;
 	int32_t		pid;		/* process that is shown */
+	bool		kernel;		/* the kernel is shown */
+	bool		machine;	/* all processes are shown, and each CPU is a thread */
+	int		list;		/* number of the list of files that the client knows, or -1 */
+	struct nt_replay_object program; /* file that the client reads as the program */
+	struct stub_stop pending;	/* stop to report after the client has read a list of files, or @reason is NULL */
+	bool		fresh;		/* the client has not seen the instruction at the position */
+	int32_t		stopped;	/* thread of the last stop */
 	unsigned int	xlen;
 	int		in, out;
 	bool		no_acks;
@@ -95,10 +109,20 @@ long packet_hex(const char *text, uint8_t *data, size_t max);
 /* stub_serve() - serve a client until it leaves. Return false if memory or the recording has failed. */
 bool stub_serve(struct stub *stub);
 void stub_free(struct stub *stub);
+/* stub_begin() - choose the thread and the files at the first position of the client */
+void stub_begin(struct stub *stub);
 /* stub_callers() - set @stub->callers to those of a thread. Return their number, at most STUB_CALLERS. */
 size_t stub_callers(struct stub *stub, int32_t tid);
 /* stub_thread() - parse the id of a thread, -1: any. Return false if the recording has no such thread. */
 bool stub_thread(const struct stub *stub, const char **at, int32_t *tid);
+/* stub_id() - return the id by which the client knows a thread; no thread of gdb has the id 0 */
+static inline uint32_t stub_id(const struct stub *stub, int32_t tid)
+{
+	return tid + stub->machine;
+}
+
+/* stub_file() - get a file that the client can read, from @nth = 0. Return false after the last one. */
+bool stub_file(struct stub *stub, size_t nth, struct nt_replay_object *file);
 /* stub_register() - get a register that is known. Return false if it is not. */
 bool stub_register(struct stub *stub, int32_t tid, uint64_t number, uint64_t *value, size_t *size);
 /* stub_time() - parse a time in seconds, with decimal places. Return false if it is wrong. */
@@ -111,6 +135,8 @@ bool stub_say(struct stub *stub, const char *text);
 /* Reply to a packet. Return false if another file replies to it. */
 
 bool objects_packet(struct stub *stub);
+/* objects_begin() - choose the list of files at the position, and the file that the client reads as the program */
+void objects_begin(struct stub *stub, uint64_t space);
 bool run_packet(struct stub *stub);
 /* run_stopped() - reply that a thread has stopped with a signal */
 void run_stopped(struct stub *stub, int32_t tid, unsigned int sig, const char *reason);

@@ -351,10 +351,17 @@ static uint64_t entry_of(const struct ns_walk *walk, const struct ns_frame *fram
 	       walk->entries.at[frame->function - 1] : 0;
 }
 
-static size_t list_callers(const struct ns_walk *walk, uint64_t addr, struct nt_replay_caller *callers, size_t max)
+/* Return true if the files of the caller's address space are loaded. After exec in the kernel, those of the program are not. */
+static bool is_loaded(struct nt_replay *replay, const struct ns_frame *frame, uint64_t space)
+{
+	return frame->ret >= replay->kernel_start || nt_replay_files(replay, frame->ret_space) == nt_replay_files(replay, space);
+}
+
+static size_t list_callers(const struct ns_walk *walk, const struct nt_replay_place *here, struct nt_replay_caller *callers,
+			   size_t max)
 {
 	const struct ns_one_stack *stack = &walk->now.stack.cur;
-	struct nt_replay_caller c = { .addr = addr, .kind = NT_BRANCH_NONE };
+	struct nt_replay_caller c = { .addr = here->addr, .kind = NT_BRANCH_NONE };
 	size_t i, n = 0;
 
 	for (i = stack->open.nr; i-- > 0;) {
@@ -371,7 +378,7 @@ static size_t list_callers(const struct ns_walk *walk, uint64_t addr, struct nt_
 		 * the caller of the outermost function, and of a call from missing code, is not
 		 * known
 		 */
-		if (frame->outer || frame->missing)
+		if (frame->outer || frame->missing || !is_loaded(walk->replay, frame, here->space))
 			return n;
 		c = (struct nt_replay_caller){
 			.addr = frame->ret, .kind = NT_BRANCH_NONE, .trap = frame->trap || frame->signal,
@@ -401,5 +408,5 @@ size_t nt_replay_callers(struct nt_replay *replay, int32_t tid, struct nt_replay
 	if (!walk || !go_back(walk, lane, spot, time) || !walk_to(walk, lane, spot, time) ||
 	    !nt_replay_where(replay, tid, &place))
 		return 0;
-	return list_callers(walk, place.addr, callers, max);
+	return list_callers(walk, &place, callers, max);
 }

@@ -474,7 +474,10 @@ static int step(struct nt_replay *replay, bool backwards)
 	return backwards ? ns_replay_prev_run(replay) : ns_replay_next_run(replay);
 }
 
-/* Move to another run of the thread. */
+/*
+ * Move back to another run of the thread. Or move forwards over its current run, but not over those of other threads after
+ * that, unless trace is missing before its next run.
+ */
 static int step_thread(struct nt_replay *replay, int32_t tid, bool backwards)
 {
 	uint32_t lane = replay->lane;
@@ -495,6 +498,8 @@ static int step_thread(struct nt_replay *replay, int32_t tid, bool backwards)
 	if (ret <= 0)
 		return ret;
 	run = ns_replay_run(replay, lane, spot);
+	if (run && !backwards && !run->gap)
+		return ns_replay_next_run(replay) < 0 ? -1 : NT_REPLAY_MOVED;
 	if (!run || !ns_replay_set(replay, lane, spot, backwards ? run->insns - 1 : 0))
 		return -1;
 	gap = backwards ? gap : run->gap;

@@ -113,6 +113,8 @@ static bool add_part(struct nt_replay *replay, struct ns_replay_part *p, const s
 		lane->lost = lost || s->lost;
 	for (i = 0; ok && i < p->tids.nr; i++)
 		ok = ns_array_add(&replay->tids, p->tids.at[i]);
+	for (i = 0; ok && i < p->spaces.nr; i++)
+		ok = ns_array_add(&replay->spaces, p->spaces.at[i]);
 	for (i = 0; ok && i < p->gaps.nr; i++)
 		ok = ns_gaps_add(&replay->gaps, who->buffer, who->cpu, &p->gaps.at[i]);
 	return ok && (!p->has_first || ns_gaps_first(&replay->gaps, who->buffer, who->cpu, p->number, p->first));
@@ -123,6 +125,11 @@ static int tid_cmp(const void *a, const void *b)
 	return ns_order(*(const int32_t *)a, *(const int32_t *)b);
 }
 
+static int space_cmp(const void *a, const void *b)
+{
+	return ns_order(*(const uint64_t *)a, *(const uint64_t *)b);
+}
+
 static int end_index(void *ctx, void *part, const struct nt_who *who, bool lost)
 {
 	struct nt_replay *replay = ctx;
@@ -131,6 +138,8 @@ static int end_index(void *ctx, void *part, const struct nt_who *who, bool lost)
 
 	if (replay->tids.nr > 65536)
 		ns_array_join(&replay->tids, tid_cmp, (void)b);
+	if (replay->spaces.nr > 65536)
+		ns_array_join(&replay->spaces, space_cmp, (void)b);
 	ns_replay_part_free(p);
 	return ok ? 0 : -1;
 }
@@ -144,6 +153,7 @@ static int make_index(struct nt_replay *replay)
 	int err = nt_session_decode(replay->session, &consumer, replay);
 
 	ns_array_join(&replay->tids, tid_cmp, (void)b);
+	ns_array_join(&replay->spaces, space_cmp, (void)b);
 	ns_gaps_settle(&replay->gaps);
 	/* segments are decoded too often to report progress */
 	replay->session->options.progress = NULL;
@@ -192,11 +202,13 @@ void nt_replay_free(struct nt_replay *replay)
 			free(replay->lanes.at[i].segments.at[nth].events);
 		free(replay->lanes.at[i].segments.at);
 	}
+	ns_files_free(replay);
 	ns_decoder_free(replay->decoder);
 	ns_gaps_free(&replay->gaps);
 	free(replay->walks.at);
 	free(replay->lanes.at);
 	free(replay->tids.at);
+	free(replay->spaces.at);
 	free(replay->next);
 	free(replay->targets);
 	free(replay);

@@ -4,51 +4,208 @@
 
 #include "replay-priv.h"
 
-/* Return the last state of the program that the process executes at @time, or NULL. */
-static const struct ns_generation *program_of(const struct ns_sideband *sb, int32_t pid, uint64_t time)
-{
-	int64_t now = ns_sideband_generation(sb, pid, time);
-	const struct ns_generation *g, *last = NULL;
-	const struct ns_process *p = sb->processes.at, *end = p + sb->processes.nr;
-	size_t i;
+/* ---- Lists of files ---- */
 
-	for (; now >= 0 && p < end; p++) {
-		for (i = 0; p->pid == pid && i < p->generations.nr; i++) {
-			g = &sb->generations.at[p->generations.at[i]];
-			if (g->image == sb->generations.at[now].image)
-				last = g;
-		}
-	}
-	return last;
+static const struct ns_generation *generation_of(const struct nt_replay *replay, uint64_t space)
+{
+	return &replay->session->sideband.generations.at[space - NS_SPACE_GENERATION];
 }
 
-static bool is_known(struct nt_session *session, const struct ns_map *map)
+static struct ns_process *process_of(struct nt_replay *replay, uint64_t space)
+{
+	const struct ns_sideband *sb = &replay->session->sideband;
+	int32_t pid = generation_of(replay, space)->pid;
+
+	return &sb->processes.at[ns_lower_bound(sb->processes.nr, sb->processes.at[i].pid < pid)];
+}
+
+static bool has_file(struct nt_session *session, const struct ns_map *map)
 {
 	return map->object->path[0] == '/' && ns_object_open(&session->objects, map->object) &&
 	       map->object->segments.nr;
 }
 
-bool nt_replay_object(struct nt_session *session, int32_t pid, uint64_t time, size_t nth, struct nt_replay_object *object)
+/*
+ * Add a file to the list, unless the list has it. Of two files that overlap, the first one stays. If CPUs are threads, the
+ * addresses of neither show which of the two executes, so both get a size of 0. Return false if out of memory.
+ */
+static bool add_file(const struct nt_replay *replay, struct ns_files *files, struct nt_replay_object *file)
 {
-	const struct ns_generation *g = program_of(&session->sideband, pid, time);
-	const struct ns_object *last = NULL;
+	struct nt_replay_object *other = files->all.at, *end = other + files->all.nr;
+
+	for (; other < end; other++) {
+		if (other->path == file->path && other->start == file->start)
+			return true;
+		/* a path names one file */
+		if ((other->start >= file->end || file->start >= other->end) && (other->path == file->path || strcmp(other->path, file->path)))
+			continue;
+		if (!replay->options.cpus)
+			return true;
+		other->size = file->size = 0;
+	}
+	return ns_array_add(&files->all, *file);
+}
+
+static bool add_files(const struct nt_replay *replay, struct ns_files *files, uint64_t space)
+{
+	const struct ns_segment *first, *last;
+	const struct ns_object *object;
 	const struct ns_map *map;
 	uint64_t addr = 0;
 
-	for (; g && (map = ns_maps_first(g->maps, addr)); addr = map->end) {
-		if (map->object == last || !is_known(session, map))
+	for (; (map = ns_maps_first(generation_of(replay, space)->maps, addr)); addr = map->end) {
+		object = map->object;
+		if (!has_file(replay->session, map))
 			continue;
-		last = map->object;
-		if (nth--)
-			continue;
-		*object = (struct nt_replay_object){
-			.path = map->object->path, .file = map->object->file, .data = map->object->map,
-			.size = map->object->size, .has_build_id = map->object->build_id_size,
-			.start = map->start - ns_object_address(map->object, map->pgoff) + map->object->segments.at[0].addr,
+		first = object->segments.at;
+		last = first + object->segments.nr - 1;
+		struct nt_replay_object file = {
+			.path = object->path, .file = object->file, .data = object->map, .size = object->size, .space = space,
+			.start = map->start - ns_object_address(object, map->pgoff) + first->addr,
+			.has_build_id = object->build_id_size,
 		};
-		return true;
+
+		file.end = file.start + last->addr + last->size - first->addr;
+		if (!add_file(replay, files, &file))
+			return false;
+	}
+	return true;
+}
+
+/* Add the files of a process at that time, and the files that the program loads later at other addresses. */
+static bool add_program(struct nt_replay *replay, struct ns_files *files, uint64_t space)
+{
+	const struct ns_process *p = process_of(replay, space);
+	const struct ns_generation *all = replay->session->sideband.generations.at;
+	uint32_t image = generation_of(replay, space)->image;
+	size_t nth = ns_lower_bound(p->generations.nr, all[p->generations.at[i]].image <= image);
+
+	return add_files(replay, files, space) && add_files(replay, files, NS_SPACE_GENERATION + p->generations.at[nth - 1]);
+}
+
+static int file_cmp(const void *a, const void *b)
+{
+	const struct nt_replay_object *x = a, *y = b;
+
+	return ns_order(x->start, y->start);
+}
+
+/* Remove the files with a size of 0, and sort the others by address. */
+static void settle(struct ns_files *files)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < files->all.nr; i++) {
+		if (files->all.at[i].size)
+			files->all.at[n++] = files->all.at[i];
+	}
+	files->all.nr = n;
+	ns_array_sort(&files->all, file_cmp);
+}
+
+static bool make_files(struct nt_replay *replay, struct ns_files *files, uint64_t space)
+{
+	bool ok = true;
+	size_t i;
+
+	for (i = 0; ok && i < (replay->options.cpus ? replay->spaces.nr : 1); i++)
+		ok = replay->options.cpus ? add_files(replay, files, replay->spaces.at[i]) : add_program(replay, files, space);
+	settle(files);
+	return ok;
+}
+
+static bool are_equal(const struct ns_files *a, const struct ns_files *b)
+{
+	size_t i = 0;
+
+	while (i < a->all.nr && i < b->all.nr && a->all.at[i].path == b->all.at[i].path &&
+	       a->all.at[i].start == b->all.at[i].start)
+		i++;
+	return i == a->all.nr && i == b->all.nr;
+}
+
+/* Make a list, and return its number; -1 if out of memory. */
+static int new_list(struct nt_replay *replay, uint64_t space)
+{
+	struct ns_files files = { 0 };
+	bool ok = make_files(replay, &files, space);
+	size_t nth = ns_lower_bound(ok ? replay->files.nr : 0, !are_equal(&replay->files.at[i], &files));
+
+	if (ok && nth == replay->files.nr && ns_array_add(&replay->files, files))
+		return nth;
+	free(files.all.at);
+	return ok ? (int)nth : -1;
+}
+
+static size_t index_of(const struct nt_replay *replay, uint64_t space)
+{
+	return ns_lower_bound(replay->spaces.nr, replay->spaces.at[i] < space);
+}
+
+int nt_replay_files(struct nt_replay *replay, uint64_t space)
+{
+	size_t nth = replay->options.cpus ? 0 : index_of(replay, space);
+
+	if (nth >= replay->spaces.nr || (!replay->options.cpus && replay->spaces.at[nth] != space))
+		return -1;
+	while (replay->lists.nr < replay->spaces.nr) {
+		if (!ns_array_add(&replay->lists, -2))
+			return -1;
+	}
+	if (replay->lists.at[nth] == -2)
+		replay->lists.at[nth] = new_list(replay, replay->spaces.at[nth]);
+	return replay->lists.at[nth];
+}
+
+bool nt_replay_file(struct nt_replay *replay, int list, size_t nth, struct nt_replay_object *object)
+{
+	const struct ns_files *files = &replay->kernel;
+
+	if (list == NT_REPLAY_KERNEL && !replay->has_kernel)
+		ns_kernel_files(replay->session, &replay->kernel);
+	replay->has_kernel |= list == NT_REPLAY_KERNEL;
+	if (list != NT_REPLAY_KERNEL)
+		files = &replay->files.at[list];
+	if (nth >= files->all.nr)
+		return false;
+	*object = files->all.at[nth];
+	return true;
+}
+
+bool nt_replay_change(struct nt_replay *replay, uint64_t *space, bool backwards, uint64_t *time)
+{
+	int list = replay->options.cpus ? -1 : nt_replay_files(replay, *space);
+	size_t nth = index_of(replay, *space);
+	int32_t pid;
+	bool differs;
+
+	if (list < 0)
+		return false;
+	pid = generation_of(replay, *space)->pid;
+	*time = generation_of(replay, *space)->since;
+	while (backwards ? nth-- > 0 : ++nth < replay->spaces.nr) {
+		if (generation_of(replay, replay->spaces.at[nth])->pid != pid)
+			continue;
+		*space = replay->spaces.at[nth];
+		differs = nt_replay_files(replay, *space) != list;
+		/* a change begins with the later one of two address spaces */
+		if (!backwards || !differs)
+			*time = generation_of(replay, *space)->since;
+		if (differs)
+			return true;
 	}
 	return false;
+}
+
+void ns_files_free(struct nt_replay *replay)
+{
+	size_t i;
+
+	for (i = 0; i < replay->files.nr; i++)
+		free(replay->files.at[i].all.at);
+	ns_kernel_files_free(&replay->kernel);
+	free(replay->files.at);
+	free(replay->lists.at);
 }
 
 /* ---- The process with the most instructions ---- */
@@ -128,7 +285,7 @@ static int32_t only_process(const struct ns_sideband *sb)
 	return found;
 }
 
-int nt_replay_main(struct nt_session *session, int32_t *pid)
+int nt_replay_main(struct nt_session *session, int32_t *pid, size_t *others)
 {
 	const struct nt_consumer consumer = {
 		.size = sizeof(consumer), .begin = begin, .ranges = take_ranges, .end = end,
@@ -138,6 +295,7 @@ int nt_replay_main(struct nt_session *session, int32_t *pid)
 	size_t i;
 	int err;
 
+	*others = 0;
 	*pid = only_process(&session->sideband);
 	if (*pid >= 0)
 		return 0;
@@ -148,6 +306,7 @@ int nt_replay_main(struct nt_session *session, int32_t *pid)
 			*pid = counts.all.at[i].pid;
 		}
 	}
+	*others = counts.all.nr ? counts.all.nr - 1 : 0;
 	free(counts.all.at);
 	return err;
 }

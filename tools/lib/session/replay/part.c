@@ -13,9 +13,17 @@ static bool is_shown(const struct ns_replay_part *p, const struct nt_who *who, u
 	       (options->kernel || addr < p->replay->kernel_start);
 }
 
-static bool note_thread(struct ns_replay_part *p, int32_t tid)
+/* Return the address space of the process, even in the kernel, whose code is the same in all of them. */
+static uint64_t space_of(const struct nt_who *who)
 {
-	return (p->tids.nr && p->tids.at[p->tids.nr - 1] == tid) || ns_array_add(&p->tids, tid);
+	return who->space == NS_SPACE_KERNEL && who->user >= NS_SPACE_GENERATION ? who->user : who->space;
+}
+
+#define note(array, value) (((array)->nr && (array)->at[(array)->nr - 1] == (value)) || ns_array_add(array, value))
+
+static bool note_thread(struct ns_replay_part *p, const struct nt_who *who)
+{
+	return note(&p->tids, who->tid) && (space_of(who) < NS_SPACE_GENERATION || note(&p->spaces, space_of(who)));
 }
 
 static void note_lines(struct ns_chunk *s, const struct nt_range *r)
@@ -66,7 +74,7 @@ static bool extend_run(struct ns_replay_part *p, const struct nt_who *who, const
 static bool make_run(struct ns_replay_part *p, const struct nt_who *who, const struct nt_range *range)
 {
 	const struct ns_run run = {
-		.start = range->start, .time = p->time, .space = who->space, .before = p->now.insns,
+		.start = range->start, .time = p->time, .space = space_of(who), .before = p->now.insns,
 		.tid = who->tid, .pid = who->pid, .halfwords = range->halfwords, .insns = range->insns, .gap = p->gap,
 		.how = has_jumped(range) ? range->how : NT_END_LINEAR, .last_len = range->last_len, .trap = p->trap,
 	};
@@ -94,7 +102,7 @@ static bool add_run(struct ns_replay_part *p, const struct nt_who *who, const st
 		return true;
 	if (!paths)
 		note_lines(s, range);
-	return note_thread(p, who->tid);
+	return note_thread(p, who);
 }
 
 static void set_time(struct ns_replay_part *p, uint64_t time)
@@ -213,6 +221,8 @@ static int take_branch(void *ctx, const struct nt_who *named, const struct nt_br
 	p->skip = false;
 	who = ns_running_who(&p->running, named, b);
 	p->running.who.priv = named->priv;
+	if (who == named)
+		p->running.who.user = who->user;
 	p->slice |= p->tid != INT32_MIN && p->tid != who->tid;
 	p->tid = who->tid;
 	if (!ns_branch_matters(b) || (p->replay->options.pid >= 0 && who->pid != p->replay->options.pid))
@@ -419,6 +429,7 @@ void ns_replay_part_free(struct ns_replay_part *p)
 	ns_pairs_free(p->pairs);
 	free(p->segments.at);
 	free(p->tids.at);
+	free(p->spaces.at);
 	free(p->gaps.at);
 	free(p);
 }

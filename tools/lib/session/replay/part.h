@@ -18,6 +18,7 @@ struct ns_replay_part {
 	struct ns_run	last;		/* its last run, if the index is made for paths */
 	NS_ARRAY(struct ns_chunk) segments;	/* earlier segments of the part */
 	NS_ARRAY(int32_t) tids;
+	NS_ARRAY(uint64_t) spaces;
 	NS_ARRAY(struct ns_gap) gaps;
 	uint64_t	number;
 	uint64_t	time;

@@ -80,12 +80,22 @@ struct ns_spot {
 /* Callers of one thread, see callers.c */
 struct ns_walk;
 
+/* Files of an address space, see objects.c */
+struct ns_files {
+	NS_ARRAY(struct nt_replay_object) all;
+};
+
 struct nt_replay {
 	struct nt_session *session;
 	struct nt_replay_options options;
 	uint64_t	kernel_start;
 	NS_ARRAY(struct ns_lane) lanes;
 	NS_ARRAY(int32_t) tids;		/* sorted */
+	NS_ARRAY(uint64_t) spaces;	/* address spaces of processes, sorted */
+	NS_ARRAY(struct ns_files) files;
+	NS_ARRAY(int) lists;		/* results of nt_replay_files() for @spaces; -2: not known */
+	struct ns_files	kernel;
+	bool		has_kernel;	/* @kernel is complete */
 	uint64_t	insns;
 	struct ns_all_gaps gaps;
 	struct ns_decoder *decoder;
@@ -165,5 +175,12 @@ int ns_replay_prev_run(struct nt_replay *replay);
 bool ns_run_addrs(struct nt_replay *replay, const struct ns_run *run, uint64_t addrs[NT_RANGE_HALFWORDS]);
 
 void ns_walk_free(struct ns_walk *walk);
+
+/* ns_files_free() - free the lists of files of a replay */
+void ns_files_free(struct nt_replay *replay);
+
+/* ns_kernel_files() - list the kernel and its modules. Return false if out of memory. */
+bool ns_kernel_files(struct nt_session *session, struct ns_files *files);
+void ns_kernel_files_free(struct ns_files *files);
 
 #endif /* NTRACE_SESSION_REPLAY_PRIV_H */

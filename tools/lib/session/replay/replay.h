@@ -66,7 +66,11 @@ enum nt_replay_moved {
 	NT_REPLAY_GAP	= 2,	/* trace is missing between the last position and this one */
 };
 
-/* nt_replay_step() - move by an instruction of a thread; @tid -1: of any thread */
+/*
+ * nt_replay_step() - move by an instruction of a thread; @tid -1: of any thread
+ *
+ * Forwards, the position may then be at an instruction of another thread, before the next one of the thread.
+ */
 int nt_replay_step(struct nt_replay *replay, int32_t tid, bool backwards);
 
 /*
@@ -98,24 +102,46 @@ struct nt_replay_caller {
  */
 size_t nt_replay_callers(struct nt_replay *replay, int32_t tid, struct nt_replay_caller *callers, size_t max);
 
-/* nt_replay_main() - find the process with the most instructions in user space; -1: none. Return as nt_session_decode() */
-int nt_replay_main(struct nt_session *session, int32_t *pid);
+/*
+ * nt_replay_main() - find the process with the most instructions in user space
+ * @pid: Set to its id; -1: none
+ * @others: Set to the number of the other processes with such instructions
+ *
+ * Return as nt_session_decode().
+ */
+int nt_replay_main(struct nt_session *session, int32_t *pid, size_t *others);
 
-/* A file whose code a process executed, and which was found. Its build ID is that of the recording. */
+/* A file with code, or with names of functions alone. If the recording has its build ID, both are equal. */
 struct nt_replay_object {
-	const char	*path;		/* path in the recording */
-	const char	*file;		/* path of the file that was found */
+	const char	*path;		/* path in the recording, or /kernel/NAME */
+	const char	*file;		/* path of the file that was found; NULL: it belongs to the kernel */
 	const uint8_t	*data;		/* contents of the file */
 	size_t		size;
-	uint64_t	start;		/* address of its first PT_LOAD segment */
+	uint64_t	start, end;	/* start of its first PT_LOAD segment, and end of its last one */
+	uint64_t	space;		/* an address space that has it */
 	bool		has_build_id;	/* the recording contains its build ID */
 };
 
+#define NT_REPLAY_KERNEL	(-1)	/* number of the files of the kernel and its modules */
+
 /*
- * nt_replay_object() - get a file of the program that a process executes at @time, from @nth = 0, by address
+ * nt_replay_files() - return the number of the list of files that are loaded in an address space
  *
- * Return false after the last one.
+ * Address spaces with equal lists have the same number. If CPUs are threads, the list has the files of all programs, but
+ * none that overlaps a file of another program. Return -1 if the address space has no list.
  */
-bool nt_replay_object(struct nt_session *session, int32_t pid, uint64_t time, size_t nth, struct nt_replay_object *object);
+int nt_replay_files(struct nt_replay *replay, uint64_t space);
+
+/* nt_replay_file() - get a file of a list, from @nth = 0, by address. Return false after the last one. */
+bool nt_replay_file(struct nt_replay *replay, int list, size_t nth, struct nt_replay_object *object);
+
+/*
+ * nt_replay_change() - find the next change of the files of a process, by exec or by a map in place of another map
+ * @space: An address space of the process; set to the one after the change, or before it if @backwards
+ * @time: Set to the time of the change, ns
+ *
+ * Return false if they do not change any more.
+ */
+bool nt_replay_change(struct nt_replay *replay, uint64_t *space, bool backwards, uint64_t *time);
 
 #endif /* NTRACE_SESSION_REPLAY_H */

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs in gdb, on a recording of machine.py, and compares it with `ntrace script --insns`. Prints "ok" and "not ok".
+
+In truth.N are the address and the function of each instruction of thread N of gdb. If CLASH is set, gdb must not name functions of programs."""
+import os
+
+import gdb
+
+KERNEL = 1 << 63
+CALLERS = {'_start': ['_start'], 'outer': ['outer', '_start'], 'inner': ['inner', 'outer', '_start'], 'done': ['done']}
+NAME = os.environ['NAME']
+CLASH = os.environ.get('CLASH')
+stops = []
+gdb.events.stop.connect(stops.append)
+
+
+def ok(name, good, more=''):
+    print('%s - %s: %s' % ('ok' if good else 'not ok', NAME, name), '' if good else more, flush=True)
+
+
+def run(command):
+    return gdb.execute(command, to_string=True)
+
+
+def number(name):
+    return int(gdb.parse_and_eval('$' + name)) & (1 << 64) - 1
+
+
+def truth(thread):
+    with open('truth.%d' % thread, encoding='ascii') as f:
+        lines = [line.split() for line in f]
+    found, below = [], []
+    for addr, function in ((int(addr, 16), name) for addr, name in lines):
+        callers = CALLERS[function]
+        if addr < KERNEL:
+            # a system call in done enters the kernel
+            below = [None] if CLASH else ['done']
+            callers = [None] * len(callers) if CLASH else callers
+        found.append((addr, callers + (below if addr >= KERNEL else [])))
+    return found
+
+
+def here():
+    frame, names = gdb.newest_frame(), []
+    # gdb before 14 needs a last frame at 0
+    while frame and frame.pc():
+        names.append(frame.name())
+        frame = frame.older()
+    return number('pc'), names
+
+
+def walk(thread, wanted):
+    """Compare all instructions of a thread, forwards and backwards"""
+    run('ntrace-goto begin')
+    thread.switch()
+    there = [here()]
+    for _ in wanted[1:]:
+        run('stepi')
+        there.append(here())
+    ok('thread %d steps through its instructions, and all callers are right' % thread.num, there == wanted,
+       [pair for pair in zip(there, wanted) if pair[0] != pair[1]][:3])
+    back = []
+    for _ in wanted[1:]:
+        run('reverse-stepi')
+        back.append(here())
+    ok('thread %d steps back' % thread.num, back == wanted[-2::-1], [pair for pair in zip(back, wanted[-2::-1]) if pair[0] != pair[1]][:3])
+
+
+def hits(command):
+    nr = 0
+    while True:
+        run(command)
+        if not isinstance(stops[-1], gdb.BreakpointEvent):
+            return nr
+        nr += gdb.newest_frame().name() == 'inner'
+
+
+run('set pagination off')
+run('set backtrace past-main on')
+threads = sorted(gdb.selected_inferior().threads(), key=lambda thread: thread.num)
+all_of = [truth(thread.num) for thread in threads]
+if os.environ.get('END'):
+    ends = []
+    for thread in threads:
+        thread.switch()
+        ends.append(here())
+    ok('gdb starts at the end of each CPU', ends == [wanted[-1] for wanted in all_of], ends)
+for thread, wanted in zip(threads, all_of):
+    walk(thread, wanted)
+run('ntrace-goto begin')
+run('break inner')
+calls = sum(names[0] == 'inner' for wanted in all_of for _, names in wanted)
+met = hits('continue'), hits('reverse-continue')
+ok('a breakpoint stops at each call, forwards and backwards', calls and met == (calls, calls), (met, calls))
+run('continue')
+run('delete')
+run('reverse-finish')
+ok('reverse-finish goes to the call', gdb.newest_frame().name() == 'outer')
+run('stepi')
+ok('the call enters the function', gdb.newest_frame().name() == 'inner')
+run('finish')
+ok('finish returns to the caller', gdb.newest_frame().name() == 'outer')

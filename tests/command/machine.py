@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Make recordings of calls.S as a program and as the kernel, by hand: machine.py PROGRAM OUT WHAT
+
+machine: each of two CPUs executes another program and then the kernel; apart: their programs have different addresses
+flight: two CPUs execute only the kernel; switch: two threads take turns on a CPU, each in its call of inner; exec: a process executes another program at the same addresses
+replaced: a process maps another file in place of the first; fork: a process forks, and its child executes most instructions"""
+import os
+import struct
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'perf'))
+import mkcalls as c   # noqa: E402
+import perfdata       # noqa: E402
+
+APART = 0x20000
+CODE = (c.COMPRESSED, ''), (c.UNCOMPRESSED, '-uncompressed')
+
+
+def stop():
+    return c.message('ProgTraceCorrelation', EVCODE=4, CDF=1, I_CNT=0, HIST=1, TSTAMP=2)
+
+
+def in_kernel(tid, start):
+    return c.start_message(c.KERNEL, tid=tid, priv=1, start=start) + c.run(c.KERNEL, c.COMPRESSED, c.KERNEL, TSTAMP=2) + stop()
+
+
+def user_and_kernel(tid, base, code, start):
+    """A system call leads from the program to the kernel"""
+    return (c.start_message(base, tid=tid, start=start) + c.run(base, code, c.KERNEL, TSTAMP=2) +
+            c.ownership(tid, 1, TSTAMP=0) + c.run(c.KERNEL, c.COMPRESSED, c.KERNEL, TSTAMP=2) + stop())
+
+
+def switching():
+    """The kernel writes the id of the other thread before it calls inner, which the kernel's symbols name __switch_to"""
+    data, tids = c.start_message(c.KERNEL, tid=c.PID, priv=1), [c.OTHER, c.PID]
+    for n, m in enumerate(c.messages(c.run(c.KERNEL, c.COMPRESSED, c.KERNEL, TSTAMP=2))[:5]):
+        # messages 0, 2 and 4 end with a return of inner, and report the calls before it
+        data += m + (c.ownership(tids[n // 2], 1, TSTAMP=0) if n % 2 else b'')
+    return data + stop()
+
+
+def user(tid, code, start):
+    """Trace of user mode alone, which stops at the system call"""
+    rounds = c.messages(c.run(c.BASE, code, c.KERNEL, TSTAMP=2))[:-1]
+    return (c.start_message(c.BASE, tid=tid, start=start) + b''.join(rounds) +
+            c.message('ProgTraceCorrelation', EVCODE=4, CDF=1, I_CNT=2 * code[-1], HIST=2, TSTAMP=2))
+
+
+def machine(program, what):
+    file = perfdata.File(cpus=2)
+    file.kernel(c.KERNEL)
+    for cpu, (tid, (code, suffix)) in enumerate(zip((c.PID, c.OTHER), CODE[:1] if what == 'switch' else CODE)):
+        base = c.BASE + (APART * cpu if what == 'apart' else 0)
+        if what != 'flight':
+            file.comm(tid, 'calls%d' % cpu)
+            file.mmap(tid, base, 0x1000, 0x1000, os.path.abspath(program + suffix))
+        if what in ('flight', 'switch'):
+            data = switching() if what == 'switch' else in_kernel(tid, c.START + cpu)
+        else:
+            data = user_and_kernel(tid, base, code, c.START + cpu)
+        file.aux(0, len(data), c.ns(c.START + 1000), tid, cpu)
+        file.trace(data, cpu=cpu)
+    return file
+
+
+def programs(program, what):
+    file = perfdata.File()
+    file.comm(c.PID, 'calls')
+    file.mmap(c.PID, c.BASE, 0x1000, 0x1000, os.path.abspath(program))
+    other = c.OTHER if what == 'fork' else c.PID
+    data = user(c.PID, c.COMPRESSED, c.START) + user(other, c.UNCOMPRESSED, c.START + 1000)
+    if what == 'fork':
+        file.record(7, 2, struct.pack('<IIIIQ', other, c.PID, other, c.PID, c.ns(c.START + 899)) +
+                    file.trailer(other, other, c.ns(c.START + 899), 0, 2))
+    if what != 'replaced':
+        file.comm(other, 'other', c.ns(c.START + 900), exec_=True)
+    file.mmap(other, c.BASE, 0x1000, 0x1000, os.path.abspath(program + '-uncompressed'), c.ns(c.START + 901))
+    file.aux(0, len(data), c.ns(c.START + 3000), c.PID)
+    file.trace(data)
+    return file
+
+
+def main():
+    program, path, what = sys.argv[1:]
+    file = (programs if what in ('exec', 'replaced', 'fork') else machine)(program, what)
+    file.finished_round()
+    file.save(path)
+
+
+if __name__ == '__main__':
+    main()
