@@ -8,7 +8,7 @@
 . "$(dirname "$0")/flight.sh"
 
 need_perf_and_work 6.12
-plan $(by_size 25 43)
+plan $(by_size 27 45)
 insmod='insmod /usr/lib/ntrace/ntrace-trouble.ko how'
 
 crash panic "$tap_tmp/panic" : "$insmod=panic" --reset warm --append panic=1 $(by_size --cached-flight "")
@@ -19,6 +19,17 @@ if [ -x "$perf" ]; then
 		tail -n 3 | grep guilty_panic"
 else
 	skip "panic: perf script reads the record" "perf is not built for this host"
+fi
+
+if [ -x "$O/root/bin/gdb-multiarch" ]; then
+	"$O/bin/ntrace" gdb --gdb "$O/root/bin/gdb-multiarch" -i "$tap_tmp/panic/flight" -- -nx -batch \
+		-ex 'printf "pc %lx\n", $pc' -ex bt -ex reverse-finish >"$tap_tmp/gdb" 2>&1
+	is "panic: gdb starts at the last instruction" "$(sed -n 's/^pc //p' "$tap_tmp/gdb")" \
+		"$("$O/bin/ntrace" script --insns -F ip -i "$tap_tmp/panic/flight" 2>/dev/null | awk 'END { print $1 }')"
+	ok "panic: gdb goes back to the guilty function" sh -c "tail -n 2 '$tap_tmp/gdb'; tail -n 2 '$tap_tmp/gdb' | grep 'in guilty_panic ()'"
+else
+	skip "panic: gdb starts at the last instruction" "there is no gdb-multiarch"
+	skip "panic: gdb goes back to the guilty function" "there is no gdb-multiarch"
 fi
 
 # The trace hardware has no power during the reset, so that the last position of its sink is
