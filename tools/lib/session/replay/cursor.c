@@ -115,28 +115,68 @@ bool ns_replay_set(struct nt_replay *replay, uint32_t lane, struct ns_spot spot,
 	return true;
 }
 
-/* Choose the lane whose next run is the first. Return 1; 0 after the last run; -1 after an error. */
-static int choose_next(struct nt_replay *replay)
+int ns_replay_lane_run(struct nt_replay *replay, uint32_t lane, int32_t tid, bool back, struct ns_spot *spot)
 {
-	uint64_t best = 0, time;
+	const struct ns_lane *l = &replay->lanes.at[lane];
+	const struct ns_decoded *d;
+
+	for (;;) {
+		if (back ? !move_back(replay, lane, spot) : !settle_forwards(replay, lane, spot))
+			return 0;
+		if (tid == NS_ANY_THREAD)
+			return 1;
+		if (!ns_chunk_may_be_of(replay, lane, &l->segments.at[spot->segment], tid)) {
+			spot->segment += !back;
+			spot->run = 0;
+			continue;
+		}
+		d = ns_replay_decode(replay, lane, spot->segment);
+		if (!d)
+			return -1;
+		while (!ns_run_is_of(replay, lane, &d->runs.at[spot->run], tid) && (back ? spot->run > 0 : spot->run + 1 < d->runs.nr))
+			spot->run += back ? -1 : 1;
+		if (ns_run_is_of(replay, lane, &d->runs.at[spot->run], tid))
+			return 1;
+		spot->run += !back;
+	}
+}
+
+/* Find the run of a thread that is the next of all lanes, or the previous one. */
+static int thread_run(struct nt_replay *replay, int32_t tid, bool back, uint32_t *lane, struct ns_spot *spot)
+{
 	bool found = false;
+	uint64_t best = 0, time;
 	uint32_t i;
+	int ret;
 
 	for (i = 0; i < replay->lanes.nr; i++) {
-		struct ns_spot spot = replay->next[i];
+		struct ns_spot at = replay->next[i];
 
-		if (!settle_forwards(replay, i, &spot))
-			continue;
-		replay->next[i] = spot;
-		if (!time_of(replay, i, spot, &time))
+		ret = ns_replay_lane_run(replay, i, tid, back, &at);
+		if (ret < 0 || (ret && !time_of(replay, i, at, &time)))
 			return -1;
-		if (found && time >= best)
+		if (!ret || (found && (back ? time < best : time >= best)))
 			continue;
 		found = true;
 		best = time;
-		replay->lane = i;
+		*lane = i;
+		*spot = at;
 	}
 	return found;
+}
+
+/* Choose the lane whose next run is the first. Return 1; 0 after the last run; -1 after an error. */
+static int choose_next(struct nt_replay *replay)
+{
+	struct ns_spot spot;
+	uint32_t lane;
+	int ret = thread_run(replay, NS_ANY_THREAD, false, &lane, &spot);
+
+	if (ret <= 0)
+		return ret;
+	replay->next[lane] = spot;
+	replay->lane = lane;
+	return 1;
 }
 
 static const struct ns_run *current(struct nt_replay *replay)
@@ -148,8 +188,8 @@ static const struct ns_run *current(struct nt_replay *replay)
 	return ns_replay_run(replay, replay->lane, spot);
 }
 
-/* Move to the run after the current one. Return 2 at a gap, and otherwise as choose_next(). */
-int ns_replay_next_run(struct nt_replay *replay)
+/* Move to the run after the current one. Return as nt_replay_step(). */
+static int next_run(struct nt_replay *replay)
 {
 	uint32_t lane = replay->lane;
 	const struct ns_run *run;
@@ -165,43 +205,6 @@ int ns_replay_next_run(struct nt_replay *replay)
 	replay->insn = 0;
 	run = current(replay);
 	return !run ? -1 : run->gap ? NT_REPLAY_GAP : NT_REPLAY_MOVED;
-}
-
-int ns_replay_prev_run(struct nt_replay *replay)
-{
-	const struct ns_run *run = current(replay);
-	bool found = false, gap = false;
-	uint64_t best = 0, time;
-	uint32_t i, lane = 0;
-	struct ns_spot at = { 0 };
-
-	if (!run)
-		return -1;
-	gap = run->gap;
-	for (i = 0; i < replay->lanes.nr; i++) {
-		struct ns_spot spot = replay->next[i];
-
-		if (!move_back(replay, i, &spot))
-			continue;
-		if (!time_of(replay, i, spot, &time))
-			return -1;
-		if (found && time < best)
-			continue;
-		found = true;
-		best = time;
-		lane = i;
-		at = spot;
-	}
-	if (!found)
-		return NT_REPLAY_END;
-	gap &= lane == replay->lane;
-	replay->next[lane] = at;
-	replay->lane = lane;
-	run = current(replay);
-	if (!run)
-		return -1;
-	replay->insn = run->insns - 1;
-	return gap ? NT_REPLAY_GAP : NT_REPLAY_MOVED;
 }
 
 /* ---- Instructions ---- */
@@ -366,60 +369,12 @@ int nt_replay_seek(struct nt_replay *replay, uint64_t insn)
 			replay->insn = insn - at;
 			return NT_REPLAY_MOVED;
 		}
-		ret = ns_replay_next_run(replay);
+		ret = next_run(replay);
 	}
 	return -1;
 }
 
 /* ---- Threads ---- */
-
-int ns_replay_lane_run(struct nt_replay *replay, uint32_t lane, int32_t tid, bool back, struct ns_spot *spot)
-{
-	const struct ns_lane *l = &replay->lanes.at[lane];
-	const struct ns_decoded *d;
-
-	for (;;) {
-		if (back ? !move_back(replay, lane, spot) : !settle_forwards(replay, lane, spot))
-			return 0;
-		if (!ns_chunk_may_be_of(replay, lane, &l->segments.at[spot->segment], tid)) {
-			spot->segment += !back;
-			spot->run = 0;
-			continue;
-		}
-		d = ns_replay_decode(replay, lane, spot->segment);
-		if (!d)
-			return -1;
-		while (!ns_run_is_of(replay, lane, &d->runs.at[spot->run], tid) && (back ? spot->run > 0 : spot->run + 1 < d->runs.nr))
-			spot->run += back ? -1 : 1;
-		if (ns_run_is_of(replay, lane, &d->runs.at[spot->run], tid))
-			return 1;
-		spot->run += !back;
-	}
-}
-
-/* Find the run of a thread that is the next of all lanes, or the previous one. */
-static int thread_run(struct nt_replay *replay, int32_t tid, bool back, uint32_t *lane, struct ns_spot *spot)
-{
-	bool found = false;
-	uint64_t best = 0, time;
-	uint32_t i;
-	int ret;
-
-	for (i = 0; i < replay->lanes.nr; i++) {
-		struct ns_spot at = replay->next[i];
-
-		ret = ns_replay_lane_run(replay, i, tid, back, &at);
-		if (ret < 0 || (ret && !time_of(replay, i, at, &time)))
-			return -1;
-		if (!ret || (found && (back ? time < best : time >= best)))
-			continue;
-		found = true;
-		best = time;
-		*lane = i;
-		*spot = at;
-	}
-	return found;
-}
 
 int ns_replay_thread_spot(struct nt_replay *replay, int32_t tid, uint32_t *lane, struct ns_spot *spot, uint32_t *insn)
 {
@@ -457,23 +412,6 @@ bool nt_replay_where(struct nt_replay *replay, int32_t tid, struct nt_replay_pla
 
 /* ---- Steps ---- */
 
-static int step(struct nt_replay *replay, bool backwards)
-{
-	const struct ns_run *run = current(replay);
-
-	if (!run)
-		return replay->insns ? -1 : NT_REPLAY_END;
-	if (backwards && replay->insn) {
-		replay->insn--;
-		return NT_REPLAY_MOVED;
-	}
-	if (!backwards && replay->insn + 1 < run->insns) {
-		replay->insn++;
-		return NT_REPLAY_MOVED;
-	}
-	return backwards ? ns_replay_prev_run(replay) : ns_replay_next_run(replay);
-}
-
 /*
  * Move back to another run of the thread. Or move forwards over its current run, but not over those of other threads after
  * that, unless trace is missing before its next run.
@@ -497,39 +435,43 @@ static int step_thread(struct nt_replay *replay, int32_t tid, bool backwards)
 		replay->next[replay->lane] = at;
 	if (ret <= 0)
 		return ret;
+	/* the order of the runs of two CPUs shows no gap */
+	gap &= tid != NS_ANY_THREAD || lane == replay->lane;
 	run = ns_replay_run(replay, lane, spot);
 	if (run && !backwards && !run->gap)
-		return ns_replay_next_run(replay) < 0 ? -1 : NT_REPLAY_MOVED;
+		return next_run(replay) < 0 ? -1 : NT_REPLAY_MOVED;
 	if (!run || !ns_replay_set(replay, lane, spot, backwards ? run->insns - 1 : 0))
 		return -1;
 	gap = backwards ? gap : run->gap;
 	return gap ? NT_REPLAY_GAP : NT_REPLAY_MOVED;
 }
 
+/* Go to the next instruction of a thread. Return as nt_replay_step(). */
+static int go_to_thread(struct nt_replay *replay, int32_t tid)
+{
+	struct ns_spot spot;
+	uint32_t lane;
+	int ret = thread_run(replay, tid, false, &lane, &spot);
+
+	return ret > 0 && !ns_replay_set(replay, lane, spot, 0) ? -1 : ret;
+}
+
 int nt_replay_step(struct nt_replay *replay, int32_t tid, bool backwards)
 {
 	const struct ns_run *run = current(replay);
-	struct ns_spot spot;
-	uint32_t lane, insn;
-	int ret;
+	int ret = replay->insns ? -1 : NT_REPLAY_END;
 
-	if (tid < 0 || !run)
-		return step(replay, backwards);
-	if (!ns_run_is_of(replay, replay->lane, run, tid)) {
-		if (backwards)
-			return step_thread(replay, tid, true);
-		/* first go to the thread's next instruction */
-		ret = thread_run(replay, tid, false, &lane, &spot);
-		if (ret <= 0)
-			return ret;
-		if (!ns_replay_set(replay, lane, spot, 0))
-			return -1;
-		run = current(replay);
+	tid = tid < 0 ? NS_ANY_THREAD : tid;
+	if (run && !backwards && !ns_run_is_of(replay, replay->lane, run, tid)) {
+		ret = go_to_thread(replay, tid);
+		run = ret > 0 ? current(replay) : NULL;
 	}
-	insn = replay->insn;
-	if (run && (backwards ? insn > 0 : insn + 1 < run->insns))
-		return step(replay, backwards);
-	return step_thread(replay, tid, backwards);
+	if (!run)
+		return ret > 0 ? -1 : ret;
+	if (!ns_run_is_of(replay, replay->lane, run, tid) || (backwards ? !replay->insn : replay->insn + 1 >= run->insns))
+		return tid == NS_ANY_THREAD && !backwards ? next_run(replay) : step_thread(replay, tid, backwards);
+	replay->insn += backwards ? -1 : 1;
+	return NT_REPLAY_MOVED;
 }
 
 uint64_t nt_replay_insns(const struct nt_replay *replay)

@@ -129,10 +129,12 @@ static inline bool ns_chunk_may_have(const struct ns_chunk *s, uint64_t addr)
 	return s->lines[bit / 64] >> (bit % 64) & 1;
 }
 
+#define NS_ANY_THREAD	INT32_MIN
+
 /* Return true if a run of the lane is one of the thread, or of the CPU if CPUs are threads. */
 static inline bool ns_run_is_of(const struct nt_replay *replay, uint32_t lane, const struct ns_run *run, int32_t thread)
 {
-	return (replay->options.cpus ? replay->lanes.at[lane].cpu : run->tid) == thread;
+	return thread == NS_ANY_THREAD || (replay->options.cpus ? replay->lanes.at[lane].cpu : run->tid) == thread;
 }
 
 /* Return true if the segment may contain runs of the thread. */
@@ -166,10 +168,6 @@ int ns_replay_thread_spot(struct nt_replay *replay, int32_t tid, uint32_t *lane,
 
 /* ns_replay_set() - move to an instruction. Return false after an error. */
 bool ns_replay_set(struct nt_replay *replay, uint32_t lane, struct ns_spot spot, uint32_t insn);
-
-/* Move to the first instruction of the next run, or to the last one of the previous run. Return as nt_replay_step(). */
-int ns_replay_next_run(struct nt_replay *replay);
-int ns_replay_prev_run(struct nt_replay *replay);
 
 /* ns_run_addrs() - get the address of each instruction. Return false if the code cannot be read. */
 bool ns_run_addrs(struct nt_replay *replay, const struct ns_run *run, uint64_t addrs[NT_RANGE_HALFWORDS]);
