@@ -55,6 +55,14 @@ int output_failed(const char *path)
 	return EXIT_USAGE;
 }
 
+bool output_is_input(void)
+{
+	if (!whole_file_is_input(STDOUT_FILENO))
+		return false;
+	errno = ETXTBSY;
+	return output_failed("-");
+}
+
 const char *counted(uint64_t number, const char *noun, char buf[COUNTED_SIZE])
 {
 	size_t length = strlen(noun);

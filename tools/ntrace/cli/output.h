@@ -12,6 +12,12 @@ void output_begin(void);
 int output_failed(const char *path);
 
 /*
+ * output_is_input() - if the standard output is redirected to a file that the command reads, report
+ * this, and return true
+ */
+bool output_is_input(void);
+
+/*
  * output_is_pipe() - if @path is the standard output, report that a recording cannot be written to
  * it, and return true
  */

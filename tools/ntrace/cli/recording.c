@@ -13,6 +13,7 @@
 
 #include "ntrace.h"
 #include "losses.h"
+#include "output.h"
 #include "progress.h"
 #include "raw/raw-session.h"
 #include "recording.h"
@@ -204,6 +205,10 @@ struct nt_session *recording_open(struct recording_options *options)
 {
 	struct nt_session *session = open_session(options);
 
+	if (session && output_is_input()) {
+		nt_session_close(session);
+		session = NULL;
+	}
 	options->filter.session = session;
 	/* do not free the names in the arrays, because they are arguments of the command */
 	free(options->raw.traces.at);

@@ -53,6 +53,10 @@ static int read_record(struct flight_command *c)
 	int fd = open(c->input, O_RDONLY | O_CLOEXEC);
 
 	whole_file_input(fd);
+	if (output_is_input()) {
+		close(fd);
+		return -1;
+	}
 	while (fd >= 0 && n > 0) {
 		if (c->size == room) {
 			room = room ? 2 * room : 1 << 20;

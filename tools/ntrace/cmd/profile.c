@@ -129,7 +129,7 @@ static int write_profile(struct profile *profile)
 		error = errno;
 	if (whole_file_close(&whole, profile->file, !err) || err) {
 		errno = error ? error : errno;
-		return write_failed(profile);
+		return err == EXIT_TRACE ? err : write_failed(profile);
 	}
 	return recording_status(&profile->recording, report_errors(profile));
 }

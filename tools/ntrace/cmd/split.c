@@ -59,7 +59,10 @@ static bool set_shards(const struct option_entry *option, const char *arg)
 
 static bool check(void *ctx)
 {
-	return ((struct splitting *)ctx)->shards || refuse("split needs the number of shards, -n N");
+	const struct splitting *splitting = ctx;
+
+	return (splitting->shards || refuse("split needs the number of shards, -n N")) &&
+	       (strcmp(splitting->output, "-") || refuse("split writes several files, so -o names a folder and not '-'"));
 }
 
 int cmd_split(int argc, char **argv)

@@ -158,7 +158,7 @@ static int stat_recording(struct stat_command *c, const char *path)
 		return usage_error("%s: %s", path, *session ? nt_session_error(*session) :
 				   "out of memory");
 	c->id_name = "cpu";
-	if (nt_session_raw(*session, take_raw, c))
+	if (output_is_input() || nt_session_raw(*session, take_raw, c))
 		return EXIT_USAGE;
 	if (!c->streams.nr)
 		return options_no_cpu(&c->options, path);

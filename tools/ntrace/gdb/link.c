@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/output.h"
 #include "stub.h"
 
 #define INTERRUPT	3	/* a byte outside of packets */
@@ -37,6 +38,8 @@ static bool send_bytes(const struct stub *stub, const void *data, size_t size)
 		n = write(stub->out, at, size);
 		if (n < 0 && errno == EINTR)
 			continue;
+		if (n <= 0 && stub->out == STDOUT_FILENO)
+			output_failed("-");
 		if (n <= 0)
 			return false;
 		at += n;

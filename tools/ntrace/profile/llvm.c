@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ntrace.h"
 #include "profile.h"
 
 struct sample_place {
@@ -300,6 +301,10 @@ static int llvm_write(struct profile *profile)
 	struct samples samples = { 0 };
 	int err = samples_make(&samples, profile);
 
+	if (!err && !samples.all.nr) {
+		fputs("ntrace: the debug information names no function that was executed: build programs with -g\n", stderr);
+		err = EXIT_TRACE;
+	}
 	if (!err)
 		put_samples(profile->file, &samples, profile);
 	samples_free(&samples);

@@ -9,6 +9,7 @@
 
 #include "deframer.h"
 #include "cli/options.h"
+#include "cli/output.h"
 #include "ntrace.h"
 #include "session/session.h"
 #include "session/file/whole-file.h"
@@ -209,7 +210,7 @@ struct input *input_open(const char *path, const struct options *options)
 		input_close(input);
 		return NULL;
 	}
-	if ((input->fd < 0 && !input->recording) || !begin(input)) {
+	if ((input->fd < 0 && !input->recording) || output_is_input() || !begin(input)) {
 		input_close(input);
 		return NULL;
 	}
