@@ -89,7 +89,7 @@ def put(data, offset, value, size):
 
 
 def change_size(data, change):
-    size = struct.unpack_from('<Q', data, 48)[0]
+    size = int.from_bytes(data[48:56], 'little')
     put(data, 48, max(0, size + change), 8)
 
 

@@ -309,7 +309,7 @@ bool ns_symbols_kallsyms(struct ns_objects *objects)
 	for (line = strtok_r(objects->kallsyms, "\n", &save); line;
 	     line = strtok_r(NULL, "\n", &save)) {
 		end = parse_hex(line, &start);
-		if (end == line || *end != ' ' || !strchr("tTwW", end[1]) || end[2] != ' ')
+		if (end == line || *end != ' ' || !memchr("tTwW", end[1], 4) || end[2] != ' ')
 			continue;
 		type = end[1];
 		name = end + 3;
