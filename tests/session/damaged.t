@@ -37,9 +37,32 @@ gcc=${CROSS_COMPILE:-riscv64-linux-gnu-}gcc
 { build_tool && recordings && files && beside; } >said 2>&1 || { cat said; exit 1; }
 gcc -D_GNU_SOURCE -Wall -Werror -shared -fPIC -o serve.so "$top/tests/session/serve.c" || exit
 
+# The same file is mapped twice, and the recording has no build ID of it
+mapped_twice() {
+	python3 - good.data twice.data <<-'E2' || return
+		import struct, sys
+		data = open(sys.argv[1], "rb").read()
+		at, size = struct.unpack_from("<QQ", data, 40)
+		end, maps = at + size, b""
+		while at < end:
+		    kind, _, length = struct.unpack_from("<IHH", data, at)
+		    maps += data[at:at + length] if kind == 10 else b""
+		    at += length + (struct.unpack_from("<Q", data, at + 8)[0] if kind == 71 else 0)
+		begin = struct.unpack_from("<Q", data, 40)[0]
+		# The header announces no features, because their sections are dropped
+		head = data[:48] + struct.pack("<Q", size + len(maps)) + data[56:72] + bytes(32)
+		open(sys.argv[2], "wb").write(head + data[104:begin] + maps + data[begin:end])
+		sys.exit(not maps)
+	E2
+	for command in "report" "script" "export --format folded -o -"; do
+		UBSAN_OPTIONS=halt_on_error=1:exitcode=99 "$ntrace" $command -i twice.data >got 2>said && ! grep "runtime error" said || { cat said; return 1; }
+	done
+}
+
 # A thread's stack of 8 MB takes the sanitizer longer to clear than a command takes
 ulimit -s 512
-plan 1
+plan 2
+ok "a file that is mapped twice without a build ID causes no undefined behaviour" mapped_twice
 ok "$number damaged recordings and files beside them are read by all commands without a crash, a hang or a loss" \
 	python3 "$top/tests/session/damaged.py" "$ntrace" "$tap_tmp/serve.so" "$read" "${DAMAGED_NEXT:-0}" "$number" "$tap_tmp"/*.data "$tap_tmp"/files/*
 # After a complete run without a failure, the next run starts from the beginning
