@@ -34,6 +34,16 @@ pipes() {
 		refused 2 "program: not a file" decode --binary program@0 ../good.data && refused 2 "program: not a file" flight --vmcore program &&
 		refused 2 "needs a file" decode --detect --elf ../calls program
 }
+# The writer of a named pipe writes only once
+named_pipe() {
+	mkfifo stream
+	for command in "report -i" "profile --counts -i" "share --list -i" dump; do
+		case $command in dump) input=$top/samples/primes.nt ;; *) input=../good.data ;; esac
+		refused 0 "" $command "$input" && mv got wanted || return
+		timeout 10 cat "$input" >stream &
+		refused 0 "" $command stream && wait $! && cmp wanted got || return
+	done
+}
 # Debug information names the source file $1
 source_is() {
 	awk -v name="$1" 'BEGIN { print "\t.file 1 \"" name "\"" } /^[a-z0-9_]*:\t[a-z]/ { i = index($0, ":"); print substr($0, 1, i); $0 = substr($0, i + 1) }
@@ -140,8 +150,9 @@ last_time() {
 	for command in report script info "export --format folded -o -" "html -o -"; do refused 0 "" $command -i time.data || return; done
 }
 
-plan 8
+plan 9
 ok "a pipe without a writer is not a program, kernel or recording" pipes
+ok "commands read a recording from a named pipe" named_pipe
 ok "only source code is copied to an output, and an endless source file does not hang a command" sources
 ok "an endless standard input that is not a recording is refused before it fills the disk" endless
 ok "events that share their ids do not fill the memory" attributes

@@ -13,15 +13,9 @@
 
 bool options_is_recording(const char *path)
 {
-	int fd = whole_file_read(path);
-	char magic[8] = "";
 	struct stat st;
 
-	if (fd < 0)
-		return !stat(path, &st) && S_ISDIR(st.st_mode);
-	(void)!read(fd, magic, sizeof(magic));
-	close(fd);
-	return !memcmp(magic, "PERFILE2", sizeof(magic));
+	return whole_file_begins(path, "PERFILE2") || (!stat(path, &st) && S_ISDIR(st.st_mode));
 }
 
 static void list_cpus(const struct options *options, const char *path)

@@ -364,13 +364,5 @@ int nt_sums_read(struct nt_sums *sums, const char *path)
 
 bool nt_sums_is_file(const char *path)
 {
-	char magic[sizeof(SUMS_MAGIC) - 1];
-	FILE *file = fopen(path, "re");
-	bool is;
-
-	is = file && fread(magic, 1, sizeof(magic), file) == sizeof(magic) &&
-		!memcmp(magic, SUMS_MAGIC, sizeof(magic));
-	if (file)
-		fclose(file);
-	return is;
+	return whole_file_begins(path, SUMS_MAGIC);
 }

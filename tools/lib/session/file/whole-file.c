@@ -81,6 +81,22 @@ int whole_file_read(const char *path)
 	return errno = EMEDIUMTYPE, -1;
 }
 
+bool whole_file_begins(const char *path, const char *magic)
+{
+	const size_t size = strlen(magic);
+	struct stat st;
+	/* a named pipe is not opened, because its writer writes only once */
+	int fd = !stat(path, &st) && S_ISREG(st.st_mode) ? whole_file_read(path) : -1;
+	char begin[32];
+	bool does;
+
+	if (fd < 0)
+		return false;
+	does = read(fd, begin, size) == (ssize_t)size && !memcmp(begin, magic, size);
+	close(fd);
+	return does;
+}
+
 void *whole_file_map(const char *path, size_t *size)
 {
 	int fd = whole_file_read(path), saved;

@@ -31,6 +31,9 @@ void whole_file_input(int fd);
  */
 int whole_file_read(const char *path);
 
+/* whole_file_begins() - return true if @path is a regular file that begins with @magic, of at most 32 bytes */
+bool whole_file_begins(const char *path, const char *magic);
+
 /* whole_file_map() - map a regular file for reading, and note it. Return the map of @size bytes, or NULL with errno */
 void *whole_file_map(const char *path, size_t *size);
 
