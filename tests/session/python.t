@@ -83,7 +83,30 @@ for call in map(json.loads, sys.stdin):
     print(*(call[name] for name in ("time", "ns", "insns", "pid", "tid", "function")))' >calls.wanted
 calls_are() { wc -l calls && [ "$(wc -l <calls)" -gt 1000 ] && cut -d' ' -f1 calls | sort -cn && sort calls >a && sort calls.wanted >b && cmp a b; }
 
-plan 7
+# Another process shortens the recording after the module has mapped it
+cat >shorter.py <<'E2'
+import os
+import shutil
+from ntrace_session import Recording
+for call in Recording.branches, Recording.instructions, Recording.calls:
+    shutil.copy('perf.data', 'cut.data')
+    with Recording('cut.data') as recording:
+        os.truncate('cut.data', 4096)
+        for _ in range(2):
+            try:
+                print(len(call(recording)))
+            except Exception as error:
+                print(type(error).__name__, error)
+with Recording('perf.data') as recording:
+    print(len(recording.branches()) > 100000)
+E2
+shorter() {
+	$python shorter.py >said 2>&1
+	printf '%s\n' $(yes Error | head -n 6) True | sed 's/Error/& the recording or a file of its code was shortened while it was read/' | diff said -
+}
+
+plan 8
+ok "a recording that gets shorter while it is read is an exception" shorter
 ok "without NumPy, the module returns lists" read_by plain list
 ok "without NumPy, the branches are those of ntrace script" branches_are
 ok "without NumPy, the calls are those of ntrace script --calls, sorted by time" calls_are

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* Collect the records that the session library returns one by one into arrays for the Python module. */
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "session/array.h"
 #include "session/flow/branch.h"
@@ -24,6 +28,7 @@ struct py_recording {
 	NS_ARRAY(uint32_t) slices;	/* slice of each call, until all calls are decoded */
 	NS_ARRAY(const char *) names;	/* the session owns the strings */
 	uint64_t	totals[3];
+	bool		shortened;	/* the library has read zeros in place of bytes of a file */
 	char		error[300];
 };
 
@@ -43,6 +48,50 @@ static int failed(struct py_recording *r)
 	return -1;
 }
 
+/* ---- Files that get shorter ---- */
+
+static atomic_uint nr_readers, nr_shortened;
+static struct sigaction bus_before;
+
+/* Put a page of zeros in place of the lost bytes of a mapped file, so that the library can return. */
+static void on_bus(int signal, siginfo_t *info, void *context)
+{
+	const uintptr_t size = sysconf(_SC_PAGESIZE);
+
+	if (nr_readers && info->si_code == BUS_ADRERR &&
+	    mmap((void *)((uintptr_t)info->si_addr & -size), size, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
+		nr_shortened++;
+	else
+		sigaction(SIGBUS, &bus_before, NULL);
+}
+
+/* Begin a call that reads files. Return the number that ends_reading() needs. */
+static unsigned int begin_reading(void)
+{
+	const struct sigaction action = { .sa_sigaction = on_bus, .sa_flags = SA_SIGINFO };
+	struct sigaction before;
+
+	if (!sigaction(SIGBUS, &action, &before) && before.sa_sigaction != on_bus)
+		bus_before = before;
+	nr_readers++;
+	return nr_shortened;
+}
+
+/* End a call with the result @err. Return -1 if it failed, or if a file became shorter. */
+static int end_reading(struct py_recording *r, unsigned int shortened, int err)
+{
+	nr_readers--;
+	r->shortened |= nr_shortened != shortened;
+	if (err)
+		failed(r);
+	if (r->shortened)
+		snprintf(r->error, sizeof(r->error), "the recording or a file of its code was shortened while it was read");
+	return err || r->shortened ? -1 : 0;
+}
+
+/* ---- Recording ---- */
+
 struct py_recording *py_open(const char *path, const char *symfs, const char *cache, int threads)
 {
 	const struct nt_session_options options = {
@@ -50,9 +99,12 @@ struct py_recording *py_open(const char *path, const char *symfs, const char *ca
 		.threads = threads < 0 ? 0 : threads,
 	};
 	struct py_recording *r = calloc(1, sizeof(*r));
+	unsigned int shortened = begin_reading();
 
-	if (r && nt_session_open(&r->session, path, &options))
-		failed(r);
+	if (r)
+		end_reading(r, shortened, nt_session_open(&r->session, path, &options));
+	else
+		nr_readers--;
 	return r;
 }
 
@@ -132,13 +184,15 @@ int py_branches(struct py_recording *r, const struct py_branch **branches, size_
 		.end = end,
 	};
 
+	unsigned int shortened = begin_reading();
+	int err;
+
 	r->branches.nr = 0;
 	memset(r->totals, 0, sizeof(r->totals));
-	if (nt_session_branches(r->session, &sink, r))
-		return failed(r);
+	err = nt_session_branches(r->session, &sink, r);
 	*branches = r->branches.at;
 	*nr = r->branches.nr;
-	return 0;
+	return end_reading(r, shortened, err);
 }
 
 /* ---- Instructions ---- */
@@ -176,21 +230,24 @@ static bool add_insns(struct py_recording *r)
 
 int py_insns(struct py_recording *r, const struct py_insn **insns, size_t *nr)
 {
-	struct nt_profile_totals totals;
+	unsigned int shortened = begin_reading();
+	struct nt_profile_totals totals = { 0 };
+	int err = -1;
 
 	r->insns.nr = 0;
 	r->names.nr = 0;
 	nt_profile_free(r->profile);
 	r->profile = nt_profile_new(r->session, NULL);
-	if (!r->profile || nt_profile_run(r->profile) || !add_insns(r))
-		return failed(r);
-	nt_profile_totals(r->profile, &totals);
+	if (r->profile && !nt_profile_run(r->profile) && add_insns(r)) {
+		nt_profile_totals(r->profile, &totals);
+		err = 0;
+	}
 	r->totals[LOSSES] = totals.losses;
 	r->totals[ERRORS] = totals.errors;
 	r->totals[GAPS] = totals.gaps;
 	*insns = r->insns.at;
 	*nr = r->insns.nr;
-	return 0;
+	return end_reading(r, shortened, err);
 }
 
 /* ---- Calls ---- */
@@ -260,6 +317,7 @@ static int run_calls(struct py_recording *r, struct nt_calls *calls)
 
 int py_calls(struct py_recording *r, const struct py_call **calls, size_t *nr)
 {
+	unsigned int shortened = begin_reading();
 	struct nt_calls *all = nt_calls_new(r->session);
 	int err;
 
@@ -268,12 +326,10 @@ int py_calls(struct py_recording *r, const struct py_call **calls, size_t *nr)
 	r->names.nr = 0;
 	err = all ? run_calls(r, all) : -1;
 	nt_calls_free(all);
-	if (err)
-		return failed(r);
 	ns_array_sort(&r->calls, call_cmp);
 	*calls = r->calls.at;
 	*nr = r->calls.nr;
-	return 0;
+	return end_reading(r, shortened, err);
 }
 
 const char *py_name(const struct py_recording *r, uint32_t number)
