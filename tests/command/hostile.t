@@ -109,6 +109,12 @@ shorter() {
 		[ "$(cat out)" = before ] && ! ls -d ./*.part-* 2>/dev/null || { echo "$command left files"; ls; return 1; }
 	done
 }
+# Another process writes other bytes over a recording after the library has checked them
+changed() {
+	gcc -D_GNU_SOURCE -Wall -I"$top/include" -I"$top/include/uapi" -I"$top/tools/lib" -o changed "$top/tests/command/changed.c" \
+		"$O/lib/libntrace-session.a" "$O/lib/libntrace.a" -ldw -lelf -lzstd -lpthread &&
+		for file in good kernel; do cp ../$file.data in.data && ./changed in.data || return; done
+}
 # Files of the kernel and source files are also inputs
 over_inputs() {
 	source_is "$PWD/own.c" && cp own.c before.c && refused 2 "the command reads this file" html -i named.data -o own.c && cmp own.c before.c || return
@@ -150,13 +156,14 @@ last_time() {
 	for command in report script info "export --format folded -o -" "html -o -"; do refused 0 "" $command -i time.data || return; done
 }
 
-plan 9
+plan 10
 ok "a pipe without a writer is not a program, kernel or recording" pipes
 ok "commands read a recording from a named pipe" named_pipe
 ok "only source code is copied to an output, and an endless source file does not hang a command" sources
 ok "an endless standard input that is not a recording is refused before it fills the disk" endless
 ok "events that share their ids do not fill the memory" attributes
 ok "a recording that gets shorter while it is read ends the command with a sentence, and leaves no file" shorter
+ok "what was read of a recording does not change if the file changes" changed
 ok "no output replaces a file of the kernel or a source file that the command reads" over_inputs
 ok "two commands that write the same output leave one complete output" two_writers
 ok "a record of trace with the last possible time does not hang a command" last_time

@@ -112,10 +112,7 @@ static bool is_sideband(const struct nt_session *s, const struct perf_event_head
 	return s->options.keep_records && header->type < PD_HEADER_ATTR;
 }
 
-/*
- * Add the record to the session's events if it is a tracepoint sample. Its data stays in the file,
- * which is open as long as the session.
- */
+/* Add the record to the session's events if it is a tracepoint sample. */
 static bool add_event(struct nt_session *s, const struct pd_record *record)
 {
 	const struct pd_attr *attr = pd_attr_of(&s->pd, record->id.id);
@@ -124,9 +121,10 @@ static bool add_event(struct nt_session *s, const struct pd_record *record)
 
 	if (!attr || attr->attr.type != PERF_TYPE_TRACEPOINT || !pd_sample_raw(&s->pd, record, &raw))
 		return true;
-	event.data = raw.data;
+	event.header = NULL;
+	event.data = pd_keep(&s->pd, raw.data, raw.size);
 	event.data_size = raw.size;
-	return ns_array_add(&s->events, event);
+	return event.data && ns_array_add(&s->events, event);
 }
 
 static int take(void *ctx, const struct pd_record *record)

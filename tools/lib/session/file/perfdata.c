@@ -232,7 +232,8 @@ static int read_build_ids(struct perfdata *pd)
 /* Read the sections of the features. Their descriptions follow the data, one for each set bit. */
 static int read_features(struct perfdata *pd, const struct pd_file_header *header)
 {
-	uint64_t at = header->data.offset + header->data.size;
+	uint64_t at = header->data.offset + header->data.size, all = 0;
+	struct pd_feature_section *f;
 	struct pd_file_section s;
 	unsigned int i;
 
@@ -248,8 +249,14 @@ static int read_features(struct perfdata *pd, const struct pd_file_header *heade
 		}
 		memcpy(&s, pd->map + at, sizeof(s));
 		at += sizeof(s);
-		pd->features[i].there = section(pd, &s, &pd->features[i].section);
-		pd->truncated |= !pd->features[i].there;
+		f = &pd->features[i];
+		f->there = section(pd, &s, &f->section);
+		pd->truncated |= !f->there;
+		/* features that share bytes would take more memory than the file */
+		if (f->there && (all += s.size) > pd->size)
+			return pd_fail(pd, "the file is damaged: its features are larger than the file");
+		if (f->there && !(f->section.data = pd_keep(pd, f->section.data, s.size)))
+			return -1;
 	}
 	if (pd->features[PD_FEAT_TRACING_DATA].there)
 		pd->tracing = pd->features[PD_FEAT_TRACING_DATA].section;

@@ -191,12 +191,19 @@ void pd_forget(const struct perfdata *pd, const uint8_t *data, size_t size);
  * pd_for_each() - call @take for each record, in the order of the file
  *
  * Records in PERF_RECORD_COMPRESSED are passed like other records. They stay valid until
- * pd_close(). @take returns 0 to continue.
+ * pd_close(), but samples only until @take returns. @take returns 0 to continue.
  *
  * Return: 0, the other value that @take returned, or -1 with @pd->error.
  */
 int pd_for_each(struct perfdata *pd, int (*take)(void *ctx, const struct pd_record *record),
 		void *ctx);
+
+/*
+ * pd_keep() - return a copy of bytes that is valid until pd_close(); NULL if out of memory
+ *
+ * Another process may change the bytes of the file after they were checked.
+ */
+const void *pd_keep(struct perfdata *pd, const void *data, size_t size);
 
 /*
  * pd_sample_id_size() - return the size of the fields that perf appends to each record

@@ -16,6 +16,7 @@ struct walk {
 	size_t		nr_left;
 	uint64_t	nr;		/* records so far */
 	uint64_t	expanded;	/* bytes of compressed records so far */
+	uint64_t	record[1 << 13];	/* copy of one record of the file */
 };
 
 /* Limits for the expansion of compressed records, so that a small file cannot use up all memory */
@@ -37,29 +38,36 @@ static uint8_t *new_chunk(struct perfdata *pd, size_t size)
 	return NULL;
 }
 
-/*
- * Return a record at an aligned address. perf pads neither the features of a pipe nor compressed
- * records, so records after them are copied to be readable as structures.
- */
-static const struct perf_event_header *aligned(struct perfdata *pd,
-					       const struct perf_event_header *header,
-					       uint16_t length)
+const void *pd_keep(struct perfdata *pd, const void *data, size_t size)
 {
+	const size_t chunk = size > COPIES ? size : COPIES;
 	uint8_t *copy;
 
-	if (!((uintptr_t)header % 8))
-		return header;
-	copy = pd->nr_copied + length <= pd->copies_size ? pd->copies + pd->nr_copied : NULL;
-	if (!copy) {
-		copy = new_chunk(pd, COPIES);
+	if (!pd->copies || pd->nr_copied + size > pd->copies_size) {
+		copy = new_chunk(pd, chunk);
 		if (!copy)
 			return NULL;
 		pd->copies = copy;
-		pd->copies_size = COPIES;
+		pd->copies_size = chunk;
 		pd->nr_copied = 0;
 	}
-	pd->nr_copied += (length + 7) & ~7;
-	return memcpy(copy, header, length);
+	copy = pd->copies + pd->nr_copied;
+	pd->nr_copied += (size + 7) & ~(size_t)7;
+	return memcpy(copy, data, size);
+}
+
+/*
+ * Copy a record of the file, because another process may change the file after it was checked, and
+ * because perf does not pad the features of a pipe. Large numbers of records are not needed for long.
+ */
+static const struct perf_event_header *copy_record(struct walk *w, const uint8_t *record, uint16_t length)
+{
+	struct perf_event_header *copy = memcpy(w->record, record, length);
+
+	copy->size = length;
+	if (copy->type == PERF_RECORD_SAMPLE || copy->type == PD_COMPRESSED || copy->type == PD_COMPRESSED2)
+		return copy;
+	return pd_keep(w->pd, copy, length);
 }
 
 /* Return the length of a record at any address. */
@@ -352,8 +360,8 @@ static int take_meta(struct perfdata *pd, const struct perf_event_header *header
 {
 	switch (header->type) {
 	case PD_TRACING_DATA:
-		pd->tracing = *after;
-		return 0;
+		pd->tracing = (struct pd_section){ pd_keep(pd, after->data, after->size), after->size };
+		return pd->tracing.data ? 0 : -1;
 	case PD_HEADER_ATTR:
 		return take_attr(pd, header);
 	case PD_FEATURE:
@@ -382,7 +390,9 @@ static int walk_chunk(struct walk *w, uint8_t *bytes, size_t size)
 				       length);
 		if (length > size - at)
 			break;
-		header = aligned(w->pd, header, length);
+		/* perf does not pad compressed records */
+		if ((uintptr_t)header % 8)
+			header = pd_keep(w->pd, header, length);
 		ret = header ? give(w, header, NULL, 0) : -1;
 		if (ret)
 			return ret;
@@ -503,7 +513,7 @@ static int walk_all(struct walk *w)
 		}
 		if (length > rest)
 			break;
-		header = aligned(w->pd, header, length);
+		header = copy_record(w, all->data + at, length);
 		ret = header ? payload(w->pd, header, &after) : -1;
 		if (ret)
 			return ret;
