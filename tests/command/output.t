@@ -18,7 +18,7 @@ cat >"$tap_tmp/end.c" <<-'E2'
 	#include <sys/sysinfo.h>
 	int sysinfo(struct sysinfo *memory)
 	{
-		*memory = (struct sysinfo){ .totalram = getenv("END_BY") ? 1 << 30 : 1, .mem_unit = 1 };
+		*memory = (struct sysinfo){ .totalram = getenv("END_BY") ? 1 << 30 : 1 << 24, .mem_unit = 1 };
 		return 0;
 	}
 	int statvfs(const char *path, struct statvfs *disk)
@@ -38,7 +38,7 @@ calls_program -g &&
 ntrace=$O/bin/ntrace
 mkdir "$tap_tmp/there" && cd "$tap_tmp/there" || exit
 commands="inject html export-perfetto export-chrome export-speedscope export-folded export-jsonl export-pprof export-sqlite \
-	profile-lcov profile-gcov profile-llvm profile-bolt profile-callgrind profile-counts merge share split encode flight"
+	profile-lcov profile-gcov profile-bolt profile-callgrind profile-counts merge share split encode flight"
 "$ntrace" profile --counts -i ../perf.data -o ../counts && "$ntrace" decode --pcs --elf ../calls ../perf.data >../pcs || exit
 "$ntrace" export --format sqlite -i ../perf.data -o ../try >/dev/null 2>&1 ||
 	commands=$(echo "$commands" | sed 's/export-sqlite//')
@@ -156,7 +156,9 @@ no_pipe() {
 	done
 	for command in "inject -i ../perf.data" "flight save -i ../record" "record"; do
 		"$ntrace" $command -o - >got 2>../said
-		[ $? -eq 2 ] && [ ! -s got ] && grep -q "needs a file and not a pipe" ../said && [ ! -e ./- ] || { cat ../said; return 1; }
+		rc=$?
+		! grep -q "built without libperf" ../said || continue
+		[ $rc -eq 2 ] && [ ! -s got ] && grep -q "needs a file and not a pipe" ../said && [ ! -e ./- ] || { cat ../said; return 1; }
 	done
 }
 link() {
@@ -290,15 +292,15 @@ no_room_for_calls() {
 	done
 	! (LD_PRELOAD=$tap_tmp/end.so END_BY=1; export LD_PRELOAD END_BY; exec timeout 1 "$ntrace" query --count '*' -i large.data) 2>&1 | grep "can need"
 }
-# A command that keeps all branches of a thread in memory warns before it decodes them
+# A command that keeps all branches of a thread in memory warns before it decodes them, and ends before the kernel ends it
 no_memory() {
-	begin
-	for command in "slow outer -i ../perf.data" "diff ../perf.data ../perf.data"; do
+	for command in "slow _start -i large.data" "diff large.data large.data"; do
 		(LD_PRELOAD=$tap_tmp/end.so; export LD_PRELOAD; exec "$ntrace" $command) >got 2>../said
-		head -n 1 ../said | grep "bytes of trace can need up to 1 MB of memory, and this machine has 0 MB: " && [ -s got ] || { echo "$command"; return 1; }
-		(LD_PRELOAD=$tap_tmp/end.so END_BY=1; export LD_PRELOAD END_BY; exec "$ntrace" $command) 2>&1 >got | grep "can need" && return 1
+		rc=$?
+		head -n 1 ../said | grep "bytes of trace can need up to [0-9]* MB of memory, and 16 MB are available: " && grep "out of memory: [a-z-]" ../said && [ $rc -eq 2 ] && [ ! -s got ] ||
+			{ echo "$command: $rc"; return 1; }
 	done
-	return 0
+	! (LD_PRELOAD=$tap_tmp/end.so; export LD_PRELOAD; exec "$ntrace" slow outer -i ../perf.data) 2>&1 >got | grep "can need"
 }
 # The file that standard output is redirected to is not replaced
 stdout() {
@@ -329,6 +331,6 @@ if [ -w file ]; then skip "a read-only file is kept" "this user may write all fi
 fi
 ok "a disk without room for the trace is reported before the start" no_room
 ok "a disk without room for calls is reported before the start" no_room_for_calls
-ok "a trace that may not fit into memory is reported before the start" no_memory
+ok "a trace that does not fit into memory is reported before the start, and ends the command with a sentence" no_memory
 ok "-o /dev/stdout writes to the redirected file without replacing it" stdout
 done_testing

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysinfo.h>
@@ -23,6 +25,9 @@
 #define MAX_MODULES	3
 
 static const char default_input[] = "perf.data";
+
+/* what reduces the memory that the command needs; NULL: its memory is not limited */
+static const char *memory_cure;
 
 #ifdef HAVE_DEMANGLER
 static char *demangle(const char *name)
@@ -175,7 +180,9 @@ int recording_failed(const struct nt_session *session)
 {
 	const char *error = nt_session_error(session);
 
-	return usage_error("%s", error[0] ? error : "out of memory");
+	if (!error[0] || !strcmp(error, "out of memory"))
+		return usage_error("out of memory%s%s", memory_cure ? ": " : "", memory_cure ?: "");
+	return usage_error("%s", error);
 }
 
 static struct nt_session *open_session(const struct recording_options *options)
@@ -277,21 +284,53 @@ bool recording_has_room(const struct nt_session *session, const char *path)
 	return false;
 }
 
-void recording_warn_of_memory(const struct nt_session *session, unsigned int per_byte, const char *cure)
+/* Return the number of the last line of a file that has @format, or UINT64_MAX. */
+static uint64_t number_in(const char *path, const char *format)
 {
-	struct nt_session_info info;
+	FILE *file = fopen(path, "re");
+	uint64_t number = UINT64_MAX;
+	char line[128];
+
+	while (file && fgets(line, sizeof(line), file))
+		sscanf(line, format, &number);
+	if (file)
+		fclose(file);
+	return number;
+}
+
+/* Return the bytes of memory that this process can get on this machine and in its container. */
+static uint64_t memory_room(void)
+{
+	uint64_t room = UINT64_MAX, kilobytes = number_in("/proc/meminfo", "MemAvailable: %" SCNu64);
+	uint64_t container = number_in("/sys/fs/cgroup/memory.max", "%" SCNu64);
 	struct sysinfo memory;
-	uint64_t need, room;
+
+	if (!sysinfo(&memory)) {
+		room = (uint64_t)memory.totalram * memory.mem_unit;
+		if (kilobytes < room / 1024)
+			room = kilobytes * 1024 + (uint64_t)memory.freeswap * memory.mem_unit;
+	}
+	return container < room ? container : room;
+}
+
+void recording_limit_memory(const struct nt_session *session, unsigned int per_byte, const char *cure)
+{
+	uint64_t need, room = memory_room();
+	struct nt_session_info info;
+	struct rlimit limit;
 
 	nt_session_info(session, &info, sizeof(info));
-	if (sysinfo(&memory))
-		return;
 	need = info.trace_bytes * per_byte;
-	room = (uint64_t)memory.totalram * memory.mem_unit;
-	if (need > room)
-		fprintf(stderr, "ntrace: %llu bytes of trace can need up to %llu MB of memory, and this machine has %llu MB: %s\n",
-			(unsigned long long)info.trace_bytes, (unsigned long long)need / 1000000 + 1, (unsigned long long)room / 1000000,
-			cure);
+	if (need <= room)
+		return;
+	fprintf(stderr, "ntrace: %llu bytes of trace can need up to %llu MB of memory, and %llu MB are available: %s\n",
+		(unsigned long long)info.trace_bytes, (unsigned long long)need / 1000000 + 1, (unsigned long long)room / 1000000, cure);
+	memory_cure = cure;
+	/* without a limit, the kernel would end this process or another one */
+	if (!getrlimit(RLIMIT_DATA, &limit) && room < limit.rlim_cur) {
+		limit.rlim_cur = room;
+		setrlimit(RLIMIT_DATA, &limit);
+	}
 }
 
 void recording_report_lines(const struct nt_lines *lines)

@@ -133,10 +133,11 @@ void recording_report_lines(const struct nt_lines *lines);
 bool recording_has_room(const struct nt_session *session, const char *path);
 
 /*
- * recording_warn_of_memory() - warn before decoding if @per_byte bytes of memory for each byte of
- * trace are more than the machine has; @cure is a text that follows
+ * recording_limit_memory() - if @per_byte bytes of memory for each byte of trace are more than this
+ * process can get, warn before decoding, and limit the memory of this process. If the limit is
+ * reached, recording_failed() prints @cure.
  */
-void recording_warn_of_memory(const struct nt_session *session, unsigned int per_byte, const char *cure);
+void recording_limit_memory(const struct nt_session *session, unsigned int per_byte, const char *cure);
 
 /*
  * recording_build_id() - write the build id of an object to @text in hexadecimal, and return @text;

@@ -75,7 +75,7 @@ static int diff_pair(const struct diff_options *options, char **paths[2])
 	if (sessions[0])
 		sessions[1] = open_one(options, paths[1][0]);
 	for (i = 0; sessions[1] && i < 2; i++)
-		recording_warn_of_memory(sessions[i], PATH_BYTES, "compare shorter recordings");
+		recording_limit_memory(sessions[i], PATH_BYTES, "compare shorter recordings");
 	if (!sessions[1] || !diff_threads(options, sessions, &result))
 		goto out;
 	if (!result.threads && !result.differences) {

@@ -8,6 +8,7 @@
 #include "ntrace.h"
 #include "cli/nothing.h"
 #include "cli/options.h"
+#include "cli/output.h"
 #include "raw/print-stats.h"
 #include "session/array.h"
 #include "session/session.h"
