@@ -129,7 +129,8 @@ no_events() {
 		nothing "no sample was made: 33 instructions" inject -i perf.data --period 1000 -o file &&
 		nothing "has 3 calls of outer" slow -i perf.data outer --nth 4 &&
 		nothing "nearest names of functions that ran are outer" slow -i perf.data oter &&
-		nothing "nearest names of functions that ran are outer" slow -i perf.data 'out[x-z]*'
+		nothing "nearest names of functions that ran are outer" slow -i perf.data 'out[x-z]*' &&
+		nothing "$there" query -i perf.data 'ns>99999999999' && nothing "--pid 99.*$there" gdb --stdio -i perf.data --pid 99
 }
 there="The recording has trace of CPU 0, thread 1234 (calls), from 0.1[0-9]* to 0.1"
 
@@ -175,7 +176,7 @@ all_excluded() {
 	excluded report --lines --insns && excluded report --functions --stack && excluded report --stack --sort self &&
 		excluded script --calls --insns && excluded script --events --branches && excluded script -F tid --json && excluded query --count --json outer && excluded query --json --print time outer &&
 		excluded script --events --function outer && excluded profile --counts --object calls &&
-		excluded profile --bolt --kcore calls && excluded inject --period 3 --all-branches -o file
+		excluded profile --bolt --kcore calls && refused "has no code of the kernel" share --kernel --list -i perf.data && excluded inject --period 3 --all-branches -o file
 }
 # refused SENTENCE ARGUMENT...: expect exit status 2 within 10 seconds, the sentence, and no output
 refused() {

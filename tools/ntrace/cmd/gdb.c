@@ -293,14 +293,12 @@ static struct nt_replay *show_any(struct gdb *g, struct nt_session *session)
 	return show(g, session, -1);
 }
 
-static int no_insns(const struct gdb *g)
+static int no_insns(struct gdb *g, struct nt_session *session)
 {
-	if (g->pid)
-		fprintf(stderr, "ntrace: the recording has no instructions of process %lu%s\n", g->pid,
-			g->kernel ? "" : " in user space");
-	else
+	if (!g->pid)
 		fputs("ntrace: the recording has no instructions whose code is known\n", stderr);
-	return EXIT_TRACE;
+	g->recording.filter.pid = g->pid;
+	return nothing_matched(&g->recording, session, NULL);
 }
 
 static int run_session(struct gdb *g, struct nt_session *session)
@@ -313,7 +311,7 @@ static int run_session(struct gdb *g, struct nt_session *session)
 	if (!g->stub->replay)
 		return recording_failed(session);
 	if (!nt_replay_insns(g->stub->replay))
-		return no_insns(g);
+		return no_insns(g, session);
 	recording_report(session);
 	g->stub->xlen = nt_session_cpu(session, 0, &cpu, &config) && config.xlen == 32 ? 32 : 64;
 	if (!start_at(g))

@@ -171,7 +171,7 @@ static int no_call(const struct command *c)
 		return nothing_matched(&c->recording, q->session, q->unknown);
 	fprintf(stderr, "ntrace: none of the %" PRIu64 " calls of the recording matches '%s': a query with fewer conditions shows which one is not met\n",
 		q->nr_calls, c->recording.argument);
-	return EXIT_TRACE;
+	return nothing_matched(&c->recording, q->session, NULL);
 }
 
 static int run(void *ctx, struct nt_session *session)

@@ -97,8 +97,7 @@ static bool copy_notes(Elf_Scn *scn, const GElf_Shdr *s, int from, int to)
 /* Frame information names functions of stripped files. */
 static bool is_needed(const GElf_Shdr *s, const char *name)
 {
-	return s->sh_flags & SHF_EXECINSTR || s->sh_type == SHT_SYMTAB || s->sh_type == SHT_DYNSYM ||
-	       (s->sh_type == SHT_RELA && s->sh_flags & SHF_ALLOC) ||
+	return s->sh_flags & SHF_EXECINSTR || (s->sh_type == SHT_RELA && s->sh_flags & SHF_ALLOC) ||
 	       (name && !strcmp(name, ".eh_frame"));
 }
 
@@ -107,6 +106,7 @@ static bool copy_sections(Elf *elf, int from, int to)
 {
 	Elf_Scn *scn = NULL;
 	size_t names, nr;
+	bool symbols;
 	GElf_Ehdr e;
 	GElf_Shdr s;
 
@@ -115,14 +115,13 @@ static bool copy_sections(Elf *elf, int from, int to)
 	    !copy_part(from, to, e.e_shoff, nr * e.e_shentsize))
 		return false;
 	while ((scn = elf_nextscn(elf, scn))) {
-		if (!gelf_getshdr(scn, &s))
+		if (!gelf_getshdr(scn, &s) || (s.sh_type == SHT_NOTE && !copy_notes(scn, &s, from, to)))
 			return false;
-		if (s.sh_type == SHT_NOTE && !copy_notes(scn, &s, from, to))
-			return false;
-		if (s.sh_type == SHT_NOBITS || !(elf_ndxscn(scn) == names || is_needed(&s, elf_strptr(elf, names, s.sh_name))))
+		symbols = s.sh_type == SHT_SYMTAB || s.sh_type == SHT_DYNSYM;
+		if (s.sh_type == SHT_NOBITS ||
+		    !(elf_ndxscn(scn) == names || symbols || is_needed(&s, elf_strptr(elf, names, s.sh_name))))
 			continue;
-		if (!copy_part(from, to, s.sh_offset, s.sh_size) ||
-		    ((s.sh_type == SHT_SYMTAB || s.sh_type == SHT_DYNSYM) && !copy_names(elf, scn, &s, to)))
+		if (!copy_part(from, to, s.sh_offset, s.sh_size) || (symbols && !copy_names(elf, scn, &s, to)))
 			return false;
 	}
 	return true;
@@ -168,23 +167,18 @@ static bool add_file(struct share *share, const char *name, int fd)
 static bool add_code(struct share *share, const struct nt_shared_file *file)
 {
 	const char *path = nt_session_file(share->session, file->path);
-	int from = path ? whole_file_read(path) : -1, n;
+	int from = path ? whole_file_read(path) : -1;
 	Elf *elf = from >= 0 ? elf_begin(from, ELF_C_READ, NULL) : NULL;
 	FILE *to = elf ? tmpfile() : NULL;
-	char name[PATH_MAX];
+	char name[PATH_MAX], id[BUILD_ID_TEXT];
 	/* A hostile recording may not name a place outside of the folder. */
-	bool ok = !path || strstr(file->path, "/../");
-	size_t i;
+	bool ok = !path || strstr(file->path, "/../"), by_id = recording_build_id(share->session, file->path, id);
 
-	if (file->build_id_size) {
-		n = sprintf(name, "shared/.build-id/%02x/", file->build_id[0]);
-		for (i = 1; i < file->build_id_size; i++)
-			n += sprintf(name + n, "%02x", file->build_id[i]);
-		sprintf(name + n, "/elf");
-	} else {
+	if (by_id)
+		snprintf(name, sizeof(name), "shared/.build-id/%.2s/%s/elf", id, id + 2);
+	else
 		snprintf(name, sizeof(name), "shared/symfs%s", file->path);
-		share->by_path |= path != NULL;
-	}
+	share->by_path |= !by_id && path;
 	if (to && !ok)
 		ok = copy_sections(elf, from, fileno(to)) && add_file(share, name, fileno(to));
 	if (!ok)
@@ -238,36 +232,20 @@ static int line_cmp(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int print_list(struct share *share)
+static bool add_kernel(struct share *share, const char *folder, const char *file)
 {
-	size_t i;
-
-	ns_array_sort(&share->told, line_cmp);
-	for (i = 0; i < share->told.nr; i++) {
-		if (!i || strcmp(share->told.at[i], share->told.at[i - 1]))
-			puts(share->told.at[i]);
-	}
-	return EXIT_CLEAN;
-}
-
-static bool add_kernel(struct share *share, const char *folder)
-{
-	static const char *const names[] = { "kcore", "kallsyms", "modules" };
 	char path[PATH_MAX], name[64];
-	bool ok = true;
-	size_t i;
+	bool ok;
 	int fd;
 
-	for (i = 0; ok && i < sizeof(names) / sizeof(names[0]); i++) {
-		snprintf(path, sizeof(path), "%s/kcore_dir/%s", folder, names[i]);
-		snprintf(name, sizeof(name), "shared/perf.data/kcore_dir/%s", names[i]);
-		fd = whole_file_read(path);
-		ok = fd >= 0 ? add_file(share, name, fd) : errno == ENOENT;
-		if (!ok)
-			fprintf(stderr, "ntrace: copying %s failed\n", path);
-		if (fd >= 0)
-			close(fd);
-	}
+	snprintf(path, sizeof(path), "%s/kcore_dir/%s", folder, file);
+	snprintf(name, sizeof(name), "shared/perf.data/kcore_dir/%s", file);
+	fd = whole_file_read(path);
+	ok = fd >= 0 ? add_file(share, name, fd) : errno == ENOENT;
+	if (!ok)
+		fprintf(stderr, "ntrace: copying %s failed\n", path);
+	if (fd >= 0)
+		close(fd);
 	return ok;
 }
 
@@ -278,7 +256,7 @@ static bool write_archive(struct share *share, int copy)
 	size_t i;
 
 	if (!add_file(share, folder ? "shared/perf.data/data" : "shared/perf.data", copy) ||
-	    (folder && !add_kernel(share, folder)))
+	    (folder && !(add_kernel(share, folder, "kcore") && add_kernel(share, folder, "kallsyms") && add_kernel(share, folder, "modules"))))
 		return false;
 	for (i = 0; i < share->files.nr; i++) {
 		if (!add_code(share, &share->files.at[i]))
@@ -294,12 +272,16 @@ static int share_copy(struct share *share, int copy)
 		.tell = share->list ? tell : NULL, .ctx = share,
 	};
 	struct whole_file whole;
+	size_t i;
 	bool ok;
 
 	if (nt_session_share(share->session, copy, &options))
 		return recording_failed(share->session);
+	ns_array_join(&share->told, line_cmp, free(*b));
+	for (i = 0; i < share->told.nr; i++)
+		puts(share->told.at[i]);
 	if (share->list)
-		return print_list(share);
+		return EXIT_CLEAN;
 	share->tar = whole_file_open(&whole, share->output);
 	if (!share->tar)
 		return output_failed(share->output);
@@ -320,6 +302,8 @@ static int run(void *ctx, struct nt_session *session)
 	size_t nr = 0;
 
 	share->session = session;
+	if (share->kernel && !nt_session_folder(session))
+		return usage_error("this recording has no code of the kernel, which perf record --kcore adds, so --kernel cannot be given");
 	if (!share->list && !recording_has_room(session, share->output))
 		return EXIT_USAGE;
 	counts = nt_profile_new(session, NULL);
