@@ -16,16 +16,11 @@
 #define KERNEL_PID	((uint32_t)-1)
 #define NO_TASK		2	/* the task has already ended */
 
-/* The fields that perf_event_attr::sample_id_all adds (TID, TIME, CPU and IDENTIFIER). All are 0. */
-struct sample_id {
-	uint64_t words[4];
-};
-
 struct map_record {
 	struct perf_event_header header;
 	uint32_t pid, tid;
 	uint64_t addr, len, pgoff;
-	char name[PATH_MAX + sizeof(struct sample_id) + 8];
+	char name[PATH_MAX + sizeof(struct pd_written_id) + 8];
 };
 
 struct map2_record {
@@ -35,21 +30,14 @@ struct map2_record {
 	uint32_t major, minor;
 	uint64_t inode, generation;
 	uint32_t prot, flags;
-	char name[PATH_MAX + sizeof(struct sample_id) + 8];
-};
-
-struct comm_record {
-	struct perf_event_header header;
-	uint32_t pid, tid;
-	char comm[16];
-	struct sample_id id;
+	char name[PATH_MAX + sizeof(struct pd_written_id) + 8];
 };
 
 struct fork_record {
 	struct perf_event_header header;
 	uint32_t pid, ppid, tid, ptid;
 	uint64_t time;
-	struct sample_id id;
+	struct pd_written_id id;
 };
 
 /*
@@ -60,8 +48,8 @@ static uint16_t end_of_name(const void *record, char *name)
 {
 	size_t len = strlen(name) + 1, padding = -len % 8;
 
-	memset(name + len, 0, padding + sizeof(struct sample_id));
-	return name + len + padding + sizeof(struct sample_id) - (const char *)record;
+	memset(name + len, 0, padding + sizeof(struct pd_written_id));
+	return name + len + padding + sizeof(struct pd_written_id) - (const char *)record;
 }
 
 /* ---- Kernel ---- */
@@ -146,7 +134,7 @@ struct task {
 
 static int put_comm(struct nt_recorder *r, pid_t pid, pid_t tid)
 {
-	struct comm_record record = {
+	struct pd_comm_record record = {
 		.header = { .type = PERF_RECORD_COMM, .size = sizeof(record) },
 		.pid = pid, .tid = tid,
 	};

@@ -310,14 +310,6 @@ static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
 
 /* ---- The file ---- */
 
-/* The fields that perf needs with each record, in the order of struct sample_id of perf_event.h */
-struct sample_id {
-	uint32_t pid, tid;
-	uint64_t time;
-	uint32_t cpu, reserved;
-	uint64_t id;
-};
-
 static bool is_of_trace(uint32_t type)
 {
 	return type == PERF_RECORD_AUX || type == PERF_RECORD_ITRACE_START ||
@@ -326,7 +318,7 @@ static bool is_of_trace(uint32_t type)
 
 static int write_record(struct inject *inject, const struct nt_record *r)
 {
-	const struct sample_id id = {
+	const struct pd_written_id id = {
 		.pid = r->pid, .tid = r->tid, .time = r->time, .cpu = r->cpu,
 		.id = SAMPLE_ID,
 	};

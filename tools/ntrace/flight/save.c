@@ -19,39 +19,24 @@
 #define KERNEL_PID	((uint32_t)-1)
 #define NAME_MAX_SIZE	128
 
-/* Fields of perf_event_attr::sample_id_all with TID, TIME, CPU and IDENTIFIER */
-struct sample_id {
-	uint32_t pid, tid;
-	uint64_t time;
-	uint32_t cpu, reserved;
-	uint64_t id;
-};
-
 struct map_record {
 	struct perf_event_header header;
 	uint32_t pid, tid;
 	uint64_t addr, len, pgoff;
 	char name[NAME_MAX_SIZE];
-	struct sample_id id;
-};
-
-struct comm_record {
-	struct perf_event_header header;
-	uint32_t pid, tid;
-	char comm[16];
-	struct sample_id id;
+	struct pd_written_id id;
 };
 
 struct switch_record {
 	struct perf_event_header header;
 	uint32_t next_prev_pid, next_prev_tid;
-	struct sample_id id;
+	struct pd_written_id id;
 };
 
 struct aux_record {
 	struct perf_event_header header;
 	uint64_t offset, size, flags;
-	struct sample_id id;
+	struct pd_written_id id;
 };
 
 struct save {
@@ -72,10 +57,10 @@ static void put(struct save *s, const void *record, size_t size)
 		s->failed = true;
 }
 
-static struct sample_id at(const struct save *s, uint32_t pid, uint32_t tid, uint64_t time,
+static struct pd_written_id at(const struct save *s, uint32_t pid, uint32_t tid, uint64_t time,
 			   uint32_t cpu)
 {
-	return (struct sample_id){ .pid = pid, .tid = tid, .time = time, .cpu = cpu,
+	return (struct pd_written_id){ .pid = pid, .tid = tid, .time = time, .cpu = cpu,
 				   .id = EVENT_ID };
 }
 
@@ -137,7 +122,7 @@ static void put_kernel(struct save *s)
 static void put_comm(struct save *s, uint32_t pid, uint32_t tid, const void *comm, uint64_t time,
 		     uint32_t cpu)
 {
-	struct comm_record r = {
+	struct pd_comm_record r = {
 		.header = { .type = PERF_RECORD_COMM, .size = sizeof(r) },
 		.pid = pid, .tid = tid, .id = at(s, pid, tid, time, cpu),
 	};

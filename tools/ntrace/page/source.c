@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "source.h"
 
@@ -164,17 +163,6 @@ static bool is_source(const char *file)
 	return false;
 }
 
-static char *read_text(const char *path)
-{
-	size_t size;
-	void *map = whole_file_map(path, &size);
-	char *text = map && size < FILE_MAX ? strndup(map, size) : NULL;
-
-	if (map)
-		munmap(map, size);
-	return text;
-}
-
 char *source_text(const char *symfs, const char *file)
 {
 	char *text = NULL, *path;
@@ -182,10 +170,10 @@ char *source_text(const char *symfs, const char *file)
 	if (!is_source(file))
 		return NULL;
 	if (symfs && asprintf(&path, "%s/%s", symfs, file) >= 0) {
-		text = read_text(path);
+		text = whole_file_text(path, FILE_MAX);
 		free(path);
 	}
-	return text ? text : read_text(file);
+	return text ? text : whole_file_text(file, FILE_MAX);
 }
 
 static bool write_string(FILE *file, const char *text)

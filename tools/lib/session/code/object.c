@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "object.h"
@@ -288,17 +287,6 @@ size_t ns_kernel_read(struct ns_objects *objects, uint64_t addr, void *buf, size
 	return 0;
 }
 
-static char *read_text(const char *path)
-{
-	size_t size;
-	void *map = whole_file_map(path, &size);
-	char *text = map ? strndup(map, size) : NULL;
-
-	if (map)
-		munmap(map, size);
-	return text;
-}
-
 /* Map the file kcore with libelf, because libdwfl does not report a core file as a module. */
 static const char *map_kcore(struct ns_objects *objects, const char *path)
 {
@@ -331,7 +319,7 @@ static bool open_kernel(struct ns_objects *objects)
 	if (error && asprintf(&objects->kcore.why, "%s: %s", path, error) < 0)
 		return false;
 	snprintf(path, sizeof(path), "%s/kcore_dir/kallsyms", objects->pd->folder);
-	objects->kallsyms = read_text(path);
+	objects->kallsyms = whole_file_text(path, SIZE_MAX);
 	return !objects->kallsyms || ns_symbols_kallsyms(objects);
 }
 

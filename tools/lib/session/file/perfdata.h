@@ -103,6 +103,22 @@ struct pd_sample_id {
 	uint64_t	time, id;
 };
 
+/* sample_id of a written record, whose sample_type is TID, TIME, CPU and IDENTIFIER */
+struct pd_written_id {
+	uint32_t	pid, tid;
+	uint64_t	time;
+	uint32_t	cpu, reserved;
+	uint64_t	id;
+};
+
+/* PERF_RECORD_COMM, as it is written */
+struct pd_comm_record {
+	struct perf_event_header header;
+	uint32_t	pid, tid;
+	char		comm[16];
+	struct pd_written_id id;
+};
+
 /* PERF_RECORD_AUX, without its sample_id */
 struct pd_aux_record {
 	struct perf_event_header header;

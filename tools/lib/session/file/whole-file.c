@@ -113,6 +113,17 @@ void *whole_file_map(const char *path, size_t *size)
 	return map == MAP_FAILED ? NULL : map;
 }
 
+char *whole_file_text(const char *path, size_t most)
+{
+	size_t size;
+	void *map = whole_file_map(path, &size);
+	char *text = map && size < most ? strndup(map, size) : NULL;
+
+	if (map)
+		munmap(map, size);
+	return text;
+}
+
 const char *whole_file_strerror(int error)
 {
 	return error == ETXTBSY ? "the command reads this file" : error == EMEDIUMTYPE ? "not a file" : strerror(error);

@@ -37,6 +37,9 @@ bool whole_file_begins(const char *path, const char *magic);
 /* whole_file_map() - map a regular file for reading, and note it. Return the map of @size bytes, or NULL with errno */
 void *whole_file_map(const char *path, size_t *size);
 
+/* whole_file_text() - return the text of a regular file of less than @most bytes, for free(), or NULL */
+char *whole_file_text(const char *path, size_t most);
+
 /* whole_file_is_input() - return true if @fd is a regular file that whole_file_input() has noted */
 bool whole_file_is_input(int fd);
 
