@@ -101,7 +101,7 @@ bool diff_functions_add(struct diff_functions *d, unsigned int side, unsigned in
 
 /* ---- Scores ---- */
 
-/* Return the mean of a value on one side, and set *spread to the standard deviation of the value. */
+/* Return the mean of a value over the recordings of one side, A or B, and set *spread to its standard deviation. */
 static double mean_of(const struct diff_functions *d, const struct function *f, unsigned int side, unsigned int value, double *spread)
 {
 	const double *first = f->values + (side ? d->runs[0] * NR_VALUES : 0) + value;

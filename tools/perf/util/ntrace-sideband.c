@@ -139,8 +139,9 @@ static int ntrace_why_lost(u64 flags, u64 size, const char **text)
 }
 
 /*
- * perf_mmap__push() of perf record reads the end of the ring buffer twice, and saves a record that the
- * kernel writes in between again with the next ones.
+ * Return true if the record is the same as the last one. perf_mmap__push() of perf record reads the
+ * end of the ring buffer twice. If the kernel writes a record between these two reads, perf record
+ * saves that record twice.
  */
 static bool ntrace_is_repeated(struct ntrace *nt, const union perf_event *event,
 			       const struct perf_sample *sample)

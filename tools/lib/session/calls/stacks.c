@@ -11,9 +11,9 @@ struct nt_stacks {
 	struct nt_session *session;
 	const struct nt_chains *chains;
 	struct nt_chains *own;		/* @chains of nt_stacks_new() */
-	const struct nt_call *only;	/* call of nt_stacks_of(), or NULL */
-	uint32_t	thread;		/* nt_chain::thread of it, */
-	uint64_t	at;		/* and the instructions of that stack before it */
+	const struct nt_call *only;	/* nt_stacks_of() counts only the calls inside this call; NULL: count all calls */
+	uint32_t	thread;		/* nt_chain::thread of @only */
+	uint64_t	at;		/* instructions of the stack before @only */
 	struct nt_window window;
 	struct ns_tree	tree;
 	uint32_t	*places;	/* nodes of @tree into which the outermost calls belong, by number */

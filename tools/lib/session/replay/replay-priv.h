@@ -131,7 +131,7 @@ static inline bool ns_chunk_may_have(const struct ns_chunk *s, uint64_t addr)
 
 #define NS_ANY_THREAD	INT32_MIN
 
-/* Return true if a run of the lane is one of the thread, or of the CPU if CPUs are threads. */
+/* Return true if the thread @thread executed the run. If CPUs are threads, @thread is the CPU of the lane. */
 static inline bool ns_run_is_of(const struct nt_replay *replay, uint32_t lane, const struct ns_run *run, int32_t thread)
 {
 	return thread == NS_ANY_THREAD || (replay->options.cpus ? replay->lanes.at[lane].cpu : run->tid) == thread;

@@ -331,7 +331,7 @@ static int ntrace_check_field(struct perf_pmu *pmu, u64 config, unsigned int i)
 	char path[64], list[128] = "";
 
 	snprintf(path, sizeof(path), "caps/%s", name);
-	/* 0 means off or the hardware's default; an empty file has no list of values */
+	/* Accept 0, which means off or the hardware's default, and any value if the file lists no values */
 	if (!value || perf_pmu__scan_file(pmu, path, "%127s", list) == EOF ||
 	    ntrace_is_listed(list, value))
 		return 0;
