@@ -14,7 +14,7 @@ build() { riscv64-linux-gnu-gcc -nostdlib -static "$@" "$top/tests/perf/calls.S"
 build -Wl,-Ttext=0x10000 -o calls && build -march=rv64g -Wl,-Ttext=0x10000 -o calls-uncompressed &&
 	build -Wl,-Ttext=0xffffffff80000000 -o kcore && mkdir debug &&
 	build -g -Wl,-Ttext=0xffffffff80400000 -o debug/vmlinux || exit 1
-for what in machine apart flight switch exec replaced fork; do
+for what in machine apart flight switch fault exec replaced fork; do
 	case $what in switch) inner=__switch_to ;; *) inner=inner ;; esac
 	mkdir -p $what/kcore_dir && cp kcore $what/kcore_dir && riscv64-linux-gnu-nm kcore | sed "s/ inner/ $inner/" >$what/kcore_dir/kallsyms &&
 		python3 "$top/tests/command/machine.py" calls $what/data $what || exit 1
@@ -50,7 +50,7 @@ compare "a file is mapped in place of another" replaced
 # has SENTENCE FILE: check that FILE contains the sentence
 has() { grep -qF -e "$1" "$2" || { cat "$2"; return 1; }; }
 
-plan $(($(wc -l <results) + 7))
+plan $(($(wc -l <results) + 8))
 while read -r line; do
 	case $line in ok*) pass "${line#ok - }" ;; *) fail "${line#not ok - }" ;; esac
 done <results
@@ -60,6 +60,9 @@ ok "the kernel's lines are those of vmlinux, whose addresses differ" eval "has '
 printf '%s\n' 'break __switch_to' continue 'info threads' continue 'info threads' continue 'info threads' >commands
 is "after the kernel has written the id of the next thread, the CPU executes the previous one until __switch_to returns" \
 	"$("$ntrace" gdb -i switch --at begin -- -nx -batch -x commands 2>&1 | grep -o 'CPU 0, thread [0-9]*' | awk '{ print $4 }' | xargs)" "1234 1234 2234"
+is "the caller of a trap is the function whose first instruction it interrupted" \
+	"$("$ntrace" gdb -i fault --pid 1234 --kernel --at end -- -nx -batch -ex bt 2>&1 | sed -n 's/.* in \([a-z_]*\) ().*/\1/p' | tail -n 4 | xargs)" \
+	"done inner outer _start"
 "$ntrace" gdb -i fork -- -nx -batch -ex 'info threads' >forked 2>&1
 ok "if there are several processes, a message names the one that is shown" has "this is process" forked
 is "--pid shows the process that forks" "$("$ntrace" gdb -i fork --pid 1234 --at end -- -nx -batch -ex 'p $trace_insn' 2>&1 | grep '^\$')" '$1 = 32'

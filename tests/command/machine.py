@@ -3,7 +3,8 @@
 """Make recordings of calls.S as a program and as the kernel, by hand: machine.py PROGRAM OUT WHAT
 
 machine: each of two CPUs executes another program and then the kernel; apart: their programs have different addresses
-flight: two CPUs execute only the kernel; switch: two threads take turns on a CPU, each in its call of inner; exec: a process executes another program at the same addresses
+flight: two CPUs execute only the kernel; switch: two threads take turns on a CPU, each in its call of inner
+fault: a page fault interrupts the first instruction of inner; exec: a process executes another program at the same addresses
 replaced: a process maps another file in place of the first; fork: a process forks, and its child executes most instructions"""
 import os
 import struct
@@ -40,6 +41,14 @@ def switching():
     return data + stop()
 
 
+def fault():
+    """The first instruction of inner causes a page fault"""
+    first, call = c.COMPRESSED[2:4]
+    return (c.start_message(c.BASE) + c.message('IndirectBranchHist', B_TYPE=1, I_CNT=first + call - 1, TSTAMP=2, HIST=1,
+                                                U_ADDR=(c.KERNEL ^ c.BASE) >> 1) +
+            c.ownership(c.PID, 1, TSTAMP=0) + c.run(c.KERNEL, c.COMPRESSED, c.KERNEL, TSTAMP=2) + stop())
+
+
 def user(tid, code, start):
     """Trace of user mode alone, which stops at the system call"""
     rounds = c.messages(c.run(c.BASE, code, c.KERNEL, TSTAMP=2))[:-1]
@@ -50,7 +59,7 @@ def user(tid, code, start):
 def machine(program, what):
     file = perfdata.File(cpus=2)
     file.kernel(c.KERNEL)
-    for cpu, (tid, (code, suffix)) in enumerate(zip((c.PID, c.OTHER), CODE[:1] if what == 'switch' else CODE)):
+    for cpu, (tid, (code, suffix)) in enumerate(zip((c.PID, c.OTHER), CODE[:1] if what in ('switch', 'fault') else CODE)):
         base = c.BASE + (APART * cpu if what == 'apart' else 0)
         if what != 'flight':
             file.comm(tid, 'calls%d' % cpu)
@@ -58,7 +67,7 @@ def machine(program, what):
         if what in ('flight', 'switch'):
             data = switching() if what == 'switch' else in_kernel(tid, c.START + cpu)
         else:
-            data = user_and_kernel(tid, base, code, c.START + cpu)
+            data = fault() if what == 'fault' else user_and_kernel(tid, base, code, c.START + cpu)
         file.aux(0, len(data), c.ns(c.START + 1000), tid, cpu)
         file.trace(data, cpu=cpu)
     return file

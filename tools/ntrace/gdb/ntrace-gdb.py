@@ -114,8 +114,6 @@ Back()
 Where()
 for setting in (
         'print entry-values no',
-        # a function without a name may be any, so gdb takes it for the entry of the program
-        'backtrace past-entry on',
         # gdb would print a value of a0, which is not known
         'print finish off',
         # with another setting, gdb does not name the thread that steps backwards

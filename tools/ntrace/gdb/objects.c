@@ -21,7 +21,7 @@ static const char abi_note[] = "\4\0\0\0\x10\0\0\0\1\0\0\0GNU";
 /* An empty program. Without a program, gdb does not read the libraries. */
 #define NO_PROGRAM(ehdr, class) {								\
 	.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, class, ELFDATA2LSB, EV_CURRENT },	\
-	.e_type = ET_EXEC, .e_machine = EM_RISCV, .e_version = EV_CURRENT, .e_ehsize = sizeof(ehdr), \
+	.e_type = ET_DYN, .e_machine = EM_RISCV, .e_version = EV_CURRENT, .e_ehsize = sizeof(ehdr), \
 }
 
 static const Elf64_Ehdr no_program64 = NO_PROGRAM(no_program64, ELFCLASS64);

@@ -38,7 +38,8 @@ static void fill_head(struct head *head, uint64_t nr, uint64_t names, const stru
 	*head = (struct head){
 		.file = {
 			.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
-			.e_type = ET_EXEC, .e_machine = EM_RISCV, .e_version = EV_CURRENT, .e_flags = 1 /* RVC */,
+			/* gdb takes a function without a name for the entry of an ET_EXEC file without one */
+			.e_type = ET_DYN, .e_machine = EM_RISCV, .e_version = EV_CURRENT, .e_flags = 1 /* RVC */,
 			.e_ehsize = sizeof(head->file), .e_phoff = offsetof(struct head, segment),
 			.e_phentsize = sizeof(head->segment), .e_phnum = 1, .e_shoff = offsetof(struct head, sections),
 			.e_shentsize = sizeof(*head->sections), .e_shnum = SECTIONS, .e_shstrndx = SECTION_NAMES,
