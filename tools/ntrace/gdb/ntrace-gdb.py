@@ -5,9 +5,8 @@ import struct
 import gdb
 from gdb.unwinder import Unwinder
 
-# The stub shows the callers of a thread as memory. It has their number and the id of the thread that they belong to, and an
-# address, an entry and a kind for each
-WINDOW, HEAD, ROW = 0x4e54 << 48, struct.Struct('<II'), struct.Struct('<QQQ')
+# The stub shows the callers of a thread as memory: their number, the id of the thread that they belong to, and their addresses
+WINDOW, HEAD = 0x4e54 << 48, struct.Struct('<II')
 # gdb identifies a frame by a stack address. These are made up, and no program uses them.
 TOP, THREAD, FRAME = 0x7000000000000000, 0x1000000, 0x100
 NEEDS_PC = int(gdb.VERSION.split('.')[0].split()[-1]) < 14
@@ -23,14 +22,14 @@ def u64(value):
 
 
 def callers():
-    """Return the id of the thread, and the (address, entry, kind) of its functions, the innermost first"""
+    """Return the id of the thread, and the addresses in its functions, the innermost first"""
     thread = gdb.selected_thread()
     if thread is None:
         return 0, []
     # an unwinder may read memory, but sending packets would drop the frames that gdb is making
     at, inferior = WINDOW + (thread.ptid[1] << 24), gdb.selected_inferior()
     nr, tid = HEAD.unpack(inferior.read_memory(at, HEAD.size))
-    return tid, list(ROW.iter_unpack(bytes(inferior.read_memory(at + HEAD.size, nr * ROW.size)))) if nr else []
+    return tid, struct.unpack('<%dQ' % nr, inferior.read_memory(at + HEAD.size, 8 * nr)) if nr else []
 
 
 class TraceUnwinder(Unwinder):
@@ -47,12 +46,11 @@ class TraceUnwinder(Unwinder):
             return None
         if level >= len(self.rows):
             return None
-        addr, entry, _ = self.rows[level]
         # a CPU executes several threads, and each of them has its own frames
         sp = TOP - (self.tid & 0xffffff) * THREAD - (len(self.rows) - level) * FRAME
-        info = pending.create_unwind_info(FrameId(u64(sp), u64(entry)))
+        info = pending.create_unwind_info(FrameId(u64(sp), u64(0)))
         if level + 1 < len(self.rows):
-            info.add_saved_register('pc', u64(self.rows[level + 1][0]))
+            info.add_saved_register('pc', u64(self.rows[level + 1]))
         elif NEEDS_PC:
             # gdb before 14 reports a missing PC as an error, which ends its command
             info.add_saved_register('pc', u64(0))

@@ -13,11 +13,10 @@
 
 /*
  * The callers of each thread are shown as memory, because gdb's unwinders may read memory but not send packets.
- * Each has an address, the start of its function, and the kind of its entry. Before them are 32 bits with their number,
- * and the id of the thread that they belong to, which differs from the client's if CPUs are threads.
+ * Before their addresses are 32 bits with their number, and the id of the thread that they belong to, which differs from
+ * the client's if CPUs are threads.
  */
 #define WINDOW		0x4e54ULL	/* upper 16 bits of the addresses, before the thread's id */
-#define ROW		24
 
 /* ---- Threads ---- */
 
@@ -186,14 +185,9 @@ static size_t read_window(struct stub *stub, uint64_t addr, uint8_t *data, size_
 	if (!has_thread(stub, tid) || !nt_replay_where(stub->replay, tid, &place))
 		return 0;
 	nr = stub_callers(stub, tid);
-	for (i = 0; i < size && offset + i < 8 + nr * ROW; i++) {
+	for (i = 0; i < size && offset + i < 8 + nr * 8; i++) {
 		row = (offset + i) / 8;
-		if (!row)
-			word = nr | (uint64_t)place.tid << 32;
-		else
-			word = (row - 1) % 3 == 0 ? stub->callers[(row - 1) / 3].addr :
-			       (row - 1) % 3 == 1 ? stub->callers[(row - 1) / 3].entry :
-			       stub->callers[(row - 1) / 3].kind | stub->callers[(row - 1) / 3].trap << 8;
+		word = row ? stub->callers[row - 1].addr : nr | (uint64_t)place.tid << 32;
 		data[i] = word >> (8 * ((offset + i) % 8));
 	}
 	return i;

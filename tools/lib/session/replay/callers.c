@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "replay-priv.h"
-#include "session/hash.h"
 
 #define COPY_EVENTS	16384	/* minimum number of events between two copies, */
 #define COPY_FRAMES	64	/* and minimum number of events for each copied frame */
@@ -39,8 +38,6 @@ struct ns_walk {
 	struct state	now;
 	NS_ARRAY(struct state) copies;
 	uint64_t	events;		/* events since the last copy */
-	NS_ARRAY(uint64_t) entries;	/* entry addresses, for ns_frame::function */
-	struct ns_hash	hash;		/* hash table of @entries */
 };
 
 /* ---- State ---- */
@@ -94,23 +91,7 @@ static bool is_before(const struct state *s, uint32_t lane, struct ns_spot spot,
 
 /* ---- Model of calls ---- */
 
-static bool enter(struct ns_stack *stack, struct ns_frame *frame, const struct ns_event *e)
-{
-	struct ns_walk *walk = stack->ctx;
-	struct ns_hash_slot *found = ns_hash_find(&walk->hash, ns_hash_mix(e->to), walk->entries.at[i] == e->to);
-
-	if (!found)
-		return false;
-	if (!found->index) {
-		if (!ns_array_add(&walk->entries, e->to))
-			return false;
-		ns_hash_set(&walk->hash, found, walk->entries.nr - 1);
-	}
-	frame->function = found->index;
-	return true;
-}
-
-static const struct ns_stack_ops ops = { .enter = enter };
+static const struct ns_stack_ops ops;
 
 static void begin_walk(struct ns_walk *walk)
 {
@@ -338,18 +319,10 @@ void ns_walk_free(struct ns_walk *walk)
 		free_state(&walk->copies.at[i]);
 	free_state(&walk->now);
 	free(walk->copies.at);
-	free(walk->entries.at);
-	free(walk->hash.slots);
 	free(walk);
 }
 
 /* ---- Callers ---- */
-
-static uint64_t entry_of(const struct ns_walk *walk, const struct ns_frame *frame)
-{
-	return frame->function && frame->function <= walk->entries.nr && !frame->outer ?
-	       walk->entries.at[frame->function - 1] : 0;
-}
 
 /* Return true if the files of the caller's address space are loaded. After exec in the kernel, those of the program are not. */
 static bool is_loaded(struct nt_replay *replay, const struct ns_frame *frame, uint64_t space)
@@ -361,7 +334,7 @@ static size_t list_callers(const struct ns_walk *walk, const struct nt_replay_pl
 			   size_t max)
 {
 	const struct ns_one_stack *stack = &walk->now.stack.cur;
-	struct nt_replay_caller c = { .addr = here->addr, .kind = NT_BRANCH_NONE };
+	struct nt_replay_caller c = { .addr = here->addr };
 	size_t i, n = 0;
 
 	for (i = stack->open.nr; i-- > 0;) {
@@ -369,8 +342,6 @@ static size_t list_callers(const struct ns_walk *walk, const struct nt_replay_pl
 
 		if (frame->unseen)
 			continue;
-		c.entry = entry_of(walk, frame);
-		c.kind = frame->kind;
 		if (n < max)
 			callers[n] = c;
 		n++;
@@ -380,9 +351,7 @@ static size_t list_callers(const struct ns_walk *walk, const struct nt_replay_pl
 		 */
 		if (frame->outer || frame->missing || !is_loaded(walk->replay, frame, here->space))
 			return n;
-		c = (struct nt_replay_caller){
-			.addr = frame->ret, .kind = NT_BRANCH_NONE, .trap = frame->trap || frame->signal,
-		};
+		c = (struct nt_replay_caller){ .addr = frame->ret, .trap = frame->trap || frame->signal };
 	}
 	if (n < max)
 		callers[n] = c;

@@ -90,8 +90,6 @@ int nt_replay_seek(struct nt_replay *replay, uint64_t insn);
 /* A function that is being executed */
 struct nt_replay_caller {
 	uint64_t	addr;		/* current instruction, or the address to which the called function returns */
-	uint64_t	entry;		/* start of the function; 0: not known */
-	uint8_t		kind;		/* enum nt_branch_kind of its entry */
 	bool		trap;		/* a trap or a signal has interrupted the function at @addr */
 };
 
