@@ -39,6 +39,7 @@ struct part {
 };
 
 enum { LOSSES, ERRORS, GAPS };
+#define SET_TOTALS(r, t)	memcpy((r)->totals, (uint64_t []){ (t).losses, (t).errors, (t).gaps }, sizeof((r)->totals))
 
 static int failed(struct py_recording *r)
 {
@@ -242,9 +243,7 @@ int py_insns(struct py_recording *r, const struct py_insn **insns, size_t *nr)
 		nt_profile_totals(r->profile, &totals);
 		err = 0;
 	}
-	r->totals[LOSSES] = totals.losses;
-	r->totals[ERRORS] = totals.errors;
-	r->totals[GAPS] = totals.gaps;
+	SET_TOTALS(r, totals);
 	*insns = r->insns.at;
 	*nr = r->insns.nr;
 	return end_reading(r, shortened, err);
@@ -309,9 +308,7 @@ static int run_calls(struct py_recording *r, struct nt_calls *calls)
 	if (nt_calls_run(calls) || !finish_calls(r, calls))
 		return -1;
 	nt_calls_totals(calls, &totals);
-	r->totals[LOSSES] = totals.losses;
-	r->totals[ERRORS] = totals.errors;
-	r->totals[GAPS] = totals.gaps;
+	SET_TOTALS(r, totals);
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lines.h"
+#include "option.h"
 #include "session/array.h"
 
 #define SPILL	(4 << 20)	/* maximum size in bytes of the lines of a stretch that are stored in memory */
@@ -231,7 +232,11 @@ void lines_free(struct lines *lines)
 
 struct merge *merge_new(void)
 {
-	return calloc(1, sizeof(struct merge));
+	struct merge *merge = calloc(1, sizeof(*merge));
+
+	if (!merge)
+		refuse("out of memory");
+	return merge;
 }
 
 void merge_free(struct merge *merge)

@@ -79,7 +79,7 @@ int lines_print(const char *text, size_t len);
 /* lines_were_printed() - return true if lines_print() has written anything */
 bool lines_were_printed(void);
 
-/* merge_new() - create a merge. Return NULL with errno on failure. */
+/* merge_new() - create a merge. Return NULL after an error, which was reported. */
 struct merge *merge_new(void);
 
 /*

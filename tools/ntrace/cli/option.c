@@ -14,31 +14,16 @@
 
 /* ---- Errors ---- */
 
-static void print_error(const char *fmt, va_list ap)
-{
-	fputs("ntrace: ", stderr);
-	vfprintf(stderr, fmt, ap);
-	fputc('\n', stderr);
-}
-
 bool refuse(const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	print_error(fmt, ap);
+	fputs("ntrace: ", stderr);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
 	va_end(ap);
 	return false;
-}
-
-int usage_error(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	print_error(fmt, ap);
-	va_end(ap);
-	return EXIT_USAGE;
 }
 
 /* ---- Setters ---- */

@@ -63,7 +63,7 @@ bool options_are_before_one_file(const char *command, int argc, char **argv);
  * usage_error() - print the same as refuse(). Return EXIT_USAGE.
  */
 bool refuse(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-int usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+#define usage_error(...)	({ refuse(__VA_ARGS__); EXIT_USAGE; })
 
 /* Parse a number up to @max in C notation. Return false if the text is not a valid number. */
 bool parse_number(const char *text, uint64_t max, uint64_t *value);

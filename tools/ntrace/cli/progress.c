@@ -14,7 +14,7 @@ static struct {
 	bool	printed;
 } line;
 
-static double now(void)
+double progress_now(void)
 {
 	struct timespec t;
 
@@ -37,7 +37,7 @@ static void end(void)
 
 void progress_print(void *ctx, uint64_t done, uint64_t all)
 {
-	double t = now(), left;
+	double t = progress_now(), left;
 
 	if (done >= all) {
 		end();

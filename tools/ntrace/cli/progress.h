@@ -6,6 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* progress_now() - return the time of a clock that only goes forward, in seconds */
+double progress_now(void);
+
 /* progress_wanted() - return true if progress shall be printed, because the standard error is a terminal */
 bool progress_wanted(void);
 

@@ -128,11 +128,6 @@ static int each_call(struct export *e, bool *errors)
 
 /* ---- Command ---- */
 
-static int write_failed(const struct export *e)
-{
-	return output_failed(e->output);
-}
-
 static int export_calls(struct export *e)
 {
 	bool errors, found;
@@ -141,14 +136,14 @@ static int export_calls(struct export *e)
 	if (!e->format->own_file) {
 		e->file = whole_file_open(&e->whole, e->output);
 		if (!e->file)
-			return write_failed(e);
+			return output_failed(e->output);
 	}
 	err = each_call(e, &errors);
 	found = e->nr || e->nr_events;
 	if (e->file && whole_file_close(&e->whole, e->file, !err && found) && !err)
-		return write_failed(e);
+		return output_failed(e->output);
 	if (!e->file && whole_file_end(&e->whole, !err && found) && !err)
-		return write_failed(e);
+		return output_failed(e->output);
 	if (err)
 		return EXIT_USAGE;
 	if (!found)
@@ -194,7 +189,7 @@ static int run(void *ctx, struct nt_session *session)
 	int status;
 
 	e->session = session;
-	status = events_open(&e->events, session, &e->recording.filter) ? write_failed(e) : export_calls(e);
+	status = events_open(&e->events, session, &e->recording.filter) ? output_failed(e->output) : export_calls(e);
 	free_export(e);
 	return status;
 }

@@ -460,10 +460,8 @@ static int make_samples(struct inject *inject)
 	};
 
 	inject->merge = merge_new();
-	if (!inject->merge) {
-		fprintf(stderr, "ntrace: cannot create a temporary file: %s\n", strerror(errno));
+	if (!inject->merge)
 		return -1;
-	}
 	if (!inject->no_chains)
 		inject->chains = nt_chains_new(inject->session);
 	if ((!inject->chains && !inject->no_chains) ||

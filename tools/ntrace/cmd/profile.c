@@ -49,11 +49,6 @@ const struct nt_profile_insn *profile_executed(const struct profile *profile, co
 
 /* ---- Command ---- */
 
-static int write_failed(const struct profile *profile)
-{
-	return output_failed(profile->output);
-}
-
 /* Report trace that could not be decoded, because the counts do not include it. */
 static bool report_errors(const struct profile *profile)
 {
@@ -122,14 +117,14 @@ static int write_profile(struct profile *profile)
 		return EXIT_TRACE;
 	profile->file = whole_file_open(&whole, profile->output);
 	if (!profile->file)
-		return write_failed(profile);
+		return output_failed(profile->output);
 	errno = 0;
 	err = profile->format->write(profile);
 	if (err && errno)
 		error = errno;
 	if (whole_file_close(&whole, profile->file, !err) || err) {
 		errno = error ? error : errno;
-		return err == EXIT_TRACE ? err : write_failed(profile);
+		return err == EXIT_TRACE ? err : output_failed(profile->output);
 	}
 	return recording_status(&profile->recording, report_errors(profile));
 }

@@ -35,28 +35,25 @@ struct command {
 
 /* ---- Output ---- */
 
-static int by_id(const struct query_call *x, const struct query_call *y)
-{
-	return ns_order(x->begin, y->begin) ?: ns_order(x->id, y->id);
-}
-
 static int by_time(const void *a, const void *b)
 {
-	return by_id(a, b);
+	const struct query_call *x = a, *y = b;
+
+	return ns_order(x->begin, y->begin) ?: ns_order(x->id, y->id);
 }
 
 static int by_ns(const void *a, const void *b)
 {
 	const struct query_call *x = a, *y = b;
 
-	return ns_order(y->ns, x->ns) ?: by_id(x, y);
+	return ns_order(y->ns, x->ns) ?: by_time(x, y);
 }
 
 static int by_insns(const void *a, const void *b)
 {
 	const struct query_call *x = a, *y = b;
 
-	return ns_order(y->insns, x->insns) ?: by_id(x, y);
+	return ns_order(y->insns, x->insns) ?: by_time(x, y);
 }
 
 static const char *name_of(const struct query *q, uint32_t number)

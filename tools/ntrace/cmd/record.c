@@ -11,6 +11,7 @@
 
 #include "ntrace.h"
 #include "cli/option.h"
+#include "cli/progress.h"
 
 #ifndef HAVE_LIBPERF
 
@@ -71,19 +72,11 @@ static void catch_signals(const struct record *record)
 
 /* ---- Progress ---- */
 
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec / 1e9;
-}
-
 static void print_progress(double begin)
 {
 	static double last_time, last_bytes;
 	struct nt_recorder_info info;
-	double t = now();
+	double t = progress_now();
 
 	if (t - last_time < 0.5)
 		return;
@@ -161,13 +154,13 @@ static int run(struct record *record)
 		return failed(record);
 	if (record->options.snapshot && !record->quiet)
 		fprintf(stderr, "ntrace: recording: send SIGUSR2 to process %d for a snapshot\n", getpid());
-	started = now();
+	started = progress_now();
 	do {
 		ret = nt_recorder_step(recorder, record->progress ? 500 : -1);
 		if (record->progress)
 			print_progress(started);
 	} while (ret > 0);
-	seconds = now() - started;
+	seconds = progress_now() - started;
 	if (ret)
 		status = failed(record);
 	if (nt_recorder_finish(recorder) && !status)

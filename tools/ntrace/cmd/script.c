@@ -54,10 +54,8 @@ static int merged(struct script *s, int (*print)(struct script *script))
 	if (!know_calls(s))
 		return -1;
 	s->merge = merge_new();
-	if (!s->merge) {
-		fprintf(stderr, "ntrace: cannot create a temporary file: %s\n", strerror(errno));
+	if (!s->merge)
 		return -1;
-	}
 	if (has_one_cpu(s->session) && !events_any(&s->events))
 		merge_directly(s->merge);
 	errno = 0;

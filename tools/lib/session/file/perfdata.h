@@ -111,7 +111,7 @@ struct pd_written_id {
 	uint64_t	id;
 };
 
-/* PERF_RECORD_COMM, as it is written */
+/* PERF_RECORD_COMM with the sample_id of a written record */
 struct pd_comm_record {
 	struct perf_event_header header;
 	uint32_t	pid, tid;
