@@ -3,7 +3,7 @@
 """Compare the time of each thread on a CPU that ntrace finds with that of perf's records of switches:
 
     switched.py NTRACE RECORDING        compare them; they differ by at most 0.1 %
-    switched.py make PROGRAM RECORDING  make a recording of 3 threads, which take turns on 2 CPUs and seldom execute a branch
+    switched.py make PROGRAM RECORDING  make a recording of 3 threads, which take turns on 2 CPUs
 
 A thread is on a CPU from the record with which it is switched in to the next switch of that CPU.
 """
@@ -51,7 +51,7 @@ def make(program, path):
 
 
 def switches(path):
-    """Return (time, CPU, thread, whether it begins to run) of each switch. Its record ends with pid, tid, time, CPU and id."""
+    """Return (time, CPU, thread, whether it begins to run) of each switch. Records end with pid, tid, time, CPU and id."""
     # perf record --kcore makes a folder
     with open(os.path.join(path, 'data') if os.path.isdir(path) else path, 'rb') as f:
         data = f.read()
