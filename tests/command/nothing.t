@@ -113,7 +113,7 @@ no_lines() {
 }
 no_trace() {
 	rm -rf shards
-	grep -v "^none\|--events\|profile --counts" forms >list
+	grep -v "^none\|--events" forms >list
 	while read -r form; do
 		what="no trace that can be decoded: nothing that the event selects has run"
 		case $form in

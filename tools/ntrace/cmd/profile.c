@@ -110,10 +110,11 @@ static int check_content(const struct profile *profile)
 static int write_profile(struct profile *profile)
 {
 	struct whole_file whole;
+	struct nt_shard shard;
 	int err, error = 0;
 
 	/* ntrace merge also needs the counts of a shard without trace */
-	if ((profile->format != &profile_counts || nt_filter_is_set(&profile->recording.filter)) && check_content(profile) != EXIT_CLEAN)
+	if (!(profile->format == &profile_counts && nt_session_shard(profile->session, 0, &shard)) && check_content(profile) != EXIT_CLEAN)
 		return EXIT_TRACE;
 	profile->file = whole_file_open(&whole, profile->output);
 	if (!profile->file)
