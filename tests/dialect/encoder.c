@@ -30,7 +30,7 @@ static unsigned int pick(struct encoder *e, unsigned int n)
 
 /* A message under construction, with six bits in each byte */
 struct message {
-	uint64_t	bits;		/* not written yet */
+	uint64_t	bits;		/* bits that are not in @bytes yet */
 	unsigned int	nr_bits;
 	uint8_t		bytes[80];
 	unsigned int	nr;
@@ -47,7 +47,7 @@ static void fixed(struct message *m, uint64_t value, unsigned int bits)
 	}
 }
 
-/* Append a field of variable length without the leading zeros, but with at least one bit */
+/* Append a variable-length field. Omit the leading zeros of @value, but send at least one bit. */
 static void variable(struct message *m, uint64_t value)
 {
 	unsigned int bits = value ? 64 - __builtin_clzll(value) : 1;
@@ -120,7 +120,10 @@ static void end(struct encoder *e, struct message *m, bool sync, unsigned int tc
 	}
 }
 
-/* Append all 66 bits of an address that is shifted like a signed number, if they are not zero */
+/*
+ * Append an address that was shifted right with copies of its sign. Omit the leading zeros of a
+ * positive address, and send all 66 bits of a negative one.
+ */
 static void signed_addr(struct message *m, uint64_t addr)
 {
 	uint64_t value = (int64_t)addr >> 1;
@@ -235,7 +238,7 @@ static void reset(struct encoder *e)
 	e->messages = 0;
 }
 
-/* Value of PROCESS: the context, the privilege S, and the format */
+/* Send an Ownership message, whose field PROCESS contains the context, the privilege S and the format. */
 static void send_context(struct encoder *e, unsigned int format, uint64_t context)
 {
 	struct message m = begin(e, OWNERSHIP);
@@ -310,7 +313,7 @@ static void send_direct(struct encoder *e, uint64_t addr)
 	e->icnt = 0;
 }
 
-/* Encode a branch in HTM. It may cause a sync that is due, or a message because HIST is full. */
+/* Add a branch to HIST in HTM. Send a message if a sync is due, or if HIST is full. */
 static void branch(struct encoder *e, bool taken, uint64_t next)
 {
 	bool lacks = !e->run && e->nr_bits == e->setup->hist_max;
@@ -347,9 +350,10 @@ static void call(struct encoder *e, uint64_t link)
 }
 
 /*
- * Return true if a return, or the return of a swap, needs no message. Hardware only counts calls,
- * so it also sends no message for a return to another address than its call's, which makes the
- * trace wrong. Users set a trigger that sends a SYNC at these returns.
+ * Return true if a return, or the return of a swap, needs no message. The hardware only counts calls.
+ * It therefore sends no message if a return goes to an address other than the one after its call, and
+ * the trace is wrong. To avoid this, users set a trigger that sends a SYNC at such a return, which
+ * @must_sync imitates.
  */
 static bool is_implicit(struct encoder *e, uint64_t next)
 {
@@ -401,7 +405,7 @@ static void send_owner(struct encoder *e)
 	end(e, &m, false, OWNERSHIP);
 }
 
-/* Send an event. Its address is the reference of the next address. */
+/* Send an event. The address of the next message is relative to the address of this event. */
 static void send_event(struct encoder *e, uint64_t pc)
 {
 	static const uint8_t sources[] = { 0, 8, 9, 10, 11, 13, 14, 15 };

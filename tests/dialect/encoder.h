@@ -15,31 +15,31 @@ enum kind { LINEAR, BRANCH, JUMP, CALL, INDIRECT_JUMP, INDIRECT_CALL, RETURN, SW
 
 struct setup {
 	/*
-	 * Act like the encoder of SpacemiT's K3, which sends ratified messages in BTM. F-ADDR has
-	 * 66 bits, and its upper bits are copies of its sign. Two Ownership messages follow each
-	 * sync.
+	 * Act like the encoder of SpacemiT's K3. It sends the messages of the ratified specification
+	 * in BTM. F-ADDR has 66 bits, and its upper bits are copies of its sign. Two Ownership
+	 * messages follow each sync.
 	 */
 	bool		k3;
 	bool		btm;
-	bool		implicit_return;	/* counts calls */
+	bool		implicit_return;	/* The encoder counts calls, and sends no message for their returns */
 	bool		swap_is_call;		/* a swap does not pop the return stack */
 	bool		timestamp;
 	bool		some_timestamps;	/* Only some messages without sync have a timestamp */
 	unsigned int	tstamp_bits;
-	unsigned int	icnt_max;		/* half-words */
+	unsigned int	icnt_max;		/* maximum I-CNT in half-words */
 	unsigned int	hist_max;		/* maximum HIST bits without the stop bit */
-	unsigned int	run_min;		/* equal branches that make a run; 0: no runs */
-	unsigned int	sync_period;		/* messages between syncs; 0: only one sync */
-	unsigned int	addr_bits;		/* Address bits that are sent: 48 or 49 */
+	unsigned int	run_min;		/* number of equal branches that are sent as a run; 0: no runs */
+	unsigned int	sync_period;		/* number of messages between syncs; 0: only one sync */
+	unsigned int	addr_bits;		/* number of address bits that are sent, 48 or 49 */
 	unsigned int	src_bits;
-	bool		extras;			/* Also send messages of software, and events */
+	bool		extras;			/* Also send messages that software writes, and events */
 };
 
 /* An expected message that does not belong to the flow */
 struct extra {
 	bool		is_event;
 	uint8_t		source;			/* CKSRC */
-	uint64_t	first, second;		/* IDTAG and value, or address and datum */
+	uint64_t	first, second;		/* IDTAG and value of a message, or address and datum of an event */
 };
 
 /* A message that was sent */
@@ -77,8 +77,8 @@ struct encoder {
 	bool		run_bit;
 	unsigned int	calls;			/* depth of calls whose returns are implicit */
 	unsigned int	top;
-	uint64_t	links[MAX_CALLS];	/* ring of return addresses, which hardware does not store */
-	unsigned int	messages;		/* Messages since the last sync */
+	uint64_t	links[MAX_CALLS];	/* ring of return addresses; hardware only has their number */
+	unsigned int	messages;		/* number of messages since the last sync */
 	bool		must_sync;
 	struct extra	*extra;
 	size_t		nr_extra, max_extra;
@@ -90,7 +90,7 @@ void encoder_start(struct encoder *encoder, uint64_t pc);
 void encoder_stop(struct encoder *encoder);
 
 /*
- * Encode that the instruction of @halfwords at @pc has retired, after which the hart continues at
+ * Encode that the instruction at @pc, which is @halfwords long, has retired. The hart continues at
  * @next.
  */
 void encoder_retire(struct encoder *encoder, uint64_t pc, enum kind kind, unsigned int halfwords,

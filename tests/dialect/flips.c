@@ -30,7 +30,7 @@ static size_t read_pcs(const char *path)
 	return nr;
 }
 
-/* Retire the instruction at @pc. struct encoder uses the same kinds as the library. */
+/* Encode that the instruction at @pc has retired. The encoder and the library use the same kinds. */
 static void retire(struct encoder *encoder, const struct nt_image *image, uint64_t pc,
 		   uint64_t next)
 {

@@ -2,8 +2,8 @@
 """A CoreSight trace formatter, which puts bytes of trace IDs into frames of 16 bytes.
 
 It is written from the Arm CoreSight Architecture Specification ("Trace Formatter"), independently of the
-library and of the board's model. Everything that the specification leaves to the formatter (where
-it changes the ID early or late, repeats it, pads, or synchronises) is random."""
+library and of the board's model. The formatter makes all choices that the specification allows at
+random. It may change the ID early or late, repeat the ID, pad, or synchronise."""
 import random
 
 FULL_SYNC = b'\xff\xff\xff\x7f'
@@ -12,7 +12,7 @@ NULL = 0
 
 
 class Formatter:
-    """Make frames of the bytes in .queue, a list of (ID, byte)"""
+    """A formatter with random settings, which makes frames from a list of (ID, byte)"""
 
     def __init__(self, rng, pad=0.05, again=0.1, late=0.5, full_sync=0.0, half_sync=0.0):
         self.rng, self.pad, self.again, self.late = rng, pad, again, late
@@ -24,10 +24,10 @@ class Formatter:
         return (NULL, self.rng.randrange(256))
 
     def frame(self, queue, at):
-        """Make one frame of queue[at:]. Return the number of bytes taken from it."""
+        """Make one frame from queue[at:]. Return the frame, and the number of taken bytes."""
         data, flags = [0] * 16, 0
         start = at
-        delayed = None          # ID that becomes the current one after the next byte
+        delayed = None          # ID that becomes the current ID after the next byte
         pos = 0
 
         def peek(n):
@@ -43,7 +43,7 @@ class Formatter:
                     follow = peek(1)
                     if (want == self.id and follow and follow[0] != self.id and
                             pos < 14 and self.rng.random() < self.late):
-                        # The odd byte still belongs to the old ID
+                        # the odd byte after the change of the ID still belongs to the old ID
                         data[pos] = follow[0] << 1 | 1
                         flags |= 1 << pos // 2
                         data[pos + 1] = nxt[1]
@@ -57,7 +57,7 @@ class Formatter:
                     continue
                 follow = peek(1)
                 if pos < 14 and (follow[0] if follow else NULL) != self.id:
-                    # No ID fits into the odd byte, so change the ID late
+                    # an odd byte cannot contain an ID, so change the ID in the next even byte
                     other = follow[0] if follow else NULL
                     data[pos] = other << 1 | 1
                     flags |= 1 << pos // 2
@@ -72,7 +72,7 @@ class Formatter:
                 at += nxt is not None
                 pos += 1
                 continue
-            # An odd byte is data of the current ID
+            # an odd byte is always data of the current ID
             if nxt and nxt[0] == self.id:
                 data[pos] = nxt[1]
                 at += 1
@@ -86,9 +86,9 @@ class Formatter:
         return bytes(data), at - start
 
     def run(self, queue):
-        """Return the framed bytes, and [(offset, kind, queue index after it)]"""
+        """Return the framed bytes, and a list of (offset, kind, index in the queue after it) for each frame and sync"""
         queue = list(queue)
-        # Padding is bytes of ID 0 among the others
+        # padding consists of bytes of ID 0 between the others
         if self.pad:
             padded = []
             for item in queue:
@@ -115,7 +115,7 @@ class Formatter:
 
 
 def random_queue(rng, nr, ids, run=8):
-    """Return bytes of random IDs, in runs of about that length"""
+    """Return a list of (ID, byte). About @run consecutive bytes have the same random ID"""
     queue = []
     while len(queue) < nr:
         source = rng.choice(ids)
@@ -132,7 +132,7 @@ def by_id(queue):
 
 
 if __name__ == '__main__':
-    # formatter.py OUT ID=FILE ...: the files' bytes, in random runs, in frames
+    # formatter.py OUT ID=FILE ...: write frames with the bytes of all files, which take turns at random
     import sys
     rng = random.Random(1)
     streams = {}

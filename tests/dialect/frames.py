@@ -26,7 +26,7 @@ class Stats(ctypes.Structure):
 
 
 class Frames:
-    """A converter of the library. .parts has (bytes by ID, the value that the library returned after them)"""
+    """A converter of the library. .parts is a list of (bytes by ID, value that the library then returned)"""
 
     def __init__(self, lib, room=256):
         self.lib, self.room = lib, room
@@ -64,7 +64,7 @@ class Frames:
             if not data and not ret and not used.value:
                 return
             if not data and not ret:
-                # The library keeps a frame for which it has no room
+                # the library stores a frame that does not fit into the output, and converts it in the next call
                 continue
 
     def end(self):
@@ -118,7 +118,7 @@ def check_splits(lib, seed):
     want = sources(queue)
     for most in (1, 3, 17, 64, 5000):
         frames = convert(lib, split(rng, data, most), rng.choice((64, 65, 96, 4096)))
-        # Four syncs in a row have another meaning
+        # four consecutive syncs have another meaning
         if not any(ret == 1 for _, ret, _ in frames.events):
             assert frames.events == [], (seed, most, frames.events)
             assert frames.got == want, (seed, most)
@@ -135,8 +135,8 @@ def check_each_split(lib):
 
 
 def check_lost(lib, seed):
-    """Lose some bytes. The data before is right, the data after a sync and an ID is right, and the
-    loss is reported."""
+    """Lose some bytes. The library must report the loss. The data before the loss must be right, and also the
+    data after the next sync and ID."""
     rng, (data, marks, padded), queue = make(seed, full_sync=0.15)
     n = rng.choice((1, 2, 3, 4, 5, 8, 13, 15, 17, 31, 33, 70))
     at = rng.randrange(0, len(data) - n)
@@ -150,14 +150,14 @@ def check_lost(lib, seed):
     barrier = any(ret == 1 for _, ret, _ in frames.events)
     if (n - gone) % 16 and not errors:
         raise AssertionError(f'seed {seed}: {n} bytes lost at {at}, silent')
-    # before
+    # compare the frames before the loss
     whole = [m for m in marks if m[1] == 'frame' and m[0] + 16 <= at]
     taken = next((m[2] for m in marks if m[1] == 'frame' and m[0] + 16 > at), 0) if whole else 0
     if not barrier:
         for source, value in sources(padded[:taken]).items():
             got = frames.got.get(source, b'')
             assert got[:len(value)] == value, (seed, 'before', source)
-    # Compare the bytes after the first whole sync and the ID that follows it
+    # compare the bytes after the first complete sync and the ID that follows this sync
     after = [m for m in syncs if m[0] >= at + n]
     if not after or barrier:
         return bool(errors)
@@ -173,7 +173,7 @@ def check_barrier(lib):
     rng = random.Random(5)
     first = [(1, b) for b in b'abcdefghijklmnopqrstuvwxyz' * 3][:74]     # the last frame is full
     one = Formatter(rng, pad=0, again=0).run(first)[0]
-    # Frames that do not contain their ID
+    # make frames that do not contain the ID of their data
     formatter = Formatter(rng, pad=0, again=0)
     formatter.id = 1
     two = formatter.run([(1, b) for b in bytes(range(15))] + [(2, 7)] * 20)[0]
@@ -189,7 +189,7 @@ def check_barrier(lib):
 
 
 def check_ids(lib):
-    """Each reserved ID is an error that costs its frame, and bytes up to the next ID"""
+    """At a reserved ID, the library must report an error, and drop the frame and the data up to the next ID"""
     rng = random.Random(6)
     good = Formatter(rng, pad=0, again=1).run([(5, b) for b in range(100)])[0]
     for value in range(128):
@@ -204,7 +204,7 @@ def check_ids(lib):
 
 
 def find(lib, data):
-    """Return the first frame that the library recognises, or None if it is uncertain"""
+    """Return the offset of the first frame that the library recognises, or None if the library is uncertain"""
     offset = ctypes.c_size_t(99)
     ret = lib.nt_frames_find(ctypes.create_string_buffer(bytes(data), len(data) or 1), len(data),
                              ctypes.byref(offset))
@@ -229,7 +229,7 @@ def real_frames(seed, run=None, **kwargs):
 
 
 def check_find(lib, seeds):
-    """Cut frames at each byte, without a full sync. The first whole frame must be found"""
+    """Remove the start of frames up to each byte. The library must find the first complete frame without a full sync"""
     for seed in range(seeds):
         _, data, begins = real_frames(seed)
         for cut in range(0, 48):
@@ -239,8 +239,8 @@ def check_find(lib, seeds):
 
 
 def check_find_lost(lib, seeds):
-    """Lose bytes, or add half syncs and other damage. The first frame is found, or uncertain, but
-    never wrong"""
+    """Lose bytes, add half syncs, or change bytes. The library must find the first frame, or report that it is
+    uncertain, but must not return a wrong offset"""
     found = 0
     for seed in range(seeds):
         rng, data, begins = real_frames(1000 + seed, half_sync=rng_choice(seed, (0, 0.01)))
@@ -250,7 +250,7 @@ def check_find_lost(lib, seeds):
         later = next((b for b in begins if b >= at + n), 0) - cut - n
         got = find(lib, data[cut:at] + data[at + n:])
         found += got is not None
-        # The data before the loss may be too short to be recognised
+        # the data before the loss may be too short, so that the library finds a frame after the loss
         assert got in (None, want) or (at - cut < 512 and (got - later) % 16 == 0), (seed, got, want)
     assert found > seeds * 3 // 4, found
     noise = bytes(random.Random(1).randrange(256) for _ in range(5000))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Flip one bit of a stream, decode it, and judge whether it decodes to another execution, and
+ * Flip one bit of a stream and decode the stream. Check whether the decoded execution has changed, and
  * whether the library reports an error.
  */
 #ifndef DIALECT_JUDGE_H
@@ -15,18 +15,18 @@
 struct result {
 	uint64_t	hash;		/* hash of the instructions */
 	uint64_t	ranges;
-	uint64_t	problems;	/* Items that report an error or a loss */
+	uint64_t	problems;	/* number of items that report an error or a loss */
 	uint64_t	restarts;
 	uint64_t	stops;
-	uint64_t	lost;		/* Messages that were not decoded, from the statistics */
+	uint64_t	lost;		/* number of messages that were not decoded, from the statistics */
 };
 
 struct verdicts {
 	unsigned long	flips, detected, harmless, silent;
-	unsigned long	legal;		/* Silent flips for which judge_is_legal() is true */
+	unsigned long	legal;		/* number of silent flips for which judge_is_legal() is true */
 };
 
-/* A bit of a stream, to be flipped */
+/* A stream, and the bit of it to flip */
 struct flip {
 	const struct nt_config	*config;
 	uint8_t			*data;
@@ -102,9 +102,10 @@ static inline bool judge_message(const struct flip *flip, struct nt_message *msg
 
 /*
  * Return true if a decoder cannot notice the flip, because an encoder would send the flipped stream
- * for another execution. Either one branch went the other way, and both ways have the same length
- * and meet, so that I-CNT and the number of bits in HIST are right, or a loop was executed once
- * less, and software wrote a value into the trace.
+ * for another execution. There are two cases. In the first case, a branch takes the other direction,
+ * and both directions lead through code of the same length to the same address. I-CNT and the number
+ * of bits in HIST are then right. In the second case, the program executes a loop once less, and
+ * software writes a value into the trace.
  */
 static inline bool judge_is_legal(const struct flip *flip)
 {
@@ -124,7 +125,7 @@ static inline bool judge_is_legal(const struct flip *flip)
 		was.hist != is.hist && __builtin_clzll(was.hist) == __builtin_clzll(is.hist);
 }
 
-/* Flip the bit. *good is the result of decoding without the flip. */
+/* Flip the bit, decode, and update @verdicts. *good is the result of the undamaged stream. */
 static inline void judge_flip(struct verdicts *verdicts, const struct flip *flip,
 			      struct nt_image *image, const struct result *good)
 {

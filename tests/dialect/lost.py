@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Lose whole frames. The remaining frames do not show this loss.
+"""Check the decoder if whole frames are lost. The remaining frames do not show this loss.
 
     lost.py NTRACE ELF LOSSES PCS...    Each file PCS has the PCs that one source executed.
 
-The decoder must report an error for each source's trace that lost bytes, or got those of another source.
-If it reports no error, the trace must be that of another possible execution, because no decoder can
-notice this. To check it, encode the decoded execution. The messages must be the same, except for
-their times and the reason for which the trace ends."""
+The trace of a source may lose bytes, or get bytes of another source. The decoder must report an error for it,
+unless the damaged trace is the valid trace of another execution, which no decoder can notice. To check this, the
+program encodes the decoded PCs. The messages must equal those of the damaged trace, except for their times and
+the reason for which the trace ends."""
 import os
 import random
 import re
@@ -39,7 +39,7 @@ def encode(tmp, mode, source, pcs):
 
 
 def decode(tmp, mode, data):
-    """Return (whether an error is reported, PCs)"""
+    """Decode a trace. Return (True if the decoder reports an error, PCs)"""
     with open(f'{tmp}/lost', 'wb') as file:
         file.write(data)
     done = subprocess.run([NTRACE, 'decode', '--elf', ELF, '--src-bits', '12', '--pcs', f'{tmp}/lost'] +
@@ -58,7 +58,7 @@ def messages(tmp, data):
 
 
 def queue_of(rng, traces):
-    """Return the bytes of the sources in runs, in the order in which the formatter gets them"""
+    """Return the list of (ID, byte) for the formatter, in which the sources take turns with several bytes each"""
     at, queue = dict.fromkeys(traces, 0), []
     while at:
         source = rng.choice(sorted(at))
@@ -71,7 +71,7 @@ def queue_of(rng, traces):
 
 
 def take_apart(data):
-    """Return the bytes of each source in these whole frames"""
+    """Return the bytes of each source that these complete frames contain"""
     out, now = {}, 0
     for start in range(0, len(data), 16):
         frame = data[start:start + 16]

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Make CoreSight frames with the trace of many IDs: many.py OUT NR_IDS RUN BYTES"""
+"""Make CoreSight frames with bytes of many IDs: many.py OUT NR_IDS RUN BYTES
+
+About RUN consecutive bytes have the same ID.
+"""
 import os
 import random
 import sys

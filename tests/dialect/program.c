@@ -2,9 +2,10 @@
 /*
  * A random program of RV64, and a hart that executes it, for tests.
  *
- * The program has two regions, one for user mode and one for the kernel. A region is a main loop
- * and functions. Each function calls only functions after it, except one that calls itself,
- * sometimes very deeply. Direct and indirect jumps go forward, so that each function ends.
+ * The program has two regions, one for user mode and one for the kernel. A region consists of a main
+ * loop and functions. A function calls only functions that follow it in the region. One function
+ * calls itself, sometimes very deeply. Direct and indirect jumps go forward, so that each function
+ * ends.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -74,7 +75,7 @@ static uint32_t jump_code(int offset, unsigned int link)
 		(o >> 11 & 1) << 20 | (o >> 12 & 0xff) << 12;
 }
 
-/* Targets are known only after all code is laid out. */
+/* Write the targets into the instructions. They are known only when all instructions have an address. */
 static void set_targets(struct region *r)
 {
 	uint32_t at, code;
@@ -114,9 +115,8 @@ static uint16_t random_odds(struct maker *m, bool back)
 }
 
 /*
- * Write the last instruction of block @nr of @blocks, the first of which is
- * region->blocks[@first]. Its targets are numbers of blocks, which resolve() replaces by
- * addresses.
+ * Write the last instruction of block @nr of a function, which has @blocks blocks. Its first block is
+ * region->blocks[@first]. The targets are numbers of blocks. resolve() replaces them by addresses.
  */
 static void end_block(struct maker *m, unsigned int nr, unsigned int first, unsigned int blocks,
 		      unsigned int function)
@@ -131,7 +131,7 @@ static void end_block(struct maker *m, unsigned int nr, unsigned int first, unsi
 		insn->target = first + nr + 1 + pick(&m->random, blocks - nr - 1);
 		break;
 	case 1:
-		/* a switch */
+		/* a jump like that of a switch statement */
 		insn = pick(&m->random, 2) ? add(m, 0x8782, 1, INDIRECT_JUMP) :
 			add(m, 0x00078067, 2, INDIRECT_JUMP);
 		insn->target = first + nr + 1;
@@ -177,7 +177,7 @@ static void make_function(struct maker *m, unsigned int function)
 		add(m, 0x00008067, 2, RETURN);
 }
 
-/* Make a function that calls itself. Its branch skips the call. */
+/* Make a function that calls itself, unless its branch skips the call. */
 static void make_deep(struct maker *m)
 {
 	struct region *r = m->region;
@@ -196,7 +196,8 @@ static void make_deep(struct maker *m)
 }
 
 /*
- * Make a main loop that calls all functions for ever. In the kernel, call only once, and return.
+ * Make the main code, which calls all functions. In user mode, it repeats the calls for ever. In the
+ * kernel, it makes the calls once, and returns from the trap.
  */
 static void make_main(struct maker *m, bool kernel)
 {
@@ -241,7 +242,7 @@ static void resolve(struct maker *m)
 		else if (insn->kind == INDIRECT_CALL)
 			insn->target += MAX_HALFWORDS;
 	}
-	/* Functions are stored after the blocks, for indirect calls */
+	/* Store the starts of functions after those of blocks, because indirect calls choose from them */
 	for (at = 0; at < NR_FUNCTIONS; at++)
 		r->blocks[r->nr_blocks + at] = m->functions[at];
 	for (at = 0; at < r->nr; at++) {
@@ -323,8 +324,8 @@ static uint64_t trap_return(struct hart *hart)
 
 	hart->interrupted = 0;
 	/*
-	 * A swap (jalr t0, ra) may have overwritten the return address of the handler, so restart
-	 * the program
+	 * A swap (jalr t0, ra) may have overwritten the return address of the handler. The program
+	 * then starts again.
 	 */
 	return to ? to : USER + 2 * hart->program->regions[0].blocks[MAX_HALFWORDS - 1];
 }

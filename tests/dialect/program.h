@@ -14,20 +14,20 @@ struct insn {
 	uint8_t		kind;
 	uint16_t	odds;		/* Probability that a branch is taken, in units of 1/65536 */
 	uint32_t	target;		/* index of a half-word in the same region */
-	uint16_t	nr_targets;	/* Number of functions or blocks that an indirect call or jump chooses from */
+	uint16_t	nr_targets;	/* number of functions or blocks from which an indirect call or jump chooses its target */
 };
 
 struct region {
 	uint64_t	base;
-	unsigned int	nr;		/* half-words */
+	unsigned int	nr;		/* number of half-words */
 	uint16_t	code[MAX_HALFWORDS];
 	struct insn	insns[MAX_HALFWORDS];
-	uint32_t	blocks[MAX_HALFWORDS];	/* Starts of blocks and functions */
+	uint32_t	blocks[MAX_HALFWORDS];	/* half-words at which blocks and functions start */
 	unsigned int	nr_blocks;
 };
 
 struct program {
-	struct region	regions[2];	/* user, kernel */
+	struct region	regions[2];	/* region of user mode, and region of the kernel */
 	uint32_t	handler;	/* half-word in the kernel's region at which traps continue */
 };
 
@@ -37,7 +37,7 @@ struct hart {
 	const struct program *program;
 	uint64_t	random;
 	uint64_t	pc;
-	uint64_t	interrupted;	/* Return address of a handler, or 0 */
+	uint64_t	interrupted;	/* address to which the handler returns, or 0 outside of a handler */
 	unsigned int	depth;
 	uint64_t	stack[MAX_STACK];
 };
@@ -47,8 +47,8 @@ const struct insn *program_insn(const struct program *program, uint64_t pc);
 void hart_start(struct hart *hart, const struct program *program, uint64_t seed);
 
 /*
- * Execute one instruction and return true, or take a trap before it and return false. Pass both to
- * @encoder.
+ * Execute one instruction and return true, or take a trap before the instruction and return false.
+ * Report the instruction or the trap to @encoder.
  */
 bool hart_step(struct hart *hart, struct encoder *encoder);
 

@@ -24,7 +24,7 @@
 #define CHUNK		200000
 
 /*
- * The instructions that a source executes. Instructions before index @front are already compared.
+ * The instructions that a source has executed. The instructions before index @at are already compared.
  */
 struct expected {
 	uint64_t	*pcs;
@@ -37,18 +37,21 @@ struct test {
 	uint64_t	seed;
 	struct setup	setup;
 	unsigned int	nr_harts;
-	unsigned int	how;		/* 0: batches; 1: items one by one, stream in pieces */
+	unsigned int	how;		/*
+					 * 0: get batches from the whole stream; 1: get items one by one
+					 * from pieces of the stream
+					 */
 	struct program	*program;
 	struct hart	*harts[MAX_HARTS];
 	struct encoder	encoders[MAX_HARTS];
 	struct expected	expected[MAX_HARTS];
 	struct stream	stream;
 	size_t		sent_at;	/* number of messages whose time was compared */
-	uint64_t	fed;		/* Offset of @stream.data */
+	uint64_t	fed;		/* offset of @stream.data in the whole stream in bytes */
 	uint64_t	compared, times, extras;
 	struct nt_image	*image;
 	struct nt_flow	*flow;
-	struct nt_flow		*counting;	/* Second flow, which returns items one by one */
+	struct nt_flow		*counting;	/* second flow, which counts */
 	struct counted		counted;
 };
 
@@ -83,7 +86,10 @@ static struct setup random_setup(uint64_t seed, unsigned int *nr_harts)
 	};
 	if (setup.run_min > setup.hist_max)
 		setup.run_min = setup.hist_max;
-	/* Use a wide counter if few messages have a timestamp. If it wraps twice between them, a wrap is lost. */
+	/*
+	 * Use a wide counter if only some messages have a timestamp. If the counter wraps twice between two
+	 * timestamps, the decoder cannot notice one of the wraps.
+	 */
 	if (setup.tstamp_bits < 40 || setup.some_timestamps)
 		setup.tstamp_bits = setup.some_timestamps ? 40 : 16;
 	*nr_harts = setup.src_bits ? 1 + PICK(1 << setup.src_bits) : 1;
@@ -198,7 +204,7 @@ static void take_range(struct test *test, unsigned int src, uint64_t start, uint
 		die(test, "end of a range", end, pc);
 }
 
-/* Compare the time of the message at @offset */
+/* Compare the time of the message at @offset with the time that the encoder sent. */
 static void take_time(struct test *test, uint64_t offset, uint64_t tstamp)
 {
 	while (test->sent_at < test->stream.nr_sent &&
@@ -207,7 +213,7 @@ static void take_time(struct test *test, uint64_t offset, uint64_t tstamp)
 	if (test->sent_at == test->stream.nr_sent)
 		die(test, "no such message", offset, 0);
 	if (test->stream.sent[test->sent_at].offset + test->fed != offset)
-		return;		/* The offset includes the idle bytes before the message */
+		return;		/* the library's offset includes the idle bytes before the message */
 	if (test->stream.sent[test->sent_at].has_time &&
 	    test->stream.sent[test->sent_at].time != tstamp)
 		die(test, "time", tstamp, test->stream.sent[test->sent_at].time);
@@ -301,7 +307,7 @@ static void drain(struct test *test)
 	}
 }
 
-/* nt_flow_count() must return the counts of the ranges. */
+/* The counts of nt_flow_count() must equal the sums of the ranges that nt_flow_next() returned. */
 static void compare_counts(struct test *test)
 {
 	struct nt_counts *counts = nt_counts_new();
@@ -313,7 +319,7 @@ static void compare_counts(struct test *test)
 	nt_counts_free(counts);
 }
 
-/* Compare everything that was encoded so far */
+/* Decode the new part of the stream, and compare its items with the execution. @end is true in the last call. */
 static void decode(struct test *test, bool end)
 {
 	size_t at = 0, n = test->stream.size, piece = test->how ? 1 + test->seed % 3000 : n;
@@ -419,7 +425,7 @@ static int flips(uint64_t seed, unsigned long nr)
 	char name[64];
 
 	open_test(&test, seed);
-	/* The stream contains only the flow, and nt_config::flow_only is set */
+	/* send only messages of the flow, as nt_config::flow_only promises to the library */
 	test.setup.extras = false;
 	config = config_of(&test.setup);
 	config.flow_only = true;
@@ -467,7 +473,7 @@ static FILE *create(const char *folder, const char *name)
 	return file;
 }
 
-/* An ELF file of two segments: ELF header, program headers, code */
+/* Write an ELF file with an ELF header, program headers, and the code of both regions. */
 static void write_elf(const struct program *program, const char *folder)
 {
 	FILE *file = create(folder, "prog.elf");

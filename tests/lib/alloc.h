@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Functions that replace malloc() and others, and fail when a test wants it. Link with
- * -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc, and include this file in one source only.
+ * Functions that replace malloc(), calloc() and realloc(), and fail if alloc_fails() returns true. Link
+ * the test with -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc, and include this file in one source
+ * only.
  */
 #ifndef TESTS_LIB_ALLOC_H
 #define TESTS_LIB_ALLOC_H
@@ -9,7 +10,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Return true if this allocation must fail. The file that includes this one defines it. */
+/* Return true if this allocation must fail. The file that includes this header defines the function. */
 static bool alloc_fails(void);
 
 void *__real_malloc(size_t size);

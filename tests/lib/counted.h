@@ -13,7 +13,7 @@
 
 #include <ntrace/ntrace.h>
 
-/* Entries, several with one key until counted_fold() */
+/* A list of counts. Several entries may have the same key until counted_fold() adds them up. */
 struct counted {
 	struct nt_count	*v;
 	size_t		n;
@@ -52,7 +52,7 @@ static inline bool counted_is_same(const struct nt_count *a, const struct nt_cou
 	       a->not_taken == b->not_taken;
 }
 
-/* Sort, and add up entries with the same key. */
+/* Sort the entries, and add up those with the same key. */
 static inline void counted_fold(struct counted *counted)
 {
 	size_t i, n = 0;
@@ -124,8 +124,8 @@ static inline void counted_print(const char *title, const struct nt_count *count
 }
 
 /*
- * Return true if @counts equals @counted, which is folded. Sort @counts, and print the first
- * difference.
+ * Return true if @counts equals @counted, for which counted_fold() has been called. Sort @counts, and
+ * print the first difference.
  */
 static inline bool counted_is(const struct counted *counted, struct nt_counts *counts)
 {

@@ -4,9 +4,10 @@
  *
  *   counts ELF TRACE [--timestamp] [--implicit-return] [--src-bits N] ...
  *
- * Two flows decode the trace in pieces. One returns ranges, the other counts. After each piece,
- * both get the same change. The counts must be those of the ranges. Prints how often the program
- * was decoded, and exits with 1 if anything differs.
+ * Two flows decode the trace in pieces. One flow returns ranges, and the other flow counts. After
+ * each piece, the test changes the code or the address space of both flows in the same way. The
+ * counts must equal the sums of the returned ranges. The test prints how many times it decoded the
+ * program, and exits with 1 if anything differs.
  */
 #include <stdio.h>
 
@@ -23,7 +24,7 @@ static uint64_t current_space(void *ctx, const struct nt_context *context)
 	return space_now;
 }
 
-/* Code that differs from the program's, with c.nop, and c.jr ra at the end */
+/* Code that temporarily replaces a part of the program by c.nop instructions, with c.jr ra at the end */
 static uint8_t other_code[64];
 
 static void make_other_code(void)
@@ -82,7 +83,7 @@ static void unpatch(struct pair *pair)
 	pair->patched = 0;
 }
 
-/* Make one of several changes, in turn */
+/* Make one of eight changes to the code or the address space. Each call makes the next one in a fixed order. */
 static void change(struct pair *pair)
 {
 	switch (pair->pieces++ % 8) {
@@ -115,7 +116,10 @@ static void change(struct pair *pair)
 	}
 }
 
-/* Return true if adding the entries of a set to a new one, in halves, gives the same set */
+/*
+ * Split the count of each entry into two parts, and add both parts to a new set. Return true if the new
+ * set equals the old one.
+ */
 static bool copy_is(const struct pair *pair)
 {
 	struct nt_counts *copy = nt_counts_new();

@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # nt_flow_count() must return the counts of the ranges that nt_flow_next() returns, even while code
-# and address spaces change (tests/lib/counts.c). A second build of the library has so little memory
-# for records that it drops them all the time. lib/ntt.t, lib/nomem.t, lib/random.t and
+# and address spaces change (tests/lib/counts.c). A second build of the library has so little
+# memory for records that it often drops them. lib/ntt.t, lib/nomem.t, lib/random.t and
 # lib/parallel.t compare counts as well.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/lib/unit.sh"
 dir=$O/tests/lib-counts
 mkdir -p "$dir"
 sources="$top/tools/ntrace/cli/option.c $top/tools/ntrace/cli/options.c $top/tools/ntrace/raw/input.c $top/tools/ntrace/raw/deframer.c"
-# input.c also reads recordings.
+# The source input.c also reads recordings, and needs these libraries for them.
 session="$O/lib/libntrace-session.a -ldw -lzstd"
 small="-DNR_WORDS=1024 -DLAST_RECORD=40000"
 {
@@ -23,7 +23,7 @@ small="-DNR_WORDS=1024 -DLAST_RECORD=40000"
 unit_traces || exit 1
 plan 14
 
-# both NAME OPTION...: run both programs with the trace of that name
+# both NAME OPTION...: run both builds of the test with the trace of that name
 both() {
 	trace=$1; shift
 	for program in counts counts-small; do

@@ -56,7 +56,7 @@ for name in primes-htm primes-btm primes-htm-ir primes-htm-sync-noibhs primes-ht
 	found $name "$top/samples/primes" "$rtl/primes.pcs" "$rtl/$name.nt"
 done
 
-# Make a ring of 8,000 bytes that has wrapped, so that its oldest byte is in the middle of the file
+# Make a ring buffer of 8,000 bytes that has wrapped, so that its oldest byte is in the middle of the file
 "$O/bin/ntrace-dev" encode --elf "$dir/prog.elf" --pcs "$dir/prog.pcs" -o long.nt --mode btm --sync-mode 1 --sync-max 4
 ring=8000 size=$(wc -c <long.nt) && at=$((size % ring))
 tail -c $at long.nt >ring.nt && tail -c $ring long.nt | head -c $((ring - at)) >>ring.nt
@@ -66,7 +66,7 @@ is "a wrapped ring that is decoded in file order has an error at its seam" $? 1
 is "--detect finds the seam of a ring" "$? $(tail -n "$(wc -l <got)" "$dir/prog.pcs" | cmp - got 2>&1)" "0 "
 "$ntrace" decode --pcs --wrapped-at $at --elf "$dir/prog.elf" ring.nt >got 2>err
 is "a ring is decoded from its oldest byte" "$? $(tail -n "$(wc -l <got)" "$dir/prog.pcs" | cmp - got 2>&1)" "0 "
-# Damage one byte of a complete trace. The damage looks like the seam of a ring, but must not be detected as one.
+# Damage one byte of a complete trace. It looks like the seam of a ring buffer, but --detect must not report a ring.
 { head -c 3000 long.nt; printf '\377'; tail -c +3002 long.nt; } >damaged.nt
 "$ntrace" decode --stats --detect --elf "$dir/prog.elf" damaged.nt >got 2>err
 is "--detect does not treat damage as the seam of a ring" "$? $(grep -c wrapped-at err)" "1 0"
@@ -74,7 +74,7 @@ is "--detect does not treat damage as the seam of a ring" "$? $(grep -c wrapped-
 "$O/bin/ntrace-dev" encode --elf "$top/samples/primes" --pcs primes.pcs --sequential-jump -o t.nt
 found "a trace with sequential jumps and a single message with SYNC" "$top/samples/primes" primes.pcs t.nt
 
-# exact HOW FIRST COUNT LEAST: detect random streams (detected.py), and expect at least LEAST exact
+# exact HOW FIRST COUNT LEAST: detect the settings of random streams (detected.py). At least LEAST results must be exact
 exact() {
 	timeout 3000 python3 "$top/tests/lib/detected.py" "$dir" "$2" "$3" "$1" >exact
 	figure "$1: $(tail -n 1 exact)"
@@ -85,7 +85,7 @@ exact() {
 exact plain 90 $(by_size 20 400) $(by_size 20 396)
 exact cut 1000 $(by_size 10 100) $(by_size 9 96)
 exact ring 2010 $(by_size 10 100) $(by_size 9 96)
-# Let the board's encoder deviate from the specification in each way. The decoder must name the deviation
+# Let the board's encoder deviate from the specification in each possible way. The decoder must name the deviation
 while read -r name options; do
 	"$O/bin/ntrace-dev" encode --elf "$dir/prog.elf" --pcs pcs -o t.nt --sync-mode 2 --sync-max 1 --sync-delayed --variant $name $options
 	options=${options#--mode btm}

@@ -4,9 +4,10 @@
 
     detected.py FOLDER FIRST COUNT plain|cut|ring|deviating
 
-FOLDER has prog.elf, its prog.pcs, and roundtrip (tests/dialect). A seed selects an encoder, its options and what
-happens to its stream: "cut" removes its start, and "ring" lets a ring wrap. "Exact" means that --detect prints the
-PCs that the encoder's own options print. Seeds that are not exact are listed.
+FOLDER has prog.elf, prog.pcs with its executed PCs, and the program roundtrip (tests/dialect). A seed selects an
+encoder and its options. "cut" removes the start of the stream, and "ring" puts it into a ring buffer that wraps. A
+seed is exact if `ntrace decode` prints the same PCs with --detect and with the options of the encoder. The program
+lists the seeds that are not exact.
 
 With "deviating", the board's encoder uses random deviations and variants. Each stream is decoded with options
 that name the deviations, and without them, and both results are compared with the executed PCs.
@@ -29,7 +30,7 @@ def run(*args):
 
 
 def decode(args):
-    """Return the printed PCs, the messages, and the processor seconds."""
+    """Return the printed PCs, the error messages, and the processor time in seconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = run(OUT + "/bin/ntrace", "decode", "--pcs", *args)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -37,7 +38,7 @@ def decode(args):
 
 
 def board(rng, folder, work, more=()):
-    """Make a trace of the board's encoder. Return the options of the code, and the true options."""
+    """Make a trace of the board's encoder. Return the options for the code, and those for the encoder."""
     pcs = open(folder + "/prog.pcs", "rb").read().split()
     size = rng.choice([300, 3000, 20000])
     at = rng.randrange(max(1, len(pcs) - size))
@@ -94,7 +95,7 @@ def is_part(pcs, executed):
 
 
 def deviate(first, count, folder):
-    """Encode and decode with deviations. Print the figures."""
+    """Decode traces with random deviations, and print how many results equal the executed PCs."""
     named = unknown = total = wrong = 0
     for seed in range(first, first + count):
         rng = random.Random(seed)
@@ -126,7 +127,7 @@ def by_chance(rng, _folder, work):
 
 
 def dialect(rng, folder, work):
-    """Make a trace of the encoder of tests/dialect, which is like SiFive's or K3's."""
+    """Make a trace of the encoder of tests/dialect, which imitates SiFive's encoder or the K3's."""
     kind = rng.choice(["k3", "random", "random"])
     run(folder + "/roundtrip", "write", str(rng.randrange(1, 10 ** 6)), str(rng.choice([400, 4000])), work, kind, "1")
     os.rename(work + "/0.nt", work + "/t")
@@ -139,7 +140,7 @@ def dialect(rng, folder, work):
 
 
 def rtl(rng, _folder, work):
-    """Take a trace of the RTL that others wrote."""
+    """Choose a trace of the encoder in RTL that others wrote (tests/dialect/rtl)."""
     names = sorted(name[:-3] for name in os.listdir(RTL) if name.endswith(".nt") and os.path.exists(
         RTL + name[:-3] + ".pcs") and not name.startswith(("jtc", "overflow"))) + ["primes-btm", "primes-htm-all"]
     name = rng.choice(names)
@@ -150,7 +151,7 @@ def rtl(rng, _folder, work):
 
 
 def damage(how, rng, path):
-    """Cut the trace, or let a ring wrap. Return the options that this needs."""
+    """Cut the trace, or put it into a ring buffer that wraps. Return the decoder options that this requires."""
     data = open(path, "rb").read()
     true = []
     if how == "cut":
@@ -181,7 +182,7 @@ def is_exact(seed, how, folder):
         true += ["--frames"]
     right, _, plain = decode(true + code + [trace])
     found, messages, seconds = decode(["--detect"] + code + [trace])
-    # If a trace was cut exactly between two messages, detection also decodes the first of its messages
+    # if a trace was cut exactly between two messages, --detect also decodes the first message after the cut
     exact = found == right or (how == "cut" and right and found.endswith(right))
     if exact:
         shutil.rmtree(work)

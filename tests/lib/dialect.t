@@ -9,7 +9,7 @@ mkdir -p "$dir"
 build_tool
 rt=$tap_tmp/roundtrip
 flips=$tap_tmp/flips
-# build PROGRAM SOURCE...
+# build PROGRAM SOURCE...: compile a program of this test with the library
 build() {
 	_out=$1; shift
 	# shellcheck disable=SC2086
@@ -23,12 +23,12 @@ unit_workload 60 || exit 1
 plan 7
 programs=$(by_size 80 400) millions=$(by_size 1 10)
 ok "$programs programs, 25,000 instructions each" "$rt" run $programs 25000
-# Seed 2 chooses HTM, timestamps by XOR, 40 bits, and runs of branches.
+# Seed 2 selects HTM, timestamps of 40 bits that are sent as XOR, and runs of branches.
 ok "one program, $millions million instructions" "$rt" run 1 ${millions}000000 2
 ok "one program, implicit return, $millions million instructions" "$rt" run 1 ${millions}000000 4
 
-# Count flips that change the decoded execution without an error. Such a flip is not a fault if the program
-# could have executed this, because no decoder can notice it then, see tests/dialect/judge.h.
+# Count flips that change the decoded execution without an error. A decoder cannot notice a flip if the
+# program could have executed what the damaged trace reports, see tests/dialect/judge.h. Such a legal flip is no fault.
 silent='{ for (i = 1; i <= NF; i++) {
 		if ($i == "flips:") flips += $(i - 1)
 		if ($i == "silently") silent += $(i - 1)
@@ -36,7 +36,7 @@ silent='{ for (i = 1; i <= NF; i++) {
 	END { printf "%d of %d flips silently wrong, %d of which are legal\n", silent, flips, legal
 		exit flips < 500 || silent - legal * other > flips / 100 }'
 
-# real NAME OTHER OPTION...: flip bits of a real program. If OTHER is 1, legal flips do not count
+# real NAME OTHER OPTION...: flip bits in the trace of a real program. If OTHER is 1, ignore legal flips
 real() {
 	name=$1 other=$2; shift 2
 	for more in "" implicit-return times; do
@@ -49,8 +49,8 @@ real "a real program, HTM: silently wrong at most 1 %" 0 htm
 real "a real program, BTM, no messages of software: silently wrong at most 1 %" 0 btm flow-only
 real "a real program, BTM, messages of software: silently wrong at most 1 %, without legal flips" 1 btm
 
-# Many flips of this random program are legal, because its blocks are short, and the two paths of a branch often
-# have the same length and meet.
+# Many flips of this random program are legal, because its blocks are short, and both paths of a branch often
+# have the same length and lead to the same address.
 seed=20
 while [ $seed -lt "$(by_size 30 50)" ]; do
 	"$rt" flips $seed 60 || exit 1

@@ -66,7 +66,7 @@ static size_t read_file(const char *name, uint8_t **data)
 	return size;
 }
 
-/* The program is linked to 0x10000: nop; ret */
+/* The program consists of nop and ret, and is linked to address 0x10000. */
 static void segments_are_added_and_removed(void **state)
 {
 	static const uint8_t code[] = { 0x13, 0, 0, 0, 0x67, 0x80, 0, 0 };
@@ -89,8 +89,8 @@ static void segments_are_added_and_removed(void **state)
 	assert_int_equal(nt_elf_remove(elf, image, 0, 0), NT_OK);
 	assert_int_equal(nt_image_read(image, 0, 0x10000, buf, 8), 0);
 	/*
-	 * The last segment would end beyond the address space. No other segment may remain in the
-	 * image either
+	 * The last segment would end beyond the address space. The library must also remove the
+	 * other segments from the image.
 	 */
 	assert_int_equal(nt_elf_add(elf, image, 0, UINT64_MAX - 0x10002), NT_E_INVALID);
 	assert_int_equal(nt_image_read(image, 0, UINT64_MAX - 2, buf, 1), 0);
@@ -101,7 +101,7 @@ static void segments_are_added_and_removed(void **state)
 
 static void a_flow_forgets_what_was_removed(void **state)
 {
-	/* ProgTraceSync at 0x10000; IndirectBranch I-CNT=4 to 0x10000 */
+	/* ProgTraceSync with address 0x10000, and IndirectBranch with I-CNT=4 to the same address */
 	static const uint8_t sync[] = { 0x24, 0x0d, 0x00, 0x00, 0x23 };
 	static const uint8_t jump[] = { 0x10, 0x41, 0x03 };
 	struct nt_config config = NT_CONFIG_INIT;
@@ -181,7 +181,10 @@ static void other_files_are_refused(void **state)
 	assert_string_equal(nt_elf_error_text(NT_E_NOMEM), nt_error_text(NT_E_NOMEM));
 }
 
-/* Cut a file after each byte. It must be refused, or only bytes of the file may be loaded. */
+/*
+ * Shorten a file to each length. The library must refuse the shortened file, or load only bytes that
+ * the file contains.
+ */
 static void truncated_files_are_refused(void **state)
 {
 	struct nt_elf_segment segment;

@@ -14,14 +14,14 @@ _start:
 	nop
 	ret
 EOT
-# link NAME FLAG...
+# link NAME FLAG...: make the file NAME with these flags of the linker
 link() {
 	_name=$1; shift
 	riscv64-linux-gnu-gcc -nostdlib -static -Wl,-N,-Ttext=0x10000,--no-warn-rwx-segments "$@" \
 		-o "$dir/$_name" "$dir/prog.S"
 }
-# attribute NAME ARCH: change the attribute of the program that names its architecture to ARCH,
-# because this assembler may not support ARCH
+# attribute NAME ARCH: make a program whose ELF attribute names the architecture ARCH. Change the
+# attribute without the assembler, which may not support ARCH
 attribute() {
 	python3 - "$2" >"$dir/attributes" <<-'EOT' &&
 		import struct, sys

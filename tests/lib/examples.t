@@ -24,8 +24,8 @@ is "the example in C exits with 0" "$?" 0
 ok "the example in C++ prints the same" cmp "$tap_tmp/listing" "$tap_tmp/listing-cc"
 grep -v '^--' "$tap_tmp/listing" | sed 's/.*\(0x[0-9a-f]*\):.*/\1/' >"$tap_tmp/pcs"
 ok "the example prints each executed instruction" cmp "$dir/prog.pcs" "$tap_tmp/pcs"
-# Check that times advance and never decrease, and that instructions after the Ownership message have its
-# thread
+# Check that times advance and never decrease, and that instructions after the Ownership message have the thread
+# that this message names
 is "the example prints times that increase, and the thread" "$(awk '$1 != "--" { if ($1 < last) bad++; last = $1; seen[$3]++ }
 	END { print bad + 0, (last > 100), (seen[12] > 1000) }' "$tap_tmp/listing")" "0 1 1"
 done_testing

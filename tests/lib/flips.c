@@ -5,9 +5,9 @@
  *   flips ELF TRACE FLIPS SEED btm|htm|ir|ts [ENCODER]
  *
  * A flip is detected (an item reports an error or a loss), harmless (the same ranges), or silently
- * wrong. In each case, the ranges after the next SYNC must be the same again. A few flips are
- * always silently wrong, such as the bit of HIST for a branch, both directions of which lead to the
- * same address after code of the same length.
+ * wrong. In each case, the ranges after the next SYNC must equal those of the undamaged trace. No
+ * decoder can detect some flips. For example, if both directions of a branch lead to the same address
+ * after code of the same length, a flip of the bit of HIST for this branch is always silently wrong.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@
 #define MAX_SYNCS	100000
 
 struct segment {
-	uint64_t	offset;		/* offset of the message with SYNC at which it begins */
+	uint64_t	offset;		/* offset of the message with SYNC at which the segment begins */
 	uint64_t	hash;		/* hash of the ranges in the segment */
 };
 

@@ -27,8 +27,8 @@ for kind in htm btm ir ts; do
 	fi
 	figure "$(cat "$tap_tmp/$kind")"
 done
-# If the decoder accepts deviations of the encoder accemic, more messages are valid, and fewer flips are
-# detected. Each number is the largest allowed share of undetected flips in hundredths of a percent.
+# If the decoder accepts the deviations of the encoder "accemic", more messages are valid, so that the decoder detects
+# fewer flips. Each number is the largest allowed share of undetected flips in hundredths of a percent.
 for kind in htm:32 btm:56 ir:80; do
 	limit=${kind#*:} kind=${kind%:*}
 	"$dir/flips" "$dir/prog.elf" "$dir/$kind" $flips 20241121 $kind accemic >"$tap_tmp/accemic"

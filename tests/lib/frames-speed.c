@@ -26,7 +26,7 @@ static double now(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
-/* Convert everything once. Return the number of bytes of output */
+/* Convert all frames of the file once. Return the number of bytes of output. */
 static uint64_t convert(struct nt_frames *frames, struct nt_frames_out *outs, size_t size)
 {
 	size_t at = 0, used;

@@ -9,13 +9,13 @@ elf=$top/samples/primes
 nt=$top/samples/primes.nt
 
 plan 15
-# First print the results of frames.py with a library that has sanitizers.
+# First run frames.py with a library that has sanitizers, and print its results.
 "$top/tests/dialect/frames.py" "$O/lib/libntrace.so" 40 | grep -v '^1\.\.' >frames.tap
 cat frames.tap
 tap_n=$(grep -c '^ok\|^not ok' frames.tap)
 grep -q '^not ok' frames.tap && tap_failed=1
 
-# frames NAME ID=FILE...
+# frames NAME ID=FILE...: write the file NAME with frames that contain these traces
 frames() {
 	name=$1; shift
 	python3 - "$top/tests/dialect" "$name" "$@" <<-'EOT'
@@ -34,7 +34,7 @@ is "--frames decodes the trace of all IDs" "$("$ntrace" decode --elf "$elf" --pc
 "$ntrace" dump "$nt" | sed 's/^/{96} /' >want
 is "dump prints the ID of each message" "$("$ntrace" dump --frames two | grep '^{96}' | cksum)" "$(cksum <want)"
 
-# Losing bytes must cause an error, and the data after them must be decoded.
+# If bytes are missing, the decoder must report an error, and must decode the data after them.
 dd if=two of=damaged bs=1 count=200 2>/dev/null
 tail -c +208 two >>damaged
 "$ntrace" decode --elf "$elf" --stats --frames damaged >stats 2>errors

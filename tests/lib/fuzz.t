@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Run the fuzzing corpus and mutations of it under the sanitizers. The fuzzers are in tests/fuzz.
+# Run the fuzz targets of tests/fuzz under the sanitizers, with the stored corpus and mutations of it as input.
 . "$(dirname "$0")/../harness/tap.sh"
 build_sanitized && make -C "$top/tests/fuzz" O="$O" replay >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
 plan 4

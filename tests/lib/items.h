@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Read all items of a flow. nt_flow_next() and nt_flow_next_batch(), in any mixture and with the
- * stream in pieces of any size, must return the same items.
+ * Read all items of a flow. nt_flow_next(), nt_flow_next_batch() and any mixture of their calls must
+ * return the same items. The size of the pieces in which the stream is fed must not matter.
  */
 #ifndef TESTS_LIB_ITEMS_H
 #define TESTS_LIB_ITEMS_H
@@ -14,7 +14,7 @@
 /* How a stream is decoded */
 struct items_way {
 	size_t		piece;		/* number of bytes that are fed at a time */
-	uint32_t	batches;	/* Call N asks for a batch if bit N modulo 32 is set */
+	uint32_t	batches;	/* If bit N modulo 32 is set, call N gets a batch, else one item */
 	bool		middle;		/* true if the stream may begin inside a message */
 };
 
@@ -24,14 +24,14 @@ struct items {
 	const uint8_t		*data;
 	size_t			size;
 	size_t			at;		/* number of bytes that were fed */
-	size_t			limit;		/* Offset at which feeding stops, or SIZE_MAX */
+	size_t			limit;		/* offset at which feeding stops, or SIZE_MAX to feed all */
 	struct items_way	way;
 	uint64_t		calls;
 	bool			ended;
 	struct nt_batch		batch;
 	size_t			next;		/* index of the next range in @batch */
 	size_t			mark;
-	int			error;		/* error of the last call, which ends the items */
+	int			error;		/* error of the last call, after which there are no more items, or 0 */
 };
 
 static inline bool items_begin(struct items *items, const struct nt_config *config,
@@ -52,7 +52,7 @@ static inline void items_end(struct items *items)
 	nt_flow_free(items->flow);
 }
 
-/* Return the time of range number @next, as struct nt_mark documents it */
+/* Set the time of *item, which is range number @next of the batch, as struct nt_mark documents it. */
 static inline void items_set_time(struct items *items, struct nt_item *item)
 {
 	const struct nt_batch *batch = &items->batch;
@@ -107,7 +107,8 @@ static inline void items_take_range(struct items *items, struct nt_item *item)
 }
 
 /*
- * Make one call of the flow. Return 1 if *item is filled in, 0 if it needs more bytes, or an error
+ * Call nt_flow_next() or nt_flow_next_batch(), or take a range from the current batch. Return 1 if
+ * *item is filled in, 0 if the flow needs more bytes, or a negative error.
  */
 static inline int items_call(struct items *items, struct nt_item *item)
 {
@@ -188,7 +189,7 @@ static inline uint64_t items_hash_range(uint64_t hash, const struct nt_item *ite
 			 (uint64_t)item->range.insns << 16);
 }
 
-/* Add all fields of an item to a hash. For a range, omit the message that reported it */
+/* Add all fields of an item to a hash, and return it. Omit the message that reported a range. */
 static inline uint64_t items_hash(uint64_t hash, const struct nt_item *item)
 {
 	bool range = item->type == NT_ITEM_RANGE;
@@ -231,9 +232,9 @@ static inline uint64_t items_hash(uint64_t hash, const struct nt_item *item)
 }
 
 /*
- * Return true if @item equals @one, which nt_flow_next() returned. Any function may have returned
- * @item. Without timestamps, an item of a batch may name a later message than the one that reported
- * the range, but it must name a message.
+ * Return true if @item equals @one. nt_flow_next() returned @one, and any function may have returned
+ * @item. Without timestamps, an item of a batch must name a message, but this message may follow the
+ * one that reported the range.
  */
 static inline bool items_are_same(const struct nt_config *config, const struct nt_item *one,
 				  const struct nt_item *item)

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Decode the stream of a board like SpacemiT's K3, which has 16 harts in BTM, F-ADDR with copies of
-# its sign, a timestamp in each message, and two Ownership messages after each sync, all in
-# CoreSight frames. `ntrace decode --dialect sifive` must detect these properties.
+# Decode the stream of a board like SpacemiT's K3, which has 16 harts. Their encoders use
+# BTM, copies of the sign in F-ADDR, a timestamp in each message, and two Ownership messages after each
+# sync. All traces are in CoreSight frames. `ntrace decode --dialect sifive` must detect these
+# properties.
 . "$(dirname "$0")/../harness/tap.sh"
 make -C "$top" lib tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
 ntrace=$O/bin/ntrace
@@ -22,7 +23,7 @@ done
 python3 "$top/tests/dialect/formatter.py" k3/frames $ids
 k3="--src-bits 12 --timestamp --elf k3/prog.elf"
 
-# Each hart is also decoded alone.
+# Decode the trace of each hart alone.
 rc=0
 for i in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
 	# shellcheck disable=SC2086
@@ -39,7 +40,7 @@ is "K3: all harts at once have all instructions" "$(awk '$1 == "instructions" { 
 "$ntrace" dump --src-bits 12 --timestamp --frames k3/frames >messages
 ok "K3: messages contain addresses of the kernel" grep -m 1 'F-ADDR=0x7fffffffc.* (0xffffffff80' messages
 
-# The loss of whole frames is not visible in the other frames.
+# Lose whole frames. The remaining frames do not show this loss.
 for i in 0 1; do
 	head -n 8000 k3/$i.pcs >k3/$i.short
 done

@@ -4,9 +4,9 @@
  *
  *   memory ELF TRACE TIMES THREADS [implicit-return|timestamp]
  *
- * TRACE is mapped TIMES times, one after the other, so that the whole does not use private
- * memory. Idle bytes pad it to whole pages. Prints bytes, instructions, errors and the peak of
- * anonymous memory in KiB.
+ * The program maps the file TRACE at TIMES consecutive addresses, so that the long trace does not
+ * use private memory. Idle bytes pad TRACE to whole pages. The program prints the number of bytes,
+ * instructions and errors, and the peak of anonymous memory in KiB.
  */
 #include <fcntl.h>
 #include <inttypes.h>

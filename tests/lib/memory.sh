@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Functions of tests/lib/memory.t and its long form. They
-# repeat the trace of a real program, and decode it from a pipe or by two threads. The used memory
+# Functions of tests/lib/memory.t and of the test in tests/long that uses more trace. They repeat the
+# trace of a real program, and decode it from a pipe or by two threads. The used memory
 # must not depend on the length of the trace.
 # shellcheck shell=sh
 . "$top/tests/lib/unit.sh"
@@ -23,7 +23,8 @@ memory_trace() {
 	head -c $(((4096 - size % 4096) % 4096)) /dev/zero | tr '\0' '\377' >>"$dir/$name"
 }
 
-# memory_pipe NAME MIB OPTIONS...: decode MIB of trace from a pipe, and set $said to a text with the figures
+# memory_pipe NAME MIB OPTIONS...: repeat the trace NAME to MIB MiB, decode it from a pipe, and set $said to a text with
+# the figures
 memory_pipe() {
 	name=$1 mib=$2; shift 2
 	times=$((mib * 1048576 / $(wc -c <"$dir/$name") + 1))
@@ -46,7 +47,7 @@ memory_pipe() {
 	[ "$peak" -lt $limit ]
 }
 
-# memory_threads NAME MIB [OPTION]: do the same with two threads, without a pipe
+# memory_threads NAME MIB [OPTION]: repeat the trace NAME to MIB MiB, and decode it by two threads, without a pipe
 memory_threads() {
 	times=$(($2 * 1048576 / $(wc -c <"$dir/$1") + 1))
 	# shellcheck disable=SC2086

@@ -12,7 +12,7 @@ ok "$mib MiB from a pipe" memory_pipe htm $mib
 figure "$said"
 ok "$mib MiB, two threads" memory_threads htm $mib
 figure "$said"
-# Threads cannot divide this trace, because it has hardly a SYNC.
+# Threads cannot divide this trace, because it has hardly any message with SYNC.
 memory_trace no-sync --implicit-return || exit 1
 ok "64 MiB with hardly a SYNC, two threads" memory_threads no-sync 64 implicit-return
 figure "$said"

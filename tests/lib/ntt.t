@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Run every readable case of tests/ntt, or the given cases, see tests/ntt/README.rst.
+# Run all readable cases of tests/ntt, or only the cases in the arguments, see tests/ntt/README.rst.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/lib/unit.sh"
 need_tool "${CROSS_COMPILE:-riscv64-linux-gnu-}as" binutils-riscv64-linux-gnu

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Test that several threads decode a buffer to the same items, with all their fields, and the same
- * statistics as one flow. Test this in order, and out of order. In the second case, the test sorts
- * the parts.
+ * statistics as one flow. The library returns the parts once in order and once in any order. In the
+ * second case, the test sorts the parts before it compares them.
  *
  *   parallel [FOLDER]
  *
  * A small encoder in this file, written from the tables of the specification, makes the streams.
- * FOLDER has prog.elf and more traces (lib/unit.t). Parts are the pieces of the buffer that one
- * thread decodes. A small NT_CELL_SIZE makes them short, so that each part begins and ends in a
- * different situation.
+ * FOLDER has prog.elf and its traces, which lib/unit.t made. A part is a piece of the buffer that one
+ * thread decodes. A small NT_CELL_SIZE makes the parts short, so that parts begin and end in many
+ * different situations.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -31,19 +31,19 @@
 #define MAX_SIZE	(400u << 10)
 #define MAX_THREADS	5
 
-/* Size of each stream in bytes, and number of bytes by which the next short stream is longer */
+/* Size of each stream in bytes, and number of bytes by which each short stream is longer than the previous one */
 #ifndef STREAM_SIZE
 #define STREAM_SIZE	(300u << 10)
 #define SHORT_STEP	7
 #endif
-/* Number of allocations that fail, one after the other */
+/* Number of allocations to test. One of them fails in each repetition of the test. */
 #ifndef ALLOCATIONS
 #define ALLOCATIONS	120
 #endif
 
 static const char *folder;
 
-/* ---- writer of messages (chapters 3 and 6.1) ---- */
+/* ---- writer of messages (chapters 3 and 6.1 of the specification) ---- */
 
 struct stream {
 	uint8_t		*data;
@@ -72,7 +72,7 @@ static void put_fixed(struct stream *stream, unsigned int bits, unsigned int val
 	}
 }
 
-/* Append a variable-length field. It also completes the last byte of the fixed fields before it. */
+/* Append a variable-length field. Its first bits complete the last byte of the fixed fields before it. */
 static void put_var(struct stream *stream, uint64_t value)
 {
 	unsigned __int128 all = (unsigned __int128)value << stream->nr_acc | stream->acc;
@@ -109,9 +109,9 @@ static void end_message(struct stream *stream)
 #define UNITS	256u
 
 /*
- * A unit is 16 bytes:
+ * The program is an array of units of 16 bytes. A unit has different code in each address space:
  *	space 0: c.nop; c.beqz a0, 1f; c.nop; c.nop; 1: c.nop; c.jr a1
- *	space 1: 5 c.nop; c.jr a1
+ *	space 1: 5 times c.nop; c.jr a1
  */
 static uint8_t code[2][UNITS * 16];
 
@@ -147,7 +147,7 @@ struct maker {
 	unsigned int	tstamp_bits;
 	unsigned int	spaces;
 	unsigned int	sync_every;	/* average number of messages between two SYNC */
-	unsigned int	oddities;	/* one in about @oddities messages is unusual; 0: none */
+	unsigned int	oddities;	/* messages between two unusual ones on average; 0: none is unusual */
 	bool		changes_mode;
 	unsigned int	nr_harts;
 	struct hart	harts[3];
@@ -225,7 +225,7 @@ static void put_error(struct maker *maker, struct hart *hart)
 		put_sync(maker, hart, 7);
 }
 
-/* Execute one unit and jump to another. */
+/* Send the messages of a hart that executes one unit and jumps to another. */
 static void put_unit(struct maker *maker, struct hart *hart, bool sync)
 {
 	struct stream *stream = &maker->stream;
@@ -262,7 +262,7 @@ static void put_vendor(struct maker *maker, struct hart *hart)
 	end_message(&maker->stream);
 }
 
-/* Unusual things that an encoder or a noisy line may do */
+/* Add something unusual that an encoder or a noisy line may cause. */
 static void put_oddity(struct maker *maker, struct hart *hart)
 {
 	switch (draw(maker, 8)) {
@@ -275,10 +275,10 @@ static void put_oddity(struct maker *maker, struct hart *hart)
 	case 2:
 		put_stop(maker, hart);
 		break;
-	case 3:		/* a message is damaged */
+	case 3:		/* damage the last message */
 		maker->stream.data[maker->stream.size - 1 - draw(maker, 4)] ^= 1 << draw(maker, 8);
 		break;
-	case 4:		/* or lost */
+	case 4:		/* lose up to 7 bytes of the last message */
 		maker->stream.size -= draw(maker, 8);
 		break;
 	case 5:
@@ -377,9 +377,9 @@ struct prints {
 	size_t		room;
 	uint64_t	errors;
 	size_t		wanted;		/* print the item with this index */
-	size_t		stop_at;	/* consume() returns 77 after this many batches; 0: never */
+	size_t		stop_at;	/* number of batches after which consume() returns 77, or 0 to never return it */
 	size_t		calls;
-	bool		late;		/* consume() was called again after that */
+	bool		late;		/* true if the library called consume() after consume() had returned 77 */
 };
 
 static void add_item(struct prints *prints, uint64_t part, const struct nt_item *item)
@@ -459,7 +459,7 @@ static struct prints decode_one(const struct input *input, size_t wanted, struct
 	return prints;
 }
 
-/* Sort the items of all threads by the number of their part, as one list. */
+/* Put the items of all threads into one list, sorted by the number of their part. */
 static struct prints merge(const struct input *input, struct prints *threads, unsigned int nr)
 {
 	struct prints all = new_prints(input, SIZE_MAX);
@@ -510,7 +510,10 @@ static struct prints decode_ordered(const struct input *input, unsigned int nr, 
 	return prints;
 }
 
-/* Compare as items_are_same() does, but without timestamps a batch may name a later message. */
+/*
+ * Return true if two items are equal, as items_are_same() does. In a stream without timestamps, @other
+ * may name a later message than @one, because it is from a batch.
+ */
 static bool is_same(const struct input *input, const struct print *one, const struct print *other)
 {
 	if (one->hash != other->hash || other->offset < one->offset)
@@ -541,7 +544,7 @@ static void compare(const struct input *input, const struct prints *one, struct 
 	free(other->data);
 }
 
-/* Check that counts by several threads equal the counts of the ranges that one flow returns. */
+/* Check that the counts of several threads equal the counts of the ranges that one flow returns. */
 static void assert_counts(const struct input *input, const char *title)
 {
 	struct items_way plain = { .piece = SIZE_MAX };
@@ -699,8 +702,8 @@ static void streams_are_valid(void **state)
 }
 
 /*
- * Try every size, so that the end of the stream, and the boundaries between parts, are at every
- * place of a message
+ * Decode streams of every size, so that the end of the stream and the boundaries between parts fall on
+ * every byte of a message.
  */
 static void short_streams(void **state)
 {
@@ -806,8 +809,8 @@ static bool alloc_fails(void)
 }
 
 /*
- * If one allocation fails, the returned items must be right, and if items are missing, the return
- * value must report an error.
+ * If an allocation fails, the library may return fewer items, but the returned items must be right.
+ * If items are missing, the return value must report an error.
  */
 static void memory_runs_out(void **state)
 {

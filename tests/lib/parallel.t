@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Several threads must return the items that one flow returns (tests/lib/parallel.c). They decode
-# parts of the usual size, and, in a separate build of the library, parts of 100 bytes. Fewer cases
-# also run under the thread sanitizer.
+# Several threads must return the items that one flow returns (tests/lib/parallel.c). A
+# thread decodes parts of the usual size, or, in a separate build of the library, parts of 100 bytes.
+# Some of the cases also run under the thread sanitizer.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/lib/unit.sh"
 dir=$O/tests/lib-parallel

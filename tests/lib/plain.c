@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * Compare the parser of the fast path, which reads only short messages (plain.h), with the parser
- * of all messages, on random bytes that are nearly messages. If the first parser accepts a message,
- * the second must read the same. Do this with and without pext. The program is also built without
- * SSE2, so that each variant of plain.h is tested on one machine.
+ * of all messages. The input is random bytes that resemble messages. If the fast parser accepts a
+ * message, the other parser must return the same fields. The test compares them with and without the
+ * instruction pext. plain.t also builds this program without SSE2, so that one machine can test each
+ * variant of plain.h.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +31,8 @@ static void make_config(struct nt_config *config)
 }
 
 /*
- * Make a TCODE and random bytes. One of four bytes ends a field, and one of twelve ends the message
+ * Write a TCODE and random bytes. On average, one of four bytes ends a field, and one of twelve ends
+ * the message.
  */
 static void make_message(uint8_t *p, unsigned int size)
 {

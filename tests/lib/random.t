@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Decode random programs that tests/random executes and encodes according to the specification's
-# text.
+# Decode the traces of random programs. tests/random executes and encodes them according to the text
+# of the specification.
 . "$(dirname "$0")/../harness/tap.sh"
 { [ -n "${QUICK:-}" ] || build_sanitized; } && make -C "$top" lib >"$tap_tmp/make" 2>&1 &&
 	make -C "$top/tests/random" O="$O" all $([ -n "${QUICK:-}" ] || echo sanitized) >>"$tap_tmp/make" 2>&1 ||
 	{ cat "$tap_tmp/make"; exit 1; }
-# tests/mutations needs only enough seeds to detect a change
+# tests/mutations needs only enough seeds to detect its changes
 if [ -n "${QUICK:-}" ]; then
 	plan 1
 	ok "200 seeds, each with 4 damaged copies" "$O/random/random" --seeds 1 200 --flips 4

@@ -20,8 +20,8 @@ decode() {
 	files "$_name"
 	"$ntrace" decode --pcs "$@" --elf "$elf" "$_name.nt" 2>"$tap_tmp/err"
 }
-# right NAME DEVIATION OPTION...: expect all PCs, exit status 0, and the name of the deviation ("" for none, "any"
-# to accept every name)
+# right NAME DEVIATION OPTION...: expect all PCs, exit status 0, and the name of the deviation. DEVIATION is "" if the
+# decoder must not name a deviation, or "any" to accept every name
 right() {
 	_case=$1 _deviation=$2; shift 2
 	decode "$_case" --encoder accemic "$@" >"$tap_tmp/pcs"
@@ -47,7 +47,7 @@ right primes-htm-ir "" --implicit-return
 right primes-htm-sync-noibhs ""
 right primes-htm-all "" --implicit-return --timestamp
 
-# An unknown deviation of the encoder is an error, and so is each deviation with --strict
+# A deviation that the decoder does not know is an error. With --strict, each deviation is an error
 decode htm-sync-29-branch >/dev/null
 is "an unknown encoder that leaves out a bit of HIST is an error" $? 1
 decode sync-xret-btype3 --encoder accemic --strict >/dev/null

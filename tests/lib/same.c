@@ -4,17 +4,19 @@
  *
  *   same [OPTIONS of ntrace decode] [--no-memory EVERY] --elf ELF TRACE
  *
- * Feed the whole stream at once, and get its items by nt_flow_next(). Compare them with the items
- * of batches, of mixtures of both calls, and of a stream in pieces of several sizes. Do the same
- * with the stream repeated, because the flow stores the blocks to which messages led, and uses them
- * again. Prints the first difference and exits with 1.
+ * The program feeds the whole stream at once, and gets its items by nt_flow_next(). It compares these
+ * items with those from batches, from mixtures of items and batches, and from a stream that is fed in
+ * pieces of several sizes. It then decodes the stream twice in a row, because the flow stores the
+ * blocks to which messages led, and uses them again. If items differ, the program prints the first
+ * difference and exits with 1.
  *
- * nt_flow_count(), in the same ways and mixed with the other calls, and nt_parallel_count() must
- * count the ranges that nt_flow_next() returns. nt_flow_count() must also return the same other
- * items.
+ * nt_flow_count() and nt_parallel_count() must count the ranges that nt_flow_next() returns. The
+ * program calls nt_flow_count() alone and mixed with the other functions. nt_flow_count() must also
+ * return the same items that are not ranges.
  *
- * Each memory allocation of the flow fails in turn (in a long trace, one of EVERY). The call must
- * return NT_E_NOMEM, and the next call must continue without a loss.
+ * The program also lets one memory allocation of the flow fail, and repeats this for each allocation,
+ * or for every EVERYth one of a long trace. The call must return NT_E_NOMEM, and the next call must
+ * continue without a loss.
  */
 #include <inttypes.h>
 #include <limits.h>
@@ -94,8 +96,8 @@ static bool compare(const struct nt_config *config, struct nt_image *image,
 }
 
 /*
- * Decode while allocation number @first and the @nr - 1 after it fail. Return false if an item
- * differs. Set *made to the number of allocations.
+ * Decode while @nr allocations fail, of which the first is allocation number @first. Return false if
+ * an item differs. Set *made to the number of allocations.
  */
 static bool compare_without(const struct nt_config *config, struct nt_image *image,
 			    const struct trace *trace, struct items_way way, unsigned long first,
@@ -158,10 +160,10 @@ static bool sweep_allocations(const struct options *options, struct nt_image *im
 /* ---- counts ---- */
 
 struct count_way {
-	size_t		piece;		/* Bytes that are fed at a time */
-	uint32_t	counts;		/* Call N counts if bit N modulo 32 is set */
-	uint32_t	batches;	/* If bit N modulo 32 is set, call N fetches a batch, else one item */
-	uint32_t	takes;		/* Take the counts after this many calls; 0: at the end */
+	size_t		piece;		/* number of bytes that are fed at a time */
+	uint32_t	counts;		/* If bit N modulo 32 is set, call N is nt_flow_count() */
+	uint32_t	batches;	/* If bit N modulo 32 is set, call N gets a batch, else one item */
+	uint32_t	takes;		/* calls after which the counts are taken; 0: take them only at the end */
 };
 
 static const struct count_way count_ways[] = {
@@ -192,7 +194,10 @@ static void take_counts(struct counting *counting)
 	}
 }
 
-/* Make the next call. Return 1 if *item is not a range, 0 to feed more, or NT_E_NOMEM */
+/*
+ * Count, or get an item or a batch, whichever is next. Return a positive value if *item is filled in,
+ * 0 if the flow needs more bytes, or NT_E_NOMEM.
+ */
 static int count_call(struct counting *counting, struct nt_item *item)
 {
 	struct items *items = &counting->items;
@@ -251,7 +256,7 @@ static bool next_other(struct items *items, struct counted *counted, struct nt_i
 	return false;
 }
 
-/* Look for @one in the counts and in the ranges that were returned as items. */
+/* Return true if the counts or the ranges that were returned as items contain @one. */
 static bool has_counted(struct counting *counting, struct counted *one)
 {
 	struct nt_count count;
@@ -278,8 +283,8 @@ static bool has_counted(struct counting *counting, struct counted *one)
 }
 
 /*
- * Count while allocation number @first and the @nr - 1 after it fail. Set *made to the number of
- * allocations.
+ * Count while @nr allocations fail, of which the first is allocation number @first. Return false if a
+ * count or an item differs. Set *made to the number of allocations.
  */
 static bool compare_counts(const struct nt_config *config, struct nt_image *image,
 			   const struct trace *trace, bool middle, struct count_way way,

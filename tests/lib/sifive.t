@@ -19,7 +19,7 @@ work:	beqz a1, 2f
 	nop
 2:	ret
 EOT
-# The branch crosses a page.
+# The branch lies half in one page and half in the next.
 cat >kernel.S <<'EOT'
 _start:	csrrw tp, sscratch, tp
 	jal handle
@@ -48,7 +48,7 @@ for part in user:0x10000 kernel:0xffffffff80002000 firmware:0x80000400; do
 		-o "$name" "$name.S" || exit 1
 done
 riscv64-linux-gnu-objcopy -O binary kernel kernel.bin
-# Pages as read from memory, which are 4,096 bytes and the first two of the next page
+# Make files of pages as they are read from memory, which have 4,096 bytes, and the first two bytes of the next page
 for page in 0 1 2; do
 	tail -c +$((page * 4096 + 1)) kernel.bin | head -c 4098 >page.$((2 + page))
 done
@@ -78,7 +78,7 @@ elfs="--elf user --elf kernel --elf firmware"
 options="--dialect sifive --addr-bits 48 --src-bits 2 --src 1 --pcs"
 plan 17
 
-# decode OPTION...: decode nt into pcs and errors, and print the exit status
+# decode OPTION...: decode the file nt into the files pcs and errors, and print the exit status
 decode() {
 	# shellcheck disable=SC2086
 	"$ntrace" decode $options "$@" >pcs 2>errors
@@ -104,7 +104,7 @@ is "a page is missing: exit status" "$(decode --elf user --binary page.2@0xfffff
 ok "a page is missing: all PCs of other code are decoded" cmp pcs seen
 is "a page is missing: all errors are about missing code" "$(grep -v 'hint:\|NT_E_NO_CODE\|no code' errors)" ""
 
-# The buffer was full, so its last message is incomplete.
+# Imitate a buffer that became full, so that its last message is incomplete.
 size=4096
 while head -c $size nt | tail -c 1 | od -An -tu1 | awk '{ exit $1 % 4 != 3 }'; do
 	size=$((size - 1))

@@ -77,7 +77,7 @@ static size_t put_number(char *out, unsigned long n)
 	return len + 1;
 }
 
-/* %u and %lu */
+/* Print a text. Only %u and %lu are supported. */
 int printf(const char *format, ...)
 {
 	char text[128];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Test libntrace through its public header, where readable cases (.ntt) are not enough.
+ * Test functions of libntrace that the readable cases of tests/ntt cannot test, through the public
+ * header.
  *
  * argv[1] is a folder with prog.elf and traces of it, made by lib/unit.t. Each trace is decoded in
  * several ways, which must give the same items.
@@ -58,7 +59,7 @@ static struct nt_image *program_image(void)
 	return image;
 }
 
-/* Properties of a stream that are compared, with a hash that depends on order and content */
+/* Summary of the decoded items of a stream. The hash depends on the order and the content of the items. */
 struct sum {
 	uint64_t	hash;
 	uint64_t	insns;
@@ -123,7 +124,7 @@ static int add_batch(void *ctx, const struct nt_batch *batch)
 	return 0;
 }
 
-/* Decode @bytes, fed in pieces of @piece */
+/* Decode @bytes in pieces of @piece bytes. If @batches, get batches instead of single items. */
 static struct sum decode(const struct nt_config *config, struct bytes bytes, size_t piece,
 			 bool batches)
 {
@@ -264,7 +265,8 @@ static void parallel_stops(void **state)
 }
 
 /*
- * Decoding from the nth SYNC on gives the same flow as decoding the whole stream does from there.
+ * Start to decode at each SYNC of a stream. The items must equal those that decoding the whole stream
+ * returns after the same SYNC.
  */
 static void sync_is_found(void **state)
 {
@@ -382,7 +384,7 @@ static void text_fits_or_says_so(void **state)
 	assert_true(nt_item_desc(&item, buf, sizeof(buf)) > 0);
 }
 
-/* Rows of table "Generating itype for different instructions" */
+/* The rows are from the specification's table "Generating itype for different instructions". */
 static void instructions_have_their_class(void **state)
 {
 	static const struct {
@@ -514,8 +516,9 @@ struct added {
 };
 
 /*
- * Read the byte at @addr from the sections of @space, else of space 0. The section added last wins.
- * Return 0 if there is none.
+ * Read the byte at @addr from the sections of @space. If none contains this address, use the sections
+ * of space 0. If several sections contain it, use the one that was added last. Return 0 if no section
+ * contains it.
  */
 static uint8_t naive_byte(const struct added *added, size_t nr, uint64_t space, uint64_t addr)
 {
@@ -546,7 +549,7 @@ static void image_sections_come_and_go(void **state)
 		seed = seed * 1103515245 + 12345;
 		if (nr == 40 || (nr && seed >> 16 & 1)) {
 			i = (seed >> 17) % nr;
-			/* The section added last among equal ones is removed, so find it */
+			/* The library removes the last added one of several equal sections, so find it */
 			for (size_t k = i + 1; k < nr; k++)
 				if (added[k].space == added[i].space && added[k].addr == added[i].addr &&
 				    added[k].size == added[i].size)
@@ -577,7 +580,7 @@ static void image_sections_come_and_go(void **state)
 	nt_image_free(image);
 }
 
-/* Two spaces with different code at the same address, chosen by the context */
+/* Two address spaces with different code at the same address. The context selects the space. */
 struct two {
 	uint8_t		code[2][64];
 	unsigned int	reads;
@@ -596,7 +599,7 @@ static int two_read(void *ctx, uint64_t space, uint64_t addr, uint8_t *buf, size
 	two->reads++;
 	if (space > 1 || addr < 0x1000 || addr >= 0x1040)
 		return 0;
-	/* return at most three bytes at a time */
+	/* a caller may return fewer bytes than requested, so return at most three */
 	if (size > 3)
 		size = 3;
 	if (size > 0x1040 - addr)
@@ -605,7 +608,7 @@ static int two_read(void *ctx, uint64_t space, uint64_t addr, uint8_t *buf, size
 	return size;
 }
 
-/* Write c.nop instructions, and c.jr ra at @index */
+/* Fill @code with c.nop instructions, and write c.jr ra as instruction number @index. */
 static void fill(uint8_t *code, unsigned int index)
 {
 	unsigned int i;
@@ -653,7 +656,7 @@ static bool own_jvt(void *ctx, uint64_t space, uint64_t *jvt)
 /* Return the target of cm.jt in a space, or 0 if it is unknown */
 static uint64_t table_target(struct nt_flow *flow, unsigned int space)
 {
-	/* ProgTraceSync at 0x1000; Ownership; ProgTraceCorrelation I-CNT=2 */
+	/* ProgTraceSync with address 0x1000, Ownership, and ProgTraceCorrelation with I-CNT=2 */
 	uint8_t trace[] = { 0x24, 0x0d, 0x00, 0x83, 0x08, 0x0b | space << 7, 0x84, 0x10, 0x0b };
 	struct nt_item item;
 	uint64_t target = 0;
@@ -693,7 +696,10 @@ static void each_space_has_its_jump_table(void **state)
 
 static void spaces_and_invalidation(void **state)
 {
-	/* ProgTraceSync at 0x1000; Ownership scontext=0, =1; IndirectBranch I-CNT=3 to 0x1000 */
+	/*
+	 * ProgTraceSync with address 0x1000, Ownership with scontext 0 and 1, and IndirectBranch with
+	 * I-CNT=3 to 0x1000
+	 */
 	static const uint8_t sync[] = { 0x24, 0x0d, 0x00, 0x83 };
 	static const uint8_t own0[] = { 0x08, 0x0b }, own1[] = { 0x08, 0x8b };
 	static const uint8_t jump[] = { 0x10, 0x31, 0x03 };
@@ -715,7 +721,7 @@ static void spaces_and_invalidation(void **state)
 	reads = two.reads;
 	assert_int_equal(next_how(flow, jump, sizeof(jump), &insns), NT_END_RETURN);
 	assert_int_equal(two.reads, reads);
-	/* the code of the second space has its return at another address */
+	/* the instruction c.jr ra is at another address in the second space */
 	next_how(flow, own1, sizeof(own1), &insns);
 	assert_int_equal(next_how(flow, jump, sizeof(jump), &insns), 100 - NT_E_CLASS);
 	next_how(flow, sync, sizeof(sync), &insns);
@@ -730,7 +736,10 @@ static void spaces_and_invalidation(void **state)
 	nt_image_free(image);
 }
 
-/* Only the first half of an instruction can be read. The other half becomes readable after the decoder saw this. */
+/*
+ * The decoder can first read only the first half of an instruction. After the decoder has used this half, the test
+ * also makes the other half readable.
+ */
 static void image_gets_the_rest(void **state)
 {
 	static const uint8_t sync[] = { 0x24, 0x0d, 0x00, 0x83 };
@@ -779,7 +788,7 @@ static void image_invalidates_a_range(void **state)
 	nt_image_remap(image);
 	assert_int_equal(next_how(flow, jump, sizeof(jump), &insns), NT_END_RETURN);
 	assert_int_equal(two.reads, reads);
-	/* Invalidate the last byte of the code, and later more ranges than the image can list */
+	/* Invalidate the last byte of the code, and later more ranges than the image can store */
 	fill(two.code[0], 8);
 	nt_image_invalidate_range(image, 0x1005, 1);
 	assert_int_equal(next_how(flow, jump, sizeof(jump), &insns), 100 - NT_E_CLASS);
@@ -854,7 +863,7 @@ static int decode_counting(bool ordered, void *stats, size_t size)
 	return ret;
 }
 
-/* A program that was built with another header has a shorter or longer structure. */
+/* A program that was built with another version of the header passes a shorter or longer nt_stats. */
 static void statistics_may_grow(void **state)
 {
 	struct { struct nt_stats stats; uint64_t more; } grown;
@@ -940,7 +949,7 @@ static void assert_written(const uint8_t *buf, const void *full, size_t full_siz
 	assert_int_equal(buf[size], 0x55);
 }
 
-/* A program was built with a header in which structures are shorter, or longer. */
+/* Imitate programs that were built with other versions of the header, whose structures are shorter or longer. */
 static void structures_have_any_size(void **state)
 {
 	static const uint8_t data[] = { 0x24, 0x0d, 0x00, 0x83, 0x10, 0x31, 0x03 };
@@ -982,7 +991,7 @@ static void structures_have_any_size(void **state)
 		nt_flow_free(flow);
 		nt_flow_free(full);
 	}
-	/* Fields that the caller's structure lacks are absent */
+	/* The library must treat fields that are missing in the caller's structure as absent */
 	assert_true(nt_message_desc(&msg, one, sizeof(one)) > 0);
 	assert_true(nt_message_desc_sized(&msg, offsetof(struct nt_message, tstamp), other,
 					  sizeof(other)) > 0);
@@ -1012,8 +1021,8 @@ static void wrong_configurations_are_refused(void **state)
 	assert_null(nt_pins_new(3));
 	assert_int_equal(errno, EINVAL);
 	/*
-	 * Only the fields of the older header are read, because the bytes after them are not valid
-	 * values
+	 * The library must read only the fields that the older header defines, because the bytes after
+	 * these fields are not valid values
 	 */
 	nt_config_init(&config, offsetof(struct nt_config, mode));
 	memset(&config.mode, 0xff, sizeof(config) - offsetof(struct nt_config, mode));
@@ -1023,7 +1032,7 @@ static void wrong_configurations_are_refused(void **state)
 	nt_image_free(image);
 }
 
-/* Searching forwards and backwards finds the same messages, from any offset. */
+/* Searches for a SYNC forwards and backwards must find the same messages, from any offset. */
 static void syncs_are_found_both_ways(void **state)
 {
 	struct bytes bytes = read_file("htm");
@@ -1106,7 +1115,8 @@ static void a_clone_goes_on(void **state)
 }
 
 /*
- * The instructions of a range, read one by one, have the number and the end that the range reports.
+ * Read the instructions of each range one by one. Their number and the end of the last one must equal
+ * the number and the end that the range reports.
  */
 static void ranges_have_their_instructions(void **state)
 {

@@ -12,8 +12,8 @@ unit_build() {
 			"$@" "$O/lib/libntrace-session.a" "$O/lib/libntrace-elf.a" "$O/lib/libntrace.a" -ldw -lelf -lzstd -lpthread
 }
 
-# unit_library NAME FLAG...: build the library with FLAGS in $O/NAME, where make compiles only changed files,
-# and print its files
+# unit_library NAME FLAG...: build the library with these flags in $O/NAME, and print the names of its files. The folder
+# remains, so that make compiles only changed files
 unit_library() {
 	_name=$1; shift
 	make -C "$top" lib O="$O/$_name" CFLAGS="-g -O2 $*" >&2 && echo "$O/$_name/lib/libntrace-elf.a $O/$_name/lib/libntrace.a"

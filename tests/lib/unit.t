@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Test libntrace through its public header (tests/lib/unit.c),
-# with traces of a real program.
+# Test libntrace through its public header with traces of a real program (tests/lib/unit.c).
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/lib/unit.sh"
 dir=$O/tests/lib-unit

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A program with unpredictable branches, to be traced. It sorts random numbers, searches for them,
- * and puts them in a tree. argv[1] is their number.
+ * A program with unpredictable branches, which tests trace. It sorts random numbers, searches for
+ * them, and puts them in a tree. argv[1] is the number of random numbers.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A program to trace. It calls, loops, sorts by a function pointer, recurses
- * and prints by the C library. argv[1] is the number of rounds.
+ * A program that tests trace. It calls functions, loops, sorts by a function pointer, recurses, and
+ * prints by the C library. argv[1] is the number of times that the program repeats this.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,10 +2,10 @@
 /*
  * Measure the streams whose decoding takes longest for their size.
  *
- * A few bytes can report millions of instructions, such as a repeated loop. A decoder needs time
- * for this output. Streams that take much time and give little output are worse. The processor
- * time of each stream is compared with the time of an ordinary stream. This ratio hardly depends
- * on the machine and its load. Exits with 1 if a stream takes longer than its limit.
+ * A few bytes can report millions of instructions of a repeated loop, and a decoder needs time to
+ * output them. Streams that need much time for little output are worse. The program compares the
+ * processor time of each stream with the time of an ordinary stream. This ratio hardly depends on
+ * the machine and its load. The program exits with 1 if a stream takes longer than its limit.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -115,7 +115,10 @@ static void fill_code(uint16_t insn)
 #define C_J_SELF	0xa001	/* c.j . */
 #define C_JR_A0		0x8502	/* c.jr a0 */
 
-/* The reference for the other streams is a loop of 8 instructions, reported one by one */
+/*
+ * Make the ordinary stream, with which the others are compared. A loop has 8 instructions, and each
+ * iteration has its own message.
+ */
 static void make_plain(void)
 {
 	unsigned int i;
@@ -167,7 +170,7 @@ static void make_hist_repeat(void)
 	put_sync(BASE);
 }
 
-/* This stream gives no ranges. */
+/* Make a stream that reports no ranges. */
 static void make_empty_hist_repeat(void)
 {
 	unsigned int i;
@@ -178,7 +181,10 @@ static void make_empty_hist_repeat(void)
 		put_hist_repeat(1, (1 << 18) - 1);
 }
 
-/* Each message jumps to another place in code without a jump, and reports 1,000 instructions */
+/*
+ * Each message reports one instruction, and then a trap to the following address. The code contains no
+ * jump, so that the block which begins at each address extends to the end of the code.
+ */
 static void make_places(void)
 {
 	unsigned int i;
@@ -190,8 +196,8 @@ static void make_places(void)
 }
 
 /*
- * Jump to the same number of places without code, each of which uses an entry in the table of
- * blocks
+ * Continue at a new address after each SYNC. There is no code at these addresses, but each of them uses
+ * an entry in the table of blocks.
  */
 static void make_no_code(void)
 {
@@ -214,14 +220,14 @@ static uint64_t inverse(uint64_t odd)
 	return x;
 }
 
-/* The addresses are chosen so that all are in one slot of the table */
+/* Continue at addresses that all have the same hash, and so share one slot of the table of blocks. */
 static void make_collisions(void)
 {
 	uint64_t back = inverse(0x9e3779b97f4a7c15ULL);
 	unsigned int i;
 
 	for (i = 0; i < 120000; i++) {
-		/* The hash is the upper half of the product with the constant */
+		/* the hash is the upper half of the product of the address and a constant */
 		uint64_t place = i * back;
 
 		if (place >> 63)

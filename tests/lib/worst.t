@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Check the decoding time of streams that take long for their
-# size, relative to an ordinary stream on the same machine (tests/lib/worst.c). The limits are in
-# worst.c.
+# Decode streams that take long for their size, and compare the time with that of an ordinary stream
+# on the same machine. tests/lib/worst.c has the streams and the limits.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/lib/unit.sh"
 dir=$O/tests/lib-worst

@@ -3,10 +3,10 @@
 """Run readable decoder tests (.ntt files). README.rst in this folder describes the format.
 
     ntt.py NTRACE FILE.ntt ...        prints TAP
-    ntt.py --same PROGRAM NTRACE FILE.ntt ...   also decodes each trace in every way by
-                                      tests/lib/same.c, which must give the same items
-    ntt.py --programs FOLDER ...      must be the first option: keeps the programs of the cases in
-                                      FOLDER, and uses programs that are already there
+    ntt.py --same PROGRAM NTRACE FILE.ntt ...   also runs PROGRAM (tests/lib/same.c), which
+                                      decodes each trace in every way and compares the items
+    ntt.py --programs FOLDER ...      must be the first option: stores the programs of the cases in
+                                      FOLDER, and reuses the programs that it contains
     ntt.py --update NTRACE FILE.ntt ...   writes the decoder's output into the files, so that you
                                       can compare it with the specification
 
@@ -25,7 +25,7 @@ import tempfile
 
 CROSS = os.environ.get('CROSS_COMPILE', 'riscv64-linux-gnu-')
 
-# table "Fields in Messages": TCODE, fixed fields (name, bits), variable fields
+# TCODE, fixed fields (name, bits), and variable fields of each message, from the table "Fields in Messages"
 MESSAGES = {
     'Ownership': (2, [], ['PROCESS']),
     'DirectBranch': (3, [], ['I-CNT']),
@@ -41,14 +41,14 @@ MESSAGES = {
     'RepeatBranch': (30, [], ['B-CNT']),
     'ProgTraceCorrelation': (33, [('EVCODE', 4), ('CDF', 2)], ['I-CNT', 'HIST']),
 }
-# Additional messages of SiFive's version 0
+# additional messages of version 0 of SiFive's trace components
 SIFIVE_MESSAGES = {
     'DataAcquisition': (7, [], ['IDTAG', 'DQDATA']),
     'AuxAccessWrite': (23, [], ['ADDR', 'DATA']),
     'InCircuitTrace': (34, [('CKSRC', 4), ('CKDF', 2)], ['CKDATA0', 'CKDATA1']),
     'InCircuitTraceSync': (35, [('CKSRC', 4), ('CKDF', 2)], ['CKDATA0', 'CKDATA1']),
 }
-# Messages without a known layout: a TCODE and any number of fields V0, V1, ...
+# name of a message without a known layout, which has a TCODE and any number of fields V0, V1, ...
 OTHER = 'Message'
 
 
@@ -57,12 +57,12 @@ class Bad(Exception):
 
 
 def mdo(value, bits):
-    """Return the 6-bit groups of a value of that many bits, least significant first"""
+    """Return the 6-bit groups of a value that has @bits bits, with the least significant group first"""
     return [(value >> i) & 63 for i in range(0, max(bits, 1), 6)]
 
 
 def var_bits(value, field, extend, xlen):
-    """Return the number of bits that a variable-length field is sent with"""
+    """Return the number of bits that are sent for a variable-length field"""
     if extend and field in ('F-ADDR', 'U-ADDR'):
         top = xlen - 1          # bit 0 of the address is not sent
         value &= (1 << top) - 1
@@ -113,7 +113,7 @@ def encode(name, fields, config):
 
 
 def pack_bits(text):
-    """Convert bits such as "0110 1", in sending order, to bytes, least significant first"""
+    """Convert bits such as "0110 1" in the order of sending to bytes. The first bit of a byte is the least significant"""
     bits = [int(c) for c in text if c in '01']
     bits += [1] * (-len(bits) % 8)
     return bytes(sum(b << i for i, b in enumerate(bits[n:n + 8]))
@@ -121,7 +121,7 @@ def pack_bits(text):
 
 
 class Case:
-    programs = None         # folder that keeps the programs of all cases
+    programs = None         # folder in which the programs of all cases are stored, or None
 
     def __init__(self, path):
         self.path = path
@@ -166,7 +166,7 @@ class Case:
         text = re.sub(r'(?<![\w.])[A-Za-z_.][\w.]*', label, text)
         if not re.fullmatch(r'[0-9a-fA-FxXbo_+\-*/^|&<>()~ ]+', text):
             raise Bad(f'bad expression {text}')
-        return eval(text, {'__builtins__': {}})     # digits and operators only
+        return eval(text, {'__builtins__': {}})     # the text contains only digits and operators
 
     def assemble(self, tmp):
         """Assemble the [code] sections to an ELF file. Return None if there are none"""
@@ -177,7 +177,7 @@ class Case:
                 continue
             addr = int(args.split()[0], 0)
             if base is not None and 0 < addr - base < 0x80000:
-                source.append(f'.org {addr - base:#x}')         # so near that branches reach it
+                source.append(f'.org {addr - base:#x}')         # the section is so near that branches reach it
             else:
                 base = addr
                 source += [f'.section .t{len(starts)}, "ax"', '.balign 2']
@@ -199,7 +199,7 @@ class Case:
                            check=True)
             with open(f'{tmp}/a.nm', 'w', encoding='utf-8') as file:
                 subprocess.run([CROSS + 'nm', f'{tmp}/a.elf'], check=True, stdout=file)
-            # Another run may build the same program. Rename the program only after its symbols are there.
+            # Another process may build the same program. Rename the program after its list of symbols, so that both exist.
             for ending in ('nm', 'elf'):
                 shutil.copy(f'{tmp}/a.{ending}', f'{elf}.{os.getpid()}')
                 os.replace(f'{elf}.{os.getpid()}', elf + ('.nm' if ending == 'nm' else ''))
@@ -287,7 +287,7 @@ def update(case, name, lines, status):
 
 
 def check_same(case, same, tmp, elf):
-    """Check that the trace decodes to the same items in every way"""
+    """Let tests/lib/same.c check that each way of decoding the trace gives the same items"""
     if not same or not elf:
         return []
     done = run([same, '--elf', elf] + case.options + [f'{tmp}/trace'])
