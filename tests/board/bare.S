@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Start of a bare-metal program. main(hart) runs on each hart, and the result of the first hart is
- * the exit status of the machine. A trap ends the run with status 99, unless the program sets
- * mtvec. When the board serves a register access, it lets QEMU execute an mret of the program that
- * is after the address in mtvec.
+ * Start of a bare-metal program. main(hart) runs on each hart. The value that main() returns on the
+ * first hart is the exit status of the machine. A trap ends the program with status 99, unless the
+ * program sets mtvec. To complete a register access, the board lets QEMU execute an mret of the
+ * program. This mret must follow the address in mtvec.
  */
 	.section .text.start, "ax"
 	.globl _start
@@ -15,7 +15,7 @@ _start:
 	addi	t0, a0, 1
 	slli	t0, t0, 16
 	add	sp, sp, t0
-	/* Floating point and vectors stay off; U and S mode may use all memory */
+	/* let U and S mode use all memory; floating point and vectors stay off */
 	li	t0, -1
 	csrw	pmpaddr0, t0
 	li	t0, 0x1f
@@ -30,7 +30,8 @@ _start:
 trapped:
 	li	a0, 99
 	/*
-	 * The machine's test device: 0x5555 ends the run with status 0, 0x3333 with a given status
+	 * Write to the machine's test device. The value 0x5555 ends QEMU with status 0, and the value
+	 * 0x3333 ends it with a given status
 	 */
 	.globl end
 end:

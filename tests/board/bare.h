@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Definitions for bare-metal programs, with bare.S. */
+/* Definitions for bare-metal programs that bare.S starts. */
 #ifndef TESTS_BOARD_BARE_H
 #define TESTS_BOARD_BARE_H
 
 #include <stdint.h>
 
 #define UART		0x10000000UL
-#define TRACE		0x18000000UL	/* registers of the first component; each has 4 KiB */
+#define TRACE		0x18000000UL	/* address of the first component; each component has 4 KiB of registers */
 
 #define csr_read(csr)		({ uint64_t _v; __asm__ volatile("csrr %0, " #csr : "=r"(_v)); _v; })
 #define csr_write(csr, value)	__asm__ volatile("csrw " #csr ", %0" : : "r"(value))
@@ -17,13 +17,13 @@ static inline volatile uint32_t *trace_regs(unsigned int component)
 	return (volatile uint32_t *)(TRACE + 0x1000 * component);
 }
 
-/* Registers of a RAM sink, in words */
+/* Indices of the registers of a RAM sink in 32-bit words */
 #define RAM_CONTROL	(0x00 / 4)
 #define RAM_START	(0x10 / 4)
 #define RAM_LIMIT	(0x18 / 4)
 #define RAM_WP		(0x20 / 4)
 
-/* Start a sink that writes @size bytes to @buf, below 4 GiB, and then stops */
+/* Start a sink that writes @size bytes at @buf, which is below 4 GiB, and then stops */
 static inline void sink_start(volatile uint32_t *ram, uint32_t buf, uint32_t size)
 {
 	ram[RAM_CONTROL] = 0x111;
@@ -36,7 +36,7 @@ static inline void sink_start(volatile uint32_t *ram, uint32_t buf, uint32_t siz
 	ram[RAM_CONTROL] = 0x113;
 }
 
-/* Start to trace into @size bytes at @buf. @control is trTeControl with tracing disabled. */
+/* Start to trace into @size bytes at @buf. @control is the value of trTeControl that does not enable trace. */
 static inline void trace_start(volatile uint32_t *te, volatile uint32_t *ram, uint32_t buf, uint32_t size,
 			       uint32_t control)
 {

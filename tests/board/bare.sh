@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh
-# Runs programs on the machine without Linux or firmware; a run takes a second. Source it after tap.sh.
+# Run programs on the board without Linux or firmware, which takes about a second. Source this file after tap.sh.
 
 bare_setup() {
 	[ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "no QEMU; run make setup"
@@ -8,7 +8,7 @@ bare_setup() {
 		{ plan 1; fail "the plugin and the command build"; cat "$tap_tmp/make"; done_testing; }
 }
 
-# bare_build ELF [FLAGS] SOURCE...
+# bare_build ELF [FLAGS] SOURCE...: compile a bare-metal program, which bare.S starts
 bare_build() {
 	_elf=$1
 	shift
@@ -17,15 +17,15 @@ bare_build() {
 		-I"$top/tests/board" -o "$_elf" "$top/tests/board/bare.S" "$@"
 }
 
-# bare_topology FILE: write the list that the plugin reads, from lines without addresses
+# bare_topology FILE: write the list of components for the plugin to FILE. The input lines have no addresses
 bare_topology() {
 	awk '{ printf "%s %s %#x", $1, $2, 402653184 + 4096 * n++
 		for (i = 3; i <= NF; i++) printf " %s", $i
 		print "" }' >"$1"
 }
 
-# bare_run ELF PLUGIN-OPTIONS [QEMU-OPTIONS]: print the program's output, and return its status. The topology
-# is $tap_tmp/topology
+# bare_run ELF PLUGIN-OPTIONS [QEMU-OPTIONS]: run a program, print its output, and return its status. The list of
+# components is $tap_tmp/topology
 bare_run() {
 	_elf=$1 _plugin=$2
 	shift 2

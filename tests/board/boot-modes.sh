@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh
-# Each mode and optimisation of the encoder, for tests of boot traces. Source it after boot.sh.
+# Lists of the modes and optimisations of the encoder, for tests of boot traces. Source this file after boot.sh.
 
-# Values of trTeControl: BTM or HTM, trTeContext, a sync every 2^14 messages, N-Trace
+# Values of trTeControl for BTM and HTM with trTeContext, a sync every 2^14 messages, and the format N-Trace
 btm=0x01a10230 htm=0x01a10260
 
 # variants NAME...: print these variants as options of the model
 variants() { printf 'variant=%s,' "$@" | sed 's/,$//'; }
 
-# Columns are the name, and the options of the model, of the decoder and of the board. make test runs only the
-# lines that begin with "*", which depend on QEMU, on the number of harts or on the hardware.
-# tests/model/roundtrip.t tests each option of the encoder. boot-features is trTeInstFeatures. When Linux
-# enables its MMU, a function called at 0x80200000 + N returns to 0xffffffff80000000 + N. An encoder that
-# compares fewer than 22 bits treats that as the return to its call, but the decoder reports an error.
+# The columns are the name, and the options of the model, of the decoder and of the board. make test runs only
+# the lines that begin with "*". These options depend on QEMU, on the number of harts or on the hardware.
+# tests/model/roundtrip.t tests each option of the encoder. boot-features is the value of trTeInstFeatures. When
+# Linux enables its MMU, a function that was called at 0x80200000 + N returns to 0xffffffff80000000 + N. An
+# encoder that compares fewer than 22 bits takes this for the return to the call, but the decoder reports an error.
 modes() {
 	all_modes | if large; then sed 's/^\* //'; else sed -n 's/^\* //p'; fi
 }
@@ -55,8 +55,8 @@ all_modes() {
 	EOT
 }
 
-# boot_modes_share FIRST BOARD-OPTIONS...: run each second line of $tap_tmp/modes, from line FIRST on, in a
-# subshell
+# boot_modes_share FIRST BOARD-OPTIONS...: run every second mode in $tap_tmp/modes, beginning with line FIRST. Call
+# this in a subshell
 boot_modes_share() {
 	tap_tmp=$tap_tmp/share.$1
 	mkdir -p "$tap_tmp"
@@ -68,8 +68,8 @@ boot_modes_share() {
 	done 3<"$tap_tmp/modes" >"$tap_tmp/log" 2>&1
 }
 
-# boot_modes BOARD-OPTIONS...: run all modes, two guests at a time, which does not change the trace
-# of either. MODES selects lines.
+# boot_modes BOARD-OPTIONS...: run all modes, in two guests at a time. The regular expression MODES in the
+# environment selects lines
 boot_modes() {
 	modes | grep -E "${MODES:-.}" >"$tap_tmp/modes"
 	boot_modes_share 1 "$@" &

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh
-# Functions for tests of boot traces. Source it after tap.sh.
+# Functions for tests of boot traces. Source this file after tap.sh.
 board=$top/tools/board/board
 
 boot_setup() {
@@ -9,7 +9,7 @@ boot_setup() {
 		{ plan 1; fail "the plugin and the command build"; cat "$tap_tmp/make"; done_testing; }
 }
 
-# sum KEY: print the sum over all harts and encoders of the last run
+# sum KEY: print the sum of the numbers KEY=N of all harts and encoders in the statistics of the last run
 sum() {
 	awk -v key="$1" '{ for (i = 2; i <= NF; i++) { split($i, a, "="); if (a[1] == key) n += a[2] } }
 		END { printf "%.0f\n", n }' "$tap_tmp/boot/stats"
@@ -20,8 +20,8 @@ compared() {
 	awk -v at="$1" '/differences/ { gsub(/[^0-9 ]/, ""); n += $at } END { printf "%.0f\n", n }' "$tap_tmp/check"
 }
 
-# boot_trace NAME MODEL [BOARD OPTIONS]: boot with the encoder set up by MODEL, and run boot_command. Trace
-# firmware and kernel, or the privileges in boot_privileges
+# boot_trace NAME MODEL [BOARD OPTIONS]: boot, and run $boot_command. MODEL contains options of the encoder. Trace
+# firmware and kernel, or the privileges in $boot_privileges
 boot_trace() {
 	_name=$1 _model=$2
 	shift 2
@@ -35,8 +35,9 @@ boot_trace() {
 	return 1
 }
 
-# boot_compare DECODE [MODEL]: compare each hart's trace, decoded by libntrace, with the truth. If a sink has
-# the trace of all harts, hart N is source SRC + N; SRC is in the bits 27:16 of the option boot-features of MODEL.
+# boot_compare DECODE [MODEL]: decode the trace of each hart with the options DECODE, and compare it with the truth.
+# If one sink has the trace of all harts, hart N is the source SRC + N. Bits 27:16 of the option boot-features in
+# MODEL contain SRC.
 boot_compare() {
 	_bad=0 _src=$(echo "${2:-}" | sed -n 's/.*boot-features=\([0-9a-fx]*\).*/\1/p')
 	_src=$((${_src:-0} >> 16 & 0xfff))
@@ -46,7 +47,7 @@ boot_compare() {
 		_trace=$tap_tmp/boot/ram$_hart.ntrace
 		[ -e "$_trace" ] || { _trace=$tap_tmp/boot/ram.ntrace _one="--src $((_src + _hart))"; }
 		[ -e "$_trace" ] || _trace=$tap_tmp/boot/funnel.ntrace
-		# Trace IDs of a CoreSight fabric are numbered from 1
+		# the trace ID of hart N in a CoreSight fabric is N + 1
 		[ -e "$_trace" ] || { _trace=$tap_tmp/boot/etr.ntrace _one="$_one --frames=$((_hart + 1))"; }
 		# shellcheck disable=SC2086
 		"$O/bin/ntrace" verify $1 $_one --truth "$_truth" --trace "$_trace" >>"$tap_tmp/check" 2>&1 || _bad=1
@@ -55,7 +56,7 @@ boot_compare() {
 	return $_bad
 }
 
-# boot_verify NAME MODEL DECODE [BOARD OPTIONS]: run boot_trace and boot_compare, and fail if fewer than LEAST
+# boot_verify NAME MODEL DECODE [BOARD OPTIONS]: run boot_trace and boot_compare. Fail if fewer than $LEAST
 # instructions were compared
 boot_verify() {
 	_what=$1 _decode=$3

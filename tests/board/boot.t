@@ -1,10 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Compare the decoded trace of boots with the truth. Firmware and Linux are traced from reset on, in
-# make test-all to the end of the boot. The first 12 million instructions and more are also compared
-# in the modes that tests/board/boot-modes.sh lists; tests/long/board-verify-boot.t compares whole
-# boots in these modes. If the path to the sink is slow, the decoder must lack exactly the code
-# whose loss the trace reports.
+# Trace firmware and Linux from reset on, and compare the decoded trace with the truth. In make test-all,
+# compare the whole boot. Also compare at least the first 12 million instructions in the modes that
+# tests/board/boot-modes.sh lists. tests/long/board-verify-boot.t compares whole boots in these modes. If
+# the path to the sink is slow, the decoded code must lack exactly the code whose loss the trace reports.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/boot.sh"
 . "$(dirname "$0")/boot-modes.sh"
@@ -17,7 +16,7 @@ boot_verify "$(by_size "first 100 million instructions" "whole boot"), HTM" boot
 LEAST=$(by_size 12000000 35000000)
 MODES='^(HTM[^|]|[^H])' boot_modes --limit "$(by_size 10000000 30000000)"
 
-# overflow NAME MODEL
+# overflow NAME MODEL: boot with a slow path to the sink, and check that the trace reports all losses
 overflow() {
 	boot_trace "$1" "$2,te.fifo_depth=256" --limit 30000000 || return
 	boot_compare ""

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * For tests/board/cache.t. A hart sees data that a sink wrote only after it has invalidated the
- * cache line (cbo.inval, cbo.flush). cbo.clean does not invalidate. A store of the hart to a line
- * that was not invalidated is lost.
+ * Test memory that is not coherent, for tests/board/cache.t. A hart sees data that a sink wrote only
+ * after the hart has invalidated the cache line with cbo.inval or cbo.flush. cbo.clean does not
+ * invalidate. If the hart did not invalidate a line, its store to this line is lost.
  */
 #include "cbo.h"
 

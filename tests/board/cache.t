@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Test memory that is not coherent, in which a hart sees the data of a sink only after it has
-# invalidated its cache, and cached memory, in which data of a hart survives a reset only if the hart
-# wrote it back.
+# Test memory that is not coherent. A hart sees the data of a sink only after the hart has invalidated
+# its cache. Also test cached memory, in which data of a hart survives a reset only if the hart has written
+# the data back.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/bare.sh"
 bare_setup
@@ -15,7 +15,7 @@ is "incoherent" "$(said incoherent=on)" \
 	"at once: no cleaned: no invalidated: yes the next line: no flushed: yes after a store: yes"
 is "coherent" "$(said incoherent=off)" \
 	"at once: yes cleaned: yes invalidated: yes the next line: yes flushed: yes after a store: no"
-# A reset may discard the caches of harts. Cached memory that is not coherent then contains the data of the sink.
+# A reset may discard the caches of the harts. Memory that is not coherent then contains the data that the sink wrote.
 reset() { bare_reboot='' bare_run "$tap_tmp/cached" "$1" | tr -d '\r' | xargs; }
 left="cleaned: yes after it: no never: no flushed: yes the last byte: yes of a sink: yes"
 is "a reset without caches" "$(reset cached-from=0x82000000,cached-size=0x1000)" "invalidated: no $left"

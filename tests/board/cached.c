@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * For tests/board/cache.t. Print which data survives a reset: data that a hart wrote and cleaned,
- * did not clean, or invalidated, data that a sink wrote, and data in uncached memory.
+ * Print which data survives a reset, for tests/board/cache.t. The kinds of data are those that a hart
+ * wrote and cleaned, did not clean, or invalidated, those that a sink wrote, and those in uncached
+ * memory.
  */
 #include "cbo.h"
 
-#define BUF	0x82000000UL	/* cached-from */
+#define BUF	0x82000000UL	/* start of the cached memory, which is the option cached-from */
 #define SIZE	0x1000U
-#define OTHER	(BUF + 0x2000)	/* beyond cached-size */
+#define OTHER	(BUF + 0x2000)	/* uncached memory, beyond the size in the option cached-size */
 
 int main(unsigned int hart)
 {

@@ -10,7 +10,7 @@
 
 #define CONTROL	0x01000061U
 
-/* The operations are numbers, because the assembler may not support Zicbom */
+/* The instructions are encoded as numbers, because the assembler may not support Zicbom */
 #define CBO(what, addr)	__asm__ volatile(".insn i 0x0f, 2, x0, %0, %1" : : "r"(addr), "i"(what) : "memory")
 #define INVAL	0
 #define CLEAN	1

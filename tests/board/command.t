@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Test the command board with shell, dtb, list and a debugger, and that each topology boots with the
-# driver. If something is missing, one sentence must name the remedy.
+# Test the command board with shell, dtb, list and a debugger. Test that each topology boots with the
+# driver. If a part of the board is missing, the command must print one sentence with the remedy.
 . "$(dirname "$0")/../harness/tap.sh"
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "no QEMU; run make setup"
 make -s -C "$top" O="$O" plugin >"$tap_tmp/make" 2>&1 || { plan 1; fail "the plugin builds"; done_testing; }
@@ -30,15 +30,15 @@ pid=$!
 says "a debugger finds the hart at its reset vector" 0 "pc 0x1000" "$top/tests/board/talk.py" gdb $port
 ok "a debugger finds the hart at its reset vector, and lets it continue" wait $pid
 
-# With the limit of 5 million instructions a second, 30 million take 6 s. Without the limit, they
-# take a second or two.
+# With the limit of 5 million instructions a second, 30 million instructions take 6 s. Without the limit,
+# they take a second or two.
 start=$(date +%s%N)
 ok "a run with --mips succeeds" "$board" run --boot-trace "$tap_tmp/paced" --mips 5 --limit 30000000 -- true
 took=$((($(date +%s%N) - start) / 1000000))
 figure "30 M instructions with --mips 5 take $took ms"
 ok "a hart is as slow as --mips says" [ "$took" -ge 6000 ]
 
-# The kernel does not run its self-tests at each boot of the board, except in a stock boot
+# The kernel runs its self-tests only in a stock boot
 ok "a boot with a truth file succeeds" "$board" run --boot-anew --no-driver --truth "$tap_tmp/truth" --stats "$tap_tmp/stats" -- true
 short=$(sed -n 's/^hart0 retired=\([0-9]*\).*/\1/p' "$tap_tmp/stats")
 figure "a boot of $((short / 1000000)) M instructions"
@@ -46,13 +46,13 @@ ok "a boot without the kernel's self-tests has at most 1200 M instructions" [ "$
 is "a stock boot: nothing is left out, and modules are signed" \
 	"$("$board" run --stock-boot --no-driver -- 'grep -c notests /proc/cmdline; cat /proc/sys/kernel/tainted' | xargs)" "0 0"
 
-# The board also runs other cores and kernels, as many harts as there can be, and memory that survives a reboot.
+# Test other cores and kernels, the highest number of harts, and memory that survives a reboot.
 says "16 harts, each of which has an encoder" 0 "^16 ways" sh -c \
 	"'$board' dtb --topology funnel2 --harts 16 | awk '/cpus = </ { n++ } END { print n, \"ways\" }'"
 if large; then
 	is "16 harts boot" "$("$board" run --harts 16 --topology funnel2 --no-driver -- nproc)" 16
 fi
-# Print the hart of processor 0 in /proc/cpuinfo, which is the boot hart
+# The guest prints the hart of processor 0 in /proc/cpuinfo, which is the boot hart
 for h in $(by_size last "0 1 last"); do
 	is "--boot-hart $h with three harts" "$("$board" run --harts 3 --boot-hart $h --no-driver -- \
 		'sed -n "s/^hart[^a-z]*: //p" /proc/cpuinfo | head -n 1')" "$(echo $h | sed s/last/2/)"
@@ -67,7 +67,7 @@ is "a warm reset keeps memory" "$("$board" run --reset warm --no-driver --append
 	'v=$(busybox devmem 0xbc000000 32)
 	if [ $v = 0x600DF00D ]; then echo kept; else busybox devmem 0xbc000000 32 0x600df00d; busybox reboot -f; sleep 1000; fi')" kept
 
-# These topologies boot with the driver. tests/driver/selftests.t has the others.
+# Test that these topologies boot with the driver. tests/driver/selftests.t tests the other topologies.
 for t in $(by_size mixed "funnel2 mixed interrupt"); do
 	harts=2
 	[ $t = interrupt ] || harts=4
@@ -80,7 +80,7 @@ for t in $(by_size mixed "funnel2 mixed interrupt"); do
 	fi
 done
 
-# In each of these build folders, one part of the board is missing. The other parts are links.
+# Make build folders in each of which one part of the board is missing. The other parts are links.
 mkdir -p "$tap_tmp/o"
 says "nothing is set up" 125 "QEMU is not there; run: make setup" env O="$tap_tmp/o" "$board" run -- true
 mkdir -p "$tap_tmp/o/root"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Test that each injected fault has its documented effect and no other. Two runs with --icount are
-# equal, so the fault causes every difference between them. tests/driver/faults.t tests the driver
+# Test that each injected fault has its documented effect and no other. With --icount, two
+# runs without a fault are equal, so that only the fault can cause a difference. tests/driver/faults.t tests the driver
 # with broken hardware.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/boot.sh"
@@ -22,7 +22,7 @@ trace() {
 	fi
 }
 messages() { wc -l <"$tap_tmp/$1/dump"; }
-# differing NAME SIGN: print the lines that only one of the dumps has
+# differing NAME SIGN: print the number of lines that only one of the dumps has. SIGN is "<" for the good dump, ">" for NAME
 differing() { diff "$tap_tmp/good/dump" "$tap_tmp/$1/dump" | grep -c "^$2"; }
 
 trace good fault.drop=0
@@ -52,7 +52,7 @@ trace clock fault.clock_stopped=on
 is "clock stopped: the trace has as many messages as without the fault" "$(messages clock)" "$n"
 is "clock stopped: the time is 0 in all messages" "$(grep -vc 'TSTAMP=0x0$\|TSTAMP=0$' "$tap_tmp/clock/dump")" 0
 
-# The guest's script programs this sink without a driver. The sink writes to system memory.
+# Make a topology whose sink writes to system memory. A script in the guest programs the sink without a driver.
 printf 'encoder te%% hart=%% to=ram%%\nramsink ram%% mode=smem irq=40\n' >"$tap_tmp/topology"
 ok "the guest runs the script, which lets a sink write to the UART" "$board" run --no-driver --topology "$tap_tmp/topology" --stats "$tap_tmp/stats" \
 	--console "$tap_tmp/console" --model fault.irq_lost=on,fault.wp_outside=on -- "$(by_hand 0x10000000 4096 "ls -l / >/dev/null")"

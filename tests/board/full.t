@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Test a full disk. A run whose truth, trace or counts are incomplete must fail with a message.
+# Test a full disk. If the board cannot write the truth, the trace or the counts completely, the command must
+# fail with a message.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/bare.sh"
 bare_setup

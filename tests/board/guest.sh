@@ -2,9 +2,9 @@
 # shellcheck shell=sh
 # Run a KVM guest on the board, for tests that trace it. Source this file after tap.sh.
 
-# vm_image DIR ROUNDS [ARGS]: build a guest with the kernel 6.12. It reports that it is ready, waits for
-# vm_wait seconds, does vm_work (a checksum) ROUNDS times and then switches itself off. ARGS are more
-# arguments of its kernel
+# vm_image DIR ROUNDS [ARGS]: build a guest with the kernel 6.12. The guest reports that it is ready, waits
+# for vm_wait seconds, runs vm_work (a checksum) ROUNDS times, and then switches itself off. ARGS are more
+# arguments of the guest's kernel
 vm_image() {
 	_vm=$1 _rounds=$2 _more=${3:-}
 	mkdir -p "$_vm" "$tap_tmp/vm/bin" &&
@@ -65,9 +65,9 @@ vm_image() {
 # The board's host runs the guest by this command.
 vm_command='modprobe kvm && cp /out/vmm /tmp/vmm && /tmp/vmm /out/image /out/devicetree /out/initrd >/out/said 2>&1'
 
-# ---- A boot trace of host and guest; this uses boot.sh ----
+# ---- Functions for a boot trace of host and guest, which need boot.sh ----
 
-# vm_setup ROUNDS: trace all privileges in the plain boot, which does not test the kernel's ciphers
+# vm_setup ROUNDS: prepare a trace of all privileges. The host boots without the self-tests of its kernel
 vm_setup() {
 	boot_stock='' boot_privileges=0x6b boot_command="$vm_command" vm_rounds=$1
 	cc -O2 -I"$top/tools/board/model" -o "$tap_tmp/privileges" "$top/tests/board/privileges.c" \
@@ -82,8 +82,8 @@ vm_privileges() {
 			END { printf "%.0f %.0f %.0f\n", n["VS"] + n["VU"], n["VU"], n["S"] + n["U"] + n["M"] }'
 }
 
-# vm_trace LEAST-OF-GUEST LEAST NAME MODEL DECODE [BOARD OPTIONS]: print three results. The guest's clock is
-# slow, because on a busy host the guest would otherwise mostly execute timer interrupts.
+# vm_trace LEAST-OF-GUEST LEAST NAME MODEL DECODE [BOARD OPTIONS]: trace host and guest, and print three test results.
+# The guest's clock is slow, because on a busy host the guest would otherwise mostly execute timer interrupts.
 vm_trace() {
 	_least_guest=$1 _least=$2 _guest=$3 _model=$4 _how=$5
 	shift 5

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Linux boots in a KVM virtual machine on the board's Linux. The trace of host and guest begins at the reset
-# of the board. Decoded, it must equal the truth. tests/long/board-guest.t also runs work in the guest, and
-# uses a K3.
+# Boot Linux in a KVM virtual machine on the board's Linux. The trace of host and guest begins at the reset
+# of the board. The decoded trace must equal the truth. tests/long/board-guest.t also lets the guest work, and
+# uses the board's model of a K3.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/board/boot.sh"
 . "$top/tests/board/guest.sh"

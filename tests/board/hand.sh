@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh
-# by_hand START BYTES COMMAND: print a script for the guest, which traces COMMAND without a driver.
+# by_hand START BYTES COMMAND: print a script for the guest that traces COMMAND without a driver.
 # The script programs the encoder of the first hart of topology direct, whose sink writes to a ring
 # of BYTES in system memory at START. At the end, the script prints trRamWPLow and trRamControl.
 by_hand() {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Do everything that makes QEMU leave a translated block before its end, for tests/board/log.t:
- * traps of each kind, misaligned and atomic accesses, instructions across a page, code that changes
- * with and without fence.i, wfi, interrupts in each place, an xret to an address that faults,
- * and user mode. Repeat this ROUNDS times.
+ * Execute code that makes QEMU leave a translated block before its end, for tests/board/log.t. The
+ * reasons are traps of each kind, misaligned and atomic accesses, instructions that cross a page, code
+ * that changes with and without fence.i, wfi, interrupts at each instruction, an xret to an address that
+ * faults, and user mode. Repeat the code ROUNDS times.
  */
 #include "bare.h"
 
@@ -14,10 +14,10 @@
 #define SPV		(1U << 7)
 
 /*
- * State of the trap handler. mscratch holds its address. interval is the number of mtime ticks to
- * the next timer interrupt. Each interrupt increases it by a quarter, and each round resets it to
- * INTERVAL. Therefore the program continues even if a handler takes longer than INTERVAL, as on a
- * busy machine that writes a log.
+ * State of the trap handler. mscratch contains the address of this structure. interval is the number
+ * of mtime ticks to the next timer interrupt. Each interrupt increases the interval by a quarter, and
+ * each round resets it to INTERVAL. Therefore the program continues even on a busy machine that writes
+ * a log, on which a handler may take longer than INTERVAL.
  */
 static struct frame {
 	uint64_t		t1, t2;
@@ -31,8 +31,9 @@ static struct frame {
 static volatile int done[HARTS];
 
 /*
- * An exception continues at the next instruction, or at frame.resume if that is not 0 (in machine
- * mode). Interrupts are disabled at their source, and the timer expires again soon.
+ * The trap handler. After an exception, it continues at the next instruction, or in machine mode at
+ * frame.resume if that is not 0. After an interrupt, it disables the source, and lets the timer expire
+ * again soon.
  */
 __asm__(
 "	.balign	4\n"
@@ -53,7 +54,7 @@ __asm__(
 "	csrs	mstatus, t1\n"
 "	j	2f\n"
 "1:	csrr	t1, mepc\n"
-"	lhu	t2, 0(t1)\n"		/* its length */
+"	lhu	t2, 0(t1)\n"		/* length of the instruction */
 "	andi	t2, t2, 3\n"
 "	addi	t2, t2, -3\n"
 "	seqz	t2, t2\n"
@@ -111,7 +112,7 @@ static uint64_t traps(uint64_t n)
 	uint64_t v = n;
 
 	__asm__ volatile(
-	"	.4byte	0\n"			/* An illegal instruction of two times 16 bits */
+	"	.4byte	0\n"			/* two illegal instructions of 16 bits each */
 	"	.4byte	0xffffffff\n"
 	"	ecall\n"
 	"	addi	%0, %0, 1\n"
@@ -123,7 +124,7 @@ static uint64_t traps(uint64_t n)
 	"	csrr	t0, 0x5a8\n"		/* This CSR (scontext) causes no fault, because the board implements it */
 	"	csrr	t0, 0x7ff\n"
 	"	li	t0, 0x40000000\n"
-	"	ld	t1, 0(t0)\n"		/* nothing there */
+	"	ld	t1, 0(t0)\n"		/* no memory at this address */
 	"	sd	t1, 0(t0)\n"
 	"	la	t0, 1f + 1\n"
 	"	lw	t1, 0(t0)\n"		/* misaligned, executed without a fault */
@@ -134,7 +135,7 @@ static uint64_t traps(uint64_t n)
 	"	la	t1, 2f\n"
 	"	csrr	t2, mscratch\n"
 	"	sd	t1, 16(t2)\n"
-	"	jr	t0\n"			/* to nowhere */
+	"	jr	t0\n"			/* jump to an address without memory */
 	"2:	addi	%0, %0, 1\n"
 	: "+r"(v) : : "t0", "t1", "t2", "memory");
 	return v;
@@ -171,8 +172,8 @@ static uint64_t changing_code(unsigned int hart, uint64_t n)
 }
 
 /*
- * Enter the mode by sret, because QEMU does not let software set mstatus.MPV. @spp is for mstatus,
- * @spv for hstatus.
+ * Run code in a lower mode. Enter the mode by sret, because QEMU does not let software set mstatus.MPV.
+ * @spp is SPP of mstatus, and @spv is SPV of hstatus.
  */
 static void lower_mode(uint64_t n, uint64_t spp, uint64_t spv)
 {
@@ -199,7 +200,7 @@ static void lower_mode(uint64_t n, uint64_t spp, uint64_t spv)
 	"	csrc	mstatus, %3\n"
 	"	csrs	mstatus, %1\n"
 	"	csrs	0x600, %2\n"
-	"	sret\n"				/* to a fault */
+	"	sret\n"				/* return to an address that faults */
 	"4:\n"
 	: : "r"(n), "r"(spp), "r"(spv), "r"(SPP) : "t0", "t1", "memory");
 }
@@ -237,9 +238,9 @@ static uint64_t run(unsigned int hart)
 	for (n = 0; n < ROUNDS; n++) {
 		frame->interval = INTERVAL;
 		sum += traps(n) + atomics(hart, n) + changing_code(hart, n);
-		/* U, S, VU, VS */
+		/* enter U, S, VU and VS mode in turn */
 		lower_mode(n, n & 1 ? SPP : 0, n & 2 ? SPV : 0);
-		/* The return from an exception has left interrupts enabled or disabled */
+		/* enable interrupts, because the return from an exception may have left them disabled */
 		csr_set(mstatus, 1 << 3);
 		interrupted(frame, n);
 	}
@@ -257,8 +258,8 @@ int main(unsigned int hart)
 		return 0;
 	for (i = 0; i < RUNNING; i++) {
 		/*
-		 * Use two blocks, because a block that jumps to itself may have run any number of
-		 * times
+		 * Wait in a loop of two blocks. If a single block jumped to itself, the log would not
+		 * show how many times it ran
 		 */
 		while (!done[i])
 			__asm__ volatile("j 1f\n.4byte 0x13, 0x13\n1:");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Compare the truth with QEMU's own log of the same run. Standard input is the log of `-d
- * exec,nochain,int`, which has each block that QEMU started, and each trap with its address. QEMU
- * writes that log without its plugins.
+ * Compare the truth with QEMU's own log of the same run. The standard input is the log of
+ * QEMU's option `-d exec,nochain,int`. It contains each block that QEMU started, and each trap with its
+ * address. QEMU writes this log without its plugins.
  *
  *	log-check TRUTH [HART] <LOG
  *
@@ -41,8 +41,8 @@ static void add(struct list *l, uint64_t pc, uint8_t kind)
 }
 
 /*
- * Parse "Trace 0: 0x7f89 [flags/PC/..." and "riscv_cpu_do_interrupt: hart:0, async:0, ...,
- * epc:0x..."
+ * Read the lines "Trace 0: 0x7f89 [flags/PC/..." and "riscv_cpu_do_interrupt: hart:0, async:0, ...,
+ * epc:0x..." of the log.
  */
 static void read_log(struct list *l, unsigned int hart)
 {
@@ -99,8 +99,9 @@ static int differs(const char *what, const struct list *log, size_t i, const str
 }
 
 /*
- * Places in the truth that may match a line of the log. There can be several of them, because the
- * log lacks the length of a block, and a block may jump into its own middle.
+ * maximum number of positions in the truth that may match a line of the log. There can be several
+ * positions, because the log does not contain the length of a block, and a block may jump into its own
+ * middle.
  */
 #define PLACES	16
 
@@ -120,14 +121,14 @@ static void reach(struct places *p, size_t t)
 }
 
 /*
- * Add the possible ends of a block that began at address @pc and at index @t of the truth. @next is
- * the next line of the log
+ * Add the possible ends of a block to @to. The block began at address @pc and at index @t of the truth.
+ * @next is the next line of the log.
  */
 static void reach_block(struct places *to, const struct list *truth, size_t t, uint64_t pc, const struct event *next)
 {
 	/*
-	 * No instruction retired, because QEMU starts the block once more, or its first instruction
-	 * trapped
+	 * Possibly no instruction retired, because the first instruction trapped, or because QEMU
+	 * starts the block once more
 	 */
 	if (next->pc == pc)
 		reach(to, t);
@@ -136,15 +137,16 @@ static void reach_block(struct places *to, const struct list *truth, size_t t, u
 		t++;
 		if (pc == next->pc)
 			reach(to, t);
-		/* a jump ends the block */
+		/* the block ends with a jump */
 		if (pc - truth->event[t - 1].pc > 4)
 			break;
 	}
 }
 
 /*
- * Return true if the truth is complete. After the machine was switched off, its last loop, which
- * has up to 4 addresses, continues for a while. These blocks are only in the log.
+ * Return true if the rest of the log has only blocks that ran after the machine was switched off, so that
+ * the truth is complete. The last loop, which has up to 4 addresses, continues for a while, and its
+ * blocks are only in the log.
  */
 static int ended(const struct list *log, size_t i, const struct list *truth, const struct places *at)
 {

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Compare the truth with QEMU's own log of the same run (-d exec,nochain,int), which does not use
-# the plugin. Instructions and traps, with kind and address, must be equal for a program that leaves
-# translated blocks in every possible way, in each privilege mode, also in a guest. The cases are a
-# plain run, two harts, one instruction in a block, and time that counts instructions. LONG=1 runs
-# ten times as much.
+# the plugin. The instructions, and the kinds and addresses of traps, must be equal. The program leaves
+# translated blocks in every possible way, in each privilege mode, also in those of a guest. The cases are a
+# plain run, two harts, one instruction in a block, and time that counts instructions. LONG=1 executes ten
+# times as many rounds.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/bare.sh"
 bare_setup
@@ -19,8 +19,8 @@ rounds=$(by_size 800 2000)
 bare_timeout=500
 plan 15
 
-# compare NAME HARTS ROUNDS PLUGIN-OPTIONS QEMU-OPTIONS...
-# A round has at least 900 instructions. It has more on a slow machine, because the timer keeps running.
+# compare NAME HARTS ROUNDS PLUGIN-OPTIONS QEMU-OPTIONS...: run the program, and compare the truth with the log.
+# A round has at least 900 instructions. On a slow machine it has more, because the timer interrupts it more often.
 compare() {
 	_what=$1 _harts=$2 _least=$(($3 * 900)) _more=$4
 	bare_build "$tap_tmp/hostile" -DROUNDS="$3" -DRUNNING="$_harts" "$top/tests/board/hostile.c" || exit 1

@@ -18,8 +18,8 @@ uint64_t saved_sp;
 struct { uint64_t cause, epc; } trap;
 
 /*
- * Run @fn at a privilege level. It ends with an ecall. Any other trap is recorded, and also ends
- * it.
+ * Run @fn at the privilege level in @mstatus. @fn ends with an ecall. Any other trap also ends @fn, and
+ * is stored in the variable trap.
  */
 uint64_t go(uint64_t mstatus, uint64_t fn, uint64_t arg);
 __asm__(
@@ -82,7 +82,7 @@ extern char handler[], use_scontext[], use_hcontext[], load[], load_half[], load
 
 static void run(int level, const void *fn, uint64_t arg)
 {
-	/* No trap is delegated, so that all traps are taken in machine mode */
+	/* machine mode handles all traps, because no trap is delegated */
 	trap.cause = 0;
 	csr_write(hstatus, 0x200000000UL | (level >> 2) << 7);
 	go(level == M ? 3 << 11 : (level & 1) << 8, (uint64_t)fn, arg);
@@ -94,7 +94,7 @@ static void say(const char *what, int level)
 	put(" ");
 	put(names[level]);
 	put(" ");
-	/* The cause is the ecall of that level, unless another trap ended the function earlier */
+	/* the cause is the ecall of the level if no other trap ended the function earlier */
 	if (trap.cause >= 8 && trap.cause <= 11)
 		put("ok");
 	else
@@ -118,8 +118,8 @@ int main(void)
 		say("hcontext", levels[i]);
 	}
 	/*
-	 * Map the guest's 1 GiB at 2 GiB unchanged, and the trace registers 4 GiB higher, with a
-	 * leaf each
+	 * Map 1 GiB at the address 2 GiB of the guest unchanged, and the trace registers 4 GiB
+	 * higher. Each mapping is one leaf of the page table
 	 */
 	g_root[2] = 0x80000000UL >> 2 | 0xdf;
 	g_root[4] = 0 >> 2 | 0xdf;
@@ -130,7 +130,7 @@ int main(void)
 	trace_regs(0)[0] = 1;
 	run(VS, load, 0xc0000000UL + TRACE);
 	say("guest load", VS);
-	/* The first instruction after an xret traps, because address 4 is empty */
+	/* the first instruction after an xret traps, because there is no memory at address 4 */
 	run(S, (void *)4, 0);
 	say("fetch", S);
 	csr_write(0x280, 0);
@@ -140,7 +140,7 @@ int main(void)
 	say("fetch", VU);
 	run(U, (void *)4, 0);
 	say("fetch", U);
-	/* Access something other than one aligned register */
+	/* try accesses that are not of exactly one aligned register */
 	run(M, load_half, TRACE);
 	say("lh", M);
 	run(M, load_double, TRACE);

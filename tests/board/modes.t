@@ -14,7 +14,7 @@ printf 'encoder te hart=0 to=ram\nramsink ram mode=smem\n' | bare_topology "$tap
 bare_build "$tap_tmp/modes" "$top/tests/board/modes.c" || exit 1
 plan 29
 
-# modes NAME OPTIONS: run the program. Its output is in $tap_tmp/said, and that of the board in $tap_tmp/err.
+# modes NAME OPTIONS: run the program. Its output is in $tap_tmp/said, and the board's output is in $tap_tmp/err.
 modes() {
 	bare_run "$tap_tmp/modes" "truth=$tap_tmp,hcontext=on,stats=$tap_tmp/stats$2" >"$tap_tmp/said" 2>"$tap_tmp/err"
 	is "$1: the program ends" $? 0
@@ -49,7 +49,7 @@ is "a guest with an htimedelta: the program ends" $? 0
 ok "a guest with an htimedelta: the decoded instructions and their times are those of the truth" "$O/bin/ntrace" verify --timestamp --truth "$tap_tmp/h/hart0.truth" \
 	--trace "$tap_tmp/h/ram.ntrace"
 
-# Zcmp and Zcmt
+# Test the jumps of Zcmp and Zcmt
 mkdir -p "$tap_tmp/z"
 bare_build "$tap_tmp/zcm" "$top/tests/board/zcm.S" || exit 1
 for mode in btm htm; do
@@ -66,7 +66,7 @@ for mode in btm htm; do
 		--truth "$tap_tmp/z/hart0.truth" --trace "$tap_tmp/z/ram.ntrace"
 done
 
-# Reset the machine while it traces: "SYNC 1, the address should be a reset vector"
+# Reset the machine while it traces. The specification demands "SYNC 1, the address should be a reset vector"
 mkdir -p "$tap_tmp/r"
 bare_build "$tap_tmp/reset" "$top/tests/board/reset.c" || exit 1
 for control in 0x01a10230 0x01a10260; do

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Test the effect of each option of the trace hardware that registers show. One guest has all
-# features, and in another guest all are disabled. Options of the encoder's implementation
-# (te.icnt_bits ...) only affect the trace, see tests/board/boot.t.
+# Test each option of the trace hardware that changes a register. One guest has all features, and another
+# guest has none. Options of the encoder's implementation, such as te.icnt_bits, only change the trace.
+# tests/board/boot.t tests these options.
 . "$(dirname "$0")/../harness/tap.sh"
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "no QEMU; run make setup"
 make -s -C "$top" O="$O" plugin >"$tap_tmp/make" 2>&1 || { plan 1; fail "the plugin builds"; done_testing; }
 board=$top/tools/board/board
 
-# Write all ones except Enable at each offset, and read them back. Print lines of NAME VALUE.
+# The script in the guest writes ones to all bits except Enable of each register, and prints NAME VALUE of each.
 script='rd() { busybox devmem $(($1)) 32; }
 wr() { busybox devmem $(($1)) 32 $2; }
 te=0x18000000 funnel=0x18001000 ram=0x18002000
@@ -33,13 +33,14 @@ wr $ram 1; wr $ram+0x18 0xffffffff; echo sram_limit $(rd $ram+0x18)
 wr $te 0; wr $ram 0
 for i in 1 2 3 4; do rd $te; rd $ram; done >/dev/null'
 
-# look NAME MODEL
+# look NAME MODEL: run the script in a guest with the options MODEL, and store its output
 look() {
 	printf 'encoder te hart=0 to=funnel\nfunnel funnel to=ram\nramsink ram mode=both\n' >"$tap_tmp/topology"
 	ok "$1: the guest reads the registers" sh -c "'$board' run --no-driver --topology '$tap_tmp/topology' \
 		--model '$2' -- '$script' >'$tap_tmp/$1'"
 }
-# has OPTION REGISTER MASK FULL OFF: check the bits of REGISTER with all features, and without OPTION
+# has OPTION REGISTER MASK FULL OFF: check the bits MASK of REGISTER. FULL is their value with all features, and OFF is
+# their value without OPTION
 has() {
 	for _k in full off; do
 		_v=$(sed -n "s/^$2 //p" "$tap_tmp/$_k")
@@ -107,7 +108,7 @@ is "undef: bits that are undefined after reset are noise" \
 # Every option must be tested, so a test of the board, of its model or of the driver must use its name.
 for o in $(sed -nE 's/^\t(\{ "|(TE|RAM|FUNNEL|FAULT)\()([a-z_-]+).*/\2.\3/p' "$top/tools/board/plugin/options.c" |
 	sed 's/^TE/te/; s/^RAM/ram/; s/^FUNNEL/funnel/; s/^FAULT/fault/; s/^\.//'); do
-	[ "$o" != pace ] || o=mips # option --mips of the command board stands for it
+	[ "$o" != pace ] || o=mips # the option --mips of the command board sets pace
 	grep -rqE -- "(^|[^a-z_.])$o( |=|\$)|--$o|faults\.${o#fault.}|caps\.${o#*.}( |;|=)" "$top"/tests/*/*.t "$top"/tests/perf/truth.sh "$top"/tests/board \
 		"$top"/tools/board/model/test "$top"/tests/driver || echo "$o"
 done >"$tap_tmp/untested"

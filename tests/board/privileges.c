@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Print how many instructions of each privilege a truth file has: "U 10 S 20 M 30 VU 40 VS 50" */
+/* Print the number of instructions of each privilege in a truth file, such as "U 10 S 20 M 30 VU 40 VS 50" */
 #include <stdint.h>
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * For tests/board/race.t. Each hart, which is traced from reset on, writes its scontext now and
- * then, and stops and starts the encoder of the next hart, which does the same.
+ * The program of tests/board/race.t. Each hart is traced from reset on. It repeatedly stops and starts
+ * the encoder of the next hart, and sometimes writes its own scontext.
  */
 #include "bare.h"
 
@@ -18,12 +18,12 @@ static void work(unsigned int hart)
 
 	for (i = 0; i < ROUNDS; i++) {
 		/*
-		 * Do this only in some rounds, because a trace reports that the context has
-		 * changed, but not at which instruction
+		 * Write scontext only in some rounds, because a trace reports a new context, but not
+		 * the instruction at which it has changed
 		 */
 		if (i % 32 == 4 * hart)
 			csr_write(0x5a8, i << 2 | hart);
-		/* Wait until no hart is more than a few rounds ahead of the hart that it stops */
+		/* wait until the hart that this hart stops is at most a few rounds behind */
 		at[hart] = i;
 		while (at[(hart + 1) % HARTS] + 4 < i)
 			;
@@ -31,7 +31,7 @@ static void work(unsigned int hart)
 			te[0] = control & ~TRACING;
 			te[0] = control | TRACING;
 		}
-		/* Read registers of that encoder while it traces */
+		/* read registers of the next hart's encoder while it traces */
 		if (i % 8 == 7)
 			(void)te[i % 64];
 	}

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Run in the guest, without a driver. Program the encoder and
-# the SRAM sink in the order of "Enabling and Disabling" of the Trace Control Interface. Prints
-# "NAME VALUE" lines for tests/board/registers.t.
+# This script runs in the guest, without a driver. It programs the encoder and the SRAM sink in the order
+# of "Enabling and Disabling" of the Trace Control Interface, and prints "NAME VALUE" lines for
+# tests/board/registers.t.
 te=0x18000000 ram=0x18001000
 rd() { busybox devmem $(($1 + $2)) 32; }
 wr() { busybox devmem $(($1 + $2)) 32 "$3"; }
@@ -16,7 +16,7 @@ say ram_impl "$(rd $ram 4)"
 # A reserved register reads 0 and ignores writes.
 wr $te 0x60 0xffffffff; say te_reserved "$(rd $te 0x60)"
 wr $ram 0x30 0xffffffff; say ram_reserved "$(rd $ram 0x30)"
-# WARL: a mode that is not implemented becomes an implemented one.
+# The field for the mode is WARL. If the written mode is not implemented, the register contains an implemented mode.
 wr $te 0 0x11; say te_mode_1 "$(rd $te 0)"
 wr $te 8 0xffffffff; say te_features "$(rd $te 8)"
 wr $te 8 0
@@ -47,5 +47,5 @@ say ram_full "$(rd $ram 0)"
 say ram_wrapped "$(rd $ram 0x20)"
 say pending "$(rd $aplic $((0x1c00 + 4)))"
 wr $te 0 0; say te_off "$(rd $te 0)"
-# A load of 8 bits causes no fault. It reads that byte of the register.
+# A load of 8 bits causes no fault. It reads one byte of the register.
 say te_byte "$(busybox devmem $((te + 3)) 8)"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Access the board's registers like software without a driver, and check their values.
+# Access the registers of the board's components in a guest without a driver, and check their values.
 . "$(dirname "$0")/../harness/tap.sh"
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "no QEMU; run make setup"
 make -s -C "$top/tools/board" O="$O" all >"$tap_tmp/make" 2>&1 || { plan 1; fail "the plugin builds"; done_testing; }

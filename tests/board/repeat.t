@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Two runs with --icount must be equal to the last byte. This
-# includes the trace with timestamps, the truth, the counts, the console, and the output of the
-# command. The trace must also be the same without a truth file. The plugin passes blocks to the
-# encoder by another function in that case.
+# Compare two runs with --icount. The trace with timestamps, the truth, the counts, the console, and the
+# output of the command must be equal to the last byte. The trace must also be the same without a truth
+# file, although the plugin passes blocks to the encoder by another function in this case.
 . "$(dirname "$0")/../harness/tap.sh"
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "no QEMU; run make setup"
 make -s -C "$top" O="$O" plugin >"$tap_tmp/make" 2>&1 || { plan 1; fail "the plugin builds"; done_testing; }

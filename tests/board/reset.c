@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The machine resets itself once while it is traced, for tests/board/modes.t */
+/* Reset the machine once while it is traced, for tests/board/modes.t */
 #include "bare.h"
 
 #define BEEN_HERE	(*(volatile uint32_t *)0x82000000)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # A guest that starts from a snapshot must equal a booted guest, except for its time, random numbers and files. If a
-# snapshot cannot be used, the guest boots after one line of explanation, and the run succeeds.
+# snapshot cannot be used, the command prints one line with the reason, boots the guest, and succeeds.
 . "$(dirname "$0")/../harness/tap.sh"
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "no QEMU; run make setup"
 make -s -C "$top" O="$O" plugin >"$tap_tmp/make" 2>&1 || { plan 1; fail "the plugin builds"; done_testing; }
@@ -17,7 +17,7 @@ unset BOARD_BOOT
 board=$top/tools/board/board
 store=$XDG_CACHE_HOME/ntrace/snapshot
 
-# started - print how many guests booted, and how many started from a snapshot, since the last call
+# started - print how many guests booted and how many started from a snapshot since the last call of this function
 started() { sort "$BOARD_BOOTS" | uniq -c | sed 's/^ *//' | paste -sd,; : >"$BOARD_BOOTS"; }
 
 # with_error NAME TEXT COMMAND...: check that COMMAND, whose guest prints "ok", boots without a snapshot and
@@ -30,8 +30,8 @@ with_error() {
 	sed 's/^/# /' "$tap_tmp/err"
 }
 
-# forge DIR: record the current sizes and dates of the snapshot's files, so that the board does not notice that
-# they were changed
+# forge DIR: record the current sizes and dates of the snapshot's files, so that the board does not notice a change of
+# these files
 forge() { (cd "$1" && stat -c '%n %s %Y' memory state console >made); }
 
 # These commands print the state of the guest, without dates and without the two ports that only a guest from a

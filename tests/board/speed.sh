@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Measure how much tracing slows down the emulation, as two ratios of QEMU's CPU time with and
-# without trace. Each traced run is compared with the mean of the plain runs before and after it,
-# because the speed of a shared machine changes every minute. Prints the median, the smallest and
-# the largest ratio of RUNS.
+# Measure how much tracing slows down the emulation. The two results are ratios of QEMU's CPU time with
+# trace to its CPU time without trace. Each traced run is compared with the mean of the plain runs before and after it,
+# because the speed of a shared machine changes every minute. The script prints the median, the smallest and
+# the largest ratio of RUNS measurements.
 #
 #   tests/board/speed.sh [RUNS]
 #
-# boot: firmware and kernel from reset to power-off, all traced to a file.
-# user: awk and bzip2 in user mode, traced into memory of the guest that its kernel does not
-# use. The time of the boot is subtracted.
+# The first result, "boot", is for firmware and kernel from reset to power-off, with all code traced to a file.
+# The second result, "user", is for awk and bzip2 in user mode, which are traced into memory that the guest's
+# kernel does not use. The time of the boot is subtracted.
 set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
 . "$top/tests/board/hand.sh"
@@ -18,7 +18,7 @@ trap 'rm -rf "$tmp"' EXIT
 work='busybox awk "BEGIN { for (i = 0; i < 300000; i++) { a[i % 1000] += i * 3; if (i % 7 == 0) s += a[i % 13] } print s }"
 head -c 1500000 /usr/bin/bash | busybox bzip2 -c | busybox sha256sum'
 
-# run NAME OPTIONS... COMMAND: append the seconds to $tmp/NAME
+# run NAME OPTIONS... COMMAND: run COMMAND on the board, and append the CPU time in seconds to $tmp/NAME
 run() {
 	_name=$1
 	shift
@@ -44,7 +44,7 @@ done
 means() { awk 'NR % 2 { one = $1; next } { print (one + $1) / 2 }' "$tmp/$1"; }
 means boot >"$tmp/boot-means"
 means user >"$tmp/user-means"
-# ratios NAME: print the ratios of lines "plain traced"
+# ratios NAME: read lines "TIME-WITHOUT-TRACE TIME-WITH-TRACE", and print the ratios
 ratios() {
 	awk '{ print $2 / $1, $1, $2 }' | sort -n | awk -v name="$1" '
 		{ ratio[NR] = $1; plain[NR] = $2; traced[NR] = $3 }

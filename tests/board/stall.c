@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * For tests/board/stall.t. Hart 1 is traced with trTeInstStallEna into a buffer of 64 KiB that
- * stops when it is full, and hart 0 empties it 3 times. With ALONE, hart 0 does not empty it.
+ * The program of tests/board/stall.t. Hart 1 is traced with trTeInstStallEna into a buffer of 64 KiB. The
+ * sink stops when the buffer is full, and hart 0 empties the buffer 3 times. If ALONE is defined, hart 0
+ * does not empty the buffer.
  */
 #include "bare.h"
 
 #define BUF	0x82000000U
 #define SIZE	0x10000U
 
-/* Active, trTeInstMode 6, trTeInstStallEna, trTeFormat 1 */
+/* trTeControl with trTeActive, trTeInstMode 6, trTeInstStallEna and trTeFormat 1 */
 #define CONTROL	0x01002061U
 
 static volatile uint32_t *te, *ram;

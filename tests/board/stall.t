@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# "If TE cannot send a message, the hart is stalled until it can" (trTeInstStallEna). The hart must
+# Test trTeInstStallEna: "If TE cannot send a message, the hart is stalled until it can". The hart must
 # stop while its sink is full, and continue without loss when another hart has emptied the sink. If
 # no hart empties it, real hardware hangs, but the board must end the run with a message.
 . "$(dirname "$0")/../harness/tap.sh"

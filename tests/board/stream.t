@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Check the instructions that the board reports as retired. Their number must equal QEMU's minstret
-# in windows of 50 million instructions under Linux with interrupts, and the code must allow each
-# step from block to block, in whole boots. LONG=1 runs more work, and counts from each trap to the
-# next, like tests/long/board-stream.t.
+# Check the instructions that the board reports as retired, in boots of Linux. In windows of 50 million
+# instructions, their number must equal the difference of QEMU's minstret. The code must allow each step
+# from one block to the next. LONG=1 runs more work, and compares the numbers from each trap to the next, like
+# tests/long/board-stream.t.
 . "$(dirname "$0")/../harness/tap.sh"
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "no QEMU; run make setup"
 make -s -C "$top/tools/board" O="$O" all || { plan 1; fail "the plugin builds"; done_testing; }
@@ -19,7 +19,7 @@ kernels=$(kernels $(by_size new "lts new")) numbers=$(by_size 4 "1 4")
 plan $((2 * $(echo $numbers | wc -w) + 3 * $(echo $kernels | wc -w) * $(echo $windows | wc -w)))
 # A stock boot runs the kernel's self-tests, which take most of its time.
 boot=$(by_size --boot-anew --stock-boot) folder=$(by_size /usr/lib/riscv64-linux-gnu/gconv /usr/lib)
-# Some of the work waits, because QEMU counts the instructions around a wfi differently
+# A part of the work sleeps, because QEMU counts the instructions around a wfi in another way
 work='i=0; while [ $i -lt 50 ]; do i=$((i+1)); busybox usleep 1000; done
 i=0; while [ $i -lt 3 ]; do i=$((i+1)); ls -lR '$folder' | busybox sha256sum; done >/dev/null'
 [ -z "${LONG:-}" ] || work="$work"'

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Talk to a board, as a user of its shell or as a debugger.
+"""Use a board like a user of its shell, or like a debugger.
 
-    talk.py shell COMMAND ARG...    run COMMAND, a board's shell, and print its output. The environment
-                                    variable TALK is the text to type in the shell
+    talk.py shell COMMAND ARG...    run COMMAND, which starts the shell of a board, and print its output.
+                                    The environment variable TALK is the text to type in the shell
     talk.py gdb PORT                stop the hart, read its pc, and let it continue
 """
 import os

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Invalid lists of components and invalid numbers in options must be refused with a sentence before the
-# machine runs.
+# The board must refuse invalid lists of components, and invalid numbers in options. It must print a sentence
+# before the machine runs.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/bare.sh"
 bare_setup
@@ -9,7 +9,7 @@ bare_setup
 sink='ramsink ram 0x18001000'
 te='encoder te 0x18000000 hart=0 to=ram'
 more=
-# refused NAME SENTENCE LINE...
+# refused NAME SENTENCE LINE...: check that the board refuses the list of components with these LINEs
 refused() {
 	_name=$1 _sentence=$2
 	shift 2
@@ -75,7 +75,7 @@ for o in te.filters=17 te.comps=9 te.comps=255 ram.burst=4294967295 ram.sram_siz
 	refused "$o" "option ${o%=*}: '${o#*=}' is not a number up to" "$te" "$sink"
 done
 
-# Create a sink with every attribute that a sink can have.
+# Test a sink with every attribute that a sink can have.
 printf '%s\n' "$te" "$sink mode=both sram=65536 align=64 burst=128 irq=40 domain=7" >"$tap_tmp/topology"
 echo quit | timeout -k 1 400 "$O/root/bin/qemu-system-riscv64" -M virt -smp 1 -S -nodefaults -display none -serial none -monitor stdio \
 	-plugin "file=$O/board/ntrace-board.so,topology=$tap_tmp/topology" >"$tap_tmp/said" 2>&1

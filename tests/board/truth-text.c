@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Print a truth file as text, one event a line: "block ADDRESS PRIV ITYPE INSTRUCTIONS" (or, with
- * --pcs, a line "pc ADDRESS" for each instruction), "trap KIND ADDRESS PRIV", "context SCONTEXT",
- * and "start SYNC", "sync SYNC" and "stop EVCODE" of the trace.
+ * Print a truth file as text with one event in each line. The lines are "block ADDRESS PRIV ITYPE
+ * INSTRUCTIONS", "trap KIND ADDRESS PRIV", "context SCONTEXT", and for events of the trace "start SYNC",
+ * "sync SYNC" and "stop EVCODE". With --pcs, print a line "pc ADDRESS" for each instruction instead of
+ * the line of its block.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Trace a program from reset on with each variant of the encoder. The program leaves QEMU's
-# translated blocks in every possible way. The decoded trace must equal the truth. The trace must
-# also differ from that of a run without the variant. Only the variant can cause the difference,
-# because time counts instructions. boot.t tests whole boots with many variants at once.
+# Trace a program from reset on with each variant of the encoder. The program leaves QEMU's translated
+# blocks in every possible way. The decoded trace must equal the truth. The trace must also differ from the
+# trace without the variant. Only the variant can cause the difference, because the time of the machine
+# counts instructions. boot.t tests whole boots with many variants at once.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/bare.sh"
 bare_setup
@@ -14,14 +14,14 @@ bare_build "$tap_tmp/hostile" -DROUNDS="${ROUNDS:-40}" -DRUNNING=1 "$top/tests/b
 names=$(by_size "linear-direct cycles no-stop overrun-branch icnt-first return-strict stack-stops wfi" "$(variant_names)")
 plan $(($(echo "$names" | wc -w) + 1))
 
-# traced FOLDER OPTIONS: run the program
+# traced FOLDER OPTIONS: run the program, and store its trace and truth in FOLDER
 traced() {
 	mkdir -p "$tap_tmp/$1"
 	bare_run "$tap_tmp/hostile" "truth=$tap_tmp/$1,boot-trace=$tap_tmp/$1,icount=on,$2" \
 		-icount shift=1,sleep=off -rtc clock=vm,base=2026-01-01 >"$tap_tmp/said" 2>&1 || { cat "$tap_tmp/said"; return 1; }
 }
-# variant NAME MODEL DECODE-OPTIONS...: compare with the run without a variant, which is made once
-# for each model
+# variant NAME MODEL DECODE-OPTIONS...: check the trace with this variant, and compare it with the trace without a
+# variant. Make the trace without a variant only once for each MODEL
 variant() {
 	_v=$1 _model=$2 _plain=plain-$(echo "$2" | cksum | cut -d' ' -f1)
 	shift 2
@@ -29,8 +29,8 @@ variant() {
 	rm -rf "$tap_tmp/v"
 	traced v "$_model,variant=$_v" && "$O/bin/ntrace" verify --truth "$tap_tmp/v/hart0.truth" --trace "$tap_tmp/v/ram.ntrace" "$@" || return
 	case $_v in
-	# The program has no addresses with a sign, no branch to the next instruction, and no direct calls in
-	# calls. tests/model/roundtrip.t covers those
+	# These variants do not change the trace, because the program has no addresses with a sign, no branch to
+	# the next instruction, and no nested direct calls. tests/model/roundtrip.t tests these variants
 	sign-copies|branch-next|return-strict|stack-stops) ;;
 	*) ! cmp -s "$tap_tmp/$_plain/ram.ntrace" "$tap_tmp/v/ram.ntrace" || { echo "the variant changes nothing in the trace"; return 1; } ;;
 	esac

@@ -6,12 +6,12 @@
  *   vmm hold
  *
  * The guest has one CPU and no device. It prints with SBI's debug console to the standard output of
- * the monitor. The monitor exits with 0 when the guest switches itself off, and then writes the
- * memory that IMAGE was loaded to, with its current contents, to KERNEL.
+ * the monitor. When the guest switches itself off, the monitor exits with 0. Before it exits, it writes
+ * the current contents of the memory to which it had loaded IMAGE to the file KERNEL.
  *
  * The host's kernel patches its scheduler when the first virtual machine starts and when the last
- * one ends. "vmm hold" creates an idle virtual machine, and keeps it until the monitor is
- * killed. While it exists, the host's kernel is not patched.
+ * one ends. "vmm hold" creates an idle virtual machine, which exists until the monitor is
+ * killed. While this machine exists, the host's kernel does not patch its scheduler.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -96,7 +96,7 @@ static int make_machine(int kvm)
 	return vm;
 }
 
-/* Linux starts with the number of its hart in a0 and the address of its device tree in a1 */
+/* Create the CPU. Linux starts with the number of its hart in a0 and the address of the device tree in a1. */
 static int make_cpu(int vm)
 {
 	int cpu = ioctl(vm, KVM_CREATE_VCPU, 0);
@@ -134,7 +134,7 @@ static void sbi_call(struct kvm_run *run)
 	fflush(stdout);
 }
 
-/* Returns the monitor's exit status */
+/* Run the guest until it switches itself off. Return the monitor's exit status. */
 static int run_cpu(int cpu, struct kvm_run *run)
 {
 	while (1) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Zcmp and Zcmt, for tests/board/modes.t: 1,000 rounds of functions that return by cm.popret and
- * cm.popretz and are called by cm.jalt, and of a jump by cm.jt. The instructions are numbers,
+ * Test Zcmp and Zcmt, for tests/board/modes.t. Each of 1,000 rounds calls functions by cm.jalt, which
+ * return by cm.popret and cm.popretz, and jumps by cm.jt. The instructions are encoded as numbers,
  * because not every assembler supports them.
  */
 	.text

@@ -14,7 +14,7 @@ struct insn {
 	uint8_t		kind;
 	uint16_t	odds;		/* Probability that a branch is taken, in units of 1/65536 */
 	uint32_t	target;		/* index of a half-word in the same region */
-	uint16_t	nr_targets;	/* number of functions or blocks from which an indirect call or jump chooses its target */
+	uint16_t	nr_targets;	/* number of possible targets of an indirect call or jump */
 };
 
 struct region {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Make a fuzzing corpus from the readable cases: corpus.py FOLDER FILE.ntt ..."""
+"""Make a fuzzing corpus from the readable cases of tests/ntt: corpus.py FOLDER FILE.ntt ..."""
 import os
 import sys
 import tempfile
@@ -10,7 +10,7 @@ import ntt  # noqa: E402
 
 
 def flow_head(case, code):
-    """Return the bytes before the stream, see fuzz-flow.c"""
+    """Return the bytes of an input that precede the code, see fuzz-flow.c"""
     has = case.options.__contains__
     depth = 31 if any(o.startswith('--implicit-return') or o == 'sifive'
                       for o in case.options) else 0
@@ -23,7 +23,7 @@ def flow_head(case, code):
 
 
 def code_of(elf):
-    """Return the code at 0x1000 and above"""
+    """Return the code that the ELF file has at address 0x1000 and above"""
     with open(elf, 'rb') as file:
         data = file.read()
     wide = data[4] == 2

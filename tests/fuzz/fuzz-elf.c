@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Load any bytes as an ELF file. Each loaded section must lie within the file, and it must
- * be removable.
+ * Load any bytes as an ELF file. The bytes of each loaded section must lie within the file. The library
+ * must also be able to remove all sections of the file from the image.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Return a sum of all bytes, so that the compiler cannot leave out a read */
+/* Read all loaded bytes. Return their sum, so that the compiler cannot omit a read. */
 static unsigned int read_all(const struct nt_elf *elf)
 {
 	struct nt_elf_segment segment;
@@ -50,7 +50,7 @@ static void use(const struct nt_elf *elf)
 	nt_image_free(image);
 }
 
-/* Open the file while an allocation of the library fails, which must only cause an error. */
+/* Open the file while an allocation fails. The library must return an error and must not crash. */
 static void open_without_memory(const uint8_t *data, size_t size)
 {
 	struct nt_elf *elf;
@@ -69,7 +69,7 @@ static void open_without_memory(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	/* Use a copy of exactly that size, so that reading beyond it is noticed */
+	/* use a copy of exactly @size bytes, so that the sanitizer detects reads beyond its end */
 	uint8_t *copy = malloc(size ? size : 1);
 	struct nt_elf *elf;
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Decode any messages through any code. The flow in pieces and in batches, or in a mixture of both
- * calls, must give the same items, with all fields, and the same counts without ranges, as the
- * whole stream does item by item. The stream is decoded several times, because the flow stores the
- * blocks to which messages led, and uses them again. Between the repetitions the image may change,
- * and allocations of one or both flows may fail.
+ * Decode any messages with any code. One flow decodes the whole stream item by item. Another flow gets
+ * the stream in pieces, or returns batches, or a mixture of items and batches. Both must return the
+ * same items with the same fields. nt_flow_count() must return the counts of the same ranges. The input
+ * contains the stream only once, but the target repeats it, because a flow stores the blocks to which
+ * messages led, and uses them again. The image may change between the repetitions, and allocations of
+ * one or both flows may fail.
  *
  * The input consists of four bytes that choose the options, a byte with the size of the code in
- * units of 8 bytes, the code (at 0x1000), and the stream. A sum of all bytes chooses the rest, so
- * that each mutation of an input chooses differently.
+ * units of 8 bytes, the code (at 0x1000), and the stream. All other
+ * choices depend on a sum of all bytes, so that each mutation of an input leads to different choices.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -23,8 +24,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /*
- * Stop after this many items, because a few bytes can report billions of instructions, which
- * take long to decode.
+ * maximum number of decoded items. A few bytes can report billions of instructions, whose decoding
+ * would take too long.
  */
 #define MAX_ITEMS	20000
 
@@ -47,7 +48,7 @@ struct input {
 	const uint8_t		*code;
 	size_t			code_size;
 	uint8_t			*stream;
-	size_t			size;		/* of one repetition */
+	size_t			size;		/* size of one repetition in bytes */
 	uint32_t		chance;
 	bool			flip;		/* exchange the address spaces of the contexts */
 };
@@ -66,7 +67,7 @@ static uint64_t space_of(void *ctx, const struct nt_context *context)
 	return (context->scontext & 1) ^ input->flip;
 }
 
-/* The image of both flows changes. */
+/* Change the image, which both flows use. */
 static void change_image(struct input *input)
 {
 	struct nt_image_reader reader = { .space = space_of, .ctx = input };
@@ -94,7 +95,7 @@ static void change_image(struct input *input)
 	}
 }
 
-/* Get the next item of @items, while some allocations fail */
+/* Get the next item while some allocations fail. The flow must report the failure and then continue. */
 static bool next_or_nomem(struct input *input, struct items *items, struct nt_item *item)
 {
 	bool more;
@@ -108,7 +109,7 @@ static bool next_or_nomem(struct input *input, struct items *items, struct nt_it
 	if (items->error && items->error != NT_E_NOMEM)
 		abort();
 	items->error = NT_OK;
-	/* Nothing is lost, so that the next call succeeds */
+	/* the flow has lost nothing, so the next call must succeed */
 	return items_next(items, item);
 }
 
@@ -177,7 +178,7 @@ static bool count_ranges(struct input *input, struct counted *counted)
 	return nr < MAX_ITEMS;
 }
 
-/* Count the stream in pieces without returning ranges, and take the counts at some of the pieces */
+/* Count the ranges of the stream, which is fed in pieces, and take the counts after some of the pieces. */
 static void compare_counts(struct input *input)
 {
 	struct nt_counts *counts = nt_counts_new();
@@ -231,7 +232,7 @@ static void set_config(struct nt_config *config, const uint8_t *data)
 	config->custom_jumps = data[3] >> 5 & 3;
 }
 
-/* Choose whether the flow returns batches, gets the stream in pieces, or both */
+/* Choose the size of the pieces that the flow gets, and the calls that return batches. */
 static struct items_way choose_way(struct input *input, uint8_t byte)
 {
 	switch (choose(input, 4)) {
@@ -253,7 +254,7 @@ static uint32_t sum_of(const uint8_t *data, size_t size)
 	return sum;
 }
 
-/* A copy of exactly that size, so that reading beyond it is noticed */
+/* Return the repeated stream in a buffer of exactly its size, so that the sanitizer detects reads beyond its end. */
 static uint8_t *repeat(const uint8_t *data, size_t size)
 {
 	uint8_t *all = malloc(REPEAT * size + 1);

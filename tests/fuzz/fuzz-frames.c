@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Read any bytes as CoreSight frames in pieces, with hardly any room, and as a whole. Each ID
- * must get the same bytes, and the same events must be reported.
+ * Convert any bytes as CoreSight frames. Convert them once as a whole, and once in pieces with very small
+ * output buffers. Each ID must get the same bytes, and the library must report the same events.
  *
- * The input is a byte with the size of pieces, and then the frames.
+ * The input is a byte with the size of the pieces, and then the frames.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -81,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 1)
 		return 0;
-	/* Use a copy of exactly that size, so that reading beyond it is noticed */
+	/* use a copy of exactly this size, so that the sanitizer detects reads beyond its end */
 	copy = malloc(size);
 	memcpy(copy, data + 1, size - 1);
 	whole = convert(copy, size - 1, SIZE_MAX / 2, 4 * size + NT_FRAMES_OUT_MIN);

@@ -5,10 +5,10 @@
 
 #include <stdbool.h>
 
-/* From now on, the first @good allocations succeed, the next @bad fail, and all others succeed. */
+/* After this call, the first @good allocations succeed, the next @bad fail, and all others succeed. */
 void nomem_begin(unsigned int good, unsigned int bad);
 
-/* Let all allocations succeed again. Return true if one has failed. */
+/* Let all allocations succeed again. Return true if an allocation has failed since nomem_begin(). */
 bool nomem_end(void);
 
 #endif /* TESTS_FUZZ_NOMEM_H */

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Run a fuzz target on files, and on mutations of them, without a fuzzer: replay
- * MUTATIONS FILE... Without arguments, run it on the standard input (AFL++).
+ * Run a fuzz target without a fuzzer.
+ *
+ *   replay MUTATIONS FILE...	run it on each file, and on MUTATIONS mutations of each file
+ *   replay			run it on the standard input, as AFL++ requires
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -22,7 +24,7 @@ static uint64_t next_random(void)
 	return seed;
 }
 
-/* A copy of exactly @size bytes, so that reading beyond it is noticed */
+/* Run the target on a copy of exactly @size bytes, so that the sanitizer detects reads beyond its end. */
 static void run(const uint8_t *data, size_t size)
 {
 	uint8_t *copy = malloc(size ? size : 1);
@@ -46,11 +48,11 @@ static size_t mutate(uint8_t *data, size_t size)
 		case 1:
 			data[at] = next_random();
 			break;
-		case 2:		/* remove a few bytes */
+		case 2:		/* remove a byte */
 			memmove(data + at, data + at + 1, size - at - 1);
 			size--;
 			break;
-		case 3:		/* repeat a few bytes */
+		case 3:		/* repeat a byte */
 			if (size < MAX_SIZE) {
 				memmove(data + at + 1, data + at, size - at);
 				size++;

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Functions that check how the time of a program grows with
-# its input. Source it after tap.sh.
+# Functions that check how the time of a program grows with its input. Source this file after tap.sh.
 # shellcheck shell=sh
 
-# least_time COMMAND...: print the processor time in s, the best of three; its output is in $tap_tmp/got.
-# Add user and system time, because the kernel knows only their sum exactly, and divides it by samples at
-# its ticks.
+# least_time COMMAND...: run COMMAND three times, and print the shortest processor time in s. The output of COMMAND
+# is in $tap_tmp/got. Add user and system time, because the kernel knows only their sum exactly, and estimates both
+# parts by samples.
 least_time() {
 	for _ in 1 2 3; do
 		bash -c 'TIMEFORMAT="%U %S"; time "$@" >"$0" 2>/dev/null' "$tap_tmp/got" "$@" 2>&1

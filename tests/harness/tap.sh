@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# TAP for shell tests: . "$(dirname "$0")/../harness/tap.sh"; plan N; ok "name" command...
+# Functions for shell tests that print TAP. A test contains:
+#   . "$(dirname "$0")/../harness/tap.sh"; plan N; ok "name" command...
 # shellcheck shell=sh
 top=$(cd "$(dirname "$0")/.." && pwd)
 [ -f "$top/Kbuild" ] || top=$(cd "$top/.." && pwd)
@@ -9,8 +10,9 @@ tap_n=0 tap_failed=0
 tap_tmp=$(mktemp -d)
 trap 'rm -rf "$tap_tmp"' EXIT
 
-# tests/run starts two programs at a time, and both build in the same folder. In each run, build parts that
-# many programs need only once, because a make that finds nothing to do takes seconds.
+# tests/run runs two test programs at a time, which build in the same folder, so only one may call make at a time. In
+# each call of tests/run, build the parts that many programs need only once, because make takes seconds even if nothing
+# has changed.
 make() {
 	mkdir -p "$O/tests"
 	_key=
@@ -29,8 +31,9 @@ skip_all() { echo "1..0 # SKIP $*"; exit 0; }
 pass() { tap_n=$((tap_n + 1)); echo "ok $tap_n - $*"; say_times; }
 fail() { not_ok "$@"; say_guest; }
 not_ok() { tap_n=$((tap_n + 1)); tap_failed=1; echo "not ok $tap_n - $*"; say_times; }
-# say_guest - print the ends of the files in $tap_tmp that the last guest or command has written: its output, its
-# errors with those of the board, and its console. Each file is printed once, after the first result that fails.
+# say_guest - print the ends of the files in $tap_tmp that the last guest or command has written. These files have its
+# output, its errors with those of the board, and its console. Print each file only once, after the first result that
+# fails.
 say_guest() {
 	for _file in said err console; do
 		[ -s "$tap_tmp/$_file" ] || continue
@@ -39,7 +42,7 @@ say_guest() {
 		tail -n 15 "$tap_tmp/$_file" | sed "s/^/# $_file: /"
 	done
 }
-# With TEST_TIMES=1, print the processor time that all commands of this program took until now.
+# With TEST_TIMES=1, print the processor time that all commands of this program have used so far.
 say_times() { [ -z "${TEST_TIMES:-}" ] || { times >"$tap_tmp/times"; sed -n '2s/^/# until now /p' "$tap_tmp/times"; }; }
 skip() { tap_n=$((tap_n + 1)); echo "ok $tap_n - $1 # SKIP $2"; }
 # ok NAME COMMAND...: pass if COMMAND exits with 0, and print its output as comments
@@ -80,7 +83,7 @@ recording() {
 		python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$_recording.data" "$_recording" || return
 	done
 }
-# recording_as NAME WHAT [HOW]: write the recording WHAT to $tap_tmp/NAME.data, in the form HOW
+# recording_as NAME WHAT [HOW]: write the recording WHAT to $tap_tmp/NAME.data in the format HOW
 recording_as() {
 	_recording=$1; shift
 	[ -e "$tap_tmp/calls" ] || calls_program || return
@@ -91,14 +94,14 @@ build_tool() {
 	make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
 }
 
-# Print the names of the encoder's variants that the specification allows.
+# Print the names of the board encoder's variants that the specification allows.
 variant_names() {
 	"$O/bin/ntrace" encode --variant '?' 2>&1 | sed -n '/^and these deviate/q; s/^  \([a-z-]*\): .*/\1/p'
 }
 
-# cached_build NAME "INPUT..." COMMAND...: let COMMAND, which runs in the tree, build in the new folder $cached.
-# INPUT names files and folders of the tree. If an earlier run has built with the same COMMAND, compilers and INPUT,
-# use its folder.
+# cached_build NAME "INPUT..." COMMAND...: run COMMAND in the source tree. It must build in the new folder $cached from
+# the files and folders INPUT of the tree. If an earlier call had the same COMMAND, compilers and contents of INPUT, set
+# $cached to the folder of that call, and do not run COMMAND.
 cached_build() {
 	_of=$1 _inputs=$2; shift 2
 	# shellcheck disable=SC2086
@@ -110,35 +113,38 @@ cached_build() {
 		flock 9
 		[ ! -e "$cached/whole" ] || exec touch "$cached"
 		rm -rf "$cached" && mkdir "$cached" && cd "$top" && "$@" && : >"$cached/whole" || exit
-		# Keep the folders that were used last
+		# Keep only the eight folders that were used last
 		ls -dt "$_all/$_of"-* | tail -n +9 | xargs rm -rf
 	) 9>"$_all/lock-$_of"
 }
 
-# build_sanitized [FOLDER]: build library and command with sanitizers in $O/sanitized, once for all programs. ntrace record
-# is left out, and the commands for developers are in another FOLDER, tools/board/dev. Without optimisation, the build takes
-# a third of the time. The tables of the decoder's fast path are small, so that they fill up in small
-# recordings and take less time to clear. A program that uses this build sets UBSAN_OPTIONS if it checks the
-# exit status.
+# build_sanitized [FOLDER]: build library and command with sanitizers in $O/sanitized, once for all test programs. The
+# command does not contain ntrace record. With the FOLDER tools/board/dev, build the commands for developers instead.
+# Without optimisation, the build takes a third of the time. The tables of the decoder's fast path are small, so that
+# small recordings fill them, and clearing them takes less time. A test that checks the exit status of a command of this build must set
+# UBSAN_OPTIONS.
 build_sanitized() {
 	make -C "$top/${1:-tools/ntrace}" O="$O/sanitized" LINUX= CFLAGS="-O0 -g1 -fsanitize=address,undefined -DPATHS_SHIFT=6 -DGROUPS_SHIFT=5 -DNR_WORDS=4096" \
 		>"$tap_tmp/make" 2>&1
 }
 
-# tests/run --all sets TEST_SIZE=all. large succeeds in that size, in which a test uses its large form.
+# Succeed if the test must use its large form. tests/run --all sets TEST_SIZE=all for this.
 large() { [ "${TEST_SIZE:-test}" = all ]; }
 # large_only COMMAND...: run COMMAND only in make test-all
 large_only() { ! large || "$@"; }
-# by_size SMALL LARGE: print the word that belongs to the size of this run
+# by_size SMALL LARGE: print LARGE in make test-all, otherwise SMALL
 by_size() { if large; then echo "$2"; else echo "$1"; fi; }
-# Add N compared instructions or branches to the resources of this program, which tests/ledger limits.
+# compared_with_truth N: record that this test program has compared N instructions or branches with a truth.
+# tests/ledger checks these numbers.
 compared_with_truth() { [ -z "${TEST_LEDGER:-}" ] || echo "compared ${1:-0}" >>"$TEST_LEDGER"; }
 # out_files DIR: unpack files.tar, which the board's guest wrote to /out. The guest packs its files,
 # because creating a file in /out takes as long as writing a megabyte.
 out_files() { tar -xf "$1/files.tar" -C "$1" && rm "$1/files.tar"; }
-# kernels WORD...: print the versions of the board's kernels, each once; "new" may be 6.12 if the archive has no other
+# kernels WORD...: print the versions of the board's kernels that the WORDs name, each version once. If the archive of
+# kernels has no newer version, "new" is 6.12
 kernels() { "$top/tools/setup/kernel" "$@"; }
-# perfs WORD...: build the host's perf for these kernels, and print its versions; "new" may have to use that of "lts"
+# perfs WORD...: build perf of these kernels for the host, and print its versions. If the perf of "new" cannot be built,
+# use that of "lts"
 perfs() {
 	for _k; do "$top/tools/perf/build.sh" "$_k" x86_64 >&2 || return; done
 	for _k; do readlink "$O/perf/$_k"; done | uniq

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Remove the end of sessions, as a full sink does.
+"""Remove the end of trace sessions, like a sink that gets full.
 
     cut.py TRACE OUT COUNT
 
-Removes each ProgTraceCorrelation except the last, together with the messages before it, COUNT in all. Prints
-the number of sessions whose end was removed."""
+Remove the last COUNT messages of each session except the last session. A session ends with ProgTraceCorrelation.
+Print the number of shortened sessions."""
 import sys
 
 CORRELATION = 33
 
 
 def messages(data):
-    """A message ends with a byte whose MSEO is 11 (chapter 3.1)"""
+    """Split the bytes into messages. A message ends with a byte whose MSEO is 11 (chapter 3.1)"""
     at = 0
     for end, byte in enumerate(data):
         if byte & 3 == 3:

@@ -14,9 +14,9 @@ flat "$tmp/real.list"
 python3 "$top/tests/model/walk.py" "$program" $(by_size 15000 60000) 1 >"$tmp/walk.list"
 flat "$tmp/walk.list"
 
-# each LIST RETURNS PART PARTS: try all settings of a register of the P550. In a random walk, returns do not
-# go to the caller, which an encoder that only counts calls cannot detect, so RETURNS disables implicit
-# returns.
+# each LIST RETURNS PART PARTS: encode and decode LIST with all settings of the P550's control register. RETURNS
+# disables implicit returns in a random walk, because its returns do not go to their callers, which an encoder
+# that only counts calls cannot detect.
 each() {
 	share "$3" "$4"
 	for src in "" "--src-bits 2 --src 3"; do
@@ -39,7 +39,7 @@ ok "a million instructions, all optimisations of mode 7" roundtrip "$tmp/real.li
 	"--dialect sifive --runs --return-mode 1 --timestamp --sync-mode 1 --sync-max 8" \
 	"--dialect sifive --implicit-return --timestamp"
 
-# Check that the encoder sends the messages that only the dialect has.
+# Check that the encoder sends the messages that exist only in this dialect.
 "$ntrace" dump --dialect sifive --timestamp "$tmp/nt" >"$tmp/messages"
 ok "runs of branches that are taken, and that are not" \
 	sh -c "grep -q 'RCODE=8' $tmp/messages && grep -q 'RCODE=9' $tmp/messages"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Compare filters and comparators with an oracle that was written from the specification.
+# Compare the model's filters and comparators with a separate implementation of the specification's rules.
 . "$(dirname "$0")/../harness/tap.sh"
 make -C "$top/tools/board/model" O="$O" tests >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
 CMOCKA_MESSAGE_OUTPUT=TAP "$O/board/model/test-filter"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Functions of tests/model/roundtrip.t and its long form, which encode and decode lists of PCs and
-# compare them. $ntrace is the command, $program a real program, and $tmp the folder for files.
+# Functions of tests/model/roundtrip.t and its long form in tests/long. They encode lists of PCs,
+# decode the traces, and compare the PCs. $ntrace is the command, $program is a real
+# program, and $tmp is the folder for files.
 # shellcheck shell=sh
 
 roundtrip_setup() {
@@ -13,7 +14,7 @@ roundtrip_setup() {
 	cp "$O/bin/ntrace" "$O/bin/ntrace-dev" "$tmp"
 }
 
-# roundtrip LIST ELF "ENCODE OPTIONS" "DECODE OPTIONS"
+# roundtrip LIST ELF "ENCODE OPTIONS" "DECODE OPTIONS": encode and decode LIST. Fail if the PCs differ
 roundtrip() {
 	# shellcheck disable=SC2086
 	"$ntrace" encode --elf "$2" --pcs "$1" -o "$tmp/nt" $3 >"$tmp/encode" 2>&1 || {
@@ -24,10 +25,11 @@ roundtrip() {
 	cmp "$tmp/pcs" "${1%.list}.pcs" || { echo "encode $3, decode $4"; return 1; }
 }
 
-# share PART PARTS: start to count combinations of options. To save time, a list of instructions tries only each
-# PARTSth combination, and the lists with PART 0 to PARTS - 1 together try all. In make test-all, each list tries all.
+# share PART PARTS: start to count combinations of options. To save time, a test with one list of PCs tries only one
+# of PARTS combinations. The tests with PART 0 to PARTS - 1 together try all of them. In make test-all, each test tries
+# all.
 share() { PART=$1 PARTS=$(by_size "$2" 1); n=0 bad=0 tried=0; }
-# Succeed if the current list must try the next combination, whose number is $n.
+# Add 1 to $n, the number of the combination. Succeed if the current test must try this combination.
 is_mine() {
 	n=$((n + 1))
 	[ $(((n + n / PARTS) % PARTS)) -eq $((PART % PARTS)) ] && tried=$((tried + 1))
@@ -41,8 +43,8 @@ all_right() {
 # Write the list $1 without its gaps
 flat() { grep -v '^-' "$1" >"${1%.list}.pcs"; }
 
-# Try every option of the encoder, alone and together with others, in both modes, with each kind of periodic sync.
-# $3 are options that decode always needs, $5 and $6 are PART and PARTS of share()
+# combinations LIST ELF "DECODE OPTIONS" NAME PART PARTS: try every option of the encoder, alone and with others, in
+# both modes, with each kind of periodic sync. Decoding always needs the DECODE OPTIONS. share() explains PART and PARTS
 combinations() {
 	share "${5:-0}" "${6:-1}"
 	for mode in btm htm; do
@@ -54,7 +56,7 @@ combinations() {
 				"--hist-always" "--repeat-branch" "--repeated-history" \
 				"--repeated-history --hist-bits 5" "--return-mode 1 --return-depth 5" \
 				"--return-mode 2" "--trap exception" "--priv m"; do
-				# Only the list of a real program returns to the addresses after its calls.
+				# Returns go to their calls only in the list of a real program.
 				case "$own $4" in
 				*return-mode\ 1*real) tried=$((tried + 1)) ;;
 				*return-mode\ 1*) continue ;;
@@ -80,7 +82,7 @@ combinations() {
 	all_right
 }
 
-# cross LIST ELF PART PARTS: try every combination of optimisations, in both modes
+# cross LIST ELF PART PARTS: try every combination of the optimisations in both modes
 cross() {
 	share "${3:-0}" "${4:-1}"
 	for mode in btm htm; do
@@ -91,7 +93,7 @@ cross() {
 	for rep in "" "--repeated-history --repeat-branch"; do
 		need="$jump $all $ext"
 		[ -z "$ret" ] || need="$need --implicit-return"
-		# Every second combination has timestamps, and the kinds of periodic sync take turns.
+		# Every second combination has timestamps. The kind of periodic sync changes with each combination.
 		case $((n % 4)) in
 		0) sync= ;;
 		1) sync="--timestamp --sync-mode 1 --sync-max 6" need="$need --timestamp" ;;
@@ -113,8 +115,8 @@ rv32_program() {
 		"$top/tests/lib/tiny-runtime.c"
 }
 
-# verified LIST ELF "ENCODE OPTIONS" "DECODE OPTIONS": do the same as roundtrip for a trace with
-# losses and gaps, and compare it with a truth file
+# verified LIST ELF "ENCODE OPTIONS" "DECODE OPTIONS": encode and decode LIST, and compare the result with a
+# truth file, which is possible even if the trace has losses and gaps
 verified() {
 	# shellcheck disable=SC2086
 	"$ntrace" encode --elf "$2" --pcs "$1" -o "$tmp/nt" --truth "$tmp/truth" $3 >"$tmp/encode" 2>&1 || {
@@ -124,8 +126,8 @@ verified() {
 		echo "encode $3, decode $4: $(head -n 3 "$tmp/verify")"; return 1; }
 }
 
-# stack_need VARIANT: print the decoder's option for the depth of the return stack, which it needs
-# for variants in which a full stack ignores calls
+# stack_need VARIANT: if a full return stack ignores calls in this variant, print the option for the depth of
+# the stack, which the decoder needs
 stack_need() {
 	case "$1 $options" in
 	stack-stops*return-depth\ 3*) need="$need --implicit-return=3 --return-drop-newest" ;;
@@ -133,8 +135,8 @@ stack_need() {
 	esac
 }
 
-# Every variant must change the trace of the program variants.S, which is built and linked, and the changed
-# trace must decode.
+# Check each variant with the program variants.S. The variant must change the trace of this program, and the changed
+# trace must decode correctly.
 changed() {
 	riscv64-linux-gnu-gcc -march=rv64imac -mabi=lp64 -nostdlib -static -no-pie \
 		-Wl,--build-id=none,-Ttext=0xffffffff80200000 -o "$tmp/variants" "$top/tests/model/variants.S" &&
@@ -172,8 +174,8 @@ changed() {
 	[ $bad -eq 0 ]
 }
 
-# Lose messages in two places, which are beside a stop that no message reports, and right after the
-# message that reports a full HIST.
+# Lose messages at two positions. One is before or after a stop that no message reports. The
+# other is right after the message that reports a full HIST.
 losses() {
 	n=0 bad=0
 	for mode in btm htm; do
@@ -192,8 +194,8 @@ losses() {
 	[ $bad -eq 0 ]
 }
 
-# full_sink LIST ELF: check the trace if a sink has no room for the end of some sessions. The trace before this end
-# must be correct, and also the trace of the next session.
+# full_sink LIST ELF: check the trace of a sink that lost the end of some sessions, because it was full. The trace
+# before the loss and the trace of the next session must be correct.
 full_sink() {
 	n=0 bad=0
 	for mode in btm htm; do
@@ -211,8 +213,8 @@ full_sink() {
 	[ $bad -eq 0 ]
 }
 
-# variants LIST ELF PART PARTS: try every variant, alone and with optimisations, in both modes. Then try many variants
-# at once, with several seeds.
+# variants LIST ELF PART PARTS: try each variant alone and with optimisations, in both modes. Then try many variants
+# together, with several seeds.
 variants() {
 	share "${3:-0}" "${4:-1}"
 	all=

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Encode PCs with `ntrace encode`, and decode the same PCs with `ntrace decode --pcs`. The lists are a real
-# program of over a million instructions, or over 10 million in make test-all, and shorter lists for each option
-# of the encoder, with traps and gaps, for RV64 and RV32. Encoder and decoder share no code.
+# Encode PCs with `ntrace encode`, and decode the same PCs with `ntrace decode --pcs`. The longest list is that
+# of a real program. It has over a million PCs, or over 10 million in make test-all. Shorter lists with traps and gaps,
+# for RV64 and RV32, test each option of the encoder. Encoder and decoder share no code.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/model/roundtrip.sh"
 set -f
@@ -22,7 +22,7 @@ if [ -n "${QUICK:-}" ]; then
 fi
 plan 27
 
-# busybox was not written for this test. It compresses a part of itself.
+# Trace busybox, which was not written for this test, while it compresses a part of its own file.
 head -c $(by_size 600 16000) "$program" >"$tmp/input"
 ok "PCs of busybox bzip2" "$top/tests/harness/pcs" "$tmp/real.list" "$program" bzip2 -k "$tmp/input"
 flat "$tmp/real.list"
@@ -53,14 +53,14 @@ python3 "$top/tests/model/walk.py" "$tmp/rv32" $(by_size 8000 60000) 2 >"$tmp/wa
 flat "$tmp/walk32.list"
 ok "each option, RV32" combinations "$tmp/walk32.list" "$tmp/rv32" --rv32 walk 2 3
 
-# This is a real program on RV32. tests/long does all of this for over 10 million instructions.
+# Test a real program on RV32. tests/long repeats these tests with over 10 million instructions.
 ok "a program for RV32" rv32_program "$tmp/real32"
 QEMU_RISCV64=qemu-riscv32-static "$top/tests/harness/pcs" "$tmp/real32.list" "$tmp/real32" 60 >/dev/null
 flat "$tmp/real32.list"
 ok "each combination of optimisations, RV32, a real program" cross "$tmp/real32.list" "$tmp/real32" 0 2
 ok "each combination of optimisations, RV64" cross "$tmp/short.list" "$program" 1 2
 
-# Encoders may have these variants, which the specification allows.
+# Test the variants of encoders that the specification allows.
 head -n $(by_size 6000 20000) "$tmp/real.list" >"$tmp/variant.list"
 head -n $(by_size 5000 10000) "$tmp/walk.list" >"$tmp/variant-walk.list"
 ok "each variant, a real program" variants "$tmp/variant.list" "$program" 0 2
@@ -78,7 +78,7 @@ widths() {
 }
 ok "SRC of 0 to 12 bits" widths
 
-# Load a program at another address than it is linked to.
+# Load a program at an address other than the one to which it is linked.
 moved() {
 	riscv64-linux-gnu-gcc -O2 -fPIE -static-pie -fno-builtin -nostdlib -Wl,--no-dynamic-linker -o "$tmp/pie" \
 		"$top/tests/lib/unpredictable.c" "$top/tests/lib/tiny-runtime.c" &&
@@ -92,11 +92,11 @@ moved() {
 }
 ok "a position-independent program" moved
 
-# With a stall, no trace is lost, because "If TE cannot send a message, the hart is stalled until it can"
+# Stalling loses no trace, because "If TE cannot send a message, the hart is stalled until it can"
 ok "a FIFO that stalls loses nothing" roundtrip "$tmp/short.list" "$program" \
 	"--fifo-depth 100 --fifo-rate 4 --stall" ""
 
-# A FIFO overflows. The trace must report the loss, and nothing else may be missing.
+# overflow MODE: let a FIFO overflow. The trace must report the loss, and must lack only the lost code.
 overflow() {
 	for opts in "--fifo-depth 128 --fifo-rate 8" "--fifo-depth 300 --fifo-rate 24 --sync-mode 3 --sync-max 6" \
 		"--fifo-depth 100 --fifo-rate 24 --context 5" \
@@ -117,10 +117,11 @@ sed -n '1,500p;502,1000p' "$tmp/short.pcs" >"$tmp/wrong"
 "$ntrace" verify --truth "$tmp/truth" --decoded "$tmp/wrong" >"$tmp/verify"
 is "verify finds one PC that is missing" "$? $(grep -c 'first difference.*after 500 instructions' "$tmp/verify")" "1 1"
 
-# The list has traps and gaps, and the decoder has the code from the truth.
+# Decode a list with traps and gaps. The decoder gets the code from the truth file.
 roundtrip "$tmp/walk.list" "$program" "--truth $tmp/truth --mode btm --context 9" ""
 ok "verify decodes, with the code of the truth" "$ntrace" verify --truth "$tmp/truth" --trace "$tmp/nt"
-# sees NAME TEXT "OPTIONS OF THE TRUTH" "OPTIONS OF THE TRACE": find a difference other than in the PCs
+# sees NAME TEXT "OPTIONS OF THE TRUTH" "OPTIONS OF THE TRACE": encode truth and trace with different options, which
+# do not change the PCs. `ntrace verify` must report the difference TEXT
 sees() {
 	# shellcheck disable=SC2086
 	"$ntrace" encode --elf "$program" --pcs "$tmp/walk.list" -o "$tmp/other" --truth "$tmp/truth" $3 >"$tmp/encode"

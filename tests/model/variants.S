@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Code in which each variant of the encoder makes a difference: wfi, a branch to the next
+ * A program whose trace depends on each variant of the encoder. It contains wfi, a branch to the next
  * instruction, calls that are deeper than a return stack, loops that fill HIST, and traps. It is
- * linked into the kernel's half of the address space, whose addresses have a sign. No hart
- * executes it, but tests/model/walk.py prints PCs of a random walk through it.
+ * linked to the upper half of the address space, whose addresses have a sign. No hart executes the
+ * program. tests/model/walk.py prints the PCs of a random walk through it.
  */
 	.option	norelax
 	.globl	_start

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Write a trace and its truth. All iterations of a loop are the same, so that the trace after a gap
- * also matches places before the gap. Only the number of iterations of a whole loop distinguishes
- * these places. Prints the number of instructions in the truth, and the offset in the trace
- * where a session is missing.
+ * Write a trace with a gap, and its truth. The program is a loop whose iterations are all the same, so
+ * that the trace after the gap also matches iterations before the gap. Only the number of iterations
+ * until the end of the loop shows the right position. Print the number of instructions in the truth,
+ * and the offset in the trace at which a session is missing.
  *
  *	verify-gap full|short|middle|twice|session|soon|end|wrong TRUTH TRACE
  *
- * full: a sink gets full in the loop, so that a session has no end, and the next one also begins in
- *	the loop;
- * short: like full, but the next session ends before the loop does, and a third one continues;
- * middle: bytes are missing in the loop, and the trace continues with a periodic synchronisation;
- * session: a whole session is missing, which the trace itself does not reveal;
- * soon: a session is missing soon after missing bytes;
- * end: the sink is full from one session to the end of the last one, and two sessions are missing;
- * twice: like middle, and bytes are missing once more before the loop ends;
- * wrong: like middle, and then the truth has one iteration more than the trace.
+ * full: the sink gets full in the loop, so that the end of a session is missing. The next session also
+ *	begins in the loop.
+ * short: like full, but the next session ends before the loop ends. A third session continues.
+ * middle: bytes are missing in the loop. The trace continues with a periodic synchronisation.
+ * session: a whole session is missing. The trace itself does not show this.
+ * soon: bytes are missing, and soon after them a whole session is missing.
+ * end: the sink is full from the middle of a session to the end of the trace. Two more sessions are missing.
+ * twice: like middle, but bytes are missing a second time before the loop ends.
+ * wrong: like middle, but after the gap the truth has one iteration more than the trace.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,11 +31,11 @@ struct run {
 	struct nb_encoder	enc;
 	struct nb_truth_writer	*truth;
 	FILE			*trace;
-	bool			full;		/* the sink is full, and drops everything */
-	long			missing;	/* offset of the missing session */
+	bool			full;		/* true while the sink is full, and drops all bytes */
+	long			missing;	/* offset in the trace at which a session is missing */
 };
 
-/* addi x10, x10, -1; bnez x10, -4; followed by c.j -8 */
+/* the loop consists of addi x10, x10, -1 and bnez x10, -4; c.j -8 follows it */
 static const uint8_t loop_code[] = { 0x13, 0x05, 0xf5, 0xff, 0xe3, 0x1e, 0x05, 0xfe };
 static const uint8_t jump_code[] = { 0xe5, 0xbf };
 
@@ -84,7 +84,7 @@ static void stop(struct run *r)
 	nb_truth_state(r->truth, &r->enc.state);
 }
 
-/* The lost part contains several periodic synchronisations. */
+/* Lose the end of a session, which contains several periodic synchronisations, and start another session. */
 static void lose_end(struct run *r)
 {
 	r->full = true;
@@ -94,7 +94,7 @@ static void lose_end(struct run *r)
 	start(r);
 }
 
-/* A byte with a reserved MSEO reports that bytes are missing. */
+/* Lose bytes in the middle of a session. A byte with a reserved MSEO reports the loss. */
 static void lose_middle(struct run *r)
 {
 	r->full = true;
@@ -161,7 +161,7 @@ static bool lose(struct run *r, const char *how)
 
 int main(int argc, char **argv)
 {
-	/* A sync every 16 messages, or about 500 iterations */
+	/* send a sync every 16 messages, which is about every 500 iterations */
 	const struct nb_encoder_config cfg = { .mode = NB_MODE_HTM, .sync_mode = 1, .sync_max = 0 };
 	static struct run r;
 	unsigned int pass;

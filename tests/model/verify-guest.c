@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Write a trace and its truth. A host and its guest take turns, and each has its own code. With
- * "same", both are at the same address, as two kernels are.
+ * Write a trace and its truth. A host and its guest execute in turns, and each has its own code. With
+ * "same", the code of host and guest is at the same address, like that of two kernels.
  *
  *	verify-guest same|other TURNS TRUTH TRACE
  */

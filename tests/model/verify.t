@@ -10,7 +10,8 @@ make -C "$top" tool >"$tap_tmp/make" 2>&1 && make -C "$top/tools/board/model" O=
 	done || { cat "$tap_tmp/make"; exit 1; }
 plan 15
 
-# verified WHERE: print the result of verify for 100,000 turns of five instructions
+# verified WHERE: print the result of verify for 100,000 turns, each with five instructions. WHERE is "same" or
+# "other", for the addresses of the code
 verified() {
 	"$tap_tmp/verify-guest" "$1" 100000 "$tap_tmp/truth" "$tap_tmp/nt" &&
 		"$O/bin/ntrace" verify --truth "$tap_tmp/truth" --trace "$tap_tmp/nt" 2>&1 | tail -n 1

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Print the PCs of a random walk through the code of an ELF file, as a hart could retire them.
+"""Print the PCs of a random walk through the code of an ELF file. A hart could retire them in this order.
 
     walk.py ELF COUNT SEED > LIST
 
-Branches go both ways, most returns go to their calls, indirect jumps go
-anywhere, and traps occur in between. '-' is a gap in the trace. This program
-classifies instructions by itself, so that it checks encoder and decoder.
+Branches go in both directions, most returns go to their calls, indirect jumps
+go to any instruction, and traps occur at random. The line '-' is a gap in the
+trace. This program has its own classification of instructions, so that it
+also checks those of the encoder and the decoder.
 """
 import random
 import struct
@@ -58,7 +59,7 @@ class Code:
     def word(self, pc):
         return struct.unpack_from("<I", self.text, pc - self.base)[0]
 
-    # (class, target or None, register of an indirect jump, (register, constant) or None)
+    # return (class, target or None, register of an indirect jump, (register, constant) or None)
     def classify(self, pc):
         return self.long(pc) if self.length(pc) == 4 else self.short(pc)
 

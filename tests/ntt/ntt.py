@@ -113,7 +113,7 @@ def encode(name, fields, config):
 
 
 def pack_bits(text):
-    """Convert bits such as "0110 1" in the order of sending to bytes. The first bit of a byte is the least significant"""
+    """Convert bits such as "0110 1", in the order of sending, to bytes. The first bit is the least significant"""
     bits = [int(c) for c in text if c in '01']
     bits += [1] * (-len(bits) % 8)
     return bytes(sum(b << i for i, b in enumerate(bits[n:n + 8]))
@@ -199,7 +199,7 @@ class Case:
                            check=True)
             with open(f'{tmp}/a.nm', 'w', encoding='utf-8') as file:
                 subprocess.run([CROSS + 'nm', f'{tmp}/a.elf'], check=True, stdout=file)
-            # Another process may build the same program. Rename the program after its list of symbols, so that both exist.
+            # Another process may build the same program. If the program exists, its list of symbols must also exist.
             for ending in ('nm', 'elf'):
                 shutil.copy(f'{tmp}/a.{ending}', f'{elf}.{os.getpid()}')
                 os.replace(f'{elf}.{os.getpid()}', elf + ('.nm' if ending == 'nm' else ''))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Check that the library gives the same items in each way, and that they match the execution. */
+/* Check that each way to decode gives the same items, and that these items match the execution. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,8 +19,9 @@ static bool same_context(const struct xcontext *a, const struct xcontext *b)
 }
 
 /*
- * In a batch, the position may be that of a later message, except for the last range before that
- * message
+ * Compare the message and the time of two items. If @b is a range of a batch, and not the last one
+ * before a mark, its offset may be that of a later message (@b->bound). Return the name of the
+ * different field, or NULL.
  */
 static const char *message_differs(const struct item *a, const struct item *b)
 {
@@ -102,12 +103,12 @@ void items_filter(items_t *to, const items_t *from, uint16_t src)
 struct checker {
 	const struct encoder *e;
 	const struct options *opt;
-	size_t		range, item;	/* Next expected range and item */
-	size_t		part;		/* Number of items that were parts of the expected range so far */
-	uint32_t	insns;		/* the expected range is returned in parts */
-	uint64_t	at;		/* Start of the next part */
-	uint64_t	offset;		/* Offset of the previous item */
-	bool		closed;		/* that offset belongs to an item that is not a range */
+	size_t		range, item;	/* indices of the next expected range and item */
+	size_t		part;		/* number of items so far that were parts of the expected range */
+	uint32_t	insns;		/* number of instructions in these parts */
+	uint64_t	at;		/* address at which the next part starts */
+	uint64_t	offset;		/* offset of the message of the previous item */
+	bool		closed;		/* true if the previous item is not a range */
 };
 
 static const uint8_t end_of[] = {
@@ -128,7 +129,7 @@ static void print_range(const struct xrange *x)
 	printf(" any=%u messages %d..%d\n", x->any, x->early, x->late);
 }
 
-/* Return the message of this source at that offset, or -1 if there is none */
+/* Return the index of the message that this source sent at @offset, or -1 if there is none */
 static int message_at(const struct encoder *e, uint64_t offset)
 {
 	size_t low = 0, high = e->messages.n;
@@ -145,9 +146,9 @@ static int message_at(const struct encoder *e, uint64_t offset)
 }
 
 /*
- * An exact time must be the time of the message. A time that is carried over from an earlier
- * message must not be later. With @must, the message has a timestamp, and its time must be
- * present.
+ * Check the time of an item that @m reports. An exact time must be the time of @m. A time from an
+ * earlier message must not be later than that of @m. If @must, and @m has a timestamp, the item must
+ * have the exact time.
  */
 static const char *check_time(const struct checker *c, const struct item *item,
 			      const struct message *m, bool must)
@@ -208,7 +209,10 @@ static bool is_part(const struct xrange *x, const struct item *item)
 	       (item->b < x->end || x->how != X_LINEAR) && item->has_dest && item->d == item->b;
 }
 
-/* Before a loss, a range that only ResourceFull has reported may be missing */
+/*
+ * Return true if the item need not be the range @x. Before a loss of trace, the decoder may omit a range
+ * that only ResourceFull has reported.
+ */
 static bool is_missing(const struct xrange *x, const struct item *item, int message)
 {
 	return x->any & ANY_THERE && (x->late < message || x->start != item->a);
@@ -257,7 +261,7 @@ static const char *check_range(struct checker *c, const struct item *item)
 	return check_end(x, item);
 }
 
-/* Before an item that ends the flow, no part of the expected range may be missing */
+/* Check that no expected range is missing before an item that ends the flow. Return an error or NULL. */
 static const char *check_complete(struct checker *c, int message)
 {
 	const struct xrange *x;

@@ -28,10 +28,10 @@ void *grow_array(void *array, size_t *room, size_t size)
 /* ------------------------------------------------------- bytes: chapter 3 */
 
 struct pack {
-	uint8_t		mdo[4096];	/* six bits each; their MSEO is in @end */
-	bool		end[4096];	/* last slice of a variable-length field */
+	uint8_t		mdo[4096];	/* MDO of each byte, 6 bits. MSEO results from @end */
+	bool		end[4096];	/* true if the byte is the last one of a variable-length field */
 	size_t		n;		/* number of bytes that were started */
-	uint32_t	bits;		/* bits used of the last slice */
+	uint32_t	bits;		/* number of used bits in the MDO of the last byte */
 };
 
 static void pack_bit(struct pack *p, bool bit)
@@ -52,7 +52,7 @@ static void pack_fixed(struct pack *p, uint64_t value, uint32_t bits)
 	}
 }
 
-/* Fill the byte with zeros, which ends the field */
+/* End a variable-length field. The unused bits of its last byte are zeros. */
 static void pack_end_field(struct pack *p)
 {
 	while (p->bits < 6)
@@ -74,7 +74,10 @@ static void pack_variable(struct pack *p, uint64_t value, uint32_t padding)
 	pack_end_field(p);
 }
 
-/* Chapter 9.4. The field begins a byte. @bits is 63 or 31. */
+/*
+ * Append an address with sign extension (chapter 9.4). The field starts in a new byte. @bits is 63 or
+ * 31. Send @padding more bytes than the address needs, or fewer if all bits are sent.
+ */
 static void pack_extended(struct pack *p, uint64_t value, uint32_t bits, uint32_t padding)
 {
 	uint32_t n = 6;
@@ -104,7 +107,7 @@ struct out {
 	uint8_t		tcode, sync, btype, code, cdf;
 	bool		has_cdata;	/* ProgTraceCorrelation with HIST */
 	uint32_t	icnt, hist;
-	uint64_t	addr;		/* the whole address */
+	uint64_t	addr;		/* whole address, from which the sent field is derived */
 	uint64_t	value, repeat;
 };
 
@@ -117,7 +120,7 @@ static void put_var(struct encoder *e, struct pack *p, uint64_t value)
 {
 	uint32_t extra = padding(e);
 
-	/* at most 66 bits */
+	/* the field has at most 66 bits */
 	if (value >> 48)
 		extra = 0;
 	pack_variable(p, value, extra);
@@ -140,7 +143,7 @@ static bool is_sync(uint8_t tcode)
 	       tcode == T_INDIRECT_BRANCH_SYNC || tcode == T_INDIRECT_BRANCH_HIST_SYNC;
 }
 
-/* Table "Fields in Messages" */
+/* Append the fields of a message from table "Fields in Messages" */
 static void put_fields(struct encoder *e, struct pack *p, const struct out *o)
 {
 	switch (o->tcode) {
@@ -233,7 +236,7 @@ static struct message *add_message(struct encoder *e, struct pack *p, uint8_t tc
 	return message;
 }
 
-/* Return the number of the message, or -1 if it is lost because the FIFO is full */
+/* Send a message. Return its index, or -1 if the message is lost because the FIFO is full. */
 static int send(struct encoder *e, const struct out *o)
 {
 	struct pack pack;
@@ -300,7 +303,7 @@ static void close_range(struct encoder *e, uint8_t how, uint64_t dest, bool take
 	open_range(e, dest);
 }
 
-/* When the flow ends, instructions after the last change of the PC are also a range */
+/* End the flow. The instructions after the last change of the PC are also a range. */
 static void close_linear(struct encoder *e)
 {
 	if (e->open.insns)
@@ -308,7 +311,8 @@ static void close_linear(struct encoder *e)
 }
 
 /*
- * Store that a decoder can know the reported ranges as soon as it has read the ResourceFull message
+ * Store in the pending ranges that a decoder can know them as soon as it has read @message, which is
+ * ResourceFull. If @icnt, the message reports I-CNT, otherwise it reports HIST.
  */
 static void settle_early(struct encoder *e, int message, bool icnt)
 {
@@ -349,7 +353,7 @@ static void settle_lost(struct encoder *e)
 	e->pending.n = 0;
 }
 
-/* Store that no message after @message, which ends the loss, can report the lost ranges */
+/* Store that only messages up to @message, which ends the loss, can report the lost ranges. */
 static void settle_until(struct encoder *e, int message)
 {
 	for (; e->settled < e->ranges.n; e->settled++) {
@@ -358,7 +362,7 @@ static void settle_until(struct encoder *e, int message)
 	}
 }
 
-/* @message reports I-CNT and HIST of all that was executed */
+/* Store that @message reports I-CNT and HIST of all pending ranges. If @message is -1, it was lost. */
 static void settle(struct encoder *e, int message)
 {
 	size_t i;
@@ -423,7 +427,7 @@ static void send_hist(struct encoder *e, uint32_t hist, uint32_t len, uint32_t c
 	settle_early(e, message, false);
 }
 
-/* Return the shortest period of the @len bits of @hist */
+/* Return the shortest period of @hist, which has @len bits */
 static uint32_t period(uint32_t hist, uint32_t len)
 {
 	uint32_t n, i;
@@ -441,7 +445,10 @@ static uint32_t period(uint32_t hist, uint32_t len)
 	return len;
 }
 
-/* Report full HIST that repeats. Chapter 9.3 allows any sequence of messages with these bits. */
+/*
+ * Report a full HIST that repeats. Chapter 9.3 allows any sequence of messages that together contain
+ * the bits.
+ */
 static void flush_hrep(struct encoder *e)
 {
 	uint32_t hist = e->hrep_hist, len = e->hrep_len, count = e->hrep_count, part;
@@ -472,8 +479,8 @@ static void flush_hist(struct encoder *e)
 		send_hist(e, e->hist, e->hist_len, 1);
 	} else {
 		/*
-		 * Call this before the first counted bit, because RepeatBranch repeats older
-		 * branches
+		 * Send RepeatBranch before the first bit of the new HIST, because RepeatBranch repeats
+		 * older branches
 		 */
 		flush_repeat(e);
 		e->last_valid = false;
@@ -497,7 +504,7 @@ static void add_bit(struct encoder *e, bool taken)
 	e->open.bit = ++e->bits;
 }
 
-/* Call this after the branch's range is complete */
+/* Report HIST if it is full. The range that the last branch ends must already be complete. */
 static void hist_full(struct encoder *e)
 {
 	if (e->hist_len >= e->opt->hist_bits + e->opt->hist_before ||
@@ -564,7 +571,7 @@ static void stack_push(struct encoder *e, uint64_t addr)
 		e->stack_nr++;
 }
 
-/* Pop the stack. Return true if its top is @addr. */
+/* Pop an address from the return stack. Return true if this address equals @addr. */
 static bool stack_pop(struct encoder *e, uint64_t addr)
 {
 	uint32_t top = e->stack_top;
@@ -579,8 +586,8 @@ static bool stack_pop(struct encoder *e, uint64_t addr)
 }
 
 /*
- * With simple counting, no message can report a return to an address that differs from the top of
- * the stack
+ * Return the only address to which a return may go with simple counting, which is the top of the
+ * stack, because no message can report another address. Return 0 if a return may go to any address.
  */
 uint64_t encoder_counted_return(const struct encoder *e)
 {
@@ -589,7 +596,7 @@ uint64_t encoder_counted_return(const struct encoder *e)
 	return e->stack[e->stack_top].addr;
 }
 
-/* Return true if a decoder would assume an address that no message reports */
+/* Return true if the decoder would infer the target of a return from its return stack */
 bool encoder_infers_any(const struct encoder *e)
 {
 	return e->opt->ir_mode || e->opt->seq;
@@ -605,7 +612,7 @@ static void send_process(struct encoder *e, uint32_t format, uint64_t context)
 	int message;
 
 	flush_repeat(e);
-	/* PRV is the low two bits, V the next */
+	/* PRV is in the low two bits, and V is in the next bit */
 	out.value = context << 5 | priv << 2 | format;
 	e->reported.priv = priv;
 	e->reported.has_priv = true;
@@ -645,7 +652,7 @@ static void after_sync(struct encoder *e, const struct out *out, int message, bo
 	if (message >= 0)
 		settle_until(e, message);
 	/*
-	 * A stop need not send a message with EVCODE 4. Without it, the next message with SYNC 5 is
+	 * An encoder may stop without a message with EVCODE 4. The next message with SYNC 5 is then
 	 * the first sign of the stop.
 	 */
 	if (message >= 0 && e->undeclared) {
@@ -672,7 +679,7 @@ static void after_sync(struct encoder *e, const struct out *out, int message, bo
 	encoder_context(e, true, true);
 }
 
-/* Send a message with SYNC in straight code, or where trace starts */
+/* Choose the message with SYNC to send in straight code, or at the start of trace. */
 static void choose_sync(struct encoder *e, struct out *out, bool plain)
 {
 	out->tcode = T_PROG_TRACE_SYNC;
@@ -711,7 +718,7 @@ void encoder_sync(struct encoder *e, uint8_t sync, uint64_t pc)
 	if (!e->on)
 		return;
 	flush_repeat(e);
-	/* After a custom instruction, IndirectBranchSync would report that it jumped */
+	/* after a custom instruction, IndirectBranchSync would mean that the instruction has jumped */
 	choose_sync(e, &out, e->last_kind == K_CUSTOM || (e->any_taken && !e->open.insns));
 	out.icnt = e->icnt;
 	close_linear(e);
@@ -737,7 +744,7 @@ void encoder_start(struct encoder *e, uint8_t sync, uint64_t pc)
 	open_range(e, pc);
 	if (sync == 7 && e->opt->overrun_stale && rng_percent(&e->rng, 60)) {
 		/*
-		 * The next branch message gets SYNC, and its I-CNT also counts the lost
+		 * SYNC will be in the next branch message, whose I-CNT also counts the lost
 		 * instructions
 		 */
 		out.icnt = rng_below(&e->rng, 500);
@@ -755,7 +762,8 @@ void encoder_start(struct encoder *e, uint8_t sync, uint64_t pc)
 }
 
 /*
- * SYNC 1 and 9: I-CNT and HIST belong to the code before the reset, F-ADDR is the address after it
+ * Report a reset with SYNC 1 or 9. I-CNT and HIST belong to the code before the reset. F-ADDR is the
+ * address after the reset.
  */
 void encoder_reset(struct encoder *e, uint8_t sync, uint64_t pc)
 {
@@ -781,7 +789,7 @@ static void to_sync(struct encoder *e, struct out *out)
 	struct xrange *range = &e->pending.v[e->pending.n - 1];
 
 	range->any |= ANY_INFERRED;
-	/* The message would be the same if the instruction had not jumped */
+	/* the encoder would send the same message if the instruction had not jumped */
 	if (e->last_kind == K_CUSTOM && range->dest == range->end)
 		range->any |= ANY_HOW;
 	out->sync = e->sync_due - 1;
@@ -814,7 +822,7 @@ static void count_repeat(struct encoder *e)
 		flush_repeat(e);
 }
 
-/* Call this after the range that it ends is complete */
+/* Send a branch message. The range that the branch ends must already be complete. */
 static void send_branch(struct encoder *e, struct out *out)
 {
 	int message;
@@ -877,7 +885,10 @@ static void count(struct encoder *e, const struct insn *insn)
 	e->open.end = insn->addr + insn->length;
 }
 
-/* Do the action on the return stack of table "Handling of 4-bit itype values" */
+/*
+ * Update the return stack as table "Handling of 4-bit itype values" demands. Return true if @insn pops an
+ * address that equals @next.
+ */
 static bool stack_action(struct encoder *e, const struct insn *insn, uint64_t next)
 {
 	bool fits = false;
@@ -890,8 +901,8 @@ static bool stack_action(struct encoder *e, const struct insn *insn, uint64_t ne
 }
 
 /*
- * Return true if this is the second of a pair whose first is counted by the same message (chapter
- * 9.1)
+ * Return true if the jump @insn is the second instruction of a pair (chapter 9.1), and its message also
+ * counts the first instruction.
  */
 static bool is_sequential(struct encoder *e, const struct insn *insn)
 {
@@ -934,8 +945,8 @@ void encoder_retire(struct encoder *e, const struct insn *insn, uint64_t next, b
 		return;
 	count(e, insn);
 	/*
-	 * a decoder that does not know the format of an instruction must assume that it may have
-	 * jumped
+	 * If a decoder does not know the format of an instruction, it must assume that the
+	 * instruction may have jumped
 	 */
 	e->last_kind = insn->form == FORM_LONG ? K_CUSTOM : insn->kind;
 	e->any_taken = false;
@@ -964,7 +975,7 @@ void encoder_retire(struct encoder *e, const struct insn *insn, uint64_t next, b
 		icnt_full(e);
 }
 
-/* An indirect jump is followed by a stop of trace or by a reset, so that its target is unknown */
+/* Retire an indirect jump whose target is unknown, because trace stops after it, or a reset follows. */
 void encoder_retire_unknown(struct encoder *e, const struct insn *insn)
 {
 	if (!e->on)
@@ -985,7 +996,7 @@ void encoder_trap(struct encoder *e, uint64_t pc, uint64_t handler, bool interru
 		return;
 	if (!e->open.insns)
 		open_range(e, pc);
-	/* in BTM, a branch before the trap was not taken */
+	/* in BTM, the trap implies that the branch before it was not taken */
 	close_range(e, how[btype], handler, true, false);
 	e->last_kind = K_LINEAR;
 	e->any_taken = false;
@@ -993,7 +1004,8 @@ void encoder_trap(struct encoder *e, uint64_t pc, uint64_t handler, bool interru
 }
 
 /*
- * If @quiet, do not send ProgTraceCorrelation, so that the code since the last message is unknown
+ * Stop trace. If @quiet, do not send ProgTraceCorrelation, so that a decoder does not know the code
+ * that was executed since the last message.
  */
 void encoder_stop(struct encoder *e, uint8_t evcode, uint64_t pc, bool quiet)
 {
@@ -1027,7 +1039,7 @@ void encoder_stop(struct encoder *e, uint8_t evcode, uint64_t pc, bool quiet)
 	item->addr = pc;
 }
 
-/* Tables "Corner Cases": "Trace starts disabled", "Hart halted with trace disabled" */
+/* Send what the rows "Trace starts disabled" and "Hart halted with trace disabled" of tables "Corner Cases" demand */
 void encoder_disabled(struct encoder *e, uint8_t evcode)
 {
 	struct out out = {
@@ -1059,7 +1071,8 @@ void encoder_vendor(struct encoder *e)
 {
 	uint32_t bytes = rng_range(&e->rng, 1, e->opt->vendor_bytes);
 	/*
-	 * Chapter 3 allows "Custom messages" of any length, but does not mention reserved messages
+	 * Chapter 3 allows "Custom messages" of any length, but does not mention reserved messages.
+	 * Therefore a long message has the TCODE of a custom message
 	 */
 	uint8_t tcode = bytes > 30 ? rng_range(&e->rng, 56, 62) : foreign_tcode(e);
 	struct pack pack = { .n = 0 };
@@ -1095,7 +1108,7 @@ void encoder_overrun(struct encoder *e)
 	e->overrun = true;
 }
 
-/* Chapter 7.4: the FIFO has room again after messages were lost */
+/* Report lost messages when the FIFO has room again (chapter 7.4). */
 void encoder_error(struct encoder *e)
 {
 	static const uint8_t ecodes[] = { 0, 4, 12, 4, 132 };
@@ -1107,7 +1120,7 @@ void encoder_error(struct encoder *e)
 	out.value = ecodes[rng_below(&e->rng, sizeof(ecodes))];
 	if (e->opt->error_vendor && rng_percent(&e->rng, 50))
 		out.code = rng_range(&e->rng, 8, 15);
-	/* The next timestamp may count from the last one sent or from the last one lost */
+	/* the next timestamp may be relative to the last timestamp that was sent or to the last one that was lost */
 	e->time_sure = false;
 	message = send(e, &out);
 	settle_lost(e);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Harts execute random programs without registers. The habit of an instruction (struct insn) and
- * random numbers choose the direction of a branch, and the target of an indirect jump. The messages
- * of all harts enter one stream in random order.
+ * Let harts execute random programs. A hart has no registers. The habit of an instruction (struct
+ * insn) and random numbers determine the direction of a branch, and the target of an indirect jump.
+ * The messages of all harts enter one stream in random order.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,8 +30,8 @@ struct hart {
 	uint32_t	depth;
 	struct frame	frames[MAX_FRAMES + 1];
 	uint32_t	*counts[MAX_PROGRAMS];	/* Number of executions of each branch */
-	uint32_t	idle_insns;		/* linear instructions, jumps and calls in a row */
-	uint32_t	stopped;		/* Number of instructions until trace restarts */
+	uint32_t	idle_insns;		/* number of consecutive linear instructions, jumps and calls */
+	uint32_t	stopped;		/* number of instructions until trace restarts, or 0 if trace is on */
 	uint8_t		start_sync;
 };
 
@@ -89,14 +89,14 @@ static bool is_taken(struct hart *h, const struct program *p, const struct insn 
 	if (rng_percent(&h->rng, h->opt->chance))
 		return rng_percent(&h->rng, 50);
 	switch (insn->habit) {
-	case 0:		/* a loop, whose branch is not taken once in each period */
+	case 0:		/* the branch of a loop, which is not taken once in each period */
 		period = 2 + (insn->param & (insn->param & 1 << 20 ? 1023 : 15));
 		return n % period != period - 1;
 	case 1:		/* a repeated pattern of directions */
 		return insn->param >> n % 16 & 1;
 	case 2:
 		return rng_percent(&h->rng, insn->param % 100);
-	default:	/* hardly ever taken */
+	default:	/* a branch that is taken once in 64 times */
 		return n % 64 == 63;
 	}
 }
@@ -160,7 +160,7 @@ static void enter_trap(struct hart *h, uint64_t epc, bool interrupt)
 	h->idle_insns = 0;
 }
 
-/* Return the target of xret after its execution */
+/* Leave the trap handler by xret. Return the target of the xret. */
 static uint64_t leave_trap(struct hart *h)
 {
 	const struct program *p = &h->world->programs[h->proc];
@@ -233,7 +233,7 @@ static void execute(struct hart *h)
 		return;
 	}
 	next = next_pc(h, p, insn, &taken);
-	/* The second instruction of a pair may be a return, which also pops an address */
+	/* the second instruction of a pair may be a return, which then also removes a call */
 	if (insn->paired && insn->kind == K_RETURN && f->nr_calls)
 		f->nr_calls--;
 	if (insn->kind == K_CALL || insn->kind == K_ICALL || insn->kind == K_SWAP)
@@ -270,7 +270,10 @@ static bool is_unknown_jump(const struct insn *insn)
 		insn->kind == K_XRET);
 }
 
-/* The hart executes an indirect jump whose target is not reported */
+/*
+ * If the next instruction is an indirect jump, execute it with a probability of @percent percent, but do
+ * not report its target. Return true if it was executed.
+ */
 static bool jump_unknown(struct hart *h, uint32_t percent)
 {
 	const struct insn *insn = program_at(program_of(h, current(h)->pc), current(h)->pc);
@@ -282,7 +285,7 @@ static bool jump_unknown(struct hart *h, uint32_t percent)
 	return true;
 }
 
-/* Jump to another address, as after a reset or when a debugger has set the PC */
+/* Continue at another address, like a hart after a reset, or after a debugger has set the PC */
 static void go_elsewhere(struct hart *h)
 {
 	h->depth = 0;
@@ -373,7 +376,7 @@ static void hart_step(struct hart *h)
 	encoder_events(h);
 	if (h->stopped)
 		return;
-	/* An endless loop must be ended by an interrupt */
+	/* an interrupt must end an endless loop */
 	if (rng_once_in(&h->rng, h->opt->interrupts) || h->idle_insns > 3 * h->opt->block_insns + 300)
 		enter_trap(h, current(h)->pc, true);
 	else if (rng_once_in(&h->rng, h->opt->exceptions))
@@ -439,7 +442,7 @@ static void put_message(struct trace *trace, struct encoder *e, struct rng *rng)
 		VEC_ADD(&trace->stream) = e->bytes.v[message->start + i];
 }
 
-/* Deliver some messages of some harts, and at the end all */
+/* Append some messages of some harts to the stream. If @all, append all messages. */
 static void put_messages(struct trace *trace, uint32_t harts, struct rng *rng, bool all)
 {
 	bool more = true;
@@ -459,8 +462,8 @@ static void put_messages(struct trace *trace, uint32_t harts, struct rng *rng, b
 }
 
 /*
- * Advance the time, but by less than the range of the timestamp between two timestamps of a source,
- * because a decoder could not detect that.
+ * Advance the time. Between two timestamps of a source, the time advances by less than the range of the
+ * timestamp counter, because a decoder could not detect that the counter wrapped twice.
  */
 static void advance(struct trace *trace, const struct options *opt, struct rng *rng, uint64_t *now)
 {
@@ -554,7 +557,7 @@ void world_make(struct world *world, uint64_t seed, const struct options *opt)
 	world->nr_procs = opt->procs;
 	world->kernel = &world->programs[MAX_PROGRAMS - 1];
 	base = user_base(opt, &rng);
-	/* CSR jvt: 64 bytes aligned */
+	/* the address in CSR jvt must be a multiple of 64 bytes */
 	world->jvt = base + 0x8000000 + 64 * rng_below(&rng, 64);
 	for (i = 0; i < world->nr_procs; i++) {
 		program_make(world, &world->programs[i], base, i);

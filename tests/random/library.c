@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Run libntrace, in each way that it offers, and make one list of items. Only this file uses its
- * interface.
+ * Decode with libntrace in each way that it offers, and store the items in the same form. Only this
+ * file uses the interface of libntrace.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,8 +17,8 @@ struct library {
 	const struct world *world;
 	struct nt_config config;
 	struct nt_image	*image;
-	bool		cut;		/* True if the stream ends inside a message */
-	struct nt_stats	stats;		/* Statistics of WAY_NEXT, which is the first */
+	bool		cut;		/* true if the stream ends inside a message */
+	struct nt_stats	stats;		/* statistics of WAY_NEXT, which is the first way to decode */
 };
 
 static uint64_t space_of(void *ctx, const struct nt_context *context)
@@ -165,8 +165,9 @@ static void set_item(struct item *to, const struct nt_item *from)
 }
 
 /*
- * The header defines that marks are the ends of messages, and that the last range of a message has
- * its time. The other ranges have the time of the mark before, or a later one.
+ * Set the message and time of range @i of a batch. The header of libntrace defines that a mark is the
+ * end of a message, and that the last range before a mark has the exact time of that message. Other
+ * ranges have the time of the previous mark.
  */
 static const struct nt_mark *set_mark(struct item *to, const struct nt_batch *batch, size_t i,
 				      const struct nt_mark *mark)
@@ -288,8 +289,8 @@ static int feed_all(struct run *run, const uint8_t *data, size_t size)
 		n = piece_size(run, piece);
 		n = n > size - at ? size - at : n;
 		/*
-		 * Use a copy, so that the sanitizer detects reads beyond its end, or after it was
-		 * freed
+		 * Use a copy, so that the sanitizer detects reads beyond the end of the copy, or after
+		 * the copy was freed
 		 */
 		copy = malloc(n);
 		memcpy(copy, data + at, n);
@@ -394,7 +395,7 @@ const char *library_run(struct library *library, const uint8_t *data, size_t siz
 
 /* ------------------------------------------------------------------------- counts */
 
-/* Count the ranges of nt_flow_next(). Return false if there are more than @most items. */
+/* Count the ranges that nt_flow_next() returns. Return false if there are @most items or more. */
 static bool count_ranges(struct library *library, const uint8_t *data, size_t size,
 			 struct counted *counted, size_t most)
 {
@@ -416,7 +417,10 @@ static bool count_ranges(struct library *library, const uint8_t *data, size_t si
 	return nr < most;
 }
 
-/* Count, and if @mixed, now and then get a range instead, and count it */
+/*
+ * Count the fed bytes by nt_flow_count(). If @mixed, sometimes call nt_flow_next() instead, and add the
+ * returned range to @counts. Return 0, or a negative error.
+ */
 static int count_some(struct run *run, struct nt_counts *counts, bool mixed)
 {
 	struct nt_item item;

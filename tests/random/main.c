@@ -3,8 +3,8 @@
  * random [--seeds FIRST COUNT] [--flips N] [--all] [--allow NAME] [--plain] [--shrink]
  *        [--dump FILE] [NAME=VALUE]...
  *
- * Make a trace for each seed, decode it in each way, and compare. The exit status is 1 if a result
- * differed. README.rst explains the options.
+ * Make a trace for each seed, decode it in each way, and compare the results. The exit status is 1 if
+ * results differ. README.rst explains the options.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -31,7 +31,7 @@ struct command {
 	uint32_t	flips;
 	bool		all, shrink, quiet;
 	const char	*dump;
-	const char	*allow;		/* name of an excluded situation that is tested all the same */
+	const char	*allow;		/* name of an excluded situation that is tested nevertheless */
 	int		nr_sets;
 	const char	*sets[64];
 };
@@ -92,7 +92,7 @@ static bool compare_ways(struct library *library, const struct options *opt, con
 	return right && library_counts(library, data, size, running, most);
 }
 
-/* Decode one source alone, which must give the same items as decoding it with others */
+/* Decode one source alone. The items must equal those of this source when all sources are decoded. */
 static bool compare_filtered(const struct world *world, const struct trace *trace,
 			     const items_t *all)
 {
@@ -122,7 +122,7 @@ static bool compare_filtered(const struct world *world, const struct trace *trac
 	return right;
 }
 
-/* Return true if the ranges of both are the same execution */
+/* Return true if the ranges of both lists describe the same execution */
 static bool same_flow(const items_t *a, const items_t *b)
 {
 	size_t i = 0, j = 0;
@@ -210,8 +210,8 @@ static void dump_bytes(const char *what, const void *data, size_t size)
 }
 
 /*
- * Write the trace, the code, and the options of `ntrace decode` for the code, and for the encoder.
- * All processes have the code of the first.
+ * Write files with the trace, the code, and the options of `ntrace decode` for the code and the encoder.
+ * With these options, `ntrace decode` uses the code of the first process for all processes.
  */
 static void dump(const struct world *world, const struct trace *trace)
 {
@@ -240,7 +240,7 @@ static void dump(const struct world *world, const struct trace *trace)
 	dump_bytes(".options", text, n);
 }
 
-/* The last message is incomplete, but all items before it must be unchanged */
+/* Remove the end of the last message. All items before this message must be unchanged. */
 static bool compare_cut(struct library *library, const struct world *world, struct trace *trace)
 {
 	items_t items = { 0 };
@@ -331,7 +331,7 @@ static void print_again(uint64_t seed, const struct options *opt)
 		printf(" --flips %u", command.flips);
 }
 
-/* Make the options plainer as long as the result stays wrong */
+/* Set options to their plain values, as long as the result stays wrong. */
 static void shrink(uint64_t seed, struct options *opt)
 {
 	struct options plainer;
@@ -361,7 +361,10 @@ static void shrink(uint64_t seed, struct options *opt)
 
 static bool plain_first;
 
-/* Print only the details of the first wrong seeds */
+/*
+ * If @on, discard the standard output, otherwise print it again. It is discarded after the details of the
+ * first wrong seeds.
+ */
 static void hush(bool on)
 {
 	static int before = -1;

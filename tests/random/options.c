@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The choices for a seed, and the table of situations that are left out.
+ * Choose the options of a seed. A table excludes situations from the choice.
  */
 #include <stdio.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static uint32_t *field(struct options *opt, size_t i)
  * cannot be fixed at once, add a line, so that the search for other faults can continue.
  */
 static const struct exclusion {
-	const char	*name;		/* Name of an option, which gets its plain value */
+	const char	*name;		/* name of an option, which always has its plain value */
 	const char	*reason;
 } exclusions[] = {
 	{ NULL, NULL }		/* end of the list */
@@ -72,7 +72,7 @@ uint32_t *options_find(struct options *opt, const char *name, size_t length)
 	return NULL;
 }
 
-/* Print the options that are not plain */
+/* Print the options that do not have their plain value. */
 void options_print(const struct options *opt)
 {
 	size_t i;
@@ -85,7 +85,7 @@ void options_print(const struct options *opt)
 	}
 }
 
-/* Simplify one option, selected by @step. Return false if @step is after the last step. */
+/* Simplify one option, which @step selects. Return false if @step is greater than the last step. */
 bool options_shrink(struct options *opt, uint32_t step)
 {
 	size_t i = step / 3;
@@ -103,14 +103,14 @@ bool options_shrink(struct options *opt, uint32_t step)
 	return true;
 }
 
-/* Options that exclude each other */
+/* Change options that exclude each other. */
 void options_settle(struct options *opt)
 {
 	opt->xlen = opt->xlen == 32 ? 32 : 64;
 	if (opt->zcmt || opt->zcmp)
 		opt->compressed = 1;
 	if (opt->ir_mode == 1)
-		opt->procs = 1;	/* Simple counting is for well-behaved programs only */
+		opt->procs = 1;	/* simple counting requires that each return goes to its call */
 	if (opt->procs > 1)
 		opt->context = 1;
 	if (opt->harts > 1 && opt->src_bits < 2)
@@ -126,7 +126,10 @@ static uint32_t maybe(struct rng *rng, uint32_t percent)
 	return rng_percent(rng, percent);
 }
 
-/* Return 0, or a rate from once in @low to once in @high */
+/*
+ * Return an interval from @low to @high for a "Once in N" option. With a probability of 100 - @percent
+ * percent, return 0, which means never.
+ */
 static uint32_t rate(struct rng *rng, uint32_t percent, uint32_t low, uint32_t high)
 {
 	uint32_t value = rng_range(rng, low, high);
@@ -163,7 +166,7 @@ static void draw_execution(struct options *opt, struct rng *rng)
 	opt->harts = maybe(rng, 60) ? 1 : rng_range(rng, 2, 3);
 	opt->same_code = maybe(rng, 60);
 	opt->procs = maybe(rng, 75) ? 1 : rng_range(rng, 2, 4);
-	/* Make some streams long, so that the decoder uses stored paths, and drops some of them */
+	/* make some streams long, so that the decoder uses stored paths, and discards some stored paths */
 	opt->insns = maybe(rng, 85) ? rng_range(rng, 50, 2500) :
 		     maybe(rng, 95) ? rng_range(rng, 2500, 40000) : rng_range(rng, 40000, 200000);
 	opt->chance = maybe(rng, 50) ? rng_below(rng, 4) : rng_below(rng, 101);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Random programs of real machine code.
+ * Make random programs of real machine code.
  *
- * The program first chooses the kinds and sizes of all instructions, then their addresses, then
- * targets that each can reach, and then the opcodes. Encodings are by the Instruction Set Manual,
- * and classes by table "Generating itype for different instructions" (chapter 2).
+ * The functions of this file first choose the kinds and sizes of all instructions, then their
+ * addresses, then targets that the jumps can reach, and then the opcodes. The encodings are from the
+ * Instruction Set Manual. The kinds are from table "Generating itype for different instructions"
+ * (chapter 2).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,7 @@ static uint8_t link_register(struct maker *m)
 	return rng_percent(&m->rng, 70) ? 1 : 5;
 }
 
-/* Neither x0 nor a link register */
+/* Return a random register other than x0 and the link registers */
 static uint8_t other_register(struct maker *m)
 {
 	static const uint8_t regs[] = { 2, 3, 6, 7, 8, 10, 15, 28, 31 };
@@ -61,7 +62,7 @@ static void add_linear(struct maker *m)
 		insn = add(m, K_CONST, compressed(m) ? 2 : 4);
 		insn->rd = other_register(m);
 		if (insn->rd == 2)
-			insn->rd = 6;	/* Avoid x2, because c.lui x2 is c.addi16sp */
+			insn->rd = 6;	/* avoid x2, because the opcode of c.lui with x2 is that of c.addi16sp */
 	} else {
 		add(m, K_LINEAR, compressed(m) ? 2 : 4);
 	}
@@ -92,11 +93,11 @@ static void add_indirect(struct maker *m, enum kind kind)
 	insn->habit = rng_below(&m->rng, 4);
 }
 
-/* Add lui or auipc, and a jump to the address that they make */
+/* Add a pair of lui or auipc and jalr. jalr jumps to the address that both compute. */
 static void add_pair(struct maker *m, bool last)
 {
 	static const enum kind kinds[] = { K_IJUMP, K_IJUMP, K_RETURN, K_ICALL };
-	/* A call is not the last instruction, because it needs an instruction to return to */
+	/* the last instruction must not be a call, because a call returns to the next instruction */
 	enum kind kind = kinds[rng_below(&m->rng, last ? 3 : 4)];
 	uint8_t reg;
 
@@ -126,7 +127,7 @@ static void add_direct(struct maker *m, enum kind kind)
 	if (m->opt->zcmt && !m->program->kernel && rng_percent(&m->rng, 40)) {
 		insn->length = 2;
 		insn->form = FORM_TABLE;
-		/* 0..31 are cm.jt, the others cm.jalt */
+		/* cm.jt uses the entries 0 to 31, and cm.jalt uses the others */
 		insn->entry = kind == K_JUMP ? rng_below(&m->rng, 32) :
 			      rng_range(&m->rng, 32, TABLE_ENTRIES - 1);
 	} else if (kind == K_JUMP) {
@@ -146,7 +147,8 @@ static void add_return(struct maker *m)
 		struct insn *insn;
 
 		/*
-		 * The instruction loads ra itself, so that a constant in ra does not form a pair
+		 * This instruction loads ra itself, so that a constant in ra does not make it the
+		 * second instruction of a pair
 		 */
 		if (rng_percent(&m->rng, 20))
 			add(m, K_CONST, compressed(m) ? 2 : 4)->rd = 1;
@@ -199,7 +201,7 @@ static void add_block_end(struct maker *m)
 	}
 }
 
-/* No code continues past the end of a function */
+/* Add a last instruction, after which the hart never executes the next address. */
 static void add_function_end(struct maker *m)
 {
 	uint32_t what = rng_below(&m->rng, 100);
@@ -317,11 +319,11 @@ static uint32_t direct_target(struct maker *m, uint32_t i)
 		if (reaches(m, i, to))
 			return to;
 	}
-	/* A jump to itself must not be endless */
+	/* a jump must not jump to itself, because this loop would be endless */
 	return insn->kind == K_BRANCH || insn->last ? i : i + 1;
 }
 
-/* Return true if a pair at @i can reach @to, and set its two immediates */
+/* Return true if the pair whose jump is at @i can reach @to. Set *high and *low to its two immediates. */
 static bool pair_fits(struct maker *m, uint32_t i, uint32_t to, bool pc_relative,
 		      int64_t *high, int64_t *low)
 {
@@ -336,7 +338,7 @@ static bool pair_fits(struct maker *m, uint32_t i, uint32_t to, bool pc_relative
 	*low = offset - *high * 4096;
 	if (insn->length == 2 && *low)
 		return false;
-	if (insn[-1].length == 2)	/* c.lui: 6 bits, not 0 */
+	if (insn[-1].length == 2)	/* the immediate of c.lui has 6 bits and is not 0 */
 		return *high >= -32 && *high < 32 && *high;
 	return m->opt->xlen == 32 || (*high >= -(1 << 19) && *high < 1 << 19);
 }
@@ -412,7 +414,10 @@ static void choose_targets(struct maker *m)
 	}
 }
 
-/* Chapter 9.1: a constant in the register of the next jump makes it a pair */
+/*
+ * Avoid unwanted pairs. By chapter 9.1, an instruction that loads a constant and the next jump are a
+ * pair if both use the same register.
+ */
 static void separate(struct maker *m)
 {
 	struct program *p = m->program;
@@ -430,7 +435,7 @@ static uint32_t scatter(uint32_t value, const char *bits)
 {
 	uint32_t result = 0, at;
 
-	/* Pairs such as "12:3" move bit 3 of the value to bit 12 */
+	/* each pair of numbers such as "12:3" moves bit 3 of the value to bit 12 of the opcode */
 	while (*bits) {
 		at = strtoul(bits, (char **)&bits, 10);
 		result |= (value >> strtoul(bits + 1, (char **)&bits, 10) & 1) << at;
@@ -479,9 +484,9 @@ static uint32_t linear_16(struct maker *m)
 	case 6: return 0xc002 | (r >> 24 & 63) << 7 | rs2 << 2;		/* c.swsp */
 	case 7: return 0x4000 | (r >> 16 & 0x7ff) << 2;			/* c.lw */
 	case 8: return 0x8c61 | (r >> 24 & 7) << 7;			/* c.and */
-	case 9:	/* In RV32, c.addiw is c.jal */
+	case 9:	/* the opcode of c.addiw is that of c.jal in RV32 */
 		return m->opt->xlen == 64 ? 0x2001 | rd << 7 | (r >> 24 & 31) << 2 : 0x0001;
-	case 10: /* c.fsdsp, or cm.mva01s with Zcmp */
+	case 10: /* the opcode of c.fsdsp is that of cm.mva01s with Zcmp */
 		if (m->opt->zcmp)
 			return 0xac62;
 		return m->opt->zcmt ? 0x0001 : 0xa002 | (r >> 24 & 63) << 7 | rs2 << 2;
@@ -523,7 +528,7 @@ static void put_long(struct maker *m, const struct insn *insn)
 		code[0] = (code[0] & 0xc0) | 0x1f;
 	} else if (insn->length == 8) {
 		code[0] = (code[0] & 0x80) | 0x3f;
-	} else {	/* 80 + 16 * nnn bits, nnn in bits 14:12 */
+	} else {	/* the length is 80 + 16 * nnn bits, and nnn is in bits 14:12 */
 		code[0] = (code[0] & 0x80) | 0x7f;
 		code[1] = (code[1] & 0x8f) | (insn->length - 10) / 2 << 4;
 	}

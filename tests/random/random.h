@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Random programs, their execution, and their N-Trace by the specification's text.
+ * Make random programs, execute them, and encode their N-Trace according to the specification's text.
+ * The source files are:
  *
- *   options  choices for a seed: program, encoder, transport
- *   program  real machine code with known targets
- *   execute  walks that code, and reports each step of a hart
+ *   options  chooses the options of a seed, for the program, the encoder and the transport
+ *   program  makes real machine code with known targets
+ *   execute  executes that code, and reports each step of a hart
  *   encode   makes messages of these steps, and notes which message reports which step
  *   library  runs libntrace in each way that it offers
  *   check    compares the results with each other and with the execution
@@ -31,13 +32,13 @@ static inline uint64_t rng_next(struct rng *rng)
 	return z ^ z >> 31;
 }
 
-/* 0..@n - 1 */
+/* Return a random number from 0 to @n - 1 */
 static inline uint32_t rng_below(struct rng *rng, uint32_t n)
 {
 	return n ? (uint32_t)((rng_next(rng) >> 32) * n >> 32) : 0;
 }
 
-/* @low..@high */
+/* Return a random number from @low to @high, including both */
 static inline uint32_t rng_range(struct rng *rng, uint32_t low, uint32_t high)
 {
 	return low + rng_below(rng, high - low + 1);
@@ -48,13 +49,13 @@ static inline bool rng_percent(struct rng *rng, uint32_t percent)
 	return rng_below(rng, 100) < percent;
 }
 
-/* Return true once in @n times, or never if 0 */
+/* Return true once in @n times on average, or never if @n is 0 */
 static inline bool rng_once_in(struct rng *rng, uint32_t n)
 {
 	return n && !rng_below(rng, n);
 }
 
-/* Each part has a separate generator, so that an option changes as little as possible */
+/* Make the generator of a part. Each part has its own, so that an option changes as little as possible. */
 static inline struct rng rng_new(uint64_t seed, uint64_t part)
 {
 	struct rng rng = { seed * 0x2545f4914f6cdd1dULL + part * 0x632be59bd9b4e019ULL };
@@ -76,8 +77,8 @@ void *grow_array(void *array, size_t *room, size_t size);
 /* ------------------------------------------------------------------------ options */
 
 /*
- * Name, plain value, highest value, description. A "Once in N" option is 0 for never. The plain
- * value is the value that --shrink tries.
+ * Each option has a name, a plain value, a highest value, and a description. The value 0 of a "Once in
+ * N" option means never. --shrink tries the plain value.
  */
 #define OPTIONS(X)								\
 	X(xlen,		 64,	64, "32 or 64")					\
@@ -205,13 +206,13 @@ struct insn {
 	uint8_t		kind;
 	uint8_t		form;
 	uint8_t		rd, rs1;
-	uint8_t		habit;		/* Behaviour of a branch or an indirect jump */
+	uint8_t		habit;		/* behaviour of a branch or an indirect jump, see execute.c */
 	uint8_t		nr_candidates;
-	bool		paired;		/* Second of lui/auipc and jalr, which jumps to @target */
+	bool		paired;		/* true for a jalr that is a pair with a lui or auipc, and jumps to @target */
 	bool		last;		/* no code follows the instruction */
-	uint16_t	entry;		/* Index in the jump table */
+	uint16_t	entry;		/* index in the jump table of Zcmt */
 	uint32_t	param;
-	uint32_t	target;		/* Index of the instruction to which this one, or a pair such as auipc and jalr, jumps */
+	uint32_t	target;		/* index of the instruction to which this one, or its pair, jumps */
 	uint32_t	candidates[MAX_CANDIDATES];
 };
 
@@ -221,9 +222,9 @@ struct program {
 	uint64_t	base;
 	size_t		size;
 	uint8_t		*code;
-	uint32_t	*at;		/* Maps a half-word to the index of the instruction + 1 */
+	uint32_t	*at;		/* for each half-word, 1 + the index of the instruction that starts there */
 	VEC(struct insn) insns;
-	VEC(uint32_t)	functions;	/* First instruction of each function */
+	VEC(uint32_t)	functions;	/* index of the first instruction of each function */
 	uint8_t		table[TABLE_ENTRIES * 8];
 	uint32_t	table_target[TABLE_ENTRIES];
 	uint64_t	scontext, hcontext;
@@ -236,7 +237,7 @@ struct world {
 	uint64_t	seed;
 	struct options	opt;
 	uint32_t	nr_procs;
-	uint64_t	jvt;		/* Address of the jump table */
+	uint64_t	jvt;		/* address of the jump table of Zcmt */
 	struct program	programs[MAX_PROGRAMS];
 	struct program	*kernel;
 };
@@ -255,11 +256,11 @@ static inline const struct insn *program_at(const struct program *program, uint6
 
 /* ------------------------------------------------- executed and reported code */
 
-/* Properties of an expected range that the trace leaves open */
-#define ANY_TAKEN	(1 << 0)	/* A branch to the next instruction */
+/* Properties of an expected range that the trace does not determine, so that any value is right */
+#define ANY_TAKEN	(1 << 0)	/* The range ends with a branch to the next instruction, taken or not */
 #define ANY_INFERRED	(1 << 1)	/* IndirectBranchSync may mean the jump or later code */
-#define ANY_DEST	(1 << 2)	/* Nothing was executed after the range */
-#define ANY_HOW		(1 << 5)	/* custom instruction, which may have jumped */
+#define ANY_DEST	(1 << 2)	/* The destination is unknown, because no instruction followed the range */
+#define ANY_HOW		(1 << 5)	/* The range ends with a custom instruction, which may have jumped */
 #define ANY_THERE	(1 << 3)	/* The range may be missing */
 #define ANY_PART	(1 << 4)	/* Only the beginning of the range may be present */
 
@@ -271,10 +272,10 @@ struct xcontext {
 
 struct xrange {
 	uint64_t	start, end, last, dest;
-	uint64_t	bit;		/* number of the bit in HIST of the branch, from 1; 0: no bit */
+	uint64_t	bit;		/* number of the branch's bit of HIST since the start, from 1; 0: no bit */
 	uint32_t	insns;
-	int		early, late;	/* Earliest and latest message to report it */
-	uint8_t		how;		/* A value of NT_END_*, see xhow */
+	int		early, late;	/* indices of the first and last message that can report the range */
+	uint8_t		how;		/* end of the range, see enum xhow */
 	uint8_t		any;
 	bool		taken, has_dest, inferred;
 	bool		part_known;	/* a ResourceFull message has reported the first bits of the range's HIST */
@@ -292,21 +293,21 @@ struct xitem {
 	uint8_t		type;
 	int		message;
 	uint64_t	addr;
-	uint64_t	value;		/* ECODE; length of a skipped message */
-	uint8_t		reason;		/* SYNC, EVCODE, ETYPE, TCODE */
+	uint64_t	value;		/* ECODE, or the length of a skipped message */
+	uint8_t		reason;		/* SYNC, EVCODE, ETYPE or TCODE */
 	bool		has_addr, restart;
-	bool		any_addr;	/* An address may be present or absent */
+	bool		any_addr;	/* the library may report an address or not */
 };
 
 struct message {
 	uint64_t	offset;		/* position in the stream */
 	uint64_t	time;		/* time of the message, as far as a decoder can know it */
 	struct xcontext	context;	/* context of the hart after the message */
-	uint32_t	start, length;	/* Position in the hart's bytes */
+	uint32_t	start, length;	/* position in the bytes of the hart, and length in bytes */
 	uint8_t		tcode;
 	bool		has_time;	/* TSTAMP is in this message, or in the message that it repeats */
-	bool		sure;		/* A decoder can know the exact time */
-	bool		known;		/* A decoder knows some time */
+	bool		sure;		/* true if a decoder can know the exact time */
+	bool		known;		/* true if a decoder knows a time, which may be inexact */
 };
 
 /* ------------------------------------------------------------------------ encoder */
@@ -324,25 +325,25 @@ struct encoder {
 	/* sent bytes and messages */
 	VEC(uint8_t)	bytes;
 	VEC(struct message) messages;
-	size_t		sent;		/* Messages that are in the stream */
+	size_t		sent;		/* number of messages that are in the stream */
 
 	/* ranges and items that these messages report */
 	VEC(struct xrange) ranges;
-	size_t		settled;	/* Ranges whose last message is known */
+	size_t		settled;	/* number of ranges whose last message (@late) is known */
 	VEC(struct xitem) items;
 	VEC(struct xrange) pending;	/* executed ranges that are not reported */
-	VEC(struct xrange) repeated;	/* Ranges for a RepeatBranch */
+	VEC(struct xrange) repeated;	/* ranges that RepeatBranch will report */
 	struct xrange	open;		/* range since the last change of the PC */
 
 	/* state of the encoder (chapter 8) */
-	uint64_t	ref;		/* Last reported address */
+	uint64_t	ref;		/* last reported address, to which U-ADDR is relative */
 	uint32_t	icnt;
 	uint32_t	hist;		/* HIST with its stop bit */
 	uint32_t	hist_len;
-	uint64_t	bits, bits_sent; /* Bits of HIST since the start */
+	uint64_t	bits, bits_sent; /* number of bits that were added to HIST, or sent, since the start */
 	uint32_t	hrep_hist, hrep_len, hrep_count;
-	uint32_t	const_reg;	/* Destination of a lui or auipc right before, or 0 */
-	uint64_t	nr_icnt;	/* Messages with I-CNT so far */
+	uint32_t	const_reg;	/* destination register if the previous instruction is lui or auipc, else 0 */
+	uint64_t	nr_icnt;	/* number of messages with I-CNT so far */
 
 	struct { uint64_t addr, nr_icnt; } stack[STACK_DEPTH];
 	uint32_t	stack_top, stack_nr;
@@ -354,20 +355,20 @@ struct encoder {
 
 	/* timestamps */
 	uint64_t	last_time;	/* time that was reported last */
-	uint64_t	sure_time;	/* Time that a decoder knows for certain */
-	uint64_t	time_base;	/* Wraps before the first message */
+	uint64_t	sure_time;	/* time that a decoder knows for certain */
+	uint64_t	time_base;	/* part of the time that wrapped before the first message */
 	bool		time_known, time_sure, time_started;
 
-	bool		on;		/* Set between start and stop */
-	bool		started;	/* The stream has had a SYNC since it started or lost messages */
-	bool		undeclared;	/* Trace stopped without ProgTraceCorrelation */
+	bool		on;		/* true if trace is on, between its start and its stop */
+	bool		started;	/* true if a SYNC was sent since the stream started or lost messages */
+	bool		undeclared;	/* true if trace stopped without ProgTraceCorrelation */
 	bool		overrun, lost;
 	uint8_t		sync_due;	/* SYNC + 1 of the next branch message; 0: none */
 	struct xcontext	context;	/* context of the hart */
 	struct xcontext	reported;
 	bool		has_hcontext;
-	uint8_t		last_kind;	/* Kind of the last retired instruction */
-	bool		any_taken;	/* That instruction was a branch to the next one */
+	uint8_t		last_kind;	/* kind of the last retired instruction */
+	bool		any_taken;	/* true if that instruction was a branch to the next one */
 };
 
 void encoder_init(struct encoder *e, const struct options *opt, uint64_t seed, uint32_t hart,
@@ -412,13 +413,13 @@ void trace_free(struct trace *trace);
 struct item {
 	uint64_t	offset, tstamp;
 	struct xcontext	context;
-	uint64_t	a, b, c, d;	/* start, end, last, dest of a range, or other fields */
+	uint64_t	a, b, c, d;	/* start, end, last and dest of a range, or fields of another item */
 	uint32_t	insns;
 	uint16_t	src;
 	uint8_t		type, tstamp_kind, tcode;
-	uint8_t		how;		/* End of a range, reason, or type of error */
+	uint8_t		how;		/* end of a range, reason of an item, or type of an error */
 	bool		has_dest, taken, inferred, restart, has_addr;
-	bool		bound;		/* A batch may report it with a later message */
+	bool		bound;		/* true if a batch may report this range with a later message */
 	int		error;
 };
 
@@ -431,12 +432,13 @@ enum way {
 struct library;
 struct library *library_new(const struct world *world, const struct trace *trace, int only_src);
 void library_free(struct library *library);
-/* Run the library in @way. Return NULL, or a text if the run itself failed. */
+/* Decode in @way and store the items. Return NULL, or a text that describes an error. */
 const char *library_run(struct library *library, const uint8_t *data, size_t size, enum way way,
 			uint64_t seed, items_t *items, size_t most);
 /*
- * Check that counting without ranges gives the same as counting ranges, even mixed with them, and
- * by threads. Do not compare more than @most items.
+ * Check that three ways to count give the counts of the returned ranges: nt_flow_count() alone,
+ * nt_flow_count() mixed with nt_flow_next(), and several threads. Do not compare if there are more than
+ * @most items.
  */
 bool library_counts(struct library *library, const uint8_t *data, size_t size, uint64_t seed,
 		    size_t most);
