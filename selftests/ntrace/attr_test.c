@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Events that are refused, and the error of each */
+/* Test that the PMU refuses invalid events with the right error. */
 #include <errno.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -186,7 +186,7 @@ TEST_F(attr, second_event_is_busy)
 
 	ASSERT_GE(fd, 0);
 	EXPECT_EQ(try_open(&self->attr, -1, self->cpu), EBUSY);
-	/* Per-thread and per-CPU use of an encoder cannot be mixed either */
+	/* an encoder cannot be used by an event of a thread and by an event of a CPU at the same time */
 	EXPECT_EQ(try_open(&self->attr, 0, -1), EBUSY);
 	close(fd);
 	EXPECT_EQ(try_open(&self->attr, -1, self->cpu), 0);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * These tests make functions of the driver fail, by the module ntrace-fail, and check the reaction
- * of the driver. Without that module, or without kprobes in the kernel, all of them are skipped.
+ * Make functions of the driver fail by the module ntrace-fail, and check how the driver reacts. Without
+ * this module, or without kprobes in the kernel, all tests of this file are skipped.
  *
- * NTRACE_MODULES=DIR sets the folder of ntrace-fail.ko and ntrace.ko, by default /usr/lib/ntrace.
+ * NTRACE_MODULES=DIR sets the folder of ntrace-fail.ko and ntrace.ko. The default is /usr/lib/ntrace.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -22,7 +22,7 @@
 #define DRIVER_DIR	"/sys/bus/platform/drivers/ntrace"
 #define AUX_SIZE	(1 << 17)
 
-/* 0, or an errno */
+/* Load a module of the driver with parameters. Return 0 or an errno. */
 static int load(const char *module, const char *params)
 {
 	const char *dir = getenv("NTRACE_MODULES");
@@ -43,7 +43,7 @@ static int unload(const char *module)
 	return syscall(SYS_delete_module, module, O_NONBLOCK) ? errno : 0;
 }
 
-/* A parameter of ntrace-fail */
+/* Return the value of a parameter of ntrace-fail. */
 static unsigned int fail_count(const char *name)
 {
 	char file[128];
@@ -52,7 +52,10 @@ static unsigned int fail_count(const char *name)
 	return file_number(file, 0);
 }
 
-/* Make calls of functions fail according to the parameters of ntrace-fail, until fail_end() */
+/*
+ * Make functions fail until fail_end(). The formatted text contains the parameters of ntrace-fail. Return
+ * 0 or an errno.
+ */
 static int __attribute__((format(printf, 1, 2))) fail_begin(const char *fmt, ...)
 {
 	char params[256];
@@ -103,7 +106,7 @@ FIXTURE_TEARDOWN(fail)
 	free(self->st);
 }
 
-/* Read the new trace, and drop it. Return the number of bytes. */
+/* Read the new trace, and discard it. Return its number of bytes. */
 static uint64_t drain(struct recording *rec, struct stretches *st)
 {
 	uint64_t head = __atomic_load_n(&rec->page->aux_head, __ATOMIC_ACQUIRE);
@@ -150,7 +153,7 @@ TEST_F(fail, fork_of_a_program_whose_encoder_fails)
 		waitpid(child, &status, 0);
 	EXPECT_EQ(status, 0);
 	EXPECT_EQ(fail_count("hits"), 0);
-	/* perf_event_open() fails with the error of the hardware */
+	/* perf_event_open() must return the error of the hardware */
 	EXPECT_FALSE(record_open(&other, &self->attr, 0, self->cpu, AUX_SIZE, false));
 	EXPECT_EQ(other.err, EIO);
 	EXPECT_GT(fail_end(), 0);
@@ -201,7 +204,7 @@ static void look_at_all(const struct perf_event_attr *wanted)
 	}
 }
 
-/* A component whose sysfs files cannot be created is not used, and leaves nothing behind */
+/* If the sysfs files of a component cannot be created, the driver does not use the component, and frees it. */
 TEST_F(fail, component_without_attributes)
 {
 	unsigned int n, i, cpus = pmu_nr_cpus();
@@ -261,8 +264,9 @@ static const char *next_windows_fail(FIXTURE_DATA(fail) *self, int error, unsign
 }
 
 /*
- * No task switch restarts an event of a CPU. If another event uses the sink when its next window is
- * to start, the driver tries again later, and one record reports that trace is missing.
+ * No task switch restarts an event that belongs to a CPU. If another event uses the sink when the next
+ * window of this event must start, the driver tries again later. One record reports that trace is
+ * missing.
  */
 TEST_F(fail, event_of_a_cpu_tries_again)
 {
@@ -275,8 +279,8 @@ TEST_F(fail, event_of_a_cpu_tries_again)
 }
 
 /*
- * If the hardware fails, the driver does not try again. A record has the flag TRUNCATED, and the
- * user can enable the event after that.
+ * If the hardware fails, the driver does not start the event again. A record has the flag TRUNCATED. The
+ * user can then enable the event.
  */
 TEST_F(fail, event_of_a_cpu_whose_sink_fails)
 {
@@ -293,7 +297,7 @@ TEST_F(fail, event_of_a_cpu_whose_sink_fails)
 	EXPECT_GT(goes_on(&self->rec, self->st), 0);
 }
 
-/* A component that is stuck is used again only after it has been set up completely */
+/* After a component was stuck, the driver must set it up completely before it uses the component. */
 TEST_F(fail, component_that_is_stuck)
 {
 	unsigned int i, hits;
@@ -328,7 +332,7 @@ TEST_F(fail, component_that_is_stuck)
 	EXPECT_GT(goes_on(&self->rec, self->st), 0);
 }
 
-/* A component that does not empty in time costs trace, but does not stop the event */
+/* If a component does not send its trace in time, this trace is lost, but the event continues. */
 TEST_F(fail, member_of_a_sink_that_is_not_empty_in_time)
 {
 	struct recording owner;
@@ -336,10 +340,11 @@ TEST_F(fail, member_of_a_sink_that_is_not_empty_in_time)
 
 	if (pmu_nr_cpus() < 2)
 		SKIP(return, "there is one encoder only");
-	/* A snapshot does not stop the sink to read it */
+	/* the driver does not stop the sink of an event in snapshot mode to read trace */
 	ASSERT_TRUE(record_open(&owner, &self->attr, -1, 0, 1 << 20, true));
 	/*
-	 * goes_on() only sees completed windows, and generates little more than half of this buffer
+	 * Use small windows. goes_on() only sees completed windows, and generates little more trace
+	 * than half of this buffer
 	 */
 	self->attr.aux_watermark = 1 << 14;
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, 1, 1 << 20, false));
@@ -351,7 +356,7 @@ TEST_F(fail, member_of_a_sink_that_is_not_empty_in_time)
 	record_stop(&self->rec);
 	hits = fail_end();
 	/*
-	 * The CPU of the event may have entered a deep idle state, in which the event also gives up
+	 * The CPU of the event may have entered a deep idle state, in which the event also releases
 	 * the sink
 	 */
 	drain(&self->rec, self->st);

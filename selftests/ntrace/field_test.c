@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Settings for excluded ranges, triggers, sinks and SRC */
+/* Test the fields of an event for excluded ranges, triggers, sinks and SRC. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 /* PERF_RECORD_AUX_OUTPUT_HW_ID, which the header of the C library may lack */
 #define RECORD_AUX_OUTPUT_HW_ID	21
 
-/* Enough for all code of a debug kernel, if the encoder cannot exclude the kernel */
+/* The buffer also has room for the trace of a debug kernel, if the encoder cannot exclude the kernel */
 #define AUX_SIZE	(1 << 23)
 
 FIXTURE(field) {
@@ -50,7 +50,7 @@ static int refused(struct perf_event_attr *attr, int pid, int cpu)
 	return err;
 }
 
-/* Copy a stretch to @buf. Return the offset of its first message, after idle bytes. */
+/* Copy a stretch of trace to @buf. Return the offset of its first message, which may follow idle bytes. */
 static size_t copy_stretch(struct recording *rec, const struct stretch *s, uint8_t *buf)
 {
 	size_t pos = 0;
@@ -62,8 +62,8 @@ static size_t copy_stretch(struct recording *rec, const struct stretch *s, uint8
 }
 
 /*
- * Do the same amount of work on each host, and return the bytes of its trace. A fixed time would
- * give few bytes on a busy host, and would fill the buffer on a fast one if the kernel is also traced.
+ * Do a fixed amount of work, and return the bytes of its trace. Work of a fixed time would give few bytes
+ * on a busy host, and would fill the buffer on a fast host if the kernel is also traced.
  */
 static uint64_t some_work(struct recording *rec, struct stretches *st, unsigned int rounds)
 {
@@ -80,7 +80,7 @@ static uint64_t some_work(struct recording *rec, struct stretches *st, unsigned 
 	return st->bytes;
 }
 
-/* Return the bytes of trace of a loop that always does the same */
+/* Return the bytes of trace of a loop that executes the same code in each call */
 static uint64_t fixed_work(struct recording *rec)
 {
 	uint64_t before = rec->page->aux_head;
@@ -121,7 +121,7 @@ TEST_F(field, ranges_that_are_left_out)
 	EXPECT_LT(without, all / 4);
 }
 
-/* Use the sink's own memory, if it has some in addition to system memory */
+/* If a sink has SRAM and can also write to system memory, test its SRAM. */
 TEST_F(field, sram)
 {
 	char text[64];
@@ -137,7 +137,7 @@ TEST_F(field, sram)
 	EXPECT_GT(some_work(&self->rec, self->st, 100), 1000);
 	EXPECT_EQ(self->st->nr_gaps, 0);
 	record_close(&self->rec);
-	/* Return to system memory, to which a sink writes without SRAM mode */
+	/* test system memory again, to which a sink writes without SRAM mode */
 	self->attr.config &= ~NTRACE_CONFIG_SRAM;
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, AUX_SIZE, false));
 	EXPECT_GT(some_work(&self->rec, self->st, 100), 1000);
@@ -236,7 +236,7 @@ TEST_F(field, sinks)
 	event_attr_user(&self->attr);
 	n = sinks_of(&self->attr, self->cpu, numbers);
 	ASSERT_GE(n, 1);
-	/* This number does not belong to a sink */
+	/* no sink has this number */
 	self->attr.config2 = 1ULL << 32;
 	EXPECT_EQ(refused(&self->attr, -1, self->cpu), ENODEV);
 	/* Use each sink in turn, and the first one again after each other sink */
@@ -252,7 +252,10 @@ TEST_F(field, sinks)
 	TH_LOG("%u sinks", n);
 }
 
-/* Count the messages in a disabled recording that have another SRC than that of @cpu */
+/*
+ * Return the number of messages that have an SRC other than that of @cpu. The recording is disabled. Set
+ * *own to the number of messages of @cpu.
+ */
 static unsigned int foreign_messages(struct recording *rec, struct stretches *st, int cpu,
 				     unsigned int *own)
 {
@@ -275,8 +278,8 @@ static unsigned int foreign_messages(struct recording *rec, struct stretches *st
 }
 
 /*
- * Two CPUs lead to one sink, and one of them is traced into another sink. An encoder sends to all
- * of its outputs, but its trace must not be written by the sink of another event.
+ * Two CPUs can send to one sink, and one of these CPUs is traced into another sink. Its encoder sends
+ * messages to all of its outputs, but the sink of the other event must not write these messages.
  */
 TEST_F(field, sinks_are_kept_apart)
 {

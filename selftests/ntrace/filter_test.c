@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Address filters with ranges, and with starts and stops */
+/* Test address filters with ranges, and with addresses at which trace starts and stops. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ FIXTURE_SETUP(filter)
 	event_attr(&self->attr, pmu_config(pmu_first_cpu()));
 	event_attr_user(&self->attr);
 	self->st = calloc(1, sizeof(*self->st));
-	/* After a move to another CPU, a thread is no longer between start and stop */
+	/* if a thread moves to another CPU, the encoder there has not executed the start of the filter */
 	pin(pmu_first_cpu());
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 20, false));
 }
@@ -50,7 +50,7 @@ static __attribute__((noinline)) void end(void)
 	__asm__ volatile("nop" ::: "memory");
 }
 
-/* Return an address in the form that perf uses, which is its offset in the file of this program */
+/* Return the offset of @addr in the file of this program, as perf needs it. Set @path to that file. */
 static uint64_t in_file(uint64_t addr, char *path)
 {
 	unsigned long long from, to, offset;
@@ -73,7 +73,7 @@ static int set_filter(struct recording *rec, const char *text)
 	return ioctl(rec->fd, PERF_EVENT_IOC_SET_FILTER, text) ? errno : 0;
 }
 
-/* Set "ACTION address of @a, ACTION address of @b". Either may be NULL. */
+/* Set a filter that starts trace at @a and stops it at @b. NULL omits the start or the stop. */
 static int set_start_stop(struct recording *rec, void (*a)(void), void (*b)(void))
 {
 	char text[1200] = "", path[256];
@@ -140,7 +140,7 @@ TEST_F(filter, more_than_the_hardware_has_are_refused)
 	EXPECT_EQ(self->st->nr_truncated, 0);
 }
 
-/* Events that exclude ranges also support start and stop filters, which are not ranges */
+/* An event that excludes ranges also accepts filters that start and stop trace, because these are not ranges. */
 TEST_F(filter, an_event_that_excludes_ranges_traces_from_start_to_stop)
 {
 	uint64_t head = 0;
@@ -209,7 +209,7 @@ TEST_F(filter, traces_from_start_to_stop)
 	EXPECT_GT(traced(&self->rec, &head), 1000);
 }
 
-/* The buffer gets full many times, and the encoder is stopped and started again each time */
+/* The buffer gets full many times. Each time, the driver stops and starts the encoder. */
 TEST_F(filter, a_start_outlives_the_window)
 {
 	uint64_t head = 0, bytes;
@@ -265,7 +265,10 @@ TEST_F(filter, a_stop_alone_ends_it)
 	EXPECT_EQ(traced(&self->rec, &head), 0);
 }
 
-/* One thread is between start and stop. The next thread with the same filter is not. */
+/*
+ * A parent has executed the start of a filter, and not the stop. Its child has the same filter, and must
+ * not be traced before it executes the start.
+ */
 TEST_F(filter, a_child_begins_for_itself)
 {
 	uint64_t head = 0;

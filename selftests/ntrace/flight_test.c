@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * An ordinary user must not be able to stop the flight recorder or to take its sink, because the
- * recorder serves the administrator
+ * Test that an ordinary user cannot stop the flight recorder, and cannot take a sink from it, because the
+ * recorder belongs to the administrator.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,8 +22,8 @@
 #define FLIGHT	"/sys/devices/platform/ntrace-flight/"
 
 /*
- * First messages of the kernel when it is in trouble. A process name can have 15 of their
- * characters.
+ * first messages of the kernel when it is in trouble. An ordinary user can give a process a name with
+ * their first 15 characters, which then appears in the log.
  */
 static const char * const troubles[] = {
 	"Kernel panic - not syncing: a test",
@@ -53,7 +53,7 @@ static bool flight_is(const char *state)
 	return file_text(FLIGHT "state", text, sizeof(text)) && !strcmp(text, state);
 }
 
-/* Return the number of the last gap of the record, or -1. Set @ended if this gap has ended. */
+/* Return the number of the last gap of the record, or -1 on failure. Set *ended if this gap has ended. */
 static int flight_last_gap(bool *ended)
 {
 	struct ntrace_flight_header head;
@@ -80,7 +80,7 @@ static int flight_last_gap(bool *ended)
 	return most;
 }
 
-/* Return how often sinks of the recorder stopped, or -1. */
+/* Return the number of times that sinks of the recorder stopped, or -1 on failure. */
 static int flight_gaps(void)
 {
 	bool ended;
@@ -88,7 +88,7 @@ static int flight_gaps(void)
 	return flight_last_gap(&ended);
 }
 
-/* Set the console's log level, as text. @old gets the previous level. */
+/* Set the log level of the console to the text @level. Store the previous level in @old. */
 static void console_level(const char *level, char *old, size_t size)
 {
 	FILE *f = fopen("/proc/sys/kernel/printk", "r+");
@@ -138,7 +138,7 @@ FIXTURE_TEARDOWN(flight)
 	}
 }
 
-/* Let a process of an ordinary user die, so that the kernel logs a line that starts with @name */
+/* Let a process of an ordinary user crash, so that the kernel logs a line that starts with @name. */
 static void die_as(const char *name)
 {
 	int pid = fork();
@@ -180,7 +180,7 @@ TEST_F(flight, a_line_of_the_log_does_not_stop_it)
 	if (fd < 0)
 		SKIP(return, "there is no /dev/kmsg");
 	for (i = 0; i < sizeof(troubles) / sizeof(troubles[0]); i++) {
-		/* The level of a debug message keeps it from the console */
+		/* a message with the level of debug messages does not appear on the console */
 		snprintf(line, sizeof(line), "<7>%s", troubles[i]);
 		ASSERT_GT(write(fd, line, strlen(line)), 0);
 		usleep(300000);
@@ -214,8 +214,8 @@ TEST_F(flight, an_ordinary_user_is_refused_with_ebusy)
 }
 
 /*
- * An ordinary user opens the event while nothing is recorded. It traces until the recorder starts,
- * and does not take a sink from the recorder, however often the task is switched.
+ * An ordinary user opens an event before the recorder starts. The event traces until the recorder
+ * starts. After that, it must not take a sink from the recorder, even at many task switches.
  */
 TEST_F(flight, an_event_from_before_gives_its_sink_to_the_recorder)
 {
@@ -272,8 +272,8 @@ static void run_on(struct recording *rec, struct stretches *st, double seconds)
 }
 
 /*
- * An ordinary user opens the event before the recorder starts. The task never sleeps, so that
- * no task switch stops its event
+ * An ordinary user opens an event before the recorder starts. The task never sleeps, so that no task
+ * switch stops the event. The recorder must get the sink nevertheless.
  */
 TEST_F(flight, an_event_of_a_busy_task_gives_its_sink_to_the_recorder)
 {
@@ -305,9 +305,9 @@ TEST_F(flight, an_event_of_a_busy_task_gives_its_sink_to_the_recorder)
 }
 
 /*
- * The recorder programs the encoder each time that a task with an event is switched out, so the
- * encoder forgets whether the task is between start and stop. The driver must refuse such an
- * event.
+ * The recorder programs the encoder each time that a task with an event is switched out. The encoder then
+ * loses the information that the task is between the start and the stop of a filter. The driver must
+ * refuse an event with such a filter.
  */
 TEST_F(flight, starts_and_stops_are_refused_while_it_records)
 {
@@ -322,7 +322,7 @@ TEST_F(flight, starts_and_stops_are_refused_while_it_records)
 	EXPECT_EQ(ioctl(fd, PERF_EVENT_IOC_SET_FILTER, "filter 0x1000/0x1000"), 0);
 	flight_write("enable", "0");
 	EXPECT_EQ(ioctl(fd, PERF_EVENT_IOC_SET_FILTER, "start 0x1000,stop 0x2000"), 0);
-	/* The recorder that starts later has the sink, and the event waits */
+	/* the recorder starts after the event, but gets the sink, and the event waits */
 	flight_write("enable", "1");
 	EXPECT_TRUE(flight_is("recording"));
 	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
@@ -335,7 +335,7 @@ TEST_F(flight, starts_and_stops_are_refused_while_it_records)
 
 #define FAIL	"/usr/lib/ntrace/ntrace-fail.ko"
 
-/* The encoder of an event is stuck. The recorder continues with the other encoders of the sink. */
+/* If the encoder of an event is stuck, the recorder must continue with the other encoders of the sink. */
 TEST_F(flight, an_encoder_that_is_stuck_is_left_out)
 {
 	bool ended;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Frames that a CoreSight ETR writes (CoreSight Architecture Specification, chapter D4). A frame
- * has 16 bytes. An even byte contains data, or, if bit 0 is set, a change of the trace id. Byte 15
- * contains bit 0 of the data in even bytes. For a change of the id, its bit shows whether the next
- * byte still belongs to the previous id.
+ * Convert the frames that a CoreSight ETR writes (CoreSight Architecture Specification, chapter D4). A
+ * frame has 16 bytes. If bit 0 of an even byte is 0, the byte contains data. If bit 0 is 1, the byte
+ * changes the trace id. Byte 15 has one bit for each even byte. For data, it is bit 0 of the data. For a
+ * change of the id, it is 1 if the next byte still belongs to the previous id.
  */
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #define FRAME	16
 #define IDLE	0xff
 
-/* Bytes of an incomplete message */
+/* The bytes of a message that is not complete yet */
 struct pending {
 	uint8_t		bytes[64];
 	unsigned int	nr;
@@ -28,7 +28,7 @@ static void put(struct frames *f, uint8_t byte)
 {
 	struct pending *p = &f->ids[f->id];
 
-	/* id 0 is padding */
+	/* the bytes of id 0 are padding */
 	if (!f->id)
 		return;
 	p->bytes[p->nr++] = byte;

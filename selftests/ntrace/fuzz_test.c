@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Random attributes, and mmap, ioctl, read, fork and close in random order, on the PMU. The PMU
- * must refuse invalid requests with an error, and the kernel must not report faults on the console.
+ * Open events of the PMU with random attributes, and call mmap, ioctl, read, fork and close in random
+ * order. The PMU must refuse invalid requests with an error, and the kernel must not report faults on the
+ * console.
  *
  * NTRACE_FUZZ_SECONDS: Duration in seconds, by default 3.
  * NTRACE_SEED: Seed of the random order.
@@ -35,7 +36,7 @@ static struct fuzzed {
 } events[EVENTS];
 
 static unsigned int opened, refused, errors[256];
-/* Values from sysfs. They are read only once, because reading is slow */
+/* values from sysfs, which are read only once, because reading is slow */
 static struct perf_event_attr usual;
 static struct pmu_sink sinks[8];
 static unsigned int nr_sinks;
@@ -50,7 +51,7 @@ static bool one_in(unsigned int n)
 	return !(random() % n);
 }
 
-/* Make valid attributes, or valid attributes with some fields changed */
+/* Make valid attributes, and sometimes change some of their fields. */
 static void random_attr(struct perf_event_attr *attr)
 {
 	unsigned int i;
@@ -90,7 +91,7 @@ static void random_attr(struct perf_event_attr *attr)
 	attr->sample_period = one_in(8) ? rnd() : 1;
 	for (i = 0; one_in(12) && i < 4; i++)
 		((uint8_t *)attr)[random() % sizeof(*attr)] = random();
-	/* Do not test for faults of other PMUs */
+	/* use another PMU only once in 50 times, because this test is not about their faults */
 	if (!one_in(50))
 		attr->type = usual.type;
 }
@@ -160,7 +161,7 @@ static void fuzz_mmap(struct fuzzed *e)
 		return;
 	page = e->ring;
 	e->aux_size = PAGE * (one_in(6) ? random() % 20 : 1UL << random() % 9);
-	/* Make the page of a read-only ring writable, to set its fields for an AUX buffer */
+	/* a ring may be mapped read-only; make its page writable to set the fields for an AUX buffer */
 	if (mprotect(e->ring, PAGE, PROT_READ | PROT_WRITE))
 		return;
 	page->aux_offset = one_in(10) ? rnd() & ~(PAGE - 1) : e->ring_size;
@@ -264,7 +265,7 @@ static struct operation {
 	void (*on_event)(struct fuzzed *e);
 	void (*on_task)(void);
 	unsigned int weight, n;
-	double total, longest;	/* seconds */
+	double total, longest;	/* total and longest duration in seconds */
 } operations[] = {
 	{ "open", .on_event = fuzz_open, .weight = 4 },
 	{ "mmap", .on_event = fuzz_mmap, .weight = 3 },
@@ -345,7 +346,7 @@ TEST_F_TIMEOUT(fuzz, kernel_stays_well, 3600)
 	EXPECT_GT(opened, 0);
 	EXPECT_GT(refused, 0);
 
-	/* The PMU still traces afterwards */
+	/* the PMU must still be able to trace */
 	attr = usual;
 	ASSERT_TRUE(record_open(&rec, &attr, 0, -1, 1 << 20, false)) TH_LOG("%s", strerror(rec.err));
 	record_work(&rec, 1000);

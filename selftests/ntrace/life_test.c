@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Removal and return of the module, of CPUs and of events */
+/* Test the removal and the return of the module, of CPUs and of events. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -63,8 +63,8 @@ static pid_t answer(struct perf_event_attr *attr, int from, int to, int not_ours
 
 /*
  * The driver must not use the slow timer of an event with a large buffer for the next event, whose
- * buffer is small. With NTRACE_EXACT=1, the guest's time counts instructions. Otherwise a late
- * timer may be caused by the host.
+ * buffer is small. With NTRACE_EXACT=1, the guest's time counts instructions, so that the timer is exact.
+ * Otherwise the host may cause a late timer.
  */
 TEST_F(life, small_buffer_after_a_large_one)
 {
@@ -130,7 +130,7 @@ TEST_F(life, thread_that_migrates)
 
 	if (n < 2)
 		SKIP(return, "one CPU");
-	/* An event is disabled when its buffer is full, so none of the events may fill it */
+	/* the kernel disables an event whose buffer is full, so no event of this test may fill its buffer */
 	event_attr_user(&self->attr);
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 20, false));
 	record_start(&self->rec);
@@ -187,7 +187,7 @@ TEST_F(life, cpu_goes_and_comes)
 	EXPECT_GT(self->rec.page->aux_head, 0);
 }
 
-/* Return the number of a CPU hotplug state below that of the driver, or -1. */
+/* Return the number of a CPU hotplug state below that of the driver, or -1 on failure. */
 static int hotplug_state_below(void)
 {
 	FILE *f = fopen("/sys/devices/system/cpu/hotplug/states", "r");
@@ -203,9 +203,9 @@ static int hotplug_state_below(void)
 }
 
 /*
- * Read until twice the size of the buffer has arrived, which is more than was traced before this
- * call, or until 20 s have passed. Return true if it has arrived. Like perf, enable the event after
- * each read, because the kernel disables it if its buffer is full.
+ * Read trace until twice the size of the buffer has arrived, so that a part of it is new. Return true,
+ * or false if less trace arrives in 20 s. Like perf, enable the event after each read, because the kernel
+ * disables an event whose buffer is full.
  */
 static bool trace_goes_on(struct recording *rec, uint64_t size)
 {
@@ -234,8 +234,8 @@ TEST_F(life, offline_that_is_refused_does_not_end_the_trace)
 	pid = fork();
 	while (!pid) {
 		/*
-		 * The kernel moves the process to CPU 0 when CPU 1 is to go offline, so move it
-		 * back
+		 * The kernel moves the process to CPU 0 before CPU 1 goes offline, so move the
+		 * process back
 		 */
 		pin(1);
 		busy(1000);
@@ -276,9 +276,9 @@ static long sink_interrupts(void)
 }
 
 /*
- * A window fills at once, and the interrupt of the sink opens the next one. If the interrupt is
- * lost, the timer opens it. NTRACE_IRQ contains the behaviour of the hardware, "lost" or
- * "spurious".
+ * A window is full immediately, and the interrupt of the sink opens the next window. If the interrupt is
+ * lost, the timer opens the next window. NTRACE_IRQ is "lost" if the hardware loses interrupts, or
+ * "spurious" if it sends interrupts without a cause.
  */
 TEST_F(life, interrupt_of_a_full_sink)
 {
@@ -312,7 +312,7 @@ TEST_F(life, interrupt_of_a_full_sink)
 		EXPECT_GT(sink_interrupts() - before, st.nr_partial);
 }
 
-/* Return how often @cpu was in idle states beyond WFI, or -1 if it does not have any. */
+/* Return how often @cpu was in idle states that are deeper than WFI, or -1 if it has none. */
 static long deep_sleeps(int cpu)
 {
 	long n, sum = -1;
@@ -330,14 +330,14 @@ static long deep_sleeps(int cpu)
 }
 
 /*
- * Check the stretches since the last call. Each must be whole and end correctly, unless its record
- * reports that trace is missing. Return the number of whole stretches, and set *@own to the number
- * of their Ownership messages of this thread.
+ * Check the stretches of trace since the last call. A stretch must be complete, unless its record reports
+ * that trace is missing. Return the number of complete stretches. Set *own to the number of Ownership
+ * messages of this thread in them.
  */
 static unsigned int whole_stretches(struct __test_metadata *_metadata, struct recording *rec, struct stretches *st,
 				    unsigned int *own)
 {
-	/* This is the size of the largest AUX area, and no stretch is longer */
+	/* no stretch is longer than the largest AUX area of these tests */
 	static uint8_t buf[1 << 24];
 	unsigned int i, whole = 0;
 	struct message msg;
@@ -366,8 +366,8 @@ static unsigned int whole_stretches(struct __test_metadata *_metadata, struct re
 }
 
 /*
- * The event continues after an idle state in which hart and encoder lose their state. Each stretch
- * is whole, and scontext has the id of the thread, which has slept in between.
+ * The event must continue after an idle state in which hart and encoder lose their state. Each stretch
+ * must be complete. After the idle state, scontext must contain the id of the thread.
  */
 TEST_F(life, deep_idle)
 {
@@ -403,16 +403,15 @@ TEST_F(life, deep_idle)
 	if (!slept)
 		SKIP(return, "the governor chose no idle state beyond WFI");
 	/*
-	 * Each sleep in the trace ends a stretch. Apart from that, a stretch ends only when half
-	 * of a window is full. The length of a window is that of contiguous pages, or the 64 KiB
-	 * that the driver uses of an SRAM.
+	 * A stretch ends at each sleep, or when half of a window is full. A window is as long as
+	 * the contiguous pages, or 64 KiB in an SRAM.
 	 */
 	EXPECT_GT(st.nr, last - first);
 	EXPECT_LE(st.nr, slept + 1 + st.bytes / 32768);
 	EXPECT_EQ(whole + st.nr_partial, st.nr);
 	EXPECT_EQ(st.nr_gaps, 0);
 	EXPECT_EQ(st.nr_truncated, 0);
-	/* A small SRAM may be full before a busy host runs the timer, which the record reports */
+	/* a small SRAM may be full before a busy host runs the timer, but then the record reports the loss */
 	EXPECT_LE(st.nr_partial, st.nr / 20);
 	/* A timer may expire before the thread sleeps, if the host had no time for the guest */
 	EXPECT_GE(switches, 50);
@@ -432,9 +431,9 @@ static bool trace_a_moment(struct recording *rec, struct perf_event_attr *attr, 
 }
 
 /*
- * Trace @cpu until the sink is full, so that the encoder still holds trace. The timer of the driver
- * is too late for a mode that generates much trace. Return 1 if the sink was full, or -1 without an
- * event.
+ * Trace @cpu until the sink is full, so that some trace remains in the encoder. The sink gets full because
+ * a mode that generates much trace fills it before the timer of the driver fires. Return 1 if the sink
+ * was full, 0 if it was not, or -1 if the event could not be opened.
  */
 static int fill_up(const struct perf_event_attr *attr, int cpu)
 {
@@ -459,8 +458,8 @@ static int fill_up(const struct perf_event_attr *attr, int cpu)
 }
 
 /*
- * An encoder still holds trace that a full sink did not accept. Its CPU then idles or goes offline,
- * and both lose their power. Another CPU that uses the sink must not access that encoder.
+ * A full sink did not accept all trace of an encoder. The CPU of the encoder then idles or goes offline,
+ * and CPU and encoder lose their power. Another CPU that uses the sink must not access this encoder.
  */
 TEST_F(life, full_sink_of_a_cpu_without_power)
 {
@@ -496,9 +495,8 @@ TEST_F(life, full_sink_of_a_cpu_without_power)
 }
 
 /*
- * Harts that share a sink trace in bursts, and idle without power between them, while the sink gets
- * full repeatedly. All events must continue, and the driver must not access components without
- * power.
+ * Harts that share a sink execute in bursts, and idle without power between the bursts. The sink gets full
+ * repeatedly. All events must continue, and the driver must not access components without power.
  */
 TEST_F(life, bursts_of_harts_that_idle)
 {
@@ -534,7 +532,7 @@ TEST_F(life, bursts_of_harts_that_idle)
 		record_close(&recs[i]);
 	TH_LOG("%llu bytes, %u stretches were partial", (unsigned long long)bytes, partial);
 	EXPECT_GT(bytes, 0);
-	/* Each CPU can still be traced */
+	/* the driver must still be able to trace each CPU */
 	for (i = 0; i < nr; i++) {
 		pin(first + i);
 		ASSERT_TRUE(trace_a_moment(&self->rec, &self->attr, first + i, &st));
@@ -544,7 +542,7 @@ TEST_F(life, bursts_of_harts_that_idle)
 
 /*
  * Test a system suspend without the sleep. Other CPUs go offline, and the last one reports that it
- * loses its state. The event continues afterwards.
+ * loses its state. The event must continue after the test.
  */
 TEST_F(life, system_suspend)
 {
@@ -562,14 +560,14 @@ TEST_F(life, system_suspend)
 	record_start(&self->rec);
 	ret = write_file("/sys/power/state", "mem");
 	if (!ret && write_file("/sys/power/pm_test", "devices"))
-		/* Try suspend to idle, in which devices suspend, and CPUs stay online */
+		/* try suspend-to-idle, in which devices suspend, and CPUs stay online */
 		ret = write_file("/sys/power/state", "freeze");
 	/*
 	 * Empty the buffer, which may be full, because hardware without filters writes much in a
 	 * suspend
 	 */
 	whole_stretches(_metadata, &self->rec, &st, &own);
-	/* The driver's timer now continues the trace, and may be late */
+	/* the timer of the driver continues the trace, and may be late */
 	for (i = 0; i < 50 && !whole; i++) {
 		record_work(&self->rec, 20000);
 		whole = whole_stretches(_metadata, &self->rec, &st, &own);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * System-wide trace of a busy system into 1 MiB for each CPU. If the reader keeps up, no trace is
- * lost. If it does not, the records report the loss.
+ * Trace all CPUs of a busy system, with a buffer of 1 MiB for each CPU. If the reader is fast enough, no
+ * trace may be lost. Otherwise the records must report the loss.
  *
  * NTRACE_LOAD_SECONDS: Duration in seconds, by default 3.
- * NTRACE_LOAD_OUT: Folder for the trace of each sink, to be compared with the executed code, and
- * for the offsets after which trace is missing.
+ * NTRACE_LOAD_OUT: Folder for files with the trace of each sink and the offsets after which trace is
+ * missing. The caller compares the trace with the executed code.
  * NTRACE_LOAD_ROOM: Limit for this trace in MiB, by default 256.
- * NTRACE_LOAD_SLOW: Number of real seconds in one second of the clock of the CPUs, by default 1.
- * NTRACE_LOAD_STALL: Trace user mode, and let harts stall rather than lose trace.
+ * NTRACE_LOAD_SLOW: Number of real seconds in which the clock of the CPUs advances by one second, by
+ * default 1.
+ * NTRACE_LOAD_STALL: Trace user mode, and stall harts before trace is lost.
  * NTRACE_LOAD_PAUSE: Length of idle phases of the CPUs in microseconds.
  */
 #include <fcntl.h>
@@ -26,12 +27,13 @@
 #define AUX_SIZE	(1 << 20)
 
 /*
- * The trace of a sink, which is written to a file at the end. If CPUs share the sink, it writes to
- * their buffers in turn. The file contains the pieces in the order in which perf received them.
+ * The trace of a sink, which is written to a file at the end. If CPUs share the sink, the sink writes to
+ * the buffers of these CPUs in turn. The file contains the pieces of trace in the order in which perf
+ * received them.
  */
 struct kept {
-	int file;		/* 0 if the trace is not kept */
-	FILE *lost;		/* offsets after which trace is missing */
+	int file;		/* file for the trace, or 0 if the trace is not stored */
+	FILE *lost;		/* file for the offsets after which trace is missing */
 	uint8_t *data;
 	size_t size, room;
 	struct piece {
@@ -67,8 +69,8 @@ static double seconds(void)
 }
 
 /*
- * Allocate memory for the trace of @nr CPUs, the first of which is @cpu. Populate all of it now, so
- * that no page fault occurs during tracing.
+ * Allocate memory for the trace of a sink that @nr CPUs share. @cpu is the first of these CPUs. Populate
+ * all pages, so that no page fault occurs during tracing.
  */
 static bool kept_open(struct kept *kept, const char *dir, int cpu, int nr)
 {
@@ -90,8 +92,8 @@ static bool kept_open(struct kept *kept, const char *dir, int cpu, int nr)
 }
 
 /*
- * Append trace. Return false if it does not fit. Trace that perf received at the same time is one
- * piece.
+ * Append trace to the stored trace of a sink. Trace that perf received at the same time forms one piece.
+ * Return false if the trace does not fit into the memory.
  */
 static bool kept_add(struct kept *kept, uint64_t time, bool lost, const uint8_t *from, size_t size)
 {
@@ -122,7 +124,7 @@ static int compare_pieces(const void *a, const void *b)
 }
 
 /*
- * Write a piece to the file, and free its memory for the next pieces. Return false if that failed.
+ * Write a piece to the file, and free its memory. Return false if writing failed.
  */
 static bool piece_write(struct kept *kept, const struct piece *piece)
 {
@@ -258,7 +260,7 @@ FIXTURE_TEARDOWN(load)
 	}
 }
 
-/* Return true if sinks write CoreSight frames. Bytes of a stretch are not messages in this case. */
+/* Return true if sinks write CoreSight frames, so that the bytes of a stretch are not messages. */
 static bool pmu_has_frames(void)
 {
 	static int frames = -1;
@@ -272,12 +274,12 @@ static bool pmu_has_frames(void)
 struct totals {
 	uint64_t bytes;
 	unsigned int stretches, truncated, partial, gaps, cut, no_room;
-	unsigned int whole;	/* partial stretches that were complete when the window was full */
+	unsigned int whole;	/* number of partial stretches that were complete when the window was full */
 };
 
 /*
- * Skip the idle bytes from @pos to @end. Compare whole words, because there may be too many idle
- * bytes to keep up otherwise.
+ * Return the position of the first byte from @pos to @end that is not an idle byte. Compare whole words,
+ * because there may be so many idle bytes that a loop over bytes is too slow.
  */
 static uint64_t skip_idle(const struct recording *rec, uint64_t pos, uint64_t end)
 {
@@ -307,7 +309,7 @@ static bool ends_whole(const struct recording *rec, uint64_t pos, uint64_t last)
 }
 
 /*
- * Check new stretches. Each begins with a message, which shows that the previous stretch was
+ * Check the new stretches of trace. If a stretch begins with a whole message, the previous stretch was
  * complete.
  */
 static void account_one(struct recording *rec, struct stretches *st, struct kept *out, struct totals *sum)
@@ -327,7 +329,7 @@ static void account_one(struct recording *rec, struct stretches *st, struct kept
 		if (st->at[i].flags & PERF_AUX_FLAG_PARTIAL)
 			sum->whole += !frames && ends_whole(rec, pos, last);
 		sum->cut += !frames && pos < last && rec->aux[pos % rec->aux_size] & 3;
-		/* If the sink was full, the last message is cut off */
+		/* a full sink may have cut the last message, so do not store an incomplete message */
 		while (out->file && !frames && pos < last && (rec->aux[(last - 1) % rec->aux_size] & 3) != 3)
 			last--;
 		if (out->file && pos == last && lost)
@@ -413,8 +415,8 @@ TEST_F(load, reader_that_keeps_up_loses_nothing)
 	EXPECT_EQ(sum.cut, 0);
 	EXPECT_EQ(sum.no_room, 0);
 	/*
-	 * Timers of an emulated CPU expire late if the host is busy. At 200 MB/s, which is the rate
-	 * of one CPU on the fastest host, half a buffer is full after 2.5 ms.
+	 * Timers of an emulated CPU expire late if the host is busy. On the fastest host, one CPU
+	 * generates 200 MB/s, and half of a buffer is full after 2.5 ms.
 	 */
 	if ((sum.truncated || sum.partial) &&
 	    late > 0.0025 * given("NTRACE_LOAD_SLOW", 1) / sharers(self))
@@ -424,8 +426,8 @@ TEST_F(load, reader_that_keeps_up_loses_nothing)
 }
 
 /*
- * A sink with its own memory is small. Its trace is lost while the driver empties it, or if the
- * timer is late. The caller checks that each loss is reported at its position, and no other.
+ * The SRAM of a sink is small. Trace is lost while the driver reads the SRAM, or if the timer is late.
+ * The caller checks that the records report each loss at its position, and report no other loss.
  */
 TEST_F(load, loss_is_flagged)
 {
@@ -450,7 +452,7 @@ TEST_F(load, loss_is_flagged)
 	EXPECT_EQ(sum.no_room, 0);
 }
 
-/* The reader pauses for a time in which a buffer could fill many times */
+/* The reader pauses for so long that the trace could fill the buffer many times. */
 TEST_F(load, reader_that_was_away_gets_the_rest)
 {
 	struct totals sum = { };
@@ -466,7 +468,7 @@ TEST_F(load, reader_that_was_away_gets_the_rest)
 		if (!round)
 			sleep(5);
 		account_all(self, &sum);
-		/* Like perf, enable events that were disabled by a truncation */
+		/* like perf, enable the events that the kernel disabled because their buffer was full */
 		start_all(self);
 	}
 	stop_all(self, &sum);
@@ -498,7 +500,7 @@ TEST_F(load, reader_that_stops_is_told)
 		EXPECT_LE(self->st[i]->bytes, AUX_SIZE);
 		EXPECT_GT(self->st[i]->bytes, AUX_SIZE - (128 << 10));
 	}
-	/* No more trace arrives */
+	/* no more trace must arrive */
 	usleep(50000);
 	for (i = 0; i < self->nr; i++)
 		EXPECT_EQ(self->rec[i].page->aux_head, self->st[i]->bytes) TH_LOG("CPU %d", i);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The attributes of the PMU in sysfs */
+/* Test the attributes of the PMU in sysfs. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -74,10 +74,10 @@ static double timebase(void)
 	return be[0] << 24 | be[1] << 16 | be[2] << 8 | be[3];
 }
 
-/* Properties of the counter of a CPU, which a tool reads after it has opened an event */
+/* Properties of the timestamp counter of a CPU, which a tool reads after it has opened an event */
 struct clock {
 	unsigned long long	base, base_time;
-	double			frequency;	/* Hz; 0 if unknown */
+	double			frequency;	/* frequency in Hz, or 0 if it is unknown */
 };
 
 static struct clock clock_of(int cpu)
@@ -92,7 +92,7 @@ static struct clock clock_of(int cpu)
 	return c;
 }
 
-/* Return the difference between the expected and the real time of the counter of @cpu, in s */
+/* Return the difference in seconds between the expected and the real value of the counter of @cpu. */
 static double counter_is_late(int cpu, const struct clock *clock)
 {
 	unsigned int prescale;
@@ -127,7 +127,7 @@ TEST_F(pmu, times_follow_from_the_base)
 			known++;
 			record_start(&rec);
 			record_stop(&rec);
-			/* the CPU idles */
+			/* let the CPU idle */
 			usleep(300000);
 			late = counter_is_late(self->cpu, &clock);
 			EXPECT_TRUE(late > -0.1 && late < 0.1)
@@ -140,7 +140,7 @@ TEST_F(pmu, times_follow_from_the_base)
 		SKIP(return, "the counter is the time CSR, or its clock is not known");
 }
 
-/* Return the number of function call interrupts of all CPUs but the first */
+/* Return the number of function call interrupts of all CPUs except the first CPU. */
 static unsigned long calls_of_others(void)
 {
 	FILE *f = fopen("/proc/interrupts", "r");
@@ -162,7 +162,7 @@ static unsigned long calls_of_others(void)
 	return n;
 }
 
-/* A user who opens events one after the other must not interrupt other CPUs for each of them */
+/* A user who opens many events must not interrupt the other CPUs at each of them. */
 TEST_F(pmu, opening_events_leaves_other_cpus_alone)
 {
 	unsigned int cpus = pmu_nr_cpus(), opened = 0, i;
@@ -175,8 +175,8 @@ TEST_F(pmu, opening_events_leaves_other_cpus_alone)
 	if (cpus < 2)
 		SKIP(return, "there is one encoder only");
 	/*
-	 * Keep the other CPUs busy. The counter of a CPU that idles may restart, and the driver
-	 * would have to interrupt the CPU to read it
+	 * Keep the other CPUs busy. The counter of an idle CPU may restart, and the driver would
+	 * have to interrupt this CPU to read the counter
 	 */
 	for (i = 1; i < cpus && i < 64; i++) {
 		child[i] = fork();
@@ -205,7 +205,7 @@ TEST_F(pmu, opening_events_leaves_other_cpus_alone)
 	EXPECT_LT(calls, opened * (cpus - 1) / 2);
 }
 
-/* Times stay correct when a buffer is full, and the trace that the encoder still holds is lost. */
+/* Times must be correct after a buffer was full, and the remaining trace in the encoder was lost. */
 TEST_F(pmu, times_follow_after_a_loss)
 {
 	struct stretches *st = calloc(1, sizeof(*st));
@@ -220,7 +220,7 @@ TEST_F(pmu, times_follow_after_a_loss)
 	ASSERT_TRUE(record_open(&rec, &attr, -1, self->cpu, 1 << 14, false));
 	clock = clock_of(self->cpu);
 	for (end = now() + 1; now() < end; ) {
-		/* An event that found no room was disabled */
+		/* the kernel has disabled the event if its buffer was full */
 		record_start(&rec);
 		busy(10000);
 		record_empty(&rec);
@@ -303,7 +303,7 @@ TEST_F(pmu, each_traced_cpu_has_its_encoder)
 		for (i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 			EXPECT_TRUE(cpu_text(cpu, files[i], text, sizeof(text))) TH_LOG("no %s", files[i]);
 		}
-		/* This is an encoder of version 1.x, or of SiFive's version 0 */
+		/* the version of the encoder must be 1.x, or that of SiFive's version 0 */
 		EXPECT_EQ(cpu_number(cpu, "impl", 0) & 0xf00, 0x100);
 		EXPECT_LE(cpu_number(cpu, "impl", ~0ULL) & 0xf, 1);
 	}
@@ -337,8 +337,8 @@ TEST_F(pmu, defaults_can_be_changed)
 	EXPECT_EQ(cpu_write(self->cpu, "default_config", "0x8000000"), EINVAL);
 	ASSERT_TRUE(pmu_text("caps/sync_max", text, sizeof(text)));
 	/*
-	 * A period of 64 needs sync_max 2, because it is 2^(2 + 4). Some hardware has only one
-	 * value of sync_max.
+	 * A period of 64 needs sync_max 2, because the period is 2^(sync_max + 4). Some hardware
+	 * has only one value of sync_max.
 	 */
 	takes = sscanf(text, "%u-%u", &least, &most) == 2 && least <= 2 && most >= 2;
 	EXPECT_EQ(cpu_write(self->cpu, "sync/period", "64"), takes ? 0 : EOPNOTSUPP);
@@ -397,7 +397,7 @@ static double counter_rate(int cpu)
 
 	first = cpu_number(cpu, "timestamp/counter", 0);
 	from = now();
-	/* A counter of the core's cycles does not advance during this sleep */
+	/* a counter of cycles of the core does not advance during this sleep */
 	usleep(300000);
 	last = cpu_number(cpu, "timestamp/counter", 0);
 	to = now();
@@ -419,7 +419,10 @@ static bool had_event(int cpu, uint64_t config)
 	return true;
 }
 
-/* Return "frequency", a negative number if the counter has another one, or 0 if it is unknown */
+/*
+ * Return the value of the file "frequency", or 0 if the frequency is unknown. Return a negative number if
+ * the counter has another frequency.
+ */
 static double right_frequency(int cpu)
 {
 	double rate, frequency;
@@ -461,7 +464,7 @@ TEST_F(pmu, frequency_is_that_of_the_default_mode)
 	TH_LOG("%u frequencies are known", known);
 }
 
-/* Only an internal clock of the encoder can be divided, and only existing clocks can be selected */
+/* A user can divide only an internal clock of the encoder, and can select only a clock that it has. */
 TEST_F(pmu, clocks_that_it_does_not_have)
 {
 	char text[16];
@@ -487,7 +490,7 @@ TEST_F(pmu, clocks_that_it_does_not_have)
 	EXPECT_EQ(cpu_write(self->cpu, "timestamp/enable", text), 0);
 }
 
-/* An encoder has only one internal counter, so events must not use it with different clocks */
+/* An encoder has only one internal counter, so two events must not use it with different clocks. */
 TEST_F(pmu, one_counter_has_one_clock)
 {
 	static const char *const modes[] = { "2", "3" };
@@ -517,7 +520,10 @@ TEST_F(pmu, one_counter_has_one_clock)
 	EXPECT_EQ(cpu_write(self->cpu, "timestamp/mode", text), 0);
 }
 
-/* The default mode cannot change during an event, whose trace would be read with another clock */
+/*
+ * The default mode of timestamps must not change while an event is open. Otherwise a tool would read the
+ * trace of this event with the wrong clock.
+ */
 TEST_F(pmu, an_event_keeps_its_default_mode)
 {
 	char other[16], same[16];
@@ -532,7 +538,7 @@ TEST_F(pmu, an_event_keeps_its_default_mode)
 		SKIP(return, "one mode of timestamps");
 	EXPECT_EQ(cpu_write(self->cpu, "timestamp/mode", same), 0);
 
-	/* The event is switched out, like that of a thread that sleeps */
+	/* open an event that does not trace, like that of a thread that sleeps */
 	event_attr(&attr, pmu_config(self->cpu));
 	ASSERT_TRUE(record_open(&rec, &attr, 0, -1, 1 << 20, true));
 	record_start(&rec);
@@ -545,7 +551,7 @@ TEST_F(pmu, an_event_keeps_its_default_mode)
 	EXPECT_EQ(cpu_write(self->cpu, "timestamp/mode", same), 0);
 }
 
-/* The counter runs even if events have no timestamps by default */
+/* The counter must run even if events have no timestamps by default. */
 TEST_F(pmu, mode_is_the_one_that_counts)
 {
 	char config[32], text[32];

@@ -22,7 +22,8 @@ trace() {
 	fi
 }
 messages() { wc -l <"$tap_tmp/$1/dump"; }
-# differing NAME SIGN: print the number of lines that only one of the dumps has. SIGN is "<" for the good dump, ">" for NAME
+# differing NAME SIGN: print the number of lines that only one of the dumps has. SIGN is "<" for the good dump, and ">"
+# for NAME
 differing() { diff "$tap_tmp/good/dump" "$tap_tmp/$1/dump" | grep -c "^$2"; }
 
 trace good fault.drop=0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Drive Chromium by its DevTools protocol, over pipes, so that no port is opened.
+"""Control Chromium by its DevTools protocol. The commands use pipes, so that no network port is open.
 
     with Browser() as page:
         page.open('/tmp/page.html')
@@ -27,7 +27,7 @@ class Browser:
         self.folder = tempfile.mkdtemp()
         to_browser, self.output = os.pipe()
         self.input, from_browser = os.pipe()
-        # The browser reads commands from file descriptor 3, and writes replies to 4
+        # Chromium reads commands from file descriptor 3, and writes replies to file descriptor 4
         command = [executable(), '--headless=new', '--remote-debugging-pipe', '--no-sandbox', '--disable-gpu',
                    '--no-first-run', '--disable-background-networking', '--disable-component-update',
                    '--disable-dev-shm-usage', '--force-color-profile=srgb', '--hide-scrollbars',
@@ -95,7 +95,7 @@ class Browser:
                 return answer['result']
 
     def open(self, path):
-        """Return the ms until the first picture, and until the whole page was read"""
+        """Open the page. Return the time in ms until the browser drew it first, and until it had read the whole page"""
         self.events.clear()
         begin = time.monotonic()
         self.call('Page.navigate', url='file://' + os.path.abspath(path))
@@ -118,7 +118,7 @@ class Browser:
         return False
 
     def settle(self):
-        """Wait until the requested view is drawn"""
+        """Wait until the browser has drawn the requested view"""
         self.run('new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))')
         self.wait('ntrace.state().complete')
         return self.run('ntrace.state()')

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Checks of html.t, each of which is a command. `browse` drives a browser and prints a line for each check."""
+"""Checks for html.t. Each function is a command. `browse` controls a browser and prints a line for each check."""
 import collections
 import json
 import os
@@ -13,7 +13,7 @@ import mkcalls   # noqa: E402
 import page      # noqa: E402
 import perfdata  # noqa: E402
 
-# Possible contents of names, 64 bytes each
+# Names that would break a page, with 64 bytes each
 EVIL = [b'</script><script>alert(1)</script><img src=x onerror=alert(2)> ',
         b'\'";alert(3)//\\u003c\x01\x02\x1b[31m\xff\xfe\xc0\x80 &lt;{{DATA}}<!--<script>']
 PLACE = [b'A' * 64, b'B' * 64]
@@ -28,8 +28,8 @@ def same_calls(path, wanted):
 
 
 def levels(path):
-    """Check that on each level, each call is in one item, and that an item is long enough unless no other item is
-    near"""
+    """Check that each call is in exactly one item of each level. An item may be shorter than the minimum of its
+    level only if no other item is near"""
     rows = collections.defaultdict(list)
     for track, put, begin, ns, depth, name, _, made, _ in page.Page(path).items():
         rows[track, depth].append((begin, -ns, made, put))
@@ -42,7 +42,7 @@ def levels(path):
             assert all(begin >= end for (begin, *_), end in zip(seen[1:], ends)), ('items overlap', level, seen[:8])
             short = [(begin, -ns) for begin, ns, *_ in seen if -ns < page.level_ns(level)]
             for (begin, ns), (after, more) in zip(short, short[1:]):
-                # Two items are not merged if they are far apart, or if their block is already long
+                # two items stay separate if they are far apart, or if their block is already long
                 assert after - begin - ns >= page.level_ns(level) or level == 0 or any(
                     begin + ns <= b <= after for b, n, *_ in seen if (b, -n) not in ((begin, ns), (after, more))) or \
                     after + more - begin >= page.level_ns(level), (level, begin, ns, after, more)
@@ -59,7 +59,7 @@ def levels(path):
 
 
 def safe(path):
-    """Check that there is one script, no element that fetches, and no invalid character"""
+    """Check that the page has one script, no element that loads a file, and no invalid character"""
     p = page.Page(path)
     assert len(p.code) == 1, f'{len(p.code)} scripts'
     assert not [t for t, a in p.tags if t in ('img', 'iframe', 'link', 'object', 'embed', 'base') or 'src' in a or 'href' in a]
@@ -70,15 +70,15 @@ def safe(path):
 
 
 class Name(bytes):
-    """Text with any bytes, which perfdata.py can write as a name"""
+    """A name with any bytes, which perfdata.py can write"""
 
     def encode(self):
         return bytes(self)
 
 
 def evil(program, path, data):
-    """Write the program once more with hostile symbols, in a file with a hostile name, by a thread with a
-    hostile name"""
+    """Copy the program to a file with a hostile name, and give its symbols hostile names. Make a recording in which a
+    thread with a hostile name executes the copy"""
     with open(program, 'rb') as f:
         elf = f.read()
     for place, name in zip(PLACE, EVIL):
@@ -99,7 +99,7 @@ def evil(program, path, data):
 
 
 def many(program, path, calls):
-    """Let two CPUs execute the rounds of calls.S again and again"""
+    """Make a recording in which two CPUs execute the code of calls.S many times"""
     inner, outer, first, call, leave, again = mkcalls.COMPRESSED
     file = perfdata.File(cpus=2)
     rounds = int(calls) // 4
@@ -126,7 +126,7 @@ def many(program, path, calls):
 
 
 def lossy(program, path):
-    """Make the rounds eight times on two CPUs, and lose trace after two of those of CPU 0"""
+    """Make a recording in which two CPUs execute calls.S eight times, and CPU 0 loses trace after two of these times"""
     file = perfdata.File(cpus=2)
     for tid in mkcalls.PID, mkcalls.OTHER:
         file.comm(tid, 'calls')
@@ -146,7 +146,7 @@ def lossy(program, path):
 
 
 def losses(path):
-    """Check that both losses are on CPU 0, each from the end of a stretch to the start of the next stretch"""
+    """Check that the page shows both losses on CPU 0, each from the end of a stretch of trace to the next stretch"""
     p = page.Page(path)
     found = sorted((begin, begin + ns) for track, _, begin, ns, *_, made, _ in p.items()
                    if p.meta['tracks'][track][:2] == [1, 0] and not made)
@@ -156,7 +156,7 @@ def losses(path):
     assert found == [(ran[n][1], ran[n + 1][0]) for n in (2, 5)]
 
 
-# ---- In the browser ----
+# ---- Checks in the browser ----
 
 def check(name, good, why=''):
     print(f'{"ok" if good else "not ok"}\t{name}\t{ascii(why)}', flush=True)
@@ -302,13 +302,13 @@ def browse(lossy_page, small, name, calls, evil_page, big, limit, picture):
 
 
 def violations(b):
-    """Return what axe-core finds in the view"""
+    """Return the problems that axe-core finds in the current view"""
     return b.run("axe.run(document, { resultTypes: ['violations'] }).then(r => (r.passes.length < 5 ? [['too little was checked', []]] : "
                  "r.violations.map(v => [v.id, v.nodes.map(n => n.target.join(' '))])))")
 
 
 def all_views(b, themes):
-    """Return what axe-core finds in each view, in light and then in dark colours"""
+    """Return the problems that axe-core finds in each view, first with light and then with dark colours"""
     found = []
     for _ in range(themes):
         for keys in '1', 'v', '2', 'v', '3', 'm', 'f', '/':

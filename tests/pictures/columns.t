@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# `ntrace export --format parquet`: two independent readers of Parquet must find the rows that the format sqlite
-# has, and must refuse damaged files.
+# Test `ntrace export --format parquet`. Two independent readers of Parquet must find the same rows as in the export
+# to SQLite, and must refuse damaged files.
 . "$(dirname "$0")/../harness/tap.sh"
 packages=$O/root/columns
 [ -d "$packages/node_modules" ] && node --version >/dev/null 2>&1 || skip_all "no readers of Parquet; run make setup with npm and node"
@@ -44,11 +44,12 @@ with open(rows) as f:
     assert not f.readline() and not wanted.fetchone() and n, n
 print(n, table)
 EOT2
-# same NAME: calls, threads and functions of NAME.data are those of the database, in both readers
+# same NAME: export NAME.data to Parquet and to SQLite. Both readers must find the calls, threads and functions of the
+# database
 same() {
 	"$ntrace" export --format parquet -i "$1.data" -o "$1.tables" && "$ntrace" export --format sqlite -i "$1.data" -o "$1.db" || return
 	for table in calls threads functions; do
-		# One reader is enough for the large recording in make test
+		# make test reads the large recording with only one reader
 		for reader in duckdb $([ "$1" = many ] && by_size "" hyparquet || echo hyparquet); do
 			readers rows $reader "$1.tables/$table.parquet" >rows && python3 same.py $table "$1.db" rows || return
 		done
@@ -62,8 +63,9 @@ says() {
 	cat said
 	[ $rc -eq "$_rc" ] && grep -qF -- "$_text" said
 }
-# Both readers must refuse a file that was cut short. hyparquet does not verify the checksum of zstd, so print how
-# often it reads wrong rows. The footer has no checksum, so DuckDB may not notice a few of a thousand changes there.
+# damage FILE: check that both readers refuse a file without its end, or with changed bytes. hyparquet does not verify
+# the checksum of zstd, so print how often it reads wrong rows. The footer of the file has no checksum, so DuckDB may
+# fail to detect a few of a thousand changes of the footer.
 damage() {
 	readers damage "$1" 200 >damage.json || return
 	cat damage.json
@@ -90,7 +92,7 @@ groups() {
 rows = [list(map(int, line.split('|')[1:])) for line in open('groups')]
 print(min(a for a, _ in rows), max(b for _, b in rows), sep='|')")" ]
 }
-# Trace that the sink lost has a row
+# The table losses must have a row for the trace that the sink lost
 losses() {
 	sql "SELECT reason, sum(times) FROM 'partial.tables/losses.parquet' GROUP BY 1" | tee losses
 	grep -q '^the .*|[1-9]' losses
@@ -102,13 +104,13 @@ again() {
 		"$ntrace" export --format parquet -i good.data -o good.tables && cmp first good.tables/calls.parquet &&
 		[ "$(ls good.tables | xargs)" = "calls.parquet functions.parquet losses.parquet mine threads.parquet" ]
 }
-# A recording of 300,000 calls needs hardly more memory than one of 44 calls, except for sorting
+# The export of 300,000 calls must need hardly more memory than the export of 44 calls, except for sorting
 memory() {
 	(ulimit -v 2000000 && "$ntrace" export --threads 1 --format parquet -i many.data -o again) && cmp again/calls.parquet many.tables/calls.parquet
 }
 
-# Run the queries of the how-to on the calls that 100 machines recorded. The machines run two builds of a program,
-# and their calls take different times. fleet.py compares the results with the output of `ntrace script`.
+# Run the queries of the how-to on the calls of 100 machines. The machines run two builds of a program, whose calls
+# take different times. fleet.py compares the results with the output of `ntrace script`.
 cat >fleet.py <<'EOT2'
 import collections, json, re, sqlite3, subprocess, sys
 page, *reader = sys.argv[1:]

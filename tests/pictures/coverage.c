@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A program whose coverage is compared with gcov's. It has loops, branches that are never taken,
- * inlined functions, recursion, longjmp() and calls through pointers.
+ * The program for which profile.t compares the coverage of `ntrace profile` with that of gcov. It has
+ * loops, branches that are never taken, inlined functions, recursion, longjmp() and calls through
+ * pointers.
  */
 #include <setjmp.h>
 

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Compare ntrace's coverage with gcov's of the same run: coverage.py THEIRS OURS.gcov OURS.lcov SOURCE LINES BRANCHES
+Compare the coverage of `ntrace profile` with that of gcov for the same execution.
 
-At least LINES lines and BRANCHES branches must be equal.
+    coverage.py THEIRS OURS.gcov OURS.lcov SOURCE LINES BRANCHES
+
+THEIRS is gcov's report. The counts of at least LINES lines and BRANCHES branches must be equal.
 """
 import collections
 import os
@@ -15,7 +17,7 @@ import lcov  # noqa: E402
 
 
 def read(path):
-    """Return {line: count}, {line: both directions of each executed branch}, {line: calls of the function}"""
+    """Return {line: count}, {line: counts of both directions of each executed branch}, {function: calls}"""
     lines, branches, functions, called, last = {}, collections.defaultdict(list), {}, [], 0
     with open(path, encoding='utf-8') as f:
         for text in f:
@@ -28,7 +30,7 @@ def read(path):
                 branches[last].append(int(branch[1]))
             elif line:
                 last = int(line[2])
-                # Instances of a template follow the sum of all
+                # gcov prints the instances of a template after the sum of all instances
                 if line[1] != '-':
                     lines.setdefault(last, 0 if line[1][0] in '#=' else int(line[1]))
                 for name, count in called:
@@ -44,9 +46,9 @@ def read_lcov(path, source):
 
 
 def explained(text, theirs, ours, inlined=False):
-    """Return whether only gcov or only ntrace can count this line. Labels have no code, so that debug information
-    has no line for them. gcov has no line for the brace of a function with several returns, and counts that
-    of an inlined function for one of its callers only. setjmp() returns twice, which gcov does not count."""
+    """Return True if only gcov or only ntrace can count this line. Labels have no code, so the debug information has
+    no lines for them. gcov does not count the closing brace of a function with several returns, and counts the
+    brace of an inlined function for only one of its callers. gcov does not count the second return of setjmp()."""
     if ours is None:
         return re.match(r'\s*(case .*|default):', text)
     if text.strip() == '}':
@@ -66,14 +68,14 @@ def main():
         if a != b and not explained(source[n], a, b, 'always_inline' in ''.join(source[max(n - 5, 0):n])):
             bad.append((n, a, b))
     for name in sorted(theirs[2].keys() | ours[2].keys()):
-        # A function that is always inlined does not have separate code
+        # "add" has no separate code, because it is always inlined
         if name in ours[2] and theirs[2].get(name) != ours[2][name] or name not in ours[2] and name != 'add':
             bad.append((name, theirs[2].get(name), ours[2].get(name)))
     for n in sorted(theirs[1].keys() | ours[1].keys()):
         a, b = theirs[1].get(n, []), ours[1].get(n, [])
         branches += len(a) if a == b else 0
-        # ntrace counts branches of inlined functions in these functions, but gcov counts them in the
-        # callers. A switch has more than two directions.
+        # ntrace counts a branch of an inlined function in this function, but gcov counts it in the caller. A
+        # switch has more than two directions.
         if a != b and not re.search(r'add\(n|n & 1|switch', source[n]):
             bad.append((n, 'branches', a, b))
     for line in bad:

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Checks of formats.t: formats.py CHECK FILE WANTED..., where WANTED is what `ntrace script --calls --json` printed."""
+"""Checks for formats.t: formats.py CHECK FILE WANTED...
+
+The file WANTED has the output of `ntrace script --calls --json`.
+"""
 import collections
 import gzip
 import json
@@ -9,7 +12,7 @@ import sqlite3
 import subprocess
 import sys
 
-# Fields of Perfetto's messages by number, as (name, type), from its published schema
+# Fields of Perfetto's messages from its published schema, {number: (name, type)}
 PACKET = {8: ('timestamp', int), 10: ('sequence', int), 13: ('flags', int)}
 EVENT = {9: ('type', int), 10: ('name_iid', int), 11: ('track', int), 3: ('category', int)}
 NAME = {1: ('iid', int), 2: ('name', str)}
@@ -32,7 +35,7 @@ def varint(data, at):
 
 
 def parse(data, schema):
-    """Return each field of a message, in order. A field that is not in the schema is an error"""
+    """Return the fields of a message in their order. A field that is not in the schema is an error"""
     at = 0
     while at < len(data):
         key, at = varint(data, at)
@@ -88,7 +91,7 @@ def perfetto_calls(path):
 
 
 def perfetto(path, wanted, extra):
-    """Check that all wanted calls are present, and @extra more calls, which have no end"""
+    """Check that the file has all wanted calls, and @extra more calls, which have no end"""
     got = collections.Counter(perfetto_calls(path))
     want = collections.Counter(map(key, load(wanted)))
     print(sum(got.values()), 'calls')
@@ -116,7 +119,7 @@ def speedscope(path, wanted, extra):
 
 
 def folded(path, insns, wanted):
-    """Check that the sum of all stacks that end in a function is its time without callees"""
+    """Check each function. The sum of all stacks that end in it must be its time without callees"""
     got, want = collections.Counter(), collections.Counter()
     with open(path, encoding='utf-8') as f:
         for line in f:
@@ -159,12 +162,12 @@ def utf8(path):
 
 
 def evil_perfetto(path):
-    """Check that every string is UTF-8, by parse(), which fails otherwise"""
+    """Check that every string is UTF-8. parse() fails if a string is not"""
     with open(path, 'rb') as f:
         assert list(parse(f.read(), TRACE))
 
 
-# Fields of pprof's proto/profile.proto
+# Fields of the messages in pprof's proto/profile.proto, {number: (name, type)}
 PPROF = {1: ('type', {1: ('type', int), 2: ('unit', int)}),
          2: ('sample', {1: ('locations', bytes), 2: ('values', bytes), 3: ('label', {1: ('key', int), 2: ('str', int), 3: ('num', int)})}),
          3: ('mapping', {1: ('id', int), 3: ('limit', int), 5: ('file', int), 6: ('build_id', int), 7: ('functions', int),
@@ -184,7 +187,8 @@ def packed(data):
 
 
 def reported(path):
-    """Return (calls, even open ones, and own instructions) of each function that `ntrace report --limit 0` printed"""
+    """Return the calls, including those without an end, and the own instructions of each function in the output of
+    `ntrace report --limit 0`"""
     with open(path, encoding='utf-8') as f:
         rows = [re.match(r' *(\d+)(?:\+(\d+))? .* (\d+)  (.*) \[', line) for line in f]
     return {m[4]: (int(m[1]) + int(m[2] or 0), int(m[3])) for m in rows if m}
@@ -215,7 +219,7 @@ def pprof(path, report, build_id):
 
 
 def pprof_top(path, report, program):
-    """Check that pprof -top has the calls and instructions that `ntrace report` printed"""
+    """Check that `pprof -top` prints the same calls and instructions as `ntrace report`"""
     for nth, what in enumerate(('calls', 'instructions')):
         out = subprocess.run([program, '-top', '-nodefraction=0', '-unit=', f'-sample_index={what}', path], check=True,
                              stdout=subprocess.PIPE, text=True).stdout

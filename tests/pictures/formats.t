@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# `ntrace export` in the formats perfetto, speedscope, folded and sqlite must have the calls that ntrace script
-# prints, nested correctly.
+# Test `ntrace export` in the formats perfetto, speedscope, folded and sqlite. Each format must have the calls that
+# `ntrace script` prints, with the right nesting.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 ntrace=$O/bin/ntrace
@@ -14,8 +14,8 @@ export_to() { "$ntrace" export --format "$1" -i "${2:-perf.data}" -o "${3:-out.$
 	python3 "$top/tests/perf/mkcalls.py" calls perf.data two-sources &&
 	python3 "$top/tests/pictures/checks.py" many calls many.data 600000 &&
 	"$ntrace" script --calls --json -i perf.data >wanted || exit 1
-# Some calls have no end, because the program of one thread is cut off 6 times within the kernel (see perf/mkcalls.py),
-# and each of the two threads is in _start() from its first instruction to its last
+# 8 calls have no end. The trace of one thread stops 6 times in the kernel (see perf/mkcalls.py), and each of the two
+# threads is in _start() from its first instruction to its last
 extra=8
 
 # Use names with characters that would break a file if they were not escaped, like html.t
@@ -68,7 +68,7 @@ assert len(sqlite3.connect('evil.sqlite').execute('SELECT * FROM calls, function
 else
 	skip "sqlite with evil names is valid" "this build has no libsqlite3"
 fi
-# Export 600,000 calls of two threads, which are more calls than ntrace sorts at once
+# Export 600,000 calls of two threads, because `ntrace export` cannot sort so many calls at once
 for format in perfetto speedscope jsonl; do
 	export_to $format many.data many.$format
 	export_to $format many.data - 2>/dev/null | cmp - many.$format >said 2>&1

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The page of `ntrace html` must have each call at each level of detail, and a browser must show it. Test zoom, search,
-# click and keyboard. axe-core must find no obstacle for readers with disabilities.
+# Test the page that `ntrace html` writes. The page must have each call at each level of detail, and a browser must show
+# the call. Test zoom, search, click and keyboard. axe-core must find no obstacle for readers with disabilities.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 ntrace=$O/bin/ntrace
@@ -16,7 +16,7 @@ html() { python3 "$top/tests/pictures/checks.py" "$@"; }
 	"$ntrace" script --calls --json -i many.data >wanted || exit 1
 page() { "$ntrace" html -i "$1" -o "$2" && [ -s "$2" ]; }
 
-# Names of symbols, files, sources and threads that would break a page
+# Use names of symbols, files, sources and threads that would break the page if they were not escaped
 mkdir 'src<img src=x onerror=alert(4)>'
 cp "$top/tests/perf/calls.S" 'src<img src=x onerror=alert(4)>/</style><b>.S' 2>/dev/null ||
 	cp "$top/tests/perf/calls.S" 'src<img src=x onerror=alert(4)>/<b>.S'

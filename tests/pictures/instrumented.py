@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Compare a sample profile with counts of the same program that clang has instrumented: instrumented.py PROFILE LCOV SOURCE
-LINES. LCOV is what llvm-cov exports. At least LINES lines must be equal.
+Compare a sample profile with the counts of the same program after clang has instrumented it.
+
+    instrumented.py PROFILE LCOV SOURCE LINES
+
+LCOV is the output of `llvm-cov export`. The counts of at least LINES lines must be equal.
 """
 import os
 import re
@@ -14,21 +17,21 @@ import llvm  # noqa: E402
 
 
 def instrumented(path):
-    """clang puts the file before the name of a function that is static."""
+    """Return the counts of the lines, and the functions. Remove the file that clang adds to names of static functions."""
     [file] = lcov.read(path).values()
     return file.lines, {name.split(':')[-1]: f for name, f in file.functions.items()}
 
 
 def name_line(source, line):
-    """clang counts a function from its brace on, and a sample profile from the line of its name."""
+    """Convert the line of a function. clang reports the line of its brace, and a sample profile that of its name."""
     return line - 1 if source[line].strip() == '{' else line
 
 
 def explained(text, theirs, ours):
     """
-    Return True for a line that only one of the two can count. Instrumentation counts a brace for
-    the region that it begins or ends, and a profile for the code that it has. Instrumentation has no counter for
-    the second return of setjmp(), and calculates this count from other counters.
+    Return True if only one of both tools can count this line. Instrumentation counts a brace like the region that
+    the brace begins or ends, but a profile counts the code of the brace. Instrumentation has no counter for the
+    second return of setjmp(), and calculates this count from other counters.
     """
     if re.fullmatch(r'\s*(}|do {)', text):
         return True
@@ -42,7 +45,7 @@ def main():
         source = [''] + f.read().split('\n')
     same, bad = 0, []
     for name, (line, count) in called.items():
-        # A function that is always inlined does not have separate code
+        # "add" has no separate code, because it is always inlined
         if name == 'add' or not count and name not in functions:
             continue
         head, places, _ = functions.get(name, (None, {}, {}))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Read tracefiles of lcov from any writer, see geninfo(1)."""
+"""Read tracefiles in the format of lcov, see geninfo(1). Any program may have written them."""
 import collections
 
 
@@ -10,7 +10,7 @@ class File:
         self.ways = collections.defaultdict(dict)           # line: {block: {way: count}}
 
     def branches(self):
-        """Return {line: both counts of each branch}"""
+        """Return {line: list of the counts of all directions of each branch}"""
         return {n: sorted(tuple(sorted(b.values())) for b in blocks.values()) for n, blocks in self.ways.items()}
 
 
@@ -27,7 +27,7 @@ def read(path):
                 file.lines[n] = count
             elif key == 'BRDA':
                 n, block, way, count = value.split(',')
-                # never executed
+                # "-" means that the branch was never executed
                 file.ways[int(n)].setdefault(block, {})[way] = 0 if count == '-' else int(count)
             elif key == 'FN':
                 n, name = value.split(',')

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Compare a sample profile with gcov's counts of the same run: llvm.py PROFILE GCOV SOURCE"""
+"""Compare a sample profile with gcov's counts of the same execution: llvm.py PROFILE GCOV SOURCE"""
 import os
 import re
 import sys
@@ -10,8 +10,8 @@ import coverage  # noqa: E402
 
 
 def profile(path):
-    """Return {function: (head, {offset: count}, {offset: {target: count}})}, without inlined code. The
-    totals must be the sums of the counts"""
+    """Read a sample profile. Return {function: (head, {offset: count}, {offset: {target: count}})} without inlined
+    code. Check that the totals in the profile are the sums of the counts"""
     functions, sums, name = {}, {}, None
     with open(path, encoding='utf-8') as f:
         for text in f:
@@ -48,8 +48,8 @@ def main():
         if head != count:
             bad.append((name, count, head))
         for offset, samples in places.items():
-            # The code of this function begins at the line of its brace, but in gcov's report at the line of its
-            # name
+            # the code of this function begins at the line of its brace, but gcov reports it at the line of the
+            # function's name
             line = start if offset == 1 else start + offset
             same += lines.get(line) == samples
             if lines.get(line) != samples and not coverage.explained(source[line], lines.get(line), samples):

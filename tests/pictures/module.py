@@ -10,8 +10,8 @@ Make a recording of a kernel module, and check the module's coverage.
     module.py data DIR
             Write the recording with the trace DIR/nt.
     module.py compare LCOV COUNTS SOURCE
-            Check that LCOV has the number of executions that the module has counted for each line of SOURCE, and
-            print the number of lines.
+            Check each line of SOURCE. Its count in LCOV must equal the number of executions that the module itself
+            has counted. Print the number of lines.
 """
 import os
 import re
@@ -29,7 +29,7 @@ PT_LOAD = 1
 
 
 def kcore(program):
-    """Return the program with the addresses of a kernel"""
+    """Return a copy of the program, at the addresses of a kernel"""
     elf = bytearray(open(program, 'rb').read())
     phoff, = struct.unpack_from('<Q', elf, 32)
     phentsize, phnum = struct.unpack_from('<HH', elf, 54)
@@ -40,7 +40,7 @@ def kcore(program):
 
 
 def symbols(path):
-    """(address, type, name)"""
+    """Return (address, type, name) of each symbol"""
     for line in subprocess.run(['riscv64-linux-gnu-nm', path], check=True, capture_output=True, text=True).stdout.splitlines():
         m = re.match(r'([0-9a-f]+) (\w) (\S+)', line)
         if m:
@@ -52,7 +52,7 @@ def make(program, module, pcs, folder, builtin=None):
     with open(os.path.join(folder, 'kcore_dir', 'kcore'), 'wb') as f:
         f.write(kcore(program))
     name = os.path.basename(module)[:-len('.ko')]
-    # Do not list symbols that were discarded after the module's initialisation
+    # list only symbols that remain after the initialisation of the module
     own = {s for _, t, s in symbols(module) if t in 'tT' and s != 'begin' and not builtin}
     with open(os.path.join(folder, 'kcore_dir', 'kallsyms'), 'w', encoding='ascii') as f:
         for addr, kind, symbol in symbols(program):
@@ -80,7 +80,7 @@ def data(folder):
 
 
 def compare(coverage, counts, source):
-    """Compare the coverage of each line that contains COUNT; with the counter of this line"""
+    """Compare the coverage of each line that contains "COUNT;" with the counter of this line"""
     ours = {}
     for name, file in lcov.read(coverage).items():
         if os.path.basename(name) == os.path.basename(source):

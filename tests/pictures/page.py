@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Read the data in a page of `ntrace html` as a browser would, but without running its script."""
+"""Read the data in a page of `ntrace html` like a browser, but without its script."""
 import base64
 import html.parser
 import json
@@ -13,8 +13,7 @@ def level_ns(level):
 
 
 class Scripts(html.parser.HTMLParser):
-    """Collect script elements (type, id, text), and all other elements that may contain a
-    script"""
+    """Collect the script elements as (type, id, text), and all other elements that may contain a script"""
 
     def __init__(self, text):
         super().__init__()
@@ -55,8 +54,8 @@ class Page:
         self.chunks = [index[i:i + FIELDS] for i in range(0, len(index), FIELDS)]
 
     def items(self):
-        """Return (track, level it is put at, start, ns, depth, name, count, level it is made at,
-        kind)"""
+        """Return each item as (track, level at which it is stored, start, ns, depth, name, count, level at which it was
+        made, kind)"""
         for nth, (track, level, nr, first, *_) in enumerate(self.chunks):
             fields = numbers(base64.b64decode(self.data[f'c{nth}']))
             begin = first

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The coverage of `ntrace profile` must equal gcov's in the same run, and clang, BOLT and callgrind_annotate must
-# accept the other formats.
+# Test `ntrace profile`. Its coverage must equal that of gcov in the same execution of a program. clang, BOLT and
+# callgrind_annotate must accept the other formats.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 command -v qemu-riscv64-static >/dev/null || skip_all "there is no qemu-riscv64-static"
@@ -10,7 +10,7 @@ gcc=riscv64-linux-gnu-gcc
 cd "$tap_tmp" || exit 1
 cp "$top/tests/pictures/coverage.c" coverage.c
 
-# recording PROGRAM: record its execution in NAME.data
+# recording PROGRAM: execute PROGRAM, and make PROGRAM.data, a recording of the execution
 recording() {
 	"$top/tests/harness/pcs" "$1.pcs" "./$1" && "$ntrace" encode --elf "$1" --pcs "$1.pcs" -o "$1.nt" &&
 		python3 "$top/tests/session/mkrecording.py" "$1" "$1.nt" "$1.data"
@@ -26,7 +26,7 @@ ok "lcov" profile lcov plain
 ok "gcov" profile gcov plain
 ok "counts of lines, branches and functions are those of gcov" python3 "$top/tests/pictures/coverage.py" gcov plain.gcov plain.lcov coverage.c 45 9
 
-# Each thread runs on its own CPU
+# Record a program with several threads, each on its own CPU
 threads() {
 	cp "$top/tests/pictures/threads.cc" threads.cc && "$gxx" -O0 -g -fno-exceptions -static -o threads threads.cc -pthread &&
 		THREADS=1 "$top/tests/harness/pcs" list ./threads || return 1
@@ -50,7 +50,7 @@ else
 	skip "lines, branches and functions of a program of C++" "no g++-riscv64-linux-gnu"
 fi
 
-# To test a kernel module, link the module into a program, which represents the kernel.
+# Test the coverage of a kernel module. Link the module into a program that represents the kernel.
 modules=$top/tests/pictures/module
 kernel() {
 	module_build -Og && $gcc -static -no-pie -Wl,--no-relax -o kernel ntrace-counted.ko &&
@@ -81,7 +81,8 @@ module_build -O1 && mkdir anew && mv ntrace-counted.ko anew/
 "$ntrace" profile --lcov --modules anew -i kernel.data -o anew.lcov 2>said
 is "a module file of another build is refused" "$? $(grep -o 'ntrace-counted.ko: .*build\.' said) $(ls anew.lcov 2>&1 | grep -c 'No such')" \
 	"1 ntrace-counted.ko: its functions differ from those of the recorded kernel, so it is from another build. 1"
-# The code of the module is built into the kernel. Its lines come from vmlinux, which is the program at other addresses.
+# Test code that is built into the kernel. Use the code of the module for this. `ntrace profile` reads its lines from
+# vmlinux, which is a copy of the program at the addresses of a kernel.
 vmlinux() {
 	module_build -Og && python3 "$modules.py" make kernel ntrace-counted.ko kernel.pcs built.data builtin &&
 		"$ntrace" encode --elf built.data/kcore_dir/kcore --pcs built.data/pcs -o built.data/nt && python3 "$modules.py" data built.data
@@ -150,7 +151,7 @@ if [ -x $bin/perf2bolt ]; then
 	ok "bolt" profile bolt bolted
 	ok "perf2bolt finds no mismatch" sh -c "$bin/perf2bolt -pa -p bolted.bolt -o fdata bolted | grep 'mismatching disassembled function contents: 0 '"
 	ok "the program that BOLT has optimised works" sh -c "$bin/llvm-bolt bolted -o new -data fdata -reorder-blocks=ext-tsp -dyno-stats >log 2>&1 && qemu-riscv64-static ./new"
-	# BOLT calculates the counts from the known paths between blocks, and omits some functions.
+	# BOLT computes counts of instructions from the paths between blocks, and omits some functions.
 	instructions=$(sed -n 's/^ *\([0-9]*\) : executed instructions$/\1/p' log)
 	ok "BOLT's counts have 95 % of the executed instructions" [ "$((${instructions:-0} * 100))" -ge "$(($(wc -l <bolted.pcs) * 95))" ]
 else

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A program with templates, inlined functions, longjmp() and several threads
+// A program for profile.t, with templates, inlined functions, longjmp() and several threads
 #include <csetjmp>
 #include <pthread.h>
 

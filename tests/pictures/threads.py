@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Make a recording of a static program with several threads, each on its own CPU:
+"""Make a recording of a static program with several threads. Each thread runs on its own CPU.
 
     threads.py [--timestamp] PROGRAM OUT TRACE..."""
 import os

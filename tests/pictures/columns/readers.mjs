@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Read Parquet files with independent readers:
+// Read Parquet files with independent readers. PACKAGES is the folder of these readers.
 //	readers.mjs PACKAGES rows duckdb|hyparquet FILE		print each row as a JSON array
 //	readers.mjs PACKAGES query SQL...			print the rows of each query, with | between values
-//	readers.mjs PACKAGES damage FILE N			cut and change the file N times each, and read it
+//	readers.mjs PACKAGES damage FILE N			read N shortened and N changed copies of the file
 import { readFileSync, writeFileSync, unlinkSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
@@ -31,7 +31,7 @@ async function rows(reader, path) {
 // undefined is not null, because a reader that returns undefined has omitted a value
 const text = all => all.map(row => JSON.stringify(row.map(v => v === undefined ? 'undefined' : typeof v === 'bigint' ? Number(v) : v)));
 
-// The results of reading a damaged file: refused, the same rows, or others
+// Return how many of the damaged copies each reader refused, read correctly, or read with other rows
 async function read_damaged(path, n) {
 	const good = readFileSync(path), results = {};
 	let seed = 1;

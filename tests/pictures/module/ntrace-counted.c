@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A kernel module that counts how often its lines are executed, to be compared with coverage from
- * its trace. "echo 500 >/sys/module/ntrace_counted/parameters/run" executes them; "lines" has a line
- * number and a count in each line. The same file is a program for qemu-user, without Linux' headers.
+ * A kernel module that counts how often its lines are executed. Tests compare these counts with the
+ * coverage from a trace. "echo 500 >/sys/module/ntrace_counted/parameters/run" executes the lines. Each
+ * line of the file "lines" in the same folder has a line number and a count. Without the headers of
+ * Linux, this file is a program for qemu-user.
  */
 #ifdef __KERNEL__
 #include <linux/module.h>
@@ -14,7 +15,7 @@
 #define WRITE_ONCE(x, value)	(*(volatile typeof(x) *)&(x) = (value))
 #endif
 
-#define LINES	100	/* At least the number of lines of this file */
+#define LINES	100	/* not smaller than the number of lines of this file */
 #define COUNT	WRITE_ONCE(lines[__LINE__], lines[__LINE__] + 1)
 
 static unsigned int lines[LINES];
