@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Print the binary interface of the libraries: symbols, constants, and where each field of each
-structure of the headers is, on a machine of 64 bits. tests/abi/abi.txt has what was released.
+"""Print the binary interface of the libraries for a 64-bit machine. The interface consists of symbols, constants, and
+the offset of each structure field in the headers. tests/abi/abi.txt has the released interface.
 
     abi.py BUILD_FOLDER           prints it
     abi.py BUILD_FOLDER FILE      prints the lines of FILE that the libraries lack or have changed;
@@ -20,7 +20,7 @@ LIBRARIES = ['libntrace.so', 'libntrace-elf.so']
 
 
 def fields(text):
-    """Return (structure, path of a field) of every field, even in nested structures"""
+    """Return (structure, path of the field) for every field, including the fields of nested structures"""
     stack = []
     for line in re.sub(r'/\*.*?\*/', '', text, flags=re.S).splitlines():
         line = line.rstrip()
@@ -42,7 +42,7 @@ def fields(text):
 
 
 def constants(text):
-    """Return the names of enums and of numbers that are defined"""
+    """Return the names of enum values, and of macros that are numbers"""
     yield from re.findall(r'^\t(NT_\w+)\s*=', text, flags=re.M)
     yield from re.findall(r'^\tX\((NT_\w+),', text, flags=re.M)
     yield from re.findall(r'^#define\s+(NT_\w+)\s+\(?[0-9]', text, flags=re.M)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Read the recording ARGV[1], and let each of its records in turn overwrite the whole file when it is taken. What the
- * library has returned until then must not change.
+ * Read the recording ARGV[1] once for each of its records. In each pass, another record overwrites the contents of
+ * the whole file when the library returns this record. The text that the library has returned before must not change.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -30,7 +30,10 @@ static int take(void *ctx, const struct pd_record *record)
 	return memcmp(t.taken, &t.was, sizeof(t.was)) ? -1 : 1;
 }
 
-/* Return true as long as there is a record with this number; set *failed if a change of the file was seen. */
+/*
+ * Read the file while record @nth overwrites it. Return false if no record has this number. Set *failed if a change
+ * of the file was seen.
+ */
 static bool one(const char *path, bool *failed)
 {
 	char name[256] = "";

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Test `ntrace doctor` on systems that the test imitates with
-# files. It must report each fault with a cure, and its exit status must show whether anything is
-# missing.
+# Test `ntrace doctor` on systems that the test imitates with files. `ntrace doctor` must report each fault with a
+# cure, and its exit status must show whether anything is missing.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 ntrace=$O/bin/ntrace
@@ -11,7 +10,7 @@ pmu=sys/bus/event_source/devices/ntrace
 
 put() { mkdir -p "$(dirname "$root/$1")" && printf '%s\n' "$2" >"$root/$1"; }
 
-# Make a system that lacks nothing.
+# Imitate a system that lacks nothing.
 healthy() {
 	rm -rf "$root"
 	put sys/firmware/devicetree/base/soc/trace@1/compatible "$(printf 'qemu,trace-component\tx')"
@@ -80,7 +79,7 @@ check "kallsyms hides addresses" 0 "kernel.kptr_restrict=0" put proc/kallsyms "0
 small() { user; put proc/self/limits "Max locked memory         65536                65536                bytes"; }
 check "a small limit of locked memory" 0 "only 64 KiB for buffers and 516 KiB for each CPU" small
 check "a perf without N-Trace" 0 "or use ntrace script, report and inject" put bin/perf "another perf"
-# Without perf, `ntrace record` can still record if this build has libperf, so only other builds fail
+# `ntrace record` does not need perf if this build has libperf. Only a build without libperf fails without perf
 "$ntrace" record --help >/dev/null 2>&1 && records=0 || records=1
 check "no perf" $records "There is no perf in PATH" rm "$root/bin/perf"
 usage() { "$ntrace" doctor "$@" >"$tap_tmp/said" 2>&1; rc=$?; cat "$tap_tmp/said"; [ $rc -eq 2 ]; }

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs in gdb, on a recording of machine.py, and compares it with `ntrace script --insns`. Prints "ok" and "not ok".
+"""This script runs in gdb, which debugs a recording of machine.py, and compares gdb with `ntrace script --insns`. It
+prints "ok" and "not ok".
 
-In truth.N are the address and the function of each instruction of thread N of gdb. If CLASH is set, gdb must not name functions of programs."""
+The file truth.N has the address and the function of each instruction of gdb's thread N. If CLASH is set, gdb must not
+name functions of programs."""
 import os
 
 import gdb
@@ -33,7 +35,7 @@ def truth(thread):
     for addr, function in ((int(addr, 16), name) for addr, name in lines):
         callers = CALLERS[function]
         if addr < KERNEL:
-            # a system call in done enters the kernel
+            # the function done makes a system call, which enters the kernel
             below = [None] if CLASH else ['done']
             callers = [None] * len(callers) if CLASH else callers
         found.append((addr, callers + (below if addr >= KERNEL else [])))
@@ -42,7 +44,7 @@ def truth(thread):
 
 def here():
     frame, names = gdb.newest_frame(), []
-    # gdb before 14 needs a last frame at 0
+    # gdb before version 14 needs an outermost frame with PC 0
     while frame and frame.pc():
         names.append(frame.name())
         frame = frame.older()

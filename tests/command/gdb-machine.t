@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# With `ntrace gdb`, gdb shows the kernel, all CPUs of a machine, a record without processes from its end on, and a
-# process that executes several programs. Each step and all callers must be those of `ntrace script --insns`.
+# With `ntrace gdb`, gdb shows four kinds of recordings: the kernel, all CPUs of a machine, a record without processes
+# from its end backwards, and a process that executes several programs. Each step and all callers must be those of
+# `ntrace script --insns`.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 PATH=$O/root/bin:$PATH
@@ -20,12 +21,12 @@ for what in machine apart flight switch fault exec replaced fork; do
 		python3 "$top/tests/command/machine.py" calls $what/data $what || exit 1
 done
 : >results
-# truth THREAD RECORDING OPTIONS...: list the address and the function of each instruction of a thread of gdb
+# truth THREAD RECORDING OPTIONS...: list the address and the function of each instruction of gdb's thread THREAD
 truth() {
 	_thread=$1; shift
 	"$ntrace" script --insns -F ip,sym -i "$@" 2>/dev/null | awk '{ print $1, $2 }' >"truth.$_thread"
 }
-# compare NAME RECORDING OPTIONS...: run gdb-machine.py
+# compare NAME RECORDING OPTIONS...: run gdb-machine.py in gdb on this recording
 compare() {
 	_name=$1; shift
 	NAME=$_name timeout 300 "$ntrace" gdb -i "$@" -- -nx -batch -x "$top/tests/command/gdb-machine.py" >out 2>&1

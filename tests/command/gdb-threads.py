@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs in gdb, on a recording of two threads, and compares each with its part of `ntrace script --insns`."""
+"""This script runs in gdb, which debugs a recording of two threads. It compares each thread with the lines of `ntrace
+script --insns` for this thread."""
 import os
 import random
 
@@ -34,7 +35,7 @@ random.seed(2)
 for tid in sorted(threads):
     run('ntrace-goto insn %d' % random.randrange(sum(map(len, TRUTH.values())) // 2))
     threads[tid].switch()
-    # The position in this thread is not known. The PCs of the next steps show which of its instructions it is.
+    # The position in this thread is unknown. The PCs of the next steps show which instruction of the thread this is.
     pcs = [number('pc')]
     for _ in range(STEPS):
         run('stepi')

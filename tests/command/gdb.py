@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs in gdb, which `ntrace gdb` has started, and compares it with `ntrace script --insns`. Prints "ok" and "not ok"."""
+"""This script runs in gdb, which `ntrace gdb` has started, and compares gdb with `ntrace script --insns`. It prints
+"ok" and "not ok"."""
 import os
 import random
 
@@ -104,7 +105,7 @@ run('reverse-stepi')
 ok('reverse-stepi goes into the end of the function', is_at('fib') and number('trace_insn') == after - 1)
 run('reverse-finish')
 ok('reverse-finish goes to the call', is_at('request') and TRUTH[number('trace_insn') + 1] == address('fib'))
-# the eighth request calls fib(7)
+# the eighth call of request() calls fib(7)
 nth = [n for n, pc in enumerate(TRUTH) if pc == request][7]
 run('ntrace-goto insn %d' % (nth + 1))
 run('until 17')

@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# With `ntrace gdb`, gdb steps forwards and backwards through
-# a recording. Each step, each execution of a function and all callers must be those of `ntrace
-# script --insns`. The stub must refuse a gdb that would step to wrong places, and must send only
-# files of the recording.
+# With `ntrace gdb`, gdb steps forwards and backwards through a recording. Each step, each execution of a function and
+# all callers must be those of `ntrace script --insns`. The stub must refuse a gdb that would step to wrong places,
+# and must not send files that do not belong to the recording.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 command -v qemu-riscv64-static >/dev/null || skip_all "there is no qemu-riscv64-static"
@@ -25,7 +24,7 @@ TRUTH=$tap_tmp/truth STEPS=$by_size_steps PLACES=$places timeout 600 "$ntrace" g
 grep -E '^(ok|not ok) - ' out >results
 [ "$(wc -l <results)" -ge 24 ] || sed 's/^/# /' out
 
-# Make two threads on two CPUs. The second thread begins later in the program
+# Make two threads on two CPUs. The second thread starts at a later instruction of the same program
 tail -n +20001 pcs >later && "$ntrace" encode --elf requests --pcs later -o nt.1 --timestamp --sync-mode 1 --sync-max 2 &&
 	python3 "$top/tests/pictures/threads.py" --timestamp requests threads.data nt nt.1 || exit 1
 for tid in 1234 1235; do "$ntrace" script -i threads.data --insns -F ip --tid $tid 2>/dev/null | awk '{ print $1 }' >truth.$tid; done
@@ -42,7 +41,7 @@ while read -r line; do
 done <results
 ok "gdb has made all checks of gdb.py and gdb-threads.py" [ "$(wc -l <results)" -ge 33 ]
 
-# If gdb has loaded the program's own file, it assumes GNU/Linux, and would step forwards to wrong
+# If gdb has loaded the program's own file, gdb assumes GNU/Linux. In this case, gdb would step forwards to wrong
 # places.
 stub="target remote | $ntrace gdb --stdio -i requests.data"
 gdb-multiarch -nx -batch -iex 'set auto-load no' -ex "$stub" -ex 'stepi' -ex 'p $pc' requests >linux 2>&1
@@ -50,7 +49,7 @@ ok "a gdb with the OS ABI of GNU/Linux is refused, and a message names the remed
 ok "the refused gdb stays at the first instruction" said "_start" linux
 gdb-multiarch -nx -batch -ex "$stub" -ex 'stepi' -ex 'p $pc' -ex 'p $trace_insn' >bare 2>&1
 ok "a gdb that reads the program from the stub steps" said '$2 = 1' bare
-# The kernel first maps a whole program, including its data, so the record of the map is longer than the code.
+# The kernel first maps a whole program, including its data, so the record has a longer map than the code.
 python3 - requests.data >whole.data <<'E'
 import struct, sys
 data = bytearray(open(sys.argv[1], 'rb').read())
@@ -82,7 +81,7 @@ printf '$qSupported#37$vFile:open:%s,0,0#00+$zzz' "$(printf /etc/passwd | od -An
 	"$ntrace" gdb --stdio -i requests.data >packets 2>/dev/null
 ok "a packet with a wrong checksum gets no answer" eval 'grep -q "PacketSize=" packets && ! grep -q "F-1" packets && grep -q -- - packets'
 
-# Code is missing after 16 instructions
+# The recording lacks code after 16 instructions
 recording missing || exit 1
 "$ntrace" gdb -i missing.data -- -nx -batch -ex continue -ex 'p $trace_insn' -ex reverse-continue -ex 'p $trace_insn' \
 	-ex 'handle SIGLOST nostop' -ex continue -ex 'p $trace_insn' >gap 2>&1
@@ -90,7 +89,7 @@ ok "gdb stops at missing trace, with a message and SIGLOST" eval 'said "[trace i
 ok "backwards, gdb stops at the instruction before the missing trace" eval 'said "[trace is missing after this instruction]" gap && said "\$2 = 15" gap'
 ok "with handle SIGLOST nostop, gdb continues over missing trace" said '$3 = 32' gap
 
-# The stub serves only code of the recording, even after damaged packets
+# The stub must send only code of the recording, even after damaged packets
 build_sanitized || { for what in "" " to a machine"; do skip "random packets$what" "this host's compiler has no sanitizers"; done; done_testing; exit; }
 ok "random packets neither crash the stub nor read other files" \
 	python3 "$top/tests/command/packets.py" "${PACKETS:-3}" 1 "$O/sanitized/bin/ntrace" gdb --stdio -i requests.data

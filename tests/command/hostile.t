@@ -1,14 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Read inputs that another user has prepared, or that another process changes. Each command must end within 10 seconds,
-# with a sentence if it cannot answer, and must not read or write a file that the user did not mean.
+# Read inputs that another user has prepared, or that another process changes. Each command must end within 10
+# seconds, and must print a sentence if it cannot answer. A command must not read or write a file that the user did
+# not name.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 ntrace=$O/bin/ntrace
 recording good kernel || exit 1
 mkdir "$tap_tmp/there" && cd "$tap_tmp/there" || exit
 
-# refused STATUS SENTENCE COMMAND...: check the exit status and the message of a command
+# refused STATUS SENTENCE COMMAND...: check the exit status and the message of a command that refuses its input
 refused() {
 	_status=$1 _sentence=$2; shift 2
 	timeout 10 "$ntrace" "$@" >got 2>said
@@ -17,11 +18,11 @@ refused() {
 	echo "$*: status $_rc, not $_status with '$_sentence'"; head -n 3 said
 	return 1
 }
-# recorded NAME: make the program NAME and its recording
+# recorded NAME: copy the program of the test to NAME, and make a recording of NAME
 recorded() { cp ../calls "$1" && python3 "$top/tests/perf/mkcalls.py" "$PWD/$1" "$1.data" good; }
 kernel_of() { rm -rf rec && mkdir -p rec/kcore_dir && cp ../kernel.data rec/data && cp ../calls rec/kcore_dir/kcore && : >rec/kcore_dir/kallsyms; }
 
-# A pipe without a writer takes the place of a file
+# Replace each input file in turn by a named pipe that no process writes
 pipes() {
 	recorded program && rm program && mkfifo program
 	refused 0 "code of .*program: not a file" report -i program.data || return
@@ -34,7 +35,7 @@ pipes() {
 		refused 2 "program: not a file" decode --binary program@0 ../good.data && refused 2 "program: not a file" flight --vmcore program &&
 		refused 2 "needs a file" decode --detect --elf ../calls program
 }
-# The writer of a named pipe writes only once
+# Read an input from a named pipe whose writer writes the data only once
 named_pipe() {
 	mkfifo stream
 	for command in "report -i" "profile --counts -i" "share --list -i" dump; do
@@ -44,14 +45,14 @@ named_pipe() {
 		refused 0 "" $command stream && wait $! && cmp wanted got || return
 	done
 }
-# Debug information names the source file $1
+# source_is FILE: make a recording of a program whose debug information names FILE as its source
 source_is() {
 	awk -v name="$1" 'BEGIN { print "\t.file 1 \"" name "\"" } /^[a-z0-9_]*:\t[a-z]/ { i = index($0, ":"); print substr($0, 1, i); $0 = substr($0, i + 1) }
 		/^\t[a-z]/ { print "\t.loc 1 " ++n } { print }' "$top/tests/perf/calls.S" >named.S &&
 		"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o named named.S &&
 		python3 "$top/tests/perf/mkcalls.py" "$PWD/named" named.data good
 }
-# Only source code may be copied to an output
+# Commands may copy only files that contain source code to their output
 sources() {
 	for n in $(seq 40); do echo "a SECRET word"; done >private && cp private own.c && mkfifo pipe.c
 	for name in private own.c pipe.c; do
@@ -68,7 +69,7 @@ endless() {
 	(ulimit -f 20000; timeout 10 "$ntrace" report -i - </dev/zero >got 2>said)
 	[ $? -eq 2 ] && grep "does not begin with PERFILE2" said
 }
-# All events have the whole file as their ids
+# Each of 20,000 event attributes of a recording claims that its array of event IDs is the whole file
 attributes() {
 	python3 - ../good.data ids.data <<-'E2' || return
 		import struct, sys
@@ -81,7 +82,7 @@ attributes() {
 	E2
 	(ulimit -v 2000000; refused 2 "the file is damaged" report -i ids.data)
 }
-# Another process cuts off the end of a recording that the command has mapped
+# Another process shortens a recording that the command has mapped into its memory
 shorter() {
 	cat >cut.c <<-'E2'
 		#define _GNU_SOURCE
@@ -115,7 +116,7 @@ changed() {
 		"$O/lib/libntrace-session.a" "$O/lib/libntrace.a" -ldw -lelf -lzstd -lpthread &&
 		for file in good kernel; do cp ../$file.data in.data && ./changed in.data || return; done
 }
-# Files of the kernel and source files are also inputs
+# Files of the kernel and source files are inputs, which a command must not overwrite
 over_inputs() {
 	source_is "$PWD/own.c" && cp own.c before.c && refused 2 "the command reads this file" html -i named.data -o own.c && cmp own.c before.c || return
 	for file in data kcore kallsyms; do
@@ -125,7 +126,7 @@ over_inputs() {
 		refused 2 "the command reads this file" export --format jsonl -i rec -o "$at" && cmp "$at" before || return
 	done
 }
-# Two commands write the same file at once, and the file is that of one of them
+# Two commands write the same output at the same time. The output must be the complete file of one command
 two_writers() {
 	"$ntrace" export --format jsonl -i ../good.data -o one 2>said && "$ntrace" export --format folded -i ../good.data -o two 2>said || return
 	for n in $(by_size "1 2 3" "$(seq 40 | xargs)"); do
@@ -137,7 +138,7 @@ two_writers() {
 		wait $! && [ $rc -eq 0 ] && "$ntrace" report -i shards/1.data >got 2>said && ! ls shards/*.part-* 2>/dev/null || { cat said1 said2; return 1; }
 	done
 }
-# The time of PERF_RECORD_AUX has all bits set
+# PERF_RECORD_AUX has the largest possible time, in which all bits are set
 last_time() {
 	python3 - ../good.data time.data <<-'E2' || return
 		import struct, sys

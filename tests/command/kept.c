@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Open the output of a recording as `ntrace record` does. With "fails", undo this, as if
- * the recording could not start.
+ * Create the output of a recording as `ntrace record` does. With "fails", remove this output and rename the previous
+ * one back, as if the recording could not start.
  *
  *	kept OUTPUT file|folder [fails]
  */

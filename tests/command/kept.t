@@ -12,7 +12,7 @@ build_tool
 kept=$tap_tmp/kept
 mkdir "$tap_tmp/there" && cd "$tap_tmp/there" || exit
 
-# begin file|folder: remove everything, and make one recording of this kind
+# begin file|folder: remove everything, and make one recording, which is a file or a folder
 begin() {
 	rm -rf ./* && if [ "$1" = file ]; then echo before >rec; else mkdir -p rec/kcore_dir && echo before >rec/data; fi
 }
@@ -24,7 +24,7 @@ renamed() {
 		begin $was && "$kept" rec $is && there rec rec.old && [ "$(content rec.old)" = before ] && [ -z "$(content rec)" ] || return
 	done; done
 }
-# Fail twice, because the second run could remove the recording that the first run had renamed
+# Let two recordings fail. The second run might remove the old recording that the first run had renamed
 failed() {
 	for was in file folder; do for is in file folder; do
 		begin $was && "$kept" rec $is fails && "$kept" rec $is fails && there rec && [ "$(content rec)" = before ] || return

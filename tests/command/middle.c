@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * This library is preloaded into a command. It ends the command by the signal END_BY when it allocates memory for the
- * END_AFTERth time, so in the middle of its work. If END_COUNT is set, it writes the number of allocations to this file at the end.
+ * This library is preloaded into a command. It kills the command with the signal END_BY when the command allocates
+ * memory for the END_AFTERth time, so that the command ends in the middle of its work. If END_COUNT is set, the
+ * library writes the number of allocations to the file END_COUNT when the command exits.
  */
 #include <fcntl.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# A command that is asked for something that the recording lacks must exit with 1, must say what the
-# recording has, and must not change the file of -o.
+# If a user asks a command for data that the recording lacks, the command must exit with 1, must print which data the
+# recording has, and must not change the output file of -o.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 recording_as perf good && python3 "$top/tests/session/mkevents.py" "$tap_tmp/calls" "$tap_tmp/events.data" || exit 1
@@ -9,7 +9,7 @@ ntrace=$O/bin/ntrace
 cd "$tap_tmp" || exit
 "$ntrace" decode --pcs --elf calls perf.data >pcs &&
 	"$ntrace" encode --elf calls --pcs pcs -o source.nt --src-bits 4 --src 3 || exit
-# CoreSight frames of trace ID 3, filled up with ID 0
+# Write CoreSight frames with trace ID 3. Bytes with ID 0 fill up the last frame
 python3 - source.nt frames.nt <<'E2' || exit
 import sys
 data, out = open(sys.argv[1], "rb").read(), b""
@@ -23,7 +23,7 @@ for at in range(0, len(data), 14):
     out += bytes(frame + [aux])
 open(sys.argv[2], "wb").write(out)
 E2
-# Make a recording without its trace
+# Make a copy of a recording without its trace
 python3 - perf.data empty.data <<'E2' || exit
 import struct, sys
 data = bytearray(open(sys.argv[1], "rb").read())
@@ -35,13 +35,13 @@ while at < begin + size:
     if kind not in (11, 71):
         kept += data[at:at + length]
     at += length + after
-# The header announces no features, because their sections are dropped
+# Clear the header's bitmap of features, because the sections of the features are dropped
 data[72:104] = bytes(32)
 struct.pack_into("<Q", data, 48, len(kept))
 open(sys.argv[2], "wb").write(data[:begin] + kept)
 E2
 
-# nothing SENTENCE ARGUMENT...: expect exit status 1, the sentence on standard error, and an unchanged file
+# nothing SENTENCE ARGUMENT...: expect exit status 1, the sentence on standard error, and an unchanged output file
 nothing() {
 	_sentence=$1; shift
 	echo before >file
@@ -51,8 +51,8 @@ nothing() {
 	echo "$*: status $_rc: $(cat err)"
 	return 1
 }
-# Print every command with each of its forms. A command that is printed with "none" before it has no
-# options that select, or belongs to ntrace-dev
+# Print every command with each of its forms. A form with "none" before it has no options that select data, or belongs
+# to ntrace-dev
 all_forms() {
 	for form in report "report --functions" "report --insns" "report --stack" "report --lines" "report --inline" script \
 		"script --calls" "script --insns" "script --events" info "slow outer" "annotate outer" "query outer" "query --count outer" audit "html -o file" "inject -o file" "split -n 2 -o shards" "share -o file" "share --list" \
@@ -65,7 +65,7 @@ all_forms() {
 	echo "export --format parquet -o folder"
 	for format in counts lcov gcov llvm bolt callgrind; do echo "profile --$format -o file"; done
 }
-# Write the list of the forms that this build has. Each form must find something without an option that selects
+# Write the list of the forms that this build has. Without an option that selects data, each form must print something
 all_forms | while read -r form; do
 	case $form in
 	none* | decode* | dump* | stat*) ;;
@@ -79,9 +79,9 @@ all_commands() {
 	sed 's/^none //; s/ .*//' forms | sort -u >known
 	"$ntrace" help | sed -n 's/^  \([a-z]\+\) .*/\1/p' | sort | diff - known
 }
-# input FORM FILE: print the argument that lets the command read the file
+# input FORM FILE: print the argument by which this form of a command reads FILE
 input() { case $1 in decode* | dump* | stat*) echo "$2" ;; *--events*) echo "-i events.data" ;; *) echo "-i $2" ;; esac; }
-# Succeed if this form must refuse the option, and does so
+# Return success if this form of a command must refuse the option, and has refused it
 refuses() {
 	case $1,$2 in
 	*--events*,--function | *--counts*-o*,--object) refused "$2 is for" $1 -i perf.data "$2" x ;;
@@ -90,8 +90,8 @@ refuses() {
 	*) return 1 ;;
 	esac
 }
-# asked FILE SENTENCE OPTION...: run each form of each command with options that select nothing from FILE, and
-# expect SENTENCE. A command that lacks the first option must refuse it
+# asked FILE SENTENCE OPTION...: run each form of each command on FILE with options that select nothing, and expect
+# SENTENCE. A command that does not know the first option must refuse this option
 asked() {
 	_file=$1 _what=$2; shift 2
 	_last=-
@@ -134,7 +134,7 @@ no_events() {
 }
 there="The recording has trace of CPU 0, thread 1234 (calls), from 0.1[0-9]* to 0.1"
 
-# PERF_RECORD_AUX refers to trace that the file lacks, which happens after a full disk or kill -9
+# PERF_RECORD_AUX describes trace that the file lacks. A full disk or kill -9 leaves such a recording
 missing() {
 	python3 - perf.data cut.data <<-'E2' || return
 		import struct, sys
@@ -164,7 +164,7 @@ missing() {
 	"$ntrace" profile --counts -i cut.data 2>/dev/null | grep "^lost" | grep -v "^lost 0 0 0"
 }
 
-# excluded ARGUMENT...: expect that the arguments are refused as wrong usage
+# excluded ARGUMENT...: expect that the command refuses these arguments as wrong usage
 excluded() {
 	"$ntrace" "$@" -i perf.data >out 2>err
 	rc=$?
@@ -203,7 +203,7 @@ no_effect() {
 	done
 	refused "raw trace" stat --elf calls perf.data && refused "so --cpu cannot be given" dump --cpu 0 source.nt && refused "exclude each other" decode --pcs --stats --elf calls perf.data
 }
-# Cut the recording in the descriptions at its end, and inside its header
+# Cut off the end of a recording, inside the descriptions of features, and also inside its header
 cut() {
 	size=$(stat -c %s perf.data)
 	for less in 1 100 200; do
@@ -213,7 +213,7 @@ cut() {
 	head -c 50 perf.data >short.data
 	refused "it ends inside its header" report -i short.data && refused "is not a file of counts" merge /dev/zero
 }
-# Errors of the trace change the status only if the user asks for it
+# Trace errors must change the exit status only if the user asks for this
 strict() {
 	python3 "$top/tests/perf/mkcalls.py" calls bad.data partial >/dev/null || return
 	for command in report script "html -o file" "export --format jsonl -o file" "profile --counts -o file" "inject --period 3 -o file"; do
@@ -224,7 +224,7 @@ strict() {
 	done
 }
 
-# Every view prints the amount of missing trace, the reason and a cure
+# Every command that prints trace must print the percentage of missing trace, the reason and a cure
 lost() {
 	python3 "$top/tests/perf/mkcalls.py" calls bad.data partial >/dev/null || return
 	grep -v "^none\|^dump\|^decode\|^stat$\|^split\|^share\|--events" forms >list

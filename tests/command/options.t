@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Test what all subcommands of `ntrace` have in common. Wrong
-# arguments get a sentence and exit status 2, and bash completes exactly the options that exist. A
-# full disk is reported, and neither it nor a closed pipe causes a crash.
+# Test the properties that all subcommands of `ntrace` share. After wrong arguments, a command prints a sentence and
+# exits with status 2. Bash completes exactly the options that exist. A command reports a full disk. Neither a full
+# disk nor a closed pipe causes a crash.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 ntrace=$O/bin/ntrace
@@ -15,7 +15,7 @@ cd "$tap_tmp" || exit
 # Limit the processor time of each command.
 ulimit -t 400
 
-# Print the arguments that each command needs before its options take effect
+# Print the arguments without which a command does not check its options
 needs() {
 	case $1 in
 	dump | stat) echo "$nt" ;;
@@ -54,12 +54,13 @@ wrong_values() {
 	for option in $(options_of "$1"); do
 		case $option in
 		--help) continue ;;
-		# These options take a name, which may be any text.
+		# The values of these options are names, which may be any text.
 		--symfs | --buildid-dir | --root | --function | --callers | --callees | --output | --elf | --pcs | --input | --truth | --report | --title | \
 			--event | --pid | --gdb | --listen | --raw | --comm) continue ;;
 		esac
 		takes_value "$1" "$option" || continue
-		# Options share the functions that read numbers. In make test, each option gets one of the values.
+		# Options share the functions that parse numbers, so make test tries only one of the values for each
+		# option.
 		for value in "" x -1 99999999999999999999999; do
 			nr=$((nr + 1))
 			# shellcheck disable=SC2046
@@ -92,7 +93,7 @@ no_file() {
 	esac
 }
 
-# The shell offers exactly the options that the command takes.
+# Check that bash completes exactly the options that the command accepts.
 completes() {
 	PATH=$O/bin:$PATH bash -c '. "$0"; COMP_WORDS=(ntrace "$1" --); COMP_CWORD=2; _ntrace; printf "%s\n" "${COMPREPLY[@]}"' \
 		"$top/tools/ntrace/ntrace.bash" "$1" | sort >"$tap_tmp/offered"
@@ -103,7 +104,7 @@ completes() {
 	# A command must not accept an option of another command that bash does not offer for it.
 	offered="
 $(cat "$tap_tmp/offered")"
-	# In make test, each command is given a quarter of them.
+	# In make test, each command gets a quarter of these options.
 	nr_command=$((nr_command + 1)) nr=$nr_command
 	for word in $words; do
 		nr=$((nr + 1))

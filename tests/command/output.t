@@ -1,10 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Test the files that commands write with -o. A file gets its
-# name only when it is complete. After a full disk or a signal, only the previous file of this name
-# remains. Pipes, devices, links and access rights do not change.
+# Test the files that commands write with -o. An output gets its name only when it is complete. After a full disk or a
+# signal, only the previous file of this name remains. Pipes, devices, links and access rights do not change.
 
-# A signal that nohup ignores stays ignored in all child processes, and a shell cannot change that.
+# If nohup ignores a signal, all child processes ignore this signal, and a shell cannot change that.
 [ -n "${SIGNALS_ARE_DEFAULT:-}" ] || SIGNALS_ARE_DEFAULT=1 exec env --default-signal "$0"
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/session/flight.sh"
@@ -43,8 +42,8 @@ commands="inject html export-perfetto export-chrome export-speedscope export-fol
 "$ntrace" export --format sqlite -i ../perf.data -o ../try >/dev/null 2>&1 ||
 	commands=$(echo "$commands" | sed 's/export-sqlite//')
 
-# into COMMAND FILE [SAID]: run the command on $input, so that it writes FILE, and its messages to SAID. For split,
-# FILE is one shard in its output folder
+# into COMMAND FILE [SAID]: run COMMAND on $input. The command writes its output to FILE, and its messages to SAID.
+# For split, FILE is one shard in the output folder
 into() {
 	_said=${3:-../said} _input=${input:-../perf.data}
 	case $1 in
@@ -61,7 +60,7 @@ into() {
 	_file=$2; shift 2
 	"$ntrace" "$@" -i "$_input" -o "$_file" 2>"$_said"
 }
-# split chooses the names of its files, so 1.data is FILE while it runs
+# split chooses the names of its files. Rename FILE to 1.data while split runs
 shard() {
 	[ ! -e "$1" ] && [ ! -L "$1" ] || mv "$1" 1.data
 	"$ntrace" split -n 1 -i "$_input" -o . 2>"$_said"
@@ -69,7 +68,7 @@ shard() {
 	[ ! -e 1.data ] && [ ! -L 1.data ] || mv 1.data "$1"
 	return $_rc
 }
-# kept COMMAND: check that only the old file exists
+# kept COMMAND: check that the folder has only the old output
 kept() {
 	[ "$(cat file)" = "old contents" ] && [ "$(ls -A)" = file ] && return
 	echo "$1, $2: $(head -n 1 ../said)"; ls -lA
@@ -81,16 +80,18 @@ whole() {
 	begin && chmod 640 file
 	into "$1" file
 	rc=$?
-	# `ntrace flight save` does not replace the record of another crash, but renames it to a name with its time
+	# `ntrace flight save` does not overwrite the record of another crash, but adds the time of that crash to its
+	# name
 	[ "$1" != flight ] || { grep -q "old contents" file.* && rm file.*; }
 	[ $rc -eq 0 ] && [ "$(ls -A)" = file ] && [ "$(stat -c %a file)" = 640 ] && ! grep -q "old contents" file && return
 	echo "$1: status $rc"; cat ../said; ls -lA
 	return 1
 }
-# With SIGXFSZ ignored, a file-size limit acts like a full disk. Otherwise it ends the command while it writes
+# If SIGXFSZ is ignored, the limit on the file size acts like a full disk. Otherwise SIGXFSZ ends the command while it
+# writes
 full() {
 	begin
-	# Skip a command that has nothing to write
+	# Skip a command that has no data to write
 	into "$1" plain && [ -s plain ] || return 0
 	rm plain
 	said=$(trap '' XFSZ; ulimit -f 0; into "$1" file /dev/stdout; echo "status $?")
@@ -108,7 +109,7 @@ ended() {
 		rc=$?
 		[ $rc -eq $((128 + signal)) ] || { echo "$1: status $rc"; return 1; }
 		kept "$1" "signal $signal" || return
-		# If there was no old file, none may remain
+		# If there was no old output, no file may remain
 		rm file
 		(END_BY=$signal LD_PRELOAD=$tap_tmp/end.so; export END_BY LD_PRELOAD; into "$1" file)
 		[ -z "$(ls -A)" ] || { ls -A; return 1; }
@@ -124,7 +125,7 @@ all() {
 	for command in $commands; do "$1" "$command" || return; done
 }
 device() {
-	# Leave sqlite out, which no_pipe tests, because root could lose the device, and split, which chooses the
+	# Leave out two commands. root could delete the device with sqlite, which no_pipe tests. split chooses the
 	# names of its files
 	for command in $(echo "$commands" | sed 's/export-sqlite//; s/split//'); do
 		into "$command" plain && [ -s plain ] || continue
@@ -143,7 +144,8 @@ pipe() {
 		[ -p named ] && cmp got plain || { echo "$command"; return 1; }
 	done
 }
-# sqlite and writers of recordings seek backwards in the file, so they refuse a pipe, and do not remove it
+# sqlite and commands that write recordings seek backwards in their output, so they refuse a pipe, and do not remove
+# the pipe
 no_pipe() {
 	begin && mkfifo named
 	for command in inject flight $(echo "$commands" | tr ' ' '\n' | grep sqlite); do
@@ -165,7 +167,7 @@ link() {
 	begin && mkdir sub && mv file sub && ln -s sub/file link
 	into export-jsonl link && [ -L link ] && grep -q outer sub/file && [ "$(ls -A sub)" = file ]
 }
-# inputs COMMAND: print the name of the input, and of two links to it
+# Let each command write its output over its input, by the name of the input and by two links to this name
 over() {
 	for command in $commands; do
 		for name in own symbolic hard; do
@@ -184,7 +186,8 @@ over() {
 		done
 	done
 }
-# Test other inputs: the second input of merge, the code of encode, the standard input, and the standard output
+# Test that four other inputs are not overwritten: the second input of merge, the code of encode, the standard input,
+# and the file of the standard output
 over_others() {
 	begin && cp ../counts one && cp ../counts two && cp ../calls calls && cp ../perf.data own
 	"$ntrace" merge one two -o two 2>/dev/null
@@ -198,7 +201,7 @@ over_others() {
 }
 directory() {
 	for command in $commands; do
-		# The files that split must write exist as folders
+		# A folder has the name of a file that split must write
 		[ $command != split ] || continue
 		begin && rm file && mkdir folder && echo mine >folder/data && echo mine >folder/file
 		into "$command" folder
@@ -209,7 +212,8 @@ mine" ] && [ "$(ls -A)" = folder ] && continue
 		return 1
 	done
 }
-# A recording with the kernel's code is a folder. It may replace recordings, but not a folder with other files
+# A recording with the kernel's code is a folder. This folder may replace a recording, but not a folder with other
+# files
 folders() {
 	begin && rm file && mkdir -p ../rec/kcore_dir && cp ../perf.data ../rec/data && cp ../calls ../rec/kcore_dir/kcore
 	for command in inject split; do
@@ -243,7 +247,7 @@ two_signals() {
 		[ "$(ls -A)" = file ] || { ls -lA; return 1; }
 	done
 }
-# closed COMMAND...: run without a standard output, and with a full one
+# closed COMMAND...: run COMMAND without a standard output, and with a standard output that is full
 closed() {
 	"$ntrace" "$@" >&- 2>../said
 	[ $? -eq 2 ] && [ "$(grep -c "writing the standard output failed" ../said)" = 1 ] || { echo "$*, closed:"; cat ../said; return 1; }
@@ -267,7 +271,7 @@ read_only() {
 	into export-jsonl file && return 1
 	kept export-jsonl "a file that may only be read"
 }
-# A disk without room for the trace is reported before anything is written
+# A command reports before it writes anything that the disk has no room for the trace
 no_room() {
 	for command in share split; do
 		begin
@@ -276,7 +280,8 @@ no_room() {
 		kept "$command" "a disk without room" || return
 	done
 }
-# Calls that do not fit into memory wait on the disk. A command warns first if the disk may lack room for them
+# Calls that do not fit into memory are stored in a temporary file. A command warns first if the disk may lack room
+# for this file
 no_room_for_calls() {
 	begin
 	"$ntrace" encode --elf ../calls --pcs ../pcs -o short.nt >../said && python3 "$top/tests/session/mkrecording.py" ../calls short.nt large.data 155000 || return
@@ -285,14 +290,15 @@ no_room_for_calls() {
 		(LD_PRELOAD=$tap_tmp/end.so; export LD_PRELOAD; exec "$ntrace" $command -i large.data) 2>../said >got &
 		set +f
 		for n in $(seq 600); do [ ! -s ../said ] || break; sleep 0.1; done
-		# The command has not decoded anything when it warns
+		# When the command warns, it has not decoded any trace
 		kill $! 2>/dev/null; wait
 		head -n 1 ../said | grep "calls of [0-9]* bytes of trace can need up to [0-9]* MB in /tmp, which has room for 0 MB: --time FROM,TO" || { echo "$command"; return 1; }
 		(LD_PRELOAD=$tap_tmp/end.so; export LD_PRELOAD; exec "$ntrace" $command -i ../perf.data) 2>&1 >got | grep "can need" && return 1
 	done
 	! (LD_PRELOAD=$tap_tmp/end.so END_BY=1; export LD_PRELOAD END_BY; exec timeout 1 "$ntrace" query --count '*' -i large.data) 2>&1 | grep "can need"
 }
-# A command that keeps all branches of a thread in memory warns before it decodes them, and ends before the kernel ends it
+# A command that stores all branches of a thread in memory warns before it decodes the branches, and ends before the
+# kernel kills it
 no_memory() {
 	for command in "slow _start -i large.data" "diff large.data large.data"; do
 		(LD_PRELOAD=$tap_tmp/end.so; export LD_PRELOAD; exec "$ntrace" $command) >got 2>../said
@@ -302,7 +308,7 @@ no_memory() {
 	done
 	! (LD_PRELOAD=$tap_tmp/end.so; export LD_PRELOAD; exec "$ntrace" slow outer -i ../perf.data) 2>&1 >got | grep "can need"
 }
-# The file that standard output is redirected to is not replaced
+# A command must not replace the file to which its standard output is redirected
 stdout() {
 	begin
 	before=$(stat -c %i file)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Send random packets to `ntrace gdb --stdio`: packets.py SESSIONS|SECONDSs SEED NTRACE ARGUMENTS...
 
-Most packets are valid ones with changes. The stub must not crash, must reply to the last packet, and must not send
+Most packets are valid packets with changes. The stub must not crash, must reply to the last packet, and must not send
 the contents of a file that does not belong to the recording. Session N has the seed SEED + N."""
 import random
 import subprocess
@@ -66,7 +66,8 @@ def number(rng):
 
 
 def expression(rng):
-    """Bytecode of a condition: operations with operands that fit, loops, and some random bytes"""
+    """Return random bytecode of a breakpoint's condition, with valid operations and operands, loops, and some random
+    bytes"""
     code = bytearray()
     for _ in range(rng.randrange(1, 40)):
         kind = rng.randrange(8)
@@ -136,7 +137,7 @@ def stream(rng, nr):
         elif kind == 3:
             yield b'\3'
         elif kind < 8:
-            # interrupts inside of a packet, and directly after one
+            # Control-C inside of a packet, and directly after a packet
             data = frame(packet)
             at = rng.randrange(len(data))
             yield data[:at] + b'\3' * rng.randrange(3) + data[at:] + b'\3' * rng.randrange(3)

@@ -1,19 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# `ntrace probe` reports the trace hardware of a board: the components that the driver found, their
-# constant registers, and their connections. tools/board/replay makes an emulated board from such a
-# report. The report of that board must be the same. The trace in a report must decode.
+# `ntrace probe` reports the trace hardware of a board: the components that the driver found, their constant
+# registers, and their connections. tools/board/replay makes an emulated board from a report. `ntrace probe` on that
+# board must print the same report. The trace in a report must decode.
 . "$(dirname "$0")/../harness/tap.sh"
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "no QEMU; run make setup"
 build_tool
 board=$top/tools/board/board
 ntrace=$O/bin/ntrace
 
-# Print the lines of a report that must be equal for another board of the same kind. Names and addresses of
-# devices depend on the device tree, and the driver chooses SRC. The hart that boots first is CPU 0 in Linux,
-# and this is random, so print the CPUs last and sorted.
+# Print the lines of a report that must be equal for every board of the same kind. Leave out the names and addresses
+# of devices, which depend on the device tree, and SRC, which the driver chooses. A random hart boots first and is CPU
+# 0 in Linux, so print the CPUs last and sorted.
 same() {
-	# Print a sorted line for each component, because they may be found in another order
+	# Print a sorted line for each component, because the driver may find the components in another order
 	awk '/^\[/ { if (device) print all; device = /^\[device /; all = ""; next }
 		device && !/^caps (address|cpu)/ &&
 		/^(caps|implicit_return_mode|timestamp\/(width|modes)|default_config|driver) |trTeImpl|trRamImpl|trFunnelImpl|trTeInstFilters|trTeFilter/ {
@@ -51,7 +51,7 @@ trace() {
 }
 
 plan 24
-# This board has one comparator less than usual, few modes, and odd widths.
+# This board has one comparator less than other boards, few trace modes, and unusual widths of fields.
 replayed odd --harts 2 --topology funnel \
 	--model te.htm=off,te.comps=3,te.filters=1,te.comp_modes=3,te.ts_width=40,te.sync_modes=2 \
 	--model te.sync_max_lowest=3,te.sync_max_highest=9,te.src_bits=5,te.stall=off,te.vendor=7,ram.align=64
@@ -60,8 +60,8 @@ replayed p550 --board p550 --harts 2
 is "p550: timestamps of the board that replay made count the same clock" \
 	"$(grep -c '^timestamp/frequency 700000000$' "$tap_tmp/p550.again")" 2
 
-# The registers of this board are in power domains that are suspended, or belong to a CPU that is off while
-# others trace. They also lose power after the driver was unloaded.
+# This board has registers in suspended power domains, and registers of a CPU that is offline while other CPUs trace.
+# The registers also lose power after the driver was unloaded.
 "$board" run --no-driver --topology power --harts 2 -- 'insmod /usr/lib/ntrace/ntrace-power.ko
 insmod /lib/ntrace/ntrace.ko
 cd /sys/kernel/debug/ntrace || exit 1
@@ -84,12 +84,12 @@ sed 's/^/# /' "$tap_tmp/power.err"
 trace odd 1 >"$tap_tmp/trace"
 is "the report has at least 4 KiB of trace" "$(($(wc -c <"$tap_tmp/trace") >= 4096))" 1
 "$ntrace" dump --src-bits "$(sed -n 's/^src_bits //p' "$tap_tmp/odd" | head -1)" --timestamp --tstamp-bits 40 "$tap_tmp/trace" >"$tap_tmp/dump" 2>&1
-# The buffer may get full in the middle of the last message
+# The kernel's message buffer may fill up in the middle of the last message
 sed '$d' "$tap_tmp/dump" | grep -i -B1 -A1 error | sed 's/^/# /'
 is "the trace in the report has only valid messages" "$(sed '$d' "$tap_tmp/dump" | grep -c -i error)" 0
 is "the trace in the report has the branches of a loop" "$(($(grep -c DirectBranch "$tap_tmp/dump") > 1000))" 1
 
-# A report from another person may be truncated, or may be another file.
+# A report that another person sends may be truncated, or may be a different file.
 head -c 2000 "$tap_tmp/odd" >"$tap_tmp/cut"
 "$top/tools/board/replay" "$tap_tmp/cut" "$tap_tmp/cut.made" >"$tap_tmp/said" 2>&1
 is "replay refuses a report that was cut short" "$? $(cut -d: -f1 "$tap_tmp/said")" "1 replay"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Ask the same random questions by ntrace query and by SQL: query.py NTRACE PERF.DATA DATABASE SEED COUNT
 
-The database is an export of the recording. Each question is made together with its SQL, so this program does not
-parse questions."""
+The database is an export of the recording. This program generates each question together with the equivalent SQL, so
+it does not need to parse questions."""
 import json
 import random
 import sqlite3
@@ -23,7 +23,7 @@ class Questions:
                           if n and not set(n) & set('()<>"=![]*?\\ ')]
         self.objects = [n for n, in db.execute('SELECT DISTINCT object FROM functions WHERE object IS NOT NULL ORDER BY 1')
                         if '[' not in n]
-        # A pattern may match another name of a function of libc or the kernel, which the database lacks
+        # In libc and the kernel, a pattern may match a second name of a function, which the database lacks
         self.stars = not any(n.startswith('__') for n in self.functions)
         self.comms = [n for n, in db.execute('SELECT DISTINCT comm FROM threads ORDER BY 1')]
         self.values = {n: [v for v, in db.execute(f'SELECT {n} FROM spans ORDER BY random() LIMIT 200')]
@@ -40,7 +40,8 @@ class Questions:
 
     def function(self):
         name = self.pattern(self.functions)
-        # Without a pattern, the name of a template or function in C++ also selects its instances. There is none here
+        # Without a pattern, the name of a C++ template or function also selects its instances. These programs have no
+        # instances
         return (self.rng.choice((name, f'"{name}"', f'function={name}')),
                 f"SELECT id FROM spans WHERE function IN (SELECT id FROM functions WHERE function GLOB '{name}')")
 
@@ -81,7 +82,7 @@ class Questions:
         kind = self.rng.choice(('in', 'has', 'in', 'has', 'after', 'before'))
         rows = f'(SELECT * FROM spans WHERE id IN ({sql}))'
         if kind == 'in':
-            # Follow the column "caller", because ntrace query uses the column "last"
+            # Follow the column "caller" in the SQL, because ntrace query uses the column "last", and both must agree
             sql = (f'WITH RECURSIVE x(id) AS (SELECT s.id FROM spans s WHERE s.caller IN ({sql}) UNION '
                    f'SELECT s.id FROM x JOIN spans s ON s.caller = x.id) SELECT id FROM x')
         elif kind == 'has':
@@ -131,7 +132,7 @@ def main():
         text, sql = questions.any(3)
         try:
             wanted = sorted(db.execute(f'SELECT {COLUMNS} FROM calls WHERE id IN ({sql})').fetchall(), key=repr)
-        except sqlite3.OperationalError:   # sqlite does not allow so deeply nested SQL
+        sqlite does not accept such deep nesting
             continue
         # Most of the queries must find some of the calls, but not all
         if not wanted and questions.rng.random() < 0.9:

@@ -13,13 +13,13 @@ if command -v qemu-riscv64-static >/dev/null; then
 fi
 [ ! -e "$O/demo/perf.data" ] || cp -r "$O/demo/perf.data" demo.data
 
-# same RECORDING COUNT: check that COUNT questions and their SQL select the same calls. The SQL uses callers and not
-# the column "last"
+# same RECORDING COUNT: check that COUNT questions and their SQL select the same calls. The SQL uses the column
+# "caller" instead of the column "last"
 same() {
 	[ -e "$1.data" ] || { echo "no $1"; return 0; }
 	rm -f db && "$ntrace" export --format sqlite -o db -i "$1.data" && python3 "$top/tests/command/query.py" "$ntrace" "$1.data" db 5 "$2"
 }
-# The view "inside" of the database finds the calls inside a call by the column "last". They must be the calls that
+# The database view "inside" uses the column "last" to find the calls inside a call. The view must have the calls that
 # follow from the column "caller".
 inside() {
 	rm -f db && "$ntrace" export --format sqlite -o db -i "$1.data" && python3 - <<'E2'
@@ -56,7 +56,7 @@ nothing() {
 	[ $rc -eq 1 ] && [ ! -s printed ] && grep -qF -- "$2" err
 }
 nothings() { nothing "nosuch*" "nearest names" && nothing "outer has nosuch" "no call of nosuch" && nothing "outer ns>100s" "of the recording matches" && nothing "tid=1" "none of the 44 calls"; }
-# Find the longest call of inner, and give its time to three other commands
+# Find the longest call of inner(), and give the time of this call to three other commands
 feeds() {
 	"$ntrace" script --calls --json -i two-sources.data >all && "$ntrace" query -i two-sources.data --json --limit 1 --sort ns inner >one &&
 		window=$("$ntrace" query -i two-sources.data --print window --limit 1 --sort ns inner) && at=$("$ntrace" query -i two-sources.data --print time --limit 1 --sort ns inner) || return

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Test `ntrace record` on the board. `ntrace` and perf must
-# decode its recordings to the branches in the truth. Options, signals, a full disk and mistakes
-# must have the effect that the manual describes.
+# Test `ntrace record` on the board. `ntrace` and perf must decode the recordings to the branches in the truth.
+# Options, signals, a full disk and wrong usage must have the effects that the manual describes.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 . "$top/tests/command/recorder.sh"
@@ -11,7 +10,7 @@ plan 56
 recorder_build command-record
 "$O/root/bin/riscv64-guest-gcc" -O2 -Wall -o "$tap_tmp/terminal" "$top/tests/command/terminal.c" || exit 1
 
-# Record on a board that writes the truth, and copy the files that contain the executed code.
+# Record on a board that writes the truth, and copy the program files that contain the executed code.
 record() {
 	recorder_files || return
 	by_size 10 1 >"$out/part"
@@ -37,7 +36,8 @@ cases() {
 		cd /tmp && cp /out/work /out/ntrace-static /out/terminal . && mkdir said debug small
 		case_() { name=$1; shift; "$@" >said/$name 2>&1; echo "status $?" >>said/$name; }
 		record() { ./ntrace-static record --buildid-dir /tmp/debug "$@"; }
-		# later SIGNAL...: for each SIGNAL, wait until an encoder is enabled, do some work, and send it to the recorder
+		# later SIGNAL...: wait for each SIGNAL until an encoder is enabled and some work is done, and send
+		# SIGNAL to the recorder
 		later() {
 			for s; do
 				until cat /sys/kernel/debug/ntrace/*/registers | grep -q '[2367abef] trTeControl'; do sleep 0.1; done
@@ -92,8 +92,8 @@ cases() {
 		cp -a "$out/cases-debug/." "$truth_root/.debug/"
 }
 
-# Two harts share a sink. A first recorder uses it, a second one requests it with other settings, and a third one
-# requests the CPU of the first.
+# Two harts share a sink. A first recorder uses this sink, a second recorder requests it with other settings, and a
+# third recorder requests the CPU of the first recorder.
 shared() {
 	cat >"$out/go" <<-'E2'
 		cd /tmp && cp /out/work /out/ntrace-static . && mkdir said
@@ -113,7 +113,7 @@ shared() {
 		out_files "$out"
 }
 
-# says NAME STATUS SENTENCE: check the exit status and the output of a case of cases()
+# says NAME STATUS SENTENCE: check the exit status and the output of the case NAME in cases()
 says() {
 	cat "$out/said/$1"
 	grep -qxF "status $2" "$out/said/$1" && grep -qF -- "$3" "$out/said/$1"
@@ -144,8 +144,8 @@ ok "the kernel and all programs: perf also finds over 100,000 branches, and no e
 ok "the guest has run all cases of options, signals and mistakes" cases
 ok "one program" reads user.data 1000
 ok "ntrace record exits with the status of the recorded command" says user 7 "wrote user.data"
-# Print the number of distinct times of branches. If the frequency of timestamps is unknown, branches have the
-# times of the kernel's records, and perf prints the message that untimed checks
+# Print the number of distinct times of branches. If the frequency of timestamps is unknown, branches have the times
+# of the kernel's records. In this case, perf also prints the message that untimed() checks
 nr_times() {
 	ntrace script -F time,ip,addr -i "$out/$1" 2>/dev/null | head -n 300000 | sed -n 's/^ *\([0-9.]*\): .*/\1/p' | sort -u | wc -l
 }
@@ -192,7 +192,7 @@ ok "-m with a size larger than the memory" says huge 2 "do not fit into memory"
 ok "-a and -p" says both 2 "exclude each other"
 ok "-o with a folder that is not a recording" says folder 2 "is a folder, and not a recording"
 ok "-o in a folder that does not exist" says nofolder 2 "No such file or directory"
-# shown NAME PATTERN: check that a line of progress matches, and that the last line is erased before the final sentence
+# shown NAME PATTERN: check that a line of the progress display matches, and is erased before the final sentence
 shown() {
 	tr '\r' '\n' <"$out/said/$1" >"$tap_tmp/shown"
 	cat "$tap_tmp/shown"

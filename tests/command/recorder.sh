@@ -13,5 +13,5 @@ recorder_build() {
 	make -C "$top" guest-static >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
 }
 
-# recorder_files - copy both for the board, and remove the files of an earlier run
+# recorder_files - copy the recorder and the program for the board, and remove the files of an earlier run
 recorder_files() { rm -rf "$truth_dir" && mkdir -p "$out" && cp "$tap_tmp/work" "$static" "$out/"; }

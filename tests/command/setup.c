@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * For tests/command/setup.t. Hart 1 works when gdb has set `go`. Hart 0 waits, and executes the loads and stores of
- * gdb at the labels below, as a debugger does in the program buffer of a real hart.
+ * This program is for tests/command/setup.t. Hart 1 works when gdb has set `go`. Hart 0 waits at the labels below,
+ * and executes gdb's loads and stores there. A real debugger executes them in the program buffer of the hart.
  */
 #include "../board/bare.h"
 
@@ -17,8 +17,8 @@ __asm__(".text\n"
 	"debug_wait: j debug_wait\n");
 
 /*
- * gdb stops the machine at these functions. The last of all harts calls ready(), so that hart 0 has left the boot ROM. The
- * last of harts 1 and 2 calls finished().
+ * gdb stops the machine at ready() and finished(). The last of all harts calls ready(), so that hart 0 has left the
+ * boot ROM. The last of harts 1 and 2 calls finished().
  */
 __attribute__((noinline)) void ready(void)
 {

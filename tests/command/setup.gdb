@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# For tests/command/setup.t, after the script of `ntrace setup`. QEMU's stub does not reach registers that a plugin
-# emulates, so hart 0 (thread 1) executes each access while no other hart runs.
+# tests/command/setup.t runs these commands after the script of `ntrace setup`. QEMU's gdb stub cannot access
+# registers that a plugin emulates. Therefore hart 0 (thread 1) executes each access while no other hart runs.
 set pagination off
 set remotetimeout 60
 set breakpoint always-inserted on

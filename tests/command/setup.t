@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# `ntrace setup` writes a script with which a debugger traces a board. gdb runs the script on the emulated machine
-# through QEMU's stub, and the bytes that gdb saves must decode to the executed instructions.
+# `ntrace setup` writes a script that lets a debugger trace a board. gdb runs the script on the emulated machine
+# through QEMU's gdb stub, and the bytes that gdb saves must decode to the executed instructions.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/../board/bare.sh"
 bare_setup
@@ -13,8 +13,8 @@ cd "$tap_tmp" || exit 1
 te1='encoder te1 0x18000000 hart=1 to=f' te2='encoder te2 0x18001000 hart=2 to=f'
 f='funnel f 0x18002000 to=ram' ram='ramsink ram 0x18003000'
 
-# traced ROUNDS MODE OPTIONS: trace harts 1 and 2 by the script of these options. After an error of the script, gdb
-# ends the machine.
+# traced ROUNDS MODE OPTIONS: trace harts 1 and 2 by the script that OPTIONS select. If the script fails, gdb ends the
+# machine.
 traced() {
 	bare_build prog -DROUNDS="$1" "$top/tests/command/setup.c" || return 1
 	printf 'encoder te1 hart=1 to=f\nencoder te2 hart=2 to=f\nfunnel f to=ram\nramsink ram %s\n' "$2" | bare_topology topology
@@ -31,7 +31,8 @@ traced() {
 	wait
 }
 
-# ran HART start|gap OPTIONS: check that the dump has the instructions of a hart, from their begin or from a later one
+# ran HART start|gap OPTIONS: check that the dump has the instructions of a hart, from the first one (start) or a
+# later one (gap)
 ran() {
 	_hart=$1
 	echo "$2" >decoded
@@ -42,7 +43,7 @@ ran() {
 counted() {
 	"$ntrace" report --raw dump --elf prog --src-bits 2 --timestamp 2>/dev/null | awk '/ step \[prog\]/ { print $1 }'
 }
-# body FORMAT OPTIONS: print the steps of a script
+# body FORMAT OPTIONS: print the steps of a script in this format
 body() {
 	_format=$1
 	shift

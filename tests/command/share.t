@@ -5,7 +5,8 @@
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 ntrace=$O/bin/ntrace
-# Plant words in the program: the folder in its debug information, and others in its data, notes and source name
+# Put secret words into the program. The debug information names a folder, and the data, notes and source name contain
+# other words
 mkdir -p "$tap_tmp/home-SECRET01" "$tap_tmp/elsewhere" && cp "$top/tests/perf/calls.S" "$tap_tmp/home-SECRET01/SECRET02.S" &&
 	cat >>"$tap_tmp/home-SECRET01/SECRET02.S" <<-'E2' || exit 1
 		.file "SECRET03.c"
@@ -23,7 +24,7 @@ mkdir -p "$tap_tmp/home-SECRET01" "$tap_tmp/elsewhere" && cp "$top/tests/perf/ca
 	E2
 (cd "$tap_tmp/home-SECRET01" && "${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -g -nostdlib -static -Wl,-Ttext=0x10000 \
 	-Wl,--build-id -o "$tap_tmp/calls" SECRET02.S) && recording_as plain good || exit 1
-# Plant SECRET08 to SECRET20 in features, and in records of each kind that has text
+# Put SECRET08 to SECRET20 into features of the recording, and into every kind of record that contains text
 cat >"$tap_tmp/plant.py" <<'E2'
 import struct, sys
 data = open(sys.argv[1], "rb").read()
@@ -84,7 +85,7 @@ planted() {
 }
 shared() { "$ntrace" share -i perf.data -o shared.tar 2>said && cat said && tar -tvf shared.tar; }
 none() { ! strings -a -n 4 shared.tar | grep SECRET; }
-# The copy must be readable after the program and the recording have moved
+# The archive must be readable after the program and the recording have moved to other folders
 elsewhere() {
 	mkdir -p gone && mv calls perf.data gone/ && tar -xf shared.tar -C elsewhere || return
 	"$ntrace" script -i elsewhere/shared/perf.data >got 2>err
@@ -99,8 +100,8 @@ listed() {
 	cat list
 	grep -q "^file .*/calls$" list && grep -q "^process calls$" list && ! grep SECRET list && [ -z "$(ls shared2.tar 2>/dev/null)" ]
 }
-# Every text of the recording that the archive contains must be in the list. The bytes of a build ID
-# can look like text
+# `ntrace share --list` must print every text of the recording that the archive contains, except the bytes of a build
+# ID, which can look like text
 complete() {
 	python3 -c "import sys; sys.stdout.buffer.write(open(sys.argv[1], 'rb').read().replace(bytes.fromhex(sys.argv[2]), b''))" \
 		elsewhere/shared/perf.data "$(readelf -n calls | sed -n 's/.*Build ID: //p')" >text || return
@@ -109,7 +110,7 @@ complete() {
 		grep -qF -e "$word" list || { echo "$word is in the archive, and not in the list"; return 1; }
 	done
 }
-# A program without a build id is found by --symfs
+# Use --symfs to find a program without a build ID
 by_path() {
 	riscv64-linux-gnu-objcopy -R .note.gnu.build-id calls bare && mkdir -p there && mv bare there/calls &&
 		python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/there/calls" there/perf.data good >/dev/null &&
@@ -124,7 +125,7 @@ kernel() {
 	"$ntrace" share -i rec --kernel -o rec.tar 2>said && tar -tf rec.tar | grep -c "perf.data/kcore_dir/\(kcore\|kallsyms\)$" | grep 2 || { cat said; return 1; }
 	rm -rf elsewhere && mkdir elsewhere && tar -xf rec.tar -C elsewhere && "$ntrace" script -i rec >wanted && "$ntrace" script -i elsewhere/shared/perf.data >got && cmp wanted got && grep -q SECRET25 got
 }
-# The ELF header of this program says that its code is longer than the file is
+# The ELF header of this program claims more code than the file contains
 cut_code() {
 	mkdir -p there && python3 - calls there/calls <<-'E2' && python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/there/calls" there/perf.data good >/dev/null || return
 		import struct, sys

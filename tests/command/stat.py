@@ -15,7 +15,7 @@ END_FIELD, END_MESSAGE = 1, 3
 
 
 def tstamp_bytes(message):
-    """MSEO is in the low two bits of a byte, chapter 3.1.4"""
+    """Return the MSEO, which is in the low two bits of each byte (specification, chapter 3.1.4)"""
     ends = [i for i, byte in enumerate(message[:-1]) if byte & 3 == END_FIELD]
     return len(message) - 1 - ends[-1]
 

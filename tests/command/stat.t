@@ -13,7 +13,7 @@ make -C "$top" tool >"$tap_tmp/make" 2>&1 &&
 ntrace=$O/bin/ntrace
 cd "$tap_tmp" || exit
 
-# same ENCODE... -- OPTION...: encode a trace with the options ENCODE, and compare stat and dump with each OPTION
+# same ENCODE... -- OPTION...: encode a trace with the options ENCODE, and compare stat with dump for each OPTION
 same() {
 	_options=
 	while [ "$1" != -- ]; do _options="$_options $1"; shift; done
@@ -23,7 +23,7 @@ same() {
 	"$ntrace" dump "$@" t.nt >dump && "$ntrace" stat --json "$@" t.nt >stat.json &&
 		"$ntrace" decode --elf lines "$@" t.nt >ranges && python3 "$top/tests/command/stat.py" stat.json t.nt dump ranges
 }
-# Read from pipes, in small pieces that are cut anywhere, and after idle bytes
+# Read trace from a pipe in small pieces with random borders, and after idle bytes
 pieces() {
 	"$ntrace" encode --elf lines --pcs pcs -o t.nt --timestamp || return
 	{ printf '\377\377\377'; cat t.nt; printf '\377'; } >idle.nt
@@ -34,13 +34,13 @@ for i in range(0, len(data), 7): os.write(1, data[i:i + 7])' | "$ntrace" stat --
 		python3 "$top/tests/command/stat.py" stat.json idle.nt dump &&
 		"$ntrace" stat --timestamp idle.nt | grep -q '^  idle  *4$'
 }
-# Count losses, which Error messages report when the encoder's FIFO overflows
+# Count lost messages. An Error message reports the loss when the encoder's FIFO overflows
 losses() {
 	"$ntrace" encode --elf lines --pcs pcs -o t.nt --fifo-depth 64 --fifo-rate 8 || return
 	"$ntrace" dump t.nt >dump && "$ntrace" stat --json t.nt >stat.json && python3 "$top/tests/command/stat.py" stat.json t.nt dump &&
 		"$ntrace" stat t.nt | grep '^Error messages  *[1-9]' && "$ntrace" stat t.nt | grep '7 Restart from FIFO overrun  *[1-9]'
 }
-# Count two sources in one stream, and one of them alone
+# Count the messages of two sources in one stream, and of one source alone
 sources() {
 	for src in 1 2; do "$ntrace" encode --elf lines --pcs pcs -o s$src.nt --src-bits 4 --src $src || return; done
 	cat s1.nt s2.nt >both.nt
@@ -55,7 +55,7 @@ frames() {
 	"$ntrace" stat --frames --src-bits 4 framed >text && grep -A1 '^trace ID' text
 	[ "$(grep -c "^bytes  *$(wc -c <s1.nt)$" text)" -eq 2 ] && grep -q '^all$' text
 }
-# Count an invalid message as dump prints it
+# Count invalid messages, of which dump must print the same number
 damage() {
 	{ head -c 300 t.nt; printf '\002\002\002\377'; tail -c +301 t.nt; } >bad.nt
 	"$ntrace" dump bad.nt >dump
@@ -69,7 +69,7 @@ value() {
 	"$ntrace" stat --json "$@" 2>err | python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])' "$_key"
 }
 make_recording() { python3 "$top/tests/perf/mkcalls.py" calls "$2.data" "$1"; }
-# Count the messages of a recording as dump prints them for each CPU
+# Count the messages of a recording for each CPU, which must equal the number that dump prints
 recording() {
 	make_recording good good && make_recording lost-elsewhere two || return
 	"$ntrace" dump good.data >dump
@@ -82,7 +82,7 @@ recording() {
 	done
 	[ "$(value losses two.data)" -eq 1 ]
 }
-# Find the times of the first and last message
+# Print the times of the first and the last message
 seconds() {
 	first=$("$ntrace" script -F time -i good.data | awk 'NR == 1 { print $1 }')
 	"$ntrace" stat good.data | grep '^time' | grep -F " ${first%:} to"

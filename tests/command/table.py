@@ -5,9 +5,9 @@ Run each command while its output fails or something ends it, and print a table 
 
     table.py NTRACE MIDDLE INPUTS COLUMN < COMMANDS
 
-Each line of COMMANDS is a command. In it, "file" or "folder" is its output, and words that end with "own" are its inputs,
-which are copied from the folder INPUTS. MIDDLE is middle.c as a library. COLUMN is a condition of CONDITIONS. In each
-case, the inputs must not change, an old output must keep its contents, and no other file may remain.
+Each line of COMMANDS is a command. In this line, "file" or "folder" is the output, and words that end with "own" are
+inputs, which are copied from the folder INPUTS. MIDDLE is middle.c as a library. COLUMN is a key of CONDITIONS. In
+each case, the inputs must not change, an old output must keep its contents, and no other file may remain.
 """
 import filecmp
 import os
@@ -27,7 +27,7 @@ FAILED = re.compile(r'^ntrace: .*(fail|cannot|not |needs|reads this file|No spac
 
 
 class Run:
-    """One run of a command in a new folder"""
+    """One execution of a command in a new folder"""
 
     def __init__(self, ntrace, middle, inputs, line):
         self.ntrace, self.middle, self.inputs = ntrace, middle, inputs
@@ -49,7 +49,7 @@ class Run:
         return [self.path('file')] if self.output == 'file' else []
 
     def put_output(self):
-        """Make an old output. A folder has the files that the command writes"""
+        """Create an old output. If the output is a folder, create the files that the command writes"""
         if self.output == 'folder' and not self.old_files():
             self.run()
         for path in self.old_files():
@@ -60,7 +60,7 @@ class Run:
         return [name if word == self.output else word for word in self.words]
 
     def run(self, words=None, stdout=subprocess.DEVNULL, before=None, **env):
-        """Return (exit status, messages); a signal gives its negative number"""
+        """Return (exit status, messages). After a signal, the status is the negative number of the signal"""
         self.before = self.listing()
         os.chmod(self.temporary, 0o777)
         child = subprocess.run([self.ntrace, *(words or self.words)], cwd=self.folder, input=b'+$?#3f' if self.words[0] == 'gdb' else b'', stdout=stdout,
@@ -73,7 +73,7 @@ class Run:
                       for at, folders, files in os.walk(self.folder) for name in folders + files)
 
     def wrong(self, may_leave_part=False):
-        """Return what the command has changed, or nothing"""
+        """Return which files the command has changed, or nothing"""
         for name in os.listdir(self.inputs):
             if not filecmp.cmp(os.path.join(self.inputs, name), self.path(name), shallow=False):
                 return f'{name} was changed'
@@ -92,7 +92,7 @@ class Run:
 
 
 def full_files():
-    """A limit of 0 for the size of files acts like a full disk"""
+    """Limit the size of files to 0, which acts like a full disk"""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 
@@ -108,7 +108,7 @@ def full_disk(run):
 
 
 def no_temporary(run):
-    """Nothing can be written but the standard output. A command that needs temporary files reports that"""
+    """Only the standard output can be written. A command that needs temporary files must report their failure"""
     if run.output:
         return full_disk(run)
     status, said = run.run(before=full_files)
@@ -130,7 +130,8 @@ def to_pipe(run, before):
 
 
 def closed_pipe(run):
-    """The command ends by SIGPIPE. If its caller ignores this signal, it reports the failure. Some outputs cannot be pipes"""
+    """A closed pipe ends the command by SIGPIPE. If SIGPIPE is ignored, the command reports the failure. Some outputs
+    refuse pipes"""
     status, said = to_pipe(run, lambda: signal.signal(signal.SIGPIPE, signal.SIG_IGN))
     if status == 2 and FAILED.search(said) and not NO_PIPE.search(said) and not run.wrong():
         status, said = to_pipe(run, default_signals)
@@ -151,7 +152,7 @@ def over_input(run):
 
 
 def directory(run):
-    """Folders have the names of all output files"""
+    """Folders have the names of all output files, so that no file can be created"""
     if not run.output:
         return None
     run.put_output()

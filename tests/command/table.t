@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Test all commands against all ways in which an output can fail and a command can be ended in the middle of its
-# work. Inputs and old outputs must not change, and the exit status must be that of ntrace(1). tests/command/output.t
-# tests the moment before an output gets its name.
+# Test all commands with all faults of an output, and with all signals that end a command in the middle of its work.
+# Inputs and old outputs must not change, and the exit status must be the one that ntrace(1) documents.
+# tests/command/output.t tests the moment before an output gets its name.
 [ -n "${SIGNALS_ARE_DEFAULT:-}" ] || SIGNALS_ARE_DEFAULT=1 exec env --default-signal "$0"
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
@@ -12,7 +12,8 @@ cp calls in && cp own.data in/own && cp own.data in/second-own && "$ntrace" prof
 	"$ntrace" decode --pcs --elf calls own.data >in/pcs-own && python3 "$top/tests/session/mkevents.py" calls in/events-own &&
 	gcc -Wall -shared -fPIC -O1 -o middle.so "$top/tests/command/middle.c" && chmod 755 . || exit
 
-# Print a line for each form of a command. The forms of "left out" need the board, other inputs or a debugger
+# Print each command with its options, one per line. The line "left out" lists commands that need the board, other
+# inputs or a debugger
 all_commands() {
 	for form in report "report --functions" "report --insns" "report --stack" "report --lines" "report --inline" script "script --calls" \
 		"script --insns" info "slow outer" "annotate outer" "query outer" "query --count outer" audit "gdb --stdio" "html -o file" \
@@ -27,7 +28,7 @@ all_commands() {
 		"left out: record bench verify setup"
 }
 all_commands >all
-# Leave out forms that this build lacks
+# Remove the lines that this build does not support
 grep -v "^left out" all | while read -r form; do
 	case $form in export*) "$ntrace" $(echo "$form" | sed 's/-i own/-i own.data/; s/-o [a-z]*/-o try/') 2>&1 | grep -q "needs a build with" && continue ;; esac
 	echo "$form"

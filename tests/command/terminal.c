@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Usage is "terminal COMMAND...". Run the command with a terminal as standard error, and print its
- * error output.
+ * Usage is "terminal COMMAND...". Run the command with a terminal as its standard error, and print the text that the
+ * command writes to this terminal.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -36,8 +36,8 @@ int main(int argc, char **argv)
 	if (!pid)
 		_exit(run(terminal, argv + 1));
 	/*
-	 * The read waits if the child has not opened the terminal yet, and fails after the child
-	 * has closed it
+	 * read() waits if the child has not opened the terminal yet, and fails after the child has closed the
+	 * terminal
 	 */
 	while ((n = read(terminal, said, sizeof(said))) > 0)
 		fwrite(said, 1, n, stdout);
