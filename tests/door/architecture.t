@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# ARCHITECTURE.md must name only files, folders and functions that exist, and every folder of the
-# tools.
+# ARCHITECTURE.md must name every folder of the tools, and may name only files, folders and functions that exist.
 . "$(dirname "$0")/../harness/tap.sh"
 cd "$top" || exit
 plan 6
@@ -21,14 +20,14 @@ for span in re.findall(r'`([^`\n]+)`', text):
     if not function:
         continue
     functions += 1
-    # The definition begins in the first column, and its declaration ends with a semicolon.
+    # A definition begins in the first column and contains the name. A declaration ends with a semicolon.
     code = open(path, encoding='utf-8').read()
     if not re.search(r'^[a-z][^;{}()=\n]*\b' + function + r'\([^;{}]*\)\n\{', code, re.M):
         bad.append(f'{path} does not define {function}()')
 print('\n'.join(bad) or functions)
 sys.exit(bool(bad))
 EOT
-# checked SED: check a copy of the page after editing it with the sed script SED
+# checked SED: edit a copy of ARCHITECTURE.md with the sed script SED, and check this copy
 checked() { sed "$1" ARCHITECTURE.md >"$tap_tmp/page.md"; python3 "$tap_tmp/check.py" "$tap_tmp/page.md"; }
 ok "every file, folder and function on the page exists" python3 "$tap_tmp/check.py" ARCHITECTURE.md
 is "a function that moved to another file is found" "$(checked 's,engine.c:engine_begin_repeat,walk.c:engine_begin_repeat,')" \

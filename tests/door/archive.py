@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Make a small Debian archive for tests of set-up.
 
-archive.py DIR PROGRAM reads what each suite has, one item a line, and leaves out what follows a "-":
+archive.py DIR PROGRAM reads the contents of each suite from standard input, one item per line. A word that begins
+with "-" names a package that the archive lacks:
 
     SUITE kernel VERSION DEBIAN-VERSION [-kbuild] [-headers] [-source]
     SUITE source VERSION DEBIAN-VERSION          only the source, for the architecture amd64
@@ -23,7 +24,7 @@ suites = {}
 
 
 def tar(files, prefix='./'):
-    """Return a tar archive of files, a dictionary from path to bytes or to (bytes,) for a program."""
+    """Return a tar archive of the dictionary @files, which has the bytes of each path, or (bytes,) for a program."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode='w') as archive:
         for path, data in files.items():
@@ -36,8 +37,8 @@ def tar(files, prefix='./'):
 
 
 def package(suite, arch, name, version, files, depends=''):
-    """Add a package to the pool, and to the lists of its architecture. A package for all architectures is in the
-    lists 'board' and 'host'."""
+    """Add a package to the pool, and to the package lists of its architecture. A package for all architectures is in
+    the lists 'board' and 'host'."""
     where = 'all' if arch == 'all' else arch
     control = f'Package: {name}\nVersion: {version}\nArchitecture: {where}\nMaintainer: test\nDescription: test\n'
     if depends:

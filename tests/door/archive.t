@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Run set-up with small package archives that this test makes
-# and signs. In these tests, the archive has a newer kernel or no kernel, or is only partly updated,
-# or the download cache was copied from another machine. No network is needed.
+# Run set-up with small package archives that this test makes and signs. Each archive has a newer kernel, has no
+# kernel, or is only partly updated. One download cache was copied from another machine. No network is needed.
 . "$(dirname "$0")/../harness/tap.sh"
 command -v gpg >/dev/null || skip_all "gpg is missing: apt-get install gnupg"
 command -v apt-get >/dev/null || skip_all "this host has no apt-get"
@@ -42,7 +41,7 @@ sign() { # SUITE...
 	done
 }
 
-# archive: replace the archive by an archive with the items on stdin
+# archive: replace the package archive by an archive with the items on standard input
 archive() {
 	rm -rf "$tap_tmp/archive"
 	python3 "$top/tests/door/archive.py" "$tap_tmp/archive" "$tap_tmp/maps" &&
@@ -84,7 +83,7 @@ ok "QEMU is that of backports, even if testing has one" test -d "$tap_tmp"/home/
 ok "the newest kernel's modules are built by the compiler of the same release" \
 	sh -c 'make -s -C "$0/root/kernel-new/build" | grep "usr/bin/.riscv64-linux-gnu-gcc-16.elf$"' "$O"
 
-# ---- a copy of the cache
+# ---- a copy of the download cache
 own_files() { # COMMAND...
 	"$@" >"$tap_tmp/maps.all" || return
 	sort -u "$tap_tmp/maps.all" >"$tap_tmp/maps.out"
@@ -114,7 +113,7 @@ ok "after testing has replaced 7.2 by 7.3, set-up with NTRACE_UPDATE=1 succeeds"
 is "new is 7.3 after NTRACE_UPDATE=1" "$(version new) $(link kernel-new) $(link linux-new)" "7.3.1+deb14-riscv64 kernel-7.3 linux-7.3"
 is "the root of 7.2 can still be used" "$(version 7.2)" "7.2.12+deb14-riscv64"
 
-# The next results check only the source, because set-up prepares it faster than a kernel.
+# The next tests let set-up prepare only the kernel source, because set-up prepares the source faster than a kernel.
 archive <<E2
 $base
 forky kernel 7.3.1+deb14 7.3.1-1
@@ -126,7 +125,7 @@ rm -rf "$XDG_CACHE_HOME"
 ok "half updated: backports has the image of 7.4 and not yet its programs for this host" sets_up linux-new
 is "half updated: new is the newest kernel that has all its packages" "$(link linux-new)" linux-7.3
 
-# The lists in the cache name packages that the archive has replaced
+# The package lists in the cache name packages that the archive has replaced
 rm -rf "$XDG_CACHE_HOME/ntrace/root" "$XDG_CACHE_HOME/ntrace/debs"
 archive <<E2
 $base
@@ -135,8 +134,8 @@ E2
 ok "set-up succeeds if packages in its lists are gone from the archive" sets_up linux-new
 ok "set-up reports that it reads the lists again, and takes the packages that replaced them" eval 'said "they are read again" && [ -d "$XDG_CACHE_HOME"/ntrace/root/linux-7.3.2-* ]'
 
-# The lists have changed, but the Release file has not. The complete previous state is still available under
-# another name of the release.
+# The package lists have changed, but the Release file is still the old one. The complete previous state of the
+# archive is available under another name of the release.
 cp -r "$tap_tmp/archive/dists/forky" "$tap_tmp/archive/dists/testing"
 echo >>"$tap_tmp/archive/dists/forky/main/binary-riscv64/Packages"
 rm -rf "$XDG_CACHE_HOME" "$O"

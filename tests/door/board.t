@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Use the board's shell like a newcomer. The commands in its banner must work, files in /out must
-# remain, and the usual commands must exist.
+# Use the board's shell like a new user. The commands in the banner of the shell must work, files in /out must remain,
+# and the usual commands must exist.
 . "$(dirname "$0")/../harness/tap.sh"
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "no QEMU; run make setup"
 make -s -C "$top" O="$O" plugin >"$tap_tmp/make" 2>&1 || { plan 1; fail "the plugin builds"; done_testing; }

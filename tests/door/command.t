@@ -1,14 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Make likely mistakes of a new user of the `ntrace` command. A sentence must name the remedy for
-# each.
+# Make likely mistakes of a new user of the `ntrace` command. After each mistake, the command must print a sentence
+# with the remedy.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 ntrace=$O/bin/ntrace
 samples=$top/samples
 plan 33
 
-# says NAME STATUS SENTENCE COMMAND...: check the status, and that the sentence is on standard output or error
+# says NAME STATUS SENTENCE COMMAND...: check the status, and that COMMAND prints the sentence on standard output or
+# error
 says() {
 	_name=$1 _status=$2 _text=$3
 	shift 3
@@ -68,7 +69,7 @@ offers() {
 is "completion of a command" "$(offers dec)" decode
 is "completion of an option of a command" "$(offers decode --wrapp)" --wrapped-at
 
-# Each place with missing code is reported once, and then counted
+# For each address range with missing code, a command prints one message and counts further errors
 riscv64-linux-gnu-objcopy --remove-section=.none "$elf" "$tap_tmp/start" 2>/dev/null || cp "$elf" "$tap_tmp/start"
 cat >"$tap_tmp/other.S" <<-EOT
 	.globl _start

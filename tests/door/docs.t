@@ -6,8 +6,8 @@
 build_tool
 cd "$top" || exit
 
-# In literal blocks with "$ command" lines, the text up to the next command is its output. A block is run if
-# each of its commands begins with a name of this list, because others need a board.
+# In literal blocks with "$ command" lines, the text up to the next command is the expected output. The test runs a
+# block if each command in the block begins with a name of this list, because other commands need a board.
 here=" build/bin/ntrace samples/make "
 cat >"$tap_tmp/blocks.py" <<'EOT'
 import re, subprocess, sys
@@ -43,7 +43,7 @@ plan 12
 # shellcheck disable=SC2086
 ok "commands in documents print the documented output" python3 "$tap_tmp/blocks.py" "$here" $documents
 
-# Check `file` and ``file`` of this tree, and links between documents
+# Check that each `file` and ``file`` of this tree exists, and that each link between documents has a target
 cat >"$tap_tmp/files.py" <<'EOT'
 import os, re, sys
 bad = n = 0
@@ -75,7 +75,7 @@ grep -oE '\b(board|driver|lib)-[a-z][a-z-]*[a-z]|``[a-z-]+\.ntt``|``[a-z]+_[a-z_
 ok "names in the table of the board's tests exist ($(wc -l <"$tap_tmp/named") names)" sh -c "
 	[ $(wc -l <"$tap_tmp/named") -ge 50 ] && ! grep -vxFf '$tap_tmp/there' '$tap_tmp/named'"
 
-# An explained message, in double backquotes at the left margin, must exist in the tree
+# The documents explain messages. Each message in double backquotes at the left margin must exist in the tree
 grep -hE '^``.*``$' Documentation/troubleshooting.rst Documentation/howto/add-your-soc.rst | sed 's/^``//; s/``$//' >"$tap_tmp/messages"
 : >"$tap_tmp/unknown"
 while read -r message; do
@@ -86,7 +86,7 @@ done <"$tap_tmp/messages"
 ok "over 30 messages are explained" [ "$(wc -l <"$tap_tmp/messages")" -gt 30 ]
 is "each explained message is in the sources" "$(cat "$tap_tmp/unknown")" ""
 
-# The options of each command must be those of its manual page
+# The options of each command must equal the options in its manual page
 bad=
 for command in "tools/board/board help:board.1" "build/bin/ntrace help dump:ntrace-dump.1 ntrace.1" \
 	"build/bin/ntrace help decode:ntrace-decode.1 ntrace.1" "build/bin/ntrace help stat:ntrace-stat.1 ntrace.1" "build/bin/ntrace help encode:ntrace-encode.1" \
@@ -117,7 +117,7 @@ is "board run --help is board help" "$(tools/board/board run --help 2>&1)" "$(to
 is "ntrace help names the commands for the board that is traced" \
 	"$(build/bin/ntrace help | tr '\n' ' ' | grep -c ' record, flight, doctor, probe and setup are for the board')" 1
 
-# Compile the overlays as the documents do
+# Compile the device tree overlays as the documents describe
 overlays() {
 	for page in spacemit-k3 sifive-p550; do
 		sed -n '/^\tcpp /,/dtc /{s/-o [^ ]*dtbo/-o overlay.dtbo/; s|samples|'"$top"'/samples|; s/^\t//p}' "Documentation/howto/$page.rst" >"$tap_tmp/compile"
@@ -126,8 +126,8 @@ overlays() {
 }
 is "the commands of the documents compile the overlays without a warning" "$(overlays 2>&1; echo $?)" 0
 
-# Save the test that tests/README.rst shows to newcomers. It must pass, and fail if the library behaves
-# differently
+# Extract the test that tests/README.rst shows to new developers. This test must pass, and must fail if the library
+# behaves differently
 tree=$tap_tmp/tree
 mkdir -p "$tree/tests/lib"
 for f in "$top"/*; do [ "${f##*/}" = tests ] || ln -s "$f" "$tree/"; done

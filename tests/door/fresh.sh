@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Make a fresh Debian with mmdebstrap, and run commands in it as if it were the machine. Root must
-# source this file after tap.sh.
+# These functions make a fresh Debian with mmdebstrap, and run commands in it like on a new machine. Root must source
+# this file after tap.sh.
 # shellcheck shell=sh
 
-# fresh_make SUITE DIR: unpack a minimal Debian with apt and sudo. If that is not possible here, print a
-# reason and fail. The packages are downloaded from the archive that the host's apt uses.
+# fresh_make SUITE DIR: unpack a minimal Debian with apt and sudo. If the host cannot do this, print a reason and
+# fail. The packages are downloaded from the archive that the host's apt uses.
 fresh_make() {
 	[ "$(id -u)" = 0 ] || { echo "only root can make a root file system"; return 1; }
 	command -v mmdebstrap >/dev/null || { echo "there is no mmdebstrap"; return 1; }
@@ -18,8 +18,9 @@ fresh_make() {
 	cp /etc/resolv.conf "$2/etc/resolv.conf"
 }
 
-# fresh_run DIR USER COMMAND...: run COMMAND as USER, in the home of USER, with the host's devices and
-# network, but nothing else of the host. It is not a chroot, in which no user namespace can be made.
+# fresh_run DIR USER COMMAND...: run COMMAND as USER in the home folder of USER. The command sees the devices and the
+# network of the host, but no other parts of the host. fresh_run does not use chroot, because a chroot cannot contain
+# user namespaces.
 fresh_run() {
 	unshare -m --pid --fork --kill-child sh -c '
 		root=$1 user=$2

@@ -28,7 +28,7 @@ is "an unknown name is refused" "$(run nosuch; echo $?)" "tests/run: there is no
 2"
 is "a failure of a program of tests/long is counted" "$(run long/lib-one | tail -n 1)" "0 passed, 1 failed, 0 skipped"
 
-# Unset the size of this run, because the runs below have their own
+# Unset the size of this run, because the test runs below choose their own sizes
 unset TEST_SIZE
 put perf/large '\necho 1..1; echo "ok 1 - $TEST_SIZE"'
 echo "perf/large all" >>"$house/tests/sizes"
@@ -46,18 +46,18 @@ is "tests/sizes names programs that exist" "$(awk 'NF && !/^#/ && $2 != "quick" 
 is "an option that does not exist is refused" "$(run --colour; echo $?)" \
 	"tests/run: there is no option --colour; see tests/run --help
 2"
-# A name that begins with "..." continues the previous name
+# If the name of a test begins with "...", it continues the previous name
 is "no name of a test continues another one" "$(cd "$top/tests" && grep -nE '^[^#]*[a-z_] "(\$[a-z]+:? )?\.{3} ' ./*/*.t)" ""
 ok "--help says how to run a case" sh -c "'$top/tests/run' --help | grep -q 'tests/run ntt/'"
 
-# A single case of the decoder
+# Make a program that reads a single test case of the decoder
 put lib/ntt '\necho 1..1; echo "ok 1 - $(basename "$1")"'
 : >"$house/tests/ntt/case-a.ntt"
 is "one case of the decoder runs alone" "$(run ntt/case-a >"$tap_tmp/said"; cat "$house/build/tests/ntt-case-a.log")" "1..1
 ok 1 - case-a.ntt"
 rm "$house/tests/lib/ntt.t"
 
-# Make a program that uses the harness, and that fails
+# Make a failing program that uses the test harness
 mkdir -p "$house/tests/harness" && cp "$top/tests/harness/tap.sh" "$house/tests/harness/" && : >"$house/Kbuild"
 put lib/fails '\n. "$(dirname "$0")/../harness/tap.sh"\nplan 1\nis "two lines" "a\nx" "a\nb"\ndone_testing'
 run --all lib/fails >"$tap_tmp/said"
@@ -89,14 +89,14 @@ is "an area that boots more often than tests/ledger allows fails" "$(run | grep 
 rm "$house/tests/perf/boots.t"
 : >"$house/tests/ledger"
 
-# Busy loops run beside a program, and end with the run
+# Busy loops run while a test program runs, and end at the end of the run
 put perf/busy '\nps -o args= --ppid "$(ps -o ppid= -p $PPID | xargs ps -o ppid= -p | xargs)" | grep -c "while :; do :; done"
 	echo 1..1; echo ok 1 - busy'
 run --load 2 perf/busy >"$tap_tmp/said"
 is "busy loops run beside a program" "$(head -n 1 "$house/build/tests/perf-busy.log")" 2
 rm "$house/tests/perf/busy.t"
 
-# Programs that took longest in the last run start first. A program that never ran is treated as a slow one
+# Programs that took longest in the last run start first. A program that has never run is treated as a slow program
 echo 3 >"$house/build/tests/lib-one.seconds"
 echo 1 >"$house/build/tests/lib-two.seconds"
 echo 2 >"$house/build/tests/perf-decode.seconds"

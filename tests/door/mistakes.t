@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Make the most likely mistakes. The message must name the remedy, and be the one in the table in
-# Documentation/troubleshooting.rst.
+# Make the most likely mistakes of users. After each mistake, the message must name the remedy, and the table in
+# Documentation/troubleshooting.rst must contain this message.
 . "$(dirname "$0")/../harness/tap.sh"
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "no QEMU; run make setup"
 page=$top/Documentation/troubleshooting.rst
@@ -11,7 +11,7 @@ perf=$O/perf/6.12/x86_64/perf
 ntrace=$O/bin/ntrace
 samples=$top/samples
 
-# Print the cells of the table's right column, a line each, without the messages of the list below the table.
+# Print each cell in the right column of the table on its own line, without the list of messages below the table.
 awk '/^   \* - / { cell = 1; if (text != "") print text; text = ""; next }
 	/^     - / { cell = 2; text = substr($0, 8); next }
 	/^       / && cell == 2 { sub(/^ */, " "); text = text $0; next }
@@ -90,7 +90,8 @@ printf '.globl _start\n_start: ret\n' >"$tap_tmp/other.S"
 "${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x700000 -o "$tap_tmp/other" "$tap_tmp/other.S"
 mistake "ntrace decode with another program" "there is no code at" "$ntrace" decode --elf "$tap_tmp/other" "$samples/primes.nt"
 
-# ---- on the board, in one boot. N is the number of a mistake, and its output is in /out/N
+# ---- Make mistakes on the board, in one boot. N is the number of a mistake, and /out/N contains the output of
+# mistake N
 cat >"$tap_tmp/guest" <<'EOT'
 mkdir -m 777 /tmp/m; cd /tmp/m
 try() { n=$1; shift; timeout 1000 "$@" >/out/$n 2>&1 </dev/null || :; }
@@ -103,7 +104,7 @@ try size perf record -S4X -o a -e ntrace// -- true
 try sample perf record --aux-sample -o a -e '{ntrace//u,page-faults:u}' -- true
 try two perf record -o a -e ntrace// -e ntrace//u -- true
 try named perf record --no-bpf-event -o named -e ntrace -- true
-# The guest takes minutes to print all instructions
+# The guest takes minutes to print all instructions, so print only the first ones
 try disasm sh -c "perf script -i named --insn-trace=disasm -F ip,disasm | head -n 2000"
 try per-thread perf record --no-bpf-event --per-thread -o thread -e ntrace// -- true
 mkfifo ready
@@ -146,7 +147,7 @@ g "machine mode as a user" firmware "Only users with CAP_PERFMON may trace machi
 g "a user who may not trace" paranoid "Consider adjusting /proc/sys/kernel/perf_event_paranoid setting"
 g "the driver is not loaded" driver \
 	"The driver is not loaded, or found no trace encoder. Try 'modprobe ntrace'; then 'dmesg | grep ntrace' shows the encoders that it found"
-# This looks like a mistake, but works.
+# A user may think that this command is a mistake, but it works.
 is "-e ntrace, --per-thread, and a user's own program are recorded" \
 	"$(grep -l 'Captured and wrote' "$tap_tmp/guest.out/named" "$tap_tmp/guest.out/per-thread" "$tap_tmp/guest.out/own" | wc -l)" 3
 sed 's/^/# /' "$tap_tmp/guest.out/named" "$tap_tmp/guest.out/per-thread" "$tap_tmp/guest.out/own"

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Test the packages and make install. The version must be the same everywhere, removal must leave nothing,
-# and the installed files must work.
+# Test the packages and make install. The version must be the same in all files, removal must delete all installed
+# files, and the installed files must work.
 . "$(dirname "$0")/../harness/tap.sh"
 plan 24
 cd "$top" || exit
 version=$(cat VERSION)
 short=$(echo "$version" | cut -d. -f1,2)
 
-# ---- one version
+# ---- All files have the same version
 is "the header has the version" "$(sed -n 's/^#define NT_VERSION_M[A-Z]*	//p' include/ntrace/ntrace.h | paste -sd.)" "$short"
 is "dkms.conf has the version" "$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)" "$version"
 is "debian/changelog has the version" "$(sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog)" "$version"
@@ -37,7 +37,7 @@ text=$(riscv64-linux-gnu-objdump -h samples/primes | awk '$2 == ".text" { print 
 LD_LIBRARY_PATH=$lib "$tap_tmp/examples/calls" samples/primes.nt "$tap_tmp/text" "$text" >"$tap_tmp/calls" 2>&1
 # The program calls count_primes once, and strike_out for each of the 46 primes.
 is "the example prints the calls of the sample" "$? $(awk '{ print $1 }' "$tap_tmp/calls" | sort | uniq -c | awk '{ print $1 }' | sort -n | paste -sd' ')" "0 1 46"
-# This recording can be read by any perf.
+# Any version of perf can read this recording.
 mkdir -p "$tap_tmp/o/perf/7.9/$(uname -m)" && echo '#!/bin/sh' >"$tap_tmp/o/perf/7.9/$(uname -m)/perf"
 ok "make install-perf" make O="$tap_tmp/o" install-perf PREFIX=/usr DESTDIR="$tap_tmp/dest"
 ok "make install-perf installs beside the perf of the distribution" [ -x "$tap_tmp/dest/usr/bin/perf-ntrace" ]
@@ -51,20 +51,21 @@ if ! command -v dh >/dev/null || ! command -v dh_dkms >/dev/null; then
 	for n in 1 2 3 4 5 6 7 8; do skip "packages of Debian, $n" "debhelper or dh-dkms is not here"; done
 	done_testing
 fi
-# Use a perf that exists already, because building one takes minutes.
+# Use an existing build of perf, because a new build takes minutes.
 perf=$O/perf/new/$(uname -m)/perf
 [ -x "$perf" ] || perf=
 ok "make deb" make deb PERF="$perf"
 debs=$(ls "$O"/deb/*.deb | grep -v dbgsym)
 is "the packages" "$(echo "$debs" | sed 's,.*/,,; s/_.*//' | LC_ALL=C sort | paste -sd' ')" \
 	"libntrace-dev libntrace1 ntrace ntrace-dkms${perf:+ perf-ntrace}"
-# Without these files, nothing builds the module when the package is installed.
+# DKMS builds the module when the package is installed. The package must contain the files that DKMS needs for this.
 is "ntrace-dkms needs dkms, and calls it" "$(dpkg-deb -f "$O"/deb/ntrace-dkms_*.deb Depends | grep -c dkms) $(dpkg-deb -I \
 	"$O"/deb/ntrace-dkms_*.deb postinst | grep -c 'dkms/common.postinst')" "1 1"
 root=$tap_tmp/root
 mkdir -p "$root/var/lib/dpkg" && : >"$root/var/lib/dpkg/status"
 install_all() {
-	# Run dpkg itself, in a separate root. The scripts of ntrace-dkms would need dkms there.
+	# Run dpkg itself, in a separate root folder. The scripts of ntrace-dkms are not run, because they need dkms
+	# in this folder.
 	# shellcheck disable=SC2046
 	dpkg --root="$root" --force-depends --force-not-root --force-bad-path --no-triggers -i \
 		$(echo "$debs" | grep -v dkms) &&
@@ -82,7 +83,7 @@ fi
 ok "the package perf-ntrace can be removed" sh -c "dpkg --root='$root' --force-depends --force-not-root --force-bad-path --no-triggers \
 	-P ntrace libntrace-dev libntrace1 ${perf:+perf-ntrace} >/dev/null 2>&1; ! find '$root/usr' -name '*ntrace*' | grep ."
 
-# Build the module as DKMS would build it from the package
+# Build the module from the package as DKMS builds it
 build_module() {
 	# shellcheck disable=SC2034
 	kernel_source_dir=$(readlink -f "$O/root/kernel-6.12/build") dkms_tree=$tap_tmp/tree

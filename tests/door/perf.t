@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Test the perf that is built here. It must have all features
-# and know the RISC-V names. It must also build from other kernels' sources, and each wrong way to
-# build it must print a sentence.
+# Test the perf that this tree builds. This perf must have all features and must know the RISC-V names. The build must
+# also work with the sources of other kernels, and each wrong use of the build must lead to a sentence.
 . "$(dirname "$0")/../harness/tap.sh"
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
 data=$top/tests/perf
@@ -26,7 +25,7 @@ says "no compiler" "no compiler nosuch-gcc" env CROSS_COMPILE=nosuch- "$build" 6
 says "no libraries for RISC-V" "run 'tools/setup/setup sysroot', or set SYSROOT=" \
 	env SYSROOT=/nosuch "$build" 6.12 riscv64
 
-# ---- Change the version in a known kernel's source, so that no hook patch is for this version
+# ---- Make kernel sources with another version, for which this tree has no hook patch
 tree() { # DIR KVER VERSION PATCHLEVEL
 	mkdir -p "$1/tools/perf"
 	cp "$O/root/linux-$2/tools/perf/MANIFEST" "$1/tools/perf/"
@@ -42,7 +41,7 @@ tree "$tap_tmp/next" "$known" "${next%.*}" "${next#*.}"
 tree "$tap_tmp/old" 6.12 6 17
 tree "$tap_tmp/other" "$known" 7 4
 sed -i 's/PERF_AUXTRACE_/PERF_AUX_/' "$tap_tmp/other/tools/perf/util/auxtrace.c" "$tap_tmp/other/tools/perf/util/auxtrace.h"
-# Without a compiler, the build ends as soon as it has chosen the patch.
+# This host has no compiler, so the build ends as soon as it has chosen the patch.
 says "the nearest hook patch is used for the next kernel" "Linux $next has no hook patch of its own: hooks-$known.patch applies and is used" \
 	env KSRC="$tap_tmp/next" CC=nosuch "$build" custom x86_64
 says "the nearest hook patch, for 6.17" "Linux 6.17 has no hook patch of its own: hooks-6.12.patch applies and is used" \
@@ -56,7 +55,7 @@ ln -s "$(readlink -f "$O/root/linux-6.12")" "$tap_tmp/o/root/linux-6.12"
 says "the newest kernel uses the perf of 6.12 if no hook patch applies" "Documentation/developer/add-a-kernel.rst says how to make one. The perf of Linux 6.12 is used in its place" \
 	env O="$tap_tmp/o" CC=nosuch "$build" new x86_64
 
-# ---- a program with a PLT, and a recording of samples in it, without N-Trace
+# ---- Make a program with a PLT, and a recording of samples in this program, without N-Trace
 cat >"$tap_tmp/plt.c" <<'EOT'
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,7 +69,7 @@ int main(int argc, char **argv)
 }
 EOT
 "${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -O1 -fno-builtin -no-pie -o "$tap_tmp/plt" "$tap_tmp/plt.c" || exit
-# Print the use of each slot of .got.plt as the address that objdump calls NAME@plt.
+# Print the addresses that use each slot of .got.plt, with the address that objdump calls NAME@plt.
 "${CROSS_COMPILE:-riscv64-linux-gnu-}objdump" -d -j .plt "$tap_tmp/plt" |
 	sed -n 's/^0*\([0-9a-f]*\) <\([a-z_]*\)@plt>:$/\1 \2@plt/p' | sort >"$tap_tmp/wanted"
 python3 - "$tap_tmp" "$data" <<'EOT'

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Test set-up. It must be complete, need no network the second time, and print clear messages if it
+# Test set-up. Set-up must be complete, must not need a network the second time, and must print a clear message if it
 # cannot work.
 . "$(dirname "$0")/../harness/tap.sh"
 
 setup=$top/tools/setup/setup
 
 offline() {
-	# A network namespace has no network. If this user may not create one, use a proxy that does not
+	# A new network namespace has no network. If this user may not create a namespace, use a proxy that does not
 	# answer.
 	if unshare -n true 2>/dev/null; then
 		O=$tap_tmp/second unshare -n "$setup" test
@@ -23,7 +23,7 @@ says() { # SENTENCE COMMAND...
 	grep -qF -- "$want" "$tap_tmp/said"
 }
 
-# Build a module here with a kernel header tree and its own modpost
+# Build a module on this host with a kernel header tree, whose modpost runs on this host
 module() {
 	mkdir -p "$tap_tmp/m-$1"
 	printf '#include <linux/module.h>\nMODULE_LICENSE("GPL");\nMODULE_DESCRIPTION("empty");\n' >"$tap_tmp/m-$1/empty.c"
@@ -32,7 +32,7 @@ module() {
 	[ -s "$tap_tmp/m-$1/empty.ko" ]
 }
 
-# This user is not root, and the host has neither sudo nor the device tree compiler.
+# Run set-up as a user who is not root, on a host that has neither sudo nor the device tree compiler.
 unprivileged() {
 	d=$tap_tmp/unprivileged
 	mkdir -p "$d/tools/setup" "$d/bin" "$d/home"
@@ -67,10 +67,10 @@ ok "programs for the guest are built" sh -c 'echo "int main(void) { return 0; }"
 ok "a static program of one line for the guest is built" sh -c 'echo "int main(void) { return 0; }" >"$1/t.c" &&
 	"$0" -static -o "$1/t" "$1/t.c" && qemu-riscv64-static "$1/t"' "$O/root/bin/riscv64-guest-gcc" "$tap_tmp"
 
-# Another process holds the lock of the cache, like a set-up that runs
+# Another process holds the lock of the download cache, like another set-up that is running
 waits() {
 	mkdir -p "$tap_tmp/busy/ntrace"
-	# The process releases the lock after set-up has printed that it waits
+	# The other process releases the lock after set-up has printed that it waits
 	flock "$tap_tmp/busy/ntrace/lock" sh -c ': >"$0/locked"; until grep -q waiting "$0/said"; do sleep 0.1; done' "$tap_tmp/busy" &
 	until [ -e "$tap_tmp/busy/locked" ]; do sleep 0.1; done
 	: >"$tap_tmp/busy/said"

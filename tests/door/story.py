@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Compare the text of the demo with its page, which has each call.
+"""Compare the demo's text with the page of the demo, which contains each call.
 
   story.py PAGE source            check that the page has the calls of samples/requests.c, and their source
   story.py PAGE slowest TEXT      check the demo's TEXT about the slowest request
@@ -33,7 +33,8 @@ def source():
 
 
 def slowest(path):
-    """The slowest request has a rehash, unless the host stopped the board during another one"""
+    """Return True if the slowest request contains a rehash. A different request can be the slowest if the host paused
+    the board during it"""
     with open(path, encoding="utf-8") as file:
         text = file.read().split("\n3. ")[1].split("\n4. ")[0]
     call = max(named("request"), key=lambda call: call[1])

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Create an ordinary user for a test, who owns a copy of the tree and can read the download cache.
-# Root must source this file after tap.sh.
+# These functions create an ordinary user for a test. This user owns a copy of the tree, and can read the download
+# cache. Root must source this file after tap.sh.
 # shellcheck shell=sh
 
-# user_make creates $user with the folder $home. If that is not possible here, it prints a reason and fails.
+# user_make creates the user $user with the folder $home. If the host cannot do this, user_make prints a reason and
+# fails.
 user_make() {
 	user=ntrace-test-$$
 	home=$tap_tmp/home-of-user
@@ -16,7 +17,7 @@ user_make() {
 	mkdir -p "$home/ntrace" "$home/.cache/ntrace"
 	(cd "$top" && tar -cf - --exclude=./build --exclude=./.git .) | tar -xf - -C "$home/ntrace"
 	# Copy perf's sources and objects, so that perf is not built twice. The objects contain the paths of the
-	# sources, so the user sees this copy under the path that root uses.
+	# sources, so mount this copy for the user at root's path.
 	for d in "$cache/perf/$1"-*; do
 		[ ! -e "$d/good" ] || cp -a "$d" "$home/.cache/ntrace/"
 	done
@@ -30,8 +31,9 @@ user_remove() {
 	[ -z "${user:-}" ] || userdel "$user" 2>/dev/null
 }
 
-# user_run COMMAND...: run as the user, in the copy of the tree. The user's cache is mounted at the path of root's
-# cache, with root's downloads read-only. An empty folder hides a parent folder that the user may not enter.
+# user_run COMMAND...: run COMMAND as the user, in the copy of the tree. The user's cache is mounted at the path of
+# root's cache, and root's downloads are read-only. An empty folder is mounted over a parent folder that the user may
+# not enter.
 user_run() {
 	mkdir -p "$tap_tmp/roots"
 	unshare -m sh -c '

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Count habits of writing that strangers stumble over, and check the subjects of commits.
+"""Count writing habits that confuse new readers, and check the subjects of commits.
 
     words.py habits [FOLDER ...]   each habit in the comments and sentences of FOLDER, and what to write
     words.py ceilings FILE         compare the share of each folder with its ceiling in FILE
     words.py subjects              check the lines of standard input as subjects of commits
 
-A habit is a place to look at. A comment says who does what to what, and why. CONTRIBUTING.md has the rules.
+A habit marks a place to check. A comment describes who does what to what, and why. CONTRIBUTING.md has the rules.
 """
 import re
 import subprocess
@@ -34,9 +34,9 @@ HABITS = [(name, re.compile(pattern), better) for name, pattern, better in (
 DOCUMENTS = ('.rst', '.md', '.txt', '.1', '.3')
 C_FILES = ('.c', '.h', '.S', '.js', '.css')
 SUFFIXES = DOCUMENTS + C_FILES + ('.py', '.sh', '.t', '.mk')
-# Test data, and texts that others wrote
+# Leave out test data, and texts that other projects wrote
 LEFT_OUT = re.compile(r'tests/(?:ntt|fuzz/corpus|abi)/|LICENSES/|samples/|COPYING|Documentation/perf-ntrace.txt')
-# Imperatives whose endings look like another form of a verb
+# These imperatives end like a past tense, a participle or a plural
 IMPERATIVES = {'embed', 'exceed', 'feed', 'need', 'proceed', 'seed', 'shed', 'speed', 'spread', 'bring', 'string', 'focus', 'bias'}
 
 
@@ -57,7 +57,7 @@ def pieces(path, text):
 
 
 def count(folder, show=False):
-    """Return how many comments and sentences FOLDER has, and how many of them have a habit."""
+    """Return the number of comments and sentences in FOLDER, and the number of those with a habit."""
     total = bad = 0
     for path in subprocess.check_output(['git', 'ls-files', '--', folder], text=True).split('\n'):
         if LEFT_OUT.match(path) or not (path.endswith(SUFFIXES) or path and '.' not in path.split('/')[-1]):

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Check comments, documents and subjects of commits for habits of writing that strangers stumble over.
+# Check comments, documents and subjects of commits for writing habits that confuse new readers.
 . "$(dirname "$0")/../harness/tap.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$top" || exit
@@ -8,7 +8,7 @@ git rev-parse -q --verify HEAD >/dev/null 2>&1 || skip_all "this is not a clone:
 words="$here/words.py" ceilings=tests/door/words.ceilings
 plan 7
 
-# A tree with one comment of each kind shows that the habits are found
+# Make a tree with one comment for each habit, which words.py must find
 tree=$tap_tmp/tree
 git init -q "$tree"
 cat >"$tree/a.c" <<'END'
@@ -46,7 +46,7 @@ the subject ends with a full stop: lib: read it.
 the subject has over 72 columns: lib: read 000000000000000000000000000000000000000000000000000000000000000000"
 
 ok "each folder is below its ceiling" "$words" ceilings "$ceilings"
-# The commits before 612029e were written before these rules
+# Only check commits after 612029e, because older commits were written before these rules
 is "the subjects of the last 50 commits keep the rules" \
 	"$({ git log -50 --format=%s 612029e.. 2>/dev/null || git log -50 --format=%s; } | "$words" subjects)" ""
 is "no ceiling has risen" "$(git log --format=%H -- "$ceilings" | while read -r commit; do
