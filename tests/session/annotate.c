@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A program of nested loops, loops that are left in the middle, and indirect jumps; see annotate.t. */
+/*
+ * This program has nested loops, loops that a jump leaves in the middle, and indirect jumps. annotate.t counts its
+ * instructions.
+ */
 static volatile unsigned int sum;
 
 static __attribute__((noinline)) void one(unsigned int n) { sum += n; }

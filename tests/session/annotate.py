@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Compare the JSON of `ntrace annotate` with counts from a list of executed PCs: annotate.py PCS NM OBJDUMP JSON [TIMES]
 
-This program counts the PCs by itself, and takes jumps and their destinations from objdump."""
+This program counts the PCs independently of the library, and takes jumps and their destinations from objdump."""
 import json
 import re
 import sys
@@ -60,7 +60,8 @@ for at, row in rows.items():
         starts = {name: a for a, name in symbols}
         check(f'{at:#x} targets', {starts[t['to']] + int(t['offset'], 0): t['count'] for t in row['targets']}, follows)
     elif count[at] and at not in jumps:
-        # Only after a return, a direct call or the last instruction may the thread continue elsewhere
+        # A thread can continue at another address only after a return, a direct call or the last instruction of the
+        # function
         check(f'{at:#x} has no targets', len(set(follows) - {at + sizes[at]}) > 0 and row['code'] != '8082' and
               not row['code'].endswith(('ef', '6f')), False)
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# `ntrace annotate` prints the counts of each instruction, branch, target and loop that follow from the list of
-# executed PCs (annotate.py counts them).
+# The counts that `ntrace annotate` prints for each instruction, branch, target and loop must equal the counts that
+# annotate.py computes from the list of executed PCs.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 ntrace=$O/bin/ntrace here=$top/tests/session

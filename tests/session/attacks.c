@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * attacks COUNT starts children that overwrite a return address or a function pointer, chosen by a seed. Each prints
- * KIND NAME+0xOFFSET of the new destination.
+ * `attacks COUNT` starts COUNT children, each of which overwrites a return address or a function pointer. A seed
+ * selects the address. Each child prints the KIND of the attack, and its new destination as NAME+0xOFFSET.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ static int random_below(int n)
 }
 
 /*
- * Functions that an attacker may want to reach. Each ends the child if it is called at its start.
+ * An attacker may want to reach these functions. Each function ends the child if it is called at its start.
  */
 NOINLINE static void leave(int n) { sink = n; _exit(0); }
 NOINLINE static int gadget_a(int n) { sink = n; if (n == 12345) return sink; leave(1); return n * sink; }
@@ -41,7 +41,7 @@ static void say(const char *kind, const char *name, const char *function, const 
 	fflush(stdout);
 }
 
-/* Return the address of instruction @nth of the function. The first one is 0. */
+/* Return the address of instruction @nth of the function. The first instruction has number 0. */
 static char *instruction(const char *function, int nth)
 {
 	for (; nth; nth--)

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Cut the instructions that a program has executed, as input for ntrace encode --pcs:
+"""Remove instructions from the list of instructions that a program has executed, and write input for ntrace encode
+--pcs:
 
     begun.py start|stops SEED <PCS >CUT
 
-The trace begins at a random instruction, when calls are open. With "stops", it also stops and starts again at random."""
+The trace begins at a random instruction inside of calls. With "stops", the trace also stops and restarts at
+random."""
 import random
 import sys
 

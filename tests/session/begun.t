@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Check the calls of recordings that begin inside of calls, or stop and start again at random. The outermost calls of a thread
-# take no longer than the thread; the tree of calls equals the stacks of the exports, which follow from the times of calls;
-# and the instructions of each function equal those that ntrace counts without calls.
+# Check the calls of recordings that begin inside of calls, or that stop and restart at random. Three numbers must
+# agree. The outermost calls of a thread take no longer than the thread. The tree of calls equals the stacks of the
+# exports, which are computed from the times of calls. The instructions of each function equal the instructions that
+# ntrace counts without calls.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 need_tool qemu-riscv64-static qemu-user-static
@@ -10,20 +11,21 @@ cd "$tap_tmp" || exit
 gcc -D_GNU_SOURCE -O2 -I"$top/include" -I"$top/include/uapi" -I"$top/tools/lib" -o stacks "$top/tests/session/stacks.c" \
 	"$O/lib/libntrace-session.a" "$O/lib/libntrace.a" -ldw -lelf -lzstd -lpthread || exit 1
 
-# make test takes programs whose stacks differ most; the size of a program is that of its list of instructions
+# make test runs the programs whose stacks differ most. The size of a program is the length of its list of
+# instructions
 programs=$(by_size "coroutine-recursion longjmp generators" "callbacks coroutine-jr coroutine-recursion coroutine-ret generators
 	longjmp longjmp-recursion recursion setcontext setjmp-loop siglongjmp swapcontext tail tree")
 
 sums() { awk '{ n = $NF; sub(/ [0-9]+$/, ""); sum[$0] += n } END { for (k in sum) print k, sum[k] }' | LC_ALL=C sort; }
 by_function() { sed -n 's/^{"function": "\([^"]*\)".*"self_insns": \([0-9]*\).*/\1 \2/p' | grep -v ' 0$' | sums; }
 
-# cut PROGRAM WHAT SEED: all numbers of one recording agree
+# cut PROGRAM WHAT SEED: check that all numbers of one recording agree
 cut_agrees() {
 	python3 "$top/tests/session/begun.py" "$2" "$3" <"$1.pcs" >cut &&
 		"$O/bin/ntrace" encode --timestamp --elf "$1" --pcs cut -o trace &&
 		python3 "$top/tests/session/mkrecording.py" --timestamp "$1" trace perf.data && ./stacks perf.data &&
 		./stacks perf.data paths >paths && "$O/bin/ntrace" export --format folded --insns -i perf.data -o folded || return
-	# the outermost call began before the recording
+	# the outermost call must have started before the recording
 	"$O/bin/ntrace" report --stack -i perf.data | grep -qE '^ +[0-9.]+ .* [0-9]+\+[1-9][0-9]* +[0-9]+  ' || return
 	sums <paths >got && sed 's/^[^;]*;//' folded | sums | diff got - || return
 	"$O/bin/ntrace" report --json -i perf.data >calls && "$O/bin/ntrace" report --functions --json -i perf.data >insns || return
@@ -38,14 +40,15 @@ program_agrees() {
 	done
 }
 
-# More open calls of signal handlers than are kept, because each start of the trace looks like a signal
+# Make a recording with more open calls of signal handlers than ntrace stores. Each start of the trace looks like a
+# signal
 many_signals() {
 	python3 "$top/tests/session/mkrecording.py" --timestamp "$top/samples/primes" "$top/samples/primes.nt" perf.data 600 && ./stacks perf.data || return
 	"$O/bin/ntrace" report --json -i perf.data | by_function >got
 	"$O/bin/ntrace" report --functions --json -i perf.data | by_function | diff got -
 }
 
-# Threads take turns on two CPUs, and execute no branch for most of the time
+# Make a recording of threads that take turns on two CPUs, and that seldom execute a branch
 turns() {
 	calls_program && python3 "$top/tests/session/switched.py" make calls perf.data && ./stacks perf.data &&
 		python3 "$top/tests/session/switched.py" "$O/bin/ntrace" perf.data

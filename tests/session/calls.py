@@ -4,12 +4,11 @@
 
     calls.py VERIFIED CALLS [part]
 
-tests/perf/branches -v writes VERIFIED. It has the branches of `ntrace script -F
-pid,tid,cpu,time,flags,ip,sym,symoff,dso,addr` that the board's truth has, with the truth's
-instructions and kind. CALLS is the output of `ntrace script --calls --json`. This program derives the calls of
-each thread from the branches by the rules in man ntrace-report. CALLS must have each of these calls
-once, with its thread, function, start, duration and number of instructions. With "part", VERIFIED has
-only the start of the recording.
+tests/perf/branches -v writes VERIFIED, which has the branches that are both in the board's truth and in the output of
+`ntrace script -F pid,tid,cpu,time,flags,ip,sym,symoff,dso,addr`, with the instructions and the kind of branch from
+the truth. CALLS is the output of `ntrace script --calls --json`. This program derives the calls of each thread from
+the branches by the rules in man ntrace-report. CALLS must have each derived call once, with its thread, function,
+start, duration and number of instructions. With "part", VERIFIED has only the start of the recording.
 """
 import collections
 import json
@@ -31,7 +30,8 @@ def place(addr, symbol, dso):
 
 
 def function_of(where):
-    """Return the name and the file. The unlikely part of a function belongs to the function"""
+    """Return the function's name and its file. A symbol of the unlikely part of a function (".cold") belongs to the
+    function"""
     return (where.name.split('.cold')[0], where.dso) if where.name else None
 
 
@@ -41,7 +41,8 @@ class Frame:
         self.name = callee.name, callee.dso
         self.time, self.insns = time, insns
         self.trap = kind in ('syscall', 'trap', 'unseen')
-        # The trap returns to this address. A system call may be restarted
+        # A trap returns to the interrupted address. The kernel may restart a system call, whose instruction is 4
+        # bytes earlier
         self.back = {ret, ret - 4} if kind == 'syscall' else {ret}
 
 
@@ -61,7 +62,7 @@ class Thread:
         self.stack = []
 
     def unwind(self, to, time):
-        """Unwind for longjmp or an exception. The function that called the newest open call continues"""
+        """End calls after longjmp() or an exception. The function that made the newest open call continues"""
         here = function_of(to)
         for i in range(len(self.stack) - 1, -1, -1):
             if self.stack[i].trap:
@@ -127,16 +128,16 @@ class Thread:
         if word.startswith('tr end'):
             top = self.stack[-1] if self.stack else None
             if src.addr < KERNEL and word.split()[-1] == 'return' and top and top.kind == 'call':
-                # A trap follows before the destination is traced
+                # A trap occurs before the destination of the branch is traced
                 self.end(len(self.stack) - 1, time)
                 self.call('unseen', src, dst, top.ret, time)
             elif src.addr < KERNEL and word.split()[-1] in ('syscall', 'int', 'jmp'):
-                # The trace does not show whether it is a system call
+                # The trace does not show whether this trap is a system call
                 self.call('unseen', src, dst, src.addr, time)
                 self.stack[-1].back = {src.addr, src.addr + 4}
         elif word.startswith('tr strt'):
             if dst.addr < KERNEL and self.stack and self.stack[-1].kind == 'unseen':
-                # If the kernel is not traced, a program begins in the dynamic linker
+                # If the kernel is not traced, the first traced code of a program is in the dynamic linker
                 self.executing = 'ld-linux' in dst.dso and not any(dst.addr in f.back for f in self.stack)
                 self.trap_returns(src, dst, time)
         elif kind == 'c':
@@ -154,7 +155,7 @@ class Thread:
 
 
 def truth(path):
-    """Return all calls that started and ended, and how often something unusual happened"""
+    """Return all calls that started and ended, and the number of each unusual event"""
     threads, stats = {}, collections.Counter()
     with open(path, encoding='utf-8', errors='replace') as f:
         for line in f:

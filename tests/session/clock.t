@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Test timestamps of a counter that has stopped or restarted. Commands must then use the times at
-# which the kernel read the trace, must not print a call that lasts since time 0, and must report
-# the fault. They must not change right times.
+# Test timestamps of a counter that has stopped or restarted. In this case, commands must use the times at which the
+# kernel read the trace, must report the fault, and must not print a call that lasts since time 0. Commands must not
+# change correct times.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 wrong="anew anew-soon stopped stopped-long zero" right="right waited damaged"
 for what in $wrong $right; do recording clock-$what || exit; done
 
-# ticks WHAT: print the first time of each stretch, and the last time, in ticks of 100 ns; fail if a time is before another
+# ticks WHAT: print the first time of each stretch, and the last time, in ticks of 100 ns. Fail if times decrease
 ticks() {
 	"$O/bin/ntrace" script -F time,ip -i "$tap_tmp/clock-$1.data" 2>"$tap_tmp/said" | awk '
 		{ sub(":", "", $1); t = sprintf("%.0f", $1 * 10000000) + 0 }

@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Damage recordings and the files beside them in their structure, and let commands read them.
+Damage the structure of recordings and of the files that belong to recordings, and let commands read the damaged
+files.
 
     damaged.py NTRACE SERVE FOLDER NEXT END FILE...
 
-The commands in READERS for a kind of file read the damaged files in turn. A command must end within 10 seconds with an
-exit status of 0, 1 or 2, and must not change the file. A file for which a command does not is kept in FOLDER. NEXT is
-the number of the first file, or the name of a file with this number, which is updated, so that an interrupted run can
-continue.
+READERS has commands for each kind of file, which read the damaged files in turn. A command must end within 10 seconds
+with an exit status of 0, 1 or 2, and must not change the file. If a command violates these rules, the damaged file is
+stored in FOLDER. NEXT is the number of the first file, or the name of a file that contains this number. The program
+updates the file NEXT, so that an interrupted run can continue.
 
-FOLDER has the files of tests/session/damaged.t: good.data and its program calls; program.data, whose program is damaged;
-and the recordings kcore, kallsyms and modules, each of which has a damaged file of this name beside the kernel's code.
+FOLDER has the files of tests/session/damaged.t. good.data is a recording, and calls is its program. program.data is a
+recording whose program is damaged. The recordings kcore, kallsyms and modules each have a damaged file of this name
+with the kernel's code.
 """
 import os
 import random
@@ -94,7 +96,7 @@ def change_size(data, change):
 
 
 def features(data):
-    """Return (where the section is described, its offset, its size) of each feature"""
+    """Return (position of the feature's description, its offset, its size) of each feature"""
     begin, size = struct.unpack_from('<QQ', data, 40)
     bits = int.from_bytes(data[72:104], 'little').bit_count()
     for at in range(begin + size, min(begin + size + 16 * bits, len(data) - 15), 16):
@@ -117,7 +119,8 @@ def damage_feature(data, rand):
 
 
 def damage_record(data, rand, at, length, whole, others):
-    """Change the header of a record, a word or byte in it, the time at its end, or its position in the file"""
+    """Change a recording's record at one place: its header, a word or byte, the time at its end, or its position in
+    the file"""
     kind = rand.randrange(8)
     if kind == 0:
         put(data, at + rand.choice([0, 4, 6]), rand.choice(VALUES + [length - 8, length + 8]), 2)
@@ -126,7 +129,7 @@ def damage_record(data, rand, at, length, whole, others):
     elif kind == 3:
         put(data, at + length - 8 * rand.randrange(1, 5), rand.choice(VALUES + [rand.getrandbits(40)]), 8)
     elif kind in (4, 5):
-        # Records that are compressed have no words at multiples of 4
+        # Compressed records have no words at multiples of 4
         put(data, at + 8 + rand.randrange(max(1, whole - 8)), rand.choice(VALUES), rand.choice([1, 2, 4, 8]))
     elif kind == 6:
         to = rand.choice(others)[0]
@@ -138,7 +141,8 @@ def damage_record(data, rand, at, length, whole, others):
 
 
 def damage(data, rand):
-    """Make one change in the header, the attributes, a record or the features, or at any byte, or cut off the end"""
+    """Make one change in the header, attributes, a record or features, or at any byte, or cut off the end of the
+    recording"""
     kind, all_records = rand.randrange(11), list(records(data))
     begin = struct.unpack_from('<Q', data, 40)[0]
     if kind == 0:
@@ -158,7 +162,7 @@ def damage(data, rand):
 
 
 def damage_trace(data, rand):
-    """Change the trace of one record, whose header stays right"""
+    """Change the trace of one record, and keep the header of this record correct"""
     traces = [(at + length, whole - length) for at, kind, length, whole in records(data) if kind == AUXTRACE and whole > length]
     if not traces:
         return
@@ -177,7 +181,7 @@ def damage_recording(data, rand):
 
 
 def damage_text(data, rand):
-    """Change some bytes of a text, or cut the end off"""
+    """Change some bytes of a text, or cut off its end"""
     for _ in range(rand.randrange(1, 4)):
         data[rand.randrange(len(data))] = rand.choice(b'0123456789abcdef -\n\0\xff')
     if rand.randrange(5) == 0:
@@ -185,7 +189,7 @@ def damage_text(data, rand):
 
 
 def damage_bytes(data, rand):
-    """Change some bytes or a word, or cut the end off"""
+    """Change some bytes or a word of the data, or cut off their end"""
     kind = rand.randrange(4)
     if kind == 0:
         put(data, 4 * rand.randrange(max(1, len(data) // 4)), rand.choice(VALUES), rand.choice([1, 2, 4, 8]))
@@ -213,7 +217,7 @@ def elf_tables(data):
 
 
 def damage_elf(data, rand):
-    """Change a word of one of the headers or sections, or any bytes"""
+    """Change a word of one of the ELF file's headers or sections, or any bytes"""
     if rand.randrange(6) == 0:
         damage_bytes(data, rand)
         return
@@ -222,7 +226,7 @@ def damage_elf(data, rand):
 
 
 def reader(data, n):
-    """Return the function that damages a file of this kind, and the command that reads it"""
+    """Return the function that damages this kind of file, and the command that reads the damaged file"""
     turn, first = n // len(BESIDE), data[:8]
     if first == b'PERFILE2':
         command = COMMANDS[n % len(COMMANDS)]
@@ -250,7 +254,7 @@ def damaged(original, n, rand):
 
 
 class Server:
-    """A command, which serve.c runs again and again in a worker process"""
+    """A command that serve.c runs repeatedly in a worker process"""
 
     def __init__(self, ntrace, serve, folder):
         self.folder = folder
@@ -260,7 +264,7 @@ class Server:
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def run(self, command):
-        """Return a description of the fault, or nothing"""
+        """Return a description of the command's fault, or nothing if the command made no fault"""
         print(*command, sep='\t', file=self.process.stdin, flush=True)
         status = int(self.process.stdout.readline())
         if os.WIFEXITED(status) and os.WEXITSTATUS(status) in (0, 1, 2):

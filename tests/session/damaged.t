@@ -1,9 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Read recordings with a damaged structure, and damaged programs, kernels, raw trace and counts, with sanitizers. Each command must end soon,
-# exit with one of its documented statuses, and not change the recording or create another file.
+# Read recordings with a damaged structure, and damaged programs, kernels, raw trace and counts, in a build with
+# sanitizers. Each command must end within 10 seconds with a documented exit status, and must not change the recording
+# or create another file.
 #
-# tests/long/session-damaged.t reads 100,000 of them, which takes about an hour. It can continue an interrupted run.
+# tests/long/session-damaged.t reads 100,000 damaged files, which takes about an hour, and can continue an interrupted
+# run.
 . "$(dirname "$0")/../harness/tap.sh"
 number=${DAMAGED:-$(by_size 300 4000)}
 build_sanitized || skip_all "this host's compiler has no sanitizers: $(grep -m1 error "$tap_tmp/make")"
@@ -24,7 +26,8 @@ files() {
 		echo "one 16384 1 two, Live 0xffffffff02000000 (OE)" >files/modules && "$ntrace" decode --pcs --elf calls good.data >pcs &&
 		"$O/bin/ntrace" encode --elf calls --pcs pcs -o files/calls.nt --timestamp && "$ntrace" profile --counts -i good.data -o files/counts
 }
-# Put what commands read besides the damaged file into $read. The kernel's code, symbols and modules are damaged one at a time
+# Copy the undamaged files that commands need to $read. Only one of the kernel's code, symbols and modules is damaged
+# at a time
 beside() {
 	cp calls good.data files/*.nt "$read" && cp rounds.data "$read/calls.data" && cp files/counts "$read/counts.data" && cp files/lines "$read/in.data" &&
 		python3 "$top/tests/perf/mkcalls.py" "$read/in.data" "$read/program.data" good || return
@@ -37,7 +40,7 @@ gcc=${CROSS_COMPILE:-riscv64-linux-gnu-}gcc
 { build_tool && recordings && files && beside; } >said 2>&1 || { cat said; exit 1; }
 gcc -D_GNU_SOURCE -Wall -Werror -shared -fPIC -o serve.so "$top/tests/session/serve.c" || exit
 
-# The same file is mapped twice, and the recording has no build ID of it
+# A recording maps the same file twice, and has no build ID of this file
 mapped_twice() {
 	python3 - good.data twice.data <<-'E2' || return
 		import struct, sys
@@ -49,7 +52,7 @@ mapped_twice() {
 		    maps += data[at:at + length] if kind == 10 else b""
 		    at += length + (struct.unpack_from("<Q", data, at + 8)[0] if kind == 71 else 0)
 		begin = struct.unpack_from("<Q", data, 40)[0]
-		# The header announces no features, because their sections are dropped
+		# Clear the header's bitmap of features, because the sections of the features are dropped
 		head = data[:48] + struct.pack("<Q", size + len(maps)) + data[56:72] + bytes(32)
 		open(sys.argv[2], "wb").write(head + data[104:begin] + maps + data[begin:end])
 		sys.exit(not maps)
@@ -59,7 +62,7 @@ mapped_twice() {
 	done
 }
 
-# A thread's stack of 8 MB takes the sanitizer longer to clear than a command takes
+# Use a small stack, because the sanitizer takes longer to clear a thread's stack of 8 MB than a command runs
 ulimit -s 512
 plan 2
 ok "a file that is mapped twice without a build ID causes no undefined behaviour" mapped_twice

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Two threads in which a condition can be inverted once. `diff NUMBER TIMES` inverts condition NUMBER of each thread after
- * the thread has evaluated it TIMES times. The code that inverts a condition has no branch.
+ * This program has two threads with conditions that a user can invert once. `diff NUMBER TIMES` inverts condition
+ * NUMBER of each thread after the thread has evaluated this condition TIMES times. The code that inverts a condition
+ * has no branch.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -4,10 +4,11 @@
 
     diff.py NTRACE PROGRAM equal|flip|once|gap NUMBER [SEED]
 
-Each of NUMBER pairs consists of a run of PROGRAM (diff.c) and a second run. With "equal", the second run is the
-same. With "flip", it runs a copy of the program in which one conditional branch is inverted. With "once", one
-condition is inverted once. "gap" is like "once", and the second trace also lacks some instructions elsewhere. Each
-recording has other addresses and threads, and interrupts and signal handlers at other places.
+Each of NUMBER pairs consists of a run of PROGRAM (diff.c) and a second run. With "equal", the second run is the same
+as the first. With "flip", the second run executes a copy of the program in which one conditional branch is inverted.
+With "once", one condition is inverted once. "gap" inverts one condition once, and also removes some instructions
+elsewhere from the second trace. Each recording has different addresses and threads, and has interrupts and signal
+handlers at different places.
 """
 import os
 import random
@@ -26,7 +27,7 @@ FORK, COMM, LIMIT, CONDITIONS = 7, 'diff', 2000000, 8
 
 
 def run(tmp, program, *args):
-    """Return the PCs of both threads, with the thread that was created last at the end"""
+    """Return the PCs of both threads. The last list is of the thread that was created last"""
     subprocess.run([os.path.join(TOP, 'tests', 'harness', 'pcs'), f'{tmp}/pcs', program, *args], stderr=subprocess.DEVNULL,
                    env={**os.environ, 'THREADS': '1', 'QEMU_RISCV64': f'{tmp}/qemu'}, check=False)
     lists = []
@@ -40,7 +41,7 @@ def run(tmp, program, *args):
 
 
 def retry(rng, pcs, back):
-    """Return the list in which some sc instructions failed once, because an interrupt came after lr"""
+    """Return the list of PCs in which some sc instructions failed once, because an interrupt arrived after lr"""
     out = []
     for i, pc in enumerate(pcs):
         out.append(pc)
@@ -51,12 +52,12 @@ def retry(rng, pcs, back):
 
 
 def interrupt(rng, pcs, handler, jumps):
-    """Return the list with interrupts, some of which deliver a signal. The kernel is not traced"""
+    """Return the list of PCs with added interrupts, some of which deliver a signal. The kernel is not traced"""
     out, at = [], 0
     for end in sorted(rng.sample(range(1, len(pcs)), min(30, len(pcs) - 1))) + [len(pcs)]:
         out += pcs[at:end]
         at = end
-        # `ntrace encode` does not know the destination of a branch before a gap
+        # `ntrace encode` does not know the destination of a branch if the next instruction is missing
         if end == len(pcs) or pcs[end] - pcs[end - 1] not in (2, 4) or pcs[end - 1] in jumps:
             continue
         out += [None]
@@ -66,7 +67,7 @@ def interrupt(rng, pcs, handler, jumps):
 
 
 def record(tmp, name, ntrace, rng, program, threads, handler, jumps, back, lost=()):
-    """Write a recording. In @lost, (from, to) of each thread is the trace that is missing"""
+    """Write a recording. @lost has the positions (from, to) of the missing trace in each thread"""
     base, pid = rng.randrange(1, 1 << 20) << 12, rng.randrange(1000, 4000)
     file = perfdata.File(cpus=2)
     copy = f'{tmp}/{name}/{os.path.basename(program)}'
@@ -104,7 +105,8 @@ def record(tmp, name, ntrace, rng, program, threads, handler, jumps, back, lost=
 
 
 def branches(code):
-    """Return {PC: bytes} of all conditional branches, and {PC: destination} of those from sc to lr"""
+    """Return {PC: bytes} of all conditional branches, and {PC: destination} of the branches that retry an lr after an
+    sc"""
     lines = subprocess.run(['riscv64-linux-gnu-objdump', '-d', code], capture_output=True, text=True, check=True).stdout
     found = re.finditer(r'^\s+([0-9a-f]+):\s+([0-9a-f]+)\s+(beqz|bnez|beq|bne|blt|bge|bltu|bgeu|bltz|bgez|blez|bgtz)\t', lines, re.M)
     codes = {int(m[1], 16): len(m[2]) // 2 for m in found}
@@ -125,7 +127,7 @@ def flip(program, to, pc, size):
 
 
 def expected(a, b):
-    """Return (PC, executions before) of the last common instruction, or None"""
+    """Return (PC, number of its earlier executions) of the last common instruction, or None"""
     for i, (x, y) in enumerate(zip(a, b)):
         if x != y:
             return a[i - 1], a[:i - 1].count(a[i - 1])
@@ -133,7 +135,7 @@ def expected(a, b):
 
 
 def answers(ntrace, tmp, symbols, *options):
-    """Return the exit status, {thread: (PC, executions before)} and the output"""
+    """Return the exit status, {thread: (PC, number of its earlier executions)} and the output"""
     out = subprocess.run([ntrace, 'diff', *options, f'{tmp}/a.data', f'{tmp}/b.data'], capture_output=True, text=True, check=False)
     found = {}
     for m in re.finditer(r'^Thread (\d+) .* first differ after\n    (\S*)\+0x([0-9a-f]+) .*\n(?:    [AB].*\n)*'
@@ -143,7 +145,7 @@ def answers(ntrace, tmp, symbols, *options):
 
 
 def judge(status, found, wanted, tids, text):
-    """Return a sentence about what is wrong, or None"""
+    """Return a sentence that describes the fault, or None if there is no fault"""
     if status != (1 if any(wanted) else 0):
         return f'status {status}: {text}'
     for tid, want in zip(tids, wanted):
@@ -160,15 +162,15 @@ def main():
     table = subprocess.run(['riscv64-linux-gnu-nm', program], capture_output=True, text=True, check=True).stdout
     symbols = {line.split()[2]: int(line.split()[0], 16) for line in table.splitlines() if line.count(' ') == 2}
     with tempfile.TemporaryDirectory() as tmp:
-        # the changed program may never end
+        # the changed program may run forever
         with open(f'{tmp}/qemu', 'w') as f:
             f.write('#!/bin/sh\nulimit -t 10\nexec timeout 20 qemu-riscv64-static "$@"\n')
         os.chmod(f'{tmp}/qemu', 0o755)
         base_run = run(tmp, program, '99', '0')
         codes, back = branches(program)
-        # an inverted branch of sc is the same as an sc that fails, which ntrace diff ignores
+        # a run with an inverted branch of sc equals a run in which sc fails, which ntrace diff ignores
         executed = sorted({pc for pcs in base_run for pc in pcs} & set(codes) - set(back))
-        # a signal handler is a call of words()
+        # a signal handler is simulated by a call of words()
         at = base_run[0].index(symbols['words'])
         handler = base_run[0][at:at + 60]
         while judged < number:
@@ -192,7 +194,7 @@ def main():
             record(tmp, 'b', ntrace, rng, other, second, handler, codes, back, lost)
             wanted = [expected(a, b) for a, b in zip(base_run, second)]
             if kind == 'gap' and wanted[0]:
-                # a difference inside the missing trace, or near it, cannot be located
+                # a difference inside the missing trace, or near the missing trace, cannot be located
                 i = next(i for i, (x, y) in enumerate(zip(base_run[0], second[0])) if x != y)
                 if lost[0][0] <= i < lost[0][1] + 20000:
                     continue

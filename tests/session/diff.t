@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# `ntrace diff` finds the first difference of two runs. What it must find is computed from the PCs that QEMU logs.
+# `ntrace diff` finds the first difference of two runs. The test computes the expected difference from the PCs that
+# QEMU logs.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 ntrace=$O/bin/ntrace

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# `ntrace script` and `ntrace export` must print the tracepoints that were recorded beside the trace by
-# time, with names and fields. Damaged formats and samples must not crash a build with sanitizers.
+# `ntrace script` and `ntrace export` must print the recorded tracepoints with names and fields, in the order of time
+# with the trace. Damaged formats and samples must not crash a build with sanitizers.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/session/says.sh"
 damaged=${DAMAGED:-40}
@@ -23,7 +23,7 @@ text_is() {
 	events "$@" | LC_ALL=C sed 's/\xff/?/' >"$tap_tmp/got"
 	diff "$tap_tmp/wanted" "$tap_tmp/got"
 }
-# Events are printed between lines of the trace, and times never decrease
+# Tracepoints must be printed between lines of the trace, and times must never decrease
 in_order() {
 	for what in --branches --insns --calls; do
 		"$ntrace" script $what -F time -i "$data" >"$tap_tmp/got" || return
@@ -58,7 +58,8 @@ short_is() {
 damaged_never_crash() {
 	build_sanitized ||
 		{ echo "this host's compiler has no sanitizers"; return 0; }
-	# libtraceevent leaks a few bytes if it cannot read a format, which is not a fault of ntrace
+	# libtraceevent loses a few bytes of memory if it cannot read a format. Ignore this leak, which is not a fault
+	# of ntrace
 	echo leak:libtraceevent.so >"$tap_tmp/suppressions"
 	seed=0 said=0
 	while [ $seed -lt "$damaged" ]; do
@@ -78,7 +79,7 @@ damaged_never_crash() {
 	[ $said -gt 0 ]
 }
 
-# Test the formats of export that can contain tracepoints
+# Check a format of `ntrace export` that can contain tracepoints
 export_is() {
 	"$ntrace" export --format "$1" -o "$tap_tmp/exported" -i "$data" || return
 	case $1 in

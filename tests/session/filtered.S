@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Functions that call each other in loops, recursively, by pointers and by tail calls, in all depths. */
+/* The functions of this program call each other in loops, recursively, by pointers and by tail calls, in all depths. */
 	.option norelax
 	.macro	function name
 	.globl	\name

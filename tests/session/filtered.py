@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Compare the calls of recordings with an address filter with the instructions that the program has executed:
+"""Record with an address filter, and compare the calls of the recording with the instructions that the program has
+executed:
 
     filtered.py NTRACE PROGRAM PCS FOLDER NTH
 
-Each NTH filter is tested. PCS are all executed instructions of PROGRAM, from which this program computes the stack of
-calls. A filter selects the instructions that the encoder traces. The calls that ntrace finds must be the traced parts of
-the program's calls, with the same numbers of instructions, with and without callees. If trace starts at a function's
-entry, all earlier calls end, because the trace does not show which of them are still open.
+The program tests each NTH filter. PCS has all executed instructions of PROGRAM, from which this script computes the
+stack of calls. A filter selects the instructions that the encoder traces. The calls that ntrace finds must be the
+traced parts of the program's calls. Their numbers of instructions must be equal, both with and without callees. If
+trace starts at the entry of a function, all earlier calls end, because the trace does not show which calls are still
+open.
 """
 import collections
 import itertools
@@ -43,7 +45,8 @@ class Program:
 
 
 class Frame:
-    """A call. @known: the trace has shown its begin. @shown: the trace since the last cut has shown it"""
+    """A call. @known: the trace has shown the start of the call. @shown: the trace since the last cut has shown the
+    call"""
     def __init__(self, function, known, tail=False):
         self.function, self.known, self.shown, self.tail = function, known, known, tail
 
@@ -55,7 +58,7 @@ class Truth:
         self.since = []             # the stacks at the instructions since the last cut
 
     def cut(self, stack):
-        """The trace does not show what happens to the open calls"""
+        """Note that the trace does not show whether the open calls end"""
         for frames in self.since:
             self.total.update({f.function for f in frames if f.shown})
         self.since = []
@@ -64,8 +67,8 @@ class Truth:
 
 
 def walk(program, pcs, traced, cuts, signals):
-    """Return what the trace shows of the calls. @cuts: a start at an entry ends all calls. @signals: instructions of
-    the handler before each instruction"""
+    """Return the calls that the trace shows. @cuts: a start of the trace at an entry ends all calls. @signals:
+    instructions of the handler that execute before each instruction"""
     truth, stack, was = Truth(), [], False
     for i, pc in enumerate(pcs):
         function, now = program.function(pc), traced[i]
@@ -74,14 +77,14 @@ def walk(program, pcs, traced, cuts, signals):
         if now and not was and entry and cuts:
             truth.cut(stack)
         if last == RET and i:
-            # Count the call if the trace shows its end, or starts again after it
+            # Count the call if the trace shows its end, or restarts after its end
             truth.calls[stack[-1].function] += stack[-1].known and (was or now)
             if stack.pop().tail:
                 truth.calls[stack[-1].function] += stack[-1].known
                 stack.pop()
         elif not i or (entry and last & 0x7f in (JAL, JALR)):
-            # A tail call ends its caller. If the jump is not traced, the callee looks like a part of a known caller, or
-            # like a call
+            # A tail call ends its caller. If the jump is not traced, the callee looks like a part of a known caller,
+            # or like a call of this caller
             tail, direct = i and not last >> 7 & 31, was and last & 0x7f == JAL
             inside = tail and not was and stack[-1].known
             if tail and not inside:
@@ -115,7 +118,8 @@ def between(start, stop):
 
 
 def sometimes(seed, entries):
-    """Select random stretches, which do not begin at an entry, because that is a signal handler"""
+    """Select random stretches. A stretch must not begin at the entry of a function, because ntrace would take this
+    for a signal handler"""
     def select(pcs):
         rng = random.Random(seed)
         on = True
@@ -169,8 +173,8 @@ class Tester:
         return {row['function']: row for row in map(json.loads, out.splitlines()[1:])}
 
     def test(self, name, select, cuts, signals=(), flags=PER_CPU | TIME_CONV | FILTER):
-        """@signals: the instructions before which the function "signal" handles a signal. Without the flag of a filter,
-        only the sums are tested"""
+        """@signals: the instructions before which the function "signal" handles a signal. If records lack the flag of
+        a filter, only the sums are tested"""
         traced = list(select(self.pcs))
         if not any(traced):
             return
@@ -197,7 +201,7 @@ def main():
     program = Program(path)
     with open(pcs) as f:
         tester = Tester(ntrace, program, [int(line, 16) for line in f], folder)
-    # Signals arrive in straight code, and not at the first instructions of a function
+    # Signals arrive between instructions without a branch, and not at the first instructions of a function
     places = [i for i, pc in enumerate(tester.pcs) if i and pc == tester.pcs[i - 1] + 4 and
               pc >= program.entry[program.function(pc)] + 8]
     tester.test('start _start, and signals', between(program.entry['_start'], 0), True, places[::7])

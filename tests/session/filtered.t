@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Check the calls of recordings with an address filter, which starts and stops the trace between any two functions, or
-# traces only some of them, against all instructions of the program. tests/session/filtered.py says what must be equal.
+# Check the calls of recordings with an address filter against all instructions of the program. A filter starts and
+# stops the trace between any two functions, or traces only some functions. tests/session/filtered.py describes the
+# calls that must be equal.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 need_tool qemu-riscv64-static qemu-user-static
@@ -11,7 +12,7 @@ riscv64-linux-gnu-gcc -nostdlib -static -march=rv64g -Wl,-Ttext=0x10000,--build-
 		"$O/lib/libntrace-session.a" "$O/lib/libntrace.a" -ldw -lelf -lzstd -lpthread &&
 	"$top/tests/harness/pcs" pcs filtered || exit 1
 
-# Without symbols, each function has a node of its own in the tree of calls
+# Without symbols, each function is a separate node in the tree of calls
 stripped() {
 	cp filtered bare && riscv64-linux-gnu-strip bare &&
 		"$O/bin/ntrace" encode --timestamp --elf bare --pcs pcs -o trace &&
@@ -22,7 +23,7 @@ stripped() {
 
 plan 2
 ok "the tree of calls of a stripped program agrees with the table" stripped
-# make test takes each fifth filter
+# make test uses every fifth filter
 ok "calls, and the time and instructions in them, are those that the trace shows" \
 	python3 "$top/tests/session/filtered.py" "$O/bin/ntrace" filtered pcs . "$(by_size 5 1)"
 done_testing

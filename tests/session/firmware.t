@@ -8,7 +8,7 @@ cd "$tap_tmp" || exit 1
 for at in 0x10000 0x8000; do
 	"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=$at,--build-id=none -o calls-$at "$top/tests/perf/calls.S" || exit
 done
-# In no-maps, no process has mapped the code that was executed.
+# The recording no-maps lacks the maps of processes, so that no process has mapped the executed code.
 for what in good no-maps; do python3 "$top/tests/perf/mkcalls.py" calls-0x10000 $what.data $what || exit 1; done
 
 branches() { "$O/bin/ntrace" script -F ip,sym,addr -i "$@" 2>said; }

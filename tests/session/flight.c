@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Read damaged records of a flight recorder. Each damage must be reported, or change nothing.
+ * Read damaged records of a flight recorder. ntrace must report each damage, unless the damage does not change the
+ * result.
  *
  *	flight N SEED		damage N records; prints how many were refused, noted, harmless, and
  *				silently wrong
@@ -176,8 +177,8 @@ static void make_record(void)
 /* ---- Rings ---- */
 
 /*
- * Write a variable field, with 6 bits in each byte. @mseo is 1 if others follow, and 3 if it is the
- * last
+ * Write a field of variable length, with 6 bits in each byte. @mseo is the MSEO of the last byte: 1 if other fields
+ * follow, and 3 if the message ends here
  */
 static size_t put_field(uint8_t *to, uint64_t value, unsigned int mseo)
 {
@@ -192,8 +193,8 @@ static size_t put_field(uint8_t *to, uint64_t value, unsigned int mseo)
 }
 
 /*
- * Write ProgTraceSync with SYNC 2 (Periodic) and I-CNT 0. It has 9 bytes, because times have 17 or
- * 18 bits here
+ * Write ProgTraceSync with SYNC 2 (Periodic) and I-CNT 0. This message has 9 bytes, because the times in this test
+ * have 17 or 18 bits
  */
 #define SYNC_BYTES	9
 static void put_sync(uint8_t to[SYNC_BYTES], uint64_t time)
@@ -275,8 +276,8 @@ static int find_rings(void)
 				printf("%d messages, sink last seen at %d\n", nr, at);
 		}
 		/*
-		 * The driver saves the offset of the sink four times in a second, so 5 messages
-		 * follow the saved offset
+		 * The driver saves the offset of the sink four times per second, so that 5 messages follow the saved
+		 * offset
 		 */
 		set_pointer((nr - 5) * SYNC_BYTES % AREA);
 		if (!ring_is(oldest, nr) && !bad++)
@@ -307,7 +308,7 @@ static uint64_t frequency_of_event(uint64_t ts_mode, uint64_t prescale)
 	return frequency;
 }
 
-/* The record has the frequency of the recorder's ts_mode, which is 1 here, without a prescaler */
+/* Check that the record has the frequency of the recorder's ts_mode, which is 1 here, without a prescaler */
 static int check_clocks(void)
 {
 	int bad = 0;
@@ -325,15 +326,15 @@ static int check_clocks(void)
 	return bad;
 }
 
-/* A test without a kernel cannot copy the kernel's code. */
+/* This function replaces the function that copies the kernel's code, because the test has no kernel. */
 int flight_kernel(const struct ns_flight *flight, const struct ns_dump *dump, const char *folder)
 {
 	return 0;
 }
 
 /*
- * Save a record to memory as ntrace flight save does. Return -1 if it was refused, and 1 if damage
- * was noted
+ * Save a record to memory as `ntrace flight save` does. Return 0 if the record was saved, 1 if damage was noted, and
+ * -1 if the record was refused
  */
 static int saved(const uint8_t *data, char **text, size_t *size)
 {
@@ -360,7 +361,7 @@ static int saved(const uint8_t *data, char **text, size_t *size)
 }
 
 /*
- * Flip one bit, or a few adjacent bits, in the used parts, like a memory error does
+ * Flip one bit, or a few adjacent bits, in the used parts of the record, as a memory error does
  */
 static void damage(uint8_t *copy)
 {
@@ -409,7 +410,7 @@ static int write_record(const char *path)
 	return (f && fclose(f)) || err;
 }
 
-/* ---- Right checks, hostile values ---- */
+/* ---- Records with correct checks and hostile values ---- */
 
 static uint64_t hostile(void)
 {
@@ -421,7 +422,7 @@ static uint64_t hostile(void)
 	return values[(size_t)rand() % (sizeof(values) / sizeof(values[0]))];
 }
 
-/* Overwrite a random word or half-word of a part, before its checks are corrected */
+/* Overwrite a random word or half-word of a part of the record. The caller corrects the checks of this part */
 static void spoil(uint8_t *at, size_t size)
 {
 	uint64_t value = hostile();
@@ -466,7 +467,7 @@ static int open_hostile(int n)
 			spoil(copy + p->offset, p->size);
 			reseal(copy, p);
 		}
-		/* Overwrite sizes, offsets and counts of the header, so that parts may overlap */
+		/* Overwrite sizes, offsets and counts in the header, so that parts of the record may overlap */
 		if (!(rand() % 3))
 			spoil(copy + 8, sizeof(*to) - 16);
 		to->crc = crc32(to, offsetof(struct ntrace_flight_header, crc));
@@ -490,7 +491,7 @@ static int open_hostile(int n)
 #define COPY_AT		8192
 #define CORE_SIZE	(sizeof(Elf64_Ehdr) + SEGMENTS * sizeof(Elf64_Phdr) + COPY_AT + 2 * REGION)
 
-/* Return the size of the dump. Segments are not aligned to pages of the file. */
+/* Write a crash dump, and return its size. Segments are not aligned to pages of the file. */
 static size_t make_core(uint8_t *core)
 {
 	Elf64_Ehdr *head = (void *)core;
@@ -523,7 +524,7 @@ static size_t make_core(uint8_t *core)
 }
 
 /*
- * Give the copy another cause of the crash, and an address that differs from the address in its
+ * Give the copy of the record a different cause of the crash, and an address that differs from the address in its
  * header
  */
 static int write_core(const char *path)
@@ -571,7 +572,7 @@ static int search_dumps(int n)
 		struct ns_flight flight;
 
 		damage_core(core, &size);
-		/* use a buffer of exactly this size, so that reading beyond it is noticed */
+		/* use a buffer of exactly this size, so that the sanitizer detects a read beyond the end */
 		fit = malloc(size ? size : 1);
 		memcpy(fit, core, size);
 		free(core);

@@ -64,7 +64,7 @@ class Recording:
         return words[5], [words[words[2] + n * words[3]:][:words[3]] for n in range(words[4])]
 
     def save(self, path, ids):
-        """@ids: ids of each event"""
+        """@ids: list of ids for each event"""
         ids = [b''.join(struct.pack('<Q', i) for i in some) for some in ids]
         out, at = b''.join(ids), 104
         attr_at = at + len(out)
@@ -92,7 +92,8 @@ def event_id(event, cpu):
 
 
 def without_cpu(type_, body, swap):
-    """Return the body of a record without the CPU, which an id replaces. @swap: XOR with the CPU"""
+    """Return the body of a record without the CPU, because the id identifies the CPU. @swap: XOR each CPU number with
+    this"""
     if type_ == perfdata.RECORD_AUXTRACE:
         return body[:32] + struct.pack('<I', struct.unpack_from('<I', body, 32)[0] ^ swap) + body[36:]
     if type_ >= perfdata.RECORD_HEADER_ATTR:
@@ -119,7 +120,7 @@ def rings(sessions):
 
 
 def into_ring(recording):
-    """Replace the trace of the only CPU by the trace that a ring keeps of it"""
+    """Replace the trace of the only CPU by the part of this trace that a ring buffer still contains"""
     trace = bytearray()
     for kind, _, body, data in recording.records:
         if kind == perfdata.RECORD_AUXTRACE:
@@ -150,7 +151,8 @@ def main():
     if k3:
         words = [pmu_type << 32 | len(cpus)]
         for cpu in cpus:
-            # CPU, number of the other words, format N-Trace, context, without SRC, SRC
+            # The words of a CPU: CPU, number of the other words, format N-Trace, context, 1 if messages have no SRC,
+            # bits of SRC, SRC
             words += [cpu[0], 5, 1, cpu[2] & perfdata.CONTEXT, 0 if cpu[perfdata.CPU_SRC_BITS] else 1, cpu[perfdata.CPU_SRC_BITS], cpu[perfdata.CPU_SRC_ID]]
     else:
         words = [pmu_type]

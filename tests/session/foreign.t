@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Read recordings of other drivers, which tests/session/foreign.py makes from recordings of this tree ("ours"). Each
-# command must print the same as for the original recording, and damaged metadata must lead to a message.
+# command must print the same output as for our original recording, and damaged metadata must lead to a message.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/session/says.sh"
 build_tool
@@ -12,7 +12,7 @@ $gcc -o calls "$top/tests/perf/calls.S" && $gcc -march=rv64g -o calls-uncompress
 make_it() { python3 "$top/tests/session/mkshared.py" calls "$@"; }
 foreign() { python3 "$top/tests/session/foreign.py" "$@"; }
 
-# judged NAME OURS: compare the branches of NAME.data with the executed branches in OURS.branches
+# judged NAME OURS: compare the branches in NAME.data with the executed branches in OURS.branches
 judged() {
 	"$ntrace" script -F tid,cpu,ip,addr -i "$1.data" 2>said | python3 "$top/tests/session/shared.py" "$2.branches"
 }
@@ -36,12 +36,12 @@ same() {
 		[ -s wanted ] && cmp wanted got
 }
 
-# read_as KIND OURS [HOW...]: rewrite the recording OURS, and print how many of its branches are right
+# read_as KIND OURS [HOW...]: convert the recording OURS to KIND, and print how many of its branches are correct
 read_as() {
 	foreign "$1" "$2.data" "$1.data" "$3" "$4" && judged "$1" "$2"
 }
 
-# sentence STATUS TEXT KIND OURS HOW: check that a damaged recording leads to TEXT
+# sentence STATUS TEXT KIND OURS HOW: convert OURS to a damaged recording, and check that the command prints TEXT
 sentence() {
 	foreign "$3" "$4.data" damaged.data "$5" && says "$1" "$2" "$ntrace" script -i damaged.data
 }
@@ -60,7 +60,7 @@ is "gtrace: SRC is wider than the number of CPUs needs" "$(read_as gtrace shared
 is "gtrace: the header does not contain the number of CPUs" "$(read_as gtrace narrow no-cpus)" "$all"
 is "gtrace: the recording lacks the SRC of each CPU" "$(read_as gtrace narrow no-ids)" "$all"
 is "rvtrace: the recording lacks the format of the trace" "$(read_as rvtrace narrow)" "$all"
-# The branches of CPU 0 become those of CPU 1, which sends SRC 0.
+# Exchange CPUs in the expected branches. CPU 1, which sends SRC 0, executes the branches that CPU 0 executed before.
 sed 's/^0 /x /; s/^1 /0 /; s/^x /1 /; s/^2 /x /; s/^3 /2 /; s/^x /3 /' narrow.branches >swapped.branches
 foreign gtrace narrow.data swapped.data swap || exit 1
 is "gtrace: AUX_OUTPUT_HW_ID assigns SRC to CPUs" "$(judged swapped swapped)" "$all"
@@ -72,7 +72,7 @@ done
 ok "k3: a message names the recorder, and says that this was not tested with the hardware" says 0 "SpacemiT's K3, which is not tested with the hardware" "$ntrace" script -i k3.data
 is "k3: the recording lacks the trace ID of each CPU" "$(read_as k3 frames no-ids)" "$all"
 
-# The ring wraps around in the fourth of four records, which then begins with 186,496 bytes of the earlier ones.
+# The ring wraps around in the fourth of four records. This record begins with 186,496 bytes of the earlier records.
 is "a ring that wrapped: no branch of an earlier session is printed again" "$(read_as ring one)" \
 	"127912 branches, 0 wrong, 0 of a wrong thread, 88 missing, 1 errors 0"
 ok "a ring that wrapped: a message reports the bytes of earlier sessions" says 0 "186496 bytes of earlier sessions are left out" "$ntrace" script -i ring.data

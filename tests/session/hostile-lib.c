@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hostile.c loads this library at run time, so that calls to and from it go
- * through its PLT
+ * hostile.c loads this library at run time, so that calls between the program and the library use a PLT
  */
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Call and return in all possible ways, in several threads that move between CPUs. The calls,
- * counts and latencies of a recording are compared with the truth.
+ * This program calls and returns in all possible ways, in several threads that move between CPUs. Tests compare the
+ * calls, counts and latencies of a recording with the truth.
  *
  *	hostile ROUNDS LIBRARY		LIBRARY is built from hostile-lib.c
  */

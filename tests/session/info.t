@@ -28,7 +28,7 @@ describe() {
 		open("described.data", "wb").write(data[:begin + size] + table + b"".join(blobs))
 	P
 }
-# values FILTER: print values of the objects of JSON that have a key
+# values FILTER: print values of all JSON objects that have a key
 values() {
 	python3 -c 'import json, sys
 for line in open("json"):

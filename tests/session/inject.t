@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Test `ntrace inject`. From its file, perfs with and without N-Trace support must read the branches
-# and call chains that perf with N-Trace decodes from the trace. tests/long/session-truth.t uses a
-# recording of the board.
+# Test `ntrace inject`. Both a perf with N-Trace support and a perf without it must read the same branches and call
+# chains from the injected file. These are the branches and call chains that perf with N-Trace decodes from the trace.
+# tests/long/session-truth.t uses a recording of the board.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/session/says.sh"
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
@@ -19,7 +19,7 @@ branches() {
 	"$1" script -i "$tap_tmp/out.data" -F tid,cpu,brstack 2>"$tap_tmp/err" | python3 "$top/tests/session/inject.py" "$tap_tmp/branches"
 }
 
-# The call chain of each instruction
+# Print the call chain of each instruction
 chains() {
 	"$ntrace" inject --period 1 -i "$tap_tmp/$2.data" -o "$tap_tmp/out.data" || return
 	"$decoder" script -i "$tap_tmp/$2.data" --itrace=i1ig -F tid,cpu,ip,sym >"$tap_tmp/wanted" 2>/dev/null
@@ -31,8 +31,8 @@ chains() {
 	[ "$(wc -l <"$tap_tmp/wanted")" -gt 50 ] && diff "$tap_tmp/wanted.names" "$tap_tmp/got.names"
 }
 
-# llvm-profgen runs the host's perf to read the file. This perf does not support N-Trace, but can read the branches
-# that `ntrace inject` wrote. Check that the profile has the functions that ran
+# llvm-profgen calls the host's perf to read the file. The host's perf does not support N-Trace, but can read the
+# branches that `ntrace inject` wrote. Check that the profile contains the executed functions
 profgen_newest() { for n in $(seq 30 -1 17); do command -v llvm-profgen-$n && return; done; }
 profgen_is() {
 	riscv64-linux-gnu-gcc -O2 -g -static -o "$tap_tmp/lines" "$top/tests/session/lines.c" &&
@@ -46,8 +46,9 @@ profgen_is() {
 	grep -qE ': 20 work:20' "$tap_tmp/profile" && grep -qE ': 20 recurse:20' "$tap_tmp/profile" && grep -q ' twice:[1-9]' "$tap_tmp/profile"
 }
 
-# hotspot's parser is a program without windows. It must read all samples, with inlined functions and lines.
-# The parser of hotspot 1.3 refuses RISC-V by its name. If so, the test renames the architecture in the file.
+# The parser of hotspot is a program without windows. The parser must read all samples, with inlined functions and
+# lines. The parser of hotspot 1.3 refuses the architecture name "riscv64". If so, the test renames the architecture
+# in the file.
 hotspot_is() {
 	[ -s "$tap_tmp/lines.data" ] || profgen=true profgen_is >/dev/null
 	"$ntrace" inject --period 50 -i "$tap_tmp/lines.data" -o "$tap_tmp/hot.data" 2>"$tap_tmp/said" || return

@@ -5,9 +5,10 @@
  *	judge-calls TRUTH ELF LIST [ELF LIST]...
  *
  * TRUTH is from a board with one hart and truth-stacks=on. ELF is a static program with symbols, and LIST has the
- * calls that list-calls found in its recording. If the first line of LIST is "kernel", the recording has kernel code.
- * "missing FROM TO" in LIST is code that the recording does not have. If the program has no function there, no reader
- * can know how many instructions executed, so that positions do not count them, and calls inside it are not calls.
+ * calls that list-calls found in the recording of this program. If the first line of LIST is "kernel", the recording
+ * has kernel code. "missing FROM TO" in LIST is an address range whose code the recording lacks. If the program has
+ * no function in this range, no reader can know how many instructions executed there. Therefore positions do not
+ * count these instructions, and calls inside the range are ignored.
  *
  * A call with stack pointer S and return address R has ended if one of these is true:
  *
@@ -16,13 +17,13 @@
  *	A jump from another function at stack pointer S goes into the function that made the call. A jump to any
  *	other place is a tail call, which belongs to the call that it replaces.
  *
- * A call that saves R in t0 ends if the PC is R. A trap is a call from the interrupted place, and so is a signal
- * handler. A call that the reader marks as open, but that has ended, counts as "marked" and not as
- * "wrong".
+ * A call that saves its return address R in t0 ends if the PC is R. A trap or a signal handler is treated as a call
+ * from the interrupted instruction. If the reader marks a call as open although the call has ended, this program
+ * counts the call as "marked" and not as "wrong".
  *
- * Stack pointers of a thread which are less than STACK_GAP apart are of one stack, and each stack has its own calls.
- * Only a handler that uses another stack belongs to the stack that it interrupted. This program knows nothing else
- * about calls, and shares no code with the library that it judges.
+ * Stack pointers of a thread that differ by less than STACK_GAP belong to one stack, and each stack has its own
+ * calls. If a handler uses another stack, its calls belong to the stack that the handler interrupted. This program
+ * has no other rules about calls, and shares no code with the library that it judges.
  */
 #include <fcntl.h>
 #include <gelf.h>
@@ -56,7 +57,7 @@ static void *grow(void *at, size_t *room, size_t size)
 	(void)((array)->at = grow((array)->at, &(array)->room, sizeof(*(array)->at))) : (void)0, \
 	&(array)->at[(array)->nr++])
 
-/* A call. Positions count the instructions of its thread. */
+/* A call. The unit of positions is an instruction of the call's thread. */
 struct call {
 	int32_t		tid;
 	bool		open, outer;	/* @open if the end is missing, @outer if the start is missing */
@@ -75,7 +76,7 @@ struct frame {
 	size_t		alias;		/* index + 1 of a handler's separate stack; 0: none */
 };
 
-/* Calls of one stack, and of the handlers that interrupt it */
+/* Calls of one stack, including calls of handlers that interrupt this stack */
 struct calls {
 	uint64_t	last;		/* position at which the thread last used the stack */
 	ARRAY(struct frame) open;
@@ -147,7 +148,7 @@ static void add_functions(struct program *p, Elf *elf, Elf_Scn *scn, const GElf_
 		r = ADD(&p->functions);
 		*r = (struct range){ .from = sym.st_value, .to = sym.st_value + sym.st_size };
 		snprintf(r->name, sizeof(r->name), "%s", name ? name : "");
-		/* the compiler puts unlikely code of a function elsewhere */
+		/* the compiler puts unlikely code of a function into a separate symbol */
 		cold = strstr(r->name, ".cold");
 		if (cold)
 			*cold = '\0';
@@ -175,7 +176,7 @@ static bool read_elf(struct program *p, const char *path)
 	return p->entry;
 }
 
-/* Return the outermost function around an address, because labels can have a size. */
+/* Return the largest function that contains @pc, because labels inside a function can also have a size. */
 static const struct range *function_at(const struct program *p, uint64_t pc)
 {
 	const struct range *best = NULL, *r = p->functions.at;
@@ -271,13 +272,13 @@ static void close_call(struct thread *t, struct calls *c, bool open)
 	};
 }
 
-/* Return the register in which the last instruction links. A compressed one links in ra. */
+/* Return the register to which the last instruction saves the return address. A compressed call uses ra. */
 static unsigned int link_register(const struct thread *t)
 {
 	return (t->insn & 3) == 3 ? t->insn >> 7 & 31 : 1;
 }
 
-/* Entries of a procedure linkage table link in t1, but nothing returns there. */
+/* Return true if the last instruction is a call. A PLT entry writes t1, but no function returns to that address. */
 static bool is_call(const struct thread *t)
 {
 	return (t->itype == NB_ITYPE_DIRECT_CALL || t->itype == NB_ITYPE_INDIRECT_CALL ||
@@ -301,11 +302,14 @@ static bool has_ended(struct thread *t, const struct frame *f, bool top, uint64_
 		return true;
 	if (f->any_sp || sp != f->sp)
 		return false;
-	/* The kernel continues after an ecall, or at another address if it repairs a fault in kernel code. */
+	/*
+	 * The kernel continues after an ecall. If the kernel repairs a fault in its own code, it continues at another
+	 * address.
+	 */
 	return pc == f->ret || (f->handler && pc == f->ret + 4) || (f->trap && t->trapped) || is_landing(t, f, pc);
 }
 
-/* End the calls that have ended according to the rules above. Return the number of them. */
+/* End the calls that have ended by the rules at the top of this file. Return their number. */
 static size_t end_calls(struct thread *t, struct calls *c, uint64_t pc, uint64_t sp)
 {
 	size_t i = c->open.nr, last = i, ended;
@@ -345,7 +349,7 @@ static void drop_all(struct thread *t)
 	}
 }
 
-/* A handler of a signal or a trap starts at @pc. */
+/* Start a call of a signal handler or a trap handler, whose first instruction is at @pc. */
 static void interrupt(struct thread *t, uint64_t pc, uint64_t sp, bool trap)
 {
 	struct stack *other = stack_at(t, sp);
@@ -359,7 +363,7 @@ static void interrupt(struct thread *t, uint64_t pc, uint64_t sp, bool trap)
 	other->calls = t->cur;
 }
 
-/* The kernel continues the program, which it interrupted at trap_pc. */
+/* The kernel resumes the program at trap_pc, where the program was interrupted. */
 static void resume(struct thread *t, uint64_t pc, uint64_t sp)
 {
 	struct calls *c = &t->calls.at[t->cur];
@@ -395,7 +399,7 @@ static void arrive(struct thread *t, uint64_t pc, uint64_t sp, uint8_t priv)
 		if (pc != t->trap_pc && pc != t->trap_pc + 4)
 			interrupt(t, pc, sp, true);
 	} else if (is_call(t)) {
-		/* a call to the next instruction only reads the program counter */
+		/* a call of the next instruction only reads the program counter, and is not a function call */
 		if (pc != t->end && !(is_missing(t->program, pc) && is_missing(t->program, t->site)))
 			open_call(t, &t->calls.at[t->cur], (struct frame){
 				.sp = sp, .ret = t->end, .site = t->site, .to = pc, .any_sp = link_register(t) == 5,
@@ -417,7 +421,7 @@ static uint32_t last_insn(const struct nb_ingress *b)
 	return insn;
 }
 
-/* The stack pointer in the trap is that with which the thread arrived at the instruction that did not execute. */
+/* Set the stack pointer before a fault. The trace has the stack pointer at the instruction that did not execute. */
 static void end_fault(struct thread *t, uint64_t sp)
 {
 	if (t->fault_pc) {
@@ -471,7 +475,7 @@ static void note_sp(struct thread *t, uint64_t sp)
 		*ADD(&t->sps) = sp;
 }
 
-/* Follow the running thread. The kernel writes the next thread's id before it switches to that thread. */
+/* Detect which thread runs. The kernel writes the next thread's id before the kernel switches to this thread. */
 static void follow(struct place *p, const struct nb_ingress *b, uint64_t tp)
 {
 	if (b->priv == NB_PRIV_U) {
@@ -576,7 +580,7 @@ static int call_cmp(const void *a, const void *b)
 		return x->begin < y->begin ? -1 : 1;
 	if (x->end != y->end)
 		return x->end < y->end ? 1 : -1;
-	/* missing code may contain nothing but a call, so that two calls are equal; the caller is first */
+	/* if all code between two calls is missing, the calls have equal positions, and the caller is sorted first */
 	return x->parent < y->parent ? -1 : x->parent > y->parent;
 }
 

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Check the calls that `ntrace` finds in recordings of tests/session/programs. The board records all programs in one
-# boot, on one hart, with their stack pointers. From these, judge-calls checks each call's begin, end, thread, self
-# instructions and caller. `ntrace audit` must not report a violation in any of these programs, and must report each
-# attack of tests/session/attacks.c.
+# boot, on one hart, and writes their stack pointers. judge-calls uses the stack pointers to check each call's start,
+# end, thread, self instructions and caller. `ntrace audit` must not report a violation in any of these programs, and
+# must report each attack of tests/session/attacks.c.
 . "$(dirname "$0")/../harness/tap.sh"
 
 truth_dir=$O/tests/session-judged
@@ -14,12 +14,12 @@ static=$O/riscv64/bin/ntrace-static
 some="fault jit-calls nested-function builtin-longjmp coroutine-jr coroutine-ret generators jump-table longjmp millicode recursion
 	save-restore signal-stack-jump stripped swapcontext tail tail-behind-switch threads"
 
-# Programs with calls that the model of calls cannot follow, and the reason
+# These programs have calls that the model of calls cannot represent, for the reason after the colon
 limits="cancel:several_calls_wait_at_one_address longjmp-recursion:several_calls_wait_at_one_address
 	jit-nested:list-calls_takes_calls_that_missing_code_makes_one_after_the_other_for_a_tail_call
 	signal-pending:the_kernel_starts_several_handlers,_of_which_the_trace_shows_the_last"
 
-# compile FILE FLAGS NAME: build the program with its symbols, and the file for the board, which can be stripped
+# compile FILE FLAGS NAME: build the program with its symbols, and build the file for the board, which may be stripped
 compile() {
 	flags=$2
 	name=$3
@@ -41,7 +41,7 @@ build() {
 	rm -rf "$truth_dir" && mkdir -p "$out/bin" "$truth_dir/elf" && cp "$static" "$out/" || return
 	for f in "$programs"/*; do
 		case " $(echo $some) " in *" $(basename "${f%.*}") "*) ;; *) large || continue ;; esac
-		# If the options of a program have several lines, build it once with each line
+		# If the options in a program have several lines, build the program once with each line
 		sed -n 's|^/\* build: \(.*\) \*/$|\1|p' "$f" >"$truth_dir/flags"
 		name=$(basename "${f%.*}")
 		while read -r line; do
@@ -77,7 +77,7 @@ record() {
 		--out "$out" --timeout 900 -- sh /out/go && out_files "$out" && mkdir -p "$truth_dir/root/tmp" && cp -r "$out/bin" "$truth_dir/root/tmp/"
 }
 
-# Compare the calls of each program with the stack pointers, and write the results to $truth_dir/said.
+# Compare the calls of each program with its stack pointers, and write the results to $truth_dir/said.
 judge() {
 	set --
 	for f in "$truth_dir"/elf/*; do
@@ -106,12 +106,12 @@ audit() {
 }
 no_alarm() {
 	for f in "$truth_dir"/elf/*; do
-		# labels.S calls a label inside a function, which is a violation
+		# labels.S calls a label inside a function, which ntrace audit reports as a violation
 		[ "${f##*/}" != labels ] || continue
 		audit "${f##*/}" || { echo "$f"; return 1; }
 	done
 }
-# found EVENT: check that the alarms are exactly the attacks, of which there are at least 20 of each kind
+# found EVENT: check that the reported alarms are exactly the attacks, and that each kind has at least 20 attacks
 found() {
 	! audit "attacks-$1" >/dev/null || return
 	sed -n 's/.*: return from victim.* to \(.*\) (.*), but.*/return \1/p; s/.*: indirect call into.* to \(.*\) (.*/call \1/p; s/.*: indirect jump into.* to \(.*\) (.*/jump \1/p' \

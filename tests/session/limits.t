@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Test small recordings that need much memory or disk space to
-# read. A deep recursion must not fill the disk, and compressed records must not fill the memory.
+# Test small recordings that need much memory or disk space when a command reads them. A deep recursion must not fill
+# the disk, and compressed records must not fill the memory.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 recording good || exit 1
@@ -35,7 +35,7 @@ E2
 	"$ntrace" encode --elf deep --pcs deep.pcs -o deep.nt --timestamp >/dev/null &&
 	python3 "$top/tests/session/mkrecording.py" --timestamp deep deep.nt deep.data || exit
 
-# A line for each of 20,000 depths with all of its callers would take 400 MB
+# Each of 20,000 depths has a line in the output. If each line contained all callers, the output would have 400 MB
 folded() {
 	(ulimit -f 8192; "$ntrace" export --format folded -i deep.data -o folded) || return
 	awk -F';' 'NF > 1025 { exit 1 }' folded && awk '{ n += $NF } END { print n, "ns"; exit n == 0 }' folded
@@ -48,7 +48,8 @@ number, source, path = int(sys.argv[1]), *sys.argv[2:]
 with open(source, 'rb') as file:
     data = file.read()
 begin, size = struct.unpack_from('<QQ', data, 40)
-# magic, no options, a window of 2 MiB; and then blocks, none of which is the last
+# The file has a magic number, no options and a window of 2 MiB. Blocks follow, and no block is marked as the last
+# block
 blocks = b'\x28\xb5\x2f\xfd\0\x58' + (struct.pack('<I', 131072 << 3 | 1 << 1)[:3] + b'\x10') * number
 records = b''
 for at in range(0, len(blocks), 65520):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A program with functions that are inlined into each other, whose lines a profile counts. */
+/* This program has functions that are inlined into each other. A profile counts its source lines. */
 static volatile unsigned long sum;
 
 static inline __attribute__((always_inline)) void add(unsigned long n)

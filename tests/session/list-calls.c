@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * List the calls of a recording for judge-calls, one line each: thread, start, end, self instructions, start of the
- * caller + 1, and "ended", "open" or "outer". Positions count the instructions of the thread. "missing FROM TO" is a
- * page of which the recording does not have the code.
+ * List the calls of a recording for judge-calls. Each line has one call, with its thread, start, end, self
+ * instructions, start of the caller + 1, and "ended", "open" or "outer". The unit of positions is an instruction of
+ * the thread. "missing FROM TO" is a page whose code the recording lacks.
  *
  *	list-calls RECORDING SYMFS CACHE
  *
- * Calls of a thread on one stack are intervals which lie inside each other. A call that starts
- * where another call of the same caller ended is a tail call. It is listed as a part of that call,
- * unless it is a trap or a signal handler.
+ * The calls of a thread on one stack are nested intervals. A call that starts at the end of another call of the same
+ * caller is a tail call. A tail call is listed as a part of the earlier call, except if the tail call is a trap or a
+ * signal handler.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -76,7 +76,7 @@ static int listed_cmp(const void *a, const void *b)
 	return x->ended < y->ended ? 1 : -1;
 }
 
-/* Find the caller of each call, and the calls that continue as a tail call. */
+/* Find the caller of each call, and find the call that each tail call continues. */
 static void nest(void)
 {
 	struct listed *c, *last;
@@ -102,7 +102,7 @@ static void nest(void)
 	}
 }
 
-/* Return the position in the whole thread. */
+/* Return the position in the whole thread, counted from the first instruction of the thread. */
 static uint64_t place(const struct nt_calls *calls, uint32_t thread, uint64_t at)
 {
 	const struct nt_slice *s, *best = NULL;
@@ -124,7 +124,7 @@ static void print(const struct nt_calls *calls)
 	for (c = end; c-- > all.at;) {
 		if (c->head == c - all.at)
 			continue;
-		/* the call that a tail call continues gets the end and the callees of both */
+		/* add the end and the callees of a tail call to the call that it continues */
 		all.at[c->head].end = c->end > all.at[c->head].end ? c->end : all.at[c->head].end;
 		all.at[c->head].children += c->children;
 		all.at[c->head].call.open |= c->call.open;

@@ -41,9 +41,9 @@ for dialect in "" ratified; do
 	losses_script | grep -o '[0-9]*\.[0-9]\{9\}' >"$tap_tmp/times"
 	ok "ntrace, ${dialect:-sifive}: a loss is not later than the start of trace behind it" sort -c "$tap_tmp/times"
 done
-# Windows 2 and 5 of 8 are full. Hart 0 has no trace from 100.190 ms, the record of window 1, to its start at 100.301 ms,
-# and from 100.5012 to 100.601 ms; hart 1 from 100.213 to 100.311 ms and from 100.490 to 100.611 ms. The recording lasts
-# from 100.001 to 100.790 ms.
+# Windows 2 and 5 of 8 are full. Window 1 ends at 100.190 ms, and hart 0 has no trace until its encoder restarts at
+# 100.301 ms, and from 100.5012 to 100.601 ms. Hart 1 has no trace from 100.213 to 100.311 ms and from 100.490 to
+# 100.611 ms. The recording lasts from 100.001 to 100.790 ms.
 losses_windows "1:01 0:01 1!:1 0:0r1 1:01 1!:0 0:01 0:01"
 "$O/bin/ntrace" report -i "$tap_tmp/windows.data" >"$tap_tmp/report" 2>"$tap_tmp/err"
 is "report prints the missing time of each CPU" "$(sed -n 's/ us is missing, \([0-9.]*\) % of .*/ \1/p' "$tap_tmp/report" | xargs)" \
@@ -60,8 +60,8 @@ ok "info prints the same lines about missing trace as report" sh -c \
 losses_windows "1:01 1!:1 1!:1 1!:1 1!:1 1!:1 0:01"
 is "info makes no estimate if most of the time is missing" "$("$O/bin/ntrace" info -i "$tap_tmp/windows.data" 2>&1 |
 	grep -c 'too much to estimate\|an estimated')" 2
-# The first window is full and has no message of hart 0, whose trace begins at 100.101 ms. All trace is from 100.001 to
-# 100.290 ms. Hart 1 has no trace from 100.002 to 100.111 ms.
+# The first window is full and has no message of hart 0, whose trace begins at 100.101 ms. The whole trace lasts from
+# 100.001 to 100.290 ms. Hart 1 has no trace from 100.002 to 100.111 ms.
 losses_windows "0!:1 0:01 1:01"
 "$O/bin/ntrace" info -i "$tap_tmp/windows.data" >"$tap_tmp/info" 2>"$tap_tmp/info-err"
 is "info: a loss before the first trace of a CPU lasts from the start of the recording's trace" \
@@ -76,6 +76,6 @@ losses_windows "0:01 0:01"
 is "info reports that no trace is missing" "$("$O/bin/ntrace" info -i "$tap_tmp/windows.data" 2>&1 | grep missing)" "No trace is missing"
 ok "ntrace reports each loss of ${SCHEDULES:-60} random schedules in its place" \
 	losses_schedules "$O/bin/ntrace" 1 "${SCHEDULES:-60}"
-# In schedule 9565, the only sink has written a window for harts 1 and 2, then one for harts 0 and 3.
+# In schedule 9565, the only sink wrote a window for harts 1 and 2, and the next window for harts 0 and 3.
 ok "ntrace: two buffers without a common hart may belong to one sink" losses_schedules "$O/bin/ntrace" 9565 9565
 done_testing

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Find call chains that are impossible in tests/perf/lost.c.
+"""Find impossible call chains in the output for tests/perf/lost.c.
 
     lost.py <PERF
 
-PERF is the output of `perf script -F comm,tid,ip,sym` with call chains. Each function of lost.c has a
-single caller, so a chain must continue with this caller, or end.
+PERF is the output of `perf script -F comm,tid,ip,sym` with call chains. Each function of lost.c has only one caller.
+In a chain, this caller must follow the function, or the chain must end.
 """
 import collections
 import re

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Check the call chains of `ntrace inject` after a loss. Each thread that may have run in the gap must
-# lose its call chain, and the other threads must keep theirs. tests/perf/lost.t tests perf in the same
-# way.
+# Check the call chains of `ntrace inject` after a loss of trace. Each thread that may have run during the gap must
+# lose its call chain. The other threads must keep their call chains. tests/perf/lost.t tests perf in the same way.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/harness/grows.sh"
 
@@ -20,7 +19,7 @@ last_chain() {
 		awk '!NF { last = out; out = ""; next } { out = out (out == "" ? "" : " ") $NF } END { print out == "" ? last : out }'
 }
 
-# seconds THREADS: print the time for threads that run twice each
+# seconds THREADS: print the processor time for a recording with THREADS threads, each of which runs twice
 seconds() {
 	recording_as many "many-threads-$1" || return
 	least_time "$O/bin/ntrace" inject --period 1 -i "$tap_tmp/many.data" -o "$tap_tmp/out.data"
@@ -41,12 +40,12 @@ is "an event was disabled, and the thread was traced all the time" "$(last_chain
 is "an event was disabled, and the thread was traced all the time, and each switch is reported by two events" "$(last_chain disabled-kept-twice)" "outer _start"
 is "each switch is reported by two events, one of which was disabled" "$(last_chain swapped-twice)" "done"
 is "a gap on a CPU on which the thread has not run" "$(last_chain beside)" "outer _start"
-# Without switch events, the threads on that CPU are unknown
+# Without switch events, the thread that runs on the CPU is unknown
 is "without switch events: trace that continues after a pause" "$(last_chain blind-kept)" "outer _start"
 is "without switch events: another CPU has a gap" "$(last_chain blind-elsewhere)" "done"
 is "without switch events: another CPU could not be traced" "$(last_chain blind-refused)" "done"
 is "without switch events: a gap drops the calls of all threads" "$(last_chain blind-beside)" "outer"
-# Another program used the sink of CPU 1. No buffer was too small.
+# Another program used the sink of CPU 1, so trace was lost although no buffer was too small.
 recording collision || exit
 "$O/bin/ntrace" script -i "$tap_tmp/collision.data" >"$tap_tmp/said" 2>&1
 is "another program used the sink" "$? $(grep error "$tap_tmp/said" | sed 's/.*cpu/cpu/')" \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Compare maps of a process with an array of pages. Check also that 16 times as many maps do not
- * take 256 times as long.
+ * Compare maps of a process with an array of pages. Check also that 16 times as many maps take less than 256 times
+ * the processor time.
  *
  *   maps SEED
  */
@@ -49,7 +49,7 @@ static int build(struct ns_sideband *sb, struct ns_objects *objects, struct perf
 		ns_sideband_build(sb, objects, records, nr);
 }
 
-/* Each generation must have the pages' contents at its time. */
+/* Check that the maps have the contents of each page at the time of each generation. */
 static int check(unsigned int seed)
 {
 	enum { NR = 300 };
@@ -81,7 +81,7 @@ static int check(unsigned int seed)
 		gen = ns_sideband_generation(&sb, 1, i);
 		for (k = 0; gen >= 0 && k < PAGES; k++) {
 			map = ns_generation_map(&sb.generations.at[gen], (k + 1) * PAGE + 5);
-			/* A map in an empty place may be seen earlier */
+			/* A lookup before the time of a map may find this map if the address was empty */
 			if (page[i][k] < 0)
 				continue;
 			if (!map || map->object->path != maps[page[i][k]].name ||
@@ -98,7 +98,8 @@ static int check(unsigned int seed)
 }
 
 /*
- * The kernel divides a program's time into user and system by its tick, and only the sum is exact.
+ * Return the processor time of this program. The kernel divides this time into user and system inexactly, so only the
+ * sum is exact.
  */
 static double processor_time(void)
 {
@@ -108,7 +109,10 @@ static double processor_time(void)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
-/* Map from high addresses to low ones, as mmap() does. Every other map overlaps an earlier one. */
+/*
+ * Return the time of @nr maps from high addresses to low ones, as mmap() places maps. Every other map overlaps an
+ * earlier map.
+ */
 static double cost(unsigned int nr)
 {
 	struct mmap2 *maps = calloc(nr, sizeof(*maps));
@@ -141,8 +145,8 @@ int main(int argc, char **argv)
 	for (i = 0; i < 20; i++)
 		wrong += check(seed + i);
 	/*
-	 * A tree takes about 20 times as long, an array 256 times, so a limit between them
-	 * tolerates a busy host
+	 * For 16 times as many maps, a tree takes about 20 times as long, and an array 256 times. A limit between
+	 * these numbers tolerates a busy host
 	 */
 	small = cost(6250);
 	for (i = 0; i < 4; i++) {

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Run a command on a terminal: memory.py SAID COMMAND...
 
-Its standard error is a terminal, whose output is appended to the file SAID. Prints the exit status, the
-used memory in MiB, the elapsed seconds, and the processor seconds.
+The standard error of COMMAND is a terminal, and this program appends the output on the terminal to the file SAID. It
+prints the exit status, the used memory in MiB, the elapsed seconds, and the processor seconds.
 """
 import os
 import pty

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh
-# Functions of tests/session/memory.t and its long form. They measure the memory of the commands that read
-# a recording, in which a program runs again and again.
+# tests/session/memory.t and tests/long/session-memory.t use these functions. The functions measure the memory of
+# commands that read a recording, in which a program runs repeatedly.
 
 memory_dir=$O/tests/session-memory
 
-# memory_setup MIB [KIB]: make a recording with MIB of trace, in stretches of 1 MiB or of KIB KiB
+# memory_setup MIB [KIB]: make a recording with MIB MiB of trace, in stretches of 1 MiB or of KIB KiB
 memory_setup() {
 	make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; return 1; }
 	mkdir -p "$memory_dir" &&
@@ -15,8 +15,8 @@ memory_setup() {
 		python3 "$top/tests/session/repeat.py" "$memory_dir/lines" "$tap_tmp/nt" "$memory_dir/perf.data" "$@"
 }
 
-# memory_of MIB COMMAND...: check that COMMAND succeeds in at most MIB of memory, and set $said and $took. Its
-# standard error is a terminal, whose output is appended to $tap_tmp/progress.
+# memory_of MIB COMMAND...: check that COMMAND succeeds with at most MIB MiB of memory, and set $said and $took. The
+# standard error of COMMAND is a terminal, whose output is appended to $tap_tmp/progress.
 memory_of() {
 	_most=$1; shift
 	said=$(python3 "$top/tests/session/memory.py" "$tap_tmp/progress" "$O/bin/ntrace" "$@" -i "$memory_dir/perf.data")
@@ -27,7 +27,7 @@ memory_of() {
 	[ "$_status" -eq 0 ] && [ "$said" -le "$_most" ]
 }
 
-# progress_is checks that a line with the remaining time was printed, and erased at the end
+# progress_is: check that COMMAND printed a line with the remaining time, and erased it at the end
 progress_is() {
 	tr '\r' '\n' <"$tap_tmp/progress" | tail -n 4
 	echo

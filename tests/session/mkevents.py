@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Make a recording of calls.S with tracepoints and trace: mkevents.py PROGRAM PERF.DATA [pipe|damage=SEED|...]
 
-The formats are written as the kernel's tools/perf/util/trace-event-info.c does. Options:
+The layout of the formats is that of the kernel's tools/perf/util/trace-event-info.c. Options:
 
     pipe            as perf record -o -
     no-formats      the recording has no formats
@@ -46,7 +46,7 @@ FORMATS = {
 \tfield:pid_t pid;\toffset:12;\tsize:4;\tsigned:1;
 \tfield:pid_t old_pid;\toffset:16;\tsize:4;\tsigned:1;
 ''',
-    # This event prints only values that are outside of the sample
+    # The format of this event prints only values outside of the sample
     (HOSTILE, 'hostile'): '''\
 \tfield:unsigned long far;\toffset:1000000;\tsize:8;\tsigned:0;
 \tfield:char name[2147483647];\toffset:8;\tsize:2147483647;\tsigned:0;
@@ -64,7 +64,7 @@ def formats():
     for (number, name), fields in FORMATS.items():
         text = f'name: {name}\nID: {number}\nformat:\n{COMMON}{fields}\n{PRINT}'.encode()
         out += struct.pack('<Q', len(text)) + text
-    # Symbols, strings of printk, names of processes
+    # Write three empty tables: kernel symbols, strings of printk, and names of processes
     return out + struct.pack('<IIQ', 0, 0, 0)
 
 
@@ -87,7 +87,7 @@ class File(perfdata.File):
         return super().pipe((record if tracing else b'') + data, features)
 
     def event(self, nth, time, fields, pid=mkcalls.PID):
-        """Make a sample of the nth tracepoint"""
+        """Return a sample of the nth tracepoint"""
         number = list(FORMATS)[nth][0]
         raw = struct.pack('<HBBi', number, 0, 0, pid) + fields
         raw += bytes((4 - len(raw)) % 8)

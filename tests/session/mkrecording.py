@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Make a recording of perf from raw trace of a static program:
+"""Make a perf recording from raw trace of a static program:
 
     mkrecording.py [--timestamp] PROGRAM TRACE PERF.DATA [COPIES]"""
 import argparse

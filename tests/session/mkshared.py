@@ -5,9 +5,9 @@
     mkshared.py PROGRAM OUT [HOW [HARTS [TURNS [SEED]]]]
 
 PROGRAM is built from tests/perf/calls.S. PROGRAM-uncompressed is the same program without compressed instructions.
-Only kernel events show which thread executes. Each encoder has its own queue before the funnel, so the messages of
-several harts are not in the order of time. Writes OUT.data, and OUT.branches with the branches of each hart in
-their order.
+Kernel events are the only records that show which thread executes. Each encoder has its own queue before the funnel,
+so the messages of several harts are not sorted by time. The program writes OUT.data. It also writes OUT.branches with
+the branches of each hart in the order of execution.
 
 HOW is one of these:
 
@@ -44,12 +44,12 @@ SRC_BITS = int(os.environ.get('SRC_BITS', '4'))
 IDLE = b'\xff'
 PIECES = 1, 2, 3, 50, 1000, 5000    # bytes
 
-# jal outer; ret of inner; jal inner; outer, inner, ret of outer; bnez, its target, j, done; ecall
+# Addresses: jal outer; ret of inner; jal inner; outer, inner, ret of outer; bnez, its target, j, done; ecall
 PLACES = (2, 0x1a, 0x10, 0xc, 0x1a, 0x18, 8, 2, 0xa, 0x1c, 0x1e), (4, 0x2c, 0x1c, 0x14, 0x2c, 0x28, 0xc, 4, 0x10, 0x30, 0x34)
 
 
 def branches(which):
-    """Return (from, to) of the rounds, and of the exception that leads to the next ones"""
+    """Return (from, to) of the branches in the rounds, and of the exception that leads to the next rounds"""
     call, inner_ret, call_inner, outer, inner, outer_ret, again, loop, leave, done, ecall = PLACES[which]
     for n in range(3):
         yield call, outer
@@ -61,7 +61,7 @@ def branches(which):
 
 
 def hart_messages(hart, turns, start, bits):
-    """Return (ticks, message) of one hart, from a start of its encoder to the stop. SRC has @bits."""
+    """Return (ticks, message) of one hart, from a start of its encoder to the next stop. SRC has @bits bits."""
     mkcalls.CONFIG.update(src_bits=bits, src=hart)
     last = start
     out = [(start, mkcalls.start_message(BASE, start=start, context=False))]
@@ -79,8 +79,8 @@ def hart_messages(hart, turns, start, bits):
 
 
 def funnel(rng, harts):
-    """Return all messages in the order of the funnel's output. The queue of each hart is emptied now and
-    then."""
+    """Return all messages in the order in which the funnel sends them. The funnel empties the queue of each hart at
+    random times."""
     sent = []
     for hart, messages in enumerate(harts):
         leaves = 0
@@ -92,9 +92,8 @@ def funnel(rng, harts):
 
 
 def add_trace(rng, file, parts, ends, pieces, cpu, cut=0, flags=0):
-    """Add PERF_RECORD_AUX for each part, at the time when it ends, and finally all bytes, in pieces that end
-    anywhere in a message. With @cut, each record except the first begins and ends @cut bytes earlier than the
-    part."""
+    """Add PERF_RECORD_AUX for each part, at the end time of the part. Finally add all bytes, in pieces that may end
+    inside a message. If @cut is set, each record except the first starts and ends @cut bytes before the part."""
     at, data = 0, b''.join(parts)
     for n, (part, end) in enumerate(zip(parts, ends)):
         size = len(part) - (cut if n + 1 < len(parts) else 0) + (cut if n else 0)
@@ -108,7 +107,8 @@ def add_trace(rng, file, parts, ends, pieces, cpu, cut=0, flags=0):
 
 
 def calls(program, how):
-    """Make rounds of hart 0, while hart 1 calls inner in the first stretch and returns in the second"""
+    """Make rounds of hart 0. Meanwhile, hart 1 calls inner in the first stretch, and inner returns in the second
+    stretch"""
     file = perfdata.File(cpus=2, src_bits=SRC_BITS, switches=True)
     start, data = mkcalls.START, []
     for cpu, pid in enumerate(PIDS):
@@ -165,7 +165,7 @@ def main():
         if how == 'cut':
             parts = [part[:-2] for part in parts]
         if how == 'damaged':
-            # MSEO 10
+            # A byte with the invalid MSEO 2
             parts[1] = parts[1][:2000] + b'\x02' + parts[1][2001:]
         flags = perfdata.AUX_TRUNCATED if how == 'full' else 0
         if how == 'frames':

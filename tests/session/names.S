@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Functions with all kinds of names. _start calls each of them once. */
+/* The functions of this program have all kinds of names. _start calls each function once. */
 	.option norelax
 	.macro function name, kind=function
 	.globl	\name
@@ -39,7 +39,7 @@
 	function _ZN4core3fmt5write17h0123456789abcdefE
 	end	_ZN4core3fmt5write17h0123456789abcdefE
 
-/* The function outer contains a label and the function inside, and continues after both. */
+/* The function outer contains a label and the function inside. The code of outer continues after both. */
 	function outer
 lab:	beqz	zero, 1f
 	.type	inside, @function
@@ -49,7 +49,7 @@ inside:	nop
 1:	nop
 	end	outer
 
-/* Four names of one function. perf shows the strong global one with the fewest underscores. */
+/* One function has four names. perf prints the strong global name with the fewest underscores. */
 	.globl	__libc_thing, thing
 	.weak	better_thing
 	.type	__libc_thing, @function
@@ -65,7 +65,7 @@ a_local_thing:
 	.size	better_thing, . - better_thing
 	.size	a_local_thing, . - a_local_thing
 
-/* A function of which only the unwind information is known */
+/* This function has unwind information, but no symbol */
 .Lunnamed:
 	.cfi_startproc
 	nop
@@ -73,6 +73,6 @@ a_local_thing:
 	ret
 	.cfi_endproc
 
-/* A function of assembler code without type and size */
+/* This assembler function has a symbol without type and size */
 label:	nop
 	ret

@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Test the names of functions. Names of C++ and Rust must be
-# demangled, and the best of several names must be shown. For stripped programs, names must come
-# from all places in which distributions store debug files, and never from the file of another
-# program.
+# Test the names of functions. Names of C++ and Rust must be demangled, and the best of several names must be printed.
+# For stripped programs, names must come from all places in which distributions store debug files, and never from the
+# debug file of another program.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/session/says.sh"
 build_tool
@@ -23,14 +22,14 @@ record() {
 riscv64-linux-gnu-gcc -static -nostdlib -Wl,--build-id -o names "$top/tests/session/names.S" && record names || exit 1
 mkdir full && cp names full/names
 address_of() { riscv64-linux-gnu-nm full/names | sed -n "s/^0*\([0-9a-f]*\) . $1\$/\1/p"; }
-# .Lunnamed follows the three instructions of the function with four names
+# The function .Lunnamed starts after the three instructions of the function with four names
 unnamed="names+0x$(printf '%x' $((0x$(address_of thing) + 4)))"
 demangled=
 "$ntrace" report --function 'foo::bar(int)' -i names.data >/dev/null 2>&1 && demangled=yes
 
 report() { "$ntrace" report --limit 0 "$@" | sed -nE 's/^ .* ([0-9]+)  (.*) \[.*/\1 \2/p' | sort -k 2; }
 executed() { "$ntrace" report --functions --limit 0 "$@" | sed -nE 's/^ +([0-9]+) +[0-9.]+  (.*) \[.*/\1 \2/p' | sort -k 2; }
-# The number of instructions of each function, as names.S has them
+# Print the number of instructions of each function in names.S
 expected() {
 	cat <<-END
 	12 _start
@@ -55,9 +54,9 @@ mangled() {
 	[ "$(grep -cE ' (_ZN3foo3barEi|_ZN3foo3bazIiEET_S1_|_RNvCs1234_7mycrate3run|_ZN4core3fmt5write17h0123456789abcdefE)$' got)" -eq 4 ]
 }
 
-# stripped OPTION...: check that ntrace finds the same names without the symbols of the file
+# stripped OPTION...: check that ntrace finds the same names if the program has no symbols
 stripped() { functions "$@" && calls "$@"; }
-# Without debug files, the name of each function that has unwind information is its address
+# Without debug files, ntrace prints the address as the name of each function that has unwind information
 nameless() {
 	executed -i names.data "$@" >got
 	riscv64-linux-gnu-nm full/names >nm

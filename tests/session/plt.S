@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Call a function in another file through the procedure linkage table (PLT). names.t lists the
+ * Call a function in another file through the procedure linkage table (PLT). The test names.t has the list of
  * executed instructions.
  */
 	.option norelax

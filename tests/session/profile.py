@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Compare the counts of `ntrace report` with the instructions that QEMU executed, and its lines with
+"""Compare the counts of `ntrace report` with the instructions that QEMU executed, and compare its source lines with
 binutils' addr2line.
 
     profile.py functions|lines|inline|insns PROGRAM PCS < REPORT
@@ -13,7 +13,7 @@ import sys
 
 
 def symbols(program):
-    """Return the name of the function at each address, and for each name of a function the name that ntrace prints"""
+    """Return {address: function} and {name: the name that ntrace prints, if a function has several names}"""
     text = subprocess.run(['riscv64-linux-gnu-nm', '-n', '-S', '--defined-only', program], check=True,
                           stdout=subprocess.PIPE, text=True).stdout
     found = [(int(a, 16), int(n or '0', 16), name) for a, n, name in
@@ -27,7 +27,7 @@ def symbols(program):
 
 
 def frames(program, addrs):
-    """Return (function, file:line) of each address, the innermost first"""
+    """Return a list of (function, file:line) for each address, which starts with the innermost function"""
     out = subprocess.run(['riscv64-linux-gnu-addr2line', '-a', '-f', '-i', '-e', program], check=True, text=True,
                          input='\n'.join(map(hex, addrs)), stdout=subprocess.PIPE).stdout.split('\n')
     result, at = {}, None
@@ -83,7 +83,7 @@ def main():
         counts = collections.Counter(int(line, 16) for line in f)
     want, got = wanted(what, program, counts), reported(what, sys.stdin.read())
     if what in ('lines', 'inline'):
-        # For code without debug information, the two name functions of assembler differently
+        # If code has no debug information, ntrace and addr2line name assembler functions differently
         want, got = ({k: n for k, n in c.items() if '[no line]' not in k[0] and '.S:' not in k[0]} for c in (want, got))
     if what == 'functions':
         _, same = symbols(program)

@@ -19,7 +19,8 @@ counts() { # WHAT OPTION...
 }
 first() { "$ntrace" report -i "$tap_tmp/perf.data" "$@" | sed -n 4p; }
 
-# The tree must have the same calls as the table, and the tree of one function the calls that it made.
+# The tree must have the same calls as the table. The tree of one function must have the calls that this function
+# made.
 tree() {
 	gcc -D_GNU_SOURCE -O2 -I"$top/include" -I"$top/include/uapi" -I"$top/tools/lib" -o "$tap_tmp/stacks" \
 		"$top/tests/session/stacks.c" "$O/lib/libntrace-session.a" "$O/lib/libntrace.a" -ldw -lelf -lzstd -lpthread &&
@@ -67,7 +68,7 @@ ok "report --insns --tid counts each instruction of a thread" counts insns --ins
 ok "report --functions counts each function" counts functions --functions
 ok "report --lines counts each line" counts lines --lines
 ok "report --inline counts each line, and the inlined lines by their caller" counts inline --inline
-# A search of each line in the whole unit would take more than 100 times as long
+# If each line were searched in the whole unit, the time would be over 100 times as long
 ok "lines of a unit of 1500 functions take at most 30 times as long as its functions" \
 	eval 'one_unit 1500 && at_most 30 "$ntrace report --lines -i $tap_tmp/unit.data" \
 	"$ntrace report --functions -i $tap_tmp/unit.data"'

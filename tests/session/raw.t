@@ -7,7 +7,7 @@ build_tool
 ntrace=$O/bin/ntrace
 calls_program -g && recording good two-sources || exit 1
 cd "$tap_tmp" || exit
-# Cut the bytes of each buffer out of a recording
+# Copy the trace of each buffer in a recording to a file
 cat >cut.py <<'E2'
 import struct, sys
 data, out = open(sys.argv[1], 'rb').read(), {}
@@ -27,7 +27,7 @@ E2
 python3 cut.py good.data good && python3 cut.py two-sources.data two || exit 1
 clock="--timestamp --freq 10000000"
 
-# Remove differences: only a recording has names of threads, symbols of the kernel, and the end of the last stretch
+# Remove fields that only a recording has, which are thread names, kernel symbols, and the end of the last stretch
 plain() { sed -E 's/"(comm|pid|tid)": *("[^"]*"|[0-9]+),? ?//g; s/ *\[*kernel.kallsyms\]*(\+0x[0-9a-f]+)?/ KERNEL/g' | grep -v -e KERNEL -e ffffffff80000000 -e "not running" -e "^CPU" -e "slowest call" -e '^thread ' -e cob=; }
 # same ARGUMENT...: check that the command prints the same for both inputs, and that the output is not empty
 same() {
@@ -44,15 +44,15 @@ written() { # KIND FILE ARGUMENT...
 	cat err
 	[ -s got ] && plain <wanted >wanted.plain && plain <got | diff wanted.plain -
 }
-# The options of the encoder are detected if none is given
+# If no option describes the encoder, ntrace detects the settings of the encoder
 detected() {
 	"$ntrace" script --calls -F time,sym,dso --raw good.0 --elf calls --freq 10000000 2>err | tee got
 	cat err
 	grep -q "^ntrace: detected --timestamp .*--elf calls good.0" err && "$ntrace" script --calls -F time,sym,dso -i good.data | diff - got
 }
-# Each SRC is a CPU
+# In raw trace of several sources, each SRC is a CPU
 sources() {
-	# Only a recording knows that the program was started three times
+	# Raw trace does not show that the program was started three times, so remove _start
 	"$ntrace" script --calls -F cpu,time,sym,dso -i two-sources.data | grep -v _start | sort >wanted
 	# shellcheck disable=SC2086
 	"$ntrace" script --calls -F cpu,time,sym,dso --raw two.0 --elf calls --src-bits 4 $clock 2>err | grep -v _start | sort >got
@@ -73,7 +73,7 @@ offset() {
 	# shellcheck disable=SC2086
 	"$ntrace" report --raw good.0 --elf at-40000 --elf at-8000@0x8000 $clock | tee got && grep -Eq '^ +3 .* outer' got
 }
-# report and info count the instructions that decode --pcs prints
+# The number of instructions in report and info must equal the number of lines of decode --pcs
 counted() { # FILE ELF
 	"$ntrace" decode --detect --pcs --elf "$2" "$1" 2>err | sort | uniq -c | awk '{ print $1, $2 }' | sort >pcs
 	"$ntrace" report --insns --limit 0 --raw "$1" --elf "$2" 2>>err | sed -nE 's/^ *([0-9]+) .*(0x)?\b([0-9a-f]{5,}) .*/\1 0x\3/p' | sort >got
@@ -93,7 +93,7 @@ all_cases() {
 		done
 	done
 }
-# CoreSight frames with two trace IDs, each of which is an encoder
+# Read CoreSight frames with two trace IDs. Each trace ID belongs to one encoder
 frames() {
 	python3 "$top/tests/dialect/formatter.py" framed 3=good.0 5=good.0 &&
 		"$ntrace" report --raw framed --frames --elf calls $clock >got 2>err
@@ -108,7 +108,7 @@ lossy() {
 	cat got err
 	[ $rc -eq 1 ] && grep -q "^CPU 0: trace is missing in [0-9]* places*" got && grep -q "because it could not be decoded" err
 }
-# The JSON has the calls and instructions that the table prints
+# The JSON output must have the same calls and instructions as the table
 rows_of_json() {
 	"$ntrace" report --limit 0 -i good.data >table && "$ntrace" report --json -i good.data >json && python3 - <<-'E2'
 		import json, re
@@ -121,7 +121,7 @@ rows_of_json() {
 		assert not wrong, wrong
 	E2
 }
-# Without times, the order is that of the instructions with those of callees, and times are not summed
+# Without times, functions are sorted by their instructions, including those of callees, and times are not summed
 untimed() {
 	"$ntrace" report --raw "$top/tests/dialect/rtl/good-htm.nt" --elf "$top/tests/dialect/rtl/good-htm.elf" 2>err | tee got
 	[ "$(sed -n 's/.*+0x\([0-9a-f]*\) .*/\1/p' got | xargs)" = "120f2 131e0 19d12 1a05c 1a04e 1a058" ] && ! grep -qE "not running|CPU 0|slowest" got

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Run `ntrace script` on recordings that tests/perf/mkcalls.py made. A file, a pipe and compressed
-# records must give the same output, and damaged recordings must not crash a build with sanitizers.
+# Run `ntrace script` on recordings that tests/perf/mkcalls.py made. A recording must give the same output as a file,
+# through a pipe, and with compressed records. Damaged recordings must not crash a build with sanitizers.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/session/says.sh"
 damaged=${DAMAGED:-$(by_size 36 80)}
@@ -14,19 +14,19 @@ recording_as z good compressed || exit 1
 ntrace=$O/bin/ntrace
 script() { "$ntrace" script -F comm,tid,cpu,time,flags,ip,addr "$@"; }
 
-# Print the same as perf, with times in microseconds.
+# Print the branches in the form that perf prints, with times in microseconds.
 branches() {
 	script "$@" | sed -E 's/ +/ /g;s/^ //;s/(\.[0-9]{6})[0-9]{3}:/\1:/'
 }
 same() { branches "$@" >"$tap_tmp/got" && diff "$top/tests/perf/calls.branches" "$tap_tmp/got"; }
 pipe_is_same() { branches -i - <"$tap_tmp/pipe.data" >"$tap_tmp/got" && diff "$top/tests/perf/calls.branches" "$tap_tmp/got"; }
 
-# Check the calls of calls.S in the text of script --calls, and as a reader of JSON sees them
+# Check the calls of calls.S in the text and in the JSON of `ntrace script --calls`
 calls_are() {
 	"$ntrace" script --calls -i "$tap_tmp/good.data" | awk '{ print $4, $6, $8 }' | sort | uniq -c | sed -E 's/^ +//' >"$tap_tmp/got"
 	printf '3 200 1 inner\n3 400 7 outer\n' | diff - "$tap_tmp/got"
 }
-# Check the calls of a round in which inner does not return to outer, but through missing code
+# Check the calls of a round in which inner jumps to missing code, and this code returns to outer
 missing_is() {
 	recording "$1" || return
 	"$ntrace" script --calls -i "$tap_tmp/$1.data" 2>/dev/null | awk '{ print $3 * 1e7 % 100, $4, $6, $8 }' | tee "$tap_tmp/got"
@@ -43,7 +43,7 @@ json_is() { # OPTION: as many objects as lines of text, each of them JSON
 for line in sys.stdin: json.loads(line)["time"]' <"$tap_tmp/json" || return
 	[ "$(wc -l <"$tap_tmp/json")" -eq "$(wc -l <"$tap_tmp/text")" ]
 }
-# The number of executed instructions equals the sum over all branches
+# The number of executed instructions must equal the sum of the instructions of all branches
 insns_are() {
 	"$ntrace" script --insns -F ip -i "$tap_tmp/good.data" | awk '{ print $1, $2 }' >"$tap_tmp/insns"
 	n=$("$ntrace" script --json -i "$tap_tmp/good.data" | sed -n 's/.*"insns": \([0-9]*\).*/\1/p' | awk '{ n += $1 } END { print n }')
@@ -53,8 +53,8 @@ insns_are() {
 	sort -u "$tap_tmp/insns" | comm -23 - "$tap_tmp/objdump" >"$tap_tmp/other"
 	[ ! -s "$tap_tmp/other" ]
 }
-# Test filters. Two threads on a CPU each do the same. The second call of outer lasts from 400 ns to 800 ns
-# after the start.
+# Test filters. Two threads, each on its own CPU, execute the same code. The second call of outer lasts from 400 ns to
+# 800 ns after the start.
 count() { "$ntrace" script "$@" | wc -l; }
 filters() {
 	two=$tap_tmp/two.data
@@ -86,7 +86,8 @@ by_time() {
 		[ "$(count --calls --time 5, -i "$tap_tmp/good.data")" -eq 0 ]
 }
 
-# Test filters by function. outer calls inner once, and returns. A call of outer is within no call of inner.
+# Test filters by function. outer calls inner once, and returns. inner does not call outer, so a filter for calls
+# inside inner selects no call of outer.
 inside() {
 	for what in "--branches inner 6" "--branches outer 12" "--calls inner 3" "--calls outer 6" "--insns inner 3" \
 		"--insns outer 21" "--insns done 0" "--calls none 0"; do
@@ -98,7 +99,8 @@ inside() {
 		[ "$n" -eq "$3" ] && [ "$(count "$1" --function "$2" --tid 1234 -i "$tap_tmp/two.data")" -eq $((3 * $3)) ] || return
 	done
 }
-# In a larger program, the number of instructions inside calls must equal the sum of the counts of the calls.
+# In a larger program, the number of instructions inside calls must equal the sum over the calls' counts of
+# instructions.
 inside_all() {
 	command -v qemu-riscv64-static >/dev/null || { echo "there is no qemu-riscv64-static"; return 0; }
 	riscv64-linux-gnu-gcc -O2 -g -static -o "$tap_tmp/lines" "$top/tests/session/lines.c" &&
@@ -118,8 +120,8 @@ print(sum(c["insns"] for c in all if c["function"] == sys.argv[1]), len(all))' "
 	[ $found -gt $(by_size 2 10) ]
 }
 
-# This needs a capstone that supports RISC-V. Without it, a sentence names the missing library. inner and
-# outer return
+# Disassembly needs a capstone library that supports RISC-V. Without this library, ntrace prints a sentence that names
+# it. The code has the return instructions of inner and outer
 disasm_is() {
 	_rc=0
 	"$@" script --disasm --threads 1 -i "$tap_tmp/good.data" >"$tap_tmp/got" 2>&1 || _rc=$?
@@ -127,15 +129,15 @@ disasm_is() {
 	[ "$(grep -c 'c.jr ra$' "$tap_tmp/got")" -eq 6 ]
 }
 
-# 100,000 maps, half of which overlap others, take at most 100 times as long as 6,250
+# Decoding 100,000 maps, half of which overlap others, must take at most 100 times as long as 6,250 maps
 maps() {
 	gcc -D_GNU_SOURCE -O2 -I"$top/include" -I"$top/include/uapi" -I"$top/tools/lib" -o "$tap_tmp/maps" \
 		"$top/tests/session/maps.c" "$O/lib/libntrace-session.a" "$O/lib/libntrace.a" -ldw -lelf -lzstd -lpthread &&
 		"$tap_tmp/maps" 1
 }
 
-# info has a row for each thread and CPU, whose sums are those of report. Words of the recording are quoted, and cannot
-# control the terminal.
+# `ntrace info` must print a row for each thread and CPU. The sums of these rows must equal those of `ntrace report`.
+# info escapes text of the recording, so that this text cannot control the terminal.
 info_is() {
 	id=$(readelf -n "$tap_tmp/calls" | sed -n 's/.*Build ID: //p')
 	"$ntrace" info -i "$tap_tmp/two.data" >"$tap_tmp/got" || return
@@ -146,7 +148,7 @@ info_is() {
 		self=$("$ntrace" report -i "$tap_tmp/two.data" | awk "/^CPU ${thread% *}: 300 us = 4.20 us user \\+ 600 ns system calls \\+ 197 us not traced \\+ .* us not running\$/ "'{ printf "%.0f us", $3 - $(NF - 3) }')
 		[ "$(grep "(${thread#* })" "$tap_tmp/got" | xargs)" = "$self 99 ${thread% *} calls (${thread#* }) $tap_tmp/calls, build id $id" ] || return
 	done
-	# 440 bytes in 600 us of both CPUs
+	# Both CPUs together wrote 440 bytes in 600 us
 	grep -qx "An instruction takes 17.78 bits of trace, and a CPU writes 0.73 MB a second, so -m 1M holds 1.43 s" "$tap_tmp/got" || return
 	sed "s/it's a b/it\x1b\x9b a b/" "$tap_tmp/two.data" >"$tap_tmp/rude.data"
 	! "$ntrace" info -i "$tap_tmp/rude.data" | grep "$(printf '\033')"
@@ -184,14 +186,14 @@ ok "without Ownership messages, PERF_RECORD_SWITCH determines the thread" same -
 ok "several maps over each other between two messages" same -i "$tap_tmp/mapped-again.data"
 ok "--threads 1 prints the same" same --threads 1 -i "$tap_tmp/good.data"
 
-# calls.S calls outer three times, and outer calls inner. The counts are the executed instructions.
+# calls.S calls outer three times, and outer calls inner. The counts must be the numbers of executed instructions.
 report_is() {
 	"$ntrace" report "$@" | awk '/^ *[0-9]+ .*\[calls\]/ && $8 == "-" { print $1, $11, $12 }' | sort >"$tap_tmp/got"
 	printf '3 18 outer\n3 3 inner\n' | sort | diff - "$tap_tmp/got"
 }
 ok "report: calls and instructions of each function" report_is -i "$tap_tmp/good.data"
 ok "report: the same for a recording from a pipe" report_is -i "$tap_tmp/pipe.data"
-# A function that calls itself 5,000 times takes no longer than main(), which calls it.
+# A function that calls itself 5,000 times must not take longer than main(), which calls this function.
 recursion() {
 	cat >"$tap_tmp/deep.c" <<-'E2'
 		__attribute__((noinline)) int deep(int n) { int r = n ? deep(n - 1) + 1 : 0; __asm__ volatile("" : "+r"(r)); return r; }
@@ -213,7 +215,7 @@ else
 fi
 ok "report: an unknown column" says 2 "no column 'foo'" "$ntrace" report --sort foo -i "$tap_tmp/good.data"
 
-# outer takes 400 ns, half of which is spent in inner
+# A call of outer takes 400 ns, and spends half of this time in inner
 slow_is() {
 	"$ntrace" slow -i "$tap_tmp/good.data" outer | awk '/ x /' | sed -E 's/ +/ /g;s/^ //' >"$tap_tmp/got"
 	printf '%s\n' '400 ns 1 x 400 ns 1 x outer' '200 ns 1 x 200 ns 1 x inner' | diff - "$tap_tmp/got"
@@ -254,7 +256,7 @@ ok "a program whose file cannot be used is named with its path and the reason, n
 mv "$tap_tmp/calls.away" "$tap_tmp/calls"
 full() { "$ntrace" script -i "$tap_tmp/good.data" >/dev/full; }
 ok "a full disk is reported" says 2 "writing the standard output failed: No space left on device" full
-# If the reader of a pipe exits, the command ends after a whole line, like other commands do
+# If the reader of a pipe exits, ntrace must end after a whole line, like other commands
 closed_pipe() {
 	for what in "script --insns" report "report --stack" "slow outer" "script --calls --json"; do
 		# shellcheck disable=SC2086
@@ -266,7 +268,7 @@ closed_pipe() {
 }
 ok "a pipe whose reader has ended" closed_pipe
 
-# A damaged recording causes no report of a sanitizer, gives an exit status of the command, and ends
+# If a recording is damaged, the command must end with a documented exit status and without a report of a sanitizer
 one() {
 	case $(($1 % 18)) in
 	16) set -- "$1" script --insns --function outer ;;
@@ -310,7 +312,8 @@ damaged() {
 	done
 	[ $bad -eq 0 ]
 }
-# Run commands under the leak sanitizer, which fails if they do not free their memory. make test does not build bench so.
+# Run commands with the leak sanitizer, which fails if a command does not free its memory. make test does not build
+# bench with this sanitizer.
 closes() {
 	"$ntrace" script --insns -F ip -i "$tap_tmp/good.data" | awk '{ print "0x" $1 }' >"$tap_tmp/closes.pcs"
 	"$ntrace" encode --elf "$tap_tmp/calls" --pcs "$tap_tmp/closes.pcs" -o "$tap_tmp/calls.nt" &&
