@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Make a recording of two CPUs that execute a static program over and over: repeat.py PROGRAM TRACE OUT MIB [KIB]
+"""Make a recording of two CPUs that execute a static program repeatedly: repeat.py PROGRAM TRACE OUT MIB [KIB]
 
-Each CPU executes its own thread. The trace is in stretches of about 1 MiB, or of KIB KiB, of one CPU and the
-other in turn. The file has the form of a pipe, so that it can be written while it is made.
+Each CPU executes a different thread. The trace has stretches of about 1 MiB, or of KIB KiB, which belong to both CPUs
+in turn. The file has perf's pipe format, so that another program can read it while this program writes it.
 """
 import os
 import sys

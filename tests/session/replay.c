@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Compare a replay, which goes to any position of a recording, with one pass over the whole
- * recording, at random positions, step by step, and for each execution of an address.
+ * Compare a replay with one pass over the whole recording. A replay can go to any position of a recording. The
+ * comparison is made at random positions, step by step, and for each execution of an address.
  *
  *	replay RECORDING SEGMENT [SYMFS]
  */
@@ -132,7 +132,7 @@ static uint32_t hash_of(const uint64_t *returns, size_t nr)
 	return h >> 32;
 }
 
-/* Set the callers of the instruction after a branch. */
+/* Note the callers of the first instruction after a branch. */
 static int take_branch(void *part, const struct nt_who *who, const struct nt_branch *b)
 {
 	struct part *p = part;
@@ -146,7 +146,7 @@ static int take_branch(void *part, const struct nt_who *who, const struct nt_bra
 	nr = nt_chain_get(p->chain, returns, DEPTH);
 	if (b->flags & NT_BRANCH_END)
 		return 0;
-	/* instructions are sorted by lane here */
+	/* instructions are sorted by lane at this time */
 	at = all.lanes.at[lane].start + all.lanes.at[lane].insns + p->at;
 	if (at < all.insns.nr && all.insns.at[at].lane == lane && all.insns.at[at].pc == b->to) {
 		all.insns.at[at].has_callers = true;
@@ -259,7 +259,7 @@ static void random_places(struct nt_replay *replay)
 
 	for (i = 0; i < PLACES; i++) {
 		at = ((uint64_t)rand() << 31 | rand()) % all.insns.nr;
-		/* prefer instructions whose callers the pass has noted */
+		/* use the next instruction whose callers the pass has noted, if there is one */
 		while (at + 1 < all.insns.nr && !all.insns.at[at].has_callers)
 			at++;
 		if (nt_replay_seek(replay, at) != NT_REPLAY_MOVED)
@@ -295,7 +295,7 @@ static void steps(struct nt_replay *replay)
 	}
 }
 
-/* Step over the borders of segments. The index has the callers before a border. */
+/* Step over the borders of segments, and check that the index contains the callers before a border. */
 static void borders(struct nt_replay *replay)
 {
 	struct nt_replay_place place;
@@ -312,7 +312,7 @@ static void borders(struct nt_replay *replay)
 	}
 }
 
-/* The callers at the end of a recording must need few segments. */
+/* Check that a replay decodes only a few segments to find the callers at the end of a recording. */
 static void first_callers(const struct nt_replay_options *how)
 {
 	struct nt_replay *replay = nt_replay_new(all.session, how);
@@ -321,13 +321,13 @@ static void first_callers(const struct nt_replay_options *how)
 
 	if (nt_replay_seek(replay, all.insns.nr - 1) < 0 || !nt_replay_callers(replay, all.insns.at[all.insns.nr - 1].tid, &caller, 1))
 		fail("the last instruction", all.insns.nr - 1, 0, 1);
-	/* each CPU has a segment around the position */
+	/* each CPU has a segment that contains the position */
 	if (replay->decoded - before > 2 * replay->lanes.nr)
 		fail("the number of decoded segments", all.insns.nr - 1, replay->decoded - before, 2 * replay->lanes.nr);
 	nt_replay_free(replay);
 }
 
-/* Go to the next or previous execution of an address. Skip gaps, but stop at a gap at the instruction @wanted. */
+/* Go to the next or previous execution of an address. Skip gaps, except a gap at the instruction @wanted. */
 static int meet(struct nt_replay *replay, uint64_t pc, bool backwards, size_t wanted, struct nt_replay_place *place)
 {
 	int ret;
@@ -342,7 +342,7 @@ static int meet(struct nt_replay *replay, uint64_t pc, bool backwards, size_t wa
 	return ret;
 }
 
-/* Search each execution of the address of instruction @at, forwards and backwards. */
+/* Search for each execution of the address of instruction @at, forwards and backwards. */
 static void executions(struct nt_replay *replay, size_t at)
 {
 	uint64_t pc = all.insns.at[at].pc;

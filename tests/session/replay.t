@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Test the replay of recordings. At random places, in steps,
-# and at each execution of an address, it must report the PC, the thread, the time and all callers
-# that one pass over the whole recording reports.
+# Test the replay of recordings. At random places, in steps, and at each execution of an address, a replay must report
+# the same PC, thread, time and callers as one pass over the whole recording.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 command -v qemu-riscv64-static >/dev/null || skip_all "there is no qemu-riscv64-static"
@@ -16,10 +15,10 @@ cd "$tap_tmp" || exit 1
 riscv64-linux-gnu-gcc -g -O1 -static -o requests "$top/tests/session/requests.c" &&
 	"$top/tests/harness/pcs" pcs ./requests >/dev/null || exit 1
 
-# replay NAME SEGMENT: print what differs
+# replay NAME SEGMENT: print the differences between a replay and one pass
 replay() { ./replay "$1.data" "$2" >out 2>&1 && grep -q ' 0 wrong$' out || { cat out; return 1; }; }
 
-# encoded NAME OPTIONS: make a recording of all instructions of a program
+# encoded NAME OPTIONS: make a recording of all instructions that a program executed
 encoded() {
 	name=$1
 	shift
@@ -47,6 +46,6 @@ ok "a segment is not larger than the distance of two messages with SYNC requires
 for name in $programs; do
 	ok "the program $name in segments of 100 bytes" one_program "programs/$name"
 done
-# the index lists only the events of threads with one stack, so that more segments are decoded
+# the index lists events only for threads with one stack, so this replay decodes more segments
 ok "longjmp() on several stacks" eval "SWITCHES=1 one_program switches"
 done_testing

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Requests with recursion, callbacks from a library, and longjmp(), for tests of a replay. */
+/* This program handles requests with recursion, callbacks from a library, and longjmp(). Tests replay its recording. */
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>

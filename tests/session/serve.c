@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * This library is preloaded into a command, and runs its main() once for each line of the standard
- * input. A line has the arguments, separated by tabs, and the reply is a wait status. The file
- * "packets", if it exists, is the standard input of main().
+ * This library is preloaded into a command, and calls the command's main() once for each line of the standard input.
+ * A line has the arguments, separated by tabs. The library answers each line with a wait status. If the file
+ * "packets" exists, main() reads it as its standard input.
  *
- * A worker process runs RUNS lines, and its parent answers the line at which the worker ends.
- * Therefore a run takes a fraction of the time in which a program with sanitizers starts.
+ * A worker process handles RUNS lines. If the worker ends during a line, its parent answers this line. This takes a
+ * fraction of the time in which a program with sanitizers starts.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ typedef int main_fn(int argc, char **argv, char **envp);
 static main_fn *real_main;
 static int answers;	/* the standard output that the server began with */
 
-/* Open the file without the position and the content that the last command left */
+/* Open the file as @fd, so that @fd has neither the position nor the content that the last command left */
 static void redirect(int fd, const char *path)
 {
 	int to = open(path, O_RDWR | O_CREAT | O_TRUNC | O_APPEND, 0600);
@@ -39,7 +39,10 @@ static void redirect(int fd, const char *path)
 	close(to);
 }
 
-/* A command ends by SIGPROF after its processor time, and by SIGALRM if it only waits. 0 stops both */
+/*
+ * Limit a command to @seconds of processor time (SIGPROF), and limit its waiting time (SIGALRM). 0 removes both
+ * limits
+ */
 static void limit(int seconds)
 {
 	setitimer(ITIMER_PROF, &(struct itimerval){ .it_value.tv_sec = seconds }, NULL);
@@ -71,7 +74,7 @@ static int run(char *line, char **envp)
 	return status;
 }
 
-/* Read the next line from @lines without a buffer, because the next worker must find the lines after it */
+/* Read the next line from @lines without a buffer, because the next worker must find the following lines */
 static int next_line(int lines, char *line, size_t size)
 {
 	ssize_t n = read(lines, line, size - 1);
@@ -80,7 +83,7 @@ static int next_line(int lines, char *line, size_t size)
 	return n > 0;
 }
 
-/* Return 1 if there may be more lines */
+/* Handle up to RUNS lines. Return 1 if there may be more lines, and 0 at the end of the input */
 static int work(int lines, char **envp)
 {
 	char line[4096];
@@ -110,7 +113,10 @@ static int serve(int argc, char **argv, char **envp)
 	while (more) {
 		child = fork();
 		if (!child)
-			/* the destructors of sanitized programs take longer than a command */
+			/*
+			 * exit without destructors, because destructors of sanitized programs take longer than a
+			 * command
+			 */
 			_exit(work(lines, envp) ? MORE : NO_MORE);
 		if (child < 0 || waitpid(child, &status, 0) != child)
 			return 1;

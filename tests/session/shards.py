@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Make a recording of 16 equal stretches of trace, each a PERF_RECORD_AUX: shards.py PROGRAM TRACE OUT OPTION...
+"""Make a recording of 16 equal stretches of trace, each of which has a PERF_RECORD_AUX: shards.py PROGRAM TRACE OUT
+OPTION...
 
-The OPTIONs are those options of `ntrace encode` that made the trace, and that perf records.
+OPTION is each option of `ntrace encode` that was used to make the trace, and that a recording of perf contains.
 """
 import os
 import sys
@@ -30,7 +31,7 @@ def main():
     for addr, offset, size in mkrecording.code_segments(program):
         page = addr & 0xfff
         file.mmap(PID, addr - page, size + page + 0xfff & ~0xfff, offset - page, os.path.abspath(program))
-    # perf writes the ring in buffers whose ends are not those of stretches, and pads each to 8 bytes
+    # perf writes the ring in buffers that do not end where stretches end, and pads each buffer to 8 bytes
     size, half = len(data), len(data) * STRETCHES // 2 + 5
     data *= STRETCHES
     file.trace(data[:half])

@@ -80,7 +80,7 @@ ok "counts have no calls" says 2 "--callgrind needs a recording" "$ntrace" profi
 ok "a full disk" says 2 "writing /dev/full failed: No space left" "$ntrace" merge -o /dev/full one.counts
 ok "no number of shards" says 2 "split needs the number of shards" "$ntrace" split -i perf.data
 ok "profile --counts by one thread gives the same counts" sh -c "'$ntrace' profile --counts --threads 1 -i perf.data | cmp - one.counts"
-# Feature 18 of each shard lists all records of trace in it, and only these
+# Feature 18 of each shard must list exactly the records of trace in this shard
 indexed() {
 	"$ntrace" split -n 2 -i perf.data -o indexed && python3 - indexed/1.data indexed/2.data <<-'E3'
 		import struct, sys

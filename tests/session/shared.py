@@ -5,8 +5,8 @@
     shared.py BRANCHES <SCRIPT
 
 mkshared.py writes BRANCHES. SCRIPT is the output of `ntrace script` or `perf script --itrace=be` with -F
-tid,cpu,ip,addr. Prints how many branches were not executed at that place ("wrong"), have a wrong thread, and are
-missing, and the errors with their CPUs.
+tid,cpu,ip,addr. The program prints how many branches were not executed at that place ("wrong"), how many have a wrong
+thread, how many are missing, and the errors of each CPU.
 """
 import collections
 import re
@@ -14,7 +14,7 @@ import sys
 
 
 def read_script(file):
-    """Return {CPU: its branches}, {CPU: its errors}"""
+    """Return {CPU: its branches} and {CPU: its errors}"""
     found, errors = collections.defaultdict(list), collections.Counter()
     for line in file:
         m = re.match(r' *(-?\d+) +\[(\d+)\] +([0-9a-f]+) => +([0-9a-f]+)', line)
@@ -35,10 +35,10 @@ def read_branches(path):
 
 
 def compare(wanted, found):
-    """Return how many are wrong, how many of those only have a wrong thread, and how many are missing"""
+    """Return how many branches are wrong, how many of the wrong branches only have a wrong thread, and how many are missing"""
     at = wrong = threads = right = 0
     for branch in found:
-        # At most some rounds are missing
+        # The output may lack some rounds, but not more than 200 branches
         window = wanted[at:at + 200]
         if branch in window:
             at += window.index(branch) + 1

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Harts share a buffer, and switch between programs with different code at the same addresses. Each printed
-# branch must have been executed by this hart and thread, and the output must be the same if each hart has its
-# own buffer. An incomplete message must be an error of its own hart.
+# Several harts share a buffer, and switch between programs with different code at the same addresses. The hart and
+# the thread of each printed branch must have executed this branch. If each hart has a separate buffer, the output
+# must be the same. An incomplete message must be an error only of the hart that sent it.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/session/shards.sh"
 build_tool
@@ -13,12 +13,12 @@ $gcc -o calls "$top/tests/perf/calls.S" && $gcc -march=rv64g -o calls-uncompress
 
 make_it() { python3 "$top/tests/session/mkshared.py" calls "$@"; }
 
-# judged NAME: print the result of tests/session/shared.py for a recording's branches
+# judged NAME: print the result of tests/session/shared.py for the branches of NAME.data
 judged() {
 	"$ntrace" script -F tid,cpu,ip,addr -i "$1.data" 2>said | python3 "$top/tests/session/shared.py" "$1.branches"
 }
 
-# seeds FIRST LAST: let the harts take turns in another order, with other messages
+# seeds FIRST LAST: make a recording for each seed, with another order of the harts and other messages, and check it
 seeds() {
 	for _n in $(seq "$1" "$2"); do
 		make_it seed shared 4 20 "$_n" || return
@@ -27,7 +27,7 @@ seeds() {
 	echo "$_said"
 }
 
-# same NAME COMMAND...: compare the output for NAME.data and alone.data, by one thread and by four
+# same NAME COMMAND...: compare the output for NAME.data and alone.data, with one thread and with four threads
 same() {
 	_name=$1; shift
 	for _t in 1 4; do
@@ -82,7 +82,7 @@ is "without the metadata of one hart, the branches of the other harts are right"
 ok "without the metadata of one hart, a message names the SRC whose messages are skipped" grep -q 'messages of SRC 3 are skipped, because no encoder' said
 is "a loss of a full AUX buffer is an error only of the hart of the buffer" "$(judged full)" \
 	"15360 branches, 0 wrong, 0 of a wrong thread, 0 missing, 4 errors 0"
-# calls_of NAME: print the calls of the second hart's thread, and losses
+# calls_of NAME: print the calls and the losses of the second hart's thread
 calls_of() {
 	"$ntrace" script --calls --tid 2234 -i "$1.data" 2>said | awk '{ n++ } END { print n + 0 }'
 }

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Check that `ntrace diff A... -- B...` finds the one of 30 functions that is slower.
+"""Check that `ntrace diff A... -- B...` finds the function that is slower in B, among 30 functions.
 
     slower.py NTRACE PERCENT TRIES
     slower.py NTRACE one 1
 
-Each side has five runs. The time of each function in each run differs at random by 0.7 % (standard deviation). PERCENT 0
-means that no function is slower. "one" compares single runs, whose calls and instructions must be listed.
+Each side has five runs. In each run, the time of each function differs at random by 0.7 % (standard deviation).
+PERCENT is how much slower the function is, and 0 means that no function is slower. "one" compares single runs, for
+which ntrace must list the different numbers of calls and instructions.
 """
 import os
 import random

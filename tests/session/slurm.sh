@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh
-# Functions that run Slurm on this machine
-# for tests. Debian's packages are unpacked into a folder, and have their own configuration.
-# slurmctld and slurmd run as the user who submits the jobs.
+# These functions run Slurm on this machine for tests. Debian's packages of Slurm are unpacked into a folder with a
+# separate configuration. slurmctld and slurmd run as the user who submits the jobs.
 
 slurm_root=$O/tests/slurm
 
-# slurm_unpack - unpack the packages that the host lacks, or print why that is impossible
+# slurm_unpack - unpack the packages of Slurm that the host lacks, or print why this is impossible
 slurm_unpack() {
 	[ -x "$slurm_root/root/usr/sbin/slurmd-wlm" ] && return
 	command -v apt-get >/dev/null && command -v dpkg >/dev/null || { echo "there is no apt"; return 1; }
@@ -51,7 +50,7 @@ slurm_config() {
 	E2
 }
 
-# slurm_start - start Slurm, and wait until a node accepts jobs. slurm_stop stops all its processes.
+# slurm_start - start Slurm, and wait until a node accepts jobs. slurm_stop stops all processes of Slurm.
 slurm_start() {
 	slurm_unpack || return 1
 	slurm_run=$tap_tmp/slurm

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Check that the tree of all calls and the table of functions have the same number of calls, and
- * the same time and instructions without callees, for each function. Those of a node are its own ones and those of its children.
- * It ran no longer than it took. No function takes longer than all CPUs were traced. The self times and instructions of
- * all functions add up to those of the CPUs. Those of user functions are the time of user code. The outermost calls of a thread have all of its instructions, and
- * together take no longer than the thread was in the recording. The tree of the slowest call and of the median call of some
- * functions is that of exactly this call.
+ * Check the tree of all calls and the table of functions. For each function, both must have the same number of calls,
+ * and the same time and instructions without callees. The numbers of a node must be the sum of its self numbers and
+ * the numbers of its children. A node must not run longer than it took, and no function takes longer than all CPUs
+ * were traced. The self times and instructions of all functions must add up to those of the CPUs. The self times of
+ * user functions must add up to the time of user code. The outermost calls of a thread must contain all of its
+ * instructions, and together take no longer than the thread was in the recording. For some functions, the tree of the
+ * slowest call and of the median call must be the tree of exactly this call.
  *
  *	stacks RECORDING [SYMFS BUILDID-DIR]
  *
- * With "paths" as second argument, print the self instructions of each node instead, like export --format folded --insns.
+ * If the second argument is "paths", print the self instructions of each node, as export --format folded --insns
+ * does.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -38,7 +40,10 @@ static struct sums sum_of(const struct nt_node *nodes, size_t nr, const struct n
 	return sums;
 }
 
-/* Return true if the instructions and the time on a CPU of a node are its own ones and those of its children. */
+/*
+ * Return true if the instructions and the running time of a node are its self numbers plus the numbers of its
+ * children.
+ */
 static bool adds_up(const struct nt_node *nodes, const struct nt_node *node)
 {
 	uint64_t insns = node->self_insns, ran = node->self_ns;
@@ -52,7 +57,7 @@ static bool adds_up(const struct nt_node *nodes, const struct nt_node *node)
 }
 
 /*
- * Report an inlined function at each address with bit 2 set, as if all code had inlined functions.
+ * Report an inlined function at each address with bit 2 set, so that all code seems to have inlined functions.
  */
 static size_t inlined(void *ctx, const char *object, uint64_t address, const char **names, size_t max)
 {
@@ -86,7 +91,7 @@ static int compare(const struct nt_calls *calls, const struct nt_stacks *stacks)
 	return wrong || nr < 2;
 }
 
-/* Instructions of each function, and the time in which a thread ran, add up. */
+/* Check the sums of the instructions of all functions, and of the times in which threads ran. */
 static int sums(const struct nt_session *session, const struct nt_calls *calls)
 {
 	uint64_t ran = 0, insns = 0, cpus = 0, all = 0, user = 0, untraced = 0, self = 0, modes[NT_IN_NR];
@@ -114,7 +119,7 @@ static int sums(const struct nt_session *session, const struct nt_calls *calls)
 	}
 	printf("%" PRIu64 " ns of %" PRIu64 " on CPUs of %" PRIu64 ", %" PRIu64 " instructions of %" PRIu64
 	       ", %u wrong\n", ran, cpus, all, insns, totals.insns, wrong);
-	/* untraced code counts for the function in which the trace stopped */
+	/* the time of untraced code belongs to the function in which the trace stopped */
 	printf("%" PRIu64 " ns in user functions, %" PRIu64 " in user code, %" PRIu64 " in untraced code\n", self, user, untraced);
 	return wrong || ran != cpus || insns != totals.insns || self < user || self > user + untraced;
 }
@@ -181,7 +186,7 @@ static int outermost(struct nt_session *session)
 
 	if (!find_spans(session, &spans))
 		return 1;
-	/* the idle threads of all CPUs have one id */
+	/* the idle threads of all CPUs have the same id */
 	for (span = spans.of; span < spans.of + spans.nr; span++) {
 		filter.tid = span->tid;
 		stacks = nt_stacks_new(session, &filter, inlined, NULL);

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Compare the time of each thread on a CPU that ntrace finds with that of perf's records of switches:
+"""Compare the times for which threads ran on a CPU. ntrace computes them, and perf's switch records contain them:
 
     switched.py NTRACE RECORDING        compare them; they differ by at most 0.1 %
-    switched.py make PROGRAM RECORDING  make a recording of 3 threads, which take turns on 2 CPUs
+    switched.py make PROGRAM RECORDING  make a recording of 3 threads, which take turns on 2 CPUs and seldom execute a branch
 
-A thread is on a CPU from the record with which it is switched in to the next switch of that CPU.
+A thread runs on a CPU from the record of its switch to the next switch record of that CPU.
 """
 import collections
 import json
@@ -51,8 +51,9 @@ def make(program, path):
 
 
 def switches(path):
-    """Return (time, CPU, thread, whether it begins to run) of each switch. Records end with pid, tid, time, CPU and id."""
-    # perf record --kcore makes a folder
+    """Return (time, CPU, thread, true if the thread starts to run) of each switch. The record ends with pid, tid,
+    time, CPU and id."""
+    # perf record --kcore writes a folder
     with open(os.path.join(path, 'data') if os.path.isdir(path) else path, 'rb') as f:
         data = f.read()
     at, size = struct.unpack_from('<QQ', data, 40)
@@ -67,7 +68,7 @@ def switches(path):
 
 
 def times(found):
-    """Return the time of each thread on a CPU, without the times after the last switch of a CPU"""
+    """Return the time for which each thread ran on a CPU, until the last switch record of this CPU"""
     ran, current = collections.Counter(), {}
     for time, cpu, tid, begins in found:
         before, since = current.pop(cpu, (None, 0))

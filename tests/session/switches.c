@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* longjmp() on one stack, then on several stacks that switch, for tests of a replay. */
+/* longjmp() on one stack, and later on several stacks in turn. Tests replay a recording of this program. */
 #include <setjmp.h>
 #include <stdio.h>
 #include <ucontext.h>
@@ -19,7 +19,7 @@ static NOINLINE void leave(int n, int depth)
 	sink = depth;
 }
 
-/* Other stacks wait in this function, so that longjmp() may seem to continue on one of them. */
+/* Other stacks wait in this function, so that longjmp() may seem to continue on one of these stacks. */
 static NOINLINE int attempt(int n)
 {
 	if (!setjmp(env[n])) {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Run a command, and print the maximum MiB of memory that it or a child process used: took.py COMMAND..."""
+"""Run a command, and print the maximum memory in MiB that the command or one of its children used: took.py
+COMMAND..."""
 import resource
 import subprocess
 import sys

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * vmcore LEVELS FOLDER: make a crash dump with page tables of LEVELS levels, and write the kernel's code
- * and its symbols from it to FOLDER. Each byte of both is compared with the data in the dump.
- * vmcore damage N FOLDER: read N dumps with damaged tables and headers without a crash.
+ * vmcore LEVELS FOLDER: make a crash dump with page tables of LEVELS levels. Copy the kernel's code and symbols from
+ * the dump to FOLDER, and compare each byte of the copies with the dump. vmcore damage N FOLDER: read N dumps with
+ * damaged page tables and headers. The reader must not crash.
  */
 #include <elf.h>
 #include <stdio.h>
@@ -52,7 +52,7 @@ static void *at(uint64_t pa)
 	return ram + (pa - RAM);
 }
 
-/* Map @size bytes at @va, with a leaf at @level. With @napot, one entry maps 16 pages (Svnapot) */
+/* Map @size bytes at @va, with leaf entries at @level. If @napot is set, one entry maps 16 pages (Svnapot) */
 static void map(int levels, uint64_t va, uint64_t pa, int level, bool napot)
 {
 	uint64_t table = RAM + IN_ROOT, *pte;
@@ -67,7 +67,7 @@ static void map(int levels, uint64_t va, uint64_t pa, int level, bool napot)
 		}
 		table = (*pte >> 10 & ((1ULL << 44) - 1)) << 12;
 	}
-	/* Bits V, R, X and A. The Svpbmt bits are not part of an address */
+	/* Set bits V, R, X and A. The Svpbmt bits are set in addition, and are not part of an address */
 	*pte = pa >> 12 << 10 | 0x4b | 1ULL << 61;
 	if (napot)
 		*pte = (pa >> 12 & ~0xfULL) << 10 | 8 << 10 | 0x4b | 1ULL << 63;
@@ -79,7 +79,7 @@ static void put_symbols(void)
 	uint16_t *index = at(RAM + IN_INDEX), n = 0;
 	uint32_t *offsets = at(RAM + IN_OFFSETS), nr = 0;
 
-	/* Each character is a token of kallsyms, and two tokens are longer */
+	/* Write kallsyms tokens. Each character is a token, and two tokens are longer */
 	for (int i = 0; i < 256; i++) {
 		index[i] = n;
 		if (i == 1 || i == 255)
@@ -143,7 +143,7 @@ static void make_ram(int levels)
 		 IMAGE + IN_INDEX);
 }
 
-/* An ELF core of two segments, out of order, with the hole between them */
+/* Write an ELF core of two segments in descending order, with the hole between the segments */
 static uint8_t *make_core(size_t *size)
 {
 	uint64_t first = HOLE - RAM, second = RAM_SIZE - first - PAGE, data = 64 + 3 * 56 + 8;
@@ -267,7 +267,7 @@ static int damage_all(int n, const char *folder)
 
 			ram[spot] = rand() % 3 ? ram[spot] ^ 1 << rand() % 8 : rand() >> 8;
 		}
-		/* Let a page table refer to itself, and change numbers in the text */
+		/* Let a page table refer to itself, and change numbers in the text of the dump */
 		if (!(rand() % 4))
 			*(uint64_t *)at(RAM + IN_ROOT + 511 * 8) = (RAM + IN_ROOT) >> 12 << 10 | 1;
 		if (!(rand() % 4))
@@ -277,7 +277,7 @@ static int damage_all(int n, const char *folder)
 			((uint64_t *)core)[(size_t)8 + rand() % 21] ^= 1ULL << rand() % 64;
 		if (!(rand() % 8))
 			size = (size_t)rand() % (size + 1);
-		/* Use a buffer of exactly this size, so that reading beyond it is noticed */
+		/* Use a buffer of exactly this size, so that the sanitizer detects a read beyond the end */
 		core = realloc(core, size ? size : 1);
 		*(take(core, size, folder) > 0 ? &taken : &none) += 1;
 		free(core);
