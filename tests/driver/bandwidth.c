@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Measure the bandwidth that the flight recorder needs with each setting of the encoder, as bytes
- * of trace for 1,000 retired instructions of a fixed piece of work. Most of the work is done by the
- * kernel: two tasks pass a byte back and forth, files are read, processes start and end. Run this
- * on the board with one hart, --icount and --flight 8M, so that a tick of the time CSR is 50
- * retired instructions.
+ * Measure how many bytes of trace the flight recorder writes for 1,000 retired instructions of a fixed workload, with
+ * each setting of the encoder. The kernel executes most of the workload: two tasks pass a byte back and forth, a task
+ * reads files, and processes start and end. Run this program on the board with one hart, --icount and --flight 8M, so
+ * that a tick of the time CSR is 50 retired instructions.
  *
- * Settings are changed by the files of the recorder, and its record contains the number of bytes.
+ * This program writes settings to the files of the recorder, and reads the number of bytes from the recorder's
+ * record.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -138,7 +138,7 @@ static void begin(void)
 	has_one = 1;
 }
 
-/* Return the bytes for 1,000 instructions with settings @config */
+/* Return the number of bytes for 1,000 instructions with the encoder settings @config */
 static double measure(uint64_t config, int user)
 {
 	uint64_t start, n;
@@ -175,7 +175,7 @@ int main(void)
 	int pid, i;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	/* The recorder changes the defaults in the same way */
+	/* The recorder changes the default settings in the same way */
 	base = (base & ~(NTRACE_CONFIG_SEQUENTIAL_JUMP | NTRACE_CONFIG_INHIBIT_SRC)) |
 	       NTRACE_CONFIG_TIMESTAMP | NTRACE_CONFIG_CONTEXT;
 	if (pipe(to) || pipe(from))
@@ -185,7 +185,7 @@ int main(void)
 	if (!pid)
 		echo();
 	printf("bandwidth: %-44s %8s %8s\n", "bytes for 1,000 retired instructions", "kernel", "all");
-	/* The first run executes more code */
+	/* Ignore the first measurement, because it executes more code */
 	measure(base, 0);
 	say("as it is: SYNC each 2^12 messages", base);
 	say("BTM", WITH(MODE, 3));

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Test the device-tree binding. It must be a valid schema,
-# accept its own examples, and refuse wrong device trees.
+# Test the device-tree binding. The binding must be a valid schema, accept its own examples, and refuse wrong device
+# trees.
 . "$(dirname "$0")/../harness/tap.sh"
 
 command -v dt-doc-validate >/dev/null || skip_all "dt-schema is not installed"
@@ -20,7 +20,7 @@ validate() {
 	! grep -q trace "$tap_tmp/$1.log"
 }
 
-# refuses WHAT SED: check that the binding refuses the examples after SED has damaged them
+# refuses WHAT SED: damage the examples with the sed script SED, and check that the binding refuses them
 refuses() {
 	sed "$2" "$tap_tmp/example.dts" >"$tap_tmp/wrong.dts"
 	if cmp -s "$tap_tmp/example.dts" "$tap_tmp/wrong.dts"; then
@@ -90,7 +90,7 @@ sed "s|^|# |" "$tap_tmp/example.log"
 refuses "SiFive's: an encoder without a CPU" '/cpus = <&cpu0>/d'
 refuses "SiFive's: a funnel without inputs" '/in-ports {/,/^            };/d'
 refuses "SiFive's: memory that is reserved for an encoder" 's/cpus = <&cpu0>;/cpus = <\&cpu0>; memory-region = <\&cpu0>;/'
-# Milk-V's board is not in Linux 7.2, but has the same chip
+# Milk-V's board Megrez is not in Linux 7.2, but has the same chip as another board there
 megrez() {
 	cat >"$tap_tmp/megrez.dts" <<-EOT
 		/dts-v1/;

@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The driver is unloaded while a CPU is offline. The ATB bridge of this CPU does not respond, so
-# that the driver cannot clear its claim tag. When the driver is loaded again, it must not mistake
-# this claim tag for that of a debugger. A CPU that goes offline and online during a recording must
-# be traced again.
+# The driver is unloaded while a CPU is offline. The ATB bridge of this CPU does not respond, so the driver cannot
+# clear its own claim tag in the bridge. When the driver is loaded again, it must not mistake this claim tag for a
+# debugger's tag. If a CPU goes offline and back online during a recording, the driver must trace this CPU again.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/guest.sh"
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "the board is not set up; make setup"
@@ -22,9 +21,9 @@ is "the driver does not report that a debugger uses a bridge" "$(grep debuggers 
 ok "the CPU is traced before and after it was offline" [ "$(sed -n 's/stretches //p' "$tap_tmp/said")" -ge 1 ]
 is "the kernel reports no fault" "$(grep complaints "$tap_tmp/said")" "complaints 0"
 
-# CPU 1 goes offline, and is still online after the driver was notified. An event of a task that
-# is opened at this time must not enable the bridge of CPU 1 again. Open it before perf has
-# patched code, because patching waits for the CPU.
+# CPU 1 goes offline. The driver has been notified, and the CPU is still online. If a task's event is opened at this
+# time, it must not enable the bridge of CPU 1 again. The test opens this event before perf has patched code, because
+# patching waits for the CPU.
 "$top/tools/board/board" run --board k3 --harts 2 --console "$tap_tmp/console" -- 'cpus=/sys/devices/system/cpu
 suspended() { until [ "$(cat /sys/bus/platform/devices/18003000.trace/power/runtime_status)" = suspended ]; do sleep 0.1; done; }
 rmmod ntrace; insmod /usr/lib/ntrace/ntrace-going.ko; insmod /lib/ntrace/ntrace.ko; suspended

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Measure the cost of the driver in retired instructions. Two tasks on one CPU pass a byte back and
- * forth. Run this on the board with one hart and --icount, so that a tick of the time CSR is 50
- * retired instructions.
+ * Measure how many retired instructions the driver costs. Two tasks on one CPU pass a byte back and forth. Run this
+ * program on the board with one hart and --icount, so that a tick of the time CSR is 50 retired instructions.
  */
 #include <linux/perf_event.h>
 #include <sched.h>
@@ -19,7 +18,7 @@
 
 #include <linux/ntrace.h>
 
-/* Flag for ntrace-null.c, with which it writes no records */
+/* If this flag is set, ntrace-null.c writes no records */
 #define NULL_QUIET	(1 << 12)
 
 #define BATCH	8
@@ -57,7 +56,7 @@ static struct perf_event_mmap_page *page;
 static void *aux;
 static int aux_prot = PROT_READ | PROT_WRITE;
 
-/* Open an event of @pmu with an AUX area. If @pid is -1, it is an event of the CPU. */
+/* Open an event of @pmu with an AUX area. If @pid is -1, the event traces @cpu and not a task. */
 static int event(const char *pmu, uint64_t config, int pid, int cpu)
 {
 	struct perf_event_attr attr = {
@@ -98,13 +97,13 @@ static void read_all(void)
 {
 	if (!page)
 		return;
-	/* Make room in the ring, because a record that does not fit would cost less */
+	/* Empty the ring, because a record that does not fit into a full ring would cost less */
 	page->data_tail = page->data_head;
 	if (aux_prot & PROT_WRITE)
 		page->aux_tail = page->aux_head;
 }
 
-/* Return the instructions of a round, which is a switch to the other task and one back */
+/* Return the instructions of a round, in which the CPU switches to the other task and back */
 static double round_trips(void)
 {
 	uint64_t best = ~0ULL, start, n;
@@ -112,8 +111,7 @@ static double round_trips(void)
 	char c = 0;
 
 	/*
-	 * Timers interrupt now and then, so measure many times. The shortest time is one without a
-	 * timer
+	 * Timers sometimes interrupt a measurement, so measure many times. The shortest time has no timer interrupt
 	 */
 	for (i = 0; i < BATCHES; i++) {
 		read_all();
@@ -134,8 +132,8 @@ static void say(const char *what, double n, double than)
 }
 
 /*
- * "cost mmio": switch tasks often enough that they cause nearly all register accesses that the
- * board counts
+ * "cost mmio": switch tasks so often that nearly all register accesses that the board counts are caused by task
+ * switches
  */
 static int only_switch(uint64_t config, int pid)
 {

@@ -12,7 +12,7 @@ make -s -C "$top/selftests/ntrace" O="$O" >&2 || exit 1
 [ -e "$O/root/kernel-debug/vmlinuz" ] || skip_all "the debug kernel is not set up; make setup"
 [ -e "$O/tests/kunit/ntrace-kunit.ko" ] || make -s -C "$top/tests/driver" O="$O" kunit >&2 || exit 1
 
-# Everything is slower here, so the limit of an operation is longer. kmemleak also scans all memory
+# Everything is slower in a debug kernel, so the time limit is longer. kmemleak also scans all memory
 guest_timeout=900
 guest_env="NTRACE_LIMIT_MS=10000 NTRACE_STORM=25 NTRACE_FUZZ_SECONDS=5"
 guest_first="insmod /usr/lib/ntrace/ntrace-kunit.ko; dmesg"

@@ -44,7 +44,7 @@ int ntrace_power_get(struct ntrace_comp *comp);
 void ntrace_power_put(struct ntrace_comp *comp);
 int fake_power_users;
 
-/* Nothing sleeps here */
+/* In these tests, no component loses its power, so this function has nothing to do */
 int ntrace_power_get(struct ntrace_comp *comp)
 {
 	fake_power_users++;
@@ -64,7 +64,7 @@ void ntrace_let_sleep(void)
 {
 }
 
-/* Always return true, because all CPUs stay online. */
+/* All CPUs stay online in these tests, so always return true. */
 bool ntrace_serves_active(const struct ntrace_comp *comp)
 {
 	return true;
@@ -80,7 +80,7 @@ static union any *find(const volatile void *addr)
 	return &devs[((const volatile char *)addr - pages[0]) / 4096];
 }
 
-/* Bits of the first register of each component that are always 1 */
+/* Bits that are always 1 in the first register of each component */
 static uint32_t always[MAX_DEVS];
 
 uint32_t fake_readl(const volatile void *addr)
@@ -205,7 +205,7 @@ void *fake_funnel(void *out, unsigned int inputs, unsigned int fifo)
 	struct nb_funnel_caps caps = {
 		.inputs = inputs, .fifo = fifo, .dis_input = true, .ver_major = 1,
 		/*
-		 * Support all clock modes, even the clock of a core, which a real funnel lacks
+		 * Support all clock modes. A real funnel does not have the mode for the clock of a core
 		 */
 		.ts_modes = 0x1f, .ts_width = 40, .ts_prescale = true,
 	};
@@ -450,7 +450,7 @@ void fake_fault(void *base, bool active_stuck, bool not_empty)
 	find(base)->dev.faults.not_empty = not_empty;
 }
 
-/* The hart has written scontext */
+/* Handle a write of the hart to scontext */
 void fake_context(void *encoder, uint64_t scontext)
 {
 	nb_te_context(&find(encoder)->te, scontext, 0);

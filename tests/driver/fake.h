@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Interface of the model of the trace hardware for the driver's tests */
+/* Interface of the model of the trace hardware, which the driver's tests use */
 #ifndef NTRACE_TEST_FAKE_H
 #define NTRACE_TEST_FAKE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Memory that a sink may write */
+/* Address and size of the memory that a sink may write */
 #define FAKE_MEM_BASE	0x80000000ULL
 #define FAKE_MEM_SIZE	(1 << 20)
 extern uint8_t fake_mem[FAKE_MEM_SIZE];
-/* Number of writes outside of the memory, and number of programming errors that the model found */
+/* Number of writes outside of this memory, and number of programming errors that the model found */
 extern unsigned int fake_outside;
 extern unsigned int fake_reports;
 
@@ -51,21 +51,22 @@ struct fake_ram_options {
 
 void fake_init(void);
 /*
- * Add a component, and return the address of its registers. @out is the component that receives its
- * trace
+ * Add a component, and return the address of its registers. @out is the component to which it sends its trace
  */
 void *fake_ram(const struct fake_ram_options *opt);
 void *fake_funnel(void *out, unsigned int inputs, unsigned int fifo);
 void *fake_encoder(void *out, unsigned int input, const struct fake_encoder_options *opt);
 /*
- * The components between an encoder and a CoreSight fabric. @highest is the highest address to
+ * These functions add the components between an encoder and a CoreSight fabric. @highest is the highest address to
  * which the ETR can write
  */
 void *fake_etr(uint64_t highest);
 void *fake_etf(void *out);
 void *fake_csfunnel(void *out);
 void *fake_bridge(void *out, unsigned int input);
-/* SiFive's components of version 0: a funnel that is also a sink, and encoders before it */
+/*
+ * Add SiFive's components of version 0, which are a funnel that is also a sink, and encoders that send to this funnel
+ */
 void *fake_sifive_funnel(void);
 void *fake_sifive_encoder(void *out, unsigned int hart, unsigned int src_id);
 /* Let an external debugger set a claim tag */
@@ -73,13 +74,13 @@ void fake_claim(void *coresight);
 /* Add a component of another kind, with the value @impl in its Impl register */
 void *fake_other(uint32_t impl);
 
-/* Called at each write to a register, before it has its effect */
+/* The model calls this function at each write to a register, before the write has an effect */
 extern void (*fake_on_write)(void *base, unsigned int offset, uint32_t value);
-/* Called at each read */
+/* The model calls this function at each read of a register */
 extern void (*fake_on_read)(void *base, unsigned int offset);
 
 void fake_bus_error(void *base, bool on);
-/* Power a component off and on */
+/* Switch the power of a component off or on */
 void fake_power_off(void *base);
 void fake_fault(void *base, bool active_stuck, bool not_empty);
 /* Let trTeEnable of an encoder stay 0, even if 1 is written */
@@ -90,12 +91,12 @@ void fake_set_time(uint64_t time);
 void fake_freeze(void *encoder, uint64_t value);
 /* Let the counter of an encoder lag behind the time CSR by @ticks */
 void fake_lag(void *encoder, unsigned int ticks);
-/* Let a field of the encoder refuse values that it accepted when it was probed */
+/* Let a field of the encoder refuse values that the encoder accepted during the driver's probe */
 enum fake_lost { FAKE_SYNC_MAX, FAKE_CONTEXT, FAKE_TS_MODES, FAKE_COMPARATORS };
 void fake_lose(void *encoder, enum fake_lost what);
-/* From now on, filters other than the first also choose the privileges @levels */
+/* After this call, all filters except the first also select the privileges @levels */
 void fake_other_levels(void *encoder, unsigned int levels);
-/* From now on, trRamStopOnWrap cannot be set */
+/* After this call, trRamStopOnWrap cannot be set */
 void fake_no_stop(void *ram);
 void fake_context(void *encoder, uint64_t scontext);
 void fake_trigger(void *encoder, unsigned int input);

@@ -1,21 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Test hardware that is broken, or that the driver does not
-# support. The kernel's log must get one clear line. The driver must offer no PMU, or a PMU that
-# refuses events, and the system must continue to run.
+# Test hardware that is broken, or that the driver does not support. The driver must write one clear line to the
+# kernel's log. The driver must create no PMU, or a PMU that refuses events, and the system must continue to run.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/guest.sh"
 
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "the board is not set up; make setup"
 
-# In the guest, "in_log TEXT" waits until the driver's log has TEXT, because on a busy host the kernel may
-# still probe devices that wait for others.
+# In the guest, "in_log TEXT" waits until the driver has written TEXT to the log. On a busy host, the kernel may still
+# probe devices that wait for other devices.
 # shellcheck disable=SC2016
 in_log='in_log() {
 	until dmesg | grep -q "ntrace.*$1"; do sleep 0.1; done; }'
 
-# board MODEL TEXT COMMAND: once the log has TEXT, print the output of COMMAND, and the driver's lines in the
-# log
+# board MODEL TEXT COMMAND: wait until the log has TEXT, run COMMAND, and print its output and the driver's lines in
+# the log
 board() {
 	"$top/tools/board/board" run --console "$tap_tmp/console" --model "$1" -- "$in_log
 		in_log '$2'; $3
@@ -24,7 +23,7 @@ board() {
 	sed 's/^/# /' "$tap_tmp/said"
 }
 
-# no_pmu NAME MODEL TEXT: check that there is no PMU, and that the log has TEXT once
+# no_pmu NAME MODEL TEXT: check that the driver creates no PMU, and that the log has TEXT once
 no_pmu() {
 	board "$2" "$3" '[ -e /sys/bus/event_source/devices/ntrace ] && echo PMU; rmmod ntrace && echo unloaded'
 	is "$1: no PMU, and the driver can be unloaded" "$_status $(grep -E '^(PMU|unloaded)' "$tap_tmp/said")" \
@@ -38,9 +37,9 @@ log() {
 	is "$1: the log contains the reason once" "$(grep -c "log: .*$2" "$tap_tmp/said")" 1
 }
 
-# The device tree has a different error for each of three harts. The fourth hart is traced. The clock of one
-# hart's encoder appears long after the driver was loaded. Memory that belongs to a sink, or to the flight
-# recorder, is not reserved.
+# The device tree has a different error for each of three harts, so the driver traces only the fourth hart. The clock
+# of one hart's encoder appears long after the driver was loaded. The device tree does not reserve the memory of a
+# sink and of the flight recorder.
 need_perf_and_work 6.12
 # shellcheck disable=SC2016
 "$top/tools/board/board" run --harts 4 --console "$tap_tmp/console" --dts-sed "
@@ -61,7 +60,7 @@ need_perf_and_work 6.12
 	rmmod ntrace && echo unloaded' >"$tap_tmp/said" 2>"$tap_tmp/err"
 _status=$?
 sed 's/^/# /' "$tap_tmp/said"
-# CPUs and harts have different numbers
+# CPUs and harts have different numbers, so compare both
 is "wrong device tree: the hart without an error is traced" \
 	"$_status $(sed -n '/^unloaded/p;s/^cpus [0-9]$/one/p' "$tap_tmp/said" | xargs)" "0 one unloaded"
 is "a missing clock: the log has no message before the clock appears" \
@@ -75,8 +74,8 @@ log "memory that is not reserved for the flight recorder" "flight recorder: its 
 is "wrong device tree: the kernel reports no fault" \
 	"$(grep -cE 'WARNING:|BUG:|Oops' "$tap_tmp/console")" 0
 
-# A funnel has 16 inputs. The last hart boots and the first is the other CPU, so that the kernel does not use
-# the hart between them. That hart and its encoder have no power.
+# A funnel has 16 inputs. The last hart boots as CPU 0, and the first hart is CPU 1, so the kernel does not use the
+# middle hart. The middle hart and its encoder have no power.
 "$top/tools/board/board" run --harts 3 --boot-hart last --topology funnel --deep-idle --append nr_cpus=2 --console "$tap_tmp/console" \
 	--dts-sed '/trace@18003000/,/out-ports/s/reg = <0>/reg = <256>/' -- \
 	"$in_log"'; in_log "no funnel has"
@@ -106,13 +105,13 @@ is "component that does not empty: its memory is not used again" \
 is "component that does not empty: the kernel reports no fault" \
 	"$(grep -cE 'WARNING:|BUG:|Oops' "$tap_tmp/console")" 0
 
-# The event was enabled, but the encoder did not follow, and now cannot be stopped.
+# The event was enabled, but the encoder did not start, and the driver cannot stop it.
 board fault.not_empty=on,fault.enable_stuck=on 'traces CPU' 'perf record -B --no-bpf-event -o /tmp/p -a -e ntrace// -- true >/tmp/log 2>&1
 	uptime >/dev/null && echo alive'
 is "encoder that does not start and stop: memory that its sink may write is not used again" \
 	"$_status $(grep -c ^alive "$tap_tmp/said") $(grep -c 'log: .*buffer are never freed' "$tap_tmp/said")" "0 1 1"
 
-# A level-triggered interrupt would never end, because trRamWrap stays set
+# A level-triggered interrupt would never end, because trRamWrap remains set
 "$top/tools/board/board" run --topology interrupt --console "$tap_tmp/console" --dts-sed \
 	's/interrupts = <0x28 0x01>/interrupts = <0x28 0x04>/; s/interrupts = <40 1>/interrupts = <40 4>/' -- "$in_log"'; in_log "traces CPU"
 	dmesg | grep -E "ntrace[: ]" | sed "s/^.[^]]*. /log: /"

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Functions for tests of the flight recorder on the board. The
-# kernel crashes in a first boot, and a second boot reads the record of the crash. Source it after
-# tap.sh and guest.sh.
+# Functions for tests of the flight recorder on the board. The kernel crashes in a first boot, and a second boot reads
+# the record of the crash. Source this file after tap.sh and guest.sh.
 # shellcheck shell=sh
 
-# crash NAME DIR BEFORE TROUBLE BOARD-OPTIONS...: run BEFORE in the guest, then TROUBLE, which ends in a
-# reset. The next boot saves the record to DIR/flight and DIR/record, and prints its results to DIR/said.
+# crash NAME DIR BEFORE TROUBLE BOARD-OPTIONS...: run the commands BEFORE in the guest, and then the commands TROUBLE,
+# which cause a reset. The next boot saves the record to DIR/flight and DIR/record, and prints its results to
+# DIR/said.
 crash_timeout=900
 crash() {
 	_name=$1 _dir=$2 _before=$3 _trouble=$4; shift 4
@@ -25,7 +25,7 @@ crash() {
 			'"$_trouble"'
 			sleep 1000; echo no reset; poweroff -f
 		fi
-		# Reload the modules, because ntrace flight reads their code from memory
+		# Reload the modules, because `ntrace flight` reads the code of the modules from memory
 		insmod /usr/lib/ntrace/ntrace-trouble.ko how=none
 		insmod /usr/lib/ntrace/ntrace-locks.ko
 		ntrace flight
@@ -36,9 +36,9 @@ crash() {
 	sed 's/^/# /' "$_dir/said"
 }
 
-# last_call DIR COMM PATTERN: print how many calls of threads COMM are after the last line with PATTERN. With
-# $interrupts=no, do not count calls by interrupt handlers. They may occur at any time, and a handler detects
-# lockups.
+# last_call DIR COMM PATTERN: print the number of calls by threads named COMM after the last line with PATTERN. If
+# $interrupts is "no", do not count calls by interrupt handlers, because interrupts occur at any time, and an
+# interrupt handler detects lockups.
 interrupts=no
 last_call() {
 	awk -v comm="$2" -v pattern="$3" -v interrupts="$interrupts" '
@@ -51,17 +51,18 @@ last_call() {
 		END { print found ? calls - at : "not found" }' "$1/script"
 }
 
-# errors DIR: print the number of decoding errors. Errors because of missing code, and errors that follow
-# from them, do not count. Ignore the first second, or $errors_after seconds, because another module may be
-# loaded at the address of the driver's freed initialisation code. Use -1 for a record that starts later.
+# errors DIR: print the number of decoding errors. Do not count errors because of missing code, and errors that follow
+# from these. Ignore the first $errors_after seconds of the trace, because another module may be loaded at the address
+# of the driver's freed initialisation code. If $errors_after is -1, no error is ignored because of its time. Use -1
+# if the record starts after this code was freed.
 errors_after=1
 errors() {
 	awk -v after="$errors_after" '/trace error/ { for (i = 1; i < NF; i++) if ($i == "time") t = $(i + 1); begin = begin ? begin : t
 		if (t > begin + after && !/code (30|40|46):/) n++ } END { print n + 0 }' "$1/script"
 }
 
-# found NAME DIR CAUSE COMM PATTERN: check that the record has the CAUSE, a pattern of the shell, and that
-# PATTERN is among the last 100 calls of COMM. With $small=yes, the trace need not reach back that far.
+# found NAME DIR CAUSE COMM PATTERN: check that the record has the CAUSE, a shell pattern, and that PATTERN is among
+# the last 100 calls of COMM. If $small is "yes", PATTERN may be older, because the record may not contain 100 calls.
 small=no
 found() {
 	is "$1: the first boot records, and the next boot finds the record, saves it and records again" \
@@ -84,8 +85,7 @@ found() {
 	is "$1: the only decoding errors are about code that was not saved" "$(errors "$2")" 0
 }
 
-# Commands for a guest, in which one CPU panics while another CPU, which no longer runs, holds all
-# locks of the driver
+# These guest commands let one CPU panic while another CPU, which has stopped, holds all locks of the driver
 # shellcheck disable=SC2034,SC2016
 hold_locks='grep -wE "ntrace_(comps|record_busy|flight_power|(flight_|pmu_|awake_|context_)?mutex)" /proc/kallsyms >/tmp/symbols
 	at() { for s in "$@"; do awk -v s=$s "\$3 == s { print \"0x\" \$1 }" /tmp/symbols; done | tr "\n" , | sed "s/,$//"; }

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Test that the flight recorder shows why a machine hung. The
-# machine panics, or hangs until its watchdog resets it. The next boot must find the record, and the
-# guilty function in it. tests/long/driver-flight.t has all causes.
+# Test that the flight recorder shows why a machine hung. The machine panics, or hangs until its watchdog resets it.
+# The next boot must find the record, and the record must contain the guilty function. tests/long/driver-flight.t
+# tests all causes.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/guest.sh"
 . "$(dirname "$0")/flight.sh"
@@ -32,17 +32,17 @@ else
 	skip "panic: gdb goes back to the guilty function" "there is no gdb-multiarch"
 fi
 
-# The trace hardware has no power during the reset, so that the last position of its sink is
-# unknown. These boards have no caches. make test skips them, because it tests the same panic and the
-# same hang on boards with caches, below.
+# The trace hardware has no power during the reset, so the last position of the sink is unknown. These boards have no
+# caches. make test skips these boards, because it tests the same panic and the same hang on boards with caches,
+# below.
 if large; then
 	BOARD_WATCHDOG=2 crash hang "$tap_tmp/hang" : "$insmod=hang" --reset watchdog --model reset-lost=on
 	found hang "$tap_tmp/hang" "nobody said why: it was reset, as by a watchdog, or it still records" \
 		insmod "guilty_hang"
 	ok "hang: the end of the trace was found" grep -q '^trace .*up to the last synchronising message' "$tap_tmp/hang/said"
 
-	# The harts of this board have no mappings that bypass caches (Svpbmt). A reset drops lines that were not
-	# written back, and sinks bypass the caches.
+	# The harts of this board cannot map memory without caches (Svpbmt). A reset drops cache lines that were not
+	# written back, and sinks write past the caches.
 	crash "panic: caches that a reset drops" "$tap_tmp/cached" : "$insmod=panic" --reset warm --append panic=1 --cached-flight
 	found "panic: caches that a reset drops" "$tap_tmp/cached" "panic: trouble: it panics on purpose" insmod "guilty_panic .*=> .* panic "
 fi
@@ -50,7 +50,8 @@ BOARD_WATCHDOG=2 crash "hang: caches that sinks bypass" "$tap_tmp/incoherent" : 
 	--cached-flight --model reset-lost=on
 found "hang: caches that sinks bypass" "$tap_tmp/incoherent" "nobody said why: it was reset, as by a watchdog, or it still records" \
 	insmod "guilty_hang"
-# The record is in memory of this kernel, which is cached on all harts, and includes trace copied from a sink.
+# The record is in memory of this kernel, which all harts cache, and includes trace that the kernel copied from a
+# sink.
 for topology in $(by_size sram "direct sram"); do
 	rm -rf "$tap_tmp/pages"
 	"$top/tools/board/board" run --topology $topology --incoherent --console "$tap_tmp/console" --out "$tap_tmp/pages" \
@@ -62,8 +63,8 @@ for topology in $(by_size sram "direct sram"); do
 	is "$topology: a record in cached pages: the only decoding errors are about code that was not saved" "$(errors "$tap_tmp")" 0
 done
 
-# A CPU that goes offline waits for code that keeps CPUs awake, and a recorder that starts or stops waits for
-# that CPU
+# A CPU that goes offline waits for code that prevents CPUs from idling. A recorder that starts or stops waits for
+# this CPU
 "$top/tools/board/board" run --flight 4M --harts 2 --console "$tap_tmp/console" -- '
 	F=/sys/devices/platform/ntrace-flight
 	'"$patient_watchdogs"'
@@ -77,9 +78,9 @@ done
 is "CPUs go offline and online while the recorder stops and starts" "$(head -n 1 "$tap_tmp/said")" recording
 quiet "CPUs go offline and online"
 
-# After an oops that the machine survives, the recorder stops for the seconds of "rearm". If root
-# stops it, it stays off. The test waits for events and not for times, so it also works with a slow
-# guest. The limit stops only a guest that waits for ever.
+# After an oops that the machine survives, the recorder stops for the number of seconds in the parameter "rearm". If
+# root stops the recorder, it must remain stopped. The test waits for events and not for times, so the test also works
+# in a slow guest. The time limit only ends a guest that waits for ever.
 "$top/tools/board/board" run --flight 4M --harts 2 --timeout 600 --console "$tap_tmp/console" -- '
 	F=/sys/devices/platform/ntrace-flight
 	'"$patient_watchdogs"'
@@ -98,12 +99,12 @@ is "the recorder starts again after an oops that the machine survived, but not a
 is "the kernel reports this oops, and no other fault" \
 	"$(grep -cE 'Unable to handle kernel|BUG:|WARNING:|INFO:' "$tap_tmp/console")" 1
 
-# at NAME EXPECTED TOPOLOGY COMMANDS: run COMMANDS in a guest whose CPUs lose their power when they
-# idle, and check that they print EXPECTED. NAME describes when one of the CPUs wakes
+# at NAME EXPECTED TOPOLOGY COMMANDS: run COMMANDS in a guest whose idle CPUs lose their power, and check that
+# COMMANDS print EXPECTED. NAME describes the time at which one of the CPUs wakes
 at() {
 	"$top/tools/board/board" run --flight 4M --harts 4 --topology "$3" --deep-idle --console "$tap_tmp/console" -- '
 		F=/sys/devices/platform/ntrace-flight cpu1=/sys/devices/system/cpu/cpu1/online
-		# Do this four times, because a CPU may idle without losing its power
+		# Repeat this four times, because a CPU may idle without losing its power
 		slow() { for i in 1 2 3 4; do
 			echo $((1 - $2)) >$F/enable; insmod /usr/lib/ntrace/ntrace-fail.ko function=$1 cpu=0 delay=300
 			taskset 1 sh -c "echo $2 >$F/enable"; cat /sys/module/ntrace_fail/parameters/hits; rmmod ntrace-fail
@@ -119,36 +120,36 @@ at() {
 	quiet "$1"
 }
 
-# The CPU idles while it goes offline, after the driver was notified
+# The CPU idles while it goes offline, after the kernel has notified the driver
 at "a CPU that goes offline is not recorded again when it wakes" "recording idle traced" direct '
 	rmmod ntrace; insmod /usr/lib/ntrace/ntrace-going.ko; insmod /lib/ntrace/ntrace.ko; cat $F/state
 	echo 0 >$cpu1; echo 0 >$F/enable; cat $F/state; echo 1 >$cpu1
 	perf record -B --no-bpf-event -q -C 1 -e ntrace// -o /tmp/data -- taskset 2 true && echo traced'
 large_only at "a CPU that has left the recorder before its end is not recorded again when it wakes" "1 1 1 1 idle" direct 'slow ntrace_flight_end_local 0'
-# The harts share the sink, which an event of CPU 0 uses
+# The harts share the sink, and an event of CPU 0 uses this sink
 at "a CPU that wakes while an event of another CPU takes the shared sink does not use it" "1 1 1 1 recording traced" funnel '
 	echo 0 >$F/enable; taskset 1 sh -c "while [ ! -e /tmp/end ]; do :; done" &
 	perf record -B --no-bpf-event -q -C 0 -e ntrace//u -o /tmp/data -- \
 		sh -c "while [ ! -e /tmp/end ]; do sleep 0.2; done" &
 	until on 0; do sleep 0.2; done
 	slow ntrace_flight_begin_claim 1; touch /tmp/end; wait
-	# No record has the flag COLLISION (C), and the last one has trace
+	# No record may have the flag COLLISION (C), and the last record must have trace
 	perf script -D -i /tmp/data --no-itrace 2>/dev/null | grep "PERF_RECORD_AUX " >/tmp/aux
 	! grep -q "\[[A-Z]*C[A-Z]*\]" /tmp/aux && tail -n 1 /tmp/aux | grep -q "size: 0x" && echo traced'
-# An event of a task that runs now and then takes its sink after the recorder ended on CPU 1. An idle CPU is
-# not recorded, so it must check by itself.
+# A task that seldom runs has an event, which takes its sink after the recorder ended on CPU 1. The recorder does not
+# record an idle CPU, so this CPU must check the recorder when it wakes.
 large_only at "an event that starts while the recorder ends does not keep the sink" "1 1 1 1 idle recording on" direct '
 	perf record -B --no-bpf-event -q -e ntrace//u -o /tmp/data -- taskset 2 sh -c "touch /tmp/begun; while [ ! -e /tmp/end ]; do sleep 0.005; done" &
 	until [ -e /tmp/begun ]; do sleep 0.1; done
 	slow static_key_disable 0; echo 1 >$F/enable; sleep 1; touch /tmp/end; wait; cat $F/state
 	taskset -p 2 $$ >/dev/null; on 1 && echo on'
-# CPU 1 is offline while the recorder of an earlier kernel records, so its funnel is not in the record.
+# CPU 1 is offline while the recorder of the earlier kernel records, so the record lacks the funnel of CPU 1.
 printf '%s\n' 'encoder te0 hart=0 to=funnel0' 'funnel funnel0 to=ram0' 'ramsink ram0 mode=smem' \
 	'encoder te1 hart=1 to=funnel1' 'funnel funnel1 to=ram1' 'ramsink ram1 mode=smem' >"$tap_tmp/two"
 "$top/tools/board/board" run --topology "$tap_tmp/two" --harts 2 --append mem=900M --console "$tap_tmp/console" -- '
 	F=/sys/devices/platform/ntrace-flight cpu1=/sys/devices/system/cpu/cpu1/online
 	load() { insmod /lib/ntrace/ntrace.ko flight=4M@0xb8400000; cat $F/state; }
-	# of CPU 0 and CPU 1, which need not be hart 0 and hart 1
+	# print the funnels of CPU 0 and CPU 1, which can be hart 1 and hart 0
 	funnels=$(for c in 0 1; do set -- $(cat /sys/bus/event_source/devices/ntrace/cpu$c/path); echo 0x${2%%.*}; done)
 	rmmod ntrace; echo 0 >$cpu1; load; echo x >$F/trigger
 	until [ $(cat $F/state) = stopped ]; do sleep 0.1; done; rmmod ntrace; echo 1 >$cpu1
@@ -160,15 +161,15 @@ printf '%s\n' 'encoder te0 hart=0 to=funnel0' 'funnel funnel0 to=ram0' 'ramsink 
 is "a funnel that the record of an earlier kernel does not name belongs to a debugger, and stays enabled" \
 	"$(xargs <"$tap_tmp/said")" "recording kept left alone enabled 0 enabled 1"
 quiet "a funnel that a debugger uses"
-# An event of CPU 1 chooses its own sink, which takes long, while an event of CPU 0 returns the shared sink to
-# the recorder. Meanwhile the recorder must not use the encoder of CPU 1.
+# An event of CPU 1 slowly chooses its sink, while an event of CPU 0 returns the shared sink to the recorder.
+# Meanwhile, the recorder must not use the encoder of CPU 1.
 "$top/tools/board/board" run --flight 4M --harts 2 --topology choice --timeout 600 --console "$tap_tmp/console" -- '
 	F=/sys/devices/platform/ntrace-flight pmu=/sys/bus/event_source/devices/ntrace
 	on() {
 		encoder=$(readlink -f $pmu/cpu$1)
 		grep -q "[2367abef] trTeControl" /sys/kernel/debug/ntrace/${encoder##*/}/registers
 	}
-	# the last two sinks are those of hart 0 and hart 1, of which either can be CPU 1
+	# the last two sinks belong to hart 0 and hart 1, and each hart can be CPU 1
 	hart=$(awk "/^processor/ { cpu = \$3 } /^hart[ \t]*:/ && cpu == 1 { print \$NF; exit }" /proc/cpuinfo)
 	own=$(ls $pmu/sinks | tail -n $((2 - hart)) | head -n 1)
 	taskset 1 perf record -B --no-bpf-event -q -C 0 -e ntrace//u -o /tmp/data -- sh -c "while [ ! -e /tmp/end ]; do sleep 0.02; done" &
@@ -183,8 +184,8 @@ quiet "a funnel that a debugger uses"
 	until on 0 && on 1; do sleep 0.2; done; cat $F/state' >"$tap_tmp/said" 2>"$tap_tmp/err"
 is "while an event sets up another sink, the recorder does not use its encoder" "$(xargs <"$tap_tmp/said")" "traced recording"
 quiet "an event that chooses another sink"
-# While CPU 0 panics and is about to copy the trace of an event of CPU 1, that event ends, and perf frees its
-# buffer. The kernel overwrites freed memory, so a pointer from there makes the panic hang.
+# CPU 0 panics, and is about to copy the trace of an event of CPU 1. Meanwhile, this event ends, and perf frees its
+# buffer. The kernel overwrites freed memory, so the panic would hang if it used a pointer from the freed buffer.
 if large; then
 	crash_timeout=300
 	crash gone "$tap_tmp/gone" '

@@ -1,26 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Runs programs in the guest of the board, for tests of the driver. Source it after tap.sh.
+# These functions run programs in the guest of the board, for tests of the driver. Source this file after tap.sh.
 # shellcheck shell=sh
 
-# A kernel prints one of these if something is wrong with it.
+# A kernel with a fault prints one of these words.
 complaints='WARNING:|BUG:|Oops|Call Trace|Unable to handle|KASAN|INFO: |possible circular|DMA-API:|ODEBUG|kmemleak:|rcu:.*stall|soft lockup'
 
-# A host may stop the guest for half a minute, or run only one of its harts, which must not look like a CPU that
-# hangs. These commands make the guest's watchdogs wait longer. The test still detects a CPU that hangs for ever.
+# A host may stop the guest for half a minute, or may run only one of its harts. The guest must not treat such a hart
+# as a hung CPU, so these commands make the guest's watchdogs wait longer. The test still detects a CPU that hangs for
+# ever.
 # shellcheck disable=SC2034
 patient_watchdogs='echo 60 >/proc/sys/kernel/watchdog_thresh
 	echo 300 >/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout
 	echo 300 >/sys/module/workqueue/parameters/watchdog_thresh'
 
-# need_perf_and_work KERNEL: provide perf, driver/work.c and driver/modules in the guest; $tap_tmp/guest is
-# for its /out
+# need_perf_and_work KERNEL: build perf, driver/work.c and driver/modules for the guest. $tap_tmp/guest contains files
+# that tests copy to the guest's /out
 need_perf_and_work() {
 	make -s -C "$top/tests/driver" O="$O" KVER="$1" guest >&2 || exit 1
 	[ -x "$O/perf/$1/riscv64/perf" ] || [ -x "$O/perf/lts/riscv64/perf" ] || skip_all "perf is not built; make perf"
 	mkdir -p "$tap_tmp/guest"
 }
 
-# quiet NAME: check that the kernel of the last run did not complain
+# quiet NAME: check that the kernel of the last run printed none of the words in $complaints
 quiet() {
 	if grep -E "$complaints" "$tap_tmp/console" >"$tap_tmp/bad"; then
 		fail "$1: the kernel reports no fault"
@@ -30,18 +31,18 @@ quiet() {
 	fi
 }
 
-# selftests NAME "PROGRAM [ARGUMENTS];..." BOARD-OPTIONS...: run all programs in one guest, and
-# prefix their results with NAME. $guest_env has environment variables for them, and $guest_timeout
-# the time limit for all in seconds. The commands $guest_first and $guest_last run before and after
-# all programs, and $tap_tmp/out also has their output. ONLY=PATTERN runs only those with a matching
-# NAME.
+# selftests NAME "PROGRAM [ARGUMENTS];..." BOARD-OPTIONS...: run all programs in one guest, and put NAME before their
+# results. $guest_env has environment variables for the programs, and $guest_timeout is the time limit for all
+# programs in seconds. The commands $guest_first and $guest_last run before and after all programs, and $tap_tmp/out
+# also has the output of these commands. If ONLY is set, run only the calls of selftests() whose NAME contains the
+# pattern ONLY.
 guest_env= guest_timeout=1500 guest_first=: guest_last=:
 selftests() {
 	_what=$1 _programs=$2; shift 2
 	# shellcheck disable=SC2254
 	case $_what in *${ONLY:-}*) ;; *) return ;; esac
 	: >"$tap_tmp/console"
-	# A 9p file system does not survive a system suspend, so the guest has none.
+	# A 9p file system does not survive a system suspend, so the guest must not mount one.
 	"$top/tools/board/board" run --timeout "$guest_timeout" --console "$tap_tmp/console" "$@" -- "
 		detach
 		$patient_watchdogs
@@ -77,9 +78,9 @@ selftests() {
 	quiet "$_what"
 }
 
-# truth NAME TEST SECONDS ROOM BOARD-OPTIONS...: run TEST of load_test, and compare its trace with the truth.
-# ROOM is the size of the trace of each hart in MiB, guest_env has more variables for the test. ONLY=PATTERN
-# runs only those with a matching NAME.
+# truth NAME TEST SECONDS ROOM BOARD-OPTIONS...: run TEST of load_test, and compare its trace with the truth. ROOM is
+# the size of the trace of each hart in MiB, and guest_env has more variables for the test. If ONLY is set, run only
+# the calls of truth() whose NAME contains the pattern ONLY.
 truth() {
 	_name=$1 _test=$2 _seconds=$3 _room=$4; shift 4
 	# shellcheck disable=SC2254
@@ -103,7 +104,8 @@ truth() {
 	"ok "*) pass "$_name" ;;
 	*) fail "$_name" ;;
 	esac
-	# The truth is sorted by hart, and the trace by the first CPU of a sink. For each CPU: CPU, hart, that CPU, options
+	# The truth is sorted by hart, and the trace by the first CPU of a sink. Each line has a CPU, its hart, the
+	# first CPU of its sink, and decoder options
 	: >"$tap_tmp/verified"
 	awk 'FNR == NR { if ($1 == "processor") cpu = $3; if ($1 == "hart") hart[cpu] = $3; next }
 		!($7 in first) { first[$7] = $1 }
@@ -115,7 +117,8 @@ truth() {
 			print $1, hart[$1], first[$7], options
 		}' "$_dir/out/cpuinfo" "$_dir/out/sources" >"$tap_tmp/sources"
 	while read -r _cpu _hart _first _options; do
-		# Offsets of losses count bytes of the sink, so they cannot be used for a trace that is in frames
+		# Offsets of losses count bytes of the sink, so they are not valid in trace that was extracted from
+		# frames
 		case $_options in *--frames*) ;; *) _options="--lost $_dir/out/cpu$_first.lost $_options" ;; esac
 		# shellcheck disable=SC2086
 		"$O/bin/ntrace" verify --truth "$_dir/truth/hart$_hart.truth" --trace "$_dir/out/cpu$_first.ntrace" \
@@ -123,8 +126,9 @@ truth() {
 		echo "status $?" >>"$tap_tmp/verified"
 	done <"$tap_tmp/sources"
 	sed 's/^/# /' "$tap_tmp/verified"
-	# The decoder must find one loss, in a gap or at the end, for each stretch with the partial flag. The flag may
-	# be set without a loss if the last message exactly filled the window, so such stretches are subtracted
+	# For each stretch with the flag PARTIAL, the decoder must find one loss, in a gap or at the end of the
+	# stretch. The flag may be set without a loss if the last message exactly filled the window, so subtract such
+	# stretches
 	_partial=$(sed -n 's/^# figure.* \([0-9]*\) partial (\([0-9]*\) of.*/\1 \2/p' "$tap_tmp/said" |
 		awk '{ print $1 - $2 }')
 	_lost=$(awk '/^hart .* instructions compared/ { n += $6 + ($10 > 0) } END { print n + 0 }' "$tap_tmp/verified")
@@ -137,16 +141,16 @@ truth() {
 	if [ "$(awk '$1 != $3' "$tap_tmp/sources" | wc -l)" = 0 ]; then
 		is "$_name: the decoder finds a loss for each stretch with the flag PARTIAL" "$_lost" "$_partial"
 	else
-		# One loss of a shared sink may be a loss of each hart, or of no hart if none wrote at that
-		# time.
+		# One loss of a shared sink may be a loss of each hart. If no hart wrote trace at that time, it is not
+		# a loss of any hart.
 		ok "$_name: each loss that the decoder finds has the flag PARTIAL" \
 			[ "$_lost" -le $((_partial * $(wc -l <"$tap_tmp/sources"))) ]
 	fi
 	rm -rf "$_dir"
 }
 
-# powered NAME: after a run of a board with --deep-idle and --stats "$tap_tmp/stats", check that no access
-# reached a component without power, and that no component was left enabled without power
+# powered NAME: check a board that ran with --deep-idle and --stats "$tap_tmp/stats". The test fails if an access
+# reached a component without power, or if a component without power was left enabled
 powered() {
 	is "$1: no component is accessed, or left enabled, without power" \
 		"$(grep -c 'not active\|lost its power' "$tap_tmp/err")" 0

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# A hypervisor owns hcontext, so the driver must not change
-# it. During events, CPU hotplug and idle states, the trace must report the value that the
-# hypervisor wrote. scontext must report the running thread.
+# A hypervisor owns the register hcontext, so the driver must not change this register. During events, CPU hotplug and
+# idle states, the trace must report the value that the hypervisor wrote to hcontext. The trace must report the
+# running thread in scontext.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/guest.sh"
 

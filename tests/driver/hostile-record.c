@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Write a record with hostile values and correct CRCs, like a record of an earlier kernel, which
- * the driver will find. Run this in the guest, while the driver is not loaded and Linux does
+ * Write a record with hostile values and correct CRCs, which looks like the record of an earlier kernel. The driver
+ * finds this record when it is loaded. Run this program in the guest while the driver is not loaded and Linux does
  * not use the memory:
  *
  *	hostile-record ADDRESS SIZE SEED COMPONENT...
  *
- * writes the record to ADDRESS, with the COMPONENTs (addresses of registers) as its sinks and
- * encoders. If SEED is odd, it enables these, as if they ran through a reset, and else disables
- * them.
+ * The program writes the record to ADDRESS. The record names the COMPONENTs (addresses of registers) as its sinks and
+ * encoders. If SEED is odd, the program enables these components, as if they had continued during a reset. If SEED is even, the
+ * program disables them.
  */
 #include <fcntl.h>
 #include <stddef.h>
@@ -54,7 +54,7 @@ static uint64_t hostile(void)
 	return values[(size_t)rand() % (sizeof(values) / sizeof(values[0]))];
 }
 
-/* Return @value, or a hostile value in one of three calls */
+/* Return @value in two of three calls, and a hostile value in the third call */
 static uint64_t maybe(uint64_t value)
 {
 	return rand() % 3 ? value : hostile();
@@ -74,8 +74,8 @@ static void add_part(struct ntrace_flight_header *head, uint32_t type, uint32_t 
 }
 
 /*
- * If an offset is hostile, parts of the record overlap, and writing a later part may change data
- * after its CRC was computed
+ * If an offset is hostile, parts of the record overlap. Writing a later part may then change data whose CRC was
+ * already computed
  */
 static void make(char **components, unsigned int nr)
 {

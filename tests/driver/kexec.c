@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Start another kernel, as kexec(8) does. That kernel prints a line and switches the machine off.
- * Linux requires a device tree for it.
+ * Start another kernel, as kexec(8) does. The other kernel prints a line and switches the machine off. Linux requires
+ * a device tree for the other kernel.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,13 +14,16 @@
 #include <unistd.h>
 
 #define PAGE	4096UL
-/* Somewhere in the upper half of 512 MiB */
+/* This address is in the upper half of 512 MiB of memory */
 #define KERNEL	0x98000000UL
 #define FDT	(KERNEL + PAGE)
 
 extern const char next_kernel[], next_kernel_end[];
 
-/* SBI: Debug Console Extension, "Console Write Byte"; System Reset Extension, shutdown */
+/*
+ * The other kernel makes two SBI calls: Debug Console Extension, "Console Write Byte"; and System Reset Extension,
+ * shutdown
+ */
 asm("	.pushsection .rodata\n"
     "	.balign 8\n"
     "next_kernel:\n"

@@ -1,16 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Test components that become usable only after the driver was
-# loaded, because the driver of their clock or their CPU appears later. Also test components that
-# disappear while they are in use, because the clock's driver is unbound or a CPU goes offline. The
-# driver must not access a component without power.
+# Test components that become usable only after the driver was loaded, because their CPU or the driver of their clock
+# appears later. Also test components that disappear while the driver uses them, because the clock's driver is unbound
+# or a CPU goes offline. The driver must not access a component without power.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/guest.sh"
 
 need_perf_and_work 6.12
 plan 22
-# On a busy host, the kernel would drop the link to the clock before its driver is loaded, and the component
-# would remain when the clock disappears.
+# On a busy host, the kernel would give up waiting for the driver of a clock, and would ignore that the component
+# needs this clock. The component would then remain when the clock disappears.
 patient=deferred_probe_timeout=3600
 # shellcheck disable=SC2016
 "$top/tools/board/board" run --harts 2 --deep-idle --timeout 200 --console "$tap_tmp/console" \
@@ -35,7 +34,7 @@ patient=deferred_probe_timeout=3600
 	echo "counter without power: $(cat $pmu/cpu1/timestamp/counter 2>&1 | grep -c "No such device")"
 	perf record -B --no-bpf-event -a -m,256K -o /tmp/p -e ntrace// -- /usr/lib/ntrace/work 1000000000 >/tmp/log 2>&1 &
 	sleep 2
-	# Any user may read these files while the components that they name disappear.
+	# Any user may read these files while the components whose names they contain disappear.
 	touch /tmp/look
 	while [ -e /tmp/look ]; do cat $pmu/cpu*/path $pmu/cpu*/sink $pmu/cpu*/trace_id; done >/dev/null 2>&1 &
 	echo late-clock >/sys/bus/platform/drivers/late-clock/unbind
@@ -67,8 +66,7 @@ is "no component is accessed, or left enabled, without power" \
 grep 'not active\|lost its power' "$tap_tmp/err" | sort | uniq -c | sed 's/^/# /' | head
 quiet "late"
 
-# The first encoder appears while the driver is unloaded. No PMU may remain that belongs to the unloaded
-# module
+# The first encoder appears while the driver is unloaded. No PMU of the unloaded module may remain
 # shellcheck disable=SC2016
 "$top/tools/board/board" run --harts 2 --timeout 200 --console "$tap_tmp/console" --append "$patient" --dts-sed '
 	s/compatible = "qemu,trace-component".*/&\n clocks = <\&late>; clock-names = "timestamp";/
@@ -81,7 +79,7 @@ quiet "late"
 is "an encoder appears while the driver is unloaded: no PMU remains" "$(cat "$tap_tmp/said")" "0-1"
 quiet "an encoder appears while the driver is unloaded"
 
-# Encoders choose between sinks. One sink appears later than the others, and disappears again.
+# Encoders can choose between sinks. One sink appears later than the other sinks, and disappears.
 # shellcheck disable=SC2016
 "$top/tools/board/board" run --harts 2 --topology choice --timeout 200 --console "$tap_tmp/console" --append "$patient" --dts-sed '
 	/trace@18003000/,/in-ports/s/compatible = .*/&\n clocks = <\&late>; clock-names = "timestamp";/
@@ -102,8 +100,8 @@ is "a third sink appears and disappears: the encoders always have a sink" \
 is "a third sink appears and disappears: the driver can be unloaded" "$(said unloaded)" yes
 quiet "a choice of sinks"
 
-# The sink that two harts share disappears, and reappears while one of the harts is offline. The encoder
-# of this hart has no power.
+# Two harts share a sink. The sink disappears, and reappears while one of the harts is offline. The encoder of the
+# offline hart has no power.
 # shellcheck disable=SC2016
 "$top/tools/board/board" run --harts 2 --topology funnel --deep-idle --timeout 200 --console "$tap_tmp/console" --append "$patient" --dts-sed '
 	/trace@18003000/,/in-ports/s/compatible = .*/&\n clocks = <\&late>; clock-names = "timestamp";/
@@ -111,11 +109,11 @@ quiet "a choice of sinks"
 	cpu1=/sys/devices/system/cpu/cpu1/online drv=/sys/bus/platform/drivers/late-clock
 	look() { sleep 2; echo "$1: $(cat /sys/bus/event_source/devices/ntrace/cpumask)"; }
 	insmod /usr/lib/ntrace/ntrace-clock.ko; look with
-	# All components are suspended. The event resumes them without a search in the device tree.
+	# All components are suspended. The event must resume the components without a search in the device tree.
 	cd /sys/kernel/debug/tracing; echo of_graph_get_remote_port_parent >set_ftrace_filter; echo function >current_tracer
 	/usr/lib/selftests/ntrace/record_test -t own_thread | grep -o "^ok 1"
 	echo "searches: $(grep -c of_graph_get trace)"; echo nop >current_tracer; cd /
-	# On a busy host, the driver has reported both CPUs before the clock came.
+	# The host may be so busy that the driver reports both CPUs before the clock appears, so clear the log.
 	dmesg -c >/dev/null
 	echo 0 >$cpu1; echo late-clock >$drv/unbind; look without
 	echo late-clock >$drv/bind; look offline
@@ -129,7 +127,7 @@ is "a shared sink reappears while a CPU is offline: that CPU can be traced when 
 is "a shared sink reappears while a CPU is offline: no component is accessed without power" "$(grep 'not active\|lost its power' "$tap_tmp/err" | sort -u)" ""
 quiet "a shared sink reappears"
 
-# The encoder of one hart disappears. The flight recorder continues to record the other hart.
+# The encoder of one hart disappears. The flight recorder must continue to record the other hart.
 # shellcheck disable=SC2016
 "$top/tools/board/board" run --harts 2 --flight 4M --timeout 200 --console "$tap_tmp/console" --append "$patient" --dts-sed '
 	/trace@18001000/,/out-ports/s/compatible = .*/&\n clocks = <\&late>; clock-names = "timestamp";/

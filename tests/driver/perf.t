@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Test address filters, pause and resume, events of a cgroup,
-# and snapshots, which perf requests from the driver. Repeat this as an unprivileged user.
+# Test address filters, pause and resume, events of a cgroup, and snapshots, which perf requests from the driver.
+# Repeat all tests as an unprivileged user.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/guest.sh"
 
@@ -11,7 +11,7 @@ cat >"$tap_tmp/guest/script" <<'E2'
 cd /tmp
 work=/usr/lib/ntrace/work
 try() { n=$1; shift; perf record --no-bpf-event -o $n.data "$@" >$n.log 2>&1; echo "$n status $?"; tail -n 3 $n.log | sed "s/^/# $n: /"; }
-# Print the branches without the ends of tracing, because each interrupt ends the tracing of user mode.
+# Print the branches without the lines at which tracing ends, because each interrupt ends the tracing of user mode.
 branches() {
 	[ -e $1.branches ] || perf script -i $1.data --itrace=b -F comm,ip,sym,addr 2>>$1.log >$1.branches
 	grep -vw 0 $1.branches
@@ -42,10 +42,10 @@ mkdir -p cg && mount -t cgroup -o perf_event none cg && mkdir -p cg/some
 try btm -m,4M -e ntrace/mode=3/u -- $work 1000
 count btm inside ' inside'
 config=$(perf evlist -v -i btm.data | sed -n 's/^ntrace.*[{ ]config: \(0x[0-9a-f]*\).*/\1/p')
-# trTeInstMode is bits 4:2. All other bits have their default.
+# Print config without trTeInstMode (bits 4:2). All other bits must have their default values.
 printf 'btm config %x\n' $((config & ~0x1c))
 printf 'default config %x mode %d\n' $(($(cat /sys/bus/event_source/devices/ntrace/cpu0/default_config) & ~0x1c)) $((config >> 2 & 7))
-# If this fails, the fault is in the guest and not in the driver.
+# This command does not use the driver. If it fails, the guest has a fault.
 try control -a -e cpu-clock -G some -- true
 cat >run.sh <<E3
 echo \$\$ >/tmp/cg/some/cgroup.procs; exec $work 1000
@@ -94,7 +94,7 @@ if [ "$(value control status)" != 0 ]; then
 	skip "cgroup" "the guest cannot count the clock of a cgroup either"
 else
 	is "cgroup: perf succeeds" "$(value cgroup status)" 0
-	# 1000 rounds ran inside of the filter, and 10 outside.
+	# 1,000 rounds ran in the cgroup, and 10 rounds ran outside of the cgroup.
 	is "cgroup: exactly the code that ran in the cgroup was traced" "$(value cgroup outside)" "$(value plain outside)"
 fi
 is "snapshot at the end: perf succeeds" "$(value snapshot status)" 0

@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Test components with power domains, clocks and resets. On this
-# board, an access to a component without power or clock, or in reset, causes a fault. Domains must
-# be off while nothing traces, events must survive a system suspend, and the driver must not disturb
-# a debugger's session. tests/long/driver-power.t tests the other kernel.
+# Test components with power domains, clocks and resets. On this board, an access to a component without power or
+# clock, or in reset, causes a fault. Domains must be off while no event traces, events must survive a system suspend,
+# and the driver must not disturb a debugger's session. tests/long/driver-power.t tests the other kernel version.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/guest.sh"
 
@@ -15,8 +14,8 @@ said() { sed -n "s/^$1: //p" "$tap_tmp/said"; }
 
 # powered_board NAME KERNEL
 powered_board() {
-	# Detach from the host's folder, because a 9p file system does not survive a system suspend.
-	# Let the kernel wait for the power controller for an hour instead of 10 s.
+	# Detach from the host's folder, because a 9p file system does not survive a system suspend. Let the kernel
+	# wait for the power controller for up to an hour instead of 10 s.
 	# shellcheck disable=SC2016
 	"$top/tools/board/board" run --kernel "$2" --harts 2 --topology power --deep-idle --timeout 600 \
 		--append deferred_probe_timeout=3600 --console "$tap_tmp/console" --stats "$tap_tmp/stats" -- '
@@ -69,7 +68,8 @@ powered_board() {
 
 powered_board "$kernel" "$kernel"
 
-# An external debugger traces from reset on. The driver must not use its components without takeover=1.
+# An external debugger traces since reset. Without the parameter takeover=1, the driver must not use the components of
+# the debugger.
 "$top/tools/board/board" run --kernel "$kernel" --topology sram --model debugger=on --timeout 200 --console "$tap_tmp/console" \
 	--stats "$tap_tmp/stats" -- '
 	pmu=/sys/bus/event_source/devices/ntrace

@@ -63,7 +63,7 @@ void sifive_is_probed(void **state)
 	assert_true(sink.stop_on_wrap);
 	assert_non_null(strstr(shim_log, "mode 7 of teInstruction is not used"));
 	shim_log[0] = 0;
-	/* An event that asks for mode 7 is refused */
+	/* The driver refuses an event that requests mode 7 */
 	assert_int_equal(ntrace_encoder_check(&enc, 7ULL << NTRACE_CONFIG_MODE_SHIFT, &all), -EOPNOTSUPP);
 	assert_int_equal(ntrace_encoder_check(&enc, enc.default_config, &all), 0);
 	assert_int_equal(ntrace_encoder_check(&enc, NTRACE_CONFIG_CONTEXT, &all), -EOPNOTSUPP);
@@ -78,7 +78,10 @@ void sifive_programs_what_silicon_takes(void **state)
 
 	shim_log[0] = 0;
 	assert_int_equal(ntrace_encoder_program(&enc, enc.default_config, &all), 0);
-	/* HTM, a sync every 2^12 messages, the I-CNT limit after reset, and the funnel as sink */
+	/*
+	 * The encoder uses HTM, sends a sync every 2^12 messages, has the I-CNT limit of a reset, and sends to the
+	 * funnel
+	 */
 	assert_int_equal(fake_peek(sifive_regs, 0x000), 0x81a70069);
 	assert_int_equal(fake_peek(sifive_regs, 0x040), 0x28038041);
 	assert_int_equal(fake_peek(funnel_regs, 0x040), 0x28000023);
@@ -141,7 +144,7 @@ void sifive_sink_error_is_reported(void **state)
 	settle();
 	assert_non_null(strstr(shim_log, "a write to memory caused a bus error"));
 	shim_log[0] = 0;
-	/* The error does not persist */
+	/* The driver has cleared the error */
 	assert_int_equal(fake_peek(funnel_regs, 0x000) & BIT(27), 0);
 }
 
@@ -175,8 +178,7 @@ void nothing_is_no_version_0(void **state)
 }
 
 /*
- * Set up encoder, ATB bridge, CoreSight funnel, ETF and ETR. If @two is set, there are two encoders
- * and two bridges
+ * Set up an encoder, ATB bridge, CoreSight funnel, ETF and ETR. If @two is set, set up two encoders and two bridges
  */
 static void *fabric(bool two)
 {
@@ -234,7 +236,7 @@ void frames_arrive_in_the_window(void **state)
 	leave_fabric();
 }
 
-/* The next window begins with a new frame, which contains the trace ID. */
+/* The next window must begin with a new frame, which contains the trace ID. */
 void second_window_of_frames(void **state)
 {
 	struct ntrace_window win = window(0, 0x1000);
@@ -261,7 +263,7 @@ void debugger_holds_the_etr(void **state)
 	fake_claim(etr_regs);
 	assert_int_equal(bring_up_cs(&sink.comp, etr_regs, true), -EBUSY);
 	assert_non_null(strstr(shim_log, "in use by an external debugger"));
-	/* The driver leaves the component alone */
+	/* The driver has not changed the component */
 	assert_int_equal(fake_peek(etr_regs, CS_CLAIMCLR), 1);
 	shim_log[0] = 0;
 }
@@ -281,7 +283,7 @@ void bus_refuses_frames(void **state)
 	assert_non_null(strstr(shim_log, "caused a bus error"));
 	shim_log[0] = 0;
 	assert_true(sink.comp.stuck);
-	/* The sink has stopped nevertheless, and no longer writes to memory */
+	/* The sink has stopped although an error was reported, and does not write to memory */
 	assert_false(sink.loose);
 	assert_int_equal(start(&enc, &win, false), -EIO);
 	fake_bus_error(etr_regs, false);
@@ -298,7 +300,7 @@ void each_bridge_has_an_id(void **state)
 	assert_int_not_equal(bridge.trace_id, bridge2.trace_id);
 	assert_in_range(bridge2.trace_id, 1, 0x6f);
 	assert_int_equal(fake_peek(bridge.base, TR_CONTROL) >> 8 & 0x7f, bridge.trace_id);
-	/* The bridge has lost its power */
+	/* Simulate that the bridge has lost its power */
 	ntrace_write(&bridge, TR_CONTROL, 0);
 	ntrace_path_restore(&enc);
 	assert_int_equal(fake_peek(bridge.base, TR_CONTROL) >> 8 & 0x7f, bridge.trace_id);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Test the driver's register logic: filters, ranges and triggers, which decide what is traced */
+/* Test the driver's register logic for filters, ranges and triggers, which select the code that is traced */
 #include "registers.h"
 
 void filters_are_written(void **state)
@@ -38,7 +38,7 @@ void filters_are_written(void **state)
 	assert_int_equal(ntrace_encoder_check(&enc, plain_config(), &from), -EOPNOTSUPP);
 }
 
-/* Refuse a filter that also chooses code that the event must not see */
+/* The driver must refuse a filter that also selects code that the event may not see */
 void filters_that_choose_more(void **state)
 {
 	static const struct ntrace_filter user = {
@@ -47,7 +47,7 @@ void filters_that_choose_more(void **state)
 	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
 	assert_int_equal(ntrace_encoder_check(&enc, plain_config(), &user), 0);
 	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &user), 0);
-	/* The filter could choose only this level when it was probed */
+	/* During the probe of the driver, the filter selected only this level */
 	fake_other_levels(enc.comp.base, NTRACE_PRIV_S);
 	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &user), -EIO);
 	assert_int_equal(ntrace_encoder_setup(&enc), 0);
@@ -55,7 +55,7 @@ void filters_that_choose_more(void **state)
 	assert_int_equal(ntrace_encoder_check(&enc, plain_config(), &user), -EOPNOTSUPP);
 }
 
-/* Return the bytes of 100 blocks at 0x10000 and elsewhere, with @filter */
+/* Return the number of bytes of trace for 100 blocks at 0x10000 and 100 blocks elsewhere, with @filter */
 static u32 traced_with(const struct ntrace_filter *filter, u64 config)
 {
 	struct ntrace_window win = window(0, 0x8000);
@@ -79,7 +79,7 @@ void ranges_are_left_out(void **state)
 	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
 	config = plain_config() | NTRACE_CONFIG_EXCLUDE;
 	n = traced_with(&none, config);
-	/* Half of the blocks are traced */
+	/* Half of the blocks must be traced */
 	assert_in_range(traced_with(&here, config), n / 4, n - 64);
 	assert_true(traced_with(&all_of_it, config) < 16);
 	here.nr_ranges = 4;
@@ -114,7 +114,7 @@ void triggers_switch_tracing(void **state)
 	assert_int_equal(n[0], 0);
 	assert_true(n[1] > 500);
 	assert_true(n[2] < n[1] + 600);
-	/* Ask for features that do not exist */
+	/* Request features that the encoder does not have */
 	filter.trig_in = 2U << 28;
 	enc.caps.trig_in = 3;
 	assert_int_equal(ntrace_encoder_check(&enc, config, &filter), -EOPNOTSUPP);
@@ -147,8 +147,8 @@ void paused_traces_nothing(void **state)
 }
 
 /*
- * With some bits of a comparator set, an encoder reports each instruction, even if no filter uses
- * the comparator.
+ * If some bits of a comparator are set, an encoder reports each instruction. It does so even if no filter uses the
+ * comparator.
  */
 void comparators_are_off_after_a_reset(void **state)
 {
@@ -162,7 +162,7 @@ void comparators_are_off_after_a_reset(void **state)
 	}
 }
 
-/* Check which events can start without another set-up of the encoder */
+/* Check which events can start without new settings of the encoder */
 void registers_hold_one_event(void **state)
 {
 	struct ntrace_filter was = { .priv = NTRACE_PRIV_U, .nr_ranges = 1, .latch = 1,
@@ -200,13 +200,13 @@ void privilege_and_range_have_to_match(void **state)
 	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
 	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &kernel), 0);
 	assert_int_equal(start(&enc, &win, false), 0);
-	/* in user mode */
+	/* these blocks run in user mode */
 	fake_run(enc.comp.base, 100);
 	assert_int_equal(stop(&enc), 0);
 	assert_true(ntrace_ramsink_written(&sink, &win, &wrapped) < 16);
 }
 
-/* Stop, and continue in another window, like at a task switch, a full window or a sample */
+/* Stop, and continue in another window, as happens at a task switch, at a full window or at a sample */
 static u32 restart(bool paused, unsigned int offset)
 {
 	struct ntrace_window win = window(offset, 0x8000);
@@ -253,7 +253,7 @@ void trace_that_a_trigger_began_stays_on(void **state)
 	assert_int_equal(stop(&enc), 0);
 }
 
-/* A trigger ended the trace, and another event starts it */
+/* A trigger has ended the trace, and another event starts the trace */
 void trace_that_a_trigger_ended_can_be_resumed(void **state)
 {
 	struct ntrace_window win = window(0, 0x8000);
@@ -265,7 +265,7 @@ void trace_that_a_trigger_ended_can_be_resumed(void **state)
 	assert_int_equal(stop(&enc), 0);
 }
 
-/* A range whose end is 2^64 has 0 as the first address after it */
+/* The end of this range is 2^64, so that the first address after the range is 0 */
 void range_ends_at_the_top_of_the_address_space(void **state)
 {
 	struct ntrace_filter top = { .nr_ranges = 1, .ranges = { { 0x10000, 0 } } };

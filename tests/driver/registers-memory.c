@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Test the driver's register logic: the memory of a sink, which can be fixed, reserved, or its own SRAM */
+/* Test the driver's register logic for the memory of a sink, which can be fixed, reserved, or an SRAM in the sink */
 #include "registers.h"
 
 void alignment_is_found(void **state)
@@ -28,7 +28,10 @@ void range_is_found(void **state)
 	assert_int_equal(sink.area->max, 0xfffffffc);
 }
 
-/* The decoder does not know trace that the sink formats, such as with a custom trRamMemFormat */
+/*
+ * The decoder cannot read trace in a format of the sink, such as a custom trRamMemFormat, so the driver refuses the
+ * sink
+ */
 void other_memory_formats_are_refused(void **state)
 {
 	struct fake_ram_options opt = { .format = 3 };
@@ -38,7 +41,7 @@ void other_memory_formats_are_refused(void **state)
 	assert_non_null(strstr(shim_log, "trRamMemFormat is 3, and the driver supports only 0"));
 }
 
-/* trRamLimit has 32 low bits that are 0 */
+/* The driver must refuse a trRamLimit whose low 32 bits are always 0 */
 void granule_of_4_gib_is_refused(void **state)
 {
 	struct fake_ram_options opt = {
@@ -61,7 +64,7 @@ void fixed_buffer_is_refused(void **state)
 	assert_non_null(strstr(shim_log, "fixed"));
 }
 
-/* Copy trace from fixed memory that the device tree reserves, and do not write its address */
+/* Copy trace from fixed memory that the device tree reserves. The driver must not write the address of this memory */
 void fixed_buffer_that_is_reserved(void **state)
 {
 	struct fake_ram_options opt = {
@@ -89,7 +92,7 @@ void fixed_buffer_that_is_reserved(void **state)
 	ntrace_ramsink_read(&sink, 0, buf, sizeof(buf));
 	assert_memory_equal(buf, fake_mem + 0x4000, sizeof(buf));
 	assert_int_equal(buf[0] >> 2, 9);
-	/* The sink's memory is not within the reserved memory */
+	/* The sink's memory is not in the reserved memory */
 	setup(state);
 	sink.mem = fake_mem;
 	sink.mem_start = FAKE_MEM_BASE + 0x5000;
@@ -98,7 +101,7 @@ void fixed_buffer_that_is_reserved(void **state)
 	assert_int_equal(ntrace_ramsink_setup(&sink), -EINVAL);
 }
 
-/* The sink could write anywhere, but must stay in the memory that is reserved */
+/* The sink can write to any address, but must only use the memory that the device tree reserves */
 void reserved_memory_is_kept_to(void **state)
 {
 	sink.mem = fake_mem;
@@ -111,8 +114,8 @@ void reserved_memory_is_kept_to(void **state)
 }
 
 /*
- * The sink accepts only powers of two, but the reserved memory has another size. The driver uses a
- * part of the memory, and a circular window fills this part.
+ * The sink accepts only sizes that are powers of two, but the reserved memory has another size. The driver must use a
+ * part of the memory, and a circular window must fill this part.
  */
 void reserved_memory_of_a_size_that_is_not_taken(void **state)
 {
@@ -139,7 +142,7 @@ void reserved_memory_of_a_size_that_is_not_taken(void **state)
 	}
 }
 
-/* The event chooses the memory of a sink that supports both SRAM and SMEM */
+/* The event selects the memory of a sink that supports both SRAM and SMEM */
 void sram_can_be_chosen(void **state)
 {
 	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ .both = true, .sram_size = 4096 });
@@ -176,7 +179,7 @@ void sram_is_read_back(void **state)
 	assert_memory_equal(rest, buf + 8, n - 8);
 }
 
-/* Use only a part of a large SRAM, because it is read word by word with interrupts disabled */
+/* The driver must use only a part of a large SRAM, because it reads SRAM word by word with interrupts disabled */
 void sram_is_read_in_parts(void **state)
 {
 	struct fake_ram_options opt = { .sram = true, .sram_size = 1 << 20 };
@@ -185,7 +188,7 @@ void sram_is_read_in_parts(void **state)
 	assert_int_equal(sink.area->max + sink.area->align - sink.area->min, 64 << 10);
 	assert_true(sink.area->trims);
 	assert_string_equal(shim_log, "");
-	/* If trRamLimit is fixed, the driver would have to use the whole memory. */
+	/* If trRamLimit is fixed, the driver must use the whole memory, so it refuses this memory. */
 	setup(state);
 	opt.limit_fixed = true;
 	assert_int_equal(bring_up(&sink.comp, fake_ram(&opt)), 0);
@@ -198,7 +201,7 @@ void sram_is_read_in_parts(void **state)
 	assert_string_equal(shim_log, "");
 }
 
-/* A window whose size the sink does not accept becomes smaller, and never larger */
+/* If the sink does not accept the size of a window, the driver must use a smaller window, and never a larger one */
 void window_of_a_power_of_two(void **state)
 {
 	unsigned int sizes;
@@ -220,7 +223,7 @@ void window_of_a_power_of_two(void **state)
 }
 
 /*
- * trRamStart may be coarser than trRamLimit, so that a window may begin before the position of its
+ * trRamStart may have a larger granule than trRamLimit. In this case, a window may begin before the position of its
  * write pointer
  */
 void start_is_coarser_than_limit(void **state)

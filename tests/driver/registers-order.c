@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Test the driver's register logic: the order of accesses, and components that lose their power, or that are slow or stuck */
+/*
+ * Test the driver's register logic for the order of accesses, and for components that lose their power, are slow or
+ * are stuck
+ */
 #include "registers.h"
 
 static void not_used_yet(void *base, unsigned int offset, u32 value)
@@ -18,7 +21,7 @@ void recovered_component_is_set_up_before_it_is_used(void **state)
 	assert_int_equal(ntrace_path_recover(&enc, enc.routes), 0);
 	fake_on_write = NULL;
 	assert_false(enc.comp.stuck);
-	/* Starting succeeds, because it first sets up the component */
+	/* The start succeeds, because the driver first restores the settings of the component */
 	assert_int_equal(start(&enc, &win, false), 0);
 	assert_int_equal(stop(&enc), 0);
 }
@@ -34,7 +37,7 @@ void sink_that_does_not_empty(void **state)
 	assert_true(sink.comp.stuck);
 	assert_true(sink.loose);
 	assert_non_null(strstr(shim_log, "trRamControl"));
-	/* The sink is not used again, and the error is reported only once */
+	/* The driver does not use the sink again, and reports the error only once */
 	shim_log[0] = 0;
 	assert_int_equal(start(&enc, &win, false), -EIO);
 	assert_string_equal(shim_log, "");
@@ -43,7 +46,7 @@ void sink_that_does_not_empty(void **state)
 	settle();
 	assert_string_equal(shim_log, "");
 
-	/* the sink is used again after a successful reset */
+	/* the driver uses the sink again after a successful reset */
 	fake_fault(sink.comp.base, false, false);
 	assert_int_equal(ntrace_path_recover(&enc, enc.routes), 0);
 	assert_non_null(strstr(shim_log, "answers again"));
@@ -72,8 +75,8 @@ static void count_read(void *base, unsigned int offset)
 }
 
 /*
- * At a task switch, the path continues in its window. Only few reads are allowed, because the hart
- * waits for each of them.
+ * At a task switch, an encoder continues in its window. The driver may read only a few registers, because the hart
+ * waits for each read.
  */
 void restart_reads_three_registers(void **state)
 {
@@ -104,7 +107,7 @@ void restart_reads_three_registers(void **state)
 }
 
 /*
- * Check at each write that a component is enabled after its sink, and not in one write with
+ * At each write, check that the sink is enabled before the component, and that one write does not set both Enable and
  * trTeInstTracing
  */
 static void in_order(void *base, unsigned int offset, u32 value)
@@ -149,7 +152,7 @@ void paused_does_not_even_begin(void **state)
 	assert_int_equal(stop(&enc), 0);
 }
 
-/* Another event pauses this event while it starts to trace, see ntrace_sink_pause() */
+/* Let another event pause this event while this event starts to trace; see ntrace_sink_pause() */
 static void pauses(void *base, unsigned int offset, u32 value)
 {
 	if (base == enc.comp.base && offset == TR_CONTROL && value & TR_TE_INST_TRACING)
@@ -168,7 +171,7 @@ void paused_while_it_starts(void **state)
 	assert_int_equal(stop(&enc), 0);
 }
 
-/* A hart that wakes up shares a funnel and a sink with a hart that traces */
+/* A hart wakes up. It shares a funnel and a sink with a hart that traces, and these have kept their power */
 void what_kept_its_power_goes_on(void **state)
 {
 	struct ntrace_comp *comps[] = { &enc.comp, &funnel.comp, &sink.comp };
@@ -183,7 +186,7 @@ void what_kept_its_power_goes_on(void **state)
 	assert_int_equal(stop(&enc), 0);
 }
 
-/* A reset, which takes a while, discards the rest that a sink holds */
+/* A reset discards the trace that the sink still holds, and takes some time */
 void slow_reset_is_awaited(void **state)
 {
 	struct ntrace_window win = window(0, 0x800);

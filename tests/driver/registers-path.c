@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Test the driver's register logic: encoders that share funnels and sinks, and choose between sinks */
+/* Test the driver's register logic for encoders that share funnels and sinks, and that choose between sinks */
 #include "registers.h"
 
 void funnel_is_on_while_an_encoder_is(void **state)
@@ -31,8 +31,8 @@ void funnel_is_on_while_an_encoder_is(void **state)
 }
 
 /*
- * The first encoder can also send to a private sink. While it does, it sends nothing to the shared
- * sink.
+ * The first encoder can also send to a private sink. While the encoder sends to its private sink, it must not send to
+ * the shared sink.
  */
 void encoder_chooses_between_sinks(void **state)
 {
@@ -112,7 +112,7 @@ void members_stand_still(void **state)
 	}
 }
 
-/* An encoder was left enabled for an event that has ended. Program it for the new event. */
+/* After an event has ended, an encoder is still enabled. The driver must program this encoder for the new event. */
 void encoder_left_enabled(void **state)
 {
 	static const struct ntrace_filter kernel = { .priv = NTRACE_PRIV_S };
@@ -124,19 +124,19 @@ void encoder_left_enabled(void **state)
 	want.config = plain_config();
 	assert_int_equal(ntrace_encoder_program(&enc, want.config, &kernel), 0);
 	assert_int_equal(start(&enc, &win, false), 0);
-	/* The encoder's sink has stopped by itself */
+	/* Simulate that the encoder's sink has stopped without a request */
 	ntrace_write(&sink.comp, TR_CONTROL, TR_CONTROL_ACTIVE);
 	ntrace_encoder_want(&enc, &want);
 	assert_int_equal(start(&enc, &win, false), 0);
-	/* The hart is in user mode */
+	/* This code runs in user mode */
 	fake_run(enc.comp.base, 100);
 	assert_int_equal(stop(&enc), 0);
 	assert_true(ntrace_ramsink_written(&sink, &win, &wrapped) > 100);
 }
 
 /*
- * Each hart may emit a quarter of a byte in a nanosecond. All harts together must not fill the
- * other half of the window between two checks of the write pointer.
+ * Each hart may send a quarter of a byte in a nanosecond. Between two checks of the write pointer, all harts together
+ * must not fill the other half of the window.
  */
 void period_suits_all_members(void **state)
 {
@@ -153,7 +153,7 @@ void period_suits_all_members(void **state)
 	assert_int_equal(two, one / 2);
 	assert_int_equal(LOCKED(ntrace_sink_leave(&sink, &enc2)), 0);
 	assert_int_equal(LOCKED(ntrace_sink_period(&sink, &win)), one);
-	/* The period is not shorter than this minimum. */
+	/* The period must not be shorter than NTRACE_PERIOD_MIN. */
 	assert_int_equal(LOCKED(ntrace_sink_period(&sink, &small)), NTRACE_PERIOD_MIN);
 	win.circular = true;
 	assert_int_equal(LOCKED(ntrace_sink_period(&sink, &win)), NTRACE_PERIOD_MAX);
@@ -161,7 +161,7 @@ void period_suits_all_members(void **state)
 }
 
 /*
- * An encoder has two outputs. Trace from the output that its path does not use must reach no event
+ * An encoder has two outputs, and its path uses one of them. Trace from the unused output must not reach any event
  */
 void input_that_no_path_uses_is_disabled(void **state)
 {
@@ -179,7 +179,7 @@ void input_that_no_path_uses_is_disabled(void **state)
 	fake_run(enc2.comp.base, 100);
 	assert_int_equal(ntrace_ramsink_written(&sink, &win, &wrapped), n);
 	stop_both();
-	/* The driver disables the input again after a loss of power */
+	/* After a loss of power, the driver disables the input again */
 	ntrace_write(&funnel.comp, TR_CONTROL, 0);
 	ntrace_path_restore(&enc);
 	assert_int_equal(fake_peek(funnel.comp.base, TR_FUNNEL_DIS_INPUT), 2);
@@ -236,7 +236,7 @@ void what_others_use_is_not_reset(void **state)
 	assert_int_equal(stop(&enc), 0);
 }
 
-/* One thread resets a funnel that stopped answering, while another starts a path through it */
+/* One thread resets a funnel that has stopped answering. Meanwhile, another thread starts a path through this funnel */
 void stuck_funnel_is_left_alone(void **state)
 {
 	struct ntrace_window win = window(0, 0x1000);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Test the driver's register logic: the versions and features that the driver finds in components,
- * and settings that they do not accept
+ * Test the driver's register logic for the versions and features that the driver finds in components, and for
+ * settings that components do not accept
  */
 #include "registers.h"
 
@@ -152,8 +152,8 @@ static void count_write(void *base, unsigned int offset, uint32_t value)
 }
 
 /*
- * The driver writes nothing to this component, except that it sets Active to read tr??Impl, and
- * clears it
+ * The driver must write only the bit Active of this component. It sets Active to read tr??Impl, and clears Active
+ * afterwards
  */
 void nothing_is_written_to_what_is_not_supported(void **state)
 {
@@ -173,7 +173,8 @@ void nothing_is_written_to_what_is_not_supported(void **state)
 }
 
 /*
- * Do not access a component that runtime PM has suspended. Restore its registers when it resumes.
+ * The driver must not access a component that runtime PM has suspended. When the component resumes, the driver
+ * restores its registers.
  */
 void suspended_component_is_left_alone(void **state)
 {
@@ -208,7 +209,7 @@ void features_that_are_always_on(void **state)
 	assert_int_equal(enc.default_config & fixed, fixed);
 	assert_int_equal(ntrace_encoder_check(&enc, enc.default_config, &all), 0);
 	assert_int_equal(ntrace_encoder_program(&enc, enc.default_config, &all), 0);
-	/* An event that does not enable these features would misread their trace */
+	/* If an event does not enable these features, the decoder would misread the trace */
 	assert_int_equal(ntrace_encoder_check(&enc, enc.default_config &
 					      ~NTRACE_CONFIG_SEQUENTIAL_JUMP, &all), -EOPNOTSUPP);
 	assert_int_equal(ntrace_encoder_check(&enc, enc.default_config & ~NTRACE_CONFIG_CONTEXT,
@@ -216,8 +217,7 @@ void features_that_are_always_on(void **state)
 }
 
 /*
- * The field for the mode of implicit returns may be fixed, because trTeInstEnImplicitReturn enables
- * them
+ * The field for the mode of implicit returns may be fixed, because trTeInstEnImplicitReturn enables implicit returns
  */
 void return_mode_that_is_fixed(void **state)
 {
@@ -239,7 +239,7 @@ void return_mode_that_is_fixed(void **state)
 	}
 }
 
-/* One trigger always starts the trace, and the others can be chosen */
+/* One trigger always starts the trace, and an event can choose the other triggers */
 void trigger_that_is_fixed(void **state)
 {
 	struct ntrace_filter filter = { };
@@ -273,7 +273,7 @@ void encoder_of_another_format(void **state)
 	assert_non_null(strstr(shim_log, "trTeFormat cannot be set to N-Trace"));
 }
 
-/* This encoder only counts returns, so that a decoder would accept any return */
+/* This encoder only counts returns, so a decoder cannot check the address of a return */
 void counted_returns_are_for_who_asks(void **state)
 {
 	direct(&(struct fake_encoder_options){ .ir_modes = 3 }, &(struct fake_ram_options){ });
@@ -282,7 +282,7 @@ void counted_returns_are_for_who_asks(void **state)
 	assert_false(enc.default_config & NTRACE_CONFIG_IMPLICIT_RETURN);
 }
 
-/* The encoder has implicit returns, but the field of their mode is always 0 */
+/* The encoder has implicit returns, but the field for the mode of implicit returns is always 0 */
 void returns_without_a_mode_are_for_who_asks(void **state)
 {
 	u64 config;
@@ -325,7 +325,7 @@ void fields_that_do_not_take(void **state)
 	assert_false(enc.programmed);
 	settle();
 	assert_non_null(strstr(shim_log, "trTeInstFeatures reads"));
-	/* An event that asks for less can use the encoder */
+	/* An event that requests fewer features can use the encoder */
 	assert_false(enc.comp.stuck);
 	shim_log[0] = 0;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Test the driver's register logic: timestamps and their counters */
+/* Test the driver's register logic for timestamps and their counters */
 #include "registers.h"
 
 /*
- * The counter runs in the mode of the default configuration. An event that chooses no mode uses it.
- * A new default configuration chooses the best mode.
+ * The counter runs in the mode of the default configuration, and an event that chooses no mode uses this mode. A new
+ * default configuration chooses the best mode.
  */
 void event_without_ts_mode_has_that_of_the_default(void **state)
 {
@@ -41,7 +41,7 @@ void prescaler_is_of_internal_clocks(void **state)
 	}
 }
 
-/* After a loss of power, forget the base of an internal counter, which has restarted */
+/* After a loss of power, an internal counter restarts, and the driver must forget the base of this counter */
 void counter_that_began_anew(void **state)
 {
 	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
@@ -62,7 +62,7 @@ void timestamp_unit_that_wakes_late(void **state)
 	assert_int_equal(enc.caps.ts_width, 63);
 	assert_true(enc.caps.config & NTRACE_CONFIG_TIMESTAMP);
 	assert_true(enc.ts_is_time);
-	/* The driver restores the mode after a loss of power */
+	/* After a loss of power, the driver restores the mode */
 	ntrace_write(&enc.comp, TR_CONTROL, 0);
 	ntrace_path_restore(&enc);
 	assert_int_equal(FIELD_GET(TR_TS_MODE, fake_peek(enc.comp.base, TR_TS_CONTROL)),
@@ -79,16 +79,16 @@ void funnel_has_a_timestamp_unit(void **state)
 	assert_int_equal(funnel.ts_mode, TR_TS_MODE_EXTERNAL);
 	assert_int_equal(FIELD_GET(TR_TS_MODE, fake_peek(funnel.comp.base, TR_TS_CONTROL)), 1);
 
-	/* The driver restores the timestamp settings */
+	/* After a loss of power, the driver restores the timestamp settings */
 	ntrace_write(&funnel.comp, TR_CONTROL, 0);
 	ntrace_path_restore(&enc);
 	assert_int_equal(FIELD_GET(TR_TS_MODE, fake_peek(funnel.comp.base, TR_TS_CONTROL)), 1);
-	/* A funnel before another funnel shares its timestamp */
+	/* If a funnel sends to another funnel, both use the same timestamp */
 	ntrace_funnel_connect(&funnel, true);
 	assert_int_equal(funnel.ts_mode, TR_TS_MODE_SHARED);
 }
 
-/* A counter that is equal to the time once is not a clock */
+/* A counter whose value equals the time CSR only once is not a clock */
 void counter_that_stands_still(void **state)
 {
 	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
@@ -99,7 +99,7 @@ void counter_that_stands_still(void **state)
 	assert_false(enc.ts_is_time);
 }
 
-/* The time reaches the encoder through other clocks, and therefore a little late */
+/* The time reaches the encoder through other clocks, and therefore arrives a little late */
 void counter_that_lags(void **state)
 {
 	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
@@ -114,7 +114,7 @@ void counter_that_lags(void **state)
 
 static unsigned int held_up;
 
-/* Firmware or a hypervisor runs for 5,000 ticks while the driver reads the counter. */
+/* Simulate firmware or a hypervisor, which runs for 5,000 ticks while the driver reads the counter. */
 static void hold_up(void *base, unsigned int offset)
 {
 	if (base != enc.comp.base || !held_up)
@@ -124,8 +124,8 @@ static void hold_up(void *base, unsigned int offset)
 }
 
 /*
- * The timestamp must match the time CSR's value that it is paired with, even if the hart was
- * interrupted in between
+ * The driver reads a pair of the timestamp and the time CSR. Both values must be of the same time, even if the hart
+ * is interrupted between the two reads
  */
 void base_of_a_hart_that_is_held_up(void **state)
 {
@@ -150,7 +150,7 @@ void base_after_an_event_without_timestamps(void **state)
 	ntrace_encoder_take_base(&enc);
 	assert_in_range(enc.ts_base_time + 20 - enc.ts_base, 0, 40);
 	assert_int_equal(ntrace_encoder_program(&enc, enc.default_config & ~NTRACE_CONFIG_TIMESTAMP, &all), 0);
-	/* The counter does not stop, because events of other users may be open and have a base */
+	/* The counter must not stop, because events of other users may be open and may use its base */
 	assert_int_equal(FIELD_GET(TR_TS_MODE, fake_peek(enc.comp.base, TR_TS_CONTROL)),
 			 ntrace_encoder_usual_ts_mode(&enc));
 	ntrace_encoder_take_base(&enc);
@@ -158,8 +158,8 @@ void base_after_an_event_without_timestamps(void **state)
 }
 
 /*
- * An event with another clock does not change the base of the next event, which uses the default
- * clock
+ * An event uses another clock, and the next event uses the default clock. The first event must not change the base of
+ * the next event
  */
 void base_after_an_event_with_another_clock(void **state)
 {
@@ -178,7 +178,7 @@ void base_after_an_event_with_another_clock(void **state)
 	assert_in_range(enc.ts_base_time + 20 - enc.ts_base, 0, 40);
 }
 
-/* The lower half of the counter wraps between two reads */
+/* The lower half of the counter wraps between two reads of the driver */
 void counter_is_read_whole(void **state)
 {
 	u64 from, got;
@@ -198,7 +198,7 @@ static void never_the_same(void *base, unsigned int offset)
 }
 
 /*
- * Reading a counter that returns noise, such as one without a clock, must end after a limited time
+ * A counter without a clock may return noise. The driver must stop reading such a counter after a limited time
  */
 void counter_that_never_stands(void **state)
 {

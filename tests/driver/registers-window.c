@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Test the driver's register logic: the trace in the windows of a sink, and full windows */
+/* Test the driver's register logic for the trace in the windows of a sink, and for full windows */
 #include "registers.h"
 
 void trace_arrives_in_the_window(void **state)
@@ -40,7 +40,7 @@ void second_session_begins_anew(void **state)
 	n = ntrace_ramsink_written(&sink, &win, &wrapped);
 	assert_false(wrapped);
 	assert_in_range(n, 10, 0x1000);
-	/* The data begins with a synchronising message, not with the rest of an old message */
+	/* The trace must begin with a synchronising message, and not with the rest of an older message */
 	assert_int_equal(fake_mem[0x2000] >> 2, 9);
 }
 
@@ -89,7 +89,7 @@ void window_it_does_not_take(void **state)
 	assert_int_equal(fake_peek(enc.comp.base, TR_CONTROL) & 2, 0);
 }
 
-/* The driver must choose the behaviour at the end of the window before it enables the sink */
+/* The driver must set the behaviour at the end of the window before the driver enables the sink */
 static void set_before_enable(void *base, unsigned int offset, u32 value)
 {
 	u32 was = fake_peek(base, TR_CONTROL);
@@ -109,14 +109,17 @@ void stop_on_wrap_is_verified(void **state)
 	traced(&around, 10);
 	traced(&win, 10);
 	fake_on_write = NULL;
-	/* The sink would overwrite the memory before the window */
+	/* Without the stop, the sink would overwrite the memory before the window */
 	fake_no_stop(sink.comp.base);
 	assert_int_equal(start(&enc, &win, false), -EIO);
 	assert_int_equal(fake_peek(sink.comp.base, TR_CONTROL) & TR_CONTROL_ENABLE, 0);
 	assert_non_null(strstr(shim_log, "trRamStopOnWrap cannot be set to 1"));
 }
 
-/* A sink that always stops cannot be circular, and an encoder that stalls cannot use it */
+/*
+ * A sink that always stops at the end of the window cannot be circular, and an encoder that stalls cannot use this
+ * sink
+ */
 void sink_that_always_stops(void **state)
 {
 	const struct ntrace_want stall = { .config = NTRACE_CONFIG_STALL }, plain = { };
@@ -135,9 +138,8 @@ void sink_that_always_stops(void **state)
 }
 
 /*
- * If a window gets full, the trace that did not fit must not appear in the next window. A reset
- * would discard it, but would also reset the counters of encoders and funnels, so that all later
- * times would be wrong.
+ * If a window gets full, the trace that did not fit must not appear in the next window. A reset would discard this
+ * trace, but would also reset the counters of encoders and funnels, so that all later times would be wrong.
  */
 void counters_go_on_after_a_full_window(void **state)
 {
@@ -171,7 +173,7 @@ void counters_go_on_after_a_full_window(void **state)
 	assert_string_equal(shim_log, "");
 }
 
-/* Trace more with both encoders than the window has room for */
+/* Trace more code with both encoders than fits into the window */
 static void full_window(void)
 {
 	struct ntrace_window win = window(0, 0x100);
@@ -186,8 +188,8 @@ static void full_window(void)
 }
 
 /*
- * The trace that did not fit is not written to memory that belongs to another user or holds older
- * trace. The end of a ring stays as it is until new trace overwrites it.
+ * The sink must not write the trace that did not fit to memory that another user owns or that holds older trace. The
+ * end of a ring buffer must not change until new trace overwrites it.
  */
 void next_window_has_no_more_than_its_own(void **state)
 {
@@ -215,8 +217,8 @@ void next_window_has_no_more_than_its_own(void **state)
 }
 
 /*
- * A reset of the sink discards the trace that did not fit if the sink has no page for it or refuses
- * the page
+ * If the sink has no page for the trace that did not fit, or refuses this page, the driver must reset the sink to
+ * discard this trace
  */
 void full_window_without_a_page(void **state)
 {
@@ -226,7 +228,7 @@ void full_window_without_a_page(void **state)
 		setup(state);
 		funnel_fifo = 256;
 		shared();
-		/* No sink of this board can write to the address of this window */
+		/* The sinks of this board cannot write to the address of this page */
 		sink.scrap = i ? 1ULL << 60 : 0;
 		full_window();
 		both_can_be_traced(0x10000);
@@ -247,8 +249,8 @@ static void count_enc2_write(void *base, unsigned int offset, u32 value)
 }
 
 /*
- * If the hart of an encoder idles and both lose their power, starting the sink must not access that
- * encoder
+ * If the hart of an encoder idles, the hart and the encoder lose their power. A start of the sink must not access
+ * this encoder
  */
 void encoder_that_rests_is_left_alone(void **state)
 {
@@ -272,7 +274,7 @@ void encoder_that_rests_is_left_alone(void **state)
 	n = ntrace_ramsink_written(&sink, &next, &wrapped);
 	assert_false(wrapped);
 	assert_in_range(n, 100, 0x4000);
-	/* SRC has one bit and follows TCODE, the first byte of a message. Idle bytes are 0xff. */
+	/* The field SRC has one bit and follows TCODE in the first byte of a message. Idle bytes are 0xff. */
 	for (i = 0; i + 1 < n; i++) {
 		if (first && fake_mem[0x10000 + i] != 0xff)
 			assert_int_equal(fake_mem[0x10000 + i + 1] >> 2 & 1, 0);
@@ -283,7 +285,7 @@ void encoder_that_rests_is_left_alone(void **state)
 	assert_string_equal(shim_log, "");
 }
 
-/* The trace that did not fit is discarded immediately if this needs no reset */
+/* If no reset is necessary, the driver immediately discards the trace that did not fit */
 void rest_goes_when_the_window_is_taken(void **state)
 {
 	struct ntrace_window win = window(0, 0x100);
@@ -315,7 +317,7 @@ void sink_that_fills_in_the_flush(void **state)
 	funnel_fifo = 1024;
 	shared();
 	start_both(&win);
-	/* All of the trace is in the funnel, and it is more than the window holds */
+	/* The funnel still contains the whole trace, which is larger than the window */
 	fake_run(enc.comp.base, 60);
 	fake_run(enc2.comp.base, 60);
 	assert_int_equal(ntrace_ramsink_written(&sink, &win, &wrapped), 0);
@@ -397,7 +399,7 @@ void closed_sink_stays_closed(void **state)
 	assert_int_equal(start(&enc, &win, false), -EIO);
 }
 
-/* An impossible write pointer counts as a full window */
+/* The driver must treat an impossible write pointer like a full window */
 void write_pointer_elsewhere(void **state)
 {
 	struct ntrace_window win = window(0x4000, 0x1000), other = window(0x8000, 0x1000);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Test the driver's register logic against a model of the hardware. The model reports each access
- * that the Trace Control Interface does not allow.
+ * Test the driver's register logic against a model of the hardware. The model reports each access that violates the
+ * Trace Control Interface.
  *
  * Each registers-*.c has the cases of one topic. The tests run on a host with cmocka, and in a
  * kernel as KUnit tests (see kunit/).
@@ -23,7 +23,7 @@ void shim_printk(const char *fmt, ...)
 	size_t len = strlen(shim_log);
 	va_list args;
 
-	/* A console may need a lock that the caller of the driver holds */
+	/* A console may need a lock that the driver's caller holds */
 	said_locked += locked;
 	va_start(args, fmt);
 	vsnprintf(shim_log + len, sizeof(shim_log) - len, fmt, args);
@@ -108,7 +108,7 @@ int bring_up(struct ntrace_comp *comp, void *base)
 	return ret;
 }
 
-/* Make the only route of @e, and use it */
+/* Make the only route of encoder @e, and use this route */
 void take_route(struct ntrace_encoder *e)
 {
 	e->route = &e->routes[0];
@@ -154,7 +154,7 @@ void settle(void)
 #endif
 }
 
-/* Let an encoder use the sink alone */
+/* Let an encoder use the sink without other encoders */
 int start(struct ntrace_encoder *e, struct ntrace_window *win, bool paused)
 {
 	int ret;
@@ -184,7 +184,7 @@ struct ntrace_window window(unsigned int offset, unsigned int size)
 	};
 }
 
-/* Start the trace, execute @n branches, and stop */
+/* Start the trace, execute @n branches, and stop the trace */
 void traced(struct ntrace_window *win, unsigned int n)
 {
 	assert_int_equal(start(&enc, win, false), 0);
@@ -197,7 +197,7 @@ u64 plain_config(void)
 	return enc.default_config & ~(NTRACE_CONFIG_CONTEXT | NTRACE_CONFIG_EXTEND_ADDR);
 }
 
-/* Set up an encoder with a private sink, ready to start */
+/* Set up an encoder with a private sink, so that the encoder is ready to start */
 void programmed(void)
 {
 	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
@@ -230,7 +230,7 @@ void shared(void)
 	assert_int_equal(ntrace_encoder_program(&enc2, plain_config(), &all), 0);
 }
 
-/* Let both encoders be members of the sink, whose window is @win */
+/* Let both encoders use the sink, whose window is @win */
 void start_both(struct ntrace_window *win)
 {
 	assert_int_equal(start(&enc, win, false), 0);
@@ -245,7 +245,7 @@ void stop_both(void)
 }
 
 /*
- * Both encoders can be traced into a window at @offset, which begins with a synchronising message
+ * Check that both encoders can be traced into a window at @offset, which must begin with a synchronising message
  */
 void both_can_be_traced(unsigned int offset)
 {
@@ -264,7 +264,7 @@ void both_can_be_traced(unsigned int offset)
 	assert_int_equal(fake_mem[offset] >> 2 & 63, 9);
 }
 
-/* Let the timestamp unit of the funnel count its own clock, as if it had no external one */
+/* Let the timestamp unit of the funnel count its own clock, as if the funnel had no external clock */
 void funnel_counts_itself(void)
 {
 	funnel.ts_mode = TR_TS_MODE_INTERNAL_SYSTEM;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The components, functions and list of the cases in registers*.c */
+/* Shared components, shared functions and the list of cases of registers*.c */
 #ifndef REGISTERS_H
 #define REGISTERS_H
 
@@ -45,7 +45,7 @@ void stop_both(void);
 void both_can_be_traced(unsigned int offset);
 void funnel_counts_itself(void);
 
-/* The driver calls these functions with the sink locked, and with interrupts disabled */
+/* The driver requires that its callers hold the sink's lock and have disabled interrupts */
 #ifdef __KERNEL__
 #define with_interrupts_off(flags)	local_irq_save(flags)
 #define with_interrupts_as(flags)	local_irq_restore(flags)
@@ -71,8 +71,8 @@ void funnel_counts_itself(void);
 })
 
 /*
- * Register reads of the model take longer in the debug kernel than the driver waits for trTsActive
- * or Active
+ * In the debug kernel, register reads of the model take longer than the time for which the driver waits for
+ * trTsActive or Active
  */
 #ifdef __KERNEL__
 #define LATE(X)

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# A sink that still writes after a kernel has started the next
-# one overwrites memory of the new kernel. The board reports the sinks that are left enabled. There
-# must be none after each way in which Linux can end during a system-wide trace.
+# If a sink still writes after a kernel has started the next kernel, the sink overwrites memory of the next kernel.
+# The board reports the sinks that are left enabled. No sink may be left enabled after any way in which Linux can end
+# during a system-wide trace.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/guest.sh"
 
@@ -13,7 +13,7 @@ else
 	reboot=direct power_off=funnel kexec=funnel
 fi
 
-# ends NAME COMMAND BOARD-OPTIONS...: run COMMAND in the middle of a system-wide trace
+# ends NAME COMMAND BOARD-OPTIONS...: run COMMAND, which ends Linux, in the middle of a system-wide trace
 buffer=64K
 ends() {
 	_name=$1 _command=$2; shift 2
@@ -42,13 +42,14 @@ for topology in $kexec; do
 	ok "kexec, $topology: the next kernel runs" grep -q 'the next kernel runs' "$tap_tmp/console"
 	is "kexec, $topology: no sink is left enabled" "$(left)" 0
 done
-# The next kernel would treat an enabled bridge as part of a debugger's session, and leave it alone.
+# If a bridge is left enabled, the next kernel treats this bridge as part of a debugger's session, and does not use
+# it.
 ends "reboot, bridges" "reboot -f" --topology k3 --deep-idle
 is "reboot, bridges: no bridge is left enabled" "$(left atb)" 0
 is "reboot, bridges: the board reports no fault" "$(grep ntrace-board: "$tap_tmp/err")" ""
-# The kernel does not call the driver at an emergency reboot, so sinks stay enabled. The driver may have just
-# stopped one of the two sinks to empty it, but hardly both. The buffer is large, so that no sink is stopped to wait
-# for a reader.
+# The kernel does not call the driver at an emergency reboot, so sinks stay enabled. At that time, the driver may have
+# stopped one of the two sinks to empty it, but hardly both. The buffer is large, so that the driver does not stop a
+# sink to wait for a reader.
 buffer=4M
 ends "emergency" "echo b >/proc/sysrq-trigger" --topology direct
 ok "emergency reboot: the board reports sinks that are left enabled" [ "$(left)" -ge 1 ]

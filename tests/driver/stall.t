@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Test harts that share a sink, and that stall instead of
-# losing trace (stall=1, in user mode). While the driver saves the trace on one hart, and sets up
-# the sink's next window, the other harts must stall, and no trace may be lost.
+# Test harts that share a sink, and that stall instead of losing trace (stall=1, in user mode). One hart saves the
+# trace and sets up the sink's next window. Meanwhile, the other harts must stall, and no trace may be lost.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/guest.sh"
 
@@ -18,7 +17,7 @@ for topology in ${TOPOLOGIES:-funnel}; do
 		--timeout 2000 --truth "$tap_tmp/truth" --stats "$tap_tmp/stats" --console "$tap_tmp/console" -- \
 		"NTRACE_LOAD_STALL=1 NTRACE_LOAD_SECONDS=$seconds \
 			/usr/lib/selftests/ntrace/load_test -t reader_that_keeps_up_loses_nothing" >"$tap_tmp/said" 2>"$tap_tmp/err"
-	# A full sink is not a loss here, but load_test then reports that its reader was late
+	# A full sink is not a loss in this test, but load_test reports in this case that its reader was late
 	grep '^#' "$tap_tmp/said" || sed 's/^/# /' "$tap_tmp/err" | head -n 20
 	ok "$topology: the trace of all harts is recorded" grep -E '^ok 1' "$tap_tmp/said"
 	quiet "$topology"
@@ -31,7 +30,7 @@ for topology in ${TOPOLOGIES:-funnel}; do
 	is "$topology: no instruction is missed" "$(grep -c ' 0 missed' "$tap_tmp/untraced.out")" "${HARTS:-2}"
 	is "$topology: no encoder has lost a message" "$(grep -c 'overflows=0 blocks_lost=0' "$tap_tmp/stats")" "${HARTS:-2}"
 done
-# A FIFO is emptied too slowly. Without stall=1 the trace reports losses, and with it nothing is lost.
+# This FIFO drains too slowly. Without stall=1, the trace must report losses. With stall=1, no trace may be lost.
 guest_env=NTRACE_SLOW_FIFO=1
 selftests "slow FIFO" "record_test -t encoder_without_room_says_so_or_stalls" --kernel "${KERNEL:-6.12}" \
 	--model te.fifo_depth=64,te.fifo_rate=2 --stats "$tap_tmp/stats"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Check the driver's sources as a kernel maintainer would, and
-# the patch series that adds them to a kernel tree.
+# Check the driver's sources as a kernel maintainer would. Also check the patch series that adds the driver to a
+# kernel tree.
 . "$(dirname "$0")/../harness/tap.sh"
 
 ksrc=$O/root/linux-6.12
@@ -9,7 +9,7 @@ checkpatch=$ksrc/scripts/checkpatch.pl
 [ -f "$checkpatch" ] || skip_all "no kernel source; make setup"
 inputs="drivers/ntrace include/uapi tests/driver/style.t"
 
-# checkpatch refuses tests of the kernel's version, which compat.h needs.
+# checkpatch refuses comparisons of the kernel's version, but compat.h needs such comparisons.
 styled() {
 	"$checkpatch" --no-tree --strict --terse -f "$@"
 }
@@ -21,7 +21,7 @@ style() {
 			-f "$top/drivers/ntrace/compat.h"
 }
 
-# Build all selftests in a kernel tree, and print the time that they need
+# Build all selftests in a kernel tree, and print how long this takes
 every_selftest() {
 	_to=$tap_tmp/tree/tools/testing/selftests/ntrace
 	grep -q '^timeout=' "$_to/settings" && grep -q '^CONFIG_NTRACE=' "$_to/config" || return
@@ -31,7 +31,7 @@ every_selftest() {
 	done
 }
 
-# Copy the parts of a kernel tree that the series changes
+# Copy the parts of a kernel tree that the patch series changes, and apply the series
 series_applies() {
 	mkdir -p "$tap_tmp/tree/drivers/hwtracing"
 	printf 'obj-$(CONFIG_HISI_PTT)\t\t+= hwtracing/ptt/\nobj-y\t\t\t\t+= android/\n' \
@@ -71,7 +71,7 @@ layered() {
 	! [ -s "$tap_tmp/layers" ]
 }
 
-# Without these parts, the module must contain none of their functions
+# If these parts of the driver are left out, the module must not contain any of their functions
 core_alone() {
 	# shellcheck disable=SC2086
 	builds 6.12 $without &&

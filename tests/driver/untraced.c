@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Print how many instructions of user mode the encoder missed. For each truth file, count those
+ * Print how many user-mode instructions the encoder missed. For each truth file, count the missed instructions
  * between the first and the last traced instruction.
  *
  *   untraced hartN.truth ...
@@ -15,7 +15,7 @@ struct count {
 	uint64_t traced, missed, waiting, gaps;
 };
 
-/* Instructions without trace count as a gap only if trace follows them. */
+/* Count an instruction. Instructions without trace are a gap only if a traced instruction follows them. */
 static void add(struct count *c, const struct nb_truth_event *ev)
 {
 	if (!ev->traced) {

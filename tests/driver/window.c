@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Check that the trace has exactly the code that a thread executed in user mode while the event selected
- * it. The board's truth of one hart has this code.
+ * Check the trace of a thread in user mode. The trace must have exactly the code that the thread executed while the
+ * event selected it. The board's truth of one hart has this code.
  *
  *	window TRUTH TID LOW HIGH all
  *	window TRUTH TID LOW HIGH filter FROM TO	at FROM and above, and below TO
@@ -9,9 +9,9 @@
  *	window TRUTH TID LOW HIGH start FROM TO		each time from FROM until TO, both included
  *	window TRUTH TID,TID,... 0 0 nobody		nothing of any other thread
  *
- * LOW to HIGH is the code of the program. Code that the thread executed before, in another program,
- * is ignored. Prints the number of these instructions, the number of these that lack trace, and the
- * number of other instructions that have trace. All addresses are in hex.
+ * LOW to HIGH is the code of the program. The check ignores code that the thread executed earlier in another program.
+ * The program prints three numbers: selected instructions, selected instructions without trace, and traced
+ * instructions that are not selected. All addresses are in hex.
  */
 #include <errno.h>
 #include <inttypes.h>

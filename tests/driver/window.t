@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Check against the truth of the board that only code that an
-# event selects is traced. Events use address filters, and some belong to a user who may trace only
-# a program's user mode.
+# Check against the board's truth that the driver traces only code that an event selects. Events use address filters,
+# and some events belong to a user who may trace only a program's user mode.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/guest.sh"
 
@@ -23,8 +22,7 @@ E2
 	--truth "$tap_tmp/truth" -- "sh /out/script" >"$tap_tmp/said" 2>"$tap_tmp/err"
 sed 's/^/# /' "$tap_tmp/said"
 
-# window WHAT NAMES KIND [ADDRESS [ADDRESS]]: compare the trace of the program's code with the truth of the
-# board
+# window WHAT NAMES KIND [ADDRESS [ADDRESS]]: compare the trace of the program's code with the board's truth
 make -s -C "$top/tools/board/model" O="$O" >&2 &&
 	gcc -O2 -Wall -Wextra -I"$top/tools/board/model" -o "$tap_tmp/window" \
 		"$top/tests/driver/window.c" "$O/board/model/libnbmodel.a" || exit 1

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A program to trace. main() calls inside() and outside() */
+/* This program is traced by tests. main() calls inside() and outside() */
 #include <stdlib.h>
 #include <sys/utsname.h>
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""wrong-tree.py SEED: print the board's device tree from standard input with faults
+"""wrong-tree.py SEED: read the board's device tree from standard input, and print it with random faults
 
-There are one to four random faults in the nodes of the trace components: a property or a node that is
-missing or exists twice, a link to another endpoint or to no endpoint, a port of another number,
-registers of another component or of another size, another compatible string, another hart, and
-properties whose phandles refer to an unrelated node. The first line names the faults.
+The nodes of the trace components get one to four random faults. A fault is a property or a node that is missing or
+exists twice, a link to another endpoint or to no endpoint, a port with another number, registers of another component
+or of another size, another compatible string, another hart, or properties whose phandles refer to an unrelated node.
+The first line of the output names the faults.
 """
 import random
 import re
@@ -84,7 +84,7 @@ def port(rand, lines):
 
 
 def elsewhere(rand, line):
-    """Move the registers into those of another component. The kernel does not accept two devices at
+    """Move the registers of a component into another component's registers. The kernel does not accept two devices at
     one address."""
     return hex(int(line.split()[3], 0) + rand.choice([4, 0x100, 0x800, 0xff0]))
 

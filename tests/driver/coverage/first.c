@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The linker keeps the order of the object files, so that the pointers to gcov's data are between
- * this marker and the one in last.c
+ * The linker keeps the order of the object files. Therefore the pointers to gcov's data are between the marker in
+ * this file and the marker in last.c
  */
 #include <linux/module.h>
 
@@ -11,7 +11,7 @@ void *ntrace_gcov_first __section("gcov_info");
 EXPORT_SYMBOL_GPL(ntrace_gcov_first);
 
 /*
- * gcov's own library would add counters to those of a file. The module never calls this function.
+ * gcov's own library uses this function to add a file's counters. The module never calls it, but the linker needs it.
  */
 void __gcov_merge_add(void *counters, unsigned int n)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Offer the counters of an ntrace module that was built with --coverage as files for gcov in
- * /sys/kernel/debug/ntrace_gcov. They outlive that module, because the counters of each load are
- * summed up. A reader gets the counters up to the time at which it opens the file.
+ * Create files for gcov in /sys/kernel/debug/ntrace_gcov. They contain the counters of an ntrace module that was
+ * built with --coverage. The files remain when that module is unloaded, because this module adds up the counters of
+ * all loads. A reader gets the counters at the time at which it opens a file.
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
@@ -16,12 +16,12 @@
 
 static DEFINE_MUTEX(lock);
 static struct dentry *dir;
-/* Data of the loaded module, or NULL, and the sums of unloaded modules */
+/* @live points to the counters of the loaded module, or is NULL. @gone has the sums of unloaded modules */
 static struct gcov_info **live;
 static unsigned int nr_live;
 static struct gcov_info *gone[FILES_MAX];
 
-/* Words of the file, for convert_to_gcda(); without a buffer only their size matters */
+/* Write a word for convert_to_gcda(). If @buffer is NULL, return only the size */
 size_t store_gcov_u32(void *buffer, size_t off, u32 v)
 {
 	if (buffer)
@@ -41,7 +41,7 @@ struct snapshot {
 	char	data[];
 };
 
-/* Return the counters of a file until now, in a new structure */
+/* Return a new structure with the current sum of a file's counters */
 static struct gcov_info *sum(unsigned int i)
 {
 	struct gcov_info *info = NULL;
@@ -95,7 +95,7 @@ static const struct file_operations fops = {
 	.release = release,
 };
 
-/* The module is loaded. Create files with the names of its sources. */
+/* Handle the load of the module. Create files with the names of the module's sources. */
 static void come(void)
 {
 	void **first = __symbol_get("ntrace_gcov_first"), **last = __symbol_get("ntrace_gcov_last");
@@ -121,7 +121,7 @@ static void come(void)
 		__symbol_put("ntrace_gcov_last");
 }
 
-/* The module is being unloaded, and all of its code has run. Keep its counters. */
+/* Handle the unload of the module, whose code does not run any more. Add its counters to the sums. */
 static void go(void)
 {
 	struct gcov_info *info;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The functions of cmocka that the cases use, on top of KUnit */
+/* Implement the functions of cmocka that the cases use with KUnit */
 #ifndef KUNIT_CMOCKA_H
 #define KUNIT_CMOCKA_H
 
 #include <kunit/test.h>
 
-/* The current case, because KUnit runs one case at a time */
+/* Context of the running case. KUnit runs one case at a time */
 extern struct kunit *cmocka_test;
 
 #define assert_int_equal(a, b)		KUNIT_ASSERT_EQ(cmocka_test, (u64)(a), (u64)(b))

@@ -5,7 +5,7 @@
 
 #include "kernel.h"
 
-/* The model has its own definition */
+/* The model defines its own clamp() */
 #undef clamp
 
 #define UINT8_MAX	U8_MAX

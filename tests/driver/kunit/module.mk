@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Kbuild of the KUnit tests; see ../Makefile
+# Kbuild file of the KUnit tests; see ../Makefile
 obj-m := ntrace-kunit.o
 ntrace-kunit-y := $(addprefix tests/driver/registers,.o -fabric.o -filter.o -memory.o -order.o -path.o -probe.o -time.o -window.o) \
 	$(addprefix tests/driver/,fake.o kunit/truth.o) \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A clock whose driver is loaded after the drivers that need it, and may be unloaded */
+/* This module is a clock whose driver is loaded after the drivers that need the clock. The module can be unloaded */
 #include <linux/clk-provider.h>
 #include <linux/module.h>
 #include <linux/of.h>

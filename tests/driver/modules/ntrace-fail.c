@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Let a function of the driver, or a function that it calls, return an error at once, or delay its
+ * Select a function that the driver contains or calls. Let this function return an error immediately, or delay its
  * calls.
  *
  *	insmod ntrace-fail.ko function=NAME error=-5 [times=N] [device=NAME] [break=1] [watch=1]
@@ -13,8 +13,8 @@
  *	delay		let no call fail, but delay one by MS milliseconds, while other CPUs wake
  *	cpu		only calls on this CPU
  *
- * The parameter "hits" is the number of these calls, and "stuck" is the number of calls that found
- * the component stuck. Removing the module restores the function.
+ * The parameter "hits" is the number of selected calls, and "stuck" is the number of calls that found the component
+ * marked stuck. When the module is removed, the function works normally.
  */
 #include <linux/delay.h>
 #include <linux/kprobes.h>
@@ -41,7 +41,7 @@ module_param(stuck, uint, 0444);
 
 static DEFINE_RAW_SPINLOCK(fail_lock);
 
-/* Return true if the parameters select this call */
+/* Return true if the module's parameters select this call */
 static bool fail_count(struct ntrace_comp *comp)
 {
 	unsigned long flags;
@@ -69,7 +69,7 @@ static void fail_delay(const struct pt_regs *regs)
 {
 	unsigned int left, other;
 
-	/* The function may run with interrupts enabled, so let them interrupt this delay */
+	/* If the function runs with interrupts enabled, allow interrupts during this delay */
 	if (regs->status & SR_PIE)
 		local_irq_enable();
 	for (left = delay / WAKE_MS; left; left--) {
@@ -96,13 +96,16 @@ static int fail_before(struct kprobe *probe, struct pt_regs *regs)
 		return 0;
 	if (breaks)
 		((struct ntrace_comp *)first)->stuck = true;
-	/* Return to the caller, because the function's first instruction has not saved anything */
+	/*
+	 * Return to the caller immediately, because the function has not executed its first instruction, and has
+	 * saved nothing
+	 */
 	regs->a0 = error;
 	regs->epc = regs->ra;
 	return 1;
 }
 
-/* A probe with a post-handler may change the address at which the function continues */
+/* Do nothing. If a probe has a post-handler, its pre-handler may change the address at which the function continues */
 static void fail_after(struct kprobe *probe, struct pt_regs *regs, unsigned long flags)
 {
 }
@@ -113,8 +116,7 @@ static struct kprobe fail_probe = {
 };
 
 /*
- * Some kernels have no probe at ftrace's location, which is the first two instructions of a
- * function
+ * Some kernels cannot place a probe at ftrace's location, which is the first two instructions of a function
  */
 #define FTRACE_SIZE	8
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * When a CPU goes offline, wait after the drivers were notified, while the CPU is still online.
+ * Delay a CPU that goes offline at a time when drivers have been notified, and when the CPU is still online.
  *
  *	insmod ntrace-going.ko ms=N
  *
- * Load this before the drivers, because hotplug states are left in the reverse order of their
+ * Load this module before the drivers, because the kernel notifies hotplug callbacks in the reverse order of their
  * registration.
  */
 #include <linux/cpuhotplug.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Act as the hypervisor. Loading this module sets hcontext of all CPUs to @value. The parameter
- * "now" reads hcontext of each CPU.
+ * This module simulates a hypervisor. When it is loaded, it writes @value to hcontext of all CPUs. To read hcontext
+ * of each CPU, read the parameter "now".
  */
 #include <linux/cpumask.h>
 #include <linux/module.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Let a CPU that no longer runs hold all locks of the driver while another CPU panics.
+ * Let one CPU panic while another CPU, which has stopped, holds all locks of the driver.
  *
  *	insmod ntrace-locks.ko comps=ADDRESS busy=ADDRESS mutexes=ADDRESS,... locks=ADDRESS,...
  *
- * The addresses are those of ntrace_comps and ntrace_record_busy, of the driver's mutexes and of
- * its raw spinlocks that belong to no component, from /proc/kallsyms. Without parameters, nothing
- * happens, and the code is only loaded so that it can be read.
+ * The addresses from /proc/kallsyms are those of ntrace_comps and ntrace_record_busy, of the driver's mutexes, and of
+ * the driver's raw spinlocks that do not belong to a component. If no parameter is set, nothing happens. In this
+ * case, the module is only loaded so that a test can read its code from memory.
  */
 #include <linux/kthread.h>
 #include <linux/lockdep.h>
@@ -26,7 +26,7 @@ module_param(busy, ulong, 0444);
 module_param_array(mutexes, ulong, &nr_mutexes, 0444);
 module_param_array(locks, ulong, &nr_locks, 0444);
 
-/* 0 until all locks are held, then their number */
+/* 0 until all locks are held, and the number of locks afterwards */
 static unsigned int held;
 
 static unsigned int hold_mutexes(void)
@@ -38,7 +38,7 @@ static unsigned int hold_mutexes(void)
 	return nr_mutexes;
 }
 
-/* Interrupts are disabled, and stay disabled. */
+/* Take all locks. The caller has disabled interrupts, which remain disabled. */
 static unsigned int hold_locks(void)
 {
 	struct ntrace_comp *comp;
@@ -64,7 +64,7 @@ static int hold_all(void *unused)
 {
 	unsigned int nr;
 
-	/* Several locks of one class are held, which lockdep would report. */
+	/* Switch lockdep off, because it would report that one CPU holds several locks of the same class. */
 	lockdep_off();
 	nr = hold_mutexes();
 	local_irq_disable();

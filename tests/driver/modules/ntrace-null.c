@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * An AUX PMU without hardware, which does only the work that perf requires. tests/driver/cost.c
- * compares the driver's cost of a task switch with this PMU's cost. config is the number of bytes,
- * below 4096, that the PMU reports as written each time. In a snapshot buffer, it also returns the
- * new head, because the kernel expects it there. With NULL_QUIET, it reports 0 bytes in a snapshot
- * buffer, so that perf writes no record.
+ * This module is an AUX PMU without hardware, which does only the work that perf requires. tests/driver/cost.c
+ * compares a task switch of the driver with a task switch of this PMU. config is the number of bytes, below 4096,
+ * that the PMU reports as written each time. In a snapshot buffer, the PMU returns the new head instead, because the
+ * kernel expects the new head there. If NULL_QUIET is set, the PMU reports 0 bytes in a snapshot buffer, so that perf
+ * writes no record.
  */
 #include <linux/module.h>
 #include <linux/perf_event.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The power controller of the board's trace components, with power domains, clocks and resets. The
+ * Drive the power controller of the board's trace components, which has power domains, clocks and resets. The
  * register of each domain has the three bits that tools/board/plugin/power.c describes.
  */
 #include <linux/bits.h>
@@ -160,7 +160,7 @@ static int __init tp_init(void)
 {
 	return platform_driver_register(&tp_driver);
 }
-/* The module has no exit function, because domains in use cannot be removed */
+/* The module has no exit function, because a domain that a device uses cannot be removed */
 module_init(tp_init);
 
 MODULE_DESCRIPTION("Power controller of the board's trace components");

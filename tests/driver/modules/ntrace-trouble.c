@@ -10,7 +10,7 @@
  *	deadlock	two threads wait for each other, which the hung task detector notices
  *	spin		two CPUs wait for each other with interrupts off, so that only a watchdog helps
  *
- * The functions that the tests look for have names that begin with "guilty_".
+ * The names of functions that the tests search for in the trace begin with "guilty_".
  */
 #include <linux/delay.h>
 #include <linux/kthread.h>
@@ -63,7 +63,7 @@ static noinline void guilty_lockup(void)
 		guilty_step();
 }
 
-/* The other thread has the lock, and will not release it */
+/* Wait for @mutex. The other thread holds @mutex for ever */
 static noinline void guilty_wait(struct mutex *mutex)
 {
 	mutex_lock(mutex);
@@ -88,7 +88,7 @@ static int guilty_two(void *unused)
 	return 0;
 }
 
-/* Two CPUs each hold the lock that the other one waits for, with interrupts off */
+/* Two CPUs hold one lock each. With interrupts off, each CPU waits for the lock of the other CPU */
 static DEFINE_SPINLOCK(north);
 static DEFINE_SPINLOCK(south);
 static atomic_t held = ATOMIC_INIT(0);

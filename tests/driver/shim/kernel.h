@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The parts of the kernel that the register logic of the driver needs, so that it runs on a host
- * against the model of the trace hardware.
+ * This file has the parts of the kernel that the driver's register logic needs, so that this logic runs on a host
+ * with the model of the trace hardware.
  */
 #ifndef SHIM_KERNEL_H
 #define SHIM_KERNEL_H
@@ -180,7 +180,7 @@ static inline void ida_free(struct ida *ida, unsigned int id)
 	ida->taken[id] = 0;
 }
 
-/* The log, which the test reads */
+/* Log of the driver, which the test reads */
 extern char shim_log[16384];
 void shim_printk(const char *fmt, ...);
 #define dev_err(dev, ...)	((void)(dev), shim_printk(__VA_ARGS__))
@@ -188,7 +188,7 @@ void shim_printk(const char *fmt, ...);
 #define dev_info(dev, ...)	((void)(dev), shim_printk(__VA_ARGS__))
 #define dev_printk(level, dev, ...)	((void)(dev), shim_printk(__VA_ARGS__))
 
-/* The model answers accesses to registers */
+/* The model handles accesses to registers */
 u32 fake_readl(const volatile void *addr);
 void fake_writel(u32 val, volatile void *addr);
 u64 fake_cycles(void);
