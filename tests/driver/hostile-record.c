@@ -7,8 +7,8 @@
  *	hostile-record ADDRESS SIZE SEED COMPONENT...
  *
  * The program writes the record to ADDRESS. The record names the COMPONENTs (addresses of registers) as its sinks and
- * encoders. If SEED is odd, the program enables these components, as if they had continued during a reset. If SEED is even, the
- * program disables them.
+ * encoders. If SEED is odd, the program enables these components, as if they had continued during a reset. If SEED is
+ * even, the program disables them.
  */
 #include <fcntl.h>
 #include <stddef.h>

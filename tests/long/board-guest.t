@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Linux runs in a KVM virtual machine on the board's Linux. The trace of host and guest begins at the reset
-# of the board. Decoded, it must equal the truth, with the privilege and time of each instruction. The
-# first board is the virt machine, and the second a K3. BOARDS= chooses. tests/board/guest.t is the short
-# form.
+# Linux runs in a KVM virtual machine on the board's Linux. The trace of host and guest begins at the reset of the
+# board. The decoded trace must equal the truth, with the privilege and time of each instruction. The first board is
+# the virt machine, and the second board is a K3. BOARDS= selects boards. tests/board/guest.t is the short form of
+# this test.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/board/boot.sh"
 . "$top/tests/board/guest.sh"

@@ -11,7 +11,8 @@ mkdir -p "$tap_tmp/share"
 # shellcheck disable=SC2034
 boot_command='if [ -e /out/second ]; then echo second; else touch /out/second; echo first; reboot -f; sleep 60; fi'
 
-# resets NAME MODEL DECODE BOARD-OPTIONS...: trace two boots
+# resets NAME MODEL DECODE BOARD-OPTIONS...: trace two boots on this board, and compare the decoded trace with the
+# truth
 resets() {
 	_what=$1 _model=$2 _decode=$3; shift 3
 	rm -f "$tap_tmp/share/second"
@@ -33,7 +34,7 @@ resets() {
 	rm -rf "$tap_tmp/boot"
 }
 
-# Trace only the firmware, because the trace of everything in two boots has 500 MB
+# Trace only the firmware, because a trace of all code in two boots has 500 MB
 boot_privileges=8
 resets "HTM" "boot-control=$htm" ""
 resets "BTM, 2 harts" "boot-control=$btm" "" --harts 2

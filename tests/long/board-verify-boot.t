@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# `make verify-boot`. Decode whole boots of over 1 billion instructions each, with each mode and
-# optimisation of the encoder, and compare them with the truth. MODES=PATTERN chooses modes, and KERNEL=
-# chooses another kernel.
+# Run `make verify-boot`. Decode whole boots of over 1 billion instructions each, with each mode and optimisation of
+# the encoder, and compare the boots with the truth. MODES=PATTERN selects modes, and KERNEL= selects another kernel.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/../board/boot.sh"
 . "$(dirname "$0")/../board/boot-modes.sh"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Compare `ntrace record` with perf record of the same program. `ntrace record` must not execute more
-# instructions, and must not drop more trace than perf record. To find the amount of dropped trace,
-# record the same program also with a buffer that never fills.
+# Record the same program with `ntrace record` and perf record. `ntrace record` must not execute more instructions,
+# and must not drop more trace than perf record. To find the amount of dropped trace, also record the program with a
+# buffer that never fills.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 . "$top/tests/command/recorder.sh"
@@ -11,8 +11,8 @@ plan 4
 recorder_build command-cost
 recorder_files || exit 1
 
-# Under --icount, time is the count of retired instructions, here of a recorder with all processes that it
-# starts
+# With --icount, time is the number of retired instructions. Count the instructions of a recorder and of all processes
+# that the recorder starts
 cost() {
 	cat >"$out/go" <<-'E2'
 		cd /tmp && cp /out/work /out/ntrace-static . && export PERF_BUILDID_DIR=/tmp/debug
@@ -40,8 +40,8 @@ cost() {
 symfs() {
 	mkdir -p "$truth_dir/symfs/tmp" && cp -a "$O/root/guest/." "$truth_dir/symfs/" && cp "$tap_tmp/work" "$truth_dir/symfs/tmp/"
 }
-# kept NAME: print the bytes of trace, the reported instructions, and the number of AUX records
-# after which trace was lost.
+# kept NAME: print the bytes of trace, the reported instructions, and the number of AUX records after which trace was
+# lost.
 kept() {
 	{
 		"$O/bin/ntrace" stat --json "$out/$1.data" && "$O/bin/ntrace" report --functions --json --limit 1 --symfs "$truth_dir/symfs" -i "$out/$1.data"
@@ -49,7 +49,7 @@ kept() {
 t, counted = (json.loads(sys.stdin.readline()) for _ in range(2))
 print(t["bytes"], counted["instructions"], t["losses"])'
 }
-# whole WHICH: check that no trace was lost with the large buffer
+# whole WHICH: check that no trace was lost in the recording with the large buffer
 whole() {
 	for which in pw nw; do
 		now=$(kept $which)
@@ -57,8 +57,8 @@ whole() {
 		case $now in *" 0") ;; *) return 1 ;; esac
 	done
 }
-# compare COLUMN WHAT: compare the shares that perf record and ntrace record keep. The second must not be
-# smaller. The share may exceed 100 %, because trace restarts with longer messages after a loss
+# compare COLUMN WHAT: compare the shares of the trace that perf record and ntrace record store. The share of ntrace
+# record must not be smaller. A share may exceed 100 %, because trace restarts with longer messages after a loss
 compare() {
 	echo "$(kept p) $(kept pw) $(kept n) $(kept nw)" | awk -v c="$1" -v what="$2" '{
 		perf = $c / $(c + 3); ntrace = $(c + 6) / $(c + 9)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# In a fresh Debian 12 and 13 with only apt, sudo and make, an ordinary user runs make demo. It
-# downloads 1.5 GB for each release.
+# An ordinary user runs make demo in a fresh Debian 12 and a fresh Debian 13, which have only apt, sudo and make. The
+# demo downloads 1.5 GB for each release.
 #
 #   SUITES=trixie tests/run long/door-fresh-demo
 . "$(dirname "$0")/../harness/tap.sh"
@@ -14,7 +14,7 @@ why=$(fresh_make "${suites%% *}" "$root") || skip_all "$why"
 plan $(($(echo "$suites" | wc -w) * 3 + 1))
 ok "make dist" make dist
 
-# demo NAME: run make demo as a user of a fresh Debian
+# demo NAME: run make demo as an ordinary user of a fresh Debian NAME
 demo() {
 	chroot "$root" useradd -m -s /bin/sh ann
 	mkdir -p "$root/home/ann/ntrace"

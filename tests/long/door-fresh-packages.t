@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Install, use and remove the packages in a fresh Debian 12 and 13. perf-ntrace is only tested in the release
-# of the host, because it needs the libraries that it was built with.
+# Install, use and remove the packages in a fresh Debian 12 and a fresh Debian 13. perf-ntrace is only tested in the
+# release of the host, because perf-ntrace needs the libraries that it was built with.
 #
-#   HOW=PERF=/path/to/perf tests/run long/door-fresh-packages     with a perf that was built before
+# HOW=PERF=/path/to/perf tests/run long/door-fresh-packages     use a perf that was already built
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/door/fresh.sh"
 [ "$(uname -m)" = x86_64 ] || skip_all "the roots are of amd64"
@@ -34,7 +34,7 @@ fi
 riscv64-linux-gnu-gcc -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" tests/perf/calls.S &&
 	python3 tests/perf/mkcalls.py "$tap_tmp/calls" "$tap_tmp/calls.data" good || exit
 
-# packages NAME: test the packages in the root of that Debian
+# packages NAME: test the packages in the root folder of Debian NAME
 packages() {
 	mkdir -p "$root/debs"
 	# shellcheck disable=SC2086

@@ -1,10 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Measure with gcov which lines of the driver its tests reach. These are the kselftests in the guest on
-# several topologies and kernels, some tests that run their own guests, and the register tests on the
-# host. The report of each file is in build/driver-coverage/report, with ##### before each line that was
-# not reached; Documentation/developer/driver-coverage.rst explains these lines. GUESTS= and TESTS=
-# choose some of the tests.
+# Measure with gcov which lines of the driver its tests execute. The tests are the kselftests in the guest on several
+# topologies and kernels, some tests that run their own guests, and the register tests on the host. The report of each
+# file is in build/driver-coverage/report, with ##### before each line that no test executed.
+# Documentation/developer/driver-coverage.rst explains these lines. GUESTS= and TESTS= select some of the tests.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/driver/guest.sh"
 
@@ -14,7 +13,7 @@ source=$O/root/linux-6.12/kernel/gcov
 [ -e "$source/gcc_4_7.c" ] || skip_all "the kernels are not set up; make setup"
 command -v "$gcov" >/dev/null || skip_all "there is no $gcov"
 
-# Make a build folder for the board, with a driver for each kernel that counts its executed lines
+# Make a build folder for the board, with a driver for each kernel. These drivers count their executed lines
 cov=$O/driver-coverage
 rm -rf "$cov" && mkdir -p "$cov/board" "$cov/report" "$cov/unit" "$cov/kept"
 make -s -C "$top/selftests/ntrace" O="$O" >&2 && make -s -C "$top" plugin guest-tools tool >&2 || exit 1
@@ -55,7 +54,7 @@ collect='mkdir -p $to && for f in /sys/kernel/debug/ntrace_gcov/*; do cat $f >$t
 guest_first='insmod /usr/lib/ntrace/ntrace-gcov.ko || exit 9'
 guest_last="to=/tmp/gcda; $collect; tar -C /tmp/gcda -cz . | base64 -w 0 | sed 's/^/gcda /'; echo"
 guest_timeout=1500
-# the counters make the driver slower
+# Allow more time for each operation, because the counters make the driver slower
 guest_env=NTRACE_LIMIT_MS=5000
 export O="$cov"
 reaches() { # NAME KERNEL PROGRAMS BOARD-OPTIONS...: do the same as selftests(), and let gcov read the counters
@@ -79,7 +78,7 @@ reaches "SiFive" 6.12 "attr_test;record_test;life_test" --board p550
 reaches "SRAM" 6.12 "record_test;snapshot_test;load_test -t reader_that_stops_is_told" --harts 2 --topology sram
 reaches "minimal" 6.12 "pmu_test;attr_test;record_test" --model caps=minimal
 reaches "AUX pause" "$(kernels new)" "attr_test;share_test" --harts 2
-# This kernel exports the functions that samples need
+# This kernel exports the functions that the driver needs for AUX samples
 reaches "samples" debug "sample_test" --harts 2 --topology funnel
 reaches "samples, SRAM" debug "sample_test" --topology sram
 reaches "samples, ETR" debug "sample_test -t the_buffer_goes_on" --harts 2 --topology k3
@@ -87,23 +86,25 @@ guest_env="NTRACE_FAULTS=1 NTRACE_LIMIT_MS=5000"
 reaches "hardware that gets stuck" 6.12 storm_test --harts 2 --model fault.stuck=300
 guest_env=
 
-# Tests with their own guests
+# Run the tests that start their own guests
 export BOARD_KEEP="$cov/kept"
 export BOARD_FIRST="insmod /usr/lib/ntrace/ntrace-gcov.ko
 trap 'to=/out/kept; $collect; cat /usr/lib/ntrace/gcov-kernel >/out/kept/kernel' EXIT"
-# Run only one part of the long test of the flight recorder, which is each form of flight=, right and wrong
+# Run only one part of the long test of the flight recorder. This part loads the driver with each correct and wrong
+# form of flight=
 export CASES='forms*'
 for t in ${TESTS-driver/late driver/power driver/faults driver/bridge driver/perf driver/flight long/driver-flight command/probe}; do
 	ok "$t" "$top/tests/$t.t"
 done
 
-# flight TOPOLOGY: run the flight recorder with each of its causes that the machine survives
+# flight TOPOLOGY: stop the flight recorder by each cause that the machine survives
 flight() {
 	"$top/tools/board/board" run --kernel 6.12 --flight 4M --harts 2 --topology "$1" --timeout 600 \
 		--console "$tap_tmp/console" --out "$tap_tmp/flight" -- '
 		F=/sys/devices/platform/ntrace-flight trouble=/usr/lib/ntrace/ntrace-trouble.ko
 		echo 2 >/proc/sys/kernel/hung_task_timeout_secs
-		# Print what stopped the recorder, and check that it records again after clear
+		# Print the cause that stopped the recorder, and check that the recorder restarts after a write to
+		# "clear"
 		again() { echo "$1: $(cat $F/state), $(ntrace flight | sed -n "s/^cause  *//p")"; echo 1 >$F/clear; cat $F/state; }
 		cat $F/enable $F/config $F/user_mode $F/size
 		echo junk >$F/config; echo 0x8000000 >$F/config; echo maybe >$F/user_mode; echo 0 >$F/clear
@@ -137,7 +138,7 @@ ok "the register tests pass" "$cov/unit/tests/driver/registers"
 mkdir -p "$cov/unit/src"
 (cd "$cov/unit/src" && find "$cov/unit" -name '*.gcda' -exec gcov -o "$cov/unit/tests/driver" {} + >/dev/null 2>&1)
 
-# The last test adds up all runs, and prints lines of the driver's own files.
+# The last result adds up all runs, and prints the number of lines in the driver's own files.
 awk -v report="$cov/report" '
 	FNR == 1 { n = split(FILENAME, p, "/"); name = p[n]; sub(/\.gcov$/, "", name) }
 	{

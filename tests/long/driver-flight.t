@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Test the flight recorder with each cause, with 1 and 4 harts, on both kernels, and with separate sinks, shared
-# sinks and sinks with their own memory. Compare records with the truth, record beside perf record, panic while
-# dead CPUs hold locks (also on a debug kernel), use a crash kernel, and read 10,000 damaged records.
-# CASES=PATTERN chooses cases, and KERNELS= kernels.
+# Test the flight recorder with each cause of a stop. Use 1 and 4 harts, both kernels, and separate sinks, shared
+# sinks and sinks with their own memory. Compare records with the truth, record while perf records, panic while dead
+# CPUs hold locks (also on a debug kernel), use a crash kernel, and read 10,000 damaged records. CASES=PATTERN selects
+# cases, and KERNELS= selects kernels.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/../driver/guest.sh"
 . "$(dirname "$0")/../driver/flight.sh"
@@ -17,7 +17,7 @@ wanted() { case $1 in ${CASES:-*}) ;; *) return 1 ;; esac; }
 made=
 need() { case $made in *" $1 "*) ;; *) need_perf_and_work "$1"; made="$made $1 " ;; esac; }
 
-# each NAME KERNEL CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS...: run one case
+# each NAME KERNEL CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS...: crash one guest, and check its record
 each() {
 	wanted "$1" || return 0
 	_what=$1 _kernel=$2 _cause=$3 _comm=$4 _pattern=$5 _before=$6 _trouble=$7; shift 7
@@ -27,7 +27,8 @@ each() {
 	rm -rf "$tap_tmp/case"
 }
 
-# with HARTS CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS...: run it on $kernel, with the next of $topologies
+# with HARTS CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS...: run one case on $kernel, with the next topology of
+# $topologies
 with() {
 	_harts=$1; shift
 	_topology=${topologies%% *} topologies="${topologies#* } ${topologies%% *}"
@@ -36,8 +37,8 @@ with() {
 		--harts "$_harts" --topology "$_topology" "$@"
 }
 
-# all CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS...: run it on $kernel, with each topology; 1 and 4 harts take
-# turns
+# all CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS...: run one case on $kernel with each topology, with 1 hart and 4
+# harts in turn
 all() {
 	for _ in direct funnel sram; do
 		turn=$((turn + 1))
@@ -45,8 +46,8 @@ all() {
 	done
 }
 
-# late HARTS CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS...: crash the guest as all() does, with a buffer that holds
-# the trace of several seconds. If HARTS is 0, use 1 hart and 4 harts by turns
+# late HARTS CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS...: crash the guest as all() does, with a buffer that holds the
+# trace of several seconds. If HARTS is 0, use 1 hart and 4 harts in turn
 late() {
 	_of=$1; shift
 	flight_size=16M
@@ -61,7 +62,7 @@ late() {
 
 topologies="direct funnel sram" turn=0
 for kernel in ${KERNELS:-$(kernels lts new)}; do
-	# Cases that run once per kernel have 1 hart on one kernel and 4 harts on the other
+	# A case that runs once per kernel has 1 hart on one kernel and 4 harts on the other kernel
 	[ "$kernel" = 6.12 ] || turn=1
 	what=panic
 	for harts in 1 4; do
@@ -71,11 +72,12 @@ for kernel in ${KERNELS:-$(kernels lts new)}; do
 	done
 	what=oops
 	all "oops: Unable to handle kernel *" insmod "guilty_oops" : "$insmod=oops" --reset warm --append "panic=1 oops=panic"
-	# The task hangs for seconds before the kernel notices it. The small memory of a sink does not reach
-	# back that far.
+	# The kernel detects a hung task only after seconds. The small memory of a sink does not contain the trace of
+	# these seconds.
 	what="hung task"
 	late 0 "hung task: the task is blocked for too long" trouble-one "guilty_wait" "echo 2 >/proc/sys/kernel/hung_task_timeout_secs" "$insmod=deadlock; sleep 8; reboot -f" --reset warm
-	# In these cases the kernel prints many lines before it panics, and the record contains the trace of this
+	# The kernel prints many lines before it panics in these cases, and the record contains the trace of this
+	# printing
 	what="soft lockup"
 	late 0 "panic: softlockup: hung tasks" insmod "guilty_lockup" \
 		"echo 2 >/proc/sys/kernel/watchdog_thresh; echo 1 >/proc/sys/kernel/softlockup_panic" "$insmod=lockup" \
@@ -86,8 +88,8 @@ for kernel in ${KERNELS:-$(kernels lts new)}; do
 	all "SysRq" sh "__handle_sysrq" : "echo y >/proc/sysrq-trigger; sleep 1; reboot -f" --reset warm
 	what=user
 	all "user: enough" sh "trigger_store" : 'echo enough >$F/trigger; sleep 1; reboot -f' --reset warm
-	# Linux notices an RCU stall and a hard lockup only with more than one hart. An idle Linux 7.2
-	# needs grace periods, which can stall, only if processes end.
+	# Linux detects an RCU stall and a hard lockup only if the machine has more than one hart. An idle Linux 7.2
+	# needs RCU grace periods, which can stall, only if processes end.
 	what="RCU stall"
 	late 4 "panic: RCU Stall*" insmod "guilty_lockup" \
 		"echo 0 >/proc/sys/kernel/watchdog; echo 3 >/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout
@@ -96,7 +98,7 @@ for kernel in ${KERNELS:-$(kernels lts new)}; do
 	late 4 "panic: Hard LOCKUP" insmod "guilty_hang" \
 		"echo 2 >/proc/sys/kernel/watchdog_thresh; echo 1 >/proc/sys/kernel/hardlockup_panic" "$insmod=hang" \
 		--reset warm --append panic=1
-	# A reset without warning destroys the trace in a sink's own memory
+	# A reset without warning destroys the trace in the memory of a sink
 	for harts in 1 4; do
 		for topology in direct funnel; do
 			each "hang, $kernel, $topology, $harts" $kernel "$nobody" insmod "guilty_hang" : "$insmod=hang" \
@@ -113,8 +115,8 @@ for kernel in ${KERNELS:-$(kernels lts new)}; do
 			grep -q '^trace .*, no trace' "$tap_tmp/case/said"
 		rm -rf "$tap_tmp/case"
 	fi
-	# The trace continues across this reset. The boot overwrites the ring until the driver is loaded, and
-	# the record reports that.
+	# The sinks continue to write during this reset. The booting kernel's trace overwrites the ring until the
+	# driver is loaded, and the record must report this.
 	if wanted "running through, $kernel"; then
 		need "$kernel"
 		crash "running through, $kernel" "$tap_tmp/case" : "$insmod=hang" --kernel "$kernel" --reset watchdog
@@ -124,14 +126,15 @@ for kernel in ${KERNELS:-$(kernels lts new)}; do
 	fi
 done
 
-# The CPU in trouble is the first or the last one. Its sink is stopped before the trace of another sink is
-# collected.
+# The CPU that hangs is the first or the last CPU. The kernel stops the sink of this CPU before it collects the trace
+# of another sink.
 for mask in 1 8; do
 	each "oops of CPU mask $mask, sram, 4" "$(kernels new)" "oops: Unable to handle kernel *" insmod "guilty_oops" : \
 		"taskset $mask $insmod=oops" --reset warm --append "panic=1 oops=panic" --harts 4 --topology sram
 done
 
-# perf uses the sink for a while. Its recording is complete, and the recorder continues afterwards.
+# perf uses the sink for some time. The recording of perf must be complete, and the recorder must continue after perf
+# ends.
 if wanted "beside perf"; then
 	need 6.12
 	crash "beside perf" "$tap_tmp/case" "perf record -e ntrace//u -o /tmp/p -- /usr/lib/ntrace/work 1000 >/dev/null 2>&1
@@ -144,10 +147,10 @@ if wanted "beside perf"; then
 	rm -rf "$tap_tmp/case"
 fi
 
-# perf traces once its workload runs
+# perf traces when its workload runs
 snapshot='perf record -S -a -m,1M -e ntrace//k -o /tmp/p -- sh -c "touch /tmp/go; sleep 1000" >/tmp/log 2>&1 &
 	until [ -e /tmp/go ]; do sleep 1; done; sleep 1'
-# perf record -S has the sinks at the panic. The record contains the trace that perf had not saved.
+# At the panic, perf record -S uses the sinks. The record must contain the trace that perf had not saved.
 for options in "direct --harts 1" "funnel --harts 4" "sram --harts 1"; do
 	what="perf -S, ${options%% *}, ${options##* }"
 	wanted "$what" || continue
@@ -161,7 +164,7 @@ for options in "direct --harts 1" "funnel --harts 4" "sram --harts 1"; do
 	rm -rf "$tap_tmp/case"
 done
 
-# Two CPUs each hold a lock that the other one waits for. The report shows both.
+# Two CPUs hold one lock each, and each CPU waits for the lock of the other CPU. The report must show both CPUs.
 if wanted spin; then
 	need 6.12
 	BOARD_WATCHDOG=2 crash spin "$tap_tmp/case" : "$insmod=spin; sleep 20" --reset watchdog --model reset-lost=on --harts 2
@@ -177,8 +180,8 @@ if wanted spin; then
 	rm -rf "$tap_tmp/case"
 fi
 
-# forms NAME FORMS BOARD-OPTIONS...: load the driver with each of the FORMS of flight=, and write the state,
-# the size and the messages of the kernel for each of them to $tap_tmp/said
+# forms NAME FORMS BOARD-OPTIONS...: load the driver with each form of flight= in FORMS. For each form, write the
+# state, the size and the kernel's messages to $tap_tmp/said
 forms() {
 	_of=$1 _forms=$2; shift 2
 	"$top/tools/board/board" run --kernel 6.12 --timeout 300 --console "$tap_tmp/console" "$@" -- '
@@ -192,7 +195,7 @@ forms() {
 	sed 's/^/# /' "$tap_tmp/said"
 }
 
-# form FORM PATTERN: check the messages for that form
+# form FORM PATTERN: check the messages for one form of flight=
 form() {
 	grep -F "$1: " "$tap_tmp/said" | grep "^[^:]*: " >"$tap_tmp/form"
 	ok "$_of: flight=${1#=}: $2" grep -q -- "$2" "$tap_tmp/form"
@@ -226,8 +229,8 @@ if wanted forms; then
 	form "=flight" "recording 2097152"
 fi
 
-# hostile NAME BOARD-OPTIONS...: read records with right CRCs and hostile values. Every other time, run the
-# components that the record names. If the driver refuses the record, it must leave these components alone,
+# hostile NAME BOARD-OPTIONS...: read records with correct CRCs and hostile values. In every second record, the
+# components that the record names are enabled. If the driver refuses the record, it must not change these components,
 # because a debugger may use them.
 hostile() {
 	_what="hostile, $1"; shift
@@ -251,13 +254,13 @@ hostile() {
 	ok "$_what: the driver refuses some of the records" grep -q '^found damaged' "$tap_tmp/said"
 	quiet "$_what"
 }
-# The debug kernel has no /dev/mem, which the records are written through
+# Use a kernel with /dev/mem, through which the test writes the records. The debug kernel has no /dev/mem
 hostile "6.12" --kernel 6.12
 
-# in_use NAME BOARD-OPTIONS...: use the machine while it records. perf events start and end, CPUs go offline
-# and online, the record is stopped (sometimes as a panic stops it), read and cleared, the system sleeps, and
-# the driver is unloaded. The events are those of storm_test, because one perf record takes seconds in a guest
-# whose kernel is traced.
+# in_use NAME BOARD-OPTIONS...: use the machine while the recorder records. perf events start and end, and CPUs go
+# offline and online. The record is stopped (sometimes as a panic stops it), read and cleared. The system sleeps, and
+# the driver is unloaded. The events are those of storm_test, because one perf record takes seconds in a guest whose
+# kernel is traced.
 in_use() {
 	_what="in use, $1"; shift
 	wanted "$_what" || return 0
@@ -265,7 +268,7 @@ in_use() {
 	"$top/tools/board/board" run --flight 4M --harts 4 --timeout 900 --console "$tap_tmp/console" "$@" -- '
 		F=/sys/devices/platform/ntrace-flight
 		at() { echo "$1 $(cat $F/state)"; }
-		# Other tests measure durations, so the limit of an operation is long here
+		# Other tests measure durations, so this test allows a long time for each operation
 		storm() { NTRACE_STORM=$2 NTRACE_SEED=$3 NTRACE_FAULTS=1 NTRACE_LIMIT_MS=100000 \
 			/usr/lib/selftests/ntrace/storm_test >/tmp/$1 2>&1; echo "storm $1 $?"; }
 		cpus() { for i in 1 2 3; do for o in 0 1; do for c in 1 2 3; do
@@ -277,11 +280,12 @@ in_use() {
 		done; echo 0 >$F/config; } 2>/dev/null
 		at "at first"
 		storm one 60 '"${SEED:-1}"' & cpus & files & wait
-		# Repeat these commands, because they may have failed above while the driver was unloaded or CPUs
-		# were offline
+		# Repeat these commands, because they may have failed above at a time when the driver was unloaded or
+		# CPUs were offline
 		{ echo 1 >$F/clear; echo 1 >$F/enable; } 2>/dev/null; at "after all of it"
 		perf record -q -S -a -e ntrace//k -o /tmp/p -- true >/dev/null 2>&1; echo "perf $?"
-		# Unmount 9p, which does not survive a suspend. Use suspend-to-idle on kernels without a deep suspend
+		# Unmount the 9p file system, which does not survive a suspend. Use suspend-to-idle if the kernel does
+		# not support deep suspend
 		detach; echo 1 >/sys/module/suspend/parameters/pm_test_delay
 		storm two 20 2 & { echo deep >/sys/power/mem_sleep; echo core >/sys/power/pm_test; echo mem >/sys/power/state; } 2>/dev/null ||
 			{ echo devices >/sys/power/pm_test; echo freeze >/sys/power/state; }; echo "slept $?"; wait
@@ -306,7 +310,7 @@ for topology in direct funnel sram; do
 	[ ! -e "$O/root/kernel-debug/vmlinuz" ] || in_use "debug, $topology" --kernel debug --topology $topology
 done
 
-# The recorder cannot use these sinks. It must report this, and the driver must work without the recorder.
+# The recorder cannot use the sinks of these boards. The driver must report this, and must work without the recorder.
 for board in k3 p550; do
 	wanted "$board" || continue
 	forms "$board" "=4M" --board $board
@@ -314,8 +318,7 @@ for board in k3 p550; do
 	form "=4M" "the flight recorder does not record, because the encoders have no RAM sink"
 done
 
-# The decoded trace must equal the truth up to the last instruction before the stop. The second boot
-# loads no driver.
+# The decoded trace must equal the truth until the last instruction before the stop. The second boot loads no driver.
 truth() {
 	_what=$1; shift
 	wanted "$_what" || return 0
@@ -336,15 +339,15 @@ truth "truth, direct, 1"
 truth "truth, funnel, 4" --harts 4 --topology funnel
 truth "truth, sram, 1" --topology sram
 
-# A dead CPU holds all locks of the driver while another CPU panics. The guest needs a while to find the
-# addresses of the locks.
+# A dead CPU holds all locks of the driver while another CPU panics. The guest needs much time to find the addresses
+# of the locks.
 crash_timeout=1200
 for kernel in ${KERNELS:-$(kernels lts new)}; do
 	each "locks, $kernel" "$kernel" "panic: locks: a dead CPU holds *" insmod "guilty_of_locks" : "$hold_locks" \
 		--harts 2 --topology funnel --reset warm --append panic=1
 done
 
-# kdump KERNEL HOW BOARD-OPTIONS...: load a crash kernel, run $kdump_before, and cause trouble for the kernel
+# kdump KERNEL HOW BOARD-OPTIONS...: load a crash kernel, run the commands $kdump_before, and crash the kernel
 kdump_before=:
 kdump() {
 	_kernel=$1 _how=$2; shift 2
@@ -359,7 +362,7 @@ kdump() {
 	sed 's/^/# /' "$tap_tmp/case/said"
 }
 
-# crash_kernel KERNEL: put the crash kernel, which saves the record, into $tap_tmp/case
+# crash_kernel KERNEL: write a crash kernel to $tap_tmp/case. This crash kernel saves the record
 crash_kernel() {
 	need "$1"
 	"$top/tools/setup/setup" kexec >"$tap_tmp/setup" 2>&1 || { cat "$tap_tmp/setup"; exit 1; }
@@ -379,7 +382,7 @@ crash_kernel() {
 	cp -L "$O/root/kexec/usr/sbin/kexec" "$O/root/kernel-$1/vmlinuz" "$tap_tmp/case/"
 }
 
-# A crash kernel without crash_kexec_post_notifiers finds the record through its driver
+# Without the parameter crash_kexec_post_notifiers, the driver in the crash kernel finds the record
 for kernel in ${KERNELS:-$(kernels lts new)}; do
 	for topology in direct funnel sram; do
 		for how in panic oops; do
@@ -398,7 +401,7 @@ for kernel in ${KERNELS:-$(kernels lts new)}; do
 	done
 done
 
-# dumped NAME BOARD-OPTIONS...: find the record, which is in memory of the kernel, in the crash dump
+# dumped NAME BOARD-OPTIONS...: find the record in the crash dump. The record is in memory of the kernel
 dumped() {
 	_what=$1; shift
 	crash_kernel 6.12
@@ -413,9 +416,9 @@ dumped() {
 	is "$_what: the only decoding errors are about code that was not saved" "$(errors "$tap_tmp/case")" 0
 }
 
-# Record into pages instead. Do the same with a reserved region, and with caches that sinks bypass. The kernel
-# allocates the pages first from the memory of its initrd, which it lists as reserved. With 2 GiB, a record of 4
-# MiB was in this memory.
+# Record into pages of the kernel's memory. Repeat this with a reserved region on the board, and with caches that
+# sinks bypass. The kernel first allocates pages from the memory of its initrd, which the kernel lists as reserved.
+# With 2 GiB of memory, a record of 4 MiB was in the memory of the initrd.
 for beside in "" "--flight 4M" --incoherent; do
 	case $beside in
 	*flight*) what="kdump, pages beside a region" ;;
@@ -429,7 +432,7 @@ for beside in "" "--flight 4M" --incoherent; do
 	rm -rf "$tap_tmp/case" "$tap_tmp/crash"
 done
 
-# The crash dump also contains the trace of perf record -S
+# The crash dump must also contain the trace of perf record -S
 if wanted "kdump, perf -S"; then
 	kdump_before="rmmod ntrace; insmod /lib/ntrace/ntrace.ko flight=4M; sleep 1
 		$snapshot"
@@ -442,20 +445,19 @@ if wanted "kdump, perf -S"; then
 fi
 kdump_before=:
 
-# The debug kernel reports functions that sleep, or take a wrong lock, during a panic. The stack trace of the
-# panic does not count as a report.
-# debug NAME CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS...
+# debug NAME CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS...: crash the debug kernel, which reports functions that sleep
+# or take a wrong lock during a panic. The stack trace of the panic is not such a report.
 debug() {
 	wanted "debug, $1" && [ -e "$O/root/kernel-debug/vmlinuz" ] || return 0
 	_what="debug, $1" _cause=$2 _comm=$3 _pattern=$4 _before=$5 _trouble=$6; shift 6
 	make -s -C "$top/tests/driver" O="$O" KVER=debug guest >&2 || exit 1
 	crash "$_what" "$tap_tmp/case" "$_before" "$_trouble" --kernel debug --reset warm "$@"
-	# KASAN and lockdep call several functions for each function of the kernel, so the number of later
-	# calls varies
+	# KASAN and lockdep call several functions for each function of the kernel, so the number of calls after the
+	# fault varies
 	small=yes
 	found "$_what" "$tap_tmp/case" "$_cause" "$_comm" "$_pattern"
 	small=no
-	# Do not count the messages that the test provokes as faults
+	# Remove the messages that the test provokes, because they are not faults
 	sed -E '/Call Trace|Unable to handle kernel .* virtual address|Oops \[#1\]|BUG: soft lockup - CPU|INFO: task trouble-/d' \
 		"$tap_tmp/case/console" >"$tap_tmp/console"
 	quiet "$_what"

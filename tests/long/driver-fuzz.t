@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Use random attributes and operations on the PMU for half an hour as root, and as long as an ordinary
-# user with perf_event_paranoid 2. This runs on the debug kernel, and on harts that share a sink.
-# SECONDS_EACH= makes it shorter.
+# Use random attributes and operations on the PMU for half an hour as root, and for half an hour as an ordinary user
+# with perf_event_paranoid 2. The test runs on the debug kernel, and on harts that share a sink. SECONDS_EACH= sets a
+# shorter time.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/driver/guest.sh"
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# 16 harts, like in a K3, send their trace to one ETR. perf record -a must record the trace of each
-# hart, and perf must decode it. The harts' clock is slow, because they share the host. Only trace
-# for which a sink had no space, and code that this host does not have, may be missing.
+# 16 harts send their trace to one ETR, as in a K3. perf record -a must record the trace of each hart, and perf must
+# decode this trace. The harts have a slow clock, because they share the host's processors. Only two kinds of trace
+# may be missing: trace for which a sink had no space, and trace of code that this host does not have.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/driver/guest.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# If the reader keeps up, no trace may be lost (selftests/ntrace/load_test), on small and large
-# hardware. With one hart and --icount, timers do not depend on the host.
+# If the reader is fast enough, no trace may be lost (selftests/ntrace/load_test) on hardware with many and with few
+# features. With one hart and --icount, timers do not depend on the host.
 . "$(dirname "$0")/../harness/tap.sh"
 
 make -s -C "$top/selftests/ntrace" O="$O" >&2 || exit 1

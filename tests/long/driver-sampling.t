@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Test AUX sampling on the debug kernel, because it exports the functions that a module needs for
-# it. The branches that perf decodes from the samples must have been executed.
+# Test AUX sampling on the debug kernel, because this kernel exports the functions that a module needs for AUX
+# sampling. The branches that perf decodes from the samples must have been executed.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/../driver/guest.sh"
 
@@ -30,8 +30,8 @@ echo "script $?"
 # The samples of task-clock do not contain a CPU.
 grep -v '\[-01\]' branches >/out/branches
 E2
-# recorded NAME BOARD-OPTIONS...: check that each branch that perf decodes from samples was taken, and that
-# there are many
+# recorded NAME BOARD-OPTIONS...: check that each branch that perf decodes from samples was taken, and that samples
+# have many branches
 recorded() {
 	_name=$1; shift
 	rm -rf "$tap_tmp/truth"

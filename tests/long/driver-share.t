@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Trace threads of an ordinary user on 4 harts, which yield all the time, for ten minutes on each
-# topology, with the debug kernel and with the newest kernel. SECONDS_EACH= makes it shorter.
+# Trace threads of an ordinary user on 4 harts, which yield permanently, for ten minutes on each topology, with the
+# debug kernel and with the newest kernel. SECONDS_EACH= sets a shorter time.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/../driver/guest.sh"
 
@@ -10,7 +10,7 @@ make -s -C "$top/selftests/ntrace" O="$O" >&2 || exit 1
 
 seconds=${SECONDS_EACH:-600}
 guest_timeout=$((3 * seconds + 600))
-# share_test has two cases with threads that yield. Each gets half of the time.
+# share_test has two cases with threads that yield. Each case gets half of the time.
 guest_env="NTRACE_SECONDS=$((seconds / 2))"
 for kernel in ${KERNELS:-$(kernels debug new)}; do
 	for topology in ${TOPOLOGIES:-funnel direct funnel2 interrupt mixed sram choice k3 p550}; do

@@ -1,18 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Run all kselftests of selftests/ntrace on both kernels, the debug kernel, and each topology of the
-# board. KERNELS= and TOPOLOGIES= choose some, and ONLY=PATTERN chooses runs by name.
+# Run all kselftests of selftests/ntrace on both kernels, on the debug kernel, and on each topology of the board.
+# KERNELS= and TOPOLOGIES= select some of these, and ONLY=PATTERN selects runs by name.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/../driver/guest.sh"
 
 make -s -C "$top/selftests/ntrace" O="$O" >&2 || exit 1
-# The speed of a reader depends on the host, and is tested by long/driver-load and long/driver-truth.
+# The speed of a reader depends on the host, so only long/driver-load and long/driver-truth test this speed.
 tests="pmu_test;attr_test;field_test;filter_test;record_test;snapshot_test;sample_test;security_test;share_test;life_test;load_test -t reader_that_stops_is_told;storm_test;fuzz_test"
 
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "the board is not set up; make setup"
 topologies=${TOPOLOGIES:-direct funnel funnel2 interrupt mixed sram choice k3 p550}
 
-# The debug kernel is slow, and scans all memory for leaks
+# limits KERNEL: set longer limits for the debug kernel, which is slow and scans all memory for leaks
 limits() { # KERNEL
 	limits="NTRACE_FUZZ_SECONDS=5 NTRACE_LIMIT_MS=5000"
 	more="" guest_timeout=900

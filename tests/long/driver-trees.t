@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Load the driver with device trees that are wrong in random places, on each board. The kernel must not report a
-# fault, the driver must load and unload, and perf must end, with or without trace. BOARDS="OPTIONS;..." chooses
-# boards, and TREES=N the number of trees for each (30), from SEED (1) on.
+# Load the driver with device trees that have errors in random places, on each board. The kernel must not report a
+# fault, the driver must load and unload, and perf must end, with or without trace. BOARDS="OPTIONS;..." selects
+# boards. TREES=N is the number of trees for each board (30), and SEED is the number of the first tree (1).
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/../driver/guest.sh"
 
 need_perf_and_work 6.12
 trees=${TREES:-30} seed=${SEED:-1}
 
-# on OPTIONS: try all trees
+# on OPTIONS: try all trees on the board with these options
 on() {
 	# shellcheck disable=SC2086
 	"$top/tools/board/board" dtb --harts 2 $1 >"$tap_tmp/right" || exit 1
@@ -28,7 +28,7 @@ on() {
 				insmod /lib/ntrace/ntrace.ko || echo away
 			done
 			echo alive' >"$tap_tmp/said" 2>"$tap_tmp/err"
-		# The kernel itself reports errors of some properties
+		# Only count messages of the driver, because the kernel itself reports errors of some properties
 		[ "$(grep -cE '^(hang|stays|away)' "$tap_tmp/said") $(grep -c '^alive' "$tap_tmp/said")" = "0 1" ] &&
 			! grep -qE "$complaints" "$tap_tmp/console" || {
 			bad=$((bad + 1))
@@ -41,7 +41,7 @@ on() {
 	done
 	figure "$1: $trees trees, loaded twice each: $pmus times there was a PMU, $traced times it traced"
 	is "$1: no tree causes a fault of the kernel or the driver" $bad 0
-	# The test would prove nothing if all trees or none were traced
+	# The test would prove nothing if the driver traced with all trees or with no tree
 	ok "$1: some trees are traced, and some are not" [ $traced -gt 0 ] && [ $traced -lt $((2 * trees)) ]
 }
 

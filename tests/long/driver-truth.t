@@ -1,18 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Trace 4 busy harts system-wide with 1 MiB for each, and compare the trace with the truth. Each loss
-# must be reported. In the first run, the reader keeps up. In the second run, it pauses for 5 seconds.
+# Trace 4 busy harts system-wide with a buffer of 1 MiB for each hart, and compare the trace with the truth. Each loss
+# must be reported. In the first run, the reader is fast enough. In the second run, the reader pauses for 5 seconds.
 # Further runs use each topology. Trace is lost if the sinks have their own small memories.
 #
-# NTRACE_LOAD_TOPOLOGY_SECONDS: Seconds for each topology, by default 3. TOPOLOGIES= chooses topologies,
-# and ONLY=PATTERN chooses runs by name.
-# NTRACE_LOAD_SECONDS: Seconds, by default 60.
-# NTRACE_LOAD_SLOW and NTRACE_LOAD_MIPS: The 4 harts share the host's processors. So their clock is
-# slower than the host's by the first factor (12), and each hart executes at most the second number of
-# million instructions in a second of this clock (50). Otherwise the reader and the driver would have
-# too little time for the trace of 4 harts, and timers would be late because other harts run. The trace
-# is kept in the guest's memory. If the host is still so slow that the reader is late, the result is a
-# skip, and the loss must be reported like any other.
+# NTRACE_LOAD_TOPOLOGY_SECONDS is the time for each topology (3 seconds). TOPOLOGIES= selects topologies, and
+# ONLY=PATTERN selects runs by name. NTRACE_LOAD_SECONDS is the time for the other runs (60 seconds).
+# NTRACE_LOAD_SLOW (12) and NTRACE_LOAD_MIPS (50) limit the speed of the guest, because the 4 harts share the host's
+# processors. The clock of the harts is slower than the host's clock by the factor NTRACE_LOAD_SLOW. Each hart
+# executes at most NTRACE_LOAD_MIPS million instructions in a second of this clock. Without these limits, the reader
+# and the driver would have too little time for the trace of 4 harts, and timers would be late because other harts
+# run. The trace is stored in the guest's memory. If the host is too slow and the reader is late, the result is a
+# skip, and the loss must still be reported.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/../driver/guest.sh"
 
@@ -22,23 +21,23 @@ seconds=${NTRACE_LOAD_SECONDS:-60}
 slow=${NTRACE_LOAD_SLOW:-12}
 mips=${NTRACE_LOAD_MIPS:-50}
 
-# An instruction needs 2 bits of trace. Make the buffer a little larger than that.
+# An instruction needs 2 bits of trace. Make the buffer a little larger than this.
 room=$((seconds * mips / 3 + 100))
 mem=$((4 * room / 1024 + 2))G
 guest_env=NTRACE_LOAD_SLOW=$slow
 truth "reader that keeps up, new, 4 harts" reader_that_keeps_up_loses_nothing "$seconds" $room \
 	--kernel new --harts 4 --slow "$slow" --mips "$mips" --mem $mem
-# In this case, the buffer is too small for the trace.
+# In this run, the buffer is too small for the trace.
 slow=4
 guest_env=NTRACE_LOAD_SLOW=$slow
 truth "reader away for 5 s, new, 4 harts" reader_that_was_away_gets_the_rest "$seconds" $room \
 	--kernel new --harts 4 --slow "$slow" --mips "$mips" --mem $mem
-# A single hart executes faster, and its timers are not late.
+# The next runs have a single hart, which executes faster, and whose timers are not late.
 guest_env=
 truth "reader that keeps up, 6.12, 1 hart, --icount" reader_that_keeps_up_loses_nothing 3 1000 \
 	--kernel 6.12 --icount --mem 3G
-# All harts of a shared sink write to the buffer of one hart, so slow their clock down to give the reader enough
-# time.
+# All harts of a shared sink write to the buffer of one hart. Slow down the clock of these harts to give the reader
+# enough time.
 seconds=${NTRACE_LOAD_TOPOLOGY_SECONDS:-3}
 room=$((seconds * mips / 3 + 100))
 mem=$((4 * room / 1024 + 2))G

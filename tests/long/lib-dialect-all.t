@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Run the long form of tests/lib/dialect.t, with 20,000 programs, and 100 million instructions of
-# one program.
+# Run the long form of tests/lib/dialect.t, with 20,000 programs, and with 100 million instructions of one program.
 . "$(dirname "$0")/../harness/tap.sh"
 make -C "$top" lib >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
 gcc -g -O2 -I"$top/include" -o "$tap_tmp/roundtrip" "$top/tests/dialect/roundtrip.c" \

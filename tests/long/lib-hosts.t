@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Build the library and the command for riscv64 and arm64, and run tests of lib and session on programs for these hosts,
-# with qemu-user. HOSTS is another list of hosts, and TESTS another list of tests. Left out are the tests that need
-# sanitizers, a board or the Python module, and those that limit the memory, because qemu-user takes more.
+# Build the library and the command for riscv64 and arm64, and run tests of lib and session with programs for these
+# hosts in qemu-user. HOSTS is another list of hosts, and TESTS is another list of tests. Tests that need sanitizers,
+# a board or the Python module are left out. Tests that limit the memory are also left out, because qemu-user needs
+# more memory.
 . "$(dirname "$0")/../harness/tap.sh"
 unset TEST_MADE TEST_LEDGER BOARD_COUNTS
 tests=${TESTS:-lib/api lib/elf lib/examples lib/rtl lib/unit lib/walk session/diff session/filtered session/limits session/losses

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Run tests/lib/random.t with 100,000 seeds. FIRST and SEEDS choose some of them, so that several
-# machines can share them, or one machine can continue. If a seed fails, the command that repeats it
-# is printed.
+# Run tests/lib/random.t with 100,000 seeds. FIRST and SEEDS select some of the seeds, so that several machines can
+# share the seeds, or one machine can continue. If a seed fails, the test prints the command that repeats this seed.
 #
 #   FIRST=1 SEEDS=100000 tests/run tests/long/lib-random.t
 . "$(dirname "$0")/../harness/tap.sh"
@@ -12,7 +11,7 @@ build_sanitized && make -C "$top" lib >"$tap_tmp/make" 2>&1 &&
 	make -C "$top/tests/random" O="$O" all sanitized >>"$tap_tmp/make" 2>&1 ||
 	{ cat "$tap_tmp/make"; exit 1; }
 plan 3
-# For a tenth of the seeds, damaged copies are also decoded. Some seeds are repeated with
+# For a tenth of the seeds, the program also decodes damaged copies of the trace. Some seeds are repeated with
 # sanitizers.
 ok "$seeds seeds from $first on" "$O/random/random" --seeds "$first" "$seeds"
 ok "$((seeds / 10)) seeds, each with 10 damaged copies" \

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Make each single change of libraries, board, driver and perf part (tests/mutations). A test must
-# fail for at least 95 % of the changes. MUTATIONS=lib- chooses the changes whose names begin with
-# lib-. Results stay in build/mutations/results, and changes that have a result are not tested again.
+# Apply each single change in tests/mutations to the libraries, the board, the driver or the perf part. A test must
+# fail for at least 95 % of the changes. MUTATIONS=lib- selects the changes whose names begin with lib-. Results
+# remain in build/mutations/results, and changes that already have a result are not tested again.
 . "$(dirname "$0")/../harness/tap.sh"
 
 plan 1

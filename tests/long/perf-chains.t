@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Compare call chains of a whole system, in the kernel and in programs, with the board's truth.
+# Compare call chains of a whole system, in the kernel and in programs, with the truth of the board.
 . "$(dirname "$0")/../harness/tap.sh"
 
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"

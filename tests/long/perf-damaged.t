@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Use a perf that has sanitizers. Decode 2,000 damaged recordings, and recordings in which one
-# number of N-Trace's records has a limit value, for each number and each limit value.
+# Decode damaged recordings with a perf that is built with sanitizers. 2,000 recordings are damaged at random. In each
+# of the other recordings, one number in N-Trace's records has a limit value. Each number and each limit value is
+# tested.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/damaged.sh"
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# perf records a KVM guest on the board. Its output must distinguish host and guest, use the symbols
-# of each, and equal the truth. The board is the virt machine, and then a K3. BOARDS= and
-# KERNEL=lts|new choose.
+# perf records a KVM guest on the board. The output of perf must distinguish host and guest, use the symbols of each,
+# and equal the truth. The first board is the virt machine, and the second board is a K3. BOARDS= selects boards, and
+# KERNEL=lts|new selects the kernel.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 . "$top/tests/board/guest.sh"
@@ -13,10 +13,10 @@ truth_build "$kernel"
 boards=${BOARDS:-virt k3}
 plan $(($(echo "$boards" | wc -w) * 7))
 
-# The guest is recorded after it has booted, so that no recording contains the code that its kernel patched or
-# freed before. A second, idle guest exists all the time, because the host patches its own scheduler when the
-# first guest starts or the last one ends. The work is short, because a waiting guest keeps the host
-# busy, since an expired timer of the guest lets each wfi of the host return at once.
+# Record the guest after it has booted, so that no recording contains code that the guest's kernel later patched or
+# freed. A second, idle guest runs all the time, because the host patches its own scheduler when the first guest
+# starts or the last guest ends. The workload is short, because a waiting guest keeps the host busy: if a timer of the
+# guest has expired, each wfi of the host returns immediately.
 record() {
 	rm -rf "$truth_dir" && mkdir -p "$truth_dir/out" || return
 	vm_work="/bin/busybox ls -l /proc/self /bin; /bin/busybox sha256sum /init" vm_wait=1
@@ -39,8 +39,8 @@ record() {
 		kill \$hold
 		cp -r said memory threads debug all.data /out
 	E2
-	# A busy host executes more timer interrupts and less of all else, so that perf would lose events and
-	# trace.
+	# Slow down the guest. A busy host executes more timer interrupts and less other code, and perf would lose
+	# events and trace.
 	# shellcheck disable=SC2086
 	"$top/tools/board/board" run --kernel "$kernel" --slow 4 "$@" --truth "$truth_dir/truth" --out "$truth_dir/out" --timeout 1800 -- sh /out/go || return
 	truth_symfs "$kernel"
@@ -48,7 +48,7 @@ record() {
 	python3 "$top/tests/perf/guestcore.py" "$truth_dir/out/all.data/kcore_dir/kallsyms" "$truth_dir/out/memory" "$truth_dir/vm"
 }
 
-# A K3 also traces machine mode
+# A K3 cannot exclude machine mode, so name the file with the firmware's code
 printf '[ntrace]\n\tfirmware = %s@0x80000000\n' "$O/root/firmware/fw_dynamic.elf" >"$tap_tmp/config"
 PERF_CONFIG=$tap_tmp/config
 export PERF_CONFIG
@@ -60,8 +60,9 @@ script() {
 # Fields of a line: pid/tid [CPU] MODE time: flags ip name (object) => addr name (object)
 lines() { script --itrace=be --ns -F pid,tid,cpu,misc,time,flags,ip,sym,dso,addr; }
 
-# There are tens of millions of lines, so count all of these in the same pass that compares the lines with the
-# truth. An address in a guest's kernel has a symbol of that kernel, and all others have none.
+# A recording has tens of millions of lines, so one pass counts the lines and compares them with the truth. An address
+# in a guest's kernel must have a symbol of this kernel, and an address in another part of the guest must have no
+# symbol.
 look() {
 	awk -v errors="$tap_tmp/errors" -v modes="$tap_tmp/modes" -v names="$tap_tmp/names" '
 		/instruction trace error/ { print >errors; next }
@@ -98,7 +99,7 @@ check() {
 	figure "$board_kind: $(cat "$tap_tmp/modes")"
 	ok "$board_kind: branches of the guest have names of its kernel, and branches of the host do not" names_are_right
 	figure "$board_kind: $(wc -l <"$tap_tmp/errors") errors: $(sed 's/.* code [0-9]*: //; s/, at.*//' "$tap_tmp/errors" | sort | uniq -c | tr '\n' ';')"
-	# Errors of the second kind are a consequence of those of the first kind
+	# Errors of the second kind result from errors of the first kind
 	is "$board_kind: the only errors are about code that a recording cannot have" \
 		"$(grep -v 'code of a guest is missing\|but its call is in missing code' "$tap_tmp/errors" | head -n 3)" ""
 	ok "$board_kind: at least ten thousand branches belong to the guest" \
@@ -107,7 +108,7 @@ check() {
 }
 
 both_are_reported() {
-	# perf report does not have options for guests
+	# perf report does not have options for guests, so use perf kvm report
 	"$O/perf/new/x86_64/perf" kvm --host --guest --guestkallsyms "$truth_dir/vm/kallsyms" --guestmodules "$truth_dir/vm/modules" \
 		-i "$truth_dir/out/all.data" report --stdio --symfs "$truth_root" --itrace=i1000i --sort dso,sym \
 		2>"$tap_tmp/err" >"$tap_tmp/report" || tail -n 3 "$tap_tmp/err"

@@ -1,22 +1,22 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# A hart goes offline and online repeatedly while trace is recorded. One recording is of all harts, in which
-# perf loses the event of the hart that goes offline. Another recording is of one program, whose threads
-# leave this hart and return to it. Every branch that perf prints must be in the truth, with the same order
-# and CPU. In small buffers, trace is also lost. BOARDS=, SIZES= and KERNEL= choose.
+# A hart goes offline and online repeatedly while perf records. One recording traces all harts, and perf loses the
+# event of the hart that goes offline. Another recording traces one program, whose threads leave this hart and return
+# to it. Every branch that perf prints must be in the truth, with the same order and CPU. If buffers are small, trace
+# is also lost. BOARDS=, SIZES= and KERNEL= select boards, buffer sizes and the kernel.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 
 kernel=$(kernels "${KERNEL:-lts}")
 truth_build "$kernel"
-# perf cannot open its events on a CPU that goes offline at that moment, so wait for the first round of work
+# perf cannot open events on a CPU that is going offline, so wait until the first round of work
 truth_before='(until [ -e /tmp/threads ]; do sleep 0.1; done; while sleep 0.4; do
 	for on in 0 1; do echo $on >/sys/devices/system/cpu/cpu1/online; sleep 0.2; done; echo turn >>/out/turns
 done) &'
-# The P550 cannot exclude machine mode
+# The P550 cannot exclude machine mode, so name the file with the firmware's code
 printf '[ntrace]\n\tfirmware = %s@0x80000000\n' "$O/root/firmware/fw_dynamic.elf" >"$tap_tmp/config"
 export PERF_CONFIG="$tap_tmp/config"
-# With the events of the offline CPU, perf also loses its events about programs
+# When perf loses the events of the offline CPU, perf also loses this CPU's events about programs
 truth_flags=-u
 for board in ${BOARDS:-k3 p550 funnel}; do
 	case $board in

@@ -1,15 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Record four threads on the board with buffers that are too small, so that most trace is lost. All
-# call chains must be possible. Then record the same program with large buffers to a file, to a
-# pipe, and compressed. These recordings must have all branches. KERNEL=lts|new and TOPOLOGIES=
-# choose.
+# Record four threads on the board with buffers that are too small, so that most trace is lost. All call chains must
+# be possible. Record the same program with large buffers to a file, to a pipe, and compressed. These recordings must
+# have all branches. KERNEL=lts|new selects the kernel, and TOPOLOGIES= selects topologies.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 
 kernel=$(kernels "${KERNEL:-new}")
 topologies=${TOPOLOGIES:-direct sram}
-# perf of 6.12 is built without zstd
+# The perf of kernel 6.12 is built without zstd
 forms="file pipe"
 [ "$kernel" = 6.12 ] || forms="$forms z z-pipe"
 truth_build "$kernel"
@@ -19,7 +18,8 @@ plan $(($(echo "$topologies" | wc -w) * 3 + $(echo "$forms" | wc -w)))
 record() { # TOPOLOGY SCRIPT
 	rm -rf "$truth_dir" && mkdir -p "$truth_dir/out" || return
 	cp "$tap_tmp/lost" "$truth_dir/out/"
-	# Otherwise perf 7.2 and later do not put the vDSO into their cache, which another machine needs.
+	# Without this option, perf 7.2 and later do not put the vDSO into their build-id cache, but another machine
+	# needs the vDSO.
 	truth_options=
 	[ "$kernel" = 6.12 ] || truth_options=--no-buildid-mmap
 	cat >"$truth_dir/out/go" <<-E2
@@ -52,7 +52,7 @@ for topology in $topologies; do
 	figure "$topology: $(tail -n 1 "$tap_tmp/out")"
 done
 
-# Count the branches of the program's loop, whose number is the same in each run. The trace of a CPU must be in
+# Count the branches of the program's loop. Their number is the same in each run. The trace of a CPU must be in
 # several PERF_RECORD_AUXTRACE.
 truth_dir=$O/tests/perf-lost-forms
 run='-m,8M -e ntrace//u -o'
@@ -60,7 +60,7 @@ work="record $run file.data -- ./lost 20000 && record $run - -- ./lost 20000 | c
 [ "$kernel" = 6.12 ] || work="$work
 record -z $run z.data -- ./lost 20000 && record -z $run - -- ./lost 20000 | cat >z-pipe.data || exit 1"
 record direct "$work" >"$tap_tmp/said" 2>&1 || sed 's/^/# /' "$tap_tmp/said"
-# 4 threads with 20,000 calls for each of i % 50 and i % 30: n rounds of the loop go back n - 1 times
+# 4 threads make 20,000 calls for each of i % 50 and i % 30. In each call, n rounds of the loop take n - 1 branches
 wanted=$((4 * (400 * 1176 + 666 * 406 + 171)))
 for form in $forms; do
 	script "$form" --itrace=b -F flags,ip,sym,addr >"$tap_tmp/branches"

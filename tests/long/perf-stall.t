@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Trace user mode of 2 harts that share a sink, and that stall rather than lose trace (stall=1).
-# perf must print every branch of the truth, with its order, CPU, thread and process.
+# Trace user mode of 2 harts that share a sink, and that stall instead of losing trace (stall=1). perf must print
+# every branch of the truth, with its order, CPU, thread and process.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 

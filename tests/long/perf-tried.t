@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Record with perf while a BPF program runs, a debugger sets breakpoints, modules are loaded and
-# unloaded, a process executes another program, and a program runs in a cgroup, and use
-# --switch-output, inject and diff. Every branch that perf prints must be in the truth, in the same
-# order. KERNEL=lts|new chooses.
+# Record with perf in several situations: a BPF program runs, a debugger sets breakpoints, modules are loaded and
+# unloaded, a process executes another program, or a program runs in a cgroup. Also use --switch-output, inject and
+# diff. Every branch that perf prints must be in the truth, in the same order. KERNEL=lts|new selects the kernel.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 
@@ -19,7 +18,8 @@ cp "$tap_tmp/tried" "$out/"
 for m in xor md4; do
 	find "$O/root/kernel-$kernel/usr/lib/modules/" -name $m.ko.xz -exec xz -dc {} + >"$out/$m.ko"
 done
-# Otherwise perf 7.2 and later do not put the vDSO into their cache, which another machine needs.
+# Without this option, perf 7.2 and later do not put the vDSO into their build-id cache, but another machine needs the
+# vDSO.
 [ "$kernel" = 6.12 ] && mmap_options= || mmap_options=--no-buildid-mmap
 echo "mmap_options=$mmap_options" >"$out/options"
 cat >"$out/go" <<'E2'
@@ -28,22 +28,21 @@ cp /proc/cpuinfo /out/cpuinfo
 cd /tmp && cp /out/tried .
 export PERF_BUILDID_DIR=/tmp/debug
 record() { perf --buildid-dir /tmp/debug record $mmap_options -m,4M "$@" >>/out/record.log 2>&1; }
-# List the threads of perf, such as its thread for BPF events, because the trace also
-# contains them.
+# List the threads of perf, such as its thread for BPF events, because the trace also contains these threads.
 cat >list-threads <<'E3'
 for task in /proc/$1/task/*; do echo thread ${task##*/} of $1; done >>/tmp/threads
 E3
 echo 1 >/proc/sys/net/core/bpf_jit_enable
 record --kcore -a -e ntrace// -o load.data -- \
 	sh -c './tried bpf 50; ./tried ptrace 20; insmod /out/xor.ko; sh list-threads $PPID' || exit 1
-# The second module is loaded at the address of the first one.
+# The kernel loads the second module at the address of the first module.
 record --kcore -a -e ntrace// -o unload.data -- \
 	sh -c 'rmmod xor; insmod /out/md4.ko; ./tried sort 50 1; sh list-threads $PPID' || exit 1
-# A process becomes another program while it is traced.
+# A traced process executes another program.
 ./tried exec /tmp/now ./tried sort 300 20 & pid=$!
 record -e ntrace//u -p $pid -o exec.data -- sh -c ": >/tmp/now; while kill -0 $pid 2>/dev/null; do sleep 0.1; done"
 [ -s exec.data ] || exit 1
-# One program runs in a cgroup, and another one beside it.
+# One program runs in a cgroup, and another program runs outside of this cgroup.
 mkdir -p cg && mount -t cgroup -o perf_event none cg && mkdir cg/traced || exit 1
 ./tried sort 3000 100000 & beside=$!
 record -a -e ntrace//u -G traced -o cgroup.data -- \
@@ -52,11 +51,11 @@ kill $beside
 for t in load unload exec cgroup; do cp -r $t.data /out/; done
 cp -r debug threads /out
 E2
-# This recording is separate. Trace that perf has not read when a file ends is in the next file. That file
-# does not have the programs that ended before, so not all of it can be decoded.
+# Make this recording separately, because not all of it can be decoded. If perf has not read some trace when it ends a
+# file, this trace is in the next file. The next file does not contain the programs that have already ended.
 cat >"$out/switch" <<'E2'
 cd /tmp && cp /out/tried .
-# Otherwise perf leaves out the record that names the vDSO.
+# Without --no-no-buildid, perf omits the record that names the vDSO.
 perf --buildid-dir /tmp/debug record -m,4M --no-no-buildid --no-no-buildid-cache --switch-output=signal -e ntrace//u \
 	-o switch.data -- sh -c 'for n in 400 300 200; do ./tried sort $n 5; kill -USR2 $PPID; sleep 1; done
 	./tried sort 100 5' >>/out/record.log 2>&1 || exit 1
@@ -85,7 +84,8 @@ script() { # RECORDING OPTION...
 	recording=$1; shift
 	perf script --symfs "$truth_root" -i "$out/$recording.data" "$@"
 }
-# branches RECORDING: print all branches as they are compared, and write perf's final report to RECORDING.err
+# branches RECORDING: print all branches in the form that is compared, and write the final report of perf to
+# RECORDING.err
 branches() {
 	: >"$tap_tmp/err"
 	script "$1" --itrace=be --ns -F pid,tid,cpu,time,flags,ip,addr >"$tap_tmp/$1.lines"
@@ -105,13 +105,13 @@ ok "all branches are right" all_right
 is "all branches are right, and millions of them" "$(($(truth_number 'branches compared') > 5000000))" 1
 figure "$truth_last"
 
-# ---- check that each recording contains the code or the events for which it was made
+# ---- Check that each recording contains the code or the events for which the recording was made
 named() { script load --itrace=b -F ip,sym,addr,flags | grep -c "$1"; }
 ok "code of a program of BPF, with its name" [ "$(named ' bpf_prog_[0-9a-f]*_tried')" -ge 5000 ]
 ok "a debugger's child stops at each breakpoint" [ "$(named 'int .* ping =>')" -ge 20 ]
 
-# The copy of the kernel's code was made before the module was loaded or unloaded. perf reports that something
-# is missing, and continues after it.
+# perf copied the code of the kernel before the module was loaded or unloaded. perf must report that code is missing,
+# and continue behind the missing code.
 kernel_changed() {
 	n=$(errors "$1")
 	echo "$n errors"
@@ -137,7 +137,8 @@ several_files() {
 }
 ok "--switch-output: each file is read" several_files
 
-# ---- inject, report, diff. perf inject does not support BPF programs, so the recording load.data is not compared
+# ---- Test inject, report and diff. perf inject does not support BPF programs, so the recording load.data is not
+# compared
 export PERF_BUILDID_DIR="$out/debug"
 samples() { perf script -F tid,cpu,time,ip,sym "$@"; }
 injected() {

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Record 4 harts system-wide during forks, execs, signals, page faults, threads, modules that are
-# loaded, and code that is generated at run time. Every branch that perf prints must be in the
-# truth, with the same order, CPU, thread and process.
+# Record 4 harts system-wide. The workload has forks, execs, signals, page faults, threads, modules that are loaded,
+# and code that is generated at run time. Every branch that perf prints must be in the truth, with the same order,
+# CPU, thread and process.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 . "$top/tests/perf/damaged.sh"
 
-# Trace in modules has errors, so ignore the exit status.
+# perf cannot decode trace in modules, so ignore the exit status.
 sanitized() {
 	damaged_build || return
 	damaged_timeout=1800
@@ -27,7 +27,7 @@ for kernel in $(kernels lts new); do
 	ok "Linux $kernel: ntrace script: all branches are right" truth_compare_ntrace
 	figure "Linux $kernel: ntrace: $truth_last"
 	ok "Linux $kernel: there are at least 20 million branches" [ "$(truth_number branches)" -ge 20000000 ]
-	# perf.data has no code of modules that were loaded later, so their trace has gaps.
+	# perf.data lacks the code of modules that were loaded later, so the trace of these modules has gaps.
 	"$O/perf/new/x86_64/perf" script --symfs "$truth_root" -i "$truth_dir/out/jit.data" --itrace=e \
 		2>/dev/null | sed -n 's/.* ip 0x\([0-9a-f]*\) code.*/\1/p' >"$tap_tmp/errors"
 	ok "Linux $kernel: all errors are in modules that were loaded during the recording" \

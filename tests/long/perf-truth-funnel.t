@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Record 4 harts behind a funnel, which write to one sink, and whose messages are distinguished by
-# SRC. Every branch that perf prints must be in the truth, with the same order, CPU, thread and
-# process.
+# Record 4 harts behind a funnel, which write to one sink. SRC distinguishes the messages of the harts. Every branch
+# that perf prints must be in the truth, with the same order, CPU, thread and process.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 

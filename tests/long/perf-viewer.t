@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Run perf's exported-sql-viewer.py on a recording of the board. Its windows must show the branches
-# that perf script prints, and the calls in the database.
+# Run perf's exported-sql-viewer.py on a recording of the board. The windows of the viewer must show the branches that
+# perf script prints, and the calls in the database.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/database.sh"
 
@@ -15,7 +15,7 @@ plan 7
 dir=$O/tests/perf-viewer
 db=$dir/db
 rm -rf "$dir" && mkdir -p "$dir/out"
-# Keep the symbols, because perf treats each jump in code without symbols as a call; fib(10) is 177 calls
+# Keep the symbols, because perf treats each jump in code without symbols as a call. fib(10) makes 177 calls
 cat >"$tap_tmp/fib.c" <<'E2'
 int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
 int main(void) { return fib(10) != 55; }
@@ -45,7 +45,7 @@ figure "$(grep -c '^branch' "$tap_tmp/view") branches, $(grep -c '^graph' "$tap_
 	"$(grep -c '^tree' "$tap_tmp/view") of the call tree"
 ok "the viewer shows the branches that perf script prints" sh -c "[ -s '$tap_tmp/wanted' ] && cmp '$tap_tmp/wanted' '$tap_tmp/got'"
 
-# Print the calls by function. The first two levels are the program and the thread. The viewer does not show
+# Print the calls of each function. The first two levels of the tree are the program and the thread. The viewer omits
 # kernel threads whose name perf did not record.
 calls() {
 	db_rows "$db" 'SELECT symbols.name, count(*) FROM calls INNER JOIN call_paths ON call_path_id = call_paths.id

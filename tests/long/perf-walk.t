@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Measure how fast perf decodes over 100 MB of trace of an ordinary program, with a timestamp in
-# each message (perf script --itrace=e, including its start). The result is user time, on a machine
-# with little other load.
+# Measure how fast perf decodes over 100 MB of trace of an ordinary program, with a timestamp in each message (perf
+# script --itrace=e, including the start of perf). The result is user time, on a machine with little other load.
 . "$(dirname "$0")/../harness/tap.sh"
 
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"

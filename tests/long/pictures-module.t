@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Compare the coverage of a kernel module, from recordings by perf and by `ntrace record` on the board, with the
-# counts that the module keeps for each line.
+# Record a kernel module with perf and with `ntrace record` on the board. The coverage from both recordings must equal
+# the counts that the module itself keeps for each line.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 . "$top/tests/command/recorder.sh"
@@ -16,7 +16,7 @@ build() {
 		env -u MAKEFLAGS -u O make -C "$O/root/kernel-$1/build" "M=$truth_dir/$1" ARCH=riscv \
 			CROSS_COMPILE=riscv64-linux-gnu- modules && cp "$truth_dir/$1/ntrace-counted.ko" "$truth_dir/out/"
 }
-# The counts of a recording are the counts after it minus the counts before it.
+# The counts of a recording are the module's counts after the recording minus its counts before the recording.
 record() {
 	cp "$O/riscv64/bin/ntrace-static" "$truth_dir/out/"
 	cat >"$truth_dir/out/go" <<-'E2'

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Make faster binaries with a trace. Debian's bzip2 is built by clang, recorded on the board with four kinds of training
-# input, built again with the profile, and laid out by BOLT. Count the instructions and taken branches for other
-# input in traces of the board. The compressed output must be the same byte for byte.
+# Use a trace to make faster programs. clang builds Debian's bzip2, and the board records bzip2 with four kinds of
+# training input. clang builds bzip2 again with the profile, and BOLT optimises its layout. Count the instructions and
+# taken branches for other input in traces of the board. The compressed output must remain the same, byte for byte.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 for tool in clang-19 llvm-bolt-19 apt-get python3; do
@@ -14,7 +14,7 @@ truth_build 6.12
 ntrace=$O/bin/ntrace
 cd "$truth_dir" || exit 1
 
-# Get the source from the archive that the host's apt reads
+# Download the source from the archive that the host's apt uses
 apt_source() {
 	for word in sourcelist=$PWD/apt/sources.list sourceparts=-; do set -- -o "Dir::Etc::$word" "$@"; done
 	apt-get -q -o "Dir::State::lists=$PWD/apt/lists" "$@"
@@ -40,8 +40,8 @@ build() {
 	riscv64-linux-gnu-gcc -static -Wl,--emit-relocs -o "out/$_name" "$_name"/*.o && cp "out/$_name" root/out/
 }
 
-# The training input is text, code, noise and repetition. The other input also has all four kinds, with
-# other contents.
+# The training input has text, code, noise and repetition. The other input has the same four kinds with different
+# contents.
 inputs() {
 	python3 - "$top" "$O/root/guest/bin/busybox" <<-'E2'
 	import glob, random, sys
@@ -61,8 +61,8 @@ run_board() {
 	"$top/tools/board/board" run --kernel 6.12 --out "$PWD/out" --timeout 1500 -- sh /out/go >board.log 2>&1 || { tail -n 20 board.log; return 1; }
 }
 
-# train NAME and measure NAME print commands for the guest, which run program NAME with the training data or with
-# other data. The trace buffer of 64 MiB is so large that it never becomes full.
+# train NAME and measure NAME print commands for the guest. train runs the program NAME with the training input, and
+# measure runs it with the other input. The trace buffer has 64 MiB, and never becomes full.
 train() {
 	cat <<-E2
 	perf record -m,64M -e ntrace//u -o /tmp/data -- sh -c 'for f in text code noise repeat; do
@@ -77,7 +77,7 @@ measure() {
 	E2
 }
 
-# numbers NAME: print the instructions and taken branches, without loss
+# numbers NAME: print the numbers of losses, instructions and taken branches
 numbers() {
 	"$ntrace" profile --counts --symfs root -i "out/$1.data" -o "$1.counts" 2>"$1.log"
 	"$ntrace" profile --bolt --object "out/$1" --symfs root -i "out/$1.data" -o "$1.taken" 2>>"$1.log"
@@ -87,12 +87,12 @@ numbers() {
 		END { printf "%d %d %d", lost, insns, taken }' "$1.counts" "$1.taken"
 }
 
-# change NAME: print the change since base in percent
+# change NAME: print how many percent the numbers of NAME differ from those of base
 change() {
 	echo "$(cat "base.numbers") $(cat "$1.numbers")" | awk '{ printf "%+.2f %% instructions (%d to %d), %+.2f %% taken branches (%d to %d)",
 		100 * ($5 / $2 - 1), $2, $5, 100 * ($6 / $3 - 1), $3, $6 }'
 }
-# profile OPTION...: accept status 1, because the code of the shell that started the program is missing
+# profile OPTION...: accept exit status 1, because the code of the shell that starts the program is missing
 profile() { "$ntrace" profile --symfs root "$@" || [ $? -eq 1 ]; }
 layout() { # NAME PROFILE NEW
 	profile --bolt --object "out/$1" -i "$2" -o "$1.bolt" &&
@@ -123,7 +123,7 @@ for name in pgo bolt both; do
 done
 ok "the compressed and the decompressed output is the same" sh -c \
 	'for n in base pgo bolt both; do cmp out/base.bz2 out/$n.bz2 && cmp out/$n.plain out/other || exit; done'
-# A layout can save taken branches
+# The purpose of a code layout is to save taken branches
 ok "BOLT saves taken branches" [ "$(cut -d' ' -f3 bolt.numbers)" -lt "$(cut -d' ' -f3 base.numbers)" ]
 ok "both save taken branches" [ "$(cut -d' ' -f3 both.numbers)" -lt "$(cut -d' ' -f3 base.numbers)" ]
 done_testing

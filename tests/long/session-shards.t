@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Count 10 GiB of trace (MIB= is another size), which is one recording repeated, in eight shards, with make -j and as Slurm jobs
-# with a real slurmd on this machine, using the files of examples/shards. The counts must equal those of one run byte for byte.
+# Count 10 GiB of trace in eight shards, with make -j and as Slurm jobs with a real slurmd on this machine, using the
+# files of examples/shards. The trace repeats one recording, and MIB= sets another size. The counts must equal those
+# of one run, byte for byte.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/session/memory.sh"
 . "$top/tests/session/slurm.sh"
@@ -16,7 +17,7 @@ rm -rf all.counts shards ./*.log
 trap 'slurm_stop; rm -rf "$tap_tmp" "$memory_dir/perf.data" "$memory_dir/small.data" "$memory_dir/shards"' EXIT
 slurm_pids=
 
-# took COMMAND...: run COMMAND. Set $most to the MiB of memory of its largest process, and $said to a text with
+# took COMMAND...: run COMMAND. Set $most to the memory of its largest process in MiB, and set $said to a text with
 # the time and the memory
 took() {
 	_start=$(date +%s)

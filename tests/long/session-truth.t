@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Check calls, counts and latencies of tests/session/hostile.c and tests/perf/work.c on two harts,
-# with and without the kernel. Each call must be in the truth. A perf without N-Trace must read from
-# the file of `ntrace inject` all branches that a perf with N-Trace decodes. If trace was lost, all
-# call chains must be possible.
+# Check calls, counts and latencies of tests/session/hostile.c and tests/perf/work.c on two harts, with and without
+# the kernel. Each call must be in the truth. A perf without N-Trace reads the file of `ntrace inject`. This perf must
+# read all branches that a perf with N-Trace decodes. If trace was lost, all call chains must be possible.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 
@@ -44,7 +43,7 @@ record() {
 
 ntrace() { _what=$1; shift; "$O/bin/ntrace" "$_what" --symfs "$truth_root" --buildid-dir "$truth_root/.debug" "$@"; }
 
-# The truth of the first two recordings is checked now. That of the third one is kept.
+# Check the truth of the first two recordings immediately. Keep the truth of the third recording for later.
 verify() {
 	# shellcheck disable=SC2046
 	for f in jit user; do ntrace script -F $fields -i "$out/$f.data"; done |
@@ -58,7 +57,7 @@ calls() {
 	python3 "$top/tests/session/calls.py" "$truth_dir/verified" "$truth_dir/calls.json"
 }
 
-# Compare the counts of each function (nt_flow_count) with the instructions of the verified branches
+# Compare the counts of each function (nt_flow_count()) with the instructions of the verified branches
 counts() {
 	for f in jit user; do
 		ntrace script --insns -F sym,dso -i "$out/$f.data" 2>/dev/null | awk '/error type/ { next } { n[$2 " " $3]++ } END {
@@ -72,7 +71,7 @@ counts() {
 	done
 }
 
-# The tree of all calls and the table must agree about each function.
+# The tree of all calls and the table must have the same numbers for each function.
 stacks() {
 	gcc -D_GNU_SOURCE -O2 -I"$top/include" -I"$top/include/uapi" -I"$top/tools/lib" -o "$tap_tmp/stacks" \
 		"$top/tests/session/stacks.c" "$O/lib/libntrace-session.a" "$O/lib/libntrace.a" -ldw -lelf -lzstd -lpthread || return
@@ -81,7 +80,8 @@ stacks() {
 
 decoder() { "$O/perf/new/x86_64/perf" script --symfs "$truth_root" "$@" 2>/dev/null; }
 
-# This perf, if there is one, does not support N-Trace. The perf of this tree must give the same file.
+# If the host has a perf, this perf does not support N-Trace. The perf of this tree must read the same branches from
+# the file.
 other_perf() { if command -v perf >/dev/null; then echo perf; else echo "$O/perf/6.12/x86_64/perf"; fi; }
 
 inject() {
