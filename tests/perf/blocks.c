@@ -5,12 +5,11 @@
  *	blocks TID hartN.truth ...
  *	blocks all hart0.truth
  *
- * Prints a line for each block that retired, in order, with its address and its bytes, both in hex,
- * and "stop" when the trace stopped. If the thread moved to another hart, this is an error, because
- * the truth does not show the order of events of different harts.
+ * Prints a line for each retired block, in order, with its address and its bytes in hex, and prints "stop" when the
+ * trace stopped. It is an error if the thread moved to another hart, because the truth does not show the order of
+ * events on different harts.
  *
- * For all threads of one hart, each line begins with the thread and the itype (chapter
- * 2.1).
+ * With "all", each line begins with the thread and the itype (specification, chapter 2.1).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -39,7 +38,7 @@ static void print_block(const struct nb_ingress *blk, uint64_t tid)
 	putchar('\n');
 }
 
-/* Print the blocks of @tid, and return whether there were any */
+/* Print the blocks of thread @tid, and return true if there were any */
 static bool print_hart(struct nb_truth_reader *reader, uint64_t tid)
 {
 	struct nb_truth_event ev;

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Record on the board with the perf of the guest's kernel. The branches that perf decodes must equal
-# the board's truth, and the host's perf must print the same as the guest's. KERNEL=lts|new chooses
-# the kernel. SANITIZED=1 also decodes with a perf that has sanitizers, which takes minutes.
+# Record on the board with the perf of the guest's kernel. The branches that perf decodes must equal the board's
+# truth. The host's perf and the guest's perf must print the same. KERNEL=lts|new selects the kernel. SANITIZED=1 also
+# decodes with a perf that is built with sanitizers, which takes minutes.
 . "$(dirname "$0")/../harness/tap.sh"
 
 kernel=$(kernels "${KERNEL:-lts}")
@@ -14,7 +14,8 @@ make -C "$top" tool guest-tools plugin modules MVERS="$kernel" >"$tap_tmp/make" 
 	"$top/tools/perf/build.sh" "$kernel" riscv64 >>"$tap_tmp/make" 2>&1 &&
 	"$top/tools/perf/build.sh" new x86_64 >>"$tap_tmp/make" 2>&1 || { tail -n 30 "$tap_tmp/make"; exit 1; }
 plan $(($(by_size 16 19) + ${SANITIZED:-0}))
-# Otherwise perf 7.2 and later do not put the vDSO into their cache, which another machine needs.
+# Without this option, perf 7.2 and later do not put the vDSO into their build-id cache, but another machine needs the
+# vDSO.
 [ "$kernel" = 6.12 ] && mmap_options= || mmap_options=--no-buildid-mmap
 
 rm -rf "$dir" && mkdir -p "$dir/out"
@@ -31,23 +32,23 @@ cd /tmp
 export PERF_BUILDID_DIR=/tmp/debug
 record() { perf --buildid-dir /tmp/debug record $mmap_options "$@" >>/out/record.log 2>&1; }
 head -c $bytes /usr/bin/busybox >some
-# One program is traced in user mode only.
+# Trace one program in user mode only.
 record --no-bpf-event -m,16M -e ntrace//u -o one.data -- busybox sha256sum some || exit 1
-# The guest decodes a small recording itself.
+# Record a small program, whose recording the guest itself decodes.
 record --no-bpf-event -m,4M -e ntrace//u -o true.data -- busybox true || exit 1
 perf --buildid-dir /tmp/debug script -i true.data --itrace=be -F comm,tid,cpu,time,ip,sym,addr \
 	>/tmp/true.guest 2>/out/guest.err
-# The kernel patches the scheduler when the first perf event of a task is created, and when the last one is closed.
-# Keep one event open, so that kcore, which is copied once, matches the code during the whole recording.
+# The kernel patches the scheduler when the first perf event of a task is created, and when the last event is closed.
+# perf copies kcore only once. Keep one event open, so that kcore matches the code during the whole recording.
 perf stat -e cycles -o /tmp/stat.kept sleep 1000 & kept=$!
-# All CPUs are traced, with the kernel.
+# Trace all CPUs, including the kernel.
 record --kcore -a -m,16M -e ntrace// -o all.data -- sh -c "ls -lR $folder >/dev/null; sort /etc/passwd" || exit 1
-# Trace machine mode. perf stat requests a counter, for which the kernel calls the firmware.
+# Trace machine mode. perf stat requests a counter, and the kernel calls the firmware for this counter.
 record -N --no-bpf-event --kcore -C 0 -m,4M -e ntrace/firmware/ -o firmware.data -- taskset 1 perf stat -e cycles -o /tmp/stat busybox true || exit 1
-# Record the same program without implicit returns, because missing code causes other gaps with them.
+# Record the same program without implicit returns. With implicit returns, missing code causes other gaps.
 [ -z "$told" ] || record -N --no-bpf-event --kcore -C 0 -m,4M -e ntrace/firmware,implicit_return=0/ -o told.data -- taskset 1 perf stat -e cycles -o /tmp/stat busybox true || exit 1
 kill $kept
-# These requests must be refused.
+# The driver must refuse these requests.
 refused() { perf record "$@" -o no.data -- true 2>>/out/refused && { echo "not refused: $*" >>/out/record.log; exit 1; }; }
 refused -e ntrace/mode=5/
 refused -k mono -e ntrace//
@@ -56,7 +57,7 @@ refused -e ntrace//h
 refused -e ntrace/firmware/u
 refused -S4X -e ntrace//
 refused -S4Me -e ntrace//
-# Try to trace a zombie, which is a process that has ended and whose parent does not wait for it
+# Try to trace a zombie. A zombie is a process that has ended, but whose parent has not waited for it
 sh -c 'sleep 0.3 & echo $! >/tmp/ended; exec sleep 1000' & parent=$!
 while ! grep -qs '^State:.Z' "/proc/$(cat /tmp/ended)/status"; do sleep 0.1; done
 refused -e ntrace// -p "$(cat /tmp/ended)"
@@ -64,8 +65,8 @@ kill $parent
 tar -cf /out/files.tar one.data true.data true.guest all.data firmware.data $told debug
 E2
 
-# This recording is made separately, because it lacks most of the executed code, which the truth would
-# contain.
+# Make this recording separately, because it lacks most of the executed code, and the truth would contain all of this
+# code.
 cat >"$dir/out/snapshot" <<'E2'
 cd /tmp
 perf record --no-bpf-event -S16K -m,64K -e ntrace//u -o no.data -- true >>/out/record.log 2>&1 || exit 1
@@ -85,7 +86,7 @@ ok "recorded on 2 harts, Linux $kernel" board record --truth "$dir/truth" --mode
 ok "snapshot" board snapshot
 cat "$dir/out/record.log" 2>/dev/null | sed 's/^/# /'
 
-# The guest's files, where perf searches for them with --symfs.
+# This folder has the guest's files, where perf with --symfs searches for them.
 symfs=$dir/symfs
 mkdir -p "$symfs"
 cp -a "$O/root/guest/." "$symfs/"
@@ -100,8 +101,8 @@ export PERF_CONFIG
 
 script() { "$host" script --symfs "$symfs" "$@" 2>"$tap_tmp/err"; }
 
-# Print the executed code in a format of `ntrace verify`. The files of the truth have
-# the number of the hart. CPU 0 of Linux is the hart that boots first.
+# Print the executed code in a format that `ntrace verify` reads. The names of the truth's files contain the number of
+# the hart. The hart that boots first is CPU 0 of Linux.
 ranges() {
 	script -i "$dir/out/$1" --itrace=ed+o | awk '
 		NR == FNR { if ($1 == "processor") cpu = $3; else if ($1 == "hart" && $2 == ":") hart[cpu] = $3; next }
@@ -121,8 +122,7 @@ errors() {
 	script -i "$dir/out/$1" --itrace=e | grep -c 'instruction trace error'
 }
 
-# Each tracepoint is printed with its time, name and fields as perf prints it, except for names in the
-# kernel's format.
+# Print each tracepoint with its time, name and fields, as perf prints them, but without names in the kernel's format.
 points() {
 	script -i "$dir/out/points.data" --ns -F time,event,trace | sed -E '/ branches: *$|instruction trace error/d; s/^ +//
 		s/NR (-?[0-9]+) \((.*)\)$/\1 \2/; s/prev_state=.* next_comm/next_comm/; s/ +/ /g; s/, /,/g' >"$tap_tmp/points.perf"
@@ -146,9 +146,10 @@ ok "the decoded code of each hart equals the truth" \
 compared_with_truth "$(echo "$last" | awk '{ print $1 + 0 }')"
 ok "millions of instructions were compared" [ "$(echo "$last" | awk '{ print $1 + 0 }')" -gt "$(by_size 1000000 5000000)" ]
 
-# The addresses are those of physical memory, which no program of the guest uses.
+# The firmware's addresses are in physical memory, and no program of the guest uses these addresses.
 in_firmware() { awk 'length($1) == 8 && $1 ~ /^8/ || length($3) == 8 && $3 ~ /^8/'; }
-# WHAT PERCENT: check that without the ELF file, at least PERCENT of the branches are decoded, and no wrong branch
+# without_firmware WHAT PERCENT: check that without the ELF file, perf decodes at least PERCENT of the branches, and
+# no wrong branch
 without_firmware() {
 	PERF_CONFIG=$tap_tmp/no-config script -i "$dir/out/$1.data" --itrace=be -F ip,addr >"$tap_tmp/without"
 	grep 'instruction trace error' "$tap_tmp/without"
@@ -181,7 +182,7 @@ figure "calls system-wide: $(wc -l <"$tap_tmp/all")"
 ok "functions of the kernel and system calls have names" grep -Eq 'syscall .* (handle_exception|__irqentry_text_start)' "$tap_tmp/all"
 ok "calls are printed for threads of several programs" [ "$(awk '{ print $1 }' "$tap_tmp/all" | sort -u | grep -cE '^(ls|busybox|sort|sh|sleep)$')" -ge 3 ]
 ok "a snapshot has trace" [ "$(script -i "$dir/out/snap.data" --itrace=b | grep -c branches)" -gt 1000 ]
-# Each mistake gets one line, which names the mistake.
+# For each mistake, perf must print one line, which names this mistake.
 refusals_are_right() {
 	cat "$dir/out/refused"
 	for sentence in 'do not support mode=5. They support 3,6' 'Cannot use clockid' 'A trace has no frequency' \

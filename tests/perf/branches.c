@@ -1,29 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Compare the branches that perf script prints with the truth of each hart. They must be the
- * branches that the hart took, in this order, on this CPU and in this thread.
+ * Compare the branches that perf script prints with the truth of each hart. perf must print the branches that the
+ * hart took, in the same order, with the same CPU and thread.
  *
  *   perf script --itrace=be --ns -F pid,tid,cpu[,misc],time,flags,ip,addr |
  *	branches [-c] [-l] [-s] [-r] [-u] [-v VERIFIED] [-t THREADS] [-m CPU=HART ...] hartN.truth ...
  *
- * -c: Trace has no context, so that the thread of the truth is unknown and is not compared.
- * -l: Trace is lost. Compare each stretch alone. A stretch is the branches from a start of trace up
- * to the next start or error. Print a line for each hart with the numbers of losses that an error
- * reports in the right place, losses that no error reports (silent), losses whose error is in
- * another place (misplaced), and errors where nothing is missing (needless). With -r, a full sink
- * has lost the oldest trace, so that a stretch behind an error may be the end of one in the truth.
+ * -c: Trace has no context, so the thread in the truth is unknown and is not compared.
+ * -l: Trace is lost. Compare each stretch alone. A stretch consists of the branches from a start of trace to the next
+ * start or error. Print a line for each hart with four numbers: losses that an error reports in the right place,
+ * losses that no error reports (silent), losses whose error is in another place (misplaced), and errors without a
+ * loss (needless). With -r, a full sink has lost the oldest trace, so a stretch after an error may be only the end of
+ * a stretch in the truth.
  * -s: The trace consists of AUX samples. Trace may be missing before the start of each sample.
- * -r: The trace is a ring whose oldest part is lost. It is complete up to the stop of the hart's
- * trace.
+ * -r: The trace is from a ring whose oldest part is lost. The trace is complete until the trace of the hart stops.
  * -u: The process may be unknown, because perf does not see the start of every process.
- * -v: Write the lines that are right, except those of conditional branches, to VERIFIED, each after
- * the number of instructions that the truth counts since the previous line of that CPU, the result
- * of kind_of(), and the length of the instruction. Write "gap CPU" if lines are not in order.
- * -t: THREADS has lines "thread TID of PID". Each other thread must be alone in its process.
+ * -v: Write the correct lines, except lines of conditional branches, to VERIFIED. Before each line, write the number
+ * of instructions that the truth has since the previous line of this CPU, the result of kind_of(), and the length of
+ * the instruction. Write "gap CPU" if lines are not in order.
+ * -t: THREADS has lines "thread TID of PID". A thread that is not in THREADS must be the only thread of its process.
  *
- * The field misc, if present, must be the privilege in the truth: U and K, or g and G in a guest.
- * After an error, samples may start again anywhere later in the truth, where MATCH of them must be
- * right. The exit status is 1 if a line is wrong, or an error is silent or misplaced.
+ * The field misc, if present, must be the privilege in the truth: U and K, or g and G in a guest. After an error, the
+ * branches of perf may continue anywhere later in the truth, and the next MATCH branches must be right. The exit
+ * status is 1 if a line is wrong, or if an error is silent or misplaced.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -50,8 +49,8 @@ struct branch {
 };
 
 /*
- * The branches of a hart in the truth that are still needed, and the branches of perf that are
- * compared with them
+ * This structure has the branches of a hart in the truth that are still needed, and the branches of perf that are
+ * compared with these
  */
 struct hart {
 	struct nb_truth_reader *reader;
@@ -105,7 +104,7 @@ static char mode_of(const struct nb_ingress *b)
 	return modes[b->priv & 7];
 }
 
-/* Append a branch of thread @tid. perf prints it with the privilege of the block @at. */
+/* Append a branch of thread @tid to the queue. perf prints the branch with the privilege of block @at. */
 static void push(struct hart *h, const struct nb_ingress *at, uint64_t tid, uint64_t from, uint64_t to, char kind)
 {
 	if (h->first + h->nr == h->size) {
@@ -143,7 +142,10 @@ static uint64_t from_of(const struct nb_ingress *b)
 	return end_of(b) - 2ULL * b->ilastsize;
 }
 
-/* Return c (call), r (return), j (jump or branch), t (exception), h (interrupt) or i (trap return). */
+/*
+ * Return the kind of a branch: c (call), r (return), j (jump or branch), t (exception), h (interrupt) or i (trap
+ * return).
+ */
 static char kind_of(const struct nb_ingress *b)
 {
 	static const char kinds[16] = {
@@ -155,9 +157,8 @@ static char kind_of(const struct nb_ingress *b)
 }
 
 /*
- * A branch at the end of a block belongs to the thread that executed the block. If the block writes
- * scontext, this is still the old thread, because the encoder sends Ownership with the block after
- * it.
+ * Add a block. A branch at the end of a block belongs to the thread that executed the block. If the block writes
+ * scontext, the branch belongs to the old thread, because the encoder sends Ownership after the block.
  */
 static void block(struct hart *h, const struct nb_truth_event *ev)
 {
@@ -231,7 +232,7 @@ static bool more(struct hart *h, size_t nr)
 			h->writes_scontext = false;
 			break;
 		case NB_TRUTH_SYNC:
-			/* Ownership follows it */
+			/* Ownership follows this block */
 			h->writes_scontext = false;
 			break;
 		case NB_TRUTH_STOP:
@@ -262,8 +263,8 @@ static bool same(const struct branch *a, const struct branch *b)
 }
 
 /*
- * An encoder without context reports one B-TYPE for exceptions and interrupts. perf assumes an
- * exception.
+ * Return true if the kinds are the same. An encoder without context reports one B-TYPE for exceptions and interrupts,
+ * and perf assumes an exception.
  */
 static bool same_kind(char got, char want)
 {
@@ -289,13 +290,13 @@ static void check_thread(const struct branch *got, const struct branch *want)
 		if (thread_tid[i] == got->tid)
 			pid = thread_pid[i];
 	}
-	/* A ring may begin before the first known context switch. */
+	/* The trace in a ring may begin before the first known context switch. */
 	if (got->pid != pid && (!(ring || unknown_process) || got->pid != UINT32_MAX) && wrong_pid++ < SHOWN)
 		printf("line %" PRIu64 ": thread %u is of process %u, not %u\n", line_nr, got->tid, pid,
 		       got->pid);
 }
 
-/* Return true if nothing was traced after branch @nr. In a ring, trace may start again after it */
+/* Return true if nothing was traced after branch @nr. In a ring, trace may restart after this branch */
 static bool ends_behind(struct hart *h, size_t nr)
 {
 	return !more(h, nr) || (ring && !h->queue[h->first + nr].from);
@@ -309,7 +310,7 @@ static void look_ahead(struct hart *h, const struct branch *b)
 		if (!h->ahead)
 			exit(2);
 	}
-	/* Join a branch with the stop at its target as stops_behind_branch() does */
+	/* Join a branch with a stop at the target of this branch, as stops_behind_branch() does */
 	if (h->nr_ahead && !b->to && is_stop_behind(&h->ahead[h->nr_ahead - 1], b->from))
 		h->ahead[h->nr_ahead - 1].to = 0;
 	else
@@ -333,7 +334,10 @@ static void make_steps(const struct hart *h, unsigned int *steps)
 	}
 }
 
-/* If the last message is lost, the truth has a stop at the last branch. */
+/*
+ * Return true if branch @n of perf fits to branch @next. If the last message is lost, the truth has a stop at the
+ * last branch.
+ */
 static bool fits(const struct hart *h, unsigned int n, size_t next, bool last)
 {
 	const struct branch *got = &h->ahead[n], *want = &h->queue[h->first + next];
@@ -344,8 +348,8 @@ static bool fits(const struct hart *h, unsigned int n, size_t next, bool last)
 }
 
 /*
- * Find the first place in the truth where all samples match; if @last, nothing may follow. *most is
- * the longest match.
+ * Find the first place in the truth at which all branches of perf match. If @last is true, the truth must end there.
+ * *most becomes the length of the longest match.
  */
 static bool find(struct hart *h, bool last, size_t *at, unsigned int *most)
 {
@@ -357,7 +361,7 @@ static bool find(struct hart *h, bool last, size_t *at, unsigned int *most)
 		exit(2);
 	make_steps(h, steps);
 	*most = 0;
-	/* The branch after it may show that it is a stop */
+	/* The following branch may show that this branch is a stop */
 	for (next = 0; !found && (more(h, next + 1) || next < h->nr); next++) {
 		while (n && !fits(h, n, next, last))
 			n = steps[n];
@@ -375,8 +379,8 @@ static bool find(struct hart *h, bool last, size_t *at, unsigned int *most)
 }
 
 /*
- * Find the branches of perf in the truth. If @last is set, the last one must be the last branch of
- * the truth.
+ * Find the branches of perf in the truth. If @last is set, the last branch of perf must be the last branch of the
+ * truth.
  */
 static void align(struct hart *h, bool last)
 {
@@ -386,7 +390,7 @@ static void align(struct hart *h, bool last)
 	h->gap = false;
 	if (!h->nr_ahead)
 		return;
-	/* At the end of a ring, these lines can only be the last branches of the truth. */
+	/* At the end of a ring, a few lines can only be the last branches of the truth. */
 	if (h->nr_ahead < 8 && !(last && ring)) {
 		unchecked += h->nr_ahead;
 	} else if (find(h, last, &at, &most)) {
@@ -407,8 +411,8 @@ static void align(struct hart *h, bool last)
 }
 
 /*
- * Write a branch for the test of calls. A conditional branch is never a call, so it gets no line, and
- * its instructions count in the next line.
+ * Write a branch for the test of calls. A conditional branch is never a call, so it gets no line, and its
+ * instructions are added to the next line.
  */
 static void write_verified(struct hart *h, const struct branch *b)
 {
@@ -420,8 +424,8 @@ static void write_verified(struct hart *h, const struct branch *b)
 }
 
 /*
- * Another hart may stop the trace of this hart at any instruction. After a taken branch, the truth
- * has a stop at the branch, but the samples have the branch and then a stop at its target.
+ * Return true if trace stops after branch @b. Another hart may stop the trace of this hart at any instruction. After
+ * a taken branch, the truth has a stop at the branch, but perf prints the branch and a stop at its target.
  */
 static bool stops_behind_branch(struct hart *h, const struct branch *b)
 {
@@ -458,7 +462,7 @@ static void sample(struct hart *h, const struct branch *b)
 		if (verified && !h->nr_ahead)
 			fprintf(verified, "gap %zu\n", h - hart);
 		/*
-		 * Decoding begins at a synchronising message, which is not the target of a branch
+		 * Decoding begins at a synchronising message, whose address is not the target of a branch
 		 */
 		if (!b->from && !h->nr_ahead)
 			return;
@@ -476,7 +480,7 @@ static void sample(struct hart *h, const struct branch *b)
 		return;
 	}
 	/*
-	 * This is not a stop of the trace. Trace is missing before a later execution of the same
+	 * This is not a stop of the trace. Trace is missing between this branch and a later execution of the same
 	 * branch.
 	 */
 	if (sampled && stopped) {
@@ -499,15 +503,15 @@ static void error(struct hart *h)
 	h->gap = true;
 }
 
-/* ---- Option -l: compare each stretch of the samples alone ---- */
+/* ---- Option -l compares each stretch of perf's branches alone ---- */
 
-/* The place in the truth at which the branches from @first were found */
+/* The place in the truth at which the branches of perf, starting with number @first, were found */
 struct place {
 	size_t	at, nr;
 	unsigned int first;
 };
 
-/* Return the number of the truth's branches from @at up to the next start */
+/* Return the number of branches in the truth from @at to the next start */
 static size_t stretch_size(struct hart *h, size_t at)
 {
 	size_t n = 0;
@@ -521,15 +525,15 @@ static size_t stretch_size(struct hart *h, size_t at)
 }
 
 /*
- * A start without branches does not count as a loss, because no code was executed after it, or the
- * truth has a stop after it.
+ * Return @n without the start at @at. A start without branches is not a loss, because no code was executed after it,
+ * or the truth has a stop after it.
  */
 static size_t without_start(const struct hart *h, size_t at, size_t n)
 {
 	return n - !h->queue[h->first + at].from;
 }
 
-/* Return true if the truth's stretch ends with a branch and a stop that look_ahead() has joined */
+/* Return true if the stretch in the truth ends with a branch and a stop that look_ahead() has joined */
 static bool is_joined_stop(const struct hart *h, unsigned int n, size_t next)
 {
 	const struct branch *got = &h->ahead[n], *want = &h->queue[h->first + next];
@@ -539,8 +543,8 @@ static bool is_joined_stop(const struct hart *h, unsigned int n, size_t next)
 }
 
 /*
- * Return the number of the @n branches of the truth from @at that the samples from @first match, or
- * 0 if a sample differs.
+ * Compare the @n branches of the truth from @at with the branches of perf from @first. Return the number of matching
+ * branches, or 0 if a branch differs.
  */
 static size_t matches(const struct hart *h, unsigned int first, size_t at, size_t n)
 {
@@ -555,7 +559,7 @@ static size_t matches(const struct hart *h, unsigned int first, size_t at, size_
 	return i + 1 == nr && nr < n && is_joined_stop(h, first + i, at + i) ? nr + 1 : 0;
 }
 
-/* Return true if code from @addr to the next branch was executed before branch @next. */
+/* Return true if the hart executed the code from @addr to the next branch before it reached branch @next. */
 static bool is_on_the_way(const struct hart *h, uint64_t addr, size_t next)
 {
 	const struct branch *want = &h->queue[h->first + next];
@@ -564,9 +568,9 @@ static bool is_on_the_way(const struct hart *h, uint64_t addr, size_t next)
 }
 
 /*
- * Find the samples in the truth's stretch of @n branches from @at. They are its first branches.
- * Behind a loss of a ring they may also be its last ones, after a start on the way to the first of
- * these. Return false if the samples are not in the stretch.
+ * Find the branches of perf in the stretch of @n branches from @at in the truth. They are the first branches of this
+ * stretch. After a loss in a ring, they may also be the last branches of the stretch, after a start in the code
+ * before these branches. Return false if the branches of perf are not in the stretch.
  */
 static bool find_in_stretch(struct hart *h, size_t at, size_t n, struct place *place)
 {
@@ -579,7 +583,7 @@ static bool find_in_stretch(struct hart *h, size_t at, size_t n, struct place *p
 		if (next == at || !is_on_the_way(h, h->ahead[0].to, next) ||
 		    matches(h, 1, next, at + n - next) != at + n - next)
 			continue;
-		/* Trace that has stopped at an instruction also starts there. */
+		/* If trace has stopped at an instruction, the next trace also starts there. */
 		nr = stretch_size(h, at + n);
 		if (nr && matches(h, 0, at + n, nr) == nr)
 			return false;
@@ -598,7 +602,7 @@ static void settle_losses(struct hart *h)
 }
 
 /*
- * Count a loss of @lost branches between the last two stretches, and whether an error reports it.
+ * Count a loss of @lost branches between the last two stretches, and check whether an error reports this loss.
  */
 static void judge_place(struct hart *h, size_t lost)
 {
@@ -635,7 +639,7 @@ static void compare_stretch(struct hart *h, const struct place *place)
 	drop(h, place->at + place->nr);
 }
 
-/* Find the place of the samples in the truth, after its branch @least. */
+/* Find the place of perf's branches in the truth, after branch @least of the truth. */
 static void find_stretch(struct hart *h, size_t least)
 {
 	size_t at = 0, n, lost = 0;
@@ -664,7 +668,10 @@ static void select_held(struct hart *h, unsigned int i)
 	h->nr_ahead = h->ends[i] - first;
 }
 
-/* Return true if all held stretches are in the truth from branch @at on, and nothing between them is missing. */
+/*
+ * Return true if all held stretches are in the truth from branch @at, and no branch between these stretches is
+ * missing.
+ */
 static bool all_held_match(struct hart *h, size_t at)
 {
 	struct place place;
@@ -685,9 +692,9 @@ static bool all_held_match(struct hart *h, size_t at)
 }
 
 /*
- * Find the stretches that wait for a place in the truth. A hart that is idle executes the same
- * short stretch many times, so that the first one may be in the truth both before and behind a
- * loss. Trace between them is not missing if there is a place for all.
+ * Find places in the truth for the stretches that are held. A hart that is idle executes the same short stretch many
+ * times, so the first held stretch may be in the truth both before and after a loss. If all held stretches have a
+ * place, no trace between them is missing.
  */
 static void find_held(struct hart *h)
 {
@@ -738,7 +745,7 @@ static void stretch_sample(struct hart *h, const struct branch *b)
 static void stretch_error(struct hart *h)
 {
 	errors++;
-	/* No message reports the code after the start. */
+	/* A start of trace is alone in this stretch, because no message reports the code after the start. */
 	if (h->nr_ahead == 1)
 		h->nr_ahead = 0;
 	end_stretch(h);
@@ -746,7 +753,7 @@ static void stretch_error(struct hart *h)
 	h->errors++;
 }
 
-/* Trace that is missing at the end is also lost. */
+/* Finish all stretches. Trace that is missing at the end is also lost. */
 static uint64_t finish_stretches(struct hart *h)
 {
 	size_t at, n, lost = 0;
@@ -804,8 +811,7 @@ static char flags(char **s)
 }
 
 /*
- * Parse the privilege that perf prints, such as "U", "K", "KUH", "G" or "KGg". Its last letter is
- * the mode.
+ * Parse the privilege that perf prints, such as "U", "K", "KUH", "G" or "KGg". The last letter is the mode.
  */
 static char mode(char **s)
 {
@@ -843,7 +849,7 @@ static void line(char *s)
 	time += number(&s, 10);
 	b.kind = flags(&s);
 	b.from = number(&s, 16);
-	/* Symbols may precede the arrow */
+	/* Names of symbols may precede the arrow */
 	s = strstr(s, "=> ") ?: s;
 	b.to = number(&s, 16);
 	disorder += time < last_time;
@@ -868,7 +874,7 @@ static int finish(void)
 			unreported += finish_stretches(h);
 		else if (h->gap && h->nr_ahead)
 			/*
-			 * A funnel without context drops trace, and may have been full at the end
+			 * A funnel without context drops trace, and may have been full at the end of the trace
 			 */
 			align(h, !sampled && !no_context);
 		for (; !by_stretch && !sampled && !h->gap && !ends_behind(h, 0); drop(h, 1))

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Test branches.c -l, which judges branches after losses. It must distinguish wrong branches, losses that no error
-# reports, errors at another place than the loss, and errors without a loss.
+# Test branches.c -l, which checks branches after losses. branches.c must distinguish wrong branches, losses that no
+# error reports, errors at another place than the loss, and errors without a loss.
 . "$(dirname "$0")/../harness/tap.sh"
 make -C "$top/tools/board/model" O="$O" >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
 for program in branches mktruth; do
@@ -11,9 +11,9 @@ done
 "$tap_tmp/mktruth" "$tap_tmp/truth" && "$tap_tmp/mktruth" "$tap_tmp/twice" 1 &&
 	"$tap_tmp/mktruth" "$tap_tmp/often" 100 || exit
 
-# Write WORDs as perf script prints them. A-B is the trace of the blocks A to B, from its start to
-# its stop. A-B- lacks the stop, and A-B+ has one more branch, to a block that was not executed. E
-# is an error. Thread 1 executes all blocks, but at each block in $threads, the next thread begins.
+# Print WORDs in the form of perf script. A-B is the trace of the blocks A to B, from the start to the stop of trace.
+# A-B- lacks the stop. A-B+ has one more branch, to a block that was not executed. E is an error. Thread 1 executes
+# the first blocks. At each block in $threads, the next thread begins.
 printed() {
 	for word; do
 		echo "$word"
@@ -32,14 +32,14 @@ printed() {
 			else if (!/-$/) line(ends[2], "tr end", at(ends[2], 2), 0)
 		}'
 }
-# said WORD...: run branches.c with option $ring on these branches, and print its result and exit status
+# said WORD...: run branches.c with option $ring on these branches, and print the result and exit status of branches.c
 said() {
 	printed "$@" | "$tap_tmp/branches" -c -l $ring "$tap_tmp/$truth" >"$tap_tmp/said"
 	_status=$?
 	sed -n 's/^hart 0: //p' "$tap_tmp/said" | sed "s/\$/; $_status/"
 }
-# judged WRONG TOLD SILENT MISPLACED NEEDLESS STATUS WORD...: check that branches.c prints these numbers of stretches
-# and losses, and exits with STATUS
+# judged WRONG TOLD SILENT MISPLACED NEEDLESS STATUS WORD...: check that branches.c prints these numbers of wrong
+# stretches and of losses, and exits with STATUS
 judged() {
 	_want="$1 wrong, $2 told, $3 silent, $4 misplaced, $5 needless; $6"
 	shift 6
@@ -47,7 +47,7 @@ judged() {
 	[ "$_got" = "$_want" ] || { echo "got: $_got"; echo "wanted: $_want"; return 1; }
 }
 
-# wrong_threads BLOCKS: print how many of all branches are of a wrong thread if $threads is BLOCKS
+# wrong_threads BLOCKS: set $threads to BLOCKS, and print how many branches have a wrong thread
 wrong_threads() {
 	threads=$1
 	printed 0-5 6-11 12-17 18-23 | "$tap_tmp/branches" "$tap_tmp/truth" >"$tap_tmp/said"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A loop of three rounds, in which _start calls outer, and outer calls inner. A system call ends
- * the program.
+ * This program has a loop of three rounds, in which _start calls outer, and outer calls inner. A system call ends the
+ * program.
  */
 	.option norelax
 	.globl	_start

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * int catcher(void (*fn)(void)): return 1 if fn throws a C++ exception, else 0. This is the
- * compiler's output for try { fn(); } catch (...) { return 1; } return 0;
+ * int catcher(void (*fn)(void)): return 1 if fn throws a C++ exception, and 0 otherwise. This is the output of a
+ * compiler for try { fn(); } catch (...) { return 1; } return 0;
  */
 	.option	norelax
 	.text

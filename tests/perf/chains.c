@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Different ways to call and to return. At each mark_X(), this source lists the active calls,
- * and tests/perf/chains.expected repeats them.
+ * This program calls and returns in different ways. At each mark_X(), a comment lists the active calls, and
+ * tests/perf/chains.expected has the same list.
  */
 #include <setjmp.h>
 #include <signal.h>

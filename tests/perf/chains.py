@@ -5,16 +5,15 @@
     chains.py chains BLOCKS PERIOD MAPS SYMFS <PERF
     chains.py calls BLOCKS - MAPS SYMFS <PERF
 
-BLOCKS is what tests/perf/blocks prints of the board's truth. This program derives the
-calls from the instructions. A jal or jalr with a link register is a call. A return ends
-the newest call with this return address. If there is no such call (longjmp, a C++
-exception), the function that contains the address continues, and all calls that it had
-made end. A trap that does not return to the trapped address delivers a signal, whose
-handler is a call from that address, and ends when that address continues.
+BLOCKS is the output of tests/perf/blocks for the board's truth. This program derives the calls from the instructions.
+A jal or jalr with a link register is a call. A return ends the newest call with this return address. If no call has
+this return address (longjmp, a C++ exception), the function that contains the address continues, and all calls that
+this function had made end. If a trap does not return to the trapped address, it delivers a signal. The signal handler
+is a call from the trapped address, and ends when the code at this address continues.
 
-PERF is the output of `perf script -F ip` with call chains of each PERIOD-th instruction, or of
-`perf script -F flags,callindent,ip,addr` without call chains. MAPS is the output of
-`perf script --show-mmap-events`, with which symbols are found in the files below SYMFS.
+PERF is the output of `perf script -F ip` with call chains of each PERIOD-th instruction, or of `perf script -F
+flags,callindent,ip,addr` without call chains. MAPS is the output of `perf script --show-mmap-events`. The program
+uses MAPS to find symbols in the files in the folder SYMFS.
 """
 import bisect
 import os
@@ -48,7 +47,7 @@ def classify(code, at):
 
 
 class Symbols:
-    """Find the function that has an address"""
+    """Find the function that contains an address"""
 
     def __init__(self, maps, symfs):
         self.maps, self.files = [], {}
@@ -60,7 +59,7 @@ class Symbols:
                     self.maps.append((start, start + size, offset, symfs + m.group(4).strip()))
 
     def load(self, path):
-        """Return ([start], [(end, start)]) of functions in the file, as addresses in the ELF"""
+        """Return ([start], [(end, start)]) of the functions in a file, as addresses in the ELF file"""
         if path not in self.files:
             found = {}
             for args in (['-W', '-s'], ['-W', '--dyn-syms']):
@@ -78,7 +77,7 @@ class Symbols:
         return self.files[path]
 
     def place(self, addr):
-        """Return the (path, offset in the file) of the code at addr, or None"""
+        """Return (path, offset in the file) of the code at addr, or None"""
         for start, end, offset, path in self.maps:
             if start <= addr < end:
                 return path, addr - start + offset
@@ -106,7 +105,7 @@ class Symbols:
 
 
 class Walk:
-    """The thread's stack of return addresses, newest last, derived from its instructions"""
+    """The stack of return addresses of a thread, newest last, which is derived from the executed instructions"""
 
     def __init__(self, symbols):
         self.symbols, self.stack, self.signals = symbols, [], []
@@ -114,7 +113,8 @@ class Walk:
         self.unwound = self.handlers = 0
 
     def pop(self, addr):
-        """Remove calls up to the newest one that returns to addr. Return False if there is none"""
+        """Remove the calls that are newer than a call that returns to addr, and this call. Return False if no call
+        returns there"""
         for i in range(len(self.stack) - 1, -1, -1):
             if self.stack[i] == addr:
                 del self.stack[i:]
@@ -142,7 +142,7 @@ class Walk:
         self.handlers += 1
 
     def go(self, addr):
-        """Continue the thread at this address, which its last instruction led to. Return an event or None"""
+        """Continue the thread at an address, to which its last instruction led. Return an event or None"""
         if self.kind == 'call':
             if addr != self.end:
                 self.stack.append(self.end)
@@ -172,7 +172,7 @@ def instructions(text):
 
 
 def walk(w, path):
-    """Yield ('insn', addr) and ('call' or 'return', from, to, depth). w then has the stack"""
+    """Yield ('insn', addr) and ('call' or 'return', from, to, depth). After each of these, w has the stack"""
     stopped, first, cache = False, True, {}
     with open(path, encoding='ascii') as f:
         for line in f:
@@ -211,14 +211,15 @@ def perf_chains(file):
 
 
 def perf_calls(file):
-    """Parse perf's calls. 4 blanks for each depth precede the name. A name that is a number has 16 digits"""
+    """Parse the calls that perf prints. 4 blanks for each depth precede the name. A name that is a number has 16
+    digits"""
     base = None
     for line in file:
         m = re.match(r'^ *((?:tr strt|tr end|call|return|[a-z]+)(?: [a-z]+)*)( +)(.*?) +([0-9a-f]+) => +([0-9a-f]+)', line)
         if not m:
             raise SystemExit(f'what is this? {line}')
         column = m.start(3) - (16 - len(m.group(3)) if re.fullmatch('[0-9a-f]{4,16}', m.group(3)) else 0)
-        # The first line is the start of trace, which is not nested
+        # The first line is the start of trace, whose column is that of calls with depth 0
         base = column if base is None else base
         if m.group(1) in ('call', 'return'):
             yield m.group(1), int(m.group(4), 16), int(m.group(5), 16), (column - base) // 4

@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Damage perf.data files of mkcalls.py at random, the same way for the same seed.
+"""Damage perf.data files of mkcalls.py at random. The same seed always causes the same damage:
 
     damage.py OUT COUNT FILE...
     damage.py OUT words FILE...
 
-Writes OUT/SEED.data for seeds from 0 on, each from the next FILE, and a description of the damage to OUT/SEED.how.
-"words" writes limit values, such as the largest value of a field or of a signed number, to each
-word of the metadata and of the records of trace.
+The program writes OUT/SEED.data for seeds from 0 to COUNT - 1, from each FILE in turn, and writes a description of
+the damage to OUT/SEED.how. "words" replaces each word of the metadata and of the records of trace by limit values,
+such as the largest value of a field or of a signed number.
 
-In two of three files, only data of N-Trace is damaged, which is the metadata,
-the PERF_RECORD_AUX and PERF_RECORD_AUXTRACE records, and the trace. The third
-file is damaged anywhere, or cut short.
+In two of three files, the program only damages data of N-Trace, which is the metadata, the PERF_RECORD_AUX and
+PERF_RECORD_AUXTRACE records, and the trace. The third file is damaged at any place, or is cut short.
 """
 import random
 import struct
@@ -19,7 +18,7 @@ import sys
 
 
 def records(data):
-    """Return the (type, start, end) of each record and, as type 'trace', of the bytes of trace"""
+    """Return (type, start, end) of each record. The bytes of trace have the type 'trace'"""
     data_at, size = struct.unpack_from('<QQ', data, 40)
     at = data_at
     while at < data_at + size:
@@ -60,11 +59,11 @@ def words(data):
         if type_ == METADATA:
             yield from ((w, 8) for w in range(at + 16, end, 8))
         if type_ == AUX:
-            # offset, size, flags; and then pid and tid, time, CPU
+            # offset, size, flags; followed by pid and tid, time, CPU
             yield from ((at + n, size) for n, size in
                         ((8, 8), (16, 8), (24, 8), (32, 4), (36, 4), (40, 8), (48, 4)))
         if type_ == TRACE:
-            # size, offset, reference; and then index, tid, CPU
+            # size, offset, reference; followed by index, tid, CPU
             yield from ((at + n, size) for n, size in ((8, 8), (16, 8), (24, 8), (32, 4), (36, 4), (40, 4)))
 
 

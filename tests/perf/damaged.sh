@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Functions that decode damaged recordings with a perf that
-# has sanitizers; call damaged_run COUNT
+# These functions decode damaged recordings with a perf that is built with sanitizers. Call damaged_run COUNT
 # shellcheck shell=sh
 
-# Succeed if a sanitizer has reported a fault, or leaked memory, below a function of N-Trace. Faults of perf
-# itself cannot be fixed here, and are only counted.
+# Succeed if a sanitizer has reported a fault or a memory leak in a function that N-Trace functions call. Faults of
+# perf itself cannot be fixed here, and are only counted.
 damaged_reports='ERROR: AddressSanitizer|runtime error:|leak of'
 damaged_is_bad() {
 	awk -v report="$damaged_reports" '$0 ~ report { on = 1 } !NF { on = 0 }
 		on && (/ in (ntrace|nt)_/ || /ntrace.*runtime error:/) { bad = 1 } END { exit !bad }' "$1"
 }
 
-# This assertion is perf's own, and exists only in a build for debugging.
+# This assertion belongs to perf itself, and exists only in a debug build.
 damaged_is_assertion() {
 	grep -aoE 'perf: [^ ]*: .*Assertion .* failed' "$1" | grep -qv ntrace
 }
@@ -27,7 +26,7 @@ damaged_build() {
 	export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
 }
 
-# Check that the perf with sanitizers reports a leak, by a leak that this test adds to it.
+# Check that the perf with sanitizers reports a leak that this function adds.
 damaged_sees_leaks() {
 	echo '#include <stdlib.h>
 		void *volatile p;
@@ -38,7 +37,7 @@ damaged_sees_leaks() {
 	damaged_is_bad "$tap_tmp/said"
 }
 
-# Print the options with which the recording of SEED is read, in addition to decoding all of it.
+# Print additional options for the recording of SEED. perf also decodes the whole recording without them.
 damaged_look() {
 	case $(($1 % 6)) in
 	0) echo "script -D" ;;
@@ -55,7 +54,7 @@ damaged_one() { # SEED ARG...
 	_seed=$1; shift
 	_rc=0
 	damaged_perf "$@" -i "$tap_tmp/bad/$_seed.data" >"$_dir/said" 2>&1 </dev/null || _rc=$?
-	# perf's own statuses are negative error numbers, above those of signals
+	# perf's exit statuses are negative error numbers, which are larger than the statuses of signals
 	if [ $_rc -eq 124 ] || { [ $_rc -ge 132 ] && [ $_rc -le 159 ] && ! damaged_is_assertion "$_dir/said"; } ||
 		damaged_is_bad "$_dir/said"; then
 		echo "bad seed $_seed, perf $*: $_rc, $(cat "$tap_tmp/bad/$_seed.how")"
@@ -65,7 +64,7 @@ damaged_one() { # SEED ARG...
 	if [ $_rc -ne 0 ] || grep -aq 'instruction trace error' "$_dir/said"; then echo error; else echo clean; fi
 }
 
-damaged_share() { # FIRST COUNT: run each second seed
+damaged_share() { # FIRST COUNT: decode the recording of every second seed
 	_dir=$tap_tmp/$1
 	mkdir -p "$_dir"
 	_at=$1
@@ -77,14 +76,14 @@ damaged_share() { # FIRST COUNT: run each second seed
 	done >"$_dir/log"
 }
 
-# damaged_run COUNT|words
+# damaged_run COUNT|words: damage recordings, and decode the damaged recordings
 damaged_run() {
 	_count=$1
 	damaged_build || return
 	calls_program || return
 	recording good no-context no-time guest frames unlike guest-sideband samples || return
 	set -- good no-context good no-time guest frames unlike guest-sideband
-	# Damage each word in the recordings that differ most
+	# Damage each word only in the recordings that differ most from each other
 	[ "$_count" != words ] || set -- good frames unlike
 	# shellcheck disable=SC2046
 	mkdir "$tap_tmp/bad" && python3 "$top/tests/perf/damage.py" "$tap_tmp/bad" "$_count" \
@@ -103,7 +102,7 @@ damaged_run() {
 	[ "$_bad" -eq 0 ] && [ "$(grep -cE '^(error|clean)' "$tap_tmp/log")" -eq $((2 * $1)) ]
 }
 
-# damaged_good FILE...: expect good recordings, even long ones, to be clean
+# damaged_finds_nothing FILE...: check that perf with sanitizers reports no fault for undamaged recordings
 damaged_finds_nothing() {
 	damaged_build || return
 	damaged_timeout=1800

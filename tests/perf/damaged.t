@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Decode damaged recordings with a perf that has sanitizers. tests/long has many more of them.
+# Decode damaged recordings with a perf that is built with sanitizers. tests/long decodes many more recordings.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/damaged.sh"
 

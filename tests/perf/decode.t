@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Decode small good and bad recordings, made by tests/perf/mkcalls.py, with perf of both kernels, on
-# this host and for riscv64.
+# Decode small good and bad recordings, which tests/perf/mkcalls.py made. Use perf of both kernels, on this host and
+# for riscv64.
 . "$(dirname "$0")/../harness/tap.sh"
 
 data=$top/tests/perf
 fields=comm,tid,cpu,time,ip,addr,flags
 
-# Run the perf of the kernel and architecture in $kver and $arch.
+# Run the perf for the kernel $kver and the architecture $arch.
 perf() {
 	case $arch in
 	riscv64) qemu-riscv64-static -L "$O/root/sysroot" "$O/perf/$kver/$arch/perf" "$@" ;;
@@ -15,14 +15,14 @@ perf() {
 	esac
 }
 
-# branches WHAT: print the branches of recording WHAT, one in each line, with single blanks
+# branches WHAT: print the branches of recording WHAT, one per line, with single blanks
 branches() {
 	perf script -i "$tap_tmp/$1.data" --itrace=be -F $fields 2>"$tap_tmp/err" |
 		sed 's/  */ /g;s/^ //;s/ $//'
 }
 
-# says WHAT STATUS SENTENCE...: check that decoding prints all of these sentences, and exits with STATUS,
-# where "refused" means one of perf's negative errors
+# says WHAT STATUS SENTENCE...: check that perf prints all of these sentences for recording WHAT, and exits with
+# STATUS. STATUS "refused" means one of perf's negative error numbers
 says() { says_with be "$@"; }
 says_with() { # OPTIONS WHAT ...
 	options=$1 what=$2 status=$3; shift 3
@@ -37,23 +37,23 @@ says_with() { # OPTIONS WHAT ...
 
 without_times() { sed 's/ 0\.10[0-9]*:/ t:/' "$@"; }
 
-# same_branches WHAT [nearly]: compare branches, without times if "nearly"
+# same_branches WHAT [nearly]: compare the branches with those of the good recording. With "nearly", ignore times
 same_branches() {
 	branches "$1" >"$tap_tmp/got"
 	cp "$data/calls.branches" "$tap_tmp/wanted"
-	# perf 6.12 prints only "tr strt" and "tr end"
+	# perf 6.12 prints the start and the end of trace only as "tr strt" and "tr end"
 	[ "$kver" != 6.12 ] || sed -i 's/\(tr strt\|tr end\) jmp/\1/' "$tap_tmp/wanted"
 	[ -z "${2-}" ] || without_times -i "$tap_tmp/wanted" "$tap_tmp/got"
 	diff "$tap_tmp/wanted" "$tap_tmp/got"
 }
 
-# last_time WHAT: print the ns from the first branch to the last
+# last_time WHAT: print the time from the first branch to the last branch in ns
 last_time() {
 	perf script -i "$tap_tmp/$1.data" --itrace=b --ns -F time 2>/dev/null |
 		awk '{ sub(":", ""); t = $1 * 1e9; if (NR == 1) first = t } END { printf "%d", t - first + 0.5 }'
 }
 
-# Check that perf prints three runs of each thread, on its own CPU
+# Check that perf prints three runs of each of two threads, each on its own CPU
 sources() {
 	branches "$1" | sed 's/ 0\.10[0-9]*: / /' | LC_ALL=C sort | uniq -c | sed 's/^ *//'
 }
@@ -63,13 +63,13 @@ sources_wanted() {
 	done | LC_ALL=C sort | uniq -c | awk '{ $1 *= 3; print }'
 }
 
-# The output must be that of a good recording, and a line about the loss.
+# perf must print the branches of a good recording, and a line about the loss.
 partial_is_right() {
 	says partial 0 "code 1: sink full: trace was lost" &&
 		branches partial | sed '/code 1: sink full/d' >"$tap_tmp/got" && branches good | diff - "$tap_tmp/got"
 }
 
-# Check the same for a sink that another program used. The message must not advise a larger buffer.
+# Check the same for a sink that another program used. The message must not suggest a larger buffer.
 collision_is_right() {
 	says collision 0 "code 5: another program used the sink: trace is missing" \
 		"       1  code 5: another program used the sink: trace is missing" "AUX data detected collision" &&
@@ -119,7 +119,7 @@ check_good() {
 		"outer _start "
 	is "$me: samples contain their period" \
 		"$(perf script -i "$tap_tmp/good.data" --itrace=i10i -F period 2>/dev/null | xargs)" "10 10 10"
-	# In turns.S, 3 of 24 instructions are of _start, and each message ends at the return to it
+	# In turns.S, 3 of 24 instructions belong to _start, and each message ends at the return to _start
 	ok "$me: samples by time are not always taken where messages end" between 10 15 \
 		"$(perf report -i "$tap_tmp/turns.data" --itrace=i7us --stdio -q -F overhead,sym 2>/dev/null |
 			sed -n 's/^ *\([0-9]*\)\.[0-9]*% .* _start *$/\1/p')"
@@ -137,8 +137,8 @@ check_good() {
 
 uncompressed="00 04 08 0c 10 14 1c 20 28 2c 30 34"
 
-# executed COMM ADDR TIME [TO]: print the branches of calls.S in that task at ADDR... TO are its addresses, if
-# they differ from those of compressed instructions
+# executed COMM ADDR TIME [TO]: print the branches of calls.S in the task COMM at ADDR... TO are the addresses of
+# calls.S, if they differ from those of the build with compressed instructions
 executed() {
 	awk -v comm="$1" -v addr="$2" -v time="$3" -v to="${4-}" '
 		BEGIN {
@@ -177,7 +177,7 @@ kcore_is_right() {
 			--guestmodules "$tap_tmp/vm/1234/proc/modules"
 }
 
-# `perf kvm --guest record` writes this kind of file.
+# `perf kvm --guest record` writes such a recording.
 kaslr_is_right() { executed :1234 ffffffff802000 0.10000 | guest_is guest-moved --guestvmlinux "$tap_tmp/vmlinux"; }
 
 no_kcore_is_right() {
@@ -222,7 +222,7 @@ unknown_thread_is_right() {
 
 nobody_is_right() { unknown "a guest" | guest_is guest-kernel; }
 
-# names WHAT OPTION...: print how often inner is called and returns
+# names WHAT OPTION...: print how many calls and returns of inner perf prints
 names() {
 	what=$1; shift
 	perf script -i "$tap_tmp/$what.data" --itrace=cr -F comm,ip,sym,addr,flags "$@" 2>/dev/null |
@@ -237,7 +237,7 @@ guest_sideband_is_right() {
 		guest_is guest-sideband
 }
 
-# The guest's counter is 500,000 ticks ahead, and its clock started later.
+# The guest's counter is 500,000 ticks ahead of the host's counter, and the guest's clock started later.
 guest_data_is_right() {
 	for _what in host guest; do
 		python3 "$data/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/guest-data-$_what.data" guest-data-$_what || return
@@ -280,7 +280,7 @@ dump_is_right() {
 json_is_right() {
 	rm -f "$tap_tmp/json"
 	perf data convert --force --to-json "$tap_tmp/json" -i "$tap_tmp/good.data" || return
-	# 6.12's perf does not accept the events that a decoder adds.
+	# The perf of kernel 6.12 does not accept events that a decoder adds.
 	[ "$kver" = 6.12 ] || grep -q '"symbol": "_start"' "$tap_tmp/json"
 }
 
@@ -304,14 +304,14 @@ report_is_right() {
 	[ "$(wc -l <"$tap_tmp/wanted")" -eq 4 ] && diff "$tap_tmp/wanted" "$tap_tmp/got"
 }
 
-# perf diff compares a recording with itself, so that nothing has changed.
+# perf diff compares a recording with itself, and must find no difference.
 diff_is_right() {
 	perf diff "$tap_tmp/injected.data" "$tap_tmp/injected.data" >"$tap_tmp/got" 2>&1
 	cat "$tap_tmp/got"
 	[ "$(grep -c '[0-9]% .*\[\.\] ' "$tap_tmp/got")" -ge 4 ] && ! grep -q '[+-][0-9.]*[1-9][0-9.]*%' "$tap_tmp/got"
 }
 
-# A program that perf does not know is not assumed to be the firmware if the firmware is known
+# If the firmware is known, perf must not treat an unknown program as the firmware
 program_is_not_firmware() {
 	printf '[ntrace]\n\tfirmware = %s@0x70000000\n' "$tap_tmp/calls" >"$tap_tmp/config"
 	PERF_CONFIG=$tap_tmp/config says no-maps 1 "there is no code at this address" && ! grep "\[firmware\]" "$tap_tmp/said"
@@ -338,7 +338,7 @@ check_bad() {
 	ok "$me: a missing object is reported once, with a cure" says missing-object 1 \
 		"cannot read the code of /nowhere/calls: copy it to this machine (perf archive), or use --symfs" \
 		"there is no code at this address"
-	# perf 7.2 and later refuses this recording before it calls the decoder.
+	# perf 7.2 and later refuse this recording before they call the decoder.
 	[ $kver = 6.12 ] && sentence="a record has no size. Was it cut short?" || sentence="incompatible file format"
 	ok "$me: a file that was cut short" says cut-file refused "$sentence"
 	ok "$me: a size of trace that leads backwards in the file" says trace-size refused \
@@ -347,7 +347,7 @@ check_bad() {
 		"the file is damaged: its index of trace has impossible offsets"
 	ok "$me: metadata with an impossible width of SRC" says bad-src-bits refused "has impossible values"
 	ok "$me: metadata with an impossible SRC" says bad-src refused "has impossible values"
-	# perf 7.2 and later refuses these files itself, but 6.12 passes them to the decoder
+	# perf 7.2 and later refuse these files themselves, but perf 6.12 passes these files to the decoder
 	[ $kver = 6.12 ] && sentence="which is not a multiple of 8" || sentence="one of its records is followed by invalid data"
 	ok "$me: a size that does not lead to a record" says no-size refused "$sentence"
 	ok "$me: trace at an offset far after the end of its buffer" says far-offset refused "a record claims trace at 0xfffffffffffffff8 of its buffer"
@@ -357,10 +357,10 @@ check_bad() {
 	ok "$me: a trace buffer with an absurd number" says buffer-number refused "a record claims trace buffer 1000000000"
 }
 
-# KINDS="new/x86_64" tests only this perf
+# KINDS="new/x86_64" tests only the newest perf on this host
 kinds=$(for k in $(perfs $(by_size new "new lts")); do echo "$k/x86_64"; done)
 [ "$(uname -m)" = x86_64 ] || kinds=
-# 6.12's perf needs the cpuinfo of a RISC-V machine, which qemu-user does not show
+# The perf of kernel 6.12 needs the cpuinfo of a RISC-V machine, which qemu-user does not provide
 if { large || [ -z "$kinds" ]; } && command -v qemu-riscv64-static >/dev/null; then kinds="$kinds $(kernels new | grep -vx 6.12 | sed s,$,/riscv64,)"; fi
 kinds=${KINDS:-$kinds}
 [ -n "$kinds" ] || skip_all "neither an x86-64 host nor qemu-riscv64-static"
@@ -379,8 +379,8 @@ recording good mapped-again no-trace no-snapshot kernel-icnt pid-4 two-sources t
 	"$O/bin/ntrace" encode --elf "$tap_tmp/turns" --pcs "$tap_tmp/pcs" -o "$tap_tmp/nt" --timestamp &&
 	python3 "$data/../session/mkrecording.py" --timestamp "$tap_tmp/turns" "$tap_tmp/nt" "$tap_tmp/turns.data" || exit
 
-# Files of guests as in their file systems. calls.S is the kernel, and in the first guest also a module. The
-# second guest has no compressed instructions.
+# These folders have the files of guests, as in the guests' file systems. calls.S is the kernel of each guest, and
+# also a module in the first guest. The second guest has no compressed instructions.
 cross=${CROSS_COMPILE:-riscv64-linux-gnu-}
 mkdir -p "$tap_tmp/vm/1234/proc" "$tap_tmp/vm/2234/proc" "$tap_tmp/one"
 "${cross}gcc" -c -o "$tap_tmp/kernel.o" "$data/calls.S" &&

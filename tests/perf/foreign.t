@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# perf must print the executed branches for recordings of other drivers, which tests/session/foreign.py makes from
-# recordings of this tree ("ours").
+# tests/session/foreign.py makes recordings of other drivers from recordings of this tree ("ours"). perf must print
+# the executed branches for these recordings.
 . "$(dirname "$0")/../harness/tap.sh"
 
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
@@ -14,7 +14,8 @@ make_it() { python3 "$top/tests/session/mkshared.py" calls "$@"; }
 make_it alone alone 4 20 && SRC_BITS=2 make_it shared shared 4 20 && make_it one alone 1 2000 || exit 1
 all="5120 branches, 0 wrong, 0 of a wrong thread, 0 missing, 0 errors"
 
-# read_as KIND OURS [HOW]: rewrite the recording OURS, and print how many of the branches that perf prints are right
+# read_as KIND OURS [HOW]: convert the recording OURS to KIND, and print how many of the branches that perf prints are
+# right
 read_as() {
 	python3 "$top/tests/session/foreign.py" "$1" "$2.data" foreign.data "$3" || return
 	"$perf" script -i foreign.data --itrace=be -F tid,cpu,ip,addr 2>said | python3 "$top/tests/session/shared.py" "${4:-$2}.branches"
@@ -26,7 +27,7 @@ refused() {
 	grep -qF "$2" said
 }
 
-# The branches of CPU 0 become those of CPU 1, which sends SRC 0.
+# Exchange CPUs in the expected branches. CPU 1, which sends SRC 0, executes the branches that CPU 0 executed before.
 sed 's/^0 /x /; s/^1 /0 /; s/^x /1 /; s/^2 /x /; s/^3 /2 /; s/^x /3 /' shared.branches >swapped.branches
 for kver in $kvers; do
 	"$top/tools/perf/build.sh" $kver x86_64 >"$tap_tmp/build" 2>&1 || { cat "$tap_tmp/build"; exit 1; }

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Check that a trace with gaps has only branches of the whole trace.
+"""Check that a trace with gaps contains only branches of the whole trace.
 
     gaps.py WHOLE PART
 
-Both are outputs of `perf script -F ip,addr`. Each stretch of PART, from a start of trace to
-its stop, must consist of successive branches of WHOLE.
+WHOLE and PART are outputs of `perf script -F ip,addr`. Each stretch of PART, from a start of trace to the stop, must
+consist of successive branches of WHOLE.
 """
 import bisect
 import sys

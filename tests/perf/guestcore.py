@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Write the files from which perf knows a guest's kernel: kallsyms, modules and kcore, in a folder.
+"""Write the files that perf needs to find the code of a guest's kernel: kallsyms, modules and kcore, in a folder.
 
     guestcore.py KALLSYMS MEMORY FOLDER
 
-KALLSYMS are the symbols of the host. The guest has the same kernel, but KASLR has not moved it. MEMORY
-is the memory of the guest's kernel, which the guest's monitor (tests/board/vmm.c) wrote.
+KALLSYMS has the symbols of the host. The guest has the same kernel, but KASLR has not moved the guest's kernel.
+MEMORY is the memory of the guest's kernel, which the guest's monitor (tests/board/vmm.c) wrote.
 """
 import os
 import struct
@@ -18,7 +18,7 @@ EM_RISCV, ET_CORE, PT_LOAD = 243, 4, 1
 
 
 def kallsyms(lines):
-    """Return symbols of the kernel itself, moved back to the addresses that it was linked to"""
+    """Return the symbols of the kernel itself, with the addresses at which the kernel was linked"""
     symbols = [line.split() for line in lines if '\t' not in line]
     moved = next(int(s[0], 16) for s in symbols if s[2] == '_start') - KERNEL
     for addr, kind, name in symbols:

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The hook patches must be small, and apply to the distribution's kernel source.
+# The hook patches must be small, and must apply to the distribution's kernel source.
 . "$(dirname "$0")/../harness/tap.sh"
 
 patches=$(cd "$top/tools/perf" && ls hooks-*.patch)
@@ -13,7 +13,7 @@ for patch in $patches; do
 	ok "$patch is under 60 lines" [ "$lines" -lt 60 ]
 	[ -d "$O/root/linux-$kver" ] || "$top/tools/setup/setup" "linux-$kver" >/dev/null 2>&1
 	if [ -d "$O/root/linux-$kver/tools/perf" ]; then
-		# Run git apply outside of any repository, so that it changes this folder
+		# Run git apply outside of any repository, so that git changes files in this folder
 		mkdir -p "$tap_tmp/$kver"
 		sed -n 's,^+++ b/,,p' "$top/tools/perf/$patch" | while read -r f; do
 			mkdir -p "$tap_tmp/$kver/${f%/*}"

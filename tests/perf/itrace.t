@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Test each option of --itrace on a recording of the board. The expected result follows from the
-# results of other options, from the messages, or from the board's truth. The guest's perf and those
-# of both kernels, on this host and for riscv64, must print the same. Only make test-all runs the perf
-# for riscv64 on this host, and the perf with sanitizers. make test runs the guest's perf instead.
+# Test each option of --itrace on a recording of the board. The test computes the expected result from the results of
+# other options, from the messages, or from the board's truth. The guest's perf and the perfs of both kernels, on this
+# host and for riscv64, must print the same. The perf for riscv64 on this host and the perf with sanitizers only run
+# in make test-all. make test runs the guest's perf.
 #
-# KERNELS="lts new" chooses the kernels that record; tests/long uses both.
+# KERNELS="lts new" selects the kernels that record; tests/long uses both.
 . "$(dirname "$0")/../harness/tap.sh"
 
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
@@ -25,7 +25,8 @@ done
 			"$top/tests/perf/blocks.c" "$O/board/model/libnbmodel.a"
 } >"$tap_tmp/make" 2>&1 || { tail -n 30 "$tap_tmp/make"; exit 1; }
 
-# These options print the same with each perf version. They are compared between all perfs, and some with the guest's
+# Each perf version prints the same for these options. Compare all perfs, and for some of the options also the guest's
+# perf
 options="be ce re bes100 i0ns i1000i i10us i100t i100usg i100usl iq iqq beq ibeAT"
 guest_options=$(by_size "be i100usg" "be i0ns i100usg iq")
 plan $(($(by_size 40 42) * $(echo $kernels | wc -w)))
@@ -33,7 +34,8 @@ plan $(($(by_size 40 42) * $(echo $kernels | wc -w)))
 record() { # KERNEL
 	rm -rf "$dir" && mkdir -p "$dir/out"
 	cp "$tap_tmp/chains" "$top/tools/perf/tests/shell/test_ntrace.sh" "$dir/out/"
-	# Otherwise perf 7.2 and later do not put the vDSO into their cache, which another machine needs.
+	# Without this option, perf 7.2 and later do not put the vDSO into their build-id cache, but another machine
+	# needs the vDSO.
 	[ "$1" = 6.12 ] && mmap_options= || mmap_options=--no-buildid-mmap
 	cat >"$dir/out/lib" <<-E2
 		cd /tmp && cp /out/chains chains
@@ -53,7 +55,8 @@ record() { # KERNEL
 		[ -z "$(by_size "" 1)" ] || bash /out/test_ntrace.sh >/out/shell 2>&1; echo "shell \$?" >>/out/record.log
 		tar -cf /out/files.tar *.data debug
 	E2
-	# This recording is separate and compared with the truth, because a recording with a truth takes long.
+	# Make this recording separately, because a recording with a truth takes long. The test compares it with the
+	# truth.
 	cat >"$dir/out/record-chains" <<-E2
 		. /out/lib
 		record -m,4M -e ntrace//u -o chains.data -- ./chains && cp chains.data /out || exit 1
@@ -65,7 +68,7 @@ record() { # KERNEL
 		out_files "$dir/out"
 }
 
-# The guest's files, where perf searches for them with --symfs
+# Make a folder with the guest's files, where perf with --symfs searches for them
 lay_symfs() { # KERNEL
 	symfs=$dir/symfs
 	mkdir -p "$symfs/tmp"
@@ -130,7 +133,7 @@ chains() {
 }
 
 chains_are_right() {
-	# The signal arrives in a function of the C library, whose name may be missing
+	# The signal arrives in a function of the C library. perf may not find the name of this function
 	chains | sed 's/ [^ ]*\(unknown\|pthread_kill\)[^ ]* raise/ raise/' >"$tap_tmp/got"
 	diff "$tap_tmp/expected" "$tap_tmp/got"
 }
@@ -147,8 +150,8 @@ g_is_truth() {
 }
 c_is_truth() { script chains --itrace=cr -F flags,callindent,ip,addr | chains_py calls -; }
 
-# Another machine has the recording and the files that `perf archive` packed, but no file of the guest. The
-# script finds the cache of the recording machine through PERF_BUILDID_DIR.
+# Another machine has the recording and the files that `perf archive` packed, but no files of the guest. The test
+# gives perf the build-id cache of the recording machine with PERF_BUILDID_DIR.
 archive_is_enough() {
 	rm -rf "$dir/there" && mkdir -p "$dir/there/cache" && cp "$dir/out/true.data" "$dir/there/perf.data" || return
 	(cd "$dir/there" && PATH=$O/perf/new/x86_64:$PATH PERF_BUILDID_DIR=$dir/out/debug \
@@ -167,7 +170,7 @@ check() {
 	sed 's/^/# /' "$dir/out/record.log"
 	lay_symfs $kernel
 
-	# ---- results that all perfs must print
+	# ---- All perfs must print the same
 	for o in $options; do
 		ok "--itrace=$o: perfs say the same" all_same "$o"
 	done
@@ -225,8 +228,8 @@ check() {
 	# ---- other
 	is "--filter: only the code of one function is traced" \
 		"$(grep -c '^filter 0' "$dir/out/record.log") $(script filter --itrace=b -F flags,ip,sym | awk '$1 != "tr" && $3 != "recursion"' | count)" "1 0"
-	# These kernels do not export the functions that a module needs for AUX sampling; long/driver-sampling.t
-	# tests a kernel that does
+	# These kernels do not export the functions that a module needs for AUX sampling. long/driver-sampling.t tests
+	# a kernel that exports these functions
 	ok "--aux-sample is refused by a sentence" grep -q 'This kernel does not support AUX area sampling (--aux-sample)' "$dir/out/aux-sample"
 	if large; then
 		sed 's/^/# /' "$dir/out/shell"
@@ -241,7 +244,7 @@ check() {
 
 for kernel in $kernels; do
 	dir=$O/tests/perf-itrace-$kernel
-	# perf of 6.12 refuses a recording of a later perf ("more recent ABI"), of any event
+	# perf 6.12 refuses a recording of a later perf ("more recent ABI"), even if the recording has no trace
 	readers=new/x86_64
 	[ $kernel != 6.12 ] || readers="$readers 6.12/x86_64"
 	check

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Test the losses that a tool reports for a sink that harts share. Set $tool to its name and define
-# losses_script, which runs the tool. Then call losses_build and losses_all.
+# These functions test which losses a tool reports for a sink that harts share. Set $tool to the name of the tool, and
+# define losses_script, which runs the tool. Then call losses_build and losses_all.
 # shellcheck shell=sh
 
 losses_build() {
@@ -8,20 +8,20 @@ losses_build() {
 	$losses_gcc -o "$tap_tmp/calls" "$top/tests/perf/calls.S" && $losses_gcc -o "$tap_tmp/slots" "$top/tests/perf/slots.S"
 }
 
-# losses_windows WINDOWS [ratified] [late]: write a recording with these windows, see mkwindows.py
+# losses_windows WINDOWS [ratified] [late]: write a recording with these windows; mkwindows.py describes WINDOWS
 losses_windows() {
 	python3 "$top/tests/perf/mkwindows.py" "$tap_tmp/calls" "$tap_tmp/windows.data" "$@"
 }
 
-# losses_letters CPU: print the starts (s), stops (e) and losses (L) of CPU in the order of the output. Starts
-# that are directly followed by a loss are omitted, because a tool need not print them.
+# losses_letters CPU: print the starts (s), stops (e) and losses (L) of CPU in the order of the output. Omit starts
+# before a loss, if no other event is between them, because a tool need not print such starts.
 losses_letters() {
 	losses_script | awk -v cpu="$1" '{ own = index($0, "[00" cpu "]") }
 		/error type/ { if (index($0, " cpu " cpu " ")) printf / code 1:/ ? "L" : "?" }
 		own && /tr strt/ { printf "s" } own && /tr end/ { printf "e" }' | sed 's/sL/L/g'
 }
 
-# losses_order WINDOWS CPU WANTED NAME [late]: check that losses_letters CPU prints WANTED for these windows
+# losses_order WINDOWS CPU WANTED NAME [late]: check that losses_letters prints WANTED for CPU in these windows
 losses_order() {
 	for losses_dialect in "" ratified; do
 		# shellcheck disable=SC2086
@@ -30,7 +30,7 @@ losses_order() {
 	done
 }
 
-# Print 24 results
+# Print 24 test results for the tool
 losses_all() {
 	losses_order "1:01 0:01 1!:01 0:0r1" 0 seseseLse "a window of another CPU is full and has messages of this CPU"
 	losses_order "1:01 0:01 1!:0u1 0:0r1" 0 seseLse "a full window has only the start of this CPU's trace"
@@ -46,7 +46,7 @@ losses_all() {
 	losses_order "1:01 0:01 1!:01 0:0r1" 1 seseLse "perf record has saved each record twice: the CPU of the full window" twice
 }
 
-# losses_schedules FIRST LAST: try the random schedules with these seeds
+# losses_schedules FIRST LAST: test random schedules with the seeds FIRST to LAST
 losses_schedules() {
 	python3 "$top/tests/perf/schedules.py" "$1" "$tap_tmp/slots" "$tap_tmp" "$2" "$3"
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Harts share sinks that get full. perf must report each loss for each hart, between the branches before
-# and after it. SCHEDULES is the number of random schedules.
+# Harts share sinks that get full. perf must report each loss for each hart, after the branches before the loss, and
+# before the branches after the loss. SCHEDULES is the number of random schedules.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/losses.sh"
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
@@ -29,6 +29,6 @@ for dialect in "" ratified; do
 done
 ok "perf reports each loss of ${SCHEDULES:-20} random schedules in its place" \
 	losses_schedules "$perf" 1 "${SCHEDULES:-20}"
-# In schedule 9565, the only sink has written a window for harts 1 and 2, then one for harts 0 and 3.
+# In schedule 9565, the only sink wrote a window for harts 1 and 2, and the next window for harts 0 and 3.
 ok "perf: two buffers without a common hart may belong to one sink" losses_schedules "$perf" 9565 9565
 done_testing

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Threads that call topA -> midA -> leafA and topB -> midB -> leafB, and yield in the leaves. No
- * other call chain is possible, whatever part of the trace is lost.
+ * The threads of this program call topA -> midA -> leafA and topB -> midB -> leafB, and yield in the leaves. No other
+ * call chain is possible, even if any part of the trace is lost.
  */
 #include <pthread.h>
 #include <sched.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Check that all call chains are possible in tests/perf/lost.c.
+"""Check that all call chains in perf's output are possible in tests/perf/lost.c.
 
     perf script --itrace=i20ig -F ip,sym | lost.py LEAST
 
@@ -19,8 +19,8 @@ def is_possible(chain):
     for callee, caller in zip(chain, chain[1:]):
         if CALLER.get(callee) and caller not in CALLER[callee]:
             return False
-        # Functions that are not in the list may call the C library, or return to it, such as a thread's
-        # function
+        # A function that is not in the list may be called by the C library, or may return to it. An example is the
+        # function of a thread
         if caller in CALLEES and callee not in CALLEES[caller]:
             return False
     return True

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Check call chains after a loss. Each thread that may have run in the gap must lose its call chain,
-# and the other threads must keep theirs.
+# Check the call chains of perf after a loss of trace. Each thread that may have run during the gap must lose its call
+# chain. The other threads must keep their call chains.
 . "$(dirname "$0")/../harness/tap.sh"
 
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
@@ -37,7 +37,7 @@ for kver in $kvers; do
 	is "$me an event was disabled, and the thread was traced all the time, and each switch is reported by two events" "$(last_chain disabled-kept-twice)" "outer _start"
 	is "$me each switch is reported by two events, one of which was disabled" "$(last_chain swapped-twice)" "done"
 	is "$me a gap on a CPU on which the thread has not run" "$(last_chain beside)" "outer _start"
-	# Without switch events, the threads on that CPU are unknown
+	# Without switch events, the thread that runs on the CPU is unknown
 	is "$me without switch events: trace that continues after a pause" "$(last_chain blind-kept)" "outer _start"
 	is "$me without switch events: another CPU has a gap" "$(last_chain blind-elsewhere)" "done"
 	is "$me without switch events: another CPU could not be traced" "$(last_chain blind-refused)" "done"

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Write a perf.data with trace of calls.S, which is intact or has a defect that WHAT names.
+"""Write a perf.data file with trace of calls.S. The recording is intact, or has the defect WHAT.
 
     mkcalls.py PROGRAM PERF.DATA [WHAT [pipe|compressed ...]]
 
-This program makes the messages by hand from the code of calls.S, without an encoder.
+This program builds the messages itself from the code of calls.S, without an encoder.
 """
 import os
 import random
@@ -33,8 +33,9 @@ def message(name, **fields):
     return ntt.encode(name, {k.replace('_', '-'): v for k, v in fields.items()}, CONFIG)
 
 
-# Return addresses in outer and in _start of calls.S, and the numbers of half-words of li, from jal to the return of
-# inner, from there to the return of outer, of addi, and of bnez, which equals that of j and nop
+# Each tuple has the return addresses in outer and in _start of calls.S, and numbers of half-words: of li, from jal to
+# the return of inner, from there to the return of outer, of addi, and of bnez. The last number equals that of j and
+# nop
 COMPRESSED = (0x14, 0x6, 1, 7, 3, 2)
 UNCOMPRESSED = (0x20, 0x8, 2, 10, 6, 4)
 USER, GUEST_USER, GUEST_KERNEL = 0, 4, 5    # V and PRV
@@ -55,14 +56,14 @@ def start_message(addr, tid=PID, priv=USER, hcontext=None, time=True, start=STAR
 
 
 def run(base, code, handler, icnt_error=0, wait=0, missing=(), **delta):
-    """Make the rounds in HTM, with a message for each return, and the loop's branch in HIST. In round 1, inner does
-    not return to outer, but through code at the addresses @missing"""
+    """Make the rounds of calls.S in HTM, with a message for each return, and with the loop's branch in HIST. In round
+    1, inner does not return directly to outer, but executes code at the addresses @missing first"""
     inner, outer, first, call, leave, again = code
     out, ref, icnt, hist = b'', base, first, 1
     for rounds in range(3):
-        # jal, addi, sd, jal, ret from inner
+        # The code up to this message is jal, addi, sd, jal, and ret of inner
         places = [*(missing if rounds == 1 else ()), base + inner]
-        # inner has one half-word, and missing code two
+        # inner has one half-word, and missing code has two half-words
         counts = [call] + [1 if addr == INNER else 2 for addr in places]
         for target, count in (*zip(places, counts), (base + outer, leave)):
             out += message('IndirectBranchHist', B_TYPE=0, I_CNT=icnt + count + icnt_error,
@@ -70,13 +71,13 @@ def run(base, code, handler, icnt_error=0, wait=0, missing=(), **delta):
                            **{name: ticks + wait for name, ticks in delta.items()})
             ref, icnt, hist, wait = target, 0, 1, 0
         icnt, hist = again, 2 | (rounds < 2)        # addi, bnez
-    # The last message reports j, nop, and the exception, which occurs before ecall retires
+    # The last message reports j, nop and the exception, which occurs before ecall retires
     return out + message('IndirectBranchHist', B_TYPE=1, I_CNT=icnt + again,
                          U_ADDR=(handler ^ ref) >> 1, HIST=hist, **delta)
 
 
 def trace(time=True, icnt_error=0, base=BASE, code=COMPRESSED, begin=None, tick=2, missing=(), **start):
-    """Make the rounds, from the start to the stop of trace, with a message each @tick"""
+    """Make the trace of the rounds, from the start to the stop, with a message every @tick ticks"""
     delta = {'TSTAMP': tick} if time else {}
     out = begin or start_message(base, time=time, **start)
     out += run(base, code, KERNEL, icnt_error, missing=missing, **delta)
@@ -84,8 +85,8 @@ def trace(time=True, icnt_error=0, base=BASE, code=COMPRESSED, begin=None, tick=
 
 
 def overwritten(data, size, start=START):
-    """Make a buffer that has wrapped around. It begins inside a message, with bytes that look like another
-    message"""
+    """Make the buffer of a ring that has wrapped around. The buffer begins inside a message, with bytes that look
+    like another message"""
     tail = message('ProgTraceSync', SYNC=2, I_CNT=0, F_ADDR=BASE + 6 >> 1, TSTAMP=start)
     return tail.ljust(size - len(data), b'\xff') + data
 
@@ -95,7 +96,7 @@ def ns(ticks):
 
 
 def guest_user():
-    """Let a guest's program, which is otherwise unknown, enter its kernel"""
+    """Let an unknown program of a guest enter the kernel of this guest"""
     out = start_message(BASE, priv=GUEST_USER)
     out += message('IndirectBranchHist', B_TYPE=1, I_CNT=9, U_ADDR=(KERNEL ^ BASE) >> 1, HIST=1,
                    TSTAMP=0)
@@ -103,7 +104,7 @@ def guest_user():
 
 
 def guests(what):
-    """Let kernels of guests execute calls.S"""
+    """Let the kernels of guests execute calls.S"""
     kernel = {'base': KERNEL, 'priv': GUEST_KERNEL}
     first = trace(**kernel)
     if what == 'guest-kernel':
@@ -139,7 +140,7 @@ def session(file, data, program, cpu=0, aux=True, flags=0, tid=PID, others=(), p
 
 
 def guest_sideband(file, program):
-    """Run two programs of a guest, on its only CPU, with the events that were recorded in the guest"""
+    """Run two programs on the only CPU of a guest, with the events that were recorded in this guest"""
     first = trace(priv=GUEST_USER)
     data = first + trace(priv=GUEST_USER, start=START + 1000)
     file.comm(PID, 'vmm')
@@ -157,13 +158,12 @@ def guest_sideband(file, program):
     return file
 
 
-# A guest's counter is GUEST_TICKS ahead of its host's, and its clock started GUEST_NS later.
+# A guest's counter is GUEST_TICKS ahead of its host's counter, and the guest's clock started GUEST_NS later.
 GUEST_TICKS, GUEST_NS = 500000, 7000000
 
 
 def guest_data(what, program):
-    """Make the input of perf inject --guest-data for guest_sideband(), as the files of the host and of the
-    guest"""
+    """Make the inputs of perf inject --guest-data, which are a file of the host and a file of the guest"""
     if what == 'guest-data-host':
         data = trace(priv=GUEST_USER) + trace(priv=GUEST_USER, start=START + 1000)
         result = perfdata.File(switches=True)
@@ -196,10 +196,10 @@ def make(what, program):
     if what == 'missing':
         return session(file(), trace(missing=(0x30000, 0x31000)), program)
     if what == 'missing-calls':
-        # it calls inner, and tail-calls it
+        # outer calls inner through missing code, and missing code tail-calls inner
         return session(file(), trace(missing=(0x30000, INNER, 0x31000, INNER)), program)
     if what == 'mapped-again':
-        # Before the first message, map several files one after the other at one address, like a JIT compiler
+        # Before the first message, map several files at the same address one after the other, as a JIT compiler does
         result = file()
         for n in range(4):
             result.mmap(PID, BASE, 0x1000, 0x1000, f'/nowhere/{n}', ns(START - 50 + n))
@@ -212,7 +212,8 @@ def make(what, program):
         result.switch_in(PID, PID, ns(START - 10))
         return session(result, trace(context=False), program, tid=0)
     if what == 'no-maps':
-        # The recording lacks the start of the process. Machine mode is also traced, and no message reports the mode
+        # The recording lacks the start of the process. Machine mode is also traced, and no message reports the
+        # privilege mode
         result = file(config=perfdata.TIMESTAMP | perfdata.FIRMWARE)
         data = trace(context=False)
         result.comm(PID, 'calls')
@@ -266,14 +267,14 @@ def make(what, program):
     if what == 'partial':
         return session(file(), overwritten(trace(), 4096), program, flags=perfdata.AUX_PARTIAL)
     if what == 'collision':
-        # This thread runs on another CPU, whose event can never use the sink
+        # This thread runs on another CPU, and the event of this CPU can never use the sink
         result = file()
         result.aux(0, 0, ns(START - 100), OTHER, 1, perfdata.AUX_PARTIAL | perfdata.AUX_COLLISION)
         return session(result, trace(), program)
     if what == 'samples':
         return samples(file, program)
     if what == 'truncated':
-        # inside a message
+        # cut off the trace inside a message
         return session(file(), trace()[:-3], program, flags=perfdata.AUX_TRUNCATED)
     if what == 'wrong-icnt':
         return session(file(), trace(icnt_error=1), program)
@@ -299,8 +300,8 @@ def make(what, program):
     if what == 'other-type':
         return session(file(pmu_type=perfdata.TYPE + 1), trace(), program)
     if what == 'no-sync':
-        # The record of the next trace begins after the only message with SYNC, so that its trace
-        # has none
+        # The record of the next trace begins after the only message with SYNC, so the trace in this record has no
+        # SYNC
         result = session(file(), trace(), program, aux=False)
         result.aux(0, len(start_message(BASE)), ns(START + 1000), PID)
         return result
@@ -317,7 +318,7 @@ def make(what, program):
     if what == 'trace-size':
         result = session(file(), trace(), program)
         at, _ = result.index[0]
-        # With this size, perf would move backwards in the file
+        # With this size of a record, perf would move backwards in the file
         size = (2 ** 64 - 0xffffffc0).to_bytes(8, 'little')
         result.data = result.data[:at + 8] + size + result.data[at + 16:]
         return result
@@ -330,7 +331,8 @@ def make(what, program):
     if what.startswith('lost-'):
         return lost(file, program, what)
     if what == 'unlike':
-        # The recording is of one thread. The encoder of the first CPU sends SRC, that of the second does not
+        # The recording is of one thread. The encoder of the first CPU sends SRC, and the encoder of the second CPU
+        # does not
         result = session(file(cpus=2, unlike={0: {perfdata.CPU_SRC_BITS: 4}}), trace(), program, cpu=1)
         return result.per_thread(PID)
     if what == 'frames':
@@ -349,7 +351,7 @@ def make(what, program):
 
 
 def samples(file, program, size=512):
-    """Make two samples that have much in common, and one that has nothing in common with them"""
+    """Make three samples. Two samples have much in common, and the third has nothing in common with these two"""
     first, second, third = (trace(start=START + 2000 * n) for n in range(3))
     result = file(aux_sample_size=size)
     result.comm(PID, 'calls')
@@ -364,7 +366,7 @@ def samples(file, program, size=512):
 
 
 def late_mapping(file, program):
-    """Map the program between two runs at the same addresses, so that the first run has no code"""
+    """Map the program at the same addresses between two runs, so that the first run has no code"""
     first, second = trace(), trace(start=START + 2000)
     file.comm(PID, 'calls')
     file.aux(0, len(first), ns(START + 1000), PID)
@@ -377,13 +379,14 @@ def late_mapping(file, program):
 
 
 def clock(file, program, what):
-    """Make stretches that the kernel has read at START + 1000 and START + 3000. Their times are right, or those of
-    a counter that has restarted, has stopped or is 0, or one message has waited in a queue or is damaged"""
+    """Make stretches that the kernel read at START + 1000 and START + 3000. The times of the messages are right, or
+    come from a counter that has restarted, has stopped or is 0. One message may have waited in a queue or may be
+    damaged"""
     first, second = trace(), trace(start=START + 2000)
     if what == 'clock-anew':
         second = trace(start=5)
     elif what == 'clock-anew-soon':
-        # These times differ by at most 100 us, so a message that has waited could also have them
+        # These times differ by at most 100 us, which a message that has waited in a queue could also cause
         second = trace(start=START + 1)
     elif what == 'clock-stopped':
         # Both times are long before the kernel read the first stretch
@@ -407,9 +410,9 @@ def clock(file, program, what):
 
 
 def rounds(file, program, nr=8):
-    """Read two CPUs in rounds, as perf record does. A PERF_RECORD_AUXTRACE ends anywhere in a message, and
-    PERF_RECORD_AUX may come a round later. The code of the second program is mapped when half of it has
-    run."""
+    """Read two CPUs in rounds, as perf record does. A PERF_RECORD_AUXTRACE may end inside a message, and its
+    PERF_RECORD_AUX may be in the next round. When half of the second program has run, the code of this program is
+    mapped."""
     result = file(cpus=2)
     tids = PID, OTHER
     stretches = [[trace(tid=tid, start=START + 1000 * n) for n in range(nr)] for tid in tids]
@@ -440,7 +443,7 @@ def rounds(file, program, nr=8):
 
 
 def messages(data):
-    """Return the messages, each of which ends with a byte whose MSEO is 11 (chapter 3.1)"""
+    """Return the messages. The last byte of each message has MSEO 3 (specification, chapter 3.1)"""
     out, at = [], 0
     for end, byte in enumerate(data):
         if byte & 3 == 3:
@@ -450,8 +453,8 @@ def messages(data):
 
 
 def two_sources(file, program, context=True, frames=False, src=0, ids=(16, 17)):
-    """Put the messages of two CPUs alternately into the buffer of one of them, in the order in which a funnel
-    passes them"""
+    """Write the messages of two CPUs alternately to the buffer of one CPU, in the order in which a funnel sends these
+    messages"""
     result = file(cpus=2, src_bits=4, switches=not context, cpu_words=10,
                   unlike={cpu: {perfdata.CPU_SRC_ID: src or cpu, perfdata.CPU_TRACE_ID: frames and ids[cpu]}
                           for cpu in range(2)},
@@ -481,9 +484,8 @@ def two_sources(file, program, context=True, frames=False, src=0, ids=(16, 17)):
 
 
 def switches(file, program):
-    """Let two processes take turns on a CPU, with different code at the same addresses. The trace does not
-    stop, and only perf's events contain the current process. Each exception leads to the code where the
-    next one continues."""
+    """Let two processes take turns on a CPU, with different code at the same addresses. The trace does not stop, and
+    only perf's events contain the current process. Each exception continues at the code of the next process."""
     result = file(config=perfdata.TIMESTAMP)
     turns = ((PID, COMPRESSED), (OTHER, UNCOMPRESSED), (PID, COMPRESSED), (OTHER, UNCOMPRESSED))
     for tid, name in ((PID, program), (OTHER, program + '-uncompressed')):
@@ -505,14 +507,14 @@ INNER, DONE = BASE + 0x1a, BASE + 0x1c
 
 
 def part(start, tid, begin, time, icnt, *messages):
-    """Make trace from @begin with @messages, and a stop @icnt half-words later"""
+    """Make trace that starts at @begin, has @messages, and stops after @icnt more half-words"""
     return (start_message(begin, tid=tid, start=time) + b''.join(messages) +
             message('ProgTraceCorrelation', EVCODE=4, CDF=1, I_CNT=icnt, HIST=1, TSTAMP=2))
 
 
 def lost(file, program, what):
-    """Let a thread call outer and inner on CPU 0, where trace stops. Its later trace continues in inner with
-    "kept", and otherwise after the calls, in done, because the calls have returned without trace."""
+    """Let a thread call outer and inner on CPU 0, where trace stops. With "kept", the later trace of the thread
+    continues in inner. Otherwise the calls have returned without trace, and the later trace continues in done."""
     result = file(cpus=2, switches='blind' not in what)
     for tid in (PID, OTHER):
         result.comm(tid, 'calls')
@@ -521,7 +523,7 @@ def lost(file, program, what):
 
     def add(cpu, data, time, tid, flags=0):
         if 'padded' in what:
-            # perf pads with 7 zeros in this case
+            # In this case, perf pads the trace with 7 zeros
             data += b'\xff' * ((1 - len(data)) % 8)
         result.aux(ends[cpu], len(data), ns(time), tid, cpu, flags)
         if data:
@@ -529,7 +531,7 @@ def lost(file, program, what):
         ends[cpu] += len(data)
 
     def switch(cpu, tid, time, begins=True):
-        # If a thread has two events, each event may report the switch. With "blind", no event reports it
+        # If a thread has two events, each event may report the switch. With "blind", no event reports the switch
         for n in range(0 if 'blind' in what else 1 + ('twice' in what)):
             (result.switch_in if begins else result.switch_out)(tid, tid, ns(time) + n, cpu)
 
@@ -547,14 +549,14 @@ def lost(file, program, what):
     switch(0, PID, START + 100, begins=False)
     switch(0, OTHER, START + 101)
     if 'swapped' in what:
-        # Linux lets threads of one program swap their events at a switch, so the first thread has that event
-        # now
+        # Linux lets threads of the same program swap their events at a switch. The first thread has received the
+        # event of the other thread
         for tid, time in ((PID, 1200), (OTHER, 1300)):
             switch(0, PID + OTHER - tid, START + time - 1, begins=False)
             if tid == PID or 'alone' not in what:
                 switch(0, tid, START + time)
     if 'elsewhere' in what:
-        # CPU 1 loses the trace of another thread, and then runs the first one without an event
+        # CPU 1 loses the trace of another thread, and afterwards runs the first thread without an event
         switch(1, OTHER, START + 1000)
         add(1, other[:-6], START + 1100, OTHER, perfdata.AUX_TRUNCATED)
         switch(1, PID, START + 1200)
@@ -570,7 +572,7 @@ def lost(file, program, what):
         switch(1, OTHER, START + 1300)
         add(1, trace(tid=OTHER, start=START + 1400), START + 1500, OTHER)
     if 'beside' in what:
-        # The first thread has not run on the CPU with the gap
+        # The first thread has not run on the CPU that has the gap
         switch(1, OTHER, START + 1000)
         add(1, other[:-6], START + 1100, OTHER, perfdata.AUX_TRUNCATED)
         add(1, trace(tid=OTHER, start=START + 1400), START + 1500, OTHER)
@@ -588,18 +590,18 @@ def lost(file, program, what):
 
 
 def many(file, program, what, nr):
-    """Make @nr items of one kind, to see how long perf takes for them"""
+    """Make a recording with @nr items of the kind @what. The test measures how long perf takes for these items"""
     result = file()
     result.comm(PID, 'calls')
     result.mmap(PID, BASE, max(0x8000, 4 * nr if what == 'straight' else 0), 0x1000, os.path.abspath(program))
     if what == 'straight':
-        # A program of @nr instructions without a jump, ten times
+        # Execute @nr instructions without a jump, ten times
         data = b''.join(part(START, PID, BASE, START + 1000 * n, nr) for n in range(10))
         result.aux(0, len(data), ns(START + 1000 * 10), PID)
         result.trace(data)
     at = 0
     if what == 'threads':
-        # After perf has disabled an event, @nr threads run twice each, in the same order
+        # perf disables an event. After this, @nr threads run twice each, in the same order
         result.aux(0, 0, ns(START - 10), 1, flags=perfdata.AUX_TRUNCATED)
     for n in range(2 * nr if what == 'threads' else 0):
         start, tid = START + 1000 * n, 10000 + n % nr

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Write one random walk through a made-up program as N-Trace of RISC-V and as Intel PT of x86-64.
+"""Write one random walk through an invented program, as N-Trace of RISC-V and as Intel PT of x86-64.
 
     mkflow.py DIR BRANCHES COPIES NTRACE CC-RISCV CC-X86
 
-The blocks of both programs have the same number of instructions and end with the same
-kind of jump, so that perf's decoders do the same work. DIR/riscv.data and DIR/x86.data
-contain the walk COPIES times; DIR/insns contains the number of instructions. NTRACE is
-the command `ntrace`, which encodes. Intel PT has a PSB each 4 KiB and no packets of
-time, which is its best case.
+The blocks of both programs have the same number of instructions and end with the same kind of jump, so that perf's
+decoders do the same work. DIR/riscv.data and DIR/x86.data contain the walk COPIES times. DIR/insns contains the
+number of instructions. The command NTRACE encodes the N-Trace. Intel PT has a PSB packet every 4 KiB and no packets
+of time, which is the best case for Intel PT.
 """
 import os
 import random
@@ -28,8 +27,8 @@ LAST_INSN = {'riscv': [4] * 6, 'x86': [6, 5, 5, 1, 2, 2]}
 
 
 def make_blocks(rnd):
-    """Return (instructions before the last, kind of end, target) of blocks, each of which continues at the
-    next one"""
+    """Return (instructions before the last, kind of the last instruction, target) of each block. Without a jump, a
+    block continues at the next block"""
     blocks = []
     for i in range(BLOCKS):
         kind = rnd.choices((JCC, JUMP, CALL, RETURN, INDIRECT, ICALL), (70, 8, 9, 9, 2, 2))[0]
@@ -81,7 +80,7 @@ def code(blocks, addr, isa):
 
 
 def walk(blocks, rnd, branches):
-    """Return (block, taken, next) from block 0 back to block 0"""
+    """Return (block, taken, next) of each step from block 0 back to block 0"""
     steps, stack, at = [], [], 0
     while True:
         _, kind, target = blocks[at]
@@ -103,7 +102,7 @@ def walk(blocks, rnd, branches):
 
 
 class IntelPT:
-    """Packets of the Intel SDM, volume 3, chapter "Intel Processor Trace" """
+    """Write packets that the Intel SDM, volume 3, chapter "Intel Processor Trace" describes"""
 
     def __init__(self):
         self.out, self.bits, self.last, self.next_psb = bytearray(), [], 0, 4096
@@ -214,8 +213,8 @@ def main():
              BASE['riscv'], addr['riscv'][1] - BASE['riscv'])
 
     data = intel_pt(blocks, addr['x86'][0], steps)
-    # PMU, time_shift, time_mult, time_zero, cap_user_time_zero, TSC and noretcomp bits,
-    # sched_switch, snapshot, per CPU, then MTC, TSC/CTC, CYC, ratio, filter
+    # The words: PMU, time_shift, time_mult, time_zero, cap_user_time_zero, TSC and noretcomp bits, sched_switch,
+    # snapshot, per CPU, MTC, TSC/CTC, CYC, ratio, filter
     words = [perfdata.TYPE, 10, 1024, 0, 1, 1 << 10, 1 << 11, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
     file = perfdata.File(config=1 | 1 << 11 | 1 << 13, arch='x86_64', info=(1, words))
     file.switch_in(PID, PID, 1)

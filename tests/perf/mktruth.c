@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * mktruth FILE [TIMES]: write the truth of hart 0, whose trace starts and stops 4 times, with 6
- * blocks each time. Each block is "nop; ret" at the next address. The last block is "ret", so that
- * trace stops at the target of a branch. The second group of blocks is executed TIMES times before
- * the third group, and TIMES times after it. Blocks 5, 8 and 15 write scontext, which is 1 before
- * and 1 more after each of them. A message with SYNC reports the address of block 15.
+ * mktruth FILE [TIMES]: write the truth of hart 0. Its trace starts and stops 4 times, with 6 blocks each time. Each
+ * block is "nop; ret", and the next block is at the next address. The last block is "ret", so that trace stops at the
+ * target of a branch. The second group of blocks is executed TIMES times before the third group, and TIMES times
+ * after it. scontext is 1 first. Blocks 5, 8 and 15 write scontext, and each of them increments it by 1. A message
+ * with SYNC reports the address of block 15.
  */
 #include <stdio.h>
 #include <stdlib.h>

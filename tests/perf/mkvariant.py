@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Write a perf.data with a trace that `ntrace encode --timestamp --context 1234` made.
+"""Write a perf.data file with a trace that `ntrace encode --timestamp --context 1234` made.
 
     mkvariant.py TRACE PROGRAM PERF.DATA
 
-PROGRAM is a static one, whose code is mapped as its ELF file says.
+PROGRAM is a static program, whose code is mapped as its ELF file describes.
 """
 import os
 import struct

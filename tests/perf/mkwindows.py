@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Write perf.data of two harts behind a funnel, whose sink writes its windows to two AUX buffers by turns.
+"""Write a perf.data file of two harts behind a funnel, whose sink writes windows to two AUX buffers in turn.
 
     mkwindows.py PROGRAM OUT.data WINDOWS [ratified] [frames] [late] [twice] [owners]
 
-PROGRAM is calls.S, linked at 0x10000. Without "ratified", the messages are SiFive's. WINDOWS is a list like
-1:01 0:01 1!:1 0:01 with one word for each window, in the order of the sink: the CPU that has the AUX
-buffer, "!" if the sink was full (PERF_RECORD_AUX has the flag PARTIAL), and the harts that have messages in the
-window. Without harts, the record has no trace. Each hart has one stretch of trace in a window, from its start
-to its stop:
+PROGRAM is calls.S, linked at 0x10000. Without "ratified", the messages have SiFive's format. WINDOWS is a list such
+as 1:01 0:01 1!:1 0:01. Each word describes one window, in the order in which the sink writes the windows. A word has
+the CPU that owns the AUX buffer, "!" if the sink was full (PERF_RECORD_AUX has the flag PARTIAL), and the harts that
+have messages in the window. If a word names no harts, the record has no trace. Each hart has one stretch of trace in
+a window, from its start to its stop:
   hart 0   starts, calls outer, calls inner and stops in inner, so that two calls are open.
            With "r" after the 0 it starts in done, after the return from both; with "i" it starts in inner and
            returns. With "u" after the 0, the stop of hart 0 is lost.
   hart 1   executes the three rounds of calls.S.
 With "frames", the sink is a ring that writes CoreSight frames, and a full window has lost its first frame.
-A window begins 1000 ticks of 100 ns after the one before it. Its record follows after 900 ticks. With "late", the record
-follows after 1130 ticks, as if the encoders' clock were slow: trace of the next window has an earlier time.
-With "twice", each record is written twice, as perf record may do. With "owners", an Ownership message follows each start
-by one tick.
+A window begins 1000 ticks of 100 ns after the previous window, and its record has a time 900 ticks after its start.
+With "late", the record has a time 1130 ticks after the start, as if the encoders' clock were slow. In this case,
+trace of the next window has an earlier time than this record. With "twice", each record is written twice, as perf
+record may do. With "owners", an Ownership message follows one tick after each start.
 """
 import os
 import random
@@ -62,26 +62,26 @@ class Hart:
 
 
 def calls(h, t):
-    """Make li, jal outer, addi, sd, jal inner, and a stop before its ret"""
+    """Execute li, jal outer, addi, sd, jal inner, and stop before the ret of inner"""
     h.start(t, BASE)
     h.stop(t + 2, 7)
 
 
 def returned(h, t):
-    """Make nop of done"""
+    """Execute the nop of done"""
     h.start(t, DONE)
     h.stop(t + 2, 1)
 
 
 def inner(h, t):
-    """Make ret of inner, to outer, and ld"""
+    """Execute the ret of inner to outer, and the ld after it"""
     h.start(t, INNER)
     h.ret(t + 2, 1, INNER, 0x10014)
     h.stop(t + 4, 1)
 
 
 def rounds(h, t):
-    """Make the three rounds, as mkcalls.py writes them"""
+    """Execute the three rounds, with the messages that mkcalls.py writes"""
     h.start(t, BASE)
     ref, icnt, hist = BASE, 1, 1
     for n in range(3):
@@ -90,17 +90,17 @@ def rounds(h, t):
             h.ret(t, icnt + count, ref, target, hist)
             ref, icnt, hist = target, 0, 1
         icnt, hist = 2, 2 | (n < 2)
-    # bnez was not taken; j done, nop
+    # bnez was not taken; the next instructions are j done and nop
     h.put('ProgTraceCorrelation', t + 2, EVCODE=4, CDF=1, I_CNT=icnt + 2, HIST=hist)
 
 
 def last_message(data):
-    """Return the offset of the last message"""
+    """Return the offset of the last message in the trace"""
     return max((n + 1 for n, byte in enumerate(data[:-1]) if byte & 3 == 3), default=0)
 
 
 def frames(messages, full):
-    """Return the frames of the messages of a window, each with its hart"""
+    """Return the frames with the messages of a window. Each message has its hart"""
     plain = [(src + 1, byte) for src, data in messages for byte in data]
     out = formatter.Formatter(random.Random(1), pad=0, again=1, late=0).run(plain)[0]
     return out[16 * full:]
@@ -136,7 +136,7 @@ def main():
         if FRAMES:
             out = frames(messages, full)
         elif full:
-            out = out[:-2]                      # the last message is cut where the window ends
+            out = out[:-2]                      # cut off the last message at the end of the window
         out += b'\xff' * (-len(out) % 8) if not full and not FRAMES else b''
         for _ in range(1 + TWICE):
             file.aux(ends[cpu], len(out), (t + (1130 if LATE else 900)) * 100, PIDS[cpu], cpu,

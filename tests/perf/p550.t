@@ -1,18 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Test hardware like SiFive's P550. Its registers and messages are older than N-Trace 1.0, one funnel serves all
-# harts, the clock has 700 MHz, and there are no filters and no context. Every branch that perf prints for user code,
-# the kernel and the firmware must be in the truth, with the same order and CPU. User code must belong to the right
-# process, because each process has other code at these addresses. `ntrace script` does not read the firmware's
-# code, but everything else must be right.
+# Test hardware like SiFive's P550. Its registers and messages are older than N-Trace 1.0, and it has no filters and
+# no context. All harts share one funnel, and the clock has 700 MHz. Every branch that perf prints for user code, the
+# kernel and the firmware must be in the truth, with the same order and CPU. User code must belong to the right
+# process, because each process has other code at these addresses. `ntrace script` does not read the firmware's code,
+# but all other branches must be right.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 
 plan 13
-# Kernel and firmware cannot be excluded, so a busy host needs a large buffer.
+# The hardware cannot exclude kernel and firmware, so the trace needs a large buffer on a busy host.
 truth_dir=$O/tests/perf-p550 truth_board=p550 truth_topology=p550 truth_size=64M
 truth_build 6.12
-# Machine mode cannot be excluded, and its code is only in an ELF file
+# The hardware cannot exclude machine mode, whose code is only in an ELF file
 printf '[ntrace]\n\tfirmware = %s@0x80000000\n' "$O/root/firmware/fw_dynamic.elf" >"$tap_tmp/config"
 export PERF_CONFIG="$tap_tmp/config"
 truth_after='
@@ -23,7 +23,7 @@ truth_after='
 ok "recorded on 2 harts, Linux 6.12" truth_record 6.12 2 1
 ok "all branches are right" truth_compare
 figure "$truth_last"
-# If the host has no time for the guest, the sink fills up, and perf reports that.
+# If the host has no time for the guest, the sink fills up, and perf reports a loss. perf may only report such errors.
 is "perf reports only errors about lost trace" "$(sed -n '/not complete/,$p' "$tap_tmp/err" | grep -c -E 'code ([^1]|1[0-9])')" 0
 
 ok "ntrace script: all branches are right" truth_compare_ntrace
@@ -52,7 +52,7 @@ ok "ntrace record: all times are in the last seconds of the recording" awk '
 	match($0, / [0-9]+[.][0-9]+: /) { t = substr($0, RSTART, RLENGTH) + 0; n++; if (t < end - 20 || t > end) wrong++ }
 	END { print "# " n " times, " wrong + 0 " of them not"; exit !n || wrong }' "$own/uptime" "$own/script"
 
-# If the hardware lacks a setting, perf must report that.
+# perf must report that the hardware does not support a requested setting.
 ok "mode 7: perf reports that only mode 6 is supported" grep -q 'do not support mode=7. They support 6' "$truth_dir/out/mode7"
 ok "mode 7: the kernel's log contains the reason" grep -q 'mode 7 of teInstruction is not used.* task switches' "$truth_dir/out/dmesg"
 ok "context=1: perf reports that it is not supported" grep -q 'do not support context=1' "$truth_dir/out/context"

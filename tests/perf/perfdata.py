@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Write perf.data files with N-Trace in them, as perf record would on a board.
+"""Write perf.data files that contain N-Trace, like recordings of perf record on a board.
 
 The layout is that of tools/perf/Documentation/perf.data-file-format.txt and
 include/uapi/linux/perf_event.h. Everything is little endian.
@@ -43,8 +43,8 @@ class File:
     def __init__(self, config=CONTEXT | TIMESTAMP, cpus=1, flags=2 | 4, hz=10000000,
                  src_bits=0, version=1 << 32, magic=MAGIC, cpu_words=9, header_words=10,
                  nr_cpus=None, cut=0, arch='riscv64', info=None, ts_width=64, aux_sample_size=0, switches=False, guests=False, unlike=None, pmu_type=TYPE):
-        """@info: (type, words) of PERF_RECORD_AUXTRACE_INFO of another kind of trace. @unlike: {CPU: {word:
-        value}} of its metadata"""
+        """@info: (type, words) of a PERF_RECORD_AUXTRACE_INFO for another kind of trace. @unlike: metadata that
+        differs for some CPUs, as {CPU: {word: value}}"""
         self.data, self.index, self.arch, self.aux_sample_size = bytearray(), [], arch, aux_sample_size
         self.config, self.cpus, self.switches, self.guests = config, cpus, switches, guests
         self.host()
@@ -52,13 +52,13 @@ class File:
             self.record(RECORD_AUXTRACE_INFO, 0, struct.pack('<II', info[0], 0) +
                         struct.pack(f'<{len(info[1])}Q', *info[1]))
             return
-        # ns = ticks * mult >> shift, of a 10 MHz counter
+        # Parameters of the clock: ns = ticks * mult >> shift, for a 10 MHz counter
         words = [magic, version, header_words, cpu_words,
                  cpus if nr_cpus is None else nr_cpus, pmu_type, flags, 10, 102400, 0]
         for cpu in range(cpus):
             words += [cpu, 0x1001, config, src_bits, cpu, ts_width, hz, 0, 64]
-            # Trace ID, dialect, address bits and two words of the clock are 0; later words are unknown to
-            # this version
+            # Trace ID, dialect, address bits and two words of the clock are 0. Readers of this version do not know
+            # the later words
             words += ([0] * 5 + [7] * cpu_words)[:cpu_words - 9]
             for word, value in (unlike or {}).get(cpu, {}).items():
                 words[word - cpu_words] = value
@@ -75,7 +75,7 @@ class File:
         return struct.pack('<IIQIIQ', pid, tid, time, cpu, 0, id_)
 
     def guest(self, machine, vcpu=0):
-        """From now on, events belong to a guest that process @machine runs (perf inject --guest-data)"""
+        """After this call, events belong to a guest that process @machine runs (perf inject --guest-data)"""
         self.record(RECORD_ID_INDEX, 0, struct.pack('<QQQQQQQ', 1, 3, 0, vcpu, machine, machine, vcpu))
         self.event_id, self.misc = 3, MISC_GUEST_USER
 
@@ -83,7 +83,7 @@ class File:
         self.event_id, self.misc = 2, MISC_USER
 
     def time_conv(self, zero):
-        """Add ns = ticks * mult >> shift, and @zero, of a 10 MHz counter"""
+        """Add the parameters of the clock: ns = ticks * mult >> shift, and @zero, for a 10 MHz counter"""
         self.record(RECORD_TIME_CONV, 0, struct.pack('<QQQQQBB', 10, 102400, zero, 0, 2 ** 64 - 1, 1, 0))
 
     def comm(self, pid, name, time=0, cpu=0, exec_=False):
@@ -100,12 +100,12 @@ class File:
                     + text + self.trailer(pid, pid, time, cpu, self.event_id))
 
     def guest_kernel(self, addr, size=0x1000):
-        """Add the place of a guest's kernel, as perf kvm --guest record --guestkallsyms records it"""
+        """Add the position of a guest's kernel, as perf kvm --guest record --guestkallsyms records it"""
         self.record(RECORD_MMAP, MISC_GUEST_KERNEL, struct.pack('<iIQQQ', 0, 0, addr, size, addr) +
                     b'[guest.kernel.kallsyms]_stext\0\0\0' + self.trailer(0, 0, 0, 0, self.event_id))
 
     def kernel(self, addr, size=0x1000):
-        """Add the kernel's map: MISC_KERNEL is 1; all CPUs, no process"""
+        """Add the map of the kernel. MISC_KERNEL is 1, and the map is valid for all CPUs and no process"""
         self.record(RECORD_MMAP, 1, struct.pack('<iIQQQ', -1, 0, addr, size, addr) +
                     b'[kernel.kallsyms]_stext\0' + self.trailer(0, 0, 0, 0, self.event_id))
 
@@ -135,7 +135,7 @@ class File:
                                  max(cpu, 0), tid & 0xffffffff, cpu & 0xffffffff, 0) + data
 
     def per_thread(self, tid):
-        """Let the trace that was added belong to a thread's buffer, as in perf record --per-thread"""
+        """Assign the added trace to the buffer of a thread, as perf record --per-thread does"""
         for at, _ in self.index:
             struct.pack_into('<III', self.data, at + 32, 0, tid, 0xffffffff)
         return self
@@ -156,7 +156,8 @@ class File:
         return result
 
     def features(self):
-        """Add ARCH, so that another machine is recognised, NRCPUS, and the features that JSON output shows"""
+        """Add the features ARCH, which shows that a recording is from another machine, NRCPUS, and the features that
+        JSON output contains"""
         result = {n: struct.pack('<I', 64) + b'board'.ljust(64, b'\0') for n in FEATURES_TEXT}
         result[FEATURE_ARCH] = struct.pack('<I', 64) + self.arch.encode().ljust(64, b'\0')
         result[FEATURE_NRCPUS] = struct.pack('<II', self.cpus, self.cpus)
@@ -166,7 +167,7 @@ class File:
         return result
 
     def records(self):
-        """Return (type, bytes) of each record. PERF_RECORD_AUXTRACE is followed by its trace"""
+        """Return (type, bytes) of each record. The bytes of a PERF_RECORD_AUXTRACE include its trace"""
         at = 0
         while at < len(self.data):
             type_, _, size = struct.unpack_from('<IHH', self.data, at)
@@ -176,8 +177,8 @@ class File:
             at += size
 
     def compress(self):
-        """Compress as perf record -z does: the kernel's output is in one stream of zstd, here of plain
-        blocks"""
+        """Compress records as perf record -z does. The kernel's output is in one stream of zstd, which consists of
+        uncompressed blocks here"""
         out, index, events, begun = b'', [], b'', False
         for type_, record in [*self.records(), (RECORD_FINISHED_ROUND, b'')]:
             if type_ < RECORD_HEADER_ATTR:
@@ -185,7 +186,8 @@ class File:
                 continue
             for n in range(0, len(events), 32768):
                 chunk = events[n:n + 32768]
-                # magic, no options, a window of 2 MiB; and then blocks, none of which is the last
+                # magic number, no options and a window of 2 MiB. Blocks follow, and no block is marked as the last
+                # block
                 chunk = (b'' if begun else b'\x28\xb5\x2f\xfd\0\x58') + \
                     struct.pack('<I', len(chunk) << 3)[:3] + chunk
                 out += struct.pack('<IHH', RECORD_COMPRESSED, 0, 8 + len(chunk)) + chunk
@@ -205,8 +207,8 @@ class File:
             f.write(self.pipe(data, features) if pipe else self.file(data, index, features))
 
     def pipe(self, data, features):
-        """Write the form of perf record -o -, which has no index, and has the contents of the file's
-        headers in records"""
+        """Write the format of perf record -o -. This format has no index, and has records with the contents of the
+        file's headers"""
         out = b'PERFILE2' + struct.pack('<Q', 16)
         for n, a in enumerate(self.attrs()):
             out += struct.pack('<IHH', RECORD_HEADER_ATTR, 0, 16 + len(a)) + a
@@ -242,7 +244,8 @@ class File:
 
 
 class Guest(File):
-    """A recording by perf record -a -e dummy in a guest of one CPU, with events of programs and no trace"""
+    """A recording by perf record -a -e dummy in a guest with one CPU. The recording has events of programs and no
+    trace"""
 
     def __init__(self):
         super().__init__(switches=True)

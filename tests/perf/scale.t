@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# perf's time must grow in proportion to the number of buffers, of maps, and of samples in
-# straight code. Four times as many may take about four times as long, but not 16 times.
+# perf's time must be proportional to the number of buffers, of maps, and of samples in code without branches. Four
+# times as many items may take about four times as long, but not 16 times.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/harness/grows.sh"
 
@@ -19,8 +19,8 @@ for n in 16000 64000; do
 	"${cross}gcc" $link -o "$tap_tmp/straight-$n" "$tap_tmp/$n.S" || exit
 done
 
-# seconds PROGRAM WHAT LINES OPTION...: print perf script's time for the recording WHAT of PROGRAM, if it
-# prints LINES lines
+# seconds PROGRAM WHAT LINES OPTION...: print how long perf script takes for the recording WHAT of PROGRAM, and fail
+# if perf script does not print LINES lines
 seconds() {
 	program=$1 what=$2 lines=$3; shift 3
 	python3 "$data/mkcalls.py" "$tap_tmp/$program" "$tap_tmp/$what.data" "many-$what" || return

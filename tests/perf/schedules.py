@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Check the losses that a tool prints for sinks that harts share, in recordings of random schedules.
+"""Check which losses a tool prints for sinks that harts share, in recordings of random schedules.
 
     schedules.py NTRACE|PERF PROGRAM FOLDER FIRST LAST
 
-A schedule has 2 to 8 harts and 1 to 3 sinks. Each sink writes one window after the other, to the AUX buffer
-of one of its harts by turns. A window has room for some bytes only. If the harts send more, the record of
-the window has the flag PARTIAL, and all later bytes are lost. In each third schedule, some sinks are
-rings that write CoreSight frames. A ring keeps the last bytes instead, and loses all earlier bytes.
-Because a process for each schedule takes long, a recording has many schedules, each with its own harts. A hart
-is idle in some windows, stops and starts in a window, and loses its own buffer for a while (TRUNCATED). In each
-fourth schedule, a hart also executes untraced for a while, which a record without trace reports (PARTIAL). The
-record of a window is written when the next window has begun.
+A schedule has 2 to 8 harts and 1 to 3 sinks. Each sink writes one window after the other, to the AUX buffer of each
+of its harts in turn. A window has room for a limited number of bytes. If the harts send more bytes, the record of the
+window has the flag PARTIAL, and the later bytes are lost. In every third schedule, some sinks are rings that write
+CoreSight frames. A ring keeps the last bytes, and loses all earlier bytes. A process for each schedule would take too
+long, so a recording has many schedules with separate harts. A hart is idle in some windows, may stop and restart in a
+window, and may lose its own buffer for some windows (TRUNCATED). In every fourth schedule, a hart also executes
+untraced for some time, and a record without trace reports this (PARTIAL). The record of a window is written after the
+next window has begun.
 
-PROGRAM is slots.S, linked at BASE. A hart executes each slot once, so an address identifies one moment of the
-hart's execution. For each hart, the tool must print the starts, branches and stops whose messages are complete in
-a window, in their order, and one error for each loss, between the events before and after the loss. Some
-recordings, and all recordings with rings, contain the sink of each hart. In other recordings, the tool may report
-the loss of one sink for harts of other sinks, which counts as needless errors.
+PROGRAM is slots.S, linked at BASE. A hart executes each slot once, so an address identifies one moment of the hart's
+execution. For each hart, the tool must print the starts, branches and stops whose messages are complete in a window,
+in their order. The tool must print one error for each loss, between the events before the loss and the events after
+the loss. Some recordings, and all recordings with rings, contain the sink of each hart. In other recordings, the tool
+may also report the loss of a sink for harts of other sinks. The program counts such reports as needless errors.
 """
 import os
 import random
@@ -62,7 +62,7 @@ class Hart:
                           {'src_bits': 0 if self.src is None else SRC_BITS, 'extend': False, 'xlen': 64})
 
     def stretch(self, time, branches):
-        """Return (time, events that it makes visible, bytes) of each message"""
+        """Return (time, events that the message makes visible, bytes) of each message"""
         at = BASE + 4 * self.slot
         yield time, ('s', self.slot), self.message('ProgTraceSync', time, SYNC=5, I_CNT=0, F_ADDR=at >> 1)
         for _ in range(branches):
@@ -114,7 +114,8 @@ class Schedule:
             self.run(sink)
 
     def sent(self, hart, begin, end):
-        """Return the messages of a hart in a window, as one stretch, or more if it stops in between"""
+        """Return the messages of a hart in a window. The messages are one stretch, or several stretches if the hart
+        stops in between"""
         begin = max(begin, hart.not_before) + self.rng.randint(1, 20)
         if hart.away or self.rng.random() < 0.2:
             return
@@ -126,8 +127,8 @@ class Schedule:
             begin += branches + 3 + self.rng.randint(0, 100)
 
     def window(self, sink, begin, end):
-        """Return all messages in the order of the sink. Those of a hart keep their order, after a while in
-        its queue"""
+        """Return all messages in the order in which the sink receives them. The messages of a hart wait in a queue,
+        and keep their order"""
         all_ = []
         for hart in sink.harts:
             leaves = 0
@@ -152,7 +153,7 @@ class Schedule:
                 self.truncated(owner)
 
     def write(self, sink, owner, begin, end, may_be_full):
-        """Write one window. Return the offset of the next one."""
+        """Write one window. Return the offset of the next window."""
         messages = self.window(sink, begin, end)
         size = sum(len(data) for _, _, data in messages)
         room = self.rng.randint(1, max(size, 2) - 1) if may_be_full and size else size
@@ -172,7 +173,7 @@ class Schedule:
 
     @staticmethod
     def linear(sink, messages, room, size):
-        """Return the bytes of a window that keeps the first ones, and whether it was full"""
+        """Return the bytes of a window that keeps the first bytes, and True if the window was full"""
         out = b''
         for hart, (what, _), data in messages:
             if len(out) + len(data) <= room:
@@ -189,8 +190,8 @@ class Schedule:
 
     @staticmethod
     def ring(sink, messages, room, size):
-        """Return the frames of a window that keeps the last ones, and whether it has lost any. Each frame
-        begins with an ID."""
+        """Return the frames of a window that keeps the last frames, and True if the window has lost frames. Each
+        frame begins with an ID."""
         queue = [(hart.number + 1, (n, byte)) for n, (hart, _, data) in enumerate(messages) for byte in data]
         plain = [(id_, byte) for id_, (_, byte) in queue]
         out, marks, _ = formatter.Formatter(sink.rings, pad=0, again=1, late=0).run(plain)
@@ -202,7 +203,8 @@ class Schedule:
             hart.printed += 'L' * full
             own = [(n, what) for n, (other, (what, _), _) in enumerate(messages) if other is hart]
             rest = [what for n, what in own if n in after - before]
-            # The first message of this hart may be cut off, unless it starts the trace or follows a known message.
+            # The first message of this hart may be cut off, except if this message starts the trace or follows a
+            # known message.
             if len(rest) < len(own) and not any(n in before & after for n, _ in own) and rest[:1] != ['s']:
                 rest = rest[1:]
             while len(rest) < len(own) and rest and rest[0] not in 'sB':
@@ -214,7 +216,7 @@ class Schedule:
         return out[16 * lost:], full
 
     def leave(self, sink, hart, begin):
-        """Let the hart execute untraced in the window at @begin, until a time after the sink's last record"""
+        """Let the hart execute untraced from the window at @begin until a time after the last record of the sink"""
         if hart.away:
             return
         last = max([begin] + [time for time, cpu, *_ in self.records if self.harts[cpu] in sink.harts])
@@ -229,7 +231,7 @@ class Schedule:
 
 
 def save(schedules, path, program):
-    """Write a recording of all these schedules"""
+    """Write one recording of all schedules in a list"""
     unlike, harts, records, sinks = {}, [], [], 0
     for schedule in schedules:
         for hart in schedule.harts:
@@ -262,7 +264,7 @@ def save(schedules, path, program):
 
 
 def events(text):
-    """Return {cpu: its printed events in order, with ? for an address that is not the next one of the hart}"""
+    """Return {cpu: its printed events in order}. A "?" is an address that is not the next address of the hart"""
     got, slots = {}, {}
     for line in text.splitlines():
         if 'error type' in line:
@@ -289,17 +291,17 @@ def events(text):
 
 
 def without_lone_starts(text):
-    """Remove starts without later code, because no message reports the code after these."""
+    """Remove starts without later code, because no message reports the code after these starts."""
     while 'sL' in text:
         text = text.replace('sL', 'L')
     return text[:-1] if text.endswith('s') else text
 
 
 def judge(got, wanted):
-    """Return (silent, needless, wrong): losses that are missing in @got, losses that @wanted does not have,
-    and errors"""
-    # A letter is a start, a branch or an end. Before each letter, and behind the last one, at least the losses
-    # that the schedule caused must be reported. A start may be absent if only losses follow it.
+    """Return (silent, needless, wrong): losses that are missing in @got, losses that are missing in @wanted, and
+    errors"""
+    # A letter is a start, a branch or an end. Before each letter, and after the last letter, the tool must report at
+    # least the losses that the schedule caused. A start may be absent if only losses follow the start.
     last = len(wanted) - len(wanted.rstrip('L'))
     pattern = re.sub('(L*)([sbe])', lambda m: f'L{{{len(m[1])},}}{m[2]}', wanted.rstrip('L'))
     pattern = re.sub('s(?=L{[1-9]|$)', 's?', pattern) + f'L{{{last},}}'
@@ -320,8 +322,8 @@ def judge(got, wanted):
 
 
 def groups(first, last):
-    """Return lists of schedules, each for one recording. Only schedules that say which hart has which sink share
-    a recording, because each sink without a number may be that of all harts."""
+    """Return lists of schedules, each for one recording. Only schedules whose metadata has the sink of each hart
+    share a recording, because any hart may use a sink without a number."""
     group, harts = [], 0
     for seed in range(first, last + 1):
         schedule = Schedule(seed, harts)
@@ -338,7 +340,7 @@ def groups(first, last):
 
 
 def judge_schedule(schedule, got, sums):
-    """Add to @sums what is right and wrong in the printed events @got"""
+    """Compare the printed events @got with the schedule, and add the results to @sums"""
     sums['schedules'] += 1
     for hart in schedule.harts:
         if not hart.seen and hart.src is not None:
@@ -346,7 +348,7 @@ def judge_schedule(schedule, got, sums):
         wanted, said = hart.printed, got.get(hart.number, '')
         silent, needless, wrong = judge(said, wanted)
         sums['losses'] += wanted.count('L')
-        # A missing error and a needless one together are one error that is reported at a wrong place.
+        # If an error is missing and another error is needless, both are one error at a wrong place.
         misplaced = min(silent, needless)
         sums['silent'] += silent - misplaced
         sums['misplaced'] += misplaced + (needless if schedule.has_numbers and not silent else 0)

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The encoder reports an scontext of 0 in each Ownership message, because its hart lacks scontext, or the
-# firmware denies access to it. perf must then take the threads from the kernel's context switches.
+# The encoder reports an scontext of 0 in each Ownership message, because the hart lacks scontext, or the firmware
+# denies access to scontext. In this case, perf must take the threads from the kernel's context switches.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 
 plan 6
-# Use a hart like that of the P550, but with an encoder of N-Trace 1.0
+# Use a hart like that of the P550, with an encoder of N-Trace 1.0
 truth_dir=$O/tests/perf-scontext truth_board=p550 truth_topology=direct
 truth_all 6.12 1 1
 "$O/perf/new/x86_64/perf" script -D -i "$truth_dir/out/jit.data" 2>/dev/null >"$tap_tmp/dump"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Harts share a sink that is often full, because its buffers are small. perf and `ntrace script` must report each
-# missing branch of a hart as a loss of that hart in the right place, and all branches that they print must have been
-# executed. TOPOLOGIES is the list of hardware, HARTS that of numbers of harts, and SIZES that of buffers.
+# Harts share a sink, which is often full because its buffers are small. perf and `ntrace script` must report each
+# missing branch of a hart as a loss of this hart in the right place. All branches that they print must have been
+# executed. TOPOLOGIES, HARTS and SIZES are lists of topologies, numbers of harts and sizes of buffers.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 
@@ -11,16 +11,16 @@
 losses_of() {
 	truth_topology=$1 truth_size=$3 truth_board='' truth_firmware='' truth_flags=-l truth_before=true truth_append=
 	[ "$1" != p550 ] || truth_board=p550 truth_firmware=$firmware
-	# A full ETR has overwritten the oldest trace.
+	# A full ETR overwrites the oldest trace, so branches.c needs the option -r.
 	[ "$1" != k3 ] || truth_flags=-lr
-	# The driver waits for the module that emulates the power controller, also on a slow host.
+	# Let the driver wait longer for the module that emulates the power controller, because the host may be slow.
 	[ "$1" != power ] || truth_append=deferred_probe_timeout=3600 truth_before='insmod /usr/lib/ntrace/ntrace-power.ko
 		for n in $(seq 120); do cmp -s /sys/bus/event_source/devices/ntrace/cpumask /sys/devices/system/cpu/online && break; sleep 0.5; done'
-	# More harts than the host has processors would execute little but loops that wait for a lock.
+	# If the board has more harts than the host has processors, harts mostly execute loops that wait for a lock.
 	truth_clock=
 	[ "$2" -lt 4 ] || truth_clock='--slow 10 --mips 50'
-	# On a fast host, perf may read all trace in time. While perf is stopped, a busy loop fills the buffers. This is
-	# repeated, so that there is trace behind at least one loss.
+	# On a fast host, perf may read all trace in time. Stop perf while a busy loop fills the buffers. Repeat this,
+	# so that trace follows at least one loss.
 	ok "$1, $2 harts, -m,$3: recorded" truth_record 6.12 "$2" 1 'for i in 1 2 3; do
 		kill -STOP $PPID; n=0; while [ $n -lt 3000 ]; do n=$((n + 1)); done; kill -CONT $PPID; sleep 0.2; done'
 	ok "$1, $2 harts, -m,$3: perf reports each loss in its place" truth_compare
@@ -33,7 +33,7 @@ losses_of() {
 
 truth_dir=$O/tests/perf-shared-sink truth_part=${truth_part:-$(by_size 20 1)}
 truth_build 6.12
-# Machine mode cannot be excluded on p550, and its code is only in an ELF file.
+# The p550 cannot exclude machine mode, whose code is only in an ELF file.
 firmware=$O/root/firmware/fw_dynamic.elf@0x80000000
 printf '[ntrace]\n\tfirmware = %s\n' "$firmware" >"$tap_tmp/config"
 export PERF_CONFIG="$tap_tmp/config"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * All slots have the same four bytes, so that an address shows how many slots a hart
- * has executed.
+ * All slots have the same four bytes, so an address shows how many slots a hart has executed.
  */
 	.globl	_start
 _start:

@@ -43,7 +43,7 @@ injected() { # NAME
 		perf script -i "$tap_tmp/injected.data" -F ip,addr
 }
 
-# The thread ran on CPU 1, and the metadata of that CPU describes its trace
+# The thread ran on CPU 1, so perf must use the metadata of CPU 1 for the trace
 unlike_is_right() {
 	script good | sed 's/\[000\]/[001]/' >"$tap_tmp/wanted"
 	script unlike >"$tap_tmp/got"
@@ -58,8 +58,9 @@ refused_size() {
 
 for kver in $kvers; do
 	"$top/tools/perf/build.sh" $kver x86_64 >"$tap_tmp/build" 2>&1 || { cat "$tap_tmp/build"; exit 1; }
-	# The recording has 8 runs of the first program, with 18 branches each, and 4 runs of the second. These
-	# are before the second program is mapped, so code is missing at each of their 7 messages with an address.
+	# The recording has 8 runs of the first program, with 18 branches each, and 4 runs of the second program.
+	# These 4 runs are before the second program is mapped. Therefore code is missing at each of their 7 messages
+	# with an address.
 	is "$kver: branches and errors of a file that was written in rounds" \
 		"$(script rounds | grep -c '=>') $(script rounds | grep -c 'code 30')" "220 28"
 	ok "$kver: a pipe with many reads of each buffer" same rounds-pipe rounds
@@ -73,7 +74,7 @@ for kver in $kvers; do
 	ok "$kver: an impossible size of trace, in a pipe" refused_size
 	is "$kver: inject from a pipe" "$(injected rounds-pipe | cksum)" "$(injected rounds | cksum)"
 done
-# The perf of 6.12 is built without zstd
+# The perf of kernel 6.12 is built without zstd
 zstd() {
 	_name=$1
 	shift

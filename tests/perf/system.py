@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Compare perf's call chains of a whole system, kernel and programs, with the executed code.
+"""Compare perf's call chains of a whole system, in the kernel and in programs, with the executed code.
 
     system.py BLOCKS PERIOD KALLSYMS <PERF
 
-BLOCKS is what `tests/perf/blocks all` prints of the board's truth, of one hart. This program
-derives the calls of each thread from the instructions. A jal or jalr with a link register is
-a call, and so is a trap, from the trapped address. A return or sret ends the newest call of
-the thread with this return address. If there is no such call, no call ends.
+BLOCKS is the output of `tests/perf/blocks all` for the board's truth of one hart. This program derives the calls of
+each thread from the instructions. A jal or jalr with a link register is a call. A trap is a call from the trapped
+address. A return or sret ends the newest call of the thread with this return address. If no call has this return
+address, no call ends.
 
-An exception is a system call if the kernel then executes do_trap_ecall_u, and returns after the
-ecall. A program that was just executed (begin_new_exec) has no callers. KALLSYMS has the
-addresses of these functions.
+An exception is a system call if the kernel executes do_trap_ecall_u after it, and returns to the instruction after
+the ecall. After begin_new_exec, a program has no callers. KALLSYMS has the addresses of these functions.
 
 PERF is the output of `perf script -F tid,ip`, with call chains of each PERIOD-th instruction.
 """
@@ -35,7 +34,7 @@ def symbols(path):
 
 
 class Thread:
-    """The return addresses of a thread, newest last"""
+    """The return addresses of a thread. The newest is the last"""
 
     def __init__(self):
         self.stack, self.kind, self.end = [], '', 0
@@ -63,7 +62,7 @@ class Thread:
 
 
 def read(path):
-    """Return (tid, itype, addr, code) of each block, or None where the trace stopped"""
+    """Return (tid, itype, addr, code) of each block, or None if the trace stopped there"""
     with open(path, encoding='ascii') as f:
         for line in f:
             word = line.split()
@@ -131,7 +130,7 @@ def perf_chains(file):
 
 
 class Tally:
-    """Counts of chains with frames of the kernel, of programs, and of both"""
+    """Numbers of call chains with frames of the kernel, of programs, and of both"""
 
     def __init__(self):
         self.kernel = self.user = self.both = 0

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Test perf script --time. A range must give the branches that a run without --time has in this
-# range, for any number and position of ranges, and all call chains must be possible.
+# Test perf script --time. For any number and position of time ranges, perf must print the branches that a run without
+# --time prints in these ranges. All call chains must be possible.
 . "$(dirname "$0")/../harness/tap.sh"
 
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
@@ -18,7 +18,7 @@ script() { # WHAT OPTION...
 	"$O/perf/$kver/x86_64/perf" script -i "$tap_tmp/$_what.data" --ns "$@" 2>/dev/null
 }
 
-# ranges_are_right WHAT FROM,TO...: check `perf script --time` with these ranges, which are in nanoseconds and
+# ranges_are_right WHAT FROM,TO...: check `perf script --time` with these ranges. The ranges are in nanoseconds, and
 # relative to the time 0.1 s of the recording
 ranges_are_right() {
 	_of=$1; shift
@@ -39,7 +39,8 @@ chains_are_right() {
 		NF { c = c " " $NF } END { print n + 0, "chains"; exit bad || !n }'
 }
 
-# clock WHAT: print the first time of each stretch, and the last time, in ticks of 100 ns, and how often perf warns
+# clock WHAT: print the first time of each stretch, and the last time, in ticks of 100 ns. Also print how often perf
+# warns
 clock() {
 	"$O/perf/$kver/x86_64/perf" script -i "$tap_tmp/clock-$1.data" --itrace=b --ns -F time,ip >"$tap_tmp/lines" 2>"$tap_tmp/said" &&
 		awk -v half=$(($(wc -l <"$tap_tmp/lines") / 2)) '{ sub(":", "", $1); t = sprintf("%.0f", $1 * 10000000) + 0 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Other commands of perf must work with N-Trace, such as report, annotate, and script with traces of
-# instructions and calls. tests/perf/mkcalls.py made the small recording.
+# Other commands of perf must work with N-Trace. Examples are report, annotate, and script with instruction and call
+# traces. tests/perf/mkcalls.py made the small recording.
 . "$(dirname "$0")/../harness/tap.sh"
 
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
@@ -54,7 +54,7 @@ done
 
 large || done_testing
 
-# ---- a database made by the kernel's own script, and its viewer
+# ---- Make a database with the kernel's own script, and read it with the kernel's viewer
 kver=new
 rows() { db_rows "$tap_tmp/db" "$1"; }
 if db_build >"$tap_tmp/build" 2>&1; then

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Programs whose traces perf must handle, for tests/long/perf-tried.t.
+ * These programs make traces that perf must handle. tests/long/perf-tried.t uses them.
  *
  *   tried bpf PACKETS		filter packets by a BPF program, which the kernel compiles
  *   tried ptrace ROUNDS		stop a child at a breakpoint that its debugger writes
@@ -36,7 +36,7 @@ static void fail(const char *what)
 	exit(1);
 }
 
-/* ---- BPF: a loop of 100 rounds, after which the packet is accepted ---- */
+/* ---- This BPF program loops for 100 rounds, and accepts the packet ---- */
 
 static int bpf_load(void)
 {
@@ -102,7 +102,7 @@ static void poke(pid_t pid, unsigned long addr, unsigned long code)
 		fail("PTRACE_POKETEXT");
 }
 
-/* The first register is the program counter */
+/* Return the program counter, which is the first register */
 static unsigned long get_pc(pid_t pid)
 {
 	unsigned long regs[32];
@@ -121,7 +121,7 @@ static void await_stop(pid_t pid, int signal)
 		fail("waitpid");
 }
 
-/* Run until the child calls @function, and restore the function. */
+/* Run the child until it calls @function, and restore the code of @function. */
 static void run_to(pid_t pid, void (*function)(unsigned long))
 {
 	unsigned long at = (uintptr_t)function;

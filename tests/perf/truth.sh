@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Record tests/perf/work.c system-wide on the board (truth_record), and compare each branch
-# with the truth (truth_compare). Set truth_dir first.
+# truth_record records tests/perf/work.c system-wide on the board. truth_compare compares each recorded branch with
+# the truth. Set truth_dir before the first call.
 # shellcheck shell=sh
 
 truth_build() { # KERNEL
@@ -14,17 +14,18 @@ truth_build() { # KERNEL
 		{ tail -n 30 "$tap_tmp/make"; exit 1; }
 }
 
-# truth_record KERNEL HARTS ROUNDS [COMMAND]: record the program work and then COMMAND. These variables change the
-# run. truth_board and truth_topology choose the hardware, truth_append has arguments for the kernel, truth_size is the
-# size of a buffer, truth_event is the event, and truth_who is the option that selects harts (-a for all of them).
-# truth_clock has options for the guest's clock. truth_before runs before the recording, and truth_after after it.
-# branches.c gets the options truth_flags. truth_firmware is the firmware's code for `ntrace script`. The number of
-# loops in work is divided by truth_part. In make test, the truth has only the blocks that a hart retires while its
-# encoder traces.
+# truth_record KERNEL HARTS ROUNDS [COMMAND]: record the program work, and COMMAND after it. Several variables change
+# the recording. truth_board and truth_topology select the hardware, and truth_append has arguments for the kernel.
+# truth_size is the size of a buffer, truth_event is the event, and truth_who is the option that selects harts (-a
+# selects all harts). truth_clock has options for the guest's clock. The commands truth_before and truth_after run
+# before and after the recording. branches.c gets the options truth_flags. truth_firmware is the file with the
+# firmware's code for `ntrace script`. The number of loops in work is divided by truth_part. In make test, the truth
+# has only the blocks that a hart retires while its encoder traces.
 truth_record() {
 	rm -rf "$truth_dir" && mkdir -p "$truth_dir/out" || return
 	cp "$tap_tmp/work" "$truth_dir/out/"
-	# Otherwise perf 7.2 and later do not put the vDSO into their cache, which another machine needs.
+	# Without this option, perf 7.2 and later do not put the vDSO into their build-id cache, but another machine
+	# needs the vDSO.
 	truth_options=
 	[ "$1" = 6.12 ] || truth_options=--no-buildid-mmap
 	cat >"$truth_dir/out/go" <<-E2
@@ -32,8 +33,9 @@ truth_record() {
 		cd /tmp && cp /out/work work
 		${truth_before-true}
 		export PERF_BUILDID_DIR=/tmp/debug
-		# The kernel patches the scheduler when the first event of a task is opened, and after the last one is
-		# closed. Keep one event open, so that the copy of kcore matches the code during the whole recording.
+		# The kernel patches the scheduler when the first event of a task is opened, and after the last event
+		# is closed. Keep one event open, so that the copy of kcore matches the code during the whole
+		# recording.
 		perf stat -e dummy -o /tmp/stat.kept -- sh -c 'echo >/tmp/kept; exec sleep 1000' & kept=\$!
 		while [ ! -e /tmp/kept ]; do sleep 0.1; done
 		perf --buildid-dir /tmp/debug record --no-bpf-event $truth_options --kcore ${truth_who--a} -m,${truth_size:-16M} -e ${truth_event:-ntrace//} -o all.data -- \
@@ -52,7 +54,7 @@ truth_record() {
 	truth_symfs "$1"
 }
 
-# The guest's files, where perf searches for them with --symfs
+# Make a folder with the guest's files, where perf with --symfs searches for them
 truth_symfs() {
 	truth_root=$truth_dir/symfs
 	mkdir -p "$truth_root/tmp"
@@ -64,7 +66,7 @@ truth_symfs() {
 	done
 }
 
-# CPU 0 of Linux is the hart that boots first
+# The hart that boots first is CPU 0 of Linux
 truth_harts() {
 	awk '$1 == "processor" { cpu = $3 } $1 == "hart" && $2 == ":" { printf "-m %d=%d ", cpu, $3 }' \
 		"$truth_dir/out/cpuinfo"
@@ -93,12 +95,12 @@ truth_compare_ntrace() {
 		-i "$truth_dir/out/jit.data" -F pid,tid,cpu,time,flags,ip,addr
 }
 
-# truth_number WORD: print the number before WORD in the last line
+# truth_number WORD: print the number before WORD in the last line of the comparison
 truth_number() {
 	echo "$truth_last" | sed -n "s/.*[^0-9]\([0-9]*\) $1.*/\1/p;s/^\([0-9]*\) $1.*/\1/p" | head -n 1
 }
 
-# Print how fast perf reads the recording without samples, including perf's start.
+# Print how fast perf reads the recording without samples, including the start of perf.
 truth_speed() {
 	truth_insns=$("$O/perf/new/x86_64/perf" script --symfs "$truth_root" -i "$truth_dir/out/jit.data" \
 		--itrace=ed+o 2>/dev/null | awk '/^range cpu/ { n += $6 } END { print n }')
@@ -110,7 +112,7 @@ truth_speed() {
 		"$(awk -v n="$truth_insns" -v t="$truth_time" 'BEGIN { printf "%.0f", n / t / 1e6 }') million/s"
 }
 
-# truth_all KERNEL HARTS ROUNDS: record, and compare perf and ntrace script with the truth (4 results)
+# truth_all KERNEL HARTS ROUNDS: record, and compare perf and `ntrace script` with the truth. This prints 4 results
 truth_all() {
 	truth_build "$1"
 	ok "recorded on $2 harts, Linux $1" truth_record "$@"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Loop around a function without branches. HIST is full after a branch of the loop each time. */
+/* This program loops around a function without branches. HIST becomes full after the loop's branch in each round. */
 	.option norvc
 	.globl _start
 	.type _start, @function

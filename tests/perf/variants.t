@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The specification leaves choices to an encoder. perf and `ntrace script` must print the executed
-# branches for each choice, which is a variant of `ntrace encode`. Each variant is compared with
-# the list of executed PCs in both modes.
+# The specification lets an encoder choose between several behaviours. Each choice is a variant of `ntrace encode`.
+# For each variant, perf and `ntrace script` must print the executed branches. The test compares each variant with the
+# list of executed PCs, in both modes.
 . "$(dirname "$0")/../harness/tap.sh"
 
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
@@ -15,7 +15,7 @@ riscv64-linux-gnu-gcc -O2 -fno-builtin -nostdlib -static -no-pie -o "$program" \
 "$top/tests/harness/pcs" "$tap_tmp/all" "$program" 20 >/dev/null || exit 1
 head -n 3000 "$tap_tmp/all" >"$tap_tmp/list"
 
-# List the executed branches, which are the steps that do not lead to the next instruction
+# List the executed branches, which are the steps that do not continue at the next instruction
 riscv64-linux-gnu-objdump -d "$program" | awk '/^ *[0-9a-f]+:/ { sub(":", "", $1); print $1, length($2) / 2 }' >"$tap_tmp/sizes"
 python3 - "$tap_tmp/list" "$tap_tmp/sizes" >"$tap_tmp/wanted" <<'EOP'
 import sys
@@ -32,8 +32,8 @@ perf_branches() {
 ntrace_branches() {
 	"$ntrace" script -i "$1" --threads 1 -F ip,addr 2>"$tap_tmp/err" </dev/null
 }
-# Print FROM and TO of lines such as "[branches:] FROM => TO". Omit starts and stops of trace, whose other
-# address is 0, and branches to the next instruction, because it is unknown whether they were taken
+# Print FROM and TO of lines such as "[branches:] FROM => TO". Omit starts and stops of trace, which have 0 in place
+# of one address. Also omit branches to the next instruction, because it is unknown whether these branches were taken
 pairs() {
 	python3 -c '
 import re, sys
@@ -47,7 +47,7 @@ for line in sys.stdin:
         print(f"{a[0]:x} {a[1]:x}")
 ' "$tap_tmp/sizes"
 }
-# With a loss, at least a third of all branches must be present, in order
+# If trace was lost, at least a third of all branches must be present, in order
 in_order() {
 	python3 - "$1" "$2" <<'EOP'
 import sys
@@ -70,7 +70,7 @@ variant() {
 	*) diff "$tap_tmp/wanted" "$tap_tmp/got" | head -n 10; cmp "$tap_tmp/wanted" "$tap_tmp/got" ;;
 	esac
 }
-# each TOOL MODE VARIANT...: try each variant alone. Some variants change only losses
+# each TOOL MODE VARIANT...: test each variant alone. Some variants differ only after a loss
 each() {
 	_with=$1 _mode=$2 _bad=0
 	shift 2

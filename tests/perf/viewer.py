@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Open a database in perf's exported-sql-viewer.py, and print what its windows show.
+"""Open a database in perf's exported-sql-viewer.py, and print the contents of the viewer's windows.
 
     viewer.py VIEWER DATABASE PICTURE
 
-VIEWER is scripts/python/exported-sql-viewer.py of the kernel's source, which runs unchanged with
-PySide2 and without a screen. This program opens the reports by the viewer's menu. It prints a line
-for each row, with the name of the window and the cells, separated by tabs:
+VIEWER is scripts/python/exported-sql-viewer.py of the kernel's source, which runs without changes with PySide2 and
+without a screen. This program opens the reports through the viewer's menu. The program prints a line for each row,
+with the name of the window and the cells, separated by tabs:
 
     graph DEPTH CALL-PATH OBJECT COUNT
     tree DEPTH CALL-PATH OBJECT
     branch TIME CPU COMMAND PID TID TYPE BRANCH
 
-PICTURE is the name of a PNG file, which gets a picture of the main window.
+PICTURE is the name of a PNG file, to which the program writes a picture of the main window.
 """
 import importlib.util
 import os
@@ -36,7 +36,7 @@ def load(path):
 
 
 def open_window(viewer, database):
-    """Do the same as the viewer's Main() up to its event loop"""
+    """Do the same as the viewer's Main() until its event loop starts"""
     ref = viewer.DBRef(True, database)
     db, name = ref.Open('main')
     glb = viewer.Glb(ref, db, name)
@@ -48,7 +48,7 @@ def open_window(viewer, database):
 
 
 def report(glb, title):
-    """Open the report of that name through the menu, and return its window"""
+    """Open the report @name through the menu, and return its window"""
     before = set(glb.mainwindow.mdi_area.subWindowList())
     for menu in glb.mainwindow.menuBar().actions():
         for action in menu.menu().actions():
@@ -65,7 +65,7 @@ def cells(model, index, columns):
 
 
 def print_tree(viewer, model, name, columns):
-    # Do not recurse, because the tree is as deep as the program's stack
+    # Use a list instead of recursion, because the tree is as deep as the program's stack
     stack = [(viewer.QModelIndex(), -1)]
     while stack:
         index, depth = stack.pop()
@@ -76,7 +76,7 @@ def print_tree(viewer, model, name, columns):
 
 
 def fetch_all(glb, model):
-    """Wait for branches, which another process fetches, some at a time"""
+    """Wait for branches, which another process fetches in small groups"""
     end = time.monotonic() + TIMEOUT
     while model.more:
         if time.monotonic() > end:

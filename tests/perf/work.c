@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Do typical work of a system, for a trace that is compared with the truth: processes that fork and
- * execute, signals, page faults, threads, and code that is generated at run time.
+ * Do typical work of a system, so that a trace of this work can be compared with the truth. The program forks and
+ * executes processes, handles signals and page faults, starts threads, and generates code at run time.
  *
  *   work ROUNDS [DIR [PART]]    write jit-PID.dump (perf inject --jit) to DIR, or no file if DIR is empty
  *
@@ -81,7 +81,7 @@ static void jit_open(const char *dir)
 		exit(1);
 }
 
-/* Write a loop of @nops, with its branch */
+/* Write a loop of @nops nops and a branch. Return the size in bytes */
 static size_t jit_make(uint32_t *code, unsigned int nops)
 {
 	size_t n = 0;
@@ -108,8 +108,7 @@ static void jit_run(const char *dir, int rounds)
 	jit_open(dir);
 	for (i = 0; i < rounds; i++) {
 		/*
-		 * Generate the code at another address each time, and finally at an address that
-		 * had other code
+		 * Generate the code at another address each time. The last addresses had other code before
 		 */
 		uint32_t *at = code + 64 * (i % 14);
 		size_t size = jit_make(at, 1 + i % 5 + i / 14);

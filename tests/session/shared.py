@@ -35,7 +35,7 @@ def read_branches(path):
 
 
 def compare(wanted, found):
-    """Return how many branches are wrong, how many of the wrong branches only have a wrong thread, and how many are missing"""
+    """Return how many branches are wrong, how many of these only have a wrong thread, and how many are missing"""
     at = wrong = threads = right = 0
     for branch in found:
         # The output may lack some rounds, but not more than 200 branches

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The part of Qt's databases that perf's export-to-sqlite.py uses, on top of Python's own SQLite, so that the
-script runs unchanged on a machine without Qt."""
+"""Implement the part of Qt's database classes that perf's export-to-sqlite.py uses, with Python's own SQLite. With
+this module, the script runs without changes on a machine without Qt."""
 import sqlite3
 
 __all__ = ['QSqlDatabase', 'QSqlQuery']
@@ -16,7 +16,7 @@ class QSqlDatabase:
         self.name = name
 
     def open(self):
-        # The script controls transactions
+        # Switch off automatic transactions, because the script controls transactions
         self.connection = sqlite3.connect(self.name, isolation_level=None)
         return True
 
