@@ -134,7 +134,7 @@ no_events() {
 }
 there="The recording has trace of CPU 0, thread 1234 (calls), from 0.1[0-9]* to 0.1"
 
-# PERF_RECORD_AUX describes trace that the file lacks. A full disk or kill -9 leaves such a recording
+# PERF_RECORD_AUX describes trace that the file lacks. A full disk or kill -9 leaves this kind of recording
 missing() {
 	python3 - perf.data cut.data <<-'E2' || return
 		import struct, sys

@@ -109,7 +109,7 @@ ended() {
 		rc=$?
 		[ $rc -eq $((128 + signal)) ] || { echo "$1: status $rc"; return 1; }
 		kept "$1" "signal $signal" || return
-		# If there was no old output, no file may remain
+		# Without an old output, no file may remain
 		rm file
 		(END_BY=$signal LD_PRELOAD=$tap_tmp/end.so; export END_BY LD_PRELOAD; into "$1" file)
 		[ -z "$(ls -A)" ] || { ls -A; return 1; }

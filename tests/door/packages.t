@@ -37,7 +37,7 @@ text=$(riscv64-linux-gnu-objdump -h samples/primes | awk '$2 == ".text" { print 
 LD_LIBRARY_PATH=$lib "$tap_tmp/examples/calls" samples/primes.nt "$tap_tmp/text" "$text" >"$tap_tmp/calls" 2>&1
 # The program calls count_primes once, and strike_out for each of the 46 primes.
 is "the example prints the calls of the sample" "$? $(awk '{ print $1 }' "$tap_tmp/calls" | sort | uniq -c | awk '{ print $1 }' | sort -n | paste -sd' ')" "0 1 46"
-# Any version of perf can read this recording.
+# All versions of perf can read this recording.
 mkdir -p "$tap_tmp/o/perf/7.9/$(uname -m)" && echo '#!/bin/sh' >"$tap_tmp/o/perf/7.9/$(uname -m)/perf"
 ok "make install-perf" make O="$tap_tmp/o" install-perf PREFIX=/usr DESTDIR="$tap_tmp/dest"
 ok "make install-perf installs beside the perf of the distribution" [ -x "$tap_tmp/dest/usr/bin/perf-ntrace" ]
@@ -51,7 +51,7 @@ if ! command -v dh >/dev/null || ! command -v dh_dkms >/dev/null; then
 	for n in 1 2 3 4 5 6 7 8; do skip "packages of Debian, $n" "debhelper or dh-dkms is not here"; done
 	done_testing
 fi
-# Use an existing build of perf, because a new build takes minutes.
+# Use a perf that was already built, because a new build takes minutes.
 perf=$O/perf/new/$(uname -m)/perf
 [ -x "$perf" ] || perf=
 ok "make deb" make deb PERF="$perf"

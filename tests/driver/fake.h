@@ -80,7 +80,7 @@ extern void (*fake_on_write)(void *base, unsigned int offset, uint32_t value);
 extern void (*fake_on_read)(void *base, unsigned int offset);
 
 void fake_bus_error(void *base, bool on);
-/* Switch the power of a component off or on */
+/* Switch the power of a component on or off */
 void fake_power_off(void *base);
 void fake_fault(void *base, bool active_stuck, bool not_empty);
 /* Let trTeEnable of an encoder stay 0, even if 1 is written */

@@ -179,7 +179,7 @@ void input_that_no_path_uses_is_disabled(void **state)
 	fake_run(enc2.comp.base, 100);
 	assert_int_equal(ntrace_ramsink_written(&sink, &win, &wrapped), n);
 	stop_both();
-	/* After a loss of power, the driver disables the input again */
+	/* The driver also disables the input after a loss of power */
 	ntrace_write(&funnel.comp, TR_CONTROL, 0);
 	ntrace_path_restore(&enc);
 	assert_int_equal(fake_peek(funnel.comp.base, TR_FUNNEL_DIS_INPUT), 2);

@@ -198,7 +198,7 @@ static void never_the_same(void *base, unsigned int offset)
 }
 
 /*
- * A counter without a clock may return noise. The driver must stop reading such a counter after a limited time
+ * A counter without a clock may return noise. The driver must stop reading this counter after a limited time
  */
 void counter_that_never_stands(void **state)
 {

@@ -28,7 +28,7 @@ cp /proc/cpuinfo /out/cpuinfo
 cd /tmp && cp /out/tried .
 export PERF_BUILDID_DIR=/tmp/debug
 record() { perf --buildid-dir /tmp/debug record $mmap_options -m,4M "$@" >>/out/record.log 2>&1; }
-# List the threads of perf, such as its thread for BPF events, because the trace also contains these threads.
+# List perf's threads, such as its thread for BPF events, because the trace also contains these threads.
 cat >list-threads <<'E3'
 for task in /proc/$1/task/*; do echo thread ${task##*/} of $1; done >>/tmp/threads
 E3

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Compare the branches that perf script prints with the truth of each hart. perf must print the branches that the
+ * Compare the branches that perf script prints with the truth of each hart. perf must print the branches which the
  * hart took, in the same order, with the same CPU and thread.
  *
  *   perf script --itrace=be --ns -F pid,tid,cpu[,misc],time,flags,ip,addr |
@@ -21,7 +21,7 @@
  * -t: THREADS has lines "thread TID of PID". A thread that is not in THREADS must be the only thread of its process.
  *
  * The field misc, if present, must be the privilege in the truth: U and K, or g and G in a guest. After an error, the
- * branches of perf may continue anywhere later in the truth, and the next MATCH branches must be right. The exit
+ * printed branches may continue anywhere later in the truth, and the next MATCH branches must be right. The exit
  * status is 1 if a line is wrong, or if an error is silent or misplaced.
  */
 #include <errno.h>
@@ -49,7 +49,7 @@ struct branch {
 };
 
 /*
- * This structure has the branches of a hart in the truth that are still needed, and the branches of perf that are
+ * This structure has the branches of a hart in the truth that are still needed, and the printed branches that are
  * compared with these
  */
 struct hart {
@@ -64,10 +64,10 @@ struct hart {
 	struct nb_ingress last;		/* the last block */
 	bool has_last, started, tracing, ended;
 	bool empty;			/* trace started and stopped without a block in between */
-	/* state of the comparison with perf's branches */
+	/* state of the comparison with the printed branches */
 	uint64_t stopped_at;	/* Target of the last branch if trace stopped after it, or 0 */
 	bool gap;
-	struct branch *ahead;	/* branches of perf that must still be compared */
+	struct branch *ahead;	/* printed branches that must still be compared */
 	unsigned int nr_ahead, max_ahead;
 	/* with option -l */
 	uint64_t stretches;
@@ -335,8 +335,8 @@ static void make_steps(const struct hart *h, unsigned int *steps)
 }
 
 /*
- * Return true if branch @n of perf fits to branch @next. If the last message is lost, the truth has a stop at the
- * last branch.
+ * Return true if printed branch @n matches branch @next of the truth. If the last message is lost, the truth has a
+ * stop at the last branch.
  */
 static bool fits(const struct hart *h, unsigned int n, size_t next, bool last)
 {
@@ -348,7 +348,7 @@ static bool fits(const struct hart *h, unsigned int n, size_t next, bool last)
 }
 
 /*
- * Find the first place in the truth at which all branches of perf match. If @last is true, the truth must end there.
+ * Find the first place in the truth at which all printed branches match. If @last is true, the truth must end there.
  * *most becomes the length of the longest match.
  */
 static bool find(struct hart *h, bool last, size_t *at, unsigned int *most)
@@ -379,7 +379,7 @@ static bool find(struct hart *h, bool last, size_t *at, unsigned int *most)
 }
 
 /*
- * Find the branches of perf in the truth. If @last is set, the last branch of perf must be the last branch of the
+ * Find the printed branches in the truth. If @last is set, the last printed branch must be the last branch of the
  * truth.
  */
 static void align(struct hart *h, bool last)
@@ -503,9 +503,9 @@ static void error(struct hart *h)
 	h->gap = true;
 }
 
-/* ---- Option -l compares each stretch of perf's branches alone ---- */
+/* ---- Option -l compares each stretch of the printed branches alone ---- */
 
-/* The place in the truth at which the branches of perf, starting with number @first, were found */
+/* The place in the truth at which the printed branches, starting with number @first, were found */
 struct place {
 	size_t	at, nr;
 	unsigned int first;
@@ -543,7 +543,7 @@ static bool is_joined_stop(const struct hart *h, unsigned int n, size_t next)
 }
 
 /*
- * Compare the @n branches of the truth from @at with the branches of perf from @first. Return the number of matching
+ * Compare the @n branches of the truth from @at with the printed branches from @first. Return the number of matching
  * branches, or 0 if a branch differs.
  */
 static size_t matches(const struct hart *h, unsigned int first, size_t at, size_t n)
@@ -568,9 +568,9 @@ static bool is_on_the_way(const struct hart *h, uint64_t addr, size_t next)
 }
 
 /*
- * Find the branches of perf in the stretch of @n branches from @at in the truth. They are the first branches of this
+ * Find the printed branches in the stretch of @n branches from @at in the truth. They are the first branches of this
  * stretch. After a loss in a ring, they may also be the last branches of the stretch, after a start in the code
- * before these branches. Return false if the branches of perf are not in the stretch.
+ * before these branches. Return false if the printed branches are not in the stretch.
  */
 static bool find_in_stretch(struct hart *h, size_t at, size_t n, struct place *place)
 {
@@ -639,7 +639,7 @@ static void compare_stretch(struct hart *h, const struct place *place)
 	drop(h, place->at + place->nr);
 }
 
-/* Find the place of perf's branches in the truth, after branch @least of the truth. */
+/* Find the place of the printed branches in the truth, after branch @least of the truth. */
 static void find_stretch(struct hart *h, size_t least)
 {
 	size_t at = 0, n, lost = 0;

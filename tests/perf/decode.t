@@ -177,7 +177,7 @@ kcore_is_right() {
 			--guestmodules "$tap_tmp/vm/1234/proc/modules"
 }
 
-# `perf kvm --guest record` writes such a recording.
+# `perf kvm --guest record` writes this kind of recording.
 kaslr_is_right() { executed :1234 ffffffff802000 0.10000 | guest_is guest-moved --guestvmlinux "$tap_tmp/vmlinux"; }
 
 no_kcore_is_right() {

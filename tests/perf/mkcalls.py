@@ -196,10 +196,10 @@ def make(what, program):
     if what == 'missing':
         return session(file(), trace(missing=(0x30000, 0x31000)), program)
     if what == 'missing-calls':
-        # outer calls inner through missing code, and missing code tail-calls inner
+        # outer continues in missing code, which first calls inner and later tail-calls inner
         return session(file(), trace(missing=(0x30000, INNER, 0x31000, INNER)), program)
     if what == 'mapped-again':
-        # Before the first message, map several files at the same address one after the other, as a JIT compiler does
+        # Before the first message, map several files at the same address one after the other, like a JIT compiler
         result = file()
         for n in range(4):
             result.mmap(PID, BASE, 0x1000, 0x1000, f'/nowhere/{n}', ns(START - 50 + n))

@@ -52,7 +52,7 @@ class File:
             self.record(RECORD_AUXTRACE_INFO, 0, struct.pack('<II', info[0], 0) +
                         struct.pack(f'<{len(info[1])}Q', *info[1]))
             return
-        # Parameters of the clock: ns = ticks * mult >> shift, for a 10 MHz counter
+        # The time in ns is ticks * mult >> shift, with these parameters of a 10 MHz counter
         words = [magic, version, header_words, cpu_words,
                  cpus if nr_cpus is None else nr_cpus, pmu_type, flags, 10, 102400, 0]
         for cpu in range(cpus):

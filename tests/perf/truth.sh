@@ -66,7 +66,7 @@ truth_symfs() {
 	done
 }
 
-# The hart that boots first is CPU 0 of Linux
+# Linux's CPU 0 is the hart that boots first
 truth_harts() {
 	awk '$1 == "processor" { cpu = $3 } $1 == "hart" && $2 == ":" { printf "-m %d=%d ", cpu, $3 }' \
 		"$truth_dir/out/cpuinfo"
@@ -100,7 +100,7 @@ truth_number() {
 	echo "$truth_last" | sed -n "s/.*[^0-9]\([0-9]*\) $1.*/\1/p;s/^\([0-9]*\) $1.*/\1/p" | head -n 1
 }
 
-# Print how fast perf reads the recording without samples, including the start of perf.
+# Print how fast perf reads the recording without samples. The time includes perf's start.
 truth_speed() {
 	truth_insns=$("$O/perf/new/x86_64/perf" script --symfs "$truth_root" -i "$truth_dir/out/jit.data" \
 		--itrace=ed+o 2>/dev/null | awk '/^range cpu/ { n += $6 } END { print n }')

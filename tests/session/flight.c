@@ -361,7 +361,7 @@ static int saved(const uint8_t *data, char **text, size_t *size)
 }
 
 /*
- * Flip one bit, or a few adjacent bits, in the used parts of the record, as a memory error does
+ * Flip one bit, or a few adjacent bits, in the used parts of the record, like a memory error
  */
 static void damage(uint8_t *copy)
 {

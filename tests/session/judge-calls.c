@@ -363,7 +363,7 @@ static void interrupt(struct thread *t, uint64_t pc, uint64_t sp, bool trap)
 	other->calls = t->cur;
 }
 
-/* The kernel resumes the program at trap_pc, where the program was interrupted. */
+/* The kernel resumes the program at trap_pc, which is the address of the interrupted instruction. */
 static void resume(struct thread *t, uint64_t pc, uint64_t sp)
 {
 	struct calls *c = &t->calls.at[t->cur];
