@@ -17,18 +17,18 @@ extern unsigned int fake_reports;
 struct fake_encoder_options {
 	bool		minimal;
 	bool		btm_only;
-	unsigned int	ver_major, ver_minor, protocol_major;	/* ver_major 0 means version 1.0 and protocol 1 */
+	unsigned int	ver_major, ver_minor, protocol_major;	/* 0.x means version 1.0 with protocol 1 */
 	unsigned int	active_delay, empty_delay;
-	bool		old;		/* ver_major 0 */
+	bool		old;		/* the version is really 0, see ver_major */
 	bool		no_clock;
 	bool		both_formats;	/* the encoder also supports E-Trace */
 	uint32_t	fifo_depth;	/* bytes; 0 if the FIFO is never full */
-	uint32_t	features_fixed, control_fixed;	/* Bits that are always 1 */
+	uint32_t	features_fixed, control_fixed;	/* bits of the registers that are always 1 */
 	unsigned int	ts_active_delay, enable_delay;
 	bool		etrace;		/* the encoder supports only E-Trace */
-	unsigned int	ir_modes;	/* Bitmap of supported trTeInstImplicitReturnMode, 0: all */
-	unsigned int	sync_max;	/* the highest trTeInstSyncMax; 0: 15 */
-	unsigned int	ts_modes;	/* Bitmap of supported trTsMode, 0: all */
+	unsigned int	ir_modes;	/* bitmap of supported trTeInstImplicitReturnMode. 0 means all */
+	unsigned int	sync_max;	/* the highest trTeInstSyncMax. 0 means 15 */
+	unsigned int	ts_modes;	/* bitmap of supported trTsMode. 0 means all */
 	uint32_t	ext_in_fixed;	/* Bits of trTeTrigExtInControl that are always 1 */
 };
 
@@ -39,11 +39,11 @@ struct fake_ram_options {
 	uint64_t	lowest, highest;
 	bool		fixed;
 	bool		no_stop;
-	uint8_t		sizes;		/* 0: any size; 1 or 2: to the next lower or higher power of two */
+	uint8_t		sizes;		/* 0: any size; 1 and 2: round down and up to a power of two */
 	bool		keeps_rest;	/* The sink is not empty after a stop on wrap */
 	unsigned int	active_delay, empty_delay, enable_delay;
 	bool		both;		/* the sink supports SRAM in addition to SMEM */
-	uint32_t	start_align;	/* alignment of trRamStart; 0: align */
+	uint32_t	start_align;	/* alignment of trRamStart. 0 means the alignment @align */
 	bool		stop_fixed;	/* trRamStopOnWrap is always 1 */
 	bool		limit_fixed;	/* trRamLimit of SRAM is fixed */
 	unsigned int	format;		/* trRamMemFormat, which is fixed */

@@ -37,13 +37,13 @@
 #define CPUS	16
 #define MATCH	500000	/* Shorter matches can be accidental, such as in a loop that polls a lock */
 #define SHOWN	8
-#define HELD	65536	/* Maximum number of branches after an error that are searched together */
+#define HELD	65536	/* maximum number of branches after an error that are searched together in the truth */
 
 struct branch {
-	uint64_t from, to;	/* @from is 0 if trace starts, @to is 0 if it stops */
+	uint64_t from, to;	/* @from is 0 if trace starts, and @to is 0 if trace stops */
 	uint32_t tid, pid;
-	char kind;		/* result of kind_of(), or '?' if it is unknown */
-	char mode;		/* U, K or H; g or G in a guest; 0 if unknown */
+	char kind;		/* result of kind_of(), or '?' if the kind is unknown */
+	char mode;		/* privilege mode: U, K or H, g or G in a guest, or 0 if unknown */
 	uint32_t insns;		/* number of instructions since the previous branch */
 	uint8_t length;		/* Length of the instruction at @from in bytes */
 };
@@ -69,14 +69,14 @@ struct hart {
 	bool gap;
 	struct branch *ahead;	/* printed branches that must still be compared */
 	unsigned int nr_ahead, max_ahead;
-	/* with option -l */
+	/* The following members are only used with option -l */
 	uint64_t stretches;
 	uint64_t errors;	/* errors since the last stretch that was found */
-	uint64_t told, told_branches;		/* reported losses, and their branches */
-	uint64_t silent, silent_branches;	/* unreported losses, and their branches */
+	uint64_t told, told_branches;		/* number of reported losses, and of their lost branches */
+	uint64_t silent, silent_branches;	/* number of unreported losses, and of their branches */
 	uint64_t misplaced, needless;
-	uint64_t owed, owed_branches;	/* Losses since the last reported loss */
-	uint64_t spare;			/* Errors since then, each of which may report one loss */
+	uint64_t owed, owed_branches;	/* losses since the last reported loss, and their branches */
+	uint64_t spare;			/* errors since the last reported loss, each of which may report one loss */
 	uint64_t wrong;
 	/* stretches after an error that are not found yet; stretch i ends at branch @ends[i] */
 	struct branch *held;
@@ -93,7 +93,7 @@ static bool by_stretch, sampled, no_context, ring, unknown_process;
 static FILE *verified;
 static const char *line_text;
 
-/* ---- the truth ---- */
+/* ---- The truth ---- */
 
 static char mode_of(const struct nb_ingress *b)
 {
@@ -199,7 +199,7 @@ static void stop(struct hart *h, bool lost)
 		uint64_t from = is_taken(&h->last) ? from_of(&h->last) : end_of(&h->last);
 
 		/*
-		 * The trap of an interrupt did not reach its handler. Treat it as a stop after a
+		 * The trap of an interrupt did not reach its handler. Treat this trap as a stop after a
 		 * branch.
 		 */
 		if (h->nr && !h->last.iretire && is_stop_behind(&h->queue[h->first + h->nr - 1], from))
@@ -255,7 +255,7 @@ static void drop(struct hart *h, size_t nr)
 	h->nr -= nr;
 }
 
-/* ---- the samples ---- */
+/* ---- The printed branches ---- */
 
 static bool same(const struct branch *a, const struct branch *b)
 {
@@ -318,8 +318,8 @@ static void look_ahead(struct hart *h, const struct branch *b)
 }
 
 /*
- * Build the failure table of Knuth, Morris and Pratt. If the first @i samples match the truth and
- * the next sample does not, entry @i is the number of these samples that can start another match.
+ * Build the failure table of Knuth, Morris and Pratt. If the first @i printed branches match the truth and
+ * the next branch does not, entry @i is the number of these branches that can start another match.
  */
 static void make_steps(const struct hart *h, unsigned int *steps)
 {
@@ -773,7 +773,7 @@ static uint64_t finish_stretches(struct hart *h)
 	return h->silent + h->misplaced;
 }
 
-/* ---- lines ---- */
+/* ---- Lines of perf script ---- */
 
 static uint64_t number(char **s, int base)
 {

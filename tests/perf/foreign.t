@@ -27,7 +27,7 @@ refused() {
 	grep -qF "$2" said
 }
 
-# Exchange CPUs in the expected branches. CPU 1, which sends SRC 0, executes the branches that CPU 0 executed in the original.
+# Exchange CPUs in the expected branches. CPU 1, which sends SRC 0, executes the branches of CPU 0 in the original.
 sed 's/^0 /x /; s/^1 /0 /; s/^x /1 /; s/^2 /x /; s/^3 /2 /; s/^x /3 /' shared.branches >swapped.branches
 for kver in $kvers; do
 	"$top/tools/perf/build.sh" $kver x86_64 >"$tap_tmp/build" 2>&1 || { cat "$tap_tmp/build"; exit 1; }

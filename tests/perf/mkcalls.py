@@ -22,7 +22,7 @@ OTHER = 2234                     # another process that runs a guest
 BASE = 0x10000
 START = 1000000                  # ticks of 100 ns
 KERNEL = 0xffffffff80000000
-MOVED = KERNEL + 0x200000        # by KASLR
+MOVED = KERNEL + 0x200000        # address of the kernel after KASLR has moved it
 MODULE = 0xffffffff02000000
 CONFIG = {'src_bits': 0, 'extend': False, 'xlen': 64}
 
@@ -70,7 +70,7 @@ def run(base, code, handler, icnt_error=0, wait=0, missing=(), **delta):
                            U_ADDR=(target ^ ref) >> 1, HIST=hist,
                            **{name: ticks + wait for name, ticks in delta.items()})
             ref, icnt, hist, wait = target, 0, 1, 0
-        icnt, hist = again, 2 | (rounds < 2)        # addi, bnez
+        icnt, hist = again, 2 | (rounds < 2)        # the half-words of addi and bnez
     # The last message reports j, nop and the exception, which occurs before ecall retires
     return out + message('IndirectBranchHist', B_TYPE=1, I_CNT=icnt + again,
                          U_ADDR=(handler ^ ref) >> 1, HIST=hist, **delta)
@@ -225,7 +225,7 @@ def make(what, program):
     if what == 'no-time':
         return session(file(config=perfdata.CONTEXT), trace(time=False), program)
     if what == 'padded':
-        # perf pads with zeros, here with 7 of them
+        # perf pads trace with zeros. This trace needs 7 zeros
         data = trace()
         return session(file(), data + b'\xff' * ((1 - len(data)) % 8), program)
     if what == 'narrow':

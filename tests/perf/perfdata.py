@@ -6,7 +6,7 @@ include/uapi/linux/perf_event.h. Everything is little endian.
 """
 import struct
 
-TYPE = 42                       # of the PMU "ntrace"
+TYPE = 42                       # type number of the PMU "ntrace"
 CONTEXT, TIMESTAMP, FIRMWARE = 1, 2, 1 << 16       # NTRACE_CONFIG_*
 MAGIC = 0x3145434152544e00      # NTRACE_INFO_MAGIC_VALUE
 

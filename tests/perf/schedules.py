@@ -36,7 +36,7 @@ START = 1000000     # ticks of 100 ns
 PID = 1000
 SINK = 14           # NTRACE_INFO_CPU_SINK
 SRC_BITS = 4
-MOST_HARTS = 100    # of a recording, because each hart has a trace ID below 112
+MOST_HARTS = 100    # maximum in a recording, because each hart has a trace ID below 112
 
 
 class Hart:
@@ -44,7 +44,7 @@ class Hart:
         self.cpu, self.number, self.sink, self.src, self.ratified = cpu, number, sink, src, ratified
         self.slot = self.last = 0
         self.rings = None       # random numbers for choices of a ring
-        self.away = 0           # windows for which its buffer has no room
+        self.away = 0           # number of next windows for which the hart's buffer has no room
         self.not_before = 0
         self.seen = False
         self.printed = ''       # letters of the events that must be printed: s, b, e and L
@@ -83,7 +83,7 @@ class Hart:
 class Sink:
     def __init__(self, number, harts):
         self.number, self.harts = number, harts
-        self.rings = None       # that of its harts
+        self.rings = None       # the same random numbers as in the harts
 
 
 class Schedule:
@@ -101,7 +101,7 @@ class Schedule:
             self.harts.append(Hart(cpu, first + cpu, sink, src, self.ratified))
             sink.harts.append(self.harts[-1])
         for sink in self.sinks:
-            if len(sink.harts) == 1:        # needs no SRC
+            if len(sink.harts) == 1:        # a sink of one hart needs no SRC
                 sink.harts[0].src = None
         self.ends, self.data = [0] * nr, [b''] * nr
         self.records = []                   # (time, cpu, offset, size, flags)

@@ -108,7 +108,7 @@ static void jit_run(const char *dir, int rounds)
 	jit_open(dir);
 	for (i = 0; i < rounds; i++) {
 		/*
-		 * Generate the code at another address each time. At the last addresses, the new code replaces older code
+		 * Generate the code at another address each time. The last code replaces older code at its address
 		 */
 		uint32_t *at = code + 64 * (i % 14);
 		size_t size = jit_make(at, 1 + i % 5 + i / 14);

@@ -14,7 +14,7 @@
 
 static volatile int sink;
 static int seed;
-static void *back;	/* where outer's call of middle returns */
+static void *back;	/* address to which outer's call of middle returns */
 
 static int random_below(int n)
 {

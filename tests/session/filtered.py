@@ -54,7 +54,7 @@ class Frame:
 class Truth:
     def __init__(self):
         self.calls, self.own, self.total = (collections.Counter() for _ in range(3))
-        self.unsure = set()         # functions that are not traced, and that a jump has reached
+        self.unsure = set()         # untraced functions to which a jump has led
         self.since = []             # the stacks at the instructions since the last cut
 
     def cut(self, stack):

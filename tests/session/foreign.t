@@ -60,7 +60,7 @@ is "gtrace: SRC is wider than the number of CPUs needs" "$(read_as gtrace shared
 is "gtrace: the header does not contain the number of CPUs" "$(read_as gtrace narrow no-cpus)" "$all"
 is "gtrace: the recording lacks the SRC of each CPU" "$(read_as gtrace narrow no-ids)" "$all"
 is "rvtrace: the recording lacks the format of the trace" "$(read_as rvtrace narrow)" "$all"
-# Exchange CPUs in the expected branches. CPU 1, which sends SRC 0, executes the branches that CPU 0 executed in the original.
+# Exchange CPUs in the expected branches. CPU 1, which sends SRC 0, executes the branches of CPU 0 in the original.
 sed 's/^0 /x /; s/^1 /0 /; s/^x /1 /; s/^2 /x /; s/^3 /2 /; s/^x /3 /' narrow.branches >swapped.branches
 foreign gtrace narrow.data swapped.data swap || exit 1
 is "gtrace: AUX_OUTPUT_HW_ID assigns SRC to CPUs" "$(judged swapped swapped)" "$all"

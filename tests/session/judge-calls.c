@@ -62,7 +62,7 @@ struct call {
 	int32_t		tid;
 	bool		open, outer;	/* @open if the end is missing, @outer if the start is missing */
 	uint64_t	begin, end, self;
-	uint64_t	parent;		/* 1 + start of the caller on the same stack; 0: no caller */
+	uint64_t	parent;		/* 1 + start of the caller on the same stack, or 0 without a caller */
 	uint64_t	to;
 };
 
@@ -73,7 +73,7 @@ struct frame {
 	bool		any_sp;		/* the return address is in t0, so @sp is ignored */
 	bool		trap;
 	bool		handler;	/* a signal handler or a trap */
-	size_t		alias;		/* index + 1 of a handler's separate stack; 0: none */
+	size_t		alias;		/* index + 1 of a handler's separate stack, or 0 without one */
 };
 
 /* Calls of one stack, including calls of handlers that interrupt this stack */
@@ -84,7 +84,7 @@ struct calls {
 
 struct stack {
 	uint64_t	from, to;
-	size_t		calls, own;	/* indices in thread::calls; @own without a handler's calls */
+	size_t		calls, own;	/* indices in thread::calls. @own omits the calls of handlers */
 };
 
 struct range {
@@ -106,11 +106,11 @@ struct thread {
 	ARRAY(uint64_t)	sps;
 	ARRAY(struct stack) stacks;
 	ARRAY(struct calls) calls;
-	size_t		cur;		/* index in @calls of the running stack */
+	size_t		cur;		/* index of the current stack in @calls */
 	uint64_t	at;
 	bool		running;	/* the following members describe the thread's last block */
 	bool		has_sp, trapped;
-	uint64_t	fault_pc;	/* address of an instruction that trapped after a jump to it; 0: none */
+	uint64_t	fault_pc;	/* address of an instruction that trapped after a jump to it, or 0 */
 	uint64_t	end, site, trap_pc, trap_sp;
 	uint32_t	insn;
 	uint8_t		itype, priv;

@@ -37,12 +37,12 @@ PIDS = mkcalls.PID, mkcalls.OTHER
 CODES = mkcalls.COMPRESSED, mkcalls.UNCOMPRESSED
 BASE = mkcalls.BASE
 TURN = 100           # ticks from one switch to the next, of which the rounds take 26
-LATE = 40 * TURN     # ticks that a message waits at most
-SYNC = 5             # turns between two messages with SYNC
-STARTS = 4           # of the encoders
+LATE = 40 * TURN     # maximum number of ticks for which a message waits in a queue
+SYNC = 5             # number of turns between two messages with SYNC
+STARTS = 4           # number of starts of each encoder
 SRC_BITS = int(os.environ.get('SRC_BITS', '4'))
 IDLE = b'\xff'
-PIECES = 1, 2, 3, 50, 1000, 5000    # bytes
+PIECES = 1, 2, 3, 50, 1000, 5000    # sizes of the pieces of trace in bytes
 
 # Addresses: jal outer; ret of inner; jal inner; outer, inner, ret of outer; bnez, its target, j, done; ecall
 PLACES = (2, 0x1a, 0x10, 0xc, 0x1a, 0x18, 8, 2, 0xa, 0x1c, 0x1e), (4, 0x2c, 0x1c, 0x14, 0x2c, 0x28, 0xc, 4, 0x10, 0x30, 0x34)

@@ -30,7 +30,7 @@ struct lane {
 	uint32_t	buffer;
 	int32_t		cpu;
 	uint64_t	insns, last;
-	size_t		start;		/* index of its first instruction in the order of lanes */
+	size_t		start;		/* index of the lane's first instruction in the order of lanes */
 };
 
 static struct {

@@ -19,8 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SECONDS		10	/* processor time of a command, which does not depend on the load of the host */
-#define RUNS		50	/* lines that a worker runs, because a worker may leak memory */
+#define SECONDS		10	/* limit of a command in processor time, which does not depend on the host's load */
+#define RUNS		50	/* number of lines that a worker handles, because a worker may leak memory */
 #define MORE		77	/* exit status of a worker after RUNS lines, and after the last line */
 #define NO_MORE		78
 #define MAX_ARGS	32
@@ -28,7 +28,7 @@
 typedef int main_fn(int argc, char **argv, char **envp);
 
 static main_fn *real_main;
-static int answers;	/* the standard output that the server began with */
+static int answers;	/* the original standard output of this process */
 
 /* Open the file as @fd, so that @fd has neither the position nor the content that the last command left */
 static void redirect(int fd, const char *path)

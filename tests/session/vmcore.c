@@ -14,7 +14,7 @@
 
 #define RAM		0x80200000ULL
 #define RAM_SIZE	(8ULL << 20)
-#define HOLE		(RAM + (7ULL << 20))	/* The dump lacks this page */
+#define HOLE		(RAM + (7ULL << 20))	/* address of a page that the dump lacks */
 #define IMAGE		0xffffffff80000000ULL
 #define IMAGE_OFFSET	(IMAGE - RAM)
 #define STEXT		(IMAGE + 0x2000)
