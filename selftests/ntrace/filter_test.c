@@ -90,7 +90,7 @@ static int set_start_stop(struct recording *rec, void (*a)(void), void (*b)(void
 	return set_filter(rec, text);
 }
 
-/* Return the bytes of trace since the last call, without the bytes that the stop of the event adds */
+/* Stop and start the event. Return the bytes of trace since the last call. */
 static uint64_t traced(struct recording *rec, uint64_t *head)
 {
 	uint64_t before = *head;
@@ -122,7 +122,7 @@ static uint64_t first_address(struct recording *rec, struct stretches *st)
 	return addr;
 }
 
-/* If the driver accepts a filter, the event must trace. Otherwise perf reports lost trace */
+/* The driver must refuse filters that the hardware lacks. If it accepts a filter, no trace may be missing. */
 TEST_F(filter, more_than_the_hardware_has_are_refused)
 {
 	char text[4096] = "";

@@ -538,7 +538,7 @@ TEST_F(pmu, an_event_keeps_its_default_mode)
 		SKIP(return, "one mode of timestamps");
 	EXPECT_EQ(cpu_write(self->cpu, "timestamp/mode", same), 0);
 
-	/* open an event that does not trace, like that of a thread that sleeps */
+	/* start and stop an event, like that of a thread that sleeps */
 	event_attr(&attr, pmu_config(self->cpu));
 	ASSERT_TRUE(record_open(&rec, &attr, 0, -1, 1 << 20, true));
 	record_start(&rec);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tracing into an AUX buffer that is read */
+/* Test events whose AUX buffer is read during tracing. */
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -33,8 +33,8 @@ FIXTURE_TEARDOWN(record)
 }
 
 /*
- * Each stretch consists of whole messages, from a synchronisation to a correlation. If its record
- * reports that trace is missing at the end, the last message may be cut off.
+ * Check that each stretch consists of whole messages, from a synchronisation to a correlation. If the
+ * record of a stretch reports that trace is missing at the end, the last message may be incomplete.
  */
 #define check_stretches(_rec, _st) ({							\
 	unsigned int _i;								\
@@ -98,7 +98,7 @@ TEST_F(record, nothing_before_enable_and_after_disable)
 	EXPECT_EQ(self->rec.page->aux_head, head);
 }
 
-/* Return the number of bytes of trace of @turns of work */
+/* Do the work @turns times, and return the number of bytes of its trace. */
 static uint64_t work_bytes(struct recording *rec, unsigned int turns)
 {
 	uint64_t head = rec->page->aux_head;
@@ -113,7 +113,7 @@ TEST_F(record, more_work_more_trace)
 	int i;
 
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 22, false));
-	/* An interrupt may occur in one of the runs, and generate more trace than the work */
+	/* repeat the measurement, because an interrupt may generate more trace than the work */
 	for (i = 0; i < 5; i++) {
 		bytes = work_bytes(&self->rec, 1000);
 		if (bytes < small)
@@ -249,7 +249,7 @@ TEST_F(record, own_thread_id_in_ownership)
 		free(buf);
 	}
 	EXPECT_GT(own, 0);
-	/* If the kernel is excluded, no number of another thread appears */
+	/* if the kernel is excluded, the trace must not contain the number of another thread */
 	if (self->attr.exclude_kernel)
 		EXPECT_EQ(other, 0);
 }
@@ -286,7 +286,7 @@ TEST_F(record, both_modes)
 	int i;
 
 	ASSERT_TRUE(pmu_text("caps/mode", text, sizeof(text)));
-	/* The number of interrupts of the kernel varies from run to run */
+	/* exclude the kernel, because the number of its interrupts varies */
 	event_attr_user(&self->attr);
 	for (i = 0; i < 2; i++) {
 		if (!strchr(text, '0' + modes[i]))
@@ -310,8 +310,8 @@ TEST_F(record, both_modes)
 }
 
 /*
- * Return the number of Error messages in the trace of a loop. @partial counts records with that
- * flag.
+ * Return the number of Error messages in the trace of a loop. Set *partial to the number of records with
+ * the flag PARTIAL.
  */
 static unsigned int errors_of_work(struct recording *rec, struct stretches *st, unsigned int *partial)
 {
@@ -334,10 +334,10 @@ static unsigned int errors_of_work(struct recording *rec, struct stretches *st, 
 }
 
 /*
- * An encoder without room drops messages. It reports this by an Error message, and sets
- * trTeInstStallOrOverflow, which the file overflows counts. With stall=1 it sets the same bit, but
- * does not drop messages. The sink accepts all trace, so PARTIAL, which is about the sink, is not
- * set.
+ * An encoder whose FIFO is full drops messages. It then sends an Error message, and sets the bit
+ * trTeInstStallOrOverflow. The file overflows has the number of times that the driver saw this bit. With
+ * stall=1, the encoder sets the same bit, but stalls the hart and does not drop messages. Records must
+ * not have the flag PARTIAL, which is about the sink, because the sink accepts all trace.
  *
  * NTRACE_SLOW_FIFO=1 means that the FIFO of the encoder is slow enough to overflow.
  */
@@ -373,8 +373,8 @@ TEST_F(record, encoder_without_room_says_so_or_stalls)
 				EXPECT_GT(errors, 0);
 		}
 		/*
-		 * An Error message may be the last message of a stretch, because later messages
-		 * had no room
+		 * The last message of a stretch may be an Error message, because the messages after
+		 * it did not fit into the FIFO
 		 */
 		if (errors) {
 			EXPECT_GT(after, before);
@@ -386,9 +386,9 @@ TEST_F(record, encoder_without_room_says_so_or_stalls)
 }
 
 /*
- * A hart that stalls does not take interrupts. So its sink must not stop when a window is full,
- * because the timer that empties the window would never fire, and the hart would hang. A page is
- * full long before the timer fires.
+ * A hart that stalls does not take interrupts. If its sink stopped at the end of a full window, the timer
+ * that empties the window would never fire, and the hart would hang. Therefore the sink of such an event
+ * must not stop. The test uses a window of one page, which is full long before the timer fires.
  */
 TEST_F(record, hart_that_stalls_does_not_wait_for_a_full_window)
 {

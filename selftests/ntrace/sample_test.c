@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* AUX sampling adds the newest trace to the samples of another event */
+/* Test AUX sampling, which adds the newest trace to the samples of another event. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -44,7 +44,7 @@ FIXTURE_TEARDOWN(sample)
 	record_close(&self->rec);
 }
 
-/* The sampler, with its samples in the buffer of the recording */
+/* Open the event whose samples contain trace. It writes its samples to the buffer of the recording. */
 static int open_sampler(struct recording *rec, struct perf_event_attr *attr)
 {
 	int fd = syscall(SYS_perf_event_open, attr, 0, -1, rec->fd, PERF_FLAG_FD_CLOEXEC);
@@ -57,8 +57,8 @@ static int open_sampler(struct recording *rec, struct perf_event_attr *attr)
 }
 
 /*
- * Get the first sample after @tail. Return false if there is none. @size is the size of its trace.
- * Samples for which the buffer had no room are added to @lost.
+ * Copy the trace of the first sample after *tail to @trace, and set *size to its size. Return false if
+ * there is no sample. Add the number of samples that did not fit into the buffer to *lost.
  */
 static bool next_sample(struct recording *rec, uint64_t *tail, uint8_t *trace, uint64_t *size,
 			uint64_t *lost)
@@ -86,8 +86,8 @@ static bool next_sample(struct recording *rec, uint64_t *tail, uint8_t *trace, u
 }
 
 /*
- * Return the number of messages in a sample, or -1 if one is broken. The first may lack its
- * beginning. The last must report that the encoder was stopped.
+ * Return the number of messages in a sample, or -1 if a message is invalid. The first message may lack its
+ * beginning. The last message must report that the encoder was stopped.
  */
 static int messages(const uint8_t *trace, size_t size, unsigned int src_bits)
 {
@@ -156,8 +156,8 @@ TEST_F(sample, each_ends_where_the_encoder_was_stopped)
 }
 
 /*
- * Take samples in the scheduler, with its locks held. A sleep that ends before the scheduler is
- * reached does not cause a switch, so these sleeps are long enough for a slow kernel.
+ * Take samples in the scheduler, while it holds its locks. A sleep causes no task switch if it ends before
+ * the kernel reaches the scheduler, so the sleeps are long enough for a slow kernel.
  */
 TEST_F(sample, at_each_task_switch)
 {
@@ -182,8 +182,8 @@ TEST_F(sample, at_each_task_switch)
 	ASSERT_EQ(read(self->fd, &switches, sizeof(switches)), sizeof(switches));
 	EXPECT_GE(switches, 20);
 	/*
-	 * If the host stops the reader, the buffer may fill up. Lost records may also be those of
-	 * AUX trace.
+	 * If the host stops the reader, the buffer may fill up, and samples or AUX records are
+	 * lost.
 	 */
 	EXPECT_LE(samples.nr, switches);
 	if (!samples.lost)
@@ -195,7 +195,7 @@ TEST_F(sample, at_each_task_switch)
 	       (unsigned long long)switches);
 }
 
-/* A sample must not change the buffer, so a snapshot is the same as without samples */
+/* A sample must not change the AUX buffer, so that a snapshot has the same trace as without samples. */
 TEST_F(sample, the_buffer_goes_on)
 {
 	uint8_t *buf = malloc(1 << 16);
@@ -208,7 +208,7 @@ TEST_F(sample, the_buffer_goes_on)
 	self->fd = open_sampler(&self->rec, &self->sampler);
 	ASSERT_GE(self->fd, 0);
 	record_start(&self->rec);
-	/* The host may be late with the timer of the sampler */
+	/* repeat this, because the host may run the timer of the sampler late */
 	for (i = 0; i < 100 && !found; i++) {
 		busy(50000);
 		found = next_sample(&self->rec, &tail, self->trace, &size, &lost);

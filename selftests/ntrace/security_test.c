@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which user may see which trace */
+/* Test which users can trace which code. */
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static void look(struct recording *rec, struct stretches *st, struct seen *seen)
 			if (msg.addr >> 63)
 				seen->kernel++;
 			else if (msg.addr >> 31 == 1)
-				seen->firmware++;	/* the board's RAM, physical */
+				seen->firmware++;	/* a physical address in the board's RAM */
 			else
 				seen->user++;
 		}
@@ -67,7 +67,7 @@ static void look(struct recording *rec, struct stretches *st, struct seen *seen)
 	}
 }
 
-/* A counter whose start and stop the kernel leaves to the firmware (SBI, "Performance Monitoring") */
+/* Open a counter that the kernel starts and stops by calls of the firmware (SBI, "Performance Monitoring"). */
 static int open_counter(void)
 {
 	struct perf_event_attr attr = {
@@ -143,7 +143,7 @@ TEST_F(security, firmware_is_left_out_where_it_can_be)
 	EXPECT_EQ(seen.prv[3], 0);
 }
 
-/* Check that calls reach the firmware, because the test above would pass without such calls */
+/* Check that the work calls the firmware, because otherwise the test above would always pass. */
 TEST_F(security, firmware_is_there_if_asked_for)
 {
 	int counter = open_counter();
@@ -156,7 +156,8 @@ TEST_F(security, firmware_is_there_if_asked_for)
 	self->attr.config |= NTRACE_CONFIG_FIRMWARE;
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 20, false));
 	/*
-	 * Without Ownership messages, the firmware is visible only if a periodic SYNC occurs in it
+	 * Without Ownership messages, the trace shows the firmware only if a periodic SYNC occurs in
+	 * the firmware
 	 */
 	for (round = 0; round < 100 && !(seen.firmware + seen.prv[3]); round++) {
 		work(&self->rec);
@@ -209,7 +210,7 @@ TEST_F(security, unprivileged_sees_no_system)
 	EXPECT_EQ(ret, self->filter ? EACCES : EOPNOTSUPP);
 }
 
-/* A hart that stalls does not take interrupts, and other CPUs wait for it */
+/* An ordinary user must not stall a hart. It would not take interrupts, and other CPUs would wait for it. */
 TEST_F(security, unprivileged_does_not_stall_a_hart)
 {
 	int ret;
@@ -232,7 +233,7 @@ TEST_F(security, paranoid_minus_one_does_not_open_firmware)
 	EXPECT_EQ(ret, EACCES);
 }
 
-/* If the encoder lacks privilege filters, an unprivileged event could not exclude the firmware */
+/* If the encoder lacks privilege filters, an ordinary user may not trace, because nothing excludes the firmware. */
 TEST_F(security, paranoid_minus_one_needs_the_filter_too)
 {
 	set_paranoid(-1);
@@ -272,7 +273,8 @@ TEST_F(security, traced_program_that_gave_up_its_rights_forks)
 }
 
 /*
- * scontext has thread ids of the initial pid namespace, which a process in another one must not see
+ * scontext contains thread ids of the initial pid namespace. A process in another pid namespace must not
+ * see them.
  */
 TEST_F(security, thread_ids_of_the_system_are_not_for_a_container)
 {

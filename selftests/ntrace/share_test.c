@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Threads of an ordinary user, each traced by its own event, on harts that may share a sink. They
- * yield all the time, so that events start and stop on each hart while others use the sink. No
- * thread may get trace of another thread, and no trace may be lost without a flag or be damaged.
+ * Trace threads of an ordinary user on harts that may share a sink. Each thread has its own event. The
+ * threads yield all the time, so that events start and stop on each hart while other harts use the sink.
+ * No thread may get trace of another thread. Trace must not be damaged, and must not be lost without a
+ * flag.
  *
- * NTRACE_SECONDS=N sets the duration of each case, by default 2.
+ * NTRACE_SECONDS=N sets the duration of each case in seconds. The default is 2.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -32,7 +33,7 @@ struct yielder {
 	struct recording	rec;
 	uint64_t		yields, bytes;
 	uint64_t		most;	/* maximum number of bytes of trace that were not yet read */
-	uint64_t		late;	/* part of @bytes from the second half of the time */
+	uint64_t		late;	/* bytes that arrived in the second half of the time */
 };
 
 static struct yielder yielders[THREADS];
@@ -41,7 +42,7 @@ static struct perf_event_attr attr;
 static bool one_owner;
 static unsigned int seconds;
 
-/* Read the new trace, and drop it */
+/* Read the new trace, and discard it. */
 static void drain(struct yielder *y)
 {
 	struct perf_event_mmap_page *page = y->rec.page;
@@ -54,7 +55,7 @@ static void drain(struct yielder *y)
 	__atomic_store_n(&page->data_tail, page->data_head, __ATOMIC_RELEASE);
 }
 
-/* Like perf, read the trace, and enable an event that was disabled because its buffer was full */
+/* Read the trace. Like perf, enable the event if the kernel disabled it because its buffer was full. */
 static void drain_and_go_on(struct yielder *y)
 {
 	drain(y);
@@ -98,9 +99,9 @@ static void *yielder_run(void *arg)
 }
 
 /*
- * Run all threads as an ordinary user. Return 0 if each event could be opened and there is trace,
- * else an exit status. Some events may have no trace, because the sink may be busy with another
- * event, or write all trace to one buffer.
+ * Run all threads as an ordinary user. Return 0 if all events could be opened and at least one has trace,
+ * else an exit status. Some events may have no trace, because the sink is busy with another event, or
+ * because it writes all trace to one buffer.
  */
 static int yield_all(void)
 {
@@ -194,7 +195,7 @@ TEST_F_TIMEOUT(share, yielding_threads_of_an_ordinary_user, 3600)
 	EXPECT_NE(WEXITSTATUS(status), 4) TH_LOG("all events have stopped for good");
 	EXPECT_EQ(WEXITSTATUS(status), 0);
 
-	/* A later thread finds the sink free */
+	/* the sink must be free for a later thread */
 	attr.exclude_kernel = 0;
 	attr.exclude_hv = 0;
 	ASSERT_TRUE(record_open(&later, &attr, 0, -1, 1 << 20, false));
@@ -203,7 +204,7 @@ TEST_F_TIMEOUT(share, yielding_threads_of_an_ordinary_user, 3600)
 	record_close(&later);
 }
 
-/* An event that has to wait for a sink gets one record with the reason */
+/* An event that has to wait for a sink must get exactly one record with the reason. */
 TEST(event_that_waits_is_told_once)
 {
 	struct recording first, second;
@@ -217,11 +218,11 @@ TEST(event_that_waits_is_told_once)
 		SKIP(return, "there is one encoder only");
 	shared = cpus_share_sink(0, 1);
 	event_attr(&attr, pmu_config(0));
-	/* The buffer must not be full when it is read */
+	/* the buffer must be so large that it is not full when it is read */
 	ASSERT_TRUE(record_open(&second, &attr, -1, 1, 1 << 22, false));
 	attr.config ^= NTRACE_CONFIG_TIMESTAMP;
 	ASSERT_TRUE(record_open(&first, &attr, -1, 0, 1 << 16, true));
-	/* Keep this CPU from idling, because a CPU that loses its state gives its sink to others */
+	/* keep this CPU busy, because an idle CPU may lose its state and release its sink */
 	pin(0);
 	record_start(&first);
 	record_start(&second);
@@ -250,7 +251,7 @@ TEST(event_that_waits_is_told_once)
 
 #define ROOMY_SIZE	(64 * AUX_SIZE)
 
-/* Let the AUX buffer have room for @room bytes from its next record on */
+/* Limit the free space of the AUX buffer to @room bytes. */
 static void leave_room(struct recording *rec, uint64_t room)
 {
 	uint64_t head = __atomic_load_n(&rec->page->aux_head, __ATOMIC_ACQUIRE);
@@ -259,9 +260,9 @@ static void leave_room(struct recording *rec, uint64_t room)
 }
 
 /*
- * Let the event of CPU 0 share its sink with one of CPU 1, whose buffer has @room, until the reader
- * of the first has some trace. Return the bytes of trace, or 0 if the sink is not shared. Set *most
- * to the largest amount of trace that the reader had not read.
+ * Let the event @roomy of CPU 0 share its sink with the event @tight of CPU 1, whose buffer has @room free
+ * bytes. Run until the reader of @roomy has some trace. Return the bytes of trace, or 0 if the events
+ * cannot share the sink. Set *most to the largest number of bytes that @roomy had not read.
  */
 static uint64_t share_beside(struct recording *roomy, struct recording *tight, uint64_t room,
 			     uint64_t *most)
@@ -287,7 +288,10 @@ static uint64_t share_beside(struct recording *roomy, struct recording *tight, u
 	return y.bytes;
 }
 
-/* The small buffer must get no window, which would be full at once and lose trace of both CPUs */
+/*
+ * The driver must not open a window in the buffer with little room. The window would be full immediately,
+ * and trace of both CPUs would be lost.
+ */
 TEST(shared_sink_goes_to_the_buffer_with_room)
 {
 	struct stretches *st = calloc(1, sizeof(*st));
@@ -295,7 +299,7 @@ TEST(shared_sink_goes_to_the_buffer_with_room)
 	uint64_t bytes, most;
 	unsigned int i;
 
-	/* On a busy host, the reader may be so late that neither buffer has room */
+	/* repeat this, because on a busy host the reader may be so late that both buffers are full */
 	for (i = 0, most = UINT64_MAX; i < 5 && most > ROOMY_SIZE * 3 / 4; i++) {
 		bytes = share_beside(&roomy, &tight, 300, &most);
 		if (!bytes)
@@ -313,7 +317,10 @@ TEST(shared_sink_goes_to_the_buffer_with_room)
 	free(st);
 }
 
-/* When the event of CPU 0 has ended, CPU 1 executes untraced, because its own buffer has no room */
+/*
+ * The event of CPU 0 ends. CPU 1 then executes without trace, because the buffer of its event has no room.
+ * A record must report this.
+ */
 TEST(member_that_loses_its_sink_is_reported)
 {
 	struct stretches *st = calloc(1, sizeof(*st));
@@ -340,8 +347,8 @@ TEST(member_that_loses_its_sink_is_reported)
 }
 
 /*
- * The task of an event is never switched out. First the buffer of the event is full, then another event has its
- * sink. The event must continue as soon as it has both.
+ * The task of an event is never switched out. First the buffer of the event is full. Then another event uses
+ * its sink. The event must continue as soon as its buffer has room and the sink is free.
  */
 TEST(system_wide_event_waits_for_its_sink)
 {
@@ -357,7 +364,7 @@ TEST(system_wide_event_waits_for_its_sink)
 	config = pmu_config(0);
 	event_attr(&attr, config);
 	ASSERT_TRUE(record_open(&second, &attr, -1, 1, 1 << 13, false));
-	/* The event has other settings, so the two cannot share a sink */
+	/* the events have different settings, so they cannot share a sink */
 	attr.config = config ^ NTRACE_CONFIG_TIMESTAMP;
 	ASSERT_TRUE(record_open(&first, &attr, -1, 0, 1 << 16, true));
 	y = (struct yielder){ .rec = second };
@@ -405,8 +412,8 @@ static int open_probe(const char *function, uint32_t action, int leader)
 }
 
 /*
- * Return the bytes of trace of 300 ms of work with some system calls, while @rec and its probes are
- * on
+ * Enable @rec and its probes, work for 300 ms with some system calls, and return the number of bytes of
+ * trace.
  */
 static uint64_t bytes_beside_probes(const struct recording *rec)
 {
@@ -425,9 +432,9 @@ static uint64_t bytes_beside_probes(const struct recording *rec)
 }
 
 /*
- * An event may pause the trace anywhere, even in driver code that holds the sink. The pause must
- * not wait for that code. Here each new window of the sink pauses the trace, and each getppid()
- * resumes it.
+ * An event may pause the trace at any instruction, even in code of the driver that has locked the sink.
+ * The pause must not wait for this code. In this test, the code that opens a window pauses the trace, and
+ * each getppid() resumes it.
  */
 TEST(pause_while_the_sink_is_programmed)
 {
@@ -448,14 +455,14 @@ TEST(pause_while_the_sink_is_programmed)
 	}
 	bytes = bytes_beside_probes(&rec);
 	printf("# figure: %" PRIu64 " bytes of trace in windows that paused it\n", bytes);
-	/* The amount depends on how often the host runs the timer, which opens a window */
+	/* the number of bytes depends on the timer that opens windows, which a busy host may run rarely */
 	EXPECT_GT(bytes, 1000);
 	close(pause);
 	close(resume);
 	record_close(&rec);
 }
 
-/* The trace is paused while its buffer is reopened, and it is never resumed */
+/* The trace is paused while the driver opens the buffer again. After that, no event resumes the trace. */
 TEST(pause_while_the_buffer_is_opened)
 {
 	struct recording rec;

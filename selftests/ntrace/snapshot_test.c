@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* In snapshot mode the buffer is overwritten, and the newest trace survives */
+/* Test snapshot mode, in which new trace overwrites old trace, and the buffer has the newest trace. */
 #include <stdlib.h>
 
 #include "kselftest_harness.h"
@@ -25,13 +25,13 @@ FIXTURE_TEARDOWN(snapshot)
 	free(self->buf);
 }
 
-/* Return the number of messages after the first whole one, or -1 if one is broken. */
+/* Return the number of messages after the first whole message, or -1 if a message is invalid. */
 static int messages(const uint8_t *buf, size_t len, unsigned int src_bits, struct message *last)
 {
 	size_t pos = 0;
 	int n = 0, ret;
 
-	/* The start may be in the middle of a message, so skip to the end of a message */
+	/* the buffer may start in the middle of a message, so skip this message */
 	while (pos < len && (buf[pos++] & 3) != 3)
 		;
 	while ((ret = next_message(buf, len, &pos, src_bits, last)) > 0)
@@ -40,9 +40,9 @@ static int messages(const uint8_t *buf, size_t len, unsigned int src_bits, struc
 }
 
 /*
- * Return the offset of the newest trace without a loss, which the kernel must report. An ETR that
- * wrapped around in its window has lost the beginning of a stretch. A sink that stopped at the end
- * of its window has lost the end of a stretch, so that the last message may be cut off.
+ * Return the offset at which the newest trace without a loss starts. The kernel must report each loss. If
+ * an ETR wrapped around in its window, the beginning of a stretch is lost. If a sink stopped at the end of
+ * its window, the end of a stretch is lost, and the last message may be incomplete.
  */
 static uint64_t newest(struct recording *rec, struct stretches *st)
 {
@@ -62,7 +62,7 @@ static uint64_t newest(struct recording *rec, struct stretches *st)
 	return from;
 }
 
-/* Return the number of messages of the buffer after @from */
+/* Return the number of messages in the buffer after the offset @from, or -1 if a message is invalid. */
 static int newest_messages(struct recording *rec, uint8_t *buf, uint64_t from, struct message *last)
 {
 	uint64_t head = rec->page->aux_head;
@@ -100,8 +100,8 @@ TEST_F(snapshot, newest_survives)
 }
 
 /*
- * Record a long stretch and then short ones. Each must begin after the end of the previous one,
- * without bytes of the buffer between them that were not written.
+ * Record a long stretch of trace, and then short stretches. Each stretch must begin at the end of the
+ * previous stretch, without unwritten bytes between them.
  */
 TEST_F(snapshot, short_stretches_follow_long_ones)
 {
@@ -160,8 +160,8 @@ TEST_F(snapshot, event_is_never_disabled)
 	record_work(&self->rec, 500000);
 	head = self->rec.page->aux_head;
 	/*
-	 * The buffer was full at least once. An SRAM sink passes no more trace to perf than it
-	 * holds.
+	 * The trace has filled the buffer at least once. An SRAM sink passes only as much trace to
+	 * perf as fits into its SRAM.
 	 */
 	EXPECT_GE(head, self->rec.aux_size);
 	record_work(&self->rec, 1000);

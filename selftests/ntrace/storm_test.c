@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Random operations, which are starts, stops, forks, migrations, CPU hotplug, snapshots and reloads
- * of the module. No operation may take more than a second, and later traces must be correct.
+ * Do random operations on events and CPUs. The operations are starts, stops, forks, migrations, CPU
+ * hotplug, snapshots and reloads of the module. No operation may take more than a second, and the trace
+ * after all operations must be correct.
  *
  * NTRACE_STORM=N: Number of operations, by default 100.
  * NTRACE_SEED: Seed of the random order.
  * NTRACE_FAULTS=1: The hardware fails sometimes, and events may be refused.
- * NTRACE_LIMIT_MS: Limit instead of 1000, for slow debug kernels.
+ * NTRACE_LIMIT_MS: Time limit of an operation in ms, by default 1000. Slow debug kernels need more.
  *
  * A reload of the module takes long on a debug kernel, even without trace, and the time grows with
- * the number of components. So the limit of a reload is NTRACE_LIMIT_MS plus three times the
- * duration of a reload while nothing was traced. That reload must stay within NTRACE_LIMIT_MS, so
- * that the test notices a module that always hangs.
+ * the number of components. Therefore the limit of a reload is NTRACE_LIMIT_MS plus three times the
+ * duration of a reload without trace. A reload without trace must not take longer than
+ * NTRACE_LIMIT_MS, so that the test detects a module that always hangs.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -41,9 +42,9 @@ static unsigned int number(const char *name, unsigned int otherwise)
 }
 
 /*
- * The host may have no time for the guest. A thread that only sleeps measures the total delay,
- * which is not counted against an operation. A single delay of half a second or more is always
- * counted, because it could be a hang.
+ * total delay in s because the host had no time for the guest. A thread that only sleeps measures this
+ * delay. It is subtracted from the duration of an operation. A single delay of half a second or more is
+ * not subtracted, because it could be a hang.
  */
 static volatile double late;
 
@@ -72,7 +73,7 @@ static void op_open(unsigned int r)
 	event_attr(&attr, pmu_config(pmu_first_cpu()));
 	attr.inherit = r >> 4 & 1;
 	attr.exclude_kernel = r >> 5 & 1 && pmu_number("caps/privilege", 0);
-	/* An inherited event can have a buffer only if it belongs to one CPU */
+	/* an event that children inherit can have a buffer only if it belongs to one CPU */
 	cpu = attr.inherit || r >> 6 & 1 ? (r >> 8) % nr : -1;
 	record_open(rec, &attr, r >> 7 & 1 && cpu >= 0 ? -1 : 0, cpu, 1 << (14 + (r >> 12) % 6),
 		    r >> 16 & 1);
@@ -107,7 +108,7 @@ static void op_read(unsigned int r)
 	record_empty(rec);
 }
 
-/* Take a snapshot like perf does at SIGUSR2, and start the event again */
+/* Take a snapshot, as perf does after SIGUSR2, and start the event again. */
 static void op_snapshot(unsigned int r)
 {
 	struct recording *rec = &slot[r % SLOTS];
@@ -196,7 +197,7 @@ static const struct {
 	{ "sysfs", op_sysfs, 4 },
 };
 
-/* Check for whole messages, from a synchronisation to a correlation */
+/* Return true if the stretch has only whole messages, from a synchronisation to a correlation. */
 static bool right(struct recording *rec, const struct stretch *s)
 {
 	struct message msg;
@@ -214,7 +215,7 @@ static bool right(struct recording *rec, const struct stretch *s)
 	return ok && !ret && n > 2 && msg.tcode == MSG_CORRELATION;
 }
 
-/* Return 1 if the trace is correct, 0 if it is wrong, or -1 without trace. */
+/* Trace some work after the operations. Return 1 if the trace is correct, 0 if it is wrong, or -1 without trace. */
 static int trace_later(void)
 {
 	struct perf_event_attr attr;
@@ -256,8 +257,8 @@ FIXTURE_SETUP(storm)
 	for (i = 0; i < SLOTS; i++)
 		slot[i].fd = -1;
 	/*
-	 * Hardware that gets stuck sometimes may also get stuck here, but hardly in each of three
-	 * reloads
+	 * Reload three times. Hardware that gets stuck sometimes may get stuck in one of the reloads,
+	 * but hardly in all of them
 	 */
 	for (i = 0; i < 3; i++) {
 		start = now();
@@ -310,7 +311,7 @@ TEST_F_TIMEOUT(storm, nothing_hangs_and_later_traces_are_right, 3600)
 		done[op]++;
 		if (i % 10 != 9)
 			continue;
-		/* Two of these events cannot use the same CPU */
+		/* close all events, because two of them cannot use the same CPU */
 		for (op = 0; op < SLOTS; op++)
 			record_close(&slot[op]);
 		ret = trace_later();

@@ -150,13 +150,16 @@ unsigned int pmu_sinks(struct pmu_sink *sinks, unsigned int max)
 #define PARANOID	"/proc/sys/kernel/perf_event_paranoid"
 
 /*
- * Value of perf_event_paranoid when the program started, and process that restores it; 0 if none is
- * needed
+ * value of perf_event_paranoid when the program started, and the process that restores it, or 0 if no
+ * process needs to restore it
  */
 static char paranoid_before[16];
 static pid_t paranoid_owner;
 
-/* Tests are separate processes, which may end at any point, so their parent restores the value */
+/*
+ * Store the value of perf_event_paranoid before the first test. Each test is a process, which may end at
+ * any point, so the parent of the tests restores the value.
+ */
 static void __attribute__((constructor)) keep_paranoid(void)
 {
 	FILE *f = fopen(PARANOID, "r");
@@ -308,7 +311,7 @@ void record_stretches(struct recording *rec, struct stretches *st)
 		record_data(rec, tail, &header, sizeof(header));
 		if (header.type == PERF_RECORD_AUX) {
 			record_data(rec, tail + sizeof(header), &s, offsetof(struct stretch, time));
-			/* The field of PERF_SAMPLE_TID precedes the time */
+			/* the field of PERF_SAMPLE_TID, which has 8 bytes, precedes the time */
 			record_data(rec, tail + sizeof(header) + offsetof(struct stretch, time) + 8,
 				  &s.time, sizeof(s.time));
 			add_stretch(st, &s);
@@ -359,8 +362,8 @@ void record_empty(const struct recording *rec)
 }
 
 /*
- * N-Trace, chapter "Message Transmission": A byte is MDO[5:0] << 2 | MSEO[1:0]. The bits up to the
- * end of a variable field are treated as one run. Runs of more than 128 bits are cut, because the
+ * The bits of a message up to the end of a variable-length field. By chapter "Message Transmission" of
+ * N-Trace, a byte is MDO[5:0] << 2 | MSEO[1:0]. Bits after the first 128 bits are discarded, because the
  * tests do not need them.
  */
 struct run {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Functions of all selftests, which record without perf and decode the necessary part of N-Trace */
+/* Functions for all selftests, which record without the program perf, and decode a part of N-Trace. */
 #ifndef NTRACE_SELFTEST_TRACE_H
 #define NTRACE_SELFTEST_TRACE_H
 
@@ -16,12 +16,15 @@
 
 #define PMU_DIR	"/sys/bus/event_source/devices/ntrace"
 
-/* Read the first line of a file as text (false if it cannot be read), or as a number */
+/*
+ * Read the first line of a file as text, or as a number. file_text() returns false, and file_number()
+ * returns @otherwise, if the file cannot be read.
+ */
 bool file_text(const char *path, char *text, size_t size);
 uint64_t file_number(const char *path, uint64_t otherwise);
 /* Write to a file. Return 0 or an errno. */
 int write_text(const char *path, const char *text);
-/* Read a file below PMU_DIR, or below the folder of a CPU in it */
+/* Like file_text() and file_number(), read a file below PMU_DIR, or below the folder of a CPU in PMU_DIR. */
 bool pmu_text(const char *file, char *text, size_t size);
 uint64_t pmu_number(const char *file, uint64_t otherwise);
 bool cpu_text(int cpu, const char *file, char *text, size_t size);
@@ -32,13 +35,13 @@ bool cpu_is_traced(int cpu);
 bool cpu_sink(int cpu, char name[64]);
 bool cpus_share_sink(int a, int b);
 int pmu_type(void);
-/* cpuN/default_config, without shortened addresses */
+/* Return the value of cpuN/default_config without the setting for shortened addresses. */
 uint64_t pmu_config(int cpu);
-/* The first CPU of cpumask, and the number of CPUs */
+/* Return the first CPU in the file cpumask of the PMU, or the number of CPUs in this file. */
 int pmu_first_cpu(void);
 int pmu_nr_cpus(void);
 
-/* A sink, and the number for the field "sink" */
+/* A sink, and its number for the field "sink" of an event */
 struct pmu_sink {
 	char		name[64];
 	uint64_t	number;
@@ -49,9 +52,9 @@ unsigned int pmu_sinks(struct pmu_sink *sinks, unsigned int max);
 
 /* Set perf_event_paranoid until this program ends. Return false if that is not possible. */
 bool set_paranoid(int val);
-/* Bind this thread to a CPU, or to all CPUs if it is -1. Return false if that is not possible. */
+/* Bind this thread to a CPU, or to all CPUs if @cpu is -1. Return false if that is not possible. */
 bool pin(int cpu);
-/* Drop all rights of root in this process. Return false if that is not possible. */
+/* Remove all rights of root from this process. Return false if that is not possible. */
 bool become_user(void);
 
 /* An event and its buffers */
@@ -67,11 +70,11 @@ struct recording {
 };
 
 void event_attr(struct perf_event_attr *attr, uint64_t config);
-/* Exclude the kernel if the hardware can, because the amount of its work in interrupts varies */
+/* Exclude the kernel if the hardware can do so, because the number of interrupts varies. */
 void event_attr_user(struct perf_event_attr *attr);
 /*
- * Choose a mode with a message for each taken branch, for much trace. Return false if there is
- * none.
+ * To get much trace, choose a mode with a message for each taken branch. Return false if the hardware has
+ * no such mode.
  */
 bool event_attr_much(struct perf_event_attr *attr);
 bool record_open(struct recording *rec, struct perf_event_attr *attr, int pid, int cpu,
@@ -84,32 +87,32 @@ struct stretches {
 	unsigned int	nr_truncated;
 	unsigned int	nr_partial;
 	unsigned int	nr_collided;
-	unsigned int	nr_gaps;	/* number of records that do not start at the previous end */
+	unsigned int	nr_gaps;	/* number of records that do not start at the end of the previous record */
 	uint64_t	bytes;
 	uint64_t	end;		/* offset after the last record */
 	struct stretch {
 		uint64_t offset, size, flags;
-		uint64_t time;		/* time at which perf received it */
+		uint64_t time;		/* time at which perf received the stretch */
 	} at[4096];
 };
 
 void record_stretches(struct recording *rec, struct stretches *st);
-/* The same, after @st was cleared */
+/* Clear @st, and then call record_stretches(). */
 void record_take(struct recording *rec, struct stretches *st);
 /* Copy bytes of the data area, which wraps around. */
 void record_data(struct recording *rec, uint64_t pos, void *buf, size_t size);
 void record_start(const struct recording *rec);
 void record_stop(const struct recording *rec);
-/* Record busy(@n). */
+/* Enable the event, run busy(@n), and disable the event. */
 void record_work(const struct recording *rec, unsigned int n);
-/* Give the kernel the room of all trace in the AUX buffer. */
+/* Mark all trace in the AUX buffer as read, so that the kernel can overwrite it. */
 void record_empty(const struct recording *rec);
 /* Copy @size bytes at @offset of the AUX area. Frames become messages and idle bytes. */
 void record_copy(struct recording *rec, uint64_t offset, void *buf, size_t size);
 
 /*
- * Convert frames in place to whole messages, in the order in which they end, and idle bytes after
- * them
+ * Convert frames in place to whole messages in the order in which the messages end. Fill the rest of the
+ * buffer with idle bytes.
  */
 void frames_to_messages(uint8_t *buf, size_t size);
 
@@ -117,10 +120,10 @@ void frames_to_messages(uint8_t *buf, size_t size);
 struct message {
 	unsigned int	tcode;
 	unsigned int	src;
-	unsigned int	sync;		/* SYNC of synchronising messages */
+	unsigned int	sync;		/* field SYNC of a synchronising message */
 	bool		is_sync;
 	uint64_t	addr;		/* full address, which is F-ADDR << 1 */
-	unsigned int	format, prv;	/* Ownership */
+	unsigned int	format, prv;	/* fields of an Ownership message */
 	uint64_t	context;
 	size_t		offset, len;
 };
@@ -128,11 +131,11 @@ struct message {
 enum { MSG_OWNERSHIP = 2, MSG_ERROR = 8, MSG_PROG_SYNC = 9, MSG_DIRECT_SYNC = 11,
        MSG_INDIRECT_SYNC = 12, MSG_HIST_SYNC = 29, MSG_CORRELATION = 33 };
 
-/* Read the message at *pos. Return 1, 0 at the end, or -1 if it is invalid or cut off. */
+/* Read the message at *pos. Return 1, 0 at the end of @buf, or -1 if the message is invalid or incomplete. */
 int next_message(const uint8_t *buf, size_t len, size_t *pos, unsigned int src_bits,
 		 struct message *msg);
 
-/* Run a loop with branches and calls for about @n iterations, which the compiler never removes */
+/* Run about @n iterations of a loop with branches and calls, which the compiler cannot remove. */
 unsigned int busy(unsigned int n);
 
 /* Return CLOCK_MONOTONIC in seconds */

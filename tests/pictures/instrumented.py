@@ -17,7 +17,7 @@ import llvm  # noqa: E402
 
 
 def instrumented(path):
-    """Return the counts of the lines, and the functions. Remove the file that clang adds to names of static functions."""
+    """Return the counts of lines, and the functions. Remove the file that clang adds to a static function's name."""
     [file] = lcov.read(path).values()
     return file.lines, {name.split(':')[-1]: f for name, f in file.functions.items()}
 
