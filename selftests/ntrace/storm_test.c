@@ -108,7 +108,7 @@ static void op_read(unsigned int r)
 	record_empty(rec);
 }
 
-/* Take a snapshot, as perf does after SIGUSR2, and start the event again. */
+/* Take a snapshot like perf after SIGUSR2, and restart the event. */
 static void op_snapshot(unsigned int r)
 {
 	struct recording *rec = &slot[r % SLOTS];

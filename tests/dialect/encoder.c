@@ -351,8 +351,8 @@ static void call(struct encoder *e, uint64_t link)
 
 /*
  * Return true if a return, or the return of a swap, needs no message. The hardware only counts calls.
- * It therefore sends no message if a return goes to an address other than the one after its call, and
- * the trace is wrong. To avoid this, users set a trigger that sends a SYNC at such a return, which
+ * It therefore sends no message if a return does not go to the address after its call, and the
+ * trace is wrong. To avoid this, users set a trigger that sends a SYNC at such a return, which
  * @must_sync imitates.
  */
 static bool is_implicit(struct encoder *e, uint64_t next)

@@ -324,8 +324,8 @@ static uint64_t trap_return(struct hart *hart)
 
 	hart->interrupted = 0;
 	/*
-	 * A swap (jalr t0, ra) may have overwritten the return address of the handler. The program
-	 * then starts again.
+	 * A swap (jalr t0, ra) may have overwritten the return address of the handler. In this case,
+	 * restart the program.
 	 */
 	return to ? to : USER + 2 * hart->program->regions[0].blocks[MAX_HALFWORDS - 1];
 }

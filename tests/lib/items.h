@@ -31,7 +31,7 @@ struct items {
 	struct nt_batch		batch;
 	size_t			next;		/* index of the next range in @batch */
 	size_t			mark;
-	int			error;		/* error of the last call, after which there are no more items, or 0 */
+	int			error;		/* error of the last call, which ends the list of items, or 0 */
 };
 
 static inline bool items_begin(struct items *items, const struct nt_config *config,
@@ -233,8 +233,8 @@ static inline uint64_t items_hash(uint64_t hash, const struct nt_item *item)
 
 /*
  * Return true if @item equals @one. nt_flow_next() returned @one, and any function may have returned
- * @item. Without timestamps, an item of a batch must name a message, but this message may follow the
- * one that reported the range.
+ * @item. Without timestamps, an item of a batch must name a message, but this message may be later than
+ * the message that reported the range.
  */
 static inline bool items_are_same(const struct nt_config *config, const struct nt_item *one,
 				  const struct nt_item *item)

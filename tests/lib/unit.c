@@ -265,8 +265,8 @@ static void parallel_stops(void **state)
 }
 
 /*
- * Start to decode at each SYNC of a stream. The items must equal those that decoding the whole stream
- * returns after the same SYNC.
+ * Start to decode at each SYNC of a stream. The items must equal the items after the same SYNC
+ * when the whole stream is decoded.
  */
 static void sync_is_found(void **state)
 {
@@ -517,8 +517,8 @@ struct added {
 
 /*
  * Read the byte at @addr from the sections of @space. If none contains this address, use the sections
- * of space 0. If several sections contain it, use the one that was added last. Return 0 if no section
- * contains it.
+ * of space 0. If several sections contain the address, use the last added section. Return 0 if no section
+ * contains the address.
  */
 static uint8_t naive_byte(const struct added *added, size_t nr, uint64_t space, uint64_t addr)
 {

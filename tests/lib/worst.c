@@ -196,8 +196,8 @@ static void make_places(void)
 }
 
 /*
- * Continue at a new address after each SYNC. There is no code at these addresses, but each of them uses
- * an entry in the table of blocks.
+ * Continue at a new address after each SYNC. These addresses have no code, but each of them uses an entry
+ * in the table of blocks.
  */
 static void make_no_code(void)
 {

@@ -22,7 +22,7 @@ if [ -n "${QUICK:-}" ]; then
 fi
 plan 27
 
-# Trace busybox, which was not written for this test, while it compresses a part of its own file.
+# Trace busybox, which was not written for this test, while it compresses a part of its file.
 head -c $(by_size 600 16000) "$program" >"$tmp/input"
 ok "PCs of busybox bzip2" "$top/tests/harness/pcs" "$tmp/real.list" "$program" bzip2 -k "$tmp/input"
 flat "$tmp/real.list"

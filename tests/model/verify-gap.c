@@ -7,6 +7,8 @@
  *
  *	verify-gap full|short|middle|twice|session|soon|end|wrong TRUTH TRACE
  *
+ * The first argument selects the gap:
+ *
  * full: the sink gets full in the loop, so that the end of a session is missing. The next session also
  *	begins in the loop.
  * short: like full, but the next session ends before the loop ends. A third session continues.

@@ -68,7 +68,7 @@ assert len(sqlite3.connect('evil.sqlite').execute('SELECT * FROM calls, function
 else
 	skip "sqlite with evil names is valid" "this build has no libsqlite3"
 fi
-# Export 600,000 calls of two threads, because `ntrace export` cannot sort so many calls at once
+# Export 600,000 calls of two threads, because `ntrace export` sorts a smaller number of calls at once
 for format in perfetto speedscope jsonl; do
 	export_to $format many.data many.$format
 	export_to $format many.data - 2>/dev/null | cmp - many.$format >said 2>&1

@@ -1039,7 +1039,7 @@ void encoder_stop(struct encoder *e, uint8_t evcode, uint64_t pc, bool quiet)
 	item->addr = pc;
 }
 
-/* Send what the rows "Trace starts disabled" and "Hart halted with trace disabled" of tables "Corner Cases" demand */
+/* Send the messages of rows "Trace starts disabled" and "Hart halted with trace disabled" in tables "Corner Cases" */
 void encoder_disabled(struct encoder *e, uint8_t evcode)
 {
 	struct out out = {
@@ -1120,7 +1120,7 @@ void encoder_error(struct encoder *e)
 	out.value = ecodes[rng_below(&e->rng, sizeof(ecodes))];
 	if (e->opt->error_vendor && rng_percent(&e->rng, 50))
 		out.code = rng_range(&e->rng, 8, 15);
-	/* the next timestamp may be relative to the last timestamp that was sent or to the last one that was lost */
+	/* the next timestamp may be relative to the last sent or to the last lost timestamp */
 	e->time_sure = false;
 	message = send(e, &out);
 	settle_lost(e);

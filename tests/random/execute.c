@@ -31,7 +31,7 @@ struct hart {
 	struct frame	frames[MAX_FRAMES + 1];
 	uint32_t	*counts[MAX_PROGRAMS];	/* Number of executions of each branch */
 	uint32_t	idle_insns;		/* number of consecutive linear instructions, jumps and calls */
-	uint32_t	stopped;		/* number of instructions until trace restarts, or 0 if trace is on */
+	uint32_t	stopped;		/* number of instructions until trace restarts; 0: trace is enabled */
 	uint8_t		start_sync;
 };
 

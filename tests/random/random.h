@@ -436,8 +436,8 @@ void library_free(struct library *library);
 const char *library_run(struct library *library, const uint8_t *data, size_t size, enum way way,
 			uint64_t seed, items_t *items, size_t most);
 /*
- * Check that three ways to count give the counts of the returned ranges: nt_flow_count() alone,
- * nt_flow_count() mixed with nt_flow_next(), and several threads. Do not compare if there are more than
+ * Check that nt_flow_count() alone, nt_flow_count() mixed with nt_flow_next(), and several threads give
+ * the counts of the returned ranges. Do not compare if there are more than
  * @most items.
  */
 bool library_counts(struct library *library, const uint8_t *data, size_t size, uint64_t seed,
