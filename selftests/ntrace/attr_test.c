@@ -24,7 +24,7 @@ FIXTURE_TEARDOWN(attr)
 {
 }
 
-/* Return 0, or the errno of perf_event_open() */
+/* Open and close an event. Return 0, or the errno of perf_event_open(). */
 static int try_open(struct perf_event_attr *attr, int pid, int cpu)
 {
 	int fd = syscall(SYS_perf_event_open, attr, pid, cpu, -1, 0);
@@ -64,7 +64,7 @@ TEST_F(attr, unknown_config_bits_are_invalid)
 	EXPECT_EQ(try_open(&self->attr, 0, -1), EINVAL);
 }
 
-/* Kernels without config4 refuse attributes of this size */
+/* An event with config4 must fail, also in a kernel that does not know this field. */
 TEST_F(attr, unknown_config4_is_invalid)
 {
 	union {

@@ -132,7 +132,7 @@ static uint64_t goes_on(struct recording *rec, struct stretches *st)
 	return bytes;
 }
 
-/* A traced program can fork() even if the hardware of its event fails */
+/* A traced program must be able to fork() even if the hardware of its event fails. */
 TEST_F(fail, fork_of_a_program_whose_encoder_fails)
 {
 	struct recording other;
@@ -176,7 +176,7 @@ static unsigned int components(char names[][64], unsigned int max)
 	return n;
 }
 
-/* Let the driver access all components that it knows */
+/* Read the capabilities of all components, and open events, so that the driver accesses all components. */
 static void look_at_all(const struct perf_event_attr *wanted)
 {
 	struct perf_event_attr attr = *wanted;
@@ -232,8 +232,8 @@ TEST_F(fail, component_without_attributes)
 }
 
 /*
- * Check that trace continues. Then let the start of a window fail, at most @times times, until it
- * has failed @wanted times. Return a description of the error, or NULL.
+ * Check that trace continues. Then let the start of a window fail with @error, at most @times times. Wait
+ * until @wanted starts have failed. Return a description of a problem, or NULL.
  */
 static const char *next_windows_fail(FIXTURE_DATA(fail) *self, int error, unsigned int times,
 				     unsigned int wanted)

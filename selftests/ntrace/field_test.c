@@ -144,7 +144,10 @@ TEST_F(field, sram)
 	EXPECT_EQ(self->st->nr_partial, 0);
 }
 
-/* Set config3 as a word after the structure, because the C library's header may lack it */
+/*
+ * Return the errno of an event with this value of config3. Write config3 after the structure, because the
+ * header of the C library may lack this field.
+ */
 static int refused_config3(const struct perf_event_attr *attr, uint64_t config3)
 {
 	union {
@@ -174,7 +177,7 @@ TEST_F(field, triggers)
 	EXPECT_EQ(refused_config3(&self->attr, 0), trigger ? 0 : EOPNOTSUPP);
 }
 
-/* If several encoders share a sink, exactly one record reports the SRC of this CPU */
+/* If several encoders share a sink, exactly one record must report the SRC of this CPU. */
 TEST_F(field, src_is_told)
 {
 	struct perf_event_header header;
@@ -239,7 +242,7 @@ TEST_F(field, sinks)
 	/* no sink has this number */
 	self->attr.config2 = 1ULL << 32;
 	EXPECT_EQ(refused(&self->attr, -1, self->cpu), ENODEV);
-	/* Use each sink in turn, and the first one again after each other sink */
+	/* use each sink once, and use the first sink again before each of them */
 	for (i = 0; i < 2 * n; i++) {
 		self->attr.config2 = numbers[i % 2 ? i / 2 : 0] << 32;
 		ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, self->cpu, AUX_SIZE, false));

@@ -39,7 +39,7 @@ FIXTURE_TEARDOWN(filter)
 	free(self->st);
 }
 
-/* Functions at which tracing starts and stops */
+/* The filters of these tests start trace at begin(), and stop it at the next function */
 static __attribute__((noinline)) void begin(void)
 {
 	__asm__ volatile("" ::: "memory");

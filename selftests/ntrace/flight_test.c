@@ -259,7 +259,7 @@ TEST_F(flight, an_event_from_before_gives_its_sink_to_the_recorder)
 	EXPECT_EQ(flight_gaps(), 0);
 }
 
-/* Let the task of @rec run for a while, and read its trace */
+/* Run the task of @rec for @seconds, and read its trace. */
 static void run_on(struct recording *rec, struct stretches *st, double seconds)
 {
 	double end;
@@ -354,7 +354,7 @@ TEST_F(flight, an_encoder_that_is_stuck_is_left_out)
 	system("rmmod ntrace-fail");
 	EXPECT_GT(flight_last_gap(&ended), 0);
 	EXPECT_TRUE(ended);
-	/* The next event resets the encoder */
+	/* the next event must reset the encoder, and so end the fault */
 	EXPECT_TRUE(record_open(&self->rec, &self->attr, -1, 1, 1 << 16, false));
 }
 

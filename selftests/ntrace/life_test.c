@@ -42,7 +42,7 @@ TEST_F(life, module_in_use_stays)
 	record_close(&self->rec);
 }
 
-/* Fork a process that opens an event with a large buffer, and then only replies to its parent */
+/* Fork a process that opens an event with a large buffer, and then returns each byte of its parent. */
 static pid_t answer(struct perf_event_attr *attr, int from, int to, int not_ours)
 {
 	struct recording rec;
@@ -221,7 +221,7 @@ static bool trace_goes_on(struct recording *rec, uint64_t size)
 	return rec->page->aux_head - from >= 2 * size;
 }
 
-/* Another part of the kernel refuses to take CPU 1 offline after the driver has agreed */
+/* The driver agrees that CPU 1 goes offline, but another part of the kernel refuses. The event must continue. */
 TEST_F(life, offline_that_is_refused_does_not_end_the_trace)
 {
 	char state[16];
@@ -589,7 +589,7 @@ TEST_F(life, fork_storm)
 {
 	int i, status;
 
-	/* The event traces one CPU, so the work must also run there */
+	/* the event traces one CPU, so the work must run on this CPU */
 	pin(pmu_first_cpu());
 	self->attr.inherit = 1;
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, pmu_first_cpu(), 1 << 20, false));
@@ -618,7 +618,7 @@ TEST_F(life, closed_while_running)
 		ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 16, i & 1));
 		record_start(&self->rec);
 		busy(100);
-		if (i & 2)	/* close the AUX area first */
+		if (i & 2)	/* close the AUX area before the event */
 			munmap(self->rec.aux, self->rec.aux_size);
 		record_close(&self->rec);
 	}

@@ -270,7 +270,7 @@ static bool pmu_has_frames(void)
 	return frames;
 }
 
-/* Totals over all CPUs since the start */
+/* Sums of all CPUs since the start of the test */
 struct totals {
 	uint64_t bytes;
 	unsigned int stretches, truncated, partial, gaps, cut, no_room;
@@ -375,7 +375,7 @@ static void stop_all(FIXTURE_DATA(load) *self, struct totals *sum)
 	account_all(self, sum);
 }
 
-/* Return the number of CPUs that share the sink of the first one */
+/* Return the number of CPUs that share the sink of the first CPU. */
 static int sharers(const FIXTURE_DATA(load) *self)
 {
 	int i, n = 0;
@@ -495,7 +495,7 @@ TEST_F(load, reader_that_stops_is_told)
 		ASSERT_EQ(self->st[i]->nr_truncated, 1) TH_LOG("CPU %d", i);
 		EXPECT_EQ(self->st[i]->nr_gaps, 0);
 
-		/* Read until the records have reported all trace */
+		/* the records must have reported all trace in the buffer */
 		EXPECT_EQ(self->st[i]->bytes, self->rec[i].page->aux_head);
 		EXPECT_LE(self->st[i]->bytes, AUX_SIZE);
 		EXPECT_GT(self->st[i]->bytes, AUX_SIZE - (128 << 10));

@@ -376,7 +376,7 @@ TEST_F(pmu, timestamp_counter_counts)
 
 	if (!cpu_number(self->cpu, "timestamp/mode", 0))
 		SKIP(return, "no timestamps");
-	/* Keep this CPU from idling, because a counter that loses its power restarts */
+	/* keep this CPU busy, because the counter of an idle CPU may lose its power and restart */
 	pin(self->cpu);
 	for (tries = 0; tries < 20; tries++) {
 		before = cpu_number(self->cpu, "timestamp/counter", 0);
@@ -453,7 +453,7 @@ TEST_F(pmu, frequency_is_that_of_the_default_mode)
 		if (cpu_write(self->cpu, "timestamp/mode", number))
 			continue;
 		EXPECT_EQ(cpu_number(self->cpu, "timestamp/mode", 0), mode);
-		/* Open an event with this mode as well */
+		/* the frequency must also be right after an event with this mode */
 		ASSERT_TRUE(had_event(self->cpu, pmu_config(self->cpu)));
 		frequency = right_frequency(self->cpu);
 		EXPECT_GE(frequency, 0) TH_LOG("mode %u", mode);

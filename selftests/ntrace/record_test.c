@@ -302,7 +302,7 @@ TEST_F(record, both_modes)
 		check_stretches(&self->rec, self->st);
 		record_close(&self->rec);
 	}
-	/* If a small SRAM was full, only the last window is left, in either mode */
+	/* if a small SRAM was full, both modes have only the trace of the last window */
 	if (bytes[0] && bytes[1] && !lost)
 		EXPECT_LT(bytes[1], bytes[0])
 			TH_LOG("history takes %llu bytes, branches %llu", (unsigned long long)bytes[1],
@@ -351,7 +351,7 @@ TEST_F(record, encoder_without_room_says_so_or_stalls)
 	if (!pmu_number("caps/stall", 0) || !pmu_number("caps/privilege", 0))
 		SKIP(return, "the hardware does not stall, or not filter");
 	event_attr_user(&self->attr);
-	/* The event and the file overflows belong to one CPU, so the work must also run there */
+	/* the event and the file overflows belong to one CPU, so the work must run on this CPU */
 	ASSERT_TRUE(pin(self->cpu));
 	for (stall = 0; stall < 2; stall++) {
 		self->attr.config &= ~NTRACE_CONFIG_STALL;

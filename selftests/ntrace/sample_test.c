@@ -131,7 +131,7 @@ TEST_F(sample, refused_where_the_kernel_does_not_let_it)
 {
 	self->fd = open_sampler(&self->rec, &self->sampler);
 	EXPECT_EQ(self->fd >= 0, self->can) TH_LOG("%s", strerror(errno));
-	/* An event without its own samples is refused */
+	/* the kernel must refuse aux_sample_size in an event that takes no samples */
 	self->attr.aux_sample_size = SAMPLE_SIZE;
 	EXPECT_EQ(syscall(SYS_perf_event_open, &self->attr, 0, -1, -1, 0), -1);
 	EXPECT_EQ(errno, EOPNOTSUPP);

@@ -240,7 +240,10 @@ TEST_F(security, paranoid_minus_one_needs_the_filter_too)
 	EXPECT_EQ(open_unprivileged(&self->attr, 0, -1), self->filter ? 0 : EACCES);
 }
 
-/* The tracing process has the right to trace. The traced program and its children need no right */
+/*
+ * Only the tracing process needs the right to trace. A traced program without this right must be able to
+ * fork.
+ */
 TEST_F(security, traced_program_that_gave_up_its_rights_forks)
 {
 	int status, fd, ready[2];

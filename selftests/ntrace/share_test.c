@@ -146,7 +146,7 @@ FIXTURE_VARIANT(share) {
 	bool one_owner;
 };
 
-/* Each thread opens its own event. Events of different threads must not share a sink */
+/* Each thread opens its own event. Events that different threads opened must not share a sink. */
 FIXTURE_VARIANT_ADD(share, each_its_own) {
 };
 
@@ -234,7 +234,7 @@ TEST(event_that_waits_is_told_once)
 	if (shared)
 		EXPECT_EQ(st->nr_partial, 1);
 
-	/* The event now traces */
+	/* after the first event is closed, the second event must trace */
 	record_close(&first);
 	pin(1);
 	for (start = now(); now() < start + 0.05;)
@@ -337,7 +337,7 @@ TEST(member_that_loses_its_sink_is_reported)
 	record_stretches(&tight, st);
 	for (i = 0; i < st->nr; i++)
 		full += !!(st->at[i].flags & PERF_AUX_FLAG_PARTIAL);
-	/* The record of the untraced time has no bytes */
+	/* the record that reports the untraced time has no bytes */
 	EXPECT_GT(st->nr_partial, full);
 	EXPECT_GT(st->bytes, 0);
 	record_close(&tight);
@@ -479,7 +479,7 @@ TEST(pause_while_the_buffer_is_opened)
 		record_close(&rec);
 		SKIP(return, "this kernel has no aux_action, or no kprobes (%d)", pause);
 	}
-	/* A task switch would start the event again, and check whether it is paused */
+	/* avoid task switches, at which the driver checks the pause before it starts the event again */
 	pin(pmu_first_cpu());
 	bytes = bytes_beside_probes(&rec);
 	printf("# figure: %" PRIu64 " bytes of trace before the buffer was opened anew\n", bytes);

@@ -86,7 +86,7 @@ TEST_F(snapshot, newest_survives)
 		record_work(&self->rec, 20000 + 1234 * round);
 		head = self->rec.page->aux_head;
 		from = newest(&self->rec, &st);
-		/* On a busy host, the last window may be full */
+		/* on a busy host, the last window may be full, so that little trace is left */
 		if (head < self->rec.aux_size || head - from < self->rec.aux_size / 4)
 			continue;
 		n = newest_messages(&self->rec, self->buf, from, &last);

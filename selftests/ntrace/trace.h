@@ -57,7 +57,7 @@ bool pin(int cpu);
 /* Remove all rights of root from this process. Return false if that is not possible. */
 bool become_user(void);
 
-/* An event and its buffers */
+/* An event, with its ring buffer of records and its AUX buffer */
 struct recording {
 	int		fd;
 	int		err;		/* errno of perf_event_open() */
@@ -81,7 +81,7 @@ bool record_open(struct recording *rec, struct perf_event_attr *attr, int pid, i
 		 size_t aux_size, bool overwrite);
 void record_close(struct recording *rec);
 
-/* Summary of the records since the last call */
+/* Summary of the records since the last call of record_stretches() */
 struct stretches {
 	unsigned int	nr;		/* number of PERF_RECORD_AUX with bytes */
 	unsigned int	nr_truncated;

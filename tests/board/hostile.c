@@ -91,13 +91,13 @@ extern char handler[];
 static uint64_t cells[HARTS][4] __attribute__((aligned(16)));
 static uint16_t codes[HARTS][4096] __attribute__((aligned(4096)));
 
-/* Call the code at @at */
+/* Call the code at @at with the argument @a, and return its result. */
 static uint64_t call(const void *at, uint64_t a)
 {
 	return ((uint64_t (*)(uint64_t))at)(a);
 }
 
-/* Write "addi a0, a0, N; ret", of 32 and 16 bits. The first instruction may cross a page. */
+/* Write the instructions "addi a0, a0, N" of 32 bits and "ret" of 16 bits. The first may cross a page. */
 static void write_code(uint16_t *at, unsigned int n)
 {
 	uint32_t addi = 0x00050513 | n << 20;
@@ -191,7 +191,7 @@ static void lower_mode(uint64_t n, uint64_t spp, uint64_t spv)
 	"1:	andi	t1, t1, 7\n"
 	"2:	addi	t1, t1, -1\n"
 	"	bgtz	t1, 2b\n"
-	"	csrr	t0, mstatus\n"		/* An illegal instruction ends the lower mode */
+	"	csrr	t0, mstatus\n"		/* illegal in a lower mode; its trap returns to machine mode */
 	"3:	la	t0, 4f\n"
 	"	csrr	t1, mscratch\n"
 	"	sd	t0, 16(t1)\n"
@@ -231,7 +231,7 @@ static uint64_t run(unsigned int hart)
 	csr_write(mtvec, handler);
 	frame->interval = INTERVAL;
 	*frame->mtimecmp = MTIME + 100;
-	/* htimedelta lets VS and VU mode read an early time, at which no timer has expired */
+	/* htimedelta reduces the time of VS and VU mode, so that none of their timers expires */
 	csr_write(0x605, -(1UL << 40));
 	csr_set(mie, 1 << 7 | 1 << 3);
 	csr_set(mstatus, 1 << 3);

@@ -35,7 +35,7 @@ struct setup {
 	bool		extras;			/* Also send messages that software writes, and events */
 };
 
-/* An expected message that does not belong to the flow */
+/* A message that does not report the flow, and that the decoder must return */
 struct extra {
 	bool		is_event;
 	uint8_t		source;			/* CKSRC */
@@ -58,7 +58,7 @@ struct stream {
 	size_t		nr_sent, max_sent;
 	uint64_t	tcodes[64];
 	uint64_t	rcodes[16];
-	uint64_t	at_branch;		/* number of syncs at a branch that has no bit in HIST */
+	uint64_t	at_branch;		/* number of syncs that were sent at a branch without a bit in HIST */
 };
 
 #define MAX_CALLS	1023
@@ -75,7 +75,7 @@ struct encoder {
 	unsigned int	nr_bits;
 	uint64_t	run;			/* number of equal branches in the current run; 0: none */
 	bool		run_bit;
-	unsigned int	calls;			/* depth of calls whose returns are implicit */
+	unsigned int	calls;			/* number of calls on the stack whose returns can be implicit */
 	unsigned int	top;
 	uint64_t	links[MAX_CALLS];	/* ring of return addresses; hardware only has their number */
 	unsigned int	messages;		/* number of messages since the last sync */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Encode the execution of a real program in SiFive's pre-ratified messages, flip single bits, and
- * check whether the library notices.
+ * check whether the library detects them.
  *
  *   flips ELF PCS FLIPS SEED htm|btm [implicit-return] [times] [flow-only]
  */

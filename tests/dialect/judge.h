@@ -13,7 +13,7 @@
 
 /* Summary of the decoded items of a stream */
 struct result {
-	uint64_t	hash;		/* hash of the instructions */
+	uint64_t	hash;		/* hash of the decoded instructions */
 	uint64_t	ranges;
 	uint64_t	problems;	/* number of items that report an error or a loss */
 	uint64_t	restarts;

@@ -272,7 +272,7 @@ void program_make(struct program *program, uint64_t seed)
 	memset(program, 0, sizeof(*program));
 	program->regions[0].base = USER;
 	program->regions[1].base = KERNEL;
-	/* The hart enters the program at its main loop */
+	/* store the start of the main loop, at which the hart enters the program */
 	program->regions[0].blocks[MAX_HALFWORDS - 1] =
 		make_region(&program->regions[0], &random, false);
 	program->handler = make_region(&program->regions[1], &random, true);

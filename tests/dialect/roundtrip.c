@@ -3,7 +3,7 @@
  * Encode random programs in SiFive's pre-ratified messages, and decode them again.
  *
  *   roundtrip run SEEDS INSTRUCTIONS [FIRST]	compare every instruction, time and event
- *   roundtrip flips SEED FLIPS			flip single bits, and count how many are noticed
+ *   roundtrip flips SEED FLIPS			flip single bits, and count how many the library detects
  *   roundtrip write SEED INSTRUCTIONS FOLDER k3|sifive|random NR
  *						write prog.elf, and N.nt and N.pcs of NR harts
  *   roundtrip speed SEED INSTRUCTIONS		measure the speed of decoding
@@ -429,7 +429,7 @@ static int flips(uint64_t seed, unsigned long nr)
 	test.setup.extras = false;
 	config = config_of(&test.setup);
 	config.flow_only = true;
-	/* Send a sync every 32 messages. Hardware sends one every 32 to 2048 messages */
+	/* send a sync every 32 messages, because hardware sends a sync every 32 to 2048 messages */
 	test.setup.sync_period = 32;
 	execute(&test, 60000);
 	stop(&test);

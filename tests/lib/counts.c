@@ -44,8 +44,8 @@ struct pair {
 	struct nt_flow		*counting;
 	struct counted		counted;
 	struct nt_counts	*counts;
-	uint64_t		hot;		/* recently executed address, where code changes */
-	uint64_t		patched;	/* address whose code was changed, or 0 */
+	uint64_t		hot;		/* recently executed address, at which change() changes the code */
+	uint64_t		patched;	/* address at which other_code replaces the program, or 0 */
 	uint64_t		nr_ranges;
 	unsigned int		pieces;
 };

@@ -90,7 +90,7 @@ static void decode(struct nt_flow *flow, const uint8_t *data, size_t size, struc
 	}
 }
 
-/* Return true if all whole segments after the SYNC that follows @flip are unchanged */
+/* Return true if all complete segments after the SYNC that follows the offset @flip are unchanged. */
 static int is_contained(const struct result *good, const struct result *bad, size_t flip)
 {
 	size_t i = 0, j;

@@ -440,7 +440,7 @@ static struct prints new_prints(const struct input *input, size_t wanted)
 	return (struct prints){ .config = &input->config, .wanted = wanted };
 }
 
-/* Decode with one flow, which returns the items one by one */
+/* Decode with one flow, and get its items one by one. */
 static struct prints decode_one(const struct input *input, size_t wanted, struct nt_stats *stats)
 {
 	struct prints prints = new_prints(input, wanted);
@@ -800,7 +800,7 @@ static void stops_at_once(void **state)
 
 /* ---- out of memory (see --wrap in lib/parallel.t) ---- */
 
-static long allocations = -1;	/* Allocations until one fails, or negative if none fails */
+static long allocations = -1;	/* number of allocations until one fails, or negative if none fails */
 
 static bool alloc_fails(void)
 {

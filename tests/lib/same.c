@@ -177,7 +177,7 @@ static const struct count_way count_ways[] = {
 	{ .piece = 3000, .counts = 0xff00ff00, .batches = 0xf0f0f0f0 },
 };
 
-/* A stream that is counted, with some ranges returned as items */
+/* A stream whose ranges are counted, except that some of them are returned as items */
 struct counting {
 	struct items		items;
 	struct count_way	way;

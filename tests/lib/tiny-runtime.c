@@ -40,7 +40,7 @@ void start(long *stack)
 	call(SYS_EXIT, main(stack[0], (char **)(stack + 1)), 0, 0);
 }
 
-/* The function that the compiler uses for atoi() */
+/* The compiler calls this function for atoi() */
 long strtol(const char *s, char **end, int base)
 {
 	long n = 0;

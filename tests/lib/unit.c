@@ -653,7 +653,7 @@ static bool own_jvt(void *ctx, uint64_t space, uint64_t *jvt)
 	return true;
 }
 
-/* Return the target of cm.jt in a space, or 0 if it is unknown */
+/* Return the target of cm.jt in address space @space, or 0 if the target is unknown. */
 static uint64_t table_target(struct nt_flow *flow, unsigned int space)
 {
 	/* ProgTraceSync with address 0x1000, Ownership, and ProgTraceCorrelation with I-CNT=2 */
@@ -727,7 +727,7 @@ static void spaces_and_invalidation(void **state)
 	next_how(flow, sync, sizeof(sync), &insns);
 	next_how(flow, own0, sizeof(own0), &insns);
 	assert_int_equal(next_how(flow, jump, sizeof(jump), &insns), NT_END_RETURN);
-	/* The code changes, but the flow must not notice before nt_image_invalidate() */
+	/* the code changes, but the flow must use the old code until nt_image_invalidate() */
 	fill(two.code[0], 8);
 	assert_int_equal(next_how(flow, jump, sizeof(jump), &insns), NT_END_RETURN);
 	nt_image_invalidate(image);
@@ -802,7 +802,7 @@ static void image_invalidates_a_range(void **state)
 	nt_image_free(image);
 }
 
-/* The flow starts at 0x1000, which has no code. The next message cannot be read. */
+/* This trace starts at address 0x1000, which has no code. Its last message is invalid. */
 static const uint8_t gap_and_error[] = { 0x24, 0x0d, 0x00, 0x83, 0x10, 0x31, 0x03, 0x10, 0x07 };
 
 static void missing_code_is_no_error(void **state)

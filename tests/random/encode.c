@@ -105,7 +105,7 @@ static void pack_out(const struct pack *p, struct encoder *e)
 
 struct out {
 	uint8_t		tcode, sync, btype, code, cdf;
-	bool		has_cdata;	/* ProgTraceCorrelation with HIST */
+	bool		has_cdata;	/* true for ProgTraceCorrelation with HIST */
 	uint32_t	icnt, hist;
 	uint64_t	addr;		/* whole address, from which the sent field is derived */
 	uint64_t	value, repeat;
@@ -1092,7 +1092,7 @@ void encoder_vendor(struct encoder *e)
 			pack_end_field(&pack);
 	}
 	pack_end_field(&pack);
-	/* A decoder cannot know whether the last field is a timestamp */
+	/* a decoder does not know if the last field of this message is a timestamp */
 	if (e->opt->ts)
 		e->time_sure = false;
 	if (e->opt->vendor_ts)

@@ -29,7 +29,7 @@ struct hart {
 	uint32_t	proc;
 	uint32_t	depth;
 	struct frame	frames[MAX_FRAMES + 1];
-	uint32_t	*counts[MAX_PROGRAMS];	/* Number of executions of each branch */
+	uint32_t	*counts[MAX_PROGRAMS];	/* number of executions of each branch in each program */
 	uint32_t	idle_insns;		/* number of consecutive linear instructions, jumps and calls */
 	uint32_t	stopped;		/* number of instructions until trace restarts; 0: trace is enabled */
 	uint8_t		start_sync;

@@ -258,7 +258,7 @@ static inline const struct insn *program_at(const struct program *program, uint6
 
 /* Properties of an expected range that the trace does not determine, so that any value is right */
 #define ANY_TAKEN	(1 << 0)	/* The range ends with a branch to the next instruction, taken or not */
-#define ANY_INFERRED	(1 << 1)	/* IndirectBranchSync may mean the jump or later code */
+#define ANY_INFERRED	(1 << 1)	/* IndirectBranchSync may belong to the jump or to later code */
 #define ANY_DEST	(1 << 2)	/* The destination is unknown, because no instruction followed the range */
 #define ANY_HOW		(1 << 5)	/* The range ends with a custom instruction, which may have jumped */
 #define ANY_THERE	(1 << 3)	/* The range may be missing */
@@ -301,7 +301,7 @@ struct xitem {
 
 struct message {
 	uint64_t	offset;		/* position in the stream */
-	uint64_t	time;		/* time of the message, as far as a decoder can know it */
+	uint64_t	time;		/* time of the message without the bits that a decoder cannot know */
 	struct xcontext	context;	/* context of the hart after the message */
 	uint32_t	start, length;	/* position in the bytes of the hart, and length in bytes */
 	uint8_t		tcode;
@@ -333,7 +333,7 @@ struct encoder {
 	VEC(struct xitem) items;
 	VEC(struct xrange) pending;	/* executed ranges that are not reported */
 	VEC(struct xrange) repeated;	/* ranges that RepeatBranch will report */
-	struct xrange	open;		/* range since the last change of the PC */
+	struct xrange	open;		/* range that began at the last change of the PC and has not ended */
 
 	/* state of the encoder (chapter 8) */
 	uint64_t	ref;		/* last reported address, to which U-ADDR is relative */
