@@ -11,7 +11,7 @@ least_time() {
 	done | awk '{ print $1 + $2 }' | sort -n | head -n 1
 }
 
-# grows SMALL LARGE: check the times for a small input, and for an input that is four times as large.
+# grows SMALL LARGE: compare the time in s for a small input with that for an input that is four times as large.
 # Quadratic code would take 16 times as long. The limit is 7 times, because times vary on a busy host
 grows() {
 	echo "$1 s, and $2 s of processor time for four times as many"

@@ -135,7 +135,7 @@ large_only() { ! large || "$@"; }
 # by_size SMALL LARGE: print LARGE in make test-all, otherwise SMALL
 by_size() { if large; then echo "$2"; else echo "$1"; fi; }
 # compared_with_truth N: record that this test program has compared N instructions or branches with a truth.
-# tests/ledger checks these numbers.
+# tests/ledger limits the sum of these numbers in each area.
 compared_with_truth() { [ -z "${TEST_LEDGER:-}" ] || echo "compared ${1:-0}" >>"$TEST_LEDGER"; }
 # out_files DIR: unpack files.tar, which the board's guest wrote to /out. The guest packs its files,
 # because creating a file in /out takes as long as writing a megabyte.

@@ -28,7 +28,7 @@ ok "one program, $millions million instructions" "$rt" run 1 ${millions}000000 2
 ok "one program, implicit return, $millions million instructions" "$rt" run 1 ${millions}000000 4
 
 # Count flips that change the decoded execution without an error. A decoder cannot notice a flip if the
-# program could have executed what the damaged trace reports, see tests/dialect/judge.h. Such a legal flip is no fault.
+# program could have executed what the damaged trace reports, see tests/dialect/judge.h. These flips are legal.
 silent='{ for (i = 1; i <= NF; i++) {
 		if ($i == "flips:") flips += $(i - 1)
 		if ($i == "silently") silent += $(i - 1)
