@@ -202,7 +202,7 @@ static void write_ctl(struct nb_tmc *tmc, uint32_t value)
 /* Registers that keep the written value, and their implemented bits */
 static const struct setting {
 	uint16_t	offset;
-	bool		etr;		/* only an ETR has it */
+	bool		etr;		/* only an ETR has the register */
 	uint32_t	mask;
 } settings[] = {
 	{ TMC_RSZ,	true,	0x7fffffff },

@@ -69,7 +69,7 @@ bool power_is_on(const struct board_dev *dev)
 	return !board.deep_idle || dev->kind > DEV_ATBBRIDGE || topology_is_used(dev);
 }
 
-/* Power off the components that only harts without power use, except CoreSight components */
+/* Power off each component, except CoreSight components, if no hart that has power uses it */
 void power_cut(void)
 {
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)

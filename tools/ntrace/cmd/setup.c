@@ -46,7 +46,7 @@ struct setup {
 	bool		gdb, openocd, stop_on_wrap;
 	const char	*buffer;
 	uint32_t	timestamp, sync_mode, sync_max;
-	uint64_t	start, size;	/* of the buffer; the size is 0 in SRAM mode */
+	uint64_t	start, size;	/* address and bytes of the sink's buffer in memory; @size is 0 for a sink with SRAM */
 	unsigned int	src_bits, nr;
 	struct component components[MAX_COMPONENTS];
 };

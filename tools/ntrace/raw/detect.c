@@ -19,7 +19,7 @@
 
 #define FIRST_PART	(8u << 10)	/* number of bytes on which all sets of options are tried */
 #define LARGE_PART	(256u << 10)	/* number of bytes on which the best sets of options are tried */
-#define SEAM_MAX	(32u << 20)	/* maximum size in bytes of a file in which the seam of a ring is searched */
+#define SEAM_MAX	(32u << 20)	/* maximum size in bytes of a file in which the place is searched at which a ring has wrapped */
 #define MAX_SEAMS	8
 #define MAX_BAD		400		/* number of bad messages after which a set of options is abandoned */
 #define PIECE		1024u		/* number of bytes that are decoded together */

@@ -233,7 +233,7 @@ static void test_address_xor(void **state)
 	assert_trace("Sync S=3 I=0 F=1fe02; IB B=0 I=2 U=7b6; IB B=0 I=2 U=934");
 }
 
-/* ---- "Examples" of PROCESS ---- */
+/* ---- The field PROCESS, in the examples of the specification ---- */
 
 static void test_process(void **state)
 {

@@ -617,7 +617,7 @@ static void test_sram(void **state)
 	(void)state;
 	full_bench();
 	set_sink(0, 0, 64);
-	feed(6, 12);		/* 72 bytes, which wrap by 8 */
+	feed(6, 12);		/* 72 bytes, of which the last 8 are at the start of the buffer of 64 bytes */
 	wr(dev, TR_RAM_RP_LOW, 8);
 	assert_int_equal(rd(dev, TR_RAM_RP_LOW), 0);	/* ignored while enabled */
 	wr(dev, TR_CONTROL, TR_ACTIVE);
@@ -1076,7 +1076,7 @@ static void test_comparators(void **state)
 	}
 	/* !(P && S) */
 	comparator_traces(5 << 4 | 3 << 8 | 2 << 12, 0x1004, 0x1008, "10011");
-	/* "until instruction after secondary result is true" */
+	/* mode 3: from a match of P up to the instruction after a match of S */
 	comparator_traces(0 << 4 | 0 << 8 | 3 << 12, 0x1004, 0x100c, "011100");
 	comparator_traces(6 << 4 | 0 << 8 | 3 << 12, 0, 0x1008, "11100");	/* primed */
 	/*

@@ -557,7 +557,7 @@ out:
 	return ret;
 }
 
-/* A consumer that ignores the number of the part */
+/* A consumer that receives the batches in their order, and therefore ignores the number of their part of the trace */
 struct ordered {
 	int	(*consume)(void *ctx, const struct nt_batch *batch);
 	void	*ctx;

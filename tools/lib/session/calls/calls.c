@@ -98,7 +98,7 @@ static bool leave(struct ns_stack *stack, const struct ns_frame *frame, const st
 
 static const struct ns_stack_ops slice_ops = { .enter = enter, .leave = leave };
 
-/* ---- To the pool ---- */
+/* ---- Pass slices to the pool ---- */
 
 /* Pass the calls that have ended to the caller's function, or keep them. */
 static int give_ended(struct ns_part *p)

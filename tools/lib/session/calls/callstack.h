@@ -175,7 +175,7 @@ enum ns_jump {
  */
 struct ns_target {
 	uint64_t	space, addr;
-	uint64_t	start, end;	/* range of addresses from which a jump to @addr is @jump */
+	uint64_t	start, end;	/* a jump to @addr from an address in [@start, @end) is of the kind @jump */
 	enum ns_jump	jump;
 	uint64_t	leaves_space, leaves;
 	bool		loads, saves;	/* the code that ends at @leaves loads, or saves, the stack pointer */

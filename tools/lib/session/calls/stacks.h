@@ -37,7 +37,7 @@ void nt_stacks_free(struct nt_stacks *stacks);
  */
 const struct nt_node *nt_stacks_nodes(const struct nt_stacks *stacks, size_t *nr);
 
-/* nt_stacks_totals() - get the sums of all calls, which those of nt_stacks_of() lack */
+/* nt_stacks_totals() - get the sums of all calls. @stacks must be from nt_stacks_new(), not from nt_stacks_of(). */
 void nt_stacks_totals(const struct nt_stacks *stacks, struct nt_calls_totals *totals);
 
 #endif /* NTRACE_SESSION_STACKS_H */

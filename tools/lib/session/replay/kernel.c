@@ -15,7 +15,7 @@ enum { SECTION_TEXT = 1, SECTION_SYMBOLS, SECTION_NAMES, SECTIONS };
 
 static const char section_names[] = "\0.text\0.symtab\0.strtab";
 
-/* Start of a file that is made; the symbols and the names follow */
+/* Start of the ELF file that make_file() makes. The symbols and the names follow it. */
 struct head {
 	Elf64_Ehdr	file;
 	Elf64_Phdr	segment;
