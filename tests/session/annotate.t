@@ -22,7 +22,7 @@ text() {
 	# shellcheck disable=SC2086
 	cp "$here/annotate.c" . && "$ntrace" annotate nested $raw >got 2>err
 	cat got err
-	grep -q '^annotate.c:19	.*table\[(i + k) & 3\](k);' got && grep -q 'indirect call to two+0x0: ' got && grep -q 'taken [0-9]* of [0-9]*, ' got &&
+	grep -q '^annotate.c:22	.*table\[(i + k) & 3\](k);' got && grep -q 'indirect call to two+0x0: ' got && grep -q 'taken [0-9]* of [0-9]*, ' got &&
 		grep -q 'runs, of .* median .*; runs by iterations: ' got
 }
 nothing() {
