@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * This program has two threads with conditions that a user can invert once. `diff NUMBER TIMES` inverts condition
- * NUMBER of each thread after the thread has evaluated this condition TIMES times. The code that inverts a condition
- * has no branch.
+ * Two threads with conditions, each of which can be inverted once. `diff NUMBER TIMES` inverts condition NUMBER of each
+ * thread after the thread has evaluated this condition TIMES times. The code that inverts a condition has no branch.
  */
 #include <pthread.h>
 #include <stdio.h>
