@@ -11,8 +11,8 @@ static size_t read_code(const struct ns_stack *stack, uint64_t space, uint64_t a
 }
 
 /*
- * Return true for the return of the unwinder of libgcc, which adds a register to the stack pointer right before
- * it continues in a function that is open.
+ * Return true if the event is the return with which libgcc's unwinder continues in a function that catches an
+ * exception. Right before this return, the unwinder adds a register to the stack pointer.
  */
 static bool is_exception(const struct ns_stack *stack, const struct ns_event *e)
 {
@@ -42,11 +42,11 @@ static void audit_return(const struct ns_stack *stack, const struct ns_event *e,
 
 	if (!top || top->signal || top->ret == e->to)
 		return;
-	/* the kernel switches to another thread in this function */
+	/* do not judge the return from __switch_to(), with which the kernel continues another thread */
 	nt_session_where(stack->session, e->from_space, e->from, &from);
 	if (from.symbol && !strcmp(from.symbol, "__switch_to"))
 		return;
-	/* do not judge longjmp(), coroutines and unwinders, which load the stack pointer */
+	/* do not judge returns of longjmp(), coroutines and unwinders, all of which load the stack pointer */
 	if (ns_code_before(stack, e)->loads || is_exception(stack, e))
 		return;
 	audit->alarm = NT_ALARM_RETURN;
@@ -65,7 +65,7 @@ static void audit_pointer(const struct ns_stack *stack, const struct ns_event *e
 	if (!ns_is_indirect(stack, e))
 		return;
 	read_code(stack, e->from_space, e->from, code, e->length);
-	/* jumps through x1, x5 and x7 need no lpad */
+	/* Zicfilp requires no lpad at the target of a jump through x1, x5 or x7 */
 	audit->needs_pad = nt_insn_decode(NULL, code, e->length, &insn) && insn.rs1 != 1 && insn.rs1 != 5 && insn.rs1 != 7;
 	nt_session_where(stack->session, e->to_space, e->to, &to);
 	if (!to.symbol || !to.offset)

@@ -17,8 +17,8 @@ void ns_gaps_free(struct ns_all_gaps *all)
 }
 
 /*
- * Return the gaps of a CPU, or of a CPU in the buffer of a thread; NULL if out of memory. CPUs that
- * share a sink have trace in each other's buffers.
+ * Return the gaps of a CPU in the buffer of a thread, or in all CPUs' buffers (NS_ANY_BUFFER). Return NULL if out of
+ * memory. CPUs' buffers share one list, because CPUs that share a sink have trace in each other's buffers.
  */
 static struct ns_gaps *gaps_of(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu)
 {
@@ -93,8 +93,8 @@ static bool is_before_gap(const struct ns_first *first, const struct ns_gap *gap
 }
 
 /*
- * Return the time at which trace continues after a gap at the end of a stretch; UINT64_MAX if it
- * does not.
+ * Return the time at which trace continues after a gap at the end of a stretch. Return UINT64_MAX if
+ * no trace follows.
  */
 static uint64_t next_first(const struct ns_gaps *g, const struct ns_gap *gap)
 {
@@ -109,8 +109,8 @@ static void settle(struct ns_gaps *g)
 
 	ns_array_sort(&g->firsts, first_cmp);
 	/*
-	 * A stretch of another buffer may have started before the first stretch that is known so
-	 * far.
+	 * The end of an open gap may be earlier than it seemed at the last call, because a
+	 * stretch of another buffer may have started before the stretches that were known.
 	 */
 	for (i = 0; i < g->gaps.nr; i++) {
 		if (g->gaps.at[i].open)
@@ -139,7 +139,7 @@ static bool was_in_gap(const struct ns_all_gaps *all, const struct ns_gaps *g, i
 	return ns_sideband_ran(&all->session->sideband, g->cpu, tid, from, to);
 }
 
-/* Return the first gap that ends at @time or later. The ends of one CPU's gaps are in order. */
+/* Return the index of the first gap that ends at @time or later. Gaps are sorted by their end. */
 static size_t first_gap(const struct ns_gaps *g, uint64_t time)
 {
 	return ns_lower_bound(g->gaps.nr, g->gaps.at[i].to < time);

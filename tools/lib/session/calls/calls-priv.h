@@ -63,26 +63,34 @@ bool ns_function_add(struct nt_function *to, const struct nt_function *from);
 
 /* ---- Slices ---- */
 
-/* An event, such as a return, whose effect depends on the calls that were open before the slice */
+/*
+ * An outer event is an event, such as a return, whose effect depends on the calls that were open before its slice
+ * started. It takes effect when the slice is merged into the calls of the thread.
+ */
 struct ns_outer {
 	struct ns_event	event;
-	uint64_t	child_ran, child_insns;	/* sums of calls that ended since the previous event */
-	size_t		totals;		/* index after the last total of these calls in ns_slice::totals */
-	uint64_t	unknown;	/* time in the kernel since the previous event, after a trap before the slice, ns */
+	/* time (ns) and instructions of the calls that ended since the previous outer event */
+	uint64_t	child_ran, child_insns;
+	size_t		totals;		/* the totals of these calls end before this index of ns_slice::totals */
+	/* time since the previous outer event in the kernel, which a trap before the slice has entered, ns */
+	uint64_t	unknown;
 };
 
+/* A slice is the code that one thread executed on one CPU between two context switches. */
 struct ns_slice {
 	int32_t		tid, cpu;
 	uint32_t	number;		/* number for nt_calls_slice() */
 	uint64_t	stretch, nth;
 	uint32_t	buffer;
-	uint64_t	fresh;		/* number of earlier slices of the stretch without @split */
+	uint64_t	fresh;		/* number of earlier slices of the stretch whose @split is false */
 	bool		split;		/* the slice continues the previous slice */
-	bool		first;		/* no earlier slice can follow, although the slice has no times */
+	/* the slice has no times, but all slices that precede it are already decoded */
+	bool		first;
 	uint64_t	begin, end;
 	uint64_t	insns, ran;
 	uint64_t	at, space;	/* start address, and its address space */
-	uint64_t	child_ran, child_insns;	/* as in struct ns_outer, for calls after the last event */
+	/* as in struct ns_outer, for the code after the last outer event */
+	uint64_t	child_ran, child_insns;
 	uint64_t	unknown;
 	NS_ARRAY(struct ns_total) totals;
 	NS_ARRAY(struct ns_outer) outer;
@@ -106,7 +114,7 @@ struct ns_numbered {
 	size_t		nr, room;
 	FILE		*file;		/* file that @at maps */
 	size_t		block;		/* last block that was read */
-	unsigned int	looked;		/* number of blocks read since pages were released */
+	unsigned int	looked;		/* number of blocks that were read since pages of the map were last released */
 };
 
 /*
@@ -118,7 +126,7 @@ struct nt_slice *ns_numbered_make(struct ns_numbered *numbered, size_t number);
 struct nt_slice *ns_numbered_get(struct ns_numbered *numbered, size_t number);
 void ns_numbered_free(struct ns_numbered *numbered);
 
-/* ns_numbered_threads() - number the stacks of threads by tid, and set the numbers in their slices */
+/* ns_numbered_threads() - number all stacks in the order of their tid, and set nt_slice::thread of their slices */
 bool ns_numbered_threads(struct nt_calls *calls);
 
 /* ---- Gaps ---- */
@@ -128,7 +136,7 @@ struct ns_gap {
 	uint64_t	from, to;
 	uint64_t	stretch;
 	bool		open;		/* the gap lasts until the CPU's next trace, from which @to is set */
-	bool		code;		/* only code is missing, and the model of calls continues after it */
+	bool		code;		/* trace exists, but its code is missing; open calls stay open after the gap */
 };
 
 /* Time of the first branch of a stretch */
@@ -138,7 +146,7 @@ struct ns_first {
 
 #define NS_ANY_BUFFER	UINT32_MAX
 
-/* Gaps of one CPU, in the buffers of all CPUs or in the buffer of one thread */
+/* Gaps in the trace of one CPU, which is in the buffers of all CPUs or in the buffer of one thread */
 struct ns_gaps {
 	uint32_t	buffer;		/* index of a thread's buffer, or NS_ANY_BUFFER for all CPUs' buffers */
 	int32_t		cpu;
@@ -171,7 +179,7 @@ bool ns_gaps_ran(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu, enum nt_
 /* ns_gaps_settle() - prepare for ns_gaps_between(); call it after the last addition */
 void ns_gaps_settle(struct ns_all_gaps *all);
 
-/* ns_gaps_between() - return true if the thread may have executed untraced between two times */
+/* ns_gaps_between() - return true if the thread may have executed code without trace between two times */
 bool ns_gaps_between(const struct ns_all_gaps *all, int32_t tid, uint64_t from, uint64_t to);
 
 /* ns_gaps_forget() - drop the gaps that ended before @time */
@@ -180,67 +188,71 @@ void ns_gaps_forget(struct ns_all_gaps *all, uint64_t time);
 /* ---- Threads ---- */
 
 /*
- * The outermost known call of a stack. The call that was open around it is known only when it returns, and is then the
- * next outermost call.
+ * The outermost known call of a stack. The caller of this call becomes known only when the call returns. The caller is
+ * then the next outermost call of the stack.
  */
 struct ns_outermost {
 	uint32_t	function;
-	uint32_t	next;		/* number of the next one of the stack, 0: none */
-	bool		first;		/* the calls before it are unknown */
-	bool		caller;		/* it was open during the earlier ones, back to the first */
+	uint32_t	next;		/* number of the stack's next outermost call, 0: none */
+	bool		first;		/* the calls of the stack before this call are unknown */
+	bool		caller;		/* this call contains the earlier outermost calls, back to one with @first */
 };
 
-/* Open calls of one function in one thread, and its sums since the thread started */
+/* Number of open calls of one function on one stack, and the sums of the function's calls since the stack started */
 struct ns_depth {
 	uint32_t	function;	/* function number + 1 */
 	uint32_t	nr;
 	struct ns_total	total;
 };
 
-/*
- * Data of one stack of a thread. A thread that switches stacks, such as for coroutines, has several
- */
+/* Data of one stack of a thread. A thread that switches stacks, such as for coroutines, has several stacks. */
 struct ns_own {
 	uint32_t	nth;		/* index in ns_pool::stacks */
 	uint32_t	outermost;	/* number of the outermost known call, 0: none */
-	/* number and start (in instructions) of the stack's last slice and of its last but one */
+	/*
+	 * the stack's newest slice has the number @slice, and starts after @at instructions of the stack; the
+	 * slice before that one has @last_slice and @last_at
+	 */
 	uint32_t	slice, last_slice;
 	uint64_t	at, last_at;
 	size_t		nr, size;
-	struct ns_depth	depths[];	/* hash table by function with @nr of @size used */
+	struct ns_depth	depths[];	/* hash table by function, in which @nr of @size entries are used */
 };
 
-/* A stack of a thread, which is a thread in struct nt_slice */
+/* Identity of a stack of a thread. Each stack has its own nt_slice::thread. */
 struct ns_key {
 	int32_t		tid, cpu;	/* @cpu is from ns_thread_cpu() */
 	uint32_t	number;		/* number of the stack in the thread */
 	uint32_t	nth;
 };
 
-/* The calls of one thread that have been decoded so far. User data of @stack is struct ns_own. */
+/* The calls of one thread that have been decoded so far. The data of each stack in @stack is a struct ns_own. */
 struct ns_thread_calls {
 	struct nt_calls	*calls;
 	struct ns_stack	stack;
 	int32_t		tid, key_cpu;	/* @key_cpu is from ns_thread_cpu() */
-	uint64_t	insns, ran;	/* sums of all its slices so far */
+	uint64_t	insns, ran;	/* instructions and time (ns) of all slices of the thread so far */
 	/* The members below are from the last slice. */
 	const struct ns_slice *slice;	/* NULL if it was merged */
 	int32_t		cpu;
 	uint64_t	stretch, begin, end;
 	bool		begun;
-	int		error;		/* value that the caller's function returned */
+	int		error;		/* value that the ns_slice_fn of the caller returned */
 };
 
-/* Return the data of the current stack of a thread */
+/* Return the data of the current stack of a thread. */
 static inline struct ns_own *ns_own(const struct ns_thread_calls *t)
 {
 	return t->stack.cur.data;
 }
 
-/* The slices that cannot be merged yet, because earlier slices of the same thread may follow */
+/*
+ * The pool has the slices that cannot be merged into the calls of their threads yet, because an earlier slice of the
+ * same thread may still be decoded.
+ */
 struct ns_pool {
 	NS_ARRAY(struct ns_slice) slices;
-	/* bytes of memory, and the amount from which ns_threads_settle() runs */
+	/* bytes of memory of @slices, and the number of bytes from which ns_threads_settle() is called */
 	size_t		bytes, limit;
 	NS_ARRAY(struct ns_thread_calls *) threads;
 	NS_ARRAY(struct ns_key) stacks;
@@ -257,16 +269,19 @@ struct ns_cached {
 /* Counts of a function in one part */
 struct ns_part_function {
 	struct nt_function f;
-	uint32_t	depth;		/* number of its calls that are open in the slice */
-	/* index in ns_slice::totals; invalid if the last struct ns_outer of the slice was added later */
+	uint32_t	depth;		/* number of calls of the function that are open in the slice */
+	/*
+	 * index of the function's entry in ns_slice::totals. If the slice has had an outer event since the entry was
+	 * added, the function gets a new entry.
+	 */
 	uint32_t	total;
 };
 
-/* Calls of one part (see sources.h) */
+/* Calls in one part of the trace, which one thread of the library decodes (see sources.h) */
 struct ns_part {
 	struct nt_calls	*calls;
 	struct ns_part	*next, *before;	/* links of nt_calls::parts */
-	/* @stretch is the number of the part, @nr the number of parts that started earlier */
+	/* @stretch is the number of the part; @nr is the number of parts whose decoding started earlier */
 	uint64_t	stretch, nr;
 	uint32_t	buffer;
 	int32_t		cpu;
@@ -286,16 +301,16 @@ struct ns_part {
 	bool		has_first, gave_first;
 	uint64_t	first;		/* time of the first branch */
 	uint64_t	branches;	/* branches since the last slices were added to the pool */
-	enum nt_where	mode;		/* mode of the current code; NT_IN_NR: in ns_slice::unknown, */
-	uint64_t	mode_since;	/* and time that the slice had run when it began, ns */
+	enum nt_where	mode;		/* mode of the current code; NT_IN_NR: its time is added to ns_slice::unknown */
+	uint64_t	mode_since;	/* time that the slice had run when @mode began, ns */
 	uint64_t	modes[NT_IN_NR];
 	struct nt_calls_totals totals;
-	/* Other threads read the members below under the lock. */
-	uint64_t	horizon;	/* no later slice starts earlier, except one of this thread: */
-	int32_t		open_tid, open_cpu;
-	uint64_t	open_begin;
-	bool		has_open;
-	uint64_t	traced_ran;	/* sum of the slices that are closed, ns */
+	/* Other threads of the library read the members below under the lock. */
+	uint64_t	horizon;	/* slices after the current one start at this time or later */
+	int32_t		open_tid, open_cpu;	/* thread and CPU of the current slice, if @has_open */
+	uint64_t	open_begin;	/* start of the current slice, which is earlier than @horizon */
+	bool		has_open;	/* a slice is being decoded */
+	uint64_t	traced_ran;	/* time in which threads ran in the closed slices, ns */
 };
 
 typedef int (*ns_slice_fn)(void *ctx, const struct ns_thread_calls *thread, size_t nth, uint64_t insns, uint64_t ran);
@@ -337,16 +352,16 @@ static inline bool ns_calls_may_pass(const struct nt_calls *calls, const struct 
 
 /*
  * ns_call_init() - make a call that has ended
- * @at: Instructions that the counter of @frame showed when the slice started
+ * @at: Value of the counter of ns_frame::insns at the start of the slice
  */
 struct nt_call ns_call_init(const struct ns_frame *frame, const struct ns_event *event, int32_t tid,
 			    uint32_t slice, uint64_t at);
 
-/* ns_calls_is_watched() - return true if calls of the function are kept or passed to the caller */
+/* ns_calls_is_watched() - return true if calls of the function are stored, or passed to an nt_call_fn */
 bool ns_calls_is_watched(const struct nt_calls *calls, const struct nt_place *place);
 
 /*
- * ns_calls_give() - pass a call to the caller's function or keep it
+ * ns_calls_give() - pass a call to the nt_call_fn of nt_calls_each(), or store it if there is no such function
  *
  * Return: 0, -1 if out of memory, or the value that nt_call_fn returned.
  */
@@ -355,12 +370,12 @@ int ns_calls_give(struct nt_calls *calls, const struct nt_call *call);
 /*
  * ns_threads_settle() - merge the slices that no earlier slice can precede, or all slices if @all
  *
- * Return: 0, -1 if out of memory, or the value that a function of the caller returned.
+ * Return: 0, -1 if out of memory, or the value that an nt_call_fn or ns_slice_fn returned.
  */
 int ns_threads_settle(struct nt_calls *calls, bool all);
 bool ns_threads_add(struct nt_calls *calls, const struct ns_slice *slice);
 
-/* ns_mode_of() - Return the mode of the kernel in a trap; NT_IN_NR if @trap is NULL or began before the recording */
+/* ns_mode_of() - return the mode of code in a trap. Return NT_IN_NR if @trap is NULL or began before the recording. */
 enum nt_where ns_mode_of(const struct ns_frame *trap);
 
 void ns_threads_free(struct nt_calls *calls);
@@ -368,11 +383,11 @@ void ns_threads_free(struct nt_calls *calls);
 /*
  * ns_calls_each_slice() - call @fn with the calls that are open when each slice starts, and after
  *	each switch to another stack
- * @nth: Index of the first call that ends with the switch
- * @insns: Instructions that were executed on the stack, in @ran ns
+ * @nth: Index of the first call that ends with the switch to the other stack
+ * @insns: Number of instructions that were executed on the stack so far, in @ran ns
  *
- * @drop, which may be NULL, is called as ns_stack_ops::drop. If a function
- * returns an error, nt_calls_run() returns it.
+ * @drop is called as ns_stack_ops::drop; it may be NULL. If @fn or @drop
+ * returns an error, nt_calls_run() returns this error.
  */
 void ns_calls_each_slice(struct nt_calls *calls, ns_slice_fn fn, ns_drop_fn drop, void *ctx);
 

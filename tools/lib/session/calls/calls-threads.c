@@ -13,7 +13,7 @@
 #include "session/session-priv.h"
 
 #define SLACK		10000000	/* limit of the difference between the clocks of two CPUs, ns */
-#define LIMIT		(16 << 20)	/* waiting slices with more bytes than this are merged */
+#define LIMIT		(16 << 20)	/* slices are merged when those in the pool have more bytes than this */
 #define GAPS_MAX	(1 << 16)	/* with more gaps than this, old gaps are dropped */
 #define OPEN_MAX	(2 * NS_STACK_DEPTH_MAX)	/* limit of open frames of all threads */
 
@@ -131,7 +131,7 @@ static void add_total(struct ns_thread_calls *t, struct ns_depth *depth, const s
 	depth->total.insns += sign * total->insns;
 }
 
-/* Count another open call of its function. Return false if out of memory. */
+/* Count @frame as an open call of its function. Return false if out of memory. */
 static bool add_depth(struct ns_thread_calls *t, struct ns_frame *frame)
 {
 	struct ns_depth *depth = make_depth(t, frame->function);
@@ -139,7 +139,7 @@ static bool add_depth(struct ns_thread_calls *t, struct ns_frame *frame)
 
 	if (!depth)
 		return false;
-	/* all calls of the function so far were inside this call */
+	/* subtract the function's earlier calls from its sums, because all of them were inside this outer call */
 	total = depth->total;
 	if (frame->outer)
 		add_total(t, depth, &total, -1);
@@ -162,7 +162,7 @@ static bool add_totals(struct ns_thread_calls *t, const struct ns_total *total, 
 	return true;
 }
 
-/* Forget the sums of the calls that no open call contains. */
+/* Clear the sums of all functions on the current stack, because no open call contains the calls so far. */
 static void forget_totals(struct ns_thread_calls *t)
 {
 	size_t i;
@@ -171,7 +171,7 @@ static void forget_totals(struct ns_thread_calls *t)
 		ns_own(t)->depths[i].total = (struct ns_total){ 0 };
 }
 
-/* Note that a call is the outermost one of its stack. Return false if out of memory. */
+/* Append a call to the outermost known calls of its stack. Return false if out of memory. */
 static bool add_outermost(struct ns_thread_calls *t, const struct ns_frame *frame, const struct ns_event *e)
 {
 	const struct ns_frame *outer = &t->stack.cur.outer;
@@ -199,7 +199,7 @@ static bool thread_enter(struct ns_stack *stack, struct ns_frame *frame, const s
 		return false;
 	t->calls->functions.all.at[number].watched = ns_calls_is_watched(t->calls, &place);
 	frame->function = number;
-	/* the outermost function does not contain calls from before it was found */
+	/* calls that ended before the outermost function was found are not calls of this function */
 	if (stack->cur.open.nr == 1 && stack->cur.outer.insns == e->insns)
 		forget_totals(t);
 	return (stack->cur.open.nr > 1 || add_outermost(t, frame, e)) && add_depth(t, frame);
@@ -215,7 +215,7 @@ static bool thread_leave(struct ns_stack *stack, const struct ns_frame *frame,
 	struct ns_depth *depth = find_depth(ns_own(t), frame->function);
 
 	/*
-	 * the time on other stacks does not count, so that no function takes longer than its thread
+	 * subtract the time on other stacks, so that no function takes longer than its thread
 	 */
 	total.ns -= t->stack.cur.away.time - frame->away;
 	call.open = !seen;
@@ -240,7 +240,7 @@ static bool thread_drop(struct ns_stack *stack, const struct ns_event *e)
 }
 
 /*
- * Store the slice by number if calls are passed to the caller or kept, because their slices are looked up later.
+ * Store the slice by its number if calls are stored or passed to an nt_call_fn. The user looks up their slices later.
  */
 static bool number_slice(const struct ns_thread_calls *t)
 {
@@ -272,7 +272,7 @@ static bool begin_on_stack(struct ns_thread_calls *t)
 	return number_slice(t);
 }
 
-/* Put the slice, which starts with a switch, on another stack. */
+/* Assign the slice to the new current stack, because the slice starts with a switch to that stack. */
 static int thread_switched(struct ns_stack *stack, const struct ns_event *e)
 {
 	struct ns_thread_calls *t = stack->ctx;
@@ -283,7 +283,7 @@ static int thread_switched(struct ns_stack *stack, const struct ns_event *e)
 	return (ns_own(t) || add_own(t)) && begin_on_stack(t) ? 1 : -1;
 }
 
-/* Pass the calls that are open when the slice starts to the caller's function. */
+/* Pass the calls that are open when the slice starts to the ns_slice_fn. */
 static int give_slice(struct ns_thread_calls *t)
 {
 	const struct ns_one_stack *cur = &t->stack.cur;
@@ -334,7 +334,10 @@ static bool give_up(struct ns_thread_calls *t)
 	return end_calls(t, t->end, t->insns, t->ran);
 }
 
-/* Count time of the kernel after a trap that began before the slice. Return false if out of memory. */
+/*
+ * Count the time of kernel code after a trap that began before the slice, whose mode is known only when the slice is
+ * merged. Return false if out of memory.
+ */
 static bool add_unknown(struct ns_thread_calls *t, const struct ns_slice *s, uint64_t ran)
 {
 	enum nt_where mode = ns_mode_of(ns_stack_trap(&t->stack));
@@ -373,7 +376,10 @@ static bool take_open(struct ns_thread_calls *t, const struct ns_slice *s)
 
 	for (i = 0; i < s->open.nr; i++)
 		signals += s->open.at[i].signal;
-	/* End them when the first open call of the slice begins, because the calls that ended before it belong to them. */
+	/*
+	 * If the stack is full, end its calls at the start of the slice's first open call. Calls of the slice that
+	 * ended earlier were made by the calls on the stack.
+	 */
 	if (s->open.nr && ns_stack_is_full(&t->stack, s->open.nr, signals) &&
 	    !end_calls(t, first->begin, t->insns + first->insns, t->ran + first->ran))
 		return false;
@@ -390,7 +396,7 @@ static bool take_open(struct ns_thread_calls *t, const struct ns_slice *s)
 	return true;
 }
 
-/* Start a thread whose earlier calls are not known. */
+/* Start the calls of a thread with a slice. Calls that the thread made before the slice are unknown. */
 static bool begin_thread(struct ns_thread_calls *t, const struct ns_slice *s)
 {
 	const struct ns_event event = {
@@ -432,7 +438,7 @@ static int thread_cmp(const void *a, const void *b)
 	return ns_order(x->tid, y->tid) ?: ns_order(x->key_cpu, y->key_cpu);
 }
 
-/* Return the thread of a slice, or NULL if out of memory. */
+/* Return the thread of a slice, and create the thread if it is new. Return NULL if out of memory. */
 static struct ns_thread_calls *thread_of(struct nt_calls *calls, const struct ns_slice *s)
 {
 	const struct ns_thread_calls key = {
@@ -461,8 +467,8 @@ static struct ns_thread_calls *thread_of(struct nt_calls *calls, const struct ns
 }
 
 /*
- * Return true if the thread may have executed untraced before the slice. If a clock is wrong, the
- * slice can even be earlier than a slice that was already merged.
+ * Return true if the thread may have executed code without trace between its last slice and this one. If
+ * a clock is wrong, the slice can even be earlier than a slice that was already merged.
  */
 static bool is_cut(const struct ns_thread_calls *t, const struct ns_slice *s)
 {
@@ -497,7 +503,7 @@ static int put_slice(struct nt_calls *calls, const struct ns_slice *s)
 
 /* ---- All threads ---- */
 
-/* Return the time before which no later slice starts, except one of the thread of an open slice. */
+/* Return a time. Slices that will be added to the pool start at this time or later, except slices that are open. */
 static uint64_t horizon_of(const struct nt_calls *calls)
 {
 	const struct ns_part *p;
@@ -510,7 +516,7 @@ static uint64_t horizon_of(const struct nt_calls *calls)
 	return horizon;
 }
 
-/* Return true if a part that is still being decoded has a slice of the same thread that began before or with @s. */
+/* Return true if an open slice of another part belongs to the thread of @s, and began no later than @s. */
 static bool may_wait(const struct nt_calls *calls, const struct ns_slice *s)
 {
 	const struct ns_part *p;
@@ -531,7 +537,8 @@ static bool is_ready(const struct nt_calls *calls, const struct ns_slice *s, uin
 }
 
 /*
- * Give up the open calls of threads whose trace is missing, and then drop the gaps that no later slice can overlap.
+ * End the open calls of threads that may have executed code in a gap. Then drop the gaps that ended before @horizon and
+ * before all slices of the pool, because no later slice can overlap these gaps.
  */
 static bool forget_gaps(struct nt_calls *calls, uint64_t horizon)
 {
@@ -554,7 +561,7 @@ static bool forget_gaps(struct nt_calls *calls, uint64_t horizon)
 	return true;
 }
 
-/* Merge the slices that are ready, and keep the rest. */
+/* Merge the slices of the pool that no undecoded slice can precede. The other slices stay in the pool. */
 static int settle_slices(struct nt_calls *calls, uint64_t horizon, bool all)
 {
 	struct ns_pool *pool = &calls->pool;

@@ -60,7 +60,7 @@ static bool enter(struct ns_stack *stack, struct ns_frame *frame, const struct n
 	return true;
 }
 
-/* Add to the totals of a slice for calls since its last outer event. */
+/* Add @total to the function's entry of ns_slice::totals, which counts calls since the last outer event of the slice. */
 static bool add_total(struct ns_part *p, struct ns_part_function *counted, const struct ns_total *total)
 {
 	struct ns_slice *s = &p->slice;
@@ -100,7 +100,7 @@ static const struct ns_stack_ops slice_ops = { .enter = enter, .leave = leave };
 
 /* ---- Pass slices to the pool ---- */
 
-/* Pass the calls that have ended to the caller's function, or keep them. */
+/* Pass the calls that have ended to the nt_call_fn of nt_calls_each(), or store them. */
 static int give_ended(struct ns_part *p)
 {
 	int err = 0;
@@ -141,7 +141,7 @@ static bool give_gaps(struct ns_part *p)
 	return ns_gaps_first(&p->calls->gaps, p->buffer, p->cpu, p->stretch, p->first);
 }
 
-/* Publish the progress of this part for threads that wait for earlier slices. */
+/* Publish the progress of this part, so that ns_threads_settle() knows which slices it can merge. */
 static void tell_place(struct ns_part *p)
 {
 	p->has_open = p->open;
@@ -163,7 +163,7 @@ static void mark_first(struct ns_part *p)
 }
 
 /*
- * Add to the pool the slices and gaps that no later branch changes.
+ * Move closed slices and ended gaps of the part to the pool, and merge the slices of the pool that are ready.
  *
  * Return the same values as ns_threads_settle().
  */
@@ -193,7 +193,7 @@ static bool is_full(const struct ns_part *p)
 
 /* ---- Slices ---- */
 
-/* Clear the counts of open calls in the part, because the thread will count them. */
+/* Clear the numbers of open calls of the slice in ns_part_function::depth. The merge counts these calls again. */
 static void forget_depths(struct ns_part *p)
 {
 	const struct ns_frame *frame = p->stack.cur.open.at, *end = frame + p->stack.cur.open.nr;
@@ -204,7 +204,7 @@ static void forget_depths(struct ns_part *p)
 	}
 }
 
-/* Count the time up to @ran for the mode of the code that has run. */
+/* Add the time since ns_part::mode_since to the current mode. @ran is the time that the slice has run, ns. */
 static void end_mode(struct ns_part *p, uint64_t ran)
 {
 	*(p->mode == NT_IN_NR ? &p->slice.unknown : &p->modes[p->mode]) += ran - p->mode_since;
@@ -224,7 +224,7 @@ enum nt_where ns_mode_of(const struct ns_frame *trap)
 	return NT_IN_NR;
 }
 
-/* Close the slice. It keeps its open calls, and the next slice starts without any. */
+/* Close the slice. Its open calls move to ns_slice::open, and the next slice starts without open calls. */
 static bool close_slice(struct ns_part *p)
 {
 	struct ns_slice *s = &p->slice;
@@ -282,14 +282,14 @@ static bool slice_of(struct ns_part *p, const struct nt_who *who, const struct n
 }
 
 /*
- * Add an event whose effect depends on the calls from before the slice. If other calls are open
- * above those, a new slice starts with the event.
+ * Add an outer event, whose effect depends on the calls from before the slice. If calls of the slice
+ * itself are open, a new slice starts with the event.
  */
 static bool take_outer(struct ns_part *p, struct ns_event *e)
 {
 	struct ns_outer outer = { 0 };
 
-	/* a switch to another stack also starts a slice */
+	/* an event that may switch to another stack also starts a slice */
 	if (p->stack.cur.open.nr || p->slice.outer.nr >= OUTER_MAX || p->stack.may_switch) {
 		p->stack.may_switch = false;
 		if (!new_slice(p, p->slice.tid, p->slice.cpu, e->time))
@@ -368,15 +368,15 @@ static int take_branch(void *part, const struct nt_who *named, const struct nt_b
 		p->totals.branches++;
 	}
 	/*
-	 * skip conditional branches, because most branches are, and creating an event is the most
-	 * expensive step
+	 * skip conditional branches first, because they are the most frequent, and creating an event
+	 * is the most expensive step
 	 */
 	return !ns_branch_matters(b) || take_event(p, who, b, ran) ? 0 : -1;
 }
 
 /*
- * Start a gap, in which calls and returns are unknown. Unless only @code is missing, the next slice
- * starts without open calls.
+ * Start a gap, in which calls and returns are unknown. If only code is missing (@code), the calls of the
+ * thread stay open. Otherwise the next slice starts without open calls.
  */
 static bool begin_gap(struct ns_part *p, uint64_t time, bool code)
 {
@@ -465,7 +465,7 @@ static void *begin(void *ctx, uint64_t stretch)
 	p->stack.ctx = p;
 	p->stack.part = true;
 	p->horizon = s->start;
-	/* the trace since the previous stretch is lost */
+	/* a gap at the start of the stretch, if trace was lost since the previous stretch */
 	p->in_gap = lost_begin(&calls->session->trace, s);
 	p->gap = s->start;
 	add_part(calls, p, s->start);
@@ -508,8 +508,7 @@ static void remove_part(struct nt_calls *calls, struct ns_part *p)
 
 /*
  * Close the part. Its last gap lasts until the CPU has trace again. If trace was lost after the
- * stretch, CPUs other than its own may also have lost some, even if it does not count as their
- * loss.
+ * stretch (@lost), other CPUs that share the buffer may also have lost trace, so each of them gets a gap.
  */
 static bool close_part(struct ns_part *p, const struct nt_who *who, bool lost)
 {

@@ -3,11 +3,11 @@
  * Calls of functions and their durations, from the branches of all stretches.
  *
  * A slice is the code that one thread executed on one CPU between two context switches. Several
- * threads process slices at once and count the calls that start and end in one slice. The rest,
- * which is returns to callers before the slice and calls that are still open, is merged in the
- * order of time as soon as no earlier slice can follow. Memory therefore does not grow with the
- * trace, except if trace without times is from several CPUs, or if nt_calls_each() needs the
- * slices.
+ * threads of the library process slices at the same time, and count the calls that start and end in
+ * one slice. Returns to callers from before the slice, and calls that are still open at its end,
+ * need the neighbouring slices of the same thread. The library therefore merges slices in the order
+ * of time, as soon as all earlier slices are decoded. So memory does not grow with the trace, except
+ * if trace without times is from several CPUs, or if nt_calls_each() needs the slices.
  *
  * The duration of a call is wall-clock time, because a call that sleeps continues later. The time
  * of a function without its calls is time in which its thread ran.
@@ -25,23 +25,23 @@ struct nt_function {
 	uint64_t	calls;			/* calls that started and ended in the trace */
 	uint64_t	open;			/* calls whose start or end was not recorded */
 	/*
-	 * Sums of all these calls; self excludes the functions that they call. A call inside
-	 * another call of the same function counts once in total_ns, total_ran and total_insns.
+	 * Sums of all these calls. The members self_* exclude the functions that these calls call. A call
+	 * inside another call of the same function adds nothing to total_ns, total_ran and total_insns.
 	 */
 	uint64_t	total_ns;		/* wall-clock time */
 	uint64_t	total_ran, self_ns;	/* time in which the thread ran */
 	uint64_t	total_insns, self_insns;
-	uint64_t	max_ns;			/* duration of the slowest call, */
-	uint64_t	max_begin;		/* its start, and its thread */
-	int32_t		max_tid;
+	uint64_t	max_ns;			/* duration of the slowest call, ns */
+	uint64_t	max_begin;		/* start time of the slowest call, ns */
+	int32_t		max_tid;		/* thread of the slowest call */
 	struct ns_durations *durations;	/* internal to the library; see nt_function_quantile() */
 	bool		watched;		/* nt_calls_watch() selects it */
 };
 
 /* A call. Its instructions and time include the calls that it made. */
 struct nt_call {
-	uint64_t	begin, ns;
-	uint64_t	at;		/* instructions of the slice before the call, modulo 2^64 */
+	uint64_t	begin, ns;	/* start time and duration, ns */
+	uint64_t	at;		/* number of instructions of the slice before the call, modulo 2^64 */
 	uint64_t	insns;
 	uint64_t	ran;		/* time in which its thread ran, ns */
 	int32_t		tid;
@@ -54,18 +54,18 @@ struct nt_call {
 /* The code that one thread executed on one CPU between two switches */
 struct nt_slice {
 	uint64_t	begin, end;
-	uint64_t	at;		/* earlier instructions of nt_slice::thread, which is one stack */
-	uint64_t	before;		/* earlier instructions on all stacks of the thread */
+	uint64_t	at;		/* number of earlier instructions on the same stack of the thread */
+	uint64_t	before;		/* number of earlier instructions on all stacks of the thread */
 	uint64_t	insns;
 	uint64_t	ran;		/* time in which the thread ran, ns */
-	uint32_t	thread;		/* number from 0, one for each stack of a tid or of the idle thread of a CPU */
+	uint32_t	thread;		/* number of the stack, from 0; stacks of all threads are numbered together */
 	int32_t		tid, cpu;
 };
 
-/* An interval without trace of a CPU, in which the executed code is unknown */
+/* An interval in which trace of a CPU is missing, so the code that the CPU executed is unknown */
 struct nt_gap {
 	uint64_t	from, to;	/* @to is UINT64_MAX if no trace follows */
-	int32_t		cpu;		/* -1: the buffer belongs to a thread */
+	int32_t		cpu;		/* -1: the gap is in the buffer of a thread, which has the trace of all CPUs */
 };
 
 struct nt_calls;
@@ -77,20 +77,21 @@ void nt_calls_free(struct nt_calls *calls);
 /*
  * nt_calls_filter() - count only the calls that the filter selects, and the code executed in them
  *
- * A call must start and end in the filter's time, belong to its thread, and end on its CPU.
+ * A call must start and end in the time of the filter, belong to the filter's thread, and end on the filter's CPU.
  */
 void nt_calls_filter(struct nt_calls *calls, const struct nt_filter *filter);
 
 /*
- * nt_calls_watch() - keep each call of the functions with that name. Call it before nt_calls_run().
+ * nt_calls_watch() - store each call of the functions with that name. Call it before nt_calls_run().
  */
 void nt_calls_watch(struct nt_calls *calls, const char *symbol);
 
 /*
- * nt_calls_each() - pass each call that has ended to @fn instead of keeping it
+ * nt_calls_each() - pass each call that has ended to @fn instead of storing it
  *
- * If nt_calls_watch() was called, only its calls are passed. Calls are in no particular order, and
- * one thread at a time calls @fn. If @fn returns a value other than 0, nt_calls_run() returns it.
+ * If nt_calls_watch() was called, @fn gets only calls of the watched functions. Calls are in no
+ * particular order, and @fn never runs in two threads at once. If @fn returns a value other than 0,
+ * nt_calls_run() returns that value.
  */
 typedef int (*nt_call_fn)(void *ctx, const struct nt_call *call);
 void nt_calls_each(struct nt_calls *calls, nt_call_fn fn, void *ctx);
@@ -101,12 +102,15 @@ void nt_calls_each(struct nt_calls *calls, nt_call_fn fn, void *ctx);
 void nt_calls_open(struct nt_calls *calls);
 
 /*
- * These may be called after nt_calls_run() with nt_calls_each(). nt_calls_slice() returns the slice
- * with the @number of nt_call::slice; nt_calls_gap() returns gaps by buffer, then by time. Both
- * count from 0 and return NULL or false after the last one.
+ * nt_calls_slice() - return the slice whose number is @number, as in nt_call::slice; NULL after the last slice
+ * nt_calls_gap() - get a gap. Gaps are sorted by buffer, then by time. Return false after the last gap.
  *
- * The calls of a thread are intervals, nt_slice::at + nt_call::at and nt_call::insns. Each interval
- * lies inside that of its caller.
+ * Numbers of slices and of gaps begin with 0. The functions may be called after an nt_calls_run() for
+ * which nt_calls_each() was called.
+ *
+ * A call is an interval of the instructions of its stack. The interval starts at instruction
+ * nt_slice::at + nt_call::at and has nt_call::insns instructions. It lies inside the interval of the
+ * call's caller.
  */
 const struct nt_slice *nt_calls_slice(const struct nt_calls *calls, size_t number);
 bool nt_calls_gap(const struct nt_calls *calls, size_t nth, struct nt_gap *gap);
@@ -115,16 +119,16 @@ bool nt_calls_gap(const struct nt_calls *calls, size_t nth, struct nt_gap *gap);
 struct nt_watched {
 	uint64_t	calls;		/* number of calls */
 	struct nt_call	median, slow;
-	bool		exact;		/* if false, the median call takes up to 1/64 more or less */
+	bool		exact;		/* if false, @median takes up to 1/64 more or less time than the true median */
 };
 
 /*
- * nt_calls_watched() - find the median and the @nth slowest of the watched calls, with @nth from 1
- * on
+ * nt_calls_watched() - find the median and the @nth slowest of the watched calls
+ * @nth: 1 for the slowest call
  *
- * All of up to 524,288 calls can be found; if there are more, only the 1,024 slowest.
+ * Up to 524,288 calls are stored. If there are more calls, @nth can be at most 1,024.
  *
- * Return false if there are fewer calls; only found->calls and found->exact are then set.
+ * Return false if there are fewer than @nth calls. In this case only found->calls and found->exact are set.
  */
 bool nt_calls_watched(const struct nt_calls *calls, uint64_t nth, struct nt_watched *found);
 
@@ -140,19 +144,22 @@ struct nt_calls_totals {
 };
 void nt_calls_totals(const struct nt_calls *calls, struct nt_calls_totals *totals);
 
-/* Code in which threads run. The kernel runs for the newest trap whose end is not yet reached. */
+/* Kinds of code in which threads run. Kernel code belongs to the newest trap that has not returned. */
 enum nt_where {
 	NT_IN_USER,
 	NT_IN_SYSCALL,
 	NT_IN_EXCEPTION,
 	NT_IN_INTERRUPT,
-	NT_IN_KERNEL,		/* the kernel's own threads, or its code after a trap from before the recording */
+	NT_IN_KERNEL,		/* the kernel's own threads, or kernel code after a trap before the recording */
 	NT_IN_IDLE,		/* the idle thread, outside of traps */
 	NT_IN_UNTRACED,	/* code that the events of the recording exclude */
 	NT_IN_NR,
 };
 
-/* nt_calls_ran() - return the time in which traced threads ran on a CPU, ns. Set @modes to its parts; NULL: none. */
+/*
+ * nt_calls_ran() - return the time in which traced threads ran on a CPU, ns
+ * @modes: Set to the part of this time in each kind of code, ns; may be NULL
+ */
 uint64_t nt_calls_ran(const struct nt_calls *calls, int32_t cpu, uint64_t modes[NT_IN_NR]);
 
 /* nt_calls_function() - return a function; @nth counts from 0, in no particular order */

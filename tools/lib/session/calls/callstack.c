@@ -21,7 +21,7 @@ void ns_event_init(struct ns_event *event, const struct nt_who *who, const struc
 		.to_space = nt_who_space(who, branch->to), .image = who->image,
 		.kind = branch->kind, .flags = branch->flags, .length = branch->length,
 	};
-	/* if only user code is traced, trace stops before ecall retires */
+	/* if only user code is traced, the encoder stops before the ecall retires, and does not report the ecall */
 	if (branch->flags & NT_BRANCH_END && branch->kind == NT_BRANCH_NONE &&
 	    nt_who_read(who, branch->from, &insn, sizeof(insn)) == sizeof(insn) && insn == ECALL)
 		event->kind = NT_BRANCH_SYSCALL;
@@ -100,7 +100,7 @@ enum ns_jump ns_jump_to(const struct ns_stack *stack, const struct ns_event *e)
 	nt_session_where(stack->session, e->to_space, e->to, &to);
 	nt_session_where(stack->session, e->from_space, e->from, &from);
 	target->jump = find_jump(stack, e, &from, &to);
-	/* most jumps stay inside their function, so all its jumps to that address do */
+	/* if the jump stays inside its function, cache the result for all jumps of that function to the address */
 	all = target->jump == NS_JUMP_INSIDE && to.offset && from.symbol;
 	target->space = e->to_space;
 	target->addr = e->to;
@@ -129,9 +129,9 @@ static bool is_jump_to_register(uint32_t insn)
 }
 
 /*
- * Find out whether the instructions in [@addr, @leaves) that follow the last jump to a register load or save the stack
- * pointer. If no function @starts at @addr, each half-word may be an instruction, and compressed ones are not
- * recognised.
+ * Find out whether code in [@addr, @leaves) loads or saves the stack pointer. Ignore code up to the last jump through a
+ * register. If @starts is false, no function starts at @addr. Each half-word may then be the start of an instruction,
+ * and compressed instructions are not recognised.
  */
 static void look_at_code(const struct ns_stack *stack, struct ns_target *target, uint64_t addr, uint64_t leaves,
 			 bool starts)
@@ -193,7 +193,7 @@ static bool is_trap_or_signal(const struct ns_frame *frame)
 	return frame->trap || frame->signal;
 }
 
-/* Return the index + 1 of the newest trap or signal; 0: none */
+/* Return the index + 1 of the frame of the newest trap or signal handler. Return 0 if there is none. */
 static size_t newest(const struct ns_stack *stack)
 {
 	const struct ns_frame *top;
@@ -283,7 +283,7 @@ static bool drop_calls(struct ns_stack *stack, const struct ns_event *event)
 	return ok;
 }
 
-/* Let a copy of another frame start with the event. */
+/* Set the start of a frame, which was copied from another frame, to the event. */
 static void start_frame(const struct ns_stack *stack, struct ns_frame *frame, const struct ns_event *e)
 {
 	frame->begin = e->time;
@@ -307,7 +307,7 @@ static int take_call(struct ns_stack *stack, const struct ns_event *e)
 	return stack_push(stack, &frame, e) ? 1 : -1;
 }
 
-/* Push a trap. If the trap is not traced (@unseen), trace stopped at address ns_frame::resume. */
+/* Push a frame for a trap. If the trap's code is not traced (@unseen), ns_frame::resume is where trace stopped. */
 static int take_trap(struct ns_stack *stack, const struct ns_event *e, bool unseen)
 {
 	const struct ns_frame frame = {
@@ -322,7 +322,7 @@ static int take_trap(struct ns_stack *stack, const struct ns_event *e, bool unse
 
 /* ---- Missing code ---- */
 
-/* Return the index of the newest call that missing code has made; -1: none */
+/* Return the index of the newest call that missing code has made. Return -1 if there is none. */
 static int64_t find_missing(const struct ns_stack *stack)
 {
 	int64_t i = (int64_t)stack->cur.open.nr - 1;
@@ -333,8 +333,8 @@ static int64_t find_missing(const struct ns_stack *stack)
 }
 
 /*
- * Push a call, or a trap, that missing code has made. The code after the gap starts at @e->to. If
- * that is not the first instruction of its function, the start of the call is not in the trace.
+ * Push a call to the function at @e->to by missing code, or a trap if @trap is set. Known code continues at
+ * @e->to. If @e->to is not the first instruction of the function, the start of the call is not in the trace.
  */
 static int call_from_missing(struct ns_stack *stack, const struct ns_event *e, bool trap)
 {
@@ -351,9 +351,9 @@ static int call_from_missing(struct ns_stack *stack, const struct ns_event *e, b
 }
 
 /*
- * End the newest call that missing code has made, because it returns to @e->to, which no call expects.
- * If the code at @e->to is not missing, missing code has also called its function. Return 2 if missing
- * code has made no call.
+ * End the newest call that missing code has made, because a function returns to @e->to, which no call expects.
+ * If the code at @e->to is known, missing code has also called the function at @e->to. Return 2 if no open
+ * call was made by missing code.
  */
 static int return_to_missing(struct ns_stack *stack, const struct ns_event *e)
 {
@@ -367,8 +367,8 @@ static int return_to_missing(struct ns_stack *stack, const struct ns_event *e)
 }
 
 /*
- * The call with index @nth returns. If this is missing code that has left by a jump to another
- * function, end it where that function starts.
+ * Prepare for the return of the call with index @nth. If this is a call of missing code that has made a
+ * tail call to another function, end the call of missing code at the time at which the other function started.
  */
 static bool end_tail_call(struct ns_stack *stack, size_t nth, const struct ns_event *e)
 {
@@ -396,7 +396,7 @@ static bool end_tail_call(struct ns_stack *stack, size_t nth, const struct ns_ev
 
 /* ---- Returns ---- */
 
-/* Return true if the call is one of _Unwind_Resume(), with which a function passes an exception on to its callers. */
+/* Return true if @f is a call of _Unwind_Resume(), with which a function passes an exception to its callers. */
 static bool passes_exception(const struct ns_stack *stack, const struct ns_frame *f)
 {
 	struct nt_insn auipc, call;
@@ -437,9 +437,9 @@ int64_t ns_find_function(const struct ns_stack *stack, uint64_t space, uint64_t 
 }
 
 /*
- * Return the index of the newest call to which a function such as setjmp() has returned at @to; -1:
- * none. If older calls are also possible, neither they nor their callers in the same recursion are
- * sure any more.
+ * Return the index of the newest call that may continue at @to with longjmp(), because a function such as setjmp()
+ * has returned to @to in this call. Return -1 if there is none. If longjmp() may also continue older calls, mark
+ * these calls and their callers in the same recursion as unsure.
  */
 static int64_t find_resume(struct ns_stack *stack, uint64_t to)
 {
@@ -479,7 +479,7 @@ static bool is_new_thread(const struct ns_stack *stack, const struct ns_event *e
 	return place.symbol && !place.offset;
 }
 
-/* Note that the function below the topmost call continues at @to, to which longjmp() may jump. */
+/* Note that longjmp() may later continue the topmost function at @to, to which setjmp() has returned. */
 static void note_resume(struct ns_stack *stack, uint64_t to)
 {
 	if (stack->cur.open.nr)
@@ -487,9 +487,9 @@ static void note_resume(struct ns_stack *stack, uint64_t to)
 }
 
 /*
- * Return to @e->to, if an open call explains it. @saves is true if the returning code has saved the
- * stack pointer. Return 0 if the calls before the part are needed, 2 if no call explains the return,
- * and else as ns_stack_take().
+ * End the open calls that a return to @e->to ends. @saves is true if the returning code has saved the
+ * stack pointer. Return 0 if the calls before the part are needed, and 2 if no open call expects @e->to.
+ * Otherwise return the same values as ns_stack_take().
  */
 static int return_to(struct ns_stack *stack, const struct ns_event *e, bool saves)
 {
@@ -526,7 +526,7 @@ static int return_to(struct ns_stack *stack, const struct ns_event *e, bool save
 
 /* ---- Several stacks ---- */
 
-/* Exchange the current stack with one that waits. */
+/* Exchange the current stack with a waiting stack. */
 static void exchange(struct ns_stack *stack, struct ns_waiting *w)
 {
 	const struct ns_one_stack old = stack->cur;
@@ -535,7 +535,7 @@ static void exchange(struct ns_stack *stack, struct ns_waiting *w)
 	w->stack = old;
 }
 
-/* Remove a stack that waits from the list, and return it. */
+/* Remove a waiting stack from the list, and return the stack. */
 static struct ns_waiting take_waiting(struct ns_stack *stack, size_t nth)
 {
 	struct ns_waiting w = stack->waiting.at[nth];
@@ -587,7 +587,7 @@ bool ns_stack_drop(struct ns_stack *stack, const struct ns_event *event)
 	return drop_calls(stack, event) && ok;
 }
 
-/* Return the index of the call with which a stack that waits continues at @to; -1: none */
+/* Return the index of the call that ends if the waiting stack continues at @to. Return -1 if no call expects @to. */
 static int64_t expected(const struct ns_waiting *w, uint64_t to)
 {
 	int64_t i = (int64_t)w->stack.open.nr - 1, end = i > RESUME_DEPTH ? i - RESUME_DEPTH : 0;
@@ -601,7 +601,7 @@ static int64_t expected(const struct ns_waiting *w, uint64_t to)
 	return -1;
 }
 
-/* Choose the waiting stack that continues at @to, by the rules in callstack.h; -1: none. */
+/* Return the index of the waiting stack that continues at @to, by the rules in callstack.h. Return -1 if none does. */
 static int64_t choose_stack(const struct ns_stack *stack, uint64_t to, bool symmetric)
 {
 	const struct ns_waiting *w;
@@ -621,7 +621,7 @@ static int64_t choose_stack(const struct ns_stack *stack, uint64_t to, bool symm
 	return symmetric || started < 0 ? oldest : started;
 }
 
-/* Let the current stack wait, and use an empty one with the next number. Return false if out of memory. */
+/* Add the current stack to the waiting ones, and make a new stack the current one. Return false if out of memory. */
 static bool wait_on(struct ns_stack *stack, const struct ns_spent *now)
 {
 	struct ns_waiting w = { .stack = { .number = stack->nr_stacks + 1, .away = *now } };
@@ -635,7 +635,7 @@ static bool wait_on(struct ns_stack *stack, const struct ns_spent *now)
 	return ns_array_add(&stack->waiting, w);
 }
 
-/* Continue on a stack that waits, with the call with index @call. */
+/* Continue on the waiting stack with index @nth. */
 static int continue_stack(struct ns_stack *stack, size_t nth, const struct ns_event *e, const struct ns_spent *now)
 {
 	struct ns_waiting w = take_waiting(stack, nth);
@@ -679,7 +679,7 @@ static int start_stack(struct ns_stack *stack, const struct ns_event *e, const s
 
 /*
  * Handle a jump out of a function by code that has loaded the stack pointer. Return 2 if the thread stays on
- * the same stack, and else as ns_stack_take().
+ * the same stack. Otherwise return the same values as ns_stack_take().
  */
 static int take_switch(struct ns_stack *stack, const struct ns_event *e)
 {
@@ -707,7 +707,7 @@ static int take_return(struct ns_stack *stack, const struct ns_event *e)
 	bool saves = code->saves;
 	int ret = 2;
 
-	/* most returns are of the newest call, and need no search */
+	/* most returns end the newest call, so that no search is necessary */
 	if (top && top->ret == e->to && !(top->trap | top->signal | top->saves | saves | code->loads))
 		return stack_leave(stack, e, true) ? 1 : -1;
 	if (code->loads) {
@@ -726,15 +726,15 @@ static int take_return(struct ns_stack *stack, const struct ns_event *e)
 }
 
 /*
- * Return true if the frame returns to @to. A system call that a signal interrupted may restart at
- * its ecall.
+ * Return true if the trap or signal handler @f may return to @to. A system call that a signal interrupted
+ * may return to its ecall, to start again.
  */
 static bool goes_back_to(const struct ns_frame *f, uint64_t to)
 {
 	return f->ret == to || (f->kind == NT_BRANCH_SYSCALL && f->ret == to + 4);
 }
 
-/* Return the index of the newest trap, or of the newest trap from user code if @user; -1: none */
+/* Return the index of the newest trap. If @user is set, only count traps from user code. Return -1 if there is none. */
 static int64_t find_trap(const struct ns_stack *stack, bool user)
 {
 	const struct ns_frame *frame;
@@ -748,7 +748,7 @@ static int64_t find_trap(const struct ns_stack *stack, bool user)
 	return (int64_t)at - 1;
 }
 
-/* Return the index + 1 of the newest trap or signal that has interrupted the program at @to; 0: none */
+/* Return the index + 1 of the newest trap or signal that has interrupted the program at @to. Return 0 if there is none. */
 static size_t find_interrupted(const struct ns_stack *stack, uint64_t to)
 {
 	size_t at = newest(stack);
@@ -758,7 +758,10 @@ static size_t find_interrupted(const struct ns_stack *stack, uint64_t to)
 	return at;
 }
 
-/* Mark all open calls, or only those of the kernel and the trap into it, after tracing was off. */
+/*
+ * Mark open calls as paused, because tracing was off. If @kernel is set, only mark the calls in the kernel and the trap
+ * that entered the kernel.
+ */
 static void pause_calls(struct ns_stack *stack, bool kernel)
 {
 	struct ns_frame *frame = stack->cur.open.at + stack->cur.open.nr;
@@ -771,9 +774,9 @@ static void pause_calls(struct ns_stack *stack, bool kernel)
 }
 
 /*
- * Code that was not traced since @stop continues at @e->to, and it is not known which calls have made it. The open calls
- * end after the time in which the thread ran since then, because their end was not traced. Without open calls, the code at
- * @e->to gets that time.
+ * Start the calls of the thread again at @e->to. Trace had stopped at @stop, and the calls that led from there to @e->to
+ * are unknown. The thread ran for some time without trace. If calls are open, they get this time and end after it,
+ * because their ends were not traced. If no call is open, the function at @e->to gets this time.
  */
 static int begin_anew(struct ns_stack *stack, const struct ns_frame *stop, const struct ns_event *e)
 {
@@ -788,11 +791,11 @@ static int begin_anew(struct ns_stack *stack, const struct ns_frame *stop, const
 	return drop_calls(stack, &then) && ns_stack_begin(stack, &begin) ? 1 : -1;
 }
 
-/* A filter stops the trace at the entry of a function, or at the end of a range. */
+/* Reason for which the trace has stopped */
 enum filter_stop {
-	STOP_NONE,		/* a trap has stopped it */
-	STOP_ADDRESS,
-	STOP_RANGE,
+	STOP_NONE,		/* a trap has stopped the trace */
+	STOP_ADDRESS,		/* a filter has stopped the trace behind the first instruction of a function */
+	STOP_RANGE,		/* the code has left the ranges of a filter */
 };
 
 static enum filter_stop filter_stop(const struct ns_stack *stack, const struct ns_frame *stop)
@@ -812,8 +815,9 @@ static enum filter_stop filter_stop(const struct ns_stack *stack, const struct n
 }
 
 /*
- * Code that was not traced since @stop, which is not on the stack any more, calls the function at @e->to. Code outside of
- * the ranges of a filter was called by an open call. Return 2 if the function is a signal handler.
+ * Handle the first traced instruction of a function, at @e->to, which code without trace has called. Trace had stopped
+ * at @stop, which was already removed from the stack. Code outside of the ranges of a filter was called by an open call.
+ * Return 2 if a trap had stopped the trace, so that the function is a signal handler.
  */
 static int call_from_untraced(struct ns_stack *stack, const struct ns_frame *stop, const struct ns_event *e)
 {
@@ -821,7 +825,7 @@ static int call_from_untraced(struct ns_stack *stack, const struct ns_frame *sto
 	case STOP_ADDRESS:
 		return begin_anew(stack, stop, e);
 	case STOP_RANGE:
-		/* it is not known when a function outside of the ranges returns that was reached by a jump */
+		/* the end of a hidden call is unknown, because code outside of the ranges was reached by a jump */
 		if (stack->cur.open.nr && stack->cur.open.at[stack->cur.open.nr - 1].hidden && !stack_leave(stack, e, false))
 			return -1;
 		return stack->cur.open.nr ? call_from_missing(stack, e, false) : begin_anew(stack, stop, e);
@@ -832,8 +836,8 @@ static int call_from_untraced(struct ns_stack *stack, const struct ns_frame *sto
 }
 
 /*
- * Start a signal handler, or cut the stack if the kernel resumes the program inside a known
- * function, which the handler chose.
+ * Start a signal handler at @e->to. If @e->to is inside a function, a handler has chosen to continue there, so end
+ * all calls above the open call of this function.
  */
 static int take_signal(struct ns_stack *stack, const struct ns_event *e, struct ns_frame frame)
 {
@@ -861,7 +865,7 @@ static int take_signal(struct ns_stack *stack, const struct ns_event *e, struct 
 		return i;
 	frame.trap = frame.unseen = false;
 	frame.signal = true;
-	/* the entry of a call from before the trace has no branch */
+	/* the trap of a frame from before the trace has no kind */
 	if (frame.kind == NT_BRANCH_NONE)
 		frame.kind = NT_BRANCH_INTERRUPT;
 	start_frame(stack, &frame, e);
@@ -893,7 +897,7 @@ static int take_trap_return(struct ns_stack *stack, const struct ns_event *e)
 		return -1;
 	if (user && frame.paused)
 		pause_calls(stack, false);
-	/* the kernel continues at another address after it handled a fault in its own code */
+	/* if the trap interrupted the kernel, the kernel has handled a fault in its own code, and continues elsewhere */
 	return user ? take_signal(stack, e, frame) : 1;
 }
 
@@ -910,7 +914,7 @@ static int take_jump(struct ns_stack *stack, const struct ns_event *e)
 	if (jump == NS_JUMP_MIDDLE || code->loads)
 		return take_return(stack, e);
 	saves = code->saves;
-	/* the function returns to an unknown caller of the outermost one */
+	/* the outermost function has made a tail call, so the other function returns to the same unknown caller */
 	if (top && top->outer && ns_is_filtered(stack->session)) {
 		outer = stack->cur.outer;
 		if (!drop_calls(stack, e))
@@ -934,8 +938,8 @@ static int take_jump(struct ns_stack *stack, const struct ns_event *e)
 /* ---- All ---- */
 
 /*
- * Trace stops in user code because the kernel executes, or in any code because of a filter. The next start shows the
- * destination of a jump.
+ * Handle the stop of the trace. Trace stops in user code because the kernel executes, or in any code because of a
+ * filter. If trace stops at a jump, the address at which trace starts again shows where the jump went.
  */
 static int take_stop(struct ns_stack *stack, const struct ns_event *e)
 {
@@ -962,12 +966,15 @@ static int take_stop(struct ns_stack *stack, const struct ns_event *e)
 		return -1;
 	stop = &stack->cur.open.at[stack->cur.open.nr - 1];
 	stop->ret = ret;
-	/* code outside of the ranges of a filter, which traced code has called */
+	/* if a call has stopped filtered trace, the frame is not a trap, but the called code outside of the ranges */
 	stop->trap = !(filtered && e->kind == NT_BRANCH_CALL);
 	return 1;
 }
 
-/* Take the jump at which trace stopped, because a trap followed it, or a call left the range of a filter by a jump. */
+/*
+ * Apply the jump at which trace stopped, because its target @e->to is known when trace starts again. Trace stopped
+ * because a trap followed the jump, or because the jump left the ranges of a filter.
+ */
 static int take_cut_jump(struct ns_stack *stack, const struct ns_event *e)
 {
 	struct ns_frame stop = stack->cur.open.at[stack->cur.open.nr - 1];
@@ -1002,7 +1009,7 @@ static int take_cut_jump(struct ns_stack *stack, const struct ns_event *e)
 	return call_from_untraced(stack, &stop, e);
 }
 
-/* Trace stopped in the frame on top, and starts again in the kernel. */
+/* Handle trace that starts again in the kernel. The topmost frame contains the address at which trace has stopped. */
 static int take_begin_in_kernel(struct ns_stack *stack, const struct ns_event *e)
 {
 	const struct ns_frame stop = stack->cur.open.at[stack->cur.open.nr - 1];
@@ -1028,7 +1035,7 @@ static int take_begin_in_kernel(struct ns_stack *stack, const struct ns_event *e
 	return 1;
 }
 
-/* Handle the end of missing code, which continues at @e->to. */
+/* Handle the end of a gap with missing code. Execution continues at @e->to. */
 static int take_missing(struct ns_stack *stack, const struct ns_event *e)
 {
 	struct ns_frame *frame = stack->cur.open.at, *end = frame + stack->cur.open.nr;
@@ -1108,7 +1115,7 @@ void ns_stack_restore(struct ns_stack *stack)
 	stack->cur.outer.missing = false;
 }
 
-/* Handle the return of the outermost known function to a caller whose call is not in the trace. */
+/* Make the caller at @e->to the outermost function. It has called the earlier outermost function before the trace. */
 static bool continue_outer(struct ns_stack *stack, const struct ns_event *e)
 {
 	stack->cur.outer.outer = true;
@@ -1119,7 +1126,7 @@ static bool continue_outer(struct ns_stack *stack, const struct ns_event *e)
 	return push_outer(stack, e);
 }
 
-/* Replace the outermost known function if it returns to another one. */
+/* If the outermost known function returns to another function, make the latter the outermost function. */
 static bool return_outer(struct ns_stack *stack, const struct ns_event *e)
 {
 	struct nt_place from, to;
@@ -1132,8 +1139,8 @@ static bool return_outer(struct ns_stack *stack, const struct ns_event *e)
 }
 
 /*
- * Update the frame of the outermost function. @before is the number of calls that were open before
- * the event.
+ * Update the frame of the outermost function after an event. @before is the number of calls that were open
+ * before the event.
  */
 static bool follow_outer(struct ns_stack *stack, const struct ns_event *e, size_t before)
 {
