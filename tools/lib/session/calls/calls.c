@@ -60,7 +60,7 @@ static bool enter(struct ns_stack *stack, struct ns_frame *frame, const struct n
 	return true;
 }
 
-/* Add @total to the function's entry of ns_slice::totals, which counts calls since the last outer event of the slice. */
+/* Add @total to the function's entry of ns_slice::totals, which counts calls since the slice's last outer event. */
 static bool add_total(struct ns_part *p, struct ns_part_function *counted, const struct ns_total *total)
 {
 	struct ns_slice *s = &p->slice;
@@ -507,8 +507,9 @@ static void remove_part(struct nt_calls *calls, struct ns_part *p)
 }
 
 /*
- * Close the part. Its last gap lasts until the CPU has trace again. If trace was lost after the
- * stretch (@lost), other CPUs that share the buffer may also have lost trace, so each of them gets a gap.
+ * Close the part. Its last gap lasts until the CPU has trace again. If CPUs share a buffer, trace that was
+ * lost after the stretch can belong to any of them. The part therefore ends with a gap even if the loss counts
+ * for another CPU, and @lost is false.
  */
 static bool close_part(struct ns_part *p, const struct nt_who *who, bool lost)
 {

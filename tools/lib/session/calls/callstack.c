@@ -426,8 +426,8 @@ int64_t ns_find_function(const struct ns_stack *stack, uint64_t space, uint64_t 
 		if (f->trap)
 			return -1;
 		/*
-		 * f->ret may be outside the caller, if its last instruction calls a function that
-		 * never returns. The outermost function has no caller.
+		 * Look for the caller at the byte before f->ret, because f->ret is outside the caller if the caller's
+		 * last instruction calls a function that never returns. The outermost function has no known caller.
 		 */
 		nt_session_where(stack->session, f->ret_space, f->outer ? f->resume : f->ret - !f->signal, &there);
 		if (ns_same_function(&here, &there) && (f->outer || f->signal || !passes_exception(stack, f)))
@@ -734,7 +734,7 @@ static bool goes_back_to(const struct ns_frame *f, uint64_t to)
 	return f->ret == to || (f->kind == NT_BRANCH_SYSCALL && f->ret == to + 4);
 }
 
-/* Return the index of the newest trap. If @user is set, only count traps from user code. Return -1 if there is none. */
+/* Return the index of the newest trap, or of the newest trap from user code if @user is set. Return -1 for none. */
 static int64_t find_trap(const struct ns_stack *stack, bool user)
 {
 	const struct ns_frame *frame;
@@ -748,7 +748,7 @@ static int64_t find_trap(const struct ns_stack *stack, bool user)
 	return (int64_t)at - 1;
 }
 
-/* Return the index + 1 of the newest trap or signal that has interrupted the program at @to. Return 0 if there is none. */
+/* Return the index + 1 of the newest trap or signal that has interrupted the program at @to. Return 0 if none has. */
 static size_t find_interrupted(const struct ns_stack *stack, uint64_t to)
 {
 	size_t at = newest(stack);
@@ -774,9 +774,9 @@ static void pause_calls(struct ns_stack *stack, bool kernel)
 }
 
 /*
- * Start the calls of the thread again at @e->to. Trace had stopped at @stop, and the calls that led from there to @e->to
- * are unknown. The thread ran for some time without trace. If calls are open, they get this time and end after it,
- * because their ends were not traced. If no call is open, the function at @e->to gets this time.
+ * Start the calls of the thread again at @e->to. Trace had stopped at @stop, and the calls that led from there to
+ * @e->to are unknown. The thread ran for some time without trace. If calls are open, they get this time and end after
+ * it, because their ends were not traced. If no call is open, the function at @e->to gets this time.
  */
 static int begin_anew(struct ns_stack *stack, const struct ns_frame *stop, const struct ns_event *e)
 {
@@ -815,8 +815,8 @@ static enum filter_stop filter_stop(const struct ns_stack *stack, const struct n
 }
 
 /*
- * Handle the first traced instruction of a function, at @e->to, which code without trace has called. Trace had stopped
- * at @stop, which was already removed from the stack. Code outside of the ranges of a filter was called by an open call.
+ * Handle the start of trace at the entry @e->to of a function, which code without trace has called. Trace had stopped
+ * at @stop, which was already removed from the stack. An open call has called code outside of the ranges of a filter.
  * Return 2 if a trap had stopped the trace, so that the function is a signal handler.
  */
 static int call_from_untraced(struct ns_stack *stack, const struct ns_frame *stop, const struct ns_event *e)
@@ -897,7 +897,7 @@ static int take_trap_return(struct ns_stack *stack, const struct ns_event *e)
 		return -1;
 	if (user && frame.paused)
 		pause_calls(stack, false);
-	/* if the trap interrupted the kernel, the kernel has handled a fault in its own code, and continues elsewhere */
+	/* a kernel that was interrupted by a fault in its own code has handled the fault, and continues elsewhere */
 	return user ? take_signal(stack, e, frame) : 1;
 }
 
@@ -914,7 +914,7 @@ static int take_jump(struct ns_stack *stack, const struct ns_event *e)
 	if (jump == NS_JUMP_MIDDLE || code->loads)
 		return take_return(stack, e);
 	saves = code->saves;
-	/* the outermost function has made a tail call, so the other function returns to the same unknown caller */
+	/* after a tail call of the outermost function, the other function returns to the same unknown caller */
 	if (top && top->outer && ns_is_filtered(stack->session)) {
 		outer = stack->cur.outer;
 		if (!drop_calls(stack, e))

@@ -3,49 +3,54 @@
  * The model of calls. It knows the open calls of a thread, which branches open and close. Users
  * of the library do not include this.
  *
- *	a call		opens a frame, and so does a trap.
- *	a return	ends all calls down to the one that was made just before the address to which it
- *			returns. If there is none, the return is a C++ exception or longjmp(): the
- *			function that contains the address continues, and all its calls are over. If
- *			the function called something that returned to this address, such as setjmp(),
- *			that call of the function continues.
+ *	a call		opens a frame. A trap also opens a frame.
+ *	a return	ends the newest call whose return address is the target of the return, and all
+ *			calls that were made after that call. If no open call has this return address,
+ *			the return is a C++ exception or longjmp(). The function that contains the
+ *			address then continues, and all calls that it has made end. If several calls of
+ *			the function are open, the call continues in which a function such as setjmp()
+ *			has returned to this address.
  *	a jump		to the start of another function ends the caller, and the other function
  *			returns in its place (a tail call, or a PLT entry). A jump into the middle of
  *			another function is a return.
- *	a trap return	ends the trap that interrupted the program at this address. If it goes elsewhere
- *			in the program, the kernel delivers a signal: the handler counts as called from
- *			the interrupted address, and ends when the program continues there. A new
- *			program has no callers.
+ *	a trap return	ends the trap that interrupted the program at the target of the return. If no
+ *			trap did, the kernel delivers a signal. The signal handler is then a call from
+ *			the interrupted address, and ends when the program continues there. If the
+ *			kernel starts a new program, this program has no callers.
  *	a switch	A return or jump of code that has loaded the stack pointer can continue on
- *			another stack. If the newest call that such code made on another stack returns
- *			to the address, that stack continues, and the current one waits with its open
- *			calls. If no stack expects the address, a new stack starts. If several stacks
- *			expect it, the current stack first goes back to the one that has started it,
- *			then to one that it has started, then to the one that waits for the longest
- *			time; between stacks that switch in the same place, only the time counts.
+ *			another stack of the thread. A stack that is not in use waits with its open
+ *			calls, and expects the return address of its newest call. If a waiting stack
+ *			expects the target, this stack continues, and the current stack waits. If
+ *			no stack expects the target, a new stack starts. If several stacks expect it, the
+ *			stack that has started the current one is preferred, then a stack that the
+ *			current one has started, then the stack that waits for the longest time. If
+ *			the stacks switch in the same place of the code, only the time decides.
  *
- *	missing code	is one call, whatever it executes. It ends like any other call. If it continues
- *			at an address that no open call expects, it calls the function there, and a
- *			return of this function to missing code ends that call. If the function returns
- *			to the caller of the missing code, it was a tail call.
+ *	missing code	Code that the recording lacks is a single call, whatever it executes, and ends like
+ *			any other call. If execution continues in known code, at an address that no open
+ *			call expects, the missing code has called the function there. This call ends when
+ *			the function returns to missing code. If the function returns to the caller of the
+ *			missing code, the missing code had ended with a tail call.
  *
  * Each stack counts the instructions and the time that were spent on it. The outermost known function
- * of a stack returns to one that was open all the time.
+ * of a stack returns to a function that was open since the start of the stack's trace.
  *
- * If only user code is traced, trace stops at a trap and restarts after it, which counts as a trap. If trace stops at a jump,
- * the restart shows where the jump went.
+ * If only user code is traced, trace stops at a trap and starts again after the trap. The stop counts as a trap. If
+ * trace stops at a jump, the address at which trace starts again is the target of the jump.
  *
- * An address filter also stops and restarts the trace:
+ * An address filter also stops the trace and starts it again:
  *
- *	at an address	if trace has stopped behind the first instruction of a function. Trace that restarts
- *			at the entry of a function does not show what is still open. So all calls end at the
- *			stop, and the function is a call by unknown code, which returns to a function that was
- *			open since the restart.
- *	around ranges	if trace has stopped at a jump, or at the entry of a function. If it restarts at the
- *			entry of a function, the newest call has called it. If it restarts at the return address
- *			of an open call, that call has returned.
+ *	at an address	The filter starts and stops the trace at chosen addresses, if trace has stopped behind
+ *			the first instruction of a function. If trace starts again at the entry of a function,
+ *			the calls that are open at that time are unknown. All calls therefore end at
+ *			the stop, and unknown code has called the function. The function returns to a function
+ *			that was open since the trace started again.
+ *	around ranges	The filter selects ranges of code, if trace has stopped at a jump, or at the entry of a
+ *			function. If trace starts again at the entry of a function, the function of the newest
+ *			open call has called it. If trace starts again at the return address of an open call,
+ *			that call has returned.
  *
- * The time from such a stop to the restart is not time in which the thread ran.
+ * A thread does not count as running between such a stop and the next start.
  */
 #ifndef NTRACE_SESSION_CALLSTACK_H
 #define NTRACE_SESSION_CALLSTACK_H
@@ -54,8 +59,8 @@
 #include "session/flow/branch.h"
 
 /*
- * Calls beyond this depth are given up because they never return. A stack of 8 MiB has no more
- * frames, since each takes at least 16 bytes.
+ * Maximum number of open calls. If more calls are open, the calls never return, and all of them are
+ * dropped. A stack of 8 MiB has no more frames, because each frame takes at least 16 bytes.
  */
 #define NS_STACK_DEPTH_MAX	(1 << 19)
 
@@ -68,8 +73,8 @@
 /* A branch, or the start or stop of trace */
 struct ns_event {
 	uint64_t	time;
-	uint64_t	insns;		/* instructions of the thread up to here */
-	uint64_t	ran;		/* time that the thread has run up to here, ns */
+	uint64_t	insns;		/* number of instructions that the thread has executed before the event */
+	uint64_t	ran;		/* time that the thread has run before the event, ns */
 	uint64_t	from, to;
 	uint64_t	from_space, to_space;
 	uint32_t	image;		/* same as nt_who::image */
@@ -79,24 +84,25 @@ struct ns_event {
 struct ns_frame {
 	uint64_t	ret, ret_space;	/* return address, and its address space */
 	uint64_t	begin;		/* start time, ns */
-	uint64_t	insns, ran;	/* the thread's counts when the call started */
+	uint64_t	insns, ran;	/* ns_event::insns and ns_event::ran when the call started */
 	uint64_t	child_ran, child_insns;
 	uint64_t	away;		/* time of the thread on other stacks when the call started, ns */
-	uint64_t	resume;		/* address to which a function that saves the stack pointer has returned */
+	/* address to which a function such as setjmp() has returned, and at which longjmp() may continue */
+	uint64_t	resume;
 	uint32_t	function;	/* function number, which the stack's owner assigns */
 	uint32_t	image;
-	uint32_t	below;		/* index + 1 of the newest trap or signal below; 0: none */
+	uint32_t	below;		/* index + 1 of the newest trap or signal handler in older frames; 0: none */
 	uint8_t		kind;		/* enum nt_branch_kind of the entry */
 	bool		trap;
 	bool		signal;		/* the frame is a signal handler */
-	bool		unseen;		/* trap into a kernel that is not traced, so it is not a call */
-	bool		outer;		/* the call started before the thread's trace, or was not traced */
-	bool		nested;		/* a call of the same function is open below */
-	bool		saves;		/* the stack pointer was saved before a tail call to the function */
-	bool		unsure;		/* longjmp() may have ended the call; so its end is not known */
-	bool		hidden;		/* the call may have ended while its end could not be seen */
+	bool		unseen;		/* code without trace runs, such as the kernel, so this is not a call */
+	bool		outer;		/* the trace does not contain the start of the call */
+	bool		nested;		/* an older open call is a call of the same function */
+	bool		saves;		/* code that made a tail call to the function had saved the stack pointer */
+	bool		unsure;		/* longjmp() may have ended the call, or its start was not traced */
+	bool		hidden;		/* the call may have ended in code that is missing or that a filter excludes */
 	bool		paused;		/* tracing was off for some time during the call */
-	bool		missing;	/* code that is missing made the call, so it returns to an unknown address */
+	bool		missing;	/* missing code has made the call, so the return address is unknown */
 };
 
 /* ns_frame_is_sure() - return true if the trace contains both the start and the end of a call */
@@ -116,13 +122,13 @@ struct ns_stack_ops {
 			 const struct ns_event *event);
 	/*
 	 * Called when @frame ends, after it was removed from @stack. @seen is true if the trace
-	 * contains the end, and false if the call was given up. May be NULL.
+	 * contains the end of the call, and false if the call was dropped. May be NULL.
 	 */
 	bool	(*leave)(struct ns_stack *stack, const struct ns_frame *frame,
 			 const struct ns_event *event, bool seen);
 	/*
-	 * Called instead of switching to another stack if this is not NULL. Return 1 if the stack was
-	 * replaced, 0 if not, and -1 if out of memory.
+	 * If not NULL, called when the model may switch to another stack, in place of the model's rules.
+	 * Return 1 if the function has replaced the stack, 0 if not, and -1 if out of memory.
 	 */
 	int	(*replay)(struct ns_stack *stack, const struct ns_event *event);
 	/*
@@ -131,30 +137,30 @@ struct ns_stack_ops {
 	 */
 	int	(*switched)(struct ns_stack *stack, const struct ns_event *event);
 	/*
-	 * Called when the calls of the new stack are known. Those with index @nth and above end with the event. May be NULL.
-	 * Return false on an error.
+	 * Called when the calls of the new stack are known. Calls with index @nth and above end with the event. May be
+	 * NULL. Return false on an error.
 	 */
 	bool	(*resumed)(struct ns_stack *stack, size_t nth, const struct ns_event *event);
-	/* Called before all calls are given up. May be NULL. Return false if out of memory. */
+	/* Called before all calls are dropped with unknown ends. May be NULL. Return false if out of memory. */
 	bool	(*drop)(struct ns_stack *stack, const struct ns_event *event);
 };
 
-/* Time and instructions of a thread */
+/* Counts of a thread, which are wall-clock time (ns), instructions, and time in which the thread ran (ns) */
 struct ns_spent {
 	uint64_t	time, insns, ran;
 };
 
-/* One stack of a thread. Only the first three members are used in a part. */
+/* One stack of a thread. If ns_stack::part is set, only the first three lines of members are used. */
 struct ns_one_stack {
 	NS_ARRAY(struct ns_frame) open;
-	uint64_t	child_ran, child_insns;	/* sums of the calls that ended with no open call below */
+	uint64_t	child_ran, child_insns;	/* sums of the calls that ended and had no open caller */
 	size_t		signals;	/* number of open signal handlers */
-	/* frame of the outermost function, which starts when the thread's trace starts */
+	/* frame of the outermost function, which counts from the start of the stack's trace */
 	struct ns_frame	outer;
-	struct ns_spent	away;		/* time and instructions on other stacks */
+	struct ns_spent	away;		/* counts of the thread on its other stacks */
 	uint32_t	number;		/* number of the stack, from 0 on */
 	uint32_t	starter;	/* number + 1 of the stack that has switched to this one, 0: none */
-	void		*data;		/* data of this model's user; ns_stack_free() frees it */
+	void		*data;		/* data that belongs to the user of the model; ns_stack_free() frees it */
 };
 
 struct ns_waiting {
@@ -170,8 +176,8 @@ enum ns_jump {
 };
 
 /*
- * Cached properties of an address, which are the last jump to it and the code before it that
- * leaves a function
+ * Cached properties of an address. They are the kind of the last jump to this address, and whether the code
+ * before the address, from which a function is left, loads or saves the stack pointer.
  */
 struct ns_target {
 	uint64_t	space, addr;
@@ -188,19 +194,19 @@ struct ns_stack {
 	const struct ns_stack_ops *ops;
 	void		*ctx;
 	struct ns_target *targets;	/* NS_TARGETS entries, so that each address is looked up once */
-	bool		part;		/* calls from before this part may be open below */
-	bool		drops;		/* ns_stack_ops::leave() is called because calls are given up */
-	bool		may_switch;	/* the last event in the part may continue on another stack */
-	/* count the outermost function as a call even though its call was not traced */
+	bool		part;		/* the stack has the calls of one slice, and older calls may also be open */
+	bool		drops;		/* ns_stack_ops::leave() is called because all calls are dropped */
+	bool		may_switch;	/* the last event may continue on another stack, if @part is set */
+	/* count the outermost function as a call even though the call itself was not traced */
 	bool		follows;
 	struct ns_one_stack cur;
-	/* The members below are not used in a part. */
+	/* The members below are not used if @part is set. */
 	NS_ARRAY(struct ns_waiting) waiting;	/* in the order in which they began to wait */
-	uint32_t	switches;	/* number of times that it could switch to another stack */
+	uint32_t	switches;	/* number of events at which the thread could switch to another stack */
 	uint32_t	nr_stacks;	/* number of stacks that were started, without the first one */
 };
 
-/* ns_stack_counts() - Return an event with the counts of the current stack instead of its thread */
+/* ns_stack_counts() - return an event with the counts of the current stack instead of the counts of the thread */
 static inline struct ns_event ns_stack_counts(const struct ns_stack *stack, const struct ns_event *event)
 {
 	struct ns_event e = *event;
@@ -214,15 +220,15 @@ static inline struct ns_event ns_stack_counts(const struct ns_stack *stack, cons
 bool ns_stack_add(struct ns_stack *stack, const struct ns_frame *frame);
 
 /*
- * Return true if @more further calls, of which @signals are of signal handlers, do not fit. The stack must then
- * be emptied, because calls that deep never return.
+ * Return true if the stack has no room for @more further calls, of which @signals are signal handlers. The caller must
+ * then empty the stack, because such deep calls never return.
  */
 static inline bool ns_stack_is_full(const struct ns_stack *stack, size_t more, size_t signals)
 {
 	return stack->cur.open.nr + more > NS_STACK_DEPTH_MAX || stack->cur.signals + signals > NS_STACK_SIGNALS_MAX;
 }
 
-/* ns_stack_forget() - drop all calls, which the caller has copied or does not need */
+/* ns_stack_forget() - remove all calls from the stack. The caller has copied them, or does not need them. */
 static inline void ns_stack_forget(struct ns_stack *stack)
 {
 	stack->cur.open.nr = stack->cur.signals = 0;
@@ -241,8 +247,8 @@ void ns_stack_restore(struct ns_stack *stack);
 /*
  * ns_stack_take() - apply an event to the stack
  *
- * Return: 1; 0 if the effect depends on calls from before the part (only if @part); -1 if out of
- * memory.
+ * Return: 1; 0 if ns_stack::part is set and the effect depends on older calls than those of the stack; -1
+ * if out of memory.
  */
 int ns_stack_take(struct ns_stack *stack, const struct ns_event *event);
 
@@ -250,7 +256,7 @@ int ns_stack_take(struct ns_stack *stack, const struct ns_event *event);
  * ns_stack_caller() - return frame->function of the caller of the topmost call; 0 if the caller is
  * unknown
  *
- * If the kernel is not traced, the trap that delivers a signal is not a call.
+ * The caller of a signal handler is the interrupted function, if the kernel is not traced.
  */
 static inline uint32_t ns_stack_caller(const struct ns_stack *stack)
 {
@@ -266,7 +272,7 @@ static inline uint32_t ns_stack_caller(const struct ns_stack *stack)
 /* ns_stack_cut() - end the call with index @nth and all calls above it. Return the same values as ns_stack_take(). */
 int ns_stack_cut(struct ns_stack *stack, size_t nth, const struct ns_event *event);
 
-/* ns_stack_drop() - give up all open calls, also of stacks that wait. Return false if out of memory. */
+/* ns_stack_drop() - drop the open calls of all stacks, because their ends are unknown. Return false if out of memory. */
 bool ns_stack_drop(struct ns_stack *stack, const struct ns_event *event);
 
 /* ns_stack_free() - free the calls of all stacks and their data, but not @stack and its targets */
@@ -291,9 +297,9 @@ bool ns_is_indirect(const struct ns_stack *stack, const struct ns_event *e);
 const struct ns_target *ns_code_before(const struct ns_stack *stack, const struct ns_event *e);
 
 /*
- * ns_find_function() - return the index of the newest call that was made in the function around @to; -1: none
+ * ns_find_function() - return the index of the newest call that was made by the function that contains @to
  *
- * Return -1 if @to is the first instruction of a function, where a new call starts.
+ * Return -1 if there is no such call, or if @to is the first instruction of a function, where a new call starts.
  */
 int64_t ns_find_function(const struct ns_stack *stack, uint64_t space, uint64_t to);
 
@@ -302,8 +308,7 @@ void ns_event_init(struct ns_event *event, const struct nt_who *who, const struc
 		   uint64_t insns, uint64_t ran);
 
 /*
- * Return true if the branch can start or end a call. A jump can if it goes to the start of a
- * function.
+ * Return true if the branch can start or end a call. A jump to the start of a function also can.
  */
 static inline bool ns_branch_matters(const struct nt_branch *branch)
 {

@@ -14,10 +14,10 @@ struct nt_chain {
 	uint64_t	stretch, nth;	/* @nth is the number of the next slice */
 	/*
 	 * The stack after ns_stack_take(). The frames that are open at the start of a slice
-	 * are complete, and have the function numbers of ns_chains_calls().
+	 * are complete, and have the function numbers of nt_chains_calls().
 	 */
 	struct ns_stack	stack;
-	/* called when a slice has started; may be NULL */
+	/* called after a slice has started and its open calls were added to the stack; may be NULL */
 	bool		(*begun)(struct ns_stack *stack);
 	struct ns_running running;	/* state of the slice */
 	int32_t		tid, cpu;
@@ -29,7 +29,7 @@ struct nt_chain {
 	uint32_t	outermost;	/* number of the outermost known call in nt_calls::outermost, 0: none */
 };
 
-/* Calls that are kept for the start of a slice, which are the outermost one and the newest */
+/* Maximum number of calls that are stored for the start of a slice. They are the outermost call and the newest calls. */
 #define NS_CHAIN_DEPTH	1024
 
 /* Called as ns_stack_ops::drop */

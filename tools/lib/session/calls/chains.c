@@ -10,18 +10,18 @@
 #include "session/session-priv.h"
 
 /*
- * The open calls at the start of a slice. Their frames are in the file, and @first is the first of
- * them.
+ * The calls that are open at the start of a slice, or after a switch to another stack. nt_chains::file contains the
+ * frames of these calls, and @first is the index of the first frame.
  */
 struct start {
 	uint64_t	stretch, nth;
 	uint32_t	switches;	/* 0: at the start of the slice; else after a switch to another stack */
 	uint64_t	first;
-	uint64_t	insns, ran;	/* instructions that the thread had executed, and their time in ns */
+	uint64_t	insns, ran;	/* earlier instructions of the thread, and time that the thread had run, ns */
 	uint64_t	away;		/* time of the thread on other stacks, ns */
 	uint32_t	nr, outermost;
 	uint32_t	thread;		/* as in struct nt_slice */
-	uint32_t	ends;		/* number of the newest calls that end with the switch */
+	uint32_t	ends;		/* number of calls that end with the switch, which are the newest ones */
 };
 
 struct nt_chains {
@@ -143,7 +143,7 @@ void nt_chains_free(struct nt_chains *chains)
 
 /* ---- A stretch ---- */
 
-/* ---- Watched functions, for which ns_frame::function is set if one of them is open ---- */
+/* ---- Watched functions. ns_frame::function is not 0 if a call of a watched function is open. ---- */
 
 static bool is_inside(const struct ns_stack *stack, size_t nr)
 {
@@ -265,7 +265,7 @@ static int take_start(struct nt_chain *chain, const struct start *start)
 	chain->thread = start ? start->thread : UINT32_MAX;
 	chain->stack.cur.away.time = start ? start->away : 0;
 	ns_stack_forget(&chain->stack);
-	/* so that ns_stack_take() notices that the stack is another one */
+	/* give the stack another number, so that ns_stack_take() notices that the stack was replaced */
 	chain->stack.cur.number = chain->stack.switches;
 	if (start && add_frames(chain, start))
 		return -1;
@@ -291,7 +291,7 @@ int ns_chain_replay(struct ns_stack *stack, const struct ns_event *e)
 
 	if (!start)
 		return 0;
-	/* the time in the slice before this counts for the other stack */
+	/* the time of the slice up to this switch belongs to the previous stack */
 	ns_running_begin(&chain->running);
 	if (take_start(chain, start))
 		return -1;

@@ -23,13 +23,14 @@ struct nt_chain;
 struct nt_chains *nt_chains_new(struct nt_session *session);
 
 /*
- * nt_chains_of() - do as nt_chains_new(), and keep the calls of one function for nt_calls_watched()
- * @filter: Calls to keep
+ * nt_chains_of() - do the work of nt_chains_new(), and store the calls of one function for nt_calls_watched()
+ * @filter: Calls to store, see nt_calls_filter()
+ * @symbol: Name of the function
  */
 struct nt_chains *nt_chains_of(struct nt_session *session, const struct nt_filter *filter, const char *symbol);
 void nt_chains_free(struct nt_chains *chains);
 
-/* nt_chains_calls() - return the calls, which have been counted */
+/* nt_chains_calls() - return the calls that nt_chains_new() or nt_chains_of() has counted */
 const struct nt_calls *nt_chains_calls(const struct nt_chains *chains);
 
 /*
@@ -40,13 +41,17 @@ const struct nt_calls *nt_chains_calls(const struct nt_chains *chains);
 void nt_chains_watch(struct nt_chains *chains, const char *symbol);
 
 /*
- * nt_chain_new() - create a cursor for a stretch, in begin() of a consumer. Return NULL if out of
- * memory.
+ * nt_chain_new() - create a cursor for a stretch. A consumer's begin() calls this function.
+ *
+ * Return NULL if out of memory.
  */
 struct nt_chain *nt_chain_new(const struct nt_chains *chains, uint64_t stretch);
 void nt_chain_free(struct nt_chain *chain);
 
-/* Call these for each branch and error of the stretch. Return -1 if out of memory. */
+/*
+ * Call nt_chain_branch() for each branch of the stretch, and nt_chain_error() for each error.
+ * nt_chain_branch() returns -1 if out of memory.
+ */
 int nt_chain_branch(struct nt_chain *chain, const struct nt_who *who,
 		    const struct nt_branch *branch);
 void nt_chain_error(struct nt_chain *chain, const struct nt_item *item);
@@ -56,7 +61,7 @@ void nt_chain_error(struct nt_chain *chain, const struct nt_item *item);
  * @before: Set to true if a watched call is open before the branch
  * @after: Set to true if a watched call is open after the branch
  *
- * Only calls that started in the trace count.
+ * Calls that had started before the trace are ignored.
  */
 int nt_chain_inside(struct nt_chain *chain, const struct nt_who *who,
 		    const struct nt_branch *branch, bool *before, bool *after);
@@ -64,7 +69,7 @@ int nt_chain_inside(struct nt_chain *chain, const struct nt_who *who,
 /* How a branch violates the rules of calls */
 enum nt_alarm {
 	NT_ALARM_NONE,
-	NT_ALARM_RETURN,	/* a return to another address than that after its call */
+	NT_ALARM_RETURN,	/* a return that does not go to the instruction after the call */
 	NT_ALARM_CALL,		/* an indirect call into the middle of a function */
 	NT_ALARM_JUMP,		/* an indirect jump into the middle of another function */
 };
@@ -74,7 +79,7 @@ struct nt_audit {
 	int32_t		tid, cpu;	/* thread that executed the branch */
 	uint64_t	from_space, to_space;
 	uint64_t	expected, expected_space;	/* return address of the call, for NT_ALARM_RETURN */
-	bool		needs_pad;	/* an indirect call or jump that Zicfilp requires to reach an lpad */
+	bool		needs_pad;	/* Zicfilp requires an lpad at the target of this indirect call or jump */
 };
 
 /* nt_chain_audit() - call nt_chain_branch(), and judge the branch. Return -1 if out of memory. */

@@ -11,12 +11,12 @@
 struct ns_durations {
 	uint64_t	nr;
 	NS_ARRAY(uint64_t) few;		/* exact durations, while @nr is at most NS_DURATIONS_EXACT */
-	uint64_t	*octaves[NS_DURATIONS_OCTAVES];	/* otherwise the number in each bucket */
+	uint64_t	*octaves[NS_DURATIONS_OCTAVES];	/* number of durations in each bucket, if @nr is larger */
 };
 
 /* ---- Buckets ---- */
 
-/* Values below 64 have a bucket each. */
+/* Each value below 64 has its own bucket. */
 unsigned int ns_duration_bucket(uint64_t ns)
 {
 	unsigned int log;
@@ -27,7 +27,7 @@ unsigned int ns_duration_bucket(uint64_t ns)
 	return (log - OCTAVE_BITS + 1) * OCTAVE + (ns >> (log - OCTAVE_BITS) & (OCTAVE - 1));
 }
 
-/* Return the largest ns of a bucket. */
+/* Return the longest duration in a bucket, ns. */
 static uint64_t bucket_top(unsigned int bucket)
 {
 	unsigned int octave = bucket / OCTAVE;

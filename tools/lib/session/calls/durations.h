@@ -31,12 +31,13 @@ bool ns_durations_add(struct ns_durations **durations, uint64_t ns);
 bool ns_durations_merge(struct ns_durations **to, const struct ns_durations *from);
 
 /*
- * ns_durations_quantile() - return the ns that @per_mille of 1000 durations do not exceed; 0 if
- * none
+ * ns_durations_quantile() - return the duration (ns) that @per_mille of 1000 durations do not exceed
+ *
+ * Return 0 if @durations is empty.
  */
 uint64_t ns_durations_quantile(const struct ns_durations *durations, unsigned int per_mille);
 
-/* ns_durations_each() - call @fn for durations, @nr of which are at most @ns long */
+/* ns_durations_each() - call @fn for each exact duration or bucket, which has @nr durations of at most @ns */
 void ns_durations_each(const struct ns_durations *durations,
 		       void (*fn)(void *ctx, uint64_t ns, uint64_t nr), void *ctx);
 

@@ -6,9 +6,9 @@
 #include "session/flow/worker.h"
 
 /*
- * Limit of the instructions between writing the id of the next thread and the switch. The kernel
- * needs a few thousand. If it has executed more, the id is that of a thread that was already
- * running.
+ * Maximum number of instructions between the write of the next thread's id and the switch. The kernel
+ * needs a few thousand instructions. If it has executed more than this number, no switch follows,
+ * because the thread with the id was already running.
  */
 #define SWITCH_INSNS	20000
 
@@ -54,7 +54,7 @@ const struct nt_who *ns_running_slow(struct ns_running *running, const struct nt
 
 uint64_t ns_running_away(const struct ns_running *running, const struct nt_who *who, const struct nt_branch *begin)
 {
-	/* trace restarts after a trap at the same address, or after the ecall */
+	/* after a trap or an ecall, trace starts where it has stopped; otherwise a filter had stopped the trace */
 	if (ns_is_filtered(running->session) && begin->to != running->stop && begin->to != running->stop + 4)
 		return begin->time - running->last;
 	return ns_sideband_away(&running->session->sideband, who->cpu, who->tid, running->last, begin->time);

@@ -15,11 +15,11 @@
 struct ns_running {
 	struct nt_session *session;
 	struct nt_who	who;		/* origin of the last branch */
-	bool		known;		/* trace has not stopped since that branch */
+	bool		known;		/* trace has not stopped since the last branch */
 	bool		switching;
 	uint64_t	insns;		/* instructions since the next thread's id was written */
 	uint64_t	from, last;	/* times of the slice's start and of the last branch or switch, ns */
-	uint64_t	away;		/* time between them in which other threads ran, ns */
+	uint64_t	away;		/* time between @from and @last in which other threads ran, ns */
 	uint64_t	stop;		/* address at which trace has stopped */
 };
 
@@ -27,7 +27,10 @@ struct ns_running {
 const struct nt_who *ns_running_slow(struct ns_running *running, const struct nt_who *who,
 				     const struct nt_branch *branch);
 
-/* ns_running_who() - Return who executed @branch, for which the trace names @who */
+/*
+ * ns_running_who() - return the thread that executed @branch
+ * @who: Thread according to the trace, which may already be the next thread
+ */
 static inline const struct nt_who *ns_running_who(struct ns_running *running, const struct nt_who *who,
 						  const struct nt_branch *branch)
 {
@@ -51,12 +54,12 @@ static inline void ns_running_stop(struct ns_running *running)
 }
 
 /*
- * ns_running_away() - Return for how many ns other threads ran, or a filter stopped the trace, before trace
- *	starts at @begin
+ * ns_running_away() - return the ns for which other threads ran, or a filter had stopped the trace, before
+ *	trace starts at @begin
  */
 uint64_t ns_running_away(const struct ns_running *running, const struct nt_who *who, const struct nt_branch *begin);
 
-/* ns_running_take() - Return the ns that the thread has run in the slice up to the branch */
+/* ns_running_take() - return the time that the thread has run in the slice up to the branch, ns */
 static inline uint64_t ns_running_take(struct ns_running *running, const struct nt_who *who,
 				       const struct nt_branch *branch)
 {
@@ -64,7 +67,10 @@ static inline uint64_t ns_running_take(struct ns_running *running, const struct 
 		running->away += ns_running_away(running, who, branch);
 	if (branch->flags & NT_BRANCH_END)
 		running->stop = branch->kind == NT_BRANCH_NONE ? branch->from : 0;
-	/* the branches after a switch that no message reports alone have the time of a message before it */
+	/*
+	 * a branch after a switch can have the time of a message before the switch, which is earlier than @last, if
+	 * no message reports the branch separately
+	 */
 	if (branch->time > running->last)
 		running->last = branch->time;
 	return running->last - running->from - running->away;

@@ -13,10 +13,10 @@ struct nt_stacks {
 	struct nt_chains *own;		/* @chains of nt_stacks_new() */
 	const struct nt_call *only;	/* nt_stacks_of() counts only the calls inside this call; NULL: count all calls */
 	uint32_t	thread;		/* nt_chain::thread of @only */
-	uint64_t	at;		/* instructions of the stack before @only */
+	uint64_t	at;		/* number of instructions that the thread executed on this stack before @only */
 	struct nt_window window;
 	struct ns_tree	tree;
-	uint32_t	*places;	/* nodes of @tree into which the outermost calls belong, by number */
+	uint32_t	*places;	/* node of @tree for each outermost call, by the number of the call */
 	nt_inlined_fn	inlined;
 	void		*inlined_ctx;
 	pthread_mutex_t	lock;		/* lock for calls of @inlined */
@@ -32,8 +32,8 @@ struct part {
 /* ---- Calls ---- */
 
 /*
- * Return the node in which the outermost known call of a stack is counted until ns_tree_merge(), or -1 if out of memory.
- * @place is an index into the places.
+ * Return a node for the outermost known call of a stack, or -1 if out of memory. ns_tree_merge() later moves the node's
+ * children to the node of nt_stacks::places with the index @place.
  */
 static int64_t unplaced(struct ns_tree *tree, uint32_t place)
 {
@@ -74,7 +74,7 @@ static bool is_function(const struct part *p, uint64_t space, uint64_t addr)
 	return place.object == f->object && place.address - (place.symbol ? place.offset : 0) == f->address;
 }
 
-/* The root is the node of calls that are not counted, which have no callers that are. */
+/* A call that is not counted gets the root as its node, because none of its callers is counted. */
 static bool enter_only(struct ns_stack *stack, struct ns_frame *frame, const struct ns_event *e)
 {
 	struct part *p = stack->ctx;
@@ -95,8 +95,8 @@ static bool leave(struct ns_stack *stack, const struct ns_frame *frame, const st
 	const struct nt_call call = ns_call_init(frame, e, p->chain->tid, 0, 0);
 
 	/*
-	 * calls that were given up are already counted, because nt_stacks_new() made the chains
-	 * first
+	 * do not count calls that are dropped, because nt_stacks_new() has already counted them while it made
+	 * the chains
 	 */
 	if (!stack->drops && ns_calls_passes(nt_chains_calls(p->stacks->chains), &call, p->chain->cpu))
 		ns_tree_count(&p->tree, frame->function, stack, frame, e, seen);
@@ -115,7 +115,7 @@ static bool leave_only(struct ns_stack *stack, const struct ns_frame *frame, con
 static const struct ns_stack_ops part_ops = { .enter = enter, .leave = leave, .replay = ns_chain_replay };
 static const struct ns_stack_ops only_ops = { .enter = enter_only, .leave = leave_only, .replay = ns_chain_replay };
 
-/* Return the node of a call with a function number of @calls, or -1 if out of memory. */
+/* Return the node of a call whose ns_frame::function is a number of @calls. Return -1 if out of memory. */
 static int64_t node_of(struct ns_tree *tree, const struct nt_calls *calls, int64_t parent,
 		       const struct ns_frame *frame)
 {
@@ -145,7 +145,10 @@ static bool begun(struct ns_stack *stack)
 	return parent >= 0;
 }
 
-/* Return the node of the only call if it was left out between the first two frames of a slice, or 0. */
+/*
+ * Return the node of the only counted call if its frame was not stored, because the chain of the slice had too many
+ * frames. Otherwise return 0.
+ */
 static int64_t left_out(struct part *p, const struct nt_calls *calls)
 {
 	const struct nt_call *only = p->stacks->only;
@@ -183,7 +186,7 @@ static bool drop(void *ctx, const struct nt_chains *chains, const struct ns_thre
 	const struct ns_stack *stack = &thread->stack;
 	const struct ns_frame *frame = stack->cur.open.at, *end = frame + stack->cur.open.nr, *next;
 	struct nt_stacks *stacks = ctx;
-	/* only the outermost function can have callers that return later */
+	/* if only the outermost function is open, the callers of this function may become known later */
 	const bool callers = stack->cur.open.nr == 1 && frame->outer;
 	int64_t node = callers ? unplaced(&stacks->tree, ns_own(thread)->outermost) : 0;
 
@@ -278,8 +281,8 @@ static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
 /* ---- All ---- */
 
 /*
- * Return the node in which each outermost call belongs, by its number, after adding its callers to the tree. NULL: out of
- * memory
+ * Add the callers of all outermost calls to the tree. Return an array with the node to which each outermost call
+ * belongs, by the number of the call. Return NULL if out of memory.
  */
 static uint32_t *place_callers(const struct nt_calls *calls, struct ns_tree *tree)
 {
@@ -289,7 +292,7 @@ static uint32_t *place_callers(const struct nt_calls *calls, struct ns_tree *tre
 	struct ns_frame caller = { .kind = NT_BRANCH_NONE, .outer = true };
 	int64_t node = 0;
 
-	/* a caller follows its calls */
+	/* go backwards, because the number of a caller is larger than the numbers of the calls that it contains */
 	for (i = calls->outermost.nr; places && node >= 0 && i; i--) {
 		next = all[i - 1].next;
 		if (!next || all[next - 1].first)
@@ -309,7 +312,7 @@ static uint32_t *place_callers(const struct nt_calls *calls, struct ns_tree *tre
 	return NULL;
 }
 
-/* Set the places, because all callers are known after the first pass. Return false if out of memory. */
+/* Set nt_stacks::places after the first pass, when all callers are known. Return false if out of memory. */
 static bool place_outermost(struct nt_stacks *stacks)
 {
 	struct ns_tree placed = { .session = stacks->session };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* One tree of all calls of a recording, or of those inside of one call, with the number and duration of the calls */
+/* A tree of all calls of a recording, or of the calls inside one call, with the number and duration of the calls */
 #ifndef NTRACE_SESSION_STACKS_H
 #define NTRACE_SESSION_STACKS_H
 
@@ -20,11 +20,11 @@ struct nt_stacks *nt_stacks_new(struct nt_session *session, const struct nt_filt
 				nt_inlined_fn inlined, void *inlined_ctx);
 
 /*
- * nt_stacks_of() - decode the recording again, and count one call and those inside of it
+ * nt_stacks_of() - decode the recording again, and count one call and the calls inside it
  * @chains: Chains of nt_chains_of(), which must stay valid
  * @call: Call of nt_calls_watched()
  *
- * The only child of the root is the call, if it was found. Return as nt_stacks_new().
+ * If the call was found, it is the only child of the root. Return the same values as nt_stacks_new().
  */
 struct nt_stacks *nt_stacks_of(struct nt_session *session, const struct nt_chains *chains, const struct nt_call *call,
 			       nt_inlined_fn inlined, void *inlined_ctx);

@@ -10,7 +10,10 @@
 
 struct ns_tree_cached;
 
-/* nt_node::object of a node whose children belong into a node of another tree. Its address says which, for ns_tree_merge(). */
+/*
+ * Value of nt_node::object of an unplaced node. ns_tree_merge() moves the children of this node to a node of another
+ * tree, which nt_node::address identifies.
+ */
 extern const char ns_tree_unplaced[];
 
 struct ns_tree {
@@ -29,7 +32,7 @@ int64_t ns_tree_child(struct ns_tree *tree, uint32_t parent, const struct nt_nod
 /*
  * ns_tree_enter() - return the node of a call that starts, or -1 if out of memory
  *
- * Nodes of inlined functions that contain the calling instruction are between it and @parent.
+ * If inlined functions contain the calling instruction, their nodes are between @parent and the node of the call.
  */
 int64_t ns_tree_enter(struct ns_tree *tree, uint32_t parent, const struct ns_frame *frame,
 		      const struct ns_event *event);
@@ -44,15 +47,15 @@ int64_t ns_tree_inlined(struct ns_tree *tree, uint32_t parent, const struct ns_f
 /*
  * ns_tree_count() - count the end of a call of a node, in nt_node::calls if @ended and else in nt_node::open
  *
- * The time that its thread spent on stacks other than @stack does not count.
+ * The time that the thread spent on stacks other than @stack does not count.
  */
 void ns_tree_count(struct ns_tree *tree, uint32_t node, const struct ns_stack *stack, const struct ns_frame *frame,
 		   const struct ns_event *event, bool ended);
 
 /*
  * ns_tree_merge() - add all nodes of @from, which has the same root. Return false if out of memory.
- * @places: Number of the node of @tree for each address of a node with ns_tree_unplaced. If NULL, the address is this
- * number.
+ * @places: Numbers of nodes of @tree. The address of a node with ns_tree_unplaced is an index into this array. If
+ * @places is NULL, the address itself is the number of a node.
  */
 bool ns_tree_merge(struct ns_tree *tree, const struct ns_tree *from, const uint32_t *places);
 

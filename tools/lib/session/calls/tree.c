@@ -80,7 +80,7 @@ int64_t ns_tree_child(struct ns_tree *tree, uint32_t parent, const struct nt_nod
 
 /*
  * Return an address in the calling instruction. A trap interrupts the instruction at its return
- * address, except an ecall, which precedes it.
+ * address. An ecall is the exception, because it precedes its return address.
  */
 static uint64_t caller_of(const struct ns_frame *frame)
 {
@@ -172,7 +172,7 @@ void ns_tree_count(struct ns_tree *tree, uint32_t node, const struct ns_stack *s
 
 /* ---- All ---- */
 
-/* Merge the nodes in order, since a parent precedes its children. */
+/* Merge the nodes in the order of their numbers, because a parent precedes its children. */
 bool ns_tree_merge(struct ns_tree *tree, const struct ns_tree *from, const uint32_t *places)
 {
 	uint32_t *numbers = calloc(from->nodes.nr + 1, sizeof(*numbers));

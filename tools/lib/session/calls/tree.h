@@ -8,17 +8,18 @@
 /* Calls of one function from one place in the tree */
 struct nt_node {
 	const char	*object, *symbol;	/* without a symbol, it is FILE+0xADDRESS */
-	uint64_t	address;		/* start address in the file; of an inlined function, 0 */
+	uint64_t	address;		/* start address of the function in the file; 0 if it was inlined */
 	uint64_t	calls;			/* calls that started and ended in the trace */
 	uint64_t	open;			/* calls whose start or end was not recorded */
 	/*
-	 * Sums of all these calls, including the functions that they called; @ns is wall-clock time, and
-	 * @ran the time in which the thread ran
+	 * Sums of all these calls, including the functions that they called. @ns is wall-clock time. @ran is
+	 * the time in which the thread ran, ns.
 	 */
 	uint64_t	ns, ran, insns;
-	uint64_t	self_ns, self_insns;	/* excluding them; self_ns is time in which its thread ran */
+	/* sums without the called functions; @self_ns is the time in which the thread ran */
+	uint64_t	self_ns, self_insns;
 	uint32_t	parent, depth;
-	/* children and sibling, in the order of their first call; 0: none */
+	/* first and last child, and next sibling, in the order of their first calls; 0: none */
 	uint32_t	first, last, next;
 	uint8_t		kind;		/* enum nt_branch_kind of the entry */
 	/*
@@ -35,8 +36,8 @@ struct nt_node {
  * Function that finds inlined functions, such as nt_lines_at()
  * @address: Address of an instruction in the file
  *
- * Return their number, which is at most @max. names[0] is the outermost one. Names stay valid as
- * long as the tree.
+ * Return the number of inlined functions, which is at most @max. names[0] is the outermost one. The
+ * names must stay valid as long as the tree.
  */
 typedef size_t (*nt_inlined_fn)(void *ctx, const char *object, uint64_t address,
 				const char **names, size_t max);

@@ -7,8 +7,8 @@
 #define BUCKETS	(NS_DURATIONS_OCTAVES * 64)
 
 /*
- * Sort the shortest calls first. The result does not depend on the order in which threads add
- * calls.
+ * Sort the shortest calls first. Calls with the same duration are sorted by time and thread, so that the result does
+ * not depend on the order in which threads of the library add calls.
  */
 static int call_cmp(const void *a, const void *b)
 {

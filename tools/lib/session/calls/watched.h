@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Calls of one function, from which the slowest and the median one are found later, in bounded
- * memory. Users of the library do not include this.
+ * Calls of one function, in bounded memory, in which the slowest calls and the median call can be
+ * found later. Users of the library do not include this.
  *
- * Up to NS_WATCHED_EXACT calls are kept. If there are more, the slowest ones are kept, and one for
- * each bucket of durations.h, so that the median call takes at most 1/64 more or less than the true
- * median.
+ * Up to NS_WATCHED_EXACT calls are stored. If there are more calls, only the slowest calls are stored,
+ * and one call for each bucket of durations.h. The median that is found then takes at most 1/64 more or
+ * less time than the true median.
  */
 #ifndef NTRACE_SESSION_WATCHED_H
 #define NTRACE_SESSION_WATCHED_H
@@ -25,7 +25,7 @@ struct ns_example {
 struct ns_watched {
 	uint64_t	nr;
 	NS_ARRAY(struct nt_call) calls;	/* calls that are not yet in @examples */
-	struct ns_example *examples;	/* one for each bucket; NULL: @calls has all calls */
+	struct ns_example *examples;	/* one entry for each bucket; NULL: @calls has all calls */
 	NS_ARRAY(struct nt_call) slowest;	/* slowest calls of @examples, the slowest first */
 };
 

@@ -8,10 +8,11 @@
 
 #include "replay-priv.h"
 
-#define COPY_EVENTS	16384	/* minimum number of events between two copies, */
-#define COPY_FRAMES	64	/* and minimum number of events for each copied frame */
+/* a walk stores a copy of its state after this number of events, and after COPY_FRAMES events for each open call */
+#define COPY_EVENTS	16384
+#define COPY_FRAMES	64
 
-/* The next event of a lane */
+/* The next event of a lane that a walk has to apply */
 struct head {
 	uint32_t	segment, event;	/* number of the segment, and of the event in its list */
 	bool		indexed;	/* the list is ns_chunk::events, otherwise it is ns_decoded::events */
@@ -22,7 +23,7 @@ struct list {
 	size_t		nr;
 };
 
-/* Position of a walk */
+/* State of a walk at its position, which is directly after an event of the thread */
 struct state {
 	struct ns_stack	stack;
 	struct head	*heads;
@@ -100,7 +101,7 @@ static void begin_walk(struct ns_walk *walk)
 	};
 }
 
-/* Apply an event before the run at @spot. Return false if out of memory. */
+/* Apply an event of the thread, which @spot follows. Return false if out of memory. */
 static bool take_event(struct ns_walk *walk, uint32_t lane, struct ns_spot spot, const struct ns_call_event *c)
 {
 	struct state *now = &walk->now;
@@ -129,8 +130,8 @@ static bool take_event(struct ns_walk *walk, uint32_t lane, struct ns_spot spot,
 /* ---- Walk ---- */
 
 /*
- * Set *list to the events of the segment at the head. A segment that ends before the position, which is at @time, needs
- * only the few events in the index. Return false after an error.
+ * Set *list to the events of the segment at the head of a lane. The walk moves to @time. If the whole segment is before
+ * this time (@before, or according to its end), the few events in the index are enough. Return false after an error.
  */
 static bool list_events(struct ns_walk *walk, uint32_t lane, uint64_t time, bool before, struct list *list)
 {
@@ -152,8 +153,8 @@ static bool list_events(struct ns_walk *walk, uint32_t lane, uint64_t time, bool
 }
 
 /*
- * Find the next event of the thread on a lane, for a walk to a run of @to_lane at @time. Return NULL if no further event
- * is before the run; *err is set after an error.
+ * Return the next event of the walk's thread on @lane. The walk moves to the run at @to on @to_lane, which has the time
+ * @time. Return NULL if the lane has no further event before this run, or after an error, for which *err is set.
  */
 static const struct ns_call_event *head_of(struct ns_walk *walk, uint32_t lane, uint32_t to_lane, struct ns_spot to,
 					   uint64_t time, bool *err)
@@ -183,7 +184,7 @@ static const struct ns_call_event *head_of(struct ns_walk *walk, uint32_t lane, 
 	return NULL;
 }
 
-/* Return true if a walk to any later position can continue from here. */
+/* Return true if the walk can continue to any later position, because no lane is in the middle of an indexed segment. */
 static bool is_between_segments(const struct ns_walk *walk)
 {
 	const struct head *head = walk->now.heads, *end = head + walk->replay->lanes.nr;
@@ -216,7 +217,10 @@ static bool keep_copy(struct ns_walk *walk)
 	return false;
 }
 
-/* Go to the next event of a lane after @e, and list all events of the segment if those of the index do not suffice any more. */
+/*
+ * Move the head of a lane behind event @e. If the thread has got several stacks, the events of the index may be
+ * incorrect, so continue with all events of the segment.
+ */
 static void pass_event(const struct ns_walk *walk, struct head *head, const struct ns_lane *lane, const struct ns_call_event *e)
 {
 	head->event++;
@@ -226,7 +230,7 @@ static void pass_event(const struct ns_walk *walk, struct head *head, const stru
 	head->event = e->run + 1;
 }
 
-/* Apply the events before a run. Return false after an error. */
+/* Apply all events of the thread before the run at @spot of @lane, at @time. Return false after an error. */
 static bool walk_to(struct ns_walk *walk, uint32_t lane, struct ns_spot spot, uint64_t time)
 {
 	struct state then = { .begun = true };
@@ -248,7 +252,7 @@ static bool walk_to(struct ns_walk *walk, uint32_t lane, struct ns_spot spot, ui
 			then.lane = i;
 			then.time = e->time;
 			then.spot.segment = walk->now.heads[i].segment;
-			/* a segment whose events are indexed is passed as a whole */
+			/* an indexed segment is before the run as a whole, so its events do not depend on the run */
 			then.spot.run = walk->now.heads[i].indexed ? UINT32_MAX : e->run;
 		}
 		if (!found || !is_before(&then, lane, spot, time))
@@ -261,7 +265,7 @@ static bool walk_to(struct ns_walk *walk, uint32_t lane, struct ns_spot spot, ui
 	}
 }
 
-/* Go to the last copy before a run, unless the walk is already between that and the run. */
+/* Go to the last copy of the state before a run. Do nothing if the walk is already between that copy and the run. */
 static bool go_back(struct ns_walk *walk, uint32_t lane, struct ns_spot spot, uint64_t time)
 {
 	struct state copy, *now = &walk->now;
@@ -324,7 +328,10 @@ void ns_walk_free(struct ns_walk *walk)
 
 /* ---- Callers ---- */
 
-/* Return true if the files of the caller's address space are loaded. After exec in the kernel, those of the program are not. */
+/*
+ * Return true if the code of the caller is loaded in address space @space. After exec, a caller in the kernel is still
+ * loaded, but a caller in the old program is not.
+ */
 static bool is_loaded(struct nt_replay *replay, const struct ns_frame *frame, uint64_t space)
 {
 	return frame->ret >= replay->kernel_start || nt_replay_files(replay, frame->ret_space) == nt_replay_files(replay, space);
@@ -346,8 +353,8 @@ static size_t list_callers(const struct ns_walk *walk, const struct nt_replay_pl
 			callers[n] = c;
 		n++;
 		/*
-		 * the caller of the outermost function, and of a call from missing code, is not
-		 * known
+		 * stop at the outermost function and at a call from missing code, because the
+		 * callers of both are unknown
 		 */
 		if (frame->outer || frame->missing || !is_loaded(walk->replay, frame, here->space))
 			return n;
