@@ -172,7 +172,7 @@ struct ns_waiting {
 enum ns_jump {
 	NS_JUMP_INSIDE,		/* the target is in the same function */
 	NS_JUMP_TAIL,		/* the target is the start of another function */
-	NS_JUMP_MIDDLE,		/* the target is inside another function, or the code of one of the two has no symbol */
+	NS_JUMP_MIDDLE,		/* the target is inside another function, or the source or the target has no symbol */
 };
 
 /*
@@ -272,7 +272,7 @@ static inline uint32_t ns_stack_caller(const struct ns_stack *stack)
 /* ns_stack_cut() - end the call with index @nth and all calls above it. Return the same values as ns_stack_take(). */
 int ns_stack_cut(struct ns_stack *stack, size_t nth, const struct ns_event *event);
 
-/* ns_stack_drop() - drop the open calls of all stacks, because their ends are unknown. Return false if out of memory. */
+/* ns_stack_drop() - drop the open calls of all stacks, with unknown ends. Return false if out of memory. */
 bool ns_stack_drop(struct ns_stack *stack, const struct ns_event *event);
 
 /* ns_stack_free() - free the calls of all stacks and their data, but not @stack and its targets */
@@ -291,8 +291,9 @@ enum ns_jump ns_jump_to(const struct ns_stack *stack, const struct ns_event *e);
 bool ns_is_indirect(const struct ns_stack *stack, const struct ns_event *e);
 
 /*
- * ns_code_before() - return the entry for the code of user space that ends at @e->from, which has @loads
- *	and @saves of the stack pointer
+ * ns_code_before() - find out whether user code that ends at @e->from loads or saves the stack pointer
+ *
+ * Return the cache's entry, in which ns_target::loads and ns_target::saves are set.
  */
 const struct ns_target *ns_code_before(const struct ns_stack *stack, const struct ns_event *e);
 

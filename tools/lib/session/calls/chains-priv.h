@@ -29,7 +29,7 @@ struct nt_chain {
 	uint32_t	outermost;	/* number of the outermost known call in nt_calls::outermost, 0: none */
 };
 
-/* Maximum number of calls that are stored for the start of a slice. They are the outermost call and the newest calls. */
+/* Maximum number of calls that are stored for the start of a slice, namely the outermost call and the newest calls */
 #define NS_CHAIN_DEPTH	1024
 
 /* Called as ns_stack_ops::drop */

@@ -8,7 +8,7 @@
 
 #include "replay-priv.h"
 
-/* a walk stores a copy of its state after this number of events, and after COPY_FRAMES events for each open call */
+/* Minimum number of events between two copies that a walk stores, and minimum number for each open call in a copy */
 #define COPY_EVENTS	16384
 #define COPY_FRAMES	64
 
@@ -184,7 +184,7 @@ static const struct ns_call_event *head_of(struct ns_walk *walk, uint32_t lane, 
 	return NULL;
 }
 
-/* Return true if the walk can continue to any later position, because no lane is in the middle of an indexed segment. */
+/* Return true if a walk to any later position can continue here, because no lane is inside an indexed segment. */
 static bool is_between_segments(const struct ns_walk *walk)
 {
 	const struct head *head = walk->now.heads, *end = head + walk->replay->lanes.nr;

@@ -11,7 +11,7 @@ const struct ns_decoded *ns_replay_decode(struct nt_replay *replay, uint32_t lan
 	struct ns_decoded *d, *oldest = replay->cache;
 	size_t nr = NS_CACHE;
 
-	/* a path reads each lane once, and few segments fit into the processor's cache */
+	/* a path reads each lane only once, so use few entries, which fit into the processor's cache */
 	if (replay->options.paths && replay->lanes.nr < nr)
 		nr = replay->lanes.nr + 1;
 	for (d = replay->cache; d < replay->cache + nr; d++) {
@@ -30,7 +30,7 @@ const struct ns_run *ns_replay_run(struct nt_replay *replay, uint32_t lane, stru
 {
 	const struct ns_decoded *d;
 
-	/* a move that failed may have left a position after the last run */
+	/* after a failed move, the position may be after the last run */
 	if (spot.segment >= replay->lanes.at[lane].segments.nr)
 		return NULL;
 	d = ns_replay_decode(replay, lane, spot.segment);
@@ -66,7 +66,7 @@ static bool move_back(const struct nt_replay *replay, uint32_t lane, struct ns_s
 	return true;
 }
 
-/* Get the time of a run. The index has those of the first and the last run of a segment. Return false after an error. */
+/* Get the time of a run. The index has the times of a segment's first and last run. Return false after an error. */
 static bool time_of(struct nt_replay *replay, uint32_t lane, struct ns_spot spot, uint64_t *time)
 {
 	const struct ns_chunk *s = chunk_at(replay, lane, spot.segment);
@@ -141,7 +141,7 @@ int ns_replay_lane_run(struct nt_replay *replay, uint32_t lane, int32_t tid, boo
 	}
 }
 
-/* Find the run of a thread that is the next of all lanes, or the previous one. */
+/* Find the next run of a thread on any lane, or the previous run if @back is set. */
 static int thread_run(struct nt_replay *replay, int32_t tid, bool back, uint32_t *lane, struct ns_spot *spot)
 {
 	bool found = false;
@@ -165,7 +165,7 @@ static int thread_run(struct nt_replay *replay, int32_t tid, bool back, uint32_t
 	return found;
 }
 
-/* Choose the lane whose next run is the first. Return 1; 0 after the last run; -1 after an error. */
+/* Choose the lane whose next run has the earliest time. Return 1; 0 after the last run; -1 after an error. */
 static int choose_next(struct nt_replay *replay)
 {
 	struct ns_spot spot;
@@ -188,7 +188,7 @@ static const struct ns_run *current(struct nt_replay *replay)
 	return ns_replay_run(replay, replay->lane, spot);
 }
 
-/* Move to the run after the current one. Return as nt_replay_step(). */
+/* Move to the run after the current one. Return the same values as nt_replay_step(). */
 static int next_run(struct nt_replay *replay)
 {
 	uint32_t lane = replay->lane;
@@ -296,7 +296,7 @@ int nt_replay_seek_time(struct nt_replay *replay, uint64_t time)
 	ret = choose_next(replay);
 	if (ret)
 		return ret;
-	/* no run is that late, so go to the last instruction of all lanes */
+	/* no run is at @time or later, so go to the last instruction of all lanes */
 	for (i = 0; i < replay->lanes.nr; i++) {
 		if (!replay->lanes.at[i].insns || (last >= 0 && replay->lanes.at[i].last < best))
 			continue;
@@ -311,7 +311,7 @@ int nt_replay_seek_time(struct nt_replay *replay, uint64_t time)
 	return NT_REPLAY_END;
 }
 
-/* Return the last time before which at most @insn instructions were executed. */
+/* Return the latest time before which the CPUs executed at most @insn instructions. */
 static uint64_t time_before(const struct nt_replay *replay, uint64_t insn)
 {
 	uint64_t low = 0, high = UINT64_MAX - 1, mid, sum;
@@ -323,7 +323,7 @@ static uint64_t time_before(const struct nt_replay *replay, uint64_t insn)
 		for (l = replay->lanes.at; l < replay->lanes.at + replay->lanes.nr; l++) {
 			size_t nth = ns_lower_bound(l->segments.nr, l->segments.at[i].last < mid);
 
-			/* all instructions of the segment may be before this time */
+			/* the segment may end later, so the sum is an upper limit */
 			sum += nth >= l->segments.nr ? l->insns :
 			       l->segments.at[nth].before + (l->segments.at[nth].first < mid ? l->segments.at[nth].insns : 0);
 		}
@@ -413,8 +413,8 @@ bool nt_replay_where(struct nt_replay *replay, int32_t tid, struct nt_replay_pla
 /* ---- Steps ---- */
 
 /*
- * Move back to another run of the thread. Or move forwards over its current run, but not over those of other threads after
- * that, unless trace is missing before its next run.
+ * Move from the current run to another run. Backwards, this is the thread's previous run. Forwards, it is the next run
+ * of any thread; but if trace is missing before the thread's next run, it is the thread's next run.
  */
 static int step_thread(struct nt_replay *replay, int32_t tid, bool backwards)
 {
@@ -435,7 +435,7 @@ static int step_thread(struct nt_replay *replay, int32_t tid, bool backwards)
 		replay->next[replay->lane] = at;
 	if (ret <= 0)
 		return ret;
-	/* the order of the runs of two CPUs shows no gap */
+	/* if the runs are of two CPUs and of any thread, missing trace before one run is not between them */
 	gap &= tid != NS_ANY_THREAD || lane == replay->lane;
 	run = ns_replay_run(replay, lane, spot);
 	if (run && !backwards && !run->gap)
@@ -446,7 +446,7 @@ static int step_thread(struct nt_replay *replay, int32_t tid, bool backwards)
 	return gap ? NT_REPLAY_GAP : NT_REPLAY_MOVED;
 }
 
-/* Go to the next instruction of a thread. Return as nt_replay_step(). */
+/* Go to the next instruction of a thread. Return the same values as nt_replay_step(). */
 static int go_to_thread(struct nt_replay *replay, int32_t tid)
 {
 	struct ns_spot spot;
@@ -479,7 +479,7 @@ uint64_t nt_replay_insns(const struct nt_replay *replay)
 	return replay->insns;
 }
 
-/* Get the next number of a CPU after @cpu. Return false after the last one. */
+/* Set *cpu to the next larger number of a CPU. Return false after the last CPU. */
 static bool next_cpu(const struct nt_replay *replay, int32_t *cpu)
 {
 	const struct ns_lane *l = replay->lanes.at, *end = l + replay->lanes.nr;

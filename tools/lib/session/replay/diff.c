@@ -8,10 +8,10 @@
 #include "session/hash.h"
 
 #define PAGES		4096	/* entries of the cache of pages; a power of two */
-#define RETURNS		64	/* newest calls that are searched for the call of a return */
-#define PIECES		64	/* limit of pieces that are read for each call */
+#define RETURNS		64	/* number of the newest calls among which the call of a return is searched */
+#define PIECES		64	/* the search for N calls reads at most N * PIECES pieces */
 
-/* Where the code of a page is in its object */
+/* Position of the code of a page in the file of its object */
 struct page {
 	uint64_t	space, page;	/* @page is the address divided by 4096, plus 1 */
 	uint64_t	moved;		/* address in the process minus address in the object */
@@ -20,7 +20,7 @@ struct page {
 
 /* A call that is open */
 struct call {
-	uint64_t	ret, at;	/* return address, and address of the instruction that called */
+	uint64_t	ret, at;	/* return address, and address of the calling instruction */
 };
 
 struct side {
@@ -31,13 +31,13 @@ struct side {
 	struct page	*pages;
 	NS_ARRAY(struct call) calls;
 	bool		over;		/* the thread has no more pieces */
-	bool		split;		/* @before and @now are the halves of one piece of the path */
+	bool		split;		/* @before and @now are the two halves of one piece of the path */
 };
 
 struct nt_diff {
 	struct side	sides[2];
-	uint64_t	counted[2];	/* number of pieces before the last difference */
-	bool		moves;		/* find equal calls before the next comparison */
+	uint64_t	counted[2];	/* number of pieces of each thread before the last difference */
+	bool		moves;		/* the next comparison must first find equal calls */
 	bool		gap;		/* the last difference was missing trace */
 };
 
@@ -82,7 +82,10 @@ static bool is_call(const struct nt_piece *piece)
 	return piece->how == NT_END_CALL || piece->how == NT_END_INDIRECT_CALL;
 }
 
-/* Open or end calls. A return ends all calls above its own, because longjmp() ends several. Return false if out of memory. */
+/*
+ * Add the call of the last piece, or end calls if the piece ends with a return. A return ends all calls that are newer
+ * than the returning one, because longjmp() ends several calls. Return false if out of memory.
+ */
 static bool follow_call(struct side *s)
 {
 	size_t i, nr = s->calls.nr;
@@ -137,15 +140,15 @@ static void free_side(struct side *s)
 
 /* ---- Equal calls ---- */
 
-/* The first of NT_DIFF_CALLS calls that may equal calls of the other recording, with a hash of all of them */
+/* An anchor is the first of NT_DIFF_CALLS calls in a row, which may equal calls of the other thread. */
 struct anchor {
-	uint64_t	hash, nth;	/* @nth is the number of its piece */
+	uint64_t	hash, nth;	/* hash of all of these calls, and number of the piece of the first call */
 	size_t		index;
 };
 
 struct anchors {
 	NS_ARRAY(struct anchor) all;
-	bool		over;		/* the thread ends */
+	bool		over;		/* the thread ends after these calls */
 };
 
 static uint64_t hash_address(struct side *s, uint64_t space, uint64_t addr, uint64_t hash)
@@ -156,7 +159,7 @@ static uint64_t hash_address(struct side *s, uint64_t space, uint64_t addr, uint
 	return ((hash ^ hash >> 29) + p->object) * 0xbf58476d1ce4e5b9ULL;
 }
 
-/* Find the next calls of a thread, at most @max. The last ones of a thread are followed by its end. */
+/* Find up to @max next calls of a thread. The end of a thread is treated like NT_DIFF_CALLS further calls. */
 static bool find_anchors(const struct side *from, bool gap, size_t max, struct anchors *out)
 {
 	size_t i, j, most = max * PIECES;
@@ -192,7 +195,7 @@ static int anchor_cmp(const void *a, const void *b)
 	return ns_order(x->hash, y->hash) ?: ns_order(x->index, y->index);
 }
 
-/* Find the equal calls for which the fewest calls of both are passed over. Return false if there are none. */
+/* Find the equal calls for which both threads skip the fewest calls. Return false if there are no equal calls. */
 static bool match(struct anchors found[2], uint64_t nth[2])
 {
 	__typeof__(found[0].all) *a = &found[0].all, *b = &found[1].all;
@@ -210,7 +213,7 @@ static bool match(struct anchors found[2], uint64_t nth[2])
 	return best != SIZE_MAX;
 }
 
-/* Move both threads to equal calls. Return 1, 0 if there are none, or -1 after an error. */
+/* Move both threads to equal calls. Return 1, 0 if no equal calls were found, or -1 after an error. */
 static int resynchronise(struct nt_diff *diff)
 {
 	struct anchors found[2];
@@ -238,7 +241,7 @@ static int resynchronise(struct nt_diff *diff)
 
 /* ---- Comparison ---- */
 
-/* Describe the places after which the two threads differ. */
+/* Set @sides to the places after which the two threads differ. */
 static int stop(struct nt_diff *diff, struct nt_diff_side sides[2])
 {
 	unsigned int i, over = 0;

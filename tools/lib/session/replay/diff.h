@@ -5,9 +5,10 @@
  *
  *	nt_diff_new() -- nt_diff_next() -- nt_diff_free()
  *
- * After a difference, and after missing trace, the comparison continues at the nearest NT_DIFF_CALLS calls in a row that
- * both threads make. Equal calls are of the same functions, from the same places, at the same depth. The nearest ones
- * are those for which the fewest calls are passed over. At most NT_DIFF_AHEAD calls of each thread are searched, so memory does not depend on the trace.
+ * After a difference or missing trace, both threads are searched for NT_DIFF_CALLS equal calls in a row. Equal calls
+ * are calls of the same functions, from the same places, at the same depth. The comparison continues at the equal calls
+ * for which the fewest calls are skipped. The search is limited to NT_DIFF_AHEAD calls of each thread, so memory does
+ * not depend on the size of the trace.
  */
 #ifndef NTRACE_SESSION_DIFF_H
 #define NTRACE_SESSION_DIFF_H
@@ -30,14 +31,14 @@ enum nt_diff_kind {
 /* A position of one of the threads */
 struct nt_diff_side {
 	uint64_t	at;		/* address of the instruction */
-	uint64_t	to;		/* address of the next one; 0: not known */
+	uint64_t	to;		/* address of the next instruction; 0: not known */
 	uint64_t	space, time;	/* as in struct nt_piece */
-	uint64_t	insns;		/* instructions of the thread up to the end of its piece */
+	uint64_t	insns;		/* number of instructions of the thread up to the end of the current piece */
 	bool		gap;		/* trace is missing after @at */
 	bool		ended;		/* the trace of the thread ends */
 	/*
-	 * number of earlier executions of the instruction, and number of earlier calls of its
-	 * function
+	 * number of earlier executions of the instruction at @at, and number of earlier calls of the
+	 * function that contains it
 	 */
 	uint64_t	executed, called;
 };
@@ -61,10 +62,19 @@ void nt_diff_free(struct nt_diff *diff);
  */
 int nt_diff_next(struct nt_diff *diff, struct nt_diff_side sides[2]);
 
-/* nt_diff_count() - set the counts of the sides of the last difference, which reads the trace again. Return false after an error. */
+/*
+ * nt_diff_count() - read the trace again, and set nt_diff_side::executed and nt_diff_side::called for the last
+ * difference
+ *
+ * Return false after an error.
+ */
 bool nt_diff_count(struct nt_diff *diff, struct nt_diff_side sides[2]);
 
-/* nt_diff_callers() - get the addresses of the open calls, the innermost first. Return their number, which may exceed @max. */
+/*
+ * nt_diff_callers() - get the addresses of the instructions that made the open calls, the innermost first
+ *
+ * Return the number of open calls, which may exceed @max.
+ */
 size_t nt_diff_callers(const struct nt_diff *diff, unsigned int side, uint64_t *callers, size_t max);
 
 #endif /* NTRACE_SESSION_DIFF_H */

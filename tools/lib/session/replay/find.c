@@ -75,8 +75,9 @@ static bool may_have(const struct search *s, uint32_t lane, const struct ns_chun
 }
 
 /*
- * Search a segment in [@from, @to) of its runs. *gap is true if trace is missing after the last run
- * that was searched backwards. Return 1 after a match, 0, or -1 after an error.
+ * Search the runs [@from, @to) of a segment. In a backward search, *gap is true if trace is missing
+ * between the last run that was searched and the run before it. Return 1 after a match or missing
+ * trace, 0 if neither was found, or -1 after an error.
  */
 static int search_segment(struct search *s, uint32_t lane, struct ns_spot spot, uint32_t from, uint32_t to, bool *gap)
 {
@@ -111,7 +112,7 @@ static bool is_too_far(const struct search *s, const struct ns_chunk *chunk)
 	return s->found && (s->back ? chunk->last < s->time : chunk->first > s->time);
 }
 
-/* Search a lane from its next run on, or before it. @gap is true if trace is missing before that run. */
+/* Search a lane from the run at @spot on, or the runs before it. @gap is true if trace is missing before this run. */
 static int search_lane(struct search *s, uint32_t lane, struct ns_spot spot, bool gap)
 {
 	const struct ns_lane *l = &s->replay->lanes.at[lane];

@@ -15,7 +15,7 @@
 #include "session/flow/frames.h"
 #include "session/flow/sources.h"
 
-#define SEGMENT		(64 << 10)	/* bytes of trace in a segment, at least */
+#define SEGMENT		(64 << 10)	/* default minimum number of bytes of trace in a segment */
 
 /* ---- Index ---- */
 
@@ -24,7 +24,7 @@ static void *begin_index(void *ctx, uint64_t number)
 	struct nt_replay *replay = ctx;
 	const struct ns_stretch *s = ns_part_stretch(replay->session, number);
 	const struct ns_cpu *cpu = ns_part_cpu(replay->session, number);
-	/* a filter hides returns, so that all events are needed */
+	/* a filter hides returns, so the index cannot leave out events */
 	bool has_events = !replay->options.paths && !ns_is_filtered(replay->session);
 	struct ns_replay_part *p = ns_replay_part_new(replay, number, has_events);
 
@@ -60,7 +60,7 @@ static struct ns_lane *lane_of(struct nt_replay *replay, const struct nt_who *wh
 	return &replay->lanes.at[replay->lanes.nr - 1];
 }
 
-/* Append a segment to its lane. Times of a lane never decrease. */
+/* Append a segment to its lane. Correct the times of the segment, so that times in a lane never decrease. */
 static bool add_segment(struct nt_replay *replay, struct ns_lane *lane, struct ns_chunk *s)
 {
 	bool ok;
@@ -103,7 +103,7 @@ static bool add_part(struct nt_replay *replay, struct ns_replay_part *p, const s
 	ok = ok && (!p->pairs || ns_pairs_end(p->pairs, &p->now));
 	if (ok && lane->lost)
 		first->gap = first->has_gap = true;
-	/* the trace of a saved ring does not continue the trace before it */
+	/* trace of a ring that was saved later does not continue the trace of the lane's previous segment */
 	first->gap |= (s->middle || ns_frames_lost(s)) && lane && lane->segments.nr;
 	first->has_gap |= first->gap;
 	for (i = 0; ok && i < p->segments.nr; i++)

@@ -15,7 +15,7 @@ enum { SECTION_TEXT = 1, SECTION_SYMBOLS, SECTION_NAMES, SECTIONS };
 
 static const char section_names[] = "\0.text\0.symtab\0.strtab";
 
-/* Start of the ELF file that make_file() makes. The symbols and the names follow it. */
+/* Start of the ELF file that make_file() makes. The symbols and their names follow this start. */
 struct head {
 	Elf64_Ehdr	file;
 	Elf64_Phdr	segment;
@@ -38,7 +38,7 @@ static void fill_head(struct head *head, uint64_t nr, uint64_t names, const stru
 	*head = (struct head){
 		.file = {
 			.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
-			/* gdb takes a function without a name for the entry of an ET_EXEC file without one */
+			/* if an ET_EXEC file has no entry point, gdb adds a function without a name at address 0 */
 			.e_type = ET_DYN, .e_machine = EM_RISCV, .e_version = EV_CURRENT, .e_flags = 1 /* RVC */,
 			.e_ehsize = sizeof(head->file), .e_phoff = offsetof(struct head, segment),
 			.e_phentsize = sizeof(head->segment), .e_phnum = 1, .e_shoff = offsetof(struct head, sections),
@@ -110,7 +110,10 @@ static bool make_file(struct nt_session *session, bool modules, struct ns_files 
 
 /* ---- Find vmlinux ---- */
 
-/* Set the address of the first segment of vmlinux, whose code is moved by one number of bytes. Return false if it has none. */
+/*
+ * Set the address of the first segment of vmlinux. All of its code is loaded at the same distance from the addresses in
+ * the file. Return false if vmlinux has no segment.
+ */
 static bool place_vmlinux(const struct ns_kmodule *kernel, struct nt_replay_object *file)
 {
 	GElf_Addr bias;

@@ -26,8 +26,9 @@ static bool has_file(struct nt_session *session, const struct ns_map *map)
 }
 
 /*
- * Add a file to the list, unless the list has it. Of two files that overlap, the first one stays. If CPUs are threads, the
- * addresses of neither show which of the two executes, so both get a size of 0. Return false if out of memory.
+ * Add a file to the list, unless the list already has the file. If it overlaps another file, the list keeps the other
+ * file. But if CPUs are threads, an address does not show which of the two files executes, so both get a size of 0.
+ * Return false if out of memory.
  */
 static bool add_file(const struct nt_replay *replay, struct ns_files *files, struct nt_replay_object *file)
 {
@@ -36,7 +37,7 @@ static bool add_file(const struct nt_replay *replay, struct ns_files *files, str
 	for (; other < end; other++) {
 		if (other->path == file->path && other->start == file->start)
 			return true;
-		/* a path names one file */
+		/* continue if the two files neither overlap nor have the same path */
 		if ((other->start >= file->end || file->start >= other->end) && (other->path == file->path || strcmp(other->path, file->path)))
 			continue;
 		if (!replay->options.cpus)
@@ -72,7 +73,7 @@ static bool add_files(const struct nt_replay *replay, struct ns_files *files, ui
 	return true;
 }
 
-/* Add the files of a process at that time, and the files that the program loads later at other addresses. */
+/* Add the files of an address space, and the files that the program loads later at other addresses. */
 static bool add_program(struct nt_replay *replay, struct ns_files *files, uint64_t space)
 {
 	const struct ns_process *p = process_of(replay, space);
@@ -90,7 +91,7 @@ static int file_cmp(const void *a, const void *b)
 	return ns_order(x->start, y->start);
 }
 
-/* Remove the files with a size of 0, and sort the others by address. */
+/* Remove the files with a size of 0, and sort the other files by address. */
 static void settle(struct ns_files *files)
 {
 	size_t i, n = 0;
@@ -188,7 +189,7 @@ bool nt_replay_change(struct nt_replay *replay, uint64_t *space, bool backwards,
 			continue;
 		*space = replay->spaces.at[nth];
 		differs = nt_replay_files(replay, *space) != list;
-		/* a change begins with the later one of two address spaces */
+		/* the time of a change is the start of the later one of the two address spaces */
 		if (!backwards || !differs)
 			*time = generation_of(replay, *space)->since;
 		if (differs)

@@ -9,22 +9,22 @@
 
 #include "part.h"
 
-#define EVENTS_MAX	(1 << 20)	/* events of all segments, at most */
+#define EVENTS_MAX	(1 << 20)	/* maximum number of events in the index of all segments */
 
 /* A call whose return is expected */
 struct open_call {
 	uint64_t	ret;
 	uint64_t	resume;		/* address to which longjmp() may jump; 0: none */
-	size_t		event;		/* its index in struct ns_pairs::events */
+	size_t		event;		/* index of the call in struct ns_pairs::events */
 	bool		saves;		/* as in struct ns_frame */
 };
 
 struct ns_pairs {
 	struct nt_replay *replay;
-	struct ns_stack	stack;		/* for ns_code_before(); it has no calls */
+	struct ns_stack	stack;		/* argument of ns_code_before(), without calls */
 	NS_ARRAY(struct ns_call_event) events;
 	NS_ARRAY(struct open_call) open;
-	struct ns_call_event last;	/* time and thread of the last event, if it was left out */
+	struct ns_call_event last;	/* time and thread of the last event, if @left_out */
 	bool		left_out;
 	bool		too_many;	/* events of this segment were dropped */
 	bool		one_stack;	/* see struct ns_chunk */
@@ -68,7 +68,10 @@ static bool keep(struct ns_pairs *pairs, const struct ns_call_event *event)
 	return ns_array_add(&pairs->events, *event);
 }
 
-/* Note the time of an event that is left out. A gap before it does not end the calls of its thread. */
+/*
+ * Leave out an event, but note its time and thread. The time shows that the thread was traced up to the event, so that
+ * a gap before it does not end the calls of the thread.
+ */
 static void leave_out(struct ns_pairs *pairs, const struct ns_call_event *e)
 {
 	pairs->left_out = true;
@@ -132,7 +135,7 @@ static bool take_call(struct ns_pairs *pairs, const struct ns_call_event *e)
 	return keep(pairs, e) && ns_array_add(&pairs->open, call);
 }
 
-/* End the call with index @nth and those above it. */
+/* End the call with index @nth and all newer calls, and leave out their events. */
 static void cut(struct ns_pairs *pairs, size_t nth, const struct ns_call_event *e)
 {
 	if (nth < pairs->open.nr)
@@ -141,7 +144,11 @@ static void cut(struct ns_pairs *pairs, size_t nth, const struct ns_call_event *
 	leave_out(pairs, e);
 }
 
-/* Find the call that ends with a return, or with longjmp(). Return its index; -1: none. @saves is that of the call. */
+/*
+ * Return the index of the call that ends with a return or longjmp() to @to, and set *saves to its open_call::saves.
+ * Return
+ * -1 if there is none.
+ */
 static int64_t find_call(const struct ns_pairs *pairs, uint64_t to, bool *saves)
 {
 	int64_t i;
@@ -159,7 +166,7 @@ static int64_t find_call(const struct ns_pairs *pairs, uint64_t to, bool *saves)
 	return -1;
 }
 
-/* Return from a call as callstack.c:return_to() does. */
+/* Apply a return by the rules of callstack.c:return_to(). Return the same values as ns_pairs_take(). */
 static int take_return(struct ns_pairs *pairs, const struct ns_call_event *e)
 {
 	const struct ns_target *code = code_before(pairs, e);
@@ -176,7 +183,9 @@ static int take_return(struct ns_pairs *pairs, const struct ns_call_event *e)
 	}
 	if ((size_t)nth + 1 != pairs->open.nr)
 		return 0;
-	/* a function such as setjmp() has saved the stack pointer */
+	/*
+	 * the returning function, such as setjmp(), has saved the stack pointer, and longjmp() may return to @to again
+	 */
 	pairs->open.nr--;
 	if (nth)
 		pairs->open.at[nth - 1].resume = e->to;

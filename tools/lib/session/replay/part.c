@@ -13,7 +13,7 @@ static bool is_shown(const struct ns_replay_part *p, const struct nt_who *who, u
 	       (options->kernel || addr < p->replay->kernel_start);
 }
 
-/* Return the address space of the process, even in the kernel, whose code is the same in all of them. */
+/* Return the address space of the process, even in the kernel, because all address spaces have the same kernel code. */
 static uint64_t space_of(const struct nt_who *who)
 {
 	return who->space == NS_SPACE_KERNEL && who->user >= NS_SPACE_GENERATION ? who->user : who->space;
@@ -38,8 +38,9 @@ static void note_lines(struct ns_chunk *s, const struct nt_range *r)
 }
 
 /*
- * Return who executes a range. The kernel writes the next thread's id before it switches to it. Callers are found with that
- * rule, but not for paths, nor in the index of a recording with a filter.
+ * Return the thread that executes a range. The kernel writes the id of the next thread some time before it switches to
+ * that thread, and code up to the switch still belongs to the previous thread. Paths, and the index of a recording with
+ * a filter, ignore this, and use the thread that the trace names.
  */
 static const struct nt_who *owner_of(const struct ns_replay_part *p, const struct nt_who *who, const struct nt_range *range)
 {
@@ -47,14 +48,17 @@ static const struct nt_who *owner_of(const struct ns_replay_part *p, const struc
 	       range->start >= p->replay->kernel_start && !ns_is_filtered(p->replay->session) ? &p->running.who : who;
 }
 
-/* Return true if the range ends with an instruction after which the PC does not continue. */
+/* Return true if the range ends with a jump, or with a branch that was taken. */
 static bool has_jumped(const struct nt_range *range)
 {
 	return range->how != NT_END_LINEAR && range->how < NT_END_TRAP &&
 	       (range->how != NT_END_BRANCH || range->flags & NT_RANGE_TAKEN);
 }
 
-/* For paths, let a range continue the last run of the segment. Return false if it does not. */
+/*
+ * If the index is made for paths, extend the last run of the segment by a range that continues it. Otherwise return
+ * false.
+ */
 static bool extend_run(struct ns_replay_part *p, const struct nt_who *who, const struct nt_range *range)
 {
 	struct ns_run *run = p->out ? &p->out->runs.at[p->out->runs.nr - 1] : &p->last;
@@ -113,7 +117,7 @@ static void set_time(struct ns_replay_part *p, uint64_t time)
 
 /* ---- Branches ---- */
 
-/* Pass one range to the maker of branches. */
+/* Pass one range to ns_replay_part::branches, which makes a branch of it. */
 static int give_branch(struct ns_replay_part *p, const struct nt_who *who, const struct nt_batch *batch, size_t nth,
 		       const struct nt_mark *mark)
 {
@@ -137,14 +141,14 @@ static int give_branch(struct ns_replay_part *p, const struct nt_who *who, const
 	return p->branches.ranges(p->branch_part, who, &one);
 }
 
-/* Return true if the next branch belongs to the thread of the last one, and if trace has not started between them. */
+/* Return true if the last branch was of the same thread, and trace has not started since that branch. */
 static bool follows(const struct ns_replay_part *p, const struct nt_who *who)
 {
 	return p->pairs && p->follows && !p->slice && who->tid == p->tid && p->running.known && !p->running.switching &&
 	       who->tid == p->running.who.tid;
 }
 
-/* Take the end of a range. For the index, most branches need no event. */
+/* Take the branch at the end of a range. The index needs no event of most branches. */
 static int take_end(struct ns_replay_part *p, const struct nt_who *who, const struct nt_batch *batch, size_t i, const struct nt_mark *mark)
 {
 	const struct nt_range *range = &batch->ranges[i];
@@ -163,8 +167,8 @@ static int take_end(struct ns_replay_part *p, const struct nt_who *who, const st
 }
 
 /*
- * Take a range for the index. Return 1, or 0 if it needs take_range() because it may begin after missing trace, or may end
- * in other than known code; -1 if out of memory.
+ * Add a range of user code to the index in the fast way. Return 1; 0 if the range needs take_range(), because it may
+ * begin after missing trace, or its branch may need all information; -1 if out of memory.
  */
 static int take_plain(struct ns_replay_part *p, const struct nt_who *who, const struct nt_range *range)
 {
@@ -192,7 +196,7 @@ static int take_range(struct ns_replay_part *p, const struct nt_who *who, const 
 	bool shown = range->insns && is_shown(p, owner, range->start);
 	struct nt_who before;
 
-	/* the end of the range may be the switch */
+	/* copy the thread, because the branch at the end of the range may be the switch to the next thread */
 	if (owner != who) {
 		before = *owner;
 		owner = &before;
@@ -213,7 +217,7 @@ static int take_branch(void *ctx, const struct nt_who *named, const struct nt_br
 	struct ns_event e;
 	struct ns_call_event event;
 
-	/* a segment begins inside the trace */
+	/* ignore the start of trace at the start of a segment, because the segment begins in the middle of the trace */
 	if (p->skip && b->flags & NT_BRANCH_BEGIN) {
 		p->skip = false;
 		return 0;
@@ -278,8 +282,8 @@ static bool begin_segment(struct ns_replay_part *p, const struct nt_batch *batch
 }
 
 /*
- * Store that a segment may begin at this SYNC, except in the kernel, because a change of the thread
- * may be in progress there, which only the earlier code shows.
+ * Note that a segment may begin at this SYNC. It may not begin in the kernel, because the kernel may be
+ * about to switch to another thread, which only the code before the SYNC shows.
  */
 static void note_sync(struct ns_replay_part *p, const struct nt_item *item)
 {

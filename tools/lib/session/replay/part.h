@@ -8,23 +8,23 @@
 
 struct ns_replay_part {
 	struct nt_replay *replay;
-	struct ns_decoded *out;		/* NULL while the index is being made */
-	struct nt_consumer branches;	/* makes branches, if @branch_part is not NULL */
+	struct ns_decoded *out;		/* result of decoding a segment; NULL while the index is being made */
+	struct nt_consumer branches;	/* receives the branches, if @branch_part is not NULL */
 	struct ns_branch_job job;
 	void		*branch_part;
 	struct ns_running running;
 	struct ns_pairs	*pairs;		/* events of the current segment for the index, or NULL */
 	struct ns_chunk now;		/* current segment */
-	struct ns_run	last;		/* its last run, if the index is made for paths */
+	struct ns_run	last;		/* last run of the current segment, if the index is made for paths */
 	NS_ARRAY(struct ns_chunk) segments;	/* earlier segments of the part */
 	NS_ARRAY(int32_t) tids;
 	NS_ARRAY(uint64_t) spaces;
 	NS_ARRAY(struct ns_gap) gaps;
 	uint64_t	number;
 	uint64_t	time;
-	uint64_t	lost;		/* time at which trace was lost; 0: it is complete */
+	uint64_t	lost;		/* time from which on trace is missing, ns; 0: no trace is missing */
 	uint64_t	cut;		/* offset of a SYNC at which a segment may begin; 0: none */
-	unsigned int	owners;		/* Ownership messages since that SYNC */
+	unsigned int	owners;		/* number of Ownership messages since the SYNC at @cut */
 	uint32_t	next_run;	/* number of the run after the next branch */
 	int32_t		tid;		/* thread of the last branch */
 	bool		can_cut, gap, trap, slice, skip, has_first;
@@ -32,7 +32,11 @@ struct ns_replay_part {
 	uint64_t	first;		/* time of the first range */
 };
 
-/* ns_replay_part_new() - begin a part, and make its events if @has_events is set. Return NULL if out of memory. */
+/*
+ * ns_replay_part_new() - begin to decode part @number, and make the events of calls if @has_events is set
+ *
+ * Return NULL if out of memory.
+ */
 struct ns_replay_part *ns_replay_part_new(struct nt_replay *replay, uint64_t number, bool has_events);
 void ns_replay_part_free(struct ns_replay_part *p);
 
@@ -42,7 +46,7 @@ int ns_replay_part_item(void *part, const struct nt_who *who, const struct nt_it
 
 /* ns_replay_part_lose() - note that trace is missing after the last range */
 void ns_replay_part_lose(struct ns_replay_part *p);
-/* ns_replay_part_found() - no trace is missing any more at @to. Return false if out of memory. */
+/* ns_replay_part_found() - end the missing trace at time @to, if trace is missing. Return false if out of memory. */
 bool ns_replay_part_found(struct ns_replay_part *p, uint64_t to);
 
 /* ---- pairs.c ---- */
@@ -51,14 +55,14 @@ struct ns_pairs *ns_pairs_new(struct nt_replay *replay);
 void ns_pairs_free(struct ns_pairs *pairs);
 
 /*
- * ns_pairs_take() - take a branch to @to of the thread that executed the last event
+ * ns_pairs_take() - take a branch to @to, which the thread of the last event has executed
  *
  * Return 1; 0 if the branch must be passed to ns_pairs_add(); -1 if out of memory.
  */
 int ns_pairs_take(struct ns_pairs *pairs, const struct nt_who *who, const struct nt_range *range, uint64_t to,
 		  uint64_t time);
 
-/* ns_pairs_add() - add an event that may need the calls from before the segment. Return false if out of memory. */
+/* ns_pairs_add() - add an event whose effect may depend on calls before the segment. Return false if out of memory. */
 bool ns_pairs_add(struct ns_pairs *pairs, const struct ns_call_event *event);
 
 /* ns_pairs_end() - end the segment, and move its events to *s. Return false if out of memory. */

@@ -17,7 +17,7 @@ struct head {
 	bool		found, over;
 };
 
-/* An address to which a branch jumps back */
+/* The start of a loop, which is an address to which a branch jumps back */
 struct loop {
 	uint64_t	addr, space;
 	bool		reserves;	/* the instruction is lr.w or lr.d */
@@ -26,10 +26,11 @@ struct loop {
 struct nt_path {
 	struct nt_replay *replay;
 	struct head	*heads;
-	const struct ns_run *runs;	/* runs of the current lane's segment, */
-	uint64_t	uses;		/* which are valid until the replay decodes another one */
+	const struct ns_run *runs;	/* runs of the current segment of the current lane */
+	uint64_t	uses;		/* @runs is valid as long as nt_replay::uses has this value */
 	uint32_t	next, nr;	/* index of the next run, and number of runs */
-	uint64_t	limit;		/* last time before the next run of another lane */
+	/* latest time at which runs of this lane precede the next run of another lane, ns */
+	uint64_t	limit;
 	uint64_t	insns;
 	struct nt_piece	open;		/* the piece that the next run may continue */
 	uint32_t	lane;
@@ -59,7 +60,10 @@ static bool find_head(struct nt_path *p, uint32_t lane)
 	return run;
 }
 
-/* Choose the lane with the first run. Runs with the same time are ordered by lane. Return as nt_path_next(). */
+/*
+ * Choose the lane whose next run has the earliest time. Runs with the same time are ordered by lane. Return the same
+ * values as nt_path_next().
+ */
 static int choose_lane(struct nt_path *p)
 {
 	uint64_t limit;
@@ -124,13 +128,16 @@ static bool is_gap(const struct nt_path *p, const struct ns_run *run)
 	return run->gap || (run->trap && ns_gaps_between(&p->replay->gaps, p->tid, p->open.time, run->time));
 }
 
-/* Return true if the kernel returns from a trap at @at to @to, perhaps after it executed the instruction itself. */
+/* Return true if @to is the instruction at @at, or can be the next one, which the kernel has emulated. */
 static bool is_resumed(uint64_t at, uint64_t to)
 {
 	return to == at || to == at + 2 || to == at + 4;
 }
 
-/* If the next runs are of a signal handler that returns to the piece, skip them. Return false after an error. */
+/*
+ * If *run and the next runs belong to a signal handler that returns to the end of the piece, skip them, and set *run to
+ * the run after them. Return false after an error.
+ */
 static bool skip_signal(struct nt_path *p, const struct ns_run **run)
 {
 	struct nt_path *ahead = nt_path_copy(p);
@@ -179,7 +186,9 @@ static void add_to_piece(struct nt_path *p, const struct ns_run *run)
 	p->open.insns = p->insns;
 }
 
-/* Return true if the run begins at the lr of an sc that failed. Whether it fails depends on interrupts. */
+/*
+ * Return true if the run begins at the lr of a loop, which repeats because the sc failed, such as after an interrupt.
+ */
 static bool is_retry(struct nt_path *p, const struct ns_run *run)
 {
 	struct loop *l = &p->loops[(run->start >> 1) & (LOOPS - 1)];
@@ -195,8 +204,8 @@ static bool is_retry(struct nt_path *p, const struct ns_run *run)
 }
 
 /*
- * Return 1 if the run continues the piece, 0 if not, 2 if trace is missing between them, and -1 after an error. *run
- * becomes the run after a signal handler.
+ * Return 1 if the run continues the piece, 0 if not, 2 if trace is missing between the piece and the run, and -1 after
+ * an error. If *run belongs to a signal handler, set it to the run after the handler.
  */
 static int continues(struct nt_path *p, const struct ns_run **run)
 {

@@ -2,8 +2,8 @@
 /*
  * The path of one thread through its code, as pieces of code between two jumps. Interrupts,
  * exceptions, system calls and signal handlers that return to the interrupted code are left out,
- * and do not divide a piece. Repetitions of lr and sc are also left out, because interrupts make sc
- * fail.
+ * and do not divide a piece. If a loop of lr and sc repeats because sc has failed, the repetitions
+ * are also left out, because they depend on interrupts.
  *
  *	nt_path_new() -- nt_path_next() -- nt_path_free()
  */
@@ -19,11 +19,12 @@ struct nt_piece {
 	uint64_t	start, end;	/* address of the first instruction, and the address after the last one */
 	uint64_t	space;		/* address space, for nt_session_where() */
 	uint64_t	time;		/* as in struct nt_replay_place */
-	uint64_t	insns;		/* instructions of the thread up to its end */
-	uint8_t		how;		/* enum nt_end of its last instruction; NT_END_LINEAR: the kernel changed the PC */
-	uint8_t		last_len;	/* length of that instruction, half-words */
+	uint64_t	insns;		/* number of instructions of the thread up to the end of the piece */
+	/* enum nt_end of the piece's last instruction; NT_END_LINEAR: the kernel continued the thread elsewhere */
+	uint8_t		how;
+	uint8_t		last_len;	/* length of the last instruction, half-words */
 	bool		gap;		/* trace is missing before the piece */
-	bool		cut;		/* trace is missing after the piece, or it is the thread's last one */
+	bool		cut;		/* trace is missing after the piece, or this is the last piece of the thread */
 };
 
 /*

@@ -8,19 +8,19 @@
 #include "session/session-priv.h"
 
 #define NS_LINES	4096	/* number of bits of a segment that show which lines of code it contains */
-#define NS_CACHE	8	/* decoded segments that are kept */
+#define NS_CACHE	8	/* number of decoded segments in nt_replay::cache */
 
-/* A range of instructions that is shown */
+/* A run is a range of instructions that the replay shows, according to the process and nt_replay_options::kernel. */
 struct ns_run {
 	uint64_t	start, time;
 	uint64_t	space;
-	uint64_t	before;		/* instructions of the segment before it */
+	uint64_t	before;		/* number of instructions of the segment before the run */
 	int32_t		tid, pid;
 	uint16_t	halfwords, insns;
-	bool		gap;		/* trace is missing before it */
-	uint8_t		how;		/* enum nt_end; NT_END_LINEAR if the PC continues after it */
-	uint8_t		last_len;	/* length of the last instruction of the range, half-words */
-	bool		trap;		/* code that is not shown may have executed before it */
+	bool		gap;		/* trace is missing before the run */
+	uint8_t		how;		/* enum nt_end; NT_END_LINEAR if the PC continues after the run */
+	uint8_t		last_len;	/* length of the last instruction of the run, half-words */
+	bool		trap;		/* code that is not shown may have executed before the run */
 };
 
 /* A branch that the model of calls needs, in a compact form of struct ns_event */
@@ -29,33 +29,36 @@ struct ns_call_event {
 	uint64_t	from_space, to_space;
 	uint32_t	image;
 	int32_t		tid;
-	uint32_t	run;		/* number of runs of the segment before it; of events in ns_chunk::events */
+	/* number of runs of the segment before the event; in ns_chunk::events, number of events before it */
+	uint32_t	run;
 	uint8_t		kind, flags, length;
-	bool		slice;		/* another thread, or a loss, is directly before it */
+	/* the CPU executed another thread directly before the event, or trace was lost */
+	bool		slice;
 };
 
-/* Trace from one SYNC to another one of the same part */
+/* A segment is the trace from one SYNC to another SYNC of the same part. The replay decodes it separately. */
 struct ns_chunk {
 	uint64_t	part, from, to;	/* arguments of ns_decoder_run() */
-	uint64_t	floor;		/* least time of its instructions, ns */
-	uint64_t	first, last;	/* times of its first and its last run, ns */
-	uint64_t	before;		/* instructions of the lane before this segment */
+	uint64_t	floor;		/* earliest time that an instruction of the segment can have, ns */
+	uint64_t	first, last;	/* times of the first and the last run of the segment, ns */
+	uint64_t	before;		/* number of instructions of the lane before this segment */
 	uint64_t	insns;
-	uint64_t	threads;	/* ns_thread_bit() of the threads that it contains */
+	uint64_t	threads;	/* ns_thread_bit() of the threads that the segment contains */
 	uint32_t	runs;
-	bool		middle;		/* it begins inside its part */
-	bool		gap;		/* trace is missing before its first instruction */
-	bool		trap;		/* code that is not shown executed before its first instruction */
-	bool		has_gap;	/* one of its runs has ns_run::gap */
+	bool		middle;		/* the segment does not begin at the start of its part */
+	bool		gap;		/* trace is missing before the first instruction of the segment */
+	/* code that is not shown executed before the first instruction of the segment */
+	bool		trap;
+	bool		has_gap;	/* ns_run::gap is set in a run of the segment */
 	bool		has_events;	/* @events is complete, see pairs.h */
-	bool		one_stack;	/* @events is only correct while a thread has one stack */
-	uint64_t	end;		/* time of its last event or run, ns */
+	bool		one_stack;	/* @events is only correct if the thread does not switch stacks */
+	uint64_t	end;		/* time of the last event or run of the segment, ns */
 	struct ns_call_event *events;
 	size_t		nr_events;
 	uint64_t	lines[NS_LINES / 64];
 };
 
-/* The segments of one CPU, or of a CPU in the buffer of a thread */
+/* A lane consists of all segments of one CPU, or of the segments of one CPU in the buffer of one thread. */
 struct ns_lane {
 	uint32_t	buffer;
 	int32_t		cpu;
@@ -72,12 +75,12 @@ struct ns_decoded {
 	uint64_t	used;
 };
 
-/* A run of a lane */
+/* A spot identifies a run of a lane. @run is an index into the runs of the lane's segment @segment. */
 struct ns_spot {
 	uint32_t	segment, run;
 };
 
-/* Callers of one thread, see callers.c */
+/* A walk applies the events of one thread to the model of calls, to find the callers at a position. See callers.c. */
 struct ns_walk;
 
 /* Files of an address space, see objects.c */
@@ -93,7 +96,7 @@ struct nt_replay {
 	NS_ARRAY(int32_t) tids;		/* sorted */
 	NS_ARRAY(uint64_t) spaces;	/* address spaces of processes, sorted */
 	NS_ARRAY(struct ns_files) files;
-	NS_ARRAY(int) lists;		/* results of nt_replay_files() for @spaces; -2: not known */
+	NS_ARRAY(int) lists;		/* result of nt_replay_files() for each of @spaces; -2: not yet known */
 	struct ns_files	kernel;
 	bool		has_kernel;	/* @kernel is complete */
 	uint64_t	insns;
@@ -101,12 +104,12 @@ struct nt_replay {
 	struct ns_decoder *decoder;
 	struct ns_decoded cache[NS_CACHE];
 	uint64_t	uses;
-	size_t		events;		/* events that the segments have */
+	size_t		events;		/* number of events in ns_chunk::events of all segments */
 	size_t		decoded;	/* number of times that a segment was decoded */
-	/* The position consists of the first run of each lane that is not executed, and of the current lane */
+	/* The position consists of the next run of each lane, and of the lane whose next run is the current one. */
 	struct ns_spot	*next;
 	uint32_t	lane;
-	uint32_t	insn;		/* number of instructions of the run before the position */
+	uint32_t	insn;		/* number of instructions of the current run before the position */
 	struct ns_target *targets;	/* for struct ns_stack */
 	NS_ARRAY(struct ns_walk *) walks;
 };
@@ -146,7 +149,7 @@ static inline bool ns_chunk_may_be_of(const struct nt_replay *replay, uint32_t l
 /*
  * ns_replay_decode() - decode a segment, or return it from the cache of up to NS_CACHE segments
  *
- * A later call may replace the segment that was used longest ago.
+ * If the cache is full, the function replaces the segment that was used longest ago.
  */
 const struct ns_decoded *ns_replay_decode(struct nt_replay *replay, uint32_t lane, uint32_t segment);
 
@@ -156,13 +159,18 @@ int ns_replay_segment(struct nt_replay *replay, const struct ns_chunk *s, struct
 /* ns_replay_run() - return a run, or NULL after an error */
 const struct ns_run *ns_replay_run(struct nt_replay *replay, uint32_t lane, struct ns_spot spot);
 
-/* ns_replay_lane_run() - find the next run of a thread on a lane, or the previous one. Return 1, 0 if there is none, or -1. */
+/*
+ * ns_replay_lane_run() - find the next run of a thread on a lane, or the previous run if @back is set
+ * @spot: The search starts here; set to the run
+ *
+ * Return 1, 0 if there is no such run, or -1 after an error.
+ */
 int ns_replay_lane_run(struct nt_replay *replay, uint32_t lane, int32_t tid, bool back, struct ns_spot *spot);
 
 /*
- * ns_replay_thread_spot() - find the next instruction of a thread, or its last one
+ * ns_replay_thread_spot() - find the next instruction of a thread, or its last instruction if none follows
  *
- * Return 1, 0 if the thread has none, or -1 after an error.
+ * Return 1, 0 if the thread has no instructions, or -1 after an error.
  */
 int ns_replay_thread_spot(struct nt_replay *replay, int32_t tid, uint32_t *lane, struct ns_spot *spot, uint32_t *insn);
 

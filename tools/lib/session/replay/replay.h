@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * A position in a recording that moves forwards and backwards, instruction by instruction, with the
+ * Move a position forwards and backwards through a recording, instruction by instruction, and get the
  * callers at each position.
  *
  *	nt_replay_new() -- nt_replay_seek(), nt_replay_step(), nt_replay_find() -- nt_replay_callers()
  *
  * The instructions of all CPUs are in one order. Ranges are ordered by time, and ranges with the
- * same time by CPU. nt_replay_new() decodes the recording once and keeps an index of about 600 bytes
+ * same time by CPU. nt_replay_new() decodes the recording once and stores an index of about 600 bytes
  * for each 64 KiB of trace. Later calls decode only the segments of trace that they need.
  */
 #ifndef NTRACE_SESSION_REPLAY_H
@@ -20,8 +20,8 @@ struct nt_replay_options {
 	size_t		size;		/* sizeof(struct nt_replay_options) */
 	int32_t		pid;		/* process whose instructions are shown; -1: all */
 	bool		kernel;		/* also show the instructions of the kernel */
-	uint64_t	segment;	/* least bytes of trace in a segment; 0: 64 KiB */
-	bool		paths;		/* only nt_path_next() is called, which makes decoding faster */
+	uint64_t	segment;	/* minimum number of bytes of trace in a segment; 0: 64 KiB */
+	bool		paths;		/* the replay is only used for nt_path_next(), so that decoding can be faster */
 	bool		cpus;		/* each CPU is a thread, whose id is the number of the CPU */
 };
 
@@ -36,17 +36,19 @@ void nt_replay_free(struct nt_replay *replay);
 /* nt_replay_insns() - return the number of instructions that are shown */
 uint64_t nt_replay_insns(const struct nt_replay *replay);
 
-/* nt_replay_thread() - get the id of a thread that has instructions, from @nth = 0. Return false after the last. */
+/* nt_replay_thread() - get the id of the @nth thread that has instructions, from 0. Return false after the last one. */
 bool nt_replay_thread(const struct nt_replay *replay, size_t nth, int32_t *tid);
 
 /* An instruction that was executed */
 struct nt_replay_place {
 	uint64_t	addr;
 	uint64_t	space;		/* address space, for nt_session_where() and nt_session_read() */
-	uint64_t	time;		/* time of the last message before it, or of the message that reports it, ns */
-	uint64_t	insn;		/* number of instructions before it */
+	/* time of the message that reports the instruction, or of the message before, ns */
+	uint64_t	time;
+	uint64_t	insn;		/* number of instructions before this instruction */
 	int32_t		tid, pid, cpu;
-	int32_t		thread;		/* @tid, or @cpu if CPUs are threads, for the functions below */
+	/* the thread for the functions below, which is @tid, or @cpu if CPUs are threads */
+	int32_t		thread;
 };
 
 /* nt_replay_here() - get the next instruction. Return false if the recording has none. */
@@ -67,17 +69,18 @@ enum nt_replay_moved {
 };
 
 /*
- * nt_replay_step() - move by an instruction of a thread; @tid -1: of any thread
+ * nt_replay_step() - move over one instruction of a thread
+ * @tid: The thread; -1: any thread
  *
- * Forwards, the position may then be at an instruction of another thread, before the next one of the thread.
+ * After a step forwards, the position can be at an instruction of another thread, which precedes the thread's next one.
  */
 int nt_replay_step(struct nt_replay *replay, int32_t tid, bool backwards);
 
 /*
  * nt_replay_find() - move to the next or the previous execution of one of @nr addresses
- * @tid: Thread that executes it, -1: any
+ * @tid: Thread that executes the address; -1: any thread
  *
- * The instruction at the current position does not count.
+ * The search does not include the instruction at the current position.
  */
 int nt_replay_find(struct nt_replay *replay, int32_t tid, const uint64_t *addrs, size_t nr, bool backwards);
 
@@ -89,7 +92,8 @@ int nt_replay_seek(struct nt_replay *replay, uint64_t insn);
 
 /* A function that is being executed */
 struct nt_replay_caller {
-	uint64_t	addr;		/* current instruction, or the address to which the called function returns */
+	/* current instruction of the innermost function; return address in other functions */
+	uint64_t	addr;
 	bool		trap;		/* a trap or a signal has interrupted the function at @addr */
 };
 
@@ -102,21 +106,24 @@ size_t nt_replay_callers(struct nt_replay *replay, int32_t tid, struct nt_replay
 
 /*
  * nt_replay_main() - find the process with the most instructions in user space
- * @pid: Set to its id; -1: none
- * @others: Set to the number of the other processes with such instructions
+ * @pid: Set to the id of the process; -1: no process has such instructions
+ * @others: Set to the number of other processes with instructions in user space
  *
- * Return as nt_session_decode().
+ * Return the same values as nt_session_decode().
  */
 int nt_replay_main(struct nt_session *session, int32_t *pid, size_t *others);
 
-/* A file with code, or with names of functions alone. If the recording has its build ID, both are equal. */
+/*
+ * A file with code, or with only names of functions. If @has_build_id is set, the build ID of the file equals the build
+ * ID in the recording.
+ */
 struct nt_replay_object {
 	const char	*path;		/* path in the recording, or /kernel/NAME */
 	const char	*file;		/* path of the file that was found; NULL: it belongs to the kernel */
 	const uint8_t	*data;		/* contents of the file */
 	size_t		size;
 	uint64_t	start, end;	/* start of its first PT_LOAD segment, and end of its last one */
-	uint64_t	space;		/* an address space that has it */
+	uint64_t	space;		/* an address space in which the file is loaded */
 	bool		has_build_id;	/* the recording contains its build ID */
 };
 
@@ -125,20 +132,22 @@ struct nt_replay_object {
 /*
  * nt_replay_files() - return the number of the list of files that are loaded in an address space
  *
- * Address spaces with equal lists have the same number. If CPUs are threads, the list has the files of all programs, but
- * none that overlaps a file of another program. Return -1 if the address space has no list.
+ * Address spaces with equal lists have the same number. If CPUs are threads, the list has the files of all programs,
+ * without files that overlap a file of another program. Return -1 if the address space has no list.
  */
 int nt_replay_files(struct nt_replay *replay, uint64_t space);
 
-/* nt_replay_file() - get a file of a list, from @nth = 0, by address. Return false after the last one. */
+/*
+ * nt_replay_file() - get the @nth file of a list in the order of addresses, from 0. Return false after the last file.
+ */
 bool nt_replay_file(struct nt_replay *replay, int list, size_t nth, struct nt_replay_object *object);
 
 /*
- * nt_replay_change() - find the next change of the files of a process, by exec or by a map in place of another map
- * @space: An address space of the process; set to the one after the change, or before it if @backwards
+ * nt_replay_change() - find the next change of the files of a process, or the previous one if @backwards is set
+ * @space: An address space of the process; set to the address space on the other side of the change
  * @time: Set to the time of the change, ns
  *
- * Return false if they do not change any more.
+ * exec, or a map that replaces another map, changes the files. Return false if no further change exists.
  */
 bool nt_replay_change(struct nt_replay *replay, uint64_t *space, bool backwards, uint64_t *time);
 

@@ -6,7 +6,7 @@
 
 #define SYNC_MAX	256		/* bytes of a message with SYNC, at most */
 
-/* What nt_consumer::begin() of a segment receives */
+/* Context of nt_consumer::begin() when a segment is decoded */
 struct segment_job {
 	struct nt_replay *replay;
 	struct ns_decoded *out;
