@@ -25,10 +25,11 @@ struct py_recording {
 	branch_array	branches;
 	NS_ARRAY(struct py_insn) insns;
 	NS_ARRAY(struct py_call) calls;
-	NS_ARRAY(uint32_t) slices;	/* slice of each call, until all calls are decoded */
+	NS_ARRAY(uint32_t) slices;	/* number of the slice of each call, for finish_calls() */
 	NS_ARRAY(const char *) names;	/* the session owns the strings */
 	uint64_t	totals[3];
-	bool		shortened;	/* the library has read zeros in place of bytes of a file */
+	/* a file became shorter, and the library has read zeros in place of its bytes */
+	bool		shortened;
 	char		error[300];
 };
 
@@ -67,7 +68,7 @@ static void on_bus(int signal, siginfo_t *info, void *context)
 		sigaction(SIGBUS, &bus_before, NULL);
 }
 
-/* Begin a call that reads files. Return the number that ends_reading() needs. */
+/* Begin a call that reads files. Return the number @shortened for end_reading(). */
 static unsigned int begin_reading(void)
 {
 	const struct sigaction action = { .sa_sigaction = on_bus, .sa_flags = SA_SIGINFO };
@@ -79,7 +80,7 @@ static unsigned int begin_reading(void)
 	return nr_shortened;
 }
 
-/* End a call with the result @err. Return -1 if it failed, or if a file became shorter. */
+/* End a call that reads files. Return -1 if @err is set, or if a file became shorter since begin_reading(). */
 static int end_reading(struct py_recording *r, unsigned int shortened, int err)
 {
 	nr_readers--;
@@ -199,8 +200,8 @@ int py_branches(struct py_recording *r, const struct py_branch **branches, size_
 /* ---- Instructions ---- */
 
 /*
- * Get the number of @name. It is @last again if name number @last is @name, because the instructions
- * of one function, and of one file, follow each other. Return false if out of memory.
+ * Get the number of @name. If the name with the number @last is the same, use @last again, because instructions of
+ * one function and of one file are adjacent. Otherwise add the name. Return false if out of memory.
  */
 static bool number_of(struct py_recording *r, const char *name, uint32_t last, uint32_t *number)
 {
@@ -265,7 +266,7 @@ static int take_call(void *ctx, const struct nt_call *call)
 	return ns_array_add(&r->calls, one) && ns_array_add(&r->slices, call->slice) ? 0 : -1;
 }
 
-/* Complete the calls from slices and functions, which are known when everything is decoded */
+/* Complete the calls with data of slices and functions, which are known after all trace is decoded. */
 static bool finish_calls(struct py_recording *r, const struct nt_calls *calls)
 {
 	const struct nt_function *f;
@@ -290,7 +291,7 @@ static int compare(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* Order calls by time, then by thread and position, with an outer call before its inner calls */
+/* Sort calls by time, then by thread and position. A call precedes the calls that it made. */
 static int call_cmp(const void *a, const void *b)
 {
 	const struct py_call *x = a, *y = b;

@@ -5,10 +5,10 @@
  */
 struct py_branch {
 	uint64_t	time;		/* ns */
-	uint64_t	from, to;	/* addresses; 0 if the trace began or stopped */
-	uint64_t	insns;		/* instructions since the previous branch */
+	uint64_t	from, to;	/* addresses; @from is 0 if the trace began here, and @to is 0 if it stopped */
+	uint64_t	insns;		/* number of instructions since the previous branch */
 	int32_t		cpu, pid, tid;	/* -1: not known */
-	uint8_t		kind, flags;	/* see session/branch.h */
+	uint8_t		kind, flags;	/* see session/flow/branch.h */
 	uint16_t	reserved;
 };
 
@@ -20,11 +20,12 @@ struct py_insn {
 
 struct py_call {
 	uint64_t	time, ns;	/* start, and duration in ns */
-	uint64_t	on_cpu_ns;	/* time in which its thread ran */
-	uint64_t	at;		/* number of instructions of its thread before it */
-	uint64_t	insns;		/* instructions in it and in the functions that it called */
+	uint64_t	on_cpu_ns;	/* time in which the thread ran during the call, ns */
+	uint64_t	at;		/* number of instructions of the thread before the call */
+	uint64_t	insns;		/* number of instructions in the call, and in the calls that it made */
 	int32_t		cpu, pid, tid;	/* -1: not known */
-	uint32_t	thread;		/* number from 0 by tid; the idle thread of each CPU has its own */
+	/* number of the thread's stack, from 0, in the order of tid; see nt_slice::thread */
+	uint32_t	thread;
 	uint32_t	object, symbol;	/* numbers of names */
 	uint8_t		kind, open;	/* enum nt_branch_kind of the entry; 1 if the end of the call was not recorded */
 	uint16_t	reserved[3];
@@ -48,10 +49,10 @@ int py_insns(struct py_recording *recording, const struct py_insn **insns, size_
 int py_calls(struct py_recording *recording, const struct py_call **calls, size_t *nr);
 
 /*
- * Return the name with this number, which is from the last call of py_insns() or py_calls(), or NULL
+ * Return the name with a number that the last call of py_insns() or py_calls() has returned. Return NULL
  * if the number is too large or the name is unknown.
  */
 const char *py_name(const struct py_recording *recording, uint32_t number);
 
-/* Get the numbers of losses, of errors in the trace, and of places without code, all of the last call */
+/* Get the numbers of losses, of errors in the trace, and of places without code, which the last call has found. */
 void py_totals(const struct py_recording *recording, uint64_t totals[3]);

@@ -43,7 +43,7 @@ class Recording:
         recording = lib.py_open(*encode, threads)
         if recording == ffi.NULL:
             raise MemoryError
-        # Close the recording when Python frees the object
+        # close the recording when Python frees this object
         self._recording = ffi.gc(recording, lib.py_close)
         error = _text(lib.py_error(self._recording))
         if error:

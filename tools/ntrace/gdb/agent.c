@@ -52,7 +52,7 @@ static uint64_t extend(uint64_t value, uint64_t bits, bool is_signed)
 	return is_signed && bits && bits < 64 && value >> (bits - 1) ? value | ~mask : value;
 }
 
-/* Apply an operation to the two uppermost values. Return false if it is not one of them. */
+/* Apply a binary operation to the two topmost values. Return false if @op is not a binary operation. */
 static bool binary(struct agent *a, uint8_t op)
 {
 	uint64_t x, y, *to;
@@ -144,7 +144,10 @@ bool agent_true(struct stub *stub, int32_t tid, const uint8_t *code, size_t size
 	struct agent a = { .stub = stub, .tid = tid, .code = code, .size = size };
 	unsigned int steps;
 
-	/* gdb evaluates a condition again that is true here, and reports why that fails */
+	/*
+	 * Return true if the condition cannot be evaluated. gdb then evaluates it again, and reports why it cannot be
+	 * evaluated.
+	 */
 	for (steps = 0; steps < STEPS && a.at < size; steps++) {
 		uint8_t op = code[a.at++];
 

@@ -10,7 +10,7 @@
 #include "cli/output.h"
 #include "stub.h"
 
-#define INTERRUPT	3	/* a byte outside of packets */
+#define INTERRUPT	3	/* byte with which gdb interrupts a command, outside of packets */
 
 /* Return the next byte; -1 at the end of the connection. */
 static int next_byte(struct stub *stub)
@@ -55,8 +55,8 @@ static int digit(int c)
 }
 
 /*
- * Read the packet after '$'. Return 1; 0 if its checksum is wrong or if it is too long; -1 at the end of the
- * connection. A '$' inside it begins another packet.
+ * Read the packet after '$'. If another '$' follows before the end of the packet, a new packet begins there. Return 1;
+ * 0 if the checksum is wrong or the packet is too long; -1 at the end of the connection.
  */
 static int read_packet(struct stub *stub)
 {

@@ -5,9 +5,9 @@ import struct
 import gdb
 from gdb.unwinder import Unwinder
 
-# The stub shows the callers of a thread as memory: their number, the id of the thread that they belong to, and their addresses
+# The stub shows the callers of a thread as memory, which has the number of callers, the id of the thread, and the addresses
 WINDOW, HEAD = 0x4e54 << 48, struct.Struct('<II')
-# gdb identifies a frame by a stack address. These are made up, and no program uses them.
+# gdb identifies a frame by a stack address. The trace has no stack addresses, so use addresses that no program has.
 TOP, THREAD, FRAME = 0x7000000000000000, 0x1000000, 0x100
 NEEDS_PC = int(gdb.VERSION.split('.')[0].split()[-1]) < 14
 
@@ -26,7 +26,7 @@ def callers():
     thread = gdb.selected_thread()
     if thread is None:
         return 0, []
-    # an unwinder may read memory, but sending packets would drop the frames that gdb is making
+    # an unwinder must not send packets, because gdb would then drop the frames that it is making
     at, inferior = WINDOW + (thread.ptid[1] << 24), gdb.selected_inferior()
     nr, tid = HEAD.unpack(inferior.read_memory(at, HEAD.size))
     return tid, struct.unpack('<%dQ' % nr, inferior.read_memory(at + HEAD.size, 8 * nr)) if nr else []
@@ -46,13 +46,13 @@ class TraceUnwinder(Unwinder):
             return None
         if level >= len(self.rows):
             return None
-        # a CPU executes several threads, and each of them has its own frames
+        # use the id of the executed thread, because a CPU executes several threads with different frames
         sp = TOP - (self.tid & 0xffffff) * THREAD - (len(self.rows) - level) * FRAME
         info = pending.create_unwind_info(FrameId(u64(sp), u64(0)))
         if level + 1 < len(self.rows):
             info.add_saved_register('pc', u64(self.rows[level + 1]))
         elif NEEDS_PC:
-            # gdb before 14 reports a missing PC as an error, which ends its command
+            # gdb before version 14 reports a missing PC as an error, which ends the user's command
             info.add_saved_register('pc', u64(0))
         return info
 
@@ -112,7 +112,7 @@ Back()
 Where()
 for setting in (
         'print entry-values no',
-        # gdb would print a value of a0, which is not known
+        # do not print the returned value, because a0 is unknown
         'print finish off',
         # with another setting, gdb does not name the thread that steps backwards
         'scheduler-locking step'):

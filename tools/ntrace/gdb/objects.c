@@ -3,8 +3,9 @@
  * Reply to packets with which gdb reads the target's description, lists of threads and libraries,
  * and files. Only files of the recording can be read, and no other file of this host.
  *
- * For GNU/Linux, gdb steps by breakpoints at addresses that it computes from registers, even if they are not
- * available. The description therefore has no OS ABI, and neither has a program that gdb reads from here.
+ * If the target is GNU/Linux, gdb steps with breakpoints. It computes their addresses from registers, even if the
+ * registers are not available. Therefore the target description has no OS ABI, and stub_file::blank hides the OS ABI
+ * of a program that gdb reads from the stub.
  */
 #define _GNU_SOURCE
 #include <elf.h>
@@ -15,7 +16,7 @@
 
 #include "stub.h"
 
-/* The note .note.ABI-tag, up to the name of its owner */
+/* Start of the contents of section .note.ABI-tag, which includes the name of the note's owner */
 static const char abi_note[] = "\4\0\0\0\x10\0\0\0\1\0\0\0GNU";
 
 /* An empty program. Without a program, gdb does not read the libraries. */
@@ -35,7 +36,7 @@ struct text {
 	FILE	*file;
 };
 
-/* Write the text with the characters that XML reserves as entities, and without control characters. */
+/* Write the text as XML. Characters that XML reserves become entities, and control characters are left out. */
 static void put_xml(FILE *f, const char *text)
 {
 	for (; *text; text++) {
@@ -70,7 +71,7 @@ static void put_features(const struct stub *stub, FILE *f)
 	put_register(f, "pc", stub->xlen, "code_ptr", STUB_REG_PC);
 	fputs("</feature><feature name=\"org.gnu.gdb.riscv.fpu\">", f);
 	for (i = 0; i < 32; i++) {
-		/* ft0-7, fs0-1, fa0-7, fs2-11, ft8-11 */
+		/* the names of the registers are ft0-7, fs0-1, fa0-7, fs2-11 and ft8-11, in this order */
 		snprintf(name, sizeof(name), "f%c%u", i < 8 || i >= 28 ? 't' : i >= 10 && i < 18 ? 'a' : 's',
 			 i < 8 ? i : i < 10 ? i - 8 : i < 18 ? i - 10 : i < 28 ? i - 16 : i - 20);
 		put_register(f, name, 64, "ieee_double", STUB_REG_FPU + i);
@@ -120,8 +121,8 @@ static bool has_one_program(struct stub *stub, uint64_t space)
 }
 
 /*
- * gdb cannot exchange the program while it goes backwards. So if the process executes several, all of them are libraries.
- * For a machine, the kernel is the program.
+ * gdb cannot exchange the program while it moves backwards. If the process executes several programs, gdb therefore
+ * reads all of them as libraries. If the whole machine is shown, gdb reads the kernel as the program.
  */
 void objects_begin(struct stub *stub, uint64_t space)
 {
@@ -162,8 +163,9 @@ static void put_threads(struct stub *stub, FILE *f)
 }
 
 /*
- * gdb identifies a library by its name alone. If a file is loaded at another address later, it therefore gets another name,
- * which has more slashes. Return how often a list has the file at another address, before the first list that has it here.
+ * gdb identifies a library only by its name. If a file is later loaded at another address, the stub therefore adds a
+ * slash to the name for each earlier address. Return the number of these slashes, which is how often the lists before
+ * the first list with this file and address contain the file at another address.
  */
 static size_t earlier_places(struct stub *stub, const struct nt_replay_object *file)
 {
@@ -199,7 +201,7 @@ static void put_libraries(struct stub *stub, FILE *f)
 	fputs("</library-list>", f);
 }
 
-/* Write the object to @f. Return false if the name is unknown. */
+/* Write the object @name of a qXfer packet to @f. Return false if the name is unknown. */
 static bool put_object(struct stub *stub, const char *name, FILE *f)
 {
 	if (!strncmp(name, "features:read:target.xml:", 25)) {
@@ -210,7 +212,7 @@ static bool put_object(struct stub *stub, const char *name, FILE *f)
 		stub->linux_abi = false;
 		put_libraries(stub, f);
 	} else if (!strncmp(name, "libraries-svr4:read:", 20)) {
-		/* only a gdb that assumes a GNU/Linux target reads this */
+		/* only a gdb that assumes a GNU/Linux target reads this list */
 		stub->linux_abi = true;
 		fputs("<library-list-svr4 version=\"1.0\"/>", f);
 	} else if (!strncmp(name, "exec-file:read:", 15)) {
@@ -221,7 +223,7 @@ static bool put_object(struct stub *stub, const char *name, FILE *f)
 	return true;
 }
 
-/* Reply with a part of an object: "l" and the last bytes, or "m" and some bytes. */
+/* Reply with a part of an object. "l" precedes the last bytes of the object, and "m" precedes other bytes. */
 static void read_object(struct stub *stub)
 {
 	const char *at = strrchr(stub->packet, ':');
@@ -259,7 +261,9 @@ static struct stub_file *file_of(struct stub *stub, const char **at)
 	return &stub->files[fd];
 }
 
-/* Find a file by the name that the client knows, which may have more slashes. Return false if there is none. */
+/*
+ * Find a file by the name that the client knows, which may begin with additional slashes. Return false if none exists.
+ */
 static bool find_file(struct stub *stub, const char *path, struct nt_replay_object *file)
 {
 	bool found;
@@ -311,12 +315,12 @@ static void read_file(struct stub *stub, const char *packet)
 		offset = file->size;
 	if (size > file->size - offset)
 		size = file->size - offset;
-	/* the escapes of a frame can double the bytes */
+	/* escapes in the frame of a packet can double the number of bytes */
 	if (size > STUB_PACKET / 2)
 		size = STUB_PACKET / 2;
 	reply_format(stub, "F%llx;", (unsigned long long)size);
 	for (i = offset; i < offset + size; i++) {
-		/* the note becomes one of an unknown type */
+		/* change the byte at @blank, which gives the note with the OS ABI an unknown type */
 		byte = i && i == file->blank ? 0x7f : file->data[i];
 		reply_add(stub, &byte, 1);
 	}
@@ -351,7 +355,7 @@ static void close_file(struct stub *stub, const char *packet)
 	reply_text(stub, file ? "F0" : "F-1,9");
 }
 
-/* Reply with the address of the main program. All its segments are moved by the same number of bytes. */
+/* Reply with the distance by which the program was moved from the addresses in its file. */
 static void reply_offsets(struct stub *stub)
 {
 	reply_format(stub, "TextSeg=%llx", (unsigned long long)stub->program.start);

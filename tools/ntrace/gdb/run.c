@@ -5,7 +5,7 @@
 
 #include "stub.h"
 
-#define SIGTRAP_GDB	5	/* numbers of signals in gdb's protocol */
+#define SIGTRAP_GDB	5	/* numbers that signals have in gdb's protocol */
 #define SIGINT_GDB	2
 #define SIGLOST_GDB	29
 
@@ -31,7 +31,7 @@ static void reply_stop(struct stub *stub, const struct nt_replay_place *place, c
 	}
 }
 
-/* Let the client read the list of files in an address space. It then continues. */
+/* Report a stop that makes the client read the list of files in an address space. The client then continues. */
 static void reply_files(struct stub *stub, const struct nt_replay_place *place)
 {
 	stub->list = nt_replay_files(stub->replay, place->space);
@@ -52,7 +52,11 @@ void run_stopped(struct stub *stub, int32_t tid, unsigned int sig, const char *r
 	}
 }
 
-/* Stop at the current position, to which a command has moved with the result @moved. */
+/*
+ * Report a stop at the current position.
+ * @moved: enum nt_replay_moved, which the move to this position has returned; -1: the move has failed
+ * @tid: Thread of the stop; -1: the thread at the position
+ */
 static void stop_here(struct stub *stub, int moved, int32_t tid, bool backwards, const char *reason)
 {
 	struct nt_replay_place here = { .thread = stub->tid };
@@ -99,7 +103,7 @@ static bool list_addresses(struct stub *stub)
 	return true;
 }
 
-/* Parse conditions, each in the form ";X", length, ",", bytes. Return false if one has another form. */
+/* Parse conditions of the form ";X", length, ",", bytes. Return false if a condition has another form. */
 static bool take_conditions(struct stub_break *b, const char *at)
 {
 	uint64_t size, i;
@@ -164,7 +168,7 @@ static void change_break(struct stub *stub)
 	reply_text(stub, ok && list_addresses(stub) ? "OK" : "E01");
 }
 
-/* Return true if a condition of the breakpoint is true, or if it has none. */
+/* Return true if a condition of the breakpoint is true, or if the breakpoint has no condition. */
 static bool stops(struct stub *stub, const struct stub_break *b, int32_t tid)
 {
 	size_t at = 0, size;
@@ -190,7 +194,10 @@ static const struct stub_break *break_here(struct stub *stub, const struct nt_re
 
 /* ---- Other places ---- */
 
-/* Move back to the first instruction of the line at [@from, @to), over all calls that the line made. */
+/*
+ * Move back to the first instruction of the source line whose code is at [@from, @to). Skip the calls that the line
+ * has made.
+ */
 static void go_back(struct stub *stub, uint64_t from, uint64_t to)
 {
 	NS_ARRAY(uint64_t) line = { 0 };
@@ -209,7 +216,7 @@ static void go_back(struct stub *stub, uint64_t from, uint64_t to)
 		moved = nt_replay_step(stub->replay, tid, true);
 		if (moved != NT_REPLAY_MOVED || !nt_replay_here(stub->replay, &here))
 			break;
-		/* a call that the line made has returned */
+		/* inside a call that the line made, move to the line's instruction before the call */
 		while (moved == NT_REPLAY_MOVED && (here.addr < from || here.addr >= to) &&
 		       nt_replay_callers(stub->replay, tid, NULL, 0) > depth) {
 			moved = nt_replay_find(stub->replay, tid, line.at, line.nr, true);
@@ -222,7 +229,7 @@ static void go_back(struct stub *stub, uint64_t from, uint64_t to)
 	stop_here(stub, moved, tid, true, "");
 }
 
-/* Go to the position that `monitor goto` has set. Return false if it has set none. */
+/* Move to the position that `monitor goto` or `monitor back` has set. Return false if no position is set. */
 static bool go_to(struct stub *stub)
 {
 	enum stub_goto goes_to = stub->goes_to;
@@ -254,8 +261,8 @@ static bool go_to(struct stub *stub)
 /* ---- Continue and step ---- */
 
 /*
- * If the process has loaded other files between @from and the position, go to that instruction, because the client may set
- * breakpoints in them. Return false if it has not.
+ * If the process has loaded other files between @from and the position, move to the first instruction with these files
+ * and stop, because the client may set breakpoints in them. Return false if the process has not loaded other files.
  */
 static bool stop_at_files(struct stub *stub, const struct nt_replay_place *from, bool backwards)
 {
@@ -279,8 +286,9 @@ static bool stop_at_files(struct stub *stub, const struct nt_replay_place *from,
 }
 
 /*
- * Return true if the client has not seen the instruction at the position, so that a breakpoint there counts. A step of a
- * thread may end at an instruction of another one.
+ * Return true if the client has not seen the instruction at the position, so that a breakpoint there must stop the
+ * client. After a step of one thread, the position can be at an instruction of another thread, which the client has not
+ * seen.
  */
 static bool is_fresh(struct stub *stub, const struct nt_replay_place *here, bool backwards)
 {
@@ -290,7 +298,7 @@ static bool is_fresh(struct stub *stub, const struct nt_replay_place *here, bool
 	return fresh;
 }
 
-/* Continue to a breakpoint of a thread, -1: of any. */
+/* Continue to a breakpoint that thread @tid reaches. If @tid is -1, continue to a breakpoint of any thread. */
 static void go_on(struct stub *stub, int32_t tid, bool backwards)
 {
 	const struct stub_break *b = NULL;
@@ -346,7 +354,7 @@ static void step_range(struct stub *stub, int32_t tid, uint64_t from, uint64_t t
 	stop_here(stub, moved, tid, false, b ? (b->kind ? "hwbreak:;" : "swbreak:;") : "");
 }
 
-/* Apply the first action that steps. If there is none, continue. */
+/* Apply the first action of a vCont packet that steps. If no action steps, continue. */
 static void take_actions(struct stub *stub)
 {
 	const char *at = stub->packet + 5, *thread;

@@ -12,11 +12,15 @@
 #include "stub.h"
 
 /*
- * The callers of each thread are shown as memory, because gdb's unwinders may read memory but not send packets.
- * Before their addresses are 32 bits with their number, and the id of the thread that they belong to, which differs from
- * the client's if CPUs are threads.
+ * The stub shows the callers of each thread as memory, because gdb's unwinders may read memory but not send packets.
+ * The memory of a thread begins with the number of callers and the id of the executed thread, which have 32 bits each.
+ * The addresses of the callers follow. If CPUs are threads, this id differs from the id by which the client knows the
+ * CPU.
+ *
+ * An address of this memory consists of WINDOW (16 bits), the client's id of the thread (24 bits), and an offset (24
+ * bits).
  */
-#define WINDOW		0x4e54ULL	/* upper 16 bits of the addresses, before the thread's id */
+#define WINDOW		0x4e54ULL
 
 /* ---- Threads ---- */
 
@@ -43,7 +47,7 @@ bool stub_thread(const struct stub *stub, const char **at, int32_t *tid)
 			return true;
 		if (!packet_number(at, &pid) || (pid && pid != (uint32_t)stub->pid))
 			return false;
-		/* all threads of the process */
+		/* an id without a thread means all threads of the process */
 		if (**at != '.')
 			return true;
 		++*at;
@@ -80,8 +84,9 @@ static void select_thread(struct stub *stub, const char *packet)
 }
 
 /*
- * gdb names the function of the instruction before a caller's address, because it expects the call there. A trap may
- * interrupt the first instruction of a function, and gdb then names another function, so show the second instruction.
+ * gdb shows the name of the function that contains the byte before a caller's address, because it expects the call
+ * there. If a trap has interrupted the first instruction of a function, gdb would therefore show the name of another
+ * function. In this case, return the address of the second instruction.
  */
 static void show_trap(struct stub *stub, int32_t tid, struct nt_replay_caller *caller)
 {
@@ -193,7 +198,10 @@ static size_t read_window(struct stub *stub, uint64_t addr, uint8_t *data, size_
 	return i;
 }
 
-/* Read code. The kernel's copy also contains data of modules, which can have changed, so only functions are read. */
+/*
+ * Read code. In the kernel, only read functions, because the copy of the kernel also contains data of modules, which
+ * can have changed since the copy was made.
+ */
 static size_t read_code(struct stub *stub, uint64_t addr, uint8_t *data, size_t size)
 {
 	struct nt_replay_object file;
@@ -211,7 +219,7 @@ static size_t read_code(struct stub *stub, uint64_t addr, uint8_t *data, size_t 
 			size = at.end - addr;
 	}
 	read = nt_session_read(stub->session, place.space, addr, data, size);
-	/* the code of a program that another CPU executes */
+	/* if the machine is shown, also read code of programs that other CPUs execute */
 	for (i = 0; !read && stub->machine && stub_file(stub, i, &file); i++) {
 		if (addr >= file.start && addr < file.end)
 			read = nt_session_read(stub->session, file.space, addr, data, size);
@@ -262,7 +270,7 @@ bool stub_time(const char *text, uint64_t *ns)
 	return end && !*end;
 }
 
-/* Parse the command `monitor goto PLACE` or `monitor back FROM TO`, which sets the place for the next continue. */
+/* Parse `monitor goto PLACE` or `monitor back FROM TO`. The next continue packet moves to the place. */
 static void take_command(struct stub *stub, const char *hex)
 {
 	char text[128];

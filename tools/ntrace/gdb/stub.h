@@ -15,9 +15,9 @@
 #include "session/flow/branch.h"
 #include "session/replay/replay.h"
 
-#define STUB_PACKET	0x8000	/* bytes of a packet without its frame */
-#define STUB_FILES	32	/* open files */
-#define STUB_CALLERS	4096	/* callers that gdb sees */
+#define STUB_PACKET	0x8000	/* maximum number of bytes of a packet without its frame */
+#define STUB_FILES	32	/* maximum number of open files */
+#define STUB_CALLERS	4096	/* maximum number of callers that gdb gets */
 
 /* Registers, as numbered in the target description */
 enum {
@@ -34,10 +34,11 @@ struct stub_break {
 struct stub_file {
 	const uint8_t	*data;		/* NULL: not open */
 	size_t		size;
-	size_t		blank;		/* offset of a byte that is changed, see objects.c; 0: none */
+	/* offset of a byte that the client reads as another value, see objects.c; 0: none */
+	size_t		blank;
 };
 
-/* A stop that the client learns of */
+/* A stop that the stub reports to the client */
 struct stub_stop {
 	int32_t		tid;
 	unsigned int	signal;
@@ -53,17 +54,20 @@ struct stub {
 	int32_t		pid;		/* process that is shown */
 	bool		kernel;		/* the kernel is shown */
 	bool		machine;	/* all processes are shown, and each CPU is a thread */
-	int		list;		/* number of the list of files that the client knows, or -1 */
+	int		list;		/* number of the list of files that the client has read, or -1 */
 	struct nt_replay_object program; /* file that the client reads as the program */
-	struct stub_stop pending;	/* stop to report after the client has read a list of files, or @reason is NULL */
+	/*
+	 * stop that is reported after the client has read a list of files; if its reason is NULL, there is no such stop
+	 */
+	struct stub_stop pending;
 	bool		fresh;		/* the client has not seen the instruction at the position */
 	int32_t		stopped;	/* thread of the last stop */
 	unsigned int	xlen;
 	int		in, out;
 	bool		no_acks;
 	bool		quit;
-	bool		linux_abi;	/* the client steps by breakpoints, see run.c */
-	int32_t		tid, run_tid;	/* threads of Hg and Hc; run_tid -1: any */
+	bool		linux_abi;	/* the client steps with breakpoints, see run.c */
+	int32_t		tid, run_tid;	/* threads that packets Hg and Hc have chosen; -1 in @run_tid: any thread */
 	NS_ARRAY(struct stub_break) breaks;
 	NS_ARRAY(uint64_t) addrs;	/* addresses of @breaks */
 	struct stub_file files[STUB_FILES];
@@ -101,7 +105,9 @@ void reply_number(struct stub *stub, uint64_t value, size_t size);
 
 /* packet_number() - parse a hexadecimal number at *at. Return false if there is none, or if it is too large. */
 bool packet_number(const char **at, uint64_t *value);
-/* packet_hex() - convert hexadecimal text of @max bytes at most. Return the number of bytes, -1: it is wrong. */
+/*
+ * packet_hex() - convert hexadecimal text to at most @max bytes. Return their number, or -1 if the text is not valid.
+ */
 long packet_hex(const char *text, uint8_t *data, size_t max);
 
 /* ---- stub.c ---- */
@@ -109,30 +115,32 @@ long packet_hex(const char *text, uint8_t *data, size_t max);
 /* stub_serve() - serve a client until it leaves. Return false if memory or the recording has failed. */
 bool stub_serve(struct stub *stub);
 void stub_free(struct stub *stub);
-/* stub_begin() - choose the thread and the files at the first position of the client */
+/* stub_begin() - choose the current thread and the list of files for the position at which the client starts */
 void stub_begin(struct stub *stub);
-/* stub_callers() - set @stub->callers to those of a thread. Return their number, at most STUB_CALLERS. */
+/* stub_callers() - set @stub->callers to the callers of a thread. Return their number, at most STUB_CALLERS. */
 size_t stub_callers(struct stub *stub, int32_t tid);
-/* stub_thread() - parse the id of a thread, -1: any. Return false if the recording has no such thread. */
+/* stub_thread() - parse the id of a thread. *tid is -1 for any thread. Return false if the thread is unknown. */
 bool stub_thread(const struct stub *stub, const char **at, int32_t *tid);
-/* stub_id() - return the id by which the client knows a thread; no thread of gdb has the id 0 */
+/*
+ * stub_id() - return the id by which the client knows a thread. For CPUs, this is the number + 1, because 0 is no id.
+ */
 static inline uint32_t stub_id(const struct stub *stub, int32_t tid)
 {
 	return tid + stub->machine;
 }
 
-/* stub_file() - get a file that the client can read, from @nth = 0. Return false after the last one. */
+/* stub_file() - get the @nth file that the client can read, from 0. Return false after the last one. */
 bool stub_file(struct stub *stub, size_t nth, struct nt_replay_object *file);
-/* stub_register() - get a register that is known. Return false if it is not. */
+/* stub_register() - get the value of a register. Return false if the value is unknown. */
 bool stub_register(struct stub *stub, int32_t tid, uint64_t number, uint64_t *value, size_t *size);
-/* stub_time() - parse a time in seconds, with decimal places. Return false if it is wrong. */
+/* stub_time() - parse a time in seconds, with decimal places. Return false if the text is not a time. */
 bool stub_time(const char *text, uint64_t *ns);
 /* stub_say() - print a line on the client's console. */
 bool stub_say(struct stub *stub, const char *text);
 
 /* ---- objects.c, run.c, agent.c ---- */
 
-/* Reply to a packet. Return false if another file replies to it. */
+/* objects_packet() and run_packet() - reply to a packet. Return false if another file must reply to the packet. */
 
 bool objects_packet(struct stub *stub);
 /* objects_begin() - choose the list of files at the position, and the file that the client reads as the program */
@@ -140,7 +148,7 @@ void objects_begin(struct stub *stub, uint64_t space);
 bool run_packet(struct stub *stub);
 /* run_stopped() - reply that a thread has stopped with a signal */
 void run_stopped(struct stub *stub, int32_t tid, unsigned int sig, const char *reason);
-/* agent_true() - evaluate a condition. Return true if it is not 0, or if it cannot be evaluated. */
+/* agent_true() - evaluate a condition. Return true if the result is not 0, or if the evaluation fails. */
 bool agent_true(struct stub *stub, int32_t tid, const uint8_t *code, size_t size);
 
 #endif /* NTRACE_GDB_STUB_H */

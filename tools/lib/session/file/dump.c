@@ -64,7 +64,7 @@ static bool translate(const struct ns_dump *d, const struct ns_dump_tables *t, u
 	const uint8_t *at;
 	int level, shift;
 
-	/* use the known offset, because the dump may lack the page tables */
+	/* the image has a known offset, which also helps if the dump lacks the page tables */
 	if (va >= t->image && va < t->image_end) {
 		*pa = va - t->image_offset;
 		return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * A crash dump, which is an ELF core of physical memory, such as /proc/vmcore or a file of
- * makedumpfile -E, or raw memory. Each byte of it may be damaged, and any page may be missing.
+ * A crash dump, which is raw physical memory, or an ELF core of physical memory such as /proc/vmcore
+ * or a file of makedumpfile -E. Each byte of the dump may be damaged, and any page may be missing.
  */
 #ifndef NTRACE_SESSION_DUMP_H
 #define NTRACE_SESSION_DUMP_H
@@ -14,7 +14,7 @@
 struct ns_dump {
 	const uint8_t	*data;
 	size_t		size;
-	const Elf64_Phdr *segments;	/* NULL: it is not ELF */
+	const Elf64_Phdr *segments;	/* NULL: the dump is not an ELF file */
 	size_t		nr;
 };
 
@@ -36,20 +36,20 @@ struct ns_dump_tables {
 /* Open a dump. @data must stay valid as long as the dump is used. */
 void ns_dump_open(struct ns_dump *dump, const void *data, size_t size);
 
-/* ns_dump_segment() - get the @nth of dump->nr ranges. Return false if it contains no memory. */
+/* ns_dump_segment() - get the range of memory @nth of dump->nr. Return false if the range is not memory. */
 bool ns_dump_segment(const struct ns_dump *dump, size_t nth, struct ns_dump_memory *memory);
 
 /*
  * ns_dump_physical() - find the bytes at a physical address
- * @left: Set to their number
+ * @left: Set to the number of bytes that the dump has from this address on
  *
- * Return: The bytes, which the dump owns, or NULL if they are not in the dump
+ * Return: The bytes, which the dump owns, or NULL if the dump does not have the address
  */
 const uint8_t *ns_dump_physical(const struct ns_dump *dump, uint64_t address, uint64_t *left);
 
 /*
- * ns_dump_virtual() - find bytes at a virtual address of the kernel, up to the end of the 4 KiB
- * page
+ * ns_dump_virtual() - find the bytes at a virtual address of the kernel
+ * @left: Set to the number of bytes, up to the end of the 4 KiB page at most
  */
 const uint8_t *ns_dump_virtual(const struct ns_dump *dump, const struct ns_dump_tables *tables,
 			       uint64_t address, uint64_t *left);

@@ -7,7 +7,7 @@
 #include "session/flow/trace.h"
 
 /*
- * If an area ends with at least this number of idle bytes, the sink has not written to the end of
+ * If an area ends with at least this number of idle bytes, the sink has not yet reached the end of
  * the area.
  */
 #define UNWRITTEN	64
@@ -48,9 +48,9 @@ static bool config_of(const struct ns_flight *f, size_t sink, struct nt_config *
 }
 
 /*
- * Copy the bytes of the area from @from to @to, continuing at the start after its end. Idle bytes
- * before them fill the size up to a power of two. They show a reader that the start of the trace is
- * lost, and that the first byte may be inside a message.
+ * Copy the bytes of the ring from @from to @to. After the end of the area, the copy continues at its start.
+ * Idle bytes before the copied ones fill the size up to a power of two. The idle bytes show a reader that
+ * the start of the trace is lost, and that the first byte may be inside a message.
  */
 static int take_ring(struct ns_flight *f, struct ns_flight_trace *t, uint64_t from, uint64_t to)
 {
@@ -85,13 +85,13 @@ static int take_line(struct ns_flight *f, struct ns_flight_trace *t, uint64_t to
 }
 
 /*
- * Search for the seam of a ring without a saved pointer, which is where the newest trace ends and
- * the oldest begins
+ * State of a search for the seam, which is the position in a ring where the newest trace ends and the oldest
+ * trace begins. The search is necessary if the driver has not saved the position of the sink.
  */
 struct seam {
 	uint64_t newest, oldest, time;
 	uint64_t first;		/* time of the first message of the search */
-	unsigned int older;	/* consecutive messages that are older than @first */
+	unsigned int older;	/* number of consecutive messages that are older than @first */
 	bool	found, want_oldest;
 };
 
@@ -156,10 +156,10 @@ static uint64_t before_seam(struct nt_reader *reader, const struct ns_flight_tra
 }
 
 /*
- * Find the seam. The times of messages with SYNC increase up to the newest message and step back
- * after it, for every start of the search. Messages that are older than the first one are after the
- * seam. A funnel may have reordered some messages of other harts, and one may be damaged, but not
- * SEAM_OLDER consecutive ones.
+ * Find the seam. The times of messages with SYNC increase up to the newest message, and the next time
+ * after the newest message is smaller. Messages that are older than the first message of the search
+ * are therefore after the seam. A funnel may have reordered single messages of other harts, and a message
+ * may be damaged. So only SEAM_OLDER consecutive older messages prove that the seam was passed.
  */
 static void find_seam(const struct nt_config *config, const struct ns_flight_trace *t,
 		      struct seam *seam)
@@ -214,7 +214,7 @@ static int search_end(struct ns_flight *f, struct ns_flight_trace *t, const stru
 	return take_ring(f, t, last->offset % t->area_size, last->offset % t->area_size);
 }
 
-/* Cut off the trace that the sink wrote after the reset, which begins with "exit from reset". */
+/* Remove the trace that the sink wrote after the reset. It begins with a SYNC message of type "exit from reset". */
 static void cut_reset(struct ns_flight_trace *t, const struct nt_config *config)
 {
 	struct nt_reader *reader = nt_reader_new(config);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * Read the record of a flight recorder, which the driver left in memory in the format of
- * <linux/ntrace-flight.h>. Each byte of it may be damaged. Entries with a wrong checksum are left
- * out and counted.
+ * <linux/ntrace-flight.h>. Each byte of the record may be damaged. Entries with a wrong checksum are
+ * not used, but counted in ns_flight::damaged.
  */
 #ifndef NTRACE_SESSION_FLIGHT_H
 #define NTRACE_SESSION_FLIGHT_H
@@ -15,29 +15,30 @@
 
 #include "session/world/setup.h"
 
-/* How the end of a sink's trace was found */
+/* How ns_flight_read_trace() found the end of a sink's trace */
 enum ns_flight_end {
 	NS_FLIGHT_END_NONE,		/* the sink wrote nothing */
 	NS_FLIGHT_END_STOPPED,		/* the driver stopped the sink, so no byte is missing */
-	NS_FLIGHT_END_RESET,		/* the sink ran through a reset; later trace was cut off */
-	/* found by the bytes; up to a few thousand of the last bytes are missing */
+	NS_FLIGHT_END_RESET,		/* the sink did not stop at a reset; trace after the reset was removed */
+	/* the end was found in the bytes of the area; up to a few thousand of the last bytes are missing */
 	NS_FLIGHT_END_FOUND,
-	NS_FLIGHT_END_SAVED,		/* the position saved last; up to a quarter of a second is missing */
-	/* the sink ran after the reset until it had overwritten all earlier trace */
+	/* the end is the last position that the driver saved; up to a quarter of a second of trace is missing */
+	NS_FLIGHT_END_SAVED,
+	/* the sink ran on after the reset until it had overwritten all earlier trace */
 	NS_FLIGHT_END_OVERWRITTEN,
 };
 
 /* The trace of a sink */
 struct ns_flight_trace {
 	const struct ntrace_flight_sink *sink;
-	const uint8_t	*area;		/* its bytes in the record */
+	const uint8_t	*area;		/* bytes of the sink's buffer in the record */
 	uint64_t	area_size;
-	uint8_t		*bytes;		/* trace in order, oldest first; idle bytes precede it */
+	uint8_t		*bytes;		/* trace, the oldest first; idle bytes may precede the trace */
 	uint64_t	size;
 	/* the first byte may be inside a message, because the ring has wrapped */
 	bool		middle;
 	enum ns_flight_end end;
-	uint64_t	end_time;	/* value of the time CSR; 0: not known */
+	uint64_t	end_time;	/* value of the time CSR at the end of the trace; 0: not known */
 };
 
 struct ns_flight {
@@ -85,17 +86,17 @@ bool ns_flight_is_header(const void *data);
 /*
  * ns_flight_find() - find the record in a crash dump, which is an ELF core or raw physical memory
  * @record: Set to a copy, in which pages that the dump omits are 0; the caller frees it
- * @record_size: Set to its size
+ * @record_size: Set to the size of the copy in bytes
  *
  * Copies of a record in the page cache, where any page of a file may be, are ignored.
  *
- * Return: 0; -1 if out of memory; 1 if the dump has none
+ * Return: 0; -1 if out of memory; 1 if the dump has no record
  */
 int ns_flight_find(const void *dump, size_t size, uint8_t **record, size_t *record_size);
 
 /*
  * ns_flight_words() - return the words of PERF_RECORD_AUXTRACE_INFO, after its type
- * @nr: Set to their number
+ * @nr: Set to the number of words
  *
  * The caller frees the words. Return NULL if out of memory.
  */
@@ -105,13 +106,13 @@ uint64_t *ns_flight_words(const struct ns_flight *flight, size_t *nr);
 uint64_t ns_flight_time(const struct ns_flight *flight, uint64_t ticks);
 
 /*
- * ns_flight_line() - copy the value of a line of the kernel's text to @value
+ * ns_flight_line() - find the line @name=VALUE of ns_flight::kernel, and copy VALUE to @value
  *
- * Return false if the text does not have the line.
+ * Return false if there is no such line.
  */
 bool ns_flight_line(const struct ns_flight *flight, const char *name, char *value, size_t size);
 
-/* Return a text for users */
+/* Return the text that messages show for a cause, or for enum ns_flight_end. */
 const char *ns_flight_cause_name(uint32_t code);
 const char *ns_flight_end_text(enum ns_flight_end end);
 
@@ -127,7 +128,7 @@ const struct ntrace_flight_part *ns_flight_part(const struct ns_flight *f, uint3
 
 /*
  * ns_flight_copy_part() - copy the entries of a part, each in the size that this version knows
- * ns_flight_copy_sealed() - the same of a part that did not change after its checksum was written
+ * ns_flight_copy_sealed() - do the same, and check the checksum of the whole part
  * ns_flight_read_entries() - copy only the valid entries; @where, if not NULL, receives their indices
  *
  * Return NULL with ns_flight::error if out of memory, or if the checksum is wrong.

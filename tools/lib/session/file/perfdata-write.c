@@ -127,7 +127,7 @@ int pd_write_begin(struct pd_writer *w, int fd, const struct pd_attr *attrs, siz
 	if (pd_write(w, &w->header, sizeof(w->header)) || write_attrs(w, attrs, nr, attr_size))
 		return -1;
 	w->data_at = w->header.data.offset = w->at;
-	/* a reader takes all further bytes as records as long as the size of the data is 0 */
+	/* the size of the data is still 0, so a reader takes all bytes after the header as records */
 	return pd_write_header(w);
 }
 
@@ -191,7 +191,7 @@ int pd_write_bytes(struct pd_writer *w, struct pd_bytes *features)
 
 /* ---- Bytes of features ---- */
 
-#define NAME_ALIGN	64		/* strings are padded to a multiple */
+#define NAME_ALIGN	64		/* strings are padded to a multiple of this size */
 #define HAS_SIZE	(1 << 15)	/* PERF_RECORD_MISC_BUILD_ID_SIZE */
 
 void pd_add(struct pd_bytes *to, const void *data, size_t size)
@@ -212,7 +212,7 @@ void pd_add_u64(struct pd_bytes *to, uint64_t value)
 	pd_add(to, &value, sizeof(value));
 }
 
-/* Add a string with the zeros after it that make its size a multiple of @align. */
+/* Add a string, and zeros after it until the size is a multiple of @align. */
 static void add_padded(struct pd_bytes *to, const char *text, size_t align)
 {
 	static const char zeros[NAME_ALIGN];
@@ -265,15 +265,15 @@ int pd_write_create(struct pd_writer *w, const char *path, bool folder,
 	w->fd = name ? open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
 	if (w->fd < 0)
 		return -1;
-	/* a pipe has no place for the header, which is written last */
+	/* a pipe is not possible, because the header at the start of the file is written last */
 	if (lseek(w->fd, 0, SEEK_CUR) < 0)
 		return -1;
 	return pd_write_begin(w, w->fd, attrs, nr);
 }
 
 /*
- * Link a file, which needs no space, or copy it, because the kernel refuses links to files of other
- * users.
+ * Make a hard link to a file, because a link needs no space. If this fails, copy the file, because the kernel
+ * does not allow links to files of other users.
  */
 static int take_over(const char *from, const char *to)
 {

@@ -19,7 +19,7 @@ struct pd_bytes {
 	bool		failed;		/* out of memory */
 };
 
-/* pd_add_string() adds a string in the format of perf's header, and pd_add_id() the build id of the file at @path */
+/* pd_add_string() adds a string in the format of perf's header. pd_add_id() adds the build id of the file at @path. */
 void pd_add(struct pd_bytes *to, const void *data, size_t size);
 void pd_add_u32(struct pd_bytes *to, uint32_t value);
 void pd_add_u64(struct pd_bytes *to, uint64_t value);
@@ -42,22 +42,25 @@ struct pd_writer {
  *
  * All @nr attributes are written with the largest size of any of them.
  *
- * Return: 0; -1: errno. The other functions return the same.
+ * Return: 0, or -1 with errno. The other functions with type int also return these values.
  */
 int pd_write_begin(struct pd_writer *w, int fd, const struct pd_attr *attrs, size_t nr);
 
 /* pd_write() - add a record, or a part of one */
 int pd_write(struct pd_writer *w, const void *data, size_t size);
 
-/* pd_write_direct() - add bytes without a copy, at most PD_WRITE_MAX pieces. Return how many were written */
+/*
+ * pd_write_direct() - add up to PD_WRITE_MAX pieces without copying them. Return the number of bytes that were written.
+ */
 size_t pd_write_direct(struct pd_writer *w, const struct iovec *pieces, int nr);
 
 /* pd_write_header() - write buffered data, and a header with the size of the records so far */
 int pd_write_header(struct pd_writer *w);
 
 /*
- * pd_write_features() - complete the file with the features, PD_FEAT_MAX of them
- * pd_write_bytes() - do the same with the features that have bytes, and free the bytes
+ * pd_write_features() - complete the file with the features
+ * pd_write_bytes() - do the same with the features that are not empty, and free their bytes
+ * @features: Array of PD_FEAT_MAX features
  */
 int pd_write_features(struct pd_writer *w, const struct pd_feature_section *features);
 int pd_write_bytes(struct pd_writer *w, struct pd_bytes *features);
@@ -65,8 +68,8 @@ int pd_write_bytes(struct pd_writer *w, struct pd_bytes *features);
 /*
  * pd_write_create() - start a recording that gets its name @path when it is complete
  *
- * It is a file, or a folder if it includes a copy of the kernel, which pd_write_kernel() or the
- * caller writes to whole.part. Call pd_write_close() even after an error.
+ * The recording is a file. If @folder is set, it is a folder that also has a copy of the kernel, which
+ * pd_write_kernel() or the caller writes to whole.part. Call pd_write_close() even after an error.
  */
 int pd_write_create(struct pd_writer *w, const char *path, bool folder,
 		    const struct pd_attr *attrs, size_t nr);
@@ -75,7 +78,7 @@ int pd_write_create(struct pd_writer *w, const char *path, bool folder,
 int pd_write_kernel(struct pd_writer *w, const char *from);
 
 /*
- * pd_write_close() - complete the recording, or remove it if it is not @whole
+ * pd_write_close() - complete the recording, or remove it if @whole is false
  * @features: NULL if pd_write_features() has written them
  */
 int pd_write_close(struct pd_writer *w, const struct pd_feature_section *features, bool whole);

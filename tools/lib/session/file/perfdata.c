@@ -77,7 +77,7 @@ static int spool(struct perfdata *pd, int fd)
 				goto out;
 			}
 		}
-		/* the first bytes are enough to report another kind of file, such as an endless device */
+		/* stop if the first bytes are not those of a recording, because the input may be endless */
 		if (!begun && n >= 8 && memcmp(buf, "PERFILE2", 8))
 			break;
 		begun = true;
@@ -158,7 +158,7 @@ static int read_attrs(struct perfdata *pd, const struct pd_file_header *header)
 		return pd_fail(pd, "the file is damaged: its events cannot be read");
 	for (i = 0; i + each <= attrs.size; i += each) {
 		memcpy(&at, attrs.data + i + each - sizeof(at), sizeof(at));
-		/* events that share ids would take more memory than the file */
+		/* refuse events that share ids, because copies of the ids could need more memory than the file */
 		if (!section(pd, &at, &ids) || (all += ids.size) > pd->size)
 			return pd_fail(pd, "the file is damaged: the ids of its events are missing");
 		if (pd_add_attr(pd, attrs.data + i, each - sizeof(at), ids.data, ids.size / 8))
@@ -185,8 +185,8 @@ const struct pd_attr *pd_attr_of(const struct perfdata *pd, uint64_t id)
 #define BUILD_ID_HAS_SIZE	(1 << 15)	/* PERF_RECORD_MISC_BUILD_ID_SIZE */
 
 /*
- * Add a struct perf_record_header_build_id, which has the header, pid, id[20] with the size in its
- * 21st byte, and the name.
+ * Add a struct perf_record_header_build_id. It consists of the header, the pid, the 20 bytes of the id, the size of
+ * the id in the next byte, and the name.
  */
 int pd_add_build_id(struct perfdata *pd, const void *at)
 {
@@ -229,7 +229,7 @@ static int read_build_ids(struct perfdata *pd)
 	return 0;
 }
 
-/* Read the sections of the features. Their descriptions follow the data, one for each set bit. */
+/* Read the features. The positions of their sections follow the data, one for each bit that is set in the header. */
 static int read_features(struct perfdata *pd, const struct pd_file_header *header)
 {
 	uint64_t at = header->data.offset + header->data.size, all = 0;
@@ -252,7 +252,7 @@ static int read_features(struct perfdata *pd, const struct pd_file_header *heade
 		f = &pd->features[i];
 		f->there = section(pd, &s, &f->section);
 		pd->truncated |= !f->there;
-		/* features that share bytes would take more memory than the file */
+		/* refuse features that share bytes, because copies of them could need more memory than the file */
 		if (f->there && (all += s.size) > pd->size)
 			return pd_fail(pd, "the file is damaged: its features are larger than the file");
 		if (f->there && !(f->section.data = pd_keep(pd, f->section.data, s.size)))
@@ -290,12 +290,14 @@ void pd_forget(const struct perfdata *pd, const uint8_t *data, size_t size)
 {
 	uintptr_t page = sysconf(_SC_PAGESIZE), from, to;
 
-	/* decompressed records are not in the file, and small pieces are released with the end of their block */
+	/*
+	 * ignore records outside of the file, and small pieces, which are released with the last piece of their block
+	 */
 	if (data < pd->map || data >= pd->map + pd->size || (data - pd->map) / PD_BLOCK == (data - pd->map + size) / PD_BLOCK)
 		return;
 	/*
-	 * start earlier, because the kernel may map a whole folio with one page, including released
-	 * pages
+	 * start earlier, because the kernel may map a whole folio when one page is read, and so map
+	 * released pages again
 	 */
 	from = (uintptr_t)data & ~(page - 1);
 	from -= from - (uintptr_t)pd->map < PD_AROUND ? from - (uintptr_t)pd->map :
@@ -328,7 +330,7 @@ static int read_header(struct perfdata *pd)
 	if (header.size != sizeof(header))
 		return pd_fail(pd, "the file is damaged: the size of its header is %llu",
 			       (unsigned long long)header.size);
-	/* perf writes the size when it ends the recording, so 0 means that it was not ended */
+	/* perf writes the size when it ends the recording, so a size of 0 means that perf did not end it */
 	if (!header.data.size)
 		header.data.size = pd->size > header.data.offset ? pd->size - header.data.offset : 0;
 	if (!section(pd, &header.data, &pd->data))

@@ -79,7 +79,7 @@ struct pd_shard {
 };
 
 struct pd_build_id {
-	int32_t		pid;		/* pid of the machine; -1 or 0: the host */
+	int32_t		pid;		/* pid of the virtual machine that executed the file; -1 or 0: the host */
 	uint8_t		size;
 	uint8_t		id[PD_BUILD_ID_SIZE];
 	const char	*path;		/* path in the mapped file */
@@ -97,7 +97,7 @@ struct pd_attr {
 	size_t		nr_ids;
 };
 
-/* The fields that perf_event_attr::sample_id_all adds to each record; -1 or 0 if they are missing */
+/* The fields that perf_event_attr::sample_id_all adds to each record. Missing fields are -1 or 0. */
 struct pd_sample_id {
 	int32_t		pid, tid, cpu;
 	uint64_t	time, id;
@@ -148,7 +148,7 @@ struct pd_clock_record {
 
 struct pd_record {
 	const struct perf_event_header *header;	/* the record, header.size bytes */
-	const uint8_t	*data;		/* trace of PD_AUXTRACE, in the file */
+	const uint8_t	*data;		/* trace after a PD_AUXTRACE record, in the mapped file */
 	size_t		data_size;
 	struct pd_sample_id id;
 	uint64_t	nr;		/* number of records before it */
@@ -167,13 +167,13 @@ struct pd_feature_section {
 struct perfdata {
 	const uint8_t	*map;
 	size_t		size;
-	char		*folder;	/* NULL: a file or a pipe */
+	char		*folder;	/* path of the recording's folder; NULL: the recording is a file or a pipe */
 	bool		pipe;
 	bool		truncated;	/* the file ends inside a record, or before its features */
 	struct pd_attr	*attrs;
 	size_t		nr_attrs;
 	NS_ARRAY(struct pd_id_cpu) id_cpus;
-	bool		id_cpus_sorted;	/* by id */
+	bool		id_cpus_sorted;	/* the CPUs of events are sorted by id */
 	struct pd_section data;
 	struct pd_feature_section features[PD_FEAT_MAX];
 	struct pd_section tracing;	/* formats of tracepoints */
@@ -182,7 +182,7 @@ struct perfdata {
 	NS_ARRAY(uint8_t *) chunks;	/* records that were decompressed or copied */
 	uint8_t		*copies;	/* the chunk that receives copies */
 	size_t		nr_copied, copies_size;
-	char		error[256];	/* a sentence, if a call has failed */
+	char		error[256];	/* sentence that describes the error, if a call has failed */
 };
 
 /*
@@ -193,7 +193,7 @@ struct perfdata {
 int pd_open(struct perfdata *pd, const char *path);
 void pd_close(struct perfdata *pd);
 
-#define PD_AROUND	(2 << 20)	/* size of a large folio, which the kernel may map at once */
+#define PD_AROUND	(2 << 20)	/* size of a large folio, which the kernel may map as a whole */
 #define PD_BLOCK	(256 << 10)	/* pd_forget() ignores a piece that does not reach the end of a block of this size */
 
 /*
@@ -209,7 +209,7 @@ void pd_forget(const struct perfdata *pd, const uint8_t *data, size_t size);
  * Records in PERF_RECORD_COMPRESSED are passed like other records. They stay valid until
  * pd_close(), but samples only until @take returns. @take returns 0 to continue.
  *
- * Return: 0, the other value that @take returned, or -1 with @pd->error.
+ * Return: 0; the value that @take returned if it was not 0; or -1 with @pd->error.
  */
 int pd_for_each(struct perfdata *pd, int (*take)(void *ctx, const struct pd_record *record),
 		void *ctx);
@@ -231,11 +231,11 @@ size_t pd_sample_id_size(const struct perfdata *pd, const struct pd_record *reco
 /*
  * pd_sample_raw() - find the raw data of a PERF_RECORD_SAMPLE (PERF_SAMPLE_RAW)
  *
- * Return false if it has none.
+ * Return false if the sample has no raw data.
  */
 bool pd_sample_raw(const struct perfdata *pd, const struct pd_record *record, struct pd_section *raw);
 
-/* pd_attr_of() - return the event that @id belongs to, or the first event if that is unknown */
+/* pd_attr_of() - return the event with the id @id, or the first event if no event has this id */
 const struct pd_attr *pd_attr_of(const struct perfdata *pd, uint64_t id);
 
 /* pd_string() - return the string of a feature of the header, or NULL */

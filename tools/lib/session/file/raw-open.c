@@ -19,8 +19,8 @@ static bool has_cpu(const struct nt_session *s, int32_t number)
 }
 
 /*
- * Add the encoder of a stream that sends @src. The CPU gets the number of the SRC, or of the stream if
- * messages lack SRC. If the CPU of another stream has this number, it gets the next free one.
+ * Add a CPU for the encoder that sends @src in a stream. The CPU gets the number @src, or the number of the stream if
+ * messages have no SRC. If another CPU already has this number, the new CPU gets the next free number.
  */
 static bool add_cpu(struct nt_session *s, const struct nt_raw_options *raw, uint32_t stream, uint32_t src)
 {
@@ -43,7 +43,7 @@ static bool add_cpu(struct nt_session *s, const struct nt_raw_options *raw, uint
 	return true;
 }
 
-/* Add the encoders whose messages are in the bytes of a stream; none if the stream has no bytes. */
+/* Add the encoders whose messages are in the bytes of a stream. A stream without bytes adds no encoder. */
 static bool add_sources(struct nt_session *s, const struct nt_raw_options *raw, uint32_t stream)
 {
 	size_t nr = (size_t)1 << raw->config.src_bits, first = s->setup.nr_cpus, i;
@@ -61,7 +61,7 @@ static bool add_sources(struct nt_session *s, const struct nt_raw_options *raw, 
 	}
 	for (i = 0; ok && i < nr; i++)
 		ok = !seen[i] || add_cpu(s, raw, stream, i);
-	/* without a valid message, the errors of the stream also belong to a CPU */
+	/* if no message is valid, add a CPU to which the errors of the stream belong */
 	if (ok && there && first == s->setup.nr_cpus)
 		ok = add_cpu(s, raw, stream, 0);
 	free(seen);
@@ -95,7 +95,7 @@ static bool add_streams(struct nt_session *s, const struct nt_raw_options *raw)
 		last = raw->traces[i].stream > last ? raw->traces[i].stream : last;
 	for (stream = 0; ok && stream <= last; stream++)
 		ok = add_stream(s, raw, stream);
-	/* Ownership has the ids of an unknown system */
+	/* ignore the ids in Ownership messages, because the system that they belong to is unknown */
 	setup->flags = NTRACE_INFO_FLAG_NO_SCONTEXT;
 	setup->time_shift = TIME_SHIFT;
 	setup->time_mult = ((unsigned __int128)NS_PER_S << TIME_SHIFT) / freq;
@@ -106,7 +106,7 @@ static bool add_streams(struct nt_session *s, const struct nt_raw_options *raw)
 	return ok;
 }
 
-/* Let process 1 have the code, and let each CPU execute one of its threads. */
+/* Add process 1, which has the code. Each CPU executes one thread of this process. */
 static bool add_process(struct nt_session *s)
 {
 	const char *path = s->firmware.at[0].object->path;

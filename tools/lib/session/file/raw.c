@@ -3,7 +3,7 @@
 #include "session/flow/frames.h"
 #include "session/session-priv.h"
 
-#define PART	(256 << 10)	/* bytes that are passed at once */
+#define PART	(256 << 10)	/* maximum number of bytes that are passed at once */
 
 struct place_of_raw {
 	const struct ns_setup	*setup;

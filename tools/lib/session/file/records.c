@@ -12,10 +12,10 @@ struct walk {
 	int		(*take)(void *ctx, const struct pd_record *record);
 	void		*ctx;
 	ZSTD_DStream	*zstd;
-	uint8_t		*left;		/* start of a record whose rest is in the next chunk */
+	uint8_t		*left;		/* start of a record that continues in the next chunk */
 	size_t		nr_left;
-	uint64_t	nr;		/* records so far */
-	uint64_t	expanded;	/* bytes of compressed records so far */
+	uint64_t	nr;		/* number of records so far */
+	uint64_t	expanded;	/* number of decompressed bytes so far */
 	uint64_t	record[1 << 13];	/* copy of one record of the file */
 };
 
@@ -58,7 +58,8 @@ const void *pd_keep(struct perfdata *pd, const void *data, size_t size)
 
 /*
  * Copy a record of the file, because another process may change the file after it was checked, and
- * because perf does not pad the features of a pipe. Large numbers of records are not needed for long.
+ * because perf does not pad the features of a pipe. Records of frequent types share one copy, which the next
+ * record overwrites.
  */
 static const struct perf_event_header *copy_record(struct walk *w, const uint8_t *record, uint16_t length)
 {
@@ -261,7 +262,7 @@ static int id_cmp(const void *a, const void *b)
 	return ns_order(x->id, y->id);
 }
 
-/* Note the CPU of each event of the host. Return false if out of memory. */
+/* Store the CPU of each event of the host, but not of events of virtual machines. Return false if out of memory. */
 static bool take_id_index(struct perfdata *pd, const struct perf_event_header *header)
 {
 	const struct id_index_record *r = (const void *)header;
@@ -313,7 +314,7 @@ static int give(struct walk *w, const struct perf_event_header *header, const ui
 		parse_sample(w->pd, header, &record.id);
 	else if (w->pd->nr_attrs && header->type < PD_HEADER_ATTR)
 		parse_sample_id(w->pd, header, &record.id);
-	/* in this library, UINT64_MAX means a time after all others */
+	/* ignore a time of UINT64_MAX, which means a time after all other times in this library */
 	if (record.id.time == UINT64_MAX)
 		record.id.time = 0;
 	if (record.id.cpu < 0 && record.id.id)
@@ -323,7 +324,7 @@ static int give(struct walk *w, const struct perf_event_header *header, const ui
 	return w->take(w->ctx, &record);
 }
 
-/* ---- Records of a pipe that a file has in its header ---- */
+/* ---- Records of a pipe whose contents a file has in its header ---- */
 
 static int take_attr(struct perfdata *pd, const struct perf_event_header *header)
 {
@@ -404,8 +405,8 @@ static int walk_chunk(struct walk *w, uint8_t *bytes, size_t size)
 }
 
 /*
- * Decompress into chunks. Each starts with the rest of the chunk before, followed by as much
- * decompressed data as fits.
+ * Decompress data into chunks. Each chunk starts with the incomplete record at the end of the previous
+ * chunk, followed by as much decompressed data as fits.
  */
 static int walk_compressed(struct walk *w, const uint8_t *data, size_t size)
 {
@@ -445,8 +446,8 @@ static int walk_compressed(struct walk *w, const uint8_t *data, size_t size)
 /* ---- All records ---- */
 
 /*
- * Set *size to the bytes after the record that belong to it, which are trace, or tracepoint formats
- * in a pipe.
+ * Set *size to the number of bytes that follow the record and belong to it. These bytes are trace, or the
+ * formats of tracepoints in a pipe.
  */
 static int payload(struct perfdata *pd, const struct perf_event_header *header, size_t *size)
 {

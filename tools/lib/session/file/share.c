@@ -27,7 +27,7 @@ static void tell(const struct share *share, const char *what, const char *text)
 		share->options->tell(share->options->ctx, what, text);
 }
 
-/* Return true if code of the file @name was executed, or if the name is not that of a file. */
+/* Return true if code of the file @name was executed, or if @name is not the name of a file, such as "[vdso]". */
 static bool is_wanted(const struct share *share, uint32_t pid, const char *name)
 {
 	size_t i;
@@ -41,7 +41,7 @@ static bool is_wanted(const struct share *share, uint32_t pid, const char *name)
 	return false;
 }
 
-/* Write a record with a name, unless the copy must not have it. Clear the bytes after the name. */
+/* Write a record with a name at offset @at, unless the name is not wanted. Clear the bytes after the name. */
 static int put_named(struct share *share, const struct pd_record *record, size_t at)
 {
 	size_t size = record->header->size, end = size - pd_sample_id_size(&share->session->pd, record), length;

@@ -15,7 +15,7 @@
 
 #define LOST	(PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL)
 
-/* Start of a shard, which is the start of a stretch. Shards are in the order of stretches. */
+/* A cut is the start of a shard, and also the start of a stretch. Shards are in the order of stretches. */
 struct split_cut {
 	uint32_t	queue;
 	uint64_t	offset;
@@ -24,7 +24,8 @@ struct split_cut {
 
 /* An entry of feature AUXTRACE, which is an index of the trace in the file */
 struct entry {
-	uint64_t	offset, size;	/* position of a PERF_RECORD_AUXTRACE, and its size without the trace */
+	/* position of a PERF_RECORD_AUXTRACE in the file, and size of the record without the trace */
+	uint64_t	offset, size;
 };
 
 struct shard {
@@ -56,7 +57,7 @@ static void put(struct split *split, struct shard *shard, const void *data, size
 		fail(split);
 }
 
-/* ---- Which bytes of a queue a shard has ---- */
+/* ---- Bytes of a queue that belong to a shard ---- */
 
 struct window {
 	uint64_t from, to;
@@ -77,7 +78,7 @@ static struct window window_of(const struct shard *shard, uint32_t queue)
 
 /* ---- Records ---- */
 
-/* Return the end of the trace of a record. Zeros may follow at the offsets of later trace. */
+/* Return the end of the trace in a record. Zeros may follow the trace, which pad the size to a multiple of 8. */
 static uint64_t trace_end(const struct ns_queue *q, uint64_t begin, const uint8_t *data)
 {
 	size_t nth = ns_lower_bound(q->buffers.nr, q->buffers.at[i].offset < begin);
@@ -98,7 +99,7 @@ static void put_bytes(struct split *split, struct shard *shard, const struct pd_
 	if ((!shard->index.nr && !ns_array_add(&shard->index, (struct entry){ 0 })) ||
 	    !ns_array_add(&shard->index, ((struct entry){ shard->file.at, r.header.size })))
 		fail(split);
-	/* perf requires a multiple of 8 */
+	/* perf requires a size that is a multiple of 8 */
 	r.offset = from;
 	r.size = (to - from + 7) & ~7ULL;
 	put(split, shard, &r, sizeof(r));
@@ -139,15 +140,15 @@ static void put_aux(struct split *split, struct shard *shard, const struct pd_re
 }
 
 /*
- * Write the record of the stretch before a shard's first one. Its end is the earliest time at which
- * the first one can start.
+ * Write the AUX record of the stretch before the shard's first stretch, without its trace. The end of this
+ * record is the earliest time at which the first stretch can start.
  */
 static void put_before(struct split *split, struct shard *shard, const struct pd_record *record,
 		       struct pd_aux_record aux)
 {
 	/*
-	 * the loss is not in this shard, but the first stretch must not look contiguous with this
-	 * one
+	 * A loss after this record is not counted in this shard. But leave a gap between the record and the
+	 * first stretch, so that the first stretch does not seem to continue it.
 	 */
 	if (aux.flags & LOST || !aux.size) {
 		if (!aux.size && aux.offset < 2)
@@ -190,7 +191,7 @@ static void split_aux(struct split *split, const struct pd_record *record)
 		put_aux_to(split, &split->shards[i], record, queue, begin);
 }
 
-/* Take a record of a pipe that a file has in its header. */
+/* Take a record of a pipe whose contents a file has in its header. Return false if it is another record. */
 static bool take_meta(struct split *split, const struct pd_record *record)
 {
 	const uint8_t *byte = (const uint8_t *)record->header;
@@ -288,8 +289,8 @@ static uint64_t bytes_of(const struct ns_stretch *s)
 }
 
 /*
- * Choose the cuts so that all shards have about the same number of bytes of trace. Cut 0 is the
- * start, and the last cut is after all trace.
+ * Choose the cuts so that all shards have about the same number of bytes of trace. The first cut is at
+ * the start of the trace, and the last cut is after all trace.
  */
 static void choose_cuts(struct split *split)
 {
@@ -303,7 +304,7 @@ static void choose_cuts(struct split *split)
 	for (s = trace->stretches.at; s < end; before = s++) {
 		if (before && before->queue != s->queue)
 			before = NULL;
-		/* a record of a ring that wrapped may be two stretches, and is not cut */
+		/* do not cut inside a record of a ring that has wrapped, which may be two stretches */
 		while ((!before || !trace->wrapped) && next < shards &&
 		       (uint64_t)((unsigned __int128)all * next / shards) <= done)
 			split->cuts[next++] = (struct split_cut){
@@ -338,7 +339,7 @@ static void hash(uint64_t *id, uint64_t word)
 	*id ^= *id >> 29;
 }
 
-/* Make a number that differs for each recording and for each cut of it. */
+/* Return a number that identifies the recording and the way in which it was split. */
 static uint64_t make_id(const struct nt_session *session, const struct split_cut *cuts,
 			unsigned int shards)
 {

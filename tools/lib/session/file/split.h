@@ -4,7 +4,7 @@
  * has all events, and a part of the trace that begins where an encoder started, because a decoder
  * can start there. A shard in which no encoder starts has no trace.
  *
- * The sum of the counts of all shards equals the counts of the recording (sums.h).
+ * If the counts of all shards are added, the sum equals the counts of the recording (see sums.h).
  */
 #ifndef NTRACE_SESSION_SPLIT_H
 #define NTRACE_SESSION_SPLIT_H

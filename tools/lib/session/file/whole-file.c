@@ -15,10 +15,10 @@
 
 #define TRIES	100
 
-/* Signals that end the command, at once or because a limit was reached */
+/* Signals that end the command */
 static const int ends[] = { SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM, SIGXCPU, SIGXFSZ };
 
-/* Files that a recording's folder has, and then its folders */
+/* Files that the folder of a recording may have, and then the folders, in the order of their removal */
 static const char *const names[] = {
 	"data", "kcore_dir/kcore", "kcore_dir/kallsyms", "kcore_dir/modules", "kcore_dir", "",
 };
@@ -59,7 +59,7 @@ void whole_file_input(int fd)
 {
 	struct stat st;
 
-	/* a descriptor of -1 leaves the errno of open() */
+	/* a descriptor of -1 means that open() has failed, whose errno stays as it is */
 	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || is_input(&st))
 		return;
 	pthread_mutex_lock(&inputs.lock);
@@ -69,7 +69,7 @@ void whole_file_input(int fd)
 
 int whole_file_read(const char *path)
 {
-	/* the open() of a pipe without a writer would wait */
+	/* without O_NONBLOCK, open() of a pipe would wait for a writer */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
 
@@ -243,15 +243,16 @@ static void catch_signals(void)
 
 /* ---- Begin ---- */
 
-/* Names like /dev/stdout are those of open files, which stay as they are. */
+/* Return true for names such as /dev/stdout. They name open files, which must not be replaced. */
 static bool is_special(const char *path)
 {
 	return (!strncmp(path, "/dev/", 5) && strncmp(path, "/dev/shm/", 9)) || !strncmp(path, "/proc/", 6);
 }
 
 /*
- * Find the file that another one can replace, which is a regular file or does not exist. A symbolic link
- * stays, and its file is replaced. Return 1; 0 if @path is to be written directly; -1: errno
+ * Set whole_file::target to the file that the output replaces. The target is a regular file or does not exist yet. If
+ * @path is a symbolic link, the target is the file that the link points to. Return 1, 0 if @path must be written
+ * directly, or -1 with errno.
  */
 static int find_target(struct whole_file *file, const char *path, struct stat *st, bool *exists)
 {
@@ -397,7 +398,7 @@ static int sync_file(const char *path)
 	return err;
 }
 
-/* An input may have been opened after the file was begun. */
+/* Replace the target. Check again that it is not an input, which may have been opened after whole_file_begin(). */
 static int replace_file(const struct whole_file *file)
 {
 	struct stat st;
@@ -407,7 +408,7 @@ static int replace_file(const struct whole_file *file)
 	return sync_file(file->part) ? -1 : rename(file->part, file->target);
 }
 
-/* rename() replaces only an empty folder, so that a recording is exchanged and then removed. */
+/* Exchange the folders and then remove the old recording, because rename() only replaces an empty folder. */
 static int replace_folder(const struct whole_file *file)
 {
 	char path[PATH_MAX];

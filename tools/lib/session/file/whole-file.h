@@ -21,23 +21,30 @@ struct whole_file {
 	char		part[PATH_MAX];		/* path that is written; "" if it is the target itself */
 };
 
-/* whole_file_input() - note that this process reads @fd, so that no output replaces that file */
+/* whole_file_input() - note that this process reads @fd, so that no output of the process replaces the file */
 void whole_file_input(int fd);
 
 /*
  * whole_file_read() - open a regular file for reading, and note it like whole_file_input()
  *
- * Return its descriptor, or -1 with errno, which is EMEDIUMTYPE if @path is another kind of file.
+ * Return the descriptor of the file, or -1 with errno. errno is EMEDIUMTYPE if @path is another kind of file.
  */
 int whole_file_read(const char *path);
 
 /* whole_file_begins() - return true if @path is a regular file that begins with @magic, of at most 32 bytes */
 bool whole_file_begins(const char *path, const char *magic);
 
-/* whole_file_map() - map a regular file for reading, and note it. Return the map of @size bytes, or NULL with errno */
+/*
+ * whole_file_map() - map a regular file for reading, and note it like whole_file_input()
+ * @size: Set to the size of the file in bytes
+ *
+ * Return the map, or NULL with errno.
+ */
 void *whole_file_map(const char *path, size_t *size);
 
-/* whole_file_text() - return the text of a regular file of less than @most bytes, for free(), or NULL */
+/*
+ * whole_file_text() - return the text of a regular file of less than @most bytes, or NULL. The caller frees the text.
+ */
 char *whole_file_text(const char *path, size_t most);
 
 /* whole_file_is_input() - return true if @fd is a regular file that whole_file_input() has noted */
@@ -52,7 +59,9 @@ bool whole_file_is_input(int fd);
  */
 const char *whole_file_begin(struct whole_file *file, const char *path, mode_t mode);
 
-/* whole_folder_begin() - make the folder of a recording, which replaces nothing but a recording */
+/*
+ * whole_folder_begin() - create the folder of a recording. At the end it can replace a recording, but no other folder.
+ */
 const char *whole_folder_begin(struct whole_file *file, const char *path);
 
 /*
@@ -62,9 +71,9 @@ const char *whole_folder_begin(struct whole_file *file, const char *path);
 FILE *whole_file_open(struct whole_file *file, const char *path);
 
 /*
- * whole_file_end() - give a closed file its name, or remove it if it is not @whole
+ * whole_file_end() - give a closed file its name, or remove it if @whole is false
  *
- * Return: 0; -1: errno, of this call only.
+ * Return: 0, or -1 with the errno of this call.
  */
 int whole_file_end(struct whole_file *file, bool whole);
 
@@ -78,7 +87,7 @@ int whole_file_close(struct whole_file *file, FILE *stream, bool whole);
 /* whole_file_remove_parts() - remove all unfinished files. A signal handler that ends the process may call it. */
 void whole_file_remove_parts(void);
 
-/* whole_file_strerror() - return the sentence for the errno of the functions above */
+/* whole_file_strerror() - return a sentence that describes an errno of the functions above */
 const char *whole_file_strerror(int error);
 
 /* whole_file_copy() - write @to as a copy of @from with its rights. Return 0; -1: errno */
@@ -87,7 +96,7 @@ int whole_file_copy(const char *from, const char *to);
 /*
  * recording_remove() - remove the folder of a recording, but only if nothing else is in it
  *
- * Return: 0; -1: errno. If it is ENOTEMPTY, the folder has other files, and nothing was removed.
+ * Return: 0, or -1 with errno. If errno is ENOTEMPTY, the folder has other files, and nothing was removed.
  */
 int recording_remove(const char *folder);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Callers at any position. A walk applies the events of one thread to the model of calls, and keeps
- * copies of its stacks. To go back, it continues from the last copy before the position.
+ * Find the callers at any position. A walk applies the events of one thread to the model of calls, and stores
+ * copies of the thread's stacks. To go back, the walk continues from the last copy before the position.
  */
 #include <stdlib.h>
 #include <string.h>

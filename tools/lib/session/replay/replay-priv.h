@@ -161,7 +161,8 @@ const struct ns_run *ns_replay_run(struct nt_replay *replay, uint32_t lane, stru
 
 /*
  * ns_replay_lane_run() - find the next run of a thread on a lane, or the previous run if @back is set
- * @spot: The search starts here; set to the run
+ * @spot: Set to the run. On entry, it is the first run that a search forwards examines, or the run after the first
+ * one that a search backwards examines
  *
  * Return 1, 0 if there is no such run, or -1 after an error.
  */
