@@ -33,7 +33,7 @@ struct counts {
 
 struct audit {
 	struct recording_options recording;
-	bool		pads;		/* --landing-pads */
+	bool		pads;		/* --landing-pads was given */
 	struct nt_session *session;
 	struct nt_chains *chains;
 	NS_ARRAY(struct find) finds;
@@ -47,7 +47,8 @@ struct part {
 	struct nt_chain	*chain;
 	NS_ARRAY(struct find) finds;
 	struct counts	counts;
-	struct { uint64_t space, addr; } targets[TARGETS];	/* targets that have an lpad or are in @finds */
+	/* cache of targets that were already checked, so that they have an lpad or are in @finds */
+	struct { uint64_t space, addr; } targets[TARGETS];
 	bool		errors;
 };
 
@@ -58,7 +59,7 @@ static int place_cmp(const struct nt_place *x, const struct nt_place *y)
 	return strcmp(x->object ?: "", y->object ?: "") ?: ns_order(x->address, y->address);
 }
 
-/* Two jumps to the same target without lpad are one finding, whatever their sources are. */
+/* Compare findings. All jumps to one target without lpad are one finding, so their sources are not compared. */
 static int find_cmp(const struct find *x, const struct find *y)
 {
 	return ns_order(x->kind, y->kind) ?: (x->kind == NO_PAD ? 0 : place_cmp(&x->from, &y->from)) ?:
@@ -90,7 +91,10 @@ static bool add_find(struct part *p, unsigned int kind, const struct nt_branch *
 	return ns_array_add(&p->finds, find);
 }
 
-/* Add the target unless it begins with lpad, which is an auipc x0 at a multiple of 4. */
+/*
+ * Check the target of an indirect branch, and add a finding if the target does not begin with an lpad. An lpad is an
+ * auipc of x0 whose address is a multiple of 4.
+ */
 static bool check_pad(struct part *p, const struct nt_branch *b, const struct nt_audit *judged)
 {
 	size_t slot = (b->to >> 1 ^ b->to >> 11) & (TARGETS - 1);
@@ -165,7 +169,7 @@ static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
 	return ok ? 0 : -1;
 }
 
-/* Join equal findings, and sort them by time. */
+/* Join equal findings of all stretches, and sort the findings by time. */
 static void settle(struct audit *audit)
 {
 	ns_array_sort(&audit->finds, by_place);

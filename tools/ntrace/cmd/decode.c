@@ -37,8 +37,9 @@ struct decode {
 	uint64_t	ranges;
 	uint64_t	insns;
 	unsigned int	id;		/* ID of the current stream */
-	struct nt_flow	*flows[NT_FRAMES_IDS];	/* of a trace ID with --frames, or of the whole file */
-	uint64_t	hinted;		/* bit mask of -code, set when the hint of an error was printed */
+	/* one flow for each trace ID with --frames; otherwise one for the file */
+	struct nt_flow	*flows[NT_FRAMES_IDS];
+	uint64_t	hinted;		/* bit N is set after the hint for error code -N was printed */
 	struct missing	missing;	/* addresses without code */
 };
 
@@ -64,7 +65,7 @@ static bool add_binary(const struct option_entry *option, const char *arg)
 	return elf_image_add_binary(&decode->elfs, decode->image, arg);
 }
 
-/* Print the trace ID of the stream, if several are decoded. */
+/* Print the trace ID of the current stream, if several streams are decoded. */
 static void print_id(const struct decode *decode, FILE *file)
 {
 	if (decode->options.frames && decode->options.frame_id == DEFRAMER_ANY)
@@ -154,7 +155,7 @@ static void print_item(struct decode *decode, const struct nt_item *item)
 	puts(desc);
 }
 
-/* Take many ranges at once, if single items are not printed */
+/* Take many ranges at once. This is possible if the output does not contain single items. */
 static void take_batch(struct decode *decode, const struct nt_batch *batch)
 {
 	size_t i;
@@ -283,8 +284,8 @@ static void print_deviations(const struct nt_stats *stats)
 }
 
 /*
- * Report skipped vendor messages, which may move the PC. If the encoder is not known, only errors
- * show that they do.
+ * Report skipped messages of vendors. They may change the PC. If the encoder is not known, the decoder cannot
+ * notice such a change, except by later errors.
  */
 static void print_skipped(const struct decode *decode, const struct nt_stats *stats)
 {
@@ -302,8 +303,8 @@ static void print_skipped(const struct decode *decode, const struct nt_stats *st
 }
 
 /*
- * Report messages of a source that were not decoded, unless an item reported them. Return false if
- * there are any.
+ * Report messages that were not decoded because no message with SYNC of their source follows. Messages that an
+ * item has already reported are not reported again. Return false if messages were reported.
  */
 static bool are_all_decoded(const struct decode *decode)
 {

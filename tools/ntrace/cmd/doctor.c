@@ -91,7 +91,9 @@ static bool number(const struct doctor *d, const char *path, long long *value)
 	return end != line;
 }
 
-/* Get the rest of the line of a file that begins with @key. Return false if there is none. */
+/*
+ * Find the line of a file that begins with @key, and get the rest of the line. Return false if there is no such line.
+ */
 static bool line_after(const struct doctor *d, const char *path, const char *key, char *value,
 		       size_t size)
 {
@@ -215,8 +217,8 @@ static void check_cpus(struct doctor *d)
 /* ---- Capabilities of the hardware ---- */
 
 /*
- * Find a file of the first CPU that can be traced, because usually all encoders of a system are
- * equal.
+ * Get the path of file @name of the first CPU that can be traced. One CPU is enough, because usually all
+ * encoders of a system are equal.
  */
 static bool cpu_file(const struct doctor *d, const char *name, char path[PATH_MAX])
 {
@@ -338,7 +340,7 @@ static void check_buffers(struct doctor *d)
 
 /* ---- perf ---- */
 
-/* Return true if the file contains the name of the decoder. */
+/* Return true if the file @path, which is part of perf, contains the name of the N-Trace decoder. */
 static bool knows_ntrace(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -17,7 +17,7 @@ static const char usage[] =
 struct dump {
 	const struct options	*options;
 	bool			invalid;	/* a message was not valid */
-	bool			found;		/* a message was printed */
+	bool			found;		/* at least one message was printed */
 	struct nt_reader	*readers[NT_FRAMES_IDS];
 };
 

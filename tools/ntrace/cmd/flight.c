@@ -34,7 +34,7 @@ struct flight_command {
 	const char	*input, *vmcore;
 	struct flight_output output;
 	bool		save, calls, clear, has_output;
-	size_t		number;		/* number of calls; 0: not given */
+	size_t		number;		/* number of calls to print; 0: not given */
 	uint8_t		*data;		/* the record */
 	size_t		size;
 	void		*dump;		/* the mapped crash dump; NULL: the record is not from a crash dump */
@@ -93,8 +93,8 @@ static int map_vmcore(struct flight_command *c)
 }
 
 /*
- * Report that the dump has no record. kexec-tools leaves reserved memory out of /proc/vmcore of the
- * crash kernel.
+ * Report that the dump has no record. A possible reason is that kexec-tools excludes reserved memory from
+ * /proc/vmcore of the crash kernel.
  */
 static void no_record(const struct flight_command *c)
 {
@@ -110,7 +110,7 @@ static void no_record(const struct flight_command *c)
 		      stderr);
 }
 
-/* Return the exit status if the command must end, else EXIT_CLEAN. */
+/* Find the record in the crash dump. Return the exit status if the command must end. Otherwise return EXIT_CLEAN. */
 static int find_record(struct flight_command *c)
 {
 	int ret;

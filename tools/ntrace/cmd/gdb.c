@@ -34,13 +34,13 @@ struct gdb {
 	const char	*gdb, *listen, *at;
 	uint64_t	time;
 	bool		stdio, kernel, machine;
-	char		**args;		/* for gdb */
+	char		**args;		/* additional arguments of gdb */
 	struct stub	*stub;
 };
 
 /* ---- Start gdb ---- */
 
-/* Return true if that gdb knows RISC-V. Distributions also build gdb for their own machine only. */
+/* Return true if gdb @program supports RISC-V. Some distributions build gdb only for their own architecture. */
 static bool knows_riscv(const char *program)
 {
 	char command[256];
@@ -64,7 +64,7 @@ static const char *find_gdb(void)
 	return NULL;
 }
 
-/* Return the path of the Python part, which is installed beside the command. Return false if there is none. */
+/* Get the path of ntrace-gdb.py, which is installed beside the command. Return false if the file does not exist. */
 static bool find_script(char path[PATH_MAX])
 {
 	static const char name[] = "../share/ntrace/ntrace-gdb.py";
@@ -83,12 +83,12 @@ static void exec_gdb(const struct gdb *g, const char *program, const char *socke
 {
 	static const char *const before[] = {
 		/*
-		 * objects.c describes the OS ABI; the other options disable values that a trace
-		 * does not contain
+		 * objects.c explains why the OS ABI is none. The other options disable the display of values
+		 * that a trace does not contain.
 		 */
 		"-q", "-iex", "set osabi none", "-iex", "set print entry-values no",
 		"-iex", "set print frame-arguments none", "-iex", "set confirm off",
-		/* the callers at the end of a large recording take some seconds */
+		/* a reply can take some seconds, because callers at the end of a large recording are found slowly */
 		"-iex", "set remotetimeout 3600",
 	};
 	const size_t n = sizeof(before) / sizeof(*before);
@@ -141,7 +141,7 @@ static int listen_at(const char *path)
 	return -1;
 }
 
-/* Wait for a client. Return -1 if the process @child ends before a client connects; 0 means no process. */
+/* Wait for a client. Return -1 if the process @child ends before a client connects. If @child is 0, there is none. */
 static int accept_client(int listener, pid_t child, int *status)
 {
 	struct pollfd fd = { .fd = listener, .events = POLLIN };
@@ -191,7 +191,7 @@ static int serve_child(struct gdb *g, const char *program, const char *folder)
 		exec_gdb(g, program, socket, script);
 		_exit(127);
 	}
-	/* gdb handles Ctrl-C and sends a byte to the stub */
+	/* ignore Ctrl-C, because gdb handles it and then sends a byte to the stub */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 	client = child < 0 ? -1 : accept_client(listener, child, &status);
@@ -287,7 +287,7 @@ static struct nt_replay *show_any(struct gdb *g, struct nt_session *session)
 	if (pid >= 0 && (!replay || nt_replay_insns(replay)))
 		return replay;
 	nt_replay_free(replay);
-	/* the kernel's code alone is that of the flight recorder, which stopped because of the last instructions */
+	/* a recording with only kernel code is from the flight recorder, so its last instructions are interesting */
 	g->machine = true;
 	g->at = g->at ?: "end";
 	return show(g, session, -1);

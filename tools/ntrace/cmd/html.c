@@ -12,7 +12,7 @@
 #include "cli/options.h"
 #include "session/file/whole-file.h"
 
-#define DEPTH_MAX	4096	/* limit of rows of a thread */
+#define DEPTH_MAX	4096	/* maximum number of rows of a thread */
 
 static const char usage[] =
 	"usage: ntrace html [OPTIONS]\n\n"
@@ -106,7 +106,7 @@ static int write_page(struct html *html)
 }
 
 /*
- * Write the page after the last call. The calls and their functions stay valid until this returns.
+ * Write the page after the last call. The calls and their functions are valid until this function returns.
  */
 static int end(void *ctx)
 {

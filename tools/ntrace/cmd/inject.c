@@ -2,8 +2,8 @@
 /*
  * ntrace inject - write samples with branch stacks and call chains to a file that any perf reads.
  *
- * The samples of each stretch are made as records, and wait until the samples of earlier stretches
- * are written. Finally they are merged by time with the other events of the recording.
+ * Several threads make the samples of stretches. The samples of a stretch stay in memory until the samples
+ * of earlier stretches are written. Samples and the other events of the recording are merged by time.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -30,8 +30,8 @@ static const char usage[] =
 #define TIME_AT		32	/* offset of a sample's time, after the header, id, ip, pid and tid */
 #define DEFAULT_PERIOD	100000
 #define LAST_MAX	1024
-#define CHAIN_MAX	127	/* PERF_MAX_STACK_DEPTH */
-#define ROUND		(1 << 20)	/* bytes between two PERF_RECORD_FINISHED_ROUND */
+#define CHAIN_MAX	127	/* same as PERF_MAX_STACK_DEPTH */
+#define ROUND		(1 << 20)	/* number of bytes between two records PERF_RECORD_FINISHED_ROUND */
 #define SAMPLE_TYPE	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |	\
 			 PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD)
 
@@ -61,7 +61,7 @@ struct part {
 	uint64_t	insns;		/* instructions since the last sample */
 	uint64_t	all_insns;
 	struct perf_branch_entry *ring;
-	unsigned int	first, nr;	/* oldest entry of the ring, and number of entries */
+	unsigned int	first, nr;	/* index of the oldest entry of @ring, and number of entries */
 	bool		errors;
 };
 
@@ -77,7 +77,7 @@ static bool is_kernel(uint64_t addr)
 	return addr >> 63;
 }
 
-/* Add a call chain, in which a mark begins the kernel's part and the program's part. */
+/* Add a call chain. PERF_CONTEXT_KERNEL precedes callers in the kernel, and PERF_CONTEXT_USER those in the program. */
 static void add_chain(struct part *p, uint64_t ip)
 {
 	uint64_t returns[CHAIN_MAX], chain[2 * CHAIN_MAX + 4];
@@ -182,7 +182,7 @@ static uint64_t walk(const struct nt_who *who, uint64_t addr, uint64_t nth)
 	return addr;
 }
 
-/* Make a sample at each period of instructions between the previous branch and this one. */
+/* Make a sample after each inject::period instructions, among the instructions before branch @b. */
 static int sample_insns(struct part *p, const struct nt_who *who, const struct nt_branch *b)
 {
 	uint64_t period = p->inject->period, nth = 0;
@@ -198,7 +198,7 @@ static int sample_insns(struct part *p, const struct nt_who *who, const struct n
 	return err;
 }
 
-/* Make a sample of all branches so far, at the target of the newest one. */
+/* Make a sample with all branches since the last sample, at the target of the newest branch. */
 static int flush_branches(struct part *p, const struct nt_who *who)
 {
 	struct nt_who then = *who;
@@ -280,7 +280,8 @@ static void *begin(void *ctx, uint64_t stretch)
 		return NULL;
 	p->inject = inject;
 	/*
-	 * each stretch is decoded separately, so samples must not start at the same offset in each
+	 * begin each stretch at another position of the period, because otherwise the first sample of all
+	 * stretches would be after the same number of instructions
 	 */
 	p->insns = stretch * 0x9e3779b97f4a7c15ULL % inject->period;
 	p->ring = calloc(inject->last + 1, sizeof(*p->ring));
@@ -355,8 +356,8 @@ static int write_sample(void *ctx, uint64_t time, void *line, size_t size)
 	struct inject *inject = ctx;
 
 	/*
-	 * use the merged time, because a stretch may end after the start of the next one, and perf
-	 * would reorder samples
+	 * use the time of the merge, which never decreases. A stretch may end after the start of the next
+	 * stretch, and perf would otherwise reorder samples.
 	 */
 	memcpy((uint8_t *)line + TIME_AT, &time, sizeof(time));
 	if (write_records(inject, time) || pd_write(&inject->file, line, size))
@@ -387,7 +388,7 @@ static struct perf_event_attr make_attr(const struct inject *inject)
 	return attr;
 }
 
-/* Keep the features that describe neither the events nor the trace. */
+/* Copy the features that describe neither the events nor the trace. */
 static void keep_features(const struct inject *inject, struct pd_feature_section *features)
 {
 	static const uint8_t kept[] = {
@@ -408,7 +409,7 @@ static void keep_features(const struct inject *inject, struct pd_feature_section
 	features[PD_FEAT_BRANCH_STACK].there = inject->last;
 }
 
-/* Write a folder if the recording is one, because it has a copy of the kernel. */
+/* Write the output. If the recording is a folder, which has a copy of the kernel, the output is also a folder. */
 static int write_records_and_samples(struct inject *inject)
 {
 	const char *folder = nt_session_folder(inject->session);

@@ -89,8 +89,8 @@ static void print_system(void)
 }
 
 /*
- * Print the kernel's log messages about trace. Omit them with --root, because the log is that of
- * this system.
+ * Print the kernel's log messages about trace. With --root, print nothing, because the log belongs to this
+ * system and not to the selected one.
  */
 static void print_log(void)
 {
@@ -117,8 +117,8 @@ static void print_log(void)
 /* ---- The device tree ---- */
 
 /*
- * Return true if the value is a list of strings of the Devicetree Specification, which are
- * printable and end with a NUL.
+ * Return true if the value of a property is a list of strings. According to the Devicetree Specification, each
+ * string is printable and ends with a NUL.
  */
 static bool is_strings(const char *value, ssize_t size)
 {
@@ -203,7 +203,7 @@ static bool is_component(const char *device)
 	return false;
 }
 
-/* Print the files of a device's directory that the driver has made, and those of its groups. */
+/* Print the files that the driver has made in a device's directory, and in the directories of attribute groups. */
 static void print_attributes(const char *dir)
 {
 	static const char *const names[] = {

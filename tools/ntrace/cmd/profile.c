@@ -31,7 +31,7 @@ bool profile_wants(const struct profile *profile, const char *object)
 	return size >= wanted && !strcmp(object + size - wanted, profile->object);
 }
 
-/* Return the order of an instruction and an address, as strcmp() does. */
+/* Compare the position of an instruction with an address in an object. Return a value like strcmp(). */
 static int insn_order(const struct nt_profile_insn *insn, const char *object, uint64_t address)
 {
 	return strcmp(insn->object ?: "", object ?: "") ?: ns_order(insn->address, address);
@@ -62,7 +62,7 @@ static bool report_errors(const struct profile *profile)
 	return true;
 }
 
-/* List the files that were executed, because none of them has the name. */
+/* Report that no executed file has the name of --object, and list the executed files. */
 static int no_object(const struct profile *profile)
 {
 	const struct nt_profile_insn *insns;
@@ -82,7 +82,7 @@ static int no_object(const struct profile *profile)
 	return EXIT_TRACE;
 }
 
-/* Return EXIT_CLEAN if the profile will have content; otherwise report the reason. */
+/* Return EXIT_CLEAN if the profile has content. Otherwise report why it has none. */
 static int check_content(const struct profile *profile)
 {
 	const struct nt_profile_insn *insns;
@@ -113,7 +113,7 @@ static int write_profile(struct profile *profile)
 	struct nt_shard shard;
 	int err, error = 0;
 
-	/* ntrace merge also needs the counts of a shard without trace */
+	/* write empty counts of a shard, because ntrace merge needs the counts of all shards */
 	if (!(profile->format == &profile_counts && nt_session_shard(profile->session, 0, &shard)) && check_content(profile) != EXIT_CLEAN)
 		return EXIT_TRACE;
 	profile->file = whole_file_open(&whole, profile->output);

@@ -29,7 +29,7 @@ enum sort { SORT_TIME, SORT_NS, SORT_INSNS };
 struct command {
 	struct recording_options recording;
 	struct query	query;
-	uint32_t	print, sort;	/* enum print and enum sort */
+	uint32_t	print, sort;	/* values of enum print and enum sort */
 	unsigned long	limit;
 };
 
@@ -151,7 +151,7 @@ static bool parse(void *ctx)
 	for (i = 0; text[i]; i++)
 		fputc((unsigned char)text[i] < ' ' ? ' ' : text[i], stderr);
 	fputs("\n  ", stderr);
-	/* the other bytes of a character in UTF-8 have no column */
+	/* count only the first byte of each UTF-8 character, because a character has one column */
 	for (i = 0; i < error.at; i++) {
 		if ((text[i] & 0xc0) != 0x80)
 			fputc(' ', stderr);

@@ -60,7 +60,7 @@ static void on_snapshot(int nr)
 static void catch_signals(const struct record *record)
 {
 	struct sigaction end = { .sa_handler = on_end };
-	/* A snapshot must not interrupt the copy of the kernel's code. */
+	/* use SA_RESTART, so that the signal for a snapshot does not interrupt the copy of the kernel's code */
 	struct sigaction snapshot = { .sa_handler = on_snapshot, .sa_flags = SA_RESTART };
 
 	sigaction(SIGINT, &end, NULL);

@@ -40,7 +40,7 @@ static uint64_t sort_value(const struct nt_function *f, unsigned int sort)
 
 /* ---- Table ---- */
 
-/* Format a time, or return a dash if no call has one, or the recording does not have times. */
+/* Format a time. Return a dash if @nr is 0, so that no call has a time, or if the recording has no times. */
 static const char *time_of(uint64_t nr, uint64_t ns, bool has_time, char text[16])
 {
 	return nr && has_time ? duration(ns, text) : "-";
@@ -50,7 +50,7 @@ static void print_function(const struct nt_function *f, bool has_time)
 {
 	char t[5][16], calls[CALLS_TEXT];
 
-	/* of fewer than 100 calls, p99 is the maximum */
+	/* print a dash for p99 of fewer than 100 calls, because p99 equals the maximum */
 	printf("%9s %9s %9s %9s %9s %9s %13" PRIu64 "  %s [%s]", calls_text(f->calls, f->open, calls),
 	       time_of(1, f->total_ns, has_time, t[0]), time_of(1, f->self_ns, has_time, t[1]),
 	       time_of(f->calls, nt_function_quantile(f, 500), has_time, t[2]),
@@ -154,7 +154,7 @@ static void print_cpus(struct nt_session *session, const struct nt_calls *calls)
 		printf("The kernel's time contains %s of the tracer, in functions of [ntrace]\n", duration(tracer, t[0]));
 }
 
-/* Return true if the table includes the whole recording. In JSON it has only functions. */
+/* Return true if the table must also describe the whole recording. In JSON, the table has only functions. */
 static bool is_whole(const struct report *report)
 {
 	return !report->json && !report->function && !nt_filter_is_set(&report->recording.filter);
@@ -171,7 +171,7 @@ static ssize_t print_table(const struct report *report, struct nt_session *sessi
 
 	for (i = 0; (f = nt_calls_function(calls, i)); i++)
 		has_time |= f->total_ns;
-	/* Without timestamps, the order is that of the instructions. */
+	/* without timestamps, sort by the number of instructions */
 	if (!has_time && !report->sort_given)
 		sort = INSNS;
 	rows = calloc(i + 1, sizeof(*rows));

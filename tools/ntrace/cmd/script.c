@@ -23,7 +23,7 @@ static const char *const field_names[F_MAX] = {
 	"comm", "pid", "tid", "cpu", "time", "flags", "ip", "sym", "dso", "addr", "symoff",
 };
 
-/* Return true if all trace is in one buffer that CPUs do not share. */
+/* Return true if the recording has the trace of a single CPU, in one buffer that CPUs do not share. */
 static bool has_one_cpu(struct nt_session *session)
 {
 	struct nt_session_info info;

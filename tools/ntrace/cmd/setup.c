@@ -2,10 +2,10 @@
 /*
  * ntrace setup - write a script with which a debugger programs trace components and reads the trace.
  *
- * A script begins with definitions of a few commands, in which gdb and OpenOCD differ. The steps
- * after them, which are lines "ntrace_write ADDRESS VALUE" and "ntrace_wait ADDRESS MASK VALUE",
- * are the same for both. They follow the Trace Control Interface, chapters "Reset and Discovery"
- * and "Enabling and Disabling".
+ * A script begins with definitions of a few commands, which differ between gdb and OpenOCD. Then the script has
+ * steps, which are lines "ntrace_write ADDRESS VALUE" and "ntrace_wait ADDRESS MASK VALUE". The steps are the same
+ * for gdb and OpenOCD. They follow the Trace Control Interface, chapters "Reset and Discovery" and "Enabling and
+ * Disabling".
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -39,7 +39,8 @@ struct component {
 	char		name[32], to[32];
 	uint64_t	address;
 	unsigned int	hart;		/* SRC of an encoder */
-	unsigned int	far;		/* 1 + number of components between this one and the sink; 0: not connected */
+	/* 1 + number of components on the way to the sink; 0: not connected to the sink */
+	unsigned int	far;
 };
 
 struct setup {
@@ -57,11 +58,13 @@ enum field { NONE, CONTROL, START_LOW, START_HIGH, LIMIT_LOW, LIMIT_HIGH, SRC, T
 enum { ALWAYS, SMEM, TIMESTAMP };	/* condition under which a step is printed */
 
 /*
- * If @mask is 0, a write of @value and @field; otherwise a wait until the masked bits equal @value
+ * A step of the script. If @mask is 0, the step writes @value and @field to a register. Otherwise the step waits until
+ * the masked bits of the register equal @value.
  */
 struct step {
 	enum kind	kind;
-	const char	*name;		/* if it does not begin with "tr", the kind's prefix is added */
+	/* name of the register; the prefix of @kind is added to a name that does not begin with "tr" */
+	const char	*name;
 	unsigned int	offset;
 	uint32_t	mask, value;
 	enum field	field;
@@ -235,8 +238,8 @@ static bool parse_word(struct component *c, const char *word)
 }
 
 /*
- * Parse "KIND NAME ADDRESS [KEY=VALUE]...". Words that the script does not need, such as irq=5, are
- * skipped.
+ * Parse a line "KIND NAME ADDRESS [KEY=VALUE]...", and add the component. Words that the script does not need,
+ * such as irq=5, are ignored.
  */
 static bool parse_component(struct setup *s, char *line)
 {
@@ -264,8 +267,8 @@ static bool parse_component(struct setup *s, char *line)
 }
 
 /*
- * Find how far each component is from the sink. Return false if the number of sinks is not one, or
- * if a component does not lead to the sink.
+ * Set component::far of each component. Return false if there is not exactly one sink, or if a component is not
+ * connected to the sink.
  */
 static bool connect(struct setup *s)
 {
@@ -316,7 +319,7 @@ static uint32_t field_value(const struct setup *s, const struct component *c, en
 {
 	const uint32_t control[] = {
 		[RAMSINK] = (s->size ? 0x10 : 0) | s->stop_on_wrap << 8,
-		/* trTeFormat of N-Trace, and trTeInstMode 6, which other supported modes replace */
+		/* trTeFormat for N-Trace, and trTeInstMode 6; an encoder without mode 6 sets a mode that it supports */
 		[ENCODER] = 0x1000060 | s->sync_mode << 16 | s->sync_max << 20,
 	};
 	uint64_t limit = s->start + s->size - PAGE;
@@ -344,10 +347,10 @@ static void print_step(const struct setup *s, const struct component *c, const s
 		       c->address + step->offset, value);
 }
 
-/* Print the steps of the components of a kind that are @far from the sink. */
+/* Print the steps of the components of a kind whose component::far is @far. */
 static void print_steps(const struct setup *s, const struct step *steps, size_t nr, enum kind kind, unsigned int far)
 {
-	/* Do not end the script if a stop does not complete, because there is trace to save. */
+	/* do not end the script if a stop does not complete, because the script then saves the trace */
 	const char *wait = steps == stop_steps ? "ntrace_poll" : "ntrace_wait";
 	const struct component *c;
 	size_t k;

@@ -41,7 +41,7 @@ struct share {
 
 /* ---- ELF files ---- */
 
-/* Copy a part of a file to the same place of another one. */
+/* Copy bytes of a file to the same offset of another file. */
 static bool copy_part(int from, int to, uint64_t offset, uint64_t size)
 {
 	char bytes[1 << 16];
@@ -57,7 +57,7 @@ static bool copy_part(int from, int to, uint64_t offset, uint64_t size)
 	return true;
 }
 
-/* Copy the names of symbols, but not those of source files and of other users of the table of strings. */
+/* Copy the names of symbols from the string table. Do not copy names of source files, and no other strings. */
 static bool copy_names(Elf *elf, Elf_Scn *scn, const GElf_Shdr *table, int to)
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
@@ -94,7 +94,7 @@ static bool copy_notes(Elf_Scn *scn, const GElf_Shdr *s, int from, int to)
 	return true;
 }
 
-/* Frame information names functions of stripped files. */
+/* Return true if decoding needs the section. Frame information has the addresses of functions in stripped files. */
 static bool is_needed(const GElf_Shdr *s, const char *name)
 {
 	return s->sh_flags & SHF_EXECINSTR || (s->sh_type == SHT_RELA && s->sh_flags & SHF_ALLOC) ||
@@ -163,7 +163,7 @@ static bool add_file(struct share *share, const char *name, int fd)
 	return !n && !ferror(share->tar);
 }
 
-/* Add an executed file, where `ntrace` and perf find it by its build id or by --symfs */
+/* Add an executed file to the archive, with a path at which ntrace and perf find it by its build id or by --symfs. */
 static bool add_code(struct share *share, const struct nt_shared_file *file)
 {
 	const char *path = nt_session_file(share->session, file->path);
@@ -171,7 +171,7 @@ static bool add_code(struct share *share, const struct nt_shared_file *file)
 	Elf *elf = from >= 0 ? elf_begin(from, ELF_C_READ, NULL) : NULL;
 	FILE *to = elf ? tmpfile() : NULL;
 	char name[PATH_MAX], id[BUILD_ID_TEXT];
-	/* A hostile recording may not name a place outside of the folder. */
+	/* refuse "/../", with which a malicious recording could name a file outside of the folder */
 	bool ok = !path || strstr(file->path, "/../"), by_id = recording_build_id(share->session, file->path, id);
 
 	if (by_id)

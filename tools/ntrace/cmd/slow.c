@@ -23,13 +23,13 @@ static const char usage[] =
 
 struct slow {
 	struct recording_options recording;
-	unsigned long	limit, nth;	/* the limit is ULONG_MAX if it was not given */
+	unsigned long	limit, nth;	/* @limit is ULONG_MAX if it was not given */
 	bool		json;
 };
 
 /* Time in the kernel for system calls, faults and interrupts */
 struct kernel {
-	uint64_t	ns[NT_BRANCH_NONE], calls[NT_BRANCH_NONE];	/* indexed by kind of entry */
+	uint64_t	ns[NT_BRANCH_NONE], calls[NT_BRANCH_NONE];	/* index: enum nt_branch_kind of the trap */
 };
 
 /* ---- Lines ---- */
@@ -52,8 +52,8 @@ static bool is_kernel_entry(const struct nt_node *node)
 }
 
 /*
- * Add time in the kernel, which counts once even if an interrupt occurs while the kernel handles a
- * fault.
+ * Add the time that @node and its children spent in the kernel. If an interrupt occurs while the kernel handles
+ * a fault, only the fault is counted, because its time includes the interrupt.
  */
 static void add_kernel(struct kernel *kernel, const struct nt_node *nodes,
 		       const struct nt_node *node)
@@ -69,7 +69,7 @@ static void add_kernel(struct kernel *kernel, const struct nt_node *nodes,
 		add_kernel(kernel, nodes, &nodes[child]);
 }
 
-/* Return the node with the longest time among those that the median call lacks. */
+/* Return the slowest node among the nodes that the slow call has and the median call does not have. */
 static const struct nt_node *find_extra(const struct tree_lines *l, const struct nt_node *node,
 					const struct nt_node *beside)
 {
@@ -115,7 +115,10 @@ static void print_kernel(const struct kernel *slow, const struct kernel *median)
 	}
 }
 
-/* Print the difference, unless both calls took equally long. The tree does not contain time on other stacks. */
+/*
+ * Print the difference, unless both calls took equally long. The tree excludes the time that the thread spent on other
+ * stacks.
+ */
 static void print_difference(const struct tree_lines *l, const struct nt_watched *found)
 {
 	const struct nt_node *slow = &l->nodes[1], *median = l->others ? &l->others[1] : NULL;

@@ -22,19 +22,19 @@ static const char usage[] =
 /* Statistics of a CPU of a recording, of a trace ID of frames, or of a whole file */
 struct stream {
 	struct message_walk walk;
-	int		id;		/* CPU or trace ID; -1: none */
+	int		id;		/* number of the CPU, or trace ID; -1: the stream is a whole file */
 };
 
 struct stat_command {
 	struct options	options;
 	bool		json;
 	const char	*elf;
-	bool		trouble;	/* an error that the streams do not count */
+	bool		trouble;	/* an error has occurred that the statistics of the streams do not include */
 	const char	*id_name;	/* "cpu" or "id" */
 	NS_ARRAY(struct stream) streams;
 };
 
-/* Return the stream of an ID, or NULL if out of memory. */
+/* Return the stream of a CPU or trace ID, and add it if it is new. Return NULL if out of memory. */
 static struct stream *get_stream(struct stat_command *c, int id)
 {
 	const struct stream new = { .id = id };
@@ -138,7 +138,7 @@ static int take_raw(void *ctx, const struct nt_raw *raw)
 	return 0;
 }
 
-/* Without decoding, the amount of missing trace is not known. */
+/* Report that trace is missing. The amount is not known, because the trace is not decoded. */
 static void report_losses(const struct stat_command *c, const char *path)
 {
 	uint64_t losses = 0;
@@ -238,7 +238,7 @@ static int print_all(const struct stat_command *c)
 
 /* ---- Command ---- */
 
-/* Detect the encoding of the trace. Return false if nothing fits, which was reported. */
+/* Detect the encoding of the trace. If no encoding fits, report this and return false. */
 static bool find_options(struct stat_command *c, const char *path)
 {
 	struct nt_image *image = nt_image_new();

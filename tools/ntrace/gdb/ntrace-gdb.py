@@ -5,7 +5,7 @@ import struct
 import gdb
 from gdb.unwinder import Unwinder
 
-# The stub shows the callers of a thread as memory, which has the number of callers, the id of the thread, and the addresses
+# The stub shows the callers of a thread as memory, which has their number, the id of the thread, and their addresses.
 WINDOW, HEAD = 0x4e54 << 48, struct.Struct('<II')
 # gdb identifies a frame by a stack address. The trace has no stack addresses, so use addresses that no program has.
 TOP, THREAD, FRAME = 0x7000000000000000, 0x1000000, 0x100

@@ -355,7 +355,10 @@ static void close_file(struct stub *stub, const char *packet)
 	reply_text(stub, file ? "F0" : "F-1,9");
 }
 
-/* Reply with the distance by which the program was moved from the addresses in its file. */
+/*
+ * Reply with the address of the program's first segment. All segments are loaded at the same distance from their
+ * address.
+ */
 static void reply_offsets(struct stub *stub)
 {
 	reply_format(stub, "TextSeg=%llx", (unsigned long long)stub->program.start);

@@ -28,7 +28,7 @@ struct ns_dump_memory {
 /* Location of the kernel and of its page tables, from vmcoreinfo */
 struct ns_dump_tables {
 	uint64_t	image, image_end;	/* virtual addresses of the kernel image, which is contiguous */
-	uint64_t	image_offset;	/* difference to their physical addresses */
+	uint64_t	image_offset;	/* virtual address minus physical address of each byte of the image */
 	uint64_t	root;		/* physical address of the top-level page table */
 	int		levels;		/* Sv39: 3, Sv48: 4, Sv57: 5 */
 };
