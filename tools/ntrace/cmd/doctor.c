@@ -91,9 +91,7 @@ static bool number(const struct doctor *d, const char *path, long long *value)
 	return end != line;
 }
 
-/*
- * Find the line of a file that begins with @key, and get the rest of the line. Return false if there is no such line.
- */
+/* Find the line of a file that begins with @key, and get the rest of the line. Return false if no line does. */
 static bool line_after(const struct doctor *d, const char *path, const char *key, char *value,
 		       size_t size)
 {
@@ -340,7 +338,7 @@ static void check_buffers(struct doctor *d)
 
 /* ---- perf ---- */
 
-/* Return true if the file @path, which is part of perf, contains the name of the N-Trace decoder. */
+/* Return true if the file @path, such as a perf executable, contains the name of the N-Trace decoder. */
 static bool knows_ntrace(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -29,7 +29,7 @@ struct slow {
 
 /* Time in the kernel for system calls, faults and interrupts */
 struct kernel {
-	uint64_t	ns[NT_BRANCH_NONE], calls[NT_BRANCH_NONE];	/* index: enum nt_branch_kind of the trap */
+	uint64_t	ns[NT_BRANCH_NONE], calls[NT_BRANCH_NONE];	/* indexed by enum nt_branch_kind of the trap */
 };
 
 /* ---- Lines ---- */

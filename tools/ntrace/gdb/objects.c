@@ -355,10 +355,7 @@ static void close_file(struct stub *stub, const char *packet)
 	reply_text(stub, file ? "F0" : "F-1,9");
 }
 
-/*
- * Reply with the address of the program's first segment. All segments are loaded at the same distance from their
- * address.
- */
+/* Reply with the address of the program's first segment. All segments have moved by the same number of bytes. */
 static void reply_offsets(struct stub *stub)
 {
 	reply_format(stub, "TextSeg=%llx", (unsigned long long)stub->program.start);

@@ -54,8 +54,8 @@ void run_stopped(struct stub *stub, int32_t tid, unsigned int sig, const char *r
 
 /*
  * Report a stop at the current position.
- * @moved: enum nt_replay_moved, which the move to this position has returned; -1: the move has failed
- * @tid: Thread of the stop; -1: the thread at the position
+ * @moved: Result of the move to this position, which is enum nt_replay_moved, or -1 if the move has failed
+ * @tid: Thread of the stop, or -1 for the thread at the position
  */
 static void stop_here(struct stub *stub, int moved, int32_t tid, bool backwards, const char *reason)
 {

@@ -56,9 +56,7 @@ struct stub {
 	bool		machine;	/* all processes are shown, and each CPU is a thread */
 	int		list;		/* number of the list of files that the client has read, or -1 */
 	struct nt_replay_object program; /* file that the client reads as the program */
-	/*
-	 * stop that is reported after the client has read a list of files; if its reason is NULL, there is no such stop
-	 */
+	/* stop that is reported after the client has read a list of files; its reason is NULL if none is pending */
 	struct stub_stop pending;
 	bool		fresh;		/* the client has not seen the instruction at the position */
 	int32_t		stopped;	/* thread of the last stop */
@@ -67,7 +65,7 @@ struct stub {
 	bool		no_acks;
 	bool		quit;
 	bool		linux_abi;	/* the client steps with breakpoints, see run.c */
-	int32_t		tid, run_tid;	/* threads that packets Hg and Hc have chosen; -1 in @run_tid: any thread */
+	int32_t		tid, run_tid;	/* threads that packets Hg and Hc have chosen; @run_tid is -1 for any thread */
 	NS_ARRAY(struct stub_break) breaks;
 	NS_ARRAY(uint64_t) addrs;	/* addresses of @breaks */
 	struct stub_file files[STUB_FILES];
@@ -121,9 +119,7 @@ void stub_begin(struct stub *stub);
 size_t stub_callers(struct stub *stub, int32_t tid);
 /* stub_thread() - parse the id of a thread. *tid is -1 for any thread. Return false if the thread is unknown. */
 bool stub_thread(const struct stub *stub, const char **at, int32_t *tid);
-/*
- * stub_id() - return the id by which the client knows a thread. For CPUs, this is the number + 1, because 0 is no id.
- */
+/* stub_id() - return the client's id of a thread. The id of a CPU is its number + 1, because gdb reserves id 0. */
 static inline uint32_t stub_id(const struct stub *stub, int32_t tid)
 {
 	return tid + stub->machine;

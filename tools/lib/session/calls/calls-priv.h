@@ -361,7 +361,8 @@ struct nt_call ns_call_init(const struct ns_frame *frame, const struct ns_event 
 bool ns_calls_is_watched(const struct nt_calls *calls, const struct nt_place *place);
 
 /*
- * ns_calls_give() - pass a call to the nt_call_fn of nt_calls_each(), or store it if there is no such function
+ * ns_calls_give() - pass a call to the nt_call_fn of nt_calls_each(), or store the call if nt_calls_each() was not
+ * called
  *
  * Return: 0, -1 if out of memory, or the value that nt_call_fn returned.
  */

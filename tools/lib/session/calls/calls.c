@@ -193,7 +193,7 @@ static bool is_full(const struct ns_part *p)
 
 /* ---- Slices ---- */
 
-/* Clear the numbers of open calls of the slice in ns_part_function::depth. The merge counts these calls again. */
+/* Clear the numbers of open calls of the slice in ns_part_function::depth. The merge counts these calls. */
 static void forget_depths(struct ns_part *p)
 {
 	const struct ns_frame *frame = p->stack.cur.open.at, *end = frame + p->stack.cur.open.nr;

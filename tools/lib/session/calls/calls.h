@@ -102,7 +102,7 @@ void nt_calls_each(struct nt_calls *calls, nt_call_fn fn, void *ctx);
 void nt_calls_open(struct nt_calls *calls);
 
 /*
- * nt_calls_slice() - return the slice whose number is @number, as in nt_call::slice; NULL after the last slice
+ * nt_calls_slice() - return the slice with this number, which nt_call::slice contains; NULL after the last slice
  * nt_calls_gap() - get a gap. Gaps are sorted by buffer, then by time. Return false after the last gap.
  *
  * Numbers of slices and of gaps begin with 0. The functions may be called after an nt_calls_run() for

@@ -307,7 +307,7 @@ static int take_call(struct ns_stack *stack, const struct ns_event *e)
 	return stack_push(stack, &frame, e) ? 1 : -1;
 }
 
-/* Push a frame for a trap. If the trap's code is not traced (@unseen), ns_frame::resume is where trace stopped. */
+/* Push a frame for a trap. If its code is not traced (@unseen), ns_frame::resume is the address of the stop. */
 static int take_trap(struct ns_stack *stack, const struct ns_event *e, bool unseen)
 {
 	const struct ns_frame frame = {
@@ -727,7 +727,7 @@ static int take_return(struct ns_stack *stack, const struct ns_event *e)
 
 /*
  * Return true if the trap or signal handler @f may return to @to. A system call that a signal interrupted
- * may return to its ecall, to start again.
+ * may return to its ecall, which restarts the call.
  */
 static bool goes_back_to(const struct ns_frame *f, uint64_t to)
 {
@@ -939,7 +939,7 @@ static int take_jump(struct ns_stack *stack, const struct ns_event *e)
 
 /*
  * Handle the stop of the trace. Trace stops in user code because the kernel executes, or in any code because of a
- * filter. If trace stops at a jump, the address at which trace starts again shows where the jump went.
+ * filter. If trace stops at a jump, the address at which trace starts again is the target of the jump.
  */
 static int take_stop(struct ns_stack *stack, const struct ns_event *e)
 {

@@ -38,7 +38,7 @@
  * If only user code is traced, trace stops at a trap and starts again after the trap. The stop counts as a trap. If
  * trace stops at a jump, the address at which trace starts again is the target of the jump.
  *
- * An address filter also stops the trace and starts it again:
+ * An address filter also stops the trace and starts it again. The model recognises two kinds of filters.
  *
  *	at an address	The filter starts and stops the trace at chosen addresses, if trace has stopped behind
  *			the first instruction of a function. If trace starts again at the entry of a function,
@@ -50,7 +50,7 @@
  *			open call has called it. If trace starts again at the return address of an open call,
  *			that call has returned.
  *
- * A thread does not count as running between such a stop and the next start.
+ * A thread does not count as running between the stop of a filter and the next start.
  */
 #ifndef NTRACE_SESSION_CALLSTACK_H
 #define NTRACE_SESSION_CALLSTACK_H
@@ -300,7 +300,8 @@ const struct ns_target *ns_code_before(const struct ns_stack *stack, const struc
 /*
  * ns_find_function() - return the index of the newest call that was made by the function that contains @to
  *
- * Return -1 if there is no such call, or if @to is the first instruction of a function, where a new call starts.
+ * Return -1 if no open call was found. Also return -1 if @to is the first instruction of a function, because a new call
+ * starts there.
  */
 int64_t ns_find_function(const struct ns_stack *stack, uint64_t space, uint64_t to);
 

@@ -54,7 +54,9 @@ const struct nt_who *ns_running_slow(struct ns_running *running, const struct nt
 
 uint64_t ns_running_away(const struct ns_running *running, const struct nt_who *who, const struct nt_branch *begin)
 {
-	/* after a trap or an ecall, trace starts where it has stopped; otherwise a filter had stopped the trace */
+	/*
+	 * after a trap or an ecall, trace starts at the address of its stop; otherwise a filter had stopped the trace
+	 */
 	if (ns_is_filtered(running->session) && begin->to != running->stop && begin->to != running->stop + 4)
 		return begin->time - running->last;
 	return ns_sideband_away(&running->session->sideband, who->cpu, who->tid, running->last, begin->time);

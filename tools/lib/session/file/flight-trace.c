@@ -85,8 +85,8 @@ static int take_line(struct ns_flight *f, struct ns_flight_trace *t, uint64_t to
 }
 
 /*
- * State of a search for the seam, which is the position in a ring where the newest trace ends and the oldest
- * trace begins. The search is necessary if the driver has not saved the position of the sink.
+ * State of a search for the seam. The newest trace in a ring ends at the seam, and the oldest trace begins there. The
+ * search is necessary if the driver has not saved the position of the sink.
  */
 struct seam {
 	uint64_t newest, oldest, time;

@@ -108,7 +108,7 @@ uint64_t ns_flight_time(const struct ns_flight *flight, uint64_t ticks);
 /*
  * ns_flight_line() - find the line @name=VALUE of ns_flight::kernel, and copy VALUE to @value
  *
- * Return false if there is no such line.
+ * Return false if the text does not have the line.
  */
 bool ns_flight_line(const struct ns_flight *flight, const char *name, char *value, size_t size);
 

@@ -19,7 +19,9 @@ struct pd_bytes {
 	bool		failed;		/* out of memory */
 };
 
-/* pd_add_string() adds a string in the format of perf's header. pd_add_id() adds the build id of the file at @path. */
+/*
+ * pd_add_string() adds a string as it is stored in perf's header. pd_add_id() adds the build id of the file at @path.
+ */
 void pd_add(struct pd_bytes *to, const void *data, size_t size);
 void pd_add_u32(struct pd_bytes *to, uint32_t value);
 void pd_add_u64(struct pd_bytes *to, uint64_t value);

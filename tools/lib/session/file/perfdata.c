@@ -296,8 +296,8 @@ void pd_forget(const struct perfdata *pd, const uint8_t *data, size_t size)
 	if (data < pd->map || data >= pd->map + pd->size || (data - pd->map) / PD_BLOCK == (data - pd->map + size) / PD_BLOCK)
 		return;
 	/*
-	 * start earlier, because the kernel may map a whole folio when one page is read, and so map
-	 * released pages again
+	 * start earlier, because the kernel may map a whole folio when one page is read, which also maps
+	 * pages that were already released
 	 */
 	from = (uintptr_t)data & ~(page - 1);
 	from -= from - (uintptr_t)pd->map < PD_AROUND ? from - (uintptr_t)pd->map :

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * Divide a recording into shards, which can be decoded separately on other machines. Each shard
- * has all events, and a part of the trace that begins where an encoder started, because a decoder
+ * has all events, and a part of the trace that begins at the start of an encoder, because a decoder
  * can start there. A shard in which no encoder starts has no trace.
  *
  * If the counts of all shards are added, the sum equals the counts of the recording (see sums.h).

@@ -195,7 +195,7 @@ static int anchor_cmp(const void *a, const void *b)
 	return ns_order(x->hash, y->hash) ?: ns_order(x->index, y->index);
 }
 
-/* Find the equal calls for which both threads skip the fewest calls. Return false if there are no equal calls. */
+/* Find the equal calls for which both threads skip the fewest calls. Return false if no calls are equal. */
 static bool match(struct anchors found[2], uint64_t nth[2])
 {
 	__typeof__(found[0].all) *a = &found[0].all, *b = &found[1].all;

@@ -184,7 +184,7 @@ static int take_return(struct ns_pairs *pairs, const struct ns_call_event *e)
 	if ((size_t)nth + 1 != pairs->open.nr)
 		return 0;
 	/*
-	 * the returning function, such as setjmp(), has saved the stack pointer, and longjmp() may return to @to again
+	 * the returning function, such as setjmp(), has saved the stack pointer, and longjmp() may later return to @to
 	 */
 	pairs->open.nr--;
 	if (nth)

@@ -161,10 +161,9 @@ const struct ns_run *ns_replay_run(struct nt_replay *replay, uint32_t lane, stru
 
 /*
  * ns_replay_lane_run() - find the next run of a thread on a lane, or the previous run if @back is set
- * @spot: Set to the run. On entry, it is the first run that a search forwards examines, or the run after the first
- * one that a search backwards examines
+ * @spot: Position at which the search starts; set to the run. A search forwards includes the run at this position.
  *
- * Return 1, 0 if there is no such run, or -1 after an error.
+ * Return 1, 0 if no further run is found, or -1 after an error.
  */
 int ns_replay_lane_run(struct nt_replay *replay, uint32_t lane, int32_t tid, bool back, struct ns_spot *spot);
 
