@@ -222,7 +222,7 @@ static int take_branch(void *part, const struct nt_who *who, const struct nt_bra
 	struct part *p = part;
 	int err = 0;
 
-	/* a branch stack belongs to one thread */
+	/* end the sample, because a branch stack must not have branches of two threads */
 	if (p->tid != who->tid) {
 		if (p->inject->all_branches)
 			err = flush_branches(p, who);

@@ -52,7 +52,7 @@ struct setup {
 	struct component components[MAX_COMPONENTS];
 };
 
-/* Values that depend on the options and the component */
+/* Values of registers that depend on the options and the component */
 enum field { NONE, CONTROL, START_LOW, START_HIGH, LIMIT_LOW, LIMIT_HIGH, SRC, TS_MODE };
 
 enum { ALWAYS, SMEM, TIMESTAMP };	/* condition under which a step is printed */

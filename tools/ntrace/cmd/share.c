@@ -77,7 +77,7 @@ static bool copy_names(Elf *elf, Elf_Scn *scn, const GElf_Shdr *table, int to)
 	return true;
 }
 
-/* Copy the build id. Copy only the sizes of other notes. */
+/* Copy the note with the build id. Copy only the sizes of other notes. */
 static bool copy_notes(Elf_Scn *scn, const GElf_Shdr *s, int from, int to)
 {
 	Elf_Data *data = elf_getdata(scn, NULL);

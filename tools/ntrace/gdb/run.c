@@ -192,7 +192,7 @@ static const struct stub_break *break_here(struct stub *stub, const struct nt_re
 	return b && stops(stub, b, here->thread) ? b : NULL;
 }
 
-/* ---- Other places ---- */
+/* ---- Moves of `monitor goto` and `monitor back` ---- */
 
 /*
  * Move back to the first instruction of the source line whose code is at [@from, @to). Skip the calls that the line

@@ -28,7 +28,7 @@ enum {
 struct stub_break {
 	uint64_t	addr;
 	uint8_t		kind;		/* 0: Z0, 1: Z1 */
-	NS_ARRAY(uint8_t) code;		/* conditions, each with its length in two bytes before it */
+	NS_ARRAY(uint8_t) code;		/* all conditions; each follows its length, which has two bytes */
 };
 
 struct stub_file {
@@ -101,7 +101,7 @@ void reply_hex(struct stub *stub, const void *data, size_t size);
 /* Append a number of @size bytes, little endian, in hexadecimal. */
 void reply_number(struct stub *stub, uint64_t value, size_t size);
 
-/* packet_number() - parse a hexadecimal number at *at. Return false if there is none, or if it is too large. */
+/* packet_number() - parse a hexadecimal number at *at. Return false if no number is there, or if it is too large. */
 bool packet_number(const char **at, uint64_t *value);
 /*
  * packet_hex() - convert hexadecimal text to at most @max bytes. Return their number, or -1 if the text is not valid.

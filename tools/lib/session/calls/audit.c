@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Check that returns go to the instruction after their call, and pointers to the start of a function. */
+/*
+ * Check that returns go to the instruction after the call, and that calls and jumps through pointers go to the start of
+ * a function.
+ */
 #include <string.h>
 
 #include "chains-priv.h"

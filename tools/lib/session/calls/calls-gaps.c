@@ -158,7 +158,10 @@ bool ns_gaps_between(const struct ns_all_gaps *all, int32_t tid, uint64_t from, 
 			gap = &g->gaps.at[at];
 			if (gap->from > to)
 				break;
-			/* the result is the same whether or not the end of the gap is known */
+			/*
+			 * @to limits the interval, so the result does not depend on whether the end of the gap is
+			 * already known
+			 */
 			if (!gap->code && was_in_gap(all, g, tid, gap->from > from ? gap->from : from,
 						       gap->to < to ? gap->to : to))
 				return true;

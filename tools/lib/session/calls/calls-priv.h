@@ -43,13 +43,13 @@ void ns_functions_free(struct ns_functions *functions);
 bool ns_function_count(struct nt_function *function, const struct ns_frame *frame,
 		       const struct nt_call *call, uint64_t ran);
 
-/* Sums of the calls of a function that are not inside another call of the same function */
+/* Sums of those calls of a function that are not inside another call of the same function */
 struct ns_total {
 	uint32_t	function;
 	uint64_t	ns, ran, insns;
 };
 
-/* ns_total_init() - Return the time and instructions of one call, which ends with @event */
+/* ns_total_init() - return the time and instructions of one call, which ends with @event */
 static inline struct ns_total ns_total_init(const struct ns_frame *frame, const struct ns_event *event)
 {
 	return (struct ns_total){
@@ -165,7 +165,8 @@ struct ns_all_gaps {
 void ns_gaps_free(struct ns_all_gaps *all);
 
 /*
- * ns_gaps_add() - add a gap; ns_gaps_first() - note that trace is present again
+ * ns_gaps_add() - add a gap
+ * ns_gaps_first() - note that trace is present from @time on, in a stretch
  *
  * Return false if out of memory.
  */
@@ -208,7 +209,7 @@ struct ns_depth {
 /* Data of one stack of a thread. A thread that switches stacks, such as for coroutines, has several stacks. */
 struct ns_own {
 	uint32_t	nth;		/* index in ns_pool::stacks */
-	uint32_t	outermost;	/* number of the outermost known call, 0: none */
+	uint32_t	outermost;	/* number of the newest entry of nt_calls::outermost for the stack, 0: none */
 	/*
 	 * the stack's newest slice has the number @slice, and starts after @at instructions of the stack; the
 	 * slice before that one has @last_slice and @last_at
@@ -233,7 +234,7 @@ struct ns_thread_calls {
 	int32_t		tid, key_cpu;	/* @key_cpu is from ns_thread_cpu() */
 	uint64_t	insns, ran;	/* instructions and time (ns) of all slices of the thread so far */
 	/* The members below are from the last slice. */
-	const struct ns_slice *slice;	/* NULL if it was merged */
+	const struct ns_slice *slice;	/* NULL if the slice was merged */
 	int32_t		cpu;
 	uint64_t	stretch, begin, end;
 	bool		begun;
@@ -285,7 +286,7 @@ struct ns_part {
 	uint64_t	stretch, nr;
 	uint32_t	buffer;
 	int32_t		cpu;
-	bool		no_times;	/* trace without times, of which only the order of parts is known */
+	bool		no_times;	/* the trace has no times, so that only the order of the parts is known */
 	NS_ARRAY(struct ns_slice) slices;
 	struct ns_slice	slice;		/* the current slice, valid if @open */
 	bool		open;
@@ -332,16 +333,16 @@ struct nt_calls {
 	struct ns_watched watched;
 	struct ns_all_gaps gaps;
 	struct ns_pool	pool;
-	struct ns_part	*parts;		/* parts that have started and not ended */
-	uint64_t	begun, ended;	/* number of parts that have started, and ended */
+	struct ns_part	*parts;		/* parts that are being decoded */
+	uint64_t	begun, ended;	/* number of parts that have started, and number of parts that have ended */
 	uint64_t	begun_at;	/* start time of the last part that has started */
 	struct nt_calls_totals totals;
-	uint32_t	nr_slices;		/* number of slices that have a number */
+	uint32_t	nr_slices;		/* number of slices that have got a number for nt_calls_slice() */
 	struct ns_numbered *numbered;
 	struct ns_target *targets;	/* properties of addresses, for the stacks of threads */
 };
 
-/* ns_calls_passes() - return true if the filter selects a call that ends on that CPU */
+/* ns_calls_passes() - return true if the filter selects a call that ends on @cpu */
 bool ns_calls_passes(const struct nt_calls *calls, const struct nt_call *call, int32_t cpu);
 
 /* ns_calls_may_pass() - return false if the call started before the time that the filter selects */

@@ -612,7 +612,7 @@ int ns_threads_settle(struct nt_calls *calls, bool all)
 	ns_gaps_settle(&calls->gaps);
 	ns_array_sort(&pool->slices, slice_cmp);
 	err = settle_slices(calls, horizon, all);
-	/* raise the limit so that waiting slices are not checked again for each new slice */
+	/* raise the limit, so that the slices in the pool are not checked again for each new slice */
 	pool->limit = pool->bytes > LIMIT / 2 ? 2 * pool->bytes : LIMIT;
 	if (!err && calls->gaps.nr > GAPS_MAX && !all && !calls->each &&
 	    !forget_gaps(calls, horizon))

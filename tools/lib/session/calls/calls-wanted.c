@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Select the calls that the caller wants, and pass them to it. */
+/*
+ * Select the calls of watched functions, or all calls, and pass them to the nt_call_fn of nt_calls_each() or store
+ * them.
+ */
 #include "calls-priv.h"
 #include "session/session-priv.h"
 

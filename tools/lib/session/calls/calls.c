@@ -10,7 +10,7 @@
 
 #define CACHE_SIZE	4096	/* entries of the cache of functions by address, a power of two */
 #define OUTER_MAX	4096	/* maximum number of events of a slice */
-#define FLUSH_SLICES	512	/* a part adds its slices to the pool at this number of slices, */
+#define FLUSH_SLICES	512	/* a part adds its slices to the pool if it has this number of slices, */
 #define FLUSH_CALLS	4096	/* or of watched calls, */
 #define FLUSH_BRANCHES	(1 << 20)	/* or of branches since the last addition */
 

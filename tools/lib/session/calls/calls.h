@@ -35,7 +35,7 @@ struct nt_function {
 	uint64_t	max_begin;		/* start time of the slowest call, ns */
 	int32_t		max_tid;		/* thread of the slowest call */
 	struct ns_durations *durations;	/* internal to the library; see nt_function_quantile() */
-	bool		watched;		/* nt_calls_watch() selects it */
+	bool		watched;		/* nt_calls_watch() selects the function */
 };
 
 /* A call. Its instructions and time include the calls that it made. */
@@ -43,7 +43,7 @@ struct nt_call {
 	uint64_t	begin, ns;	/* start time and duration, ns */
 	uint64_t	at;		/* number of instructions of the slice before the call, modulo 2^64 */
 	uint64_t	insns;
-	uint64_t	ran;		/* time in which its thread ran, ns */
+	uint64_t	ran;		/* time in which the thread ran during the call, ns */
 	int32_t		tid;
 	uint32_t	function;	/* number for nt_calls_function() */
 	uint32_t	slice;		/* number for nt_calls_slice() */
@@ -168,8 +168,8 @@ const struct nt_function *nt_calls_function(const struct nt_calls *calls, size_t
 /*
  * nt_function_quantile() - return the duration that @per_mille of 1000 calls do not exceed, ns
  *
- * The result is exact for up to 128 calls; for more it is up to 1/64 too high, but never higher
- * than the slowest call.
+ * The result is exact for up to 128 calls. For more calls it is up to 1/64 too high, but never higher
+ * than the duration of the slowest call.
  */
 uint64_t nt_function_quantile(const struct nt_function *function, unsigned int per_mille);
 

@@ -5,10 +5,10 @@
 #include "session/session-priv.h"
 
 #define ECALL		0x00000073
-#define NO_RETURN	1	/* an odd address, which is never that of an instruction */
-#define SWITCH_CODE	256	/* bytes of code in which a function loads the stack pointer before it leaves */
+#define NO_RETURN	1	/* an odd address, at which no instruction can be */
+#define SWITCH_CODE	256	/* maximum number of bytes from the load of the stack pointer to the jump or return */
 #define WAITING_MAX	4096	/* maximum number of waiting stacks of a thread; above this the oldest is dropped */
-#define RESUME_DEPTH	64	/* newest calls of a waiting stack that are searched */
+#define RESUME_DEPTH	64	/* number of the newest calls of a waiting stack that are searched for a resume address */
 
 void ns_event_init(struct ns_event *event, const struct nt_who *who, const struct nt_branch *branch,
 		   uint64_t insns, uint64_t ran)
@@ -237,7 +237,7 @@ static bool stack_push(struct ns_stack *stack, const struct ns_frame *frame,
 		stack->ops->enter(stack, &stack->cur.open.at[stack->cur.open.nr - 1], e);
 }
 
-/* End the topmost call. @ended is true if the trace contains its end. */
+/* End the topmost call. @ended is true if the trace contains the end of the call. */
 static bool stack_leave(struct ns_stack *stack, const struct ns_event *e, bool ended)
 {
 	const struct ns_frame *frame = &stack->cur.open.at[--stack->cur.open.nr];
@@ -562,7 +562,7 @@ void ns_stack_free(struct ns_stack *stack)
 	free(stack->cur.data);
 }
 
-/* Give up the calls of a waiting stack. They end at the time at which the stack began to wait. */
+/* Drop the calls of a waiting stack. The calls end at the time at which the stack began to wait. */
 static bool drop_waiting(struct ns_stack *stack, size_t nth)
 {
 	struct ns_waiting *w = &stack->waiting.at[nth];

@@ -66,7 +66,7 @@
 
 /*
  * More signal handlers than this cannot interrupt each other, because there are 64 signals and a
- * handler blocks its own signal. A program with more open handlers has started anew.
+ * handler blocks its own signal. If more handlers are open, a new start of the program was not noticed.
  */
 #define NS_STACK_SIGNALS_MAX	256
 
@@ -193,7 +193,8 @@ struct ns_stack {
 	struct nt_session *session;
 	const struct ns_stack_ops *ops;
 	void		*ctx;
-	struct ns_target *targets;	/* NS_TARGETS entries, so that each address is looked up once */
+	/* cache with NS_TARGETS entries, so that each address is seldom looked up twice */
+	struct ns_target *targets;
 	bool		part;		/* the stack has the calls of one slice, and older calls may also be open */
 	bool		drops;		/* ns_stack_ops::leave() is called because all calls are dropped */
 	bool		may_switch;	/* the last event may continue on another stack, if @part is set */
@@ -235,7 +236,7 @@ static inline void ns_stack_forget(struct ns_stack *stack)
 }
 
 /*
- * ns_stack_begin() - start the calls of a thread at @event->to; its earlier calls are unknown
+ * ns_stack_begin() - start the calls of a thread at @event->to. Earlier calls of the thread are unknown.
  *
  * Return false if out of memory.
  */

@@ -25,7 +25,8 @@ struct nt_chain {
 	/* time that the thread had run at the start of the slice, ns */
 	uint64_t	ran;
 	bool		inside;		/* a slice has started and continues */
-	uint32_t	thread;		/* as in struct nt_slice, in the order in which stacks were found */
+	/* number of the stack, as nt_slice::thread, but in the order in which stacks were found */
+	uint32_t	thread;
 	uint32_t	outermost;	/* number of the outermost known call in nt_calls::outermost, 0: none */
 };
 

@@ -20,7 +20,7 @@ struct start {
 	uint64_t	insns, ran;	/* earlier instructions of the thread, and time that the thread had run, ns */
 	uint64_t	away;		/* time of the thread on other stacks, ns */
 	uint32_t	nr, outermost;
-	uint32_t	thread;		/* as in struct nt_slice */
+	uint32_t	thread;		/* number of the stack, as nt_chain::thread */
 	uint32_t	ends;		/* number of calls that end with the switch, which are the newest ones */
 };
 
@@ -58,7 +58,7 @@ static int keep_start(void *ctx, const struct ns_thread_calls *thread, size_t nt
 	if (!ns_array_add(&chains->starts, start))
 		return -1;
 	chains->nr_frames += nr;
-	/* the outermost call contains the calls that are left out */
+	/* always store the outermost call, because it contains the calls that are not stored */
 	if (!nr || (fwrite(stack->cur.open.at, each, 1, chains->file) &&
 		    fwrite(stack->cur.open.at + stack->cur.open.nr - nr + 1, each, nr - 1, chains->file) == nr - 1))
 		return 0;

@@ -4,8 +4,8 @@
  *
  * Stretches are decoded in parallel and in no particular order, and a call in one stretch may
  * return in another. The recording is therefore decoded twice. nt_chains_new() finds the calls that
- * are open at the start of each slice and stores them in an unnamed file; a cursor continues from
- * there.
+ * are open at the start of each slice and stores them in an unnamed file. A cursor for a stretch
+ * starts with these calls.
  */
 #ifndef NTRACE_SESSION_CHAINS_H
 #define NTRACE_SESSION_CHAINS_H

@@ -16,7 +16,7 @@
 
 #define GROWTH		(1 << 16)	/* slices by which the file grows (3.5 MiB) */
 #define BLOCK		1024
-#define BLOCKS		256		/* blocks that are read before pages are released */
+#define BLOCKS		256		/* number of blocks that are read before pages are released */
 
 /*
  * Allocate the disk blocks now, because a write to a mapped page without a block would kill the

@@ -34,7 +34,7 @@ const struct nt_who *ns_running_slow(struct ns_running *running, const struct nt
 	if (running->known && who->tid != running->who.tid) {
 		running->insns = running->switching ? running->insns : 0;
 		running->switching = !has_switched(running, who, branch);
-		/* the thread ran up to its switch, even if it executed no branch */
+		/* the previous thread ran until the switch, even if its last branch was much earlier */
 		if (!running->switching && !(branch->flags & NT_BRANCH_BEGIN))
 			running->last = ns_sideband_switched(&running->session->sideband, who->cpu, who->tid, running->last,
 							     ns_who_now(who));

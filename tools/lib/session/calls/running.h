@@ -5,7 +5,8 @@
  *
  * The kernel writes the next thread's id before it switches to that thread. Until the return from
  * the switch, code still runs for the previous thread. The time between the last branch of a thread
- * and the first branch of the next one is divided at the switch, if the recording has it.
+ * and the first branch of the next thread is divided at the switch, if the recording has the event
+ * of the switch.
  */
 #ifndef NTRACE_SESSION_RUNNING_H
 #define NTRACE_SESSION_RUNNING_H

@@ -56,7 +56,7 @@ static bool enter(struct ns_stack *stack, struct ns_frame *frame, const struct n
 	return node >= 0;
 }
 
-/* Return true if this frame may belong to the only counted call. Several calls can begin at one instruction. */
+/* Return true if the frame starts at the same instruction as the only counted call. Several calls can start there. */
 static bool may_be_only(const struct part *p, const struct ns_frame *frame)
 {
 	const struct nt_stacks *stacks = p->stacks;

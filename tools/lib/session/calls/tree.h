@@ -7,7 +7,7 @@
 
 /* Calls of one function from one place in the tree */
 struct nt_node {
-	const char	*object, *symbol;	/* without a symbol, it is FILE+0xADDRESS */
+	const char	*object, *symbol;	/* @symbol is FILE+0xADDRESS if the function has no symbol */
 	uint64_t	address;		/* start address of the function in the file; 0 if it was inlined */
 	uint64_t	calls;			/* calls that started and ended in the trace */
 	uint64_t	open;			/* calls whose start or end was not recorded */

@@ -19,7 +19,7 @@
 /* Calls of one bucket */
 struct ns_example {
 	uint64_t	nr;
-	struct nt_call	call;		/* one of these calls */
+	struct nt_call	call;		/* example, which is one of the calls */
 };
 
 struct ns_watched {

@@ -47,8 +47,8 @@ static int copy_record(const struct ns_dump *d, const struct ns_dump_memory *fir
 }
 
 /*
- * Return true if a record begins here. The driver places it at the start of a page, and its header
- * contains the address of that page.
+ * Return true if a record begins here. The driver places a record at the start of a page, and the
+ * header of the record contains the address of that page.
  */
 static bool is_record(const struct ns_dump_memory *m, uint64_t at)
 {

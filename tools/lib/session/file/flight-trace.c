@@ -230,7 +230,7 @@ static void cut_reset(struct ns_flight_trace *t, const struct nt_config *config)
 	while ((ret = nt_reader_next(reader, &msg)) != 0) {
 		if (ret < 0 || !nt_message_is_sync(&msg) || msg.sync != NT_SYNC_EXIT_RESET)
 			continue;
-		/* Each hart of a shared sink sends this message; the first one marks the reset */
+		/* each hart of a shared sink sends this message, and the first message marks the reset */
 		if (!found)
 			cut = msg.offset;
 		found = true;

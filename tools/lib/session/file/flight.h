@@ -50,7 +50,7 @@ struct ns_flight {
 	struct ntrace_flight_cpu *cpus;
 	size_t		nr_cpus;
 	struct ntrace_flight_sink *sinks;
-	struct ns_flight_trace *traces;	/* one for each sink */
+	struct ns_flight_trace *traces;	/* trace of each sink */
 	size_t		nr_sinks;
 	struct ntrace_flight_module *modules;
 	size_t		nr_modules;

@@ -18,7 +18,7 @@ static int failed(struct pd_writer *w)
 	return -1;
 }
 
-/* Return the number of bytes written. If it is smaller than requested, w->error has the reason. */
+/* Write pieces. Return the number of bytes that were written. If not all were written, w->error has the reason. */
 static size_t write_pieces(struct pd_writer *w, const struct iovec *pieces, int nr)
 {
 	struct iovec left[PD_WRITE_MAX];

@@ -151,7 +151,7 @@ struct pd_record {
 	const uint8_t	*data;		/* trace after a PD_AUXTRACE record, in the mapped file */
 	size_t		data_size;
 	struct pd_sample_id id;
-	uint64_t	nr;		/* number of records before it */
+	uint64_t	nr;		/* number of records before this record */
 };
 
 struct pd_section {
@@ -197,7 +197,7 @@ void pd_close(struct perfdata *pd);
 #define PD_BLOCK	(256 << 10)	/* pd_forget() ignores a piece that does not reach the end of a block of this size */
 
 /*
- * pd_forget() - release the memory of bytes that are not needed soon; they can still be read
+ * pd_forget() - release the memory of bytes of the mapped file that are not needed soon. The bytes can still be read.
  *
  * Adjacent pages that the kernel mapped in advance are also released.
  */

@@ -19,7 +19,7 @@
 struct split_cut {
 	uint32_t	queue;
 	uint64_t	offset;
-	const struct ns_stretch *before;	/* the previous stretch of that queue; NULL: none */
+	const struct ns_stretch *before;	/* the previous stretch of the queue; NULL: none */
 };
 
 /* An entry of feature AUXTRACE, which is an index of the trace in the file */

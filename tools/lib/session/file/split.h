@@ -24,8 +24,8 @@ struct nt_split_options {
 /*
  * nt_session_split() - write the shards
  *
- * If the recording has a copy of the kernel, the shards are folders that also have it (as links, if
- * the file system supports them). Memory does not depend on the trace's size.
+ * If the recording has a copy of the kernel, the shards are folders that also have this copy (as links,
+ * if the file system supports links). Memory does not depend on the trace's size.
  *
  * Return: 0, or -1 with nt_session_error().
  */

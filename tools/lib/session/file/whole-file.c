@@ -161,7 +161,7 @@ static bool is_of_recording(const char *name)
 	return !strcmp(name, "kcore_dir/.") || !strcmp(name, "kcore_dir/..");
 }
 
-/* Return 0 if all entries below @folder are those of a recording; else -1 with errno */
+/* Return 0 if the folder @below of @folder only has entries of a recording. Otherwise return -1 with errno. */
 static int check_entries(const char *folder, const char *below)
 {
 	char path[PATH_MAX];
@@ -226,7 +226,7 @@ static void on_end(int signal)
 	raise(signal);
 }
 
-/* Catch the signals, except those that are ignored. */
+/* Catch the signals that end the command. Signals that are ignored stay ignored. */
 static void catch_signals(void)
 {
 	struct sigaction action = { .sa_handler = on_end };

@@ -2,7 +2,7 @@
 /*
  * A file, or the folder of a recording, that gets its name when it is complete.
  *
- * It is written beside its target under another name, and replaces the target at the end. A command
+ * The file is written beside its target under another name, and replaces the target at the end. A command
  * that fails, or that a signal ends, leaves the target unchanged and removes its output. A pipe or
  * a device is written directly. A file that the command reads is never replaced.
  */
@@ -90,7 +90,7 @@ void whole_file_remove_parts(void);
 /* whole_file_strerror() - return a sentence that describes an errno of the functions above */
 const char *whole_file_strerror(int error);
 
-/* whole_file_copy() - write @to as a copy of @from with its rights. Return 0; -1: errno */
+/* whole_file_copy() - write @to as a copy of @from with the same access rights. Return 0, or -1 with errno. */
 int whole_file_copy(const char *from, const char *to);
 
 /*

@@ -14,8 +14,8 @@
 
 /* The next event of a lane that a walk has to apply */
 struct head {
-	uint32_t	segment, event;	/* number of the segment, and of the event in its list */
-	bool		indexed;	/* the list is ns_chunk::events, otherwise it is ns_decoded::events */
+	uint32_t	segment, event;	/* number of the segment, and number of the event in the list of the segment */
+	bool		indexed;	/* the list is ns_chunk::events; if false, the list is ns_decoded::events */
 };
 
 struct list {
@@ -205,7 +205,7 @@ static bool keep_copy(struct ns_walk *walk)
 	    !is_between_segments(walk))
 		return true;
 	walk->events = 0;
-	/* the walk may have passed this position before, and has then already made the copy */
+	/* after a walk has gone back, it may pass this position again, for which it has already made a copy */
 	if (walk->copies.nr &&
 	    !is_before(&walk->copies.at[walk->copies.nr - 1], walk->now.lane, walk->now.spot, walk->now.time))
 		return true;

@@ -15,7 +15,10 @@ struct search {
 	uint64_t	time;
 };
 
-/* Find the first match, or the last one, in [@from, @to) of a run's instructions. Return its number; -1: none; -2: error */
+/*
+ * Find the first match among the instructions [@from, @to) of a run, or the last match in a backward search. Return the
+ * number of the instruction, -1 if none matches, or -2 after an error.
+ */
 static int64_t match(const struct search *s, uint32_t lane, const struct ns_run *run, uint32_t from, uint32_t to)
 {
 	uint64_t addrs[NT_RANGE_HALFWORDS], size = 2 * run->halfwords;
@@ -139,7 +142,7 @@ static int search_lane(struct search *s, uint32_t lane, struct ns_spot spot, boo
 	return ret;
 }
 
-/* Search the rest of the current run. Return as search_segment(). */
+/* Search the rest of the current run. Return the same values as search_segment(). */
 static int search_run(struct search *s, const struct ns_run *run)
 {
 	struct nt_replay *replay = s->replay;

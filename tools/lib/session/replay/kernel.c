@@ -76,7 +76,7 @@ static void fill_symbols(struct head *head, const struct ns_object *kcore, bool 
 	}
 }
 
-/* Make the file of the kernel, or that of all modules. Return false if out of memory. */
+/* Make a file with the symbols of the kernel, or of all modules if @modules is set. Return false if out of memory. */
 static bool make_file(struct nt_session *session, bool modules, struct ns_files *files)
 {
 	struct nt_replay_object file = { .path = modules ? "/kernel/modules" : "/kernel/vmlinux", .start = UINT64_MAX };

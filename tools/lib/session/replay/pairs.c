@@ -16,7 +16,7 @@ struct open_call {
 	uint64_t	ret;
 	uint64_t	resume;		/* address to which longjmp() may jump; 0: none */
 	size_t		event;		/* index of the call in struct ns_pairs::events */
-	bool		saves;		/* as in struct ns_frame */
+	bool		saves;		/* code that made a tail call to the function had saved the stack pointer */
 };
 
 struct ns_pairs {
@@ -175,7 +175,9 @@ static int take_return(struct ns_pairs *pairs, const struct ns_call_event *e)
 
 	if (nth < 0)
 		return 0;
-	/* a thread with several stacks may continue on another one */
+	/*
+	 * if the thread has several stacks, this return may continue on another stack, and the events are not correct
+	 */
 	pairs->one_stack |= code->loads;
 	if (!saves && !code->saves) {
 		cut(pairs, nth, e);

@@ -352,7 +352,7 @@ int ns_replay_part_ranges(void *ctx, const struct nt_who *who, const struct nt_b
 			return -1;
 		plain = follows(p, who) && is_shown(p, who, 0);
 	}
-	/* code in the kernel opens and ends calls, even if it is not shown */
+	/* kernel code that is not shown also opens and ends calls, so the segment also contains its thread */
 	if (p->replay->options.pid < 0 || who->pid == p->replay->options.pid)
 		p->now.threads |= ns_thread_bit(who->tid);
 	return 0;

@@ -13,7 +13,7 @@
 /* The next run of the thread on a lane */
 struct head {
 	struct ns_spot	spot;
-	uint64_t	time;		/* its time, if @found */
+	uint64_t	time;		/* time of this run, if @found */
 	bool		found, over;
 };
 

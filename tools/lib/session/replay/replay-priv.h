@@ -7,7 +7,7 @@
 #include "session/flow/decode.h"
 #include "session/session-priv.h"
 
-#define NS_LINES	4096	/* number of bits of a segment that show which lines of code it contains */
+#define NS_LINES	4096	/* number of bits of ns_chunk::lines, for the 64-byte lines of code in a segment */
 #define NS_CACHE	8	/* number of decoded segments in nt_replay::cache */
 
 /* A run is a range of instructions that the replay shows, according to the process and nt_replay_options::kernel. */

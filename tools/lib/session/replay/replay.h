@@ -65,7 +65,7 @@ bool nt_replay_where(struct nt_replay *replay, int32_t tid, struct nt_replay_pla
 enum nt_replay_moved {
 	NT_REPLAY_END	= 0,	/* the move stopped at the first or the last instruction */
 	NT_REPLAY_MOVED	= 1,	/* the position is now at the wanted instruction */
-	NT_REPLAY_GAP	= 2,	/* trace is missing between the last position and this one */
+	NT_REPLAY_GAP	= 2,	/* trace is missing between the previous position and the new position */
 };
 
 /*
@@ -84,10 +84,10 @@ int nt_replay_step(struct nt_replay *replay, int32_t tid, bool backwards);
  */
 int nt_replay_find(struct nt_replay *replay, int32_t tid, const uint64_t *addrs, size_t nr, bool backwards);
 
-/* nt_replay_seek_time() - move to the first instruction at @time or later, or to the last one */
+/* nt_replay_seek_time() - move to the first instruction at @time or later. If none follows, move to the last one. */
 int nt_replay_seek_time(struct nt_replay *replay, uint64_t time);
 
-/* nt_replay_seek() - move to the instruction with that number, or to the last one */
+/* nt_replay_seek() - move to instruction @insn, counted from 0. If @insn is too large, move to the last one. */
 int nt_replay_seek(struct nt_replay *replay, uint64_t insn);
 
 /* A function that is being executed */
@@ -119,12 +119,12 @@ int nt_replay_main(struct nt_session *session, int32_t *pid, size_t *others);
  */
 struct nt_replay_object {
 	const char	*path;		/* path in the recording, or /kernel/NAME */
-	const char	*file;		/* path of the file that was found; NULL: it belongs to the kernel */
+	const char	*file;		/* path of the file that was found; NULL: the file belongs to the kernel */
 	const uint8_t	*data;		/* contents of the file */
 	size_t		size;
-	uint64_t	start, end;	/* start of its first PT_LOAD segment, and end of its last one */
+	uint64_t	start, end;	/* start of the first PT_LOAD segment, and end of the last one */
 	uint64_t	space;		/* an address space in which the file is loaded */
-	bool		has_build_id;	/* the recording contains its build ID */
+	bool		has_build_id;	/* the recording contains the build ID of the file */
 };
 
 #define NT_REPLAY_KERNEL	(-1)	/* number of the files of the kernel and its modules */
