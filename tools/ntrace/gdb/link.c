@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Frames of gdb's remote protocol: $PACKET#CHECKSUM. The manual of gdb has them in "Overview" of "Remote Protocol". */
+/*
+ * Read and write packets of gdb's remote protocol in their frames, which are $PACKET#CHECKSUM. The manual of gdb has
+ * them in "Overview" of "Remote Protocol".
+ */
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Packets that set breakpoints, and that continue or step in both directions */
+/* Reply to packets that set breakpoints, continue or step in both directions. */
 #include <stdlib.h>
 #include <string.h>
 

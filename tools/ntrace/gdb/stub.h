@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A stub for gdb's remote protocol, which serves a recording. Each packet is untrusted.
+ * A stub for gdb's remote protocol, with which gdb reads a recording. The stub does not trust any packet.
  *
  *	link.c		frames of packets, with checksums, escapes and acknowledgements
  *	stub.c		packets that ask for registers, memory and threads

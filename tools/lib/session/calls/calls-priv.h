@@ -309,7 +309,7 @@ struct ns_part {
 	/* Other threads of the library read the members below under the lock. */
 	uint64_t	horizon;	/* slices after the current one start at this time or later */
 	int32_t		open_tid, open_cpu;	/* thread and CPU of the current slice, if @has_open */
-	uint64_t	open_begin;	/* start of the current slice, which is earlier than @horizon */
+	uint64_t	open_begin;	/* start of the current slice, which may be earlier than @horizon */
 	bool		has_open;	/* a slice is being decoded */
 	uint64_t	traced_ran;	/* time in which threads ran in the closed slices, ns */
 };

@@ -503,7 +503,7 @@ static int put_slice(struct nt_calls *calls, const struct ns_slice *s)
 
 /* ---- All threads ---- */
 
-/* Return a time. Slices that will be added to the pool start at this time or later, except slices that are open. */
+/* Return the earliest start time of slices that will be added to the pool, except the slices that are open. */
 static uint64_t horizon_of(const struct nt_calls *calls)
 {
 	const struct ns_part *p;

@@ -8,7 +8,7 @@
 #define NO_RETURN	1	/* an odd address, at which no instruction can be */
 #define SWITCH_CODE	256	/* maximum number of bytes from the load of the stack pointer to the jump or return */
 #define WAITING_MAX	4096	/* maximum number of waiting stacks of a thread; above this the oldest is dropped */
-#define RESUME_DEPTH	64	/* number of the newest calls of a waiting stack that are searched for a resume address */
+#define RESUME_DEPTH	64	/* number of the newest calls of a waiting stack that are searched for an address */
 
 void ns_event_init(struct ns_event *event, const struct nt_who *who, const struct nt_branch *branch,
 		   uint64_t insns, uint64_t ran)

@@ -414,7 +414,7 @@ bool nt_replay_where(struct nt_replay *replay, int32_t tid, struct nt_replay_pla
 
 /*
  * Move from the current run to another run. Backwards, this is the thread's previous run. Forwards, it is the next run
- * of any thread; but if trace is missing before the thread's next run, it is the thread's next run.
+ * of any thread. If trace is missing before the thread's next run, it is that next run.
  */
 static int step_thread(struct nt_replay *replay, int32_t tid, bool backwards)
 {

@@ -38,7 +38,10 @@ static void fill_head(struct head *head, uint64_t nr, uint64_t names, const stru
 	*head = (struct head){
 		.file = {
 			.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
-			/* if an ET_EXEC file has no entry point, gdb adds a function without a name at address 0 */
+			/*
+			 * if an ET_EXEC file has no entry point, gdb takes a function without a name for it, so use
+			 * ET_DYN
+			 */
 			.e_type = ET_DYN, .e_machine = EM_RISCV, .e_version = EV_CURRENT, .e_flags = 1 /* RVC */,
 			.e_ehsize = sizeof(head->file), .e_phoff = offsetof(struct head, segment),
 			.e_phentsize = sizeof(head->segment), .e_phnum = 1, .e_shoff = offsetof(struct head, sections),

@@ -146,8 +146,7 @@ static void cut(struct ns_pairs *pairs, size_t nth, const struct ns_call_event *
 
 /*
  * Return the index of the call that ends with a return or longjmp() to @to, and set *saves to its open_call::saves.
- * Return
- * -1 if there is none.
+ * Return -1 if there is none.
  */
 static int64_t find_call(const struct ns_pairs *pairs, uint64_t to, bool *saves)
 {
@@ -176,7 +175,7 @@ static int take_return(struct ns_pairs *pairs, const struct ns_call_event *e)
 	if (nth < 0)
 		return 0;
 	/*
-	 * if the thread has several stacks, this return may continue on another stack, and the events are not correct
+	 * if the thread has several stacks, this return may continue on another stack, and these events are wrong
 	 */
 	pairs->one_stack |= code->loads;
 	if (!saves && !code->saves) {
