@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The path from a RISC-V trace encoder through an Arm CoreSight fabric in SpacemiT's K3
+ * Components on the path from a RISC-V trace encoder through the Arm CoreSight fabric of SpacemiT's K3.
  *
  *	nb_te --> nb_atb --> nb_funnel --> nb_cs_funnel --> nb_tmc (ETF) --> nb_tmc (ETR)
  *
  * The ATB bridge is a component of the Trace Control Interface 1.0. The components after the
  * RISC-V funnel have the registers of Arm's CoreSight SoC-400 and TMC technical reference
- * manuals. They lack tr??Control, see nb_dev_ops.foreign.
+ * manuals. These components lack tr??Control, so their nb_dev_ops.foreign is true.
  *
  * ATB carries a trace id beside its data. The model sends each message through the fabric
  * as one transfer, which is a byte with the id and the bytes of the message. Components that
- * store or reorder messages keep both together.
+ * store or reorder messages never separate an id from its message.
  */
 #ifndef NTRACE_BOARD_CORESIGHT_H
 #define NTRACE_BOARD_CORESIGHT_H
@@ -40,15 +40,15 @@ struct nb_atb {
 
 /**
  * nb_atb_init() - initialise an ATB bridge to its state after power-up
- * @atb: Uninitialised memory; dev.* is set as with nb_te_init()
+ * @atb: Memory with any content. After this call, set the members of dev that nb_te_init() lists.
  * @caps: Capabilities, which are copied
- * @out: The fabric, which receives transfers (ID, then the message)
+ * @out: Input of the fabric, which receives transfers (a byte with the ID, then the message)
  * @opaque: Argument of @out
  */
 void nb_atb_init(struct nb_atb *atb, const struct nb_atb_caps *caps, nb_out_fn out, void *opaque);
 
 /**
- * nb_atb_input() - process a message of the encoder; an nb_out_fn
+ * nb_atb_input() - process a message of the encoder; this function has type nb_out_fn
  * @atb: A struct nb_atb
  * @bytes: A whole message
  * @len: Length of the message, at most NB_MESSAGE_MAX
@@ -57,7 +57,7 @@ void nb_atb_init(struct nb_atb *atb, const struct nb_atb_caps *caps, nb_out_fn o
  */
 bool nb_atb_input(void *atb, const uint8_t *bytes, size_t len);
 
-/* nb_atb_end() - report at the end of software if the bridge is enabled */
+/* nb_atb_end() - report an ATB bridge that is still enabled when the software that used it ends */
 void nb_atb_end(struct nb_atb *atb);
 
 /* ---- Registers of all CoreSight components (CoreSight architecture, chapter B2) ---- */
@@ -84,17 +84,17 @@ struct nb_cs {
 	uint8_t		devtype, revision, authstatus;
 	uint8_t		claim_tags;	/* number of claim tags, 1..8 */
 	uint32_t	devid;
-	bool		lock;		/* software must write CS_LAR first */
+	bool		lock;		/* software must write CS_LAR_KEY to CS_LAR before other registers */
 	bool		locked;
-	uint8_t		claimed;
-	bool		(*busy)(const struct nb_cs *cs);	/* settings are locked */
-	void		(*set)(struct nb_cs *cs, unsigned int offset, uint32_t value);
-	void		(*clear)(struct nb_cs *cs);		/* resets registers */
+	uint8_t		claimed;	/* bit N is set if software has set claim tag N */
+	bool		(*busy)(const struct nb_cs *cs);	/* returns true if settings cannot be written */
+	void		(*set)(struct nb_cs *cs, unsigned int offset, uint32_t value);	/* writes a register */
+	void		(*clear)(struct nb_cs *cs);		/* resets the registers */
 };
 
 /* ---- CoreSight funnel ---- */
 
-#define CS_FUNNEL_CTRL		0x000	/* 7:0 ports, 11:8 hold time - 1 */
+#define CS_FUNNEL_CTRL		0x000	/* bits 7:0 enable ports, bits 11:8 are the hold time minus 1 */
 #define CS_FUNNEL_PRIORITY	0x004
 #define CS_FUNNEL_INPUTS	8
 
@@ -166,16 +166,16 @@ enum nb_tmc_mode {
  *	| id/d | data | id/d | data |...| id/d | bit n: of byte 2n|
  *	+------+------+------+------+   +------+------------------+
  *
- * The bit of an even byte of data is its bit 0. The bit of an ID change is set if the odd byte
- * after it still belongs to the previous ID.
+ * Bit n of byte 15 belongs to byte 2n. If byte 2n is data, this bit is bit 0 of the data. If byte 2n
+ * is an ID change, this bit is set if byte 2n + 1 still belongs to the previous ID.
  */
 struct nb_formatter {
 	uint8_t		frame[16];
 	unsigned int	pos;		/* position of the next byte, 0..14 */
 	uint8_t		id;		/* current ID; 0x7f if no ID was sent */
-	uint8_t		held_id, held;	/* data byte that waits, because its encoding depends on the next byte */
-	bool		has_held;
-	unsigned int	id_every;	/* frames after which an ID is repeated; 0 is never */
+	uint8_t		held_id, held;	/* ID and value of a data byte whose encoding depends on the next byte */
+	bool		has_held;	/* @held_id and @held are valid */
+	unsigned int	id_every;	/* number of frames after which an ID is repeated; 0 is never */
 	unsigned int	frames;		/* number of frames since an ID was sent */
 	bool		(*out)(void *opaque, const uint8_t frame[16]);
 	void		*out_opaque;
@@ -187,13 +187,13 @@ void nb_formatter_init(struct nb_formatter *f, unsigned int id_every,
 /* nb_formatter_put() - add a byte with the trace ID @id, 1..0x6f */
 void nb_formatter_put(struct nb_formatter *f, uint8_t id, uint8_t byte);
 
-/* nb_formatter_flush() - output all bytes; the last frame is padded with ID 0 */
+/* nb_formatter_flush() - output all bytes, and pad the last frame with bytes of ID 0 */
 void nb_formatter_flush(struct nb_formatter *f);
 
 struct nb_tmc_caps {
 	bool		etf;		/* true for an ETF, false for an ETR */
 	uint32_t	fifo;		/* size of an ETF in bytes */
-	bool		scatter_gather;	/* if false, DEVID reports that it is not supported */
+	bool		scatter_gather;	/* if false, DEVID reports that scatter-gather is not supported */
 	uint64_t	highest;	/* highest address that an ETR can access */
 	unsigned int	id_every;	/* see struct nb_formatter */
 	bool		lock;
@@ -208,20 +208,20 @@ struct nb_tmc {
 		NB_TMC_STOPPED,		/* stopped by a flush; accepts and drops trace */
 	} state;
 	struct nb_formatter formatter;
-	uint64_t	base, wp;	/* buffer of an ETR, and address of its next frame */
-	uint32_t	size;
+	uint64_t	base, wp;	/* address of an ETR's buffer, and address of its next frame */
+	uint32_t	size;		/* size of an ETR's buffer in bytes */
 	bool		full, memerr;
-	uint8_t		*fifo;		/* transfers in an ETF, each after its length (2 bytes) */
-	uint32_t	level;
+	uint8_t		*fifo;		/* transfers in an ETF, each after 2 bytes with its length */
+	uint32_t	level;		/* number of bytes in @fifo */
 	nb_out_fn	out;		/* output of an ETF */
 	void		*out_opaque;
 	uint64_t	bytes, discarded, bus_errors;
 
-	/* Set by the owner. Writes system memory, and returns false for a bus error. */
+	/* Writes system memory, and returns false for a bus error. The owner sets this callback. */
 	bool		(*mem_write)(void *opaque, uint64_t addr, const uint8_t *bytes, size_t len);
 	/*
-	 * Set by the owner, may be NULL. Makes the previous component on ATB send all trace that it
-	 * holds (AFVALID).
+	 * Makes the previous component on ATB send all trace that it contains (AFVALID). The owner
+	 * sets this callback, or NULL.
 	 */
 	void		(*flush)(void *opaque);
 	void		*opaque;
@@ -229,7 +229,8 @@ struct nb_tmc {
 
 /**
  * nb_tmc_init() - initialise a Trace Memory Controller to its state after power-up
- * @tmc: Uninitialised memory; cs.dev.*, .out, .mem_write and .flush are set after this call
+ * @tmc: Memory with any content. After this call, set out, mem_write, flush, and the members of cs.dev that
+ *	nb_te_init() lists for dev.
  * @caps: Capabilities, which are copied
  *
  * Return: 0, or -1 if memory is exhausted.
@@ -237,16 +238,16 @@ struct nb_tmc {
 int nb_tmc_init(struct nb_tmc *tmc, const struct nb_tmc_caps *caps);
 void nb_tmc_fini(struct nb_tmc *tmc);
 
-/* nb_tmc_input() - process a transfer, which is always accepted; an nb_out_fn */
+/* nb_tmc_input() - process a transfer, which is always accepted; this function has type nb_out_fn */
 bool nb_tmc_input(void *tmc, const uint8_t *bytes, size_t len);
 
 /*
- * nb_tmc_drain() - let an ETF send all trace that it holds, because the next component requests it
+ * nb_tmc_drain() - send all trace that an ETF contains, because the next component requests a flush
  * (AFVALID)
  */
 void nb_tmc_drain(void *tmc);
 
-/* nb_tmc_end() - report at the end of software if the ETR may still write to memory */
+/* nb_tmc_end() - report an ETR that may still write to memory when the software that used it ends */
 void nb_tmc_end(struct nb_tmc *tmc);
 
 #endif /* NTRACE_BOARD_CORESIGHT_H */

@@ -7,8 +7,8 @@
 #include "regs_common.h"
 
 /*
- * nb_cs_init() - set registers to their values after power-up; the caller has set the properties of
- * @cs
+ * nb_cs_init() - set the registers of @cs to their values after power-up, which depend on the properties
+ * that the caller has set in @cs
  */
 void nb_cs_init(struct nb_cs *cs, const char *name);
 

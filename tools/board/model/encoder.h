@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The N-Trace encoder takes blocks of retired instructions and makes messages.
+ * The N-Trace encoder converts blocks of retired instructions to messages.
  *
- * It implements the RISC-V N-Trace 1.0 specification, and depends neither on
- * the emulator nor on the registers. regs.h declares the hardware around it;
- * `ntrace encode` uses the encoder alone.
+ * The encoder implements the RISC-V N-Trace 1.0 specification, and depends
+ * neither on the emulator nor on the registers. regs.h declares the registers
+ * of the hardware that contains an encoder. `ntrace encode` uses the encoder
+ * without registers.
  *
- * Calls in the life of an encoder:
+ * An owner calls these functions in this order:
  *
  *	nb_encoder_init(&enc, &config, out, opaque);
  *	nb_encoder_start(&enc, NB_SYNC_TRACE_ENABLE);
@@ -27,7 +28,7 @@
 #define NB_UNLIKELY(x)	__builtin_expect(!!(x), 0)
 #define NB_NOINLINE	__attribute__((noinline))
 
-/* table "Fields in Messages" */
+/* Types of messages (N-Trace, table "Fields in Messages") */
 enum nb_tcode {
 	NB_TCODE_OWNERSHIP			= 2,
 	NB_TCODE_DIRECT_BRANCH			= 3,
@@ -43,13 +44,13 @@ enum nb_tcode {
 	NB_TCODE_PROG_TRACE_CORRELATION		= 33,
 };
 
-/* table "SYNC Field Values" */
+/* Values of the field SYNC (N-Trace, table "SYNC Field Values") */
 enum nb_sync {
 	NB_SYNC_EXT_TRIGGER	= 0,
 	NB_SYNC_EXIT_RESET	= 1,
 	NB_SYNC_PERIODIC	= 2,
 	NB_SYNC_EXIT_DEBUG	= 3,
-	NB_SYNC_SEQUENTIAL	= 4,	/* I-CNT full, BTM only */
+	NB_SYNC_SEQUENTIAL	= 4,	/* I-CNT is full; only BTM uses this value */
 	NB_SYNC_TRACE_ENABLE	= 5,
 	NB_SYNC_TRACE_EVENT	= 6,
 	NB_SYNC_FIFO_OVERRUN	= 7,
@@ -57,21 +58,23 @@ enum nb_sync {
 	NB_SYNC_NONE		= 16,	/* not a value of the field */
 };
 
-/* table "Program Trace Correlation Message Fields" */
+/* Values of the field EVCODE (N-Trace, table "Program Trace Correlation Message Fields") */
 enum nb_evcode {
 	NB_EVCODE_DEBUG		= 0,
 	NB_EVCODE_LOW_POWER	= 1,
 	NB_EVCODE_DISABLED	= 4,
 };
 
+/* Trace modes, which are values of trTeInstMode */
 enum nb_mode {
-	NB_MODE_BTM = 3,	/* trTeInstMode */
+	NB_MODE_BTM = 3,
 	NB_MODE_HTM = 6,
 };
 
 /*
- * Behaviour that the specification allows and that this encoder only shows on request, with its name
- * and description. Variants can be combined. A variant of the other trace mode has no effect.
+ * Variants of the encoder. The specification allows a variant, but the encoder only uses it if the
+ * configuration selects it. A line has the identifier, the name and the description. Variants can be
+ * combined. A variant for BTM has no effect in HTM, and a variant for HTM has no effect in BTM.
  */
 #define NB_VARIANTS(X) \
 	X(TSTAMP_SOME,	"tstamp-some",	"TSTAMP on synchronising messages and a third of the others") \
@@ -135,27 +138,27 @@ uint32_t nb_variant_find(const char *name);
 #define NB_MESSAGE_MAX		64	/* bytes; the fields of the specification need up to 38 */
 #define NB_FIFO_MAX		1024	/* largest capacity of a FIFO for refused messages, in bytes */
 #define NB_FIFO_DEFAULT		128	/* capacity of this FIFO if fifo_depth is 0, in bytes */
-#define NB_FIFO_SLACK		1024	/* bytes that one block may add to it before the hart stalls */
+#define NB_FIFO_SLACK		1024	/* bytes that one block may add to the FIFO before the hart stalls */
 #define NB_STACK_MAX		32	/* deepest stack of chapter "Implicit Return Optimization" */
 
 /*
- * Differences of the messages of an encoder that is older than the specification. If all members
- * are 0, the messages have the ratified form.
+ * Form of the messages, in which an encoder that is older than the specification differs from it. In
+ * messages of the ratified form, all bool members are false.
  */
 struct nb_dialect {
-	uint8_t		addr_bits;	/* RV64: number of address bits above bit 0 that are sent */
-	uint16_t	stack_max;	/* calls that the return stack can count */
-	bool		xor_time;	/* TSTAMP without SYNC is the XOR with the last timestamp */
-	bool		empty_cdf;	/* HTM: ProgTraceCorrelation without HIST has CDF 0 */
-	bool		swap_reported;	/* a swap counts as a call and is never implicit */
-	bool		sync_at_branch;	/* a sync with HIST full also reports the branch that filled it */
+	uint8_t		addr_bits;	/* number of address bits above bit 0 that messages contain on RV64 */
+	uint16_t	stack_max;	/* maximum number of calls that the return stack can count */
+	bool		xor_time;	/* TSTAMP of a message without SYNC is the XOR with the last timestamp */
+	bool		empty_cdf;	/* CDF of ProgTraceCorrelation in HTM is 0 if HIST is empty */
+	bool		swap_reported;	/* a swap is a call, and its target is always sent */
+	bool		sync_at_branch;	/* a sync while HIST is full also reports the branch that filled HIST */
 };
 
 extern const struct nb_dialect nb_dialect_ratified, nb_dialect_sifive0;
 
 /*
- * All members except @mode may be 0. Numbers of bits that are out of range are
- * clamped.
+ * Configuration of an encoder. All members except @mode may be 0. The encoder
+ * clamps numbers of bits that are out of range.
  */
 struct nb_encoder_config {
 	uint8_t		mode;			/* enum nb_mode */
@@ -169,31 +172,31 @@ struct nb_encoder_config {
 	bool		sync_delayed;		/* a periodic sync waits for a branch message */
 	uint8_t		src_bits;		/* width of SRC, 0..12; 0 means trTeInhibitSrc */
 	uint16_t	src_id;
-	uint8_t		implicit_return;	/* 0 is off, else the mode 1..3 */
-	uint16_t	stack_depth;		/* return stack, 1..dialect->stack_max; 0 is the maximum */
+	uint8_t		implicit_return;	/* mode 1..3 of implicit return; 0 is off */
+	uint16_t	stack_depth;		/* calls in the return stack, 1..dialect->stack_max; 0 is the maximum */
 	uint8_t		stack_bits;		/* address bits that mode 2 compares, 2..63; 0 is 17 */
 	bool		sequential_jump;	/* trTeInstEnSequentialJump */
 	bool		repeated_history;	/* trTeInstEnRepeatedHistory (HTM) */
 	bool		all_jumps;		/* trTeInstEnAllJumps */
 	bool		extend_addr;		/* trTeInstExtendAddrMSB */
-	bool		repeat_branch;		/* RepeatBranch (BTM; no control bit) */
+	bool		repeat_branch;		/* RepeatBranch messages in BTM, which no register controls */
 	bool		btype_extended;		/* B-TYPE 2 and 3 instead of 1 */
 	bool		hist_always;		/* send HIST even if it is empty (HTM) */
 	bool		icnt_sync;		/* a full I-CNT causes SYNC 4 (BTM) */
 	uint8_t		icnt_bits;		/* width of I-CNT with the overflow bit, 4..22; 0 is 22 */
 	uint8_t		hist_bits;		/* width of HIST with the stop bit, 2..32; 0 is 32 */
-	uint8_t		priv_mask;		/* bit N traces enum nb_priv N; 0 traces all */
-	bool		stall;			/* trTeInstStallEna, the hart waits for the FIFO */
-	uint32_t	fifo_depth;		/* bytes before the sink; 0 means that it never fills */
+	uint8_t		priv_mask;		/* bit N selects enum nb_priv N for tracing; 0 selects all modes */
+	bool		stall;			/* trTeInstStallEna, with which the hart waits until the FIFO has room */
+	uint32_t	fifo_depth;		/* bytes of the FIFO before the sink; 0 means that it is never full */
 	uint32_t	fifo_rate;		/* bytes that drain per 256 cycles */
 	uint32_t	variant;		/* set of enum nb_variant */
 	uint32_t	seed;			/* seed of the random choices of variants */
 	const struct nb_dialect *dialect;	/* NULL is the ratified form */
-	bool		runs;			/* HTM: a full HIST of equal branches becomes RCODE 8 or 9 */
-	uint64_t	no_tstamp;		/* bit N: TCODE N has no TSTAMP unless it has SYNC */
+	bool		runs;			/* RCODE 8 or 9 reports a full HIST whose branches are equal (HTM) */
+	uint64_t	no_tstamp;		/* bit N: messages with TCODE N and without SYNC have no TSTAMP */
 };
 
-/* Additional values of evcode, for lost messages and for an encoder that does not report stops */
+/* Values of nb_trace_state.evcode after messages were lost, and if the encoder does not report stops */
 #define NB_ENDED_LOST	0xff
 #define NB_ENDED_SILENT	0xfe
 
@@ -204,8 +207,8 @@ struct nb_encoder_config {
 struct nb_trace_state {
 	uint32_t	stamp;
 	uint32_t	session;	/* number of the last start; 0 if the last block was not traced */
-	uint32_t	starts;		/* sessions whose first message was sent, even if the next one was lost */
-	uint32_t	syncs;		/* synchronising messages so far */
+	uint32_t	starts;		/* number of sessions whose first message was sent, even if later ones were lost */
+	uint32_t	syncs;		/* number of synchronising messages since nb_encoder_init() */
 	uint8_t		sync;		/* SYNC of the last synchronising message, which contained the address of its block */
 	uint8_t		evcode;		/* reason for the end of the last session */
 	uint8_t		evcode_before;	/* reason for the end of the session before it */
@@ -214,7 +217,7 @@ struct nb_trace_state {
 /* Messages to send at the next opportunity */
 struct nb_due {
 	uint8_t		sync;		/* enum nb_sync */
-	bool		sync_forced;	/* the sync must not be delayed any longer */
+	bool		sync_forced;	/* the sync must not wait for a branch message (sync_delayed) */
 	uint8_t		context;	/* enum nb_context_due, for Ownership */
 };
 
@@ -232,29 +235,30 @@ struct nb_encoder;
  * @bytes: The message, valid during the call
  * @len: Length of the message, at most NB_MESSAGE_MAX
  *
- * Return: False if it refuses the whole message. The encoder keeps the message in its FIFO, and
- * offers it again before the next one. If the FIFO is full, either trace is lost, which an Error
- * message reports as soon as it is accepted, or the hart must stall, see nb_encoder_stalls().
+ * Return: False if the function refuses the message, of which it then uses no part. The encoder keeps
+ * a refused message in its FIFO, and offers it again before the next message. If the FIFO is full, the
+ * hart must stall if cfg.stall is set, see nb_encoder_stalls(). Otherwise the encoder loses trace, and
+ * sends an Error message as soon as this function accepts it.
  */
 typedef bool (*nb_out_fn)(void *opaque, const uint8_t *bytes, size_t len);
 
 struct nb_encoder_stats {
 	uint64_t	bytes;
-	uint64_t	messages[64];		/* by TCODE */
-	uint64_t	half_words;		/* half-words of code that were traced */
-	uint64_t	blocks_lost;		/* blocks that passed while the FIFO was full */
+	uint64_t	messages[64];		/* number of messages of each TCODE */
+	uint64_t	half_words;		/* number of half-words of code that were traced */
+	uint64_t	blocks_lost;		/* number of blocks that were not traced because the FIFO was full */
 	uint64_t	overflows;
 	uint64_t	stall_cycles;
 };
 
-/* Action at the end of a block. The configuration determines it for each itype. */
+/* Flags that describe the action at the end of a block. The configuration determines them for each itype. */
 #define NB_ACT_SHIFT	(1U << 0)	/* add a bit to HIST */
-#define NB_ACT_ONE	(1U << 1)	/* the bit is 1 */
+#define NB_ACT_ONE	(1U << 1)	/* the bit that is added to HIST is 1 */
 #define NB_ACT_SLOW	(1U << 2)	/* the block needs nb_encoder_slow() */
-#define NB_ACT_DIRECT	(1U << 3)	/* BTM: DirectBranch */
-#define NB_ACT_JUMP	(1U << 4)	/* with SLOW, nb_encoder_jump() is sufficient if the target is known */
+#define NB_ACT_DIRECT	(1U << 3)	/* send DirectBranch (BTM) */
+#define NB_ACT_JUMP	(1U << 4)	/* if the target is known, nb_encoder_jump() can replace nb_encoder_slow() */
 
-/* Only the encoder uses these members, except for the callbacks that the owner sets. */
+/* An encoder. Its owner only sets the callbacks at the end; the other members are private to encoder.c. */
 struct nb_encoder {
 	/* members that each block needs */
 	uint32_t	attention;	/* not 0 if the next block needs nb_encoder_slow() */
@@ -268,18 +272,18 @@ struct nb_encoder {
 	uint64_t	cycles_stop;
 
 	/* state of the message stream */
-	uint64_t	ref;		/* address that the next U-ADDR is relative to */
-	uint64_t	time;		/* last timestamp sent */
-	uint64_t	sync_base;	/* half-words since the last sync, without I-CNT */
+	uint64_t	ref;		/* last address that was sent, to which the next U-ADDR is relative */
+	uint64_t	time;		/* last timestamp that was sent */
+	uint64_t	sync_base;	/* half-words since the last sync that I-CNT does not contain */
 	uint64_t	sync_start;	/* cycles or messages at the last synchronising message */
 	uint64_t	n_messages;
 	uint64_t	icnt_limit;
 	struct nb_due	due;
 	uint8_t		start_sync;	/* SYNC of the next start */
-	bool		enabled;	/* between start and stop */
-	bool		running;	/* enabled, and the last block was qualified */
-	bool		asleep;		/* running, and the last block ended with wfi, in the variant WFI */
-	uint8_t		pending;	/* message that waits for the next block's address */
+	bool		enabled;	/* nb_encoder_start() was called, and nb_encoder_stop() was not called after it */
+	bool		running;	/* the encoder is enabled, and traced the last block */
+	bool		asleep;		/* the encoder is running, and the last block ended with wfi (variant WFI) */
+	uint8_t		pending;	/* type of the message that waits for the next block's address */
 	uint8_t		pending_btype;
 	uint64_t	pending_addr;	/* expected target of a return */
 	uint64_t	scontext;
@@ -302,19 +306,19 @@ struct nb_encoder {
 	uint64_t	stack[NB_STACK_MAX];
 	uint64_t	stack_reports[NB_STACK_MAX];	/* value of @reports at the push */
 	uint64_t	reports;	/* number of times that I-CNT was sent */
-	uint32_t	chance;		/* random numbers, for some variants */
-	uint32_t	stack_top;	/* next free entry, modulo NB_STACK_MAX */
-	uint32_t	stack_n;	/* entries, at most cfg.stack_depth */
+	uint32_t	chance;		/* state of the random number generator that some variants use */
+	uint32_t	stack_top;	/* index of the next free entry of @stack, to use modulo NB_STACK_MAX */
+	uint32_t	stack_n;	/* number of entries in @stack, at most cfg.stack_depth */
 
 	/* FIFO to the sink */
-	uint64_t	fifo_level;	/* bytes * 256 */
-	uint64_t	fifo_cycles;	/* cycle for which fifo_level is valid */
+	uint64_t	fifo_level;	/* 256 times the number of bytes in the FIFO */
+	uint64_t	fifo_cycles;	/* value of @cycles when @fifo_level was updated */
 	bool		lost;
 	uint8_t		lost_ecode;
-	uint64_t	retry_cycles;	/* cycle of the next attempt after a message was refused */
-	uint32_t	n_held;		/* bytes in @held */
+	uint64_t	retry_cycles;	/* value of @cycles at which the Error message is offered again */
+	uint32_t	n_held;		/* number of bytes in @held */
 	bool		stalls;
-	uint8_t		held[NB_FIFO_MAX + NB_FIFO_SLACK]; /* refused messages, each after its length */
+	uint8_t		held[NB_FIFO_MAX + NB_FIFO_SLACK]; /* refused messages, each after a byte with its length */
 
 	struct nb_encoder_config cfg;
 	struct nb_encoder_stats stats;
@@ -322,12 +326,12 @@ struct nb_encoder {
 	void		*opaque;
 
 	/* callbacks, which the owner may set while the encoder is stopped, or NULL */
-	uint64_t	(*now)(void *opaque);	/* timestamp for a message */
+	uint64_t	(*now)(void *opaque);	/* returns the timestamp for a message */
 	void		*now_opaque;
-	/* filter in addition to cfg.priv_mask */
+	/* returns whether to trace a block that cfg.priv_mask selects */
 	bool		(*qualify)(void *opaque, const struct nb_ingress *blk);
 	void		*qualify_opaque;
-	/* report a full FIFO, for trTeInstStallOrOverflow */
+	/* reports that the FIFO is full, for trTeInstStallOrOverflow */
 	void		(*stalled)(void *opaque, bool lost);
 	void		*stalled_opaque;
 };
@@ -336,7 +340,7 @@ struct nb_encoder {
  * nb_encoder_init() - initialise a stopped encoder
  * @enc: Memory for the encoder, with any content
  * @cfg: The configuration, which is copied
- * @out: Called by the other functions for each message
+ * @out: Receiver of the messages, which the other functions call
  * @opaque: Argument of @out
  */
 void nb_encoder_init(struct nb_encoder *enc, const struct nb_encoder_config *cfg,
@@ -344,22 +348,22 @@ void nb_encoder_init(struct nb_encoder *enc, const struct nb_encoder_config *cfg
 
 /**
  * nb_encoder_configure() - change the configuration of a stopped encoder
- * @enc: The encoder, which keeps its statistics, contexts and callbacks
+ * @enc: The encoder, whose statistics, contexts and callbacks do not change
  * @cfg: The configuration, which is copied
  */
 void nb_encoder_configure(struct nb_encoder *enc, const struct nb_encoder_config *cfg);
 
 /**
  * nb_encoder_start() - start to trace with the next block
- * @enc: The encoder; the call has no effect if it is started
- * @sync: SYNC of the ProgTraceSync message, which is sent at the first
- *	qualified block because it needs the address
+ * @enc: The encoder; the call has no effect if the encoder is already started
+ * @sync: SYNC of the ProgTraceSync message. This message needs the address of a
+ *	block, so the encoder sends it at the first block that it traces.
  */
 void nb_encoder_start(struct nb_encoder *enc, enum nb_sync sync);
 
 /**
  * nb_encoder_stop() - end the trace after the last block
- * @enc: The encoder; if it traced, it sends pending trace and ProgTraceCorrelation
+ * @enc: The encoder. If it traced the last block, it sends pending trace and ProgTraceCorrelation.
  * @evcode: Reason that ProgTraceCorrelation reports
  *
  * A jump or trap whose target is not known yet ends the trace without an
@@ -368,25 +372,25 @@ void nb_encoder_start(struct nb_encoder *enc, enum nb_sync sync);
 void nb_encoder_stop(struct nb_encoder *enc, enum nb_evcode evcode);
 
 /**
- * nb_encoder_context() - the hart has written scontext or hcontext
+ * nb_encoder_context() - report that the hart has written scontext or hcontext
  * @enc: The encoder, started or not
- * @scontext: The new value
- * @hcontext: The new value (0 without the hypervisor extension)
+ * @scontext: The value of scontext after the write
+ * @hcontext: The value of hcontext after the write (0 without the hypervisor extension)
  *
- * Call it before nb_encoder_ingress() for the block with the writing
- * instruction. The Ownership message follows that block.
+ * Call this function before nb_encoder_ingress() for the block with the writing
+ * instruction. The encoder sends the Ownership message after that block.
  */
 void nb_encoder_context(struct nb_encoder *enc, uint64_t scontext, uint64_t hcontext);
 
 /**
  * nb_encoder_notify() - mark the position in the trace at which a trigger fired
- * @enc: The encoder; the call has no effect unless it traces
- * @sync: NB_SYNC_EXT_TRIGGER or NB_SYNC_TRACE_EVENT, sent at the next block
+ * @enc: The encoder; the call has no effect if the encoder has not traced the last block
+ * @sync: NB_SYNC_EXT_TRIGGER or NB_SYNC_TRACE_EVENT, the SYNC of a message that is sent at the next block
  */
 void nb_encoder_notify(struct nb_encoder *enc, enum nb_sync sync);
 
 /**
- * nb_encoder_debug() - the hart enters or leaves Debug Mode
+ * nb_encoder_debug() - report that the hart enters or leaves Debug Mode
  * @enc: The encoder
  * @enter: True to send ProgTraceCorrelation with EVCODE 0; false to continue
  *	the trace with SYNC 3
@@ -394,14 +398,14 @@ void nb_encoder_notify(struct nb_encoder *enc, enum nb_sync sync);
 void nb_encoder_debug(struct nb_encoder *enc, bool enter);
 
 /**
- * nb_encoder_jump() - a block with an indirect jump to a known target has retired
+ * nb_encoder_jump() - trace a block that ends with an indirect jump to a known target
  * @enc: The encoder
  * @iretire: Length of the block in half-words
  * @ninsn: Number of instructions in the block
  * @next: Address of the next block, which has the same privilege mode
  *
- * Call it instead of nb_encoder_ingress() if nb_encoder_action() returned NB_ACT_JUMP. It sends
- * the same message without waiting for the next block.
+ * Call this function instead of nb_encoder_ingress() if nb_encoder_action() returned NB_ACT_JUMP. It
+ * sends the same message, but does not wait for the next block.
  */
 void nb_encoder_jump(struct nb_encoder *enc, uint32_t iretire, uint32_t ninsn, uint64_t next);
 
@@ -418,7 +422,7 @@ void nb_encoder_drain(struct nb_encoder *enc);
 void nb_encoder_drop(struct nb_encoder *enc);
 
 /**
- * nb_encoder_is_empty() - check whether all generated trace has been emitted
+ * nb_encoder_is_empty() - check whether the output has accepted all messages
  * @enc: The encoder
  *
  * Return: True if the FIFO is empty and no Error message is due.
@@ -432,26 +436,27 @@ static inline bool nb_encoder_is_empty(const struct nb_encoder *enc)
  * nb_encoder_stalls() - check whether the encoder stalls its hart
  * @enc: The encoder
  *
- * Return: True if no block may be passed until nb_encoder_drain() has ended the stall.
+ * Return: True if the hart must not retire a block until nb_encoder_drain() has ended the stall.
  */
 static inline bool nb_encoder_stalls(const struct nb_encoder *enc)
 {
 	return enc->stalls && enc->enabled;
 }
 
-/* These handle the uncommon cases of nb_encoder_ingress(). Do not call them otherwise. */
+/* Handle the uncommon cases of nb_encoder_ingress(). Other callers only call them as described below. */
 void nb_encoder_slow(struct nb_encoder *enc, const struct nb_ingress *blk);
 void nb_encoder_full(struct nb_encoder *enc);
 void nb_encoder_direct(struct nb_encoder *enc, uint64_t end);
 
 /**
- * nb_encoder_action() - choose the function that counts a block
+ * nb_encoder_action() - choose the function to call for a block
  * @enc: The encoder, started or not
  * @itype: Type of the block
  * @priv: Privilege mode of the block
  *
- * Return: Argument of nb_encoder_count(). If NB_ACT_SLOW is set, use nb_encoder_slow() instead; if
- * NB_ACT_JUMP is set, nb_encoder_jump() is also possible.
+ * Return: NB_ACT_* flags, the argument @act of nb_encoder_count(). If NB_ACT_SLOW is set, call
+ * nb_encoder_slow() instead of nb_encoder_count(). If NB_ACT_JUMP is also set and the target is
+ * known, nb_encoder_jump() is also possible.
  */
 static inline unsigned int nb_encoder_action(const struct nb_encoder *enc, unsigned int itype,
 					     unsigned int priv)
@@ -462,14 +467,14 @@ static inline unsigned int nb_encoder_action(const struct nb_encoder *enc, unsig
 }
 
 /**
- * nb_encoder_count() - a block has retired that does not need nb_encoder_slow()
+ * nb_encoder_count() - count a block that has retired and does not need nb_encoder_slow()
  * @enc: The encoder
  * @act: Result of nb_encoder_action(), without NB_ACT_SLOW
  * @iretire: Length of the block in half-words
  * @ninsn: Number of instructions in the block
  *
- * Return: True if nb_encoder_full() must be called. With NB_ACT_DIRECT, call nb_encoder_direct()
- * instead, whatever the result is.
+ * Return: True if the caller must call nb_encoder_full(). If @act contains NB_ACT_DIRECT, the caller
+ * ignores the result and calls nb_encoder_direct().
  */
 static inline bool nb_encoder_count(struct nb_encoder *enc, unsigned int act, uint32_t iretire,
 				    uint32_t ninsn)
@@ -482,7 +487,7 @@ static inline bool nb_encoder_count(struct nb_encoder *enc, unsigned int act, ui
 }
 
 /**
- * nb_encoder_ingress() - a block has retired
+ * nb_encoder_ingress() - trace a block that has retired
  * @enc: The encoder, started or not
  * @blk: The block, which the caller may reuse afterwards
  */

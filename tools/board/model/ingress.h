@@ -23,12 +23,12 @@ enum nb_itype {
 	NB_ITYPE_TAKEN		= 5,
 	NB_ITYPE_INDIRECT_CALL	= 8,
 	NB_ITYPE_DIRECT_CALL	= 9,
-	NB_ITYPE_INDIRECT_JUMP	= 10,	/* without linkage */
-	NB_ITYPE_DIRECT_JUMP	= 11,	/* without linkage */
-	NB_ITYPE_SWAP		= 12,	/* co-routine swap */
+	NB_ITYPE_INDIRECT_JUMP	= 10,	/* jump that saves no return address */
+	NB_ITYPE_DIRECT_JUMP	= 11,	/* jump that saves no return address */
+	NB_ITYPE_SWAP		= 12,	/* co-routine swap, which is a return and a call */
 	NB_ITYPE_RETURN		= 13,
-	NB_ITYPE_OTHER_INDIRECT	= 14,	/* with linkage */
-	NB_ITYPE_OTHER_DIRECT	= 15,	/* with linkage */
+	NB_ITYPE_OTHER_INDIRECT	= 14,	/* jump that saves its return address in another register than a call */
+	NB_ITYPE_OTHER_DIRECT	= 15,	/* jump that saves its return address in another register than a call */
 };
 
 /* Privilege mode, encoded like PRV and V in PROCESS, table "Fields in Messages" */
@@ -47,20 +47,21 @@ enum nb_priv {
  * which @iretire is 0 and @iaddr is the address of the instruction that trapped or was
  * interrupted.
  *
- * Blocks arrive in program order, the next one only after this one has ended. The block
- * does not contain the target of a jump, which is @iaddr of the next block.
+ * Blocks arrive in program order. A block arrives when it has ended. It does not contain
+ * the target of a jump at its end, which is @iaddr of the next block.
  *
- * @wide separates the instructions, for the truth and for address filters that begin or
- * end within a block. Bit i of wide[i / 64] is set if instruction i has 32 bits. Only the
- * first @ninsn bits are used. It may be NULL, in which case @wide_hash is 0. @code
- * contains the instructions of the block, for the truth; it may be NULL. @wide_hash is
- * nb_code_hash() of the code or, without code, nb_wide_hash() of the bits. It is the hash
- * of the whole translated block even if only its start has retired.
+ * @wide contains the lengths of the instructions, for the truth and for address filters
+ * that begin or end within a block. Bit i % 64 of wide[i / 64] is set if instruction i has
+ * 32 bits. Only the first @ninsn bits are used. @wide may be NULL, in which case
+ * @wide_hash is 0. @code contains the instructions of the block, for the truth; it may be
+ * NULL. @wide_hash is nb_code_hash() of the code or, if @code is NULL, nb_wide_hash() of
+ * the bits. It is the hash of the whole translated block even if only its start has
+ * retired.
  */
 struct nb_ingress {
 	uint64_t	iaddr;		/* virtual address of the first instruction */
-	uint32_t	iretire;	/* retired half-words */
-	uint32_t	ninsn;		/* retired instructions */
+	uint32_t	iretire;	/* number of retired half-words */
+	uint32_t	ninsn;		/* number of retired instructions */
 	uint8_t		ilastsize;	/* half-words of the last instruction, 1 or 2 */
 	uint8_t		itype;		/* enum nb_itype */
 	uint8_t		priv;		/* enum nb_priv */

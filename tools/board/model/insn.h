@@ -13,24 +13,25 @@
 
 enum nb_insn_kind {
 	NB_INSN_LINEAR,		/* continues at the next instruction */
-	NB_INSN_BRANCH,		/* direct and conditional; jumps to pc + offset if taken */
+	NB_INSN_BRANCH,		/* conditional branch, which jumps to pc + offset if it is taken */
 	NB_INSN_DIRECT,		/* jal, c.j, c.jal; jumps to pc + offset */
-	NB_INSN_TABLE,		/* cm.jt, cm.jalt; direct, with the target in a table */
+	NB_INSN_TABLE,		/* cm.jt, cm.jalt; direct jump whose target is in a table */
 	NB_INSN_INDIRECT,	/* jalr, c.jr, c.jalr, cm.popret */
 	NB_INSN_XRET,		/* mret, sret, mnret */
 	NB_INSN_ECALL,		/* ecall, ebreak, c.ebreak; always traps, never retires */
 };
 
 /* Flags of nb_insn_classify() */
-#define NB_INSN_RV32	(1U << 0)	/* the opcode of c.addiw (RV64) is c.jal */
-#define NB_INSN_ZCMP	(1U << 1)	/* opcodes of c.fsdsp (Zcd) are cm.popret */
-#define NB_INSN_ZCMT	(1U << 2)	/* cm.jt, cm.jalt */
+#define NB_INSN_RV32	(1U << 0)	/* RV32, in which c.jal has the opcode that c.addiw has in RV64 */
+#define NB_INSN_ZCMP	(1U << 1)	/* Zcmp, in which cm.popret has an opcode that c.fsdsp has in Zcd */
+#define NB_INSN_ZCMT	(1U << 2)	/* Zcmt, which has cm.jt and cm.jalt */
 
 /*
- * @itype is the itype of a block that ends with this instruction after it has retired. It is
- * NB_ITYPE_TAKEN for a branch (the caller changes it to NB_ITYPE_NOT_TAKEN if it was not
- * taken), NB_ITYPE_NONE for linear code, and NB_ITYPE_EXCEPTION for ecall and ebreak (the
- * block ends before them).
+ * Properties of an instruction. @itype is the itype of a block that ends with this
+ * instruction. @itype is NB_ITYPE_TAKEN for a branch, and the caller changes it to
+ * NB_ITYPE_NOT_TAKEN if the branch was not taken. @itype is NB_ITYPE_NONE for linear code.
+ * @itype is NB_ITYPE_EXCEPTION for ecall and ebreak, which never retire, so that the block
+ * ends before them.
  *
  * "Sequential Jump Optimization" means that a jump is sequentially inferable (struct
  * nb_ingress, sijump) if its @uses is not 0 and equals @sets of the instruction that retired
@@ -54,7 +55,7 @@ struct nb_insn {
 unsigned int nb_insn_len(uint16_t lo);
 
 /**
- * nb_insn_classify() - determine the effect of an instruction on the flow
+ * nb_insn_classify() - determine the effect of an instruction on the flow of the program
  * @opcode: The instruction, little endian in the low bits; bits beyond its length are
  *	ignored
  * @flags: NB_INSN_*
@@ -64,14 +65,15 @@ void nb_insn_classify(uint32_t opcode, unsigned int flags, struct nb_insn *insn)
 
 /**
  * nb_ingress_part() - make one instruction of a block a separate block
- * @blk: The block, with @wide
+ * @blk: The block, whose @wide is not NULL
  * @i: Number of the instruction; call this function for 0, 1, 2 ...
- * @one: On entry, the block of the previous instruction; on return, that of this one
+ * @one: On entry, the block of instruction @i - 1, or any content if @i is 0. On return, the block of
+ *	instruction @i.
  */
 void nb_ingress_part(const struct nb_ingress *blk, uint32_t i, struct nb_ingress *one);
 
 /**
- * nb_wide_hash() - return the value for struct nb_ingress, wide_hash
+ * nb_wide_hash() - compute nb_ingress.wide_hash of a block whose code is not known
  * @wide: Bit i is set if instruction i has 32 bits
  * @ninsn: Number of instructions
  *
@@ -80,9 +82,9 @@ void nb_ingress_part(const struct nb_ingress *blk, uint32_t i, struct nb_ingress
 uint32_t nb_wide_hash(const uint64_t *wide, size_t ninsn);
 
 /**
- * nb_code_hash() - return the value for struct nb_ingress, wide_hash, with code
+ * nb_code_hash() - compute nb_ingress.wide_hash of a block whose code is known
  * @code: Instructions of the block
- * @len: Size in bytes
+ * @len: Size of the block in bytes
  *
  * Return: A value that is never 0.
  */

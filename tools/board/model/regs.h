@@ -6,11 +6,13 @@
  *
  *	nb_te.enc --nb_te_connect()--> nb_funnel_input / nb_ram_input
  *
- * nb_dev.shadow always has the values that loads return. nb_dev.changed reports each change of it, so
- * that an owner whose loads are plain RAM loads can mirror it. nb_dev.changed also reports each word that
- * was stored to, even if the shadow is unchanged, because the store has changed the mirror. The owner
- * reports a store by nb_dev_write(). If a load has an effect (trRamData, or Active and Empty if they
- * change with a delay), the owner calls nb_dev_loaded() after the load.
+ * The owner of a component is the emulator or test that contains it. nb_dev.shadow always has the values
+ * that loads return. The component calls nb_dev.changed for each changed word of the shadow, so that an
+ * owner whose guest loads from plain RAM can copy the word to this RAM. The component also calls
+ * nb_dev.changed for each word that the guest has stored to, even if the shadow is unchanged, because the
+ * store has changed the RAM. The owner passes each store to nb_dev_write(). The owner calls nb_dev_loaded()
+ * after a load that has an effect. Loads of trRamData have an effect, and loads of Active and Empty if they
+ * change with a delay.
  *
  * The functions are not thread safe. The owner needs one lock for all components of a path.
  */
@@ -20,13 +22,13 @@
 #include "encoder.h"
 #include "truth.h"
 
-/* table "Trace Components" */
+/* Types of components (Trace Control Interface, table "Trace Components") */
 #define TRCOMP_ENCODER		0x1
 #define TRCOMP_FUNNEL		0x8
 #define TRCOMP_RAMSINK		0x9
 #define TRCOMP_ATBBRIDGE	0xe
 
-/* Offsets */
+/* Offsets of registers in the 4 KiB of a component */
 #define TR_CONTROL		0x000
 #define TR_IMPL			0x004
 #define TR_TE_INST_FEATURES	0x008
@@ -52,12 +54,12 @@
 #define TR_RAM_RP_HIGH		0x02c
 #define TR_RAM_DATA		0x040
 
-/* tr??Control, all components */
+/* Fields of tr??Control in all components */
 #define TR_ACTIVE		(1U << 0)
 #define TR_ENABLE		(1U << 1)
 #define TR_EMPTY		(1U << 3)
 
-/* trTeControl */
+/* Fields of trTeControl */
 #define TR_TE_INST_TRACING	(1U << 2)
 #define TR_TE_INST_MODE		(7U << 4)
 #define TR_TE_CONTEXT		(1U << 9)
@@ -69,7 +71,7 @@
 #define TR_TE_INST_SYNC_MAX	(15U << 20)
 #define TR_TE_FORMAT		(7U << 24)
 
-/* trTeInstFeatures */
+/* Fields of trTeInstFeatures */
 #define TR_TE_INST_EN_SEQUENTIAL_JUMP	(1U << 2)
 #define TR_TE_INST_EN_IMPLICIT_RETURN	(1U << 3)
 #define TR_TE_INST_IMPLICIT_RETURN_MODE	(3U << 6)
@@ -79,7 +81,7 @@
 #define TR_TE_SRC_ID			(0xfffU << 16)
 #define TR_TE_SRC_BITS			(15U << 28)
 
-/* trTsControl */
+/* Fields of trTsControl */
 #define TR_TS_ACTIVE		(1U << 0)
 #define TR_TS_COUNT		(1U << 1)
 #define TR_TS_RESET		(1U << 2)
@@ -89,16 +91,16 @@
 #define TR_TS_ENABLE		(1U << 15)
 #define TR_TS_WIDTH		(63U << 24)
 
-/* trTsMode */
+/* Sources of timestamps, which are the values of trTsMode */
 enum nb_ts_mode {
 	NB_TS_NONE	= 0,
-	NB_TS_EXTERNAL	= 1,	/* the clock of the owner, unchanged */
-	NB_TS_SYSTEM	= 2,	/* a counter that this clock drives, with prescaler and reset */
+	NB_TS_EXTERNAL	= 1,	/* the value of nb_ts.clock, unchanged */
+	NB_TS_SYSTEM	= 2,	/* a counter that nb_ts.clock drives, with prescaler and reset */
 	NB_TS_CORE	= 3,	/* a counter of the hart's cycles */
 	NB_TS_SHARED	= 4,	/* the timestamp of the next funnel */
 };
 
-/* trTeFilter_i_Control, trTeFilter_i_MatchInst */
+/* Fields of trTeFilter_i_Control and trTeFilter_i_MatchInst */
 #define TR_FILTER_ENABLE		(1U << 0)
 #define TR_FILTER_MATCH_PRIVILEGE	(1U << 1)
 #define TR_FILTER_MATCH_ECAUSE		(1U << 2)
@@ -107,7 +109,7 @@ enum nb_ts_mode {
 #define TR_FILTER_COMP_SHIFT(n)		(5 + 4 * (n))
 #define TR_FILTER_VALUE_INTERRUPT	(1U << 8)
 
-/* trTeComp_j_Control */
+/* Fields of trTeComp_j_Control */
 #define TR_COMP_P_INPUT		(3U << 0)
 #define TR_COMP_S_INPUT		(3U << 2)
 #define TR_COMP_P_FUNCTION	(7U << 4)
@@ -116,7 +118,7 @@ enum nb_ts_mode {
 #define TR_COMP_P_NOTIFY	(1U << 14)
 #define TR_COMP_S_NOTIFY	(1U << 15)
 
-/* trRamControl, trRamImpl, trRamWPLow */
+/* Fields of trRamControl, trRamImpl and trRamWPLow */
 #define TR_RAM_MODE		(1U << 4)	/* 0 SRAM, 1 SMEM */
 #define TR_RAM_STOP_ON_WRAP	(1U << 8)
 #define TR_RAM_MEM_FORMAT	(3U << 9)
@@ -135,13 +137,13 @@ enum nb_report {
 	NB_REPORT_INACTIVE,	/* access to a register other than Control while Active was 0 */
 	NB_REPORT_ENABLED,	/* write of a setting while the component was enabled or not empty */
 	NB_REPORT_UNALIGNED,	/* access that is not 32 bits wide at a multiple of 4 */
-	NB_REPORT_UNSET,	/* enabled before a register that is undefined after reset was written */
-	NB_REPORT_RANGE,	/* enabled a sink with a write pointer outside its buffer */
-	NB_REPORT_LEFT,		/* left a sink enabled, which may write to memory */
-	NB_REPORT_LINK_LEFT,	/* left an ATB bridge enabled */
-	NB_REPORT_POWER,	/* switched the power off while enabled */
-	NB_REPORT_LOCKED,	/* wrote to a locked CoreSight component */
-	NB_REPORT_OFF,		/* access without power or clock, or in reset */
+	NB_REPORT_UNSET,	/* a component was enabled although a register is still undefined after reset */
+	NB_REPORT_RANGE,	/* a sink was enabled with a write pointer outside its buffer */
+	NB_REPORT_LEFT,		/* the software ended while a sink was enabled, which may write to memory */
+	NB_REPORT_LINK_LEFT,	/* the software ended while an ATB bridge was enabled */
+	NB_REPORT_POWER,	/* the power of an enabled component was switched off */
+	NB_REPORT_LOCKED,	/* write to a locked CoreSight component */
+	NB_REPORT_OFF,		/* access to a component without power or clock, or in reset */
 	NB_REPORT_MAX,
 };
 
@@ -151,36 +153,36 @@ enum nb_report {
  */
 const char *nb_report_text(enum nb_report what);
 
-/* Faults to inject into any component; 0 is none. */
+/* Faults to inject into a component; a member that is 0 injects no fault. */
 struct nb_faults {
 	bool		active_stuck;	/* Active ignores writes */
 	bool		not_empty;	/* Empty stays 0 */
 	bool		enable_stuck;	/* an encoder's Enable stays 0 */
-	uint32_t	stuck;		/* one in N flushes or changes of Active does not end before the
-					 * register is written again (Active) or reset (Empty); 0 is none
+	uint32_t	stuck;		/* N: about one in N changes of Active does not end before Control is
+					 * written again, and about one in N flushes does not end before a reset
 					 */
 	bool		clock_stopped;	/* the timestamp does not change */
 	bool		bus_error;	/* a sink's writes to memory fail */
 	bool		wp_outside;	/* a sink's write pointer reads 4 KiB after Limit */
-	uint32_t	corrupt;	/* one in N messages has a flipped bit; 0 is none */
-	uint32_t	drop;		/* one in N messages is dropped; 0 is none */
-	uint32_t	duplicate;	/* one in N messages is sent twice; 0 is none */
-	uint32_t	seed;
+	uint32_t	corrupt;	/* N: one in N messages has a flipped bit */
+	uint32_t	drop;		/* N: one in N messages is dropped */
+	uint32_t	duplicate;	/* N: one in N messages is sent twice */
+	uint32_t	seed;		/* seed of the random choice of these messages */
 	bool		irq_lost;	/* a sink raises no interrupt */
-	uint32_t	irq_spurious;	/* one in N messages raises an interrupt */
+	uint32_t	irq_spurious;	/* N: one in N messages makes a sink raise an interrupt */
 };
 
 struct nb_dev;
 
 struct nb_dev_ops {
-	bool foreign;	/* has no tr??Control, so write() and loaded() get all offsets, see coresight.h */
-	uint32_t control_reset;	/* bits of tr??Control beside Empty while Active is 0 */
+	bool foreign;	/* the component has no tr??Control, so write() and loaded() get all offsets */
+	uint32_t control_reset;	/* bits of tr??Control that are 1 while Active is 0, except Empty */
 	void (*write)(struct nb_dev *dev, unsigned int offset, uint32_t value);
 	void (*loaded)(struct nb_dev *dev, unsigned int offset);
 	void (*refresh)(struct nb_dev *dev);
 	bool (*holds)(struct nb_dev *dev);	/* the component holds trace that its output did not accept */
-	void (*activate)(struct nb_dev *dev);	/* Active 0 -> 1 */
-	void (*reset)(struct nb_dev *dev);	/* Active 1 -> 0 */
+	void (*activate)(struct nb_dev *dev);	/* called when Active changes from 0 to 1 */
+	void (*reset)(struct nb_dev *dev);	/* called when Active changes from 1 to 0 */
 };
 
 /* The common state of all components */
@@ -189,10 +191,10 @@ struct nb_dev {
 	const struct nb_dev_ops *ops;
 	const char	*name;		/* name of the component in error messages, set by the owner */
 	uint8_t		written[1024 / 8];	/* bit N: word N was written since the last reset */
-	uint32_t	active_delay;	/* loads of Control until Active changes */
-	uint32_t	enable_delay;	/* loads of Control until Enable changes */
-	uint32_t	ts_active_delay; /* loads of trTsControl until trTsActive changes */
-	uint32_t	empty_delay;	/* loads of Control from Enable 1 -> 0 until Empty is 1 */
+	uint32_t	active_delay;	/* number of loads of Control until Active changes */
+	uint32_t	enable_delay;	/* number of loads of Control until Enable changes */
+	uint32_t	ts_active_delay; /* number of loads of trTsControl until trTsActive changes */
+	uint32_t	empty_delay;	/* number of loads of Control, after Enable became 0, until Empty is 1 */
 	bool		jammed;		/* Empty stays 0 until a reset (faults.stuck, caps.keeps_rest) */
 	uint32_t	chance;		/* state of the random number generator */
 	uint32_t	active_left;
@@ -216,18 +218,19 @@ struct nb_dev {
 /**
  * nb_dev_write() - store to a register
  * @dev: The component
- * @offset: Offset in its 4 KiB. If it is not a multiple of 4, it is reported and ignored.
+ * @offset: Offset of the register in the 4 KiB of the component. A store to an offset that is not a multiple
+ *	of 4 is reported and ignored.
  * @value: The stored value
  *
- * The function returns after all effects of the store. Messages have been sent,
+ * When the function returns, the store has had all its effects. Messages have been sent,
  * and the shadow has the value for the next load.
  */
 void nb_dev_write(struct nb_dev *dev, unsigned int offset, uint32_t value);
 
 /**
  * nb_dev_access() - check that an access is to one whole register
- * @dev: The component, which reports any other access
- * @offset: Offset of the register in its 4 KiB
+ * @dev: The component, whose nb_dev.report is called for any other access
+ * @offset: Offset of the access in the 4 KiB of the component
  * @size: Size of the access in bytes
  *
  * Return: True if the access is 32 bits wide at a multiple of 4.
@@ -237,16 +240,16 @@ bool nb_dev_access(struct nb_dev *dev, unsigned int offset, unsigned int size);
 /**
  * nb_dev_loaded() - perform the side effects of a load that has happened
  * @dev: The component
- * @offset: Offset of the register in its 4 KiB
+ * @offset: Offset of the register in the 4 KiB of the component
  */
 void nb_dev_loaded(struct nb_dev *dev, unsigned int offset);
 
 /**
- * nb_dev_read() - load from a register, with the side effects
+ * nb_dev_read() - load from a register and perform the side effects of the load
  * @dev: The component
- * @offset: Offset of the register in its 4 KiB
+ * @offset: Offset of the register in the 4 KiB of the component
  *
- * Return: The value.
+ * Return: The value of the register.
  */
 uint32_t nb_dev_read(struct nb_dev *dev, unsigned int offset);
 
@@ -260,22 +263,22 @@ void nb_dev_refresh(struct nb_dev *dev);
  * nb_dev_power_off() - switch the power of a component off and on
  * @dev: The component
  *
- * All registers have their values after power-up, such as Active 0. Trace that was not sent or written
- * is lost.
+ * Afterwards, all registers have the values that they have after power-up; for example, Active is 0. Trace
+ * that was not sent or written is lost.
  */
 void nb_dev_power_off(struct nb_dev *dev);
 
 /* A Timestamp Unit of an encoder or a funnel */
 struct nb_ts {
-	uint64_t	(*clock)(void *opaque);	/* set by the owner; NULL without a unit */
+	uint64_t	(*clock)(void *opaque);	/* set by the owner; NULL if the component has no Timestamp Unit */
 	void		*clock_opaque;
-	const uint64_t	*core_cycles;		/* for NB_TS_CORE, or NULL */
-	const struct nb_ts *shared;		/* for NB_TS_SHARED, or NULL */
+	const uint64_t	*core_cycles;		/* cycle counter for NB_TS_CORE, or NULL */
+	const struct nb_ts *shared;		/* unit of the next funnel for NB_TS_SHARED, or NULL */
 	uint8_t		modes;			/* bit N is set if enum nb_ts_mode N is supported */
-	uint8_t		width;			/* trTsWidth, 1..63 */
+	uint8_t		width;			/* trTsWidth, the bits of a timestamp, 1..63 */
 	bool		prescaler;
-	bool		encoder;		/* has trTsEnable */
-	uint64_t	base;			/* clock at which the counter was 0 */
+	bool		encoder;		/* the unit belongs to an encoder, and has trTsEnable */
+	uint64_t	base;			/* value of clock() at which the counter was 0 */
 	uint64_t	stopped;		/* value of a stopped counter */
 	uint32_t	control;
 	const struct nb_faults *faults;
@@ -288,15 +291,15 @@ struct nb_ts {
 uint64_t nb_ts_now(const struct nb_ts *ts);
 
 struct nb_ram_caps {
-	bool		sram, smem;	/* supported modes, at least one */
-	uint32_t	sram_size;	/* bytes, a power of two */
-	uint32_t	align;		/* "A": access width in SMEM mode, 2^n, at least 4 */
-	uint32_t	start_align;	/* alignment of trRamStart if it is coarser */
-	uint32_t	burst;		/* bytes collected before a write; 0 is align */
-	uint64_t	smem_lowest;	/* range of addresses for Start, Limit and WP */
-	uint64_t	smem_highest;
-	uint8_t		sizes;		/* supported sizes of a buffer; 0 is any, 1 rounds down to a power of
-					 * two, 2 rounds up
+	bool		sram, smem;	/* supported modes, of which at least one is true */
+	uint32_t	sram_size;	/* size of the SRAM in bytes, a power of two */
+	uint32_t	align;		/* width in bytes of an access in SMEM mode, 2^n, at least 4 ("A") */
+	uint32_t	start_align;	/* alignment of trRamStart in bytes if it is coarser than @align */
+	uint32_t	burst;		/* bytes that the sink collects before a write; 0 means @align */
+	uint64_t	smem_lowest;	/* lowest address for Start, Limit and WP */
+	uint64_t	smem_highest;	/* highest address for Start, Limit and WP */
+	uint8_t		sizes;		/* sizes of buffers; 0 allows any size, 1 rounds a size down to a
+					 * power of two, and 2 rounds it up
 					 */
 	bool		smem_fixed;	/* Start and Limit are fixed at smem_lowest and smem_highest */
 	bool		stop_on_wrap;
@@ -325,32 +328,32 @@ struct nb_ram {
 	uint32_t	n;		/* number of bytes in @buf */
 	uint32_t	burst;		/* size of @buf */
 	uint32_t	*sram;
-	uint64_t	bytes;		/* number of bytes accepted since init */
+	uint64_t	bytes;		/* number of bytes accepted since nb_ram_init() */
 	uint64_t	refused;	/* number of refused messages */
-	uint32_t	spurious;	/* messages since the last spurious interrupt */
+	uint32_t	spurious;	/* number of messages since the last spurious interrupt */
 	uint64_t	bus_errors;	/* number of failed writes */
 
-	/* write system memory; set by the owner; returns false for a bus error */
+	/* Writes system memory, and returns false for a bus error. The owner sets this callback. */
 	bool		(*mem_write)(void *opaque, uint64_t addr, const uint8_t *bytes, size_t len);
-	/* read system memory, for caps.smem_data; set by the owner, or NULL */
+	/* Reads system memory, for caps.smem_data. The owner sets this callback, or NULL. */
 	bool		(*mem_read)(void *opaque, uint64_t addr, uint8_t *bytes, size_t len);
 	/*
-	 * Raise an interrupt, which the specification does not define, because trRamWrap
-	 * was set. It is edge-triggered and needs no acknowledgement in a register. Set by
-	 * the owner, or NULL.
+	 * Raises an interrupt because trRamWrap was set. The specification does not define
+	 * this interrupt. The interrupt is edge-triggered and needs no acknowledgement in a
+	 * register. The owner sets this callback, or NULL.
 	 */
 	void		(*irq)(void *opaque);
 	void		*mem_opaque;
 };
 
 /**
- * nb_ram_init() - initialise a Trace RAM Sink as after power-up
- * @ram: Memory with any content; set mem_write and, as after nb_te_init(), dev.* after this call
+ * nb_ram_init() - initialise a Trace RAM Sink to its state after power-up
+ * @ram: Memory with any content. After this call, set mem_write and the members of dev that nb_te_init() lists.
  * @caps: The capabilities, which are copied
  *
  * This is the only function of this file that allocates memory.
  *
- * Return: 0, or -1 without memory.
+ * Return: 0, or -1 if memory is exhausted.
  */
 int nb_ram_init(struct nb_ram *ram, const struct nb_ram_caps *caps);
 void nb_ram_fini(struct nb_ram *ram);
@@ -362,7 +365,7 @@ void nb_ram_fini(struct nb_ram *ram);
 void nb_ram_end(struct nb_ram *ram);
 
 /**
- * nb_ram_input() - accept messages; an nb_out_fn
+ * nb_ram_input() - accept messages; this function has type nb_out_fn
  * @ram: A struct nb_ram
  * @bytes: Complete messages
  * @len: Length of the messages in bytes
@@ -372,9 +375,9 @@ void nb_ram_end(struct nb_ram *ram);
 bool nb_ram_input(void *ram, const uint8_t *bytes, size_t len);
 
 struct nb_funnel_caps {
-	uint8_t		inputs;		/* 1..16 */
+	uint8_t		inputs;		/* number of inputs, 1..16 */
 	bool		dis_input;
-	uint32_t	fifo;		/* bytes; each message needs two more than its length; 0 is none */
+	uint32_t	fifo;		/* bytes of the FIFO, in which a message needs its length + 2; 0: no FIFO */
 	bool		reorder;	/* inputs are served round-robin, not in the order of arrival */
 	uint8_t		ts_modes;
 	uint8_t		ts_width;
@@ -411,7 +414,7 @@ void nb_funnel_init(struct nb_funnel *funnel, const struct nb_funnel_caps *caps,
 		    nb_out_fn out, void *opaque);
 
 /**
- * nb_funnel_input() - accept a message; an nb_out_fn
+ * nb_funnel_input() - accept a message; this function has type nb_out_fn
  * @port: &funnel->port[input]
  * @bytes: A complete message
  * @len: Length of the message in bytes

@@ -29,14 +29,14 @@ void nb_te_reset(struct nb_dev *dev);
 bool nb_te_holds(struct nb_dev *dev);
 void nb_flushed(struct nb_dev *dev);
 
-/* Return the value that a register of a filter or comparator keeps if @value is written to it. */
+/* Return the value that a load of a filter's or comparator's register returns after @value was written. */
 uint32_t nb_te_legal_filter(const struct nb_te_caps *caps, unsigned int offset, uint32_t value);
 uint32_t nb_te_legal_comp(const struct nb_te_caps *caps, unsigned int offset, uint32_t value);
 /* Set the latch of the comparator whose control register was written. */
 void nb_te_prime(struct nb_te *te, unsigned int offset, uint32_t control);
 /*
- * Set the filters when trace starts. Return a mask of the traced privileges, or 0 if each block is
- * tested or no filter is on.
+ * Set the filters when trace starts. Return a mask of the traced privilege modes. Return 0 if no filter is
+ * on, or if the filters depend on more than the mode, so that the encoder tests each block.
  */
 uint8_t nb_te_set_filters(struct nb_te *te);
 

@@ -15,7 +15,7 @@
 
 #include "regs_te.h"
 
-/* Offsets; teControl, teImpl and tsControl are at TR_CONTROL, TR_IMPL and TR_TS_CONTROL. */
+/* Offsets of registers. teControl, teImpl and tsControl are at TR_CONTROL, TR_IMPL and TR_TS_CONTROL. */
 #define SF_SINK_BASE		0x010
 #define SF_SINK_BASE_HIGH	0x014
 #define SF_SINK_LIMIT		0x018
@@ -23,7 +23,7 @@
 #define SF_TS_LOWER		0x044
 #define SF_TS_UPPER		0x048
 
-/* teControl */
+/* Fields of teControl */
 #define SF_TE_TRACING		(1U << 2)
 #define SF_TE_INSTRUCTION	(7U << 4)
 #define SF_TE_INSTRUMENTATION	(3U << 7)
@@ -34,20 +34,20 @@
 #define SF_TE_SYNC_MAX_INST	(15U << 20)
 #define SF_TE_FORMAT		(7U << 24)
 
-/* teInstruction */
+/* Values of teInstruction, the trace mode */
 enum { SF_MODE_OFF = 0, SF_MODE_EVENTS = 1, SF_MODE_HTM = 6, SF_MODE_HTM_OPTIMIZED = 7 };
 
-/* tfControl, and teControl */
+/* Fields of tfControl and teControl */
 #define SF_STOP_ON_WRAP		(1U << 14)
 #define SF_SINK_ERROR		(1U << 27)
 #define SF_SINK			(15U << 28)
 #define SF_SINK_SBA		7U
 #define SF_SINK_FUNNEL		8U
 
-/* teSinkWP */
+/* Field of teSinkWP */
 #define SF_WRAPPED		(1U << 0)
 
-/* tsControl of an encoder */
+/* Fields of an encoder's tsControl */
 #define SF_TS_BRANCH		(3U << 16)
 #define SF_TS_INSTRUMENTATION	(1U << 18)
 #define SF_TS_OWNERSHIP		(1U << 19)
@@ -62,9 +62,9 @@ struct nb_sf_te_caps {
 };
 
 /**
- * nb_sf_te_init() - initialise an encoder of version 0 as after power-up
- * @te: Argument of nb_te_init()
- * @caps: Argument of nb_te_init(); capabilities of registers have no effect
+ * nb_sf_te_init() - initialise an encoder of version 0 to its state after power-up
+ * @te: Memory for the encoder, see nb_te_init()
+ * @caps: Capabilities, which are copied. The capabilities that describe registers have no effect.
  * @sf: Parameters of the encoder
  * @out: Receiver of the messages, such as nb_sf_funnel_input()
  * @opaque: Argument of @out
@@ -77,7 +77,7 @@ struct nb_sf_funnel;
 /* An input of the funnel, the opaque argument of nb_sf_funnel_input() */
 struct nb_sf_port {
 	struct nb_sf_funnel *funnel;
-	struct nb_te	*te;		/* sender, set by the owner, or NULL */
+	struct nb_te	*te;		/* encoder that sends to this input, set by the owner, or NULL */
 };
 
 /* A funnel with an SBA sink, which writes words of 64 bits to the system bus */
@@ -85,13 +85,13 @@ struct nb_sf_funnel {
 	struct nb_dev	dev;		/* first */
 	struct nb_ts	ts;
 	struct nb_sf_port port[NB_MAX_INPUTS];
-	uint8_t		word[8];	/* incomplete word */
+	uint8_t		word[8];	/* bytes that wait until a word of 64 bits is complete */
 	unsigned int	n;		/* number of bytes in @word */
-	uint64_t	bytes;		/* number of bytes accepted since init */
-	uint64_t	dropped;	/* messages that arrived while the funnel was disabled */
+	uint64_t	bytes;		/* number of bytes accepted since nb_sf_funnel_init() */
+	uint64_t	dropped;	/* number of messages that arrived while the funnel was disabled */
 	uint64_t	bus_errors;
 
-	/* write system memory; set by the owner; returns false for a bus error */
+	/* Writes system memory, and returns false for a bus error. The owner sets this callback. */
 	bool		(*mem_write)(void *opaque, uint64_t addr, const uint8_t *bytes, size_t len);
 	void		*mem_opaque;
 };
@@ -99,7 +99,7 @@ struct nb_sf_funnel {
 void nb_sf_funnel_init(struct nb_sf_funnel *funnel);
 
 /**
- * nb_sf_funnel_input() - accept a message; an nb_out_fn
+ * nb_sf_funnel_input() - accept a message; this function has type nb_out_fn
  * @port: &funnel->port[input]
  * @bytes: A complete message
  * @len: Length of the message in bytes
@@ -107,7 +107,7 @@ void nb_sf_funnel_init(struct nb_sf_funnel *funnel);
  * "When the funnel is disabled, TileLink data will be accepted but dropped." If the funnel is
  * not active, the sender gets a bus error.
  *
- * Return: True
+ * Return: Always true.
  */
 bool nb_sf_funnel_input(void *port, const uint8_t *bytes, size_t len);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The truth records every block that a hart retired, in order, so that a decode
- * of the trace can be compared with the executed instructions.
+ * The truth is a file that records every block that a hart retired, in order. It
+ * shows whether a decode of the trace is equal to the executed instructions.
  * Documentation/trace/ntrace-truth.rst describes the file.
  */
 #ifndef NTRACE_BOARD_TRUTH_H
@@ -24,7 +24,7 @@ struct nb_truth_reader;
  */
 struct nb_truth_writer *nb_truth_create(const char *path, unsigned int hart);
 
-/* Handles the uncommon case of nb_truth_block(). Do not call it otherwise. */
+/* Handle a block that the previous block does not predict. Only nb_truth_block() may call this function. */
 void nb_truth_slow(struct nb_truth_writer *w, const struct nb_ingress *blk,
 		   const struct nb_trace_state *state);
 
@@ -32,14 +32,14 @@ void nb_truth_slow(struct nb_truth_writer *w, const struct nb_ingress *blk,
 struct nb_truth_entry {
 	struct nb_ingress	blk;
 	struct nb_truth_entry	*next[2];	/* last two successors, the most recent first */
-	uint32_t		index;
+	uint32_t		index;		/* number of the entry in the dictionary */
 	uint32_t		hash_next;
 };
 
 /* Head of struct nb_truth_writer, which only nb_truth_block() may use */
 struct nb_truth_head {
 	struct nb_truth_entry *cur;	/* the last block */
-	uint32_t	run;		/* blocks in a row that repeat the last successor */
+	uint32_t	run;		/* number of consecutive blocks that were the most recent successor */
 	uint32_t	stamp;		/* stamp of the last trace state */
 	uint64_t	insns;
 };
@@ -85,14 +85,14 @@ void nb_truth_state(struct nb_truth_writer *w, const struct nb_trace_state *stat
 /**
  * nb_truth_context() - record new values of scontext and hcontext
  * @w: The writer
- * @scontext: The new value
- * @hcontext: The new value
+ * @scontext: The new value of scontext
+ * @hcontext: The new value of hcontext
  */
 void nb_truth_context(struct nb_truth_writer *w, uint64_t scontext, uint64_t hcontext);
 
 /**
  * nb_truth_stacks() - note that the file has stack pointers, which need a reader of version 2
- * @w: The writer; call it before all other functions
+ * @w: The writer, for which no other function was called since nb_truth_create()
  */
 void nb_truth_stacks(struct nb_truth_writer *w);
 
@@ -105,9 +105,9 @@ void nb_truth_stacks(struct nb_truth_writer *w);
 void nb_truth_stack(struct nb_truth_writer *w, uint64_t sp, uint64_t tp);
 
 /**
- * nb_truth_time() - record the current time; call it from time to time
+ * nb_truth_time() - record the current time, which a caller does at any intervals
  * @w: The writer
- * @time: Time in the unit of the timestamps; a time before the last one is ignored
+ * @time: Time in the unit of the timestamps. A time that is less than the last one is ignored.
  */
 void nb_truth_time(struct nb_truth_writer *w, uint64_t time);
 
@@ -141,14 +141,14 @@ struct nb_truth_event {
 	bool			traced;
 	uint8_t			sync;		/* enum nb_sync */
 	uint8_t			evcode;		/* enum nb_evcode or NB_ENDED_LOST */
-	struct nb_ingress	blk;		/* .wide and .code belong to the reader */
+	struct nb_ingress	blk;		/* .wide and .code point to memory that the reader owns */
 	uint64_t		scontext, hcontext, time, insns, sp, tp;
 };
 
 /**
  * nb_truth_open() - read a truth file
  * @path: Name of the file
- * @hart: Receives the number of its hart
+ * @hart: Receives the number of the hart that the file describes
  *
  * Return: The reader, or NULL with errno set, which is EINVAL if the file is not a truth file.
  */
@@ -159,7 +159,7 @@ struct nb_truth_reader *nb_truth_open(const char *path, unsigned int *hart);
  * @r: The reader
  * @ev: Receives the event
  *
- * Return: 1, 0 after NB_TRUTH_END, -1 if the file is truncated or corrupt.
+ * Return: 1 if there was an event, 0 after NB_TRUTH_END, -1 if the file is truncated or corrupt.
  */
 int nb_truth_next(struct nb_truth_reader *r, struct nb_truth_event *ev);
 
@@ -167,7 +167,7 @@ int nb_truth_next(struct nb_truth_reader *r, struct nb_truth_event *ev);
  * nb_truth_error() - describe the error of nb_truth_next()
  * @r: The reader
  *
- * Return: A sentence without its subject, which is the file; NULL without an error.
+ * Return: A sentence without its subject, which is the file; NULL if there was no error.
  */
 const char *nb_truth_error(const struct nb_truth_reader *r);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The bytes of truth files, and the dictionary, for their writer (truth.c) and reader (truth_read.c) */
+/* Encoding of truth files, and their dictionary, which the writer (truth.c) and the reader (truth_read.c) use */
 #ifndef NTRACE_BOARD_TRUTH_COMMON_H
 #define NTRACE_BOARD_TRUTH_COMMON_H
 
@@ -8,17 +8,17 @@
 #define MAGIC		"NBTRUTH\n"
 #define VERSION		1
 #define VERSION_STACKS	2
-#define VERSION_AT	8		/* in the header */
+#define VERSION_AT	8		/* offset of the version in the header */
 #define HEADER_SIZE	24
 #define BUFFER		(256 << 10)
 #define CHUNK		4096		/* number of entries per allocation */
 #define HASH_SIZE	(1U << 20)
-#define ENTRIES_MAX	(4U << 20)	/* limit, after which the dictionary is reset */
+#define ENTRIES_MAX	(4U << 20)	/* number of entries at which the dictionary is reset */
 #define IRETIRE_MAX	(1U << 20)
 
 /*
- * A token has its kind in the two high bits, and in the other bits a number below 63, or 63 and a
- * varint.
+ * A token is a byte. Its two high bits are its kind. The other bits are a number below 63, or they are 63
+ * and the number follows as a varint.
  */
 enum { KIND_RUN, KIND_OTHER, KIND_REF, KIND_OP };
 enum { OP_DEFINE, OP_CONTEXT, OP_TIME, OP_START, OP_STOP, OP_SYNC, OP_END, OP_RESET, OP_STACK };
@@ -37,7 +37,7 @@ enum { OP_DEFINE, OP_CONTEXT, OP_TIME, OP_START, OP_STOP, OP_SYNC, OP_END, OP_RE
 struct nb_truth_dictionary {
 	struct nb_truth_entry	**chunk;
 	uint32_t		n, chunks;
-	struct nb_truth_entry	root;	/* before the first block */
+	struct nb_truth_entry	root;	/* entry that precedes the first block */
 };
 
 static inline struct nb_truth_entry *nb_truth_entry_at(const struct nb_truth_dictionary *d, uint32_t index)
@@ -45,7 +45,7 @@ static inline struct nb_truth_entry *nb_truth_entry_at(const struct nb_truth_dic
 	return &d->chunk[index / CHUNK][index % CHUNK];
 }
 
-/* Add a block. Return NULL if out of memory. */
+/* Add a block to the dictionary. Return its entry, or NULL if memory is exhausted. */
 struct nb_truth_entry *nb_truth_add_entry(struct nb_truth_dictionary *d, const struct nb_ingress *blk);
 void nb_truth_free(struct nb_truth_dictionary *d);
 
@@ -56,7 +56,7 @@ static inline void nb_truth_reset(struct nb_truth_dictionary *d)
 	d->root.next[1] = NULL;
 }
 
-/* Record that @to followed @from, so that it is expected the next time. */
+/* Record that @to followed @from, so that @to is expected after @from in the future. */
 static inline void nb_truth_learn(struct nb_truth_entry *from, struct nb_truth_entry *to)
 {
 	if (from->next[0] == to)
@@ -70,7 +70,7 @@ static inline uint64_t nb_truth_end_of(const struct nb_truth_entry *e)
 	return e->blk.iaddr + 2ULL * e->blk.iretire;
 }
 
-/* Zigzag encoding has the sign in bit 0. */
+/* Zigzag encoding stores the sign of a number in bit 0. */
 static inline uint64_t zigzag(int64_t value)
 {
 	return (uint64_t)value << 1 ^ value >> 63;
