@@ -33,7 +33,7 @@ static void put_claim(struct nb_cs *cs)
 static void put_identity(struct nb_cs *cs)
 {
 	static const uint8_t cidr[4] = { 0x0d, 0x90, 0x05, 0xb1 };
-	/* Arm Ltd has the JEP106 code 0x3b with continuation 4 */
+	/* Arm Ltd has the JEP106 code 0x3b with continuation code 4 */
 	const uint8_t pidr[4] = {
 		cs->part, 0xb0 | cs->part >> 8, cs->revision << 4 | 0x8 | 0x3, 0,
 	};
@@ -127,8 +127,8 @@ void nb_cs_funnel_init(struct nb_cs_funnel *funnel, unsigned int inputs, bool lo
 	funnel->out = out;
 	funnel->out_opaque = opaque;
 	funnel->cs.part = 0x908;
-	funnel->cs.devtype = 0x12;	/* a link, which is a funnel */
-	funnel->cs.devid = 0x30 | inputs;	/* static priority */
+	funnel->cs.devtype = 0x12;	/* type of a link that is a funnel */
+	funnel->cs.devid = 0x30 | inputs;	/* the funnel has static priorities */
 	funnel->cs.lock = lock;
 	funnel->cs.set = funnel_set;
 	funnel->cs.clear = funnel_clear;
@@ -138,8 +138,8 @@ void nb_cs_funnel_init(struct nb_cs_funnel *funnel, unsigned int inputs, bool lo
 }
 
 /*
- * A port that is not enabled accepts nothing. Trace that arrives there waits, or its source drops
- * it.
+ * A port that is not enabled refuses all trace. The source of the trace stores or drops the refused
+ * trace.
  */
 bool nb_cs_funnel_input(void *opaque, const uint8_t *bytes, size_t len)
 {

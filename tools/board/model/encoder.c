@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The N-Trace encoder of RISC-V N-Trace 1.0
+ * The N-Trace encoder of RISC-V N-Trace 1.0.
  *
- * The target of a jump or trap is the address of the next block, so its message
- * waits in @pending for that block ("An address emitted is known at the next
- * valid ingress port cycle").
+ * The target of a jump or trap is the address of the next block. The encoder stores
+ * the type of the message in @pending, and sends the message at the next block ("An
+ * address emitted is known at the next valid ingress port cycle").
  */
 #include <string.h>
 
@@ -21,7 +21,7 @@
 #define RCODE_ICNT		0
 #define RCODE_HIST		1
 #define RCODE_HIST_REPEAT	2
-#define RCODE_RUN		8	/* branches that were not taken; RCODE 9 is for taken branches */
+#define RCODE_RUN		8	/* number of branches that were not taken; RCODE 9 is for taken branches */
 #define FORMAT_PRIV		0
 #define FORMAT_SCONTEXT		2
 #define FORMAT_HCONTEXT		3
@@ -48,9 +48,9 @@ const struct nb_dialect nb_dialect_sifive0 = {
 
 enum pending {
 	PENDING_NONE,
-	PENDING_DIRECT,		/* a taken branch in BTM that becomes DirectBranchSync */
+	PENDING_DIRECT,		/* a taken branch that a synchronising message reports */
 	PENDING_INDIRECT,
-	PENDING_RETURN,		/* a return without a message if its target is pending_addr */
+	PENDING_RETURN,		/* a return, which needs no message if its target is pending_addr */
 };
 
 /* ---- Messages (chapter "N-Trace Transmission Protocol") ---- */
@@ -59,11 +59,14 @@ enum pending {
 #define MSEO_END_MESSAGE	3
 
 /*
- * byte:  7 ....... 2  1 .. 0
+ * A message that is being encoded. Each byte has 6 bits of data (MDO) and 2 bits that
+ * mark the end of a field or message (MSEO).
+ *
+ * bits:  7 ....... 2  1 .. 0
  *       | MDO[5:0]   | MSEO |
  *
- * @fixed collects the fixed fields. The variable field after them starts at the
- * next free bit.
+ * @fixed contains the @nbits bits of fixed fields that are not yet in @bytes. The
+ * variable field after these fields starts at the next bit.
  */
 struct message {
 	uint8_t		bytes[NB_MESSAGE_MAX];
@@ -71,7 +74,7 @@ struct message {
 	uint32_t	fixed;
 	unsigned int	nbits;
 	uint8_t		tcode;
-	bool		pad;		/* variable fields are longer than necessary (a variant) */
+	bool		pad;		/* variable fields are longer than necessary (variant PAD) */
 };
 
 static bool has_variant(const struct nb_encoder *enc, enum nb_variant variant)
@@ -79,7 +82,7 @@ static bool has_variant(const struct nb_encoder *enc, enum nb_variant variant)
 	return NB_UNLIKELY(enc->cfg.variant & variant);
 }
 
-/* Return true for about one call in @n if @variant is on. Each run gets the same results. */
+/* Return true for about one call in @n if @variant is on. The same seed causes the same results. */
 static bool now_and_then(struct nb_encoder *enc, enum nb_variant variant, unsigned int n)
 {
 	if (!has_variant(enc, variant))
@@ -110,7 +113,7 @@ static void put_fixed(struct message *m, uint32_t value, unsigned int width)
 	m->nbits += width;
 }
 
-/* Spread 48 bits to the MDO fields of 8 bytes, the lowest bits to the first byte. */
+/* Distribute 48 bits to the MDO fields of 8 bytes. The lowest bits are in the first byte. */
 static uint64_t spread(uint64_t value)
 {
 	uint64_t x = (value & 0xffffff) | (value >> 24 & 0xffffff) << 32;
@@ -129,8 +132,8 @@ static void store8(uint8_t *to, uint64_t bytes)
 }
 
 /*
- * Store @value in as few whole MDOs as possible, at least one. Always write 8 or 16 bytes and advance
- * by the used ones, because the length of a loop could not be predicted.
+ * Store @value in as few whole MDOs as possible, at least one. The function always writes 8 or 16 bytes, and
+ * adds only the number of used bytes to m->n. A loop would be slower, because the CPU could not predict its end.
  */
 static void put_groups(struct message *m, uint64_t value)
 {
@@ -171,9 +174,10 @@ static void put_var(struct message *m, uint64_t value)
 }
 
 /*
- * Send whole MDOs until all higher bits are equal to the last sent bit, as
- * chapter "Virtual Addresses Optimization" describes. The address starts at a
- * byte because it follows a variable field.
+ * Store an address of @width bits in whole MDOs, and omit the highest bits if
+ * they are equal to the last stored bit, as chapter "Virtual Addresses
+ * Optimization" describes. The address starts at a byte because it follows a
+ * variable field.
  */
 static void put_addr_extended(struct message *m, uint64_t value, unsigned int width)
 {
@@ -184,7 +188,7 @@ static void put_addr_extended(struct message *m, uint64_t value, unsigned int wi
 	for (;;) {
 		unsigned int mdo = rest & 63;
 
-		if (left < 6)	/* no MDO was skipped, so the value is not extended */
+		if (left < 6)	/* this MDO has the highest bits, and no copies of the sign above them */
 			mdo &= (1U << left) - 1;
 		rest >>= 6;
 		m->bytes[m->n++] = mdo << 2;
@@ -205,7 +209,7 @@ static void put_addr(const struct nb_encoder *enc, struct message *m, uint64_t a
 	if (enc->cfg.extend_addr)
 		put_addr_extended(m, value, width);
 	else if (enc->cfg.variant & NB_VARIANT_SIGN_COPIES && width == 63)
-		put_var(m, (int64_t)addr >> 1);	/* SpacemiT's K3 sends the address shifted like a signed number */
+		put_var(m, (int64_t)addr >> 1);	/* SpacemiT's K3 copies bit 63 when it shifts the address */
 	else
 		put_var(m, value);
 }
@@ -275,7 +279,10 @@ static void drain_fifo(struct nb_encoder *enc)
 	enc->fifo_cycles = enc->cycles;
 }
 
-/* Make room for @len bytes. With trTeInstStallEna, the hart waits for it. */
+/*
+ * Return true if the FIFO has room for @len bytes. With trTeInstStallEna, the hart waits for this room, which
+ * increases enc->cycles.
+ */
 static bool fifo_room(struct nb_encoder *enc, unsigned int len)
 {
 	uint64_t depth = (uint64_t)enc->cfg.fifo_depth << 8, need = (uint64_t)len << 8;
@@ -317,7 +324,7 @@ static void give_held(struct nb_encoder *enc)
 	enc->stalls &= enc->n_held > fifo_size(enc);
 }
 
-/* Keep a refused message in the FIFO. Return false if it is full. */
+/* Store a refused message in the FIFO. Return false if the FIFO is full. */
 static bool hold(struct nb_encoder *enc, const struct message *m)
 {
 	uint32_t size = fifo_size(enc), need = enc->n_held + 1 + m->n;
@@ -361,7 +368,7 @@ static bool transmit(struct nb_encoder *enc, struct message *m, bool sync)
 {
 	uint64_t mask = enc->cfg.ts_width < 64 ? (1ULL << enc->cfg.ts_width) - 1 : ~0ULL;
 	uint64_t now = enc->time;
-	/* Draw the random numbers of variants even without timestamps, so that both traces match */
+	/* Without timestamps, use the same random numbers, so that the traces only differ by the timestamps */
 	bool has = sync || has_tstamp(enc, m);
 
 	if (enc->cfg.timestamp && has) {
@@ -438,7 +445,10 @@ static bool send(struct nb_encoder *enc, struct message *m, bool sync)
 	return true;
 }
 
-/* Send the Error message "as soon as space is available", here half of the FIFO. */
+/*
+ * Send the Error message "as soon as space is available", which is when half of the FIFO is free. Return false
+ * if the message was not sent.
+ */
 static bool recover(struct nb_encoder *enc)
 {
 	struct message m;
@@ -470,7 +480,7 @@ static bool recover(struct nb_encoder *enc)
 
 /* ---- Counters ---- */
 
-/* "The I-CNT counter is reset after its value has been transmitted" */
+/* Return I-CNT for a message. "The I-CNT counter is reset after its value has been transmitted" */
 static uint64_t take_icnt(struct nb_encoder *enc)
 {
 	uint64_t icnt = enc->icnt;
@@ -496,8 +506,8 @@ static uint32_t take_hist(struct nb_encoder *enc)
 }
 
 /*
- * End a run of equal branches. The oldest bits of HIST may also belong to it; HIST is {1, oldest,
- * ..., newest}.
+ * Send the number of equal branches that rep_count contains. If the oldest branches in HIST are also
+ * equal to them, add their number. HIST is {1, oldest, ..., newest}.
  */
 static void flush_run(struct nb_encoder *enc)
 {
@@ -549,7 +559,7 @@ static void flush_branches(struct nb_encoder *enc)
 	send(enc, &m, false);
 }
 
-/* "the trace up to the current location must be emitted (HREPEAT and B-CNT too)" */
+/* Send the repetitions that were only counted (HREPEAT and B-CNT), before a message that ends them. */
 static void flush_repeats(struct nb_encoder *enc)
 {
 	flush_history(enc);
@@ -568,12 +578,12 @@ static void ownership(struct nb_encoder *enc, unsigned int format)
 		return;
 	flush_repeats(enc);
 	begin_message(enc, &m, NB_TCODE_OWNERSHIP);
-	/* PROCESS: {CONTEXT, V, PRV[1:0], FORMAT[1:0]}; enum nb_priv is {V, PRV} */
+	/* PROCESS is {CONTEXT, V, PRV[1:0], FORMAT[1:0]}, and enum nb_priv is {V, PRV} */
 	put_var(&m, (format == FORMAT_PRIV ? 0 : context << 5) | enc->priv << 2 | format);
 	send(enc, &m, false);
 }
 
-/* "Should hcontext be implemented: first hcontext, second scontext" */
+/* Send all contexts. "Should hcontext be implemented: first hcontext, second scontext" */
 static void ownership_full(struct nb_encoder *enc)
 {
 	enc->due.context = enc->due.context == NB_CONTEXT_WRITTEN ? NB_CONTEXT_WRITTEN : NB_CONTEXT_NONE;
@@ -583,8 +593,8 @@ static void ownership_full(struct nb_encoder *enc)
 }
 
 /*
- * Send a message with SYNC, which resets all state, has an absolute time, and is followed by Ownership
- * (chapter "Synchronizing Messages").
+ * Send a message with SYNC. It resets the state of the optimisations, and has an absolute time. Ownership
+ * messages follow it (chapter "Synchronizing Messages").
  */
 static void sync_message(struct nb_encoder *enc, enum nb_tcode tcode, enum nb_sync sync,
 			 unsigned int btype, uint64_t addr)
@@ -618,7 +628,10 @@ static void sync_message(struct nb_encoder *enc, enum nb_tcode tcode, enum nb_sy
 
 static void history_full(struct nb_encoder *enc);
 
-/* Send a sync in linear code. ProgTraceSync needs an empty HIST because it has no HIST field. */
+/*
+ * Send a synchronising message in linear code. ProgTraceSync has no HIST field, so it is only possible if HIST
+ * is empty.
+ */
 static void linear_sync(struct nb_encoder *enc, uint64_t addr)
 {
 	bool htm = enc->cfg.mode == NB_MODE_HTM;
@@ -643,7 +656,7 @@ static void linear_sync(struct nb_encoder *enc, uint64_t addr)
 	sync_message(enc, tcode, enc->due.sync, 0, addr);
 }
 
-/* Only count a branch message that repeats the previous one. */
+/* If a branch message would repeat the previous one, count it and return true. */
 static bool repeated(struct nb_encoder *enc, enum nb_tcode tcode, unsigned int btype,
 		     uint64_t target)
 {
@@ -665,7 +678,7 @@ static bool repeated(struct nb_encoder *enc, enum nb_tcode tcode, unsigned int b
 	return true;
 }
 
-/* Report a taken branch in BTM. @end, the address after it, identifies its target. */
+/* Report a taken branch in BTM. @end is the address after the branch, which identifies the branch. */
 static void direct_branch(struct nb_encoder *enc, uint64_t end)
 {
 	struct message m;
@@ -677,7 +690,7 @@ static void direct_branch(struct nb_encoder *enc, uint64_t end)
 	send(enc, &m, false);
 }
 
-/* Return true if the message of a jump has a HIST, which HTM uses for the branches before it. */
+/* Return true if the message of a jump has a HIST field, which reports the branches before the jump in HTM. */
 static bool sends_hist(const struct nb_encoder *enc)
 {
 	return enc->cfg.mode == NB_MODE_HTM && (enc->hist != 1 || enc->cfg.hist_always);
@@ -690,7 +703,10 @@ static void indirect_branch_sync(struct nb_encoder *enc, uint64_t addr)
 		     enc->due.sync, enc->pending_btype, addr);
 }
 
-/* Choose the message after flush_history(), which may send the last bits of HIST in a message of repeated branches. */
+/*
+ * Report a jump to @addr. The type of the message depends on HIST, which flush_history() may have sent in a
+ * message of equal branches.
+ */
 static void indirect_branch(struct nb_encoder *enc, uint64_t addr)
 {
 	struct message m;
@@ -726,7 +742,7 @@ static void correlation(struct nb_encoder *enc, enum nb_evcode evcode)
 	cdf |= has_variant(enc, NB_VARIANT_HIST_IN_BTM);
 	begin_message(enc, &m, NB_TCODE_PROG_TRACE_CORRELATION);
 	put_fixed(&m, evcode == NB_EVCODE_DISABLED && has_variant(enc, NB_VARIANT_VENDOR_CODES) ? 8 : evcode, 4);
-	put_fixed(&m, cdf, 2);	/* CDF: "in HTM trace mode CDF must be 1" */
+	put_fixed(&m, cdf, 2);	/* "in HTM trace mode CDF must be 1" */
 	put_var(&m, take_icnt(enc));
 	if (cdf)
 		put_var(&m, take_hist(enc));
@@ -755,14 +771,17 @@ static void push(struct nb_encoder *enc, const struct nb_ingress *blk)
 		enc->stack_n++;
 }
 
-/* Return true if a return is expected here. Mode 1 does not compare addresses. */
+/*
+ * Remove the last call from the return stack. Return true if the target of a return can be implicit. Mode 1
+ * does not compare the target with the stack.
+ */
 static bool pop(struct nb_encoder *enc)
 {
 	if (!enc->cfg.implicit_return || !enc->stack_n)
 		return false;
 	enc->stack_n--;
 	enc->pending_addr = enc->stack[--enc->stack_top % NB_STACK_MAX];
-	/* "only ... if the associated call has already been reported in an earlier message" */
+	/* Returns are implicit "only ... if the associated call has already been reported in an earlier message" */
 	return !has_variant(enc, NB_VARIANT_RETURN_STRICT) ||
 	       enc->stack_reports[enc->stack_top % NB_STACK_MAX] != enc->reports;
 }
@@ -776,8 +795,9 @@ static void set_pending(struct nb_encoder *enc, enum pending pending, unsigned i
 }
 
 /*
- * Chapter "Sequential Jump Optimization" requires both instructions in the same
- * message, so I-CNT must still contain the one before the jump.
+ * Return true if the target of a jump follows from the instruction before it. Chapter
+ * "Sequential Jump Optimization" requires that one message reports both instructions,
+ * so I-CNT must also contain the instruction before the jump.
  */
 static bool inferable_jump(struct nb_encoder *enc, const struct nb_ingress *blk)
 {
@@ -790,8 +810,9 @@ static void return_jump(struct nb_encoder *enc, const struct nb_ingress *blk)
 
 	if (inferable_jump(enc, blk)) {
 		/*
-		 * The jump uses a link register that was just loaded. The specification does not
-		 * define whether a decoder pops for it, so do not use that stack any more.
+		 * The instruction before the return has loaded the link register. The specification
+		 * does not define whether a decoder then removes a call from its return stack, so
+		 * empty the stack.
 		 */
 		enc->stack_n = 0;
 		return;
@@ -825,7 +846,7 @@ static void trap(struct nb_encoder *enc, bool interrupt)
 
 static void icnt_full(struct nb_encoder *enc);
 
-/* Table "Handling of 4-bit itype values" */
+/* Handle the end of a block as defined by table "Handling of 4-bit itype values". */
 static void account(struct nb_encoder *enc, const struct nb_ingress *blk)
 {
 	if (has_variant(enc, NB_VARIANT_FULL_BEFORE) && enc->icnt &&
@@ -879,7 +900,7 @@ static bool last_before_sync(const struct nb_encoder *enc)
 	       enc->n_messages + 1 - enc->sync_start >= 1ULL << (enc->cfg.sync_max + 4);
 }
 
-/* HIST is full. If all its branches are equal, start or continue a run and send nothing. */
+/* Handle a full HIST. If all its branches are equal, only add their number to rep_count. */
 static void history_full_runs(struct nb_encoder *enc)
 {
 	uint32_t all = enc->hist_full - 1, bits = enc->hist & all, bit = bits & 1;
@@ -887,7 +908,7 @@ static void history_full_runs(struct nb_encoder *enc)
 	if (enc->rep_count && (enc->rep_hist != bit || enc->rep_count >= RUN_MAX || (bits && bits != all)))
 		flush_run(enc);
 	if (enc->hist < enc->hist_full)
-		return;		/* the run has taken some of the branches */
+		return;		/* flush_run() has removed some branches from HIST */
 	if (bits && bits != all) {
 		struct message m;
 
@@ -902,7 +923,7 @@ static void history_full_runs(struct nb_encoder *enc)
 	enc->rep_count += enc->cfg.hist_bits - 1;
 }
 
-/* HIST is full. Send it, or count it if it is equal to the last one. */
+/* Handle a full HIST. Send it, or count it if it is equal to the previous full HIST. */
 static void history_full_repeats(struct nb_encoder *enc)
 {
 	uint32_t hist = take_hist(enc);
@@ -920,7 +941,10 @@ static void history_full_repeats(struct nb_encoder *enc)
 	}
 }
 
-/* Return true if a sync replaces the message for a full HIST, because it is due or would become due. */
+/*
+ * Return true if a synchronising message replaces the message for a full HIST. It is already due, or the
+ * message for a full HIST would make it due.
+ */
 static bool takes_branch(const struct nb_encoder *enc)
 {
 	return enc->cfg.dialect->sync_at_branch && !enc->pending &&
@@ -956,9 +980,10 @@ static void icnt_full(struct nb_encoder *enc)
 }
 
 /*
- * A counter is full, or a periodic sync may be due, after a block was accounted. If the jump of this
- * block is pending, its message will report I-CNT. If a loss has ended the session, the rest of HIST
- * and I-CNT is not sent. Messages that become due here are sent with the next block.
+ * Handle full counters, and make a periodic sync due if its period has ended, after account() has processed a
+ * block. If the jump of this block is pending, the message of the jump will report I-CNT. If a loss has ended
+ * the session, HIST and I-CNT are not sent. Synchronising messages that become due here are sent with the next
+ * block.
  */
 void nb_encoder_full(struct nb_encoder *enc)
 {
@@ -966,9 +991,7 @@ void nb_encoder_full(struct nb_encoder *enc)
 
 	if (enc->hist >= enc->hist_full && !has_variant(enc, NB_VARIANT_ICNT_FIRST))
 		history_full(enc);
-	/*
-	 * A pending message reports I-CNT in any case, and so does an unexpected return
-	 */
+	/* A pending message will report I-CNT, so a message for a full I-CNT is not needed */
 	if (enc->running && enc->icnt >= enc->icnt_limit && !enc->pending)
 		icnt_full(enc);
 	if (enc->hist >= enc->hist_full)
@@ -1012,7 +1035,7 @@ static bool qualified(struct nb_encoder *enc, const struct nb_ingress *blk)
 	return !enc->qualify || enc->qualify(enc->qualify_opaque, blk);
 }
 
-/* Start with ProgTraceSync and I-CNT 0, by rule 1 of "Detailed Rules". */
+/* Start a session with ProgTraceSync and I-CNT 0, as rule 1 of "Detailed Rules" requires. */
 static void begin_session(struct nb_encoder *enc, const struct nb_ingress *blk)
 {
 	enum nb_tcode tcode = NB_TCODE_PROG_TRACE_SYNC;
@@ -1035,7 +1058,7 @@ static void begin_session(struct nb_encoder *enc, const struct nb_ingress *blk)
 	enc->running = true;
 	enc->state.session = ++enc->sessions;
 	if (enc->start_sync == NB_SYNC_FIFO_OVERRUN && has_variant(enc, NB_VARIANT_OVERRUN_BRANCH)) {
-		/* I-CNT and HIST count from a lost message */
+		/* Let I-CNT and HIST contain code from before the overflow */
 		enc->icnt = 1 + enc->n_messages % 50;
 		enc->hist = 2 + enc->n_messages % 30;
 		tcode = htm ? NB_TCODE_INDIRECT_BRANCH_HIST_SYNC :
@@ -1088,7 +1111,10 @@ static void continue_session(struct nb_encoder *enc, const struct nb_ingress *bl
 		ownership(enc, enc->n_messages & 1 ? FORMAT_PRIV : FORMAT_SCONTEXT);
 }
 
-/* Send the trace up to here. A taken branch needs no address, and a jump is left without one. */
+/*
+ * End a session, and send the trace up to the last block. The message of a taken branch needs no address. The
+ * message of a pending jump is not sent, because its address is not known.
+ */
 static void halt(struct nb_encoder *enc, enum nb_evcode evcode)
 {
 	if (enc->pending == PENDING_DIRECT && enc->cfg.mode == NB_MODE_HTM)
@@ -1114,7 +1140,7 @@ static void unqualified(struct nb_encoder *enc, const struct nb_ingress *blk)
 		recover(enc);
 }
 
-/* The hart continues after a wfi, which was the last traced instruction. */
+/* End the session because the hart continues after a wfi, which was the last traced instruction. */
 static void wake(struct nb_encoder *enc)
 {
 	enc->asleep = false;
@@ -1124,7 +1150,7 @@ static void wake(struct nb_encoder *enc)
 	enc->start_sync = NB_SYNC_EXIT_POWERDOWN;
 }
 
-/* Apply the variants wfi, debug and trigger before a block. The board has no other source of these events. */
+/* Cause the events of the variants wfi, debug and trigger before a block. */
 static void act_up(struct nb_encoder *enc)
 {
 	if (enc->asleep)
@@ -1147,7 +1173,7 @@ static bool ends_with_wfi(const struct nb_ingress *blk)
 	       !memcmp(blk->code + 2 * blk->iretire - 4, wfi, 4);
 }
 
-/* An instruction takes one cycle without the variant cycles. */
+/* Return the number of cycles of a block. An instruction takes one cycle, except in the variant CYCLES. */
 static uint64_t cycles_of(const struct nb_encoder *enc, const struct nb_ingress *blk)
 {
 	if (!has_variant(enc, NB_VARIANT_CYCLES))
@@ -1202,15 +1228,16 @@ static void legalise(struct nb_encoder_config *cfg)
 		cfg->dialect = &nb_dialect_ratified;
 	if (!cfg->stack_depth || cfg->stack_depth > cfg->dialect->stack_max)
 		cfg->stack_depth = cfg->dialect->stack_max;
-	/* A deeper stack only counts calls and has no addresses to compare */
+	/* A return stack of more calls than NB_STACK_MAX only counts calls, and contains no addresses (mode 1) */
 	if (cfg->stack_depth > NB_STACK_MAX && cfg->implicit_return)
 		cfg->implicit_return = 1;
 	cfg->stack_bits = cfg->stack_bits ? clamp(cfg->stack_bits, 2, 63) : STACK_BITS;
 	cfg->icnt_bits = cfg->icnt_bits ? clamp(cfg->icnt_bits, 4, ICNT_BITS_MAX) : ICNT_BITS_MAX;
 	cfg->hist_bits = cfg->hist_bits ? clamp(cfg->hist_bits, 2, HIST_BITS_MAX) : HIST_BITS_MAX;
 	/*
-	 * 30 is a multiple of 1, 2, 3, 5 and 6, so that all HIST of a loop with so few
-	 * branches are equal. The example of the specification also has 30.
+	 * A HIST of 31 bits contains 30 branches. 30 is a multiple of 1, 2, 3, 5 and 6, so
+	 * that each full HIST of a loop with 1, 2, 3, 5 or 6 branches is equal. The example of
+	 * the specification also has 30 branches.
 	 */
 	if (cfg->repeated_history && cfg->hist_bits == HIST_BITS_MAX)
 		cfg->hist_bits = 31;
@@ -1290,7 +1317,7 @@ void nb_encoder_stop(struct nb_encoder *enc, enum nb_evcode evcode)
 	if (!enc->enabled)
 		return;
 	halt(enc, evcode);
-	/* A flush empties the FIFO, and the "Error Message will be the last message" */
+	/* Stopping flushes the FIFO. If trace was lost, the "Error Message will be the last message" */
 	enc->fifo_level = 0;
 	enc->retry_cycles = 0;
 	enc->enabled = false;
@@ -1303,7 +1330,7 @@ void nb_encoder_drain(struct nb_encoder *enc)
 	give_held(enc);
 	if (!enc->lost || enc->enabled)
 		return;
-	/* No later event could send the Error message */
+	/* Send the Error message here, because a stopped encoder processes no more blocks that would send it */
 	enc->retry_cycles = 0;
 	recover(enc);
 }

@@ -186,7 +186,7 @@ struct nb_encoder_config {
 	uint8_t		icnt_bits;		/* width of I-CNT with the overflow bit, 4..22; 0 is 22 */
 	uint8_t		hist_bits;		/* width of HIST with the stop bit, 2..32; 0 is 32 */
 	uint8_t		priv_mask;		/* bit N selects enum nb_priv N for tracing; 0 selects all modes */
-	bool		stall;			/* trTeInstStallEna, with which the hart waits until the FIFO has room */
+	bool		stall;			/* trTeInstStallEna, which stalls the hart while the FIFO is full */
 	uint32_t	fifo_depth;		/* bytes of the FIFO before the sink; 0 means that it is never full */
 	uint32_t	fifo_rate;		/* bytes that drain per 256 cycles */
 	uint32_t	variant;		/* set of enum nb_variant */
@@ -207,9 +207,9 @@ struct nb_encoder_config {
 struct nb_trace_state {
 	uint32_t	stamp;
 	uint32_t	session;	/* number of the last start; 0 if the last block was not traced */
-	uint32_t	starts;		/* number of sessions whose first message was sent, even if later ones were lost */
+	uint32_t	starts;		/* number of sessions whose first message was sent */
 	uint32_t	syncs;		/* number of synchronising messages since nb_encoder_init() */
-	uint8_t		sync;		/* SYNC of the last synchronising message, which contained the address of its block */
+	uint8_t		sync;		/* SYNC of the last synchronising message */
 	uint8_t		evcode;		/* reason for the end of the last session */
 	uint8_t		evcode_before;	/* reason for the end of the session before it */
 };
@@ -280,7 +280,7 @@ struct nb_encoder {
 	uint64_t	icnt_limit;
 	struct nb_due	due;
 	uint8_t		start_sync;	/* SYNC of the next start */
-	bool		enabled;	/* nb_encoder_start() was called, and nb_encoder_stop() was not called after it */
+	bool		enabled;	/* the encoder was started and not stopped after that */
 	bool		running;	/* the encoder is enabled, and traced the last block */
 	bool		asleep;		/* the encoder is running, and the last block ended with wfi (variant WFI) */
 	uint8_t		pending;	/* type of the message that waits for the next block's address */

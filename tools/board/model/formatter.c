@@ -5,8 +5,8 @@
 #include "coresight.h"
 
 #define FLAGS		15	/* position of the byte with the flags */
-#define NO_ID		0x7f	/* reserved; no ID was sent */
-#define NULL_ID		0	/* padding */
+#define NO_ID		0x7f	/* reserved ID, which means that no ID was sent */
+#define NULL_ID		0	/* ID of padding */
 
 void nb_formatter_init(struct nb_formatter *f, unsigned int id_every,
 		       bool (*out)(void *opaque, const uint8_t frame[16]), void *opaque)
@@ -42,7 +42,7 @@ static void formatter_data(struct nb_formatter *f, uint8_t byte)
 	formatter_next(f);
 }
 
-/* If @late, the byte after the ID change still belongs to the previous ID */
+/* Store an ID change. If @late is true, the byte after it still belongs to the previous ID. */
 static void formatter_id(struct nb_formatter *f, uint8_t id, bool late)
 {
 	f->frame[f->pos] = id << 1 | 1;
@@ -53,9 +53,9 @@ static void formatter_id(struct nb_formatter *f, uint8_t id, bool late)
 }
 
 /*
- * Send the held byte. @next is the ID of the byte that follows it. An odd byte cannot be an ID
- * change, so a change at an odd byte is sent in the even byte before it. Byte 14 has no odd data
- * byte after it.
+ * Store the held byte. @next is the ID of the byte that follows the held byte. An odd byte of the
+ * frame cannot be an ID change. If the byte after an odd byte has another ID, the ID change is stored
+ * in the even byte before the odd byte. This is not possible in byte 14, because byte 15 contains flags.
  */
 static void formatter_held(struct nb_formatter *f, uint8_t next)
 {

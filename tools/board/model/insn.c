@@ -5,7 +5,7 @@
  */
 #include "insn.h"
 
-/* Move bits hi..lo of an opcode to position @to of an immediate */
+/* Return bits @hi to @lo of an opcode, moved to position @to of an immediate. */
 static uint32_t bits(uint32_t op, unsigned int hi, unsigned int lo, unsigned int to)
 {
 	return (op >> lo & ((1U << (hi - lo + 1)) - 1)) << to;
@@ -18,7 +18,7 @@ static int32_t sign_extend(uint32_t value, unsigned int width)
 	return (int32_t)((value ^ sign) - sign);
 }
 
-/* "link means register x1 or x5" */
+/* Return true if @reg is a link register ("link means register x1 or x5"). */
 static bool is_link(unsigned int reg)
 {
 	return reg == 1 || reg == 5;
@@ -114,7 +114,7 @@ static void classify_32(uint32_t op, struct nb_insn *insn)
 	}
 }
 
-/* imm[11|4|9:8|10|6|7|3:1|5] of c.j and c.jal */
+/* Return the offset of c.j and c.jal, which is imm[11|4|9:8|10|6|7|3:1|5]. */
 static int32_t cj_offset(uint32_t op)
 {
 	return sign_extend(bits(op, 12, 12, 11) | bits(op, 11, 11, 4) | bits(op, 10, 9, 8) |
@@ -122,7 +122,7 @@ static int32_t cj_offset(uint32_t op)
 			   bits(op, 5, 3, 1) | bits(op, 2, 2, 5), 12);
 }
 
-/* imm[8|4:3] and imm[7:6|2:1|5] of c.beqz and c.bnez */
+/* Return the offset of c.beqz and c.bnez, which is imm[8|4:3] and imm[7:6|2:1|5]. */
 static int32_t cb_offset(uint32_t op)
 {
 	return sign_extend(bits(op, 12, 12, 8) | bits(op, 11, 10, 3) | bits(op, 6, 5, 6) |
@@ -138,7 +138,7 @@ static void classify_quadrant1(uint32_t op, unsigned int flags, struct nb_insn *
 		if (flags & NB_INSN_RV32)
 			direct(insn, 1, cj_offset(op));
 		break;
-	case 3:		/* c.lui; it is c.mop without an immediate, and c.addi16sp for x2 */
+	case 3:		/* c.lui; the opcode is c.mop if the immediate is 0, and c.addi16sp if rd is x2 */
 		if (rd != 2 && op & 0x107c)
 			insn->sets = rd;
 		break;

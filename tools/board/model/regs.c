@@ -60,7 +60,7 @@ uint32_t nb_with(uint32_t value, uint32_t mask, uint32_t field)
 	return (value & ~mask) | (field * (mask & -mask) & mask);
 }
 
-/* Return a random value for a field that "may not reset", which may have any value after reset. */
+/* Return a random value for a field that "may not reset", or 0 if such fields are 0 after a reset. */
 uint32_t nb_undef(struct nb_dev *dev)
 {
 	uint32_t x = dev->undef;
@@ -74,7 +74,7 @@ uint32_t nb_undef(struct nb_dev *dev)
 	return x;
 }
 
-/* Return true if this is one of the times at which the hardware does not respond */
+/* Return true for about one in faults.stuck calls, in which case the hardware does not respond. */
 static bool gets_stuck(struct nb_dev *dev)
 {
 	if (!dev->faults.stuck)
@@ -103,7 +103,7 @@ void nb_flushed(struct nb_dev *dev)
 	nb_set_empty(dev, true);
 }
 
-/* "When component is held in reset, tr??Enable must be reset to 0 as well" */
+/* Reset a component. "When component is held in reset, tr??Enable must be reset to 0 as well" */
 static void deactivate(struct nb_dev *dev)
 {
 	unsigned int i;
@@ -135,7 +135,7 @@ void nb_dev_power_off(struct nb_dev *dev)
 	dev->active_left = 0;
 }
 
-/* "This write will reset most of other enable/mode bits in this register" */
+/* Set Active. "This write will reset most of other enable/mode bits in this register" */
 static void activate(struct nb_dev *dev)
 {
 	dev->activations++;
@@ -154,7 +154,7 @@ static void active_follows(struct nb_dev *dev)
 		deactivate(dev);
 }
 
-/* Write Enable, which may change late. Its effects occur with the change. */
+/* Write Enable. If enable_delay is set, Enable changes after this number of loads, and takes effect then. */
 static void write_enable(struct nb_dev *dev, uint32_t value)
 {
 	uint32_t now = nb_get(dev, TR_CONTROL) & TR_ENABLE;
@@ -277,7 +277,7 @@ static uint64_t ts_raw(const struct nb_ts *ts, unsigned int mode)
 
 static unsigned int ts_shift(const struct nb_ts *ts)
 {
-	return 2 * nb_field(ts->control, TR_TS_PRESCALE);	/* divided by 1, 4, 16, 64 */
+	return 2 * nb_field(ts->control, TR_TS_PRESCALE);	/* the prescaler divides by 1, 4, 16 or 64 */
 }
 
 uint64_t nb_ts_now(const struct nb_ts *ts)
@@ -327,7 +327,8 @@ uint32_t nb_ts_legal(const struct nb_ts *ts, uint32_t value)
 }
 
 /*
- * Write trTsControl. trTsReset is W1. The counter keeps its value over a stop and a new prescaler.
+ * Write trTsControl. Writing 1 to trTsReset resets the counter. The value of the counter does not change when
+ * software stops it or changes the prescaler.
  */
 uint32_t nb_ts_write(struct nb_ts *ts, uint32_t value)
 {
@@ -342,7 +343,7 @@ uint32_t nb_ts_write(struct nb_ts *ts, uint32_t value)
 	return ts->control;
 }
 
-/* Store to trTsControl. trTsActive follows with delay, like other resets. */
+/* Store to trTsControl. If ts_active_delay is set, trTsActive changes after this number of loads. */
 void nb_ts_store(struct nb_dev *dev, struct nb_ts *ts, uint32_t value)
 {
 	bool waits = dev->ts_active_left || (nb_get(dev, TR_TS_CONTROL) ^ value) & TR_TS_ACTIVE;

@@ -71,7 +71,7 @@ bool nb_atb_input(void *opaque, const uint8_t *bytes, size_t len)
 	if (!(nb_get(&atb->dev, TR_CONTROL) & TR_ENABLE))
 		return false;
 	if (!id || id > NB_ATB_ID_LAST || len >= sizeof(transfer)) {
-		/* No component that follows could identify the source */
+		/* The next components could not identify the source of the message */
 		atb->discarded++;
 		return true;
 	}

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The Trace Funnel, see Trace Control Interface 1.0, chapter "Trace Funnel". Each message passes as
- * a whole. Messages pass in the order of arrival, either at once or through a FIFO that holds the
- * newest messages until it is flushed or more messages arrive. A funnel with a FIFO for each input
- * serves its inputs in turn, so that messages of one source overtake messages of other sources.
+ * The Trace Funnel, see Trace Control Interface 1.0, chapter "Trace Funnel". The funnel never splits a
+ * message. A funnel without a FIFO forwards each message when it arrives. A funnel with a FIFO stores
+ * the newest messages until it is flushed or needs room for more messages, and forwards messages in
+ * the order of arrival. With caps.reorder, the funnel serves its inputs in turn, as if it had a FIFO
+ * for each input, so that messages of one source overtake messages of other sources.
  */
 #include <string.h>
 
@@ -29,8 +30,8 @@ static struct held held_at(const struct nb_funnel *f, uint32_t at)
 }
 
 /*
- * Return the position of the next message to send, which is the oldest one, or the oldest one of
- * the input whose turn it is
+ * Return the position in the FIFO of the next message to send. This is the oldest message or, with
+ * caps.reorder, the oldest message of the next input in turn.
  */
 static uint32_t choose(const struct nb_funnel *f)
 {

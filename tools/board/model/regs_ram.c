@@ -31,7 +31,7 @@ static bool smem(const struct nb_ram *ram)
 	return nb_get(&ram->dev, TR_CONTROL) & TR_RAM_MODE;
 }
 
-/* Return "A", the alignment; "For SRAM mode A must be 4" */
+/* Return the alignment in bytes, which the specification calls A. "For SRAM mode A must be 4" */
 static uint32_t align_of(const struct nb_ram *ram)
 {
 	return smem(ram) ? ram->caps.align : 4;
@@ -66,7 +66,7 @@ static bool has_data(const struct nb_ram *ram)
 	return !smem(ram) || ram->caps.smem_data;
 }
 
-/* trRamData contains the word at trRamRP; "Required for SRAM mode" */
+/* Update trRamRP, and trRamData, which contains the word at trRamRP. */
 static void put_data(struct nb_ram *ram)
 {
 	uint8_t bytes[4] = { 0 };
@@ -88,8 +88,9 @@ static uint32_t clamp32(uint32_t value, uint32_t low, uint32_t high)
 }
 
 /*
- * Apply WARL to each half separately. "After setting 0, the lowest possible value must be set.
- * After setting 0xFFFFFFFF the highest possible value must be set."
+ * Return the pointer @old after @value was written to its half at @offset. A half outside of the
+ * range is set to the limit: "After setting 0, the lowest possible value must be set. After setting
+ * 0xFFFFFFFF the highest possible value must be set."
  */
 static uint64_t legal_pointer(const struct nb_ram *ram, uint64_t old, unsigned int offset,
 			      uint32_t value)
@@ -160,7 +161,7 @@ static void wrap(struct nb_ram *ram)
 	nb_set_empty(&ram->dev, true);
 }
 
-/* Write the first @len collected bytes; @len is a multiple of A. */
+/* Write the first @len bytes of ram->buf. @len is a multiple of the alignment. */
 static void drain(struct nb_ram *ram, uint32_t len)
 {
 	uint32_t done = 0, a = align_of(ram);
@@ -218,7 +219,7 @@ bool nb_ram_input(void *opaque, const uint8_t *bytes, size_t len)
 		if (ram->n == ram->burst)
 			drain(ram, ram->n);
 		if (!(nb_get(&ram->dev, TR_CONTROL) & TR_ENABLE))
-			break;	/* stopped on wrap; "the very last message may not be complete" */
+			break;	/* the sink has stopped, so "the very last message may not be complete" */
 	}
 	return true;
 }
@@ -239,7 +240,7 @@ static uint32_t legal_control(const struct nb_ram *ram, uint32_t value)
 	return legal;
 }
 
-/* Set Start and Limit of a mode in which they are fixed, or which has just been selected. */
+/* Set the pointers after a change of the mode. If Start and Limit are not fixed, they are undefined. */
 static void set_mode(struct nb_ram *ram)
 {
 	uint32_t a = align_of(ram);
@@ -269,8 +270,8 @@ static void set_enable(struct nb_ram *ram, bool on)
 		check_enable(ram);
 		ram->n = 0;
 		/*
-		 * Accept no trace into an impossible buffer, to avoid a write to an unintended
-		 * address
+		 * With an impossible buffer, the sink accepts no trace, so that it does not write to an
+		 * unintended address
 		 */
 		ram->broken = ram->start > ram->limit || !in_buffer(ram, ram->wp);
 		nb_set_empty(&ram->dev, true);
@@ -299,7 +300,7 @@ static void ram_write_control(struct nb_ram *ram, uint32_t value)
 	}
 }
 
-/* Trim or extend the limit that software writes, for sinks that accept only buffers of 2^M bytes */
+/* Return the Limit that the sink uses after @limit was written. Some sinks accept only buffers of 2^M bytes. */
 static uint64_t legal_limit(const struct nb_ram *ram, uint64_t limit)
 {
 	uint64_t a = align_of(ram), size = limit + a - ram->start, legal = a;
@@ -324,7 +325,7 @@ static void write_limits(struct nb_ram *ram, unsigned int offset, uint32_t value
 				-(uint64_t)(ram->caps.start_align ? ram->caps.start_align : 1);
 		put_pointer(ram, TR_RAM_START_LOW, ram->start, 0);
 		break;
-	case TR_RAM_LIMIT_LOW:	/* if fixed, it "can be possibly trimmed" */
+	case TR_RAM_LIMIT_LOW:	/* if Start is fixed, Limit "can be possibly trimmed" */
 		if (!smem(ram) && ram->caps.limit_fixed)
 			break;
 		ram->limit = legal_pointer(ram, ram->limit, offset, value);
@@ -388,7 +389,7 @@ static void ram_write(struct nb_dev *dev, unsigned int offset, uint32_t value)
 	}
 }
 
-/* "trRamRP auto-increments following an access to trRamData" */
+/* Handle an access to trRamData. "trRamRP auto-increments following an access to trRamData" */
 static void ram_loaded(struct nb_dev *dev, unsigned int offset)
 {
 	struct nb_ram *ram = to_ram(dev);

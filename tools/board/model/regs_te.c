@@ -80,7 +80,7 @@ void nb_te_caps_full(struct nb_te_caps *caps)
 	};
 }
 
-/* See chapter "Minimal Implementation" */
+/* Set the capabilities of chapter "Minimal Implementation". */
 void nb_te_caps_minimal(struct nb_te_caps *caps)
 {
 	*caps = (struct nb_te_caps){
@@ -91,7 +91,10 @@ void nb_te_caps_minimal(struct nb_te_caps *caps)
 
 /* ---- WARL ---- */
 
-/* "When non-supported mode (different than 0) is set, it MUST revert to supported non-0 mode" */
+/*
+ * Return the trace mode after @mode was written. "When non-supported mode (different than 0) is set, it MUST
+ * revert to supported non-0 mode"
+ */
 static unsigned int legal_mode(const struct nb_te_caps *caps, unsigned int mode)
 {
 	if (!(caps->btm && caps->htm))
@@ -153,7 +156,7 @@ static uint32_t legal_features(const struct nb_te_caps *caps, uint32_t value)
 		legal |= value & TR_TE_INST_EN_IMPLICIT_RETURN;
 	if (caps->implicit_return >> mode & 1)
 		legal = nb_with(legal, TR_TE_INST_IMPLICIT_RETURN_MODE, mode);
-	else if (caps->implicit_return)	/* the best supported mode */
+	else if (caps->implicit_return)	/* use the highest supported mode */
 		legal = nb_with(legal, TR_TE_INST_IMPLICIT_RETURN_MODE,
 				31 - __builtin_clz(caps->implicit_return));
 	if (caps->repeated_history)
@@ -219,8 +222,9 @@ static void configure(struct nb_te *te, uint32_t control)
 	};
 
 	/*
-	 * N-Trace enables implicit returns by a mode "different than 0". The control interface has
-	 * a separate enable bit, with which mode 0 is "not reporting how it is implemented".
+	 * According to N-Trace, a mode "different than 0" enables implicit returns. The control
+	 * interface has a separate enable bit. If this bit is set, mode 0 means that the hardware is
+	 * "not reporting how it is implemented".
 	 */
 	cfg.implicit_return = nb_field(features, TR_TE_INST_IMPLICIT_RETURN_MODE);
 	if (!caps->return_by_mode && !(features & TR_TE_INST_EN_IMPLICIT_RETURN))
@@ -281,7 +285,7 @@ static void set_tracing(struct nb_te *te, uint32_t control)
 	fire_out(te, on ? 0 : 1);
 }
 
-/* "As specified by specification governing trTeFormat" */
+/* Update trTeImpl. The protocol version in it depends on trTeFormat. */
 static void put_impl(struct nb_te *te, uint32_t control)
 {
 	const struct nb_te_caps *caps = &te->caps;
@@ -295,7 +299,7 @@ static void put_impl(struct nb_te *te, uint32_t control)
 static void te_write_control(struct nb_te *te, uint32_t value)
 {
 	uint32_t old = nb_get(&te->dev, TR_CONTROL), now = legal_control(&te->caps, value);
-	uint32_t overflow = old & TR_TE_INST_STALL_OR_OVERFLOW & ~value;	/* RW1C */
+	uint32_t overflow = old & TR_TE_INST_STALL_OR_OVERFLOW & ~value;	/* writing 1 clears the bit */
 	bool was = old & TR_ENABLE, is = now & TR_ENABLE;
 
 	if (was && is && (old ^ now) & CONTROL_SETTINGS) {
@@ -370,8 +374,8 @@ static uint32_t legal(struct nb_te *te, unsigned int offset, uint32_t value)
 }
 
 /*
- * Messages use the timestamp settings at the time when trace was enabled. While it is enabled, only
- * the counter may be changed.
+ * Messages use the timestamp settings at the time when trace was enabled. While the encoder is enabled,
+ * software may only start, stop and reset the counter.
  */
 static void te_write_ts(struct nb_te *te, uint32_t value)
 {
@@ -399,7 +403,7 @@ static void te_write(struct nb_dev *dev, unsigned int offset, uint32_t value)
 		return;
 	}
 	if (offset == TR_IMPL || offset == TR_TS_COUNTER_LOW || offset == TR_TS_COUNTER_HIGH)
-		return;		/* RO */
+		return;		/* read-only */
 	now = legal(te, offset, value);
 	if (nb_get(dev, TR_CONTROL) & TR_ENABLE && now != nb_get(dev, offset) &&
 	    offset != TR_TE_TRIG_EXT_IN && offset != TR_TE_TRIG_EXT_OUT) {
@@ -423,7 +427,7 @@ static void te_activate(struct nb_dev *dev)
 	nb_ts_refresh(dev, &te->ts);
 }
 
-/* Reset drops pending messages instead of flushing them. */
+/* Reset the encoder, which drops the messages that were not sent. */
 void nb_te_reset(struct nb_dev *dev)
 {
 	struct nb_te *te = to_te(dev);
@@ -494,7 +498,7 @@ void nb_te_init(struct nb_te *te, const struct nb_te_caps *caps, nb_out_fn out, 
 	nb_te_init_map(te, &te_ops, caps, out, opaque);
 }
 
-/* Initialise an encoder with the registers of @ops */
+/* Initialise an encoder whose register map @ops implements. */
 void nb_te_init_map(struct nb_te *te, const struct nb_dev_ops *ops, const struct nb_te_caps *caps,
 		    nb_out_fn out, void *opaque)
 {

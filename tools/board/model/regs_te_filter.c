@@ -55,10 +55,10 @@ uint32_t nb_te_legal_filter(const struct nb_te_caps *caps, unsigned int offset, 
 	case FILTER_ECAUSE_HIGH:
 		return control & TR_FILTER_MATCH_ECAUSE ? value : 0;
 	}
-	return 0;	/* The board cannot filter by impdef or data */
+	return 0;	/* this model cannot filter by impdef or by data accesses */
 }
 
-/* The inputs are iaddr and context; this port lacks tval and daddr */
+/* The inputs of comparators are iaddr and context, because the ingress port has no tval and no daddr. */
 uint32_t nb_te_legal_comp(const struct nb_te_caps *caps, unsigned int offset, uint32_t value)
 {
 	if ((offset - TR_TE_COMP(0)) / 0x20 >= caps->comps)
@@ -103,7 +103,7 @@ static uint64_t comp_input(const struct nb_te *te, bool context, uint64_t iaddr)
 	return context ? te->context : iaddr;
 }
 
-/* "Only bits from an input signal ... should be compared"; context is scontext */
+/* Return the bits of an input that are compared. The context is scontext, which has 32 bits. */
 static uint64_t comp_bits(bool context)
 {
 	return context ? 0xffffffff : ~0ULL;
@@ -121,7 +121,10 @@ static bool comp_secondary(const struct nb_te *te, const struct nb_comp_state *c
 	       compare(c->s_function, comp_input(te, c->s_context, iaddr), c->s);
 }
 
-/* @retired is true if the instruction at @iaddr has retired, and false if a trap preceded it */
+/*
+ * Return the output of a comparator for the instruction at @iaddr. @retired is true if the instruction has
+ * retired, and false if a trap was taken before it.
+ */
 static bool comp_output(const struct nb_te *te, const struct nb_comp_state *c, uint64_t iaddr,
 			bool retired)
 {
@@ -140,8 +143,7 @@ static bool comp_output(const struct nb_te *te, const struct nb_comp_state *c, u
 
 /*
  * Update the latch after the instruction at @iaddr has retired. In mode 3 the output is latched
- * "until instruction after secondary result is true". If a trap was taken instead, that instruction
- * has not retired.
+ * "until instruction after secondary result is true".
  */
 static void comp_step(const struct nb_te *te, struct nb_comp_state *c, uint64_t iaddr)
 {
@@ -155,7 +157,7 @@ static bool comp_changes(const struct nb_te *te, const struct nb_comp_state *c, 
 {
 	struct nb_comp_state after = *c;
 
-	/* The result of a comparison with an address changes at that address */
+	/* A comparison with an address may change its result at that address */
 	if (!c->p_context && (c->s_function == 6 || (c->p >= first && c->p <= last)))
 		return true;
 	if (!c->s_context && c->s_function != 6 && c->s >= first && c->s <= last)
@@ -194,7 +196,10 @@ static bool trap_matches(const struct nb_te *te, const struct nb_filter_state *f
 	       (te->trap_cause < 64 && f->ecause >> te->trap_cause & 1);
 }
 
-/* "start matching from ..., stop matching upon return from the 1st matching trap" */
+/*
+ * Update the depth of nested traps after @blk. A filter must "start matching from" a matching trap, and "stop
+ * matching upon return from the 1st matching trap".
+ */
 static void count_traps(struct nb_te *te, struct nb_filter_state *f, const struct nb_ingress *blk)
 {
 	if (!(f->control & (TR_FILTER_MATCH_ECAUSE | TR_FILTER_MATCH_INTERRUPT)))
@@ -245,9 +250,10 @@ static bool te_qualify(void *opaque, const struct nb_ingress *blk)
 }
 
 /*
- * "Generate a trace packet explicitly reporting the address of the final instruction in a block
- * that causes a primary match. This is also known as a watchpoint." A block is one instruction
- * here, and the message is sent before it.
+ * Request a message if the instruction of @blk matches. "Generate a trace packet explicitly reporting
+ * the address of the final instruction in a block that causes a primary match. This is also known as
+ * a watchpoint." In this model, @blk is one instruction, and the message is sent before it. With
+ * caps.notify_after, the message is sent before the next block.
  */
 static void watchpoints(struct nb_te *te, const struct nb_ingress *blk)
 {
@@ -277,8 +283,8 @@ static void give(struct nb_te *te, const struct nb_ingress *blk, struct nb_truth
 }
 
 /*
- * Return true if the block can be processed as a whole, because each comparator has the same result
- * for all its instructions.
+ * Return true if the block need not be split, because each comparator has the same output for all
+ * instructions of the block.
  */
 static bool is_uniform(const struct nb_te *te, const struct nb_ingress *blk)
 {
@@ -295,9 +301,9 @@ static bool is_uniform(const struct nb_te *te, const struct nb_ingress *blk)
 }
 
 /*
- * Ports of hardware report a few instructions per cycle, so that an address filter begins and ends
- * at the exact instruction. Blocks may be long here. If a comparator changes its result within a
- * block, each instruction becomes a separate block.
+ * In hardware, the ingress port reports a few instructions per cycle, so that an address filter begins
+ * and ends at the exact instruction. Blocks of this model may be long. If a comparator changes its
+ * output within a block, the function makes each instruction a separate block.
  */
 void nb_te_split(struct nb_te *te, const struct nb_ingress *blk, struct nb_truth_writer *truth)
 {
@@ -352,8 +358,8 @@ static void read_comp(struct nb_te *te, unsigned int j)
 }
 
 /*
- * Primary function 6 is "Prime latch to 1 if trTeCompMatchMode is 3". The latch is primed when
- * software writes the control register. It keeps its value when trace stops and restarts.
+ * Primary function 6 is "Prime latch to 1 if trTeCompMatchMode is 3". The latch is set or cleared when
+ * software writes the control register. Its value does not change when trace stops and restarts.
  */
 void nb_te_prime(struct nb_te *te, unsigned int offset, uint32_t control)
 {
@@ -365,7 +371,7 @@ void nb_te_prime(struct nb_te *te, unsigned int offset, uint32_t control)
 		nb_field(control, TR_COMP_P_FUNCTION) == 6;
 }
 
-/* Return the comparators that a filter uses */
+/* Return a mask of the comparators that a filter uses. */
 static uint32_t filter_comps(const struct nb_te *te, const struct nb_filter_state *f)
 {
 	uint32_t used = 0;
@@ -377,7 +383,7 @@ static uint32_t filter_comps(const struct nb_te *te, const struct nb_filter_stat
 	return used & ((1U << te->caps.comps) - 1);
 }
 
-/* Read all comparators, and determine the ones to evaluate for each block */
+/* Read the registers of all comparators, and determine which comparators to evaluate for each block. */
 static void set_comps(struct nb_te *te)
 {
 	const struct nb_comp_state *c;
@@ -394,8 +400,8 @@ static void set_comps(struct nb_te *te)
 }
 
 /*
- * Read all filters. In the common case of filters that only match the privilege, return it as a
- * mask, so that the filters are not evaluated for each block.
+ * Read the registers of all filters. If the filters only match privilege modes, return a mask of these
+ * modes, so that the encoder does not evaluate the filters for each block. This case is common.
  */
 uint8_t nb_te_set_filters(struct nb_te *te)
 {

@@ -9,7 +9,7 @@
 #include "coresight_common.h"
 
 #define FRAME		16
-#define FFCR_SETTABLE	0x7f73U		/* bits that are not reserved; FlushMan is not stored */
+#define FFCR_SETTABLE	0x7f73U		/* bits of FFCR that are not reserved */
 
 static struct nb_tmc *to_tmc(struct nb_cs *cs)
 {
@@ -39,7 +39,7 @@ static void put_status(struct nb_tmc *tmc)
 
 /* ---- Trace ---- */
 
-/* Write a frame of an ETR to memory, unless a bus error has happened. */
+/* Write a frame of an ETR to memory. After a bus error, nothing is written, and the function returns false. */
 static bool write_frame(void *opaque, const uint8_t frame[FRAME])
 {
 	struct nb_tmc *tmc = opaque;
@@ -85,8 +85,8 @@ static void fifo_push(struct nb_tmc *tmc, const uint8_t *bytes, size_t len)
 }
 
 /*
- * A TMC that does not capture keeps ATREADY high and drops the trace, so that it does not stop
- * the previous components.
+ * A TMC that does not capture keeps the signal ATREADY high and drops the trace, so that the previous
+ * components need not stop.
  */
 bool nb_tmc_input(void *opaque, const uint8_t *bytes, size_t len)
 {
@@ -158,7 +158,7 @@ static void start(struct nb_tmc *tmc)
 	tmc->state = NB_TMC_RUNNING;
 }
 
-/* TraceCaptEn 1 -> 0 without a stop before it loses the trace that was not written. */
+/* Handle a change of TraceCaptEn from 1 to 0. If no stop preceded it, trace that was not written is lost. */
 static void disable(struct nb_tmc *tmc)
 {
 	if (tmc->state == NB_TMC_RUNNING && !tmc->caps.etf)
@@ -199,7 +199,7 @@ static void write_ctl(struct nb_tmc *tmc, uint32_t value)
 	put_status(tmc);
 }
 
-/* Registers that keep the written value, and their implemented bits */
+/* Registers that return the written value when they are read, and their implemented bits */
 static const struct setting {
 	uint16_t	offset;
 	bool		etr;		/* only an ETR has the register */
@@ -281,7 +281,7 @@ int nb_tmc_init(struct nb_tmc *tmc, const struct nb_tmc_caps *caps)
 			return -1;
 	}
 	tmc->cs.part = 0x961;
-	tmc->cs.devtype = caps->etf ? 0x32 : 0x21;	/* link with FIFO, or sink with buffer */
+	tmc->cs.devtype = caps->etf ? 0x32 : 0x21;	/* a link with a FIFO, or a sink with a buffer */
 	tmc->cs.devid = (caps->etf ? 2U : 1U) << 6 | (caps->scatter_gather ? 0 : 1U << 24);
 	tmc->cs.authstatus = 0x33;	/* secure and non-secure debug are supported and enabled */
 	tmc->cs.lock = caps->lock;

@@ -2,8 +2,8 @@
 /*
  * The funnel of SiFive's version 0 with its SBA sink, see sifive.h.
  *
- * The sink has one register for the upper half of addresses, which base, limit and write pointer
- * share. A write pointer that reaches the end of its 4 GiB continues at their start.
+ * The sink has one register with the upper half of addresses, which is used for the base, the limit and
+ * the write pointer. So the write pointer wraps at the end of an area of 4 GiB to the start of this area.
  */
 #include <string.h>
 
@@ -138,7 +138,7 @@ static void funnel_write(struct nb_dev *dev, unsigned int offset, uint32_t value
 		return;
 	}
 	if (offset < SF_SINK_BASE || offset > SF_SINK_WP)
-		return;		/* RO, or nothing */
+		return;		/* read-only or missing register */
 	if (nb_get(dev, TR_CONTROL) & TR_ENABLE) {
 		nb_dev_report(dev, NB_REPORT_ENABLED, offset, value);
 		return;

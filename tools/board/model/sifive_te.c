@@ -33,8 +33,8 @@ static bool is_mode(unsigned int mode)
 }
 
 /*
- * According to the TRM, teSyncMaxInst is 0 to 5 or 15, but its reset value is 10. Silicon accepts
- * 10 when it is written.
+ * Return the sync fields of teControl after @value was written. According to the TRM, teSyncMaxInst is 0 to 5
+ * or 15, but its reset value is 10. Silicon accepts a write of 10.
  */
 static uint32_t legal_syncs(uint32_t value)
 {
@@ -49,8 +49,8 @@ static uint32_t legal_syncs(uint32_t value)
 }
 
 /*
- * teStopOnWrap is "present only in systems with SRAM or System Memory sinks", which this system
- * does not have.
+ * Return teControl after @value was written. teStopOnWrap is 0, because it is "present only in systems with
+ * SRAM or System Memory sinks", and this encoder has neither.
  */
 static uint32_t legal_control(uint32_t value)
 {
@@ -64,8 +64,8 @@ static uint32_t legal_control(uint32_t value)
 }
 
 /*
- * Write tsControl. tsType is fixed to a slave of the funnel's timestamp. In tsBranch, 2 is
- * reserved.
+ * Write tsControl. tsType is fixed, and means that the encoder uses the timestamp of the funnel. The value 2
+ * of tsBranch is reserved.
  */
 static uint32_t put_ts(struct nb_te *te, uint32_t value)
 {
@@ -84,7 +84,7 @@ static uint32_t put_ts(struct nb_te *te, uint32_t value)
 
 /* ---- Enabling and disabling ---- */
 
-/* Return the bit map of messages without SYNC that have a timestamp according to tsControl */
+/* Return a mask of the TCODEs of messages without SYNC that have a timestamp. @ts is the value of tsControl. */
 static uint64_t stamped(uint32_t ts)
 {
 	static const uint64_t indirect = 1ULL << NB_TCODE_INDIRECT_BRANCH |
@@ -98,8 +98,8 @@ static uint64_t stamped(uint32_t ts)
 }
 
 /*
- * "Generate Sync when running I-CNT reaches 2^(teSyncMaxInst+5) bytes". Traces contain RCODE 0 at
- * this count.
+ * Return the width of I-CNT. According to the TRM, teSyncMaxInst means "Generate Sync when running I-CNT
+ * reaches 2^(teSyncMaxInst+5) bytes". Traces of silicon contain ResourceFull with RCODE 0 at this count.
  */
 static unsigned int icnt_bits(uint32_t control)
 {

@@ -45,7 +45,7 @@ void nb_truth_free(struct nb_truth_dictionary *d)
 struct nb_truth_writer {
 	struct nb_truth_head	head;	/* first */
 	struct nb_truth_dictionary	dict;
-	uint32_t		*hash;	/* index + 1 of the first entry, or 0 */
+	uint32_t		*hash;	/* for each hash, 1 + index of the first entry, or 0 without an entry */
 	uint32_t		session, starts, syncs;
 	uint64_t		time, sp, tp;
 	int			fd, err;
@@ -162,7 +162,7 @@ static void put_code(struct nb_truth_writer *w, unsigned int op, uint8_t code)
 
 static void put_state(struct nb_truth_writer *w, const struct nb_trace_state *state)
 {
-	/* A session that lost the message after its first one has traced no block */
+	/* A session started and ended between two blocks if it lost the message after its first one */
 	bool empty = w->starts != state->starts && !state->session;
 
 	if (w->session != state->session) {

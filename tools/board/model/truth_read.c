@@ -21,7 +21,7 @@ struct nb_truth_reader {
 	struct nb_truth_dictionary	dict;
 	struct nb_truth_entry	*cur;
 	struct arena		*arena;
-	uint32_t		run;		/* expected blocks that are not yet returned */
+	uint32_t		run;		/* number of expected blocks to return before the next token */
 	bool			then_other;
 	struct nb_truth_entry	*then_ref;
 	bool			traced, ended;
@@ -107,8 +107,8 @@ static const uint64_t *get_wide(struct nb_truth_reader *r, uint32_t ninsn)
 }
 
 /*
- * Read the code, and compute the lengths of its instructions. Return the lengths, which the code
- * follows in memory.
+ * Read the code of a block, and compute the lengths of its instructions. Return the lengths in the form of
+ * nb_ingress.wide, or NULL for an error. The code is in the same allocation after the lengths.
  */
 static const uint64_t *get_code_bytes(struct nb_truth_reader *r, struct nb_ingress *blk)
 {
@@ -191,7 +191,7 @@ static int give_block(struct nb_truth_reader *r, struct nb_truth_entry *e,
 	return 1;
 }
 
-/* Return the next block that the last token represents. The result is 0 if no block is left. */
+/* Fill @ev with the next block of the last token. Return 1, 0 if the token has no more blocks, or -1 for an error. */
 static int give_pending(struct nb_truth_reader *r, struct nb_truth_event *ev)
 {
 	struct nb_truth_entry *e;
@@ -250,7 +250,7 @@ static int get_end(struct nb_truth_reader *r, struct nb_truth_event *ev)
 	return 1;
 }
 
-/* Return 1 if @ev was filled in, 0 if there is no event yet, and -1 for an error */
+/* Return 1 if @ev was filled in, 0 if the caller must read the next token, and -1 for an error. */
 static int get_op(struct nb_truth_reader *r, unsigned int op, struct nb_truth_event *ev)
 {
 	uint64_t delta;

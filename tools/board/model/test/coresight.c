@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Tests of the path into a CoreSight fabric, with ATB bridge, funnel, ETF, ETR, and the formatter.
- * The deframer in this file is written only from the description of frames (CoreSight architecture
- * specification, chapter D4), so that it is an independent check of the formatter.
+ * Tests of the path through a CoreSight fabric, which has ATB bridges, a funnel, an ETF and an ETR with
+ * a formatter. The deframer in this file is written only from the description of frames (CoreSight
+ * architecture specification, chapter D4), so that it is an independent check of the formatter.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -301,7 +301,7 @@ static void test_chain(void **state)
 	assert_true(nb_atb_input(&c.bridge[0], one, sizeof(one)));
 	assert_true(nb_atb_input(&c.bridge[1], two, sizeof(two)));
 	assert_true(nb_atb_input(&c.bridge[0], one, sizeof(one)));
-	/* The ETF holds all trace until the ETR requests a flush */
+	/* The ETF stores all trace until the ETR requests a flush */
 	assert_int_equal(write_pointer(), MEMORY_BASE);
 	assert_false(rd(&c.etf.cs.dev, TMC_STS) & TMC_STS_EMPTY);
 	stop_etr();
@@ -332,7 +332,7 @@ static void test_wrap(void **state)
 		assert_int_equal(c.memory[i], 0);
 }
 
-/* A TMC that does not capture drops trace and does not block its senders. */
+/* A TMC that does not capture accepts trace and drops it. */
 static void test_not_capturing(void **state)
 {
 	const uint8_t message[] = { 1, 2, 3 };
@@ -393,7 +393,7 @@ static void test_misuse(void **state)
 	assert_int_equal(rd(dev, TMC_DBALO), (uint32_t)MEMORY_BASE);
 	nb_tmc_end(&c.etr);
 	assert_int_equal(c.reported[NB_REPORT_LEFT], 1);
-	wr(dev, TMC_CTL, 0);		/* without a stop */
+	wr(dev, TMC_CTL, 0);		/* disables the capture without a stop before it */
 	assert_int_equal(c.reported[NB_REPORT_ENABLED], 2);
 	wr(dev, TMC_RSZ, 6);		/* 24 bytes are not a multiple of a frame */
 	wr(dev, TMC_CTL, TMC_CTL_CAPTURE);

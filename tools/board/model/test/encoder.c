@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Tests of the encoder with the worked examples of RISC-V N-Trace 1.0. The trace is compared byte
- * by byte if the specification contains the bytes, otherwise as a text of messages.
+ * Tests of the encoder with the examples of RISC-V N-Trace 1.0, from which the quotations are. If the
+ * specification contains the bytes of a trace, a test compares these bytes. Otherwise a test compares a
+ * text that describes the messages.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +13,7 @@
 
 #include "encoder.h"
 
-/* ---- A trace as text, from an independent reader ---- */
+/* ---- Conversion of a trace to text, which shares no code with the decoder ---- */
 
 struct trace {
 	struct nb_encoder enc;
@@ -21,8 +22,8 @@ struct trace {
 	uint64_t	time;
 	uint64_t	pc;
 	uint8_t		priv;
-	unsigned int	accept;		/* messages to accept before refusing; 0 accepts all */
-	unsigned int	taken;
+	unsigned int	accept;		/* number of messages after which take() refuses messages; 0 accepts all */
+	unsigned int	taken;		/* number of accepted messages */
 	char		text[1 << 16];
 };
 
@@ -46,7 +47,10 @@ static uint64_t now(void *opaque)
 	return t.time;
 }
 
-/* A letter means a fixed field with its width, 'v' a variable field */
+/*
+ * Fields of messages. The first character is the number of bits of a fixed field, or 'v' for a variable field.
+ * The other characters are the name.
+ */
 static const struct layout {
 	uint8_t		tcode;
 	const char	*name;
@@ -68,7 +72,7 @@ static const struct layout {
 
 struct cursor {
 	size_t		pos;
-	unsigned int	bit;	/* number of bits used of the MDO at pos */
+	unsigned int	bit;	/* number of bits of the MDO at @pos that were read */
 	bool		end;	/* the message has ended */
 };
 
@@ -176,8 +180,8 @@ static void begin(struct nb_encoder_config cfg, enum nb_sync sync, uint64_t pc)
 	begin((struct nb_encoder_config){ __VA_ARGS__ }, NB_SYNC_EXIT_DEBUG, pc)
 
 /*
- * Retire @n half-words. The last instruction has @last half-words and the type @itype, and @next
- * follows.
+ * Retire a block of @n half-words. Its last instruction has @last half-words and the type @itype. The next
+ * block is at address @next.
  */
 static void block(uint32_t n, uint8_t last, enum nb_itype itype, uint64_t next)
 {
@@ -217,7 +221,7 @@ static void test_message_example(void **state)
 	assert_memory_equal(t.bytes, expected, sizeof(expected));
 }
 
-/* ---- "Address XOR Calculation Examples" ---- */
+/* ---- Section "Address XOR Calculation Examples" ---- */
 
 static void test_address_xor(void **state)
 {
@@ -233,7 +237,7 @@ static void test_address_xor(void **state)
 	assert_trace("Sync S=3 I=0 F=1fe02; IB B=0 I=2 U=7b6; IB B=0 I=2 U=934");
 }
 
-/* ---- The field PROCESS, in the examples of the specification ---- */
+/* ---- Examples of the field PROCESS ---- */
 
 static void test_process(void **state)
 {
@@ -250,7 +254,7 @@ static void test_process(void **state)
 	assert_trace("Sync S=3 I=0 F=80; Own PROCESS=3b2; IB B=1 I=2 U=180; Own PROCESS=c");
 }
 
-/* ---- "Example of I-CNT Handling", all three runs in BTM and HTM ---- */
+/* ---- Section "Example of I-CNT Handling", whose three paths are traced in BTM and HTM ---- */
 
 static void run_example(int run)
 {
@@ -308,7 +312,7 @@ static void test_icnt_htm(void **state)
 	}
 }
 
-/* "I-CNT=1 ... an exception (or interrupt) at an instruction at address 0x102" */
+/* "I-CNT=1" reports "an exception (or interrupt) at an instruction at address 0x102". */
 static void test_icnt_exception(void **state)
 {
 	(void)state;
@@ -317,13 +321,13 @@ static void test_icnt_exception(void **state)
 	linear(1);
 	assert_trace("Sync S=3 I=0 F=80; IB B=1 I=1 U=480");
 	BEGIN(0x100, .mode = NB_MODE_BTM, .btype_extended = true);
-	block(0, 0, NB_ITYPE_INTERRUPT, 0x800);		/* "pending before we started the code" */
+	block(0, 0, NB_ITYPE_INTERRUPT, 0x800);		/* an interrupt "pending before we started the code" */
 	block(0, 0, NB_ITYPE_EXCEPTION, 0x900);
 	linear(1);
 	assert_trace("Sync S=3 I=0 F=80; IB B=3 I=0 U=480; IB B=2 I=0 U=80");
 }
 
-/* ---- "Examples of I-CNT Field Full Generation" with an I-CNT of 4 bits ---- */
+/* ---- Section "Examples of I-CNT Field Full Generation", in which I-CNT has 4 bits ---- */
 
 static void full_example(void)
 {
@@ -348,7 +352,7 @@ static void test_icnt_full(void **state)
 	assert_trace("Sync S=3 I=0 F=80; Sync S=4 I=9 F=89; Corr EV=0 CDF=0 I=5");
 }
 
-/* ---- "HIST Field Generation" ---- */
+/* ---- Section "HIST Field Generation" ---- */
 
 static void test_hist_examples(void **state)
 {
@@ -401,7 +405,7 @@ static void test_both_full(void **state)
 	assert_trace("Sync S=3 I=0 F=80; RF R=1 D=1f; RF R=0 D=8; Corr EV=4 CDF=1 I=0 H=1");
 }
 
-/* ---- "Repeated History Optimization" ---- */
+/* ---- Section "Repeated History Optimization" ---- */
 
 static void test_repeated_history(void **state)
 {
@@ -418,7 +422,7 @@ static void test_repeated_history(void **state)
 	for (i = 0; i < 31; i++)
 		block(2, 2, NB_ITYPE_TAKEN, 0x100);
 	assert_trace("Sync S=3 I=0 F=80; RF R=1 D=ffffffff");
-	/* A single record is not a repetition */
+	/* A single full HIST is not a repetition, so its RCODE is 1 */
 	BEGIN(0x100, .mode = NB_MODE_HTM, .repeated_history = true);
 	for (i = 0; i < 30; i++)
 		block(2, 2, NB_ITYPE_TAKEN, 0x100);
@@ -427,7 +431,7 @@ static void test_repeated_history(void **state)
 	assert_trace("Sync S=3 I=0 F=80; RF R=1 D=7fffffff; Corr EV=4 CDF=1 I=3e H=2");
 }
 
-/* ---- "Virtual Addresses Optimization", "Example Encodings" ---- */
+/* ---- Example encodings of section "Virtual Addresses Optimization" ---- */
 
 static void test_extended_address(void **state)
 {
@@ -444,7 +448,7 @@ static void test_extended_address(void **state)
 	for (i = 0; i < 4; i++) {
 		BEGIN(cases[i].addr, .mode = NB_MODE_BTM, .extend_addr = true);
 		linear(1);
-		/* F-ADDR is the last field here, so MSEO is 11 instead of 01 as in the example */
+		/* MSEO is 11, but 01 in the example, because F-ADDR is the last field of this message */
 		assert_int_equal(t.n, 2 + cases[i].n);
 		assert_memory_equal(t.bytes + 2, cases[i].bytes, cases[i].n);
 	}
@@ -460,7 +464,7 @@ static void test_extended_rv32(void **state)
 	(void)state;
 	BEGIN(0xfffff000, .mode = NB_MODE_BTM, .extend_addr = true, .xlen = 32);
 	linear(1);
-	assert_trace("Sync S=3 I=0 F=800");	/* 100000_000000, extended to bit 31 */
+	assert_trace("Sync S=3 I=0 F=800");	/* a decoder copies the highest bit of 100000_000000 to bit 31 */
 	BEGIN(0x80000000, .mode = NB_MODE_BTM, .extend_addr = true, .xlen = 32);
 	linear(1);
 	assert_trace("Sync S=3 I=0 F=40000000");
@@ -511,7 +515,7 @@ static void test_trap_after_trap_return(void **state)
 		     "IB B=3 I=0 U=1080; Own PROCESS=4");
 }
 
-/* ---- Qualification, "Trace Enable: re-enabled after a gap caused by trace filters" ---- */
+/* ---- Trace filters, after which SYNC 5 is "re-enabled after a gap caused by trace filters" ---- */
 
 static void test_privilege_filter(void **state)
 {
@@ -531,7 +535,7 @@ static void test_privilege_filter(void **state)
 		     "Corr EV=4 CDF=1 I=2 H=1");
 }
 
-/* A taken branch out of the traced code is reported, but the target of a jump is not */
+/* If the traced code ends with a taken branch, the branch is reported. The target of a jump is not reported. */
 static void test_stop_at_branch(void **state)
 {
 	(void)state;
@@ -541,7 +545,7 @@ static void test_stop_at_branch(void **state)
 	assert_trace("Sync S=3 I=0 F=80; DB I=2; Corr EV=4 CDF=0 I=0");
 	BEGIN(0x100, .mode = NB_MODE_BTM, .sync_mode = 3);
 	linear(20);
-	block(2, 2, NB_ITYPE_TAKEN, 0x200);	/* would be DirectBranchSync */
+	block(2, 2, NB_ITYPE_TAKEN, 0x200);	/* without the stop, it would be reported by DirectBranchSync */
 	stop(NB_EVCODE_DISABLED);
 	assert_trace("Sync S=3 I=0 F=80; Sync S=2 I=14 F=94; DB I=2; Corr EV=4 CDF=0 I=0");
 	BEGIN(0x100, .mode = NB_MODE_BTM);
@@ -571,7 +575,7 @@ static void test_periodic_sync(void **state)
 		     "IBS S=2 B=0 I=10 F=80");
 }
 
-/* note 3 of the case figures: "Next available Branch message upgraded" */
+/* A periodic sync may wait for a branch message ("Next available Branch message upgraded"). */
 static void test_delayed_sync(void **state)
 {
 	(void)state;
@@ -643,7 +647,7 @@ static void test_trigger(void **state)
 	assert_trace("Sync S=3 I=0 F=80; IBHS S=6 B=0 I=2 F=100 H=3; Sync S=0 I=2 F=102");
 }
 
-/* ---- "Timestamp Reporting", SRC ---- */
+/* ---- Section "Timestamp Reporting", and the field SRC ---- */
 
 static void test_timestamps(void **state)
 {
@@ -670,12 +674,12 @@ static void test_implicit_return(void **state)
 	BEGIN(0x100, .mode = NB_MODE_HTM, .implicit_return = 3);
 	block(4, 2, NB_ITYPE_DIRECT_CALL, 0x200);
 	block(2, 2, NB_ITYPE_INDIRECT_CALL, 0x300);
-	block(2, 1, NB_ITYPE_RETURN, 0x204);	/* expected */
-	block(2, 1, NB_ITYPE_RETURN, 0x500);	/* not the address after the call */
+	block(2, 1, NB_ITYPE_RETURN, 0x204);	/* to the address after the call */
+	block(2, 1, NB_ITYPE_RETURN, 0x500);	/* not to the address after the call */
 	block(2, 1, NB_ITYPE_RETURN, 0x600);	/* the stack is empty */
 	linear(1);
 	assert_trace("Sync S=3 I=0 F=80; IB B=0 I=6 U=100; IB B=0 I=4 U=300; IB B=0 I=2 U=180");
-	/* "reset to 0 whenever a synchronizing message is sent" */
+	/* The return stack is "reset to 0 whenever a synchronizing message is sent" */
 	BEGIN(0x100, .mode = NB_MODE_HTM, .implicit_return = 3);
 	block(4, 2, NB_ITYPE_DIRECT_CALL, 0x200);
 	nb_encoder_notify(&t.enc, NB_SYNC_TRACE_EVENT);
@@ -685,8 +689,9 @@ static void test_implicit_return(void **state)
 }
 
 /*
- * "Returns can only be treated as inferable if the associated call has already been reported in an
- * earlier message" means literally that call and return must not be in the same I-CNT.
+ * "Returns can only be treated as inferable if the associated call has already been reported in an earlier
+ * message". A strict encoder follows this sentence literally, so that the target of a return is sent if the
+ * same message reports the call and the return.
  */
 static void test_strict_return(void **state)
 {
@@ -708,7 +713,7 @@ static void test_strict_return(void **state)
 	}
 }
 
-/* A full return stack that accepts no more calls */
+/* In this variant, a full return stack ignores further calls. */
 static void test_stack_stops(void **state)
 {
 	(void)state;
@@ -734,7 +739,7 @@ static void test_counted_return(void **state)
 	assert_trace("Sync S=3 I=0 F=80; IB B=0 I=c U=4");
 }
 
-/* "some least significant part" of the address determines whether a return is expected */
+/* In mode 2, a return is expected if "some least significant part" of its target matches the return stack. */
 static void test_partial_return(void **state)
 {
 	(void)state;
@@ -757,7 +762,7 @@ static void test_co_routine_swap(void **state)
 	(void)state;
 	BEGIN(0x100, .mode = NB_MODE_HTM, .implicit_return = 3);
 	block(2, 2, NB_ITYPE_DIRECT_CALL, 0x200);
-	block(2, 2, NB_ITYPE_SWAP, 0x104);		/* pops 0x104, pushes 0x204 */
+	block(2, 2, NB_ITYPE_SWAP, 0x104);		/* removes 0x104 from the return stack, and adds 0x204 */
 	block(2, 2, NB_ITYPE_SWAP, 0x204);
 	block(2, 2, NB_ITYPE_RETURN, 0x108);
 	stop(NB_EVCODE_DISABLED);
@@ -778,11 +783,11 @@ static void test_sequential_jump(void **state)
 	(void)state;
 	BEGIN(0x100, .mode = NB_MODE_HTM, .sequential_jump = true);
 	sijump(4, 0x200);
-	linear(2);		/* the auipc */
-	sijump(2, 0x300);	/* its jump, in the same message */
+	linear(2);		/* auipc, which sets the target of the jump */
+	sijump(2, 0x300);	/* the jump, which the same message reports */
 	linear(2);
 	nb_encoder_notify(&t.enc, NB_SYNC_TRACE_EVENT);
-	sijump(2, 0x400);	/* "must be traced in the same message" */
+	sijump(2, 0x400);	/* a jump after the message that reports its auipc is not inferable */
 	linear(1);
 	assert_trace("Sync S=3 I=0 F=80; Sync S=6 I=a F=182; IB B=0 I=2 U=382");
 }
@@ -816,12 +821,12 @@ static void test_repeat_branch(void **state)
 		t.pc = 0x106;
 	}
 	stop(NB_EVCODE_DISABLED);
-	/* I-CNT is first 3 + 3, then twice the linear code and 3, each with the same target */
+	/* I-CNT of each indirect jump is 6, and all have the same target, so the last two are repetitions */
 	assert_trace("Sync S=3 I=0 F=80; DB I=3; Rep N=63; IB B=0 I=6 U=3; Rep N=2; "
 		     "Corr EV=4 CDF=0 I=3");
 }
 
-/* ---- "Error Message" ---- */
+/* ---- Section "Error Message" ---- */
 
 static void test_overflow(void **state)
 {
@@ -834,20 +839,20 @@ static void test_overflow(void **state)
 	assert_int_equal(t.enc.stats.overflows, 1);
 	assert_true(t.enc.state.session == 0 && t.enc.state.evcode == NB_ENDED_LOST);
 	t.n = 0;
-	linear(800);		/* time for the FIFO to drain */
+	linear(800);		/* during these cycles the FIFO drains */
 	linear(2);
 	assert_trace("Error ETYPE=0 ECODE=4; Sync S=7 I=0 F=3a0");
 	assert_int_equal(t.enc.state.session, 2);
 }
 
-/* "Error Message will be the last message in trace stream" */
+/* After an overflow before a stop, the "Error Message will be the last message in trace stream". */
 static void test_overflow_last(void **state)
 {
 	(void)state;
 	BEGIN(0x100, .mode = NB_MODE_BTM, .fifo_depth = 4, .fifo_rate = 1 << 20);
 	t.accept = 2;
 	block(2, 2, NB_ITYPE_TAKEN, 0x200);
-	block(2, 2, NB_ITYPE_TAKEN, 0x300);	/* waits in the FIFO, which is now full */
+	block(2, 2, NB_ITYPE_TAKEN, 0x300);	/* its message fills the FIFO */
 	block(2, 2, NB_ITYPE_TAKEN, 0x400);
 	t.accept = 0;
 	stop(NB_EVCODE_DISABLED);
@@ -869,7 +874,7 @@ static void test_stall(void **state)
 
 /* ---- Tests that detect single changes of the encoder (tests/mutations) ---- */
 
-/* An 8-bit counter wraps between two messages */
+/* A timestamp of 8 bits wraps between two messages. */
 static void test_narrow_timestamp(void **state)
 {
 	(void)state;
@@ -907,7 +912,7 @@ static void test_repeat_to_elsewhere(void **state)
 	assert_trace("Sync S=3 I=0 F=80; IB B=0 I=2 U=0; Rep N=1; IB B=0 I=2 U=180; Corr EV=4 CDF=0 I=1");
 }
 
-/* RepeatBranch refers to "the previous message", so it cannot follow another message */
+/* RepeatBranch repeats "the previous message", so it cannot repeat a branch message before a ProgTraceSync. */
 static void test_repeat_after_sync(void **state)
 {
 	(void)state;
@@ -930,7 +935,7 @@ static void test_no_repeat_in_htm(void **state)
 	assert_trace("Sync S=3 I=0 F=80; IB B=0 I=2 U=0; IB B=0 I=2 U=0");
 }
 
-/* The message of a jump that waits for its address includes I-CNT, even if it is full */
+/* If I-CNT is full at a jump, the message of the jump reports I-CNT, and no ResourceFull message is sent. */
 static void test_full_at_a_jump(void **state)
 {
 	(void)state;
@@ -940,7 +945,7 @@ static void test_full_at_a_jump(void **state)
 	assert_trace("Sync S=3 I=0 F=80; IB B=0 I=a U=0");
 }
 
-/* Debug Mode is entered, and nothing was executed since the stop (table "Corner Cases") */
+/* If the hart enters Debug Mode while its code is filtered, I-CNT is 0 (table "Corner Cases"). */
 static void test_debug_after_silent_stop(void **state)
 {
 	(void)state;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Tests of filters and comparators with random registers and random code. For each instruction, an
- * oracle decides independently whether it is traced. The oracle is written from the text of the
- * Trace Control Interface, chapter "Trace Encoder Filter Registers", and uses the values that were
- * written to the registers. It shares only the register offsets with the model.
+ * Tests of filters and comparators with random registers and random code. For each instruction, the test
+ * compares the model with an oracle, a second implementation that decides whether the instruction is traced.
+ * The oracle is written from the text of the Trace Control Interface, chapter "Trace Encoder Filter
+ * Registers", and uses the values that were written to the registers. It shares no code with the model.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,7 +35,7 @@ static uint32_t rnd(uint32_t n)
 struct filter {
 	uint32_t control, match;
 	uint64_t causes;
-	int traps;	/* depth of nested traps, starting with the first match */
+	int traps;	/* depth of nested traps, where the first matching trap is 1; 0 before it */
 };
 
 struct comp {
@@ -48,10 +48,7 @@ static struct filter filters[FILTERS];
 static struct comp comps[COMPS];
 static uint32_t selected;
 
-/*
- * Results of trTeCompPFunction and trTeCompSFunction, which are equal, not equal, <, <=, >, >=, 0,
- * 1
- */
+/* Return the result of value @f of trTeCompPFunction or trTeCompSFunction. */
 static int function(unsigned int f, uint64_t input, uint64_t match)
 {
 	int results[8] = { input == match, input != match, input < match, input <= match,
@@ -60,7 +57,10 @@ static int function(unsigned int f, uint64_t input, uint64_t match)
 	return results[f];
 }
 
-/* "Set when primary result is true and continue to assert until instruction after secondary result is true" */
+/*
+ * Return the output of a comparator. Mode 3 is "Set when primary result is true and continue to assert until
+ * instruction after secondary result is true".
+ */
 static int comparator(struct comp *c, uint64_t addr)
 {
 	unsigned int pf = c->control >> 4 & 7, sf = c->control >> 8 & 7;
@@ -81,9 +81,9 @@ static int comparator(struct comp *c, uint64_t addr)
 }
 
 /*
- * "When set, start matching from exception cause codes specified ..., and stop matching upon return
- * from the 1st matching exception"; "should include a count of nested traps". Bit 8 of MatchInst
- * selects interrupts instead of exceptions.
+ * Return true if the filter matches only in trap handlers. "When set, start matching from exception cause
+ * codes specified ..., and stop matching upon return from the 1st matching exception". Such a filter "should
+ * include a count of nested traps". Bit 8 of MatchInst selects interrupts instead of exceptions.
  */
 static int is_about_traps(const struct filter *f)
 {
@@ -116,7 +116,7 @@ static void returned(void)
 			filters[i].traps--;
 }
 
-/* "match privilege levels" are 0 U, 1 S, 3 M, 5 VU, 6 VS, as encoded by the ingress port */
+/* Return the number of a privilege mode in filters, which is 0 for U, 1 for S, 3 for M, 5 for VU, 6 for VS. */
 static unsigned int level(unsigned int priv)
 {
 	static const unsigned int levels[] = { [0] = 0, [1] = 1, [3] = 3, [4] = 5, [5] = 6 };
@@ -213,7 +213,7 @@ static void set_up(void)
 static uint8_t expected[BLOCKS * 16];
 static unsigned int n_expected;
 
-/* Take a trap before an instruction, which then does not retire, so comparators do not use it */
+/* Take a trap before an instruction. The instruction does not retire, so comparators do not compare it. */
 static void give_trap(struct nb_truth_writer *truth)
 {
 	struct nb_ingress blk = { .iaddr = 0x1000 + 2 * rnd(200), .ilastsize = 1, .priv = NB_PRIV_S };
@@ -227,8 +227,8 @@ static void give_trap(struct nb_truth_writer *truth)
 }
 
 /*
- * Retire a block of up to 12 instructions, which the model gets as a block and the oracle one by
- * one
+ * Retire a block of up to 12 instructions. The model processes the whole block, and the oracle processes each
+ * instruction.
  */
 static void give_block(struct nb_truth_writer *truth)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Pseudo-random numbers for tests of the model, which are the same in each run */
+/* Pseudo-random numbers for tests of the model. Each execution of a test uses the same numbers. */
 #ifndef NTRACE_BOARD_TEST_RANDOM_H
 #define NTRACE_BOARD_TEST_RANDOM_H
 
 #include <stdint.h>
 
-/* Return a number below @below; *state is the state of the sequence */
+/* Return a number below @below, and update the state of the generator in *state. */
 static inline uint32_t random_below(uint32_t *state, uint32_t below)
 {
 	*state = *state * 1664525 + 1013904223;

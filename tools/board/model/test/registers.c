@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Tests of the register blocks with the tables of the Trace Control Interface specification (registers.txt,
- * which contains facts of its text), and with the behaviour of each component that its chapters describe.
+ * Tests of the register blocks. Some tests compare the registers with the tables of the Trace Control
+ * Interface specification, which registers.txt contains. Other tests check the behaviour of a component that
+ * the chapters of the specification describe. Quotations are from this specification.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -70,7 +71,7 @@ static struct bench {
 	struct nb_te	te;
 	struct nb_ram	ram;
 	struct nb_funnel funnel;
-	uint32_t	mirror[3][1024];	/* copy for an owner whose loads are RAM loads */
+	uint32_t	mirror[3][1024];	/* RAM from which the guest of an owner would load registers */
 	struct reported	reported;
 	uint8_t		memory[1 << 16];
 	uint64_t	memory_base, clock;
@@ -199,7 +200,7 @@ static uint32_t rd(struct nb_dev *dev, unsigned int offset)
 	return nb_dev_read(dev, offset);
 }
 
-/* Change Active from 0 to 1 by the steps of chapter "Reset and Discovery" */
+/* Reset a component and set Active to 1 by the steps of chapter "Reset and Discovery". */
 static void wake(struct nb_dev *dev)
 {
 	wr(dev, TR_CONTROL, 0);
@@ -218,10 +219,10 @@ static const char *const zero_fields[] = {
 	"trTeDataAddrCompress", "trTeDataFilters", "trTeDataStallOrOverflow", "trTeDataDrop",
 	"trTeFilterMatchDtype", "trTeFilterMatchDsize", "trTeFilterMatchChoiceDtype",
 	"trTeFilterMatchChoiceDsize",
-	/* Optional, and missing in this hardware */
+	/* Optional fields, which this hardware does not implement */
 	"trTeTrigDbgControl", "trTeFilterMatchImpdef", "trTeFilterMatchValueImpdef",
 	"trTeFilterMatchMaskImpdef", "trRamMemFormat", "trRamAsyncFreq",
-	/* "should not be implemented" in SRAM mode, which is the initial mode of the sink */
+	/* Registers that "should not be implemented" in SRAM mode, which is the initial mode of the sink */
 	"trRamStartLow", "trRamStartHigh", "trRamLimitHigh", "trRamWPHigh", "trRamRPHigh", NULL,
 };
 
@@ -233,7 +234,10 @@ static bool listed(const char *const *list, const char *name)
 	return false;
 }
 
-/* Write a single field. Control keeps Active 1 and, for other fields, Enable 0. */
+/*
+ * Write @value to a single field, with Active 1 and other fields 0. Return the value that a load of the
+ * field returns after the write.
+ */
 static uint32_t try_field(struct nb_dev *dev, const struct fact *f, uint32_t value)
 {
 	uint32_t mask = mask_of(f);
@@ -253,7 +257,7 @@ static bool can_hold_nonzero(struct nb_dev *dev, const struct fact *f)
 
 	for (i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
 		got = try_field(dev, f, patterns[i]);
-		/* "should deterministically depend on the illegal written value" */
+		/* The result of a write "should deterministically depend on the illegal written value" */
 		assert_int_equal(try_field(dev, f, patterns[i]), got);
 		if (got)
 			return true;
@@ -295,7 +299,7 @@ static void test_conformance(void **state)
 		full_bench();
 		dev = device(f.component);
 		if (!dev)
-			continue;	/* PIB sink or ATB bridge, which the bench lacks */
+			continue;	/* the bench has no PIB sink and no ATB bridge */
 		count = !f.repeated ? 1 : f.offset < 0x600 ? NB_MAX_FILTERS : NB_MAX_COMPS;
 		for (j = 0; j < count; j++, f.offset += 0x20) {
 			wake(dev);
@@ -399,8 +403,8 @@ static void test_active_delay(void **state)
 }
 
 /*
- * "This write will reset most of other enable/mode bits in this register and all WARL and read-only fields
- * will be set to defaults" means that all other bits in the write that sets Active are lost.
+ * A write that sets Active has no effect on the other bits of the register, because "This write will reset
+ * most of other enable/mode bits in this register and all WARL and read-only fields will be set to defaults".
  */
 static void test_wake_takes_nothing_else(void **state)
 {
@@ -416,7 +420,7 @@ static void test_wake_takes_nothing_else(void **state)
 		wr(devs[i], TR_CONTROL, 0);
 		wr(devs[i], TR_CONTROL, ~0U);
 		assert_int_equal(rd(devs[i], TR_CONTROL), asleep);
-		/* The same holds with a delay, and for writes before Active follows */
+		/* Writes also lose their other bits if Active changes with a delay, during which two writes follow */
 		wr(devs[i], TR_CONTROL, 0);
 		devs[i]->active_delay = 2;
 		wr(devs[i], TR_CONTROL, ~0U);
@@ -443,8 +447,8 @@ static void test_inactive_access(void **state)
 }
 
 /*
- * Fields have random values, because "As not all fields are affected by reset the trace tools must
- * initialize"
+ * Fields that a reset does not affect have random values after it. "As not all fields are affected by reset
+ * the trace tools must initialize" them.
  */
 static void test_undefined_after_reset(void **state)
 {
@@ -459,7 +463,7 @@ static void test_undefined_after_reset(void **state)
 	assert_int_equal(b.reported.n[NB_REPORT_UNSET], 3);	/* features, filters and timestamp */
 }
 
-/* "it cannot revert to 0 but MUST revert to supported non-0 mode" */
+/* A trace mode that is not supported "cannot revert to 0 but MUST revert to supported non-0 mode". */
 static void test_mode_legal(void **state)
 {
 	struct nb_te_caps te;
@@ -527,16 +531,16 @@ static void test_smem(void **state)
 	(void)state;
 	full_bench();
 	set_sink(TR_RAM_MODE, BUF, 4096);
-	feed(10, 7);	/* 70 bytes; two bursts of 32 are written */
+	feed(10, 7);	/* the sink writes two bursts of 32 of these 70 bytes */
 	assert_int_equal(rd(dev, TR_RAM_WP_LOW), BUF + 64);
 	assert_int_equal(rd(dev, TR_CONTROL) & TR_EMPTY, 0);
-	wr(dev, TR_RAM_WP_LOW, BUF);		/* "should NOT write" */
+	wr(dev, TR_RAM_WP_LOW, BUF);		/* software "should NOT write" the pointer of an enabled sink */
 	assert_int_equal(b.reported.n[NB_REPORT_ENABLED], 1);
 	nb_ram_end(&b.ram);
 	assert_int_equal(b.reported.n[NB_REPORT_LEFT], 1);
 	wr(dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
 	assert_int_equal(rd(dev, TR_CONTROL) & (TR_ENABLE | TR_EMPTY), TR_EMPTY);
-	assert_int_equal(rd(dev, TR_RAM_WP_LOW), BUF + 80);	/* padded with idle bytes to A */
+	assert_int_equal(rd(dev, TR_RAM_WP_LOW), BUF + 80);	/* 70 bytes and idle bytes are a multiple of 16 */
 	for (i = 0; i < 70; i++)
 		assert_int_equal(b.memory[0x100 + i], i / 7 << 2);
 	for (; i < 80; i++)
@@ -554,13 +558,13 @@ static void test_power(void **state)
 	feed(10, 7);
 	nb_dev_power_off(dev);
 	assert_int_equal(b.reported.n[NB_REPORT_POWER], 1);
-	/* Data in its buffer are lost, and no more data follow */
+	/* A loss of power loses the data that the sink has not written, and no more data follow */
 	assert_int_equal(b.memory[0x100 + 63], 9 << 2);
 	assert_int_equal(b.memory[0x100 + 64], 0);
 	assert_int_equal(rd(dev, TR_CONTROL), TR_EMPTY);
 	feed(10, 7);
 	assert_int_equal(b.memory[0x100 + 64], 0);
-	/* The state is that after power-up, and a loss of power is not reported while the sink is disabled */
+	/* The sink is in its state after power-up. A loss of power of a disabled sink is not reported. */
 	wr(dev, TR_CONTROL, TR_ACTIVE);
 	nb_dev_power_off(dev);
 	nb_dev_power_off(dev);
@@ -590,7 +594,8 @@ static void test_wrap(void **state)
 	assert_int_equal(rd(dev, TR_RAM_WP_LOW), BUF | TR_RAM_WRAP);
 	wr(dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
 	wr(dev, TR_RAM_WP_LOW, BUF);
-	assert_int_equal(rd(dev, TR_RAM_WP_LOW), BUF);	/* "only set to 0 if trRamWPLow is written" */
+	/* The wrap bit is "only set to 0 if trRamWPLow is written" */
+	assert_int_equal(rd(dev, TR_RAM_WP_LOW), BUF);
 }
 
 static void test_stop_on_wrap(void **state)
@@ -617,9 +622,9 @@ static void test_sram(void **state)
 	(void)state;
 	full_bench();
 	set_sink(0, 0, 64);
-	feed(6, 12);		/* 72 bytes, of which the last 8 are at the start of the buffer of 64 bytes */
+	feed(6, 12);		/* the buffer has 64 bytes, so the last 8 of these 72 bytes are at its start */
 	wr(dev, TR_RAM_RP_LOW, 8);
-	assert_int_equal(rd(dev, TR_RAM_RP_LOW), 0);	/* ignored while enabled */
+	assert_int_equal(rd(dev, TR_RAM_RP_LOW), 0);	/* an enabled sink ignores the write */
 	wr(dev, TR_CONTROL, TR_ACTIVE);
 	assert_int_equal(rd(dev, TR_RAM_WP_LOW), 8 | TR_RAM_WRAP);
 	wr(dev, TR_RAM_RP_LOW, 8);
@@ -629,14 +634,14 @@ static void test_sram(void **state)
 
 		assert_int_equal(word >> 8 * (i % 4) & 0xff, i / 12 << 2);
 		if (i % 4 == 3)
-			rd(dev, TR_RAM_DATA);	/* auto-increments */
+			rd(dev, TR_RAM_DATA);	/* increments trRamRP by 4 */
 	}
-	assert_int_equal(rd(dev, TR_RAM_RP_LOW), 0);	/* wrapped from Limit to Start */
+	assert_int_equal(rd(dev, TR_RAM_RP_LOW), 0);	/* trRamRP has wrapped from Limit to Start */
 	assert_int_equal(rd(dev, TR_RAM_DATA) & 0xff, 5 << 2);
 	assert_int_equal(rd(dev, TR_RAM_RP_LOW), 4);
 }
 
-/* "After setting 0 the lowest, after setting 0xFFFFFFFF the highest possible value" */
+/* A pointer has its lowest possible value after 0 was written, and its highest after 0xffffffff was written. */
 static void test_pointer_range(void **state)
 {
 	struct nb_te_caps te;
@@ -657,7 +662,7 @@ static void test_pointer_range(void **state)
 	assert_int_equal(rd(&b.ram.dev, TR_RAM_START_LOW), 0x9fffffc0);
 	wr(&b.ram.dev, TR_RAM_START_HIGH, ~0U);
 	assert_int_equal(rd(&b.ram.dev, TR_RAM_START_HIGH), 0);
-	/* An impossible buffer accepts no trace, and is reported */
+	/* Enabling a sink whose Start is above its Limit is reported, and the sink accepts no trace */
 	wr(&b.ram.dev, TR_RAM_LIMIT_LOW, 0x80001000);
 	wr(&b.ram.dev, TR_RAM_WP_LOW, 0x80000000);
 	wr(&b.ram.dev, TR_CONTROL, 3 | TR_RAM_MODE);
@@ -686,7 +691,10 @@ static void test_empty_delay(void **state)
 	assert_int_equal(rd(dev, TR_CONTROL) & TR_EMPTY, 0);
 }
 
-/* "Read back and wait for confirmation (tr??Enable = 1)", before which no trace is accepted */
+/*
+ * Software must "Read back and wait for confirmation (tr??Enable = 1)", because a sink accepts no trace
+ * before Enable is 1.
+ */
 static void test_enable_delay(void **state)
 {
 	struct nb_dev *dev = &b.ram.dev;
@@ -706,7 +714,7 @@ static void test_enable_delay(void **state)
 	assert_true(rd(dev, TR_CONTROL) & TR_ENABLE);
 	feed(1, 7);
 	assert_int_equal(b.ram.bytes, 7);
-	/* Disabling is also delayed, and includes the flush */
+	/* Enable also becomes 0 with a delay, after which the sink has been flushed */
 	wr(dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
 	for (i = 0; i < 3; i++)
 		assert_int_equal(rd(dev, TR_CONTROL) & (TR_ENABLE | TR_EMPTY), TR_ENABLE);
@@ -720,7 +728,7 @@ static void test_enable_delay(void **state)
 	assert_true(rd(dev, TR_CONTROL) & TR_ENABLE);
 }
 
-/* Features of a sink beyond the typical configurations */
+/* Optional features of a sink */
 static void test_sink_options(void **state)
 {
 	struct nb_dev *dev = &b.ram.dev;
@@ -734,14 +742,14 @@ static void test_sink_options(void **state)
 	wake(dev);
 	wr(dev, TR_CONTROL, TR_ACTIVE | 3 << 9 | 5 << 12);
 	assert_int_equal(rd(dev, TR_CONTROL) & (TR_RAM_MEM_FORMAT | TR_RAM_ASYNC_FREQ), 3 << 9 | 5 << 12);
-	/* "writing trace by writing to trRamData", then reading it */
+	/* Software can write to the SRAM "by writing to trRamData", and reads the written word */
 	wr(dev, TR_RAM_RP_LOW, 8);
 	wr(dev, TR_RAM_DATA, 0x12345678);
 	assert_int_equal(rd(dev, TR_RAM_RP_LOW), 12);
 	wr(dev, TR_RAM_RP_LOW, 8);
 	assert_int_equal(rd(dev, TR_RAM_DATA), 0x12345678);
 	/*
-	 * "try to set trRamRP to the same value as trRamLimit" shows that trRamData also reads system memory
+	 * If software can set trRamRP to the value of trRamLimit in SMEM mode, trRamData reads system memory
 	 */
 	set_sink(TR_RAM_MODE, BUF, 4096);
 	feed(10, 16);
@@ -826,8 +834,8 @@ static void disable_encoder(void)
 }
 
 /*
- * "Reads as 1 when all generated trace have been emitted" excludes the time while the sink accepts no trace,
- * whether it was disabled first or stopped by itself.
+ * Empty "Reads as 1 when all generated trace have been emitted". It stays 0 while the sink accepts no trace,
+ * because the sink was disabled before the encoder, or because the sink has stopped on wrap.
  */
 static void test_empty_when_emitted(void **state)
 {
@@ -844,12 +852,12 @@ static void test_empty_when_emitted(void **state)
 		run(0x1000, 4, NB_ITYPE_INDIRECT_JUMP);
 		while (stopped && rd(&b.ram.dev, TR_CONTROL) & TR_ENABLE)
 			run(0x1000, 4, NB_ITYPE_INDIRECT_JUMP);
-		if (!stopped)	/* the wrong order */
+		if (!stopped)	/* disable the sink before the encoder, which is the wrong order */
 			wr(&b.ram.dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
 		disable_encoder();
 		assert_int_equal(rd(dev, TR_CONTROL) & (TR_ENABLE | TR_EMPTY), 0);
 		assert_int_equal(rd(dev, TR_CONTROL) & TR_EMPTY, 0);
-		/* The held messages are the start of the next trace */
+		/* The encoder sends the messages that the sink has refused at the start of the next trace */
 		memset(b.memory, 0, sizeof(b.memory));
 		set_sink(TR_RAM_MODE, BUF, 4096);
 		assert_int_equal(rd(dev, TR_CONTROL) & TR_EMPTY, TR_EMPTY);
@@ -857,7 +865,7 @@ static void test_empty_when_emitted(void **state)
 		/* ProgTraceCorrelation */
 		assert_int_equal(b.memory[0x100], 33 << 2);
 	}
-	/* A reset drops the held messages */
+	/* A reset drops the messages that the sink has refused */
 	ready_encoder();
 	set_encoder(6 << 4);
 	run(0x1000, 4, NB_ITYPE_INDIRECT_JUMP);
@@ -887,7 +895,7 @@ static void test_stall_until_taken(void **state)
 	wr(&b.ram.dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
 	for (i = 0; i < 100 && !nb_te_stalls(&b.te); i++)
 		run(0x1000, 4, NB_ITYPE_TAKEN);
-	assert_in_range(i, 8, 17);	/* the buffer has 32 bytes, and a message needs 2 bytes or more */
+	assert_in_range(i, 8, 17);	/* the FIFO has 32 bytes, and a message needs 2 bytes or more */
 	assert_true(rd(&b.te.dev, TR_CONTROL) & TR_TE_INST_STALL_OR_OVERFLOW);
 	assert_true(nb_te_stalls(&b.te));
 	taken = b.ram.bytes;
@@ -896,7 +904,7 @@ static void test_stall_until_taken(void **state)
 	assert_false(nb_te_stalls(&b.te));
 	assert_int_equal(b.ram.bytes - taken, 2 * i);
 	assert_int_equal(b.te.enc.stats.overflows, 0);
-	/* A disabled encoder does not stall its hart, and keeps its messages */
+	/* A disabled encoder does not stall its hart, and does not drop its messages */
 	wr(&b.ram.dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
 	while (!nb_te_stalls(&b.te))
 		run(0x1000, 4, NB_ITYPE_TAKEN);
@@ -905,7 +913,7 @@ static void test_stall_until_taken(void **state)
 	assert_int_equal(rd(&b.te.dev, TR_CONTROL) & TR_EMPTY, 0);
 }
 
-/* Without a stall, the FIFO overflows, and the Error message follows when there is room */
+/* If the hart does not stall, the FIFO overflows. The Error message follows when the FIFO has room. */
 static void test_refused_until_overflow(void **state)
 {
 	(void)state;
@@ -951,7 +959,7 @@ static void test_overflow_flag(void **state)
 	while (!b.te.enc.lost)
 		run(0x1000, 4, NB_ITYPE_INDIRECT_JUMP);
 	assert_true(rd(dev, TR_CONTROL) & TR_TE_INST_STALL_OR_OVERFLOW);
-	wr(dev, TR_CONTROL, on);			/* writing 0 is ignored */
+	wr(dev, TR_CONTROL, on);			/* writing 0 does not clear the flag */
 	assert_true(rd(dev, TR_CONTROL) & TR_TE_INST_STALL_OR_OVERFLOW);
 	wr(dev, TR_CONTROL, on | TR_TE_INST_STALL_OR_OVERFLOW);
 	assert_false(rd(dev, TR_CONTROL) & TR_TE_INST_STALL_OR_OVERFLOW);
@@ -972,13 +980,13 @@ static void test_privilege_filter(void **state)
 	run_priv(0x1020, 4, NB_ITYPE_NONE, NB_PRIV_U);
 	assert_int_equal(messages(NB_TCODE_PROG_TRACE_SYNC), 2);
 	assert_int_equal(messages(NB_TCODE_PROG_TRACE_CORRELATION), 1);
-	assert_null(b.te.enc.qualify);	/* no overhead if only the privilege is compared */
+	assert_null(b.te.enc.qualify);	/* a filter of privilege modes is not evaluated for each block */
 }
 
 /*
- * trTeFilterMatchChoicePrivilege encodes levels like the ingress port (E-Trace, signal priv), with 4 for
- * Debug Mode, 5 for VU and 6 for VS. The existence of VU and VS is independent of hcontext, which belongs to
- * another extension.
+ * trTeFilterMatchChoicePrivilege has a bit for each privilege mode. The bits have the numbers of the ingress
+ * port (E-Trace, signal priv), such as 4 for Debug Mode, 5 for VU and 6 for VS. A hart can have VU and VS
+ * without hcontext, which belongs to another extension.
  */
 static void test_guest_privilege_filter(void **state)
 {
@@ -1015,7 +1023,8 @@ static void test_address_filter(void **state)
 {
 	(void)state;
 	ready_encoder();
-	wr(&b.te.dev, TR_TE_COMP(1), 5 << 4 | 2 << 8 | 1 << 12);	/* P >=, S <, P && S */
+	/* Match if the address is >= PMatch (function 5) and < SMatch (function 2) */
+	wr(&b.te.dev, TR_TE_COMP(1), 5 << 4 | 2 << 8 | 1 << 12);
 	wr(&b.te.dev, TR_TE_COMP(1) + 0x10, 0x1008);
 	wr(&b.te.dev, TR_TE_COMP(1) + 0x18, 0x1010);
 	wr(&b.te.dev, TR_TE_FILTER(0), TR_FILTER_ENABLE | TR_FILTER_MATCH_COMP(0) |
@@ -1071,14 +1080,14 @@ static void test_comparators(void **state)
 	(void)state;
 	for (f = 0; f < 8; f++) {
 		comparator_traces(f << 4, 0x1004, 0, functions[f]);
-		/* P always, P && S */
+		/* The primary result is always true, so the output (mode 1, P && S) is the secondary result */
 		comparator_traces(7 << 4 | f << 8 | 1 << 12, 0, 0x1004, secondary[f]);
 	}
-	/* !(P && S) */
+	/* In mode 2, the output is !(P && S) */
 	comparator_traces(5 << 4 | 3 << 8 | 2 << 12, 0x1004, 0x1008, "10011");
-	/* mode 3: from a match of P up to the instruction after a match of S */
+	/* In mode 3, the output is true from a match of P until the instruction after a match of S */
 	comparator_traces(0 << 4 | 0 << 8 | 3 << 12, 0x1004, 0x100c, "011100");
-	comparator_traces(6 << 4 | 0 << 8 | 3 << 12, 0, 0x1008, "11100");	/* primed */
+	comparator_traces(6 << 4 | 0 << 8 | 3 << 12, 0, 0x1008, "11100");	/* function 6 sets the latch */
 	/*
 	 * The latch keeps its value when the encoder stops and starts, but not when the comparator is written
 	 */
@@ -1093,8 +1102,7 @@ static void test_comparators(void **state)
 	run(0x1800, 1, NB_ITYPE_NONE);
 	assert_int_equal(b.te.enc.state.session, 0);
 	/*
-	 * An interrupt before an instruction does not step the comparator, because the instruction has not
-	 * retired
+	 * An interrupt before an instruction does not change the latch, because the instruction has not retired
 	 */
 	ready_comparator(0 << 4 | 0 << 8 | 3 << 12, 0x1004, 0x100c);
 	run(0x1004, 0, NB_ITYPE_INTERRUPT);
@@ -1109,7 +1117,7 @@ static void test_comparators(void **state)
 	assert_int_not_equal(b.te.enc.state.session, 0);
 	run(0x1010, 1, NB_ITYPE_NONE);
 	assert_int_equal(b.te.enc.state.session, 0);
-	/* SMatch is a mask */
+	/* With secondary function 6, SMatch is a mask for PMatch */
 	comparator_traces(0 << 4 | 6 << 8, 0x2008, 0xf, "00100");
 	/* scontext has 32 bits, so the other bits of the match value are ignored */
 	comparator_traces(1, 0xffffffff00000077ULL, 0, "111");
@@ -1117,8 +1125,8 @@ static void test_comparators(void **state)
 }
 
 /*
- * Trace some blocks with comparator 0 set to @control, @p and @s, either whole or, if @singly, as single
- * instructions. Return the number of bytes, which are in b.memory.
+ * Trace some blocks with comparator 0 set to @control, @p and @s. If @singly is true, each instruction is a
+ * separate block. Return the number of bytes of the trace, which are in b.memory.
  */
 static unsigned int comparator_blocks(uint32_t control, uint64_t p, uint64_t s, bool singly)
 {
@@ -1142,7 +1150,7 @@ static unsigned int comparator_blocks(uint32_t control, uint64_t p, uint64_t s, 
 	return b.te.enc.stats.bytes;
 }
 
-/* Blocks are split only if this makes a difference */
+/* Whole blocks and single instructions cause the same trace, because the model splits blocks if necessary. */
 static void test_comparators_in_blocks(void **state)
 {
 	static const uint64_t points[] = { 0, 0xffc, 0x1000, 0x1004, 0x1014, 0x1016, 0x1018, 0x1030, 0x77 };
@@ -1174,21 +1182,21 @@ static void test_cause_filter(void **state)
 	(void)state;
 	ready_encoder();
 	wr(&b.te.dev, TR_TE_FILTER(0), TR_FILTER_ENABLE | TR_FILTER_MATCH_ECAUSE);
-	wr(&b.te.dev, TR_TE_FILTER(0) + 8, 1 << 8);	/* environment call from U */
+	wr(&b.te.dev, TR_TE_FILTER(0) + 8, 1 << 8);	/* exception 8 is an environment call from U */
 	wr(&b.te.dev, TR_TE_INST_FILTERS, 1);
 	set_encoder(6 << 4);
 	nb_te_trap(&b.te, 8, true);
-	run(0x1000, 2, NB_ITYPE_INTERRUPT);		/* an interrupt with this number does not match */
+	run(0x1000, 2, NB_ITYPE_INTERRUPT);		/* interrupt 8 does not match */
 	run(0x2000, 2, NB_ITYPE_TRAP_RETURN);
 	assert_int_equal(b.te.enc.stats.bytes, 0);
 	nb_te_trap(&b.te, 8, false);
 	run(0x1000, 2, NB_ITYPE_EXCEPTION);
 	run(0x2000, 2, NB_ITYPE_NONE);
 	assert_int_equal(messages(NB_TCODE_PROG_TRACE_SYNC), 1);
-	nb_te_trap(&b.te, 5, true);			/* nested */
+	nb_te_trap(&b.te, 5, true);			/* a nested trap */
 	run(0x2008, 2, NB_ITYPE_INTERRUPT);
 	run(0x3000, 2, NB_ITYPE_TRAP_RETURN);
-	run(0x2010, 2, NB_ITYPE_TRAP_RETURN);		/* "stop matching upon return" */
+	run(0x2010, 2, NB_ITYPE_TRAP_RETURN);		/* the filter must "stop matching upon return" */
 	run(0x1010, 2, NB_ITYPE_NONE);
 	assert_int_equal(messages(NB_TCODE_PROG_TRACE_CORRELATION), 1);
 	assert_int_equal(messages(NB_TCODE_PROG_TRACE_SYNC), 1);
@@ -1226,11 +1234,11 @@ static void test_watchpoint(void **state)
 	run(0x1000, 8, NB_ITYPE_NONE);
 	assert_int_equal(messages(NB_TCODE_PROG_TRACE_SYNC), 2);
 	assert_int_equal(b.te.enc.state.sync, NB_SYNC_TRACE_EVENT);
-	/* "explicitly reporting the address of the final instruction in a block that" matches */
+	/* A watchpoint is a message "explicitly reporting the address" of the matching instruction */
 	assert_int_equal(b.te.enc.ref, 0x1008);
 	wr(&b.te.dev, TR_CONTROL, TR_ACTIVE | 6 << 4);
 	wr(&b.ram.dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
-	/* ProgTraceSync SYNC=6 I-CNT=4 F-ADDR=0x804 after the first one, of 4 bytes */
+	/* ProgTraceSync SYNC=6 I-CNT=4 F-ADDR=0x804 follows the first message, which has 4 bytes */
 	assert_memory_equal(b.memory + 0x104, "\x24\x18\x05\x10\x83", 5);
 
 	/* Some encoders report the next address, which is the target of a jump */
@@ -1290,10 +1298,10 @@ static void test_timestamp(void **state)
 	assert_int_equal(ts_low(dev), 0);
 	b.clock += 100;
 	assert_int_equal(ts_low(dev), 100);
-	wr(dev, TR_TS_CONTROL, system);			/* stopped */
+	wr(dev, TR_TS_CONTROL, system);			/* stops the counter */
 	b.clock += 100;
 	assert_int_equal(ts_low(dev), 100);
-	wr(dev, TR_TS_CONTROL, system | TR_TS_COUNT | 2 << 8);	/* prescaled by 16 */
+	wr(dev, TR_TS_CONTROL, system | TR_TS_COUNT | 2 << 8);	/* counts every 16 ticks of the clock */
 	b.clock += 160;
 	assert_int_equal(ts_low(dev), 110);
 	assert_false(rd(dev, TR_TS_CONTROL) & TR_TS_RESET);
@@ -1302,7 +1310,10 @@ static void test_timestamp(void **state)
 	assert_int_equal(ts_low(dev), ts_low(dev));
 }
 
-/* Messages use the settings at the time when trace was enabled, so the register must not change. */
+/*
+ * Messages use the timestamp settings at the time when trace was enabled, so trTsControl must not change
+ * while it is enabled.
+ */
 static void test_timestamp_locked(void **state)
 {
 	uint32_t external = TR_TS_ACTIVE | NB_TS_EXTERNAL << 4 | TR_TS_ENABLE;
@@ -1323,7 +1334,7 @@ static void test_timestamp_locked(void **state)
 	assert_int_equal(b.reported.n[NB_REPORT_ENABLED], 3);
 }
 
-/* trTsActive is like any other reset and may follow late */
+/* trTsActive may change some time after it was written, like Active. */
 static void test_timestamp_active_delay(void **state)
 {
 	struct nb_dev *devs[] = { &b.te.dev, &b.funnel.dev };
@@ -1370,7 +1381,7 @@ static void test_funnel(void **state)
 	wake(dev);
 	assert_false(nb_funnel_input(&b.funnel.port[1], message, 2));
 	wr(dev, TR_FUNNEL_DIS_INPUT, 0xffff);
-	assert_int_equal(rd(dev, TR_FUNNEL_DIS_INPUT), 0xf);	/* "to detect which inputs" */
+	assert_int_equal(rd(dev, TR_FUNNEL_DIS_INPUT), 0xf);	/* shows which inputs exist */
 	wr(dev, TR_FUNNEL_DIS_INPUT, 1 << 1);
 	wr(dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE);
 	assert_true(nb_funnel_input(&b.funnel.port[1], message, 2));
@@ -1381,7 +1392,10 @@ static void test_funnel(void **state)
 	assert_int_equal(rd(dev, TR_CONTROL) & (TR_ENABLE | TR_EMPTY), TR_EMPTY);
 }
 
-/* Inputs with separate FIFOs take turns. A source keeps its order, but overtakes other sources. */
+/*
+ * A funnel with a FIFO for each input serves its inputs in turn. Messages of one source stay in order, but
+ * they can overtake messages of other sources.
+ */
 static void test_funnel_reorder(void **state)
 {
 	static const uint8_t sent[] = { 2, 2, 2, 3, 2, 1, 3 }, turns[] = { 1, 2, 3, 2, 3, 2, 2 };
@@ -1416,7 +1430,7 @@ static void test_funnel_reorder(void **state)
 	}
 }
 
-/* Writes before a reset do not count; an access must be one aligned register */
+/* A register that was written before a reset is undefined after it. An access must be to one whole register. */
 static void test_reset_forgets(void **state)
 {
 	static const unsigned int sizes[] = { 1, 2, 8 };
@@ -1439,8 +1453,8 @@ static void test_reset_forgets(void **state)
 }
 
 /*
- * "After a trace word write occurs while trRamWP = trRamLimit" means that the last word is written before the
- * wrap
+ * The sink writes the word at trRamLimit before it wraps, because it wraps "After a trace word write occurs
+ * while trRamWP = trRamLimit".
  */
 static void test_wraps_after_the_last(void **state)
 {
@@ -1456,7 +1470,7 @@ static void test_wraps_after_the_last(void **state)
 		feed(burst / 16, 16);
 	}
 	assert_int_equal(rd(dev, TR_RAM_WP_LOW), BUF | TR_RAM_WRAP);
-	/* If all but the last word are written, trRamWP is trRamLimit, whose word is not written */
+	/* If all words except the last one are written, trRamWP is trRamLimit */
 	set_sink(TR_RAM_MODE, BUF, 64);
 	feed((64 - b.ram.caps.align) / 4, 4);
 	wr(dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
@@ -1485,7 +1499,7 @@ static void test_pointers_are_locked(void **state)
 
 /* ---- Optional faults ---- */
 
-/* One interrupt each time that the buffer is full */
+/* The sink raises one interrupt each time that its buffer is full. */
 static void test_interrupt(void **state)
 {
 	(void)state;
@@ -1505,7 +1519,7 @@ static void test_interrupt(void **state)
 	assert_int_equal(b.interrupts, 8);
 }
 
-/* A "sink bus error" is counted, and no data are written */
+/* The sink counts a bus error, and writes no data. */
 static void test_bus_error(void **state)
 {
 	(void)state;
@@ -1553,7 +1567,7 @@ static unsigned int sent(const char *fault)
 	return b.ram.bytes;
 }
 
-/* A third of the messages is sent twice, and a third has a wrong bit */
+/* About a third of the messages is sent twice, or about a third has a wrong bit. */
 static void test_duplicate_and_corrupt(void **state)
 {
 	unsigned int i, bits = 0, right = sent(""), n;
@@ -1584,7 +1598,7 @@ static void test_message_faults(void **state)
 	set_encoder(3 << 4);
 	for (i = 0; i < 1000; i++)
 		run(0x1000, 4, NB_ITYPE_TAKEN);
-	/* 2 bytes each */
+	/* A message has 2 bytes, and about a quarter of the messages is dropped */
 	assert_in_range(b.ram.bytes, 2 * 600, 2 * 900);
 }
 

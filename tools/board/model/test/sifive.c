@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Tests of SiFive's components of version 0. They compare registers with the values of silicon,
- * write legal and illegal values, and provoke faults that occur on silicon if software is not
- * careful. The values are from dumps of an EIC7700X and from its TRM.
+ * Tests of SiFive's components of version 0. The tests compare registers with the values of silicon, write
+ * legal and illegal values, and cause faults that wrong use by software causes on silicon. The values are
+ * from dumps of an EIC7700X and from its TRM.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -80,7 +80,7 @@ static void wr(struct nb_dev *dev, unsigned int offset, uint32_t value)
 	nb_dev_write(dev, offset, value);
 }
 
-/* "write 0, poll active 0, write 1, poll 1" */
+/* Reset a component by the steps "write 0, poll active 0, write 1, poll 1". */
 static void reset(struct nb_dev *dev)
 {
 	wr(dev, 0x000, 0);
@@ -98,7 +98,7 @@ static void reset_all(void)
 		reset(&te[i].dev);
 }
 
-/* Set a buffer of @size bytes at @base */
+/* Set the sink's buffer to @size bytes at @base. */
 static void buffer(uint64_t base, uint32_t size)
 {
 	wr(&funnel.dev, 0x010, base);
@@ -107,7 +107,7 @@ static void buffer(uint64_t base, uint32_t size)
 	wr(&funnel.dev, 0x01c, base);
 }
 
-/* Retire blocks of linear code that end with a taken branch */
+/* Retire blocks of linear code that end with a taken branch or a jump. */
 static void run(struct nb_te *t, unsigned int blocks)
 {
 	static uint64_t pc = 0x10000;
@@ -156,7 +156,7 @@ static void encoder_control_is_that_of_silicon(void **state)
 	wr(dev, 0x000, 0x81a31073);
 	assert_int_equal(rd(dev, 0x000), 0x81a3107b);
 	wr(dev, 0x000, 0x81a31077);
-	/* It traces, so pending messages clear Empty */
+	/* The encoder traces, so pending messages may clear Empty */
 	assert_int_equal(rd(dev, 0x000) | 8, 0x81a3107f);
 	wr(dev, 0x000, 0x81a31071);
 	assert_int_equal(rd(dev, 0x000), 0x81a31079);
@@ -203,7 +203,7 @@ static void a_sink_that_is_not_there_is_an_error(void **state)
 	start(&te[2], 0x81a31070);
 	run(&te[2], 10);
 	assert_int_equal(rd(&te[2].dev, 0x000) >> 24, 0x89);
-	/* Cleared by writing 1, but not by writing 0 */
+	/* Writing 1 clears the error bit, but writing 0 does not */
 	wr(&te[2].dev, 0x000, 0x81a31071);
 	assert_int_equal(rd(&te[2].dev, 0x000), 0x89a31079);
 	wr(&te[2].dev, 0x000, 0x89a31071);
@@ -235,7 +235,7 @@ static void syncs_take_what_the_table_has(void **state)
 		assert_int_equal(rd(&te[0].dev, 0x000) >> 16 & 15, n < 12 || n == 15 ? n : 3);
 		assert_int_equal(rd(&te[0].dev, 0x000) >> 20 & 15, n < 6 || n == 10 || n == 15 ? n : 10);
 	}
-	/* After a loss of power, before any write */
+	/* The register has these values after a loss of power, before any write */
 	nb_dev_power_off(&te[0].dev);
 	assert_int_equal(rd(&te[0].dev, 0x000), 0x81a30008);
 }
@@ -255,7 +255,7 @@ static void fixed_fields_stay(void **state)
 	assert_int_equal(rd(&funnel.dev, 0x000), 0x70004009);
 }
 
-/* "alignment 8 bytes, base reaches bit 41" */
+/* Addresses of the sink have 42 bits and are multiples of 8 bytes. */
 static void the_sink_reaches_42_bits(void **state)
 {
 	unsigned int offset;
@@ -362,7 +362,7 @@ static void a_flush_fills_the_last_word(void **state)
 	assert_int_equal(wp % 8, 0);
 	assert_true(wp > MEM_BASE);
 	assert_int_equal(mem[wp - MEM_BASE - 1], 0xff);
-	/* ProgTraceSync of source 3 with TCODE 9 starts with {SRC, TCODE}, followed by SYNC 5 */
+	/* The first message is ProgTraceSync, with TCODE 9, source 3 and SYNC 5 */
 	assert_int_equal(mem[0] >> 2, 9);
 	assert_int_equal(mem[1] >> 2 & 3, 3);
 	assert_int_equal(mem[1] >> 4 & 15, 5);

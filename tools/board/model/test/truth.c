@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Tests of the truth file. Written data are read back, and invalid data are rejected. */
+/* Tests of the truth file. The reader returns the data that were written, and rejects invalid data. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -85,7 +85,7 @@ static void write_stream(void)
 		}
 		if (i == 1234)
 			nb_truth_time(w, 5678);
-		/* Time does not go backwards */
+		/* A time that is less than the last one is ignored */
 		if (i == 1235)
 			nb_truth_time(w, 5000);
 		nb_truth_block(w, &blk, &state);
@@ -196,7 +196,8 @@ static void set_version(uint8_t version)
 }
 
 /*
- * Stack pointers are stored before their blocks. Version 1 has none, and version 3 does not exist.
+ * A stack pointer is stored before the block that starts with it. Version 1 of the file has no stack
+ * pointers, and version 3 does not exist.
  */
 static void test_stacks(void **state)
 {
@@ -250,7 +251,8 @@ static void test_truncated(void **state)
 }
 
 /*
- * Write a truth of one block with 4 instructions, whose record contains @iretire and @ninsn instead
+ * Write a truth file with one block of 4 instructions, and replace the counts in its record by @iretire and
+ * @ninsn
  */
 static void write_wrong_block(const uint8_t *with_code, uint8_t iretire, uint8_t ninsn)
 {
@@ -278,7 +280,7 @@ static void write_wrong_block(const uint8_t *with_code, uint8_t iretire, uint8_t
 	fclose(f);
 }
 
-/* A block whose size is not the sum of its instructions */
+/* The reader rejects a block whose size is not the sum of the sizes of its instructions. */
 static void test_does_not_add_up(void **state)
 {
 	(void)state;
@@ -286,12 +288,12 @@ static void test_does_not_add_up(void **state)
 	assert_int_equal(read_all(), 0);
 	write_wrong_block(code, sizeof(code) / 2, 3);
 	assert_int_equal(read_all(), -1);
-	/* The number of instructions at the end is correct */
+	/* Here the number of instructions in the end record is correct, and only the block is wrong */
 	write_wrong_block(NULL, sizeof(code) / 2 + 1, 4);
 	assert_int_equal(read_all(), -1);
 }
 
-/* Damaged bytes must cause an error or an end, but not a crash */
+/* When the reader reads a damaged file, it must report an error or reach the end, but not crash. */
 static void test_damaged(void **state)
 {
 	uint32_t seed = 7, i;
