@@ -2,8 +2,8 @@
 /*
  * ntrace bench measures how fast a trace is decoded.
  *
- * Each run starts with a new decoder, which has not cached any code. A consumer adds up all ranges.
- * The result is the best run, because other load of the machine only makes runs slower.
+ * Each measurement starts with a new decoder, which has not cached any code. A consumer adds up all
+ * ranges. The result is the shortest time, because other load of the machine only makes decoding slower.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -31,7 +31,7 @@ struct bench {
 	uint64_t	runs;
 	uint64_t	threads;
 	bool		counts;
-	bool		(*only)(struct bench *bench);	/* the only run to do; NULL: all runs */
+	bool		(*only)(struct bench *bench);	/* function to call once without measuring; NULL: measure all */
 	uint8_t		*data;
 	size_t		size;
 	uint64_t	messages;
@@ -106,7 +106,7 @@ static void add_counts(struct bench *bench, const struct nt_counts *counts)
 	}
 }
 
-/* Like run_flow(), but count blocks, branches and edges, including the final table of counts. */
+/* Decode, and count blocks, branches and edges. The time includes the creation of the table of counts. */
 static bool run_counts(struct bench *bench)
 {
 	struct nt_flow *flow = nt_flow_new(&bench->options.config, bench->image);
@@ -166,8 +166,8 @@ static void *decode_apart(void *arg)
 }
 
 /*
- * Decode the whole trace in each thread without shared data, which is the upper limit of the
- * machine
+ * Decode the whole trace in each thread, without shared data. The result is the highest speed that this
+ * number of threads can have on the machine.
  */
 static bool run_apart(struct bench *bench)
 {
@@ -184,7 +184,7 @@ static bool run_apart(struct bench *bench)
 	return ok && n == bench->threads;
 }
 
-/* Return the seconds that a run takes, or a negative value if it fails */
+/* Return the seconds that @run takes, or a negative value if it fails. */
 static double seconds(struct bench *bench, clockid_t clock, bool (*run)(struct bench *bench))
 {
 	double t = now(clock);
@@ -196,7 +196,7 @@ static double seconds(struct bench *bench, clockid_t clock, bool (*run)(struct b
 }
 
 /*
- * Run once more. *least is the time of the best run so far, in seconds. Return false if the run
+ * Call @run once. If it takes less than *least seconds, store its time in *least. Return false if it
  * fails.
  */
 static bool run_once(struct bench *bench, clockid_t clock, bool (*run)(struct bench *bench),
@@ -210,8 +210,7 @@ static bool run_once(struct bench *bench, clockid_t clock, bool (*run)(struct be
 }
 
 /*
- * Return the seconds of the best run, or a negative value if a run fails. With one thread, measure
- * processor time, because other programs may also use the processor.
+ * Call @run several times. Return the shortest time in seconds, or a negative value if @run fails.
  */
 static double best(struct bench *bench, clockid_t clock, bool (*run)(struct bench *bench))
 {
@@ -225,9 +224,9 @@ static double best(struct bench *bench, clockid_t clock, bool (*run)(struct benc
 }
 
 /*
- * Measure elapsed time, and processor time, which other programs do not change. Processor time
- * shows how much more work several threads do than one thread. Alternate between the runs that are
- * compared, because the speed of a machine changes every second.
+ * Measure decoding with several threads, by elapsed time and by processor time. Processor time shows how
+ * much more work several threads do than one thread, and does not depend on other programs. Alternate
+ * between the functions that are compared, because the speed of a machine changes every second.
  */
 static bool measure_threads(struct bench *bench, double one)
 {
@@ -259,7 +258,10 @@ static bool measure_threads(struct bench *bench, double one)
 	return true;
 }
 
-/* Alternate between ranges and counts, because the speed of a machine changes every second. */
+/*
+ * Measure the speed of counts and ranges. Alternate between them, because the speed of a machine changes
+ * every second.
+ */
 static bool measure_counts(struct bench *bench)
 {
 	double ranges = HUGE_VAL, counts = HUGE_VAL;

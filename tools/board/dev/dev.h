@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Subcommands of ntrace-dev. argv[0] is the name that messages begin with. Each subcommand returns
- * the exit status.
+ * Subcommands of ntrace-dev. argv[0] is the name with which messages begin. Each function returns the
+ * exit status.
  */
 #ifndef NTRACE_DEV_H
 #define NTRACE_DEV_H

@@ -31,7 +31,7 @@ static bool set_number(const struct option_entry *option, const char *arg)
 	return number(option, arg, UINT32_MAX, option->to);
 }
 
-/* Set a field of the configuration. The limit is the largest number of its type. */
+/* Set an integer field of the configuration. option->value is the largest number of the field's type. */
 static bool set_field(const struct option_entry *option, const char *arg)
 {
 	uint64_t value;
@@ -70,8 +70,8 @@ static bool set_range(const struct option_entry *option, const char *arg)
 }
 
 /*
- * Return the index of the argument among the names "a|b|c" of the option, or -1 after reporting
- * that it is not one of them.
+ * Return the index of @arg in the names of option->arg, such as "a|b|c". If @arg is not one of the names,
+ * print a message and return -1.
  */
 static int choice(const struct option_entry *option, const char *arg)
 {

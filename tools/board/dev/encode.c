@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ntrace encode is the software encoder. It creates an N-Trace stream from a list of PCs and the
- * code at these addresses.
+ * ntrace encode is a software encoder. It creates an N-Trace stream from a list of PCs and the code at
+ * these addresses.
  *
  * This file converts the list to the blocks that a hart's ingress port would report, and the
  * encoder model of the board (tools/board/model) encodes them.
@@ -204,7 +204,7 @@ static void add_insn(struct encode *e, uint64_t pc, const struct nb_insn *insn)
 	blk->ilastsize = insn->len;
 }
 
-/* Return the type of the trap at @pc that explains a step which the code does not explain. */
+/* Return the type of a trap at @pc. The program has taken a trap if the code does not lead to the next PC. */
 static enum nb_itype trap_itype(struct encode *e, uint64_t pc)
 {
 	const struct nb_insn *insn;
@@ -247,7 +247,7 @@ static void after_indirect(struct encode *e, const struct step *prev, const stru
 		give_trap(e, target);
 }
 
-/* Process @cur, which has retired and is followed by @next. End the block if @cur ends it. */
+/* Process instruction @cur, which has retired. @next is the next PC. End the block if @cur ends a block. */
 static void step(struct encode *e, const struct step *prev, const struct step *cur, uint64_t next)
 {
 	uint64_t fall = cur->pc + 2 * cur->insn->len;
@@ -290,7 +290,7 @@ static void step(struct encode *e, const struct step *prev, const struct step *c
 	}
 }
 
-/* End the block after @cur, which is the last instruction of the list or before a gap. */
+/* End the block after @cur, because the list or a part of it before a gap ends there. */
 static void last_step(struct encode *e, const struct step *cur)
 {
 	if (!cur->insn)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The state of ntrace encode, which its options fill in. */
+/* The state of ntrace encode */
 #ifndef NTRACE_DEV_ENCODE_H
 #define NTRACE_DEV_ENCODE_H
 
@@ -17,7 +17,7 @@
 struct segment {
 	uint64_t	start, end;
 	const uint8_t	*bytes;
-	struct nb_insn	*insn;	/* one per half-word; len is 0 until it is decoded */
+	struct nb_insn	*insn;	/* decoded instruction at each half-word; its len is 0 before it is decoded */
 };
 
 struct code {
@@ -37,11 +37,11 @@ struct encode {
 	struct nb_truth_writer *truth;
 	enum trap_kind	trap;
 	uint64_t	scontext, step, time;
-	uint64_t	only_start, only_end;	/* traced addresses; all if only_end is 0 */
+	uint64_t	only_start, only_end;	/* range of traced addresses; all are traced if only_end is 0 */
 	bool		stats;
 	const char	*pcs, *out;
 
-	/* The block that instructions are added to */
+	/* The block to which the next instruction is added */
 	struct nb_ingress blk;
 	uint64_t	wide[BLOCK_MAX / 64];
 	uint64_t	n_pcs, n_traps, line;

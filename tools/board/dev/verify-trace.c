@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Decode a trace and compare it with the truth at the same time. The code is read from the truth
- * file, because no ELF files contain all code of a whole boot of Linux, where the kernel patches
- * itself, loads modules and runs programs.
+ * Decode a trace and compare it with the truth at the same time. The decoder reads code from the truth
+ * file. In a boot of Linux, the kernel patches itself, loads modules and runs programs, so that ELF
+ * files do not contain all code.
  *
- * The truth provides the decoder only with the instructions at an address. When code changes, the
- * new code replaces the old code as soon as the comparison has passed the last block that executed
- * the old code.
+ * The decoder gets no other information from the truth. When code changes, the new code replaces the
+ * old code after the comparison has passed the last block that executed the old code.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,13 +20,13 @@
 
 #define LINE_BYTES	64
 #define READ_AHEAD	20000		/* blocks of the truth that are read ahead of the comparison */
-#define SEARCH_AHEAD	400000		/* the same if the decoder requests unknown code */
+#define SEARCH_AHEAD	400000		/* number of blocks that are read ahead if the decoder requests unknown code */
 #define ERRORS_SHOWN	5
 
-/* 64 bytes of code, divided into half-words */
+/* 64 bytes of code, of which each half-word may be known or unknown */
 struct line {
 	uint64_t	key;		/* see line_key() */
-	uint32_t	valid, asked;	/* bit maps of known and of missing half-words */
+	uint32_t	valid, asked;	/* bit maps of known half-words, and of those that the decoder lacked */
 	uint8_t		bytes[LINE_BYTES];
 };
 
@@ -37,8 +36,8 @@ struct line {
  */
 struct seen {
 	const uint8_t	*code;
-	uint64_t	iaddr, last_use;	/* number of its last occurrence in the truth */
-	uint32_t	len, epoch;		/* value of code::epoch when its code was stored */
+	uint64_t	iaddr, last_use;	/* address, and number of the block's last occurrence in the truth */
+	uint32_t	len, epoch;		/* size in bytes, and code::epoch when the code was stored */
 	bool		guest;
 };
 
@@ -50,7 +49,7 @@ struct code {
 	uint32_t	epoch;		/* incremented when known code changes */
 	const uint8_t	*waiting;	/* new code, which is used after @wait_until */
 	uint64_t	wait_until;	/* block that must be compared before @waiting is used */
-	bool		changed;	/* the image must drop decoded code */
+	bool		changed;	/* the image must drop its decoded instructions */
 	bool		failed;
 };
 
@@ -192,7 +191,7 @@ static int read_code(void *ctx, uint64_t space, uint64_t addr, uint8_t *buf, siz
 	addr &= ~1ULL;
 	if (!known(c, space, addr))
 		hart_read_ahead(c->hart, SEARCH_AHEAD);
-	/* A trace without Ownership messages does not distinguish guest from host */
+	/* Without Ownership messages, the decoder does not know whether a guest or the host runs */
 	if (!space && !known(c, false, addr))
 		space = known(c, true, addr);
 	while (n + 2 <= size && known(c, space, addr + n)) {
@@ -293,8 +292,8 @@ static void take_item(struct hart *h, const struct nt_item *it, struct losses *l
 		if (!it->sync.restart)
 			return;
 		/*
-		 * After a gap, the message may belong to any block; otherwise the encoder has
-		 * started here
+		 * If no gap precedes this message, the encoder has started here. After a gap, the message
+		 * may be a periodic one.
 		 */
 		if (*gap) {
 			*gap = false;
@@ -348,7 +347,7 @@ static bool decode(struct hart *h, struct nt_flow *flow, struct nt_image *image,
 	nt_flow_end(flow);
 	while (nt_flow_next(flow, &item) > 0)
 		take_item(h, &item, losses, &gap);
-	/* No item of this hart follows these losses */
+	/* The recording reports losses after the last item of this hart */
 	h->may_skip |= losses->passed < losses->n;
 	return n == 0;
 }
@@ -381,10 +380,7 @@ bool verify_trace(struct hart *h, const char *path, const char *lost, const stru
 	h->strict = true;
 	for (i = 0; ok && i < n_elf; i++)
 		ok = add_elf(&elfs, image, &config, elf[i]);
-	/*
-	 * The truth may contain code that is in no ELF file (the reset vector, the surroundings of
-	 * a jump table)
-	 */
+	/* Also read code from the truth, which may contain code that is in no ELF file, such as the reset vector */
 	if (ok) {
 		nt_image_set_reader(image, &reader);
 		h->learn = learn;

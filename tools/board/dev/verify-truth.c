@@ -37,8 +37,8 @@ static bool ring_push(struct ring *r, const struct block *b)
 }
 
 /*
- * A trap without a retired instruction before it ends the last block that was read, if nothing has
- * ended this block.
+ * Set the itype of the last block that was read if it has none, because a trap directly after the block is a
+ * separate block without instructions in the truth.
  */
 static void note_trap(struct hart *h, const struct nb_ingress *blk)
 {
@@ -64,7 +64,7 @@ static bool fetch_block(struct hart *h)
 			break;
 		case NB_TRUTH_SYNC:
 			h->pending_sync = true;
-			/* The program continues at another address, and the flow restarts */
+			/* After a reset, the program continues at another address, and the flow restarts */
 			h->pending_start |= ev.sync == NB_SYNC_EXIT_RESET;
 			break;
 		case NB_TRUTH_STOP:
@@ -84,8 +84,9 @@ static bool fetch_block(struct hart *h)
 			if (ev.traced && !ev.blk.ninsn)
 				note_trap(h, &ev.blk);
 			/*
-			 * One block can fill both HIST and I-CNT. If the message with HIST was
-			 * sent and the one with I-CNT was lost, the block is in both.
+			 * One block can fill both HIST and I-CNT. If the message with HIST was sent
+			 * and the message with I-CNT was lost, the trace contains this block although
+			 * the truth marks it as not traced.
 			 */
 			losing = h->losing;
 			h->losing = false;
@@ -117,7 +118,7 @@ static bool fetch_block(struct hart *h)
 	return false;
 }
 
-/* Add the next block to the ring. Return false at the end, or if the block must wait. */
+/* Add the next block to the ring. Return false at the end of the truth, or if hart::learn refuses the block. */
 static bool read_block(struct hart *h, bool force)
 {
 	if (!h->holds && !fetch_block(h))
@@ -139,7 +140,7 @@ uint64_t hart_index(const struct hart *h)
 	return h->behind + h->at.index;
 }
 
-/* Read ahead to the block of @p. Return false if it is after the end of the truth. */
+/* Read blocks until the block of @p is in the ring. Return false if @p is after the end of the truth. */
 static bool have(struct hart *h, const struct place *p)
 {
 	while (p->index >= h->ring.n)
@@ -154,8 +155,9 @@ static struct block *block_of(struct hart *h, const struct place *p)
 }
 
 /*
- * Return true if the trace restarts at @p, whose block was read, and the comparison has not passed
- * all restarts there. In a text, several lines may report the same loss.
+ * Return true if the trace restarts at @p, and the comparison has not passed all restarts at @p. The block of
+ * @p was read. If the decoder's result is a text, passed restarts are ignored, because several lines may
+ * report the same loss.
  */
 static bool restarts(struct hart *h, const struct place *p)
 {
@@ -193,7 +195,7 @@ static bool step_insn(struct hart *h, struct place *p)
 	return true;
 }
 
-/* Drop the blocks before the current position, unless the comparison may have to return to them. */
+/* Drop the blocks before the current position. After a gap, keep them, because the comparison may return to them. */
 static void drop_behind(struct hart *h)
 {
 	struct ring *r = &h->ring;
@@ -261,7 +263,7 @@ static bool ends_as(uint8_t itype, const struct item *it)
 		[NB_ITYPE_OTHER_INDIRECT] = NT_END_INDIRECT_JUMP, [NB_ITYPE_OTHER_DIRECT] = NT_END_JUMP,
 	};
 
-	/* A synchronising message may be between the last instruction and its trap */
+	/* If a synchronising message is between the last instruction and its trap, the range ends as linear code */
 	if (itype == NB_ITYPE_EXCEPTION)
 		return it->how == NT_END_TRAP || it->how == NT_END_EXCEPTION || it->how == NT_END_LINEAR;
 	if (itype == NB_ITYPE_INTERRUPT)
@@ -272,8 +274,8 @@ static bool ends_as(uint8_t itype, const struct item *it)
 }
 
 /*
- * Return true if the range reaches the end of the truth's block, and its kind of end differs
- * from that of the block. @p is the position after the range.
+ * Return true if the end of range @it has another type than the truth. @p is the position after the range. If
+ * the range ends within a block of the truth, its end must be linear.
  */
 static bool end_differs(struct hart *h, const struct place *p, const struct item *it)
 {
@@ -289,8 +291,8 @@ static bool end_differs(struct hart *h, const struct place *p, const struct item
 	goes_on = have(h, &next) && !block_of(h, &next)->start;
 	itype = block_at(&h->ring, p->index - 1)->itype;
 	/*
-	 * A range that ends at a stop may lack a trap, but not a jump or branch, because it would end before
-	 * that instruction
+	 * The last range before a stop may end without the trap that ends the block. If the block ends with a
+	 * jump or branch, the range must also end with it.
 	 */
 	if (!goes_on && it->how == NT_END_LINEAR)
 		return itype != NB_ITYPE_NONE && itype != NB_ITYPE_EXCEPTION &&
@@ -299,9 +301,9 @@ static bool end_differs(struct hart *h, const struct place *p, const struct item
 }
 
 /*
- * Return true if @scontext is written soon after @p. Ownership has no I-CNT, so some of the
- * instructions that the next message reports may have executed before the write. HIST in that
- * message may span some tens of blocks.
+ * Return true if the program writes @scontext soon after @p. An Ownership message has no I-CNT, so that some
+ * instructions that the next message reports may have executed before the write of scontext. This message may
+ * report some tens of blocks, because it may have a HIST.
  */
 static bool context_comes(struct hart *h, const struct place *p, uint64_t scontext)
 {
@@ -315,8 +317,8 @@ static bool context_comes(struct hart *h, const struct place *p, uint64_t sconte
 }
 
 /*
- * Return NULL, or the detail of @it that differs from the truth. @p is the position after @it,
- * @first is the block in which it began.
+ * Return a text about the detail of @it that differs from the truth, or NULL. @p is the position after @it,
+ * and @first is the block at the start of @it.
  */
 static const char *detail_differs(struct hart *h, const struct place *p, const struct block *first,
 				  const struct item *it)
@@ -338,7 +340,7 @@ static uint64_t insns_left_in_block(struct hart *h)
 	return block_of(h, &h->at)->ninsn - h->at.insn;
 }
 
-/* Move past the block. Return the number of its instructions that were not compared. */
+/* Move to the next block. Return the number of instructions that were not compared in the current block. */
 static uint64_t skip_block(struct hart *h)
 {
 	uint64_t n = insns_left_in_block(h);
@@ -385,9 +387,10 @@ static void differ_at(struct hart *h, const struct item *it)
 }
 
 /*
- * Skip to the next restart. If the encoder lost trace, decoding stops early and must continue
- * exactly at the first instruction after the restart of the encoder. @n returns the number of skipped
- * instructions of the truth. The new position is the restart, if there is one.
+ * Move to the next restart in the truth, or to its end. If the encoder lost trace, the decoder stops early, and
+ * must continue exactly at the first instruction after the restart of the encoder. @n receives the number of
+ * skipped instructions. Return true if a reported loss, or a stop without a message, explains the skipped
+ * instructions.
  */
 static bool skip_lost_session(struct hart *h, uint64_t *n)
 {
@@ -418,7 +421,7 @@ static void use_restart(struct hart *h)
 	h->used_of = block;
 }
 
-/* Accept @it, at whose end the current position is. */
+/* Count @it as compared, after the current position was moved to its end. */
 static void accept(struct hart *h, const struct item *it)
 {
 	h->compared += item_insns(it);
@@ -468,12 +471,12 @@ static void compare(struct hart *h, const struct item *it)
 	}
 	h->at = before;
 	/*
-	 * A restart whose own Ownership message was lost has traced nothing. If code follows, its comparison
-	 * fails.
+	 * If the Ownership message after a restart was lost at the end of the trace, the truth does not contain
+	 * this restart. If code follows the restart, the comparison of the code fails.
 	 */
 	if (it->kind == ITEM_START && !have(h, &h->at) && !truth_is_bad(h))
 		return;
-	differ_at(h, it);	/* this difference is not reported if the match below succeeds */
+	differ_at(h, it);	/* the match below removes this difference if it succeeds */
 	if (!skip_lost_session(h, &n)) {
 		h->missing += n;
 		return;
@@ -495,13 +498,13 @@ static void compare(struct hart *h, const struct item *it)
  *
  * After a gap, decoding continues at an unknown synchronising message. In a loop, the code after a
  * gap matches many positions of the truth, and only much later code shows which position is right.
- * So the first position that matches is tried, and the next one replaces it if it proves to be
- * wrong.
+ * So the comparison continues at the first position that matches. If a later item does not match, it
+ * returns to the gap and tries the next position.
  */
 
 /*
- * Compare the next item at the position that is tried as the end of the gap. Return false if it
- * does not match.
+ * Compare the next item at the current position, which is tried as a position after the gap. Return false
+ * if the item does not match.
  */
 static bool step(struct hart *h, const struct item *it)
 {
@@ -561,7 +564,7 @@ static bool find_place(struct hart *h)
 	while ((!g->placed || h->at.index < g->first.at.index + SEARCH) && have(h, &h->at)) {
 		bool here = !h->at.insn && block_of(h, &h->at)->sync;
 
-		/* If the gap is empty, decoding continues at the position of the stop */
+		/* A gap may skip no instructions, so that decoding continues at the position at which it stopped */
 		if ((here || !g->skipped) && fits(h))
 			return true;
 		g->skipped += skip_block(h);
@@ -569,7 +572,7 @@ static bool find_place(struct hart *h)
 	return false;
 }
 
-/* Accept the position after the gap, because nothing later can confirm it. */
+/* Accept the current position as the position after the gap. */
 static void leave_gap(struct hart *h)
 {
 	struct after_gap *g = &h->after_gap;
@@ -603,8 +606,8 @@ static void place_first(struct hart *h)
 }
 
 /*
- * Try the next position, because the last item does not match. If no other position matches, this
- * item is the difference.
+ * Try the next position, because the last item does not match. If no other position matches, return to the
+ * first position and report the item that does not match there.
  */
 static void place_next(struct hart *h)
 {
@@ -623,7 +626,7 @@ static void place_next(struct hart *h)
 	}
 }
 
-/* Decide the position after a gap, because no more items help to find it. */
+/* Choose the position after a gap, because no more items of this session follow. */
 static void settle(struct hart *h)
 {
 	if (h->after_gap.n && !h->after_gap.placed)
@@ -671,7 +674,7 @@ bool hart_ends_silently(struct hart *h)
 	return h->silent;
 }
 
-/* If the recording reports a loss, whole sessions may be missing before the restart @it. */
+/* If the recording reports a loss before the restart @it, the decoder may lack whole sessions before @it. */
 static void may_skip_sessions(struct hart *h, const struct item *it)
 {
 	if (it->kind != ITEM_START && it->kind != ITEM_GAP)
@@ -706,8 +709,8 @@ void hart_take(struct hart *h, const struct item *it)
 }
 
 /*
- * "Error Message will be the last message in trace stream" (chapter "Error Message"). Nothing
- * follows a reported loss, so the rest of the truth belongs to it.
+ * Finish the comparison in a gap. The decoder has reported nothing after the gap, so the rest of the truth
+ * belongs to the gap. "Error Message will be the last message in trace stream" (chapter "Error Message").
  */
 static void end_in_gap(struct hart *h)
 {
@@ -732,7 +735,7 @@ void hart_finish(struct hart *h)
 		end_in_gap(h);
 	while (have(h, &h->at)) {
 		declared = skip_lost_session(h, &n);
-		/* Trace was lost at the end of the run, which is also the end of the truth */
+		/* A reported loss without a restart after it explains the rest of the truth */
 		declared |= h->told && !have(h, &h->at);
 		if (declared && n)
 			h->gaps += !h->told;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ntrace verify checks a decoder's result against the truth files in which the board records the
- * executed code. The result is either a list of PCs or ranges that a decoder printed, or a trace,
- * which is decoded here.
+ * ntrace verify compares a decoder's result with the truth files, in which the board records the
+ * executed code. The input is either a list of PCs or ranges that a decoder printed, or a trace, which
+ * ntrace verify decodes.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -52,7 +52,7 @@ static bool number(char **s, int base, uint64_t *value)
 	return true;
 }
 
-/* Parse the CPU "[003] " or "3 " before other text */
+/* Parse the CPU, such as "[003] " or "3 ", at the start of @s if other text follows. Return the other text. */
 static char *get_cpu(char *s, unsigned int *cpu)
 {
 	bool bracket = *s == '[';
@@ -70,7 +70,7 @@ static char *get_cpu(char *s, unsigned int *cpu)
 	return p;
 }
 
-/* Skip the time "=123 " or ">123 " that `ntrace decode --timestamp` prints */
+/* Skip a time, such as "=123 " or ">123 ", which `ntrace decode --timestamp` prints. */
 static char *skip_time(char *s)
 {
 	uint64_t value;
@@ -104,9 +104,9 @@ static bool pc_or_range(char *s, struct item *it)
 }
 
 /*
- * Parse a line. Return 1 if @it was filled in, 0 if the line has no item, and -1 if the line is not
- * valid. Skip additional lines of a decoder ("context ..."). A line of the flow that was skipped by
- * mistake would be detected, because the comparison would report it as missing.
+ * Parse a line. Return 1 if @it was filled in, 0 if the line has no item, and -1 if the line is not valid.
+ * Lines that begin with another word, such as "context", have no item. If such a line did have a PC, the
+ * comparison would report this PC as missing.
  */
 static int parse_line(struct verify *v, char *s, struct item *it)
 {

@@ -3,19 +3,18 @@
  * The emulated N-Trace board is a QEMU plugin that contains the model of the
  * trace hardware (../model).
  *
- *	stream.c	retired instructions of a hart, as blocks for its encoder
- *			and the truth
- *	mmio.c		registers, by emulating accesses to unused addresses
- *	cache.c		caches that are not coherent with the sinks' memory
- *	csr.c		scontext and hcontext
- *	power.c		harts and components without power
- *	topology.c	components and their connections
- *	memory.c	data that sinks write
- *	claim.c		exclusive access of a hart to the components
- *	guest.c		registers and memory of the guest
- *	run.c		messages, counts and end of the run
- *	options.c	options of the plugin
- *	main.c		installation
+ *	stream.c	passes retired instructions to a hart's encoder and truth file
+ *	mmio.c		emulates accesses to registers, which are at unused addresses
+ *	cache.c		emulates caches that are not coherent with the sinks' memory
+ *	csr.c		emulates scontext and hcontext
+ *	power.c		emulates harts and components without power
+ *	topology.c	creates the components and connects them (also topology-*.c)
+ *	memory.c	writes data of sinks to memory or files
+ *	claim.c		gives a hart exclusive access to the components
+ *	guest.c		accesses registers and memory of the guest
+ *	run.c		prints messages, and ends the run
+ *	options.c	parses the options of the plugin
+ *	main.c		installs the plugin
  *
  * Locking: the thread of a hart owns the hart's stream and encoder while it is
  * in a callback (hart_enter() .. hart_leave()). An access to a register stops
@@ -52,7 +51,7 @@
 
 /* Values in QEMU's scoreboard that each TB reads or writes inline */
 struct board_score {
-	uint64_t	gate;		/* GATE_*; if not 0, call stream_tb_exec() */
+	uint64_t	gate;		/* GATE_*; if it is not 0, each TB calls stream_tb_exec() */
 	uint64_t	reached;	/* set when the last instruction of the TB starts */
 };
 #define GATE_STREAM	(1U << 0)	/* the encoder or the truth needs blocks */
@@ -60,23 +59,23 @@ struct board_score {
 #define GATE_STALL	(1U << 2)	/* the encoder stalls the hart */
 
 /*
- * A translated block, which exists until QEMU drops all translations. Two of them fit into a cache line,
- * because reading them is the main cost of tracing a block.
+ * A translated block (TB), which exists until QEMU drops all translations. Two of these structures fit into a
+ * cache line, because reading them is the main cost of tracing a block.
  */
 struct tb_info {
 	uint64_t	pc0;		/* address of the translation */
 	const struct tb_code *code;
-	int32_t		target;		/* target of a branch or direct jump, from the start of the TB */
+	int32_t		target;		/* target of a branch or direct jump, in bytes from the start of the TB */
 	uint16_t	half_words;
 	uint16_t	ninsn;
 	uint8_t		kind;		/* enum nb_insn_kind of the last instruction */
 	uint8_t		itype;		/* itype of the last instruction if a branch is taken */
 	uint8_t		itype_fall;	/* itype if the hart continues after the TB */
 	uint8_t		last;		/* half-words of the last instruction */
-	uint8_t		sets;		/* .sets of the last instruction, see struct nb_insn */
-	uint8_t		first_uses;	/* .uses of an indirect jump that is the only instruction */
-	bool		sijump;
-	bool		exact;		/* runs only at pc0, in the kernel half of the address space */
+	uint8_t		sets;		/* nb_insn.sets of the last instruction */
+	uint8_t		first_uses;	/* nb_insn.uses if the only instruction is an indirect jump, otherwise 0 */
+	bool		sijump;		/* see nb_ingress.sijump */
+	bool		exact;		/* @pc0 is an address of the kernel, so the TB runs only at @pc0 */
 } __attribute__((aligned(32)));
 
 /* Fields of a block that are read rarely */
@@ -111,7 +110,7 @@ struct hart_stats {
 enum board_reg {
 	REG_SP = 2, REG_TP = 4, REG_PC = 32, REG_PRIV, REG_MCAUSE, REG_MEPC, REG_MTVAL, REG_MTVEC, REG_SCAUSE,
 	REG_SATP, REG_MSTATUS, REG_TIME, REG_MINSTRET,
-	/* optional registers, which read as 0 if the hart lacks them */
+	/* Registers that read as 0 if the hart lacks them */
 	REG_OPTIONAL, REG_HSTATUS = REG_OPTIONAL, REG_HTIMEDELTA, REG_VSATP, REG_HGATP, REG_MSTATEEN0, REG_HSTATEEN0,
 	REG_MAX,
 };
@@ -120,25 +119,25 @@ struct hart {
 	/* Used by the hart's thread in a callback */
 	volatile uint32_t busy;
 	struct board_score *score;
-	const struct tb_info *cur;	/* TB that was entered; its end is unknown */
-	struct nb_encoder *counting;	/* encoder of te if nothing else needs blocks */
-	uint64_t	base;		/* address at which cur runs */
-	uint64_t	expect;		/* next pc after a trap or register access, if have_expect */
+	const struct tb_info *cur;	/* TB that the hart entered last, and that was not reported; or NULL */
+	struct nb_encoder *counting;	/* &te->enc if only the encoder needs blocks, otherwise NULL */
+	uint64_t	base;		/* address at which @cur runs */
+	uint64_t	expect;		/* next pc after a trap or register access, if @have_expect is set */
 	bool		have_expect;
-	bool		have_priv;
-	bool		quick;		/* only cur, have_priv and counting are used */
+	bool		have_priv;	/* @priv is valid */
+	bool		quick;		/* exec_quickly() may process the next TB */
 	uint8_t		priv;
 	uint8_t		sets;		/* register to which the last instruction loaded a constant */
 	enum mmio_state	mmio;		/* state of mmio.c */
 	struct mmio_access access;
-	uint64_t	mret_vec, mret;	/* an mret near the trap handler at mret_vec */
+	uint64_t	mret_vec, mret;	/* @mret is the address of an mret near the trap handler at @mret_vec */
 	uint64_t	scontext, hcontext;
 	atomic_bool	off;		/* the hart waits in machine mode, see power.c */
 	struct hart_stats stats;
 	struct nb_te	*te;		/* NULL if the hart has no encoder */
 	struct nb_truth_writer *truth;
 	uint64_t	truth_time_at;
-	struct tb_info	kept;		/* copy of cur after its memory was freed */
+	struct tb_info	kept;		/* copy of *cur, because the memory of *cur is freed */
 	uint64_t	kept_code[(sizeof(struct tb_code) + TB_MAX_INSNS / 8 + 4 * TB_MAX_INSNS) / 8];
 	unsigned int	index;
 	/* Comparison with QEMU's instruction count */
@@ -156,7 +155,7 @@ enum dev_kind {
 	DEV_KINDS,
 };
 
-/* Memory of a RAM sink, if the list of components specifies it */
+/* Kinds of memory of a RAM sink. MODE_UNSAID means that the list of components does not specify it. */
 enum ram_mode { MODE_UNSAID, MODE_SMEM, MODE_SRAM, MODE_BOTH };
 
 #define BOARD_MAX_OUTS	2
@@ -167,7 +166,7 @@ struct board_out {
 	struct board_dev *dev;	/* component named @to */
 	nb_out_fn	next;
 	void		*opaque;
-	/* lock of the last component on the path that several harts share */
+	/* lock of the last component on the path to which several harts send, or NULL */
 	pthread_mutex_t	*lock;
 };
 
@@ -176,7 +175,7 @@ struct board_dev {
 	char		name[16];
 	struct board_out out[BOARD_MAX_OUTS];
 	unsigned int	n_outs;
-	/* Message of an encoder with two outputs that one of the outputs has not accepted */
+	/* For an encoder with two outputs, the message that one of the outputs has not accepted */
 	uint8_t		forked[256];
 	uint8_t		forked_len, forked_taken;
 	uint64_t	addr;
@@ -193,10 +192,10 @@ struct board_dev {
 		struct nb_dev	*power;	/* the power controller, see power.c */
 	};
 	unsigned int	domain;		/* domain of the power controller, from 1; 0 if always powered */
-	unsigned int	clock, sram, align, burst; /* from the list of components; 0: unspecified */
+	unsigned int	clock, sram, align, burst; /* numbers from the list of components; 0: not specified */
 	enum ram_mode	mode;
 	uint64_t	loads, stores;	/* number of register accesses */
-	struct nb_formatter *formatter;	/* formatter of an ETR in a boot trace */
+	struct nb_formatter *formatter;	/* formatter for the file of an ETR in a boot trace */
 	/* Bytes of a RAM sink that are not yet written to memory */
 	uint8_t		*stage;
 	uint64_t	stage_addr;
@@ -205,7 +204,7 @@ struct board_dev {
 	uint64_t	bus_errors, interrupts;
 	unsigned int	irq;		/* interrupt number at the APLIC, 0: none */
 	atomic_bool	irq_due;
-	FILE		*boot_trace;	/* file that receives the messages instead, from reset */
+	FILE		*boot_trace;	/* file to which a sink writes a boot trace, instead of memory; or NULL */
 	/* Lock of a component to which several harts send */
 	pthread_mutex_t	*lock;
 };
@@ -231,14 +230,14 @@ struct board {
 	bool		exiting;
 	bool		incomplete;	/* an output file of the run is not complete */
 	bool		has_hcontext, has_scontext;
-	bool		strict_access;	/* any access except to one aligned register faults */
+	bool		strict_access;	/* an access that is not 32 bits wide and aligned faults */
 	bool		incoherent;	/* harts must invalidate their caches to see what sinks wrote */
 	uint64_t	cached_from;	/* start of the memory whose cache lines a reset drops */
 	uint64_t	cached_size;	/* size of that memory in bytes, 0: none */
 	bool		deep_idle;	/* harts and trace components may lose their power */
-	bool		debugger;	/* a debugger's session runs from reset */
+	bool		debugger;	/* the board emulates a debugger that traces from reset */
 	bool		reset_lost;	/* trace components have no power during a reset */
-	uint32_t	check_minstret;	/* interval in instructions, 0: off */
+	uint32_t	check_minstret;	/* number of instructions between two checks of minstret, 0: no checks */
 	uint64_t	limit;		/* number of instructions after which the run ends, 0: none */
 	uint32_t	stall_limit;	/* time in ms that a hart may stall before the run ends */
 	uint32_t	bus_ratio;	/* bus clock ticks per tick of the time CSR */

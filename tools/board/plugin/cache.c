@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Caches, with two options.
+ * Emulation of caches, which two options enable.
  *
- * With incoherent=on, caches are not coherent with the memory that sinks write. Harts continue to
- * see the data in their caches, which is the guest's memory here, until they invalidate the line
- * with cbo.inval or cbo.flush (Zicbom). The line then has the data of the sink, and data that the
- * hart has written there since is lost. A line is never evicted.
+ * With incoherent=on, caches are not coherent with the memory that sinks write. The guest's memory
+ * in QEMU contains the data in the caches, and struct shadow contains the data that sinks write to
+ * memory. A hart reads the data of a sink only after it has invalidated the line with cbo.inval or
+ * cbo.flush (Zicbom). Data that a hart has written to the line after the sink's write is lost. A line
+ * is never evicted.
  *
  * With cached-size=BYTES, a reset drops the cache lines of the memory that starts at cached-from.
- * Data that a hart wrote there is in memory only after the hart has cleaned the line (cbo.clean,
- * cbo.flush); data of sinks is in memory at once. With both options, a line that a sink has
- * written is treated as not modified by any hart since.
+ * Data that a hart wrote to this memory is lost if the hart has not cleaned the line (cbo.clean,
+ * cbo.flush). Sinks write to memory directly. With both options, a line that a sink has written is
+ * treated as if no hart had modified it after the sink's write.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,14 +22,15 @@
 #define PAGE		4096U
 #define BUCKETS		4096U
 
-#define CBO_MASK	0x00007fffU	/* imm and rs1 are what differs */
+#define CBO_MASK	0x00007fffU	/* bits that are equal in all instructions, which excludes imm and rs1 */
 #define CBO		0x0000200fU
 #define CBO_INVAL	0
 #define CBO_CLEAN	1
 #define CBO_FLUSH	2
 
 /*
- * Data of a page in memory, with the lines that sinks wrote and that no hart has invalidated since
+ * A page whose data in memory differ from the data in the caches. @bytes contains the lines that sinks wrote,
+ * and that no hart has invalidated after the write.
  */
 struct shadow {
 	struct shadow	*next;
@@ -38,7 +40,7 @@ struct shadow {
 };
 
 static struct shadow *shadows[BUCKETS];
-/* Copy of the board.cached_size bytes in memory, behind all caches */
+/* Data that a reset restores to the board.cached_size bytes of memory at board.cached_from */
 static uint8_t *kept;
 static unsigned int resets;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -83,7 +85,7 @@ static bool fill(struct shadow *s, unsigned int from, unsigned int to)
 	return true;
 }
 
-/* Return the address in @kept that corresponds to @addr, or NULL */
+/* Return the pointer into @kept for @len bytes at @addr, or NULL if a reset does not drop these bytes. */
 static uint8_t *kept_at(uint64_t addr, size_t len)
 {
 	uint64_t at = addr - board.cached_from;
@@ -163,7 +165,7 @@ static void cache_exec(unsigned int vcpu, void *opaque)
 }
 
 /**
- * cache_reset() - drop the caches when the first hart is at the reset vector
+ * cache_reset() - drop the caches when the first hart executes the reset vector after a reset
  * @vcpu: The hart
  * @opaque: Not used
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Claim of all harts. A hart that accesses a trace component has exclusive access to all
- * components, while the other harts pause between two blocks. See board.h for the rules of access.
+ * Exclusive access to the trace components. A hart that accesses a component claims all components,
+ * and the other harts then pause between two blocks. See board.h for the rules of access.
  */
 #include <linux/membarrier.h>
 #include <sched.h>
@@ -26,9 +26,9 @@ void board_claim_init(void)
 }
 
 /*
- * Wait outside of the callback while another hart has claimed the components. Interrupts are raised
- * here, because QEMU takes its big lock for this, and no hart may wait for the current hart at this
- * time.
+ * Leave the hart while another hart has claimed the components, and wait. The function also raises
+ * interrupts, for which QEMU takes its big lock. The hart has left while this happens, so that no other
+ * hart waits for it.
  */
 void board_wait_claim(struct hart *h)
 {
@@ -47,10 +47,13 @@ void board_wait_claim(struct hart *h)
 	}
 }
 
-/* Claim all components. @self need not be entered before this call; it is entered afterwards. */
+/*
+ * Claim all components. The caller need not have entered @self before this call. After board_release(), @self is
+ * entered.
+ */
 void board_claim(struct hart *self)
 {
-	/* Another hart that claims waits until this hart has left */
+	/* Leave, because another hart that claims the components waits until all harts have left */
 	hart_leave(self);
 	pthread_mutex_lock(&board.claim_lock);
 	atomic_fetch_or(&board.claimed, CLAIM_HELD);

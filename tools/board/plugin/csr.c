@@ -11,7 +11,7 @@
 #define CSR_SCONTEXT	0x5a8
 #define CSR_HCONTEXT	0x6a8
 #define SCONTEXT_MASK	0xffffffffULL	/* textra64.svalue can match 32 bits */
-#define HCONTEXT_MASK	0x3fffULL	/* textra64.mhvalue has 13 bits, or 14 with H */
+#define HCONTEXT_MASK	0x3fffULL	/* textra64.mhvalue has 13 bits, or 14 with the H extension */
 
 #define OPCODE_SYSTEM	0x73
 
@@ -20,7 +20,10 @@ struct csr_insn {
 	uint32_t opcode;
 };
 
-/* Compute the new value. In Zicsr, csrrs and csrrc with x0 or 0 do not write. */
+/*
+ * Compute the new value of the register. Return false if the instruction does not write it, which is the case for
+ * csrrs and csrrc with x0, and for csrrsi and csrrci with 0.
+ */
 static bool csr_new_value(uint32_t opcode, uint64_t old, uint64_t *value)
 {
 	unsigned int f3 = opcode >> 12 & 7, rs1 = opcode >> 15 & 31;
@@ -80,7 +83,7 @@ static void csr_exec(unsigned int vcpu, void *opaque)
 	uint64_t *csr = hcontext ? &h->hcontext : &h->scontext;
 	uint64_t old = *csr, value;
 
-	/* Let QEMU raise the exception */
+	/* If the access is not allowed, QEMU raises the exception */
 	if (!csr_allowed(hcontext))
 		return;
 	hart_enter_wait(h);
@@ -88,10 +91,7 @@ static void csr_exec(unsigned int vcpu, void *opaque)
 		*csr = value & (hcontext ? HCONTEXT_MASK : SCONTEXT_MASK);
 		csr_tell(h);
 	}
-	/*
-	 * The instruction retires here, although QEMU would set the flag for the last instruction
-	 * later
-	 */
+	/* Mark the instruction as retired here, because qemu_plugin_set_pc() skips QEMU's code that marks it */
 	h->score->reached = 1;
 	hart_leave(h);
 	if (rd)
@@ -99,7 +99,7 @@ static void csr_exec(unsigned int vcpu, void *opaque)
 	qemu_plugin_set_pc(insn->pc + 4);
 }
 
-/* Reset the state that no firmware restores. The caller has entered the hart. */
+/* Reset scontext, which firmware does not restore. The caller has entered the hart. */
 void csr_reset(struct hart *h)
 {
 	h->scontext = 0;
@@ -112,9 +112,11 @@ void csr_reset(struct hart *h)
  * @opcode: Bytes of the instruction
  * @pc: Address of the instruction
  *
- * The instruction is the last one of its block, because QEMU translates it to an exception. Code
- * that is mapped at several addresses does not use these registers, so the address of the
- * translation is the address of execution.
+ * The instruction is the last one of its block, because QEMU translates it to an exception. The
+ * instruction executes at the address of its translation, because code that is mapped at several
+ * addresses does not use these registers.
+ *
+ * Return: True if the plugin executes the instruction.
  */
 bool csr_instrument(struct qemu_plugin_insn *insn, uint32_t opcode, uint64_t pc)
 {

@@ -29,7 +29,7 @@ uint64_t board_reg_read(unsigned int reg)
 	GByteArray *buf = scratch(8);
 	uint64_t value = 0;
 
-	/* This must be fast, because each indirect jump of a user program calls it */
+	/* This function must be fast, because the plugin calls it for each indirect jump of a user program */
 	buf->len = 0;
 	if (NB_UNLIKELY(reg >= REG_OPTIONAL && !board.regs[reg]))
 		return 0;
@@ -61,7 +61,7 @@ void board_reg_write(unsigned int reg, uint64_t value)
 	qemu_plugin_write_register(board.regs[reg], buf);
 }
 
-/* Result 0 is success (QEMU_PLUGIN_HWADDR_OPERATION_OK) */
+/* Read memory at a physical address. QEMU's function returns 0 (QEMU_PLUGIN_HWADDR_OPERATION_OK) for success. */
 bool board_mem_read(uint64_t addr, void *to, size_t len)
 {
 	GByteArray *buf = scratch(0);
@@ -76,7 +76,7 @@ bool board_mem_write(uint64_t addr, const void *from, size_t len)
 {
 	GByteArray buf = { (uint8_t *)from, len };
 
-	/* At the end of the run, no hart can write it, and the memory is not read */
+	/* At the end of the run, QEMU has no hart for the write, and nothing reads the memory */
 	if (board.exiting)
 		return true;
 	return !qemu_plugin_write_memory_hwaddr(addr, &buf);

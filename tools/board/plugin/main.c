@@ -16,7 +16,7 @@ static void vcpu_init(unsigned int vcpu, void *opaque)
 	if (vcpu >= board.n_harts)
 		board_fatal("the board does not support adding a hart while the machine runs");
 	guest_find_registers();
-	/* QEMU allocates the scoreboard for 16 harts, and moves it only for more harts */
+	/* QEMU allocates the scoreboard for 16 harts, so these pointers stay valid */
 	for (unsigned int i = 0; i <= vcpu; i++)
 		board.harts[i].score = qemu_plugin_scoreboard_find(board.scores, i);
 	stream_gate(&board.harts[vcpu], board.boot_trace || board.debugger);

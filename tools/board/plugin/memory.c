@@ -13,7 +13,8 @@ static bool sink_store(uint64_t addr, const uint8_t *bytes, size_t len)
 }
 
 /*
- * Collect the writes of a sink to memory, because the main cost of a write is the call into QEMU.
+ * Write the collected data of a sink to memory. Data are collected because the main cost of a write is the call
+ * into QEMU.
  */
 static void stage_flush(struct board_dev *dev)
 {
@@ -22,7 +23,7 @@ static void stage_flush(struct board_dev *dev)
 	dev->stage_len = 0;
 }
 
-/* Write all data up to the write pointer to memory, before software can read it. */
+/* Write all data up to the write pointers of the sinks to memory, before software can read a write pointer. */
 void memory_sync(void)
 {
 	for (unsigned int i = 0; i < board.n_devs; i++)
@@ -32,8 +33,7 @@ void memory_sync(void)
 
 /*
  * Return true if the range is memory. A write to a device or to an unused address must be a bus
- * error. The virt machine has memory between 2 GiB and the PCI window at 16 GiB, and nothing else
- * there.
+ * error. In the virt machine, only memory is between 2 GiB and the PCI window at 16 GiB.
  */
 static bool is_ram(struct board_dev *dev, uint64_t addr, size_t len)
 {

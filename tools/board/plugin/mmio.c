@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Registers of the trace components.
+ * Accesses to registers of the trace components.
  *
  * The registers are at unused physical addresses of the machine. A load or store
- * there takes an access fault to machine mode. When the first block of the trap
- * handler is about to run, the plugin executes the load or store instead. It calls
- * the model, writes the loaded value to the destination register, advances mepc
- * and lets the hart execute an mret that it finds in the handler. So no copy of
- * the registers in memory must be kept up to date, loads have their side effects,
- * and other loads and stores have no overhead.
+ * at such an address takes an access fault to machine mode. Before the first block
+ * of the trap handler runs, the plugin executes the load or store. It calls the
+ * model, writes the loaded value to the destination register, advances mepc, and
+ * continues the hart at an mret that it finds in the handler. In this way, the
+ * registers need no copy in memory, loads have their side effects, and other loads
+ * and stores have no overhead.
  *
  * The trap is not in the trace, because software sees only one instruction. The
  * access changes mepc, mcause and mtval, so machine mode must not need these
@@ -32,8 +32,8 @@
 #define PTE_PPN(pte)		((pte) >> 10 & ((1ULL << 44) - 1))
 
 /*
- * Return the number of page table levels for the mode of satp, vsatp or hgatp (Sv39 and wider); 0:
- * no translation
+ * Return the number of page table levels for the mode of @atp, which is the value of satp, vsatp or hgatp
+ * (Sv39 and wider). Return 0 if the mode is Bare.
  */
 static int levels_of(uint64_t atp)
 {
@@ -41,9 +41,9 @@ static int levels_of(uint64_t atp)
 }
 
 /*
- * Translate an address as in the Privileged specification, "Virtual Address Translation Process".
- * The hart has already checked permissions. With @second, this is the second stage, whose root has
- * 16 KiB. Otherwise @hgatp translates the addresses of page tables if there is a second stage.
+ * Translate address @va by the page tables of @atp (Privileged specification, "Virtual Address Translation
+ * Process"). The hart has already checked permissions. If @second is true, @atp is hgatp, whose root page
+ * table has 16 KiB. If @hgatp is not 0, it translates the addresses of the page tables of vsatp.
  */
 static bool walk(uint64_t atp, uint64_t hgatp, bool second, uint64_t va, uint64_t *pa)
 {
@@ -71,7 +71,7 @@ static bool walk(uint64_t atp, uint64_t hgatp, bool second, uint64_t va, uint64_
 	return false;
 }
 
-/* Translate an address of the mode that a trap to machine mode was taken from */
+/* Translate an address of the privilege mode from which a trap to machine mode was taken. */
 static bool translate(uint64_t va, uint64_t *pa)
 {
 	enum nb_priv priv = guest_trapped_priv(NB_PRIV_M);
@@ -90,7 +90,7 @@ static bool translate(uint64_t va, uint64_t *pa)
 	       (!hgatp || walk(hgatp, 0, true, *pa, pa));
 }
 
-/* Translate an address of the current mode, which must not be a guest's mode */
+/* Translate an address of the current privilege mode. Return false if this mode is VS or VU. */
 bool mmio_translate(uint64_t va, uint64_t *pa)
 {
 	uint64_t priv = board_reg_read(REG_PRIV);
@@ -124,7 +124,10 @@ static void set_access(struct mmio_access *a, bool store, unsigned int log2, uns
 	a->sign = sign;
 }
 
-/* Decode c.lw c.ld c.sw c.sd, c.lwsp c.ldsp c.swsp c.sdsp. Zcb adds only narrower accesses. */
+/*
+ * Decode a compressed load or store (c.lw, c.ld, c.sw, c.sd, c.lwsp, c.ldsp, c.swsp, c.sdsp). Loads and stores of
+ * Zcb are not decoded, because they are narrower than a register.
+ */
 static bool decode_compressed(uint32_t insn, struct mmio_access *a)
 {
 	unsigned int f3 = insn >> 13 & 7;
@@ -161,7 +164,7 @@ static bool decode(uint32_t insn, struct mmio_access *a)
 	return false;
 }
 
-/* Set the state, and set GATE_MMIO while an access is in progress. */
+/* Set the state of the access. GATE_MMIO is set while an access is in progress. */
 static void set_state(struct hart *h, enum mmio_state state)
 {
 	h->mmio = state;
@@ -182,7 +185,7 @@ void mmio_reset(struct hart *h)
  * @h: The hart, after the trap
  * @epc: Address of the instruction that trapped
  *
- * Return: True if it is. The trap must then not be reported.
+ * Return: True if the exception is an access to a register, in which case the caller must not report the trap.
  */
 bool mmio_fault(struct hart *h, uint64_t epc)
 {
@@ -228,8 +231,8 @@ bool mmio_fault(struct hart *h, uint64_t epc)
 }
 
 /*
- * Registers have 32 bits. An aligned store of 64 bits acts as two stores, like on many buses. Any
- * other store was already reported and has no effect.
+ * Perform a store. Registers have 32 bits. An aligned store of 64 bits has the effect of two stores, like on
+ * many buses. A narrower or unaligned store was already reported and has no effect.
  */
 static void access_store(struct mmio_access *a)
 {
@@ -282,8 +285,8 @@ static uint64_t find_mret(struct hart *h)
  * mmio_step() - process a block that is about to run while an access is in progress
  * @h: The hart, which the caller has entered
  *
- * Return: True if the block does not belong to the program. The function does not return if the
- * hart continues at another address.
+ * Return: True if the block is the mret of the trap handler, which is not part of the trace. If the block is
+ * the start of the trap handler, the function does not return, because the hart continues at the mret.
  */
 bool mmio_step(struct hart *h)
 {
@@ -305,7 +308,7 @@ bool mmio_step(struct hart *h)
 	}
 	memory_sync();
 	board_release(h);
-	/* The instruction retires after its effect, so that trace that it starts includes it */
+	/* Report the instruction after its effect, so that the trace includes the instruction that starts the trace */
 	if (h->score->gate & GATE_STREAM) {
 		if (!h->have_priv) {
 			h->priv = guest_trapped_priv(NB_PRIV_M);

@@ -138,7 +138,7 @@ static const struct option options[] = {
 	FAULT(irq_spurious, OPT_U32, "one in N messages raises the interrupt without a reason"),
 };
 
-/* Upper limits of numbers that are lower than the limit of their type */
+/* Maximum values of options, if they are lower than the maximum of the type */
 static const struct { const char *name; uint64_t most; } limits[] = {
 	{ "te.filters", NB_MAX_FILTERS }, { "te.comps", NB_MAX_COMPS },
 	{ "ram.burst", 1 << 20 }, { "ram.align", 1 << 20 }, { "ram.sram_size", 1 << 28 },

@@ -3,18 +3,19 @@
  * Harts without power (deep-idle=on), and the power controller of the trace components, if the
  * topology contains one.
  *
- * A hart that waits in machine mode is not in use by software. It was stopped, or put to sleep in a
- * non-retentive state (SBI, chapter "Hart State Management Extension"). Its trace encoder then
- * loses its power, and so does a funnel or a sink that only harts without power use. The sink loses
- * the bytes that it has accepted but not written. The hart's scontext is 0 when the hart returns.
- * hcontext is kept, like everything that machine mode saves.
+ * A hart that waits in machine mode is not in use by software. Software has stopped it, or has put it
+ * to sleep in a non-retentive state (SBI, chapter "Hart State Management Extension"). The trace encoder
+ * of this hart loses its power. A funnel or a sink loses its power if it is only on the paths of harts
+ * without power. A sink without power loses the bytes that it has accepted but not written. The hart's
+ * scontext is 0 when the hart returns. The hart's hcontext does not change, because machine mode would
+ * save and restore it.
  *
  * The hart is powered again when it leaves machine mode.
  *
- * The power controller has a 32-bit register for each domain at 4 * its number, with bits for
- * power, clock, and reset released. A component of the domain responds only if all three are set.
- * Otherwise, an access to it faults, as on a bus. When it responds again, its state is that after
- * power-up, unless only its clock was stopped.
+ * The power controller has a 32-bit register for each domain, at 4 times the number of the domain. The
+ * register has bits for power, clock, and the release of reset. A component of the domain responds only
+ * if all three bits are set. Otherwise an access to the component faults. After its power was off, or
+ * after a reset, a component is in its state after power-up. A stopped clock does not change its state.
  */
 #include <string.h>
 
@@ -23,14 +24,14 @@
 
 #define POWER_ON	(1U << 0)
 #define POWER_CLOCK	(1U << 1)
-#define POWER_RESET	(1U << 2)	/* released */
+#define POWER_RESET	(1U << 2)	/* reset is released */
 #define POWER_ALL	(POWER_ON | POWER_CLOCK | POWER_RESET)
 
 static const struct board_dev *controller;
 
 /*
- * Write a register. A clock that stops while the component is enabled is also reported as lost
- * power.
+ * Write a register of the power controller. If a clock stops while its component is enabled, a loss of
+ * power is reported.
  */
 static void power_write(struct nb_dev *dev, unsigned int offset, uint32_t value)
 {
@@ -60,7 +61,7 @@ void power_make(struct board_dev *dev)
 	controller = dev;
 }
 
-/* Return true if @dev responds. A component that only serves harts without power has no power. */
+/* Return true if @dev responds. With deep-idle, a component without a path from a hart with power has no power. */
 bool power_is_on(const struct board_dev *dev)
 {
 	if (dev->domain && controller &&
@@ -69,7 +70,7 @@ bool power_is_on(const struct board_dev *dev)
 	return !board.deep_idle || dev->kind > DEV_ATBBRIDGE || topology_is_used(dev);
 }
 
-/* Power off each component, except CoreSight components, if no hart that has power uses it */
+/* Power off each component that is not on the path of a hart with power. CoreSight components stay powered. */
 void power_cut(void)
 {
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
@@ -88,7 +89,7 @@ void power_reset(struct hart *h)
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++) {
 		if (d->kind > DEV_ATBBRIDGE)
 			continue;
-		/* Do not report that it was enabled */
+		/* Disable the component before, so that the loss of power is not reported */
 		nb_put(d->dev, TR_CONTROL, nb_get(d->dev, TR_CONTROL) & ~TR_ENABLE);
 		nb_dev_power_off(d->dev);
 	}
@@ -117,7 +118,7 @@ static void power_mret(unsigned int vcpu, void *opaque)
 }
 
 /**
- * power_instrument() - track with @insn whether its hart has power
+ * power_instrument() - update whether a hart has power when it executes @insn (wfi and mret)
  * @insn: Instruction of a block that is being translated
  * @opcode: Bytes of the instruction
  */

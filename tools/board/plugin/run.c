@@ -85,7 +85,7 @@ static void finish_run(void)
 
 		struct nb_truth_writer *truth = h->truth;
 
-		/* A hart that still runs must not use a closed file */
+		/* Prevent a hart that still runs from using the closed file */
 		h->truth = NULL;
 		if (truth && nb_truth_close(truth)) {
 			char name[16];
@@ -101,7 +101,7 @@ static void finish_run(void)
 void board_at_exit(void *opaque)
 {
 	finish_run();
-	/* QEMU itself would exit with 0 */
+	/* Exit here, because QEMU would exit with 0 although a file is not complete */
 	if (board.incomplete) {
 		fflush(NULL);
 		_exit(1);
@@ -109,8 +109,8 @@ void board_at_exit(void *opaque)
 }
 
 /*
- * Finish the run when the guest powers off the machine. QEMU stops only when another thread runs,
- * and the number of instructions until then is random, so the truth excludes them.
+ * Finish the run when the guest powers off the machine. QEMU stops the harts some time later, and the number
+ * of instructions until then is random, so the truth does not contain these instructions.
  */
 void board_power_off(struct hart *h)
 {

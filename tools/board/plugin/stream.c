@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Exact stream of the instructions that a hart retires.
+ * Report exactly the instructions that a hart retires to its encoder and truth file.
  *
  * QEMU executes translated blocks (TB). Each TB calls stream_tb_exec() when it is
  * entered, and sets a flag inline when its last instruction starts. The end of a
  * TB is determined when the next TB is entered, or when a trap is taken:
  *
- *	last instruction started	The whole TB has retired. The next pc is the
- *					outcome of a branch or the target of a jump.
+ *	last instruction started	The whole TB has retired. The next pc shows whether
+ *					a branch was taken, or is the target of a jump.
  *	not started			The hart has left the TB in the middle (a trap,
  *					or a device access that QEMU executes in
  *					another TB). The number of retired instructions
@@ -16,9 +16,10 @@
  *
  * A TB has the address of its translation, but it may also run at other addresses
  * with the same offset in the page if the same code is mapped more than once.
- * After linear code, branches and direct jumps, the address follows from the
- * address of the previous TB. The pc register is read only after an indirect jump,
- * a trap or a return, and never in the kernel's half of the address space.
+ * After linear code, branches and direct jumps, the address at which a TB runs
+ * follows from the address of the previous TB. The plugin reads the pc register
+ * only after an indirect jump, a trap or a return. It never reads the pc register
+ * for TBs at addresses of the kernel.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,8 +37,8 @@
 /* Value of tb_info.target that is never equal to a pc */
 #define NO_TARGET		1
 /*
- * An itype outside of the ingress port's values, which means that the code does not lead to the
- * next pc
+ * Value that is used instead of an itype if the code does not lead to the next pc. The ingress port does not use
+ * this value.
  */
 #define UNEXPLAINED		7
 
@@ -48,7 +49,8 @@ struct arena {
 };
 
 /*
- * Fields of a block that are read often are stored separately from the fields that are read rarely
+ * @infos contains each struct tb_info, which is read often. @codes contains each struct tb_code, which is read
+ * rarely.
  */
 static struct arena *infos, *codes;
 static pthread_mutex_t arena_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -93,7 +95,7 @@ static uint8_t *code_bytes(struct tb_code *code, unsigned int ninsn)
 	return (uint8_t *)(code->wide + (ninsn + 63) / 64);
 }
 
-/* QEMU drops all translations, while no hart executes one. */
+/* Free all translated blocks, because QEMU drops its translations. No hart executes code at this time. */
 void stream_flush(void *opaque)
 {
 	for (unsigned int i = 0; i < board.n_harts; i++) {
@@ -123,7 +125,7 @@ static inline void retire(struct hart *h, const struct nb_ingress *blk)
 		nb_truth_block(h->truth, blk, &untraced);
 }
 
-/* Report a block with one instruction, which the caller has executed. */
+/* Report one instruction, which the caller has executed, as a block. */
 void stream_emit(struct hart *h, uint64_t addr, uint32_t half_words, uint32_t opcode)
 {
 	static const uint64_t wide[2] = { 0, 1 };
@@ -178,7 +180,7 @@ static void retire_head(struct hart *h, uint64_t next)
 	h->sets = 0;
 	if (!n)
 		return;
-	/* A wfi leaves the TB, but QEMU's count includes the instructions after it */
+	/* If the hart leaves a TB after a wfi, QEMU's count includes the instructions after the wfi */
 	if (size == 2 && !memcmp(t->code->bytes + off - 4, &(uint32_t){ WFI }, 4))
 		h->uncounted += t->ninsn - n;
 	blk.iretire = len / 2;
@@ -196,8 +198,8 @@ static inline bool leads_anywhere(const struct tb_info *t)
 }
 
 /*
- * Return the itype of @t, which ran completely at @base, if the hart continues at @next. A branch
- * to the next instruction counts as not taken.
+ * Return the itype of @t, which ran completely at @base, if the hart continues at @next. Return UNEXPLAINED if
+ * @t does not lead to @next. If the target of a branch is the next instruction, it is reported as not taken.
  */
 static inline unsigned int outcome(const struct tb_info *t, uint64_t base, uint64_t next)
 {
@@ -207,8 +209,8 @@ static inline unsigned int outcome(const struct tb_info *t, uint64_t base, uint6
 }
 
 /*
- * Return true if a branch to the next instruction is reported as taken. Its outcome is not visible,
- * so both are valid.
+ * Return true if a branch is reported as taken although its target is the next instruction. The plugin does not
+ * know whether such branches are taken, and either report is valid.
  */
 static bool next_is_taken(const struct hart *h)
 {
@@ -251,7 +253,7 @@ static inline bool may_be(uint64_t pc, const struct tb_info *t)
 	return !((pc ^ t->pc0) & PAGE_OFFSET_MASK);
 }
 
-/* Return the address at which @t runs this time. */
+/* Return the address at which @t is about to run. */
 static inline uint64_t tb_pc(struct hart *h, const struct tb_info *t)
 {
 	const struct tb_info *cur = h->cur;
@@ -287,8 +289,8 @@ static inline void begin(struct hart *h, const struct tb_info *t, uint64_t pc)
 }
 
 /*
- * Delay the hart if it has executed more instructions in this millisecond of its clock than --mips
- * allows. It may not make up for time in which it executed less.
+ * Delay the hart if it has executed more instructions per millisecond than option pace allows. After time in
+ * which the hart has executed fewer instructions, it may not execute more.
  */
 static NB_NOINLINE void pace(struct hart *h)
 {
@@ -329,9 +331,10 @@ static bool stalls(struct hart *h)
 }
 
 /*
- * "If TE cannot send a message, the hart is stalled until it can." If it cannot, wait a short time
- * and execute @t again instead of returning. Between two tries, QEMU can stop all harts safely. If
- * no component ever accepts messages, the board ends the run.
+ * Stall the hart. "If TE cannot send a message, the hart is stalled until it can." If the encoder still cannot
+ * send its messages, wait a short time, and let QEMU enter @t again, which calls this function again. Between
+ * two calls, QEMU can stop all harts safely. If no component accepts the messages for board.stall_limit, the
+ * board ends the run.
  */
 static NB_NOINLINE void stand_still(struct hart *h, const struct tb_info *t)
 {
@@ -356,9 +359,9 @@ static NB_NOINLINE void stand_still(struct hart *h, const struct tb_info *t)
 }
 
 /*
- * Handle a reset of the machine. QEMU does not report it, but no other code runs at the reset
- * vector. The last block is known only if it ran to its end without a jump. "Core was reset without
- * stopping" is SYNC 1.
+ * Handle a reset of the machine. QEMU does not report a reset, but the code at the reset vector runs only after
+ * a reset. The last block before the reset is reported only if it ran to its end and contains no jump. Otherwise
+ * its end is not known. The encoder reports the reset by SYNC 1 ("Core was reset without stopping").
  */
 static NB_NOINLINE void was_reset(struct hart *h)
 {
@@ -389,14 +392,14 @@ static bool may_move_stack(const struct tb_info *cur)
 	       cur->itype == NB_ITYPE_OTHER_DIRECT;
 }
 
-/* Enter @t at @pc after any kind of block. */
+/* Report the end of the previous block of any kind, and enter @t at @pc. */
 static NB_NOINLINE void exec_at(struct hart *h, const struct tb_info *t, uint64_t pc)
 {
 	bool stack;
 
 	if (NB_UNLIKELY(pc == RESET_VECTOR && h->stats.retired)) {
 		was_reset(h);
-		/* The encoder and the truth may not need blocks any more */
+		/* After the reset, the encoder and the truth may not need blocks */
 		if (!(h->score->gate & GATE_STREAM)) {
 			hart_leave(h);
 			return;
@@ -456,9 +459,9 @@ static NB_NOINLINE void exec_direct(struct hart *h, uint64_t end)
 }
 
 /*
- * Fast path for most blocks. h->quick is set, h->cur has ended, and the encoder only counts it or
- * stores the target of its jump. Each call is the last action of the function, so that the compiler
- * need not save registers.
+ * Fast path for most blocks. h->quick is set, and h->cur has run to its end. The encoder only counts h->cur or
+ * stores the target of its jump. Each call is the last action of the function, so that the compiler need not
+ * save registers.
  */
 static inline void exec_quickly(struct hart *h, const struct tb_info *t, uint64_t pc)
 {
@@ -467,7 +470,7 @@ static inline void exec_quickly(struct hart *h, const struct tb_info *t, uint64_
 	unsigned int act = nb_encoder_action(h->counting, outcome(cur, base, pc), h->priv);
 	bool full;
 
-	/* Unexplained jumps take the slow path, like all blocks that the encoder does not count */
+	/* exec_at() processes blocks that the encoder cannot only count, and unexplained jumps */
 	if (NB_UNLIKELY((act & (NB_ACT_SLOW | NB_ACT_JUMP)) == NB_ACT_SLOW)) {
 		exec_at(h, t, pc);
 		return;
@@ -488,7 +491,7 @@ static inline void exec_quickly(struct hart *h, const struct tb_info *t, uint64_
 		hart_leave(h);
 }
 
-/* A user program may have jumped to any address. */
+/* Enter a TB of a user program, which may run at another address than that of its translation. */
 static NB_NOINLINE void exec_user(struct hart *h, const struct tb_info *t)
 {
 	exec_quickly(h, t, tb_pc(h, t));
@@ -499,7 +502,7 @@ static void stream_tb_exec(unsigned int vcpu, void *opaque)
 	struct hart *h = &board.harts[vcpu];
 	const struct tb_info *t = opaque;
 
-	/* Prevent the compiler from computing the address again at each use */
+	/* Prevent the compiler from computing the address of the hart again at each use */
 	__asm__("" : "+r"(h));
 	if (NB_UNLIKELY(!hart_enter(h) || !h->quick || !h->score->reached))
 		exec_closely(h, t);
@@ -510,7 +513,7 @@ static void stream_tb_exec(unsigned int vcpu, void *opaque)
 }
 
 /*
- * Finish h->cur after the instruction at @from trapped, which is either in h->cur or after its end.
+ * Finish h->cur after the instruction at @from trapped. This instruction is in h->cur, or is the next one after it.
  */
 static void finish_trapped(struct hart *h, uint64_t from)
 {
@@ -528,8 +531,8 @@ static void finish_trapped(struct hart *h, uint64_t from)
 }
 
 /*
- * Report a trap that was taken. The current privilege mode and the cause register are those of the
- * handler.
+ * Report a trap that was taken at @from. The hart is already in the privilege mode of the trap handler at @to,
+ * and the cause register of this mode contains the cause.
  */
 static void trap(struct hart *h, bool interrupt, uint64_t from, uint64_t to)
 {
@@ -546,7 +549,7 @@ static void trap(struct hart *h, bool interrupt, uint64_t from, uint64_t to)
 	} else if (h->have_expect && h->expect != from) {
 		edge(h, from);
 	}
-	/* The first instruction after an xret trapped, so its privilege mode was not read */
+	/* If the first instruction after an xret trapped, the privilege mode of this instruction was not read */
 	if (!h->have_priv)
 		h->priv = guest_trapped_priv(priv);
 	blk.priv = h->priv;
@@ -572,9 +575,9 @@ static void truth_time(struct hart *h)
 }
 
 /*
- * Compare the retired instructions with QEMU's count. Outside of a TB both must be equal, except
- * for the instructions after a wfi in its TB. QEMU counts them when the hart waits, and a second
- * time when it continues.
+ * Compare the number of retired instructions with QEMU's count. Between two TBs, both numbers must be equal,
+ * except for the instructions after a wfi in its TB. QEMU counts these instructions when the hart starts to wait,
+ * and a second time when the hart continues.
  */
 static void check_minstret(struct hart *h, uint64_t from)
 {
@@ -633,11 +636,14 @@ void stream_discon(unsigned int vcpu, enum qemu_plugin_discon_type type, uint64_
 		topology_raise();
 }
 
-/* The caller is the hart's own thread, or has claimed the harts. */
+/*
+ * Start or stop the reports of blocks, because the encoder does or does not need them. The caller is the thread
+ * of the hart, or has claimed the harts.
+ */
 void stream_gate(struct hart *h, bool on)
 {
 	on = on || (h->truth && !board.truth_traced) || board.check_minstret || board.limit;
-	/* The next block in the truth may be of the next session. */
+	/* Record the end of the session, because the next block in the truth may belong to the next session */
 	if (!on && h->truth && h->te)
 		nb_truth_state(h->truth, &h->te->enc.state);
 	h->counting = h->te && !h->truth && !h->te->split ? &h->te->enc : NULL;
@@ -660,7 +666,7 @@ static unsigned int tb_half_words(struct qemu_plugin_tb *tb, size_t n)
 	return len / 2;
 }
 
-/* Return the itype of a block after which the hart continues with the next instruction */
+/* Return the itype of a block with the last instruction @insn if the hart continues at the next instruction. */
 static uint8_t fall_through(const struct nb_insn *insn)
 {
 	switch (insn->kind) {

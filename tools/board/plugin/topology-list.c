@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The components of the board and their connections, from a list that
- * tools/board/devicetree also converts to the device tree. A line is one of:
+ * Read the list of the components and their connections. tools/board/devicetree
+ * converts the same list to the device tree. A line has one of these forms:
  *
  *	encoder NAME ADDRESS hart=N to=NAME[,NAME]
  *	funnel NAME ADDRESS to=NAME
@@ -32,7 +32,7 @@ static const uint8_t outputs[DEV_KINDS] = {
 	[DEV_SF_ENCODER] = 1,
 };
 
-/* Parse to=NAME or to=NAME,NAME */
+/* Parse the value of to=NAME or to=NAME,NAME. */
 static void parse_outs(struct board_dev *dev, char *names)
 {
 	char *save, *name = strtok_r(names, ",", &save);
@@ -47,7 +47,7 @@ static void parse_outs(struct board_dev *dev, char *names)
 #define KIND(kind)	(1U << DEV_##kind)
 #define ANY_KIND	(~KIND(POWER))
 
-/* Numbers that a line may specify, with the kinds of components that have them */
+/* Numbers that a line may specify, and the kinds of components for which it may specify them */
 static const struct key {
 	const char	*name;
 	size_t		offset;		/* offset of an unsigned int in struct board_dev */

@@ -18,7 +18,7 @@ static void boot_start_encoder(struct board_dev *d)
 	/* Sources that share a sink get consecutive numbers */
 	if (d->out[0].lock)
 		features += d->hart << 16;
-	/* The hart does not exist yet; vcpu_init() starts its stream */
+	/* Do not start the stream of the hart, which QEMU has not created; vcpu_init() starts it */
 	d->te->gate = NULL;
 	boot_activate(dev);
 	nb_dev_write(dev, TR_TE_INST_FEATURES, features);
@@ -38,8 +38,9 @@ static void boot_start_encoder(struct board_dev *d)
 }
 
 /*
- * Start tracing, by default in HTM with a synchronising message every 2^16 messages, and with a
- * timestamp in each message if enabled. Modes and privileges cannot be chosen.
+ * Start an encoder of version 0. By default it uses HTM, with a synchronising message every 2^16 messages.
+ * If timestamps are enabled, each message has a timestamp. Options boot-control and boot-privileges have no
+ * effect.
  */
 static void boot_start_sf_encoder(struct board_dev *d)
 {
@@ -70,7 +71,7 @@ static void boot_start_funnel(struct board_dev *d)
 	nb_dev_write(d->dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE);
 }
 
-/* Start a debugger's trace, which wraps around in SRAM */
+/* Enable a sink as a debugger does, in SRAM mode without a stop on wrap. */
 static void boot_start_ramsink(struct board_dev *d)
 {
 	if (!d->ram->caps.sram)
@@ -104,8 +105,8 @@ static void boot_start_coresight(struct board_dev *d)
 }
 
 /*
- * Start trace from reset, in the way that "Enabling and Disabling" describes for a driver. The
- * sinks are files, or SRAM.
+ * Start trace from reset, by the steps that "Enabling and Disabling" describes for a driver. The
+ * sinks write to files, or to SRAM if option debugger is on.
  */
 void topology_boot_trace(void)
 {
@@ -153,7 +154,7 @@ static void stop_boot_trace(struct board_dev *d)
 void topology_close(void)
 {
 	memory_sync();
-	/* With a limit, the board ends the run */
+	/* Do not report enabled sinks if the board itself has ended the run (limit) or started the trace (boot-trace) */
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
 		if (d->kind == DEV_RAMSINK && !board.limit && !board.boot_trace)
 			nb_ram_end(d->ram);
@@ -168,7 +169,7 @@ void topology_close(void)
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
 		if (board_is_encoder(d))
 			stop_boot_trace(d);
-	/* A funnel may lead to another funnel that precedes it in the list */
+	/* Repeat this loop, because a funnel may lead to another funnel that precedes it in the list */
 	for (unsigned int i = 0; i < board.n_devs; i++)
 		for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
 			if (d->kind == DEV_FUNNEL)

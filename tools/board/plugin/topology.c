@@ -9,7 +9,7 @@
 /* Constants of the virt machine with aia=aplic */
 #define APLIC_S		0x0d000000ULL
 #define APLIC_SETIPNUM	0x1cdc
-#define ICOUNT_BACK	10000		/* in ticks; longer than a block of instructions */
+#define ICOUNT_BACK	10000		/* ticks, more than a block of instructions needs */
 
 struct board_dev *topology_find(uint64_t addr)
 {
@@ -20,8 +20,8 @@ struct board_dev *topology_find(uint64_t addr)
 }
 
 /*
- * Let all encoders send the messages that they hold, because a component may accept messages now.
- * All harts are stopped.
+ * Let all encoders offer their refused messages again, because a component may accept messages now.
+ * The caller has stopped all harts.
  */
 void topology_drain(void)
 {
@@ -30,7 +30,7 @@ void topology_drain(void)
 			nb_te_drain(d->te);
 }
 
-/* Find the components at the outputs of @dev; NULL if the list does not contain one. */
+/* Set dev->out[].dev to the components at the outputs of @dev. Components that the list lacks stay NULL. */
 static void find_outs(struct board_dev *dev)
 {
 	for (unsigned int i = 0; i < dev->n_outs; i++)
@@ -56,9 +56,9 @@ static bool send_to(struct board_out *out, const uint8_t *bytes, size_t len)
 }
 
 /*
- * Send a message of an encoder with two outputs to both. An output that is not enabled accepts
- * nothing, and does not block the message. The encoder offers the message again until all enabled
- * outputs have accepted it.
+ * Send a message of an encoder with two outputs to both outputs. An output that is not enabled is
+ * ignored if the other output is enabled. Return true if all enabled outputs have accepted the
+ * message. Otherwise the encoder offers the message again.
  */
 static bool forked_out(void *opaque, const uint8_t *bytes, size_t len)
 {
@@ -87,19 +87,17 @@ static bool forked_out(void *opaque, const uint8_t *bytes, size_t len)
 }
 
 /*
- * Return the time CSR without its small backward steps. With -icount, QEMU counts the instructions
- * of a block when the block starts, and subtracts the instructions that a trap skips, so that the
- * time of a hart can step back a little. A timestamp cannot. A reset sets the time to 0.
+ * Return the time CSR. With -icount, QEMU counts the instructions of a block when the block starts,
+ * and subtracts the instructions that a trap skips, so that the time of a hart can step back a little.
+ * A timestamp must not step back, so the function returns the last time instead. A large step back is
+ * a reset, which sets the time to 0.
  */
 static uint64_t time_csr(void *opaque)
 {
 	static _Atomic uint64_t last;
 	uint64_t now;
 
-	/*
-	 * Before the first instruction and after the last one, there is not a hart to read the time
-	 * from
-	 */
+	/* Before the first instruction and after the last one, QEMU has no hart whose time can be read */
 	if (!board.regs[REG_TIME] || board.exiting)
 		return last;
 	now = board_time();
@@ -156,8 +154,9 @@ static void open_boot_trace(struct board_dev *dev)
 }
 
 /*
- * Request the interrupt, which is raised later because the caller may hold locks. With -icount,
- * QEMU accepts no interrupt in the middle of a block, so it waits for the next trap.
+ * Request the interrupt of a sink. topology_raise() raises it later, because the caller may hold
+ * locks. With -icount, the interrupt is raised at the next trap, because QEMU accepts no interrupt in
+ * the middle of a block.
  */
 static void sink_irq(void *opaque)
 {
@@ -170,7 +169,7 @@ static void sink_irq(void *opaque)
 		atomic_fetch_or(&board.claimed, CLAIM_IRQ);
 }
 
-/* Raise interrupts at the supervisor's APLIC by writing their number to setipnum */
+/* Raise the requested interrupts by writing their numbers to setipnum of the supervisor's APLIC. */
 void topology_raise(void)
 {
 	atomic_fetch_and(&board.claimed, ~CLAIM_IRQ);
@@ -212,8 +211,8 @@ static void make_ramsink(struct board_dev *dev)
 }
 
 /*
- * Return the number of inputs of @to from components before @dev in the list; from all components
- * if @dev is NULL
+ * Return the number of inputs of @to that components before @dev in the list use. If @dev is NULL,
+ * count the inputs that all components use.
  */
 static unsigned int nr_inputs(const struct board_dev *to, const struct board_dev *dev)
 {
@@ -226,9 +225,9 @@ static unsigned int nr_inputs(const struct board_dev *to, const struct board_dev
 }
 
 /*
- * takes[from][to] is set if component @to accepts the data that component @from sends. The data are
- * messages, ATB transfers, or messages of SiFive encoders, whose sink is the funnel. A funnel
- * forwards messages or, like that of a K3, ATB transfers.
+ * takes[from][to] is true if a component of kind @to accepts the data that a component of kind @from
+ * sends. The data are messages, ATB transfers, or messages of SiFive encoders. A funnel forwards
+ * messages or, in a K3, ATB transfers. A SiFive funnel is a sink.
  */
 static const bool takes[DEV_KINDS][DEV_KINDS] = {
 	[DEV_ENCODER] = { [DEV_FUNNEL] = true, [DEV_RAMSINK] = true, [DEV_ATBBRIDGE] = true },
@@ -242,7 +241,10 @@ static const bool takes[DEV_KINDS][DEV_KINDS] = {
 	[DEV_SF_ENCODER] = { [DEV_SF_FUNNEL] = true },
 };
 
-/* Find the input function for output @at of @dev. All components are already allocated. */
+/*
+ * Set @out to the function that accepts the data of output @at of @dev, and @opaque to its argument. All
+ * components are already allocated.
+ */
 static void connect_out(struct board_dev *dev, unsigned int at, nb_out_fn *out, void **opaque)
 {
 	struct board_dev *to = at < dev->n_outs ? dev->out[at].dev : NULL;
@@ -291,8 +293,8 @@ static void connect_out(struct board_dev *dev, unsigned int at, nb_out_fn *out, 
 }
 
 /*
- * Create the lock of a component that several harts share. The last such component on their path
- * has the lock.
+ * Create the lock of a component to which several harts send. Encoders take the lock of the last such
+ * component on their path.
  */
 static void make_lock(struct board_dev *dev)
 {
@@ -397,7 +399,7 @@ static void make_funnel(struct board_dev *dev)
 	make_lock(dev);
 }
 
-/* Return the last component of @kind on the path that starts at @to, or NULL */
+/* Return the last component of @kind on the path that starts at @to, or NULL if the path has none. */
 static struct board_dev *last_on_way(struct board_dev *to, enum dev_kind kind)
 {
 	struct board_dev *last = NULL;
@@ -421,7 +423,7 @@ static struct board_dev *connect_encoder(struct board_dev *dev, struct board_out
 	if (!shared)
 		shared = funnel;
 	out->lock = shared ? shared->lock : NULL;
-	/* Only components with tr??Control show whether they accept messages */
+	/* forked_out() reads tr??Control of each output to find whether the output is enabled */
 	if (dev->n_outs > 1 && out->dev->kind != DEV_FUNNEL && out->dev->kind != DEV_RAMSINK)
 		board_fatal("topology: one of two outputs of %s leads to '%s'", dev->name, out->to);
 	return funnel;
@@ -466,7 +468,7 @@ static void make_encoder(struct board_dev *dev)
 	finish_encoder(dev, h);
 }
 
-/* Create an encoder with two bits of SRC, like in an EIC7700X */
+/* Create an encoder of version 0. SRC has two bits, like in an EIC7700X. */
 static void make_sf_encoder(struct board_dev *dev)
 {
 	const struct nb_sf_te_caps caps = { .hart = dev->hart, .src_bits = 2, .src_id = dev->hart };
@@ -505,7 +507,7 @@ static const size_t sizes[DEV_KINDS] = {
 	[DEV_SF_ENCODER] = sizeof(struct nb_te), [DEV_SF_FUNNEL] = sizeof(struct nb_sf_funnel),
 };
 
-/* Functions that create components, and their order, which is from sinks to encoders */
+/* Functions that create components. Components with a lower order are created first. */
 static const struct {
 	void		(*make)(struct board_dev *dev);
 	unsigned int	order;
@@ -536,8 +538,8 @@ void topology_build(void)
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
 		refuse_circles(d);
 	/*
-	 * Create sinks first because other components need to know whether a sink is a file, and
-	 * encoders last because they need the locks
+	 * Create sinks first, because other components need to know whether a sink writes to a file. Create
+	 * encoders last, because they need the locks of funnels.
 	 */
 	for (unsigned int order = 0; order < 3; order++)
 		for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
@@ -547,7 +549,7 @@ void topology_build(void)
 		dev_common(d);
 }
 
-/* Return true if harts with power can send to @dev */
+/* Return true if the path of a hart that has power contains @dev. */
 bool topology_is_used(const struct board_dev *dev)
 {
 	if (board_is_encoder(dev))
