@@ -105,8 +105,8 @@ static bool pc_or_range(char *s, struct item *it)
 
 /*
  * Parse a line. Return 1 if @it was filled in, 0 if the line has no item, and -1 if the line is not valid.
- * Lines that begin with another word, such as "context", have no item. If such a line did have a PC, the
- * comparison would report this PC as missing.
+ * Lines that begin with another word, such as "context", have no item. If the function ignores a line with a
+ * PC by mistake, the comparison reports this PC as missing.
  */
 static int parse_line(struct verify *v, char *s, struct item *it)
 {

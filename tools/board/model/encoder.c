@@ -583,7 +583,7 @@ static void ownership(struct nb_encoder *enc, unsigned int format)
 	send(enc, &m, false);
 }
 
-/* Send all contexts. "Should hcontext be implemented: first hcontext, second scontext" */
+/* Send hcontext, if the hart has it, and scontext in Ownership messages. */
 static void ownership_full(struct nb_encoder *enc)
 {
 	enc->due.context = enc->due.context == NB_CONTEXT_WRITTEN ? NB_CONTEXT_WRITTEN : NB_CONTEXT_NONE;

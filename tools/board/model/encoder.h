@@ -315,7 +315,7 @@ struct nb_encoder {
 	uint64_t	fifo_cycles;	/* value of @cycles when @fifo_level was updated */
 	bool		lost;
 	uint8_t		lost_ecode;
-	uint64_t	retry_cycles;	/* value of @cycles at which the Error message is offered again */
+	uint64_t	retry_cycles;	/* value of @cycles at which the encoder tries to send the Error message */
 	uint32_t	n_held;		/* number of bytes in @held */
 	bool		stalls;
 	uint8_t		held[NB_FIFO_MAX + NB_FIFO_SLACK]; /* refused messages, each after a byte with its length */

@@ -154,7 +154,7 @@ static void active_follows(struct nb_dev *dev)
 		deactivate(dev);
 }
 
-/* Write Enable. If enable_delay is set, Enable changes after this number of loads, and takes effect then. */
+/* Write Enable. If enable_delay is set, Enable changes and takes effect after this number of loads. */
 static void write_enable(struct nb_dev *dev, uint32_t value)
 {
 	uint32_t now = nb_get(dev, TR_CONTROL) & TR_ENABLE;

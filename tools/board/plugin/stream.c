@@ -125,7 +125,7 @@ static inline void retire(struct hart *h, const struct nb_ingress *blk)
 		nb_truth_block(h->truth, blk, &untraced);
 }
 
-/* Report one instruction, which the caller has executed, as a block. */
+/* Report a block that consists of one instruction, which the caller has executed. */
 void stream_emit(struct hart *h, uint64_t addr, uint32_t half_words, uint32_t opcode)
 {
 	static const uint64_t wide[2] = { 0, 1 };

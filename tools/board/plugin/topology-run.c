@@ -106,7 +106,7 @@ static void boot_start_coresight(struct board_dev *d)
 
 /*
  * Start trace from reset, by the steps that "Enabling and Disabling" describes for a driver. The
- * sinks write to files, or to SRAM if option debugger is on.
+ * sinks write to files or, with option debugger, to SRAM.
  */
 void topology_boot_trace(void)
 {
@@ -154,7 +154,7 @@ static void stop_boot_trace(struct board_dev *d)
 void topology_close(void)
 {
 	memory_sync();
-	/* Do not report enabled sinks if the board itself has ended the run (limit) or started the trace (boot-trace) */
+	/* Do not report enabled sinks if the board itself has ended the run (limit) or started the trace */
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
 		if (d->kind == DEV_RAMSINK && !board.limit && !board.boot_trace)
 			nb_ram_end(d->ram);
