@@ -16,7 +16,7 @@
  *
  * trRamStart may be below the head, because some sinks only accept multiples of a larger granule.
  * The sink must then stop at trRamLimit (trRamStopOnWrap), so that it writes nothing before the
- * head. In a snapshot buffer of one run, the sink wraps around without help.
+ * head. If a snapshot buffer is one run, it is one window, in which the sink wraps around.
  */
 #include <linux/mm.h>
 #include <linux/sizes.h>
@@ -32,9 +32,9 @@
 #define NTRACE_WINDOW_MIN	256
 
 /*
- * Upper limit of the rest of a run that the driver skips. The driver skips the rest of a run of
- * pages if it is shorter than an eighth of the run, because it may be full before a late timer
- * reads the write pointer.
+ * Maximum number of bytes at the end of a run that the driver skips. The driver skips the rest of a
+ * run of pages if it is shorter than an eighth of the run, because the sink may fill it before a
+ * late timer reads the write pointer.
  */
 #define NTRACE_REST_MAX		SZ_128K
 /* The same limit for a snapshot buffer of a sink that writes frames, see ntrace_window_least() */
@@ -79,7 +79,7 @@ static unsigned int ntrace_run(void **pages, unsigned int first, unsigned int nr
 	return n;
 }
 
-/* Return the same number, up to the next boundary of 4 GiB if the sink cannot cross it */
+/* Return ntrace_run(), but stop at a boundary of 4 GiB that the sink cannot cross */
 static unsigned int ntrace_run_of(const struct ntrace_ram_area *area, void **pages,
 				  unsigned int first, unsigned int nr_pages, unsigned int max)
 {
@@ -257,8 +257,8 @@ void ntrace_aux_free(void *aux)
 	}
 
 	/*
-	 * A sink did not report that it had stopped. perf drops its reference of each page next.
-	 * This reference keeps the page from being reused.
+	 * A sink that did not stop may still write to these pages. perf drops its reference of each
+	 * page next, so this reference prevents the reuse of the page.
 	 */
 	for (i = 0; i < buf->size >> PAGE_SHIFT; i++)
 		get_page(virt_to_page(buf->pages[i]));
@@ -484,7 +484,8 @@ unsigned long ntrace_window_collect_wrapped(struct ntrace_session *s, unsigned l
 	if (s->win.circular) {
 		ntrace_window_sync(s, s->win.start, size);
 		/*
-		 * The sink has wrapped around at least once, and the head is at the write pointer
+		 * The sink has wrapped around at least once, so the newest trace ends at the write
+		 * pointer
 		 */
 		return written + size - s->first;
 	}

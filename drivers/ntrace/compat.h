@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The differences between Linux 6.6 and 7.3 are all in this file.
+ * Differences between the kernels Linux 6.6 to 7.3, which are all handled in this file.
  */
 #ifndef NTRACE_COMPAT_H
 #define NTRACE_COMPAT_H
@@ -24,7 +24,7 @@ static inline void ntrace_hrtimer_setup(struct hrtimer *timer,
 #define ntrace_hrtimer_setup	hrtimer_setup
 #endif
 
-/* Linux 7.2 warns when the old names are used */
+/* Workqueues have new names since Linux 6.17, and Linux 7.2 warns about the old names */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
 #define system_percpu_wq	system_wq
 #define system_dfl_wq		system_unbound_wq
@@ -39,8 +39,8 @@ extern typeof(perf_output_copy) perf_output_copy __weak;
 extern typeof(perf_output_copy) *ntrace_output_copy;
 
 /*
- * Long contiguous runs of AUX pages make long windows. Before
- * PERF_PMU_CAP_AUX_PREFER_LARGE existed, every PMU got them.
+ * This capability requests long runs of contiguous AUX pages, which the driver needs for long
+ * windows. In kernels without this capability, every PMU gets long runs.
  */
 #ifdef PERF_PMU_CAP_AUX_PREFER_LARGE
 #define NTRACE_PMU_CAP_LARGE	PERF_PMU_CAP_AUX_PREFER_LARGE
@@ -49,8 +49,8 @@ extern typeof(perf_output_copy) *ntrace_output_copy;
 #endif
 
 /*
- * Other events can pause and resume AUX area tracing since Linux 6.13, and in some kernels of
- * version 6.12
+ * With this capability, which exists since Linux 6.13 and in some kernels of version 6.12, other
+ * events can pause and resume AUX area tracing
  */
 #ifdef PERF_PMU_CAP_AUX_PAUSE
 #define NTRACE_PMU_CAP_PAUSE	PERF_PMU_CAP_AUX_PAUSE

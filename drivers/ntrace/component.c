@@ -12,7 +12,7 @@
 
 /* Limit for power-up, which "may take an arbitrarily long time" */
 #define NTRACE_RESET_TIMEOUT_US		100000
-/* Time that a full FIFO needs to drain, with a margin. Interrupts may be off. */
+/* Maximum time to drain a full FIFO, with a margin. Interrupts may be off during this time. */
 #define NTRACE_ENABLE_TIMEOUT_US	2000
 
 static void ntrace_comp_say(struct irq_work *work)
@@ -22,7 +22,7 @@ static void ntrace_comp_say(struct irq_work *work)
 	dev_err(comp->dev, "%s\n", comp->said);
 }
 
-/* Call this before any other function */
+/* Initialise the members of a component, before any other function is called for it */
 void ntrace_comp_init(struct ntrace_comp *comp, const struct ntrace_comp_ops *ops,
 		      struct device *dev, void __iomem *base, phys_addr_t addr)
 {
@@ -39,8 +39,8 @@ void ntrace_comp_init(struct ntrace_comp *comp, const struct ntrace_comp_ops *op
  * @comp: The component
  * @fmt: Reason for the log, which is logged once, not for each later attempt
  *
- * Context: Any. The scheduler may call this while it holds locks that a console needs, so the
- * message is printed later.
+ * Context: Any. The scheduler may call this while it holds locks that a console needs, so an
+ * irq_work prints the message later.
  */
 void ntrace_comp_err(struct ntrace_comp *comp, const char *fmt, ...)
 {
@@ -76,8 +76,8 @@ static int ntrace_comp_wait_sleeping(struct ntrace_comp *comp, u32 mask, u32 wan
 }
 
 /*
- * Poll tr??Control without marking the component as stuck, because -ETIMEDOUT may have other
- * reasons
+ * Poll tr??Control until the bits in @mask are @want. On -ETIMEDOUT, do not mark the component as
+ * stuck, because the caller may know another reason.
  */
 int ntrace_comp_poll(const struct ntrace_comp *comp, u32 mask, u32 want)
 {
@@ -193,7 +193,8 @@ u32 ntrace_try_values(const struct ntrace_comp *comp, unsigned int offset, u32 k
 }
 
 /*
- * Reset as in chapter "Reset and Discovery": 0, wait, 1, wait. This leaves the component disabled.
+ * Reset as in chapter "Reset and Discovery". Write 0 to Active, wait, write 1, and wait. The
+ * component is then disabled.
  */
 int ntrace_comp_reset(struct ntrace_comp *comp)
 {
@@ -311,7 +312,7 @@ int ntrace_comp_drop(struct ntrace_comp *comp)
 	return ntrace_comp_activate(comp);
 }
 
-/* For removal and shutdown. The component must not write to memory after this. */
+/* Stop a component at its removal or at shutdown. It must not write to memory after this. */
 void ntrace_comp_quiesce(struct ntrace_comp *comp)
 {
 	ntrace_comp_disable(comp);

@@ -54,14 +54,15 @@ struct reset_control;
  * @is_sink: Trace ends in this component
  * @foreign: The component has no tr??Control and no reset; claim tags identify its user
  * @stays_on: A link that is enabled from its set-up until its removal
- * @inputs: Bitmap of the inputs that the device tree may name; 0 if all numbers mean its
- *	only input
- * @identify: Find out its type and impl, and whether the driver supports it; may set other
- *	ops. NULL in ops that another identify() sets.
- * @setup: Find out its capabilities after a reset; may sleep. NULL if it is not supported.
+ * @inputs: Bitmap of the inputs that the device tree may name; 0 if the component has one input,
+ *	whose number does not matter
+ * @identify: Determine comp->type and comp->impl, and whether the driver supports the component.
+ *	May set comp->ops to other ops, in which @identify is NULL.
+ * @setup: Determine the capabilities after a reset; may sleep. NULL if the driver does not
+ *	support the component.
  * @revive: Write all registers except those of a path, after a reset or a loss of power
  * @open: Prepare the input for a path that leads into it, or NULL
- * @quiesce: Make sure that nothing is written to memory any more
+ * @quiesce: Stop the component, so that it writes nothing to memory after this
  * @free: Undo @setup, or NULL
  */
 struct ntrace_comp_ops {
@@ -90,8 +91,8 @@ struct ntrace_comp_ops {
  * @impl: Value of tr??Impl
  * @trace_id: Value of trAtbBridgeID, if it is an ATB bridge
  * @control: Value that was last written to tr??Control
- * @stuck: The component stopped answering, and is not used until a reset succeeds
- * @prompt: Enable was 1 at the first read after it was last set
+ * @stuck: The component did not respond, and is not used until a reset succeeds
+ * @prompt: When Enable was last set, it was 1 at the first read
  * @state: User of the component
  * @cpus: CPUs whose trace passes through it, or all CPUs if the device tree names none
  * @powered: Runtime PM has resumed it, so that its registers can be accessed if it serves an
@@ -135,9 +136,9 @@ struct ntrace_comp {
 /*
  * component.c
  *
- * Accesses to one component stay in order, and each change of tr??Control is read back before that
- * of the next component. Writes of the sink to memory are ordered in ntrace_ramsink_program() and
- * ntrace_session_collect().
+ * These accessors need no barriers. Accesses to one component stay in order, and the driver reads
+ * each change of tr??Control back before it changes tr??Control of the next component. Barriers in
+ * ntrace_ramsink_program() and ntrace_session_collect() order writes of the sink to memory.
  */
 static inline u32 ntrace_read(const struct ntrace_comp *comp, unsigned int offset)
 {
@@ -177,7 +178,8 @@ static inline int ntrace_comp_enable(struct ntrace_comp *comp)
 }
 
 /*
- * Start to disable, which flushes the component. Return true if it is already disabled and empty.
+ * Start to disable and flush the component. Return true if it is disabled and empty at the first
+ * read.
  */
 static inline bool ntrace_comp_disable_fast(struct ntrace_comp *comp)
 {

@@ -2,14 +2,14 @@
 /*
  * scontext contains the id of the thread that a hart runs, for the encoder's Ownership messages.
  *
- * While an event needs it, and for one second more, the driver writes the
- * thread id (in the initial pid namespace) at each task switch. Otherwise
- * nothing is hooked. sched_switch is not exported to modules by name, but can
- * be looked up.
+ * While an event needs scontext, and for one second more, the driver writes
+ * the thread id (in the initial pid namespace) at each task switch. Otherwise
+ * the driver hooks nothing. The tracepoint sched_switch is not exported to
+ * modules by name, so the driver looks it up.
  *
- * The CSR is part of the Debug specification's Sdtrig. It is optional, and the
- * firmware may deny access to it (Smstateen). So the driver tries it, and always
- * writes it with an access that survives an illegal instruction exception.
+ * The CSR scontext is part of the Debug specification's Sdtrig. It is optional,
+ * and the firmware may deny access to it (Smstateen). So the driver tries to
+ * write it on each CPU. Each write handles an illegal instruction exception.
  */
 #include <linux/sched.h>
 #include <linux/smp.h>
@@ -30,7 +30,7 @@
 static DEFINE_MUTEX(ntrace_context_mutex);
 static struct tracepoint *ntrace_tp_switch;
 static unsigned int ntrace_context_users;
-/* The registered hook, or NULL */
+/* Function that is registered at the tracepoint sched_switch, or NULL */
 static void *ntrace_context_hook;
 /* CPUs that were tried, and the CPUs among them that have the CSR */
 static struct cpumask ntrace_context_tried;
@@ -126,7 +126,10 @@ static notrace void ntrace_context_switch(void *data, bool preempt, struct task_
 	ntrace_scontext_write(task_pid_nr(next));
 }
 
-/* The same if some CPUs lack scontext, because a trap at each switch would cost too much */
+/*
+ * Like ntrace_context_switch(), but write nothing on a CPU without scontext, because a trap at each
+ * switch would cost too much
+ */
 static notrace void ntrace_context_switch_some(void *data, bool preempt, struct task_struct *prev,
 					       struct task_struct *next, unsigned int prev_state)
 {
@@ -183,9 +186,9 @@ int ntrace_context_get(const struct cpumask *cpus)
 }
 
 /*
- * Keep the hook for one second, like perf keeps its own. Unregistering and registering it waits for
- * RCU and patches the kernel's code. A program that opens one event after another should not pay
- * for that each time.
+ * Release scontext for an event. The hook stays registered for one second, like the hooks of perf.
+ * Unregistering and registering a hook waits for RCU and patches the kernel's code, which would
+ * delay a program that opens one event after another.
  */
 void ntrace_context_put(void)
 {
@@ -195,7 +198,7 @@ void ntrace_context_put(void)
 	mutex_unlock(&ntrace_context_mutex);
 }
 
-/* Make sure that no CPU runs ntrace_context_switch() any more before the module is unloaded */
+/* Unregister the hook, and wait until no CPU runs it, because the module is being unloaded */
 void ntrace_context_exit(void)
 {
 	flush_delayed_work(&ntrace_context_work);

@@ -28,9 +28,9 @@
 #include "session.h"
 #include "topology.h"
 
-/* All devices that existed at load time have been probed */
+/* True after all devices that existed when the module was loaded have been probed */
 static bool ntrace_loaded;
-/* The flight recorder has ended for good */
+/* True after the flight recorder has ended because the module is being unloaded */
 static bool ntrace_leaving;
 static bool ntrace_takeover;
 module_param_named(takeover, ntrace_takeover, bool, 0444);
@@ -163,7 +163,7 @@ static int ntrace_setup_sink(struct ntrace_sink *sink)
 	return ret ?: ntrace_scrap_make(sink) ?: ntrace_request_irq(sink);
 }
 
-/* Allocate the largest kind, because its type is unknown until its registers can be read */
+/* Memory for any kind of component, because its kind is unknown before its registers are read */
 union ntrace_any {
 	struct ntrace_comp	comp;
 	struct ntrace_encoder	encoder;
@@ -241,7 +241,7 @@ static int ntrace_use_comp(union ntrace_any *any)
 
 	if (!ret && comp->ops->is_sink)
 		ret = ntrace_registry_add_sink(&any->sink);
-	/* From now on there are readers, which wait for ntrace_mutex */
+	/* Readers of these files may exist from here on, and wait for ntrace_mutex */
 	if (!ret) {
 		ret = device_add_groups(comp->dev, ntrace_comp_groups(comp));
 		if (ret && comp->ops->is_sink)
@@ -252,7 +252,7 @@ static int ntrace_use_comp(union ntrace_any *any)
 	if (!ret && comp->ops->is_sink)
 		ntrace_pmu_add_sink(&any->sink);
 	if (ret) {
-		/* Leave it in reset */
+		/* Leave the component in reset */
 		if (!comp->ops->foreign)
 			ntrace_write(comp, TR_CONTROL, 0);
 		return ret;
@@ -381,7 +381,7 @@ static int ntrace_probe(struct platform_device *pdev)
 		ntrace_power_put(&any->comp);
 		return 0;
 	}
-	/* A pending message is in memory that is freed next */
+	/* Wait for a pending message, whose memory is freed next */
 	irq_work_sync(&any->comp.say);
 	pm_runtime_put_noidle(dev);
 	/* The debugger may continue its session */
@@ -430,8 +430,8 @@ static void ntrace_close_sink(struct ntrace_sink *sink)
 }
 
 /*
- * Either the module is being unloaded, and no event is left, or a device that this one needs, such
- * as a clock, is removed while events may exist.
+ * Remove a component. Either the module is being unloaded, and no event exists, or a device that
+ * this component needs, such as a clock, is removed while events may exist.
  */
 static void ntrace_remove(struct platform_device *pdev)
 {
@@ -632,7 +632,7 @@ static void ntrace_probe_again(void)
 		queue_work(system_freezable_wq, &ntrace_probe_later);
 }
 
-/* Stop all tracing for good. CPUs are kept awake when this returns. */
+/* Stop all tracing, because the module is being unloaded. CPUs are kept awake when this returns. */
 static void ntrace_leave(void)
 {
 	mutex_lock(&ntrace_mutex);
@@ -643,7 +643,7 @@ static void ntrace_leave(void)
 	ntrace_keep_awake();
 }
 
-/* Wait for all that may still run code of the module. No device is bound any more. */
+/* Wait for all users of the module's code, after the last device was unbound */
 static void ntrace_undo(void)
 {
 	ntrace_debugfs_exit();

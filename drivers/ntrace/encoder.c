@@ -21,8 +21,9 @@ static const u16 ntrace_encoder_reset_regs[] = {
 };
 
 /*
- * Settings of an address comparator for a range, for a start and a stop, for a stop alone (the
- * latch is primed) and for a start alone (because no address is below 0)
+ * Settings of an address comparator. Range and exclude match inside and outside of a range. The
+ * latch settings match from a start to a stop. Without a start, the latch is set when the setting
+ * is written. Without a stop, the comparison "below 0" never clears the latch.
  */
 #define NTRACE_COMP_RANGE							\
 	ntrace_comp_control(TR_TE_COMP_FUNCTION_GE, TR_TE_COMP_FUNCTION_LE,	\
@@ -85,8 +86,8 @@ static int ntrace_encoder_check_protocol(struct ntrace_encoder *enc)
 	unsigned int major;
 
 	/*
-	 * Do this first, because an encoder that also supports E-Trace reports the version of the
-	 * selected protocol
+	 * Select N-Trace first, because an encoder that also supports E-Trace reports the version
+	 * of the selected protocol
 	 */
 	ntrace_write(&enc->comp, TR_TE_CONTROL, TR_CONTROL_ACTIVE | format);
 	if ((ntrace_read(&enc->comp, TR_TE_CONTROL) & TR_TE_FORMAT) != format) {
@@ -160,7 +161,7 @@ static void ntrace_encoder_probe_features(struct ntrace_encoder *enc)
 	}
 	caps->ir_mode = mode;
 	if (!mode) {
-		/* The mode alone enables it (N-Trace, "Implicit Return Optimization") */
+		/* The mode alone enables them (N-Trace, "Implicit Return Optimization") */
 		ntrace_write(&enc->comp, TR_TE_INST_FEATURES, 0);
 		if (ntrace_read(&enc->comp, TR_TE_INST_FEATURES) & TR_TE_INST_IMPLICIT_RETURN_MODE)
 			caps->fixed |= NTRACE_CONFIG_IMPLICIT_RETURN;
@@ -255,7 +256,7 @@ static u8 ntrace_trigger_actions(u32 control)
 
 /*
  * Return a bitmap of the external triggers that can be set to @value and to 0. The driver uses no
- * other.
+ * other triggers.
  */
 static u8 ntrace_encoder_try_triggers(const struct ntrace_encoder *enc, unsigned int reg, u32 value)
 {
@@ -299,7 +300,8 @@ static u32 ntrace_filter_privileges(const struct ntrace_comp *comp, unsigned int
 }
 
 /*
- * Find the filters that can choose the same privileges as the first one. The driver uses no other.
+ * Find the filters that can choose the same privileges as the first filter. The driver does not use
+ * other filters.
  */
 static void ntrace_encoder_probe_filters(struct ntrace_encoder *enc)
 {
@@ -330,7 +332,8 @@ u64 ntrace_encoder_counter(const struct ntrace_encoder *enc)
 }
 
 /*
- * Return how many ticks the timestamp may be behind the time CSR, because it crosses clock domains
+ * Return the maximum number of ticks that the timestamp may be behind the time CSR. There is a
+ * delay because the timestamp crosses clock domains.
  */
 static u64 ntrace_ts_lag(void)
 {
@@ -415,7 +418,7 @@ static u32 ntrace_encoder_usual_clock(const struct ntrace_encoder *enc)
 	       FIELD_PREP(TR_TS_PRESCALE, ntrace_encoder_usual_prescale(enc));
 }
 
-/* Let the counter run even while nothing is traced, because it is the time of the trace */
+/* Start the counter. It is the time of the trace, so it also runs while nothing is traced. */
 void ntrace_encoder_count(struct ntrace_encoder *enc)
 {
 	u32 mode = ntrace_encoder_usual_ts_mode(enc);
@@ -640,7 +643,7 @@ void ntrace_encoder_revive(struct ntrace_encoder *enc)
 	ntrace_encoder_begins_anew(enc);
 }
 
-/* Drop trace that did not fit into the window, so that the next window does not begin with it */
+/* Drop trace that had no room in the window, so that the next window does not begin with it */
 int ntrace_encoder_drop(struct ntrace_encoder *enc)
 {
 	int ret = ntrace_comp_drop(&enc->comp);
@@ -777,7 +780,10 @@ u64 ntrace_encoder_resolve(const struct ntrace_encoder *enc, u64 config)
 	return ntrace_encoder_resolve_default(enc, config);
 }
 
-/* Writing this register clears the latch, or sets it if the filter has no start */
+/*
+ * Return the value of trTeCompControl for @filter. Writing it clears the latch, or sets the latch
+ * if the filter has no start.
+ */
 static u32 ntrace_filter_comp_control(const struct ntrace_filter *filter)
 {
 	if (!filter->latch)
@@ -961,7 +967,7 @@ static int ntrace_encoder_write_config(struct ntrace_encoder *enc, u64 config)
 	    ntrace_encoder_write_ts(enc, config))
 		return -EIO;
 	ntrace_write(comp, TR_TE_INST_FILTERS, 0);
-	/* Without a filter everything is traced */
+	/* Enable no filter if the event traces everything */
 	if ((enc->filter.priv || enc->filter.nr_ranges) &&
 	    ntrace_encoder_write_filters(enc, &enc->filter))
 		return -EIO;

@@ -117,11 +117,11 @@ enum ntrace_tracing {
 
 /**
  * struct ntrace_want - settings that an event needs of an encoder
- * @id: Unique number, which changes with the settings, and is never 0
+ * @id: Unique number that is never 0; the event gets a new number when its settings change
  * @config: Settings, NTRACE_CONFIG_*
  * @sink: Number of the sink, or 0 for any
  * @reported: Number of the CPU whose SRC was reported last, plus 1; or 0
- * @takes: The event may take its sink from the flight recorder
+ * @takes: The event may use a sink that the flight recorder uses, which then continues later
  * @tracing: State of trTeInstTracing when the event stopped, if it has triggers
  * @filter: Addresses and privileges to trace
  */
@@ -189,7 +189,7 @@ struct ntrace_route {
  * @routes: Routes to sinks; the first is for events that do not choose. Protected by
  *	ntrace_mutex. An existing route stays as long as the CPU has events.
  * @nr_routes: Number of routes, 0 without a usable sink
- * @reported: The log contains the reason why there is no route
+ * @reported: The driver has logged why the encoder has no route
  * @route: Route that is in use, one of @routes
  * @sink: Its sink. While the encoder is not in use, only its CPU changes these two members.
  * @src_bits: Value of trTeSrcBits
@@ -217,7 +217,7 @@ struct ntrace_route {
  * @on: The path before the sink is enabled
  * @member: Entry in sink->members
  * @held: Entry in sink->held
- * @session: Session that traces with it, see session.c
+ * @session: Session that traces with this encoder, see session.c
  */
 struct ntrace_encoder {
 	struct ntrace_comp	comp;
@@ -284,7 +284,7 @@ void ntrace_encoder_begins_anew(struct ntrace_encoder *enc);
 void ntrace_encoder_measure(struct ntrace_encoder *enc);
 void ntrace_encoder_start_counter(struct ntrace_encoder *enc);
 
-/* trTeInstTracing is written after trTeEnable (chapter "Enabling and Disabling") */
+/* Set trTeInstTracing, which is written after trTeEnable (chapter "Enabling and Disabling") */
 static inline void ntrace_encoder_tracing(struct ntrace_encoder *enc, bool on)
 {
 	if (on)
@@ -315,14 +315,14 @@ static inline bool ntrace_encoder_holds(const struct ntrace_encoder *enc, u64 co
 	       (!filter->nr_ranges || ntrace_filter_same_ranges(&enc->filter, filter));
 }
 
-/* Make the next start write the registers */
+/* Forget the contents of the registers, so that the next start writes them */
 static inline void ntrace_encoder_forget(struct ntrace_encoder *enc)
 {
 	enc->programmed = false;
 	enc->ready = 0;
 }
 
-/* Choose settings for the next start, see ntrace_path_enable(). Nothing is traced now. */
+/* Choose the settings of the next start, see ntrace_path_enable(). The encoder is disabled. */
 static inline void ntrace_encoder_want(struct ntrace_encoder *enc, const struct ntrace_want *want)
 {
 	enc->ready = 0;

@@ -6,8 +6,8 @@
 #include "funnel.h"
 
 /*
- * "The top-level Funnel is the source of the timestamp (Internal System or
- * External) and all the Encoders and other Funnels have a Shared timestamp"
+ * Return the best trTsMode. "The top-level Funnel is the source of the timestamp (Internal System
+ * or External) and all the Encoders and other Funnels have a Shared timestamp"
  */
 static unsigned int ntrace_funnel_best_ts_mode(const struct ntrace_funnel *funnel)
 {
@@ -34,7 +34,7 @@ void ntrace_funnel_revive(struct ntrace_funnel *funnel)
 }
 
 /*
- * Drop trace that did not fit into the window, and keep all settings. The caller holds comp.lock.
+ * Drop trace that had no room in the window, and keep all settings. The caller holds comp.lock.
  */
 int ntrace_funnel_drop(struct ntrace_funnel *funnel)
 {

@@ -89,7 +89,7 @@ struct ntrace_caps ntrace_common_caps(void)
 	return caps;
 }
 
-/* The same for attributes, which are read while encoders may be added and removed */
+/* Return ntrace_common_caps() for an attribute, whose reader does not hold ntrace_mutex */
 static struct ntrace_caps ntrace_read_caps(void)
 {
 	struct ntrace_caps caps;
@@ -301,7 +301,7 @@ static struct attribute *ntrace_no_attrs[] = {
 	NULL
 };
 
-/* Contains a file for each sink, which may be added and removed */
+/* Directory with a file for each sink. Files are added and removed together with sinks. */
 static const struct attribute_group ntrace_sinks_group = {
 	.name = "sinks",
 	.attrs = ntrace_no_attrs,

@@ -62,9 +62,9 @@ static int ntrace_event_check_attr(struct perf_event *event)
  * Find the privileges that the event may see, encoded for the encoder's filter. If these are all
  * privileges, machine mode included, no filter is needed.
  *
- * Without a filter, an event sees everything that its hart executes. So it is refused if it
- * requests less, as an unprivileged event always does. Machine mode is reserved for users who may
- * see the whole system.
+ * If the encoder has no filter, an event sees everything that its hart executes. Such an encoder
+ * refuses an event that requests less, which each unprivileged event does. Only users who may see
+ * the whole system may trace machine mode.
  */
 static int ntrace_event_privileges(const struct perf_event *event, u8 can, u8 *priv)
 {
@@ -110,7 +110,7 @@ static bool ntrace_event_may_have_context(void)
 	return task_active_pid_ns(current) == &init_pid_ns || perfmon_capable();
 }
 
-/* Keep the components of all CPUs resumed that the event may run on, up to @end */
+/* Release the components of the CPUs below @end on which the event may run */
 void ntrace_event_release(const struct perf_event *event, unsigned int end)
 {
 	unsigned int cpu;

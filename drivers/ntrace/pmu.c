@@ -27,7 +27,7 @@ static bool ntrace_pmu_registered;
  * protects the variable below.
  */
 static DEFINE_MUTEX(ntrace_pmu_mutex);
-/* The module is being unloaded, so an encoder that is found now does not get a PMU */
+/* True after the PMU was unregistered because the module is being unloaded */
 static bool ntrace_pmu_gone;
 static enum cpuhp_state ntrace_cpuhp_state;
 /* Number of suspended components. Protected by ntrace_mutex. */
@@ -37,7 +37,7 @@ static bool ntrace_suspended;
 /* Called when a CPU is online again, because its components can now be accessed */
 static void (*ntrace_cpu_came)(void);
 
-/* Undo what ntrace_event_init() has done so far */
+/* Release everything that ntrace_event_init() has acquired */
 static void ntrace_event_undo(struct perf_event *event, struct ntrace_event *priv)
 {
 	if (priv->holds) {
@@ -182,7 +182,7 @@ static __always_inline void ntrace_event_end(struct perf_event *event, struct nt
 		else
 			WRITE_ONCE(s->event, NULL);
 	}
-	/* Resume even if the session ended earlier, for example because the event has no buffer */
+	/* Resume the recorder even if the session ended earlier, for example without a buffer */
 	ntrace_flight_resume(s);
 }
 
@@ -703,7 +703,7 @@ int ntrace_pmu_register(void)
 	cpu_pm_register_notifier(&ntrace_cpu_pm_nb);
 	mutex_lock(&ntrace_mutex);
 	ntrace_pmu_registered = true;
-	/* This includes encoders that were found since */
+	/* Encoders may have been found during the registration, and also get their links here */
 	for_each_cpu(cpu, ntrace_cpus())
 		ntrace_pmu_link(ntrace_encoder_of(cpu));
 	for (i = 0; i < ntrace_nr_sinks(); i++)
@@ -715,7 +715,7 @@ out:
 	return ret;
 }
 
-/* Unregister the PMU for good. No event is left. */
+/* Unregister the PMU, because the module is being unloaded. No event exists. */
 void ntrace_pmu_unregister(void)
 {
 	unsigned int cpu, i;

@@ -15,7 +15,7 @@ struct perf_event;
  * struct ntrace_event - private data of an event
  * @want: Its settings
  * @cpu: CPU on which it last ran, for a filter with a latch
- * @holds: The event keeps components resumed; for an inherited event, its parent does
+ * @holds: The event keeps components resumed; false for an inherited event, whose parent keeps them
  * @context: The event has called ntrace_context_get()
  */
 struct ntrace_event {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Rules for access to registers. They depend on runtime PM with clocks and resets, idle states and
- * CPU hotplug. Some components serve only offline CPUs.
+ * Rules for access to registers. Runtime PM with its clocks and resets, idle states and CPU hotplug
+ * determine whether registers can be accessed. Some components serve only offline CPUs.
  */
 #include <linux/clk.h>
 #include <linux/cpumask.h>
@@ -17,7 +17,7 @@
 #include "component.h"
 #include "power.h"
 
-/* Number of callers that need all CPUs to keep their state */
+/* Number of callers of ntrace_keep_awake() that have not called ntrace_let_sleep(), and its lock */
 static DEFINE_MUTEX(ntrace_awake_mutex);
 static DECLARE_WAIT_QUEUE_HEAD(ntrace_awake_wait);
 static unsigned int ntrace_awake_users;
@@ -54,11 +54,11 @@ void ntrace_sync_cpus(void)
 /**
  * ntrace_keep_awake - keep the state of all online CPUs
  *
- * An idle state may also cost an encoder, and the components behind it, their state. While a CPU
- * accesses components of another CPU, the other one must not enter an idle state. If a CPU was in
- * one, it has left it when this function returns, and its components are restored. CPUs do not go
- * offline either, see ntrace_wait_asleep(). So the caller must not wait for a CPU to go offline or
- * online.
+ * In an idle state, an encoder and the components on its path may lose their state. So while a CPU
+ * accesses components of another CPU, the other CPU must not enter an idle state. When this
+ * function returns, all CPUs have left their idle states, and their components are restored. CPUs
+ * also do not go offline, see ntrace_wait_asleep(). So the caller must not wait for a CPU to go
+ * offline or online.
  *
  * Components of CPUs that are already offline may be without power, see ntrace_has_power().
  *
@@ -97,7 +97,8 @@ void ntrace_wait_asleep(unsigned int cpu)
 {
 	cpumask_set_cpu(cpu, &ntrace_going);
 	/*
-	 * Either this sees the caller of ntrace_keep_awake(), or the caller sees @cpu in the mask
+	 * Either this function sees the caller of ntrace_keep_awake(), or the caller sees @cpu in
+	 * ntrace_going
 	 */
 	smp_mb();
 	lock_map_acquire(&ntrace_awake_map);
@@ -158,7 +159,7 @@ static void ntrace_node_cpus(const struct device_node *node, unsigned int depth,
 		cpumask_setall(cpus);
 }
 
-/* Return true if trace of a CPU that is online, and stays so, passes through @comp */
+/* Return true if the trace of an online CPU that does not go offline passes through @comp */
 bool ntrace_serves_active(const struct ntrace_comp *comp)
 {
 	unsigned int cpu;
@@ -180,7 +181,7 @@ bool ntrace_has_power(const struct ntrace_comp *comp)
 	return comp->powered && ntrace_serves_active(comp);
 }
 
-/* Set if a component was skipped because all CPUs that it serves are offline */
+/* True if a component was not probed because all CPUs that it serves are offline */
 static bool ntrace_waiting;
 
 /**
@@ -196,8 +197,8 @@ bool ntrace_waits_for_cpu(const struct ntrace_comp *comp)
 	if (ntrace_has_power(comp))
 		return false;
 	/*
-	 * The CPU may go online now. Either this sees it, or ntrace_somebody_waits() sees the
-	 * flag.
+	 * The CPU may go online at this time. Either this function sees the CPU, or
+	 * ntrace_somebody_waits() sees the flag.
 	 */
 	smp_store_mb(ntrace_waiting, true);
 	return !ntrace_has_power(comp);
@@ -278,7 +279,7 @@ int ntrace_power_up(struct ntrace_comp *comp)
 	return ret;
 }
 
-/* Undo ntrace_power_up(); the power domain may go off next. Called by runtime PM. */
+/* Undo ntrace_power_up(). Runtime PM calls this before it may switch the power domain off. */
 void ntrace_power_down(struct ntrace_comp *comp)
 {
 	unsigned int i = NTRACE_NR_CLOCKS;

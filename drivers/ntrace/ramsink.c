@@ -241,7 +241,7 @@ int ntrace_ramsink_setup(struct ntrace_sink *sink)
 	      ntrace_ramsink_setup_mode(sink, TR_RAM_MODE_SMEM);
 	if (ret)
 		return ret;
-	/* All writes of the register have asked for plain bytes */
+	/* All writes to this register have selected plain bytes (trRamMemFormat 0) */
 	control = FIELD_GET(TR_RAM_MEM_FORMAT, ntrace_read(&sink->comp, TR_RAM_CONTROL));
 	if (control) {
 		dev_err(sink->comp.dev, "trace RAM sink at %pa: trRamMemFormat is %u, and the driver supports only 0\n",
@@ -268,8 +268,8 @@ int ntrace_ramsink_setup(struct ntrace_sink *sink)
 }
 
 /*
- * Set the mode, which is undefined after a reset or a loss of power. All else is written at each
- * start.
+ * Set the mode, which is undefined after a reset or a loss of power. Each start writes all other
+ * registers.
  */
 void ntrace_ramsink_revive(struct ntrace_sink *sink)
 {

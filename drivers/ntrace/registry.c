@@ -17,7 +17,7 @@ DEFINE_MUTEX(ntrace_mutex);
 LIST_HEAD(ntrace_comps);
 static struct ntrace_encoder *ntrace_encoders[NR_CPUS];
 static struct cpumask ntrace_cpumask;
-/* The entry of a sink that was removed is NULL, and is used for the next sink */
+/* Sinks by their index. The entry of a removed sink is NULL, and is used for the next sink. */
 static struct ntrace_sink *ntrace_sinks[NR_CPUS];
 static unsigned int ntrace_sink_count;
 
@@ -30,7 +30,7 @@ struct ntrace_encoder *ntrace_encoder_of(unsigned int cpu)
 	return cpu < nr_cpu_ids ? READ_ONCE(ntrace_encoders[cpu]) : NULL;
 }
 
-/* CPUs that can be traced */
+/* Return the CPUs that can be traced */
 const struct cpumask *ntrace_cpus(void)
 {
 	return &ntrace_cpumask;

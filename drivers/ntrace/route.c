@@ -37,7 +37,7 @@ static int ntrace_riscv_identify(struct ntrace_comp *comp)
 	return ntrace_comp_identify(comp, kinds);
 }
 
-/* A component of the Trace Control Interface, until its registers have been read */
+/* Operations of a component of the Trace Control Interface before its registers were read */
 const struct ntrace_comp_ops ntrace_riscv_comp_ops = {
 	.name		= "trace component",
 	.prefix		= "tr??",
@@ -64,13 +64,16 @@ static int ntrace_path_enable_funnel(struct ntrace_comp *comp)
 	return ret;
 }
 
-/* Tell the flush that the sink may stop at the end of its window, unless it writes frames */
+/*
+ * Flush a component. A sink that writes frames does not stop at the end of its window, so the flush
+ * need not check it.
+ */
 static int ntrace_path_flush_comp(struct ntrace_comp *comp, const struct ntrace_sink *sink)
 {
 	return ntrace_comp_flush(comp, sink->frames ? NULL : &sink->comp);
 }
 
-/* Returns the same values as ntrace_comp_flush() */
+/* Disable a funnel if no other path uses it. Return the same values as ntrace_comp_flush(). */
 static int ntrace_path_disable_funnel(struct ntrace_comp *comp, const struct ntrace_sink *sink)
 {
 	int ret = 0;
@@ -82,7 +85,10 @@ static int ntrace_path_disable_funnel(struct ntrace_comp *comp, const struct ntr
 	return ret;
 }
 
-/* @ret has a result of ntrace_comp_flush() for the components before these, and is updated */
+/*
+ * Disable the funnels of a path, starting at component number @first. On entry, *ret is the result
+ * of ntrace_comp_flush() for the components before them. It is updated.
+ */
 static void ntrace_path_disable_funnels(struct ntrace_encoder *enc, unsigned int first, int *ret)
 {
 	unsigned int i;
@@ -178,7 +184,7 @@ static void ntrace_path_begin_tracing(struct ntrace_encoder *enc)
 		on = enc->tracing == NTRACE_TRACING_ON;
 	if (likely(on))
 		ntrace_encoder_tracing(enc, true);
-	/* Another event may have paused or resumed it since, see ntrace_sink_pause() */
+	/* Another event may have changed enc->paused meanwhile, see ntrace_sink_pause() */
 	if (unlikely(READ_ONCE(enc->paused) != paused))
 		ntrace_encoder_tracing(enc, paused);
 }
@@ -243,13 +249,14 @@ static inline int ntrace_sink_disable(struct ntrace_sink *sink)
 }
 
 /**
- * ntrace_sink_period - how often to look at the write pointer of a sink
+ * ntrace_sink_period - return the period with which to read the write pointer of a sink
  * @sink: The sink
  * @win: Its window
  *
- * One nanosecond for each byte of the window, shared by the members. A hart emits less than 0.25
- * byte in a nanosecond, so that all of them fill less than the half of the window that is kept
- * free, see ntrace_session_due(), even if the timer is late. A circular window never gets full.
+ * The period is one nanosecond for each byte of the window, divided by the number of members. A
+ * hart emits less than 0.25 byte in a nanosecond, so that all members together fill less than half
+ * of the window in a period, even if the timer is late. ntrace_session_due() keeps this half free.
+ * A circular window is never full.
  *
  * Return: Nanoseconds
  */
@@ -686,7 +693,7 @@ void ntrace_path_choose(struct ntrace_encoder *enc, const struct ntrace_route *r
 	if (likely(old == route->sink))
 		return;
 	ntrace_sink_lock(old);
-	/* The session's next window will be in the other sink */
+	/* The old sink must not continue in a window of this session, which uses the new sink */
 	if (old->holds == enc->session)
 		old->holds = NULL;
 	if (!list_empty(&enc->held))
@@ -815,7 +822,7 @@ void ntrace_path_leave_link(struct ntrace_comp *comp)
 	raw_spin_unlock_irqrestore(&comp->lock, flags);
 }
 
-/* Call ntrace_path_leave_link() for the links that no CPU needs which stays active */
+/* Call ntrace_path_leave_link() for the links that no remaining CPU needs */
 void ntrace_path_leave_links(struct ntrace_encoder *enc)
 {
 	unsigned int i;

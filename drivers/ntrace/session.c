@@ -127,7 +127,7 @@ static __always_inline void ntrace_session_owns(struct ntrace_session *s)
 	s->filled = s->first;
 	s->period = s->window_period;
 	s->state = NTRACE_SESSION_OWNER;
-	/* After this, a sample may take trace, see ntrace_session_sample() */
+	/* When sink->owner is set, a sample may contain trace, see ntrace_session_sample() */
 	barrier();
 	WRITE_ONCE(s->enc->sink->owner, s);
 }
@@ -160,7 +160,7 @@ static noinline int ntrace_session_run(struct ntrace_session *s)
 }
 
 /*
- * Shorten the timer of the owner of a shared sink, which may still have the long period of a member
+ * Shorten the period of the owner's timer, which may still have the long period of a member
  */
 static void ntrace_session_hasten(struct ntrace_session *owner)
 {
@@ -269,7 +269,10 @@ static int ntrace_session_enter(struct ntrace_session *s)
 	return ret;
 }
 
-/* Return true if the window will soon be full, or if the reader wants to be woken. */
+/*
+ * Return true if less than half of the window is free, if the window may be full soon, or if there
+ * is enough trace to wake the reader
+ */
 static bool ntrace_session_due(struct ntrace_session *s)
 {
 	unsigned long size = s->win.end - s->win.start, written, delta;
@@ -389,7 +392,7 @@ static void ntrace_session_look(struct ntrace_session *s)
 		ntrace_session_reopen(s, s->state);
 		break;
 	case NTRACE_SESSION_ORPHAN:
-		/* The CPU has executed without trace since it lost its sink */
+		/* No trace exists for the time in which the session had no sink */
 		perf_aux_output_flag(&s->handle, PERF_AUX_FLAG_PARTIAL);
 		perf_aux_output_end(&s->handle, 0);
 		ntrace_session_reopen(s, NTRACE_SESSION_IDLE);
@@ -409,8 +412,7 @@ static void ntrace_session_look(struct ntrace_session *s)
 }
 
 /*
- * Start the event that waits for the flight recorder if the recorder has ended. Return true if it
- * has.
+ * If the flight recorder has ended, start the event that has waited for it and return true.
  */
 static bool ntrace_session_unbar(struct ntrace_session *s)
 {
@@ -529,7 +531,7 @@ static void ntrace_session_report_src(struct ntrace_session *s)
 					    FIELD_PREP(NTRACE_HW_ID_SRC_BITS, enc->src_bits));
 }
 
-/* Start a session that needs more than enabling components that are already set up */
+/* Start a session whose components must be set up before they are enabled */
 static noinline int ntrace_session_start_slowly(struct ntrace_session *s)
 {
 	const struct ntrace_route *route = ntrace_route_find(s->enc, s->want);
@@ -538,8 +540,8 @@ static noinline int ntrace_session_start_slowly(struct ntrace_session *s)
 	int ret;
 
 	/*
-	 * All CPUs had a suitable sink when the event was opened. A CPU that was found later may
-	 * have none.
+	 * All CPUs had a suitable sink when the event was opened. A CPU whose encoder was found
+	 * later may have none.
 	 */
 	if (!route) {
 		perf_aux_output_end(&s->handle, 0);
@@ -579,7 +581,7 @@ int ntrace_session_start(struct ntrace_session *s, struct perf_event *event,
 
 	s->want = want;
 	WRITE_ONCE(s->event, event);
-	/* From now on, another event that pauses or resumes this one finds it in the session */
+	/* After this barrier, another event that pauses or resumes this event can find it */
 	barrier();
 	WRITE_ONCE(enc->paused, ntrace_event_is_paused(event));
 	barrier();
@@ -661,7 +663,7 @@ static noinline void ntrace_session_stop_slowly(struct ntrace_session *s)
 	s->barred = false;
 	/*
 	 * Clear the event last, because other CPUs check whether their events may share the sink
-	 * with it
+	 * with this event
 	 */
 	s->state = NTRACE_SESSION_IDLE;
 	WRITE_ONCE(s->event, NULL);
@@ -709,8 +711,8 @@ static __always_inline long ntrace_session_take_directly(struct ntrace_session *
  * ntrace_session_stop - stop tracing, and pass the trace to perf
  * @s: Session of this CPU, active
  *
- * The timer is not cancelled, because a task switch should not pay for that. It will find nothing
- * to do.
+ * The timer is not cancelled, because this would make a task switch slower. When it fires, it finds
+ * nothing to do.
  *
  * Context: Interrupts off.
  */

@@ -41,8 +41,8 @@ struct ntrace_buf {
  * @NTRACE_SESSION_WAITING: The event waits for the sink, which another event uses; its
  *	handle is not open
  * @NTRACE_SESSION_FULL: The event waits for room in its AUX area; its handle is not open
- * @NTRACE_SESSION_ORPHAN: The event has no sink, because the owner of the sink left and the
- *	sink cannot use the AUX area of this event; its handle is open
+ * @NTRACE_SESSION_ORPHAN: The event has no sink, because the owner of the sink has stopped, and
+ *	the sink cannot use the AUX area of this event; its handle is open
  * @NTRACE_SESSION_MEMBER: The sink writes its trace to the AUX area of another session
  * @NTRACE_SESSION_OWNER: The sink writes to its AUX area
  */
@@ -68,13 +68,13 @@ enum ntrace_session_state {
  * @rested: State in which the event waited before @state became resting, or idle if it did
  *	not wait; valid until the event has started again
  * @barred: The event waits because the flight recorder uses the encoder
- * @leaving: The CPU goes offline or is offline. It is not recorded, and has given up links
- *	that only it uses.
+ * @leaving: The CPU goes offline or is offline. The flight recorder does not record it, and links
+ *	that only this CPU uses are in reset.
  * @win: Window that the sink writes, or wrote last
  * @buf_id: Number of the AUX buffer that @win is in
- * @next: Head after the trace that was last passed to perf
+ * @next: Position in the AUX area after the trace that was last passed to perf
  * @offset: Offset of @win.start in the AUX buffer, below the size of the buffer
- * @first: Bytes at the start of @win that were collected before
+ * @first: Number of bytes at the start of @win that were already passed to perf
  * @half: The sink may continue in @win if at most this number of bytes is used
  * @pad: Number of idle bytes between the head and @first
  * @filled: Write pointer of the sink when the timer last read it
@@ -116,7 +116,7 @@ struct ntrace_session {
 	call_single_data_t		kick;
 };
 
-/* Return true if the event of the session traces, or tries to */
+/* Return true if the event of the session traces, or waits to trace */
 static inline bool ntrace_session_is_active(const struct ntrace_session *s)
 {
 	return READ_ONCE(s->state) >= NTRACE_SESSION_WAITING;

@@ -36,8 +36,7 @@ struct ntrace_window {
 /**
  * struct ntrace_ram_area - the memory of a sink in one of its modes
  * @there: The sink has this mode, and the driver can use it
- * @copied: The sink has its own memory, which the driver copies to AUX pages; else the sink
- *	writes the AUX pages
+ * @copied: The sink does not write AUX pages, so the driver copies the trace to AUX pages
  * @align: Access width "A", which is the granule of trRamLimit and trRamWP
  * @start_align: Granule of trRamStart
  * @min: Lowest address that trRamStart accepts
@@ -79,7 +78,7 @@ struct ntrace_sink_ops {
  * struct ntrace_sink - a RAM sink, or a CoreSight ETR
  * @comp: The component
  * @ops: Operations, or NULL for a RAM sink
- * @frames: The sink writes frames, and begins at the start of its window each time
+ * @frames: The sink writes frames, and starts at the beginning of its window whenever it is enabled
  * @areas: Its memory by TR_RAM_MODE_*
  * @area: Entry of @areas for the current mode
  * @mem: Memory that the device tree reserves for the sink, or NULL
@@ -103,12 +102,12 @@ struct ntrace_sink_ops {
  *	one
  * @held: Disabled encoders whose path still holds trace that did not fit into the window
  * @scrap: Bus address of a page for trace that is discarded, see ntrace_sink_drain(), or 0
- * @scrap_page: That page
- * @scrap_map: Its mapping by buf.c
+ * @scrap_page: The page at @scrap
+ * @scrap_map: Mapping of @scrap_page, which buf.c creates
  * @owner: Session whose memory the sink writes, see session.c, or NULL
  * @holds: Session whose window the registers still contain, see session.c, or NULL
  * @loose: The sink did not stop when requested, and may still write its window
- * @full: The sink was reset when its window was full, which trRamWP no longer shows
+ * @full: The window was full when the sink was reset, after which trRamWP does not show this
  * @pausing: A member is to be paused or resumed by the next CPU that unlocks the sink
  * @closed: The system shuts down, and the sink must not be started again
  * @flight: Its area in the record of the flight recorder, or NULL
@@ -163,8 +162,8 @@ static inline void ntrace_sink_lock(struct ntrace_sink *sink) __acquires(&sink->
 }
 
 /*
- * Lock a sink if that is possible without waiting, for code that may have interrupted the holder. A
- * sink with one encoder has no lock. Its @owner is NULL while the driver changes it.
+ * Lock a sink if this is possible without waiting. The caller may have interrupted code that holds
+ * the lock. A sink with one encoder has no lock, and its owner is NULL while the driver changes it.
  */
 static inline bool ntrace_sink_trylock(struct ntrace_sink *sink)
 {

@@ -32,7 +32,8 @@ static int ntrace_change_default(struct ntrace_encoder *enc, u64 config)
 		return 0;
 	}
 	/*
-	 * An event that waits for its turn would continue with another clock than it started with
+	 * The clock must not change while an event exists, because an event that is not running
+	 * would continue with another clock
 	 */
 	if (ntrace_is_held(&enc->comp))
 		return -EBUSY;
@@ -95,7 +96,7 @@ static int ntrace_set_default(struct ntrace_encoder *enc, u64 fields, u64 config
 	return ret;
 }
 
-/* Field of the default config */
+/* Attribute of a field of the default config */
 struct ntrace_default_attr {
 	struct device_attribute	attr;
 	u64			mask;
@@ -309,7 +310,7 @@ static const struct attribute_group ntrace_timestamp_group = {
 	.attrs = ntrace_timestamp_attrs,
 };
 
-/* "Generate synchronization when count reaches 2^(trTeInstSyncMax+4)" */
+/* Return the period of synchronisation ("when count reaches 2^(trTeInstSyncMax+4)") */
 static unsigned int ntrace_sync_period(const struct ntrace_encoder *enc)
 {
 	if (!(enc->default_config & NTRACE_CONFIG_SYNC_MODE))
@@ -368,7 +369,7 @@ static const struct attribute_group *ntrace_no_groups[] = {
 	NULL
 };
 
-/* The attributes of a component's device */
+/* Return the attributes of a component's device */
 const struct attribute_group **ntrace_comp_groups(const struct ntrace_comp *comp)
 {
 	return comp->type == TR_COMP_ENCODER ? ntrace_encoder_groups : ntrace_no_groups;

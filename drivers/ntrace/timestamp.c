@@ -12,7 +12,7 @@
  * components from reset [...] may take time".
  */
 #define NTRACE_TS_PROBE_US	20000
-/* The same limit with interrupts off */
+/* Limit of the wait for trTsActive with interrupts off */
 #define NTRACE_TS_WAKE_US	2000
 
 static bool ntrace_ts_is_active(const struct ntrace_comp *comp)
@@ -34,7 +34,7 @@ void ntrace_ts_probe(struct ntrace_comp *comp, struct ntrace_ts *ts)
 	ts->modes = 0;
 	ts->width = 0;
 	ts->prescale = 0;
-	/* If the unit does not have its own reset, it is never inactive */
+	/* The unit does not have its own reset if trTsActive cannot be 0 */
 	ntrace_write(comp, TR_TS_CONTROL, 0);
 	read_poll_timeout(ntrace_ts_is_active, active, !active, 20, NTRACE_TS_PROBE_US, false,
 			  comp);
@@ -74,8 +74,8 @@ void ntrace_ts_count(struct ntrace_comp *comp, unsigned int mode, unsigned int p
 }
 
 /*
- * Maximum number of reads. The lower half wraps at most once meanwhile, unless the register is not
- * a counter.
+ * Maximum number of reads of a counter. If the register is a counter, its lower half wraps at most
+ * once during these reads.
  */
 #define NTRACE_TS_TRIES		4
 

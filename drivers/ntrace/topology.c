@@ -38,8 +38,8 @@ static unsigned int ntrace_input(const struct device_node *endpoint)
 }
 
 /*
- * Return true if the component has this input. A funnel numbers its inputs; other components have
- * one.
+ * Return true if the component has this input. A funnel numbers its inputs, and other components
+ * have one input.
  */
 static bool ntrace_has_input(const struct ntrace_comp *comp, unsigned int input)
 {
@@ -48,7 +48,7 @@ static bool ntrace_has_input(const struct ntrace_comp *comp, unsigned int input)
 	return !inputs || (input < BITS_PER_TYPE(inputs) && inputs & BIT(input));
 }
 
-/* End of the last search for a sink, and the reason */
+/* Component at which the last search for a sink ended, and the reason */
 struct ntrace_dead_end {
 	const struct ntrace_comp	*at;
 	const char			*why;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The ATB bridge gives the trace of its input a trace id (Trace Control Interface, chapter "ATB
- * Bridge"). It does not hold trace back, so the driver keeps it enabled, and starts and stops only
- * the encoder.
+ * Bridge"). The bridge does not store trace, so the driver keeps it enabled, and starts and stops
+ * only the encoder.
  */
 #include <linux/idr.h>
 

@@ -27,7 +27,7 @@
 #define  SF_SYNC_MAX_BTM_OFF	15
 #define SF_SYNC_MAX_INST	GENMASK(23, 20)
 #define  SF_SYNC_MAX_INST_RESET	10
-#define SF_SINK_ERROR		BIT(27)		/* W1C */
+#define SF_SINK_ERROR		BIT(27)		/* cleared by writing 1 */
 #define SF_SINK			GENMASK(31, 28)
 #define  SF_SINK_SBA		7U
 #define  SF_SINK_FUNNEL		8U
@@ -36,7 +36,7 @@
 #define  SF_HAS_FUNNEL_SINK	BIT(8)
 #define  SF_SRC_ID		GENMASK(23, 20)
 #define  SF_SRC_BITS		GENMASK(26, 24)
-/* The sink has one word for the upper half of all its addresses. */
+/* Registers of the sink, of which one contains the upper half of all addresses */
 #define SF_SINK_BASE		0x010
 #define SF_SINK_BASE_HIGH	0x014
 #define SF_SINK_LIMIT		0x018
@@ -44,8 +44,8 @@
 #define  SF_WRAPPED		BIT(0)
 #define  SF_WP_MASK		GENMASK(31, 2)
 /*
- * Fields of tsControl, which select more messages with timestamps, and report a width that extends
- * to bit 31
+ * Fields of tsControl that trTsControl lacks. They select more messages with timestamps, and report
+ * the width, which extends to bit 31.
  */
 #define  SF_TS_BRANCH		GENMASK(17, 16)
 #define   SF_TS_BRANCH_ALL	3

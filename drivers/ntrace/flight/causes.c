@@ -40,9 +40,9 @@ static struct platform_device *ntrace_flight_dev;
  * Contents of the memory that was found. ntrace_flight_mutex protects it and the variables below.
  */
 static enum ntrace_record_found ntrace_found;
-/* This kernel made the record that is kept */
+/* True if this kernel, and not an earlier one, has made the record that is kept */
 static bool ntrace_found_now;
-/* The user does not want a record */
+/* True if the user has disabled the recorder */
 static bool ntrace_flight_disabled;
 /* The enum ntrace_flight_code that has stopped the recorder of this kernel */
 static u32 ntrace_stopped_by;
@@ -169,7 +169,7 @@ static void ntrace_flight_keep(void)
 		cancel_delayed_work(&ntrace_rearm_work);
 }
 
-/* Handle a stop of the recorder, and correct the state that the stop left behind */
+/* Handle a stop of the recorder, which has not updated the state of sinks and encoders */
 static void ntrace_flight_stopped(struct work_struct *work)
 {
 	mutex_lock(&ntrace_flight_mutex);
@@ -185,7 +185,7 @@ static void ntrace_flight_stopped(struct work_struct *work)
 
 static DECLARE_WORK(ntrace_stopped_work, ntrace_flight_stopped);
 
-/* Code that holds a scheduler lock, such as a tracepoint, cannot queue a work */
+/* Queue the work, which code that holds a scheduler lock, such as a tracepoint, cannot do itself */
 static void ntrace_flight_queue(struct irq_work *work)
 {
 	schedule_work(&ntrace_stopped_work);
@@ -485,7 +485,7 @@ static ssize_t config_show(struct device *dev, struct device_attribute *attr, ch
 	return sysfs_emit(buf, "0x%llx\n", READ_ONCE(ntrace_flight_config));
 }
 
-/* NTRACE_CONFIG_* for the next record, or 0 for the defaults of the encoder */
+/* Set the NTRACE_CONFIG_* of the next record, or 0 for the defaults of the encoder */
 static ssize_t config_store(struct device *dev, struct device_attribute *attr, const char *buf,
 			    size_t count)
 {

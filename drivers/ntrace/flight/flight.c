@@ -296,7 +296,7 @@ static struct ntrace_sink *ntrace_flight_sink_of(const struct ntrace_encoder *en
 	return READ_ONCE(sink->flight) ? sink : NULL;
 }
 
-/* Stop the encoder of this CPU. Stop the sink, which is locked, if the encoder was the last one. */
+/* Stop the encoder of this CPU. If it is the last one of the locked sink, also stop the sink. */
 static void ntrace_flight_drop_cpu(struct ntrace_sink *sink, struct ntrace_encoder *enc)
 {
 	if (sink->flight->on && sink->encoders > 1 && !list_empty(&enc->member))
@@ -317,7 +317,7 @@ bool __ntrace_flight_bars(const struct ntrace_session *s, const struct ntrace_wa
 	return (!want->takes || want->filter.latch) && ntrace_flight_sink_of(s->enc);
 }
 
-/* Give way to a perf event that is about to trace on this CPU and may take the sink */
+/* Stop recording on this CPU if a perf event that is about to trace may take the sink */
 void __ntrace_flight_yield(struct ntrace_session *s, const struct ntrace_want *want)
 {
 	struct ntrace_flight_cpu_state *f = this_cpu_ptr(&ntrace_flight_cpu);
@@ -470,7 +470,7 @@ static void ntrace_flight_save(struct work_struct *work)
 
 /* ---- Stop ---- */
 
-/* Disable an encoder, whatever its state in the driver is */
+/* Disable an encoder. The driver's record of its state may be wrong, because a CPU may be dead. */
 static void ntrace_flight_disable(struct ntrace_comp *comp)
 {
 	u32 control = ntrace_read(comp, TR_CONTROL);

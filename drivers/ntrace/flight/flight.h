@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Functions of the flight recorder that the core of the driver calls. Without CONFIG_NTRACE_FLIGHT
- * they do nothing. Code outside this folder uses nothing else of it.
+ * they do nothing. Code outside this folder uses no other functions of the recorder.
  *
  * The recorder uses the core of the driver in two ways.
  *
@@ -45,7 +45,7 @@ void ntrace_causes_exit(void);
 void ntrace_causes_connected(void);
 void ntrace_causes_flush(void);
 
-/* The recorder does not begin or end until ntrace_flight_unlock(). May sleep. */
+/* Prevent that the recorder begins or ends before ntrace_flight_unlock(). May sleep. */
 static inline void ntrace_flight_lock(void)
 {
 	mutex_lock(&ntrace_flight_mutex);
@@ -86,9 +86,9 @@ static inline bool ntrace_flight_hooks(void) { return false; }
 #endif
 
 /*
- * Hooks of the flight recorder. A perf event is about to trace on this CPU or has ended, or the CPU
- * goes idle or offline or returns. They cost nothing while the recorder is off. Context: On the
- * CPU, interrupts off.
+ * Hooks of the flight recorder. The core calls them when a perf event is about to trace on this CPU
+ * or has ended, and when the CPU goes idle or offline or returns. They cost nothing while the
+ * recorder is off. Context: On the CPU, interrupts off.
  */
 static __always_inline void ntrace_flight_yield(struct ntrace_session *s,
 						const struct ntrace_want *want)

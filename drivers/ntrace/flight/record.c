@@ -44,7 +44,7 @@
 #include "../topology.h"
 #include "record.h"
 
-/* Number of entries for each CPU, and for the machine */
+/* Number of entries of the parts of a record; there is one part with switches for each CPU */
 #define NTRACE_RECORD_SWITCHES	256
 #define NTRACE_RECORD_GAPS	64
 #define NTRACE_RECORD_MODULES	256
@@ -77,7 +77,7 @@ static struct {
 	bool				seizing;
 	enum ntrace_record_origin	origin;
 	struct resource			*res;
-	/* Parts of the record that is being written */
+	/* Number of used bytes, and the parts of the record that is being written */
 	u64				used;
 	struct ntrace_flight_header	*head;
 	struct ntrace_flight_module	*modules;
@@ -235,7 +235,7 @@ static int ntrace_record_map(phys_addr_t base, u64 size)
 	return 0;
 }
 
-/* For SIZE@ADDRESS: map memory that "mem=" on the command line has excluded from Linux */
+/* Map the memory of SIZE@ADDRESS, which "mem=" on the command line has excluded from Linux */
 static int ntrace_record_map_free(phys_addr_t base, u64 size)
 {
 	int ret;
@@ -337,7 +337,7 @@ static int ntrace_record_take_pages(u64 wanted)
 	return 0;
 }
 
-/* "memory-region" with the name "flight" of any trace sink; all sinks share it */
+/* Use the "memory-region" with the name "flight" of any trace sink; all sinks share this memory */
 static int ntrace_record_from_tree(void)
 {
 	struct device_node *node, *region = NULL;
@@ -964,7 +964,7 @@ void ntrace_record_settle(void)
 		ntrace_record_fetch(0, ntrace_record.size);
 }
 
-/* ---- All of it ---- */
+/* ---- The whole record ---- */
 
 /* Return the size in bytes of the record that is being written, or of the record that was found. */
 size_t ntrace_record_size(void)
@@ -992,7 +992,7 @@ void *ntrace_record_area(u64 offset)
 	return ntrace_record.mem + offset;
 }
 
-/* Tell other CPUs that the panicking CPU begins, or ends, to write into the areas of sinks */
+/* Mark the time in which the panicking CPU writes into the areas of sinks */
 void ntrace_record_seize(bool begins)
 {
 	WRITE_ONCE(ntrace_record.seizing, begins);

@@ -15,10 +15,10 @@
 
 /**
  * struct ntrace_loot - trace of an event
- * @end: Offset in its AUX area after the last byte of trace
+ * @end: Offset in the AUX area of the event after the last byte of trace
  * @aux: Number of bytes before @end
  * @from: Offset in the sink's own memory of the trace that follows these bytes
- * @own: Number of bytes there, which may wrap around the end of that memory
+ * @own: Number of bytes from @from, which may wrap around the end of the sink's own memory
  * @size: Size of the sink's own memory
  * @pages: Pages of the AUX area
  * @room: Size of the AUX area
@@ -42,8 +42,8 @@ static struct task_struct *ntrace_loot_owner(const struct ntrace_session *s)
 }
 
 /*
- * Return true if the event traces the kernel. Trace of only user mode explains a panic less well
- * than the recorder's older trace, so that trace is kept.
+ * Return true if the event traces the kernel. If it traces only user mode, its trace explains a
+ * panic less well than the recorder's older trace, so that the recorder's trace is kept.
  */
 static bool ntrace_traces_kernel(const struct ntrace_want *want)
 {
@@ -95,7 +95,7 @@ static void ntrace_loot_window(struct ntrace_sink *sink, struct ntrace_session *
 	ntrace_window_sync(s, s->win.start, size);
 }
 
-/* Find the trace in the sink's own memory, which would have been copied to the head */
+/* Find the trace in the sink's own memory, which the driver has not copied to the AUX area */
 static void ntrace_loot_copied(struct ntrace_sink *sink, struct ntrace_session *s,
 			       struct ntrace_loot *loot)
 {
@@ -140,7 +140,7 @@ static void ntrace_loot_take_own(struct ntrace_sink *sink, const struct ntrace_l
 	}
 }
 
-/* Copy as much as fits to the end of the area. A reader skips the idle bytes before it. */
+/* Copy the newest trace to the end of the area, and fill the rest of the area with idle bytes */
 static void ntrace_loot_take(struct ntrace_sink *sink, const struct ntrace_loot *loot)
 {
 	const struct ntrace_area *area = sink->flight;
