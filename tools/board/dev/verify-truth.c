@@ -411,7 +411,7 @@ static uint64_t item_insns(const struct item *it)
 	return it->kind == ITEM_RANGE ? it->ninsn : it->kind == ITEM_PC;
 }
 
-/* Mark a restart as compared, so that a loss directly after it leads to the next restart. */
+/* Count the restart at the current position as compared, so that a loss directly after it leads to the next one. */
 static void use_restart(struct hart *h)
 {
 	uint64_t block = hart_index(h);
@@ -697,7 +697,7 @@ void hart_take(struct hart *h, const struct item *it)
 		settle(h);
 		h->gap = true;
 	} else if (it->kind == ITEM_LOST) {
-		/* The code after the loss does not follow the code before it */
+		/* Choose the position for the code before the loss, because the code after the loss does not follow it */
 		settle(h);
 		h->gaps += !h->told;
 		h->told = true;

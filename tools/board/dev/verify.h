@@ -113,7 +113,7 @@ struct hart {
 	bool		holds;
 	uint64_t	behind;		/* number of blocks that were removed from the ring */
 	uint64_t	where;		/* line or offset of the compared item */
-	const char	*unit;		/* "line" or "offset" */
+	const char	*unit;		/* name of the unit of @where, which is "line" or "offset" */
 	uint64_t	compared, gaps, lost_declared, missing, errors;
 	char		difference[256];
 

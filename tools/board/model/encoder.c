@@ -25,9 +25,7 @@
 #define FORMAT_PRIV		0
 #define FORMAT_SCONTEXT		2
 #define FORMAT_HCONTEXT		3
-/*
- * Number of address bits that mode 2 of implicit return compares by default
- */
+/* Number of address bits that mode 2 of implicit return compares by default */
 #define STACK_BITS		17
 /* Cycles before the next attempt to send a refused message */
 #define RETRY_CYCLES		1024
@@ -404,7 +402,7 @@ static void end_session(struct nb_encoder *enc, uint8_t evcode)
 	settle(enc);
 }
 
-/* Note the loss of a message, after which a decoder does not know the position in the program. */
+/* Record that message @m was lost, and end the session, because the decoder cannot follow the program. */
 static void lose(struct nb_encoder *enc, const struct message *m)
 {
 	enc->lost = true;
@@ -426,7 +424,7 @@ static void vendor_message(struct nb_encoder *enc)
 	transmit(enc, &m, false);
 }
 
-/* Return false if the message was lost, which also ends the session. */
+/* Send a message. If it is lost, end the session and return false. */
 static bool send(struct nb_encoder *enc, struct message *m, bool sync)
 {
 	uint64_t period = 1ULL << (enc->cfg.sync_max + 4);
@@ -742,7 +740,7 @@ static void correlation(struct nb_encoder *enc, enum nb_evcode evcode)
 	cdf |= has_variant(enc, NB_VARIANT_HIST_IN_BTM);
 	begin_message(enc, &m, NB_TCODE_PROG_TRACE_CORRELATION);
 	put_fixed(&m, evcode == NB_EVCODE_DISABLED && has_variant(enc, NB_VARIANT_VENDOR_CODES) ? 8 : evcode, 4);
-	put_fixed(&m, cdf, 2);	/* "in HTM trace mode CDF must be 1" */
+	put_fixed(&m, cdf, 2);	/* CDF is 1 if HIST follows */
 	put_var(&m, take_icnt(enc));
 	if (cdf)
 		put_var(&m, take_hist(enc));

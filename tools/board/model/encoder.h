@@ -260,7 +260,7 @@ struct nb_encoder_stats {
 
 /* An encoder. Its owner only sets the callbacks at the end; the other members are private to encoder.c. */
 struct nb_encoder {
-	/* members that each block needs */
+	/* Members that the encoder uses for each block */
 	uint32_t	attention;	/* not 0 if the next block needs nb_encoder_slow() */
 	uint8_t		priv;
 	uint8_t		action[16];
@@ -271,7 +271,7 @@ struct nb_encoder {
 	uint64_t	cycles;
 	uint64_t	cycles_stop;
 
-	/* state of the message stream */
+	/* State of the message stream */
 	uint64_t	ref;		/* last address that was sent, to which the next U-ADDR is relative */
 	uint64_t	time;		/* last timestamp that was sent */
 	uint64_t	sync_base;	/* half-words since the last sync that I-CNT does not contain */
@@ -291,10 +291,10 @@ struct nb_encoder {
 	struct nb_trace_state state;
 	uint32_t	sessions;
 
-	/* "Repeated History Optimization" and RepeatBranch */
+	/* State of the "Repeated History Optimization" and of RepeatBranch */
 	uint32_t	rep_hist;
 	uint32_t	rep_count;
-	bool		rep_open;	/* rep_hist was sent once and may be repeated */
+	bool		rep_open;	/* a message with @rep_hist was sent, and the next one may repeat it */
 	struct {
 		uint64_t	icnt, target;
 		uint32_t	count;
@@ -302,7 +302,7 @@ struct nb_encoder {
 		bool		valid;
 	} rep;
 
-	/* "Implicit Return Optimization" */
+	/* State of the "Implicit Return Optimization" */
 	uint64_t	stack[NB_STACK_MAX];
 	uint64_t	stack_reports[NB_STACK_MAX];	/* value of @reports at the push */
 	uint64_t	reports;	/* number of times that I-CNT was sent */
@@ -325,7 +325,7 @@ struct nb_encoder {
 	nb_out_fn	out;
 	void		*opaque;
 
-	/* callbacks, which the owner may set while the encoder is stopped, or NULL */
+	/* Callbacks, which the owner may set while the encoder is stopped; each may be NULL */
 	uint64_t	(*now)(void *opaque);	/* returns the timestamp for a message */
 	void		*now_opaque;
 	/* returns whether to trace a block that cfg.priv_mask selects */

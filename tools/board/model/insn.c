@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Instruction classes, see N-Trace 1.0, table "Generating itype for different instructions". The
- * opcodes are from The RISC-V Instruction Set Manual, Volume I.
+ * Classification of instructions, see N-Trace 1.0, table "Generating itype for different
+ * instructions". The opcodes are from The RISC-V Instruction Set Manual, Volume I.
  */
 #include "insn.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Instruction classes that the hart's ingress port reports, see N-Trace 1.0, table
+ * Classification of instructions for the hart's ingress port, see N-Trace 1.0, table
  * "Generating itype for different instructions".
  */
 #ifndef NTRACE_BOARD_INSN_H

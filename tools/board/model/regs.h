@@ -207,7 +207,7 @@ struct nb_dev {
 	struct nb_faults faults;
 	uint64_t	activations;	/* number of changes of Active from 0 to 1 */
 
-	/* callbacks, which the owner may set, or NULL */
+	/* Callbacks, which the owner may set; each may be NULL */
 	void		(*changed)(void *opaque, struct nb_dev *dev, unsigned int offset,
 				   uint32_t value);
 	void		(*report)(void *opaque, struct nb_dev *dev, enum nb_report what,

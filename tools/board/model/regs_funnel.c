@@ -150,7 +150,7 @@ static void funnel_refresh(struct nb_dev *dev)
 	struct nb_funnel *f = to_funnel(dev);
 
 	nb_ts_refresh(dev, &f->ts);
-	/* The output may now accept messages that it has refused */
+	/* Offer the messages again, because the output may accept messages that it has refused */
 	if (f->held && !(nb_get(dev, TR_CONTROL) & TR_ENABLE))
 		nb_funnel_drain(f);
 }
@@ -175,7 +175,7 @@ void nb_funnel_init(struct nb_funnel *f, const struct nb_funnel_caps *caps,
 		f->caps.fifo = sizeof(f->fifo);
 	f->out = out;
 	f->out_opaque = opaque;
-	f->ts.modes = caps->ts_modes & ~(1 << NB_TS_CORE);	/* "only for Trace Encoders" */
+	f->ts.modes = caps->ts_modes & ~(1 << NB_TS_CORE);	/* only encoders have this mode */
 	f->ts.width = caps->ts_width;
 	f->ts.prescaler = caps->ts_prescale;
 	f->ts.faults = &f->dev.faults;
@@ -190,7 +190,7 @@ bool nb_funnel_input(void *opaque, const uint8_t *bytes, size_t len)
 
 	if (!(nb_get(&f->dev, TR_CONTROL) & TR_ENABLE) || port->index >= f->caps.inputs)
 		return false;
-	/* "Incoming messages are read from disabled input but discarded" */
+	/* A disabled input accepts messages and discards them */
 	if (nb_get(&f->dev, TR_FUNNEL_DIS_INPUT) >> port->index & 1) {
 		f->discarded++;
 		return true;

@@ -11,7 +11,7 @@
 /* Settings of trRamControl that cannot change while trRamEnable is 1 */
 #define CONTROL_SETTINGS	(TR_RAM_MODE | TR_RAM_STOP_ON_WRAP | TR_RAM_MEM_FORMAT | TR_RAM_ASYNC_FREQ)
 
-#define IDLE	0xff	/* "Idle bytes (between messages or used as padding)" */
+#define IDLE	0xff	/* idle byte, which may be between messages or be padding */
 
 static struct nb_ram *to_ram(struct nb_dev *dev)
 {
@@ -143,7 +143,10 @@ static void store(struct nb_ram *ram, uint64_t addr, const uint8_t *bytes, uint3
 		ram->bus_errors++;
 }
 
-/* "After a trace word write occurs while trRamWP = trRamLimit, trRamWP is set to trRamStart" */
+/*
+ * Wrap after the write of the last word of the buffer. "After a trace word write occurs while
+ * trRamWP = trRamLimit, trRamWP is set to trRamStart"
+ */
 static void wrap(struct nb_ram *ram)
 {
 	uint32_t control = nb_get(&ram->dev, TR_CONTROL);
@@ -187,7 +190,7 @@ static void flush(struct nb_ram *ram)
 {
 	uint32_t a = align_of(ram);
 
-	/* "idle bytes may be appended to assure memory access alignment" */
+	/* A flush may append idle bytes "to assure memory access alignment" */
 	while (ram->n % a)
 		ram->buf[ram->n++] = IDLE;
 	drain(ram, ram->n);
@@ -366,10 +369,7 @@ static void ram_write(struct nb_dev *dev, unsigned int offset, uint32_t value)
 		break;
 	case TR_RAM_RP_LOW:
 	case TR_RAM_RP_HIGH:
-		/*
-		 * Reading is not possible while the sink is enabled, and "write to trRamRP must be
-		 * ignored"
-		 */
+		/* An enabled sink cannot be read, and a "write to trRamRP must be ignored" */
 		if (!has_data(ram) || control & TR_ENABLE)
 			break;
 		if (smem(ram) && offset == TR_RAM_RP_HIGH)

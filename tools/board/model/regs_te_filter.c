@@ -116,7 +116,7 @@ static bool comp_primary(const struct nb_te *te, const struct nb_comp_state *c, 
 
 static bool comp_secondary(const struct nb_te *te, const struct nb_comp_state *c, uint64_t iaddr)
 {
-	/* "Use SMatch as a mask for PMatch" */
+	/* Function 6, "Use SMatch as a mask for PMatch", does not compare */
 	return c->s_function == 6 ||
 	       compare(c->s_function, comp_input(te, c->s_context, iaddr), c->s);
 }
@@ -151,7 +151,7 @@ static void comp_step(const struct nb_te *te, struct nb_comp_state *c, uint64_t 
 		c->latched = comp_output(te, c, iaddr, true) && !comp_secondary(te, c, iaddr);
 }
 
-/* Return true if the output of @c may change between the instructions at @first and @last */
+/* Return true if the output of @c may differ between two instructions from @first to @last. */
 static bool comp_changes(const struct nb_te *te, const struct nb_comp_state *c, uint64_t first,
 			 uint64_t last)
 {
@@ -228,7 +228,7 @@ static bool block_matches(const struct nb_te *te, const struct nb_ingress *blk)
 	return !te->inst_filters;
 }
 
-/* Update latches and trap counters for @blk */
+/* Update the latches of comparators, and the depth of nested traps, after @blk. */
 static void step_filters(struct nb_te *te, const struct nb_ingress *blk)
 {
 	uint32_t left = blk->iretire ? te->used_comps : 0;
@@ -328,7 +328,7 @@ static void read_filter(struct nb_te *te, unsigned int i)
 
 	te->filter[i] = (struct nb_filter_state){
 		.control = nb_get(dev, TR_TE_FILTER(i) + FILTER_CONTROL),
-		/* The port encodes Debug Mode as 4, between M and VU, unlike enum nb_priv */
+		/* The ingress port encodes Debug Mode as 4, VU as 5 and VS as 6. enum nb_priv has VU as 4 and VS as 5. */
 		.privilege = (inst & 0x0f) | (inst >> 1 & 0x30),
 		.interrupt = inst & TR_FILTER_VALUE_INTERRUPT,
 		.ecause = nb_get(dev, TR_TE_FILTER(i) + FILTER_ECAUSE_LOW) |

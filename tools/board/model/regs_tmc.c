@@ -217,7 +217,7 @@ static const struct setting {
 	{ TMC_PSCR,	false,	0x1f },
 };
 
-/* "must only be changed while the TMC is in Disabled state" */
+/* Write a register that "must only be changed while the TMC is in Disabled state". */
 static void write_setting(struct nb_tmc *tmc, const struct setting *s, uint32_t value)
 {
 	struct nb_dev *dev = &tmc->cs.dev;

@@ -71,7 +71,7 @@ bool nb_sf_funnel_input(void *opaque, const uint8_t *bytes, size_t len)
 	return true;
 }
 
-/* "Setting tfEnable to 0x0 will flush any partially filled trace words to the sink" */
+/* Write the incomplete word. "Setting tfEnable to 0x0 will flush any partially filled trace words to the sink" */
 static void flush(struct nb_sf_funnel *funnel)
 {
 	if (!funnel->n)

@@ -116,7 +116,7 @@ static void configure(struct nb_te *te, uint32_t control)
 	struct nb_encoder_config cfg = {
 		.mode = NB_MODE_HTM, .xlen = te->caps.xlen, .dialect = &nb_dialect_sifive0,
 		.timestamp = ts & TR_TS_ENABLE, .ts_width = SF_TS_WIDTH, .no_tstamp = ~stamped(ts),
-		/* "Sync after 2^(teSyncMaxBTM + 5) BTM's" */
+		/* The period of synchronisation is 2^(teSyncMaxBTM + 5) messages, or none for 15 */
 		.sync_mode = btm == 15 ? 0 : 1, .sync_max = btm + 1,
 		.src_bits = control & SF_TE_INHIBIT_SRC ? 0 : impl >> 24 & 7,
 		.src_id = impl >> 20 & 15,

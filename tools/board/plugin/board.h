@@ -104,7 +104,7 @@ struct mmio_access {
 struct hart_stats {
 	uint64_t	retired, tbs, partial, exceptions, interrupts, pc_reads, edges, mmio, power_losses;
 	uint64_t	resets;
-	uint64_t	stalls;		/* number of times that its encoder stalled it */
+	uint64_t	stalls;		/* number of times that the encoder stalled the hart */
 };
 
 enum board_reg {

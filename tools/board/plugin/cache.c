@@ -154,7 +154,7 @@ static void line(uint64_t addr, unsigned int what)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Execute an instruction whose imm and rs1 are in @opaque, as set by cache_instrument() */
+/* Execute a cache instruction. @opaque contains its imm and rs1, see cache_instrument(). */
 static void cache_exec(unsigned int vcpu, void *opaque)
 {
 	uintptr_t operands = (uintptr_t)opaque, rs1 = operands & 31;

@@ -72,7 +72,7 @@ void memory_boot_trace_flush(struct board_dev *dev)
 	dev->stage_len = 0;
 }
 
-/* Buffer the data, because a stdio call for a few bytes is too slow */
+/* Add bytes to the file of a boot trace. They are collected, because a stdio call for a few bytes is slow. */
 bool memory_boot_trace_out(void *opaque, const uint8_t *bytes, size_t len)
 {
 	struct board_dev *dev = opaque;
@@ -96,7 +96,7 @@ bool memory_boot_trace_frame(void *opaque, const uint8_t frame[16])
 	return memory_boot_trace_out(opaque, frame, 16);
 }
 
-/* A transfer on ATB consists of the trace ID and a message */
+/* Format a transfer on ATB, which consists of the trace ID and a message, for the file of a boot trace. */
 bool memory_boot_trace_atb(void *opaque, const uint8_t *bytes, size_t len)
 {
 	struct board_dev *dev = opaque;

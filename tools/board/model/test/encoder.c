@@ -83,7 +83,7 @@ static uint64_t fixed(struct cursor *c, unsigned int width)
 
 	for (i = 0; i < width; i++) {
 		if (c->bit == 6) {
-			assert_int_equal(t.bytes[c->pos] & 3, 0);	/* "Bytes occupied by fixed-length fields" */
+			assert_int_equal(t.bytes[c->pos] & 3, 0);	/* MSEO within fixed fields is 0 */
 			c->pos++;
 			c->bit = 0;
 		}
@@ -388,11 +388,11 @@ static void test_hist_full(void **state)
 	for (i = 0; i < 6; i++)
 		block(2, 2, i & 1 ? NB_ITYPE_TAKEN : NB_ITYPE_NOT_TAKEN, 0x100);
 	stop(NB_EVCODE_DISABLED);
-	/* "RCODE=1 does not reset I-CNT" */
+	/* ResourceFull with RCODE 1 does not reset I-CNT */
 	assert_trace("Sync S=3 I=0 F=80; RF R=1 D=15; Corr EV=4 CDF=1 I=c H=5");
 }
 
-/* "Should I-CNT and HIST reach their limits at once, two successive ResourceFull" */
+/* If I-CNT and HIST are full at the same time, two successive ResourceFull messages are sent. */
 static void test_both_full(void **state)
 {
 	int i;
@@ -452,7 +452,7 @@ static void test_extended_address(void **state)
 		assert_int_equal(t.n, 2 + cases[i].n);
 		assert_memory_equal(t.bytes + 2, cases[i].bytes, cases[i].n);
 	}
-	/* "An address, 0xFFFF_FFFF_8000_31F4, will be encoded as F-ADDR = 0x7FFF_FFFF_C000_18FA" */
+	/* Without the optimisation, address 0xffff_ffff_8000_31f4 is encoded as F-ADDR 0x7fff_ffff_c000_18fa */
 	BEGIN(0xffffffff800031f4ULL, .mode = NB_MODE_BTM);
 	linear(1);
 	assert_int_equal(t.n, 2 + 11);
@@ -587,7 +587,7 @@ static void test_delayed_sync(void **state)
 	assert_trace("Sync S=3 I=0 F=80; DBS S=2 I=16 F=80");
 }
 
-/* Periods, timestamps and FIFOs depend on cycles, and an instruction may take several cycles */
+/* Periods, timestamps and FIFOs depend on cycles. In variant CYCLES, an instruction takes several cycles. */
 static void test_cycles_are_no_instructions(void **state)
 {
 	(void)state;
@@ -627,7 +627,7 @@ static void test_ownership_after_sync(void **state)
 	BEGIN(0x100, .mode = NB_MODE_HTM, .context = true, .hcontext = true);
 	nb_encoder_context(&t.enc, 5, 3);
 	linear(2);
-	/* A write takes effect after the block that contains it */
+	/* The write of a context takes effect after the block that contains it */
 	nb_encoder_context(&t.enc, 6, 3);
 	linear(2);
 	linear(2);
@@ -732,7 +732,7 @@ static void test_counted_return(void **state)
 	(void)state;
 	BEGIN(0x100, .mode = NB_MODE_BTM, .implicit_return = 1, .stack_depth = 1);
 	block(4, 2, NB_ITYPE_DIRECT_CALL, 0x200);
-	block(4, 2, NB_ITYPE_DIRECT_CALL, 0x300);	/* "will not overflow" */
+	block(4, 2, NB_ITYPE_DIRECT_CALL, 0x300);	/* the full counter "will not overflow" */
 	block(2, 1, NB_ITYPE_RETURN, 0x208);
 	block(2, 1, NB_ITYPE_RETURN, 0x108);
 	linear(1);

@@ -313,7 +313,7 @@ static void test_conformance(void **state)
 	}
 }
 
-/* "All not used registers are reserved and should read as 0 and ignore writes" */
+/* Registers that the tables do not contain "should read as 0 and ignore writes". */
 static void test_unused_registers(void **state)
 {
 	static const char *const components[] = { "encoder", "sink", "funnel" };
@@ -588,7 +588,7 @@ static void test_wrap(void **state)
 	assert_int_equal(b.memory[0x100], 4 << 2);
 	assert_int_equal(b.memory[0x100 + 16], 1 << 2);
 	assert_int_equal(b.memory[0x100 + 64], 0);
-	/* If the buffer is exactly full, "trRamWP is set to trRamStart" */
+	/* After the write of the last word of the buffer, "trRamWP is set to trRamStart" */
 	set_sink(TR_RAM_MODE, BUF, 64);
 	feed(4, 16);
 	assert_int_equal(rd(dev, TR_RAM_WP_LOW), BUF | TR_RAM_WRAP);
@@ -1130,7 +1130,7 @@ static void test_comparators(void **state)
  */
 static unsigned int comparator_blocks(uint32_t control, uint64_t p, uint64_t s, bool singly)
 {
-	/* A loop, followed by a call out of it and the return */
+	/* A loop, followed by a call of a function outside of the traced range, and the return from it */
 	static const struct { uint64_t pc; unsigned int n; enum nb_itype itype; } blocks[] = {
 		{ 0x1000, 6, NB_ITYPE_TAKEN }, { 0x1008, 1, NB_ITYPE_NOT_TAKEN },
 		{ 0x100c, 3, NB_ITYPE_TAKEN }, { 0x1000, 6, NB_ITYPE_NOT_TAKEN },
@@ -1481,7 +1481,7 @@ static void test_wraps_after_the_last(void **state)
 	assert_int_equal(rd(dev, TR_RAM_WP_LOW), BUF | TR_RAM_WRAP);
 }
 
-/* Pointers cannot be written while the sink is enabled, whether it is empty or not */
+/* Pointers cannot be written while the sink is enabled, even if it is empty. */
 static void test_pointers_are_locked(void **state)
 {
 	uint32_t wp;
