@@ -363,7 +363,10 @@ bool ntrace_session_may_stop(const struct ntrace_session *s)
 	       (sink->stop_on_wrap && !(s->want->config & NTRACE_CONFIG_STALL));
 }
 
-/* Use @chunk from @offset, at most @room bytes. Return false if this is less than @least. */
+/*
+ * Open a window in @chunk from @offset with at most @room bytes. Return false if the window would
+ * have fewer than @least bytes.
+ */
 static bool ntrace_window_linear(struct ntrace_session *s, const struct ntrace_chunk *chunk,
 				 unsigned long offset, unsigned long room, unsigned long least)
 {
@@ -408,7 +411,8 @@ static unsigned long ntrace_window_least(const struct ntrace_sink *sink,
 }
 
 /*
- * Open a window for an SMEM sink in the AUX pages. Idle bytes fill the space before it as needed.
+ * Open a window for an SMEM sink in the AUX pages. If the window cannot start at the head, idle
+ * bytes fill the space before it.
  */
 int ntrace_window_smem(struct ntrace_session *s, struct ntrace_buf *buf)
 {
@@ -496,7 +500,7 @@ unsigned long ntrace_window_collect_wrapped(struct ntrace_session *s, unsigned l
 	return used;
 }
 
-/* Return true if this core can map memory uncached (Svpbmt). If not, these mappings are cached. */
+/* Return true if this core can map memory uncached (Svpbmt); otherwise all mappings are cached */
 bool ntrace_maps_uncached(void)
 {
 	return pgprot_val(pgprot_writecombine(PAGE_KERNEL)) != pgprot_val(PAGE_KERNEL);

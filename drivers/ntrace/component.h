@@ -209,7 +209,7 @@ struct ntrace_ts {
 	u8	width;
 };
 
-/* Return true if the timestamp unit has its own counter in this trTsMode, and thus a prescaler */
+/* Return true for a trTsMode in which the timestamp unit uses its own counter, with a prescaler */
 static inline bool ntrace_ts_is_internal(unsigned int mode)
 {
 	return mode == TR_TS_MODE_INTERNAL_SYSTEM || mode == TR_TS_MODE_INTERNAL_CORE;

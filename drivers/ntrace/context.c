@@ -32,7 +32,7 @@ static struct tracepoint *ntrace_tp_switch;
 static unsigned int ntrace_context_users;
 /* Function that is registered at the tracepoint sched_switch, or NULL */
 static void *ntrace_context_hook;
-/* CPUs that were tried, and the CPUs among them that have the CSR */
+/* CPUs that have tried to write the CSR, and the CPUs on which this has succeeded */
 static struct cpumask ntrace_context_tried;
 static struct cpumask ntrace_context_present;
 
@@ -105,7 +105,7 @@ struct tracepoint *ntrace_find_tracepoint(const char *name)
 	return search.tp;
 }
 
-/* Return why scontext is not written on all of @cpus, or NULL if it is */
+/* Return the reason why scontext is not written on all of @cpus, or NULL if it is written on all */
 const char *ntrace_context_missing(const struct cpumask *cpus)
 {
 	if (!ntrace_tp_switch)
@@ -153,7 +153,7 @@ static void ntrace_context_idle(struct work_struct *work)
 
 static DECLARE_DELAYED_WORK(ntrace_context_work, ntrace_context_idle);
 
-/* Write the current thread id on each CPU that has scontext, now and at each switch */
+/* Register the hook, and write the current thread id on each CPU that has scontext */
 static int ntrace_context_register(void)
 {
 	void *hook = ntrace_context_switch;
@@ -186,7 +186,7 @@ int ntrace_context_get(const struct cpumask *cpus)
 }
 
 /*
- * Release scontext for an event. The hook stays registered for one second, like the hooks of perf.
+ * Release scontext for an event. The hook stays registered for one second, as perf does with hooks.
  * Unregistering and registering a hook waits for RCU and patches the kernel's code, which would
  * delay a program that opens one event after another.
  */

@@ -147,7 +147,10 @@ static void ntrace_debug_filters(struct seq_file *s, const struct ntrace_encoder
 	}
 }
 
-/* "Accesses to other registers are unspecified when the tr??Active bit is 0" */
+/*
+ * Show all registers of a component. "Accesses to other registers are unspecified when the
+ * tr??Active bit is 0"
+ */
 static void ntrace_debug_all(struct seq_file *s, const struct ntrace_comp *comp)
 {
 	const struct ntrace_debug_reg *reg = ntrace_debug_regs(comp);

@@ -440,7 +440,7 @@ static void ntrace_remove(struct platform_device *pdev)
 	bool records = false, leaving = READ_ONCE(ntrace_leaving);
 
 	ntrace_debugfs_remove(comp);
-	/* This waits for readers and writers of attributes, which may wait for ntrace_mutex */
+	/* Do not hold ntrace_mutex, because this waits for users of attributes, which take it */
 	device_remove_groups(&pdev->dev, ntrace_comp_groups(comp));
 	/*
 	 * While the module is unloaded, CPUs are already kept awake, and ntrace_flight_lock() must
@@ -485,7 +485,7 @@ static void ntrace_close_sinks(void)
 	list_for_each_entry(comp, &ntrace_comps, node) {
 		if (!comp->ops->is_sink)
 			continue;
-		/* The power state must not change while the sink is accessed */
+		/* Prevent a change of the power state while the sink is accessed */
 		pm_runtime_get_noresume(comp->dev);
 		pm_runtime_barrier(comp->dev);
 		ntrace_close_sink(to_ntrace_sink(comp));
@@ -664,7 +664,7 @@ static int __init ntrace_init(void)
 	ret = ntrace_causes_init();
 	if (ret)
 		goto out_undo;
-	/* The PMU restores registers after idle states, so allow none until it is registered */
+	/* Prevent idle states until the PMU is registered, which restores registers after them */
 	ntrace_keep_awake();
 	ret = platform_driver_register(&ntrace_driver);
 	if (ret)

@@ -286,7 +286,7 @@ static void ntrace_encoder_probe_triggers(struct ntrace_encoder *enc)
 						     TR_TE_TRIG_OUT_START | TR_TE_TRIG_OUT_STOP);
 }
 
-/* Return the privileges that a filter can choose, or none if it always chooses some of them */
+/* Return the privileges that a filter can choose, or 0 if it cannot exclude some of them */
 static u32 ntrace_filter_privileges(const struct ntrace_comp *comp, unsigned int i)
 {
 	u32 match = TR_TE_FILTER_MATCH_PRIVILEGE, priv;
@@ -411,7 +411,7 @@ static unsigned int ntrace_encoder_usual_prescale(const struct ntrace_encoder *e
 	return FIELD_GET(NTRACE_CONFIG_TS_PRESCALE, enc->default_config);
 }
 
-/* Return trTsMode and trTsPrescale as ntrace_encoder_count() sets them */
+/* Return the trTsMode and trTsPrescale that ntrace_encoder_count() sets */
 static u32 ntrace_encoder_usual_clock(const struct ntrace_encoder *enc)
 {
 	return FIELD_PREP(TR_TS_MODE, ntrace_encoder_usual_ts_mode(enc)) |
@@ -431,8 +431,8 @@ void ntrace_encoder_count(struct ntrace_encoder *enc)
 }
 
 /*
- * Number of tries. Firmware or a hypervisor may delay this hart between two reads, but rarely each
- * time.
+ * Maximum number of tries to read the timestamp and the time CSR together. Firmware or a hypervisor
+ * may delay this hart between the two reads, but rarely in each try.
  */
 #define NTRACE_BASE_TRIES	8
 
@@ -588,7 +588,7 @@ static void ntrace_encoder_write_reset(struct ntrace_encoder *enc)
 	ntrace_encoder_forget(enc);
 	for (i = 0; i < ARRAY_SIZE(ntrace_encoder_reset_regs); i++)
 		ntrace_write(&enc->comp, ntrace_encoder_reset_regs[i], 0);
-	/* A comparator reports its matches (trTeCompPNotify) even if no filter uses it */
+	/* Clear the comparators, which may report matches (trTeCompPNotify) without a filter */
 	for (i = 0; i < TR_TE_COMP_MAX; i++)
 		ntrace_write(&enc->comp, TR_TE_COMP_CONTROL(i), 0);
 }
@@ -876,8 +876,8 @@ static int ntrace_encoder_write_filters(struct ntrace_encoder *enc,
 }
 
 /*
- * Return true if the triggers in @triggers have the actions of @control. Others may have a fixed
- * action.
+ * Return true if the triggers in @triggers have the actions of @control. Other triggers may have a
+ * fixed action.
  */
 static bool ntrace_encoder_triggers_are(const struct ntrace_encoder *enc, unsigned int reg,
 					u8 triggers, u32 control)

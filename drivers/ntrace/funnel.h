@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A funnel, and the timestamp unit that encoders behind it may share.
+ * A funnel, and the timestamp unit that encoders at its inputs may share.
  */
 #ifndef NTRACE_FUNNEL_H
 #define NTRACE_FUNNEL_H

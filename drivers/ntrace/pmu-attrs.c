@@ -148,7 +148,7 @@ static ssize_t ntrace_cap_show(struct device *dev, struct device_attribute *attr
 
 static struct ntrace_field_attr ntrace_format_field[NTRACE_NR_FIELDS];
 static struct ntrace_field_attr ntrace_cap_field[NTRACE_NR_FIELDS];
-/* Attributes of the first word are added from ntrace_fields, after the others */
+/* Format attributes. Those of attr.config are added from ntrace_fields after the others. */
 static struct attribute *ntrace_format_attrs[NTRACE_NR_MORE_FIELDS + NTRACE_NR_FIELDS + 1] = {
 	&format_attr_sink.attr,
 	&format_attr_trigger_in.attr,
@@ -218,7 +218,7 @@ static DEVICE_ATTR_RO(aux_pause);
 
 #define NTRACE_NR_CAPS		9
 
-/* Filled from ntrace_fields, after the attributes that are not fields */
+/* Capabilities. Those of fields are added from ntrace_fields after the other attributes. */
 static struct attribute *ntrace_caps_attrs[NTRACE_NR_CAPS + NTRACE_NR_FIELDS + 1] = {
 	&dev_attr_scontext.attr,
 	&dev_attr_cap_privilege.attr,

@@ -34,7 +34,7 @@ static enum cpuhp_state ntrace_cpuhp_state;
 static unsigned int ntrace_suspends;
 /* Set while a component is suspended. Events then stay stopped. */
 static bool ntrace_suspended;
-/* Called when a CPU is online again, because its components can now be accessed */
+/* Function to call when a CPU has gone online, because its components can be accessed */
 static void (*ntrace_cpu_came)(void);
 
 /* Release everything that ntrace_event_init() has acquired */
@@ -344,7 +344,7 @@ static void ntrace_rest_event(void *unused)
 	if (s->state == NTRACE_SESSION_NONE || s->state == NTRACE_SESSION_RESTING)
 		return;
 	/*
-	 * Remember that the reader already knows that the event waits, so that it is reported once
+	 * Remember that the event has waited, so that the reader of the event is informed only once
 	 */
 	waits = s->state == NTRACE_SESSION_WAITING || s->state == NTRACE_SESSION_FULL;
 	WRITE_ONCE(s->rested, waits ? s->state : NTRACE_SESSION_IDLE);
@@ -357,7 +357,8 @@ static void ntrace_rest_event(void *unused)
 }
 
 /*
- * Return true if the CPU has given up links that only it uses, to go offline. They return with it.
+ * Return true if links that only this CPU uses are in reset, because the CPU goes offline. They
+ * are set up when it goes online.
  */
 static bool ntrace_session_waits_for_links(const struct ntrace_session *s)
 {
@@ -674,7 +675,7 @@ static bool ntrace_pmu_prepare(void)
 	if (ntrace_output_copy)
 		ntrace_pmu.snapshot_aux = ntrace_event_snapshot_aux;
 	ntrace_fields_init();
-	/* One filter for each latch, and one for the stop that they share */
+	/* One filter for each range or start, and one for the stop that all starts share */
 	caps = ntrace_common_caps();
 	ntrace_pmu.nr_addr_filters = ntrace_caps_ranges(&caps, false) +
 				     !!ntrace_caps_ranges(&caps, true);

@@ -106,7 +106,7 @@ void ntrace_wait_asleep(unsigned int cpu)
 	wait_event(ntrace_awake_wait, !READ_ONCE(ntrace_awake_users));
 }
 
-/* Mark @cpu as online, or as still online if it could not go offline after ntrace_wait_asleep() */
+/* Mark @cpu as online, because it has gone online, or could not go offline */
 void ntrace_cpu_stays(unsigned int cpu)
 {
 	cpumask_clear_cpu(cpu, &ntrace_going);
@@ -205,8 +205,8 @@ bool ntrace_waits_for_cpu(const struct ntrace_comp *comp)
 }
 
 /*
- * Return true if components must be probed again. A CPU has gone online, and ntrace_has_power()
- * knows it.
+ * Return true if components must be probed again. The caller calls this after a CPU has gone
+ * online, and after ntrace_has_power() returns true for its components.
  */
 bool ntrace_somebody_waits(void)
 {

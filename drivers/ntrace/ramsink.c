@@ -173,7 +173,7 @@ static int ntrace_ramsink_setup_sram(struct ntrace_sink *sink, struct ntrace_ram
 
 	ntrace_ramsink_probe_range(sink, TR_RAM_LIMIT_LOW, &limit_min, &area->max);
 	area->min = ntrace_ramsink_read64(sink, TR_RAM_START_LOW);
-	/* "A must be 4 as access to trace via trRamData is always 32-bits wide" */
+	/* The granule "must be 4 as access to trace via trRamData is always 32-bits wide" */
 	area->align = 4;
 	area->start_align = 4;
 	if (area->max <= area->min) {
@@ -193,7 +193,7 @@ static int ntrace_ramsink_setup_mode(struct ntrace_sink *sink, unsigned int mode
 	int ret;
 
 	memset(area, 0, sizeof(*area));
-	/* "Important to set this field first as other registers may behave differently" */
+	/* Set trRamMode first, because "other registers may behave differently" in another mode */
 	if (!(sink->comp.impl & has) || !ntrace_ramsink_set_mode(sink, mode))
 		return 0;
 	ret = mode == TR_RAM_MODE_SMEM ? ntrace_ramsink_setup_smem(sink, area) :

@@ -22,8 +22,8 @@ static struct ntrace_sink *ntrace_sinks[NR_CPUS];
 static unsigned int ntrace_sink_count;
 
 /*
- * Return the encoder of @cpu if its path is complete. It stays as long as an event of the CPU
- * exists.
+ * Return the encoder of @cpu if its path is complete, or NULL. The encoder is not removed while an
+ * event of the CPU exists.
  */
 struct ntrace_encoder *ntrace_encoder_of(unsigned int cpu)
 {

@@ -149,8 +149,8 @@ static int ntrace_path_drop_comp(struct ntrace_comp *comp)
 }
 
 /*
- * Reset a disabled path to drop the trace that it still holds. This restarts an internal timestamp
- * counter.
+ * Reset the components of a disabled path to drop the trace that they contain. The reset restarts
+ * an internal timestamp counter.
  */
 static int ntrace_path_drop(struct ntrace_encoder *enc)
 {
@@ -284,7 +284,8 @@ static int ntrace_path_clear(struct ntrace_encoder *enc)
 }
 
 /*
- * Let a disabled path send the trace that it holds. Returns the same values as ntrace_comp_flush().
+ * Let a disabled path send the trace that its components contain. Return the same values as
+ * ntrace_comp_flush().
  */
 static int ntrace_path_drain(struct ntrace_encoder *enc)
 {
@@ -713,7 +714,7 @@ static int ntrace_path_recover_comp(struct ntrace_comp *comp)
 	ret = ret ?: comp->ops->revive(comp);
 	if (ret)
 		return ret;
-	/* Set up the component before this line, because another CPU may start the path at once */
+	/* Clear stuck after the set-up, because another CPU may start the path at once */
 	smp_store_release(&comp->stuck, false);
 	dev_info(comp->dev, "%s answers again\n", comp->ops->name);
 	return 0;

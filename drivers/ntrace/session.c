@@ -464,7 +464,7 @@ bool ntrace_sink_interrupt(struct ntrace_sink *sink)
 	ntrace_sink_unlock(sink);
 	if (!s)
 		return false;
-	/* This fails if an earlier request is still pending, which has the same effect */
+	/* The call fails if an earlier request is pending, which has the same effect */
 	smp_call_function_single_async(s->timer_cpu, &s->kick);
 	return true;
 }
@@ -484,7 +484,7 @@ static __always_inline void ntrace_session_start_timer(struct ntrace_session *s)
 	hrtimer_start(&s->timer, s->period, HRTIMER_MODE_REL_PINNED_HARD);
 }
 
-/* Check the sink. It interrupted a CPU, or another CPU has made this session the owner. */
+/* Check the sink after its interrupt, or after another CPU has made this session the owner */
 static void ntrace_session_kicked(void *data)
 {
 	struct ntrace_session *s = data;
@@ -519,7 +519,7 @@ void ntrace_session_cancel_timer(struct ntrace_session *s)
 	hrtimer_cancel(&s->timer);
 }
 
-/* Report once which SRC the messages of this CPU have, if several encoders share one stream */
+/* Report the SRC of this CPU's messages to perf once, if several encoders share one stream */
 static void ntrace_session_report_src(struct ntrace_session *s)
 {
 	const struct ntrace_encoder *enc = s->enc;

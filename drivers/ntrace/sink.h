@@ -175,7 +175,7 @@ void ntrace_sink_pause(struct ntrace_sink *sink);
 static inline void ntrace_sink_unlock(struct ntrace_sink *sink) __releases(&sink->lock)
 {
 	if (sink->encoders > 1) {
-		/* Registers were written, and another CPU may access them next */
+		/* Order the writes to registers before accesses of another CPU, which may follow */
 		mb();
 		raw_spin_unlock(&sink->lock);
 		/*

@@ -231,7 +231,8 @@ static bool ntrace_sink_is_connected(const struct ntrace_sink *sink)
 }
 
 /*
- * Accept the number that hardware has assigned to an encoder. It does not follow the order of CPUs.
+ * Accept the source number that hardware has assigned to an encoder. Such numbers need not have the
+ * order of the CPUs.
  */
 static int ntrace_accept_source(struct ntrace_encoder *enc, const struct ntrace_sink *sink,
 				unsigned int bits)
@@ -343,7 +344,7 @@ static bool ntrace_join_stream(struct ntrace_encoder *enc, const struct ntrace_r
 			ntrace_route_put(route);
 			return false;
 		}
-	/* An idle state may have cleared the registers since the components were found */
+	/* An idle state may have cleared the registers after the components were found */
 	for (i = 0; i < route->len; i++)
 		ntrace_path_restore_comp(route->path[i]);
 	if (ntrace_number_source(enc, route->sink)) {
@@ -494,7 +495,7 @@ struct ntrace_encoder *ntrace_connect(void)
 	return NULL;
 }
 
-/* Disconnect @enc, whose CPU is not traced now. The caller holds ntrace_mutex. */
+/* Disconnect @enc, while its CPU is not traced. The caller holds ntrace_mutex. */
 void ntrace_disconnect(struct ntrace_encoder *enc)
 {
 	lockdep_assert_held(&ntrace_mutex);

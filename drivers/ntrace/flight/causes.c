@@ -44,10 +44,10 @@ static enum ntrace_record_found ntrace_found;
 static bool ntrace_found_now;
 /* True if the user has disabled the recorder */
 static bool ntrace_flight_disabled;
-/* The enum ntrace_flight_code that has stopped the recorder of this kernel */
+/* Cause that has stopped the recorder of this kernel, an enum ntrace_flight_code */
 static u32 ntrace_stopped_by;
 #define NTRACE_REARM_MAX	(7 * 24 * 60 * 60)
-/* Seconds for which a record is kept if the machine survives the trouble; 0 keeps it */
+/* Seconds for which a record is kept if the machine survives the trouble; 0 means no limit */
 static unsigned int ntrace_rearm_seconds = 60;
 
 /* ---- Modules ---- */
@@ -101,7 +101,7 @@ static struct notifier_block ntrace_module_nb = {
 
 /* ---- Begin and end ---- */
 
-/* For udev: NTRACE_FLIGHT=kept after a reset, =stopped when something has stopped it */
+/* Send a uevent with NTRACE_FLIGHT=@what, which is "kept" after a reset, or "stopped" */
 static void ntrace_flight_tell(const char *what)
 {
 	char text[32], *env[] = { text, NULL };
@@ -271,8 +271,8 @@ static void ntrace_on_hang(void *data, struct task_struct *task)
 }
 
 /*
- * Handle a thread that exec or prctl() renames. If it does not sleep afterwards, no switch shows
- * the name.
+ * Record the new name of a thread that exec or prctl() renames. If the thread does not sleep after
+ * that, no record of a switch contains the new name.
  */
 static void ntrace_on_rename(void *data, struct task_struct *task, const char *comm)
 {
@@ -441,7 +441,7 @@ static ssize_t clear_store(struct device *dev, struct device_attribute *attr, co
 }
 static DEVICE_ATTR_WO(clear);
 
-/* Stop now and keep the record, which gets the text */
+/* Stop the recorder, write the text into the record, and keep the record */
 static ssize_t trigger_store(struct device *dev, struct device_attribute *attr, const char *buf,
 			     size_t count)
 {
@@ -523,7 +523,10 @@ static ssize_t size_show(struct device *dev, struct device_attribute *attr, char
 }
 static DEVICE_ATTR_RO(size);
 
-/* Contents of the memory in the format of <linux/ntrace-flight.h>. They change during recording. */
+/*
+ * Copy the contents of the memory, which have the format of <linux/ntrace-flight.h>. They change
+ * during recording.
+ */
 static ssize_t record_read(struct file *file, struct kobject *kobj, NTRACE_BIN_ATTR *attr,
 			   char *buf, loff_t at, size_t count)
 {
@@ -534,7 +537,7 @@ static ssize_t record_read(struct file *file, struct kobject *kobj, NTRACE_BIN_A
 	count = at < size ? min_t(u64, count, size - at) : 0;
 	if (count)
 		ntrace_record_read(buf, at, count);
-	/* The record does not change while a reader copies it */
+	/* Keep the record, so that it does not change while a reader copies it */
 	ntrace_flight_keep();
 	mutex_unlock(&ntrace_flight_mutex);
 	return count;

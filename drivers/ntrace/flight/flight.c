@@ -456,7 +456,7 @@ static void ntrace_flight_save_sink(struct ntrace_sink *sink)
 	raw_spin_unlock_irqrestore(&ntrace_flight_power, flags);
 }
 
-/* This work is not bound to a CPU, so that another CPU runs it if one hangs */
+/* Save the positions. This work is not bound to a CPU, so that it also runs if a CPU hangs. */
 static void ntrace_flight_save(struct work_struct *work)
 {
 	unsigned int i;
@@ -772,7 +772,7 @@ static bool ntrace_flight_refuses(void)
 	return false;
 }
 
-/* Give the sink of an encoder an area, unless it already has one */
+/* Assign an area of the record to the sink of an encoder that has none */
 static int ntrace_flight_add_sink(struct ntrace_sink *sink)
 {
 	struct ntrace_area *area;
@@ -1043,7 +1043,7 @@ void ntrace_flight_end(void)
 
 /* ---- After a reset ---- */
 
-/* Save the position of a sink that ran through the reset, unless it has its own memory */
+/* Save the position of a sink that ran during the reset. A sink with its own memory is ignored. */
 static void ntrace_flight_rescue_sink(struct ntrace_comp *comp)
 {
 	const struct ntrace_flight_sink *old;
@@ -1061,8 +1061,8 @@ static void ntrace_flight_rescue_sink(struct ntrace_comp *comp)
  * ntrace_flight_rescue - stop a component that the recorder of an earlier kernel has left enabled
  * @comp: The component, recognised
  *
- * The component ran through a reset. Stop it before it overwrites its record, and save the position
- * of a sink.
+ * The component was not stopped by the reset. Stop it before it overwrites its record, and save the
+ * position of a sink.
  *
  * Context: May sleep.
  * Return: True if the recorder used the component, and it has stopped

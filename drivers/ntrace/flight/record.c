@@ -458,7 +458,7 @@ static void ntrace_record_learn(void)
 	    copy.address != ntrace_record.base || copy.nr_parts > ARRAY_SIZE(copy.parts))
 		return;
 	ntrace_record.used = copy.region;
-	/* Another driver may have divided the data differently, so treat it as one area */
+	/* Another driver may have divided the data differently, so treat the data as one area */
 	ntrace_record.data = copy.data_offset;
 	ntrace_record.share = copy.region - copy.data_offset;
 	if (ntrace_record_has_past())
@@ -717,7 +717,7 @@ static bool ntrace_record_parts(struct ntrace_record_layout *l,
 	return true;
 }
 
-/* Complete the header. Readers now accept the record. */
+/* Complete the header, so that readers accept the record */
 static void ntrace_record_finish(struct ntrace_flight_header *head)
 {
 	u64 magic = NTRACE_FLIGHT_MAGIC;
@@ -771,7 +771,7 @@ int ntrace_record_begin(struct ntrace_record_setup *setup)
 	return 0;
 }
 
-/* ---- While it records ---- */
+/* ---- During recording ---- */
 
 static bool ntrace_record_try(unsigned int tries)
 {
@@ -794,7 +794,7 @@ static void ntrace_record_release(void)
 	atomic_set_release(&ntrace_record_busy, 0);
 }
 
-/* Write the older of two entries. The other one stays valid until this one is complete. */
+/* Write the position to the older of two entries. The newer entry stays valid during the write. */
 static void ntrace_record_put_pointer(struct ntrace_area *area, u64 offset, u32 flags)
 {
 	unsigned int nth = 2 * area->index + (++area->number & 1);
@@ -851,7 +851,7 @@ void ntrace_record_gap_begins(struct ntrace_area *area)
 	ntrace_record_release();
 }
 
-/* End the gap. If many later gaps have begun, one of them has reused its entry. */
+/* End the gap. If the entry of this gap was already reused for a later gap, write nothing. */
 void ntrace_record_gap_ends(struct ntrace_area *area)
 {
 	if (!area->gap)

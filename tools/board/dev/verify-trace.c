@@ -26,7 +26,7 @@
 /* 64 bytes of code, of which each half-word may be known or unknown */
 struct line {
 	uint64_t	key;		/* see line_key() */
-	uint32_t	valid, asked;	/* bit maps of known half-words, and of unknown ones that were requested */
+	uint32_t	valid, asked;	/* bit maps of known half-words, and of requested unknown half-words */
 	uint8_t		bytes[LINE_BYTES];
 };
 

@@ -697,7 +697,7 @@ void hart_take(struct hart *h, const struct item *it)
 		settle(h);
 		h->gap = true;
 	} else if (it->kind == ITEM_LOST) {
-		/* Choose the position for the code before the loss, because the code after the loss does not follow it */
+		/* Choose the position for the code before the loss, because other code follows the loss */
 		settle(h);
 		h->gaps += !h->told;
 		h->told = true;

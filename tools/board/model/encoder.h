@@ -7,7 +7,7 @@
  * of the hardware that contains an encoder. `ntrace encode` uses the encoder
  * without registers.
  *
- * An owner calls these functions in this order:
+ * An owner calls the following functions in this order.
  *
  *	nb_encoder_init(&enc, &config, out, opaque);
  *	nb_encoder_start(&enc, NB_SYNC_TRACE_ENABLE);

@@ -328,7 +328,7 @@ static void read_filter(struct nb_te *te, unsigned int i)
 
 	te->filter[i] = (struct nb_filter_state){
 		.control = nb_get(dev, TR_TE_FILTER(i) + FILTER_CONTROL),
-		/* The ingress port encodes Debug Mode as 4, VU as 5 and VS as 6. enum nb_priv has VU as 4 and VS as 5. */
+		/* The ingress port encodes Debug Mode, VU, VS as 4, 5, 6, and enum nb_priv encodes VU, VS as 4, 5 */
 		.privilege = (inst & 0x0f) | (inst >> 1 & 0x30),
 		.interrupt = inst & TR_FILTER_VALUE_INTERRUPT,
 		.ecause = nb_get(dev, TR_TE_FILTER(i) + FILTER_ECAUSE_LOW) |

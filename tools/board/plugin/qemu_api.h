@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The part of QEMU's TCG plugin interface, version 7 (QEMU 11.1), that the board uses. No package
- * contains QEMU's header, so these declarations were written from the chapter "QEMU TCG Plugins" of
+ * contains the header, so these declarations were written from the chapter "QEMU TCG Plugins" of
  * QEMU's documentation. QEMU defines the functions, except g_byte_array_*(), g_free() and
- * g_array_free(), which are in the GLib that QEMU has loaded.
+ * g_array_free(), which are in the GLib library.
  */
 #ifndef NTRACE_BOARD_QEMU_API_H
 #define NTRACE_BOARD_QEMU_API_H

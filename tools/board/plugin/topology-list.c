@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Read the list of the components and their connections. tools/board/devicetree
- * converts the same list to the device tree. A line has one of these forms:
+ * converts the same list to the device tree. A line has one of the following
+ * forms.
  *
  *	encoder NAME ADDRESS hart=N to=NAME[,NAME]
  *	funnel NAME ADDRESS to=NAME

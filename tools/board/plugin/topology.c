@@ -58,7 +58,7 @@ static bool send_to(struct board_out *out, const uint8_t *bytes, size_t len)
 /*
  * Send a message of an encoder with two outputs to both outputs. An output that is not enabled is
  * ignored if the other output is enabled. Return true if all enabled outputs have accepted the
- * message. Otherwise the encoder offers the message again.
+ * message. If the function returns false, the encoder offers the message a second time later.
  */
 static bool forked_out(void *opaque, const uint8_t *bytes, size_t len)
 {
