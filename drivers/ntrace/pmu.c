@@ -383,9 +383,9 @@ static void ntrace_wake_event(void *unused)
 }
 
 /*
- * Prepare a CPU to go offline. Its timer would move to another CPU, so it is cancelled first.
- * perf removes the events later, so an event that traces must stop here, before links are put into
- * reset.
+ * Prepare a CPU to go offline. The timer of its session would move to another CPU, so it is
+ * cancelled first. perf removes the events of the CPU later, so an event that traces is stopped
+ * here, before links are put into reset.
  */
 static int ntrace_cpu_offline(unsigned int cpu)
 {
@@ -415,8 +415,7 @@ static int ntrace_cpu_offline(unsigned int cpu)
 static void ntrace_cpu_restore(unsigned int cpu)
 {
 	/*
-	 * An encoder that is removed stays until interrupts are on again, see
-	 * ntrace_disconnect_all()
+	 * ntrace_disconnect_all() does not free a removed encoder while this CPU has interrupts off
 	 */
 	struct ntrace_encoder *enc = ntrace_encoder_of(cpu);
 	struct ntrace_session *s = this_cpu_ptr(&ntrace_session);
@@ -526,8 +525,8 @@ static struct pmu ntrace_pmu = {
 };
 
 /*
- * Run @func on the CPU of @enc, or on this CPU if the other one is offline and does not use its
- * session
+ * Run @func on the CPU of @enc. If that CPU is offline, it does not use its session, so run @func
+ * on this CPU.
  */
 static void ntrace_pmu_call(struct ntrace_encoder *enc, smp_call_func_t func)
 {

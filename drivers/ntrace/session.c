@@ -190,10 +190,9 @@ static struct ntrace_session *ntrace_sink_roomiest(struct ntrace_sink *sink)
 }
 
 /*
- * Let the sink use the memory of another member, because the owner of a shared sink has finished. A
- * small window is soon full, and all members lose trace then, so the member with the most room is
- * the first choice.
- * If no member can be the owner, all members leave the sink, and their timers start them again.
+ * Let the sink use the memory of another member, because the owner of a shared sink has finished.
+ * When a window is full, all members lose trace, so the member with the most room is tried first.
+ * If no member can be the owner, all members leave the sink, and their timers restart them later.
  * They must not stay, because the next owner may be a user who must not see their trace.
  */
 static noinline void ntrace_session_hand_on(struct ntrace_sink *sink)
@@ -217,9 +216,9 @@ static noinline void ntrace_session_hand_on(struct ntrace_sink *sink)
 }
 
 /*
- * Return true if the owner of a sink keeps it while it opens its AUX buffer again, in which @used
- * bytes are taken. It does so if the other buffers have less room than this one, and less than an
- * eighth of their size.
+ * Return true if the owner @s of a sink stays the owner while it reopens its AUX buffer, of which
+ * @used bytes are in use. This is the case if there is no other member, or if the member with the
+ * most room has less room than remains in this buffer, and less than an eighth of its size.
  */
 static bool ntrace_session_keeps(const struct ntrace_session *s, unsigned long used)
 {

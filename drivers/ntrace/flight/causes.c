@@ -2,10 +2,10 @@
 /*
  * The causes that stop the flight recorder, and its files in /sys/devices/platform/ntrace-flight.
  *
- * Panic, oops, a hung task, a reboot, a SysRq key and root stop it. Lockups and stalls of RCU stop
- * it if the kernel panics for them, because the kernel only prints text otherwise. A machine that
- * its watchdog resets runs no code that could stop the recorder. The driver of the next kernel
- * stops the sinks when it is loaded.
+ * Panic, oops, a hung task, a reboot, a SysRq key and root stop the recorder. Lockups and stalls of
+ * RCU stop it if they cause a panic. Without a panic, the kernel only prints text for them. If a
+ * watchdog resets the machine, no code can stop the recorder before the reset. The driver of the
+ * next kernel then stops the sinks when it is loaded.
  */
 #include <linux/kdebug.h>
 #include <linux/kstrtox.h>
@@ -217,8 +217,8 @@ static void ntrace_flight_settle(void)
  * kernel calls those of a panic after it has started the crash kernel, and those of an oops after
  * it has printed the registers, so that a slow console would fill a ring with its own trace.
  *
- * The text is only written into the record. It decides nothing, because users choose the content of
- * many messages. It does not end with 0.
+ * The text of the message is only written into the record. The driver does not evaluate it, because
+ * users can choose the content of many messages. The text does not end with 0.
  */
 static void ntrace_on_console(void *data, const char *text, size_t len)
 {

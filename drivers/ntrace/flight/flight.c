@@ -58,10 +58,10 @@ struct ntrace_flight_cpu_state {
 };
 
 /*
- * Held by the thread that starts or ends the recorder. Both register tracepoints and patch the
- * kernel's code, which waits for CPUs that go offline, and these wait for ntrace_let_sleep(). So
- * this lock is taken before ntrace_keep_awake() and before ntrace_mutex, and neither is held when
- * code is patched.
+ * Held by the thread that starts or ends the recorder. This thread registers tracepoints and
+ * patches the kernel's code, which waits for CPUs that go offline. These CPUs wait for
+ * ntrace_let_sleep(). So this lock is taken before ntrace_keep_awake() and before ntrace_mutex.
+ * When code is patched, CPUs are not kept awake, and ntrace_mutex is not held.
  */
 DEFINE_MUTEX(ntrace_flight_mutex);
 DEFINE_STATIC_KEY_FALSE(ntrace_flight_key);
@@ -74,9 +74,9 @@ static struct cpumask ntrace_flight_awake;
 /* CPUs that are kept resumed, see ntrace_cpu_hold() */
 static struct cpumask ntrace_flight_held;
 /*
- * CPUs that may join the record, for example when they wake. The mask is empty until each CPU has
- * determined whether an event uses its sink. It is cleared before the CPUs are asked to end the
- * record.
+ * CPUs that the recorder may record, for example when they wake. When a record begins, the mask is
+ * empty until each CPU has determined whether an event uses its sink. When the record ends, the
+ * mask is cleared before the CPUs are requested to end the record.
  */
 static struct cpumask ntrace_flight_open;
 /* Sinks that have an area in the record */
@@ -89,7 +89,7 @@ static bool ntrace_flight_context;
 static bool ntrace_flight_pretends;
 /*
  * Settings that the user chose for the next record (NTRACE_CONFIG_*, or 0 for the defaults), and
- * whether it has user mode. Each encoder reads them once, while a record begins.
+ * whether user mode is recorded. They are read once for each encoder when a record begins.
  */
 u64 ntrace_flight_config;
 bool ntrace_flight_user;
@@ -123,8 +123,8 @@ static void ntrace_flight_set(struct ntrace_encoder *enc)
 }
 
 /*
- * Start the sink and the encoders that lead to it. An encoder that does not start is left out, and
- * the others are recorded without it.
+ * Start the sink and the encoders that lead to it. If an encoder does not start, record the other
+ * encoders without it.
  */
 static int ntrace_flight_start(struct ntrace_sink *sink, struct ntrace_window *win)
 {

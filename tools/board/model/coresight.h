@@ -31,7 +31,7 @@ struct nb_atb_caps {
 };
 
 struct nb_atb {
-	struct nb_dev	dev;		/* first */
+	struct nb_dev	dev;		/* must be the first member */
 	struct nb_atb_caps caps;
 	nb_out_fn	out;
 	void		*out_opaque;
@@ -79,7 +79,7 @@ void nb_atb_end(struct nb_atb *atb);
 #define CS_LSR_LOCKED		(1U << 1)
 
 struct nb_cs {
-	struct nb_dev	dev;		/* first */
+	struct nb_dev	dev;		/* must be the first member */
 	uint16_t	part;		/* Arm's part number, in PIDR */
 	uint8_t		devtype, revision, authstatus;
 	uint8_t		claim_tags;	/* number of claim tags, 1..8 */
@@ -106,7 +106,7 @@ struct nb_cs_port {
 };
 
 struct nb_cs_funnel {
-	struct nb_cs	cs;		/* first */
+	struct nb_cs	cs;		/* must be the first member */
 	struct nb_cs_port port[CS_FUNNEL_INPUTS];	/* opaque of nb_cs_funnel_input() */
 	unsigned int	inputs;
 	nb_out_fn	out;
@@ -200,7 +200,7 @@ struct nb_tmc_caps {
 };
 
 struct nb_tmc {
-	struct nb_cs	cs;		/* first */
+	struct nb_cs	cs;		/* must be the first member */
 	struct nb_tmc_caps caps;
 	enum nb_tmc_state {
 		NB_TMC_DISABLED,	/* accepts and drops trace */

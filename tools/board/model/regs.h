@@ -319,7 +319,7 @@ void nb_ram_caps_full(struct nb_ram_caps *caps);
 
 /* A Trace RAM Sink */
 struct nb_ram {
-	struct nb_dev	dev;		/* first */
+	struct nb_dev	dev;		/* must be the first member */
 	struct nb_ram_caps caps;
 	uint64_t	start, limit, wp, rp;
 	bool		wrap;
@@ -395,7 +395,7 @@ struct nb_funnel_port {
 
 /* A Trace Funnel */
 struct nb_funnel {
-	struct nb_dev	dev;		/* first */
+	struct nb_dev	dev;		/* must be the first member */
 	struct nb_funnel_caps caps;
 	struct nb_ts	ts;
 	struct nb_funnel_port port[NB_MAX_INPUTS];	/* opaque arguments of nb_funnel_input() */

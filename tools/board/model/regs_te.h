@@ -73,7 +73,7 @@ struct nb_comp_state {
 
 /* A Trace Encoder, to which nb_te_ingress() passes blocks */
 struct nb_te {
-	struct nb_dev	dev;		/* first */
+	struct nb_dev	dev;		/* must be the first member */
 	struct nb_te_caps caps;
 	struct nb_encoder enc;
 	struct nb_ts	ts;

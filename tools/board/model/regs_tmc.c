@@ -132,7 +132,7 @@ static void check_start(struct nb_tmc *tmc)
 		nb_dev_report(dev, NB_REPORT_UNSET, TMC_MODE, nb_get(dev, TMC_MODE));
 	if (tmc->caps.etf)
 		return;
-	/* EnTI is needed to distinguish several trace IDs */
+	/* Without EnTI, frames would not contain trace IDs */
 	if (!(ffcr & TMC_FFCR_EN_TI))
 		nb_dev_report(dev, NB_REPORT_UNSET, TMC_FFCR, ffcr);
 	if (nb_get(dev, TMC_AXICTL) & TMC_AXICTL_SG && !tmc->caps.scatter_gather)
@@ -150,7 +150,7 @@ static void start(struct nb_tmc *tmc)
 	tmc->base = pair(dev, TMC_DBALO, TMC_DBAHI);
 	tmc->wp = tmc->base;
 	tmc->full = false;
-	/* Never write to an invalid buffer */
+	/* With an invalid buffer, start with MemErr, so that nothing is written */
 	tmc->memerr = !tmc->caps.etf && (!tmc->size || tmc->size % FRAME);
 	tmc->level = 0;
 	check_start(tmc);

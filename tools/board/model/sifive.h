@@ -82,7 +82,7 @@ struct nb_sf_port {
 
 /* A funnel with an SBA sink, which writes words of 64 bits to the system bus */
 struct nb_sf_funnel {
-	struct nb_dev	dev;		/* first */
+	struct nb_dev	dev;		/* must be the first member */
 	struct nb_ts	ts;
 	struct nb_sf_port port[NB_MAX_INPUTS];
 	uint8_t		word[8];	/* bytes that wait until a word of 64 bits is complete */

@@ -12,9 +12,9 @@
 
 #define WORD		8
 #define POINTER_MASK	(~(WORD - 1U))
-#define HIGH_MASK	0x3ffU		/* addresses of 42 bits */
+#define HIGH_MASK	0x3ffU		/* upper half of an address, which has 42 bits */
 #define IDLE		0xff
-#define IMPL		0x00010080U	/* an SBA sink of 64 bits */
+#define IMPL		0x00010080U	/* value of tfImpl for an SBA sink of 64 bits */
 
 static struct nb_sf_funnel *to_funnel(struct nb_dev *dev)
 {
@@ -108,7 +108,7 @@ static void write_control(struct nb_sf_funnel *funnel, uint32_t value)
 		check_enable(funnel);
 	if (was && !is) {
 		flush(funnel);
-		/* Include an error that the flush has detected */
+		/* Set the error bit if the flush has caused a bus error */
 		now |= nb_get(dev, TR_CONTROL) & SF_SINK_ERROR & ~value;
 	}
 	nb_put(dev, TR_CONTROL, now);

@@ -43,7 +43,7 @@ void nb_truth_free(struct nb_truth_dictionary *d)
 /* ---- Writer ---- */
 
 struct nb_truth_writer {
-	struct nb_truth_head	head;	/* first */
+	struct nb_truth_head	head;	/* must be the first member */
 	struct nb_truth_dictionary	dict;
 	uint32_t		*hash;	/* for each hash, 1 + index of the first entry, or 0 without an entry */
 	uint32_t		session, starts, syncs;
