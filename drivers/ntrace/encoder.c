@@ -471,7 +471,7 @@ void ntrace_encoder_take_base(struct ntrace_encoder *enc)
 		if (took >= least)
 			continue;
 		least = took;
-		/* Store the count before the prescaler, which counts every fourth tick, or fewer */
+		/* Undo the prescaler, which lets the counter count one of 4, 16 or 64 ticks */
 		enc->ts_base = counter << 2 * ntrace_encoder_usual_prescale(enc);
 		enc->ts_base_time = before + took / 2;
 	}

@@ -517,8 +517,9 @@ static void ntrace_sink_pause_members(struct ntrace_sink *sink)
  * ntrace_sink_pause - pause or resume the members of a sink according to their encoder->paused
  * @sink: The sink
  *
- * This may have interrupted code on the same CPU that holds the lock of the sink. So this function
- * does not wait for the lock. If the lock is taken, ntrace_sink_unlock() calls this function again.
+ * The caller may have interrupted code on this CPU that holds the lock of the sink. So this
+ * function does not wait for the lock. If the lock is taken, ntrace_sink_unlock() calls this
+ * function later.
  *
  * Context: Any, interrupts off.
  */

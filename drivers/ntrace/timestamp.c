@@ -34,7 +34,7 @@ void ntrace_ts_probe(struct ntrace_comp *comp, struct ntrace_ts *ts)
 	ts->modes = 0;
 	ts->width = 0;
 	ts->prescale = 0;
-	/* The unit does not have its own reset if trTsActive cannot be 0 */
+	/* Ignore a timeout, because trTsActive of a unit without its own reset stays 1 */
 	ntrace_write(comp, TR_TS_CONTROL, 0);
 	read_poll_timeout(ntrace_ts_is_active, active, !active, 20, NTRACE_TS_PROBE_US, false,
 			  comp);

@@ -43,7 +43,7 @@ static int ntrace_cs_claim(struct ntrace_comp *comp)
 {
 	u32 tags = ntrace_read(comp, CS_CLAIMCLR);
 
-	/* CLAIMSET reads as the tags that exist */
+	/* A read of CLAIMSET returns the tags that exist */
 	if (!(ntrace_read(comp, CS_CLAIMSET) & CS_CLAIM_SELF_HOSTED))
 		return 0;
 	if (!(tags & ~CS_CLAIM_SELF_HOSTED)) {

@@ -384,7 +384,7 @@ static ssize_t state_show(struct device *dev, struct device_attribute *attr, cha
 		state = "recording";
 	else if (ntrace_found == NTRACE_RECORD_KEPT && ntrace_found_now)
 		state = "stopped";
-	/* The stop still waits for ntrace_flight_stopped() */
+	/* The recorder has stopped, and ntrace_flight_stopped() has not handled this */
 	else if (ntrace_flight_listens())
 		state = "stopped";
 	mutex_unlock(&ntrace_flight_mutex);
@@ -612,9 +612,9 @@ static void ntrace_flight_connected(struct work_struct *work)
 static DECLARE_WORK(ntrace_connected_work, ntrace_flight_connected);
 
 /*
- * Start a new record, because it must contain all connected encoders, and these have changed. It
- * starts later in a work, because ntrace_flight_mutex must be taken before the locks that the
- * caller holds.
+ * Start a new record, because a record must contain all connected encoders, and these have changed.
+ * A work starts the record later, because ntrace_flight_mutex must be taken before the locks that
+ * the caller holds.
  */
 void ntrace_causes_connected(void)
 {

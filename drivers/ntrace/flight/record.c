@@ -598,7 +598,7 @@ static void *ntrace_record_part(struct ntrace_record_layout *l, u32 type, size_t
 	typeof(to) to_ = (to);								\
 	*to_ = ntrace_record_part(l, NTRACE_FLIGHT_##type, sizeof(**to_), nr); })
 
-/* Write the CRC of the last part, which will not change any more */
+/* Write the CRC of the last part, which does not change after this */
 static void ntrace_record_seal(struct ntrace_record_layout *l)
 {
 	struct ntrace_flight_part *part = &l->head->parts[l->head->nr_parts - 1];

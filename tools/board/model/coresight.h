@@ -23,7 +23,7 @@
 /* ---- ATB bridge, see Trace Control Interface 1.0, chapter "ATB Bridge" ---- */
 
 #define TR_ATB_BRIDGE_ID	(0x7fU << 8)
-#define NB_ATB_ID_LAST		0x6f		/* 0 and 0x70..0x7f are reserved by ATB */
+#define NB_ATB_ID_LAST		0x6f		/* highest trace ID; ATB reserves 0 and 0x70..0x7f */
 
 struct nb_atb_caps {
 	uint8_t		ver_major, ver_minor;
@@ -205,7 +205,7 @@ struct nb_tmc {
 	enum nb_tmc_state {
 		NB_TMC_DISABLED,	/* accepts and drops trace */
 		NB_TMC_RUNNING,
-		NB_TMC_STOPPED,		/* stopped by a flush; accepts and drops trace */
+		NB_TMC_STOPPED,		/* a flush has stopped the TMC, which accepts and drops trace */
 	} state;
 	struct nb_formatter formatter;
 	uint64_t	base, wp;	/* address of an ETR's buffer, and address of its next frame */

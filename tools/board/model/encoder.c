@@ -1369,7 +1369,7 @@ void nb_encoder_debug(struct nb_encoder *enc, bool enter)
 		halt(enc, NB_EVCODE_DEBUG);
 		return;
 	}
-	enc->icnt = 0;	/* table "Corner Cases": "I-CNT=0 (nothing executed)" */
+	enc->icnt = 0;	/* no traced code was executed after the last message (table "Corner Cases") */
 	enc->hist = 1;
 	correlation(enc, NB_EVCODE_DEBUG);
 }

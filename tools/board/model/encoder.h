@@ -211,7 +211,7 @@ struct nb_trace_state {
 	uint32_t	syncs;		/* number of synchronising messages since nb_encoder_init() */
 	uint8_t		sync;		/* SYNC of the last synchronising message */
 	uint8_t		evcode;		/* reason for the end of the last session */
-	uint8_t		evcode_before;	/* reason for the end of the session before it */
+	uint8_t		evcode_before;	/* reason for the end of the session before the last session */
 };
 
 /* Messages to send at the next opportunity */
@@ -279,7 +279,7 @@ struct nb_encoder {
 	uint64_t	n_messages;
 	uint64_t	icnt_limit;
 	struct nb_due	due;
-	uint8_t		start_sync;	/* SYNC of the next start */
+	uint8_t		start_sync;	/* SYNC of the first message of the next session */
 	bool		enabled;	/* the encoder was started and not stopped after that */
 	bool		running;	/* the encoder is enabled, and traced the last block */
 	bool		asleep;		/* the encoder is running, and the last block ended with wfi (variant WFI) */

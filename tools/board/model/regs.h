@@ -4,7 +4,7 @@
  * of 4 KiB. These are the Trace Encoder (with its Timestamp Unit, filters and
  * comparators), the Trace Funnel and the Trace RAM Sink.
  *
- *	nb_te.enc --nb_te_connect()--> nb_funnel_input / nb_ram_input
+ *	nb_te.enc --nb_te.out()--> nb_funnel_input() or nb_ram_input()
  *
  * The owner of a component is the emulator or test that contains it. nb_dev.shadow always has the values
  * that loads return. The component calls nb_dev.changed for each changed word of the shadow, so that an

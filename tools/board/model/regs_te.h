@@ -58,7 +58,7 @@ struct nb_filter_state {
 	uint8_t		privilege;	/* bit N selects enum nb_priv N */
 	bool		interrupt;
 	uint64_t	ecause;
-	uint32_t	depth;		/* nesting depth of traps since the matching trap */
+	uint32_t	depth;		/* number of nested traps, of which the outermost matches; 0 outside of it */
 };
 
 /* Fields of trTeCompControl, and the values to compare */

@@ -73,7 +73,7 @@ static const struct layout {
 struct cursor {
 	size_t		pos;
 	unsigned int	bit;	/* number of bits of the MDO at @pos that were read */
-	bool		end;	/* the message has ended */
+	bool		end;	/* the last field of the message was read */
 };
 
 static uint64_t fixed(struct cursor *c, unsigned int width)
@@ -721,7 +721,7 @@ static void test_stack_stops(void **state)
 	      .variant = NB_VARIANT_STACK_STOPS);
 	block(4, 2, NB_ITYPE_DIRECT_CALL, 0x200);
 	block(4, 2, NB_ITYPE_DIRECT_CALL, 0x300);
-	block(2, 1, NB_ITYPE_RETURN, 0x208);	/* the entry belongs to the outer call */
+	block(2, 1, NB_ITYPE_RETURN, 0x208);	/* the only entry of the return stack belongs to the outer call */
 	block(2, 1, NB_ITYPE_RETURN, 0x108);
 	linear(1);
 	assert_trace("Sync S=3 I=0 F=80; IB B=0 I=a U=184; IB B=0 I=2 U=180");

@@ -24,7 +24,7 @@
 struct fact {
 	char		component[16], reg[40], field[40], access[8], reset[8];
 	unsigned int	offset, high, low;
-	bool		repeated;	/* set if each filter or comparator has the register */
+	bool		repeated;	/* true if each filter or comparator has this register */
 };
 
 static struct fact facts[256];
@@ -1567,7 +1567,7 @@ static unsigned int sent(const char *fault)
 	return b.ram.bytes;
 }
 
-/* About a third of the messages is sent twice, or about a third has a wrong bit. */
+/* Fault duplicate sends about a third of the messages twice. Fault corrupt changes a bit in about a third. */
 static void test_duplicate_and_corrupt(void **state)
 {
 	unsigned int i, bits = 0, right = sent(""), n;

@@ -165,7 +165,7 @@ static void test_round_trip(void **state)
 	assert_int_equal(nb_truth_next(r, &ev), 0);
 	nb_truth_reader_close(r);
 	stat(path, &st);
-	assert_true(st.st_size < BLOCKS);	/* the file has less than a byte for each block */
+	assert_true(st.st_size < BLOCKS);	/* the size of the file in bytes is less than the number of blocks */
 }
 
 static int read_all(void)
