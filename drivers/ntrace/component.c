@@ -215,7 +215,7 @@ int ntrace_comp_reset(struct ntrace_comp *comp)
 	return 0;
 }
 
-/* Check as in chapter "Versioning of Components", for software that knows version 1.0 */
+/* Check the version of a component by the rules of chapter "Versioning of Components" */
 static int ntrace_comp_check_version(struct ntrace_comp *comp)
 {
 	unsigned int major = FIELD_GET(TR_IMPL_VER_MAJOR, comp->impl);

@@ -70,7 +70,7 @@ static void ntrace_context_try(void *unused)
 	cpumask_set_cpu(cpu, &ntrace_context_tried);
 }
 
-/* Try @cpu; may sleep */
+/* Try to write the CSR on @cpu. May sleep. */
 void ntrace_context_probe(unsigned int cpu)
 {
 	smp_call_function_single(cpu, ntrace_context_try, NULL, 1);

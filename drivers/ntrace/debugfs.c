@@ -127,7 +127,7 @@ static void ntrace_debug_print(struct seq_file *s, const struct ntrace_comp *com
 	seq_printf(s, "0x%03x 0x%08x %s\n", offset, ntrace_read(comp, offset), name);
 }
 
-/* Show the filters and comparators that the driver uses. An encoder of version 0 has none. */
+/* Show the filters and comparators that the driver uses. SiFive's encoder of version 0 has none. */
 static void ntrace_debug_filters(struct seq_file *s, const struct ntrace_encoder *enc)
 {
 	unsigned long filters = enc->caps.filters, comps = enc->caps.comparators;

@@ -472,7 +472,7 @@ static __always_inline void ntrace_session_start_timer(struct ntrace_session *s)
 {
 	const struct ntrace_sink *sink = s->enc->sink;
 
-	/* A sample gives a sink that writes frames another window */
+	/* A circular window needs no timer. A sample gives a sink that writes frames a new window. */
 	if (sink->encoders == 1 && s->state == NTRACE_SESSION_OWNER && s->win.circular &&
 	    !sink->frames)
 		return;

@@ -175,8 +175,8 @@ void ntrace_record_written(const void *at, size_t size)
 }
 
 /*
- * Invalidate the cache lines of sinks that bypass the caches, in @size bytes from @at. This loses
- * nothing, because CPUs write their own data there back at once.
+ * Invalidate the cache lines of the areas in @size bytes from @at whose sinks bypass the caches. No
+ * data is lost, because CPUs write the data that they store there back at once.
  */
 static void ntrace_record_fetch(u64 at, u64 size)
 {

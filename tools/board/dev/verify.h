@@ -104,7 +104,7 @@ struct hart {
 	bool		differs;
 	bool		gap;		/* a gap was reported, and the position after it is not certain */
 	uint64_t	used_of;	/* number of the last block whose restarts were compared */
-	uint32_t	used;		/* number of its restarts that were compared */
+	uint32_t	used;		/* number of restarts of block @used_of that were compared */
 	bool		told;		/* ITEM_LOST was received, and no restart after it */
 	bool		may_skip;	/* the recording reports missing trace after the last restart */
 	bool		strict;		/* each loss must be reported; an unreported loss is a difference */

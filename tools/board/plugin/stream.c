@@ -637,8 +637,8 @@ void stream_discon(unsigned int vcpu, enum qemu_plugin_discon_type type, uint64_
 }
 
 /*
- * Start or stop the reports of blocks, because the encoder does or does not need them. The caller is the thread
- * of the hart, or has claimed the harts.
+ * Start to report blocks if @on is true, because the encoder needs them. Otherwise stop, if the truth does not need
+ * them. The caller is the thread of the hart, or has claimed the harts.
  */
 void stream_gate(struct hart *h, bool on)
 {

@@ -719,7 +719,7 @@ static void test_enable_delay(void **state)
 	for (i = 0; i < 3; i++)
 		assert_int_equal(rd(dev, TR_CONTROL) & (TR_ENABLE | TR_EMPTY), TR_ENABLE);
 	assert_int_equal(rd(dev, TR_CONTROL) & (TR_ENABLE | TR_EMPTY), TR_EMPTY);
-	/* A write that does not change Enable does not restart the delay */
+	/* A second write of the same value to Enable does not restart the delay */
 	wr(dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE | TR_RAM_MODE);
 	rd(dev, TR_CONTROL);
 	rd(dev, TR_CONTROL);
@@ -1186,7 +1186,7 @@ static void test_cause_filter(void **state)
 	wr(&b.te.dev, TR_TE_INST_FILTERS, 1);
 	set_encoder(6 << 4);
 	nb_te_trap(&b.te, 8, true);
-	run(0x1000, 2, NB_ITYPE_INTERRUPT);		/* interrupt 8 does not match */
+	run(0x1000, 2, NB_ITYPE_INTERRUPT);		/* interrupt 8 is not exception 8 */
 	run(0x2000, 2, NB_ITYPE_TRAP_RETURN);
 	assert_int_equal(b.te.enc.stats.bytes, 0);
 	nb_te_trap(&b.te, 8, false);
