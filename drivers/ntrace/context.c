@@ -186,7 +186,7 @@ int ntrace_context_get(const struct cpumask *cpus)
 }
 
 /*
- * Release scontext for an event. The hook stays registered for one second, as perf does with hooks.
+ * Release scontext for an event. The hook stays registered for one second, like perf's own hooks.
  * Unregistering and registering a hook waits for RCU and patches the kernel's code, which would
  * delay a program that opens one event after another.
  */

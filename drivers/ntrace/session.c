@@ -217,8 +217,8 @@ static noinline void ntrace_session_hand_on(struct ntrace_sink *sink)
 
 /*
  * Return true if the owner @s of a sink stays the owner while it reopens its AUX buffer, of which
- * @used bytes are in use. This is the case if there is no other member, or if the member with the
- * most room has less room than remains in this buffer, and less than an eighth of its size.
+ * @used bytes are in use. This is the case if the sink has one member, or if the other member with
+ * the most room has less room than remains in this buffer, and less than an eighth of its size.
  */
 static bool ntrace_session_keeps(const struct ntrace_session *s, unsigned long used)
 {
@@ -472,7 +472,7 @@ static __always_inline void ntrace_session_start_timer(struct ntrace_session *s)
 {
 	const struct ntrace_sink *sink = s->enc->sink;
 
-	/* A circular window needs no timer. A sample gives a sink that writes frames a new window. */
+	/* A circular window needs no timer, except if a sample may start another window (frames) */
 	if (sink->encoders == 1 && s->state == NTRACE_SESSION_OWNER && s->win.circular &&
 	    !sink->frames)
 		return;
