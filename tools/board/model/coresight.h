@@ -87,7 +87,6 @@ struct nb_cs {
 	bool		lock;		/* software must write CS_LAR_KEY to CS_LAR before other registers */
 	bool		locked;
 	uint8_t		claimed;	/* bit N is set if software has set claim tag N */
-	bool		(*busy)(const struct nb_cs *cs);	/* returns true if settings cannot be written */
 	void		(*set)(struct nb_cs *cs, unsigned int offset, uint32_t value);	/* writes a register */
 	void		(*clear)(struct nb_cs *cs);		/* resets the registers */
 };
