@@ -8,7 +8,7 @@
 . "$top/tests/lib/unit.sh"
 dir=$O/tests/lib-counts
 mkdir -p "$dir"
-sources="$top/tools/ntrace/cli/option.c $top/tools/ntrace/cli/options.c $top/tools/ntrace/raw/input.c $top/tools/ntrace/raw/deframer.c"
+sources="$top/tools/ntrace/cli/option.c $top/tools/ntrace/cli/options.c $top/tools/ntrace/cli/output.c $top/tools/ntrace/raw/input.c $top/tools/ntrace/raw/deframer.c"
 # The source input.c also reads recordings, and needs these libraries for them.
 session="$O/lib/libntrace-session.a -ldw -lzstd"
 small="-DNR_WORDS=1024 -DLAST_RECORD=40000"

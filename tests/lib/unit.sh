@@ -29,7 +29,7 @@ unit_workload() {
 # unit_build_same - build $dir/same from tests/lib/same.c, with the options of `ntrace decode` and allocations that
 # can fail
 unit_build_same() {
-	unit_build same "$top/tools/ntrace/cli/option.c" "$top/tools/ntrace/cli/options.c" "$top/tools/ntrace/raw/input.c" \
+	unit_build same "$top/tools/ntrace/cli/option.c" "$top/tools/ntrace/cli/options.c" "$top/tools/ntrace/cli/output.c" "$top/tools/ntrace/raw/input.c" \
 		"$top/tools/ntrace/raw/deframer.c" "$O/lib/libntrace-session.a" -lzstd \
 		-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 }

@@ -7,7 +7,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cli/option.h"
 #include "elf-image.h"
 #include "session/array.h"
 #include "session/file/whole-file.h"
@@ -78,7 +77,8 @@ bool elf_image_add_arg(struct elf_files *files, struct nt_image *image, const ch
 		return false;
 	if (!ns_array_add(files, elf)) {
 		nt_elf_close(elf);
-		return refuse("out of memory");
+		fprintf(stderr, "ntrace: out of memory\n");
+		return false;
 	}
 	err = nt_elf_add(elf, image, 0, offset);
 	if (err)
@@ -110,8 +110,10 @@ bool elf_image_add_binary(struct elf_files *files, struct nt_image *image, const
 	char *path;
 	int err;
 
-	if (!at)
-		return refuse("--binary expects FILE@ADDRESS, but '%s' has no address", arg);
+	if (!at) {
+		fprintf(stderr, "ntrace: --binary expects FILE@ADDRESS, but '%s' has no address\n", arg);
+		return false;
+	}
 	path = strndup(arg, at - arg);
 	if (path && parse_offset(at + 1, &addr))
 		binary = open_binary(path);
