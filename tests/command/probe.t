@@ -62,7 +62,8 @@ is "p550: timestamps of the board that replay made count the same clock" \
 
 # This board has registers in suspended power domains, and registers of a CPU that is offline while other CPUs trace.
 # The registers also lose power after the driver was unloaded.
-"$board" run --no-driver --topology power --harts 2 -- 'insmod /usr/lib/ntrace/ntrace-power.ko
+make -s -C "$top/tests/driver" O="$O" KVER=6.12 guest >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+"$board" run --kernel 6.12 --no-driver --topology power --harts 2 -- 'insmod /usr/lib/ntrace/ntrace-power.ko
 insmod /lib/ntrace/ntrace.ko
 cd /sys/kernel/debug/ntrace || exit 1
 sleep 3
