@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Trace all CPUs of a busy system, with a buffer of 1 MiB for each CPU. If the reader is fast enough, no
- * trace may be lost. Otherwise the records must report the loss.
+ * Trace all CPUs of a busy system. If the reader is fast enough, no trace may be lost. Otherwise the
+ * records must report the loss.
  *
+ * NTRACE_LOAD_AUX: Size of the buffer of each CPU in MiB, by default 1.
  * NTRACE_LOAD_SECONDS: Duration in seconds, by default 3.
  * NTRACE_LOAD_OUT: Folder for files with the trace of each sink and the offsets after which trace is
  * missing. The caller compares the trace with the executed code.
@@ -24,7 +25,7 @@
 #include "trace.h"
 
 #define MAX_CPUS	8
-#define AUX_SIZE	(1 << 20)
+#define MIB		(1 << 20)
 
 /*
  * The trace of a sink, which is written to a file at the end. If CPUs share the sink, the sink writes to
@@ -63,6 +64,11 @@ static double given(const char *name, double otherwise)
 	return s ? atof(s) : otherwise;
 }
 
+static size_t aux_size(void)
+{
+	return MIB * given("NTRACE_LOAD_AUX", 1);
+}
+
 static double seconds(void)
 {
 	return given("NTRACE_LOAD_SECONDS", 3);
@@ -80,7 +86,7 @@ static bool kept_open(struct kept *kept, const char *dir, int cpu, int nr)
 		return true;
 	snprintf(path, sizeof(path), "%s/cpu%d.ntrace", dir, cpu);
 	kept->file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-	kept->room = nr * (1 << 20) * given("NTRACE_LOAD_ROOM", 256);
+	kept->room = nr * MIB * given("NTRACE_LOAD_ROOM", 256);
 	kept->data = mmap(NULL, kept->room, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	snprintf(path, sizeof(path), "%s/cpu%d.lost", dir, cpu);
@@ -226,7 +232,7 @@ FIXTURE_SETUP(load)
 	for (cpu = 0; cpu < MAX_CPUS; cpu++) {
 		if (!cpu_is_traced(cpu))
 			continue;
-		ASSERT_TRUE(record_open(&self->rec[self->nr], &attr, -1, cpu, AUX_SIZE, false));
+		ASSERT_TRUE(record_open(&self->rec[self->nr], &attr, -1, cpu, aux_size(), false));
 		self->st[self->nr] = calloc(1, sizeof(struct stretches));
 		for (i = 0; i < self->nr && !cpus_share_sink(self->cpu[i], cpu); i++)
 			;
@@ -416,10 +422,10 @@ TEST_F(load, reader_that_keeps_up_loses_nothing)
 	EXPECT_EQ(sum.no_room, 0);
 	/*
 	 * Timers of an emulated CPU expire late if the host is busy. On the fastest host, one CPU
-	 * generates 200 MB/s, and half of a buffer is full after 2.5 ms.
+	 * generates 200 MB/s, and half of a buffer of 1 MiB is full after 2.5 ms.
 	 */
 	if ((sum.truncated || sum.partial) &&
-	    late > 0.0025 * given("NTRACE_LOAD_SLOW", 1) / sharers(self))
+	    late > 0.0025 * given("NTRACE_LOAD_AUX", 1) * given("NTRACE_LOAD_SLOW", 1) / sharers(self))
 		SKIP(return, "the reader did not keep up: it was up to %.1f ms late", 1e3 * late);
 	EXPECT_EQ(sum.truncated, 0);
 	EXPECT_EQ(sum.partial, 0);
@@ -497,8 +503,8 @@ TEST_F(load, reader_that_stops_is_told)
 
 		/* the records must have reported all trace in the buffer */
 		EXPECT_EQ(self->st[i]->bytes, self->rec[i].page->aux_head);
-		EXPECT_LE(self->st[i]->bytes, AUX_SIZE);
-		EXPECT_GT(self->st[i]->bytes, AUX_SIZE - (128 << 10));
+		EXPECT_LE(self->st[i]->bytes, aux_size());
+		EXPECT_GT(self->st[i]->bytes, aux_size() - (128 << 10));
 	}
 	/* no more trace must arrive */
 	usleep(50000);

@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Trace 4 busy harts system-wide with a buffer of 1 MiB for each hart, and compare the trace with the truth. Each loss
-# must be reported. In the first run, the reader is fast enough. In the second run, the reader pauses for 5 seconds.
-# Further runs use each topology. Trace is lost if the sinks have their own small memories.
+# Trace 4 busy harts system-wide, and compare the trace with the truth. Each loss must be reported. In the first run,
+# the reader is fast enough. In the second run, the reader pauses for 5 seconds. In these two runs, each hart has a
+# buffer of 1 MiB. Further runs use each topology. Trace is lost if the sinks have their own small memories.
 #
 # NTRACE_LOAD_TOPOLOGY_SECONDS is the time for each topology (3 seconds). TOPOLOGIES= selects topologies, and
-# ONLY=PATTERN selects runs by name. NTRACE_LOAD_SECONDS is the time for the other runs (60 seconds).
+# ONLY=PATTERN selects runs by name. NTRACE_LOAD_AUX is the size of each hart's buffer in the runs with topologies
+# (32 MiB). NTRACE_LOAD_SECONDS is the time for the other runs (60 seconds).
 # NTRACE_LOAD_SLOW (12) and NTRACE_LOAD_MIPS (50) limit the speed of the guest, because the 4 harts share the host's
 # processors. The clock of the harts is slower than the host's clock by the factor NTRACE_LOAD_SLOW. Each hart
 # executes at most NTRACE_LOAD_MIPS million instructions in a second of this clock. Without these limits, the reader
@@ -36,14 +37,14 @@ truth "reader away for 5 s, new, 4 harts" reader_that_was_away_gets_the_rest "$s
 guest_env=
 truth "reader that keeps up, 6.12, 1 hart, --icount" reader_that_keeps_up_loses_nothing 3 1000 \
 	--kernel 6.12 --icount --mem 3G
-# All harts of a shared sink write to the buffer of one hart. Slow down the clock of these harts to give the reader
-# enough time.
+# All harts of a shared sink write to the buffer of one hart. Make the buffers larger, and slow down the clock of
+# these harts, to give the reader enough time.
 seconds=${NTRACE_LOAD_TOPOLOGY_SECONDS:-3}
 room=$((seconds * mips / 3 + 100))
 mem=$((4 * room / 1024 + 2))G
 for topology in ${TOPOLOGIES:-direct funnel funnel2 interrupt mixed sram choice k3 p550}; do
 	slow=${NTRACE_LOAD_SLOW:-24}
-	guest_env=NTRACE_LOAD_SLOW=$slow
+	guest_env="NTRACE_LOAD_SLOW=$slow NTRACE_LOAD_AUX=${NTRACE_LOAD_AUX:-32}"
 	case $topology in
 	sram | mixed) test=loss_is_flagged ;;
 	*) test=reader_that_keeps_up_loses_nothing ;;
