@@ -93,7 +93,7 @@ static int ntrace_request_irq(struct ntrace_sink *sink)
 				       sink);
 	if (irq < 0)
 		return dev_err_probe(dev, irq,
-				     "trace RAM sink at %pa: its interrupt cannot be used\n",
+				     "trace RAM sink at %pa: cannot get its interrupt\n",
 				     &sink->comp.addr);
 	return 0;
 }
@@ -602,7 +602,7 @@ static struct platform_driver ntrace_driver = {
 static int ntrace_probe_dev(struct device *dev, void *unused)
 {
 	if (!dev->driver && of_match_node(ntrace_of_match, dev->of_node) && device_attach(dev) < 0)
-		dev_dbg(dev, "cannot be used yet\n");
+		dev_dbg(dev, "waits for another device or driver\n");
 	return 0;
 }
 

@@ -154,7 +154,7 @@ without_firmware() {
 	PERF_CONFIG=$tap_tmp/no-config script -i "$dir/out/$1.data" --itrace=be -F ip,addr >"$tap_tmp/without"
 	grep 'instruction trace error' "$tap_tmp/without"
 	sed -n '/^N-Trace: the trace is not complete/,$p' "$tap_tmp/err"
-	[ "$(grep -c 'code 4: \[firmware\] code is missing: set ntrace.firmware' "$tap_tmp/without")" -eq 1 ] || return
+	[ "$(grep -c 'code 4: no \[firmware\] code: perf config ntrace.firmware=FILE' "$tap_tmp/without")" -eq 1 ] || return
 	[ "$(grep -c 'instruction trace error' "$tap_tmp/without")" -eq 1 ] || return
 	grep -q 'gaps of \[firmware\]' "$tap_tmp/err" || return
 	python3 "$top/tests/perf/gaps.py" "$tap_tmp/with" "$tap_tmp/without" >"$tap_tmp/gaps" ||

@@ -318,7 +318,7 @@ program_is_not_firmware() {
 }
 
 check_bad() {
-	ok "$me: code of machine mode is missing" says no-maps 0 "code 4: [firmware] code is missing: set ntrace.firmware"
+	ok "$me: code of machine mode is missing" says no-maps 0 "code 4: no [firmware] code: perf config ntrace.firmware=FILE"
 	ok "$me: a program without maps" program_is_not_firmware
 	ok "$me: an unknown thread" says unknown-thread 1 "scontext 0x4d is an unknown thread"
 	ok "$me: truncated trace is reported" says truncated 0 "AUX buffer full: trace was lost" "AUX data lost 1 times" \

@@ -648,7 +648,7 @@ int ntrace_causes_init(void)
 	if (ntrace_found == NTRACE_RECORD_HALF)
 		dev_warn(&ntrace_flight_dev->dev, "the last record has no trace, because the machine was reset while the recorder wrote the header\n");
 	if (ntrace_found == NTRACE_RECORD_DAMAGED)
-		dev_warn(&ntrace_flight_dev->dev, "found a record that is damaged, or of another version; the recorder does not start until it is cleared\n");
+		dev_warn(&ntrace_flight_dev->dev, "found a record that is damaged, or of another version; to start the recorder, write 1 to its file clear in sysfs\n");
 	if (ntrace_found == NTRACE_RECORD_KEPT)
 		dev_info(&ntrace_flight_dev->dev, "found a record from before the reset; `ntrace flight save` saves it\n");
 	if (ntrace_found >= NTRACE_RECORD_DAMAGED)

@@ -297,7 +297,7 @@ static void *ntrace_record_alloc(size_t size)
 		refused = mem;
 	}
 	if (!best && refused) {
-		pr_warn("ntrace: flight recorder: a crash dump by kexec-tools will not contain the record, because the only free memory is that of the initrd\n");
+		pr_warn("ntrace: flight recorder: crash dumps by kexec-tools lack the record, because only memory of the initrd was free, and they omit it; reserve_mem= avoids this\n");
 		best = refused;
 		refused = *refused;
 		memset(best, 0, sizeof(void *));
@@ -326,7 +326,7 @@ static int ntrace_record_take_pages(u64 wanted)
 			size);
 	ntrace_record.mem = ntrace_record_alloc(size);
 	if (!ntrace_record.mem) {
-		pr_err("ntrace: flight recorder: the kernel has no 0x%zx bytes of free memory in one piece\n",
+		pr_err("ntrace: flight recorder: the kernel has no 0x%zx bytes of free memory in one piece; use a smaller size or reserve_mem=\n",
 		       size);
 		return -ENOMEM;
 	}

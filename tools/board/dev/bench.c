@@ -246,10 +246,10 @@ static bool measure_threads(struct bench *bench, double one)
 		if (!run_once(bench, CLOCK_MONOTONIC, run_apart, &apart))
 			return false;
 	}
-	printf("%" PRIu64 " threads  %8.1f M instructions/s, %.2f times one; "
+	printf("%" PRIu64 " threads  %8.1f M instructions/s, %.2f times one thread; "
 	       "%.2f by processor time\n", bench->threads,
 	       insns / threads / 1e6, alone / threads, bench->threads * one / cpu);
-	printf("%" PRIu64 " unordered %7.1f M instructions/s, %.2f times one; "
+	printf("%" PRIu64 " unordered %7.1f M instructions/s, %.2f times one thread; "
 	       "%.2f by processor time\n", bench->threads, insns / unordered / 1e6,
 	       alone / unordered, bench->threads * one / unordered_cpu);
 	printf("%" PRIu64 " apart    %8.1f M instructions/s, %.2f times one, for separate "
@@ -272,7 +272,7 @@ static bool measure_counts(struct bench *bench)
 		    !run_once(bench, CLOCK_PROCESS_CPUTIME_ID, run_counts, &counts))
 			return false;
 	}
-	printf("counts     %8.1f M instructions/s, %.2f times ranges, which are %.1f\n",
+	printf("counts     %8.1f M instructions/s, %.2f times ranges, which have %.1f M\n",
 	       bench->insns / counts / 1e6, ranges / counts, bench->insns / ranges / 1e6);
 	return true;
 }

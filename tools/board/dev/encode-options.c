@@ -205,7 +205,7 @@ int encode_parse(struct encode *e, int argc, char **argv)
 		OPTION_CALL(0, "dialect", "sifive", set_dialect, &e->cfg.dialect, "messages of SiFive encoders of version 0"),
 		OPTION_FLAG(0, "runs", &e->cfg.runs, "... with RCODE 8 and 9"),
 		OPTION_CALL(0, "variant", "NAME", add_variant, &e->cfg.variant,
-			    "use a choice that encoders have; may be repeated"),
+			    "a variant that encoders may have; may be repeated"),
 		FIELD("seed", "N", seed, "... seed for random choices (0)"),
 		OPTION_CALL(0, "trap", "auto|exception|interrupt", set_trap, &e->trap, "cause of an unexpected jump"),
 		OPTION_KIND("zcmp", NULL, set_bits, &e->code.flags, NB_INSN_ZCMP, "the code has Zcmp (no Zcd)"),

@@ -378,7 +378,7 @@ static void differ_at(struct hart *h, const struct item *it)
 		differ(h, "decoded 0x%llx after the end of the trace",
 		       (unsigned long long)it->start);
 	else if (it->kind == ITEM_RANGE)
-		differ(h, "decoded 0x%llx..0x%llx of %llu, but from 0x%llx another range ran",
+		differ(h, "decoded 0x%llx..0x%llx (%llu instructions), but at 0x%llx other code ran",
 		       (unsigned long long)it->start, (unsigned long long)it->end,
 		       (unsigned long long)it->ninsn, (unsigned long long)pc_of(h, &h->at));
 	else

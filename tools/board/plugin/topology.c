@@ -425,7 +425,7 @@ static struct board_dev *connect_encoder(struct board_dev *dev, struct board_out
 	out->lock = shared ? shared->lock : NULL;
 	/* forked_out() reads tr??Control of each output to find whether the output is enabled */
 	if (dev->n_outs > 1 && out->dev->kind != DEV_FUNNEL && out->dev->kind != DEV_RAMSINK)
-		board_fatal("topology: one of two outputs of %s leads to '%s'", dev->name, out->to);
+		board_fatal("topology: %s has two outputs, so neither may lead to '%s'", dev->name, out->to);
 	return funnel;
 }
 

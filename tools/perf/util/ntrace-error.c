@@ -101,7 +101,7 @@ static const char *const ntrace_error_texts[] = {
 	[NTRACE_ERROR_LOST]	= "AUX buffer or sink full: trace was lost",
 	[NTRACE_ERROR_OVERFLOW]	= "Error message: the encoder lost messages",
 	[NTRACE_ERROR_CONFIG]	= "no metadata for a CPU: its trace is skipped",
-	[NTRACE_ERROR_FIRMWARE]	= "[firmware] code is missing: set ntrace.firmware",
+	[NTRACE_ERROR_FIRMWARE]	= "no [firmware] code: perf config ntrace.firmware=FILE",
 	[NTRACE_ERROR_BUSY]	= "another program used the sink: trace is missing",
 };
 
@@ -128,8 +128,8 @@ void ntrace_synth_summary(struct ntrace *nt)
 	}
 	if (nt->firmware_gaps)
 		len += scnprintf(text + len, sizeof(text) - len,
-				 "  %8" PRIu64 "  gaps of [firmware], and %" PRIu64
-				 " implicit returns behind them\n",
+				 "  %8" PRIu64 "  gaps, as there is no [firmware] code, which lost %" PRIu64
+				 " return addresses\n",
 				 nt->firmware_gaps, nt->firmware_returns);
 	nt->firmware_gaps = 0;
 	nt->firmware_returns = 0;

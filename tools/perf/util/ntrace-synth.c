@@ -478,7 +478,7 @@ static int ntrace_no_firmware(struct ntrace_queue *q, u64 ip)
 	q->nt->firmware_warned = true;
 	pr_warning("N-Trace: code of the firmware is left out. To decode it, set its ELF file by: perf config ntrace.firmware=FILE\n");
 	return ntrace_queue_error(q, NTRACE_ERROR_FIRMWARE, ip,
-				  "[firmware] code is missing: set ntrace.firmware");
+				  "no [firmware] code: perf config ntrace.firmware=FILE");
 }
 
 /* Return true if the gap is unknown machine-mode code, or an implicit return after it */
