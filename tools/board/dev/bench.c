@@ -2,8 +2,9 @@
 /*
  * ntrace bench measures how fast a trace is decoded.
  *
- * Each measurement starts with a new decoder, which has not cached any code. A consumer adds up all
- * ranges. The result is the shortest time, because other load of the machine only makes decoding slower.
+ * Each measurement starts with a new decoder, which has not cached any code. add_batch() counts the
+ * instructions of all ranges. The result is the shortest time, because other load of the machine only
+ * makes decoding slower.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -31,7 +32,7 @@ struct bench {
 	uint64_t	runs;
 	uint64_t	threads;
 	bool		counts;
-	bool		(*only)(struct bench *bench);	/* function to call once without measuring; NULL: measure all */
+	bool		(*only)(struct bench *bench);	/* function to call once without measuring, or NULL */
 	uint8_t		*data;
 	size_t		size;
 	uint64_t	messages;
@@ -137,7 +138,7 @@ static int add_part(void *ctx, uint64_t part, const struct nt_batch *batch)
 	return add_batch(ctx, batch);
 }
 
-/* Decode with a separate consumer in each thread, and add up their results at the end. */
+/* Decode with several threads, each of which counts the ranges that it decodes. Add up the counts at the end. */
 static bool run_unordered(struct bench *bench)
 {
 	struct bench *each = calloc(bench->threads, sizeof(*each));

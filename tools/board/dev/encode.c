@@ -204,7 +204,10 @@ static void add_insn(struct encode *e, uint64_t pc, const struct nb_insn *insn)
 	blk->ilastsize = insn->len;
 }
 
-/* Return the type of a trap at @pc. The program has taken a trap if the code does not lead to the next PC. */
+/*
+ * Return the type of a trap at @pc. The list of PCs does not contain traps, so the caller assumes a trap if the code
+ * does not lead to the next PC.
+ */
 static enum nb_itype trap_itype(struct encode *e, uint64_t pc)
 {
 	const struct nb_insn *insn;
@@ -290,7 +293,7 @@ static void step(struct encode *e, const struct step *prev, const struct step *c
 	}
 }
 
-/* End the block after @cur, because the list or a part of it before a gap ends there. */
+/* End the block after @cur, which is the last instruction of the list or the last one before a gap. */
 static void last_step(struct encode *e, const struct step *cur)
 {
 	if (!cur->insn)

@@ -50,10 +50,10 @@ struct encode {
 	bool		failed;
 };
 
-/* encode_add_code() - add the code of FILE[@BASE]. Return: 0, or -1 after a message. */
+/* encode_add_code() - add the code of the ELF file FILE[@BASE]. Return 0, or print a message and return -1. */
 int encode_add_code(struct code *code, const char *arg);
 
-/* encode_parse() - read the options. Return: -1 to continue, otherwise the exit status. */
+/* encode_parse() - read the options. Return -1 if the command must run, otherwise its exit status. */
 int encode_parse(struct encode *e, int argc, char **argv);
 
 #endif /* NTRACE_DEV_ENCODE_H */

@@ -23,7 +23,7 @@
 #define SEARCH_AHEAD	400000		/* number of blocks that are read ahead if the decoder requests unknown code */
 #define ERRORS_SHOWN	5
 
-/* 64 bytes of code, of which each half-word may be known or unknown */
+/* 64 bytes of code, whose half-words were read from the truth or are still unknown */
 struct line {
 	uint64_t	key;		/* see line_key() */
 	uint32_t	valid, asked;	/* bit maps of known half-words, and of requested unknown half-words */
@@ -31,8 +31,8 @@ struct line {
 };
 
 /*
- * A block of the truth's dictionary. Each block has its own copy of its code, so the pointer to the
- * code identifies the block.
+ * A block that the truth file defines. The reader has one copy of the code for each definition, so the
+ * pointer to the code identifies the block.
  */
 struct seen {
 	const uint8_t	*code;
@@ -47,13 +47,13 @@ struct code {
 	NS_ARRAY(struct seen) seen;
 	struct ns_hash	line_hash, seen_hash;	/* hash tables of @lines and @seen */
 	uint32_t	epoch;		/* incremented when known code changes */
-	const uint8_t	*waiting;	/* new code, which is used after @wait_until */
-	uint64_t	wait_until;	/* block that must be compared before @waiting is used */
-	bool		changed;	/* the image must drop its decoded instructions */
+	const uint8_t	*waiting;	/* code of the block that hart::learn refuses until @wait_until was compared */
+	uint64_t	wait_until;	/* number of the last block that needs the old code */
+	bool		changed;	/* the decoder must drop the instructions that it has cached */
 	bool		failed;
 };
 
-/* A guest and its host may have different code at the same address. */
+/* Return the key of a line. A virtual machine (@guest) and its host may have different code at the same address. */
 static uint64_t line_key(bool guest, uint64_t addr)
 {
 	return (addr / LINE_BYTES + 1) | (uint64_t)guest << 63;
@@ -90,7 +90,7 @@ static struct seen *seen_of(struct code *c, const struct block *b)
 	return slot && slot->index ? &c->seen.at[slot->index - 1] : NULL;
 }
 
-/* Return the number of the last known block that executed code at @addr */
+/* Return the number of the last block that was read from the truth and that executed the code at @addr */
 static uint64_t last_use(const struct code *c, bool guest, uint64_t addr)
 {
 	const struct seen *s = c->seen.at, *end = s + c->seen.nr;
@@ -104,8 +104,8 @@ static uint64_t last_use(const struct code *c, bool guest, uint64_t addr)
 }
 
 /*
- * Return true if the code of the block differs from the known code at its address, and the known
- * code is still needed for decoding.
+ * Return true if the code of the block differs from the known code at its address, and blocks that were
+ * not compared yet executed the known code.
  */
 static bool must_wait(struct code *c, const struct block *b)
 {
@@ -191,7 +191,7 @@ static int read_code(void *ctx, uint64_t space, uint64_t addr, uint8_t *buf, siz
 	addr &= ~1ULL;
 	if (!known(c, space, addr))
 		hart_read_ahead(c->hart, SEARCH_AHEAD);
-	/* Without Ownership messages, the decoder does not know whether a guest or the host runs */
+	/* Without Ownership messages, the decoder does not know whether a virtual machine or the host runs */
 	if (!space && !known(c, false, addr))
 		space = known(c, true, addr);
 	while (n + 2 <= size && known(c, space, addr + n)) {
@@ -292,8 +292,8 @@ static void take_item(struct hart *h, const struct nt_item *it, struct losses *l
 		if (!it->sync.restart)
 			return;
 		/*
-		 * If no gap precedes this message, the encoder has started here. After a gap, the message
-		 * may be a periodic one.
+		 * If no gap precedes this message, the encoder has started here. After a gap, it may be a
+		 * periodic message, which is not a restart.
 		 */
 		if (*gap) {
 			*gap = false;
@@ -347,7 +347,7 @@ static bool decode(struct hart *h, struct nt_flow *flow, struct nt_image *image,
 	nt_flow_end(flow);
 	while (nt_flow_next(flow, &item) > 0)
 		take_item(h, &item, losses, &gap);
-	/* The recording reports losses after the last item of this hart */
+	/* If the recording reports losses after the last item, sessions may be missing at the end */
 	h->may_skip |= losses->passed < losses->n;
 	return n == 0;
 }

@@ -37,8 +37,8 @@ static bool ring_push(struct ring *r, const struct block *b)
 }
 
 /*
- * Set the itype of the last block that was read if it has none, because a trap directly after the block is a
- * separate block without instructions in the truth.
+ * Handle trap @blk. The board records a trap as a separate block, which has the address of the trap and no
+ * instructions. If the block before it ends at this address as linear code, store the itype of the trap in that block.
  */
 static void note_trap(struct hart *h, const struct nb_ingress *blk)
 {
@@ -49,7 +49,7 @@ static void note_trap(struct hart *h, const struct nb_ingress *blk)
 		last->itype = blk->itype;
 }
 
-/* Read the next traced block to h->held. Return false at the end. */
+/* Read the next traced block of the truth to h->held. Return false at the end of the truth. */
 static bool fetch_block(struct hart *h)
 {
 	struct nb_truth_event ev;
@@ -155,9 +155,9 @@ static struct block *block_of(struct hart *h, const struct place *p)
 }
 
 /*
- * Return true if the trace restarts at @p, and the comparison has not passed all restarts at @p. The block of
- * @p was read. If the decoder's result is a text, passed restarts are ignored, because several lines may
- * report the same loss.
+ * Return true if the truth has a restart at @p that was not compared yet. The caller has read the block of @p. If
+ * the decoder's result is a text (hart::strict is false), a restart may be compared again, because several lines
+ * may report the same loss.
  */
 static bool restarts(struct hart *h, const struct place *p)
 {
@@ -172,7 +172,7 @@ static uint64_t pc_of(struct hart *h, const struct place *p)
 	return p->insn ? p->pc : block_of(h, p)->iaddr;
 }
 
-/* Return the size of an instruction in half-words, or 0 if the truth does not contain it. */
+/* Return the size in half-words of instruction @i of a block, or 0 if the truth does not contain the size. */
 static unsigned int insn_size(const struct block *b, uint32_t i)
 {
 	if (b->wide)
@@ -195,7 +195,10 @@ static bool step_insn(struct hart *h, struct place *p)
 	return true;
 }
 
-/* Drop the blocks before the current position. After a gap, keep them, because the comparison may return to them. */
+/*
+ * Drop the blocks before the current position. Keep them while the position after a gap is not certain, because the
+ * comparison may return to them.
+ */
 static void drop_behind(struct hart *h)
 {
 	struct ring *r = &h->ring;
@@ -235,7 +238,7 @@ static bool match_range(struct hart *h, struct place *p, const struct item *it)
 	return true;
 }
 
-/* Return true if the truth at @p matches @it, and move @p past it. */
+/* If the truth at @p matches @it, move @p to the end of @it, and return true. */
 static bool match(struct hart *h, struct place *p, const struct item *it)
 {
 	if (it->kind == ITEM_RANGE)
@@ -274,8 +277,8 @@ static bool ends_as(uint8_t itype, const struct item *it)
 }
 
 /*
- * Return true if the end of range @it has another type than the truth. @p is the position after the range. If
- * the range ends within a block of the truth, its end must be linear.
+ * Return true if range @it ends with another type of instruction, or another trap, than the code in the truth. @p is
+ * the position after the range. If the range ends within a block of the truth, it must end as linear code.
  */
 static bool end_differs(struct hart *h, const struct place *p, const struct item *it)
 {
@@ -287,7 +290,7 @@ static bool end_differs(struct hart *h, const struct place *p, const struct item
 		return it->how != NT_END_LINEAR;
 	if (!p->index)
 		return false;
-	/* A trap is recorded only when the following block is read */
+	/* Read the next block, because note_trap() then adds a trap to the block before it */
 	goes_on = have(h, &next) && !block_of(h, &next)->start;
 	itype = block_at(&h->ring, p->index - 1)->itype;
 	/*
@@ -301,9 +304,9 @@ static bool end_differs(struct hart *h, const struct place *p, const struct item
 }
 
 /*
- * Return true if the program writes @scontext soon after @p. An Ownership message has no I-CNT, so that some
- * instructions that the next message reports may have executed before the write of scontext. This message may
- * report some tens of blocks, because it may have a HIST.
+ * Return true if the program sets scontext to @scontext soon after @p. An Ownership message has no I-CNT, so the
+ * hart may have executed some instructions that the next message reports before it wrote scontext. The next message
+ * may report some tens of blocks, because it may have a HIST.
  */
 static bool context_comes(struct hart *h, const struct place *p, uint64_t scontext)
 {
@@ -317,8 +320,8 @@ static bool context_comes(struct hart *h, const struct place *p, uint64_t sconte
 }
 
 /*
- * Return a text about the detail of @it that differs from the truth, or NULL. @p is the position after @it,
- * and @first is the block at the start of @it.
+ * Return a text that describes the first detail of range @it that differs from the truth, or NULL if all details are
+ * equal. @p is the position after @it, and @first is the block at the start of @it.
  */
 static const char *detail_differs(struct hart *h, const struct place *p, const struct block *first,
 				  const struct item *it)
@@ -340,7 +343,7 @@ static uint64_t insns_left_in_block(struct hart *h)
 	return block_of(h, &h->at)->ninsn - h->at.insn;
 }
 
-/* Move to the next block. Return the number of instructions that were not compared in the current block. */
+/* Skip the rest of the current block. Return the number of skipped instructions. */
 static uint64_t skip_block(struct hart *h)
 {
 	uint64_t n = insns_left_in_block(h);
@@ -387,10 +390,10 @@ static void differ_at(struct hart *h, const struct item *it)
 }
 
 /*
- * Move to the next restart in the truth, or to its end. If the encoder lost trace, the decoder stops early, and
- * must continue exactly at the first instruction after the restart of the encoder. @n receives the number of
- * skipped instructions. Return true if a reported loss, or a stop without a message, explains the skipped
- * instructions.
+ * Move to the next restart in the truth, or to the end of the truth. If the encoder lost trace, the decoder stops
+ * early, and must continue exactly at the first instruction after the restart of the encoder. @n receives the number
+ * of skipped instructions. Return true if the trace lacks these instructions because of a reported loss, or because
+ * the encoder stopped without a message.
  */
 static bool skip_lost_session(struct hart *h, uint64_t *n)
 {
@@ -411,7 +414,7 @@ static uint64_t item_insns(const struct item *it)
 	return it->kind == ITEM_RANGE ? it->ninsn : it->kind == ITEM_PC;
 }
 
-/* Count the restart at the current position as compared, so that a loss directly after it leads to the next one. */
+/* Count the restart at the current position as compared, so that the next restart is compared with a later one. */
 static void use_restart(struct hart *h)
 {
 	uint64_t block = hart_index(h);
@@ -421,7 +424,7 @@ static void use_restart(struct hart *h)
 	h->used_of = block;
 }
 
-/* Count @it as compared, after the current position was moved to its end. */
+/* Count the instructions of @it as compared. The current position is already at the end of @it. */
 static void accept(struct hart *h, const struct item *it)
 {
 	h->compared += item_insns(it);
@@ -445,8 +448,8 @@ static void judge_details(struct hart *h, const struct block *first, const struc
 }
 
 /*
- * Return true if the truth matches @it at the current position, and move past it. hart::differs
- * is set if a detail differs.
+ * If the truth at the current position matches @it, move to the end of @it, and return true. Set
+ * hart::differs if only a detail differs.
  */
 static bool match_here(struct hart *h, const struct item *it)
 {
@@ -471,12 +474,12 @@ static void compare(struct hart *h, const struct item *it)
 	}
 	h->at = before;
 	/*
-	 * If the Ownership message after a restart was lost at the end of the trace, the truth does not contain
-	 * this restart. If code follows the restart, the comparison of the code fails.
+	 * Ignore a restart after the end of the truth. If the Ownership message after the last restart was lost,
+	 * the truth does not contain this restart. If the decoder reports code after it, the code will differ.
 	 */
 	if (it->kind == ITEM_START && !have(h, &h->at) && !truth_is_bad(h))
 		return;
-	differ_at(h, it);	/* the match below removes this difference if it succeeds */
+	differ_at(h, it);	/* the code below removes this difference if a loss explains it */
 	if (!skip_lost_session(h, &n)) {
 		h->missing += n;
 		return;
@@ -496,15 +499,15 @@ static void compare(struct hart *h, const struct item *it)
 /*
  * ---- Gaps that the decoder reports ----
  *
- * After a gap, decoding continues at an unknown synchronising message. In a loop, the code after a
- * gap matches many positions of the truth, and only much later code shows which position is right.
- * So the comparison continues at the first position that matches. If a later item does not match, it
- * returns to the gap and tries the next position.
+ * After a gap, decoding continues at a synchronising message whose position in the truth is not known.
+ * In a loop, the code after a gap matches many positions, and only much later code shows which position
+ * is right. So the comparison continues at the first position that matches. If a later item does not
+ * match, it returns to this position and tries the next ones.
  */
 
 /*
- * Compare the next item at the current position, which is tried as a position after the gap. Return false
- * if the item does not match.
+ * Compare @it with the truth at the current position, while the position after the gap is not certain. Return
+ * false if @it or one of its details differs, so that the caller tries another position.
  */
 static bool step(struct hart *h, const struct item *it)
 {
@@ -537,7 +540,7 @@ static void go_back(struct hart *h, const struct tried *t)
 	h->after_gap.skipped = t->skipped;
 }
 
-/* Return true if all items since the gap match at the current position, and move past them. */
+/* If all items since the gap match the truth at the current position, move to their end, and return true. */
 static bool fits(struct hart *h)
 {
 	struct after_gap *g = &h->after_gap;
@@ -564,7 +567,7 @@ static bool find_place(struct hart *h)
 	while ((!g->placed || h->at.index < g->first.at.index + SEARCH) && have(h, &h->at)) {
 		bool here = !h->at.insn && block_of(h, &h->at)->sync;
 
-		/* A gap may skip no instructions, so that decoding continues at the position at which it stopped */
+		/* If the gap lacks no instructions, decoding continues at the position at which it stopped */
 		if ((here || !g->skipped) && fits(h))
 			return true;
 		g->skipped += skip_block(h);
@@ -606,8 +609,8 @@ static void place_first(struct hart *h)
 }
 
 /*
- * Try the next position, because the last item does not match. If no other position matches, return to the
- * first position and report the item that does not match there.
+ * Search for another position after the gap, because the last item does not match. If no other position matches,
+ * return to the first position, and report the item that does not match there.
  */
 static void place_next(struct hart *h)
 {
@@ -626,7 +629,7 @@ static void place_next(struct hart *h)
 	}
 }
 
-/* Choose the position after a gap, because no more items of this session follow. */
+/* Accept a position at which all items since the gap match, because no more items of this session follow. */
 static void settle(struct hart *h)
 {
 	if (h->after_gap.n && !h->after_gap.placed)
@@ -674,7 +677,10 @@ bool hart_ends_silently(struct hart *h)
 	return h->silent;
 }
 
-/* If the recording reports a loss before the restart @it, the decoder may lack whole sessions before @it. */
+/*
+ * If the recording reports a loss before restart @it, the decoder's result may lack whole sessions, so search for
+ * @it in the truth as after a gap.
+ */
 static void may_skip_sessions(struct hart *h, const struct item *it)
 {
 	if (it->kind != ITEM_START && it->kind != ITEM_GAP)
@@ -709,8 +715,8 @@ void hart_take(struct hart *h, const struct item *it)
 }
 
 /*
- * Finish the comparison in a gap. The decoder has reported nothing after the gap, so the rest of the truth
- * belongs to the gap. "Error Message will be the last message in trace stream" (chapter "Error Message").
+ * Finish the comparison if the decoder has reported no items after a gap. The gap then contains the rest of the
+ * truth. "Error Message will be the last message in trace stream" (chapter "Error Message").
  */
 static void end_in_gap(struct hart *h)
 {

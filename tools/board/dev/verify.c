@@ -22,7 +22,7 @@ struct verify {
 	struct hart	*hart[HARTS_MAX];
 	unsigned int	order[HARTS_MAX];	/* hart numbers in the order of the options */
 	const char	*trace[HARTS_MAX];
-	const char	*lost[HARTS_MAX];	/* file with the offsets of each trace's losses, or NULL */
+	const char	*lost[HARTS_MAX];	/* for each trace, file with the offsets of its losses, or NULL */
 	NS_ARRAY(const char *) elfs;
 	struct options	options;
 	unsigned int	default_cpu, n_harts, n_traces;
@@ -105,8 +105,8 @@ static bool pc_or_range(char *s, struct item *it)
 
 /*
  * Parse a line. Return 1 if @it was filled in, 0 if the line has no item, and -1 if the line is not valid.
- * Lines that begin with another word, such as "context", have no item. If the function ignores a line with a
- * PC by mistake, the comparison reports this PC as missing.
+ * A line that begins with another word than the function knows, such as "context", has no item. This does not
+ * hide an error, because the comparison reports the code of an ignored line as missing.
  */
 static int parse_line(struct verify *v, char *s, struct item *it)
 {

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Comparison of a decoder's result with the truth of one hart.
+ *
+ * The truth is the file in which the board writes the instructions that a hart executed, block by block
+ * (truth.h). The decoder's result is a list of items, which are executed code, gaps and restarts. A gap
+ * is a place at which the decoder has lost its position in the program. A restart is a place at which
+ * the encoder starts to trace, for the first time or after a stop or a loss. A session is the trace from
+ * a restart to the next stop or loss.
  */
 #ifndef NTRACE_VERIFY_H
 #define NTRACE_VERIFY_H
@@ -10,10 +16,10 @@
 #include "truth.h"
 
 /*
- * After a gap, the comparison continues at the first position in the truth that matches the next AHEAD
- * items. In a loop, several positions match. If SURE items match, the position is certain, because a
- * long loop has fewer items. If an earlier item does not match, the next position is searched in up to
- * SEARCH blocks of the truth.
+ * After a gap, the comparison collects AHEAD items, and continues at the first position in the truth at
+ * which they match. In a loop, several positions match. If a later item does not match, the comparison
+ * tries the next positions, in up to SEARCH blocks of the truth after the first position. If SURE items
+ * match, the position is certain, because a loop repeats after fewer items.
  */
 #define AHEAD		48
 #define SURE		200000
@@ -27,16 +33,16 @@ struct block {
 	uint8_t		priv, itype;	/* if a trap directly follows the block, itype is that of the trap */
 	const uint64_t	*wide;
 	bool		start;		/* the trace starts or restarts with this block */
-	uint32_t	empty;		/* number of restarts before this restart after which nothing was traced */
-	bool		sync;		/* a synchronising message has this address */
-	bool		lost_before;	/* the encoder lost trace before this restart */
-	bool		silent_before;	/* the encoder stopped before this restart without a message */
-	const uint8_t	*code;		/* NULL if the truth has no code */
+	uint32_t	empty;		/* number of sessions without a traced block directly before this block */
+	bool		sync;		/* a synchronising message contains the address of this block */
+	bool		lost_before;	/* the encoder lost messages between the previous restart and this one */
+	bool		silent_before;	/* the encoder stopped before this restart without ProgTraceCorrelation */
+	const uint8_t	*code;		/* instructions of the block; NULL if the truth does not contain them */
 	uint64_t	scontext, time;	/* scontext, and the last known time, at the start of this block */
 	uint64_t	scontext_before; /* value that scontext had before its last change */
 };
 
-/* Ring buffer of blocks that were read ahead. It grows if necessary. */
+/* Ring buffer of blocks that were read from the truth and are still needed. It grows if necessary. */
 struct ring {
 	struct block	*block;
 	size_t		first, n, size;	/* size is a power of two */
@@ -57,9 +63,9 @@ struct place {
 enum item_kind {
 	ITEM_PC,
 	ITEM_RANGE,
-	ITEM_GAP,	/* decoding continues at an unknown synchronising message */
-	ITEM_LOST,	/* a loss that the encoder reported, after which decoding continues at its restart */
-	ITEM_START,
+	ITEM_GAP,	/* decoding continues at a synchronising message whose position is not known */
+	ITEM_LOST,	/* the encoder reported a loss, and decoding continues at its next restart */
+	ITEM_START,	/* a restart of the encoder */
 };
 
 struct item {
@@ -70,10 +76,13 @@ struct item {
 	bool		detailed, has_priv, has_scontext, has_time, taken, to_next;
 	uint8_t		how, priv;	/* enum nt_end, enum nt_priv */
 	uint64_t	scontext, time;
-	uint64_t	where;		/* position of the item in the decoder's result, which is a line or an offset */
+	uint64_t	where;		/* line of the item in the decoder's output, or its offset in the trace */
 };
 
-/* Position in the truth where decoding may have continued after a gap, with the state there */
+/*
+ * A position in the truth at which the comparison tries to continue after a gap, and the values that the
+ * members of struct hart and struct after_gap had there
+ */
 struct tried {
 	struct place	at;
 	uint64_t	compared, last_time, used_of, skipped;
@@ -83,11 +92,11 @@ struct tried {
 struct after_gap {
 	struct item	*item;		/* items since the gap */
 	size_t		n, size;
-	bool		may_be_none;	/* if no instructions are skipped, this is not counted as a gap */
-	bool		placed;		/* all items match the truth at @here */
+	bool		may_be_none;	/* count a gap only if the comparison skips instructions */
+	bool		placed;		/* all items since the gap match the truth from @here on */
 	bool		why;		/* hart::difference describes a detail that differs at a tried position */
-	struct tried	here, first;	/* current and first position that were tried */
-	uint64_t	skipped;	/* number of instructions that were skipped before the current position */
+	struct tried	here, first;	/* position that is tried now, and first position at which all items matched */
+	uint64_t	skipped;	/* number of instructions in the truth between the gap and @here */
 };
 
 struct hart {
@@ -95,31 +104,38 @@ struct hart {
 	const char	*path;
 	struct ring	ring;
 	struct place	at;
-	bool		ended, lost, silent;	/* state of the reader */
+	/*
+	 * @ended is set at the end of the truth. @lost, @silent, @pending_start, @pending_sync and
+	 * @pending_empty are the values of block::lost_before, silent_before, start, sync and empty for
+	 * the next block. @pending_session is set if no block was read after the last restart.
+	 */
+	bool		ended, lost, silent;
 	bool		pending_start, pending_sync, pending_session;
-	bool		losing;		/* the encoder lost a message of the next block */
-	uint32_t	pending_empty;	/* value of block::empty for the next block */
-	uint64_t	scontext, scontext_before, time;	/* current values of the truth's reader */
-	uint64_t	last_time;	/* last time in the trace */
+	bool		losing;		/* the encoder lost a message while it processed the next block */
+	uint32_t	pending_empty;
+	uint64_t	scontext, scontext_before, time;	/* values at the block that is read next */
+	uint64_t	last_time;	/* last time that the decoder has reported */
 	bool		differs;
 	bool		gap;		/* a gap was reported, and the position after it is not certain */
-	uint64_t	used_of;	/* number of the last block whose restarts were compared */
-	uint32_t	used;		/* number of restarts of block @used_of that were compared */
-	bool		told;		/* ITEM_LOST was received, and no restart after it */
-	bool		may_skip;	/* the recording reports missing trace after the last restart */
+	uint64_t	used_of;	/* number of the last block at whose start a restart was compared */
+	uint32_t	used;		/* number of restarts that were compared at the start of block @used_of */
+	bool		told;		/* ITEM_LOST was received, and no restart was compared after it */
+	bool		may_skip;	/* the recording reports that trace is missing after the last restart or gap */
 	bool		strict;		/* each loss must be reported; an unreported loss is a difference */
 	struct after_gap after_gap;
-	struct block	held;		/* block that was read but is not in the ring */
+	struct block	held;		/* block that was read but is not in the ring, if @holds is set */
 	bool		holds;
 	uint64_t	behind;		/* number of blocks that were removed from the ring */
 	uint64_t	where;		/* line or offset of the compared item */
 	const char	*unit;		/* name of the unit of @where, which is "line" or "offset" */
+	/* Numbers of compared instructions, gaps, instructions in gaps, instructions missing elsewhere, and errors */
 	uint64_t	compared, gaps, lost_declared, missing, errors;
 	char		difference[256];
 
 	/*
-	 * Called with each block before it is added to the ring. It returns false if the block must
-	 * not be added at this time. If @force is true, it returns true. NULL accepts every block.
+	 * Function that is called with each block before the block is added to the ring. It returns
+	 * false if the block must not be added yet, and always returns true if @force is true. NULL
+	 * accepts every block.
 	 */
 	bool		(*learn)(void *ctx, const struct block *block, uint64_t index, bool force);
 	void		*learn_ctx;
@@ -133,22 +149,23 @@ struct hart *hart_open(const char *path, unsigned int *number);
 void hart_close(struct hart *h);
 
 /*
- * Compare the next decoded item. If hart::may_skip is set, a restart may match a later restart of
- * the truth.
+ * Compare @it, the next item of the decoder's result, with the truth, and set hart::differs if they
+ * differ. If @it is a restart and hart::may_skip is set, the decoder's result may lack whole sessions,
+ * so the function searches for @it in the truth as after a gap.
  */
 void hart_take(struct hart *h, const struct item *it);
 
 /*
- * Return true if, according to the truth, the encoder ends the compared session without a message.
- * If the function returns false for a session without a message at its end, the sink had no space for
- * this message and possibly for earlier messages.
+ * Return true if the truth records that the encoder ended the current session without
+ * ProgTraceCorrelation. If the function returns false and the trace lacks this message, the sink had no
+ * space for it and possibly for earlier messages.
  */
 bool hart_ends_silently(struct hart *h);
 
 /* Finish the comparison after the last decoded item */
 void hart_finish(struct hart *h);
 
-/* Read up to @n blocks ahead of the comparison, or up to a block that hart::learn refuses. */
+/* Read blocks of the truth until @n blocks follow the compared position, or hart::learn refuses a block. */
 void hart_read_ahead(struct hart *h, size_t n);
 
 /* Return the number of the block that is compared next. hart::learn receives the same numbers. */
