@@ -30,7 +30,7 @@
 /* Cycles before the next attempt to send a refused message */
 #define RETRY_CYCLES		1024
 
-/* Average number of blocks between two events of a variant */
+/* Average number of blocks between two random entries to Debug Mode, and between two random triggers (variants) */
 #define DEBUG_BLOCKS	4000
 #define TRIGGER_BLOCKS	500
 
@@ -309,7 +309,7 @@ static uint32_t fifo_size(const struct nb_encoder *enc)
 	return enc->cfg.fifo_depth < NB_FIFO_MAX ? enc->cfg.fifo_depth : NB_FIFO_MAX;
 }
 
-/* Offer the refused messages again, the oldest first. */
+/* Offer the messages that the output has refused again, the oldest first. */
 static void give_held(struct nb_encoder *enc)
 {
 	uint32_t done = 0;
@@ -366,7 +366,10 @@ static bool transmit(struct nb_encoder *enc, struct message *m, bool sync)
 {
 	uint64_t mask = enc->cfg.ts_width < 64 ? (1ULL << enc->cfg.ts_width) - 1 : ~0ULL;
 	uint64_t now = enc->time;
-	/* Without timestamps, use the same random numbers, so that the traces only differ by the timestamps */
+	/*
+	 * Call has_tstamp() even without timestamps, so that traces with and without timestamps use the same random
+	 * numbers, and are equal except for the timestamps
+	 */
 	bool has = sync || has_tstamp(enc, m);
 
 	if (enc->cfg.timestamp && has) {
@@ -504,8 +507,8 @@ static uint32_t take_hist(struct nb_encoder *enc)
 }
 
 /*
- * Send the number of equal branches that rep_count contains. If the oldest branches in HIST are also
- * equal to them, add their number. HIST is {1, oldest, ..., newest}.
+ * Send rep_count, the number of successive branches with outcome rep_hist. If the oldest branches in HIST
+ * have the same outcome, remove them from HIST and add their number. HIST is {1, oldest, ..., newest}.
  */
 static void flush_run(struct nb_encoder *enc)
 {
@@ -557,7 +560,7 @@ static void flush_branches(struct nb_encoder *enc)
 	send(enc, &m, false);
 }
 
-/* Send the repetitions that were only counted (HREPEAT and B-CNT), before a message that ends them. */
+/* Send the counts of repetitions (HREPEAT and B-CNT), because the next message ends the repetitions. */
 static void flush_repeats(struct nb_encoder *enc)
 {
 	flush_history(enc);
@@ -642,7 +645,7 @@ static void linear_sync(struct nb_encoder *enc, uint64_t addr)
 		if (!enc->running)
 			return;
 	}
-	/* F-ADDR reports the outcome of the branch that filled HIST */
+	/* Remove the branch that filled HIST, because F-ADDR reports its outcome */
 	if (enc->cfg.dialect->sync_at_branch && enc->hist >= enc->hist_full)
 		enc->hist >>= 1;
 	if (htm && (enc->hist != 1 || enc->cfg.hist_always))
@@ -808,9 +811,9 @@ static void return_jump(struct nb_encoder *enc, const struct nb_ingress *blk)
 
 	if (inferable_jump(enc, blk)) {
 		/*
-		 * The instruction before the return has loaded the link register. The specification
-		 * does not define whether a decoder then removes a call from its return stack, so
-		 * empty the stack.
+		 * The instruction before the return has set the link register to a constant. The
+		 * specification does not define whether a decoder removes a call from its return stack
+		 * for this return, so empty the stack.
 		 */
 		enc->stack_n = 0;
 		return;
@@ -940,8 +943,8 @@ static void history_full_repeats(struct nb_encoder *enc)
 }
 
 /*
- * Return true if a synchronising message replaces the message for a full HIST. It is already due, or the
- * message for a full HIST would make it due.
+ * Return true if a synchronising message replaces the message for a full HIST. The synchronising message is
+ * already due, or the message for a full HIST would make it due.
  */
 static bool takes_branch(const struct nb_encoder *enc)
 {
@@ -1056,7 +1059,7 @@ static void begin_session(struct nb_encoder *enc, const struct nb_ingress *blk)
 	enc->running = true;
 	enc->state.session = ++enc->sessions;
 	if (enc->start_sync == NB_SYNC_FIFO_OVERRUN && has_variant(enc, NB_VARIANT_OVERRUN_BRANCH)) {
-		/* Let I-CNT and HIST contain code from before the overflow */
+		/* Invent I-CNT and HIST, as if they still contained code from before the overflow */
 		enc->icnt = 1 + enc->n_messages % 50;
 		enc->hist = 2 + enc->n_messages % 30;
 		tcode = htm ? NB_TCODE_INDIRECT_BRANCH_HIST_SYNC :

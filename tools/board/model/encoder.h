@@ -7,6 +7,11 @@
  * of the hardware that contains an encoder. `ntrace encode` uses the encoder
  * without registers.
  *
+ * A session is the trace of successive blocks. It starts with a synchronising
+ * message. It ends if the encoder is stopped, if a filter excludes a block, or if
+ * a message is lost. A synchronising message, or sync, has the field SYNC and a
+ * full address.
+ *
  * An owner calls the following functions in this order.
  *
  *	nb_encoder_init(&enc, &config, out, opaque);
@@ -72,8 +77,8 @@ enum nb_mode {
 };
 
 /*
- * Variants of the encoder. The specification allows a variant, but the encoder only uses it if the
- * configuration selects it. A line has the identifier, the name and the description. Variants can be
+ * Variants of the encoder, which are choices that the specification allows. The encoder only uses a variant
+ * if the configuration selects it. A line has the identifier, the name and the description. Variants can be
  * combined. A variant for BTM has no effect in HTM, and a variant for HTM has no effect in BTM.
  */
 #define NB_VARIANTS(X) \
@@ -107,7 +112,7 @@ enum nb_mode {
 	X(SIGN_COPIES,	"sign-copies",	"addresses of RV64 have a copy of their sign above bit 63") \
 	X(CYCLES,	"cycles",	"an instruction takes several cycles, and a jump more; wfi stops the clock")
 
-/* Behaviour of known encoders that the specification forbids. Option --variant also chooses them. */
+/* Behaviour of known encoders that the specification forbids. Option --variant also selects it. */
 #define NB_DEVIATIONS(X) \
 	X(SYNC_LACKS_BIT, "sync-lacks-bit", "SYNC at a taken branch has no bit for it, and is DirectBranchSync if HIST is empty (HTM)") \
 	X(HIST_IN_BTM,	"hist-in-btm",	"ProgTraceCorrelation has an empty HIST (BTM)") \
@@ -142,16 +147,16 @@ uint32_t nb_variant_find(const char *name);
 #define NB_STACK_MAX		32	/* deepest stack of chapter "Implicit Return Optimization" */
 
 /*
- * Form of the messages, in which an encoder that is older than the specification differs from it. In
- * messages of the ratified form, all bool members are false.
+ * Differences of an encoder that is older than the specification. In nb_dialect_ratified, which follows the
+ * specification, all bool members are false.
  */
 struct nb_dialect {
 	uint8_t		addr_bits;	/* number of address bits above bit 0 that messages contain on RV64 */
 	uint16_t	stack_max;	/* maximum number of calls that the return stack can count */
 	bool		xor_time;	/* TSTAMP of a message without SYNC is the XOR with the last timestamp */
 	bool		empty_cdf;	/* CDF of ProgTraceCorrelation in HTM is 0 if HIST is empty */
-	bool		swap_reported;	/* a swap is a call, and its target is always sent */
-	bool		sync_at_branch;	/* a sync while HIST is full also reports the branch that filled HIST */
+	bool		swap_reported;	/* a message reports each swap, which the return stack treats as a call */
+	bool		sync_at_branch;	/* a sync replaces ResourceFull, and reports the branch that filled HIST */
 };
 
 extern const struct nb_dialect nb_dialect_ratified, nb_dialect_sifive0;
@@ -164,12 +169,12 @@ struct nb_encoder_config {
 	uint8_t		mode;			/* enum nb_mode */
 	uint8_t		xlen;			/* 32 or 64; 0 is 64 */
 	bool		context;		/* trTeContext, sends Ownership messages */
-	bool		hcontext;		/* the hart has hcontext, so Ownership is sent twice */
+	bool		hcontext;		/* the hart has hcontext, which a second Ownership message reports */
 	bool		timestamp;		/* trTsEnable */
 	uint8_t		ts_width;		/* bits of the timestamp, 0 is 64 */
 	uint8_t		sync_mode;		/* trTeInstSyncMode, 1 messages, 2 cycles, 3 half-words */
 	uint8_t		sync_max;		/* trTeInstSyncMax N, the period is 2^(N + 4) units */
-	bool		sync_delayed;		/* a periodic sync waits for a branch message */
+	bool		sync_delayed;		/* a periodic sync waits until a branch message is due */
 	uint8_t		src_bits;		/* width of SRC, 0..12; 0 means trTeInhibitSrc */
 	uint16_t	src_id;
 	uint8_t		implicit_return;	/* mode 1..3 of implicit return; 0 is off */
@@ -189,42 +194,45 @@ struct nb_encoder_config {
 	bool		stall;			/* trTeInstStallEna, which stalls the hart while the FIFO is full */
 	uint32_t	fifo_depth;		/* bytes of the FIFO before the sink; 0 means that it is never full */
 	uint32_t	fifo_rate;		/* bytes that drain per 256 cycles */
-	uint32_t	variant;		/* set of enum nb_variant */
+	uint32_t	variant;		/* bits of enum nb_variant */
 	uint32_t	seed;			/* seed of the random choices of variants */
-	const struct nb_dialect *dialect;	/* NULL is the ratified form */
-	bool		runs;			/* RCODE 8 or 9 reports a full HIST whose branches are equal (HTM) */
+	const struct nb_dialect *dialect;	/* NULL is nb_dialect_ratified */
+	bool		runs;			/* RCODE 8 or 9 reports a HIST full of equal branches (HTM) */
 	uint64_t	no_tstamp;		/* bit N: messages with TCODE N and without SYNC have no TSTAMP */
 };
 
-/* Values of nb_trace_state.evcode after messages were lost, and if the encoder does not report stops */
+/*
+ * Values of nb_trace_state.evcode for a session that ended because a message was lost, and for a session that
+ * ended without a message (variant NO_STOP)
+ */
 #define NB_ENDED_LOST	0xff
 #define NB_ENDED_SILENT	0xfe
 
 /*
- * The result of encoding the last block, for the truth. @stamp changes whenever another member
- * changes.
+ * The state of the trace after the last block, which the truth records. @stamp changes whenever another
+ * member changes.
  */
 struct nb_trace_state {
 	uint32_t	stamp;
-	uint32_t	session;	/* number of the last start; 0 if the last block was not traced */
+	uint32_t	session;	/* number of the current session, from 1; 0 if the last block was not traced */
 	uint32_t	starts;		/* number of sessions whose first message was sent */
 	uint32_t	syncs;		/* number of synchronising messages since nb_encoder_init() */
 	uint8_t		sync;		/* SYNC of the last synchronising message */
-	uint8_t		evcode;		/* reason for the end of the last session */
-	uint8_t		evcode_before;	/* reason for the end of the session before the last session */
+	uint8_t		evcode;		/* enum nb_evcode or NB_ENDED_* of the last session that ended */
+	uint8_t		evcode_before;	/* the same value of the session that ended before it */
 };
 
-/* Messages to send at the next opportunity */
+/* Messages to send at one of the next blocks */
 struct nb_due {
-	uint8_t		sync;		/* enum nb_sync */
-	bool		sync_forced;	/* the sync must not wait for a branch message (sync_delayed) */
-	uint8_t		context;	/* enum nb_context_due, for Ownership */
+	uint8_t		sync;		/* SYNC of a synchronising message, or NB_SYNC_NONE */
+	bool		sync_forced;	/* this message must not wait for a branch message (sync_delayed) */
+	uint8_t		context;	/* enum nb_context_due, for Ownership messages */
 };
 
 enum nb_context_due {
 	NB_CONTEXT_NONE,
-	NB_CONTEXT_WRITTEN,	/* the instruction that wrote the context has not retired */
-	NB_CONTEXT_RETIRED,
+	NB_CONTEXT_WRITTEN,	/* the encoder has not processed the block that wrote the context */
+	NB_CONTEXT_RETIRED,	/* the encoder has processed this block, and must send the context */
 };
 
 struct nb_encoder;
@@ -235,9 +243,9 @@ struct nb_encoder;
  * @bytes: The message, valid during the call
  * @len: Length of the message, at most NB_MESSAGE_MAX
  *
- * Return: False if the function refuses the message, of which it then uses no part. The encoder keeps
- * a refused message in its FIFO, and offers it again before the next message. If the FIFO is full, the
- * hart must stall if cfg.stall is set, see nb_encoder_stalls(). Otherwise the encoder loses trace, and
+ * Return: False if the function refuses the message and has used no part of it. The encoder keeps
+ * a refused message in its FIFO, and offers it again before the next message. If the FIFO is full and
+ * cfg.stall is set, the hart must stall, see nb_encoder_stalls(). Otherwise the encoder loses trace, and
  * sends an Error message as soon as this function accepts it.
  */
 typedef bool (*nb_out_fn)(void *opaque, const uint8_t *bytes, size_t len);
@@ -251,7 +259,10 @@ struct nb_encoder_stats {
 	uint64_t	stall_cycles;
 };
 
-/* Flags that describe the action at the end of a block. The configuration determines them for each itype. */
+/*
+ * Flags that describe the action of the encoder at the end of a block. They depend on the itype of the block and on
+ * the configuration.
+ */
 #define NB_ACT_SHIFT	(1U << 0)	/* add a bit to HIST */
 #define NB_ACT_ONE	(1U << 1)	/* the bit that is added to HIST is 1 */
 #define NB_ACT_SLOW	(1U << 2)	/* the block needs nb_encoder_slow() */
@@ -274,16 +285,16 @@ struct nb_encoder {
 	/* State of the message stream */
 	uint64_t	ref;		/* last address that was sent, to which the next U-ADDR is relative */
 	uint64_t	time;		/* last timestamp that was sent */
-	uint64_t	sync_base;	/* half-words since the last sync that I-CNT does not contain */
-	uint64_t	sync_start;	/* cycles or messages at the last synchronising message */
+	uint64_t	sync_base;	/* half-words since the last sync that messages have reported in I-CNT */
+	uint64_t	sync_start;	/* @n_messages (sync_mode 1) or @cycles at the last sync */
 	uint64_t	n_messages;
 	uint64_t	icnt_limit;
 	struct nb_due	due;
 	uint8_t		start_sync;	/* SYNC of the first message of the next session */
-	bool		enabled;	/* the encoder was started and not stopped after that */
+	bool		enabled;	/* nb_encoder_start() has started the encoder */
 	bool		running;	/* the encoder is enabled, and traced the last block */
 	bool		asleep;		/* the encoder is running, and the last block ended with wfi (variant WFI) */
-	uint8_t		pending;	/* type of the message that waits for the next block's address */
+	uint8_t		pending;	/* enum pending of the message that waits for the next block's address */
 	uint8_t		pending_btype;
 	uint64_t	pending_addr;	/* expected target of a return */
 	uint64_t	scontext;
@@ -294,7 +305,7 @@ struct nb_encoder {
 	/* State of the "Repeated History Optimization" and of RepeatBranch */
 	uint32_t	rep_hist;
 	uint32_t	rep_count;
-	bool		rep_open;	/* a message with @rep_hist was sent, and the next one may repeat it */
+	bool		rep_open;	/* a message with @rep_hist was sent, and the next one may repeat @rep_hist */
 	struct {
 		uint64_t	icnt, target;
 		uint32_t	count;
@@ -305,7 +316,7 @@ struct nb_encoder {
 	/* State of the "Implicit Return Optimization" */
 	uint64_t	stack[NB_STACK_MAX];
 	uint64_t	stack_reports[NB_STACK_MAX];	/* value of @reports at the push */
-	uint64_t	reports;	/* number of times that I-CNT was sent */
+	uint64_t	reports;	/* number of messages that have reported I-CNT */
 	uint32_t	chance;		/* state of the random number generator that some variants use */
 	uint32_t	stack_top;	/* index of the next free entry of @stack, to use modulo NB_STACK_MAX */
 	uint32_t	stack_n;	/* number of entries in @stack, at most cfg.stack_depth */
@@ -331,7 +342,7 @@ struct nb_encoder {
 	/* returns whether to trace a block that cfg.priv_mask selects */
 	bool		(*qualify)(void *opaque, const struct nb_ingress *blk);
 	void		*qualify_opaque;
-	/* reports that the FIFO is full, for trTeInstStallOrOverflow */
+	/* reports for trTeInstStallOrOverflow that a message was lost, or that the hart stalls */
 	void		(*stalled)(void *opaque, bool lost);
 	void		*stalled_opaque;
 };
@@ -416,7 +427,7 @@ void nb_encoder_jump(struct nb_encoder *enc, uint32_t iretire, uint32_t ninsn, u
 void nb_encoder_drain(struct nb_encoder *enc);
 
 /**
- * nb_encoder_drop() - discard the content of the FIFO and the record of lost messages
+ * nb_encoder_drop() - discard the content of the FIFO, and forget that messages were lost
  * @enc: A stopped encoder
  */
 void nb_encoder_drop(struct nb_encoder *enc);
@@ -443,7 +454,10 @@ static inline bool nb_encoder_stalls(const struct nb_encoder *enc)
 	return enc->stalls && enc->enabled;
 }
 
-/* Handle the uncommon cases of nb_encoder_ingress(). Other callers only call them as described below. */
+/*
+ * Handle the uncommon cases of nb_encoder_ingress(). nb_encoder_action() and nb_encoder_count() describe when other
+ * callers must call these functions.
+ */
 void nb_encoder_slow(struct nb_encoder *enc, const struct nb_ingress *blk);
 void nb_encoder_full(struct nb_encoder *enc);
 void nb_encoder_direct(struct nb_encoder *enc, uint64_t end);

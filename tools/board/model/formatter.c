@@ -53,9 +53,10 @@ static void formatter_id(struct nb_formatter *f, uint8_t id, bool late)
 }
 
 /*
- * Store the held byte. @next is the ID of the byte that follows the held byte. An odd byte of the
- * frame cannot be an ID change. If the byte after an odd byte has another ID, the ID change is stored
- * in the even byte before the odd byte. This is not possible in byte 14, because byte 15 contains flags.
+ * Store the data byte that nb_formatter_put() has held back. @next is the ID of the data byte after it. An
+ * odd byte of the frame cannot be an ID change. If the byte after an odd byte has another ID, the ID
+ * change is stored in the even byte before the odd byte. This is not possible in byte 14, because byte 15
+ * contains flags.
  */
 static void formatter_held(struct nb_formatter *f, uint8_t next)
 {

@@ -55,8 +55,8 @@ enum nb_priv {
  * 32 bits. Only the first @ninsn bits are used. @wide may be NULL, in which case
  * @wide_hash is 0. @code contains the instructions of the block, for the truth; it may be
  * NULL. @wide_hash is nb_code_hash() of the code or, if @code is NULL, nb_wide_hash() of
- * the bits. It is the hash of the whole translated block even if only its start has
- * retired.
+ * the bits. If only the start of a QEMU translation block has retired, @wide_hash is still
+ * the hash of the whole translation block.
  */
 struct nb_ingress {
 	uint64_t	iaddr;		/* virtual address of the first instruction */
@@ -65,7 +65,7 @@ struct nb_ingress {
 	uint8_t		ilastsize;	/* half-words of the last instruction, 1 or 2 */
 	uint8_t		itype;		/* enum nb_itype */
 	uint8_t		priv;		/* enum nb_priv */
-	bool		sijump;		/* jump to a target set by the previous instruction */
+	bool		sijump;		/* the block ends with a jump whose target the instruction before it has set */
 	uint32_t	wide_hash;
 	const uint64_t	*wide;
 	const uint8_t	*code;		/* 2 * iretire bytes */

@@ -33,16 +33,16 @@ enum nb_insn_kind {
  * @itype is NB_ITYPE_EXCEPTION for ecall and ebreak, which never retire, so that the block
  * ends before them.
  *
- * "Sequential Jump Optimization" means that a jump is sequentially inferable (struct
- * nb_ingress, sijump) if its @uses is not 0 and equals @sets of the instruction that retired
+ * A jump is sequentially inferable (nb_ingress.sijump, chapter "Sequential Jump
+ * Optimization") if its @uses is not 0 and equals @sets of the instruction that retired
  * immediately before it.
  */
 struct nb_insn {
 	uint8_t	len;	/* length in half-words, 1, 2, or more for the reserved formats */
 	uint8_t	kind;	/* enum nb_insn_kind */
 	uint8_t	itype;	/* enum nb_itype */
-	uint8_t	sets;	/* register in which lui, c.lui or auipc sets a constant, 0: none */
-	uint8_t	uses;	/* register with the target of an indirect jump, 0: none */
+	uint8_t	sets;	/* register that lui, c.lui or auipc sets to a constant, or 0 */
+	uint8_t	uses;	/* register with the target of an indirect jump, or 0 */
 	int32_t	offset;	/* offset in bytes of the target of a branch or direct jump */
 };
 
@@ -64,7 +64,7 @@ unsigned int nb_insn_len(uint16_t lo);
 void nb_insn_classify(uint32_t opcode, unsigned int flags, struct nb_insn *insn);
 
 /**
- * nb_ingress_part() - make one instruction of a block a separate block
+ * nb_ingress_part() - return one instruction of a block as a separate block
  * @blk: The block, whose @wide is not NULL
  * @i: Number of the instruction; call this function for 0, 1, 2 ...
  * @one: On entry, the block of instruction @i - 1, or any content if @i is 0. On return, the block of

@@ -60,7 +60,7 @@ uint32_t nb_with(uint32_t value, uint32_t mask, uint32_t field)
 	return (value & ~mask) | (field * (mask & -mask) & mask);
 }
 
-/* Return a random value for a field that "may not reset", or 0 if such fields are 0 after a reset. */
+/* Return the value of a field that "may not reset", which is random, or 0 if nb_dev.undef is 0. */
 uint32_t nb_undef(struct nb_dev *dev)
 {
 	uint32_t x = dev->undef;
@@ -74,7 +74,7 @@ uint32_t nb_undef(struct nb_dev *dev)
 	return x;
 }
 
-/* Return true for about one in faults.stuck calls, in which case the hardware does not respond. */
+/* Return true for about one in nb_faults.stuck calls. The caller then lets the component not respond. */
 static bool gets_stuck(struct nb_dev *dev)
 {
 	if (!dev->faults.stuck)
@@ -95,7 +95,7 @@ void nb_set_empty(struct nb_dev *dev, bool empty)
 	nb_put(dev, TR_CONTROL, empty ? control | TR_EMPTY : control & ~TR_EMPTY);
 }
 
-/* Set Empty, possibly with delay, after Enable changed from 1 to 0 and everything was flushed. */
+/* Set Empty after Enable changed from 1 to 0 and all trace was flushed. Empty may follow with a delay. */
 void nb_flushed(struct nb_dev *dev)
 {
 	dev->empty_left = dev->empty_delay;

@@ -11,8 +11,8 @@
  * owner whose guest loads from plain RAM can copy the word to this RAM. The component also calls
  * nb_dev.changed for each word that the guest has stored to, even if the shadow is unchanged, because the
  * store has changed the RAM. The owner passes each store to nb_dev_write(). The owner calls nb_dev_loaded()
- * after a load that has an effect. Loads of trRamData have an effect, and loads of Active and Empty if they
- * change with a delay.
+ * after a load that has an effect. Loads of trRamData have an effect. Loads of Control and trTsControl have
+ * an effect while a change of Active, Enable, Empty or trTsActive is delayed.
  *
  * The functions are not thread safe. The owner needs one lock for all components of a path.
  */
@@ -132,7 +132,7 @@ enum nb_ts_mode {
 #define NB_MAX_INPUTS		16
 #define NB_MAX_FUNNEL_FIFO	1024
 
-/* Mistakes of the software that programs a component */
+/* Mistakes of the software that uses a component, which the component reports by nb_dev.report */
 enum nb_report {
 	NB_REPORT_INACTIVE,	/* access to a register other than Control while Active was 0 */
 	NB_REPORT_ENABLED,	/* write of a setting while the component was enabled or not empty */
@@ -153,36 +153,39 @@ enum nb_report {
  */
 const char *nb_report_text(enum nb_report what);
 
-/* Faults to inject into a component; a member that is 0 injects no fault. */
+/*
+ * Faults to inject into a component. A member that is 0 injects no fault. If @stuck, @corrupt, @drop,
+ * @duplicate or @irq_spurious is N, the fault is injected about once in N possible times.
+ */
 struct nb_faults {
 	bool		active_stuck;	/* Active ignores writes */
-	bool		not_empty;	/* Empty stays 0 */
+	bool		not_empty;	/* Empty never changes from 0 to 1 after trace was flushed */
 	bool		enable_stuck;	/* an encoder's Enable stays 0 */
-	uint32_t	stuck;		/* N: about one in N changes of Active does not end before Control is
-					 * written again, and about one in N flushes does not end before a reset
+	uint32_t	stuck;		/* a write that changes Active has no effect until software repeats it,
+					 * or Empty stays 0 after a flush until the component is reset
 					 */
 	bool		clock_stopped;	/* the timestamp does not change */
 	bool		bus_error;	/* a sink's writes to memory fail */
 	bool		wp_outside;	/* a sink's write pointer reads 4 KiB after Limit */
-	uint32_t	corrupt;	/* N: one in N messages has a flipped bit */
-	uint32_t	drop;		/* N: one in N messages is dropped */
-	uint32_t	duplicate;	/* N: one in N messages is sent twice */
-	uint32_t	seed;		/* seed of the random choice of these messages */
+	uint32_t	corrupt;	/* one bit of a message is flipped */
+	uint32_t	drop;		/* a message is dropped */
+	uint32_t	duplicate;	/* a message is sent twice */
+	uint32_t	seed;		/* seed of the random choices */
 	bool		irq_lost;	/* a sink raises no interrupt */
-	uint32_t	irq_spurious;	/* N: one in N messages makes a sink raise an interrupt */
+	uint32_t	irq_spurious;	/* a sink raises an interrupt when a message arrives */
 };
 
 struct nb_dev;
 
 struct nb_dev_ops {
-	bool foreign;	/* the component has no tr??Control, so write() and loaded() get all offsets */
+	bool foreign;	/* the component has no tr??Control, so write() gets all offsets and loaded() none */
 	uint32_t control_reset;	/* bits of tr??Control that are 1 while Active is 0, except Empty */
 	void (*write)(struct nb_dev *dev, unsigned int offset, uint32_t value);
 	void (*loaded)(struct nb_dev *dev, unsigned int offset);
 	void (*refresh)(struct nb_dev *dev);
-	bool (*holds)(struct nb_dev *dev);	/* the component holds trace that its output did not accept */
+	bool (*holds)(struct nb_dev *dev);	/* returns true if the component still contains trace */
 	void (*activate)(struct nb_dev *dev);	/* called when Active changes from 0 to 1 */
-	void (*reset)(struct nb_dev *dev);	/* called when Active changes from 1 to 0 */
+	void (*reset)(struct nb_dev *dev);	/* called when Active changes from 1 to 0 or power is lost */
 };
 
 /* The common state of all components */
@@ -190,20 +193,21 @@ struct nb_dev {
 	uint32_t	shadow[1024];	/* results of loads, by offset / 4 */
 	const struct nb_dev_ops *ops;
 	const char	*name;		/* name of the component in error messages, set by the owner */
-	uint8_t		written[1024 / 8];	/* bit N: word N was written since the last reset */
-	uint32_t	active_delay;	/* number of loads of Control until Active changes */
-	uint32_t	enable_delay;	/* number of loads of Control until Enable changes */
-	uint32_t	ts_active_delay; /* number of loads of trTsControl until trTsActive changes */
+	uint8_t		written[1024 / 8];	/* one bit for each word, set if it was written since the last reset */
+	uint32_t	active_delay;	/* number of loads of Control after a write until Active changes */
+	uint32_t	enable_delay;	/* number of loads of Control after a write until Enable changes */
+	uint32_t	ts_active_delay; /* number of loads of trTsControl after a write until trTsActive changes */
 	uint32_t	empty_delay;	/* number of loads of Control, after Enable became 0, until Empty is 1 */
 	bool		jammed;		/* Empty stays 0 until a reset (faults.stuck, caps.keeps_rest) */
 	uint32_t	chance;		/* state of the random number generator */
+	/* numbers of loads until a delayed change; 0 if no change is delayed */
 	uint32_t	active_left;
 	uint32_t	enable_left;
 	uint32_t	ts_active_left;
 	uint32_t	empty_left;
-	uint32_t	control;	/* value that was written before Active changed */
-	uint32_t	ts_control;	/* value that was written before trTsActive changed */
-	uint32_t	undef;		/* seed of the values of undefined fields after reset; 0 is none */
+	uint32_t	control;	/* last value written to Control, which may not yet be in effect */
+	uint32_t	ts_control;	/* last value written to trTsControl, which may not yet be in effect */
+	uint32_t	undef;		/* random state for fields that are undefined after reset; 0 sets them to 0 */
 	struct nb_faults faults;
 	uint64_t	activations;	/* number of changes of Active from 0 to 1 */
 
@@ -263,8 +267,8 @@ void nb_dev_refresh(struct nb_dev *dev);
  * nb_dev_power_off() - switch the power of a component off and on
  * @dev: The component
  *
- * Afterwards, all registers have the values that they have after power-up; for example, Active is 0. Trace
- * that was not sent or written is lost.
+ * After the call, all registers have their values after power-up. For example, Active is 0. Trace that was
+ * not sent or written is lost.
  */
 void nb_dev_power_off(struct nb_dev *dev);
 
@@ -293,7 +297,7 @@ uint64_t nb_ts_now(const struct nb_ts *ts);
 struct nb_ram_caps {
 	bool		sram, smem;	/* supported modes, of which at least one is true */
 	uint32_t	sram_size;	/* size of the SRAM in bytes, a power of two */
-	uint32_t	align;		/* width in bytes of an access in SMEM mode, 2^n, at least 4 ("A") */
+	uint32_t	align;		/* alignment A of pointers and writes in SMEM mode, in bytes, 2^n, at least 4 */
 	uint32_t	start_align;	/* alignment of trRamStart in bytes if it is coarser than @align */
 	uint32_t	burst;		/* bytes that the sink collects before a write; 0 means @align */
 	uint64_t	smem_lowest;	/* lowest address for Start, Limit and WP */
@@ -323,10 +327,10 @@ struct nb_ram {
 	struct nb_ram_caps caps;
 	uint64_t	start, limit, wp, rp;
 	bool		wrap;
-	bool		broken;		/* enabled with an invalid buffer */
+	bool		broken;		/* the sink was enabled with an invalid buffer, and refuses all messages */
 	uint8_t		*buf;		/* bytes that wait for a write to memory */
 	uint32_t	n;		/* number of bytes in @buf */
-	uint32_t	burst;		/* size of @buf */
+	uint32_t	burst;		/* number of bytes in @buf after which the sink writes them to memory */
 	uint32_t	*sram;
 	uint64_t	bytes;		/* number of bytes accepted since nb_ram_init() */
 	uint64_t	refused;	/* number of refused messages */
@@ -377,7 +381,7 @@ bool nb_ram_input(void *ram, const uint8_t *bytes, size_t len);
 struct nb_funnel_caps {
 	uint8_t		inputs;		/* number of inputs, 1..16 */
 	bool		dis_input;
-	uint32_t	fifo;		/* bytes of the FIFO, in which a message needs its length + 2; 0: no FIFO */
+	uint32_t	fifo;		/* size of the FIFO in bytes, or 0; a message of N bytes needs N + 2 */
 	bool		reorder;	/* inputs are served round-robin, not in the order of arrival */
 	uint8_t		ts_modes;
 	uint8_t		ts_width;
@@ -407,7 +411,7 @@ struct nb_funnel {
 	uint64_t	discarded;
 };
 
-/* nb_funnel_drain() - send the content of the FIFO as far as the output accepts it */
+/* nb_funnel_drain() - send the messages in the FIFO until the output refuses one, and set Empty if none is left */
 void nb_funnel_drain(struct nb_funnel *funnel);
 
 void nb_funnel_init(struct nb_funnel *funnel, const struct nb_funnel_caps *caps,

@@ -8,7 +8,7 @@
 void nb_dev_init(struct nb_dev *dev, const struct nb_dev_ops *ops, const char *name);
 void nb_dev_report(struct nb_dev *dev, enum nb_report what, unsigned int offset, uint32_t value);
 
-/* Access to the shadow. nb_put() reports a change to the owner. */
+/* Access to the values that loads return (nb_dev.shadow). nb_put() reports a change to the owner. */
 uint32_t nb_get(const struct nb_dev *dev, unsigned int offset);
 void nb_put(struct nb_dev *dev, unsigned int offset, uint32_t value);
 bool nb_written(const struct nb_dev *dev, unsigned int offset);
@@ -32,11 +32,11 @@ void nb_flushed(struct nb_dev *dev);
 /* Return the value that a load of a filter's or comparator's register returns after @value was written. */
 uint32_t nb_te_legal_filter(const struct nb_te_caps *caps, unsigned int offset, uint32_t value);
 uint32_t nb_te_legal_comp(const struct nb_te_caps *caps, unsigned int offset, uint32_t value);
-/* Set the latch of the comparator whose control register was written. */
+/* If @offset is the control register of a comparator, set or clear the latch of the comparator. */
 void nb_te_prime(struct nb_te *te, unsigned int offset, uint32_t control);
 /*
- * Set the filters when trace starts. Return a mask of the traced privilege modes. Return 0 if no filter is
- * on, or if the filters depend on more than the mode, so that the encoder tests each block.
+ * Read the filters when trace starts. Return a mask of the traced privilege modes. Return 0 if no filter is
+ * on, or if the filters depend on more than the mode, so that nb_encoder.qualify must test each block.
  */
 uint8_t nb_te_set_filters(struct nb_te *te);
 

@@ -65,7 +65,7 @@ static bool forward(struct nb_funnel *f)
 	return true;
 }
 
-/* Forward all messages of a disabled funnel, and report Empty when none is left. See regs.h. */
+/* Forward the messages in the FIFO until the output refuses one. Set Empty if none is left. See regs.h. */
 void nb_funnel_drain(struct nb_funnel *f)
 {
 	while (f->held)

@@ -243,7 +243,7 @@ static uint32_t legal_control(const struct nb_ram *ram, uint32_t value)
 	return legal;
 }
 
-/* Set the pointers after a change of the mode. If Start and Limit are not fixed, they are undefined. */
+/* Set the pointers after a change of the mode. Start and Limit get undefined values if software can set them. */
 static void set_mode(struct nb_ram *ram)
 {
 	uint32_t a = align_of(ram);
@@ -273,8 +273,8 @@ static void set_enable(struct nb_ram *ram, bool on)
 		check_enable(ram);
 		ram->n = 0;
 		/*
-		 * With an impossible buffer, the sink accepts no trace, so that it does not write to an
-		 * unintended address
+		 * If the registers describe an impossible buffer, the sink refuses all trace, so that it does
+		 * not write to an unintended address
 		 */
 		ram->broken = ram->start > ram->limit || !in_buffer(ram, ram->wp);
 		nb_set_empty(&ram->dev, true);

@@ -89,7 +89,7 @@ void nb_te_caps_minimal(struct nb_te_caps *caps)
 	};
 }
 
-/* ---- WARL ---- */
+/* ---- Legal values of registers (WARL fields) ---- */
 
 /*
  * Return the trace mode after @mode was written. "When non-supported mode (different than 0) is set, it MUST

@@ -47,7 +47,7 @@ struct nb_te_caps {
 	uint8_t		icnt_bits, hist_bits, stack_depth, stack_bits;
 	uint32_t	fifo_depth, fifo_rate, variant;
 	bool		return_by_mode;		/* trTeInstImplicitReturnMode alone enables implicit return */
-	bool		notify_after;		/* watchpoints report the address after the matching one */
+	bool		notify_after;		/* a watchpoint reports the address after the matching instruction */
 };
 
 void nb_te_caps_full(struct nb_te_caps *caps);
@@ -58,7 +58,7 @@ struct nb_filter_state {
 	uint8_t		privilege;	/* bit N selects enum nb_priv N */
 	bool		interrupt;
 	uint64_t	ecause;
-	uint32_t	depth;		/* number of nested traps, of which the outermost matches; 0 outside of it */
+	uint32_t	depth;		/* number of nested traps from the matching trap on; 0 outside of it */
 };
 
 /* Fields of trTeCompControl, and the values to compare */
@@ -80,20 +80,23 @@ struct nb_te {
 	struct nb_filter_state filter[NB_MAX_FILTERS];
 	struct nb_comp_state comp[NB_MAX_COMPS];
 	uint32_t	inst_filters;	/* bit N is set if filter N is applied */
-	uint32_t	used_comps;	/* bit N is set if a filter uses comparator N, or if it notifies or latches */
+	uint32_t	used_comps;	/* bit N is set if a filter uses comparator N, or if N notifies or latches */
 	bool		notifies;	/* a comparator reports matches (watchpoint) */
 	nb_out_fn	out;
 	void		*out_opaque;
 	uint32_t	impl;		/* value of teImpl if the encoder has another register map (sifive.h) */
 	uint32_t	fault_rand;
 	uint64_t	context;
-	bool		split;		/* a comparator may match within a block */
+	bool		split;		/* nb_te_split() must process each block, which may match only in part */
 	bool		trap_interrupt;
 	uint64_t	trap_cause;
 
-	/* Reports whether the encoder needs blocks. The owner sets this callback, or NULL. */
+	/*
+	 * Called when the trace starts (@on is true) or stops. The encoder needs blocks only between both. The
+	 * owner sets this callback, or NULL.
+	 */
 	void		(*gate)(void *opaque, struct nb_te *te, bool on);
-	/* Reports that nb_te_stalls() has become true. The owner sets this callback, or NULL. */
+	/* Called when nb_te_stalls() becomes true. The owner sets this callback, or NULL. */
 	void		(*stall)(void *opaque, struct nb_te *te);
 	void		(*ext_out)(void *opaque, struct nb_te *te, unsigned int trigger);
 	void		*gate_opaque;

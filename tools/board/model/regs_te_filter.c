@@ -197,7 +197,7 @@ static bool trap_matches(const struct nb_te *te, const struct nb_filter_state *f
 }
 
 /*
- * Update the depth of nested traps after @blk. A filter must "start matching from" a matching trap, and "stop
+ * Update nb_filter_state.depth after @blk. A filter must "start matching from" a matching trap, and "stop
  * matching upon return from the 1st matching trap".
  */
 static void count_traps(struct nb_te *te, struct nb_filter_state *f, const struct nb_ingress *blk)
@@ -228,7 +228,7 @@ static bool block_matches(const struct nb_te *te, const struct nb_ingress *blk)
 	return !te->inst_filters;
 }
 
-/* Update the latches of comparators, and the depth of nested traps, after @blk. */
+/* Update the latches of comparators, and nb_filter_state.depth, after @blk. */
 static void step_filters(struct nb_te *te, const struct nb_ingress *blk)
 {
 	uint32_t left = blk->iretire ? te->used_comps : 0;
@@ -283,8 +283,8 @@ static void give(struct nb_te *te, const struct nb_ingress *blk, struct nb_truth
 }
 
 /*
- * Return true if the block need not be split, because each comparator has the same output for all
- * instructions of the block.
+ * Return true if the block need not be split, because no comparator reports matches, and each comparator
+ * has the same output for all instructions of the block.
  */
 static bool is_uniform(const struct nb_te *te, const struct nb_ingress *blk)
 {
@@ -302,8 +302,8 @@ static bool is_uniform(const struct nb_te *te, const struct nb_ingress *blk)
 
 /*
  * In hardware, the ingress port reports a few instructions per cycle, so that an address filter begins
- * and ends at the exact instruction. Blocks of this model may be long. If a comparator changes its
- * output within a block, the function makes each instruction a separate block.
+ * and ends at the exact instruction. Blocks of this model may be long. If a comparator may change its
+ * output within a block, the function passes each instruction to the encoder as a separate block.
  */
 void nb_te_split(struct nb_te *te, const struct nb_ingress *blk, struct nb_truth_writer *truth)
 {

@@ -158,7 +158,10 @@ static void start(struct nb_tmc *tmc)
 	tmc->state = NB_TMC_RUNNING;
 }
 
-/* Handle a change of TraceCaptEn from 1 to 0. If no stop preceded it, trace that was not written is lost. */
+/*
+ * Handle a change of TraceCaptEn from 1 to 0. If software has not stopped the TMC before, trace that was not written
+ * is lost.
+ */
 static void disable(struct nb_tmc *tmc)
 {
 	if (tmc->state == NB_TMC_RUNNING && !tmc->caps.etf)

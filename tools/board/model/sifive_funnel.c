@@ -2,8 +2,8 @@
 /*
  * The funnel of SiFive's version 0 with its SBA sink, see sifive.h.
  *
- * The sink has one register with the upper half of addresses, which is used for the base, the limit and
- * the write pointer. So the write pointer wraps at the end of an area of 4 GiB to the start of this area.
+ * The base, the limit and the write pointer of the sink share one register with the upper half of their
+ * addresses. So the write pointer wraps at the end of an area of 4 GiB to the start of this area.
  */
 #include <string.h>
 

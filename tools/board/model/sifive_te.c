@@ -24,7 +24,7 @@ static struct nb_te *to_te(struct nb_dev *dev)
 	return (struct nb_te *)dev;
 }
 
-/* ---- WARL ---- */
+/* ---- Legal values of registers (WARL fields) ---- */
 
 static bool is_mode(unsigned int mode)
 {

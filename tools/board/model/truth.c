@@ -162,7 +162,10 @@ static void put_code(struct nb_truth_writer *w, unsigned int op, uint8_t code)
 
 static void put_state(struct nb_truth_writer *w, const struct nb_trace_state *state)
 {
-	/* A session started and ended between two blocks if it lost the message after its first one */
+	/*
+	 * A session may start and end between two blocks, if its first message was sent and its second message
+	 * was lost
+	 */
 	bool empty = w->starts != state->starts && !state->session;
 
 	if (w->session != state->session) {

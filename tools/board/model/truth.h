@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The truth is a file that records every block that a hart retired, in order. It
- * shows whether a decode of the trace is equal to the executed instructions.
+ * The truth is a file in which the board writes each block of instructions that a hart
+ * executed, in order (struct nb_ingress in ingress.h describes a block). A decoder is right
+ * if it decodes the same instructions from the trace.
  * Documentation/trace/ntrace-truth.rst describes the file.
  */
 #ifndef NTRACE_BOARD_TRUTH_H
@@ -28,10 +29,10 @@ struct nb_truth_writer *nb_truth_create(const char *path, unsigned int hart);
 void nb_truth_slow(struct nb_truth_writer *w, const struct nb_ingress *blk,
 		   const struct nb_trace_state *state);
 
-/* A block of the dictionary */
+/* A block of the dictionary, which contains each block of the file once */
 struct nb_truth_entry {
 	struct nb_ingress	blk;
-	struct nb_truth_entry	*next[2];	/* last two successors, the most recent first */
+	struct nb_truth_entry	*next[2];	/* blocks that followed it most recently, the last one first */
 	uint32_t		index;		/* number of the entry in the dictionary */
 	uint32_t		hash_next;
 };
@@ -39,8 +40,8 @@ struct nb_truth_entry {
 /* Head of struct nb_truth_writer, which only nb_truth_block() may use */
 struct nb_truth_head {
 	struct nb_truth_entry *cur;	/* the last block */
-	uint32_t	run;		/* number of consecutive blocks that were the most recent successor */
-	uint32_t	stamp;		/* stamp of the last trace state */
+	uint32_t	run;		/* number of unwritten blocks, each of which was next[0] of its predecessor */
+	uint32_t	stamp;		/* nb_trace_state.stamp of the last state that was recorded */
 	uint64_t	insns;
 };
 
@@ -57,7 +58,7 @@ static inline bool nb_truth_same(const struct nb_ingress *a, const struct nb_ing
  * nb_truth_block() - record a block that has retired
  * @w: The writer
  * @blk: The block, which the encoder has already processed
- * @state: &encoder.state
+ * @state: State of the encoder (nb_encoder.state) after it processed the block
  */
 static inline void nb_truth_block(struct nb_truth_writer *w, const struct nb_ingress *blk,
 				  const struct nb_trace_state *state)
@@ -78,7 +79,7 @@ static inline void nb_truth_block(struct nb_truth_writer *w, const struct nb_ing
 /**
  * nb_truth_state() - record a stop or start of the trace without a block after it
  * @w: The writer
- * @state: &encoder.state
+ * @state: State of the encoder (nb_encoder.state) after the stop or start
  */
 void nb_truth_state(struct nb_truth_writer *w, const struct nb_trace_state *state);
 
@@ -105,7 +106,7 @@ void nb_truth_stacks(struct nb_truth_writer *w);
 void nb_truth_stack(struct nb_truth_writer *w, uint64_t sp, uint64_t tp);
 
 /**
- * nb_truth_time() - record the current time, which a caller does at any intervals
+ * nb_truth_time() - record the current time; calls may be at any intervals
  * @w: The writer
  * @time: Time in the unit of the timestamps. A time that is less than the last one is ignored.
  */
@@ -129,7 +130,7 @@ enum nb_truth_kind {
 	NB_TRUTH_BLOCK,		/* .blk, .traced */
 	NB_TRUTH_START,		/* the trace (re)starts with the next block; .sync */
 	NB_TRUTH_STOP,		/* the trace stopped after the last block; .evcode */
-	NB_TRUTH_SYNC,		/* a message with SYNC has the address of the next block; .sync */
+	NB_TRUTH_SYNC,		/* a synchronising message contains the address of the next block; .sync */
 	NB_TRUTH_CONTEXT,	/* .scontext, .hcontext */
 	NB_TRUTH_TIME,		/* .time */
 	NB_TRUTH_STACK,		/* .sp and .tp at the start of the next block */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Encoding of truth files, and their dictionary, which the writer (truth.c) and the reader (truth_read.c) use */
+/*
+ * Bytes of truth files, and the dictionary of their blocks. The writer (truth.c) and the reader (truth_read.c) use
+ * these declarations.
+ */
 #ifndef NTRACE_BOARD_TRUTH_COMMON_H
 #define NTRACE_BOARD_TRUTH_COMMON_H
 
@@ -17,23 +20,24 @@
 #define IRETIRE_MAX	(1U << 20)
 
 /*
- * A token is a byte. Its two high bits are its kind. The other bits are a number below 63, or they are 63
- * and the number follows as a varint.
+ * A record begins with a token, which is a byte. The two high bits of the token are the kind of the record. If
+ * the kind is KIND_OP, the other bits are the operation (OP_*). Otherwise they are a number below 63, or 63 if the
+ * next bytes are a varint with the number minus 63.
  */
 enum { KIND_RUN, KIND_OTHER, KIND_REF, KIND_OP };
 enum { OP_DEFINE, OP_CONTEXT, OP_TIME, OP_START, OP_STOP, OP_SYNC, OP_END, OP_RESET, OP_STACK };
 #define SHORT_MAX	63
 
-/* Flags of a definition */
+/* Fields of the flags byte in a definition of a block */
 #define DEF_ITYPE	0x0f
 #define DEF_LASTSIZE	0x30
 #define DEF_SIJUMP	0x40
 #define DEF_WIDE	0x80
-/* Bits of the privilege byte */
+/* Fields of the privilege byte in a definition of a block */
 #define DEF_PRIV	0x07
 #define DEF_CODE	0x08
 
-/* The dictionary, which is the same in writer and reader */
+/* The blocks that were defined. The writer and the reader build equal dictionaries. */
 struct nb_truth_dictionary {
 	struct nb_truth_entry	**chunk;
 	uint32_t		n, chunks;

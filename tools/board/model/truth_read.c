@@ -21,7 +21,7 @@ struct nb_truth_reader {
 	struct nb_truth_dictionary	dict;
 	struct nb_truth_entry	*cur;
 	struct arena		*arena;
-	uint32_t		run;		/* number of expected blocks to return before the next token */
+	uint32_t		run;		/* number of times to return cur->next[0] before the next token */
 	bool			then_other;
 	struct nb_truth_entry	*then_ref;
 	bool			traced, ended;
@@ -191,7 +191,10 @@ static int give_block(struct nb_truth_reader *r, struct nb_truth_entry *e,
 	return 1;
 }
 
-/* Fill @ev with the next block of the last token. Return 1, 0 if the token has no more blocks, or -1 for an error. */
+/*
+ * Fill @ev with the next block of the last token. Return 1 if @ev was filled in, 0 if the token has no more blocks,
+ * and -1 for an error.
+ */
 static int give_pending(struct nb_truth_reader *r, struct nb_truth_event *ev)
 {
 	struct nb_truth_entry *e;
@@ -250,7 +253,7 @@ static int get_end(struct nb_truth_reader *r, struct nb_truth_event *ev)
 	return 1;
 }
 
-/* Return 1 if @ev was filled in, 0 if the caller must read the next token, and -1 for an error. */
+/* Read the rest of a record of kind KIND_OP. Return 1 if @ev was filled in, 0 if not, and -1 for an error. */
 static int get_op(struct nb_truth_reader *r, unsigned int op, struct nb_truth_event *ev)
 {
 	uint64_t delta;

@@ -128,7 +128,7 @@ static void test_formatter_repeats_ids(void **state)
 	}
 }
 
-/* ---- A chain ---- */
+/* ---- A path of two bridges, a funnel, an ETF and an ETR ---- */
 
 #define MEMORY		4096
 #define MEMORY_BASE	0x123450000ULL

@@ -71,7 +71,7 @@ static struct bench {
 	struct nb_te	te;
 	struct nb_ram	ram;
 	struct nb_funnel funnel;
-	uint32_t	mirror[3][1024];	/* RAM from which the guest of an owner would load registers */
+	uint32_t	mirror[3][1024];	/* registers as nb_dev.changed has reported them */
 	struct reported	reported;
 	uint8_t		memory[1 << 16];
 	uint64_t	memory_base, clock;
@@ -1430,7 +1430,7 @@ static void test_funnel_reorder(void **state)
 	}
 }
 
-/* A register that was written before a reset is undefined after it. An access must be to one whole register. */
+/* A register is undefined after a reset even if it was written before. An access must be to one whole register. */
 static void test_reset_forgets(void **state)
 {
 	static const unsigned int sizes[] = { 1, 2, 8 };
