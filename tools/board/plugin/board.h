@@ -16,11 +16,13 @@
  *	options.c	parses the options of the plugin
  *	main.c		installs the plugin
  *
- * Locking: the thread of a hart owns the hart's stream and encoder while it is
- * in a callback (hart_enter() .. hart_leave()). An access to a register stops
- * all harts outside of callbacks (board_claim()), so that a store by one hart to
- * the encoder of another hart, idle or not, takes full effect before the next
- * instruction.
+ * Locking: The thread of a hart enters the hart at the start of a callback of QEMU
+ * (hart_enter()), and leaves it at the end (hart_leave()). Between both, it owns the
+ * hart's encoder and the members of struct hart. A hart that accesses a register
+ * claims the components (board_claim()), which means that it waits until all other
+ * harts have left, and that they cannot enter before it releases the components. So a
+ * store by one hart to the encoder of another hart, idle or not, takes full effect
+ * before the next instruction.
  */
 #ifndef NTRACE_BOARD_BOARD_H
 #define NTRACE_BOARD_BOARD_H
@@ -45,13 +47,13 @@
 #define MSTATUS_MPV	(1ULL << 39)
 #define HSTATUS_SPV	(1ULL << 7)
 
-/* Opcodes of instructions that the board handles individually */
+/* Opcodes of the instructions with which a hart waits for an interrupt, and leaves a trap handler in machine mode */
 #define WFI			0x10500073U
 #define MRET			0x30200073U
 
-/* Values in QEMU's scoreboard that each TB reads or writes inline */
+/* Values of a hart in QEMU's scoreboard. QEMU's translated code reads and writes them without calling the plugin. */
 struct board_score {
-	uint64_t	gate;		/* GATE_*; if it is not 0, each TB calls stream_tb_exec() */
+	uint64_t	gate;		/* GATE_*; if it is not 0, each TB starts with a call of stream_tb_exec() */
 	uint64_t	reached;	/* set when the last instruction of the TB starts */
 };
 #define GATE_STREAM	(1U << 0)	/* the encoder or the truth needs blocks */
@@ -59,11 +61,12 @@ struct board_score {
 #define GATE_STALL	(1U << 2)	/* the encoder stalls the hart */
 
 /*
- * A translated block (TB), which exists until QEMU drops all translations. Two of these structures fit into a
- * cache line, because reading them is the main cost of tracing a block.
+ * A translation block (TB), which is a piece of guest code that QEMU has translated. The structure exists until QEMU
+ * drops all translations. Two of these structures fit into a cache line, because reading them is the main cost of
+ * tracing a block.
  */
 struct tb_info {
-	uint64_t	pc0;		/* address of the translation */
+	uint64_t	pc0;		/* guest address for which QEMU translated the code */
 	const struct tb_code *code;
 	int32_t		target;		/* target of a branch or direct jump, in bytes from the start of the TB */
 	uint16_t	half_words;
@@ -78,11 +81,11 @@ struct tb_info {
 	bool		exact;		/* @pc0 is an address of the kernel, so the TB runs only at @pc0 */
 } __attribute__((aligned(32)));
 
-/* Fields of a block that are read rarely */
+/* Properties of a TB that are read rarely */
 struct tb_code {
 	uint32_t	hash;		/* hash of the code */
 	const uint8_t	*bytes;
-	uint64_t	wide[];		/* one bit per instruction, set if it has 32 bits */
+	uint64_t	wide[];		/* one bit for each instruction, set if the instruction has 32 bits */
 };
 #define TB_MAX_INSNS	1024
 
@@ -119,32 +122,32 @@ struct hart {
 	/* Used by the hart's thread in a callback */
 	volatile uint32_t busy;
 	struct board_score *score;
-	const struct tb_info *cur;	/* TB that the hart entered last, and that was not reported; or NULL */
-	struct nb_encoder *counting;	/* &te->enc if only the encoder needs blocks, otherwise NULL */
+	const struct tb_info *cur;	/* TB that the hart entered last, until its end was reported; then NULL */
+	struct nb_encoder *counting;	/* &te->enc if it gets whole blocks and no truth is written, otherwise NULL */
 	uint64_t	base;		/* address at which @cur runs */
 	uint64_t	expect;		/* next pc after a trap or register access, if @have_expect is set */
 	bool		have_expect;
-	bool		have_priv;	/* @priv is valid */
+	bool		have_priv;	/* @priv contains the privilege mode of the hart */
 	bool		quick;		/* exec_quickly() may process the next TB */
 	uint8_t		priv;
-	uint8_t		sets;		/* register to which the last instruction loaded a constant */
+	uint8_t		sets;		/* register that the last instruction set to a constant (nb_insn.sets), or 0 */
 	enum mmio_state	mmio;		/* state of mmio.c */
 	struct mmio_access access;
-	uint64_t	mret_vec, mret;	/* @mret is the address of an mret near the trap handler at @mret_vec */
+	uint64_t	mret_vec, mret;	/* address of a trap handler (mtvec), and of an mret near it */
 	uint64_t	scontext, hcontext;
-	atomic_bool	off;		/* the hart waits in machine mode, see power.c */
+	atomic_bool	off;		/* the hart has no power, because it waits in machine mode, see power.c */
 	struct hart_stats stats;
 	struct nb_te	*te;		/* NULL if the hart has no encoder */
 	struct nb_truth_writer *truth;
 	uint64_t	truth_time_at;
-	struct tb_info	kept;		/* copy of *cur, because the memory of *cur is freed */
+	struct tb_info	kept;		/* copy of *cur, made before the memory of *cur is freed (stream_flush()) */
 	uint64_t	kept_code[(sizeof(struct tb_code) + TB_MAX_INSNS / 8 + 4 * TB_MAX_INSNS) / 8];
 	unsigned int	index;
 	/* Comparison with QEMU's instruction count */
 	uint64_t	minstret_next, minstret_last, retired_last, minstret_checks, minstret_diffs;
 	uint64_t	interrupts_last;
-	uint64_t	uncounted;	/* counted by QEMU since the last check, but not executed */
-	/* Limit of board.pace instructions per millisecond */
+	uint64_t	uncounted;	/* instructions that QEMU has counted once too often since the last check */
+	/* Values of stats.retired and the clock from which pace() measures the speed of the hart */
 	uint64_t	pace_retired, pace_ns;
 	uint64_t	stall_since;	/* in ms; 0 if the hart is not stalled */
 } __attribute__((aligned(64)));
@@ -155,7 +158,7 @@ enum dev_kind {
 	DEV_KINDS,
 };
 
-/* Kinds of memory of a RAM sink. MODE_UNSAID means that the list of components does not specify it. */
+/* Kinds of memory of a RAM sink. MODE_UNSAID means that the list of components does not specify the kind. */
 enum ram_mode { MODE_UNSAID, MODE_SMEM, MODE_SRAM, MODE_BOTH };
 
 #define BOARD_MAX_OUTS	2
@@ -166,7 +169,7 @@ struct board_out {
 	struct board_dev *dev;	/* component named @to */
 	nb_out_fn	next;
 	void		*opaque;
-	/* lock of the last component on the path to which several harts send, or NULL */
+	/* lock of the last funnel on the path, to which several harts send; NULL if the path has no funnel */
 	pthread_mutex_t	*lock;
 };
 
@@ -175,7 +178,10 @@ struct board_dev {
 	char		name[16];
 	struct board_out out[BOARD_MAX_OUTS];
 	unsigned int	n_outs;
-	/* For an encoder with two outputs, the message that one of the outputs has not accepted */
+	/*
+	 * For an encoder with two outputs, the last message, if an output has not accepted it. Bit N of
+	 * @forked_taken is set if output N has accepted it.
+	 */
 	uint8_t		forked[256];
 	uint8_t		forked_len, forked_taken;
 	uint64_t	addr;
@@ -196,16 +202,16 @@ struct board_dev {
 	enum ram_mode	mode;
 	uint64_t	loads, stores;	/* number of register accesses */
 	struct nb_formatter *formatter;	/* formatter for the file of an ETR in a boot trace */
-	/* Bytes of a RAM sink that are not yet written to memory */
+	/* Bytes of a sink that are not yet written to memory or to @boot_trace, and the address of the first byte */
 	uint8_t		*stage;
 	uint64_t	stage_addr;
 	size_t		stage_len;
 	uint64_t	ram_page;	/* last page that was found to be memory */
 	uint64_t	bus_errors, interrupts;
-	unsigned int	irq;		/* interrupt number at the APLIC, 0: none */
+	unsigned int	irq;		/* interrupt number at the APLIC, or 0 */
 	atomic_bool	irq_due;
 	FILE		*boot_trace;	/* file to which a sink writes a boot trace, instead of memory; or NULL */
-	/* Lock of a component to which several harts send */
+	/* Lock of a funnel, to which several harts send */
 	pthread_mutex_t	*lock;
 };
 
@@ -214,8 +220,8 @@ static inline bool board_is_encoder(const struct board_dev *d)
 	return d->kind == DEV_ENCODER || d->kind == DEV_SF_ENCODER;
 }
 
-#define CLAIM_HELD	(1U << 0)	/* a hart has exclusive access to the components */
-#define CLAIM_IRQ	(1U << 1)	/* an interrupt must be raised */
+#define CLAIM_HELD	(1U << 0)	/* a hart has claimed the components, or is about to */
+#define CLAIM_IRQ	(1U << 1)	/* a hart must raise the interrupts of sinks before it enters */
 
 struct board {
 	unsigned int	n_harts, n_devs;
@@ -233,15 +239,15 @@ struct board {
 	bool		strict_access;	/* an access that is not 32 bits wide and aligned faults */
 	bool		incoherent;	/* harts must invalidate their caches to see what sinks wrote */
 	uint64_t	cached_from;	/* start of the memory whose cache lines a reset drops */
-	uint64_t	cached_size;	/* size of that memory in bytes, 0: none */
+	uint64_t	cached_size;	/* size of that memory in bytes, or 0 */
 	bool		deep_idle;	/* harts and trace components may lose their power */
 	bool		debugger;	/* the board emulates a debugger that traces from reset */
 	bool		reset_lost;	/* trace components have no power during a reset */
-	uint32_t	check_minstret;	/* number of instructions between two checks of minstret, 0: no checks */
-	uint64_t	limit;		/* number of instructions after which the run ends, 0: none */
+	uint32_t	check_minstret;	/* number of instructions between two checks of minstret; 0 means no checks */
+	uint64_t	limit;		/* number of instructions of a hart that end the run; 0 means no limit */
 	uint32_t	stall_limit;	/* time in ms that a hart may stall before the run ends */
 	uint32_t	bus_ratio;	/* bus clock ticks per tick of the time CSR */
-	uint32_t	pace;		/* maximum instructions of a hart per millisecond, 0: no limit */
+	uint32_t	pace;		/* maximum number of a hart's instructions per millisecond; 0 means no limit */
 	struct nb_te_caps te_caps;
 	struct nb_ram_caps ram_caps;
 	struct nb_funnel_caps funnel_caps;
@@ -335,7 +341,10 @@ void board_wait_claim(struct hart *h);
 void board_claim(struct hart *self);
 void board_release(struct hart *self);
 
-/* Return false if the caller must call hart_wait() before it does anything else. */
+/*
+ * Enter the hart. Return false if another hart has claimed the components or an interrupt must be raised, so that the
+ * caller must call hart_wait() before it does anything else.
+ */
 static inline __attribute__((warn_unused_result)) bool hart_enter(struct hart *h)
 {
 	h->busy = 1;
@@ -353,7 +362,7 @@ static inline void hart_wait(struct hart *h)
 		board_wait_claim(h);
 }
 
-/* Enter the hart, and wait until no other hart has claimed the components. */
+/* Enter the hart. If another hart has claimed the components (board_claim()), wait until it has released them. */
 static inline void hart_enter_wait(struct hart *h)
 {
 	if (!hart_enter(h))

@@ -22,15 +22,15 @@
 #define PAGE		4096U
 #define BUCKETS		4096U
 
-#define CBO_MASK	0x00007fffU	/* bits that are equal in all instructions, which excludes imm and rs1 */
+#define CBO_MASK	0x00007fffU	/* bits that are equal in all cache instructions, unlike imm and rs1 */
 #define CBO		0x0000200fU
 #define CBO_INVAL	0
 #define CBO_CLEAN	1
 #define CBO_FLUSH	2
 
 /*
- * A page whose data in memory differ from the data in the caches. @bytes contains the lines that sinks wrote,
- * and that no hart has invalidated after the write.
+ * A page with lines that sinks have written to memory, and that no hart has invalidated after the write. @bytes
+ * contains these lines.
  */
 struct shadow {
 	struct shadow	*next;
@@ -70,8 +70,8 @@ static struct shadow *make(uint64_t page)
 }
 
 /*
- * Prepare lines for a write to bytes @from to @to of a page. Lines that are not in the shadow are
- * read from memory.
+ * Prepare the shadow of a page for a write to bytes @from to @to. Read the lines of these bytes that are
+ * not in the shadow from memory.
  */
 static bool fill(struct shadow *s, unsigned int from, unsigned int to)
 {

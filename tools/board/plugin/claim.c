@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Exclusive access to the trace components. A hart that accesses a component claims all components,
- * and the other harts then pause between two blocks. See board.h for the rules of access.
+ * Exclusive access to the trace components. A hart that accesses a register claims all components. The
+ * other harts then wait between two blocks until it releases the components. See "Locking" in board.h.
  */
 #include <linux/membarrier.h>
 #include <sched.h>
@@ -26,9 +26,9 @@ void board_claim_init(void)
 }
 
 /*
- * Leave the hart while another hart has claimed the components, and wait. The function also raises
- * interrupts, for which QEMU takes its big lock. The hart has left while this happens, so that no other
- * hart waits for it.
+ * Leave the hart, wait until no other hart has claimed the components, and enter the hart again. The
+ * function also raises the interrupts of sinks, for which QEMU takes its big lock. The hart has left
+ * while the function waits for this lock, so that no hart with the lock waits for this hart.
  */
 void board_wait_claim(struct hart *h)
 {
@@ -48,8 +48,8 @@ void board_wait_claim(struct hart *h)
 }
 
 /*
- * Claim all components. The caller need not have entered @self before this call. After board_release(), @self is
- * entered.
+ * Claim all components, and wait until all harts have left. The caller need not have entered @self before this call.
+ * board_release() enters @self.
  */
 void board_claim(struct hart *self)
 {

@@ -91,7 +91,7 @@ static void csr_exec(unsigned int vcpu, void *opaque)
 		*csr = value & (hcontext ? HCONTEXT_MASK : SCONTEXT_MASK);
 		csr_tell(h);
 	}
-	/* Mark the instruction as retired here, because qemu_plugin_set_pc() skips QEMU's code that marks it */
+	/* Set this flag here, because qemu_plugin_set_pc() skips the translated code that sets it */
 	h->score->reached = 1;
 	hart_leave(h);
 	if (rd)
@@ -112,9 +112,9 @@ void csr_reset(struct hart *h)
  * @opcode: Bytes of the instruction
  * @pc: Address of the instruction
  *
- * The instruction is the last one of its block, because QEMU translates it to an exception. The
- * instruction executes at the address of its translation, because code that is mapped at several
- * addresses does not use these registers.
+ * The instruction is the last one of its block, because QEMU translates it to an exception. The function
+ * assumes that the instruction executes at @pc, because code that is mapped at several addresses does
+ * not use these registers.
  *
  * Return: True if the plugin executes the instruction.
  */

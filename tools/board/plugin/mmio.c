@@ -10,9 +10,9 @@
  * registers need no copy in memory, loads have their side effects, and other loads
  * and stores have no overhead.
  *
- * The trap is not in the trace, because software sees only one instruction. The
- * access changes mepc, mcause and mtval, so machine mode must not need these
- * registers when it accesses trace components.
+ * The plugin does not report the trap to the encoder, because software sees only one
+ * instruction. The access changes mepc, mcause and mtval, so software in machine mode
+ * must not need the values of these registers when it accesses trace components.
  *
  * The firmware must not delegate access faults; OpenSBI does not.
  */
@@ -308,7 +308,7 @@ bool mmio_step(struct hart *h)
 	}
 	memory_sync();
 	board_release(h);
-	/* Report the instruction after its effect, so that the trace includes the instruction that starts the trace */
+	/* Report the instruction after its effect, so that the trace begins with the instruction that starts it */
 	if (h->score->gate & GATE_STREAM) {
 		if (!h->have_priv) {
 			h->priv = guest_trapped_priv(NB_PRIV_M);

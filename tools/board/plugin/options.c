@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Options of the plugin, which define the features and faults of the hardware. */
+/* Options of the plugin, which select the features and faults of the emulated hardware. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,8 @@
  * scontext is 0 when the hart returns. The hart's hcontext does not change, because machine mode would
  * save and restore it.
  *
- * The hart is powered again when it leaves machine mode.
+ * The hart is powered again when it leaves machine mode. CoreSight and SiFive components never lose their
+ * power in this way.
  *
  * The power controller has a 32-bit register for each domain, at 4 times the number of the domain. The
  * register has bits for power, clock, and the release of reset. A component of the domain responds only
@@ -61,7 +62,10 @@ void power_make(struct board_dev *dev)
 	controller = dev;
 }
 
-/* Return true if @dev responds. With deep-idle, a component without a path from a hart with power has no power. */
+/*
+ * Return true if an access to @dev does not fault. With deep-idle, a component that is only on the paths of harts
+ * without power has no power, except CoreSight and SiFive components.
+ */
 bool power_is_on(const struct board_dev *dev)
 {
 	if (dev->domain && controller &&
@@ -70,7 +74,9 @@ bool power_is_on(const struct board_dev *dev)
 	return !board.deep_idle || dev->kind > DEV_ATBBRIDGE || topology_is_used(dev);
 }
 
-/* Power off each component that is not on the path of a hart with power. CoreSight components stay powered. */
+/*
+ * Power off each component that is not on the path of a hart with power. CoreSight and SiFive components stay powered.
+ */
 void power_cut(void)
 {
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
@@ -79,8 +85,8 @@ void power_cut(void)
 }
 
 /*
- * Power off all trace components, which lose their power while the machine is reset. Each hart
- * calls this before software of the new boot can access a component.
+ * Power off the components of the Trace Control Interface, because they have no power while the machine
+ * is reset. Each hart calls this before software of the new boot can access a component.
  */
 void power_reset(struct hart *h)
 {
@@ -89,7 +95,7 @@ void power_reset(struct hart *h)
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++) {
 		if (d->kind > DEV_ATBBRIDGE)
 			continue;
-		/* Disable the component before, so that the loss of power is not reported */
+		/* Disable the component, so that nb_dev_power_off() does not report the loss of power */
 		nb_put(d->dev, TR_CONTROL, nb_get(d->dev, TR_CONTROL) & ~TR_ENABLE);
 		nb_dev_power_off(d->dev);
 	}

@@ -2,9 +2,10 @@
 /*
  * Report exactly the instructions that a hart retires to its encoder and truth file.
  *
- * QEMU executes translated blocks (TB). Each TB calls stream_tb_exec() when it is
- * entered, and sets a flag inline when its last instruction starts. The end of a
- * TB is determined when the next TB is entered, or when a trap is taken:
+ * QEMU executes translation blocks (TB). It calls stream_tb_exec() when a hart
+ * enters a TB, and sets a flag (board_score.reached) when the last instruction of
+ * the TB starts. The plugin determines the end of a TB when the hart enters the
+ * next TB or takes a trap.
  *
  *	last instruction started	The whole TB has retired. The next pc shows whether
  *					a branch was taken, or is the target of a jump.
@@ -14,8 +15,8 @@
  *					follows from the next pc, or from the pc of the
  *					instruction that trapped.
  *
- * A TB has the address of its translation, but it may also run at other addresses
- * with the same offset in the page if the same code is mapped more than once.
+ * QEMU translates a TB for one address, but the TB may also run at other addresses
+ * with the same offset in the page, if the same code is mapped more than once.
  * After linear code, branches and direct jumps, the address at which a TB runs
  * follows from the address of the previous TB. The plugin reads the pc register
  * only after an indirect jump, a trap or a return. It never reads the pc register
@@ -89,13 +90,16 @@ static size_t code_size(unsigned int ninsn, unsigned int half_words)
 	return (sizeof(struct tb_code) + (ninsn + 63) / 64 * 8 + 2 * half_words + 7) & ~(size_t)7;
 }
 
-/* The code is stored after the bits for each instruction. */
+/* Return the address of the code of a TB, which is stored after tb_code.wide. */
 static uint8_t *code_bytes(struct tb_code *code, unsigned int ninsn)
 {
 	return (uint8_t *)(code->wide + (ninsn + 63) / 64);
 }
 
-/* Free all translated blocks, because QEMU drops its translations. No hart executes code at this time. */
+/*
+ * Free all TBs, because QEMU drops its translations. Copy the TBs whose end was not reported. No hart executes code at
+ * this time.
+ */
 void stream_flush(void *opaque)
 {
 	for (unsigned int i = 0; i < board.n_harts; i++) {
@@ -148,7 +152,7 @@ static void edge(struct hart *h, uint64_t next)
 			   (unsigned long long)h->base, (unsigned long long)next);
 }
 
-/* Return a block for the whole h->cur, with the itype of the last instruction */
+/* Return a block with all instructions of h->cur, whose itype is that of the last instruction. */
 static inline struct nb_ingress whole_block(const struct hart *h)
 {
 	const struct tb_info *t = h->cur;
@@ -191,7 +195,7 @@ static void retire_head(struct hart *h, uint64_t next)
 	retire(h, &blk);
 }
 
-/* Return true if the code does not determine the target of the last instruction. */
+/* Return true if the last instruction jumps to a target that the instruction itself does not contain. */
 static inline bool leads_anywhere(const struct tb_info *t)
 {
 	return t->kind >= NB_INSN_TABLE && t->kind <= NB_INSN_XRET;
@@ -289,8 +293,8 @@ static inline void begin(struct hart *h, const struct tb_info *t, uint64_t pc)
 }
 
 /*
- * Delay the hart if it has executed more instructions per millisecond than option pace allows. After time in
- * which the hart has executed fewer instructions, it may not execute more.
+ * Delay the hart if it has executed more instructions per millisecond than option pace allows. A hart that was
+ * slower for some time must not be faster later.
  */
 static NB_NOINLINE void pace(struct hart *h)
 {
@@ -392,7 +396,7 @@ static bool may_move_stack(const struct tb_info *cur)
 	       cur->itype == NB_ITYPE_OTHER_DIRECT;
 }
 
-/* Report the end of the previous block of any kind, and enter @t at @pc. */
+/* Report the end of h->cur, of whatever kind it is, and enter @t at @pc. */
 static NB_NOINLINE void exec_at(struct hart *h, const struct tb_info *t, uint64_t pc)
 {
 	bool stack;
@@ -459,9 +463,9 @@ static NB_NOINLINE void exec_direct(struct hart *h, uint64_t end)
 }
 
 /*
- * Fast path for most blocks. h->quick is set, and h->cur has run to its end. The encoder only counts h->cur or
- * stores the target of its jump. Each call is the last action of the function, so that the compiler need not
- * save registers.
+ * Fast path for most blocks. h->quick is set, and h->cur has run to its end. The encoder only counts the
+ * instructions of h->cur, or sends the message of its branch or jump. Each call is the last action of the
+ * function, so that the compiler need not save registers.
  */
 static inline void exec_quickly(struct hart *h, const struct tb_info *t, uint64_t pc)
 {
@@ -470,7 +474,7 @@ static inline void exec_quickly(struct hart *h, const struct tb_info *t, uint64_
 	unsigned int act = nb_encoder_action(h->counting, outcome(cur, base, pc), h->priv);
 	bool full;
 
-	/* exec_at() processes blocks that the encoder cannot only count, and unexplained jumps */
+	/* exec_at() processes blocks that need nb_encoder_slow(), and unexplained jumps */
 	if (NB_UNLIKELY((act & (NB_ACT_SLOW | NB_ACT_JUMP)) == NB_ACT_SLOW)) {
 		exec_at(h, t, pc);
 		return;
@@ -491,7 +495,7 @@ static inline void exec_quickly(struct hart *h, const struct tb_info *t, uint64_
 		hart_leave(h);
 }
 
-/* Enter a TB of a user program, which may run at another address than that of its translation. */
+/* Enter a TB of a user program, which may run at another address than tb_info.pc0. */
 static NB_NOINLINE void exec_user(struct hart *h, const struct tb_info *t)
 {
 	exec_quickly(h, t, tb_pc(h, t));
@@ -637,8 +641,8 @@ void stream_discon(unsigned int vcpu, enum qemu_plugin_discon_type type, uint64_
 }
 
 /*
- * Start to report blocks if @on is true, because the encoder needs them. Otherwise stop, if the truth does not need
- * them. The caller is the thread of the hart, or has claimed the harts.
+ * Start to report blocks if @on is true, because the encoder needs them. Otherwise stop, unless the truth or an option
+ * needs them. The caller is the thread of the hart, or has claimed the components.
  */
 void stream_gate(struct hart *h, bool on)
 {
@@ -666,7 +670,7 @@ static unsigned int tb_half_words(struct qemu_plugin_tb *tb, size_t n)
 	return len / 2;
 }
 
-/* Return the itype of a block with the last instruction @insn if the hart continues at the next instruction. */
+/* Return the itype of a TB that ends with @insn, if the hart continues at the address after @insn. */
 static uint8_t fall_through(const struct nb_insn *insn)
 {
 	switch (insn->kind) {

@@ -48,7 +48,7 @@ static void parse_outs(struct board_dev *dev, char *names)
 #define KIND(kind)	(1U << DEV_##kind)
 #define ANY_KIND	(~KIND(POWER))
 
-/* Numbers that a line may specify, and the kinds of components for which it may specify them */
+/* Keys with a number that a line may contain, and the kinds of components that may have the key */
 static const struct key {
 	const char	*name;
 	size_t		offset;		/* offset of an unsigned int in struct board_dev */

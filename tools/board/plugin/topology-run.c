@@ -15,10 +15,10 @@ static void boot_start_encoder(struct board_dev *d)
 	uint32_t features = board.boot_features;
 	void (*gate)(void *opaque, struct nb_te *te, bool on) = d->te->gate;
 
-	/* Sources that share a sink get consecutive numbers */
+	/* Encoders that share a sink get different values of SRC */
 	if (d->out[0].lock)
 		features += d->hart << 16;
-	/* Do not start the stream of the hart, which QEMU has not created; vcpu_init() starts it */
+	/* Do not start to report blocks of the hart, because QEMU has not created it; vcpu_init() starts this */
 	d->te->gate = NULL;
 	boot_activate(dev);
 	nb_dev_write(dev, TR_TE_INST_FEATURES, features);
@@ -39,8 +39,8 @@ static void boot_start_encoder(struct board_dev *d)
 
 /*
  * Start an encoder of version 0. By default it uses HTM, with a synchronising message every 2^16 messages.
- * If timestamps are enabled, each message has a timestamp. Options boot-control and boot-privileges have no
- * effect.
+ * If timestamps are enabled, all messages except ResourceFull have a timestamp. Options boot-control,
+ * boot-features and boot-privileges have no effect.
  */
 static void boot_start_sf_encoder(struct board_dev *d)
 {
@@ -154,7 +154,7 @@ static void stop_boot_trace(struct board_dev *d)
 void topology_close(void)
 {
 	memory_sync();
-	/* Do not report enabled sinks if the board itself has ended the run (limit) or started the trace */
+	/* Do not report sinks that are still enabled if the board has ended the run (limit) or started the trace */
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
 		if (d->kind == DEV_RAMSINK && !board.limit && !board.boot_trace)
 			nb_ram_end(d->ram);

@@ -9,7 +9,7 @@
 /* Constants of the virt machine with aia=aplic */
 #define APLIC_S		0x0d000000ULL
 #define APLIC_SETIPNUM	0x1cdc
-#define ICOUNT_BACK	10000		/* ticks, more than a block of instructions needs */
+#define ICOUNT_BACK	10000		/* ticks of the time CSR, which are more than a TB takes */
 
 struct board_dev *topology_find(uint64_t addr)
 {
@@ -30,7 +30,7 @@ void topology_drain(void)
 			nb_te_drain(d->te);
 }
 
-/* Set dev->out[].dev to the components at the outputs of @dev. Components that the list lacks stay NULL. */
+/* Set dev->out[].dev to the components at the outputs of @dev. It stays NULL if the list lacks the component. */
 static void find_outs(struct board_dev *dev)
 {
 	for (unsigned int i = 0; i < dev->n_outs; i++)
@@ -211,8 +211,8 @@ static void make_ramsink(struct board_dev *dev)
 }
 
 /*
- * Return the number of inputs of @to that components before @dev in the list use. If @dev is NULL,
- * count the inputs that all components use.
+ * Return the number of inputs of @to to which components before @dev in the list are connected. If @dev
+ * is NULL, count the inputs to which any components are connected.
  */
 static unsigned int nr_inputs(const struct board_dev *to, const struct board_dev *dev)
 {
@@ -304,7 +304,7 @@ static void make_lock(struct board_dev *dev)
 	pthread_mutex_init(dev->lock, NULL);
 }
 
-/* Drain the ETF in front of an ETR. */
+/* Make the ETF that leads to an ETR send its trace, because the ETR requests a flush. */
 static void etr_flush(void *opaque)
 {
 	struct board_dev *dev = opaque;
