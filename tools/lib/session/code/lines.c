@@ -509,6 +509,15 @@ static int give_function(Dwarf_Die *die, void *ctx)
 	return each->ret ? DWARF_CB_ABORT : DWARF_CB_OK;
 }
 
+/* Return true if the entry with index @nth, which is not the last one, has no instruction */
+static bool is_empty(Dwarf_Lines *lines, size_t nth)
+{
+	Dwarf_Addr at, next;
+
+	return !dwarf_lineaddr(dwarf_onesrcline(lines, nth), &at) &&
+	       !dwarf_lineaddr(dwarf_onesrcline(lines, nth + 1), &next) && at == next;
+}
+
 static int give_lines(Dwarf_Die *cu, struct each *each)
 {
 	struct nt_line give = { 0 };
@@ -522,7 +531,7 @@ static int give_lines(Dwarf_Die *cu, struct each *each)
 	for (i = 0; i < nr && !each->ret; i++) {
 		line = dwarf_onesrcline(lines, i);
 		if (dwarf_lineendsequence(line, &end) || end || dwarf_lineno(line, &give.line) ||
-		    give.line <= 0 || dwarf_lineaddr(line, &give.address))
+		    give.line <= 0 || dwarf_lineaddr(line, &give.address) || (i + 1 < nr && is_empty(lines, i)))
 			continue;
 		give.file = dwarf_linesrc(line, NULL, NULL);
 		give.address = from_dwfl(each->module, give.address + each->bias);

@@ -52,7 +52,7 @@ size_t nt_lines_at(struct nt_lines *lines, const char *object, uint64_t address,
 		   struct nt_frame *frames, size_t max);
 
 /*
- * nt_lines_each() - call @fn for all lines and functions in the debug information of an object
+ * nt_lines_each() - call @fn for all lines with instructions and functions in an object's debug information
  *
  * The lines and functions are in no particular order. Return 0 after the last one. If @fn returns
  * another value than 0, return this value at once.
