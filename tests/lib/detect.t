@@ -12,7 +12,7 @@ head -n 8000 "$dir/prog.pcs" >"$dir/part" && mv "$dir/part" "$tap_tmp/pcs"
 gcc -g -O2 -I"$top/include" -o "$dir/roundtrip" "$top/tests/dialect/roundtrip.c" "$top/tests/dialect/encoder.c" \
 	"$top/tests/dialect/program.c" "$O/lib/libntrace.a" -lpthread && make -s -C "$top/tests/random" O="$O" || exit 1
 cd "$tap_tmp" || exit 1
-plan 53
+plan 54
 
 # found NAME ELF PCS TRACE: check that `ntrace decode --detect` decodes the trace to the executed PCs without
 # options for the encoder
@@ -100,4 +100,7 @@ L
 exact deviating 1 $(by_size 20 1000) $(by_size 20 999)
 is "ntrace stat prints the options that decode the trace" "$("$ntrace" stat --elf "$rtl/htm-sync-29-branch.elf" "$rtl/htm-sync-29-branch.nt" |
 	head -n 1 | cut -d' ' -f1-4)" "ntrace decode --encoder accemic"
+"$ntrace" stat --elf "$dir/prog.elf" "$top/samples/primes.nt" >got 2>&1
+is "ntrace stat asks whether this is the program if most messages do not fit it" "$? $(grep -o 'is this the program.*executed?' got)" \
+	"1 is this the program that was executed?"
 done_testing

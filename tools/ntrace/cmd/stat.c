@@ -29,7 +29,8 @@ struct stat_command {
 	struct options	options;
 	bool		json;
 	const char	*elf;
-	bool		trouble;	/* an error has occurred that the statistics of the streams do not include */
+	/* an error has occurred that the statistics of the streams do not include, or the program is another one */
+	bool		trouble;
 	const char	*id_name;	/* "cpu" or "id" */
 	NS_ARRAY(struct stream) streams;
 };
@@ -89,12 +90,13 @@ static int stat_raw(struct stat_command *c, const char *path)
 	if (nt_config_check(&c->options.config))
 		return usage_error("these options contradict each other");
 	status = input_each(path, &c->options, &streams, c);
-	c->trouble = status != EXIT_CLEAN;
+	if (status != EXIT_CLEAN)
+		c->trouble = true;
 	for (i = 0; i < c->streams.nr; i++) {
 		if (c->streams.at[i].walk.stats.messages)
 			return EXIT_CLEAN;
 	}
-	return c->trouble ? status : nothing_of_source(&c->options, path);
+	return status != EXIT_CLEAN ? status : nothing_of_source(&c->options, path);
 }
 
 /* ---- A recording ---- */
@@ -251,8 +253,8 @@ static bool find_options(struct stat_command *c, const char *path)
 		c->options.config.xlen = xlen;
 		ok = detect(&c->options, image, path, &found);
 	}
-	if (ok)
-		detect_print(&c->options, &found, "ntrace decode", c->elf, path, c->json ? stderr : stdout);
+	if (ok && !detect_print(&c->options, &found, "ntrace decode", c->elf, path, c->json ? stderr : stdout))
+		c->trouble = true;
 	nt_image_free(image);
 	elf_files_close(&elfs);
 	return ok;

@@ -21,6 +21,7 @@
 #define LARGE_PART	(256u << 10)	/* number of bytes on which the best sets of options are tried */
 #define SEAM_MAX	(32u << 20)	/* maximum size in bytes of a file in which the place is searched at which a ring has wrapped */
 #define MAX_SEAMS	8
+#define UNSURE		50	/* percentage of messages that fit the code, below which it is probably that of another program */
 #define MAX_BAD		400		/* number of bad messages after which a set of options is abandoned */
 #define PIECE		1024u		/* number of bytes that are decoded together */
 #define MAX_INSNS	(4u << 20)	/* maximum number of instructions that are decoded from a piece */
@@ -462,10 +463,11 @@ static void print_accept(uint32_t accept, FILE *file)
 	}
 }
 
-void detect_print(const struct options *options, const struct detected *found, const char *command, const char *elf,
+bool detect_print(const struct options *options, const struct detected *found, const char *command, const char *elf,
 		  const char *path, FILE *file)
 {
 	const struct nt_config *c = &options->config;
+	double fit = found->messages > found->bad ? percent(found->messages - found->bad, found->messages) : 0;
 	bool sifive = c->dialect == NT_DIALECT_SIFIVE0;
 
 	fputs(command, file);
@@ -486,7 +488,7 @@ void detect_print(const struct options *options, const struct detected *found, c
 	if (options->wrapped_at)
 		fprintf(file, " --wrapped-at %" PRIu64, options->wrapped_at);
 	fprintf(file, " --elf %s %s\n", elf, path);
-	fprintf(file, "# sure: %.1f %% of %" PRIu64 " messages that were tried fit the code (%" PRIu64 " instructions)\n",
-		found->messages > found->bad ? percent(found->messages - found->bad, found->messages) : 0,
-		found->messages, found->insns);
+	fprintf(file, "# %s: %.1f %% of %" PRIu64 " messages that were tried fit the code (%" PRIu64 " instructions)\n",
+		fit < UNSURE ? "is this the program that was executed?" : "sure", fit, found->messages, found->insns);
+	return fit >= UNSURE;
 }

@@ -21,8 +21,11 @@ struct detected {
 bool detect(struct options *options, struct nt_image *image, const char *path,
 	    struct detected *found);
 
-/* Print the arguments with which @command decodes @path, whose code is in @elf, and how certain these arguments are. */
-void detect_print(const struct options *options, const struct detected *found, const char *command, const char *elf,
+/*
+ * Print the arguments with which @command decodes @path, whose code is in @elf, and how certain these arguments are.
+ * Return false if most messages do not fit the code.
+ */
+bool detect_print(const struct options *options, const struct detected *found, const char *command, const char *elf,
 		  const char *path, FILE *file);
 
 #endif /* NTRACE_DETECT_H */
