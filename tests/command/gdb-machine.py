@@ -5,27 +5,16 @@ prints "ok" and "not ok".
 The file truth.N has the address and the function of each instruction of gdb's thread N. If CLASH is set, gdb must not
 name functions of programs."""
 import os
+import sys
 
 import gdb
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from gdb_checks import met, names, number, ok, run  # noqa: E402
+
 KERNEL = 1 << 63
 CALLERS = {'_start': ['_start'], 'outer': ['outer', '_start'], 'inner': ['inner', 'outer', '_start'], 'done': ['done']}
-NAME = os.environ['NAME']
 CLASH = os.environ.get('CLASH')
-stops = []
-gdb.events.stop.connect(stops.append)
-
-
-def ok(name, good, more=''):
-    print('%s - %s: %s' % ('ok' if good else 'not ok', NAME, name), '' if good else more, flush=True)
-
-
-def run(command):
-    return gdb.execute(command, to_string=True)
-
-
-def number(name):
-    return int(gdb.parse_and_eval('$' + name)) & (1 << 64) - 1
 
 
 def truth(thread):
@@ -43,12 +32,7 @@ def truth(thread):
 
 
 def here():
-    frame, names = gdb.newest_frame(), []
-    # gdb before version 14 needs an outermost frame with PC 0
-    while frame and frame.pc():
-        names.append(frame.name())
-        frame = frame.older()
-    return number('pc'), names
+    return number('pc'), names()
 
 
 def walk(thread, wanted):
@@ -68,17 +52,6 @@ def walk(thread, wanted):
     ok('thread %d steps back' % thread.num, back == wanted[-2::-1], [pair for pair in zip(back, wanted[-2::-1]) if pair[0] != pair[1]][:3])
 
 
-def hits(command):
-    nr = 0
-    while True:
-        run(command)
-        if not isinstance(stops[-1], gdb.BreakpointEvent):
-            return nr
-        nr += gdb.newest_frame().name() == 'inner'
-
-
-run('set pagination off')
-run('set backtrace past-main on')
 threads = sorted(gdb.selected_inferior().threads(), key=lambda thread: thread.num)
 all_of = [truth(thread.num) for thread in threads]
 if os.environ.get('END'):
@@ -91,9 +64,9 @@ for thread, wanted in zip(threads, all_of):
     walk(thread, wanted)
 run('ntrace-goto begin')
 run('break inner')
-calls = sum(names[0] == 'inner' for wanted in all_of for _, names in wanted)
-met = hits('continue'), hits('reverse-continue')
-ok('a breakpoint stops at each call, forwards and backwards', calls and met == (calls, calls), (met, calls))
+calls = sum(callers[0] == 'inner' for wanted in all_of for _, callers in wanted)
+found = [sum(name == 'inner' for name in met(command, lambda: names()[0])) for command in ('continue', 'reverse-continue')]
+ok('a breakpoint stops at each call, forwards and backwards', calls and found == [calls, calls], (found, calls))
 run('continue')
 run('delete')
 run('reverse-finish')

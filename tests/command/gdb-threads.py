@@ -3,20 +3,12 @@
 script --insns` for this thread."""
 import os
 import random
+import sys
 
 import gdb
 
-
-def ok(name, good, more=''):
-    print('%s - %s' % ('ok' if good else 'not ok', name), '' if good else more, flush=True)
-
-
-def run(command):
-    return gdb.execute(command, to_string=True)
-
-
-def number(name):
-    return int(gdb.parse_and_eval('$' + name)) & (1 << 64) - 1
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from gdb_checks import STEPS, address, met, number, ok, run  # noqa: E402
 
 
 def truth(tid):
@@ -24,11 +16,7 @@ def truth(tid):
         return [int(line, 16) for line in f]
 
 
-stops = []
-gdb.events.stop.connect(stops.append)
 TRUTH = {tid: truth(tid) for tid in (1234, 1235)}
-STEPS = int(os.environ.get('STEPS', '400'))
-run('set pagination off')
 threads = {thread.ptid[1]: thread for thread in gdb.selected_inferior().threads()}
 ok('gdb shows both threads', sorted(threads) == [1234, 1235], threads)
 random.seed(2)
@@ -51,15 +39,8 @@ for tid in sorted(threads):
 run('ntrace-goto end')
 for tid in sorted(threads):
     run('break *request thread %d' % threads[tid].num)
-    nr = 0
-    while True:
-        run('reverse-continue')
-        if not isinstance(stops[-1], gdb.BreakpointEvent):
-            break
-        nr += 1
-        if gdb.selected_thread().ptid[1] != tid:
-            nr = -1000
-    wanted = TRUTH[tid].count(int(gdb.parse_and_eval('(long)&request')))
-    ok('a breakpoint stops only thread %d' % tid, nr == wanted, (nr, wanted))
+    stopped = met('reverse-continue', lambda: gdb.selected_thread().ptid[1])
+    wanted = [tid] * TRUTH[tid].count(address('request'))
+    ok('a breakpoint stops only thread %d' % tid, stopped == wanted, (stopped, wanted))
     run('delete')
     run('ntrace-goto end')

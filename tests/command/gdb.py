@@ -3,55 +3,19 @@
 "ok" and "not ok"."""
 import os
 import random
+import sys
 
 import gdb
 
-with open(os.environ['TRUTH'], encoding='ascii') as f:
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from gdb_checks import PLACES, STEPS, address, met, names, number, ok, run, stops  # noqa: E402
+
+with open('truth', encoding='ascii') as f:
     TRUTH = [int(line, 16) for line in f]
-STEPS = int(os.environ.get('STEPS', '400'))
-PLACES = int(os.environ.get('PLACES', '200'))
-stops = []
-gdb.events.stop.connect(stops.append)
-
-
-def ok(name, good, more=''):
-    print('%s - %s' % ('ok' if good else 'not ok', name), '' if good else more, flush=True)
-
-
-def run(command):
-    try:
-        return gdb.execute(command, to_string=True)
-    except gdb.error as e:
-        return 'error: %s' % e
-
-
-def number(name):
-    return int(gdb.parse_and_eval('$' + name)) & (1 << 64) - 1
-
-
-def names():
-    frame, found = gdb.newest_frame(), []
-    while frame:
-        found.append(frame.name())
-        frame = frame.older()
-    return found
-
-
-def address(name):
-    return int(gdb.parse_and_eval('(long)&' + name))
 
 
 def is_at(function):
     return gdb.newest_frame().name() == function
-
-
-def hits(command):
-    nr = 0
-    while True:
-        run(command)
-        if not isinstance(stops[-1], gdb.BreakpointEvent):
-            return nr
-        nr += 1
 
 
 def steps(command, nr):
@@ -70,8 +34,6 @@ def next_lines(command, nr):
     return lines
 
 
-for setting in 'pagination off', 'confirm off', 'backtrace past-main on':
-    run('set ' + setting)
 ok('gdb starts at the first instruction', number('pc') == TRUTH[0])
 request = address('request')
 first = TRUTH.index(request)
@@ -124,9 +86,10 @@ for name in 'request', 'compare', 'fib':
         continue
     run('ntrace-goto end')
     run('break *' + name)
-    met = hits('reverse-continue'), hits('continue')
-    wanted = TRUTH.count(address(name))
-    ok('a breakpoint stops at each call of %s, backwards and forwards' % name, met == (wanted, wanted), (met, wanted))
+    wanted = [n for n, pc in enumerate(TRUTH) if pc == address(name)]
+    backwards, forwards = (met(command, lambda: number('trace_insn')) for command in ('reverse-continue', 'continue'))
+    ok('a breakpoint stops at each call of %s, backwards and forwards' % name, backwards[::-1] == forwards == wanted,
+       (backwards, forwards, wanted))
     run('delete')
 run('ntrace-goto insn %d' % (len(TRUTH) // 2))
 time = number('trace_time')
