@@ -21,8 +21,31 @@ tail -n +20001 pcs >later && "$ntrace" encode --elf requests --pcs later -o nt.1
 for tid in 1234 1235; do insns truth.$tid -i threads.data --tid $tid; done
 STEPS=200 in_gdb gdb-threads.py 9 -i threads.data
 
-plan $(($(wc -l <results) + 16))
-results 33
+# The debug adapter of gdb exists since gdb 14
+stub="| $ntrace gdb --stdio -i threads.data"
+for gdb in gdb-multiarch gdb-multiarch-new; do
+	command -v $gdb >/dev/null && $gdb -nx -batch -ex 'python import gdb.dap' 2>/dev/null || continue
+	timeout 300 python3 "$top/tests/command/gdb-adapter.py" "$stub" $gdb -nx -i=dap -ix "$O/share/ntrace/ntrace-gdb.py" |
+		sed "s/^\(ok\|not ok\) - /&$gdb: /" >>results
+done
+
+plan $(($(wc -l <results) + 19))
+results 39
+
+# Without ntrace-gdb.py, gdb does not name the thread that steps backwards
+gdb-multiarch -nx -batch -iex 'set osabi none' -ex "target remote $stub" -ex 'thread 2' -ex 'reverse-stepi' -ex 'p $trace_insn' >unnamed 2>&1
+ok "a gdb that does not name the thread is not moved backwards, and a message names the remedy" \
+	eval 'said "gdb does not name the thread" unnamed && said "\$1 = 0" unnamed'
+printf '$qSupported:swbreak+#d8$QThreadSuffixSupported#e4$?#3f' | "$ntrace" gdb --stdio -i threads.data >lldb 2>lldb.err
+ok "LLDB gets no state, and a message names gdb" eval 'said "Use gdb" lldb.err && ! grep -q T05 lldb && grep -q "E01" lldb'
+if command -v lldb >/dev/null; then
+	"$ntrace" gdb --listen lldb.socket -i threads.data 2>lldb.err &
+	while ! [ -S lldb.socket ] && kill -0 $!; do sleep 0.1; done
+	timeout 60 lldb -x -b -o "process connect -p gdb-remote unix-connect://$tap_tmp/lldb.socket" </dev/null >lldb 2>&1
+	ok "LLDB reports that it cannot connect" eval 'said "error: " lldb && said "Use gdb" lldb.err'
+else
+	skip "LLDB reports that it cannot connect" "this host has no lldb; on Debian: apt-get install lldb"
+fi
 
 # If gdb has loaded the program's own file, gdb assumes GNU/Linux. In this case, gdb would step forwards to wrong
 # places.

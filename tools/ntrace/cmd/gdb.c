@@ -81,36 +81,18 @@ static bool find_script(char path[PATH_MAX])
 
 static void exec_gdb(const struct gdb *g, const char *program, const char *socket, const char *script)
 {
-	static const char *const before[] = {
-		/*
-		 * objects.c explains why the OS ABI is none. The other options disable the display of values
-		 * that a trace does not contain.
-		 */
-		"-q", "-iex", "set osabi none", "-iex", "set print entry-values no",
-		"-iex", "set print frame-arguments none", "-iex", "set confirm off",
-		/* a reply can take some seconds, because callers at the end of a large recording are found slowly */
-		"-iex", "set remotetimeout 3600",
-	};
-	const size_t n = sizeof(before) / sizeof(*before);
-	char remote[PATH_MAX + 16];
 	const char **args;
-	size_t i, nr = 0;
+	char remote[PATH_MAX + 16];
+	size_t nr;
 
-	for (i = 0; g->args[i]; i++)
+	for (nr = 0; g->args[nr]; nr++)
 		;
-	args = calloc(n + i + 8, sizeof(*args));
+	args = calloc(nr + 7, sizeof(*args));
 	if (!args)
 		return;
-	args[nr++] = program;
-	for (i = 0; i < n; i++)
-		args[nr++] = before[i];
 	snprintf(remote, sizeof(remote), "target remote %s", socket);
-	args[nr++] = "-ex";
-	args[nr++] = remote;
-	args[nr++] = "-x";
-	args[nr++] = script;
-	for (i = 0; g->args[i]; i++)
-		args[nr++] = g->args[i];
+	memcpy(args, (const char *[]){ program, "-q", "-ix", script, "-ex", remote }, 6 * sizeof(*args));
+	memcpy(args + 6, g->args, nr * sizeof(*args));
 	execvp(program, (char **)args);
 	refuse("cannot start %s: %s", program, strerror(errno));
 }
@@ -162,11 +144,12 @@ static int serve(struct gdb *g, int in, int out)
 
 static int serve_path(struct gdb *g)
 {
-	int listener = listen_at(g->listen), client, status;
+	char script[PATH_MAX];
+	int listener = find_script(script) ? listen_at(g->listen) : -1, client, status;
 
 	if (listener < 0)
 		return EXIT_USAGE;
-	fprintf(stderr, "ntrace: gdb -iex 'set osabi none' -ex 'target remote %s' can connect now\n", g->listen);
+	fprintf(stderr, "ntrace: gdb -ix %s -ex 'target remote %s' can connect now\n", script, g->listen);
 	client = accept_client(listener, 0, NULL);
 	status = client < 0 ? EXIT_USAGE : serve(g, client, client);
 	close(client);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The part of `ntrace gdb` that runs inside gdb: it shows the callers that the trace reports, and adds commands."""
 import struct
+import sys
 
 import gdb
 from gdb.unwinder import Unwinder
@@ -106,17 +107,55 @@ class Where(gdb.Command):
         print('%d.%09d s, CPU %d, instruction %d' % (time // 10 ** 9, time % 10 ** 9, cpu, insn))
 
 
+def add_dap():
+    """Add going backwards to gdb's debug adapter, which has no such requests. This uses internals of gdb."""
+    from gdb.dap.events import exec_and_expect_stop
+    from gdb.dap.next import _handle_thread_step
+    from gdb.dap.server import capability, request
+
+    def go(command, thread):
+        _handle_thread_step(thread, False)
+        # the adapter has changed this setting
+        lock_steps()
+        exec_and_expect_stop(command)
+
+    @capability('supportsStepBack')
+    @request('stepBack', response=False)
+    def step_back(*, threadId: int, granularity: str = 'statement', **args):
+        go('reverse-nexti' if granularity == 'instruction' else 'reverse-next', threadId)
+
+    @request('reverseContinue', response=False)
+    def reverse_continue(*, threadId: int, **args):
+        go('reverse-continue', threadId)
+
+
+def lock_steps(event=None):
+    """With another setting, gdb does not name the thread that steps backwards. Before gdb is connected, it cannot
+change this setting."""
+    gdb.execute('set scheduler-locking step', to_string=True)
+    if event:
+        gdb.events.stop.disconnect(lock_steps)
+        gdb.execute('monitor script', to_string=True)
+
+
 gdb.unwinder.register_unwinder(None, TraceUnwinder(), True)
+gdb.events.stop.connect(lock_steps)
 Goto()
 Back()
 Where()
 for setting in (
-        'print entry-values no',
-        # do not print the returned value, because a0 is unknown
-        'print finish off',
-        # with another setting, gdb does not name the thread that steps backwards
-        'scheduler-locking step'):
+        # objects.c explains why the OS ABI is none
+        'osabi none',
+        # a reply can take some seconds, because callers at the end of a large recording are found slowly
+        'remotetimeout 3600',
+        # the trace has no values
+        'print entry-values no', 'print frame-arguments none', 'print finish off', 'confirm off'):
     try:
         gdb.execute('set ' + setting)
     except gdb.error:
         pass
+# without this mode, reverse-finish runs to the start of the recording if the caller has no symbols
+for hook, mode in ('hook', 'on'), ('hookpost', 'off'):
+    gdb.execute('define %s-reverse-finish\nset step-mode %s\nend' % (hook, mode))
+if 'gdb.dap.server' in sys.modules and 'stepBack' not in sys.modules['gdb.dap.server']._commands:
+    add_dap()

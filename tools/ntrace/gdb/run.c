@@ -391,10 +391,10 @@ static void take_actions(struct stub *stub)
 	go_on(stub, go, false);
 }
 
-static void refuse_linux(struct stub *stub)
+/* Do not move, and tell the user why. */
+static void refuse_move(struct stub *stub, const char *why)
 {
-	stub_say(stub, "ntrace: this gdb takes the program for one of GNU/Linux. It would then step forwards to places\n"
-		 "that it computes from unknown registers. Leave gdb, and start it with: gdb -iex 'set osabi none'\n");
+	stub_say(stub, why);
 	run_stopped(stub, stub->tid, SIGTRAP_GDB, "");
 }
 
@@ -403,7 +403,8 @@ static void run_forwards(struct stub *stub)
 	const char *packet = stub->packet;
 
 	if (stub->linux_abi && stub->goes_to == STUB_GOTO_NONE)
-		refuse_linux(stub);
+		refuse_move(stub, "ntrace: this gdb takes the program for one of GNU/Linux. It would then step forwards to places\n"
+			    "that it computes from unknown registers. Leave gdb, and start it with: gdb -iex 'set osabi none'\n");
 	else if (packet[0] == 'v')
 		take_actions(stub);
 	else if (packet[0] == 'c' || packet[0] == 'C')
@@ -414,8 +415,13 @@ static void run_forwards(struct stub *stub)
 
 static void run_backwards(struct stub *stub)
 {
+	int32_t tid;
+
 	if (stub->packet[1] == 'c')
 		go_on(stub, stub->run_tid, true);
+	else if (stub->run_tid < 0 && !stub->has_script && nt_replay_thread(stub->replay, 1, &tid))
+		refuse_move(stub, "ntrace: gdb does not name the thread that steps back. Leave gdb, and start it with the option\n"
+			    "-ix and the path of ntrace-gdb.py, which changes this\n");
 	else
 		step(stub, stub->run_tid >= 0 ? stub->run_tid : stub->tid, true);
 }

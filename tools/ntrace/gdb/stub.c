@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/options.h"
 #include "cli/recording.h"
 #include "stub.h"
 
@@ -270,7 +271,10 @@ bool stub_time(const char *text, uint64_t *ns)
 	return end && !*end;
 }
 
-/* Parse `monitor goto PLACE` or `monitor back FROM TO`. The next continue packet moves to the place. */
+/*
+ * Parse `monitor goto PLACE` or `monitor back FROM TO`. The next continue packet moves to the place. `monitor script`
+ * means that gdb has loaded ntrace-gdb.py.
+ */
 static void take_command(struct stub *stub, const char *hex)
 {
 	char text[128];
@@ -292,7 +296,8 @@ static void take_command(struct stub *stub, const char *hex)
 	} else if (!strcmp(text, "goto begin") || !strcmp(text, "goto end")) {
 		stub->goes_to = text[5] == 'b' ? STUB_GOTO_BEGIN : STUB_GOTO_END;
 	}
-	if (stub->goes_to != STUB_GOTO_NONE) {
+	stub->has_script |= !strcmp(text, "script");
+	if (stub->goes_to != STUB_GOTO_NONE || !strcmp(text, "script")) {
 		reply_text(stub, "OK");
 		return;
 	}
@@ -307,6 +312,13 @@ static void leave(struct stub *stub, const char *packet)
 		reply_text(stub, "OK");
 }
 
+/* Only LLDB sends the packet that leads here. Reply with an error when it asks for the state, so that it disconnects. */
+static void refuse_lldb(struct stub *stub)
+{
+	refuse("LLDB would show values that the trace does not have, and would not stop at breakpoints. Use gdb");
+	stub->lldb = true;
+}
+
 /* Reply to a packet that only asks for data. Unknown packets get an empty reply. */
 static void answer(struct stub *stub)
 {
@@ -315,6 +327,10 @@ static void answer(struct stub *stub)
 
 	if (!strncmp(packet, "qSupported", 10))
 		say_features(stub);
+	else if (!strcmp(packet, "QThreadSuffixSupported"))
+		refuse_lldb(stub);
+	else if (!strcmp(packet, "?") && stub->lldb)
+		reply_text(stub, "E01");
 	else if (!strcmp(packet, "?"))
 		run_stopped(stub, stub->tid, 5, "");
 	else if (packet[0] == 'H')

@@ -64,6 +64,8 @@ struct stub {
 	int		in, out;
 	bool		no_acks;
 	bool		quit;
+	bool		lldb;		/* the client is LLDB, which is refused */
+	bool		has_script;	/* the client has loaded ntrace-gdb.py, so it names the thread of a user's step */
 	bool		linux_abi;	/* the client steps with breakpoints, see run.c */
 	int32_t		tid, run_tid;	/* threads that packets Hg and Hc have chosen; @run_tid is -1 for any thread */
 	NS_ARRAY(struct stub_break) breaks;

@@ -45,7 +45,7 @@ struct nt_replay_place {
 	uint64_t	space;		/* address space, for nt_session_where() and nt_session_read() */
 	/* time of the message that reports the instruction, or of the message before, ns */
 	uint64_t	time;
-	uint64_t	insn;		/* number of instructions before this instruction */
+	uint64_t	insn;		/* number of instructions before the position of the replay */
 	int32_t		tid, pid, cpu;
 	/* the thread for the functions below, which is @tid, or @cpu if CPUs are threads */
 	int32_t		thread;
