@@ -1,0 +1,55 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Compare `ntrace gdb` with the truth of the board, for three versions of gdb. The recorded program has two threads that
+# call functions of a library through the PLT. The stack pointers in the truth show which calls are open.
+. "$(dirname "$0")/../harness/tap.sh"
+. "$(dirname "$0")/gdb.sh"
+truth_dir=$O/tests/command-gdb-board
+out=$truth_dir/out
+sources=$top/tests/command/gdb-board
+
+record() {
+	make -C "$top" tool guest-static plugin modules MVERS=6.12 && rm -rf "$truth_dir" && mkdir -p "$out" "$truth_dir/root/tmp" || return
+	set -- "$O/root/bin/riscv64-guest-gcc" -g -O0 -fno-stack-protector
+	"$@" -shared -fPIC -Wl,-soname,library.so -o "$out/library.so" "$sources/library.c" &&
+		"$@" -no-pie -o "$out/program" "$sources/program.c" "$out/library.so" -pthread -Wl,-rpath,/tmp &&
+		gcc -O2 -Wno-unused-function -I"$top/tools/board/model" -o "$truth_dir/calls" "$top/tests/command/gdb-truth.c" \
+			"$O/board/model/libnbmodel.a" -lelf &&
+		cp "$O/riscv64/bin/ntrace-static" "$out/" && cp "$out/program" "$out/library.so" "$truth_dir/root/tmp/" || return
+	cat >"$out/go" <<-'E2'
+		cd /tmp && cp /out/ntrace-static /out/program /out/library.so . || exit
+		./ntrace-static record --buildid-dir /tmp/debug -m 16M -e ntrace//u -o data -- ./program >/out/log 2>&1 || exit
+		tar -cf /out/files.tar data debug
+	E2
+	"$top/tools/board/board" run --kernel 6.12 --harts 1 --truth "$truth_dir/truth" --model truth-stacks=on --out "$out" \
+		--timeout 900 -- sh /out/go && out_files "$out" || { cat "$out/log"; return 1; }
+}
+
+# shown GDB STEPS PLACES: compare a version of gdb with the truth
+shown() {
+	NAME="gdb $("$1" --version | sed -n '1s/.* //p')" STEPS=$2 PLACES=$3 \
+		in_gdb gdb-board.py 20 --gdb "$1" --symfs "$truth_dir/root" --buildid-dir "$out/debug" -i "$out/data"
+}
+
+record >log 2>&1 || { cat log; exit 1; }
+# shellcheck disable=SC2046
+"$truth_dir/calls" "$truth_dir/truth/hart0.truth" "$out/program" \
+	$("$ntrace" script --symfs "$truth_dir/root" --buildid-dir "$out/debug" -i "$out/data" --insns -F tid 2>/dev/null | awk '{ print $1 }' | sort -u) >truth || exit 1
+compared_with_truth "$(wc -l <truth)"
+n=0
+: >lacking
+for gdb in "$O/root/bin/gdb-multiarch" "$O/root/bin/gdb-multiarch-new" /usr/bin/gdb-multiarch; do
+	[ -x "$gdb" ] || { echo "$gdb" >>lacking; continue; }
+	n=$((n + 1))
+	# shellcheck disable=SC2046
+	shown "$gdb" $([ $n = 1 ] && by_size "400 200" "10000 10000" || echo 400 200)
+done
+plan $(($(wc -l <results) + 4 - n))
+results $((n * 20))
+while read -r gdb; do
+	case $gdb in
+	/usr/*) skip "the gdb of this host" "on Debian: apt-get install gdb-multiarch" ;;
+	*) skip "$gdb" "tools/setup/setup prepares it" ;;
+	esac
+done <lacking
+done_testing

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Write the PC and all callers of each instruction of a process, for gdb-board.py.
+ *
+ *	gdb-truth TRUTH ELF THREAD...
+ *
+ * TRUTH is from a board with one hart and truth-stacks=on, and ELF is the program of the THREADs. A line has the thread,
+ * the addresses of consecutive instructions, "|", and the return address and start of each open call, and 1 if it is a
+ * signal handler, the innermost first. The unit of starts is an instruction of the thread. judge-calls.c has the rules
+ * about calls.
+ */
+#define main judge_calls
+#include "../session/judge-calls.c"
+#undef main
+
+static void print_block(const struct thread *t, const struct nb_ingress *b)
+{
+	const struct calls *c = &t->calls.at[t->cur];
+	unsigned int half;
+	size_t i;
+
+	printf("%d", t->tid);
+	for (half = 0; half < b->iretire; half += (b->code[2 * half] & 3) == 3 ? 2 : 1)
+		printf(" %" PRIx64, b->iaddr + 2 * half);
+	fputs(" |", stdout);
+	for (i = c->open.nr; i--;)
+		printf(" %" PRIx64 ":%" PRIu64 ":%d", c->open.at[i].ret, c->open.at[i].begin, c->open.at[i].handler);
+	putchar('\n');
+}
+
+static bool print_truth(const char *path)
+{
+	struct nb_truth_event ev, stack = { 0 };
+	struct nb_truth_reader *r;
+	struct place place = { 0 };
+	const struct thread *t;
+	unsigned int hart;
+	int rc;
+
+	r = nb_truth_open(path, &hart);
+	if (!r)
+		return false;
+	while ((rc = nb_truth_next(r, &ev)) > 0) {
+		if (ev.kind == NB_TRUTH_CONTEXT)
+			place.context = ev.scontext;
+		if (ev.kind == NB_TRUTH_STACK)
+			stack = ev;
+		if (ev.kind != NB_TRUTH_BLOCK)
+			continue;
+		take(&place, &ev, &stack, true);
+		t = thread_of(place.tid);
+		if (t && ev.traced && ev.blk.ninsn && ev.blk.priv == NB_PRIV_U)
+			print_block(t, &ev.blk);
+		stack.sp = stack.tp = 0;
+	}
+	nb_truth_reader_close(r);
+	return !rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct program program = { 0 };
+	int i;
+
+	if (argc < 4 || !read_elf(&program, argv[2]))
+		return 2;
+	for (i = 3; i < argc; i++)
+		*ADD(&threads) = (struct thread){ .tid = atoi(argv[i]), .program = &program };
+	if (!read_truth(argv[1], false))
+		return 2;
+	for (i = 0; i < (int)threads.nr; i++)
+		find_stacks(&threads.at[i]);
+	return !print_truth(argv[1]);
+}
