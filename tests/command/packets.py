@@ -13,7 +13,7 @@ import time
 VALID = [
     b'qSupported:multiprocess+;swbreak+;xmlRegisters=i386', b'?', b'Hg0', b'Hgp4d2.4d2', b'Hc-1', b'Hcp4d2.0', b'g', b'p20', b'p44',
     b'p47', b'm10000,10', b'm4e5400000004d20,8', b'm4e540000000004d2,8', b'm4e540004d2000000,100', b'm4e540004d2000008,ffff', b'T4d2', b'qC',
-    b'qAttached', b'qRcmd,' + b'script'.hex().encode(), b'QThreadSuffixSupported', b'vCont?', b'vCont;s:p4d2.4d2', b'vCont;c', b'vCont;c:p4d2.-1', b'vCont;r10554,10900:p4d2.4d2', b'vCont;C05', b'bc', b'bs', b'c', b's', b'S05',
+    b'qAttached', b'QThreadSuffixSupported', b'vCont?', b'vCont;s:p4d2.4d2', b'vCont;c', b'vCont;c:p4d2.-1', b'vCont;r10554,10900:p4d2.4d2', b'vCont;C05', b'bc', b'bs', b'c', b's', b'S05',
     b'Z0,10554,2', b'Z1,106a0,2', b'Z0,106a0,2;X8,2600442500000000000000001527', b'Z0,106a0,2;X3,220127;X3,220027', b'z0,10554,2', b'Z2,10000,4',
     b'qXfer:features:read:target.xml:0,1000', b'qXfer:threads:read::0,1000', b'qXfer:exec-file:read:4d2:0,1000',
     b'qXfer:libraries:read::0,1000', b'qXfer:libraries-svr4:read::0,1000', b'qXfer:libraries:read::0,1000', b'vFile:setfs:0', b'vFile:open:' + b'/etc/passwd'.hex().encode() + b',0,0',

@@ -31,8 +31,7 @@ static const char usage[] =
 struct gdb {
 	struct recording_options recording;
 	unsigned long	pid;
-	const char	*gdb, *listen, *at;
-	uint64_t	time;
+	const char	*gdb, *listen;
 	bool		stdio, kernel, machine;
 	char		**args;		/* additional arguments of gdb */
 	struct stub	*stub;
@@ -135,13 +134,6 @@ static int accept_client(int listener, pid_t child, int *status)
 	return accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 }
 
-static int serve(struct gdb *g, int in, int out)
-{
-	g->stub->in = in;
-	g->stub->out = out;
-	return stub_serve(g->stub) ? EXIT_CLEAN : EXIT_USAGE;
-}
-
 static int serve_path(struct gdb *g)
 {
 	char script[PATH_MAX];
@@ -151,7 +143,7 @@ static int serve_path(struct gdb *g)
 		return EXIT_USAGE;
 	fprintf(stderr, "ntrace: gdb -ix %s -ex 'target remote %s' can connect now\n", script, g->listen);
 	client = accept_client(listener, 0, NULL);
-	status = client < 0 ? EXIT_USAGE : serve(g, client, client);
+	status = client < 0 ? EXIT_USAGE : stub_serve(g->stub, client, client);
 	close(client);
 	close(listener);
 	unlink(g->listen);
@@ -179,7 +171,7 @@ static int serve_child(struct gdb *g, const char *program, const char *folder)
 	signal(SIGPIPE, SIG_IGN);
 	client = child < 0 ? -1 : accept_client(listener, child, &status);
 	if (client >= 0) {
-		serve(g, client, client);
+		stub_serve(g->stub, client, client);
 		close(client);
 		waitpid(child, &status, 0);
 	}
@@ -204,16 +196,6 @@ static int serve_gdb(struct gdb *g)
 }
 
 /* ---- Command ---- */
-
-/* Move to the position of --at. Return false after an error. */
-static bool start_at(const struct gdb *g)
-{
-	if (!g->at || !strcmp(g->at, "begin"))
-		return true;
-	if (!strcmp(g->at, "end"))
-		return nt_replay_seek(g->stub->replay, UINT64_MAX) >= 0;
-	return nt_replay_seek_time(g->stub->replay, g->time) >= 0;
-}
 
 /* Return true if a file before @nth has the same path. */
 static bool has_earlier(struct stub *stub, const struct nt_replay_object *file, size_t nth)
@@ -272,7 +254,8 @@ static struct nt_replay *show_any(struct gdb *g, struct nt_session *session)
 	nt_replay_free(replay);
 	/* a recording with only kernel code is from the flight recorder, so its last instructions are interesting */
 	g->machine = true;
-	g->at = g->at ?: "end";
+	if (g->stub->goes_to == STUB_GOTO_NONE)
+		stub_goto(g->stub, "end");
 	return show(g, session, -1);
 }
 
@@ -297,12 +280,12 @@ static int run_session(struct gdb *g, struct nt_session *session)
 		return no_insns(g, session);
 	recording_report(session);
 	g->stub->xlen = nt_session_cpu(session, 0, &cpu, &config) && config.xlen == 32 ? 32 : 64;
-	if (!start_at(g))
+	if (run_goto(g->stub) < 0)
 		return recording_failed(session);
 	stub_begin(g->stub);
 	report_files(g->stub);
 	if (g->stdio)
-		return serve(g, STDIN_FILENO, STDOUT_FILENO);
+		return stub_serve(g->stub, STDIN_FILENO, STDOUT_FILENO);
 	return g->listen ? serve_path(g) : serve_gdb(g);
 }
 
@@ -313,11 +296,8 @@ static int run_gdb(struct gdb *g)
 
 	if (!session)
 		return EXIT_USAGE;
-	g->stub = calloc(1, sizeof(*g->stub));
-	status = g->stub ? run_session(g, session) : EXIT_USAGE;
-	if (g->stub)
-		stub_free(g->stub);
-	free(g->stub);
+	status = run_session(g, session);
+	stub_free(g->stub);
 	nt_session_close(session);
 	return status;
 }
@@ -326,15 +306,14 @@ static bool set_at(const struct option_entry *option, const char *arg)
 {
 	struct gdb *g = option->to;
 
-	g->at = arg;
-	if (!strcmp(arg, "begin") || !strcmp(arg, "end") || stub_time(arg, &g->time))
-		return true;
-	return refuse("--at expects begin, end or a time in seconds such as 12.345, not '%s'", arg);
+	return stub_goto(g->stub, arg) ||
+	       refuse("--at expects begin, end or a time in seconds such as 12.345, not '%s'", arg);
 }
 
 int cmd_gdb(int argc, char **argv)
 {
-	struct gdb g = { 0 };
+	static struct stub stub;
+	struct gdb g = { .stub = &stub };
 	const struct option_entry options[] = {
 		RECORDING_OPTIONS(&g.recording),
 		OPTION_NUMBER(0, "pid", "N", &g.pid, 1, "the process to show (the one with the most instructions)"),

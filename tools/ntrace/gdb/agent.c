@@ -107,10 +107,8 @@ static bool execute(struct agent *a, uint8_t op)
 	uint64_t value, *top = a->nr ? &a->stack[a->nr - 1] : NULL;
 
 	switch (op) {
-	case OP_CONST8: return operand(a, 1, &value) && push(a, value);
-	case OP_CONST16: return operand(a, 2, &value) && push(a, value);
-	case OP_CONST32: return operand(a, 4, &value) && push(a, value);
-	case OP_CONST64: return operand(a, 8, &value) && push(a, value);
+	case OP_CONST8: case OP_CONST16: case OP_CONST32: case OP_CONST64:
+		return operand(a, 1 << (op - OP_CONST8), &value) && push(a, value);
 	case OP_REG: return take_register(a);
 	case OP_GOTO: return jump(a, true);
 	case OP_IF_GOTO: return jump(a, false);

@@ -135,7 +135,6 @@ change this setting."""
     gdb.execute('set scheduler-locking step', to_string=True)
     if event:
         gdb.events.stop.disconnect(lock_steps)
-        gdb.execute('monitor script', to_string=True)
 
 
 gdb.unwinder.register_unwinder(None, TraceUnwinder(), True)

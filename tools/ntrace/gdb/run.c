@@ -229,29 +229,29 @@ static void go_back(struct stub *stub, uint64_t from, uint64_t to)
 	stop_here(stub, moved, tid, true, "");
 }
 
+int run_goto(struct stub *stub)
+{
+	enum stub_goto goes_to = stub->goes_to;
+
+	stub->goes_to = STUB_GOTO_NONE;
+	return goes_to == STUB_GOTO_NONE ? NT_REPLAY_MOVED : goes_to == STUB_GOTO_TIME ?
+	       nt_replay_seek_time(stub->replay, stub->goto_value) : nt_replay_seek(stub->replay, stub->goto_value);
+}
+
 /* Move to the position that `monitor goto` or `monitor back` has set. Return false if no position is set. */
 static bool go_to(struct stub *stub)
 {
-	enum stub_goto goes_to = stub->goes_to;
 	struct nt_replay_place here;
 	int moved;
 
-	stub->goes_to = STUB_GOTO_NONE;
-	switch (goes_to) {
-	case STUB_GOTO_NONE:
-		return false;
-	case STUB_GOTO_BACK:
+	if (stub->goes_to == STUB_GOTO_BACK) {
+		stub->goes_to = STUB_GOTO_NONE;
 		go_back(stub, stub->goto_value, stub->goto_end);
 		return true;
-	case STUB_GOTO_TIME:
-		moved = nt_replay_seek_time(stub->replay, stub->goto_value);
-		break;
-	case STUB_GOTO_INSN:
-		moved = nt_replay_seek(stub->replay, stub->goto_value);
-		break;
-	default:
-		moved = nt_replay_seek(stub->replay, goes_to == STUB_GOTO_BEGIN ? 0 : UINT64_MAX);
 	}
+	if (stub->goes_to == STUB_GOTO_NONE)
+		return false;
+	moved = run_goto(stub);
 	if (moved >= 0)
 		moved = nt_replay_here(stub->replay, &here) ? NT_REPLAY_MOVED : -1;
 	stop_here(stub, moved, -1, false, "");

@@ -10,6 +10,7 @@
 
 #include "cli/options.h"
 #include "cli/recording.h"
+#include "ntrace.h"
 #include "stub.h"
 
 /*
@@ -188,6 +189,7 @@ static size_t read_window(struct stub *stub, uint64_t addr, uint8_t *data, size_
 	struct nt_replay_place place;
 	size_t nr, i;
 
+	stub->has_script = true;
 	if (!has_thread(stub, tid) || !nt_replay_where(stub->replay, tid, &place))
 		return 0;
 	nr = stub_callers(stub, tid);
@@ -264,17 +266,21 @@ static void say_features(struct stub *stub)
 		     "ReverseContinue+;ReverseStep+;swbreak+;hwbreak+;ConditionalBreakpoints+", STUB_PACKET);
 }
 
-bool stub_time(const char *text, uint64_t *ns)
+bool stub_goto(struct stub *stub, const char *place)
 {
-	const char *end = *text >= '0' && *text <= '9' ? recording_seconds(text, ns) : NULL;
+	uint64_t *to = &stub->goto_value;
+	const char *end = *place >= '0' && *place <= '9' ? recording_seconds(place, to) : NULL;
 
-	return end && !*end;
+	stub->goes_to = end && !*end ? STUB_GOTO_TIME : STUB_GOTO_INSN;
+	if (stub->goes_to == STUB_GOTO_TIME || sscanf(place, "insn %" SCNu64, to) == 1)
+		return true;
+	*to = strcmp(place, "begin") ? UINT64_MAX : 0;
+	if (*to && strcmp(place, "end"))
+		stub->goes_to = STUB_GOTO_NONE;
+	return stub->goes_to != STUB_GOTO_NONE;
 }
 
-/*
- * Parse `monitor goto PLACE` or `monitor back FROM TO`. The next continue packet moves to the place. `monitor script`
- * means that gdb has loaded ntrace-gdb.py.
- */
+/* Parse `monitor goto PLACE` or `monitor back FROM TO`. The next continue packet moves to the place. */
 static void take_command(struct stub *stub, const char *hex)
 {
 	char text[128];
@@ -287,29 +293,15 @@ static void take_command(struct stub *stub, const char *hex)
 		stub->goes_to = STUB_GOTO_BACK;
 		stub->goto_value = from;
 		stub->goto_end = to;
-	} else if (sscanf(text, "goto insn %" SCNu64, &from) == 1) {
-		stub->goes_to = STUB_GOTO_INSN;
-		stub->goto_value = from;
-	} else if (!strncmp(text, "goto ", 5) && stub_time(text + 5, &from)) {
-		stub->goes_to = STUB_GOTO_TIME;
-		stub->goto_value = from;
-	} else if (!strcmp(text, "goto begin") || !strcmp(text, "goto end")) {
-		stub->goes_to = text[5] == 'b' ? STUB_GOTO_BEGIN : STUB_GOTO_END;
+	} else if (!strncmp(text, "goto ", 5)) {
+		stub_goto(stub, text + 5);
 	}
-	stub->has_script |= !strcmp(text, "script");
-	if (stub->goes_to != STUB_GOTO_NONE || !strcmp(text, "script")) {
+	if (stub->goes_to != STUB_GOTO_NONE) {
 		reply_text(stub, "OK");
 		return;
 	}
 	snprintf(text, sizeof(text), "goto TIME|begin|end|insn N: where the next continue goes\n");
 	reply_hex(stub, text, strlen(text));
-}
-
-static void leave(struct stub *stub, const char *packet)
-{
-	stub->quit = true;
-	if (packet[0] != 'k')
-		reply_text(stub, "OK");
 }
 
 /* Only LLDB sends the packet that leads here. Reply with an error when it asks for the state, so that it disconnects. */
@@ -347,8 +339,8 @@ static void answer(struct stub *stub)
 		reply_text(stub, "1");
 	else if (!strncmp(packet, "qRcmd,", 6))
 		take_command(stub, packet + 6);
-	else if (packet[0] == 'D' || packet[0] == 'k' || !strncmp(packet, "vKill", 5))
-		leave(stub, packet);
+	else if (packet[0] == 'D' || !strncmp(packet, "vKill", 5))
+		reply_text(stub, "OK");
 	else if (strchr("GPMX", packet[0]) && packet[0])
 		reply_text(stub, "E01");
 }
@@ -363,21 +355,24 @@ void stub_begin(struct stub *stub)
 	objects_begin(stub, here.space);
 }
 
-bool stub_serve(struct stub *stub)
+int stub_serve(struct stub *stub, int in, int out)
 {
-	bool acks;
+	bool acks, quit = false;
 
-	while (!stub->quit && link_read(stub)) {
+	stub->in = in;
+	stub->out = out;
+	while (!quit && link_read(stub)) {
 		acks = !strcmp(stub->packet, "QStartNoAckMode");
 		if (acks)
 			reply_text(stub, "OK");
 		else if (!objects_packet(stub) && !run_packet(stub))
 			answer(stub);
+		quit = stub->packet[0] == 'D' || stub->packet[0] == 'k' || !strncmp(stub->packet, "vKill", 5);
 		if (stub->packet[0] != 'k' && !link_send(stub))
 			break;
 		stub->no_acks |= acks;
 	}
-	return true;
+	return EXIT_CLEAN;
 }
 
 void stub_free(struct stub *stub)

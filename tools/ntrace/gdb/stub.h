@@ -45,8 +45,8 @@ struct stub_stop {
 	const char	*reason;
 };
 
-/* Position to which the next continue packet moves, which `monitor goto` has set */
-enum stub_goto { STUB_GOTO_NONE, STUB_GOTO_BEGIN, STUB_GOTO_END, STUB_GOTO_TIME, STUB_GOTO_INSN, STUB_GOTO_BACK };
+/* Position to which the next continue packet moves, which stub_goto() or `monitor back` has set */
+enum stub_goto { STUB_GOTO_NONE, STUB_GOTO_TIME, STUB_GOTO_INSN, STUB_GOTO_BACK };
 
 struct stub {
 	struct nt_session *session;
@@ -63,9 +63,8 @@ struct stub {
 	unsigned int	xlen;
 	int		in, out;
 	bool		no_acks;
-	bool		quit;
 	bool		lldb;		/* the client is LLDB, which is refused */
-	bool		has_script;	/* the client has loaded ntrace-gdb.py, so it names the thread of a user's step */
+	bool		has_script;	/* the client reads callers, so ntrace-gdb.py makes it name threads */
 	bool		linux_abi;	/* the client steps with breakpoints, see run.c */
 	int32_t		tid, run_tid;	/* threads that packets Hg and Hc have chosen; @run_tid is -1 for any thread */
 	NS_ARRAY(struct stub_break) breaks;
@@ -112,8 +111,8 @@ long packet_hex(const char *text, uint8_t *data, size_t max);
 
 /* ---- stub.c ---- */
 
-/* stub_serve() - serve a client until it leaves. Return false if memory or the recording has failed. */
-bool stub_serve(struct stub *stub);
+/* stub_serve() - serve a client until it leaves. Return EXIT_CLEAN. */
+int stub_serve(struct stub *stub, int in, int out);
 void stub_free(struct stub *stub);
 /* stub_begin() - choose the current thread and the list of files for the position at which the client starts */
 void stub_begin(struct stub *stub);
@@ -131,8 +130,8 @@ static inline uint32_t stub_id(const struct stub *stub, int32_t tid)
 bool stub_file(struct stub *stub, size_t nth, struct nt_replay_object *file);
 /* stub_register() - get the value of a register. Return false if the value is unknown. */
 bool stub_register(struct stub *stub, int32_t tid, uint64_t number, uint64_t *value, size_t *size);
-/* stub_time() - parse a time in seconds, with decimal places. Return false if the text is not a time. */
-bool stub_time(const char *text, uint64_t *ns);
+/* stub_goto() - parse a place, which is begin, end, insn N or a time in seconds. Return false if it is none of these. */
+bool stub_goto(struct stub *stub, const char *place);
 /* stub_say() - print a line on the client's console. */
 bool stub_say(struct stub *stub, const char *text);
 
@@ -144,6 +143,8 @@ bool objects_packet(struct stub *stub);
 /* objects_begin() - choose the list of files at the position, and the file that the client reads as the program */
 void objects_begin(struct stub *stub, uint64_t space);
 bool run_packet(struct stub *stub);
+/* run_goto() - move to the place of stub_goto(), if there is one. Return the same values as nt_replay_seek(). */
+int run_goto(struct stub *stub);
 /* run_stopped() - reply that a thread has stopped with a signal */
 void run_stopped(struct stub *stub, int32_t tid, unsigned int sig, const char *reason);
 /* agent_true() - evaluate a condition. Return true if the result is not 0, or if the evaluation fails. */
