@@ -38,8 +38,8 @@ struct var {
 };
 
 /*
- * Read the MDO of @len bytes, except its first @skip bits. Return false if a bit after the first 128
- * bits is not 0.
+ * Read the MDO of @len bytes, except its first @skip bits, which are fewer than six. Return false if a
+ * bit after the first 128 bits is not 0.
  */
 static bool message_read_var(const uint8_t *p, size_t len, unsigned int skip, struct var *var)
 {
@@ -47,9 +47,6 @@ static bool message_read_var(const uint8_t *p, size_t len, unsigned int skip, st
 	size_t i;
 
 	var->bits = len * MDO_BITS - skip;
-	p += skip / MDO_BITS;
-	len -= skip / MDO_BITS;
-	skip %= MDO_BITS;
 	var->value = p[0] >> (2 + skip);
 	var->high = 0;
 	shift = MDO_BITS - skip;
@@ -317,6 +314,17 @@ static void message_split_ecode(const struct nt_config *config, struct nt_messag
 	msg->deviations |= NT_DEV_BIT(NT_DEV_ECODE_BITS);
 }
 
+/*
+ * Return the end of the field at @p, which is at most @end. Do not rely on the MSEO of the last byte
+ * before @end, because another process may change the trace while it is decoded.
+ */
+static const uint8_t *message_field_end(const uint8_t *p, const uint8_t *end)
+{
+	while (p < end - 1 && mseo(*p) == MSEO_MORE)
+		p++;
+	return p + 1;
+}
+
 /* Parse the variable-length fields of a complete message. The first of them begins at bit @skip. */
 static int message_parse_vars(const struct nt_config *config, const struct nt_layout *layout,
 			      struct nt_message *msg, const uint8_t *p, unsigned int skip)
@@ -324,15 +332,15 @@ static int message_parse_vars(const struct nt_config *config, const struct nt_la
 	const uint8_t *end = p + msg->length;
 	unsigned int nr = 0;
 
+	p += skip / MDO_BITS;
+	skip %= MDO_BITS;
 	while (p < end) {
 		const uint8_t *first = p;
 		struct var var;
 		uint32_t field;
 		int err;
 
-		while (mseo(*p) == MSEO_MORE)
-			p++;
-		p++;
+		p = message_field_end(p, end);
 		field = message_var_field(config, layout, msg, nr);
 		if (!field) {
 			if (!nt_message_is_open(msg))
@@ -379,9 +387,7 @@ static void message_parse_others(const struct nt_other *other, struct nt_message
 	skip %= MDO_BITS;
 	for (; p < end && msg->nr_others < UINT8_MAX; skip = 0) {
 		first = p;
-		while (p < end - 1 && mseo(*p) == MSEO_MORE)
-			p++;
-		p++;
+		p = message_field_end(p, end);
 		message_read_var(first, p - first, skip, &var);
 		if (msg->nr_others < NT_MESSAGE_OTHERS)
 			*nt_message_other(msg, msg->nr_others) = var.value;

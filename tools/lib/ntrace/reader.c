@@ -100,6 +100,8 @@ static int reader_decode_carried(struct nt_reader *reader, struct nt_message *ms
 		memset(msg, 0, sizeof(*msg));
 		ret = NT_E_MSEO;
 	}
+	/* The last byte no longer ends the message if another process has changed it before it was copied. */
+	ret = ret ? ret : NT_E_MSEO;
 	msg->length = length < UINT32_MAX ? length : UINT32_MAX;
 	msg->offset = reader->offset - length;
 	reader->nr_carry = 0;

@@ -194,7 +194,9 @@ static bool fast_group_keep(struct run *run, const struct lookup *lookup, struct
 	uint32_t ranges;
 
 	memo->missed += fast_nr_counted(run->counts - lookup->counts);
-	if (nr > (way.counts ? RECORD_STEPS : GROUP_RANGES) || was->walked > UINT16_MAX || now.walked > UINT16_MAX ||
+	/* The messages end elsewhere if another process has changed them since the lookup. */
+	if (now.p != was->p + lookup->length || nr > (way.counts ? RECORD_STEPS : GROUP_RANGES) ||
+	    was->walked > UINT16_MAX || now.walked > UINT16_MAX ||
 	    (way.returns && !fast_group_pushed(run, pushed)))
 		return false;
 	if (nr > (way.counts ? RECORD_SURE : PATH_RANGES) && !fast_group_came_before(lookup->group, lookup->key)) {

@@ -152,7 +152,9 @@ static void parallel_chain_cells(struct parallel *job)
 		if (!scanned->done)
 			break;
 		scanned->done = false;
-		if (nt_chain_cell(&job->cuts, &job->chain, &scanned->cell))
+		/* If another process changes the trace, a cut may be before that of the previous cell. */
+		if (nt_chain_cell(&job->cuts, &job->chain, &scanned->cell) &&
+		    scanned->cell.entry.offset > job->newest->entry.offset)
 			parallel_add_part(job, &scanned->cell.entry);
 	}
 	if (job->next_chained == job->cuts.nr_cells) {

@@ -225,17 +225,21 @@ static __always_inline void frames_give_parts(struct nt_frames *frames, struct n
 
 /*
  * Convert a whole frame after checking that the buffer of each ID has room. If the result is not
- * FRAME_GOOD, nothing has changed.
+ * FRAME_GOOD, nothing has changed. The frame is copied, because another process may change the trace
+ * after the check.
  */
-static enum verdict frames_take_frame(struct nt_frames *frames, const uint8_t *p,
-						      struct nt_frames_out *outs)
+static enum verdict frames_take_frame(struct nt_frames *frames, const uint8_t *data,
+				      struct nt_frames_out *outs)
 {
-	struct bytes bytes = { load64(p), load64(p + 8) };
+	struct bytes bytes = { load64(data), load64(data + 8) };
+	uint8_t p[NT_FRAME_SIZE];
 	unsigned int ids = frames_pack_lanes(bytes.low) | frames_pack_lanes(bytes.high) << 4;
 	enum verdict verdict;
 
 	if (unlikely(!frames_has_room(outs, frames->id)))
 		return FRAME_NO_ROOM;
+	store64(p, bytes.low);
+	store64(p + 8, bytes.high);
 	bytes.low = (bytes.low & ~LANES) | frames_spread_lanes(p[LAST]);
 	bytes.high = (bytes.high & ~LANES) | frames_spread_lanes(p[LAST] >> 4);
 	if (!ids) {
