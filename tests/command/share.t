@@ -13,7 +13,12 @@ mkdir -p "$tap_tmp/home-SECRET01" "$tap_tmp/elsewhere" && cp "$top/tests/perf/ca
 		.section .rodata
 		.asciz "SECRET04"
 		.data
-		.asciz "SECRET05"
+		.globl SECRET26
+		.type SECRET26, @object
+		SECRET26: .asciz "SECRET05"
+		.equ SECRET27, 5
+		.globl SECRET27
+		.section .note.SECRET28
 		.section .comment
 		.asciz "SECRET06"
 		.section .note.package, "a", @note
@@ -55,6 +60,7 @@ def record(kind, body, misc=2):
     return struct.pack("<IHH", kind, misc, 8 + len(body) + len(tail)) + body + tail
 mmap = struct.pack("<IIQQQ", 1234, 1234, 0x7f0000000000, 0x1000, 0)
 kept += record(1, mmap + b"/home/SECRET09/lib.so\0\0\0")
+kept += record(1, mmap + b"[anon:SECRET29]\0")
 kept += record(10, mmap + bytes(24) + struct.pack("<II", 5, 2) + b"/home/SECRET10/lib.so\0\0\0")
 kept += record(10, mmap + bytes(24) + struct.pack("<II", 1, 2) + b"/home/SECRET11/data\0\0\0\0\0", 2 | 1 << 13)
 kept += record(19, struct.pack("<Q", 1) + b"/SECRET12.slice\0")

@@ -57,21 +57,28 @@ static bool copy_part(int from, int to, uint64_t offset, uint64_t size)
 	return true;
 }
 
-/* Copy the names of symbols from the string table. Do not copy names of source files, and no other strings. */
+/* Copy one name from the string table that is section number @table. */
+static bool copy_name(Elf *elf, size_t table, size_t at, int to)
+{
+	const char *name = elf_strptr(elf, table, at);
+	GElf_Shdr strings;
+
+	return gelf_getshdr(elf_getscn(elf, table), &strings) &&
+	       (!name || pwrite(to, name, strlen(name), strings.sh_offset + at) >= 0);
+}
+
+/* Copy the names of symbols in sections with code, and of imported symbols. Other symbols name data or source files. */
 static bool copy_names(Elf *elf, Elf_Scn *scn, const GElf_Shdr *table, int to)
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
-	GElf_Shdr strings;
-	const char *name;
+	GElf_Shdr section;
 	GElf_Sym sym;
 	int i;
 
-	if (!gelf_getshdr(elf_getscn(elf, table->sh_link), &strings))
-		return false;
 	for (i = 0; gelf_getsym(data, i, &sym); i++) {
-		name = elf_strptr(elf, table->sh_link, sym.st_name);
-		if (name && GELF_ST_TYPE(sym.st_info) != STT_FILE &&
-		    pwrite(to, name, strlen(name), strings.sh_offset + sym.st_name) < 0)
+		if (gelf_getshdr(elf_getscn(elf, sym.st_shndx), &section) &&
+		    (sym.st_shndx == SHN_UNDEF || section.sh_flags & SHF_EXECINSTR) &&
+		    !copy_name(elf, table->sh_link, sym.st_name, to))
 			return false;
 	}
 	return true;
@@ -105,6 +112,7 @@ static bool is_needed(const GElf_Shdr *s, const char *name)
 static bool copy_sections(Elf *elf, int from, int to)
 {
 	Elf_Scn *scn = NULL;
+	const char *name;
 	size_t names, nr;
 	bool symbols;
 	GElf_Ehdr e;
@@ -118,10 +126,14 @@ static bool copy_sections(Elf *elf, int from, int to)
 		if (!gelf_getshdr(scn, &s) || (s.sh_type == SHT_NOTE && !copy_notes(scn, &s, from, to)))
 			return false;
 		symbols = s.sh_type == SHT_SYMTAB || s.sh_type == SHT_DYNSYM;
-		if (s.sh_type == SHT_NOBITS ||
-		    !(elf_ndxscn(scn) == names || symbols || is_needed(&s, elf_strptr(elf, names, s.sh_name))))
+		name = elf_strptr(elf, names, s.sh_name);
+		/* perf finds the build id by the name of its section */
+		if (name && !strcmp(name, ".note.gnu.build-id") && !copy_name(elf, names, s.sh_name, to))
+			return false;
+		if (s.sh_type == SHT_NOBITS || !(symbols || is_needed(&s, name)))
 			continue;
-		if (!copy_part(from, to, s.sh_offset, s.sh_size) || (symbols && !copy_names(elf, scn, &s, to)))
+		if (!copy_part(from, to, s.sh_offset, s.sh_size) || !copy_name(elf, names, s.sh_name, to) ||
+		    (symbols && !copy_names(elf, scn, &s, to)))
 			return false;
 	}
 	return true;

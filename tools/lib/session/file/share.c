@@ -27,12 +27,15 @@ static void tell(const struct share *share, const char *what, const char *text)
 		share->options->tell(share->options->ctx, what, text);
 }
 
-/* Return true if code of the file @name was executed, or if @name is not the name of a file, such as "[vdso]". */
+/*
+ * Return true if code of the file @name was executed, or if @name is not the name of a file, such as "[vdso]". A program
+ * can choose the names of its anonymous memory, such as "[anon:NAME]".
+ */
 static bool is_wanted(const struct share *share, uint32_t pid, const char *name)
 {
 	size_t i;
 
-	if (name[0] == '[' || !strncmp(name, "//", 2) || (pid == KERNEL_PID && share->options->kernel))
+	if ((name[0] == '[' && strncmp(name, "[anon", 5)) || !strcmp(name, "//anon") || (pid == KERNEL_PID && share->options->kernel))
 		return true;
 	for (i = 0; i < share->options->nr_files; i++) {
 		if (!strcmp(share->options->files[i].path, name))
