@@ -12,8 +12,8 @@ cp calls in && cp own.data in/own && cp own.data in/second-own && "$ntrace" prof
 	"$ntrace" decode --pcs --elf calls own.data >in/pcs-own && python3 "$top/tests/session/mkevents.py" calls in/events-own &&
 	gcc -Wall -shared -fPIC -O1 -o middle.so "$top/tests/command/middle.c" && chmod 755 . || exit
 
-# Print each command with its options, one per line. The line "left out" lists commands that need the board, other
-# inputs or a debugger
+# Print each command with its options, one per line. The line "left out" lists commands that need other inputs, and
+# record, which table-record.t tests
 all_commands() {
 	for form in report "report --functions" "report --insns" "report --stack" "report --lines" "report --inline" script "script --calls" \
 		"script --insns" info "slow outer" "annotate outer" "query outer" "query --count outer" audit "gdb --stdio" "html -o file" \
