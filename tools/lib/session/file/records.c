@@ -525,6 +525,7 @@ static int walk_all(struct walk *w)
 		ret = walk_record(w, header, all->data + at + length, after);
 		if (ret)
 			return ret;
+		pd_forget(w->pd, all->data + at, length);
 		at += length + after;
 	}
 	w->pd->truncated |= at < all->size;
