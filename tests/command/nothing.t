@@ -176,7 +176,10 @@ all_excluded() {
 	excluded report --lines --insns && excluded report --functions --stack && excluded report --stack --sort self &&
 		excluded script --calls --insns && excluded script --events --branches && excluded script -F tid --json && excluded query --count --json outer && excluded query --json --print time outer &&
 		excluded script --events --function outer && excluded profile --counts --object calls &&
-		excluded profile --bolt --kcore calls && refused "has no code of the kernel" share --kernel --list -i perf.data && excluded inject --period 3 --all-branches -o file
+		excluded profile --bolt --kcore calls && refused "has no code of the kernel" share --kernel --list -i perf.data && excluded inject --period 3 --all-branches -o file &&
+		excluded report --callers outer --callees inner && excluded export --format chrome --insns -o file &&
+		refused "--count prints one number" query --count --limit 1 outer -i perf.data && refused "-F needs sym" script -F ip,symoff -i perf.data &&
+		refused "--time expects" report --time , -i perf.data
 }
 # refused SENTENCE ARGUMENT...: expect exit status 2 within 10 seconds, the sentence, and no output
 refused() {
@@ -201,7 +204,7 @@ no_effect() {
 			refused "recording, which contains the settings of the encoder" $command $option perf.data || return
 		done
 	done
-	refused "raw trace" stat --elf calls perf.data && refused "so --cpu cannot be given" dump --cpu 0 source.nt && refused "exclude each other" decode --pcs --stats --elf calls perf.data
+	refused "raw trace" stat --elf calls perf.data && refused "raw trace" decode --detect --elf calls perf.data && refused "so --cpu cannot be given" dump --cpu 0 source.nt && refused "exclude each other" decode --pcs --stats --elf calls perf.data
 }
 # Cut off the end of a recording, inside the descriptions of features, and also inside its header
 cut() {

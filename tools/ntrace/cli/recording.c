@@ -110,7 +110,7 @@ bool recording_time(const struct option_entry *option, const char *arg)
 		at++;
 	else
 		at = NULL;
-	if (at && !*at && time->from <= time->to && time->to)
+	if (at && !*at && arg[1] && time->from <= time->to && time->to)
 		return true;
 	return refuse("--time expects FROM,TO in seconds, such as 12.5,13, not '%s'", arg);
 }

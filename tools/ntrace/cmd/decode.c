@@ -347,7 +347,9 @@ static int run(struct decode *decode, const char *path)
 	struct detected found;
 	int status;
 
-	if (decode->detect && !decode->options.recording) {
+	if (decode->detect && decode->options.recording)
+		return usage_error("--detect is for raw trace: a recording contains the settings of the encoder");
+	if (decode->detect) {
 		if (!detect(&decode->options, decode->image, path, &found))
 			return EXIT_USAGE;
 		detect_print(&decode->options, &found, "ntrace decode", decode->elf ?: "ELF", path, stderr);

@@ -179,6 +179,8 @@ static bool check(void *ctx)
 
 	if (!e->format || !e->output)
 		return refuse("export needs --format and -o; `ntrace help export` lists them");
+	if (e->insns && strcmp(e->format->name, "folded"))
+		return refuse("--insns is for --format folded");
 	e->recording.session.keep_events = e->format->event;
 	return true;
 }

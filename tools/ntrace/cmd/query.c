@@ -144,6 +144,8 @@ static bool parse(void *ctx)
 	const char *text = c->recording.argument;
 	size_t i;
 
+	if (c->print == PRINT_COUNT && (c->limit || c->sort))
+		return refuse("--count prints one number, so --limit and --sort cannot be given");
 	c->query.node = query_parse(text, &error);
 	if (c->query.node)
 		return true;

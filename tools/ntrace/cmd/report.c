@@ -251,6 +251,8 @@ static bool set_kind(const struct option_entry *option, const char *arg)
 
 	if (report->kind != REPORT_CALLS && report->kind != option->value)
 		return refuse("--functions, --lines (or --inline), --insns and --stack (or --callers, --callees) exclude each other");
+	if (option->arg && report->function)
+		return refuse("--function, --callers and --callees exclude each other");
 	report->kind = option->value;
 	if (option->arg)
 		report->function = arg;

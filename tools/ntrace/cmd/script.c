@@ -176,6 +176,8 @@ static bool check(void *ctx)
 
 	if (c->what == WHAT_EVENTS && c->script.function)
 		return refuse("--function is for --branches, --calls and --insns");
+	if ((c->script.fields & (1U << F_SYM | 1U << F_SYMOFF)) == 1U << F_SYMOFF)
+		return refuse("symoff is the offset in the symbol, so -F needs sym as well");
 	if (c->script.json && c->fields_given)
 		return refuse("-F is for text: --json has all fields");
 	c->what = c->what ?: WHAT_BRANCHES;
