@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "ntrace.h"
+#include "option.h"
 
 static const char *const places[] = { "ntrace-dev", "../libexec/ntrace/ntrace-dev" };
 
@@ -20,9 +21,8 @@ int run_dev(int argc, char **argv)
 	args = calloc((size_t)argc + 2, sizeof(*args));
 	len = readlink("/proc/self/exe", path, sizeof(path) - sizeof("../libexec/ntrace/ntrace-dev"));
 	if (!args || len < 0) {
-		fprintf(stderr, "ntrace: cannot run ntrace-dev: %s\n", strerror(errno));
 		free(args);
-		return EXIT_USAGE;
+		return usage_error("cannot run ntrace-dev: %s", strerror(errno));
 	}
 	path[len] = '\0';
 	name = strrchr(path, '/') + 1;
@@ -32,7 +32,6 @@ int run_dev(int argc, char **argv)
 		strcpy(name, places[i]);
 		execv(path, args);
 	}
-	fprintf(stderr, "ntrace: %s needs the program ntrace-dev, but %s cannot be started: %s\n", argv[0], path, strerror(errno));
 	free(args);
-	return EXIT_USAGE;
+	return usage_error("%s needs the program ntrace-dev, but %s cannot be started: %s", argv[0], path, strerror(errno));
 }

@@ -27,9 +27,7 @@ static int ignore(void *ctx, const struct nt_call *call)
 
 static int number_cmp(const void *a, const void *b)
 {
-	const int32_t *x = a, *y = b;
-
-	return ns_order(*x, *y);
+	return ns_order(*(const int32_t *)a, *(const int32_t *)b);
 }
 
 static bool find_there(struct there *there, const struct nt_calls *calls)
@@ -41,10 +39,8 @@ static bool find_there(struct there *there, const struct nt_calls *calls)
 	for (i = 0; (s = nt_calls_slice(calls, i)); i++) {
 		if (!ns_array_add(&there->cpus, s->cpu) || !ns_array_add(&there->tids, s->tid))
 			return false;
-		if (s->begin < there->from)
-			there->from = s->begin;
-		if (s->end > there->to)
-			there->to = s->end;
+		there->from = s->begin < there->from ? s->begin : there->from;
+		there->to = s->end > there->to ? s->end : there->to;
 	}
 	if (!i)
 		return false;
@@ -128,11 +124,6 @@ static void list_threads(const struct there *there, const struct nt_session *ses
 		fprintf(stderr, " and %zu more", there->tids.nr - i);
 }
 
-static void print_time(const char *before, uint64_t ns)
-{
-	fprintf(stderr, "%s" TIME_FORMAT, before, TIME_ARGS(ns));
-}
-
 static void print_sentence(const struct recording_options *options, struct nt_session *session,
 			   const char *function, const struct nt_calls *calls, const struct there *there)
 {
@@ -159,10 +150,8 @@ static void print_sentence(const struct recording_options *options, struct nt_se
 	fputs(". The recording has trace", stderr);
 	list_cpus(there);
 	list_threads(there, session);
-	if (there->to) {
-		print_time(", from ", there->from);
-		print_time(" to ", there->to);
-	}
+	if (there->to)
+		fprintf(stderr, ", from " TIME_FORMAT " to " TIME_FORMAT, TIME_ARGS(there->from), TIME_ARGS(there->to));
 	fputs("\n", stderr);
 }
 

@@ -83,57 +83,15 @@ static uint16_t length_of(const void *record)
 
 /* ---- Fields that perf adds to each record ---- */
 
+/* Fields that perf_event_attr::sample_id_all adds to the end of each record, in this order */
+#define ID_FIELDS	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | \
+			 PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
+
 struct cursor {
-	const uint8_t	*at, *first;
+	const uint8_t	*at;
 };
 
-/* Read the 8 bytes before the cursor. Return 0 if the record is too short. */
-static uint64_t cursor_back(struct cursor *c)
-{
-	uint64_t word = 0;
-
-	if (c->at - c->first < 8)
-		return 0;
-	c->at -= 8;
-	memcpy(&word, c->at, sizeof(word));
-	return word;
-}
-
-/*
- * Read struct sample_id of perf_event.h, which is at the end of the record, from its last field
- * backwards.
- */
-static void parse_sample_id(const struct perfdata *pd, const struct perf_event_header *header,
-			    struct pd_sample_id *id)
-{
-	struct cursor c = {
-		.first = (const uint8_t *)(header + 1),
-		.at = (const uint8_t *)header + header->size,
-	};
-	const struct pd_attr *attr = pd->attrs;
-	uint64_t type = attr->attr.sample_type, word;
-
-	if (!attr->attr.sample_id_all)
-		return;
-	if (type & PERF_SAMPLE_IDENTIFIER) {
-		id->id = cursor_back(&c);
-		type = pd_attr_of(pd, id->id)->attr.sample_type;
-	}
-	if (type & PERF_SAMPLE_CPU)
-		id->cpu = (int32_t)cursor_back(&c);
-	if (type & PERF_SAMPLE_STREAM_ID)
-		cursor_back(&c);
-	if (type & PERF_SAMPLE_ID)
-		id->id = cursor_back(&c);
-	if (type & PERF_SAMPLE_TIME)
-		id->time = cursor_back(&c);
-	if (type & PERF_SAMPLE_TID) {
-		word = cursor_back(&c);
-		id->pid = (int32_t)word;
-		id->tid = (int32_t)(word >> 32);
-	}
-}
-
+/* Read the next 8 bytes. Return 0 if the record is too short. */
 static uint64_t cursor_next(struct cursor *c, const uint8_t *end)
 {
 	uint64_t word = 0;
@@ -145,47 +103,71 @@ static uint64_t cursor_next(struct cursor *c, const uint8_t *end)
 	return word;
 }
 
-/* Read the same fields from the start of PERF_RECORD_SAMPLE. */
+/* Read the fields of @type that are in PERF_RECORD_SAMPLE, or at the end of other records, in the same order. */
+static void take_fields(struct cursor *c, const uint8_t *end, uint64_t type, struct pd_sample_id *id)
+{
+	uint64_t word;
+
+	if (type & PERF_SAMPLE_IP)
+		cursor_next(c, end);
+	if (type & PERF_SAMPLE_TID) {
+		word = cursor_next(c, end);
+		id->pid = (int32_t)word;
+		id->tid = (int32_t)(word >> 32);
+	}
+	if (type & PERF_SAMPLE_TIME)
+		id->time = cursor_next(c, end);
+	if (type & PERF_SAMPLE_ADDR)
+		cursor_next(c, end);
+	if (type & PERF_SAMPLE_ID)
+		id->id = cursor_next(c, end);
+	if (type & PERF_SAMPLE_STREAM_ID)
+		cursor_next(c, end);
+	if (type & PERF_SAMPLE_CPU)
+		id->cpu = (int32_t)cursor_next(c, end);
+}
+
+/* Read struct sample_id of perf_event.h, which is at the end of the record. */
+static void parse_sample_id(const struct perfdata *pd, const struct perf_event_header *header,
+			    struct pd_sample_id *id)
+{
+	const uint8_t *end = (const uint8_t *)header + header->size;
+	size_t room = header->size - sizeof(*header), size;
+	uint64_t type = pd->attrs->attr.sample_type;
+
+	if (!pd->attrs->attr.sample_id_all)
+		return;
+	if (type & PERF_SAMPLE_IDENTIFIER && room >= sizeof(id->id)) {
+		memcpy(&id->id, end - sizeof(id->id), sizeof(id->id));
+		type = pd_attr_of(pd, id->id)->attr.sample_type;
+	}
+	size = 8 * __builtin_popcountll(type & ID_FIELDS);
+	if (size <= room)
+		take_fields(&(struct cursor){ end - size }, end, type & ID_FIELDS, id);
+}
+
 static void parse_sample(const struct perfdata *pd, const struct perf_event_header *header,
 			 struct pd_sample_id *id)
 {
 	const uint8_t *end = (const uint8_t *)header + header->size;
 	struct cursor c = { .at = (const uint8_t *)(header + 1) };
-	uint64_t type = pd->attrs->attr.sample_type, word;
+	uint64_t type = pd->attrs->attr.sample_type;
 
 	if (type & PERF_SAMPLE_IDENTIFIER) {
 		id->id = cursor_next(&c, end);
 		type = pd_attr_of(pd, id->id)->attr.sample_type;
 	}
-	if (type & PERF_SAMPLE_IP)
-		cursor_next(&c, end);
-	if (type & PERF_SAMPLE_TID) {
-		word = cursor_next(&c, end);
-		id->pid = (int32_t)word;
-		id->tid = (int32_t)(word >> 32);
-	}
-	if (type & PERF_SAMPLE_TIME)
-		id->time = cursor_next(&c, end);
-	if (type & PERF_SAMPLE_ADDR)
-		cursor_next(&c, end);
-	if (type & PERF_SAMPLE_ID)
-		id->id = cursor_next(&c, end);
-	if (type & PERF_SAMPLE_STREAM_ID)
-		cursor_next(&c, end);
-	if (type & PERF_SAMPLE_CPU)
-		id->cpu = (int32_t)cursor_next(&c, end);
+	take_fields(&c, end, type, id);
 }
 
 size_t pd_sample_id_size(const struct perfdata *pd, const struct pd_record *record)
 {
 	const struct pd_attr *attr = pd_attr_of(pd, record->id.id);
-	const uint64_t fields = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
-				PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER;
 	size_t size;
 
 	if (!attr || !attr->attr.sample_id_all)
 		return 0;
-	size = 8 * __builtin_popcountll(attr->attr.sample_type & fields);
+	size = 8 * __builtin_popcountll(attr->attr.sample_type & ID_FIELDS);
 	return size <= record->header->size - sizeof(*record->header) ? size : 0;
 }
 
