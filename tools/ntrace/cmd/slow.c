@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "views/inlines.h"
 #include "ntrace.h"
@@ -27,9 +28,19 @@ struct slow {
 	bool		json;
 };
 
-/* Time in the kernel for system calls, faults and interrupts */
-struct kernel {
-	uint64_t	ns[NT_BRANCH_NONE], calls[NT_BRANCH_NONE];	/* indexed by enum nt_branch_kind of the trap */
+/* Code that is executed in a call. Each of these parts excludes the others. */
+enum part { OFF_CPU, OTHER_CODE, SYSCALLS, EXCEPTIONS, INTERRUPTS, NR_PARTS };
+
+#define CAUSES_MAX	4
+
+struct parts {
+	uint64_t	ns[NR_PARTS], insns[NR_PARTS], traps[NR_PARTS];
+	/* functions that handled exceptions, and the number of exceptions that other functions handled */
+	struct {
+		const char	*symbol;
+		uint64_t	nr;
+	} causes[CAUSES_MAX];
+	uint64_t	other_causes;
 };
 
 /* ---- Lines ---- */
@@ -45,37 +56,80 @@ static void print_line(const struct tree_line *line)
 
 /* ---- Differences ---- */
 
-static bool is_kernel_entry(const struct nt_node *node)
+/* Return the part to which the code of @node belongs, if @node is called in code of the part @in. */
+static enum part part_of(const struct nt_node *node, enum part in)
 {
-	return node->kind == NT_BRANCH_SYSCALL || node->kind == NT_BRANCH_EXCEPTION ||
-	       node->kind == NT_BRANCH_INTERRUPT;
+	switch (node->trap) {
+	case NT_BRANCH_SYSCALL:
+		return SYSCALLS;
+	case NT_BRANCH_EXCEPTION:
+		return EXCEPTIONS;
+	case NT_BRANCH_INTERRUPT:
+		return INTERRUPTS;
+	}
+	return in;
+}
+
+static void add_cause(struct parts *parts, const struct nt_node *handler)
+{
+	size_t i;
+
+	for (i = 0; i < CAUSES_MAX; i++) {
+		if (parts->causes[i].symbol && strcmp(parts->causes[i].symbol, handler->symbol))
+			continue;
+		parts->causes[i].symbol = handler->symbol;
+		parts->causes[i].nr += handler->calls + handler->open;
+		return;
+	}
+	parts->other_causes += handler->calls + handler->open;
 }
 
 /*
- * Add the time that @node and its children spent in the kernel. If an interrupt occurs while the kernel handles
- * a fault, only the fault is counted, because its time includes the interrupt.
+ * Divide the calls below @node, whose code belongs to the part @in. The code of an interrupt that occurs in an exception
+ * belongs to the interrupt.
  */
-static void add_kernel(struct kernel *kernel, const struct nt_node *nodes,
-		       const struct nt_node *node)
+static void add_calls(struct parts *parts, const struct nt_node *nodes, const struct nt_node *node, enum part in)
 {
-	uint32_t child;
+	const struct nt_node *child;
+	enum part part;
+	uint32_t i;
 
-	if (is_kernel_entry(node)) {
-		kernel->ns[node->kind] += node->ns;
-		kernel->calls[node->kind] += node->calls + node->open;
-		return;
+	for (i = node->first; i; i = child->next) {
+		child = &nodes[i];
+		part = part_of(child, in);
+		if (child->trap) {
+			parts->ns[part] += child->ran;
+			parts->ns[in] -= child->ran;
+			parts->insns[part] += child->insns;
+			parts->insns[in] -= child->insns;
+			parts->traps[part] += child->calls + child->open;
+		} else if (node->trap == NT_BRANCH_EXCEPTION) {
+			add_cause(parts, child);
+		}
+		add_calls(parts, nodes, child, part);
 	}
-	for (child = node->first; child; child = nodes[child].next)
-		add_kernel(kernel, nodes, &nodes[child]);
 }
 
-/* Return the slowest node among the nodes that the slow call has and the median call does not have. */
+static struct parts parts_of(const struct nt_node *nodes)
+{
+	const struct nt_node *call = &nodes[1];
+	struct parts parts = {
+		.ns = { [OFF_CPU] = call->ns - call->ran, [OTHER_CODE] = call->ran }, .insns[OTHER_CODE] = call->insns,
+	};
+
+	add_calls(&parts, nodes, call, OTHER_CODE);
+	return parts;
+}
+
+/* Return the slowest function among those that the slow call has called and the median call has not called. */
 static const struct nt_node *find_extra(const struct tree_lines *l, const struct nt_node *node,
 					const struct nt_node *beside)
 {
 	const struct nt_node *extra = NULL, *found;
 	uint32_t child;
 
+	if (node->trap && node != &l->nodes[1])
+		return NULL;
 	if (!beside)
 		return node;
 	for (child = node->first; child; child = l->nodes[child].next) {
@@ -87,31 +141,67 @@ static const struct nt_node *find_extra(const struct tree_lines *l, const struct
 	return extra;
 }
 
-static void print_kernel(const struct kernel *slow, const struct kernel *median)
+static void print_causes(const struct parts *parts)
 {
-	static const struct {
-		unsigned int	kind;
-		const char	*one, *many;
-	} kinds[] = {
-		{ NT_BRANCH_SYSCALL, "system call", "system calls" },
-		{ NT_BRANCH_EXCEPTION, "exception (such as a page fault)", "exceptions (such as page faults)" },
-		{ NT_BRANCH_INTERRUPT, "interrupt", "interrupts" },
-	};
-	char t[2][16];
 	size_t i;
 
-	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		unsigned int kind = kinds[i].kind;
+	for (i = 0; i < CAUSES_MAX && parts->causes[i].symbol; i++)
+		printf("%s%" PRIu64 " %s", i ? ", " : " (", parts->causes[i].nr, parts->causes[i].symbol);
+	if (parts->other_causes)
+		printf(", %" PRIu64 " others", parts->other_causes);
+	fputs(i ? ")" : "", stdout);
+}
 
-		if (!slow->calls[kind])
-			continue;
-		printf("  %s of it passed in %" PRIu64 " %s", duration(slow->ns[kind], t[0]),
-		       slow->calls[kind], slow->calls[kind] == 1 ? kinds[i].one : kinds[i].many);
-		if (median->calls[kind])
-			printf("; in the median call, %s in %" PRIu64 "\n",
-			       duration(median->ns[kind], t[1]), median->calls[kind]);
-		else
-			printf("; the median call had none\n");
+/* Print the time of one part in both calls. */
+static void print_part(enum part part, const struct parts *slow, const struct parts *median)
+{
+	static const char *const names[] = {
+		[OTHER_CODE] = "instruction", [SYSCALLS] = "system call", [EXCEPTIONS] = "exception", [INTERRUPTS] = "interrupt",
+	};
+	const uint64_t *nr = part == OTHER_CODE ? slow->insns : slow->traps, *nr_median = part == OTHER_CODE ? median->insns : median->traps;
+	char t[16];
+
+	printf("  %s ", duration(slow->ns[part], t));
+	if (part == OFF_CPU)
+		fputs("in which its thread did not run", stdout);
+	else
+		printf("in %s", COUNTED(nr[part], names[part]));
+	if (part == EXCEPTIONS)
+		print_causes(slow);
+	if (part == OTHER_CODE)
+		fputs(" of the function and its callees", stdout);
+	if (part != OFF_CPU && !nr_median[part])
+		puts("; the median call had none");
+	else if (part == OFF_CPU)
+		printf("; in the median call, %s\n", duration(median->ns[part], t));
+	else
+		printf("; in the median call, %s in %" PRIu64 "\n", duration(median->ns[part], t), nr_median[part]);
+}
+
+/*
+ * Print the parts in which the slow call took longer, the largest difference first. @ns is the difference of both
+ * calls. Leave out parts that differ by less than 5 % of it.
+ */
+static void print_parts(const struct parts *slow, const struct parts *median, uint64_t ns, bool explained)
+{
+	bool printed[NR_PARTS] = { 0 };
+	unsigned int i, part, nr;
+	int64_t more[NR_PARTS];
+
+	for (i = 0; i < NR_PARTS; i++)
+		more[i] = slow->ns[i] - median->ns[i];
+	for (nr = 0; nr < NR_PARTS; nr++) {
+		part = NR_PARTS;
+		for (i = 0; i < NR_PARTS; i++) {
+			if (!printed[i] && (part == NR_PARTS || more[i] > more[part]))
+				part = i;
+		}
+		if (more[part] <= (int64_t)(ns / 20))
+			return;
+		print_part(part, slow, median);
+		printed[part] = true;
+		if (part == OTHER_CODE && !explained && slow->insns[part] <= median->insns[part] + median->insns[part] / 8)
+			puts("  As many instructions took longer: memory or firmware delayed them, or too few messages show their times.");
 	}
 }
 
@@ -123,8 +213,8 @@ static void print_difference(const struct tree_lines *l, const struct nt_watched
 {
 	const struct nt_node *slow = &l->nodes[1], *median = l->others ? &l->others[1] : NULL;
 	uint64_t elsewhere = found->slow.ns - slow->ns;
+	struct parts parts[2];
 	const struct nt_node *extra;
-	struct kernel kernels[2] = { 0 };
 	char t[2][16];
 
 	if (elsewhere)
@@ -133,12 +223,13 @@ static void print_difference(const struct tree_lines *l, const struct nt_watched
 		return;
 	printf("Why it took %s longer than the median call:\n", duration(slow->ns - median->ns, t[0]));
 	extra = find_extra(l, slow, median);
-	if (extra && extra->ns > (slow->ns - median->ns) / 10)
-		printf("  it called %s, which took %s; the median call did not call that\n",
-		       extra->symbol ? extra->symbol : "[unknown]", duration(extra->ns, t[1]));
-	add_kernel(&kernels[0], l->nodes, slow);
-	add_kernel(&kernels[1], l->others, median);
-	print_kernel(&kernels[0], &kernels[1]);
+	if (extra && extra->ns <= (slow->ns - median->ns) / 10)
+		extra = NULL;
+	if (extra)
+		printf("  it called %s, which took %s; the median call did not call that\n", extra->symbol, duration(extra->ns, t[1]));
+	parts[0] = parts_of(l->nodes);
+	parts[1] = parts_of(l->others);
+	print_parts(&parts[0], &parts[1], slow->ns - median->ns, extra);
 	putchar('\n');
 }
 
@@ -178,9 +269,10 @@ static void print_head(const struct slow *slow, const struct nt_watched *found)
 	if (slow->json) {
 		putchar('{');
 		json_print("function", slow->recording.argument);
-		printf("\"calls\": %" PRIu64 ", \"tid\": %d, \"begin\": %" PRIu64 ", \"ns\": %" PRIu64 ", \"on_cpu_ns\": %" PRIu64
-		       ", \"median_ns\": %" PRIu64 ", \"median_on_cpu_ns\": %" PRIu64 ", \"exact\": %s}\n", found->calls, found->slow.tid,
-		       found->slow.begin, found->slow.ns, found->slow.ran, found->median.ns, found->median.ran, found->exact ? "true" : "false");
+		printf("\"calls\": %" PRIu64 ", \"number\": %" PRIu64 ", \"tid\": %d, \"begin\": %" PRIu64 ", \"ns\": %" PRIu64 ", \"on_cpu_ns\": %"
+		       PRIu64 ", \"median_ns\": %" PRIu64 ", \"median_on_cpu_ns\": %" PRIu64 ", \"exact\": %s}\n", found->calls, found->number,
+		       found->slow.tid, found->slow.begin, found->slow.ns, found->slow.ran, found->median.ns, found->median.ran,
+		       found->exact ? "true" : "false");
 		return;
 	}
 	printf("%s was called %s. A median call took %s%s; ", slow->recording.argument, COUNTED(found->calls, "time"),
@@ -189,8 +281,10 @@ static void print_head(const struct slow *slow, const struct nt_watched *found)
 		printf("the slowest");
 	else
 		printf("number %lu of the slowest", slow->nth);
-	printf(" took %s, of which its thread ran for %s:\nthread %d, from " TIME_FORMAT " s on.\n\n", duration(found->slow.ns, t[1]),
-	       duration(found->slow.ran, t[2]), found->slow.tid, TIME_ARGS(found->slow.begin));
+	printf(" took %s, of which its thread ran for %s:\n", duration(found->slow.ns, t[1]), duration(found->slow.ran, t[2]));
+	if (found->number)
+		printf("call %" PRIu64 " of %" PRIu64 ", in ", found->number, found->calls);
+	printf("thread %d, from " TIME_FORMAT " s on.\n\n", found->slow.tid, TIME_ARGS(found->slow.begin));
 }
 
 /* ---- Command ---- */

@@ -70,6 +70,7 @@ static bool add_callers(node_list *only, const struct nt_node *all, uint32_t nth
 		node.symbol = all[nth].symbol;
 		node.address = all[nth].address;
 		node.inlined = all[nth].inlined;
+		node.trap = all[nth].trap;
 		to = add_child(only, to, &node);
 		ok = to;
 	}

@@ -15,7 +15,7 @@
 
 static bool same_function(const struct nt_node *a, const struct nt_node *b)
 {
-	if (a->object != b->object || a->inlined != b->inlined)
+	if (a->object != b->object || a->inlined != b->inlined || a->trap != b->trap)
 		return false;
 	return !strcmp(a->symbol, b->symbol);
 }
@@ -166,7 +166,7 @@ void tree_lines_free(struct tree_lines *lines)
 /* Return a text that describes how the function was entered if it was not called, otherwise NULL. */
 static const char *entry(const struct nt_node *node)
 {
-	switch (node->kind) {
+	switch (node->trap) {
 	case NT_BRANCH_SYSCALL:
 		return "system call";
 	case NT_BRANCH_EXCEPTION:

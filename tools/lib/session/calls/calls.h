@@ -119,6 +119,7 @@ bool nt_calls_gap(const struct nt_calls *calls, size_t nth, struct nt_gap *gap);
 struct nt_watched {
 	uint64_t	calls;		/* number of calls */
 	struct nt_call	median, slow;
+	uint64_t	number;		/* position of @slow among all calls in the order of their start, from 1; 0: unknown */
 	bool		exact;		/* if false, @median takes up to 1/64 more or less time than the true median */
 };
 

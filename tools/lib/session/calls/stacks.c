@@ -121,7 +121,7 @@ static int64_t node_of(struct ns_tree *tree, const struct nt_calls *calls, int64
 {
 	const struct nt_function *f = nt_calls_function(calls, frame->function);
 	const struct nt_node node = {
-		.object = f->object, .symbol = f->symbol, .address = f->address, .kind = frame->kind,
+		.object = f->object, .symbol = f->symbol, .address = f->address, .trap = frame->trap ? frame->kind : 0,
 	};
 	int64_t at = frame->outer ? parent : ns_tree_inlined(tree, parent, frame);
 
@@ -152,7 +152,7 @@ static bool begun(struct ns_stack *stack)
 static int64_t left_out(struct part *p, const struct nt_calls *calls)
 {
 	const struct nt_call *only = p->stacks->only;
-	const struct ns_frame call = { .function = only->function, .kind = only->kind, .outer = true };
+	const struct ns_frame call = { .function = only->function, .outer = true };
 	const struct ns_frame *frame = p->chain->stack.cur.open.at;
 	uint64_t at = p->stacks->at;
 
@@ -289,7 +289,7 @@ static uint32_t *place_callers(const struct nt_calls *calls, struct ns_tree *tre
 	const struct ns_outermost *all = calls->outermost.at;
 	uint32_t *callers = calloc(calls->outermost.nr + 1, 2 * sizeof(*callers)), i, next;
 	uint32_t *places = callers ? callers + calls->outermost.nr + 1 : NULL;
-	struct ns_frame caller = { .kind = NT_BRANCH_NONE, .outer = true };
+	struct ns_frame caller = { .outer = true };
 	int64_t node = 0;
 
 	/* go backwards, because the number of a caller is larger than the numbers of the calls that it contains */

@@ -11,16 +11,19 @@ const char ns_tree_unplaced[] = "";
 
 /* A cached call (its parent, address and function), and its node in the tree */
 struct ns_tree_cached {
-	uint64_t	from_space, from, to_space, to;
+	uint64_t	from_space, from, to_space, to, trap;
 	uint32_t	parent, node;
 };
 
 /* ---- Nodes ---- */
 
-/* A function is identified by its address, but an inlined function only has a name. */
+/*
+ * A function is identified by its address, but an inlined function only has a name. The kind of the trap is not known
+ * of the only call that nt_stacks_of() counts, which is a child of the root.
+ */
 static bool same_node(const struct nt_node *a, const struct nt_node *b)
 {
-	return a->parent == b->parent && a->object == b->object && a->inlined == b->inlined &&
+	return a->parent == b->parent && a->object == b->object && a->inlined == b->inlined && (!a->parent || a->trap == b->trap) &&
 	       (a->inlined ? !strcmp(a->symbol, b->symbol) : a->address == b->address);
 }
 
@@ -58,7 +61,7 @@ static bool make_root(struct ns_tree *tree)
 int64_t ns_tree_child(struct ns_tree *tree, uint32_t parent, const struct nt_node *like)
 {
 	struct nt_node node = {
-		.object = like->object, .symbol = like->symbol, .address = like->address, .kind = like->kind,
+		.object = like->object, .symbol = like->symbol, .address = like->address, .trap = like->trap,
 		.inlined = like->inlined, .parent = parent,
 	};
 	struct ns_hash_slot *found;
@@ -89,7 +92,7 @@ static uint64_t caller_of(const struct ns_frame *frame)
 
 int64_t ns_tree_inlined(struct ns_tree *tree, uint32_t parent, const struct ns_frame *frame)
 {
-	struct nt_node node = { .kind = NT_BRANCH_NONE, .inlined = true };
+	struct nt_node node = { .inlined = true };
 	const char *names[NT_INLINED_MAX];
 	struct nt_place place;
 	int64_t at = parent;
@@ -124,10 +127,10 @@ int64_t ns_tree_enter(struct ns_tree *tree, uint32_t parent, const struct ns_fra
 {
 	struct ns_tree_cached key = {
 		.from_space = frame->ret_space, .from = caller_of(frame),
-		.to_space = e->to_space, .to = e->to, .parent = parent,
+		.to_space = e->to_space, .to = e->to, .parent = parent, .trap = frame->trap ? frame->kind : 0,
 	};
 	struct ns_tree_cached *cached = cached_of(tree, &key);
-	struct nt_node node = { .kind = e->kind };
+	struct nt_node node = { .trap = key.trap };
 	struct nt_place place;
 	int64_t at;
 

@@ -21,7 +21,7 @@ struct nt_node {
 	uint32_t	parent, depth;
 	/* first and last child, and next sibling, in the order of their first calls; 0: none */
 	uint32_t	first, last, next;
-	uint8_t		kind;		/* enum nt_branch_kind of the entry */
+	uint8_t		trap;		/* NT_BRANCH_SYSCALL, _EXCEPTION or _INTERRUPT if a trap has entered the function, else 0 */
 	/*
 	 * The function was inlined into its parent. The number of its executions is not known, so
 	 * @ns, @ran and @insns are sums of the calls that it made, and @calls and @open are the numbers of these

@@ -92,6 +92,22 @@ static struct nt_call median_example(const struct ns_watched *w)
 	return example->call;
 }
 
+static int begin_cmp(const struct nt_call *x, const struct nt_call *y)
+{
+	return ns_order(x->begin, y->begin) ?: ns_order(x->slice, y->slice) ?: ns_order(x->at, y->at);
+}
+
+/* Return the number of stored calls that started no later than @call. */
+static uint64_t number_of(const struct ns_watched *w, const struct nt_call *call)
+{
+	uint64_t nr = 0;
+	size_t i;
+
+	for (i = 0; i < w->calls.nr; i++)
+		nr += begin_cmp(&w->calls.at[i], call) <= 0;
+	return nr;
+}
+
 bool ns_watched_get(const struct ns_watched *w, uint64_t nth, struct nt_watched *found)
 {
 	*found = (struct nt_watched){ .calls = w->nr, .exact = !w->examples };
@@ -103,6 +119,7 @@ bool ns_watched_get(const struct ns_watched *w, uint64_t nth, struct nt_watched 
 	} else {
 		found->median = w->calls.at[(w->nr - 1) / 2];
 		found->slow = w->calls.at[w->nr - nth];
+		found->number = number_of(w, &found->slow);
 	}
 	return true;
 }

@@ -1,0 +1,45 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Check the reasons that `ntrace slow` prints. mkslow.py makes a recording in which each slow call has another reason.
+. "$(dirname "$0")/../harness/tap.sh"
+build_tool
+cd "$tap_tmp" || exit
+for part in program:0x10000 kernel:0xffffffff80000000; do
+	"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-e,_start -Wl,-Ttext="${part#*:}" -o "${part%:*}" \
+		"$top/tests/session/slow.S" || exit
+done
+python3 "$top/tests/session/mkslow.py" program kernel recording || exit
+ntrace() { command=$1; shift; "$O/bin/ntrace" "$command" -i recording "$@" 2>&1; }
+
+# reason NTH: print the position of the NTH slowest call, and the reasons
+reason() {
+	ntrace slow work --nth "$1" | sed -n -e 's/^\(call [0-9]* of [0-9]*\), in thread 1234, from .*/\1/p' -e '/^ .* call  .*call$/q' -e 's/^  \([^ ].*\)/\1/p'
+}
+# tree NTH: print the calls of the NTH slowest call and what was called
+tree() { ntrace slow work --nth "$1" --limit 0 | sed -n 's/^ *[0-9.]* [num]*s *\([0-9]* x\) .* \(  *[(a-z].*\)/\1 \2/p' | sed 's/  */ /g'; }
+
+plan 9
+is "slow: the thread slept" "$(reason 1)" "call 7 of 12
+500 us in which its thread did not run; in the median call, 0 ns"
+is "slow: the same instructions took longer, for an unknown reason" "$(reason 2)" "call 4 of 12
+100 us in 7 instructions of the function and its callees; in the median call, 300 ns in 7
+As many instructions took longer: memory or firmware delayed them, or too few messages show their times."
+is "slow: more instructions were executed" "$(reason 3)" "call 6 of 12
+70.2 us in 1007 instructions of the function and its callees; in the median call, 300 ns in 7"
+is "slow: interrupts in exceptions are not part of the exceptions, whose causes are counted" "$(reason 4)" "call 5 of 12
+40.8 us in 4 interrupts; the median call had none
+6.30 us in 5 exceptions (3 do_page_fault, 2 do_trap_insn_illegal); the median call had none"
+is "slow: another function was called" "$(reason 5)" "call 8 of 12
+it called extra, which took 40.0 us; the median call did not call that
+40.2 us in 7 instructions of the function and its callees; in the median call, 300 ns in 7"
+is "slow: no reason for a call that took as long as the median call" "$(reason 6)" "call 12 of 12"
+is "slow --json has the position of the call" "$(ntrace slow work --json --nth 4 | sed -n 's/.*"number": \([0-9]*\),.*/\1/p')" 5
+is "slow: an interrupt and an exception of one function are two rows" "$(tree 4)" "1 x work
+5 x (exception) handle_exception
+3 x do_page_fault > (interrupt) handle_exception > do_irq
+2 x do_trap_insn_illegal
+1 x (interrupt) handle_exception > do_irq
+1 x usual"
+is "report --callers: only functions that a trap has entered are marked" \
+	"$(ntrace report --callers handle_exception | grep -E '\((exception|interrupt)\) (work|_start)')" ""
+done_testing
