@@ -89,7 +89,7 @@ class Trace:
             for _ in range(3):
                 self.trap(EXCEPTION, 'do_page_fault', 10, lambda: self.trap(INTERRUPT, 'do_irq', 100))
             for _ in range(2):
-                self.trap(EXCEPTION, 'do_trap_insn_illegal', 10)
+                self.trap(EXCEPTION, 'do_trap_insn_illegal', 0)
             self.trap(INTERRUPT, 'do_irq', 100)
         if what == 'sleeps':
             self.trap(EXCEPTION, 'sleep', 10, lambda: self.sleep(5000))

@@ -18,7 +18,7 @@ reason() {
 # tree NTH: print the calls of the NTH slowest call and what was called
 tree() { ntrace slow work --nth "$1" --limit 0 | sed -n 's/^ *[0-9.]* [num]*s *\([0-9]* x\) .* \(  *[(a-z].*\)/\1 \2/p' | sed 's/  */ /g'; }
 
-plan 9
+plan 12
 is "slow: the thread slept" "$(reason 1)" "call 7 of 12
 500 us in which its thread did not run; in the median call, 0 ns"
 is "slow: the same instructions took longer, for an unknown reason" "$(reason 2)" "call 4 of 12
@@ -28,7 +28,7 @@ is "slow: more instructions were executed" "$(reason 3)" "call 6 of 12
 70.2 us in 1007 instructions of the function and its callees; in the median call, 300 ns in 7"
 is "slow: interrupts in exceptions are not part of the exceptions, whose causes are counted" "$(reason 4)" "call 5 of 12
 40.8 us in 4 interrupts; the median call had none
-6.30 us in 5 exceptions (3 do_page_fault, 2 do_trap_insn_illegal); the median call had none"
+4.30 us in 5 exceptions (3 do_page_fault, 2 do_trap_insn_illegal); the median call had none"
 is "slow: another function was called" "$(reason 5)" "call 8 of 12
 it called extra, which took 40.0 us; the median call did not call that
 40.2 us in 7 instructions of the function and its callees; in the median call, 300 ns in 7"
@@ -42,4 +42,14 @@ is "slow: an interrupt and an exception of one function are two rows" "$(tree 4)
 1 x usual"
 is "report --callers: only functions that a trap has entered are marked" \
 	"$(ntrace report --callers handle_exception | grep -E '\((exception|interrupt)\) (work|_start)')" ""
+
+# The recording has two threads. Two calls of do_trap_insn_illegal end at the time at which they began
+is "report: the threads are before the functions, the longest first" "$(ntrace report | sed -n '/ thread /,/^$/s/^ *//p' | sed 's/  */ /g')" \
+	"ran insns thread (--tid N shows the functions of one thread)
+500 us 7 other (2234)
+273 us 1181 slow (1234)"
+is "report: no threads in a report of one thread" "$(ntrace report --tid 1234 | grep -c ' thread ')" 0
+is "report: why a function has instructions and no time" "$(ntrace report | sed -n 's/^.* 0 ns .* 6  do_tr.*/0 ns/p; s/^0 ns: .*, //p') $(ntrace report --stack | grep -c "^0 ns: ")" \
+	"0 ns
+because only messages of the trace have times 1"
 done_testing

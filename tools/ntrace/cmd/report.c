@@ -12,6 +12,7 @@
 #include "cli/nothing.h"
 #include "cli/options.h"
 #include "views/report.h"
+#include "session/array.h"
 #include "session/calls/calls.h"
 
 static const char usage[] =
@@ -20,6 +21,8 @@ static const char usage[] =
 	"and the instructions they took, with and without what they called, and the slowest one.\n"
 	"Time is that of a clock on the wall; self is the time in which the thread ran. Or count\n"
 	"instructions, exactly and without samples, by function, line or instruction.\n";
+
+#define THREADS	8	/* maximum number of threads to print */
 
 enum sort { TOTAL, ON_CPU, SELF, MAX, CALLS, INSNS, SELF_INSNS };
 
@@ -154,6 +157,45 @@ static void print_cpus(struct nt_session *session, const struct nt_calls *calls)
 		printf("The kernel's time contains %s of the tracer, in functions of [ntrace]\n", duration(tracer, t[0]));
 }
 
+static int thread_order(const void *a, const void *b)
+{
+	const struct nt_thread *x = a, *y = b;
+
+	/* idle threads are last, although they may have run for the longest time */
+	return ns_order(!x->tid, !y->tid) ?: ns_order(y->ran, x->ran) ?: ns_order(y->insns, x->insns) ?: ns_order(x->tid, y->tid);
+}
+
+/*
+ * Print the threads that ran for the longest time, if the recording has several threads, so that the user can choose
+ * one. Return false if out of memory.
+ */
+static bool print_threads(struct nt_session *session, const struct nt_calls *calls)
+{
+	NS_ARRAY(struct nt_thread) threads = { 0 };
+	struct nt_thread thread;
+	const char *comm;
+	bool ok = true;
+	int32_t pid;
+	char t[16];
+	size_t i;
+
+	for (i = 0; ok && nt_calls_thread(calls, i, &thread); i++)
+		ok = ns_array_add(&threads, thread);
+	ns_array_sort(&threads, thread_order);
+	if (threads.nr > 1)
+		printf("%9s %13s  thread (--tid N shows the functions of one thread)\n", "ran", "insns");
+	for (i = 0; threads.nr > 1 && i < threads.nr && i < THREADS; i++) {
+		nt_session_thread(session, threads.at[i].tid, threads.at[i].end, &pid, &comm);
+		printf("%9s %13" PRIu64 "  %s (%d)\n", duration(threads.at[i].ran, t), threads.at[i].insns,
+		       *comm ? comm : "thread", threads.at[i].tid);
+	}
+	if (threads.nr > THREADS)
+		printf("... and %zu more: `ntrace info --limit 0` shows all\n", threads.nr - THREADS);
+	fputs(threads.nr > 1 ? "\n" : "", stdout);
+	free(threads.at);
+	return ok;
+}
+
 /* Return true if the table must also describe the whole recording. In JSON, the table has only functions. */
 static bool is_whole(const struct report *report)
 {
@@ -166,7 +208,7 @@ static ssize_t print_table(const struct report *report, struct nt_session *sessi
 	const struct nt_function *f;
 	unsigned int sort = report->sort;
 	size_t i, nr = 0, shown;
-	bool has_time = false;
+	bool has_time = false, no_time = false;
 	struct row *rows;
 
 	for (i = 0; (f = nt_calls_function(calls, i)); i++)
@@ -186,10 +228,14 @@ static ssize_t print_table(const struct report *report, struct nt_session *sessi
 		printf("%9s %9s %9s %9s %9s %9s %13s  %s\n", "calls", "total", "self", "median", "p99", "max",
 	              "self insns", "function");
 	shown = report->limit && report->limit < nr ? report->limit : nr;
-	for (i = 0; i < shown; i++)
+	for (i = 0; i < shown; i++) {
 		(report->json ? print_function_json : print_function)(rows[i].f, has_time);
+		no_time |= !rows[i].f->self_ns && rows[i].f->self_insns;
+	}
 	if (shown < nr && !report->json)
 		printf("... and %zu more: --limit 0 shows all\n", nr - shown);
+	if (no_time && has_time && !report->json)
+		printf(REPORT_NO_TIME);
 	if (nr && rows[0].f->max_ns && !report->json)
 		print_slowest(rows[0].f);
 	if (is_whole(report) && has_time)
@@ -220,7 +266,7 @@ static int report_calls(const struct report *report, struct nt_session *session)
 		report_totals(&totals);
 	if (!report->json && losses_print(session))
 		putchar('\n');
-	nr = print_table(report, session, calls);
+	nr = is_whole(report) && !print_threads(session, calls) ? -1 : print_table(report, session, calls);
 	if (nr < 0)
 		fprintf(stderr, "ntrace: out of memory\n");
 	else if (!nr)

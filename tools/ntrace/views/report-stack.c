@@ -120,12 +120,17 @@ static void print_line(const struct tree_line *line)
 static bool print_tree(const struct report *report, const struct nt_node *nodes, size_t nr)
 {
 	struct tree_lines l = { .nodes = nodes, .nr_nodes = nr };
-	bool ok = !nr || tree_lines_choose(&l, report->limit);
+	bool ok = !nr || tree_lines_choose(&l, report->limit), no_time = false;
+	size_t i;
 
 	printf("%9s %9s %9s %13s  %s\n", "total", "self", "calls", "self insns", "function");
 	tree_lines_print(&l, print_line);
 	if (ok && l.nr + 1 < nr)
 		printf("... and %zu more, each shorter: --limit 0 shows all\n", nr - 1 - l.nr);
+	for (i = 0; i < l.nr; i++)
+		no_time |= !l.at[i].node->self_ns && l.at[i].node->self_insns;
+	if (no_time && !l.by_insns)
+		printf(REPORT_NO_TIME);
 	tree_lines_free(&l);
 	return ok;
 }

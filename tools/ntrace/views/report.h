@@ -28,6 +28,9 @@ struct report {
 	bool		json;
 };
 
+/* explains a time of 0 ns beside a number of instructions */
+#define REPORT_NO_TIME	"0 ns: the time did not advance in this code, because only messages of the trace have times\n"
+
 /*
  * report_profile() - print exact counts by function, line or instruction. Return the exit status.
  */

@@ -620,6 +620,17 @@ int ns_threads_settle(struct nt_calls *calls, bool all)
 	return !err && all ? end_threads(calls) : err;
 }
 
+bool nt_calls_thread(const struct nt_calls *calls, size_t nth, struct nt_thread *thread)
+{
+	const struct ns_thread_calls *t;
+
+	if (nth >= calls->pool.threads.nr)
+		return false;
+	t = calls->pool.threads.at[nth];
+	*thread = (struct nt_thread){ .tid = t->tid, .end = t->end, .insns = t->insns, .ran = t->ran };
+	return true;
+}
+
 void ns_threads_free(struct nt_calls *calls)
 {
 	struct ns_pool *pool = &calls->pool;

@@ -163,6 +163,20 @@ enum nt_where {
  */
 uint64_t nt_calls_ran(const struct nt_calls *calls, int32_t cpu, uint64_t modes[NT_IN_NR]);
 
+/* A thread in the recording, with the sums of its code on all CPUs */
+struct nt_thread {
+	int32_t		tid;
+	uint64_t	end;		/* time of its last code, ns */
+	uint64_t	insns, ran;	/* instructions, and time in which the thread ran, ns */
+};
+
+/*
+ * nt_calls_thread() - get a thread after nt_calls_run(). Return false after the last one.
+ *
+ * Threads are sorted by their ids. The idle threads of all CPUs have id 0, and each is a thread.
+ */
+bool nt_calls_thread(const struct nt_calls *calls, size_t nth, struct nt_thread *thread);
+
 /* nt_calls_function() - return a function; @nth counts from 0, in no particular order */
 const struct nt_function *nt_calls_function(const struct nt_calls *calls, size_t nth);
 

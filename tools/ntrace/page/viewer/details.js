@@ -42,7 +42,7 @@ function callFacts(item) {
 
 function functionFacts(f) {
   return facts([
-    ['calls', number(f.calls)], ['total', duration(f.total)], ['on CPU', duration(f.ran)], ['self', duration(f.self)],
+    ['calls', number(f.calls)], ['total', duration(f.total)], ['on CPU', duration(f.ran)], ['self', duration(f.self) + (f.self || !f.selfInsns ? '' : ', because only messages have times')],
     ['insns', number(f.insns)], ['self insns', number(f.selfInsns)], ['of', f.object],
   ]);
 }
