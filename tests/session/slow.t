@@ -27,8 +27,8 @@ As many instructions took longer: memory or firmware delayed them, or too few me
 is "slow: more instructions were executed" "$(reason 3)" "call 6 of 12
 70.2 us in 1007 instructions of the function and its callees; in the median call, 300 ns in 7"
 is "slow: interrupts in exceptions are not part of the exceptions, whose causes are counted" "$(reason 4)" "call 5 of 12
-40.8 us in 4 interrupts; the median call had none
-4.30 us in 5 exceptions (3 do_page_fault, 2 do_trap_insn_illegal); the median call had none"
+4.30 us in 5 exceptions (3 do_page_fault, 2 do_trap_insn_illegal); the median call had none
+40.8 us in 4 interrupts; the median call had none"
 is "slow: another function was called" "$(reason 5)" "call 8 of 12
 it called extra, which took 40.0 us; the median call did not call that
 40.2 us in 7 instructions of the function and its callees; in the median call, 300 ns in 7"

@@ -29,12 +29,12 @@ struct slow {
 };
 
 /* Code that is executed in a call. Each of these parts excludes the others. */
-enum part { OFF_CPU, OTHER_CODE, SYSCALLS, EXCEPTIONS, INTERRUPTS, NR_PARTS };
+enum part { OFF_CPU, SYSCALLS, EXCEPTIONS, INTERRUPTS, OTHER_CODE, NR_PARTS };
 
 #define CAUSES_MAX	4
 
 struct parts {
-	uint64_t	ns[NR_PARTS], insns[NR_PARTS], traps[NR_PARTS];
+	uint64_t	ns[NR_PARTS], nr[NR_PARTS];	/* @nr is a number of traps, but of instructions for OTHER_CODE */
 	/* functions that handled exceptions, and the number of exceptions that other functions handled */
 	struct {
 		const char	*symbol;
@@ -100,9 +100,8 @@ static void add_calls(struct parts *parts, const struct nt_node *nodes, const st
 		if (child->trap) {
 			parts->ns[part] += child->ran;
 			parts->ns[in] -= child->ran;
-			parts->insns[part] += child->insns;
-			parts->insns[in] -= child->insns;
-			parts->traps[part] += child->calls + child->open;
+			parts->nr[part] += child->calls + child->open;
+			parts->nr[in] -= in == OTHER_CODE ? child->insns : 0;
 		} else if (node->trap == NT_BRANCH_EXCEPTION) {
 			add_cause(parts, child);
 		}
@@ -114,7 +113,7 @@ static struct parts parts_of(const struct nt_node *nodes)
 {
 	const struct nt_node *call = &nodes[1];
 	struct parts parts = {
-		.ns = { [OFF_CPU] = call->ns - call->ran, [OTHER_CODE] = call->ran }, .insns[OTHER_CODE] = call->insns,
+		.ns = { [OFF_CPU] = call->ns - call->ran, [OTHER_CODE] = call->ran }, .nr[OTHER_CODE] = call->insns,
 	};
 
 	add_calls(&parts, nodes, call, OTHER_CODE);
@@ -156,53 +155,41 @@ static void print_causes(const struct parts *parts)
 static void print_part(enum part part, const struct parts *slow, const struct parts *median)
 {
 	static const char *const names[] = {
-		[OTHER_CODE] = "instruction", [SYSCALLS] = "system call", [EXCEPTIONS] = "exception", [INTERRUPTS] = "interrupt",
+		[SYSCALLS] = "system call", [EXCEPTIONS] = "exception", [INTERRUPTS] = "interrupt", [OTHER_CODE] = "instruction",
 	};
-	const uint64_t *nr = part == OTHER_CODE ? slow->insns : slow->traps, *nr_median = part == OTHER_CODE ? median->insns : median->traps;
 	char t[16];
 
 	printf("  %s ", duration(slow->ns[part], t));
-	if (part == OFF_CPU)
-		fputs("in which its thread did not run", stdout);
-	else
-		printf("in %s", COUNTED(nr[part], names[part]));
+	if (part == OFF_CPU) {
+		printf("in which its thread did not run; in the median call, %s\n", duration(median->ns[part], t));
+		return;
+	}
+	printf("in %s", COUNTED(slow->nr[part], names[part]));
 	if (part == EXCEPTIONS)
 		print_causes(slow);
 	if (part == OTHER_CODE)
 		fputs(" of the function and its callees", stdout);
-	if (part != OFF_CPU && !nr_median[part])
-		puts("; the median call had none");
-	else if (part == OFF_CPU)
-		printf("; in the median call, %s\n", duration(median->ns[part], t));
+	if (median->nr[part])
+		printf("; in the median call, %s in %" PRIu64 "\n", duration(median->ns[part], t), median->nr[part]);
 	else
-		printf("; in the median call, %s in %" PRIu64 "\n", duration(median->ns[part], t), nr_median[part]);
+		puts("; the median call had none");
 }
 
 /*
- * Print the parts in which the slow call took longer, the largest difference first. @ns is the difference of both
- * calls. Leave out parts that differ by less than 5 % of it.
+ * Print the parts in which the slow call took longer than the median call. @ns is the difference of both calls, and parts
+ * that explain less than 5 % of it are left out.
  */
 static void print_parts(const struct parts *slow, const struct parts *median, uint64_t ns, bool explained)
 {
-	bool printed[NR_PARTS] = { 0 };
-	unsigned int i, part, nr;
-	int64_t more[NR_PARTS];
+	enum part part;
 
-	for (i = 0; i < NR_PARTS; i++)
-		more[i] = slow->ns[i] - median->ns[i];
-	for (nr = 0; nr < NR_PARTS; nr++) {
-		part = NR_PARTS;
-		for (i = 0; i < NR_PARTS; i++) {
-			if (!printed[i] && (part == NR_PARTS || more[i] > more[part]))
-				part = i;
-		}
-		if (more[part] <= (int64_t)(ns / 20))
-			return;
-		print_part(part, slow, median);
-		printed[part] = true;
-		if (part == OTHER_CODE && !explained && slow->insns[part] <= median->insns[part] + median->insns[part] / 8)
-			puts("  As many instructions took longer: memory or firmware delayed them, or too few messages show their times.");
+	for (part = 0; part < NR_PARTS; part++) {
+		if (slow->ns[part] > median->ns[part] + ns / 20)
+			print_part(part, slow, median);
 	}
+	if (!explained && slow->ns[OTHER_CODE] > median->ns[OTHER_CODE] + ns / 20 &&
+	    slow->nr[OTHER_CODE] <= median->nr[OTHER_CODE] + median->nr[OTHER_CODE] / 8)
+		puts("  As many instructions took longer: memory or firmware delayed them, or too few messages show their times.");
 }
 
 /*
