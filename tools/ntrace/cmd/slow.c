@@ -177,17 +177,17 @@ static void print_part(enum part part, const struct parts *slow, const struct pa
 
 /*
  * Print the parts in which the slow call took longer than the median call. @ns is the difference of both calls, and parts
- * that explain less than 5 % of it are left out.
+ * that explain less than 2 % of it are left out.
  */
 static void print_parts(const struct parts *slow, const struct parts *median, uint64_t ns, bool explained)
 {
 	enum part part;
 
 	for (part = 0; part < NR_PARTS; part++) {
-		if (slow->ns[part] > median->ns[part] + ns / 20)
+		if (slow->ns[part] > median->ns[part] + ns / 50)
 			print_part(part, slow, median);
 	}
-	if (!explained && slow->ns[OTHER_CODE] > median->ns[OTHER_CODE] + ns / 20 &&
+	if (!explained && slow->ns[OTHER_CODE] > median->ns[OTHER_CODE] + ns / 50 &&
 	    slow->nr[OTHER_CODE] <= median->nr[OTHER_CODE] + median->nr[OTHER_CODE] / 8)
 		puts("  As many instructions took longer: memory or firmware delayed them, or too few messages show their times.");
 }
