@@ -17,6 +17,9 @@
  *	A jump from another function at stack pointer S goes into the function that made the call. A jump to any
  *	other place is a tail call, which belongs to the call that it replaces.
  *
+ * A signal handler has also ended if it has called rt_sigreturn() and the kernel then starts another function. This
+ * function is a handler that interrupts the same instruction as the ended one.
+ *
  * A call that saves its return address R in t0 ends if the PC is R. A trap or a signal handler is treated as a call
  * from the interrupted instruction. If the reader marks a call as open although the call has ended, this program
  * counts the call as "marked" and not as "wrong".
@@ -38,6 +41,7 @@
 #define STACK_GAP	(16 << 10)
 #define KERNEL_STACK	14		/* log2 of the size of a kernel stack, which is also its alignment */
 #define KERNEL		(1ULL << 63)
+#define LI_A7_SIGRETURN	0x08b00893	/* "li a7, 139", the last instruction before the ecall of rt_sigreturn() */
 #define SHOWN		12
 
 #define ARRAY(type)	struct { type *at; size_t nr, room; }
@@ -110,6 +114,7 @@ struct thread {
 	uint64_t	at;
 	bool		running;	/* the following members describe the thread's last block */
 	bool		has_sp, trapped;
+	bool		sigreturn;	/* the last user code has called rt_sigreturn() */
 	uint64_t	fault_pc;	/* address of an instruction that trapped after a jump to it, or 0 */
 	uint64_t	end, site, trap_pc, trap_sp;
 	uint32_t	insn;
@@ -363,11 +368,30 @@ static void interrupt(struct thread *t, uint64_t pc, uint64_t sp, bool trap)
 	other->calls = t->cur;
 }
 
+/*
+ * End the newest signal handler, which has called rt_sigreturn(), unless the interrupted instruction continues. Set
+ * trap_pc and trap_sp to this instruction.
+ */
+static void end_handler(struct thread *t, struct calls *c, uint64_t pc, uint64_t sp)
+{
+	size_t i = c->open.nr;
+
+	while (i && !(c->open.at[i - 1].handler && !c->open.at[i - 1].trap))
+		i--;
+	if (!i || (c->open.at[i - 1].ret == pc && c->open.at[i - 1].sp == sp))
+		return;
+	t->trap_pc = c->open.at[i - 1].ret;
+	t->trap_sp = c->open.at[i - 1].sp;
+	while (c->open.nr >= i)
+		close_call(t, c, false);
+}
+
 /* The kernel resumes the program at trap_pc, which is the address of the interrupted instruction. */
 static void resume(struct thread *t, uint64_t pc, uint64_t sp)
 {
 	struct calls *c = &t->calls.at[t->cur];
 	struct stack *s = stack_at(t, sp);
+	const struct range *to = function_at(t->program, pc);
 
 	while (t->program->kernel && c->open.nr && t->priv != NB_PRIV_U) {
 		t->trap_pc = c->open.at[c->open.nr - 1].ret;
@@ -380,6 +404,8 @@ static void resume(struct thread *t, uint64_t pc, uint64_t sp)
 	}
 	if (sp == t->trap_sp && (pc == t->trap_pc || pc == t->trap_pc + 4))
 		return;
+	if (t->sigreturn && to && to->from == pc)
+		end_handler(t, c, pc, sp);
 	if (pc == t->program->entry)
 		drop_all(t);
 	else if (!s || !end_calls(t, &t->calls.at[s->calls], pc, sp))
@@ -454,6 +480,8 @@ static void take_block(struct thread *t, const struct nb_ingress *b, uint64_t sp
 	t->end = b->iaddr + 2 * b->iretire;
 	t->site = b->ninsn ? t->end - 2 * b->ilastsize : b->iaddr;
 	t->insn = last_insn(b);
+	if (b->priv == NB_PRIV_U && b->ninsn)
+		t->sigreturn = t->insn == LI_A7_SIGRETURN;
 	t->itype = b->itype;
 	t->trapped = b->itype == NB_ITYPE_EXCEPTION || b->itype == NB_ITYPE_INTERRUPT ||
 		     b->itype == NB_ITYPE_TRAP_RETURN;

@@ -12,12 +12,11 @@ programs=$top/tests/session/programs
 static=$O/riscv64/bin/ntrace-static
 # make test runs these programs, each of which has a different kind of control flow
 some="fault jit-calls nested-function builtin-longjmp coroutine-jr coroutine-ret generators jump-table longjmp millicode recursion
-	save-restore signal-stack-jump stripped swapcontext tail tail-behind-switch threads"
+	save-restore signal-pending signal-stack-jump stripped swapcontext tail tail-behind-switch threads"
 
 # These programs have calls that the model of calls cannot represent, for the reason after the colon
 limits="cancel:several_calls_wait_at_one_address longjmp-recursion:several_calls_wait_at_one_address
-	jit-nested:list-calls_takes_calls_that_missing_code_makes_one_after_the_other_for_a_tail_call
-	signal-pending:the_kernel_starts_several_handlers,_of_which_the_trace_shows_the_last"
+	jit-nested:list-calls_takes_calls_that_missing_code_makes_one_after_the_other_for_a_tail_call"
 
 # compile FILE FLAGS NAME: build the program with its symbols, and build the file for the board, which may be stripped
 compile() {

@@ -5,6 +5,7 @@
 #include "session/session-priv.h"
 
 #define ECALL		0x00000073
+#define LI_A7_SIGRETURN	0x08b00893	/* "li a7, 139", before the ecall of rt_sigreturn() */
 #define NO_RETURN	1	/* an odd address, at which no instruction can be */
 #define SWITCH_CODE	256	/* maximum number of bytes from the load of the stack pointer to the jump or return */
 #define WAITING_MAX	4096	/* maximum number of waiting stacks of a thread; above this the oldest is dropped */
@@ -872,6 +873,29 @@ static int take_signal(struct ns_stack *stack, const struct ns_event *e, struct 
 	return stack_push(stack, &frame, e) ? 1 : -1;
 }
 
+/*
+ * If @trap is the system call rt_sigreturn(), with which a signal handler ends, and the kernel starts another function
+ * at @e->to, end the newest handler. The function is the next handler, which also returns to the interrupted program, so
+ * set the return address of @trap to this program.
+ */
+static int end_handler(struct ns_stack *stack, const struct ns_event *e, struct ns_frame *trap)
+{
+	const struct ns_frame *handler;
+	struct nt_place place;
+	uint32_t insn = 0;
+
+	nt_session_where(stack->session, e->to_space, e->to, &place);
+	if (place.offset || !newest(stack) || !stack->cur.open.at[newest(stack) - 1].signal || trap->kind != NT_BRANCH_SYSCALL ||
+	    nt_session_read(stack->session, trap->ret_space, trap->ret - 8, &insn, sizeof(insn)) != sizeof(insn) ||
+	    insn != LI_A7_SIGRETURN)
+		return 1;
+	handler = &stack->cur.open.at[newest(stack) - 1];
+	trap->ret = handler->ret;
+	trap->ret_space = handler->ret_space;
+	trap->kind = handler->kind;
+	return ns_stack_cut(stack, newest(stack) - 1, e);
+}
+
 static int take_trap_return(struct ns_stack *stack, const struct ns_event *e)
 {
 	bool user = is_user(stack, e->to);
@@ -893,7 +917,7 @@ static int take_trap_return(struct ns_stack *stack, const struct ns_event *e)
 	if (trap < 0)
 		return 1;
 	frame = stack->cur.open.at[trap];
-	if (ns_stack_cut(stack, trap, e) < 0)
+	if (ns_stack_cut(stack, trap, e) < 0 || (user && end_handler(stack, e, &frame) < 0))
 		return -1;
 	if (user && frame.paused)
 		pause_calls(stack, false);

@@ -15,7 +15,8 @@
  *			another function is a return.
  *	a trap return	ends the trap that interrupted the program at the target of the return. If no
  *			trap did, the kernel delivers a signal. The signal handler is then a call from
- *			the interrupted address, and ends when the program continues there. If the
+ *			the interrupted address, and ends when the program continues there, or when the
+ *			handler has called rt_sigreturn() and the kernel starts the next handler. If the
  *			kernel starts a new program, this program has no callers.
  *	a switch	A return or jump of code that has loaded the stack pointer can continue on
  *			another stack of the thread. A stack that is not in use waits with its open
