@@ -82,11 +82,19 @@ char *json_text(const char *text, size_t *size)
 	return json;
 }
 
-void json_print(const char *name, const char *text)
+bool json_write(FILE *file, const char *text)
 {
 	size_t size;
 	char *json = json_text(text, &size);
+	bool ok = fputs(json ?: "null", file) >= 0 && json;
 
-	printf("\"%s\": %s, ", name, json ?: "null");
 	free(json);
+	return ok;
+}
+
+void json_print(const char *name, const char *text)
+{
+	printf("\"%s\": ", name);
+	json_write(stdout, text);
+	fputs(", ", stdout);
 }

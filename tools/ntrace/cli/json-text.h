@@ -3,7 +3,9 @@
 #ifndef NTRACE_TOOL_JSON_TEXT_H
 #define NTRACE_TOOL_JSON_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /*
  * json_text() - convert a string to JSON with quotes and valid UTF-8; NULL becomes null
@@ -14,6 +16,9 @@
  * Return the text, which the caller frees, or NULL if out of memory.
  */
 char *json_text(const char *text, size_t *size);
+
+/* json_write() - write a text as json_text() does. Return false if out of memory, or if writing failed. */
+bool json_write(FILE *file, const char *text);
 
 /* json_print() - print a member "NAME": TEXT of a JSON object, and a comma */
 void json_print(const char *name, const char *text);

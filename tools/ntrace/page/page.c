@@ -27,18 +27,6 @@ EMBED(html_style, "page.css");
 EMBED(html_script, "page.js");
 EMBED(html_hash, "page.hash");
 
-static void put_string(FILE *out, const char *text)
-{
-	size_t size;
-	char *json = json_text(text, &size);
-
-	if (json)
-		fwrite(json, 1, size, out);
-	else
-		fputs("null", out);
-	free(json);
-}
-
 /* ---- Data ---- */
 
 static void put_function(struct html *html, FILE *out, const struct nt_function *f)
@@ -50,9 +38,9 @@ static void put_function(struct html *html, FILE *out, const struct nt_function 
 
 	file = html->sources ? sources_find(html->sources, f, &line) : -1;
 	fputc('[', out);
-	put_string(out, f->symbol);
+	json_write(out, f->symbol);
 	fputc(',', out);
-	put_string(out, f->object);
+	json_write(out, f->object);
 	fprintf(out, ",%d,%d,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%d,%" PRIu64
 		",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",[", file, line, f->calls, f->total_ns, f->self_ns,
 		f->max_ns, f->calls ? f->max_begin - html->start : 0, f->max_tid, f->total_insns,
@@ -89,7 +77,7 @@ static void put_threads(const struct html *html, FILE *out)
 	for (i = 0; i < html->threads.nr; i++) {
 		t = &html->threads.at[i];
 		fprintf(out, "%s[%d,%d,%d,", i ? "," : "", t->pid, t->tid, t->cpu);
-		put_string(out, t->comm);
+		json_write(out, t->comm);
 		fputs("]", out);
 	}
 	fputs("],\n\"tracks\":[", out);
@@ -119,7 +107,7 @@ static void put_data(struct html *html, FILE *out)
 
 	nt_calls_totals(html->calls, &totals);
 	fputs("<script type=\"application/json\" id=\"meta\">{\"title\":", out);
-	put_string(out, html->title);
+	json_write(out, html->title);
 	fprintf(out, ",\"start\":\"%" PRIu64 ".%09" PRIu64 "\",\"ns\":%" PRIu64 ",\"calls\":%" PRIu64
 		",\"deep\":%" PRIu64 ",\"insns\":%" PRIu64 ",\"errors\":%" PRIu64 ",\"gaps\":%" PRIu64
 		",\"losses\":%" PRIu64 ",\"levels\":%d", html->start / 1000000000,

@@ -176,16 +176,6 @@ char *source_text(const char *symfs, const char *file)
 	return text ? text : whole_file_text(file, FILE_MAX);
 }
 
-static bool write_string(FILE *file, const char *text)
-{
-	size_t size;
-	char *json = json_text(text, &size);
-	bool ok = json && fwrite(json, 1, size, file) == size;
-
-	free(json);
-	return ok;
-}
-
 static bool write_source(const struct sources *sources, FILE *file, size_t nth, size_t *all)
 {
 	const struct source *source = &sources->files.at[nth];
@@ -195,9 +185,9 @@ static bool write_source(const struct sources *sources, FILE *file, size_t nth, 
 
 	*all += text ? strlen(text) : 0;
 	fprintf(file, "<script type=\"application/json\" id=\"s%zu\">{\"file\":", nth);
-	ok = write_string(file, source->file);
+	ok = json_write(file, source->file);
 	fputs(",\"text\":", file);
-	ok = ok && write_string(file, text);
+	ok = ok && json_write(file, text);
 	fprintf(file, ",\"lines\":[");
 	for (; line < end; line++)
 		fprintf(file, "%d,%" PRIu64 "%s", line->line, line->insns, line + 1 < end ? "," : "");
