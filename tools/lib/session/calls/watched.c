@@ -92,11 +92,6 @@ static struct nt_call median_example(const struct ns_watched *w)
 	return example->call;
 }
 
-static int begin_cmp(const struct nt_call *x, const struct nt_call *y)
-{
-	return ns_order(x->begin, y->begin) ?: ns_order(x->slice, y->slice) ?: ns_order(x->at, y->at);
-}
-
 /* Return the number of stored calls that started no later than @call. */
 static uint64_t number_of(const struct ns_watched *w, const struct nt_call *call)
 {
@@ -104,7 +99,7 @@ static uint64_t number_of(const struct ns_watched *w, const struct nt_call *call
 	size_t i;
 
 	for (i = 0; i < w->calls.nr; i++)
-		nr += begin_cmp(&w->calls.at[i], call) <= 0;
+		nr += w->calls.at[i].begin <= call->begin;
 	return nr;
 }
 
