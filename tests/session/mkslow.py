@@ -59,26 +59,31 @@ class Trace:
         self.to(k['handle_exception'] + 12)
         self.go(back)
 
-    def switch(self, tid, back):
-        """Execute the jal to __switch_to, from which the thread @tid returns to @back"""
-        self.jal(self.kernel['__switch_to'])
+    def choose(self, tid):
+        """Write the id of the thread that runs next"""
         self.data += mkcalls.ownership(tid, TSTAMP=1)
+
+    def switch(self, back):
+        """Execute the jal to __switch_to, from which the next thread returns to @back"""
+        self.jal(self.kernel['__switch_to'])
         self.to(self.pc + 4)
         self.go(back)
 
     def sleep(self, ticks):
         """Let the other thread run, until an interrupt stops it"""
         k, at = self.kernel, self.pc
-        self.switch(OTHER, at + 4)
+        self.choose(OTHER)
+        self.switch(at + 4)
         self.to(at + 8)
         self.go(k['handle_exception'] + 8)
         self.to(k['handle_exception'] + 12)
         self.go(self.user['_start'])
         self.go(k['handle_exception'], ticks, INTERRUPT)
         self.to(k['handle_exception'] + 8)
-        self.go(k['sleep'])
+        self.choose(mkcalls.PID)
+        self.go(k['sleep'], 20)
         self.to(at)
-        self.switch(mkcalls.PID, at + 4)
+        self.switch(at + 4)
 
     def call(self, what):
         u, back = self.user, self.user['_start'] + 8

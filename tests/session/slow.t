@@ -18,9 +18,9 @@ reason() {
 # tree NTH: print the calls of the NTH slowest call and what was called
 tree() { ntrace slow work --nth "$1" --limit 0 | sed -n 's/^ *[0-9.]* [num]*s *\([0-9]* x\) .* \(  *[(a-z].*\)/\1 \2/p' | sed 's/  */ /g'; }
 
-plan 12
+plan 13
 is "slow: the thread slept" "$(reason 1)" "call 7 of 12
-500 us in which its thread did not run; in the median call, 0 ns"
+502 us in which its thread did not run; in the median call, 0 ns"
 is "slow: the same instructions took longer, for an unknown reason" "$(reason 2)" "call 4 of 12
 100 us in 7 instructions of the function and its callees; in the median call, 300 ns in 7
 As many instructions took longer: memory or firmware delayed them, or too few messages show their times."
@@ -47,9 +47,12 @@ is "report --callers: only functions that a trap has entered are marked" \
 is "report: the threads are before the functions, the longest first" "$(ntrace report | sed -n '/ thread /,/^$/s/^ *//p' | sed 's/  */ /g')" \
 	"ran insns thread (--tid N shows the functions of one thread)
 500 us 7 other (2234)
-273 us 1181 slow (1234)"
+275 us 1181 slow (1234)"
 is "report: no threads in a report of one thread" "$(ntrace report --tid 1234 | grep -c ' thread ')" 0
 is "report: why a function has instructions and no time" "$(ntrace report | sed -n 's/^.* 0 ns .* 6  do_tr.*/0 ns/p; s/^0 ns: .*, //p') $(ntrace report --stack | grep -c "^0 ns: ")" \
 	"0 ns
 because only messages of the trace have times 1"
+# Thread 2234 was chosen for 5004 ticks. It still executed code for 20 ticks, until the kernel switched to the next thread
+is "a thread ran from the time at which it was chosen until the next thread was chosen, as in sched_switch" \
+	"$(ntrace info --json | sed -n 's/.*"tid": 2234,.*"on_cpu_ns": \([0-9]*\),.*/\1/p')" 500400
 done_testing

@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Compare the times for which threads ran on a CPU. ntrace computes them, and perf's switch records contain them:
+"""Compare the times for which threads ran on a CPU. ntrace computes them, and the recording contains their switches:
 
-    switched.py NTRACE RECORDING        compare them; they differ by at most 0.1 %
-    switched.py make PROGRAM RECORDING  make a recording of 3 threads, which take turns on 2 CPUs and seldom execute a branch
+    switched.py NTRACE RECORDING [OPTION...]    compare them; they differ by at most 0.1 %
+    switched.py make PROGRAM RECORDING          make a recording of 3 threads, which take turns on 2 CPUs and seldom
+                                                execute a branch
 
-A thread runs on a CPU from the record of its switch to the next switch record of that CPU.
+A thread runs on a CPU from its switch to the next switch of that CPU. The switches are the events sched:sched_switch of
+a recording of all CPUs, without threads that ran for less than 10 ms, or else perf's records of switches.
 """
 import collections
 import json
 import os
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -72,24 +75,49 @@ def times(found):
     ran, current = collections.Counter(), {}
     for time, cpu, tid, begins in found:
         before, since = current.pop(cpu, (None, 0))
-        if before:
+        if before is not None:
             ran[before] += time - since
         if begins:
             current[cpu] = tid, time
     return ran
 
 
+def events(ntrace, path, options):
+    """Return the events sched_switch of the recording as switches(), between the start and the end of the trace of each CPU"""
+    def script(*args):
+        return subprocess.run([ntrace, 'script', *args, '-i', path, *options], capture_output=True, text=True).stdout.splitlines()
+    found, first = [], set()
+    for line in script('--events'):
+        match = re.search(r'\[(\d+)\] +(\d+)\.(\d{9}): sched:sched_switch: .*prev_pid=(\d+) .*next_pid=(\d+)', line)
+        if match:
+            cpu, seconds, ns, before, tid = map(int, match.groups())
+            found.append((seconds * 10 ** 9 + ns, cpu, tid, True))
+            if cpu not in first:
+                found.append((0, cpu, before, True))
+            first.add(cpu)
+    if not found:
+        return []
+    edges = [re.search(r'\[(\d+)\] +(\d+)\.(\d{9}): +tr (strt|end)', line) for line in script('-F', 'cpu,time,flags')]
+    edges = [(int(m[2]) * 10 ** 9 + int(m[3]), int(m[1]), m[4]) for m in edges if m]
+    begin, end = ({cpu: edge(t for t, c, _ in edges if c == cpu) for cpu in first} for edge in (min, max))
+    return sorted((min(max(t, begin[cpu]), end[cpu]), cpu, tid, True) for t, cpu, tid, _ in found) + [
+        (end[cpu], cpu, -1, False) for cpu in first]
+
+
 def main():
     if sys.argv[1] == 'make':
         make(*sys.argv[2:])
         return
-    ntrace, path = sys.argv[1:]
-    want, got, wrong = times(switches(path)), collections.Counter(), 0
-    out = subprocess.run([ntrace, 'info', '--json', '-i', path], capture_output=True, text=True, check=True).stdout
+    ntrace, path, *options = sys.argv[1:]
+    chosen, got, wrong = events(ntrace, path, options), collections.Counter(), 0
+    want = times(chosen or switches(path))
+    out = subprocess.run([ntrace, 'info', '--json', '-i', path, *options], capture_output=True, text=True).stdout
     for row in map(json.loads, out.splitlines()):
         got[row.get('tid')] += row.get('on_cpu_ns', 0)
     for tid, ns in sorted(want.items()):
-        print(f'thread {tid}: {got[tid]} ns on a CPU, {ns} by switches')
+        if chosen and ns < 10 ** 7:
+            continue
+        print(f'thread {tid}: {got[tid]} ns on a CPU, {ns} by switches, {100 * (got[tid] - ns) / ns:.3f} % more')
         wrong += abs(got[tid] - ns) > ns / 1000
     sys.exit(not want or wrong)
 

@@ -157,12 +157,26 @@ static void print_cpus(struct nt_session *session, const struct nt_calls *calls)
 		printf("The kernel's time contains %s of the tracer, in functions of [ntrace]\n", duration(tracer, t[0]));
 }
 
-static int thread_order(const void *a, const void *b)
+static int by_id(const void *a, const void *b)
+{
+	const struct nt_thread *x = a, *y = b;
+
+	return ns_order(x->tid, y->tid);
+}
+
+static int by_time(const void *a, const void *b)
 {
 	const struct nt_thread *x = a, *y = b;
 
 	/* idle threads are last, although they may have run for the longest time */
-	return ns_order(!x->tid, !y->tid) ?: ns_order(y->ran, x->ran) ?: ns_order(y->insns, x->insns) ?: ns_order(x->tid, y->tid);
+	return ns_order(!x->tid, !y->tid) ?: ns_order(y->ran, x->ran) ?: ns_order(y->insns, x->insns) ?: by_id(a, b);
+}
+
+static void add_cpu(struct nt_thread *to, const struct nt_thread *cpu)
+{
+	to->end = cpu->end > to->end ? cpu->end : to->end;
+	to->insns += cpu->insns;
+	to->ran += cpu->ran;
 }
 
 /*
@@ -172,22 +186,22 @@ static int thread_order(const void *a, const void *b)
 static bool print_threads(struct nt_session *session, const struct nt_calls *calls)
 {
 	NS_ARRAY(struct nt_thread) threads = { 0 };
-	struct nt_thread thread;
+	const struct nt_thread *t;
 	const char *comm;
 	bool ok = true;
 	int32_t pid;
-	char t[16];
-	size_t i;
+	char text[16];
+	size_t i, nr;
 
-	for (i = 0; ok && nt_calls_thread(calls, i, &thread); i++)
-		ok = ns_array_add(&threads, thread);
-	ns_array_sort(&threads, thread_order);
+	for (t = nt_calls_threads(calls, &nr), i = 0; ok && i < nr; i++)
+		ok = ns_array_add(&threads, t[i]);
+	ns_array_join(&threads, by_id, add_cpu(a, b));
+	ns_array_sort(&threads, by_time);
 	if (threads.nr > 1)
 		printf("%9s %13s  thread (--tid N shows the functions of one thread)\n", "ran", "insns");
-	for (i = 0; threads.nr > 1 && i < threads.nr && i < THREADS; i++) {
-		nt_session_thread(session, threads.at[i].tid, threads.at[i].end, &pid, &comm);
-		printf("%9s %13" PRIu64 "  %s (%d)\n", duration(threads.at[i].ran, t), threads.at[i].insns,
-		       *comm ? comm : "thread", threads.at[i].tid);
+	for (t = threads.at; threads.nr > 1 && t < threads.at + threads.nr && t < threads.at + THREADS; t++) {
+		nt_session_thread(session, t->tid, t->end, &pid, &comm);
+		printf("%9s %13" PRIu64 "  %s (%d)\n", duration(t->ran, text), t->insns, *comm ? comm : "thread", t->tid);
 	}
 	if (threads.nr > THREADS)
 		printf("... and %zu more: `ntrace info --limit 0` shows all\n", threads.nr - THREADS);

@@ -16,14 +16,8 @@
 
 #define DEFAULT_THREADS	20
 
-/* Sums of the slices of a thread on one CPU */
-struct row {
-	int32_t		tid, cpu;
-	uint64_t	end, insns, ran;
-};
-
 struct rows {
-	NS_ARRAY(struct row) all;
+	NS_ARRAY(struct nt_thread) all;
 };
 
 /* ---- The header of the recording ---- */
@@ -119,59 +113,35 @@ static void print_settings(struct nt_session *session)
 
 /* ---- Threads ---- */
 
-static int row_order(const void *a, const void *b)
-{
-	const struct row *x = a, *y = b;
-
-	return ns_order(x->tid, y->tid) ?: ns_order(x->cpu, y->cpu);
-}
-
 static int by_time(const void *a, const void *b)
 {
-	const struct row *x = a, *y = b;
+	const struct nt_thread *x = a, *y = b;
 
-	return ns_order(y->ran, x->ran) ?: ns_order(y->insns, x->insns) ?: row_order(a, b);
+	return ns_order(y->ran, x->ran) ?: ns_order(y->insns, x->insns) ?: ns_order(x->tid, y->tid) ?: ns_order(x->cpu, y->cpu);
 }
 
-static void add_row(struct row *to, const struct row *row)
-{
-	to->insns += row->insns;
-	to->ran += row->ran;
-	if (row->end > to->end)
-		to->end = row->end;
-}
-
-/*
- * Add up the slices of each thread on each CPU. Do this at intervals while the slices are read,
- * because a recording may have millions of slices.
- */
 static bool find_rows(struct rows *rows, const struct nt_calls *calls)
 {
-	const struct nt_slice *s;
-	size_t i, limit = 1 << 16;
+	size_t i, nr;
+	const struct nt_thread *threads = nt_calls_threads(calls, &nr);
 
-	for (i = 0; (s = nt_calls_slice(calls, i)); i++) {
-		if (!ns_array_add(&rows->all, ((struct row){ s->tid, s->cpu, s->end, s->insns, s->ran })))
+	for (i = 0; i < nr; i++) {
+		if (!ns_array_add(&rows->all, threads[i]))
 			return false;
-		if (rows->all.nr < limit)
-			continue;
-		ns_array_join(&rows->all, row_order, add_row(a, b));
-		limit = 2 * rows->all.nr + (1 << 16);
 	}
-	ns_array_join(&rows->all, row_order, add_row(a, b));
 	ns_array_sort(&rows->all, by_time);
 	return true;
 }
 
 /* Find the process and the name of a thread. Return the path of the thread's program, or NULL. */
-static const char *program_of(const struct nt_session *session, const struct row *row, int32_t *pid, const char **comm)
+static const char *program_of(const struct nt_session *session, const struct nt_thread *row, int32_t *pid, const char **comm)
 {
 	nt_session_thread(session, row->tid, row->end, pid, comm);
 	return row->tid > 0 ? nt_session_program(session, *pid, row->end) : NULL;
 }
 
 /* Print one row of the table of threads, with the program of the thread's process. */
-static void print_row(struct nt_session *session, const struct row *row)
+static void print_row(struct nt_session *session, const struct nt_thread *row)
 {
 	char t[16], id[BUILD_ID_TEXT];
 	const char *comm, *program;
@@ -239,19 +209,12 @@ static void print_cpus(const struct nt_session *session, const struct nt_session
 	print_rate(info, insns, ns);
 }
 
-static int ignore_call(void *ctx, const struct nt_call *call)
-{
-	return 0;
-}
-
 /* ---- JSON ---- */
 
 static void put_recording(const struct nt_session *session, const struct nt_session_info *info)
 {
 	const char *word;
 	uint32_t nth;
-	size_t size;
-	char *text;
 
 	putchar('{');
 	json_print("host", info->host);
@@ -259,14 +222,13 @@ static void put_recording(const struct nt_session *session, const struct nt_sess
 	printf("\"cpus\": %u, \"buffers\": %u, \"bytes\": %" PRIu64 ", \"stretches\": %" PRIu64 ", \"command\": [", info->cpus,
 	       info->buffers, info->trace_bytes, info->stretches);
 	for (nth = 0; (word = nt_session_argument(session, nth)); nth++) {
-		text = json_text(word, &size);
-		printf("%s%s", nth ? ", " : "", text ? text : "null");
-		free(text);
+		fputs(nth ? ", " : "", stdout);
+		json_write(stdout, word);
 	}
 	puts("]}");
 }
 
-static void put_row(struct nt_session *session, const struct row *row)
+static void put_row(struct nt_session *session, const struct nt_thread *row)
 {
 	const char *comm, *program;
 	char id[BUILD_ID_TEXT];
@@ -339,7 +301,6 @@ int info_print(const struct info_options *options, struct nt_session *session)
 
 	if (!calls)
 		return usage_error("out of memory");
-	nt_calls_each(calls, ignore_call, NULL);
 	status = nt_calls_run(calls) ? recording_failed(session) : answer(options, session, calls);
 	nt_calls_free(calls);
 	return status;

@@ -88,6 +88,7 @@ struct ns_slice {
 	bool		first;
 	uint64_t	begin, end;
 	uint64_t	insns, ran;
+	int64_t		late;		/* ns that count for the thread, but are not part of @ran; may be negative */
 	uint64_t	at, space;	/* start address, and its address space */
 	/* as in struct ns_outer, for the code after the last outer event */
 	uint64_t	child_ran, child_insns;
@@ -233,6 +234,7 @@ struct ns_thread_calls {
 	struct ns_stack	stack;
 	int32_t		tid, key_cpu;	/* @key_cpu is from ns_thread_cpu() */
 	uint64_t	insns, ran;	/* instructions and time (ns) of all slices of the thread so far */
+	NS_ARRAY(struct nt_thread) cpus;	/* sums of the slices on each CPU */
 	/* The members below are from the last slice. */
 	const struct ns_slice *slice;	/* NULL if the slice was merged */
 	int32_t		cpu;
@@ -257,6 +259,7 @@ struct ns_pool {
 	size_t		bytes, limit;
 	NS_ARRAY(struct ns_thread_calls *) threads;
 	NS_ARRAY(struct ns_key) stacks;
+	NS_ARRAY(struct nt_thread) cpus;	/* ns_thread_calls::cpus of all threads, after the last slice */
 	void		*tree;		/* tree of @threads for tsearch() */
 	size_t		open;		/* number of open frames of all threads */
 };

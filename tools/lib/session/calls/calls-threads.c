@@ -255,7 +255,7 @@ static bool number_slice(const struct ns_thread_calls *t)
 		return !ns_fail(calls->session, "writing a temporary file failed: %s", strerror(errno));
 	*slice = (struct nt_slice){
 		.begin = s->split ? t->end : s->begin, .end = s->end, .at = ns_own(t)->at, .before = t->insns,
-		.insns = s->insns, .ran = s->ran, .thread = ns_own(t)->nth, .tid = s->tid, .cpu = s->cpu,
+		.insns = s->insns, .thread = ns_own(t)->nth, .tid = s->tid, .cpu = s->cpu,
 	};
 	return true;
 }
@@ -484,11 +484,29 @@ static bool cut_thread(struct ns_thread_calls *t)
 	return give_up(t);
 }
 
+/* Add the slice to the sums of its thread and CPU. */
+static bool add_slice(struct ns_thread_calls *t, const struct ns_slice *s)
+{
+	struct nt_thread *c = t->cpus.at;
+
+	while (c < t->cpus.at + t->cpus.nr && c->cpu != s->cpu)
+		c++;
+	if (c == t->cpus.at + t->cpus.nr) {
+		if (!ns_array_add(&t->cpus, ((struct nt_thread){ .tid = s->tid, .cpu = s->cpu })))
+			return false;
+		c = &t->cpus.at[t->cpus.nr - 1];
+	}
+	c->end = s->end > c->end ? s->end : c->end;
+	c->insns += s->insns;
+	c->ran += s->ran + s->late;
+	return true;
+}
+
 static int put_slice(struct nt_calls *calls, const struct ns_slice *s)
 {
 	struct ns_thread_calls *t = thread_of(calls, s);
 
-	if (!t || ((is_cut(t, s) || calls->pool.open > OPEN_MAX) && !cut_thread(t)))
+	if (!t || !add_slice(t, s) || ((is_cut(t, s) || calls->pool.open > OPEN_MAX) && !cut_thread(t)))
 		return -1;
 	t->slice = s;
 	if (!begin_on_stack(t))
@@ -590,12 +608,17 @@ static int thread_order(const void *a, const void *b)
 static int end_threads(struct nt_calls *calls)
 {
 	struct ns_pool *pool = &calls->pool;
-	size_t i;
+	struct ns_thread_calls *t;
+	size_t i, cpu;
 	int err = 0;
 
 	ns_array_sort(&pool->threads, thread_order);
-	for (i = 0; !err && i < pool->threads.nr; i++)
-		err = give_up(pool->threads.at[i]) ? pool->threads.at[i]->error : -1;
+	for (i = 0; !err && i < pool->threads.nr; i++) {
+		t = pool->threads.at[i];
+		err = give_up(t) ? t->error : -1;
+		for (cpu = 0; !err && cpu < t->cpus.nr; cpu++)
+			err = ns_array_add(&pool->cpus, t->cpus.at[cpu]) ? 0 : -1;
+	}
 	if (!err && calls->each && !ns_numbered_threads(calls))
 		err = -1;
 	return err;
@@ -620,15 +643,10 @@ int ns_threads_settle(struct nt_calls *calls, bool all)
 	return !err && all ? end_threads(calls) : err;
 }
 
-bool nt_calls_thread(const struct nt_calls *calls, size_t nth, struct nt_thread *thread)
+const struct nt_thread *nt_calls_threads(const struct nt_calls *calls, size_t *nr)
 {
-	const struct ns_thread_calls *t;
-
-	if (nth >= calls->pool.threads.nr)
-		return false;
-	t = calls->pool.threads.at[nth];
-	*thread = (struct nt_thread){ .tid = t->tid, .end = t->end, .insns = t->insns, .ran = t->ran };
-	return true;
+	*nr = calls->pool.cpus.nr;
+	return calls->pool.cpus.at;
 }
 
 void ns_threads_free(struct nt_calls *calls)
@@ -644,9 +662,11 @@ void ns_threads_free(struct nt_calls *calls)
 		t = pool->threads.at[i];
 		tdelete(t, &pool->tree, thread_cmp);
 		ns_stack_free(&t->stack);
+		free(t->cpus.at);
 		free(t);
 	}
 	free(pool->threads.at);
 	free(pool->stacks.at);
+	free(pool->cpus.at);
 	free(calls->outermost.at);
 }

@@ -266,14 +266,17 @@ static bool new_slice(struct ns_part *p, int32_t tid, int32_t cpu, uint64_t time
 static bool slice_of(struct ns_part *p, const struct nt_who *who, const struct nt_branch *b)
 {
 	uint64_t first = b->flags & NT_BRANCH_BEGIN ? b->to : b->from;
+	int64_t late = p->running.late;
 
 	if (p->open && p->slice.tid == who->tid && p->slice.cpu == who->cpu)
 		return true;
 	/* a slice begins at the end of the slice before it, unless the trace has stopped between them */
 	if (p->open)
 		p->slice.end = p->running.last;
+	p->slice.late -= late;
 	if (!new_slice(p, who->tid, who->cpu, p->running.last))
 		return false;
+	p->slice.late = late;
 	p->slice.at = first;
 	p->slice.space = nt_who_space(who, first);
 	p->slice.fresh = p->fresh++;

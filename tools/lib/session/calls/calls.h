@@ -57,7 +57,6 @@ struct nt_slice {
 	uint64_t	at;		/* number of earlier instructions on the same stack of the thread */
 	uint64_t	before;		/* number of earlier instructions on all stacks of the thread */
 	uint64_t	insns;
-	uint64_t	ran;		/* time in which the thread ran, ns */
 	uint32_t	thread;		/* number of the stack, from 0; stacks of all threads are numbered together */
 	int32_t		tid, cpu;
 };
@@ -163,19 +162,17 @@ enum nt_where {
  */
 uint64_t nt_calls_ran(const struct nt_calls *calls, int32_t cpu, uint64_t modes[NT_IN_NR]);
 
-/* A thread in the recording, with the sums of its code on all CPUs */
+/* The code of a thread on one CPU */
 struct nt_thread {
-	int32_t		tid;
-	uint64_t	end;		/* time of its last code, ns */
-	uint64_t	insns, ran;	/* instructions, and time in which the thread ran, ns */
+	int32_t		tid, cpu;
+	uint64_t	end;		/* time of the last code, ns */
+	uint64_t	insns;
+	/* time for which the CPU had chosen the thread, ns. Calls count the time of a switch for the previous thread. */
+	uint64_t	ran;
 };
 
-/*
- * nt_calls_thread() - get a thread after nt_calls_run(). Return false after the last one.
- *
- * Threads are sorted by their ids. The idle threads of all CPUs have id 0, and each is a thread.
- */
-bool nt_calls_thread(const struct nt_calls *calls, size_t nth, struct nt_thread *thread);
+/* nt_calls_threads() - return all threads after nt_calls_run(), sorted by their ids */
+const struct nt_thread *nt_calls_threads(const struct nt_calls *calls, size_t *nr);
 
 /* nt_calls_function() - return a function; @nth counts from 0, in no particular order */
 const struct nt_function *nt_calls_function(const struct nt_calls *calls, size_t nth);

@@ -31,13 +31,18 @@ static bool has_switched(struct ns_running *running, const struct nt_who *who,
 const struct nt_who *ns_running_slow(struct ns_running *running, const struct nt_who *who,
 				     const struct nt_branch *branch)
 {
+	running->late = 0;
 	if (running->known && who->tid != running->who.tid) {
+		if (!running->switching)
+			running->chosen = who->time > ns_who_now(who) ? who->time : ns_who_now(who);
 		running->insns = running->switching ? running->insns : 0;
 		running->switching = !has_switched(running, who, branch);
 		/* the previous thread ran until the switch, even if its last branch was much earlier */
 		if (!running->switching && !(branch->flags & NT_BRANCH_BEGIN))
 			running->last = ns_sideband_switched(&running->session->sideband, who->cpu, who->tid, running->last,
 							     ns_who_now(who));
+		if (!running->switching && !(branch->flags & NT_BRANCH_BEGIN))
+			running->late = running->last - running->chosen;
 	} else {
 		running->switching = false;
 	}
