@@ -356,10 +356,13 @@ const char *nt_session_program(const struct nt_session *session, int32_t pid, ui
 size_t nt_session_read(struct nt_session *session, uint64_t space, uint64_t addr, void *buf,
 		       size_t size);
 
-/* nt_code_length() - return the size in bytes of an instruction with 16 or 32 bits, whose first byte is @first */
+/*
+ * nt_code_length() - return the size in bytes of an instruction with up to 64 bits, whose first byte is @first, see
+ *	RISC-V unprivileged ISA, "Base Instruction-Length Encoding"
+ */
 static inline unsigned int nt_code_length(uint8_t first)
 {
-	return (first & 3) == 3 ? 4 : 2;
+	return (first & 3) != 3 ? 2 : (first & 0x1f) != 0x1f ? 4 : (first & 0x3f) == 0x1f ? 6 : 8;
 }
 
 /* nt_base_name() - return the part of @path after its last slash, or @path if it has no slash or is NULL */

@@ -163,12 +163,6 @@ static void add_to_ring(struct part *p, const struct nt_branch *b)
 	p->ring[(p->first + p->nr++) % inject->last] = entry;
 }
 
-/* RISC-V unprivileged ISA, "Base Instruction-Length Encoding" */
-static unsigned int insn_length(uint16_t low)
-{
-	return (low & 3) != 3 ? 2 : (low & 0x1f) != 0x1f ? 4 : (low & 0x3f) == 0x1f ? 6 : 8;
-}
-
 /* Return the address of the @nth instruction from @addr on, in code without jumps. */
 static uint64_t walk(const struct nt_who *who, uint64_t addr, uint64_t nth)
 {
@@ -177,7 +171,7 @@ static uint64_t walk(const struct nt_who *who, uint64_t addr, uint64_t nth)
 	while (nth--) {
 		if (nt_who_read(who, addr, &low, sizeof(low)) != sizeof(low))
 			break;
-		addr += insn_length(low);
+		addr += nt_code_length(low);
 	}
 	return addr;
 }

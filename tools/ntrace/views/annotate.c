@@ -282,7 +282,7 @@ static void print_function(struct view *v, const struct nt_profile_insn *first)
 	struct nt_profile_insn insn = *first;
 	struct nt_place place;
 	unsigned int size;
-	uint8_t code[4] = { 0 };
+	uint8_t code[8] = { 0 };
 	size_t got;
 
 	nt_session_where(v->session, first->space, first->addr, &place);

@@ -16,9 +16,7 @@
 
 #define DEFAULT_THREADS	20
 
-struct rows {
-	NS_ARRAY(struct nt_thread) all;
-};
+typedef NS_ARRAY(struct nt_thread) row_list;
 
 /* ---- The header of the recording ---- */
 
@@ -120,16 +118,16 @@ static int by_time(const void *a, const void *b)
 	return ns_order(y->ran, x->ran) ?: ns_order(y->insns, x->insns) ?: ns_order(x->tid, y->tid) ?: ns_order(x->cpu, y->cpu);
 }
 
-static bool find_rows(struct rows *rows, const struct nt_calls *calls)
+static bool find_rows(row_list *rows, const struct nt_calls *calls)
 {
 	size_t i, nr;
 	const struct nt_thread *threads = nt_calls_threads(calls, &nr);
 
 	for (i = 0; i < nr; i++) {
-		if (!ns_array_add(&rows->all, threads[i]))
+		if (!ns_array_add(rows, threads[i]))
 			return false;
 	}
-	ns_array_sort(&rows->all, by_time);
+	ns_array_sort(rows, by_time);
 	return true;
 }
 
@@ -164,15 +162,15 @@ static void print_row(struct nt_session *session, const struct nt_thread *row)
 	putchar('\n');
 }
 
-static void print_threads(struct nt_session *session, const struct rows *rows, unsigned long limit)
+static void print_threads(struct nt_session *session, const row_list *rows, unsigned long limit)
 {
-	size_t i, shown = limit && limit < rows->all.nr ? limit : rows->all.nr;
+	size_t i, shown = limit && limit < rows->nr ? limit : rows->nr;
 
 	printf("\n%11s %13s %4s  thread\n", "ran", "instructions", "CPU");
 	for (i = 0; i < shown; i++)
-		print_row(session, &rows->all.at[i]);
-	if (i < rows->all.nr)
-		printf("... and %zu more: --limit 0 shows all\n", rows->all.nr - i);
+		print_row(session, &rows->at[i]);
+	if (i < rows->nr)
+		printf("... and %zu more: --limit 0 shows all\n", rows->nr - i);
 }
 
 /* ---- CPUs ---- */
@@ -244,7 +242,7 @@ static void put_row(struct nt_session *session, const struct nt_thread *row)
 }
 
 /* Return true if trace is missing. */
-static bool put_all(struct nt_session *session, const struct nt_session_info *info, const struct rows *rows,
+static bool put_all(struct nt_session *session, const struct nt_session_info *info, const row_list *rows,
 		    unsigned long limit)
 {
 	struct nt_missing cpu;
@@ -252,8 +250,8 @@ static bool put_all(struct nt_session *session, const struct nt_session_info *in
 	size_t i;
 
 	put_recording(session, info);
-	for (i = 0; i < rows->all.nr && (!limit || i < limit); i++)
-		put_row(session, &rows->all.at[i]);
+	for (i = 0; i < rows->nr && (!limit || i < limit); i++)
+		put_row(session, &rows->at[i]);
 	for (i = 0; nt_session_lost(session, i, &cpu); i++)
 		missing |= losses_json(&cpu);
 	return missing;
@@ -262,7 +260,7 @@ static bool put_all(struct nt_session *session, const struct nt_session_info *in
 /* ---- All ---- */
 
 /* Return true if trace is missing. */
-static bool print_all(struct nt_session *session, const struct nt_session_info *info, const struct rows *rows,
+static bool print_all(struct nt_session *session, const struct nt_session_info *info, const row_list *rows,
 		      unsigned long limit)
 {
 	bool missing;
@@ -281,7 +279,7 @@ static int answer(const struct info_options *options, struct nt_session *session
 {
 	unsigned long limit = options->limit != ULONG_MAX ? options->limit : options->json ? 0 : DEFAULT_THREADS;
 	struct nt_session_info info;
-	struct rows rows = { 0 };
+	row_list rows = { 0 };
 	bool missing = false, ok;
 
 	nt_session_info(session, &info, sizeof(info));
@@ -290,7 +288,7 @@ static int answer(const struct info_options *options, struct nt_session *session
 	ok = find_rows(&rows, calls);
 	if (ok)
 		missing = options->json ? put_all(session, &info, &rows, limit) : print_all(session, &info, &rows, limit);
-	free(rows.all.at);
+	free(rows.at);
 	return ok ? recording_status(&options->recording, missing) : usage_error("out of memory");
 }
 

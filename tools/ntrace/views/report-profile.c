@@ -170,10 +170,10 @@ static void print_insn(const struct table *table, const struct row *row)
 {
 	const struct nt_profile_insn *insn = row->insn;
 	char text[96] = "";
-	uint8_t code[4];
+	uint8_t code[8] = { 0 };
 	size_t n = nt_session_read(table->session, insn->space, insn->addr, code, sizeof(code));
 
-	if (n >= 2 && disasm_available())
+	if (n >= nt_code_length(code[0]) && disasm_available())
 		disasm(insn->addr, code, nt_code_length(code[0]), text, sizeof(text));
 	printf("%16" PRIx64 "  %-28s %s+0x%" PRIx64, insn->address, text,
 	       insn->symbol ? insn->symbol : "[unknown]", insn->offset);

@@ -5,12 +5,6 @@
 #include "disasm.h"
 #include "script.h"
 
-/* Return the size of an instruction in bytes, see RISC-V unprivileged ISA, "Base Instruction-Length Encoding". */
-static unsigned int insn_length(uint16_t low)
-{
-	return (low & 3) != 3 ? 2 : (low & 0x1f) != 0x1f ? 4 : (low & 0x3f) == 0x1f ? 6 : 8;
-}
-
 static void add_text(struct script_part *p, uint64_t addr, const uint8_t *code, unsigned int n)
 {
 	char text[128];
@@ -88,7 +82,7 @@ static int print_range(struct script_part *p, const struct nt_who *who, uint64_t
 		}
 		if (got - at < 2)
 			break;
-		n = insn_length(code[at] | code[at + 1] << 8);
+		n = nt_code_length(code[at]);
 		if (n > got - at)
 			break;
 		err = print_insn(p, who, time, addr, code + at, n);
@@ -137,7 +131,7 @@ static int print_until(struct script_part *p, const struct nt_who *who,
 	for (; !err && left; left--, addr += n) {
 		if (nt_who_read(who, addr, code, sizeof(code)) < 2)
 			break;
-		n = insn_length(code[0] | code[1] << 8);
+		n = nt_code_length(code[0]);
 		if (nt_who_read(who, addr, code, n) < n)
 			break;
 		err = print_insn(p, who, branch->time, addr, code, n);
