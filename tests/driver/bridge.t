@@ -9,7 +9,7 @@
 
 need_perf_and_work 6.12
 plan 5
-"$top/tools/board/board" run --board k3 --harts 2 -- 'cpu1=/sys/devices/system/cpu/cpu1/online
+"$top/tools/board/board" run --board k3 --harts 2 -- "$hide_symbols"'; cpu1=/sys/devices/system/cpu/cpu1/online
 echo 0 >$cpu1; rmmod ntrace; echo 1 >$cpu1; insmod /lib/ntrace/ntrace.ko
 until [ "$(cat /sys/bus/event_source/devices/ntrace/cpumask)" = 0-1 ] || dmesg | grep -q "in use by a debugger"; do sleep 0.1; done
 echo "debuggers $(dmesg | grep -c "in use by a debugger")"
@@ -24,7 +24,7 @@ is "the kernel reports no fault" "$(grep complaints "$tap_tmp/said")" "complaint
 # CPU 1 goes offline. The driver has been notified, and the CPU is still online. If a task's event is opened at this
 # time, it must not enable the bridge of CPU 1 again. The test opens this event before perf has patched code, because
 # patching waits for the CPU.
-"$top/tools/board/board" run --board k3 --harts 2 --console "$tap_tmp/console" -- 'cpus=/sys/devices/system/cpu
+"$top/tools/board/board" run --board k3 --harts 2 --console "$tap_tmp/console" -- "$hide_symbols"'; cpus=/sys/devices/system/cpu
 suspended() { until [ "$(cat /sys/bus/platform/devices/18003000.trace/power/runtime_status)" = suspended ]; do sleep 0.1; done; }
 rmmod ntrace; insmod /usr/lib/ntrace/ntrace-going.ko; insmod /lib/ntrace/ntrace.ko; suspended
 echo 0 >$cpus/cpu1/online & sleep 0.7

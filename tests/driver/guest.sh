@@ -13,6 +13,11 @@ patient_watchdogs='echo 60 >/proc/sys/kernel/watchdog_thresh
 	echo 300 >/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout
 	echo 300 >/sys/module/workqueue/parameters/watchdog_thresh'
 
+# perf reads /proc/kallsyms several times for a recording, which takes the guest 400 million instructions. perf does not
+# read the file while it has no addresses. Run this command in a guest whose test needs no symbol of the kernel.
+# shellcheck disable=SC2034
+hide_symbols='echo 2 >/proc/sys/kernel/kptr_restrict'
+
 # need_perf_and_work KERNEL: build perf, driver/work.c and driver/modules for the guest. $tap_tmp/guest contains files
 # that tests copy to the guest's /out
 need_perf_and_work() {

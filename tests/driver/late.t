@@ -16,6 +16,7 @@ patient=deferred_probe_timeout=3600
 	--append "maxcpus=1 slub_debug=FZP $patient" --dts-sed '
 	s/compatible = "qemu,trace-component".*/&\n clocks = <\&late>; clock-names = "timestamp";/
 	$a / { late: late-clock { compatible = "qemu,late-clock"; #clock-cells = <0>; }; };' -- '
+	'"$hide_symbols"'
 	pmu=/sys/bus/event_source/devices/ntrace
 	cpus() { n=0; while [ "$(cat $pmu/cpumask 2>/dev/null)" != "$1" ] && [ $n -lt 40 ]; do sleep 0.25; n=$((n + 1)); done
 		cat $pmu/cpumask; }
@@ -106,6 +107,7 @@ quiet "a choice of sinks"
 "$top/tools/board/board" run --harts 2 --topology funnel --deep-idle --timeout 200 --console "$tap_tmp/console" --append "$patient" --dts-sed '
 	/trace@18003000/,/in-ports/s/compatible = .*/&\n clocks = <\&late>; clock-names = "timestamp";/
 	$a / { late: late-clock { compatible = "qemu,late-clock"; #clock-cells = <0>; }; };' -- '
+	'"$hide_symbols"'
 	cpu1=/sys/devices/system/cpu/cpu1/online drv=/sys/bus/platform/drivers/late-clock
 	look() { sleep 2; echo "$1: $(cat /sys/bus/event_source/devices/ntrace/cpumask)"; }
 	insmod /usr/lib/ntrace/ntrace-clock.ko; look with

@@ -11,15 +11,15 @@ cat >"$tap_tmp/guest/script" <<'E2'
 echo 2 >/proc/sys/kernel/perf_event_paranoid
 mkdir -p /tmp/user && chmod 777 /tmp/user /out
 cp /usr/lib/ntrace/work /tmp/user/work
-try() { n=$1; shift; perf record --no-bpf-event -o /tmp/user/$n.data -m,256K "$@" -- sh -c "echo $n \$\$ >>/out/tids; exec /tmp/user/work 1000" 2>&1; }
+try() { n=$1; shift; perf record -B --no-bpf-event -o /tmp/user/$n.data -m,256K "$@" -- sh -c "echo $n \$\$ >>/out/tids; exec /tmp/user/work 1000" 2>&1; }
 try filter -e ntrace//u --filter "filter inside @ /tmp/user/work"
 try between -e ntrace//u --filter "start inside @ /tmp/user/work, stop outside @ /tmp/user/work"
 try from -e ntrace//u --filter "start outside @ /tmp/user/work"
-busybox su user -c "perf record --no-bpf-event -o /tmp/user/user.data -m 16,256K -e ntrace//u -- sh -c 'echo user \$\$ >>/tmp/user/tids; exec /tmp/user/work 100'" 2>&1
+busybox su user -c "perf record -B --no-bpf-event -o /tmp/user/user.data -m 16,256K -e ntrace//u -- sh -c 'echo user \$\$ >>/tmp/user/tids; exec /tmp/user/work 100'" 2>&1
 cat /tmp/user/tids >>/out/tids
 E2
 "$top/tools/board/board" run --kernel "$kernel" --console "$tap_tmp/console" --out "$tap_tmp/guest" \
-	--truth "$tap_tmp/truth" -- "sh /out/script" >"$tap_tmp/said" 2>"$tap_tmp/err"
+	--truth "$tap_tmp/truth" -- "$hide_symbols; sh /out/script" >"$tap_tmp/said" 2>"$tap_tmp/err"
 sed 's/^/# /' "$tap_tmp/said"
 
 # window WHAT NAMES KIND [ADDRESS [ADDRESS]]: compare the trace of the program's code with the board's truth
