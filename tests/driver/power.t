@@ -20,11 +20,12 @@ powered_board() {
 	"$top/tools/board/board" run --kernel "$2" --harts 2 --topology power --deep-idle --timeout 600 \
 		--append deferred_probe_timeout=3600 --console "$tap_tmp/console" --stats "$tap_tmp/stats" -- '
 	detach
+	'"$hide_symbols"'
 	pmu=/sys/bus/event_source/devices/ntrace
 	waits() { n=0; while ! eval "$1" && [ $n -lt 120 ]; do sleep 0.5; n=$((n + 1)); done; }
 	suspended() { cat /sys/bus/platform/devices/*.trace/power/runtime_status | grep -c suspended; }
 	domains() { grep -c "^trace[0-9]* *on" /sys/kernel/debug/pm_genpd/pm_genpd_summary; }
-	record() { perf record -B --no-bpf-event -q -m,256K -o /tmp/p -e ntrace// "$@" >/tmp/log 2>&1 || cat /tmp/log >&2; }
+	record() { perf record -B --no-bpf-event -q -m,256K -o /tmp/p -e ntrace//u "$@" >/tmp/log 2>&1 || cat /tmp/log >&2; }
 	echo "before the controller: $(ls -d $pmu 2>/dev/null)"
 	insmod /usr/lib/ntrace/ntrace-power.ko
 	waits "[ \"\$(cat $pmu/cpumask 2>/dev/null)\" = 0-1 ]"
@@ -72,6 +73,7 @@ powered_board "$kernel" "$kernel"
 # the debugger.
 "$top/tools/board/board" run --kernel "$kernel" --topology sram --model debugger=on --timeout 200 --console "$tap_tmp/console" \
 	--stats "$tap_tmp/stats" -- '
+	'"$hide_symbols"'
 	pmu=/sys/bus/event_source/devices/ntrace
 	dmesg | grep "ntrace[: ]" | sed "s/^.[^]]*. /log: /"
 	echo "before: $(ls -d $pmu 2>/dev/null)"

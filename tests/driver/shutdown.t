@@ -18,6 +18,7 @@ buffer=64K
 ends() {
 	_name=$1 _command=$2; shift 2
 	"$top/tools/board/board" run --harts 2 --console "$tap_tmp/console" "$@" -- "
+		$hide_symbols
 		perf record -B --no-bpf-event -a -m,$buffer -e ntrace// -o /tmp/data -- /usr/lib/ntrace/work 1000000000 >/tmp/log 2>&1 &
 		size=0
 		while [ \${size:-0} -lt 100000 ]; do sleep 0.1; size=\$(stat -c %s /tmp/data 2>/dev/null); done
