@@ -17,7 +17,7 @@ in_log='in_log() {
 # the log
 board() {
 	"$top/tools/board/board" run --console "$tap_tmp/console" --model "$1" -- "$in_log
-		in_log '$2'; $3
+		$hide_symbols; in_log '$2'; $3
 		dmesg | grep -E 'ntrace[: ]' | sed 's/^.[^]]*. /log: /'" >"$tap_tmp/said" 2>"$tap_tmp/err"
 	_status=$?
 	sed 's/^/# /' "$tap_tmp/said"
@@ -113,7 +113,7 @@ is "encoder that does not start and stop: memory that its sink may write is not 
 
 # A level-triggered interrupt would never end, because trRamWrap remains set
 "$top/tools/board/board" run --topology interrupt --console "$tap_tmp/console" --dts-sed \
-	's/interrupts = <0x28 0x01>/interrupts = <0x28 0x04>/; s/interrupts = <40 1>/interrupts = <40 4>/' -- "$in_log"'; in_log "traces CPU"
+	's/interrupts = <0x28 0x01>/interrupts = <0x28 0x04>/; s/interrupts = <40 1>/interrupts = <40 4>/' -- "$in_log; $hide_symbols"'; in_log "traces CPU"
 	dmesg | grep -E "ntrace[: ]" | sed "s/^.[^]]*. /log: /"
 	echo "interrupts $(grep -c "\.trace" /proc/interrupts)"
 	perf record -B --no-bpf-event -q -S -a -m,64K -o /tmp/p -e ntrace// -- true && echo traced' >"$tap_tmp/said" 2>"$tap_tmp/err"

@@ -32,12 +32,17 @@ cd /tmp
 export PERF_BUILDID_DIR=/tmp/debug
 record() { perf --buildid-dir /tmp/debug record $mmap_options "$@" >>/out/record.log 2>&1; }
 head -c $bytes /usr/bin/busybox >some
+# perf reads /proc/kallsyms several times for a recording, unless this file has no addresses. Recordings of user mode do
+# not need them.
+symbols=/proc/sys/kernel/kptr_restrict was=$(cat /proc/sys/kernel/kptr_restrict)
+echo 2 >$symbols
 # Trace one program in user mode only.
-record --no-bpf-event -m,16M -e ntrace//u -o one.data -- busybox sha256sum some || exit 1
+record -N --no-bpf-event -m,16M -e ntrace//u -o one.data -- busybox sha256sum some || exit 1
 # Record a small program, whose recording the guest itself decodes.
-record --no-bpf-event -m,4M -e ntrace//u -o true.data -- busybox true || exit 1
+record -N --no-bpf-event -m,4M -e ntrace//u -o true.data -- busybox true || exit 1
 perf --buildid-dir /tmp/debug script -i true.data --itrace=be -F comm,tid,cpu,time,ip,sym,addr \
 	>/tmp/true.guest 2>/out/guest.err
+echo $was >$symbols
 # The kernel patches the scheduler when the first perf event of a task is created, and when the last event is closed.
 # perf copies kcore only once. Keep one event open, so that kcore matches the code during the whole recording.
 perf stat -e cycles -o /tmp/stat.kept sleep 1000 & kept=$!
@@ -48,6 +53,7 @@ record -N --no-bpf-event --kcore -C 0 -m,4M -e ntrace/firmware/ -o firmware.data
 # Record the same program without implicit returns. With implicit returns, missing code causes other gaps.
 [ -z "$told" ] || record -N --no-bpf-event --kcore -C 0 -m,4M -e ntrace/firmware,implicit_return=0/ -o told.data -- taskset 1 perf stat -e cycles -o /tmp/stat busybox true || exit 1
 kill $kept
+echo 2 >$symbols
 # The driver must refuse these requests.
 refused() { perf record "$@" -o no.data -- true 2>>/out/refused && { echo "not refused: $*" >>/out/record.log; exit 1; }; }
 refused -e ntrace/mode=5/
@@ -69,10 +75,14 @@ E2
 # code.
 cat >"$dir/out/snapshot" <<'E2'
 cd /tmp
-perf record --no-bpf-event -S16K -m,64K -e ntrace//u -o no.data -- true >>/out/record.log 2>&1 || exit 1
-perf record --no-bpf-event -Se --kcore -m,128K -a -e ntrace//k -o snap.data -- ls -l /usr/lib >>/out/record.log 2>&1 || exit 1
+symbols=/proc/sys/kernel/kptr_restrict was=$(cat /proc/sys/kernel/kptr_restrict)
+echo 2 >$symbols
+perf record -B --no-bpf-event -S16K -m,64K -e ntrace//u -o no.data -- true >>/out/record.log 2>&1 || exit 1
+echo $was >$symbols
+perf record -N --no-bpf-event -Se --kcore -m,128K -a -e ntrace//k -o snap.data -- ls -l /usr/lib >>/out/record.log 2>&1 || exit 1
 # Record tracepoints together with the trace
-perf record --no-bpf-event -a -m,4M -e ntrace//u -e sched:sched_switch -e sched:sched_process_exec -e raw_syscalls:sys_enter \
+echo 2 >$symbols
+perf record -N --no-bpf-event -a -m,4M -e ntrace//u -e sched:sched_switch -e sched:sched_process_exec -e raw_syscalls:sys_enter \
 	-o points.data -- ls /usr >>/out/record.log 2>&1 || exit 1
 tar -cf /out/files.tar snap.data points.data
 E2

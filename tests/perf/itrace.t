@@ -39,6 +39,8 @@ record() { # KERNEL
 	[ "$1" = 6.12 ] && mmap_options= || mmap_options=--no-buildid-mmap
 	cat >"$dir/out/lib" <<-E2
 		cd /tmp && cp /out/chains chains
+		# perf does not read /proc/kallsyms if it has no addresses. These recordings have user mode only
+		echo 2 >/proc/sys/kernel/kptr_restrict
 		export PERF_BUILDID_DIR=/tmp/debug
 		record() { perf --buildid-dir /tmp/debug record --no-bpf-event $mmap_options "\$@" >>/out/record.log 2>&1; }
 	E2

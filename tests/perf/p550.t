@@ -18,7 +18,6 @@ export PERF_CONFIG="$tap_tmp/config"
 truth_after='
 	perf record -e ntrace/mode=7/ -- true 2>/out/mode7
 	perf record -e ntrace/context/ -- true 2>/out/context
-	perf record -e ntrace//u -- true 2>/out/user
 	dmesg >/out/dmesg'
 ok "recorded on 2 harts, Linux 6.12" truth_record 6.12 2 1
 ok "all branches are right" truth_compare
