@@ -32,9 +32,6 @@
 static bool ntrace_loaded;
 /* True after the flight recorder has ended because the module is being unloaded */
 static bool ntrace_leaving;
-static bool ntrace_takeover;
-module_param_named(takeover, ntrace_takeover, bool, 0444);
-MODULE_PARM_DESC(takeover, "Use components that are enabled, which ends a debugger's session");
 
 static int ntrace_comp_cpu(struct device *dev, unsigned int *cpu)
 {
@@ -279,10 +276,10 @@ static int ntrace_add_comp(union ntrace_any *any)
 	if (ret)
 		return ret;
 	if (comp->ops->foreign || !(ntrace_read(comp, TR_CONTROL) & TR_CONTROL_ENABLE) ||
-	    ntrace_flight_rescue(comp) || ntrace_takeover)
+	    ntrace_flight_rescue(comp))
 		return ntrace_use_comp(any);
 	comp->state = NTRACE_COMP_FOREIGN;
-	dev_notice(comp->dev, "%s at %pa is in use by a debugger, because it is enabled; load the module with takeover=1 to use it\n",
+	dev_notice(comp->dev, "%s at %pa is in use by a debugger, because it is enabled; end its session, or switch the machine off and on, and load the module again\n",
 		   comp->ops->name, &comp->addr);
 	return -EBUSY;
 }

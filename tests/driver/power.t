@@ -69,22 +69,25 @@ powered_board() {
 
 powered_board "$kernel" "$kernel"
 
-# An external debugger traces since reset. Without the parameter takeover=1, the driver must not use the components of
-# the debugger.
+# An external debugger traces since reset. The driver must not use the components of the debugger until the debugger's
+# session has ended.
 "$top/tools/board/board" run --kernel "$kernel" --topology sram --model debugger=on --timeout 200 --console "$tap_tmp/console" \
 	--stats "$tap_tmp/stats" -- '
 	'"$hide_symbols"'
 	pmu=/sys/bus/event_source/devices/ntrace
 	dmesg | grep "ntrace[: ]" | sed "s/^.[^]]*. /log: /"
 	echo "before: $(ls -d $pmu 2>/dev/null)"
+	used=$(dmesg | sed -n "s/.* at \(0x[0-9a-f]*\) is in use by a debugger.*/\1/p" | sort)
+	enabled() { for a in $used; do echo $(($(devmem $a) & 3)); done | xargs; }
 	rmmod ntrace; insmod /lib/ntrace/ntrace.ko
-	rmmod ntrace; insmod /lib/ntrace/ntrace.ko takeover=1
-	echo "taken over: $(cat $pmu/cpumask)"
+	echo "left alone: $(enabled)"
+	rmmod ntrace; for a in $used; do devmem $a 32 1; done; insmod /lib/ntrace/ntrace.ko
+	echo "after the session: $(cat $pmu/cpumask)"
 	perf record -B --no-bpf-event -q -m,256K -o /tmp/p -e ntrace// -- true && echo "traced: yes"' >"$tap_tmp/said" 2>"$tap_tmp/err"
 status=$?
 sed 's/^/# /' "$tap_tmp/said"
-is "a debugger's session: the driver reports it, and uses the components only with takeover=1" \
-	"$status $(said before)$(grep -c '^log: .*is in use by a debugger' "$tap_tmp/said") $(said 'taken over') $(said traced)" "0 2 0 yes"
-is "a debugger's session: the driver resets a component only with takeover=1" \
+is "a debugger's session: the driver reports it, and uses the components only after the session" \
+	"$status $(said before)$(grep -c '^log: .*is in use by a debugger' "$tap_tmp/said") $(said 'left alone') $(said 'after the session') $(said traced)" "0 2 3 3 0 yes"
+is "a debugger's session: the driver resets no component before the session has ended" \
 	"$(sed -n 's/^\(te0\|ram0\) loads.*activations=//p' "$tap_tmp/stats" | xargs)" "2 2"
 done_testing
