@@ -43,6 +43,8 @@ find "$src" -xtype l -delete
 
 log=$O/drivers/$kver/log
 [ "${V:-}" != 1 ] || set -- "$@" V=1
+# The debug kernel exports perf_output_copy(), so that the tests can load a module that writes AUX samples
+[ "$word" != debug ] || export CONFIG_NTRACE_SAMPLE=y
 compile() { make -C "$KDIR" M="$src/drivers/ntrace" ARCH=riscv CROSS_COMPILE="$cross" "$@" modules; }
 if [ "${V:-}" = 1 ] || [ $# -gt 0 ]; then
 	compile "$@"

@@ -31,14 +31,6 @@ static inline void ntrace_hrtimer_setup(struct hrtimer *timer,
 #endif
 
 /*
- * Function that the driver uses to write samples. Kernels export it to modules only with
- * perf-output-copy.patch. In other kernels the weak symbol is NULL. Use it only through the pointer
- * ntrace_output_copy, because a direct call from a module cannot encode the address NULL.
- */
-extern typeof(perf_output_copy) perf_output_copy __weak;
-extern typeof(perf_output_copy) *ntrace_output_copy;
-
-/*
  * This capability requests long runs of contiguous AUX pages, which the driver needs for long
  * windows. In kernels without this capability, every PMU gets long runs.
  */

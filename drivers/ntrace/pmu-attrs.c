@@ -201,18 +201,16 @@ NTRACE_ATTR_CAP(trigger_out, "%*pbl", TR_TE_TRIG_EXT_MAX, &(unsigned long){ caps
 /* Show 1 if samples of other events can contain trace, or 0 and the reason */
 static ssize_t aux_sampling_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
-	if (!ntrace_output_copy)
-		return sysfs_emit(buf, "0 (the kernel does not export perf_output_copy)\n");
-	return sysfs_emit(buf, "1\n");
+	return sysfs_emit(buf, "%s\n", IS_ENABLED(CONFIG_NTRACE_SAMPLE) ? "1" :
+			  "0 (the driver is a module)");
 }
 static DEVICE_ATTR_RO(aux_sampling);
 
 /* Show 1 if aux-action=pause and similar terms are supported, or 0 and the reason */
 static ssize_t aux_pause_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
-	if (!NTRACE_PMU_CAP_PAUSE)
-		return sysfs_emit(buf, "0 (the kernel does not pause AUX area tracing)\n");
-	return sysfs_emit(buf, "1\n");
+	return sysfs_emit(buf, "%s\n", NTRACE_PMU_CAP_PAUSE ? "1" :
+			  "0 (the kernel does not pause AUX area tracing)");
 }
 static DEVICE_ATTR_RO(aux_pause);
 

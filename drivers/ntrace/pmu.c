@@ -520,6 +520,9 @@ static struct pmu ntrace_pmu = {
 	.read			= ntrace_event_read,
 	.setup_aux		= ntrace_event_setup_aux,
 	.free_aux		= ntrace_aux_free,
+	/* perf refuses samples with trace if the PMU does not have this function */
+	.snapshot_aux		= IS_ENABLED(CONFIG_NTRACE_SAMPLE) ?
+				  ntrace_event_snapshot_aux : NULL,
 	.addr_filters_validate	= ntrace_addr_filters_validate,
 	.addr_filters_sync	= ntrace_addr_filters_sync,
 };
@@ -670,9 +673,6 @@ static bool ntrace_pmu_prepare(void)
 		return false;
 	for_each_cpu(cpu, ntrace_cpus())
 		ntrace_pmu_attach(ntrace_encoder_of(cpu));
-	/* perf refuses samples with trace if the PMU does not have this function */
-	if (ntrace_output_copy)
-		ntrace_pmu.snapshot_aux = ntrace_event_snapshot_aux;
 	ntrace_fields_init();
 	/* One filter for each range or start, and one for the stop that all starts share */
 	caps = ntrace_common_caps();

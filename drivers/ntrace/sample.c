@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* AUX samples contain the newest trace of an event, in the samples of other events. */
-#include "compat.h"
+/*
+ * AUX samples contain the newest trace of an event, in the samples of other events. Linux does not
+ * export perf_output_copy(), which writes them, so only a driver that is built in has this file.
+ */
 #include "session.h"
-
-typeof(perf_output_copy) *ntrace_output_copy __ro_after_init = perf_output_copy;
 
 static void ntrace_sample_copy(struct perf_output_handle *to, const struct ntrace_buf *buf,
 			       unsigned long from, unsigned long len)
@@ -13,7 +13,7 @@ static void ntrace_sample_copy(struct perf_output_handle *to, const struct ntrac
 	for (; len; from += n, len -= n) {
 		from &= buf->size - 1;
 		n = min(len, PAGE_SIZE - offset_in_page(from));
-		ntrace_output_copy(to, buf->pages[from >> PAGE_SHIFT] + offset_in_page(from), n);
+		perf_output_copy(to, buf->pages[from >> PAGE_SHIFT] + offset_in_page(from), n);
 	}
 }
 
@@ -28,12 +28,12 @@ static void ntrace_sample_idle(const struct ntrace_sink *sink, struct perf_outpu
 	unsigned long n;
 
 	if (len % 16 && from == frames) {
-		ntrace_output_copy(to, &frames[1], len % 16);
+		perf_output_copy(to, &frames[1], len % 16);
 		len -= len % 16;
 	}
 	for (; len; len -= n) {
 		n = min(len, sizeof(idle));
-		ntrace_output_copy(to, from, n);
+		perf_output_copy(to, from, n);
 	}
 }
 
@@ -101,7 +101,7 @@ static void ntrace_sample_copied(struct ntrace_session *s, struct perf_output_ha
 	for (; n; n -= part) {
 		part = min3(n, sizeof(words), len - (written + len - n) % len);
 		ntrace_ramsink_read(s->enc->sink, (written + len - n) % len, words, part);
-		ntrace_output_copy(to, words, part);
+		perf_output_copy(to, words, part);
 	}
 }
 

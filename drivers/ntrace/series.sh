@@ -9,17 +9,16 @@ set -eu
 ksrc=$1
 top=$(cd "$(dirname "$0")/../.." && pwd)
 dir=${2:-${O:-$top/build}/series}
-for f in drivers/Makefile drivers/hwtracing/Kconfig kernel/events/ring_buffer.c; do
+for f in drivers/Makefile drivers/hwtracing/Kconfig; do
 	[ -f "$ksrc/$f" ] || { echo "$0: $ksrc has no $f: is it a kernel tree?" >&2; exit 2; }
 done
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$dir" "$work/a/drivers/hwtracing" "$work/a/kernel/events" "$work/b"
+mkdir -p "$dir" "$work/a/drivers/hwtracing" "$work/b"
 rm -f "$dir"/000?-*.patch
 cp "$ksrc/drivers/Makefile" "$work/a/drivers/"
 cp "$ksrc/drivers/hwtracing/Kconfig" "$work/a/drivers/hwtracing/"
-cp "$ksrc/kernel/events/ring_buffer.c" "$work/a/kernel/events/"
 cp -r "$work/a/." "$work/b"
 
 put() { # FROM... TO: below b/
@@ -32,7 +31,7 @@ n=0
 patch() { # NAME SUBJECT: what was put since the last one
 	n=$((n + 1))
 	out=$dir/000$n-$1.patch
-	printf 'Subject: [PATCH %d/5] %s\n\n---\n' $n "$2" >"$out"
+	printf 'Subject: [PATCH %d/4] %s\n\n---\n' $n "$2" >"$out"
 	(cd "$work" && diff -urN a b) >>"$out" || [ $? = 1 ]
 	rm -rf "$work/a"
 	cp -r "$work/b" "$work/a"
@@ -42,10 +41,6 @@ patch() { # NAME SUBJECT: what was put since the last one
 put "$top/Documentation/devicetree/bindings/riscv/riscv,trace-component.yaml" \
 	Documentation/devicetree/bindings/riscv
 patch binding "dt-bindings: riscv: add trace components"
-
-# for the driver as a module
-command patch -s -p1 --no-backup-if-mismatch -d "$work/b" <"$top/drivers/ntrace/perf-output-copy.patch"
-patch export "perf: export perf_output_copy()"
 
 put "$top/include/uapi/linux/ntrace.h" include/uapi/linux
 put "$top/include/uapi/linux/ntrace-flight.h" include/uapi/linux

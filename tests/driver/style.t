@@ -38,15 +38,12 @@ series_applies() {
 		>"$tap_tmp/tree/drivers/Makefile"
 	printf 'menu "HW tracing support"\n\nsource "drivers/hwtracing/ptt/Kconfig"\n\nendmenu\n' \
 		>"$tap_tmp/tree/drivers/hwtracing/Kconfig"
-	mkdir -p "$tap_tmp/tree/kernel/events"
-	cp "$ksrc/kernel/events/ring_buffer.c" "$tap_tmp/tree/kernel/events/"
 	"$top/drivers/ntrace/series.sh" "$tap_tmp/tree" "$tap_tmp/series" || return
 	(cd "$tap_tmp/tree" && cat "$tap_tmp"/series/*.patch | patch -s -p1) || return
 	cmp "$top/drivers/ntrace/session.c" "$tap_tmp/tree/drivers/hwtracing/ntrace/session.c" &&
 		every_selftest &&
 		grep -q 'hwtracing/ntrace/Kconfig' "$tap_tmp/tree/drivers/hwtracing/Kconfig" &&
 		grep -q 'CONFIG_NTRACE.*hwtracing/ntrace/' "$tap_tmp/tree/drivers/Makefile" &&
-		grep -q 'EXPORT_SYMBOL_GPL(perf_output_copy)' "$tap_tmp/tree/kernel/events/ring_buffer.c" &&
 		grep -q '^obj-$(CONFIG_NTRACE)' "$tap_tmp/tree/drivers/hwtracing/ntrace/Makefile" &&
 		! grep -q 'CONFIG_NTRACE[^)]*=' "$tap_tmp/tree/drivers/hwtracing/ntrace/Makefile"
 }
