@@ -44,6 +44,17 @@ enum { NTRACE_CLOCK_BUS, NTRACE_CLOCK_TIMESTAMP, NTRACE_NR_CLOCKS };
 
 struct clk;
 struct ntrace_comp;
+
+/**
+ * struct ntrace_reg - a register that the file "registers" in debugfs shows
+ * @offset: Offset; a read has no side effect
+ * @name: Name in the specification, or NULL after the last register
+ */
+struct ntrace_reg {
+	unsigned int	offset;
+	const char	*name;
+};
+
 struct reset_control;
 
 /**
@@ -56,6 +67,7 @@ struct reset_control;
  * @stays_on: A link that is enabled from its set-up until its removal
  * @inputs: Bitmap of the inputs that the device tree may name; 0 if the component has one input,
  *	whose number does not matter
+ * @regs: Registers to show in addition to tr??Control and tr??Impl, or NULL
  * @identify: Determine comp->type and comp->impl, and whether the driver supports the component.
  *	May set comp->ops to other ops, in which @identify is NULL.
  * @setup: Determine the capabilities after a reset; may sleep. NULL if the driver does not
@@ -73,6 +85,7 @@ struct ntrace_comp_ops {
 	bool		foreign;
 	bool		stays_on;
 	u16		inputs;
+	const struct ntrace_reg *regs;
 	int		(*identify)(struct ntrace_comp *comp);
 	int		(*setup)(struct ntrace_comp *comp);
 	int		(*revive)(struct ntrace_comp *comp);

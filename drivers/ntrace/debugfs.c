@@ -10,116 +10,11 @@
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
 
-#include "fabric/coresight.h"
-#include "fabric/fabric.h"
 #include "power.h"
 #include "route.h"
 #include "topology.h"
 
 static struct dentry *ntrace_debug_root;
-
-struct ntrace_debug_reg {
-	unsigned int	offset;
-	const char	*name;
-};
-
-static const struct ntrace_debug_reg ntrace_encoder_regs[] = {
-	{ TR_TE_INST_FEATURES,		"trTeInstFeatures" },
-	{ TR_TE_INST_FILTERS,		"trTeInstFilters" },
-	{ TR_TE_DATA_CONTROL,		"trTeDataControl" },
-	{ TR_TE_DATA_FILTERS,		"trTeDataFilters" },
-	{ TR_TS_CONTROL,		"trTsControl" },
-	{ TR_TS_COUNTER_LOW,		"trTsCounterLow" },
-	{ TR_TS_COUNTER_HIGH,		"trTsCounterHigh" },
-	{ TR_TE_TRIG_DBG_CONTROL,	"trTeTrigDbgControl" },
-	{ TR_TE_TRIG_EXT_IN_CONTROL,	"trTeTrigExtInControl" },
-	{ TR_TE_TRIG_EXT_OUT_CONTROL,	"trTeTrigExtOutControl" },
-	{ }
-};
-
-/* SiFive's version 0, whose sink is in the encoder or in the funnel */
-static const struct ntrace_debug_reg ntrace_sifive_regs[] = {
-	{ 0x010,	"SinkBase" },
-	{ 0x014,	"SinkBaseHigh" },
-	{ 0x018,	"SinkLimit" },
-	{ 0x01c,	"SinkWP" },
-	{ 0x020,	"SinkRP" },
-	{ 0x040,	"tsControl" },
-	{ 0x044,	"tsLower" },
-	{ 0x048,	"tsUpper" },
-	{ }
-};
-
-static const struct ntrace_debug_reg ntrace_funnel_regs[] = {
-	{ TR_FUNNEL_DIS_INPUT,	"trFunnelDisInput" },
-	{ TR_TS_CONTROL,	"trTsControl" },
-	{ TR_TS_COUNTER_LOW,	"trTsCounterLow" },
-	{ TR_TS_COUNTER_HIGH,	"trTsCounterHigh" },
-	{ }
-};
-
-static const struct ntrace_debug_reg ntrace_ramsink_regs[] = {
-	{ TR_RAM_START_LOW,	"trRamStartLow" },
-	{ TR_RAM_START_HIGH,	"trRamStartHigh" },
-	{ TR_RAM_LIMIT_LOW,	"trRamLimitLow" },
-	{ TR_RAM_LIMIT_HIGH,	"trRamLimitHigh" },
-	{ TR_RAM_WP_LOW,	"trRamWPLow" },
-	{ TR_RAM_WP_HIGH,	"trRamWPHigh" },
-	{ TR_RAM_RP_LOW,	"trRamRPLow" },
-	{ TR_RAM_RP_HIGH,	"trRamRPHigh" },
-	{ }
-};
-
-/* Registers of a funnel, and registers of all CoreSight components */
-static const struct ntrace_debug_reg ntrace_csfunnel_regs[] = {
-	{ CS_FUNNEL_CTRL,	"CTRL" },
-	{ CS_FUNNEL_PRIORITY,	"PRIORITY" },
-	{ CS_CLAIMCLR,		"CLAIMCLR" },
-	{ CS_AUTHSTATUS,	"AUTHSTATUS" },
-	{ CS_DEVID,		"DEVID" },
-	{ CS_DEVTYPE,		"DEVTYPE" },
-	{ }
-};
-
-static const struct ntrace_debug_reg ntrace_tmc_regs[] = {
-	{ TMC_RSZ,		"RSZ" },
-	{ TMC_STS,		"STS" },
-	{ TMC_RRP,		"RRP" },
-	{ TMC_RWP,		"RWP" },
-	{ TMC_CTL,		"CTL" },
-	{ TMC_MODE,		"MODE" },
-	{ TMC_BUFWM,		"BUFWM" },
-	{ TMC_FFCR,		"FFCR" },
-	{ CS_CLAIMCLR,		"CLAIMCLR" },
-	{ CS_AUTHSTATUS,	"AUTHSTATUS" },
-	{ CS_DEVID,		"DEVID" },
-	{ CS_DEVTYPE,		"DEVTYPE" },
-	{ }
-};
-
-static const struct ntrace_debug_reg *ntrace_debug_regs(const struct ntrace_comp *comp)
-{
-	static const struct ntrace_debug_reg none[] = { { } };
-
-	switch (comp->type) {
-	case TR_COMP_ENCODER:
-		return to_ntrace_encoder((struct ntrace_comp *)comp)->ops ? ntrace_sifive_regs :
-									     ntrace_encoder_regs;
-	case NTRACE_COMP_SBA_FUNNEL:
-		return ntrace_sifive_regs;
-	case TR_COMP_FUNNEL:
-		return ntrace_funnel_regs;
-	case TR_COMP_RAMSINK:
-		return ntrace_ramsink_regs;
-	case NTRACE_COMP_CSFUNNEL:
-		return ntrace_csfunnel_regs;
-	case NTRACE_COMP_ETF:
-	case NTRACE_COMP_ETR:
-		return ntrace_tmc_regs;
-	default:
-		return none;
-	}
-}
 
 static void ntrace_debug_print(struct seq_file *s, const struct ntrace_comp *comp,
 			       unsigned int offset, const char *name)
@@ -127,33 +22,13 @@ static void ntrace_debug_print(struct seq_file *s, const struct ntrace_comp *com
 	seq_printf(s, "0x%03x 0x%08x %s\n", offset, ntrace_read(comp, offset), name);
 }
 
-/* Show the filters and comparators that the driver uses. SiFive's encoder of version 0 has none. */
-static void ntrace_debug_filters(struct seq_file *s, const struct ntrace_encoder *enc)
-{
-	unsigned long filters = enc->caps.filters, comps = enc->caps.comparators;
-	const struct ntrace_comp *comp = &enc->comp;
-	char name[32];
-	unsigned int i;
-
-	for_each_set_bit(i, &filters, TR_TE_FILTER_MAX) {
-		snprintf(name, sizeof(name), "trTeFilter%uControl", i);
-		ntrace_debug_print(s, comp, TR_TE_FILTER_CONTROL(i), name);
-		snprintf(name, sizeof(name), "trTeFilter%uMatchInst", i);
-		ntrace_debug_print(s, comp, TR_TE_FILTER_MATCH_INST(i), name);
-	}
-	for_each_set_bit(i, &comps, TR_TE_COMP_MAX) {
-		snprintf(name, sizeof(name), "trTeComp%uControl", i);
-		ntrace_debug_print(s, comp, TR_TE_COMP_CONTROL(i), name);
-	}
-}
-
 /*
- * Show all registers of a component. "Accesses to other registers are unspecified when the
+ * Show the registers of a component. "Accesses to other registers are unspecified when the
  * tr??Active bit is 0"
  */
 static void ntrace_debug_all(struct seq_file *s, const struct ntrace_comp *comp)
 {
-	const struct ntrace_debug_reg *reg = ntrace_debug_regs(comp);
+	const struct ntrace_reg *reg = comp->ops->regs;
 	char name[32];
 
 	if (!comp->ops->foreign) {
@@ -164,10 +39,8 @@ static void ntrace_debug_all(struct seq_file *s, const struct ntrace_comp *comp)
 		snprintf(name, sizeof(name), "%sImpl", comp->ops->prefix);
 		ntrace_debug_print(s, comp, TR_IMPL, name);
 	}
-	for (; reg->name; reg++)
+	for (; reg && reg->name; reg++)
 		ntrace_debug_print(s, comp, reg->offset, reg->name);
-	if (comp->type == TR_COMP_ENCODER)
-		ntrace_debug_filters(s, to_ntrace_encoder((struct ntrace_comp *)comp));
 }
 
 static int registers_show(struct seq_file *s, void *unused)

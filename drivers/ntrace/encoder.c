@@ -1007,10 +1007,25 @@ int ntrace_encoder_comp_revive(struct ntrace_comp *comp)
 	return 0;
 }
 
+static const struct ntrace_reg ntrace_encoder_regs[] = {
+	{ TR_TE_INST_FEATURES,		"trTeInstFeatures" },
+	{ TR_TE_INST_FILTERS,		"trTeInstFilters" },
+	{ TR_TE_DATA_CONTROL,		"trTeDataControl" },
+	{ TR_TE_DATA_FILTERS,		"trTeDataFilters" },
+	{ TR_TS_CONTROL,		"trTsControl" },
+	{ TR_TS_COUNTER_LOW,		"trTsCounterLow" },
+	{ TR_TS_COUNTER_HIGH,		"trTsCounterHigh" },
+	{ TR_TE_TRIG_DBG_CONTROL,	"trTeTrigDbgControl" },
+	{ TR_TE_TRIG_EXT_IN_CONTROL,	"trTeTrigExtInControl" },
+	{ TR_TE_TRIG_EXT_OUT_CONTROL,	"trTeTrigExtOutControl" },
+	{ }
+};
+
 const struct ntrace_comp_ops ntrace_encoder_comp_ops = {
 	.type		= TR_COMP_ENCODER,
 	.name		= "trace encoder",
 	.prefix		= "trTe",
+	.regs		= ntrace_encoder_regs,
 	.setup		= ntrace_encoder_comp_setup,
 	.revive		= ntrace_encoder_comp_revive,
 	.quiesce	= ntrace_comp_quiesce,

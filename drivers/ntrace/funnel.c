@@ -95,11 +95,20 @@ static int ntrace_funnel_comp_revive(struct ntrace_comp *comp)
 	return 0;
 }
 
+static const struct ntrace_reg ntrace_funnel_regs[] = {
+	{ TR_FUNNEL_DIS_INPUT,	"trFunnelDisInput" },
+	{ TR_TS_CONTROL,	"trTsControl" },
+	{ TR_TS_COUNTER_LOW,	"trTsCounterLow" },
+	{ TR_TS_COUNTER_HIGH,	"trTsCounterHigh" },
+	{ }
+};
+
 const struct ntrace_comp_ops ntrace_funnel_comp_ops = {
 	.type		= TR_COMP_FUNNEL,
 	.name		= "trace funnel",
 	.prefix		= "trFunnel",
 	.inputs		= TR_FUNNEL_DIS_INPUT_MASK,
+	.regs		= ntrace_funnel_regs,
 	.setup		= ntrace_funnel_comp_setup,
 	.revive		= ntrace_funnel_comp_revive,
 	.quiesce	= ntrace_comp_quiesce,

@@ -426,11 +426,24 @@ static int ntrace_ramsink_comp_revive(struct ntrace_comp *comp)
 	return 0;
 }
 
+static const struct ntrace_reg ntrace_ramsink_regs[] = {
+	{ TR_RAM_START_LOW,	"trRamStartLow" },
+	{ TR_RAM_START_HIGH,	"trRamStartHigh" },
+	{ TR_RAM_LIMIT_LOW,	"trRamLimitLow" },
+	{ TR_RAM_LIMIT_HIGH,	"trRamLimitHigh" },
+	{ TR_RAM_WP_LOW,	"trRamWPLow" },
+	{ TR_RAM_WP_HIGH,	"trRamWPHigh" },
+	{ TR_RAM_RP_LOW,	"trRamRPLow" },
+	{ TR_RAM_RP_HIGH,	"trRamRPHigh" },
+	{ }
+};
+
 const struct ntrace_comp_ops ntrace_ramsink_comp_ops = {
 	.type		= TR_COMP_RAMSINK,
 	.name		= "trace RAM sink",
 	.prefix		= "trRam",
 	.is_sink	= true,
+	.regs		= ntrace_ramsink_regs,
 	.setup		= ntrace_ramsink_comp_setup,
 	.revive		= ntrace_ramsink_comp_revive,
 	.quiesce	= ntrace_comp_quiesce,

@@ -284,12 +284,23 @@ static int ntrace_cs_funnel_identify(struct ntrace_comp *comp)
 	return ntrace_cs_check(comp, CS_DEVTYPE_LINK);
 }
 
+static const struct ntrace_reg ntrace_csfunnel_regs[] = {
+	{ CS_FUNNEL_CTRL,	"CTRL" },
+	{ CS_FUNNEL_PRIORITY,	"PRIORITY" },
+	{ CS_CLAIMCLR,		"CLAIMCLR" },
+	{ CS_AUTHSTATUS,	"AUTHSTATUS" },
+	{ CS_DEVID,		"DEVID" },
+	{ CS_DEVTYPE,		"DEVTYPE" },
+	{ }
+};
+
 const struct ntrace_comp_ops ntrace_csfunnel_comp_ops = {
 	.type		= NTRACE_COMP_CSFUNNEL,
 	.name		= "CoreSight funnel",
 	.prefix		= "",
 	.foreign	= true,
 	.inputs		= GENMASK(7, 0),
+	.regs		= ntrace_csfunnel_regs,
 	.identify	= ntrace_cs_funnel_identify,
 	.setup		= ntrace_cs_funnel_revive,
 	.revive		= ntrace_cs_funnel_revive,
@@ -297,11 +308,28 @@ const struct ntrace_comp_ops ntrace_csfunnel_comp_ops = {
 	.quiesce	= ntrace_cs_funnel_quiesce,
 };
 
+static const struct ntrace_reg ntrace_tmc_regs[] = {
+	{ TMC_RSZ,		"RSZ" },
+	{ TMC_STS,		"STS" },
+	{ TMC_RRP,		"RRP" },
+	{ TMC_RWP,		"RWP" },
+	{ TMC_CTL,		"CTL" },
+	{ TMC_MODE,		"MODE" },
+	{ TMC_BUFWM,		"BUFWM" },
+	{ TMC_FFCR,		"FFCR" },
+	{ CS_CLAIMCLR,		"CLAIMCLR" },
+	{ CS_AUTHSTATUS,	"AUTHSTATUS" },
+	{ CS_DEVID,		"DEVID" },
+	{ CS_DEVTYPE,		"DEVTYPE" },
+	{ }
+};
+
 static const struct ntrace_comp_ops ntrace_etf_comp_ops = {
 	.type		= NTRACE_COMP_ETF,
 	.name		= "CoreSight ETF",
 	.prefix		= "",
 	.foreign	= true,
+	.regs		= ntrace_tmc_regs,
 	.setup		= ntrace_etf_revive,
 	.revive		= ntrace_etf_revive,
 	.quiesce	= ntrace_tmc_quiesce,
@@ -313,6 +341,7 @@ static const struct ntrace_comp_ops ntrace_etr_comp_ops = {
 	.prefix		= "",
 	.is_sink	= true,
 	.foreign	= true,
+	.regs		= ntrace_tmc_regs,
 	.setup		= ntrace_etr_setup,
 	.revive		= ntrace_etr_revive,
 	.quiesce	= ntrace_tmc_quiesce,

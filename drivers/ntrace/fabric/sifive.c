@@ -43,6 +43,7 @@
 #define SF_SINK_WP		0x01c
 #define  SF_WRAPPED		BIT(0)
 #define  SF_WP_MASK		GENMASK(31, 2)
+#define SF_SINK_RP		0x020
 /*
  * Fields of tsControl that trTsControl lacks. They select more messages with timestamps, and report
  * the width, which extends to bit 31.
@@ -51,6 +52,7 @@
 #define   SF_TS_BRANCH_ALL	3
 #define  SF_TS_WIDTH		GENMASK(31, 24)
 #define SF_TS_LOWER		0x044
+#define SF_TS_UPPER		0x048
 
 /* Check the version. Missing registers also read as version 0, but have no bit of @has set. */
 static int ntrace_sifive_identify(struct ntrace_comp *comp, u32 has)
@@ -63,6 +65,19 @@ static int ntrace_sifive_identify(struct ntrace_comp *comp, u32 has)
 		comp->ops->name, &comp->addr, comp->impl);
 	return -ENODEV;
 }
+
+/* The sink is in the encoder or in the funnel */
+static const struct ntrace_reg ntrace_sifive_regs[] = {
+	{ SF_SINK_BASE,	"SinkBase" },
+	{ SF_SINK_BASE_HIGH,	"SinkBaseHigh" },
+	{ SF_SINK_LIMIT,	"SinkLimit" },
+	{ SF_SINK_WP,	"SinkWP" },
+	{ SF_SINK_RP,	"SinkRP" },
+	{ TR_TS_CONTROL,	"tsControl" },
+	{ SF_TS_LOWER,	"tsLower" },
+	{ SF_TS_UPPER,	"tsUpper" },
+	{ }
+};
 
 /* ---- The encoder ---- */
 
@@ -202,6 +217,7 @@ const struct ntrace_comp_ops ntrace_sifive_encoder_comp_ops = {
 	.type		= TR_COMP_ENCODER,
 	.name		= "trace encoder",
 	.prefix		= "trTe",
+	.regs		= ntrace_sifive_regs,
 	.identify	= ntrace_sifive_encoder_identify,
 	.setup		= ntrace_encoder_comp_setup,
 	.revive		= ntrace_encoder_comp_revive,
@@ -357,6 +373,7 @@ const struct ntrace_comp_ops ntrace_sifive_funnel_comp_ops = {
 	.name		= "trace funnel with a sink",
 	.prefix		= "tf",
 	.is_sink	= true,
+	.regs		= ntrace_sifive_regs,
 	.identify	= ntrace_sifive_funnel_identify,
 	.setup		= ntrace_sifive_funnel_setup,
 	.revive		= ntrace_sifive_funnel_revive,
