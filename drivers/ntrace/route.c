@@ -176,19 +176,6 @@ static void ntrace_path_keep_tracing(struct ntrace_encoder *enc)
 		       NTRACE_TRACING_ON : NTRACE_TRACING_OFF;
 }
 
-static void ntrace_path_begin_tracing(struct ntrace_encoder *enc)
-{
-	bool paused = READ_ONCE(enc->paused), on = !paused;
-
-	if (unlikely(enc->tracing != NTRACE_TRACING_ASK))
-		on = enc->tracing == NTRACE_TRACING_ON;
-	if (likely(on))
-		ntrace_encoder_tracing(enc, true);
-	/* Another event may have changed enc->paused meanwhile, see ntrace_sink_pause() */
-	if (unlikely(READ_ONCE(enc->paused) != paused))
-		ntrace_encoder_tracing(enc, paused);
-}
-
 /* Disable all components before the sink */
 static int ntrace_path_disable(struct ntrace_encoder *enc)
 {
@@ -228,7 +215,9 @@ static int ntrace_path_enable(struct ntrace_encoder *enc)
 		return ret;
 	}
 	enc->on = true;
-	ntrace_path_begin_tracing(enc);
+	if (enc->tracing == NTRACE_TRACING_ASK ? !READ_ONCE(enc->paused) :
+						 enc->tracing == NTRACE_TRACING_ON)
+		ntrace_encoder_tracing(enc, true);
 	return 0;
 }
 
@@ -525,22 +514,14 @@ static void ntrace_sink_pause_members(struct ntrace_sink *sink)
  */
 void ntrace_sink_pause(struct ntrace_sink *sink)
 {
-	do {
-		WRITE_ONCE(sink->pausing, true);
-		/* Pairs with ntrace_sink_unlock() */
-		smp_mb();
-		if (!ntrace_sink_trylock(sink))
-			return;
-		WRITE_ONCE(sink->pausing, false);
-		ntrace_sink_pause_members(sink);
-		if (sink->encoders > 1) {
-			/* The same as in ntrace_sink_unlock() */
-			mb();
-			raw_spin_unlock(&sink->lock);
-			/* Pairs with the barrier above, in code that found the lock taken */
-			smp_mb();
-		}
-	} while (READ_ONCE(sink->pausing));
+	WRITE_ONCE(sink->pausing, true);
+	/* Pairs with ntrace_sink_unlock() */
+	smp_mb();
+	if (!ntrace_sink_trylock(sink))
+		return;
+	WRITE_ONCE(sink->pausing, false);
+	ntrace_sink_pause_members(sink);
+	ntrace_sink_unlock(sink);
 }
 
 /* Add a programmed encoder to a running sink. The sink is locked, and interrupts are off. */

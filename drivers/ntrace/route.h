@@ -57,9 +57,6 @@ static __always_inline void ntrace_path_restart(struct ntrace_encoder *enc)
 	ntrace_write(&enc->comp, TR_CONTROL, enc->comp.control);
 	enc->on = true;
 	ntrace_encoder_tracing(enc, true);
-	/* Another event may have paused the encoder at this time, see ntrace_sink_pause() */
-	if (unlikely(READ_ONCE(enc->paused)))
-		ntrace_encoder_tracing(enc, false);
 }
 
 /*

@@ -6,7 +6,7 @@
  * A task switch stops one session and starts another. If the sink has one encoder, no funnel is on
  * the path, and the registers still hold the settings of the session, a start takes 3 writes and no
  * read, and a stop takes 2 writes and 3 reads. Without this fast path, a switch in and out costs
- * 1,144 instructions more (tests/driver/cost.c: 1,325 instead of 181 beyond a bare AUX PMU).
+ * 1,150 instructions more (tests/driver/cost.c: 1,325 instead of 175 beyond a bare AUX PMU).
  */
 #include "compat.h"
 #include "session.h"

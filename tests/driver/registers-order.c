@@ -152,25 +152,6 @@ void paused_does_not_even_begin(void **state)
 	assert_int_equal(stop(&enc), 0);
 }
 
-/* Let another event pause this event while this event starts to trace; see ntrace_sink_pause() */
-static void pauses(void *base, unsigned int offset, u32 value)
-{
-	if (base == enc.comp.base && offset == TR_CONTROL && value & TR_TE_INST_TRACING)
-		enc.paused = true;
-}
-
-void paused_while_it_starts(void **state)
-{
-	struct ntrace_window win = window(0, 0x1000);
-
-	programmed();
-	fake_on_write = pauses;
-	assert_int_equal(start(&enc, &win, false), 0);
-	fake_on_write = NULL;
-	assert_false(fake_peek(enc.comp.base, TR_CONTROL) & TR_TE_INST_TRACING);
-	assert_int_equal(stop(&enc), 0);
-}
-
 /* A hart wakes up. It shares a funnel and a sink with a hart that traces, and these have kept their power */
 void what_kept_its_power_goes_on(void **state)
 {

@@ -111,7 +111,7 @@ void funnel_counts_itself(void);
 	X(frames_arrive_in_the_window) X(second_window_of_frames) X(debugger_holds_the_etr) \
 	X(bus_refuses_frames) X(each_bridge_has_an_id) \
 	X(features_that_are_always_on) X(return_mode_that_is_fixed) X(trigger_that_is_fixed) X(recovered_component_is_set_up_before_it_is_used) \
-	X(each_is_awaited) X(paused_does_not_even_begin) X(paused_while_it_starts) \
+	X(each_is_awaited) X(paused_does_not_even_begin) \
 	X(encoder_that_is_not_enabled_frees_its_funnel) X(what_kept_its_power_goes_on) \
 	X(what_others_use_is_not_reset) X(stuck_funnel_is_left_alone) X(registers_hold_one_event) X(write_pointer_elsewhere) \
 	X(slow_reset_is_awaited) X(quiesced_in_order) X(tried_values_do_not_stay) \
