@@ -33,25 +33,16 @@ static bool ntrace_loaded;
 /* True after the flight recorder has ended because the module is being unloaded */
 static bool ntrace_leaving;
 
-static int ntrace_comp_cpu(struct device *dev, unsigned int *cpu)
-{
-	int id = ntrace_node_cpu(dev->of_node);
-
-	if (id < 0) {
-		dev_err(dev, "trace encoder without a \"cpus\" property\n");
-		return id;
-	}
-	*cpu = id;
-	return 0;
-}
-
 static int ntrace_setup_encoder(struct ntrace_encoder *enc)
 {
 	struct clk *clk = enc->comp.clocks[NTRACE_CLOCK_TIMESTAMP];
-	int ret = ntrace_comp_cpu(enc->comp.dev, &enc->cpu);
+	int cpu = ntrace_node_cpu(enc->comp.dev->of_node);
 
-	if (ret)
-		return ret;
+	if (cpu < 0) {
+		dev_err(enc->comp.dev, "trace encoder without a \"cpus\" property\n");
+		return cpu;
+	}
+	enc->cpu = cpu;
 	INIT_LIST_HEAD(&enc->member);
 	INIT_LIST_HEAD(&enc->held);
 	/* The registers do not contain the frequency of the timestamp */
@@ -552,20 +543,8 @@ static int ntrace_runtime_resume(struct device *dev)
  * Tracing stops before the first component suspends, and continues after the last one has resumed.
  * The kernel still runs in between, and finally the power domains are off.
  */
-static int ntrace_suspend(struct device *dev)
-{
-	ntrace_pmu_suspend();
-	return 0;
-}
-
-static int ntrace_resume(struct device *dev)
-{
-	ntrace_pmu_resume();
-	return 0;
-}
-
 static const struct dev_pm_ops ntrace_pm_ops = {
-	SYSTEM_SLEEP_PM_OPS(ntrace_suspend, ntrace_resume)
+	SYSTEM_SLEEP_PM_OPS(ntrace_pmu_suspend, ntrace_pmu_resume)
 	LATE_SYSTEM_SLEEP_PM_OPS(pm_runtime_force_suspend, pm_runtime_force_resume)
 	RUNTIME_PM_OPS(ntrace_runtime_suspend, ntrace_runtime_resume, NULL)
 };

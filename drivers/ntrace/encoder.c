@@ -332,15 +332,6 @@ u64 ntrace_encoder_counter(const struct ntrace_encoder *enc)
 }
 
 /*
- * Return the maximum number of ticks that the timestamp may be behind the time CSR. There is a
- * delay because the timestamp crosses clock domains.
- */
-static u64 ntrace_ts_lag(void)
-{
-	return max(riscv_timebase / (10 * 1000 * 1000), 2UL);
-}
-
-/*
  * Return true if the timestamp counts like the time CSR, so that perf can convert it. The counter
  * is read between two reads of the time CSR, and all of this twice at different times, so that
  * equality by chance is unlikely.
@@ -348,10 +339,12 @@ static u64 ntrace_ts_lag(void)
 static bool ntrace_encoder_ts_is_time(struct ntrace_encoder *enc)
 {
 	u64 mask = enc->caps.ts_width < 64 ? BIT_ULL(enc->caps.ts_width) - 1 : ~0ULL;
+	/* The timestamp is behind the time CSR, because it crosses clock domains */
+	u64 lag = max(riscv_timebase / (10 * 1000 * 1000), 2UL);
 	unsigned int i;
 
 	for (i = 0; i < 2; i++) {
-		u64 before = get_cycles64() - ntrace_ts_lag();
+		u64 before = get_cycles64() - lag;
 		u64 counter = ntrace_encoder_counter(enc);
 		u64 after = get_cycles64();
 
@@ -793,9 +786,12 @@ static u32 ntrace_filter_comp_control(const struct ntrace_filter *filter)
 	return filter->no_stop ? NTRACE_COMP_LATCH_NO_STOP : NTRACE_COMP_LATCH;
 }
 
-static int ntrace_encoder_write_comparator(struct ntrace_encoder *enc, unsigned int j, u64 first,
-					   u64 second, u32 control)
+/* Write a range. Its last byte is compared, because its end may be 2^64. */
+static int ntrace_encoder_write_range(struct ntrace_encoder *enc, unsigned int j,
+				      const struct ntrace_filter *filter, unsigned int n)
 {
+	const struct ntrace_range *range = &filter->ranges[n];
+	u64 first = range->start, second = filter->latch ? range->end : range->end - 1;
 	struct ntrace_comp *comp = &enc->comp;
 
 	return ntrace_comp_set(comp, "trTeCompPMatchLow", TR_TE_COMP_P_MATCH_LOW(j),
@@ -806,23 +802,8 @@ static int ntrace_encoder_write_comparator(struct ntrace_encoder *enc, unsigned 
 			       lower_32_bits(second), ~0U) ?:
 	       ntrace_comp_set(comp, "trTeCompSMatchHigh", TR_TE_COMP_S_MATCH_HIGH(j),
 			       upper_32_bits(second), ~0U) ?:
-	       ntrace_comp_set(comp, "trTeCompControl", TR_TE_COMP_CONTROL(j), control, ~0U);
-}
-
-/* Write a range. Its last byte is compared, because its end may be 2^64. */
-static int ntrace_encoder_write_range(struct ntrace_encoder *enc, unsigned int j,
-				      const struct ntrace_filter *filter, unsigned int n)
-{
-	const struct ntrace_range *range = &filter->ranges[n];
-
-	return ntrace_encoder_write_comparator(enc, j, range->start,
-					       filter->latch ? range->end : range->end - 1,
-					       ntrace_filter_comp_control(filter));
-}
-
-static int ntrace_encoder_use_filters(struct ntrace_encoder *enc, u32 used)
-{
-	return ntrace_comp_set(&enc->comp, "trTeInstFilters", TR_TE_INST_FILTERS, used, ~0U);
+	       ntrace_comp_set(comp, "trTeCompControl", TR_TE_COMP_CONTROL(j),
+			       ntrace_filter_comp_control(filter), ~0U);
 }
 
 static int ntrace_encoder_write_filter(struct ntrace_encoder *enc, unsigned int i, u8 priv,
@@ -872,7 +853,7 @@ static int ntrace_encoder_write_filters(struct ntrace_encoder *enc,
 		control = common;
 		k = 0;
 	}
-	return ntrace_encoder_use_filters(enc, used);
+	return ntrace_comp_set(&enc->comp, "trTeInstFilters", TR_TE_INST_FILTERS, used, ~0U);
 }
 
 /*

@@ -38,11 +38,11 @@
 struct ntrace_caps {
 	u64	config;
 	u64	fixed;
-	u8	modes;
-	u8	sync_modes;
+	u16	modes;
+	u16	sync_modes;
 	u16	sync_max;
-	u8	ts_modes;
-	u8	ts_prescale;
+	u16	ts_modes;
+	u16	ts_prescale;
 	u8	ts_width;
 	u8	ir_mode;
 	u8	src_bits;

@@ -13,16 +13,20 @@
 #include "session.h"
 #include "topology.h"
 
-/* The fields of attr.config. Format attributes and capabilities are generated from this table. */
-static const struct {
+/*
+ * The fields of attr.config. Format attributes and capabilities are generated from this table. A
+ * field of several bits has the offset of the bitmap of its values in struct ntrace_caps.
+ */
+static const struct ntrace_field {
 	const char	*name;
 	u64		mask;
+	size_t		values;
 } ntrace_fields[] = {
 	{ "context",		NTRACE_CONFIG_CONTEXT },
 	{ "timestamp",		NTRACE_CONFIG_TIMESTAMP },
-	{ "mode",		NTRACE_CONFIG_MODE },
-	{ "sync_mode",		NTRACE_CONFIG_SYNC_MODE },
-	{ "sync_max",		NTRACE_CONFIG_SYNC_MAX },
+	{ "mode",		NTRACE_CONFIG_MODE, offsetof(struct ntrace_caps, modes) },
+	{ "sync_mode",		NTRACE_CONFIG_SYNC_MODE, offsetof(struct ntrace_caps, sync_modes) },
+	{ "sync_max",		NTRACE_CONFIG_SYNC_MAX, offsetof(struct ntrace_caps, sync_max) },
 	{ "implicit_return",	NTRACE_CONFIG_IMPLICIT_RETURN },
 	{ "sequential_jump",	NTRACE_CONFIG_SEQUENTIAL_JUMP },
 	{ "repeated_history",	NTRACE_CONFIG_REPEATED_HISTORY },
@@ -30,8 +34,9 @@ static const struct {
 	{ "extend_addr",	NTRACE_CONFIG_EXTEND_ADDR },
 	{ "firmware",		NTRACE_CONFIG_FIRMWARE },
 	{ "stall",		NTRACE_CONFIG_STALL },
-	{ "ts_prescale",	NTRACE_CONFIG_TS_PRESCALE },
-	{ "ts_mode",		NTRACE_CONFIG_TS_MODE },
+	{ "ts_prescale",	NTRACE_CONFIG_TS_PRESCALE,
+				offsetof(struct ntrace_caps, ts_prescale) },
+	{ "ts_mode",		NTRACE_CONFIG_TS_MODE, offsetof(struct ntrace_caps, ts_modes) },
 	{ "inhibit_src",	NTRACE_CONFIG_INHIBIT_SRC },
 	{ "exclude",		NTRACE_CONFIG_EXCLUDE },
 	{ "trigger",		NTRACE_CONFIG_TRIGGER },
@@ -101,13 +106,18 @@ static struct ntrace_caps ntrace_read_caps(void)
 }
 
 struct ntrace_field_attr {
-	struct device_attribute	attr;
-	u64			mask;
+	struct device_attribute		attr;
+	const struct ntrace_field	*field;
 };
+
+static const struct ntrace_field *ntrace_attr_field(const struct device_attribute *attr)
+{
+	return container_of(attr, const struct ntrace_field_attr, attr)->field;
+}
 
 static ssize_t ntrace_format_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
-	u64 mask = container_of(attr, struct ntrace_field_attr, attr)->mask;
+	u64 mask = ntrace_attr_field(attr)->mask;
 	unsigned int low = __ffs64(mask), high = fls64(mask) - 1;
 
 	if (low == high)
@@ -115,35 +125,17 @@ static ssize_t ntrace_format_show(struct device *dev, struct device_attribute *a
 	return sysfs_emit(buf, "config:%u-%u\n", low, high);
 }
 
-/* Show the values that the hardware accepts in a field of several bits */
-static unsigned long ntrace_cap_values(const struct ntrace_caps *caps, u64 mask)
-{
-	switch (mask) {
-	case NTRACE_CONFIG_MODE:
-		return caps->modes;
-	case NTRACE_CONFIG_SYNC_MODE:
-		return caps->sync_modes;
-	case NTRACE_CONFIG_SYNC_MAX:
-		return caps->sync_max;
-	case NTRACE_CONFIG_TS_MODE:
-		return caps->ts_modes;
-	case NTRACE_CONFIG_TS_PRESCALE:
-		return caps->ts_prescale;
-	default:
-		return 0;
-	}
-}
-
+/* Show whether the hardware has a feature, or the values that it accepts in a field */
 static ssize_t ntrace_cap_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
-	u64 mask = container_of(attr, struct ntrace_field_attr, attr)->mask;
+	const struct ntrace_field *field = ntrace_attr_field(attr);
 	struct ntrace_caps caps = ntrace_read_caps();
 	unsigned long values;
 
-	if (is_power_of_2(mask))
-		return sysfs_emit(buf, "%d\n", !!(caps.config & mask));
-	values = ntrace_cap_values(&caps, mask);
-	return sysfs_emit(buf, "%*pbl\n", (int)BITS_PER_TYPE(caps.sync_max), &values);
+	if (!field->values)
+		return sysfs_emit(buf, "%d\n", !!(caps.config & field->mask));
+	values = *(const u16 *)((const char *)&caps + field->values);
+	return sysfs_emit(buf, "%*pbl\n", (int)BITS_PER_TYPE(u16), &values);
 }
 
 static struct ntrace_field_attr ntrace_format_field[NTRACE_NR_FIELDS];
@@ -229,15 +221,16 @@ static struct attribute *ntrace_caps_attrs[NTRACE_NR_CAPS + NTRACE_NR_FIELDS + 1
 	&dev_attr_cap_trigger_out.attr,
 };
 
-static struct attribute *ntrace_field_attr_init(struct ntrace_field_attr *field, const char *name,
-						u64 mask, typeof(ntrace_cap_show) *show)
+static struct attribute *ntrace_field_attr_init(struct ntrace_field_attr *to,
+						const struct ntrace_field *field,
+						typeof(ntrace_cap_show) *show)
 {
-	sysfs_attr_init(&field->attr.attr);
-	field->attr.attr.name = name;
-	field->attr.attr.mode = 0444;
-	field->attr.show = show;
-	field->mask = mask;
-	return &field->attr.attr;
+	sysfs_attr_init(&to->attr.attr);
+	to->attr.attr.name = field->name;
+	to->attr.attr.mode = 0444;
+	to->attr.show = show;
+	to->field = field;
+	return &to->attr.attr;
 }
 
 void ntrace_fields_init(void)
@@ -245,14 +238,12 @@ void ntrace_fields_init(void)
 	unsigned int i;
 
 	for (i = 0; i < NTRACE_NR_FIELDS; i++) {
-		const char *name = ntrace_fields[i].name;
-		u64 mask = ntrace_fields[i].mask;
-
 		ntrace_format_attrs[NTRACE_NR_MORE_FIELDS + i] =
-			ntrace_field_attr_init(&ntrace_format_field[i], name, mask,
+			ntrace_field_attr_init(&ntrace_format_field[i], &ntrace_fields[i],
 					       ntrace_format_show);
 		ntrace_caps_attrs[NTRACE_NR_CAPS + i] =
-			ntrace_field_attr_init(&ntrace_cap_field[i], name, mask, ntrace_cap_show);
+			ntrace_field_attr_init(&ntrace_cap_field[i], &ntrace_fields[i],
+					       ntrace_cap_show);
 	}
 }
 

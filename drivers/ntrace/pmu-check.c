@@ -101,15 +101,6 @@ static int ntrace_event_privileges(const struct perf_event *event, u8 can, u8 *p
 	return 0;
 }
 
-/*
- * scontext holds thread ids of the initial pid namespace. A process in another namespace must not
- * learn them.
- */
-static bool ntrace_event_may_have_context(void)
-{
-	return task_active_pid_ns(current) == &init_pid_ns || perfmon_capable();
-}
-
 /* Release the components of the CPUs below @end on which the event may run */
 void ntrace_event_release(const struct perf_event *event, unsigned int end)
 {
@@ -190,7 +181,9 @@ int ntrace_event_check(struct perf_event *event, struct ntrace_event *priv)
 	ret = ntrace_event_check_attr(event);
 	if (ret)
 		return ret;
-	if ((event->attr.config & NTRACE_CONFIG_CONTEXT) && !ntrace_event_may_have_context())
+	/* A process in another pid namespace must not learn thread ids of the initial one */
+	if ((event->attr.config & NTRACE_CONFIG_CONTEXT) &&
+	    task_active_pid_ns(current) != &init_pid_ns && !perfmon_capable())
 		return -EACCES;
 	/* A hart that stalls does not take interrupts, and other CPUs may wait for it */
 	if ((event->attr.config & NTRACE_CONFIG_STALL) && !perfmon_capable())

@@ -481,7 +481,7 @@ static int ntrace_cpu_pm(struct notifier_block *nb, unsigned long action, void *
 }
 
 /* Stop all tracing, because a component is about to suspend. May sleep. */
-void ntrace_pmu_suspend(void)
+int ntrace_pmu_suspend(struct device *dev)
 {
 	mutex_lock(&ntrace_mutex);
 	if (!ntrace_suspends++) {
@@ -489,10 +489,11 @@ void ntrace_pmu_suspend(void)
 		on_each_cpu(ntrace_rest_event, NULL, 1);
 	}
 	mutex_unlock(&ntrace_mutex);
+	return 0;
 }
 
 /* Continue tracing if the last component has resumed. May sleep. */
-void ntrace_pmu_resume(void)
+int ntrace_pmu_resume(struct device *dev)
 {
 	mutex_lock(&ntrace_mutex);
 	if (!--ntrace_suspends) {
@@ -500,6 +501,7 @@ void ntrace_pmu_resume(void)
 		on_each_cpu(ntrace_wake_event, NULL, 1);
 	}
 	mutex_unlock(&ntrace_mutex);
+	return 0;
 }
 
 static struct notifier_block ntrace_cpu_pm_nb = {

@@ -45,8 +45,8 @@ void ntrace_pmu_unlink(struct ntrace_encoder *enc);
 void ntrace_pmu_detach(struct ntrace_encoder *enc);
 void ntrace_pmu_add_sink(struct ntrace_sink *sink);
 void ntrace_pmu_del_sink(struct ntrace_sink *sink);
-void ntrace_pmu_suspend(void);
-void ntrace_pmu_resume(void);
+int ntrace_pmu_suspend(struct device *dev);
+int ntrace_pmu_resume(struct device *dev);
 int ntrace_cpus_init(void (*came)(void));
 void ntrace_cpus_exit(void);
 

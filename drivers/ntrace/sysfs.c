@@ -310,19 +310,15 @@ static const struct attribute_group ntrace_timestamp_group = {
 	.attrs = ntrace_timestamp_attrs,
 };
 
-/* Return the period of synchronisation ("when count reaches 2^(trTeInstSyncMax+4)") */
-static unsigned int ntrace_sync_period(const struct ntrace_encoder *enc)
-{
-	if (!(enc->default_config & NTRACE_CONFIG_SYNC_MODE))
-		return 0;
-	return 1U << (FIELD_GET(NTRACE_CONFIG_SYNC_MAX, enc->default_config) + 4);
-}
-
 NTRACE_ATTR_DEFAULT(sync_mode, mode, NTRACE_CONFIG_SYNC_MODE);
 
+/* Show the period of synchronisation ("when count reaches 2^(trTeInstSyncMax+4)") */
 static ssize_t period_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%u\n", ntrace_sync_period(ntrace_dev_encoder(dev)));
+	u64 config = ntrace_dev_encoder(dev)->default_config;
+
+	return sysfs_emit(buf, "%u\n", config & NTRACE_CONFIG_SYNC_MODE ?
+			  16U << FIELD_GET(NTRACE_CONFIG_SYNC_MAX, config) : 0);
 }
 
 static ssize_t period_store(struct device *dev, struct device_attribute *attr, const char *buf,
