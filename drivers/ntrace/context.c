@@ -143,12 +143,11 @@ static notrace void ntrace_context_switch_some(void *data, bool preempt, struct 
  */
 static void ntrace_context_idle(struct work_struct *work)
 {
-	mutex_lock(&ntrace_context_mutex);
+	guard(mutex)(&ntrace_context_mutex);
 	if (!ntrace_context_users && ntrace_context_hook) {
 		tracepoint_probe_unregister(ntrace_tp_switch, ntrace_context_hook, NULL);
 		ntrace_context_hook = NULL;
 	}
-	mutex_unlock(&ntrace_context_mutex);
 }
 
 static DECLARE_DELAYED_WORK(ntrace_context_work, ntrace_context_idle);
@@ -176,12 +175,11 @@ int ntrace_context_get(const struct cpumask *cpus)
 {
 	int ret = 0;
 
-	mutex_lock(&ntrace_context_mutex);
+	guard(mutex)(&ntrace_context_mutex);
 	if (!ntrace_context_hook && !ntrace_context_missing(cpus))
 		ret = ntrace_context_register();
 	if (!ret)
 		ntrace_context_users++;
-	mutex_unlock(&ntrace_context_mutex);
 	return ret;
 }
 
@@ -192,10 +190,9 @@ int ntrace_context_get(const struct cpumask *cpus)
  */
 void ntrace_context_put(void)
 {
-	mutex_lock(&ntrace_context_mutex);
+	guard(mutex)(&ntrace_context_mutex);
 	if (!--ntrace_context_users && ntrace_context_hook)
 		schedule_delayed_work(&ntrace_context_work, HZ);
-	mutex_unlock(&ntrace_context_mutex);
 }
 
 /* Unregister the hook, and wait until no CPU runs it, because the module is being unloaded */

@@ -10,7 +10,6 @@
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
 
-#include "power.h"
 #include "route.h"
 #include "topology.h"
 
@@ -50,15 +49,14 @@ static int registers_show(struct seq_file *s, void *unused)
 
 	if (ntrace_power_get(comp))
 		return ret;
-	ntrace_keep_awake();
-	/* Keep the component from being reset */
-	mutex_lock(&ntrace_mutex);
-	if (ntrace_has_power(comp)) {
-		ntrace_debug_all(s, comp);
-		ret = 0;
+	scoped_guard(ntrace_awake) {
+		/* Keep the component from being reset */
+		guard(mutex)(&ntrace_mutex);
+		if (ntrace_has_power(comp)) {
+			ntrace_debug_all(s, comp);
+			ret = 0;
+		}
 	}
-	mutex_unlock(&ntrace_mutex);
-	ntrace_let_sleep();
 	ntrace_power_put(comp);
 	return ret;
 }
@@ -104,13 +102,12 @@ static int caps_show(struct seq_file *s, void *unused)
 {
 	struct ntrace_comp *comp = s->private;
 
-	mutex_lock(&ntrace_mutex);
+	guard(mutex)(&ntrace_mutex);
 	seq_printf(s, "type %s\naddress %pa\n", comp->ops->name, &comp->addr);
 	if (comp->type == TR_COMP_ENCODER)
 		ntrace_debug_encoder(s, to_ntrace_encoder(comp));
 	else if (comp->ops->is_sink)
 		ntrace_debug_sink(s, to_ntrace_sink(comp));
-	mutex_unlock(&ntrace_mutex);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(caps);

@@ -24,7 +24,6 @@
 #include "fabric/fabric.h"
 #include "flight/flight.h"
 #include "pmu.h"
-#include "power.h"
 #include "session.h"
 #include "topology.h"
 
@@ -210,13 +209,12 @@ static void ntrace_connect_all(void)
 
 static void ntrace_report(struct work_struct *work)
 {
-	mutex_lock(&ntrace_mutex);
-	if (ntrace_loaded) {
-		ntrace_report_unconnected();
-		if (cpumask_empty(ntrace_cpus()))
-			pr_info_once("ntrace: no CPU can be traced\n");
-	}
-	mutex_unlock(&ntrace_mutex);
+	guard(mutex)(&ntrace_mutex);
+	if (!ntrace_loaded)
+		return;
+	ntrace_report_unconnected();
+	if (cpumask_empty(ntrace_cpus()))
+		pr_info_once("ntrace: no CPU can be traced\n");
 }
 
 static DECLARE_DELAYED_WORK(ntrace_report_later, ntrace_report);
@@ -277,16 +275,11 @@ static int ntrace_add_comp(union ntrace_any *any)
 
 /*
  * Register the PMU if the first encoder was found after the module was loaded. The caller keeps
- * CPUs awake.
+ * CPUs awake, and has held ntrace_mutex, after which it sees whether the module was loaded.
  */
 static void ntrace_register_late(void)
 {
-	bool loaded;
-
-	mutex_lock(&ntrace_mutex);
-	loaded = ntrace_loaded;
-	mutex_unlock(&ntrace_mutex);
-	if (loaded && ntrace_pmu_register())
+	if (READ_ONCE(ntrace_loaded) && ntrace_pmu_register())
 		pr_err("ntrace: cannot register the PMU with perf\n");
 }
 
@@ -491,8 +484,8 @@ static void ntrace_shutdown(struct platform_device *pdev)
 	struct ntrace_comp *comp = &any->comp;
 	unsigned long flags;
 
-	ntrace_keep_awake();
-	mutex_lock(&ntrace_mutex);
+	guard(ntrace_awake)();
+	guard(mutex)(&ntrace_mutex);
 	if (comp->state == NTRACE_COMP_READY)
 		ntrace_close_sinks();
 	if (comp->state == NTRACE_COMP_READY && !comp->ops->is_sink) {
@@ -503,18 +496,15 @@ static void ntrace_shutdown(struct platform_device *pdev)
 		comp->state = NTRACE_COMP_NEW;
 		raw_spin_unlock_irqrestore(&comp->lock, flags);
 	}
-	mutex_unlock(&ntrace_mutex);
-	ntrace_let_sleep();
 }
 
 static int ntrace_runtime_suspend(struct device *dev)
 {
 	struct ntrace_comp *comp = dev_get_drvdata(dev);
 
-	ntrace_keep_awake();
-	if (ntrace_has_power(comp))
-		ntrace_path_leave_link(comp);
-	ntrace_let_sleep();
+	scoped_guard(ntrace_awake)
+		if (ntrace_has_power(comp))
+			ntrace_path_leave_link(comp);
 	ntrace_power_down(comp);
 	return 0;
 }
@@ -586,13 +576,11 @@ static void ntrace_probe_work(struct work_struct *work)
 {
 	ntrace_nobody_waits();
 	bus_for_each_dev(&platform_bus_type, NULL, NULL, ntrace_probe_dev);
-	ntrace_keep_awake();
-	mutex_lock(&ntrace_mutex);
-	ntrace_connect_all();
-	mutex_unlock(&ntrace_mutex);
+	guard(ntrace_awake)();
+	scoped_guard(mutex, &ntrace_mutex)
+		ntrace_connect_all();
 	mod_delayed_work(system_percpu_wq, &ntrace_report_later, NTRACE_REPORT_DELAY);
 	ntrace_register_late();
-	ntrace_let_sleep();
 }
 
 /*
@@ -611,9 +599,8 @@ static void ntrace_probe_again(void)
 /* Stop all tracing, because the module is being unloaded. CPUs are kept awake when this returns. */
 static void ntrace_leave(void)
 {
-	mutex_lock(&ntrace_mutex);
-	ntrace_loaded = false;
-	mutex_unlock(&ntrace_mutex);
+	scoped_guard(mutex, &ntrace_mutex)
+		WRITE_ONCE(ntrace_loaded, false);
 	ntrace_causes_exit();
 	WRITE_ONCE(ntrace_leaving, true);
 	ntrace_keep_awake();
@@ -646,9 +633,8 @@ static int __init ntrace_init(void)
 	if (ret)
 		goto out;
 
-	mutex_lock(&ntrace_mutex);
-	ntrace_loaded = true;
-	mutex_unlock(&ntrace_mutex);
+	scoped_guard(mutex, &ntrace_mutex)
+		WRITE_ONCE(ntrace_loaded, true);
 	mod_delayed_work(system_percpu_wq, &ntrace_report_later, NTRACE_REPORT_DELAY);
 	ret = ntrace_pmu_register();
 	if (ret) {
@@ -658,9 +644,8 @@ static int __init ntrace_init(void)
 		platform_driver_unregister(&ntrace_driver);
 		goto out;
 	}
-	mutex_lock(&ntrace_mutex);
-	ntrace_causes_connected();
-	mutex_unlock(&ntrace_mutex);
+	scoped_guard(mutex, &ntrace_mutex)
+		ntrace_causes_connected();
 	ntrace_let_sleep();
 	ntrace_causes_flush();
 	return 0;

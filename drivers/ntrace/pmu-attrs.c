@@ -97,12 +97,8 @@ struct ntrace_caps ntrace_common_caps(void)
 /* Return ntrace_common_caps() for an attribute, whose reader does not hold ntrace_mutex */
 static struct ntrace_caps ntrace_read_caps(void)
 {
-	struct ntrace_caps caps;
-
-	mutex_lock(&ntrace_mutex);
-	caps = ntrace_common_caps();
-	mutex_unlock(&ntrace_mutex);
-	return caps;
+	guard(mutex)(&ntrace_mutex);
+	return ntrace_common_caps();
 }
 
 struct ntrace_field_attr {

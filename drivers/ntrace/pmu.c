@@ -15,7 +15,6 @@
 #include "compat.h"
 #include "flight/flight.h"
 #include "pmu.h"
-#include "power.h"
 #include "session.h"
 #include "topology.h"
 
@@ -220,19 +219,17 @@ static void *ntrace_event_setup_aux(struct perf_event *event, void **pages, int 
 	const struct ntrace_route *route = NULL;
 	const struct ntrace_sink *only;
 	struct ntrace_encoder *enc;
-	void *buf = NULL;
 
-	mutex_lock(&ntrace_mutex);
+	guard(mutex)(&ntrace_mutex);
 	only = priv->want.sink ? ntrace_sink_numbered(priv->want.sink) : NULL;
 	enc = event->cpu >= 0 ? ntrace_encoder_of(event->cpu) : NULL;
 	if (enc)
 		route = ntrace_route_find(enc, &priv->want);
 	if (route)
 		only = route->sink;
-	if (route || event->cpu < 0)
-		buf = ntrace_buf_make(pages, nr_pages, overwrite, only);
-	mutex_unlock(&ntrace_mutex);
-	return buf;
+	if (!route && event->cpu >= 0)
+		return NULL;
+	return ntrace_buf_make(pages, nr_pages, overwrite, only);
 }
 
 static long ntrace_event_snapshot_aux(struct perf_event *event, struct perf_output_handle *to,
@@ -248,12 +245,8 @@ static void ntrace_event_read(struct perf_event *event)
 /* Return true if the recorder programs encoders whenever an event stops */
 static bool ntrace_flight_takes_latches(void)
 {
-	bool takes;
-
-	mutex_lock(&ntrace_mutex);
-	takes = ntrace_flight_keeps(-1);
-	mutex_unlock(&ntrace_mutex);
-	return takes;
+	guard(mutex)(&ntrace_mutex);
+	return ntrace_flight_keeps(-1);
 }
 
 /*
@@ -483,24 +476,22 @@ static int ntrace_cpu_pm(struct notifier_block *nb, unsigned long action, void *
 /* Stop all tracing, because a component is about to suspend. May sleep. */
 int ntrace_pmu_suspend(struct device *dev)
 {
-	mutex_lock(&ntrace_mutex);
+	guard(mutex)(&ntrace_mutex);
 	if (!ntrace_suspends++) {
 		WRITE_ONCE(ntrace_suspended, true);
 		on_each_cpu(ntrace_rest_event, NULL, 1);
 	}
-	mutex_unlock(&ntrace_mutex);
 	return 0;
 }
 
 /* Continue tracing if the last component has resumed. May sleep. */
 int ntrace_pmu_resume(struct device *dev)
 {
-	mutex_lock(&ntrace_mutex);
+	guard(mutex)(&ntrace_mutex);
 	if (!--ntrace_suspends) {
 		WRITE_ONCE(ntrace_suspended, false);
 		on_each_cpu(ntrace_wake_event, NULL, 1);
 	}
-	mutex_unlock(&ntrace_mutex);
 	return 0;
 }
 
@@ -691,19 +682,17 @@ static bool ntrace_pmu_prepare(void)
 int ntrace_pmu_register(void)
 {
 	unsigned int cpu, i;
-	bool wanted;
-	int ret = 0;
+	int ret;
 
-	mutex_lock(&ntrace_pmu_mutex);
-	mutex_lock(&ntrace_mutex);
-	wanted = ntrace_pmu_prepare();
-	mutex_unlock(&ntrace_mutex);
-	if (wanted)
-		ret = perf_pmu_register(&ntrace_pmu, "ntrace", -1);
-	if (!wanted || ret)
-		goto out;
+	guard(mutex)(&ntrace_pmu_mutex);
+	scoped_guard(mutex, &ntrace_mutex)
+		if (!ntrace_pmu_prepare())
+			return 0;
+	ret = perf_pmu_register(&ntrace_pmu, "ntrace", -1);
+	if (ret)
+		return ret;
 	cpu_pm_register_notifier(&ntrace_cpu_pm_nb);
-	mutex_lock(&ntrace_mutex);
+	guard(mutex)(&ntrace_mutex);
 	ntrace_pmu_registered = true;
 	/* Encoders may have been found during the registration, and also get their links here */
 	for_each_cpu(cpu, ntrace_cpus())
@@ -711,10 +700,7 @@ int ntrace_pmu_register(void)
 	for (i = 0; i < ntrace_nr_sinks(); i++)
 		if (ntrace_sink_at(i))
 			ntrace_pmu_add_sink(ntrace_sink_at(i));
-	mutex_unlock(&ntrace_mutex);
-out:
-	mutex_unlock(&ntrace_pmu_mutex);
-	return ret;
+	return 0;
 }
 
 /* Unregister the PMU, because the module is being unloaded. No event exists. */

@@ -7,7 +7,6 @@
 #include <linux/stringhash.h>
 
 #include "encoder.h"
-#include "power.h"
 #include "sink.h"
 #include "topology.h"
 

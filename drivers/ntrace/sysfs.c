@@ -7,7 +7,6 @@
 #include <linux/log2.h>
 #include <linux/sysfs.h>
 
-#include "power.h"
 #include "route.h"
 #include "topology.h"
 
@@ -83,17 +82,13 @@ static int ntrace_set_default(struct ntrace_encoder *enc, u64 fields, u64 config
 	if (config & ~NTRACE_CONFIG_VALID)
 		return -EINVAL;
 	/* An encoder whose CPU is idle may also be in use */
-	ntrace_keep_awake();
-	mutex_lock(&ntrace_mutex);
+	guard(ntrace_awake)();
+	guard(mutex)(&ntrace_mutex);
 	config = ntrace_encoder_resolve_default(enc, config | (enc->default_config & ~fields));
 	ret = ntrace_check_default(enc, config);
-	if (!ret && READ_ONCE(enc->on))
-		ret = -EBUSY;
-	if (!ret)
-		ret = ntrace_change_default(enc, config);
-	mutex_unlock(&ntrace_mutex);
-	ntrace_let_sleep();
-	return ret;
+	if (ret)
+		return ret;
+	return READ_ONCE(enc->on) ? -EBUSY : ntrace_change_default(enc, config);
 }
 
 /* Attribute of a field of the default config */
@@ -178,10 +173,9 @@ static ssize_t path_show(struct device *dev, struct device_attribute *attr, char
 	int len = 0;
 
 	/* The components of a route may be removed while this file exists */
-	mutex_lock(&ntrace_mutex);
+	guard(mutex)(&ntrace_mutex);
 	for (i = 0; enc->nr_routes && i < route->len; i++)
 		len += sysfs_emit_at(buf, len, "%s%s", i ? " " : "", dev_name(route->path[i]->dev));
-	mutex_unlock(&ntrace_mutex);
 	return len + sysfs_emit_at(buf, len, "\n");
 }
 static DEVICE_ATTR_RO(path);
@@ -190,12 +184,14 @@ static DEVICE_ATTR_RO(path);
  * Show the destination of trace, which is system memory or the given number of bytes of the sink's
  * own
  */
-static ssize_t ntrace_show_sink(const struct ntrace_encoder *enc, char *buf)
+static ssize_t sink_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
-	const struct ntrace_sink *sink = enc->routes[0].sink;
+	const struct ntrace_encoder *enc = ntrace_dev_encoder(dev);
 	const struct ntrace_ram_area *area;
+	const struct ntrace_sink *sink;
 
-	lockdep_assert_held(&ntrace_mutex);
+	guard(mutex)(&ntrace_mutex);
+	sink = enc->routes[0].sink;
 	if (!enc->nr_routes)
 		return sysfs_emit(buf, "none\n");
 	area = ntrace_sink_default_area(sink);
@@ -204,16 +200,6 @@ static ssize_t ntrace_show_sink(const struct ntrace_encoder *enc, char *buf)
 	return sysfs_emit(buf, "%s %llu\n",
 			  sink->areas[TR_RAM_MODE_SMEM].there ? "memory" : "sram",
 			  area->max - area->min + area->align);
-}
-
-static ssize_t sink_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	ssize_t ret;
-
-	mutex_lock(&ntrace_mutex);
-	ret = ntrace_show_sink(ntrace_dev_encoder(dev), buf);
-	mutex_unlock(&ntrace_mutex);
-	return ret;
 }
 static DEVICE_ATTR_RO(sink);
 
@@ -224,11 +210,10 @@ static ssize_t trace_id_show(struct device *dev, struct device_attribute *attr, 
 	const struct ntrace_route *route = enc->routes;
 	unsigned int i, id = 0;
 
-	mutex_lock(&ntrace_mutex);
+	guard(mutex)(&ntrace_mutex);
 	/* A route through a bridge is the only route, see ntrace_may_choose() */
 	for (i = 0; enc->nr_routes && i < route->len; i++)
 		id = id ?: route->path[i]->trace_id;
-	mutex_unlock(&ntrace_mutex);
 	return sysfs_emit(buf, "%u\n", id);
 }
 static DEVICE_ATTR_RO(trace_id);

@@ -12,7 +12,6 @@
 #include <linux/of.h>
 #include <linux/of_graph.h>
 
-#include "power.h"
 #include "route.h"
 #include "topology.h"
 
@@ -108,8 +107,9 @@ static bool ntrace_follow_outputs(const struct ntrace_encoder *enc, struct ntrac
 				  struct ntrace_dead_end *end)
 {
 	struct ntrace_comp *comp = route->path[route->len - 1];
-	struct device_node *ports, *endpoint;
-	bool found = false;
+	struct device_node *ports __free(device_node) =
+		of_get_child_by_name(comp->dev->of_node, "out-ports");
+	struct device_node *endpoint;
 
 	if (comp->ops->is_sink) {
 		route->sink = to_ntrace_sink(comp);
@@ -117,18 +117,14 @@ static bool ntrace_follow_outputs(const struct ntrace_encoder *enc, struct ntrac
 	}
 	end->at = comp;
 	end->why = "has no output in the device tree";
-	ports = of_get_child_by_name(comp->dev->of_node, "out-ports");
 	if (!ports)
 		return false;
-	for_each_endpoint_of_node(ports, endpoint) {
-		found = ntrace_follow_output(enc, route, endpoint, end);
-		if (found) {
+	for_each_endpoint_of_node(ports, endpoint)
+		if (ntrace_follow_output(enc, route, endpoint, end)) {
 			of_node_put(endpoint);
-			break;
+			return true;
 		}
-	}
-	of_node_put(ports);
-	return found;
+	return false;
 }
 
 /* Find a route to a sink that @enc does not reach yet. If there is none, @end gets the reason. */
@@ -145,10 +141,11 @@ static bool ntrace_find_route(struct ntrace_encoder *enc, struct ntrace_route *r
 static bool ntrace_node_leads_to(const struct device_node *node, const struct device_node *sink,
 				 unsigned int depth)
 {
-	struct device_node *ports, *endpoint, *remote;
+	struct device_node *ports __free(device_node) =
+		depth ? of_get_child_by_name(node, "out-ports") : NULL;
+	struct device_node *endpoint, *remote;
 	bool leads = false;
 
-	ports = depth ? of_get_child_by_name(node, "out-ports") : NULL;
 	if (!ports)
 		return false;
 	for_each_endpoint_of_node(ports, endpoint) {
@@ -157,7 +154,6 @@ static bool ntrace_node_leads_to(const struct device_node *node, const struct de
 				    ntrace_node_leads_to(remote, sink, depth - 1));
 		of_node_put(remote);
 	}
-	of_node_put(ports);
 	return leads;
 }
 
@@ -170,9 +166,8 @@ static const struct of_device_id ntrace_encoder_match[] = {
 /* Return true for an encoder. An ATB bridge also names the CPU of its encoder, but has an input. */
 static bool ntrace_node_is_encoder(const struct device_node *node)
 {
-	struct device_node *ports = of_get_child_by_name(node, "in-ports");
+	struct device_node *ports __free(device_node) = of_get_child_by_name(node, "in-ports");
 
-	of_node_put(ports);
 	return !ports;
 }
 

@@ -3,15 +3,21 @@
 #ifndef NTRACE_TOPOLOGY_H
 #define NTRACE_TOPOLOGY_H
 
+#include <linux/cleanup.h>
 #include <linux/cpumask.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/types.h>
 
+#include "power.h"
+
 struct attribute_group;
 struct ntrace_comp;
 struct ntrace_encoder;
 struct ntrace_sink;
+
+/* A scope in which all CPUs are kept awake */
+DEFINE_LOCK_GUARD_0(ntrace_awake, ntrace_keep_awake(), ntrace_let_sleep())
 
 /* registry.c */
 extern struct mutex ntrace_mutex;

@@ -88,10 +88,9 @@ static int ntrace_on_module(struct notifier_block *nb, unsigned long action, voi
 {
 	if (action != MODULE_STATE_COMING && action != MODULE_STATE_GOING)
 		return NOTIFY_OK;
-	mutex_lock(&ntrace_flight_mutex);
+	guard(mutex)(&ntrace_flight_mutex);
 	if (ntrace_flight_records())
 		ntrace_note_module(data, action == MODULE_STATE_GOING);
-	mutex_unlock(&ntrace_flight_mutex);
 	return NOTIFY_OK;
 }
 
@@ -151,10 +150,9 @@ static bool ntrace_flight_survived(void)
  */
 static void ntrace_flight_rearm(struct work_struct *work)
 {
-	mutex_lock(&ntrace_flight_mutex);
+	guard(mutex)(&ntrace_flight_mutex);
 	if (ntrace_flight_survived() && ntrace_rearm_seconds)
 		ntrace_flight_drop();
-	mutex_unlock(&ntrace_flight_mutex);
 }
 
 static DECLARE_DELAYED_WORK(ntrace_rearm_work, ntrace_flight_rearm);
@@ -319,12 +317,6 @@ static void ntrace_sysrq_register(void)
 			NTRACE_SYSRQ_KEY);
 }
 
-static void ntrace_sysrq_unregister(void)
-{
-	/* This fails if the registration of the key has failed, because the key has another use */
-	unregister_sysrq_key(NTRACE_SYSRQ_KEY, &ntrace_sysrq_op);
-}
-
 /*
  * The kernel does not export these tracepoints, so find them by name. A kernel may lack one of
  * them.
@@ -364,7 +356,8 @@ static void ntrace_causes_unhook(void)
 		if (p->tp)
 			tracepoint_probe_unregister(p->tp, p->func, NULL);
 	tracepoint_synchronize_unregister();
-	ntrace_sysrq_unregister();
+	/* This fails if the registration of the key has failed, because the key has another use */
+	unregister_sysrq_key(NTRACE_SYSRQ_KEY, &ntrace_sysrq_op);
 	unregister_restart_handler(&ntrace_restart_nb);
 	unregister_reboot_notifier(&ntrace_reboot_nb);
 	unregister_die_notifier(&ntrace_die_nb);
@@ -378,16 +371,14 @@ static ssize_t state_show(struct device *dev, struct device_attribute *attr, cha
 {
 	const char *state;
 
-	mutex_lock(&ntrace_flight_mutex);
+	guard(mutex)(&ntrace_flight_mutex);
 	state = ntrace_found_names[ntrace_found];
 	if (ntrace_flight_records())
 		state = "recording";
-	else if (ntrace_found == NTRACE_RECORD_KEPT && ntrace_found_now)
+	/* If it listens, it has stopped, and ntrace_flight_stopped() has not handled this */
+	else if ((ntrace_found == NTRACE_RECORD_KEPT && ntrace_found_now) ||
+		 ntrace_flight_listens())
 		state = "stopped";
-	/* The recorder has stopped, and ntrace_flight_stopped() has not handled this */
-	else if (ntrace_flight_listens())
-		state = "stopped";
-	mutex_unlock(&ntrace_flight_mutex);
 	return sysfs_emit(buf, "%s\n", state);
 }
 static DEVICE_ATTR_RO(state);
@@ -408,15 +399,14 @@ static ssize_t enable_store(struct device *dev, struct device_attribute *attr, c
 
 	if (ret)
 		return ret;
-	mutex_lock(&ntrace_flight_mutex);
-	if (on != ntrace_flight_records() && on) {
+	guard(mutex)(&ntrace_flight_mutex);
+	if (on && !ntrace_flight_records()) {
 		ret = ntrace_causes_begin();
-	} else if (on != ntrace_flight_records() && ntrace_found == NTRACE_RECORD_EMPTY) {
+	} else if (!on && ntrace_flight_records() && ntrace_found == NTRACE_RECORD_EMPTY) {
 		ntrace_flight_end();
 		ntrace_record_clear();
 	}
 	ntrace_flight_disabled = !on;
-	mutex_unlock(&ntrace_flight_mutex);
 	return ret ?: count;
 }
 static DEVICE_ATTR_RW(enable);
@@ -433,10 +423,9 @@ static ssize_t clear_store(struct device *dev, struct device_attribute *attr, co
 	if (ret)
 		return ret;
 	ntrace_flight_settle();
-	mutex_lock(&ntrace_flight_mutex);
+	guard(mutex)(&ntrace_flight_mutex);
 	ret = ntrace_flight_records() ? -EBUSY : ntrace_flight_drop();
 	ntrace_flight_keep();
-	mutex_unlock(&ntrace_flight_mutex);
 	return ret ?: count;
 }
 static DEVICE_ATTR_WO(clear);
@@ -472,10 +461,9 @@ static ssize_t rearm_store(struct device *dev, struct device_attribute *attr, co
 		return ret;
 	if (seconds > NTRACE_REARM_MAX)
 		return -EINVAL;
-	mutex_lock(&ntrace_flight_mutex);
+	guard(mutex)(&ntrace_flight_mutex);
 	ntrace_rearm_seconds = seconds;
 	ntrace_flight_keep();
-	mutex_unlock(&ntrace_flight_mutex);
 	return count;
 }
 static DEVICE_ATTR_RW(rearm);
@@ -532,14 +520,13 @@ static ssize_t record_read(struct file *file, struct kobject *kobj, NTRACE_BIN_A
 {
 	size_t size;
 
-	mutex_lock(&ntrace_flight_mutex);
+	guard(mutex)(&ntrace_flight_mutex);
 	size = ntrace_record_size();
 	count = at < size ? min_t(u64, count, size - at) : 0;
 	if (count)
 		ntrace_record_read(buf, at, count);
 	/* Keep the record, so that it does not change while a reader copies it */
 	ntrace_flight_keep();
-	mutex_unlock(&ntrace_flight_mutex);
 	return count;
 }
 
@@ -566,15 +553,13 @@ static const struct attribute_group ntrace_flight_group = {
 
 static int ntrace_flight_add_device(void)
 {
+	struct platform_device *dev;
 	int ret;
 
-	ntrace_flight_dev = platform_device_register_simple("ntrace-flight", PLATFORM_DEVID_NONE,
-							    NULL, 0);
-	if (IS_ERR(ntrace_flight_dev)) {
-		ret = PTR_ERR(ntrace_flight_dev);
-		ntrace_flight_dev = NULL;
-		return ret;
-	}
+	dev = platform_device_register_simple("ntrace-flight", PLATFORM_DEVID_NONE, NULL, 0);
+	if (IS_ERR(dev))
+		return PTR_ERR(dev);
+	ntrace_flight_dev = dev;
 	ret = device_add_group(&ntrace_flight_dev->dev, &ntrace_flight_group);
 	if (!ret)
 		ret = device_create_bin_file(&ntrace_flight_dev->dev, &bin_attr_record);
@@ -583,11 +568,11 @@ static int ntrace_flight_add_device(void)
 
 /* ---- The driver ---- */
 
-static void ntrace_flight_restart(void)
+static void ntrace_flight_connected(struct work_struct *work)
 {
 	int ret;
 
-	lockdep_assert_held(&ntrace_flight_mutex);
+	guard(mutex)(&ntrace_flight_mutex);
 	if (ntrace_flight_disabled)
 		return;
 	if (ntrace_found >= NTRACE_RECORD_DAMAGED) {
@@ -600,13 +585,6 @@ static void ntrace_flight_restart(void)
 		dev_warn_once(&ntrace_flight_dev->dev, "the flight recorder does not record, because the encoders have no RAM sink of the Trace Control Interface 1.0 with a circular buffer\n");
 	else if (ret && ret != -ENODEV)
 		dev_warn(&ntrace_flight_dev->dev, "the flight recorder cannot start (%d)\n", ret);
-}
-
-static void ntrace_flight_connected(struct work_struct *work)
-{
-	mutex_lock(&ntrace_flight_mutex);
-	ntrace_flight_restart();
-	mutex_unlock(&ntrace_flight_mutex);
 }
 
 static DECLARE_WORK(ntrace_connected_work, ntrace_flight_connected);

@@ -23,7 +23,6 @@
 
 #include <asm/timex.h>
 
-#include "../power.h"
 #include "../topology.h"
 #include "record.h"
 
@@ -838,33 +837,28 @@ static int ntrace_flight_write(struct ntrace_record_setup *setup)
 
 static int ntrace_flight_prepare(void)
 {
-	struct ntrace_record_setup setup = { 0 };
-	unsigned int nr = num_possible_cpus(), cpu;
-	int ret = -ENOMEM;
+	struct ntrace_flight_cpu *cpus __free(kfree) =
+		kcalloc(num_possible_cpus(), sizeof(*cpus), GFP_KERNEL);
+	struct ntrace_flight_sink *sinks __free(kfree) =
+		kcalloc(NTRACE_FLIGHT_MAX_SINKS, sizeof(*sinks), GFP_KERNEL);
+	u64 *funnels __free(kfree) = kcalloc(NTRACE_RECORD_FUNNELS, sizeof(*funnels), GFP_KERNEL);
+	struct ntrace_record_setup setup = { .cpus = cpus, .sinks = sinks, .funnels = funnels };
+	unsigned int cpu;
 
 	lockdep_assert_held(&ntrace_mutex);
 	ntrace_flight_nr = 0;
 	ntrace_flight_areas = kcalloc(NTRACE_FLIGHT_MAX_SINKS, sizeof(*ntrace_flight_areas),
 				      GFP_KERNEL);
-	setup.cpus = kcalloc(nr, sizeof(*setup.cpus), GFP_KERNEL);
-	setup.sinks = kcalloc(NTRACE_FLIGHT_MAX_SINKS, sizeof(*setup.sinks), GFP_KERNEL);
-	setup.funnels = kcalloc(NTRACE_RECORD_FUNNELS, sizeof(*setup.funnels), GFP_KERNEL);
-	if (!ntrace_flight_areas || !setup.cpus || !setup.sinks || !setup.funnels)
-		goto free;
+	if (!ntrace_flight_areas || !cpus || !sinks || !funnels)
+		return -ENOMEM;
 	cpumask_clear(&ntrace_flight_held);
 	cpumask_clear(&ntrace_flight_awake);
 	for_each_cpu(cpu, ntrace_cpus())
 		if (ntrace_flight_usable(ntrace_encoder_of(cpu)) && !ntrace_cpu_hold(cpu))
 			cpumask_set_cpu(cpu, &ntrace_flight_held);
 	if (!cpumask_empty(&ntrace_flight_held))
-		ret = ntrace_flight_write(&setup);
-	else
-		ret = ntrace_flight_refuses() ? -EOPNOTSUPP : -ENODEV;
-free:
-	kfree(setup.cpus);
-	kfree(setup.sinks);
-	kfree(setup.funnels);
-	return ret;
+		return ntrace_flight_write(&setup);
+	return ntrace_flight_refuses() ? -EOPNOTSUPP : -ENODEV;
 }
 
 /* Release sinks, CPUs and memory after the recorder has ended, or could not begin */
@@ -872,7 +866,7 @@ static void ntrace_flight_release(void)
 {
 	unsigned int cpu, i;
 
-	mutex_lock(&ntrace_mutex);
+	guard(mutex)(&ntrace_mutex);
 	for (i = 0; i < ntrace_flight_nr; i++)
 		WRITE_ONCE(ntrace_flight_sinks[i]->flight, NULL);
 	ntrace_sync_cpus();
@@ -885,7 +879,6 @@ static void ntrace_flight_release(void)
 	cpumask_clear(&ntrace_flight_held);
 	kfree(ntrace_flight_areas);
 	ntrace_flight_areas = NULL;
-	mutex_unlock(&ntrace_mutex);
 }
 
 /*
