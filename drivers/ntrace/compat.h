@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Differences between the kernels Linux 6.6 to 7.3, which are all handled in this file.
+ * Differences between the kernels Linux 6.12 to 7.3, which are all handled in this file.
  */
 #ifndef NTRACE_COMPAT_H
 #define NTRACE_COMPAT_H
@@ -60,27 +60,6 @@ static inline bool ntrace_event_is_paused(const struct perf_event *event)
 {
 	return false;
 }
-#endif
-
-/* In older kernels, platform_driver::remove returned an int, and remove_new did not */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
-#define NTRACE_REMOVE		remove_new
-#else
-#define NTRACE_REMOVE		remove
-#endif
-
-/* "reserve_mem=SIZE:ALIGN:NAME" on the command line exists since Linux 6.12 */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
-#define ntrace_reserve_mem_find	reserve_mem_find_by_name
-#else
-static inline int ntrace_reserve_mem_find(const char *name, phys_addr_t *base, phys_addr_t *size)
-{
-	return 0;
-}
-#endif
-
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 8, 0)
-#define MAX_PAGE_ORDER		MAX_ORDER
 #endif
 
 /*

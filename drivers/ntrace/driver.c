@@ -555,7 +555,7 @@ MODULE_DEVICE_TABLE(of, ntrace_of_match);
 
 static struct platform_driver ntrace_driver = {
 	.probe = ntrace_probe,
-	.NTRACE_REMOVE = ntrace_remove,
+	.remove = ntrace_remove,
 	.shutdown = ntrace_shutdown,
 	.driver = {
 		.name = "ntrace",

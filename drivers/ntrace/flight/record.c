@@ -382,7 +382,7 @@ static int ntrace_record_from_param(const char *text)
 		if (end != address && !*end)
 			return ntrace_record_map_free(base, n);
 	}
-	if (ntrace_reserve_mem_find(text, &base, &size))
+	if (reserve_mem_find_by_name(text, &base, &size))
 		return ntrace_record_map(base, size);
 	pr_err("ntrace: flight=%s is neither SIZE nor SIZE@ADDRESS nor the name of a reserve_mem= region\n",
 	       text);
