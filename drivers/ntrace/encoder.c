@@ -50,6 +50,7 @@ static const struct ntrace_bit ntrace_control_bits[] = {
 	{ NTRACE_CONFIG_STALL,			TR_TE_INST_STALL_ENA },
 	{ NTRACE_CONFIG_INHIBIT_SRC,		TR_TE_INHIBIT_SRC },
 	{ NTRACE_CONFIG_TRIGGER,		TR_TE_INST_TRIG_ENABLE },
+	{ }
 };
 
 static const struct ntrace_bit ntrace_feature_bits[] = {
@@ -58,25 +59,26 @@ static const struct ntrace_bit ntrace_feature_bits[] = {
 	{ NTRACE_CONFIG_REPEATED_HISTORY,	TR_TE_INST_EN_REPEATED_HISTORY },
 	{ NTRACE_CONFIG_ALL_JUMPS,		TR_TE_INST_EN_ALL_JUMPS },
 	{ NTRACE_CONFIG_EXTEND_ADDR,		TR_TE_INST_EXTEND_ADDR_MSB },
+	{ }
 };
 
-static u32 ntrace_bits_to_reg(const struct ntrace_bit *bits, unsigned int n, u64 config)
+static u32 ntrace_bits_to_reg(const struct ntrace_bit *bit, u64 config)
 {
 	u32 reg = 0;
 
-	while (n--)
-		if (config & bits[n].config)
-			reg |= bits[n].reg;
+	for (; bit->reg; bit++)
+		if (config & bit->config)
+			reg |= bit->reg;
 	return reg;
 }
 
-static u64 ntrace_reg_to_bits(const struct ntrace_bit *bits, unsigned int n, u32 reg)
+static u64 ntrace_reg_to_bits(const struct ntrace_bit *bit, u32 reg)
 {
 	u64 config = 0;
 
-	while (n--)
-		if (reg & bits[n].reg)
-			config |= bits[n].config;
+	for (; bit->reg; bit++)
+		if (reg & bit->reg)
+			config |= bit->config;
 	return config;
 }
 
@@ -127,11 +129,10 @@ static void ntrace_encoder_probe_control(struct ntrace_encoder *enc)
 			sync = FIELD_PREP(TR_TE_INST_SYNC_MODE, mode);
 	caps->sync_max = ntrace_try_values(comp, TR_TE_CONTROL, keep | sync, TR_TE_INST_SYNC_MAX);
 
-	all = ntrace_bits_to_reg(ntrace_control_bits, ARRAY_SIZE(ntrace_control_bits), ~0ULL);
-	caps->config |= ntrace_reg_to_bits(ntrace_control_bits, ARRAY_SIZE(ntrace_control_bits),
+	all = ntrace_bits_to_reg(ntrace_control_bits, ~0ULL);
+	caps->config |= ntrace_reg_to_bits(ntrace_control_bits,
 					   ntrace_try(comp, TR_TE_CONTROL, keep, all));
-	caps->fixed |= ntrace_reg_to_bits(ntrace_control_bits, ARRAY_SIZE(ntrace_control_bits),
-					  ntrace_read(comp, TR_TE_CONTROL));
+	caps->fixed |= ntrace_reg_to_bits(ntrace_control_bits, ntrace_read(comp, TR_TE_CONTROL));
 }
 
 static void ntrace_encoder_probe_features(struct ntrace_encoder *enc)
@@ -141,9 +142,9 @@ static void ntrace_encoder_probe_features(struct ntrace_encoder *enc)
 	u32 mask = TR_TE_INST_EN_IMPLICIT_RETURN | TR_TE_INST_IMPLICIT_RETURN_MODE, all, got;
 	int mode;
 
-	all = ntrace_bits_to_reg(ntrace_feature_bits, ARRAY_SIZE(ntrace_feature_bits), ~0ULL);
+	all = ntrace_bits_to_reg(ntrace_feature_bits, ~0ULL);
 	got = ntrace_try(comp, TR_TE_INST_FEATURES, 0, all);
-	caps->fixed |= ntrace_reg_to_bits(ntrace_feature_bits, ARRAY_SIZE(ntrace_feature_bits),
+	caps->fixed |= ntrace_reg_to_bits(ntrace_feature_bits,
 					  ntrace_read(comp, TR_TE_INST_FEATURES));
 
 	/*
@@ -166,8 +167,7 @@ static void ntrace_encoder_probe_features(struct ntrace_encoder *enc)
 		if (ntrace_read(&enc->comp, TR_TE_INST_FEATURES) & TR_TE_INST_IMPLICIT_RETURN_MODE)
 			caps->fixed |= NTRACE_CONFIG_IMPLICIT_RETURN;
 	}
-	caps->config |= ntrace_reg_to_bits(ntrace_feature_bits, ARRAY_SIZE(ntrace_feature_bits),
-					   got);
+	caps->config |= ntrace_reg_to_bits(ntrace_feature_bits, got);
 
 	got = ntrace_try_values(comp, TR_TE_INST_FEATURES, 0, TR_TE_SRC_BITS);
 	got &= GENMASK(TR_TE_SRC_BITS_MAX, 0);
@@ -910,7 +910,7 @@ static int ntrace_encoder_write_control(struct ntrace_encoder *enc, u64 config)
 {
 	u64 bits = config | (enc->caps.config & ~enc->caps.fixed);
 	u32 mask = TR_TE_INST_MODE | TR_TE_INST_SYNC_MODE |
-		   ntrace_bits_to_reg(ntrace_control_bits, ARRAY_SIZE(ntrace_control_bits), bits);
+		   ntrace_bits_to_reg(ntrace_control_bits, bits);
 
 	/* The period of synchronisation is unused if synchronisation is off */
 	if (config & NTRACE_CONFIG_SYNC_MODE)
@@ -919,7 +919,7 @@ static int ntrace_encoder_write_control(struct ntrace_encoder *enc, u64 config)
 		FIELD_PREP(TR_TE_INST_MODE, FIELD_GET(NTRACE_CONFIG_MODE, config)) |
 		FIELD_PREP(TR_TE_INST_SYNC_MODE, FIELD_GET(NTRACE_CONFIG_SYNC_MODE, config)) |
 		FIELD_PREP(TR_TE_INST_SYNC_MAX, FIELD_GET(NTRACE_CONFIG_SYNC_MAX, config)) |
-		ntrace_bits_to_reg(ntrace_control_bits, ARRAY_SIZE(ntrace_control_bits), config);
+		ntrace_bits_to_reg(ntrace_control_bits, config);
 	/* Some encoders cut each message after TCODE if SRC has no bits and is not inhibited */
 	if (!enc->src_bits && (enc->caps.config & NTRACE_CONFIG_INHIBIT_SRC))
 		enc->comp.control |= TR_TE_INHIBIT_SRC;
@@ -938,8 +938,7 @@ static int ntrace_encoder_write_config(struct ntrace_encoder *enc, u64 config)
 	if (ntrace_encoder_write_control(enc, config))
 		return -EIO;
 
-	features = enc->features |
-		ntrace_bits_to_reg(ntrace_feature_bits, ARRAY_SIZE(ntrace_feature_bits), config);
+	features = enc->features | ntrace_bits_to_reg(ntrace_feature_bits, config);
 	if (config & NTRACE_CONFIG_IMPLICIT_RETURN)
 		features |= FIELD_PREP(TR_TE_INST_IMPLICIT_RETURN_MODE, enc->caps.ir_mode);
 	else

@@ -101,13 +101,19 @@ static int ntrace_event_privileges(const struct perf_event *event, u8 can, u8 *p
 	return 0;
 }
 
+/* Return the CPUs on which the event may run */
+static const struct cpumask *ntrace_event_cpus(const struct perf_event *event)
+{
+	return event->cpu < 0 ? cpu_possible_mask : cpumask_of(event->cpu);
+}
+
 /* Release the components of the CPUs below @end on which the event may run */
 void ntrace_event_release(const struct perf_event *event, unsigned int end)
 {
 	unsigned int cpu;
 
-	for_each_possible_cpu(cpu)
-		if (cpu < end && (event->cpu < 0 || event->cpu == cpu))
+	for_each_cpu(cpu, ntrace_event_cpus(event))
+		if (cpu < end)
 			ntrace_cpu_release(cpu);
 }
 
@@ -116,9 +122,7 @@ static int ntrace_event_hold(const struct perf_event *event)
 	unsigned int cpu;
 	int ret;
 
-	for_each_possible_cpu(cpu) {
-		if (event->cpu >= 0 && event->cpu != cpu)
-			continue;
+	for_each_cpu(cpu, ntrace_event_cpus(event)) {
 		ret = ntrace_cpu_hold(cpu);
 		if (ret) {
 			ntrace_event_release(event, cpu);
@@ -139,9 +143,7 @@ static int ntrace_event_check_cpus(const struct perf_event *event, const struct 
 	unsigned int cpu;
 	int ret = 0;
 
-	for_each_cpu(cpu, ntrace_cpus()) {
-		if (event->cpu >= 0 && cpu != event->cpu)
-			continue;
+	for_each_cpu_and(cpu, ntrace_cpus(), ntrace_event_cpus(event)) {
 		enc = ntrace_encoder_of(cpu);
 		ret = ntrace_encoder_check(enc, priv->want.config, &priv->want.filter);
 		route = ntrace_route_find(enc, &priv->want);
