@@ -8,7 +8,7 @@
  * check all of them.
  *
  *   0            struct ntrace_flight_header, which contains the positions of the parts
- *   parts        at multiples of 64 bytes, in any order
+ *   0            struct ntrace_flight_header, which has the position of each part
  *   data_offset  trace, at a multiple of 64 KiB; each sink has its own area
  *
  * The header and the parts that do not change have a CRC (CRC-32 as in zlib and Ethernet, with
