@@ -108,16 +108,27 @@ static void join_ranges(struct kcore *k)
 	ns_array_join_sorted(&k->ranges, b->from > a->to + MAX_GAP, a->to = b->to > a->to ? b->to : a->to);
 }
 
-/* Add the kernel's own code, and code generated at run time, whose symbols end with "[NAME]". */
-static bool find_symbols(struct kcore *k)
+FILE *rec_kallsyms(const struct nt_recorder *r)
 {
-	FILE *f = fopen("/proc/kallsyms", "re");
+	char path[PATH_MAX + sizeof("/kcore_dir/kallsyms")];
+
+	snprintf(path, sizeof(path), "%s/kcore_dir/kallsyms", r->folder);
+	return fopen(*r->folder ? path : "/proc/kallsyms", "re");
+}
+
+/* Add the kernel's own code, and code generated at run time, whose symbols end with "[NAME]". */
+static bool find_symbols(const struct nt_recorder *r, struct kcore *k)
+{
 	char line[512], type, name[256], module[2];
 	uint64_t addr, begin = 0, end = 0;
+	FILE *f = rec_kallsyms(r);
 	bool ok = true;
 	int n;
 
 	while (f && ok && fgets(line, sizeof(line), f)) {
+		/* Call sscanf() for few lines only, because it is slow. */
+		if (!strchr(line, '[') && !strstr(line, "_stext") && !strstr(line, "_etext"))
+			continue;
 		n = sscanf(line, "%" SCNx64 " %c %255s %1[[]", &addr, &type, name, module);
 		if (n < 3 || !addr)
 			continue;
@@ -226,7 +237,7 @@ static int copy_kcore(struct nt_recorder *r, const char *folder)
 		goto free;
 	}
 	k->fd = open("/proc/kcore", O_RDONLY | O_CLOEXEC);
-	if (!find_symbols(k) || !find_modules(k)) {
+	if (!find_symbols(r, k) || !find_modules(k)) {
 		rec_fail(r, "out of memory");
 		goto close;
 	}

@@ -155,6 +155,8 @@ int rec_synth_all(struct nt_recorder *r);
 int rec_info_write(struct nt_recorder *r);
 /* Copy kcore, kallsyms and modules to @folder. */
 int rec_kcore_copy(struct nt_recorder *r, const char *folder);
+/* Open the recording's copy of kallsyms, or without a copy /proc/kallsyms, for which the kernel makes each line anew. */
+FILE *rec_kallsyms(const struct nt_recorder *r);
 /* Add the stretches and losses that a record reports to *info. */
 void rec_count(struct nt_recorder_info *info, const struct perf_event_header *header);
 /*

@@ -68,19 +68,19 @@ static int put_kernel_map(struct nt_recorder *r, const char *name, uint64_t addr
 }
 
 /* Get the addresses of @nr symbols, or 0 for a symbol that does not exist or is hidden. */
-static void find_symbols(const char *const *names, uint64_t *addrs, unsigned int nr)
+static void find_symbols(const struct nt_recorder *r, const char *const *names, uint64_t *addrs, unsigned int nr)
 {
-	FILE *f = fopen("/proc/kallsyms", "re");
+	FILE *f = rec_kallsyms(r);
 	char line[512], type, name[256];
 	unsigned int i, found = 0;
 	uint64_t addr;
 
 	memset(addrs, 0, nr * sizeof(*addrs));
 	while (f && found < nr && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%" SCNx64 " %c %255s", &addr, &type, name) != 3)
-			continue;
 		for (i = 0; i < nr; i++) {
-			if (!addrs[i] && !strcmp(name, names[i])) {
+			/* Call sscanf() for few lines only, because it is slow. */
+			if (!addrs[i] && strstr(line, names[i]) &&
+			    sscanf(line, "%" SCNx64 " %c %255s", &addr, &type, name) == 3 && !strcmp(name, names[i])) {
 				addrs[i] = addr;
 				found++;
 			}
@@ -97,7 +97,7 @@ static int put_kernel(struct nt_recorder *r)
 	int first;
 	char name[64];
 
-	find_symbols(names, addrs, 3);
+	find_symbols(r, names, addrs, 3);
 	first = addrs[0] ? 0 : 1;
 	if (!addrs[first] || addrs[2] <= addrs[first])
 		return 0;
