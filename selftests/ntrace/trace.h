@@ -90,9 +90,10 @@ struct stretches {
 	unsigned int	nr_gaps;	/* number of records that do not start at the end of the previous record */
 	uint64_t	bytes;
 	uint64_t	end;		/* offset after the last record */
+	/* A stretch is the trace of one PERF_RECORD_AUX */
 	struct stretch {
 		uint64_t offset, size, flags;
-		uint64_t time;		/* time at which perf received the stretch */
+		uint64_t time;		/* time of the record */
 	} at[4096];
 };
 

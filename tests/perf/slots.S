@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * All slots have the same four bytes, so an address shows how many slots a hart has executed.
+ * Each slot has two instructions of two bytes, and so has a size of four bytes. All slots contain the same code, and
+ * can be told apart only by their addresses.
  */
 	.globl	_start
 _start:

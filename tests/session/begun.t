@@ -11,8 +11,8 @@ cd "$tap_tmp" || exit
 gcc -D_GNU_SOURCE -O2 -I"$top/include" -I"$top/include/uapi" -I"$top/tools/lib" -o stacks "$top/tests/session/stacks.c" \
 	"$O/lib/libntrace-session.a" "$O/lib/libntrace.a" -ldw -lelf -lzstd -lpthread || exit 1
 
-# make test runs the programs whose stacks differ most. The size of a program is the length of its list of
-# instructions
+# make test runs three programs that use their stacks in different ways. The size of a program is the length of its
+# list of instructions
 programs=$(by_size "coroutine-recursion longjmp generators" "callbacks coroutine-jr coroutine-recursion coroutine-ret generators
 	longjmp longjmp-recursion recursion setcontext setjmp-loop siglongjmp swapcontext tail tree")
 

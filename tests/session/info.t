@@ -28,7 +28,7 @@ describe() {
 		open("described.data", "wb").write(data[:begin + size] + table + b"".join(blobs))
 	P
 }
-# values FILTER: print values of all JSON objects that have a key
+# values KEY NAME...: print the values with these NAMEs of each JSON object that has the KEY
 values() {
 	python3 -c 'import json, sys
 for line in open("json"):

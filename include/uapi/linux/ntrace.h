@@ -150,7 +150,7 @@ enum ntrace_info_cpu {
 	NTRACE_INFO_CPU_XLEN,		/* 32 or 64 */
 	NTRACE_INFO_CPU_TRACE_ID,	/* trAtbBridgeID; 0 if its trace is not in frames */
 	NTRACE_INFO_CPU_DIALECT,	/* NTRACE_DIALECT_* */
-	NTRACE_INFO_CPU_ADDR_BITS,	/* bits of a sent address, sign last; 0 for all */
+	NTRACE_INFO_CPU_ADDR_BITS,	/* bits of an address in messages, the highest is the sign; 0: all bits */
 	NTRACE_INFO_CPU_TS_BASE,	/* the counter, without prescaler, at TS_BASE_TIME */
 	NTRACE_INFO_CPU_TS_BASE_TIME,	/* the time CSR at TS_BASE; 0 if both are equal */
 	NTRACE_INFO_CPU_SINK,		/* NTRACE_CONFIG2_SINK of the sink; 0 if unknown */

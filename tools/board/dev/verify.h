@@ -25,7 +25,7 @@
 #define SURE		200000
 #define SEARCH		4000000
 
-/* ---- Traced blocks of the truth with at least one instruction ---- */
+/* ---- Blocks of traced instructions that the truth contains ---- */
 
 struct block {
 	uint64_t	iaddr;
@@ -94,7 +94,7 @@ struct after_gap {
 	size_t		n, size;
 	bool		may_be_none;	/* count a gap only if the comparison skips instructions */
 	bool		placed;		/* all items since the gap match the truth from @here on */
-	bool		why;		/* hart::difference describes a detail that differs at a tried position */
+	bool		why;		/* hart::difference says what differs from the truth at one of the positions that were tried */
 	struct tried	here, first;	/* position that is tried now, and first position at which all items matched */
 	uint64_t	skipped;	/* number of instructions in the truth between the gap and @here */
 };

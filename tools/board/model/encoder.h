@@ -179,7 +179,7 @@ struct nb_encoder_config {
 	uint16_t	src_id;
 	uint8_t		implicit_return;	/* mode 1..3 of implicit return; 0 is off */
 	uint16_t	stack_depth;		/* calls in the return stack, 1..dialect->stack_max; 0 is the maximum */
-	uint8_t		stack_bits;		/* address bits that mode 2 compares, 2..63; 0 is 17 */
+	uint8_t		stack_bits;		/* number of address bits that mode 2 compares, 2..63; 0 means 17 */
 	bool		sequential_jump;	/* trTeInstEnSequentialJump */
 	bool		repeated_history;	/* trTeInstEnRepeatedHistory (HTM) */
 	bool		all_jumps;		/* trTeInstEnAllJumps */

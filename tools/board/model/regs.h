@@ -200,7 +200,7 @@ struct nb_dev {
 	uint32_t	empty_delay;	/* number of loads of Control, after Enable became 0, until Empty is 1 */
 	bool		jammed;		/* Empty stays 0 until a reset (faults.stuck, caps.keeps_rest) */
 	uint32_t	chance;		/* state of the random number generator */
-	/* numbers of loads until a delayed change; 0 if no change is delayed */
+	/* number of reads of the register after which a delayed change takes effect; 0 if no change is delayed */
 	uint32_t	active_left;
 	uint32_t	enable_left;
 	uint32_t	ts_active_left;

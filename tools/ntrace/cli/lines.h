@@ -90,7 +90,11 @@ struct merge *merge_new(void);
  */
 void merge_directly(struct merge *merge);
 
-/* merge_begin() - start the lines of a stretch; the calls must be in the same order as those of merge_add() */
+/*
+ * merge_begin() - start to create the lines of a stretch (nt_stretch) in @lines
+ *
+ * Call it for the stretches in the order in which merge_add() adds their lines.
+ */
 void merge_begin(struct merge *merge, struct lines *lines);
 void merge_free(struct merge *merge);
 

@@ -82,7 +82,7 @@ struct query {
 	void		*ctx;		/* value for the use of done() */
 	struct query_group found;
 	uint64_t	nr_calls;	/* number of calls in the recording */
-	/* if no call was found, a pattern of the question that no function matches; NULL: none */
+	/* pattern of the query that no function of the recording matches, set if no call was found; NULL: none */
 	const char	*unknown;
 	struct nested_calls nested;
 };

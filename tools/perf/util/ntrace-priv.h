@@ -231,7 +231,7 @@ struct ntrace_skip {
 struct ntrace_clock {
 	u64	ticks;
 	bool	valid;
-	bool	stale;		/* from another stretch, until the next synchronising message */
+	bool	stale;		/* @ticks is of another stretch, and wrong until a synchronising message sets it */
 };
 
 /*
@@ -256,7 +256,7 @@ struct ntrace_queue {
 	unsigned int		read_piece;
 	struct ntrace_clock	clock;
 	struct ntrace_position	pending;	/* end of the trace that was read ahead */
-	u64			pending_time;	/* no message before @pending is later */
+	u64			pending_time;	/* no message before the position @pending has a later time than this */
 	bool			pending_end;	/* pending is the end of the stretch */
 	bool			lost_before;	/* a loss before the stretch is not yet reported */
 	u64			first_time;	/* first time in the stretch; 0 until it was read */
@@ -481,7 +481,7 @@ struct ntrace {
 		pid_t	pid;
 		u32	space;
 		bool	executed;	/* called exec, but the new program has not run */
-		bool	has_guest;	/* hcontext of the first guest is recorded below */
+		bool	has_guest;	/* the process ran a guest; the next members are those of its first guest */
 		bool	has_hcontext;
 		u64	hcontext;
 	} *processes;
