@@ -22,15 +22,17 @@ for tid in 1234 1235; do insns truth.$tid -i threads.data --tid $tid; done
 STEPS=200 in_gdb gdb-threads.py 9 -i threads.data
 
 # The debug adapter of gdb exists since gdb 14
+adapters=0
 stub="| $ntrace gdb --stdio -i threads.data"
 for gdb in gdb-multiarch gdb-multiarch-new; do
 	command -v $gdb >/dev/null && $gdb -nx -batch -ex 'python import gdb.dap' 2>/dev/null || continue
+	adapters=$((adapters + 1))
 	timeout 300 python3 "$top/tests/command/gdb-adapter.py" "$stub" $gdb -nx -i=dap -ix "$O/share/ntrace/ntrace-gdb.py" |
 		sed "s/^\(ok\|not ok\) - /&$gdb: /" >>results
 done
 
 plan $(($(wc -l <results) + 19))
-results 39
+results $((33 + 6 * adapters))
 
 # Without ntrace-gdb.py, gdb does not name the thread that steps backwards
 gdb-multiarch -nx -batch -iex 'set osabi none' -ex "target remote $stub" -ex 'thread 2' -ex 'reverse-stepi' -ex 'p $trace_insn' >unnamed 2>&1

@@ -48,8 +48,9 @@ def met(command, place):
     """Repeat the command until no breakpoint stops it. Return the result of @place at each breakpoint."""
     found = []
     while True:
+        before = len(stops)
         run(command)
-        if not isinstance(stops[-1], gdb.BreakpointEvent):
+        if len(stops) == before or not isinstance(stops[-1], gdb.BreakpointEvent):
             return found
         found.append(place())
 

@@ -329,6 +329,7 @@ int cmd_gdb(int argc, char **argv)
 	};
 	int status;
 
+	memset(&stub, 0, sizeof(stub));
 	recording_init(&g.recording);
 	status = options_parse(argc, argv, "+", usage, options);
 	if (status >= 0)

@@ -3,6 +3,7 @@
  * Reply to packets that ask for registers, memory and threads. A value that the recording does not
  * contain is reported as not available, and is never guessed.
  */
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -269,11 +270,17 @@ static void say_features(struct stub *stub)
 bool stub_goto(struct stub *stub, const char *place)
 {
 	uint64_t *to = &stub->goto_value;
+	char *rest;
 	const char *end = *place >= '0' && *place <= '9' ? recording_seconds(place, to) : NULL;
 
 	stub->goes_to = end && !*end ? STUB_GOTO_TIME : STUB_GOTO_INSN;
-	if (stub->goes_to == STUB_GOTO_TIME || sscanf(place, "insn %" SCNu64, to) == 1)
+	if (stub->goes_to == STUB_GOTO_TIME)
 		return true;
+	if (!strncmp(place, "insn ", 5) && isdigit(place[5])) {
+		*to = strtoull(place + 5, &rest, 10);
+		stub->goes_to = *rest ? STUB_GOTO_NONE : STUB_GOTO_INSN;
+		return !*rest;
+	}
 	*to = strcmp(place, "begin") ? UINT64_MAX : 0;
 	if (*to && strcmp(place, "end"))
 		stub->goes_to = STUB_GOTO_NONE;
@@ -372,7 +379,7 @@ int stub_serve(struct stub *stub, int in, int out)
 			break;
 		stub->no_acks |= acks;
 	}
-	return EXIT_CLEAN;
+	return stub->lldb ? EXIT_USAGE : EXIT_CLEAN;
 }
 
 void stub_free(struct stub *stub)
