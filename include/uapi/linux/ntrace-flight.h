@@ -7,8 +7,8 @@
  * endian, and all times are values of the time CSR. The contents may be damaged, so a reader must
  * check all of them.
  *
- *   0            struct ntrace_flight_header, which contains the positions of the parts
  *   0            struct ntrace_flight_header, which has the position of each part
+ *   positions    the parts, at multiples of 64 bytes and in any order
  *   data_offset  trace, at a multiple of 64 KiB; each sink has its own area
  *
  * The header and the parts that do not change have a CRC (CRC-32 as in zlib and Ethernet, with
