@@ -268,7 +268,7 @@ static int ntrace_add_comp(union ntrace_any *any)
 	    ntrace_flight_rescue(comp))
 		return ntrace_use_comp(any);
 	comp->state = NTRACE_COMP_FOREIGN;
-	dev_notice(comp->dev, "%s at %pa is in use by a debugger, because it is enabled; end its session, or switch the machine off and on, and load the module again\n",
+	dev_notice(comp->dev, "%s at %pa is in use by a debugger, because it is enabled; end its session, or switch the machine off and on, and then load the driver again\n",
 		   comp->ops->name, &comp->addr);
 	return -EBUSY;
 }

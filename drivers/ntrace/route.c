@@ -514,14 +514,19 @@ static void ntrace_sink_pause_members(struct ntrace_sink *sink)
  */
 void ntrace_sink_pause(struct ntrace_sink *sink)
 {
-	WRITE_ONCE(sink->pausing, true);
-	/* Pairs with ntrace_sink_unlock() */
-	smp_mb();
-	if (!ntrace_sink_trylock(sink))
-		return;
-	WRITE_ONCE(sink->pausing, false);
-	ntrace_sink_pause_members(sink);
-	ntrace_sink_unlock(sink);
+	do {
+		/* Pairs with the barrier before the members, so that they see encoder->paused */
+		smp_mb();
+		WRITE_ONCE(sink->pausing, true);
+		/* Pairs with ntrace_sink_release() */
+		smp_mb();
+		if (!ntrace_sink_trylock(sink))
+			return;
+		WRITE_ONCE(sink->pausing, false);
+		/* Pairs with the barrier above, in a request that found the lock taken */
+		smp_mb();
+		ntrace_sink_pause_members(sink);
+	} while (ntrace_sink_release(sink));
 }
 
 /* Add a programmed encoder to a running sink. The sink is locked, and interrupts are off. */

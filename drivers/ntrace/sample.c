@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * AUX samples contain the newest trace of an event, in the samples of other events. Linux does not
- * export perf_output_copy(), which writes them, so only a driver that is built in has this file.
+ * export perf_output_copy(), which writes them, so only a driver that is built in writes samples.
  */
 #include "session.h"
 

@@ -170,24 +170,30 @@ static inline bool ntrace_sink_trylock(struct ntrace_sink *sink)
 	return sink->encoders <= 1 || raw_spin_trylock(&sink->lock);
 }
 
+/* Unlock a sink. Return true if ntrace_sink_pause() did not get the lock meanwhile. */
+static inline bool ntrace_sink_release(struct ntrace_sink *sink) __releases(&sink->lock)
+{
+	if (sink->encoders <= 1) {
+		__release(&sink->lock);
+		return false;
+	}
+	/* Order the writes to registers before accesses of another CPU, which may follow */
+	mb();
+	raw_spin_unlock(&sink->lock);
+	/*
+	 * Pairs with ntrace_sink_pause(). Either that function got the lock, or this CPU sees its
+	 * request.
+	 */
+	smp_mb();
+	return unlikely(READ_ONCE(sink->pausing));
+}
+
 void ntrace_sink_pause(struct ntrace_sink *sink);
 
 static inline void ntrace_sink_unlock(struct ntrace_sink *sink) __releases(&sink->lock)
 {
-	if (sink->encoders > 1) {
-		/* Order the writes to registers before accesses of another CPU, which may follow */
-		mb();
-		raw_spin_unlock(&sink->lock);
-		/*
-		 * Pairs with ntrace_sink_pause(). Either that function got the lock, or this CPU
-		 * sees its request.
-		 */
-		smp_mb();
-		if (unlikely(READ_ONCE(sink->pausing)))
-			ntrace_sink_pause(sink);
-	} else {
-		__release(&sink->lock);
-	}
+	if (ntrace_sink_release(sink))
+		ntrace_sink_pause(sink);
 }
 
 static inline void ntrace_sink_assert_locked(const struct ntrace_sink *sink)
