@@ -177,7 +177,7 @@ all_excluded() {
 		excluded script --calls --insns && excluded script --events --branches && excluded script -F tid --json && excluded query --count --json outer && excluded query --json --print time outer &&
 		excluded script --events --function outer && excluded profile --counts --object calls &&
 		excluded profile --bolt --kcore calls && refused "has no code of the kernel" share --kernel --list -i perf.data && excluded inject --period 3 --all-branches -o file &&
-		excluded report --callers outer --callees inner && excluded export --format chrome --insns -o file &&
+		excluded report --callers outer --callees inner && excluded report --callers outer --function inner && excluded report --function outer --callees inner && excluded export --format chrome --insns -o file &&
 		refused "--count prints one number" query --count --limit 1 outer -i perf.data && refused "-F needs sym" script -F ip,symoff -i perf.data &&
 		refused "--time expects" report --time , -i perf.data
 }

@@ -201,7 +201,7 @@ static bool print_threads(struct nt_session *session, const struct nt_calls *cal
 		printf("%9s %13s  thread (--tid N shows the functions of one thread)\n", "ran", "insns");
 	for (t = threads.at; threads.nr > 1 && t < threads.at + threads.nr && t < threads.at + THREADS; t++) {
 		nt_session_thread(session, t->tid, t->end, &pid, &comm);
-		printf("%9s %13" PRIu64 "  %s (%d)\n", duration(t->ran, text), t->insns, *comm ? comm : "thread", t->tid);
+		printf("%9s %13" PRIu64 "  %s (%d)\n", time_of(1, t->ran, t->end, text), t->insns, *comm ? comm : "thread", t->tid);
 	}
 	if (threads.nr > THREADS)
 		printf("... and %zu more: `ntrace info --limit 0` shows all\n", threads.nr - THREADS);
@@ -305,18 +305,24 @@ static bool set_sort(const struct option_entry *option, const char *arg)
 	return refuse("no column '%s'; `ntrace help report` lists them", arg);
 }
 
+static bool set_function(const struct option_entry *option, const char *arg)
+{
+	struct report *report = option->to;
+
+	if (report->function)
+		return refuse("--function, --callers and --callees exclude each other");
+	report->function = arg;
+	return true;
+}
+
 static bool set_kind(const struct option_entry *option, const char *arg)
 {
 	struct report *report = option->to;
 
 	if (report->kind != REPORT_CALLS && report->kind != option->value)
 		return refuse("--functions, --lines (or --inline), --insns and --stack (or --callers, --callees) exclude each other");
-	if (option->arg && report->function)
-		return refuse("--function, --callers and --callees exclude each other");
 	report->kind = option->value;
-	if (option->arg)
-		report->function = arg;
-	return true;
+	return !option->arg || set_function(option, arg);
 }
 
 static bool set_inline(const struct option_entry *option, const char *arg)
@@ -362,7 +368,7 @@ int cmd_report(int argc, char **argv)
 		OPTION_CALL(0, "sort", "COLUMN", set_sort, &report,
 			    "total, on-cpu, self, max, calls, insns or self-insns (total)"),
 		OPTION_NUMBER(0, "limit", "N", &report.limit, 0, "at most N functions (40, and all with --json), 0: all"),
-		OPTION_TEXT(0, "function", "NAME", &report.function, "only this one"),
+		OPTION_CALL(0, "function", "NAME", set_function, &report, "only this one"),
 		OPTION_FLAG(0, "json", &report.json, "an object of JSON for each row, after one with the sums"),
 		OPTION_KIND("functions", NULL, set_kind, &report, REPORT_FUNCTIONS, "instructions executed in each function"),
 		OPTION_KIND("lines", NULL, set_kind, &report, REPORT_LINES, "... in each line of the source"),

@@ -84,6 +84,12 @@ static void add_cause(struct parts *parts, const struct nt_node *handler)
 	parts->other_causes += handler->calls + handler->open;
 }
 
+/* Return a - b, or 0 if b is greater: times of slices that overlap do not add up */
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
 /*
  * Divide the calls below @node, whose code belongs to the part @in. The code of an interrupt that occurs in an exception
  * belongs to the interrupt.
@@ -99,10 +105,10 @@ static void add_calls(struct parts *parts, const struct nt_node *nodes, const st
 		part = part_of(child, in);
 		if (child->trap) {
 			parts->ns[part] += child->ran;
-			parts->ns[in] -= child->ran;
+			parts->ns[in] = less(parts->ns[in], child->ran);
 			parts->nr[part] += child->calls + child->open;
-			parts->nr[in] -= in == OTHER_CODE ? child->insns : 0;
-		} else if (node->trap == NT_BRANCH_EXCEPTION) {
+			parts->nr[in] = less(parts->nr[in], in == OTHER_CODE ? child->insns : 0);
+		} else if (node->trap == NT_BRANCH_EXCEPTION && node != &nodes[1]) {
 			add_cause(parts, child);
 		}
 		add_calls(parts, nodes, child, part);
@@ -113,7 +119,7 @@ static struct parts parts_of(const struct nt_node *nodes)
 {
 	const struct nt_node *call = &nodes[1];
 	struct parts parts = {
-		.ns = { [OFF_CPU] = call->ns - call->ran, [OTHER_CODE] = call->ran }, .nr[OTHER_CODE] = call->insns,
+		.ns = { [OFF_CPU] = less(call->ns, call->ran), [OTHER_CODE] = call->ran }, .nr[OTHER_CODE] = call->insns,
 	};
 
 	add_calls(&parts, nodes, call, OTHER_CODE);
@@ -189,7 +195,7 @@ static void print_parts(const struct parts *slow, const struct parts *median, ui
 	}
 	if (!explained && slow->ns[OTHER_CODE] > median->ns[OTHER_CODE] + ns / 50 &&
 	    slow->nr[OTHER_CODE] <= median->nr[OTHER_CODE] + median->nr[OTHER_CODE] / 8)
-		puts("  As many instructions took longer: memory or firmware delayed them, or too few messages show their times.");
+		puts("  As many instructions took longer: memory, firmware or untraced kernel code delayed them, or few messages show times.");
 }
 
 /*

@@ -15,7 +15,8 @@
 
 static bool same_function(const struct nt_node *a, const struct nt_node *b)
 {
-	if (a->object != b->object || a->inlined != b->inlined || a->trap != b->trap)
+	/* The compared calls themselves, which have no parent, may have been entered in different ways */
+	if (a->object != b->object || a->inlined != b->inlined || (a->parent && a->trap != b->trap))
 		return false;
 	return !strcmp(a->symbol, b->symbol);
 }

@@ -616,8 +616,12 @@ static int end_threads(struct nt_calls *calls)
 	for (i = 0; !err && i < pool->threads.nr; i++) {
 		t = pool->threads.at[i];
 		err = give_up(t) ? t->error : -1;
-		for (cpu = 0; !err && cpu < t->cpus.nr; cpu++)
+		for (cpu = 0; !err && cpu < t->cpus.nr; cpu++) {
+			/* A switch may be later than the end of the only slice */
+			if ((int64_t)t->cpus.at[cpu].ran < 0)
+				t->cpus.at[cpu].ran = 0;
 			err = ns_array_add(&pool->cpus, t->cpus.at[cpu]) ? 0 : -1;
+		}
 	}
 	if (!err && calls->each && !ns_numbered_threads(calls))
 		err = -1;
