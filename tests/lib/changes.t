@@ -7,6 +7,7 @@
 dir=$O/tests/lib-changes
 mkdir -p "$dir"
 # The sanitized library has small tables and decodes in parts of 100 bytes, so that more of its code runs
+[ "$(uname -m)" = x86_64 ] || skip_all "the test steps through single instructions of x86-64"
 {
 	unit_build changes && library=$(unit_library changes -O0 -DNT_CELL_SIZE=100 -DPATHS_SHIFT=6 -DGROUPS_SHIFT=5 -DNR_WORDS=4096 -fsanitize=address,undefined) &&
 		gcc -g -O1 -Wall -Wextra -fsanitize=address,undefined -I"$top/include" -I"$top/tools/ntrace" -I"$top/tools/lib" -o "$dir/sanitized" \
@@ -19,7 +20,7 @@ changed() {
 	"$@" >"$tap_tmp/said" 2>&1
 	_rc=$?
 	figure "$(head -n 1 "$tap_tmp/said")"
-	[ $_rc -eq 0 ] || [ $_rc -eq 77 ] || { cat "$tap_tmp/said"; return 1; }
+	[ $_rc -eq 0 ] || { cat "$tap_tmp/said"; return 1; }
 }
 plan 8
 for kind in htm btm ir ts; do
