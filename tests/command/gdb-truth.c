@@ -13,12 +13,15 @@
 #include "../session/judge-calls.c"
 #undef main
 
-static void print_block(const struct thread *t, const struct nb_ingress *b)
+static void print_block(const struct thread *t, const struct nb_truth_event *ev)
 {
+	const struct nb_ingress *b = &ev->blk;
 	const struct calls *c = &t->calls.at[t->cur];
 	unsigned int half;
 	size_t i;
 
+	if (!ev->traced || !b->ninsn || b->priv != NB_PRIV_U)
+		return;
 	printf("%d", t->tid);
 	for (half = 0; half < b->iretire; half += (b->code[2 * half] & 3) == 3 ? 2 : 1)
 		printf(" %" PRIx64, b->iaddr + 2 * half);
@@ -26,35 +29,6 @@ static void print_block(const struct thread *t, const struct nb_ingress *b)
 	for (i = c->open.nr; i--;)
 		printf(" %" PRIx64 ":%" PRIu64 ":%d", c->open.at[i].ret, c->open.at[i].begin, c->open.at[i].handler);
 	putchar('\n');
-}
-
-static bool print_truth(const char *path)
-{
-	struct nb_truth_event ev, stack = { 0 };
-	struct nb_truth_reader *r;
-	struct place place = { 0 };
-	const struct thread *t;
-	unsigned int hart;
-	int rc;
-
-	r = nb_truth_open(path, &hart);
-	if (!r)
-		return false;
-	while ((rc = nb_truth_next(r, &ev)) > 0) {
-		if (ev.kind == NB_TRUTH_CONTEXT)
-			place.context = ev.scontext;
-		if (ev.kind == NB_TRUTH_STACK)
-			stack = ev;
-		if (ev.kind != NB_TRUTH_BLOCK)
-			continue;
-		take(&place, &ev, &stack, true);
-		t = thread_of(place.tid);
-		if (t && ev.traced && ev.blk.ninsn && ev.blk.priv == NB_PRIV_U)
-			print_block(t, &ev.blk);
-		stack.sp = stack.tp = 0;
-	}
-	nb_truth_reader_close(r);
-	return !rc;
 }
 
 int main(int argc, char **argv)
@@ -66,9 +40,9 @@ int main(int argc, char **argv)
 		return 2;
 	for (i = 3; i < argc; i++)
 		*ADD(&threads) = (struct thread){ .tid = atoi(argv[i]), .program = &program };
-	if (!read_truth(argv[1], false))
+	if (!read_truth(argv[1], false, NULL))
 		return 2;
 	for (i = 0; i < (int)threads.nr; i++)
 		find_stacks(&threads.at[i]);
-	return !print_truth(argv[1]);
+	return !read_truth(argv[1], true, print_block);
 }

@@ -539,11 +539,13 @@ static void take(struct place *p, const struct nb_truth_event *ev, const struct 
 	}
 }
 
-static bool read_truth(const char *path, bool judge)
+/* Read the truth. After each block in which a thread ran, call @each if it is not NULL. */
+static bool read_truth(const char *path, bool judge, void (*each)(const struct thread *t, const struct nb_truth_event *ev))
 {
 	struct nb_truth_reader *r;
 	struct nb_truth_event ev, stack = { 0 };
 	struct place place = { 0 };
+	const struct thread *t;
 	unsigned int hart;
 	int rc;
 
@@ -558,6 +560,9 @@ static bool read_truth(const char *path, bool judge)
 		if (ev.kind != NB_TRUTH_BLOCK)
 			continue;
 		take(&place, &ev, &stack, judge);
+		t = each ? thread_of(place.tid) : NULL;
+		if (t)
+			each(t, &ev);
 		stack.sp = stack.tp = 0;
 	}
 	nb_truth_reader_close(r);
@@ -663,13 +668,13 @@ int main(int argc, char **argv)
 		fprintf(stderr, "judge-calls: cannot read %s or %s\n", argv[2 * i + 2], programs[i].list);
 		return 2;
 	}
-	if (!read_truth(argv[1], false))
+	if (!read_truth(argv[1], false, NULL))
 		return 2;
 	for (i = 0; i < (int)threads.nr; i++) {
 		find_stacks(&threads.at[i]);
 		threads.at[i].trap_sp = 0;
 	}
-	if (!read_truth(argv[1], true))
+	if (!read_truth(argv[1], true, NULL))
 		return 2;
 	for (i = 0; i < (int)threads.nr; i++)
 		drop_all(&threads.at[i]);
