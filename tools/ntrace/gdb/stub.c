@@ -269,21 +269,23 @@ static void say_features(struct stub *stub)
 
 bool stub_goto(struct stub *stub, const char *place)
 {
-	uint64_t *to = &stub->goto_value;
+	enum stub_goto goes_to = STUB_GOTO_INSN;
+	uint64_t value = 0;
+	const char *end = NULL;
 	char *rest;
-	const char *end = *place >= '0' && *place <= '9' ? recording_seconds(place, to) : NULL;
 
-	stub->goes_to = end && !*end ? STUB_GOTO_TIME : STUB_GOTO_INSN;
-	if (stub->goes_to == STUB_GOTO_TIME)
-		return true;
-	if (!strncmp(place, "insn ", 5) && isdigit(place[5])) {
-		*to = strtoull(place + 5, &rest, 10);
-		stub->goes_to = *rest ? STUB_GOTO_NONE : STUB_GOTO_INSN;
-		return !*rest;
+	if (isdigit((unsigned char)*place)) {
+		goes_to = STUB_GOTO_TIME;
+		end = recording_seconds(place, &value);
+	} else if (!strncmp(place, "insn ", 5) && isdigit((unsigned char)place[5])) {
+		value = strtoull(place + 5, &rest, 10);
+		end = rest;
+	} else if (!strcmp(place, "begin") || !strcmp(place, "end")) {
+		value = *place == 'b' ? 0 : UINT64_MAX;
+		end = "";
 	}
-	*to = strcmp(place, "begin") ? UINT64_MAX : 0;
-	if (*to && strcmp(place, "end"))
-		stub->goes_to = STUB_GOTO_NONE;
+	stub->goes_to = end && !*end ? goes_to : STUB_GOTO_NONE;
+	stub->goto_value = value;
 	return stub->goes_to != STUB_GOTO_NONE;
 }
 

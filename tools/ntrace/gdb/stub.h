@@ -111,7 +111,7 @@ long packet_hex(const char *text, uint8_t *data, size_t max);
 
 /* ---- stub.c ---- */
 
-/* stub_serve() - serve a client until it leaves. Return EXIT_CLEAN. */
+/* stub_serve() - serve a client until it leaves. Return EXIT_CLEAN, or EXIT_USAGE if the client was refused. */
 int stub_serve(struct stub *stub, int in, int out);
 void stub_free(struct stub *stub);
 /* stub_begin() - choose the current thread and the list of files for the position at which the client starts */
