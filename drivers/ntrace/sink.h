@@ -170,7 +170,10 @@ static inline bool ntrace_sink_trylock(struct ntrace_sink *sink)
 	return sink->encoders <= 1 || raw_spin_trylock(&sink->lock);
 }
 
-/* Unlock a sink. Return true if ntrace_sink_pause() did not get the lock meanwhile. */
+/*
+ * Unlock a sink. Return true if ntrace_sink_pause() found it locked, so that the caller must carry
+ * out the request.
+ */
 static inline bool ntrace_sink_release(struct ntrace_sink *sink) __releases(&sink->lock)
 {
 	if (sink->encoders <= 1) {

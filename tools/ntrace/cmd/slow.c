@@ -84,7 +84,7 @@ static void add_cause(struct parts *parts, const struct nt_node *handler)
 	parts->other_causes += handler->calls + handler->open;
 }
 
-/* Return a - b, or 0 if b is greater: times of slices that overlap do not add up */
+/* Return a - b, or 0 if b is greater, because the times of overlapping slices are counted twice */
 static uint64_t less(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;

@@ -9,7 +9,7 @@
 #include "views/nested-calls.h"
 #include "cli/recording.h"
 
-/* Kind of a track, which is a row of the timeline. It also says what the names of the track's items are. */
+/* Kind of a track, which is a row of the timeline, and of the items of the track */
 enum track_kind {
 	TRACK_CPU,	/* a CPU; the items are threads that the CPU executed */
 	TRACK_LOSS,	/* losses of trace of a CPU; all items have the same name */
