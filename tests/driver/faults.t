@@ -74,8 +74,8 @@ log "memory that is not reserved for the flight recorder" "flight recorder: its 
 is "wrong device tree: the kernel reports no fault" \
 	"$(grep -cE 'WARNING:|BUG:|Oops' "$tap_tmp/console")" 0
 
-# A funnel has 16 inputs. The last hart boots as CPU 0, and the first hart is CPU 1, so the kernel does not use the
-# middle hart. The middle hart and its encoder have no power.
+# The device tree connects an encoder to input 256 of a funnel, which has 16 inputs. Linux uses two of the three harts:
+# the last one, where it boots, as CPU 0, and the first one as CPU 1. The middle hart and its encoder have no power.
 "$top/tools/board/board" run --harts 3 --boot-hart last --topology funnel --deep-idle --append nr_cpus=2 --console "$tap_tmp/console" \
 	--dts-sed '/trace@18003000/,/out-ports/s/reg = <0>/reg = <256>/' -- \
 	"$in_log"'; in_log "no funnel has"

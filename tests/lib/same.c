@@ -283,8 +283,8 @@ static bool has_counted(struct counting *counting, struct counted *one)
 }
 
 /*
- * Count while @nr allocations fail, of which the first is allocation number @first. Return false if a
- * count or an item differs. Set *made to the number of allocations.
+ * Count the instructions of the trace while @nr allocations fail, beginning with allocation number @first.
+ * Return false if a count or an item differs. Set *made to the number of allocations.
  */
 static bool compare_counts(const struct nt_config *config, struct nt_image *image,
 			   const struct trace *trace, bool middle, struct count_way way,

@@ -38,7 +38,7 @@ for kver in $kvers; do
 	is "$me k3, without frames" "$(read_as k3 shared)" "$all"
 	is "$me gtrace, a ring that wrapped" "$(read_as ring one | cut -d, -f1-4)" \
 		"127912 branches, 0 wrong, 0 of a wrong thread, 88 missing"
-	ok "$me gtrace, a ring that wrapped is reported" grep -q "186496 bytes of earlier sessions are left out" said
+	ok "$me gtrace, a ring that wrapped is reported" grep -q "186496 bytes that earlier sessions left in the buffer are not decoded" said
 	ok "$me E-Trace is refused" refused gtrace "is E-Trace, and not N-Trace" flags=0x100
 	ok "$me damaged metadata is refused" refused k3 "its sizes do not fit" words=20
 done

@@ -89,7 +89,7 @@ static bool is_taken(struct hart *h, const struct program *p, const struct insn 
 	if (rng_percent(&h->rng, h->opt->chance))
 		return rng_percent(&h->rng, 50);
 	switch (insn->habit) {
-	case 0:		/* the branch of a loop, which is not taken once in each period */
+	case 0:		/* the branch at the end of a loop: not taken in 1 of @period executions */
 		period = 2 + (insn->param & (insn->param & 1 << 20 ? 1023 : 15));
 		return n % period != period - 1;
 	case 1:		/* a repeated pattern of directions */

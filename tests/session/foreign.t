@@ -75,7 +75,7 @@ is "k3: the recording lacks the trace ID of each CPU" "$(read_as k3 frames no-id
 # The ring wraps around in the fourth of four records. This record begins with 186,496 bytes of the earlier records.
 is "a ring that wrapped: no branch of an earlier session is printed again" "$(read_as ring one)" \
 	"127912 branches, 0 wrong, 0 of a wrong thread, 88 missing, 1 errors 0"
-ok "a ring that wrapped: a message reports the bytes of earlier sessions" says 0 "186496 bytes of earlier sessions are left out" "$ntrace" script -i ring.data
+ok "a ring that wrapped: a message reports the bytes of earlier sessions" says 0 "186496 bytes that earlier sessions left in the buffer are not decoded" "$ntrace" script -i ring.data
 ok "a ring that wrapped: an error is at the place of the 64 missing bytes" \
 	says 0 "error type 1 time 0.169373000 cpu 0 pid 1234 tid 1234 ip 0 code 1" "$ntrace" script -i ring.data
 

@@ -23,7 +23,7 @@ is "slow: the thread slept" "$(reason 1)" "call 7 of 12
 502 us in which its thread did not run; in the median call, 0 ns"
 is "slow: the same instructions took longer, for an unknown reason" "$(reason 2)" "call 4 of 12
 100 us in 7 instructions of the function and its callees; in the median call, 300 ns in 7
-As many instructions took longer: memory, firmware or untraced kernel code delayed them, or few messages show times."
+The same number of instructions took longer. Memory, firmware or untraced kernel code delayed them, or the trace has too few timestamps to tell."
 is "slow: more instructions were executed" "$(reason 3)" "call 6 of 12
 70.2 us in 1007 instructions of the function and its callees; in the median call, 300 ns in 7"
 is "slow: interrupts in exceptions are not part of the exceptions, whose causes are counted" "$(reason 4)" "call 5 of 12

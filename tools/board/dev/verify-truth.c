@@ -334,7 +334,7 @@ static const char *detail_differs(struct hart *h, const struct place *p, const s
 	    it->scontext != (uint32_t)first->scontext_before && !context_comes(h, p, it->scontext))
 		return "its context was different";
 	if (it->has_time && (it->time < first->time || it->time < h->last_time))
-		return "it was later than its timestamp";
+		return "it ran later than its timestamp says";
 	return NULL;
 }
 

@@ -427,7 +427,7 @@ static void vendor_message(struct nb_encoder *enc)
 	transmit(enc, &m, false);
 }
 
-/* Send a message. If it is lost, end the session and return false. */
+/* Send a message. If it is lost, send no other until recover() sends an Error and a SYNC, and return false. */
 static bool send(struct nb_encoder *enc, struct message *m, bool sync)
 {
 	uint64_t period = 1ULL << (enc->cfg.sync_max + 4);

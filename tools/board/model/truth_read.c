@@ -173,7 +173,7 @@ static int get_definition(struct nb_truth_reader *r)
 		blk.wide_hash = blk.code ? nb_code_hash(blk.code, 2 * iretire) :
 					   nb_wide_hash(blk.wide, ninsn);
 		if (ninsn + count_wide(blk.wide, ninsn) != iretire)
-			return corrupt(r, "has a block with contradicting instruction counts");
+			return corrupt(r, "has a block whose instruction counts contradict each other");
 	}
 	r->then_ref = nb_truth_add_entry(&r->dict, &blk);
 	return r->then_ref ? 0 : corrupt(r, "needs more memory than is available");

@@ -238,7 +238,7 @@ void recording_report(struct nt_session *session)
 	if (info.recorder)
 		fprintf(stderr, "ntrace: this recording was made by %s\n", info.recorder);
 	if (info.wrapped)
-		fprintf(stderr, "ntrace: the ring of the sink wrapped around in %s of trace, which the driver does not report: %s of earlier sessions are left out, and trace is missing\n",
+		fprintf(stderr, "ntrace: the sink overwrote its oldest trace in %s, and the driver did not report it. Some trace of this session is missing, and %s that earlier sessions left in the buffer are not decoded\n",
 			COUNTED(info.wrapped, "record"), COUNTED(info.old_bytes, "byte"));
 	if (info.truncated)
 		fprintf(stderr, "ntrace: the recording was cut short: its end is missing\n");

@@ -195,7 +195,7 @@ static void print_parts(const struct parts *slow, const struct parts *median, ui
 	}
 	if (!explained && slow->ns[OTHER_CODE] > median->ns[OTHER_CODE] + ns / 50 &&
 	    slow->nr[OTHER_CODE] <= median->nr[OTHER_CODE] + median->nr[OTHER_CODE] / 8)
-		puts("  As many instructions took longer: memory, firmware or untraced kernel code delayed them, or few messages show times.");
+		puts("  The same number of instructions took longer. Memory, firmware or untraced kernel code delayed them, or the trace has too few timestamps to tell.");
 }
 
 /*

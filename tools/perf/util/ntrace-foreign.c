@@ -163,7 +163,7 @@ static int ntrace_ring_cut(struct ntrace_queue *q, unsigned int first, unsigned 
 	nt_foreign_ring(&config, bytes, end - first, position, &ring);
 	free(bytes);
 	if (q->src < 0)
-		pr_warning("N-Trace: the ring of the sink wrapped around in a record of CPU %d, which the driver does not report: %" PRIu64 " bytes of earlier sessions are left out, and trace is missing\n",
+		pr_warning("N-Trace: the sink overwrote its oldest trace in a record of CPU %d, and the driver did not report it. Some trace of this session is missing, and %" PRIu64 " bytes that earlier sessions left in the buffer are not decoded\n",
 			   cpu->cpu, ring.old);
 	/* Divide first, because ring.seam counts from the first byte of the record */
 	if (ring.seam)
