@@ -81,7 +81,7 @@ int nt_insn_read_sized(const struct nt_config *config, const struct nt_image *im
 
 	if (have < 2)
 		return nt_insn_decode_sized(config, code, 0, insn, insn_size);
-	/* The low bits of the first two bytes encode the length. */
+	/* The low bits of an instruction's first two bytes encode the length of the instruction. */
 	nt_insn_parse(&(struct nt_config){ .xlen = 64 }, code, 2, &head);
 	length = (code[0] & 3) == 3 && head.length < 4 ? 4 : head.length;
 	have += nt_image_read(image, space, addr + 2, code + 2, length - 2);

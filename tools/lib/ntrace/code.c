@@ -173,8 +173,8 @@ static void code_end_block(struct nt_code *code, struct nt_block *block, uint64_
 }
 
 /*
- * End the block before code that cannot be executed. If the block is empty, @why becomes its kind,
- * and is the reason.
+ * End the block before code that cannot be executed. If the block has no instructions, set its kind
+ * to @why, the reason why the code cannot be executed.
  */
 static void code_stop_block(struct nt_block *block, enum nt_kind why)
 {
@@ -252,7 +252,10 @@ static bool code_is_touched(const struct nt_code *code, const struct nt_block *b
 {
 	uint64_t last = block->range.start + 2 * block->range.halfwords + INSN_BYTES - 1;
 
-	/* A block with a table jump (Zcmt) also depends on the table. */
+	/*
+	 * If a block ends with a table jump (Zcmt), it also depends on the jump vector table, so
+	 * treat each change as a change of the block.
+	 */
 	if (code->config.isa & NT_ISA_ZCMT || last < block->range.start)
 		return true;
 	return block->range.start <= change->last && last >= change->addr;

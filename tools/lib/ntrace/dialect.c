@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The messages and the other differences of each dialect
+ * The layouts of the messages of each dialect, and its other differences from N-Trace 1.0
  */
 #include "dialect.h"
 

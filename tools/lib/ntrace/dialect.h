@@ -38,17 +38,17 @@ struct nt_dialect_table {
 	const struct nt_layout	*layouts;	/* layouts of messages, by TCODE */
 	const struct nt_other	*others;	/* messages that are not in @layouts, by TCODE */
 	uint32_t		deviations;	/* possible deviations, 1 << enum nt_deviation */
-	uint64_t		moves_pc;	/* TCODEs that are skipped although they move the PC */
+	uint64_t		moves_pc;	/* mask of TCODEs that are skipped although they move the PC */
 	uint16_t		return_depth;	/* number of entries of the return stack */
 	bool			drops_newest;	/* a full return stack ignores calls */
-	bool			is_odd;		/* messages without SYNC need special handling */
+	bool			is_odd;		/* the fast path must check for differences in messages without SYNC */
 	uint8_t			addr_bits;	/* number of address bits of RV64, if nt_config::addr_bits is 0 */
 	bool			xor_time;	/* TSTAMP without SYNC is XORed, not added */
 	bool			has_runs;	/* RCODE 8 and 9 report repeated branches */
 	bool			has_events;	/* the encoder sends NT_TCODE_IN_CIRCUIT_TRACE */
 	bool			opaque_owner;	/* PROCESS may be anything that software wrote */
 	bool			empty_cdf;	/* CDF=0 in HTM means that HIST is missing */
-	bool			sync_at_branch;	/* if HIST lacks the last branch, F-ADDR may be any later address */
+	bool			sync_at_branch;	/* if HIST lacks the last branch, F-ADDR need not be its destination */
 	bool			swap_is_call;	/* a reported swap does not pop the return stack */
 	bool			btm_all_jumps;	/* BTM reports direct jumps */
 	bool			counts_returns;	/* for implicit return, the encoder only counts calls */

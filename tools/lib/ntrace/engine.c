@@ -18,8 +18,8 @@
 #include "walk.h"
 
 /*
- * Store the destination of the last range of the batch before the state of its source changes. No
- * more ranges are added to the batch.
+ * Store the destination of the last range of the batch, because the caller is about to change the state of
+ * the source, which contains this destination. No more ranges are added to the batch.
  */
 static void engine_note_dest(struct nt_flow *flow)
 {
@@ -108,8 +108,8 @@ static void engine_add_lost(struct nt_flow *flow, struct nt_source *src)
 }
 
 /*
- * Set nt_source::kept to 0. If a return was inferred from an entry of the return stack that was
- * pushed before the last SYNC, count the deviation.
+ * Set nt_source::kept to 0. If a return was inferred from an entry that was pushed on the return stack before
+ * the last SYNC, count NT_DEV_STACK_OVER_SYNC.
  */
 static void engine_end_kept(struct nt_flow *flow, struct nt_source *src)
 {
@@ -241,13 +241,13 @@ static void engine_go_on_at(struct nt_source *src, const struct nt_message *act,
 }
 
 /*
- * Start a gap in the flow, because code is missing, or because a return needs a call in missing
- * code. The encoder's stack has this call (chapter 9.2), and the decoder's stack does not. The flow
- * continues at the next U-ADDR, because U-ADDR is relative to the previous address and needs no
- * code. The current message may already have this U-ADDR.
+ * Start a gap in the flow, because code is missing, or because the walk has reached a return from a
+ * call in missing code. This call is on the encoder's return stack (chapter 9.2), but not on the
+ * decoder's. The flow continues at the next U-ADDR, which is relative to the previous address, so
+ * that no code is needed. The current message may already contain this U-ADDR.
  *
- * Calls after the gap are on top of the encoder's stack, so returns to them are certain. Any other
- * return starts another gap.
+ * The decoder can infer returns to calls that are executed after the gap, because these calls are on
+ * top of both stacks. Any other return starts another gap.
  */
 static void engine_fail_gap(struct nt_flow *flow, struct nt_source *src,
 			    const struct nt_message *act, uint64_t last_dest)
@@ -262,9 +262,10 @@ static void engine_fail_gap(struct nt_flow *flow, struct nt_source *src,
 }
 
 /*
- * Return true if the message shows that trace was disabled and enabled again without a message in
- * between. The encoder need not send ProgTraceCorrelation with EVCODE 4 (chapter 7.12). If I-CNT is
- * not 0, it ends at the instruction at which trace was disabled, and must fit the code.
+ * Return true if a message that does not fit the flow shows that trace was disabled and enabled again. The
+ * encoder need not send ProgTraceCorrelation with EVCODE 4 in between (chapter 7.12). If I-CNT is not 0, the
+ * message also reports the instructions before trace was disabled. These instructions must fit the code, so
+ * return false.
  */
 static bool engine_is_undeclared_stop(const struct nt_flow *flow)
 {
@@ -1007,7 +1008,7 @@ static void engine_begin_lost(struct nt_flow *flow, struct nt_source *src)
 	const struct nt_message *msg = &flow->msg;
 
 	if (nt_message_is_sync(msg)) {
-		/* The encoder's settings may have changed while it was off. */
+		/* Detect the trace mode again if the encoder was off, because its settings may have changed. */
 		if (src->state == NT_STATE_STOPPED) {
 			src->mode = flow->config.mode;
 			src->other_mode = 0;

@@ -12,8 +12,8 @@ struct nt_item *nt_engine_event(struct nt_flow *flow, struct nt_source *src,
 				enum nt_item_type type);
 
 /*
- * Decode one message if @single is set, or as many as fit into the batch. Return NT_OK, even
- * without any output if all bytes are used. After NT_E_NOMEM, the caller may repeat the call.
+ * Decode one message if @single is set, or as many as fit into the batch. If all bytes are used,
+ * return NT_OK even without an item. After NT_E_NOMEM, the caller may repeat the call.
  */
 int nt_engine_run(struct nt_flow *flow, bool single);
 

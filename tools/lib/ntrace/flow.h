@@ -25,7 +25,7 @@
 #define MAX_RANGES	1536
 #define FAST_SPARE	512
 #define FAST_RANGES	(MAX_RANGES - FAST_SPARE)
-/* Maximum number of ranges that the end of a message adds to the walked ranges */
+/* Maximum number of ranges that are added after the walk, when a message is finished */
 #define SPARE_RANGES	4
 /* Maximum numbers of marks and events of one batch */
 #define MAX_MARKS	512
@@ -42,7 +42,7 @@ enum nt_state {
 /* How an encoder reports returns, if its dialect has nt_dialect_table::counts_returns */
 enum nt_returns {
 	NT_RETURNS_UNKNOWN,	/* no return was decoded since the last loss of trace */
-	NT_RETURNS_EXPLICIT,	/* a message reports each return, without a return stack */
+	NT_RETURNS_EXPLICIT,	/* a message reports each return, so the return stack is not used */
 	NT_RETURNS_IMPLICIT,	/* no message reports a return to a counted call */
 };
 
@@ -80,7 +80,7 @@ struct nt_source {
 	/* the return stack, see stack.h */
 	uint8_t			return_mode;	/* enum nt_returns */
 	uint8_t			nr_reported;	/* number of reported returns to known calls */
-	bool			calls_missing;	/* the encoder's stack may have unknown calls */
+	bool			calls_missing;	/* the encoder's stack may have calls that the decoder does not know */
 	uint32_t		top;		/* index of the newest entry of @returns */
 	uint32_t		depth;		/* number of entries */
 	uint32_t		kept;		/* number of entries that were pushed before the last SYNC */
@@ -121,7 +121,7 @@ struct nt_flow {
 	struct nt_config	config;
 	const struct nt_dialect_table *dialect;
 	uint32_t		accepted;	/* tolerated deviations, 1 << enum nt_deviation */
-	bool			is_odd;		/* the fast path must check for special cases */
+	bool			is_odd;		/* the fast path must check for differences from N-Trace 1.0 */
 	unsigned int		addr_bits;	/* number of address bits that are sent */
 	struct nt_source	**sources;	/* indexed by SRC */
 	uint32_t		nr_sources;

@@ -13,7 +13,7 @@
 #define FORMAT_RAW	0x0100	/* set by the K3's driver for trace without CoreSight frames */
 
 #define LEARN_BYTES	(16u << 10)	/* maximum number of bytes of one sample of the trace */
-#define LEARN_PARTS	32		/* maximum number of samples */
+#define LEARN_PARTS	32		/* maximum number of samples of the trace */
 
 #define RING_LOST	64		/* number of bytes at the end of a ring that gtrace does not read */
 #define RING_LEAST	(256u << 10)	/* a smaller record is not treated as a ring; gtrace's ring has 1 MiB */
@@ -25,7 +25,10 @@ enum k3_word { K3_CPU, K3_NR_PARAMS, K3_FORMAT, K3_CONTEXT, K3_INHIBIT_SRC, K3_S
 
 #define K3_FORMAT_NTRACE	1	/* trTeFormat */
 
-/* Number of invalid messages if SRC has a certain width. Index 1 is for messages with timestamps. */
+/*
+ * Numbers of invalid messages if SRC has a certain width. The two elements count messages without and with
+ * timestamps.
+ */
 struct trial {
 	uint64_t	invalid[2];
 };
@@ -376,16 +379,16 @@ static void set_running(struct running *running, unsigned int src, unsigned int 
 }
 
 /*
- * Find the end of the trace of earlier sessions. When all encoders have stopped, the sink fills the
- * ring up to a multiple of 64 bytes, and the driver reads the ring. The next session begins at the
- * offset after these bytes.
+ * Find the end of the trace of earlier sessions. A session lasts from the first start of an encoder until all
+ * encoders have stopped. Then the sink fills the ring up to a multiple of 64 bytes, and the driver reads the
+ * ring. The trace of the next session begins at the offset after these bytes.
  */
 static void see_message(const struct nt_message *msg, struct running *running, struct nt_foreign_ring *ring)
 {
 	bool starts = nt_message_is_sync(msg) && msg->sync == NT_SYNC_TRACE_ENABLE;
 	bool stops = msg->tcode == NT_TCODE_PROG_TRACE_CORRELATION && msg->code == NT_EVCODE_DISABLED;
 
-	/* An encoder that starts has stopped before, even if the message about the stop is lost. */
+	/* If an encoder starts, it has stopped before, even if the message that reports the stop is lost. */
 	if (starts)
 		set_running(running, msg->src, 0);
 	if (starts && !running->nr && !(msg->offset % RING_LOST))
@@ -415,9 +418,10 @@ void nt_foreign_ring(const struct nt_config *config, const struct nt_foreign_byt
 		size += pieces[i].size;
 	}
 	/*
-	 * The recording began at the start of the ring. Because the current session began at
-	 * @position, and the record begins with the oldest bytes, the offset of the missing bytes
-	 * can be calculated.
+	 * Calculate the offset in the record at which 64 bytes are missing, because gtrace does not read the
+	 * last 64 bytes of the ring. The recording began at the start of the ring, so the byte at offset
+	 * ring->old of the record is at offset @position of the ring. The part of the ring that gtrace reads
+	 * ends size - @position bytes after this byte.
 	 */
 	if (ring->old && position > ring->old && position - ring->old < size - ring->old)
 		ring->seam = size - (position - ring->old);

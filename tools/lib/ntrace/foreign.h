@@ -69,8 +69,8 @@ const uint64_t *nt_foreign_words(const struct nt_foreign *foreign, size_t *nr);
 
 /* The trace of a record that is a ring, in which the newest bytes have overwritten the oldest */
 struct nt_foreign_ring {
-	uint64_t	old;	/* number of bytes at the start that are from earlier sessions */
-	uint64_t	seam;	/* offset at which 64 bytes are missing; 0 if it is unknown */
+	uint64_t	old;	/* number of bytes at the start that were recorded before all encoders last stopped */
+	uint64_t	seam;	/* offset at which 64 bytes that gtrace does not read are missing; 0 if it is unknown */
 };
 
 /* One of the pieces of memory that contain a record */

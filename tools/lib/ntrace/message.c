@@ -172,8 +172,8 @@ static int message_set_rdata(struct nt_message *msg, uint64_t value)
 }
 
 /*
- * Set one variable-length field, and check its maximum in table "Maximum Field Sizes". I-CNT may
- * have 30 bits, which chapter 3 uses to compute the length of the longest message.
+ * Set one variable-length field, and check its maximum in table "Maximum Field Sizes". But let I-CNT
+ * have up to 30 bits, because chapter 3 assumes 30 bits in the length of the longest message.
  */
 static int message_set_var(const struct nt_config *config, struct nt_message *msg,
 			   uint32_t field, const struct var *var, const uint8_t *last)

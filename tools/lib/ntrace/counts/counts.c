@@ -80,7 +80,7 @@ int nt_counts_reserve(struct nt_counts *counts, size_t nr)
 		return NT_OK;
 	while (max < counts->nr + nr)
 		max *= 2;
-	/* A slot has 32 bits. */
+	/* A slot stores the index of an entry in 32 bits, which limits the number of entries. */
 	if (max > UINT32_MAX)
 		return NT_E_NOMEM;
 	entries = realloc(counts->entries, max * sizeof(*entries));

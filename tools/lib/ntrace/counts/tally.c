@@ -84,7 +84,10 @@ int nt_tally_reserve(struct nt_tally *tally, const struct nt_code *code)
 
 /* ---- records ---- */
 
-/* Return the number of the record after record @number, which has @nr steps. */
+/*
+ * Return the number of the record that is stored after record @number. Record @number has @nr
+ * steps.
+ */
 static uint32_t tally_next(uint32_t number, unsigned int nr)
 {
 	uint32_t next = number + RECORD_WORDS(nr);
@@ -159,7 +162,7 @@ static uint64_t tally_end(const struct nt_code *code, const struct nt_range *ran
 	return tally_mask(code, nt_range_end(range));
 }
 
-/* Return the address of the last instruction. */
+/* Return the address of the last instruction of a range. */
 static uint64_t tally_last(const struct nt_code *code, const struct nt_range *range)
 {
 	return tally_mask(code, nt_range_end(range) - 2 * range->last_len);

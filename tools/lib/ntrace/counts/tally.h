@@ -58,15 +58,15 @@ struct nt_record {
 
 /*
  * A message uses at most TALLY_PATHS paths, each of which may be new. The tally makes room for the
- * records of all of these paths before the message is decoded, because it must not drop the records
- * to which the log refers.
+ * records of all these paths before the message is decoded, because making room drops old records,
+ * and the log (fast/fast-log.h) may refer to them while the message is decoded.
  */
 #define TALLY_PATHS	64
 #define MESSAGE_WORDS	(TALLY_PATHS * RECORD_WORDS(PATH_RANGES) + SPARE_WORDS)
 
 /*
- * Limits of the log (fast/fast-log.h). No message is begun if the log has more than TALLY_STEPS
- * steps. A message adds at most MESSAGE_STEPS steps.
+ * Limits of the log (fast/fast-log.h). Decoding of a message begins only if the log has at most
+ * TALLY_STEPS steps. A message adds at most MESSAGE_STEPS steps.
  */
 #define TALLY_STEPS	512
 #define MESSAGE_STEPS	(TALLY_PATHS * PATH_RANGES)
@@ -83,7 +83,7 @@ struct nt_edge {
 
 struct nt_tally {
 	struct nt_counts counts;	/* counts of dropped code, and of ranges that are counted one by one */
-	struct nt_memo	*memo;		/* nt_path::ranges are record numbers in this memo */
+	struct nt_memo	*memo;		/* memo whose paths have record numbers in nt_path::ranges */
 	uint32_t	first;		/* number of the oldest record */
 	uint64_t	*blocks;	/* two counts for each block, of steps without and with STEP_TAKEN */
 	uint32_t	max_blocks;

@@ -92,8 +92,8 @@ static __always_inline void count_run_all(struct run *run, struct hot hot, struc
 	if (end - hot.p > RUN_SIZE)
 		end = hot.p + RUN_SIZE;
 	/*
-	 * An earlier ResourceFull has reported a part of the next message's I-CNT. This run decodes
-	 * only that message. The next run can use groups.
+	 * No group is used for a message whose I-CNT an earlier ResourceFull has partly reported.
+	 * Decode only this message, so that the next run can use groups.
 	 */
 	if (way.log && run->memo->window)
 		end = hot.p + 1;
@@ -232,7 +232,10 @@ uint64_t nt_fast_count_repeat(struct nt_flow *flow, struct nt_source *src,
 
 		if (!path || path->halfwords != msg->icnt || path->end != PATH_TAKEN)
 			break;
-		/* A path that ends at its first block can be counted for all repetitions at once. */
+		/*
+		 * If a path ends at the block at which it begins, count it for all repetitions at
+		 * once.
+		 */
 		times = path->next == hot.block && !path->effect.any ? n - done : 1;
 		nt_tally_record(run.tally, path->ranges)->count += times;
 		done += times;

@@ -16,7 +16,7 @@
 /* Flag of a log entry that is the block before an edge. The next entry is the block after the edge. */
 #define LOG_EDGE	(1u << 31)
 
-/* Return the limit up to which one message may advance hot::out. */
+/* Return the highest address to which decoding one message may advance hot::out. */
 static __always_inline const struct nt_range *fast_log_end(const struct hot *hot, struct way way)
 {
 	return way.counts ? (struct nt_range *)(fast_steps(hot) + MESSAGE_STEPS) :

@@ -95,7 +95,7 @@ static __always_inline bool fast_path_walk_htm(struct run *run, struct hot *hot,
 	const struct nt_range *end = fast_log_end(hot, way);
 	unsigned int paths = 0;
 
-	/* Move the next bit to the highest bit. */
+	/* Shift the next HIST bit to the highest bit. */
 	hist <<= 63 - nr_bits;
 	hist <<= 1;
 	while (hot->out < end && (!way.counts || paths++ < TALLY_PATHS)) {

@@ -35,7 +35,7 @@ struct way {
 	bool	explicit;	/* the source reports all returns, although the flow has a return stack */
 	bool	pext;		/* use the processor's pext instruction */
 	bool	by_blocks;	/* use neither groups nor paths */
-	bool	dialect;	/* the dialect is not the ratified one, or addresses are short */
+	bool	dialect;	/* check for the special cases for which nt_flow::is_odd is set */
 	bool	counts;		/* count ranges instead of emitting them */
 	bool	log;		/* with @counts, log paths and do not look up groups, see fast-log.h */
 };
@@ -87,16 +87,16 @@ static __always_inline uint64_t fast_count_of(unsigned int tcode)
 	return 1ULL << 48;
 }
 
-/* Return the sum of the four counters in @counts, which must be below 1 << 16. */
+/* Return the sum of the four counters in @counts. The sum must be below 1 << 16. */
 static __always_inline unsigned int fast_nr_counted(uint64_t counts)
 {
 	return counts * 0x0001000100010001ULL >> 48;
 }
 
 /*
- * In nt_group::counts, the four counters have 4 bits each. The multiplication moves each counter to
- * its place, beside copies of the others. The sum of two copies at one place does not carry,
- * because a group has at most 8 messages of at least two bytes each.
+ * nt_group::counts stores the four counters with 4 bits each. Convert them to 16 bits each. The
+ * multiplication copies each counter to its new position, and the mask removes all other copies.
+ * Adding copies does not carry, because a group has at most 8 messages of at least two bytes each.
  */
 static __always_inline uint64_t fast_unpack_counts(uint64_t packed)
 {

@@ -143,8 +143,8 @@ struct nt_memo {
 	unsigned int	path_bits;	/* maximum number of HIST bits of a path if ranges are counted */
 	uint32_t	messages;	/* number of messages since nt_judge() last chose a strategy */
 	uint32_t	until;		/* value of @messages at which nt_judge() is called */
-	uint32_t	missed;		/* number of these messages whose lookup found no group */
-	uint32_t	misses;		/* number of lookups of these messages that found no path */
+	uint32_t	missed;		/* number of @messages whose lookup found no group */
+	uint32_t	misses;		/* number of lookups of paths, for @messages, that found no path */
 	uint32_t	patience;	/* number of times that PAUSE is doubled, see fast-judge.c */
 	struct nt_undo_log undo;
 	_Alignas(MEMO_ALIGN) struct nt_path paths[1u << PATHS_SHIFT];

@@ -89,7 +89,7 @@ static bool scan_is_mode_clear(const struct scan *scan, size_t at)
 			return false;
 		if (!(NT_BRANCH_TCODES >> msg.tcode & 1))
 			continue;
-		/* This cell also records the mode if the message is in the next cell. */
+		/* Record the mode in this cell even if the message that shows it is in the next cell. */
 		scan->cell->modes |= MODE_BIT(nt_message_mode(&msg));
 		return nt_message_shows_mode(&msg);
 	}

@@ -19,20 +19,21 @@
 
 /*
  * Smallest size of a cell in bytes. It is so small that even a small buffer has several cells. A
- * large buffer has larger cells, because starting a part takes time. With cells of 256 KiB, two
- * threads need a tenth less time. With even larger cells, the ranges of a part would not fit into a
- * queue.
+ * large buffer has cells of up to NT_LARGE_CELL_SIZE (256 KiB), because starting a part takes time.
+ * With these cells, two threads need a tenth less time than with the smallest cells. Cells become
+ * even larger only if there would be more than NT_MAX_CELLS of them, because the ranges of a larger
+ * part would not fit into a queue.
  */
 #ifndef NT_CELL_SIZE
 #define NT_CELL_SIZE	(16u << 10)
 #endif
 #define NT_LARGE_CELL_SIZE	(16 * NT_CELL_SIZE)
-#define NT_MANY_CELLS		64	/* with more cells for each thread, cells become larger */
+#define NT_MANY_CELLS		64	/* maximum number of cells for each thread, unless they are large */
 #define NT_MAX_CELLS		(1u << 20)	/* maximum number of cells of a buffer */
 
 /* Effect of a sequence of messages on the context and the time */
 struct nt_effect {
-	bool			loses_context;	/* the context before these messages is lost */
+	bool			loses_context;	/* the context that was set before these messages is lost */
 	struct nt_context	context;	/* context that these messages set */
 	uint64_t		delta;		/* sum of the relative TSTAMPs, in ticks */
 	bool			sets_known;	/* these messages determine whether the time is known */

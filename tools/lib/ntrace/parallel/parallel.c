@@ -165,8 +165,8 @@ static void parallel_chain_cells(struct parallel *job)
 }
 
 /*
- * Scan one cell, without holding the lock meanwhile. If no cell can be scanned before another worker
- * has scanned its cell, wait for a change.
+ * Scan the next cell. The lock is not held during the scan. If all cells are taken, or if the result would have no
+ * room before an earlier cell is scanned, wait for a change instead.
  */
 static void parallel_scan_cell(struct parallel *job)
 {
