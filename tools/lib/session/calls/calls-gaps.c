@@ -109,8 +109,8 @@ static void settle(struct ns_gaps *g)
 
 	ns_array_sort(&g->firsts, first_cmp);
 	/*
-	 * The end of an open gap may be earlier than it seemed at the last call, because a
-	 * stretch of another buffer may have started before the stretches that were known.
+	 * Set the end of each open gap again. A stretch of another buffer that was added since the last call may
+	 * have started earlier than the stretches that were known at that call.
 	 */
 	for (i = 0; i < g->gaps.nr; i++) {
 		if (g->gaps.at[i].open)

@@ -71,8 +71,8 @@ struct ns_outer {
 	struct ns_event	event;
 	/* time (ns) and instructions of the calls that ended since the previous outer event */
 	uint64_t	child_ran, child_insns;
-	size_t		totals;		/* the totals of these calls end before this index of ns_slice::totals */
-	/* time since the previous outer event in the kernel, which a trap before the slice has entered, ns */
+	size_t		totals;		/* index in ns_slice::totals after the totals of calls before the event */
+	/* time in kernel code since the previous outer event, if a trap before the slice has entered the kernel, ns */
 	uint64_t	unknown;
 };
 
@@ -84,13 +84,13 @@ struct ns_slice {
 	uint32_t	buffer;
 	uint64_t	fresh;		/* number of earlier slices of the stretch whose @split is false */
 	bool		split;		/* the slice continues the previous slice */
-	/* the slice has no times, but all slices that precede it are already decoded */
+	/* the trace has no times, but all slices before this slice are already decoded */
 	bool		first;
 	uint64_t	begin, end;
 	uint64_t	insns, ran;
-	int64_t		late;		/* ns that count for the thread, but are not part of @ran; may be negative */
+	int64_t		late;		/* ns to add to @ran for nt_thread::ran; may be negative */
 	uint64_t	at, space;	/* start address, and its address space */
-	/* as in struct ns_outer, for the code after the last outer event */
+	/* the same as in struct ns_outer, for the code after the last outer event */
 	uint64_t	child_ran, child_insns;
 	uint64_t	unknown;
 	NS_ARRAY(struct ns_total) totals;
@@ -197,7 +197,7 @@ struct ns_outermost {
 	uint32_t	function;
 	uint32_t	next;		/* number of the stack's next outermost call, 0: none */
 	bool		first;		/* the calls of the stack before this call are unknown */
-	bool		caller;		/* this call contains the earlier outermost calls, back to one with @first */
+	bool		caller;		/* the call has made the earlier outermost calls, back to one with @first */
 };
 
 /* Number of open calls of one function on one stack, and the sums of the function's calls since the stack started */
@@ -306,7 +306,7 @@ struct ns_part {
 	uint64_t	first;		/* time of the first branch */
 	uint64_t	branches;	/* branches since the last slices were added to the pool */
 	enum nt_where	mode;		/* mode of the current code; NT_IN_NR: its time is added to ns_slice::unknown */
-	uint64_t	mode_since;	/* time that the slice had run when @mode began, ns */
+	uint64_t	mode_since;	/* time for which the slice had run when @mode began, ns */
 	uint64_t	modes[NT_IN_NR];
 	struct nt_calls_totals totals;
 	/* Other threads of the library read the members below under the lock. */

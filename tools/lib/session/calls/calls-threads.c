@@ -199,7 +199,7 @@ static bool thread_enter(struct ns_stack *stack, struct ns_frame *frame, const s
 		return false;
 	t->calls->functions.all.at[number].watched = ns_calls_is_watched(t->calls, &place);
 	frame->function = number;
-	/* calls that ended before the outermost function was found are not calls of this function */
+	/* the outermost function starts with this event, so calls that ended before were not made by this function */
 	if (stack->cur.open.nr == 1 && stack->cur.outer.insns == e->insns)
 		forget_totals(t);
 	return (stack->cur.open.nr > 1 || add_outermost(t, frame, e)) && add_depth(t, frame);
@@ -240,7 +240,8 @@ static bool thread_drop(struct ns_stack *stack, const struct ns_event *e)
 }
 
 /*
- * Store the slice by its number if calls are stored or passed to an nt_call_fn. The user looks up their slices later.
+ * Store the slice by its number if calls are stored or passed to an nt_call_fn, because the user can look up the slice
+ * of each call later.
  */
 static bool number_slice(const struct ns_thread_calls *t)
 {
@@ -335,8 +336,8 @@ static bool give_up(struct ns_thread_calls *t)
 }
 
 /*
- * Count the time of kernel code after a trap that began before the slice, whose mode is known only when the slice is
- * merged. Return false if out of memory.
+ * Count the time of kernel code that a slice executed after a trap in an earlier slice. Only the merge finds the trap,
+ * which determines the mode of the code. Return false if out of memory.
  */
 static bool add_unknown(struct ns_thread_calls *t, const struct ns_slice *s, uint64_t ran)
 {
@@ -617,7 +618,7 @@ static int end_threads(struct nt_calls *calls)
 		t = pool->threads.at[i];
 		err = give_up(t) ? t->error : -1;
 		for (cpu = 0; !err && cpu < t->cpus.nr; cpu++) {
-			/* A switch may be later than the end of the only slice */
+			/* @ran is negative if the switch to the next thread took longer than the only slice */
 			if ((int64_t)t->cpus.at[cpu].ran < 0)
 				t->cpus.at[cpu].ran = 0;
 			err = ns_array_add(&pool->cpus, t->cpus.at[cpu]) ? 0 : -1;

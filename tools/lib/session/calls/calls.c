@@ -10,9 +10,9 @@
 
 #define CACHE_SIZE	4096	/* entries of the cache of functions by address, a power of two */
 #define OUTER_MAX	4096	/* maximum number of events of a slice */
-#define FLUSH_SLICES	512	/* a part adds its slices to the pool if it has this number of slices, */
-#define FLUSH_CALLS	4096	/* or of watched calls, */
-#define FLUSH_BRANCHES	(1 << 20)	/* or of branches since the last addition */
+#define FLUSH_SLICES	512	/* number of slices from which on a part adds them to the pool */
+#define FLUSH_CALLS	4096	/* number of watched calls from which on a part adds its slices to the pool */
+#define FLUSH_BRANCHES	(1 << 20)	/* number of branches from which on a part adds its slices to the pool */
 
 /* ---- Functions ---- */
 
@@ -431,9 +431,9 @@ static void free_part(struct ns_part *p)
 }
 
 /*
- * Return true if trace was lost at the start of the stretch and the stretch before it did not
- * report the loss. If the trace consists of frames, the flag PARTIAL counts as a loss,
- * because only decoding finds the first message.
+ * Return true if trace was lost at the start of the stretch and the stretch before it did not report the loss. If
+ * the trace consists of frames, look at the flag PARTIAL instead of the first message, which only unpacking the
+ * frames finds.
  */
 static bool lost_begin(const struct ns_trace *trace, const struct ns_stretch *s)
 {
@@ -468,7 +468,7 @@ static void *begin(void *ctx, uint64_t stretch)
 	p->stack.ctx = p;
 	p->stack.part = true;
 	p->horizon = s->start;
-	/* a gap at the start of the stretch, if trace was lost since the previous stretch */
+	/* begin with a gap if trace was lost since the previous stretch */
 	p->in_gap = lost_begin(&calls->session->trace, s);
 	p->gap = s->start;
 	add_part(calls, p, s->start);

@@ -167,7 +167,7 @@ struct nt_thread {
 	int32_t		tid, cpu;
 	uint64_t	end;		/* time of the last code, ns */
 	uint64_t	insns;
-	/* time for which the CPU had chosen the thread, ns. Calls count the time of a switch for the previous thread. */
+	/* time for which the CPU had chosen the thread, ns; calls count a switch as time of the thread before it */
 	uint64_t	ran;
 };
 

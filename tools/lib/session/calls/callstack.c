@@ -308,7 +308,10 @@ static int take_call(struct ns_stack *stack, const struct ns_event *e)
 	return stack_push(stack, &frame, e) ? 1 : -1;
 }
 
-/* Push a frame for a trap. If its code is not traced (@unseen), ns_frame::resume is the address of the stop. */
+/*
+ * Push a frame for a trap. If its code is not traced (@unseen), set ns_frame::resume to the address at which trace
+ * stopped.
+ */
 static int take_trap(struct ns_stack *stack, const struct ns_event *e, bool unseen)
 {
 	const struct ns_frame frame = {
@@ -500,7 +503,7 @@ static int return_to(struct ns_stack *stack, const struct ns_event *e, bool save
 
 	for (i = (int64_t)stack->cur.open.nr - 1; i >= 0; i--) {
 		f = &stack->cur.open.at[i];
-		/* a return instruction does not leave the kernel */
+		/* calls below a trap do not end, because a return instruction does not leave the kernel */
 		if (f->trap) {
 			below = false;
 			break;
@@ -826,7 +829,7 @@ static int call_from_untraced(struct ns_stack *stack, const struct ns_frame *sto
 	case STOP_ADDRESS:
 		return begin_anew(stack, stop, e);
 	case STOP_RANGE:
-		/* the end of a hidden call is unknown, because code outside of the ranges was reached by a jump */
+		/* a hidden call may have ended in code outside of the ranges, so end it, at an unknown time */
 		if (stack->cur.open.nr && stack->cur.open.at[stack->cur.open.nr - 1].hidden && !stack_leave(stack, e, false))
 			return -1;
 		return stack->cur.open.nr ? call_from_missing(stack, e, false) : begin_anew(stack, stop, e);
@@ -866,7 +869,7 @@ static int take_signal(struct ns_stack *stack, const struct ns_event *e, struct 
 		return i;
 	frame.trap = frame.unseen = false;
 	frame.signal = true;
-	/* the trap of a frame from before the trace has no kind */
+	/* the kind of a trap from before the trace is unknown, so assume an interrupt */
 	if (frame.kind == NT_BRANCH_NONE)
 		frame.kind = NT_BRANCH_INTERRUPT;
 	start_frame(stack, &frame, e);
@@ -921,7 +924,7 @@ static int take_trap_return(struct ns_stack *stack, const struct ns_event *e)
 		return -1;
 	if (user && frame.paused)
 		pause_calls(stack, false);
-	/* a kernel that was interrupted by a fault in its own code has handled the fault, and continues elsewhere */
+	/* if a fault has interrupted the kernel itself, the kernel has handled it and continues at another address */
 	return user ? take_signal(stack, e, frame) : 1;
 }
 

@@ -151,7 +151,7 @@ struct ns_spent {
 	uint64_t	time, insns, ran;
 };
 
-/* One stack of a thread. If ns_stack::part is set, only the first three lines of members are used. */
+/* One stack of a thread. If ns_stack::part is set, only @open, @child_ran, @child_insns and @signals are used. */
 struct ns_one_stack {
 	NS_ARRAY(struct ns_frame) open;
 	uint64_t	child_ran, child_insns;	/* sums of the calls that ended and had no open caller */

@@ -60,7 +60,8 @@ const struct nt_who *ns_running_slow(struct ns_running *running, const struct nt
 uint64_t ns_running_away(const struct ns_running *running, const struct nt_who *who, const struct nt_branch *begin)
 {
 	/*
-	 * after a trap or an ecall, trace starts at the address of its stop; otherwise a filter had stopped the trace
+	 * after a trap or an ecall, trace starts at the address at which it stopped, or behind the ecall; if it
+	 * starts elsewhere, a filter had stopped it
 	 */
 	if (ns_is_filtered(running->session) && begin->to != running->stop && begin->to != running->stop + 4)
 		return begin->time - running->last;

@@ -21,7 +21,7 @@ struct ns_running {
 	uint64_t	insns;		/* instructions since the next thread's id was written */
 	uint64_t	from, last;	/* times of the slice's start and of the last branch or switch, ns */
 	uint64_t	chosen;		/* time at which the next thread's id was written, ns */
-	int64_t		late;		/* ns by which the branch's switch was later than its ns_running::chosen; 0: no switch */
+	int64_t		late;		/* ns from @chosen to the switch to the thread of the branch; 0: no switch */
 	uint64_t	away;		/* time between @from and @last in which other threads ran, ns */
 	uint64_t	stop;		/* address at which trace has stopped */
 };

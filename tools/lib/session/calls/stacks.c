@@ -202,7 +202,7 @@ static bool drop(void *ctx, const struct nt_chains *chains, const struct ns_thre
 		for (next = frame + 1; next < end && next->unseen; next++)
 			;
 		/*
-		 * All of these calls end. The counts of the caller of @next do not yet include @next.
+		 * all these calls end now, but the call @next is not yet part of the counts of its caller @frame
 		 */
 		if (next < end) {
 			counted.child_ran += e->ran - next->ran;

@@ -18,8 +18,8 @@ struct ns_tree_cached {
 /* ---- Nodes ---- */
 
 /*
- * A function is identified by its address, but an inlined function only has a name. The kind of the trap is not known
- * of the only call that nt_stacks_of() counts, which is a child of the root.
+ * Functions are equal if their addresses are equal, but an inlined function only has a name. Do not compare the traps
+ * of children of the root, because the trap that entered the only call that nt_stacks_of() counts is not known.
  */
 static bool same_node(const struct nt_node *a, const struct nt_node *b)
 {
