@@ -12,7 +12,7 @@
 #define COPY_EVENTS	16384
 #define COPY_FRAMES	64
 
-/* The next event of a lane that a walk has to apply */
+/* The next event that a walk has to apply among the events of one lane (the segments of one CPU) */
 struct head {
 	uint32_t	segment, event;	/* number of the segment, and number of the event in the list of the segment */
 	bool		indexed;	/* the list is ns_chunk::events; if false, the list is ns_decoded::events */
@@ -28,7 +28,7 @@ struct state {
 	struct ns_stack	stack;
 	struct head	*heads;
 	uint32_t	lane;		/* lane of the last event */
-	struct ns_spot	spot;		/* the run that follows the last event */
+	struct ns_spot	spot;		/* run after the last event; @run is UINT32_MAX after an event of the index */
 	uint64_t	time;		/* time of the last event, ns */
 	bool		begun;
 };
@@ -101,7 +101,10 @@ static void begin_walk(struct ns_walk *walk)
 	};
 }
 
-/* Apply an event of the thread, which @spot follows. Return false if out of memory. */
+/*
+ * Apply event @c of the thread. @spot identifies the run of @lane that follows the event. Return false if out of
+ * memory.
+ */
 static bool take_event(struct ns_walk *walk, uint32_t lane, struct ns_spot spot, const struct ns_call_event *c)
 {
 	struct state *now = &walk->now;
@@ -130,8 +133,9 @@ static bool take_event(struct ns_walk *walk, uint32_t lane, struct ns_spot spot,
 /* ---- Walk ---- */
 
 /*
- * Set *list to the events of the segment at the head of a lane. The walk moves to @time. If the whole segment is before
- * this time (@before, or according to its end), the few events in the index are enough. Return false after an error.
+ * Set *list to the events of the lane's next segment, for a walk to @time. If the walk passes the whole segment,
+ * because @before is set or the segment ends before @time, the few events in the index are enough. Return false after
+ * an error.
  */
 static bool list_events(struct ns_walk *walk, uint32_t lane, uint64_t time, bool before, struct list *list)
 {
@@ -153,8 +157,8 @@ static bool list_events(struct ns_walk *walk, uint32_t lane, uint64_t time, bool
 }
 
 /*
- * Return the next event of the walk's thread on @lane. The walk moves to the run at @to on @to_lane, which has the time
- * @time. Return NULL if the lane has no further event before this run, or after an error, for which *err is set.
+ * Return the next event of the walk's thread on @lane, for a walk to the run @to of @to_lane, which has the time @time.
+ * Return NULL if the lane has no further event before this run, or after an error, for which *err is set.
  */
 static const struct ns_call_event *head_of(struct ns_walk *walk, uint32_t lane, uint32_t to_lane, struct ns_spot to,
 					   uint64_t time, bool *err)
@@ -184,7 +188,10 @@ static const struct ns_call_event *head_of(struct ns_walk *walk, uint32_t lane, 
 	return NULL;
 }
 
-/* Return true if a walk to any later position can continue here, because no lane is inside an indexed segment. */
+/*
+ * Return true if a walk to any later position can continue from here. If the walk has applied some of the events that
+ * the index has of a segment, a walk to a position inside this segment would lack events.
+ */
 static bool is_between_segments(const struct ns_walk *walk)
 {
 	const struct head *head = walk->now.heads, *end = head + walk->replay->lanes.nr;
@@ -205,7 +212,7 @@ static bool keep_copy(struct ns_walk *walk)
 	    !is_between_segments(walk))
 		return true;
 	walk->events = 0;
-	/* after a walk has gone back, it may pass this position again, for which it has already made a copy */
+	/* a walk that has gone back can pass positions again of which it has already made copies */
 	if (walk->copies.nr &&
 	    !is_before(&walk->copies.at[walk->copies.nr - 1], walk->now.lane, walk->now.spot, walk->now.time))
 		return true;
@@ -218,8 +225,8 @@ static bool keep_copy(struct ns_walk *walk)
 }
 
 /*
- * Move the head of a lane behind event @e. If the thread has got several stacks, the events of the index may be
- * incorrect, so continue with all events of the segment.
+ * Move the head of a lane behind event @e. If the thread has several stacks, the events in the index may be incorrect,
+ * so continue with the complete list of the segment's events.
  */
 static void pass_event(const struct ns_walk *walk, struct head *head, const struct ns_lane *lane, const struct ns_call_event *e)
 {
@@ -230,7 +237,10 @@ static void pass_event(const struct ns_walk *walk, struct head *head, const stru
 	head->event = e->run + 1;
 }
 
-/* Apply all events of the thread before the run at @spot of @lane, at @time. Return false after an error. */
+/*
+ * Apply all events of the thread before the run at @spot of @lane, which has the time @time. Return false after an
+ * error.
+ */
 static bool walk_to(struct ns_walk *walk, uint32_t lane, struct ns_spot spot, uint64_t time)
 {
 	struct state then = { .begun = true };
@@ -252,7 +262,7 @@ static bool walk_to(struct ns_walk *walk, uint32_t lane, struct ns_spot spot, ui
 			then.lane = i;
 			then.time = e->time;
 			then.spot.segment = walk->now.heads[i].segment;
-			/* an indexed segment is before the run as a whole, so its events do not depend on the run */
+			/* the whole segment of an indexed event is before @spot, so its run is not needed */
 			then.spot.run = walk->now.heads[i].indexed ? UINT32_MAX : e->run;
 		}
 		if (!found || !is_before(&then, lane, spot, time))

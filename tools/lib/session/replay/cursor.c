@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The position, which is an instruction of the first run, by time and then by lane, among the next runs
- * of all lanes.
+ * Move the position of a replay. nt_replay::next contains the next run of each lane. The current run is the earliest
+ * of these runs, or the one on the first lane if several have the same time. The position is an instruction of the
+ * current run.
  */
 #include "replay-priv.h"
 
@@ -11,7 +12,7 @@ const struct ns_decoded *ns_replay_decode(struct nt_replay *replay, uint32_t lan
 	struct ns_decoded *d, *oldest = replay->cache;
 	size_t nr = NS_CACHE;
 
-	/* a path reads each lane only once, so use few entries, which fit into the processor's cache */
+	/* a path reads each lane only once, so use few entries of the cache, which fit into the processor's cache */
 	if (replay->options.paths && replay->lanes.nr < nr)
 		nr = replay->lanes.nr + 1;
 	for (d = replay->cache; d < replay->cache + nr; d++) {
@@ -323,7 +324,7 @@ static uint64_t time_before(const struct nt_replay *replay, uint64_t insn)
 		for (l = replay->lanes.at; l < replay->lanes.at + replay->lanes.nr; l++) {
 			size_t nth = ns_lower_bound(l->segments.nr, l->segments.at[i].last < mid);
 
-			/* the segment may end later, so the sum is an upper limit */
+			/* add all instructions of the segment in which @mid is, so the sum is an upper limit */
 			sum += nth >= l->segments.nr ? l->insns :
 			       l->segments.at[nth].before + (l->segments.at[nth].first < mid ? l->segments.at[nth].insns : 0);
 		}
@@ -413,8 +414,8 @@ bool nt_replay_where(struct nt_replay *replay, int32_t tid, struct nt_replay_pla
 /* ---- Steps ---- */
 
 /*
- * Move from the current run to another run. Backwards, this is the thread's previous run. Forwards, it is the next run
- * of any thread. If trace is missing before the thread's next run, it is that next run.
+ * Move backwards from the current run to the thread's previous run, or forwards to the next run of any thread. If
+ * trace is missing before the thread's next run, move forwards to that run.
  */
 static int step_thread(struct nt_replay *replay, int32_t tid, bool backwards)
 {
@@ -435,7 +436,7 @@ static int step_thread(struct nt_replay *replay, int32_t tid, bool backwards)
 		replay->next[replay->lane] = at;
 	if (ret <= 0)
 		return ret;
-	/* if the runs are of two CPUs and of any thread, missing trace before one run is not between them */
+	/* in a step of any thread, trace that is missing on one CPU is not between runs of two CPUs */
 	gap &= tid != NS_ANY_THREAD || lane == replay->lane;
 	run = ns_replay_run(replay, lane, spot);
 	if (run && !backwards && !run->gap)

@@ -36,7 +36,7 @@ struct side {
 
 struct nt_diff {
 	struct side	sides[2];
-	uint64_t	counted[2];	/* number of pieces of each thread before the last difference */
+	uint64_t	counted[2];	/* for each thread, number of pieces before the last difference */
 	bool		moves;		/* the next comparison must first find equal calls */
 	bool		gap;		/* the last difference was missing trace */
 };

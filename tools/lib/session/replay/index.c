@@ -24,7 +24,7 @@ static void *begin_index(void *ctx, uint64_t number)
 	struct nt_replay *replay = ctx;
 	const struct ns_stretch *s = ns_part_stretch(replay->session, number);
 	const struct ns_cpu *cpu = ns_part_cpu(replay->session, number);
-	/* a filter hides returns, so the index cannot leave out events */
+	/* a filter hides returns, so the index cannot pair calls with their returns and leave them out */
 	bool has_events = !replay->options.paths && !ns_is_filtered(replay->session);
 	struct ns_replay_part *p = ns_replay_part_new(replay, number, has_events);
 
@@ -103,7 +103,7 @@ static bool add_part(struct nt_replay *replay, struct ns_replay_part *p, const s
 	ok = ok && (!p->pairs || ns_pairs_end(p->pairs, &p->now));
 	if (ok && lane->lost)
 		first->gap = first->has_gap = true;
-	/* trace of a ring that was saved later does not continue the trace of the lane's previous segment */
+	/* if a ring has overwritten the start of the part, the part does not continue the lane's last segment */
 	first->gap |= (s->middle || ns_frames_lost(s)) && lane && lane->segments.nr;
 	first->has_gap |= first->gap;
 	for (i = 0; ok && i < p->segments.nr; i++)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The events of a segment that change the callers of later code. A call that returns in the same
- * segment has no effect on the model of calls (callstack.h) any more, and neither have the calls
- * that it made. They are left out, so that few events show the callers at the end of a recording.
+ * The events of a segment that change the callers of later code. If a call returns in the same
+ * segment, this call and the calls that it made have no further effect on the model of calls
+ * (callstack.h). Their events are left out, so that few events are needed to find the callers at a
+ * late position.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -175,7 +176,8 @@ static int take_return(struct ns_pairs *pairs, const struct ns_call_event *e)
 	if (nth < 0)
 		return 0;
 	/*
-	 * if the thread has several stacks, this return may continue on another stack, and these events are wrong
+	 * if the thread has several stacks, this return may continue on another stack, which makes the events of this
+	 * segment wrong
 	 */
 	pairs->one_stack |= code->loads;
 	if (!saves && !code->saves) {

@@ -39,8 +39,8 @@ static void note_lines(struct ns_chunk *s, const struct nt_range *r)
 
 /*
  * Return the thread that executes a range. The kernel writes the id of the next thread some time before it switches to
- * that thread, and code up to the switch still belongs to the previous thread. Paths, and the index of a recording with
- * a filter, ignore this, and use the thread that the trace names.
+ * that thread, and code up to the switch still belongs to the previous thread. For paths, and if the recording has a
+ * filter, the thread whose id was written last is returned, even before the switch.
  */
 static const struct nt_who *owner_of(const struct ns_replay_part *p, const struct nt_who *who, const struct nt_range *range)
 {
@@ -56,8 +56,8 @@ static bool has_jumped(const struct nt_range *range)
 }
 
 /*
- * If the index is made for paths, extend the last run of the segment by a range that continues it. Otherwise return
- * false.
+ * Extend the last run of the segment by a range that continues it. Only a replay for paths joins ranges in this way.
+ * Return false if the range must be a new run.
  */
 static bool extend_run(struct ns_replay_part *p, const struct nt_who *who, const struct nt_range *range)
 {
@@ -282,8 +282,8 @@ static bool begin_segment(struct ns_replay_part *p, const struct nt_batch *batch
 }
 
 /*
- * Note that a segment may begin at this SYNC. It may not begin in the kernel, because the kernel may be
- * about to switch to another thread, which only the code before the SYNC shows.
+ * Note that a segment can begin at this SYNC. A segment must not begin in the kernel, because the kernel may be about
+ * to switch to another thread, which only the code before the SYNC shows.
  */
 static void note_sync(struct ns_replay_part *p, const struct nt_item *item)
 {
@@ -352,7 +352,7 @@ int ns_replay_part_ranges(void *ctx, const struct nt_who *who, const struct nt_b
 			return -1;
 		plain = follows(p, who) && is_shown(p, who, 0);
 	}
-	/* kernel code that is not shown also opens and ends calls, so the segment also contains its thread */
+	/* kernel code that is not shown also starts and ends calls, so note its thread as a thread of the segment */
 	if (p->replay->options.pid < 0 || who->pid == p->replay->options.pid)
 		p->now.threads |= ns_thread_bit(who->tid);
 	return 0;

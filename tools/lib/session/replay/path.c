@@ -128,7 +128,10 @@ static bool is_gap(const struct nt_path *p, const struct ns_run *run)
 	return run->gap || (run->trap && ns_gaps_between(&p->replay->gaps, p->tid, p->open.time, run->time));
 }
 
-/* Return true if @to is the instruction at @at, or can be the next one, which the kernel has emulated. */
+/*
+ * Return true if code at @to continues code that ended before @at. The kernel may have emulated the instruction at @at,
+ * and then continues after it.
+ */
 static bool is_resumed(uint64_t at, uint64_t to)
 {
 	return to == at || to == at + 2 || to == at + 4;
@@ -187,7 +190,8 @@ static void add_to_piece(struct nt_path *p, const struct ns_run *run)
 }
 
 /*
- * Return true if the run begins at the lr of a loop, which repeats because the sc failed, such as after an interrupt.
+ * Return true if the run begins at an lr to which a loop jumps back because its sc has failed, for example after an
+ * interrupt.
  */
 static bool is_retry(struct nt_path *p, const struct ns_run *run)
 {

@@ -29,7 +29,7 @@ struct ns_call_event {
 	uint64_t	from_space, to_space;
 	uint32_t	image;
 	int32_t		tid;
-	/* number of runs of the segment before the event; in ns_chunk::events, number of events before it */
+	/* number of the segment's runs before the event, or, in ns_chunk::events, of its events before it */
 	uint32_t	run;
 	uint8_t		kind, flags, length;
 	/* the CPU executed another thread directly before the event, or trace was lost */
@@ -50,7 +50,7 @@ struct ns_chunk {
 	/* code that is not shown executed before the first instruction of the segment */
 	bool		trap;
 	bool		has_gap;	/* ns_run::gap is set in a run of the segment */
-	bool		has_events;	/* @events is complete, see pairs.h */
+	bool		has_events;	/* @events is complete, see pairs.c */
 	bool		one_stack;	/* @events is only correct if the thread does not switch stacks */
 	uint64_t	end;		/* time of the last event or run of the segment, ns */
 	struct ns_call_event *events;
@@ -106,7 +106,7 @@ struct nt_replay {
 	uint64_t	uses;
 	size_t		events;		/* number of events in ns_chunk::events of all segments */
 	size_t		decoded;	/* number of times that a segment was decoded */
-	/* The position consists of the next run of each lane, and of the lane whose next run is the current one. */
+	/* The position. @next has the next run of each lane, and @lane is the lane of the current run. */
 	struct ns_spot	*next;
 	uint32_t	lane;
 	uint32_t	insn;		/* number of instructions of the current run before the position */

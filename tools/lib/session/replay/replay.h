@@ -72,7 +72,8 @@ enum nt_replay_moved {
  * nt_replay_step() - move over one instruction of a thread
  * @tid: The thread; -1: any thread
  *
- * After a step forwards, the position can be at an instruction of another thread, which precedes the thread's next one.
+ * After a step forwards, the position can be at an instruction of another thread, which was executed before the
+ * thread's next instruction.
  */
 int nt_replay_step(struct nt_replay *replay, int32_t tid, bool backwards);
 
