@@ -17,7 +17,7 @@ struct ns_section {
 	/* first address, and first address after the section, as elfutils assigns them */
 	uint64_t	from, to;
 	uint64_t	kernel;		/* number to add to an elfutils address to get the address in the kernel */
-	/* @kernel is known; false for code that the kernel has freed after the module's start */
+	/* @kernel is known; false if the kernel has freed the section's code after the module's start */
 	bool		placed;
 };
 

@@ -126,8 +126,8 @@ static uint64_t went_back(struct worker *w, uint64_t first)
 }
 
 /*
- * Return true if the timestamp counter is constant, which means that all messages have the time
- * @first, and that they are more than a processor can send in this time.
+ * Return true if the timestamp counter is constant. Then all messages have the time @first, although
+ * a processor cannot send as many messages during one tick of the counter.
  */
 static bool stands_still(struct worker *w, uint64_t first, struct scan *scan)
 {
@@ -137,7 +137,7 @@ static bool stands_still(struct worker *w, uint64_t first, struct scan *scan)
 	ns_worker_read_until(w, first, scan);
 	/*
 	 * no processor executes more than eight instructions in a nanosecond, or sends more than
-	 * eight bytes of trace for each
+	 * eight bytes of trace for one instruction
 	 */
 	return scan->time == UINT64_MAX && scan->offset - offset > 4096 && (scan->offset - offset) / 64 > tick;
 }

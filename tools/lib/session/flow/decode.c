@@ -369,8 +369,8 @@ static int turn_cmp(const void *a, const void *b)
 }
 
 /*
- * Add a turn for each encoder in ns_stretch::cpus. If that list is empty, add one turn for the
- * encoder of the stretch's CPU.
+ * Add a part to job::turns for each encoder in ns_stretch::cpus. If that list is empty, or if the consumer does not
+ * want the stretch, only add the part of the stretch's own CPU.
  */
 static bool add_turns(struct job *job, const struct ns_stretch *s, uint64_t start)
 {
@@ -390,7 +390,7 @@ static bool add_turns(struct job *job, const struct ns_stretch *s, uint64_t star
 	return ok;
 }
 
-/* Create the turns of all parts, and sort them by time. Parts of one buffer keep the order of the buffer. */
+/* Make job::turns, the list of all parts, and sort it by time. Parts of one buffer keep the order of the buffer. */
 static bool order_parts(struct job *job)
 {
 	const struct ns_trace *trace = &job->session->trace;
@@ -450,7 +450,10 @@ static int end_part(struct job *job, struct turn *t)
 	return job->consumer->end(job->ctx, t->part, &t->who, lost);
 }
 
-/* Call end() for the decoded parts in the order of the turns. If another thread is doing this at the moment, return. */
+/*
+ * Call end() for decoded parts in the order of job::turns, up to the first part that is not decoded. If another thread
+ * is calling end(), return.
+ */
 static void end_finished(struct job *job)
 {
 	struct turn *t;
@@ -539,8 +542,8 @@ int nt_session_decode(struct nt_session *session, const struct nt_consumer *cons
 	pthread_mutex_init(&job.progress_lock, NULL);
 	pthread_cond_init(&job.ended, NULL);
 	/*
-	 * if an earlier call has set nt_session::missing, counting must not change this result,
-	 * because it finds less exact times
+	 * if an earlier call has set nt_session::missing, keep this result when ranges are only counted, because
+	 * counting finds less exact times
 	 */
 	job.finds_missing = !consumer->counts || !session->missing.nr;
 	if (job.finds_missing)

@@ -329,7 +329,7 @@ static void link_stretches(struct ns_trace *trace, const struct ns_setup *setup,
 		if (!ns_frames_has(s))
 			look_at_begin(s, setup, pd, &last);
 		if (before && before->queue == s->queue) {
-			/* the two stretches into which a record was divided have the same times */
+			/* if a record was divided into two stretches, both stretches have the times of the record */
 			s->start = trace->wrapped && before->end == s->end ? before->start : before->end;
 			s->follows = !before->lost && !ns_frames_lost(s) &&
 				     before->offset + before->size == s->offset;
@@ -363,8 +363,8 @@ static bool keep_pieces(struct ns_stretch *s, uint64_t from, uint64_t to)
 }
 
 /*
- * Remove the bytes that earlier sessions wrote from a stretch that is a wrapped ring. If bytes are
- * missing inside, divide the stretch at this position.
+ * Remove the old bytes from a stretch that is a wrapped ring (nt_foreign_ring::old). If bytes are missing inside the
+ * stretch, divide it at their position.
  */
 static bool cut_ring(struct ns_trace *trace, size_t nth, const struct nt_config *config, uint64_t position)
 {

@@ -60,8 +60,8 @@ uint64_t ns_worker_space(void *ctx, const struct nt_context *context)
 		return NS_SPACE_KERNEL;
 	ns_worker_set_thread(w, context);
 	/*
-	 * if the privilege mode is unknown and the process is not in the recording, the code may be
-	 * code of the kernel
+	 * if the privilege mode is unknown and the process is not in the recording, the code may
+	 * also be kernel code
 	 */
 	if (!context->has_priv && w->who.user == NS_SPACE_UNKNOWN)
 		return NS_SPACE_KERNEL;

@@ -46,8 +46,8 @@ struct worker {
 };
 
 /*
- * A part, in the order in which the consumer's end() is called. After a part was decoded, its turn
- * is stored until end() was called for all earlier parts.
+ * A turn is a part in the order in which the consumer's end() is called. After a part was decoded, its turn stores
+ * the results until end() was called for all earlier parts.
  */
 struct turn {
 	uint64_t	number;		/* part number, see sources.h */
@@ -64,10 +64,10 @@ struct job {
 	const struct nt_consumer *consumer;
 	void		*ctx;
 	pthread_mutex_t	lock;
-	NS_ARRAY(struct turn) turns;	/* all parts, ordered by time */
-	size_t		next;		/* index of the first turn that no thread has taken */
-	size_t		turn;		/* index of the turn for which end() is called next */
-	/* maximum number of turns that were taken and for which end() was not called yet; each of them uses memory */
+	NS_ARRAY(struct turn) turns;	/* all parts, ordered by their start time */
+	size_t		next;		/* index in @turns of the first part that no worker has taken */
+	size_t		turn;		/* index in @turns of the part for which end() is called next */
+	/* maximum number of parts that were taken and for which end() was not called yet; each uses memory */
 	size_t		ahead;
 	bool		ending;		/* a thread is calling end() */
 	bool		finds_missing;	/* the job sets nt_session::missing for nt_session_lost() */

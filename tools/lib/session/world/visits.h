@@ -33,8 +33,8 @@ struct ns_visits {
 };
 
 /*
- * ns_visits_build() - list the context switches that may show such times. Call it after
- * ns_trace_cut(). Return: 0, or -1 if out of memory.
+ * ns_visits_build() - list the context switches that show when a thread may have executed without
+ * trace. Call it after ns_trace_cut(). Return: 0, or -1 if out of memory.
  */
 int ns_visits_build(struct ns_visits *visits, struct ns_trace *trace,
 		    const struct ns_setup *setup, const struct pd_record *records, size_t nr);
