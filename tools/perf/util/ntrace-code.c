@@ -151,7 +151,7 @@ void ntrace_code_changed(struct ntrace *nt, pid_t pid)
 
 		if (pid >= 0 && q->pid != pid)
 			continue;
-		/* Code that was decoded and read from the old space is not used any more */
+		/* The process has a new address space, so code of the old one is not used any more and can stay */
 		if (pid >= 0) {
 			nt_image_remap(q->image);
 			continue;
@@ -161,7 +161,10 @@ void ntrace_code_changed(struct ntrace *nt, pid_t pid)
 	}
 }
 
-/* Handle a guest of this process that has switched to another process, or to other code (@code) */
+/*
+ * Handle a guest of this process that has switched to another process, or has changed its code if
+ * @code is set
+ */
 void ntrace_guest_changed(struct ntrace *nt, pid_t pid, bool code)
 {
 	unsigned int i;
@@ -316,9 +319,9 @@ static void ntrace_load_kernel(struct ntrace *nt)
 }
 
 /*
- * "perf kvm --guest record" records the address of the guest kernel. Otherwise the options of this
- * command decide, which name the kernel of the default guest or the files of this guest
- * (--guestmount).
+ * A recording of "perf kvm --guest record" contains the address of the guest kernel. In other
+ * recordings, the guest has a kernel only if options of this command name the kernel of the default
+ * guest, or the files of this guest (--guestmount).
  */
 static struct map *ntrace_guest_kernel(struct machine *guest)
 {

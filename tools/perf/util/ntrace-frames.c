@@ -48,7 +48,10 @@ struct ntrace_frames {
 	bool			sends[NT_FRAMES_IDS];
 };
 
-/* Size of the output buffer of one ID while looking for the senders */
+/*
+ * Size of the output buffer of one ID in the search for encoders that have messages
+ * (ntrace::senders)
+ */
 #define NTRACE_FRAMES_CHECK	4096
 
 struct ntrace_frames_check {
@@ -126,7 +129,7 @@ static bool ntrace_frames_convert(struct ntrace_queue *q, const struct ntrace_pi
 	return true;
 }
 
-/* Add the encoder with an ID that was seen in a stretch of CPU @own to the senders */
+/* Note in ntrace::senders that the encoder with trace ID @id has bytes in a stretch of CPU @own */
 static void ntrace_frames_add(struct ntrace *nt, const struct ntrace_cpu *own, unsigned int id)
 {
 	const struct ntrace_cpu *cpu = ntrace_frames_cpu(&nt->info, id);

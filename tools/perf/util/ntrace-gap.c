@@ -33,8 +33,9 @@
 #include "thread.h"
 
 /*
- * @insns is the number of instructions traced on @cpu before the thread was switched in; @cpu is -1
- * if the thread does not run
+ * @trace_nr is the trace number of the thread, if @epoch equals ntrace::epoch. @insns is the number
+ * of instructions that were traced on @cpu before the thread was switched in. @cpu is -1 if the
+ * thread does not run.
  */
 struct ntrace_tid {
 	u64	epoch;
@@ -83,7 +84,10 @@ static void ntrace_tid_update(struct ntrace *nt, struct ntrace_tid *known)
 	known->trace_nr = ++nt->last_trace_nr;
 }
 
-/* Give a new trace number to a thread that has run without being traced */
+/*
+ * Give the thread a new trace number, so that perf drops its call stack. The thread has run without
+ * being traced, and its calls and returns are unknown.
+ */
 static void ntrace_tid_forget(struct ntrace *nt, pid_t tid, int cpu)
 {
 	struct ntrace_tid *known = tid == -1 ? NULL : ntrace_tid_find(nt, tid, cpu);
@@ -103,7 +107,8 @@ static bool ntrace_has_switches(struct ntrace_queue *q)
 }
 
 /*
- * The thread of the queue executes. Set its trace number, so that perf drops an invalid call stack.
+ * Pass the trace number of the thread that executes to perf. If the number is new, perf drops the
+ * call stack of the thread, which is not valid any more.
  */
 void ntrace_gap_enter(struct ntrace_queue *q)
 {

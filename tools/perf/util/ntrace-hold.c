@@ -21,10 +21,10 @@
 struct ntrace_held {
 	struct list_head	list;
 	struct ordered_event	event;
-	union perf_event	copy[];	/* the header of an event has its size */
+	union perf_event	copy[];	/* copy of the event, whose header contains its size */
 };
 
-/* perf delivers events in the order of their times; hold a copy of each */
+/* perf delivers events in the order of their times. Hold a copy of each event until the end. */
 static int ntrace_hold(struct ordered_events *oe, struct ordered_event *event)
 {
 	struct perf_session *session = container_of(oe, struct perf_session, ordered_events);

@@ -69,8 +69,8 @@ struct ntrace_cpu {
 	u32	dialect;	/* NTRACE_DIALECT_* */
 	u32	addr_bits;	/* bits of an address in messages; 0: all XLEN bits */
 	u32	sink;		/* number of the sink; 0: unknown */
-	u64	ts_base;	/* counter without prescaler, at ts_base_time */
-	u64	ts_base_time;	/* time CSR at ts_base; 0 if both are equal */
+	u64	ts_base;	/* value of the counter, without prescaler, at ts_base_time */
+	u64	ts_base_time;	/* value of the time CSR at ts_base; 0 if the counter equals the time CSR */
 };
 
 struct ntrace_info {
@@ -208,7 +208,7 @@ struct ntrace_piece {
 	u64				offset, size;
 	bool				start;		/* not contiguous with the previous piece */
 	bool				lost;		/* trace is missing before the piece, and no record reports this */
-	bool				whole;		/* starts with a message, although the stretch has earlier bytes of another session */
+	bool				whole;		/* starts with a message, after old bytes that were removed */
 	u8				*data;	/* NULL: in @buffer, or not yet converted */
 };
 
@@ -220,11 +220,11 @@ struct ntrace_position {
 /* Trace that is skipped because it is in no range of --time */
 struct ntrace_skip {
 	bool			on;
-	bool			begun;		/* the decoder was fed up to @from */
+	bool			begun;		/* the decoder was fed up to @from, the start of the skipped trace */
 	struct ntrace_position	from;
-	bool			has_sync;	/* @sync, the last possible start, is valid */
+	bool			has_sync;	/* @sync, the last message from which decoding can start, is valid */
 	struct ntrace_position	sync;
-	u64			until;		/* ns */
+	u64			until;		/* start of the next range of --time, ns */
 };
 
 /* Time of one source, in ticks of its timestamp counter */
@@ -295,7 +295,7 @@ struct ntrace_queue {
 	u64			sample_at;	/* number of the instruction to sample next, or 0 */
 	u64			sample_end;	/* value of insns at the end of the sample's period */
 	u64			message_time;	/* time of the last message that advanced the time */
-	u64			message_insns;	/* value of insns at the end of that message */
+	u64			message_insns;	/* value of insns at the end of the message with message_time */
 	u32			random;
 	u64			last_time;
 	u32			flags;
@@ -344,8 +344,8 @@ int ntrace_queue_pieces(struct ntrace_queue *q, struct auxtrace_queue *queue);
 bool ntrace_stretch_has_frames(const struct ntrace_stretch *stretch);
 bool ntrace_frames_lost(u64 flags, u64 size);
 /*
- * Add the encoders whose trace IDs occur in a stretch of CPU @own to the senders. Warn about IDs that
- * belong to no encoder of the recording.
+ * Set the bits in ntrace::senders of the encoders whose trace IDs occur in a stretch of CPU @own. Warn about
+ * IDs that belong to no encoder of the recording.
  */
 void ntrace_frames_find(struct ntrace_queue *q, struct ntrace_piece *piece,
 			const struct ntrace_cpu *own);
@@ -430,8 +430,8 @@ struct ntrace {
 	size_t			nr_stretches;
 	struct nt_sinks		*sinks;		/* indexed as ntrace_info::cpus */
 	struct nt_foreign	*foreign;	/* a recording of another driver, otherwise NULL */
-	bool			foreign_open;	/* its metadata is incomplete */
-	unsigned long		*senders;	/* bit map of ntrace_info::cpus with messages */
+	bool			foreign_open;	/* the metadata of @foreign is incomplete */
+	unsigned long		*senders;	/* bit map of ntrace_info::cpus whose encoders have messages */
 
 	/* events that are delivered at the end, and their receiver; NULL: no event is held */
 	struct list_head	held;
@@ -456,7 +456,7 @@ struct ntrace {
 	char			*firmware_path;
 	bool			firmware_warned;
 	u64			firmware_gaps;	/* number of gaps of firmware code */
-	u64			firmware_returns; /* implicit returns after these gaps */
+	u64			firmware_returns; /* number of implicit returns after gaps of firmware code */
 	bool			damaged;	/* there was an error other than lost trace */
 	bool			have_trace;
 	bool			decoded;	/* an instruction or address was decoded */
@@ -472,15 +472,15 @@ struct ntrace {
 	struct hashmap		*tids;
 	u64			epoch;
 	u64			last_trace_nr;
-	unsigned int		nr_gaps;	/* queues that are in a gap */
-	bool			event_disabled;	/* by the kernel, because the AUX buffer was full */
+	unsigned int		nr_gaps;	/* number of queues whose trace has a gap at the current time */
+	bool			event_disabled;	/* the kernel has disabled an event because the AUX buffer was full */
 	bool			have_switches;
 
 	/* A process gets another address space when its code changes */
 	struct ntrace_process {
 		pid_t	pid;
 		u32	space;
-		bool	executed;	/* called exec, but the new program has not run */
+		bool	executed;	/* the process has called exec, but the new program has not run */
 		bool	has_guest;	/* the process ran a guest; the next members are those of its first guest */
 		bool	has_hcontext;
 		u64	hcontext;

@@ -71,7 +71,7 @@ static void ntrace_queue_drop(struct ntrace_queue *q, unsigned int piece)
 	zfree(&q->pieces[piece].data);
 	if (piece + 1 < q->nr_pieces && q->pieces[piece + 1].buffer == buffer)
 		return;
-	/* Other sources still need the data */
+	/* Keep the data of the buffer if encoders send SRC, because queues of other sources read the same buffer */
 	if (q->nt->has_sources)
 		return;
 	auxtrace_buffer__drop_data(buffer);

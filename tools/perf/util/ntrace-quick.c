@@ -74,7 +74,7 @@ static int ntrace_quick_tell(struct ntrace_queue *q, struct ntrace_quick_source 
 	int err;
 
 	src->waiting = false;
-	/* The time was already set by the message with the address */
+	/* The message with the address has already set the time */
 	item.tstamp_kind = NT_TSTAMP_NONE;
 	err = ntrace_synth_item(q, &item);
 	return err ? : ntrace_synth_address(q, src->addr);

@@ -20,7 +20,8 @@ static int ntrace_set_current(struct ntrace *nt, int cpu, pid_t pid, pid_t tid)
 	if (cpu < 0 || tid == -1)
 		return 0;
 	/*
-	 * If no Ownership message reports the thread, this event does, so the address space changes
+	 * If Ownership messages do not report the thread, this event changes the thread, and
+	 * therefore the address space
 	 */
 	for (i = 0; i < nt->nr_streams; i++) {
 		struct ntrace_queue *q = nt->streams[i];

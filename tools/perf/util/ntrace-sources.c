@@ -76,7 +76,7 @@ static void ntrace_find_sources(struct ntrace_queue *q, unsigned long *sources)
 	int own = q->nt->queues.queue_array[q->queue_nr].cpu;
 	struct nt_reader *reader = NULL;
 	const struct ntrace_cpu *cpu = NULL, *last = NULL;
-	/* values of SRC in the pieces so far whose messages are those of CPU @last */
+	/* values of SRC in the pieces of CPU @last that were read so far */
 	DECLARE_BITMAP(seen, NTRACE_NR_SOURCES);
 	unsigned int i;
 	const u8 *data;

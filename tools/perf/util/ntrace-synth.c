@@ -125,7 +125,7 @@ static int ntrace_branch_sample(struct ntrace_queue *q, u64 from, u64 to, u32 fl
 		return 0;
 	if (nt->branches_filter && !(nt->branches_filter & flags))
 		return 0;
-	/* perf would resolve its addresses with the symbols of the guest that it knows */
+	/* perf would resolve the branch's addresses with the symbols of a guest that it knows */
 	if (ntrace_is_other_guest(q))
 		return 0;
 	if (ntrace_skip_event(nt))
@@ -141,7 +141,7 @@ static int ntrace_branch_sample(struct ntrace_queue *q, u64 from, u64 to, u32 fl
 		sample.branch_stack = (struct branch_stack *)&dummy;
 	}
 	err = ntrace_deliver(q, &sample, nt->branches_id, nt->branches_sample_type);
-	/* The sample does not own them */
+	/* Remove the branch stack, which the sample does not own, before ntrace_sample_exit() */
 	sample.branch_stack = NULL;
 	ntrace_sample_exit(&sample);
 	return err;

@@ -87,7 +87,10 @@ static u64 ntrace_ts_mask(const struct ntrace_cpu *cpu)
 	return cpu->ts_width && cpu->ts_width < 64 ? (1ULL << cpu->ts_width) - 1 : ~0ULL;
 }
 
-/* Upper limit of all times in the stretch, which is the tick count at its end plus a tolerance */
+/*
+ * Return an upper limit of all timestamps in the stretch, which is the tick count at the end of the stretch plus a
+ * tolerance
+ */
 static u64 ntrace_end_ticks(struct ntrace_queue *q, u64 mask)
 {
 	u64 end = ntrace_time_to_counter(q, q->stretch_time) >> ntrace_prescale_shift(q->info);
@@ -96,8 +99,8 @@ static u64 ntrace_end_ticks(struct ntrace_queue *q, u64 mask)
 }
 
 /*
- * Extend a timestamp of a counter that is narrower than 64 bits and wraps. The upper bits are taken
- * from a reference that is near.
+ * Extend a timestamp of a counter that is narrower than 64 bits and wraps. Take the upper bits from the end of the
+ * stretch or, if this end is not known, from the last time of the clock.
  */
 static u64 ntrace_ticks_widen(struct ntrace_queue *q, const struct ntrace_clock *clock, u64 value)
 {
@@ -119,7 +122,7 @@ u64 ntrace_next_tstamp(const struct ntrace_cpu *cpu, u64 last, u64 tstamp)
 
 	if (cpu->dialect != NTRACE_DIALECT_SIFIVE0)
 		return last + tstamp;
-	/* The difference is XORed, and the counter may have wrapped */
+	/* The message contains the XOR of its time and @last. The mask also adds a wrap of the counter. */
 	return last + (((last ^ tstamp) - last) & mask);
 }
 
@@ -147,7 +150,8 @@ u64 ntrace_queue_time(struct ntrace_queue *q, u64 tstamp, u8 kind)
 	if (q->timeless || kind == NT_TSTAMP_NONE)
 		return q->time;
 	/*
-	 * Without a known end, use the reader's clock as the reference, because the reader is ahead
+	 * If the end of the stretch is not known, take the upper bits from the time up to which messages were read
+	 * ahead. The decoder has not reached this time, so @tstamp is not later.
 	 */
 	if (mask != ~0ULL && !q->stretch_time && clock->valid)
 		tstamp = clock->ticks - ((clock->ticks - tstamp) & mask);
@@ -161,7 +165,7 @@ u64 ntrace_queue_time(struct ntrace_queue *q, u64 tstamp, u8 kind)
 
 /* ---- A counter that is constant or restarts ---- */
 
-#define NTRACE_EARLY	10000000	/* a message is at most this much older than its stretch, ns */
+#define NTRACE_EARLY	10000000	/* maximum time by which a message is older than the start of its stretch, ns */
 
 /* Timestamps of a stretch, in ns of the perf clock */
 struct ntrace_scan {
@@ -170,7 +174,10 @@ struct ntrace_scan {
 	u64	same;		/* number of bytes whose messages all have the time @first */
 };
 
-/* Read the timestamps of the stretch that starts at piece @i, all of them or until the time changes. */
+/*
+ * Read the timestamps of the stretch that starts at piece @i. If @all is not set, stop at the first timestamp that
+ * differs from the first one.
+ */
 static bool ntrace_scan(struct ntrace_queue *q, unsigned int i, bool all, struct ntrace_scan *scan)
 {
 	struct ntrace_piece *piece = &q->pieces[i];
@@ -208,7 +215,10 @@ out:
 	return scan->known;
 }
 
-/* Return by how many ns the counter was set back between the end @before of the previous stretch and this one. */
+/*
+ * Return by how many ns the counter was set back between the previous stretch, which ended at @before, and this
+ * stretch, whose first time is @first.
+ */
 static u64 ntrace_went_back(struct ntrace_queue *q, u64 before, u64 first)
 {
 	unsigned int prev = q->flow_piece - 1;
@@ -217,7 +227,7 @@ static u64 ntrace_went_back(struct ntrace_queue *q, u64 before, u64 first)
 
 	while (prev && !q->pieces[prev].start && !ntrace_piece_is_last(q, prev - 1))
 		prev--;
-	/* Ignore a message that waited in a queue, and a first message whose time is damaged */
+	/* Ignore a message that waited in the encoder's queue, and a first message whose time is damaged */
 	if (!ntrace_scan(q, prev, true, &scan) || scan.last < first ||
 	    (scan.last == first && back < NTRACE_EARLY) || !ntrace_scan(q, q->flow_piece, true, &scan) ||
 	    (q->stretch_time && scan.last + back > q->stretch_time + NTRACE_EARLY))

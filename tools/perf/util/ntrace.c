@@ -362,7 +362,7 @@ static int ntrace_queue_all(struct ntrace *nt)
 	struct perf_session *session = nt->session;
 	int err;
 
-	/* The samples are among the held events */
+	/* If AUX samples are held with the other events, ntrace_hold() queues each of them */
 	if (nt->sampling && nt->deliver)
 		return 0;
 	if (nt->sampling || list_empty(&session->auxtrace_index)) {
