@@ -180,7 +180,7 @@ struct nt_config {
 	uint32_t	return_full;	/* enum nt_return_full, effect of a call on a full stack */
 	uint32_t	custom_jumps;	/* NT_CUSTOM_*, more instructions that may change the PC */
 	uint32_t	flow_only;	/* 1 if the encoder sends no Ownership, data or event message */
-	uint32_t	accept;		/* more deviations than the dialect's, 1 << enum nt_deviation */
+	uint32_t	accept;		/* deviations to accept besides those of the dialect, 1 << enum nt_deviation */
 	uint32_t	strict;		/* 1 if each deviation is an error */
 };
 
@@ -375,7 +375,7 @@ enum nt_field {
 	NT_FIELD_BCNT	 = 1 << 14,	/* in nt_message::value */
 	NT_FIELD_EVCODE	 = 1 << 15,	/* in nt_message::code */
 	NT_FIELD_CDF	 = 1 << 16,
-	/* fields that only NT_DIALECT_SIFIVE0 sends, except the last */
+	/* fields that only NT_DIALECT_SIFIVE0 sends, except NT_FIELD_RCNT */
 	NT_FIELD_IDTAG	 = 1 << 17,	/* in nt_message::value */
 	NT_FIELD_DQDATA	 = 1 << 18,	/* in nt_message::data */
 	NT_FIELD_AUX_ADDR = 1 << 19,	/* in nt_message::value */
@@ -419,7 +419,7 @@ enum nt_rcode {
 enum nt_cksrc {
 	NT_CKSRC_CONTROL	= 0,	/* CKDATA0 is a code, unless there is CKDATA1 */
 	NT_CKSRC_EXT_TRIGGER	= 8,
-	NT_CKSRC_CALL		= 9,	/* CKDATA1 is the target of the call XOR its address */
+	NT_CKSRC_CALL		= 9,	/* CKDATA1 is the target of the call XOR the address of the call */
 	NT_CKSRC_EXCEPTION	= 10,	/* CKDATA1 is the cause of the exception */
 	NT_CKSRC_INTERRUPT	= 11,	/* CKDATA1 is the cause of the interrupt */
 	NT_CKSRC_CONTEXT	= 13,	/* CKDATA1 is the new context */
@@ -601,7 +601,7 @@ struct nt_insn {
 	uint8_t		rd;		/* register that lui, c.lui or auipc writes, or 0 */
 	bool		is_pc_relative;	/* the instruction is auipc */
 	bool		is_table_jump;	/* cm.jt or cm.jalt, whose index is @imm */
-	bool		is_system;	/* ecall, ebreak or c.ebreak, which retires only in emulators */
+	bool		is_system;	/* ecall, ebreak or c.ebreak, which traps, and retires only in emulators */
 	int64_t		imm;		/* offset of a jump or branch; constant of lui, auipc */
 };
 
@@ -757,7 +757,7 @@ enum nt_end {
 const char *nt_end_name(unsigned int end);
 
 #define NT_RANGE_TAKEN		(1 << 0)	/* the PC did not continue at the next instruction */
-#define NT_RANGE_INFERRED	(1 << 1)	/* implicit return or sequential jump */
+#define NT_RANGE_INFERRED	(1 << 1)	/* the destination was inferred (implicit return or sequential jump) */
 
 /*
  * Consecutive instructions. Only the last of them may change the PC. If no instruction retired
@@ -901,7 +901,7 @@ struct nt_batch {
 	uint64_t		space;		/* address space of the ranges */
 	struct nt_context	context;
 	uint64_t		reserved[4];	/* 0 */
-	struct nt_item		item;		/* used if @nr is 0; last, because it may grow */
+	struct nt_item		item;		/* used if @nr is 0; the last member, because it may become longer */
 };
 
 struct nt_flow;
@@ -1246,7 +1246,7 @@ struct nt_frames_stats {
 	uint64_t	frames;
 	uint64_t	syncs;		/* number of synchronisation packets */
 	uint64_t	padding;	/* number of bytes with ID 0 */
-	uint64_t	unknown;	/* number of bytes with an unknown ID, before the next ID is sent */
+	uint64_t	unknown;	/* number of bytes whose ID is not known, because no ID was sent before them */
 	uint64_t	triggers;	/* number of bytes with ID 0x7b or 0x7d, which are not sources */
 	uint64_t	lost;		/* number of bytes in frames that were not valid */
 };

@@ -189,14 +189,17 @@ struct ntrace_flight_pointer {
 };
 
 #define NTRACE_FLIGHT_POINTER_WRAPPED	(1U << 0)	/* all of the area has been written */
-#define NTRACE_FLIGHT_POINTER_STOPPED	(1U << 1)	/* the sink was empty, so this is the end */
+#define NTRACE_FLIGHT_POINTER_STOPPED	(1U << 1)	/* the sink had written all trace, which ends at @offset */
 #define NTRACE_FLIGHT_POINTER_RESET	(1U << 2)	/* the sink ran through a reset */
 
-/* Entry of NTRACE_FLIGHT_GAPS, a ring. A perf event had the sink, or its CPUs were idle. */
+/*
+ * Entry of NTRACE_FLIGHT_GAPS, a ring. In a gap, a perf event had the sink, or all CPUs of the sink
+ * were idle.
+ */
 struct ntrace_flight_gap {
 	__u64	from, to;		/* @to is 0 if the gap has not ended */
 	__u32	sink;
-	__u32	number;			/* starts at 1 */
+	__u32	number;			/* number of the gap, starts at 1 */
 	__u32	reserved;
 	__u32	check;
 };
@@ -211,13 +214,13 @@ struct ntrace_flight_switch {
 };
 
 enum ntrace_flight_code {
-	NTRACE_FLIGHT_CAUSE_NONE,	/* recording did not stop, or for an unknown cause */
+	NTRACE_FLIGHT_CAUSE_NONE,	/* recording did not stop, or the cause of its stop is not known */
 	NTRACE_FLIGHT_CAUSE_PANIC,
 	NTRACE_FLIGHT_CAUSE_OOPS,
 	NTRACE_FLIGHT_CAUSE_HUNG_TASK,
 	NTRACE_FLIGHT_CAUSE_SYSRQ,
-	NTRACE_FLIGHT_CAUSE_REBOOT,	/* orderly, by reboot(2), even from reboot -f, or kexec */
-	NTRACE_FLIGHT_CAUSE_RESTART,	/* an emergency restart */
+	NTRACE_FLIGHT_CAUSE_REBOOT,	/* reboot or kexec by reboot(2), which includes reboot -f */
+	NTRACE_FLIGHT_CAUSE_RESTART,	/* emergency restart, without an orderly shutdown */
 	NTRACE_FLIGHT_CAUSE_USER,
 	NTRACE_FLIGHT_CAUSE_SOFT_LOCKUP,
 	NTRACE_FLIGHT_CAUSE_HARD_LOCKUP,
@@ -225,11 +228,14 @@ enum ntrace_flight_code {
 	NTRACE_FLIGHT_CAUSE_CODES,
 };
 
-/* Entry of NTRACE_FLIGHT_CAUSE, the cause of the stop. Without a valid check, there is none. */
+/*
+ * Entry of NTRACE_FLIGHT_CAUSE, the cause of the stop. If the check is not valid, the cause is not
+ * known.
+ */
 struct ntrace_flight_cause {
 	__u64	time;
 	__u32	code;			/* enum ntrace_flight_code */
-	__u32	cpu;			/* CPU that detected it */
+	__u32	cpu;			/* CPU that detected the cause */
 	__u32	tid, pid;		/* task that ran on the CPU, or task that hung */
 	__u8	comm[16];
 	__u8	text[128];		/* message of the kernel, ends with 0 */

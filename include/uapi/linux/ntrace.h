@@ -27,7 +27,7 @@
 #define NTRACE_CONFIG_CONTEXT		(1ULL << 0)
 /* trTsEnable */
 #define NTRACE_CONFIG_TIMESTAMP		(1ULL << 1)
-/* trTeInstMode: 0 best, 3 BTM, 6 HTM */
+/* trTeInstMode: 0 for the best mode of the hardware, 3 for BTM, 6 for HTM */
 #define NTRACE_CONFIG_MODE		(7ULL << 2)
 #define NTRACE_CONFIG_MODE_SHIFT	2
 /* trTeInstSyncMode: 0 off, 1 messages, 2 cycles, 3 half-words */
@@ -36,7 +36,7 @@
 /* trTeInstSyncMax: period 2^(n + 4) */
 #define NTRACE_CONFIG_SYNC_MAX		(15ULL << 7)
 #define NTRACE_CONFIG_SYNC_MAX_SHIFT	7
-/* trTeInstEn..., trTeInstExtendAddrMSB */
+/* Fields trTeInstEn*, and trTeInstExtendAddrMSB */
 #define NTRACE_CONFIG_IMPLICIT_RETURN	(1ULL << 11)
 #define NTRACE_CONFIG_SEQUENTIAL_JUMP	(1ULL << 12)
 #define NTRACE_CONFIG_REPEATED_HISTORY	(1ULL << 13)
@@ -49,12 +49,12 @@
 /* trTsPrescale: Divide the clock by 4^n */
 #define NTRACE_CONFIG_TS_PRESCALE	(3ULL << 18)
 #define NTRACE_CONFIG_TS_PRESCALE_SHIFT	18
-/* trTsMode: 0 best, 1 external .. 4 shared */
+/* trTsMode: 0 for the best value of the hardware, 1 (external) to 4 (shared) */
 #define NTRACE_CONFIG_TS_MODE		(7ULL << 20)
 #define NTRACE_CONFIG_TS_MODE_SHIFT	20
 /* trTeInhibitSrc: Omit the SRC field */
 #define NTRACE_CONFIG_INHIBIT_SRC	(1ULL << 23)
-/* address filters are ranges that are excluded */
+/* Address filters select ranges that are not traced */
 #define NTRACE_CONFIG_EXCLUDE		(1ULL << 24)
 /* trTeInstTrigEnable: Let triggers of the hart and external triggers switch tracing on and off */
 #define NTRACE_CONFIG_TRIGGER		(1ULL << 25)
@@ -63,8 +63,9 @@
 #define NTRACE_CONFIG_VALID		((1ULL << 27) - 1)
 
 /*
- * perf_event_attr::config2: Sink of the trace, if encoders lead to several. The value is the number
- * in the PMU's directory "sinks", or 0 for the first sink that the driver found.
+ * perf_event_attr::config2: Sink of the trace, if encoders can send messages to several sinks. The
+ * value is the number in the PMU's directory "sinks", or 0 for the first sink that the driver
+ * found.
  */
 #define NTRACE_CONFIG2_SINK		(0xffffffffULL << 32)
 
@@ -77,8 +78,8 @@
 #define NTRACE_CONFIG3_TRIGGER_OUT	(0xffffffffULL << 32)
 
 /*
- * PERF_RECORD_AUX_OUTPUT_HW_ID: SRC of the messages from the CPU of the record, for events whose
- * sink is shared by several encoders
+ * PERF_RECORD_AUX_OUTPUT_HW_ID: SRC of the messages from the CPU of the record. The kernel writes
+ * this record if several encoders share the sink of the event.
  */
 #define NTRACE_HW_ID_SRC		0xfffULL
 #define NTRACE_HW_ID_SRC_BITS		(0xfULL << 16)
@@ -136,7 +137,7 @@ enum ntrace_info_header {
 #define NTRACE_INFO_FLAG_PER_CPU	(1ULL << 1)	/* a buffer per CPU, else per thread */
 #define NTRACE_INFO_FLAG_TIME_CONV	(1ULL << 2)	/* the TIME words are valid */
 #define NTRACE_INFO_FLAG_FILTER		(1ULL << 3)	/* only some addresses were traced */
-#define NTRACE_INFO_FLAG_NO_SCONTEXT	(1ULL << 4)	/* caps/scontext was 0, so no thread ids */
+#define NTRACE_INFO_FLAG_NO_SCONTEXT	(1ULL << 4)	/* caps/scontext was 0, so messages contain no thread ids */
 
 enum ntrace_info_cpu {
 	NTRACE_INFO_CPU_ID,		/* Linux CPU number */
@@ -148,11 +149,11 @@ enum ntrace_info_cpu {
 	NTRACE_INFO_CPU_TS_FREQ,	/* Hz of the counter before the prescaler; 0 if unknown */
 	NTRACE_INFO_CPU_IR_MODE,	/* trTeInstImplicitReturnMode */
 	NTRACE_INFO_CPU_XLEN,		/* 32 or 64 */
-	NTRACE_INFO_CPU_TRACE_ID,	/* trAtbBridgeID; 0 if its trace is not in frames */
+	NTRACE_INFO_CPU_TRACE_ID,	/* trAtbBridgeID; 0 if the encoder's trace is not in frames */
 	NTRACE_INFO_CPU_DIALECT,	/* NTRACE_DIALECT_* */
 	NTRACE_INFO_CPU_ADDR_BITS,	/* bits of an address in messages, the highest is the sign; 0: all bits */
-	NTRACE_INFO_CPU_TS_BASE,	/* the counter, without prescaler, at TS_BASE_TIME */
-	NTRACE_INFO_CPU_TS_BASE_TIME,	/* the time CSR at TS_BASE; 0 if both are equal */
+	NTRACE_INFO_CPU_TS_BASE,	/* value of the counter, without prescaler, at TS_BASE_TIME */
+	NTRACE_INFO_CPU_TS_BASE_TIME,	/* value of the time CSR at TS_BASE; 0 if the counter equals the time CSR */
 	NTRACE_INFO_CPU_SINK,		/* NTRACE_CONFIG2_SINK of the sink; 0 if unknown */
 	NTRACE_INFO_CPU_MAX,
 };
