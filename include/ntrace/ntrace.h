@@ -449,7 +449,7 @@ struct nt_message {
 	uint8_t		dialect;	/* enum nt_dialect */
 	uint64_t	icnt;		/* I-CNT, or RDATA with RCODE 0, in half-words */
 	uint64_t	addr;		/* F-ADDR or U-ADDR in bytes (with bit 0), sign-extended */
-	uint64_t	hist;		/* HIST, or RDATA with RCODE 1 or 2; has its stop-bit */
+	uint64_t	hist;		/* HIST, or RDATA with RCODE 1 or 2, including its stop-bit */
 	uint64_t	tstamp;		/* TSTAMP as sent, absolute with SYNC, otherwise relative */
 	uint64_t	value;		/* PROCESS, ECODE, RDATA, HREPEAT, B-CNT; see enum nt_field */
 	uint64_t	context;	/* PROCESS.CONTEXT */
@@ -840,7 +840,7 @@ struct nt_item {
 			uint8_t		reason;		/* enum nt_sync, or another value */
 			bool		restart;	/* the flow does not continue, but starts at @addr */
 			uint64_t	lost_messages;	/* number of messages before this that were not decoded */
-			uint64_t	lost_bytes;	/* number of bytes of these messages */
+			uint64_t	lost_bytes;	/* number of bytes of the messages that were not decoded */
 		} sync;
 		struct {
 			uint64_t	addr;		/* address of the stop; valid if has_addr */

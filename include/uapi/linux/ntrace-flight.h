@@ -209,7 +209,7 @@ struct ntrace_flight_switch {
 	__u64	time;
 	__u32	tid, pid;		/* in the initial pid namespace */
 	__u8	comm[16];
-	__u32	number;			/* number in its ring, starts at 1 */
+	__u32	number;			/* number of the switch in the ring of its CPU, starts at 1 */
 	__u32	check;
 };
 
@@ -251,7 +251,7 @@ struct ntrace_flight_session {
 	__u64	config;			/* value for NTRACE_INFO_CPU_CONFIG */
 	__u32	src_bits;		/* value for NTRACE_INFO_CPU_SRC_BITS */
 	__u32	priv;			/* the same as in struct ntrace_flight_cpu */
-	__u32	tid, pid;		/* task that opened the event; 0 if it has ended */
+	__u32	tid, pid;		/* task that opened the event; 0 if this task has ended */
 	__u8	comm[16];
 	__u32	sink;
 	__u32	check;
