@@ -9,7 +9,7 @@
 #include "ntrace-priv.h"
 #include "session.h"
 
-/* Count errors in kernel code. The kernel may have patched it after perf had copied it. */
+/* Count errors in kernel code. The kernel may have patched the code after perf had copied it. */
 static void ntrace_count_patched(struct ntrace *nt, int code, u64 ip)
 {
 	if (code >= -NT_E_INSN && code <= -NT_E_ADDR && ip >= nt->kernel_start)

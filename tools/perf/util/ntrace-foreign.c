@@ -141,7 +141,10 @@ static bool ntrace_pieces_divide(struct ntrace_queue *q, unsigned int first, u64
 	return true;
 }
 
-/* Remove old bytes from the record of pieces [@first, @end), and split it at missing bytes */
+/*
+ * Remove old bytes from the record in pieces [@first, @end), and split the record where bytes are
+ * missing
+ */
 static int ntrace_ring_cut(struct ntrace_queue *q, unsigned int first, unsigned int end, u64 position)
 {
 	const struct ntrace_cpu *cpu = ntrace_info_cpu(&q->nt->info, q->pieces[first].stretch->cpu);

@@ -194,7 +194,7 @@ struct ntrace_stretch {
 	u64	time;		/* time of the end; 0 if unknown */
 	int	cpu;
 	pid_t	pid, tid;
-	bool	cut;		/* the first bytes are lost, so it may start in a message */
+	bool	cut;		/* the first bytes are lost, so the trace may start inside a message */
 };
 
 /*
@@ -204,7 +204,7 @@ struct ntrace_stretch {
  */
 struct ntrace_piece {
 	struct auxtrace_buffer		*buffer;
-	const struct ntrace_stretch	*stretch;	/* NULL: no record describes it */
+	const struct ntrace_stretch	*stretch;	/* NULL: no record describes the piece */
 	u64				offset, size;
 	bool				start;		/* not contiguous with the previous piece */
 	bool				lost;		/* trace is missing before the piece, and no record reports this */
@@ -368,7 +368,8 @@ u64 ntrace_ticks_to_time(struct ntrace_queue *q, u64 ticks);
 bool ntrace_clock_advance(struct ntrace_queue *q, const struct nt_message *msg);
 /*
  * Compare the timestamps of the stretch that starts at q->flow_piece with the times at which the kernel read
- * it and the previous one. Set q->set_back if the counter was set back, and q->timeless if it is constant.
+ * this stretch and the previous one. Set q->set_back if the counter was set back, and q->timeless if the
+ * counter is constant.
  */
 void ntrace_clock_check(struct ntrace_queue *q);
 /* Return the time of an item of the decoder, in ns of the perf clock */

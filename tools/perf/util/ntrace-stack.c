@@ -73,7 +73,7 @@ static int ntrace_unwind(struct ntrace_queue *q, const struct ntrace_branch *bra
 /*
  * Return true for a trap whose handler is not traced. The program continues after an ecall,
  * otherwise at the instruction that trapped, at once or after a signal handler. With an address
- * filter, trace may end anywhere, so it does not indicate a trap.
+ * filter, trace may end anywhere, so its end does not indicate a trap.
  */
 static bool ntrace_is_hidden_trap(struct ntrace_queue *q, const struct ntrace_branch *branch)
 {

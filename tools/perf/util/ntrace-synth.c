@@ -468,8 +468,8 @@ void ntrace_synth_lost(struct ntrace_queue *q)
 }
 
 /*
- * Report unknown machine-mode code as an error only once. Each part of it is a named gap, and the
- * number of these gaps is printed at the end.
+ * Report unknown machine-mode code as an error only once. All gaps in this code are counted, and
+ * their number is printed at the end.
  */
 static int ntrace_no_firmware(struct ntrace_queue *q, u64 ip)
 {

@@ -250,7 +250,10 @@ void ntrace_clock_check(struct ntrace_queue *q)
 	if (q->flow_piece && !(stretch->flags & PERF_AUX_FLAG_OVERWRITE))
 		prev = q->pieces[q->flow_piece - 1].stretch;
 	if (ntrace_scan(q, q->flow_piece, false, &scan)) {
-		/* a ns has less than 64 bytes of trace, because it has less than eight instructions of at most eight bytes each */
+		/*
+		 * less than 64 bytes of trace belong to a ns, in which a processor executes less than eight
+		 * instructions, with at most eight bytes each
+		 */
 		tick = ntrace_counter_to_time(q, 1ULL << ntrace_prescale_shift(q->info)) - ntrace_counter_to_time(q, 0);
 		constant = !scan.last || (scan.last == scan.first && scan.same > 4096 && scan.same / 64 > tick);
 		if (!constant && prev && prev->cpu == stretch->cpu && scan.first < prev->time)
