@@ -174,7 +174,10 @@ static bool put_vdso(const char *to)
 	return out && !whole_file_close(&whole, out, fwrite(b.at, 1, b.size, out) == b.size);
 }
 
-/* Copy a program to the cache. Ignore errors, because readers also look for it at its original path. */
+/*
+ * Copy a program to the cache. Ignore errors, because readers also look for the program at its original
+ * path.
+ */
 static void cache(const struct scan *s, const char *original, const uint8_t *id, size_t size)
 {
 	char hex[2 * PD_BUILD_ID_SIZE + 1], folder[PATH_MAX], to[PATH_MAX], link[PATH_MAX];

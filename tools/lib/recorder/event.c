@@ -182,8 +182,9 @@ static int set_known(struct nt_recorder *r, struct rec_event *event, const char 
 }
 
 /*
- * Return true if the user may record contexts, which contain thread ids. In a pid namespace other
- * than the initial one, the driver refuses them to users who may not trace the whole system.
+ * Return true if the user is allowed to record contexts, which contain thread ids. In a pid namespace
+ * other than the initial one, the driver refuses contexts to users who are not allowed to trace the
+ * whole system.
  */
 static bool may_have_context(const struct nt_recorder *r)
 {

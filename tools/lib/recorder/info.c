@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * This file describes the encoders in the recording, as <linux/ntrace.h> defines, so that another
- * machine can decode it.
+ * This file writes a description of the encoders to the recording, in the format of <linux/ntrace.h>,
+ * so that another machine can decode the trace.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +84,10 @@ static void fill_cpu(int cpu, const struct perf_event_attr *attr, uint64_t *word
 	word[NTRACE_INFO_CPU_ADDR_BITS] = cpu_number(cpu, "addr_bits", 0);
 	word[NTRACE_INFO_CPU_SINK] = sink_number(cpu, attr->config2);
 	fill_base(cpu, word);
-	/* Read the frequency after the base. It is 0 if the counter has restarted. */
+	/*
+	 * Read the frequency after the base, because it is 0 if the counter has restarted since the
+	 * base was read.
+	 */
 	if (counter_is_known(cpu, config))
 		word[NTRACE_INFO_CPU_TS_FREQ] = cpu_number(cpu, "timestamp/frequency", 0);
 }

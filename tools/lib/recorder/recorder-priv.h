@@ -47,7 +47,7 @@ struct nt_recorder {
 	struct rec_event events[REC_MAX_EVENTS];
 	size_t		nr_events;
 	unsigned int	pmu_type;
-	bool		privileged;	/* the user may trace the whole system */
+	bool		privileged;	/* the user is allowed to trace the whole system */
 	struct rec_output out;
 	struct rec_rings *rings;
 	pid_t		child;		/* process of the command, or -1 */

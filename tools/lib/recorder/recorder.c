@@ -35,7 +35,10 @@ static bool has_capabilities(void)
 	return caps & (1ULL << CAP_SYS_ADMIN_ | 1ULL << CAP_PERFMON_);
 }
 
-/* Return true if the user may trace everything. Root may do so. On some systems, all users may do so. */
+/*
+ * Return true if the user is allowed to trace everything. Root is allowed. On some systems, all users
+ * are allowed.
+ */
 static bool is_privileged(void)
 {
 	char line[32];

@@ -82,7 +82,7 @@ struct nt_recorder_info {
 	uint64_t	cut_stretches;	/* number of stretches with lost trace, because there was too much trace */
 	uint64_t	lost_events;	/* number of lost records, not counting trace */
 	bool		has_kcore;
-	bool		only_user;	/* the kernel is not traced, because the user may not trace it */
+	bool		only_user;	/* the kernel is not traced, because the user is not allowed to trace it */
 	int		status;		/* wait() status of the command; -1 if it has not ended */
 	uint64_t	busy_stretches;	/* number of stretches without trace, because the sink was in use */
 };

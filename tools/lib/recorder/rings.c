@@ -218,7 +218,7 @@ static int open_events(struct nt_recorder *r)
 		err = perf_evsel__open(evsel, evsel->cpus, evsel->threads);
 		if (err == -EACCES && e->is_trace && e->any_privilege && !r->privileged &&
 		    !evsel->attr.exclude_kernel) {
-			/* An unprivileged user may still trace programs. */
+			/* Without the kernel, an unprivileged user is allowed to trace programs. */
 			evsel->attr.exclude_kernel = evsel->attr.exclude_hv = 1;
 			r->info.only_user = true;
 			err = perf_evsel__open(evsel, evsel->cpus, evsel->threads);
