@@ -48,7 +48,7 @@ struct nt_dialect_table {
 	bool			has_events;	/* the encoder sends NT_TCODE_IN_CIRCUIT_TRACE */
 	bool			opaque_owner;	/* PROCESS may be anything that software wrote */
 	bool			empty_cdf;	/* CDF=0 in HTM means that HIST is missing */
-	bool			sync_at_branch;	/* if HIST lacks the last branch, F-ADDR need not be its destination */
+	bool			sync_at_branch;	/* if HIST lacks the last branch, F-ADDR is not its destination */
 	bool			swap_is_call;	/* a reported swap does not pop the return stack */
 	bool			btm_all_jumps;	/* BTM reports direct jumps */
 	bool			counts_returns;	/* for implicit return, the encoder only counts calls */

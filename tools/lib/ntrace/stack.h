@@ -97,9 +97,9 @@ static __always_inline void nt_net_raise(struct nt_net *net, int more)
 }
 
 /*
- * Return by how many entries the stack is now lower than at its peak. If the stack was full at the
- * peak, pushes may have overwritten its oldest entries. The stack then has at most its maximum
- * number of entries less this number.
+ * Return by how many entries the stack is now lower than at its peak. If the stack was full at the peak,
+ * pushes may have overwritten its oldest entries. Therefore the stack now has at most its maximum number
+ * of entries minus the returned number.
  */
 static inline unsigned int nt_net_lost(const struct nt_net *net)
 {
@@ -141,7 +141,10 @@ static __always_inline void nt_undo_note(struct nt_undo_log *log, const struct n
 	log->entries[log->nr++].value = src->returns[slot];
 }
 
-/* Restore the stack from the log. Before the logged pushes, it had @depth entries, and its top at @top. */
+/*
+ * Restore the stack from the log. Before the logged pushes, the stack had @depth entries, and its top was
+ * at @top.
+ */
 static inline void nt_undo_all(struct nt_undo_log *log, struct nt_source *src, uint32_t top,
 			       uint32_t depth)
 {

@@ -13,7 +13,10 @@
 
 struct nt_memo *nt_memo_new(void)
 {
-	/* Do not use aligned_alloc(). glibc returns its memory to the kernel at each free(). */
+	/*
+	 * Do not use aligned_alloc(), because glibc returns memory from this function to the kernel
+	 * at each free().
+	 */
 	void *allocated = malloc(sizeof(struct nt_memo) + MEMO_ALIGN - 1);
 	struct nt_memo *memo = (void *)(((uintptr_t)allocated + MEMO_ALIGN - 1) &
 					-(uintptr_t)MEMO_ALIGN);

@@ -46,7 +46,8 @@ struct nt_frames {
 
 /*
  * The rest of a frame, whose next byte is the lowest byte of @low. The compiler keeps this structure
- * in registers. The processor could not read the bytes from memory before they are written there.
+ * in registers. If it were in memory, each read of bytes would have to wait until the previous write
+ * is complete.
  */
 struct bytes {
 	uint64_t	low;
