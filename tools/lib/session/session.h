@@ -115,7 +115,7 @@ struct nt_session_info {
 	const char	*recorder;
 	/* number of trace records of which the ring buffer has overwritten the start without reporting it */
 	uint64_t	wrapped;
-	/* number of bytes in these records that are older than the trace of the record, and that are not decoded */
+	/* number of bytes in wrapped records that are older than the trace of the record, and that are not decoded */
 	uint64_t	old_bytes;
 	const char	*host, *kernel;	/* name of the machine and release of its kernel; NULL: not known */
 };

@@ -305,7 +305,7 @@ struct ns_part {
 	bool		has_first, gave_first;
 	uint64_t	first;		/* time of the first branch */
 	uint64_t	branches;	/* branches since the last slices were added to the pool */
-	enum nt_where	mode;		/* mode of the current code; NT_IN_NR: its time is added to ns_slice::unknown */
+	enum nt_where	mode;		/* mode of the current code; NT_IN_NR: unknown, see ns_slice::unknown */
 	uint64_t	mode_since;	/* time for which the slice had run when @mode began, ns */
 	uint64_t	modes[NT_IN_NR];
 	struct nt_calls_totals totals;

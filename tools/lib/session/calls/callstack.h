@@ -177,8 +177,8 @@ enum ns_jump {
 };
 
 /*
- * Cached properties of an address. They are the kind of the last jump to this address, and whether the code
- * before the address, from which a function is left, loads or saves the stack pointer.
+ * Cached properties of two addresses. @jump is the kind of the last jump to @addr. @loads and @saves describe the code
+ * before @leaves, which is the address of a jump or return out of a function.
  */
 struct ns_target {
 	uint64_t	space, addr;
@@ -203,7 +203,7 @@ struct ns_stack {
 	bool		follows;
 	struct ns_one_stack cur;
 	/* The members below are not used if @part is set. */
-	NS_ARRAY(struct ns_waiting) waiting;	/* in the order in which they began to wait */
+	NS_ARRAY(struct ns_waiting) waiting;	/* waiting stacks, in the order in which they began to wait */
 	uint32_t	switches;	/* number of events at which the thread could switch to another stack */
 	uint32_t	nr_stacks;	/* number of stacks that were started, without the first one */
 };

@@ -12,8 +12,8 @@ struct nt_node {
 	uint64_t	calls;			/* calls that started and ended in the trace */
 	uint64_t	open;			/* calls whose start or end was not recorded */
 	/*
-	 * Sums of all these calls, including the functions that they called. @ns is wall-clock time. @ran is
-	 * the time in which the thread ran, ns.
+	 * Sums of the calls in @calls and @open, including the functions that they called. @ns is wall-clock
+	 * time. @ran is the time in which the thread ran, ns.
 	 */
 	uint64_t	ns, ran, insns;
 	/* sums without the called functions; @self_ns is the time in which the thread ran */

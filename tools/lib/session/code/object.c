@@ -221,8 +221,8 @@ bool ns_object_open(struct ns_objects *objects, struct ns_object *object)
 		if (!object->opened) {
 			open_locked(objects, object);
 			/*
-			 * set this member last, because other threads read the other members after
-			 * they have read that it is true
+			 * set @opened last, because another thread that has read that it is true reads the other
+			 * members without the lock
 			 */
 			__atomic_store_n(&object->opened, true, __ATOMIC_RELEASE);
 		}
@@ -352,7 +352,7 @@ static bool add_cache(struct ns_objects *objects, const char *folder, const char
 	return false;
 }
 
-/* Add the build-id caches in @folder and below it in which perf archive, ntrace record and the demo store files. */
+/* Add the build-id caches that perf archive, ntrace record and the demo write to @folder or to a folder below it. */
 static bool add_caches(struct ns_objects *objects, const char *folder)
 {
 	return add_cache(objects, folder, ".") && add_cache(objects, folder, "debug") &&

@@ -300,8 +300,8 @@ static int take_item(void *part, const struct nt_who *who, const struct nt_item 
 }
 
 /*
- * Join the last state of a thread and loop in the earlier parts with the runs in this part. If the
- * thread is new, its first iterations are not counted, because it may have begun inside the loop.
+ * Join the last state of a thread and loop in the earlier parts with the runs in this part. If the thread is new, its
+ * first iterations are not counted, because its trace may begin inside the loop.
  */
 static bool join_run(struct nt_loops *loops, const struct run *run)
 {

@@ -214,7 +214,10 @@ static int search_end(struct ns_flight *f, struct ns_flight_trace *t, const stru
 	return take_ring(f, t, last->offset % t->area_size, last->offset % t->area_size);
 }
 
-/* Remove the trace that the sink wrote after the reset. It begins with a SYNC message of type "exit from reset". */
+/*
+ * Remove the trace that the sink wrote after the reset. This trace begins with a SYNC message of type "exit from
+ * reset".
+ */
 static void cut_reset(struct ns_flight_trace *t, const struct nt_config *config)
 {
 	struct nt_reader *reader = nt_reader_new(config);

@@ -149,7 +149,8 @@ static int read_events(struct ns_flight *f)
 
 /*
  * Apply the settings of a perf session to all CPUs of the sink that the session used. The frequency of timestamps
- * in the record is only valid for the recorder's own ts_mode and ts_prescale. With other settings it is unknown.
+ * in the record is only valid for the recorder's own ts_mode and ts_prescale. With other settings, the frequency
+ * is unknown.
  */
 static void apply_session(struct ns_flight *f, const struct ntrace_flight_session *session)
 {

@@ -148,7 +148,7 @@ static void put_before(struct split *split, struct shard *shard, const struct pd
 {
 	/*
 	 * A loss after this record is not counted in this shard. But leave a gap between the record and the
-	 * first stretch, so that the first stretch does not seem to continue it.
+	 * first stretch, so that the first stretch does not seem to continue the record's stretch.
 	 */
 	if (aux.flags & LOST || !aux.size) {
 		if (!aux.size && aux.offset < 2)
@@ -191,7 +191,10 @@ static void split_aux(struct split *split, const struct pd_record *record)
 		put_aux_to(split, &split->shards[i], record, queue, begin);
 }
 
-/* Take a record of a pipe whose contents a file has in its header. Return false if it is another record. */
+/*
+ * Take a record of a pipe whose contents are in the header if the recording is a file. Return false if it is
+ * another record.
+ */
 static bool take_meta(struct split *split, const struct pd_record *record)
 {
 	const uint8_t *byte = (const uint8_t *)record->header;

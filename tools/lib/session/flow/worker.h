@@ -94,7 +94,7 @@ struct scan {
 
 /* ---- worker.c ---- */
 
-/* These two functions return 0, or -1 with nt_session_error(). */
+/* ns_worker_init() and ns_worker_new_flow() return 0, or -1 with nt_session_error(). */
 int ns_worker_init(struct worker *w, struct job *job);
 int ns_worker_new_flow(struct worker *w);
 void ns_worker_free(struct worker *w);

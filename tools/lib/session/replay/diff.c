@@ -142,13 +142,13 @@ static void free_side(struct side *s)
 
 /* An anchor is the first of NT_DIFF_CALLS calls in a row, which may equal calls of the other thread. */
 struct anchor {
-	uint64_t	hash, nth;	/* hash of all of these calls, and number of the piece of the first call */
+	uint64_t	hash, nth;	/* hash of all NT_DIFF_CALLS calls, and number of the piece of the first call */
 	size_t		index;
 };
 
 struct anchors {
 	NS_ARRAY(struct anchor) all;
-	bool		over;		/* the thread ends after these calls */
+	bool		over;		/* the thread ends after the calls of these anchors */
 };
 
 static uint64_t hash_address(struct side *s, uint64_t space, uint64_t addr, uint64_t hash)

@@ -115,7 +115,10 @@ static bool is_too_far(const struct search *s, const struct ns_chunk *chunk)
 	return s->found && (s->back ? chunk->last < s->time : chunk->first > s->time);
 }
 
-/* Search a lane from the run at @spot on, or the runs before it. @gap is true if trace is missing before this run. */
+/*
+ * Search a lane from the run at @spot on, or, in a backward search, the runs before it. @gap is true if trace is
+ * missing before the run at @spot.
+ */
 static int search_lane(struct search *s, uint32_t lane, struct ns_spot spot, bool gap)
 {
 	const struct ns_lane *l = &s->replay->lanes.at[lane];

@@ -128,7 +128,7 @@ struct nt_replay_object {
 	bool		has_build_id;	/* the recording contains the build ID of the file */
 };
 
-#define NT_REPLAY_KERNEL	(-1)	/* number of the files of the kernel and its modules */
+#define NT_REPLAY_KERNEL	(-1)	/* number of the list with the files of the kernel and its modules */
 
 /*
  * nt_replay_files() - return the number of the list of files that are loaded in an address space

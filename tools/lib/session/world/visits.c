@@ -60,8 +60,8 @@ static int visit_cmp(const void *a, const void *b)
 
 /*
  * If two perf events report the same switch, remove one of the two records. Do not remove switches
- * to a thread on a CPU without trace, because the list may lack the switches away between them
- * (ns_visits_build()).
+ * to a CPU without trace, because the list lacks the switches away between them if perf had not yet
+ * disabled an event (ns_visits_build()).
  */
 static void drop_repeated(struct ns_visits *visits)
 {
