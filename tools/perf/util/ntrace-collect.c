@@ -27,8 +27,8 @@
 #define NTRACE_MAX_BUFFERS	BIT(22)
 
 /*
- * Reject a size that perf would treat as negative. perf would skip backwards in the file and read
- * this record forever. All valid trace is padded.
+ * Reject a size that perf would treat as negative, because perf would skip backwards in the file and
+ * read this record forever. Also reject a size without padding, because perf pads all trace.
  */
 static int ntrace_check_buffer(const union perf_event *event)
 {

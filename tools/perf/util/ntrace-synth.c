@@ -317,7 +317,7 @@ static void ntrace_insn_seek(struct ntrace_queue *q, struct ntrace_insn *at,
 /*
  * Choose the next instruction to sample if the sampling period is over. The time advances only at
  * the end of a message, and a loop may end each message at the same instruction. So choose at
- * random among the next instructions, as many as the message has reported.
+ * random one of the next @nr instructions, where @nr is the number that the message has reported.
  */
 static void ntrace_choose_insn(struct ntrace_queue *q)
 {

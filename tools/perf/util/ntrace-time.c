@@ -122,7 +122,7 @@ u64 ntrace_next_tstamp(const struct ntrace_cpu *cpu, u64 last, u64 tstamp)
 
 	if (cpu->dialect != NTRACE_DIALECT_SIFIVE0)
 		return last + tstamp;
-	/* The message contains the XOR of its time and @last. The mask also adds a wrap of the counter. */
+	/* The message contains the XOR of its time and @last. If the result is less, the mask adds a wrap. */
 	return last + (((last ^ tstamp) - last) & mask);
 }
 
