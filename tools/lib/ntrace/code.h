@@ -8,7 +8,7 @@
 
 #include "image.h"
 
-/* Kind of a block's end, in nt_block::range.reserved. The first values are enum nt_class. */
+/* Kind of a block's end, in nt_block::range.reserved. The first values are those of enum nt_class. */
 enum nt_kind {
 	NT_KIND_LINEAR		= NT_CLASS_LINEAR,	/* the flow continues in the next block */
 	NT_KIND_BRANCH		= NT_CLASS_BRANCH,

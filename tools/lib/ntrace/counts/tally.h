@@ -157,7 +157,7 @@ static inline void nt_tally_add_edge(struct nt_tally *tally, uint64_t key, uint6
 	tally->edges[at].count += count;
 }
 
-/* Count each of @nr steps @count times. @steps has one more element, see struct nt_record. */
+/* Count each of @nr steps @count times. @steps has one element more than @nr, see struct nt_record. */
 static inline void nt_tally_add_steps(struct nt_tally *tally, int space, const uint32_t *steps,
 				      unsigned int nr, uint64_t count)
 {

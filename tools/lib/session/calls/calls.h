@@ -144,7 +144,7 @@ struct nt_calls_totals {
 };
 void nt_calls_totals(const struct nt_calls *calls, struct nt_calls_totals *totals);
 
-/* Kinds of code in which threads run. Kernel code belongs to the newest trap that has not returned. */
+/* Kinds of code in which threads run. The newest trap that has not returned determines the kind of kernel code. */
 enum nt_where {
 	NT_IN_USER,
 	NT_IN_SYSCALL,

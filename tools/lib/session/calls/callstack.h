@@ -87,7 +87,7 @@ struct ns_frame {
 	uint64_t	begin;		/* start time, ns */
 	uint64_t	insns, ran;	/* ns_event::insns and ns_event::ran when the call started */
 	uint64_t	child_ran, child_insns;
-	uint64_t	away;		/* time of the thread on other stacks when the call started, ns */
+	uint64_t	away;		/* time that the thread had spent on other stacks at the start, ns */
 	/* address to which a function such as setjmp() has returned, and at which longjmp() may continue */
 	uint64_t	resume;
 	uint32_t	function;	/* function number, which the stack's owner assigns */
@@ -156,7 +156,7 @@ struct ns_one_stack {
 	NS_ARRAY(struct ns_frame) open;
 	uint64_t	child_ran, child_insns;	/* sums of the calls that ended and had no open caller */
 	size_t		signals;	/* number of open signal handlers */
-	/* frame of the outermost function, which counts from the start of the stack's trace */
+	/* frame of the outermost function; its counts start with the trace of the stack */
 	struct ns_frame	outer;
 	struct ns_spent	away;		/* counts of the thread on its other stacks */
 	uint32_t	number;		/* number of the stack, from 0 on */

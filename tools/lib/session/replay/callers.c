@@ -8,7 +8,7 @@
 
 #include "replay-priv.h"
 
-/* Minimum number of events between two copies that a walk stores, and minimum number for each open call in a copy */
+/* A walk stores a copy if COPY_EVENTS events, and COPY_FRAMES events for each open call, follow the last copy. */
 #define COPY_EVENTS	16384
 #define COPY_FRAMES	64
 

@@ -148,7 +148,7 @@ static bool follows(const struct ns_replay_part *p, const struct nt_who *who)
 	       who->tid == p->running.who.tid;
 }
 
-/* Take the branch at the end of a range. The index needs no event of most branches. */
+/* Take the branch at the end of a range. The index needs events of only a few branches. */
 static int take_end(struct ns_replay_part *p, const struct nt_who *who, const struct nt_batch *batch, size_t i, const struct nt_mark *mark)
 {
 	const struct nt_range *range = &batch->ranges[i];

@@ -55,7 +55,7 @@ struct ns_pairs *ns_pairs_new(struct nt_replay *replay);
 void ns_pairs_free(struct ns_pairs *pairs);
 
 /*
- * ns_pairs_take() - take a branch to @to, which the thread of the last event has executed
+ * ns_pairs_take() - take the branch at the end of @range to @to. The last branch must be of the same thread.
  *
  * Return 1; 0 if the branch must be passed to ns_pairs_add(); -1 if out of memory.
  */

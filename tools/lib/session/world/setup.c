@@ -181,8 +181,8 @@ uint64_t ns_cpu_next_tstamp(const struct ns_cpu *cpu, uint64_t last, uint64_t ts
 	if (cpu->nt.dialect != NT_DIALECT_SIFIVE0)
 		return last + tstamp;
 	/*
-	 * the message contains the XOR of the timestamp and the last timestamp, and the counter may
-	 * have wrapped since
+	 * the message contains the XOR of its timestamp and @last; if the result is less than @last, the
+	 * counter has wrapped, and the mask adds the wrap
 	 */
 	return last + (((last ^ tstamp) - last) & mask);
 }
