@@ -79,7 +79,7 @@ static unsigned int ntrace_run(void **pages, unsigned int first, unsigned int nr
 	return n;
 }
 
-/* Return ntrace_run(), but stop at a boundary of 4 GiB that the sink cannot cross */
+/* Like ntrace_run(), but the run ends at a multiple of 4 GiB if the sink cannot cross it */
 static unsigned int ntrace_run_of(const struct ntrace_ram_area *area, void **pages,
 				  unsigned int first, unsigned int nr_pages, unsigned int max)
 {
@@ -266,7 +266,10 @@ void ntrace_aux_free(void *aux)
 	       buf->size >> 10);
 }
 
-/* Write frames of a formatter without trace. Byte 0 changes the source to id 0. */
+/*
+ * Write formatter frames that contain no trace. Byte 0 changes the source to id 0, which means
+ * padding.
+ */
 static void ntrace_fill_frames(u8 *to, unsigned long len)
 {
 	memset(to, 0, len);
@@ -325,8 +328,9 @@ static const struct ntrace_chunk *ntrace_find_chunk(const struct ntrace_map *map
 }
 
 /*
- * Use all of a snapshot buffer that is one run. The sink wraps around. A sink that writes frames
- * begins at the start of its window, which must then be the head.
+ * Open a circular window that is the whole buffer, if the buffer is a snapshot buffer and one run
+ * of pages. A sink that writes frames always begins at the start of its window, so its head must be
+ * at the start of the buffer.
  */
 static bool ntrace_window_circular(struct ntrace_session *s, const struct ntrace_buf *buf,
 				   const struct ntrace_map *map, unsigned long offset)
@@ -351,9 +355,9 @@ static bool ntrace_window_circular(struct ntrace_session *s, const struct ntrace
 }
 
 /*
- * Return true if the sink must stop when its window is full, so that it overwrites nothing. This is
- * not possible if the encoder may stall its hart, because a stopped sink would stall the hart for
- * ever, and the hart could not restart the sink.
+ * Return true if the sink stops when its window is full, so that it overwrites nothing. It must not
+ * stop if the encoder stalls its hart, because a stopped sink would stall the hart for ever, and
+ * only this hart could restart the sink.
  */
 bool ntrace_session_may_stop(const struct ntrace_session *s)
 {
@@ -395,10 +399,11 @@ static bool ntrace_window_linear(struct ntrace_session *s, const struct ntrace_c
 }
 
 /*
- * Return the minimum size of the rest of @chunk; the driver skips a smaller rest. A sink that
- * writes frames cannot stop when its window is full. In a snapshot it gets windows of half a run,
- * which the timer checks in time even if its period is still that of the previous window. The next
- * window is then the whole buffer.
+ * Return the minimum number of bytes that must remain in @chunk after the head. If fewer bytes
+ * remain, the driver skips them. A sink that writes frames cannot stop when its window is full. In
+ * a snapshot, its windows therefore have at least half of a run, so that the timer reads the write
+ * pointer in time even if its period is still that of the previous window. The next window is then
+ * the whole buffer.
  */
 static unsigned long ntrace_window_least(const struct ntrace_sink *sink,
 					 const struct ntrace_buf *buf,
@@ -466,7 +471,10 @@ int ntrace_window_copied(struct ntrace_session *s, struct ntrace_buf *buf)
 	s->win.start = area->min;
 	s->win.wp = area->min;
 	s->win.end = area->max + area->align;
-	/* Limit the window, because trace for which the buffer has no room would be lost */
+	/*
+	 * Make the window no larger than the room in the buffer, because the rest of the trace
+	 * would be lost
+	 */
 	if (!buf->overwrite && area->trims)
 		s->win.end = min(s->win.end, area->min + ALIGN_DOWN(s->handle.size, area->align));
 	return 0;
@@ -475,10 +483,10 @@ int ntrace_window_copied(struct ntrace_session *s, struct ntrace_buf *buf)
 /*
  * Collect a window that the sink has filled. Set PARTIAL if trace is missing.
  *
- * A sink without trRamStopOnWrap has run around in its window. Its newest trace is at the start,
- * before the write pointer. The older trace behind it is dropped, because putting both into order
- * would take as long as the window is large, with interrupts off. If the pointer is at the start,
- * all trace is in order.
+ * A sink without trRamStopOnWrap has wrapped around in its window. Its newest trace is between the
+ * start of the window and the write pointer. The older trace behind the write pointer is dropped,
+ * because this code runs with interrupts off, and would have to copy the whole window to put both
+ * parts into order. If the write pointer is at the start, all trace is in order.
  */
 unsigned long ntrace_window_collect_wrapped(struct ntrace_session *s, unsigned long written)
 {

@@ -10,9 +10,12 @@
 
 #include "component.h"
 
-/* Limit for power-up, which "may take an arbitrarily long time" */
+/* Maximum time in microseconds to wait for a power-up, which "may take an arbitrarily long time" */
 #define NTRACE_RESET_TIMEOUT_US		100000
-/* Maximum time to drain a full FIFO, with a margin. Interrupts may be off during this time. */
+/*
+ * Maximum time in microseconds to drain a full FIFO, with a margin. It is short because some
+ * callers wait with interrupts off.
+ */
 #define NTRACE_ENABLE_TIMEOUT_US	2000
 
 static void ntrace_comp_say(struct irq_work *work)
@@ -126,7 +129,10 @@ int ntrace_comp_flush(struct ntrace_comp *comp, const struct ntrace_comp *sink)
 					     NTRACE_ENABLE_TIMEOUT_US);
 	if ((val & mask) == TR_CONTROL_EMPTY)
 		return 0;
-	/* The component may have sent its last message before the sink stopped */
+	/*
+	 * The sink has stopped. The component is empty if it sent its last message before the sink
+	 * stopped.
+	 */
 	return ntrace_comp_wait(comp, TR_CONTROL_ENABLE, 0) ?:
 	       !(ntrace_read(comp, TR_CONTROL) & TR_CONTROL_EMPTY);
 }
@@ -166,7 +172,7 @@ int ntrace_comp_set(struct ntrace_comp *comp, const char *name, unsigned int off
 	return -EIO;
 }
 
-/* Write @try beside @keep. Return the bits of @try that the register accepts. */
+/* Write the bits @keep and @try. Return the bits of @try that the register accepts. */
 u32 ntrace_try(const struct ntrace_comp *comp, unsigned int offset, u32 keep, u32 try)
 {
 	u32 got;
@@ -177,7 +183,10 @@ u32 ntrace_try(const struct ntrace_comp *comp, unsigned int offset, u32 keep, u3
 	return got;
 }
 
-/* Return a bitmap of the values that a field accepts. FIELD_PREP() requires constant masks. */
+/*
+ * Return a bitmap of the values that the field @mask accepts. FIELD_PREP() cannot be used, because
+ * it requires a constant mask.
+ */
 u32 ntrace_try_values(const struct ntrace_comp *comp, unsigned int offset, u32 keep, u32 mask)
 {
 	unsigned int shift = __ffs(mask), v;

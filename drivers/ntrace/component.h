@@ -105,7 +105,7 @@ struct ntrace_comp_ops {
  * @trace_id: Value of trAtbBridgeID, if it is an ATB bridge
  * @control: Value that was last written to tr??Control
  * @stuck: The component did not respond, and is not used until a reset succeeds
- * @prompt: When Enable was last set, it was 1 at the first read
+ * @prompt: When Enable was last set, it already was 1 at the first read
  * @state: User of the component
  * @cpus: CPUs whose trace passes through it, or all CPUs if the device tree names none
  * @powered: Runtime PM has resumed it, so that its registers can be accessed if it serves an
@@ -149,9 +149,10 @@ struct ntrace_comp {
 /*
  * component.c
  *
- * These accessors need no barriers. Accesses to one component stay in order, and the driver reads
- * each change of tr??Control back before it changes tr??Control of the next component. Barriers in
- * ntrace_ramsink_program() and ntrace_session_collect() order writes of the sink to memory.
+ * These accessors use the _relaxed functions, because they need no barriers. Accesses to one
+ * component stay in order, and the driver reads each change of tr??Control back before it changes
+ * tr??Control of the next component. ntrace_ramsink_program() and ntrace_session_collect() have the
+ * barriers between accesses to registers and to the memory of the trace.
  */
 static inline u32 ntrace_read(const struct ntrace_comp *comp, unsigned int offset)
 {
@@ -222,7 +223,10 @@ struct ntrace_ts {
 	u8	width;
 };
 
-/* Return true for a trTsMode in which the timestamp unit uses its own counter, with a prescaler */
+/*
+ * Return true for a trTsMode in which the timestamp unit uses its own counter, which has a
+ * prescaler
+ */
 static inline bool ntrace_ts_is_internal(unsigned int mode)
 {
 	return mode == TR_TS_MODE_INTERNAL_SYSTEM || mode == TR_TS_MODE_INTERNAL_CORE;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * scontext contains the id of the thread that a hart runs, for the encoder's Ownership messages.
+ * The driver writes the id of the thread that a hart runs to the CSR scontext. The encoder sends
+ * this id in Ownership messages.
  *
- * While an event needs scontext, and for one second more, the driver writes
- * the thread id (in the initial pid namespace) at each task switch. Otherwise
- * the driver hooks nothing. The tracepoint sched_switch is not exported to
- * modules by name, so the driver looks it up.
+ * While an event needs scontext, and for one second more, the driver writes the thread id (in the
+ * initial pid namespace) at each task switch. At other times, the driver does not hook task
+ * switches. The tracepoint sched_switch is not exported to modules by name, so the driver looks it
+ * up.
  *
  * The CSR scontext is part of the Debug specification's Sdtrig. It is optional,
  * and the firmware may deny access to it (Smstateen). So the driver tries to
@@ -58,7 +59,10 @@ static bool ntrace_scontext_try(unsigned long val)
 	return ok;
 }
 
-/* Try the CSR of this CPU. Interrupts are off, so current is the thread that keeps running. */
+/*
+ * Try to write the id of the current thread to the CSR of this CPU. Interrupts are off, so this
+ * thread continues to run until the next task switch, and that switch also writes the CSR.
+ */
 static void ntrace_context_try(void *unused)
 {
 	unsigned int cpu = smp_processor_id();
@@ -96,7 +100,10 @@ static void ntrace_match_tracepoint(struct tracepoint *tp, void *priv)
 		search->tp = tp;
 }
 
-/* Find a tracepoint that is not exported by name. Return NULL if it does not exist. */
+/*
+ * Find a tracepoint by its name, because the kernel does not export it. Return NULL if it does not
+ * exist.
+ */
 struct tracepoint *ntrace_find_tracepoint(const char *name)
 {
 	struct ntrace_tp_search search = { .name = name };
@@ -164,7 +171,7 @@ static int ntrace_context_register(void)
 	ret = tracepoint_probe_register(ntrace_tp_switch, hook, NULL);
 	if (ret)
 		return ret;
-	/* The hook did not see earlier switches, so scontext is written once on each CPU */
+	/* The hook was not called for earlier task switches, so write scontext once on each CPU */
 	on_each_cpu(ntrace_context_try, NULL, 1);
 	ntrace_context_hook = hook;
 	return 0;

@@ -50,7 +50,7 @@ static int registers_show(struct seq_file *s, void *unused)
 	if (ntrace_power_get(comp))
 		return ret;
 	scoped_guard(ntrace_awake) {
-		/* Keep the component from being reset */
+		/* Keep other code from resetting the component while its registers are read */
 		guard(mutex)(&ntrace_mutex);
 		if (ntrace_has_power(comp)) {
 			ntrace_debug_all(s, comp);

@@ -44,7 +44,9 @@ static int ntrace_setup_encoder(struct ntrace_encoder *enc)
 	enc->cpu = cpu;
 	INIT_LIST_HEAD(&enc->member);
 	INIT_LIST_HEAD(&enc->held);
-	/* The registers do not contain the frequency of the timestamp */
+	/*
+	 * Take the frequency from the device tree, because no register of the encoder contains it
+	 */
 	enc->ts_clock = clk ? clk_get_rate(clk) : 0;
 	enc->ts_freq = enc->ts_clock;
 	return enc->comp.ops->setup(&enc->comp);
@@ -56,8 +58,8 @@ static irqreturn_t ntrace_sink_irq(int irq, void *sink)
 }
 
 /*
- * Request the interrupt of a sink, which is optional, and not part of the specification. See
- * ntrace_sink_interrupt().
+ * Request the interrupt of a sink, see ntrace_sink_interrupt(). The interrupt is optional, and not
+ * part of the specification.
  */
 static int ntrace_request_irq(struct ntrace_sink *sink)
 {
@@ -67,8 +69,8 @@ static int ntrace_request_irq(struct ntrace_sink *sink)
 	if (irq == -ENXIO)
 		return 0;
 	/*
-	 * trRamWrap stays set in a snapshot buffer, and while nothing is traced, so a
-	 * level-triggered interrupt would never end
+	 * The sink raises the interrupt when it sets trRamWrap. The bit stays set in a snapshot
+	 * buffer, and while nothing is traced, so a level-triggered interrupt would never end.
 	 */
 	if (irq >= 0 && !(irq_get_trigger_type(irq) & IRQ_TYPE_EDGE_BOTH)) {
 		dev_warn(dev, "trace RAM sink at %pa: its interrupt is not used, because it is not edge triggered\n",
@@ -85,7 +87,10 @@ static int ntrace_request_irq(struct ntrace_sink *sink)
 	return 0;
 }
 
-/* Return the sink's own region. A region with the name "flight" belongs to the flight recorder. */
+/*
+ * Return the memory region that the sink writes. A region with the name "flight" belongs to the
+ * flight recorder.
+ */
 static struct device_node *ntrace_sink_region(const struct device_node *node)
 {
 	int index = 0;
@@ -96,8 +101,8 @@ static struct device_node *ntrace_sink_region(const struct device_node *node)
 }
 
 /*
- * Map memory that the device tree reserves for the sink. Its addresses are bus addresses, because
- * no IOMMU is used.
+ * Map memory that the device tree reserves for the sink. The sink gets its physical address,
+ * because no IOMMU translates the writes of the sink.
  */
 static int ntrace_sink_memory(struct ntrace_sink *sink)
 {
@@ -116,7 +121,10 @@ static int ntrace_sink_memory(struct ntrace_sink *sink)
 			&sink->comp.addr);
 		return -EINVAL;
 	}
-	/* Without no-map, the region is already mapped, and caches contain some of it */
+	/*
+	 * If the region lacks the property "no-map", the kernel has already mapped it cached, so
+	 * caches may contain lines of it
+	 */
 	ram = region_intersects(mem->base, mem->size, IORESOURCE_SYSTEM_RAM, IORES_DESC_NONE) !=
 	      REGION_DISJOINT;
 	sink->mem_cached = !cached && (ram || !ntrace_maps_uncached());
@@ -127,7 +135,7 @@ static int ntrace_sink_memory(struct ntrace_sink *sink)
 			&sink->comp.addr, PTR_ERR(addr));
 		return PTR_ERR(addr);
 	}
-	/* The caches must not write an old line back over trace that is written later */
+	/* Drop old lines from the caches, which could otherwise write them back over newer trace */
 	if (sink->mem_cached)
 		arch_invalidate_pmem(addr, mem->size);
 	sink->mem = addr;
@@ -173,7 +181,7 @@ static int ntrace_setup_comp(union ntrace_any *any)
 		ret = ntrace_setup_sink(&any->sink);
 	else
 		ret = comp->ops->setup(comp);
-	/* Release the component for a debugger */
+	/* Drop the claim on the CoreSight component, so that a debugger can use it */
 	if (ret && comp->ops->foreign)
 		comp->ops->quiesce(comp);
 	return ret;
@@ -227,7 +235,10 @@ static int ntrace_use_comp(union ntrace_any *any)
 
 	if (!ret && comp->ops->is_sink)
 		ret = ntrace_registry_add_sink(&any->sink);
-	/* Readers of these files may exist from here on, and wait for ntrace_mutex */
+	/*
+	 * From here on, a process can read these files. If it needs ntrace_mutex, it waits until
+	 * the component is set up.
+	 */
 	if (!ret) {
 		ret = device_add_groups(comp->dev, ntrace_comp_groups(comp));
 		if (ret && comp->ops->is_sink)
@@ -254,7 +265,10 @@ static int ntrace_add_comp(union ntrace_any *any)
 	struct ntrace_comp *comp = &any->comp;
 	int ret;
 
-	/* A hart that is off may be without power, and will never go online */
+	/*
+	 * Do not access the encoder of a hart that Linux does not use. The hart never goes online,
+	 * so its encoder may never have power.
+	 */
 	if (ntrace_node_cpu(comp->dev->of_node) == -ENODEV) {
 		dev_err(comp->dev, "trace encoder of a CPU that Linux does not use\n");
 		return -ENODEV;
@@ -275,7 +289,7 @@ static int ntrace_add_comp(union ntrace_any *any)
 
 /*
  * Register the PMU if the first encoder was found after the module was loaded. The caller keeps
- * CPUs awake, and has held ntrace_mutex, after which it sees whether the module was loaded.
+ * CPUs awake. It has held ntrace_mutex before, so this CPU sees the current value of ntrace_loaded.
  */
 static void ntrace_register_late(void)
 {
@@ -362,10 +376,13 @@ static int ntrace_probe(struct platform_device *pdev)
 		ntrace_power_put(&any->comp);
 		return 0;
 	}
-	/* Wait for a pending message, whose memory is freed next */
+	/* Wait until a pending message is printed, because the driver core frees its text next */
 	irq_work_sync(&any->comp.say);
 	pm_runtime_put_noidle(dev);
-	/* The debugger may continue its session */
+	/*
+	 * Do not turn off the power and clocks of a component that a debugger uses, because this
+	 * would end the debugger's session
+	 */
 	if (any->comp.state == NTRACE_COMP_FOREIGN)
 		pm_runtime_disable(dev);
 	else
@@ -385,7 +402,10 @@ static void ntrace_disconnect_all(const struct ntrace_comp *gone)
 		ntrace_pmu_detach(enc);
 		ntrace_disconnect(enc);
 	}
-	/* A CPU that has just gone online may be about to restore its path */
+	/*
+	 * A CPU that has just gone online may still use the path to restore its registers, so wait
+	 * for each CPU
+	 */
 	ntrace_sync_cpus();
 }
 
@@ -395,8 +415,8 @@ static void ntrace_close_local(void *sink)
 }
 
 /*
- * Close a sink. If its CPU is offline, nothing is traced there, and the component may have no
- * power.
+ * Close a sink. If its CPU is offline, the sink does not trace and may have no power, so only
+ * prevent a new start.
  */
 static void ntrace_close_sink(struct ntrace_sink *sink)
 {
@@ -421,11 +441,15 @@ static void ntrace_remove(struct platform_device *pdev)
 	bool records = false, leaving = READ_ONCE(ntrace_leaving);
 
 	ntrace_debugfs_remove(comp);
-	/* Do not hold ntrace_mutex, because this waits for users of attributes, which take it */
+	/*
+	 * Remove the attributes before ntrace_mutex is locked. device_remove_groups() waits until
+	 * no process reads an attribute, and this process may wait for ntrace_mutex.
+	 */
 	device_remove_groups(&pdev->dev, ntrace_comp_groups(comp));
 	/*
-	 * While the module is unloaded, CPUs are already kept awake, and ntrace_flight_lock() must
-	 * be taken before that
+	 * While the module is unloaded, ntrace_leave() has already ended the recorder, and keeps
+	 * CPUs awake. Do not call ntrace_flight_lock() in this case, because it must be called
+	 * before CPUs are kept awake.
 	 */
 	if (!leaving) {
 		ntrace_flight_lock();
@@ -445,7 +469,10 @@ static void ntrace_remove(struct platform_device *pdev)
 	}
 	if (ntrace_has_power(comp))
 		comp->ops->quiesce(comp);
-	/* Encoders may have another sink. Start a record of the remaining encoders. */
+	/*
+	 * Encoders of a removed sink may have a route to another sink. Then start a record of the
+	 * encoders that remain.
+	 */
 	if (ntrace_loaded)
 		ntrace_connect_all();
 	if (ntrace_loaded && records)
@@ -531,7 +558,7 @@ static int ntrace_runtime_resume(struct device *dev)
 
 /*
  * Tracing stops before the first component suspends, and continues after the last one has resumed.
- * The kernel still runs in between, and finally the power domains are off.
+ * In between, the kernel runs without trace, and at last the power domains are turned off.
  */
 static const struct dev_pm_ops ntrace_pm_ops = {
 	SYSTEM_SLEEP_PM_OPS(ntrace_pmu_suspend, ntrace_pmu_resume)
@@ -584,8 +611,8 @@ static void ntrace_probe_work(struct work_struct *work)
 }
 
 /*
- * Use the freezable queue below. CPUs go online before devices resume, and must not probe while
- * devices are suspended.
+ * ntrace_probe_again() queues this work on a freezable queue. During a resume, CPUs go online
+ * before devices resume, and the work must not probe a device that is suspended.
  */
 static DECLARE_WORK(ntrace_probe_later, ntrace_probe_work);
 
@@ -627,7 +654,10 @@ static int __init ntrace_init(void)
 	ret = ntrace_causes_init();
 	if (ret)
 		goto out_undo;
-	/* Prevent idle states until the PMU is registered, which restores registers after them */
+	/*
+	 * Prevent idle states until ntrace_pmu_register() has registered the notifier that restores
+	 * registers after an idle state
+	 */
 	ntrace_keep_awake();
 	ret = platform_driver_register(&ntrace_driver);
 	if (ret)

@@ -2,9 +2,9 @@
 /*
  * The trace encoder, its capabilities, and how the driver sets it up.
  *
- * Nearly every field is WARL and optional. The driver finds the fields of an implementation by
- * writing and reading back once, while the encoder is disabled. A setting of an event is then
- * either refused or applied, but never ignored.
+ * Nearly every field is WARL and optional. While the encoder is disabled, the driver writes each
+ * field once and reads it back to find the values that the hardware accepts. So the driver can
+ * refuse an event with a setting that the hardware would ignore.
  */
 #include <linux/delay.h>
 #include <linux/timex.h>
@@ -162,7 +162,10 @@ static void ntrace_encoder_probe_features(struct ntrace_encoder *enc)
 	}
 	caps->ir_mode = mode;
 	if (!mode) {
-		/* The mode alone enables them (N-Trace, "Implicit Return Optimization") */
+		/*
+		 * A fixed mode above 0 enables implicit returns even if their enable bit is 0
+		 * (N-Trace, "Implicit Return Optimization")
+		 */
 		ntrace_write(&enc->comp, TR_TE_INST_FEATURES, 0);
 		if (ntrace_read(&enc->comp, TR_TE_INST_FEATURES) & TR_TE_INST_IMPLICIT_RETURN_MODE)
 			caps->fixed |= NTRACE_CONFIG_IMPLICIT_RETURN;
@@ -339,7 +342,10 @@ u64 ntrace_encoder_counter(const struct ntrace_encoder *enc)
 static bool ntrace_encoder_ts_is_time(struct ntrace_encoder *enc)
 {
 	u64 mask = enc->caps.ts_width < 64 ? BIT_ULL(enc->caps.ts_width) - 1 : ~0ULL;
-	/* The timestamp is behind the time CSR, because it crosses clock domains */
+	/*
+	 * A timestamp is older than the time CSR by up to this lag, because the counter's value
+	 * crosses clock domains
+	 */
 	u64 lag = max(riscv_timebase / (10 * 1000 * 1000), 2UL);
 	unsigned int i;
 
@@ -372,7 +378,7 @@ static unsigned int ntrace_encoder_best_ts_mode(const struct ntrace_encoder *enc
 	return TR_TS_MODE_NONE;
 }
 
-/* Return the trTsMode of events whose default is @config */
+/* Return the trTsMode of an event if @config has the default settings of the encoder */
 unsigned int ntrace_encoder_ts_mode(const struct ntrace_encoder *enc, u64 config)
 {
 	return FIELD_GET(NTRACE_CONFIG_TS_MODE, config) ?: ntrace_encoder_best_ts_mode(enc);
@@ -411,7 +417,10 @@ static u32 ntrace_encoder_usual_clock(const struct ntrace_encoder *enc)
 	       FIELD_PREP(TR_TS_PRESCALE, ntrace_encoder_usual_prescale(enc));
 }
 
-/* Start the counter. It is the time of the trace, so it also runs while nothing is traced. */
+/*
+ * Start the counter. It also runs while nothing is traced, so that the timestamps of successive
+ * events can be compared.
+ */
 void ntrace_encoder_count(struct ntrace_encoder *enc)
 {
 	u32 mode = ntrace_encoder_usual_ts_mode(enc);
@@ -439,9 +448,9 @@ static bool ntrace_encoder_counts_as_usual(const struct ntrace_encoder *enc)
 }
 
 /*
- * Relate the timestamp to the current time CSR, by the try that took the least time. If an event
- * has left another ts_mode or ts_prescale, start the usual counter first. While such an event
- * traces, keep the previous relation.
+ * Read the timestamp and the time CSR together several times, and store the pair whose reads took
+ * the least time as the base. If an event has set another ts_mode or ts_prescale, start the usual
+ * counter before. If this event still traces, keep the previous base.
  *
  * Context: On the CPU of the encoder, interrupts off; the registers can be accessed.
  */
@@ -464,15 +473,19 @@ void ntrace_encoder_take_base(struct ntrace_encoder *enc)
 		if (took >= least)
 			continue;
 		least = took;
-		/* Undo the prescaler, which lets the counter count one of 4, 16 or 64 ticks */
+		/*
+		 * Convert to ticks of the clock, because the prescaler divides the clock by 4, 16
+		 * or 64 before it is counted
+		 */
 		enc->ts_base = counter << 2 * ntrace_encoder_usual_prescale(enc);
 		enc->ts_base_time = before + took / 2;
 	}
 }
 
 /*
- * Return true if the clock in the device tree, which belongs to the best mode, is that of the
- * counter
+ * Return true if the counter counts the clock in the device tree, whose frequency is then that of
+ * the counter. The clock belongs to the mode of ntrace_encoder_best_ts_mode(). An internal counter
+ * that may restart has no known frequency.
  */
 static bool ntrace_encoder_has_clock(const struct ntrace_encoder *enc)
 {
@@ -491,7 +504,9 @@ void ntrace_encoder_forget_clock(struct ntrace_encoder *enc)
 	enc->ts_read = 0;
 }
 
-/* Forget an internal counter, which has restarted if the encoder lost its power */
+/*
+ * Forget the properties of an internal counter, which has restarted if the encoder lost its power
+ */
 void ntrace_encoder_begins_anew(struct ntrace_encoder *enc)
 {
 	if (ntrace_ts_is_internal(ntrace_encoder_usual_ts_mode(enc)))
@@ -520,8 +535,8 @@ void ntrace_encoder_measure(struct ntrace_encoder *enc)
 }
 
 /*
- * Start the counter, and start it again when the component is found that shares its timestamp.
- * Nothing is traced. May sleep.
+ * Start the counter while nothing is traced. Also called when the path becomes complete, because
+ * the encoder may use the timestamp of a funnel that was found later. May sleep.
  */
 void ntrace_encoder_start_counter(struct ntrace_encoder *enc)
 {
@@ -541,8 +556,9 @@ static unsigned int ntrace_nearest(u32 values, unsigned int want)
 }
 
 /*
- * Return the defaults. They make the trace as small as possible without losing information, and
- * synchronise often enough to decode a snapshot of about 64 KiB nearly from its start.
+ * Return the default settings of events. They make the trace as small as possible without losing
+ * information. The encoder synchronises so often that a snapshot of about 64 KiB can be decoded
+ * nearly from its start.
  */
 static u64 ntrace_encoder_defaults(const struct ntrace_encoder *enc)
 {
@@ -553,8 +569,8 @@ static u64 ntrace_encoder_defaults(const struct ntrace_encoder *enc)
 	unsigned int mode, want;
 
 	/*
-	 * If the encoder only counts calls, it treats any return as the expected one, which is
-	 * wrong in a kernel.
+	 * An encoder that only counts calls does not check the address of a return. In a kernel,
+	 * which also returns to other addresses, the decoder would then follow wrong code.
 	 */
 	if (caps->ir_mode > 1)
 		config |= caps->config & NTRACE_CONFIG_IMPLICIT_RETURN;
@@ -567,7 +583,7 @@ static u64 ntrace_encoder_defaults(const struct ntrace_encoder *enc)
 		if (caps->sync_modes & BIT(mode))
 			break;
 	if (mode <= 3) {
-		want = mode == 1 ? 8 : 12;	/* 4096 messages, 65536 cycles or half-words */
+		want = mode == 1 ? 8 : 12;	/* 4096 messages; or 65536 cycles or half-words */
 		config |= (u64)mode << NTRACE_CONFIG_SYNC_MODE_SHIFT;
 		config |= (u64)ntrace_nearest(caps->sync_max, want) << NTRACE_CONFIG_SYNC_MAX_SHIFT;
 	}
@@ -581,7 +597,10 @@ static void ntrace_encoder_write_reset(struct ntrace_encoder *enc)
 	ntrace_encoder_forget(enc);
 	for (i = 0; i < ARRAY_SIZE(ntrace_encoder_reset_regs); i++)
 		ntrace_write(&enc->comp, ntrace_encoder_reset_regs[i], 0);
-	/* Clear the comparators, which may report matches (trTeCompPNotify) without a filter */
+	/*
+	 * Clear the comparators, because a comparator can report its matches (trTeCompPNotify) even
+	 * if no filter uses it
+	 */
 	for (i = 0; i < TR_TE_COMP_MAX; i++)
 		ntrace_write(&enc->comp, TR_TE_COMP_CONTROL(i), 0);
 }
@@ -673,7 +692,8 @@ static bool ntrace_one_of(u32 values, u64 config, u64 mask)
 }
 
 /*
- * Return the number of address filters that can be active together, of starts and stops if @latch
+ * Return the number of address filters that can be active at the same time. A filter is a pair of a
+ * start and a stop if @latch, else a range.
  */
 unsigned int ntrace_caps_ranges(const struct ntrace_caps *caps, bool latch)
 {
@@ -681,9 +701,9 @@ unsigned int ntrace_caps_ranges(const struct ntrace_caps *caps, bool latch)
 }
 
 /*
- * Return the number of ranges that can be excluded. One filter combines their comparators. This is
- * at most the number of ranges that can be traced, because perf gives both kinds of events room for
- * the same number of filters.
+ * Return the number of ranges that an event can exclude. One filter combines their comparators. The
+ * result is at most the number of ranges that an event can trace, because perf allocates the same
+ * number of filters for each event.
  */
 unsigned int ntrace_caps_excludes(const struct ntrace_caps *caps)
 {
@@ -736,10 +756,10 @@ int ntrace_encoder_supports(const struct ntrace_encoder *enc, u64 config,
 }
 
 /*
- * Check like ntrace_encoder_supports(), but return -EOPNOTSUPP in one more case. If the encoder has
- * only an internal counter, events and the flight recorder must not use another clock, because it
- * would change the counter, and the times of other events would be wrong. Shared and external
- * counters are not affected.
+ * Check like ntrace_encoder_supports(), but return -EOPNOTSUPP in one more case. The case is an
+ * encoder whose usual counter is internal, and a config with another ts_mode or ts_prescale. Such a
+ * config would change the counter, and the times of other events would be wrong. A shared or
+ * external counter runs outside of the encoder, so it does not change.
  */
 int ntrace_encoder_check(const struct ntrace_encoder *enc, u64 config,
 			 const struct ntrace_filter *filter)
@@ -763,8 +783,8 @@ u64 ntrace_encoder_resolve_default(const struct ntrace_encoder *enc, u64 config)
 }
 
 /*
- * Complete the config of an event. Without a choice, its timestamps are those of the running
- * counter.
+ * Complete the config of an event. If the event does not choose a ts_mode, its timestamps are those
+ * of the running counter.
  */
 u64 ntrace_encoder_resolve(const struct ntrace_encoder *enc, u64 config)
 {
@@ -786,7 +806,10 @@ static u32 ntrace_filter_comp_control(const struct ntrace_filter *filter)
 	return filter->no_stop ? NTRACE_COMP_LATCH_NO_STOP : NTRACE_COMP_LATCH;
 }
 
-/* Write a range. Its last byte is compared, because its end may be 2^64. */
+/*
+ * Write a range. The comparator gets the address of the last byte, because the address after it may
+ * be 2^64.
+ */
 static int ntrace_encoder_write_range(struct ntrace_encoder *enc, unsigned int j,
 				      const struct ntrace_filter *filter, unsigned int n)
 {
@@ -963,7 +986,10 @@ int ntrace_encoder_program(struct ntrace_encoder *enc, u64 config,
 {
 	int ret;
 
-	/* Address filters may have been added after the event was checked */
+	/*
+	 * Check the filters again, because user space may have added filters after the event was
+	 * checked
+	 */
 	if (!ntrace_caps_filter(&enc->caps, filter))
 		return -EOPNOTSUPP;
 

@@ -26,7 +26,7 @@
  * @ir_mode: Value of trTeInstImplicitReturnMode that the driver uses
  * @src_bits: Highest value that trTeSrcBits accepts
  * @src_fixed: True if trTeSrcBits cannot be changed
- * @priv: Bitmap of ingress priv values that filter 0 can choose between
+ * @priv: Bitmap of privileges (NTRACE_PRIV_*) that filter 0 can select
  * @filters: Bitmap of filters
  * @comparators: Bitmap of comparators that compare instruction addresses
  * @latches: Bitmap of comparators that match from one address to another
@@ -81,11 +81,11 @@ struct ntrace_range {
  * struct ntrace_filter - addresses and privileges that an event traces
  * @priv: Bitmap of privileges, 0 for all
  * @nr_ranges: Number of address ranges, 0 for all addresses
- * @no_start: Trace from the beginning to @end
- * @no_stop: Trace from @start without an end
- * @latch: 0 if @ranges are ranges. Otherwise trace begins when the hart reaches a start, and
- *	ends when it reaches a stop. A latch in the comparator stores the state between them, and
- *	belongs to the event with this number.
+ * @no_start: Trace from the start of the event to a stop, which is the end of the only range
+ * @no_stop: Trace from a start until the end of the event; used only if @latch is not 0
+ * @latch: 0 if @ranges are ranges. Otherwise trace begins when the hart reaches a start, and ends
+ *	when it reaches a stop. A latch in the comparator stores whether the hart has passed a
+ *	start. The number identifies the event to which the state of the latch belongs.
  * @exclude: Trace all addresses except @ranges
  * @trig_in: Value of trTeTrigExtInControl
  * @trig_out: Value of trTeTrigExtOutControl
@@ -121,7 +121,8 @@ enum ntrace_tracing {
  * @config: Settings, NTRACE_CONFIG_*
  * @sink: Number of the sink, or 0 for any
  * @reported: Number of the CPU whose SRC was reported last, plus 1; or 0
- * @takes: The event may use a sink that the flight recorder uses, which then continues later
+ * @takes: The event may take the sink from the flight recorder, which continues when the event
+ *	stops
  * @tracing: State of trTeInstTracing when the event stopped, if it has triggers
  * @filter: Addresses and privileges to trace
  */
@@ -185,13 +186,14 @@ struct ntrace_route {
  * @ops: Operations, or NULL if its registers are those of the Trace Control Interface 1.0
  * @cpu: CPU that it traces
  * @caps: Capabilities
- * @default_config: Config that perf uses for fields that the user did not choose
- * @routes: Routes to sinks; the first is for events that do not choose. Protected by
+ * @default_config: Default settings, NTRACE_CONFIG_*. perf uses them for fields that the user does
+ *	not choose.
+ * @routes: Routes to sinks. Events that do not choose a sink use the first route. Protected by
  *	ntrace_mutex. An existing route stays as long as the CPU has events.
  * @nr_routes: Number of routes, 0 without a usable sink
  * @reported: The driver has logged why the encoder has no route
  * @route: Route that is in use, one of @routes
- * @sink: Its sink. While the encoder is not in use, only its CPU changes these two members.
+ * @sink: Sink of @route. While the encoder is not in use, only its CPU changes @route and @sink.
  * @src_bits: Value of trTeSrcBits
  * @src_id: Value of trTeSrcID
  * @ts_clock: Frequency of its clock in the device tree in Hz, or 0
@@ -199,22 +201,22 @@ struct ntrace_route {
  * @ts_is_time: The timestamp counts like the time CSR
  * @ts_restarts: Its internal counter may restart after an idle state, so its times are
  *	unknown
- * @ts_base: Timestamp when an event was last opened, or up to a second before
- * @ts_base_time: The time CSR at @ts_base
+ * @ts_base: Timestamp that was read when an event was last opened, or up to a second before
+ * @ts_base_time: Value of the time CSR that was read together with @ts_base
  * @ts_read: Time in jiffies at which the driver last read the counter for @ts_base, or 0
  * @config: Config that the registers contain
  * @filter: Filter that the registers contain
  * @programmed: The registers contain @config and @filter; otherwise they must be written
- * @ready: Number (@id) of the ntrace_want for which writing Enable starts the path, because
- *	Enable became 1 at once before; or 0. Used only if no other encoder uses the sink, and the
- *	path has no funnel.
- * @features: Bits of trTeInstFeatures that never change (SrcID, SrcBits)
+ * @ready: Value of ntrace_want.id of the event that can restart the path by writing trTeEnable
+ *	without reading it back; or 0. It is set after trTeEnable became 1 at the first read, if no
+ *	other encoder uses the sink and the path has no funnel.
+ * @features: Bits of trTeInstFeatures that do not depend on @config (SrcID, SrcBits)
  * @paused: Keep trTeInstTracing at 0
  * @tracing: State of trTeInstTracing for the next start. If the event has triggers, hardware
  *	changes the bit.
  * @overflows: Number of times that the encoder had no room, and dropped messages or stalled
  *	the hart
- * @on: The path before the sink is enabled
+ * @on: The encoder, and the components between it and the sink, are enabled
  * @member: Entry in sink->members
  * @held: Entry in sink->held
  * @session: Session that traces with this encoder, see session.c

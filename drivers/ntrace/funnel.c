@@ -57,8 +57,9 @@ void ntrace_funnel_setup(struct ntrace_funnel *funnel)
 }
 
 /*
- * Enable or disable @input for a path. Inputs without a path stay disabled, because an encoder with
- * several outputs sends to all of them, and only the trace of paths through this input may pass.
+ * Enable or disable @input for a path. An input that no path uses stays disabled, because an
+ * encoder with several outputs sends its trace to all of them, and the trace must not reach a sink
+ * that the event does not use.
  */
 void ntrace_funnel_open(struct ntrace_funnel *funnel, unsigned int input, bool open)
 {

@@ -45,7 +45,7 @@ static const struct ntrace_field {
 
 #define NTRACE_NR_FIELDS	ARRAY_SIZE(ntrace_fields)
 
-/* Fields of the other words */
+/* Fields of the other words of perf_event_attr */
 PMU_FORMAT_ATTR(sink,		"config2:32-63");
 PMU_FORMAT_ATTR(trigger_in,	"config3:0-31");
 PMU_FORMAT_ATTR(trigger_out,	"config3:32-63");
@@ -87,8 +87,7 @@ struct ntrace_caps ntrace_common_caps(void)
 		caps.trig_out &= c->trig_out;
 	}
 	/*
-	 * Every encoder can trace machine mode. The capability means that the encoder can exclude
-	 * it.
+	 * Every encoder can trace machine mode, so the capability "firmware" is always 1
 	 */
 	caps.config |= NTRACE_CONFIG_FIRMWARE | sram;
 	return caps;
@@ -166,7 +165,7 @@ unsigned int ntrace_nr_ranges(bool latch)
 	return ntrace_caps_ranges(&caps, latch);
 }
 
-/* Read-only attribute with any expression of the common capabilities */
+/* Define a read-only attribute that shows an expression of the common capabilities */
 #define NTRACE_ATTR_CAP(_name, _fmt, ...)						\
 static ssize_t cap_##_name##_show(struct device *dev, struct device_attribute *attr, char *buf)	\
 {											\
@@ -177,7 +176,9 @@ static ssize_t cap_##_name##_show(struct device *dev, struct device_attribute *a
 static struct device_attribute dev_attr_cap_##_name =					\
 	__ATTR(_name, 0444, cap_##_name##_show, NULL)
 
-/* The bitmap of privileges that can be chosen, by priv at the ingress port */
+/*
+ * Bitmap of the privileges that a filter can select, by the value of priv at the ingress port
+ */
 NTRACE_ATTR_CAP(privilege, "0x%x", caps.priv);
 NTRACE_ATTR_CAP(address_filters, "%u", ntrace_caps_ranges(&caps, false));
 NTRACE_ATTR_CAP(start_filters, "%u", ntrace_caps_ranges(&caps, true));

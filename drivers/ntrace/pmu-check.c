@@ -62,9 +62,9 @@ static int ntrace_event_check_attr(struct perf_event *event)
  * Find the privileges that the event may see, encoded for the encoder's filter. If these are all
  * privileges, machine mode included, no filter is needed.
  *
- * If the encoder has no filter, an event sees everything that its hart executes. Such an encoder
- * refuses an event that requests less, which each unprivileged event does. Only users who may see
- * the whole system may trace machine mode.
+ * If the encoder has no filter, an event sees everything that its hart executes. The driver then
+ * refuses an event that requests less, and each event of an unprivileged user does so. Only users
+ * who may see the whole system may trace machine mode.
  */
 static int ntrace_event_privileges(const struct perf_event *event, u8 can, u8 *priv)
 {
@@ -92,7 +92,10 @@ static int ntrace_event_privileges(const struct perf_event *event, u8 can, u8 *p
 		*priv = 0;
 		return perfmon_capable() ? 0 : -EACCES;
 	}
-	/* The filter may not be able to select machine mode */
+	/*
+	 * Use no filter for an event that sees all privileges, because the filter may be unable to
+	 * select machine mode
+	 */
 	if (want == (can | NTRACE_PRIV_M))
 		want = 0;
 	if (want & ~can)
@@ -133,8 +136,8 @@ static int ntrace_event_hold(const struct perf_event *event)
 }
 
 /*
- * Check that each CPU that the event may run on supports its settings, and that its components
- * answer. Components without power are not checked.
+ * Check that each CPU on which the event may run supports the settings of the event, and that the
+ * components of these CPUs answer. Components without power are not checked.
  */
 static int ntrace_event_check_cpus(const struct perf_event *event, const struct ntrace_event *priv)
 {

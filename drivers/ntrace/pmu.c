@@ -33,7 +33,10 @@ static enum cpuhp_state ntrace_cpuhp_state;
 static unsigned int ntrace_suspends;
 /* Set while a component is suspended. Events then stay stopped. */
 static bool ntrace_suspended;
-/* Function to call when a CPU has gone online, because its components can be accessed */
+/*
+ * Function to call when a CPU has gone online, because the components of this CPU can then be
+ * accessed
+ */
 static void (*ntrace_cpu_came)(void);
 
 /* Release everything that ntrace_event_init() has acquired */
@@ -98,7 +101,9 @@ static int ntrace_event_init(struct perf_event *event)
 }
 
 /*
- * End a trace from a start to a stop when the event moves to another CPU, even if the event returns
+ * Prepare the filter of an event. If the event traces from a start to a stop and has moved to
+ * another CPU, give it a new id, so that its trace begins again at a start. The latch of the
+ * previous CPU is then not used, even if the event returns to that CPU.
  */
 static void ntrace_event_filter(struct perf_event *event)
 {
@@ -138,7 +143,10 @@ static noinline int ntrace_event_run_slowly(struct perf_event *event, struct ntr
 	if (s->state == NTRACE_SESSION_NONE)
 		return -ENODEV;
 	if (s->state == NTRACE_SESSION_RESTING && !s->event) {
-		/* Wait. The event starts when the system has resumed. */
+		/*
+		 * Do not start the event now. ntrace_wake_event() starts it when the CPU or the
+		 * system has resumed.
+		 */
 		WRITE_ONCE(s->rested, NTRACE_SESSION_IDLE);
 		WRITE_ONCE(s->event, event);
 		return 0;
@@ -242,7 +250,10 @@ static void ntrace_event_read(struct perf_event *event)
 {
 }
 
-/* Return true if the recorder programs encoders whenever an event stops */
+/*
+ * Return true if the recorder programs the encoder when an event stops, and so clears the latch of
+ * the event's filter
+ */
 static bool ntrace_flight_takes_latches(void)
 {
 	guard(mutex)(&ntrace_mutex);
@@ -250,11 +261,11 @@ static bool ntrace_flight_takes_latches(void)
 }
 
 /*
- * Check the filters of user space before they are used. No other code counts them, and
- * event->addr_filter_ranges has room for pmu->nr_addr_filters.
+ * Check the address filters that user space has set. perf does not limit their number, although
+ * event->addr_filter_ranges has room only for pmu->nr_addr_filters.
  *
- * A comparator has one address to stop at. So there may be only one stop, which ends the trace of
- * all starts.
+ * A comparator has one address to stop at. So an event can have only one stop, which ends the trace
+ * of all starts.
  */
 static int ntrace_addr_filters_validate(struct list_head *filters)
 {
@@ -267,7 +278,10 @@ static int ntrace_addr_filters_validate(struct list_head *filters)
 		ranges += range;
 		starts += filter->action == PERF_ADDR_FILTER_ACTION_START;
 		stops += filter->action == PERF_ADDR_FILTER_ACTION_STOP;
-		/* A range has a size. A start or a stop is one instruction. */
+		/*
+		 * A range must have a size. A start or a stop must not, because it is one
+		 * instruction.
+		 */
 		if (range != !!filter->size)
 			return -EINVAL;
 		/* A range may end with the last byte of the address space, but not beyond it */
@@ -276,7 +290,10 @@ static int ntrace_addr_filters_validate(struct list_head *filters)
 	}
 	if (ranges && (starts || stops))
 		return -EINVAL;
-	/* Encoders may have become more capable since perf allocated the ranges of events */
+	/*
+	 * Use the limit from the registration of the PMU, for which perf has allocated memory, even
+	 * if the encoders support more filters now
+	 */
 	if (ranges + starts + stops > ntrace_pmu.nr_addr_filters)
 		return -EOPNOTSUPP;
 	/*
@@ -290,9 +307,10 @@ static int ntrace_addr_filters_validate(struct list_head *filters)
 }
 
 /*
- * Called when ranges became known or changed, and when the event starts. The range of an object
- * that is not mapped yet is empty and matches nothing. An address in that object is 0, which does
- * not contain an instruction.
+ * Set the filter of the event from its address ranges. perf calls this function when addresses
+ * become known or change, and when the event starts. The range of an object that is not mapped yet
+ * is empty and matches nothing. An address in that object is 0, which does not contain an
+ * instruction.
  */
 static void ntrace_addr_filters_sync(struct perf_event *event)
 {
@@ -317,7 +335,7 @@ static void ntrace_addr_filters_sync(struct perf_event *event)
 		}
 		range++;
 	}
-	/* A start and a stop are not ranges that an event could exclude */
+	/* An event can exclude only ranges, but not a start or a stop */
 	to->exclude = event->attr.config & NTRACE_CONFIG_EXCLUDE && !latch;
 	to->no_start = latch && !n;
 	to->nr_ranges = to->no_start ? 1 : n;
@@ -416,7 +434,10 @@ static void ntrace_cpu_restore(unsigned int cpu)
 	lockdep_assert_irqs_disabled();
 	if (enc && !ntrace_session_is_active(s))
 		ntrace_path_restore(enc);
-	/* The CPU may have been offline when the system was suspended */
+	/*
+	 * Let the CPU wait for the resume of the system. Its session may still be idle, because a
+	 * suspend does not stop the session of a CPU that is offline.
+	 */
 	if (READ_ONCE(ntrace_suspended) && s->state == NTRACE_SESSION_IDLE)
 		s->state = NTRACE_SESSION_RESTING;
 	if (s->state == NTRACE_SESSION_RESTING)
@@ -435,7 +456,7 @@ static int ntrace_cpu_online(unsigned int cpu)
 	per_cpu(ntrace_session, cpu).leaving = false;
 	if (ntrace_encoder_of(cpu))
 		ntrace_cpu_restore(cpu);
-	/* The event still traces if the CPU could not go offline */
+	/* Restart the timer of an event that still traces, because the CPU could not go offline */
 	ntrace_session_restart_timer(&per_cpu(ntrace_session, cpu));
 	local_irq_restore(flags);
 	/* Allow other CPUs to access the components of this CPU */
@@ -446,7 +467,7 @@ static int ntrace_cpu_online(unsigned int cpu)
 
 /*
  * Stop tracing before an idle state, and continue it afterwards, because hart and encoder may lose
- * their state. Both calls run on the CPU, with interrupts off.
+ * their state. The kernel calls this function on the CPU, with interrupts off.
  */
 static int ntrace_cpu_pm(struct notifier_block *nb, unsigned long action, void *unused)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Rules for access to registers. Runtime PM with its clocks and resets, idle states and CPU hotplug
- * determine whether registers can be accessed. Some components serve only offline CPUs.
+ * Rules for access to registers. Whether the registers of a component can be accessed depends on
+ * runtime PM, with its clocks and resets, on idle states, and on CPU hotplug. A component whose
+ * CPUs are all offline may have no power.
  */
 #include <linux/clk.h>
 #include <linux/cpumask.h>
@@ -23,13 +24,14 @@ static DECLARE_WAIT_QUEUE_HEAD(ntrace_awake_wait);
 static unsigned int ntrace_awake_users;
 static struct pm_qos_request ntrace_awake_request;
 /*
- * CPUs that are going offline, and have waited until no caller keeps CPUs awake. They do not wait
- * for callers that arrive later.
+ * CPUs that are going offline, and have waited for the callers of ntrace_keep_awake(). Later
+ * callers must not access the components of these CPUs.
  */
 static struct cpumask ntrace_going;
 /*
- * Lockdep annotation. A CPU that goes offline waits for the callers, so a caller that waits for
- * this CPU would deadlock. Lockdep treats the callers as readers of a lock that the CPU writes.
+ * Lockdep annotation. A CPU that goes offline waits for the callers of ntrace_keep_awake(), so a
+ * caller that waits for this CPU would deadlock. Lockdep treats the callers as readers of a lock,
+ * and the CPU as its writer.
  */
 #ifdef CONFIG_LOCKDEP
 static struct lockdep_map ntrace_awake_map =
@@ -41,9 +43,9 @@ static void ntrace_do_nothing(void *unused)
 }
 
 /*
- * Wait until each online CPU has handled its pending interrupts. May sleep. In one interrupt, calls
- * whose sender waits run before the others. So when the second call returns, the others of the
- * first interrupt have also run.
+ * Wait until each online CPU has handled its pending interrupts. May sleep. An interrupt runs the
+ * function calls whose sender waits before the function calls whose sender does not wait. So when
+ * the second call of on_each_cpu() returns, all calls of the first interrupt have run.
  */
 void ntrace_sync_cpus(void)
 {
@@ -55,10 +57,10 @@ void ntrace_sync_cpus(void)
  * ntrace_keep_awake - keep the state of all online CPUs
  *
  * In an idle state, an encoder and the components on its path may lose their state. So while a CPU
- * accesses components of another CPU, the other CPU must not enter an idle state. When this
- * function returns, all CPUs have left their idle states, and their components are restored. CPUs
- * also do not go offline, see ntrace_wait_asleep(). So the caller must not wait for a CPU to go
- * offline or online.
+ * accesses components of another CPU, this other CPU must not enter an idle state. When this
+ * function returns, all CPUs have left their idle states, and their components are restored. Until
+ * ntrace_let_sleep(), CPUs also do not go offline, see ntrace_wait_asleep(). So the caller must not
+ * wait for a CPU to go offline or online.
  *
  * Components of CPUs that are already offline may be without power, see ntrace_has_power().
  *
@@ -131,8 +133,8 @@ int ntrace_node_cpu(const struct device_node *node)
 }
 
 /*
- * Add the CPUs to @cpus whose trace passes through @node, or all CPUs if the device tree names
- * none. The component may be without power while all of them are offline.
+ * Add the CPUs to @cpus whose trace passes through @node, or all CPUs if the device tree names no
+ * CPU. While all of these CPUs are offline, the component may be without power.
  */
 static void ntrace_node_cpus(const struct device_node *node, unsigned int depth,
 			     struct cpumask *cpus)

@@ -49,10 +49,10 @@ static bool ntrace_ramsink_set_mode(struct ntrace_sink *sink, unsigned int mode)
  * ntrace_ramsink_cap - limit a sink's memory so that it can be copied with interrupts off
  * @sink: The sink
  * @area: Its memory; @area->max is lowered as needed
- * @limit_min: Lowest value that the register of the end accepts
+ * @limit_min: Lowest value that trRamLimit accepts
  * @most: Limit in bytes, NTRACE_SRAM_MAX or NTRACE_RESERVED_MAX
  *
- * Return: 0, or -EOPNOTSUPP if the memory is too large and the end cannot be lowered
+ * Return: 0, or -EOPNOTSUPP if the memory is too large and trRamLimit cannot be lowered
  */
 int ntrace_ramsink_cap(const struct ntrace_sink *sink, struct ntrace_ram_area *area,
 		       u64 limit_min, u64 most)
@@ -73,8 +73,9 @@ int ntrace_ramsink_cap(const struct ntrace_sink *sink, struct ntrace_ram_area *a
 }
 
 /*
- * Limit memory that is copied, and round it down to 2^M bytes if the sink only accepts windows of
- * this size ("Not every value may be settable"). A snapshot wraps around in all of it.
+ * Limit the size of memory that the driver copies, and round it down to 2^M bytes if the sink only
+ * accepts windows of this size ("Not every value may be settable"). In a snapshot, the sink wraps
+ * around in all of this memory.
  */
 static int ntrace_ramsink_setup_copied(struct ntrace_sink *sink, struct ntrace_ram_area *area,
 				       u64 limit_min, u64 most)
@@ -144,8 +145,8 @@ static int ntrace_ramsink_setup_smem(struct ntrace_sink *sink, struct ntrace_ram
 	fixed = area->min == start_max || !area->max;
 
 	/*
-	 * WARL leaves the granule A. The specification gives the example "trRamLimit should be
-	 * 0x...FC" for A = 4.
+	 * The lowest bit that trRamLimit accepts is the granule A, because the register is WARL.
+	 * The specification gives the example "trRamLimit should be 0x...FC" for A = 4.
 	 */
 	area->align = area->max ? clamp_t(u64, BIT_ULL(__ffs64(area->max)), 4, SZ_1G) : 4;
 	area->start_align = fixed ? area->align :
@@ -241,7 +242,10 @@ int ntrace_ramsink_setup(struct ntrace_sink *sink)
 	      ntrace_ramsink_setup_mode(sink, TR_RAM_MODE_SMEM);
 	if (ret)
 		return ret;
-	/* All writes to this register have selected plain bytes (trRamMemFormat 0) */
+	/*
+	 * Each write to this register has selected plain bytes (trRamMemFormat 0), so another value
+	 * means that the sink cannot write them
+	 */
 	control = FIELD_GET(TR_RAM_MEM_FORMAT, ntrace_read(&sink->comp, TR_RAM_CONTROL));
 	if (control) {
 		dev_err(sink->comp.dev, "trace RAM sink at %pa: trRamMemFormat is %u, and the driver supports only 0\n",

@@ -10,7 +10,10 @@
 #include "sink.h"
 #include "topology.h"
 
-/* Protects the lists below. An encoder that is in use is not removed without its session. */
+/*
+ * Protects the lists below. Before an encoder that is in use is removed from them, its session is
+ * stopped.
+ */
 DEFINE_MUTEX(ntrace_mutex);
 
 LIST_HEAD(ntrace_comps);
@@ -78,7 +81,10 @@ void ntrace_take_bases(const struct cpumask *cpus)
 			continue;
 		}
 		smp_call_function_single(cpu, ntrace_take_base_local, enc, 1);
-		/* An event may have started when the frequency was to be measured */
+		/*
+		 * Measure the frequency if this was not possible before, because an event was using
+		 * another ts_mode
+		 */
 		if (!enc->ts_freq)
 			ntrace_encoder_measure(enc);
 		enc->ts_read = jiffies ?: 1;
@@ -159,11 +165,17 @@ int ntrace_registry_add_sink(struct ntrace_sink *sink)
 		;
 	if (i == ARRAY_SIZE(ntrace_sinks))
 		return -ENOSPC;
-	/* The number is the same after each boot, as with CoreSight. 0 is never used. */
+	/*
+	 * The number is a hash of the name, so that it is the same after each boot. It is never 0,
+	 * which means that an event chooses no sink.
+	 */
 	while (!number || ntrace_sink_numbered(number))
 		number++;
 	sink->number = number;
-	/* A buffer may still have a mapping for an earlier sink of the same index */
+	/*
+	 * Use a new id, by which a buffer notices that its mapping is for an earlier sink with the
+	 * same index
+	 */
 	sink->id = ++ids;
 	sink->index = i;
 	ntrace_sinks[i] = sink;

@@ -87,7 +87,8 @@ static int ntrace_path_disable_funnel(struct ntrace_comp *comp, const struct ntr
 
 /*
  * Disable the funnels of a path, starting at component number @first. On entry, *ret is the result
- * of ntrace_comp_flush() for the components before them. It is updated.
+ * of ntrace_comp_flush() for the components before them. On return, it is the result for all of
+ * these components.
  */
 static void ntrace_path_disable_funnels(struct ntrace_encoder *enc, unsigned int first, int *ret)
 {
@@ -176,7 +177,7 @@ static void ntrace_path_keep_tracing(struct ntrace_encoder *enc)
 		       NTRACE_TRACING_ON : NTRACE_TRACING_OFF;
 }
 
-/* Disable all components before the sink */
+/* Disable the encoder, and all components between it and its sink */
 static int ntrace_path_disable(struct ntrace_encoder *enc)
 {
 	if (unlikely(!enc->on))
@@ -188,14 +189,17 @@ static int ntrace_path_disable(struct ntrace_encoder *enc)
 	return ntrace_path_flush(enc);
 }
 
-/* Enable all components before the sink */
+/* Enable the encoder, and all components between it and its sink */
 static int ntrace_path_enable(struct ntrace_encoder *enc)
 {
 	int ret = 0;
 
 	if (unlikely(enc->comp.stuck))
 		return -EIO;
-	/* The encoder kept running while its hart was stalled, see ntrace_sink_hold() */
+	/*
+	 * ntrace_sink_hold() has left the encoder enabled, so that it stalls its hart instead of
+	 * losing trace
+	 */
 	if (unlikely(enc->on))
 		return 0;
 	if (unlikely(!list_empty(&enc->held)))
@@ -244,8 +248,8 @@ static inline int ntrace_sink_disable(struct ntrace_sink *sink)
  *
  * The period is one nanosecond for each byte of the window, divided by the number of members. A
  * hart emits less than 0.25 byte in a nanosecond, so that all members together fill less than half
- * of the window in a period, even if the timer is late. ntrace_session_due() keeps this half free.
- * A circular window is never full.
+ * of the window in a period, even if the timer is late. ntrace_session_due() ensures that half of
+ * the window is free when a period begins. A circular window is never full.
  *
  * Return: Nanoseconds
  */
@@ -288,11 +292,12 @@ static int ntrace_path_drain(struct ntrace_encoder *enc)
 }
 
 /*
- * Choose memory for trace that must be discarded. Return false if there is none.
+ * Choose memory to which the sink writes trace that must be discarded. Return false if there is
+ * none.
  *
- * If the sink writes to the AUX area itself, the next window does not qualify, because the user who
- * has mapped it could read the trace. A circular window does not qualify either, because its
- * contents must stay.
+ * If the driver copies the trace of the sink, this memory is the next window, unless it is circular
+ * and its contents must stay. If the sink writes to the AUX area itself, this memory is a separate
+ * page, because a user who has mapped the AUX area could read the trace.
  */
 static bool ntrace_sink_scrap(const struct ntrace_sink *sink, const struct ntrace_window *next,
 			      struct ntrace_window *scrap)
@@ -309,7 +314,10 @@ static bool ntrace_sink_scrap(const struct ntrace_sink *sink, const struct ntrac
 		.end = sink->scrap + PAGE_SIZE,
 		.stop = true,
 	};
-	/* A window of 2^M bytes that starts before the page may end before it */
+	/*
+	 * Do not use a window that starts before the page. If the sink rounds the size of the
+	 * window down to 2^M bytes, it may also end before the page.
+	 */
 	return sink->scrap && (sink->area->any_size || scrap->start == scrap->wp);
 }
 
@@ -352,7 +360,7 @@ static noinline int ntrace_sink_drain(struct ntrace_sink *sink, const struct ntr
  * @sink: The sink
  * @win: Its last window
  *
- * It is called while the encoders that still hold trace are awake, see ntrace_path_rest().
+ * Call this function while the encoders that still hold trace have power, see ntrace_path_rest().
  *
  * Context: Called with ntrace_sink_lock() held, interrupts off. The sink is disabled.
  */
@@ -478,7 +486,10 @@ int ntrace_sink_hold(struct ntrace_sink *sink, struct ntrace_encoder *own)
 {
 	int ret;
 
-	/* All members have the same settings, because their events share the sink */
+	/*
+	 * It is enough to check @own, because the events of all members of a sink have the same
+	 * settings
+	 */
 	if (sink->ops || !own->on || !ntrace_encoder_stands_still(own) || sink->closed)
 		return ntrace_sink_stop(sink);
 	ntrace_sink_assert_locked(sink);
@@ -515,7 +526,10 @@ static void ntrace_sink_pause_members(struct ntrace_sink *sink)
 void ntrace_sink_pause(struct ntrace_sink *sink)
 {
 	do {
-		/* Pairs with the barrier before the members, so that they see encoder->paused */
+		/*
+		 * Order the caller's write of encoder->paused before the request. Pairs with the
+		 * barrier between the removal of the request and ntrace_sink_pause_members().
+		 */
 		smp_mb();
 		WRITE_ONCE(sink->pausing, true);
 		/* Pairs with ntrace_sink_release() */
@@ -523,7 +537,10 @@ void ntrace_sink_pause(struct ntrace_sink *sink)
 		if (!ntrace_sink_trylock(sink))
 			return;
 		WRITE_ONCE(sink->pausing, false);
-		/* Pairs with the barrier above, in a request that found the lock taken */
+		/*
+		 * Remove the request before encoder->paused is read. Pairs with the first barrier,
+		 * on a CPU that found the lock taken.
+		 */
 		smp_mb();
 		ntrace_sink_pause_members(sink);
 	} while (ntrace_sink_release(sink));
@@ -567,7 +584,8 @@ void ntrace_sink_close(struct ntrace_sink *sink, bool power)
 
 /*
  * Return the first funnel of a route, or NULL if the route does not begin with a funnel. Only this
- * encoder uses the input of the funnel, so that closing the input keeps its trace from the sink.
+ * encoder uses the input of the funnel. So the driver can close the input to keep the encoder's
+ * trace from the sink.
  */
 struct ntrace_funnel *ntrace_route_funnel(const struct ntrace_route *route)
 {
@@ -588,14 +606,14 @@ const struct ntrace_route *ntrace_route_find(const struct ntrace_encoder *enc,
 	bool sram = want->config & NTRACE_CONFIG_SRAM, stall = want->config & NTRACE_CONFIG_STALL;
 	unsigned int i, n;
 
-	/* Pairs with the release when a route is added */
+	/* Pairs with smp_store_release() in ntrace_add_route() */
 	n = smp_load_acquire(&enc->nr_routes);
 	for (i = 0; i < n; i++) {
 		const struct ntrace_sink *sink = enc->routes[i].sink;
 
 		/*
-		 * A sink that stops when it is full would stall the hart, which then could not
-		 * restart it
+		 * With NTRACE_CONFIG_STALL, a sink that stops when it is full would stall the hart
+		 * for ever, because only this hart could restart the sink
 		 */
 		if ((!want->sink || sink->number == want->sink) && !(stall && sink->stop_fixed) &&
 		    (!sram || sink->areas[TR_RAM_MODE_SRAM].there))

@@ -51,7 +51,10 @@ static __always_inline void ntrace_path_restart(struct ntrace_encoder *enc)
 
 	sink->control |= TR_CONTROL_ENABLE;
 	ntrace_write(sink, TR_CONTROL, sink->control);
-	/* The sink is another component, and must be enabled first */
+	/*
+	 * Enable the sink first. Without a barrier, writes to two components may arrive in any
+	 * order.
+	 */
 	wmb();
 	enc->comp.control |= TR_CONTROL_ENABLE;
 	ntrace_write(&enc->comp, TR_CONTROL, enc->comp.control);
@@ -87,7 +90,7 @@ static __always_inline bool ntrace_path_halt(struct ntrace_encoder *enc)
 	return ntrace_comp_disable_fast(&enc->sink->comp);
 }
 
-/* Limits of the result of ntrace_sink_period() */
+/* Limits of the result of ntrace_sink_period() in nanoseconds */
 #define NTRACE_PERIOD_MIN	50000
 #define NTRACE_PERIOD_MAX	4000000
 

@@ -17,7 +17,10 @@ static void ntrace_sample_copy(struct perf_output_handle *to, const struct ntrac
 	}
 }
 
-/* Write bytes that a decoder skips. Frames of a formatter end at the end of the sample. */
+/*
+ * Write bytes that a decoder skips. If they are formatter frames, the last frame ends at the end of
+ * these bytes.
+ */
 static void ntrace_sample_idle(const struct ntrace_sink *sink, struct perf_output_handle *to,
 			       unsigned long len)
 {
@@ -173,9 +176,9 @@ static void ntrace_sample_owner(struct ntrace_session *s, struct ntrace_encoder 
  * @to: The sample
  * @size: Number of bytes to write; idle bytes precede the trace if there is less
  *
- * This may interrupt the driver while it changes the sink, either in a tracepoint, or in code that
- * runs with interrupts on. The sink then has no owner, or its lock is taken, and the sample has no
- * trace.
+ * The driver may be changing the sink when it is interrupted by this function, because an event of
+ * a tracepoint or of an interrupt takes a sample. The sink then has no owner, or its lock is taken,
+ * and the sample contains no trace.
  *
  * The trace of a member of a shared sink is in the buffer of the owner, which has the same rights,
  * see ntrace_session_may_share().

@@ -21,14 +21,14 @@ cp "$ksrc/drivers/Makefile" "$work/a/drivers/"
 cp "$ksrc/drivers/hwtracing/Kconfig" "$work/a/drivers/hwtracing/"
 cp -r "$work/a/." "$work/b"
 
-put() { # FROM... TO: below b/
+put() { # FROM... TO: copy files to the folder TO of the new tree b
 	for to; do :; done
 	mkdir -p "$work/b/$to"
 	while [ $# -gt 1 ]; do cp "$1" "$work/b/$to/"; shift; done
 }
 
 n=0
-patch() { # NAME SUBJECT: what was put since the last one
+patch() { # NAME SUBJECT: make a patch of the files that were put since the last patch
 	n=$((n + 1))
 	out=$dir/000$n-$1.patch
 	printf 'Subject: [PATCH %d/4] %s\n\n---\n' $n "$2" >"$out"

@@ -12,8 +12,8 @@
 #include "session.h"
 
 /*
- * Copy from the sink's own memory to the head, as much as there is room for. Set the PARTIAL flag
- * if some trace does not fit.
+ * Copy trace from the sink's own memory to the AUX area, from the head on. Set the PARTIAL flag if
+ * the AUX area does not have room for all of it.
  */
 static noinline unsigned long ntrace_collect_copied(struct ntrace_session *s)
 {
@@ -127,7 +127,10 @@ static __always_inline void ntrace_session_owns(struct ntrace_session *s)
 	s->filled = s->first;
 	s->period = s->window_period;
 	s->state = NTRACE_SESSION_OWNER;
-	/* When sink->owner is set, a sample may contain trace, see ntrace_session_sample() */
+	/*
+	 * Set sink->owner last, because from then on an interrupt may sample the trace of the sink,
+	 * see ntrace_session_sample()
+	 */
 	barrier();
 	WRITE_ONCE(s->enc->sink->owner, s);
 }
@@ -142,7 +145,10 @@ static noinline int ntrace_session_run(struct ntrace_session *s)
 	ret = ntrace_ramsink_choose(sink, s->want->config & NTRACE_CONFIG_SRAM);
 	if (ret)
 		return ret;
-	/* Another event may have used the same AUX area, with other settings */
+	/*
+	 * Check again whether the sink stops at the end of the window, because an event with other
+	 * settings may have opened it
+	 */
 	if (ntrace_session_may_continue(s) && (s->win.circular || ntrace_session_may_stop(s))) {
 		s->pad = 0;
 		ret = ntrace_sink_start(sink, NULL);
@@ -160,7 +166,8 @@ static noinline int ntrace_session_run(struct ntrace_session *s)
 }
 
 /*
- * Shorten the period of the owner's timer, which may still have the long period of a member
+ * Shorten the period of the owner's timer. A new owner still has the long period of a member, and
+ * one more member fills the window faster.
  */
 static void ntrace_session_hasten(struct ntrace_session *owner)
 {
@@ -217,8 +224,9 @@ static noinline void ntrace_session_hand_on(struct ntrace_sink *sink)
 
 /*
  * Return true if the owner @s of a sink stays the owner while it reopens its AUX buffer, of which
- * @used bytes are in use. This is the case if the sink has one member, or if the other member with
- * the most room has less room than remains in this buffer, and less than an eighth of its size.
+ * @used bytes are in use. This is the case if the sink has no other member, or if the other member
+ * with the most room has less room than remains in this buffer, and less than an eighth of the size
+ * of the member's buffer.
  */
 static bool ntrace_session_keeps(const struct ntrace_session *s, unsigned long used)
 {
@@ -334,7 +342,8 @@ static int ntrace_session_open(struct ntrace_session *s, enum ntrace_session_sta
 
 	ntrace_sink_assert_locked(s->enc->sink);
 	/*
-	 * The timer of a member that is not the owner, or of an event that waits for room, is slow
+	 * Begin with the longest period, which is enough for a member, and for an event that waits
+	 * for room. An owner gets a shorter period below.
 	 */
 	s->period = ns_to_ktime(NTRACE_PERIOD_MAX);
 	ret = ntrace_session_enter(s);
@@ -342,7 +351,7 @@ static int ntrace_session_open(struct ntrace_session *s, enum ntrace_session_sta
 }
 
 /*
- * Stop the sink of its owner @s. Return the number of bytes to pass to perf. If @reopens, the
+ * Stop the sink whose owner is @s. Return the number of bytes to pass to perf. If @reopens, the
  * caller opens the buffer again before it unlocks the sink.
  */
 static unsigned long ntrace_session_take(struct ntrace_session *s, bool reopens)
@@ -391,7 +400,7 @@ static void ntrace_session_look(struct ntrace_session *s)
 		ntrace_session_reopen(s, s->state);
 		break;
 	case NTRACE_SESSION_ORPHAN:
-		/* No trace exists for the time in which the session had no sink */
+		/* Report that trace is missing for the time in which the session had no sink */
 		perf_aux_output_flag(&s->handle, PERF_AUX_FLAG_PARTIAL);
 		perf_aux_output_end(&s->handle, 0);
 		ntrace_session_reopen(s, NTRACE_SESSION_IDLE);
@@ -419,7 +428,10 @@ static bool ntrace_session_unbar(struct ntrace_session *s)
 		return false;
 	s->barred = false;
 	s->state = NTRACE_SESSION_IDLE;
-	/* The reader of the event already knows that the event waited */
+	/*
+	 * Do not set the COLLISION flag again, because the reader got it when the event began to
+	 * wait
+	 */
 	s->rested = NTRACE_SESSION_WAITING;
 	ntrace_session_start(s, s->event, s->want);
 	s->rested = NTRACE_SESSION_IDLE;
@@ -432,7 +444,10 @@ static enum hrtimer_restart ntrace_session_timer(struct hrtimer *timer)
 
 	if (!ntrace_session_is_active(s) || s->timer_cpu != smp_processor_id())
 		return HRTIMER_NORESTART;
-	/* The start of the event has already restarted the timer */
+	/*
+	 * Do not restart the timer here, because ntrace_session_unbar() has started the event and
+	 * its timer
+	 */
 	if (unlikely(s->barred) && ntrace_session_unbar(s))
 		return HRTIMER_NORESTART;
 	ntrace_session_look(s);
@@ -472,7 +487,10 @@ static __always_inline void ntrace_session_start_timer(struct ntrace_session *s)
 {
 	const struct ntrace_sink *sink = s->enc->sink;
 
-	/* A circular window needs no timer, except if a sample may start another window (frames) */
+	/*
+	 * A circular window needs no timer, unless the sink writes frames, because each sample then
+	 * opens another window
+	 */
 	if (sink->encoders == 1 && s->state == NTRACE_SESSION_OWNER && s->win.circular &&
 	    !sink->frames)
 		return;
@@ -580,12 +598,18 @@ int ntrace_session_start(struct ntrace_session *s, struct perf_event *event,
 
 	s->want = want;
 	WRITE_ONCE(s->event, event);
-	/* After this barrier, another event that pauses or resumes this event can find it */
+	/*
+	 * From here on, an interrupt that pauses or resumes the event finds it in s->event. So read
+	 * the state of the event after this barrier.
+	 */
 	barrier();
 	WRITE_ONCE(enc->paused, ntrace_event_is_paused(event));
 	barrier();
 	s->buf = perf_aux_output_begin(&s->handle, event);
-	/* The reason is that the event has no buffer. A buffer always has some room left. */
+	/*
+	 * perf_aux_output_begin() fails only if the event has no buffer, because a buffer always
+	 * has some room left
+	 */
 	if (unlikely(!s->buf)) {
 		WRITE_ONCE(s->event, NULL);
 		return -ENOSPC;

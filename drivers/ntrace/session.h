@@ -71,19 +71,20 @@ enum ntrace_session_state {
  * @leaving: The CPU goes offline or is offline. The flight recorder does not record it, and links
  *	that only this CPU uses are in reset.
  * @win: Window that the sink writes, or wrote last
- * @buf_id: Number of the AUX buffer that @win is in
+ * @buf_id: Number (ntrace_buf.id) of the AUX buffer that contains @win
  * @next: Position in the AUX area after the trace that was last passed to perf
  * @offset: Offset of @win.start in the AUX buffer, below the size of the buffer
  * @first: Number of bytes at the start of @win that were already passed to perf
  * @half: The sink may continue in @win if at most this number of bytes is used
  * @pad: Number of idle bytes between the head and @first
- * @filled: Write pointer of the sink when the timer last read it
+ * @filled: Offset of the write pointer in @win when the timer last read it
  * @timer: Timer that reads the write pointer
  * @period: Period of @timer
  * @window_period: Period of @timer while the sink writes @win
  * @queued: Period with which @timer was started
- * @timer_cpu: The CPU
- * @kick: Call that makes the CPU check the sink after an interrupt of the sink
+ * @timer_cpu: CPU of the session
+ * @kick: Function call by which another CPU, or an interrupt of the sink, makes the CPU of the
+ *	session check the sink
  *
  * Only its CPU accesses the session, with interrupts off. While the session is a member of a shared
  * sink, the lock of the sink is also held. @event and @state of a member are always written under

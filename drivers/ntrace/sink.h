@@ -43,7 +43,7 @@ struct ntrace_window {
  * @max: Highest address that trRamLimit accepts
  * @one_line: All addresses of a window must have the same upper 32 bits
  * @any_size: The sink accepts windows of any size, not only of 2^M bytes
- * @trims: If @copied, trRamLimit can be lowered
+ * @trims: The driver can lower trRamLimit; used only if @copied
  */
 struct ntrace_ram_area {
 	bool			there;
@@ -60,8 +60,8 @@ struct ntrace_ram_area {
 /**
  * struct ntrace_sink_ops - operations of a sink other than a RAM sink
  * @program: Point the disabled sink to a window
- * @enable: Begin at the start of the window
- * @disable: Stop; after that, all trace is in memory
+ * @enable: Enable the sink, which writes at the start of the window
+ * @disable: Disable the sink, and wait until all trace is in memory
  * @written: The same as ntrace_ramsink_written()
  *
  * Context: The same as for ntrace_sink_start().
@@ -75,42 +75,43 @@ struct ntrace_sink_ops {
 };
 
 /**
- * struct ntrace_sink - a RAM sink, or a CoreSight ETR
+ * struct ntrace_sink - a RAM sink, a CoreSight ETR, or a funnel of SiFive that writes to memory
  * @comp: The component
  * @ops: Operations, or NULL for a RAM sink
  * @frames: The sink writes frames, and starts at the beginning of its window whenever it is enabled
- * @areas: Its memory by TR_RAM_MODE_*
+ * @areas: Memory of the sink in each of its modes; the index is TR_RAM_MODE_*
  * @area: Entry of @areas for the current mode
  * @mem: Memory that the device tree reserves for the sink, or NULL
  * @mem_start: Address of @mem
  * @mem_end: Address after @mem
- * @mem_cached: Caches may have old contents of @mem, because the writes of the sink bypass
- *	them
+ * @mem_cached: The caches of CPUs may contain old bytes of @mem, because the sink writes to memory
+ *	and not to the caches
  * @stop_on_wrap: The bit trRamStopOnWrap can be set
  * @stop_fixed: The bit cannot be cleared, so the sink stops when its window is full, even in
  *	a snapshot
  * @base: Start of the window of a sink that writes frames
  * @id: Unique number, which no later sink has
- * @index: Index among the sinks
- * @number: Hash of its name, by which events choose the sink
- * @file: File in the PMU's directory "sinks"; it exists if it has a show()
+ * @index: Index of the sink for ntrace_sink_at()
+ * @number: Number by which events choose the sink, a hash of the sink's name
+ * @file: File of the sink in the PMU's directory "sinks"; it exists if show() is set
  * @encoders: Number of encoders that may lead to the sink, according to the device tree
  * @cpu: CPU of one of these encoders
  * @lock: Protects the members below and the registers, if @encoders is above 1. Otherwise
  *	only the CPU of the encoder accesses them, with interrupts off.
- * @members: Encoders that trace into the sink; if the sink has only one encoder, always that
- *	one
+ * @members: Encoders that trace into the sink. If @encoders is 1, the list always contains the only
+ *	encoder.
  * @held: Disabled encoders whose path still holds trace that did not fit into the window
  * @scrap: Bus address of a page for trace that is discarded, see ntrace_sink_drain(), or 0
  * @scrap_page: The page at @scrap
  * @scrap_map: Mapping of @scrap_page, which buf.c creates
- * @owner: Session whose memory the sink writes, see session.c, or NULL
+ * @owner: Session whose window the sink writes now, see session.c, or NULL
  * @holds: Session whose window the registers still contain, see session.c, or NULL
  * @loose: The sink did not stop when requested, and may still write its window
- * @full: The window was full when the sink was reset, after which trRamWP does not show this
+ * @full: The window was full before a reset of the sink, and trRamWP does not show this after the
+ *	reset
  * @pausing: A member is to be paused or resumed by the next CPU that unlocks the sink
  * @closed: The system shuts down, and the sink must not be started again
- * @flight: Its area in the record of the flight recorder, or NULL
+ * @flight: Area of the sink in the record of the flight recorder, or NULL
  */
 struct ntrace_sink {
 	struct ntrace_comp	comp;
@@ -163,7 +164,8 @@ static inline void ntrace_sink_lock(struct ntrace_sink *sink) __acquires(&sink->
 
 /*
  * Lock a sink if this is possible without waiting. The caller may have interrupted code that holds
- * the lock. A sink with one encoder has no lock, and its owner is NULL while the driver changes it.
+ * the lock. A sink with one encoder needs no lock. While the driver changes this sink, its owner is
+ * NULL.
  */
 static inline bool ntrace_sink_trylock(struct ntrace_sink *sink)
 {
@@ -171,7 +173,7 @@ static inline bool ntrace_sink_trylock(struct ntrace_sink *sink)
 }
 
 /*
- * Unlock a sink. Return true if ntrace_sink_pause() found it locked, so that the caller must carry
+ * Unlock a sink. Return true if ntrace_sink_pause() found the sink locked. The caller must carry
  * out the request.
  */
 static inline bool ntrace_sink_release(struct ntrace_sink *sink) __releases(&sink->lock)
@@ -180,7 +182,7 @@ static inline bool ntrace_sink_release(struct ntrace_sink *sink) __releases(&sin
 		__release(&sink->lock);
 		return false;
 	}
-	/* Order the writes to registers before accesses of another CPU, which may follow */
+	/* Order the writes to registers before those of the CPU that locks the sink next */
 	mb();
 	raw_spin_unlock(&sink->lock);
 	/*
@@ -221,9 +223,9 @@ static inline void ntrace_sink_del(struct ntrace_sink *sink, struct list_head *m
 
 /* ramsink.c */
 /*
- * Limits of the memory that the driver uses of a sink. It copies while interrupts are off, so this
- * must take no longer than a few milliseconds, either from SRAM by one bus read for each word, or
- * from reserved memory.
+ * Maximum size in bytes of a sink's own memory that the driver uses, for SRAM and for reserved
+ * memory. The driver copies this memory with interrupts off, which must take no longer than a few
+ * milliseconds. SRAM has the lower limit, because each of its words needs one bus read.
  */
 #define NTRACE_SRAM_MAX		SZ_64K
 #define NTRACE_RESERVED_MAX	SZ_1M

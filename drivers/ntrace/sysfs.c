@@ -16,8 +16,8 @@ static struct ntrace_encoder *ntrace_dev_encoder(struct device *dev)
 }
 
 /*
- * Change the default config. Another ts_mode or ts_prescale changes the counter, and so its
- * frequency and base.
+ * Change the default config. If ts_mode or ts_prescale changes, restart the counter, because its
+ * frequency and its base also change.
  */
 static int ntrace_change_default(struct ntrace_encoder *enc, u64 config)
 {
@@ -37,7 +37,10 @@ static int ntrace_change_default(struct ntrace_encoder *enc, u64 config)
 	if (ntrace_is_held(&enc->comp))
 		return -EBUSY;
 	enc->default_config = config;
-	/* An encoder without a sink has no path, but needs power */
+	/*
+	 * An encoder without a sink has no path to resume, so resume only the encoder to access its
+	 * registers
+	 */
 	ret = ntrace_power_get(&enc->comp);
 	if (ret)
 		goto out;
@@ -74,14 +77,20 @@ static int ntrace_check_default(const struct ntrace_encoder *enc, u64 config)
 	return ntrace_encoder_supports(enc, config, &all);
 }
 
-/* Accept @config for @fields if the hardware supports it, while the encoder is not in use */
+/*
+ * Set @fields of the default config to their values in @config. Refuse this if the hardware does
+ * not support the values, or if the encoder is in use.
+ */
 static int ntrace_set_default(struct ntrace_encoder *enc, u64 fields, u64 config)
 {
 	int ret;
 
 	if (config & ~NTRACE_CONFIG_VALID)
 		return -EINVAL;
-	/* An encoder whose CPU is idle may also be in use */
+	/*
+	 * Wake all CPUs, because the driver stops the event of a CPU that idles, and enc->on would
+	 * not show that the encoder is in use
+	 */
 	guard(ntrace_awake)();
 	guard(mutex)(&ntrace_mutex);
 	config = ntrace_encoder_resolve_default(enc, config | (enc->default_config & ~fields));
@@ -126,7 +135,7 @@ static struct ntrace_default_attr ntrace_default_##_name = {				\
 	__ATTR(_file, 0644, ntrace_default_show, ntrace_default_store), _mask		\
 }
 
-/* Read-only attribute with any expression of the encoder */
+/* Define a read-only attribute that shows an expression of @enc */
 #define NTRACE_ATTR(_name, _file, _fmt, ...)						\
 static ssize_t _name##_show(struct device *dev, struct device_attribute *attr, char *buf)	\
 {											\
@@ -164,7 +173,7 @@ static ssize_t default_config_store(struct device *dev, struct device_attribute 
 }
 static DEVICE_ATTR_RW(default_config);
 
-/* The devices from the encoder to the sink, for events that do not choose one */
+/* Show the devices from the encoder to the sink of events that do not choose a sink */
 static ssize_t path_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	const struct ntrace_encoder *enc = ntrace_dev_encoder(dev);
@@ -172,7 +181,7 @@ static ssize_t path_show(struct device *dev, struct device_attribute *attr, char
 	unsigned int i;
 	int len = 0;
 
-	/* The components of a route may be removed while this file exists */
+	/* Hold the lock, because the components of a route may be removed while this file exists */
 	guard(mutex)(&ntrace_mutex);
 	for (i = 0; enc->nr_routes && i < route->len; i++)
 		len += sysfs_emit_at(buf, len, "%s%s", i ? " " : "", dev_name(route->path[i]->dev));
@@ -181,8 +190,8 @@ static ssize_t path_show(struct device *dev, struct device_attribute *attr, char
 static DEVICE_ATTR_RO(path);
 
 /*
- * Show the destination of trace, which is system memory or the given number of bytes of the sink's
- * own
+ * Show the destination of trace, which is system memory, or the sink's own memory with its size in
+ * bytes
  */
 static ssize_t sink_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
@@ -211,7 +220,10 @@ static ssize_t trace_id_show(struct device *dev, struct device_attribute *attr, 
 	unsigned int i, id = 0;
 
 	guard(mutex)(&ntrace_mutex);
-	/* A route through a bridge is the only route, see ntrace_may_choose() */
+	/*
+	 * It is enough to search the first route, because an encoder with a bridge has only one,
+	 * see ntrace_may_choose()
+	 */
 	for (i = 0; enc->nr_routes && i < route->len; i++)
 		id = id ?: route->path[i]->trace_id;
 	return sysfs_emit(buf, "%u\n", id);

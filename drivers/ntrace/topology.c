@@ -243,11 +243,11 @@ static int ntrace_accept_source(struct ntrace_encoder *enc, const struct ntrace_
 }
 
 /*
- * Number an encoder in the stream of its sink, because "all encoders operating within the same
- * trace stream must configure the trTeSrcBits field identically". A sink with one encoder does not
- * need SRC. The only connected encoder does not need it either, if SRC cannot distinguish it from
- * others. If encoders can choose between sinks, all are numbered as if they sent to one sink, so
- * that SRC is the same for each sink.
+ * Give an encoder its SRC in the stream of its sink, and set trTeSrcBits, because "all encoders
+ * operating within the same trace stream must configure the trTeSrcBits field identically". A sink
+ * with one encoder does not need SRC. If an encoder does not accept its SRC, only the first encoder
+ * of its sink is connected, without SRC. If encoders can choose between sinks, all are numbered as
+ * if they sent to one sink, so that an encoder has the same SRC in each sink.
  */
 static int ntrace_number_source(struct ntrace_encoder *enc, struct ntrace_sink *sink)
 {
@@ -297,12 +297,15 @@ int ntrace_cpu_hold(unsigned int cpu)
 	return ret;
 }
 
-/* Release the components that trace a CPU, so that they suspend */
+/* Release the path of an encoder, so that its components can suspend */
 static void ntrace_path_retire(struct ntrace_encoder *enc)
 {
 	unsigned long flags;
 
-	/* The encoder is not tracing, so no trace is added */
+	/*
+	 * Drop the trace that the path still holds. The encoder does not trace, so it adds no new
+	 * trace.
+	 */
 	if (!list_empty(&enc->held)) {
 		ntrace_keep_awake();
 		local_irq_save(flags);
@@ -339,7 +342,10 @@ static bool ntrace_join_stream(struct ntrace_encoder *enc, const struct ntrace_r
 			ntrace_route_put(route);
 			return false;
 		}
-	/* An idle state may have cleared the registers after the components were found */
+	/*
+	 * Restore the registers, because an idle state may have cleared them after the components
+	 * were found
+	 */
 	for (i = 0; i < route->len; i++)
 		ntrace_path_restore_comp(route->path[i]);
 	if (ntrace_number_source(enc, route->sink)) {
@@ -353,7 +359,8 @@ static bool ntrace_join_stream(struct ntrace_encoder *enc, const struct ntrace_r
 
 /*
  * Connect the funnels of a path from its end, because the encoder and inner funnels may share the
- * timestamp of the last funnel. The first input of a route that is not in use stays closed.
+ * timestamp of the last funnel. If the encoder does not use the route now, the first input of the
+ * route stays closed.
  */
 static void ntrace_connect_funnels(struct ntrace_encoder *enc, const struct ntrace_route *route)
 {
@@ -373,7 +380,7 @@ static void ntrace_connect_funnels(struct ntrace_encoder *enc, const struct ntra
 	}
 }
 
-/* Return true if the driver can keep the encoder's trace from the sink of @route */
+/* Return true if the driver can block the trace of the encoder before the sink of @route */
 static bool ntrace_route_closes(const struct ntrace_route *route)
 {
 	const struct ntrace_funnel *funnel = ntrace_route_funnel(route);
@@ -418,7 +425,10 @@ static bool ntrace_add_route(struct ntrace_encoder *enc)
 	 */
 	if (!enc->nr_routes && route.len > 2)
 		ntrace_encoder_start_counter(enc);
-	/* An event of this CPU may already exist, and keeps the path resumed */
+	/*
+	 * Release the route, unless an event of this CPU already exists, which keeps its path
+	 * resumed
+	 */
 	if (!ntrace_holders[enc->cpu])
 		ntrace_route_put(&route);
 	/* Pairs with the acquire of ntrace_route_find() */
@@ -501,7 +511,7 @@ void ntrace_disconnect(struct ntrace_encoder *enc)
 	if (ntrace_holders[enc->cpu])
 		ntrace_path_put(enc);
 	enc->nr_routes = 0;
-	/* The components may be removed */
+	/* Forget the components of the route, because they may be removed */
 	enc->routes[0].len = 0;
 }
 

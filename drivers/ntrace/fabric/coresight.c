@@ -177,7 +177,7 @@ static int ntrace_etr_disable(struct ntrace_sink *sink)
 	int ret = ntrace_tmc_stop(comp);
 	u32 sts = ntrace_read(comp, TMC_STS);
 
-	/* The ETR may still write to its memory. */
+	/* Mark the ETR as loose, because it may still write to its memory. */
 	if (ret) {
 		sink->loose = true;
 		return ret;

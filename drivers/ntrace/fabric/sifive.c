@@ -66,7 +66,7 @@ static int ntrace_sifive_identify(struct ntrace_comp *comp, u32 has)
 	return -ENODEV;
 }
 
-/* The sink is in the encoder or in the funnel */
+/* Registers that encoders and funnels have, because both can contain the sink */
 static const struct ntrace_reg ntrace_sifive_regs[] = {
 	{ SF_SINK_BASE,	"SinkBase" },
 	{ SF_SINK_BASE_HIGH,	"SinkBaseHigh" },
@@ -121,7 +121,10 @@ static void ntrace_sifive_probe_control(struct ntrace_encoder *enc)
 	caps->sync_max = (btm & GENMASK(SF_SYNC_MAX_BTM_LAST, 0)) << 1;
 	caps->sync_modes = (caps->sync_max ? BIT(1) : 0) |
 			   (btm & BIT(SF_SYNC_MAX_BTM_OFF) ? BIT(0) : 0);
-	/* Use the value that the silicon has after reset, else the longest period */
+	/*
+	 * Use the period that the silicon has after reset, or the longest shorter period that the
+	 * encoder accepts
+	 */
 	inst = ntrace_try_values(comp, TR_TE_CONTROL, keep, SF_SYNC_MAX_INST);
 	inst &= GENMASK(SF_SYNC_MAX_INST_RESET, 0);
 	enc->features = FIELD_PREP(SF_SYNC_MAX_INST, inst ? __fls(inst) : 0);
@@ -267,7 +270,7 @@ static int ntrace_sifive_funnel_disable(struct ntrace_sink *sink)
 	struct ntrace_comp *comp = &sink->comp;
 	int ret = ntrace_comp_disable(comp);
 
-	/* The funnel may still write to its memory */
+	/* Mark the funnel as loose, because it may still write to its memory */
 	if (unlikely(ret)) {
 		sink->loose = true;
 		sink->holds = NULL;

@@ -52,7 +52,10 @@ static unsigned int ntrace_rearm_seconds = 60;
 
 /* ---- Modules ---- */
 
-/* Code of modules is decoded by name and address. Their list is that of /sys/module. */
+/*
+ * Record the name and the text address of a module, by which a decoder finds the module's code.
+ * ntrace_note_modules() finds the modules in the kset of /sys/module.
+ */
 static void ntrace_note_module(struct module *mod, bool gone)
 {
 	const u8 *id = NULL;
@@ -183,7 +186,10 @@ static void ntrace_flight_stopped(struct work_struct *work)
 
 static DECLARE_WORK(ntrace_stopped_work, ntrace_flight_stopped);
 
-/* Queue the work, which code that holds a scheduler lock, such as a tracepoint, cannot do itself */
+/*
+ * Queue the work. The code that stops the recorder cannot queue it itself if it holds a scheduler
+ * lock, for example in a tracepoint.
+ */
 static void ntrace_flight_queue(struct irq_work *work)
 {
 	schedule_work(&ntrace_stopped_work);
@@ -269,8 +275,8 @@ static void ntrace_on_hang(void *data, struct task_struct *task)
 }
 
 /*
- * Record the new name of a thread that exec or prctl() renames. If the thread does not sleep after
- * that, no record of a switch contains the new name.
+ * Record the new name of a thread that exec or prctl() renames. If the thread is not switched out
+ * after that, no entry of a switch contains the new name.
  */
 static void ntrace_on_rename(void *data, struct task_struct *task, const char *comm)
 {
@@ -356,7 +362,10 @@ static void ntrace_causes_unhook(void)
 		if (p->tp)
 			tracepoint_probe_unregister(p->tp, p->func, NULL);
 	tracepoint_synchronize_unregister();
-	/* This fails if the registration of the key has failed, because the key has another use */
+	/*
+	 * This call has no effect if the key could not be registered, because other code uses the
+	 * key
+	 */
 	unregister_sysrq_key(NTRACE_SYSRQ_KEY, &ntrace_sysrq_op);
 	unregister_restart_handler(&ntrace_restart_nb);
 	unregister_reboot_notifier(&ntrace_reboot_nb);
@@ -375,7 +384,10 @@ static ssize_t state_show(struct device *dev, struct device_attribute *attr, cha
 	state = ntrace_found_names[ntrace_found];
 	if (ntrace_flight_records())
 		state = "recording";
-	/* If it listens, it has stopped, and ntrace_flight_stopped() has not handled this */
+	/*
+	 * If the recorder listens but does not record, it has stopped, but ntrace_flight_stopped()
+	 * has not handled the stop
+	 */
 	else if ((ntrace_found == NTRACE_RECORD_KEPT && ntrace_found_now) ||
 		 ntrace_flight_listens())
 		state = "stopped";

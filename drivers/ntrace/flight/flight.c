@@ -43,8 +43,8 @@ enum ntrace_flight_state {
 /**
  * struct ntrace_flight_cpu_state - state of the recorder on a CPU
  * @want: Settings of its encoder
- * @claimed: A perf event traces on the CPU instead of the recorder. It changes with the sink
- *	locked, and while it is set, only its CPU uses the encoder.
+ * @claimed: A perf event traces on the CPU instead of the recorder. This member changes with the
+ *	sink locked. While it is set, only this CPU uses the encoder.
  * @took: The event has taken the sink and is counted in the claims of its area; else the
  *	event uses another sink
  * @switches: Number of the last entry in its ring of switches
@@ -139,7 +139,7 @@ static int ntrace_flight_start(struct ntrace_sink *sink, struct ntrace_window *w
 		return ret;
 	for_each_cpu(cpu, &ntrace_flight_awake) {
 		enc = ntrace_encoder_of(cpu);
-		/* An event of that CPU may be about to change the sink of its encoder */
+		/* Skip a CPU with an event, which may be about to change the sink of its encoder */
 		if (per_cpu(ntrace_flight_cpu, cpu).claimed || !enc || enc->sink != sink ||
 		    enc->comp.stuck)
 			continue;
@@ -273,7 +273,10 @@ static void ntrace_flight_run(struct ntrace_sink *sink)
 	ntrace_flight_window(sink, &win);
 	if (ntrace_flight_start(sink, &win))
 		return;
-	/* Events must not continue in a window of an earlier start */
+	/*
+	 * The registers now contain the area of the record, so no event can continue in its
+	 * previous window
+	 */
 	sink->holds = NULL;
 	ntrace_record_gap_ends(area);
 	WRITE_ONCE(area->on, true);
@@ -316,7 +319,10 @@ bool __ntrace_flight_bars(const struct ntrace_session *s, const struct ntrace_wa
 	return (!want->takes || want->filter.latch) && ntrace_flight_sink_of(s->enc);
 }
 
-/* Stop recording on this CPU if a perf event that is about to trace may take the sink */
+/*
+ * Stop recording on this CPU, because a perf event is about to trace here. If the event uses the
+ * sink of the recorder, also stop recording the other CPUs of this sink.
+ */
 void __ntrace_flight_yield(struct ntrace_session *s, const struct ntrace_want *want)
 {
 	struct ntrace_flight_cpu_state *f = this_cpu_ptr(&ntrace_flight_cpu);
@@ -367,7 +373,7 @@ void __ntrace_flight_resume(struct ntrace_session *s)
 
 	if (!sink || !f->claimed || ntrace_session_is_active(s))
 		return;
-	/* Other CPUs may use the route after @claimed is cleared */
+	/* Choose the route first, because other CPUs may use it as soon as @claimed is cleared */
 	ntrace_path_choose(s->enc, &s->enc->routes[0]);
 	ntrace_sink_lock(sink);
 	f->claimed = false;
@@ -469,7 +475,10 @@ static void ntrace_flight_save(struct work_struct *work)
 
 /* ---- Stop ---- */
 
-/* Disable an encoder. The driver's record of its state may be wrong, because a CPU may be dead. */
+/*
+ * Disable an encoder. Do not use comp->control, which is wrong if a CPU died while it changed the
+ * encoder.
+ */
 static void ntrace_flight_disable(struct ntrace_comp *comp)
 {
 	u32 control = ntrace_read(comp, TR_CONTROL);
@@ -562,8 +571,8 @@ static void ntrace_flight_cut_cpu(unsigned int cpu, bool seize)
 }
 
 /*
- * Stop all encoders before any trace is collected, and the encoder of this CPU first. Otherwise
- * they would overwrite the trace of the trouble while the driver reads the sink's own memory.
+ * Stop all encoders, the encoder of this CPU first, before any trace is collected. Otherwise they
+ * would overwrite the trace of the trouble while the driver copies the sink's own memory.
  */
 static void ntrace_flight_cut_encoders(bool seize)
 {
@@ -610,7 +619,7 @@ static void ntrace_flight_seize_all(void)
  * A panic also stops perf events that use the sinks of the recorder, and keeps their trace.
  *
  * Context: Any, even if other CPUs are dead, because it takes no lock that one of them may hold.
- * Return: False if it did not record
+ * Return: False if the recorder was not recording
  */
 bool ntrace_flight_stop(u32 code, const char *text, struct task_struct *task)
 {
@@ -653,7 +662,10 @@ bool ntrace_flight_keeps(int cpu)
 			  cpumask_test_cpu(cpu, &ntrace_flight_held));
 }
 
-/* Return true if ntrace_flight_stop() may have something to do */
+/*
+ * Return true if ntrace_flight_stop() would stop the recorder, or save the trace of an event in a
+ * panic
+ */
 bool ntrace_flight_listens(void)
 {
 	int state = atomic_read(&ntrace_flight_state);
@@ -720,7 +732,8 @@ static void ntrace_flight_describe(const struct ntrace_encoder *enc, struct ntra
 	word[NTRACE_INFO_CPU_SRC_ID] = enc->src_id;
 	word[NTRACE_INFO_CPU_TS_WIDTH] = enc->caps.ts_width;
 	/*
-	 * An internal counter may restart after an idle state, and a record lasts longer than that
+	 * Do not record the frequency of an internal counter, which may restart after each idle
+	 * state
 	 */
 	if (ntrace_encoder_has_usual_clock(enc, want->config) &&
 	    !ntrace_ts_is_internal(ntrace_encoder_usual_ts_mode(enc)))
@@ -734,7 +747,10 @@ static void ntrace_flight_describe(const struct ntrace_encoder *enc, struct ntra
 	to->priv = want->filter.priv;
 }
 
-/* Add the funnels of a route to the record. A later kernel knows that the recorder used them. */
+/*
+ * Add the funnels of a route to the record, so that the driver of the next kernel can stop funnels
+ * that a reset has left enabled
+ */
 static void ntrace_flight_describe_funnels(struct ntrace_record_setup *setup,
 					   const struct ntrace_route *route)
 {
@@ -870,7 +886,7 @@ static void ntrace_flight_release(void)
 	for (i = 0; i < ntrace_flight_nr; i++)
 		WRITE_ONCE(ntrace_flight_sinks[i]->flight, NULL);
 	ntrace_sync_cpus();
-	/* An event may have taken a sink after its CPU ended the record */
+	/* Clear the flags of events that took a sink after their CPU had ended the record */
 	for_each_possible_cpu(cpu)
 		per_cpu(ntrace_flight_cpu, cpu).claimed = false;
 	ntrace_flight_nr = 0;
@@ -882,8 +898,9 @@ static void ntrace_flight_release(void)
 }
 
 /*
- * Stop a tracing event until the flight recorder's claim ends, unless the claim permits it to use
- * its sink. Interrupts are off.
+ * Handle an event that traces on this CPU while a record begins. If the event may take the sink
+ * from the recorder, let it continue. Otherwise stop it until the recorder ends. Interrupts are
+ * off.
  */
 static void ntrace_flight_begin_claim(void *unused)
 {
@@ -928,7 +945,7 @@ static void ntrace_flight_end_local(void *unused)
 	ntrace_sink_unlock(sink);
 }
 
-/* Record the names of threads, and let the kernel write scontext, at each switch */
+/* At each task switch, record the name of the thread, and let context.c write scontext */
 static int ntrace_flight_hook(void)
 {
 	int ret;
@@ -1036,7 +1053,10 @@ void ntrace_flight_end(void)
 
 /* ---- After a reset ---- */
 
-/* Save the position of a sink that ran during the reset. A sink with its own memory is ignored. */
+/*
+ * Save the position of a sink that ran during the reset. Ignore a sink whose own memory has the
+ * trace.
+ */
 static void ntrace_flight_rescue_sink(struct ntrace_comp *comp)
 {
 	const struct ntrace_flight_sink *old;
@@ -1062,7 +1082,7 @@ static void ntrace_flight_rescue_sink(struct ntrace_comp *comp)
  */
 bool ntrace_flight_rescue(struct ntrace_comp *comp)
 {
-	/* A debugger may use a component that is not in the record */
+	/* Do not stop a component that is not in the record, because a debugger may use it */
 	if (!ntrace_record_knows(comp->addr))
 		return false;
 	if (comp->type == TR_COMP_ENCODER) {

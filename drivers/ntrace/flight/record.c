@@ -50,7 +50,10 @@
 #define NTRACE_RECORD_MODULES	256
 #define NTRACE_RECORD_MIN	SZ_128K
 #define NTRACE_RECORD_MAX	SZ_1G
-/* Maximum number of allocations. An initrd of 256 MiB has room for fewer records of 128 KiB. */
+/*
+ * Maximum number of blocks that are allocated to find one outside of the initrd's memory. It is
+ * higher than the number of records of 128 KiB that fit into an initrd of 256 MiB.
+ */
 #define NTRACE_RECORD_TRIES	2100
 
 /* How the driver obtained the memory, which determines how it is released */
@@ -61,8 +64,8 @@ static struct {
 	phys_addr_t			base;
 	size_t				size;
 	/*
-	 * Sink areas in the record, written or found. They begin at @data and have @share bytes
-	 * each.
+	 * Position of the areas of the sinks in the record that is being written or was found. The
+	 * areas begin at offset @data, and have @share bytes each.
 	 */
 	u64				data;
 	u64				share;
@@ -71,8 +74,8 @@ static struct {
 	/* Address of @mem for cache operations, or NULL if they are not needed or not possible */
 	void				*cache;
 	/*
-	 * Set while a panicking CPU writes to areas. Other CPUs must not invalidate their cache
-	 * lines.
+	 * Set while a panicking CPU writes to the areas. Other CPUs must then not invalidate the
+	 * cache lines of the areas.
 	 */
 	bool				seizing;
 	enum ntrace_record_origin	origin;
@@ -103,7 +106,7 @@ static struct {
  */
 static atomic_t ntrace_record_busy = ATOMIC_INIT(0);
 
-/* Return the check of @entry, which is entry number @nth of its part */
+/* Return the value of ntrace_flight_check() for @entry, which is entry number @nth of its part */
 #define ntrace_record_check(entry, type, nth) ({					\
 	typeof(entry) at_ = (entry);							\
 	ntrace_flight_check(at_, sizeof(*at_), NTRACE_FLIGHT_SEED(NTRACE_FLIGHT_##type, nth)); })
@@ -175,8 +178,9 @@ void ntrace_record_written(const void *at, size_t size)
 }
 
 /*
- * Invalidate the cache lines of the areas in @size bytes from @at whose sinks bypass the caches. No
- * data is lost, because CPUs write the data that they store there back at once.
+ * Invalidate the cache lines of @size bytes from @at, as far as they are in the area of a sink that
+ * bypasses the caches. No data is lost, because a CPU that stores data there writes it back at
+ * once.
  */
 static void ntrace_record_fetch(u64 at, u64 size)
 {
@@ -189,7 +193,10 @@ static void ntrace_record_fetch(u64 at, u64 size)
 		area = ntrace_record.data + i * ntrace_record.share;
 		from = max(at, area);
 		to = min(at + size, area + ntrace_record.share);
-		/* Work in steps of microseconds, because the panicking CPU does not wait */
+		/*
+		 * Check the flag after each page, which takes microseconds, because a panicking CPU
+		 * does not wait for this loop
+		 */
 		for (; from < to && !READ_ONCE(ntrace_record.seizing); from += n) {
 			n = min(to - from, PAGE_SIZE);
 			arch_invalidate_pmem(ntrace_record.cache + from, n);
@@ -450,7 +457,10 @@ static void ntrace_record_learn(void)
 	static struct ntrace_flight_header copy;
 	const struct ntrace_flight_part *part;
 
-	/* Check and use a copy, because a running sink could change the header in between */
+	/*
+	 * Check and use a copy of the header, because a sink that still runs could change it
+	 * between the check and the use
+	 */
 	memcpy(&copy, ntrace_record.mem, sizeof(copy));
 	if (copy.version >> 16 != NTRACE_FLIGHT_VERSION_MAJOR || copy.size != sizeof(copy) ||
 	    ~crc32_le(~0, (u8 *)&copy, offsetof(typeof(copy), crc)) != copy.crc ||
@@ -458,7 +468,10 @@ static void ntrace_record_learn(void)
 	    copy.address != ntrace_record.base || copy.nr_parts > ARRAY_SIZE(copy.parts))
 		return;
 	ntrace_record.used = copy.region;
-	/* Another driver may have divided the data differently, so treat the data as one area */
+	/*
+	 * Treat the data as one area, because a driver of another version may have divided it
+	 * differently
+	 */
 	ntrace_record.data = copy.data_offset;
 	ntrace_record.share = copy.region - copy.data_offset;
 	if (ntrace_record_has_past())
@@ -955,8 +968,9 @@ void ntrace_record_session(const struct ntrace_area *area, const struct ntrace_w
 }
 
 /*
- * Prepare the record for a crash kernel, after the last write. The pages of this kernel are in the
- * crash dump, which is read through the caches. A driver reads records in other memory.
+ * Prepare the record for a crash kernel, after the last write. If the record is in pages of this
+ * kernel, the crash dump contains it, and is read through the caches. So drop their old lines. A
+ * record in other memory needs no preparation, because the driver of the next kernel reads it.
  */
 void ntrace_record_settle(void)
 {
@@ -996,7 +1010,10 @@ void *ntrace_record_area(u64 offset)
 void ntrace_record_seize(bool begins)
 {
 	WRITE_ONCE(ntrace_record.seizing, begins);
-	/* Other CPUs see the flag before the first write, and its end after the last write */
+	/*
+	 * Order the flag with the writes, so that other CPUs see it set before the first write, and
+	 * cleared after the last write
+	 */
 	smp_mb();
 }
 
