@@ -64,7 +64,7 @@ TEST_F(attr, unknown_config_bits_are_invalid)
 	EXPECT_EQ(try_open(&self->attr, 0, -1), EINVAL);
 }
 
-/* An event with config4 must fail, also in a kernel that does not know this field. */
+/* An event with config4 must fail, even in a kernel that does not know this field. */
 TEST_F(attr, unknown_config4_is_invalid)
 {
 	union {

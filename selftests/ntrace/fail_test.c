@@ -252,7 +252,10 @@ static const char *next_windows_fail(FIXTURE_DATA(fail) *self, int error, unsign
 		return "there is no trace";
 	if (fail_begin("function=ntrace_sink_start error=%d times=%u", error, times))
 		return "the module ntrace-fail cannot be loaded";
-	/* The kernel has just loaded a module, whose trace may have filled the buffer */
+	/*
+	 * Empty the buffer, which may be full of the trace of the kernel that has loaded the module
+	 * ntrace-fail
+	 */
 	drain(&self->rec, self->st);
 	record_start(&self->rec);
 	for (i = 0; i < 200 && fail_count("hits") < wanted; i++) {
@@ -340,11 +343,11 @@ TEST_F(fail, member_of_a_sink_that_is_not_empty_in_time)
 
 	if (pmu_nr_cpus() < 2)
 		SKIP(return, "there is one encoder only");
-	/* the driver does not stop the sink of an event in snapshot mode to read trace */
+	/* use snapshot mode, in which the driver does not stop the sink to read trace */
 	ASSERT_TRUE(record_open(&owner, &self->attr, -1, 0, 1 << 20, true));
 	/*
-	 * Use small windows. goes_on() only sees completed windows, and generates little more trace
-	 * than half of this buffer
+	 * Use small windows, because goes_on() counts only the trace of complete windows, and generates
+	 * little more trace than half of this buffer
 	 */
 	self->attr.aux_watermark = 1 << 14;
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, 1, 1 << 20, false));
@@ -356,8 +359,8 @@ TEST_F(fail, member_of_a_sink_that_is_not_empty_in_time)
 	record_stop(&self->rec);
 	hits = fail_end();
 	/*
-	 * The CPU of the event may have entered a deep idle state, in which the event also releases
-	 * the sink
+	 * Read both buffers. If the CPU of the event has entered a deep idle state, the fault has happened
+	 * there, because the event also leaves the sink before the idle state
 	 */
 	drain(&self->rec, self->st);
 	drain(&owner, self->st);
@@ -366,7 +369,10 @@ TEST_F(fail, member_of_a_sink_that_is_not_empty_in_time)
 		SKIP(return, "nothing is between encoder and sink, or it empties at once");
 	EXPECT_EQ(self->st->nr_truncated, 0);
 	EXPECT_EQ(self->st->nr_partial, 1);
-	/* The trace is in the buffer of the event if no other event uses the sink */
+	/*
+	 * Check that the event still traces. Its trace is in its own buffer, because no other event uses
+	 * the sink now.
+	 */
 	record_start(&self->rec);
 	EXPECT_GT(goes_on(&self->rec, self->st), 0);
 }

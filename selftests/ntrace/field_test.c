@@ -137,7 +137,7 @@ TEST_F(field, sram)
 	EXPECT_GT(some_work(&self->rec, self->st, 100), 1000);
 	EXPECT_EQ(self->st->nr_gaps, 0);
 	record_close(&self->rec);
-	/* test system memory again, to which a sink writes without SRAM mode */
+	/* test again without SRAM mode, in which the sink writes to system memory */
 	self->attr.config &= ~NTRACE_CONFIG_SRAM;
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, AUX_SIZE, false));
 	EXPECT_GT(some_work(&self->rec, self->st, 100), 1000);

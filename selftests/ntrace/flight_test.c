@@ -22,8 +22,9 @@
 #define FLIGHT	"/sys/devices/platform/ntrace-flight/"
 
 /*
- * first messages of the kernel when it is in trouble. An ordinary user can give a process a name with
- * their first 15 characters, which then appears in the log.
+ * First messages that the kernel prints when it is in trouble. An ordinary user can give a process a name
+ * that consists of the first 15 characters of one of these messages, and the kernel prints this name if the
+ * process crashes.
  */
 static const char * const troubles[] = {
 	"Kernel panic - not syncing: a test",

@@ -91,7 +91,9 @@ static void random_attr(struct perf_event_attr *attr)
 	attr->sample_period = one_in(8) ? rnd() : 1;
 	for (i = 0; one_in(12) && i < 4; i++)
 		((uint8_t *)attr)[random() % sizeof(*attr)] = random();
-	/* use another PMU only once in 50 times, because this test is not about their faults */
+	/*
+	 * use another PMU only once in 50 times, because this test does not search for faults of other PMUs
+	 */
 	if (!one_in(50))
 		attr->type = usual.type;
 }

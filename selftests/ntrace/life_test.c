@@ -42,7 +42,10 @@ TEST_F(life, module_in_use_stays)
 	record_close(&self->rec);
 }
 
-/* Fork a process that opens an event with a large buffer, and then returns each byte of its parent. */
+/*
+ * Fork a process that opens an event with a large buffer, and then sends each byte that it reads from @from
+ * back to @to.
+ */
 static pid_t answer(struct perf_event_attr *attr, int from, int to, int not_ours)
 {
 	struct recording rec;
@@ -541,8 +544,8 @@ TEST_F(life, bursts_of_harts_that_idle)
 }
 
 /*
- * Test a system suspend without the sleep. Other CPUs go offline, and the last one reports that it
- * loses its state. The event must continue after the test.
+ * Test a system suspend by the test mode pm_test of the kernel, which omits only the sleep. All CPUs except
+ * one go offline, and this CPU reports that it loses its state. The event must continue after the test.
  */
 TEST_F(life, system_suspend)
 {

@@ -98,8 +98,8 @@ static bool kept_open(struct kept *kept, const char *dir, int cpu, int nr)
 }
 
 /*
- * Append trace to the stored trace of a sink. Trace that perf received at the same time forms one piece.
- * Return false if the trace does not fit into the memory.
+ * Append trace to the stored trace of a sink. Trace with the same time is appended to one piece. Return
+ * false if the trace does not fit into the memory.
  */
 static bool kept_add(struct kept *kept, uint64_t time, bool lost, const uint8_t *from, size_t size)
 {
@@ -280,12 +280,12 @@ static bool pmu_has_frames(void)
 struct totals {
 	uint64_t bytes;
 	unsigned int stretches, truncated, partial, gaps, cut, no_room;
-	unsigned int whole;	/* number of partial stretches that were complete when the window was full */
+	unsigned int whole;	/* number of stretches with the flag PARTIAL that end with a whole message */
 };
 
 /*
  * Return the position of the first byte from @pos to @end that is not an idle byte. Compare whole words,
- * because there may be so many idle bytes that a loop over bytes is too slow.
+ * because a loop over bytes would be too slow for a large number of idle bytes.
  */
 static uint64_t skip_idle(const struct recording *rec, uint64_t pos, uint64_t end)
 {
@@ -315,8 +315,8 @@ static bool ends_whole(const struct recording *rec, uint64_t pos, uint64_t last)
 }
 
 /*
- * Check the new stretches of trace. If a stretch begins with a whole message, the previous stretch was
- * complete.
+ * Add the new stretches of trace to the sums, and store their trace if there is a file. A stretch that does
+ * not begin with a whole message counts as cut.
  */
 static void account_one(struct recording *rec, struct stretches *st, struct kept *out, struct totals *sum)
 {
@@ -432,8 +432,9 @@ TEST_F(load, reader_that_keeps_up_loses_nothing)
 }
 
 /*
- * The SRAM of a sink is small. Trace is lost while the driver reads the SRAM, or if the timer is late.
- * The caller checks that the records report each loss at its position, and report no other loss.
+ * Trace is lost while the driver reads the SRAM of a sink, or if the SRAM, which is small, is full before
+ * the timer fires. The caller checks that the records report each loss at its position, and report no other
+ * loss.
  */
 TEST_F(load, loss_is_flagged)
 {
@@ -501,7 +502,7 @@ TEST_F(load, reader_that_stops_is_told)
 		ASSERT_EQ(self->st[i]->nr_truncated, 1) TH_LOG("CPU %d", i);
 		EXPECT_EQ(self->st[i]->nr_gaps, 0);
 
-		/* the records must have reported all trace in the buffer */
+		/* the records must have reported each byte that the kernel has written to the buffer */
 		EXPECT_EQ(self->st[i]->bytes, self->rec[i].page->aux_head);
 		EXPECT_LE(self->st[i]->bytes, aux_size());
 		EXPECT_GT(self->st[i]->bytes, aux_size() - (128 << 10));

@@ -92,7 +92,10 @@ static struct clock clock_of(int cpu)
 	return c;
 }
 
-/* Return the difference in seconds between the expected and the real value of the counter of @cpu. */
+/*
+ * Return by how many seconds the counter of @cpu is behind the value that follows from its base and
+ * frequency.
+ */
 static double counter_is_late(int cpu, const struct clock *clock)
 {
 	unsigned int prescale;
@@ -106,8 +109,8 @@ static double counter_is_late(int cpu, const struct clock *clock)
 }
 
 /*
- * A tool reads base and frequency of the counter after it has opened an event. They must be valid
- * while the event is open. This test must be the first, before any trace.
+ * A tool reads base and frequency of the counter after it has opened an event. They must be valid while the
+ * event is open. This test must be the first of the file, so that no earlier test has traced a CPU.
  */
 TEST_F(pmu, times_follow_from_the_base)
 {
@@ -303,7 +306,9 @@ TEST_F(pmu, each_traced_cpu_has_its_encoder)
 		for (i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 			EXPECT_TRUE(cpu_text(cpu, files[i], text, sizeof(text))) TH_LOG("no %s", files[i]);
 		}
-		/* the version of the encoder must be 1.x, or that of SiFive's version 0 */
+		/*
+		 * the component must be an encoder, and its version must be 1.x, or 0 for SiFive's encoder
+		 */
 		EXPECT_EQ(cpu_number(cpu, "impl", 0) & 0xf00, 0x100);
 		EXPECT_LE(cpu_number(cpu, "impl", ~0ULL) & 0xf, 1);
 	}
@@ -397,7 +402,7 @@ static double counter_rate(int cpu)
 
 	first = cpu_number(cpu, "timestamp/counter", 0);
 	from = now();
-	/* a counter of cycles of the core does not advance during this sleep */
+	/* sleep for a moment, in which a counter of cycles of the core does not advance */
 	usleep(300000);
 	last = cpu_number(cpu, "timestamp/counter", 0);
 	to = now();
@@ -429,7 +434,7 @@ static double right_frequency(int cpu)
 	unsigned int tries;
 
 	frequency = cpu_number(cpu, "timestamp/frequency", 0);
-	/* A busy host may delay the second read */
+	/* Try again if the rate is wrong, because a busy host may delay the second read of the counter */
 	for (tries = 0; tries < 3; tries++) {
 		rate = counter_rate(cpu);
 		if (!frequency || (rate >= frequency * 0.75 && rate <= frequency * 1.25))
@@ -464,7 +469,10 @@ TEST_F(pmu, frequency_is_that_of_the_default_mode)
 	TH_LOG("%u frequencies are known", known);
 }
 
-/* A user can divide only an internal clock of the encoder, and can select only a clock that it has. */
+/*
+ * The driver must refuse a prescaler for a clock that is not internal, and a clock that the encoder does
+ * not have.
+ */
 TEST_F(pmu, clocks_that_it_does_not_have)
 {
 	char text[16];
@@ -538,7 +546,7 @@ TEST_F(pmu, an_event_keeps_its_default_mode)
 		SKIP(return, "one mode of timestamps");
 	EXPECT_EQ(cpu_write(self->cpu, "timestamp/mode", same), 0);
 
-	/* start and stop an event, like that of a thread that sleeps */
+	/* start and stop the event, which the kernel also does if the thread of the event sleeps */
 	event_attr(&attr, pmu_config(self->cpu));
 	ASSERT_TRUE(record_open(&rec, &attr, 0, -1, 1 << 20, true));
 	record_start(&rec);

@@ -33,8 +33,9 @@ FIXTURE_TEARDOWN(record)
 }
 
 /*
- * Check that each stretch consists of whole messages, from a synchronisation to a correlation. If the
- * record of a stretch reports that trace is missing at the end, the last message may be incomplete.
+ * Check that each stretch consists of whole messages, begins with a synchronising message, and ends with a
+ * ProgTraceCorrelation message. If the record of a stretch reports that trace is missing at the end, the
+ * last message may be incomplete.
  */
 #define check_stretches(_rec, _st) ({							\
 	unsigned int _i;								\
@@ -98,7 +99,7 @@ TEST_F(record, nothing_before_enable_and_after_disable)
 	EXPECT_EQ(self->rec.page->aux_head, head);
 }
 
-/* Do the work @turns times, and return the number of bytes of its trace. */
+/* Run the work @turns times, and return the number of bytes of trace of all these runs. */
 static uint64_t work_bytes(struct recording *rec, unsigned int turns)
 {
 	uint64_t head = rec->page->aux_head;
@@ -249,7 +250,7 @@ TEST_F(record, own_thread_id_in_ownership)
 		free(buf);
 	}
 	EXPECT_GT(own, 0);
-	/* if the kernel is excluded, the trace must not contain the number of another thread */
+	/* if the kernel is excluded, the trace must not contain the id of another thread */
 	if (self->attr.exclude_kernel)
 		EXPECT_EQ(other, 0);
 }
@@ -302,7 +303,10 @@ TEST_F(record, both_modes)
 		check_stretches(&self->rec, self->st);
 		record_close(&self->rec);
 	}
-	/* if a small SRAM was full, both modes have only the trace of the last window */
+	/*
+	 * compare BTM with HTM only if no trace was lost, because a small SRAM that was full contains only
+	 * the last trace
+	 */
 	if (bytes[0] && bytes[1] && !lost)
 		EXPECT_LT(bytes[1], bytes[0])
 			TH_LOG("history takes %llu bytes, branches %llu", (unsigned long long)bytes[1],

@@ -195,7 +195,7 @@ TEST_F(sample, at_each_task_switch)
 	       (unsigned long long)switches);
 }
 
-/* A sample must not change the AUX buffer, so that a snapshot has the same trace as without samples. */
+/* A sample must not change the AUX buffer. A snapshot must have the same trace as without samples. */
 TEST_F(sample, the_buffer_goes_on)
 {
 	uint8_t *buf = malloc(1 << 16);

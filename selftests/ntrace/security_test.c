@@ -210,7 +210,10 @@ TEST_F(security, unprivileged_sees_no_system)
 	EXPECT_EQ(ret, self->filter ? EACCES : EOPNOTSUPP);
 }
 
-/* An ordinary user must not stall a hart. It would not take interrupts, and other CPUs would wait for it. */
+/*
+ * An ordinary user must not stall a hart, because a stalled hart does not take interrupts, and other CPUs
+ * would wait for it.
+ */
 TEST_F(security, unprivileged_does_not_stall_a_hart)
 {
 	int ret;

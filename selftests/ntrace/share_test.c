@@ -100,8 +100,8 @@ static void *yielder_run(void *arg)
 
 /*
  * Run all threads as an ordinary user. Return 0 if all events could be opened and at least one has trace,
- * else an exit status. Some events may have no trace, because the sink is busy with another event, or
- * because it writes all trace to one buffer.
+ * else an exit status. An event may have no trace, because another event uses its sink, or because the sink
+ * writes the trace of all events to the buffer of one event.
  */
 static int yield_all(void)
 {
@@ -150,7 +150,7 @@ FIXTURE_VARIANT(share) {
 FIXTURE_VARIANT_ADD(share, each_its_own) {
 };
 
-/* One thread opens all events, so they may share a sink */
+/* One thread opens all events, so the driver allows them to share a sink. */
 FIXTURE_VARIANT_ADD(share, one_owner) {
 	.one_owner = true,
 };
@@ -195,7 +195,7 @@ TEST_F_TIMEOUT(share, yielding_threads_of_an_ordinary_user, 3600)
 	EXPECT_NE(WEXITSTATUS(status), 4) TH_LOG("all events have stopped for good");
 	EXPECT_EQ(WEXITSTATUS(status), 0);
 
-	/* the sink must be free for a later thread */
+	/* check that the sink is free after all threads have ended */
 	attr.exclude_kernel = 0;
 	attr.exclude_hv = 0;
 	ASSERT_TRUE(record_open(&later, &attr, 0, -1, 1 << 20, false));
@@ -479,7 +479,7 @@ TEST(pause_while_the_buffer_is_opened)
 		record_close(&rec);
 		SKIP(return, "this kernel has no aux_action, or no kprobes (%d)", pause);
 	}
-	/* avoid task switches, at which the driver checks the pause before it starts the event again */
+	/* avoid task switches, because the driver checks at each of them whether the event is paused */
 	pin(pmu_first_cpu());
 	bytes = bytes_beside_probes(&rec);
 	printf("# figure: %" PRIu64 " bytes of trace before the buffer was opened anew\n", bytes);

@@ -42,8 +42,8 @@ static unsigned int number(const char *name, unsigned int otherwise)
 }
 
 /*
- * total delay in s because the host had no time for the guest. A thread that only sleeps measures this
- * delay. It is subtracted from the duration of an operation. A single delay of half a second or more is
+ * Total time in seconds by which the host has delayed the guest. A thread that only sleeps measures this
+ * time, which is subtracted from the duration of an operation. A single delay of half a second or more is
  * not subtracted, because it could be a hang.
  */
 static volatile double late;
@@ -197,7 +197,10 @@ static const struct {
 	{ "sysfs", op_sysfs, 4 },
 };
 
-/* Return true if the stretch has only whole messages, from a synchronisation to a correlation. */
+/*
+ * Return true if the stretch has only whole messages, begins with a synchronising message, and ends with a
+ * ProgTraceCorrelation message.
+ */
 static bool right(struct recording *rec, const struct stretch *s)
 {
 	struct message msg;

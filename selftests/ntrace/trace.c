@@ -150,8 +150,8 @@ unsigned int pmu_sinks(struct pmu_sink *sinks, unsigned int max)
 #define PARANOID	"/proc/sys/kernel/perf_event_paranoid"
 
 /*
- * value of perf_event_paranoid when the program started, and the process that restores it, or 0 if no
- * process needs to restore it
+ * Value of perf_event_paranoid when the program started, and the id of the process that restores this value
+ * when it ends. The id is 0 if the value could not be read.
  */
 static char paranoid_before[16];
 static pid_t paranoid_owner;
@@ -311,7 +311,7 @@ void record_stretches(struct recording *rec, struct stretches *st)
 		record_data(rec, tail, &header, sizeof(header));
 		if (header.type == PERF_RECORD_AUX) {
 			record_data(rec, tail + sizeof(header), &s, offsetof(struct stretch, time));
-			/* the field of PERF_SAMPLE_TID, which has 8 bytes, precedes the time */
+			/* the 8 bytes of PERF_SAMPLE_TID precede the time in the record */
 			record_data(rec, tail + sizeof(header) + offsetof(struct stretch, time) + 8,
 				  &s.time, sizeof(s.time));
 			add_stretch(st, &s);

@@ -35,9 +35,12 @@ bool cpu_is_traced(int cpu);
 bool cpu_sink(int cpu, char name[64]);
 bool cpus_share_sink(int a, int b);
 int pmu_type(void);
-/* Return the value of cpuN/default_config without the setting for shortened addresses. */
+/* Return the value of cpuN/default_config without NTRACE_CONFIG_EXTEND_ADDR. */
 uint64_t pmu_config(int cpu);
-/* Return the first CPU in the file cpumask of the PMU, or the number of CPUs in this file. */
+/*
+ * Return the first CPU (pmu_first_cpu()) or the number of CPUs (pmu_nr_cpus()) in the file cpumask of the
+ * PMU.
+ */
 int pmu_first_cpu(void);
 int pmu_nr_cpus(void);
 
@@ -98,7 +101,7 @@ struct stretches {
 };
 
 void record_stretches(struct recording *rec, struct stretches *st);
-/* Clear @st, and then call record_stretches(). */
+/* Clear the summary @st, and fill it by record_stretches(). */
 void record_take(struct recording *rec, struct stretches *st);
 /* Copy bytes of the data area, which wraps around. */
 void record_data(struct recording *rec, uint64_t pos, void *buf, size_t size);
