@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-/* Exit status of every command, as grep and diff have it */
+/* Exit status of every command, with the same meaning as that of grep and diff */
 enum {
 	EXIT_CLEAN	= 0,	/* the answer was written */
 	EXIT_TRACE	= 1,	/* the answer is "no", because nothing matched, files differ or the trace has errors */
@@ -40,7 +40,7 @@ int cmd_inject(int argc, char **argv);
 
 #define NS_PER_S	UINT64_C(1000000000)
 
-/* Format of a time in seconds, and its arguments from one in ns */
+/* Format of a time in seconds for printf(), and its arguments for a time in ns */
 #define TIME_FORMAT	"%" PRIu64 ".%09" PRIu64
 #define TIME_ARGS(ns)	(ns) / NS_PER_S, (ns) % NS_PER_S
 

@@ -52,9 +52,9 @@ static bool find_there(struct there *there, const struct nt_calls *calls)
 /* ---- Similar names ---- */
 
 /*
- * Return a number of characters by which two names differ. If @b contains @a, return the number of
- * other characters in @b, at most 64. Otherwise compare the names without their common start and
- * end.
+ * Return the number of characters by which two names differ, for a search for similar names. If @b
+ * contains @a, return the number of other characters in @b, at most 64. Otherwise compare the names
+ * without their common start and end.
  */
 static unsigned int distance(const char *a, const char *b)
 {

@@ -46,9 +46,9 @@ bool options_pins(const struct option_entry *option, const char *arg)
 
 /*
  * Set the options to those of a known encoder. SiFive's messages may end with a timestamp, and
- * returns may be implicit; set both, because the decoder detects whether they are used. If returns
- * may be implicit, and --implicit-return=N is not given, set the depth of the return stack to that
- * of the encoder.
+ * returns may be implicit. Set the options for timestamps and for implicit returns, because the
+ * decoder detects whether the trace has them. If returns may be implicit, and --implicit-return=N
+ * is not given, set the depth of the return stack to that of the encoder.
  */
 static bool set_encoder(struct options *options, const char *arg)
 {

@@ -28,9 +28,9 @@ static void on_bus(int signal)
 }
 
 /*
- * If a standard stream is closed, open /dev/null with its number, for reading instead of writing or
- * the reverse. Using the stream then still fails, but a file that is opened later does not get this
- * number.
+ * If a standard stream is closed, open /dev/null with the number of the stream, so that a file that is opened
+ * later does not get this number. Open it for writing as the standard input, and for reading as the other
+ * streams, so that using the stream still fails.
  */
 void output_begin(void)
 {

@@ -33,8 +33,8 @@ char *put_filled(char *at, uint64_t number, unsigned int width, char fill);
 char *put_digits(char *at, uint32_t number);
 
 /*
- * Return the eight hexadecimal digits of @value as bytes in the order of memory. The first @spaces
- * of them are spaces; @spaces may be more than 8.
+ * Return the eight hexadecimal digits of @value as bytes, with the first digit at the lowest
+ * address. The first @spaces of them are spaces; @spaces may be more than 8.
  */
 static inline uint64_t put_hex_word(uint32_t value, unsigned int spaces)
 {

@@ -26,7 +26,9 @@
 
 static const char default_input[] = "perf.data";
 
-/* what reduces the memory that the command needs; NULL: its memory is not limited */
+/*
+ * advice to the user how the command needs less memory; NULL: no limit is set
+ */
 static const char *memory_cure;
 
 #ifdef HAVE_DEMANGLER
@@ -217,7 +219,7 @@ struct nt_session *recording_open(struct recording_options *options)
 		session = NULL;
 	}
 	options->filter.session = session;
-	/* do not free the names in the arrays, because they are arguments of the command */
+	/* free only the arrays, because the names in them are arguments of the command */
 	free(options->raw.traces.at);
 	free(options->raw.elfs.at);
 	memset(&options->raw, 0, sizeof(options->raw));
@@ -326,7 +328,10 @@ void recording_limit_memory(const struct nt_session *session, unsigned int per_b
 	fprintf(stderr, "ntrace: %llu bytes of trace can need up to %llu MB of memory, and %llu MB are available: %s\n",
 		(unsigned long long)info.trace_bytes, (unsigned long long)need / 1000000 + 1, (unsigned long long)room / 1000000, cure);
 	memory_cure = cure;
-	/* without a limit, the kernel would end this process or another one */
+	/*
+	 * set a limit, because the kernel would otherwise end this or another process when no
+	 * memory is free
+	 */
 	if (!getrlimit(RLIMIT_DATA, &limit) && room < limit.rlim_cur) {
 		limit.rlim_cur = room;
 		setrlimit(RLIMIT_DATA, &limit);

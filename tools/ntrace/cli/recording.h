@@ -153,7 +153,7 @@ const char *duration(uint64_t ns, char buf[16]);
 #define CALLS_TEXT	48
 const char *calls_text(uint64_t calls, uint64_t open, char buf[CALLS_TEXT]);
 
-/* print_on_cpu() - print for which part of @ns threads ran, unless it is nearly all */
+/* print_on_cpu() - print for which part of @ns threads ran, unless they ran nearly all the time */
 void print_on_cpu(uint64_t ns, uint64_t ran);
 
 #endif /* NTRACE_TOOL_RECORDING_H */

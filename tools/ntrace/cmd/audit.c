@@ -12,8 +12,8 @@
 #include "session/array.h"
 #include "session/calls/chains.h"
 
-#define NO_PAD		(NT_ALARM_JUMP + 1)	/* kind of a finding, in addition to enum nt_alarm */
-#define TARGETS		1024		/* a power of two */
+#define NO_PAD		(NT_ALARM_JUMP + 1)	/* kind of a finding about a target without lpad */
+#define TARGETS		1024		/* number of entries of the cache of targets, a power of two */
 
 static const char usage[] =
 	"usage: ntrace audit [OPTIONS]\n\n"

@@ -284,8 +284,8 @@ static void print_deviations(const struct nt_stats *stats)
 }
 
 /*
- * Report skipped messages of vendors, which may change the PC. If the encoder is not known, the decoder notices
- * the change of the PC only by later errors.
+ * Report skipped vendor messages, because these messages may change the PC. If the encoder is not known, the
+ * decoder notices the change of the PC only by later errors.
  */
 static void print_skipped(const struct decode *decode, const struct nt_stats *stats)
 {

@@ -252,7 +252,10 @@ static struct nt_replay *show_any(struct gdb *g, struct nt_session *session)
 	if (pid >= 0 && (!replay || nt_replay_insns(replay)))
 		return replay;
 	nt_replay_free(replay);
-	/* a recording with only kernel code is from the flight recorder, so its last instructions are interesting */
+	/*
+	 * show the end of the machine's trace, because a recording with only kernel code is from
+	 * the flight recorder, which stopped at a crash
+	 */
 	g->machine = true;
 	if (g->stub->goes_to == STUB_GOTO_NONE)
 		stub_goto(g->stub, "end");

@@ -350,8 +350,9 @@ static int write_sample(void *ctx, uint64_t time, void *line, size_t size)
 	struct inject *inject = ctx;
 
 	/*
-	 * use the time of the merge, which never decreases. A stretch may end after the start of the next
-	 * stretch, and perf would otherwise reorder samples.
+	 * use the time of the merge, which never decreases. The time of the sample itself can be later than
+	 * that of the next sample, because a stretch may end after the start of the next stretch, and perf
+	 * would then change the order of the samples.
 	 */
 	memcpy((uint8_t *)line + TIME_AT, &time, sizeof(time));
 	if (write_records(inject, time) || pd_write(&inject->file, line, size))

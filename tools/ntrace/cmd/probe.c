@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ntrace probe - describe the trace hardware of this machine as a text that its owner can send to
- * the developers. tools/board/replay makes a similar emulated board.
+ * ntrace probe - describe the trace hardware of this machine as a text that its owner can send to the
+ * developers. From this text, tools/board/replay makes a similar emulated board.
  *
  * A line "[NAME]" begins a section. Except for the trace, everything is read from files, so that
  * --root can select another system or a test.

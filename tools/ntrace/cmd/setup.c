@@ -39,7 +39,7 @@ struct component {
 	char		name[32], to[32];
 	uint64_t	address;
 	unsigned int	hart;		/* SRC of an encoder */
-	/* 1 + number of components on the way to the sink; 0: not connected to the sink */
+	/* distance to the sink, which is 1 for the sink itself; 0: not connected to the sink */
 	unsigned int	far;
 };
 

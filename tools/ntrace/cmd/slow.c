@@ -34,7 +34,7 @@ enum part { OFF_CPU, SYSCALLS, EXCEPTIONS, INTERRUPTS, OTHER_CODE, NR_PARTS };
 #define CAUSES_MAX	4
 
 struct parts {
-	uint64_t	ns[NR_PARTS], nr[NR_PARTS];	/* @nr is a number of traps, but of instructions for OTHER_CODE */
+	uint64_t	ns[NR_PARTS], nr[NR_PARTS];	/* @nr is a number of traps, or of instructions in OTHER_CODE */
 	/* functions that handled exceptions, and the number of exceptions that other functions handled */
 	struct {
 		const char	*symbol;
@@ -199,8 +199,8 @@ static void print_parts(const struct parts *slow, const struct parts *median, ui
 }
 
 /*
- * Print the difference, unless both calls took equally long. The tree excludes the time that the thread spent on other
- * stacks.
+ * Print the difference between the slow and the median call, unless both took equally long. The times in the tree do
+ * not include the time that the thread spent on other stacks, so report that time first.
  */
 static void print_difference(const struct tree_lines *l, const struct nt_watched *found)
 {

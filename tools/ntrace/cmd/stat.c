@@ -29,7 +29,10 @@ struct stat_command {
 	struct options	options;
 	bool		json;
 	const char	*elf;
-	/* an error has occurred that the statistics of the streams do not include, or the program is another one */
+	/*
+	 * an error has occurred that the statistics of the streams do not include, or the code is
+	 * that of another program
+	 */
 	bool		trouble;
 	const char	*id_name;	/* "cpu" or "id" */
 	NS_ARRAY(struct stream) streams;

@@ -100,7 +100,7 @@ struct export {
 	/* cache; the index is the number of the slice modulo EXPORT_SLICES */
 	struct export_slice slices[EXPORT_SLICES];
 	void		*state;		/* state of the format */
-	void		*writer;	/* state of a format whose @state is used by export_stacks_*() */
+	void		*writer;	/* state of a format if export_stacks_*() use @state */
 };
 
 extern const struct export_format export_chrome, export_jsonl, export_speedscope, export_folded,

@@ -79,8 +79,8 @@ static void intern(struct perfetto *p, unsigned int field, uint64_t iid, const c
 }
 
 /*
- * Return the interned number of the category of a function, which is the number of the first
- * function of the same object plus 1.
+ * Return the interned number of the category of a function. The category is the object of the function. Its
+ * number is 1 plus the number of the first function of this object.
  */
 static uint64_t category_of(const struct export *e, struct perfetto *p, uint64_t function)
 {

@@ -122,8 +122,8 @@ static int put_functions(struct export *e)
 }
 
 /*
- * Make an empty output file, because sqlite would keep the contents of an existing file. Return the
- * name of the file, or NULL with errno on failure. A pipe or a device fails, because sqlite cannot
+ * Make an empty output file, because sqlite would keep the contents of an existing file. Return the name of
+ * the file, or NULL with errno on failure. If the output is a pipe or a device, fail, because sqlite cannot
  * write to it.
  */
 static const char *make_file(struct export *e)

@@ -21,7 +21,7 @@ static char *begin_line(struct export *e, const struct nt_call *call, const stru
 	*name = export_name(e, call->function);
 	if (!*thread || !*name)
 		return NULL;
-	/* the sizes are also sufficient for null, because "[unknown]" is longer */
+	/* if a name is unknown, the line has null, for which the size of "[unknown]" is enough */
 	return export_room(e, NUMBERS + (*thread)->json.size + (*name)->symbol.size + (*name)->object.size);
 }
 

@@ -26,7 +26,7 @@ struct tail {
 	int32_t		cpu;
 	struct call	*ring;
 	size_t		nr, next;
-	struct call	last;		/* its last branch of any kind; time 0: none */
+	struct call	last;		/* last branch of the CPU, even if it is not a call; time 0: none */
 };
 
 struct tails {
@@ -174,7 +174,9 @@ static void put_call(const struct flight_calls *c, char *cell, const struct call
 		 symbol(c->session, call->to_space, call->to, &to));
 }
 
-/* Print the end of a CPU's trace, which is after its last branch. */
+/*
+ * Print the place at which a CPU's trace ends, which is the destination of the CPU's last branch.
+ */
 static void put_end(const struct flight_calls *c, char *cell, const struct call *last)
 {
 	uint64_t addr = last->to ? last->to : last->from;

@@ -23,9 +23,9 @@
 #define MAX_SEGMENTS	256
 
 /*
- * The recorder's tracepoints are patched jumps in the code. A driver that has a record keeps them
- * enabled. If the driver of the running kernel has no memory for a record, they are disabled, and a
- * perf event on each enables them.
+ * The recorder's tracepoints are patched jumps in the code. A driver that has a record keeps them enabled. If
+ * the driver of the running kernel has no memory for a record, they are disabled. This file then opens a perf
+ * event on each tracepoint to enable it.
  */
 static const char *const hooks[] = {
 	"sched/sched_switch", "printk/console", "sched/sched_process_hang", "task/task_rename",
@@ -140,7 +140,10 @@ bool flight_running_modules(struct flight_code *code)
 static bool find_parts(struct flight_code *code)
 {
 	uint64_t start = symbol("_start"), text = symbol("_text"), end = symbol("_etext");
-	/* /proc/kcore begins with _text, which is not the first byte */
+	/*
+	 * begin at _text, and not at _start, which is the first byte of the kernel, because /proc/kcore also
+	 * begins at _text
+	 */
 	const struct flight_part kernel = {
 		.then = code->f->machine.text + (text - start), .now = text, .size = end - text,
 	};
@@ -346,9 +349,9 @@ static int open_hook(const char *folder, const char *name)
 }
 
 /*
- * Wait until the kernel has gathered entropy, because it then patches get_random_bytes(), which
- * system calls use. The crashed kernel had done this; a crash kernel, or a kernel that has just
- * booted, may not have.
+ * Wait until the kernel has gathered entropy, because it then patches get_random_bytes(), which system calls
+ * use. The crashed kernel had patched it, but a crash kernel or a kernel that has just booted may not have
+ * patched it now.
  */
 static void wait_for_entropy(void)
 {

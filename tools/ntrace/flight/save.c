@@ -13,7 +13,10 @@
 #include "cli/output.h"
 #include "session/file/perfdata-write.h"
 
-/* Type number of the PMU, which cannot conflict in a file with one event */
+/*
+ * Type number of the PMU. No other PMU can have the same number, because the file has only one
+ * event.
+ */
 #define PMU_TYPE	1000
 #define EVENT_ID	1ULL
 #define KERNEL_PID	((uint32_t)-1)
@@ -210,7 +213,7 @@ static uint64_t last_time(const struct ns_flight *f, const struct ns_flight_trac
 		return t->end_time;
 	if (f->nr_switches && f->switches[f->nr_switches - 1].time > last)
 		last = f->switches[f->nr_switches - 1].time;
-	/* A hang may take a long time. */
+	/* add an hour, because a hart can hang for a long time after the last time in the record */
 	return last + 3600 * f->machine.timebase;
 }
 
@@ -221,7 +224,7 @@ static void put_trace(struct save *s, size_t sink)
 	uint32_t cpu = cpu_of(s->f, sink);
 	struct aux_record aux = {
 		.header = { .type = PERF_RECORD_AUX, .size = sizeof(aux) }, .size = t->size,
-		/* in a ring, the offset is the end of the trace */
+		/* in overwrite mode, perf reads the trace that ends at the offset */
 		.offset = t->middle ? t->size : 0,
 		.flags = t->middle ? PERF_AUX_FLAG_OVERWRITE : 0,
 		.id = at(s, (uint32_t)-1, (uint32_t)-1,

@@ -48,7 +48,10 @@ static bool info(const struct ns_flight *f, const char *name, uint64_t *value)
 
 	if (!ns_flight_line(f, name, text, sizeof(text)))
 		return false;
-	/* addresses have no 0x; numbers have it unless they are decimal */
+	/*
+	 * in vmcoreinfo, addresses are hexadecimal without 0x, and numbers are decimal, or hexadecimal with
+	 * 0x
+	 */
 	errno = 0;
 	*value = strtoull(text, &end, strncmp(name, "SYMBOL(", 7) ? 0 : 16);
 	return !errno && end != text && !*end;

@@ -115,7 +115,7 @@ def add_dap():
 
     def go(command, thread):
         _handle_thread_step(thread, False)
-        # the adapter has changed this setting
+        # set scheduler-locking again, because the debug adapter has changed it in the call above
         lock_steps()
         exec_and_expect_stop(command)
 
@@ -145,9 +145,10 @@ Where()
 for setting in (
         # objects.c explains why the OS ABI is none
         'osabi none',
-        # a reply can take some seconds, because callers at the end of a large recording are found slowly
+        # do not end the connection if a reply takes some seconds, because callers at the end of a
+        # large recording are found slowly
         'remotetimeout 3600',
-        # the trace has no values
+        # do not print values of variables, because the trace has none
         'print entry-values no', 'print frame-arguments none', 'print finish off', 'confirm off'):
     try:
         gdb.execute('set ' + setting)

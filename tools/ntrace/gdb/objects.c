@@ -163,9 +163,9 @@ static void put_threads(struct stub *stub, FILE *f)
 }
 
 /*
- * gdb identifies a library only by its name. If a file is later loaded at another address, the stub therefore adds a
- * slash to the name for each earlier address. Return the number of these slashes, which is how often the lists before
- * the first list with this file and address contain the file at another address.
+ * gdb identifies a library only by its name. If a file is later loaded at another address, the stub therefore puts
+ * slashes before the name, so that gdb takes it as another library. Return the number of slashes. It counts the
+ * entries of the lists that have the file at another address, up to the first list that has the file at this address.
  */
 static size_t earlier_places(struct stub *stub, const struct nt_replay_object *file)
 {
@@ -320,7 +320,10 @@ static void read_file(struct stub *stub, const char *packet)
 		size = STUB_PACKET / 2;
 	reply_format(stub, "F%llx;", (unsigned long long)size);
 	for (i = offset; i < offset + size; i++) {
-		/* change the byte at @blank, which gives the note with the OS ABI an unknown type */
+		/*
+		 * change the byte at @blank, which is in the type of the note with the OS ABI, so that gdb does not
+		 * find this note
+		 */
 		byte = i && i == file->blank ? 0x7f : file->data[i];
 		reply_add(stub, &byte, 1);
 	}

@@ -195,8 +195,8 @@ static const struct stub_break *break_here(struct stub *stub, const struct nt_re
 /* ---- Moves of `monitor goto` and `monitor back` ---- */
 
 /*
- * Move back to the first instruction of the source line whose code is at [@from, @to). Skip the calls that the line
- * has made.
+ * Move back to the first instruction of the source line whose code is at [@from, @to). Do not stop inside calls that
+ * the line has made.
  */
 static void go_back(struct stub *stub, uint64_t from, uint64_t to)
 {
@@ -305,7 +305,10 @@ static void go_on(struct stub *stub, int32_t tid, bool backwards)
 	struct nt_replay_place here;
 	int moved = NT_REPLAY_MOVED;
 
-	/* gdb steps over a breakpoint at the current position before it continues */
+	/*
+	 * a breakpoint at the position stops the client only if the instruction is new for it, because gdb itself
+	 * steps over a breakpoint before it continues
+	 */
 	if (go_to(stub))
 		return;
 	if (!nt_replay_here(stub->replay, &here))

@@ -64,7 +64,7 @@ struct stub {
 	int		in, out;
 	bool		no_acks;
 	bool		lldb;		/* the client is LLDB, which is refused */
-	bool		has_script;	/* the client reads callers, so ntrace-gdb.py makes it name threads */
+	bool		has_script;	/* the client has read callers, which only ntrace-gdb.py does */
 	bool		linux_abi;	/* the client steps with breakpoints, see run.c */
 	int32_t		tid, run_tid;	/* threads that packets Hg and Hc have chosen; @run_tid is -1 for any thread */
 	NS_ARRAY(struct stub_break) breaks;

@@ -2,11 +2,11 @@
 /*
  * Levels of detail of one track of the page.
  *
- * Level 0 shows each item. Level k does not show items separately that are shorter than
- * LEVEL_NS(k). Adjacent items that are too short are merged into blocks. An item or block is stored
- * once, although several levels show it. These levels begin with level_item::made, which is 0 or
- * the level of the block, and end with the level that level_put_fn receives. To draw level k, take
- * the items that were stored with a level of k or above, and whose level_item::made is k or below.
+ * Level 0 shows each item. Level k does not show items separately that are shorter than LEVEL_NS(k). Adjacent
+ * items that are too short are merged into blocks. An item or block is stored once, although several levels
+ * show it. The first of these levels is level_item::made, which is 0 for an item, and the level of a block.
+ * The last of them is the level that level_put_fn receives. To draw level k, take the items that were stored
+ * with a level of k or above, and whose level_item::made is k or below.
  */
 #ifndef NTRACE_TOOL_HTML_LEVELS_H
 #define NTRACE_TOOL_HTML_LEVELS_H
@@ -16,8 +16,8 @@
 
 #define LEVELS		18
 /*
- * Minimum duration in ns of an item that level k shows separately, which is 16 ns for level 1, and
- * increases four times with each level
+ * Minimum duration in ns of an item that level k shows separately. It is 16 ns for level 1, and four times as
+ * long for each further level.
  */
 #define LEVEL_NS(k)	(4ULL << (2 * (k)))
 

@@ -24,7 +24,7 @@ struct deframer {
 	unsigned int		id;
 	unsigned int		breaks;
 	bool			is_broken;	/* bytes of the file are missing after the bytes in @outs */
-	bool			more;		/* the next bytes of the file can be read at once */
+	bool			more;		/* the next bytes of the file can be read without waiting */
 	uint64_t		errors;
 	struct nt_frames_out	outs[NT_FRAMES_IDS];
 	uint8_t			bytes[];

@@ -19,9 +19,9 @@
 
 #define FIRST_PART	(8u << 10)	/* number of bytes on which all sets of options are tried */
 #define LARGE_PART	(256u << 10)	/* number of bytes on which the best sets of options are tried */
-#define SEAM_MAX	(32u << 20)	/* maximum size in bytes of a file in which the place is searched at which a ring has wrapped */
+#define SEAM_MAX	(32u << 20)	/* maximum size in bytes of a file in which find_seam() searches */
 #define MAX_SEAMS	8
-#define UNSURE		50	/* percentage of messages that fit the code, below which it is probably that of another program */
+#define UNSURE		50	/* minimum percentage of messages that fit the code of the traced program */
 #define MAX_BAD		400		/* number of bad messages after which a set of options is abandoned */
 #define PIECE		1024u		/* number of bytes that are decoded together */
 #define MAX_INSNS	(4u << 20)	/* maximum number of instructions that are decoded from a piece */
@@ -246,7 +246,10 @@ static void try_all(struct detect *d)
 		try_part(d, TRY_SEQUENTIAL, TRY_END);
 	if (!d->score.insns)
 		return;
-	/* try the options on more trace, which may need options that the first part does not need */
+	/*
+	 * try the options on a larger part of the trace. If they do not fit there, the larger part needs
+	 * other options, so try all of them.
+	 */
 	config = d->best;
 	try_config(d, &config, LARGE_PART, &d->score, NULL);
 	if (d->score.bad)

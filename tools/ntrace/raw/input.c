@@ -27,7 +27,7 @@ struct input {
 	/* number of the current piece of the CPU's trace in the recording, and offset in this piece */
 	size_t		piece, at;
 	bool		cut;		/* the bytes that were read last do not end with the end of a message */
-	bool		more;		/* the bytes after @buf can be read at once */
+	bool		more;		/* the bytes after @buf can be read without waiting */
 	int		fd;
 	/*
 	 * offset of the oldest byte of a ring, from which the file is read; the bytes before this

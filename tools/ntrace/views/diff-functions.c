@@ -17,7 +17,7 @@
 #include "session/calls/calls.h"
 #include "session/hash.h"
 
-#define SCORE	4	/* minimum score of a function whose sides differ by more than the recordings of one side */
+#define SCORE	4	/* minimum score of a printed function, whose sides differ by more than chance */
 
 enum { CALLS, INSNS, TIME, NR_VALUES };
 

@@ -85,7 +85,10 @@ static bool find_threads(struct recording *r)
 	return true;
 }
 
-/* Pair threads of the same name whose creators are a pair. Take the threads in the order in which they were created. */
+/*
+ * Pair threads that have the same name, and whose creators were paired with each other. Take the
+ * threads in the order in which they were created.
+ */
 static void pair_threads(struct recording r[2])
 {
 	struct thread *a, *b;

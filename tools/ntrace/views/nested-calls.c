@@ -17,7 +17,8 @@ static int leave(struct nested_calls *nested)
 }
 
 /*
- * Return true if @call is inside @outer, because its instructions are a part of those of @outer. If
+ * Return true if @call is inside @outer, which means that the instructions of @call are a part of those of
+ * @outer. If
  * @call has no instructions and is at the end of @outer, compare the times of both calls.
  */
 static bool is_inside(const struct nested_call *outer, uint32_t thread, const struct nt_call *call)

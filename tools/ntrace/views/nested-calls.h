@@ -26,7 +26,7 @@ struct nested_calls {
 	const struct nt_calls *calls;	/* calls of the recording, which are set before begin() is called */
 	/*
 	 * enter() is called at the start of each call, and leave() at its end. begin() and end()
-	 * are called as those of struct sorted_calls. Each function may be NULL.
+	 * have the same meaning as the members of struct sorted_calls. Each function may be NULL.
 	 */
 	int	(*begin)(void *ctx, const struct nt_calls *calls);
 	int	(*enter)(void *ctx, struct nested_call *call);

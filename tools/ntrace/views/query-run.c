@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * nested_calls_each() passes the calls of one stack after the other, and each call before the calls
- * inside it. Calls are numbered in this order, so that the numbers of the calls inside a call are
- * consecutive. The first pass over all calls ignores conditions about other calls ("in", "has",
- * "after", "before"). For the query and for each of these conditions, it stores the calls that may
- * satisfy it. After the pass, each of these lists is reduced to the calls that satisfy the whole
+ * nested_calls_each() passes the calls of one stack after the other, and each call before the calls inside
+ * it. Calls are numbered in this order, so that the numbers of the calls inside a call are consecutive. The
+ * first pass over all calls ignores conditions about other calls ("in", "has", "after", "before"). The pass
+ * makes a list for the query, and one for each of these conditions, with the calls that may satisfy the query
+ * or the condition. After the pass, each list is reduced to the calls that satisfy the whole query or
  * condition. Nested conditions are decided before the conditions that contain them.
  */
 
@@ -102,8 +102,8 @@ static bool is_related(const struct query_node *node, const struct query_call *c
 	bool behind = node->kind == QUERY_HAS || node->kind == QUERY_BEFORE;
 	uint64_t id = node->kind == QUERY_HAS ? call->id + 1 : node->kind == QUERY_BEFORE ? call->last + 1 : call->id;
 	/*
-	 * index of the group's first call with at least this id; for QUERY_IN and QUERY_AFTER,
-	 * index of the call before that
+	 * index of the group's first call whose id is at least @id; for QUERY_IN and QUERY_AFTER, it is
+	 * decreased below to the index of the group's last call whose id is less than @id
 	 */
 	size_t at = ns_lower_bound(g->calls.nr, g->calls.at[i].id < id);
 

@@ -20,7 +20,7 @@ enum query_kind {
 	QUERY_NS, QUERY_INSNS, QUERY_DEPTH, QUERY_TIME, QUERY_CPU, QUERY_TID, QUERY_PID,
 };
 
-/* Results of a comparison with which a condition is satisfied. A condition such as <= has several bits. */
+/* Results of a comparison that satisfy a condition. Conditions such as <= have several of these bits. */
 #define QUERY_LESS	(1 << 0)
 #define QUERY_EQUAL	(1 << 1)
 #define QUERY_MORE	(1 << 2)
@@ -53,7 +53,7 @@ struct query_group {
 struct query_node {
 	enum query_kind	kind;
 	struct query_node *left, *right;	/* conditions that this condition combines; NULL: none */
-	/* bits of the results with which the condition is satisfied, such as QUERY_LESS */
+	/* bits of the results that satisfy the condition, such as QUERY_LESS */
 	unsigned int	compare;
 	int64_t		value;
 	char		*pattern;

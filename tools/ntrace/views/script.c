@@ -177,7 +177,10 @@ int script_line(struct script_part *p, const struct nt_who *who, uint64_t time)
 {
 	struct nt_who loss = *who;
 
-	/* @who->time may already be the time of a later message, which identified the thread */
+	/*
+	 * use the time of the line, because @who->time can be the time of a later message that
+	 * identified the thread
+	 */
 	loss.time = time;
 	if (!p->has_lines) {
 		p->has_lines = true;

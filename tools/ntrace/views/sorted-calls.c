@@ -24,7 +24,10 @@
 #define READ_ALL	(1 << 20)	/* maximum number of calls that a merge reads from all runs together (56 MiB) */
 #define RUNS_MAX	(1 << 14)
 #define DIGIT		11		/* number of bits of a value that one pass of the radix sort compares */
-/* maximum size of the calls that one byte of trace reports; 6 to 17 bytes were measured with calls of 48 bytes */
+/*
+ * maximum size in bytes of the calls that one byte of trace reports; with calls of 48 bytes, 6 to
+ * 17 were measured
+ */
 #define CALLS_BYTES	20
 
 /* First part of the sort key of a call; inside_cmp() compares the rest */
@@ -213,7 +216,7 @@ static int spill(struct all_calls *all)
 
 /*
  * Store the full run @run in memory, and start a new run. If KEPT_RUNS runs are already in memory,
- *	write it to the file.
+ * write it to the file.
  */
 static int keep(struct all_calls *all)
 {

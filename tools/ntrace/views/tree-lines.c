@@ -15,7 +15,10 @@
 
 static bool same_function(const struct nt_node *a, const struct nt_node *b)
 {
-	/* The compared calls themselves, which have no parent, may have been entered in different ways */
+	/*
+	 * compare how the functions were entered, except at the root of a tree, because the two compared
+	 * calls can be entered in different ways
+	 */
 	if (a->object != b->object || a->inlined != b->inlined || (a->parent && a->trap != b->trap))
 		return false;
 	return !strcmp(a->symbol, b->symbol);
@@ -78,8 +81,8 @@ static bool add_children(struct tree_lines *l, const struct nt_node *node,
 }
 
 /*
- * Return true if the output has only one child of the node of line @i, and this child has as many
- * calls and almost the same time. The child is then printed on the same line, after an arrow.
+ * Return true if the output has only one child of the node of line @i, and if the child has as many calls as
+ * the node, and almost the same time. The child is then printed on the line of the node, after an arrow.
  */
 static bool goes_on(const struct tree_lines *l, size_t i)
 {
@@ -130,7 +133,7 @@ static uint64_t *sort_times(struct tree_lines *l)
 	return times;
 }
 
-/* Return the smallest time for which at most @limit nodes are at least as long. */
+/* Return the minimum time with which at most @limit nodes are selected. */
 static uint64_t least_of(const uint64_t *times, size_t nr, unsigned long limit)
 {
 	if (!limit || nr <= limit)

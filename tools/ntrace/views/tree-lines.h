@@ -37,7 +37,7 @@ const struct nt_node *tree_lines_beside(const struct tree_lines *lines,
  * tree_lines_print() - print each line
  *
  * tree_lines_print() calls @print for the start of each line, and prints the name and the end of
- *	the line itself.
+ * the line itself.
  */
 void tree_lines_print(const struct tree_lines *lines, void (*print)(const struct tree_line *line));
 
