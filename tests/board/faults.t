@@ -64,5 +64,5 @@ ok "the sink that writes to the UART has bus errors" [ "$(count bus_errors)" -gt
 is "the console prints no trace of the sink that writes to the UART" "$(LC_ALL=C tr -d '\11\12\15\33\40-\176' <"$tap_tmp/console" | wc -c)" 0
 is "interrupt lost: a full buffer sends no interrupt" "$(count interrupts)" 0
 wp=$(sed -n 's/^wp //p' "$tap_tmp/said")
-is "write pointer outside: it is 4 KiB behind trRamLimit" $((${wp:-0} & ~3)) $((0x10000000 + 4032 + 4096))
+is "write pointer outside: it is 4 KiB after trRamLimit" $((${wp:-0} & ~3)) $((0x10000000 + 4032 + 4096))
 done_testing

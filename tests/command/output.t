@@ -10,7 +10,7 @@
 build_tool
 flight_build >"$tap_tmp/make" 2>&1 && "$flight" record "$tap_tmp/record" || { cat "$tap_tmp/make"; exit 1; }
 cat >"$tap_tmp/end.c" <<-'E2'
-	/* Something ends the command when its file is complete, and right before that has its name; without END_BY, no room is left. */
+	/* A signal ends the command when its file is complete, right before the file gets its name. Without END_BY, no room is left. */
 	#include <signal.h>
 	#include <stdlib.h>
 	#include <sys/statvfs.h>

@@ -89,6 +89,6 @@ fi
 ok "an error points at its column" all_wrong
 ok "nothing matches" nothings
 ok "other commands accept the printed time of a call" feeds
-ok "not binds more tightly than two conditions side by side, and these more tightly than or" counts "not outer inner or not not outer" "$("$ntrace" query -i two-sources.data --count 'inner or outer')"
+ok "'not' binds more tightly than two conditions side by side, which bind more tightly than 'or'" counts "not outer inner or not not outer" "$("$ntrace" query -i two-sources.data --count 'inner or outer')"
 ok "--sort sorts the calls, and --limit limits their number" sorted
 done_testing

@@ -63,7 +63,7 @@ ok "hart 1: the file decodes to what was executed" ran 1 start --timestamp --src
 ok "hart 2: the file decodes to what was executed" ran 2 start --timestamp --src-bits 2 --src 2
 is "ntrace report counts the calls of both harts" "$(counted)" 4000
 ok "gdb reads the memory of a sink that wrapped around" traced 2000 "mode=sram sram=1024" --sync-max 1
-is "it says how to read this file" "$(grep -c '^ntrace: the buffer wrapped around, so read its file with --middle$' err)" 1
+is "the script says how to read the file of a sink that wrapped around" "$(grep -c '^ntrace: the buffer wrapped around, so read its file with --middle$' err)" 1
 is "the file has all bytes of the sink" "$(wc -c <dump)" 1024
 ok "hart 1: the last part decodes to what was executed" ran 1 gap --middle
 "$ntrace" verify --truth hart1.truth --trace none >out 2>&1
@@ -76,7 +76,7 @@ body gdb --buffer 0x180000000,0x1000 --stop-on-wrap --sync-mode 2 --sync-max 9 >
 body openocd --buffer 0x180000000,0x1000 --stop-on-wrap --sync-mode 2 --sync-max 9 >steps.openocd
 ok "the steps for OpenOCD are those for gdb" cmp steps.gdb steps.openocd
 is "the options are in the registers" "$(grep -cE 'ntrace_write 0x(18003000 0x113|18003014 0x1|18003018 0x80000ffc|1800301c 0x1|18000000 0x1920067|18000008 0x20010000)$' steps.gdb)" 6
-is "the order is encoders off, sink, funnel, encoders; and back" "$(grep -E 'ntrace_write 0x1800.000 ' steps.gdb | cut -d' ' -f4 | uniq | tr '\n' ' ')" \
+is "the order is: encoders off; sink, funnel, encoders on; encoders, funnel, sink off" "$(grep -E 'ntrace_write 0x1800.000 ' steps.gdb | cut -d' ' -f4 | uniq | tr '\n' ' ')" \
 	"0x18001000 0x18000000 0x18003000 0x18002000 0x18001000 0x18000000 0x18001000 0x18000000 0x18002000 0x18003000 "
 refused "setup needs either --gdb or --openocd" "$te1" "$f" "$ram"
 refused "there are 0 sinks and 1 encoders" --gdb "$te1" "$f"

@@ -50,16 +50,16 @@ packages() {
 	if [ "$1" = "$release" ]; then
 		is "$1: perf-ntrace reads a recording" "$(fresh_run "$root" root perf-ntrace script -i /debs/calls.data --itrace=e 2>&1 |
 			grep -c 'cannot read the code of')" 1
-		ok "$1: and perf is that of Debian" fresh_run "$root" root sh -c 'perf version &&
+		ok "$1: the command perf is not perf-ntrace" fresh_run "$root" root sh -c 'perf version &&
 			! cmp "$(command -v perf)" "$(command -v perf-ntrace)"'
 	else
 		skip "$1: perf-ntrace reads a recording" "it was built for $release"
-		skip "$1: and perf is that of Debian" "perf-ntrace was built for $release"
+		skip "$1: the command perf is not perf-ntrace" "perf-ntrace was built for $release"
 	fi
 	is "$1: DKMS knows the driver" "$(fresh_run "$root" root dkms status | grep -c '^ntrace/')" 1
 	# shellcheck disable=SC2086
 	fresh_run "$root" root apt-get purge -y $ours >"$tap_tmp/apt" 2>&1
-	is "$1: nothing is left of them" "$(find "$root" -xdev -name '*ntrace*' ! -path "$root/debs/*")" ""
+	is "$1: no file of the packages remains after their removal" "$(find "$root" -xdev -name '*ntrace*' ! -path "$root/debs/*")" ""
 	rm -rf "$root/debs"
 }
 

@@ -174,7 +174,7 @@ check() {
 
 	# ---- All perfs must print the same
 	for o in $options; do
-		ok "--itrace=$o: perfs say the same" all_same "$o"
+		ok "--itrace=$o: all versions of perf print the same" all_same "$o"
 	done
 
 	# ---- branches
@@ -183,7 +183,7 @@ check() {
 	is "b: no errors" "$(grep -c error "$tap_tmp/b")" 0
 	is "c: calls, and the ends of trace" "$(text ce | count)" "$(grep -cE '^ *(call|syscall|int|hw int|tr end)' "$tap_tmp/flags")"
 	is "r: returns, and the starts of trace" "$(text re | count)" "$(grep -cE '^ *(return|iret|tr strt)' "$tap_tmp/flags")"
-	is "s100: the first 100 are left out" "$(text bes100 | cksum)" "$(tail -n +101 "$tap_tmp/b" | cksum)"
+	is "s100: the first 100 branches are left out" "$(text bes100 | cksum)" "$(tail -n +101 "$tap_tmp/b" | cksum)"
 	is "x, w, p, I, m, M, t, a, f, o, y: accepted without effect" \
 		"$(text bexwpoI | cksum) $(text befmMtay | cksum)" "$(cksum <"$tap_tmp/b") $(cksum <"$tap_tmp/b")"
 	is "Z: the same without times" "$(script true --itrace=bZ -F ip,addr | cksum)" "$(script true --itrace=b -F ip,addr | cksum)"

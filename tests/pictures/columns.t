@@ -155,12 +155,12 @@ fleet() {
 
 plan 20
 for name in good two-sources guest partial missing-calls no-time evil events many; do ok "$name" same $name; done
-is "build id" "$(sql "SELECT DISTINCT build_id FROM 'good.tables/calls.parquet' WHERE function = 'inner'")" "$build_id"
+is "each call has the build ID of its program" "$(sql "SELECT DISTINCT build_id FROM 'good.tables/calls.parquet' WHERE function = 'inner'")" "$build_id"
 ok "a call takes at most 8 bytes" few_bytes
 ok "the times of row groups do not overlap" groups
-ok "losses" losses
-ok "cut or changed files of calls" damage good.tables/calls.parquet
-ok "cut or changed files of functions" damage good.tables/functions.parquet
+ok "the table losses has the lost trace" losses
+ok "readers refuse cut or changed files of calls" damage good.tables/calls.parquet
+ok "readers refuse cut or changed files of functions" damage good.tables/functions.parquet
 ok "options that select nothing create no folder" no_folder
 ok "a file as output is refused" into_file
 ok "a second export replaces the first" again

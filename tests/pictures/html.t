@@ -44,9 +44,9 @@ ok "the page is written to the standard output" sh -c "'$ntrace' html -i many.da
 ok "a page without the source" sh -c "'$ntrace' html --no-source -i many.data -o none.html && ! grep -q 'jal' none.html"
 ok "a page of a part of the recording" sh -c "'$ntrace' html --time 0.1001,0.1002 -i many.data -o part.html && grep -o 'ntrace.*' part.html >/dev/null"
 "$ntrace" html -i many.data -o /dev/full >said 2>&1
-is "a full disk" "$? $(cat said)" "2 ntrace: writing /dev/full failed: No space left on device"
+is "a full disk is reported" "$? $(cat said)" "2 ntrace: writing /dev/full failed: No space left on device"
 "$ntrace" html x >said 2>&1
-is "an argument" "$? $(cat said)" "2 ntrace: html does not take the argument 'x'; -i names the recording"
+is "an argument is refused" "$? $(cat said)" "2 ntrace: html does not take the argument 'x'; -i names the recording"
 
 # browser_results NAME COUNT: print the COUNT results of a browser, or skip them for the reason $why
 browser_results() {

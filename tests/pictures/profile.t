@@ -80,7 +80,7 @@ files of modules 1"
 mkdir -p symfs/lib/modules/board/extra && cp ntrace-counted.ko symfs/lib/modules/board/extra/
 "$ntrace" profile --lcov --symfs symfs -i kernel.data -o module.lcov
 ok "coverage of the module equals its counters" module_lines
-is "report has its lines, too" "$("$ntrace" report --lines --limit 0 --modules . -i kernel.data |
+is "ntrace report prints the lines of the module" "$("$ntrace" report --lines --limit 0 --modules . -i kernel.data |
 	grep -c 'ntrace-counted.c:[0-9]*  rare \[ntrace_counted\]$')" 6
 xz -k ntrace-counted.ko && mkdir packed && mv ntrace-counted.ko.xz packed/
 "$ntrace" profile --lcov --modules packed -i kernel.data -o module.lcov
@@ -101,7 +101,7 @@ is "without vmlinux, there are no lines" "$? $(cat said) $(ls none.lcov 2>&1 | g
 mkdir debug && mv kernel debug/vmlinux-6.12
 "$ntrace" profile --lcov --object kallsyms] --modules debug -i built.data -o module.lcov
 ok "coverage of the kernel equals its counters" module_lines
-is "report has its lines, too" "$("$ntrace" report --lines --limit 0 --modules debug -i built.data |
+is "ntrace report prints the lines of the kernel" "$("$ntrace" report --lines --limit 0 --modules debug -i built.data |
 	grep -c 'ntrace-counted.c:[0-9]*  rare \[kernel.kallsyms\]$')" 6
 mkdir other && module_build -O1 && $gcc -static -no-pie -Wl,--no-relax -o other/vmlinux ntrace-counted.ko
 "$ntrace" profile --lcov --modules other -i built.data -o other.lcov 2>said

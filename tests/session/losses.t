@@ -32,14 +32,14 @@ for dialect in "" ratified; do
 	is "ntrace, ${dialect:-sifive}: a call that a loss interrupts is not printed" "$(inner_calls)" 0
 	# shellcheck disable=SC2086
 	losses_windows "1:01 1!:1 0:01 0:0i1" $dialect
-	is "ntrace, ${dialect:-sifive}: a call that begins behind a loss is printed" "$(inner_calls)" 1
+	is "ntrace, ${dialect:-sifive}: a call that begins after a loss is printed" "$(inner_calls)" 1
 	# shellcheck disable=SC2086
 	losses_windows "0!:10 0:0i" $dialect frames
 	is "ntrace, ${dialect:-sifive}: the trace after a full window of a ring is complete" "$(inner_calls)" 1
 	# shellcheck disable=SC2086
 	losses_windows "0!:10 0:0i" $dialect frames owners
 	losses_script | grep -o '[0-9]*\.[0-9]\{9\}' >"$tap_tmp/times"
-	ok "ntrace, ${dialect:-sifive}: a loss is not later than the start of trace behind it" sort -c "$tap_tmp/times"
+	ok "ntrace, ${dialect:-sifive}: a loss is not later than the start of trace that follows it" sort -c "$tap_tmp/times"
 done
 # Windows 2 and 5 of 8 are full. Window 1 ends at 100.190 ms, and hart 0 has no trace until its encoder restarts at
 # 100.301 ms, and from 100.5012 to 100.601 ms. Hart 1 has no trace from 100.213 to 100.311 ms and from 100.490 to
