@@ -8,11 +8,12 @@ btm=0x01a10230 htm=0x01a10260
 # variants NAME...: print these variants as options of the model
 variants() { printf 'variant=%s,' "$@" | sed 's/,$//'; }
 
-# The columns are the name, and the options of the model, of the decoder and of the board. make test runs only
-# the lines that begin with "*". These options depend on QEMU, on the number of harts or on the hardware.
-# tests/model/roundtrip.t tests each option of the encoder. boot-features is the value of trTeInstFeatures. When
-# Linux enables its MMU, a function that was called at 0x80200000 + N returns to 0xffffffff80000000 + N. An
-# encoder that compares fewer than 22 bits takes this for the return to the call, but the decoder reports an error.
+# The columns are the name, and the options of the model, of the decoder and of the board. make test runs only the lines
+# that begin with "*". The options in these lines depend on QEMU, on the number of harts or on the hardware.
+# tests/model/roundtrip.t tests each option of the encoder. boot-features is the value of trTeInstFeatures. When Linux
+# enables its MMU, a function that was called at 0x80200000 + N returns to 0xffffffff80000000 + N. An encoder that
+# compares fewer than 22 bits finds no difference, and sends no message for this return, so the decoder reports an
+# error.
 modes() {
 	all_modes | if large; then sed 's/^\* //'; else sed -n 's/^\* //p'; fi
 }

@@ -62,7 +62,7 @@ vm_image() {
 	dtc -q -I dts -O dtb -o "$_vm/devicetree" "$tap_tmp/vm.dts"
 }
 
-# The board's host runs the guest by this command.
+# Linux on the board starts the guest with this command.
 vm_command='modprobe kvm && cp /out/vmm /tmp/vmm && /tmp/vmm /out/image /out/devicetree /out/initrd >/out/said 2>&1'
 
 # ---- Functions for a boot trace of host and guest, which need boot.sh ----

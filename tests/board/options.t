@@ -8,7 +8,8 @@
 make -s -C "$top" O="$O" plugin >"$tap_tmp/make" 2>&1 || { plan 1; fail "the plugin builds"; done_testing; }
 board=$top/tools/board/board
 
-# The script in the guest writes ones to all bits except Enable of each register, and prints NAME VALUE of each.
+# The script in the guest writes ones to all bits of each register except Enable, and prints a line "NAME VALUE" for
+# each register.
 script='rd() { busybox devmem $(($1)) 32; }
 wr() { busybox devmem $(($1)) 32 $2; }
 te=0x18000000 funnel=0x18001000 ram=0x18002000

@@ -78,7 +78,7 @@ snapshot=$(echo "$store"/*)
 truncate -s 9000 "$snapshot/state"
 : >"$BOARD_BOOTS"
 with_error "a snapshot whose files were changed" "have changed since they were made" "$board" run --append quiet
-# Another run may remove a snapshot while this run measures it
+# Another run may remove a snapshot while this run adds up the sizes of all snapshots
 mkdir "$tap_tmp/bin"
 printf '#!/bin/sh\nexit 1\n' >"$tap_tmp/bin/du"
 chmod +x "$tap_tmp/bin/du"

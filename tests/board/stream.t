@@ -17,9 +17,9 @@ windows=50000000
 [ -z "${LONG:-}" ] || windows='50000000 1'
 kernels=$(kernels $(by_size new "lts new")) numbers=$(by_size 4 "1 4")
 plan $((2 * $(echo $numbers | wc -w) + 3 * $(echo $kernels | wc -w) * $(echo $windows | wc -w)))
-# A stock boot runs the kernel's self-tests, which take most of its time.
+# With --stock-boot, the kernel runs its self-tests, which take most of the time of the boot.
 boot=$(by_size --boot-anew --stock-boot) folder=$(by_size /usr/lib/riscv64-linux-gnu/gconv /usr/lib)
-# A part of the work sleeps, because QEMU counts the instructions around a wfi in another way
+# A part of the work sleeps, because QEMU counts some instructions after a wfi twice, which the board must correct
 work='i=0; while [ $i -lt 50 ]; do i=$((i+1)); busybox usleep 1000; done
 i=0; while [ $i -lt 3 ]; do i=$((i+1)); ls -lR '$folder' | busybox sha256sum; done >/dev/null'
 [ -z "${LONG:-}" ] || work="$work"'

@@ -9,7 +9,7 @@
 bare_setup
 printf 'encoder te hart=0 to=ram\nramsink ram mode=smem\n' | bare_topology "$tap_tmp/topology"
 bare_build "$tap_tmp/hostile" -DROUNDS="${ROUNDS:-40}" -DRUNNING=1 "$top/tests/board/hostile.c" || exit 1
-# make test runs one variant of each kind of the board's options. tests/model/roundtrip.t tests all variants of this
+# make test runs one variant for each set of board options below. tests/model/roundtrip.t tests all variants of this
 # encoder.
 names=$(by_size "linear-direct cycles no-stop overrun-branch icnt-first return-strict stack-stops wfi" "$(variant_names)")
 plan $(($(echo "$names" | wc -w) + 1))
