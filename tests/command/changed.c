@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Read the recording ARGV[1] once for each of its records. In each pass, another record overwrites the contents of
- * the whole file when the library returns this record. The text that the library has returned before must not change.
+ * Read the recording ARGV[1] once for each of its records. In pass N, the program overwrites the contents of the whole
+ * file when the library returns record N. The text that the library has returned before must not change.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 static struct {
 	int		fd;
-	size_t		size, nth, at;		/* the record that overwrites the file */
+	size_t		size, nth, at;		/* the file is overwritten at record @nth */
 	char		before[1 << 16], after[1 << 16];
 	const struct perf_event_header *taken;
 	struct perf_event_header was;
@@ -31,8 +31,8 @@ static int take(void *ctx, const struct pd_record *record)
 }
 
 /*
- * Read the file while record @nth overwrites it. Return false if no record has this number. Set *failed if a change
- * of the file was seen.
+ * Read the file, and overwrite it when the library returns record @nth. Return false if no record has this number. Set
+ * *failed if the library has failed, or if its text has changed.
  */
 static bool one(const char *path, bool *failed)
 {

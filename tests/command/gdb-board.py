@@ -40,7 +40,7 @@ def here():
     got = tid, number('pc'), shown
     wanted = tids[at], pcs[at], [pcs[at]] + [ret for ret, _, _ in stacks[at]]
     for n, (ret, _, handler) in enumerate(stacks[at], 1):
-        # a handler returns behind the system call that the signal has interrupted
+        # a handler returns to the instruction after the system call that the signal has interrupted
         if handler and got[2][n:n + 1] == [ret + 4]:
             wanted[2][n] += 4
     return at if got == wanted else 'instruction %d: %s, not %s' % (at, got, wanted)
@@ -89,20 +89,21 @@ def frame_of(at):
 
 
 def next_line(at):
-    """Return where next ends. It skips the calls that the line makes."""
+    """Return where the command "next" must stop. It skips the calls that the line makes."""
     frame, line = frame_of(at), line_of(at)
     while True:
         at = near(at, 1)
         if at is None or frame_of(at) == frame and line_of(at) != line and pcs[at] in starts:
             return [at]
         if frame_of(at) != frame and frame_of(at)[:len(frame)] != frame:
-            # the function has returned to here
+            # the function has returned to this caller
             frame, line = frame_of(at), line_of(at)
 
 
 def previous_line(at):
-    """Return where reverse-next can end, which is a start of the previous line. A line can have several starts, and gdb
-    can skip those of the line from which it goes back. It can also go from the start of a function to the call."""
+    """Return the instructions at which "reverse-next" can stop, which are starts of the previous line. A line can have
+    several starts, and gdb can skip those of the line from which it goes back. From the start of a function, gdb can
+    also go to the call."""
     start, frame, line, found = at, frame_of(at), None, []
     while True:
         at = near(at, -1)
@@ -121,7 +122,8 @@ def previous_line(at):
 
 
 def lines(command, at, nr, expect, least=0):
-    """Repeat the command until instruction @least. It must end at the lines that the truth has."""
+    """Repeat the command up to @nr times, and end when it goes back to instruction @least. Each time, it must stop at
+    an instruction that @expect allows."""
     got, wanted, start = [go(at)], [], at
     for _ in range(nr):
         wanted.append(expect(got[-1]))
@@ -180,8 +182,8 @@ for name in 'give_up', 'sum', 'handle':
     ok('each call of %s is met, forwards and backwards' % name, wanted and forwards == wanted == backwards[::-1],
        (len(forwards), len(backwards), len(wanted), differences(forwards, wanted), differences(backwards[::-1], wanted)))
 
-# finish goes to the return address in the caller, which a function that longjmp() leaves can reach later. reverse-finish
-# goes to the call.
+# "finish" stops at the return address in the caller. If longjmp() has left the function, the caller can reach this
+# address later. "reverse-finish" stops at the call.
 for name in 'sum', 'leaf', 'each', 'handle':
     calls = [at for at, pc in enumerate(pcs) if pc == address(name)]
     got, wanted = [], []
@@ -202,11 +204,12 @@ for name in 'sum', 'leaf', 'each', 'handle':
     ok('finish and reverse-finish of %s end in the caller' % name, got == wanted, differences(got, wanted))
 
 end = lines('next', start, 60, next_line)
-# The first call of each function goes through the dynamic linker, in which gdb 16 can stop. It is before @start.
+# The first call of each function goes through the dynamic linker, in which gdb 16 can stop. The first calls are before
+# @start, so go back only to @start.
 lines('reverse-next', end, 60, previous_line, start)
 lines('next', next(at for at in range(start, len(pcs)) if pcs[at] == address('each') and tids[at] == tids[start]), 8, next_line)
 
-# until LINE ends at that line of the same frame, or in the caller
+# "until LINE" stops at this line in the same frame, or in the caller
 table = gdb.lookup_static_symbol('work').symtab
 goal = next(n for n, text in enumerate(open(table.fullname(), encoding='ascii') if os.path.exists(table.fullname()) else [], 1)
             if 'total += leaf(values' in text)

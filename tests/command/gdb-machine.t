@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# With `ntrace gdb`, gdb shows four kinds of recordings: the kernel, all CPUs of a machine, a record without processes
-# from its end backwards, and a process that executes several programs. Each step and all callers must be those of
-# `ntrace script --insns`.
+# With `ntrace gdb`, gdb shows four kinds of recordings: the kernel, all CPUs of a machine, a record of a flight
+# recorder, in which gdb starts at the end, and a process that executes several programs. Each step and all callers must
+# be those of `ntrace script --insns`.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/gdb.sh"
 build() { riscv64-linux-gnu-gcc -nostdlib -static "$@" "$top/tests/perf/calls.S"; }

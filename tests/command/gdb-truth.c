@@ -4,10 +4,10 @@
  *
  *	gdb-truth TRUTH ELF THREAD...
  *
- * TRUTH is from a board with one hart and truth-stacks=on, and ELF is the program of the THREADs. A line has the thread,
- * the addresses of consecutive instructions, "|", and the return address and start of each open call, and 1 if it is a
- * signal handler, the innermost first. The unit of starts is an instruction of the thread. judge-calls.c has the rules
- * about calls.
+ * TRUTH is from a board with one hart and truth-stacks=on, and ELF is the program of the THREADs. A line has the
+ * thread, the addresses of consecutive instructions, "|", and the open calls, the innermost first. An open call is
+ * RETURN-ADDRESS:START:HANDLER. START is the number of the thread's instruction at which the call started, and HANDLER
+ * is 1 for a call of a signal handler. judge-calls.c has the rules about calls.
  */
 #define main judge_calls
 #include "../session/judge-calls.c"

@@ -57,7 +57,8 @@ ok "a gdb with the OS ABI of GNU/Linux is refused, and a message names the remed
 ok "the refused gdb stays at the first instruction" said "_start" linux
 gdb-multiarch -nx -batch -ex "$stub" -ex 'stepi' -ex 'p $pc' -ex 'p $trace_insn' >bare 2>&1
 ok "a gdb that reads the program from the stub steps" said '$2 = 1' bare
-# The kernel first maps a whole program, including its data, so the record has a longer map than the code.
+# The kernel first maps a whole program, including its data. To imitate this, make the map in the recording longer than
+# the code.
 python3 - requests.data >whole.data <<'E'
 import struct, sys
 data = bytearray(open(sys.argv[1], 'rb').read())

@@ -24,7 +24,8 @@ renamed() {
 		begin $was && "$kept" rec $is && there rec rec.old && [ "$(content rec.old)" = before ] && [ -z "$(content rec)" ] || return
 	done; done
 }
-# Let two recordings fail. The second run might remove the old recording that the first run had renamed
+# Let two recordings fail, one after the other. Neither may remove the old recording, which each of them renames and
+# renames back
 failed() {
 	for was in file folder; do for is in file folder; do
 		begin $was && "$kept" rec $is fails && "$kept" rec $is fails && there rec && [ "$(content rec)" = before ] || return

@@ -3,7 +3,7 @@
 # Test the files that commands write with -o. An output gets its name only when it is complete. After a full disk or a
 # signal, only the previous file of this name remains. Pipes, devices, links and access rights do not change.
 
-# If nohup ignores a signal, all child processes ignore this signal, and a shell cannot change that.
+# If nohup has started this test, all child processes ignore SIGHUP. A shell cannot change that, but env can.
 [ -n "${SIGNALS_ARE_DEFAULT:-}" ] || SIGNALS_ARE_DEFAULT=1 exec env --default-signal "$0"
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/session/flight.sh"
@@ -125,8 +125,8 @@ all() {
 	for command in $commands; do "$1" "$command" || return; done
 }
 device() {
-	# Leave out two commands. root could delete the device with sqlite, which no_pipe tests. split chooses the
-	# names of its files
+	# Leave out two commands. Run by root, sqlite could delete the device, so only no_pipe tests sqlite. split
+	# chooses the names of its files
 	for command in $(echo "$commands" | sed 's/export-sqlite//; s/split//'); do
 		into "$command" plain && [ -s plain ] || continue
 		into "$command" /dev/full && { echo "$command: no error"; return 1; }
@@ -290,7 +290,7 @@ no_room_for_calls() {
 		(LD_PRELOAD=$tap_tmp/end.so; export LD_PRELOAD; exec "$ntrace" $command -i large.data) 2>../said >got &
 		set +f
 		for n in $(seq 600); do [ ! -s ../said ] || break; sleep 0.1; done
-		# When the command warns, it has not decoded any trace
+		# The command warns before it decodes any trace, so it can be killed now
 		kill $! 2>/dev/null; wait
 		head -n 1 ../said | grep "calls of [0-9]* bytes of trace can need up to [0-9]* MB in /tmp, which has room for 0 MB: --time FROM,TO" || { echo "$command"; return 1; }
 		(LD_PRELOAD=$tap_tmp/end.so; export LD_PRELOAD; exec "$ntrace" $command -i ../perf.data) 2>&1 >got | grep "can need" && return 1

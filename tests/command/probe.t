@@ -30,7 +30,7 @@ probe() {
 		{ cat "$tap_tmp/$name.err"; return 1; }
 }
 
-# replayed NAME BOARD-OPTION...: run 5 tests
+# replayed NAME BOARD-OPTION...: make a board from the report of a board, and print five results about its report
 replayed() {
 	_what=$1
 	ok "$1: ntrace probe reports the board's hardware" probe "$@"

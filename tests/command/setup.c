@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * This program is for tests/command/setup.t. Hart 1 works when gdb has set `go`. Hart 0 waits at the labels below,
- * and executes gdb's loads and stores there. A real debugger executes them in the program buffer of the hart.
+ * This program is for tests/command/setup.t. Hart 1 starts its work when gdb has set `go`. Hart 0 waits at the labels
+ * below, and executes gdb's loads and stores there. A real debugger executes them in the program buffer of the hart.
  */
 #include "../board/bare.h"
 
@@ -17,8 +17,8 @@ __asm__(".text\n"
 	"debug_wait: j debug_wait\n");
 
 /*
- * gdb stops the machine at ready() and finished(). The last of all harts calls ready(), so that hart 0 has left the
- * boot ROM. The last of harts 1 and 2 calls finished().
+ * gdb stops the machine at ready() and finished(). The last hart to start calls ready(), so that hart 0 has left the
+ * boot ROM by then. The last of harts 1 and 2 to finish its work calls finished().
  */
 __attribute__((noinline)) void ready(void)
 {

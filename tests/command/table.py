@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Run each command while its output fails or something ends it, and print a table of the exit statuses.
+Run each command while its output fails or a signal ends it, and print a table of the exit statuses.
 
     table.py NTRACE MIDDLE INPUTS COLUMN < COMMANDS
 
