@@ -30,7 +30,10 @@ static size_t read_pcs(const char *path)
 	return nr;
 }
 
-/* Encode that the instruction at @pc has retired. The encoder and the library use the same kinds. */
+/*
+ * Encode that the instruction at @pc has retired. The encoder and the library have the same numbers
+ * for the kinds of instructions.
+ */
 static void retire(struct encoder *encoder, const struct nt_image *image, uint64_t pc,
 		   uint64_t next)
 {

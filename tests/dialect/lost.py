@@ -49,7 +49,7 @@ def decode(tmp, mode, data):
 
 
 def messages(tmp, data):
-    """Return the messages without their times, except the last one"""
+    """Return all messages except the last one, without their offsets and times"""
     with open(f'{tmp}/dumped', 'wb') as file:
         file.write(data or b'')
     done = subprocess.run([NTRACE, 'dump', '--src-bits', '12', '--timestamp', f'{tmp}/dumped'],

@@ -242,7 +242,10 @@ static void resolve(struct maker *m)
 		else if (insn->kind == INDIRECT_CALL)
 			insn->target += MAX_HALFWORDS;
 	}
-	/* Store the starts of functions after those of blocks, because indirect calls choose from them */
+	/*
+	 * Store the starts of functions after those of blocks, because indirect calls choose their targets from the
+	 * starts of functions
+	 */
 	for (at = 0; at < NR_FUNCTIONS; at++)
 		r->blocks[r->nr_blocks + at] = m->functions[at];
 	for (at = 0; at < r->nr; at++) {

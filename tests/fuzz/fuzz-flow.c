@@ -109,7 +109,7 @@ static bool next_or_nomem(struct input *input, struct items *items, struct nt_it
 	if (items->error && items->error != NT_E_NOMEM)
 		abort();
 	items->error = NT_OK;
-	/* the flow has lost nothing, so the next call must succeed */
+	/* the failed call has lost no trace, so the next call must succeed */
 	return items_next(items, item);
 }
 

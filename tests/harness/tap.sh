@@ -113,7 +113,7 @@ cached_build() {
 		flock 9
 		[ ! -e "$cached/whole" ] || exec touch "$cached"
 		rm -rf "$cached" && mkdir "$cached" && cd "$top" && "$@" && : >"$cached/whole" || exit
-		# Keep only the eight folders that were used last
+		# Keep only the eight folders of this NAME that were used last
 		ls -dt "$_all/$_of"-* | tail -n +9 | xargs rm -rf
 	) 9>"$_all/lock-$_of"
 }

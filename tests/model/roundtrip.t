@@ -8,7 +8,7 @@
 set -f
 
 roundtrip_setup
-# tests/mutations needs only these results to detect its changes.
+# tests/mutations sets QUICK, because the following five results are enough to detect its changes.
 if [ -n "${QUICK:-}" ]; then
 	plan 5
 	python3 "$top/tests/model/walk.py" "$program" 5000 1 >"$tmp/walk.list"

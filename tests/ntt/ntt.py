@@ -199,7 +199,7 @@ class Case:
                            check=True)
             with open(f'{tmp}/a.nm', 'w', encoding='utf-8') as file:
                 subprocess.run([CROSS + 'nm', f'{tmp}/a.elf'], check=True, stdout=file)
-            # Another process may build the same program. If the program exists, its list of symbols must also exist.
+            # Another process may use the program as soon as it exists, so store its list of symbols before the program
             for ending in ('nm', 'elf'):
                 shutil.copy(f'{tmp}/a.{ending}', f'{elf}.{os.getpid()}')
                 os.replace(f'{elf}.{os.getpid()}', elf + ('.nm' if ending == 'nm' else ''))

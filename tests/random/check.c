@@ -210,8 +210,8 @@ static bool is_part(const struct xrange *x, const struct item *item)
 }
 
 /*
- * Return true if the item need not be the range @x. Before a loss of trace, the decoder may omit a range
- * that only ResourceFull has reported.
+ * Return true if the decoder may have omitted the range @x, which is expected before @item. Before a loss of trace, the
+ * decoder may omit a range that only ResourceFull has reported.
  */
 static bool is_missing(const struct xrange *x, const struct item *item, int message)
 {

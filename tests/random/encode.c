@@ -353,7 +353,7 @@ static void settle_lost(struct encoder *e)
 	e->pending.n = 0;
 }
 
-/* Store that only messages up to @message, which ends the loss, can report the lost ranges. */
+/* Store that no message after @message, which ends the loss, reports the lost ranges. */
 static void settle_until(struct encoder *e, int message)
 {
 	for (; e->settled < e->ranges.n; e->settled++) {
@@ -586,8 +586,8 @@ static bool stack_pop(struct encoder *e, uint64_t addr)
 }
 
 /*
- * Return the only address to which a return may go with simple counting, which is the top of the
- * stack, because no message can report another address. Return 0 if a return may go to any address.
+ * If the encoder only counts calls (mode 1), a return must go to the top of the stack, because no message can report
+ * another address. Return the address at the top, or 0 if a return may go to any address.
  */
 uint64_t encoder_counted_return(const struct encoder *e)
 {
@@ -789,7 +789,9 @@ static void to_sync(struct encoder *e, struct out *out)
 	struct xrange *range = &e->pending.v[e->pending.n - 1];
 
 	range->any |= ANY_INFERRED;
-	/* the encoder would send the same message if the instruction had not jumped */
+	/*
+	 * the message does not show whether the custom instruction jumped, because its target is the next instruction
+	 */
 	if (e->last_kind == K_CUSTOM && range->dest == range->end)
 		range->any |= ANY_HOW;
 	out->sync = e->sync_due - 1;

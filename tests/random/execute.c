@@ -233,7 +233,7 @@ static void execute(struct hart *h)
 		return;
 	}
 	next = next_pc(h, p, insn, &taken);
-	/* the second instruction of a pair may be a return, which then also removes a call */
+	/* a return that is the second instruction of a pair jumps to the target of the pair, and also removes a call */
 	if (insn->paired && insn->kind == K_RETURN && f->nr_calls)
 		f->nr_calls--;
 	if (insn->kind == K_CALL || insn->kind == K_ICALL || insn->kind == K_SWAP)
@@ -376,7 +376,7 @@ static void hart_step(struct hart *h)
 	encoder_events(h);
 	if (h->stopped)
 		return;
-	/* an interrupt must end an endless loop */
+	/* end an endless loop by an interrupt */
 	if (rng_once_in(&h->rng, h->opt->interrupts) || h->idle_insns > 3 * h->opt->block_insns + 300)
 		enter_trap(h, current(h)->pc, true);
 	else if (rng_once_in(&h->rng, h->opt->exceptions))

@@ -418,7 +418,7 @@ static bool count_ranges(struct library *library, const uint8_t *data, size_t si
 }
 
 /*
- * Count the fed bytes by nt_flow_count(). If @mixed, sometimes call nt_flow_next() instead, and add the
+ * Count the ranges in the fed bytes by nt_flow_count(). If @mixed, sometimes call nt_flow_next() instead, and add the
  * returned range to @counts. Return 0, or a negative error.
  */
 static int count_some(struct run *run, struct nt_counts *counts, bool mixed)

@@ -608,7 +608,7 @@ static void put_opcodes(struct maker *m)
 		uint64_t addr = p->insns.v[p->table_target[i]].addr;
 		uint32_t size = m->opt->xlen / 8;
 
-		/* The low bit of an entry is not part of the address */
+		/* The low bit of an entry in the jump table is not part of the address */
 		addr |= rng_percent(&m->rng, 10);
 		memcpy(&p->table[i * size], &addr, size);
 	}

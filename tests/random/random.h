@@ -55,7 +55,10 @@ static inline bool rng_once_in(struct rng *rng, uint32_t n)
 	return n && !rng_below(rng, n);
 }
 
-/* Make the generator of a part. Each part has its own, so that an option changes as little as possible. */
+/*
+ * Make the random number generator of a part of the test, such as a hart. Each part has its own generator, so that an
+ * option changes as few random choices as possible.
+ */
 static inline struct rng rng_new(uint64_t seed, uint64_t part)
 {
 	struct rng rng = { seed * 0x2545f4914f6cdd1dULL + part * 0x632be59bd9b4e019ULL };
@@ -296,7 +299,7 @@ struct xitem {
 	uint64_t	value;		/* ECODE, or the length of a skipped message */
 	uint8_t		reason;		/* SYNC, EVCODE, ETYPE or TCODE */
 	bool		has_addr, restart;
-	bool		any_addr;	/* the library may report an address or not */
+	bool		any_addr;	/* the item is right with and without an address */
 };
 
 struct message {
@@ -356,7 +359,7 @@ struct encoder {
 	/* timestamps */
 	uint64_t	last_time;	/* time that was reported last */
 	uint64_t	sure_time;	/* time that a decoder knows for certain */
-	uint64_t	time_base;	/* part of the time that wrapped before the first message */
+	uint64_t	time_base;	/* time at the last wrap of the timestamp counter before the first message */
 	bool		time_known, time_sure, time_started;
 
 	bool		on;		/* true if trace is on, between its start and its stop */
