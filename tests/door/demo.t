@@ -39,7 +39,8 @@ ok "make demo explains the slowest request, in which rehash caused page faults" 
 ok "the page has 100 calls of request, and their source" story source
 
 # Decode the recording on this machine with the documented command. The text must be the same as in the guest, without
-# errors. The function that reads the clock is in the vDSO, which is not in any file of the guest.
+# errors. The branches must also include the function that reads the clock, whose code is in the vDSO and not in a file
+# of the guest.
 is "make demo prints as many errors as the branches have, which is none" "$(sed -n 's/^demo: .* \([0-9]*\) trace errors$/\1/p' "$tap_tmp/demo") $(grep -c 'instruction trace error' "$branches")" "0 0"
 ok "the branches of the program include one in the vDSO, with symbols" grep -m1 -E 'clock_gettime.*\(\[vdso\]\)' "$branches"
 "$top/tools/perf/build.sh" 6.12 "$(uname -m)" >"$tap_tmp/build" 2>&1 || cat "$tap_tmp/build"

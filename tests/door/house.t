@@ -46,7 +46,7 @@ is "tests/sizes names programs that exist" "$(awk 'NF && !/^#/ && $2 != "quick" 
 is "an option that does not exist is refused" "$(run --colour; echo $?)" \
 	"tests/run: there is no option --colour; see tests/run --help
 2"
-# If the name of a test begins with "...", it continues the previous name
+# A name of a test that begins with "..." would continue the name of the previous test
 is "no name of a test continues another one" "$(cd "$top/tests" && grep -nE '^[^#]*[a-z_] "(\$[a-z]+:? )?\.{3} ' ./*/*.t)" ""
 ok "--help says how to run a case" sh -c "'$top/tests/run' --help | grep -q 'tests/run ntt/'"
 

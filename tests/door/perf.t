@@ -69,7 +69,7 @@ int main(int argc, char **argv)
 }
 EOT
 "${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -O1 -fno-builtin -no-pie -o "$tap_tmp/plt" "$tap_tmp/plt.c" || exit
-# Print the addresses that use each slot of .got.plt, with the address that objdump calls NAME@plt.
+# List the address of each entry of the PLT, and its name NAME@plt as objdump prints it.
 "${CROSS_COMPILE:-riscv64-linux-gnu-}objdump" -d -j .plt "$tap_tmp/plt" |
 	sed -n 's/^0*\([0-9a-f]*\) <\([a-z_]*\)@plt>:$/\1 \2@plt/p' | sort >"$tap_tmp/wanted"
 python3 - "$tap_tmp" "$data" <<'EOT'
@@ -108,7 +108,8 @@ for kver in $perfs; do
 	is "$kver: a program whose file is missing is named once" \
 		"$(grep -c "cannot read the code of $tap_tmp/calls: copy it to this machine (perf archive)" "$tap_tmp/err")" 1
 	perf script -i "$tap_tmp/here.data" --insn-trace=disasm >"$tap_tmp/disasm" 2>&1
-	# Debian 12's capstone 4 does not support RISC-V. door/mistakes.t tests the board's perf.
+	# Debian 12's capstone 4 does not support RISC-V, so only test capstone 5. door/mistakes.t tests the board's
+	# perf.
 	if grep -qE 'CS_API_MAJOR ([5-9]|[1-9][0-9])' /usr/include/capstone/capstone.h 2>/dev/null; then
 		is "$kver: perf disassembles RISC-V" "$(grep -oE '(addi|jal|ecall|bnez|beqz)( .*)?$' "$tap_tmp/disasm" | awk '{ print $1 }' | sort -u | paste -sd' ')" \
 			"addi bnez ecall jal"

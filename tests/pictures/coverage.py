@@ -30,7 +30,8 @@ def read(path):
                 branches[last].append(int(branch[1]))
             elif line:
                 last = int(line[2])
-                # gcov prints the instances of a template after the sum of all instances
+                # gcov prints the sum of all instances of a template before the instances, so keep the first count of a
+                # line
                 if line[1] != '-':
                     lines.setdefault(last, 0 if line[1][0] in '#=' else int(line[1]))
                 for name, count in called:

@@ -159,7 +159,8 @@ if [ -x $bin/perf2bolt ]; then
 	ok "bolt" profile bolt bolted
 	ok "perf2bolt finds no mismatch" sh -c "$bin/perf2bolt -pa -p bolted.bolt -o fdata bolted | grep 'mismatching disassembled function contents: 0 '"
 	ok "the program that BOLT has optimised works" sh -c "$bin/llvm-bolt bolted -o new -data fdata -reorder-blocks=ext-tsp -dyno-stats >log 2>&1 && qemu-riscv64-static ./new"
-	# BOLT computes counts of instructions from the paths between blocks, and omits some functions.
+	# BOLT estimates counts of instructions from the paths between blocks, and omits some functions, so expect only
+	# 95 %.
 	instructions=$(sed -n 's/^ *\([0-9]*\) : executed instructions$/\1/p' log)
 	ok "BOLT's counts have 95 % of the executed instructions" [ "$((${instructions:-0} * 100))" -ge "$(($(wc -l <bolted.pcs) * 95))" ]
 else
