@@ -175,7 +175,7 @@ int main(void)
 	int pid, i;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	/* The recorder changes the default settings in the same way */
+	/* Change the default settings like the recorder does */
 	base = (base & ~(NTRACE_CONFIG_SEQUENTIAL_JUMP | NTRACE_CONFIG_INHIBIT_SRC)) |
 	       NTRACE_CONFIG_TIMESTAMP | NTRACE_CONFIG_CONTEXT;
 	if (pipe(to) || pipe(from))

@@ -244,7 +244,7 @@ int main(int argc, char **argv)
 	context = round_trips();
 	say("the same, with context", context, all);
 	end(fd);
-	/* wait until perf removes its hooks from task switches, which it does after a second */
+	/* wait until perf removes its hooks from task switches, which it does a second after the last event */
 	sleep(3);
 	again = round_trips();
 	say("no event any more", again, base);

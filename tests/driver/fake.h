@@ -17,9 +17,9 @@ extern unsigned int fake_reports;
 struct fake_encoder_options {
 	bool		minimal;
 	bool		btm_only;
-	unsigned int	ver_major, ver_minor, protocol_major;	/* 0.x means version 1.0 with protocol 1 */
+	unsigned int	ver_major, ver_minor, protocol_major;	/* ver_major 0 and protocol_major 0 mean 1 */
 	unsigned int	active_delay, empty_delay;
-	bool		old;		/* the version is really 0, see ver_major */
+	bool		old;		/* ver_major 0 means version 0 */
 	bool		no_clock;
 	bool		both_formats;	/* the encoder also supports E-Trace */
 	uint32_t	fifo_depth;	/* bytes; 0 if the FIFO is never full */
@@ -39,7 +39,7 @@ struct fake_ram_options {
 	uint64_t	lowest, highest;
 	bool		fixed;
 	bool		no_stop;
-	uint8_t		sizes;		/* 0: any size; 1 and 2: round down and up to a power of two */
+	uint8_t		sizes;		/* 0: any size; 1: rounded down to a power of two; 2: rounded up */
 	bool		keeps_rest;	/* The sink is not empty after a stop on wrap */
 	unsigned int	active_delay, empty_delay, enable_delay;
 	bool		both;		/* the sink supports SRAM in addition to SMEM */

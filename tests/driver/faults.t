@@ -105,13 +105,14 @@ is "component that does not empty: its memory is not used again" \
 is "component that does not empty: the kernel reports no fault" \
 	"$(grep -cE 'WARNING:|BUG:|Oops' "$tap_tmp/console")" 0
 
-# The event was enabled, but the encoder did not start, and the driver cannot stop it.
+# The event is enabled, but the encoder does not start. The driver also cannot stop the encoder, because its bit Empty
+# stays 0.
 board fault.not_empty=on,fault.enable_stuck=on 'traces CPU' 'perf record -B --no-bpf-event -o /tmp/p -a -e ntrace// -- true >/tmp/log 2>&1
 	uptime >/dev/null && echo alive'
 is "encoder that does not start and stop: memory that its sink may write is not used again" \
 	"$_status $(grep -c ^alive "$tap_tmp/said") $(grep -c 'log: .*buffer are never freed' "$tap_tmp/said")" "0 1 1"
 
-# A level-triggered interrupt would never end, because trRamWrap remains set
+# A level-triggered interrupt would never end, because trRamWrap remains set. The driver must use the sink without it.
 "$top/tools/board/board" run --topology interrupt --console "$tap_tmp/console" --dts-sed \
 	's/interrupts = <0x28 0x01>/interrupts = <0x28 0x04>/; s/interrupts = <40 1>/interrupts = <40 4>/' -- "$in_log; $hide_symbols"'; in_log "traces CPU"
 	dmesg | grep -E "ntrace[: ]" | sed "s/^.[^]]*. /log: /"

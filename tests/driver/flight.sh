@@ -53,8 +53,8 @@ last_call() {
 
 # errors DIR: print the number of decoding errors. Do not count errors because of missing code, and errors that follow
 # from these. Ignore the first $errors_after seconds of the trace, because another module may be loaded at the address
-# of the driver's freed initialisation code. If $errors_after is -1, no error is ignored because of its time. Use -1
-# if the record starts after this code was freed.
+# of the driver's freed initialisation code. If $errors_after is -1, count errors from the start of the trace. Use -1 if
+# the record starts after this code was freed.
 errors_after=1
 errors() {
 	awk -v after="$errors_after" '/trace error/ { for (i = 1; i < NF; i++) if ($i == "time") t = $(i + 1); begin = begin ? begin : t

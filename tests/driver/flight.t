@@ -14,7 +14,7 @@ insmod='insmod /usr/lib/ntrace/ntrace-trouble.ko how'
 crash panic "$tap_tmp/panic" : "$insmod=panic" --reset warm --append panic=1 $(by_size --cached-flight "")
 found panic "$tap_tmp/panic" "panic: trouble: it panics on purpose" insmod "guilty_panic .*=> .* panic "
 perf=$O/perf/6.12/$(uname -m)/perf
-# An interrupt may follow the call of panic(), so leave its branches out.
+# An interrupt may follow the call of panic(), so leave out the branches of the interrupt.
 if [ -x "$perf" ]; then
 	ok "panic: perf script reads the record" sh -c "'$perf' script -i '$tap_tmp/panic/flight' --itrace=be -F comm,tid,flags,ip,sym,addr 2>/dev/null |
 		awk '/ hw int / { depth++ } !depth; / iret / && depth { depth-- }' | tail -n 3 | grep guilty_panic"
@@ -27,7 +27,8 @@ if [ -x "$O/root/bin/gdb-multiarch" ]; then
 		-ex 'printf "pc %lx\n", $pc' -ex bt -ex reverse-finish -ex reverse-finish -ex reverse-finish >"$tap_tmp/gdb" 2>&1
 	is "panic: gdb starts at the last instruction" "$(sed -n 's/^pc //p' "$tap_tmp/gdb")" \
 		"$("$O/bin/ntrace" script --insns -F ip -i "$tap_tmp/panic/flight" 2>/dev/null | awk 'END { print $1 }')"
-	# The first place is where gdb starts. If an interrupt is behind it, two places are in the functions of the interrupt.
+	# The first printed function is that in which gdb starts. If the record ends in an interrupt, leave out its two
+	# functions.
 	is "panic: gdb goes back to the guilty function" "$(sed -n 's/^0x[0-9a-f]* in \([a-z_]*\) ().*/\1/p' "$tap_tmp/gdb" |
 		sed '/^ret_from_exception$/d; /^handle_exception$/d' | sed -n 2p)" guilty_panic
 else
@@ -53,7 +54,7 @@ BOARD_WATCHDOG=2 crash "hang: caches that sinks bypass" "$tap_tmp/incoherent" : 
 	--cached-flight --model reset-lost=on
 found "hang: caches that sinks bypass" "$tap_tmp/incoherent" "nobody said why: it was reset, as by a watchdog, or it still records" \
 	insmod "guilty_hang"
-# The record is in memory of this kernel, which all harts cache, and includes trace that the kernel copied from a
+# Record into cached memory of this kernel. The record also includes trace that the kernel copied from the memory of a
 # sink.
 for topology in $(by_size sram "direct sram"); do
 	rm -rf "$tap_tmp/pages"
@@ -139,8 +140,8 @@ at "a CPU that wakes while an event of another CPU takes the shared sink does no
 	# No record may have the flag COLLISION (C), and the last record must have trace
 	perf script -D -i /tmp/data --no-itrace 2>/dev/null | grep "PERF_RECORD_AUX " >/tmp/aux
 	! grep -q "\[[A-Z]*C[A-Z]*\]" /tmp/aux && tail -n 1 /tmp/aux | grep -q "size: 0x" && echo traced'
-# A task that seldom runs has an event, which takes its sink after the recorder ended on CPU 1. The recorder does not
-# record an idle CPU, so this CPU must check the recorder when it wakes.
+# The event of a task that seldom runs takes the sink of CPU 1 after the recorder has ended on this CPU. The recorder
+# does not start on an idle CPU, so CPU 1 must check when it wakes whether to start the recorder.
 large_only at "an event that starts while the recorder ends does not keep the sink" "1 1 1 1 idle recording on" direct '
 	perf record -B --no-bpf-event -q -e ntrace//u -o /tmp/data -- taskset 2 sh -c "touch /tmp/begun; while [ ! -e /tmp/end ]; do sleep 0.005; done" &
 	until [ -e /tmp/begun ]; do sleep 0.1; done

@@ -111,7 +111,7 @@ quiet "a choice of sinks"
 	cpu1=/sys/devices/system/cpu/cpu1/online drv=/sys/bus/platform/drivers/late-clock
 	look() { sleep 2; echo "$1: $(cat /sys/bus/event_source/devices/ntrace/cpumask)"; }
 	insmod /usr/lib/ntrace/ntrace-clock.ko; look with
-	# All components are suspended. The event must resume the components without a search in the device tree.
+	# All components are suspended. The start of the event must resume them without a search in the device tree.
 	cd /sys/kernel/debug/tracing; echo of_graph_get_remote_port_parent >set_ftrace_filter; echo function >current_tracer
 	/usr/lib/selftests/ntrace/record_test -t own_thread | grep -o "^ok 1"
 	echo "searches: $(grep -c of_graph_get trace)"; echo nop >current_tracer; cd /

@@ -283,7 +283,7 @@ void bus_refuses_frames(void **state)
 	assert_non_null(strstr(shim_log, "caused a bus error"));
 	shim_log[0] = 0;
 	assert_true(sink.comp.stuck);
-	/* The sink has stopped although an error was reported, and does not write to memory */
+	/* In spite of the error, the sink has stopped, and does not write to memory */
 	assert_false(sink.loose);
 	assert_int_equal(start(&enc, &win, false), -EIO);
 	fake_bus_error(etr_regs, false);

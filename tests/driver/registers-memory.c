@@ -188,7 +188,7 @@ void sram_is_read_in_parts(void **state)
 	assert_int_equal(sink.area->max + sink.area->align - sink.area->min, 64 << 10);
 	assert_true(sink.area->trims);
 	assert_string_equal(shim_log, "");
-	/* If trRamLimit is fixed, the driver must use the whole memory, so it refuses this memory. */
+	/* If trRamLimit is fixed, the sink always uses its whole SRAM, so the driver must refuse a large SRAM. */
 	setup(state);
 	opt.limit_fixed = true;
 	assert_int_equal(bring_up(&sink.comp, fake_ram(&opt)), 0);

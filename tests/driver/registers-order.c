@@ -37,7 +37,7 @@ void sink_that_does_not_empty(void **state)
 	assert_true(sink.comp.stuck);
 	assert_true(sink.loose);
 	assert_non_null(strstr(shim_log, "trRamControl"));
-	/* The driver does not use the sink again, and reports the error only once */
+	/* The driver does not use the sink until a reset succeeds, and reports the error only once */
 	shim_log[0] = 0;
 	assert_int_equal(start(&enc, &win, false), -EIO);
 	assert_string_equal(shim_log, "");

@@ -124,11 +124,11 @@ void encoder_left_enabled(void **state)
 	want.config = plain_config();
 	assert_int_equal(ntrace_encoder_program(&enc, want.config, &kernel), 0);
 	assert_int_equal(start(&enc, &win, false), 0);
-	/* Simulate that the encoder's sink has stopped without a request */
+	/* Simulate that the encoder's sink has stopped although the driver did not stop it */
 	ntrace_write(&sink.comp, TR_CONTROL, TR_CONTROL_ACTIVE);
 	ntrace_encoder_want(&enc, &want);
 	assert_int_equal(start(&enc, &win, false), 0);
-	/* This code runs in user mode */
+	/* This code runs in user mode, which only the new event traces */
 	fake_run(enc.comp.base, 100);
 	assert_int_equal(stop(&enc), 0);
 	assert_true(ntrace_ramsink_written(&sink, &win, &wrapped) > 100);
@@ -179,7 +179,7 @@ void input_that_no_path_uses_is_disabled(void **state)
 	fake_run(enc2.comp.base, 100);
 	assert_int_equal(ntrace_ramsink_written(&sink, &win, &wrapped), n);
 	stop_both();
-	/* The driver also disables the input after a loss of power */
+	/* The driver disables the unused input again after a loss of power */
 	ntrace_write(&funnel.comp, TR_CONTROL, 0);
 	ntrace_path_restore(&enc);
 	assert_int_equal(fake_peek(funnel.comp.base, TR_FUNNEL_DIS_INPUT), 2);

@@ -209,7 +209,7 @@ void features_that_are_always_on(void **state)
 	assert_int_equal(enc.default_config & fixed, fixed);
 	assert_int_equal(ntrace_encoder_check(&enc, enc.default_config, &all), 0);
 	assert_int_equal(ntrace_encoder_program(&enc, enc.default_config, &all), 0);
-	/* If an event does not enable these features, the decoder would misread the trace */
+	/* These features are always on. Refuse an event without them, because a decoder would misread its trace */
 	assert_int_equal(ntrace_encoder_check(&enc, enc.default_config &
 					      ~NTRACE_CONFIG_SEQUENTIAL_JUMP, &all), -EOPNOTSUPP);
 	assert_int_equal(ntrace_encoder_check(&enc, enc.default_config & ~NTRACE_CONFIG_CONTEXT,
@@ -273,7 +273,7 @@ void encoder_of_another_format(void **state)
 	assert_non_null(strstr(shim_log, "trTeFormat cannot be set to N-Trace"));
 }
 
-/* This encoder only counts returns, so a decoder cannot check the address of a return */
+/* This encoder only counts calls, so a decoder cannot check the address of a return */
 void counted_returns_are_for_who_asks(void **state)
 {
 	direct(&(struct fake_encoder_options){ .ir_modes = 3 }, &(struct fake_ram_options){ });
@@ -330,7 +330,10 @@ void fields_that_do_not_take(void **state)
 	shim_log[0] = 0;
 }
 
-/* "Set desired mode and verify if that mode is set (regardless of discovery results)" */
+/*
+ * The driver must read back each mode that it writes: "Set desired mode and verify if that mode is set (regardless of
+ * discovery results)"
+ */
 static void verifies(enum fake_lost lost, u64 more, const struct ntrace_filter *filter)
 {
 	u64 config;

@@ -22,7 +22,7 @@ void event_without_ts_mode_has_that_of_the_default(void **state)
 				   &enc, NTRACE_CONFIG_TIMESTAMP)), best);
 }
 
-/* "Prescale timestamp clock [...] Internal System or Core timestamp only" */
+/* Only two modes have a prescaler: "Prescale timestamp clock [...] Internal System or Core timestamp only" */
 void prescaler_is_of_internal_clocks(void **state)
 {
 	static const struct ntrace_filter all;
@@ -88,7 +88,7 @@ void funnel_has_a_timestamp_unit(void **state)
 	assert_int_equal(funnel.ts_mode, TR_TS_MODE_SHARED);
 }
 
-/* A counter whose value equals the time CSR only once is not a clock */
+/* The driver must not use a stopped counter as a clock, even if its value is near the time CSR */
 void counter_that_stands_still(void **state)
 {
 	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });

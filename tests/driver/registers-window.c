@@ -109,7 +109,7 @@ void stop_on_wrap_is_verified(void **state)
 	traced(&around, 10);
 	traced(&win, 10);
 	fake_on_write = NULL;
-	/* Without the stop, the sink would overwrite the memory before the window */
+	/* If the sink did not stop at the end of the window, it would overwrite the memory before the window */
 	fake_no_stop(sink.comp.base);
 	assert_int_equal(start(&enc, &win, false), -EIO);
 	assert_int_equal(fake_peek(sink.comp.base, TR_CONTROL) & TR_CONTROL_ENABLE, 0);

@@ -23,7 +23,7 @@ void shim_printk(const char *fmt, ...)
 	size_t len = strlen(shim_log);
 	va_list args;
 
-	/* A console may need a lock that the driver's caller holds */
+	/* Count messages that are printed under a lock, because a console may need the same lock */
 	said_locked += locked;
 	va_start(args, fmt);
 	vsnprintf(shim_log + len, sizeof(shim_log) - len, fmt, args);

@@ -7,8 +7,8 @@
 
 printf 'encoder te%% hart=%% to=ram%%\nramsink ram%% mode=both sram=1048576\n' >"$tap_tmp/both"
 make -s -C "$top/selftests/ntrace" O="$O" >&2 || exit 1
-# The other case of load_test needs timers of the guest that expire on time, so only tests/long/driver-load.t runs
-# this case.
+# Only tests/long/driver-load.t runs the other case of load_test, because this case needs timers of the guest that
+# expire on time.
 tests="pmu_test;attr_test;field_test;filter_test;record_test;snapshot_test;sample_test;security_test;life_test;load_test -t reader_that_stops_is_told"
 
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "the board is not set up; make setup"

@@ -9,7 +9,7 @@ checkpatch=$ksrc/scripts/checkpatch.pl
 [ -f "$checkpatch" ] || skip_all "no kernel source; make setup"
 inputs="drivers/ntrace include/uapi tests/driver/style.t"
 
-# checkpatch refuses comparisons of the kernel's version, but compat.h needs such comparisons.
+# Check compat.h separately, because it needs comparisons of the kernel's version, which checkpatch refuses.
 styled() {
 	"$checkpatch" --no-tree --strict --terse -f "$@"
 }

@@ -8,7 +8,7 @@
  *
  *	times		let only the first N calls fail, or all without this parameter
  *	device		only calls whose first argument is that device
- *	break		mark the first argument, a component or a structure that begins with one, stuck
+ *	break		mark the first argument as stuck, which is a component or begins with one
  *	watch		let no call fail; the first argument is a component, as with break
  *	delay		let no call fail, but delay one by MS milliseconds, while other CPUs wake
  *	cpu		only calls on this CPU
@@ -116,7 +116,8 @@ static struct kprobe fail_probe = {
 };
 
 /*
- * Some kernels cannot place a probe at ftrace's location, which is the first two instructions of a function
+ * size in bytes of the first two instructions of a function, which ftrace replaces. If a kernel cannot place a probe
+ * there, the probe is after them.
  */
 #define FTRACE_SIZE	8
 
