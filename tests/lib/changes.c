@@ -31,7 +31,7 @@
 
 static struct {
 	uint8_t		*room, *begin, *end;	/* the trace is from @begin to @end, which is the end of @room */
-	uint8_t		*writable;		/* the same memory as @room, which is never protected */
+	uint8_t		*writable;		/* a second mapping of @room, which is never protected */
 	uint8_t		*changed, was;		/* the last changed byte, and its value before */
 	const uint8_t	*other;			/* bytes that replace the whole trace after @until reads, or NULL */
 	unsigned int	until;
@@ -132,7 +132,7 @@ static void read_messages(const struct nt_config *config, size_t size)
 	nt_reader_feed(reader, t.begin, size);
 	while (nt_reader_next(reader, &msg))
 		nt_message_desc(&msg, text, sizeof(text));
-	/* the reader must have read all bytes, so that it accepts more */
+	/* a reader accepts more bytes only if it has read all earlier bytes */
 	if (nt_reader_feed(reader, t.begin, 0))
 		abort();
 	nt_reader_end(reader, &msg);

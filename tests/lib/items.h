@@ -52,7 +52,7 @@ static inline void items_end(struct items *items)
 	nt_flow_free(items->flow);
 }
 
-/* Set the time of *item, which is range number @next of the batch, as struct nt_mark documents it. */
+/* Set the time of *item, which is range number @next of the batch. struct nt_mark documents the times of a batch. */
 static inline void items_set_time(struct items *items, struct nt_item *item)
 {
 	const struct nt_batch *batch = &items->batch;

@@ -511,8 +511,8 @@ static struct prints decode_ordered(const struct input *input, unsigned int nr, 
 }
 
 /*
- * Return true if two items are equal, as items_are_same() does. In a stream without timestamps, @other
- * may name a later message than @one, because it is from a batch.
+ * Return true if two items are equal, as items_are_same() does. In a stream without timestamps, @other may name a later
+ * message than @one, because @other is from a batch.
  */
 static bool is_same(const struct input *input, const struct print *one, const struct print *other)
 {
@@ -682,7 +682,7 @@ static void items_are_those_of_one_flow(void **state)
 	}
 }
 
-/* Generated streams are valid, so they decode without errors if the plan adds no odd messages. */
+/* Generated streams are valid, so they decode without errors if @oddities of the plan is 0. */
 static void streams_are_valid(void **state)
 {
 	size_t i;

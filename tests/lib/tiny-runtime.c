@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The functions of a C library that tests/lib/unpredictable.c needs. The host's compiler has no C
- * library for RV32, and none for programs that can be loaded anywhere. Runs under QEMU's user
- * emulation.
+ * library for RV32, and none for programs that can be loaded anywhere. The programs run under QEMU's
+ * user emulation.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -549,7 +549,9 @@ static void image_sections_come_and_go(void **state)
 		seed = seed * 1103515245 + 12345;
 		if (nr == 40 || (nr && seed >> 16 & 1)) {
 			i = (seed >> 17) % nr;
-			/* The library removes the last added one of several equal sections, so find it */
+			/*
+			 * if several sections are equal, find the last added section, because the library removes it
+			 */
 			for (size_t k = i + 1; k < nr; k++)
 				if (added[k].space == added[i].space && added[k].addr == added[i].addr &&
 				    added[k].size == added[i].size)
