@@ -88,8 +88,9 @@ for kernel in ${KERNELS:-$(kernels lts new)}; do
 	all "SysRq" sh "__handle_sysrq" : "echo y >/proc/sysrq-trigger; sleep 1; reboot -f" --reset warm
 	what=user
 	all "user: enough" sh "trigger_store" : 'echo enough >$F/trigger; sleep 1; reboot -f' --reset warm
-	# Linux detects an RCU stall and a hard lockup only if the machine has more than one hart. An idle Linux 7.2
-	# needs RCU grace periods, which can stall, only if processes end.
+	# Linux detects an RCU stall and a hard lockup only if the machine has more than one hart. An RCU stall needs a
+	# grace period of RCU. On an idle Linux 7.2, grace periods start only when processes end, so the guest starts
+	# and ends processes.
 	what="RCU stall"
 	late 4 "panic: RCU Stall*" insmod "guilty_lockup" \
 		"echo 0 >/proc/sys/kernel/watchdog; echo 3 >/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout
@@ -147,7 +148,7 @@ if wanted "beside perf"; then
 	rm -rf "$tap_tmp/case"
 fi
 
-# perf traces when its workload runs
+# Wait until the workload runs, because perf traces only while it runs
 snapshot='perf record -S -a -m,1M -e ntrace//k -o /tmp/p -- sh -c "touch /tmp/go; sleep 1000" >/tmp/log 2>&1 &
 	until [ -e /tmp/go ]; do sleep 1; done; sleep 1'
 # At the panic, perf record -S uses the sinks. The record must contain the trace that perf had not saved.
@@ -401,7 +402,7 @@ for kernel in ${KERNELS:-$(kernels lts new)}; do
 	done
 done
 
-# dumped NAME BOARD-OPTIONS...: find the record in the crash dump. The record is in memory of the kernel
+# dumped NAME BOARD-OPTIONS...: crash a kernel that records into its own memory, and find the record in the crash dump
 dumped() {
 	_what=$1; shift
 	crash_kernel 6.12
@@ -416,9 +417,9 @@ dumped() {
 	is "$_what: the only decoding errors are about code that was not saved" "$(errors "$tap_tmp/case")" 0
 }
 
-# Record into pages of the kernel's memory. Repeat this with a reserved region on the board, and with caches that
-# sinks bypass. The kernel first allocates pages from the memory of its initrd, which the kernel lists as reserved.
-# With 2 GiB of memory, a record of 4 MiB was in the memory of the initrd.
+# Record into pages of the kernel's memory. Repeat this with a reserved region on the board, and with caches that sinks
+# bypass. Although the kernel lists the memory of its initrd as reserved, it first allocates pages from there. With 2
+# GiB of memory, it allocates a record of 4 MiB from this memory.
 for beside in "" "--flight 4M" --incoherent; do
 	case $beside in
 	*flight*) what="kdump, pages beside a region" ;;

@@ -29,8 +29,7 @@ if [ "$next" != next ]; then
 	# even without the driver.
 	tests="$tests;share_test;life_test -T system_suspend;load_test -t reader_that_stops_is_told;storm_test;fuzz_test"
 	# The next kernel is built with checks for faults, so it is slower. This kernel reports locks that sleep in a
-	# real-time kernel. The kernel's DMA debugging code has one of these locks, which is not a fault of the
-	# driver.
+	# real-time kernel. The kernel's DMA debugging code has one of these locks, so disable this code.
 	guest_env="NTRACE_FUZZ_SECONDS=5 NTRACE_LIMIT_MS=5000" guest_timeout=1200
 	selftests "$next, 2 harts" "fail_test;$tests" --kernel next --harts 2 --append dma_debug=off
 	selftests "$next, 4 harts share a sink" "$tests" --kernel next --harts 4 --topology funnel --append dma_debug=off

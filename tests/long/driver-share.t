@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Trace threads of an ordinary user on 4 harts, which yield permanently, for ten minutes on each topology, with the
-# debug kernel and with the newest kernel. SECONDS_EACH= sets a shorter time.
+# Trace threads of an ordinary user, which yield the CPU all the time, on 4 harts. Trace them for ten minutes on each
+# topology, with the debug kernel and with the newest kernel. SECONDS_EACH= sets a shorter time.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/../driver/guest.sh"
 

@@ -9,14 +9,15 @@
 
 kernel=$(kernels "${KERNEL:-lts}")
 truth_build "$kernel"
-# perf cannot open events on a CPU that is going offline, so wait until the first round of work
+# perf cannot open events on a CPU that is going offline, so wait until perf has started the program
 truth_before='(until [ -e /tmp/threads ]; do sleep 0.1; done; while sleep 0.4; do
 	for on in 0 1; do echo $on >/sys/devices/system/cpu/cpu1/online; sleep 0.2; done; echo turn >>/out/turns
 done) &'
 # The P550 cannot exclude machine mode, so name the file with the firmware's code
 printf '[ntrace]\n\tfirmware = %s@0x80000000\n' "$O/root/firmware/fw_dynamic.elf" >"$tap_tmp/config"
 export PERF_CONFIG="$tap_tmp/config"
-# When perf loses the events of the offline CPU, perf also loses this CPU's events about programs
+# When perf loses the events of the offline CPU, perf also loses this CPU's events about programs, so the process of a
+# branch may be unknown
 truth_flags=-u
 for board in ${BOARDS:-k3 p550 funnel}; do
 	case $board in

@@ -60,7 +60,8 @@ work="record $run file.data -- ./lost 20000 && record $run - -- ./lost 20000 | c
 [ "$kernel" = 6.12 ] || work="$work
 record -z $run z.data -- ./lost 20000 && record -z $run - -- ./lost 20000 | cat >z-pipe.data || exit 1"
 record direct "$work" >"$tap_tmp/said" 2>&1 || sed 's/^/# /' "$tap_tmp/said"
-# 4 threads make 20,000 calls for each of i % 50 and i % 30. In each call, n rounds of the loop take n - 1 branches
+# In each of 4 threads, the program runs its loop 20,000 times for i % 50 rounds, and 20,000 times for i % 30 rounds. n
+# rounds take n - 1 branches
 wanted=$((4 * (400 * 1176 + 666 * 406 + 171)))
 for form in $forms; do
 	script "$form" --itrace=b -F flags,ip,sym,addr >"$tap_tmp/branches"
