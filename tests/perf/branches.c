@@ -49,8 +49,7 @@ struct branch {
 };
 
 /*
- * This structure has the branches of a hart in the truth that are still needed, and the printed branches that are
- * compared with these
+ * State of a hart, with the branches of the truth that are still needed, and the printed branches to compare with them
  */
 struct hart {
 	struct nb_truth_reader *reader;
@@ -525,8 +524,8 @@ static size_t stretch_size(struct hart *h, size_t at)
 }
 
 /*
- * Return @n without the start at @at. A start without branches is not a loss, because no code was executed after it,
- * or the truth has a stop after it.
+ * Return the number of the @n branches from @at, without the start of trace if it is the first of them. A start without
+ * branches is not a loss, because no code was executed after it, or the truth has a stop after it.
  */
 static size_t without_start(const struct hart *h, size_t at, size_t n)
 {
@@ -568,9 +567,10 @@ static bool is_on_the_way(const struct hart *h, uint64_t addr, size_t next)
 }
 
 /*
- * Find the printed branches in the stretch of @n branches from @at in the truth. They are the first branches of this
- * stretch. After a loss in a ring, they may also be the last branches of the stretch, after a start in the code
- * before these branches. Return false if the printed branches are not in the stretch.
+ * Find the printed branches in the stretch of @n branches from @at in the truth. They must be the first branches of
+ * this stretch. After a loss in a ring, they may also be its last branches. The first printed branch is then a start,
+ * whose address the hart executed just before these branches. Return false if the printed branches are not in the
+ * stretch.
  */
 static bool find_in_stretch(struct hart *h, size_t at, size_t n, struct place *place)
 {
@@ -874,7 +874,8 @@ static int finish(void)
 			unreported += finish_stretches(h);
 		else if (h->gap && h->nr_ahead)
 			/*
-			 * A funnel without context drops trace, and may have been full at the end of the trace
+			 * Hardware without context has a funnel that drops trace when it is full, so the end of the
+			 * trace may be missing
 			 */
 			align(h, !sampled && !no_context);
 		for (; !by_stretch && !sampled && !h->gap && !ends_behind(h, 0); drop(h, 1))

@@ -113,8 +113,8 @@ class Walk:
         self.unwound = self.handlers = 0
 
     def pop(self, addr):
-        """Remove the calls that are newer than a call that returns to addr, and this call. Return False if no call
-        returns there"""
+        """Remove the newest call that returns to addr, and all calls that are newer. Return False if no call returns
+        there"""
         for i in range(len(self.stack) - 1, -1, -1):
             if self.stack[i] == addr:
                 del self.stack[i:]

@@ -2,8 +2,8 @@
 # These functions decode damaged recordings with a perf that is built with sanitizers. Call damaged_run COUNT
 # shellcheck shell=sh
 
-# Succeed if a sanitizer has reported a fault or a memory leak in a function that N-Trace functions call. Faults of
-# perf itself cannot be fixed here, and are only counted.
+# Succeed if a sanitizer has reported a fault or a memory leak whose stack trace contains a function of N-Trace. perf's
+# own faults cannot be fixed here, and are only counted.
 damaged_reports='ERROR: AddressSanitizer|runtime error:|leak of'
 damaged_is_bad() {
 	awk -v report="$damaged_reports" '$0 ~ report { on = 1 } !NF { on = 0 }

@@ -137,8 +137,8 @@ check_good() {
 
 uncompressed="00 04 08 0c 10 14 1c 20 28 2c 30 34"
 
-# executed COMM ADDR TIME [TO]: print the branches of calls.S in the task COMM. ADDR is the start of the addresses,
-# which two more digits follow. TO has these digits for another build than that with compressed instructions.
+# executed COMM ADDR TIME [TO]: print the branches of calls.S in the task COMM. Each address begins with ADDR and ends
+# with two more digits. TO has these two digits of each address for a build without compressed instructions.
 executed() {
 	awk -v comm="$1" -v addr="$2" -v time="$3" -v to="${4-}" '
 		BEGIN {

@@ -29,6 +29,7 @@ for dialect in "" ratified; do
 done
 ok "perf reports each loss of ${SCHEDULES:-20} random schedules in its place" \
 	losses_schedules "$perf" 1 "${SCHEDULES:-20}"
-# In schedule 9565, the only sink wrote a window for harts 1 and 2, and the next window for harts 0 and 3.
+# In schedule 9565, the only sink writes a window for harts 1 and 2, and the next window for harts 0 and 3. perf must
+# not assume that these are two sinks.
 ok "perf: two buffers without a common hart may belong to one sink" losses_schedules "$perf" 9565 9565
 done_testing

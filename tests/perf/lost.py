@@ -19,8 +19,7 @@ def is_possible(chain):
     for callee, caller in zip(chain, chain[1:]):
         if CALLER.get(callee) and caller not in CALLER[callee]:
             return False
-        # A function that is not in the list may be called by the C library, or may return to it. An example is the
-        # function of a thread
+        # The C library can call a function that is not in CALLER, such as the function of a thread
         if caller in CALLEES and callee not in CALLEES[caller]:
             return False
     return True

@@ -267,7 +267,7 @@ def make(what, program):
     if what == 'partial':
         return session(file(), overwritten(trace(), 4096), program, flags=perfdata.AUX_PARTIAL)
     if what == 'collision':
-        # This thread runs on another CPU, and the event of this CPU can never use the sink
+        # Another thread runs on CPU 1, and the event of CPU 1 can never use the sink
         result = file()
         result.aux(0, 0, ns(START - 100), OTHER, 1, perfdata.AUX_PARTIAL | perfdata.AUX_COLLISION)
         return session(result, trace(), program)
@@ -300,8 +300,8 @@ def make(what, program):
     if what == 'other-type':
         return session(file(pmu_type=perfdata.TYPE + 1), trace(), program)
     if what == 'no-sync':
-        # The record of the next trace begins after the only message with SYNC, so the trace in this record has no
-        # SYNC
+        # PERF_RECORD_AUX describes only the first message, which has SYNC, so the trace after this record has no
+        # message with SYNC
         result = session(file(), trace(), program, aux=False)
         result.aux(0, len(start_message(BASE)), ns(START + 1000), PID)
         return result

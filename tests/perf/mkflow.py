@@ -27,8 +27,8 @@ LAST_INSN = {'riscv': [4] * 6, 'x86': [6, 5, 5, 1, 2, 2]}
 
 
 def make_blocks(rnd):
-    """Return (instructions before the last, kind of the last instruction, target) of each block. Without a jump, a
-    block continues at the next block"""
+    """Return (number of instructions before the last one, kind of the last one, target) of each block. Without a jump,
+    a block continues at the next block"""
     blocks = []
     for i in range(BLOCKS):
         kind = rnd.choices((JCC, JUMP, CALL, RETURN, INDIRECT, ICALL), (70, 8, 9, 9, 2, 2))[0]

@@ -12,7 +12,7 @@ plan 13
 # The hardware cannot exclude kernel and firmware, so the trace needs a large buffer on a busy host.
 truth_dir=$O/tests/perf-p550 truth_board=p550 truth_topology=p550 truth_size=64M
 truth_build 6.12
-# The hardware cannot exclude machine mode, whose code is only in an ELF file
+# The hardware cannot exclude machine mode, so name the ELF file with the firmware's code
 printf '[ntrace]\n\tfirmware = %s@0x80000000\n' "$O/root/firmware/fw_dynamic.elf" >"$tap_tmp/config"
 export PERF_CONFIG="$tap_tmp/config"
 truth_after='

@@ -33,7 +33,7 @@ losses_of() {
 
 truth_dir=$O/tests/perf-shared-sink truth_part=${truth_part:-$(by_size 20 1)}
 truth_build 6.12
-# The p550 cannot exclude machine mode, whose code is only in an ELF file.
+# The p550 cannot exclude machine mode, so name the ELF file with the firmware's code.
 firmware=$O/root/firmware/fw_dynamic.elf@0x80000000
 printf '[ntrace]\n\tfirmware = %s\n' "$firmware" >"$tap_tmp/config"
 export PERF_CONFIG="$tap_tmp/config"
