@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Check the calls of recordings that begin inside of calls, or that stop and restart at random. Three numbers must
-# agree. The outermost calls of a thread take no longer than the thread. The tree of calls equals the stacks of the
+# Check the calls of recordings that begin inside of calls, or that stop and restart at random. Three conditions must be
+# true. The outermost calls of a thread take no longer than the thread. The tree of calls equals the stacks of the
 # exports, which are computed from the times of calls. The instructions of each function equal the instructions that
 # ntrace counts without calls.
 . "$(dirname "$0")/../harness/tap.sh"

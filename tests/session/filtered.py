@@ -83,8 +83,8 @@ def walk(program, pcs, traced, cuts, signals):
                 truth.calls[stack[-1].function] += stack[-1].known
                 stack.pop()
         elif not i or (entry and last & 0x7f in (JAL, JALR)):
-            # A tail call ends its caller. If the jump is not traced, the callee looks like a part of a known caller,
-            # or like a call of this caller
+            # A tail call ends its caller. If the jump is not traced, ntrace cannot see that the caller has ended. The
+            # callee then looks like a part of the caller, or like a call that the caller made
             tail, direct = i and not last >> 7 & 31, was and last & 0x7f == JAL
             inside = tail and not was and stack[-1].known
             if tail and not inside:

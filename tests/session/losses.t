@@ -76,6 +76,7 @@ losses_windows "0:01 0:01"
 is "info reports that no trace is missing" "$("$O/bin/ntrace" info -i "$tap_tmp/windows.data" 2>&1 | grep missing)" "No trace is missing"
 ok "ntrace reports each loss of ${SCHEDULES:-60} random schedules in its place" \
 	losses_schedules "$O/bin/ntrace" 1 "${SCHEDULES:-60}"
-# In schedule 9565, the only sink wrote a window for harts 1 and 2, and the next window for harts 0 and 3.
+# In schedule 9565, the only sink writes a window for harts 1 and 2, and the next window for harts 0 and 3. ntrace must
+# not assume that these are two sinks.
 ok "ntrace: two buffers without a common hart may belong to one sink" losses_schedules "$O/bin/ntrace" 9565 9565
 done_testing

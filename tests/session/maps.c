@@ -81,7 +81,7 @@ static int check(unsigned int seed)
 		gen = ns_sideband_generation(&sb, 1, i);
 		for (k = 0; gen >= 0 && k < PAGES; k++) {
 			map = ns_generation_map(&sb.generations.at[gen], (k + 1) * PAGE + 5);
-			/* A lookup before the time of a map may find this map if the address was empty */
+			/* At an address that was not mapped yet, a lookup may find the map that follows later */
 			if (page[i][k] < 0)
 				continue;
 			if (!map || map->object->path != maps[page[i][k]].name ||
@@ -110,7 +110,7 @@ static double processor_time(void)
 }
 
 /*
- * Return the time of @nr maps from high addresses to low ones, as mmap() places maps. Every other map overlaps an
+ * Return the time of @nr maps from high addresses to low ones, as mmap() places maps. Every second map overlaps an
  * earlier map.
  */
 static double cost(unsigned int nr)

@@ -95,12 +95,11 @@ inside() {
 		set -- $what
 		n=$(count "$1" --function "$2" -i "$tap_tmp/good.data")
 		echo "$1 --function $2: $n of $3"
-		# two.data has three times as many calls for each of two threads that share a buffer
+		# in two.data, each of two threads that share a buffer makes three times as many calls as good.data has
 		[ "$n" -eq "$3" ] && [ "$(count "$1" --function "$2" --tid 1234 -i "$tap_tmp/two.data")" -eq $((3 * $3)) ] || return
 	done
 }
-# In a larger program, the number of instructions inside calls must equal the sum over the calls' counts of
-# instructions.
+# In a larger program, --function must select as many instructions as all calls of the function have in total.
 inside_all() {
 	command -v qemu-riscv64-static >/dev/null || { echo "there is no qemu-riscv64-static"; return 0; }
 	riscv64-linux-gnu-gcc -O2 -g -static -o "$tap_tmp/lines" "$top/tests/session/lines.c" &&

@@ -43,7 +43,7 @@ is "slow: an interrupt and an exception of one function are two rows" "$(tree 4)
 is "report --callers: only functions that a trap has entered are marked" \
 	"$(ntrace report --callers handle_exception | grep -E '\((exception|interrupt)\) (work|_start)')" ""
 
-# The recording has two threads. Two calls of do_trap_insn_illegal end at the time at which they began
+# The recording has two threads. Two calls of do_trap_insn_illegal have a duration of 0
 is "report: the threads are before the functions, the longest first" "$(ntrace report | sed -n '/ thread /,/^$/s/^ *//p' | sed 's/  */ /g')" \
 	"ran insns thread (--tid N shows the functions of one thread)
 500 us 7 other (2234)

@@ -2,11 +2,12 @@
 /*
  * Check the tree of all calls and the table of functions. For each function, both must have the same number of calls,
  * and the same time and instructions without callees. The numbers of a node must be the sum of its self numbers and
- * the numbers of its children. A node must not run longer than it took, and no function takes longer than all CPUs
- * were traced. The self times and instructions of all functions must add up to those of the CPUs. The self times of
- * user functions must add up to the time of user code. The outermost calls of a thread must contain all of its
- * instructions, and together take no longer than the thread was in the recording. For some functions, the tree of the
- * slowest call and of the median call must be the tree of exactly this call.
+ * the numbers of its children. The time in which a node ran must not exceed the time from its start to its end, and the
+ * time of a function must not exceed the time in which the CPUs were traced. The self times and instructions of all
+ * functions must add up to those of the CPUs. The self times of user functions must add up to the time of user code.
+ * The outermost calls of a thread must contain all of its instructions, and together take no longer than the thread was
+ * in the recording. For some functions, the tree of the slowest call and of the median call must be the tree of exactly
+ * this call.
  *
  *	stacks RECORDING [SYMFS BUILDID-DIR]
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* build: -O1 */
-/* Code that the program writes, in which a function calls another one, which calls the program or jumps into it. */
+/* Code that the program writes, whose functions call each other, and call or jump back into the program. */
 /* record: implicit_return=0 */
 #include <string.h>
 #include <sys/mman.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* build: -O1 */
-/* longjmp() leaves some calls, to a function below and into the function that called. */
+/* longjmp() from a recursion to an outer function, and within the function that called setjmp(). */
 #define NOINLINE __attribute__((noinline, noclone))
 #include <setjmp.h>
 static jmp_buf outer;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* build: -O1 */
-/* Functions that run once, keys of threads with destructors, and a function of the compiler that cleans up. */
+/* pthread_once(), data of threads with destructors, and a clean-up function that the compiler calls. */
 #include <pthread.h>
 #include <stdlib.h>
 #define NOINLINE __attribute__((noinline, noclone))

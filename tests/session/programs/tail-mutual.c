@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* build: -O2 */
-/* Functions that call each other as tail calls, which end in a function that called. */
+/* Functions that call each other by tail calls, until one of them returns to the first caller. */
 #define NOINLINE __attribute__((noinline, noclone))
 static volatile int sink;
 NOINLINE static void leaf(int n) { sink = n; }

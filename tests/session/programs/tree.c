@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* build: -O0 -fno-omit-frame-pointer */
-/* A tree, in code with frame pointers; then for speed, for size with shared code that saves registers, and with hooks. */
+/* A tree, in builds with frame pointers, for speed, for size (shared code saves registers), and with hooks at calls. */
 /* build: -O3 */
 /* build: -Os -msave-restore */
 /* build: -O2 -finstrument-functions */
