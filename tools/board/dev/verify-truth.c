@@ -567,7 +567,7 @@ static bool find_place(struct hart *h)
 	while ((!g->placed || h->at.index < g->first.at.index + SEARCH) && have(h, &h->at)) {
 		bool here = !h->at.insn && block_of(h, &h->at)->sync;
 
-		/* If the gap lacks no instructions, decoding continues at the position at which it stopped */
+		/* If no instructions are missing in the gap, decoding continues at the position at which it stopped */
 		if ((here || !g->skipped) && fits(h))
 			return true;
 		g->skipped += skip_block(h);

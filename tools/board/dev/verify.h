@@ -113,7 +113,7 @@ struct hart {
 	bool		pending_start, pending_sync, pending_session;
 	bool		losing;		/* the encoder lost a message while it processed the next block */
 	uint32_t	pending_empty;
-	uint64_t	scontext, scontext_before, time;	/* values at the block that is read next */
+	uint64_t	scontext, scontext_before, time;	/* values at the start of the block that is read next */
 	uint64_t	last_time;	/* last time that the decoder has reported */
 	bool		differs;
 	bool		gap;		/* a gap was reported, and the position after it is not certain */

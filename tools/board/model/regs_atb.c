@@ -71,7 +71,7 @@ bool nb_atb_input(void *opaque, const uint8_t *bytes, size_t len)
 	if (!(nb_get(&atb->dev, TR_CONTROL) & TR_ENABLE))
 		return false;
 	if (!id || id > NB_ATB_ID_LAST || len >= sizeof(transfer)) {
-		/* The next components could not identify the source of the message */
+		/* Discard the message, because the next components could not identify its source */
 		atb->discarded++;
 		return true;
 	}

@@ -58,7 +58,7 @@ struct nb_filter_state {
 	uint8_t		privilege;	/* bit N selects enum nb_priv N */
 	bool		interrupt;
 	uint64_t	ecause;
-	uint32_t	depth;		/* number of nested traps from the matching trap on; 0 outside of it */
+	uint32_t	depth;		/* number of nested traps from the matching trap on; 0 after its return */
 };
 
 /* Fields of trTeCompControl, and the values to compare */
@@ -92,8 +92,8 @@ struct nb_te {
 	uint64_t	trap_cause;
 
 	/*
-	 * Called when the trace starts (@on is true) or stops. The encoder needs blocks only between both. The
-	 * owner sets this callback, or NULL.
+	 * Called when the trace starts (@on is true) or stops. The encoder needs blocks only between the start and the
+	 * stop. The owner sets this callback, or NULL.
 	 */
 	void		(*gate)(void *opaque, struct nb_te *te, bool on);
 	/* Called when nb_te_stalls() becomes true. The owner sets this callback, or NULL. */

@@ -17,12 +17,10 @@
  *	main.c		installs the plugin
  *
  * Locking: The thread of a hart enters the hart at the start of a callback of QEMU
- * (hart_enter()), and leaves it at the end (hart_leave()). Between both, it owns the
- * hart's encoder and the members of struct hart. A hart that accesses a register
- * claims the components (board_claim()), which means that it waits until all other
- * harts have left, and that they cannot enter before it releases the components. So a
- * store by one hart to the encoder of another hart, idle or not, takes full effect
- * before the next instruction.
+ * (hart_enter()), and leaves it at the end (hart_leave()). Between entering and leaving, it owns the hart's encoder and
+ * the members of struct hart. A hart that accesses a register claims the components (board_claim()), which means that
+ * it waits until all other harts have left, and that they cannot enter before it releases the components. So a store by
+ * one hart to the encoder of another hart, idle or not, takes full effect before the next instruction.
  */
 #ifndef NTRACE_BOARD_BOARD_H
 #define NTRACE_BOARD_BOARD_H

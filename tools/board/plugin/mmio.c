@@ -308,7 +308,7 @@ bool mmio_step(struct hart *h)
 	}
 	memory_sync();
 	board_release(h);
-	/* Report the instruction after its effect, so that the trace begins with the instruction that starts it */
+	/* Report the store or load after its effect, so that the trace begins with the store that enables it */
 	if (h->score->gate & GATE_STREAM) {
 		if (!h->have_priv) {
 			h->priv = guest_trapped_priv(NB_PRIV_M);

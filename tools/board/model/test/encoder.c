@@ -545,7 +545,7 @@ static void test_stop_at_branch(void **state)
 	assert_trace("Sync S=3 I=0 F=80; DB I=2; Corr EV=4 CDF=0 I=0");
 	BEGIN(0x100, .mode = NB_MODE_BTM, .sync_mode = 3);
 	linear(20);
-	block(2, 2, NB_ITYPE_TAKEN, 0x200);	/* without the stop, it would be reported by DirectBranchSync */
+	block(2, 2, NB_ITYPE_TAKEN, 0x200);	/* without the stop, DirectBranchSync would report this branch */
 	stop(NB_EVCODE_DISABLED);
 	assert_trace("Sync S=3 I=0 F=80; Sync S=2 I=14 F=94; DB I=2; Corr EV=4 CDF=0 I=0");
 	BEGIN(0x100, .mode = NB_MODE_BTM);
@@ -674,8 +674,8 @@ static void test_implicit_return(void **state)
 	BEGIN(0x100, .mode = NB_MODE_HTM, .implicit_return = 3);
 	block(4, 2, NB_ITYPE_DIRECT_CALL, 0x200);
 	block(2, 2, NB_ITYPE_INDIRECT_CALL, 0x300);
-	block(2, 1, NB_ITYPE_RETURN, 0x204);	/* to the address after the call */
-	block(2, 1, NB_ITYPE_RETURN, 0x500);	/* not to the address after the call */
+	block(2, 1, NB_ITYPE_RETURN, 0x204);	/* this return goes to the address after the call */
+	block(2, 1, NB_ITYPE_RETURN, 0x500);	/* this return does not go to that address */
 	block(2, 1, NB_ITYPE_RETURN, 0x600);	/* the stack is empty */
 	linear(1);
 	assert_trace("Sync S=3 I=0 F=80; IB B=0 I=6 U=100; IB B=0 I=4 U=300; IB B=0 I=2 U=180");
@@ -852,7 +852,7 @@ static void test_overflow_last(void **state)
 	BEGIN(0x100, .mode = NB_MODE_BTM, .fifo_depth = 4, .fifo_rate = 1 << 20);
 	t.accept = 2;
 	block(2, 2, NB_ITYPE_TAKEN, 0x200);
-	block(2, 2, NB_ITYPE_TAKEN, 0x300);	/* its message fills the FIFO */
+	block(2, 2, NB_ITYPE_TAKEN, 0x300);	/* the message of this block fills the FIFO */
 	block(2, 2, NB_ITYPE_TAKEN, 0x400);
 	t.accept = 0;
 	stop(NB_EVCODE_DISABLED);

@@ -35,7 +35,7 @@ static uint32_t rnd(uint32_t n)
 struct filter {
 	uint32_t control, match;
 	uint64_t causes;
-	int traps;	/* number of nested traps from the matching trap on; 0 outside of it */
+	int traps;	/* number of nested traps from the matching trap on; 0 after its return */
 };
 
 struct comp {

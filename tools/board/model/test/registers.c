@@ -420,7 +420,9 @@ static void test_wake_takes_nothing_else(void **state)
 		wr(devs[i], TR_CONTROL, 0);
 		wr(devs[i], TR_CONTROL, ~0U);
 		assert_int_equal(rd(devs[i], TR_CONTROL), asleep);
-		/* Writes also lose their other bits if Active changes with a delay, during which two writes follow */
+		/*
+		 * If Active changes with a delay, a second write before the change does not set the other bits either
+		 */
 		wr(devs[i], TR_CONTROL, 0);
 		devs[i]->active_delay = 2;
 		wr(devs[i], TR_CONTROL, ~0U);
@@ -1301,7 +1303,7 @@ static void test_timestamp(void **state)
 	wr(dev, TR_TS_CONTROL, system);			/* stops the counter */
 	b.clock += 100;
 	assert_int_equal(ts_low(dev), 100);
-	wr(dev, TR_TS_CONTROL, system | TR_TS_COUNT | 2 << 8);	/* counts every 16 ticks of the clock */
+	wr(dev, TR_TS_CONTROL, system | TR_TS_COUNT | 2 << 8);	/* the counter advances every 16 ticks of the clock */
 	b.clock += 160;
 	assert_int_equal(ts_low(dev), 110);
 	assert_false(rd(dev, TR_TS_CONTROL) & TR_TS_RESET);
@@ -1529,7 +1531,7 @@ static void test_bus_error(void **state)
 	feed(8, 16);
 	assert_int_equal(b.ram.bus_errors, 4);
 	assert_int_equal(b.memory[0x110], 0);
-	/* A write that memory refuses has the same effect */
+	/* A write without the callback mem_write is also counted as a bus error */
 	b.ram.dev.faults.bus_error = false;
 	b.ram.mem_write = NULL;
 	feed(2, 16);
