@@ -23,7 +23,10 @@
 extern "C" {
 #endif
 
-/* Errors with name, number and sentence. Functions return these, or numbers of NT_ERRORS. */
+/*
+ * The errors of this library, with name, number and sentence. Its functions return one of these
+ * numbers, or an error of libntrace, which NT_ERRORS in <ntrace/ntrace.h> lists.
+ */
 #define NT_ELF_ERRORS(X)							\
 	X(NT_ELF_E_READ,	-100, "the file cannot be read")		\
 	X(NT_ELF_E_FORMAT,	-101, "not an ELF file")			\

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* The open ELF file that the files of libntrace-elf share */
 #ifndef NTRACE_ELF_FILE_H
 #define NTRACE_ELF_FILE_H
 

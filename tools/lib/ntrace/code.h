@@ -10,7 +10,8 @@
 
 /* Kind of a block's end, in nt_block::range.reserved. The first values are those of enum nt_class. */
 enum nt_kind {
-	NT_KIND_LINEAR		= NT_CLASS_LINEAR,	/* the flow continues in the next block */
+	/* the block has no jump at its end, and the flow continues in the next block */
+	NT_KIND_LINEAR		= NT_CLASS_LINEAR,
 	NT_KIND_BRANCH		= NT_CLASS_BRANCH,
 	NT_KIND_JUMP		= NT_CLASS_JUMP,
 	NT_KIND_CALL		= NT_CLASS_CALL,
@@ -32,7 +33,7 @@ enum nt_kind {
  * No block has the index 0. @link is filled in when the linked block is first reached.
  */
 struct nt_block {
-	struct nt_range	range;		/* range to emit if the branch at the end is not taken */
+	struct nt_range	range;		/* range to emit for the block, if the branch at its end is not taken */
 	uint64_t	target;		/* target of a direct jump, branch or inferable jump */
 	uint32_t	link[2];	/* block after this one, and block at @target; 0 if not known */
 };
@@ -40,8 +41,8 @@ struct nt_block {
 /* One address space. @slots is a hash table that finds a block by its address. */
 struct nt_space {
 	uint64_t	id;
-	uint32_t	*slots;	/* index of a block, or 0 */
-	uint32_t	mask;	/* number of slots minus 1 */
+	uint32_t	*slots;	/* index of a block in nt_code::blocks; 0: the slot is free */
+	uint32_t	mask;	/* number of @slots minus 1 */
 	uint32_t	nr;	/* number of blocks */
 };
 
@@ -53,13 +54,14 @@ static inline unsigned int nt_block_kind(const struct nt_block *block)
 struct nt_code {
 	struct nt_config	config;
 	const struct nt_image	*image;
-	uint64_t		generation;	/* nt_image::generation of the decoded code */
+	uint64_t		generation;	/* value of nt_image::generation for which the code was decoded */
 	struct nt_block		*blocks;
 	uint32_t		nr_blocks;
 	uint32_t		max_blocks;
 	struct nt_space		*spaces;
 	uint32_t		nr_spaces;
-	bool			overflow;	/* drop all blocks before the next message */
+	/* there are too many blocks, so drop all of them before the next message */
+	bool			overflow;
 };
 
 int nt_code_init(struct nt_code *code, const struct nt_config *config,

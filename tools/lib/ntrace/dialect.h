@@ -48,11 +48,13 @@ struct nt_dialect_table {
 	bool			has_events;	/* the encoder sends NT_TCODE_IN_CIRCUIT_TRACE */
 	bool			opaque_owner;	/* PROCESS may be anything that software wrote */
 	bool			empty_cdf;	/* CDF=0 in HTM means that HIST is missing */
-	bool			sync_at_branch;	/* if HIST lacks the last branch, F-ADDR is not its destination */
-	bool			swap_is_call;	/* a reported swap does not pop the return stack */
+	/* if HIST lacks the bit of the last branch, F-ADDR is not the destination of the branch */
+	bool			sync_at_branch;
+	bool			swap_is_call;	/* a reported co-routine swap does not pop the return stack */
 	bool			btm_all_jumps;	/* BTM reports direct jumps */
-	bool			counts_returns;	/* for implicit return, the encoder only counts calls */
-	bool			has_samples;	/* SYNC 15 is only a sample of the PC */
+	bool			counts_returns;	/* to leave out implicit returns, the encoder only counts calls */
+	/* SYNC 15 reports a sample of the PC, which need not follow the previous instruction */
+	bool			has_samples;
 	uint8_t			max_btype;	/* largest B-TYPE that is not reserved */
 };
 

@@ -103,7 +103,8 @@ struct nt_walk {
 	bool		ready;		/* the decoded code of the address space is up to date */
 	bool		hist_only;	/* walk HIST without I-CNT, and end at its last branch */
 	bool		ends_linear;	/* the last emitted range ends without jump or branch */
-	uint32_t	tail;		/* last block, if the message reports its destination; or 0 */
+	/* last block of the walk, if the message reports the destination of its jump; or 0 */
+	uint32_t	tail;
 	uint32_t	at;		/* offset of a faulty instruction from the PC, in bytes */
 	struct nt_todo	todo;
 	bool		lacks_bit;	/* HIST may lack the bit of the last branch */
@@ -115,7 +116,7 @@ struct nt_flow {
 	struct nt_reader	reader;
 	struct nt_code		code;
 	struct nt_memo		*memo;
-	struct nt_tally		*tally;		/* NULL before the first count */
+	struct nt_tally		*tally;		/* counts of ranges; NULL before the caller first counts */
 	bool			counting;	/* ranges are counted, and not returned */
 	struct nt_image		*image;
 	struct nt_config	config;

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Translate recordings of other drivers (foreign.h). Read their private data, and find out the
+ * missing settings from the trace.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * The code of an image, as sections that the caller has added, and as views of sections that no
+ * later section hides.
+ */
 #ifndef NTRACE_IMAGE_H
 #define NTRACE_IMAGE_H
 

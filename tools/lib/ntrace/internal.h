@@ -102,7 +102,7 @@ size_t nt_message_end(const uint8_t *p, size_t size, bool *reserved);
 /* Reset @frames to the state after nt_frames_new(). */
 void nt_frames_reset(struct nt_frames *frames);
 
-/* A reader of messages from a stream */
+/* A reader, which splits the bytes of a stream into messages */
 struct nt_reader {
 	struct nt_config	config;
 	const uint8_t		*data;		/* next byte to read */
@@ -111,7 +111,7 @@ struct nt_reader {
 	bool			skip;		/* skip bytes up to the next MSEO of 11 */
 	size_t			nr_carry;	/* number of bytes in @carry */
 	uint64_t		nr_more;	/* number of bytes for which @carry has no room */
-	bool			more_reserved;	/* one of these bytes may have a reserved MSEO */
+	bool			more_reserved;	/* one of the bytes without room may have a reserved MSEO */
 	uint8_t			carry[NT_MESSAGE_MAX + 1];	/* start of an incomplete message */
 };
 

@@ -131,8 +131,8 @@ static void message_set_process(struct nt_message *msg, uint64_t value)
 }
 
 /*
- * Set RDATA of a message that counts the branches of a run. A run is several branches in a row that
- * were all taken, or all not taken. Only some dialects have this message.
+ * Set RDATA of a message that counts branches in a row that were all taken, or all not taken. Only
+ * some dialects have this message.
  */
 static int message_set_run(struct nt_message *msg, uint64_t value)
 {

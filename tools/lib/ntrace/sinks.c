@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Find the sinks that several encoders share, and the CPUs whose trace a full sink has lost
+ * (sinks.h).
+ */
 #include <stdlib.h>
 
 #include "sinks.h"
@@ -6,7 +10,7 @@
 struct sinks_cpu {
 	bool		has_src;
 	uint32_t	number;		/* number of the sink; 0 if not known */
-	unsigned int	group;		/* number of a group of CPUs that share a sink, according to their messages */
+	unsigned int	group;		/* number of a set of CPUs that share a sink, according to their messages */
 };
 
 struct sinks_window {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * A step determines by HIST and I-CNT how one block ends (chapter 11.1, "Decoding Algorithm
- * Principles"). walk.c and path.c call nt_step_block() for that. fast-block.h calculates the same
- * without conditional jumps, because measurements show that this is faster for irregular code.
+ * nt_step_block() determines by HIST and I-CNT how one block ends (chapter 11.1, "Decoding
+ * Algorithm Principles"). The files walk.c and path.c call it. The file fast-block.h calculates the
+ * same without conditional jumps, because measurements show that this is faster for irregular code.
  */
 #ifndef NTRACE_STEP_H
 #define NTRACE_STEP_H
 
 #include "flow.h"
 
-/* Result of a step without error. The first two values are indices of nt_block::link. */
+/* Result of nt_step_block() without error. The first two values are indices of nt_block::link. */
 enum nt_step {
 	NT_STEP_PASS	= 0,	/* the flow continues at the next instruction */
 	NT_STEP_TAKE	= 1,	/* the flow continues at the target of the branch or jump */

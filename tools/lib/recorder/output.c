@@ -14,7 +14,7 @@
 
 #include "recorder-priv.h"
 
-#define RESERVE		(1 << 20)	/* size of the reserve in bytes */
+#define RESERVE		(1 << 20)	/* bytes of the unnamed file that reserves room for the last records */
 
 /* ---- An existing file ---- */
 
@@ -48,8 +48,8 @@ static int keep_old(struct nt_recorder *r, const char *path)
 /* ---- Bytes ---- */
 
 /*
- * After a failed write, truncate the file at out->w.at, and free the reserve to make room for the
- * last records.
+ * After a failed write, truncate the file at out->w.at, and free the reserve (an unnamed file) to
+ * make room for the last records.
  */
 static int cut(struct nt_recorder *r)
 {

@@ -18,9 +18,9 @@
 
 struct rec_event {
 	struct perf_event_attr attr;
-	char		*name;		/* name of the event that the user wrote */
+	char		*name;		/* name of the event in the form that the user wrote */
 	bool		is_trace;
-	bool		any_privilege;	/* the user wrote neither u nor k */
+	bool		any_privilege;	/* the user gave the event neither the modifier u nor k */
 	const uint64_t	*ids;		/* IDs of the event, which libperf owns; set when the event is open */
 	size_t		nr_ids;
 };
@@ -54,7 +54,7 @@ struct nt_recorder {
 	int		go;		/* write end of the pipe that starts the child */
 	int		failed;		/* read end of the pipe that reports errno of exec */
 	bool		started;
-	bool		strobe_off;	/* strobing has disabled the trace */
+	bool		strobe_off;	/* the trace is disabled until the next period begins (strobing) */
 	volatile sig_atomic_t stop, snapshot;
 	struct nt_recorder_info info;
 	char		folder[PATH_MAX];	/* folder of a recording with kcore, or empty */

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Open and close a recording, and look up its contents (session.h). */
 #include <fnmatch.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -27,7 +27,7 @@ struct nt_session_options {
 	const char	*cache;		/* folder of the build-id cache; NULL: ~/.debug */
 	unsigned int	threads;	/* number of threads; 0: one for each processor */
 	bool		keep_records;	/* store the records of all kernel events for nt_session_record() */
-	/* store tracepoint samples for nt_events_new(), which needs 64 bytes of memory for each */
+	/* store samples of tracepoints for nt_events_new(), which needs 64 bytes of memory for each */
 	bool		keep_events;
 	/*
 	 * Function to call at intervals while a recording is decoded, by one thread at a time, with
@@ -217,15 +217,15 @@ static inline bool nt_filter_passes(const struct nt_filter *filter, uint64_t tim
 /*
  * Functions of a program that receive the decoded flow. A stretch is the trace of one CPU between
  * two stops of the encoder. If encoders share a buffer, each encoder has its own stretches. Several
- * threads decode stretches at the same time. The part of a stretch is the pointer that begin()
- * returns, in which the program stores its data about the stretch.
+ * threads decode stretches at the same time. @part is the pointer to the program's data about the
+ * stretch, which begin() returns.
  */
 struct nt_consumer {
 	size_t	size;
 	/*
 	 * Called before a stretch is decoded, for one stretch at a time, in the same order as
-	 * end(). Return the part of this stretch, which the other functions receive, or NULL if out
-	 * of memory.
+	 * end(). Return a pointer to the program's data about this stretch, which the other
+	 * functions receive as @part, or NULL if out of memory.
 	 */
 	void	*(*begin)(void *ctx, uint64_t stretch);
 	/* Called with ranges, in the order in which they were executed. Return 0, or another value to stop decoding. */
@@ -244,13 +244,13 @@ struct nt_consumer {
 	/*
 	 * Called after a stretch was decoded, by one thread at a time. The stretches of one buffer
 	 * have the order of their offsets, and those of different buffers the order of their times.
-	 * @lost is true if trace is missing after the stretch. The library does not use the part
-	 * after this call.
+	 * @lost is true if trace is missing after the stretch. The library does not use @part after
+	 * this call.
 	 */
 	int	(*end)(void *ctx, void *part, const struct nt_who *who, bool lost);
 	/*
 	 * Periods to decode. If @nr_windows is not 0, a stretch with known times that overlaps none
-	 * of the windows is not decoded.
+	 * of the periods is not decoded.
 	 */
 	const struct nt_window *windows;
 	size_t	nr_windows;
@@ -297,10 +297,10 @@ struct nt_missing {
  * nt_session_lost() - get the missing trace of the CPU with index @nth, from 0, of the CPUs that
  * have trace
  *
- * The last nt_session_decode() has found the missing trace, in the windows of its consumer. A
- * consumer with counts() does not change the result of an earlier consumer. If no other consumer
- * was used, only messages with SYNC have times, and the numbers of instructions are numbers of
- * bytes of trace. Return false after the last CPU.
+ * The last nt_session_decode() has found the missing trace, in the periods that its consumer
+ * selects. A consumer with counts() does not change the result of an earlier consumer. If no other
+ * consumer was used, only messages with SYNC have times, and the numbers of instructions are
+ * numbers of bytes of trace. Return false after the last CPU.
  */
 bool nt_session_lost(const struct nt_session *session, size_t nth, struct nt_missing *missing);
 
@@ -404,10 +404,10 @@ bool nt_session_feature(const struct nt_session *session, unsigned int nth, cons
  */
 const char *nt_session_folder(const struct nt_session *session);
 
-/* One part of a recording that was cut into parts (see split.h) */
+/* A shard, which is one of the parts into which `ntrace split` divides a recording (see split.h) */
 struct nt_shard {
-	uint64_t	id;		/* number that is the same in all parts of one recording */
-	uint32_t	nth, of;	/* number of this part, from 1, and number of all parts */
+	uint64_t	id;		/* number that is the same in all shards of one recording */
+	uint32_t	nth, of;	/* number of this shard, from 1, and number of all shards */
 	const char	*name;		/* name of the recording; the session owns it */
 };
 
@@ -433,13 +433,13 @@ struct nt_trace_piece {
 bool nt_session_trace(struct nt_session *session, int cpu, size_t nth,
 		      struct nt_trace_piece *piece);
 
-/* A part of the raw trace of a stretch. The structure is valid only during the call that receives it. */
+/* Some bytes of the raw trace of a stretch. The structure is valid only during the call that receives it. */
 struct nt_raw {
 	const uint8_t	*data;
 	size_t		size;		/* number of bytes; 0: all trace of the stretch is missing */
 	/* CPU of the stretch; if encoders share a buffer, SRC identifies the encoder of a message */
 	int		cpu;
-	bool		begins, ends;	/* this part is the first or the last of the stretch */
+	bool		begins, ends;	/* these bytes are the first or the last of the stretch */
 	bool		middle;		/* the first byte may be inside a message */
 	bool		lost;		/* trace is missing after the stretch */
 	const struct nt_config *config;	/* configuration of the CPU's encoder */

@@ -85,7 +85,7 @@ int nt_tally_reserve(struct nt_tally *tally, const struct nt_code *code)
 /* ---- records ---- */
 
 /*
- * Return the number of the record that is stored after record @number. Record @number has @nr
+ * Return the number of the record of steps that is stored after record @number, which has @nr
  * steps.
  */
 static uint32_t tally_next(uint32_t number, unsigned int nr)

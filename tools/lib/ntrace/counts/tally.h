@@ -4,8 +4,8 @@
  *
  * The tally counts blocks by their index, and edges by the indices of two blocks. A step is one
  * execution of a block, and contains the direction of the branch at the end of the block. A record
- * has the steps of a path or group (fast/memo.h), and the number of times that this path or group
- * was used. When the record is dropped, its steps are counted that many times.
+ * of steps has the steps of a path or group (fast/memo.h), and the number of times that this path
+ * or group was used. When the record is dropped, its steps are counted that many times.
  *
  * Callers first reserve room (nt_tally_reserve()), so that counting cannot fail halfway.
  */
@@ -27,11 +27,11 @@ static inline uint32_t nt_step_of(const struct nt_block *blocks, uint32_t index,
 }
 
 /*
- * A record has the @nr steps of one path or group. The element of @steps after the last step is the
- * block after the last step, or 0 if the path or group does not determine that block.
+ * A record of steps has the @nr steps of one path or group. The element of @steps after the last
+ * step is the block after the last step, or 0 if the path or group does not determine that block.
  */
 struct nt_record {
-	uint64_t	count;		/* number of times that the record was used */
+	uint64_t	count;		/* number of times that the path or group was used */
 	uint16_t	nr;
 	uint16_t	space;		/* index of the address space */
 	uint32_t	steps[];
@@ -43,13 +43,16 @@ struct nt_record {
 #define RECORD_SURE	64
 
 /*
- * Records are stored in a ring of NR_WORDS words of 8 bytes. A record that begins near the end of
- * the ring can continue in the SPARE_WORDS words after the ring.
+ * Records of steps are stored in a ring of NR_WORDS words of 8 bytes. A record that begins near the
+ * end of the ring can continue in the SPARE_WORDS words after the ring.
  */
 #ifndef NR_WORDS
 #define NR_WORDS	(1u << 15)
 #endif
-/* All records are dropped when their numbers reach this limit, so that no number is used twice. */
+/*
+ * All records of steps are dropped when their numbers reach this limit, so that no number is used
+ * twice.
+ */
 #ifndef LAST_RECORD
 #define LAST_RECORD	INT32_MAX
 #endif
@@ -58,8 +61,8 @@ struct nt_record {
 
 /*
  * A message uses at most TALLY_PATHS paths, each of which may be new. The tally makes room for the
- * records of all these paths before the message is decoded, because making room drops old records,
- * and the log (fast/fast-log.h) may refer to them while the message is decoded.
+ * records of steps of all these paths before the message is decoded, because making room drops old
+ * records, and the log (fast/fast-log.h) may refer to them while the message is decoded.
  */
 #define TALLY_PATHS	64
 #define MESSAGE_WORDS	(TALLY_PATHS * RECORD_WORDS(PATH_RANGES) + SPARE_WORDS)
@@ -83,8 +86,8 @@ struct nt_edge {
 
 struct nt_tally {
 	struct nt_counts counts;	/* counts of dropped code, and of ranges that are counted one by one */
-	struct nt_memo	*memo;		/* memo whose paths have record numbers in nt_path::ranges */
-	uint32_t	first;		/* number of the oldest record */
+	struct nt_memo	*memo;		/* memo, whose nt_path::ranges are numbers of records of steps */
+	uint32_t	first;		/* number of the oldest record of steps */
 	uint64_t	*blocks;	/* two counts for each block, of steps without and with STEP_TAKEN */
 	uint32_t	max_blocks;
 	struct nt_edge	*edges;		/* hash table of the counts of edges */
@@ -103,7 +106,7 @@ static inline struct nt_record *nt_tally_record(struct nt_tally *tally, uint32_t
 	return (struct nt_record *)&tally->words[number % NR_WORDS];
 }
 
-/* Return true if record @number is still stored. */
+/* Return true if the record of steps @number is still stored. */
 static inline bool nt_tally_is_there(const struct nt_tally *tally, uint32_t number)
 {
 	return (int32_t)(number - tally->first) >= 0;
@@ -119,10 +122,10 @@ static inline bool nt_tally_has_room(const struct nt_tally *tally, const struct 
 /* Allocate memory, so that nt_tally_has_room() can return true. Return NT_OK or NT_E_NOMEM. */
 int nt_tally_reserve(struct nt_tally *tally, const struct nt_code *code);
 
-/* Drop the oldest records, so that there is room for the records of one message. */
+/* Drop the oldest records, so that there is room for the records of steps of one message. */
 void nt_tally_drop(struct nt_tally *tally);
 
-/* Make room for the records of one message. */
+/* Make room for the records of steps of one message. */
 static inline void nt_tally_make_words(struct nt_tally *tally)
 {
 	if (NR_WORDS - (tally->memo->nr_ranges - tally->first) < MESSAGE_WORDS)
@@ -130,9 +133,9 @@ static inline void nt_tally_make_words(struct nt_tally *tally)
 }
 
 /*
- * Store a record with @nr steps, at most RECORD_STEPS. The record was used @count times so far.
- * @next is the block after the last step, or 0 if the path or group does not determine this block.
- * Return the number of the record.
+ * Store a record of @nr steps, at most RECORD_STEPS. The record was used @count times so far. @next
+ * is the block after the last step, or 0 if the path or group does not determine this block. Return
+ * the number of the record.
  */
 uint32_t nt_tally_store(struct nt_tally *tally, int space, const uint32_t *steps, unsigned int nr,
 			uint32_t next, uint64_t count);

@@ -2,24 +2,28 @@
 /*
  * The fast path for ranges that are counted and not returned.
  *
- * If a group or path (see fast.c) was stored before, the code of this file counts its record
- * (tally.h) instead of each of its ranges. If groups rarely repeat, only paths are looked up. If
- * the code is irregular, paths have fewer bits of HIST, because shorter paths repeat more often.
+ * If a group or path (see fast.c) was stored before, the code of this file counts one more use of
+ * its record of steps (tally.h), instead of each of its ranges. If groups rarely repeat, only paths
+ * are looked up. If the code is irregular, paths have fewer bits of HIST, because shorter paths
+ * repeat more often.
  */
 #include "fast.h"
 #include "fast-group.h"
 #include "fast-leave.h"
 
 /*
- * Maximum number of bytes of one run. With this limit, the message counters of struct run do not
- * overflow, and fast-judge.c can often choose another strategy.
+ * Maximum number of bytes that one call of the fast path decodes. With this limit, the message
+ * counters of struct run do not overflow, and fast-judge.c can often choose another strategy.
  */
 #define RUN_SIZE	8192
 
 /* Maximum number of entries that one message adds to nt_memo::calls, for its paths and one group */
 #define MESSAGE_CALLS	(TALLY_PATHS * (PATH_PUSHES + NT_NET_POPS) + GROUP_POPS + GROUP_PUSHES)
 
-/* Return true if there is room for all edges, blocks, records and calls that one message may add. */
+/*
+ * Return true if there is room for all edges, blocks, records of steps and calls that one message
+ * may add.
+ */
 static __always_inline bool count_has_room(struct run *run)
 {
 	if (!nt_tally_has_room(run->tally, &run->flow->code) ||
@@ -51,8 +55,8 @@ static __always_inline bool count_run_to(struct run *run, struct hot *hot, struc
 }
 
 /*
- * Decode the next group of messages. Return false if the next message is not plain, or if there is
- * no room for its results.
+ * Decode the next group of messages. Return false if the next message is not a plain message
+ * (plain.h), or if its results do not fit.
  */
 static __always_inline bool count_next_group(struct run *run, struct hot *hot, struct way way)
 {
@@ -73,8 +77,8 @@ static __always_inline bool count_next_group(struct run *run, struct hot *hot, s
 }
 
 /*
- * Decode the next message with stored paths, or with paths that are stored now. Return false if the
- * message is not plain, or if there is no room for its results.
+ * Decode the next message with stored paths, or with paths that are stored now. Return false if it
+ * is not a plain message (plain.h), or if its results do not fit.
  */
 static __always_inline bool count_next_message(struct run *run, struct hot *hot, struct way way)
 {
@@ -93,7 +97,7 @@ static __always_inline void count_run_all(struct run *run, struct hot hot, struc
 		end = hot.p + RUN_SIZE;
 	/*
 	 * No group is used for a message whose I-CNT an earlier ResourceFull has partly reported.
-	 * Decode only this message, so that the next run can use groups.
+	 * Decode only this message, so that the next call can use groups.
 	 */
 	if (way.log && run->memo->window)
 		end = hot.p + 1;
@@ -161,8 +165,8 @@ static void count_run(struct run *run, struct hot hot)
 }
 
 /*
- * Make room for counts. Drop all records before the numbers that identify them can overflow. Return
- * false if out of memory.
+ * Make room for counts. Drop all records of steps before their numbers can overflow. Return false
+ * if out of memory.
  */
 static bool count_prepare(struct nt_flow *flow)
 {

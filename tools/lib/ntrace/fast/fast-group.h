@@ -75,9 +75,9 @@ static bool fast_group_came_before(const struct nt_group *group, const uint64_t 
 }
 
 /*
- * Do the same as fast_use_effect(), if ranges are counted. The undo log is not filled, because all
- * messages of a group are known to fit the code. run::net is not updated, because the next lookup
- * that finds no group clears it.
+ * Do the same as fast_use_effect(), if ranges are counted. The undo log (stack.h) is not filled,
+ * because all messages of a group are known to fit the code. run::net is not updated, because the
+ * next lookup that finds no group clears it.
  */
 static __always_inline void fast_group_stack(struct run *run, struct hot *hot,
 					     const struct nt_effect *effect)
@@ -130,7 +130,7 @@ static __always_inline void fast_group_use(struct run *run, struct hot *hot, str
 
 /* State of a lookup that did not find a stored result for its messages */
 struct lookup {
-	struct nt_group	*group;		/* slot for the new group */
+	struct nt_group	*group;		/* slot in which the new group is stored */
 	uint64_t	key[2];		/* bytes of the messages, see nt_group::key */
 	struct hot	was;		/* state before the messages */
 	uint64_t	counts;		/* run::counts before the messages */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Functions that write the state of a run (fast-run.h) back to the flow, when the run ends.
+ * Functions that write the state of a call of the fast path (struct run in fast-run.h) back to the
+ * flow, when the call ends.
  */
 #ifndef NTRACE_FAST_LEAVE_H
 #define NTRACE_FAST_LEAVE_H
@@ -47,7 +48,7 @@ static inline void fast_keep_last(struct run *run, const struct hot *hot)
 	src->last_dest = hot->ref;
 }
 
-/* Write the state of the run back to the flow and the source. @counts is true if ranges are counted. */
+/* Write struct run back to the flow and the source. @counts is true if ranges are counted. */
 static inline void fast_leave(struct run *run, const struct hot *hot, bool counts)
 {
 	struct nt_flow *flow = run->flow;

@@ -5,8 +5,8 @@
  *
  * The log is the array nt_tally::log. If way::log is not set, groups are looked up, and the log
  * consists of steps (tally.h), from which a new group is stored. If way::log is set, groups are not
- * looked up. Then the log consists of the record numbers of paths, and of edges from the last block
- * of a path to the block after that path.
+ * looked up. Then the log consists of the numbers of the paths' records of steps, and of edges from
+ * the last block of a path to the block after that path.
  */
 #ifndef NTRACE_FAST_LOG_H
 #define NTRACE_FAST_LOG_H
@@ -23,7 +23,9 @@ static __always_inline const struct nt_range *fast_log_end(const struct hot *hot
 		hot->out + MAX_RUN;
 }
 
-/* Add the record number of @path, or its steps if way::log is not set, to the log. */
+/*
+ * Add the number of the record of steps of @path, or its steps if way::log is not set, to the log.
+ */
 static __always_inline void fast_log_path(struct run *run, struct hot *hot, struct way way,
 					  const struct nt_path *path)
 {

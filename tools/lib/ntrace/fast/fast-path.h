@@ -47,7 +47,7 @@ static __always_inline const struct nt_path *fast_path_find(struct run *run,
 
 /*
  * Emit or log the ranges of @path, and apply its effect to the return stack. Return false if the
- * effect cannot be applied, see fast_use_effect().
+ * effect cannot be applied, for example because the undo log (stack.h) is full.
  */
 static __always_inline bool fast_path_use(struct run *run, struct hot *hot, struct way way,
 					  const struct nt_path *path)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * A run is one call of the fast path, which decodes as many messages as possible. This file has the
- * state of a run, and functions that several files of the fast path use.
+ * The state of one call of the fast path, which decodes as many messages as possible (struct run).
+ * The functions of this file are used by several files of the fast path.
  *
  * Functions of the fast path are inlined, so that the compiler keeps struct hot in registers.
  */
@@ -14,7 +14,7 @@
 /* The fast path leaves a message with more ranges than this to engine.c. */
 #define MAX_RUN		(FAST_SPARE - 2 * GROUP_RANGES)
 
-/* The part of a run's state that changes with each message */
+/* The part of the state that changes with each message */
 struct hot {
 	const uint8_t		*p;		/* next byte of the trace */
 	uint64_t		walked;		/* see nt_source::walked */
@@ -44,8 +44,8 @@ struct run {
 	struct nt_flow		*flow;
 	struct nt_source	*src;
 	struct nt_memo		*memo;
-	struct nt_tally		*tally;		/* set only if ranges are counted */
-	struct nt_range		*full;		/* limit of hot::out, at which no more messages are begun */
+	struct nt_tally		*tally;		/* NULL unless ranges are counted */
+	struct nt_range		*full;		/* value of hot::out from which on no further message is begun */
 	uint64_t		tstamp;		/* time of the last message; 0 if not known */
 	uint64_t		tstamp_mask;	/* all ones if @tstamp is known, or 0 */
 	uint8_t			tstamp_kinds[2]; /* enum nt_tstamp_kind of messages without and with timestamp */
@@ -157,8 +157,8 @@ static __always_inline bool fast_is_too_deep(const struct run *run, uint32_t dep
 }
 
 /*
- * Push the call at the end of block @call on the return stack. Return false if the undo log is
- * full, or if fast_is_too_deep() returns true.
+ * Push the call at the end of block @call on the return stack. Return false if the undo log
+ * (stack.h) is full, or if fast_is_too_deep() returns true.
  */
 static __always_inline bool fast_push(struct run *run, struct hot *hot, uint32_t call)
 {
@@ -227,8 +227,8 @@ static __always_inline void fast_put_ranges(struct nt_range *out, const struct n
 }
 
 /*
- * Apply the effect of a path or group to the return stack. Return false if the undo log is full, or
- * if fast_is_too_deep() returns true.
+ * Apply the effect of a path or group to the return stack. Return false if the undo log (stack.h)
+ * is full, or if fast_is_too_deep() returns true.
  */
 static __always_inline bool fast_use_effect(struct run *run, struct hot *hot,
 					    const struct nt_effect *effect)

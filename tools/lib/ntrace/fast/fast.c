@@ -16,7 +16,7 @@
 #include "fast-group.h"
 #include "fast-leave.h"
 
-/* Decode the next message or group. Return false if the next message is not plain. */
+/* Decode the next message or group. Return false if the next message is not a plain message. */
 static __always_inline bool fast_run_next(struct run *run, struct hot *hot, struct way way)
 {
 	struct nt_memo *memo = run->memo;
@@ -188,7 +188,10 @@ uint64_t nt_fast_repeat(struct nt_flow *flow, struct nt_source *src, const struc
 
 		if (!path || path->halfwords != msg->icnt || path->end != PATH_TAKEN)
 			break;
-		/* A path pushes at most PATH_PUSHES calls, so the undo log cannot overflow. */
+		/*
+		 * A path pushes at most PATH_PUSHES calls, so the undo log (stack.h) cannot
+		 * overflow.
+		 */
 		run.memo->undo.nr = 0;
 		fast_path_use(&run, &hot, way, path);
 		done++;

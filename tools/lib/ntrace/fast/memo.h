@@ -38,12 +38,15 @@ enum path_end {
 
 /* Effect of a path or group, which first pops entries of the return stack, and then pushes calls */
 struct nt_effect {
-	/* index in nt_memo::calls, which has first the popped calls below the top, then the pushed calls */
+	/*
+	 * index in nt_memo::calls of the popped calls below the top, which the pushed calls follow
+	 */
 	uint32_t	calls;
 	bool		any;		/* the path or group changes the return stack */
 	uint8_t		nr_pops;
 	uint8_t		nr_pushes;
-	uint8_t		drop;		/* afterwards, the stack has at most return_depth - drop entries */
+	/* after the path or group, the return stack has at most return_depth - drop entries */
+	uint8_t		drop;
 };
 
 /*
@@ -65,7 +68,7 @@ static __always_inline unsigned int memo_nr_below(const struct nt_effect *effect
  *	BTM: PATH_BTM, I-CNT, and PATH_DIRECT if the message is DirectBranch.
  */
 struct nt_path {
-	uint64_t	key;		/* 0 if the slot is free */
+	uint64_t	key;		/* key of the path, which is never 0; 0 if the slot is free */
 	uint32_t	top;		/* block of the call on top of the return stack; 0 if not known */
 	uint32_t	ranges;		/* number of the first range, see memo_ranges_of() */
 	uint32_t	next;		/* block at the end of the path, see enum path_end */
@@ -105,7 +108,8 @@ struct nt_group {
 	uint32_t	start;		/* block, source and mode, see group_start() */
 	uint32_t	next;		/* block after the group */
 	uint32_t	top;		/* top of the return stack, see nt_path::top */
-	uint32_t	ranges;		/* number of the first range, or of the record if ranges are counted */
+	/* number of the first range; if ranges are counted, number of the record of steps (tally.h) */
+	uint32_t	ranges;
 	struct nt_effect effect;
 	uint16_t	walked;		/* nt_source::walked before the group, in half-words */
 	uint16_t	next_walked;	/* nt_source::walked after the group, in half-words */
@@ -141,11 +145,13 @@ struct nt_memo {
 	bool		by_blocks;	/* walk block by block, without groups and paths */
 	bool		trying;		/* nt_judge() is still finding out whether paths repeat */
 	unsigned int	path_bits;	/* maximum number of HIST bits of a path if ranges are counted */
-	uint32_t	messages;	/* number of messages since nt_judge() last chose a strategy */
+	/* number of messages since nt_judge() last chose between groups, paths and blocks */
+	uint32_t	messages;
 	uint32_t	until;		/* value of @messages at which nt_judge() is called */
 	uint32_t	missed;		/* number of @messages whose lookup found no group */
 	uint32_t	misses;		/* number of lookups of paths, for @messages, that found no path */
-	uint32_t	patience;	/* number of times that PAUSE is doubled, see fast-judge.c */
+	/* number of times that PAUSE is doubled, because groups and paths were too slow */
+	uint32_t	patience;
 	struct nt_undo_log undo;
 	_Alignas(MEMO_ALIGN) struct nt_path paths[1u << PATHS_SHIFT];
 	_Alignas(MEMO_ALIGN) struct nt_group groups[1u << GROUPS_SHIFT];

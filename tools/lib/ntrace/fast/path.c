@@ -182,7 +182,10 @@ static const struct nt_path *path_keep(struct nt_memo *memo, struct path_walker 
 	return nt_memo_keep_path(memo, path);
 }
 
-/* Do the same as path_keep(), but store the path as a record of steps (tally.h). */
+/*
+ * Do the same as path_keep(), but store the steps of the path as a record (tally.h) and not its
+ * ranges.
+ */
 static const struct nt_path *path_keep_steps(struct nt_tally *tally, struct path_walker *walker)
 {
 	const struct nt_block *blocks = walker->flow->code.blocks;

@@ -16,8 +16,8 @@ const struct nt_path *nt_path_walk(struct nt_flow *flow, struct nt_source *src, 
 				   uint32_t top);
 
 /*
- * Do the same as nt_path_walk(), but store the path as a record of @flow->tally (tally.h). The
- * caller must have made room for the record.
+ * Do the same as nt_path_walk(), but store the path as a record of steps in @flow->tally (tally.h).
+ * The caller must have made room for it.
  */
 const struct nt_path *nt_path_count(struct nt_flow *flow, struct nt_source *src, uint64_t key,
 				    uint32_t top);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * Find the places at which a buffer can be split for several threads, and the state of the trace
- * source there. cuts.h explains cuts, cells, effects and chains.
+ * source there. The file cuts.h explains cuts, cells, effects and chaining.
  */
 #include "cuts.h"
 #include "../dialect.h"
@@ -20,19 +20,22 @@
 #define BOTH_MODES	(MODE_BIT(NT_MODE_BTM) | MODE_BIT(NT_MODE_HTM))
 
 /*
- * The scan skips messages that change neither context nor time. The first byte of these messages
- * has one of NR_BORING values. The MSEO of this byte is 00, because more fields follow the TCODE.
+ * The scan of a part of the buffer (cell) skips messages that change neither context nor time. The
+ * first byte of these messages has one of NR_BORING values. The MSEO of this byte is 00, because
+ * more fields follow the TCODE.
  */
 #define NR_BORING	5
 
 struct scan {
 	const struct nt_cuts	*cuts;
 	struct nt_cell		*cell;
-	struct nt_effect	*effect;	/* effect to which the next message is added */
-	bool			may_cut;	/* the cell may have a cut; the first cell may not */
-	bool			all;		/* every message may have an effect */
+	/* effect of messages on context and time, to which the scan adds the next message */
+	struct nt_effect	*effect;
+	/* decoding may begin at a SYNC of the cell; in the first cell, it begins at the start of the buffer */
+	bool			may_cut;
+	bool			all;		/* scan every message, because any message may change context or time */
 	uint32_t		src_mask;	/* mask of SRC in bytes 1 and 2 of a message; 0 if SRC is not checked */
-	uint32_t		src_bytes;	/* SRC of the cell's source in these bytes */
+	uint32_t		src_bytes;	/* SRC of the source of the messages, in these bytes */
 	uint8_t			boring[NR_BORING];	/* first bytes of messages to skip */
 };
 
@@ -89,7 +92,10 @@ static bool scan_is_mode_clear(const struct scan *scan, size_t at)
 			return false;
 		if (!(NT_BRANCH_TCODES >> msg.tcode & 1))
 			continue;
-		/* Record the mode in this cell even if the message that shows it is in the next cell. */
+		/*
+		 * Record the mode in this cell (part of the buffer) even if the message that shows
+		 * it is in the next cell.
+		 */
 		scan->cell->modes |= MODE_BIT(nt_message_mode(&msg));
 		return nt_message_shows_mode(&msg);
 	}
@@ -233,7 +239,10 @@ static bool scan_is_of_source(const struct scan *scan, const uint8_t *p)
 	return end - p > 2 && (load16(p + 1) & scan->src_mask) == scan->src_bytes;
 }
 
-/* Return true if a message with an effect may begin at @p. @p is not the first byte of the buffer. */
+/*
+ * Return true if a message that may change context, time or mode begins at @p. @p is not the first
+ * byte of the buffer.
+ */
 static bool scan_is_news(const struct scan *scan, const uint8_t *p)
 {
 	if (mseo(p[-1]) != MSEO_END || p[0] == IDLE_BYTE)
@@ -244,7 +253,8 @@ static bool scan_is_news(const struct scan *scan, const uint8_t *p)
 #if defined(__x86_64__)
 /*
  * Return the offset of the first block of 64 bytes from @at that may contain a message with an
- * effect. Stop before a block that does not fit before @end. All messages must be from one source.
+ * effect on context, time or mode. Stop before a block that does not fit before @end. All messages
+ * must be from one source.
  */
 __attribute__((target("avx2")))
 static size_t scan_find_news_avx2(const struct scan *scan, size_t at, size_t end)
@@ -294,7 +304,7 @@ static bool cuts_has_avx2(void)
 }
 #endif
 
-/* Scan the messages with an effect that begin from @at to @end. */
+/* Scan the messages from @at to @end that may change context, time or mode. */
 static void scan_bytes(struct scan *scan, size_t at, size_t end)
 {
 	for (; at < end; at++)
@@ -401,7 +411,8 @@ static void chain_apply(const struct nt_cuts *cuts, struct nt_chain *chain,
 }
 
 /*
- * Make no further cuts if one flow must decode the rest of the buffer. There are five reasons.
+ * Do not divide the rest of the buffer further if one flow must decode all of it. There are five
+ * reasons.
  *
  * - The messages belong to two trace modes, and only the code shows which mode is right.
  * - The messages belong to two sources, and SYNC of one source does not reset the other source.

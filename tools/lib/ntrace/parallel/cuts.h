@@ -43,14 +43,15 @@ struct nt_effect {
 	uint64_t		tstamp;		/* time after the messages, if no wrap precedes @sync */
 };
 
-/* Result of the scan of one cell */
+/* Result of the scan of one cell, which is a part of the buffer */
 struct nt_cell {
-	bool			has_cut;	/* the cell has a cut; @entry lacks only the effects of earlier cells */
+	/* decoding can begin in the cell (cut); @entry lacks only the effects of earlier cells */
+	bool			has_cut;
 	bool			must_join;	/* the cell has messages that only a single flow can decode */
 	uint8_t			modes;		/* trace modes of the messages, 1 << enum nt_mode */
 	int			src;		/* SRC of the messages; -1 if the cell has no message */
-	uint64_t		cut_tstamp;	/* TSTAMP of the message with SYNC before the cut */
-	struct nt_entry		entry;		/* state at the cut */
+	uint64_t		cut_tstamp;	/* TSTAMP of the message with SYNC after which decoding can begin */
+	struct nt_entry		entry;		/* state of the source at the cut, from which a flow can continue */
 	/* effect of the messages before the cut, or of all messages if the cell has no cut */
 	struct nt_effect	before;
 	struct nt_effect	after;		/* effect of the messages after the cut */
@@ -60,7 +61,7 @@ struct nt_cell {
 struct nt_chain {
 	int			src;		/* SRC of all messages; -1 before the first message */
 	uint8_t			modes;		/* trace modes of all messages, 1 << enum nt_mode */
-	bool			broken;		/* no further part may begin */
+	bool			broken;		/* the rest of the buffer belongs to the last part */
 	bool			has_tstamp;
 	uint64_t		tstamp;
 	struct nt_context	context;

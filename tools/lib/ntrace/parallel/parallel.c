@@ -36,7 +36,7 @@
  */
 #define QUEUE_ENOUGH	(512u << 10)
 
-#define CELLS_A_THREAD	4	/* number of scanned cells that are stored for each worker */
+#define CELLS_A_THREAD	4	/* number of scanned cells (parts of the buffer) that are stored for each worker */
 
 /* The bytes from one cut to the next. @job->lock protects @end and @has_end. */
 struct part {
@@ -47,7 +47,7 @@ struct part {
 	size_t			end;
 };
 
-/* A scanned cell that is not yet chained */
+/* A scanned cell, whose effects are not yet added to those of the earlier cells (cuts.h) */
 struct scanned {
 	bool			done;
 	struct nt_cell		cell;
@@ -60,7 +60,8 @@ struct worker {
 	pthread_t		thread;
 	struct part		part;
 	bool			has_turn;	/* batches of @part go directly to the consumer */
-	struct nt_queue		queue;		/* batches of earlier parts and of @part */
+	/* batches of @part and of earlier parts, which the consumer has not received */
+	struct nt_queue		queue;
 };
 
 typedef int (*consume_fn)(void *ctx, uint64_t part, const struct nt_batch *batch);
@@ -74,10 +75,13 @@ struct parallel {
 	pthread_cond_t		changed;
 	/* @lock protects all members below. @turn and @stop are also read without it. */
 	unsigned int		nr_waiting;	/* number of workers that wait for @changed */
-	struct scanned		*scanned;	/* a ring of @nr_scanned cells */
+	/* ring of @nr_scanned cells, which are scanned parts of the buffer (cuts.h) */
+	struct scanned		*scanned;
 	size_t			nr_scanned;
-	size_t			next_cell;	/* number of the next cell to scan */
-	size_t			next_chained;	/* number of the next cell to chain */
+	/* number of the next cell, or part of the buffer, to scan for SYNC messages */
+	size_t			next_cell;
+	/* number of the next scanned cell to add to the earlier ones (chaining, see cuts.h) */
+	size_t			next_chained;
 	struct nt_chain		chain;
 	struct part		*ready;		/* a ring of up to @nr_scanned parts that no worker has taken */
 	size_t			nr_ready;
@@ -142,7 +146,10 @@ static void parallel_add_part(struct parallel *job, const struct nt_entry *entry
 	job->newest = part;
 }
 
-/* Chain the scanned cells in their order (see cuts.h), and add the parts that begin in them. */
+/*
+ * Add up the effects of the scanned cells in their order (chaining, see cuts.h), and add the parts
+ * that begin in them.
+ */
 static void parallel_chain_cells(struct parallel *job)
 {
 	struct scanned *scanned;
@@ -165,8 +172,9 @@ static void parallel_chain_cells(struct parallel *job)
 }
 
 /*
- * Scan the next cell. The lock is not held during the scan. If all cells are taken, or if the result would have no
- * room before an earlier cell is scanned, wait for a change instead.
+ * Scan the next cell, which is a part of the buffer. The lock is not held during the scan. If all
+ * cells are taken, or if the result would have no room before an earlier cell is scanned, wait for
+ * a change instead.
  */
 static void parallel_scan_cell(struct parallel *job)
 {
@@ -188,7 +196,7 @@ static void parallel_scan_cell(struct parallel *job)
 		parallel_chain_cells(job);
 }
 
-/* Take the next part. Return false if there is none. */
+/* Take the next part for this worker to decode. Return false if no part is ready. */
 static bool worker_take_part(struct worker *worker)
 {
 	struct parallel *job = worker->job;
@@ -270,7 +278,7 @@ static void worker_finish_part(struct worker *worker, int result)
 		parallel_pass_turn(worker->job);
 }
 
-/* Pass queued batches to the consumer while it is the worker's turn. */
+/* Pass queued batches to the consumer, as long as all parts before those of the batches are consumed. */
 static void worker_give_out_kept(struct worker *worker)
 {
 	const struct nt_kept *kept;
@@ -285,7 +293,7 @@ static void worker_give_out_kept(struct worker *worker)
 	}
 }
 
-/* Pass queued batches to the consumer, and find out whether the current part has the turn. */
+/* Pass queued batches to the consumer. Set worker::has_turn if then all parts before the current one are consumed. */
 static void worker_look_at_turn(struct worker *worker)
 {
 	worker_give_out_kept(worker);
@@ -294,8 +302,8 @@ static void worker_look_at_turn(struct worker *worker)
 }
 
 /*
- * Wait until the part of the first queued batch has the turn. If the queue is empty, wait until the
- * current part has the turn.
+ * Wait until all parts before the part of the first queued batch are consumed. If the queue is
+ * empty, wait until all parts before the current one are consumed.
  */
 static void worker_wait_first(struct worker *worker)
 {
@@ -319,8 +327,8 @@ static void worker_end_part(struct worker *worker, int result)
 /* ---- decode ---- */
 
 /*
- * Return memory of the queue for the ranges of the next batch. Return NULL if the worker has the
- * turn, so that it needs no queue, or if decoding is stopped.
+ * Return memory of the queue for the ranges of the next batch. Return NULL if all parts before the
+ * current one are consumed, so that the batch needs no queue, or if decoding is stopped.
  */
 static struct nt_range *worker_find_buffer(struct worker *worker)
 {

@@ -11,7 +11,7 @@
 /* A queue entry, which is a batch or the end of a part. Ranges and marks of the batch follow it. */
 struct nt_kept {
 	uint64_t	part;
-	size_t		size;		/* size of the entry in bytes, including ranges and marks */
+	size_t		size;		/* size of the entry in bytes, including the ranges and marks of its batch */
 	bool		is_end;
 	int		result;		/* result of decoding the part, if @is_end */
 	struct nt_batch	batch;

@@ -26,7 +26,7 @@
 #define ID_FLUSH	0x7b
 #define ID_TRIGGER	0x7d
 #define FULL_SYNC	0x7fffffffu
-#define BARRIER		4	/* number of full syncs with which Linux marks an interruption */
+#define BARRIER		4	/* full synchronisation packets with which Linux marks an interruption */
 
 /* Number of bytes that must be free in a buffer before a frame's bytes are stored, 16 at a time */
 #define ROOM		(2 * NT_FRAME_SIZE)
@@ -38,8 +38,8 @@ struct nt_frames {
 	uint8_t		id;		/* ID of the next byte */
 	unsigned int	nr;		/* number of bytes in @buf */
 	uint32_t	last;		/* last four bytes, the newest of which is in the high bits */
-	unsigned int	nr_syncs;	/* number of full syncs in a row */
-	bool		is_careful;	/* bytes of the last frame may begin a full sync */
+	unsigned int	nr_syncs;	/* number of full synchronisation packets in a row */
+	bool		is_careful;	/* bytes of the last frame may begin a full synchronisation packet */
 	uint8_t		buf[NT_FRAME_SIZE];	/* start of a frame */
 	struct nt_frames_stats stats;
 };
@@ -276,8 +276,8 @@ static int frames_lose(struct nt_frames *frames, unsigned int nr, int error)
 }
 
 /*
- * Handle the last byte of a full sync. The next byte begins a frame. An incomplete frame before the
- * full sync is lost.
+ * Handle the last byte of a full synchronisation packet. The next byte begins a frame. An
+ * incomplete frame before the packet is lost.
  */
 static int frames_full_sync(struct nt_frames *frames)
 {
@@ -308,7 +308,10 @@ static int frames_take_byte(struct nt_frames *frames, uint8_t byte)
 	if (frames->last == FULL_SYNC)
 		return frames_full_sync(frames);
 	nr = frames->nr;
-	/* The first half of a full sync is ff ff, and therefore not a half sync. */
+	/*
+	 * The first half of a full synchronisation packet is ff ff, and therefore not a half
+	 * packet.
+	 */
 	if (!(nr & 1) && byte == 0x7f && frames->buf[nr - 2] == 0xff) {
 		frames->nr -= 2;
 		frames->nr_syncs = 0;
@@ -324,14 +327,14 @@ static int frames_take_byte(struct nt_frames *frames, uint8_t byte)
  * processor need not wait for the stores
  */
 #define BUNCH		16
-/* Minimum number of bytes for which opening the lanes (struct lanes) saves time */
+/* Minimum number of bytes for which it saves time to copy positions to struct lanes */
 #define MIN_BUNCHES	(32 * NT_FRAME_SIZE)
 #define NR_LANES	128
-#define LANE_UNKNOWN	0x7f	/* lane of bytes with an unknown ID; no source has the ID 0x7f */
+#define LANE_UNKNOWN	0x7f	/* index in lanes::lane of bytes with an unknown ID; no source has the ID 0x7f */
 
 /*
- * A lane is the destination of the bytes of one ID. The next byte goes to @to + @nr, or always to
- * @to if the bytes are dropped.
+ * The buffer of one ID, to which its bytes are copied. The next byte goes to @to + @nr, or always
+ * to @to if the bytes are dropped.
  */
 struct lane {
 	uint8_t		*to;
@@ -339,13 +342,13 @@ struct lane {
 	uint32_t	mask;		/* all ones; or 0 if the bytes are dropped */
 };
 
-/* Maximum number of frames before the lanes are closed, so that lane::nr cannot overflow */
+/* Maximum number of frames before struct lanes is copied back, so that lane::nr cannot overflow */
 #define MAX_FRAMES	(1u << 20)
 
 /*
- * The lanes are open if their positions are copied from struct nt_frames_out, and not yet copied
- * back. To open and close the lanes takes as long as to convert a hundred frames. Therefore the
- * lanes stay open until nt_frames_convert() returns.
+ * The positions in the buffers of all IDs, which are copied from struct nt_frames_out (@are_open),
+ * and copied back later. Both copies together take as long as to convert a hundred frames.
+ * Therefore the positions are copied back only when nt_frames_convert() returns.
  */
 struct lanes {
 	struct lane	lane[NR_LANES];
@@ -394,8 +397,8 @@ static __always_inline unsigned int frames_prepare(struct bunch *bunch, const ui
 }
 
 /*
- * Return the address of the next byte of @lane. Call this once for each store, because the compiler
- * must assume that the store changes @lane.
+ * Return the address to which the next byte of @lane is copied. Call this once for each store,
+ * because the compiler must assume that the store changes @lane.
  */
 static __always_inline uint8_t *lane_end(const struct lane *lane)
 {
@@ -403,7 +406,8 @@ static __always_inline uint8_t *lane_end(const struct lane *lane)
 }
 
 /*
- * Distribute a prepared frame, whose first byte belongs to @lane. Return the lane of the last byte.
+ * Copy the bytes of a prepared frame to the buffers of their IDs. The first byte belongs to @lane.
+ * Return the struct lane of the last byte.
  */
 static __always_inline struct lane *frames_share(struct lane *lanes, struct lane *lane,
 						 const uint8_t *p, unsigned int ids)
@@ -532,7 +536,10 @@ static enum verdict frames_take_single(struct nt_frames *frames, const uint8_t *
 	return FRAME_GOOD;
 }
 
-/* Number of frames that are converted one by one before frames_take_bunches() is tried again */
+/*
+ * Number of frames that are converted one by one before the next attempt of frames_take_bunches()
+ * to convert several at once
+ */
 #define SINGLES		16
 
 /*

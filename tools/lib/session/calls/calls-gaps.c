@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Find out whether a thread may have executed code without trace, from the gaps in the trace of its
+ * CPUs.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,8 +113,8 @@ static void settle(struct ns_gaps *g)
 
 	ns_array_sort(&g->firsts, first_cmp);
 	/*
-	 * Set the end of each open gap again. A stretch of another buffer that was added since the last call may
-	 * have started earlier than the stretches that were known at that call.
+	 * Set again the end of each gap that lasts until the next trace of its CPU. A stretch of another buffer that
+	 * was added since the last call may have started earlier than the stretches that were known at that call.
 	 */
 	for (i = 0; i < g->gaps.nr; i++) {
 		if (g->gaps.at[i].open)

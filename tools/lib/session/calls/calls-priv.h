@@ -24,7 +24,8 @@
 
 struct ns_functions {
 	NS_ARRAY(struct nt_function) all;
-	void		*tree;		/* tree of @all by entry, for tsearch() */
+	/* tree that finds a function of @all by its object and start address, for tsearch() */
+	void		*tree;
 	NS_ARRAY(char *) names;		/* names of functions without a symbol */
 };
 
@@ -114,7 +115,7 @@ struct ns_numbered {
 	struct nt_slice	*at;
 	size_t		nr, room;
 	FILE		*file;		/* file that @at maps */
-	size_t		block;		/* last block that was read */
+	size_t		block;		/* number of the block of slices that was read last */
 	unsigned int	looked;		/* number of blocks that were read since pages of the map were last released */
 };
 
@@ -195,9 +196,10 @@ void ns_gaps_forget(struct ns_all_gaps *all, uint64_t time);
  */
 struct ns_outermost {
 	uint32_t	function;
-	uint32_t	next;		/* number of the stack's next outermost call, 0: none */
+	uint32_t	next;		/* number of the next outermost call of the same stack, 0: none */
 	bool		first;		/* the calls of the stack before this call are unknown */
-	bool		caller;		/* the call has made the earlier outermost calls, back to one with @first */
+	/* the call has made the earlier outermost calls of the stack, back to one with @first */
+	bool		caller;
 };
 
 /* Number of open calls of one function on one stack, and the sums of the function's calls since the stack started */
@@ -236,7 +238,7 @@ struct ns_thread_calls {
 	uint64_t	insns, ran;	/* instructions and time (ns) of all slices of the thread so far */
 	NS_ARRAY(struct nt_thread) cpus;	/* sums of the slices on each CPU */
 	/* The members below are from the last slice. */
-	const struct ns_slice *slice;	/* NULL if the slice was merged */
+	const struct ns_slice *slice;	/* the last slice; NULL if it was merged */
 	int32_t		cpu;
 	uint64_t	stretch, begin, end;
 	bool		begun;
@@ -304,7 +306,7 @@ struct ns_part {
 	bool		in_gap, gap_code;	/* @gap_code is ns_gap::code of the current gap */
 	bool		has_first, gave_first;
 	uint64_t	first;		/* time of the first branch */
-	uint64_t	branches;	/* branches since the last slices were added to the pool */
+	uint64_t	branches;	/* number of branches since the part last added slices to the pool */
 	enum nt_where	mode;		/* mode of the current code; NT_IN_NR: unknown, see ns_slice::unknown */
 	uint64_t	mode_since;	/* time for which the slice had run when @mode began, ns */
 	uint64_t	modes[NT_IN_NR];

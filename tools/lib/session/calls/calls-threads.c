@@ -13,9 +13,9 @@
 #include "session/session-priv.h"
 
 #define SLACK		10000000	/* limit of the difference between the clocks of two CPUs, ns */
-#define LIMIT		(16 << 20)	/* slices are merged when those in the pool have more bytes than this */
-#define GAPS_MAX	(1 << 16)	/* with more gaps than this, old gaps are dropped */
-#define OPEN_MAX	(2 * NS_STACK_DEPTH_MAX)	/* limit of open frames of all threads */
+#define LIMIT		(16 << 20)	/* size in bytes of the slices in the pool from which on they are merged */
+#define GAPS_MAX	(1 << 16)	/* number of gaps from which on old gaps are dropped */
+#define OPEN_MAX	(2 * NS_STACK_DEPTH_MAX)	/* maximum number of open calls of all threads together */
 
 /* ---- Slices ---- */
 
@@ -139,7 +139,7 @@ static bool add_depth(struct ns_thread_calls *t, struct ns_frame *frame)
 
 	if (!depth)
 		return false;
-	/* subtract the function's earlier calls from its sums, because all of them were inside this outer call */
+	/* subtract the earlier calls of the function from its sums, because this call contains all of them */
 	total = depth->total;
 	if (frame->outer)
 		add_total(t, depth, &total, -1);
@@ -618,7 +618,10 @@ static int end_threads(struct nt_calls *calls)
 		t = pool->threads.at[i];
 		err = give_up(t) ? t->error : -1;
 		for (cpu = 0; !err && cpu < t->cpus.nr; cpu++) {
-			/* @ran is negative if the switch to the next thread took longer than the only slice */
+			/*
+			 * @ran excludes the time of the switch to the next thread. It is negative if the thread has
+			 * only one slice on this CPU, and if the switch took longer than this slice.
+			 */
 			if ((int64_t)t->cpus.at[cpu].ran < 0)
 				t->cpus.at[cpu].ran = 0;
 			err = ns_array_add(&pool->cpus, t->cpus.at[cpu]) ? 0 : -1;

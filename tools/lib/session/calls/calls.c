@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Convert the branches of a part to slices, and count the calls that start and end in one slice
+ * (calls.h).
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +14,7 @@
 
 #define CACHE_SIZE	4096	/* entries of the cache of functions by address, a power of two */
 #define OUTER_MAX	4096	/* maximum number of events of a slice */
-#define FLUSH_SLICES	512	/* number of slices from which on a part adds them to the pool */
+#define FLUSH_SLICES	512	/* number of slices from which on a part adds them to the pool, to merge them */
 #define FLUSH_CALLS	4096	/* number of watched calls from which on a part adds its slices to the pool */
 #define FLUSH_BRANCHES	(1 << 20)	/* number of branches from which on a part adds its slices to the pool */
 
@@ -193,7 +197,10 @@ static bool is_full(const struct ns_part *p)
 
 /* ---- Slices ---- */
 
-/* Clear the numbers of open calls of the slice in ns_part_function::depth. The merge counts these calls. */
+/*
+ * Clear the numbers of open calls of the slice in ns_part_function::depth. They are counted when the slice is merged
+ * into the calls of its thread.
+ */
 static void forget_depths(struct ns_part *p)
 {
 	const struct ns_frame *frame = p->stack.cur.open.at, *end = frame + p->stack.cur.open.nr;
@@ -285,7 +292,7 @@ static bool slice_of(struct ns_part *p, const struct nt_who *who, const struct n
 }
 
 /*
- * Add an outer event, whose effect depends on the calls from before the slice. If calls of the slice
+ * Add an outer event (struct ns_outer), whose effect depends on the calls from before the slice. If calls of the slice
  * itself are open, a new slice starts with the event.
  */
 static bool take_outer(struct ns_part *p, struct ns_event *e)

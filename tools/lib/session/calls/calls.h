@@ -165,7 +165,7 @@ uint64_t nt_calls_ran(const struct nt_calls *calls, int32_t cpu, uint64_t modes[
 /* The code of a thread on one CPU */
 struct nt_thread {
 	int32_t		tid, cpu;
-	uint64_t	end;		/* time of the last code, ns */
+	uint64_t	end;		/* time of the last code that the thread executed on the CPU, ns */
 	uint64_t	insns;
 	/* time for which the CPU had chosen the thread, ns; calls count a switch as time of the thread before it */
 	uint64_t	ran;

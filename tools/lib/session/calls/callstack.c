@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* The model of calls, which finds the open calls of a thread from its branches (callstack.h). */
 #include <string.h>
 
 #include "callstack.h"
@@ -993,7 +994,10 @@ static int take_stop(struct ns_stack *stack, const struct ns_event *e)
 		return -1;
 	stop = &stack->cur.open.at[stack->cur.open.nr - 1];
 	stop->ret = ret;
-	/* if a call has stopped filtered trace, the frame is not a trap, but the called code outside of the ranges */
+	/*
+	 * if trace stopped at a call that left the ranges of a filter, the frame is for the called code, and not for a
+	 * trap
+	 */
 	stop->trap = !(filtered && e->kind == NT_BRANCH_CALL);
 	return 1;
 }

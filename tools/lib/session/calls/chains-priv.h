@@ -13,13 +13,13 @@ struct nt_chain {
 	const struct nt_chains *chains;
 	uint64_t	stretch, nth;	/* @nth is the number of the next slice */
 	/*
-	 * The stack after ns_stack_take(). The frames that are open at the start of a slice
-	 * are complete, and have the function numbers of nt_chains_calls().
+	 * The open calls after the last ns_stack_take(). The frames that are open at the start of a
+	 * slice are complete, and have the function numbers of nt_chains_calls().
 	 */
 	struct ns_stack	stack;
 	/* called after a slice has started and its open calls were added to the stack; may be NULL */
 	bool		(*begun)(struct ns_stack *stack);
-	struct ns_running running;	/* state of the slice */
+	struct ns_running running;	/* thread, CPU and times of the slice */
 	int32_t		tid, cpu;
 	uint64_t	insns;		/* instructions that the thread has executed */
 	/* time that the thread had run at the start of the slice, ns */

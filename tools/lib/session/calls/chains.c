@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Find the open calls at each branch of a recording (chains.h). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,7 @@ struct start {
 
 struct nt_chains {
 	struct nt_session *session;
-	struct nt_calls	*calls;		/* owner of the function numbers in frames */
+	struct nt_calls	*calls;		/* owner of the function numbers in ns_frame::function */
 	NS_ARRAY(struct start) starts;	/* sorted by stretch, then nth */
 	const char	*watched;	/* symbol, or NULL */
 	FILE		*file;

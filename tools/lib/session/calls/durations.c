@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Count the durations of calls in a histogram of bounded size (durations.h). */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Find the thread that executes a branch, and the time that it has run (running.h). */
 #include <string.h>
 
 #include "running.h"

@@ -15,7 +15,7 @@
 
 struct ns_running {
 	struct nt_session *session;
-	struct nt_who	who;		/* origin of the last branch */
+	struct nt_who	who;		/* thread, CPU and time of the last branch */
 	bool		known;		/* trace has not stopped since the last branch */
 	bool		switching;
 	uint64_t	insns;		/* instructions since the next thread's id was written */

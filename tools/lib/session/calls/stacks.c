@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Make a tree of all calls of a recording, or of the calls inside one call (stacks.h). */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,7 +75,7 @@ static bool is_function(const struct part *p, uint64_t space, uint64_t addr)
 	return place.object == f->object && place.address - (place.symbol ? place.offset : 0) == f->address;
 }
 
-/* A call that is not counted gets the root as its node, because none of its callers is counted. */
+/* A call that is not counted gets the root of the tree as its node, because none of its callers is counted. */
 static bool enter_only(struct ns_stack *stack, struct ns_frame *frame, const struct ns_event *e)
 {
 	struct part *p = stack->ctx;

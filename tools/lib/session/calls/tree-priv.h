@@ -18,7 +18,7 @@ extern const char ns_tree_unplaced[];
 
 struct ns_tree {
 	struct nt_session *session;
-	nt_inlined_fn	inlined;	/* NULL: inlined functions do not get nodes */
+	nt_inlined_fn	inlined;	/* finds inlined functions; NULL: inlined functions do not get nodes */
 	void		*inlined_ctx;
 	NS_ARRAY(struct nt_node) nodes;	/* the root is the first */
 	struct ns_hash	hash;		/* hash table of @nodes */

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Build and join trees of calls, in which a node has the calls of one function from one place
+ * (tree.h).
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Store calls of one function, and find the slowest calls and the median call among them
+ * (watched.h).
+ */
 #include <stdlib.h>
 
 #include "durations.h"

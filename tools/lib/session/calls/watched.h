@@ -16,16 +16,16 @@
 #define NS_WATCHED_EXACT	(1 << 19)
 #define NS_WATCHED_SLOWEST	1024
 
-/* Calls of one bucket */
+/* Number of the calls whose durations are in one bucket (see durations.h), and one of these calls */
 struct ns_example {
 	uint64_t	nr;
-	struct nt_call	call;		/* example, which is one of the calls */
+	struct nt_call	call;		/* example, which is any of the @nr calls */
 };
 
 struct ns_watched {
 	uint64_t	nr;
 	NS_ARRAY(struct nt_call) calls;	/* calls that are not yet in @examples */
-	struct ns_example *examples;	/* one entry for each bucket; NULL: @calls has all calls */
+	struct ns_example *examples;	/* one element for each bucket of durations.h; NULL: @calls has all calls */
 	NS_ARRAY(struct nt_call) slowest;	/* slowest calls of @examples, the slowest first */
 };
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Number the functions that were called, and add up the calls of each function. */
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>

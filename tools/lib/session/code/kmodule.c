@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Find the file of a kernel module or of the kernel, and the kernel addresses of its sections
+ * (kmodule.h).
+ */
 #include <fts.h>
 #include <limits.h>
 #include <stdio.h>

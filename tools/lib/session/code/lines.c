@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Find source lines and inlined functions of an address by elfutils (lines.h). */
 #include <search.h>
 #include <stdint.h>
 #include <stdlib.h>

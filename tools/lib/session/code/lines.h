@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Find source lines and inlined functions. elfutils reads them from the object's file, or from
- * separate debug information (.gnu_debuglink, /usr/lib/debug, or debuginfod if DEBUGINFOD_URLS
- * names servers). kmodule.h describes how files of kernel modules are found. Programs that use
- * these functions must link with libdw.
+ * Find source lines and inlined functions. The library elfutils reads them from the object's file,
+ * or from separate debug information (.gnu_debuglink, /usr/lib/debug, or debuginfod if
+ * DEBUGINFOD_URLS names servers). The file kmodule.h describes how files of kernel modules are
+ * found. Programs that use these functions must link with libdw.
  */
 #ifndef NTRACE_SESSION_LINES_H
 #define NTRACE_SESSION_LINES_H

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Find and read the files of the objects of a recording, such as programs and libraries (object.h).
+ */
 #include <errno.h>
 #include <search.h>
 #include <stdio.h>

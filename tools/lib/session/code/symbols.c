@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The functions of an object. elfutils finds the symbols in the object's file, in the section
- * .gnu_debugdata of this file, or in a separate debug file. Documentation/names.rst describes which
- * name is displayed.
+ * The functions of an object. The library elfutils finds the symbols in the object's file, in the
+ * section .gnu_debugdata of this file, or in a separate debug file. Documentation/names.rst
+ * describes which name is displayed.
  */
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -85,7 +85,7 @@ static bool read_symtab(struct ns_object *object)
 
 /* ---- PLT ---- */
 
-#define PLT_HEADER	32	/* size of the first entry in bytes (RISC-V ELF psABI, "Program Linkage Table") */
+#define PLT_HEADER	32	/* bytes of the first PLT entry (RISC-V ELF psABI, "Program Linkage Table") */
 #define PLT_ENTRY	16
 
 static Elf_Scn *section_named(Elf *elf, const char *name, GElf_Shdr *shdr)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Count how often the loops of functions iterate (loops.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,11 +16,14 @@ struct function {
 };
 
 enum state {
-	/* all code of the thread in the part so far is in the loop, so that the run may have begun earlier */
+	/*
+	 * all code of the thread in the part so far is in the loop, so that the loop may have been entered before the
+	 * part
+	 */
 	UNKNOWN,
 	OUTSIDE,
 	INSIDE,
-	BROKEN,		/* in the loop, but trace is missing after the start of the run */
+	BROKEN,		/* in the loop, but trace is missing since the loop was entered */
 };
 
 /* The state of one loop in one thread */
@@ -27,7 +31,7 @@ struct run {
 	int32_t		tid;
 	uint32_t	loop;
 	enum state	state;
-	uint64_t	iterations;	/* number of iterations of the current run, which has not ended */
+	uint64_t	iterations;	/* number of iterations since the thread entered the loop */
 	uint64_t	first;		/* number of iterations during the state UNKNOWN */
 	bool		first_lost;	/* trace is missing after the @first iterations */
 };
@@ -42,7 +46,7 @@ struct nt_loops {
 	struct nt_filter filter;
 	NS_ARRAY(struct function) functions;
 	NS_ARRAY(struct nt_loop) all;
-	struct runs	runs;		/* states at the end of the parts that were decoded so far */
+	struct runs	runs;		/* states of all loops at the end of the parts that were decoded so far */
 };
 
 /* Cached function of the code at an address */
@@ -54,8 +58,8 @@ struct known {
 struct part {
 	struct nt_loops	*loops;
 	struct runs	runs;
-	struct nt_loop	*sums;		/* runs in this part, one element for each loop in nt_loops::all */
-	/* For each loop in nt_loops::all, the index + 1 of its run by thread @tid; 0: not yet searched */
+	struct nt_loop	*sums;		/* counts of this part, one element for each loop in nt_loops::all */
+	/* For each loop in nt_loops::all, the index + 1 in @runs of its state in thread @tid; 0: not yet searched */
 	size_t		*current;
 	int32_t		tid;
 	struct known	known[CACHE];
@@ -152,7 +156,7 @@ static void add_up(struct nt_loop *to, const struct nt_loop *from)
 		to->by_size[i] += from->by_size[i];
 }
 
-/* Return the run of a loop by a thread. If there is none, add it. Return NULL if out of memory. */
+/* Return the state of a loop in a thread. If the array does not have it, add it. Return NULL if out of memory. */
 static struct run *get_run(struct runs *runs, int32_t tid, uint32_t loop)
 {
 	const struct run new = { .tid = tid, .loop = loop };
@@ -300,8 +304,8 @@ static int take_item(void *part, const struct nt_who *who, const struct nt_item 
 }
 
 /*
- * Join the last state of a thread and loop in the earlier parts with the runs in this part. If the thread is new, its
- * first iterations are not counted, because its trace may begin inside the loop.
+ * Join the state of a loop in a thread after the earlier parts with that after this part (@run). If the thread is new,
+ * its first iterations are not counted, because its trace may begin inside the loop.
  */
 static bool join_run(struct nt_loops *loops, const struct run *run)
 {

@@ -16,12 +16,12 @@
 struct nt_loop {
 	const char	*object;	/* object of the loop's function (see struct nt_place) */
 	uint64_t	head, last;	/* addresses of the head and of the last jump (see struct nt_place) */
-	uint64_t	runs;		/* number of runs whose start and end are in the trace */
-	uint64_t	iterations;	/* number of iterations of the runs in @runs */
-	uint64_t	least, most;	/* minimum and maximum number of iterations of a run in @runs */
+	uint64_t	runs;		/* number of runs of the loop whose start and end are in the trace */
+	uint64_t	iterations;	/* number of iterations in all of these runs */
+	uint64_t	least, most;	/* minimum and maximum number of iterations of one of these runs */
 	/*
-	 * by_size[n] is the number of runs with at least 2^(n-1) and less than 2^n iterations;
-	 * by_size[0] is the number with 0
+	 * by_size[n] is the number of these runs with at least 2^(n-1) and less than 2^n
+	 * iterations; by_size[0] is the number with 0
 	 */
 	uint64_t	by_size[65];
 };
@@ -41,8 +41,8 @@ void nt_loops_free(struct nt_loops *loops);
 bool nt_loops_add(struct nt_loops *loops, uint64_t space, uint64_t addr);
 
 /*
- * nt_loops_run() - decode the recording if the list has loops, and count their runs. Return the
- * same values as nt_session_decode().
+ * nt_loops_run() - decode the recording if the list has loops, and count the runs of these loops.
+ * Return the same values as nt_session_decode().
  */
 int nt_loops_run(struct nt_loops *loops);
 

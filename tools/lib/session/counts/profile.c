@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Several threads decode stretches. A stretch is the trace from a start of an encoder to its stop.
- * Each thread adds the counts of its stretch to a set of counts that no other thread uses at the
- * same time. At the end, the blocks of all sets are converted to instructions.
+ * Count the executed instructions of a recording in several threads. Each thread adds the counts of
+ * the stretch that it decodes to a set of counts that no other thread uses at the same time. At the
+ * end, the blocks of all sets are converted to instructions.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -141,7 +141,10 @@ static bool add_insn(struct nt_profile *profile, const struct nt_count *block, u
 	insn.symbol = place.symbol;
 	insn.offset = place.offset;
 	insn.address = place.object ? place.address : addr;
-	/* the previous block often contains the same instruction */
+	/*
+	 * add to the previous element if it is the same instruction, so that the array stays small;
+	 * blocks are sorted by address, and often begin at the same instruction
+	 */
 	if (last && last->object == insn.object && last->address == insn.address) {
 		profile->insns.at[profile->insns.nr - 1].count += insn.count;
 		return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Declarations for the files of this folder. Sums are counts that were added up over several
- * recordings.
+ * Declarations for the files that read and write sums. Sums are counts that were added up over
+ * several recordings.
  */
 #ifndef NTRACE_SESSION_SUMS_PRIV_H
 #define NTRACE_SESSION_SUMS_PRIV_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Find the start and the end of the trace in the memory of each sink. */
+/* Find the start and the end of the trace in the memory (area) of each sink in a record of the flight recorder. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,8 +7,7 @@
 #include "session/flow/trace.h"
 
 /*
- * If an area ends with at least this number of idle bytes, the sink has not yet reached the end of
- * the area.
+ * If the area of a sink ends with at least this number of idle bytes, the sink has not yet reached the end of the area.
  */
 #define UNWRITTEN	64
 
@@ -233,7 +232,9 @@ static void cut_reset(struct ns_flight_trace *t, const struct nt_config *config)
 	while ((ret = nt_reader_next(reader, &msg)) != 0) {
 		if (ret < 0 || !nt_message_is_sync(&msg) || msg.sync != NT_SYNC_EXIT_RESET)
 			continue;
-		/* each hart of a shared sink sends this message, and the first message marks the reset */
+		/*
+		 * each hart of a shared sink sends a message "exit from reset", and the first of them marks the reset
+		 */
 		if (!found)
 			cut = msg.offset;
 		found = true;

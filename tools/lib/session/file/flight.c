@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Read the record of the driver's flight recorder (flight.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +92,7 @@ static int compare_gaps(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
-/* Read the switches. The rings of all CPUs have the same number of entries. */
+/* Read the context switches. Each CPU has a ring of entries, and all rings have the same number of entries. */
 static int read_switches(struct ns_flight *f)
 {
 	const struct ntrace_flight_part *p = ns_flight_part(f, NTRACE_FLIGHT_SWITCHES,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Read the record of a flight recorder, which the driver left in memory in the format of
- * <linux/ntrace-flight.h>. Each byte of the record may be damaged. Entries with a wrong checksum are
+ * Read the record that the driver's flight recorder has left in memory. <linux/ntrace-flight.h>
+ * describes its format. Each byte of the record may be damaged. Entries with a wrong checksum are
  * not used, but counted in ns_flight::damaged.
  */
 #ifndef NTRACE_SESSION_FLIGHT_H
@@ -55,9 +55,9 @@ struct ns_flight {
 	struct ntrace_flight_module *modules;
 	size_t		nr_modules;
 	struct ntrace_flight_switch *switches;	/* sorted by time */
-	uint32_t	*switch_cpus;	/* CPU of each switch */
+	uint32_t	*switch_cpus;	/* CPU of each element of @switches */
 	size_t		nr_switches;
-	struct ntrace_flight_session *sessions;	/* perf sessions whose trace is in a sink's area */
+	struct ntrace_flight_session *sessions;	/* sessions (perf events) whose trace is in the area of a sink */
 	size_t		nr_sessions;
 	struct ntrace_flight_gap *gaps;	/* sorted by time */
 	size_t		nr_gaps;

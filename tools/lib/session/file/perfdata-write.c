@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Write perf.data with its header, records and features (perfdata-write.h). */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

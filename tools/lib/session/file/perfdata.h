@@ -180,7 +180,7 @@ struct perfdata {
 	struct pd_build_id *build_ids;
 	size_t		nr_build_ids;
 	NS_ARRAY(uint8_t *) chunks;	/* records that were decompressed or copied */
-	uint8_t		*copies;	/* the chunk that receives copies */
+	uint8_t		*copies;	/* memory to which the next records are copied */
 	size_t		nr_copied, copies_size;
 	char		error[256];	/* sentence that describes the error, if a call has failed */
 };

@@ -12,7 +12,7 @@ struct walk {
 	int		(*take)(void *ctx, const struct pd_record *record);
 	void		*ctx;
 	ZSTD_DStream	*zstd;
-	uint8_t		*left;		/* start of a record that continues in the next chunk */
+	uint8_t		*left;		/* start of a record that continues in the next chunk of decompressed bytes */
 	size_t		nr_left;
 	uint64_t	nr;		/* number of records so far */
 	uint64_t	expanded;	/* number of decompressed bytes so far */
@@ -25,7 +25,7 @@ struct walk {
 
 /* ---- Memory ---- */
 
-#define COPIES	(1 << 20)	/* size of a chunk for copied records */
+#define COPIES	(1 << 20)	/* size in bytes of the memory (chunk) to which several records are copied */
 
 static uint8_t *new_chunk(struct perfdata *pd, size_t size)
 {

@@ -19,7 +19,7 @@
 struct split_cut {
 	uint32_t	queue;
 	uint64_t	offset;
-	const struct ns_stretch *before;	/* the previous stretch of the queue; NULL: none */
+	const struct ns_stretch *before;	/* the previous stretch of the same AUX buffer; NULL: none */
 };
 
 /* An entry of feature AUXTRACE, which is an index of the trace in the file */
@@ -57,7 +57,7 @@ static void put(struct split *split, struct shard *shard, const void *data, size
 		fail(split);
 }
 
-/* ---- Bytes of a queue that belong to a shard ---- */
+/* ---- Bytes of an AUX buffer that belong to a shard ---- */
 
 struct window {
 	uint64_t from, to;
@@ -292,8 +292,8 @@ static uint64_t bytes_of(const struct ns_stretch *s)
 }
 
 /*
- * Choose the cuts so that all shards have about the same number of bytes of trace. The first cut is at
- * the start of the trace, and the last cut is after all trace.
+ * Choose the starts of the shards (cuts), so that all shards have about the same number of bytes of trace. The first
+ * cut is at the start of the trace, and the last cut is after all trace.
  */
 static void choose_cuts(struct split *split)
 {

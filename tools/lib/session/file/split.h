@@ -11,7 +11,7 @@
 
 #include "session/session.h"
 
-#define NT_SHARDS_MAX	1000	/* limit, because all files are open at once */
+#define NT_SHARDS_MAX	1000	/* maximum number of shards, whose files are all open at once */
 
 struct nt_split_options {
 	size_t		size;	/* sizeof(struct nt_split_options) */

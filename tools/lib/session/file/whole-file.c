@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Write a file, or the folder of a recording, that gets its name when it is complete
+ * (whole-file.h).
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -21,7 +21,10 @@ uint64_t ns_worker_time(const struct worker *w, uint64_t ticks)
 	return s->end && time > s->end ? s->end : time;
 }
 
-/* Update the reader's clock. Return true if @msg belongs to this part and has a known time. */
+/*
+ * Update the time of the reader by a message. Return true if @msg belongs to this part and has a
+ * known time.
+ */
 static bool clock_advance(struct worker *w, const struct nt_message *msg)
 {
 	struct ns_clock *clock = &w->clock;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Convert the decoded ranges of a stretch to branches (branch.h). */
 #include <stdlib.h>
 
 #include "branch.h"

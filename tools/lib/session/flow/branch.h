@@ -52,7 +52,7 @@ struct nt_branch_sink {
 	/* Called if the trace cannot be decoded, code is missing, or the encoder lost trace. May be NULL. */
 	int	(*error)(void *part, const struct nt_who *who, const struct nt_item *item);
 	int	(*end)(void *ctx, void *part, const struct nt_who *who, bool lost);
-	/* Windows of time to decode, with the same meaning as in struct nt_consumer */
+	/* Periods of time to decode, with the same meaning as in struct nt_consumer */
 	const struct nt_window *windows;
 	size_t	nr_windows;
 };

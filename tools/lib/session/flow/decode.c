@@ -207,7 +207,7 @@ int ns_worker_feed(struct worker *w)
 }
 
 /*
- * Return true if the stretch overlaps a window of time that the consumer has selected. Return true
+ * Return true if the stretch overlaps a period of time that the consumer has selected. Return true
  * for a stretch without times.
  */
 static bool is_wanted(const struct nt_consumer *consumer, const struct ns_stretch *s)
@@ -369,8 +369,9 @@ static int turn_cmp(const void *a, const void *b)
 }
 
 /*
- * Add a part to job::turns for each encoder in ns_stretch::cpus. If that list is empty, or if the consumer does not
- * want the stretch, only add the part of the stretch's own CPU.
+ * Add a part to job::turns, the list of all parts, for each encoder in ns_stretch::cpus. If that
+ * list is empty, or if the consumer does not want the stretch, only add the part of the stretch's
+ * own CPU.
  */
 static bool add_turns(struct job *job, const struct ns_stretch *s, uint64_t start)
 {
@@ -451,8 +452,8 @@ static int end_part(struct job *job, struct turn *t)
 }
 
 /*
- * Call end() for decoded parts in the order of job::turns, up to the first part that is not decoded. If another thread
- * is calling end(), return.
+ * Call the consumer's end() for decoded parts in the order of job::turns, up to the first part that
+ * is not decoded. If another thread is calling end(), return.
  */
 static void end_finished(struct job *job)
 {

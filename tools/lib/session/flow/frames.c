@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Unpack the CoreSight frames of a stretch into messages (frames.h). */
 #include <stdlib.h>
 #include <string.h>
 

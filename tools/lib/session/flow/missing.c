@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Add up how much trace of each CPU was decoded, and how much is missing (missing.h). */
 
 #include "missing.h"
 #include "session/session-priv.h"
@@ -9,7 +10,10 @@
  */
 struct walk {
 	struct nt_missing *missing;
-	/* time of the last item so far, ns; at the start, time of the first item of all CPUs */
+	/*
+	 * time of the last item that was added so far, ns; at the start, time of the first item of
+	 * all CPUs
+	 */
 	uint64_t	last;
 	bool		is_lost;	/* trace is missing since time @from for the reason @why */
 	enum nt_lost	why;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Find the encoders that have messages in a shared AUX buffer (sources.h). */
 #include <endian.h>
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Divide the AUX buffers of a recording into stretches (trace.h). */
 #include <string.h>
 
 #include "ntrace/foreign.h"
@@ -9,7 +10,7 @@
 
 /* ---- Records ---- */
 
-/* Return the slot of a CPU's or thread's queue in the hash table, or NULL if out of memory. */
+/* Return the slot of the AUX buffer of a CPU or thread in the hash table, or NULL if out of memory. */
 static struct ns_hash_slot *slot_of(struct ns_trace *trace, int32_t cpu, int32_t tid)
 {
 	const struct ns_queue *q = trace->queues.at;
@@ -161,9 +162,9 @@ int64_t ns_trace_queue(struct ns_trace *trace, int32_t cpu, int32_t tid)
 }
 
 /*
- * Return the queue of a PERF_RECORD_AUX, or -1 if out of memory. A thread's buffer moves between
- * CPUs. A record whose trace is not in the file also needs a queue, because it may report
- * lost trace.
+ * Return the index in ns_trace::queues of the AUX buffer that a PERF_RECORD_AUX describes, or -1 if
+ * out of memory. A thread's buffer moves between CPUs. A record whose trace is not in the file also
+ * needs an element, because it may report lost trace.
  */
 static int64_t queue_of(struct ns_trace *trace, const struct ns_stretch *s)
 {
@@ -177,7 +178,7 @@ static int64_t queue_of(struct ns_trace *trace, const struct ns_stretch *s)
 }
 
 /*
- * Divide the bytes of one buffer among the stretches with the indices [@first, @end) of its queue.
+ * Divide the bytes of one AUX buffer among its stretches, which have the indices [@first, @end).
  */
 static bool cut_buffer(struct ns_trace *trace, uint32_t queue, const struct ns_buffer *b,
 		       size_t *first, size_t end)
@@ -338,7 +339,7 @@ static void link_stretches(struct ns_trace *trace, const struct ns_setup *setup,
 	}
 }
 
-/* ---- Rings that wrapped, of other drivers ---- */
+/* ---- Records of other drivers whose ring has wrapped around ---- */
 
 /* Remove the bytes of a stretch that are not in [@from, @to), which are offsets from its start. */
 static bool keep_pieces(struct ns_stretch *s, uint64_t from, uint64_t to)

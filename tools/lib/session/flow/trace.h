@@ -2,9 +2,9 @@
 /*
  * The trace of a recording, divided into stretches. A stretch is the trace that one PERF_RECORD_AUX
  * describes, from a start of the encoder to its stop. A stretch can be decoded without the other
- * stretches. A queue is one AUX buffer, which belongs to a CPU or to a thread, with the buffer's
- * stretches in the order of their offsets. A piece is a sequence of bytes of a stretch that are
- * contiguous in the file.
+ * stretches. A queue (struct ns_queue) is one AUX buffer, which belongs to a CPU or to a thread,
+ * with the buffer's stretches in the order of their offsets. A piece is a sequence of bytes of a
+ * stretch that are contiguous in the file.
  */
 #ifndef NTRACE_SESSION_TRACE_H
 #define NTRACE_SESSION_TRACE_H
@@ -34,10 +34,13 @@ struct ns_stretch {
 	uint64_t	flags;		/* PERF_AUX_FLAG_* */
 	uint64_t	start, end;	/* times of the start and of the end, ns; 0: not known */
 	int32_t		cpu, pid, tid;	/* CPU, process and thread; -1: not known */
-	uint32_t	queue;		/* index of the stretch's queue in ns_trace::queues */
+	uint32_t	queue;		/* index in ns_trace::queues of the AUX buffer that contains the stretch */
 	bool		middle;		/* the first byte may be inside a message */
 	bool		lost;		/* trace is missing after the stretch */
-	/* the previous stretch of the queue ends at @offset, and no trace is missing between them */
+	/*
+	 * the previous stretch of the same AUX buffer ends at @offset, and no trace is missing
+	 * between them
+	 */
 	bool		follows;
 	NS_ARRAY(struct ns_piece) pieces;
 	/*
@@ -62,13 +65,13 @@ struct ns_queue {
 
 struct ns_trace {
 	NS_ARRAY(struct ns_queue) queues;
-	struct ns_hash	owners;		/* hash table that finds a queue by its CPU and thread */
-	NS_ARRAY(struct ns_stretch) stretches;	/* sorted by queue, then by offset */
+	struct ns_hash	owners;		/* hash table that finds an element of @queues by its CPU and thread */
+	NS_ARRAY(struct ns_stretch) stretches;	/* sorted by AUX buffer, then by offset */
 	uint64_t	bytes;
 	uint64_t	missing;	/* number of bytes that PERF_RECORD_AUX lists but no buffer contains */
 	struct nt_foreign *foreign;	/* metadata of a recording that another driver made, otherwise NULL */
 	uint64_t	wrapped;	/* number of records of another driver whose ring has wrapped around */
-	uint64_t	old;		/* number of bytes in @wrapped records that are older than the record */
+	uint64_t	old;		/* number of bytes in @wrapped records that are older than their trace */
 };
 
 /*
@@ -112,8 +115,8 @@ bool ns_stretch_is_full(const struct ns_stretch *stretch);
 bool ns_stretch_is_cut(const struct ns_stretch *stretch);
 
 /*
- * ns_trace_queue() - return the index of the queue of a CPU. If that CPU has no queue, return the
- * index of the queue of a thread, or -1.
+ * ns_trace_queue() - return the index in ns_trace::queues of a CPU's AUX buffer. If that CPU has no
+ * buffer, return the index of a thread's buffer, or -1.
  */
 int64_t ns_trace_queue(struct ns_trace *trace, int32_t cpu, int32_t tid);
 

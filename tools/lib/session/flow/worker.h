@@ -38,7 +38,7 @@ struct worker {
 	uint64_t	set_back;
 	struct nt_who	who;
 	struct ns_traced traced;	/* amount, times and losses of the trace that was decoded so far */
-	int32_t		known_tid;	/* thread for which @who was set, at time @known_at */
+	int32_t		known_tid;	/* thread for which @who was set, at the time @known_at */
 	uint64_t	known_at;
 	uint64_t	kernel_start;
 	void		*part;
@@ -87,8 +87,8 @@ struct place {
 /* State of the reader that finds the times of a stretch's messages before they are decoded */
 struct scan {
 	uint64_t	begin;		/* offset of the stretch in the AUX buffer */
-	size_t		piece;		/* index of the next piece to read */
-	uint64_t	offset;		/* offset of the last message with a time */
+	size_t		piece;		/* index in ns_stretch::pieces of the next piece to read */
+	uint64_t	offset;		/* offset in the AUX buffer of the last message with a time */
 	uint64_t	time;		/* time of that message, ns; UINT64_MAX: the stretch has ended */
 };
 

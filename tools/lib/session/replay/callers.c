@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Find the callers at any position. A walk applies the events of one thread to the model of calls, and stores
- * copies of the thread's stacks. To go back, the walk continues from the last copy before the position.
+ * Find the callers at any position. A pass (struct ns_walk) applies the events of one thread to the model of calls, and
+ * stores copies of the thread's stacks. To go back, the pass continues from the last copy before the position.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "replay-priv.h"
 
-/* A walk stores a copy if COPY_EVENTS events, and COPY_FRAMES events for each open call, follow the last copy. */
+/* A pass stores a copy if COPY_EVENTS events, and COPY_FRAMES events for each open call, follow the last copy. */
 #define COPY_EVENTS	16384
 #define COPY_FRAMES	64
 
-/* The next event that a walk has to apply among the events of one lane (the segments of one CPU) */
+/* The next event to apply among the events of one lane (the segments of one CPU) */
 struct head {
 	uint32_t	segment, event;	/* number of the segment, and number of the event in the list of the segment */
 	bool		indexed;	/* the list is ns_chunk::events; if false, the list is ns_decoded::events */
@@ -23,12 +23,13 @@ struct list {
 	size_t		nr;
 };
 
-/* State of a walk at its position, which is directly after an event of the thread */
+/* The stacks of the thread, and the position of the pass, which is directly after an event of the thread */
 struct state {
 	struct ns_stack	stack;
 	struct head	*heads;
 	uint32_t	lane;		/* lane of the last event */
-	struct ns_spot	spot;		/* run after the last event; @run is UINT32_MAX after an event of the index */
+	/* position of the run after the event; @run is UINT32_MAX if the event is from the index */
+	struct ns_spot	spot;
 	uint64_t	time;		/* time of the last event, ns */
 	bool		begun;
 };
@@ -133,9 +134,9 @@ static bool take_event(struct ns_walk *walk, uint32_t lane, struct ns_spot spot,
 /* ---- Walk ---- */
 
 /*
- * Set *list to the events of the lane's next segment, for a walk to @time. If the walk passes the whole segment,
- * because @before is set or the segment ends before @time, the few events in the index are enough. Return false after
- * an error.
+ * Set *list to the events of the lane's next segment, for a pass up to @time. If the pass applies all events of the
+ * segment, because @before is set or the segment ends before @time, the few events in the index are enough. Return
+ * false after an error.
  */
 static bool list_events(struct ns_walk *walk, uint32_t lane, uint64_t time, bool before, struct list *list)
 {
@@ -157,8 +158,8 @@ static bool list_events(struct ns_walk *walk, uint32_t lane, uint64_t time, bool
 }
 
 /*
- * Return the next event of the walk's thread on @lane, for a walk to the run @to of @to_lane, which has the time @time.
- * Return NULL if the lane has no further event before this run, or after an error, for which *err is set.
+ * Return the next event of the pass's thread on @lane, for a pass up to the run @to of @to_lane, which has the time
+ * @time. Return NULL if the lane has no further event before this run, or after an error, for which *err is set.
  */
 static const struct ns_call_event *head_of(struct ns_walk *walk, uint32_t lane, uint32_t to_lane, struct ns_spot to,
 					   uint64_t time, bool *err)
@@ -189,8 +190,8 @@ static const struct ns_call_event *head_of(struct ns_walk *walk, uint32_t lane, 
 }
 
 /*
- * Return true if a walk to any later position can continue from here. If the walk has applied some of the events that
- * the index has of a segment, a walk to a position inside this segment would lack events.
+ * Return true if a pass to any later position can continue from here. If the pass has applied some of the events that
+ * the index has of a segment, a pass to a position inside this segment would lack events.
  */
 static bool is_between_segments(const struct ns_walk *walk)
 {
@@ -212,7 +213,7 @@ static bool keep_copy(struct ns_walk *walk)
 	    !is_between_segments(walk))
 		return true;
 	walk->events = 0;
-	/* a walk that has gone back can pass positions again of which it has already made copies */
+	/* a pass that has gone back can reach positions again of which it has already made copies */
 	if (walk->copies.nr &&
 	    !is_before(&walk->copies.at[walk->copies.nr - 1], walk->now.lane, walk->now.spot, walk->now.time))
 		return true;
@@ -225,8 +226,8 @@ static bool keep_copy(struct ns_walk *walk)
 }
 
 /*
- * Move the head of a lane behind event @e. If the thread has several stacks, the events in the index may be incorrect,
- * so continue with the complete list of the segment's events.
+ * Continue on a lane with the event after @e. If the thread has several stacks, the events in the index may be
+ * incorrect, so continue with the complete list of the segment's events.
  */
 static void pass_event(const struct ns_walk *walk, struct head *head, const struct ns_lane *lane, const struct ns_call_event *e)
 {
@@ -275,7 +276,7 @@ static bool walk_to(struct ns_walk *walk, uint32_t lane, struct ns_spot spot, ui
 	}
 }
 
-/* Go to the last copy of the state before a run. Do nothing if the walk is already between that copy and the run. */
+/* Go to the last copy of the state before a run. Do nothing if the pass is already between that copy and the run. */
 static bool go_back(struct ns_walk *walk, uint32_t lane, struct ns_spot spot, uint64_t time)
 {
 	struct state copy, *now = &walk->now;

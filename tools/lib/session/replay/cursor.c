@@ -12,7 +12,10 @@ const struct ns_decoded *ns_replay_decode(struct nt_replay *replay, uint32_t lan
 	struct ns_decoded *d, *oldest = replay->cache;
 	size_t nr = NS_CACHE;
 
-	/* a path reads each lane only once, so use few entries of the cache, which fit into the processor's cache */
+	/*
+	 * a replay for nt_path_next() reads each lane only once, so use few entries, which fit into the processor's
+	 * cache
+	 */
 	if (replay->options.paths && replay->lanes.nr < nr)
 		nr = replay->lanes.nr + 1;
 	for (d = replay->cache; d < replay->cache + nr; d++) {

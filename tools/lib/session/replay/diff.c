@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Find the differences between two threads, which are the places after which they continue at
+ * different addresses (diff.h).
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,8 +12,8 @@
 #include "session/hash.h"
 
 #define PAGES		4096	/* entries of the cache of pages; a power of two */
-#define RETURNS		64	/* number of the newest calls among which the call of a return is searched */
-#define PIECES		64	/* the search for N calls reads at most N * PIECES pieces */
+#define RETURNS		64	/* number of the newest calls that are searched for the returning call */
+#define PIECES		64	/* the search for N calls reads at most N * PIECES pieces of code (nt_path_next()) */
 
 /* Position of the code of a page in the file of its object */
 struct page {
@@ -26,18 +30,18 @@ struct call {
 struct side {
 	struct nt_diff_thread thread;
 	struct nt_path	*path;
-	struct nt_piece	before, now;	/* the last piece and the current one */
-	uint64_t	nth;		/* number of pieces up to the current one */
+	struct nt_piece	before, now;	/* the last piece of code and the current one */
+	uint64_t	nth;		/* number of pieces of code up to the current one */
 	struct page	*pages;
 	NS_ARRAY(struct call) calls;
-	bool		over;		/* the thread has no more pieces */
-	bool		split;		/* @before and @now are the two halves of one piece of the path */
+	bool		over;		/* the thread has no more code */
+	bool		split;		/* @before and @now are the two halves of one piece of nt_path_next() */
 };
 
 struct nt_diff {
 	struct side	sides[2];
-	uint64_t	counted[2];	/* for each thread, number of pieces before the last difference */
-	bool		moves;		/* the next comparison must first find equal calls */
+	uint64_t	counted[2];	/* for each thread, number of pieces of code before the last difference */
+	bool		moves;		/* the threads differ, so nt_diff_next() must first find equal calls */
 	bool		gap;		/* the last difference was missing trace */
 };
 
@@ -83,8 +87,8 @@ static bool is_call(const struct nt_piece *piece)
 }
 
 /*
- * Add the call of the last piece, or end calls if the piece ends with a return. A return ends all calls that are newer
- * than the returning one, because longjmp() ends several calls. Return false if out of memory.
+ * Add the call at the end of the last piece of code, or end calls if the piece ends with a return. A return ends all
+ * calls that are newer than the returning one, because longjmp() ends several calls. Return false if out of memory.
  */
 static bool follow_call(struct side *s)
 {
@@ -106,7 +110,7 @@ static bool follow_call(struct side *s)
 	return true;
 }
 
-/* Go to the next piece. Return false after an error. */
+/* Go to the next piece of code. Return false after an error. */
 static bool advance(struct side *s)
 {
 	int ret;
@@ -142,13 +146,14 @@ static void free_side(struct side *s)
 
 /* An anchor is the first of NT_DIFF_CALLS calls in a row, which may equal calls of the other thread. */
 struct anchor {
-	uint64_t	hash, nth;	/* hash of all NT_DIFF_CALLS calls, and number of the piece of the first call */
+	/* hash of all NT_DIFF_CALLS calls, and number of the piece of code of the first call */
+	uint64_t	hash, nth;
 	size_t		index;
 };
 
 struct anchors {
 	NS_ARRAY(struct anchor) all;
-	bool		over;		/* the thread ends after the calls of these anchors */
+	bool		over;		/* the thread ends after the calls in @all */
 };
 
 static uint64_t hash_address(struct side *s, uint64_t space, uint64_t addr, uint64_t hash)
@@ -263,7 +268,7 @@ static int stop(struct nt_diff *diff, struct nt_diff_side sides[2])
 	return over == 2 ? NT_DIFF_EQUAL : over ? NT_DIFF_END : diff->gap ? NT_DIFF_GAP : NT_DIFF_JUMP;
 }
 
-/* Divide the current piece at the address at which the same piece of the other thread ends. */
+/* Divide the current piece of code at the address at which the current piece of the other thread ends. */
 static void split(struct side *s, uint64_t size, uint8_t last_len)
 {
 	s->before = s->now;
@@ -327,7 +332,7 @@ static bool count(const struct side *s, uint64_t nr, struct nt_diff_side *side)
 		side->called += piece.space == side->space && piece.start == place.start && how != NT_END_BRANCH;
 		how = piece.how;
 	}
-	/* do not count the execution at the difference itself */
+	/* do not count the last execution, which is that after which the threads differ */
 	side->executed -= side->executed > 0;
 	side->called -= side->called > 0;
 	nt_path_free(path);

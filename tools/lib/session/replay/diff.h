@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Find the places at which two threads, usually of two recordings, took different paths. Addresses
- * are compared by the name of the object and the address in its file.
+ * Find the differences between two threads, usually of two recordings. A difference is an instruction after which the
+ * threads continued at different addresses. Addresses are compared by the name of the object and the address in its
+ * file.
  *
  *	nt_diff_new() -- nt_diff_next() -- nt_diff_free()
  *
@@ -32,10 +33,10 @@ enum nt_diff_kind {
 struct nt_diff_side {
 	uint64_t	at;		/* address of the instruction */
 	uint64_t	to;		/* address of the next instruction; 0: not known */
-	uint64_t	space, time;	/* as in struct nt_piece */
-	uint64_t	insns;		/* number of instructions of the thread up to the end of the current piece */
+	uint64_t	space, time;	/* address space and time, see struct nt_piece */
+	uint64_t	insns;		/* number of the thread's instructions up to the end of the nt_piece with @at */
 	bool		gap;		/* trace is missing after @at */
-	bool		ended;		/* the trace of the thread ends */
+	bool		ended;		/* the trace of the thread ends after @at */
 	/*
 	 * number of earlier executions of the instruction at @at, and number of earlier calls of the
 	 * function that contains it

@@ -24,7 +24,10 @@ static void *begin_index(void *ctx, uint64_t number)
 	struct nt_replay *replay = ctx;
 	const struct ns_stretch *s = ns_part_stretch(replay->session, number);
 	const struct ns_cpu *cpu = ns_part_cpu(replay->session, number);
-	/* a filter hides returns, so the index cannot pair calls with their returns and leave them out */
+	/*
+	 * a filter hides returns, so the index cannot leave out calls that return in the same
+	 * segment
+	 */
 	bool has_events = !replay->options.paths && !ns_is_filtered(replay->session);
 	struct ns_replay_part *p = ns_replay_part_new(replay, number, has_events);
 
@@ -155,7 +158,9 @@ static int make_index(struct nt_replay *replay)
 	ns_array_join(&replay->tids, tid_cmp, (void)b);
 	ns_array_join(&replay->spaces, space_cmp, (void)b);
 	ns_gaps_settle(&replay->gaps);
-	/* segments are decoded too often to report progress */
+	/*
+	 * do not report the progress when a segment is decoded, because this is fast and frequent
+	 */
 	replay->session->options.progress = NULL;
 	return err;
 }

@@ -25,9 +25,9 @@ struct ns_pairs {
 	struct ns_stack	stack;		/* argument of ns_code_before(), without calls */
 	NS_ARRAY(struct ns_call_event) events;
 	NS_ARRAY(struct open_call) open;
-	struct ns_call_event last;	/* time and thread of the last event, if @left_out */
+	struct ns_call_event last;	/* time and thread of the last event, if it was left out */
 	bool		left_out;
-	bool		too_many;	/* events of this segment were dropped */
+	bool		too_many;	/* the segment has too many events for the index, so that some were dropped */
 	bool		one_stack;	/* see struct ns_chunk */
 	uint32_t	seen;		/* number of events of this segment */
 };

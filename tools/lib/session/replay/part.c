@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Decode a part of the trace into runs and branches, for the index of the replay or for one segment
+ * (part.h).
+ */
 #include <stdlib.h>
 
 #include "part.h"
@@ -39,8 +43,8 @@ static void note_lines(struct ns_chunk *s, const struct nt_range *r)
 
 /*
  * Return the thread that executes a range. The kernel writes the id of the next thread some time before it switches to
- * that thread, and code up to the switch still belongs to the previous thread. For paths, and if the recording has a
- * filter, the thread whose id was written last is returned, even before the switch.
+ * that thread, and code up to the switch still belongs to the previous thread. In a replay for nt_path_next(), and if
+ * the recording has a filter, the thread whose id was written last is returned, even before the switch.
  */
 static const struct nt_who *owner_of(const struct ns_replay_part *p, const struct nt_who *who, const struct nt_range *range)
 {
@@ -56,8 +60,8 @@ static bool has_jumped(const struct nt_range *range)
 }
 
 /*
- * Extend the last run of the segment by a range that continues it. Only a replay for paths joins ranges in this way.
- * Return false if the range must be a new run.
+ * Extend the last run of the segment by a range that continues it. Only a replay for nt_path_next() joins ranges in
+ * this way. Return false if the range must be a new run.
  */
 static bool extend_run(struct ns_replay_part *p, const struct nt_who *who, const struct nt_range *range)
 {
@@ -117,7 +121,7 @@ static void set_time(struct ns_replay_part *p, uint64_t time)
 
 /* ---- Branches ---- */
 
-/* Pass one range to ns_replay_part::branches, which makes a branch of it. */
+/* Pass one range to ns_replay_part::branches, which makes a branch of its last instruction. */
 static int give_branch(struct ns_replay_part *p, const struct nt_who *who, const struct nt_batch *batch, size_t nth,
 		       const struct nt_mark *mark)
 {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Join the runs of one thread to pieces of code between two jumps (path.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +33,7 @@ struct nt_path {
 	/* latest time at which runs of this lane precede the next run of another lane, ns */
 	uint64_t	limit;
 	uint64_t	insns;
-	struct nt_piece	open;		/* the piece that the next run may continue */
+	struct nt_piece	open;		/* the piece of code that the next run may continue */
 	uint32_t	lane;
 	int32_t		tid;
 	bool		has_lane, has_open;
@@ -138,8 +139,8 @@ static bool is_resumed(uint64_t at, uint64_t to)
 }
 
 /*
- * If *run and the next runs belong to a signal handler that returns to the end of the piece, skip them, and set *run to
- * the run after them. Return false after an error.
+ * If *run and the next runs belong to a signal handler that returns to the end of the current piece of code, skip them,
+ * and set *run to the run after them. Return false after an error.
  */
 static bool skip_signal(struct nt_path *p, const struct ns_run **run)
 {
@@ -208,8 +209,8 @@ static bool is_retry(struct nt_path *p, const struct ns_run *run)
 }
 
 /*
- * Return 1 if the run continues the piece, 0 if not, 2 if trace is missing between the piece and the run, and -1 after
- * an error. If *run belongs to a signal handler, set it to the run after the handler.
+ * Return 1 if the run continues the current piece of code, 0 if not, 2 if trace is missing between the piece and the
+ * run, and -1 after an error. If *run belongs to a signal handler, set it to the run after the handler.
  */
 static int continues(struct nt_path *p, const struct ns_run **run)
 {

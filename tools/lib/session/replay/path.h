@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The path of one thread through its code, as pieces of code between two jumps. Interrupts,
+ * The code that one thread executed, as pieces (struct nt_piece) between two jumps. Interrupts,
  * exceptions, system calls and signal handlers that return to the interrupted code are left out,
  * and do not divide a piece. If a loop of lr and sc repeats because sc has failed, the repetitions
  * are also left out, because they depend on interrupts.
@@ -14,17 +14,20 @@
 
 struct nt_path;
 
-/* Instructions that follow one another in memory */
+/* A piece of code, which is instructions that follow one another in memory */
 struct nt_piece {
 	uint64_t	start, end;	/* address of the first instruction, and the address after the last one */
 	uint64_t	space;		/* address space, for nt_session_where() */
 	uint64_t	time;		/* as in struct nt_replay_place */
-	uint64_t	insns;		/* number of instructions of the thread up to the end of the piece */
-	/* enum nt_end of the piece's last instruction; NT_END_LINEAR: the kernel continued the thread elsewhere */
+	uint64_t	insns;		/* number of instructions of the thread up to the end of this code */
+	/*
+	 * enum nt_end of the last instruction; NT_END_LINEAR: the kernel continued the thread
+	 * elsewhere
+	 */
 	uint8_t		how;
 	uint8_t		last_len;	/* length of the last instruction, half-words */
-	bool		gap;		/* trace is missing before the piece */
-	bool		cut;		/* trace is missing after the piece, or this is the last piece of the thread */
+	bool		gap;		/* trace is missing before this code */
+	bool		cut;		/* trace is missing after this code, or this is the last code of the thread */
 };
 
 /*
@@ -34,10 +37,13 @@ struct nt_piece {
 struct nt_path *nt_path_new(struct nt_replay *replay, int32_t tid);
 void nt_path_free(struct nt_path *path);
 
-/* nt_path_copy() - return a path that continues at the same position; NULL if out of memory */
+/* nt_path_copy() - return a copy that continues at the same instruction; NULL if out of memory */
 struct nt_path *nt_path_copy(const struct nt_path *path);
 
-/* nt_path_next() - get the next piece. Return 1, 0 after the last one, or -1 after an error. */
+/*
+ * nt_path_next() - get the next piece of code. Return 1, 0 after the last one, or -1 after an
+ * error.
+ */
 int nt_path_next(struct nt_path *path, struct nt_piece *piece);
 
 #endif /* NTRACE_SESSION_PATH_H */

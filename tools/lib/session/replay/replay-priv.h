@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Declarations that only the files of the replay share. The glossary explains lanes, segments and
+ * runs.
+ */
 #ifndef NTRACE_SESSION_REPLAY_PRIV_H
 #define NTRACE_SESSION_REPLAY_PRIV_H
 
@@ -50,7 +54,7 @@ struct ns_chunk {
 	/* code that is not shown executed before the first instruction of the segment */
 	bool		trap;
 	bool		has_gap;	/* ns_run::gap is set in a run of the segment */
-	bool		has_events;	/* @events is complete, see pairs.c */
+	bool		has_events;	/* @events has all events that later code needs, see pairs.c */
 	bool		one_stack;	/* @events is only correct if the thread does not switch stacks */
 	uint64_t	end;		/* time of the last event or run of the segment, ns */
 	struct ns_call_event *events;
@@ -75,12 +79,15 @@ struct ns_decoded {
 	uint64_t	used;
 };
 
-/* A spot identifies a run of a lane. @run is an index into the runs of the lane's segment @segment. */
+/*
+ * Position of a run of a lane (spot). @segment is an index into the segments of the lane, and @run is an index into the
+ * runs of this segment.
+ */
 struct ns_spot {
 	uint32_t	segment, run;
 };
 
-/* A walk applies the events of one thread to the model of calls, to find the callers at a position. See callers.c. */
+/* Events of one thread that are applied to the model of calls, to find the callers at a position. See callers.c. */
 struct ns_walk;
 
 /* Files of an address space, see objects.c */
@@ -106,7 +113,7 @@ struct nt_replay {
 	uint64_t	uses;
 	size_t		events;		/* number of events in ns_chunk::events of all segments */
 	size_t		decoded;	/* number of times that a segment was decoded */
-	/* The position. @next has the next run of each lane, and @lane is the lane of the current run. */
+	/* The position of the replay. @next has the next run of each lane, and @lane is the lane of the current run. */
 	struct ns_spot	*next;
 	uint32_t	lane;
 	uint32_t	insn;		/* number of instructions of the current run before the position */

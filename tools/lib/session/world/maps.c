@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Store the maps of a process in a tree, of which old versions remain valid after a change
+ * (maps.h).
+ */
 #include <string.h>
 
 #include "maps.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Read the configuration of each CPU's encoder, and convert its timestamps (setup.h). */
 #include <stdlib.h>
 
 #include <linux/ntrace.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Build the list of threads, processes and maps at each time of a recording (sideband.h). */
 #include <string.h>
 
 #include "session/code/object.h"

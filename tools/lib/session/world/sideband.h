@@ -25,7 +25,7 @@ struct ns_generation {
 	int32_t		pid;
 	/* number of the exec that started the program, from 1; several generations may have the same number */
 	uint32_t	image;
-	uint32_t	epoch;		/* epoch of the tree @maps, see maps.h */
+	uint32_t	epoch;		/* number of the version (epoch) of the tree @maps, see maps.h */
 	struct ns_map_node *maps;	/* tree of the generation's maps, which do not overlap */
 };
 

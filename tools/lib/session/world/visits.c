@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Find times in which a thread may have executed without trace, from its context switches
+ * (visits.h).
+ */
 #include <string.h>
 
 #include "visits.h"
