@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Convert names of files, functions and threads to JSON (json-text.h). */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>

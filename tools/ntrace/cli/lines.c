@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Print lines of text, which several threads create in parallel, in the order of time (lines.h). */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Report the missing trace of a recording (losses.h). */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Report why a command has no result, and list the CPUs, threads and functions to select (nothing.h). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

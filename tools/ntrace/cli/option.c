@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Parse the options of a command, and print them as help (option.h). */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Open and close output files and the standard output, and report their errors (output.h). */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

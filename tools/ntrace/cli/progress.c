@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Print the progress of a long job on a line of the standard error (progress.h). */
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Open a recording for a command, and report its errors, losses and missing files (recording.h). */
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>

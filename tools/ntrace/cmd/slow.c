@@ -28,7 +28,7 @@ struct slow {
 	bool		json;
 };
 
-/* Code that is executed in a call. Each of these parts excludes the others. */
+/* Kinds of code that is executed in a call. Each kind excludes the others. */
 enum part { OFF_CPU, SYSCALLS, EXCEPTIONS, INTERRUPTS, OTHER_CODE, NR_PARTS };
 
 #define CAUSES_MAX	4
@@ -56,7 +56,7 @@ static void print_line(const struct tree_line *line)
 
 /* ---- Differences ---- */
 
-/* Return the part to which the code of @node belongs, if @node is called in code of the part @in. */
+/* Return the kind of code to which the code of @node belongs, if @node is called in code of the kind @in. */
 static enum part part_of(const struct nt_node *node, enum part in)
 {
 	switch (node->trap) {
@@ -91,8 +91,8 @@ static uint64_t less(uint64_t a, uint64_t b)
 }
 
 /*
- * Divide the calls below @node, whose code belongs to the part @in. The code of an interrupt that occurs in an exception
- * belongs to the interrupt.
+ * Divide the calls below @node, whose code is of the kind @in, among the kinds of code. The code of an interrupt that
+ * occurs in an exception belongs to the interrupt.
  */
 static void add_calls(struct parts *parts, const struct nt_node *nodes, const struct nt_node *node, enum part in)
 {
@@ -157,7 +157,7 @@ static void print_causes(const struct parts *parts)
 	fputs(i ? ")" : "", stdout);
 }
 
-/* Print the time of one part in both calls. */
+/* Print the time of one kind of code in both calls. */
 static void print_part(enum part part, const struct parts *slow, const struct parts *median)
 {
 	static const char *const names[] = {
@@ -182,8 +182,8 @@ static void print_part(enum part part, const struct parts *slow, const struct pa
 }
 
 /*
- * Print the parts in which the slow call took longer than the median call. @ns is the difference of both calls, and parts
- * that explain less than 2 % of it are left out.
+ * Print the kinds of code in which the slow call took longer than the median call. @ns is the difference of both calls,
+ * and kinds that explain less than 2 % of it are left out.
  */
 static void print_parts(const struct parts *slow, const struct parts *median, uint64_t ns, bool explained)
 {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Functions that all formats of `ntrace export` use (export.h). */
 #include <stdlib.h>
 #include <string.h>
 

@@ -70,8 +70,8 @@ struct export_format {
 };
 
 /*
- * Number of entries in a cache of the threads of slices. Calls in the order of time belong to the
- * current slice of each CPU, so that one entry for each CPU is enough.
+ * Number of entries in export::slices, a cache of the threads of slices. Calls in the order of time
+ * belong to the current slice of each CPU, so that one entry for each CPU is enough.
  */
 #define EXPORT_SLICES	64
 
@@ -97,7 +97,9 @@ struct export {
 	struct events	events;
 	NS_ARRAY(struct export_name) names;
 	NS_ARRAY(struct export_thread) threads;
-	/* cache; the index is the number of the slice modulo EXPORT_SLICES */
+	/*
+	 * cache of the threads of slices; the index is the number of the slice modulo EXPORT_SLICES
+	 */
 	struct export_slice slices[EXPORT_SLICES];
 	void		*state;		/* state of the format */
 	void		*writer;	/* state of a format if export_stacks_*() use @state */

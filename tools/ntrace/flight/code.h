@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Find the code of the kernel that crashed. flight/running.c takes it from the running kernel if that
+ * Find the code of the kernel that crashed. The file flight/running.c takes it from the running kernel if that
  * is the same build, and flight/vmcore.c from a crash dump.
  */
 #ifndef NTRACE_TOOL_FLIGHT_CODE_H

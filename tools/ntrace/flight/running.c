@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Get the code of the crashed kernel from the running kernel, which is the same build. KASLR and
- * the order in which modules were loaded have moved each part by a different distance.
+ * the order in which modules were loaded have moved each part (the kernel itself, or a module) by a
+ * different distance.
  */
 #define _GNU_SOURCE
 #include <elf.h>
@@ -199,7 +200,7 @@ static void drop_missing(struct flight_code *code)
 	code->parts.nr = kept;
 }
 
-/* ---- Calls from one part into another ---- */
+/* ---- Calls from one part of the kernel into another ---- */
 
 #define AUIPC(word)	(((word) & 0x7f) == 0x17)
 #define JALR(word)	(((word) & 0x707f) == 0x67)
@@ -226,8 +227,8 @@ static const struct flight_part *part_at(const struct flight_code *code, uint64_
 }
 
 /*
- * Adjust a call to another part. auipc and jalr reach 2 GiB and contain the distance between two
- * parts, which was different in the crashed kernel.
+ * Adjust a call to another part of the kernel. auipc and jalr reach 2 GiB and contain the distance
+ * between two parts, which was different in the crashed kernel.
  */
 static void move_call(const struct flight_code *code, const struct flight_part *part, uint64_t offset,
 		      uint8_t *insns)

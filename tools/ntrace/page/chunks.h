@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Write the items of tracks to the page. An item is a call, a thread that a CPU executed, or a
- * loss. Items are stored in chunks, each of which belongs to one track and one level (levels.h).
- * The viewer decodes a chunk when its items become visible. A chunk is stored as base64. Each item
- * consists of these variable-length numbers, which have 7 bits per byte, and the least significant
- * bits first.
+ * loss. Items are stored in chunks, each of which belongs to one track and one level. The file
+ * levels.h explains levels and merged items. The viewer decodes a chunk when its items become
+ * visible. A chunk is stored as base64. Each item consists of these variable-length numbers, which
+ * have 7 bits per byte, and the least significant bits first.
  *
  *	start of the item minus that of the previous item (for the first item, minus "first" of the chunk), shifted
  *		left by one bit; the lowest bit is set if the number is negative, and the other bits are then inverted
  *	duration in ns
- *	depth * 2, + 1 for a block
+ *	depth * 2, + 1 for a merged item
  *	number of the name
- *	number of instructions of a call, or number of items of a block
- *	kind of an item, or level of a block
+ *	number of instructions of a call, or number of items that a merged item replaces
+ *	kind of an item, or first level that shows a merged item
  */
 #ifndef NTRACE_TOOL_HTML_CHUNKS_H
 #define NTRACE_TOOL_HTML_CHUNKS_H

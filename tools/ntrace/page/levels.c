@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Replace items of a track that are too short to be shown by merged items, for each level of detail
+ * (levels.h).
+ */
 #include <stdlib.h>
 
 #include "levels.h"
 #include "session/array.h"
 
 /*
- * A group of adjacent items that are too short to be shown separately at a level. The group becomes
- * one block if it has several items.
+ * A group of adjacent items that are too short to be shown separately at a level. If the group has
+ * several items, one merged item replaces them.
  */
 struct group {
 	struct level_item first;
@@ -14,7 +18,7 @@ struct group {
 	uint64_t	n;		/* number of items of level 0 in the group */
 	uint64_t	longest;	/* duration of the longest item, ns */
 	uint32_t	name;		/* name of the longest item */
-	uint32_t	nr;		/* number of items and blocks in the group; 0: the group is not in use */
+	uint32_t	nr;		/* number of items and merged items in the group; 0: the group is not in use */
 };
 
 struct depth {
@@ -33,7 +37,7 @@ static int add_at(struct levels *levels, struct depth *d, unsigned int level,
 
 /*
  * Close a group, and add it to the next level. A single item is added unchanged. Several items are
- * added as one block.
+ * added as one merged item.
  */
 static int close_group(struct levels *levels, struct depth *d, unsigned int level)
 {

@@ -2,11 +2,11 @@
 /*
  * Levels of detail of one track of the page.
  *
- * Level 0 shows each item. Level k does not show items separately that are shorter than LEVEL_NS(k). Adjacent
- * items that are too short are merged into blocks. An item or block is stored once, although several levels
- * show it. The first of these levels is level_item::made, which is 0 for an item, and the level of a block.
- * The last of them is the level that level_put_fn receives. To draw level k, take the items that were stored
- * with a level of k or above, and whose level_item::made is k or below.
+ * Level 0 shows each item. Level k does not show items separately that are shorter than LEVEL_NS(k).
+ * One merged item replaces adjacent items that are too short. An item or merged item is stored once,
+ * although several levels show it. The first of these levels is level_item::made, which is 0 for an
+ * item that is not merged. The last of them is the level that level_put_fn receives. To draw level k,
+ * take the items that were stored with a level of k or above, and whose level_item::made is k or below.
  */
 #ifndef NTRACE_TOOL_HTML_LEVELS_H
 #define NTRACE_TOOL_HTML_LEVELS_H
@@ -23,11 +23,12 @@
 
 struct level_item {
 	uint64_t	begin, ns;
-	uint64_t	n;		/* number of instructions of a call, or number of items of a block */
+	/* number of instructions of a call; for a merged item, number of items that it replaces */
+	uint64_t	n;
 	uint32_t	depth;
-	uint32_t	name;		/* number of the name; for a block, that of the longest item */
-	uint8_t		made;		/* level of a block, which is the first level that shows it; 0: not a block */
-	uint8_t		kind;		/* value that the caller of levels_add() chooses; 0 for a block */
+	uint32_t	name;		/* number of the name; for a merged item, that of the longest item */
+	uint8_t		made;		/* first level that shows this merged item; 0: the item is not merged */
+	uint8_t		kind;		/* value that the caller of levels_add() chooses; 0 for a merged item */
 };
 
 typedef int (*level_put_fn)(void *ctx, unsigned int level, const struct level_item *item);
@@ -37,7 +38,7 @@ struct levels;
 /*
  * levels_new() - create the levels of a track. Return NULL if out of memory.
  *
- * @put receives each item and block, and the last level that shows it.
+ * @put receives each item and merged item, and the last level that shows it.
  */
 struct levels *levels_new(level_put_fn put, void *ctx);
 void levels_free(struct levels *levels);

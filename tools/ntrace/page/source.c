@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Find the source code that was executed, and the executed instructions of each line (source.h). */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

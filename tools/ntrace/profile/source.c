@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Compute the counts of source lines, branches and functions from those of instructions
+ * (profile.h).
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -54,7 +54,10 @@ struct detect {
 	unsigned int		penalty;
 };
 
-/* Offsets of errors and skipped messages in a file, which are the possible positions of the seam of a ring. */
+/*
+ * Offsets of errors and skipped messages in a file, which are the possible positions at which a
+ * ring has wrapped (seam).
+ */
 struct seams {
 	uint64_t	offsets[MAX_SEAMS];
 	unsigned int	nr;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Count the messages of a trace and their sizes (message-stats.h). */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* Print the statistics of `ntrace stat`. */
 #ifndef NTRACE_TOOL_PRINT_STATS_H
 #define NTRACE_TOOL_PRINT_STATS_H
 

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Open files of raw trace as a session, which commands use like that of a recording
+ * (raw-session.h).
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Read the tracepoints of a recording, and convert them to text (events.h). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Find the inlined functions at an address, and cache them (inlines.h). */
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Pass calls to functions together with the calls that contain them (nested-calls.h). */
 
 #include "nested-calls.h"
 

@@ -93,8 +93,9 @@ static int64_t number_of(const struct query *q, enum query_kind kind, const stru
 /* ---- Conditions about other calls ---- */
 
 /*
- * Return true if a call of @node->group has the relation of the condition to @call. For example,
- * QUERY_IN requires that a call of the group contains @call. The group must already be decided.
+ * Return true if a call of @node->group, which has the calls that satisfy the condition, has the
+ * relation of the condition to @call. For example, QUERY_IN requires that a call of the group
+ * contains @call. The group must already be decided.
  */
 static bool is_related(const struct query_node *node, const struct query_call *call)
 {
@@ -146,8 +147,8 @@ static enum truth evaluate(const struct context *c, struct query_node *node, con
 /* ---- The first pass ---- */
 
 /*
- * Set query_call::last of the calls of the group that do not contain the next call, which has the
- * given id, stack and depth.
+ * Set query_call::last of the calls of the query_group that do not contain the next call, which has
+ * the given id, stack and depth.
  */
 static void end_calls(struct query_group *g, uint64_t id, uint32_t stack, uint32_t depth)
 {
@@ -161,7 +162,7 @@ static void end_calls(struct query_group *g, uint64_t id, uint32_t stack, uint32
 	}
 }
 
-/* Add the call to the group if it may satisfy the condition @node. Return false if out of memory. */
+/* Add the call to the query_group if it may satisfy the condition @node. Return false if out of memory. */
 static bool keep(const struct context *c, struct query_node *node, struct query_group *group,
 		 const struct query_call *call)
 {
@@ -217,7 +218,7 @@ static bool index_group(struct query_group *g)
 	return true;
 }
 
-/* Remove the calls of the group that do not satisfy the condition @node. */
+/* Remove the calls of the query_group that do not satisfy the condition @node. */
 static void decide(struct query *q, struct query_node *node, struct query_group *g)
 {
 	const struct context c = { .query = q };

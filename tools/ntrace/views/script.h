@@ -105,7 +105,7 @@ int script_end(void *ctx, void *part, const struct nt_who *who, bool lost);
  */
 int script_line(struct script_part *p, const struct nt_who *who, uint64_t time);
 
-/* script_free() - free the part of a stretch */
+/* script_free() - free the data of a stretch */
 void script_free(struct script_part *p);
 
 /*

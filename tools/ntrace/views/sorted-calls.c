@@ -16,10 +16,13 @@
 #include "session/array.h"
 #include "sorted-calls.h"
 
-/* number of calls of a run, which has 14 MiB and partly fits into the processor's caches */
+/*
+ * number of calls of a run, which are sorted together; they have 14 MiB, and partly fit into the
+ * processor's caches
+ */
 #define RUN_CALLS	(1 << 18)
-#define KEPT_RUNS	5		/* number of runs that stay in memory (70 MiB) */
-#define READ_CALLS	1024		/* number of calls that a merge reads from each run at a time */
+#define KEPT_RUNS	5		/* number of runs (of RUN_CALLS calls) that stay in memory (70 MiB) */
+#define READ_CALLS	1024		/* number of calls that a merge reads from each sorted run at a time */
 #define READ_LEAST	32
 #define READ_ALL	(1 << 20)	/* maximum number of calls that a merge reads from all runs together (56 MiB) */
 #define RUNS_MAX	(1 << 14)
@@ -43,7 +46,7 @@ struct key {
 };
 
 struct run {
-	struct nt_call	*calls;		/* buffer with the next calls of the run */
+	struct nt_call	*calls;		/* buffer with the next calls of the sorted run */
 	size_t		nr, next;
 	uint64_t	offset, left;	/* position of the remaining calls in the file, and their number */
 	struct place	place;		/* first part of the sort key of the next call */
@@ -54,12 +57,12 @@ struct all_calls {
 	struct nt_calls	*calls;
 	struct nt_call	*run, *spare_run;
 	size_t		nr;		/* number of calls in @run */
-	struct nt_call	*kept[KEPT_RUNS];	/* full runs that stay in memory */
+	struct nt_call	*kept[KEPT_RUNS];	/* full runs of RUN_CALLS calls that stay in memory */
 	size_t		nr_kept;
 	struct key	*keys, *spare;
-	FILE		*file;		/* file with the other runs; NULL: all calls fit into memory */
+	FILE		*file;		/* file with the other runs of calls; NULL: all calls fit into memory */
 	uint64_t	in_file;
-	size_t		read_calls;	/* number of calls to read from each run at a time, at most READ_CALLS */
+	size_t		read_calls;	/* number of calls to read from each sorted run at a time, at most READ_CALLS */
 	bool		giving;		/* a function of @sorted is being called, or has failed */
 };
 
@@ -282,7 +285,10 @@ static int sort_file(struct all_calls *all)
 
 /* ---- Merge ---- */
 
-/* Move to the next call of the run. Return 1, or 0 after the last call, or -1 if reading failed. */
+/*
+ * Move to the next call of the sorted run. Return 1, or 0 after the last call, or -1 if reading
+ * failed.
+ */
 static int refill(struct all_calls *all, struct run *run)
 {
 	if (++run->next < run->nr) {

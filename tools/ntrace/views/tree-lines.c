@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Select the nodes of a call tree that are printed, and print them as indented lines
+ * (tree-lines.h).
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
