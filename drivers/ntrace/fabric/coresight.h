@@ -29,7 +29,8 @@
 #define CS_FUNNEL_CTRL			0x000
 #define  CS_FUNNEL_PORTS		GENMASK(7, 0)
 #define  CS_FUNNEL_HOLD			GENMASK(11, 8)
-#define   CS_FUNNEL_HOLD_TIME		7	/* transfers of one input before the next, less 1 */
+/* number of transfers that the funnel takes from one input before it may switch to another input, minus 1 */
+#define   CS_FUNNEL_HOLD_TIME		7
 #define CS_FUNNEL_PRIORITY		0x004
 
 /* Trace Memory Controller */

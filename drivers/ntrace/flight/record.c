@@ -1011,8 +1011,8 @@ void ntrace_record_seize(bool begins)
 {
 	WRITE_ONCE(ntrace_record.seizing, begins);
 	/*
-	 * Order the flag with the writes, so that other CPUs see it set before the first write, and
-	 * cleared after the last write
+	 * Order the flag with the writes into the areas, so that other CPUs see it set before the
+	 * first write, and cleared after the last write
 	 */
 	smp_mb();
 }
