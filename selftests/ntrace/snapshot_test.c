@@ -86,7 +86,10 @@ TEST_F(snapshot, newest_survives)
 		record_work(&self->rec, 20000 + 1234 * round);
 		head = self->rec.page->aux_head;
 		from = newest(&self->rec, &st);
-		/* on a busy host, the last window may be full, so that little trace is left */
+		/*
+		 * On a busy host, the last window may have become full, so that trace was lost shortly before the end.
+		 * Ignore this round, because too little trace follows the loss.
+		 */
 		if (head < self->rec.aux_size || head - from < self->rec.aux_size / 4)
 			continue;
 		n = newest_messages(&self->rec, self->buf, from, &last);
