@@ -178,7 +178,8 @@ all_excluded() {
 		excluded script --events --function outer && excluded profile --counts --object calls &&
 		excluded profile --bolt --kcore calls && refused "has no code of the kernel" share --kernel --list -i perf.data && excluded inject --period 3 --all-branches -o file &&
 		excluded report --callers outer --callees inner && excluded report --callers outer --function inner && excluded report --function outer --callees inner && excluded export --format chrome --insns -o file &&
-		refused "--count prints one number" query --count --limit 1 outer -i perf.data && refused "-F needs sym" script -F ip,symoff -i perf.data &&
+		refused "--count prints one number" query --count --limit 1 outer -i perf.data &&
+		refused "--count prints one number" query --count --limit 0 outer -i perf.data && refused "--count prints one number" query --count --sort time outer -i perf.data && refused "-F needs sym" script -F ip,symoff -i perf.data &&
 		refused "--time expects" report --time , -i perf.data
 }
 # refused SENTENCE ARGUMENT...: expect exit status 2 within 10 seconds, the sentence, and no output

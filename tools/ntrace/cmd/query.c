@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* ntrace query - print the calls of a recording that a question selects. */
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,13 +25,13 @@ static const char usage[] =
 	"  not ONE, A or B       ONE is a condition, or several in ( )\n";
 
 enum print { PRINT_CALLS, PRINT_JSON, PRINT_COUNT, PRINT_TIME, PRINT_WINDOW };
-enum sort { SORT_TIME, SORT_NS, SORT_INSNS };
+enum sort { SORT_TIME, SORT_NS, SORT_INSNS, SORT_NOT_GIVEN };
 
 struct command {
 	struct recording_options recording;
 	struct query	query;
 	uint32_t	print, sort;	/* values of enum print and enum sort */
-	unsigned long	limit;
+	unsigned long	limit;		/* 0: all; ULONG_MAX: --limit was not given, so all */
 };
 
 /* ---- Output ---- */
@@ -116,7 +117,7 @@ static void add_call(struct lines *l, const struct command *c, const struct quer
 
 static int print_calls(struct query *q)
 {
-	static int (*const orders[])(const void *, const void *) = { by_time, by_ns, by_insns };
+	static int (*const orders[])(const void *, const void *) = { by_time, by_ns, by_insns, by_time };
 	const struct command *c = q->ctx;
 	struct query_group *found = &q->found;
 	struct lines l = { 0 };
@@ -144,7 +145,7 @@ static bool parse(void *ctx)
 	const char *text = c->recording.argument;
 	size_t i;
 
-	if (c->print == PRINT_COUNT && (c->limit || c->sort))
+	if (c->print == PRINT_COUNT && (c->limit != ULONG_MAX || c->sort != SORT_NOT_GIVEN))
 		return refuse("--count prints one number, so --limit and --sort cannot be given");
 	c->query.node = query_parse(text, &error);
 	if (c->query.node)
@@ -221,7 +222,7 @@ static bool set_sort(const struct option_entry *option, const char *arg)
 
 int cmd_query(int argc, char **argv)
 {
-	struct command c = { .recording.argument_is = "one query in quotes, such as 'request ns>1ms'" };
+	struct command c = { .sort = SORT_NOT_GIVEN, .limit = ULONG_MAX, .recording.argument_is = "one query in quotes, such as 'request ns>1ms'" };
 	const struct option_entry options[] = {
 		RECORDING_OPTIONS(&c.recording),
 		FILTER_OPTIONS(&c.recording),
