@@ -211,8 +211,14 @@ void pd_forget(const struct perfdata *pd, const uint8_t *data, size_t size);
  *
  * Return: 0; the value that @take returned if it was not 0; or -1 with @pd->error.
  */
-int pd_for_each(struct perfdata *pd, int (*take)(void *ctx, const struct pd_record *record),
-		void *ctx);
+int pd_for_each(struct perfdata *pd, int (*take)(void *ctx, const struct pd_record *record), void *ctx);
+
+/*
+ * pd_each_again() - call @take again for each record, after pd_for_each() has read all records
+ *
+ * It needs no memory for the records, which only stay valid until @take returns.
+ */
+int pd_each_again(struct perfdata *pd, int (*take)(void *ctx, const struct pd_record *record), void *ctx);
 
 /*
  * pd_keep() - return a copy of bytes that is valid until pd_close(); NULL if out of memory

@@ -16,7 +16,10 @@ struct walk {
 	size_t		nr_left;
 	uint64_t	nr;		/* number of records so far */
 	uint64_t	expanded;	/* number of decompressed bytes so far */
+	bool		again;		/* true if an earlier call has read the recording */
+	uint8_t		*chunk;		/* newest chunk of decompressed records */
 	uint64_t	record[1 << 13];	/* copy of one record of the file */
+	uint64_t	moved[1 << 13];	/* copy of one decompressed record, at an aligned address */
 };
 
 /* Limits for the expansion of compressed records, so that a small file cannot use up all memory */
@@ -66,7 +69,7 @@ static const struct perf_event_header *copy_record(struct walk *w, const uint8_t
 	struct perf_event_header *copy = memcpy(w->record, record, length);
 
 	copy->size = length;
-	if (copy->type == PERF_RECORD_SAMPLE || copy->type == PD_COMPRESSED || copy->type == PD_COMPRESSED2)
+	if (w->again || copy->type == PERF_RECORD_SAMPLE || copy->type == PD_COMPRESSED || copy->type == PD_COMPRESSED2)
 		return copy;
 	return pd_keep(w->pd, copy, length);
 }
@@ -375,7 +378,7 @@ static int walk_chunk(struct walk *w, uint8_t *bytes, size_t size)
 			break;
 		/* perf does not pad compressed records */
 		if ((uintptr_t)header % 8)
-			header = pd_keep(w->pd, header, length);
+			header = w->again ? memcpy(w->moved, header, length) : pd_keep(w->pd, header, length);
 		ret = header ? give(w, header, NULL, 0) : -1;
 		if (ret)
 			return ret;
@@ -384,6 +387,24 @@ static int walk_chunk(struct walk *w, uint8_t *bytes, size_t size)
 	w->left = bytes + at;
 	w->nr_left = size - at;
 	return 0;
+}
+
+/* Start a chunk with the incomplete record at the end of the previous chunk. Free the previous chunk in a later pass. */
+static uint8_t *next_chunk(struct walk *w, size_t size)
+{
+	uint8_t *chunk = new_chunk(w->pd, size), *before = w->chunk;
+
+	if (!chunk)
+		return NULL;
+	if (w->nr_left)
+		memcpy(chunk, w->left, w->nr_left);
+	w->chunk = chunk;
+	if (before && w->again) {
+		w->pd->chunks.nr--;
+		w->pd->chunks.at[w->pd->chunks.nr - 1] = chunk;
+		free(before);
+	}
+	return chunk;
 }
 
 /*
@@ -403,11 +424,9 @@ static int walk_compressed(struct walk *w, const uint8_t *data, size_t size)
 		return pd_fail(w->pd, "out of memory");
 	do {
 		out.size = w->nr_left + (1 << 16) + 8 * size;
-		out.dst = new_chunk(w->pd, out.size);
+		out.dst = next_chunk(w, out.size);
 		if (!out.dst)
 			return -1;
-		if (w->nr_left)
-			memcpy(out.dst, w->left, w->nr_left);
 		out.pos = w->nr_left;
 		ret = ZSTD_decompressStream(w->zstd, &out, &in);
 		if (ZSTD_isError(ret))
@@ -472,11 +491,11 @@ static int walk_record(struct walk *w, const struct perf_event_header *header,
 		return walk_compressed(w, (const uint8_t *)(header + 1) + sizeof(compressed),
 				       compressed);
 	}
-	err = w->pd->pipe ? take_meta(w->pd, header, &after) : 0;
+	err = w->pd->pipe && !w->again ? take_meta(w->pd, header, &after) : 0;
 	return err ?: give(w, header, data, size);
 }
 
-static int walk_all(struct walk *w)
+static int walk_records(struct walk *w)
 {
 	const struct pd_section *all = &w->pd->data;
 	const struct perf_event_header *header;
@@ -514,12 +533,20 @@ static int walk_all(struct walk *w)
 	return 0;
 }
 
-int pd_for_each(struct perfdata *pd, int (*take)(void *ctx, const struct pd_record *record),
-		void *ctx)
+static int walk_all(struct walk *w)
 {
-	struct walk w = { .pd = pd, .take = take, .ctx = ctx };
-	int ret = walk_all(&w);
+	int ret = walk_records(w);
 
-	ZSTD_freeDStream(w.zstd);
+	ZSTD_freeDStream(w->zstd);
 	return ret;
+}
+
+int pd_for_each(struct perfdata *pd, int (*take)(void *ctx, const struct pd_record *record), void *ctx)
+{
+	return walk_all(&(struct walk){ .pd = pd, .take = take, .ctx = ctx });
+}
+
+int pd_each_again(struct perfdata *pd, int (*take)(void *ctx, const struct pd_record *record), void *ctx)
+{
+	return walk_all(&(struct walk){ .pd = pd, .take = take, .ctx = ctx, .again = true });
 }

@@ -40,7 +40,6 @@ struct split {
 	struct split_cut *cuts;
 	struct shard	*shards;
 	NS_ARRAY(uint8_t) build_ids;	/* build ids of a pipe, in the format of a file */
-	struct pd_section tracing;	/* formats of tracepoints of a pipe, in the format of a file */
 	uint64_t	id;
 	int		error;		/* errno of the first failure */
 };
@@ -207,8 +206,6 @@ static bool take_meta(struct split *split, const struct pd_record *record)
 				fail(split);
 		return true;
 	case PD_TRACING_DATA:
-		split->tracing = (struct pd_section){ record->data, record->data_size };
-		return true;
 	case PD_HEADER_ATTR:
 	case PD_FEATURE:
 		return true;
@@ -248,8 +245,8 @@ static void make_features(const struct split *split, struct pd_feature_section *
 	if (split->build_ids.nr)
 		features[PD_FEAT_BUILD_ID] = (struct pd_feature_section){
 			{ split->build_ids.at, split->build_ids.nr }, true };
-	if (split->tracing.size)
-		features[PD_FEAT_TRACING_DATA] = (struct pd_feature_section){ split->tracing, true };
+	if (split->session->pd.tracing.size)
+		features[PD_FEAT_TRACING_DATA] = (struct pd_feature_section){ split->session->pd.tracing, true };
 }
 
 static int finish_shard(struct split *split, struct shard *shard)
@@ -365,14 +362,9 @@ static uint64_t make_id(const struct nt_session *session, const struct split_cut
 static int write_shards(struct split *split)
 {
 	struct perfdata *pd = &split->session->pd;
-	bool pipe = pd->pipe;
 	unsigned int i;
-	int err;
+	int err = pd_each_again(pd, split_record, split);
 
-	/* nt_session_open() has already read the attributes and features of a pipe */
-	pd->pipe = false;
-	err = pd_for_each(pd, split_record, split);
-	pd->pipe = pipe;
 	for (i = 0; !err && !split->error && i < split->options->shards; i++) {
 		if (finish_shard(split, &split->shards[i]))
 			fail(split);
