@@ -147,7 +147,67 @@ cut_code() {
 	[ $? -eq 2 ] && cat said && grep -q "copying the code of .*/there/calls failed" said && ! grep Success said && [ ! -e cut.tar ]
 }
 
-plan 9
+# The kernel writes "//enomem" or "//toolong" for a file whose name it could not write. Such memory replaces older
+# memory, so the archive needs its record. Names of kernel modules, and of processes that the trace does not contain,
+# are secrets
+others() {
+	python3 - "$top/tests/perf" calls others.data <<-'E2' || return
+		import os, struct, sys
+		sys.path.insert(0, sys.argv[1])
+		import mkcalls, perfdata
+		file = perfdata.File()
+		for name in b"[kernel.kallsyms]_text\0\0", b"[SECRET30]\0\0\0\0\0\0", b"/lib/modules/SECRET31/a.ko\0\0\0\0\0\0":
+		    file.record(1, 1, struct.pack("<iIQQQ", -1, 0, 1 << 63, 4096, 0) + name + file.trailer(0, 0, 0, 0, 2))
+		file.comm(1, "SECRET32")
+		file.comm(mkcalls.PID, "SECRET33")
+		file.comm(mkcalls.PID, "calls", 5)
+		file.mmap(mkcalls.PID, mkcalls.BASE, 0x8000, 0x1000, os.path.abspath(sys.argv[2]))
+		for n, name in enumerate(("//enomem", "//toolong", "//anon")):
+		    file.mmap(mkcalls.PID, 0x20000 + 0x1000 * n, 0x1000, 0, name)
+		trace = mkcalls.trace()
+		file.aux(0, len(trace), 10 ** 9, mkcalls.PID)
+		file.trace(trace)
+		file.save(sys.argv[3])
+	E2
+	"$ntrace" share -i others.data -o others.tar 2>said && "$ntrace" share -i others.data --list | tee list || { cat said; return 1; }
+	printf 'file %s\n' //anon //enomem //toolong "$tap_tmp/calls" "[kernel.kallsyms]_text" "process calls" | sed 's/file process/process/' >wanted
+	cmp wanted list && ! grep -a -o "SECRET[0-9]*" others.tar && rm -rf elsewhere && mkdir elsewhere && tar -xf others.tar -C elsewhere &&
+		"$ntrace" script -i others.data >wanted && "$ntrace" script -i elsewhere/shared/perf.data >got && cmp wanted got
+}
+# From section 65,280 on, the number of a symbol's section is in a table beside the symbols
+many_sections() {
+	{ seq 65300 | sed 's/.*/.section s&, "a"; .byte 1/'; echo .text; cat "$top/tests/perf/calls.S"; } >many.S
+	{ echo "SECTIONS {"; seq 65300 | sed 's/.*/s& : { *(s&) }/'; echo ". = 0x10000; .text : { *(.text) } .id : { *(.note.gnu.build-id) } }"; } >many.ld
+	"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,--build-id -Wl,-T,many.ld -o many many.S &&
+		"$ntrace" decode --pcs --elf calls perf.data >pcs && "$ntrace" encode --elf many --pcs pcs -o many.nt >said &&
+		python3 "$top/tests/session/mkrecording.py" many many.nt many.data && "$ntrace" script -i many.data >wanted && grep -q outer wanted &&
+		"$ntrace" share -i many.data -o many.tar && mv many gone/ && rm -rf elsewhere && mkdir elsewhere && tar -xf many.tar -C elsewhere || return
+	"$ntrace" script -i elsewhere/shared/perf.data >got && cmp wanted got
+}
+# share and split read the records twice. They must not store the records twice
+memory() {
+	python3 - "$top/tests/perf" calls long.data <<-'E2' || return
+		import os, sys
+		sys.path.insert(0, sys.argv[1])
+		import mkcalls, perfdata
+		file = perfdata.File()
+		for n in range(6000):
+		    file.mmap(1, 0x1000 * n, 0x1000, 0, "/" + "x" * 4000)
+		file.comm(mkcalls.PID, "calls")
+		file.mmap(mkcalls.PID, mkcalls.BASE, 0x8000, 0x1000, os.path.abspath(sys.argv[2]))
+		trace = mkcalls.trace()
+		file.aux(0, len(trace), 10 ** 9, mkcalls.PID)
+		file.trace(trace)
+		file.save(sys.argv[3])
+	E2
+	for command in info "share -o long.tar" "split -n 2 -o shards"; do
+		set -- $(python3 "$top/tests/session/memory.py" said "$ntrace" $command -i long.data) && echo "$command: status $1, $2 MiB" || return
+		most=${most:-$(($2 + 8))}
+		[ "$1" -eq 0 ] && [ "$2" -le "$most" ] || return
+	done
+}
+
+plan 12
 ok "the recording and its program have 20 secrets" planted
 ok "share writes an archive" shared
 ok "the archive has none of the secrets" none
@@ -157,4 +217,7 @@ ok "all text of the archive is in the list" complete
 ok "a program without a build id is found in the archive by its path" by_path
 ok "the kernel's code is in the archive only with --kernel" kernel
 ok "a program that is cut short is named, and leaves no archive" cut_code
+ok "modules and processes without trace have no names in the archive, and memory without a name is kept" others
+ok "a program with over 65,280 sections keeps the names of its functions" many_sections
+ok "share and split need at most 8 MiB more than info for 24 MB of records" memory
 done_testing

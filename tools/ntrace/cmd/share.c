@@ -25,7 +25,7 @@ static const char usage[] =
 	"usage: ntrace share [OPTIONS] -o FILE\n"
 	"       ntrace share [OPTIONS] --list\n\n"
 	"Write a tar archive of a recording, and of the code and symbols that decoding it needs, for\n"
-	"other people. It has the trace, and the names of processes and of executed files. It has no\n"
+	"other people. It has the trace, and the names of traced threads and of executed files. It has no\n"
 	"command lines, host name, samples, data or debug information, and no code of the kernel.\n";
 
 struct share {
@@ -70,14 +70,17 @@ static bool copy_name(Elf *elf, size_t table, size_t at, int to)
 /* Copy the names of symbols in sections with code, and of imported symbols. Other symbols name data or source files. */
 static bool copy_names(Elf *elf, Elf_Scn *scn, const GElf_Shdr *table, int to)
 {
-	Elf_Data *data = elf_getdata(scn, NULL);
+	/* numbers of sections that do not fit into a symbol */
+	int wide = elf_scnshndx(scn), i;
+	Elf_Data *data = elf_getdata(scn, NULL), *numbers = wide > 0 ? elf_getdata(elf_getscn(elf, wide), NULL) : NULL;
+	Elf32_Word number;
 	GElf_Shdr section;
 	GElf_Sym sym;
-	int i;
 
-	for (i = 0; gelf_getsym(data, i, &sym); i++) {
-		if (gelf_getshdr(elf_getscn(elf, sym.st_shndx), &section) &&
-		    (sym.st_shndx == SHN_UNDEF || section.sh_flags & SHF_EXECINSTR) &&
+	for (i = 0; gelf_getsymshndx(data, numbers, i, &sym, &number); i++) {
+		number = sym.st_shndx == SHN_XINDEX ? number : sym.st_shndx < SHN_LORESERVE ? sym.st_shndx : UINT32_MAX;
+		if (gelf_getshdr(elf_getscn(elf, number), &section) &&
+		    (number == SHN_UNDEF || section.sh_flags & SHF_EXECINSTR) &&
 		    !copy_name(elf, table->sh_link, sym.st_name, to))
 			return false;
 	}
@@ -101,10 +104,10 @@ static bool copy_notes(Elf_Scn *scn, const GElf_Shdr *s, int from, int to)
 	return true;
 }
 
-/* Return true if decoding needs the section. Frame information has the addresses of functions in stripped files. */
+/* Return true if decoding needs the section and its name. Frame information has the addresses of functions in stripped files. */
 static bool is_needed(const GElf_Shdr *s, const char *name)
 {
-	return s->sh_flags & SHF_EXECINSTR || (s->sh_type == SHT_RELA && s->sh_flags & SHF_ALLOC) ||
+	return s->sh_flags & SHF_EXECINSTR || s->sh_type == SHT_SYMTAB_SHNDX || (s->sh_type == SHT_RELA && s->sh_flags & SHF_ALLOC) ||
 	       (name && !strcmp(name, ".eh_frame"));
 }
 

@@ -13,11 +13,13 @@
 #define MMAP2_NAME	72
 #define COMM_NAME	16
 #define KERNEL_PID	UINT32_MAX
+#define KERNEL_NAME	"[kernel.kallsyms]"
 
 struct share {
 	struct nt_session *session;
 	const struct nt_share_options *options;
 	struct pd_writer file;
+	NS_ARRAY(const char *) names;	/* names of the threads that the trace contains, sorted */
 	uint64_t	record[1 << 13];	/* a copy of the record, which has up to 64 KiB */
 };
 
@@ -27,15 +29,44 @@ static void tell(const struct share *share, const char *what, const char *text)
 		share->options->tell(share->options->ctx, what, text);
 }
 
+static int name_cmp(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Collect the names of the threads that the trace contains. */
+static bool find_names(struct share *share)
+{
+	const struct ns_sideband *sb = &share->session->sideband;
+	const struct ns_era *era;
+	size_t i;
+
+	for (i = 0; i < sb->threads.nr; i++) {
+		for (era = sb->threads.at[i].eras.at; era < sb->threads.at[i].eras.at + sb->threads.at[i].eras.nr; era++) {
+			if (era->traced && !ns_array_add(&share->names, era->comm))
+				return false;
+		}
+	}
+	ns_array_join(&share->names, name_cmp, (void)b);
+	return true;
+}
+
+static bool is_traced(const struct share *share, const char *name)
+{
+	return bsearch(&name, share->names.at, share->names.nr, sizeof(name), name_cmp);
+}
+
 /*
- * Return true if code of the file @name was executed, or if @name is not the name of a file, such as "[vdso]". A program
- * can choose the names of its anonymous memory, such as "[anon:NAME]".
+ * Return true if code of the file @name was executed, or if @name is not the name of a file, such as "[vdso]" and
+ * "//enomem". A program can choose the names of its anonymous memory, such as "[anon:NAME]".
  */
 static bool is_wanted(const struct share *share, uint32_t pid, const char *name)
 {
 	size_t i;
 
-	if ((name[0] == '[' && strncmp(name, "[anon", 5)) || !strcmp(name, "//anon") || (pid == KERNEL_PID && share->options->kernel))
+	if (pid == KERNEL_PID)
+		return share->options->kernel || !strncmp(name, KERNEL_NAME, strlen(KERNEL_NAME));
+	if ((name[0] == '[' && strncmp(name, "[anon", 5)) || !strncmp(name, "//", 2))
 		return true;
 	for (i = 0; i < share->options->nr_files; i++) {
 		if (!strcmp(share->options->files[i].path, name))
@@ -44,7 +75,10 @@ static bool is_wanted(const struct share *share, uint32_t pid, const char *name)
 	return false;
 }
 
-/* Write a record with a name at offset @at, unless the name is not wanted. Clear the bytes after the name. */
+/*
+ * Write a record with a name at offset @at. Leave out the record of a file that is not wanted. Clear the names of threads
+ * that the trace does not contain, and all bytes after a name.
+ */
 static int put_named(struct share *share, const struct pd_record *record, size_t at)
 {
 	size_t size = record->header->size, end = size - pd_sample_id_size(&share->session->pd, record), length;
@@ -61,7 +95,10 @@ static int put_named(struct share *share, const struct pd_record *record, size_t
 		return 0;
 	if (at != COMM_NAME && (record->header->misc & MISC_DATA || !is_wanted(share, pid, name)))
 		return 0;
-	tell(share, at == COMM_NAME ? "process" : "file", name);
+	if (at == COMM_NAME && !is_traced(share, name))
+		memset(name, 0, length);
+	else
+		tell(share, at == COMM_NAME ? "process" : "file", name);
 	return pd_write(&share->file, copy, size);
 }
 
@@ -130,19 +167,17 @@ static int put_features(struct share *share)
 int nt_session_share(struct nt_session *session, int fd, const struct nt_share_options *options)
 {
 	struct perfdata *pd = &session->pd;
-	struct share *share = malloc(sizeof(*share));
-	bool pipe = pd->pipe;
+	struct share *share = calloc(1, sizeof(*share));
 	int err;
 
 	if (!share)
 		return ns_fail(session, "out of memory");
 	share->session = session;
 	share->options = options;
-	err = pd_write_begin(&share->file, fd, pd->attrs, pd->nr_attrs);
-	/* nt_session_open() has already read the attributes and features of a pipe */
-	pd->pipe = false;
-	err = err ?: pd_for_each(pd, put_record, share) ?: put_features(share);
-	pd->pipe = pipe;
+	errno = ENOMEM;
+	err = find_names(share) ? pd_write_begin(&share->file, fd, pd->attrs, pd->nr_attrs) : -1;
+	err = err ?: pd_each_again(pd, put_record, share) ?: put_features(share);
+	free(share->names.at);
 	free(share);
 	return err ? ns_fail(session, "writing the copy failed: %s", *pd->error ? pd->error : strerror(errno)) : 0;
 }

@@ -72,8 +72,6 @@ static int give_batch(struct worker *w, const struct nt_batch *batch)
 	if (is_reported(w, batch))
 		return 0;
 	w->who.space = ns_worker_space(w, context);
-	if (w->who.space < NS_SPACE_GENERATION)
-		ns_worker_set_thread(w, context);
 	time = nt_who_time(&w->who, tstamp, kind);
 	if (time > w->who.time)
 		w->who.time = time;

@@ -33,6 +33,7 @@ void ns_worker_set_thread(struct worker *w, const struct nt_context *context)
 	w->known_tid = w->who.tid;
 	w->known_at = w->now;
 	nt_session_thread(w->session, w->who.tid, w->now, &w->who.pid, &w->who.comm);
+	ns_sideband_mark(&w->session->sideband, w->who.tid, w->now);
 	gen = w->who.pid < 0 ? -1 :
 	      ns_sideband_generation(&w->session->sideband, w->who.pid, w->now);
 	w->who.user = gen < 0 ? NS_SPACE_UNKNOWN : NS_SPACE_GENERATION + gen;
@@ -48,17 +49,15 @@ uint64_t ns_worker_space(void *ctx, const struct nt_context *context)
 {
 	struct worker *w = ctx;
 
-	if (w->session->one_map) {
-		ns_worker_set_thread(w, context);
+	ns_worker_set_thread(w, context);
+	if (w->session->one_map)
 		return w->who.user;
-	}
 	if (context->has_priv && context->priv == NT_PRIV_M)
 		return NS_SPACE_FIRMWARE;
 	if (context->has_priv && is_guest(context))
 		return NS_SPACE_UNKNOWN;
 	if (context->has_priv && context->priv != NT_PRIV_U)
 		return NS_SPACE_KERNEL;
-	ns_worker_set_thread(w, context);
 	/*
 	 * if the privilege mode is unknown and the process is not in the recording, the code may
 	 * also be kernel code

@@ -84,6 +84,14 @@ const struct ns_era *ns_sideband_era(const struct ns_sideband *sb, int32_t tid, 
 	return t->eras.nr ? &t->eras.at[n ? n - 1 : 0] : NULL;
 }
 
+void ns_sideband_mark(const struct ns_sideband *sb, int32_t tid, uint64_t time)
+{
+	struct ns_era *era = (struct ns_era *)ns_sideband_era(sb, tid, time);
+
+	if (era)
+		__atomic_store_n(&era->traced, true, __ATOMIC_RELAXED);
+}
+
 int64_t ns_sideband_generation(const struct ns_sideband *sb, int32_t pid, uint64_t time)
 {
 	const struct ns_process *p = find_process(sb, pid);

@@ -39,6 +39,7 @@ struct ns_era {
 	uint64_t	since;
 	int32_t		pid;
 	const char	*comm;		/* name of the thread; never NULL */
+	bool		traced;		/* true if the trace contains the thread in this interval */
 };
 
 struct ns_thread {
@@ -90,6 +91,9 @@ bool ns_sideband_add_thread(struct ns_sideband *sb, int32_t cpu, int32_t pid, in
 
 /* Return the name and process of a thread id at @time, or NULL if they are not known. */
 const struct ns_era *ns_sideband_era(const struct ns_sideband *sb, int32_t tid, uint64_t time);
+
+/* Store that the trace contains the thread at @time. Several threads may call it at the same time. */
+void ns_sideband_mark(const struct ns_sideband *sb, int32_t tid, uint64_t time);
 
 /* Return the index of the generation of a process at @time, or -1 if the process is not known. */
 int64_t ns_sideband_generation(const struct ns_sideband *sb, int32_t pid, uint64_t time);
