@@ -136,16 +136,6 @@ static bool set_context(const struct option_entry *option, const char *arg)
 	return number(option, arg, UINT32_MAX, &e->scontext);
 }
 
-static bool set_truth(const struct option_entry *option, const char *arg)
-{
-	struct nb_truth_writer **truth = option->to;
-
-	*truth = nb_truth_create(arg, 0);
-	if (!*truth)
-		fprintf(stderr, "ntrace encode: '%s': %s\n", arg, strerror(errno));
-	return *truth;
-}
-
 static bool add_variant(const struct option_entry *option, const char *name)
 {
 #define X(id, name, text) "  " name ": " text "\n"
@@ -210,7 +200,7 @@ int encode_parse(struct encode *e, int argc, char **argv)
 		OPTION_CALL(0, "trap", "auto|exception|interrupt", set_trap, &e->trap, "cause of an unexpected jump"),
 		OPTION_KIND("zcmp", NULL, set_bits, &e->code.flags, NB_INSN_ZCMP, "the code has Zcmp (no Zcd)"),
 		OPTION_KIND("zcmt", NULL, set_bits, &e->code.flags, NB_INSN_ZCMT, "the code has Zcmt (no Zcd)"),
-		OPTION_CALL(0, "truth", "FILE", set_truth, &e->truth, "also write a truth file, as hart 0"),
+		OPTION_TEXT(0, "truth", "FILE", &e->truth_path, "also write a truth file, as hart 0"),
 		OPTION_FLAG(0, "stats", &e->stats, "print counts of the trace"),
 		{ 0 }
 	};

@@ -481,7 +481,8 @@ static int run(struct encode *e, FILE *list)
 static int open_and_run(struct encode *e)
 {
 	FILE *list = strcmp(e->pcs, "-") ? fopen(e->pcs, "r") : stdin;
-	struct whole_file whole;
+	struct whole_file whole, truth = { 0 };
+	const char *path = NULL;
 	int rc;
 
 	if (!list) {
@@ -489,10 +490,17 @@ static int open_and_run(struct encode *e)
 		return EXIT_USAGE;
 	}
 	whole_file_input(fileno(list));
-	e->out_file = whole_file_open(&whole, e->out);
-	rc = e->out_file ? run(e, list) : output_failed(e->out);
+	if (e->truth_path)
+		path = whole_file_begin(&truth, e->truth_path, 0666);
+	e->truth = path ? nb_truth_create(path, 0) : NULL;
+	e->out_file = e->truth_path && !e->truth ? NULL : whole_file_open(&whole, e->out);
+	rc = e->out_file ? run(e, list) : output_failed(e->truth_path && !e->truth ? e->truth_path : e->out);
+	if (nb_truth_close(e->truth) && rc == EXIT_CLEAN)
+		rc = output_failed(e->truth_path);
 	if (e->out_file && whole_file_close(&whole, e->out_file, !e->failed && rc == EXIT_CLEAN))
 		rc = output_failed(e->out);
+	if (whole_file_end(&truth, rc == EXIT_CLEAN))
+		rc = output_failed(e->truth_path);
 	if (list != stdin)
 		fclose(list);
 	return rc;
@@ -512,11 +520,6 @@ int cmd_encode(int argc, char **argv)
 		rc = open_and_run(e);
 		if (e->stats && rc == EXIT_CLEAN)
 			print_stats(e);
-	}
-	if (nb_truth_close(e->truth)) {
-		fprintf(stderr, "ntrace encode: cannot write the truth file: %s\n",
-			strerror(errno));
-		rc = EXIT_USAGE;
 	}
 	code_free(&e->code);
 	free(e);

@@ -39,7 +39,7 @@ struct encode {
 	uint64_t	scontext, step, time;
 	uint64_t	only_start, only_end;	/* range of traced addresses; all are traced if only_end is 0 */
 	bool		stats;
-	const char	*pcs, *out;
+	const char	*pcs, *out, *truth_path;
 
 	/* The block to which the next instruction is added */
 	struct nb_ingress blk;
