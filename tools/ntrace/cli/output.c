@@ -49,10 +49,11 @@ int output_failed(const char *path)
 	int error = errno;
 
 	if (!strcmp(path, "-")) {
-		path = "the standard output";
+		path = reported ? NULL : "the standard output";
 		reported = true;
 	}
-	fprintf(stderr, "ntrace: writing %s failed: %s\n", path, whole_file_strerror(error));
+	if (path)
+		fprintf(stderr, "ntrace: writing %s failed: %s\n", path, whole_file_strerror(error));
 	return EXIT_USAGE;
 }
 
@@ -88,5 +89,5 @@ int output_end(int status)
 	if (!fflush(stdout) && !ferror(stdout))
 		return reported ? EXIT_USAGE : status;
 	errno = errno ? errno : EIO;
-	return reported ? EXIT_USAGE : output_failed("-");
+	return output_failed("-");
 }

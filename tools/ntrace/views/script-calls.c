@@ -103,7 +103,7 @@ int script_calls(struct script *script)
 	struct call_script c = { .part.script = script };
 	struct sorted_calls sorted = {
 		.session = script->session, .filter = &script->filter, .open = script->function,
-		.begin = begin_calls, .take = print_call, .ctx = &c,
+		.begin = begin_calls, .take = print_call, .ctx = &c, .output = "-",
 	};
 	int err;
 
