@@ -194,6 +194,11 @@ over_others() {
 	[ $? -eq 2 ] && cmp two ../counts || return
 	"$ntrace" encode --elf calls --pcs ../pcs -o calls 2>/dev/null
 	[ $? -eq 2 ] && cmp calls ../calls || return
+	for truth in pcs calls; do
+		cp ../pcs pcs
+		"$ntrace" encode --elf calls --pcs pcs -o new --truth $truth 2>../said
+		[ $? -eq 2 ] && cmp pcs ../pcs && cmp calls ../calls && [ ! -e new ] && grep -q "the command reads this file" ../said || return
+	done
 	"$ntrace" export --format jsonl -i - -o own <own 2>/dev/null
 	[ $? -eq 2 ] && cmp own ../perf.data || return
 	"$ntrace" profile --counts -i own >>own 2>/dev/null
@@ -266,6 +271,11 @@ all_closed() {
 		"doctor" "probe" "help" "version" "help report"; do
 		closed $what || return
 	done
+	# The output of these commands does not fit into one buffer
+	"$ntrace" encode --elf ../calls --pcs ../pcs -o ../short.nt >../said && python3 "$top/tests/session/mkrecording.py" ../calls ../short.nt ../more.data 300 || return
+	for what in script "script --calls" "script --insns" "script --json" "query outer" "report --json --functions" "export --format jsonl -o -"; do
+		closed $what -i ../more.data && ! grep "^ntrace: No space\|Input/output" ../said || return
+	done
 }
 read_only() {
 	into export-jsonl file && return 1
@@ -312,7 +322,33 @@ stdout() {
 	into export-jsonl /dev/stdout >file && into export-jsonl plain && cmp plain file && [ "$(stat -c %i file)" = "$before" ]
 }
 
-plan 20
+# The disk is full when the second of several files is written. The command must not replace any file
+several() {
+	cat >../full.c <<-'E2'
+		#include <errno.h>
+		int fsync(int fd)
+		{
+			static int calls;
+
+			errno = ENOSPC;
+			return ++calls == 2 ? -1 : 0;
+		}
+	E2
+	gcc -shared -fPIC -O1 -o ../full.so ../full.c || return
+	for command in "split -n 2" "export --format parquet"; do
+		begin && rm file && mkdir new || return
+		for name in calls.parquet functions.parquet threads.parquet losses.parquet 1.data 2.data; do echo "old contents" >new/$name; done
+		for folder in new other; do
+			(LD_PRELOAD=$tap_tmp/full.so; export LD_PRELOAD; exec "$ntrace" $command -i ../perf.data -o $folder) 2>../said
+			rc=$?
+			! grep "needs a build with" ../said || continue
+			[ $rc -eq 2 ] && grep -q "writing $folder failed: No space" ../said && [ "$(ls)" = new ] && [ -z "$(grep -L "old contents" new/*)" ] && continue
+			cat ../said; ls -l . *; return 1
+		done
+	done
+}
+
+plan 21
 ok "a complete file replaces the old file and keeps its access rights" all whole
 ok "a full disk leaves only the old file" all full
 ok "a signal leaves only the old file" all ended
@@ -332,6 +368,7 @@ begin && chmod 444 file
 if [ -w file ]; then skip "a read-only file is kept" "this user may write all files"; else
 	ok "a read-only file is kept" read_only
 fi
+ok "a full disk replaces none of several files" several
 ok "a disk without room for the trace is reported before the start" no_room
 ok "a disk without room for calls is reported before the start" no_room_for_calls
 ok "a trace that does not fit into memory is reported before the start, and ends the command with a sentence" no_memory

@@ -56,6 +56,12 @@ class Run:
             with open(path, 'wb') as out:
                 out.write(OLD)
 
+    def remove_output(self):
+        for path in self.old_files():
+            os.remove(path)
+        if self.output == 'folder':
+            os.rmdir(self.path('folder'))
+
     def with_output(self, name):
         return [name if word == self.output else word for word in self.words]
 
@@ -186,7 +192,9 @@ def in_the_middle(number):
             most = int(text.read())
         os.remove(count)
         run.put_output()
-        for part in 1, 3:
+        for part, old in (1, True), (3, True), (3, number == signal.SIGKILL):
+            if not old:
+                run.remove_output()
             status, said = run.run(before=default_signals, LD_PRELOAD=run.middle, END_BY=str(int(number)), END_AFTER=str(most * part // 4))
             if status != -number or run.wrong(number == signal.SIGKILL):
                 return status, said, False

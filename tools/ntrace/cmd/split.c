@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* ntrace split - cut a recording into shards that other machines can decode. */
 #include <errno.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "ntrace.h"
@@ -9,6 +8,7 @@
 #include "cli/options.h"
 #include "cli/recording.h"
 #include "session/file/split.h"
+#include "session/file/whole-file.h"
 #include "cli/output.h"
 
 static const char usage[] =
@@ -34,7 +34,7 @@ static int run_split(void *ctx, struct nt_session *session)
 	bool made;
 
 	nt_session_info(session, &info, sizeof(info));
-	made = !mkdir(splitting->output, 0777);
+	made = whole_folder_make(splitting->output);
 	if (!made && errno != EEXIST)
 		status = output_failed(splitting->output);
 	else if (!info.trace_bytes)

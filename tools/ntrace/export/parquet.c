@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/losses.h"
@@ -108,7 +107,7 @@ static int parquet_begin(struct export *e)
 		errno = ENOTDIR;
 		return -1;
 	}
-	p->is_new = !mkdir(e->output, 0777);
+	p->is_new = whole_folder_make(e->output);
 	for (i = 0; i < TABLES; i++) {
 		if (open_table(e, p, i))
 			return -1;
@@ -180,7 +179,8 @@ static int parquet_done(struct export *e)
 	if (put_losses(e, p->tables[LOSSES]))
 		return -1;
 	for (i = 0; i < TABLES; i++) {
-		if (parquet_end(p->tables[i]))
+		/* a full disk must fail here, before the first file gets its name */
+		if (parquet_end(p->tables[i]) || fflush(p->files[i]) || fsync(fileno(p->files[i])))
 			return -1;
 	}
 	for (i = 0; i < TABLES; i++) {

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "perfdata-write.h"
 #include "session/session-priv.h"
@@ -366,7 +367,8 @@ static int write_shards(struct split *split)
 	int err = pd_each_again(pd, split_record, split);
 
 	for (i = 0; !err && !split->error && i < split->options->shards; i++) {
-		if (finish_shard(split, &split->shards[i]))
+		/* a full disk must fail here, before the first shard gets its name */
+		if (finish_shard(split, &split->shards[i]) || fsync(split->shards[i].file.fd))
 			fail(split);
 	}
 	/* rename the shards to their final names when all are complete */

@@ -30,8 +30,9 @@ static const char *const names[] = {
 #define NR_FILES	4
 #define NR_NAMES	(sizeof(names) / sizeof(names[0]))
 
-/* Unfinished files, which a signal removes */
+/* Unfinished files and the folder of several files, which a signal removes */
 static struct whole_file *unfinished;
+static char made[PATH_MAX];
 
 static struct {
 	pthread_mutex_t lock;
@@ -220,6 +221,7 @@ void whole_file_remove_parts(void)
 
 	for (file = unfinished; file; file = file->next)
 		remove_part(file);
+	rmdir(made);
 }
 
 /* Remove the unfinished files and end the program. A second signal waits until that is done. */
@@ -341,6 +343,15 @@ static bool data_is_input(const char *folder)
 	if (snprintf(path, sizeof(path), "%s/data", folder) >= PATH_MAX || stat(path, &st) || !is_input(&st))
 		return false;
 	errno = ETXTBSY;
+	return true;
+}
+
+bool whole_folder_make(const char *path)
+{
+	catch_signals();
+	if (mkdir(path, 0777))
+		return false;
+	strcpy(made, path);
 	return true;
 }
 

@@ -84,6 +84,12 @@ int whole_file_end(struct whole_file *file, bool whole);
  */
 int whole_file_close(struct whole_file *file, FILE *stream, bool whole);
 
+/*
+ * whole_folder_make() - create a folder for several files. If a signal ends the process, the folder is removed if it is
+ * empty. Return false, with errno, if it was not created.
+ */
+bool whole_folder_make(const char *path);
+
 /* whole_file_remove_parts() - remove all unfinished files. A signal handler that ends the process may call it. */
 void whole_file_remove_parts(void);
 
