@@ -180,6 +180,9 @@ all_excluded() {
 		excluded report --callers outer --callees inner && excluded report --callers outer --function inner && excluded report --function outer --callees inner && excluded export --format chrome --insns -o file &&
 		refused "--count prints one number" query --count --limit 1 outer -i perf.data &&
 		refused "--count prints one number" query --count --limit 0 outer -i perf.data && refused "--count prints one number" query --count --sort time outer -i perf.data && refused "-F needs sym" script -F ip,symoff -i perf.data &&
+		refused "--calls does not print cpu" script --calls -F time,cpu -i perf.data && refused "--insns does not print addr" script --insns -F ip,addr -i perf.data &&
+		refused "--events does not print sym" script --events -F time,sym -i events.data && "$ntrace" profile --counts -i perf.data -o counts &&
+		refused "^ntrace: a filter such as --time needs a recording, but counts has only counts" profile --bolt --time 1,2 -i counts &&
 		refused "--time expects" report --time , -i perf.data
 }
 # refused SENTENCE ARGUMENT...: expect exit status 2 within 10 seconds, the sentence, and no output
@@ -220,12 +223,15 @@ cut() {
 # Trace errors must change the exit status only if the user asks for this
 strict() {
 	python3 "$top/tests/perf/mkcalls.py" calls bad.data partial >/dev/null || return
-	for command in report script "html -o file" "export --format jsonl -o file" "profile --counts -o file" "inject --period 3 -o file"; do
-		"$ntrace" $command -i bad.data >out 2>err || { echo "$command: status $?"; cat err; return 1; }
-		"$ntrace" $command -i bad.data --strict >out 2>err
+	cp bad.data bad-again.data && cp perf.data again.data || return
+	grep -v "^none\|^dump\|^decode\|^stat\|^split\|^flight\|--events\|--lines\|--inline\|--lcov\|--gcov\|--llvm" forms | sed 's/^inject/inject --period 3/' >list
+	{ sed 's/$/ -i bad.data/' list; echo "diff bad.data bad-again.data"; } | while read -r command; do
+		"$ntrace" $command >out 2>err || { echo "$command: status $?"; cat err; return 1; }
+		"$ntrace" $command --strict >out 2>err
 		[ $? -eq 1 ] || { echo "$command --strict: $(cat err)"; return 1; }
-		"$ntrace" $command -i perf.data --strict >out 2>err || { echo "$command --strict of good trace"; return 1; }
-	done
+		good=$(echo "$command" | sed 's/bad-//; s/bad.data/perf.data/')
+		"$ntrace" $good --strict >out 2>err || { echo "$good --strict"; return 1; }
+	done && refused "--strict cannot be given" gdb --stdio --strict -i perf.data
 }
 
 # Every command that prints trace must print the percentage of missing trace, the reason and a cure

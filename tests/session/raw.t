@@ -53,9 +53,9 @@ detected() {
 # In raw trace of several sources, each SRC is a CPU
 sources() {
 	# Raw trace does not show that the program was started three times, so remove _start
-	"$ntrace" script --calls -F cpu,time,sym,dso -i two-sources.data | grep -v _start | sort >wanted
+	"$ntrace" script --calls -F time,sym,dso -i two-sources.data | grep -v _start | sort >wanted
 	# shellcheck disable=SC2086
-	"$ntrace" script --calls -F cpu,time,sym,dso --raw two.0 --elf calls --src-bits 4 $clock 2>err | grep -v _start | sort >got
+	"$ntrace" script --calls -F time,sym,dso --raw two.0 --elf calls --src-bits 4 $clock 2>err | grep -v _start | sort >got
 	cat err
 	[ -s got ] && diff wanted got && "$ntrace" report --cpu 1 -i two-sources.data | grep inner >wanted
 	# shellcheck disable=SC2086
@@ -136,7 +136,7 @@ refused() { # SENTENCE ARGUMENT...
 piped() { "$ntrace" report --raw - --elf calls $clock <good.0 2>err | head -n 1 | grep "^33 instructions, .* 6 calls"; }
 
 plan 27
-ok "script --calls" same script --calls -F cpu,time,sym,dso
+ok "script --calls" same script --calls -F time,sym,dso
 ok "script --branches" same script -F cpu,time,flags,ip,sym,dso,addr
 ok "script --insns" same script --insns -F cpu,time,ip,sym,dso
 ok "script --json" same script --calls --json

@@ -45,6 +45,21 @@ static uint64_t places_without_time(const struct nt_missing *m)
 	return places;
 }
 
+bool losses_any(const struct nt_session *session)
+{
+	struct nt_missing m;
+	size_t i;
+	int why;
+
+	for (i = 0; nt_session_lost(session, i, &m); i++) {
+		for (why = 0; why < NT_LOST_NR; why++) {
+			if (m.why[why].times)
+				return true;
+		}
+	}
+	return false;
+}
+
 bool losses_print(const struct nt_session *session)
 {
 	struct nt_missing m;

@@ -5,6 +5,9 @@
 
 #include "session/session.h"
 
+/* losses_any() - return true if trace is missing or was not decoded. Call this function after nt_session_decode(). */
+bool losses_any(const struct nt_session *session);
+
 /*
  * losses_print() - print on standard output how much trace of each CPU is missing
  *

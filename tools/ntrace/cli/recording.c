@@ -169,6 +169,8 @@ int recording_run(int argc, char **argv, const char *usage, const struct option_
 	if (!session)
 		return EXIT_USAGE;
 	status = run(command, session);
+	if (status == EXIT_CLEAN)
+		status = recording_status(recording, losses_any(session));
 	recording_report(session);
 	nt_session_close(session);
 	return status;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ntrace.h"
+#include "cli/losses.h"
 #include "cli/option.h"
 #include "views/diff.h"
 
@@ -87,7 +88,8 @@ static int diff_pair(const struct diff_options *options, char **paths[2])
 		status = EXIT_TRACE;
 	} else {
 		printf("No difference in %s of %s\n", COUNTED(result.insns, "instruction"), COUNTED(result.threads, "thread"));
-		status = result.lost ? EXIT_USAGE : recording_status(&options->recording, result.gaps);
+		status = result.lost ? EXIT_USAGE : 
+			 recording_status(&options->recording, result.gaps || losses_any(sessions[0]) || losses_any(sessions[1]));
 	}
 out:
 	for (i = 0; i < 2; i++) {

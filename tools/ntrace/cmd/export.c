@@ -104,33 +104,27 @@ static int end(void *ctx)
 	return e->file ? export_flush(e) : 0;
 }
 
-static int each_call(struct export *e, bool *errors)
+static int each_call(struct export *e)
 {
 	struct sorted_calls sorted = {
 		.session = e->session, .filter = &e->recording.filter, .begin = begin,
 		.take = take, .end = end, .ctx = e, .output = e->output,
 	};
-	int err;
 
-	if (e->format->take) {
-		err = sorted_calls_each(&sorted);
-		*errors = sorted.errors;
-		return err;
-	}
+	if (e->format->take)
+		return sorted_calls_each(&sorted);
 	e->nested = (struct nested_calls){
 		.session = e->session, .filter = &e->recording.filter, .begin = begin,
 		.enter = enter, .leave = leave, .end = end, .ctx = e, .output = e->output,
 	};
-	err = nested_calls_each(&e->nested);
-	*errors = e->nested.errors;
-	return err;
+	return nested_calls_each(&e->nested);
 }
 
 /* ---- Command ---- */
 
 static int export_calls(struct export *e)
 {
-	bool errors, found;
+	bool found;
 	int err;
 
 	if (!e->format->own_file) {
@@ -138,7 +132,7 @@ static int export_calls(struct export *e)
 		if (!e->file)
 			return output_failed(e->output);
 	}
-	err = each_call(e, &errors);
+	err = each_call(e);
 	found = e->nr || e->nr_events;
 	if (e->file && whole_file_close(&e->whole, e->file, !err && found) && !err)
 		return output_failed(e->output);
@@ -150,7 +144,7 @@ static int export_calls(struct export *e)
 		return nothing_matched(&e->recording, e->session, NULL);
 	if (strcmp(e->output, "-"))
 		fprintf(stderr, "ntrace: wrote %s to %s\n", COUNTED(e->nr, "call"), e->output);
-	return recording_status(&e->recording, errors || e->events.errors);
+	return recording_status(&e->recording, e->events.errors);
 }
 
 static void free_export(struct export *e)

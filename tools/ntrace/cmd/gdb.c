@@ -272,8 +272,9 @@ static int no_insns(struct gdb *g, struct nt_session *session)
 
 static int run_session(struct gdb *g, struct nt_session *session)
 {
+	bool at_time = g->stub->goes_to == STUB_GOTO_TIME;
 	struct nt_config config;
-	int cpu;
+	int cpu, moved;
 
 	g->stub->session = session;
 	g->stub->replay = show_any(g, session);
@@ -283,8 +284,11 @@ static int run_session(struct gdb *g, struct nt_session *session)
 		return no_insns(g, session);
 	recording_report(session);
 	g->stub->xlen = nt_session_cpu(session, 0, &cpu, &config) && config.xlen == 32 ? 32 : 64;
-	if (run_goto(g->stub) < 0)
+	moved = run_goto(g->stub);
+	if (moved < 0)
 		return recording_failed(session);
+	if (at_time && moved == NT_REPLAY_END)
+		fputs("ntrace: nothing was executed at the time of --at or later, so this is the last instruction\n", stderr);
 	stub_begin(g->stub);
 	report_files(g->stub);
 	if (g->stdio)
@@ -340,6 +344,8 @@ int cmd_gdb(int argc, char **argv)
 	g.args = argv + optind;
 	if (g.stdio + !!g.listen + !!g.gdb > 1 || ((g.stdio || g.listen) && *g.args))
 		return usage_error("--stdio and --listen serve a gdb that already runs, so they exclude each other, --gdb and arguments of gdb");
+	if (g.recording.strict)
+		return usage_error("gdb decodes only what it shows, so --strict cannot be given");
 	if (g.machine && (g.pid || g.kernel))
 		return usage_error("--machine shows the kernel and all processes, so it excludes --pid and --kernel");
 	return run_gdb(&g);

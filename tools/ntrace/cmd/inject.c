@@ -47,7 +47,6 @@ struct inject {
 	size_t		next_record;	/* index of the next record for nt_session_record() */
 	uint64_t	round_at;	/* file offset of the last PERF_RECORD_FINISHED_ROUND */
 	uint64_t	samples, insns;
-	bool		errors;
 };
 
 /* A stretch */
@@ -62,7 +61,6 @@ struct part {
 	uint64_t	all_insns;
 	struct perf_branch_entry *ring;
 	unsigned int	first, nr;	/* index of the oldest entry of @ring, and number of entries */
-	bool		errors;
 };
 
 /* ---- Samples ---- */
@@ -245,7 +243,6 @@ static int take_error(void *part, const struct nt_who *who, const struct nt_item
 	struct part *p = part;
 	int err = 0;
 
-	p->errors = true;
 	p->at = 0;
 	if (p->inject->all_branches)
 		err = flush_branches(p, who);
@@ -297,7 +294,6 @@ static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
 		err = flush_branches(p, who);
 	if (!err)
 		err = merge_add(inject->merge, who->buffer, &p->lines);
-	inject->errors |= p->errors || lost;
 	inject->insns += p->all_insns;
 	free_part(p);
 	return err;
@@ -443,7 +439,7 @@ static int write_file(struct inject *inject)
 	if (!inject->samples)
 		return no_samples(inject);
 	fprintf(stderr, "ntrace: wrote %s to %s\n", COUNTED(inject->samples, "sample"), inject->output);
-	return recording_status(&inject->recording, inject->errors);
+	return EXIT_CLEAN;
 }
 
 /* ---- Command ---- */

@@ -137,8 +137,8 @@ static struct nt_session *open_counts(const struct profile *profile)
 	struct nt_session *session;
 
 	if (profile->format->needs_trace || nt_filter_is_set(&recording->filter)) {
-		fprintf(stderr, "ntrace: --%s needs a recording, but %s has only counts\n",
-			profile->format->name, recording->input);
+		fprintf(stderr, "ntrace: %s%s needs a recording, but %s has only counts\n", profile->format->needs_trace ? "--" : "",
+			profile->format->needs_trace ? profile->format->name : "a filter such as --time", recording->input);
 		return NULL;
 	}
 	if (!nt_session_open_counts(&session, recording->input, &recording->session)) {

@@ -76,7 +76,6 @@ static int open_events(struct script *s)
 
 	if (err)
 		perror("ntrace");
-	s->errors |= s->events.errors;
 	return err;
 }
 
@@ -120,7 +119,7 @@ static int run(void *ctx, struct nt_session *session)
 	if (!err && !lines_were_printed())
 		status = no_lines(&c->recording, s, c->what);
 	else
-		status = err ? EXIT_USAGE : recording_status(&c->recording, s->errors);
+		status = err ? EXIT_USAGE : recording_status(&c->recording, s->events.errors);
 	nt_chains_free(s->chains);
 	events_close(&s->events);
 	return status;
@@ -172,15 +171,26 @@ static bool set_disasm(const struct option_entry *option, const char *arg)
 
 static bool check(void *ctx)
 {
+	static const char *const names[] = { [WHAT_BRANCHES] = "branches", "calls", "insns", "events" };
+	static const unsigned int lacks[] = {
+		[WHAT_CALLS] = 1U << F_CPU | 1U << F_FLAGS | 1U << F_IP | 1U << F_ADDR | 1U << F_SYMOFF,
+		[WHAT_INSNS] = 1U << F_FLAGS | 1U << F_ADDR,
+		[WHAT_EVENTS] = 1U << F_FLAGS | 1U << F_IP | 1U << F_SYM | 1U << F_DSO | 1U << F_ADDR | 1U << F_SYMOFF,
+	};
 	struct command *c = ctx;
+	unsigned int i;
 
+	c->what = c->what ?: WHAT_BRANCHES;
+	for (i = 0; c->fields_given && i < F_MAX; i++) {
+		if (c->script.fields & lacks[c->what] & 1U << i)
+			return refuse("--%s does not print %s, so -F cannot have it", names[c->what], field_names[i]);
+	}
 	if (c->what == WHAT_EVENTS && c->script.function)
 		return refuse("--function is for --branches, --calls and --insns");
 	if ((c->script.fields & (1U << F_SYM | 1U << F_SYMOFF)) == 1U << F_SYMOFF)
 		return refuse("symoff is the offset in the symbol, so -F needs sym as well");
 	if (c->script.json && c->fields_given)
 		return refuse("-F is for text: --json has all fields");
-	c->what = c->what ?: WHAT_BRANCHES;
 	c->recording.session.keep_events = !c->script.function;
 	return true;
 }

@@ -301,18 +301,15 @@ static void print_function(struct view *v, const struct nt_profile_insn *first)
 	}
 }
 
-static int print_all(struct view *v, const struct nt_profile *profile)
+static int print_all(struct view *v)
 {
-	const struct recording_options *recording = &v->annotate->recording;
-	struct nt_profile_totals t;
 	size_t i;
 
 	if (!v->functions.nr)
-		return nothing_matched(recording, v->session, v->annotate->recording.argument);
+		return nothing_matched(&v->annotate->recording, v->session, v->annotate->recording.argument);
 	for (i = 0; i < v->functions.nr; i++)
 		print_function(v, v->functions.at[i]);
-	nt_profile_totals(profile, &t);
-	return recording_status(recording, t.errors || t.gaps || t.losses);
+	return EXIT_CLEAN;
 }
 
 int annotate_print(void *ctx, struct nt_session *session)
@@ -330,7 +327,7 @@ int annotate_print(void *ctx, struct nt_session *session)
 	v.insns = nt_profile_insns(profile, &nr);
 	v.end = v.insns + nr;
 	if (find_functions(&v) && find_jumps(&v, profile) && !nt_loops_run(v.loops))
-		status = print_all(&v, profile);
+		status = print_all(&v);
 out:
 	if (status == EXIT_USAGE)
 		recording_failed(session);

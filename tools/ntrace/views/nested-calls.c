@@ -79,7 +79,6 @@ int nested_calls_each(struct nested_calls *nested)
 	};
 	int err = sorted_calls_each(&sorted);
 
-	nested->errors |= sorted.errors;
 	free(nested->open.at);
 	return err;
 }

@@ -34,7 +34,6 @@ struct nested_calls {
 	int	(*end)(void *ctx);
 	void	*ctx;
 	const char *output;	/* name of the output of these functions for messages; NULL: none */
-	bool	errors;
 	/* Calls that contain the call that is passed to enter() or leave(), the outermost first */
 	NS_ARRAY(struct nested_call) open;
 };

@@ -175,8 +175,7 @@ int report_stack(const struct report *report, struct nt_session *session)
 		fprintf(stderr, "ntrace: out of memory\n");
 		goto out;
 	}
-	status = !found || !totals.insns ? nothing_matched(&report->recording, session, report->function) :
-		 recording_status(&report->recording, totals.errors || totals.gaps || totals.losses);
+	status = !found || !totals.insns ? nothing_matched(&report->recording, session, report->function) : EXIT_CLEAN;
 out:
 	nt_stacks_free(stacks);
 	inlines_free(inlines);

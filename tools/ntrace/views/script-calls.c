@@ -112,7 +112,6 @@ int script_calls(struct script *script)
 	err = sorted_calls_each(&sorted);
 	if (!err && script_print_events(&c.part, UINT64_MAX))
 		err = output_failed("-");
-	script->errors |= sorted.errors;
 	lines_free(&c.part.lines);
 	free(c.inside.at);
 	return err;

@@ -199,7 +199,6 @@ int script_error(void *part, const struct nt_who *who, const struct nt_item *ite
 				     nt_etype_name(item->lost.etype);
 	struct script_part *p = part;
 
-	p->errors |= problem != NULL;
 	if (p->chain)
 		nt_chain_error(p->chain, item);
 	p->at = 0;
@@ -264,7 +263,6 @@ int script_end(void *ctx, void *part, const struct nt_who *who, bool lost)
 		err = say_lost(p, who);
 	if (!err)
 		err = merge_add(script->merge, who->buffer, &p->lines);
-	script->errors |= p->errors || lost;
 	script_free(p);
 	return err;
 }

@@ -24,7 +24,6 @@ struct script {
 	struct nt_chains *chains;	/* call chains, to find calls of @function; NULL: not needed */
 	struct merge	*merge;
 	struct events	events;		/* tracepoints to print; none if @function is set */
-	bool		errors;
 };
 
 /* Print the whole recording as one kind of output. Return 0, or -1 after an error, which was reported. */
@@ -91,7 +90,6 @@ struct script_part {
 	/* caches of places by address, one for each column */
 	struct script_place places[SCRIPT_COLUMNS][SCRIPT_PLACES];
 	struct put_high	high[SCRIPT_COLUMNS];	/* digits of the last address in each column */
-	bool		errors;
 };
 
 /* Functions of struct nt_consumer and struct nt_branch_sink, for all kinds of output */

@@ -458,9 +458,6 @@ static bool make_room(struct all_calls *all)
 
 static int run_calls(struct all_calls *all)
 {
-	struct nt_calls_totals totals;
-	int err;
-
 	if (!make_room(all))
 		return -1;
 	nt_calls_filter(all->calls, all->sorted->filter);
@@ -468,10 +465,7 @@ static int run_calls(struct all_calls *all)
 	if (all->sorted->open)
 		nt_calls_open(all->calls);
 	errno = 0;
-	err = nt_calls_run(all->calls) || give_all(all) ? -1 : 0;
-	nt_calls_totals(all->calls, &totals);
-	all->sorted->errors |= totals.errors || totals.gaps || totals.losses;
-	return err;
+	return nt_calls_run(all->calls) || give_all(all) ? -1 : 0;
 }
 
 static void report_failure(const struct all_calls *all)

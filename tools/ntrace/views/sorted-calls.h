@@ -27,7 +27,6 @@ struct sorted_calls {
 	void	*ctx;
 	/* name of the file that these functions write, for messages; NULL: none */
 	const char *output;
-	bool	errors;		/* the trace had errors, or code was missing */
 };
 
 /* Pass all calls. Return 0, or -1 after an error, which was reported. */
