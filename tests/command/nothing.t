@@ -245,6 +245,12 @@ lost() {
 		echo "$form: $(cat err)"
 		return 1
 	done <list
+	# Losses that take no time have a reason, and no estimate is made from a CPU whose whole trace is missing
+	python3 "$top/tests/perf/mkcalls.py" calls gaps.data missing >/dev/null && python3 "$top/tests/perf/mkcalls.py" calls busy.data collision >/dev/null || return
+	while read -r form; do
+		"$ntrace" $form $(input "$form" gaps.data) 2>&1 >out | grep -q "because code is missing.*: copy it here" || { echo "$form: no reason"; return 1; }
+		"$ntrace" $form $(input "$form" busy.data) 2>&1 >out | grep -q "missing trace: 50.0 % of the time$" || { echo "$form: an estimate"; return 1; }
+	done <list
 	"$ntrace" stat bad.data 2>&1 | grep "trace is missing after 1 stretch. ntrace info -i bad.data" || return
 	! "$ntrace" script -i perf.data 2>&1 | grep "missing trace" && ! "$ntrace" report --insns -i perf.data 2>&1 | grep "missing trace"
 }

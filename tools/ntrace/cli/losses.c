@@ -106,13 +106,14 @@ bool losses_json(const struct nt_missing *m)
 	return m->ns || places_without_time(m);
 }
 
-/* Add up the missing trace of all CPUs. */
-static struct nt_missing missing_of_all(const struct nt_session *session)
+/* Add up the missing trace of all CPUs. Set *estimated to false if the missing instructions of a CPU are not known. */
+static struct nt_missing missing_of_all(const struct nt_session *session, bool *estimated)
 {
 	struct nt_missing all = { .cpu = -1 }, one;
 	size_t i, why;
 
-	for (i = 0; nt_session_lost(session, i, &one); i++) {
+	for (*estimated = true, i = 0; nt_session_lost(session, i, &one); i++) {
+		*estimated &= can_estimate(&one);
 		all.all_ns += one.all_ns;
 		all.traced_insns += one.traced_insns;
 		all.ns += one.ns;
@@ -146,18 +147,19 @@ static bool report_worst(struct nt_missing *all)
 
 void losses_report(const struct nt_session *session, uint64_t trace_bytes)
 {
-	struct nt_missing all = missing_of_all(session);
+	bool estimated;
+	struct nt_missing all = missing_of_all(session, &estimated);
 	unsigned int i;
 
-	for (i = 0; i < NT_LOST_NR && !all.all_ns; i++) {
-		if (all.why[i].times)
+	for (i = 0; i < NT_LOST_NR; i++) {
+		if (all.why[i].times && !all.why[i].ns)
 			fprintf(stderr, "ntrace: trace is missing %s, because %s: %s\n", COUNTED(all.why[i].times, "time"),
 				reasons[i].why, reasons[i].cure);
 	}
 	if (!all.ns)
 		return;
 	fprintf(stderr, "ntrace: missing trace: %.1f %% of the time", percent(all.ns, all.all_ns));
-	if (can_estimate(&all))
+	if (estimated)
 		fprintf(stderr, ", an estimated %.1f %% of the instructions and %.1f %% of the bytes",
 			percent(all.insns, all.insns + all.traced_insns), percent(all.bytes, all.bytes + trace_bytes));
 	fputc('\n', stderr);

@@ -37,6 +37,7 @@ struct share {
 	NS_ARRAY(char *) told;		/* lines of --list */
 	FILE		*tar;
 	bool		by_path;	/* true if a file of the archive has no build id */
+	bool		refused;	/* true if a file of code cannot be copied, which was reported */
 };
 
 /* ---- ELF files ---- */
@@ -188,16 +189,20 @@ static bool add_code(struct share *share, const struct nt_shared_file *file)
 	char name[PATH_MAX], id[BUILD_ID_TEXT];
 	/* refuse "/../", with which a malicious recording could name a file outside of the folder */
 	bool ok = !path || strstr(file->path, "/../"), by_id = recording_build_id(share->session, file->path, id);
+	size_t nr = 1;
 
 	if (by_id)
 		snprintf(name, sizeof(name), "shared/.build-id/%.2s/%s/elf", id, id + 2);
 	else
 		snprintf(name, sizeof(name), "shared/symfs%s", file->path);
 	share->by_path |= !by_id && path;
-	if (to && !ok)
-		ok = copy_sections(elf, from, fileno(to)) && add_file(share, name, fileno(to));
-	if (!ok)
-		fprintf(stderr, "ntrace: copying the code of %s failed\n", file->path);
+	if (!ok && (!to || !copy_sections(elf, from, fileno(to)))) {
+		share->refused = true;
+		fprintf(stderr, "ntrace: copying the code of %s failed: %s\n", file->path, elf && !elf_getshdrnum(elf, &nr) && !nr ?
+			"it has no sections, which tell its code from its data" : strerror(errno));
+	} else if (!ok) {
+		ok = add_file(share, name, fileno(to));
+	}
 	elf_end(elf);
 	if (from >= 0)
 		close(from);
@@ -257,8 +262,6 @@ static bool add_kernel(struct share *share, const char *folder, const char *file
 	snprintf(name, sizeof(name), "shared/perf.data/kcore_dir/%s", file);
 	fd = whole_file_read(path);
 	ok = fd >= 0 ? add_file(share, name, fd) : errno == ENOENT;
-	if (!ok)
-		fprintf(stderr, "ntrace: copying %s failed\n", path);
 	if (fd >= 0)
 		close(fd);
 	return ok;
@@ -302,7 +305,7 @@ static int share_copy(struct share *share, int copy)
 		return output_failed(share->output);
 	ok = write_archive(share, copy);
 	if (whole_file_close(&whole, share->tar, ok) || !ok)
-		return output_failed(share->output);
+		return share->refused ? EXIT_USAGE : output_failed(share->output);
 	fprintf(stderr, "ntrace: wrote %s. Elsewhere, tar -xf unpacks it, and ntrace report -i shared/perf.data%s reads it\n",
 		share->output, share->by_path ? " --symfs shared/symfs" : "");
 	return EXIT_CLEAN;
