@@ -541,10 +541,10 @@ int nt_session_decode(struct nt_session *session, const struct nt_consumer *cons
 	pthread_mutex_init(&job.progress_lock, NULL);
 	pthread_cond_init(&job.ended, NULL);
 	/*
-	 * if an earlier call has set nt_session::missing, keep this result when ranges are only counted, because
-	 * counting finds less exact times
+	 * if an earlier call has set nt_session::missing, keep this result, because windows of time are only a part of
+	 * the recording, and counting finds less exact times
 	 */
-	job.finds_missing = !consumer->counts || !session->missing.nr;
+	job.finds_missing = !session->missing.nr || (!consumer->counts && !consumer->nr_windows);
 	if (job.finds_missing)
 		session->traced.nr = 0;
 	if (order_parts(&job)) {
