@@ -18,7 +18,7 @@ reason() {
 # tree NTH: print the calls of the NTH slowest call and what was called
 tree() { ntrace slow work --nth "$1" --limit 0 | sed -n 's/^ *[0-9.]* [num]*s *\([0-9]* x\) .* \(  *[(a-z].*\)/\1 \2/p' | sed 's/  */ /g'; }
 
-plan 13
+plan 15
 is "slow: the thread slept" "$(reason 1)" "call 7 of 12
 502 us in which its thread did not run; in the median call, 0 ns"
 is "slow: the same instructions took longer, for an unknown reason" "$(reason 2)" "call 4 of 12
@@ -40,6 +40,11 @@ is "slow: an interrupt and an exception of one function are two rows" "$(tree 4)
 2 x do_trap_insn_illegal
 1 x (interrupt) handle_exception > do_irq
 1 x usual"
+is "report --callees: a function has one row for the calls by exceptions, and another for those by interrupts" \
+	"$(ntrace report --callees handle_exception | sed -n 's/  */ /g; s/^.* \([0-9+]*\) [0-9]* \(([a-z]*) handle_exception\).*/\1 \2/p')" "6 (exception) handle_exception
+1+1 (interrupt) handle_exception"
+is "slow: calls by different kinds of traps are compared" "$(ntrace slow handle_exception | sed -n 's/  */ /g; s/^ .* 1 x .* 1 x (\(.*\),.*/\1/p')" \
+	"exception) handle_exception"
 is "report --callers: only functions that a trap has entered are marked" \
 	"$(ntrace report --callers handle_exception | grep -E '\((exception|interrupt)\) (work|_start)')" ""
 

@@ -19,13 +19,7 @@
 
 static bool same_function(const struct nt_node *a, const struct nt_node *b)
 {
-	/*
-	 * compare how the functions were entered, except at the root of a tree, because the two compared
-	 * calls can be entered in different ways
-	 */
-	if (a->object != b->object || a->inlined != b->inlined || (a->parent && a->trap != b->trap))
-		return false;
-	return !strcmp(a->symbol, b->symbol);
+	return a->object == b->object && a->inlined == b->inlined && a->trap == b->trap && !strcmp(a->symbol, b->symbol);
 }
 
 const struct nt_node *tree_lines_beside(const struct tree_lines *l, const struct nt_node *parent,
@@ -76,7 +70,8 @@ static bool add_children(struct tree_lines *l, const struct nt_node *node,
 	}
 	qsort(children, nr, sizeof(*children), node_cmp);
 	for (i = 0; ok && i < nr; i++) {
-		other = tree_lines_beside(l, beside, children[i]);
+		/* the compared calls are the first nodes below the roots, and traps of different kinds may have entered them */
+		other = beside && beside == l->others ? beside + 1 : tree_lines_beside(l, beside, children[i]);
 		l->at[l->nr++] = (struct tree_line){ children[i], other };
 		ok = add_children(l, children[i], other);
 	}

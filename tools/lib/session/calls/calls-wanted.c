@@ -34,7 +34,7 @@ struct nt_call ns_call_init(const struct ns_frame *frame, const struct ns_event 
 	return (struct nt_call){
 		.begin = frame->begin, .ns = event->time - frame->begin, .at = frame->insns - at,
 		.insns = event->insns - frame->insns, .ran = event->ran - frame->ran, .tid = tid, .function = frame->function,
-		.slice = slice, .kind = frame->kind,
+		.slice = slice, .kind = frame->kind, .trap = frame->trap,
 	};
 }
 

@@ -49,6 +49,7 @@ struct nt_call {
 	uint32_t	slice;		/* number for nt_calls_slice() */
 	uint8_t		kind;		/* enum nt_branch_kind of the entry */
 	bool		open;		/* the end was not recorded */
+	bool		trap;		/* a trap has entered the function; false for a signal handler */
 };
 
 /* The code that one thread executed on one CPU between two switches */

@@ -153,7 +153,7 @@ static bool begun(struct ns_stack *stack)
 static int64_t left_out(struct part *p, const struct nt_calls *calls)
 {
 	const struct nt_call *only = p->stacks->only;
-	const struct ns_frame call = { .function = only->function, .outer = true };
+	const struct ns_frame call = { .function = only->function, .outer = true, .trap = only->trap, .kind = only->kind };
 	const struct ns_frame *frame = p->chain->stack.cur.open.at;
 	uint64_t at = p->stacks->at;
 

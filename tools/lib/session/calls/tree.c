@@ -21,13 +21,10 @@ struct ns_tree_cached {
 
 /* ---- Nodes ---- */
 
-/*
- * Functions are equal if their addresses are equal, but an inlined function only has a name. Do not compare the traps
- * of children of the root, because the trap that entered the only call that nt_stacks_of() counts is not known.
- */
+/* A function is identified by its address, but an inlined function only has a name. */
 static bool same_node(const struct nt_node *a, const struct nt_node *b)
 {
-	return a->parent == b->parent && a->object == b->object && a->inlined == b->inlined && (!a->parent || a->trap == b->trap) &&
+	return a->parent == b->parent && a->object == b->object && a->inlined == b->inlined && a->trap == b->trap &&
 	       (a->inlined ? !strcmp(a->symbol, b->symbol) : a->address == b->address);
 }
 
