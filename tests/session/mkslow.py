@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Make a recording of calls of one function, each of which takes a different time for a different reason:
 
-    mkslow.py PROGRAM KERNEL FOLDER     PROGRAM and KERNEL are slow.S, linked at BASE and at mkcalls.KERNEL
+    mkslow.py PROGRAM KERNEL FOLDER [DEPTH]     PROGRAM and KERNEL are slow.S, linked at BASE and at mkcalls.KERNEL
 
-FOLDER is like that of perf record --kcore. CALLS lists the calls."""
+FOLDER is like that of perf record --kcore. CALLS lists the calls. With DEPTH, the second of three calls makes as many
+nested calls, and the thread is switched out when a third of them is open, and again when a third has returned."""
 import os
 import shutil
 import subprocess
@@ -85,6 +86,23 @@ class Trace:
         self.to(at)
         self.switch(at + 4)
 
+    def recurse(self, depth):
+        """Execute the nested calls of deep, and return from all but the first"""
+        deep = self.user['deep']
+        self.go(deep)
+        for level in range(1, depth):
+            if level == depth // 3:
+                self.trap(EXCEPTION, 'sleep', 10, lambda: self.sleep(5000))
+            self.to(deep + 4)
+            self.jal(deep)
+        self.data += mkcalls.message('DirectBranch', I_CNT=self.halves + 2, TSTAMP=1)
+        self.halves, self.pc = 0, deep + 8
+        for level in range(depth, 1, -1):
+            if level == depth * 2 // 3:
+                self.trap(EXCEPTION, 'sleep', 10, lambda: self.sleep(5000))
+            self.to(deep + 12)
+            self.go(deep + 8)
+
     def call(self, what):
         u, back = self.user, self.user['_start'] + 8
         self.to(u['_start'] + 4)
@@ -99,12 +117,15 @@ class Trace:
         if what == 'sleeps':
             self.trap(EXCEPTION, 'sleep', 10, lambda: self.sleep(5000))
         self.to(u['work'] + 8)
-        self.go(u['extra' if what == 'extra' else 'usual'])
-        self.to(self.pc + 4)
+        if isinstance(what, int):
+            self.recurse(what)
+        else:
+            self.go(u['extra' if what == 'extra' else 'usual'])
+            self.to(self.pc + 4)
         for _ in range(1000 if what == 'long' else 0):
             self.data += mkcalls.message('DirectBranch', I_CNT=self.halves + 2, TSTAMP=0)
             self.halves = 0
-        self.to(self.pc + 12)
+        self.to(self.pc + (4 if isinstance(what, int) else 12))
         self.go(u['work'] + 8, {'waits': 1000, 'long': 700, 'extra': 400}.get(what, 1))
         self.to(u['work'] + 12)
         self.go(back, 1)
@@ -116,9 +137,9 @@ def symbols(path):
 
 
 def main():
-    program, kernel, folder = sys.argv[1:]
+    program, kernel, folder = sys.argv[1:4]
     trace = Trace(symbols(program), symbols(kernel))
-    for what in CALLS:
+    for what in ['quick', int(sys.argv[4]), 'quick'] if sys.argv[4:] else CALLS:
         trace.call(what)
         trace.to(trace.user['_start'] + 12)
         trace.data += mkcalls.message('DirectBranch', I_CNT=trace.halves, TSTAMP=10)

@@ -47,6 +47,13 @@ function extra
 	ret
 end extra
 
+/* Call deep until a0 is 0. mkslow.py decides the value of a0 */
+function deep
+	beqz	a0, 1f
+	jal	deep
+1:	ret
+end deep
+
 function handle_exception
 	nop
 	jalr	ra, t2

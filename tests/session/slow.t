@@ -18,7 +18,7 @@ reason() {
 # tree NTH: print the calls of the NTH slowest call and what was called
 tree() { ntrace slow work --nth "$1" --limit 0 | sed -n 's/^ *[0-9.]* [num]*s *\([0-9]* x\) .* \(  *[(a-z].*\)/\1 \2/p' | sed 's/  */ /g'; }
 
-plan 15
+plan 17
 is "slow: the thread slept" "$(reason 1)" "call 7 of 12
 502 us in which its thread did not run; in the median call, 0 ns"
 is "slow: the same instructions took longer, for an unknown reason" "$(reason 2)" "call 4 of 12
@@ -60,4 +60,17 @@ because only messages of the trace have times 1"
 # Thread 2234 was chosen for 5004 ticks. It still executed code for 20 ticks, until the kernel switched to the next thread
 is "a thread ran from the time at which it was chosen until the next thread was chosen, as in sched_switch" \
 	"$(ntrace info --json | sed -n 's/.*"tid": 2234,.*"on_cpu_ns": \([0-9]*\),.*/\1/p')" 500400
+# In the recording, 3,000 calls of deep are nested, and the thread was switched out while 1,000 and 2,000 of them were open
+python3 "$top/tests/session/mkslow.py" program kernel recording 3000 || exit
+# exceptions JSON: print each exception with its depth, and the number of different depths of calls of deep
+exceptions() { sed -n 's/{"function": "\([a-z_]*\)",.*"entry": "\([a-z]*\)", "depth": \([0-9]*\), "calls": \([0-9]*\), "open": 0,.*/\1 \2 \3 \4/p' |
+	awk '$1 == "deep" && $4 == 1 { nr++ } $2 == "exception" { print $3, $4 } END { print nr }' | sort -n; }
+is "slow: all of 3,000 nested calls are known after a switch to another thread" "$(ntrace slow work --json | exceptions)" \
+	"1002 1
+2002 1
+3000"
+is "report --stack: all of 3,000 nested calls are known after a switch to another thread" \
+	"$(ntrace report --stack --limit 0 | sed -n 's/  */ /g; s/^.* \([0-9+]*\) [0-9]* \(work\|deep > ... > deep\), .*/\1 \2/p')" "3 work
+1 deep > ... > deep
+1 deep > ... > deep"
 done_testing

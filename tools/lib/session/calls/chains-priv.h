@@ -30,9 +30,6 @@ struct nt_chain {
 	uint32_t	outermost;	/* number of the outermost known call in nt_calls::outermost, 0: none */
 };
 
-/* Maximum number of calls that are stored for the start of a slice, namely the outermost call and the newest calls */
-#define NS_CHAIN_DEPTH	1024
-
 /* Function that nt_chains_of() calls at the same times as ns_stack_ops::drop */
 typedef bool (*ns_chains_drop_fn)(void *ctx, const struct nt_chains *chains, const struct ns_thread_calls *thread,
 				  const struct ns_event *event);

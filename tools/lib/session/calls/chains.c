@@ -8,16 +8,25 @@
 
 #include "calls-priv.h"
 #include "chains-priv.h"
+#include "session/hash.h"
 #include "session/session-priv.h"
+
+#define BLOCK	64	/* frames of a block; all blocks of a stack but the last one are full */
+
+/* A full block. Blocks with the same hashes have the same frames. */
+struct block {
+	uint64_t	hash[2];
+	uint64_t	first;		/* index in nt_chains::file of the block's first frame */
+};
 
 /*
  * The calls that are open at the start of a slice, or after a switch to another stack. nt_chains::file contains the
- * frames of these calls, and @first is the index of the first frame.
+ * frames of these calls, in blocks, and @places is the index in nt_chains::places of the first block's place.
  */
 struct start {
 	uint64_t	stretch, nth;
 	uint32_t	switches;	/* 0: at the start of the slice; else after a switch to another stack */
-	uint64_t	first;
+	uint64_t	places;
 	uint64_t	insns, ran;	/* earlier instructions of the thread, and time that the thread had run, ns */
 	uint64_t	away;		/* time of the thread on other stacks, ns */
 	uint32_t	nr, outermost;
@@ -32,6 +41,9 @@ struct nt_chains {
 	const char	*watched;	/* symbol, or NULL */
 	FILE		*file;
 	uint64_t	nr_frames;
+	NS_ARRAY(struct block) blocks;	/* full blocks in @file, each of which belongs to any number of starts */
+	struct ns_hash	hash;		/* hash table of @blocks */
+	NS_ARRAY(uint64_t) places;	/* for each block of each start, the index in @file of the block's first frame */
 	ns_chains_drop_fn drop;
 	void		*drop_ctx;
 };
@@ -43,27 +55,69 @@ static int write_failed(struct nt_chains *chains)
 	return ns_fail(chains->session, "writing a temporary file failed: %s", strerror(errno));
 }
 
+static void hash_block(struct block *block, const struct ns_frame *frames)
+{
+	const char *at = (const char *)frames, *end = at + BLOCK * sizeof(*frames);
+	uint64_t word;
+
+	for (; at < end; at += sizeof(word)) {
+		memcpy(&word, at, sizeof(word));
+		block->hash[0] = (block->hash[0] ^ word) * 0x9e3779b97f4a7c15ULL;
+		block->hash[0] ^= block->hash[0] >> 32;
+		block->hash[1] = (block->hash[1] ^ word) * 0xbf58476d1ce4e5b9ULL;
+		block->hash[1] ^= block->hash[1] >> 29;
+	}
+}
+
+/*
+ * Find a full block in the file. If the file does not have the block, the caller must write it next. Return the index of
+ * its first frame, or -1 if out of memory.
+ */
+static int64_t find_block(struct nt_chains *chains, const struct ns_frame *frames)
+{
+	struct block block = { .first = chains->nr_frames };
+	struct ns_hash_slot *slot;
+
+	hash_block(&block, frames);
+	slot = ns_hash_find(&chains->hash, ns_hash_mix(block.hash[0]),
+			    !memcmp(chains->blocks.at[i].hash, block.hash, sizeof(block.hash)));
+	if (slot && slot->index)
+		return chains->blocks.at[slot->index - 1].first;
+	if (!slot || !ns_array_add(&chains->blocks, block))
+		return -1;
+	ns_hash_set(&chains->hash, slot, chains->blocks.nr - 1);
+	return block.first;
+}
+
+/* Store a block. Full blocks are written once, because the calls of a deep recursion are open for many slices. */
+static int keep_block(struct nt_chains *chains, const struct ns_frame *frames, size_t nr)
+{
+	int64_t first = nr == BLOCK ? find_block(chains, frames) : (int64_t)chains->nr_frames;
+
+	if (first < 0 || !ns_array_add(&chains->places, first))
+		return -1;
+	if (first < (int64_t)chains->nr_frames)
+		return 0;
+	chains->nr_frames += nr;
+	return fwrite(frames, sizeof(*frames), nr, chains->file) == nr ? 0 : write_failed(chains);
+}
+
 static int keep_start(void *ctx, const struct ns_thread_calls *thread, size_t nth, uint64_t insns, uint64_t ran)
 {
 	const struct ns_stack *stack = &thread->stack;
-	uint32_t nr = stack->cur.open.nr < NS_CHAIN_DEPTH ? stack->cur.open.nr : NS_CHAIN_DEPTH;
-	const size_t each = sizeof(struct ns_frame);
+	const size_t nr = stack->cur.open.nr;
 	struct nt_chains *chains = ctx;
 	const struct start start = {
 		.stretch = thread->slice->stretch, .nth = thread->slice->fresh, .switches = stack->switches,
-		.first = chains->nr_frames, .nr = nr, .insns = insns, .ran = ran,
-		.away = stack->cur.away.time, .outermost = ns_own(thread)->outermost, .thread = ns_own(thread)->nth,
-		.ends = stack->cur.open.nr - nth,
+		.places = chains->places.nr, .insns = insns, .ran = ran, .away = stack->cur.away.time, .nr = nr,
+		.outermost = ns_own(thread)->outermost, .thread = ns_own(thread)->nth, .ends = nr - nth,
 	};
+	int ret = ns_array_add(&chains->starts, start) ? 0 : -1;
+	size_t i;
 
-	if (!ns_array_add(&chains->starts, start))
-		return -1;
-	chains->nr_frames += nr;
-	/* always store the outermost call, because it contains the calls that are not stored */
-	if (!nr || (fwrite(stack->cur.open.at, each, 1, chains->file) &&
-		    fwrite(stack->cur.open.at + stack->cur.open.nr - nr + 1, each, nr - 1, chains->file) == nr - 1))
-		return 0;
-	return write_failed(chains);
+	for (i = 0; !ret && i < nr; i += BLOCK)
+		ret = keep_block(chains, stack->cur.open.at + i, nr - i < BLOCK ? nr - i : BLOCK);
+	return ret;
 }
 
 static int start_cmp(const void *a, const void *b)
@@ -139,6 +193,9 @@ void nt_chains_free(struct nt_chains *chains)
 		fclose(chains->file);
 	nt_calls_free(chains->calls);
 	free(chains->starts.at);
+	free(chains->blocks.at);
+	free(chains->hash.slots);
+	free(chains->places.at);
 	free(chains);
 }
 
@@ -241,13 +298,14 @@ static const struct start *find_start(const struct nt_chains *chains, uint64_t s
  */
 static int add_frames(struct nt_chain *chain, const struct start *start)
 {
+	const uint64_t *places = chain->chains->places.at + start->places;
 	const size_t each = sizeof(struct ns_frame);
-	struct ns_frame frames[64];
+	struct ns_frame frames[BLOCK];
 	uint32_t done, n, i;
 
 	for (done = 0; done < start->nr; done += n) {
-		n = start->nr - done < 64 ? start->nr - done : 64;
-		if (pread(fileno(chain->chains->file), frames, n * each, (start->first + done) * each) !=
+		n = start->nr - done < BLOCK ? start->nr - done : BLOCK;
+		if (pread(fileno(chain->chains->file), frames, n * each, places[done / BLOCK] * each) !=
 		    (ssize_t)(n * each))
 			return -1;
 		for (i = 0; i < n; i++) {

@@ -146,40 +146,22 @@ static bool begun(struct ns_stack *stack)
 	return parent >= 0;
 }
 
-/*
- * Return the node of the only counted call if its frame was not stored, because the chain of the slice had too many
- * frames. Otherwise return 0.
- */
-static int64_t left_out(struct part *p, const struct nt_calls *calls)
-{
-	const struct nt_call *only = p->stacks->only;
-	const struct ns_frame call = { .function = only->function, .outer = true, .trap = only->trap, .kind = only->kind };
-	const struct ns_frame *frame = p->chain->stack.cur.open.at;
-	uint64_t at = p->stacks->at;
-
-	if (p->chain->stack.cur.open.nr < NS_CHAIN_DEPTH || p->chain->thread != p->stacks->thread || frame[0].insns > at ||
-	    frame[1].insns <= at || frame[1].insns > at + only->insns)
-		return 0;
-	return node_of(&p->tree, calls, 0, &call);
-}
-
 static bool begun_only(struct ns_stack *stack)
 {
 	struct part *p = stack->ctx;
 	const struct nt_calls *calls = nt_chains_calls(p->stacks->chains);
 	struct ns_frame *frame = stack->cur.open.at, *end = frame + stack->cur.open.nr;
-	int64_t caller = 0, later = left_out(p, calls);
+	int64_t caller = 0;
 
-	for (; caller >= 0 && later >= 0 && frame < end; frame++) {
+	for (; caller >= 0 && frame < end; frame++) {
 		if (frame->unseen)
 			continue;
 		p->tree.inlined = caller ? p->stacks->tree.inlined : NULL;
 		if (caller || (may_be_only(p, frame) && frame->function == p->stacks->only->function))
 			caller = node_of(&p->tree, calls, caller, frame);
 		frame->function = caller;
-		caller = caller ?: later;
 	}
-	return caller >= 0 && later >= 0;
+	return caller >= 0;
 }
 
 static bool drop(void *ctx, const struct nt_chains *chains, const struct ns_thread_calls *thread, const struct ns_event *e)
