@@ -6,9 +6,17 @@
 . "$top/tests/perf/truth.sh"
 . "$top/tests/command/recorder.sh"
 
-plan 56
+plan 59
 recorder_build command-record
 "$O/root/bin/riscv64-guest-gcc" -O2 -Wall -o "$tap_tmp/terminal" "$top/tests/command/terminal.c" || exit 1
+# A process whose first thread has ended, and whose second thread works
+cat >"$tap_tmp/headless.c" <<-'E2'
+	#include <pthread.h>
+	#include <stddef.h>
+	static void *work(void *p) { for (volatile int i = 0;; i++) ; return p; }
+	int main(void) { pthread_t t; return pthread_create(&t, NULL, work, NULL) || (pthread_exit(NULL), 0); }
+E2
+"$O/root/bin/riscv64-guest-gcc" -O2 -pthread -o "$tap_tmp/headless" "$tap_tmp/headless.c" || exit 1
 
 # Record on a board that writes the truth, and copy the program files that contain the executed code.
 record() {
@@ -31,9 +39,9 @@ record() {
 
 # case_ NAME COMMAND...: run COMMAND in the guest, and write its output and exit status to said/NAME
 cases() {
-	cp "$tap_tmp/terminal" "$out/"
+	cp "$tap_tmp/terminal" "$tap_tmp/headless" "$out/"
 	cat >"$out/go" <<-'E2'
-		cd /tmp && cp /out/work /out/ntrace-static /out/terminal . && mkdir said debug small
+		cd /tmp && cp /out/work /out/ntrace-static /out/terminal /out/headless . && mkdir said debug small
 		case_() { name=$1; shift; "$@" >said/$name 2>&1; echo "status $?" >>said/$name; }
 		record() { ./ntrace-static record --buildid-dir /tmp/debug "$@"; }
 		# later SIGNAL...: wait for each SIGNAL until an encoder is enabled and some work is done, and send
@@ -52,6 +60,11 @@ cases() {
 		case_ thread record --per-thread --no-kcore -o thread.data -e ntrace//u -- ./work 1 "" 10
 		later INT & case_ pid record -p $busy -e ntrace//u -o pid.data
 		later INT & case_ cpu record -C 0,1 -e ntrace//u -o cpu.data
+		./headless & headless=$!
+		until grep -q zombie /proc/$headless/status; do sleep 0.1; done
+		later INT & case_ headless record -p $headless -e ntrace//u -o headless.data
+		kill -9 $headless
+		later USR2 INT & case_ usr2 record -C 0,1 -e ntrace//u -o usr2.data
 		later USR2 INT & case_ snapshot record -S -m 64K -a -e ntrace//u -o snapshot.data
 		case_ always record -q -C 0,1 -e ntrace//u -o always.data -- sleep 3
 		case_ strobe record -C 0,1 --strobe 100/1000 -e ntrace//u -o strobe.data -- sleep 3
@@ -161,6 +174,9 @@ ok "--per-thread" reads thread.data 1000
 ok "-p with a running process" reads pid.data 1000
 ok "-p with a running process: SIGINT ends the recording" says pid 0 "wrote pid.data"
 ok "-C with two CPUs" reads cpu.data 1000
+ok "-p skips a thread that has ended" reads headless.data 1000
+ok "-p skips a thread that has ended: the recording is written" says headless 0 "wrote headless.data"
+ok "SIGUSR2 does not end a recording without snapshots" reads usr2.data 100
 ok "snapshots" reads snapshot.data 1000
 ok "strobing" reads strobe.data 1000
 ok "strobing loses nothing" test "$(grep -c 'was lost' "$out/said/strobe")" = 0

@@ -339,6 +339,8 @@ int rec_event_explain(struct nt_recorder *r, const struct rec_event *event, int 
 		return rec_fail(r, "the trace encoders of this system do not support that value of %s. They support %s (see caps/%s of the PMU). Leave %s out",
 				field, list, field, field);
 	switch (err) {
+	case ESRCH:
+		return rec_fail(r, "the processes of -p have ended");
 	case EACCES:
 	case EPERM:
 		return explain_privilege(r, event);

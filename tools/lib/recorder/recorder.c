@@ -187,7 +187,7 @@ int nt_recorder_step(struct nt_recorder *r, int timeout)
 {
 	bool threads;
 
-	if (r->snapshot) {
+	if (r->snapshot && r->options.snapshot) {
 		r->snapshot = 0;
 		if (rec_rings_snapshot(r))
 			return -1;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/pidfd.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -208,6 +209,44 @@ static int set_maps(struct nt_recorder *r)
 
 /* ---- Open ---- */
 
+/*
+ * Close all events, and remove the threads that have ended from the threads to trace. Return false if no thread has
+ * ended, or if none is left.
+ */
+static bool drop_ended(struct nt_recorder *r)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr), .config = PERF_COUNT_SW_DUMMY,
+		.exclude_kernel = 1, .exclude_hv = 1,
+	};
+	struct perf_evlist *evlist = r->rings->evlist;
+	int i, fd, nr = perf_thread_map__nr(evlist->threads);
+	struct perf_thread_map *left = NULL;
+	struct rec_pids pids = { 0 };
+	struct perf_evsel *evsel;
+	pid_t tid;
+
+	for (i = 0; i < nr; i++) {
+		tid = perf_thread_map__pid(evlist->threads, i);
+		fd = syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+		if (fd < 0 && errno == ESRCH)
+			continue;
+		close(fd);
+		if (!ns_array_add(&pids.tids, tid))
+			break;
+	}
+	if (i == nr && pids.tids.nr && pids.tids.nr < (size_t)nr)
+		left = perf_thread_map__new_array(pids.tids.nr, pids.tids.at);
+	free(pids.tids.at);
+	if (!left)
+		return false;
+	perf_evlist__for_each_entry(evlist, evsel)
+		perf_evsel__close(evsel);
+	perf_evlist__set_maps(evlist, evlist->user_requested_cpus, left);
+	perf_thread_map__put(left);
+	return true;
+}
+
 static int open_events(struct nt_recorder *r)
 {
 	struct perf_evsel *evsel;
@@ -223,6 +262,8 @@ static int open_events(struct nt_recorder *r)
 			r->info.only_user = true;
 			err = perf_evsel__open(evsel, evsel->cpus, evsel->threads);
 		}
+		if (err == -ESRCH && drop_ended(r))
+			return open_events(r);
 		if (err)
 			return rec_event_explain(r, e, -err);
 		(e++)->attr = evsel->attr;

@@ -200,24 +200,29 @@ static int put_map(struct nt_recorder *r, pid_t pid, const char *line)
 	return rec_output_record(r, &record, record.header.size);
 }
 
-static int put_maps(struct nt_recorder *r, pid_t pid)
+/*
+ * Write the maps of a process, as a thread sees them. Return 1 if the thread had maps, 0 if it has ended, and -1 on
+ * failure.
+ */
+static int put_maps(void *ctx, pid_t tid)
 {
+	const struct task *task = ctx;
 	char path[64], *line = NULL;
 	size_t room = 0;
-	int err = 0;
+	int found = 0;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/maps", task->pid, tid);
 	f = fopen(path, "re");
 	if (!f)
 		return 0;
-	while (!err && getline(&line, &room, f) > 0) {
+	while (found >= 0 && getline(&line, &room, f) > 0) {
 		line[strcspn(line, "\n")] = '\0';
-		err = put_map(r, pid, line);
+		found = put_map(task->r, task->pid, line) ? -1 : 1;
 	}
 	free(line);
 	fclose(f);
-	return err;
+	return found;
 }
 
 static int put_thread(void *ctx, pid_t tid)
@@ -238,7 +243,9 @@ static int put_process(struct nt_recorder *r, pid_t pid)
 
 	if (err < 0 && r->out.error)
 		return -1;
-	return put_maps(r, pid);
+	/* the first thread may have ended before the others */
+	rec_target_each(pid, put_maps, &task);
+	return r->out.error ? -1 : 0;
 }
 
 static int put_processes(struct nt_recorder *r)

@@ -13,15 +13,6 @@
 #include "cli/option.h"
 #include "cli/progress.h"
 
-#ifndef HAVE_LIBPERF
-
-int cmd_record(int argc, char **argv)
-{
-	return usage_error("this ntrace was built without libperf, so it cannot record: make tool KSRC=/path/to/linux builds one that can, or use perf record -e ntrace//");
-}
-
-#else
-
 #include "recorder/recorder.h"
 #include "cli/output.h"
 
@@ -39,35 +30,43 @@ struct record {
 	bool		progress;	/* print progress on a terminal */
 };
 
+#ifndef HAVE_LIBPERF
+
+static int run(struct record *record)
+{
+	return usage_error("this ntrace was built without libperf, so it cannot record: make tool KSRC=/path/to/linux builds one that can, or use perf record -e ntrace//");
+}
+
+#else
+
 /* ---- Signals ---- */
 
 static struct nt_recorder *recorder;
 
 static void on_end(int nr)
 {
-	nt_recorder_stop(recorder);
+	if (recorder)
+		nt_recorder_stop(recorder);
 }
 
+/* Without --snapshot, or before the recorder exists, the signal does nothing, and so does not end the recording */
 static void on_snapshot(int nr)
 {
-	nt_recorder_snapshot(recorder);
+	if (recorder)
+		nt_recorder_snapshot(recorder);
 }
 
 /*
  * Catch the signals that end the recording. The traced command does not inherit the handlers,
  * because exec resets them.
  */
-static void catch_signals(const struct record *record)
+static void catch_signals(void)
 {
 	struct sigaction end = { .sa_handler = on_end };
-	/* use SA_RESTART, so that the signal for a snapshot does not interrupt the copy of the kernel's code */
-	struct sigaction snapshot = { .sa_handler = on_snapshot, .sa_flags = SA_RESTART };
 
 	sigaction(SIGINT, &end, NULL);
 	sigaction(SIGTERM, &end, NULL);
 	sigaction(SIGHUP, &end, NULL);
-	if (record->options.snapshot)
-		sigaction(SIGUSR2, &snapshot, NULL);
 }
 
 /* ---- Progress ---- */
@@ -142,14 +141,17 @@ static int command_status(void)
 	return WIFSIGNALED(info.status) ? 128 + WTERMSIG(info.status) : WEXITSTATUS(info.status);
 }
 
-static int run(struct record *record)
+static int record_trace(struct record *record)
 {
 	double started, seconds;
 	int ret, status = 0;
+	/* use SA_RESTART, so that the signal for a snapshot does not interrupt the copy of the kernel's code */
+	const struct sigaction snapshot = { .sa_handler = on_snapshot, .sa_flags = SA_RESTART };
 
+	sigaction(SIGUSR2, &snapshot, NULL);
 	if (nt_recorder_new(&recorder, &record->options))
 		return failed(record);
-	catch_signals(record);
+	catch_signals();
 	if (nt_recorder_start(recorder))
 		return failed(record);
 	if (record->options.snapshot && !record->quiet)
@@ -169,6 +171,21 @@ static int run(struct record *record)
 		print_end(record, seconds);
 	return status ? status : command_status();
 }
+
+static int run(struct record *record)
+{
+	int status = record_trace(record);
+	struct nt_recorder *ended = recorder;
+
+	/* the handlers of the signals stay installed */
+	recorder = NULL;
+	nt_recorder_free(ended);
+	return status;
+}
+
+#endif
+
+/* ---- Options ---- */
 
 static bool set_size(const struct option_entry *option, const char *arg)
 {
@@ -261,9 +278,5 @@ int cmd_record(int argc, char **argv)
 		record.options.command = argv + optind;
 	record.progress = !record.quiet && isatty(STDERR_FILENO);
 	record.options.watch = record.progress;
-	status = run(&record);
-	nt_recorder_free(recorder);
-	return status;
+	return run(&record);
 }
-
-#endif
