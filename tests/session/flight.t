@@ -43,6 +43,10 @@ ok "records with right CRCs and hostile values are read without a crash" "$fligh
 ok "the end of the trace is found in rings whose sink was not stopped" "$flight" rings 1
 ok "an event of perf with another ts_mode or a prescaler has no known frequency" "$flight" clocks 1
 ok "flight calls of a folder that does not exist" sh -c "'$ntrace' flight calls -i '$tap_tmp/nothing' 2>&1 | grep 'nothing'"
+# CPU 1 executes the same program as CPU 0, and starts 100 ns later
+recording two-sources
+is "flight calls: the heading of a CPU contains how long before the newest trace its trace ends" \
+	"$("$ntrace" flight calls -n 1 -i "$tap_tmp/two-sources.data" | head -n 1 | sed "s|  *| |g")" "CPU 0, whose trace ends 100 ns before CPU 1 | CPU 1"
 for wrong in 0 x -1 1001; do
 	ok "calls -n $wrong" sh -c "'$ntrace' flight calls -n $wrong 2>&1 | grep 'from 1 to 1000'"
 done

@@ -188,6 +188,23 @@ static void put_end(const struct flight_calls *c, char *cell, const struct call 
 	snprintf(cell + at, CELL_SIZE - at, "ends in %s+%#" PRIx64, name, place.offset);
 }
 
+/* Write the heading of a column. The trace of a CPU can end long before that of another CPU in the same row. */
+static void put_heading(const struct flight_calls *c, char *cell, const struct tail *tail)
+{
+	const struct tail *newest = c->all.of.at, *t;
+	char text[16];
+
+	for (t = newest; t < c->all.of.at + c->all.of.nr; t++) {
+		if (t->last.time > newest->last.time)
+			newest = t;
+	}
+	if (newest->last.time > tail->last.time)
+		snprintf(cell, CELL_SIZE, "CPU %d, whose trace ends %s before CPU %d", tail->cpu,
+			 duration(newest->last.time - tail->last.time, text), newest->cpu);
+	else
+		snprintf(cell, CELL_SIZE, "CPU %d", tail->cpu);
+}
+
 /*
  * Fill a cell of a column. The first row is the heading, the last row is the end of the trace, and
  * the rows between are calls. The last calls of all CPUs are in the same row.
@@ -199,7 +216,7 @@ static void fill_cell(const struct flight_calls *c, size_t column, size_t row, c
 
 	*cell = '\0';
 	if (!row)
-		snprintf(cell, CELL_SIZE, "CPU %d", tail->cpu);
+		put_heading(c, cell, tail);
 	else if (row == wanted + 1)
 		put_end(c, cell, &tail->last);
 	else if (row > empty)
