@@ -18,7 +18,7 @@ reason() {
 # tree NTH: print the calls of the NTH slowest call and what was called
 tree() { ntrace slow work --nth "$1" --limit 0 | sed -n 's/^ *[0-9.]* [num]*s *\([0-9]* x\) .* \(  *[(a-z].*\)/\1 \2/p' | sed 's/  */ /g'; }
 
-plan 17
+plan 27
 is "slow: the thread slept" "$(reason 1)" "call 7 of 12
 502 us in which its thread did not run; in the median call, 0 ns"
 is "slow: the same instructions took longer, for an unknown reason" "$(reason 2)" "call 4 of 12
@@ -60,6 +60,25 @@ because only messages of the trace have times 1"
 # Thread 2234 was chosen for 5004 ticks. It still executed code for 20 ticks, until the kernel switched to the next thread
 is "a thread ran from the time at which it was chosen until the next thread was chosen, as in sched_switch" \
 	"$(ntrace info --json | sed -n 's/.*"tid": 2234,.*"on_cpu_ns": \([0-9]*\),.*/\1/p')" 500400
+# The program and the kernel are two objects. Each form must print the same lines for both objects as without --object,
+# but not the callers in another object
+kernel='[kernel.kallsyms]'
+rows() { ntrace "$@" | sed -n 's/.*  \([_a-z]*\) \[.*/\1/p' | sort; }
+is "report --object: the functions of a file, by the end of its path" "$(rows report --object "${tap_tmp##*/}/program" | tr '\n' ' ')" "_start extra usual work "
+is "report --object: the functions of the kernel" "$(rows report --object "$kernel" | tr '\n' ' ')" \
+	"__switch_to do_irq do_page_fault do_trap_insn_illegal handle_exception sleep "
+is "--object does not select a file by a part of its name" "$(ntrace report --object gram | grep -c 'nothing matched with --object gram.*code of .*/program')" 1
+for form in script "script --calls" "script --insns" "query --limit 0 *"; do
+	set -f
+	is "$form --object: each line belongs to one of two objects" "$( (ntrace $form --object 'prog*'; ntrace $form --object "$kernel") | sed 's/ < .*//' | sort | md5sum)" \
+		"$(ntrace $form | sed 's/ < .*//' | sort | md5sum)"
+	set +f
+done
+is "report --insns --object: the sum of both objects" \
+	"$( (ntrace report --insns --limit 0 --object program; ntrace report --insns --limit 0 --object "$kernel") | awk '$1 ~ /^[0-9]+$/ && $2 ~ /%|[.]/ { sum += $1 } END { print sum }')" \
+	"$(ntrace report --insns --limit 0 | awk '$1 ~ /^[0-9]+$/ && $2 ~ /%|[.]/ { sum += $1 } END { print sum }')"
+is "slow --object: a function of another file is not found" "$(ntrace slow work --object "$kernel" | grep -c 'no call of work')" 1
+is "diff --object: only the functions of the file are compared" "$("$O/bin/ntrace" diff --kernel --object "$kernel" recording recording)" "No function differs"
 # In the recording, 3,000 calls of deep are nested, and the thread was switched out while 1,000 and 2,000 of them were open
 python3 "$top/tests/session/mkslow.py" program kernel recording 3000 || exit
 # exceptions JSON: print each exception with its depth, and the number of different depths of calls of deep

@@ -432,6 +432,31 @@ bool nt_filter_has_thread(const struct nt_filter *filter, uint64_t time, int32_t
 	       (!filter->comm || !fnmatch(filter->comm, comm, 0));
 }
 
+bool nt_filter_has_object(const struct nt_filter *filter, const char *object)
+{
+	const char *wanted = filter->object, *name;
+	size_t size, part;
+
+	if (!wanted || !object)
+		return !wanted;
+	size = strlen(object);
+	part = strlen(wanted);
+	if (part && part <= size && !strcmp(object + size - part, wanted) &&
+	    (part == size || *wanted == '/' || object[size - part - 1] == '/'))
+		return true;
+	name = strchr(wanted, '/') ? NULL : strrchr(object, '/');
+	return !fnmatch(wanted, name ? name + 1 : object, 0);
+}
+
+bool nt_filter_has_code(const struct nt_filter *filter, uint64_t space, uint64_t addr)
+{
+	struct nt_place place = { 0 };
+
+	if (filter->object)
+		nt_session_where((struct nt_session *)filter->session, space, addr, &place);
+	return nt_filter_has_object(filter, place.object);
+}
+
 /* ---- Contents of the recording ---- */
 
 bool nt_session_record(const struct nt_session *session, size_t nth, struct nt_record *record)

@@ -190,11 +190,13 @@ struct nt_filter {
 	unsigned long	pid;		/* process to select; 0: any */
 	/* name of the thread at the time of the event, or a pattern for fnmatch(); NULL: any */
 	const char	*comm;
-	/* session in which @pid and @comm are looked up; NULL if they are not set */
+	/* file of the code to select, by its path, the last parts of its path, or a pattern for fnmatch(); NULL: any */
+	const char	*object;
+	/* session in which @pid, @comm and addresses are looked up; NULL if @pid, @comm and @object are not set */
 	const struct nt_session *session;
 };
 
-/* nt_filter_is_set() - return true if the filter has a condition */
+/* nt_filter_is_set() - return true if the filter has a condition for events */
 static inline bool nt_filter_is_set(const struct nt_filter *filter)
 {
 	return filter->time.to || filter->cpu >= 0 || filter->tid >= 0 || filter->pid || filter->comm;
@@ -202,6 +204,12 @@ static inline bool nt_filter_is_set(const struct nt_filter *filter)
 
 /* nt_filter_has_thread() - return true if the process and the name of thread @tid at @time pass the filter */
 bool nt_filter_has_thread(const struct nt_filter *filter, uint64_t time, int32_t tid);
+
+/* nt_filter_has_object() - return true if the filter selects the file @object, which may be NULL */
+bool nt_filter_has_object(const struct nt_filter *filter, const char *object);
+
+/* nt_filter_has_code() - return true if the filter selects the file of the code at an address */
+bool nt_filter_has_code(const struct nt_filter *filter, uint64_t space, uint64_t addr);
 
 /* Return true if an event with the given time, CPU and thread passes the filter. */
 static inline bool nt_filter_passes(const struct nt_filter *filter, uint64_t time, int32_t cpu,

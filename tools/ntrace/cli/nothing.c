@@ -99,6 +99,23 @@ static void list_near(const struct nt_calls *calls, const char *name)
 
 /* ---- Sentences ---- */
 
+/* List the files of the called functions. */
+static void list_objects(const struct nt_calls *calls)
+{
+	const char *listed[MAX_LISTED];
+	const struct nt_function *f;
+	size_t nr = 0, i, k;
+
+	for (i = 0; nr < MAX_LISTED && (f = nt_calls_function(calls, i)); i++) {
+		for (k = 0; k < nr && listed[k] != f->object; k++)
+			;
+		if (k < nr || !f->object)
+			continue;
+		fprintf(stderr, ", %s%s", nr ? "" : "code of ", f->object);
+		listed[nr++] = f->object;
+	}
+}
+
 static void list_cpus(const struct there *there)
 {
 	size_t i;
@@ -132,7 +149,7 @@ static void print_sentence(const struct recording_options *options, struct nt_se
 
 	if (function)
 		fprintf(stderr, "ntrace: no call of %s was recorded from its start to its end", function);
-	else if (nt_filter_is_set(filter))
+	else if (nt_filter_is_set(filter) || filter->object)
 		fputs("ntrace: nothing matched", stderr);
 	else
 		fputs("ntrace: nothing was found", stderr);
@@ -144,6 +161,8 @@ static void print_sentence(const struct recording_options *options, struct nt_se
 		fprintf(stderr, " with --pid %lu", filter->pid);
 	if (filter->comm)
 		fprintf(stderr, " with --comm %s", filter->comm);
+	if (filter->object)
+		fprintf(stderr, " with --object %s", filter->object);
 	if (filter->time.to)
 		fputs(" in the time of --time", stderr);
 	if (function)
@@ -151,6 +170,8 @@ static void print_sentence(const struct recording_options *options, struct nt_se
 	fputs(". The recording has trace", stderr);
 	list_cpus(there);
 	list_threads(there, session);
+	if (filter->object)
+		list_objects(calls);
 	if (there->to)
 		fprintf(stderr, ", from " TIME_FORMAT " to " TIME_FORMAT, TIME_ARGS(there->from), TIME_ARGS(there->to));
 	fputs("\n", stderr);

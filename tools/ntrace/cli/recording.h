@@ -71,7 +71,9 @@ struct option_entry *recording_encoder(struct options *options);
 	OPTION_CALL(0, "cpu", "N", recording_id, &(r)->filter.cpu, "only that CPU"),		\
 	OPTION_CALL(0, "tid", "N", recording_id, &(r)->filter.tid, "only that thread"),		\
 	OPTION_NUMBER(0, "pid", "N", &(r)->filter.pid, 1, "only the threads of that process"),	\
-	OPTION_TEXT(0, "comm", "NAME", &(r)->filter.comm, "only threads of that name, or of a pattern")
+	OPTION_TEXT(0, "comm", "NAME", &(r)->filter.comm, "only threads of that name, or of a pattern"),	\
+	OPTION_TEXT(0, "object", "NAME", &(r)->filter.object,					\
+		    "only code of files whose path is, or ends with, /NAME; or a pattern")
 
 /* recording_init() - set the defaults of a structure of zeros */
 void recording_init(struct recording_options *options);

@@ -69,7 +69,8 @@ static bool find_functions(struct view *v)
 	for (insn = v->insns; insn < v->end; insn++) {
 		if (insn > v->insns && is_same_function(insn, insn - 1))
 			continue;
-		if (!insn->symbol || !nt_session_is(v->session, insn->object, insn->address, v->annotate->recording.argument))
+		if (!insn->symbol || !nt_filter_has_object(&v->annotate->recording.filter, insn->object) ||
+		    !nt_session_is(v->session, insn->object, insn->address, v->annotate->recording.argument))
 			continue;
 		if (!ns_array_add(&v->functions, insn) || !nt_loops_add(v->loops, insn->space, insn->addr))
 			return false;

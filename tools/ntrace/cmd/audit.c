@@ -115,7 +115,8 @@ static int take_branch(void *part, const struct nt_who *who, const struct nt_bra
 
 	if (nt_chain_audit(p->chain, who, b, &judged))
 		return -1;
-	if (!nt_filter_passes(&p->audit->recording.filter, b->time, judged.cpu, judged.tid))
+	if (!nt_filter_passes(&p->audit->recording.filter, b->time, judged.cpu, judged.tid) ||
+	    !nt_filter_has_code(&p->audit->recording.filter, nt_who_space(who, b->from), b->from))
 		return 0;
 	p->counts.branches++;
 	p->counts.returns += b->kind == NT_BRANCH_RETURN;

@@ -63,7 +63,7 @@ static int diff_many(const struct diff_options *options, char **paths[2], const 
 	ssize_t nr = diff_runs(options, paths, runs);
 
 	if (!nr)
-		printf("No function differs more between the sides than within a side\n");
+		printf("No function differs%s\n", options->many ? " more between the sides than within a side" : "");
 	return nr < 0 ? EXIT_USAGE : nr ? EXIT_TRACE : EXIT_CLEAN;
 }
 
@@ -105,10 +105,12 @@ int cmd_diff(int argc, char **argv)
 	struct diff_options diff = { .limit = 20 };
 	const struct option_entry options[] = {
 		SESSION_OPTIONS(&diff.recording),
+		FILTER_OPTIONS(&diff.recording),
 		OPTION_FLAG(0, "kernel", &diff.kernel, "compare the kernel, interrupts and signals as well"),
 		OPTION_NUMBER(0, "limit", "N", &diff.limit, 0, "at most N functions (20), 0: all"),
 		{ 0 }
 	};
+	const struct nt_filter *filter = &diff.recording.filter;
 	char **paths[2];
 	unsigned int runs[2];
 	int status, split = 1;
@@ -129,7 +131,8 @@ int cmd_diff(int argc, char **argv)
 	if (!runs[0] || !runs[1])
 		return usage_error("diff needs recordings on both sides of --");
 	diff.many = runs[0] > 1 || runs[1] > 1;
-	if (diff.many)
+	/* parts of threads cannot be compared from their start on, but their functions can */
+	if (diff.many || filter->time.to || filter->cpu >= 0 || filter->object)
 		return diff_many(&diff, paths, runs);
 	status = diff_pair(&diff, paths);
 	return status == EXIT_TRACE && diff_runs(&diff, paths, runs) < 0 ? EXIT_USAGE : status;

@@ -22,13 +22,7 @@ static const char usage[] =
 
 bool profile_wants(const struct profile *profile, const char *object)
 {
-	size_t size, wanted;
-
-	if (!profile->object)
-		return object;
-	size = object ? strlen(object) : 0;
-	wanted = strlen(profile->object);
-	return size >= wanted && !strcmp(object + size - wanted, profile->object);
+	return object && nt_filter_has_object(&profile->recording.filter, object);
 }
 
 /* Compare the position of an instruction with an address in an object. Return a value like strcmp(). */
@@ -70,7 +64,7 @@ static int no_object(const struct profile *profile)
 	size_t nr, i, listed = 0;
 
 	insns = nt_profile_insns(profile->counts, &nr);
-	fprintf(stderr, "ntrace: no file was executed whose path ends with '%s'. These were:", profile->object);
+	fprintf(stderr, "ntrace: no file was executed whose path ends with '%s'. These were:", profile->recording.filter.object);
 	for (i = 0; i < nr && listed < MAX_LISTED; i++) {
 		if (!insns[i].object || (last && !strcmp(last, insns[i].object)))
 			continue;
@@ -100,7 +94,7 @@ static int check_content(const struct profile *profile)
 
 		has_lines |= nt_lines_at(profile->lines, object, insns[i].address, &frame, 1) && frame.file;
 	}
-	if (!found && profile->object && nr)
+	if (!found && profile->recording.filter.object && nr)
 		return no_object(profile);
 	if (!found)
 		return nothing_matched(&profile->recording, profile->session, NULL);
@@ -192,7 +186,7 @@ static bool set_format(const struct option_entry *option, const char *arg)
 /* Return false if an option would have no effect, which was reported. */
 static bool are_options_used(const struct profile *profile)
 {
-	if (profile->object && profile->format == &profile_counts)
+	if (profile->recording.filter.object && profile->format == &profile_counts)
 		fputs("ntrace: --object is for formats of one program: --counts has all\n", stderr);
 	else if (profile->recording.session.kcore && !nt_sums_is_file(profile->recording.input))
 		fputs("ntrace: --kcore is for a file of counts: a recording has the code of its kernel\n", stderr);
@@ -210,8 +204,6 @@ int cmd_profile(int argc, char **argv)
 		OPTION_TEXT(0, "kcore", "DIR", &profile.recording.session.kcore,
 			    "a recording with the kernel's code, if -i is a file of counts"),
 		OPTION_TEXT('o', "output", "FILE", &profile.output, "the file to write (standard output)"),
-		OPTION_TEXT(0, "object", "NAME", &profile.object,
-			    "only files whose path ends with NAME; for --bolt, the file to optimise"),
 		OPTION_KIND("counts", NULL, set_format, &profile.format, 0, "all counts, for ntrace merge, and for -i with the other formats"),
 		OPTION_KIND("lcov", NULL, set_format, &profile.format, 1, "lines, functions and branches, for genhtml"),
 		OPTION_KIND("gcov", NULL, set_format, &profile.format, 2, "the same as gcov prints it, of all files"),

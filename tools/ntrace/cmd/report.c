@@ -213,7 +213,7 @@ static bool print_threads(struct nt_session *session, const struct nt_calls *cal
 /* Return true if the table must also describe the whole recording. In JSON, the table has only functions. */
 static bool is_whole(const struct report *report)
 {
-	return !report->json && !report->function && !nt_filter_is_set(&report->recording.filter);
+	return !report->json && !report->function && !nt_filter_is_set(&report->recording.filter) && !report->recording.filter.object;
 }
 
 /* Print the table. Return the number of functions, or -1 if out of memory. */

@@ -65,7 +65,7 @@ static bool add_costs(struct callgrind *c)
 
 	insns = nt_profile_insns(c->profile->counts, &nr);
 	for (i = 0; i < nr; i++) {
-		if (c->profile->object && !profile_wants(c->profile, insns[i].object))
+		if (c->profile->recording.filter.object && !profile_wants(c->profile, insns[i].object))
 			continue;
 		nt_lines_at(c->profile->lines, insns[i].object, insns[i].address, frames, PROFILE_FRAMES);
 		cost = (struct cost){

@@ -16,11 +16,6 @@ struct profile {
 	struct recording_options recording;
 	const struct profile_format *format;
 	const char	*output;
-	/*
-	 * argument of --object; NULL: all objects. If the format has only one object, NULL means
-	 * the object with the most executed instructions
-	 */
-	const char	*object;
 	struct nt_session *session;
 	struct nt_profile *counts;
 	struct nt_lines	*lines;

@@ -90,8 +90,14 @@ static bool add_functions(struct diff_functions *d, size_t run, const struct nt_
 
 bool diff_functions_add(struct diff_functions *d, unsigned int side, unsigned int run, struct nt_session *session)
 {
+	struct nt_filter filter = d->options->recording.filter;
 	struct nt_calls *calls = nt_calls_new(session);
-	bool ok = calls && !nt_calls_run(calls) && add_functions(d, run + (side ? d->runs[0] : 0), calls);
+	bool ok;
+
+	filter.session = session;
+	if (calls)
+		nt_calls_filter(calls, &filter);
+	ok = calls && !nt_calls_run(calls) && add_functions(d, run + (side ? d->runs[0] : 0), calls);
 
 	if (!ok)
 		recording_failed(session);

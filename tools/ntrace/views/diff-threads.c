@@ -28,6 +28,7 @@ struct recording {
 	struct nt_session *session;
 	struct nt_replay *replay;
 	struct nt_lines	*lines;
+	struct nt_filter filter;
 	NS_ARRAY(struct thread) threads;	/* threads, in the order in which they were created */
 };
 
@@ -71,7 +72,7 @@ static bool find_threads(struct recording *r)
 
 	for (i = 0; nt_replay_thread(r->replay, i, &t.tid); i++) {
 		nt_session_thread(r->session, t.tid, UINT64_MAX, &pid, &t.comm);
-		if (!ns_array_add(&r->threads, t))
+		if (nt_filter_passes(&r->filter, UINT64_MAX, -1, t.tid) && !ns_array_add(&r->threads, t))
 			return false;
 	}
 	find_parents(r);
@@ -277,6 +278,8 @@ bool diff_threads(const struct diff_options *options, struct nt_session *session
 
 	for (i = 0; ok && i < 2; i++) {
 		r[i].session = sessions[i];
+		r[i].filter = options->recording.filter;
+		r[i].filter.session = sessions[i];
 		r[i].replay = nt_replay_new(sessions[i], &replay);
 		r[i].lines = nt_lines_new(sessions[i]);
 		ok = r[i].replay && r[i].lines;

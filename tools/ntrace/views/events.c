@@ -26,7 +26,8 @@ bool events_next(struct events *events, uint64_t until, struct nt_event *event)
 	for (; events->all && nt_events_get(events->all, events->next, event); events->next++) {
 		if (event->time > until)
 			return false;
-		if (!nt_filter_passes(events->filter, event->time, event->cpu, event->tid))
+		/* a tracepoint has no address, so no file is that of its code */
+		if (!nt_filter_passes(events->filter, event->time, event->cpu, event->tid) || events->filter->object)
 			continue;
 		events->next++;
 		return true;

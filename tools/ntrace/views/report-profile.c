@@ -107,6 +107,8 @@ static bool is_wanted(const struct table *table, const struct row *row)
 	const struct report *report = table->report;
 	size_t i;
 
+	if (!nt_filter_has_object(&report->recording.filter, row->insn->object))
+		return false;
 	if (!report->function ||
 	    nt_session_is(table->session, row->insn->object, row->insn->address, report->function))
 		return true;

@@ -87,7 +87,8 @@ static int print_branch(void *part, const struct nt_who *who, const struct nt_br
 		return -1;
 	if (p->chain && !before && !after)
 		return 0;
-	if (!nt_filter_passes(&s->filter, branch->time, who->cpu, who->tid))
+	if (!nt_filter_passes(&s->filter, branch->time, who->cpu, who->tid) ||
+	    !nt_filter_has_code(&s->filter, nt_who_space(who, branch->from ?: branch->to), branch->from ?: branch->to))
 		return 0;
 	if (script_line(p, who, branch->time))
 		return -1;

@@ -72,7 +72,8 @@ static int print_range(struct script_part *p, const struct nt_who *who, uint64_t
 	size_t at = 0, got = 0;
 	int err = 0;
 
-	if (!nt_filter_passes(&script->filter, time, who->cpu, who->tid))
+	if (!nt_filter_passes(&script->filter, time, who->cpu, who->tid) ||
+	    !nt_filter_has_code(&script->filter, nt_who_space(who, addr), addr))
 		return 0;
 	while (!err && addr < end) {
 		if (got - at < 8 && addr + (got - at) < end) {
@@ -148,7 +149,8 @@ static int print_inside(void *part, const struct nt_who *who, const struct nt_br
 
 	if (script_inside(p, who, branch, &before, &after))
 		return -1;
-	if (before && p->at && nt_filter_passes(filter, branch->time, who->cpu, who->tid))
+	if (before && p->at && nt_filter_passes(filter, branch->time, who->cpu, who->tid) &&
+	    nt_filter_has_code(filter, nt_who_space(who, p->at), p->at))
 		err = print_until(p, who, branch, p->at);
 	p->at = branch->flags & NT_BRANCH_END ? 0 : branch->to;
 	return err;

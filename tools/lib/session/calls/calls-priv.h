@@ -347,8 +347,8 @@ struct nt_calls {
 	struct ns_target *targets;	/* properties of addresses, for the stacks of threads */
 };
 
-/* ns_calls_passes() - return true if the filter selects a call that ends on @cpu */
-bool ns_calls_passes(const struct nt_calls *calls, const struct nt_call *call, int32_t cpu);
+/* ns_calls_passes() - return true if the filter selects a call that ends on @cpu, of a function in the file @object */
+bool ns_calls_passes(const struct nt_calls *calls, const struct nt_call *call, int32_t cpu, const char *object);
 
 /* ns_calls_may_pass() - return false if the call started before the time that the filter selects */
 static inline bool ns_calls_may_pass(const struct nt_calls *calls, const struct ns_frame *frame)

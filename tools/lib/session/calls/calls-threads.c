@@ -220,7 +220,7 @@ static bool thread_leave(struct ns_stack *stack, const struct ns_frame *frame,
 	total.ns -= t->stack.cur.away.time - frame->away;
 	call.open = !seen;
 	depth->nr -= ns_calls_may_pass(t->calls, frame);
-	if (!ns_calls_passes(t->calls, &call, t->cpu))
+	if (!ns_calls_passes(t->calls, &call, t->cpu, f->object))
 		return true;
 	if (!ns_function_count(f, frame, &call, total.ran))
 		return false;

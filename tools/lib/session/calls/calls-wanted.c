@@ -20,12 +20,12 @@ int ns_calls_give(struct nt_calls *calls, const struct nt_call *call)
 	return ns_watched_add(&calls->watched, call) ? 0 : -1;
 }
 
-bool ns_calls_passes(const struct nt_calls *calls, const struct nt_call *call, int32_t cpu)
+bool ns_calls_passes(const struct nt_calls *calls, const struct nt_call *call, int32_t cpu, const char *object)
 {
 	const struct nt_filter *filter = &calls->filter;
 
 	return nt_filter_passes(filter, call->begin + call->ns, cpu, call->tid) &&
-		(!filter->time.to || call->begin >= filter->time.from);
+		(!filter->time.to || call->begin >= filter->time.from) && nt_filter_has_object(filter, object);
 }
 
 struct nt_call ns_call_init(const struct ns_frame *frame, const struct ns_event *event, int32_t tid,

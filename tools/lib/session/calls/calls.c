@@ -45,6 +45,7 @@ static int64_t function_at(struct ns_part *p, uint64_t space, uint64_t addr)
 	if (number < 0 || !room_for(p, number))
 		return -1;
 	p->functions.at[number].f.watched = ns_calls_is_watched(p->calls, &place);
+	p->functions.at[number].f.object = place.object;
 	*c = (struct ns_cached){ .space = space, .addr = addr, .function = number };
 	return number;
 }
@@ -92,7 +93,7 @@ static bool leave(struct ns_stack *stack, const struct ns_frame *frame, const st
 
 	call.open = !seen;
 	c->depth -= ns_calls_may_pass(p->calls, frame);
-	if (!ns_calls_passes(p->calls, &call, p->slice.cpu))
+	if (!ns_calls_passes(p->calls, &call, p->slice.cpu, c->f.object))
 		return true;
 	if (!ns_function_count(&c->f, frame, &call, total.ran) ||
 	    (!frame->nested && !add_total(p, c, &total)))
@@ -373,7 +374,8 @@ static int take_branch(void *part, const struct nt_who *named, const struct nt_b
 	p->slice.insns += b->insns;
 	ran = ns_running_take(&p->running, who, b);
 	p->slice.end = p->running.last;
-	if (nt_filter_passes(&p->calls->filter, b->time, who->cpu, who->tid)) {
+	if (nt_filter_passes(&p->calls->filter, b->time, who->cpu, who->tid) &&
+	    nt_filter_has_code(&p->calls->filter, nt_who_space(who, b->from), b->from)) {
 		p->totals.insns += b->insns;
 		p->totals.branches++;
 	}

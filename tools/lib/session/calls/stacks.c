@@ -99,7 +99,8 @@ static bool leave(struct ns_stack *stack, const struct ns_frame *frame, const st
 	 * do not count calls that are dropped, because nt_stacks_new() has already counted them while it made
 	 * the chains
 	 */
-	if (!stack->drops && ns_calls_passes(nt_chains_calls(p->stacks->chains), &call, p->chain->cpu))
+	if (!stack->drops && ns_calls_passes(nt_chains_calls(p->stacks->chains), &call, p->chain->cpu,
+					     p->tree.nodes.at[frame->function].object))
 		ns_tree_count(&p->tree, frame->function, stack, frame, e, seen);
 	return true;
 }
@@ -191,7 +192,7 @@ static bool drop(void *ctx, const struct nt_chains *chains, const struct ns_thre
 			counted.child_ran += e->ran - next->ran;
 			counted.child_insns += e->insns - next->insns;
 		}
-		if (ns_calls_passes(nt_chains_calls(chains), &call, thread->cpu))
+		if (ns_calls_passes(nt_chains_calls(chains), &call, thread->cpu, stacks->tree.nodes.at[node].object))
 			ns_tree_count(&stacks->tree, node, stack, &counted, e, false);
 	}
 	return node >= 0;
