@@ -56,7 +56,7 @@ wrong_values() {
 		--help) continue ;;
 		# The values of these options are names, which may be any text.
 		--symfs | --buildid-dir | --root | --function | --callers | --callees | --output | --elf | --pcs | --input | --truth | --report | --title | \
-			--event | --pid | --gdb | --listen | --raw | --comm) continue ;;
+			--event | --pid | --gdb | --listen | --raw | --comm | --object) continue ;;
 		esac
 		takes_value "$1" "$option" || continue
 		# Options share the functions that parse numbers, so make test tries only one of the values for each
@@ -150,7 +150,41 @@ closed() {
 
 nr_command=0 every=$(by_size 4 1)
 outputs="dump stat decode script calls insns report functions slow query diff annotate doctor"
-plan $(($(echo "$commands" | wc -w) * 4 + $(echo "$outputs" | wc -w) * 2))
+# on_terminal COMMAND...: run the command with a terminal as its standard output and error, and print what the terminal
+# shows, and the exit status
+on_terminal() {
+	TERM=xterm python3 - "$@" <<-'E2'
+		import os, pty, signal, sys
+		pid, terminal = pty.fork()
+		if not pid:
+		    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+		    os.execvp(sys.argv[1], sys.argv[1:])
+		said = b''
+		try:
+		    while got := os.read(terminal, 4096):
+		        said += got
+		except OSError:
+		    pass
+		print(said.decode().replace('\r', '').rstrip(), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+	E2
+}
+pages() {
+	# The pager ends last, although it sleeps, and shows the messages of the command
+	is "a terminal shows the output in NTRACE_PAGER" "$(NTRACE_PAGER='sleep 0.2; tail -n 1 | tr a-z A-Z' PAGER=false on_terminal "$ntrace" report)" \
+		"$("$ntrace" report | tail -n 1 | tr a-z A-Z) 0"
+	is "a terminal shows messages in PAGER" "$(PAGER='tr a-z A-Z' on_terminal "$ntrace" slow --nth x outer)" "NTRACE: --NTH IS A NUMBER FROM 1 ON, NOT 'X' 2"
+	# The output is larger than a pipe
+	for _nth in $(seq 50); do cat "$nt"; done >long.nt
+	is "a pager that ends early ends the command" "$(PAGER='read line; echo first' on_terminal "$ntrace" dump long.nt | tail -n 1)" "first -13"
+	for off in NTRACE_PAGER= NTRACE_PAGER=cat TERM=dumb; do
+		is "$off: no pager" "$(PAGER=false on_terminal env "$off" "$ntrace" report | tail -n 1)" "$("$ntrace" report | tail -n 1) 0"
+	done
+	is "--no-pager: no pager" "$(PAGER=false on_terminal "$ntrace" --no-pager report | tail -n 1)" "$("$ntrace" report | tail -n 1) 0"
+	is "no pager without a terminal" "$(PAGER=false "$ntrace" report | tail -n 1)" "$("$ntrace" report | tail -n 1)"
+	is "no pager for a command that writes files" "$(PAGER=false on_terminal "$ntrace" html -o page | tail -n 1)" "$("$ntrace" html -o page 2>&1 | tail -n 1) 0"
+}
+
+plan $((9 + $(echo "$commands" | wc -w) * 4 + $(echo "$outputs" | wc -w) * 2))
 for command in $commands; do
 	ok "$command: wrong options and arguments are refused" wrong "$command"
 	ok "$command: wrong values of options are refused" wrong_values "$command"
@@ -161,4 +195,5 @@ for output in $outputs; do
 	ok "$output: a full disk is reported" full "$output"
 	ok "$output: a closed pipe ends the command without a message" closed "$output"
 done
+pages
 done_testing

@@ -14,6 +14,7 @@
 #include "ntrace.h"
 #include "cli/option.h"
 #include "cli/output.h"
+#include "cli/pager.h"
 
 static const struct command {
 	const char *name;
@@ -69,13 +70,16 @@ int run_dev(int argc, char **argv)
 }
 #endif
 
+/* Commands whose output a terminal shows in a pager, because it can be long */
+static const char paged[] = " dump decode report info slow query diff annotate audit script stat ";
+
 #define NR_COMMANDS	(sizeof(commands) / sizeof(commands[0]))
 
 static void usage(FILE *out)
 {
 	size_t i;
 
-	fputs("usage: ntrace COMMAND [OPTIONS]\n\n", out);
+	fputs("usage: ntrace [--no-pager] COMMAND [OPTIONS]\n\n", out);
 	for (i = 0; i < NR_COMMANDS; i++)
 		fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].help);
 	fputs("\n`ntrace help COMMAND` lists the options of a command, `ntrace --version` prints\n"
@@ -90,7 +94,7 @@ static int no_command(const char *name)
 }
 
 /* getopt_long() begins its messages with argv[0] */
-static int run(int argc, char **argv)
+static int run(int argc, char **argv, bool pager)
 {
 	char name[32];
 	size_t i;
@@ -100,7 +104,10 @@ static int run(int argc, char **argv)
 			continue;
 		if (!commands[i].run)
 			return run_dev(argc, argv);
-		snprintf(name, sizeof(name), "ntrace %s", argv[0]);
+		snprintf(name, sizeof(name), " %s ", argv[0]);
+		if (pager && strstr(paged, name))
+			pager_begin();
+		snprintf(name, sizeof(name), "ntrace %s", commands[i].name);
 		argv[0] = name;
 		return commands[i].run(argc, argv);
 	}
@@ -114,6 +121,10 @@ static bool is_one_of(const char *arg, const char *a, const char *b, const char 
 
 static int run_all(int argc, char **argv)
 {
+	bool pager = argc < 2 || strcmp(argv[1], "--no-pager");
+
+	argv += !pager;
+	argc -= !pager;
 	if (argc < 2) {
 		usage(stderr);
 		return EXIT_USAGE;
@@ -122,7 +133,7 @@ static int run_all(int argc, char **argv)
 		char option[] = "--help", *help[] = { argv[2], option, NULL };
 
 		if (argc > 2)
-			return run(2, help);
+			return run(2, help, pager);
 		usage(stdout);
 		return EXIT_CLEAN;
 	}
@@ -130,11 +141,15 @@ static int run_all(int argc, char **argv)
 		printf("ntrace %s\n", NTRACE_VERSION);
 		return EXIT_CLEAN;
 	}
-	return run(argc - 1, argv + 1);
+	return run(argc - 1, argv + 1, pager);
 }
 
 int main(int argc, char **argv)
 {
+	int status;
+
 	output_begin();
-	return output_end(run_all(argc, argv));
+	status = output_end(run_all(argc, argv));
+	pager_end();
+	return status;
 }

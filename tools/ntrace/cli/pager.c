@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "pager.h"
+
+static pid_t pager;	/* 0: none */
+
+/* Let the pager read the end of the output, and wait until the user leaves it. */
+static void wait_for_pager(void)
+{
+	pid_t pid = pager;
+
+	pager = 0;
+	close(STDOUT_FILENO);
+	close(STDERR_FILENO);
+	while (pid && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+/* The terminal stays with the pager, which ignores SIGINT, until the user leaves the pager. */
+static void on_end(int nr)
+{
+	if (pager)
+		wait_for_pager();
+	signal(nr, SIG_DFL);
+	raise(nr);
+}
+
+void pager_end(void)
+{
+	if (!pager)
+		return;
+	fflush(stdout);
+	wait_for_pager();
+}
+
+static void start(const char *command)
+{
+	int ends[2];
+
+	fflush(stdout);
+	if (pipe(ends))
+		return;
+	pager = fork();
+	if (!pager) {
+		dup2(ends[0], STDIN_FILENO);
+		close(ends[0]);
+		close(ends[1]);
+		/* the same as git: end if the text fits on the screen, keep colors, and do not clear the screen */
+		setenv("LESS", "FRX", 0);
+		execl("/bin/sh", "sh", "-c", command, NULL);
+		_exit(127);
+	}
+	if (pager > 0) {
+		dup2(ends[1], STDOUT_FILENO);
+		if (isatty(STDERR_FILENO))
+			dup2(ends[1], STDERR_FILENO);
+		signal(SIGINT, on_end);
+		signal(SIGTERM, on_end);
+		signal(SIGHUP, on_end);
+		signal(SIGQUIT, on_end);
+		signal(SIGPIPE, on_end);
+	} else {
+		pager = 0;
+	}
+	close(ends[0]);
+	close(ends[1]);
+}
+
+void pager_begin(void)
+{
+	const char *command = getenv("NTRACE_PAGER") ?: getenv("PAGER") ?: "less", *terminal = getenv("TERM");
+
+	if (isatty(STDOUT_FILENO) && *command && strcmp(command, "cat") && terminal && strcmp(terminal, "dumb"))
+		start(command);
+}
