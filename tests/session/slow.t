@@ -18,7 +18,36 @@ reason() {
 # tree NTH: print the calls of the NTH slowest call and what was called
 tree() { ntrace slow work --nth "$1" --limit 0 | sed -n 's/^ *[0-9.]* [num]*s *\([0-9]* x\) .* \(  *[(a-z].*\)/\1 \2/p' | sed 's/  */ /g'; }
 
-plan 27
+# sums: check that the times of all functions, threads and kinds of code of the recording add up
+sums() {
+	python3 - "$O/bin/ntrace" <<-'E2'
+		import json, re, subprocess, sys
+		def run(*args):
+		    return subprocess.run([sys.argv[1], *args, '-i', 'recording'], capture_output=True, text=True, check=True).stdout
+		def rows(member, *args):
+		    return [row for row in map(json.loads, run(*args, '--json', '--limit', '0').splitlines()) if member in row]
+		def total(member, table):
+		    return sum(row[member] for row in table)
+		threads, functions = rows('tid', 'info'), rows('self_ns', 'report')
+		assert total('self_ns', functions) == total('on_cpu_ns', threads) > 0
+		assert total('self_insns', functions) == total('instructions', threads) > 0
+		for thread in threads:
+		    table = rows('self_ns', 'report', '--tid', str(thread['tid']))
+		    ran = total('self_ns', table)
+		    print(thread['comm'], 'ran', ran, 'ns, longest function', max(row['on_cpu_ns'] for row in table))
+		    # The time of a switch belongs to the previous thread in the table of functions
+		    assert abs(ran - thread['on_cpu_ns']) <= 4000
+		    assert all(row['on_cpu_ns'] <= ran and row['self_ns'] <= row['on_cpu_ns'] <= row['total_ns'] for row in table)
+		units = {'ns': 1, 'us': 1e3, 'ms': 1e6, 's': 1e9}
+		line = re.search(r'^CPU 0: (.*)', run('report'), re.M)[1]
+		length, *parts = (float(number) * units[unit] for number, unit in re.findall(r'([0-9.]+) ([num]?s)\b', line))
+		print(line)
+		assert len(parts) >= 3 and abs(length - sum(parts)) <= length / 1000
+	E2
+}
+
+plan 29
+ok "the times of functions, threads and kinds of code add up" sums
 is "slow: the thread slept" "$(reason 1)" "call 7 of 12
 502 us in which its thread did not run; in the median call, 0 ns"
 is "slow: the same instructions took longer, for an unknown reason" "$(reason 2)" "call 4 of 12
@@ -81,6 +110,7 @@ is "slow --object: a function of another file is not found" "$(ntrace slow work 
 is "diff --object: only the functions of the file are compared" "$("$O/bin/ntrace" diff --kernel --object "$kernel" recording recording)" "No function differs"
 # In the recording, 3,000 calls of deep are nested, and the thread was switched out while 1,000 and 2,000 of them were open
 python3 "$top/tests/session/mkslow.py" program kernel recording 3000 || exit
+ok "the times add up in a recursion of 3,000 calls" sums
 # exceptions JSON: print each exception with its depth, and the number of different depths of calls of deep
 exceptions() { sed -n 's/{"function": "\([a-z_]*\)",.*"entry": "\([a-z]*\)", "depth": \([0-9]*\), "calls": \([0-9]*\), "open": 0,.*/\1 \2 \3 \4/p' |
 	awk '$1 == "deep" && $4 == 1 { nr++ } $2 == "exception" { print $3, $4 } END { print nr }' | sort -n; }

@@ -274,7 +274,8 @@ static bool new_slice(struct ns_part *p, int32_t tid, int32_t cpu, uint64_t time
 static bool slice_of(struct ns_part *p, const struct nt_who *who, const struct nt_branch *b)
 {
 	uint64_t first = b->flags & NT_BRANCH_BEGIN ? b->to : b->from;
-	int64_t late = p->running.late;
+	/* the time of a switch is divided only if the trace did not stop before it */
+	int64_t late = p->open ? p->running.late : 0;
 
 	if (p->open && p->slice.tid == who->tid && p->slice.cpu == who->cpu)
 		return true;
