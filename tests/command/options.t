@@ -150,8 +150,8 @@ closed() {
 
 nr_command=0 every=$(by_size 4 1)
 outputs="dump stat decode script calls insns report functions slow query diff annotate doctor"
-# on_terminal COMMAND...: run the command with a terminal as its standard output and error, and print what the terminal
-# shows, and the exit status
+# on_terminal COMMAND...: run the command with a terminal as its standard output and error, and print the text on this
+# terminal and the exit status
 on_terminal() {
 	TERM=xterm python3 - "$@" <<-'E2'
 		import os, pty, signal, sys
@@ -179,12 +179,14 @@ pages() {
 	for off in NTRACE_PAGER= NTRACE_PAGER=cat TERM=dumb; do
 		is "$off: no pager" "$(PAGER=false on_terminal env "$off" "$ntrace" report | tail -n 1)" "$("$ntrace" report | tail -n 1) 0"
 	done
+	mkdir -p cat-only && ln -sf "$(command -v cat)" cat-only/
+	is "no pager on a machine without less" "$(unset PAGER; on_terminal env PATH="$PWD/cat-only" "$ntrace" report | tail -n 1)" "$("$ntrace" report | tail -n 1) 0"
 	is "--no-pager: no pager" "$(PAGER=false on_terminal "$ntrace" --no-pager report | tail -n 1)" "$("$ntrace" report | tail -n 1) 0"
 	is "no pager without a terminal" "$(PAGER=false "$ntrace" report | tail -n 1)" "$("$ntrace" report | tail -n 1)"
 	is "no pager for a command that writes files" "$(PAGER=false on_terminal "$ntrace" html -o page | tail -n 1)" "$("$ntrace" html -o page 2>&1 | tail -n 1) 0"
 }
 
-plan $((9 + $(echo "$commands" | wc -w) * 4 + $(echo "$outputs" | wc -w) * 2))
+plan $((10 + $(echo "$commands" | wc -w) * 4 + $(echo "$outputs" | wc -w) * 2))
 for command in $commands; do
 	ok "$command: wrong options and arguments are refused" wrong "$command"
 	ok "$command: wrong values of options are refused" wrong_values "$command"

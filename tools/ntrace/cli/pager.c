@@ -9,6 +9,7 @@
 
 #include "pager.h"
 
+static const char default_pager[] = "if command -v less >/dev/null; then less; else cat; fi";
 static pid_t pager;	/* 0: none */
 
 /* Let the pager read the end of the output, and wait until the user leaves it. */
@@ -52,7 +53,7 @@ static void start(const char *command)
 		dup2(ends[0], STDIN_FILENO);
 		close(ends[0]);
 		close(ends[1]);
-		/* the same as git: end if the text fits on the screen, keep colors, and do not clear the screen */
+		/* like git, let less end if the text fits on the screen, keep colors, and not clear the screen */
 		setenv("LESS", "FRX", 0);
 		execl("/bin/sh", "sh", "-c", command, NULL);
 		_exit(127);
@@ -75,7 +76,7 @@ static void start(const char *command)
 
 void pager_begin(void)
 {
-	const char *command = getenv("NTRACE_PAGER") ?: getenv("PAGER") ?: "less", *terminal = getenv("TERM");
+	const char *command = getenv("NTRACE_PAGER") ?: getenv("PAGER") ?: default_pager, *terminal = getenv("TERM");
 
 	if (isatty(STDOUT_FILENO) && *command && strcmp(command, "cat") && terminal && strcmp(terminal, "dumb"))
 		start(command);

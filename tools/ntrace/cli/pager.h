@@ -3,10 +3,10 @@
 #define NTRACE_TOOL_PAGER_H
 
 /*
- * pager_begin() - if the standard output is a terminal, show it and the standard error in the pager
+ * pager_begin() - if the standard output is a terminal, show it and the standard error in a pager
  *
- * The variables NTRACE_PAGER and PAGER name the pager, which is less by default. If the variable is empty or names cat,
- * or if the terminal is dumb, there is no pager.
+ * The variable NTRACE_PAGER names the pager, otherwise the variable PAGER, and otherwise less is the pager. An empty
+ * variable, the name cat and a dumb terminal turn the pager off.
  */
 void pager_begin(void);
 
