@@ -190,6 +190,8 @@ int nothing_matched(const struct recording_options *options, struct nt_session *
 		status = recording_failed(session);
 	else if (find_there(&there, calls))
 		print_sentence(options, session, function, calls, &there);
+	else if (options->filter.object)
+		fprintf(stderr, "ntrace: nothing matched with --object %s\n", options->filter.object);
 	else
 		fputs("ntrace: this recording has no trace that can be decoded: nothing that the event selects has run, or the recorder was killed\n",
 		      stderr);

@@ -18,8 +18,6 @@ static const char usage[] =
 	"Write how often the code in a recording of perf was executed: exact counts, without samples\n"
 	"and without instrumentation.\n";
 
-#define MAX_LISTED	12
-
 bool profile_wants(const struct profile *profile, const char *object)
 {
 	return object && nt_filter_has_object(&profile->recording.filter, object);
@@ -56,26 +54,6 @@ static bool report_errors(const struct profile *profile)
 	return true;
 }
 
-/* Report that no executed file has the name of --object, and list the executed files. */
-static int no_object(const struct profile *profile)
-{
-	const struct nt_profile_insn *insns;
-	const char *last = NULL;
-	size_t nr, i, listed = 0;
-
-	insns = nt_profile_insns(profile->counts, &nr);
-	fprintf(stderr, "ntrace: no file was executed whose path ends with '%s'. These were:", profile->recording.filter.object);
-	for (i = 0; i < nr && listed < MAX_LISTED; i++) {
-		if (!insns[i].object || (last && !strcmp(last, insns[i].object)))
-			continue;
-		last = insns[i].object;
-		listed++;
-		fprintf(stderr, " %s", last);
-	}
-	fputs("\n", stderr);
-	return EXIT_TRACE;
-}
-
 /* Return EXIT_CLEAN if the profile has content. Otherwise report why it has none. */
 static int check_content(const struct profile *profile)
 {
@@ -94,8 +72,6 @@ static int check_content(const struct profile *profile)
 
 		has_lines |= nt_lines_at(profile->lines, object, insns[i].address, &frame, 1) && frame.file;
 	}
-	if (!found && profile->recording.filter.object && nr)
-		return no_object(profile);
 	if (!found)
 		return nothing_matched(&profile->recording, profile->session, NULL);
 	return has_lines ? EXIT_CLEAN : nothing_of_lines(object);
