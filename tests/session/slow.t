@@ -46,7 +46,7 @@ sums() {
 	E2
 }
 
-plan 29
+plan 30
 ok "the times of functions, threads and kinds of code add up" sums
 is "slow: the thread slept" "$(reason 1)" "call 7 of 12
 502 us in which its thread did not run; in the median call, 0 ns"
@@ -107,6 +107,7 @@ is "report --insns --object: the sum of both objects" \
 	"$( (ntrace report --insns --limit 0 --object program; ntrace report --insns --limit 0 --object "$kernel") | awk '$1 ~ /^[0-9]+$/ && $2 ~ /%|[.]/ { sum += $1 } END { print sum }')" \
 	"$(ntrace report --insns --limit 0 | awk '$1 ~ /^[0-9]+$/ && $2 ~ /%|[.]/ { sum += $1 } END { print sum }')"
 is "slow --object: a function of another file is not found" "$(ntrace slow work --object "$kernel" | grep -c 'no call of work')" 1
+is "diff --comm: only the threads of that name are compared" "$("$O/bin/ntrace" diff --kernel --comm 'oth*' recording recording)" "No difference in 1 thread"
 is "diff --object: only the functions of the file are compared" "$("$O/bin/ntrace" diff --kernel --object "$kernel" recording recording)" "No function differs"
 # In the recording, 3,000 calls of deep are nested, and the thread was switched out while 1,000 and 2,000 of them were open
 python3 "$top/tests/session/mkslow.py" program kernel recording 3000 || exit

@@ -87,7 +87,11 @@ static int diff_pair(const struct diff_options *options, char **paths[2])
 		putchar('\n');
 		status = EXIT_TRACE;
 	} else {
-		printf("No difference in %s of %s\n", COUNTED(result.insns, "instruction"), COUNTED(result.threads, "thread"));
+		fputs("No difference in ", stdout);
+		/* the number of instructions includes threads that the filter leaves out */
+		if (!nt_filter_is_set(&options->recording.filter))
+			printf("%s of ", COUNTED(result.insns, "instruction"));
+		puts(COUNTED(result.threads, "thread"));
 		status = result.lost ? EXIT_USAGE : 
 			 recording_status(&options->recording, result.gaps || losses_any(sessions[0]) || losses_any(sessions[1]));
 	}
