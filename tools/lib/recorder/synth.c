@@ -200,10 +200,7 @@ static int put_map(struct nt_recorder *r, pid_t pid, const char *line)
 	return rec_output_record(r, &record, record.header.size);
 }
 
-/*
- * Write the maps of a process, as a thread sees them. Return 1 if the thread had maps, 0 if it has ended, and -1 on
- * failure.
- */
+/* Write the maps of a thread's process. Return 1 if the thread has maps, 0 if the thread has ended, and -1 on failure. */
 static int put_maps(void *ctx, pid_t tid)
 {
 	const struct task *task = ctx;
