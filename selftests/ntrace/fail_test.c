@@ -117,7 +117,7 @@ static uint64_t drain(struct recording *rec, struct stretches *st)
 	return bytes;
 }
 
-/* Return the bytes of trace that arrive within a short time, while the event continues */
+/* Return the number of bytes of trace that arrive within a short time, while the event continues */
 static uint64_t goes_on(struct recording *rec, struct stretches *st)
 {
 	uint64_t bytes = 0;
@@ -241,8 +241,8 @@ static const char *next_windows_fail(FIXTURE_DATA(fail) *self, int error, unsign
 	unsigned int i;
 
 	/*
-	 * The driver opens a window for each 64 KiB, because the test reads the buffer before it is
-	 * full
+	 * Use windows of 64 KiB, because the driver reports the trace of a window when it is full, and
+	 * the test reads trace long before the whole buffer is full
 	 */
 	self->attr.aux_watermark = 1 << 16;
 	if (!record_open(&self->rec, &self->attr, -1, self->cpu, 1 << 22, false))
@@ -346,8 +346,8 @@ TEST_F(fail, member_of_a_sink_that_is_not_empty_in_time)
 	/* use snapshot mode, in which the driver does not stop the sink to read trace */
 	ASSERT_TRUE(record_open(&owner, &self->attr, -1, 0, 1 << 20, true));
 	/*
-	 * Use small windows, because goes_on() counts only the trace of complete windows, and generates
-	 * little more trace than half of this buffer
+	 * Use small windows. goes_on() counts only the trace of complete windows, and its work hardly
+	 * fills a default window, which is half of the buffer
 	 */
 	self->attr.aux_watermark = 1 << 14;
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, 1, 1 << 20, false));
@@ -359,8 +359,9 @@ TEST_F(fail, member_of_a_sink_that_is_not_empty_in_time)
 	record_stop(&self->rec);
 	hits = fail_end();
 	/*
-	 * Read both buffers. If the CPU of the event has entered a deep idle state, the fault has happened
-	 * there, because the event also leaves the sink before the idle state
+	 * The fault occurs when the event of CPU 1 leaves the sink. The event leaves the sink at
+	 * record_stop(), or earlier if CPU 1 enters a deep idle state. Read the records of both buffers,
+	 * because exactly one of these records must report the loss
 	 */
 	drain(&self->rec, self->st);
 	drain(&owner, self->st);

@@ -62,8 +62,8 @@ static size_t copy_stretch(struct recording *rec, const struct stretch *s, uint8
 }
 
 /*
- * Do a fixed amount of work, and return the bytes of its trace. Work of a fixed time would give few bytes
- * on a busy host, and would fill the buffer on a fast host if the kernel is also traced.
+ * Do a fixed amount of work, and return the number of bytes of its trace. Work of a fixed time would give
+ * few bytes on a busy host, and would fill the buffer on a fast host if the kernel is also traced.
  */
 static uint64_t some_work(struct recording *rec, struct stretches *st, unsigned int rounds)
 {
@@ -80,7 +80,7 @@ static uint64_t some_work(struct recording *rec, struct stretches *st, unsigned 
 	return st->bytes;
 }
 
-/* Return the bytes of trace of a loop that executes the same code in each call */
+/* Return the number of bytes of trace of a loop that executes the same code in each call */
 static uint64_t fixed_work(struct recording *rec)
 {
 	uint64_t before = rec->page->aux_head;
@@ -137,7 +137,7 @@ TEST_F(field, sram)
 	EXPECT_GT(some_work(&self->rec, self->st, 100), 1000);
 	EXPECT_EQ(self->st->nr_gaps, 0);
 	record_close(&self->rec);
-	/* test again without SRAM mode, in which the sink writes to system memory */
+	/* test again in SMEM mode, in which the sink writes to system memory */
 	self->attr.config &= ~NTRACE_CONFIG_SRAM;
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, AUX_SIZE, false));
 	EXPECT_GT(some_work(&self->rec, self->st, 100), 1000);
@@ -242,7 +242,7 @@ TEST_F(field, sinks)
 	/* no sink has this number */
 	self->attr.config2 = 1ULL << 32;
 	EXPECT_EQ(refused(&self->attr, -1, self->cpu), ENODEV);
-	/* use each sink once, and use the first sink again before each of them */
+	/* change from the first sink to each sink, and back to the first sink */
 	for (i = 0; i < 2 * n; i++) {
 		self->attr.config2 = numbers[i % 2 ? i / 2 : 0] << 32;
 		ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, self->cpu, AUX_SIZE, false));
@@ -256,8 +256,8 @@ TEST_F(field, sinks)
 }
 
 /*
- * Return the number of messages that have an SRC other than that of @cpu. The recording is disabled. Set
- * *own to the number of messages of @cpu.
+ * Return the number of messages whose SRC is not that of @cpu, and set *own to the number of messages with
+ * the SRC of @cpu. The caller has disabled the event of @rec.
  */
 static unsigned int foreign_messages(struct recording *rec, struct stretches *st, int cpu,
 				     unsigned int *own)

@@ -28,7 +28,10 @@ FIXTURE_SETUP(filter)
 	event_attr(&self->attr, pmu_config(pmu_first_cpu()));
 	event_attr_user(&self->attr);
 	self->st = calloc(1, sizeof(*self->st));
-	/* if a thread moves to another CPU, the encoder there has not executed the start of the filter */
+	/*
+	 * stay on one CPU, because the encoder of another CPU would not know that the thread has executed the
+	 * start of the filter
+	 */
 	pin(pmu_first_cpu());
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 20, false));
 }
@@ -39,7 +42,7 @@ FIXTURE_TEARDOWN(filter)
 	free(self->st);
 }
 
-/* The filters of these tests start trace at begin(), and stop it at the next function */
+/* The filters of these tests start trace at begin(), and stop trace at end() */
 static __attribute__((noinline)) void begin(void)
 {
 	__asm__ volatile("" ::: "memory");
@@ -90,7 +93,7 @@ static int set_start_stop(struct recording *rec, void (*a)(void), void (*b)(void
 	return set_filter(rec, text);
 }
 
-/* Stop and start the event. Return the bytes of trace since the last call. */
+/* Stop and start the event. Return the number of bytes of trace since the last call. */
 static uint64_t traced(struct recording *rec, uint64_t *head)
 {
 	uint64_t before = *head;

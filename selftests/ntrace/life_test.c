@@ -206,9 +206,9 @@ static int hotplug_state_below(void)
 }
 
 /*
- * Read trace until twice the size of the buffer has arrived, so that a part of it is new. Return true,
- * or false if less trace arrives in 20 s. Like perf, enable the event after each read, because the kernel
- * disables an event whose buffer is full.
+ * Read trace until twice the size of the buffer has arrived, because up to one buffer of this trace may be
+ * old. Return true, or false if less trace arrives in 20 s. Like perf, enable the event after each read,
+ * because the kernel disables an event whose buffer is full.
  */
 static bool trace_goes_on(struct recording *rec, uint64_t size)
 {

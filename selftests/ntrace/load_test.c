@@ -98,8 +98,8 @@ static bool kept_open(struct kept *kept, const char *dir, int cpu, int nr)
 }
 
 /*
- * Append trace to the stored trace of a sink. Trace with the same time is appended to one piece. Return
- * false if the trace does not fit into the memory.
+ * Append trace to the stored trace of a sink. Append it to the last piece if this piece has the same
+ * time, and otherwise make a new piece. Return false if the trace does not fit into the memory.
  */
 static bool kept_add(struct kept *kept, uint64_t time, bool lost, const uint8_t *from, size_t size)
 {

@@ -67,7 +67,7 @@ static void look(struct recording *rec, struct stretches *st, struct seen *seen)
 	}
 }
 
-/* Open a counter that the kernel starts and stops by calls of the firmware (SBI, "Performance Monitoring"). */
+/* Open a counter that the kernel starts and stops by calls to the firmware (SBI, "Performance Monitoring"). */
 static int open_counter(void)
 {
 	struct perf_event_attr attr = {

@@ -163,8 +163,8 @@ TEST_F(snapshot, event_is_never_disabled)
 	record_work(&self->rec, 500000);
 	head = self->rec.page->aux_head;
 	/*
-	 * The trace has filled the buffer at least once. An SRAM sink passes only as much trace to
-	 * perf as fits into its SRAM.
+	 * Check that the trace has filled the buffer at least once. The buffer is small, because only as
+	 * much trace as fits into the SRAM of a sink reaches the buffer.
 	 */
 	EXPECT_GE(head, self->rec.aux_size);
 	record_work(&self->rec, 1000);
