@@ -2,8 +2,12 @@
 /*
  * Start of a bare-metal program. main(hart) runs on each hart. The value that main() returns on the
  * first hart is the exit status of the machine. A trap ends the program with status 99, unless the
- * program sets mtvec. To complete a register access, the board lets QEMU execute an mret of the
- * program. This mret must follow the address in mtvec.
+ * program sets mtvec.
+ *
+ * An access to a register of a trace component takes an access fault. The board does not let
+ * the hart run the trap handler. It does the access itself, and continues the hart at an mret, which
+ * returns to the program. The board uses the first mret after the address in mtvec, so the program
+ * must have an mret there, even if its trap handler does not return.
  */
 	.section .text.start, "ax"
 	.globl _start

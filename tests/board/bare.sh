@@ -17,7 +17,8 @@ bare_build() {
 		-I"$top/tests/board" -o "$_elf" "$top/tests/board/bare.S" "$@"
 }
 
-# bare_topology FILE: write the list of components for the plugin to FILE. The input lines have no addresses
+# bare_topology FILE: write the list of components for the plugin to FILE. The standard input is the same list without
+# addresses
 bare_topology() {
 	awk '{ printf "%s %s %#x", $1, $2, 402653184 + 4096 * n++
 		for (i = 3; i <= NF; i++) printf " %s", $i

@@ -8,12 +8,12 @@ btm=0x01a10230 htm=0x01a10260
 # variants NAME...: print these variants as options of the model
 variants() { printf 'variant=%s,' "$@" | sed 's/,$//'; }
 
-# The columns are the name, and the options of the model, of the decoder and of the board. make test runs only the lines
-# that begin with "*". The options in these lines depend on QEMU, on the number of harts or on the hardware.
-# tests/model/roundtrip.t tests each option of the encoder. boot-features is the value of trTeInstFeatures. When Linux
-# enables its MMU, a function that was called at 0x80200000 + N returns to 0xffffffff80000000 + N. An encoder that
-# compares fewer than 22 bits finds no difference, and sends no message for this return, so the decoder reports an
-# error.
+# Print the modes in which boots are traced, one per line. The columns of a line are the name of the mode, and the
+# options of the model, of the decoder and of the board. make test runs only the lines that begin with "*". The options
+# in these lines depend on QEMU, on the number of harts or on the hardware. tests/model/roundtrip.t tests each option of
+# the encoder. boot-features is the value of trTeInstFeatures. When Linux enables its MMU, a function that was called at
+# 0x80200000 + N returns to 0xffffffff80000000 + N. An encoder that compares fewer than 22 bits of the return address
+# finds no difference, and sends no message for this return, so the decoder reports an error.
 modes() {
 	all_modes | if large; then sed 's/^\* //'; else sed -n 's/^\* //p'; fi
 }
@@ -56,8 +56,8 @@ all_modes() {
 	EOT
 }
 
-# boot_modes_share FIRST BOARD-OPTIONS...: run every second mode in $tap_tmp/modes, beginning with line FIRST. Call
-# this in a subshell
+# boot_modes_share FIRST BOARD-OPTIONS...: trace a boot in every second mode of the file $tap_tmp/modes, beginning with
+# line FIRST. Call this function in a subshell, because it changes $tap_tmp
 boot_modes_share() {
 	tap_tmp=$tap_tmp/share.$1
 	mkdir -p "$tap_tmp"
@@ -69,8 +69,8 @@ boot_modes_share() {
 	done 3<"$tap_tmp/modes" >"$tap_tmp/log" 2>&1
 }
 
-# boot_modes BOARD-OPTIONS...: run all modes, in two guests at a time. The regular expression MODES in the
-# environment selects lines
+# boot_modes BOARD-OPTIONS...: trace a boot in each mode that modes() prints, with two guests at a time. If the
+# environment variable MODES is set, run only the modes whose lines match this regular expression
 boot_modes() {
 	modes | grep -E "${MODES:-.}" >"$tap_tmp/modes"
 	boot_modes_share 1 "$@" &

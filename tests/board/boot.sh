@@ -15,7 +15,8 @@ sum() {
 		END { printf "%.0f\n", n }' "$tap_tmp/boot/stats"
 }
 
-# compared NUMBER: add up the NUMBERth number (from 1) in the last line of each comparison, and print the sum
+# compared NUMBER: print a sum over all comparisons of boot_compare. The last line of each comparison contains several
+# numbers. Add up the first number of each of these lines if NUMBER is 1, or the second number if NUMBER is 2
 compared() {
 	awk -v at="$1" '/differences/ { gsub(/[^0-9 ]/, ""); n += $at } END { printf "%.0f\n", n }' "$tap_tmp/check"
 }

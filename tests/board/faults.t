@@ -22,8 +22,9 @@ trace() {
 	fi
 }
 messages() { wc -l <"$tap_tmp/$1/dump"; }
-# differing NAME SIGN: print the number of lines that only one of the dumps has. SIGN is "<" for the good dump, and ">"
-# for NAME
+# differing NAME SIGN: compare the dump of NAME with the dump of the trace "good", which has no fault. If SIGN is "<",
+# print the number of lines that only the dump of "good" has. If SIGN is ">", print the number of lines that only the
+# dump of NAME has
 differing() { diff "$tap_tmp/good/dump" "$tap_tmp/$1/dump" | grep -c "^$2"; }
 
 trace good fault.drop=0

@@ -75,7 +75,7 @@ vm_setup() {
 		vm_image "$tap_tmp/host" "$1" "cryptomgr.notests initcall_blacklist=jent_mod_init"
 }
 
-# Print how many instructions of the guest's kernel, of the guest's programs, and of the host are in the truth
+# Print how many instructions of the whole guest, of the guest's programs, and of the host are in the truth
 vm_privileges() {
 	for _truth in "$tap_tmp"/boot/hart*.truth; do "$tap_tmp/privileges" "$_truth"; done |
 		awk '{ for (i = 1; i < NF; i += 2) n[$i] += $(i + 1) }
@@ -83,7 +83,9 @@ vm_privileges() {
 }
 
 # vm_trace LEAST-OF-GUEST LEAST NAME MODEL DECODE [BOARD OPTIONS]: trace host and guest, and print three test results.
-# The guest's clock is slow, because on a busy host the guest would otherwise mostly execute timer interrupts.
+# The truth must have LEAST-OF-GUEST instructions of the guest, and LEAST instructions must be compared. NAME, MODEL,
+# DECODE and BOARD OPTIONS are those of boot_verify. The guest's clock is slow, because on a busy host the guest would
+# otherwise mostly execute timer interrupts.
 vm_trace() {
 	_least_guest=$1 _least=$2 _guest=$3 _model=$4 _how=$5
 	shift 5

@@ -53,7 +53,7 @@ compare "one instruction a block" 1 $((rounds / 8)) "" -accel tcg,one-insn-per-t
 compare "two harts, one instruction a block" 2 $((rounds / 16)) "" -accel tcg,thread=multi,one-insn-per-tb=on
 compare "one hart, and time counts instructions" 1 $((rounds / 2)) ,icount=on -icount shift=1,sleep=off -rtc clock=vm,base=2026-01-01
 
-# The check must be able to fail, so remove lines, and change the kind of a trap.
+# log-check must find errors, so remove lines of the log, and in another copy of the log change the kind of a trap.
 sed '0~1000d' "$tap_tmp/lines" >"$tap_tmp/less"
 "$tap_tmp/log-check" "$tap_tmp/hart0.truth" <"$tap_tmp/less" >"$tap_tmp/checked"
 is "the check finds lines that are missing" "$? $(grep -c 'not what ran' "$tap_tmp/checked")" "1 1"

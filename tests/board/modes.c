@@ -37,7 +37,7 @@ __asm__(
 "	ld	s1, 16(sp)\n"
 "	addi	sp, sp, 32\n"
 "	ret\n"
-"	mret\n"		/* the hart never executes this mret; bare.S explains why it is here */
+"	mret\n"		/* the handler does not use this mret, but the board does (see bare.S) */
 "	.globl	go\n"
 "go:	addi	sp, sp, -32\n"
 "	sd	ra, 0(sp)\n"

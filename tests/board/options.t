@@ -34,7 +34,7 @@ wr $ram 1; wr $ram+0x18 0xffffffff; echo sram_limit $(rd $ram+0x18)
 wr $te 0; wr $ram 0
 for i in 1 2 3 4; do rd $te; rd $ram; done >/dev/null'
 
-# look NAME MODEL: run the script in a guest with the options MODEL, and store its output
+# look NAME MODEL: run the script in a guest with the options MODEL, and store its output in $tap_tmp/NAME
 look() {
 	printf 'encoder te hart=0 to=funnel\nfunnel funnel to=ram\nramsink ram mode=both\n' >"$tap_tmp/topology"
 	ok "$1: the guest reads the registers" sh -c "'$board' run --no-driver --topology '$tap_tmp/topology' \

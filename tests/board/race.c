@@ -18,8 +18,8 @@ static void work(unsigned int hart)
 
 	for (i = 0; i < ROUNDS; i++) {
 		/*
-		 * Write scontext only in some rounds, because a trace reports a new context, but not
-		 * the instruction at which it has changed
+		 * Write scontext only in some rounds. The trace reports the new context, but not the
+		 * instruction that wrote it, so the context is uncertain for a part of the round
 		 */
 		if (i % 32 == 4 * hart)
 			csr_write(0x5a8, i << 2 | hart);

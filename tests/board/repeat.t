@@ -13,7 +13,7 @@ head -c 16 /dev/urandom | od -x
 cat /out/given; ls -l /usr/lib | busybox gzip -c | tee /out/list | sha256sum
 for i in 1 2 3; do (echo $i $$; cat /proc/self/stat) & done; wait; sync'
 for run in 1 2; do
-	# Another test may build the guest's image again. The new one must be the same.
+	# Another test may cause a new build of the guest's image. The new image must be equal, so build it here.
 	touch -c "$O/drivers/6.12/ntrace.ko"
 	dir=$tap_tmp/$run
 	mkdir -p "$dir/out"

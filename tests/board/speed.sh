@@ -9,7 +9,7 @@
 #
 # The first result, "boot", is for firmware and kernel from reset to power-off, with all code traced to a file.
 # The second result, "user", is for awk and bzip2 in user mode, which are traced into memory that the guest's
-# kernel does not use. The time of the boot is subtracted.
+# kernel does not use. The CPU time of a boot is subtracted from that of the whole run.
 set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
 . "$top/tests/board/hand.sh"
@@ -40,7 +40,7 @@ for _ in $(seq "${1:-1}"); do
 	run base -- true
 done
 
-# Print the mean of each pair of lines
+# means NAME: $tmp/NAME has the CPU times of the runs before and after each traced run. Print the mean of each two lines
 means() { awk 'NR % 2 { one = $1; next } { print (one + $1) / 2 }' "$tmp/$1"; }
 means boot >"$tmp/boot-means"
 means user >"$tmp/user-means"
@@ -53,6 +53,6 @@ ratios() {
 				name, plain[m], traced[m], NR, ratio[1], ratio[NR], ratio[m] }'
 }
 paste "$tmp/boot-means" "$tmp/boot-traced" | ratios boot
-# The time of the boot is subtracted.
+# The time of a run includes the boot, so subtract the time of a boot from the plain and from the traced time.
 paste "$tmp/user-means" "$tmp/boot-means" "$tmp/user-traced" "$tmp/base" | awk '{ print $1 - $2, $3 - $4 }' | ratios user
 sed -n 's/^te0 messages=\([0-9]*\) bytes=\([0-9]*\).*/the user program: \1 messages, \2 bytes/p' "$tmp/stats"
