@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from gdb_checks import PLACES, STEPS, address, frames, met, number, ok, run  # noqa: E402
 
 FUNCTIONS = 'main', 'thread', 'work', 'risky', 'give_up', 'handle', 'compare', 'leaf', 'sum', 'each'
-tids, pcs, stacks = [], [], []      # of each instruction: the thread, the address, and the open calls
+tids, pcs, stacks = [], [], []      # thread, address and open calls of each instruction
 own = {}                            # the instructions of each thread
 
 
@@ -64,7 +64,7 @@ def differences(got, wanted):
 
 # ---- Source lines ----
 
-starts, functions = {}, []          # line of each address at which a line starts; ranges of functions
+starts, functions = {}, []          # addresses at which a line starts, with the line; ranges of functions
 
 
 def read_lines():
@@ -102,8 +102,8 @@ def next_line(at):
 
 def previous_line(at):
     """Return the instructions at which "reverse-next" can stop, which are starts of the previous line. A line can have
-    several starts, and gdb can skip those of the line from which it goes back. From the start of a function, gdb can
-    also go to the call."""
+    several starts. If gdb is in a line that has several starts, it can skip the earlier starts of this line. From the
+    start of a function, gdb can also go to the call."""
     start, frame, line, found = at, frame_of(at), None, []
     while True:
         at = near(at, -1)

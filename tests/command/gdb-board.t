@@ -25,7 +25,8 @@ record() {
 		--timeout 900 -- sh /out/go && out_files "$out" || { cat "$out/log"; return 1; }
 }
 
-# shown GDB STEPS PLACES: compare a version of gdb with the truth
+# shown GDB STEPS PLACES: compare the program GDB with the truth, after each of STEPS steps forwards and backwards, and
+# at PLACES random instructions
 shown() {
 	NAME="gdb $("$1" --version | sed -n '1s/.* //p')" STEPS=$2 PLACES=$3 \
 		in_gdb gdb-board.py 20 --gdb "$1" --symfs "$truth_dir/root" --buildid-dir "$out/debug" -i "$out/data"

@@ -23,7 +23,8 @@ random.seed(2)
 for tid in sorted(threads):
     run('ntrace-goto insn %d' % random.randrange(sum(map(len, TRUTH.values())) // 2))
     threads[tid].switch()
-    # The position in this thread is unknown. The PCs of the next steps show which instruction of the thread this is.
+    # It is unknown at which instruction gdb has stopped this thread. The PCs of the next steps must occur in the truth
+    # of this thread, one directly after the other.
     pcs = [number('pc')]
     for _ in range(STEPS):
         run('stepi')

@@ -51,8 +51,8 @@ nothing() {
 	echo "$*: status $_rc: $(cat err)"
 	return 1
 }
-# Print the forms of all commands. A form is a command with options that change its output. "none" precedes a form that
-# has no options that select data, or that belongs to ntrace-dev
+# Print the forms of all commands. A form is a command with options that change its output. The word "none" precedes
+# a form if the form has no options that select data, or if its command belongs to ntrace-dev
 all_forms() {
 	for form in report "report --functions" "report --insns" "report --stack" "report --lines" "report --inline" script \
 		"script --calls" "script --insns" "script --events" info "slow outer" "annotate outer" "query outer" "query --count outer" audit "html -o file" "inject -o file" "split -n 2 -o shards" "share -o file" "share --list" \

@@ -15,7 +15,7 @@ cd "$tap_tmp" || exit
 # Limit the processor time of each command.
 ulimit -t 400
 
-# Print the arguments without which a command does not check its options
+# Print the arguments that a command needs before it checks its options
 needs() {
 	case $1 in
 	dump | stat) echo "$nt" ;;

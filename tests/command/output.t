@@ -125,8 +125,8 @@ all() {
 	for command in $commands; do "$1" "$command" || return; done
 }
 device() {
-	# Leave out two commands. Run by root, sqlite could delete the device, so only no_pipe tests sqlite. split
-	# chooses the names of its files
+	# Leave out the export to sqlite, which only no_pipe tests, because root's sqlite could delete the device. Also
+	# leave out split, which chooses the names of its files
 	for command in $(echo "$commands" | sed 's/export-sqlite//; s/split//'); do
 		into "$command" plain && [ -s plain ] || continue
 		into "$command" /dev/full && { echo "$command: no error"; return 1; }

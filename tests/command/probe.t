@@ -30,7 +30,8 @@ probe() {
 		{ cat "$tap_tmp/$name.err"; return 1; }
 }
 
-# replayed NAME BOARD-OPTION...: make a board from the report of a board, and print five results about its report
+# replayed NAME BOARD-OPTION...: write the report of a board with these options, make a second board from this report,
+# and check that the report of the second board is the same. Print five test results
 replayed() {
 	_what=$1
 	ok "$1: ntrace probe reports the board's hardware" probe "$@"

@@ -132,7 +132,7 @@ def main():
         text, sql = questions.any(3)
         try:
             wanted = sorted(db.execute(f'SELECT {COLUMNS} FROM calls WHERE id IN ({sql})').fetchall(), key=repr)
-        except sqlite3.OperationalError:   # sqlite does not accept SQL with such deep nesting
+        except sqlite3.OperationalError:   # sqlite limits how deeply SQL may be nested
             continue
         # Most of the queries must find some of the calls, but not all
         if not wanted and questions.rng.random() < 0.9:

@@ -43,7 +43,7 @@ ran() {
 counted() {
 	"$ntrace" report --raw dump --elf prog --src-bits 2 --timestamp 2>/dev/null | awk '/ step \[prog\]/ { print $1 }'
 }
-# body FORMAT OPTIONS: print the steps of a script in this format
+# body FORMAT OPTIONS: let `ntrace setup` write a script in this format, and print its register accesses and comments
 body() {
 	_format=$1
 	shift
