@@ -350,10 +350,10 @@ static void call(struct encoder *e, uint64_t link)
 }
 
 /*
- * Return true if a return, or the return of a swap, needs no message. The hardware only counts calls.
- * It therefore sends no message if a return does not go to the address after its call, and the
- * trace is wrong. To avoid this, users set a trigger that sends a SYNC at such a return, which
- * @must_sync imitates.
+ * Return true if a return needs no message. A swap (jalr t0, ra) is also a return. The hardware only
+ * counts calls, and does not store return addresses. Therefore it also sends no message for a return that
+ * does not go to the address after its call, and the trace is wrong. To avoid this, users set a trigger
+ * that sends a SYNC at this return, which @must_sync imitates.
  */
 static bool is_implicit(struct encoder *e, uint64_t next)
 {
@@ -405,7 +405,10 @@ static void send_owner(struct encoder *e)
 	end(e, &m, false, OWNERSHIP);
 }
 
-/* Send an event. The address of the next message is relative to the address of this event. */
+/*
+ * Send an event message, which reports for example a trigger. The address in the next message of the flow
+ * is relative to the address in this message.
+ */
 static void send_event(struct encoder *e, uint64_t pc)
 {
 	static const uint8_t sources[] = { 0, 8, 9, 10, 11, 13, 14, 15 };

@@ -58,7 +58,7 @@ struct stream {
 	size_t		nr_sent, max_sent;
 	uint64_t	tcodes[64];
 	uint64_t	rcodes[16];
-	uint64_t	at_branch;		/* number of syncs that were sent at a branch without a bit in HIST */
+	uint64_t	at_branch;		/* number of syncs at a branch for which HIST had no free bit */
 };
 
 #define MAX_CALLS	1023

@@ -4,6 +4,9 @@
  * check whether the library detects them.
  *
  *   flips ELF PCS FLIPS SEED htm|btm [implicit-return] [times] [flow-only]
+ *
+ * PCS is a file with the executed addresses of the program ELF. The program flips FLIPS random bits, one
+ * at a time. The words after SEED select the mode and features of the encoder.
  */
 #include <inttypes.h>
 #include <stdlib.h>

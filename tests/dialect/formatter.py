@@ -88,7 +88,7 @@ class Formatter:
     def run(self, queue):
         """Return the framed bytes, and a list of (offset, kind, index in the queue after it) for each frame and sync"""
         queue = list(queue)
-        # padding consists of bytes of ID 0 between the others
+        # insert padding, which consists of bytes of ID 0
         if self.pad:
             padded = []
             for item in queue:

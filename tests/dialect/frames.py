@@ -26,7 +26,8 @@ class Stats(ctypes.Structure):
 
 
 class Frames:
-    """A converter of the library. .parts is a list of (bytes by ID, value that the library then returned)"""
+    """A converter of the library. .got has the output for each ID. .events is a list of (number of consumed bytes,
+    value other than 0 that the library has returned, number of output bytes for each ID)."""
 
     def __init__(self, lib, room=256):
         self.lib, self.room = lib, room
@@ -118,7 +119,7 @@ def check_splits(lib, seed):
     want = sources(queue)
     for most in (1, 3, 17, 64, 5000):
         frames = convert(lib, split(rng, data, most), rng.choice((64, 65, 96, 4096)))
-        # four consecutive syncs have another meaning
+        # four consecutive full syncs mark a loss, so do not compare if they occur by chance
         if not any(ret == 1 for _, ret, _ in frames.events):
             assert frames.events == [], (seed, most, frames.events)
             assert frames.got == want, (seed, most)
@@ -229,7 +230,7 @@ def real_frames(seed, run=None, **kwargs):
 
 
 def check_find(lib, seeds):
-    """Remove the start of frames up to each byte. The library must find the first complete frame without a full sync"""
+    """Remove the first 0 to 47 bytes of a stream. The library must find the first complete frame without a full sync"""
     for seed in range(seeds):
         _, data, begins = real_frames(seed)
         for cut in range(0, 48):
@@ -250,7 +251,7 @@ def check_find_lost(lib, seeds):
         later = next((b for b in begins if b >= at + n), 0) - cut - n
         got = find(lib, data[cut:at] + data[at + n:])
         found += got is not None
-        # the data before the loss may be too short, so that the library finds a frame after the loss
+        # if the data before the loss is too short, the library may find a frame after the loss instead
         assert got in (None, want) or (at - cut < 512 and (got - later) % 16 == 0), (seed, got, want)
     assert found > seeds * 3 // 4, found
     noise = bytes(random.Random(1).randrange(256) for _ in range(5000))

@@ -4,10 +4,10 @@
 
     lost.py NTRACE ELF LOSSES PCS...    Each file PCS has the PCs that one source executed.
 
-The trace of a source may lose bytes, or get bytes of another source. The decoder must report an error for it,
-unless the damaged trace is the valid trace of another execution, which no decoder can notice. To check this, the
-program encodes the decoded PCs. The messages must equal those of the damaged trace, except for their times and
-the reason for which the trace ends."""
+The trace of a source may lose bytes, or get bytes of another source. The decoder must report an error for
+this source, unless the damaged trace is also the valid trace of another execution, because no decoder can notice this.
+To check whether it is valid, the program encodes the decoded PCs. The messages must equal those of the damaged trace,
+except for their times and the reason for which the trace ends."""
 import os
 import random
 import re

@@ -51,7 +51,7 @@ struct test {
 	uint64_t	compared, times, extras;
 	struct nt_image	*image;
 	struct nt_flow	*flow;
-	struct nt_flow		*counting;	/* second flow, which counts */
+	struct nt_flow		*counting;	/* second decoder of the stream, for nt_flow_count() */
 	struct counted		counted;
 };
 
