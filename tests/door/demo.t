@@ -13,7 +13,8 @@ if large && [ -e "$O/root/kernel-6.12/vmlinuz" ] && user_make 6.12 >"$tap_tmp/wh
 else
 	echo "# this user runs it: $(tail -n 1 "$tap_tmp/why" 2>/dev/null)"
 	user=$(id -un) build=$O
-	# Most of the demo is not a build, so other builds do not need to wait for the demo's lock of make.
+	# Run the demo without the lock of make, so that other builds do not wait for the demo, most of which is not a
+	# build.
 	run() { (cd "$top" && env "$@"); }
 	user_remove() { :; }
 fi

@@ -8,7 +8,7 @@ mkdir -p "$house/tests/lib" "$house/tests/perf" "$house/tests/long" "$house/test
 cp "$top/tests/run" "$house/tests/"
 echo "lib/one quick" >"$house/tests/sizes"
 : >"$house/tests/ledger"
-# put NAME LINES: write a program
+# put NAME LINES: write a test program with these lines of shell code
 put() { printf '#!/bin/sh\n%b\n' "$2" >"$house/tests/$1.t" && chmod +x "$house/tests/$1.t"; }
 put lib/one '\necho 1..1; echo ok 1 - one'
 put lib/two '\necho 1..2; echo ok 1 - a; echo "ok 2 - b # SKIP no hardware"'
@@ -46,7 +46,7 @@ is "tests/sizes names programs that exist" "$(awk 'NF && !/^#/ && $2 != "quick" 
 is "an option that does not exist is refused" "$(run --colour; echo $?)" \
 	"tests/run: there is no option --colour; see tests/run --help
 2"
-# A name of a test that begins with "..." would continue the name of the previous test
+# Each name of a test must be complete, so no name may begin with "..." to continue the name of the previous test
 is "no name of a test continues another one" "$(cd "$top/tests" && grep -nE '^[^#]*[a-z_] "(\$[a-z]+:? )?\.{3} ' ./*/*.t)" ""
 ok "--help says how to run a case" sh -c "'$top/tests/run' --help | grep -q 'tests/run ntt/'"
 

@@ -32,8 +32,8 @@ user_remove() {
 }
 
 # user_run COMMAND...: run COMMAND as the user, in the copy of the tree. The user's cache is mounted at the path of
-# root's cache, and root's downloads are read-only. An empty folder is mounted over a parent folder that the user may
-# not enter.
+# root's cache, and root's downloads are read-only. If the user may not enter a parent folder of root's cache,
+# the function mounts an empty folder over the parent folder, and creates the path of the cache in it.
 user_run() {
 	mkdir -p "$tap_tmp/roots"
 	unshare -m sh -c '

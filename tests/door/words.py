@@ -36,7 +36,7 @@ C_FILES = ('.c', '.h', '.S', '.js', '.css')
 SUFFIXES = DOCUMENTS + C_FILES + ('.py', '.sh', '.t', '.mk')
 # Leave out test data, and texts that other projects wrote
 LEFT_OUT = re.compile(r'tests/(?:ntt|fuzz/corpus|abi)/|LICENSES/|samples/|COPYING|Documentation/perf-ntrace.txt')
-# These imperatives end like a past tense, a participle or a plural
+# These imperatives end with -ed, -ing or -s, so allow them in the subject of a commit
 IMPERATIVES = {'embed', 'exceed', 'feed', 'need', 'proceed', 'seed', 'shed', 'speed', 'spread', 'bring', 'string', 'focus', 'bias'}
 
 
