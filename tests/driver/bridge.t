@@ -22,8 +22,8 @@ ok "the CPU is traced before and after it was offline" [ "$(sed -n 's/stretches 
 is "the kernel reports no fault" "$(grep complaints "$tap_tmp/said")" "complaints 0"
 
 # CPU 1 goes offline. The driver has been notified, and the CPU is still online. If a task's event is opened at this
-# time, it must not enable the bridge of CPU 1 again. The test opens this event before perf has patched code, because
-# patching waits for the CPU.
+# time, it must not enable the bridge of CPU 1 again. perf_event_open() waits for CPU 1 when the kernel patches its code
+# for the first perf event, but calls the driver before that.
 "$top/tools/board/board" run --board k3 --harts 2 --console "$tap_tmp/console" -- "$hide_symbols"'; cpus=/sys/devices/system/cpu
 suspended() { until [ "$(cat /sys/bus/platform/devices/18003000.trace/power/runtime_status)" = suspended ]; do sleep 0.1; done; }
 rmmod ntrace; insmod /usr/lib/ntrace/ntrace-going.ko; insmod /lib/ntrace/ntrace.ko; suspended

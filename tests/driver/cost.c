@@ -103,7 +103,7 @@ static void read_all(void)
 		page->aux_tail = page->aux_head;
 }
 
-/* Return the instructions of a round, in which the CPU switches to the other task and back */
+/* Return the number of instructions of a round, in which the CPU switches to the other task and back */
 static double round_trips(void)
 {
 	uint64_t best = ~0ULL, start, n;
@@ -220,7 +220,7 @@ int main(int argc, char **argv)
 	say("the same, disabled, beyond the bare PMU disabled", off, quiet);
 	end(fd);
 
-	/* Keep the newest trace, without a reader */
+	/* Map the AUX buffer read-only, so that new trace overwrites old trace (snapshot mode) */
 	aux_prot = PROT_READ;
 	fd = event("ntrace_null", NULL_QUIET | 64, pid, -1);
 	snap_quiet = round_trips();

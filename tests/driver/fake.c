@@ -44,7 +44,7 @@ int ntrace_power_get(struct ntrace_comp *comp);
 void ntrace_power_put(struct ntrace_comp *comp);
 int fake_power_users;
 
-/* In these tests, no component loses its power, so only count the users */
+/* In these tests, no component loses its power, so only count the callers that need power */
 int ntrace_power_get(struct ntrace_comp *comp)
 {
 	fake_power_users++;

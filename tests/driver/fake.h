@@ -17,12 +17,12 @@ extern unsigned int fake_reports;
 struct fake_encoder_options {
 	bool		minimal;
 	bool		btm_only;
-	unsigned int	ver_major, ver_minor, protocol_major;	/* ver_major 0 and protocol_major 0 mean 1 */
+	unsigned int	ver_major, ver_minor, protocol_major;	/* 0 in ver_major or protocol_major means 1 */
 	unsigned int	active_delay, empty_delay;
-	bool		old;		/* ver_major 0 means version 0 */
+	bool		old;		/* ver_major 0 means 0, and not 1 */
 	bool		no_clock;
 	bool		both_formats;	/* the encoder also supports E-Trace */
-	uint32_t	fifo_depth;	/* bytes; 0 if the FIFO is never full */
+	uint32_t	fifo_depth;	/* size of the FIFO in bytes, or 0 if it is never full */
 	uint32_t	features_fixed, control_fixed;	/* bits of the registers that are always 1 */
 	unsigned int	ts_active_delay, enable_delay;
 	bool		etrace;		/* the encoder supports only E-Trace */
@@ -39,7 +39,7 @@ struct fake_ram_options {
 	uint64_t	lowest, highest;
 	bool		fixed;
 	bool		no_stop;
-	uint8_t		sizes;		/* 0: any size; 1: rounded down to a power of two; 2: rounded up */
+	uint8_t		sizes;		/* window sizes: 0: any; 1: rounded down to a power of 2; 2: rounded up */
 	bool		keeps_rest;	/* The sink is not empty after a stop on wrap */
 	unsigned int	active_delay, empty_delay, enable_delay;
 	bool		both;		/* the sink supports SRAM in addition to SMEM */
@@ -51,7 +51,8 @@ struct fake_ram_options {
 
 void fake_init(void);
 /*
- * Add a component, and return the address of its registers. @out is the component to which it sends its trace
+ * Add a component, and return the address of its registers. @out is the component to which the new
+ * component sends its trace
  */
 void *fake_ram(const struct fake_ram_options *opt);
 void *fake_funnel(void *out, unsigned int inputs, unsigned int fifo);

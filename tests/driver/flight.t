@@ -27,8 +27,8 @@ if [ -x "$O/root/bin/gdb-multiarch" ]; then
 		-ex 'printf "pc %lx\n", $pc' -ex bt -ex reverse-finish -ex reverse-finish -ex reverse-finish >"$tap_tmp/gdb" 2>&1
 	is "panic: gdb starts at the last instruction" "$(sed -n 's/^pc //p' "$tap_tmp/gdb")" \
 		"$("$O/bin/ntrace" script --insns -F ip -i "$tap_tmp/panic/flight" 2>/dev/null | awk 'END { print $1 }')"
-	# The first printed function is that in which gdb starts. If the record ends in an interrupt, leave out its two
-	# functions.
+	# The first printed function is that in which gdb starts. The record may end in an interrupt, so leave out the
+	# two functions with which the kernel enters and leaves an interrupt.
 	is "panic: gdb goes back to the guilty function" "$(sed -n 's/^0x[0-9a-f]* in \([a-z_]*\) ().*/\1/p' "$tap_tmp/gdb" |
 		sed '/^ret_from_exception$/d; /^handle_exception$/d' | sed -n 2p)" guilty_panic
 else
@@ -54,8 +54,8 @@ BOARD_WATCHDOG=2 crash "hang: caches that sinks bypass" "$tap_tmp/incoherent" : 
 	--cached-flight --model reset-lost=on
 found "hang: caches that sinks bypass" "$tap_tmp/incoherent" "nobody said why: it was reset, as by a watchdog, or it still records" \
 	insmod "guilty_hang"
-# Record into cached memory of this kernel. The record also includes trace that the kernel copied from the memory of a
-# sink.
+# Record into cached memory of the running kernel (flight=2M), and save the record without a reset.
+# The record also includes trace that the kernel copied from the memory of a sink.
 for topology in $(by_size sram "direct sram"); do
 	rm -rf "$tap_tmp/pages"
 	"$top/tools/board/board" run --topology $topology --incoherent --console "$tap_tmp/console" --out "$tap_tmp/pages" \
@@ -67,8 +67,8 @@ for topology in $(by_size sram "direct sram"); do
 	is "$topology: a record in cached pages: the only decoding errors are about code that was not saved" "$(errors "$tap_tmp")" 0
 done
 
-# A CPU that goes offline waits for code that prevents CPUs from idling. A recorder that starts or stops waits for
-# this CPU
+# CPUs go offline while the recorder starts and stops, which must not cause a deadlock. A CPU that goes offline waits
+# for code that prevents CPUs from idling, and a recorder that starts or stops waits for this CPU
 "$top/tools/board/board" run --flight 4M --harts 2 --console "$tap_tmp/console" -- '
 	F=/sys/devices/platform/ntrace-flight
 	'"$patient_watchdogs"'
@@ -94,7 +94,7 @@ quiet "CPUs go offline and online"
 	echo 1 >$F/rearm
 	until [ $(cat $F/state) = recording ]; do sleep 0.1; done; cat $F/state
 	echo x >$F/trigger; sleep 3; cat $F/state; echo 1 >$F/clear
-	# The state is "stopped" even before the kernel has handled the stop
+	# The file "state" must contain "stopped" even before the driver has handled the stop, which takes a second here
 	insmod /usr/lib/ntrace/ntrace-fail.ko function=ntrace_flight_stopped delay=1000
 	echo y >/proc/sysrq-trigger
 	until [ $(cat /sys/module/ntrace_fail/parameters/hits) = 1 ]; do :; done; cat $F/state' >"$tap_tmp/said" 2>"$tap_tmp/err"

@@ -109,8 +109,9 @@ truth() {
 	"ok "*) pass "$_name" ;;
 	*) fail "$_name" ;;
 	esac
-	# The truth is sorted by hart, and the trace by the first CPU of a sink. Each line has a CPU, its hart, the
-	# first CPU of its sink, and decoder options
+	# The truth has one file for each hart. The trace has one file for each sink, whose name contains the first
+	# CPU of the sink. Write a line for each CPU, with the CPU, its hart, the first CPU of its sink, and decoder
+	# options
 	: >"$tap_tmp/verified"
 	awk 'FNR == NR { if ($1 == "processor") cpu = $3; if ($1 == "hart") hart[cpu] = $3; next }
 		!($7 in first) { first[$7] = $1 }

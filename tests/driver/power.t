@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Test components with power domains, clocks and resets. On this board, an access to a component without power or
 # clock, or in reset, causes a fault. Domains must be off while no event traces, events must survive a system suspend,
-# and the driver must not disturb a debugger's session. tests/long/driver-power.t tests the other kernel version.
+# and the driver must not disturb a debugger's session. tests/long/driver-power.t runs this test on kernel 6.12.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/guest.sh"
 

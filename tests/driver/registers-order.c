@@ -107,8 +107,8 @@ void restart_reads_three_registers(void **state)
 }
 
 /*
- * At each write, check that the sink is enabled before the component, and that one write does not set both Enable and
- * trTeInstTracing
+ * When the driver enables the encoder, check that the sink is already enabled, and that the driver does not set
+ * trTeInstTracing in the same write
  */
 static void in_order(void *base, unsigned int offset, u32 value)
 {

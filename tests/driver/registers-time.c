@@ -3,8 +3,8 @@
 #include "registers.h"
 
 /*
- * The counter runs in the mode of the default configuration, and an event that chooses no mode uses this mode. A new
- * default configuration chooses the best mode.
+ * The counter runs in the mode of the default configuration, and an event that chooses no mode uses this mode. If a new
+ * default configuration chooses no mode, the driver chooses the best mode for it.
  */
 void event_without_ts_mode_has_that_of_the_default(void **state)
 {
@@ -99,7 +99,7 @@ void counter_that_stands_still(void **state)
 	assert_false(enc.ts_is_time);
 }
 
-/* The time reaches the encoder through other clocks, and therefore arrives a little late */
+/* The time reaches the encoder through other clock domains, and therefore arrives a little late */
 void counter_that_lags(void **state)
 {
 	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });

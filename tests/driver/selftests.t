@@ -7,8 +7,8 @@
 
 printf 'encoder te%% hart=%% to=ram%%\nramsink ram%% mode=both sram=1048576\n' >"$tap_tmp/both"
 make -s -C "$top/selftests/ntrace" O="$O" >&2 || exit 1
-# Only tests/long/driver-load.t runs the other case of load_test, because this case needs timers of the guest that
-# expire on time.
+# Run only one case of load_test. The case reader_that_keeps_up_loses_nothing needs timers of the guest that expire on
+# time, so tests/long/driver-load.t runs it.
 tests="pmu_test;attr_test;field_test;filter_test;record_test;snapshot_test;sample_test;security_test;life_test;load_test -t reader_that_stops_is_told"
 
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "the board is not set up; make setup"
@@ -49,7 +49,7 @@ selftests "6.12, SRAM and SMEM" "field_test" --kernel 6.12 --topology "$tap_tmp/
 selftests "6.12, a choice of sinks" "field_test" --kernel 6.12 --harts 2 --topology choice
 # Address filters may lack features, and may lack machine mode. This sink accepts only windows whose size is a power
 # of two, and enlarges other windows. The sink always stops at the end of a window. Its filter has comparators for two
-# ranges, but can trace only one range. The kernel checks the ends of the memory.
+# ranges, but can trace only one range. The kernel checks that nothing writes beyond the end of allocated memory.
 selftests "6.12, comparators of ranges" "$(by_size "filter_test;record_test" "filter_test;security_test;record_test;snapshot_test")" --kernel 6.12 \
 	--model te.comp_modes=7,te.comps=2,te.filters=1,te.filter_levels=3,ram.sizes=2,ram.stop_fixed=on \
 	--append slub_debug=FZ
@@ -75,7 +75,8 @@ guest_env="NTRACE_FAULTS=1 NTRACE_LIMIT_MS=5000"
 selftests "6.12, hardware that gets stuck" storm_test --kernel 6.12 --harts 2 --model fault.stuck=300
 [ -n "${ONLY:-}" ] || ok "6.12, hardware that gets stuck: the log says what and where" \
 	grep -E 'ntrace .*: trace .* did not become' "$tap_tmp/console"
-# In this run, functions of the driver fail. The kernel checks the ends of memory, and overwrites freed memory.
+# In this run, functions of the driver fail. The kernel checks that nothing writes beyond the end of allocated memory,
+# and overwrites freed memory.
 for kver in $(kernels $(by_size lts "lts new")); do
 	make -s -C "$top/tests/driver" O="$O" KVER=$kver guest >&2 || exit 1
 done

@@ -48,13 +48,13 @@ series_applies() {
 		! grep -q 'CONFIG_NTRACE[^)]*=' "$tap_tmp/tree/drivers/hwtracing/ntrace/Makefile"
 }
 
-# module KDIR KERNEL [MAKE-ARGUMENTS]
+# module KDIR KERNEL [MAKE-ARGUMENTS]: build the module for KERNEL, whose build folder is KDIR
 module() {
 	_kdir=$1; shift
 	O=$cached KDIR=$_kdir drivers/ntrace/build.sh "$@" W=1 >"$cached/log" 2>&1
 }
 
-# builds KERNEL [MAKE-ARGUMENTS]
+# builds KERNEL [MAKE-ARGUMENTS]: check that the module builds for KERNEL without a warning
 builds() {
 	cached_build module "$inputs" module "$(readlink -f "$O/root/kernel-$1/build")" "$@" ||
 		{ tail -n 30 "$cached/log"; return 1; }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Check the trace of a thread in user mode. The trace must have exactly the code that the thread executed while the
- * event selected it. The board's truth of one hart has this code.
+ * Check which code of a thread in user mode was traced. It must be exactly the executed code that the event selects.
+ * The board's truth of one hart contains the executed code, and whether the encoder traced it.
  *
- *	window TRUTH TID LOW HIGH all
- *	window TRUTH TID LOW HIGH filter FROM TO	at FROM and above, and below TO
- *	window TRUTH TID LOW HIGH start FROM		from the first time at FROM on
- *	window TRUTH TID LOW HIGH start FROM TO		each time from FROM until TO, both included
- *	window TRUTH TID,TID,... 0 0 nobody		nothing of any other thread
+ *	window TRUTH TID LOW HIGH all			the event selects all code
+ *	window TRUTH TID LOW HIGH filter FROM TO	it selects addresses from FROM to TO, without TO
+ *	window TRUTH TID LOW HIGH start FROM		it selects all code after the first time at FROM
+ *	window TRUTH TID LOW HIGH start FROM TO		it selects all code between each FROM and the next TO
+ *	window TRUTH TID,TID,... 0 0 nobody		it selects only these threads; check all other threads
  *
  * LOW to HIGH is the code of the program. The check ignores code that the thread executed earlier in another program.
  * The program prints three numbers: selected instructions, selected instructions without trace, and traced

@@ -22,7 +22,9 @@ E2
 	--truth "$tap_tmp/truth" -- "$hide_symbols; sh /out/script" >"$tap_tmp/said" 2>"$tap_tmp/err"
 sed 's/^/# /' "$tap_tmp/said"
 
-# window WHAT NAMES KIND [ADDRESS [ADDRESS]]: compare the trace of the program's code with the board's truth
+# window WHAT NAMES KIND [ADDRESS [ADDRESS]]: check the trace of the program's code with window.c, and print the result
+# WHAT. NAMES is a regular expression for the names of recordings, whose threads are checked. KIND and ADDRESS are
+# arguments of window.c
 make -s -C "$top/tools/board/model" O="$O" >&2 &&
 	gcc -O2 -Wall -Wextra -I"$top/tools/board/model" -o "$tap_tmp/window" \
 		"$top/tests/driver/window.c" "$O/board/model/libnbmodel.a" || exit 1

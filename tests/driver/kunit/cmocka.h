@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Implement the functions of cmocka that the cases use with KUnit */
+/* Use KUnit to implement the functions of cmocka that the cases call */
 #ifndef KUNIT_CMOCKA_H
 #define KUNIT_CMOCKA_H
 

@@ -7,11 +7,13 @@
  *	insmod ntrace-fail.ko function=NAME delay=MS [cpu=N]
  *
  *	times		let only the first N calls fail, or all without this parameter
- *	device		only calls whose first argument is that device
- *	break		mark the first argument as stuck, which is a component or begins with one
- *	watch		let no call fail; the first argument is a component, as with break
- *	delay		let no call fail, but delay one by MS milliseconds, while other CPUs wake
- *	cpu		only calls on this CPU
+ *	device		select only calls whose first argument is the device with this name
+ *	break		also mark the component as stuck that is the first argument of the call. The argument can be
+ *			a structure that begins with a component
+ *	watch		let no call fail, but count the calls. The first argument must be as for break
+ *	delay		let no call fail, but delay each selected call by MS milliseconds. During the delay, the module
+ *			wakes idle CPUs by interrupts, every 20 ms
+ *	cpu		select only calls on this CPU
  *
  * The parameter "hits" is the number of selected calls, and "stuck" is the number of calls that found the component
  * marked stuck. When the module is removed, the function works normally.
@@ -105,7 +107,10 @@ static int fail_before(struct kprobe *probe, struct pt_regs *regs)
 	return 1;
 }
 
-/* Do nothing. If a probe has a post-handler, its pre-handler may change the address at which the function continues */
+/*
+ * Do nothing. If a probe has no post-handler, the kernel may replace the probe by a jump, and the pre-handler can then
+ * not change the address at which the CPU continues
+ */
 static void fail_after(struct kprobe *probe, struct pt_regs *regs, unsigned long flags)
 {
 }
