@@ -50,7 +50,7 @@ struct input {
 	uint8_t			*stream;
 	size_t			size;		/* size of one repetition in bytes */
 	uint32_t		chance;
-	bool			flip;		/* exchange the address spaces of the contexts */
+	bool			flip;		/* exchange the address spaces of even and odd values of scontext */
 };
 
 /* Return the next random number below @n */

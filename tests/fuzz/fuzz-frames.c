@@ -59,7 +59,7 @@ static struct sum convert(const uint8_t *data, size_t size, size_t piece, size_t
 			n -= used;
 		}
 	}
-	/* Convert a frame that did not fit into the buffer */
+	/* Convert without new input while a frame waits for room in an output buffer */
 	while (nt_frames_convert(frames, data, 0, &used, outs))
 		sum.reports++;
 	drain(&sum, outs);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Read any bytes as messages, once as a whole, once in pieces, and once as samples of pins. The pieces
- * must give the same messages as the whole.
+ * Read any bytes as messages, once as a whole, once in pieces, and once as samples of the pins of a trace
+ * port. The pieces must give the same messages as the whole.
  *
  * The input is two bytes that choose the options, and then the stream.
  */
