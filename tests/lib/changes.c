@@ -191,8 +191,8 @@ static void decode_parallel(const struct nt_config *config, struct nt_image *ima
 }
 
 /*
- * Decode in two threads while a message with SYNC, which crosses the boundary of two cells of 100 bytes, is replaced by
- * a shorter one that begins at this boundary
+ * Decode in two threads, which may divide the trace at multiples of 100 bytes. While they read the trace, replace a
+ * message with SYNC that crosses the offset 200 by a shorter message that begins at this offset.
  */
 static void move_cut(struct nt_config config, struct nt_image *image)
 {

@@ -24,7 +24,7 @@ static uint64_t current_space(void *ctx, const struct nt_context *context)
 	return space_now;
 }
 
-/* Code that temporarily replaces a part of the program by c.nop instructions, with c.jr ra at the end */
+/* Code that temporarily replaces a part of the program. It consists of c.nop instructions, and ends with c.jr ra. */
 static uint8_t other_code[64];
 
 static void make_other_code(void)

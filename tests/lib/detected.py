@@ -80,7 +80,8 @@ VARIANTS = ("pad", "idle", "split", "icnt-first", "hist-any", "hist-flush", "hre
 
 
 def deviating(rng, folder, work):
-    """Do the same as board(), but with deviations. Also return the options that name the deviations."""
+    """Make a trace of the board's encoder with random deviations. Return the options for the code, those for the
+    encoder, and those that name the deviations."""
     deviations = [name for name in DEVIATIONS if rng.random() < 0.5]
     chosen = deviations + [name for name in VARIANTS if rng.random() < 0.1]
     code, true = board(rng, folder, work, [word for name in chosen for word in ("--variant", name)] +
@@ -182,7 +183,8 @@ def is_exact(seed, how, folder):
         true += ["--frames"]
     right, _, plain = decode(true + code + [trace])
     found, messages, seconds = decode(["--detect"] + code + [trace])
-    # if a trace was cut exactly between two messages, --detect also decodes the first message after the cut
+    # --middle skips the first message after a cut. If the cut is exactly between two messages, --detect also
+    # decodes this message
     exact = found == right or (how == "cut" and right and found.endswith(right))
     if exact:
         shutil.rmtree(work)

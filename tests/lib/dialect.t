@@ -23,7 +23,8 @@ unit_workload 60 || exit 1
 plan 7
 programs=$(by_size 80 400) millions=$(by_size 1 10)
 ok "$programs programs, 25,000 instructions each" "$rt" run $programs 25000
-# Seed 2 selects HTM, timestamps of 40 bits that are sent as XOR, and runs of branches.
+# Seed 2 selects HTM, timestamps of 40 bits that are sent as XOR, and messages that report several equal branches as a
+# run.
 ok "one program, $millions million instructions" "$rt" run 1 ${millions}000000 2
 ok "one program, implicit return, $millions million instructions" "$rt" run 1 ${millions}000000 4
 
@@ -49,8 +50,9 @@ real "a real program, HTM: silently wrong at most 1 %" 0 htm
 real "a real program, BTM, no messages of software: silently wrong at most 1 %" 0 btm flow-only
 real "a real program, BTM, messages of software: silently wrong at most 1 %, without legal flips" 1 btm
 
-# Many flips of this random program are legal, because its blocks are short, and both paths of a branch often
-# have the same length and lead to the same address.
+# In the trace of this random program, a flipped bit often reports another path that the program could also have
+# taken, so that no decoder can notice the flip. The reason is that blocks are short, and both paths of a branch
+# often have the same length and lead to the same address.
 seed=20
 while [ $seed -lt "$(by_size 30 50)" ]; do
 	"$rt" flips $seed 60 || exit 1

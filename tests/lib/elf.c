@@ -89,8 +89,8 @@ static void segments_are_added_and_removed(void **state)
 	assert_int_equal(nt_elf_remove(elf, image, 0, 0), NT_OK);
 	assert_int_equal(nt_image_read(image, 0, 0x10000, buf, 8), 0);
 	/*
-	 * The last segment would end beyond the address space. The library must also remove the
-	 * other segments from the image.
+	 * The last segment would end beyond the address space, so the library must refuse the file. None of its
+	 * segments may remain in the image.
 	 */
 	assert_int_equal(nt_elf_add(elf, image, 0, UINT64_MAX - 0x10002), NT_E_INVALID);
 	assert_int_equal(nt_image_read(image, 0, UINT64_MAX - 2, buf, 1), 0);

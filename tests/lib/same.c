@@ -195,8 +195,8 @@ static void take_counts(struct counting *counting)
 }
 
 /*
- * Count, or get an item or a batch, whichever is next. Return a positive value if *item is filled in,
- * 0 if the flow needs more bytes, or NT_E_NOMEM.
+ * Make the next call, which counts, gets an item or gets a batch. Return a positive value if *item is
+ * filled in, 0 if the flow needs more bytes, or NT_E_NOMEM.
  */
 static int count_call(struct counting *counting, struct nt_item *item)
 {

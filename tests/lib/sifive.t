@@ -19,7 +19,7 @@ work:	beqz a1, 2f
 	nop
 2:	ret
 EOT
-# The branch lies half in one page and half in the next.
+# The first half of the instruction beqz is at the end of a page, and the second half is in the next page.
 cat >kernel.S <<'EOT'
 _start:	csrrw tp, sscratch, tp
 	jal handle
@@ -48,12 +48,13 @@ for part in user:0x10000 kernel:0xffffffff80002000 firmware:0x80000400; do
 		-o "$name" "$name.S" || exit 1
 done
 riscv64-linux-gnu-objcopy -O binary kernel kernel.bin
-# Make files of pages as they are read from memory, which have 4,096 bytes, and the first two bytes of the next page
+# Make a file of each page of the kernel. The file has the 4,096 bytes of the page, and the first two bytes of the next
+# page
 for page in 0 1 2; do
 	tail -c +$((page * 4096 + 1)) kernel.bin | head -c 4098 >page.$((2 + page))
 done
 
-# Make the list of executed PCs. Each second iteration of the loop goes through the firmware.
+# Make the list of executed PCs. One of three iterations of the user program's loop enters the firmware.
 python3 - >list <<'EOT'
 def line(*pcs):
     for pc in pcs:
@@ -121,7 +122,7 @@ decode $elfs --middle end >status
 ok "begin in the middle of a message: all later PCs are decoded" \
 	sh -c 'grep -q 0 status && [ "$(wc -l <pcs)" -gt 1000 ] && tail -n "$(wc -l <pcs)" list | cmp pcs -'
 
-# refused NAME ARGUMENT SENTENCE: check the error of --binary
+# refused NAME ARGUMENT SENTENCE: check that decode refuses --binary ARGUMENT, and prints SENTENCE
 refused() {
 	is "$1" "$(decode --binary "$2" nt) $(cat errors)" "2 ntrace: $3"
 }
