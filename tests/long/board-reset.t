@@ -12,7 +12,7 @@ mkdir -p "$tap_tmp/share"
 boot_command='if [ -e /out/second ]; then echo second; else touch /out/second; echo first; reboot -f; sleep 60; fi'
 
 # resets NAME MODEL DECODE BOARD-OPTIONS...: trace two boots on this board, and compare the decoded trace with the
-# truth
+# truth. MODEL has options of the encoder, and DECODE has the options that the decoder needs
 resets() {
 	_what=$1 _model=$2 _decode=$3; shift 3
 	rm -f "$tap_tmp/share/second"

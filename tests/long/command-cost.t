@@ -57,8 +57,9 @@ whole() {
 		case $now in *" 0") ;; *) return 1 ;; esac
 	done
 }
-# compare COLUMN WHAT: compare the shares of the trace that perf record and ntrace record store. The share of ntrace
-# record must not be smaller. A share may exceed 100 %, because trace restarts with longer messages after a loss
+# compare COLUMN WHAT: compare the shares of the trace that perf record and ntrace record store. COLUMN is a column of
+# the output of kept(), and WHAT is its unit. The share of ntrace record must not be smaller. A share may exceed 100 %,
+# because trace restarts with longer messages after a loss
 compare() {
 	echo "$(kept p) $(kept pw) $(kept n) $(kept nw)" | awk -v c="$1" -v what="$2" '{
 		perf = $c / $(c + 3); ntrace = $(c + 6) / $(c + 9)

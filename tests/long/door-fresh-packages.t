@@ -34,7 +34,7 @@ fi
 riscv64-linux-gnu-gcc -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" tests/perf/calls.S &&
 	python3 tests/perf/mkcalls.py "$tap_tmp/calls" "$tap_tmp/calls.data" good || exit
 
-# packages NAME: test the packages in the root folder of Debian NAME
+# packages NAME: install, use and remove the packages in a chroot. Its folder $root contains the fresh Debian NAME
 packages() {
 	mkdir -p "$root/debs"
 	# shellcheck disable=SC2086

@@ -41,7 +41,7 @@ for kernel in $(kernels lts new debug); do
 done
 
 n=0
-add_up() { # KERNEL FOLDER: gcov reads the counters in FOLDER
+add_up() { # KERNEL FOLDER: let gcov read the counters of the driver for KERNEL, which are in FOLDER
 	n=$((n + 1))
 	mkdir -p "$cov/run$n/src"
 	cp "$2"/*.gcda "$cov/m/$1"/*.gcno "$cov/m/$1"/*/*.gcno "$cov/run$n/"
@@ -57,7 +57,7 @@ guest_timeout=1500
 # Allow more time for each operation, because the counters make the driver slower
 guest_env=NTRACE_LIMIT_MS=5000
 export O="$cov"
-reaches() { # NAME KERNEL PROGRAMS BOARD-OPTIONS...: do the same as selftests(), and let gcov read the counters
+reaches() { # NAME KERNEL PROGRAMS BOARD-OPTIONS...: run selftests() on KERNEL, and let gcov read the counters
 	_reached=$1 _kernel=$2 _programs=$3; shift 3
 	case $_reached in ${GUESTS:-*}) ;; *) return ;; esac
 	selftests "$_reached" "$_programs" --kernel "$_kernel" "$@"
@@ -78,7 +78,7 @@ reaches "SiFive" 6.12 "attr_test;record_test;life_test" --board p550
 reaches "SRAM" 6.12 "record_test;snapshot_test;load_test -t reader_that_stops_is_told" --harts 2 --topology sram
 reaches "minimal" 6.12 "pmu_test;attr_test;record_test" --model caps=minimal
 reaches "AUX pause" "$(kernels new)" "attr_test;share_test" --harts 2
-# This kernel exports the functions that the driver needs for AUX samples
+# Only the debug kernel exports the functions that the driver needs for AUX samples
 reaches "samples" debug "sample_test" --harts 2 --topology funnel
 reaches "samples, SRAM" debug "sample_test" --topology sram
 reaches "samples, ETR" debug "sample_test -t the_buffer_goes_on" --harts 2 --topology k3

@@ -17,7 +17,8 @@ wanted() { case $1 in ${CASES:-*}) ;; *) return 1 ;; esac; }
 made=
 need() { case $made in *" $1 "*) ;; *) need_perf_and_work "$1"; made="$made $1 " ;; esac; }
 
-# each NAME KERNEL CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS...: crash one guest, and check its record
+# each NAME KERNEL CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS...: crash one guest by crash(), and check its record by
+# found(). tests/driver/flight.sh describes the arguments of crash() and found(), which other functions also pass
 each() {
 	wanted "$1" || return 0
 	_what=$1 _kernel=$2 _cause=$3 _comm=$4 _pattern=$5 _before=$6 _trouble=$7; shift 7
@@ -116,8 +117,8 @@ for kernel in ${KERNELS:-$(kernels lts new)}; do
 			grep -q '^trace .*, no trace' "$tap_tmp/case/said"
 		rm -rf "$tap_tmp/case"
 	fi
-	# The sinks continue to write during this reset. The booting kernel's trace overwrites the ring until the
-	# driver is loaded, and the record must report this.
+	# The watchdog's reset does not stop the sinks in this case. The trace of the booting kernel overwrites the
+	# ring until the driver is loaded, and the record must report this.
 	if wanted "running through, $kernel"; then
 		need "$kernel"
 		crash "running through, $kernel" "$tap_tmp/case" : "$insmod=hang" --kernel "$kernel" --reset watchdog
@@ -348,7 +349,8 @@ for kernel in ${KERNELS:-$(kernels lts new)}; do
 		--harts 2 --topology funnel --reset warm --append panic=1
 done
 
-# kdump KERNEL HOW BOARD-OPTIONS...: load a crash kernel, run the commands $kdump_before, and crash the kernel
+# kdump KERNEL HOW BOARD-OPTIONS...: run the commands $kdump_before, load a crash kernel, and crash the kernel. HOW is
+# the fault that the module ntrace-trouble causes
 kdump_before=:
 kdump() {
 	_kernel=$1 _how=$2; shift 2
@@ -418,8 +420,9 @@ dumped() {
 }
 
 # Record into pages of the kernel's memory. Repeat this with a reserved region on the board, and with caches that sinks
-# bypass. Although the kernel lists the memory of its initrd as reserved, it first allocates pages from there. With 2
-# GiB of memory, it allocates a record of 4 MiB from this memory.
+# bypass. If the board has 2 GiB of memory, the kernel first allocates pages from the former memory of its initrd. A
+# crash dump lacks these pages, because /proc/iomem lists them as reserved. Therefore the driver must choose other pages
+# for the record of 4 MiB.
 for beside in "" "--flight 4M" --incoherent; do
 	case $beside in
 	*flight*) what="kdump, pages beside a region" ;;

@@ -22,13 +22,14 @@ seconds=${NTRACE_LOAD_SECONDS:-60}
 slow=${NTRACE_LOAD_SLOW:-12}
 mips=${NTRACE_LOAD_MIPS:-50}
 
-# An instruction needs 2 bits of trace. Make the buffer a little larger than this.
+# The trace needs about 2 bits for each instruction. Reserve a little more memory than this in the guest, which stores
+# the trace.
 room=$((seconds * mips / 3 + 100))
 mem=$((4 * room / 1024 + 2))G
 guest_env=NTRACE_LOAD_SLOW=$slow
 truth "reader that keeps up, new, 4 harts" reader_that_keeps_up_loses_nothing "$seconds" $room \
 	--kernel new --harts 4 --slow "$slow" --mips "$mips" --mem $mem
-# In this run, the buffer is too small for the trace.
+# In this run, each hart's AUX buffer is too small for the trace of the 5 s in which the reader pauses.
 slow=4
 guest_env=NTRACE_LOAD_SLOW=$slow
 truth "reader away for 5 s, new, 4 harts" reader_that_was_away_gets_the_rest "$seconds" $room \

@@ -99,7 +99,8 @@ check() {
 	figure "$board_kind: $(cat "$tap_tmp/modes")"
 	ok "$board_kind: branches of the guest have names of its kernel, and branches of the host do not" names_are_right
 	figure "$board_kind: $(wc -l <"$tap_tmp/errors") errors: $(sed 's/.* code [0-9]*: //; s/, at.*//' "$tap_tmp/errors" | sort | uniq -c | tr '\n' ';')"
-	# If code of a guest is missing, perf later also reports that a call is in missing code
+	# If code of a guest is missing, perf reports a second error at each later return whose call is in the missing
+	# code
 	is "$board_kind: the only errors are about code that a recording cannot have" \
 		"$(grep -v 'code of a guest is missing\|but its call is in missing code' "$tap_tmp/errors" | head -n 3)" ""
 	ok "$board_kind: at least ten thousand branches belong to the guest" \

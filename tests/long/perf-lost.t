@@ -60,8 +60,8 @@ work="record $run file.data -- ./lost 20000 && record $run - -- ./lost 20000 | c
 [ "$kernel" = 6.12 ] || work="$work
 record -z $run z.data -- ./lost 20000 && record -z $run - -- ./lost 20000 | cat >z-pipe.data || exit 1"
 record direct "$work" >"$tap_tmp/said" 2>&1 || sed 's/^/# /' "$tap_tmp/said"
-# In each of 4 threads, the program runs its loop 20,000 times for i % 50 rounds, and 20,000 times for i % 30 rounds. n
-# rounds take n - 1 branches
+# For each i from 0 to 19,999, each of 4 threads executes the loop in work() once with i % 50 iterations, and once with
+# i % 30 iterations. A loop of n iterations takes its branch n - 1 times
 wanted=$((4 * (400 * 1176 + 666 * 406 + 171)))
 for form in $forms; do
 	script "$form" --itrace=b -F flags,ip,sym,addr >"$tap_tmp/branches"

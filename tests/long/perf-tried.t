@@ -51,8 +51,9 @@ kill $beside
 for t in load unload exec cgroup; do cp -r $t.data /out/; done
 cp -r debug threads /out
 E2
-# Make this recording separately, because not all of it can be decoded. If perf has not read some trace when it ends a
-# file, this trace is in the next file. The next file does not contain the programs that have already ended.
+# Make the recording with --switch-output in a separate boot, because perf cannot decode all of its trace. If perf has
+# not read some trace when it ends a file, this trace is in the next file. The next file lacks the maps of programs that
+# have already ended.
 cat >"$out/switch" <<'E2'
 cd /tmp && cp /out/tried .
 # Without --no-no-buildid, perf omits the record that names the vDSO.

@@ -80,8 +80,8 @@ stacks() {
 
 decoder() { "$O/perf/new/x86_64/perf" script --symfs "$truth_root" "$@" 2>/dev/null; }
 
-# If the host has a perf, this perf does not support N-Trace. The perf of this tree must read the same branches from
-# the file.
+# A perf without N-Trace must read the branches from the file that `ntrace inject` has written. Use the host's perf,
+# which does not support N-Trace. If the host has no perf, use the perf of this tree.
 other_perf() { if command -v perf >/dev/null; then echo perf; else echo "$O/perf/6.12/x86_64/perf"; fi; }
 
 inject() {
