@@ -19,7 +19,7 @@ verified() {
 all="500000 instructions compared, 0 differences, 0 gaps declared with 0 instructions, 0 missing outside gaps"
 is "host and guest at different addresses" "$(verified other)" "$all"
 is "host and guest at the same address" "$(verified same)" "$all"
-# The check must be able to fail
+# `ntrace verify` must report a difference if the truth and the trace are of different programs
 "$tap_tmp/verify-guest" other 100 "$tap_tmp/truth" "$tap_tmp/other"
 "$O/bin/ntrace" verify --truth "$tap_tmp/truth" --trace "$tap_tmp/nt" >"$tap_tmp/said" 2>&1
 is "the trace of the other program differs from the truth" "$? $(grep -c 'first difference' "$tap_tmp/said")" "1 1"
@@ -47,7 +47,8 @@ is "all sessions to the end are missing, and an option gives the offset" "$(afte
 is "all sessions to the end are missing, without an option" "$(after_gap end | sed 's/.* \([0-9]* missing\).*/\1/')" "26617 missing"
 is "no session is missing at the offset of the option" "$(after_gap full --lost "$tap_tmp/lost")" \
 	"0 differences, 1 gaps, 0 missing, all"
-# The check must be able to fail
+# Without an option, `ntrace verify` must report a missing session as a difference. It must also report an iteration
+# that is missing after a gap
 is "a session is missing, without an option" "$(after_gap session | cut -d, -f1)" "1 differences"
 is "one iteration is missing after a gap" "$(after_gap wrong | cut -d, -f1)" "1 differences"
 printf '20\n10\n' >"$tap_tmp/lost"
