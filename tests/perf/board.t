@@ -158,10 +158,11 @@ ok "the decoded code of each hart equals the truth" \
 compared_with_truth "$(echo "$last" | awk '{ print $1 + 0 }')"
 ok "millions of instructions were compared" [ "$(echo "$last" | awk '{ print $1 + 0 }')" -gt "$(by_size 1000000 5000000)" ]
 
-# The firmware's addresses are in physical memory, and no program of the guest uses these addresses.
+# Select the branches from or to the firmware. Its physical addresses have 8 digits and begin with 8, and no program of
+# the guest uses these addresses.
 in_firmware() { awk 'length($1) == 8 && $1 ~ /^8/ || length($3) == 8 && $3 ~ /^8/'; }
-# without_firmware WHAT PERCENT: check that without the ELF file, perf decodes at least PERCENT of the branches, and
-# no wrong branch
+# without_firmware WHAT PERCENT: decode the recording WHAT without the firmware's ELF file. Check that perf prints at
+# least PERCENT of the branches, and no wrong branch
 without_firmware() {
 	PERF_CONFIG=$tap_tmp/no-config script -i "$dir/out/$1.data" --itrace=be -F ip,addr >"$tap_tmp/without"
 	grep 'instruction trace error' "$tap_tmp/without"
@@ -194,7 +195,7 @@ figure "calls system-wide: $(wc -l <"$tap_tmp/all")"
 ok "functions of the kernel and system calls have names" grep -Eq 'syscall .* (handle_exception|__irqentry_text_start)' "$tap_tmp/all"
 ok "calls are printed for threads of several programs" [ "$(awk '{ print $1 }' "$tap_tmp/all" | sort -u | grep -cE '^(ls|busybox|sort|sh|sleep)$')" -ge 3 ]
 ok "a snapshot has trace" [ "$(script -i "$dir/out/snap.data" --itrace=b | grep -c branches)" -gt 1000 ]
-# For each mistake, perf must print one line, which names this mistake.
+# For each recording that perf refuses to start, perf must print exactly one line with the reason.
 refusals_are_right() {
 	cat "$dir/out/refused"
 	for sentence in 'do not support mode=5. They support 3,6' 'Cannot use clockid' 'A trace has no frequency' \

@@ -55,7 +55,7 @@ struct hart {
 	struct nb_truth_reader *reader;
 	struct branch *queue;
 	size_t first, nr, size;
-	uint64_t scontext;		/* value of the CSR after the last block */
+	uint64_t scontext;		/* value of CSR scontext after the last block */
 	uint64_t reported;		/* thread that the trace reports up to the end of the last block */
 	bool writes_scontext;		/* the next block writes @scontext */
 	uint32_t insns;			/* Instructions since the last branch in the queue */
@@ -360,7 +360,7 @@ static bool find(struct hart *h, bool last, size_t *at, unsigned int *most)
 		exit(2);
 	make_steps(h, steps);
 	*most = 0;
-	/* The following branch may show that this branch is a stop */
+	/* Read one branch more than is compared, because it may show that trace stops after the branch before it */
 	for (next = 0; !found && (more(h, next + 1) || next < h->nr); next++) {
 		while (n && !fits(h, n, next, last))
 			n = steps[n];

@@ -172,7 +172,8 @@ def instructions(text):
 
 
 def walk(w, path):
-    """Yield ('insn', addr) and ('call' or 'return', from, to, depth). After each of these, w has the stack"""
+    """Yield ('insn', addr) and ('call' or 'return', from, to, depth). After each of these, the stack in
+    w contains the open calls"""
     stopped, first, cache = False, True, {}
     with open(path, encoding='ascii') as f:
         for line in f:

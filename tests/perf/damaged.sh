@@ -64,7 +64,7 @@ damaged_one() { # SEED ARG...
 	if [ $_rc -ne 0 ] || grep -aq 'instruction trace error' "$_dir/said"; then echo error; else echo clean; fi
 }
 
-damaged_share() { # FIRST COUNT: decode the recording of every second seed
+damaged_share() { # FIRST COUNT: decode the recordings of the seeds FIRST, FIRST + 2 and so on, which are below COUNT
 	_dir=$tap_tmp/$1
 	mkdir -p "$_dir"
 	_at=$1

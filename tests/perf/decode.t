@@ -69,7 +69,8 @@ partial_is_right() {
 		branches partial | sed '/code 1: sink full/d' >"$tap_tmp/got" && branches good | diff - "$tap_tmp/got"
 }
 
-# Check the same for a sink that another program used. The message must not suggest a larger buffer.
+# perf must print the branches of a good recording, and a line about trace that is missing because another program used
+# the sink. This line must not suggest a larger buffer.
 collision_is_right() {
 	says collision 0 "code 5: another program used the sink: trace is missing" \
 		"       1  code 5: another program used the sink: trace is missing" "AUX data detected collision" &&
@@ -77,7 +78,7 @@ collision_is_right() {
 		branches collision | sed '/code 5/d' >"$tap_tmp/got" && branches good | diff - "$tap_tmp/got"
 }
 
-# The program runs once in each sample.
+# The recording has three AUX samples. Each sample has the trace of one run of the program.
 samples_are_right() {
 	branches good | without_times >"$tap_tmp/wanted"
 	branches samples | sed '/\[-01\]/d' | without_times >"$tap_tmp/got"
@@ -119,7 +120,8 @@ check_good() {
 		"outer _start "
 	is "$me: samples contain their period" \
 		"$(perf script -i "$tap_tmp/good.data" --itrace=i10i -F period 2>/dev/null | xargs)" "10 10 10"
-	# In turns.S, 3 of 24 instructions belong to _start, and each message ends at the return to _start
+	# 3 of 24 instructions of turns.S belong to _start, so about 12 % of the samples must be in _start. This share
+	# would be different if perf only took samples where messages end, which is at the return to _start
 	ok "$me: samples by time are not always taken where messages end" between 10 15 \
 		"$(perf report -i "$tap_tmp/turns.data" --itrace=i7us --stdio -q -F overhead,sym 2>/dev/null |
 			sed -n 's/^ *\([0-9]*\)\.[0-9]*% .* _start *$/\1/p')"

@@ -33,9 +33,9 @@ def message(name, **fields):
     return ntt.encode(name, {k.replace('_', '-'): v for k, v in fields.items()}, CONFIG)
 
 
-# Each tuple has the return addresses in outer and in _start of calls.S, and numbers of half-words: of li, from jal to
-# the return of inner, from there to the return of outer, of addi, and of bnez. The last number equals that of j and
-# nop
+# Each tuple has the return addresses in outer and in _start of calls.S. The next numbers are sizes in half-words: the
+# size of li, of the code from jal to the return of inner, of the code from there to the return of outer, and of addi.
+# The last number is the size of bnez, which is also the size of j and nop together
 COMPRESSED = (0x14, 0x6, 1, 7, 3, 2)
 UNCOMPRESSED = (0x20, 0x8, 2, 10, 6, 4)
 USER, GUEST_USER, GUEST_KERNEL = 0, 4, 5    # V and PRV

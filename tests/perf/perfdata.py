@@ -57,8 +57,8 @@ class File:
                  cpus if nr_cpus is None else nr_cpus, pmu_type, flags, 10, 102400, 0]
         for cpu in range(cpus):
             words += [cpu, 0x1001, config, src_bits, cpu, ts_width, hz, 0, 64]
-            # The next words are trace ID, dialect, address bits and two words of the clock, which are 0. Readers of
-            # this version ignore the words after these, which are 7
+            # The next five words are the trace ID, the dialect, the number of address bits, and two words of the
+            # clock. All five are 0. All further words are 7, and readers of this version ignore them
             words += ([0] * 5 + [7] * cpu_words)[:cpu_words - 9]
             for word, value in (unlike or {}).get(cpu, {}).items():
                 words[word - cpu_words] = value

@@ -36,14 +36,14 @@ START = 1000000     # ticks of 100 ns
 PID = 1000
 SINK = 14           # NTRACE_INFO_CPU_SINK
 SRC_BITS = 4
-MOST_HARTS = 100    # maximum in a recording, because each hart has a trace ID below 112
+MOST_HARTS = 100    # maximum number of harts in a recording, because each hart has a trace ID below 112
 
 
 class Hart:
     def __init__(self, cpu, number, sink, src, ratified):
         self.cpu, self.number, self.sink, self.src, self.ratified = cpu, number, sink, src, ratified
         self.slot = self.last = 0
-        self.rings = None       # random numbers for choices of a ring
+        self.rings = None       # generator of random numbers if the sink is a ring, else None
         self.away = 0           # number of next windows for which the hart's buffer has no room
         self.not_before = 0
         self.seen = False
@@ -83,7 +83,7 @@ class Hart:
 class Sink:
     def __init__(self, number, harts):
         self.number, self.harts = number, harts
-        self.rings = None       # the same random numbers as in the harts
+        self.rings = None       # the same generator of random numbers as in the harts of the sink
 
 
 class Schedule:
@@ -298,8 +298,8 @@ def without_lone_starts(text):
 
 
 def judge(got, wanted):
-    """Return (silent, needless, wrong): losses that are missing in @got, losses that are missing in @wanted, and
-    errors"""
+    """Return (silent, needless, wrong), which are the number of losses that only @wanted has, the number of losses
+    that only @got has, and the number of other differences"""
     # A letter is a start, a branch or an end. Before each letter, and after the last letter, the tool must report at
     # least the losses that the schedule caused. A start may be absent if only losses follow the start.
     last = len(wanted) - len(wanted.rstrip('L'))
@@ -323,7 +323,7 @@ def judge(got, wanted):
 
 def groups(first, last):
     """Return lists of schedules, each for one recording. Only schedules whose metadata has the sink of each hart
-    share a recording, because any hart may use a sink without a number."""
+    share a recording. Without these numbers, a tool cannot know which harts share a sink."""
     group, harts = [], 0
     for seed in range(first, last + 1):
         schedule = Schedule(seed, harts)

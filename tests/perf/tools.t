@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Other commands of perf must work with N-Trace. Examples are report, annotate, and script with instruction and call
-# traces. tests/perf/mkcalls.py made the small recording.
+# traces. The commands read a small recording, which tests/perf/mkcalls.py makes.
 . "$(dirname "$0")/../harness/tap.sh"
 
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"

@@ -76,7 +76,7 @@ static void jit_open(const char *dir)
 	snprintf(path, sizeof(path), "%s/jit-%d.dump", dir, getpid());
 	jit_fd = open(path, O_CREAT | O_TRUNC | O_RDWR, 0666);
 	jit_write(&header, sizeof(header));
-	/* perf finds the file by this mapping */
+	/* perf inject --jit finds the file jit-PID.dump by the record of this mapping */
 	if (mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, jit_fd, 0) == MAP_FAILED)
 		exit(1);
 }
