@@ -69,7 +69,7 @@ def main():
         if a != b and not explained(source[n], a, b, 'always_inline' in ''.join(source[max(n - 5, 0):n])):
             bad.append((n, a, b))
     for name in sorted(theirs[2].keys() | ours[2].keys()):
-        # "add" has no separate code, because it is always inlined
+        # the function "add" has no separate code, because it is always inlined
         if name in ours[2] and theirs[2].get(name) != ours[2][name] or name not in ours[2] and name != 'add':
             bad.append((name, theirs[2].get(name), ours[2].get(name)))
     for n in sorted(theirs[1].keys() | ours[1].keys()):

@@ -45,7 +45,7 @@ def main():
         source = [''] + f.read().split('\n')
     same, bad = 0, []
     for name, (line, count) in called.items():
-        # "add" has no separate code, because it is always inlined
+        # the function "add" has no separate code, because it is always inlined
         if name == 'add' or not count and name not in functions:
             continue
         head, places, _ = functions.get(name, (None, {}, {}))
