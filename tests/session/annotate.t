@@ -11,7 +11,7 @@ cross=${CROSS_COMPILE:-riscv64-linux-gnu-}
 	"${cross}nm" prog >nm && "${cross}objdump" -d prog >dump && "$ntrace" encode --elf prog --pcs pcs -o prog.nt --timestamp || exit 1
 "$ntrace" decode --pcs --timestamp --elf prog prog.nt | cmp - pcs || exit 1
 
-# agrees TIMES OPTION...: check that ntrace annotate counts each PC of the list TIMES times
+# agrees TIMES OPTION...: check that the counts of ntrace annotate are TIMES times the counts in the list of PCs
 agrees() {
 	_times=$1; shift
 	"$ntrace" annotate --json "$@" >json 2>err || { cat err; return 1; }

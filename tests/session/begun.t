@@ -19,7 +19,8 @@ programs=$(by_size "coroutine-recursion longjmp generators" "callbacks coroutine
 sums() { awk '{ n = $NF; sub(/ [0-9]+$/, ""); sum[$0] += n } END { for (k in sum) print k, sum[k] }' | LC_ALL=C sort; }
 by_function() { sed -n 's/^{"function": "\([^"]*\)".*"self_insns": \([0-9]*\).*/\1 \2/p' | grep -v ' 0$' | sums; }
 
-# cut PROGRAM WHAT SEED: check that all numbers of one recording agree
+# cut_agrees PROGRAM WHAT SEED: make a recording without the instructions that begun.py removes, and check that all
+# numbers of the recording agree. WHAT is "start" or "stops", as for begun.py
 cut_agrees() {
 	python3 "$top/tests/session/begun.py" "$2" "$3" <"$1.pcs" >cut &&
 		"$O/bin/ntrace" encode --timestamp --elf "$1" --pcs cut -o trace &&

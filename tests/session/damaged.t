@@ -40,7 +40,7 @@ gcc=${CROSS_COMPILE:-riscv64-linux-gnu-}gcc
 { build_tool && recordings && files && beside; } >said 2>&1 || { cat said; exit 1; }
 gcc -D_GNU_SOURCE -Wall -Werror -shared -fPIC -o serve.so "$top/tests/session/serve.c" || exit
 
-# A recording maps the same file twice, and has no build ID of this file
+# Make a recording that maps the same file twice and lacks the build ID of this file, and read the recording
 mapped_twice() {
 	python3 - good.data twice.data <<-'E2' || return
 		import struct, sys

@@ -79,7 +79,7 @@ damaged_never_crash() {
 	[ $said -gt 0 ]
 }
 
-# Check a format of `ntrace export` that can contain tracepoints
+# export_is FORMAT: export the recording, and check the tracepoints in the exported file
 export_is() {
 	"$ntrace" export --format "$1" -o "$tap_tmp/exported" -i "$data" || return
 	case $1 in

@@ -58,7 +58,7 @@ class Truth:
         self.since = []             # the stacks at the instructions since the last cut
 
     def cut(self, stack):
-        """Note that the trace does not show whether the open calls end"""
+        """Store in each open call that the trace does not show whether the call ends"""
         for frames in self.since:
             self.total.update({f.function for f in frames if f.shown})
         self.since = []

@@ -40,7 +40,7 @@ build() {
 	rm -rf "$truth_dir" && mkdir -p "$out/bin" "$truth_dir/elf" && cp "$static" "$out/" || return
 	for f in "$programs"/*; do
 		case " $(echo $some) " in *" $(basename "${f%.*}") "*) ;; *) large || continue ;; esac
-		# If the options in a program have several lines, build the program once with each line
+		# If a program has several lines "build: OPTIONS", build it once with the options of each line
 		sed -n 's|^/\* build: \(.*\) \*/$|\1|p' "$f" >"$truth_dir/flags"
 		name=$(basename "${f%.*}")
 		while read -r line; do

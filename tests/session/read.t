@@ -311,8 +311,8 @@ damaged() {
 	done
 	[ $bad -eq 0 ]
 }
-# Run commands with the leak sanitizer, which fails if a command does not free its memory. make test does not build
-# bench with this sanitizer.
+# Run commands with the leak sanitizer, which fails if a command does not free its memory. Only make test-all tests
+# `ntrace bench`, because make test does not build it with this sanitizer.
 closes() {
 	"$ntrace" script --insns -F ip -i "$tap_tmp/good.data" | awk '{ print "0x" $1 }' >"$tap_tmp/closes.pcs"
 	"$ntrace" encode --elf "$tap_tmp/calls" --pcs "$tap_tmp/closes.pcs" -o "$tap_tmp/calls.nt" &&

@@ -3,7 +3,7 @@
  * Compare a replay with one pass over the whole recording. A replay can go to any position of a recording. The
  * comparison is made at random positions, step by step, and for each execution of an address.
  *
- *	replay RECORDING SEGMENT [SYMFS]
+ *	replay RECORDING SEGMENT [SYMFS]	SEGMENT is the minimum size of a segment in bytes of trace
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -15,7 +15,8 @@ cd "$tap_tmp" || exit 1
 riscv64-linux-gnu-gcc -g -O1 -static -o requests "$top/tests/session/requests.c" &&
 	"$top/tests/harness/pcs" pcs ./requests >/dev/null || exit 1
 
-# replay NAME SEGMENT: print the differences between a replay and one pass
+# replay NAME SEGMENT: print the differences between one pass over the recording NAME and a replay with segments of
+# SEGMENT bytes
 replay() { ./replay "$1.data" "$2" >out 2>&1 && grep -q ' 0 wrong$' out || { cat out; return 1; }; }
 
 # encoded NAME OPTIONS: make a recording of all instructions that a program executed

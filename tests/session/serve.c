@@ -21,7 +21,7 @@
 
 #define SECONDS		10	/* limit of a command in processor time, which does not depend on the host's load */
 #define RUNS		50	/* number of lines that a worker handles, because a worker may leak memory */
-#define MORE		77	/* exit status of a worker after RUNS lines, and after the last line */
+#define MORE		77	/* exit status of a worker after RUNS lines; NO_MORE: after the last line */
 #define NO_MORE		78
 #define MAX_ARGS	32
 

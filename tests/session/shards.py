@@ -3,7 +3,8 @@
 """Make a recording of 16 equal stretches of trace, each of which has a PERF_RECORD_AUX: shards.py PROGRAM TRACE OUT
 OPTION...
 
-OPTION is each option of `ntrace encode` that was used to make the trace, and that a recording of perf contains.
+OPTION... are the options with which `ntrace encode` made TRACE. The recording describes those options that perf's
+metadata can describe.
 """
 import os
 import sys

@@ -12,5 +12,5 @@ shards_merged() {
 	"$ntrace" merge -o merged.counts shards/*.counts && cmp merged.counts one.counts
 }
 
-# shards_filled N: print how many of N shards have counts of blocks
+# shards_filled - print how many of the shards have counts of blocks
 shards_filled() { grep -l '^b' shards/*.counts | wc -l; }

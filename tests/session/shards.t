@@ -19,7 +19,8 @@ recording() {
 		"$ntrace" profile --counts -i perf.data -o one.counts
 }
 
-# all_same OPTION...: compare 2, 5 and 16 shards of this kind of recording, all of which have trace
+# all_same OPTION...: compare the merged counts of 2, 5 and 16 shards of a recording with the counts of the recording.
+# Each shard must have trace
 all_same() {
 	recording "$@" || return 1
 	for n in 2 5 16; do

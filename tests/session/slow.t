@@ -15,7 +15,7 @@ ntrace() { command=$1; shift; "$O/bin/ntrace" "$command" -i recording "$@" 2>&1;
 reason() {
 	ntrace slow work --nth "$1" | sed -n -e 's/^\(call [0-9]* of [0-9]*\), in thread 1234, from .*/\1/p' -e '/^ .* call  .*call$/q' -e 's/^  \([^ ].*\)/\1/p'
 }
-# tree NTH: print the calls of the NTH slowest call and what was called
+# tree NTH: print the function of the NTH slowest call and its callees, with the number of calls of each
 tree() { ntrace slow work --nth "$1" --limit 0 | sed -n 's/^ *[0-9.]* [num]*s *\([0-9]* x\) .* \(  *[(a-z].*\)/\1 \2/p' | sed 's/  */ /g'; }
 
 # sums: check that the times of all functions, threads and kinds of code of the recording add up
@@ -86,7 +86,8 @@ is "report: no threads in a report of one thread" "$(ntrace report --tid 1234 | 
 is "report: why a function has instructions and no time" "$(ntrace report | sed -n 's/^.* 0 ns .* 6  do_tr.*/0 ns/p; s/^0 ns: .*, //p') $(ntrace report --stack | grep -c "^0 ns: ")" \
 	"0 ns
 because only messages of the trace have times 1"
-# Thread 2234 was chosen for 5004 ticks. It still executed code for 20 ticks, until the kernel switched to the next thread
+# 5004 ticks after the kernel had chosen thread 2234, it chose the next thread. Thread 2234 still executed code for 20
+# ticks, until the kernel switched to the next thread
 is "a thread ran from the time at which it was chosen until the next thread was chosen, as in sched_switch" \
 	"$(ntrace info --json | sed -n 's/.*"tid": 2234,.*"on_cpu_ns": \([0-9]*\),.*/\1/p')" 500400
 # The program and the kernel are two objects. Each form must print the same lines for both objects as without --object,

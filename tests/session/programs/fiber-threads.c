@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* build: -O1 -pthread */
-/* Coroutines in three threads; one moves from thread to thread. */
+/* Three threads, each of which switches between its own two coroutines. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <ucontext.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* build: -O1 */
-/* A child that its parent stops and single-steps. */
+/* A child whose parent traces it, and continues it after each stop. */
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
