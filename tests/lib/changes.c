@@ -132,7 +132,7 @@ static void read_messages(const struct nt_config *config, size_t size)
 	nt_reader_feed(reader, t.begin, size);
 	while (nt_reader_next(reader, &msg))
 		nt_message_desc(&msg, text, sizeof(text));
-	/* a reader accepts more bytes only if it has read all earlier bytes */
+	/* nt_reader_feed() succeeds only if the reader has read all earlier bytes */
 	if (nt_reader_feed(reader, t.begin, 0))
 		abort();
 	nt_reader_end(reader, &msg);

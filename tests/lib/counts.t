@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # nt_flow_count() must return the counts of the ranges that nt_flow_next() returns, even while code
 # and address spaces change (tests/lib/counts.c). A second build of the library has so little
-# memory for records that it often drops them. lib/ntt.t, lib/nomem.t, lib/random.t and
+# memory for records of steps that it often drops records. lib/ntt.t, lib/nomem.t, lib/random.t and
 # lib/parallel.t compare counts as well.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/lib/unit.sh"

@@ -262,7 +262,7 @@ static void put_vendor(struct maker *maker, struct hart *hart)
 	end_message(&maker->stream);
 }
 
-/* Add something unusual that an encoder or a noisy line may cause. */
+/* Add one of several unusual messages or errors, which an encoder or a noisy line may cause. */
 static void put_oddity(struct maker *maker, struct hart *hart)
 {
 	switch (draw(maker, 8)) {
