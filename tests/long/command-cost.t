@@ -49,7 +49,7 @@ kept() {
 t, counted = (json.loads(sys.stdin.readline()) for _ in range(2))
 print(t["bytes"], counted["instructions"], t["losses"])'
 }
-# whole WHICH: check that no trace was lost in the recording with the large buffer
+# whole - check that no trace was lost in the two recordings with a large buffer
 whole() {
 	for which in pw nw; do
 		now=$(kept $which)

@@ -197,7 +197,7 @@ forms() {
 	sed 's/^/# /' "$tap_tmp/said"
 }
 
-# form FORM PATTERN: check the messages for one form of flight=
+# form FORM PATTERN: check that a line that forms() has written for flight=FORM matches PATTERN
 form() {
 	grep -F "$1: " "$tap_tmp/said" | grep "^[^:]*: " >"$tap_tmp/form"
 	ok "$_of: flight=${1#=}: $2" grep -q -- "$2" "$tap_tmp/form"

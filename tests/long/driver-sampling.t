@@ -30,8 +30,8 @@ echo "script $?"
 # The samples of task-clock do not contain a CPU.
 grep -v '\[-01\]' branches >/out/branches
 E2
-# recorded NAME BOARD-OPTIONS...: check that each branch that perf decodes from samples was taken, and that samples
-# have many branches
+# recorded NAME BOARD-OPTIONS...: record AUX samples on this board. Check that each branch that perf decodes from the
+# samples was taken, and that the samples have many branches
 recorded() {
 	_name=$1; shift
 	rm -rf "$tap_tmp/truth"

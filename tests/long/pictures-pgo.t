@@ -92,7 +92,8 @@ change() {
 	echo "$(cat "base.numbers") $(cat "$1.numbers")" | awk '{ printf "%+.2f %% instructions (%d to %d), %+.2f %% taken branches (%d to %d)",
 		100 * ($5 / $2 - 1), $2, $5, 100 * ($6 / $3 - 1), $3, $6 }'
 }
-# profile OPTION...: accept exit status 1, because the code of the shell that starts the program is missing
+# profile OPTION...: run ntrace profile. Its exit status may be 1, because the recording lacks code of the shell that
+# starts the program
 profile() { "$ntrace" profile --symfs root "$@" || [ $? -eq 1 ]; }
 layout() { # NAME PROFILE NEW
 	profile --bolt --object "out/$1" -i "$2" -o "$1.bolt" &&
