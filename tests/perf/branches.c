@@ -389,7 +389,10 @@ static void align(struct hart *h, bool last)
 	h->gap = false;
 	if (!h->nr_ahead)
 		return;
-	/* At the end of a ring, a few lines can only be the last branches of the truth. */
+	/*
+	 * Fewer than 8 branches may match the truth by accident, so they are not compared. The last branches of a ring
+	 * are always compared, because they must be the last branches of the truth.
+	 */
 	if (h->nr_ahead < 8 && !(last && ring)) {
 		unchecked += h->nr_ahead;
 	} else if (find(h, last, &at, &most)) {

@@ -49,7 +49,7 @@ damaged_look() {
 	esac
 }
 
-# Print one line for each run with its result
+# Print the result of each run of perf in one line
 damaged_one() { # SEED ARG...
 	_seed=$1; shift
 	_rc=0

@@ -156,12 +156,14 @@ executed() {
 		}' "$data/calls.branches"
 }
 
-# unknown WHAT: print 7 errors, one for each message that reports code
+# unknown WHAT: print the errors that perf must print if it lacks the code of WHAT, one for each of the 7 messages that
+# report code
 unknown() {
 	for i in 1 2 3 4 5 6 7; do echo "code of $1 is missing"; done
 }
 
-# guest_is WHAT OPTION...: check that branches and errors are exactly the lines of standard input
+# guest_is WHAT OPTION...: check that the branches and errors of the recording WHAT are exactly the lines of the
+# standard input
 guest_is() {
 	what=$1; shift
 	cat >"$tap_tmp/wanted"

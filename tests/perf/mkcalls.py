@@ -42,7 +42,7 @@ USER, GUEST_USER, GUEST_KERNEL = 0, 4, 5    # V and PRV
 
 
 def ownership(tid, priv=0, form=2, **stamp):
-    # CONTEXT, V and PRV, FORMAT (chapter 7.1): 2 scontext, 3 hcontext
+    # PROCESS consists of CONTEXT, of V and PRV, and of FORMAT, which is 2 for scontext and 3 for hcontext (chapter 7.1)
     return message('Ownership', PROCESS=tid << 5 | priv << 2 | form, **stamp)
 
 

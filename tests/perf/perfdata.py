@@ -105,7 +105,7 @@ class File:
                     b'[guest.kernel.kallsyms]_stext\0\0\0' + self.trailer(0, 0, 0, 0, self.event_id))
 
     def kernel(self, addr, size=0x1000):
-        """Add the map of the kernel. MISC_KERNEL is 1, and the map is valid for all CPUs and no process"""
+        """Add the map of the kernel. MISC_KERNEL is 1. The map belongs to no process, and is valid on all CPUs"""
         self.record(RECORD_MMAP, 1, struct.pack('<iIQQQ', -1, 0, addr, size, addr) +
                     b'[kernel.kallsyms]_stext\0' + self.trailer(0, 0, 0, 0, self.event_id))
 

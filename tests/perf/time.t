@@ -40,7 +40,7 @@ chains_are_right() {
 }
 
 # clock WHAT: print the first time of each stretch, and the last time, in ticks of 100 ns. Also print how often perf
-# warns
+# warns that timestamps did not advance
 clock() {
 	"$O/perf/$kver/x86_64/perf" script -i "$tap_tmp/clock-$1.data" --itrace=b --ns -F time,ip >"$tap_tmp/lines" 2>"$tap_tmp/said" &&
 		awk -v half=$(($(wc -l <"$tap_tmp/lines") / 2)) '{ sub(":", "", $1); t = sprintf("%.0f", $1 * 10000000) + 0 }

@@ -59,7 +59,8 @@ print(f'{len(got)} of {len(wanted) - 1} branches, {"" if ok else "not "}in order
 sys.exit(not ok or 3 * len(got) < len(wanted))
 EOP
 }
-# variant NAME TOOL ENCODE-OPTIONS...
+# variant TOOL ENCODE-OPTIONS...: encode the list of PCs with these options, and compare the branches that TOOL prints
+# with those of the list
 variant() {
 	_tool=$1; shift
 	"$ntrace" encode --elf "$program" --pcs "$tap_tmp/list" -o "$tap_tmp/trace" --timestamp --context 1234 "$@" &&
