@@ -34,9 +34,9 @@ missing_is() {
 	# The self time of a call must not exceed its total time
 	"$ntrace" report -i "$tap_tmp/$1.data" 2>/dev/null | awk '/inner/ { found = $2 + 0 >= $4 + 0 || $3 != $5 } END { exit !found }'
 }
-# tree OPTION FUNCTION: print the lines of the tree
+# tree OPTION FUNCTION: print the tree of ntrace report OPTION FUNCTION without its header
 tree() { "$ntrace" report "$1" "$2" -i "$tap_tmp/good.data" | sed '1,3d; s/^ *//; s/  */ /g'; }
-json_is() { # OPTION: as many objects as lines of text, each of them JSON
+json_is() { # OPTION: check that script OPTION --json prints one JSON object for each line of the text
 	"$ntrace" script "$1" --json -i "$tap_tmp/good.data" >"$tap_tmp/json" || return
 	"$ntrace" script "$1" -i "$tap_tmp/good.data" >"$tap_tmp/text"
 	python3 -c 'import json, sys

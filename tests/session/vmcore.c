@@ -143,7 +143,7 @@ static void make_ram(int levels)
 		 IMAGE + IN_INDEX);
 }
 
-/* Write an ELF core of two segments in descending order, with the hole between the segments */
+/* Write an ELF core of two segments in descending order. Between the segments, the page at HOLE is missing. */
 static uint8_t *make_core(size_t *size)
 {
 	uint64_t first = HOLE - RAM, second = RAM_SIZE - first - PAGE, data = 64 + 3 * 56 + 8;
