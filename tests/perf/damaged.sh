@@ -49,7 +49,7 @@ damaged_look() {
 	esac
 }
 
-# Print the result of each run of perf in one line
+# Run perf on the damaged recording of SEED, and print the result
 damaged_one() { # SEED ARG...
 	_seed=$1; shift
 	_rc=0

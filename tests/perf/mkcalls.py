@@ -33,9 +33,9 @@ def message(name, **fields):
     return ntt.encode(name, {k.replace('_', '-'): v for k, v in fields.items()}, CONFIG)
 
 
-# Each tuple has the return addresses in outer and in _start of calls.S. The next numbers are sizes in half-words: the
-# size of li, of the code from jal to the return of inner, of the code from there to the return of outer, and of addi.
-# The last number is the size of bnez, which is also the size of j and nop together
+# Each tuple has the return addresses in outer and in _start of calls.S, and four sizes of code in half-words. These are
+# the size of li, the size from the first jal to the ret of inner, the size from there to the ret of outer, and the size
+# of addi and bnez together, which equals the size of j and nop together
 COMPRESSED = (0x14, 0x6, 1, 7, 3, 2)
 UNCOMPRESSED = (0x20, 0x8, 2, 10, 6, 4)
 USER, GUEST_USER, GUEST_KERNEL = 0, 4, 5    # V and PRV
