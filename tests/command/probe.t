@@ -69,6 +69,7 @@ insmod /lib/ntrace/ntrace.ko
 cd /sys/kernel/debug/ntrace || exit 1
 sleep 3
 cat */registers | grep -c Impl
+echo 2 >/proc/sys/kernel/kptr_restrict
 perf record -q -o /tmp/perf.data -e ntrace// -C 0 -- sleep 3 2>/dev/null &
 for i in 1 2 3 4 5 6 7 8 9 10; do cat */registers; done | grep -c Impl
 wait

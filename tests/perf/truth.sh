@@ -34,8 +34,9 @@ truth_record() {
 		${truth_before-true}
 		export PERF_BUILDID_DIR=/tmp/debug
 		# perf reads this file many times. The kernel executes 400 million instructions for each read, so replace
-		# the file by a copy of it.
-		cat /proc/kallsyms >/tmp/kallsyms && mount --bind /tmp/kallsyms /proc/kallsyms
+		# the file by a copy of it. The copy has only the symbols from which perf finds code. These are the symbols of
+		# modules, and of the kernel's sections, such as _stext.
+		grep -e ' _[a-z]*\$' -e ']\$' /proc/kallsyms >/tmp/kallsyms && mount --bind /tmp/kallsyms /proc/kallsyms
 		# The kernel patches the scheduler when the first event of a task is opened, and after the last event
 		# is closed. Keep one event open, so that the copy of kcore matches the code during the whole
 		# recording.

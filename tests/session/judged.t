@@ -62,6 +62,9 @@ record() {
 	by_size ntrace//u "ntrace//u ntrace//" | tr ' ' '\n' >"$out/events"
 	cat >"$out/go" <<-'E2'
 		cp -r /out/bin /out/ntrace-static /tmp && cd /tmp || exit
+		# A recorder of root reads /proc/kallsyms up to its end, which takes the guest 400 million instructions. In
+		# make test, all recordings have user mode only and need no symbol of the kernel, so replace the file by an empty one.
+		[ $(wc -l </out/events) = 2 ] || mount --bind /dev/null /proc/kallsyms
 		while read -r name event; do
 			./ntrace-static record --buildid-dir /tmp/debug -m 16M -e $event -o $name.data -- /tmp/bin/$name \
 				>>/out/log 2>&1 </dev/null || echo "$name: status $?" >>/out/log
