@@ -43,7 +43,7 @@ for gdb in "$O/root/bin/gdb-multiarch" "$O/root/bin/gdb-multiarch-new" /usr/bin/
 	[ -x "$gdb" ] || { echo "$gdb" >>lacking; continue; }
 	n=$((n + 1))
 	# shellcheck disable=SC2046
-	shown "$gdb" $([ $n = 1 ] && by_size "400 200" "10000 10000" || echo 400 200)
+	shown "$gdb" $([ $n = 1 ] && by_size "400 200" "10000 10000" || by_size "100 50" "400 200")
 done
 plan $(($(wc -l <results) + 4 - n))
 results $((n * 20))

@@ -13,7 +13,7 @@ make -C "$top" python PYTHON=$python >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/ma
 cd "$tap_tmp" || exit 1
 riscv64-linux-gnu-gcc -O1 -g -static -o program "$top/tests/pictures/coverage.c" && "$top/tests/harness/pcs" pcs ./program &&
 	"$O/bin/ntrace" encode --elf program --pcs pcs -o nt &&
-	python3 "$top/tests/session/repeat.py" program nt perf.data 2 || exit 1
+	python3 "$top/tests/session/repeat.py" program nt perf.data $(by_size 0.2 2) 64 || exit 1
 PYTHONPATH=$O/python
 export PYTHONPATH PYTHONDONTWRITEBYTECODE=1
 

@@ -35,7 +35,7 @@ def main():
     file, offset = begin(program), [0] * len(PIDS)
     with open(path, 'wb') as out:
         out.write(file.pipe(bytes(file.data), file.features()))
-        for n in range(int(mib) * (1 << 20) // len(data)):
+        for n in range(int(float(mib) * (1 << 20)) // len(data)):
             cpu = n % len(PIDS)
             file.data, file.index = bytearray(), []
             file.aux(offset[cpu], len(data), 10 ** 6 * (n + 1), PIDS[cpu], cpu)
