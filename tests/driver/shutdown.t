@@ -10,7 +10,7 @@ need_perf_and_work 6.12
 if [ -n "${TOPOLOGIES-}" ]; then
 	reboot=$TOPOLOGIES power_off=$TOPOLOGIES kexec=$TOPOLOGIES
 else
-	reboot=direct power_off=funnel kexec=funnel
+	reboot=$(by_size "" direct) power_off=funnel kexec=funnel
 fi
 
 # ends NAME COMMAND BOARD-OPTIONS...: run COMMAND, which ends Linux, in the middle of a system-wide trace
@@ -46,7 +46,7 @@ done
 # If a bridge is left enabled, the next kernel treats this bridge as part of a debugger's session, and does not use
 # it.
 ends "reboot, bridges" "reboot -f" --topology k3 --deep-idle
-is "reboot, bridges: no bridge is left enabled" "$(left atb)" 0
+is "reboot, bridges: no bridge and no sink is left enabled" "$(left atb) $(left etr)" "0 0"
 is "reboot, bridges: the board reports no fault" "$(grep ntrace-board: "$tap_tmp/err")" ""
 # The kernel does not call the driver at an emergency reboot, so sinks stay enabled. At that time, the driver may have
 # stopped one of the two sinks to empty it, but hardly both. The buffer is large, so that the driver does not stop a

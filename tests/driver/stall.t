@@ -9,7 +9,7 @@ make -s -C "$top/selftests/ntrace" O="$O" >&2 && make -s -C "$top/tools/board/mo
 	gcc -O2 -Wall -Wextra -Wno-sign-compare -I"$top/tools/board/model" -o "$tap_tmp/untraced" \
 		"$top/tests/driver/untraced.c" "$O/board/model/libnbmodel.a" || exit 1
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "the board is not set up; make setup"
-seconds=${NTRACE_LOAD_SECONDS:-2}
+seconds=${NTRACE_LOAD_SECONDS:-$(by_size 1 2)}
 
 for topology in ${TOPOLOGIES:-funnel}; do
 	rm -rf "$tap_tmp/truth"
