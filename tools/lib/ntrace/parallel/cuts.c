@@ -29,13 +29,19 @@
 struct scan {
 	const struct nt_cuts	*cuts;
 	struct nt_cell		*cell;
-	/* effect of messages on context and time, to which the scan adds the next message */
+	/*
+	 * effect on context and time of the messages scanned so far; the scan adds each further
+	 * message
+	 */
 	struct nt_effect	*effect;
-	/* decoding may begin at a SYNC of the cell; in the first cell, it begins at the start of the buffer */
+	/*
+	 * search for a message with SYNC at which decoding can begin; false for the first cell,
+	 * because its decoding begins at the start of the buffer
+	 */
 	bool			may_cut;
 	bool			all;		/* scan every message, because any message may change context or time */
 	uint32_t		src_mask;	/* mask of SRC in bytes 1 and 2 of a message; 0 if SRC is not checked */
-	uint32_t		src_bytes;	/* SRC of the source of the messages, in these bytes */
+	uint32_t		src_bytes;	/* SRC of the messages of the cell, placed like @src_mask */
 	uint8_t			boring[NR_BORING];	/* first bytes of messages to skip */
 };
 

@@ -40,24 +40,34 @@ struct nt_effect {
 	bool			is_known;	/* the time after the messages is known, if @sets_known */
 	bool			has_sync;	/* the messages contain an absolute TSTAMP */
 	uint64_t		sync;		/* the first absolute TSTAMP */
-	uint64_t		tstamp;		/* time after the messages, if no wrap precedes @sync */
+	/* time after the messages, calculated as if the counter did not wrap before @sync */
+	uint64_t		tstamp;
 };
 
 /* Result of the scan of one cell, which is a part of the buffer */
 struct nt_cell {
-	/* decoding can begin in the cell (cut); @entry lacks only the effects of earlier cells */
+	/*
+	 * decoding can begin in the cell (cut); @entry does not yet contain the effects of earlier
+	 * cells
+	 */
 	bool			has_cut;
 	bool			must_join;	/* the cell has messages that only a single flow can decode */
 	uint8_t			modes;		/* trace modes of the messages, 1 << enum nt_mode */
 	int			src;		/* SRC of the messages; -1 if the cell has no message */
 	uint64_t		cut_tstamp;	/* TSTAMP of the message with SYNC after which decoding can begin */
 	struct nt_entry		entry;		/* state of the source at the cut, from which a flow can continue */
-	/* effect of the messages before the cut, or of all messages if the cell has no cut */
+	/*
+	 * effect on context and time of the messages before the cut, or of all messages if the cell
+	 * has no cut
+	 */
 	struct nt_effect	before;
-	struct nt_effect	after;		/* effect of the messages after the cut */
+	struct nt_effect	after;		/* effect on context and time of the messages after the cut */
 };
 
-/* The state of the trace source between two cells, after the effects of all earlier cells */
+/*
+ * The state of the trace source at the end of a cell (a part of the buffer), which depends on the
+ * messages of all cells up to there
+ */
 struct nt_chain {
 	int			src;		/* SRC of all messages; -1 before the first message */
 	uint8_t			modes;		/* trace modes of all messages, 1 << enum nt_mode */
@@ -80,15 +90,23 @@ struct nt_cuts {
 void nt_cuts_init(struct nt_cuts *cuts, const struct nt_config *config, const uint8_t *data,
 		  size_t size, unsigned int threads);
 
-/* Return the offset of cell @number, or the end of the buffer if there is no such cell. */
+/*
+ * Return the offset of cell @number (a part of the buffer), or the end of the buffer if there is no
+ * such cell.
+ */
 size_t nt_cuts_offset(const struct nt_cuts *cuts, size_t number);
 
-/* Scan cell @number, and store the result in *cell. */
+/*
+ * Scan cell @number, which is a part of the buffer, for messages that change context or time, and
+ * for a cut. Store the result in *cell.
+ */
 void nt_cuts_scan(const struct nt_cuts *cuts, size_t number, struct nt_cell *cell);
 
 /*
- * Add the effects of *cell to *chain. If a part begins in the cell, also complete @cell->entry by
- * the state of *chain at the cut, and return true.
+ * Update *chain, which is the state of the trace source before a cell (a part of the buffer), by the
+ * changes of context and time in that cell, which the scan has stored in *cell. If the cell has a cut
+ * at which a thread can begin to decode, also store the state at the cut in @cell->entry, and return
+ * true.
  */
 bool nt_chain_cell(const struct nt_cuts *cuts, struct nt_chain *chain, struct nt_cell *cell);
 

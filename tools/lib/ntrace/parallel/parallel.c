@@ -42,12 +42,15 @@
 struct part {
 	uint64_t		number;
 	struct nt_entry		entry;
-	bool			is_first;	/* the part begins with the buffer, and @entry is not used */
+	bool			is_first;	/* the part begins at the start of the buffer, so @entry is not used */
 	bool			has_end;
 	size_t			end;
 };
 
-/* A scanned cell, whose effects are not yet added to those of the earlier cells (cuts.h) */
+/*
+ * A part of the buffer (cell) that was scanned, but whose changes of context and time are not yet
+ * added to those of the earlier cells (cuts.h)
+ */
 struct scanned {
 	bool			done;
 	struct nt_cell		cell;
@@ -73,14 +76,20 @@ struct parallel {
 	struct nt_cuts		cuts;
 	pthread_mutex_t		lock;
 	pthread_cond_t		changed;
-	/* @lock protects all members below. @turn and @stop are also read without it. */
+	/*
+	 * @lock protects all members below. @turn and @stop can also be read without @lock, because
+	 * they are accessed by atomic operations.
+	 */
 	unsigned int		nr_waiting;	/* number of workers that wait for @changed */
 	/* ring of @nr_scanned cells, which are scanned parts of the buffer (cuts.h) */
 	struct scanned		*scanned;
 	size_t			nr_scanned;
 	/* number of the next cell, or part of the buffer, to scan for SYNC messages */
 	size_t			next_cell;
-	/* number of the next scanned cell to add to the earlier ones (chaining, see cuts.h) */
+	/*
+	 * number of the next scanned cell (part of the buffer) whose changes of context and time
+	 * are added to those of the earlier cells; see cuts.h
+	 */
 	size_t			next_chained;
 	struct nt_chain		chain;
 	struct part		*ready;		/* a ring of up to @nr_scanned parts that no worker has taken */
@@ -129,9 +138,12 @@ static void parallel_stop(struct parallel *job, int result)
 	pthread_mutex_unlock(&job->lock);
 }
 
-/* ---- parts; @job->lock is held ---- */
+/* ---- division of the buffer into parts ---- */
 
-/* End the newest part at @entry->offset, and add the next part, which begins there. */
+/*
+ * End the newest part at @entry->offset, and add the next part, which begins there. The caller
+ * holds @job->lock.
+ */
 static void parallel_add_part(struct parallel *job, const struct nt_entry *entry)
 {
 	struct part *part = &job->ready[(job->first_ready + job->nr_ready++) % job->nr_scanned];
@@ -147,8 +159,8 @@ static void parallel_add_part(struct parallel *job, const struct nt_entry *entry
 }
 
 /*
- * Add up the effects of the scanned cells in their order (chaining, see cuts.h), and add the parts
- * that begin in them.
+ * Go through the scanned cells in the order of the buffer. Add up their changes of context and
+ * time, and add the parts that begin in them (cuts.h describes cells). The caller holds @job->lock.
  */
 static void parallel_chain_cells(struct parallel *job)
 {
@@ -159,7 +171,10 @@ static void parallel_chain_cells(struct parallel *job)
 		if (!scanned->done)
 			break;
 		scanned->done = false;
-		/* If another process changes the trace, a cut may be before that of the previous cell. */
+		/*
+		 * If another process changes the trace during the scans, the cut of this cell may
+		 * be before the cut of the previous cell.
+		 */
 		if (nt_chain_cell(&job->cuts, &job->chain, &scanned->cell) &&
 		    scanned->cell.entry.offset > job->newest->entry.offset)
 			parallel_add_part(job, &scanned->cell.entry);
@@ -172,9 +187,9 @@ static void parallel_chain_cells(struct parallel *job)
 }
 
 /*
- * Scan the next cell, which is a part of the buffer. The lock is not held during the scan. If all
- * cells are taken, or if the result would have no room before an earlier cell is scanned, wait for
- * a change instead.
+ * Scan the next cell, which is a part of the buffer. The caller holds @job->lock, which is not held
+ * during the scan. If other workers have taken all cells, or if the result would have no room
+ * before an earlier cell is scanned, wait until another worker signals a change instead.
  */
 static void parallel_scan_cell(struct parallel *job)
 {
@@ -278,7 +293,10 @@ static void worker_finish_part(struct worker *worker, int result)
 		parallel_pass_turn(worker->job);
 }
 
-/* Pass queued batches to the consumer, as long as all parts before those of the batches are consumed. */
+/*
+ * Pass queued batches to the consumer, until the next batch belongs to a part that must wait for an
+ * earlier part.
+ */
 static void worker_give_out_kept(struct worker *worker)
 {
 	const struct nt_kept *kept;
@@ -293,7 +311,10 @@ static void worker_give_out_kept(struct worker *worker)
 	}
 }
 
-/* Pass queued batches to the consumer. Set worker::has_turn if then all parts before the current one are consumed. */
+/*
+ * Pass queued batches to the consumer. After that, set worker::has_turn if all parts before the
+ * current one are consumed.
+ */
 static void worker_look_at_turn(struct worker *worker)
 {
 	worker_give_out_kept(worker);
