@@ -739,7 +739,8 @@ static inline int nt_insn_read(const struct nt_config *config, const struct nt_i
  * instruction is NT_CLASS_LINEAR or not known.
  */
 enum nt_end {
-	NT_END_LINEAR		= NT_CLASS_LINEAR,	/* a message ended before the next instruction */
+	/* no jump, branch or trap; for example, the message ends here */
+	NT_END_LINEAR		= NT_CLASS_LINEAR,
 	NT_END_BRANCH		= NT_CLASS_BRANCH,	/* conditional branch, taken if NT_RANGE_TAKEN is set */
 	NT_END_JUMP		= NT_CLASS_JUMP,
 	NT_END_CALL		= NT_CLASS_CALL,

@@ -115,7 +115,10 @@ static __always_inline void count_run_all(struct run *run, struct hot hot, struc
 static __always_inline void count_run_way(struct run *run, struct hot hot, struct way way)
 {
 	way.counts = true;
-	/* The key of a group does not contain the I-CNT of an earlier ResourceFull. */
+	/*
+	 * Use no groups after a ResourceFull that has reported a part of the next I-CNT, because
+	 * the key of a group does not contain this part.
+	 */
 	if (run->memo->window && !run->src->owed) {
 		count_run_all(run, hot, way);
 		return;

@@ -15,8 +15,9 @@ static __always_inline struct nt_group *fast_group_slot(struct nt_memo *memo, co
 							const struct hot *hot, struct way way)
 {
 	/*
-	 * With a shift of 32, gcc would load hot::block and hot::top with one instruction. Because
-	 * the two members were stored separately, the processor would wait for both stores.
+	 * Do not shift by 32, because gcc would then load hot::block and hot::top with one
+	 * instruction. This load would wait for the two stores that have written the two members
+	 * separately.
 	 */
 	uint64_t top = (uint64_t)fast_path_top(hot, way) << 28;
 	uint64_t h = (key[0] ^ (uint64_t)hot->block << 24) * 0x9e3779b97f4a7c15ULL;

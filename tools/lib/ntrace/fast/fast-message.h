@@ -10,8 +10,8 @@
 #include "../plain.h"
 
 /*
- * Return true if the encoder only counts calls, and if the message at the end of @block reports a
- * return to a counted call, which such an encoder leaves out. engine.c decodes the message.
+ * Return true if @block ends with a return that the message should not report, because the encoder
+ * only counts calls and leaves out returns to counted calls. engine.c decodes such a message.
  */
 static __always_inline bool fast_is_odd_return(const struct run *run, const struct nt_block *block)
 {

@@ -56,7 +56,10 @@ static __always_inline void fast_run_all(struct run *run, struct hot hot, struct
 			hot.p++;
 			continue;
 		}
-		/* A call that returns false may have decoded the first messages of a group. */
+		/*
+		 * If fast_run_next() returns false, it may have decoded the first messages of a
+		 * group, so @hot may have changed.
+		 */
 		if (way.by_blocks ? !fast_run_message(run, &hot, way) :
 		    !fast_run_next(run, &hot, way))
 			break;

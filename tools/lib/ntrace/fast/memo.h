@@ -39,7 +39,8 @@ enum path_end {
 /* Effect of a path or group, which first pops entries of the return stack, and then pushes calls */
 struct nt_effect {
 	/*
-	 * index in nt_memo::calls of the popped calls below the top, which the pushed calls follow
+	 * index in nt_memo::calls of the popped calls without the first one; the pushed calls are
+	 * stored after them
 	 */
 	uint32_t	calls;
 	bool		any;		/* the path or group changes the return stack */

@@ -21,7 +21,7 @@
 
 #define LAST		(NT_FRAME_SIZE - 1)	/* index of the byte that has bit 0 of each even byte */
 #define ID_UNKNOWN	0xff
-/* Smallest reserved ID. All larger IDs, except the next two, are also reserved. */
+/* Smallest reserved ID. All larger IDs are also reserved, except ID_FLUSH and ID_TRIGGER. */
 #define ID_RESERVED	NT_FRAMES_IDS
 #define ID_FLUSH	0x7b
 #define ID_TRIGGER	0x7d
@@ -147,7 +147,10 @@ static __always_inline void frames_give(struct nt_frames *frames, struct nt_fram
 	frames_skip(bytes, nr);
 }
 
-/* Move bits 0, 16, 32 and 48 to the lowest four bits, and back. */
+/*
+ * frames_pack_lanes() moves bits 0, 16, 32 and 48 to the lowest four bits. frames_spread_lanes()
+ * moves them back.
+ */
 static __always_inline unsigned int frames_pack_lanes(uint64_t v)
 {
 	return (v & LANES) * 0x0001000200040008ULL >> 48 & 15;
