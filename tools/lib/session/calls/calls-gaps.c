@@ -163,8 +163,8 @@ bool ns_gaps_between(const struct ns_all_gaps *all, int32_t tid, uint64_t from, 
 			if (gap->from > to)
 				break;
 			/*
-			 * @to limits the interval, so the result does not depend on whether the end of the gap is
-			 * already known
+			 * check the gap only up to @to, so that the result does not depend on whether the end of the
+			 * gap is already known
 			 */
 			if (!gap->code && was_in_gap(all, g, tid, gap->from > from ? gap->from : from,
 						       gap->to < to ? gap->to : to))

@@ -83,7 +83,7 @@ struct ns_slice {
 	uint32_t	number;		/* number for nt_calls_slice() */
 	uint64_t	stretch, nth;
 	uint32_t	buffer;
-	uint64_t	fresh;		/* number of earlier slices of the stretch whose @split is false */
+	uint64_t	fresh;		/* number of earlier slices of the stretch, without those that have @split */
 	bool		split;		/* the slice continues the previous slice */
 	/* the trace has no times, but all slices before this slice are already decoded */
 	bool		first;
@@ -198,7 +198,10 @@ struct ns_outermost {
 	uint32_t	function;
 	uint32_t	next;		/* number of the next outermost call of the same stack, 0: none */
 	bool		first;		/* the calls of the stack before this call are unknown */
-	/* the call has made the earlier outermost calls of the stack, back to one with @first */
+	/*
+	 * this call is the caller of the previous outermost calls of the stack, back to and including the one with
+	 * @first
+	 */
 	bool		caller;
 };
 
@@ -261,7 +264,8 @@ struct ns_pool {
 	size_t		bytes, limit;
 	NS_ARRAY(struct ns_thread_calls *) threads;
 	NS_ARRAY(struct ns_key) stacks;
-	NS_ARRAY(struct nt_thread) cpus;	/* ns_thread_calls::cpus of all threads, after the last slice */
+	/* copy of ns_thread_calls::cpus of all threads, made after the last slice was merged */
+	NS_ARRAY(struct nt_thread) cpus;
 	void		*tree;		/* tree of @threads for tsearch() */
 	size_t		open;		/* number of open frames of all threads */
 };
@@ -272,7 +276,7 @@ struct ns_cached {
 	uint32_t	function;
 };
 
-/* Counts of a function in one part */
+/* The calls of one function in one part */
 struct ns_part_function {
 	struct nt_function f;
 	uint32_t	depth;		/* number of calls of the function that are open in the slice */
@@ -358,7 +362,7 @@ static inline bool ns_calls_may_pass(const struct nt_calls *calls, const struct 
 
 /*
  * ns_call_init() - make a call that has ended
- * @at: Value of the counter of ns_frame::insns at the start of the slice
+ * @at: Number of instructions before the slice, counted like ns_frame::insns
  */
 struct nt_call ns_call_init(const struct ns_frame *frame, const struct ns_event *event, int32_t tid,
 			    uint32_t slice, uint64_t at);

@@ -89,8 +89,8 @@ static bool grow_own(struct ns_thread_calls *t)
 }
 
 /*
- * Return the counts of a function on the current stack, and add them if necessary. Return NULL if
- * out of memory.
+ * Return the entry for a function on the current stack, which counts its open calls and sums up its calls. If the
+ * function has no entry, add one. Return NULL if out of memory.
  */
 static struct ns_depth *make_depth(struct ns_thread_calls *t, uint32_t function)
 {

@@ -163,12 +163,15 @@ enum nt_where {
  */
 uint64_t nt_calls_ran(const struct nt_calls *calls, int32_t cpu, uint64_t modes[NT_IN_NR]);
 
-/* The code of a thread on one CPU */
+/* Sums of the code that a thread executed on one CPU */
 struct nt_thread {
 	int32_t		tid, cpu;
 	uint64_t	end;		/* time of the last code that the thread executed on the CPU, ns */
 	uint64_t	insns;
-	/* time for which the CPU had chosen the thread, ns; calls count a switch as time of the thread before it */
+	/*
+	 * time from the kernel's choice of the thread to its choice of the next thread, ns; in calls, the thread runs
+	 * up to the end of the switch to the next thread
+	 */
 	uint64_t	ran;
 };
 

@@ -820,9 +820,10 @@ static enum filter_stop filter_stop(const struct ns_stack *stack, const struct n
 }
 
 /*
- * Handle the start of trace at the entry @e->to of a function, which code without trace has called. Trace had stopped
- * at @stop, which was already removed from the stack. An open call has called code outside of the ranges of a filter.
- * Return 2 if a trap had stopped the trace, so that the function is a signal handler.
+ * Handle the start of trace at the entry @e->to of a function that code without trace has called. Trace had stopped at
+ * the frame @stop, which the caller of this C function has removed from the stack. If a filter of ranges has stopped
+ * the trace (STOP_RANGE), the newest open call has called the code without trace. Return 2 if a trap had stopped the
+ * trace, so that the function is a signal handler.
  */
 static int call_from_untraced(struct ns_stack *stack, const struct ns_frame *stop, const struct ns_event *e)
 {
@@ -841,8 +842,10 @@ static int call_from_untraced(struct ns_stack *stack, const struct ns_frame *sto
 }
 
 /*
- * Start a signal handler at @e->to. If @e->to is inside a function, a handler has chosen to continue there, so end
- * all calls above the open call of this function.
+ * Handle a return from the kernel to a user address @e->to that no trap has interrupted. If a function starts there, it
+ * is a signal handler, so push a frame for its call. If the address is inside a function, a signal handler that has
+ * ended chose this address, for example by a change of the saved PC. In that case, end all calls above the open call of
+ * the function. @frame is the frame of the trap, which was removed from the stack.
  */
 static int take_signal(struct ns_stack *stack, const struct ns_event *e, struct ns_frame frame)
 {

@@ -146,7 +146,10 @@ struct ns_stack_ops {
 	bool	(*drop)(struct ns_stack *stack, const struct ns_event *event);
 };
 
-/* Counts of a thread, which are wall-clock time (ns), instructions, and time in which the thread ran (ns) */
+/*
+ * What a thread, or one of its stacks, has used: wall-clock time (ns), number of instructions, and time in which the
+ * thread ran (ns)
+ */
 struct ns_spent {
 	uint64_t	time, insns, ran;
 };
@@ -156,9 +159,12 @@ struct ns_one_stack {
 	NS_ARRAY(struct ns_frame) open;
 	uint64_t	child_ran, child_insns;	/* sums of the calls that ended and had no open caller */
 	size_t		signals;	/* number of open signal handlers */
-	/* frame of the outermost function; its counts start with the trace of the stack */
+	/*
+	 * frame of the outermost function; the times and instructions of its start are those of the start of the
+	 * stack's trace
+	 */
 	struct ns_frame	outer;
-	struct ns_spent	away;		/* counts of the thread on its other stacks */
+	struct ns_spent	away;		/* time and instructions that the thread has spent on its other stacks */
 	uint32_t	number;		/* number of the stack, from 0 on */
 	uint32_t	starter;	/* number + 1 of the stack that has switched to this one, 0: none */
 	void		*data;		/* data that belongs to the user of the model; ns_stack_free() frees it */
@@ -166,7 +172,8 @@ struct ns_one_stack {
 
 struct ns_waiting {
 	struct ns_one_stack stack;
-	struct ns_spent	since;		/* counts of the thread when the stack began to wait */
+	/* time and instructions of the thread up to the moment at which the stack began to wait */
+	struct ns_spent	since;
 	uint64_t	ret;		/* return address of the stack's newest call; 0: none */
 };
 
@@ -208,7 +215,10 @@ struct ns_stack {
 	uint32_t	nr_stacks;	/* number of stacks that were started, without the first one */
 };
 
-/* ns_stack_counts() - return an event with the counts of the current stack instead of the counts of the thread */
+/*
+ * ns_stack_counts() - return a copy of the event, whose ns_event::insns and ns_event::ran are the instructions and the
+ * time of the current stack only, without the thread's other stacks
+ */
 static inline struct ns_event ns_stack_counts(const struct ns_stack *stack, const struct ns_event *event)
 {
 	struct ns_event e = *event;

@@ -186,7 +186,8 @@ static bool drop(void *ctx, const struct nt_chains *chains, const struct ns_thre
 		for (next = frame + 1; next < end && next->unseen; next++)
 			;
 		/*
-		 * all these calls end now, but the call @next is not yet part of the counts of its caller @frame
+		 * all these calls end now, but the time and instructions of the call @next are not yet part of those of
+		 * its caller @frame
 		 */
 		if (next < end) {
 			counted.child_ran += e->ran - next->ran;
