@@ -213,8 +213,8 @@ void nt_recorder_snapshot(struct nt_recorder *r)
 }
 
 /*
- * Read the rest of the buffers. If the disk is full, the trace is not written. The unnamed file
- * rec_output::reserve has kept room for the records of the rings, which have names and maps.
+ * Read the rest of the buffers. If the disk is full, write only the records of the rings, which contain names and maps,
+ * and not the trace. The unnamed file rec_output::reserve has kept room for these records.
  */
 static int read_rest(struct nt_recorder *r)
 {

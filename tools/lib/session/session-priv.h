@@ -107,7 +107,7 @@ int ns_firmware_load(struct nt_session *session, const char *spec);
 /* ns_firmware_map() - return the map of machine-mode code that contains @addr, or NULL */
 const struct ns_map *ns_firmware_map(const struct nt_session *session, uint64_t addr);
 
-/* Return the session of the profile, which the caller has passed to nt_profile_new(). */
+/* Return the session that the caller has passed to nt_profile_new() when it created the profile. */
 struct nt_session *ns_profile_session(const struct nt_profile *profile);
 
 /*

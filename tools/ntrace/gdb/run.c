@@ -306,8 +306,8 @@ static void go_on(struct stub *stub, int32_t tid, bool backwards)
 	int moved = NT_REPLAY_MOVED;
 
 	/*
-	 * a breakpoint at the position stops the client only if the instruction is new for it, because gdb itself
-	 * steps over a breakpoint before it continues
+	 * stop at the current position only if the client has not seen its instruction yet (is_fresh()), because a
+	 * client that has seen the instruction wants to continue past a breakpoint on it
 	 */
 	if (go_to(stub))
 		return;

@@ -33,7 +33,7 @@ struct run {
 	enum state	state;
 	uint64_t	iterations;	/* number of iterations since the thread entered the loop */
 	uint64_t	first;		/* number of iterations during the state UNKNOWN */
-	bool		first_lost;	/* trace is missing after the @first iterations */
+	bool		first_lost;	/* trace is missing directly after the iterations in @first */
 };
 
 struct runs {
@@ -304,8 +304,8 @@ static int take_item(void *part, const struct nt_who *who, const struct nt_item 
 }
 
 /*
- * Join the state of a loop in a thread after the earlier parts with that after this part (@run). If the thread is new,
- * its first iterations are not counted, because its trace may begin inside the loop.
+ * Update the state of a loop in a thread, which is the state after the earlier parts, by the state after this part
+ * (@run). If the thread is new, its first iterations are not counted, because its trace may begin inside the loop.
  */
 static bool join_run(struct nt_loops *loops, const struct run *run)
 {

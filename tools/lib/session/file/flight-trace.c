@@ -11,7 +11,7 @@
  */
 #define UNWRITTEN	64
 
-/* Find the later of the two saved pointers of a sink. */
+/* Find the later of the two positions of a sink that the driver has saved in the record. */
 static bool latest_pointer(struct ns_flight *f, size_t sink, struct ntrace_flight_pointer *best)
 {
 	struct ntrace_flight_pointer *all;

@@ -144,7 +144,10 @@ static void free_side(struct side *s)
 
 /* ---- Equal calls ---- */
 
-/* An anchor is the first of NT_DIFF_CALLS calls in a row, which may equal calls of the other thread. */
+/*
+ * An anchor is a sequence of NT_DIFF_CALLS calls of one thread. The comparison can continue at it if the other thread
+ * has an equal sequence.
+ */
 struct anchor {
 	/* hash of all NT_DIFF_CALLS calls, and number of the piece of code of the first call */
 	uint64_t	hash, nth;
@@ -332,7 +335,7 @@ static bool count(const struct side *s, uint64_t nr, struct nt_diff_side *side)
 		side->called += piece.space == side->space && piece.start == place.start && how != NT_END_BRANCH;
 		how = piece.how;
 	}
-	/* do not count the last execution, which is that after which the threads differ */
+	/* count only earlier executions, and not the last one, after which the threads differ */
 	side->executed -= side->executed > 0;
 	side->called -= side->called > 0;
 	nt_path_free(path);

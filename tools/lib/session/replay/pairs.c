@@ -22,7 +22,8 @@ struct open_call {
 
 struct ns_pairs {
 	struct nt_replay *replay;
-	struct ns_stack	stack;		/* argument of ns_code_before(), without calls */
+	/* a stack without calls, which ns_code_before() needs for its session and its cache */
+	struct ns_stack	stack;
 	NS_ARRAY(struct ns_call_event) events;
 	NS_ARRAY(struct open_call) open;
 	struct ns_call_event last;	/* time and thread of the last event, if it was left out */

@@ -121,7 +121,7 @@ static void set_time(struct ns_replay_part *p, uint64_t time)
 
 /* ---- Branches ---- */
 
-/* Pass one range to ns_replay_part::branches, which makes a branch of its last instruction. */
+/* Pass one range to ns_replay_part::branches, which makes a branch of the last instruction of the range. */
 static int give_branch(struct ns_replay_part *p, const struct nt_who *who, const struct nt_batch *batch, size_t nth,
 		       const struct nt_mark *mark)
 {

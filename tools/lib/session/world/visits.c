@@ -64,8 +64,8 @@ static int visit_cmp(const void *a, const void *b)
 
 /*
  * If two perf events report the same switch, remove one of the two records. Do not remove switches
- * to a CPU without trace, because the list lacks the switches away between them if perf had not yet
- * disabled an event (ns_visits_build()).
+ * to a CPU without trace. Two such switches in a row may be different switches, because the list
+ * contains a switch away from a CPU only if perf had already disabled an event (ns_visits_build()).
  */
 static void drop_repeated(struct ns_visits *visits)
 {
