@@ -183,7 +183,7 @@ static inline void nt_tally_add_steps(struct nt_tally *tally, int space, const u
  */
 int nt_tally_flush(struct nt_tally *tally, const struct nt_code *code);
 
-/* Drop all paths and groups, whose counts must already be flushed. */
+/* Drop all paths and groups. nt_tally_flush() must already have added their counts. */
 void nt_tally_clear(struct nt_tally *tally);
 
 #endif /* NTRACE_TALLY_H */

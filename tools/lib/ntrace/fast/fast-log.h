@@ -24,7 +24,8 @@ static __always_inline const struct nt_range *fast_log_end(const struct hot *hot
 }
 
 /*
- * Add the number of the record of steps of @path, or its steps if way::log is not set, to the log.
+ * Add @path to the log. If way::log is set, add the number of its record of steps. Otherwise add
+ * the steps themselves, so that a group can be stored from them.
  */
 static __always_inline void fast_log_path(struct run *run, struct hot *hot, struct way way,
 					  const struct nt_path *path)

@@ -492,9 +492,9 @@ static void note_resume(struct ns_stack *stack, uint64_t to)
 }
 
 /*
- * End the open calls that a return to @e->to ends. @saves is true if the returning code has saved the
- * stack pointer. Return 0 if the calls before the part are needed, and 2 if no open call expects @e->to.
- * Otherwise return the same values as ns_stack_take().
+ * End the open calls that a return to @e->to ends. @saves is true if the returning code has saved the stack pointer.
+ * Return 0 if @stack has the calls of one slice, and the return ends an earlier call. Return 2 if no open call expects
+ * @e->to. Otherwise return the same values as ns_stack_take().
  */
 static int return_to(struct ns_stack *stack, const struct ns_event *e, bool saves)
 {
@@ -1128,7 +1128,7 @@ bool ns_stack_begin(struct ns_stack *stack, const struct ns_event *e)
 		.kind = NT_BRANCH_NONE, .outer = true, .resume = e->to, .ret_space = e->to_space,
 		.away = stack->cur.away.time,
 	};
-	/* a filter starts the trace with a call */
+	/* if a filter has started the trace at the entry of a function, unknown code has called the function */
 	nt_session_where(stack->session, e->to_space, e->to, &place);
 	if (!ns_is_filtered(stack->session) || !place.symbol || place.offset)
 		return push_outer(stack, e);

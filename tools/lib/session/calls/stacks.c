@@ -297,7 +297,10 @@ static uint32_t *place_callers(const struct nt_calls *calls, struct ns_tree *tre
 	return NULL;
 }
 
-/* Set nt_stacks::places after the first pass, when all callers are known. Return false if out of memory. */
+/*
+ * Set nt_stacks::places after nt_chains_new() has decoded the recording, because all callers are then known. Return
+ * false if out of memory.
+ */
 static bool place_outermost(struct nt_stacks *stacks)
 {
 	struct ns_tree placed = { .session = stacks->session };

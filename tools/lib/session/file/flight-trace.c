@@ -97,7 +97,10 @@ struct seam {
 #define SEAM_OLDER	16
 #define SEAM_STEPS	64
 
-/* Examine one message. Return false if the message is after the seam. */
+/*
+ * Examine one message for the seam, which is the position between the newest and the oldest trace of a ring. Return
+ * false if the message is after the seam.
+ */
 static bool look_for_seam(struct seam *seam, const struct nt_message *msg)
 {
 	if (!nt_message_is_sync(msg) || !(msg->fields & NT_FIELD_TSTAMP))
@@ -135,8 +138,8 @@ static bool time_at(struct nt_reader *reader, const struct ns_flight_trace *t, u
 }
 
 /*
- * Find a position shortly before the seam by bisection. Messages that are older than the first
- * message of the area are after the seam.
+ * Find a position shortly before the seam, where the newest trace of the ring ends and the oldest begins, by bisection.
+ * Messages that are older than the first message of the area are after the seam.
  */
 static uint64_t before_seam(struct nt_reader *reader, const struct ns_flight_trace *t)
 {

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Find the callers at any position. A pass (struct ns_walk) applies the events of one thread to the model of calls, and
- * stores copies of the thread's stacks. To go back, the pass continues from the last copy before the position.
+ * Find the callers at any position. The search (struct ns_walk) applies the events of one thread to the model of calls,
+ * and stores copies of the thread's stacks. To go back, the search continues from the last copy before the position.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "replay-priv.h"
 
-/* A pass stores a copy if COPY_EVENTS events, and COPY_FRAMES events for each open call, follow the last copy. */
+/*
+ * During a search for callers (struct ns_walk), the stacks are copied when COPY_EVENTS events, and COPY_FRAMES events
+ * for each open call, were applied after the last copy.
+ */
 #define COPY_EVENTS	16384
 #define COPY_FRAMES	64
 
@@ -23,7 +26,10 @@ struct list {
 	size_t		nr;
 };
 
-/* The stacks of the thread, and the position of the pass, which is directly after an event of the thread */
+/*
+ * The stacks of a thread at one position of the search for callers (struct ns_walk), which is directly after an event
+ * of the thread
+ */
 struct state {
 	struct ns_stack	stack;
 	struct head	*heads;
@@ -134,9 +140,9 @@ static bool take_event(struct ns_walk *walk, uint32_t lane, struct ns_spot spot,
 /* ---- Walk ---- */
 
 /*
- * Set *list to the events of the lane's next segment, for a pass up to @time. If the pass applies all events of the
- * segment, because @before is set or the segment ends before @time, the few events in the index are enough. Return
- * false after an error.
+ * Set *list to the events of the lane's next segment, for a search for callers up to @time. If the search applies all
+ * events of the segment, because @before is set or the segment ends before @time, the few events in the index are
+ * enough. Return false after an error.
  */
 static bool list_events(struct ns_walk *walk, uint32_t lane, uint64_t time, bool before, struct list *list)
 {
@@ -158,7 +164,7 @@ static bool list_events(struct ns_walk *walk, uint32_t lane, uint64_t time, bool
 }
 
 /*
- * Return the next event of the pass's thread on @lane, for a pass up to the run @to of @to_lane, which has the time
+ * Return the thread's next event on @lane, for a search for callers up to the run @to of @to_lane, which has the time
  * @time. Return NULL if the lane has no further event before this run, or after an error, for which *err is set.
  */
 static const struct ns_call_event *head_of(struct ns_walk *walk, uint32_t lane, uint32_t to_lane, struct ns_spot to,
@@ -190,8 +196,8 @@ static const struct ns_call_event *head_of(struct ns_walk *walk, uint32_t lane, 
 }
 
 /*
- * Return true if a pass to any later position can continue from here. If the pass has applied some of the events that
- * the index has of a segment, a pass to a position inside this segment would lack events.
+ * Return true if a search for callers can continue from here to any later position. If the search has applied some of
+ * the events that the index has of a segment, a search for a position inside this segment would lack events.
  */
 static bool is_between_segments(const struct ns_walk *walk)
 {
@@ -213,7 +219,7 @@ static bool keep_copy(struct ns_walk *walk)
 	    !is_between_segments(walk))
 		return true;
 	walk->events = 0;
-	/* a pass that has gone back can reach positions again of which it has already made copies */
+	/* after a search for an earlier position, a copy of the state may already exist at this position */
 	if (walk->copies.nr &&
 	    !is_before(&walk->copies.at[walk->copies.nr - 1], walk->now.lane, walk->now.spot, walk->now.time))
 		return true;
@@ -276,7 +282,10 @@ static bool walk_to(struct ns_walk *walk, uint32_t lane, struct ns_spot spot, ui
 	}
 }
 
-/* Go to the last copy of the state before a run. Do nothing if the pass is already between that copy and the run. */
+/*
+ * Go to the last copy of the state before a run. Do nothing if the state is already from a position between that copy
+ * and the run.
+ */
 static bool go_back(struct ns_walk *walk, uint32_t lane, struct ns_spot spot, uint64_t time)
 {
 	struct state copy, *now = &walk->now;

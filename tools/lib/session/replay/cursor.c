@@ -439,7 +439,10 @@ static int step_thread(struct nt_replay *replay, int32_t tid, bool backwards)
 		replay->next[replay->lane] = at;
 	if (ret <= 0)
 		return ret;
-	/* in a step of any thread, trace that is missing on one CPU is not between runs of two CPUs */
+	/*
+	 * if any thread is stepped, and the next run is on another CPU, ignore trace that is missing on the CPU of the
+	 * current run
+	 */
 	gap &= tid != NS_ANY_THREAD || lane == replay->lane;
 	run = ns_replay_run(replay, lane, spot);
 	if (run && !backwards && !run->gap)

@@ -38,8 +38,8 @@ void ns_map_store_free(struct ns_map_store *store)
 }
 
 /*
- * Return @node if it belongs to @epoch and may therefore be changed. Otherwise return a copy of
- * @node that belongs to @epoch.
+ * Return @node if it belongs to @epoch (a version of the tree), because only nodes of the newest
+ * version can be changed. Otherwise return a copy of @node that belongs to @epoch.
  */
 static struct ns_map_node *own(struct ns_map_store *store, struct ns_map_node *node,
 			       uint32_t epoch)
