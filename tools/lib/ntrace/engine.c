@@ -138,7 +138,7 @@ static void engine_add_stop(struct nt_flow *flow, struct nt_source *src)
 	engine_note_dest(flow);
 	engine_end_kept(flow, src);
 	engine_lose(src, NT_STATE_STOPPED);
-	/* If SYNC does not empty the encoder's return stack, only disabling trace empties it. */
+	/* If SYNC does not empty the encoder's return stack, the stack is only emptied when trace is disabled. */
 	if (nt_flow_accepts(flow, NT_DEV_STACK_OVER_SYNC) && flow->msg.code != NT_EVCODE_DISABLED)
 		src->depth = depth;
 	else

@@ -240,8 +240,8 @@ uint64_t nt_fast_count_repeat(struct nt_flow *flow, struct nt_source *src,
 		if (!path || path->halfwords != msg->icnt || path->end != PATH_TAKEN)
 			break;
 		/*
-		 * If a path ends at the block at which it begins, count it for all repetitions at
-		 * once.
+		 * If a path ends at the block at which it begins, all repetitions use this path, so
+		 * count all of them at once.
 		 */
 		times = path->next == hot.block && !path->effect.any ? n - done : 1;
 		nt_tally_record(run.tally, path->ranges)->count += times;

@@ -52,7 +52,7 @@ struct nt_effect {
 
 /*
  * Return the number of popped calls that are in nt_memo::calls. The first popped call is not there,
- * because it is in the key.
+ * because the key of the path or group contains it.
  */
 static __always_inline unsigned int memo_nr_below(const struct nt_effect *effect)
 {

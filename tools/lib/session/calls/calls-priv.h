@@ -392,13 +392,13 @@ enum nt_where ns_mode_of(const struct ns_frame *trap);
 void ns_threads_free(struct nt_calls *calls);
 
 /*
- * ns_calls_each_slice() - call @fn with the calls that are open when each slice starts, and after
- *	each switch to another stack
+ * ns_calls_each_slice() - call @fn with the calls that are open when each slice starts, and after each switch to
+ * another stack
  * @nth: Index of the first call that ends with the switch to the other stack
- * @insns: Number of instructions that were executed on the stack so far, in @ran ns
+ * @insns, @ran: Number of instructions that were executed on the stack so far, and the time that they took, ns
  *
- * @drop is called as ns_stack_ops::drop; it may be NULL. If @fn or @drop
- * returns an error, nt_calls_run() returns this error.
+ * @drop is called as ns_stack_ops::drop; it may be NULL. If @fn or @drop returns an error, nt_calls_run() returns this
+ * error.
  */
 void ns_calls_each_slice(struct nt_calls *calls, ns_slice_fn fn, ns_drop_fn drop, void *ctx);
 

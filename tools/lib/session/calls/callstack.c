@@ -831,7 +831,7 @@ static int call_from_untraced(struct ns_stack *stack, const struct ns_frame *sto
 	case STOP_ADDRESS:
 		return begin_anew(stack, stop, e);
 	case STOP_RANGE:
-		/* a hidden call may have ended in code outside of the ranges, so end it, at an unknown time */
+		/* the newest call may have ended in code that the filter excludes, so end it at an unknown time */
 		if (stack->cur.open.nr && stack->cur.open.at[stack->cur.open.nr - 1].hidden && !stack_leave(stack, e, false))
 			return -1;
 		return stack->cur.open.nr ? call_from_missing(stack, e, false) : begin_anew(stack, stop, e);
@@ -945,7 +945,10 @@ static int take_jump(struct ns_stack *stack, const struct ns_event *e)
 	if (jump == NS_JUMP_MIDDLE || code->loads)
 		return take_return(stack, e);
 	saves = code->saves;
-	/* after a tail call of the outermost function, the other function returns to the same unknown caller */
+	/*
+	 * if the outermost function makes a tail call, the called function returns to the unknown caller of the
+	 * outermost function
+	 */
 	if (top && top->outer && ns_is_filtered(stack->session)) {
 		outer = stack->cur.outer;
 		if (!drop_calls(stack, e))

@@ -83,8 +83,8 @@ int64_t ns_tree_child(struct ns_tree *tree, uint32_t parent, const struct nt_nod
 /* ---- Calls ---- */
 
 /*
- * Return an address in the calling instruction. A trap interrupts the instruction at its return
- * address. An ecall is the exception, because it precedes its return address.
+ * Return an address in the calling instruction. A trap other than an ecall has interrupted the instruction at its
+ * return address. In all other cases, the calling instruction precedes the return address.
  */
 static uint64_t caller_of(const struct ns_frame *frame)
 {

@@ -2,8 +2,8 @@
 /*
  * The file of a kernel module, and the addresses of its sections in the kernel. A module is a
  * relocatable file, so elfutils and the kernel each assign their own addresses to its sections.
- * kallsyms lists the addresses of functions in the kernel. From these addresses follow those of the
- * sections.
+ * kallsyms lists the addresses of functions in the kernel, from which this library calculates the
+ * addresses of the sections.
  */
 #ifndef NTRACE_SESSION_KMODULE_H
 #define NTRACE_SESSION_KMODULE_H

@@ -224,8 +224,8 @@ bool ns_object_open(struct ns_objects *objects, struct ns_object *object)
 		if (!object->opened) {
 			open_locked(objects, object);
 			/*
-			 * set @opened last, because another thread that has read that it is true reads the other
-			 * members without the lock
+			 * set @opened last, because another thread that finds @opened set reads the other members
+			 * without the lock
 			 */
 			__atomic_store_n(&object->opened, true, __ATOMIC_RELEASE);
 		}

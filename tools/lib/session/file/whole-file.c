@@ -413,7 +413,9 @@ static int sync_file(const char *path)
 	return err;
 }
 
-/* Replace the target. Check again that it is not an input, which may have been opened after whole_file_begin(). */
+/*
+ * Replace the target. Check again that the target is not an input, which may have been opened after whole_file_begin().
+ */
 static int replace_file(const struct whole_file *file)
 {
 	struct stat st;

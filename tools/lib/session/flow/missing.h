@@ -13,7 +13,9 @@
 struct ns_traced {
 	int32_t		cpu;
 	bool		has_time;	/* at least one item of the part has a time */
-	/* the consumer has counts(), so that ranges have no times, but the other items have */
+	/*
+	 * the consumer has counts(), so that ranges have no times, but all other items have times
+	 */
 	bool		counted;
 	bool		lost_before;	/* trace is missing before the part because the sink was full */
 	bool		lost_after;	/* trace is missing after time @last */

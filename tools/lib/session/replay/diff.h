@@ -25,7 +25,7 @@ enum nt_diff_kind {
 	NT_DIFF_EQUAL,		/* both threads have ended */
 	NT_DIFF_JUMP,		/* the instruction at nt_diff_side::at continued at different addresses */
 	NT_DIFF_END,		/* the trace of one thread ends, and the other one continues */
-	NT_DIFF_GAP,		/* trace is missing, and the comparison continues after it */
+	NT_DIFF_GAP,		/* trace is missing, and the comparison continues after the missing trace */
 	NT_DIFF_LOST,		/* no equal calls were found, so the rest is not compared */
 };
 

@@ -39,8 +39,8 @@ static void fill_head(struct head *head, uint64_t nr, uint64_t names, const stru
 		.file = {
 			.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
 			/*
-			 * if an ET_EXEC file has no entry point, gdb takes a function without a name for it, so use
-			 * ET_DYN
+			 * use ET_DYN, because gdb treats a function without a name as the entry point of an ET_EXEC
+			 * file that has none, and ends the backtrace in this function
 			 */
 			.e_type = ET_DYN, .e_machine = EM_RISCV, .e_version = EV_CURRENT, .e_flags = 1 /* RVC */,
 			.e_ehsize = sizeof(head->file), .e_phoff = offsetof(struct head, segment),

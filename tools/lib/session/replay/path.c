@@ -166,7 +166,7 @@ static bool skip_signal(struct nt_path *p, const struct ns_run **run)
 		*run = next;
 		ahead->heads = NULL;
 	} else if (!err) {
-		/* read @run again, because the copy may have removed its segment from the cache */
+		/* read @run again, because reading by @ahead may have removed the segment of @run from the cache */
 		p->next--;
 		*run = next_run(p, &err);
 	}
