@@ -11,7 +11,7 @@
 
 /*
  * Return true if @block ends with a return that the message should not report, because the encoder
- * only counts calls and leaves out returns to counted calls. engine.c decodes such a message.
+ * only counts calls and leaves out returns to counted calls. engine.c decodes this kind of message.
  */
 static __always_inline bool fast_is_odd_return(const struct run *run, const struct nt_block *block)
 {

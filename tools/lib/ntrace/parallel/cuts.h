@@ -90,10 +90,7 @@ struct nt_cuts {
 void nt_cuts_init(struct nt_cuts *cuts, const struct nt_config *config, const uint8_t *data,
 		  size_t size, unsigned int threads);
 
-/*
- * Return the offset of cell @number (a part of the buffer), or the end of the buffer if there is no
- * such cell.
- */
+/* Return the offset of cell @number (a part of the buffer). If the buffer has fewer cells, return its end. */
 size_t nt_cuts_offset(const struct nt_cuts *cuts, size_t number);
 
 /*

@@ -83,7 +83,7 @@ struct ns_slice {
 	uint32_t	number;		/* number for nt_calls_slice() */
 	uint64_t	stretch, nth;
 	uint32_t	buffer;
-	uint64_t	fresh;		/* number of earlier slices of the stretch, without those that have @split */
+	uint64_t	fresh;		/* number of earlier slices of the stretch, not counting slices with @split */
 	bool		split;		/* the slice continues the previous slice */
 	/* the trace has no times, but all slices before this slice are already decoded */
 	bool		first;

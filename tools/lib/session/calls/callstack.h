@@ -147,8 +147,7 @@ struct ns_stack_ops {
 };
 
 /*
- * What a thread, or one of its stacks, has used: wall-clock time (ns), number of instructions, and time in which the
- * thread ran (ns)
+ * The wall-clock time (ns), the number of instructions and the running time (ns) of a thread, or of one of its stacks
  */
 struct ns_spent {
 	uint64_t	time, insns, ran;

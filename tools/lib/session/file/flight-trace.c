@@ -138,8 +138,8 @@ static bool time_at(struct nt_reader *reader, const struct ns_flight_trace *t, u
 }
 
 /*
- * Find a position shortly before the seam, where the newest trace of the ring ends and the oldest begins, by bisection.
- * Messages that are older than the first message of the area are after the seam.
+ * Find a position shortly before the seam by bisection. The newest trace of the ring ends at the seam, and the oldest
+ * trace begins there. Messages that are older than the first message of the area are after the seam.
  */
 static uint64_t before_seam(struct nt_reader *reader, const struct ns_flight_trace *t)
 {
