@@ -374,6 +374,16 @@ static void executions(struct nt_replay *replay, size_t at)
 	}
 }
 
+/* Search for an instruction that executed once. The search must decode few segments, although a loop is beside it. */
+static void executed_once(struct nt_replay *replay, uint64_t pc)
+{
+	size_t before = replay->decoded;
+	int ret = nt_replay_seek(replay, UINT64_MAX) < 0 ? -1 : nt_replay_find(replay, -1, &pc, 1, true);
+
+	if (ret != NT_REPLAY_MOVED || replay->decoded - before > 5)
+		fail("the number of decoded segments, or the result of the search", ret, replay->decoded - before, 5);
+}
+
 int main(int argc, char **argv)
 {
 	struct nt_session_options options = { .size = sizeof(options), .threads = 1, .symfs = argv[3] };
@@ -400,6 +410,8 @@ int main(int argc, char **argv)
 	borders(replay);
 	if (!getenv("SWITCHES"))
 		first_callers(&how);
+	if (getenv("ONCE"))
+		executed_once(replay, strtoull(getenv("ONCE"), NULL, 16));
 	for (i = 0; i < 4; i++)
 		executions(replay, rand() % all.insns.nr);
 	for (i = 0; i < replay->lanes.nr; i++)

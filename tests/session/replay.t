@@ -36,12 +36,14 @@ one_program() {
 }
 
 programs='recursion alloca coroutine-recursion setjmp-loop'
-plan 21
+plan 22
 for name in $recordings; do
 	ok "the recording $name" replay "$name" 10
 done
 ok "a program in segments of 1,000 bytes, HTM" eval "encoded htm --sync-mode 1 --sync-max 2 && replay htm 1000"
 ok "a program in segments of 1,000 bytes, BTM" eval "encoded btm --sync-mode 1 --sync-max 2 --mode btm && replay btm 1000"
+main=$(riscv64-linux-gnu-nm requests | awk '$3 == "main" { print $1 }')
+ok "the index finds the call of main, although the loop of main executes in most segments" eval "ONCE=$main replay htm 1000"
 ok "a program in one segment" replay htm 0x1000000
 ok "a segment is not larger than the distance of two messages with SYNC requires" eval "replay htm 1000 && [ \$(sed -n 's/ segments.*//p' out) -gt 50 ]"
 for name in $programs; do

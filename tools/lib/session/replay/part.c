@@ -4,6 +4,7 @@
  * (part.h).
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "part.h"
 
@@ -30,14 +31,19 @@ static bool note_thread(struct ns_replay_part *p, const struct nt_who *who)
 	return note(&p->tids, who->tid) && (space_of(who) < NS_SPACE_GENERATION || note(&p->spaces, space_of(who)));
 }
 
-static void note_lines(struct ns_chunk *s, const struct nt_range *r)
+/* Note the lines of a range in the index. Most ranges execute repeatedly, so skip the ranges noted most recently. */
+static void note_lines(struct ns_replay_part *p, const struct nt_range *r)
 {
-	uint64_t line = r->start & ~63ULL, end = r->start + 2 * r->halfwords;
+	uint64_t line = r->start / NS_LINE * NS_LINE, end = r->start + 2 * r->halfwords;
+	struct ns_noted *noted = &p->noted[r->start / 2 % NS_NOTED];
 	uint32_t bit;
 
-	for (; line < end; line += 64) {
+	if (noted->start == r->start && noted->end == end)
+		return;
+	*noted = (struct ns_noted){ r->start, end };
+	for (; line < end; line += NS_LINE) {
 		bit = ns_line_bit(line);
-		s->lines[bit / 64] |= 1ULL << (bit % 64);
+		p->now.lines[bit / 64] |= 1ULL << (bit % 64);
 	}
 }
 
@@ -109,7 +115,7 @@ static bool add_run(struct ns_replay_part *p, const struct nt_who *who, const st
 	if (p->out)
 		return true;
 	if (!paths)
-		note_lines(s, range);
+		note_lines(p, range);
 	return note_thread(p, who);
 }
 
@@ -188,7 +194,7 @@ static int take_plain(struct ns_replay_part *p, const struct nt_who *who, const 
 	s->runs++;
 	s->insns += range->insns;
 	s->last = p->time;
-	note_lines(s, range);
+	note_lines(p, range);
 	return 1;
 }
 
@@ -282,6 +288,7 @@ static bool begin_segment(struct ns_replay_part *p, const struct nt_batch *batch
 		return false;
 	*s = (struct ns_chunk){ .part = p->number, .from = from, .to = UINT64_MAX, .floor = p->time,
 				  .middle = true, .gap = p->gap, .trap = p->trap };
+	memset(p->noted, 0, sizeof(p->noted));
 	return true;
 }
 

@@ -6,6 +6,13 @@
 #include "replay-priv.h"
 #include "session/calls/running.h"
 
+#define NS_NOTED	256	/* number of entries of ns_replay_part::noted */
+
+/* Addresses of a range whose lines are in ns_chunk::lines. If @end is 0, the entry is empty. */
+struct ns_noted {
+	uint64_t	start, end;
+};
+
 struct ns_replay_part {
 	struct nt_replay *replay;
 	struct ns_decoded *out;		/* result of decoding a segment; NULL while the index is being made */
@@ -15,6 +22,7 @@ struct ns_replay_part {
 	struct ns_running running;
 	struct ns_pairs	*pairs;		/* events of the current segment for the index, or NULL */
 	struct ns_chunk now;		/* current segment */
+	struct ns_noted	noted[NS_NOTED];	/* ranges of the current segment that executed recently */
 	struct ns_run	last;		/* last run of the current segment, if the index is made for paths */
 	NS_ARRAY(struct ns_chunk) segments;	/* earlier segments of the part */
 	NS_ARRAY(int32_t) tids;

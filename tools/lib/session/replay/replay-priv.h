@@ -11,7 +11,8 @@
 #include "session/flow/decode.h"
 #include "session/session-priv.h"
 
-#define NS_LINES	4096	/* number of bits of ns_chunk::lines, for the 64-byte lines of code in a segment */
+#define NS_LINE		8	/* bytes of code in a line, which are few, so that functions rarely share lines */
+#define NS_LINES	16384	/* number of bits of ns_chunk::lines, for the lines of code in a segment */
 #define NS_CACHE	8	/* number of decoded segments in nt_replay::cache */
 
 /* A run is a range of instructions that the replay shows, according to the process and nt_replay_options::kernel. */
@@ -128,7 +129,7 @@ static inline uint64_t ns_thread_bit(int32_t tid)
 
 static inline uint32_t ns_line_bit(uint64_t addr)
 {
-	return (addr >> 6) * 0x9e3779b97f4a7c15ULL >> 52;
+	return (addr / NS_LINE * 0x9e3779b97f4a7c15ULL >> 32) % NS_LINES;
 }
 
 /* Return true if the segment may contain the instruction. */

@@ -5,6 +5,7 @@
 #include "part.h"
 
 #define SYNC_MAX	256		/* bytes of a message with SYNC, at most */
+#define FORGET		256		/* number of segments after which the pages of the file are released */
 
 /* Context of nt_consumer::begin() when a segment is decoded */
 struct segment_job {
@@ -54,7 +55,9 @@ int ns_replay_segment(struct nt_replay *replay, const struct ns_chunk *s, struct
 		out->runs.at = malloc(s->runs * sizeof(*out->runs.at));
 		out->runs.room = out->runs.at ? s->runs : 0;
 	}
-	replay->decoded++;
+	/* the pages of earlier segments stay mapped, because segments are decoded in any order */
+	if (++replay->decoded % FORGET == 0)
+		pd_forget(&replay->session->pd, replay->session->pd.map, replay->session->pd.size);
 	err = ns_decoder_run(replay->decoder, s->part, s->from, to, &consumer, &job);
 	/* the file of the recording may have changed since the index was made */
 	if (err < 0 || out->runs.nr != s->runs)
