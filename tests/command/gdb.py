@@ -65,7 +65,15 @@ after = number('trace_insn')
 ok('finish ends in the caller', is_at('request') and TRUTH[after] == number('pc'))
 run('reverse-stepi')
 ok('reverse-stepi goes into the end of the function', is_at('fib') and number('trace_insn') == after - 1)
-run('reverse-finish')
+for mode in 'on', 'off':
+    run('set step-mode ' + mode)
+    run('stepi')
+    failed = run('ntrace-goto begin') + run('reverse-finish')
+    ok('reverse-finish leaves step-mode %s, even if it fails' % mode, 'outermost' in failed and ('is %s.' % mode) in run('show step-mode') and
+       'Forward' in run('show exec-direction'), failed)
+    run('ntrace-goto insn %d' % (after - 1))
+    run('reverse-finish')
+    ok('reverse-finish leaves step-mode %s' % mode, ('is %s.' % mode) in run('show step-mode'))
 ok('reverse-finish goes to the call', is_at('request') and TRUTH[number('trace_insn') + 1] == address('fib'))
 # the eighth call of request() calls fib(7)
 nth = [n for n, pc in enumerate(TRUTH) if pc == request][7]
@@ -81,6 +89,13 @@ inside = number('trace_insn')
 run('ntrace-back')
 ok('ntrace-back goes back to the start of a line, over the calls of the line', is_at('fib') and inside > entered + 100 and
    entered - 8 < number('trace_insn') <= entered, (inside, number('trace_insn'), entered))
+# The functions after the third call of fib in request(), which calls itself before
+third = [n for n, pc in enumerate(TRUTH) if pc == address('fib')][2]
+run('ntrace-goto insn %d' % (third + 1))
+calls = [line.split('s ', 1) for line in run('ntrace-calls 3').splitlines()]
+ok('ntrace-calls lists the last calls, indented by their callers', len(calls) == 3 and calls[-1][1].split() == ['fib'] and
+   len(calls[-1][1]) - len('fib') == number('trace_depth') and float(calls[-1][0]) * 10 ** 9 <= number('trace_time'), calls)
+ok('ntrace-calls refuses a text', 'expects a number such as 20, not x' in run('ntrace-calls x'))
 for name in 'request', 'compare', 'fib':
     if name == 'compare' and STEPS <= 400:
         continue

@@ -13,7 +13,7 @@ riscv64-linux-gnu-gcc -g -O1 -static -o requests "$top/tests/session/requests.c"
 insns truth -i requests.data
 export STEPS PLACES
 STEPS=$(by_size 400 10000) PLACES=$(by_size 200 10000)
-in_gdb gdb.py 24 -i requests.data
+in_gdb gdb.py 30 -i requests.data
 
 # Make two threads on two CPUs. The second thread starts at a later instruction of the same program
 tail -n +20001 pcs >later && "$ntrace" encode --elf requests --pcs later -o nt.1 --timestamp --sync-mode 1 --sync-max 2 &&
@@ -31,8 +31,8 @@ for gdb in gdb-multiarch gdb-multiarch-new; do
 		sed "s/^\(ok\|not ok\) - /&$gdb: /" >>results
 done
 
-plan $(($(wc -l <results) + 19))
-results $((33 + 6 * adapters))
+plan $(($(wc -l <results) + 20))
+results $((39 + 6 * adapters))
 
 # Without ntrace-gdb.py, gdb does not name the thread that steps backwards
 gdb-multiarch -nx -batch -iex 'set osabi none' -ex "target remote $stub" -ex 'thread 2' -ex 'reverse-stepi' -ex 'p $trace_insn' >unnamed 2>&1
@@ -84,6 +84,15 @@ is "only the user may access the socket of --listen" "$mode" 700
 ok "--at starts at the given time" eval '"$ntrace" gdb -i requests.data --at 0.001 -- -nx -batch -ex "p \$trace_time" >at 2>&1; grep -qE "= 100[0-9]{4}\$" at'
 "$ntrace" gdb --raw nt --elf requests --timestamp -- -nx -batch -ex 'break request' -ex continue -ex 'p $trace_insn' >raw 2>&1
 is "raw trace is shown" "$(grep '^\$' raw)" "\$1 = $(grep -n -m 1 "$(riscv64-linux-gnu-nm requests | awk '$3 == "request" { sub("^0*", "", $1); print $1 }')" truth | awk -F: '{ print $1 - 1 }')"
+# In this program of 32 bits, each instruction has 4 bytes
+printf '%s\n' '.globl _start, outer, inner' '.type _start, @function' '.type outer, @function' '.type inner, @function' \
+	'_start: jal outer' nop ebreak 'outer: nop' 'jal inner' ret 'inner: nop' ret >bare.S
+riscv64-linux-gnu-gcc -march=rv32g -mabi=ilp32d -nostdlib -static -Wl,-melf32lriscv -Wl,-Ttext=0x80000000 -o bare32 bare.S &&
+	printf '0x800000%s\n' 00 0c 10 18 1c 14 04 08 >bare.pcs && "$ntrace" encode --elf bare32 --pcs bare.pcs -o bare.nt --timestamp --priv m
+"$ntrace" gdb --raw bare.nt --elf bare32 --rv32 --timestamp -- -nx -batch -ex 'tbreak *0x8000001c' -ex continue -ex bt -ex reverse-finish -ex finish >bare32.out 2>&1
+is "raw trace of a 32-bit program without an operating system has all callers" \
+	"$(sed -n 's/.*0x0*\(800000..\) in \([a-z_]*\) ().*/\1 \2/p' bare32.out | tail -n 6 | xargs)" \
+	"8000001c inner 8000001c inner 80000014 outer 80000004 _start 80000010 outer 80000004 _start"
 "$ntrace" gdb -i requests.data --pid 77 -- -batch >pid 2>&1
 is "--pid of a process without instructions is refused" "$?: $(sed 's/ The recording .*//' pid)" "1: ntrace: nothing matched with --pid 77."
 printf '$qSupported#37$vFile:open:%s,0,0#00+$zzz' "$(printf /etc/passwd | od -An -tx1 | tr -d ' \n')" |

@@ -19,7 +19,7 @@ VALID = [
     b'qXfer:libraries:read::0,1000', b'qXfer:libraries-svr4:read::0,1000', b'qXfer:libraries:read::0,1000', b'vFile:setfs:0', b'vFile:open:' + b'/etc/passwd'.hex().encode() + b',0,0',
     b'vFile:pread:0,1000,0', b'vFile:pread:0,1000,ffffffffffffffff', b'vFile:fstat:0', b'vFile:close:0', b'qOffsets',
     b'qRcmd,' + b'goto end'.hex().encode(), b'qRcmd,' + b'goto insn 100'.hex().encode(), b'qRcmd,' + b'goto 0.001'.hex().encode(),
-    b'qRcmd,' + b'back 10554 10900'.hex().encode(), b'G00', b'P20=00', b'X10000,1:a', b'M10000,1:00', b'vMustReplyEmpty', b'qTStatus', b'QStartNoAckMode',
+    b'qRcmd,' + b'back 10554 10900'.hex().encode(), b'qRcmd,' + b'calls 100'.hex().encode(), b'G00', b'P20=00', b'X10000,1:a', b'M10000,1:00', b'vMustReplyEmpty', b'qTStatus', b'QStartNoAckMode',
 ]
 SECRET = b'root:x:0:'
 PATHS = ['/etc/passwd', '/etc/shadow', '/proc/self/exe', '/proc/self/maps', '/dev/zero', '/', '', '.', '//etc/passwd',
@@ -117,7 +117,7 @@ def valid(rng):
                                        b'%x' % rng.randrange(34), number(rng), number(rng))
     if kind == 10:
         return rng.choice((b'm', b'z0,', b'z1,', b'p', b'T', b'Hg', b'Hc')) + rng.choice((number(rng), rng.choice(THREADS))) + b',' + number(rng)
-    return b'qRcmd,' + rng.choice((b'goto insn %d', b'goto %d', b'goto 0.%d', b'back %x 10900', b'goto %d.999999999999')).replace(
+    return b'qRcmd,' + rng.choice((b'goto insn %d', b'goto %d', b'goto 0.%d', b'back %x 10900', b'calls %d', b'goto %d.999999999999')).replace(
         b'%d', b'%d' % rng.randrange(1 << rng.randrange(1, 70))).replace(b'%x', number(rng)).hex().encode()
 
 

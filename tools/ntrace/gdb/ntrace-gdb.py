@@ -18,8 +18,8 @@ class FrameId:
         self.sp, self.pc = sp, pc
 
 
-def u64(value):
-    return gdb.Value(value).cast(gdb.lookup_type('unsigned long long'))
+def unsigned(value, bits=64):
+    return gdb.Value(value).cast(gdb.lookup_type('unsigned int' if bits == 32 else 'unsigned long long'))
 
 
 def callers():
@@ -49,12 +49,13 @@ class TraceUnwinder(Unwinder):
             return None
         # use the id of the executed thread, because a CPU executes several threads with different frames
         sp = TOP - (self.tid & 0xffffff) * THREAD - (len(self.rows) - level) * FRAME
-        info = pending.create_unwind_info(FrameId(u64(sp), u64(0)))
+        info = pending.create_unwind_info(FrameId(unsigned(sp), unsigned(0)))
+        bits = 32 if pending.architecture().name() == 'riscv:rv32' else 64
         if level + 1 < len(self.rows):
-            info.add_saved_register('pc', u64(self.rows[level + 1]))
+            info.add_saved_register('pc', unsigned(self.rows[level + 1], bits))
         elif NEEDS_PC:
             # gdb before version 14 reports a missing PC as an error, which ends the user's command
-            info.add_saved_register('pc', u64(0))
+            info.add_saved_register('pc', unsigned(0, bits))
         return info
 
 
@@ -107,6 +108,38 @@ class Where(gdb.Command):
         print('%d.%09d s, CPU %d, instruction %d' % (time // 10 ** 9, time % 10 ** 9, cpu, insn))
 
 
+class Calls(gdb.Command):
+    """Print the last calls that the thread made before the current position, with their times: ntrace-calls [NUMBER]
+NUMBER is at most 100. Functions are indented by the number of their callers."""
+    def __init__(self):
+        super().__init__('ntrace-calls', gdb.COMMAND_STACK)
+
+    def invoke(self, arg, from_tty):
+        if arg and not arg.isdigit():
+            raise gdb.GdbError('ntrace-calls expects a number such as 20, not ' + arg)
+        gdb.execute('monitor calls ' + (arg or '20'))
+
+
+class ReverseFinish(gdb.Command):
+    """Execute backwards until just before the selected stack frame is called."""
+    def __init__(self):
+        super().__init__('reverse-finish', gdb.COMMAND_RUNNING)
+
+    def invoke(self, arg, from_tty):
+        # without step-mode, gdb goes back to the start of the recording if the caller has no symbols
+        wanted = ('step-mode', 'on'), ('exec-direction', 'reverse')
+        before = ('step-mode', 'on' if gdb.parameter('step-mode') else 'off'), ('exec-direction', gdb.parameter('exec-direction'))
+        try:
+            for setting in wanted:
+                gdb.execute('set %s %s' % setting)
+            gdb.execute('finish ' + arg, from_tty)
+        except gdb.error as error:
+            raise gdb.GdbError(str(error))
+        finally:
+            for setting in before:
+                gdb.execute('set %s %s' % setting)
+
+
 def add_dap():
     """Add going backwards to gdb's debug adapter, which has no such requests. This uses internals of gdb."""
     from gdb.dap.events import exec_and_expect_stop
@@ -142,9 +175,13 @@ gdb.events.stop.connect(lock_steps)
 Goto()
 Back()
 Where()
+Calls()
+ReverseFinish()
 for setting in (
         # objects.c explains why the OS ABI is none
         'osabi none',
+        # the callers are at an address of 64 bits, even if the program has addresses of 32 bits
+        'remoteaddresssize 64',
         # do not end the connection if a reply takes some seconds, because callers at the end of a
         # large recording are found slowly
         'remotetimeout 3600',
@@ -154,8 +191,5 @@ for setting in (
         gdb.execute('set ' + setting)
     except gdb.error:
         pass
-# without this mode, reverse-finish runs to the start of the recording if the caller has no symbols
-for hook, mode in ('hook', 'on'), ('hookpost', 'off'):
-    gdb.execute('define %s-reverse-finish\nset step-mode %s\nend' % (hook, mode))
 if 'gdb.dap.server' in sys.modules and 'stepBack' not in sys.modules['gdb.dap.server']._commands:
     add_dap()

@@ -289,12 +289,33 @@ bool stub_goto(struct stub *stub, const char *place)
 	return stub->goes_to != STUB_GOTO_NONE;
 }
 
-/* Parse `monitor goto PLACE` or `monitor back FROM TO`. The next continue packet moves to the place. */
+/* Print the last calls before the position, with their times. Functions are indented by the number of their callers. */
+static void say_calls(struct stub *stub, unsigned int max)
+{
+	struct nt_replay_call calls[STUB_CALLS];
+	struct nt_place at;
+	char line[512];
+	size_t nr, i;
+
+	nr = nt_replay_calls(stub->replay, stub->tid, calls, max && max < STUB_CALLS ? max : STUB_CALLS);
+	for (i = 0; i < nr; i++) {
+		nt_session_where(stub->session, calls[i].space, calls[i].addr, &at);
+		snprintf(line, sizeof(line), "%" PRIu64 ".%09" PRIu64 " s %*s%s\n", calls[i].time / 1000000000,
+			 calls[i].time % 1000000000, (int)(calls[i].depth < 100 ? calls[i].depth : 100), "", at.symbol ?: "??");
+		stub_say(stub, line);
+	}
+}
+
+/*
+ * Parse `monitor goto PLACE` or `monitor back FROM TO`, so that the next continue packet moves to the place, or `monitor
+ * calls N`.
+ */
 static void take_command(struct stub *stub, const char *hex)
 {
 	char text[128];
 	long n = packet_hex(hex, (uint8_t *)text, sizeof(text) - 1);
 	uint64_t from, to;
+	unsigned int max;
 
 	text[n < 0 ? 0 : n] = '\0';
 	stub->goes_to = STUB_GOTO_NONE;
@@ -304,6 +325,10 @@ static void take_command(struct stub *stub, const char *hex)
 		stub->goto_end = to;
 	} else if (!strncmp(text, "goto ", 5)) {
 		stub_goto(stub, text + 5);
+	} else if (sscanf(text, "calls %u", &max) == 1) {
+		say_calls(stub, max);
+		reply_text(stub, "OK");
+		return;
 	}
 	if (stub->goes_to != STUB_GOTO_NONE) {
 		reply_text(stub, "OK");

@@ -18,6 +18,7 @@
 #define STUB_PACKET	0x8000	/* maximum number of bytes of a packet without its frame */
 #define STUB_FILES	32	/* maximum number of open files */
 #define STUB_CALLERS	4096	/* maximum number of callers that gdb gets */
+#define STUB_CALLS	100	/* maximum number of calls that `monitor calls` prints */
 
 /* Registers, as numbered in the target description */
 enum {

@@ -46,6 +46,9 @@ struct ns_walk {
 	struct state	now;
 	NS_ARRAY(struct state) copies;
 	uint64_t	events;		/* events since the last copy */
+	/* the last @nr_calls calls that the walk has passed, at most @max_calls; if @max_calls is 0, none are stored */
+	struct nt_replay_call *calls;
+	size_t		nr_calls, max_calls;
 };
 
 /* ---- State ---- */
@@ -99,7 +102,23 @@ static bool is_before(const struct state *s, uint32_t lane, struct ns_spot spot,
 
 /* ---- Model of calls ---- */
 
-static const struct ns_stack_ops ops;
+/* Store a call that starts. If the array is full, drop the oldest call. */
+static bool note_call(struct ns_stack *stack, struct ns_frame *frame, const struct ns_event *e)
+{
+	struct ns_walk *walk = stack->ctx;
+	struct nt_replay_call call = { .addr = e->to, .space = e->to_space, .time = e->time };
+
+	if (!walk->max_calls || frame->outer)
+		return true;
+	for (; frame >= stack->cur.open.at; frame--)
+		call.depth += !frame->unseen;
+	if (walk->nr_calls == walk->max_calls)
+		memmove(walk->calls, walk->calls + 1, --walk->nr_calls * sizeof(call));
+	walk->calls[walk->nr_calls++] = call;
+	return true;
+}
+
+static const struct ns_stack_ops ops = { .enter = note_call };
 
 static void begin_walk(struct ns_walk *walk)
 {
@@ -151,7 +170,7 @@ static bool list_events(struct ns_walk *walk, uint32_t lane, uint64_t time, bool
 	const struct ns_decoded *d;
 
 	if (!head->event)
-		head->indexed = s->has_events && (before || s->end < time) &&
+		head->indexed = s->has_events && !walk->max_calls && (before || s->end < time) &&
 				!(s->one_stack && walk->now.stack.waiting.nr);
 	if (head->indexed) {
 		*list = (struct list){ s->events, s->nr_events };
@@ -385,24 +404,59 @@ static size_t list_callers(const struct ns_walk *walk, const struct nt_replay_pl
 	return n + 1;
 }
 
+/* Find the walk of a thread, and the run and the time of the thread's next instruction. Return NULL after an error. */
+static struct ns_walk *find_walk(struct nt_replay *replay, int32_t tid, uint32_t *lane, struct ns_spot *spot, uint64_t *time)
+{
+	const struct ns_run *run;
+	uint32_t insn;
+
+	if (ns_replay_thread_spot(replay, tid, lane, spot, &insn) <= 0)
+		return NULL;
+	run = ns_replay_run(replay, *lane, *spot);
+	if (!run)
+		return NULL;
+	*time = run->time;
+	return walk_of(replay, run->tid, ns_thread_cpu(run->tid, replay->lanes.at[*lane].cpu));
+}
+
+static bool walk_from_copy(struct ns_walk *walk, uint32_t lane, struct ns_spot spot, uint64_t time)
+{
+	return go_back(walk, lane, spot, time) && walk_to(walk, lane, spot, time);
+}
+
 size_t nt_replay_callers(struct nt_replay *replay, int32_t tid, struct nt_replay_caller *callers, size_t max)
 {
 	struct nt_replay_place place;
-	const struct ns_run *run;
-	struct ns_walk *walk;
-	uint32_t lane, insn;
 	struct ns_spot spot;
 	uint64_t time;
+	uint32_t lane;
+	struct ns_walk *walk = find_walk(replay, tid, &lane, &spot, &time);
 
-	if (ns_replay_thread_spot(replay, tid, &lane, &spot, &insn) <= 0)
-		return 0;
-	run = ns_replay_run(replay, lane, spot);
-	if (!run)
-		return 0;
-	time = run->time;
-	walk = walk_of(replay, run->tid, ns_thread_cpu(run->tid, replay->lanes.at[lane].cpu));
-	if (!walk || !go_back(walk, lane, spot, time) || !walk_to(walk, lane, spot, time) ||
-	    !nt_replay_where(replay, tid, &place))
+	if (!walk || !walk_from_copy(walk, lane, spot, time) || !nt_replay_where(replay, tid, &place))
 		return 0;
 	return list_callers(walk, &place, callers, max);
+}
+
+size_t nt_replay_calls(struct nt_replay *replay, int32_t tid, struct nt_replay_call *calls, size_t max)
+{
+	struct ns_spot spot, from = { 0 };
+	uint32_t lane, nr = 0;
+	uint64_t time;
+	struct ns_walk *walk = find_walk(replay, tid, &lane, &spot, &time);
+	bool ok = walk;
+
+	/* pass 1, 2, 4, ... segments again, until they contain enough calls */
+	do {
+		from.segment = spot.segment > nr ? spot.segment - nr : 0;
+		nr = 2 * nr + 1;
+		ok = ok && walk_from_copy(walk, lane, from, from.segment ? replay->lanes.at[lane].segments.at[from.segment].first : 0);
+		if (!ok)
+			return 0;
+		walk->calls = calls;
+		walk->max_calls = max;
+		walk->nr_calls = 0;
+		ok = walk_to(walk, lane, spot, time);
+		walk->max_calls = 0;
+	} while (ok && from.segment && walk->nr_calls < max);
+	return ok ? walk->nr_calls : 0;
 }

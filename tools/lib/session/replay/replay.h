@@ -6,7 +6,7 @@
  *	nt_replay_new() -- nt_replay_seek(), nt_replay_step(), nt_replay_find() -- nt_replay_callers()
  *
  * The instructions of all CPUs are in one order. Ranges are ordered by time, and ranges with the
- * same time by CPU. nt_replay_new() decodes the recording once and stores an index of about 600 bytes
+ * same time by CPU. nt_replay_new() decodes the recording once and stores an index of about 2 KiB
  * for each 64 KiB of trace. Later calls decode only the segments of trace that they need.
  */
 #ifndef NTRACE_SESSION_REPLAY_H
@@ -104,6 +104,20 @@ struct nt_replay_caller {
  * Return the number of callers, which includes the innermost function and may exceed @max; 0 after an error.
  */
 size_t nt_replay_callers(struct nt_replay *replay, int32_t tid, struct nt_replay_caller *callers, size_t max);
+
+/* A call of a function */
+struct nt_replay_call {
+	uint64_t	addr, space;	/* first instruction of the function, and its address space */
+	uint64_t	time;		/* time of the message that reports the call, ns */
+	size_t		depth;		/* number of open calls, which includes this one */
+};
+
+/*
+ * nt_replay_calls() - get the last calls that a thread made before its next instruction, the newest last
+ *
+ * Return the number of calls, at most @max, or 0 after an error.
+ */
+size_t nt_replay_calls(struct nt_replay *replay, int32_t tid, struct nt_replay_call *calls, size_t max);
 
 /*
  * nt_replay_main() - find the process with the most instructions in user space
