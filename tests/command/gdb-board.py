@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This script runs in gdb, which debugs a recording of gdb-board/program.c. It compares gdb with the file truth, which
-gdb-truth.c wrote."""
+"""This script runs in gdb, which debugs a recording of gdb-board/program.c. It compares gdb with the truth of the
+board."""
 import bisect
 import os
 import random
@@ -9,57 +9,11 @@ import sys
 import gdb
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from gdb_checks import PLACES, STEPS, address, frames, met, number, ok, run  # noqa: E402
+from gdb_checks import PLACES, STEPS, address, met, number, ok, run  # noqa: E402
+from gdb_truth import TRUTH, differences, go, here, near  # noqa: E402
 
 FUNCTIONS = 'main', 'thread', 'work', 'risky', 'give_up', 'handle', 'compare', 'leaf', 'sum', 'each'
-tids, pcs, stacks = [], [], []      # thread, address and open calls of each instruction
-own = {}                            # the instructions of each thread
-
-
-def read_truth():
-    known = {}
-    with open('truth', encoding='ascii') as f:
-        for line in f:
-            block, calls = line.split('|')
-            tid, *addrs = block.split()
-            if calls not in known:
-                known[calls] = tuple((int(ret, 16), int(begin), int(handler)) for ret, begin, handler in
-                                     (call.split(':') for call in calls.split()))
-            for addr in addrs:
-                own.setdefault(int(tid), []).append(len(pcs))
-                tids.append(int(tid))
-                pcs.append(int(addr, 16))
-                stacks.append(known[calls])
-
-
-def here():
-    """Return the number of the instruction that the selected thread executes next, if gdb shows what the truth has for this
-    instruction. Otherwise return a text."""
-    tid, shown = gdb.selected_thread().ptid[1], [frame.pc() for frame in frames()]
-    at = own[tid][min(bisect.bisect_left(own[tid], number('trace_insn')), len(own[tid]) - 1)]
-    got = tid, number('pc'), shown
-    wanted = tids[at], pcs[at], [pcs[at]] + [ret for ret, _, _ in stacks[at]]
-    for n, (ret, _, handler) in enumerate(stacks[at], 1):
-        # a handler returns to the instruction after the system call that the signal has interrupted
-        if handler and got[2][n:n + 1] == [ret + 4]:
-            wanted[2][n] += 4
-    return at if got == wanted else 'instruction %d: %s, not %s' % (at, got, wanted)
-
-
-def go(at):
-    run('ntrace-goto insn %d' % at)
-    return here()
-
-
-def near(at, by):
-    """Return the instruction that the same thread executes @by instructions later"""
-    mine = own[tids[at]]
-    to = bisect.bisect_left(mine, at) + by
-    return mine[to] if 0 <= to < len(mine) else None
-
-
-def differences(got, wanted):
-    return [pair for pair in zip(got, wanted) if pair[0] != pair[1]][:3]
+tids, pcs, stacks, own = TRUTH.tids, TRUTH.pcs, TRUTH.stacks, TRUTH.own
 
 
 # ---- Source lines ----
@@ -136,7 +90,6 @@ def lines(command, at, nr, expect, least=0):
     return got[-1]
 
 
-read_truth()
 random.seed(3)
 switches = [at for at in range(1, len(pcs)) if tids[at] != tids[at - 1]]
 ok('the truth has two threads that alternate', len(own) == 2 and len(switches) > 20, (len(own), len(switches)))
@@ -171,6 +124,22 @@ for at in random.sample(switches[2:-2], 8):
     if here() != later:
         wrong.append((at, here(), later))
 ok('the other thread is at its next instruction', not wrong, wrong)
+
+# ntrace-calls lists the last calls before the position
+entries, wrong = {address(name): name for name in FUNCTIONS}, []
+for at in random.sample(range(start, len(pcs)), 10):
+    go(at)
+    cpu, shown = number('trace_cpu'), []
+    for line in run('ntrace-calls 60').splitlines():
+        time, text = line.split(' s ', 1)
+        if text.strip() in FUNCTIONS:
+            shown.append((text.strip(), len(text) - len(text.lstrip()), int(time.replace('.', ''))))
+    before = own[tids[at]][:bisect.bisect_right(own[tids[at]], at)]
+    made = [n for n in before if pcs[n] in entries][-len(shown):] if shown else []
+    if not made or [call[:2] for call in shown] != [(entries[pcs[n]], len(stacks[n]) + 1) for n in made] or any(
+            TRUTH.time_is_wrong(n, cpu, time) for n, (_, _, time) in zip(made, shown)):
+        wrong.append((at, shown[-5:], [(entries[pcs[n]], len(stacks[n]) + 1) for n in made[-5:]]))
+ok('ntrace-calls lists the last calls of the truth, with their callers and times', not wrong, wrong[:1])
 
 read_lines()
 for name in 'give_up', 'sum', 'handle':

@@ -539,34 +539,69 @@ static void take(struct place *p, const struct nb_truth_event *ev, const struct 
 	}
 }
 
-/* Read the truth. After each block in which a thread ran, call @each if it is not NULL. */
-static bool read_truth(const char *path, bool judge, void (*each)(const struct thread *t, const struct nb_truth_event *ev))
-{
-	struct nb_truth_reader *r;
-	struct nb_truth_event ev, stack = { 0 };
-	struct place place = { 0 };
-	const struct thread *t;
-	unsigned int hart;
-	int rc;
+/* A truth file, and its next block */
+struct source {
+	struct nb_truth_reader *reader;
+	struct nb_truth_event ev, stack;
+	struct place	place;
+	unsigned int	hart;
+	uint64_t	time;		/* the last time in the file before the block */
+	int		state;		/* result of nb_truth_next() */
+};
 
-	r = nb_truth_open(path, &hart);
-	if (!r)
-		return false;
-	while ((rc = nb_truth_next(r, &ev)) > 0) {
-		if (ev.kind == NB_TRUTH_CONTEXT)
-			place.context = ev.scontext;
-		if (ev.kind == NB_TRUTH_STACK)
-			stack = ev;
-		if (ev.kind != NB_TRUTH_BLOCK)
-			continue;
-		take(&place, &ev, &stack, judge);
-		t = each ? thread_of(place.tid) : NULL;
-		if (t)
-			each(t, &ev);
-		stack.sp = stack.tp = 0;
+static void next_block(struct source *s)
+{
+	s->stack.sp = s->stack.tp = 0;
+	while ((s->state = nb_truth_next(s->reader, &s->ev)) > 0 && s->ev.kind != NB_TRUTH_BLOCK) {
+		if (s->ev.kind == NB_TRUTH_CONTEXT)
+			s->place.context = s->ev.scontext;
+		if (s->ev.kind == NB_TRUTH_STACK)
+			s->stack = s->ev;
+		if (s->ev.kind == NB_TRUTH_TIME)
+			s->time = s->ev.time;
 	}
-	nb_truth_reader_close(r);
-	return !rc;
+}
+
+static struct source *earliest(struct source *sources, size_t nr)
+{
+	struct source *s, *first = NULL;
+
+	for (s = sources; s < sources + nr; s++) {
+		if (s->state > 0 && (!first || s->time < first->time))
+			first = s;
+	}
+	return first;
+}
+
+/*
+ * Read the truth of up to 8 harts in the order of time. After each block in which a thread ran, call @each if it is not
+ * NULL. Return false if a file is missing or damaged.
+ */
+static bool read_truth(char **paths, size_t nr, bool judge, void (*each)(const struct thread *t, const struct source *s))
+{
+	struct source sources[8] = { 0 }, *s;
+	const struct thread *t;
+	bool ok = nr <= 8;
+	size_t i;
+
+	for (i = 0; ok && i < nr; i++) {
+		sources[i].reader = nb_truth_open(paths[i], &sources[i].hart);
+		ok = sources[i].reader;
+		if (ok)
+			next_block(&sources[i]);
+	}
+	while (ok && (s = earliest(sources, nr))) {
+		take(&s->place, &s->ev, &s->stack, judge);
+		t = each ? thread_of(s->place.tid) : NULL;
+		if (t)
+			each(t, s);
+		next_block(s);
+	}
+	for (i = 0; i < nr && i < 8 && sources[i].reader; i++) {
+		nb_truth_reader_close(sources[i].reader);
+		ok = ok && !sources[i].state;
+	}
+	return ok;
 }
 
 /* ---- The calls that ntrace found ---- */
@@ -668,13 +703,13 @@ int main(int argc, char **argv)
 		fprintf(stderr, "judge-calls: cannot read %s or %s\n", argv[2 * i + 2], programs[i].list);
 		return 2;
 	}
-	if (!read_truth(argv[1], false, NULL))
+	if (!read_truth(&argv[1], 1, false, NULL))
 		return 2;
 	for (i = 0; i < (int)threads.nr; i++) {
 		find_stacks(&threads.at[i]);
 		threads.at[i].trap_sp = 0;
 	}
-	if (!read_truth(argv[1], true, NULL))
+	if (!read_truth(&argv[1], 1, true, NULL))
 		return 2;
 	for (i = 0; i < (int)threads.nr; i++)
 		drop_all(&threads.at[i]);

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Two threads that call functions of a library through the PLT, with recursion, callbacks, longjmp() and a signal. */
+/*
+ * Two threads that call functions of a library through the PLT, with recursion, callbacks, longjmp() and a signal. Both
+ * run on CPU 0. With an argument, they move between CPUs 0 and 1.
+ */
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -9,6 +13,7 @@
 #include "library.h"
 
 static __thread jmp_buf env;
+static int moves;
 
 static int compare(const void *a, const void *b)
 {
@@ -50,6 +55,15 @@ static int work(int n)
 	return total;
 }
 
+static void move(int to)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(to, &cpus);
+	sched_setaffinity(0, sizeof(cpus), &cpus);
+}
+
 static void *thread(void *arg)
 {
 	int n = 40;
@@ -58,18 +72,23 @@ static void *thread(void *arg)
 	while (n) {
 		total += work(n);
 		sched_yield();
+		if (moves)
+			move(arg ? n & 1 : n >> 1 & 1);
 		n--;
 	}
 	leaf(total);
 	return arg;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	pthread_t other;
 
+	moves = argc > 1;
+	if (!moves)
+		move(0);
 	signal(SIGUSR1, handle);
-	pthread_create(&other, NULL, thread, NULL);
+	pthread_create(&other, NULL, thread, argv);
 	raise(SIGUSR1);
 	thread(NULL);
 	pthread_join(other, NULL);

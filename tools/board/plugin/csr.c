@@ -47,8 +47,10 @@ static void csr_tell(struct hart *h)
 {
 	if (h->te)
 		nb_te_context(h->te, h->scontext, h->hcontext);
-	if (h->truth)
+	if (h->truth) {
 		nb_truth_context(h->truth, h->scontext, h->hcontext);
+		nb_truth_time(h->truth, board_time());
+	}
 }
 
 /*

@@ -572,7 +572,7 @@ static void trap(struct hart *h, bool interrupt, uint64_t from, uint64_t to)
 
 static void truth_time(struct hart *h)
 {
-	if (h->truth && h->stats.retired - h->truth_time_at > 100000) {
+	if (h->truth && h->stats.retired - h->truth_time_at > (board.truth_stacks ? 100 : 100000)) {
 		h->truth_time_at = h->stats.retired;
 		nb_truth_time(h->truth, board_time());
 	}
