@@ -59,16 +59,22 @@ class TraceUnwinder(Unwinder):
         return info
 
 
-class Goto(gdb.Command):
-    """Go to another time of the recording: ntrace-goto TIME|begin|end|insn N"""
-    def __init__(self):
-        super().__init__('ntrace-goto', gdb.COMMAND_RUNNING)
+def command(name, kind):
+    """Make a command of gdb of a function, whose docstring becomes the help of the command"""
+    def add(function):
+        members = {'__doc__': function.__doc__, 'invoke': lambda self, arg, from_tty: function(arg, from_tty)}
+        type(name, (gdb.Command,), members)(name, kind)
+        return function
+    return add
 
-    def invoke(self, arg, from_tty):
-        said = gdb.execute('monitor goto ' + arg, to_string=True)
-        if said:
-            raise gdb.GdbError(said.strip())
-        gdb.execute('continue', from_tty)
+
+@command('ntrace-goto', gdb.COMMAND_RUNNING)
+def go_to(arg, from_tty):
+    """Go to another time of the recording: ntrace-goto TIME|begin|end|insn N"""
+    said = gdb.execute('monitor goto ' + arg, to_string=True)
+    if said:
+        raise gdb.GdbError(said.strip())
+    gdb.execute('continue', from_tty)
 
 
 def line_range(frame):
@@ -87,57 +93,45 @@ def line_range(frame):
     return first, last
 
 
-class Back(gdb.Command):
+@command('ntrace-back', gdb.COMMAND_RUNNING)
+def go_back(arg, from_tty):
     """Go back to where the current line was entered, over all calls that it made. Unlike reverse-next, which asks
 for each instruction, this takes no longer for a line with a long loop."""
-    def __init__(self):
-        super().__init__('ntrace-back', gdb.COMMAND_RUNNING)
-
-    def invoke(self, arg, from_tty):
-        gdb.execute('monitor back %x %x' % line_range(gdb.newest_frame()), to_string=True)
-        gdb.execute('reverse-continue', from_tty)
+    gdb.execute('monitor back %x %x' % line_range(gdb.newest_frame()), to_string=True)
+    gdb.execute('reverse-continue', from_tty)
 
 
-class Where(gdb.Command):
+@command('ntrace-where', gdb.COMMAND_STATUS)
+def print_place(arg, from_tty):
     """Print the time, the CPU and the number of the instruction at the current position."""
-    def __init__(self):
-        super().__init__('ntrace-where', gdb.COMMAND_STATUS)
-
-    def invoke(self, arg, from_tty):
-        time, insn, cpu = (int(gdb.parse_and_eval('$trace_' + name)) for name in ('time', 'insn', 'cpu'))
-        print('%d.%09d s, CPU %d, instruction %d' % (time // 10 ** 9, time % 10 ** 9, cpu, insn))
+    time, insn, cpu = (int(gdb.parse_and_eval('$trace_' + name)) for name in ('time', 'insn', 'cpu'))
+    print('%d.%09d s, CPU %d, instruction %d' % (time // 10 ** 9, time % 10 ** 9, cpu, insn))
 
 
-class Calls(gdb.Command):
+@command('ntrace-calls', gdb.COMMAND_STACK)
+def print_calls(arg, from_tty):
     """Print the last calls that the thread made before the current position, with their times: ntrace-calls [NUMBER]
 NUMBER is at most 100. Functions are indented by the number of their callers."""
-    def __init__(self):
-        super().__init__('ntrace-calls', gdb.COMMAND_STACK)
-
-    def invoke(self, arg, from_tty):
-        if arg and not arg.isdigit():
-            raise gdb.GdbError('ntrace-calls expects a number such as 20, not ' + arg)
-        gdb.execute('monitor calls ' + (arg or '20'))
+    if arg and not arg.isdigit():
+        raise gdb.GdbError('ntrace-calls expects a number such as 20, not ' + arg)
+    gdb.execute('monitor calls ' + (arg or '20'))
 
 
-class ReverseFinish(gdb.Command):
+@command('reverse-finish', gdb.COMMAND_RUNNING)
+def reverse_finish(arg, from_tty):
     """Execute backwards until just before the selected stack frame is called."""
-    def __init__(self):
-        super().__init__('reverse-finish', gdb.COMMAND_RUNNING)
-
-    def invoke(self, arg, from_tty):
-        # without step-mode, gdb goes back to the start of the recording if the caller has no symbols
-        wanted = ('step-mode', 'on'), ('exec-direction', 'reverse')
-        before = ('step-mode', 'on' if gdb.parameter('step-mode') else 'off'), ('exec-direction', gdb.parameter('exec-direction'))
-        try:
-            for setting in wanted:
-                gdb.execute('set %s %s' % setting)
-            gdb.execute('finish ' + arg, from_tty)
-        except gdb.error as error:
-            raise gdb.GdbError(str(error))
-        finally:
-            for setting in before:
-                gdb.execute('set %s %s' % setting)
+    # without step-mode, gdb goes back to the start of the recording if the caller has no symbols
+    wanted = ('step-mode', 'on'), ('exec-direction', 'reverse')
+    before = ('step-mode', 'on' if gdb.parameter('step-mode') else 'off'), ('exec-direction', gdb.parameter('exec-direction'))
+    try:
+        for setting in wanted:
+            gdb.execute('set %s %s' % setting)
+        gdb.execute('finish ' + arg, from_tty)
+    except gdb.error as error:
+        raise gdb.GdbError(str(error))
+    finally:
+        for setting in before:
+            gdb.execute('set %s %s' % setting)
 
 
 def add_dap():
@@ -172,11 +166,6 @@ change this setting."""
 
 gdb.unwinder.register_unwinder(None, TraceUnwinder(), True)
 gdb.events.stop.connect(lock_steps)
-Goto()
-Back()
-Where()
-Calls()
-ReverseFinish()
 for setting in (
         # objects.c explains why the OS ABI is none
         'osabi none',

@@ -54,7 +54,6 @@ static void put_register(FILE *f, const char *name, unsigned int bits, const cha
 
 static void put_features(const struct stub *stub, FILE *f)
 {
-	static const char *const names[] = { "zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "fp", "s1" };
 	static const char *const flags[] = { "fflags", "frm", "fcsr" };
 	static const char *const trace[] = { "trace_time", "trace_insn", "trace_depth" };
 	char name[16];
@@ -64,16 +63,13 @@ static void put_features(const struct stub *stub, FILE *f)
 		"<architecture>riscv:rv%u</architecture><osabi>none</osabi><feature name=\"org.gnu.gdb.riscv.cpu\">",
 		stub->xlen);
 	for (i = 0; i < STUB_REG_PC; i++) {
-		snprintf(name, sizeof(name), "%c%u", i < 18 ? 'a' : i < 28 ? 's' : 't',
-			 i < 18 ? i - 10 : i < 28 ? i - 16 : i - 25);
-		put_register(f, i < 10 ? names[i] : name, stub->xlen, i == 1 ? "code_ptr" : i == 2 ? "data_ptr" : "int", i);
+		snprintf(name, sizeof(name), "x%u", i);
+		put_register(f, name, stub->xlen, i == 1 ? "code_ptr" : i == 2 ? "data_ptr" : "int", i);
 	}
 	put_register(f, "pc", stub->xlen, "code_ptr", STUB_REG_PC);
 	fputs("</feature><feature name=\"org.gnu.gdb.riscv.fpu\">", f);
 	for (i = 0; i < 32; i++) {
-		/* the names of the registers are ft0-7, fs0-1, fa0-7, fs2-11 and ft8-11, in this order */
-		snprintf(name, sizeof(name), "f%c%u", i < 8 || i >= 28 ? 't' : i >= 10 && i < 18 ? 'a' : 's',
-			 i < 8 ? i : i < 10 ? i - 8 : i < 18 ? i - 10 : i < 28 ? i - 16 : i - 20);
+		snprintf(name, sizeof(name), "f%u", i);
 		put_register(f, name, 64, "ieee_double", STUB_REG_FPU + i);
 	}
 	for (i = 0; i < 3; i++)
