@@ -8,7 +8,7 @@
 . "$(dirname "$0")/flight.sh"
 
 need_perf_and_work 6.12
-plan $(by_size 26 44)
+plan $(by_size 29 47)
 insmod='insmod /usr/lib/ntrace/ntrace-trouble.ko how'
 
 crash panic "$tap_tmp/panic" : "$insmod=panic" --reset warm --append panic=1 $(by_size --cached-flight "")
@@ -25,6 +25,14 @@ fi
 if [ -x "$O/root/bin/gdb-multiarch" ]; then
 	"$O/bin/ntrace" gdb --gdb "$O/root/bin/gdb-multiarch" -i "$tap_tmp/panic/flight" -- -nx -batch \
 		-ex 'printf "pc %lx\n", $pc' -ex bt -ex reverse-finish -ex reverse-finish -ex reverse-finish >"$tap_tmp/gdb" 2>&1
+	"$O/bin/ntrace" gdb --gdb "$O/root/bin/gdb-multiarch" -i "$tap_tmp/panic/flight" -- -nx -batch \
+		-ex 'thread apply all -q printf "cpu %d %lx\n", $trace_cpu, $pc' -ex 'thread apply all -q bt' >"$tap_tmp/ends" 2>&1
+	# the CPUs of a board have numbers from 0 to 7
+	is "panic: gdb shows the last instruction of each CPU" "$(sed -n 's/^cpu //p' "$tap_tmp/ends" | sort)" "$(for cpu in 0 1 2 3 4 5 6 7; do
+		"$O/bin/ntrace" script --insns -F ip --cpu $cpu -i "$tap_tmp/panic/flight" 2>/dev/null | awk -v cpu=$cpu 'END { if (NR) print cpu, $1 }'
+	done)"
+	is "panic: each CPU has a back trace, and one of them has the guilty function" \
+		"$(grep -c '^#0 ' "$tap_tmp/ends") $(grep -c '^#[0-9]* .* guilty_panic ()' "$tap_tmp/ends")" "$(grep -c '^cpu ' "$tap_tmp/ends") 1"
 	is "panic: gdb starts at the last instruction" "$(sed -n 's/^pc //p' "$tap_tmp/gdb")" \
 		"$("$O/bin/ntrace" script --insns -F ip -i "$tap_tmp/panic/flight" 2>/dev/null | awk 'END { print $1 }')"
 	# The first printed function is that in which gdb starts. The record may end in an interrupt, so leave out the
@@ -32,6 +40,8 @@ if [ -x "$O/root/bin/gdb-multiarch" ]; then
 	is "panic: gdb goes back to the guilty function" "$(sed -n 's/^0x[0-9a-f]* in \([a-z_]*\) ().*/\1/p' "$tap_tmp/gdb" |
 		sed '/^ret_from_exception$/d; /^handle_exception$/d' | sed -n 2p)" guilty_panic
 else
+	skip "panic: gdb shows the last instruction of each CPU" "there is no gdb-multiarch"
+	skip "panic: each CPU has a back trace, and one of them has the guilty function" "there is no gdb-multiarch"
 	skip "panic: gdb starts at the last instruction" "there is no gdb-multiarch"
 	skip "panic: gdb goes back to the guilty function" "there is no gdb-multiarch"
 fi
