@@ -29,7 +29,7 @@ if [ -x "$O/root/bin/gdb-multiarch" ]; then
 		-ex 'thread apply all -q printf "cpu %d %lx\n", $trace_cpu, $pc' -ex 'thread apply all -q bt' >"$tap_tmp/ends" 2>&1
 	# the CPUs of a board have numbers from 0 to 7
 	is "panic: gdb shows the last instruction of each CPU" "$(sed -n 's/^cpu //p' "$tap_tmp/ends" | sort)" "$(for cpu in 0 1 2 3 4 5 6 7; do
-		"$O/bin/ntrace" script --insns -F ip --cpu $cpu -i "$tap_tmp/panic/flight" 2>/dev/null | awk -v cpu=$cpu 'END { if (NR) print cpu, $1 }'
+		"$O/bin/ntrace" script --insns -F ip --cpu $cpu -i "$tap_tmp/panic/flight" 2>/dev/null | awk -v cpu=$cpu '$1 ~ /^f+[0-9a-f]+$/ { last = $1 } END { if (last) print cpu, last }'
 	done)"
 	is "panic: each CPU has a back trace, and one of them has the guilty function" \
 		"$(grep -c '^#0 ' "$tap_tmp/ends") $(grep -c '^#[0-9]* .* guilty_panic ()' "$tap_tmp/ends")" "$(grep -c '^cpu ' "$tap_tmp/ends") 1"
