@@ -114,6 +114,17 @@ run('continue')
 at = number('trace_insn')
 ok('a condition on time is evaluated', at > len(TRUTH) // 2 and at == TRUTH.index(request, len(TRUTH) // 2), at)
 run('delete')
+# If the stub evaluates the condition, gdb continues only once
+compare = address('compare')
+wanted = [n for n, pc in enumerate(TRUTH) if pc == compare]
+run('ntrace-goto begin')
+run('break *%d if $trace_insn >= %d && $trace_time > 5 && $trace_cpu == 0 && $trace_depth > 2' % (compare, wanted[200]))
+run('set debug remote 1')
+resumed = run('continue').count('Sending packet: $vCont;c')
+run('set debug remote 0')
+ok('the stub evaluates a condition on all four values of the trace', number('trace_insn') == wanted[200] and resumed == 1,
+   (number('trace_insn'), wanted[200], resumed))
+run('delete')
 ok('data in memory cannot be read', 'Cannot access memory' in run('print values') + run('print sink'))
 ok('registers are not available', 'unavailable' in run('info registers sp'))
 ok('gdb cannot call a function', 'error' in run('print request(1)'))
