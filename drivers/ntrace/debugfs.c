@@ -78,7 +78,6 @@ static void ntrace_debug_encoder(struct seq_file *s, const struct ntrace_encoder
 	seq_printf(s, "filters 0x%x\ncomparators 0x%x\n", caps->filters, caps->comparators);
 	seq_printf(s, "latches 0x%x\nexcludes 0x%x\n", caps->latches, caps->excludes);
 	seq_printf(s, "filter_comparators %u\n", caps->comps);
-	seq_printf(s, "trig_in 0x%x\ntrig_out 0x%x\n", caps->trig_in, caps->trig_out);
 }
 
 static void ntrace_debug_sink(struct seq_file *s, const struct ntrace_sink *sink)

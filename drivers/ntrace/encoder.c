@@ -49,7 +49,6 @@ static const struct ntrace_bit ntrace_control_bits[] = {
 	{ NTRACE_CONFIG_CONTEXT,		TR_TE_CONTEXT },
 	{ NTRACE_CONFIG_STALL,			TR_TE_INST_STALL_ENA },
 	{ NTRACE_CONFIG_INHIBIT_SRC,		TR_TE_INHIBIT_SRC },
-	{ NTRACE_CONFIG_TRIGGER,		TR_TE_INST_TRIG_ENABLE },
 	{ }
 };
 
@@ -243,50 +242,6 @@ static void ntrace_encoder_probe_comparators(struct ntrace_encoder *enc)
 	}
 	if (ntrace_caps_excludes(caps))
 		caps->config |= NTRACE_CONFIG_EXCLUDE;
-}
-
-/* Return a bitmap of the external triggers that have an action in @control */
-static u8 ntrace_trigger_actions(u32 control)
-{
-	unsigned int i;
-	u8 actions = 0;
-
-	for (i = 0; i < TR_TE_TRIG_EXT_MAX; i++)
-		if (control & TR_TE_TRIG_EXT(i))
-			actions |= BIT(i);
-	return actions;
-}
-
-/*
- * Return a bitmap of the external triggers that can be set to @value and to 0. The driver uses no
- * other triggers.
- */
-static u8 ntrace_encoder_try_triggers(const struct ntrace_encoder *enc, unsigned int reg, u32 value)
-{
-	unsigned int i;
-	u8 takes = 0;
-
-	for (i = 0; i < TR_TE_TRIG_EXT_MAX; i++) {
-		u32 field = value << (4 * i);
-
-		ntrace_write(&enc->comp, reg, field);
-		if ((ntrace_read(&enc->comp, reg) & TR_TE_TRIG_EXT(i)) == field)
-			takes |= BIT(i);
-	}
-	ntrace_write(&enc->comp, reg, 0);
-	return takes & ~ntrace_trigger_actions(ntrace_read(&enc->comp, reg));
-}
-
-static void ntrace_encoder_probe_triggers(struct ntrace_encoder *enc)
-{
-	struct ntrace_caps *caps = &enc->caps;
-
-	if (!(caps->config & NTRACE_CONFIG_TRIGGER))
-		return;
-	caps->trig_in = ntrace_encoder_try_triggers(enc, TR_TE_TRIG_EXT_IN_CONTROL,
-						    TR_TE_TRIG_IN_ON);
-	caps->trig_out = ntrace_encoder_try_triggers(enc, TR_TE_TRIG_EXT_OUT_CONTROL,
-						     TR_TE_TRIG_OUT_START | TR_TE_TRIG_OUT_STOP);
 }
 
 /* Return the privileges that a filter can choose, or 0 if it cannot exclude some of them */
@@ -625,7 +580,6 @@ static int ntrace_encoder_probe(struct ntrace_encoder *enc)
 	ntrace_encoder_probe_features(enc);
 	ntrace_encoder_probe_timestamp(enc);
 	ntrace_encoder_probe_filters(enc);
-	ntrace_encoder_probe_triggers(enc);
 	return 0;
 }
 
@@ -730,7 +684,7 @@ int ntrace_encoder_supports(const struct ntrace_encoder *enc, u64 config,
 		     NTRACE_CONFIG_INHIBIT_SRC | NTRACE_CONFIG_SEQUENTIAL_JUMP |
 		     NTRACE_CONFIG_IMPLICIT_RETURN | NTRACE_CONFIG_REPEATED_HISTORY |
 		     NTRACE_CONFIG_ALL_JUMPS | NTRACE_CONFIG_EXTEND_ADDR |
-		     NTRACE_CONFIG_EXCLUDE | NTRACE_CONFIG_TRIGGER;
+		     NTRACE_CONFIG_EXCLUDE;
 
 	if ((config & single & ~caps->config) || (caps->fixed & ~config))
 		return -EOPNOTSUPP;
@@ -748,11 +702,7 @@ int ntrace_encoder_supports(const struct ntrace_encoder *enc, u64 config,
 	      !ntrace_ts_is_internal(FIELD_GET(NTRACE_CONFIG_TS_MODE, config) ?:
 				     ntrace_encoder_usual_ts_mode(enc)))))
 		return -EOPNOTSUPP;
-	if (!ntrace_caps_filter(caps, filter) ||
-	    ntrace_trigger_actions(filter->trig_in) & ~caps->trig_in ||
-	    ntrace_trigger_actions(filter->trig_out) & ~caps->trig_out)
-		return -EOPNOTSUPP;
-	return 0;
+	return ntrace_caps_filter(caps, filter) ? 0 : -EOPNOTSUPP;
 }
 
 /*
@@ -880,32 +830,6 @@ static int ntrace_encoder_write_filters(struct ntrace_encoder *enc,
 }
 
 /*
- * Return true if the triggers in @triggers have the actions of @control. Other triggers may have a
- * fixed action.
- */
-static bool ntrace_encoder_triggers_are(const struct ntrace_encoder *enc, unsigned int reg,
-					u8 triggers, u32 control)
-{
-	return !(ntrace_trigger_actions(ntrace_read(&enc->comp, reg) ^ control) & triggers);
-}
-
-/* Set up external triggers, if there are any */
-static int ntrace_encoder_write_triggers(struct ntrace_encoder *enc,
-					 const struct ntrace_filter *filter)
-{
-	const struct ntrace_caps *caps = &enc->caps;
-
-	if (!caps->trig_in && !caps->trig_out)
-		return 0;
-	ntrace_write(&enc->comp, TR_TE_TRIG_EXT_IN_CONTROL, filter->trig_in);
-	ntrace_write(&enc->comp, TR_TE_TRIG_EXT_OUT_CONTROL, filter->trig_out);
-	return ntrace_encoder_triggers_are(enc, TR_TE_TRIG_EXT_IN_CONTROL, caps->trig_in,
-					   filter->trig_in) &&
-	       ntrace_encoder_triggers_are(enc, TR_TE_TRIG_EXT_OUT_CONTROL, caps->trig_out,
-					   filter->trig_out) ? 0 : -EIO;
-}
-
-/*
  * Select the clock of timestamps, and whether messages have timestamps. Without them, the usual
  * counter continues, because it may be read when the next event is opened.
  */
@@ -971,10 +895,9 @@ static int ntrace_encoder_write_config(struct ntrace_encoder *enc, u64 config)
 		return -EIO;
 	ntrace_write(comp, TR_TE_INST_FILTERS, 0);
 	/* Enable no filter if the event traces everything */
-	if ((enc->filter.priv || enc->filter.nr_ranges) &&
-	    ntrace_encoder_write_filters(enc, &enc->filter))
-		return -EIO;
-	return ntrace_encoder_write_triggers(enc, &enc->filter);
+	if (!enc->filter.priv && !enc->filter.nr_ranges)
+		return 0;
+	return ntrace_encoder_write_filters(enc, &enc->filter);
 }
 
 /*

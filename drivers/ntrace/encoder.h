@@ -32,8 +32,6 @@
  * @latches: Bitmap of comparators that match from one address to another
  * @excludes: Bitmap of comparators that match outside of a range
  * @comps: Number of comparators that one filter can combine
- * @trig_in: Bitmap of external trigger inputs
- * @trig_out: Bitmap of external trigger outputs
  */
 struct ntrace_caps {
 	u64	config;
@@ -53,8 +51,6 @@ struct ntrace_caps {
 	u8	latches;
 	u8	excludes;
 	u8	comps;
-	u8	trig_in;
-	u8	trig_out;
 };
 
 /* Values of priv at the ingress port, which are also the bits of trTeFilterMatchChoicePrivilege */
@@ -87,8 +83,6 @@ struct ntrace_range {
  *	when it reaches a stop. A latch in the comparator stores whether the hart has passed a
  *	start. The number identifies the event to which the state of the latch belongs.
  * @exclude: Trace all addresses except @ranges
- * @trig_in: Value of trTeTrigExtInControl
- * @trig_out: Value of trTeTrigExtOutControl
  * @ranges: The ranges
  */
 struct ntrace_filter {
@@ -97,22 +91,8 @@ struct ntrace_filter {
 	bool			no_start;
 	bool			no_stop;
 	bool			exclude;
-	u32			trig_in;
-	u32			trig_out;
 	u64			latch;
 	struct ntrace_range	ranges[TR_TE_COMP_MAX];
-};
-
-/**
- * enum ntrace_tracing - trTeInstTracing for the next start of an encoder
- * @NTRACE_TRACING_ASK: Set, unless the event is paused
- * @NTRACE_TRACING_OFF: Clear, because a trigger ended the trace
- * @NTRACE_TRACING_ON: Set, because a trigger began the trace
- */
-enum ntrace_tracing {
-	NTRACE_TRACING_ASK,
-	NTRACE_TRACING_OFF,
-	NTRACE_TRACING_ON,
 };
 
 /**
@@ -123,7 +103,6 @@ enum ntrace_tracing {
  * @reported: Number of the CPU whose SRC was reported last, plus 1; or 0
  * @takes: The event may take the sink from the flight recorder, which continues when the event
  *	stops
- * @tracing: State of trTeInstTracing when the event stopped, if it has triggers
  * @filter: Addresses and privileges to trace
  */
 struct ntrace_want {
@@ -132,7 +111,6 @@ struct ntrace_want {
 	u32			sink;
 	unsigned int		reported;
 	bool			takes;
-	enum ntrace_tracing	tracing;
 	struct ntrace_filter	filter;
 };
 
@@ -212,8 +190,6 @@ struct ntrace_route {
  *	other encoder uses the sink and the path has no funnel.
  * @features: Bits of trTeInstFeatures that do not depend on @config (SrcID, SrcBits)
  * @paused: Keep trTeInstTracing at 0
- * @tracing: State of trTeInstTracing for the next start. If the event has triggers, hardware
- *	changes the bit.
  * @overflows: Number of times that the encoder had no room, and dropped messages or stalled
  *	the hart
  * @on: The encoder, and the components between it and the sink, are enabled
@@ -247,7 +223,6 @@ struct ntrace_encoder {
 	u64			ready;
 	u32			features;
 	bool			paused;
-	enum ntrace_tracing	tracing;
 	unsigned long		overflows;
 	bool			on;
 	struct list_head	member;
@@ -313,7 +288,6 @@ static inline bool ntrace_encoder_holds(const struct ntrace_encoder *enc, u64 co
 	return enc->programmed && enc->config == config && enc->filter.priv == filter->priv &&
 	       enc->filter.nr_ranges == filter->nr_ranges &&
 	       enc->filter.exclude == filter->exclude &&
-	       enc->filter.trig_in == filter->trig_in && enc->filter.trig_out == filter->trig_out &&
 	       (!filter->nr_ranges || ntrace_filter_same_ranges(&enc->filter, filter));
 }
 
@@ -328,7 +302,6 @@ static inline void ntrace_encoder_forget(struct ntrace_encoder *enc)
 static inline void ntrace_encoder_want(struct ntrace_encoder *enc, const struct ntrace_want *want)
 {
 	enc->ready = 0;
-	enc->tracing = want->tracing;
 	if (ntrace_encoder_holds(enc, want->config, &want->filter))
 		return;
 	enc->programmed = false;

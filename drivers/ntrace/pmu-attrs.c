@@ -39,7 +39,6 @@ static const struct ntrace_field {
 	{ "ts_mode",		NTRACE_CONFIG_TS_MODE, offsetof(struct ntrace_caps, ts_modes) },
 	{ "inhibit_src",	NTRACE_CONFIG_INHIBIT_SRC },
 	{ "exclude",		NTRACE_CONFIG_EXCLUDE },
-	{ "trigger",		NTRACE_CONFIG_TRIGGER },
 	{ "sram",		NTRACE_CONFIG_SRAM },
 };
 
@@ -47,10 +46,8 @@ static const struct ntrace_field {
 
 /* Fields of the other words of perf_event_attr */
 PMU_FORMAT_ATTR(sink,		"config2:32-63");
-PMU_FORMAT_ATTR(trigger_in,	"config3:0-31");
-PMU_FORMAT_ATTR(trigger_out,	"config3:32-63");
 
-#define NTRACE_NR_MORE_FIELDS	3
+#define NTRACE_NR_MORE_FIELDS	1
 
 /* Return the capabilities that all encoders have in common. The caller holds ntrace_mutex. */
 struct ntrace_caps ntrace_common_caps(void)
@@ -83,8 +80,6 @@ struct ntrace_caps ntrace_common_caps(void)
 		caps.latches &= c->latches;
 		caps.excludes &= c->excludes;
 		caps.comps = min(caps.comps, c->comps);
-		caps.trig_in &= c->trig_in;
-		caps.trig_out &= c->trig_out;
 	}
 	/*
 	 * Every encoder can trace machine mode, so the capability "firmware" is always 1
@@ -138,8 +133,6 @@ static struct ntrace_field_attr ntrace_cap_field[NTRACE_NR_FIELDS];
 /* Format attributes. Those of attr.config are added from ntrace_fields after the others. */
 static struct attribute *ntrace_format_attrs[NTRACE_NR_MORE_FIELDS + NTRACE_NR_FIELDS + 1] = {
 	&format_attr_sink.attr,
-	&format_attr_trigger_in.attr,
-	&format_attr_trigger_out.attr,
 };
 
 static const struct attribute_group ntrace_format_group = {
@@ -183,10 +176,6 @@ NTRACE_ATTR_CAP(privilege, "0x%x", caps.priv);
 NTRACE_ATTR_CAP(address_filters, "%u", ntrace_caps_ranges(&caps, false));
 NTRACE_ATTR_CAP(start_filters, "%u", ntrace_caps_ranges(&caps, true));
 NTRACE_ATTR_CAP(exclude_filters, "%u", ntrace_caps_excludes(&caps));
-/* The lists of external triggers */
-NTRACE_ATTR_CAP(trigger_in, "%*pbl", TR_TE_TRIG_EXT_MAX, &(unsigned long){ caps.trig_in });
-NTRACE_ATTR_CAP(trigger_out, "%*pbl", TR_TE_TRIG_EXT_MAX, &(unsigned long){ caps.trig_out });
-
 /* Show 1 if samples of other events can contain trace, or 0 and the reason */
 static ssize_t aux_sampling_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
@@ -203,7 +192,7 @@ static ssize_t aux_pause_show(struct device *dev, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RO(aux_pause);
 
-#define NTRACE_NR_CAPS		9
+#define NTRACE_NR_CAPS		7
 
 /* Capabilities. Those of fields are added from ntrace_fields after the other attributes. */
 static struct attribute *ntrace_caps_attrs[NTRACE_NR_CAPS + NTRACE_NR_FIELDS + 1] = {
@@ -214,8 +203,6 @@ static struct attribute *ntrace_caps_attrs[NTRACE_NR_CAPS + NTRACE_NR_FIELDS + 1
 	&dev_attr_aux_sampling.attr,
 	&dev_attr_aux_pause.attr,
 	&dev_attr_cap_exclude_filters.attr,
-	&dev_attr_cap_trigger_in.attr,
-	&dev_attr_cap_trigger_out.attr,
 };
 
 static struct attribute *ntrace_field_attr_init(struct ntrace_field_attr *to,

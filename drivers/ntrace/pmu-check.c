@@ -20,12 +20,9 @@ static int ntrace_event_check_more(const struct perf_event *event)
 
 	if (ntrace_attr_has_more(attr))
 		return -EINVAL;
-	if (attr->config1 || attr->config2 & ~NTRACE_CONFIG2_SINK)
+	if (attr->config1 || attr->config2 & ~NTRACE_CONFIG2_SINK || attr->config3)
 		return -EINVAL;
-	/* External triggers affect other hardware, so they are reserved for privileged users */
-	if (attr->config3 && !(attr->config & NTRACE_CONFIG_TRIGGER))
-		return -EINVAL;
-	return attr->config3 && !perfmon_capable() ? -EACCES : 0;
+	return 0;
 }
 
 /* Return -EINVAL for settings that no hardware supports. */
@@ -170,8 +167,6 @@ static void ntrace_event_settings(const struct perf_event *event, struct ntrace_
 	want->config = attr->config;
 	want->sink = FIELD_GET(NTRACE_CONFIG2_SINK, attr->config2);
 	want->filter.exclude = attr->config & NTRACE_CONFIG_EXCLUDE;
-	want->filter.trig_in = FIELD_GET(NTRACE_CONFIG3_TRIGGER_IN, attr->config3);
-	want->filter.trig_out = FIELD_GET(NTRACE_CONFIG3_TRIGGER_OUT, attr->config3);
 }
 
 /* Check that the owner of the event may use its settings, and that the hardware supports them */

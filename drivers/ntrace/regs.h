@@ -41,7 +41,6 @@
 #define   TR_TE_INST_MODE_BTM		3
 #define   TR_TE_INST_MODE_HTM		6
 #define  TR_TE_CONTEXT			BIT(9)
-#define  TR_TE_INST_TRIG_ENABLE		BIT(11)
 #define  TR_TE_INST_STALL_OR_OVERFLOW	BIT(12)
 #define  TR_TE_INST_STALL_ENA		BIT(13)
 #define  TR_TE_INHIBIT_SRC		BIT(15)
@@ -68,13 +67,7 @@
 #define TR_TE_DATA_FILTERS		0x01c
 #define TR_TE_TRIG_DBG_CONTROL		0x050
 #define TR_TE_TRIG_EXT_IN_CONTROL	0x054
-#define  TR_TE_TRIG_EXT_MAX		8
-#define  TR_TE_TRIG_EXT(i)		(0xfU << (4 * (i)))
-#define   TR_TE_TRIG_IN_ON		2
-#define   TR_TE_TRIG_IN_OFF		3
 #define TR_TE_TRIG_EXT_OUT_CONTROL	0x058
-#define   TR_TE_TRIG_OUT_START		BIT(0)
-#define   TR_TE_TRIG_OUT_STOP		BIT(1)
 
 /* Chapter "Trace Encoder Filter Registers" */
 #define TR_TE_FILTER_MAX		16

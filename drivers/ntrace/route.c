@@ -168,22 +168,12 @@ static int ntrace_path_drop(struct ntrace_encoder *enc)
 	return ret;
 }
 
-/* With triggers, hardware changes trTeInstTracing. Keep its value from one start to the next. */
-static void ntrace_path_keep_tracing(struct ntrace_encoder *enc)
-{
-	if (likely(!(enc->config & NTRACE_CONFIG_TRIGGER)))
-		return;
-	enc->tracing = ntrace_read(&enc->comp, TR_TE_CONTROL) & TR_TE_INST_TRACING ?
-		       NTRACE_TRACING_ON : NTRACE_TRACING_OFF;
-}
-
 /* Disable the encoder, and all components between it and its sink */
 static int ntrace_path_disable(struct ntrace_encoder *enc)
 {
 	if (unlikely(!enc->on))
 		return 0;
 	enc->on = false;
-	ntrace_path_keep_tracing(enc);
 	if (ntrace_encoder_disable_fast(enc) && enc->route->len == 2)
 		return 0;
 	return ntrace_path_flush(enc);
@@ -219,8 +209,7 @@ static int ntrace_path_enable(struct ntrace_encoder *enc)
 		return ret;
 	}
 	enc->on = true;
-	if (enc->tracing == NTRACE_TRACING_ASK ? !READ_ONCE(enc->paused) :
-						 enc->tracing == NTRACE_TRACING_ON)
+	if (!READ_ONCE(enc->paused))
 		ntrace_encoder_tracing(enc, true);
 	return 0;
 }
@@ -430,7 +419,7 @@ void ntrace_path_is_ready(struct ntrace_encoder *enc, const struct ntrace_want *
 
 	ntrace_sink_assert_locked(sink);
 	if (sink->encoders == 1 && enc->route->len == 2 && !sink->ops && sink->comp.prompt &&
-	    enc->comp.prompt && !(want->config & NTRACE_CONFIG_TRIGGER))
+	    enc->comp.prompt)
 		enc->ready = want->id;
 }
 
@@ -501,14 +490,10 @@ static void ntrace_sink_pause_members(struct ntrace_sink *sink)
 {
 	struct ntrace_encoder *enc;
 	bool paused;
-	u32 control;
 
 	list_for_each_entry(enc, &sink->members, member) {
 		paused = READ_ONCE(enc->paused);
-		control = enc->comp.control;
-		if (enc->on && enc->config & NTRACE_CONFIG_TRIGGER)
-			control = ntrace_read(&enc->comp, TR_TE_CONTROL);
-		if (enc->on && paused == !!(control & TR_TE_INST_TRACING))
+		if (enc->on && paused == !!(enc->comp.control & TR_TE_INST_TRACING))
 			ntrace_encoder_tracing(enc, !paused);
 	}
 }

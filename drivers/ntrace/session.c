@@ -681,8 +681,6 @@ static noinline void ntrace_session_stop_slowly(struct ntrace_session *s)
 	ntrace_sink_lock(sink);
 	open = s->state != NTRACE_SESSION_WAITING && s->state != NTRACE_SESSION_FULL;
 	used = ntrace_session_leave(s);
-	if (s->want->config & NTRACE_CONFIG_TRIGGER)
-		s->want->tracing = s->enc->tracing;
 	s->barred = false;
 	/*
 	 * Clear the event last, because other CPUs check whether their events may share the sink

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Test the fields of an event for excluded ranges, triggers, sinks and SRC. */
+/* Test the fields of an event for excluded ranges, sinks and SRC. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -142,39 +142,6 @@ TEST_F(field, sram)
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, AUX_SIZE, false));
 	EXPECT_GT(some_work(&self->rec, self->st, 100), 1000);
 	EXPECT_EQ(self->st->nr_partial, 0);
-}
-
-/*
- * Return the errno of an event with this value of config3. Write config3 after the structure, because the
- * header of the C library may lack this field.
- */
-static int refused_config3(const struct perf_event_attr *attr, uint64_t config3)
-{
-	union {
-		struct perf_event_attr attr;
-		uint64_t words[17];
-	} more;
-
-	memset(&more, 0, sizeof(more));
-	more.attr = *attr;
-	more.attr.size = 17 * sizeof(uint64_t);
-	more.words[16] = config3;
-	return refused(&more.attr, 0, -1);
-}
-
-TEST_F(field, triggers)
-{
-	char in[64], out[64];
-	bool trigger = pmu_number("caps/trigger", 0);
-
-	ASSERT_TRUE(pmu_text("caps/trigger_in", in, sizeof(in)));
-	ASSERT_TRUE(pmu_text("caps/trigger_out", out, sizeof(out)));
-	/* Triggers have no effect without trTeInstTrigEnable */
-	EXPECT_EQ(refused_config3(&self->attr, 2), EINVAL);
-	self->attr.config |= NTRACE_CONFIG_TRIGGER;
-	EXPECT_EQ(refused_config3(&self->attr, 2), trigger && in[0] == '0' ? 0 : EOPNOTSUPP);
-	EXPECT_EQ(refused_config3(&self->attr, 1ULL << 32), trigger && out[0] == '0' ? 0 : EOPNOTSUPP);
-	EXPECT_EQ(refused_config3(&self->attr, 0), trigger ? 0 : EOPNOTSUPP);
 }
 
 /* If several encoders share a sink, exactly one record must report the SRC of this CPU. */

@@ -237,7 +237,6 @@ void *fake_encoder(void *out, unsigned int input, const struct fake_encoder_opti
 	if (!opt->minimal && !caps.ext_in)
 		caps.ext_in = 2;
 	caps.control_fixed = opt->control_fixed;
-	caps.ext_in_fixed = opt->ext_in_fixed;
 	caps.etrace_only = opt->etrace;
 	if (opt->ir_modes)
 		caps.implicit_return = opt->ir_modes;
@@ -454,11 +453,6 @@ void fake_fault(void *base, bool active_stuck, bool not_empty)
 void fake_context(void *encoder, uint64_t scontext)
 {
 	nb_te_context(&find(encoder)->te, scontext, 0);
-}
-
-void fake_trigger(void *encoder, unsigned int input)
-{
-	nb_te_ext_trigger(&find(encoder)->te, input);
 }
 
 void fake_run(void *encoder, unsigned int n)

@@ -29,7 +29,6 @@ struct fake_encoder_options {
 	unsigned int	ir_modes;	/* bitmap of supported trTeInstImplicitReturnMode. 0 means all */
 	unsigned int	sync_max;	/* the highest trTeInstSyncMax. 0 means 15 */
 	unsigned int	ts_modes;	/* bitmap of supported trTsMode. 0 means all */
-	uint32_t	ext_in_fixed;	/* Bits of trTeTrigExtInControl that are always 1 */
 };
 
 struct fake_ram_options {
@@ -100,7 +99,6 @@ void fake_other_levels(void *encoder, unsigned int levels);
 /* After this call, trRamStopOnWrap cannot be set */
 void fake_no_stop(void *ram);
 void fake_context(void *encoder, uint64_t scontext);
-void fake_trigger(void *encoder, unsigned int input);
 /* Let the hart of an encoder execute @n blocks, each of which ends with a taken branch */
 void fake_run(void *encoder, unsigned int n);
 /* Return the value of the register without side effects */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Test the driver's register logic for filters, ranges and triggers, which select the code that is traced */
+/* Test the driver's register logic for filters and ranges, which select the code that is traced */
 #include "registers.h"
 
 void filters_are_written(void **state)
@@ -88,38 +88,6 @@ void ranges_are_left_out(void **state)
 	assert_int_equal(ntrace_encoder_check(&enc, config, &here), 0);
 }
 
-void triggers_switch_tracing(void **state)
-{
-	struct ntrace_filter filter = { .trig_in = 2 | 3 << 4 };
-	struct ntrace_window win = window(0, 0x8000);
-	u32 n[4];
-	bool wrapped;
-	u64 config;
-
-	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
-	assert_int_equal(enc.caps.trig_in & 3, 3);
-	config = plain_config() | NTRACE_CONFIG_TRIGGER;
-	assert_int_equal(ntrace_encoder_check(&enc, config, &filter), 0);
-	assert_int_equal(ntrace_encoder_program(&enc, config, &filter), 0);
-	assert_int_equal(start(&enc, &win, true), 0);
-	fake_run(enc.comp.base, 50);
-	n[0] = ntrace_ramsink_written(&sink, &win, &wrapped);
-	fake_trigger(enc.comp.base, 0);
-	fake_run(enc.comp.base, 500);
-	n[1] = ntrace_ramsink_written(&sink, &win, &wrapped);
-	fake_trigger(enc.comp.base, 1);
-	fake_run(enc.comp.base, 500);
-	n[2] = ntrace_ramsink_written(&sink, &win, &wrapped);
-	assert_int_equal(stop(&enc), 0);
-	assert_int_equal(n[0], 0);
-	assert_true(n[1] > 500);
-	assert_true(n[2] < n[1] + 600);
-	/* Request features that the encoder does not have */
-	filter.trig_in = 2U << 28;
-	enc.caps.trig_in = 3;
-	assert_int_equal(ntrace_encoder_check(&enc, config, &filter), -EOPNOTSUPP);
-}
-
 void overflow_is_counted(void **state)
 {
 	direct(&(struct fake_encoder_options){ .fifo_depth = 64 }, &(struct fake_ram_options){ });
@@ -204,65 +172,6 @@ void privilege_and_range_have_to_match(void **state)
 	fake_run(enc.comp.base, 100);
 	assert_int_equal(stop(&enc), 0);
 	assert_true(ntrace_ramsink_written(&sink, &win, &wrapped) < 16);
-}
-
-/* Stop, and continue in another window, as happens at a task switch, at a full window or at a sample */
-static u32 restart(bool paused, unsigned int offset)
-{
-	struct ntrace_window win = window(offset, 0x8000);
-	bool wrapped;
-
-	assert_int_equal(stop(&enc), 0);
-	assert_int_equal(start(&enc, &win, paused), 0);
-	fake_run(enc.comp.base, 500);
-	return ntrace_ramsink_written(&sink, &win, &wrapped);
-}
-
-static void with_triggers(struct ntrace_window *win, bool paused)
-{
-	struct ntrace_filter filter = {
-		.trig_in = TR_TE_TRIG_IN_ON | TR_TE_TRIG_IN_OFF << 4,
-	};
-
-	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
-	assert_int_equal(ntrace_encoder_program(&enc, plain_config() | NTRACE_CONFIG_TRIGGER,
-						&filter), 0);
-	assert_int_equal(start(&enc, win, paused), 0);
-}
-
-void trace_that_a_trigger_ended_stays_off(void **state)
-{
-	struct ntrace_window win = window(0, 0x8000);
-
-	with_triggers(&win, false);
-	fake_run(enc.comp.base, 50);
-	fake_trigger(enc.comp.base, 1);
-	assert_in_range(restart(false, 0x10000), 0, 32);
-	assert_in_range(restart(false, 0x18000), 0, 32);
-	assert_int_equal(stop(&enc), 0);
-}
-
-void trace_that_a_trigger_began_stays_on(void **state)
-{
-	struct ntrace_window win = window(0, 0x8000);
-
-	with_triggers(&win, true);
-	fake_trigger(enc.comp.base, 0);
-	assert_in_range(restart(true, 0x10000), 500, 0x8000);
-	assert_in_range(restart(true, 0x18000), 500, 0x8000);
-	assert_int_equal(stop(&enc), 0);
-}
-
-/* A trigger has ended the trace, and another event starts the trace */
-void trace_that_a_trigger_ended_can_be_resumed(void **state)
-{
-	struct ntrace_window win = window(0, 0x8000);
-
-	with_triggers(&win, false);
-	fake_trigger(enc.comp.base, 1);
-	ntrace_sink_pause(&sink);
-	assert_in_range(restart(false, 0x10000), 500, 0x8000);
-	assert_int_equal(stop(&enc), 0);
 }
 
 /* The end of this range is 2^64, so that the first address after the range is 0 */

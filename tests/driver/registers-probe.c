@@ -239,21 +239,6 @@ void return_mode_that_is_fixed(void **state)
 	}
 }
 
-/* One trigger always starts the trace, and an event can choose the other triggers */
-void trigger_that_is_fixed(void **state)
-{
-	struct ntrace_filter filter = { };
-
-	direct(&(struct fake_encoder_options){ .ext_in_fixed = 2 << 4 }, &(struct fake_ram_options){ });
-	assert_int_equal(enc.caps.trig_in & 3, 1);
-	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &filter), 0);
-	filter.trig_in = 3;
-	assert_int_equal(ntrace_encoder_check(&enc, plain_config() | NTRACE_CONFIG_TRIGGER, &filter), 0);
-	assert_int_equal(ntrace_encoder_program(&enc, plain_config() | NTRACE_CONFIG_TRIGGER, &filter), 0);
-	filter.trig_in = 3 << 4;
-	assert_int_equal(ntrace_encoder_check(&enc, plain_config() | NTRACE_CONFIG_TRIGGER, &filter), -EOPNOTSUPP);
-}
-
 void tried_values_do_not_stay(void **state)
 {
 	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });

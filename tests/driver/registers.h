@@ -96,7 +96,7 @@ void funnel_counts_itself(void);
 	X(window_it_does_not_take) X(sram_is_read_back) X(sram_is_read_in_parts) \
 	X(stop_on_wrap_is_verified) X(sink_that_always_stops) X(period_suits_all_members) \
 	X(filters_are_written) X(ranges_are_left_out) \
-	X(triggers_switch_tracing) X(overflow_is_counted) \
+	X(overflow_is_counted) \
 	X(window_of_a_power_of_two) \
 	X(paused_traces_nothing) X(funnel_is_on_while_an_encoder_is) \
 	X(encoder_chooses_between_sinks) X(members_stand_still) X(encoder_left_enabled) X(filters_that_choose_more) \
@@ -110,7 +110,7 @@ void funnel_counts_itself(void);
 	X(sink_that_keeps_the_rest) X(encoder_of_two_formats) LATE(X) \
 	X(frames_arrive_in_the_window) X(second_window_of_frames) X(debugger_holds_the_etr) \
 	X(bus_refuses_frames) X(each_bridge_has_an_id) \
-	X(features_that_are_always_on) X(return_mode_that_is_fixed) X(trigger_that_is_fixed) X(recovered_component_is_set_up_before_it_is_used) \
+	X(features_that_are_always_on) X(return_mode_that_is_fixed) X(recovered_component_is_set_up_before_it_is_used) \
 	X(each_is_awaited) X(paused_does_not_even_begin) \
 	X(encoder_that_is_not_enabled_frees_its_funnel) X(what_kept_its_power_goes_on) \
 	X(what_others_use_is_not_reset) X(stuck_funnel_is_left_alone) X(registers_hold_one_event) X(write_pointer_elsewhere) \
@@ -126,8 +126,6 @@ void funnel_counts_itself(void);
 	X(sifive_sink_error_is_reported) X(sifive_power_was_off) X(nothing_is_no_version_0) \
 	X(timestamp_of_one_mode) X(circular_after_one_that_stopped) \
 	X(memory_of_the_system_is_preferred) X(start_is_coarser_than_limit) \
-	X(trace_that_a_trigger_ended_stays_off) X(trace_that_a_trigger_began_stays_on) \
-	X(trace_that_a_trigger_ended_can_be_resumed) \
 	X(setting_that_is_no_longer_taken_is_an_error) X(range_ends_at_the_top_of_the_address_space) \
 	X(sifive_counter_that_never_stands)
 

@@ -56,11 +56,9 @@
 #define NTRACE_CONFIG_INHIBIT_SRC	(1ULL << 23)
 /* Address filters select ranges that are not traced */
 #define NTRACE_CONFIG_EXCLUDE		(1ULL << 24)
-/* trTeInstTrigEnable: Let triggers of the hart and external triggers switch tracing on and off */
-#define NTRACE_CONFIG_TRIGGER		(1ULL << 25)
 /* trRamMode 0: Use the sink's own memory, even if it can write system memory */
-#define NTRACE_CONFIG_SRAM		(1ULL << 26)
-#define NTRACE_CONFIG_VALID		((1ULL << 27) - 1)
+#define NTRACE_CONFIG_SRAM		(1ULL << 25)
+#define NTRACE_CONFIG_VALID		((1ULL << 26) - 1)
 
 /*
  * perf_event_attr::config2: Sink of the trace, if encoders can send messages to several sinks. The
@@ -68,14 +66,6 @@
  * found.
  */
 #define NTRACE_CONFIG2_SINK		(0xffffffffULL << 32)
-
-/*
- * perf_event_attr::config3: Values of trTeTrigExtInControl and trTeTrigExtOutControl, 4 bits for
- * each trigger. Inputs: 2 starts tracing, 3 stops it, 4 notifies. Outputs: Bit 0 fires when tracing
- * starts, bit 1 when it stops.
- */
-#define NTRACE_CONFIG3_TRIGGER_IN	0xffffffffULL
-#define NTRACE_CONFIG3_TRIGGER_OUT	(0xffffffffULL << 32)
 
 /*
  * PERF_RECORD_AUX_OUTPUT_HW_ID: SRC of the messages from the CPU of the record. The kernel writes

@@ -302,7 +302,6 @@ static const struct {
 	{ NTRACE_CONFIG_TS_MODE,		"ts_mode" },
 	{ NTRACE_CONFIG_INHIBIT_SRC,		"inhibit_src" },
 	{ NTRACE_CONFIG_EXCLUDE,		"exclude" },
-	{ NTRACE_CONFIG_TRIGGER,		"trigger" },
 	{ NTRACE_CONFIG_SRAM,			"sram" },
 };
 
