@@ -95,7 +95,7 @@ static inline bool ntrace_attr_has_more(const struct perf_event_attr *attr)
 	if (attr->config4)
 		return true;
 #endif
-	return false;
+	return attr->config1 || attr->config2 || attr->config3;
 }
 
 #endif /* NTRACE_COMPAT_H */

@@ -202,7 +202,7 @@ static void ntrace_connect_all(void)
 			 enc->sink->comp.ops->name, dev_name(enc->sink->comp.dev),
 			 enc->caps.modes & BIT(TR_TE_INST_MODE_BTM) ? " BTM" : "",
 			 enc->caps.modes & BIT(TR_TE_INST_MODE_HTM) ? " HTM" : "",
-			 ntrace_sink_default_area(enc->sink)->copied ? ", copied" : "");
+			 enc->sink->area->copied ? ", copied" : "");
 	}
 	if (connected && ntrace_loaded)
 		ntrace_causes_connected();
@@ -246,8 +246,6 @@ static int ntrace_use_comp(union ntrace_any *any)
 		if (ret && comp->ops->free)
 			comp->ops->free(comp);
 	}
-	if (!ret && comp->ops->is_sink)
-		ntrace_pmu_add_sink(&any->sink);
 	if (ret) {
 		/* Leave the component in reset */
 		if (!comp->ops->foreign)
@@ -463,7 +461,6 @@ static void ntrace_remove(struct platform_device *pdev)
 	if (comp->ops->free)
 		comp->ops->free(comp);
 	if (comp->ops->is_sink) {
-		ntrace_pmu_del_sink(&any->sink);
 		ntrace_close_sink(&any->sink);
 		ntrace_registry_del_sink(&any->sink);
 	}

@@ -10,9 +10,6 @@
 
 #include "component.h"
 
-/* Maximum number of sinks that an encoder with several outputs can choose between */
-#define NTRACE_ROUTES_MAX	4
-
 /**
  * struct ntrace_caps - capabilities of an encoder, as probed by WARL read-back
  * @config: NTRACE_CONFIG_* fields of a single bit that can be set
@@ -99,7 +96,6 @@ struct ntrace_filter {
  * struct ntrace_want - settings that an event needs of an encoder
  * @id: Unique number that is never 0; the event gets a new number when its settings change
  * @config: Settings, NTRACE_CONFIG_*
- * @sink: Number of the sink, or 0 for any
  * @reported: Number of the CPU whose SRC was reported last, plus 1; or 0
  * @takes: The event may take the sink from the flight recorder, which continues when the event
  *	stops
@@ -108,7 +104,6 @@ struct ntrace_filter {
 struct ntrace_want {
 	u64			id;
 	u64			config;
-	u32			sink;
 	unsigned int		reported;
 	bool			takes;
 	struct ntrace_filter	filter;
@@ -166,12 +161,10 @@ struct ntrace_route {
  * @caps: Capabilities
  * @default_config: Default settings, NTRACE_CONFIG_*. perf uses them for fields that the user does
  *	not choose.
- * @routes: Routes to sinks. Events that do not choose a sink use the first route. Protected by
- *	ntrace_mutex. An existing route stays as long as the CPU has events.
- * @nr_routes: Number of routes, 0 without a usable sink
+ * @route: Route to its sink, without components if it has no usable sink. Protected by
+ *	ntrace_mutex. The route stays as long as the CPU has events.
  * @reported: The driver has logged why the encoder has no route
- * @route: Route that is in use, one of @routes
- * @sink: Sink of @route. While the encoder is not in use, only its CPU changes @route and @sink.
+ * @sink: Its sink
  * @src_bits: Value of trTeSrcBits
  * @src_id: Value of trTeSrcID
  * @ts_clock: Frequency of its clock in the device tree in Hz, or 0
@@ -203,10 +196,8 @@ struct ntrace_encoder {
 	unsigned int		cpu;
 	struct ntrace_caps	caps;
 	u64			default_config;
-	struct ntrace_route	routes[NTRACE_ROUTES_MAX];
-	unsigned int		nr_routes;
+	struct ntrace_route	route;
 	bool			reported;
-	const struct ntrace_route *route;
 	struct ntrace_sink	*sink;
 	u8			src_bits;
 	u16			src_id;

@@ -57,19 +57,17 @@ void ntrace_funnel_setup(struct ntrace_funnel *funnel)
 }
 
 /*
- * Enable or disable @input for a path. An input that no path uses stays disabled, because an
+ * Enable @input for a path. An input that no path uses stays disabled, because an
  * encoder with several outputs sends its trace to all of them, and the trace must not reach a sink
  * that the event does not use.
  */
-void ntrace_funnel_open(struct ntrace_funnel *funnel, unsigned int input, bool open)
+static void ntrace_funnel_open(struct ntrace_comp *comp, unsigned int input)
 {
+	struct ntrace_funnel *funnel = to_ntrace_funnel(comp);
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&funnel->comp.lock, flags);
-	if (open)
-		funnel->used |= BIT(input);
-	else
-		funnel->used &= ~BIT(input);
+	funnel->used |= BIT(input);
 	ntrace_write(&funnel->comp, TR_FUNNEL_DIS_INPUT, funnel->inputs & ~funnel->used);
 	raw_spin_unlock_irqrestore(&funnel->comp.lock, flags);
 }
@@ -112,5 +110,6 @@ const struct ntrace_comp_ops ntrace_funnel_comp_ops = {
 	.regs		= ntrace_funnel_regs,
 	.setup		= ntrace_funnel_comp_setup,
 	.revive		= ntrace_funnel_comp_revive,
+	.open		= ntrace_funnel_open,
 	.quiesce	= ntrace_comp_quiesce,
 };

@@ -33,7 +33,6 @@ struct ntrace_funnel {
 extern const struct ntrace_comp_ops ntrace_funnel_comp_ops;
 void ntrace_funnel_setup(struct ntrace_funnel *funnel);
 void ntrace_funnel_revive(struct ntrace_funnel *funnel);
-void ntrace_funnel_open(struct ntrace_funnel *funnel, unsigned int input, bool open);
 int ntrace_funnel_drop(struct ntrace_funnel *funnel);
 void ntrace_funnel_connect(struct ntrace_funnel *funnel, bool inner);
 

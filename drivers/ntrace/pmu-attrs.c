@@ -39,22 +39,13 @@ static const struct ntrace_field {
 	{ "ts_mode",		NTRACE_CONFIG_TS_MODE, offsetof(struct ntrace_caps, ts_modes) },
 	{ "inhibit_src",	NTRACE_CONFIG_INHIBIT_SRC },
 	{ "exclude",		NTRACE_CONFIG_EXCLUDE },
-	{ "sram",		NTRACE_CONFIG_SRAM },
 };
 
 #define NTRACE_NR_FIELDS	ARRAY_SIZE(ntrace_fields)
 
-/* Fields of the other words of perf_event_attr */
-PMU_FORMAT_ATTR(sink,		"config2:32-63");
-
-#define NTRACE_NR_MORE_FIELDS	1
-
 /* Return the capabilities that all encoders have in common. The caller holds ntrace_mutex. */
 struct ntrace_caps ntrace_common_caps(void)
 {
-	static const struct ntrace_want sram_wanted = { .config = NTRACE_CONFIG_SRAM };
-	static const struct ntrace_want stall_wanted = { .config = NTRACE_CONFIG_STALL };
-	u64 sram = NTRACE_CONFIG_SRAM;
 	struct ntrace_caps caps;
 	unsigned int cpu;
 
@@ -64,10 +55,8 @@ struct ntrace_caps ntrace_common_caps(void)
 		const struct ntrace_encoder *enc = ntrace_encoder_of(cpu);
 		const struct ntrace_caps *c = &enc->caps;
 
-		if (!ntrace_route_find(enc, &sram_wanted))
-			sram = 0;
 		caps.config &= c->config;
-		if (!ntrace_route_find(enc, &stall_wanted))
+		if (!ntrace_path_fits(enc, NTRACE_CONFIG_STALL))
 			caps.config &= ~NTRACE_CONFIG_STALL;
 		caps.modes &= c->modes;
 		caps.sync_modes &= c->sync_modes;
@@ -84,7 +73,7 @@ struct ntrace_caps ntrace_common_caps(void)
 	/*
 	 * Every encoder can trace machine mode, so the capability "firmware" is always 1
 	 */
-	caps.config |= NTRACE_CONFIG_FIRMWARE | sram;
+	caps.config |= NTRACE_CONFIG_FIRMWARE;
 	return caps;
 }
 
@@ -130,10 +119,8 @@ static ssize_t ntrace_cap_show(struct device *dev, struct device_attribute *attr
 
 static struct ntrace_field_attr ntrace_format_field[NTRACE_NR_FIELDS];
 static struct ntrace_field_attr ntrace_cap_field[NTRACE_NR_FIELDS];
-/* Format attributes. Those of attr.config are added from ntrace_fields after the others. */
-static struct attribute *ntrace_format_attrs[NTRACE_NR_MORE_FIELDS + NTRACE_NR_FIELDS + 1] = {
-	&format_attr_sink.attr,
-};
+/* Format attributes, which are added from ntrace_fields */
+static struct attribute *ntrace_format_attrs[NTRACE_NR_FIELDS + 1];
 
 static const struct attribute_group ntrace_format_group = {
 	.name = "format",
@@ -222,7 +209,7 @@ void ntrace_fields_init(void)
 	unsigned int i;
 
 	for (i = 0; i < NTRACE_NR_FIELDS; i++) {
-		ntrace_format_attrs[NTRACE_NR_MORE_FIELDS + i] =
+		ntrace_format_attrs[i] =
 			ntrace_field_attr_init(&ntrace_format_field[i], &ntrace_fields[i],
 					       ntrace_format_show);
 		ntrace_caps_attrs[NTRACE_NR_CAPS + i] =
@@ -251,12 +238,6 @@ static const struct attribute_group ntrace_cpumask_group = {
 	.attrs = ntrace_cpumask_attrs,
 };
 
-/* Show the number by which an event chooses the sink */
-ssize_t ntrace_sink_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "0x%x\n", container_of(attr, struct ntrace_sink, file)->number);
-}
-
 /* An event named as the PMU, so that perf of Linux 6.12 takes "-e ntrace" as "-e ntrace//" */
 PMU_EVENT_ATTR_STRING(ntrace, ntrace_event_attr, "mode=0");
 
@@ -270,21 +251,10 @@ static const struct attribute_group ntrace_events_group = {
 	.attrs = ntrace_event_attrs,
 };
 
-static struct attribute *ntrace_no_attrs[] = {
-	NULL
-};
-
-/* Directory with a file for each sink. Files are added and removed together with sinks. */
-static const struct attribute_group ntrace_sinks_group = {
-	.name = "sinks",
-	.attrs = ntrace_no_attrs,
-};
-
 const struct attribute_group *ntrace_pmu_groups[] = {
 	&ntrace_format_group,
 	&ntrace_events_group,
 	&ntrace_caps_group,
 	&ntrace_cpumask_group,
-	&ntrace_sinks_group,
 	NULL
 };

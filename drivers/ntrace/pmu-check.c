@@ -13,28 +13,13 @@
 #include "session.h"
 #include "topology.h"
 
-/* Check fields beyond attr.config. Return -EINVAL for values that no hardware supports. */
-static int ntrace_event_check_more(const struct perf_event *event)
-{
-	const struct perf_event_attr *attr = &event->attr;
-
-	if (ntrace_attr_has_more(attr))
-		return -EINVAL;
-	if (attr->config1 || attr->config2 & ~NTRACE_CONFIG2_SINK || attr->config3)
-		return -EINVAL;
-	return 0;
-}
-
 /* Return -EINVAL for settings that no hardware supports. */
 static int ntrace_event_check_attr(struct perf_event *event)
 {
 	const struct perf_event_attr *attr = &event->attr;
 	u64 config = attr->config;
-	int ret = ntrace_event_check_more(event);
 
-	if (ret)
-		return ret;
-	if (config & ~NTRACE_CONFIG_VALID)
+	if (config & ~NTRACE_CONFIG_VALID || ntrace_attr_has_more(attr))
 		return -EINVAL;
 	switch (FIELD_GET(NTRACE_CONFIG_MODE, config)) {
 	case 0:
@@ -138,7 +123,6 @@ static int ntrace_event_hold(const struct perf_event *event)
  */
 static int ntrace_event_check_cpus(const struct perf_event *event, const struct ntrace_event *priv)
 {
-	const struct ntrace_route *route;
 	struct ntrace_encoder *enc;
 	unsigned int cpu;
 	int ret = 0;
@@ -146,10 +130,9 @@ static int ntrace_event_check_cpus(const struct perf_event *event, const struct 
 	for_each_cpu_and(cpu, ntrace_cpus(), ntrace_event_cpus(event)) {
 		enc = ntrace_encoder_of(cpu);
 		ret = ntrace_encoder_check(enc, priv->want.config, &priv->want.filter);
-		route = ntrace_route_find(enc, &priv->want);
-		if (!route)
+		if (!ntrace_path_fits(enc, priv->want.config))
 			ret = -EOPNOTSUPP;
-		ret = ret ?: ntrace_path_recover(enc, route);
+		ret = ret ?: ntrace_path_recover(enc);
 		if (ret)
 			break;
 	}
@@ -165,7 +148,6 @@ static void ntrace_event_settings(const struct perf_event *event, struct ntrace_
 	struct ntrace_want *want = &priv->want;
 
 	want->config = attr->config;
-	want->sink = FIELD_GET(NTRACE_CONFIG2_SINK, attr->config2);
 	want->filter.exclude = attr->config & NTRACE_CONFIG_EXCLUDE;
 }
 
@@ -192,8 +174,6 @@ int ntrace_event_check(struct perf_event *event, struct ntrace_event *priv)
 	priv->want.takes = perfmon_capable();
 	if (!priv->want.takes && ntrace_flight_keeps(event->cpu))
 		return -EBUSY;
-	if (priv->want.sink && !ntrace_sink_numbered(priv->want.sink))
-		return -ENODEV;
 	ret = ntrace_event_privileges(event, enc ? enc->caps.priv : ntrace_common_caps().priv,
 				      &priv->want.filter.priv);
 	if (!ret)

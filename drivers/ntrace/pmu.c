@@ -128,7 +128,7 @@ static __always_inline int ntrace_session_begin(struct ntrace_session *s, struct
 
 	if (ntrace_flight_bars(s, want))
 		return ntrace_session_bar(s, event, want);
-	ntrace_flight_yield(s, want);
+	ntrace_flight_yield(s);
 	ret = ntrace_session_start(s, event, want);
 	if (unlikely(ret))
 		ntrace_flight_resume(s);
@@ -223,21 +223,13 @@ static void ntrace_event_del(struct perf_event *event, int flags)
 static void *ntrace_event_setup_aux(struct perf_event *event, void **pages, int nr_pages,
 				    bool overwrite)
 {
-	const struct ntrace_event *priv = event->pmu_private;
-	const struct ntrace_route *route = NULL;
-	const struct ntrace_sink *only;
 	struct ntrace_encoder *enc;
 
 	guard(mutex)(&ntrace_mutex);
-	only = priv->want.sink ? ntrace_sink_numbered(priv->want.sink) : NULL;
 	enc = event->cpu >= 0 ? ntrace_encoder_of(event->cpu) : NULL;
-	if (enc)
-		route = ntrace_route_find(enc, &priv->want);
-	if (route)
-		only = route->sink;
-	if (!route && event->cpu >= 0)
+	if (!enc && event->cpu >= 0)
 		return NULL;
-	return ntrace_buf_make(pages, nr_pages, overwrite, only);
+	return ntrace_buf_make(pages, nr_pages, overwrite, enc ? enc->sink : NULL);
 }
 
 static long ntrace_event_snapshot_aux(struct perf_event *event, struct perf_output_handle *to,
@@ -603,33 +595,6 @@ void ntrace_pmu_unlink(struct ntrace_encoder *enc)
 	sysfs_remove_link(&ntrace_pmu.dev->kobj, name);
 }
 
-/* Create the file sinks/NAME in the PMU's directory. The caller holds ntrace_mutex. */
-void ntrace_pmu_add_sink(struct ntrace_sink *sink)
-{
-	struct device_attribute *file = &sink->file;
-
-	lockdep_assert_held(&ntrace_mutex);
-	if (!ntrace_pmu_registered || file->show)
-		return;
-	sysfs_attr_init(&file->attr);
-	file->attr.name = dev_name(sink->comp.dev);
-	file->attr.mode = 0444;
-	file->show = ntrace_sink_show;
-	if (!sysfs_add_file_to_group(&ntrace_pmu.dev->kobj, &file->attr, "sinks"))
-		return;
-	file->show = NULL;
-	dev_warn(sink->comp.dev, "cannot create its file in the folder sinks of the PMU\n");
-}
-
-void ntrace_pmu_del_sink(struct ntrace_sink *sink)
-{
-	lockdep_assert_held(&ntrace_mutex);
-	if (!ntrace_pmu_registered || !sink->file.show)
-		return;
-	sysfs_remove_file_from_group(&ntrace_pmu.dev->kobj, &sink->file.attr, "sinks");
-	sink->file.show = NULL;
-}
-
 /* Stop the session that traces with @enc, and detach the encoder from it */
 static void ntrace_pmu_detach_local(void *arg)
 {
@@ -702,7 +667,7 @@ static bool ntrace_pmu_prepare(void)
  */
 int ntrace_pmu_register(void)
 {
-	unsigned int cpu, i;
+	unsigned int cpu;
 	int ret;
 
 	guard(mutex)(&ntrace_pmu_mutex);
@@ -718,16 +683,13 @@ int ntrace_pmu_register(void)
 	/* Encoders may have been found during the registration, and also get their links here */
 	for_each_cpu(cpu, ntrace_cpus())
 		ntrace_pmu_link(ntrace_encoder_of(cpu));
-	for (i = 0; i < ntrace_nr_sinks(); i++)
-		if (ntrace_sink_at(i))
-			ntrace_pmu_add_sink(ntrace_sink_at(i));
 	return 0;
 }
 
 /* Unregister the PMU, because the module is being unloaded. No event exists. */
 void ntrace_pmu_unregister(void)
 {
-	unsigned int cpu, i;
+	unsigned int cpu;
 	bool registered;
 
 	mutex_lock(&ntrace_pmu_mutex);
@@ -736,9 +698,6 @@ void ntrace_pmu_unregister(void)
 	registered = ntrace_pmu_registered;
 	for_each_cpu(cpu, ntrace_cpus())
 		ntrace_pmu_unlink(ntrace_encoder_of(cpu));
-	for (i = 0; i < ntrace_nr_sinks(); i++)
-		if (ntrace_sink_at(i))
-			ntrace_pmu_del_sink(ntrace_sink_at(i));
 	ntrace_pmu_registered = false;
 	mutex_unlock(&ntrace_mutex);
 	if (registered) {

@@ -8,7 +8,6 @@
 
 struct attribute_group;
 struct device;
-struct device_attribute;
 struct perf_event;
 
 /**
@@ -29,7 +28,6 @@ struct ntrace_event {
 extern const struct attribute_group *ntrace_pmu_groups[];
 struct ntrace_caps ntrace_common_caps(void);
 unsigned int ntrace_nr_ranges(bool latch);
-ssize_t ntrace_sink_show(struct device *dev, struct device_attribute *attr, char *buf);
 void ntrace_fields_init(void);
 
 /* pmu-check.c */
@@ -43,8 +41,6 @@ void ntrace_pmu_unregister(void);
 void ntrace_pmu_link(struct ntrace_encoder *enc);
 void ntrace_pmu_unlink(struct ntrace_encoder *enc);
 void ntrace_pmu_detach(struct ntrace_encoder *enc);
-void ntrace_pmu_add_sink(struct ntrace_sink *sink);
-void ntrace_pmu_del_sink(struct ntrace_sink *sink);
 int ntrace_pmu_suspend(struct device *dev);
 int ntrace_pmu_resume(struct device *dev);
 int ntrace_cpus_init(void (*came)(void));

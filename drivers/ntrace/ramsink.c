@@ -203,30 +203,6 @@ static int ntrace_ramsink_setup_mode(struct ntrace_sink *sink, unsigned int mode
 	return ret;
 }
 
-/**
- * ntrace_ramsink_choose - set the mode of a disabled and empty sink
- * @sink: The sink
- * @sram: True to use SRAM even if the sink can write system memory
- *
- * Return: 0, or -EIO if the sink refuses a mode that it accepted when it was found
- */
-int ntrace_ramsink_choose(struct ntrace_sink *sink, bool sram)
-{
-	const struct ntrace_ram_area *area = &sink->areas[TR_RAM_MODE_SRAM];
-
-	if (!sram || !area->there)
-		area = ntrace_sink_default_area(sink);
-	if (likely(sink->area == area))
-		return 0;
-	sink->holds = NULL;
-	sink->area = area;
-	if (ntrace_ramsink_set_mode(sink, area - sink->areas))
-		return 0;
-	ntrace_comp_err(&sink->comp, "trace RAM sink at %pa: trRamMode cannot be set to %u",
-			&sink->comp.addr, (unsigned int)(area - sink->areas));
-	return -EIO;
-}
-
 /* Set up the sink after a reset. May sleep. */
 int ntrace_ramsink_setup(struct ntrace_sink *sink)
 {
@@ -258,11 +234,10 @@ int ntrace_ramsink_setup(struct ntrace_sink *sink)
 			&sink->comp.addr, sink->comp.impl);
 		return -ENODEV;
 	}
-	sink->area = NULL;
-	ret = ntrace_ramsink_choose(sink, false);
-	if (ret)
-		return ret;
-
+	/* If a sink has both modes, the driver uses system memory, which it need not copy */
+	sink->area = &sink->areas[sink->areas[TR_RAM_MODE_SMEM].there ? TR_RAM_MODE_SMEM :
+								      TR_RAM_MODE_SRAM];
+	ntrace_ramsink_set_mode(sink, sink->area - sink->areas);
 	control = sink->comp.control | TR_RAM_STOP_ON_WRAP;
 	ntrace_write(&sink->comp, TR_RAM_CONTROL, control);
 	sink->stop_on_wrap = ntrace_read(&sink->comp, TR_RAM_CONTROL) & TR_RAM_STOP_ON_WRAP;

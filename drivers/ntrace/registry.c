@@ -142,21 +142,8 @@ unsigned int ntrace_nr_sinks(void)
 	return ntrace_sink_count;
 }
 
-/* Return the sink that events choose by @number, or NULL */
-struct ntrace_sink *ntrace_sink_numbered(u32 number)
-{
-	unsigned int i;
-
-	lockdep_assert_held(&ntrace_mutex);
-	for (i = 0; i < ntrace_sink_count; i++)
-		if (ntrace_sinks[i] && ntrace_sinks[i]->number == number)
-			return ntrace_sinks[i];
-	return NULL;
-}
-
 int ntrace_registry_add_sink(struct ntrace_sink *sink)
 {
-	u32 number = hashlen_hash(hashlen_string(NULL, dev_name(sink->comp.dev)));
 	static u64 ids;
 	unsigned int i;
 
@@ -165,13 +152,6 @@ int ntrace_registry_add_sink(struct ntrace_sink *sink)
 		;
 	if (i == ARRAY_SIZE(ntrace_sinks))
 		return -ENOSPC;
-	/*
-	 * The number is a hash of the name, so that it is the same after each boot. It is never 0,
-	 * which means that an event chooses no sink.
-	 */
-	while (!number || ntrace_sink_numbered(number))
-		number++;
-	sink->number = number;
 	/*
 	 * Use a new id, by which a buffer notices that its mapping is for an earlier sink with the
 	 * same index

@@ -95,10 +95,10 @@ static void ntrace_path_disable_funnels(struct ntrace_encoder *enc, unsigned int
 	unsigned int i;
 	int err;
 
-	for (i = first; i < enc->route->len - 1; i++) {
-		if (enc->route->path[i]->type != TR_COMP_FUNNEL)
+	for (i = first; i < enc->route.len - 1; i++) {
+		if (enc->route.path[i]->type != TR_COMP_FUNNEL)
 			continue;
-		err = ntrace_path_disable_funnel(enc->route->path[i], enc->sink);
+		err = ntrace_path_disable_funnel(enc->route.path[i], enc->sink);
 		if (*ret >= 0 && err)
 			*ret = err;
 	}
@@ -106,12 +106,12 @@ static void ntrace_path_disable_funnels(struct ntrace_encoder *enc, unsigned int
 
 static int ntrace_path_enable_funnels(struct ntrace_encoder *enc)
 {
-	unsigned int i = enc->route->len - 1;
+	unsigned int i = enc->route.len - 1;
 	int ret = 0;
 
 	while (!ret && --i)
-		if (enc->route->path[i]->type == TR_COMP_FUNNEL)
-			ret = ntrace_path_enable_funnel(enc->route->path[i]);
+		if (enc->route.path[i]->type == TR_COMP_FUNNEL)
+			ret = ntrace_path_enable_funnel(enc->route.path[i]);
 	if (ret)
 		ntrace_path_disable_funnels(enc, i + 1, &ret);
 	return ret;
@@ -161,8 +161,8 @@ static int ntrace_path_drop(struct ntrace_encoder *enc)
 	list_del_init(&enc->held);
 	if (!(ntrace_read(&enc->comp, TR_CONTROL) & TR_CONTROL_EMPTY))
 		ret = ntrace_encoder_drop(enc);
-	for (i = 1; i < enc->route->len - 1; i++) {
-		err = ntrace_path_drop_comp(enc->route->path[i]);
+	for (i = 1; i < enc->route.len - 1; i++) {
+		err = ntrace_path_drop_comp(enc->route.path[i]);
 		ret = ret ?: err;
 	}
 	return ret;
@@ -174,7 +174,7 @@ static int ntrace_path_disable(struct ntrace_encoder *enc)
 	if (unlikely(!enc->on))
 		return 0;
 	enc->on = false;
-	if (ntrace_encoder_disable_fast(enc) && enc->route->len == 2)
+	if (ntrace_encoder_disable_fast(enc) && enc->route.len == 2)
 		return 0;
 	return ntrace_path_flush(enc);
 }
@@ -196,7 +196,7 @@ static int ntrace_path_enable(struct ntrace_encoder *enc)
 		ret = ntrace_path_drop(enc);
 	if (unlikely(!ret && !enc->programmed))
 		ret = ntrace_encoder_program(enc, enc->config, &enc->filter);
-	if (!ret && enc->route->len > 2)
+	if (!ret && enc->route.len > 2)
 		ret = ntrace_path_enable_funnels(enc);
 	if (unlikely(ret))
 		return ret;
@@ -418,7 +418,7 @@ void ntrace_path_is_ready(struct ntrace_encoder *enc, const struct ntrace_want *
 	const struct ntrace_sink *sink = enc->sink;
 
 	ntrace_sink_assert_locked(sink);
-	if (sink->encoders == 1 && enc->route->len == 2 && !sink->ops && sink->comp.prompt &&
+	if (sink->encoders == 1 && enc->route.len == 2 && !sink->ops && sink->comp.prompt &&
 	    enc->comp.prompt)
 		enc->ready = want->id;
 }
@@ -568,53 +568,21 @@ void ntrace_sink_close(struct ntrace_sink *sink, bool power)
 }
 
 /*
- * Return the first funnel of a route, or NULL if the route does not begin with a funnel. Only this
- * encoder uses the input of the funnel. So the driver can close the input to keep the encoder's
- * trace from the sink.
+ * Return true if the encoder has a route, and an event with @config can use its sink. A sink that
+ * stops when it is full would stall the hart, which then could not restart it.
  */
-struct ntrace_funnel *ntrace_route_funnel(const struct ntrace_route *route)
+bool ntrace_path_fits(const struct ntrace_encoder *enc, u64 config)
 {
-	return route->path[1]->type == TR_COMP_FUNNEL ? to_ntrace_funnel(route->path[1]) : NULL;
+	return enc->route.len && !(config & NTRACE_CONFIG_STALL && enc->sink->stop_fixed);
 }
 
-/**
- * ntrace_route_find - find the route that an event wants
- * @enc: Its source
- * @want: The settings of the event
- *
- * Context: Any if the CPU has an event, else ntrace_mutex is held.
- * Return: The first route to a sink that fits @want, or NULL
- */
-const struct ntrace_route *ntrace_route_find(const struct ntrace_encoder *enc,
-					     const struct ntrace_want *want)
+/* Use the route of @enc, which was found last */
+void ntrace_path_use(struct ntrace_encoder *enc)
 {
-	bool sram = want->config & NTRACE_CONFIG_SRAM, stall = want->config & NTRACE_CONFIG_STALL;
-	unsigned int i, n;
-
-	/* Pairs with smp_store_release() in ntrace_add_route() */
-	n = smp_load_acquire(&enc->nr_routes);
-	for (i = 0; i < n; i++) {
-		const struct ntrace_sink *sink = enc->routes[i].sink;
-
-		/*
-		 * With NTRACE_CONFIG_STALL, a sink that stops when it is full would stall the hart
-		 * for ever, because only this hart could restart the sink
-		 */
-		if ((!want->sink || sink->number == want->sink) && !(stall && sink->stop_fixed) &&
-		    (!sram || sink->areas[TR_RAM_MODE_SRAM].there))
-			return &enc->routes[i];
-	}
-	return NULL;
-}
-
-/* Switch @enc to @route. The context is the same as for ntrace_path_choose(). */
-void ntrace_path_use(struct ntrace_encoder *enc, const struct ntrace_route *route)
-{
-	enc->ready = 0;
-	/* A panicking CPU may read these members at any time */
-	WRITE_ONCE(enc->route, route);
-	WRITE_ONCE(enc->sink, route->sink);
+	/* A panicking CPU may read this member at any time */
+	WRITE_ONCE(enc->sink, enc->route.sink);
 	/* The only encoder of a sink is always its member. Other encoders join and leave. */
+	INIT_LIST_HEAD(&enc->member);
 	if (enc->sink->encoders == 1)
 		list_add(&enc->member, &enc->sink->members);
 }
@@ -661,42 +629,6 @@ void ntrace_path_leave(struct ntrace_encoder *enc)
 	local_irq_restore(flags);
 }
 
-static void ntrace_route_open(const struct ntrace_route *route, bool open)
-{
-	struct ntrace_funnel *funnel = ntrace_route_funnel(route);
-
-	if (funnel)
-		ntrace_funnel_open(funnel, route->inputs[1], open);
-}
-
-/**
- * ntrace_path_choose - let an encoder that is not in use send to another sink
- * @enc: The encoder
- * @route: One of its routes
- *
- * Context: On the CPU of the encoder, interrupts off.
- */
-void ntrace_path_choose(struct ntrace_encoder *enc, const struct ntrace_route *route)
-{
-	struct ntrace_sink *old = enc->sink;
-	unsigned int i;
-
-	if (likely(old == route->sink))
-		return;
-	ntrace_sink_lock(old);
-	/* The old sink must not continue in a window of this session, which uses the new sink */
-	if (old->holds == enc->session)
-		old->holds = NULL;
-	if (!list_empty(&enc->held))
-		ntrace_path_drop(enc);
-	ntrace_sink_unlock(old);
-	if (old->encoders == 1)
-		list_del_init(&enc->member);
-	for (i = 0; i < enc->nr_routes; i++)
-		ntrace_route_open(&enc->routes[i], &enc->routes[i] == route);
-	ntrace_path_use(enc, route);
-}
-
 static int ntrace_path_recover_comp(struct ntrace_comp *comp)
 {
 	int ret = comp->ops->foreign ? 0 : ntrace_comp_reset(comp);
@@ -713,24 +645,23 @@ static int ntrace_path_recover_comp(struct ntrace_comp *comp)
 /**
  * ntrace_path_recover - reset components that stopped answering, and try them again
  * @enc: The source of the path
- * @route: One of its routes
  *
  * Context: May sleep; ntrace_mutex is held.
  * Return: 0 if all components of the path that have power can be used, else -EIO
  */
-int ntrace_path_recover(struct ntrace_encoder *enc, const struct ntrace_route *route)
+int ntrace_path_recover(struct ntrace_encoder *enc)
 {
-	unsigned int i = route->len;
+	unsigned int i = enc->route.len;
 	int ret = 0;
 
 	while (!ret && i--) {
-		struct ntrace_comp *comp = route->path[i];
+		struct ntrace_comp *comp = enc->route.path[i];
 
 		if (likely(!comp->stuck))
 			continue;
 		ntrace_keep_awake();
 		if (ntrace_has_power(comp))
-			ret = READ_ONCE(comp->users) || READ_ONCE(route->sink->owner) ?
+			ret = READ_ONCE(comp->users) || READ_ONCE(enc->sink->owner) ?
 			      -EIO : ntrace_path_recover_comp(comp);
 		ntrace_let_sleep();
 	}
@@ -765,21 +696,16 @@ bool ntrace_path_restore_comp(struct ntrace_comp *comp)
  */
 bool ntrace_path_restore(struct ntrace_encoder *enc)
 {
-	bool lost, own = false;
-	unsigned int i, k;
+	unsigned int i = enc->route.len;
+	bool lost = false;
 
 	ntrace_encoder_forget(enc);
-	for (i = 0; i < enc->nr_routes; i++) {
-		const struct ntrace_route *route = &enc->routes[i];
-
-		ntrace_sink_lock(route->sink);
-		for (k = route->len; k--;) {
-			lost = ntrace_path_restore_comp(route->path[k]);
-			own |= lost && route->path[k] == &enc->comp;
-		}
-		ntrace_sink_unlock(route->sink);
-	}
-	return own;
+	ntrace_sink_lock(enc->sink);
+	/* The encoder is the first component of its route, and is restored last */
+	while (i--)
+		lost = ntrace_path_restore_comp(enc->route.path[i]);
+	ntrace_sink_unlock(enc->sink);
+	return lost;
 }
 
 /*
@@ -788,7 +714,7 @@ bool ntrace_path_restore(struct ntrace_encoder *enc)
  */
 bool ntrace_path_keeps_links(const struct ntrace_encoder *enc)
 {
-	return enc->route->len > 2 && enc->route->path[1]->ops->stays_on;
+	return enc->route.len > 2 && enc->route.path[1]->ops->stays_on;
 }
 
 /**
@@ -818,9 +744,9 @@ void ntrace_path_leave_links(struct ntrace_encoder *enc)
 {
 	unsigned int i;
 
-	for (i = 1; i + 1 < enc->route->len; i++)
-		if (!ntrace_serves_active(enc->route->path[i]))
-			ntrace_path_leave_link(enc->route->path[i]);
+	for (i = 1; i + 1 < enc->route.len; i++)
+		if (!ntrace_serves_active(enc->route.path[i]))
+			ntrace_path_leave_link(enc->route.path[i]);
 }
 
 /*
@@ -832,10 +758,10 @@ void ntrace_path_leave_links(struct ntrace_encoder *enc)
 void ntrace_path_rest_links(struct ntrace_encoder *enc)
 {
 	if (ntrace_path_keeps_links(enc))
-		ntrace_path_leave_link(enc->route->path[1]);
+		ntrace_path_leave_link(enc->route.path[1]);
 }
 
-/* Resume all components of a route. May sleep. */
+/* Resume all components of a route. May sleep. Return 0, or a negative error and resume none. */
 int ntrace_route_get(const struct ntrace_route *route)
 {
 	unsigned int i;
@@ -856,34 +782,4 @@ void ntrace_route_put(const struct ntrace_route *route)
 
 	for (i = 0; i < route->len; i++)
 		ntrace_power_put(route->path[i]);
-}
-
-/**
- * ntrace_path_get - resume all components that an encoder may send to
- * @enc: The encoder
- *
- * Context: May sleep; ntrace_mutex is held.
- * Return: 0, or a negative error, in which case ntrace_path_put() must not be called
- */
-int ntrace_path_get(struct ntrace_encoder *enc)
-{
-	unsigned int i;
-	int ret = 0;
-
-	for (i = 0; !ret && i < enc->nr_routes; i++)
-		ret = ntrace_route_get(&enc->routes[i]);
-	if (!ret)
-		return 0;
-	while (--i)
-		ntrace_route_put(&enc->routes[i - 1]);
-	return ret;
-}
-
-/* Release the components, so that they may suspend if no other user keeps them resumed */
-void ntrace_path_put(struct ntrace_encoder *enc)
-{
-	unsigned int i;
-
-	for (i = 0; i < enc->nr_routes; i++)
-		ntrace_route_put(&enc->routes[i]);
 }

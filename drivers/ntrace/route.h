@@ -21,14 +21,11 @@ int ntrace_sink_join(struct ntrace_sink *sink, struct ntrace_encoder *enc);
 int ntrace_sink_leave(struct ntrace_sink *sink, struct ntrace_encoder *enc);
 void ntrace_sink_close(struct ntrace_sink *sink, bool power);
 void ntrace_path_is_ready(struct ntrace_encoder *enc, const struct ntrace_want *want);
-struct ntrace_funnel *ntrace_route_funnel(const struct ntrace_route *route);
-const struct ntrace_route *ntrace_route_find(const struct ntrace_encoder *enc,
-					     const struct ntrace_want *want);
-void ntrace_path_use(struct ntrace_encoder *enc, const struct ntrace_route *route);
+bool ntrace_path_fits(const struct ntrace_encoder *enc, u64 config);
+void ntrace_path_use(struct ntrace_encoder *enc);
 void ntrace_path_leave(struct ntrace_encoder *enc);
 void ntrace_path_rest(struct ntrace_encoder *enc);
-void ntrace_path_choose(struct ntrace_encoder *enc, const struct ntrace_route *route);
-int ntrace_path_recover(struct ntrace_encoder *enc, const struct ntrace_route *route);
+int ntrace_path_recover(struct ntrace_encoder *enc);
 bool ntrace_path_restore(struct ntrace_encoder *enc);
 bool ntrace_path_keeps_links(const struct ntrace_encoder *enc);
 void ntrace_path_leave_link(struct ntrace_comp *comp);
@@ -37,8 +34,6 @@ void ntrace_path_rest_links(struct ntrace_encoder *enc);
 bool ntrace_path_restore_comp(struct ntrace_comp *comp);
 int ntrace_route_get(const struct ntrace_route *route);
 void ntrace_route_put(const struct ntrace_route *route);
-int ntrace_path_get(struct ntrace_encoder *enc);
-void ntrace_path_put(struct ntrace_encoder *enc);
 
 /*
  * Enable a path that is ready, see struct ntrace_encoder. Its settings, and that Enable takes

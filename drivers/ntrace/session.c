@@ -142,9 +142,6 @@ static noinline int ntrace_session_run(struct ntrace_session *s)
 	int ret;
 
 	ntrace_sink_assert_locked(sink);
-	ret = ntrace_ramsink_choose(sink, s->want->config & NTRACE_CONFIG_SRAM);
-	if (ret)
-		return ret;
 	/*
 	 * Check again whether the sink stops at the end of the window, because an event with other
 	 * settings may have opened it
@@ -424,7 +421,7 @@ static void ntrace_session_look(struct ntrace_session *s)
  */
 static bool ntrace_session_unbar(struct ntrace_session *s)
 {
-	if (READ_ONCE(s->enc->routes[0].sink->flight))
+	if (READ_ONCE(s->enc->sink->flight))
 		return false;
 	s->barred = false;
 	s->state = NTRACE_SESSION_IDLE;
@@ -551,22 +548,19 @@ static void ntrace_session_report_src(struct ntrace_session *s)
 /* Start a session whose components must be set up before they are enabled */
 static noinline int ntrace_session_start_slowly(struct ntrace_session *s)
 {
-	const struct ntrace_route *route = ntrace_route_find(s->enc, s->want);
 	struct ntrace_encoder *enc = s->enc;
-	struct ntrace_sink *sink;
+	struct ntrace_sink *sink = enc->sink;
 	int ret;
 
 	/*
 	 * All CPUs had a suitable sink when the event was opened. A CPU whose encoder was found
 	 * later may have none.
 	 */
-	if (!route) {
+	if (!ntrace_path_fits(enc, s->want->config)) {
 		perf_aux_output_end(&s->handle, 0);
 		WRITE_ONCE(s->event, NULL);
 		return -ENODEV;
 	}
-	ntrace_path_choose(enc, route);
-	sink = enc->sink;
 	ntrace_sink_lock(sink);
 	ntrace_encoder_want(enc, s->want);
 	ret = ntrace_session_open(s, s->rested);

@@ -80,7 +80,7 @@ struct ntrace_sink_ops {
  * @ops: Operations, or NULL for a RAM sink
  * @frames: The sink writes frames, and starts at the beginning of its window whenever it is enabled
  * @areas: Memory of the sink in each of its modes; the index is TR_RAM_MODE_*
- * @area: Entry of @areas for the current mode
+ * @area: Entry of @areas for the mode that the driver uses
  * @mem: Memory that the device tree reserves for the sink, or NULL
  * @mem_start: Address of @mem
  * @mem_end: Address after @mem
@@ -92,8 +92,6 @@ struct ntrace_sink_ops {
  * @base: Start of the window of a sink that writes frames
  * @id: Unique number, which no later sink has
  * @index: Index of the sink for ntrace_sink_at()
- * @number: Number by which events choose the sink, a hash of the sink's name
- * @file: File of the sink in the PMU's directory "sinks"; it exists if show() is set
  * @encoders: Number of encoders that may lead to the sink, according to the device tree
  * @cpu: CPU of one of these encoders
  * @lock: Protects the members below and the registers, if @encoders is above 1. Otherwise
@@ -128,8 +126,6 @@ struct ntrace_sink {
 	bool			stop_fixed;
 	u64			id;
 	unsigned int		index;
-	u32			number;
-	struct device_attribute	file;
 	unsigned int		encoders;
 	unsigned int		cpu;
 	raw_spinlock_t		lock;
@@ -146,13 +142,6 @@ struct ntrace_sink {
 	bool			closed;
 	struct ntrace_area	*flight;
 };
-
-/* Return the memory for events that do not choose one */
-static inline const struct ntrace_ram_area *ntrace_sink_default_area(const struct ntrace_sink *sink)
-{
-	return &sink->areas[sink->areas[TR_RAM_MODE_SMEM].there ? TR_RAM_MODE_SMEM :
-								   TR_RAM_MODE_SRAM];
-}
 
 static inline void ntrace_sink_lock(struct ntrace_sink *sink) __acquires(&sink->lock)
 {
@@ -234,7 +223,6 @@ int ntrace_ramsink_cap(const struct ntrace_sink *sink, struct ntrace_ram_area *a
 		       u64 limit_min, u64 most);
 int ntrace_ramsink_setup(struct ntrace_sink *sink);
 void ntrace_ramsink_revive(struct ntrace_sink *sink);
-int ntrace_ramsink_choose(struct ntrace_sink *sink, bool sram);
 int ntrace_ramsink_program(struct ntrace_sink *sink, struct ntrace_window *win);
 int ntrace_ramsink_disable(struct ntrace_sink *sink);
 void ntrace_ramsink_read(struct ntrace_sink *sink, u32 from, void *buf, unsigned int len);

@@ -44,14 +44,14 @@ static int ntrace_change_default(struct ntrace_encoder *enc, u64 config)
 	ret = ntrace_power_get(&enc->comp);
 	if (ret)
 		goto out;
-	ret = ntrace_path_get(enc);
+	ret = ntrace_route_get(&enc->route);
 	if (ret)
 		goto out_power;
 	if (ntrace_has_power(&enc->comp))
 		ntrace_recount(enc);
 	else
 		ret = -ENODEV;
-	ntrace_path_put(enc);
+	ntrace_route_put(&enc->route);
 out_power:
 	ntrace_power_put(&enc->comp);
 out:
@@ -173,17 +173,17 @@ static ssize_t default_config_store(struct device *dev, struct device_attribute 
 }
 static DEVICE_ATTR_RW(default_config);
 
-/* Show the devices from the encoder to the sink of events that do not choose a sink */
+/* Show the devices from the encoder to the sink */
 static ssize_t path_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	const struct ntrace_encoder *enc = ntrace_dev_encoder(dev);
-	const struct ntrace_route *route = enc->routes;
+	const struct ntrace_route *route = &enc->route;
 	unsigned int i;
 	int len = 0;
 
 	/* Hold the lock, because the components of a route may be removed while this file exists */
 	guard(mutex)(&ntrace_mutex);
-	for (i = 0; enc->nr_routes && i < route->len; i++)
+	for (i = 0; i < route->len; i++)
 		len += sysfs_emit_at(buf, len, "%s%s", i ? " " : "", dev_name(route->path[i]->dev));
 	return len + sysfs_emit_at(buf, len, "\n");
 }
@@ -200,10 +200,10 @@ static ssize_t sink_show(struct device *dev, struct device_attribute *attr, char
 	const struct ntrace_sink *sink;
 
 	guard(mutex)(&ntrace_mutex);
-	sink = enc->routes[0].sink;
-	if (!enc->nr_routes)
+	sink = enc->sink;
+	if (!enc->route.len)
 		return sysfs_emit(buf, "none\n");
-	area = ntrace_sink_default_area(sink);
+	area = sink->area;
 	if (!area->copied)
 		return sysfs_emit(buf, "smem\n");
 	return sysfs_emit(buf, "%s %llu\n",
@@ -216,15 +216,11 @@ static DEVICE_ATTR_RO(sink);
 static ssize_t trace_id_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	const struct ntrace_encoder *enc = ntrace_dev_encoder(dev);
-	const struct ntrace_route *route = enc->routes;
+	const struct ntrace_route *route = &enc->route;
 	unsigned int i, id = 0;
 
 	guard(mutex)(&ntrace_mutex);
-	/*
-	 * It is enough to search the first route, because an encoder with a bridge has only one,
-	 * see ntrace_may_choose()
-	 */
-	for (i = 0; enc->nr_routes && i < route->len; i++)
+	for (i = 0; i < route->len; i++)
 		id = id ?: route->path[i]->trace_id;
 	return sysfs_emit(buf, "%u\n", id);
 }

@@ -55,20 +55,14 @@ struct ntrace_dead_end {
 
 static bool ntrace_reaches(const struct ntrace_encoder *enc, const struct ntrace_sink *sink)
 {
-	unsigned int i;
-
-	for (i = 0; i < enc->nr_routes; i++)
-		if (enc->routes[i].sink == sink)
-			return true;
-	return false;
+	return enc->route.len && enc->sink == sink;
 }
 
-static bool ntrace_follow_outputs(const struct ntrace_encoder *enc, struct ntrace_route *route,
-				  struct ntrace_dead_end *end);
+static bool ntrace_follow_outputs(struct ntrace_route *route, struct ntrace_dead_end *end);
 
 /* Follow an output of the last component of @route */
-static bool ntrace_follow_output(const struct ntrace_encoder *enc, struct ntrace_route *route,
-				 const struct device_node *endpoint, struct ntrace_dead_end *end)
+static bool ntrace_follow_output(struct ntrace_route *route, const struct device_node *endpoint,
+				 struct ntrace_dead_end *end)
 {
 	struct device_node *remote = of_graph_get_remote_port_parent(endpoint);
 	struct ntrace_comp *next = remote ? ntrace_find_comp(remote) : NULL;
@@ -93,18 +87,17 @@ static bool ntrace_follow_output(const struct ntrace_encoder *enc, struct ntrace
 		return false;
 	route->inputs[route->len] = input;
 	route->path[route->len++] = next;
-	if (ntrace_follow_outputs(enc, route, end))
+	if (ntrace_follow_outputs(route, end))
 		return true;
 	route->len--;
 	return false;
 }
 
 /*
- * Complete @route, whose last component is known, to a sink that @enc does not reach yet. Try
- * outputs in the order of the device tree.
+ * Complete @route, whose last component is known, to the first usable sink. Try outputs in the order
+ * of the device tree.
  */
-static bool ntrace_follow_outputs(const struct ntrace_encoder *enc, struct ntrace_route *route,
-				  struct ntrace_dead_end *end)
+static bool ntrace_follow_outputs(struct ntrace_route *route, struct ntrace_dead_end *end)
 {
 	struct ntrace_comp *comp = route->path[route->len - 1];
 	struct device_node *ports __free(device_node) =
@@ -113,28 +106,28 @@ static bool ntrace_follow_outputs(const struct ntrace_encoder *enc, struct ntrac
 
 	if (comp->ops->is_sink) {
 		route->sink = to_ntrace_sink(comp);
-		return !ntrace_reaches(enc, route->sink);
+		return true;
 	}
 	end->at = comp;
 	end->why = "has no output in the device tree";
 	if (!ports)
 		return false;
 	for_each_endpoint_of_node(ports, endpoint)
-		if (ntrace_follow_output(enc, route, endpoint, end)) {
+		if (ntrace_follow_output(route, endpoint, end)) {
 			of_node_put(endpoint);
 			return true;
 		}
 	return false;
 }
 
-/* Find a route to a sink that @enc does not reach yet. If there is none, @end gets the reason. */
+/* Find a route from @enc to a sink. If there is none, @end gets the reason. */
 static bool ntrace_find_route(struct ntrace_encoder *enc, struct ntrace_route *route,
 			      struct ntrace_dead_end *end)
 {
 	memset(route, 0, sizeof(*route));
 	route->path[0] = &enc->comp;
 	route->len = 1;
-	return ntrace_follow_outputs(enc, route, end);
+	return ntrace_follow_outputs(route, end);
 }
 
 /* Return true if an output of @node leads to @sink */
@@ -172,9 +165,8 @@ static bool ntrace_node_is_encoder(const struct device_node *node)
 }
 
 /*
- * Count the encoders in the device tree that lead to @sink, or to any sink if it is NULL. Set @rank
- * to the number of these whose CPU is below @cpu. The result does not change when encoders are
- * found late, or are removed.
+ * Count the encoders in the device tree that lead to @sink. Set @rank to the number of these whose
+ * CPU is below @cpu. The result does not change when encoders are found late, or are removed.
  */
 static unsigned int ntrace_count_sources(const struct ntrace_sink *sink, unsigned int cpu,
 					 unsigned int *rank)
@@ -187,32 +179,12 @@ static unsigned int ntrace_count_sources(const struct ntrace_sink *sink, unsigne
 	for_each_matching_node(node, ntrace_encoder_match) {
 		id = ntrace_node_is_encoder(node) ? ntrace_node_cpu(node) : -ENODEV;
 		if (id < 0 || !of_device_is_available(node) ||
-		    (sink && !ntrace_node_leads_to(node, sink->comp.dev->of_node, NTRACE_PATH_MAX)))
+		    !ntrace_node_leads_to(node, sink->comp.dev->of_node, NTRACE_PATH_MAX))
 			continue;
 		n++;
 		*rank += id < cpu;
 	}
 	return n;
-}
-
-/* Return true if an encoder in the device tree has several outputs */
-static bool ntrace_encoders_fork(void)
-{
-	struct device_node *node, *ports, *endpoint;
-	unsigned int most = 0, n;
-
-	for_each_matching_node(node, ntrace_encoder_match) {
-		if (!ntrace_node_is_encoder(node))
-			continue;
-		ports = of_get_child_by_name(node, "out-ports");
-		n = 0;
-		if (ports)
-			for_each_endpoint_of_node(ports, endpoint)
-				n++;
-		of_node_put(ports);
-		most = max(most, n);
-	}
-	return most > 1;
 }
 
 static bool ntrace_sink_is_connected(const struct ntrace_sink *sink)
@@ -246,27 +218,22 @@ static int ntrace_accept_source(struct ntrace_encoder *enc, const struct ntrace_
  * Give an encoder its SRC in the stream of its sink, and set trTeSrcBits, because "all encoders
  * operating within the same trace stream must configure the trTeSrcBits field identically". A sink
  * with one encoder does not need SRC. If an encoder does not accept its SRC, only the first encoder
- * of its sink is connected, without SRC. If encoders can choose between sinks, all are numbered as
- * if they sent to one sink, so that an encoder has the same SRC in each sink.
+ * of its sink is connected, without SRC.
  */
 static int ntrace_number_source(struct ntrace_encoder *enc, struct ntrace_sink *sink)
 {
 	bool connected = ntrace_sink_is_connected(sink);
-	unsigned int rank, bits, n = ntrace_count_sources(sink, enc->cpu, &rank), all = n;
+	unsigned int rank, bits, n = ntrace_count_sources(sink, enc->cpu, &rank);
 
 	lockdep_assert_held(&ntrace_mutex);
 
 	if (connected && sink->encoders == 1)
 		return -EOPNOTSUPP;
 	sink->encoders = max(n, 1U);
-	if (enc->nr_routes)
-		return n > 1 && !enc->src_bits ? -EOPNOTSUPP : 0;
-	if (ntrace_encoders_fork())
-		all = ntrace_count_sources(NULL, enc->cpu, &rank);
-	bits = order_base_2(all);
+	bits = order_base_2(n);
 	if (enc->ops)
 		return ntrace_accept_source(enc, sink, bits);
-	if (!ntrace_encoder_set_src(enc, bits, rank) && (all <= 1 || enc->src_bits == bits))
+	if (!ntrace_encoder_set_src(enc, bits, rank) && (n <= 1 || enc->src_bits == bits))
 		return 0;
 	if (connected)
 		return -EOPNOTSUPP;
@@ -291,7 +258,7 @@ int ntrace_cpu_hold(unsigned int cpu)
 
 	lockdep_assert_held(&ntrace_mutex);
 	if (enc && !ntrace_holders[cpu])
-		ret = ntrace_path_get(enc);
+		ret = ntrace_route_get(&enc->route);
 	if (!ret)
 		ntrace_holders[cpu]++;
 	return ret;
@@ -314,7 +281,7 @@ static void ntrace_path_retire(struct ntrace_encoder *enc)
 		local_irq_restore(flags);
 		ntrace_let_sleep();
 	}
-	ntrace_path_put(enc);
+	ntrace_route_put(&enc->route);
 }
 
 /* Undo ntrace_cpu_hold(). The caller holds ntrace_mutex. */
@@ -359,108 +326,54 @@ static bool ntrace_join_stream(struct ntrace_encoder *enc, const struct ntrace_r
 
 /*
  * Connect the funnels of a path from its end, because the encoder and inner funnels may share the
- * timestamp of the last funnel. If the encoder does not use the route now, the first input of the
- * route stays closed.
+ * timestamp of the last funnel.
  */
-static void ntrace_connect_funnels(struct ntrace_encoder *enc, const struct ntrace_route *route)
+static void ntrace_connect_funnels(const struct ntrace_route *route)
 {
 	unsigned int i;
 
 	for (i = route->len - 2; i; i--) {
 		struct ntrace_comp *comp = route->path[i];
 
+		if (comp->type == TR_COMP_FUNNEL)
+			ntrace_funnel_connect(to_ntrace_funnel(comp),
+					      route->path[i + 1]->type == TR_COMP_FUNNEL);
 		if (comp->ops->open)
 			comp->ops->open(comp, route->inputs[i]);
-		if (comp->type != TR_COMP_FUNNEL)
-			continue;
-		ntrace_funnel_connect(to_ntrace_funnel(comp),
-				      route->path[i + 1]->type == TR_COMP_FUNNEL);
-		ntrace_funnel_open(to_ntrace_funnel(comp), route->inputs[i],
-				   i > 1 || enc->sink == route->sink);
 	}
-}
-
-/* Return true if the driver can block the trace of the encoder before the sink of @route */
-static bool ntrace_route_closes(const struct ntrace_route *route)
-{
-	const struct ntrace_funnel *funnel = ntrace_route_funnel(route);
-
-	return funnel ? funnel->inputs & BIT(route->inputs[1]) : route->path[1]->ops->is_sink;
-}
-
-/*
- * Return true if events may choose between the existing routes and @route. An encoder sends to all
- * of its outputs, and the trace of one user must not reach a sink that another user uses.
- */
-static bool ntrace_may_choose(const struct ntrace_encoder *enc, const struct ntrace_route *route)
-{
-	unsigned int i;
-
-	for (i = 0; i < enc->nr_routes; i++)
-		if (!ntrace_route_closes(&enc->routes[i]) ||
-		    enc->routes[i].path[1] == route->path[1])
-			return false;
-	return i < NTRACE_ROUTES_MAX && (!i || ntrace_route_closes(route));
-}
-
-/* Find a route to one more sink. Return false if there is none. */
-static bool ntrace_add_route(struct ntrace_encoder *enc)
-{
-	struct ntrace_dead_end end;
-	struct ntrace_route route;
-
-	if (!ntrace_find_route(enc, &route, &end) || !ntrace_may_choose(enc, &route) ||
-	    !ntrace_join_stream(enc, &route))
-		return false;
-	enc->routes[enc->nr_routes] = route;
-	route.sink->cpu = enc->cpu;
-	if (!enc->nr_routes) {
-		INIT_LIST_HEAD(&enc->member);
-		ntrace_path_use(enc, &enc->routes[0]);
-	}
-	ntrace_connect_funnels(enc, &route);
-	/*
-	 * Do not restart a counter that runs, because a later route may be found while the encoder
-	 * traces
-	 */
-	if (!enc->nr_routes && route.len > 2)
-		ntrace_encoder_start_counter(enc);
-	/*
-	 * Release the route, unless an event of this CPU already exists, which keeps its path
-	 * resumed
-	 */
-	if (!ntrace_holders[enc->cpu])
-		ntrace_route_put(&route);
-	/* Pairs with the acquire of ntrace_route_find() */
-	smp_store_release(&enc->nr_routes, enc->nr_routes + 1);
-	return true;
 }
 
 /* Connect an encoder. Return false if it was already connected, or cannot be connected. */
 static bool ntrace_connect_encoder(struct ntrace_encoder *enc)
 {
-	bool connected = enc->nr_routes;
+	struct ntrace_dead_end end;
+	struct ntrace_route route;
 
-	if (!connected && (ntrace_encoder_of(enc->cpu) || !ntrace_add_route(enc)))
+	if (enc->route.len || ntrace_encoder_of(enc->cpu) ||
+	    !ntrace_find_route(enc, &route, &end) || !ntrace_join_stream(enc, &route))
 		return false;
-	while (ntrace_add_route(enc))
-		dev_info(enc->comp.dev, "can also trace CPU %u into %s\n", enc->cpu,
-			 dev_name(enc->routes[enc->nr_routes - 1].sink->comp.dev));
-	if (!connected)
-		ntrace_registry_add_encoder(enc);
+	enc->route = route;
+	route.sink->cpu = enc->cpu;
+	ntrace_path_use(enc);
+	ntrace_connect_funnels(&route);
+	if (route.len > 2)
+		ntrace_encoder_start_counter(enc);
+	/* An event of this CPU may already exist, and keeps the path resumed */
+	if (!ntrace_holders[enc->cpu])
+		ntrace_route_put(&route);
+	ntrace_registry_add_encoder(enc);
 	enc->reported = false;
-	return !connected;
+	return true;
 }
 
-/* Return true if a route of @enc leads through @comp */
+/* Return true if the route of @enc leads through @comp */
 static bool ntrace_encoder_uses(const struct ntrace_encoder *enc, const struct ntrace_comp *comp)
 {
-	unsigned int i, k;
+	unsigned int i;
 
-	for (i = 0; i < enc->nr_routes; i++)
-		for (k = 0; k < enc->routes[i].len; k++)
-			if (enc->routes[i].path[k] == comp)
-				return true;
+	for (i = 0; i < enc->route.len; i++)
+		if (enc->route.path[i] == comp)
+			return true;
 	return false;
 }
 
@@ -509,10 +422,9 @@ void ntrace_disconnect(struct ntrace_encoder *enc)
 	ntrace_path_leave(enc);
 	ntrace_let_sleep();
 	if (ntrace_holders[enc->cpu])
-		ntrace_path_put(enc);
-	enc->nr_routes = 0;
+		ntrace_route_put(&enc->route);
 	/* Forget the components of the route, because they may be removed */
-	enc->routes[0].len = 0;
+	enc->route.len = 0;
 }
 
 /* Return an encoder whose path leads through @comp, or NULL. The caller holds ntrace_mutex. */
@@ -540,7 +452,7 @@ void ntrace_report_unconnected(void)
 	list_for_each_entry(comp, &ntrace_comps, node) {
 		struct ntrace_encoder *enc = to_ntrace_encoder(comp);
 
-		if (comp->type != TR_COMP_ENCODER || enc->nr_routes || enc->reported)
+		if (comp->type != TR_COMP_ENCODER || enc->route.len || enc->reported)
 			continue;
 		/* Skip a CPU that is offline; its encoder is connected when the CPU goes online */
 		if (!ntrace_serves_active(comp))

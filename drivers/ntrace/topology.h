@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The components, the routes from encoders to sinks, and their files in sysfs and debugfs. */
+/* The components, the route from each encoder to sinks, and their files in sysfs and debugfs. */
 #ifndef NTRACE_TOPOLOGY_H
 #define NTRACE_TOPOLOGY_H
 
@@ -28,7 +28,6 @@ void ntrace_take_bases(const struct cpumask *cpus);
 void ntrace_recount(struct ntrace_encoder *enc);
 struct ntrace_sink *ntrace_sink_at(unsigned int index);
 unsigned int ntrace_nr_sinks(void);
-struct ntrace_sink *ntrace_sink_numbered(u32 number);
 void ntrace_registry_add_encoder(struct ntrace_encoder *enc);
 void ntrace_registry_del_encoder(struct ntrace_encoder *enc);
 int ntrace_registry_add_sink(struct ntrace_sink *sink);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Test the fields of an event for excluded ranges, sinks and SRC. */
+/* Test the fields of an event for excluded ranges and SRC. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,37 +50,7 @@ static int refused(struct perf_event_attr *attr, int pid, int cpu)
 	return err;
 }
 
-/* Copy a stretch of trace to @buf. Return the offset of its first message, which may follow idle bytes. */
-static size_t copy_stretch(struct recording *rec, const struct stretch *s, uint8_t *buf)
-{
-	size_t pos = 0;
-
-	record_copy(rec, s->offset, buf, s->size);
-	while (pos < s->size && buf[pos] == 0xff)
-		pos++;
-	return pos;
-}
-
-/*
- * Do a fixed amount of work, and return the number of bytes of its trace. Work of a fixed time would give
- * few bytes on a busy host, and would fill the buffer on a fast host if the kernel is also traced.
- */
-static uint64_t some_work(struct recording *rec, struct stretches *st, unsigned int rounds)
-{
-	unsigned int i;
-
-	memset(st, 0, sizeof(*st));
-	record_start(rec);
-	for (i = 0; i < rounds; i++) {
-		busy(200);
-		usleep(2000);
-	}
-	record_stop(rec);
-	record_stretches(rec, st);
-	return st->bytes;
-}
-
-/* Return the number of bytes of trace of a loop that executes the same code in each call */
+/* Return the bytes of trace of a loop that executes the same code in each call */
 static uint64_t fixed_work(struct recording *rec)
 {
 	uint64_t before = rec->page->aux_head;
@@ -121,29 +91,6 @@ TEST_F(field, ranges_that_are_left_out)
 	EXPECT_LT(without, all / 4);
 }
 
-/* If a sink has SRAM and can also write to system memory, test its SRAM. */
-TEST_F(field, sram)
-{
-	char text[64];
-
-	ASSERT_TRUE(pmu_text("caps/sram", text, sizeof(text)));
-	self->attr.config |= NTRACE_CONFIG_SRAM;
-	event_attr_user(&self->attr);
-	if (text[0] == '0') {
-		EXPECT_EQ(refused(&self->attr, 0, -1), EOPNOTSUPP);
-		return;
-	}
-	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, AUX_SIZE, false));
-	EXPECT_GT(some_work(&self->rec, self->st, 100), 1000);
-	EXPECT_EQ(self->st->nr_gaps, 0);
-	record_close(&self->rec);
-	/* test again in SMEM mode, in which the sink writes to system memory */
-	self->attr.config &= ~NTRACE_CONFIG_SRAM;
-	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, AUX_SIZE, false));
-	EXPECT_GT(some_work(&self->rec, self->st, 100), 1000);
-	EXPECT_EQ(self->st->nr_partial, 0);
-}
-
 /* If several encoders share a sink, exactly one record must report the SRC of this CPU. */
 TEST_F(field, src_is_told)
 {
@@ -167,118 +114,6 @@ TEST_F(field, src_is_told)
 	EXPECT_EQ(found, 1);
 	EXPECT_EQ(id >> 16 & 0xf, cpu_number(self->cpu, "src_bits", 0));
 	EXPECT_EQ(id & NTRACE_HW_ID_SRC, cpu_number(self->cpu, "src_id", 99));
-}
-
-#define SINKS	8
-
-/*
- * Get the numbers of the sinks that a CPU reaches. The first number is the sink of events that
- * do not choose a sink.
- */
-static unsigned int sinks_of(const struct perf_event_attr *attr, int cpu, uint64_t numbers[SINKS])
-{
-	struct perf_event_attr chosen = *attr;
-	struct pmu_sink sinks[SINKS];
-	char usual[64];
-	unsigned int nr = pmu_sinks(sinks, SINKS), n = 0, i;
-
-	if (!cpu_sink(cpu, usual))
-		return 0;
-	for (i = 0; i < nr; i++) {
-		chosen.config2 = sinks[i].number << 32;
-		if (refused(&chosen, -1, cpu))
-			continue;
-		numbers[n] = sinks[i].number;
-		if (!strcmp(usual, sinks[i].name)) {
-			numbers[n] = numbers[0];
-			numbers[0] = sinks[i].number;
-		}
-		n++;
-	}
-	return n;
-}
-
-TEST_F(field, sinks)
-{
-	uint64_t numbers[SINKS];
-	unsigned int n, i;
-
-	event_attr_user(&self->attr);
-	n = sinks_of(&self->attr, self->cpu, numbers);
-	ASSERT_GE(n, 1);
-	/* no sink has this number */
-	self->attr.config2 = 1ULL << 32;
-	EXPECT_EQ(refused(&self->attr, -1, self->cpu), ENODEV);
-	/* change from the first sink to each sink, and back to the first sink */
-	for (i = 0; i < 2 * n; i++) {
-		self->attr.config2 = numbers[i % 2 ? i / 2 : 0] << 32;
-		ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, self->cpu, AUX_SIZE, false));
-		EXPECT_GT(some_work(&self->rec, self->st, 30), 1000);
-		EXPECT_EQ(self->st->nr_partial + self->st->nr_gaps, 0);
-		TH_LOG("%llu bytes, %u partial, %u gaps", (unsigned long long)self->st->bytes,
-		       self->st->nr_partial, self->st->nr_gaps);
-		record_close(&self->rec);
-	}
-	TH_LOG("%u sinks", n);
-}
-
-/*
- * Return the number of messages whose SRC is not that of @cpu, and set *own to the number of messages with
- * the SRC of @cpu. The caller has disabled the event of @rec.
- */
-static unsigned int foreign_messages(struct recording *rec, struct stretches *st, int cpu,
-				     unsigned int *own)
-{
-	static uint8_t buf[AUX_SIZE];
-	unsigned int i, foreign = 0;
-	struct message msg;
-	uint64_t src;
-
-	src = cpu_number(cpu, "src_id", 99);
-	*own = 0;
-	for (i = 0; i < st->nr; i++) {
-		size_t size = st->at[i].size, pos = copy_stretch(rec, &st->at[i], buf);
-
-		while (next_message(buf, size, &pos, rec->src_bits, &msg) > 0) {
-			*own += msg.src == src;
-			foreign += msg.src != src;
-		}
-	}
-	return foreign;
-}
-
-/*
- * Two CPUs can send to one sink, and one of these CPUs is traced into another sink. Its encoder sends
- * messages to all of its outputs, but the sink of the other event must not write these messages.
- */
-TEST_F(field, sinks_are_kept_apart)
-{
-	struct recording other = { .fd = -1 };
-	static struct stretches others;
-	uint64_t numbers[SINKS], theirs[SINKS];
-	int second = self->cpu + 1;
-	unsigned int own;
-
-	event_attr_user(&self->attr);
-	if (sinks_of(&self->attr, self->cpu, numbers) < 2)
-		SKIP(return, "this CPU has one sink");
-	if (pmu_nr_cpus() < 2 || !sinks_of(&self->attr, second, theirs) || theirs[0] != numbers[0])
-		SKIP(return, "no other CPU leads to its sink");
-	self->attr.config2 = theirs[0] << 32;
-	ASSERT_TRUE(record_open(&other, &self->attr, -1, second, AUX_SIZE, false));
-	self->attr.config2 = numbers[1] << 32;
-	ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, self->cpu, AUX_SIZE, false));
-	memset(&others, 0, sizeof(others));
-	record_start(&other);
-	some_work(&self->rec, self->st, 200);
-	record_stop(&other);
-	record_stretches(&other, &others);
-	EXPECT_EQ(foreign_messages(&self->rec, self->st, self->cpu, &own), 0);
-	EXPECT_GT(own, 1000);
-	TH_LOG("%u messages in its own sink, %llu bytes in the other", own,
-	       (unsigned long long)others.bytes);
-	EXPECT_EQ(foreign_messages(&other, &others, second, &own), 0);
-	record_close(&other);
 }
 
 TEST_HARNESS_MAIN

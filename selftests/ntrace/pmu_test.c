@@ -26,7 +26,6 @@ static const struct {
 	{ "firmware", NTRACE_CONFIG_FIRMWARE }, { "stall", NTRACE_CONFIG_STALL },
 	{ "ts_prescale", NTRACE_CONFIG_TS_PRESCALE }, { "ts_mode", NTRACE_CONFIG_TS_MODE },
 	{ "inhibit_src", NTRACE_CONFIG_INHIBIT_SRC }, { "exclude", NTRACE_CONFIG_EXCLUDE },
-	{ "sram", NTRACE_CONFIG_SRAM },
 };
 
 FIXTURE(pmu) {

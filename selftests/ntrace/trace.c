@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -126,24 +125,6 @@ int pmu_nr_cpus(void)
 		snprintf(file, sizeof(file), PMU_DIR "/cpu%d", cpu);
 		n += !access(file, F_OK);
 	}
-	return n;
-}
-
-unsigned int pmu_sinks(struct pmu_sink *sinks, unsigned int max)
-{
-	DIR *dir = opendir(PMU_DIR "/sinks");
-	struct dirent *entry;
-	unsigned int n = 0;
-	char file[300];
-
-	while (dir && n < max && (entry = readdir(dir))) {
-		snprintf(file, sizeof(file), "sinks/%s", entry->d_name);
-		snprintf(sinks[n].name, sizeof(sinks[n].name), "%.63s", entry->d_name);
-		sinks[n].number = pmu_number(file, 0);
-		n += sinks[n].number > 0;
-	}
-	if (dir)
-		closedir(dir);
 	return n;
 }
 

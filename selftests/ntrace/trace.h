@@ -31,7 +31,7 @@ bool cpu_text(int cpu, const char *file, char *text, size_t size);
 uint64_t cpu_number(int cpu, const char *file, uint64_t otherwise);
 /* Return true if the CPU has an encoder. */
 bool cpu_is_traced(int cpu);
-/* Get the name of the sink that events of a CPU use by default. Return false if it is not known. */
+/* Get the name of the sink of a CPU. Return false if it is not known. */
 bool cpu_sink(int cpu, char name[64]);
 bool cpus_share_sink(int a, int b);
 int pmu_type(void);
@@ -43,15 +43,6 @@ uint64_t pmu_config(int cpu);
  */
 int pmu_first_cpu(void);
 int pmu_nr_cpus(void);
-
-/* A sink, and its number for the field "sink" of an event */
-struct pmu_sink {
-	char		name[64];
-	uint64_t	number;
-};
-
-/* Get at most @max sinks of the PMU. Return their number. */
-unsigned int pmu_sinks(struct pmu_sink *sinks, unsigned int max);
 
 /* Set perf_event_paranoid until this program ends. Return false if that is not possible. */
 bool set_paranoid(int val);

@@ -8,7 +8,7 @@
 . "$(dirname "$0")/flight.sh"
 
 need_perf_and_work 6.12
-plan $(by_size 29 47)
+plan $(by_size 27 45)
 insmod='insmod /usr/lib/ntrace/ntrace-trouble.ko how'
 
 crash panic "$tap_tmp/panic" : "$insmod=panic" --reset warm --append panic=1 $(by_size --cached-flight "")
@@ -77,39 +77,16 @@ for topology in $(by_size sram "direct sram"); do
 	is "$topology: a record in cached pages: the only decoding errors are about code that was not saved" "$(errors "$tap_tmp")" 0
 done
 
-# One guest runs three tests, and ends each test by a line in the kernel's log. In the first test, an event of CPU 1
-# slowly chooses its sink, while an event of CPU 0 returns the shared sink to the recorder. Meanwhile, the recorder must
-# not use the encoder of CPU 1.
-# In the second test, a CPU that goes offline waits for code that prevents CPUs from idling. A recorder that starts or
-# stops waits for this CPU.
-# In the third test, after an oops that the machine survives, the recorder stops for the number of seconds in the
+# One guest runs two tests, and ends the first one by a line in the kernel's log. In the first test, a CPU that goes
+# offline waits for code that prevents CPUs from idling. A recorder that starts or stops waits for this CPU.
+# In the second test, after an oops that the machine survives, the recorder stops for the number of seconds in the
 # parameter "rearm". If root stops the recorder, it must remain stopped.
-# All tests wait for events and not for times, so they also work in a slow guest. The time limit only ends a guest that
+# Both tests wait for events and not for times, so they also work in a slow guest. The time limit only ends a guest that
 # waits for ever.
-"$top/tools/board/board" run --flight 4M --harts 2 --topology choice --timeout 600 --console "$tap_tmp/all" -- '
+"$top/tools/board/board" run --flight 4M --harts 2 --timeout 600 --console "$tap_tmp/all" -- '
 	F=/sys/devices/platform/ntrace-flight pmu=/sys/bus/event_source/devices/ntrace
-	'"$hide_symbols"'
 	'"$patient_watchdogs"'
 	ended() { echo "ended $1"; echo "<1>ended $1" >/dev/kmsg; }
-	on() {
-		encoder=$(readlink -f $pmu/cpu$1)
-		grep -q "[2367abef] trTeControl" /sys/kernel/debug/ntrace/${encoder##*/}/registers
-	}
-	# the last two sinks belong to hart 0 and hart 1, and each hart can be CPU 1
-	hart=$(awk "/^processor/ { cpu = \$3 } /^hart[ \t]*:/ && cpu == 1 { print \$NF; exit }" /proc/cpuinfo)
-	own=$(ls $pmu/sinks | tail -n $((2 - hart)) | head -n 1)
-	taskset 1 perf record -B --no-bpf-event -q -C 0 -e ntrace//u -o /tmp/data -- sh -c "while [ ! -e /tmp/end ]; do sleep 0.02; done" &
-	zero=$!
-	until on 0 && ! on 1; do sleep 0.2; done
-	insmod /usr/lib/ntrace/ntrace-fail.ko function=ntrace_path_choose cpu=1 delay=2000 times=1
-	taskset 2 perf record -B --no-bpf-event -q -C 1 -e ntrace/sink=$(cat $pmu/sinks/$own)/u -o /tmp/own -- sh -c "while [ ! -e /tmp/stop ]; do sleep 0.1; done" &
-	one=$!
-	taskset 1 sh -c "until [ \$(cat /sys/module/ntrace_fail/parameters/hits) = 1 ]; do :; done; touch /tmp/end"
-	wait $zero; touch /tmp/stop; wait $one
-	perf script -D -i /tmp/own --no-itrace 2>/dev/null | grep -q "PERF_RECORD_AUX .*size: 0x[1-9a-f]" && echo traced
-	until on 0 && on 1; do sleep 0.2; done; cat $F/state
-	rmmod ntrace-fail; rm /tmp/end; ended choice
-
 	for i in 1 2 3 4 5 6 7 8; do for o in 0 1; do echo $o >/sys/devices/system/cpu/cpu1/online; done; done &
 	cpus=$!
 	for i in 1 2 3 4 5 6 7 8; do echo x >$F/trigger; echo 1 >$F/clear; done &
@@ -134,11 +111,8 @@ part() {
 	awk -v after="${1:+ended $1}" -v before="${2:+ended $2}" '
 		before && index($0, before) { exit } !after || on; after && index($0, after) { on = 1 }' "$3"
 }
-is "while an event sets up another sink, the recorder does not use its encoder" "$(part "" choice "$tap_tmp/said" | xargs)" "traced recording"
-part "" choice "$tap_tmp/all" >"$tap_tmp/console"
-quiet "an event that chooses another sink"
-is "CPUs go offline and online while the recorder stops and starts" "$(part choice hotplug "$tap_tmp/said")" recording
-part choice hotplug "$tap_tmp/all" >"$tap_tmp/console"
+is "CPUs go offline and online while the recorder stops and starts" "$(part "" hotplug "$tap_tmp/said")" recording
+part "" hotplug "$tap_tmp/all" >"$tap_tmp/console"
 quiet "CPUs go offline and online"
 is "the recorder starts again after an oops that the machine survived, but not after root stopped it" \
 	"$(part hotplug "" "$tap_tmp/said" | xargs)" "stopped recording stopped stopped"

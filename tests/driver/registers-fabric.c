@@ -195,10 +195,10 @@ static void *fabric(bool two)
 				  &(struct fake_encoder_options){ })), 0);
 	assert_int_equal(ntrace_encoder_setup(&enc), 0);
 	connect_to(&enc, &bridge);
-	enc.routes[0].path[2] = &csfunnel.comp;
-	enc.routes[0].path[3] = &etf;
-	enc.routes[0].path[4] = &sink.comp;
-	enc.routes[0].len = 5;
+	enc.route.path[2] = &csfunnel.comp;
+	enc.route.path[3] = &etf;
+	enc.route.path[4] = &sink.comp;
+	enc.route.len = 5;
 	take_route(&enc);
 	if (two) {
 		bridge_regs = fake_bridge(funnel_regs, 3);
@@ -287,7 +287,7 @@ void bus_refuses_frames(void **state)
 	assert_false(sink.loose);
 	assert_int_equal(start(&enc, &win, false), -EIO);
 	fake_bus_error(etr_regs, false);
-	assert_int_equal(ntrace_path_recover(&enc, enc.routes), 0);
+	assert_int_equal(ntrace_path_recover(&enc), 0);
 	shim_log[0] = 0;
 	assert_int_equal(start(&enc, &win, false), 0);
 	assert_int_equal(stop(&enc), 0);

@@ -142,19 +142,6 @@ void reserved_memory_of_a_size_that_is_not_taken(void **state)
 	}
 }
 
-/* The event selects the memory of a sink that supports both SRAM and SMEM */
-void sram_can_be_chosen(void **state)
-{
-	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ .both = true, .sram_size = 4096 });
-	assert_false(sink.area->copied);
-	assert_int_equal(LOCKED(ntrace_ramsink_choose(&sink, true)), 0);
-	assert_true(sink.area->copied);
-	assert_int_equal(fake_peek(sink.comp.base, TR_CONTROL) & TR_RAM_MODE, 0);
-	assert_int_equal(sink.area->max, 4092);
-	assert_int_equal(LOCKED(ntrace_ramsink_choose(&sink, false)), 0);
-	assert_int_equal(fake_peek(sink.comp.base, TR_CONTROL) & TR_RAM_MODE, TR_RAM_MODE);
-}
-
 void sram_is_read_back(void **state)
 {
 	struct fake_ram_options opt = { .sram = true, .sram_size = 4096 };

@@ -18,7 +18,7 @@ void recovered_component_is_set_up_before_it_is_used(void **state)
 	programmed();
 	enc.comp.stuck = true;
 	fake_on_write = not_used_yet;
-	assert_int_equal(ntrace_path_recover(&enc, enc.routes), 0);
+	assert_int_equal(ntrace_path_recover(&enc), 0);
 	fake_on_write = NULL;
 	assert_false(enc.comp.stuck);
 	/* The start succeeds, because the driver first restores the settings of the component */
@@ -42,13 +42,13 @@ void sink_that_does_not_empty(void **state)
 	assert_int_equal(start(&enc, &win, false), -EIO);
 	assert_string_equal(shim_log, "");
 	fake_fault(sink.comp.base, true, true);
-	assert_int_equal(ntrace_path_recover(&enc, enc.routes), -EIO);
+	assert_int_equal(ntrace_path_recover(&enc), -EIO);
 	settle();
 	assert_string_equal(shim_log, "");
 
 	/* the driver uses the sink again after a successful reset */
 	fake_fault(sink.comp.base, false, false);
-	assert_int_equal(ntrace_path_recover(&enc, enc.routes), 0);
+	assert_int_equal(ntrace_path_recover(&enc), 0);
 	assert_non_null(strstr(shim_log, "answers again"));
 	traced(&win, 10);
 }

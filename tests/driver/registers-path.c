@@ -30,58 +30,6 @@ void funnel_is_on_while_an_encoder_is(void **state)
 	assert_true(ntrace_ramsink_written(&sink, &win, &wrapped) > m + 100);
 }
 
-/*
- * The first encoder can also send to a private sink. While the encoder sends to its private sink, it must not send to
- * the shared sink.
- */
-void encoder_chooses_between_sinks(void **state)
-{
-	static struct ntrace_sink own;
-	struct ntrace_window win = window(0, 0x8000);
-	struct ntrace_want want = { .sink = 2 };
-	bool wrapped;
-	u32 n;
-
-	shared();
-	own = (struct ntrace_sink){ .encoders = 1, .number = 2, .comp.type = TR_COMP_RAMSINK };
-	INIT_LIST_HEAD(&own.members);
-	INIT_LIST_HEAD(&own.held);
-	INIT_LIST_HEAD(&enc.member);
-	enc.routes[1] = (struct ntrace_route){
-		.path = { &enc.comp, &own.comp }, .len = 2, .sink = &own,
-	};
-	enc.nr_routes = 2;
-	assert_ptr_equal(ntrace_route_find(&enc, &want), &enc.routes[1]);
-	want.sink = 3;
-	assert_null(ntrace_route_find(&enc, &want));
-	want = (struct ntrace_want){ .config = NTRACE_CONFIG_SRAM };
-	assert_null(ntrace_route_find(&enc, &want));
-	own.areas[TR_RAM_MODE_SRAM].there = true;
-	assert_ptr_equal(ntrace_route_find(&enc, &want), &enc.routes[1]);
-
-	enc.session = (void *)&enc;
-	sink.holds = enc.session;
-	enc.ready = 5;
-	ntrace_path_choose(&enc, &enc.routes[1]);
-	assert_ptr_equal(enc.sink, &own);
-	assert_int_equal(enc.route->len, 2);
-	assert_int_equal(enc.ready, 0);
-	assert_null(sink.holds);
-	assert_ptr_equal(own.members.next, &enc.member);
-	assert_int_equal(fake_peek(funnel.comp.base, TR_FUNNEL_DIS_INPUT), 1);
-
-	want = (struct ntrace_want){ };
-	ntrace_path_choose(&enc, ntrace_route_find(&enc, &want));
-	assert_ptr_equal(enc.sink, &sink);
-	assert_ptr_equal(own.members.next, &own.members);
-	assert_int_equal(fake_peek(funnel.comp.base, TR_FUNNEL_DIS_INPUT), 0);
-	assert_int_equal(start(&enc, &win, false), 0);
-	fake_run(enc.comp.base, 100);
-	n = ntrace_ramsink_written(&sink, &win, &wrapped);
-	assert_int_equal(stop(&enc), 0);
-	assert_true(n > 100);
-}
-
 /* Encoders that stall and trace user mode stay enabled while their sink gets another window */
 void members_stand_still(void **state)
 {
@@ -171,7 +119,7 @@ void input_that_no_path_uses_is_disabled(void **state)
 
 	shared();
 	ntrace_funnel_setup(&funnel);
-	ntrace_funnel_open(&funnel, 0, true);
+	funnel.comp.ops->open(&funnel.comp, 0);
 	assert_int_equal(fake_peek(funnel.comp.base, TR_FUNNEL_DIS_INPUT), 2);
 	start_both(&win);
 	fake_run(enc.comp.base, 10);
@@ -224,12 +172,12 @@ void what_others_use_is_not_reset(void **state)
 	shared();
 	assert_int_equal(start(&enc, &win, false), 0);
 	funnel.comp.stuck = true;
-	assert_int_equal(ntrace_path_recover(&enc2, enc2.routes), -EIO);
+	assert_int_equal(ntrace_path_recover(&enc2), -EIO);
 	assert_true(fake_peek(funnel.comp.base, TR_CONTROL) & TR_CONTROL_ENABLE);
 	funnel.comp.stuck = false;
 	sink.owner = (struct ntrace_session *)&win;
 	sink.comp.stuck = true;
-	assert_int_equal(ntrace_path_recover(&enc2, enc2.routes), -EIO);
+	assert_int_equal(ntrace_path_recover(&enc2), -EIO);
 	assert_true(fake_peek(sink.comp.base, TR_CONTROL) & TR_CONTROL_ENABLE);
 	sink.comp.stuck = false;
 	sink.owner = NULL;
@@ -247,7 +195,7 @@ void stuck_funnel_is_left_alone(void **state)
 	assert_int_equal(funnel.comp.users, 0);
 	assert_int_equal(fake_peek(funnel.comp.base, TR_CONTROL) & TR_CONTROL_ENABLE, 0);
 	assert_int_equal(fake_peek(sink.comp.base, TR_CONTROL) & TR_CONTROL_ENABLE, 0);
-	assert_int_equal(ntrace_path_recover(&enc, enc.routes), 0);
+	assert_int_equal(ntrace_path_recover(&enc), 0);
 	shim_log[0] = 0;
 	assert_int_equal(start(&enc, &win, false), 0);
 	assert_int_equal(stop(&enc), 0);

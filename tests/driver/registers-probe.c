@@ -13,8 +13,7 @@ void full_encoder_has_it_all(void **state)
 	assert_int_equal(enc.caps.sync_max, 0xffff);
 	assert_int_equal(enc.caps.config | NTRACE_CONFIG_MODE | NTRACE_CONFIG_SYNC_MODE |
 			 NTRACE_CONFIG_SYNC_MAX | NTRACE_CONFIG_TS_MODE |
-			 NTRACE_CONFIG_TS_PRESCALE | NTRACE_CONFIG_FIRMWARE |
-			 NTRACE_CONFIG_SRAM, NTRACE_CONFIG_VALID);
+			 NTRACE_CONFIG_TS_PRESCALE | NTRACE_CONFIG_FIRMWARE, NTRACE_CONFIG_VALID);
 	assert_int_equal(enc.caps.ir_mode, 3);
 	assert_int_equal(enc.caps.src_bits, 12);
 	assert_int_equal(enc.caps.ts_modes, 0x1e);

@@ -122,19 +122,18 @@ void stop_on_wrap_is_verified(void **state)
  */
 void sink_that_always_stops(void **state)
 {
-	const struct ntrace_want stall = { .config = NTRACE_CONFIG_STALL }, plain = { };
 	struct ntrace_window win = window(0, 0x1000);
 
 	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ .stop_fixed = true });
 	assert_true(sink.stop_on_wrap && sink.stop_fixed);
-	assert_null(ntrace_route_find(&enc, &stall));
-	assert_non_null(ntrace_route_find(&enc, &plain));
+	assert_false(ntrace_path_fits(&enc, NTRACE_CONFIG_STALL));
+	assert_true(ntrace_path_fits(&enc, 0));
 	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
 	traced(&win, 10);
 	setup(state);
 	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
 	assert_false(sink.stop_fixed);
-	assert_non_null(ntrace_route_find(&enc, &stall));
+	assert_true(ntrace_path_fits(&enc, NTRACE_CONFIG_STALL));
 }
 
 /*

@@ -108,17 +108,15 @@ int bring_up(struct ntrace_comp *comp, void *base)
 	return ret;
 }
 
-/* Make the only route of encoder @e, and use this route */
+/* Use the sink of the route of encoder @e */
 void take_route(struct ntrace_encoder *e)
 {
-	e->route = &e->routes[0];
-	e->sink = e->routes[0].sink;
-	e->nr_routes = 1;
+	e->sink = e->route.sink;
 }
 
 void connect_to(struct ntrace_encoder *e, struct ntrace_comp *via)
 {
-	struct ntrace_route *route = &e->routes[0];
+	struct ntrace_route *route = &e->route;
 
 	*route = (struct ntrace_route){ .path = { &e->comp }, .len = 1, .sink = &sink };
 	if (via)
@@ -224,8 +222,8 @@ void shared(void)
 	assert_int_equal(ntrace_encoder_set_src(&enc2, 1, 1), 0);
 	connect_to(&enc, &funnel.comp);
 	connect_to(&enc2, &funnel.comp);
-	ntrace_funnel_open(&funnel, 0, true);
-	ntrace_funnel_open(&funnel, 1, true);
+	funnel.comp.ops->open(&funnel.comp, 0);
+	funnel.comp.ops->open(&funnel.comp, 1);
 	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
 	assert_int_equal(ntrace_encoder_program(&enc2, plain_config(), &all), 0);
 }

@@ -90,7 +90,7 @@ void funnel_counts_itself(void);
 	X(nothing_is_written_to_what_is_not_supported) X(suspended_component_is_left_alone) \
 	X(alignment_is_found) X(range_is_found) X(fixed_buffer_is_refused) X(other_memory_formats_are_refused) \
 	X(granule_of_4_gib_is_refused) X(fixed_buffer_that_is_reserved) \
-	X(reserved_memory_is_kept_to) X(reserved_memory_of_a_size_that_is_not_taken) X(sram_can_be_chosen) \
+	X(reserved_memory_is_kept_to) X(reserved_memory_of_a_size_that_is_not_taken) \
 	X(trace_arrives_in_the_window) X(second_session_begins_anew) \
 	X(full_window_stops_the_sink) X(write_pointer_in_the_middle) \
 	X(window_it_does_not_take) X(sram_is_read_back) X(sram_is_read_in_parts) \
@@ -99,7 +99,7 @@ void funnel_counts_itself(void);
 	X(overflow_is_counted) \
 	X(window_of_a_power_of_two) \
 	X(paused_traces_nothing) X(funnel_is_on_while_an_encoder_is) \
-	X(encoder_chooses_between_sinks) X(members_stand_still) X(encoder_left_enabled) X(filters_that_choose_more) \
+	 X(members_stand_still) X(encoder_left_enabled) X(filters_that_choose_more) \
 	X(funnel_has_a_timestamp_unit) X(new_window_for_all_members) X(failing_member_stops_all) \
 	X(sink_that_does_not_empty) X(power_was_off) X(comparators_are_off_after_a_reset) \
 	X(closed_sink_stays_closed) X(restart_reads_three_registers) \

@@ -7,7 +7,7 @@
 
 # Each encoder can send to two sinks. One sink is private, and all harts share the other sink. The private sink can write
 # to an SRAM, of which the driver uses only a part, and to system memory.
-sed 's/ sram=[0-9]*/ sram=1048576/' "$top/tools/board/topology/choice" >"$tap_tmp/choice"
+sed 's/funnel,ram%/ram%,funnel/; s/ sram=[0-9]*/ sram=1048576/' "$top/tools/board/topology/choice" >"$tap_tmp/choice"
 make -s -C "$top/selftests/ntrace" O="$O" >&2 || exit 1
 # Run only one case of load_test. The case reader_that_keeps_up_loses_nothing needs timers of the guest that expire on
 # time, so tests/long/driver-load.t runs it.
@@ -47,7 +47,9 @@ selftests "new, fixed memory" "$windows;snapshot_test" --kernel new --model \
 	ram.smem_fixed=on,ram.smem_lowest=0xb0000000,ram.smem_highest=0xb003ffff --dts-sed '
 	/trace@18001000 {/a memory-region = <\&own>;
 	$a / { reserved-memory { #address-cells = <2>; #size-cells = <2>; ranges; own: own@b0000000 { reg = <0x0 0xb0000000 0x0 0x40000>; no-map; }; }; };'
-selftests "6.12, a choice of sinks, and of their memory" "field_test" --kernel 6.12 --harts 2 --topology "$tap_tmp/choice"
+# Each encoder sends to two sinks, and the driver uses the first one, which no other encoder uses. It can write to an SRAM
+# and to system memory, and the driver lets it write to system memory.
+selftests "6.12, encoders with two sinks, of which one has two memories" "record_test -t own_thread" --kernel 6.12 --harts 2 --topology "$tap_tmp/choice"
 # Address filters may lack features, and may lack machine mode. This sink accepts only windows whose size is a power
 # of two, and enlarges other windows. The sink always stops at the end of a window. Its filter has comparators for two
 # ranges, but can trace only one range. The kernel checks the ends of the memory.

@@ -70,7 +70,7 @@ reaches() { # NAME KERNEL PROGRAMS BOARD-OPTIONS...: run selftests() on KERNEL, 
 
 all="pmu_test;attr_test;field_test;filter_test;record_test;snapshot_test;sample_test;security_test;share_test"
 reaches "2 harts" 6.12 "$all;life_test;storm_test;fuzz_test" --harts 2
-reaches "a choice of sinks" 6.12 "field_test;share_test;life_test" --harts 4 --topology choice
+reaches "encoders with two sinks" 6.12 "field_test;share_test;life_test" --harts 4 --topology choice
 reaches "interrupt, idle" 6.12 "life_test;storm_test" --harts 2 --topology interrupt --deep-idle
 reaches "ETR" 6.12 "share_test;record_test;snapshot_test" --harts 4 --topology k3
 reaches "a funnel" 6.12 "pmu_test;attr_test" --harts 2 --topology funnel

@@ -45,14 +45,11 @@ enum ntrace_flight_state {
  * @want: Settings of its encoder
  * @claimed: A perf event traces on the CPU instead of the recorder. This member changes with the
  *	sink locked. While it is set, only this CPU uses the encoder.
- * @took: The event has taken the sink and is counted in the claims of its area; else the
- *	event uses another sink
  * @switches: Number of the last entry in its ring of switches
  */
 struct ntrace_flight_cpu_state {
 	struct ntrace_want	want;
 	bool			claimed;
-	bool			took;
 	u32			switches;
 };
 
@@ -263,12 +260,8 @@ static void ntrace_flight_run(struct ntrace_sink *sink)
 {
 	struct ntrace_area *area = sink->flight;
 	struct ntrace_window win;
-	int ret;
 
 	if (atomic_read(&ntrace_flight_state) != NTRACE_FLIGHT_RECORDING)
-		return;
-	ret = ntrace_ramsink_choose(sink, false);
-	if (ret)
 		return;
 	ntrace_flight_window(sink, &win);
 	if (ntrace_flight_start(sink, &win))
@@ -292,9 +285,9 @@ static struct ntrace_sink *ntrace_flight_sink_of(const struct ntrace_encoder *en
 {
 	struct ntrace_sink *sink;
 
-	if (!enc || !enc->nr_routes)
+	if (!enc || !enc->route.len)
 		return NULL;
-	sink = enc->routes[0].sink;
+	sink = enc->sink;
 	return READ_ONCE(sink->flight) ? sink : NULL;
 }
 
@@ -319,41 +312,27 @@ bool __ntrace_flight_bars(const struct ntrace_session *s, const struct ntrace_wa
 	return (!want->takes || want->filter.latch) && ntrace_flight_sink_of(s->enc);
 }
 
-/*
- * Stop recording on this CPU, because a perf event is about to trace here. If the event uses the
- * sink of the recorder, also stop recording the other CPUs of this sink.
- */
-void __ntrace_flight_yield(struct ntrace_session *s, const struct ntrace_want *want)
+/* Stop recording into the sink of this CPU, because a perf event is about to trace into it */
+void __ntrace_flight_yield(struct ntrace_session *s)
 {
 	struct ntrace_flight_cpu_state *f = this_cpu_ptr(&ntrace_flight_cpu);
 	struct ntrace_sink *sink = ntrace_flight_sink_of(s->enc);
-	const struct ntrace_route *route;
 
 	if (!sink || f->claimed)
 		return;
-	route = ntrace_route_find(s->enc, want);
 	ntrace_sink_lock(sink);
 	f->claimed = true;
-	f->took = route && route->sink == sink;
-	if (f->took) {
-		sink->flight->claims++;
-		ntrace_flight_halt(sink);
-	} else {
-		ntrace_flight_drop_cpu(sink, s->enc);
-	}
+	sink->flight->claims++;
+	ntrace_flight_halt(sink);
 	ntrace_sink_unlock(sink);
 }
 
-/*
- * Record this CPU again, which does not trace now. The recorder uses the first route even if an
- * event has used another one.
- */
+/* Record this CPU again, which does not trace now */
 static void ntrace_flight_join(struct ntrace_session *s, struct ntrace_sink *sink)
 {
 	struct ntrace_encoder *enc = s->enc;
 	struct ntrace_area *area = sink->flight;
 
-	ntrace_path_choose(enc, &enc->routes[0]);
 	ntrace_sink_lock(sink);
 	cpumask_set_cpu(enc->cpu, &ntrace_flight_awake);
 	if (!area->claims && !area->on) {
@@ -373,12 +352,9 @@ void __ntrace_flight_resume(struct ntrace_session *s)
 
 	if (!sink || !f->claimed || ntrace_session_is_active(s))
 		return;
-	/* Choose the route first, because other CPUs may use it as soon as @claimed is cleared */
-	ntrace_path_choose(s->enc, &s->enc->routes[0]);
 	ntrace_sink_lock(sink);
 	f->claimed = false;
-	if (f->took)
-		sink->flight->claims--;
+	sink->flight->claims--;
 	ntrace_sink_unlock(sink);
 	if (cpumask_test_cpu(s->enc->cpu, &ntrace_flight_awake))
 		ntrace_flight_join(s, sink);
@@ -525,7 +501,7 @@ static bool ntrace_flight_cuts(const struct ntrace_sink *sink, bool seize)
 
 static void ntrace_flight_cut_funnels(const struct ntrace_encoder *enc)
 {
-	const struct ntrace_route *route = READ_ONCE(enc->route);
+	const struct ntrace_route *route = &enc->route;
 	unsigned int i;
 
 	for (i = 1; i + 1 < route->len; i++)
@@ -743,7 +719,7 @@ static void ntrace_flight_describe(const struct ntrace_encoder *enc, struct ntra
 	word[NTRACE_INFO_CPU_TS_BASE] = enc->ts_base;
 	word[NTRACE_INFO_CPU_TS_BASE_TIME] = enc->ts_is_time ? 0 : enc->ts_base_time;
 	to->address = enc->comp.addr;
-	to->sink = enc->routes[0].sink->flight->index;
+	to->sink = enc->sink->flight->index;
 	to->priv = want->filter.priv;
 }
 
@@ -781,7 +757,7 @@ static bool ntrace_flight_refuses(void)
 
 	for_each_cpu(cpu, ntrace_cpus()) {
 		enc = ntrace_encoder_of(cpu);
-		if (enc && enc->nr_routes && !ntrace_flight_takes(enc->routes[0].sink))
+		if (enc && enc->route.len && !ntrace_flight_takes(enc->sink))
 			return true;
 	}
 	return false;
@@ -808,15 +784,15 @@ static int ntrace_flight_add_sink(struct ntrace_sink *sink)
 
 static bool ntrace_flight_usable(struct ntrace_encoder *enc)
 {
-	return enc && enc->session && enc->nr_routes && enc->caps.modes &&
-	       !ntrace_flight_want(enc) && !ntrace_flight_add_sink(enc->routes[0].sink);
+	return enc && enc->session && enc->route.len && enc->caps.modes &&
+	       !ntrace_flight_want(enc) && !ntrace_flight_add_sink(enc->sink);
 }
 
 static void ntrace_flight_describe_sink(struct ntrace_record_setup *setup,
 					const struct ntrace_sink *sink,
 					struct ntrace_flight_sink *to)
 {
-	const struct ntrace_ram_area *area = ntrace_sink_default_area(sink);
+	const struct ntrace_ram_area *area = sink->area;
 
 	memset(to, 0, sizeof(*to));
 	to->address = sink->comp.addr;
@@ -838,7 +814,7 @@ static int ntrace_flight_write(struct ntrace_record_setup *setup)
 		struct ntrace_encoder *enc = ntrace_encoder_of(cpu);
 
 		ntrace_flight_describe(enc, &setup->cpus[setup->nr_cpus++]);
-		ntrace_flight_describe_funnels(setup, &enc->routes[0]);
+		ntrace_flight_describe_funnels(setup, &enc->route);
 	}
 	for (i = 0; i < ntrace_flight_nr; i++)
 		ntrace_flight_describe_sink(setup, ntrace_flight_sinks[i], &setup->sinks[i]);
@@ -915,7 +891,7 @@ static void ntrace_flight_begin_claim(void *unused)
 		ntrace_session_stop(s);
 		ntrace_session_bar(s, event, s->want);
 	} else {
-		__ntrace_flight_yield(s, s->want);
+		__ntrace_flight_yield(s);
 	}
 }
 

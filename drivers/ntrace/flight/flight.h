@@ -9,7 +9,7 @@
  *   and ntrace_sink_stop(), with the sink locked. sink->flight marks a sink that the recorder uses.
  *   The core calls the functions below when a perf event needs the sink.
  * - In a panic it stops encoders and sinks without any lock. It only reads encoder->on,
- *   encoder->route, encoder->sink and sink->owner, and the session of that owner.
+ *   encoder->sink and sink->owner, and the session of that owner.
  */
 #ifndef NTRACE_FLIGHT_H
 #define NTRACE_FLIGHT_H
@@ -34,7 +34,7 @@ bool ntrace_flight_records(void);
 bool ntrace_flight_keeps(int cpu);
 bool ntrace_flight_rescue(struct ntrace_comp *comp);
 bool __ntrace_flight_bars(const struct ntrace_session *s, const struct ntrace_want *want);
-void __ntrace_flight_yield(struct ntrace_session *s, const struct ntrace_want *want);
+void __ntrace_flight_yield(struct ntrace_session *s);
 void __ntrace_flight_resume(struct ntrace_session *s);
 void __ntrace_flight_leave(struct ntrace_session *s);
 void __ntrace_flight_enter(struct ntrace_session *s);
@@ -70,8 +70,7 @@ static inline bool ntrace_flight_keeps(int cpu) { return false; }
 static inline bool ntrace_flight_rescue(struct ntrace_comp *comp) { return false; }
 static inline bool __ntrace_flight_bars(const struct ntrace_session *s,
 					const struct ntrace_want *want) { return false; }
-static inline void __ntrace_flight_yield(struct ntrace_session *s,
-					 const struct ntrace_want *want) {}
+static inline void __ntrace_flight_yield(struct ntrace_session *s) {}
 static inline void __ntrace_flight_resume(struct ntrace_session *s) {}
 static inline void __ntrace_flight_leave(struct ntrace_session *s) {}
 static inline void __ntrace_flight_enter(struct ntrace_session *s) {}
@@ -90,11 +89,10 @@ static inline bool ntrace_flight_hooks(void) { return false; }
  * or has ended, and when the CPU goes idle or offline or returns. They cost nothing while the
  * recorder is off. Context: On the CPU, interrupts off.
  */
-static __always_inline void ntrace_flight_yield(struct ntrace_session *s,
-						const struct ntrace_want *want)
+static __always_inline void ntrace_flight_yield(struct ntrace_session *s)
 {
 	if (ntrace_flight_hooks())
-		__ntrace_flight_yield(s, want);
+		__ntrace_flight_yield(s);
 }
 
 /* Return true if the event has to wait because the recorder keeps its sink */

@@ -56,16 +56,7 @@
 #define NTRACE_CONFIG_INHIBIT_SRC	(1ULL << 23)
 /* Address filters select ranges that are not traced */
 #define NTRACE_CONFIG_EXCLUDE		(1ULL << 24)
-/* trRamMode 0: Use the sink's own memory, even if it can write system memory */
-#define NTRACE_CONFIG_SRAM		(1ULL << 25)
-#define NTRACE_CONFIG_VALID		((1ULL << 26) - 1)
-
-/*
- * perf_event_attr::config2: Sink of the trace, if encoders can send messages to several sinks. The
- * value is the number in the PMU's directory "sinks", or 0 for the first sink that the driver
- * found.
- */
-#define NTRACE_CONFIG2_SINK		(0xffffffffULL << 32)
+#define NTRACE_CONFIG_VALID		((1ULL << 25) - 1)
 
 /*
  * PERF_RECORD_AUX_OUTPUT_HW_ID: SRC of the messages from the CPU of the record. The kernel writes
@@ -144,7 +135,7 @@ enum ntrace_info_cpu {
 	NTRACE_INFO_CPU_ADDR_BITS,	/* bits of an address in messages, the highest is the sign; 0: all bits */
 	NTRACE_INFO_CPU_TS_BASE,	/* value of the counter, without prescaler, at TS_BASE_TIME */
 	NTRACE_INFO_CPU_TS_BASE_TIME,	/* value of the time CSR at TS_BASE; 0 if the counter equals the time CSR */
-	NTRACE_INFO_CPU_SINK,		/* NTRACE_CONFIG2_SINK of the sink; 0 if unknown */
+	NTRACE_INFO_CPU_SINK,		/* hash of the sink's name, not 0; 0 if unknown */
 	NTRACE_INFO_CPU_MAX,
 };
 

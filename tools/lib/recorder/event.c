@@ -281,7 +281,6 @@ static const struct {
 	{ NTRACE_CONFIG_TS_MODE,		"ts_mode" },
 	{ NTRACE_CONFIG_INHIBIT_SRC,		"inhibit_src" },
 	{ NTRACE_CONFIG_EXCLUDE,		"exclude" },
-	{ NTRACE_CONFIG_SRAM,			"sram" },
 };
 
 /* Return true if @value is in a list like "3,6" or "0-15". */

@@ -49,21 +49,20 @@ static bool counter_is_known(int cpu, uint64_t config)
 	return !mode || cpu_number(cpu, "timestamp/mode", mode) == mode;
 }
 
-/*
- * Return the number of the event's sink. If the event names no sink, return the number of the
- * encoder's default sink. Return 0 if the number is not known.
- */
-static uint32_t sink_number(int cpu, uint64_t config2)
+/* Return a hash of the name of the encoder's sink, or 0 if the name is not known. */
+static uint32_t sink_number(int cpu)
 {
-	char file[512], path[256], text[32];
+	char file[512], path[256];
+	uint32_t hash = 0;
 	const char *name;
 
 	snprintf(file, sizeof(file), REC_PMU "/cpu%d/path", cpu);
-	if (config2 >> 32 || !rec_read_line(file, path, sizeof(path)))
-		return config2 >> 32;
+	if (!rec_read_line(file, path, sizeof(path)))
+		return 0;
 	name = strrchr(path, ' ');
-	snprintf(file, sizeof(file), REC_PMU "/sinks/%s", name ? name + 1 : path);
-	return rec_read_line(file, text, sizeof(text)) ? strtoul(text, NULL, 16) : 0;
+	for (name = name ? name + 1 : path; *name; name++)
+		hash = hash * 31 + (unsigned char)*name;
+	return hash ? hash : 1;
 }
 
 static void fill_cpu(int cpu, const struct perf_event_attr *attr, uint64_t *word)
@@ -82,7 +81,7 @@ static void fill_cpu(int cpu, const struct perf_event_attr *attr, uint64_t *word
 	word[NTRACE_INFO_CPU_TRACE_ID] = cpu_number(cpu, "trace_id", 0);
 	word[NTRACE_INFO_CPU_DIALECT] = cpu_number(cpu, "dialect", NTRACE_DIALECT_RATIFIED);
 	word[NTRACE_INFO_CPU_ADDR_BITS] = cpu_number(cpu, "addr_bits", 0);
-	word[NTRACE_INFO_CPU_SINK] = sink_number(cpu, attr->config2);
+	word[NTRACE_INFO_CPU_SINK] = sink_number(cpu);
 	fill_base(cpu, word);
 	/*
 	 * Read the frequency after the base, because it is 0 if the counter has restarted since the

@@ -178,21 +178,19 @@ static bool ntrace_counter_is_known(const struct perf_pmu *pmu, struct perf_cpu 
 	return !mode || ntrace_cpu_attr(pmu, cpu, "timestamp/mode", mode) == mode;
 }
 
-/*
- * Return the number of the event's sink, or of the last component on the encoder's path; 0 if
- * unknown
- */
-static u32 ntrace_sink_number(const struct perf_pmu *pmu, struct perf_cpu cpu, u64 config2)
+/* Return a hash of the name of the encoder's sink, or 0 if the name is unknown */
+static u32 ntrace_sink_number(const struct perf_pmu *pmu, struct perf_cpu cpu)
 {
 	char file[64], path[256], *name;
-	u32 number = config2 >> 32;
+	u32 hash = 0;
 
 	snprintf(file, sizeof(file), "cpu%d/path", cpu.cpu);
-	if (number || perf_pmu__scan_file(pmu, file, "%255[^\n]", path) != 1)
-		return number;
+	if (perf_pmu__scan_file(pmu, file, "%255[^\n]", path) != 1)
+		return 0;
 	name = strrchr(path, ' ');
-	snprintf(file, sizeof(file), "sinks/%s", name ? name + 1 : path);
-	return perf_pmu__scan_file(pmu, file, "%x", &number) == 1 ? number : 0;
+	for (name = name ? name + 1 : path; *name; name++)
+		hash = hash * 31 + (unsigned char)*name;
+	return hash ?: 1;
 }
 
 static void ntrace_info_fill_cpu(const struct perf_pmu *pmu, struct perf_cpu cpu,
@@ -213,7 +211,7 @@ static void ntrace_info_fill_cpu(const struct perf_pmu *pmu, struct perf_cpu cpu
 	word[NTRACE_INFO_CPU_TRACE_ID] = ntrace_cpu_attr(pmu, cpu, "trace_id", 0);
 	word[NTRACE_INFO_CPU_DIALECT] = ntrace_cpu_attr(pmu, cpu, "dialect", 0);
 	word[NTRACE_INFO_CPU_ADDR_BITS] = ntrace_cpu_attr(pmu, cpu, "addr_bits", 0);
-	word[NTRACE_INFO_CPU_SINK] = ntrace_sink_number(pmu, cpu, attr->config2);
+	word[NTRACE_INFO_CPU_SINK] = ntrace_sink_number(pmu, cpu);
 	ntrace_info_fill_base(pmu, cpu, word);
 	/* Read the frequency after the base. The frequency is 0 if the counter has restarted. */
 	if (ntrace_counter_is_known(pmu, cpu, config))
@@ -302,7 +300,6 @@ static const struct {
 	{ NTRACE_CONFIG_TS_MODE,		"ts_mode" },
 	{ NTRACE_CONFIG_INHIBIT_SRC,		"inhibit_src" },
 	{ NTRACE_CONFIG_EXCLUDE,		"exclude" },
-	{ NTRACE_CONFIG_SRAM,			"sram" },
 };
 
 /* Return true if @value is in a list such as "3,6" or "0-15" */
