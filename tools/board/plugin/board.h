@@ -8,6 +8,7 @@
  *	cache.c		emulates caches that are not coherent with the sinks' memory
  *	csr.c		emulates scontext and hcontext
  *	power.c		emulates harts and components without power
+ *	latency.c	measures how long a hart keeps interrupts off
  *	topology.c	creates the components and connects them (also topology-*.c)
  *	memory.c	writes data of sinks to memory or files
  *	claim.c		gives a hart exclusive access to the components
@@ -40,6 +41,7 @@
 #define BOARD_DEV_SIZE		4096
 #define BOARD_STAGE_SIZE	(64 << 10)
 
+#define MSTATUS_SPIE	(1ULL << 5)
 #define MSTATUS_SPP	(1ULL << 8)
 #define MSTATUS_MPP	(3ULL << 11)
 #define MSTATUS_MPV	(1ULL << 39)
@@ -53,6 +55,7 @@
 struct board_score {
 	uint64_t	gate;		/* GATE_*; if it is not 0, each TB starts with a call of stream_tb_exec() */
 	uint64_t	reached;	/* set when the last instruction of the TB starts */
+	uint64_t	spent;		/* time in ns of all executed instructions, see latency.c */
 };
 #define GATE_STREAM	(1U << 0)	/* the encoder or the truth needs blocks */
 #define GATE_MMIO	(1U << 1)	/* a register access is in progress */
@@ -108,6 +111,17 @@ struct hart_stats {
 	uint64_t	stalls;		/* number of times that the encoder stalled the hart */
 };
 
+/* A time in ns with interrupts off, with accesses to components, and the addresses at which it began and ended */
+struct interrupts_off {
+	uint64_t	ns, reads, writes, begin, end;
+};
+
+/* State of latency.c. While interrupts are off, @now.ns is the value of board_score.spent at the beginning. */
+struct latency {
+	bool		off;
+	struct interrupts_off now, longest;
+};
+
 enum board_reg {
 	REG_SP = 2, REG_TP = 4, REG_PC = 32, REG_PRIV, REG_MCAUSE, REG_MEPC, REG_MTVAL, REG_MTVEC, REG_SCAUSE,
 	REG_SATP, REG_MSTATUS, REG_TIME, REG_MINSTRET,
@@ -148,6 +162,7 @@ struct hart {
 	/* Values of stats.retired and the clock from which pace() measures the speed of the hart */
 	uint64_t	pace_retired, pace_ns;
 	uint64_t	stall_since;	/* in ms; 0 if the hart is not stalled */
+	struct latency	latency;
 } __attribute__((aligned(64)));
 
 enum dev_kind {
@@ -238,6 +253,7 @@ struct board {
 	bool		incoherent;	/* harts must invalidate their caches to see what sinks wrote */
 	uint64_t	cached_from;	/* start of the memory whose cache lines a reset drops */
 	uint64_t	cached_size;	/* size of that memory in bytes, or 0 */
+	bool		latency;	/* measure how long harts keep interrupts off */
 	bool		deep_idle;	/* harts and trace components may lose their power */
 	bool		debugger;	/* the board emulates a debugger that traces from reset */
 	bool		reset_lost;	/* trace components have no power during a reset */
@@ -306,9 +322,11 @@ void memory_sync(void);
 /* cache.c */
 bool cache_write(uint64_t addr, const uint8_t *bytes, size_t len);
 void cache_reset(unsigned int vcpu, void *opaque);
+bool cache_is_operation(uint32_t opcode);
 void cache_instrument(struct qemu_plugin_insn *insn, uint32_t opcode);
 
 /* csr.c */
+bool csr_new_value(uint32_t opcode, uint64_t old, uint64_t *value);
 bool csr_instrument(struct qemu_plugin_insn *insn, uint32_t opcode, uint64_t pc);
 void csr_reset(struct hart *h);
 
@@ -318,6 +336,12 @@ void power_cut(void);
 void power_reset(struct hart *h);
 bool power_is_on(const struct board_dev *dev);
 void power_instrument(struct qemu_plugin_insn *insn, uint32_t opcode);
+
+/* latency.c */
+void latency_access(struct hart *h, bool store);
+void latency_trap(struct hart *h, uint64_t to);
+void latency_instrument(struct qemu_plugin_insn *insn, uint32_t opcode);
+void latency_report(FILE *f);
 
 /* mmio.c */
 bool mmio_fault(struct hart *h, uint64_t epc);

@@ -195,6 +195,12 @@ void cache_reset(unsigned int vcpu, void *opaque)
 	board_release(&board.harts[vcpu]);
 }
 
+/* Return true if @opcode cleans, flushes or invalidates a cache line */
+bool cache_is_operation(uint32_t opcode)
+{
+	return (opcode & CBO_MASK) == CBO && opcode >> 20 <= CBO_FLUSH;
+}
+
 /**
  * cache_instrument() - emulate the effect of @insn on the caches if it is a cache instruction
  * @insn: Instruction of a block that is being translated
@@ -202,7 +208,7 @@ void cache_reset(unsigned int vcpu, void *opaque)
  */
 void cache_instrument(struct qemu_plugin_insn *insn, uint32_t opcode)
 {
-	if ((opcode & CBO_MASK) == CBO && opcode >> 20 <= CBO_FLUSH)
+	if (cache_is_operation(opcode))
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, cache_exec, QEMU_PLUGIN_CB_R_REGS,
 						       (void *)(uintptr_t)(opcode >> 15));
 }

@@ -24,7 +24,7 @@ struct csr_insn {
  * Compute the new value of the register. Return false if the instruction does not write it, which is the case for
  * csrrs and csrrc with x0, and for csrrsi and csrrci with 0.
  */
-static bool csr_new_value(uint32_t opcode, uint64_t old, uint64_t *value)
+bool csr_new_value(uint32_t opcode, uint64_t old, uint64_t *value)
 {
 	unsigned int f3 = opcode >> 12 & 7, rs1 = opcode >> 15 & 31;
 	uint64_t src = f3 & 4 ? rs1 : rs1 ? board_reg_read(rs1) : 0;

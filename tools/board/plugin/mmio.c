@@ -227,6 +227,7 @@ bool mmio_fault(struct hart *h, uint64_t epc)
 		dev->loads++;
 	set_state(h, MMIO_FAULTED);
 	h->stats.mmio++;
+	latency_access(h, a->store);
 	return true;
 }
 

@@ -43,6 +43,7 @@ static const struct option options[] = {
 	{ "incoherent", OPT_BOOL, &board.incoherent, "harts see what sinks write after cbo.inval or cbo.flush" },
 	{ "cached-from", OPT_U64, &board.cached_from, "start of memory that loses data at a reset, unless a hart has cleaned it (cbo.clean, cbo.flush)" },
 	{ "cached-size", OPT_U64, &board.cached_size, "size of that memory in bytes, a multiple of the page size" },
+	{ "latency", OPT_BOOL, &board.latency, "measure for --stats how long harts keep interrupts off while they use trace components" },
 	{ "deep-idle", OPT_BOOL, &board.deep_idle, "a hart that waits in machine mode, and its encoder, lose their state" },
 	{ "reset-lost", OPT_BOOL, &board.reset_lost, "a reset of the machine powers off the trace components" },
 	{ "debugger", OPT_BOOL, &board.debugger, "emulate a debugger that traces into SRAM from reset on" },

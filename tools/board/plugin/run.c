@@ -49,6 +49,7 @@ static void report(FILE *f)
 			(unsigned long long)board.harts[i].minstret_diffs, (unsigned long long)s->power_losses,
 			(unsigned long long)s->stalls, (unsigned long long)s->resets);
 	}
+	latency_report(f);
 	topology_report(f);
 	for (unsigned int i = 0; i < NB_REPORT_MAX; i++)
 		if (board.reports[i])

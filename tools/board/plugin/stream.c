@@ -618,6 +618,8 @@ void stream_discon(unsigned int vcpu, enum qemu_plugin_discon_type type, uint64_
 
 	if (type == QEMU_PLUGIN_DISCON_HOSTCALL)
 		return;
+	if (NB_UNLIKELY(board.latency))
+		latency_trap(h, to);
 	hart_enter_wait(h);
 	h->quick = false;
 	if (!interrupt && mmio_fault(h, from)) {
@@ -783,6 +785,8 @@ void stream_tb_trans(struct qemu_plugin_tb *tb, void *opaque)
 			power_instrument(insn, opcode);
 		if (board.incoherent || board.cached_size)
 			cache_instrument(insn, opcode);
+		if (board.latency)
+			latency_instrument(insn, opcode);
 		if (board.icount && pc - FIRMWARE < FIRMWARE_SIZE)
 			qemu_plugin_register_vcpu_mem_cb(insn, firmware_store, QEMU_PLUGIN_CB_NO_REGS,
 							 QEMU_PLUGIN_MEM_W, NULL);
