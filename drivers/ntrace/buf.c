@@ -385,6 +385,9 @@ static bool ntrace_window_linear(struct ntrace_session *s, const struct ntrace_c
 		start = ALIGN(wp, sink->area->start_align);
 		wp = start;
 	}
+	/* The timer does not follow a sink that overwrites its window, so keep that window small */
+	if (sink->past_caches && !stop)
+		end = min(end, wp + 2 * NTRACE_FOLLOW_MAX);
 	end = ALIGN_DOWN(end, sink->area->align);
 	if (wp + least > end)
 		return false;
@@ -409,10 +412,12 @@ static unsigned long ntrace_window_least(const struct ntrace_sink *sink,
 					 const struct ntrace_buf *buf,
 					 const struct ntrace_chunk *chunk)
 {
-	if (buf->overwrite && sink->frames)
+	if (buf->overwrite && sink->frames && !sink->past_caches)
 		return clamp_t(unsigned long, chunk->len / 2, NTRACE_WINDOW_MIN,
 			       NTRACE_FRAMES_REST_MAX);
-	return clamp_t(unsigned long, chunk->len / 8, NTRACE_WINDOW_MIN, NTRACE_REST_MAX);
+	/* The driver writes idle bytes to the rest, and cleans their cache lines */
+	return clamp_t(unsigned long, chunk->len / 8, NTRACE_WINDOW_MIN,
+		       sink->past_caches ? NTRACE_FOLLOW_MAX : NTRACE_REST_MAX);
 }
 
 /*
@@ -453,6 +458,9 @@ int ntrace_window_smem(struct ntrace_session *s, struct ntrace_buf *buf)
 	s->pad += rest;
 out:
 	s->first = s->win.wp - s->win.start;
+	s->behind = false;
+	s->win.follow = s->enc->sink->past_caches && (s->win.circular || s->win.stop) &&
+			s->win.end - s->win.start > NTRACE_FOLLOW_MAX;
 	return 0;
 }
 
@@ -466,6 +474,7 @@ int ntrace_window_copied(struct ntrace_session *s, struct ntrace_buf *buf)
 		return -ENOSPC;
 	s->pad = 0;
 	s->first = 0;
+	s->win.follow = false;
 	s->win.circular = buf->overwrite && !sink->stop_fixed;
 	s->win.stop = !s->win.circular && ntrace_session_may_stop(s);
 	s->win.start = area->min;
@@ -478,6 +487,64 @@ int ntrace_window_copied(struct ntrace_session *s, struct ntrace_buf *buf)
 	if (!buf->overwrite && area->trims)
 		s->win.end = min(s->win.end, area->min + ALIGN_DOWN(s->handle.size, area->align));
 	return 0;
+}
+
+/*
+ * Return true if the timer is so late that the sink may have run around in the window. A hart emits
+ * less than 0.25 byte in a nanosecond, and the period of the timer lasts half a round at most.
+ */
+static bool ntrace_window_is_late(const struct ntrace_session *s)
+{
+	ktime_t late = ktime_sub(ktime_get(), hrtimer_get_expires(&s->timer));
+
+	return ktime_to_ns(late) * s->enc->sink->encoders > 2 * (s64)(s->win.end - s->win.start);
+}
+
+/*
+ * Maximum number of bytes before the write pointer of a running sink that have not reached memory.
+ * The timer does not invalidate their cache lines, because a CPU could read the old contents again.
+ */
+#define NTRACE_FOLLOW_LAG	SZ_4K
+
+/*
+ * Invalidate the cache lines of trace that the running sink has written, so that the time for which
+ * interrupts are off when it stops does not depend on the size of the window
+ */
+void ntrace_window_follow(struct ntrace_session *s)
+{
+	unsigned long size = s->win.end - s->win.start, written, n;
+	bool wrapped;
+
+	written = ntrace_sink_written(s->enc->sink, &s->win, &wrapped);
+	if (wrapped && !s->win.circular)
+		return;
+	s->behind |= ntrace_window_is_late(s);
+	n = (written + size - s->first) % size;
+	if (n <= NTRACE_FOLLOW_LAG)
+		return;
+	n = min3(n - NTRACE_FOLLOW_LAG, size - s->first, (unsigned long)NTRACE_FOLLOW_MAX);
+	ntrace_window_sync(s, s->win.start + s->first, n);
+	s->pad += n;
+	s->first = (s->first + n) % size;
+	s->win.wp = s->win.start + s->first;
+}
+
+/*
+ * Invalidate the cache lines of a circular window. Those of the trace before @s->first were already
+ * invalidated if the timer has followed the sink in time.
+ */
+static void ntrace_window_sync_circular(struct ntrace_session *s, unsigned long written)
+{
+	unsigned long size = s->win.end - s->win.start, n, part;
+
+	if (!s->win.follow || s->behind || ntrace_window_is_late(s)) {
+		ntrace_window_sync(s, s->win.start, size);
+		return;
+	}
+	n = (written + size - s->first) % size;
+	part = min(n, size - s->first);
+	ntrace_window_sync(s, s->win.start + s->first, part);
+	ntrace_window_sync(s, s->win.start, n - part);
 }
 
 /*
@@ -494,7 +561,7 @@ unsigned long ntrace_window_collect_wrapped(struct ntrace_session *s, unsigned l
 
 	s->enc->sink->holds = NULL;
 	if (s->win.circular) {
-		ntrace_window_sync(s, s->win.start, size);
+		ntrace_window_sync_circular(s, written);
 		/*
 		 * The sink has wrapped around at least once, so the newest trace ends at the write
 		 * pointer

@@ -108,7 +108,7 @@ static int ntrace_sink_memory(struct ntrace_sink *sink)
 {
 	struct device *dev = sink->comp.dev;
 	struct device_node *node = ntrace_sink_region(dev->of_node);
-	bool cached = device_get_dma_attr(dev) == DEV_DMA_COHERENT, ram;
+	bool cached = !sink->past_caches, ram;
 	struct reserved_mem *mem;
 	void *addr;
 
@@ -152,6 +152,7 @@ static int ntrace_setup_sink(struct ntrace_sink *sink)
 	raw_spin_lock_init(&sink->lock);
 	INIT_LIST_HEAD(&sink->members);
 	INIT_LIST_HEAD(&sink->held);
+	sink->past_caches = device_get_dma_attr(comp->dev) != DEV_DMA_COHERENT;
 	if (comp->ops->foreign)
 		return comp->ops->setup(comp);
 	ret = ntrace_sink_memory(sink) ?: comp->ops->setup(comp);

@@ -238,22 +238,26 @@ static inline int ntrace_sink_disable(struct ntrace_sink *sink)
  * The period is one nanosecond for each byte of the window, divided by the number of members. A
  * hart emits less than 0.25 byte in a nanosecond, so that all members together fill less than half
  * of the window in a period, even if the timer is late. ntrace_session_due() ensures that half of
- * the window is free when a period begins. A circular window is never full.
+ * the window is free when a period begins. A circular window is never full. In a
+ * window that the timer follows, all members together write at most NTRACE_FOLLOW_MAX in a period.
  *
  * Return: Nanoseconds
  */
 u32 ntrace_sink_period(const struct ntrace_sink *sink, const struct ntrace_window *win)
 {
+	u32 size = win->circular ? NTRACE_PERIOD_MAX : win->end - win->wp;
 	unsigned int members = 0;
 	struct ntrace_encoder *enc;
 
 	ntrace_sink_assert_locked(sink);
-	if (win->circular)
+	if (win->follow)
+		size = min_t(u64, size, 2 * min_t(u64, win->end - win->start,
+						  2 * NTRACE_FOLLOW_MAX));
+	else if (win->circular)
 		return NTRACE_PERIOD_MAX;
 	list_for_each_entry(enc, &sink->members, member)
 		members++;
-	return clamp_t(u32, (u32)(win->end - win->wp) / max(members, 1U), NTRACE_PERIOD_MIN,
-		       NTRACE_PERIOD_MAX);
+	return clamp_t(u32, size / max(members, 1U), NTRACE_PERIOD_MIN, NTRACE_PERIOD_MAX);
 }
 
 /*

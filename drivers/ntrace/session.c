@@ -114,6 +114,8 @@ static noinline int ntrace_session_renew(struct ntrace_session *s)
 	s->buf_id = buf->id;
 	size = s->win.end - s->win.start;
 	s->half = s->win.circular ? size : size / 2;
+	/* A circular window needs no timer, except if a sample may start another window (frames) */
+	s->timed = !s->win.circular || sink->frames || s->win.follow;
 	/* A sink that has its own memory, or that writes frames, starts a new window each time */
 	sink->holds = NULL;
 	if (!sink->area->copied && !sink->frames && (s->win.circular || s->win.stop))
@@ -403,6 +405,8 @@ static void ntrace_session_look(struct ntrace_session *s)
 		ntrace_session_reopen(s, NTRACE_SESSION_IDLE);
 		break;
 	case NTRACE_SESSION_OWNER:
+		if (s->win.follow)
+			ntrace_window_follow(s);
 		if (s->win.circular || !ntrace_session_due(s))
 			break;
 		perf_aux_output_end(&s->handle, ntrace_session_take(s, true));
@@ -482,14 +486,7 @@ bool ntrace_sink_interrupt(struct ntrace_sink *sink)
 
 static __always_inline void ntrace_session_start_timer(struct ntrace_session *s)
 {
-	const struct ntrace_sink *sink = s->enc->sink;
-
-	/*
-	 * A circular window needs no timer, unless the sink writes frames, because each sample then
-	 * opens another window
-	 */
-	if (sink->encoders == 1 && s->state == NTRACE_SESSION_OWNER && s->win.circular &&
-	    !sink->frames)
+	if (s->enc->sink->encoders == 1 && s->state == NTRACE_SESSION_OWNER && !s->timed)
 		return;
 	/* The timer may still be queued for another event, and fire too late for this one */
 	if (hrtimer_is_queued(&s->timer) && s->queued <= s->period)

@@ -74,9 +74,12 @@ enum ntrace_session_state {
  * @buf_id: Number (ntrace_buf.id) of the AUX buffer that contains @win
  * @next: Position in the AUX area after the trace that was last passed to perf
  * @offset: Offset of @win.start in the AUX buffer, below the size of the buffer
- * @first: Number of bytes at the start of @win that were already passed to perf
+ * @first: Number of bytes at the start of @win that were already passed to perf or counted in @pad
  * @half: The sink may continue in @win if at most this number of bytes is used
- * @pad: Number of idle bytes between the head and @first
+ * @pad: Number of idle bytes, and of bytes whose cache lines the timer has invalidated, between the
+ *	head and @first
+ * @behind: The timer was so late that the sink may have run around in @win since the last time
+ * @timed: The timer has to read the write pointer of @win
  * @filled: Offset of the write pointer in @win when the timer last read it
  * @timer: Timer that reads the write pointer
  * @period: Period of @timer
@@ -108,6 +111,8 @@ struct ntrace_session {
 	unsigned long			first;
 	unsigned long			half;
 	unsigned long			pad;
+	bool				behind;
+	bool				timed;
 	unsigned long			filled;
 	struct hrtimer			timer;
 	ktime_t				period;
@@ -132,6 +137,7 @@ void ntrace_aux_free(void *aux);
 bool ntrace_session_may_stop(const struct ntrace_session *s);
 int ntrace_window_smem(struct ntrace_session *s, struct ntrace_buf *buf);
 int ntrace_window_copied(struct ntrace_session *s, struct ntrace_buf *buf);
+void ntrace_window_follow(struct ntrace_session *s);
 unsigned long ntrace_window_collect_wrapped(struct ntrace_session *s, unsigned long written);
 
 /*

@@ -17,6 +17,12 @@ struct ntrace_map;
 struct ntrace_session;
 struct ntrace_sink;
 
+/*
+ * Largest amount of trace whose cache lines the driver invalidates at once. This takes about 50 us
+ * with interrupts off.
+ */
+#define NTRACE_FOLLOW_MAX	SZ_64K
+
 /**
  * struct ntrace_window - memory that a sink may write
  * @start: Address for trRamStart
@@ -24,6 +30,8 @@ struct ntrace_sink;
  * @end: First address after the window; trRamLimit is one access below
  * @circular: The sink may overwrite the oldest trace when the window is full
  * @stop: The sink stops when the window is full
+ * @follow: The sink writes past the caches, and the timer of the session invalidates the cache
+ *	lines of new trace, so that only a few are left when the sink stops
  */
 struct ntrace_window {
 	dma_addr_t	start;
@@ -31,6 +39,7 @@ struct ntrace_window {
 	dma_addr_t	end;
 	bool		circular;
 	bool		stop;
+	bool		follow;
 };
 
 /**
@@ -86,6 +95,7 @@ struct ntrace_sink_ops {
  * @mem_end: Address after @mem
  * @mem_cached: The caches of CPUs may contain old bytes of @mem, because the sink writes to memory
  *	and not to the caches
+ * @past_caches: CPUs have to invalidate cache lines to see the trace
  * @stop_on_wrap: The bit trRamStopOnWrap can be set
  * @stop_fixed: The bit cannot be cleared, so the sink stops when its window is full, even in
  *	a snapshot
@@ -122,6 +132,7 @@ struct ntrace_sink {
 	u64			mem_end;
 	bool			mem_cached;
 	u64			base;
+	bool			past_caches;
 	bool			stop_on_wrap;
 	bool			stop_fixed;
 	u64			id;

@@ -94,8 +94,8 @@ static bool ntrace_follow_output(struct ntrace_route *route, const struct device
 }
 
 /*
- * Complete @route, whose last component is known, to the first usable sink. Try outputs in the order
- * of the device tree.
+ * Complete @route, whose last component is known, to the first usable sink. Try outputs in the
+ * order of the device tree.
  */
 static bool ntrace_follow_outputs(struct ntrace_route *route, struct ntrace_dead_end *end)
 {

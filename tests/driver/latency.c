@@ -24,7 +24,7 @@
 #define PAGE		4096UL
 #define AUX		(4UL << 20)
 #define DATA		(PAGE * 65)
-#define CPUS_MAX	16
+#define LINE		64UL
 /* Stop if the area is not full after this number of calls of branches(), for example because trace is lost */
 #define ROUNDS_MAX	300
 
@@ -84,6 +84,23 @@ static void close_event(struct event *e)
 	close(e->fd);
 }
 
+/*
+ * Trace has no 64 zero bytes in a row. A cache line of zeros is the old contents of the area, because the driver has not
+ * invalidated the line.
+ */
+static void check(const struct event *e, uint64_t from, uint64_t to)
+{
+	static const uint8_t zero[LINE];
+	uint64_t at;
+
+	for (at = (from + LINE - 1) & ~(LINE - 1); at + LINE <= to; at += LINE)
+		if (!memcmp((uint8_t *)e->aux + at % AUX, zero, LINE)) {
+			fprintf(stderr, "latency: the trace from %#lx to %#lx has no bytes at %#lx\n", (long)from, (long)to,
+				(long)at);
+			exit(1);
+		}
+}
+
 static volatile unsigned int sum;
 
 /* Execute many branches that are hard to predict */
@@ -105,7 +122,7 @@ static void branches(unsigned int n)
 /* Run until somewhat more than the AUX area was traced, with a switch to another task in each round */
 static void work(struct event *e, bool snapshot, int to, int from)
 {
-	uint64_t before = 0, total = 0;
+	uint64_t before = 0, total = 0, head;
 	unsigned int i;
 	char c = 0;
 
@@ -118,9 +135,12 @@ static void work(struct event *e, bool snapshot, int to, int from)
 			total += 20000 * 2;
 			continue;
 		}
-		total += e->page->aux_head - before;
-		before = e->page->aux_head;
-		e->page->aux_tail = before;
+		head = e->page->aux_head;
+		__sync_synchronize();
+		check(e, before, head);
+		total += head - before;
+		before = head;
+		e->page->aux_tail = head;
 	}
 }
 
@@ -148,6 +168,8 @@ static void on_cpu(int cpu, bool snapshot, bool task)
 	ioctl(e.fd, PERF_EVENT_IOC_ENABLE, 0);
 	work(&e, snapshot, to[1], from[0]);
 	ioctl(e.fd, PERF_EVENT_IOC_DISABLE, 0);
+	if (snapshot)
+		check(&e, 0, e.page->aux_head < AUX ? e.page->aux_head : AUX);
 	ioctl(e.fd, PERF_EVENT_IOC_ENABLE, 0);
 	branches(1000);
 	close_event(&e);
@@ -157,7 +179,7 @@ static void on_cpu(int cpu, bool snapshot, bool task)
 
 int main(void)
 {
-	int cpus = sysconf(_SC_NPROCESSORS_ONLN), how, cpu;
+	int cpus = sysconf(_SC_NPROCESSORS_ONLN), how, cpu, status, failed = 0;
 
 	for (how = 0; how < 4; how++) {
 		for (cpu = 0; cpu < cpus; cpu++)
@@ -165,8 +187,8 @@ int main(void)
 				on_cpu(cpu, how & 1, how & 2);
 				_exit(0);
 			}
-		while (wait(NULL) > 0)
-			;
+		while (wait(&status) > 0)
+			failed |= status;
 	}
-	return 0;
+	return failed ? 1 : 0;
 }

@@ -105,6 +105,14 @@ void period_suits_all_members(void **state)
 	assert_int_equal(LOCKED(ntrace_sink_period(&sink, &small)), NTRACE_PERIOD_MIN);
 	win.circular = true;
 	assert_int_equal(LOCKED(ntrace_sink_period(&sink, &win)), NTRACE_PERIOD_MAX);
+	/* All members together fill at most NTRACE_FOLLOW_MAX in a period */
+	win.follow = true;
+	one = LOCKED(ntrace_sink_period(&sink, &win));
+	assert_int_equal(LOCKED(ntrace_sink_join(&sink, &enc2)), 0);
+	two = LOCKED(ntrace_sink_period(&sink, &win));
+	assert_int_equal(one / 4, NTRACE_FOLLOW_MAX);
+	assert_int_equal(two, one / 2);
+	assert_int_equal(LOCKED(ntrace_sink_leave(&sink, &enc2)), 0);
 	assert_int_equal(stop(&enc), 0);
 }
 

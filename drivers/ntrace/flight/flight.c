@@ -798,7 +798,7 @@ static void ntrace_flight_describe_sink(struct ntrace_record_setup *setup,
 	to->address = sink->comp.addr;
 	to->flags = area->copied ? NTRACE_FLIGHT_SINK_COPIED : 0;
 	setup->power_of_2 |= !area->copied && !area->any_size;
-	if (!area->copied && device_get_dma_attr(sink->comp.dev) != DEV_DMA_COHERENT)
+	if (!area->copied && sink->past_caches)
 		__set_bit(sink->flight->index, setup->past);
 	strscpy(to->name, dev_name(sink->comp.dev), sizeof(to->name));
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Measure how long a hart in supervisor mode keeps its interrupts off (sstatus.SIE) while it uses trace
- * components. This does not depend on the speed of the host, because each instruction takes the time
- * of a fixed table, see latency_instrument() and latency_access().
+ * components. The result does not depend on the speed of the host, because each instruction takes a fixed
+ * time, see latency_instrument() and latency_access().
  *
  * A time begins when a trap enters supervisor mode, or when an instruction clears SIE. It ends when an
  * instruction sets SIE, or when an sret restores it or returns to user mode. Only times with an access to
- * a register of a component count, because the kernel has other times with interrupts off. Firmware
- * that runs in such a time is a part of it.
+ * a register of a component count, because the kernel has other times with interrupts off. A time
+ * includes the firmware that runs in it.
  */
 #include "board.h"
 
