@@ -19,6 +19,7 @@ recording() {
 		"$ntrace" profile --counts -i perf.data -o one.counts
 }
 
+silent() { "$ntrace" split -i perf.data -n 8 -o many 2>said && [ ! -s said ]; }
 # all_same OPTION...: compare the merged counts of 2, 5 and 16 shards of a recording with the counts of the recording.
 # Each shard must have trace
 all_same() {
@@ -31,7 +32,7 @@ all_same() {
 	done
 }
 
-plan 32
+plan 34
 form=
 while read -r options; do
 	# shellcheck disable=SC2086
@@ -56,7 +57,9 @@ python3 "$top/tests/session/repeat.py" program nt repeated.data 12 && mv repeate
 ok "a recording of two CPUs with 12 stretches, in one shard" shards_merged perf.data 1
 ok "the same in three shards" shards_merged perf.data 3
 ok "the same in 20 shards, which are more than the stretches" shards_merged perf.data 20
+ok "split says how many of 20 shards have no trace" says 0 "$((20 - $(shards_filled))) of 20 shards have no trace, because trace can be cut only at the start of an encoder" "$ntrace" split -i perf.data -n 20 -o many
 ok "the same in eight shards" shards_merged perf.data 8
+ok "split says nothing if all shards have trace" silent
 is "each of the eight shards has trace" "$(shards_filled)" 8
 for format in lcov gcov llvm bolt; do
 	"$ntrace" profile --$format --object program -i perf.data -o one.$format

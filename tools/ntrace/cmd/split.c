@@ -29,7 +29,7 @@ static int run_split(void *ctx, struct nt_session *session)
 		.size = sizeof(options), .shards = splitting->shards, .folder = splitting->output,
 		.name = splitting->recording.input,
 	};
-	int status = EXIT_CLEAN;
+	int status = EXIT_CLEAN, empty;
 	struct nt_session_info info;
 	bool made;
 
@@ -41,8 +41,11 @@ static int run_split(void *ctx, struct nt_session *session)
 		status = nothing_matched(&splitting->recording, session, NULL);
 	else if (!recording_has_room(session, splitting->output))
 		status = EXIT_USAGE;
-	else if (nt_session_split(session, &options))
+	else if ((empty = nt_session_split(session, &options)) < 0)
 		status = recording_failed(session);
+	else if (empty)
+		fprintf(stderr, "ntrace: %d of %lu shards have no trace, because trace can be cut only at the start of an encoder\n",
+			empty, splitting->shards);
 	if (made && status != EXIT_CLEAN)
 		rmdir(splitting->output);
 	return status;

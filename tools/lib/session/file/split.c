@@ -409,7 +409,7 @@ int nt_session_split(struct nt_session *session, const struct nt_split_options *
 	struct split split = { .session = session, .options = options };
 	struct nt_shard shard;
 	unsigned int i;
-	int err;
+	int err, empty = 0;
 
 	if (nt_session_shard(session, 0, &shard))
 		return ns_fail(session, "this is shard %u of %u of %s, and a shard cannot be split",
@@ -417,10 +417,12 @@ int nt_session_split(struct nt_session *session, const struct nt_split_options *
 	if (!options->shards || options->shards > NT_SHARDS_MAX)
 		return ns_fail(session, "there can be 1 to %u shards", NT_SHARDS_MAX);
 	err = run_split(&split);
-	for (i = 0; split.shards && i < options->shards; i++)
+	for (i = 0; split.shards && i < options->shards; i++) {
+		empty += !split.shards[i].index.nr;
 		free(split.shards[i].index.at);
+	}
 	free(split.cuts);
 	free(split.shards);
 	free(split.build_ids.at);
-	return err;
+	return err ?: empty;
 }

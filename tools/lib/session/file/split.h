@@ -27,7 +27,7 @@ struct nt_split_options {
  * If the recording has a copy of the kernel, the shards are folders that also have this copy (as links,
  * if the file system supports links). Memory does not depend on the trace's size.
  *
- * Return: 0, or -1 with nt_session_error().
+ * Return: the number of shards without trace, or -1 with nt_session_error().
  */
 int nt_session_split(struct nt_session *session, const struct nt_split_options *options);
 
