@@ -204,6 +204,19 @@ over_others() {
 	"$ntrace" profile --counts -i own >>own 2>/dev/null
 	[ $? -eq 2 ] && cmp own ../perf.data
 }
+# Commands refuse a standard output that is the program or the recording before they write anything
+over_stdout() {
+	for command in report "report --functions" script "script --calls" "script --insns" "annotate outer" "query outer" info "share --list"; do
+		begin && cp ../calls program && python3 "$top/tests/perf/mkcalls.py" program own good >../said && cp own ../before || return
+		"$ntrace" $command -i own >>program 2>../said
+		[ $? -eq 2 ] && cmp program ../calls && grep -q "the command reads this file" ../said || { echo "$command >> program:"; cat ../said; return 1; }
+		"$ntrace" $command -i own >>own 2>../said
+		[ $? -eq 2 ] && cmp own ../before && grep -q "the command reads this file" ../said || { echo "$command >> recording:"; cat ../said; return 1; }
+		# The shell makes the recording empty
+		"$ntrace" $command -i own >own 2>../said
+		[ $? -eq 2 ] && [ ! -s own ] && [ "$(cat ../said)" = "ntrace: writing the standard output failed: the command reads this file" ] || { echo "$command > recording:"; cat ../said; return 1; }
+	done
+}
 directory() {
 	for command in $commands; do
 		# A folder has the name of a file that split must write
@@ -348,7 +361,7 @@ several() {
 	done
 }
 
-plan 21
+plan 22
 ok "a complete file replaces the old file and keeps its access rights" all whole
 ok "a full disk leaves only the old file" all full
 ok "a signal leaves only the old file" all ended
@@ -361,6 +374,7 @@ ok "formats that seek in their file refuse a named pipe" no_pipe
 ok "a symbolic link still points to its file" link
 ok "no command overwrites its input, even under another name of the input" over
 ok "merge, encode and commands with redirected streams do not overwrite an input" over_others
+ok "no command writes to a standard output that is its program or its recording" over_stdout
 ok "a directory is not replaced" directory
 ok "the folder of a recording replaces only the folder of a recording" folders
 ok "every command reports a standard output that is closed or full once, and exits with 2" all_closed

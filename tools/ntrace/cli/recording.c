@@ -205,10 +205,13 @@ static struct nt_session *open_session(const struct recording_options *options)
 	if (!nt_session_open(&session, options->input, &options->session))
 		return session;
 	error = nt_session_error(session);
-	fprintf(stderr, "ntrace: %s\n", error);
-	if (access(options->input, F_OK) || strstr(error, "no recording"))
-		fprintf(stderr, "ntrace: this command reads what \"perf record -e ntrace//\" wrote: "
-			"perf.data, or -i FILE. For bytes of trace there is --raw FILE --elf ELF\n");
+	/* if the standard output is redirected to the recording, the shell has made it empty, which is the cause */
+	if (!output_is_input()) {
+		fprintf(stderr, "ntrace: %s\n", error);
+		if (access(options->input, F_OK) || strstr(error, "no recording"))
+			fprintf(stderr, "ntrace: this command reads what \"perf record -e ntrace//\" wrote: "
+				"perf.data, or -i FILE. For bytes of trace there is --raw FILE --elf ELF\n");
+	}
 	nt_session_close(session);
 	return NULL;
 }

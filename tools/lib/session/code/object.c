@@ -3,6 +3,7 @@
  * Find and read the files of the objects of a recording, such as programs and libraries (object.h).
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -192,27 +193,45 @@ static void use_path(struct ns_objects *objects, struct ns_object *object, const
 		object->why = NULL;
 }
 
-static void try_caches(struct ns_objects *objects, struct ns_object *object)
+/* Call @use with each path at which the file of the object can be. */
+static void each_path(struct ns_objects *objects, struct ns_object *object,
+		      void (*use)(struct ns_objects *objects, struct ns_object *object, const char *path))
 {
 	static const char *const names[] = { "/elf", "/vdso" };
 	char path[PATH_MAX];
 	size_t i, nth;
 
+	if (objects->symfs && snprintf(path, sizeof(path), "%s/%s", objects->symfs, object->path) < PATH_MAX)
+		use(objects, object, path);
 	for (i = 0; i < 2; i++) {
 		for (nth = 0; ns_objects_cached(objects, object->build_id, object->build_id_size, names[i], nth, path); nth++)
-			use_path(objects, object, path);
+			use(objects, object, path);
 	}
+	if (object->path[0] == '/')
+		use(objects, object, object->path);
+}
+
+/* Note a file as an input of this process, without opening it for reading, which can have an effect on a device. */
+static void note_path(struct ns_objects *objects, struct ns_object *object, const char *path)
+{
+	int fd = open(path, O_PATH | O_CLOEXEC);
+
+	whole_file_input(fd);
+	if (fd >= 0)
+		close(fd);
+}
+
+void ns_objects_note(struct ns_objects *objects)
+{
+	size_t i;
+
+	for (i = 0; i < objects->all.nr; i++)
+		each_path(objects, objects->all.at[i], note_path);
 }
 
 static void open_locked(struct ns_objects *objects, struct ns_object *object)
 {
-	char path[PATH_MAX];
-
-	if (objects->symfs && snprintf(path, sizeof(path), "%s/%s", objects->symfs, object->path) < PATH_MAX)
-		use_path(objects, object, path);
-	try_caches(objects, object);
-	if (object->path[0] == '/')
-		use_path(objects, object, object->path);
+	each_path(objects, object, use_path);
 	if (!object->map && !object->why)
 		object->why = strdup(strerror(ENOENT));
 }

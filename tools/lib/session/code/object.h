@@ -88,6 +88,9 @@ int ns_objects_init(struct ns_objects *objects, const struct perfdata *pd, const
 		    const struct nt_session_options *options);
 void ns_objects_free(struct ns_objects *objects);
 
+/* ns_objects_note() - call whole_file_input() for all files of objects, before any of them is read */
+void ns_objects_note(struct ns_objects *objects);
+
 /* ns_objects_get() - return the object of a path and build id, or NULL if out of memory */
 struct ns_object *ns_objects_get(struct ns_objects *objects, const char *path,
 				 const uint8_t *build_id, size_t size);
