@@ -208,6 +208,13 @@ no_effect() {
 			refused "recording, which contains the settings of the encoder" $command $option perf.data || return
 		done
 	done
+	for command in info "share --list" "inject -o file"; do
+		refused "unrecognized option '--mangled'" $command --mangled -i perf.data && refused "unrecognized option '--modules'" $command --modules . -i perf.data || return
+	done
+	for command in report "script --calls" "annotate outer" "diff perf.data"; do
+		[ "$command" = "diff perf.data" ] && set -- perf.data || set -- -i perf.data
+		refused "has no code of the kernel, so --modules cannot be given" $command --modules . "$@" || return
+	done
 	refused "raw trace" stat --elf calls perf.data && refused "raw trace" decode --detect --elf calls perf.data && refused "so --cpu cannot be given" dump --cpu 0 source.nt && refused "exclude each other" decode --pcs --stats --elf calls perf.data
 }
 # Cut off the end of a recording, inside the descriptions of features, and also inside its header

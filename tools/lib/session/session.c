@@ -183,12 +183,15 @@ static int read_records(struct nt_session *s, const char *path)
 	s->has_objects = true;
 	if (ns_objects_init(&s->objects, &s->pd, path, &s->options))
 		return ns_fail(s, "out of memory");
+	if (s->options.modules && !s->objects.kallsyms)
+		return ns_fail(s, "this recording has no code of the kernel, so --modules cannot be given");
 	if (s->options.firmware && ns_firmware_load(s, s->options.firmware))
 		return -1;
 	if (ns_sideband_build(&s->sideband, &s->objects, s->records.at, s->records.nr) ||
 	    ns_trace_cut(&s->trace, &s->setup, &s->pd) ||
 	    ns_visits_build(&s->visits, &s->trace, &s->setup, s->records.at, s->records.nr))
 		return ns_fail(s, "out of memory");
+	ns_objects_note(&s->objects);
 	if (s->options.keep_records)
 		return 0;
 	free(s->records.at);

@@ -35,8 +35,9 @@ option_setter recording_folder, recording_mangled, recording_threads, recording_
 struct option_entry *recording_encoder(struct options *options);
 
 /* Options of commands that also read raw trace */
-#define RECORDING_OPTIONS(r)									\
-	RECORDED_OPTIONS(r),									\
+#define RECORDING_OPTIONS(r)	RECORDED_OPTIONS(r), NAME_OPTIONS(r), RAW_OPTIONS(r)
+
+#define RAW_OPTIONS(r)										\
 	OPTION_CALL(0, "raw", "FILE", option_list, &(r)->raw.traces,				\
 		    "a file of trace bytes in place of a recording; one for each encoder"),	\
 	OPTION_CALL(0, "elf", "ELF[@OFFSET]", option_list, &(r)->raw.elfs,			\
@@ -57,12 +58,15 @@ struct option_entry *recording_encoder(struct options *options);
 		    "files by build id, as perf archive packs them (~/.debug)"),		\
 	OPTION_TEXT(0, "firmware", "FILE[@ADDRESS]", &(r)->session.firmware,			\
 		    "ELF file of the firmware; ADDRESS is added to its addresses"),		\
+	OPTION_CALL(0, "threads", "N", recording_threads, &(r)->session, "processors to use (all)"), \
+	OPTION_FLAG(0, "strict", &(r)->strict, "exit with 1 if trace was lost or could not be decoded")
+
+/* Options of commands that print names of functions or source lines */
+#define NAME_OPTIONS(r)										\
 	OPTION_CALL(0, "modules", "DIR", recording_folder, &(r)->session.modules,		\
 		    "files of the kernel's modules, for lines; subfolders are searched"),	\
 	OPTION_CALL(0, "mangled", NULL, recording_mangled, &(r)->session,			\
-		    "names as compilers write them: _ZN3foo3barEv, not foo::bar()"),		\
-	OPTION_CALL(0, "threads", "N", recording_threads, &(r)->session, "processors to use (all)"), \
-	OPTION_FLAG(0, "strict", &(r)->strict, "exit with 1 if trace was lost or could not be decoded")
+		    "names as compilers write them: _ZN3foo3barEv, not foo::bar()")
 
 /* Options of commands that use struct recording_options::filter */
 #define FILTER_OPTIONS(r)									\

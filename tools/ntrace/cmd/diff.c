@@ -110,6 +110,7 @@ int cmd_diff(int argc, char **argv)
 	const struct option_entry options[] = {
 		SESSION_OPTIONS(&diff.recording),
 		FILTER_OPTIONS(&diff.recording),
+		NAME_OPTIONS(&diff.recording),
 		OPTION_FLAG(0, "kernel", &diff.kernel, "compare the kernel, interrupts and signals as well"),
 		OPTION_NUMBER(0, "limit", "N", &diff.limit, 0, "at most N functions (20), 0: all"),
 		{ 0 }

@@ -321,7 +321,8 @@ int cmd_info(int argc, char **argv)
 {
 	struct info_options info = { .limit = ULONG_MAX };
 	const struct option_entry options[] = {
-		RECORDING_OPTIONS(&info.recording),
+		RECORDED_OPTIONS(&info.recording),
+		RAW_OPTIONS(&info.recording),
 		OPTION_FLAG(0, "json", &info.json, "objects of JSON: the recording, threads, CPUs"),
 		OPTION_NUMBER(0, "limit", "N", &info.limit, 0, "at most N threads (20, and all with --json), 0: all"),
 		{ 0 }

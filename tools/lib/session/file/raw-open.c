@@ -129,6 +129,8 @@ static int open_raw(struct nt_session *s, const struct nt_raw_options *raw)
 	s->has_objects = true;
 	if (ns_objects_init(&s->objects, &s->pd, NULL, &s->options))
 		return ns_fail(s, "out of memory");
+	if (s->options.modules)
+		return ns_fail(s, "raw trace has no modules, so --modules cannot be given");
 	for (i = 0; i < raw->nr_elfs; i++) {
 		if (ns_firmware_load(s, raw->elfs[i]))
 			return -1;
