@@ -25,13 +25,10 @@ const char *losses_reason(enum nt_lost why)
 	return reasons[why].why;
 }
 
-/*
- * Return true if more trace was decoded than is missing. Otherwise the estimate of the missing
- * instructions is not printed, because it assumes the rate of the decoded trace.
- */
+/* Return true if the CPU has decoded trace, whose rate is assumed for the missing trace. */
 static bool can_estimate(const struct nt_missing *m)
 {
-	return m->ns <= m->all_ns / 2;
+	return !m->ns || (m->ns < m->all_ns && m->traced_insns);
 }
 
 /* Return the number of places at which trace is missing, if the trace has no times; otherwise 0. */
@@ -162,6 +159,8 @@ void losses_report(const struct nt_session *session, uint64_t trace_bytes)
 	if (estimated)
 		fprintf(stderr, ", an estimated %.1f %% of the instructions and %.1f %% of the bytes",
 			percent(all.insns, all.insns + all.traced_insns), percent(all.bytes, all.bytes + trace_bytes));
+	else
+		fputs(", and an unknown part of the instructions and bytes, because no trace of a CPU was decoded", stderr);
 	fputc('\n', stderr);
 	for (i = 0; i < MAX_REASONS && report_worst(&all); i++)
 		;
