@@ -258,7 +258,7 @@ void recording_report(struct nt_session *session)
 		fprintf(stderr, "ntrace: the kernel lost %s beside the trace: names and maps may be wrong\n",
 			COUNTED(info.lost_records, "record"));
 	if (info.wrong_clock >= 0)
-		fprintf(stderr, "ntrace: timestamps of CPU %d did not advance or went back, so its times are those at which the kernel read the trace, and are not exact\n",
+		fprintf(stderr, "ntrace: timestamps of CPU %d did not advance or went back, so some or all of its times are those at which the kernel read the trace, and are not exact\n",
 			(int)info.wrong_clock);
 	if (info.unknown_source >= 0)
 		fprintf(stderr, "ntrace: messages of SRC %d are skipped, because no encoder of this recording has this SRC\n",

@@ -163,7 +163,7 @@ void ns_worker_check_clock(struct worker *w)
 		w->set_back = UINT64_MAX;
 	else if (first < s->start)
 		w->set_back = went_back(w, first);
-	if (w->set_back)
+	if (w->set_back || w->least)
 		__atomic_store_n(&w->session->wrong_clock, w->who.cpu + 1, __ATOMIC_RELAXED);
 }
 
