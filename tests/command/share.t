@@ -124,6 +124,25 @@ by_path() {
 	grep -- "--symfs shared/symfs" said && rm -rf elsewhere there && mkdir elsewhere && tar -xf by-path.tar -C elsewhere &&
 		"$ntrace" script --symfs elsewhere/shared/symfs -i elsewhere/shared/perf.data >got && cmp wanted got
 }
+# The symbols are only in a separate debug file, in the folder .debug or in a build-id folder
+debug_file() {
+	id=$(readelf -n calls | sed -n 's/.*Build ID: //p')
+	rm -rf there && mkdir -p gone there/.debug && cp calls there/names.debug &&
+		riscv64-linux-gnu-strip --strip-all -o there/calls calls && (cd there && riscv64-linux-gnu-objcopy --add-gnu-debuglink=names.debug calls) &&
+		python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/there/calls" there/perf.data good >/dev/null || return
+	for place in ".debug/names.debug" ".build-id/$(echo "$id" | cut -c1-2)/$(echo "$id" | cut -c3-).debug"; do
+		mkdir -p "there/$(dirname "$place")" && mv there/*.debug "there/$place" || return
+		"$ntrace" script -i there/perf.data >wanted && grep -q "outer" wanted && "$ntrace" share -i there/perf.data -o debug.tar 2>said && ! strings -a -n 4 debug.tar | grep SECRET || { cat said; return 1; }
+		rm -rf elsewhere && mkdir elsewhere && tar -xf debug.tar -C elsewhere && mv "there/$place" there/kept.debug && mv there/calls gone || return
+		"$ntrace" script -i elsewhere/shared/perf.data >got; mv gone/calls there/
+		cmp wanted got || return
+	done
+	riscv64-linux-gnu-objcopy -R .note.gnu.build-id there/calls && mkdir -p there/.debug && cp calls there/.debug/names.debug &&
+		riscv64-linux-gnu-objcopy -R .note.gnu.build-id there/.debug/names.debug && (cd there/.debug && riscv64-linux-gnu-objcopy --remove-section=.gnu_debuglink --add-gnu-debuglink=names.debug ../calls) &&
+		python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/there/calls" there/perf.data good >/dev/null && "$ntrace" share -i there/perf.data -o debug.tar 2>said
+	cat said
+	grep -q "the archive has no names of functions of .*/there/calls: they are in .*names.debug, and the code has no build id" said
+}
 # The archive contains the kernel's code only with --kernel
 kernel() {
 	mkdir -p rec/kcore_dir && cp perf.data rec/data && cp calls rec/kcore_dir/kcore && echo "ffffffff80000000 T SECRET25" >rec/kcore_dir/kallsyms
@@ -211,7 +230,7 @@ memory() {
 	done
 }
 
-plan 12
+plan 13
 ok "the recording and its program have 20 secrets" planted
 ok "share writes an archive" shared
 ok "the archive has none of the secrets" none
@@ -219,6 +238,7 @@ ok "the archive decodes elsewhere to the same branches and calls" elsewhere
 ok "--list prints what the archive gives away" listed
 ok "all text of the archive is in the list" complete
 ok "a program without a build id is found in the archive by its path" by_path
+ok "names of functions in a separate debug file are in the archive" debug_file
 ok "the kernel's code is in the archive only with --kernel" kernel
 ok "a program that is cut short is named, and leaves no archive" cut_code
 ok "modules and processes without trace have no names in the archive, and memory without a name is kept" others

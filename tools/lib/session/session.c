@@ -372,10 +372,13 @@ struct ns_object *ns_session_named(struct nt_session *session, const char *objec
 	return NULL;
 }
 
-const char *nt_session_file(struct nt_session *session, const char *object)
+const char *nt_session_file(struct nt_session *session, const char *object, const char **debug)
 {
 	const struct ns_object *found = ns_session_named(session, object);
 
+	*debug = NULL;
+	if (found && found->map)
+		dwfl_module_info(found->module, NULL, NULL, NULL, NULL, NULL, NULL, debug);
 	return found ? found->file : NULL;
 }
 

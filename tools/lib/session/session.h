@@ -337,8 +337,11 @@ bool nt_session_is(struct nt_session *session, const char *object, uint64_t addr
 /* nt_name_matches() - return true if @name matches @pattern, which has the form of nt_session_is() */
 bool nt_name_matches(const char *name, const char *pattern);
 
-/* nt_session_file() - return the path at which the file of nt_place::object was found; NULL: none */
-const char *nt_session_file(struct nt_session *session, const char *object);
+/*
+ * nt_session_file() - return the path at which the file of nt_place::object was found; NULL: none
+ * @debug: Set to the path of the separate file from which its symbols are; NULL: none
+ */
+const char *nt_session_file(struct nt_session *session, const char *object, const char **debug);
 
 /*
  * nt_session_build_id() - return the build id of the file of an object, and set *@size to its size

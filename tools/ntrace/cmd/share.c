@@ -179,36 +179,57 @@ static bool add_file(struct share *share, const char *name, int fd)
 	return !n && !ferror(share->tar);
 }
 
-/* Add an executed file to the archive, with a path at which ntrace and perf find it by its build id or by --symfs. */
-static bool add_code(struct share *share, const struct nt_shared_file *file)
+/* Add the code and symbols of the ELF file at @path, which belongs to the executed file @executed. */
+static bool add_elf(struct share *share, const char *executed, const char *path, const char *name)
 {
-	const char *path = nt_session_file(share->session, file->path);
-	int from = path ? whole_file_read(path) : -1;
+	int from = whole_file_read(path);
 	Elf *elf = from >= 0 ? elf_begin(from, ELF_C_READ, NULL) : NULL;
 	FILE *to = elf ? tmpfile() : NULL;
-	char name[PATH_MAX], id[BUILD_ID_TEXT];
-	/* refuse "/../", with which a malicious recording could name a file outside of the folder */
-	bool ok = !path || strstr(file->path, "/../"), by_id = recording_build_id(share->session, file->path, id);
 	size_t nr = 1;
+	bool ok = to && copy_sections(elf, from, fileno(to));
 
-	if (by_id)
-		snprintf(name, sizeof(name), "shared/.build-id/%.2s/%s/elf", id, id + 2);
-	else
-		snprintf(name, sizeof(name), "shared/symfs%s", file->path);
-	share->by_path |= !by_id && path;
-	if (!ok && (!to || !copy_sections(elf, from, fileno(to)))) {
-		share->refused = true;
-		fprintf(stderr, "ntrace: copying the code of %s failed: %s\n", file->path, elf && !elf_getshdrnum(elf, &nr) && !nr ?
-			"it has no sections, which tell its code from its data" : strerror(errno));
-	} else if (!ok) {
+	share->refused |= !ok;
+	if (ok)
 		ok = add_file(share, name, fileno(to));
-	}
+	else
+		fprintf(stderr, "ntrace: copying the code of %s failed: %s\n", executed, elf && !elf_getshdrnum(elf, &nr) && !nr ?
+			"it has no sections, which tell its code from its data" : strerror(errno));
 	elf_end(elf);
 	if (from >= 0)
 		close(from);
 	if (to)
 		fclose(to);
 	return ok;
+}
+
+/*
+ * Add an executed file to the archive, with a path at which ntrace and perf find it by its build id or by --symfs. Also
+ * add its separate debug file if only this file has its symbols.
+ */
+static bool add_code(struct share *share, const struct nt_shared_file *file)
+{
+	const char *debug, *path = nt_session_file(share->session, file->path, &debug);
+	char name[PATH_MAX], id[BUILD_ID_TEXT];
+	bool by_id = recording_build_id(share->session, file->path, id);
+
+	/* refuse "/../", with which a malicious recording could name a file outside of the folder */
+	if (!path || strstr(file->path, "/../"))
+		return true;
+	share->by_path |= !by_id;
+	if (by_id)
+		snprintf(name, sizeof(name), "shared/.build-id/%.2s/%s/elf", id, id + 2);
+	else
+		snprintf(name, sizeof(name), "shared/symfs%s", file->path);
+	if (!add_elf(share, file->path, path, name))
+		return false;
+	if (debug && by_id) {
+		snprintf(name, sizeof(name), "shared/.build-id/%.2s/%s.debug", id, id + 2);
+		return add_elf(share, file->path, debug, name);
+	}
+	if (debug)
+		fprintf(stderr, "ntrace: the archive has no names of functions of %s: they are in %s, and the code has no build id\n",
+			file->path, debug);
+	return true;
 }
 
 /* ---- Command ---- */
