@@ -81,7 +81,7 @@ static int write_profile(struct profile *profile)
 {
 	struct whole_file whole;
 	struct nt_shard shard;
-	int err, error = 0;
+	int err;
 
 	/* write empty counts of a shard, because ntrace merge needs the counts of all shards */
 	if (!(profile->format == &profile_counts && nt_session_shard(profile->session, 0, &shard)) && check_content(profile) != EXIT_CLEAN)
@@ -91,12 +91,8 @@ static int write_profile(struct profile *profile)
 		return output_failed(profile->output);
 	errno = 0;
 	err = profile->format->write(profile);
-	if (err && errno)
-		error = errno;
-	if (whole_file_close(&whole, profile->file, !err) || err) {
-		errno = error ? error : errno;
+	if (whole_file_close(&whole, profile->file, !err) || err)
 		return err == EXIT_TRACE ? err : output_failed(profile->output);
-	}
 	return recording_status(&profile->recording, report_errors(profile));
 }
 
