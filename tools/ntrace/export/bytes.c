@@ -45,7 +45,7 @@ void protobuf_number(struct bytes *b, unsigned int field, uint64_t number)
 	bytes_varint(b, number);
 }
 
-void protobuf_bytes(struct bytes *b, unsigned int field, const void *bytes, size_t size)
+static void protobuf_bytes(struct bytes *b, unsigned int field, const void *bytes, size_t size)
 {
 	bytes_varint(b, field << 3 | 2);
 	bytes_varint(b, size);

@@ -29,7 +29,6 @@ void bytes_put(struct bytes *b, const void *bytes, size_t size);
 void bytes_varint(struct bytes *b, uint64_t number);
 
 void protobuf_number(struct bytes *b, unsigned int field, uint64_t number);
-void protobuf_bytes(struct bytes *b, unsigned int field, const void *bytes, size_t size);
 
 /* protobuf_string() - append a string. Protobuf requires UTF-8; each byte that is not UTF-8 becomes '?'. */
 void protobuf_string(struct bytes *b, unsigned int field, const char *text);

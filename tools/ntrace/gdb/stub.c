@@ -104,7 +104,8 @@ static void show_trap(struct stub *stub, int32_t tid, struct nt_replay_caller *c
 		caller->addr += nt_code_length(first);
 }
 
-size_t stub_callers(struct stub *stub, int32_t tid)
+/* Set @stub->callers to the callers of a thread. Return their number, at most STUB_CALLERS. */
+static size_t find_callers(struct stub *stub, int32_t tid)
 {
 	size_t nr, i;
 
@@ -146,7 +147,7 @@ bool stub_register(struct stub *stub, int32_t tid, uint64_t number, uint64_t *va
 		*value = place.insn;
 		break;
 	case STUB_REG_DEPTH:
-		stub_callers(stub, tid);
+		find_callers(stub, tid);
 		*value = stub->nr_callers;
 		break;
 	default:
@@ -193,7 +194,7 @@ static size_t read_window(struct stub *stub, uint64_t addr, uint8_t *data, size_
 	stub->has_script = true;
 	if (!has_thread(stub, tid) || !nt_replay_where(stub->replay, tid, &place))
 		return 0;
-	nr = stub_callers(stub, tid);
+	nr = find_callers(stub, tid);
 	for (i = 0; i < size && offset + i < 8 + nr * 8; i++) {
 		row = (offset + i) / 8;
 		word = row ? stub->callers[row - 1].addr : nr | (uint64_t)place.tid << 32;

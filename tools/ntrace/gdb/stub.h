@@ -117,8 +117,6 @@ int stub_serve(struct stub *stub, int in, int out);
 void stub_free(struct stub *stub);
 /* stub_begin() - choose the current thread and the list of files for the position at which the client starts */
 void stub_begin(struct stub *stub);
-/* stub_callers() - set @stub->callers to the callers of a thread. Return their number, at most STUB_CALLERS. */
-size_t stub_callers(struct stub *stub, int32_t tid);
 /* stub_thread() - parse the id of a thread. *tid is -1 for any thread. Return false if the thread is unknown. */
 bool stub_thread(const struct stub *stub, const char **at, int32_t *tid);
 /* stub_id() - return the client's id of a thread. The id of a CPU is its number + 1, because gdb reserves id 0. */

@@ -8,7 +8,7 @@
 /* Number that replaces nt_who::buffer in lines of tracepoints, which belong to no buffer */
 #define EVENTS_BUFFER	UINT32_MAX
 
-int script_add_event(struct script_part *p, const struct nt_event *event)
+static int add_event(struct script_part *p, const struct nt_event *event)
 {
 	struct nt_who who = { .cpu = event->cpu, .tid = event->tid, .pid = event->pid };
 	char *name = event_name(event), *fields = p->script->json ? event_json(event) : event_fields(event);
@@ -45,7 +45,7 @@ int script_merge_events(struct script *script)
 
 	while (!err && events_next(&script->events, UINT64_MAX, &event)) {
 		lines_begin(&p.lines, event.cpu);
-		err = script_add_event(&p, &event) || lines_end(&p.lines, event.time);
+		err = add_event(&p, &event) || lines_end(&p.lines, event.time);
 	}
 	err = err || merge_add(script->merge, EVENTS_BUFFER, &p.lines) ? -1 : 0;
 	lines_free(&p.lines);
@@ -58,7 +58,7 @@ int script_print_events(struct script_part *p, uint64_t until)
 	size_t len;
 
 	while (events_next(&p->script->events, until, &event)) {
-		if (script_add_event(p, &event))
+		if (add_event(p, &event))
 			return -1;
 		len = p->lines.len;
 		p->lines.len = 0;

@@ -36,13 +36,11 @@ int script_events(struct script *script);
 struct script_part;
 
 /*
- * script_add_event() - add the line of a tracepoint
  * script_merge_events() - add all tracepoints to script::merge
  * script_print_events() - print tracepoints up to the time @until to the standard output
  *
  * Return -1 with errno if out of memory, or if writing failed.
  */
-int script_add_event(struct script_part *p, const struct nt_event *event);
 int script_merge_events(struct script *script);
 int script_print_events(struct script_part *p, uint64_t until);
 

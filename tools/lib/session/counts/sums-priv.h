@@ -59,9 +59,6 @@ uint32_t sums_file_of(struct nt_sums *sums, const char *path, const uint8_t *bui
 /* sums_put() - add an entry. Return: 0, or -1 if out of memory, with sums->error set. */
 int sums_put(struct nt_sums *sums, const struct sums_entry *entry);
 
-/* sums_join() - sort entries, and add up entries of the same code */
-void sums_join(struct nt_sums *sums);
-
 /*
  * sums_order() - sort the files, and join the entries, so that equal counts have equal entries in
  * the same order

@@ -103,7 +103,8 @@ static void merge_entries(struct sums_entry *to, const struct sums_entry *from)
 	to->not_taken += from->not_taken;
 }
 
-void sums_join(struct nt_sums *sums)
+/* Sort entries, and add up entries of the same code. */
+static void join(struct nt_sums *sums)
 {
 	if (sums->joined != sums->entries.nr)
 		ns_array_join(&sums->entries, entry_cmp, merge_entries(a, b));
@@ -113,7 +114,7 @@ void sums_join(struct nt_sums *sums)
 int sums_put(struct nt_sums *sums, const struct sums_entry *entry)
 {
 	if (sums->entries.nr >= JOIN_FROM && sums->entries.nr >= 4 * sums->joined)
-		sums_join(sums);
+		join(sums);
 	if (!ns_array_add(&sums->entries, *entry))
 		return sums_fail(sums, "out of memory");
 	return 0;
@@ -188,7 +189,7 @@ int sums_order(struct nt_sums *sums)
 	free(now);
 	if (!ok)
 		return sums_fail(sums, "out of memory");
-	sums_join(sums);
+	join(sums);
 	ns_array_sort(&sums->sets, set_cmp);
 	return 0;
 }

@@ -42,7 +42,8 @@ bool ns_dump_segment(const struct ns_dump *d, size_t nth, struct ns_dump_memory 
 	return true;
 }
 
-const uint8_t *ns_dump_physical(const struct ns_dump *d, uint64_t address, uint64_t *left)
+/* Return the bytes at a physical address, and set *left to their number. Return NULL if the dump lacks them. */
+static const uint8_t *dump_physical(const struct ns_dump *d, uint64_t address, uint64_t *left)
 {
 	struct ns_dump_memory m;
 	size_t i;
@@ -71,7 +72,7 @@ static bool translate(const struct ns_dump *d, const struct ns_dump_tables *t, u
 	}
 	for (level = t->levels - 1; level >= 0; level--) {
 		shift = 12 + 9 * level;
-		at = ns_dump_physical(d, table + (va >> shift & 511) * sizeof(pte), &left);
+		at = dump_physical(d, table + (va >> shift & 511) * sizeof(pte), &left);
 		if (!at || left < sizeof(pte))
 			return false;
 		memcpy(&pte, at, sizeof(pte));
@@ -97,7 +98,7 @@ const uint8_t *ns_dump_virtual(const struct ns_dump *d, const struct ns_dump_tab
 
 	if (!translate(d, t, address, &pa))
 		return NULL;
-	at = ns_dump_physical(d, pa, left);
+	at = dump_physical(d, pa, left);
 	if (at && *left > in_page)
 		*left = in_page;
 	return at;

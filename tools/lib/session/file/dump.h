@@ -40,14 +40,6 @@ void ns_dump_open(struct ns_dump *dump, const void *data, size_t size);
 bool ns_dump_segment(const struct ns_dump *dump, size_t nth, struct ns_dump_memory *memory);
 
 /*
- * ns_dump_physical() - find the bytes at a physical address
- * @left: Set to the number of bytes that the dump has from this address on
- *
- * Return: The bytes, which the dump owns, or NULL if the dump does not have the address
- */
-const uint8_t *ns_dump_physical(const struct ns_dump *dump, uint64_t address, uint64_t *left);
-
-/*
  * ns_dump_virtual() - find the bytes at a virtual address of the kernel
  * @left: Set to the number of bytes, up to the end of the 4 KiB page at most
  */

@@ -23,7 +23,8 @@ static int32_t tid_of(const struct worker *w, const struct nt_context *context)
 	return tid >= 0 || w->who.cpu != s->cpu ? tid : s->tid;
 }
 
-void ns_worker_set_thread(struct worker *w, const struct nt_context *context)
+/* Set the thread and the process of @w->who to those of a context at time @w->now. */
+static void set_thread(struct worker *w, const struct nt_context *context)
 {
 	int64_t gen;
 
@@ -49,7 +50,7 @@ uint64_t ns_worker_space(void *ctx, const struct nt_context *context)
 {
 	struct worker *w = ctx;
 
-	ns_worker_set_thread(w, context);
+	set_thread(w, context);
 	if (w->session->one_map)
 		return w->who.user;
 	if (context->has_priv && context->priv == NT_PRIV_M)

@@ -105,9 +105,6 @@ uint64_t ns_who_now(const struct nt_who *who);
 /* Return true if the kernel wrote thread ids to the CSR scontext. Ownership messages report the value of this CSR. */
 bool ns_worker_writes_scontext(const struct worker *w);
 
-/* Set the thread and the process of @w->who to those of a context at time @w->now. */
-void ns_worker_set_thread(struct worker *w, const struct nt_context *context);
-
 /* Return the address space of a context. This function is nt_image_reader::space of @w->image. */
 uint64_t ns_worker_space(void *ctx, const struct nt_context *context);
 

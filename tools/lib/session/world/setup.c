@@ -188,7 +188,8 @@ uint64_t ns_cpu_next_tstamp(const struct ns_cpu *cpu, uint64_t last, uint64_t ts
 	return last + (((last ^ tstamp) - last) & mask);
 }
 
-uint64_t ns_setup_ticks(const struct ns_setup *setup, const struct ns_cpu *cpu, uint64_t time)
+/* Convert a time in ns of the perf clock to a counter value. */
+static uint64_t setup_ticks(const struct ns_setup *setup, const struct ns_cpu *cpu, uint64_t time)
 {
 	unsigned __int128 ns = time - setup->time_zero;
 
@@ -210,6 +211,6 @@ uint64_t ns_setup_widen(const struct ns_setup *setup, const struct ns_cpu *cpu, 
 	 * allow times shortly after the end of the stretch, because the kernel reads the time of
 	 * this end before the encoder stops
 	 */
-	end = ns_setup_ticks(setup, cpu, end_time) + (mask >> 4);
+	end = setup_ticks(setup, cpu, end_time) + (mask >> 4);
 	return end - ((end - ticks) & mask);
 }

@@ -62,9 +62,6 @@ uint64_t ns_setup_time(const struct ns_setup *setup, const struct ns_cpu *cpu, u
  */
 uint64_t ns_cpu_next_tstamp(const struct ns_cpu *cpu, uint64_t last, uint64_t tstamp);
 
-/* ns_setup_ticks() - convert ns of perf's clock to a counter value */
-uint64_t ns_setup_ticks(const struct ns_setup *setup, const struct ns_cpu *cpu, uint64_t time);
-
 /*
  * ns_setup_widen() - extend a counter value of ts_width bits to 64 bits
  *
