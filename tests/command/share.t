@@ -148,7 +148,10 @@ kernel() {
 	mkdir -p rec/kcore_dir && cp perf.data rec/data && cp calls rec/kcore_dir/kcore && echo "ffffffff80000000 T SECRET25" >rec/kcore_dir/kallsyms
 	"$ntrace" share -i rec -o rec.tar 2>said && ! tar -tf rec.tar | grep kcore && ! grep -a SECRET rec.tar || { cat said; return 1; }
 	"$ntrace" share -i rec --kernel -o rec.tar 2>said && tar -tf rec.tar | grep -c "perf.data/kcore_dir/\(kcore\|kallsyms\)$" | grep 2 || { cat said; return 1; }
-	rm -rf elsewhere && mkdir elsewhere && tar -xf rec.tar -C elsewhere && "$ntrace" script -i rec >wanted && "$ntrace" script -i elsewhere/shared/perf.data >got && cmp wanted got && grep -q SECRET25 got
+	rm -rf elsewhere && mkdir elsewhere && tar -xf rec.tar -C elsewhere && "$ntrace" script -i rec >wanted && "$ntrace" script -i elsewhere/shared/perf.data >got && cmp wanted got && grep -q SECRET25 got || return
+	# this file has more bytes than any disk, and few blocks
+	truncate -s 10T rec/kcore_dir/kcore && "$ntrace" share -i rec --kernel -o large.tar 2>said
+	[ $? -eq 2 ] && grep -q "large.tar needs room for [0-9]* bytes of trace and code, and its disk has" said && [ ! -e large.tar ] || { cat said; return 1; }
 }
 # The ELF header of this program claims more code than the file contains
 cut_code() {

@@ -265,7 +265,7 @@ void recording_report(struct nt_session *session)
 			(int)info.unknown_source);
 }
 
-bool recording_has_room(const struct nt_session *session, const char *path)
+bool recording_has_room(const struct nt_session *session, const char *path, uint64_t more)
 {
 	char folder[PATH_MAX], *slash;
 	struct nt_session_info info;
@@ -285,10 +285,10 @@ bool recording_has_room(const struct nt_session *session, const char *path)
 	if (!strcmp(path, "-") || statvfs(folder, &disk) || !disk.f_blocks)
 		return true;
 	room = (uint64_t)disk.f_bavail * disk.f_frsize;
-	if (info.trace_bytes <= room)
+	if (info.trace_bytes + more <= room)
 		return true;
-	fprintf(stderr, "ntrace: %s needs room for %llu bytes of trace, and its disk has %llu: use another disk, or record less\n", path,
-		(unsigned long long)info.trace_bytes, (unsigned long long)room);
+	fprintf(stderr, "ntrace: %s needs room for %llu bytes of trace%s, and its disk has %llu: use another disk, or record less\n", path,
+		(unsigned long long)(info.trace_bytes + more), more ? " and code" : "", (unsigned long long)room);
 	return false;
 }
 

@@ -132,11 +132,11 @@ void recording_report_lines(const struct nt_lines *lines);
 
 /*
  * recording_has_room() - return true if the disk of the output @path has room for a copy of all
- * trace
+ * trace, and for @more bytes of code
  *
  * Otherwise the function prints the free size of the disk, and asks the user for another disk.
  */
-bool recording_has_room(const struct nt_session *session, const char *path);
+bool recording_has_room(const struct nt_session *session, const char *path, uint64_t more);
 
 /*
  * recording_limit_memory() - if @per_byte bytes of memory for each byte of trace are more than this

@@ -336,6 +336,8 @@ static int run(void *ctx, struct nt_session *session)
 {
 	struct share *share = ctx;
 	struct nt_profile *counts;
+	char kcore[PATH_MAX];
+	struct stat st = {};
 	FILE *copy;
 	int status;
 	size_t nr = 0;
@@ -343,7 +345,11 @@ static int run(void *ctx, struct nt_session *session)
 	share->session = session;
 	if (share->kernel && !nt_session_folder(session))
 		return usage_error("this recording has no code of the kernel, which perf record --kcore adds, so --kernel cannot be given");
-	if (!share->list && !recording_has_room(session, share->output))
+	if (share->kernel) {
+		snprintf(kcore, sizeof(kcore), "%s/kcore_dir/kcore", nt_session_folder(session));
+		stat(kcore, &st);
+	}
+	if (!share->list && !recording_has_room(session, share->output, st.st_size))
 		return EXIT_USAGE;
 	counts = nt_profile_new(session, NULL);
 	copy = tmpfile();

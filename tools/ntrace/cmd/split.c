@@ -39,7 +39,7 @@ static int run_split(void *ctx, struct nt_session *session)
 		status = output_failed(splitting->output);
 	else if (!info.trace_bytes)
 		status = nothing_matched(&splitting->recording, session, NULL);
-	else if (!recording_has_room(session, splitting->output))
+	else if (!recording_has_room(session, splitting->output, 0))
 		status = EXIT_USAGE;
 	else if ((empty = nt_session_split(session, &options)) < 0)
 		status = recording_failed(session);
