@@ -6,7 +6,7 @@
 build_tool
 ntrace=$O/bin/ntrace
 here=$top/tests/session
-recording_as perf good && recording_as other rounds || exit 1
+recording_as perf good && recording_as other rounds && recording_as lost partial || exit 1
 cd "$tap_tmp" || exit 1
 
 # answers STATUS TEXT ARGUMENT...: expect that `ntrace diff` ends with this status and prints the text
@@ -19,13 +19,15 @@ answers() {
 pairs() { python3 "$here/diff.py" "$ntrace" ./diff "$@"; }
 slower() { python3 "$here/slower.py" "$ntrace" "$@"; }
 
-plan 13
+plan 15
 ok "a recording equals itself" answers 0 "^No difference in [1-9][0-9]* instructions of 1 thread$" perf.data perf.data
 ok "a missing recording" answers 2 "none" perf.data none
 ok "one recording" answers 2 "diff needs two recordings" perf.data
 ok "three recordings" answers 2 "diff needs two recordings" perf.data perf.data perf.data
 ok "no recording on one side of --" answers 2 "on both sides of --" perf.data --
 ok "the same recording on both sides of --" answers 0 "^No function differs more" perf.data perf.data -- perf.data perf.data
+ok "--object of a file that no recording has" answers 2 "no recording has code to compare" --object absent perf.data perf.data
+ok "--strict: recordings with lost trace, whose functions are equal" answers 1 "^No function differs" --strict lost.data lost.data -- lost.data
 if command -v qemu-riscv64-static >/dev/null && riscv64-linux-gnu-gcc -g -O2 -static -o diff "$here/diff.c" 2>make.log; then
 	ok "equal runs at other addresses, with other interrupts and signals" pairs equal "$(by_size 1 100)" 1
 	ok "a branch of the program is inverted" pairs flip "$(by_size 2 100)" 2

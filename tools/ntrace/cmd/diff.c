@@ -29,19 +29,23 @@ static struct nt_session *open_one(const struct diff_options *options, const cha
 }
 
 static bool add_run(const struct diff_options *options, struct diff_functions *functions, unsigned int side, unsigned int run,
-		    const char *path)
+		    const char *path, bool *lost)
 {
 	struct nt_session *session = open_one(options, path);
 	bool ok = session && diff_functions_add(functions, side, run, session);
 
-	if (session && options->many)
+	if (session && options->by_function)
 		recording_report(session);
+	*lost |= session && losses_any(session);
 	nt_session_close(session);
 	return ok;
 }
 
-/* Print the functions that differ. Return their number, or -1 after an error. */
-static ssize_t diff_runs(const struct diff_options *options, char **paths[2], const unsigned int runs[2])
+/*
+ * Print the functions that differ. Return their number, or -1 after an error. Set *lost to true if a recording has lost
+ * trace.
+ */
+static ssize_t diff_runs(const struct diff_options *options, char **paths[2], const unsigned int runs[2], bool *lost)
 {
 	struct diff_functions *functions = diff_functions_new(options, runs);
 	unsigned int side, i;
@@ -50,7 +54,7 @@ static ssize_t diff_runs(const struct diff_options *options, char **paths[2], co
 
 	for (side = 0; side < 2; side++) {
 		for (i = 0; ok && i < runs[side]; i++)
-			ok = add_run(options, functions, side, i, paths[side][i]);
+			ok = add_run(options, functions, side, i, paths[side][i], lost);
 	}
 	if (ok)
 		nr = diff_functions_print(functions);
@@ -60,11 +64,12 @@ static ssize_t diff_runs(const struct diff_options *options, char **paths[2], co
 
 static int diff_many(const struct diff_options *options, char **paths[2], const unsigned int runs[2])
 {
-	ssize_t nr = diff_runs(options, paths, runs);
+	bool lost = false;
+	ssize_t nr = diff_runs(options, paths, runs, &lost);
 
 	if (!nr)
 		printf("No function differs%s\n", options->many ? " more between the sides than within a side" : "");
-	return nr < 0 ? EXIT_USAGE : nr ? EXIT_TRACE : EXIT_CLEAN;
+	return nr < 0 ? EXIT_USAGE : nr ? EXIT_TRACE : recording_status(&options->recording, lost);
 }
 
 /* Compare the threads of two recordings. Return EXIT_TRACE if they differ. */
@@ -92,7 +97,7 @@ static int diff_pair(const struct diff_options *options, char **paths[2])
 		if (!nt_filter_is_set(&options->recording.filter))
 			printf("%s of ", COUNTED(result.insns, "instruction"));
 		puts(COUNTED(result.threads, "thread"));
-		status = result.lost ? EXIT_USAGE : 
+		status = result.lost ? EXIT_USAGE :
 			 recording_status(&options->recording, result.gaps || losses_any(sessions[0]) || losses_any(sessions[1]));
 	}
 out:
@@ -119,6 +124,7 @@ int cmd_diff(int argc, char **argv)
 	char **paths[2];
 	unsigned int runs[2];
 	int status, split = 1;
+	bool lost = false;
 
 	recording_init(&diff.recording);
 	diff.recording.session.keep_records = true;
@@ -137,8 +143,9 @@ int cmd_diff(int argc, char **argv)
 		return usage_error("diff needs recordings on both sides of --");
 	diff.many = runs[0] > 1 || runs[1] > 1;
 	/* parts of threads cannot be compared from their start on, but their functions can */
-	if (diff.many || filter->time.to || filter->cpu >= 0 || filter->object)
+	diff.by_function = diff.many || filter->time.to || filter->cpu >= 0 || filter->object;
+	if (diff.by_function)
 		return diff_many(&diff, paths, runs);
 	status = diff_pair(&diff, paths);
-	return status == EXIT_TRACE && diff_runs(&diff, paths, runs) < 0 ? EXIT_USAGE : status;
+	return status == EXIT_TRACE && diff_runs(&diff, paths, runs, &lost) < 0 ? EXIT_USAGE : status;
 }

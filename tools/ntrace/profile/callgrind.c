@@ -200,12 +200,15 @@ static void put_all(const struct callgrind *c)
 
 static int callgrind_write(struct profile *profile)
 {
+	/* a call that another file makes or receives is part of the costs of its caller in a selected file */
+	struct nt_filter filter = profile->recording.filter;
 	struct callgrind c = { .profile = profile };
 	int err = -1;
 	size_t i;
 
+	filter.object = NULL;
 	c.nested = (struct nested_calls){
-		.session = profile->session, .filter = &profile->recording.filter, .leave = leave,
+		.session = profile->session, .filter = &filter, .leave = leave,
 		.end = end, .ctx = &c, .output = profile->output,
 	};
 	if (add_costs(&c)) {

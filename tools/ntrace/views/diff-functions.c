@@ -75,7 +75,7 @@ static bool add_functions(struct diff_functions *d, size_t run, const struct nt_
 	for (i = 0; (f = nt_calls_function(calls, i)); i++) {
 		const char *object = f->object ? f->object : "unknown";
 
-		if (!d->options->kernel && is_kernel(object))
+		if ((!d->options->kernel && is_kernel(object)) || !(f->calls + f->open + f->self_insns))
 			continue;
 		to = find_function(d, nt_base_name(object), f->symbol ? f->symbol : "[unknown]");
 		if (!to)
@@ -194,6 +194,10 @@ ssize_t diff_functions_print(struct diff_functions *d)
 	unsigned long limit = d->options->limit;
 	size_t nr;
 
+	if (!d->all.nr) {
+		refuse("no recording has code to compare%s", d->options->kernel ? "" : "; --kernel includes the kernel");
+		return -1;
+	}
 	compute_scores(d);
 	for (nr = 0; nr < d->all.nr && d->all.at[nr].score && (!d->options->many || d->all.at[nr].score >= SCORE); nr++) {
 		if (!nr)

@@ -9,6 +9,7 @@ struct diff_options {
 	struct recording_options recording;
 	bool		kernel;		/* compare code of the kernel in addition to programs */
 	bool		many;		/* at least one side has several recordings */
+	bool		by_function;	/* compare no threads, only functions */
 	unsigned long	limit;		/* maximum number of functions to print; 0: all */
 };
 
@@ -35,7 +36,10 @@ void diff_functions_free(struct diff_functions *functions);
 /* diff_functions_add() - add the functions of recording @run of a side. Return false after an error, which was reported. */
 bool diff_functions_add(struct diff_functions *functions, unsigned int side, unsigned int run, struct nt_session *session);
 
-/* diff_functions_print() - print the functions that differ. Return their number, or -1 if out of memory. */
+/*
+ * diff_functions_print() - print the functions that differ. Return their number, or -1 if no recording has code to compare,
+ * which was reported.
+ */
 ssize_t diff_functions_print(struct diff_functions *functions);
 
 #endif /* NTRACE_TOOL_DIFF_H */
