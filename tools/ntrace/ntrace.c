@@ -150,6 +150,5 @@ int main(int argc, char **argv)
 
 	output_begin();
 	status = output_end(run_all(argc, argv));
-	pager_end();
-	return status;
+	return pager_end() ? status : EXIT_USAGE;
 }

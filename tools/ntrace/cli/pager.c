@@ -12,16 +12,21 @@
 static const char default_pager[] = "if command -v less >/dev/null; then less; else cat; fi";
 static pid_t pager;	/* 0: none */
 
-/* Let the pager read the end of the output, and wait until the user leaves it. */
-static void wait_for_pager(void)
+/*
+ * Let the pager read the end of the output, and wait until the user leaves it. Return false if the shell found no such
+ * program, which the shell has reported.
+ */
+static bool wait_for_pager(void)
 {
 	pid_t pid = pager;
+	int status = 0;
 
 	pager = 0;
 	close(STDOUT_FILENO);
 	close(STDERR_FILENO);
-	while (pid && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+	while (pid && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
+	return !WIFEXITED(status) || WEXITSTATUS(status) < 126;
 }
 
 /* The terminal stays with the pager, which ignores SIGINT, until the user leaves the pager. */
@@ -33,12 +38,12 @@ static void on_end(int nr)
 	raise(nr);
 }
 
-void pager_end(void)
+bool pager_end(void)
 {
 	if (!pager)
-		return;
+		return true;
 	fflush(stdout);
-	wait_for_pager();
+	return wait_for_pager();
 }
 
 static void start(const char *command)

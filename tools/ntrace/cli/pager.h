@@ -2,6 +2,8 @@
 #ifndef NTRACE_TOOL_PAGER_H
 #define NTRACE_TOOL_PAGER_H
 
+#include <stdbool.h>
+
 /*
  * pager_begin() - if the standard output is a terminal, show it and the standard error in a pager
  *
@@ -10,7 +12,7 @@
  */
 void pager_begin(void);
 
-/* pager_end() - wait until the user leaves the pager, if there is one */
-void pager_end(void);
+/* pager_end() - wait until the user leaves the pager, if there is one. Return false if there is no such program. */
+bool pager_end(void);
 
 #endif /* NTRACE_TOOL_PAGER_H */
