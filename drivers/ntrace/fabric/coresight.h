@@ -29,7 +29,7 @@
 #define CS_FUNNEL_CTRL			0x000
 #define  CS_FUNNEL_PORTS		GENMASK(7, 0)
 #define  CS_FUNNEL_HOLD			GENMASK(11, 8)
-/* number of transfers that the funnel takes from one input before it may switch to another input, minus 1 */
+/* number of transfers from one input before the funnel may switch to another input, minus 1 */
 #define   CS_FUNNEL_HOLD_TIME		7
 #define CS_FUNNEL_PRIORITY		0x004
 

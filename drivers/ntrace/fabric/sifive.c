@@ -85,7 +85,10 @@ static u32 ntrace_sifive_control(const struct ntrace_encoder *enc, u64 config)
 {
 	u32 btm = SF_SYNC_MAX_BTM_OFF;
 
-	/* The value n of the field means a period of 2^(n + 5) messages; in trTeInstSyncMax, it means 2^(n + 4) */
+	/*
+	 * The value n of the field means a period of 2^(n + 5) messages; in trTeInstSyncMax, it
+	 * means 2^(n + 4)
+	 */
 	if (config & NTRACE_CONFIG_SYNC_MODE)
 		btm = FIELD_GET(NTRACE_CONFIG_SYNC_MAX, config) - 1;
 	return TR_CONTROL_ACTIVE | enc->features |
