@@ -206,7 +206,7 @@ static int ntrace_ramsink_setup_mode(struct ntrace_sink *sink, unsigned int mode
 /* Set up the sink after a reset. May sleep. */
 int ntrace_ramsink_setup(struct ntrace_sink *sink)
 {
-	u32 control;
+	u32 control, mode;
 	int ret;
 
 	if (!(ntrace_read(&sink->comp, TR_RAM_CONTROL) & TR_CONTROL_EMPTY)) {
@@ -237,7 +237,12 @@ int ntrace_ramsink_setup(struct ntrace_sink *sink)
 	/* If a sink has both modes, the driver uses system memory, which it need not copy */
 	sink->area = &sink->areas[sink->areas[TR_RAM_MODE_SMEM].there ? TR_RAM_MODE_SMEM :
 								      TR_RAM_MODE_SRAM];
-	ntrace_ramsink_set_mode(sink, sink->area - sink->areas);
+	mode = sink->area - sink->areas;
+	if (!ntrace_ramsink_set_mode(sink, mode)) {
+		dev_err(sink->comp.dev, "trace RAM sink at %pa: trRamMode cannot be set to %u\n",
+			&sink->comp.addr, mode);
+		return -EIO;
+	}
 	control = sink->comp.control | TR_RAM_STOP_ON_WRAP;
 	ntrace_write(&sink->comp, TR_RAM_CONTROL, control);
 	sink->stop_on_wrap = ntrace_read(&sink->comp, TR_RAM_CONTROL) & TR_RAM_STOP_ON_WRAP;

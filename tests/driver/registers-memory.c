@@ -236,3 +236,25 @@ void memory_of_the_system_is_preferred(void **state)
 	assert_int_equal(FIELD_GET(TR_RAM_MODE, fake_peek(sink.comp.base, TR_RAM_CONTROL)),
 			 TR_RAM_MODE_SMEM);
 }
+
+static unsigned int smem_writes;
+
+/* The sink loses its power before the driver sets the mode SMEM for the second time */
+static void refuse_second_smem(void *base, unsigned int offset, u32 value)
+{
+	if (offset == TR_RAM_CONTROL && FIELD_GET(TR_RAM_MODE, value) == TR_RAM_MODE_SMEM && ++smem_writes == 2)
+		fake_power_off(base);
+}
+
+/* A sink that refuses a mode, which it accepted when the driver tried it, must not be used */
+void mode_that_is_no_longer_taken_is_an_error(void **state)
+{
+	void *ram = fake_ram(&(struct fake_ram_options){ .both = true });
+
+	assert_int_equal(bring_up(&sink.comp, ram), 0);
+	smem_writes = 0;
+	fake_on_write = refuse_second_smem;
+	assert_int_equal(ntrace_ramsink_setup(&sink), -EIO);
+	fake_on_write = NULL;
+	assert_non_null(strstr(shim_log, "trRamMode cannot be set to"));
+}
