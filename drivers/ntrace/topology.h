@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The components, the route from each encoder to sinks, and their files in sysfs and debugfs. */
+/* The components, the route from each encoder to its sink, and their files in sysfs and debugfs. */
 #ifndef NTRACE_TOPOLOGY_H
 #define NTRACE_TOPOLOGY_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Test the driver's register logic for encoders that share funnels and sinks, and that choose between sinks */
+/* Test the driver's register logic for encoders that share funnels and sinks */
 #include "registers.h"
 
 void funnel_is_on_while_an_encoder_is(void **state)
