@@ -385,9 +385,6 @@ static bool ntrace_window_linear(struct ntrace_session *s, const struct ntrace_c
 		start = ALIGN(wp, sink->area->start_align);
 		wp = start;
 	}
-	/* The timer does not follow a sink that overwrites its window, so keep that window small */
-	if (sink->past_caches && !stop)
-		end = min(end, wp + 2 * NTRACE_FOLLOW_MAX);
 	end = ALIGN_DOWN(end, sink->area->align);
 	if (wp + least > end)
 		return false;
@@ -406,15 +403,16 @@ static bool ntrace_window_linear(struct ntrace_session *s, const struct ntrace_c
  * remain, the driver skips them. A sink that writes frames cannot stop when its window is full. In
  * a snapshot, its windows therefore have at least half of a run, so that the timer reads the write
  * pointer in time even if its period is still that of the previous window. The next window is then
- * the whole buffer.
+ * the whole buffer. If the timer follows the sink, all its periods are so short that the sink
+ * writes at most NTRACE_FOLLOW_MAX, so that windows of twice this size are enough.
  */
 static unsigned long ntrace_window_least(const struct ntrace_sink *sink,
 					 const struct ntrace_buf *buf,
 					 const struct ntrace_chunk *chunk)
 {
-	if (buf->overwrite && sink->frames && !sink->past_caches)
+	if (buf->overwrite && sink->frames)
 		return clamp_t(unsigned long, chunk->len / 2, NTRACE_WINDOW_MIN,
-			       NTRACE_FRAMES_REST_MAX);
+			       sink->past_caches ? 2 * NTRACE_FOLLOW_MAX : NTRACE_FRAMES_REST_MAX);
 	/* The driver writes idle bytes to the rest, and cleans their cache lines */
 	return clamp_t(unsigned long, chunk->len / 8, NTRACE_WINDOW_MIN,
 		       sink->past_caches ? NTRACE_FOLLOW_MAX : NTRACE_REST_MAX);
@@ -459,7 +457,7 @@ int ntrace_window_smem(struct ntrace_session *s, struct ntrace_buf *buf)
 out:
 	s->first = s->win.wp - s->win.start;
 	s->behind = false;
-	s->win.follow = s->enc->sink->past_caches && (s->win.circular || s->win.stop) &&
+	s->win.follow = s->enc->sink->past_caches &&
 			s->win.end - s->win.start > NTRACE_FOLLOW_MAX;
 	return 0;
 }
@@ -490,14 +488,16 @@ int ntrace_window_copied(struct ntrace_session *s, struct ntrace_buf *buf)
 }
 
 /*
- * Return true if the timer is so late that the sink may have run around in the window. A hart emits
- * less than 0.25 byte in a nanosecond, and the period of the timer lasts half a round at most.
+ * Return true if the sink may have overtaken @s->first in a circular window, because the timer was
+ * late or did not invalidate as much as the sink wrote. A hart emits less than 0.25 byte in a
+ * nanosecond. The timer was started at most @s->queued before it expires.
  */
 static bool ntrace_window_is_late(const struct ntrace_session *s)
 {
-	ktime_t late = ktime_sub(ktime_get(), hrtimer_get_expires(&s->timer));
+	s64 size = s->win.end - s->win.start, left = (s->filled + size - s->first) % size;
+	s64 ns = ktime_get_mono_fast_ns() - hrtimer_get_expires(&s->timer) + s->queued;
 
-	return ktime_to_ns(late) * s->enc->sink->encoders > 2 * (s64)(s->win.end - s->win.start);
+	return s->behind || left + ns * s->enc->sink->encoders / 4 >= size;
 }
 
 /*
@@ -518,7 +518,10 @@ void ntrace_window_follow(struct ntrace_session *s)
 	written = ntrace_sink_written(s->enc->sink, &s->win, &wrapped);
 	if (wrapped && !s->win.circular)
 		return;
-	s->behind |= ntrace_window_is_late(s);
+	if (s->win.circular) {
+		s->behind = wrapped && ntrace_window_is_late(s);
+		s->filled = written;
+	}
 	n = (written + size - s->first) % size;
 	if (n <= NTRACE_FOLLOW_LAG)
 		return;
@@ -530,21 +533,26 @@ void ntrace_window_follow(struct ntrace_session *s)
 }
 
 /*
- * Invalidate the cache lines of a circular window. Those of the trace before @s->first were already
- * invalidated if the timer has followed the sink in time.
+ * Invalidate the cache lines of a circular window in which a sink that has stopped has wrapped
+ * around. Return the number of bytes after @s->first.
+ *
+ * If the timer has followed the sink in time, the cache lines of the trace before @s->first were
+ * already invalidated. That trace is counted in @s->pad, which is above @s->first only if the timer
+ * has seen that the sink passed the end of the window. Otherwise the sink has passed it since.
  */
-static void ntrace_window_sync_circular(struct ntrace_session *s, unsigned long written)
+unsigned long ntrace_window_sync_circular(struct ntrace_session *s, unsigned long written)
 {
-	unsigned long size = s->win.end - s->win.start, n, part;
+	unsigned long size = s->win.end - s->win.start, n = (written + size - s->first) % size;
+	unsigned long part;
 
-	if (!s->win.follow || s->behind || ntrace_window_is_late(s)) {
+	if (!s->win.follow || ntrace_window_is_late(s)) {
 		ntrace_window_sync(s, s->win.start, size);
-		return;
+		return s->pad > s->first ? n : written + size - s->first;
 	}
-	n = (written + size - s->first) % size;
 	part = min(n, size - s->first);
 	ntrace_window_sync(s, s->win.start + s->first, part);
 	ntrace_window_sync(s, s->win.start, n - part);
+	return n;
 }
 
 /*
@@ -560,15 +568,15 @@ unsigned long ntrace_window_collect_wrapped(struct ntrace_session *s, unsigned l
 	unsigned long size = s->win.end - s->win.start, used;
 
 	s->enc->sink->holds = NULL;
-	if (s->win.circular) {
-		ntrace_window_sync_circular(s, written);
-		/*
-		 * The sink has wrapped around at least once, so the newest trace ends at the write
-		 * pointer
-		 */
-		return written + size - s->first;
-	}
+	if (s->win.circular)
+		return ntrace_window_sync_circular(s, written);
 
+	if (!s->win.stop) {
+		/* The sink has overwritten the trace that the timer has counted in @pad */
+		s->pad -= s->first;
+		s->first = 0;
+		s->win.wp = s->win.start;
+	}
 	perf_aux_output_flag(&s->handle, PERF_AUX_FLAG_PARTIAL);
 	used = s->win.stop || !written ? size - s->first : written;
 	ntrace_window_sync(s, s->win.wp, used);

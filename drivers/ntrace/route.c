@@ -238,8 +238,9 @@ static inline int ntrace_sink_disable(struct ntrace_sink *sink)
  * The period is one nanosecond for each byte of the window, divided by the number of members. A
  * hart emits less than 0.25 byte in a nanosecond, so that all members together fill less than half
  * of the window in a period, even if the timer is late. ntrace_session_due() ensures that half of
- * the window is free when a period begins. A circular window is never full. In a
- * window that the timer follows, all members together write at most NTRACE_FOLLOW_MAX in a period.
+ * the window is free when a period begins. A circular window is never full. In a window that the
+ * timer follows, all members together write at most NTRACE_FOLLOW_MAX in a period. From 6 members
+ * on, they may write more, because the period is not shorter than NTRACE_PERIOD_MIN.
  *
  * Return: Nanoseconds
  */

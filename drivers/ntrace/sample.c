@@ -65,7 +65,7 @@ static void ntrace_sample_around(struct ntrace_session *s, struct perf_output_ha
 {
 	unsigned long len = s->win.end - s->win.start, n = min(size, len);
 
-	ntrace_sample_aux(s, to, s->offset, s->handle.head + s->pad, size - n);
+	ntrace_sample_aux(s, to, s->offset, s->handle.head + s->pad - s->first, size - n);
 	if (n > written) {
 		ntrace_sample_copy(to, s->buf, s->offset + len - (n - written), n - written);
 		n = written;
@@ -78,7 +78,9 @@ static void ntrace_sample_smem(struct ntrace_session *s, struct perf_output_hand
 {
 	unsigned long len = s->win.end - s->win.start, all = s->handle.head + s->pad - s->first;
 
-	if (wrapped && !s->win.stop)
+	if (wrapped && s->win.circular)
+		ntrace_window_sync_circular(s, written);
+	else if (wrapped && !s->win.stop)
 		ntrace_window_sync(s, s->win.start, len);
 	else if (wrapped)
 		written = len;
@@ -131,9 +133,11 @@ static int ntrace_sample_plain(struct ntrace_session *s, struct perf_output_hand
 static int ntrace_sample_frames(struct ntrace_session *s, struct perf_output_handle *to,
 				unsigned long size)
 {
-	unsigned long head = s->handle.head, before = s->pad + ntrace_window_collect(s);
+	unsigned long head = s->handle.head, before = ntrace_window_collect(s);
 	int ret;
 
+	/* ntrace_window_collect() may change @s->pad */
+	before += s->pad;
 	ntrace_sample_aux(s, to, head + before, head + before, size);
 	s->handle.head = head + before;
 	ret = ntrace_window_smem(s, s->buf);

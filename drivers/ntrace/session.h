@@ -78,7 +78,7 @@ enum ntrace_session_state {
  * @half: The sink may continue in @win if at most this number of bytes is used
  * @pad: Number of idle bytes, and of bytes whose cache lines the timer has invalidated, between the
  *	head and @first
- * @behind: The timer was so late that the sink may have run around in @win since the last time
+ * @behind: The sink may have overtaken @first in a circular window, so @first means nothing
  * @timed: The timer has to read the write pointer of @win
  * @filled: Offset of the write pointer in @win when the timer last read it
  * @timer: Timer that reads the write pointer
@@ -138,6 +138,7 @@ bool ntrace_session_may_stop(const struct ntrace_session *s);
 int ntrace_window_smem(struct ntrace_session *s, struct ntrace_buf *buf);
 int ntrace_window_copied(struct ntrace_session *s, struct ntrace_buf *buf);
 void ntrace_window_follow(struct ntrace_session *s);
+unsigned long ntrace_window_sync_circular(struct ntrace_session *s, unsigned long written);
 unsigned long ntrace_window_collect_wrapped(struct ntrace_session *s, unsigned long written);
 
 /*

@@ -133,6 +133,31 @@ TEST_F(snapshot, short_stretches_follow_long_ones)
 	EXPECT_EQ(st.nr_partial, 0);
 }
 
+/* A stretch that passes the end of the buffer must not have more trace than other stretches with the same work. */
+TEST_F(snapshot, end_of_the_buffer_adds_no_trace)
+{
+	uint64_t head, before, first = 0;
+	unsigned int turns = 3000;
+	int round;
+
+	event_attr_user(&self->attr);
+	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 20, true));
+	do {
+		before = self->rec.page->aux_head;
+		turns *= 2;
+		record_work(&self->rec, turns);
+		first = self->rec.page->aux_head - before;
+	} while (first < self->rec.aux_size / 4 && turns < 1 << 20);
+	for (round = 0; round < 12; round++) {
+		before = self->rec.page->aux_head;
+		record_work(&self->rec, turns);
+		head = self->rec.page->aux_head;
+		EXPECT_LT(head - before, first + first / 2)
+			TH_LOG("round %d, from %llu to %llu", round, (unsigned long long)before,
+			       (unsigned long long)head);
+	}
+}
+
 TEST_F(snapshot, small_one_is_whole)
 {
 	struct message last;
