@@ -23,7 +23,7 @@ says() {
 }
 
 version=$(cat "$top/VERSION")
-for arg in -h --help help; do says "ntrace $arg" 0 "usage: ntrace COMMAND" "$ntrace" $arg; done
+for arg in -h --help help; do says "ntrace $arg" 0 "usage: ntrace [--no-pager] COMMAND" "$ntrace" $arg; done
 for arg in -V --version version; do says "ntrace $arg" 0 "ntrace $version" "$ntrace" $arg; done
 for cmd in dump decode encode; do says "ntrace help $cmd" 0 "usage: ntrace $cmd" "$ntrace" help $cmd; done
 says "help of an unknown command" 2 "no command 'fry'; \`ntrace help\` lists them" "$ntrace" help fry

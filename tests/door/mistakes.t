@@ -116,7 +116,10 @@ first=$!
 timeout 1000 head -n 1 ready
 try busy perf record -o a -a -e ntrace// -- true
 kill -INT $first; wait
+# The kernel patches its code when perf opens events, and again one second after perf has closed the last one. perf script
+# has to read the code after that.
 perf record --no-bpf-event -o patched -a -e ntrace// -- ls / >/dev/null 2>&1
+sleep 3
 try kcore perf script -i patched --itrace=e
 perf record --no-bpf-event -m,8K -o small -e ntrace// -- ls -lR /usr/lib >/dev/null 2>&1
 try lost perf script -i small --itrace=e
