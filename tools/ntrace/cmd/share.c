@@ -282,7 +282,11 @@ static bool add_kernel(struct share *share, const char *folder, const char *file
 	snprintf(path, sizeof(path), "%s/kcore_dir/%s", folder, file);
 	snprintf(name, sizeof(name), "shared/perf.data/kcore_dir/%s", file);
 	fd = whole_file_read(path);
-	ok = fd >= 0 ? add_file(share, name, fd) : errno == ENOENT;
+	if (fd < 0 && errno != ENOENT) {
+		share->refused = true;
+		fprintf(stderr, "ntrace: copying %s failed: %s\n", path, whole_file_strerror(errno));
+	}
+	ok = fd >= 0 ? add_file(share, name, fd) : !share->refused;
 	if (fd >= 0)
 		close(fd);
 	return ok;
