@@ -178,9 +178,7 @@ static uint32_t legal_ext_in(const struct nb_te_caps *caps, uint32_t value)
 
 	for (i = 0; i < caps->ext_in; i++) {
 		action = value >> 4 * i & 15;
-		if (caps->ext_in_fixed >> 4 * i & 15)
-			legal |= caps->ext_in_fixed & 15U << 4 * i;
-		else if (action >= 2 && action <= 4)
+		if (action >= 2 && action <= 4)
 			legal |= action << 4 * i;
 	}
 	return legal;

@@ -25,7 +25,6 @@ struct nb_te_caps {
 	bool		extend_addr;
 	uint32_t	features_fixed;		/* bits of trTeInstFeatures that are always 1 */
 	uint32_t	control_fixed;		/* bits of trTeControl that are always 1 */
-	uint32_t	ext_in_fixed;		/* actions of trTeTrigExtInControl that cannot be changed */
 	bool		both_formats;		/* trTeFormat can also be 0 (E-Trace, trTeProtocolMajor 2) */
 	bool		etrace_only;
 	uint8_t		src_bits;		/* largest number of bits of SRC, 0..12 */

@@ -71,7 +71,6 @@ static const struct option options[] = {
 	TE(extend_addr, OPT_BOOL, "trTeInstExtendAddrMSB"),
 	TE(features_fixed, OPT_U32, "bits of trTeInstFeatures that are always 1"),
 	TE(control_fixed, OPT_U32, "bits of trTeControl that are always 1"),
-	TE(ext_in_fixed, OPT_U32, "actions of trTeTrigExtInControl that cannot be changed"),
 	TE(both_formats, OPT_BOOL, "the encoder has E-Trace as well, by another trTeProtocolMajor"),
 	TE(src_bits, OPT_U8, "widest trTeSrcBits"),
 	TE(filters, OPT_U8, "filters"),
