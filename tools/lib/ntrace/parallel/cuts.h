@@ -28,7 +28,7 @@
 #define NT_CELL_SIZE	(16u << 10)
 #endif
 #define NT_LARGE_CELL_SIZE	(16 * NT_CELL_SIZE)
-#define NT_MANY_CELLS		64	/* maximum number of cells for each thread, unless they are large */
+#define NT_MANY_CELLS		64	/* maximum number of cells for each thread, if cells are smaller than NT_LARGE_CELL_SIZE */
 #define NT_MAX_CELLS		(1u << 20)	/* maximum number of cells of a buffer */
 
 /* Effect of a sequence of messages on the context and the time */

@@ -13,7 +13,7 @@
 
 #define BLOCK	64	/* frames of a block; all blocks of a stack but the last one are full */
 
-/* A full block. Blocks with the same hashes have the same frames. */
+/* BLOCK frames of a stack. If two blocks have the same @hash, they are taken to have the same frames. */
 struct block {
 	uint64_t	hash[2];
 	uint64_t	first;		/* index in nt_chains::file of the block's first frame */
@@ -41,7 +41,7 @@ struct nt_chains {
 	const char	*watched;	/* symbol, or NULL */
 	FILE		*file;
 	uint64_t	nr_frames;
-	NS_ARRAY(struct block) blocks;	/* full blocks in @file, each of which belongs to any number of starts */
+	NS_ARRAY(struct block) blocks;	/* blocks of BLOCK frames in @file, each of which any number of @starts can use */
 	struct ns_hash	hash;		/* hash table of @blocks */
 	NS_ARRAY(uint64_t) places;	/* for each block of each start, the index in @file of the block's first frame */
 	ns_chains_drop_fn drop;

@@ -71,7 +71,7 @@ struct ns_trace {
 	uint64_t	missing;	/* number of bytes that PERF_RECORD_AUX lists but no buffer contains */
 	struct nt_foreign *foreign;	/* metadata of a recording that another driver made, otherwise NULL */
 	uint64_t	wrapped;	/* number of records of another driver whose ring has wrapped around */
-	uint64_t	old;		/* number of bytes in @wrapped records that are older than their trace */
+	uint64_t	old;		/* number of bytes that earlier sessions left in the buffers of these records */
 };
 
 /*

@@ -11,7 +11,7 @@
 #include "session/flow/decode.h"
 #include "session/session-priv.h"
 
-#define NS_LINE		8	/* bytes of code in a line, which are few, so that functions rarely share lines */
+#define NS_LINE		8	/* bytes of code for each bit of ns_chunk::lines; few, so that two functions rarely share a bit */
 #define NS_LINES	16384	/* number of bits of ns_chunk::lines, for the lines of code in a segment */
 #define NS_CACHE	8	/* number of decoded segments in nt_replay::cache */
 
