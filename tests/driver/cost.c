@@ -18,6 +18,8 @@
 
 #include <linux/ntrace.h>
 
+#include "switches.h"
+
 /* If this flag is set, ntrace-null.c writes no records */
 #define NULL_QUIET	(1 << 12)
 
@@ -35,21 +37,6 @@ static uint64_t ticks(void)
 
 	asm volatile("csrr %0, time" : "=r" (n));
 	return n;
-}
-
-static long number(const char *file)
-{
-	char path[128], text[64] = "";
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s", file);
-	f = fopen(path, "r");
-	if (!f || !fgets(text, sizeof(text), f)) {
-		fprintf(stderr, "cost: %s cannot be read\n", path);
-		exit(1);
-	}
-	fclose(f);
-	return strtol(text, NULL, 0);
 }
 
 static struct perf_event_mmap_page *page;
@@ -183,15 +170,7 @@ int main(int argc, char **argv)
 		return 1;
 	/* No other task may run between the switches of the two tasks */
 	sched_setscheduler(0, SCHED_FIFO, &param);
-	pid = fork();
-	if (!pid) {
-		char c;
-
-		while (read(to[0], &c, 1) == 1)
-			if (write(from[1], &c, 1) != 1)
-				break;
-		_exit(0);
-	}
+	pid = start_partner(to, from);
 	close(to[0]);
 	if (argc > 1)
 		return strcmp(argv[1], "flight") ? only_switch(config, pid) : only_flight(pid);

@@ -21,27 +21,14 @@
 
 #include <linux/ntrace.h>
 
+#include "switches.h"
+
 #define PAGE		4096UL
 #define AUX		(4UL << 20)
 #define DATA		(PAGE * 65)
 #define LINE		64UL
 /* Stop if the area is not full after this number of calls of branches(), for example because trace is lost */
 #define ROUNDS_MAX	300
-
-static uint64_t number(const char *file)
-{
-	char path[128], text[64] = "";
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/ntrace/%s", file);
-	f = fopen(path, "r");
-	if (!f || !fgets(text, sizeof(text), f)) {
-		fprintf(stderr, "latency: %s cannot be read\n", path);
-		exit(1);
-	}
-	fclose(f);
-	return strtoull(text, NULL, 0);
-}
 
 struct event {
 	int fd;
@@ -52,7 +39,7 @@ struct event {
 static struct event open_event(int pid, int cpu, bool snapshot)
 {
 	struct perf_event_attr attr = {
-		.type = number("type"), .size = sizeof(attr), .config = number("cpu0/default_config"), .disabled = 1,
+		.type = number("ntrace/type"), .size = sizeof(attr), .config = number("ntrace/cpu0/default_config"), .disabled = 1,
 	};
 	struct event e;
 
@@ -155,15 +142,7 @@ static void on_cpu(int cpu, bool snapshot, bool task)
 	sched_setaffinity(0, sizeof(set), &set);
 	if (pipe(to) || pipe(from))
 		exit(1);
-	pid = fork();
-	if (!pid) {
-		char c;
-
-		while (read(to[0], &c, 1) == 1)
-			if (write(from[1], &c, 1) != 1)
-				break;
-		_exit(0);
-	}
+	pid = start_partner(to, from);
 	e = open_event(task ? 0 : -1, task ? -1 : cpu, snapshot);
 	ioctl(e.fd, PERF_EVENT_IOC_ENABLE, 0);
 	work(&e, snapshot, to[1], from[0]);
