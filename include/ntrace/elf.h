@@ -51,8 +51,8 @@ struct nt_elf_info {
 	uint32_t	xlen;		/* 32 or 64 */
 	uint32_t	isa;		/* NT_ISA_* from the attribute that names the extensions */
 	uint64_t	entry;		/* address of the first instruction to execute */
-	uint64_t	low;		/* the code is from @low up to, but not including, @high */
-	uint64_t	high;
+	uint64_t	low;		/* lowest address of the loaded segments */
+	uint64_t	high;		/* address after the last byte of the loaded segments */
 	uint32_t	type;		/* ET_EXEC, ET_DYN, ET_CORE */
 	uint32_t	build_id_size;	/* number of bytes of @build_id; 0 if the file has no build-id */
 	uint8_t		build_id[NT_ELF_BUILD_ID_MAX];
@@ -79,7 +79,7 @@ int nt_elf_open_memory(const void *data, size_t size, struct nt_elf **elf);
  */
 void nt_elf_close(struct nt_elf *elf);
 
-/* @size is sizeof(struct nt_elf_info), because the structure may become longer. */
+/* Fill in *info. @size is sizeof(struct nt_elf_info), because the structure may become longer. */
 void nt_elf_info(const struct nt_elf *elf, struct nt_elf_info *info, size_t size);
 
 /* A loaded part of the file, without memory that the loader fills with zeros */

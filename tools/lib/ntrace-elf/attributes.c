@@ -25,8 +25,8 @@ struct bytes {
 };
 
 /*
- * Read a ULEB128 number. Ignore all bits after the first 64. If the end of the number is missing,
- * use all remaining bytes, and return 0.
+ * Read and return a ULEB128 number. Ignore all bits after the first 64. If the end of the number is
+ * missing, skip all remaining bytes, and return 0.
  */
 static uint64_t take_uleb(struct bytes *bytes)
 {
@@ -56,8 +56,9 @@ static const char *take_text(struct bytes *bytes)
 }
 
 /*
- * Read a length at *bytes, which counts bytes from @start. Return the bytes between this length and
- * the end that it defines, and move *bytes to that end.
+ * Read the 4-byte length at *bytes of a part of the attributes section. The length counts the bytes from
+ * @start, which is at or before *bytes, to the end of the part. Return the bytes of the part after its
+ * length, and set *bytes to the bytes after the part.
  */
 static struct bytes take_part(struct bytes *bytes, const uint8_t *start)
 {
@@ -76,7 +77,7 @@ static struct bytes take_part(struct bytes *bytes, const uint8_t *start)
 	return part;
 }
 
-/* Return true if @arch, such as "rv64i2p1_m2p0_zcmp1p0", has @name with or without a version. */
+/* Return true if @arch, such as "rv64i2p1_m2p0_zcmp1p0", has extension @name, with or without a version. */
 static bool has_extension(const char *arch, const char *name)
 {
 	size_t length = strlen(name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* The open ELF file that the files of libntrace-elf share */
+/* The structure of an open ELF file, which is private to the library */
 #ifndef NTRACE_ELF_FILE_H
 #define NTRACE_ELF_FILE_H
 

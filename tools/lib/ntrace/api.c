@@ -14,7 +14,7 @@ void nt_copy_sized(void *to, size_t to_size, const void *from, size_t from_size)
 		memset((uint8_t *)to + from_size, 0, to_size - from_size);
 }
 
-/* Copy the caller's configuration to the layout of this library. */
+/* Check and copy the caller's configuration. Return NT_OK or NT_E_INVALID. */
 static int api_take_config(struct nt_config *config, const struct nt_config *from)
 {
 	return nt_config_check(from) ? NT_E_INVALID : nt_config_copy(config, from);

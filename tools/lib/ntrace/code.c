@@ -3,8 +3,8 @@
  * Decoded code consists of straight-line blocks, which are found by address and linked to each
  * other.
  *
- * A block is decoded once and then used each time it is executed. The walk of HIST follows the
- * links and does not decode instructions.
+ * A block is decoded once and then used each time it is executed. To follow the code by HIST, the
+ * decoder only follows the links between blocks, and need not decode their instructions again.
  */
 #include <stdlib.h>
 
@@ -185,7 +185,7 @@ static void code_stop_block(struct nt_block *block, enum nt_kind why)
 /* Number of bytes of code that are read at once */
 #define CHUNK	64
 
-/* A block with fewer half-words than this has room for one more instruction. */
+/* A block with fewer half-words than this has room for one more instruction of any length. */
 #define MAX_HALFWORDS	(NT_RANGE_HALFWORDS - 11)
 
 /*

@@ -35,10 +35,10 @@ enum nt_kind {
 struct nt_block {
 	struct nt_range	range;		/* range to emit for the block, if the branch at its end is not taken */
 	uint64_t	target;		/* target of a direct jump, branch or inferable jump */
-	uint32_t	link[2];	/* block after this one, and block at @target; 0 if not known */
+	uint32_t	link[2];	/* index of the next block, and of the block at @target; 0 if not known */
 };
 
-/* One address space. @slots is a hash table that finds a block by its address. */
+/* An address space. The hash table @slots finds a block by its address. */
 struct nt_space {
 	uint64_t	id;
 	uint32_t	*slots;	/* index of a block in nt_code::blocks; 0: the slot is free */
@@ -84,13 +84,14 @@ int nt_code_space(struct nt_code *code, uint64_t id);
  */
 uint32_t nt_code_find(struct nt_code *code, uint32_t space, uint64_t pc);
 
-/* The slow part of nt_code_next(), for a link that is not set or that has another address than @pc */
+/* Do the work of nt_code_next() if the link is not set, or leads to another address than @pc. */
 uint32_t nt_code_link(struct nt_code *code, uint32_t space, uint32_t index, unsigned int which,
 		      uint64_t pc);
 
 /*
- * Return the block at @pc, or 0 if out of memory. It is the link @which (0 or 1) of block @index.
- * @index is 0 if the previous block is not known. The function may move @code->blocks.
+ * Return the index of the block at @pc, or 0 if out of memory. Link @which (0 or 1) of block @index
+ * leads to that block. @index is 0 if the previous block is not known. The function may move
+ * @code->blocks.
  */
 static inline uint32_t nt_code_next(struct nt_code *code, uint32_t space, uint32_t index,
 				    unsigned int which, uint64_t pc)
@@ -104,8 +105,8 @@ static inline uint32_t nt_code_next(struct nt_code *code, uint32_t space, uint32
 
 /*
  * Set *part to the first @halfwords half-words of the block at @start. Return true if the last of
- * these half-words ends an instruction. Otherwise, *part ends before the instruction that @halfwords
- * would divide.
+ * these half-words ends an instruction. Otherwise, return false, and end *part before the instruction
+ * that contains the last of these half-words.
  */
 bool nt_code_split(struct nt_code *code, uint32_t space, uint64_t start,
 		   unsigned int halfwords, struct nt_range *part);

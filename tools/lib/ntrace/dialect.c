@@ -40,7 +40,7 @@
 				  .cdf_var = NT_FIELD_CKDATA1,				\
 				  .nr_vars = 1, .vars = { NT_FIELD_CKDATA0 } }
 
-/* Layouts that all dialects have */
+/* Layouts of the messages that all dialects have */
 #define BASE_LAYOUTS								\
 	[NT_TCODE_OWNERSHIP]			= OWNERSHIP,			\
 	[NT_TCODE_DIRECT_BRANCH]		= DIRECT_BRANCH,		\
@@ -68,7 +68,7 @@ static const struct nt_layout accemic[64] = {
 	[NT_TCODE_REPEAT_INSN_SYNC]	= REPEAT_INSN_SYNC,
 };
 
-/* Layouts of N-Trace 1.0 except RepeatBranch, and of IEEE-ISTO 5001's messages for software and events */
+/* Layouts of N-Trace 1.0 except RepeatBranch, and of messages of IEEE-ISTO 5001 about software and events */
 static const struct nt_layout sifive0[64] = {
 	BASE_LAYOUTS,
 	[NT_TCODE_DATA_ACQUISITION]	= DATA_ACQUISITION,

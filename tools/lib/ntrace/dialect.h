@@ -38,21 +38,21 @@ struct nt_dialect_table {
 	const struct nt_layout	*layouts;	/* layouts of messages, by TCODE */
 	const struct nt_other	*others;	/* messages that are not in @layouts, by TCODE */
 	uint32_t		deviations;	/* possible deviations, 1 << enum nt_deviation */
-	uint64_t		moves_pc;	/* mask of TCODEs that are skipped although they move the PC */
+	uint64_t		moves_pc;	/* mask of TCODEs whose messages change the PC, but are skipped */
 	uint16_t		return_depth;	/* number of entries of the return stack */
 	bool			drops_newest;	/* a full return stack ignores calls */
-	bool			is_odd;		/* the fast path must check for differences in messages without SYNC */
+	bool			is_odd;		/* the fast path must check for differences from N-Trace 1.0 */
 	uint8_t			addr_bits;	/* number of address bits of RV64, if nt_config::addr_bits is 0 */
-	bool			xor_time;	/* TSTAMP without SYNC is XORed, not added */
+	bool			xor_time;	/* TSTAMP without SYNC is XORed with the time, not added to it */
 	bool			has_runs;	/* RCODE 8 and 9 report repeated branches */
 	bool			has_events;	/* the encoder sends NT_TCODE_IN_CIRCUIT_TRACE */
-	bool			opaque_owner;	/* PROCESS may be anything that software wrote */
+	bool			opaque_owner;	/* software writes PROCESS, so its format may be invalid */
 	bool			empty_cdf;	/* CDF=0 in HTM means that HIST is missing */
 	/* if HIST lacks the bit of the last branch, F-ADDR is not the destination of the branch */
 	bool			sync_at_branch;
 	bool			swap_is_call;	/* a reported co-routine swap does not pop the return stack */
 	bool			btm_all_jumps;	/* BTM reports direct jumps */
-	bool			counts_returns;	/* to leave out implicit returns, the encoder only counts calls */
+	bool			counts_returns;	/* the encoder counts calls to decide which returns to report */
 	/* SYNC 15 reports a sample of the PC, which need not follow the previous instruction */
 	bool			has_samples;
 	uint8_t			max_btype;	/* largest B-TYPE that is not reserved */
@@ -80,7 +80,7 @@ static inline const struct nt_dialect_table *nt_dialect_of(const struct nt_confi
 				  config->dialect : 0];
 }
 
-/* Return true if @msg is not about the flow, so that only its text depends on its fields. */
+/* Return true if @msg reports no executed instructions. The decoder ignores its fields, except to print them. */
 static inline bool nt_message_has_others(const struct nt_message *msg)
 {
 	return !nt_dialect_tables[msg->dialect].layouts[msg->tcode].known ||

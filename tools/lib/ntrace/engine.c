@@ -108,8 +108,9 @@ static void engine_add_lost(struct nt_flow *flow, struct nt_source *src)
 }
 
 /*
- * Set nt_source::kept to 0. If a return was inferred from an entry that was pushed on the return stack before
- * the last SYNC, count NT_DEV_STACK_OVER_SYNC.
+ * Set nt_source::kept, the number of entries of the return stack that were pushed before the last SYNC, to
+ * 0. If a return has popped one of these entries, count the deviation NT_DEV_STACK_OVER_SYNC, because SYNC
+ * should have emptied the stack of the encoder.
  */
 static void engine_end_kept(struct nt_flow *flow, struct nt_source *src)
 {
@@ -346,7 +347,7 @@ static void engine_fail_all(struct nt_flow *flow, int code)
 	engine_add_error(flow, NULL, code);
 }
 
-/* ---- how a message ends ---- */
+/* ---- the end of a message ---- */
 
 static const struct nt_block *engine_tail_block(struct nt_flow *flow)
 {
@@ -453,7 +454,7 @@ static bool engine_is_custom(const struct nt_flow *flow, const struct nt_source 
 	return false;
 }
 
-/* Finish a message that ends with a jump to @dest, which the message reports. */
+/* Finish a message that ends with a jump to @dest, which the message reports. Return NT_OK or an error. */
 static int engine_finish_jump(struct nt_flow *flow, struct nt_source *src, uint64_t dest)
 {
 	const struct nt_block *block = engine_tail_block(flow);
@@ -476,7 +477,7 @@ static int engine_finish_jump(struct nt_flow *flow, struct nt_source *src, uint6
 
 /*
  * Infer how the last block of the walk ended. The message does not report this, because it was sent
- * for another reason, such as a trap. A branch for which HIST has no bit was not taken.
+ * for another reason, such as a trap. A branch for which HIST has no bit was not taken. Return NT_OK or an error.
  */
 static int engine_settle_tail(struct nt_flow *flow, struct nt_source *src)
 {
@@ -497,7 +498,7 @@ static int engine_settle_tail(struct nt_flow *flow, struct nt_source *src)
 	return NT_OK;
 }
 
-/* Finish a message that reports an exception or interrupt before the next instruction. */
+/* Finish a message that reports a trap before the next instruction. Return NT_OK or an error. */
 static int engine_finish_trap(struct nt_flow *flow, struct nt_source *src, uint64_t dest)
 {
 	static const uint8_t ends[] = {
@@ -523,7 +524,7 @@ static int engine_finish_trap(struct nt_flow *flow, struct nt_source *src, uint6
 	return NT_OK;
 }
 
-/* Finish DirectBranch, whose last instruction is a taken branch (chapter 7.2). */
+/* Finish DirectBranch, whose last instruction is a taken branch (chapter 7.2). Return NT_OK or an error. */
 static int engine_finish_direct(struct nt_flow *flow, struct nt_source *src)
 {
 	const struct nt_block *block = engine_tail_block(flow);
@@ -541,8 +542,8 @@ static int engine_finish_direct(struct nt_flow *flow, struct nt_source *src)
 #define ENOUGH_RETURNS	3
 
 /*
- * Handle a reported return of an encoder that only counts calls. With implicit return, such an
- * encoder should not report a return while its count is above 0. However, it is not known which
+ * Handle a reported return of an encoder that only counts calls. With implicit return, this encoder
+ * should not report a return while its count is above 0. However, the decoder does not know which
  * instructions the encoder counts as calls. Therefore a reported return is not an error, and only
  * removes an entry from the return stack.
  */
@@ -559,7 +560,7 @@ static void engine_note_return(struct nt_flow *flow, struct nt_source *src)
 	src->depth = 0;
 }
 
-/* Finish IndirectBranch or IndirectBranchHist. */
+/* Finish IndirectBranch or IndirectBranchHist. Return NT_OK or an error. */
 static int engine_finish_indirect(struct nt_flow *flow, struct nt_source *src)
 {
 	uint64_t dest = flow->act == &flow->msg ?
@@ -587,7 +588,7 @@ static bool engine_leads_to(const struct nt_flow *flow, const struct nt_block *b
 
 /*
  * Finish a DirectBranchSync that replaces ProgTraceSync on straight code (note 1 of the figures in
- * chapter 8.4). An inferred return or jump may have led to that code.
+ * chapter 8.4). An inferred return or jump may have led to that code. Return NT_OK or an error.
  */
 static int engine_finish_inferred_sync(struct nt_flow *flow, struct nt_source *src)
 {
@@ -617,9 +618,9 @@ static void engine_note_bare_sync(struct nt_flow *flow, const struct nt_source *
 }
 
 /*
- * Finish a message with SYNC on straight code, or after an instruction that the message does not
- * report. F-ADDR must be the address that the walk has reached. In BTM, only F-ADDR shows whether a
- * branch at the end was taken.
+ * Finish a message with SYNC that reports no trap, and before which the trace was not interrupted. The walk
+ * may have ended at any instruction, and F-ADDR must be the address of the next one. In BTM, only F-ADDR
+ * shows whether a branch at the end of the walk was taken. Return NT_OK or an error.
  */
 static int engine_finish_linear_sync(struct nt_flow *flow, struct nt_source *src)
 {
@@ -664,7 +665,7 @@ static bool engine_is_cut(const struct nt_flow *flow, unsigned int sync)
 	       (sync == NT_SYNC_PC_SAMPLE && flow->dialect->has_samples);
 }
 
-/* Finish a message that ends the flow. If the walk ends with an indirect jump, its target may be unknown. */
+/* Finish a message that ends the flow. The target of an indirect jump at the end of the walk may be unknown. */
 static int engine_finish_flow(struct nt_flow *flow, struct nt_source *src)
 {
 	int err = engine_settle_tail(flow, src);
@@ -678,7 +679,7 @@ static int engine_finish_flow(struct nt_flow *flow, struct nt_source *src)
 
 /*
  * Finish a message with SYNC whose B-TYPE reports a trap. Some encoders send this B-TYPE for a trap
- * return. If the walk ended at a trap return, handle the message as a jump to F-ADDR.
+ * return. If the walk ended at a trap return, handle the message as a jump to F-ADDR. Return NT_OK or an error.
  */
 static int engine_finish_trap_sync(struct nt_flow *flow, struct nt_source *src)
 {
@@ -693,8 +694,8 @@ static int engine_finish_trap_sync(struct nt_flow *flow, struct nt_source *src)
 }
 
 /*
- * Finish the instructions before a message with SYNC. Set *restart if the flow does not continue
- * after them, but starts anew at F-ADDR.
+ * Determine how the walk of a message with SYNC ends. Set *restart if the flow does not continue at
+ * the end of the walk, but starts anew at F-ADDR. Return NT_OK or an error.
  */
 static int engine_finish_way_to_sync(struct nt_flow *flow, struct nt_source *src, bool *restart)
 {
@@ -749,12 +750,12 @@ static int engine_finish_correlation(struct nt_flow *flow, struct nt_source *src
 	return NT_OK;
 }
 
-/* ---- begin ---- */
+/* ---- trace mode, and the start of the flow ---- */
 
-/* After this number of messages of the other mode, the decoder changes the mode that it detected. */
+/* The decoder changes the trace mode that it detected after this number of messages of the other mode. */
 #define ENOUGH_OTHERS	2
 
-/* Return true if the encoder may send HIST in BTM, so that HIST does not show the mode. */
+/* Return true if the encoder may send HIST in BTM too, so that HIST does not prove that the mode is HTM. */
 static bool engine_is_hist_unsure(const struct nt_flow *flow)
 {
 	return (flow->dialect->deviations | flow->config.accept) & NT_DEV_BIT(NT_DEV_HIST_IN_BTM);
@@ -877,7 +878,10 @@ static int engine_check_hist(struct nt_flow *flow, const struct nt_source *src)
 	return NT_OK;
 }
 
-/* Return true if HIST may lack the bit of a branch just before a message with SYNC. */
+/*
+ * Return true if HIST of a message with SYNC may lack the bit of the last branch before this message, because
+ * some encoders report this branch only by F-ADDR.
+ */
 static bool engine_may_lack_bit(const struct nt_flow *flow, const struct nt_source *src)
 {
 	const struct nt_message *act = flow->act;
@@ -889,7 +893,7 @@ static bool engine_may_lack_bit(const struct nt_flow *flow, const struct nt_sour
 				NT_DEV_DIRECT_SYNC : NT_DEV_SYNC_LACKS_BIT);
 }
 
-/* Set up the walk by I-CNT and HIST of the message nt_flow::act. */
+/* Set up the walk by I-CNT and HIST of the message nt_flow::act. Return NT_OK or an error. */
 static int engine_begin_walk(struct nt_flow *flow, struct nt_source *src)
 {
 	const struct nt_message *act = flow->act;
@@ -911,7 +915,7 @@ static int engine_begin_walk(struct nt_flow *flow, struct nt_source *src)
 		walk->again = act->fields & NT_FIELD_HREPEAT ? act->value : 1;
 		if (!walk->again)
 			walk->todo.nr_bits = 0;
-		/* To repeat a HIST without branches has no effect. */
+		/* A HIST without branches has no effect, even if it is repeated. */
 		else if (walk->todo.nr_bits)
 			walk->again--;
 		else
@@ -928,8 +932,8 @@ static int engine_begin_walk(struct nt_flow *flow, struct nt_source *src)
 }
 
 /*
- * Begin ResourceFull (chapter 7.8). A message about a full I-CNT does not reset HIST. A message
- * about a full HIST does not reset I-CNT.
+ * Begin to decode ResourceFull (chapter 7.8). If it reports a full I-CNT, the encoder does not reset
+ * HIST. If it reports a full HIST, the encoder does not reset I-CNT. Return NT_OK or an error.
  */
 static int engine_begin_resource(struct nt_flow *flow, struct nt_source *src)
 {
@@ -949,7 +953,7 @@ static int engine_begin_resource(struct nt_flow *flow, struct nt_source *src)
 	return NT_E_RESERVED;
 }
 
-/* Begin RepeatBranch (chapter 7.11). */
+/* Begin to decode RepeatBranch (chapter 7.11). Return NT_OK or an error. */
 static int engine_begin_repeat(struct nt_flow *flow, struct nt_source *src)
 {
 	nt_fast_last(flow, src);
@@ -965,7 +969,7 @@ static int engine_begin_repeat(struct nt_flow *flow, struct nt_source *src)
 	return engine_begin_walk(flow, src);
 }
 
-/* Begin a message that reports instructions, while the flow is known. */
+/* Begin to decode a message that reports instructions, while the PC is known. Return NT_OK or an error. */
 static int engine_begin_live(struct nt_flow *flow, struct nt_source *src)
 {
 	int err = engine_check_mode(flow, src);
@@ -1000,7 +1004,7 @@ static bool engine_is_trap_in_gap(const struct nt_flow *flow, const struct nt_so
 }
 
 /*
- * Begin a message while the flow is not known. The flow continues at the next SYNC, or, after
+ * Handle a message while the PC is not known. The flow continues at the next SYNC, or, after
  * missing code, at the next U-ADDR.
  */
 static void engine_begin_lost(struct nt_flow *flow, struct nt_source *src)
@@ -1164,7 +1168,7 @@ static void engine_begin(struct nt_flow *flow)
 
 /*
  * Finish RepeatInstruction (IEEE-ISTO 5001). I-CNT and HIST end with an instruction that jumps to
- * itself, which was executed R-CNT more times.
+ * itself, and that was executed R-CNT more times. Return NT_OK or an error.
  */
 static int engine_finish_repeated(struct nt_flow *flow, struct nt_source *src)
 {
@@ -1278,8 +1282,8 @@ static bool engine_is_other(const struct nt_flow *flow)
 
 /*
  * Skip plain messages (see plain.h) of sources that are not decoded. Most messages are plain. The
- * caller reads any other message like the messages of the decoded source, because an invalid
- * message is an error of every source.
+ * caller reads all messages that are not plain, from any source, because an invalid message is an
+ * error of every source.
  */
 static void engine_skip_others(struct nt_flow *flow)
 {
@@ -1338,7 +1342,7 @@ static bool engine_is_full(const struct nt_flow *flow)
 	       flow->nr_marks >= MAX_MARKS - 1;
 }
 
-/* Add a mark for a message that encodes the newest ranges, and more ranges in the next batch. */
+/* If the batch is full before the end of a message, add a mark of the message for the ranges in the batch. */
 static void engine_add_open_mark(struct nt_flow *flow)
 {
 	if (flow->nr_ranges && !engine_is_marked(flow))
@@ -1399,8 +1403,8 @@ static int engine_continue_walk(struct nt_flow *flow)
 }
 
 /*
- * Read, decode or begin at least one message. Return 1 if the caller must call again, 0 if nothing
- * more can be decoded now, or NT_E_NOMEM.
+ * Read a message, begin to decode it, or decode plain messages. Return 1 if the caller must call
+ * again, 0 if nothing more can be decoded now, or NT_E_NOMEM.
  */
 static int engine_next_message(struct nt_flow *flow, bool single)
 {

@@ -7,7 +7,7 @@
 
 #include "flow.h"
 
-/* Add an item of the current message. It is valid until the next item is added. */
+/* Add an item for the current message. Return the item, which is valid until the next item is added. */
 struct nt_item *nt_engine_event(struct nt_flow *flow, struct nt_source *src,
 				enum nt_item_type type);
 

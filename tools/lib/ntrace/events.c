@@ -21,16 +21,16 @@ void nt_event_owner(struct nt_flow *flow, struct nt_source *src)
 	nt_engine_event(flow, src, NT_ITEM_DATA)->data.value = flow->msg.value;
 }
 
-/* Return true if the address is known to which the next U-ADDR is relative. */
+/* Return true if the decoder knows the address to which the next U-ADDR is relative. */
 static bool event_has_reference(const struct nt_source *src)
 {
 	return src->has_ref || src->state == NT_STATE_LIVE || src->state == NT_STATE_NO_PC;
 }
 
 /*
- * Convert CKDATA0 to an address, to which the next address is relative. In a message with SYNC,
- * CKDATA0 is the address. Otherwise it is the XOR with the previous address. Return false if the
- * previous address is not known.
+ * Set nt_source::ref, to which the next address is relative, to the address in CKDATA0. In a message
+ * with SYNC, CKDATA0 is the address. Otherwise it is the XOR of this and the previous address. Return
+ * false if the previous address is not known.
  */
 static bool event_move_reference(struct nt_flow *flow, struct nt_source *src)
 {
@@ -65,7 +65,7 @@ static void event_add_event(struct nt_flow *flow, struct nt_source *src)
 	item->event.data = is_code ? msg->value : msg->data;
 	if (msg->code != NT_CKSRC_CALL || !msg->cdf)
 		return;
-	/* The data is the target of the call. The next address is relative to this target. */
+	/* The message reports a call at src->ref. Its data encodes the target; the next address is relative to it. */
 	item->event.has_data = has_addr;
 	if (!has_addr)
 		return;

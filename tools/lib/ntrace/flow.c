@@ -285,7 +285,10 @@ int nt_flow_take_item(struct nt_flow *flow, struct nt_item *item)
 	return 1;
 }
 
-/* Set the marks of the ranges that were not returned, and make nt_mark::range relative to the first one. */
+/*
+ * Set the time and the marks of a batch with the ranges that were not yet returned to the caller. Make
+ * nt_mark::range relative to the first of these ranges.
+ */
 static void flow_set_batch_marks(struct nt_flow *flow, struct nt_batch *batch)
 {
 	struct nt_mark *mark = flow->marks, *end = flow->marks + flow->nr_marks;

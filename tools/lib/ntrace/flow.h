@@ -43,7 +43,7 @@ enum nt_state {
 enum nt_returns {
 	NT_RETURNS_UNKNOWN,	/* no return was decoded since the last loss of trace */
 	NT_RETURNS_EXPLICIT,	/* a message reports each return, so the return stack is not used */
-	NT_RETURNS_IMPLICIT,	/* no message reports a return to a counted call */
+	NT_RETURNS_IMPLICIT,	/* no message reports a return from a call that the encoder has counted */
 };
 
 /* An entry of the return stack */
@@ -62,9 +62,9 @@ struct nt_source {
 	uint32_t		block;		/* block at @pc; 0 if not known */
 	int			space;		/* index of the address space; -1 if not known */
 	uint64_t		ref;		/* address to which the next U-ADDR is relative (chapter 8.1) */
-	bool			has_ref;	/* an event has set @ref while the PC is unknown */
-	uint64_t		owed;		/* half-words of I-CNT in ResourceFull that are not yet walked */
-	uint64_t		walked;		/* half-words walked by HIST, which a later I-CNT will contain */
+	bool			has_ref;	/* in-circuit trace has set @ref while the PC is unknown */
+	uint64_t		owed;		/* half-words that ResourceFull reported, and that are not yet walked */
+	uint64_t		walked;		/* half-words reported by HIST, which the next I-CNT includes */
 	struct nt_context	context;
 	uint64_t		tstamp;
 	bool			has_tstamp;
@@ -103,12 +103,12 @@ struct nt_walk {
 	bool		ready;		/* the decoded code of the address space is up to date */
 	bool		hist_only;	/* walk HIST without I-CNT, and end at its last branch */
 	bool		ends_linear;	/* the last emitted range ends without jump or branch */
-	/* last block of the walk, if the message reports the destination of its jump; or 0 */
+	/* index of the last block of the walk, if the message reports where its jump went; or 0 */
 	uint32_t	tail;
 	uint32_t	at;		/* offset of a faulty instruction from the PC, in bytes */
 	struct nt_todo	todo;
 	bool		lacks_bit;	/* HIST may lack the bit of the last branch */
-	uint64_t	again;		/* number of further walks of HIST (HREPEAT) */
+	uint64_t	again;		/* number of times that HIST must still be repeated (HREPEAT) */
 	uint32_t	spins;		/* number of blocks since the last branch */
 };
 
@@ -135,19 +135,22 @@ struct nt_flow {
 	struct nt_source	*src;		/* source of @msg */
 	struct nt_walk		walk;
 
-	/* ranges, marks and events that the caller gets next */
+	/*
+	 * The batch, which has the ranges, marks and events that the caller of the library gets next. All
+	 * of its ranges are of @batch_src.
+	 */
 	struct nt_source	*batch_src;
 	struct nt_context	batch_context;
 	uint64_t		batch_space;	/* address space of the ranges */
 	uint64_t		batch_tstamp;	/* time at the start of the batch */
 	bool			batch_has_tstamp;
-	bool			has_noted;	/* @has_dest and @dest are set for this batch */
+	bool			has_noted;	/* @dest is valid if @has_dest; else use the PC of @batch_src */
 	bool			has_dest;
 	uint64_t		dest;		/* destination of the last range */
 	uint32_t		at;		/* number of ranges returned to the caller */
 	uint32_t		nr_ranges;
 	uint32_t		nr_marks;
-	uint32_t		at_mark;	/* index of the mark of the next range */
+	uint32_t		at_mark;	/* index in @marks of the mark that covers range number @at */
 	uint32_t		nr_events;
 	uint32_t		at_event;	/* number of events returned to the caller */
 	struct nt_range		*ranges;	/* array of MAX_RANGES */
@@ -176,7 +179,7 @@ static inline uint64_t nt_source_time(const struct nt_source *src)
 	return src->has_tstamp ? src->tstamp : 0;
 }
 
-/* Add a mark for the message at @offset, which encodes the ranges below index @range. */
+/* Add a mark for the message at @offset, which reported the ranges from the previous mark up to index @range - 1. */
 static inline void nt_mark_put(struct nt_flow *flow, uint32_t range, uint64_t offset,
 			       uint8_t tcode, uint64_t tstamp, enum nt_tstamp_kind kind)
 {

@@ -32,9 +32,9 @@ struct nt_foreign_clock {
 };
 
 /*
- * nt_foreign_new() - begin to read a recording
- * @words: The private data of PERF_RECORD_AUXTRACE_INFO, @nr words, which the caller may then free
- * @error: Set to a sentence if the function returns NULL
+ * nt_foreign_new() - begin to read a recording. Return NULL on failure.
+ * @words: The @nr words of private data of PERF_RECORD_AUXTRACE_INFO, which may be freed after the call
+ * @error: Set to a sentence about the error if the function returns NULL
  */
 struct nt_foreign *nt_foreign_new(const uint64_t *words, size_t nr, const char **error);
 void nt_foreign_free(struct nt_foreign *foreign);
@@ -45,14 +45,14 @@ const char *nt_foreign_name(const struct nt_foreign *foreign);
 /*
  * nt_foreign_flags() - convert PERF_RECORD_AUX::flags, whose format bits each driver defines itself
  *
- * nt_foreign_settle() reports an unknown format.
+ * Return: The flags with the format bits of <linux/ntrace.h>. nt_foreign_settle() reports an unknown format.
  */
 uint64_t nt_foreign_flags(struct nt_foreign *foreign, uint64_t flags);
 
 /* nt_foreign_add_id() - add @id, the hw_id of PERF_RECORD_AUX_OUTPUT_HW_ID; @cpu is -1 if it is unknown */
 void nt_foreign_add_id(struct nt_foreign *foreign, int cpu, uint64_t id);
 
-/* nt_foreign_learn() - learn from a part of the trace, which may begin inside a message */
+/* nt_foreign_learn() - determine settings from a part of the trace, which may begin inside a message */
 void nt_foreign_learn(struct nt_foreign *foreign, const uint8_t *data, size_t size);
 
 /*
@@ -69,8 +69,9 @@ const uint64_t *nt_foreign_words(const struct nt_foreign *foreign, size_t *nr);
 
 /* The trace of a record that is a ring, in which the newest bytes have overwritten the oldest */
 struct nt_foreign_ring {
-	uint64_t	old;	/* number of bytes at the start that were recorded before all encoders last stopped */
-	uint64_t	seam;	/* offset at which 64 bytes that gtrace does not read are missing; 0 if it is unknown */
+	uint64_t	old;	/* number of bytes at the start that are trace of earlier sessions */
+	/* offset at which 64 bytes are missing, because the driver gtrace does not read them; 0 if it is unknown */
+	uint64_t	seam;
 };
 
 /* One of the pieces of memory that contain a record */

@@ -28,8 +28,8 @@ void nt_image_free(struct nt_image *image)
 /* ---- views ---- */
 
 /*
- * Views are sorted by space and address. Return the number of views before the first view that
- * begins after @addr of @space.
+ * Return the number of views before the first view that begins after @addr of @space. Views are sorted
+ * by space and address.
  */
 static size_t image_count_views(const struct nt_image *image, uint64_t space, uint64_t addr)
 {
@@ -115,7 +115,7 @@ static int image_make_room(struct nt_image *image)
 	size_t nr = image->nr_sections + 1;
 	struct nt_section *more;
 
-	/* The size of the array is a power of two, and is doubled when the array is full. */
+	/* Enlarge the arrays, to about twice the size, only if the number of sections is 0 or a power of two. */
 	if (image->sections && image->nr_sections & (image->nr_sections - 1))
 		return NT_OK;
 	more = realloc(image->sections, 2 * nr * sizeof(*more));
@@ -134,7 +134,7 @@ int nt_image_add(struct nt_image *image, uint64_t space, uint64_t addr,
 {
 	struct nt_section section = { .space = space, .addr = addr, .size = size, .data = data };
 
-	/* The last byte of a section may have the highest address. */
+	/* Check the last byte, because the address after a section may wrap around to 0. */
 	if (!size || addr + (size - 1) < addr)
 		return NT_E_INVALID;
 	if (image_make_room(image))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The code of an image, as sections that the caller has added, and as views of sections that no
- * later section hides.
+ * The code of an image. The caller of the library adds sections of code. Where sections overlap, the
+ * section that was added last hides the others. A view is a part of a section that is not hidden.
  */
 #ifndef NTRACE_IMAGE_H
 #define NTRACE_IMAGE_H
@@ -37,7 +37,7 @@ struct nt_image {
 	struct nt_section	*views;
 	size_t			nr_views;
 	struct nt_image_reader	reader;
-	uint64_t		generation;	/* number of changes */
+	uint64_t		generation;	/* number of changes of the image so far, see struct nt_change */
 	/* change number N, which set @generation to N, is at index N modulo NR_CHANGES */
 	struct nt_change	changes[NR_CHANGES];
 };

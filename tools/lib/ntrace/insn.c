@@ -38,7 +38,7 @@ static uint8_t insn_jalr_class(unsigned int rd, unsigned int rs)
 	return insn_is_link(rs) ? NT_CLASS_RETURN : NT_CLASS_INDIRECT_JUMP;
 }
 
-/* Bits 31:12 of jal are imm[20|10:1|11|19:12]. */
+/* Return the offset of jal. Its bits 31:12 are imm[20|10:1|11|19:12]. */
 static int64_t insn_imm_j(uint32_t insn)
 {
 	uint32_t imm = insn_bits(insn, 31, 31) << 20 | insn_bits(insn, 19, 12) << 12 |
@@ -47,7 +47,7 @@ static int64_t insn_imm_j(uint32_t insn)
 	return sign_extend(imm, 21);
 }
 
-/* Bits 31:7 of a branch are imm[12|10:5] rs2 rs1 funct3 imm[4:1|11]. */
+/* Return the offset of a branch. Its bits 31:7 are imm[12|10:5] rs2 rs1 funct3 imm[4:1|11]. */
 static int64_t insn_imm_b(uint32_t insn)
 {
 	uint32_t imm = insn_bits(insn, 31, 31) << 12 | insn_bits(insn, 7, 7) << 11 |
@@ -56,7 +56,7 @@ static int64_t insn_imm_b(uint32_t insn)
 	return sign_extend(imm, 13);
 }
 
-/* c.j and c.jal have imm[11|4|9:8|10|6|7|3:1|5] in bits 12:2. */
+/* Return the offset of c.j or c.jal. Their bits 12:2 are imm[11|4|9:8|10|6|7|3:1|5]. */
 static int64_t insn_imm_cj(uint32_t insn)
 {
 	uint32_t imm = insn_bits(insn, 12, 12) << 11 | insn_bits(insn, 11, 11) << 4 |
@@ -67,7 +67,7 @@ static int64_t insn_imm_cj(uint32_t insn)
 	return sign_extend(imm, 12);
 }
 
-/* c.beqz and c.bnez have imm[8|4:3] in bits 12:10, and imm[7:6|2:1|5] in bits 6:2. */
+/* Return the offset of c.beqz or c.bnez. Bits 12:10 are imm[8|4:3], and bits 6:2 are imm[7:6|2:1|5]. */
 static int64_t insn_imm_cb(uint32_t insn)
 {
 	uint32_t imm = insn_bits(insn, 12, 12) << 8 | insn_bits(insn, 11, 10) << 3 |
@@ -77,7 +77,7 @@ static int64_t insn_imm_cb(uint32_t insn)
 	return sign_extend(imm, 9);
 }
 
-/* Quadrant 1 of the compressed encodings */
+/* Decode an instruction of quadrant 1 of the compressed encodings. */
 static void insn_decode_c1(const struct nt_config *config, uint32_t op, struct nt_insn *insn)
 {
 	unsigned int rd = insn_bits(op, 11, 7);
@@ -124,7 +124,7 @@ static void insn_decode_zcm(const struct nt_config *config, uint32_t op, struct 
 	}
 }
 
-/* Quadrant 2: c.jr, c.jalr, c.ebreak */
+/* Decode an instruction of quadrant 2, such as c.jr, c.jalr and c.ebreak. */
 static void insn_decode_c2(const struct nt_config *config, uint32_t op, struct nt_insn *insn)
 {
 	unsigned int rs1 = insn_bits(op, 11, 7);

@@ -34,7 +34,7 @@ static inline unsigned int mseo(uint8_t byte)
 	return byte & MSEO_MASK;
 }
 
-/* Unaligned little-endian loads, which compilers turn into one instruction */
+/* Return the little-endian number at @p, which need not be aligned. Compilers make one load of this. */
 static __always_inline uint16_t load16(const uint8_t *p)
 {
 	return (uint16_t)(p[0] | p[1] << 8);
@@ -50,13 +50,13 @@ static __always_inline uint64_t load64(const uint8_t *p)
 	return load32(p) | (uint64_t)load32(p + 4) << 32;
 }
 
-/* Copy bit @bits - 1 of @value to all bits above it. */
+/* Return @value with copies of bit @bits - 1 in all bits above it. */
 static inline int64_t sign_extend(uint64_t value, unsigned int bits)
 {
 	return (int64_t)(value << (64 - bits)) >> (64 - bits);
 }
 
-/* Return the 48 bits of the MDO of 8 bytes. */
+/* Remove the MSEO bits of 8 trace bytes, and return the remaining 48 bits (MDO). */
 static inline uint64_t gather_mdo(uint64_t bytes)
 {
 	uint64_t v = (bytes >> 2) & 0x3f3f3f3f3f3f3f3fULL;
@@ -66,7 +66,7 @@ static inline uint64_t gather_mdo(uint64_t bytes)
 	return (v & 0x0000000000ffffffULL) | (v & 0x00ffffff00000000ULL) >> 8;
 }
 
-/* Copy a structure, which may be longer on one side. Clear the rest of a longer destination. */
+/* Copy a structure. The two sizes may differ. Clear the rest of a destination that is longer. */
 void nt_copy_sized(void *to, size_t to_size, const void *from, size_t from_size);
 
 int nt_config_copy(struct nt_config *copy, const struct nt_config *config);
@@ -111,7 +111,7 @@ struct nt_reader {
 	bool			skip;		/* skip bytes up to the next MSEO of 11 */
 	size_t			nr_carry;	/* number of bytes in @carry */
 	uint64_t		nr_more;	/* number of bytes for which @carry has no room */
-	bool			more_reserved;	/* one of the bytes without room may have a reserved MSEO */
+	bool			more_reserved;	/* one of the @nr_more bytes may have a reserved MSEO */
 	uint8_t			carry[NT_MESSAGE_MAX + 1];	/* start of an incomplete message */
 };
 

@@ -94,7 +94,7 @@ static bool message_has_surplus(const struct var *var, unsigned int width)
 	return var->bits > width && (var->value >> width || var->high);
 }
 
-/* Set the address from F-ADDR or U-ADDR, which are sent without bit 0 (chapters 8.1 and 9.4). */
+/* Set the address from F-ADDR or U-ADDR, which are sent without bit 0. Return NT_OK or NT_E_OVERFLOW. */
 static int message_set_addr(const struct nt_config *config, struct nt_message *msg,
 			    const struct var *var, const uint8_t *last)
 {
@@ -115,7 +115,7 @@ static int message_set_addr(const struct nt_config *config, struct nt_message *m
 }
 
 /*
- * PROCESS, chapter 7.1
+ * Split PROCESS (chapter 7.1) into its parts:
  *
  *	 x ... 5   4   3   2   1   0
  *	+-------+---+-------+-------+
@@ -132,7 +132,7 @@ static void message_set_process(struct nt_message *msg, uint64_t value)
 
 /*
  * Set RDATA of a message that counts branches in a row that were all taken, or all not taken. Only
- * some dialects have this message.
+ * some dialects have this message. Return NT_OK or NT_E_OVERFLOW.
  */
 static int message_set_run(struct nt_message *msg, uint64_t value)
 {
@@ -148,7 +148,7 @@ static bool message_is_run(const struct nt_message *msg)
 		(msg->code == NT_RCODE_NOT_TAKEN || msg->code == NT_RCODE_TAKEN);
 }
 
-/* Set RDATA[0], whose meaning depends on RCODE (chapter 7.8). */
+/* Set RDATA[0], whose meaning depends on RCODE (chapter 7.8). Return NT_OK or an error. */
 static int message_set_rdata(struct nt_message *msg, uint64_t value)
 {
 	if (message_is_run(msg))
@@ -173,7 +173,8 @@ static int message_set_rdata(struct nt_message *msg, uint64_t value)
 
 /*
  * Set one variable-length field, and check its maximum in table "Maximum Field Sizes". But let I-CNT
- * have up to 30 bits, because chapter 3 assumes 30 bits in the length of the longest message.
+ * have up to 30 bits, because chapter 3 assumes 30 bits in the length of the longest message. Return
+ * NT_OK or an error.
  */
 static int message_set_var(const struct nt_config *config, struct nt_message *msg,
 			   uint32_t field, const struct var *var, const uint8_t *last)
@@ -325,7 +326,7 @@ static const uint8_t *message_field_end(const uint8_t *p, const uint8_t *end)
 	return p + 1;
 }
 
-/* Parse the variable-length fields of a complete message. The first of them begins at bit @skip. */
+/* Parse the variable-length fields, which begin at bit @skip of a message. Return NT_OK or an error. */
 static int message_parse_vars(const struct nt_config *config, const struct nt_layout *layout,
 			      struct nt_message *msg, const uint8_t *p, unsigned int skip)
 {
@@ -409,7 +410,7 @@ static bool message_is_marker(const struct nt_message *msg)
 		!nt_dialect_tables[msg->dialect].has_events;
 }
 
-/* Parse a message of @msg->length bytes, of which only the last has MSEO 11. */
+/* Parse a message of @msg->length bytes, of which only the last has MSEO 11. Return NT_OK or an error. */
 static int message_parse(const struct nt_config *config, const uint8_t *p, struct nt_message *msg)
 {
 	const struct nt_layout *layout = &nt_dialect_of(config)->layouts[msg->tcode];

@@ -16,7 +16,7 @@
 /* Number of bytes that the fast path examines at once */
 #define WINDOW		16
 
-/* The positions of two MSEO bits in the next WINDOW bytes. Bit i of each mask belongs to byte i. */
+/* Bit masks of the next WINDOW bytes. Bit i of @field and of @high describes the MSEO of byte i. */
 struct ends {
 	unsigned int	field;		/* bytes with MSEO 01 or 11 */
 	unsigned int	high;		/* bytes with MSEO 10 or 11 */
@@ -33,7 +33,7 @@ static __always_inline struct ends plain_find_ends(const uint8_t *p)
 	};
 }
 #else
-/* Return the lowest bit of each byte. The multiplication moves bit 8i to bit 56 + i. */
+/* Return the lowest bits of the 8 bytes of @w. The multiplication moves bit 8i to bit 56 + i. */
 static __always_inline unsigned int plain_low_bits(uint64_t w)
 {
 	return (w & 0x0101010101010101ULL) * 0x0102040810204080ULL >> 56;
@@ -50,7 +50,7 @@ static __always_inline struct ends plain_find_ends(const uint8_t *p)
 }
 #endif
 
-/* Return the first @n of the 8 bytes at @p, followed by zeros. @n is at most 16. */
+/* Return the 8 bytes at @p, with zeros instead of bytes from byte @n on. @n is at most 16. */
 static __always_inline uint64_t plain_first_bytes(const uint8_t *p, unsigned int n)
 {
 	static const uint8_t mask[24] = { -1, -1, -1, -1, -1, -1, -1, -1, };
@@ -74,7 +74,7 @@ static __always_inline uint64_t plain_gather(uint64_t bytes, bool pext)
 	return gather_mdo(bytes);
 }
 
-/* The MDO of up to 16 bytes */
+/* The data bits (MDO) of up to 16 bytes of trace, which have 6 each, without their MSEO bits */
 struct bits96 {
 	uint64_t	low;	/* the first 48 bits */
 	uint64_t	high;
@@ -122,7 +122,7 @@ static __always_inline bool plain_get_field(const struct bits96 *bits, unsigned 
 	return !(*value >> max);
 }
 
-/* Read U-ADDR, and extend it (chapter 9.4). */
+/* Read U-ADDR, and extend its highest bit (chapter 9.4). Return false if engine.c must read it. */
 static __always_inline bool plain_get_addr(const struct nt_config *config,
 					   const struct bits96 *bits, unsigned int from,
 					   unsigned int to, uint64_t *addr)
@@ -131,7 +131,7 @@ static __always_inline bool plain_get_addr(const struct nt_config *config,
 
 	if (!plain_get_field(bits, from, to, 60, &value))
 		return false;
-	/* On RV32, the bits from bit 31 up are copies of the sign, or not valid. */
+	/* On RV32, leave bits from bit 31 up to engine.c. They are copies of the sign, or not valid. */
 	if (config->xlen == 32 && value >> 31)
 		return false;
 	if (config->extend_addr && value >> (to - from - 1))
@@ -189,7 +189,7 @@ static __always_inline bool plain_take_addr(struct parser *parser, uint64_t *add
 	return plain_get_addr(parser->config, &parser->bits, from, parser->at, addr);
 }
 
-/* Read the fields of each type up to the timestamp (table "Fields in Messages"). */
+/* Read all fields before the timestamp (table "Fields in Messages"). Return false if a field is not plain. */
 static __always_inline bool plain_take_fields(struct parser *parser, struct plain *msg)
 {
 	msg->hist = 1;

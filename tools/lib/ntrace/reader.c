@@ -85,13 +85,13 @@ static void reader_carry(struct nt_reader *reader, size_t size)
 	reader_advance(reader, size);
 }
 
-/* Decode the message that was copied to @reader->carry, and that is complete. */
+/* Decode the complete message in @reader->carry. Return 1 or an error. */
 static int reader_decode_carried(struct nt_reader *reader, struct nt_message *msg)
 {
 	uint64_t length = reader->nr_carry + reader->nr_more;
 	int ret;
 
-	/* The reader decodes only the beginning of a vendor's long message. */
+	/* Decode only the copied bytes of a vendor's long message, and end the message after them. */
 	if (reader->nr_more && nt_message_is_vendor(reader->carry[0]))
 		reader->carry[reader->nr_carry - 1] |= MSEO_END;
 	ret = nt_message_parse(&reader->config, reader->carry, reader->nr_carry, msg);
@@ -110,7 +110,7 @@ static int reader_decode_carried(struct nt_reader *reader, struct nt_message *ms
 	return ret;
 }
 
-/* Continue a message that began in previously fed bytes. */
+/* Continue a message that began in previously fed bytes. Return 1, an error, or 0 if it is not complete. */
 static int reader_next_carried(struct nt_reader *reader, struct nt_message *msg)
 {
 	size_t size = reader->end - reader->data;

@@ -10,7 +10,7 @@
 struct sinks_cpu {
 	bool		has_src;
 	uint32_t	number;		/* number of the sink; 0 if not known */
-	unsigned int	group;		/* number of a set of CPUs that share a sink, according to their messages */
+	unsigned int	group;		/* same number for CPUs whose messages were found in the same AUX buffer */
 };
 
 struct sinks_window {

@@ -4,9 +4,9 @@
  *
  * A sink writes one window after the other, each to the AUX buffer of one of its CPUs. If a window
  * is full, trace of any of the sink's encoders is lost, and the encoders do not report it, because
- * the driver drops the messages that they still hold. The lost trace was executed after the record
- * of the previous window, which may be in the buffer of another CPU, and before the next window
- * begins.
+ * the driver drops the messages that they still hold. The CPUs executed the code of the lost trace
+ * after the record of the previous window, which may be in the buffer of another CPU, and before the
+ * next window begins.
  *
  * perf and the session library compile this file. A CPU is identified by its index in the metadata.
  */
@@ -18,7 +18,7 @@
 
 struct nt_sinks;
 
-/* nt_sinks_new() - return the sinks of @nr_cpus CPUs that send no SRC, or NULL if out of memory */
+/* nt_sinks_new() - return sinks for @nr_cpus CPUs, assuming that none sends SRC; NULL if out of memory */
 struct nt_sinks *nt_sinks_new(unsigned int nr_cpus);
 void nt_sinks_free(struct nt_sinks *sinks);
 

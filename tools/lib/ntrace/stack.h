@@ -16,7 +16,7 @@ static inline uint32_t nt_stack_max(const struct nt_flow *flow, const struct nt_
 	return src->return_mode == NT_RETURNS_EXPLICIT ? 0 : flow->config.return_depth;
 }
 
-/* Return the block of the call on top, or 0 if the stack is empty or the call is not known. */
+/* Return the block of the call on top of the stack, or 0 if the stack is empty or the call is not known. */
 static __always_inline uint32_t nt_stack_top(const struct nt_source *src)
 {
 	return src->depth ? src->returns[src->top].call : 0;
@@ -35,7 +35,7 @@ static __always_inline void nt_stack_drop(struct nt_source *src, uint32_t max)
 	src->depth--;
 }
 
-/* Return the slot for a new entry, which becomes the top. */
+/* Add an entry, which becomes the top of the stack. Return the slot in which the caller must store it. */
 static __always_inline uint32_t nt_stack_advance(struct nt_source *src, uint32_t max)
 {
 	src->top = src->top + 1 < max ? src->top + 1 : 0;
@@ -51,13 +51,13 @@ static __always_inline uint32_t nt_stack_advance(struct nt_source *src, uint32_t
 /*
  * The effect of a sequence of code on the stack. All heights are relative to the height at the
  * start of the sequence, which is 0. The sequence has the same effect at another time only if the
- * stack then has the same entries from @low to 0, because the sequence pops these entries. All
- * entries above @low at the end were pushed by the sequence.
+ * stack then has the same entries from @low to 0, because the sequence pops these entries. The
+ * sequence itself has pushed all entries that are above @low at its end.
  */
 struct nt_net {
-	int		now;			/* current height */
-	int		low;			/* lowest height so far */
-	int		peak;			/* highest height after a push */
+	int		now;			/* height of the stack after the sequence so far */
+	int		low;			/* lowest height of the stack in the sequence so far */
+	int		peak;			/* highest height of the stack after a push in the sequence */
 	uint32_t	popped[NT_NET_POPS];	/* blocks of the popped calls, starting with the top */
 };
 
@@ -97,9 +97,9 @@ static __always_inline void nt_net_raise(struct nt_net *net, int more)
 }
 
 /*
- * Return by how many entries the stack is now lower than at its peak. If the stack was full at the peak,
- * pushes may have overwritten its oldest entries. Therefore the stack now has at most its maximum number
- * of entries minus the returned number.
+ * Return how many entries fewer the stack has now than when it was highest in the sequence (@net->peak).
+ * It had at most its maximum number of entries then, because a push on a full stack overwrites the oldest
+ * entry. Therefore it now has at most this maximum minus the returned number.
  */
 static inline unsigned int nt_net_lost(const struct nt_net *net)
 {

@@ -5,7 +5,7 @@
 #include "dialect.h"
 #include "state.h"
 
-/* A counter of less than 64 bits wraps, but the returned time does not. */
+/* Return a time that does not wrap around, although a counter of less than 64 bits does. */
 uint64_t nt_time_sync(const struct nt_config *config, uint64_t tstamp, uint64_t value)
 {
 	unsigned int bits = config->tstamp_bits;
@@ -77,7 +77,7 @@ void nt_context_lose(struct nt_context *context, const struct nt_message *msg)
 		memset(context, 0, sizeof(*context));
 }
 
-/* See table "Fields in Messages", last column of chapters 7.2 to 7.12. */
+/* DirectBranch exists only in BTM (chapter 7.2). IndirectBranch may be sent in HTM if HIST is empty. */
 enum nt_mode nt_message_mode(const struct nt_message *msg)
 {
 	if (msg->tcode == NT_TCODE_DIRECT_BRANCH)

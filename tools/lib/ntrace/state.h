@@ -39,8 +39,8 @@ static inline bool nt_time_is_absolute(const struct nt_message *msg)
 uint64_t nt_time_sync(const struct nt_config *config, uint64_t tstamp, uint64_t value);
 
 /*
- * Return the time whose XOR with the previous time @tstamp is the TSTAMP @value. Only the bits of
- * the counter are sent. Time never decreases. Therefore, if the result is before @tstamp, the
+ * Return the time whose XOR with the previous time @tstamp is the TSTAMP @value. The encoder sends
+ * only the bits of its counter. Time never decreases. Therefore, if the result is before @tstamp, the
  * counter has wrapped.
  */
 static inline uint64_t nt_time_xor(const struct nt_config *config, uint64_t tstamp, uint64_t value)
@@ -51,7 +51,7 @@ static inline uint64_t nt_time_xor(const struct nt_config *config, uint64_t tsta
 	return now < tstamp && bits && bits < 64 ? now + (1ULL << bits) : now;
 }
 
-/* Update the time by TSTAMP (chapter 8.5), which is relative unless the message has SYNC. */
+/* Update *tstamp by TSTAMP (chapter 8.5), which is relative to it unless the message has SYNC. */
 void nt_time_update(const struct nt_config *config, const struct nt_message *msg,
 		    uint64_t *tstamp, bool *has_tstamp);
 
@@ -61,14 +61,14 @@ void nt_time_update(const struct nt_config *config, const struct nt_message *msg
  */
 int nt_context_update(struct nt_context *context, const struct nt_message *msg);
 
-/* Return true if, according to ECODE of Error (chapter 7.4), the flow or the context is lost. */
+/* Return true if ECODE of the Error message @msg (chapter 7.4) shows that the flow, or the context, is lost. */
 bool nt_error_loses_flow(const struct nt_message *msg);
 bool nt_error_loses_context(const struct nt_message *msg);
 
-/* Forget *context after Error, unless ECODE shows that it is not lost. */
+/* Clear *context after the Error message @msg, unless ECODE shows that the context is not lost. */
 void nt_context_lose(struct nt_context *context, const struct nt_message *msg);
 
-/* Return the only trace mode in which an encoder should send @msg, or NT_MODE_AUTO if both may have it. */
+/* Return the trace mode to which @msg should belong, or NT_MODE_AUTO if it may belong to both modes. */
 enum nt_mode nt_message_mode(const struct nt_message *msg);
 
 /* Return true if all known encoders send @msg in the same trace mode. */

@@ -49,7 +49,7 @@ static bool sync_begins_at(const struct nt_config *config, const uint8_t *data, 
 	       sync_is_start(config, &msg);
 }
 
-/* Search from @at. @step is 1 to search forwards, or SIZE_MAX, which is -1, to search backwards. */
+/* Find a message with SYNC from @at on. @step is 1 to search forwards, or SIZE_MAX (-1) to search backwards. */
 static int sync_search(const struct nt_config *config, const uint8_t *data, size_t size, bool middle,
 		       size_t at, size_t step, size_t *offset)
 {

@@ -67,7 +67,7 @@ void nt_walk_emit_tail(struct nt_flow *flow, unsigned int flags)
 	flow->walk.tail = 0;
 }
 
-/* Handle an I-CNT that ends inside the block at the PC. */
+/* Handle an I-CNT that ends inside the block at the PC. Return 1 or an error. */
 static int walk_part(struct nt_flow *flow, struct nt_source *src)
 {
 	struct nt_walk *walk = &flow->walk;
@@ -94,8 +94,8 @@ static void walk_emit(struct nt_flow *flow, const struct nt_block *block, unsign
 }
 
 /*
- * Continue at @pc. The block at @pc is the link @which (0 or 1) of the current block. If memory for
- * the block at @pc cannot be allocated, nt_walk_run() repeats the search for the block.
+ * Continue at @pc. Link @which (0 or 1) of the current block leads to the block at @pc. If memory for
+ * the block at @pc cannot be allocated, set @src->block to 0, so that nt_walk_run() tries it again.
  */
 static void walk_follow(struct nt_flow *flow, struct nt_source *src, uint64_t pc, int which)
 {
@@ -132,7 +132,7 @@ static int walk_step_indirect(struct nt_flow *flow, struct nt_source *src,
 	return 1;
 }
 
-/* Walk a whole block. Return 1 to continue, 0 if the block is the last one, or an error. */
+/* Follow the code through a whole block. Return 1 to continue, 0 if it is the last block, or an error. */
 static int walk_step(struct nt_flow *flow, struct nt_source *src, const struct nt_block *block)
 {
 	struct nt_walk *walk = &flow->walk;
@@ -186,7 +186,7 @@ int nt_walk_run(struct nt_flow *flow, struct nt_source *src)
 		ret = walk_step(flow, src, block);
 		if (ret > 0)
 			continue;
-		/* If the message does not fit the block, report the block's last instruction. */
+		/* If the message does not fit the block, the error belongs to the block's last instruction. */
 		block = &flow->code.blocks[src->block];
 		walk->at = 2 * (block->range.halfwords - block->range.last_len);
 		if (ret < 0)

@@ -8,18 +8,18 @@
 #include "flow.h"
 
 /*
- * Continue the walk. Return 1 if the walk is complete. Then nt_walk::tail may be set. Return 0 if
- * the batch is full. Return NT_E_NOMEM if out of memory, and another call tries again. Any other
- * error belongs to the instruction that is nt_walk::at bytes after the PC.
+ * Continue the walk. Return 1 if the walk is complete, in which case nt_walk::tail may be set; 0 if
+ * the batch is full; or NT_E_NOMEM, in which case the caller may repeat the call. Any other error
+ * belongs to the instruction that is nt_walk::at bytes after the PC.
  */
 int nt_walk_run(struct nt_flow *flow, struct nt_source *src);
 
-/* Emit the last block of the walk with @flags. */
+/* Add the last block of the walk to the batch, as a range with @flags. */
 void nt_walk_emit_tail(struct nt_flow *flow, unsigned int flags);
 
 /*
- * Infer the destination of a jump at the end of the walk (chapters 9.1 and 9.2). Return false if
- * that is not possible.
+ * Infer the destination of the jump at the end of the walk (chapters 9.1 and 9.2). Return false if it
+ * cannot be inferred.
  */
 bool nt_walk_infer(struct nt_flow *flow, struct nt_source *src, uint64_t *dest);
 

@@ -32,7 +32,7 @@ struct scan {
 
 /* ---- Build ids ---- */
 
-/* Bytes of an ELF file. This file does not use libelf, because Debian's cannot be linked statically. */
+/* Bytes of an ELF file. The recorder reads them without libelf, which cannot be linked statically on Debian. */
 struct bytes {
 	const char	*at;
 	size_t		size;
@@ -150,7 +150,7 @@ static struct bytes vdso(void)
 
 /* ---- The cache ---- */
 
-/* Create the folders of a path, up to its last slash. */
+/* Create the folders of a path, up to its last slash. Return false on failure. */
 static bool make_folders(const char *path)
 {
 	char part[PATH_MAX], *slash;

@@ -78,7 +78,7 @@ static bool put_value(struct perf_event_attr *attr, const char *format, uint64_t
 	return !value;
 }
 
-/* Set term @term of PMU @pmu in *attr. The term is "name" or "name=value", and has @len characters. */
+/* Set a term of PMU @pmu, "name" or "name=value" with @len characters, in *attr. Return 0 or -1. */
 static int set_term(struct nt_recorder *r, struct perf_event_attr *attr, const char *pmu,
 		    const char *term, size_t len)
 {
@@ -120,7 +120,7 @@ static int set_terms(struct nt_recorder *r, struct perf_event_attr *attr, const 
 	return 0;
 }
 
-/* Select privileges by the modifiers "u", "k" and "h", which follow the event. */
+/* Select privileges by the modifiers "u", "k" and "h", which follow the event. Return 0 or -1. */
 static int set_modifiers(struct nt_recorder *r, struct rec_event *event, const char *text)
 {
 	struct perf_event_attr *attr = &event->attr;

@@ -40,7 +40,7 @@ struct kcore {
 
 /*
  * Copy @size bytes from offset @at of file @from. If @at is UINT64_MAX, copy from the current offset
- * up to the end of the file.
+ * up to the end of the file. Return 0, or -1 on failure.
  */
 static int copy_bytes(int from, uint64_t at, int to, uint64_t size, char *buf)
 {
@@ -101,7 +101,7 @@ static int compare(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
-/* Join ranges that overlap, or are close to each other. */
+/* Join ranges of code that overlap, or that are close to each other. */
 static void join_ranges(struct kcore *k)
 {
 	ns_array_sort(&k->ranges, compare);

@@ -33,7 +33,7 @@ for headers in perf/include/perf perf/include/internal api; do
 	(cd "$dir/src/tools/lib/$headers" && find . -name '*.h' | tar -cf - -T -) |
 		{ mkdir -p "$dir/include/${headers##*/}" && tar -xf - -C "$dir/include/${headers##*/}"; }
 done
-# keep the headers that these headers include
+# keep tools/include and tools/arch, because the copied headers include headers from there
 mv "$dir/src/tools" "$dir/tools" && rm -rf "$dir/src" "$dir/tools/lib" "$dir/tools/build" "$dir/tools/scripts"
 # the compiler searches these folders before the C library's Linux headers, which a cross compiler
 # may add by -isystem

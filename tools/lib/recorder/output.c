@@ -48,8 +48,8 @@ static int keep_old(struct nt_recorder *r, const char *path)
 /* ---- Bytes ---- */
 
 /*
- * After a failed write, truncate the file at out->w.at, and free the reserve (an unnamed file) to
- * make room for the last records.
+ * Truncate the file at out->w.at after a failed write, and free the reserve (an unnamed file) to make
+ * room for the last records. Return -1.
  */
 static int cut(struct nt_recorder *r)
 {
@@ -194,8 +194,8 @@ int rec_output_record(struct nt_recorder *r, const void *record, size_t size)
 }
 
 /*
- * Writing a record with trace failed after @done bytes. Keep the trace that was written, and write
- * its size to the record.
+ * Handle a failure to write a record with trace, after @done bytes of it were written. Keep the trace
+ * that was written, and write its size to the record. Return -1.
  */
 static int keep_part(struct nt_recorder *r, struct pd_auxtrace_record *record, size_t done)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Private definitions that the files of the recorder share */
+/*
+ * Private definitions that the files of the recorder share. Unless a comment describes the result, a
+ * function that returns int returns 0, or -1 after rec_fail() has stored the reason.
+ */
 #ifndef NTRACE_RECORDER_RECORDER_PRIV_H
 #define NTRACE_RECORDER_RECORDER_PRIV_H
 
@@ -67,7 +70,7 @@ int rec_fail(struct nt_recorder *r, const char *fmt, ...) __attribute__((format(
 
 /* rec_event_parse() - convert the user's text to struct perf_event_attr */
 int rec_event_parse(struct nt_recorder *r, const char *text, struct rec_event *event);
-/* rec_event_explain() - set the error text for an event that the kernel refused with @err */
+/* rec_event_explain() - set the error text for an event that the kernel refused with @err; return -1 */
 int rec_event_explain(struct nt_recorder *r, const struct rec_event *event, int err);
 bool rec_event_kernel(const struct rec_event *event);
 
@@ -88,11 +91,11 @@ int rec_rings_open(struct nt_recorder *r);
 void rec_rings_close(struct nt_recorder *r);
 int rec_rings_enable(struct nt_recorder *r);
 void rec_rings_disable(struct nt_recorder *r);
-/* Return the number of bytes read from the buffers, or -1 on failure. */
+/* Read records, and trace if @with_trace is set. Return the number of bytes read, or -1 on failure. */
 int64_t rec_rings_read(struct nt_recorder *r, bool with_trace);
 int rec_rings_snapshot(struct nt_recorder *r);
 int rec_rings_strobe(struct nt_recorder *r, int timeout);
-/* Return false if all threads have ended. */
+/* Wait for data for at most @timeout ms. Return false if all traced threads have ended. */
 bool rec_rings_wait(struct nt_recorder *r, int timeout);
 void rec_rings_clock(const struct nt_recorder *r, struct rec_clock *clock);
 bool rec_rings_per_cpu(const struct nt_recorder *r);
@@ -116,9 +119,12 @@ struct perf_thread_map *rec_target_thread_map(struct nt_recorder *r);
 /* Fork a process for the command. It executes the command when rec_target_go() is called. */
 int rec_target_fork(struct nt_recorder *r);
 int rec_target_go(struct nt_recorder *r);
-/* Return false if the command still runs. */
+/* Return true if the command has ended. If @wait is set, first wait until it ends. */
 bool rec_target_ended(struct nt_recorder *r, bool wait);
-/* Call @take for each thread of process @pid, until @take returns another value than 0. */
+/*
+ * Call @take for each thread of process @pid, until a call does not return 0. Return the result of the
+ * last call, or -1 if the process does not exist.
+ */
 int rec_target_each(pid_t pid, int (*take)(void *ctx, pid_t tid), void *ctx);
 
 /* ---- output.c ---- */
@@ -127,9 +133,9 @@ int rec_output_open(struct nt_recorder *r, const char *path);
 void rec_output_close(struct nt_recorder *r);
 /* Remove the output of a recorder that cannot start, and rename an older recording to its old name. */
 void rec_output_undo(struct nt_recorder *r);
-/* Write the events with their ids. */
+/* Write the attributes and ids of the events to the file. */
 int rec_output_events(struct nt_recorder *r);
-/* Some bytes of a buffer. Bytes that wrap around the end of a ring consist of two pieces. */
+/* Contiguous bytes of a buffer. Bytes that wrap around the end of a ring consist of two pieces. */
 struct rec_piece {
 	const void	*data;
 	size_t		size;
@@ -144,7 +150,7 @@ int rec_output_finish(struct nt_recorder *r);
 
 /* ---- features.c: the features after the records ---- */
 
-/* Make the features of the header. The index of @features is enum pd_feature. */
+/* Make the features of the header of perf.data. The index of @features is enum pd_feature. */
 void rec_features(struct nt_recorder *r, struct pd_bytes *features);
 
 /* ---- synth.c, info.c, kcore.c, buildid.c ---- */
@@ -155,9 +161,9 @@ int rec_synth_all(struct nt_recorder *r);
 int rec_info_write(struct nt_recorder *r);
 /* Copy kcore, kallsyms and modules to @folder. */
 int rec_kcore_copy(struct nt_recorder *r, const char *folder);
-/* Open the recording's copy of kallsyms, or without a copy /proc/kallsyms, for which the kernel makes each line anew. */
+/* Open the recording's copy of kallsyms, or, without a copy, /proc/kallsyms, which is slower to read. */
 FILE *rec_kallsyms(const struct nt_recorder *r);
-/* Add the stretches and losses that a record reports to *info. */
+/* Count the record in *info if it is PERF_RECORD_AUX, or if it reports lost records. */
 void rec_count(struct nt_recorder_info *info, const struct perf_event_header *header);
 /*
  * Add the build ids of the programs in the file to *to, and copy the programs to the cache. Also

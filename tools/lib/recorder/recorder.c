@@ -36,8 +36,8 @@ static bool has_capabilities(void)
 }
 
 /*
- * Return true if the user is allowed to trace everything. Root is allowed. On some systems, all users
- * are allowed.
+ * Return true if the user is allowed to trace the whole system. Root is always allowed. On some systems,
+ * all users are allowed.
  */
 static bool is_privileged(void)
 {

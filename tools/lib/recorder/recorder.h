@@ -79,12 +79,12 @@ struct nt_recorder_info {
 	uint64_t	bytes;		/* size of the file in bytes */
 	uint64_t	trace_bytes;
 	uint64_t	stretches;	/* number of PERF_RECORD_AUX */
-	uint64_t	cut_stretches;	/* number of stretches with lost trace, because there was too much trace */
-	uint64_t	lost_events;	/* number of lost records, not counting trace */
+	uint64_t	cut_stretches;	/* number of PERF_RECORD_AUX with lost trace, because a buffer was full */
+	uint64_t	lost_events;	/* number of records other than trace that were lost */
 	bool		has_kcore;
 	bool		only_user;	/* the kernel is not traced, because the user is not allowed to trace it */
 	int		status;		/* wait() status of the command; -1 if it has not ended */
-	uint64_t	busy_stretches;	/* number of stretches without trace, because the sink was in use */
+	uint64_t	busy_stretches;	/* number of PERF_RECORD_AUX without trace, because the sink was in use */
 };
 void nt_recorder_info(const struct nt_recorder *recorder, struct nt_recorder_info *info,
 		      size_t size);

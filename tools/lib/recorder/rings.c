@@ -33,7 +33,7 @@
 
 struct trace_ring {
 	uint8_t		*base;		/* AUX buffer; NULL if the ring has no trace */
-	uint64_t	prev;		/* head up to which the buffer was read */
+	uint64_t	prev;		/* value of the head up to which the buffer was read */
 	bool		wrapped;	/* the buffer was full before, so that all its bytes are trace */
 	int32_t		cpu, tid;
 };
@@ -136,7 +136,7 @@ static int add_users_events(struct nt_recorder *r)
 
 /*
  * Add a dummy event, which counts nothing. Its ring gets the sideband records, such as maps and
- * names.
+ * names. Return NULL on failure.
  */
 static struct perf_evsel *add_dummy(struct nt_recorder *r, struct perf_event_attr *attr,
 				    const char *name)
@@ -257,7 +257,7 @@ static int open_events(struct nt_recorder *r)
 		err = perf_evsel__open(evsel, evsel->cpus, evsel->threads);
 		if (err == -EACCES && e->is_trace && e->any_privilege && !r->privileged &&
 		    !evsel->attr.exclude_kernel) {
-			/* Without the kernel, an unprivileged user is allowed to trace programs. */
+			/* An unprivileged user is allowed to trace programs if the kernel is excluded. */
 			evsel->attr.exclude_kernel = evsel->attr.exclude_hv = 1;
 			r->info.only_user = true;
 			err = perf_evsel__open(evsel, evsel->cpus, evsel->threads);
@@ -497,7 +497,10 @@ static void watch(struct nt_recorder *r, const struct rec_piece *piece, size_t s
 
 	while (piece->size - at >= sizeof(*header) && at < piece->size) {
 		header = (const void *)((const char *)piece->data + at);
-		/* Ignore a record that is in both pieces. The counts only show the progress. */
+		/*
+		 * Ignore a record that continues at the start of the ring, so that it is not in one piece of
+		 * memory. The counts need not be exact, because they only show the user the progress.
+		 */
 		if (header->size <= piece->size - at)
 			rec_count(&r->info, header);
 		at += header->size;

@@ -105,7 +105,7 @@ static int put_kernel(struct nt_recorder *r)
 	return put_kernel_map(r, name, addrs[first], addrs[2] - addrs[first], addrs[first]);
 }
 
-/* A line of /proc/modules has name, size, number of users, names of users, state and address. */
+/* Write records for /proc/modules, whose lines have name, size, use count, users, state and address. */
 static int put_modules(struct nt_recorder *r)
 {
 	FILE *f = fopen("/proc/modules", "re");

@@ -8,7 +8,7 @@
 
 #define NS_ARRAY(type) struct { type *at; size_t nr, room; }
 
-/* Allocate memory for one more element. Return false if out of memory. */
+/* Make sure that the array has memory for one more element. Return false if out of memory. */
 #define ns_array_grow(array) ({						\
 	__typeof__(array) a_ = (array);					\
 	bool ok_ = a_->nr < a_->room;					\
@@ -24,7 +24,7 @@
 	ok_;								\
 })
 
-/* Add @element. Return false if out of memory. */
+/* Append @element to the array. Return false if out of memory. */
 #define ns_array_add(array, element) ({					\
 	bool added_ = ns_array_grow(array);				\
 	if (added_)							\
@@ -32,7 +32,7 @@
 	added_;								\
 })
 
-/* Insert @element before the one with index @nth. Return false if out of memory. */
+/* Insert @element before the element with index @nth. Return false if out of memory. */
 #define ns_array_insert(array, nth, element) ({				\
 	__typeof__(array) i_ = (array);					\
 	size_t nth_ = (nth);						\
@@ -45,7 +45,7 @@
 	inserted_;							\
 })
 
-/* Compare two numbers for qsort(). */
+/* Compare two numbers for qsort(). Return -1, 0 or 1. */
 #define ns_order(x, y)	((x) < (y) ? -1 : (x) > (y))
 
 #define ns_array_sort(array, cmp) ({					\
@@ -56,7 +56,7 @@
 
 /*
  * Join adjacent elements of a sorted array. @differ is an expression with the pointers a and b to
- * two elements; they are joined if it is false. @merge is a statement that adds *b to *a.
+ * two elements. If @differ is false, @merge, a statement that adds *b to *a, joins the elements.
  */
 #define ns_array_join_sorted(array, differ, merge) ({			\
 	__typeof__(array) j_ = (array);					\
@@ -71,15 +71,15 @@
 		j_->nr = a + 1 - j_->at;				\
 })
 
-/* Sort an array, and join the elements that are equal according to @cmp. */
+/* Sort an array with the function @cmp, and join the elements for which @cmp returns 0. */
 #define ns_array_join(array, cmp, merge) ({				\
 	ns_array_sort(array, cmp);					\
 	ns_array_join_sorted(array, cmp(a, b), merge);			\
 })
 
 /*
- * Return the index of the first of @nr sorted elements for which @before is false, or @nr. @before
- * is an expression with the index i.
+ * Return the index of the first of @nr sorted elements for which @before is false, or @nr if there
+ * is no such element. @before is an expression with the index i of an element.
  */
 #define ns_lower_bound(nr, before) ({					\
 	size_t low_ = 0, high_ = (nr), i;				\

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * Hash table that finds elements of an array. A slot of the table contains the index of an element
- * plus 1, or 0 if it is empty.
+ * plus 1, or 0 if the slot is empty.
  */
 #ifndef NTRACE_SESSION_HASH_H
 #define NTRACE_SESSION_HASH_H
@@ -23,7 +23,7 @@ struct ns_hash {
 
 #define NS_HASH_START	0xcbf29ce484222325ULL
 
-/* Continue a hash (FNV-1a) that begins with NS_HASH_START. */
+/* Return the FNV-1a hash of @hash and the bytes after it. The first @hash is NS_HASH_START. */
 static inline uint64_t ns_hash_bytes(uint64_t hash, const void *data, size_t size)
 {
 	const uint8_t *p = data, *end = p + size;

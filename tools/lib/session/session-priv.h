@@ -20,8 +20,8 @@ struct nt_sinks;
 struct nt_profile_totals;
 
 /*
- * Address spaces. A generation is the code of a process until it changes (sideband.h). The
- * generation with index N has the address space NS_SPACE_GENERATION + N.
+ * Numbers of address spaces. A generation is the code of a process until one of its maps is replaced
+ * (sideband.h). The generation with index N has the address space NS_SPACE_GENERATION + N.
  */
 enum ns_space {
 	NS_SPACE_NONE		= 0,
@@ -32,8 +32,8 @@ enum ns_space {
 };
 
 /*
- * Counts of a recording, which replace its trace. nt_profile_run() calls take(), and
- * nt_session_close() calls free().
+ * Counts of executed code, which a session has instead of trace if it was opened from a file of
+ * counts. nt_profile_run() calls take(), and nt_session_close() calls free().
  */
 struct ns_counted {
 	int (*take)(const struct nt_session *session, struct nt_counts *counts,
@@ -52,22 +52,22 @@ struct nt_session {
 	struct ns_sideband sideband;
 	struct ns_trace	trace;
 	struct ns_visits visits;
-	/* records of programs and code; freed at the end of nt_session_open() unless options.keep_records is set */
+	/* records about programs and code; nt_session_open() frees them unless options.keep_records is set */
 	NS_ARRAY(struct pd_record) records;
 	/* samples of tracepoints, sorted by time; pd_record::data is the payload that the kernel wrote */
 	NS_ARRAY(struct pd_record) events;
-	NS_ARRAY(struct ns_map) firmware;	/* code of machine mode, or of all modes if @one_map */
+	NS_ARRAY(struct ns_map) firmware;	/* maps of machine-mode code, or of all code if @one_map */
 	/* nt_session_open_raw() has opened the session, and all addresses belong to one program */
 	bool		one_map;
 	bool		has_objects;
-	/* counts of a recording, which replace its trace; NULL: the session has trace */
+	/* counts of executed code, which the session has instead of trace; NULL: the session has trace */
 	struct ns_counted *counted;
-	struct {			/* the last piece that nt_session_trace() found */
+	struct {			/* piece of trace that nt_session_trace() returned last */
 		int	cpu;
 		size_t	stretch;
-		size_t	first;		/* number of the CPU's pieces before stretch @stretch */
+		size_t	first;		/* number of pieces of this CPU before stretch @stretch */
 	} found;
-	/* which encoders share a sink, indexed like ns_setup::cpus; NULL: not searched, because no encoder sends SRC */
+	/* sinks that several encoders share, found while decoding; NULL: none, or not yet found */
 	struct nt_sinks	*sinks;
 	NS_ARRAY(struct ns_traced) traced;	/* times and losses of the parts that nt_session_decode() decoded */
 	NS_ARRAY(struct nt_missing) missing;	/* missing trace of each CPU */
@@ -80,7 +80,7 @@ struct nt_session {
 int ns_fail(struct nt_session *session, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Copy the options, and find the default build-id cache. */
+/* Copy @options to the session. If they name no build-id cache, use ~/.debug. */
 void ns_take_options(struct nt_session *session, const struct nt_session_options *options);
 
 /*
@@ -91,8 +91,8 @@ const struct ns_object *ns_session_object(const struct nt_session *session, uint
 					  uint64_t addr, uint64_t *offset);
 
 /*
- * Return the object with the path @object, which is the pointer in a struct nt_place. Return NULL
- * if its file was not found, and for the kernel and its modules.
+ * Return the object whose path is at the pointer @object, which is a nt_place::object. Return NULL
+ * if the file of the object was not found, and for the kernel and its modules.
  */
 struct ns_object *ns_session_named(struct nt_session *session, const char *object);
 
@@ -122,7 +122,7 @@ static inline uint64_t ns_kernel_start(const struct nt_session *session)
 										1ULL << 63;
 }
 
-/* Return true if the user set filters of addresses. The recording does not contain these addresses. */
+/* Return true if address filters limited the trace. The recording does not list the filtered addresses. */
 static inline bool ns_is_filtered(const struct nt_session *session)
 {
 	return session->setup.flags & NTRACE_INFO_FLAG_FILTER;

@@ -103,8 +103,8 @@ static int settle_foreign(struct nt_session *s)
 }
 
 /*
- * Return true for records about programs and their code. If the caller copies the recording, also
- * return true for all other records of the kernel.
+ * Return true for records about programs and their code. If nt_session_options::keep_records is
+ * set, also return true for all other records that the kernel wrote.
  */
 static bool is_sideband(const struct nt_session *s, const struct perf_event_header *header)
 {
@@ -113,7 +113,7 @@ static bool is_sideband(const struct nt_session *s, const struct perf_event_head
 	return s->options.keep_records && header->type < PD_HEADER_ATTR;
 }
 
-/* Add the record to the session's events if it is a tracepoint sample. */
+/* Add a record to the session's events if it is a sample of a tracepoint. Return false if out of memory. */
 static bool add_event(struct nt_session *s, const struct pd_record *record)
 {
 	const struct pd_attr *attr = pd_attr_of(&s->pd, record->id.id);
@@ -160,8 +160,8 @@ static int take(void *ctx, const struct pd_record *record)
 }
 
 /*
- * Compare the times of two records for qsort(), because the records of different CPUs are in the
- * file in any order. Records with equal times keep the order of the file.
+ * Compare the times of two records for qsort(). The file does not contain the records of different
+ * CPUs in the order of time. Records with equal times keep the order of the file.
  */
 static int record_cmp(const void *a, const void *b)
 {
@@ -278,7 +278,7 @@ void nt_session_info(const struct nt_session *session, struct nt_session_info *i
 
 const char *nt_session_argument(const struct nt_session *session, uint32_t nth)
 {
-	/* the feature begins with the number of words of the command, which has sizeof(nth) bytes */
+	/* skip the first sizeof(nth) bytes of the feature, which contain the number of words of the command */
 	return pd_list_string(&session->pd, PD_FEAT_CMDLINE, sizeof(nth), nth);
 }
 
@@ -519,9 +519,10 @@ const char *nt_session_folder(const struct nt_session *session)
 /* ---- Raw trace ---- */
 
 /*
- * Return the index of the stretch at which to start the search for piece *nth of a CPU, and
- * subtract the pieces before that stretch from *nth. Start at the stretch of the piece that was
- * found last, or at 0.
+ * Return the index of a stretch at which to start the search for a piece of a CPU's trace. *nth is the
+ * number of the piece in the trace of the CPU. Change it to the number counted from the returned stretch.
+ * The search starts at the stretch of the piece that was found last, or at stretch 0 if the piece
+ * precedes that stretch or is of another CPU.
  */
 static size_t begin_search(const struct nt_session *session, int cpu, size_t *nth)
 {

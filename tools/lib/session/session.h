@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Decode a whole recording that perf record wrote. All processors of the machine take part.
+ * Decode a whole recording that perf record wrote, with one thread for each processor of this machine.
  *
  *	nt_session_open() -- nt_session_decode(consumer) -- nt_session_close()
  *
@@ -30,8 +30,8 @@ struct nt_session_options {
 	/* store samples of tracepoints for nt_events_new(), which needs 64 bytes of memory for each */
 	bool		keep_events;
 	/*
-	 * Function to call at intervals while a recording is decoded, by one thread at a time, with
-	 * the number of decoded bytes. The last call has @done equal to @all. NULL: none
+	 * Function that one thread at a time calls at intervals while a recording is decoded. @done
+	 * of @all bytes of trace have been decoded, and the last call has @done equal to @all. NULL: none
 	 */
 	void		(*progress)(void *ctx, uint64_t done, uint64_t all);
 	void		*progress_ctx;
@@ -113,9 +113,9 @@ struct nt_session_info {
 	int32_t		wrong_clock;
 	/* name of the recorder if another driver has made the recording, otherwise NULL */
 	const char	*recorder;
-	/* number of trace records of which the ring buffer has overwritten the start without reporting it */
+	/* number of trace records of another driver whose ring buffer has overwritten its oldest trace */
 	uint64_t	wrapped;
-	/* number of bytes in wrapped records that are older than the trace of the record, and that are not decoded */
+	/* number of bytes in these records that earlier sessions left in the ring buffer; they are not decoded */
 	uint64_t	old_bytes;
 	const char	*host, *kernel;	/* name of the machine and release of its kernel; NULL: not known */
 };
@@ -124,7 +124,7 @@ void nt_session_info(const struct nt_session *session, struct nt_session_info *i
 /* nt_session_argument() - return the @nth word of the command that made the recording, or NULL */
 const char *nt_session_argument(const struct nt_session *session, uint32_t nth);
 
-/* The thread that executed the code, and its CPU. The structure is valid only during the call that receives it. */
+/* The thread and CPU that executed decoded code. The structure is valid only during the call that receives it. */
 struct nt_who {
 	/* time in ns of the message, or of the last message before it that has a time */
 	uint64_t	time;
@@ -162,7 +162,7 @@ static inline uint64_t nt_range_time(struct nt_range_clock *clock, const struct 
 	}
 	while (clock->mark < end && clock->mark->range <= nth)
 		clock->mark++;
-	/* the time of a message is that of the last range that the message reports */
+	/* an encoder sends a message when the last range that it reports has executed, so that range has its time */
 	if (clock->mark < end && clock->mark->range == nth + 1)
 		clock->time = nt_who_time(who, clock->mark->tstamp, clock->mark->tstamp_kind);
 	return clock->time;
@@ -196,7 +196,7 @@ struct nt_filter {
 	const struct nt_session *session;
 };
 
-/* nt_filter_is_set() - return true if the filter has a condition for events */
+/* nt_filter_is_set() - return true if the filter has a condition other than the object of the code */
 static inline bool nt_filter_is_set(const struct nt_filter *filter)
 {
 	return filter->time.to || filter->cpu >= 0 || filter->tid >= 0 || filter->pid || filter->comm;
@@ -223,8 +223,8 @@ static inline bool nt_filter_passes(const struct nt_filter *filter, uint64_t tim
 }
 
 /*
- * Functions of a program that receive the decoded flow. A stretch is the trace of one CPU between
- * two stops of the encoder. If encoders share a buffer, each encoder has its own stretches. Several
+ * Functions of a program that receive the decoded flow. A stretch is the trace of one CPU from a
+ * start of its encoder to the next stop. Encoders that share a buffer have separate stretches. Several
  * threads decode stretches at the same time. @part is the pointer to the program's data about the
  * stretch, which begin() returns.
  */
@@ -241,7 +241,7 @@ struct nt_consumer {
 	/*
 	 * Set this function instead of ranges() to count how often code was executed. The function
 	 * is called once for each stretch, and gets the counts with nt_counts_take(). Counting is
-	 * faster, but the ranges have no times, threads or order.
+	 * faster than ranges(), but counts have no times, threads or order.
 	 */
 	int	(*counts)(void *part, const struct nt_who *who, struct nt_flow *flow);
 	/*
@@ -302,13 +302,13 @@ struct nt_missing {
 };
 
 /*
- * nt_session_lost() - get the missing trace of the CPU with index @nth, from 0, of the CPUs that
- * have trace
+ * nt_session_lost() - get the amount of missing trace of the CPU with index @nth, from 0, of the
+ * CPUs that have trace
  *
- * The last nt_session_decode() has found the missing trace, in the periods that its consumer
- * selects. A consumer with counts() does not change the result of an earlier consumer. If no other
- * consumer was used, only messages with SYNC have times, and the numbers of instructions are
- * numbers of bytes of trace. Return false after the last CPU.
+ * nt_session_decode() calculates the amount. If it is called more than once, calls whose consumer has
+ * counts() or selects periods of time do not replace the amount that an earlier call has calculated. If
+ * the amount was calculated with a consumer with counts(), only messages with SYNC have times, and the
+ * members that are numbers of instructions are numbers of bytes of trace. Return false after the last CPU.
  */
 bool nt_session_lost(const struct nt_session *session, size_t nth, struct nt_missing *missing);
 
@@ -339,7 +339,7 @@ bool nt_name_matches(const char *name, const char *pattern);
 
 /*
  * nt_session_file() - return the path at which the file of nt_place::object was found; NULL: none
- * @debug: Set to the path of the separate file from which its symbols are; NULL: none
+ * @debug: Set to the path of the separate debug file that contains the object's symbols; NULL: none
  */
 const char *nt_session_file(struct nt_session *session, const char *object, const char **debug);
 
@@ -356,8 +356,8 @@ void nt_session_thread(const struct nt_session *session, int32_t tid, uint64_t t
 		       const char **comm);
 
 /*
- * nt_session_program() - return the path of the program of a process at a time, which is its file
- * with the lowest address
+ * nt_session_program() - return the path of the program that a process executes at @time, which is
+ * the mapped file with the lowest address
  *
  * Return NULL if no file is known. The file need not exist on this machine.
  */
@@ -448,7 +448,7 @@ bool nt_session_trace(struct nt_session *session, int cpu, size_t nth,
 struct nt_raw {
 	const uint8_t	*data;
 	size_t		size;		/* number of bytes; 0: all trace of the stretch is missing */
-	/* CPU of the stretch; if encoders share a buffer, SRC identifies the encoder of a message */
+	/* CPU of the stretch; if encoders share a buffer, the SRC of each message identifies its encoder */
 	int		cpu;
 	bool		begins, ends;	/* these bytes are the first or the last of the stretch */
 	bool		middle;		/* the first byte may be inside a message */
@@ -460,9 +460,9 @@ struct nt_raw {
 /*
  * nt_session_raw() - pass the trace of all CPUs to @take without decoding it
  *
- * The trace of one buffer is passed after that of another, each in the order of time. CoreSight
- * frames are unpacked. A stretch is left out if the recording does not describe the encoder of its
- * CPU.
+ * The function passes the buffers one after the other, and the trace of a buffer in the order of
+ * time. It unpacks CoreSight frames. It skips a stretch if the recording does not describe the
+ * encoder of the stretch's CPU.
  *
  * Return: 0, -1 (see nt_session_error()), or the value that @take returned to stop.
  */

@@ -38,7 +38,7 @@ static bool counts_is_same(const struct nt_count *a, const struct nt_count *b)
 		a->type == b->type && a->how == b->how;
 }
 
-/* Return the slot of *key, or the free slot for it. */
+/* Return the slot of the entry with *key, or the free slot in which this entry would be stored. */
 static uint32_t *counts_slot(const struct nt_counts *counts, const struct nt_count *key)
 {
 	size_t at = counts_hash(key) & counts->mask;
@@ -57,7 +57,7 @@ static void counts_index(struct nt_counts *counts)
 		*counts_slot(counts, &counts->entries[i]) = i + 1;
 }
 
-/* Allocate twice as many slots as @max entries, so that searches are short. */
+/* Allocate 2 * @max slots for @max entries, so that searches are short. Return NT_OK or NT_E_NOMEM. */
 static int counts_grow_slots(struct nt_counts *counts, size_t max)
 {
 	uint32_t *slots = calloc(2 * max, sizeof(*slots));

@@ -35,7 +35,7 @@ void nt_counts_put(struct nt_counts *counts, const struct nt_count *count);
 /* Drop all entries. */
 void nt_counts_clear(struct nt_counts *counts);
 
-/* Maximum number of entries that counting one range adds */
+/* Maximum number of new entries that nt_counts_put_range() adds to struct nt_counts for one range */
 #define NT_RANGE_COUNTS	2
 
 /* Count the range of *item once. There must be room for NT_RANGE_COUNTS entries. */

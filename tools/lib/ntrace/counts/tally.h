@@ -27,8 +27,9 @@ static inline uint32_t nt_step_of(const struct nt_block *blocks, uint32_t index,
 }
 
 /*
- * A record of steps has the @nr steps of one path or group. The element of @steps after the last
- * step is the block after the last step, or 0 if the path or group does not determine that block.
+ * A record of steps has the @nr steps of one path or group. The array @steps has one more element, which
+ * is the index of the block after the last step, << STEP_SHIFT. It is 0 if the path or group does not
+ * determine that block.
  */
 struct nt_record {
 	uint64_t	count;		/* number of times that the path or group was used */
@@ -85,8 +86,9 @@ struct nt_edge {
 };
 
 struct nt_tally {
-	struct nt_counts counts;	/* counts of dropped code, and of ranges that are counted one by one */
-	struct nt_memo	*memo;		/* memo, whose nt_path::ranges are numbers of records of steps */
+	/* counts by address, of ranges that are counted one by one, and from nt_tally_flush() */
+	struct nt_counts counts;
+	struct nt_memo	*memo;		/* paths and groups, each with the number of its record of steps */
 	uint32_t	first;		/* number of the oldest record of steps */
 	uint64_t	*blocks;	/* two counts for each block, of steps without and with STEP_TAKEN */
 	uint32_t	max_blocks;
@@ -106,7 +108,7 @@ static inline struct nt_record *nt_tally_record(struct nt_tally *tally, uint32_t
 	return (struct nt_record *)&tally->words[number % NR_WORDS];
 }
 
-/* Return true if the record of steps @number is still stored. */
+/* Return true if the record of steps with this number is still stored, and was not dropped to make room. */
 static inline bool nt_tally_is_there(const struct nt_tally *tally, uint32_t number)
 {
 	return (int32_t)(number - tally->first) >= 0;
@@ -178,8 +180,8 @@ static inline void nt_tally_add_steps(struct nt_tally *tally, int space, const u
 
 /*
  * Convert the counts of blocks and edges to counts of addresses in @tally->counts. This is necessary
- * before code is dropped, and before the caller of the library gets the counts. Paths and groups
- * remain. Return NT_OK, or NT_E_NOMEM without any loss.
+ * before code is dropped, and before the caller of the library gets the counts. The stored paths and
+ * groups remain. Return NT_OK, or NT_E_NOMEM, in which case no count is lost.
  */
 int nt_tally_flush(struct nt_tally *tally, const struct nt_code *code);
 

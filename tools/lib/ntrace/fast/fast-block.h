@@ -40,7 +40,7 @@ static noinline uint32_t fast_block_link(struct run *run, uint32_t index, unsign
 /*
  * Step over a block that ends with linear code, a direct jump or a branch. The index of
  * nt_block::link is calculated without a conditional jump, because the processor cannot predict the
- * HIST bits of irregular code.
+ * HIST bits of irregular code. Return false if engine.c must decode the message.
  */
 static __always_inline bool fast_step_block(struct run *run, struct hot *hot, struct way way,
 					    struct steps *steps, unsigned int kind,

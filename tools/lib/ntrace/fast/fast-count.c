@@ -143,7 +143,7 @@ static noinline void count_run_returns(struct run *run, struct hot hot)
 		.timestamp = run->flow->config.timestamp, .returns = true, .pext = true });
 }
 
-/* Handle uncommon cases, such as dialects and processors without pext. */
+/* Handle uncommon cases, such as encoders that differ from N-Trace 1.0 (dialects), and processors without pext. */
 static noinline void count_run_other(struct run *run, struct hot hot)
 {
 	bool explicit = run->src->return_mode == NT_RETURNS_EXPLICIT;

@@ -2,9 +2,14 @@
 /*
  * Look up several messages at once. Their stored result is a group.
  *
- * The key of a group contains everything that its ranges depend on. This is the bytes of its
- * messages without the timestamp, the source, the trace mode, the start block, nt_source::ref,
- * nt_source::walked, and the entries of the return stack that the group pops.
+ * The key of a group contains everything that its ranges depend on:
+ *
+ * - the bytes of its messages, without their timestamps
+ * - the source (SRC) and the trace mode
+ * - the block at which the group starts
+ * - nt_source::ref, the address to which the next U-ADDR is relative
+ * - nt_source::walked, the half-words that HIST has reported and that the next I-CNT includes
+ * - the entries of the return stack that the group pops
  */
 #ifndef NTRACE_FAST_GROUP_H
 #define NTRACE_FAST_GROUP_H
@@ -77,8 +82,9 @@ static bool fast_group_came_before(const struct nt_group *group, const uint64_t 
 
 /*
  * Do the same as fast_use_effect(), if ranges are counted. The undo log (stack.h) is not filled,
- * because all messages of a group are known to fit the code. run::net is not updated, because the
- * next lookup that finds no group clears it.
+ * because all messages of a group are known to fit the code. run::net, the effect of the messages
+ * since the last lookup on the return stack, is not updated, because it is only used to store a new
+ * group, and a lookup that finds no group clears it before.
  */
 static __always_inline void fast_group_stack(struct run *run, struct hot *hot,
 					     const struct nt_effect *effect)
@@ -168,8 +174,9 @@ static bool fast_group_pushed(const struct run *run, uint32_t *pushed)
 }
 
 /*
- * Store the @nr ranges since the lookup, or, if ranges are counted, the @nr steps and the block
- * @next after them. Return the value of nt_group::ranges, which identifies them.
+ * Store what the messages since @lookup have reported. This is @nr ranges or, if ranges are counted, @nr
+ * steps (tally.h) and the block @next, which is executed after the last step. Return the number of the
+ * first range, or of the record of steps, for nt_group::ranges.
  */
 static __always_inline uint32_t fast_group_store(struct run *run, const struct lookup *lookup,
 						 struct way way, unsigned int nr, uint32_t next)
@@ -195,7 +202,7 @@ static bool fast_group_keep(struct run *run, const struct lookup *lookup, struct
 	uint32_t ranges;
 
 	memo->missed += fast_nr_counted(run->counts - lookup->counts);
-	/* The messages end elsewhere if another process has changed them since the lookup. */
+	/* If another process has changed the trace since the lookup, the messages may be longer or shorter now. */
 	if (now.p != was->p + lookup->length || nr > (way.counts ? RECORD_STEPS : GROUP_RANGES) ||
 	    was->walked > UINT16_MAX || now.walked > UINT16_MAX ||
 	    (way.returns && !fast_group_pushed(run, pushed)))
@@ -273,7 +280,7 @@ static __always_inline bool fast_split_timestamp(const uint8_t *p, struct ends e
 /*
  * Look up the group of the next messages, and use it. If messages have timestamps, a group has only
  * one message, without its timestamp. If no group is found, fill in *lookup, so that
- * fast_group_keep() can store the group later.
+ * fast_group_keep() can store the group later. Return enum looked_up.
  */
 static __always_inline enum looked_up fast_look_up(struct run *run, struct hot *hot, struct way way,
 						   struct lookup *lookup)

@@ -14,7 +14,7 @@
 #define PAUSE		65536
 /* Maximum number of times that PAUSE is doubled, each time because groups and paths were too slow */
 #define MAX_PATIENCE	4
-/* Paths with fewer bits of HIST than this are not faster than walking blocks. */
+/* Minimum number of HIST bits of a path. To look up shorter paths is not faster than to walk each block. */
 #define LEAST_PATH_BITS	2
 
 /*
@@ -33,7 +33,7 @@ static void judge_paths(struct nt_memo *memo, const struct nt_config *config)
 		memo->patience++;
 }
 
-/* Try groups of the messages in the next @window bytes. If @window is 0, try only paths. */
+/* For SHORT_SAMPLE messages, look up groups of the messages in @window bytes. If @window is 0, look up only paths. */
 static void judge_try_window(struct nt_memo *memo, unsigned int window)
 {
 	memo->window = window;
@@ -42,7 +42,7 @@ static void judge_try_window(struct nt_memo *memo, unsigned int window)
 	memo->until = SHORT_SAMPLE;
 }
 
-/* Return true if hardly any lookup was successful. */
+/* Return true if hardly any lookup found a stored group or path. */
 static bool judge_is_hopeless(const struct nt_memo *memo)
 {
 	if (memo->window)
@@ -51,8 +51,8 @@ static bool judge_is_hopeless(const struct nt_memo *memo)
 }
 
 /*
- * Looking up many messages at once is fastest if the program repeats itself exactly. If lookups
- * find too few groups, try groups of fewer messages, then paths, then blocks alone.
+ * Choose the next strategy. To look up many messages at once is fastest if the program repeats itself
+ * exactly. If lookups find too few groups, try groups of fewer messages, then paths, then blocks.
  */
 void nt_judge(struct nt_memo *memo, const struct nt_config *config)
 {

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The log lists the code that the current messages executed, until that code is counted. Only the
- * fast path that counts ranges has a log.
+ * The log lists the code that the current messages report as executed, until this code is counted.
+ * Only the fast path that counts ranges has a log.
  *
- * The log is the array nt_tally::log. If way::log is not set, groups are looked up, and the log
- * consists of steps (tally.h), from which a new group is stored. If way::log is set, groups are not
- * looked up. Then the log consists of the numbers of the paths' records of steps, and of edges from
- * the last block of a path to the block after that path.
+ * The log is the array nt_tally::log. Its contents depend on way::log.
+ *
+ * - If way::log is not set, the fast path looks up groups, and the log is a list of steps (tally.h).
+ *   A new group is stored from these steps.
+ * - If way::log is set, the fast path looks up only paths. The log then has one element for each
+ *   executed path, which is the number of the path's record of steps (tally.h). If only a message
+ *   shows which block follows the path, there are two more elements. They are the last block of the
+ *   path, with the flag LOG_EDGE, and the block that follows.
  */
 #ifndef NTRACE_FAST_LOG_H
 #define NTRACE_FAST_LOG_H
@@ -24,8 +28,8 @@ static __always_inline const struct nt_range *fast_log_end(const struct hot *hot
 }
 
 /*
- * Add @path to the log. If way::log is set, add the number of its record of steps. Otherwise add
- * the steps themselves, so that a group can be stored from them.
+ * Add @path to the log. Its steps are already stored as a record (tally.h). If way::log is set, add the
+ * number of this record. Otherwise add the steps themselves, so that a group can be stored from them.
  */
 static __always_inline void fast_log_path(struct run *run, struct hot *hot, struct way way,
 					  const struct nt_path *path)

@@ -17,9 +17,9 @@
 /* The part of the state that changes with each message */
 struct hot {
 	const uint8_t		*p;		/* next byte of the trace */
-	uint64_t		walked;		/* see nt_source::walked */
+	uint64_t		walked;		/* half-words reported by HIST, which the next I-CNT includes */
 	struct nt_range		*out;		/* address for the next range; for counted ranges, see fast_steps() */
-	uint64_t		ref;		/* see nt_source::ref */
+	uint64_t		ref;		/* address to which the next U-ADDR is relative */
 	uint32_t		block;		/* block at the PC */
 	uint32_t		top;		/* top of the return stack, see nt_stack_top() */
 };
@@ -35,9 +35,9 @@ struct way {
 	bool	explicit;	/* the source reports all returns, although the flow has a return stack */
 	bool	pext;		/* use the processor's pext instruction */
 	bool	by_blocks;	/* use neither groups nor paths */
-	bool	dialect;	/* check for the special cases for which nt_flow::is_odd is set */
+	bool	dialect;	/* nt_flow::is_odd is set, so check for differences from N-Trace 1.0 */
 	bool	counts;		/* count ranges instead of emitting them */
-	bool	log;		/* with @counts, log paths and do not look up groups, see fast-log.h */
+	bool	log;		/* if @counts is set: look up only paths, and no groups, see fast-log.h */
 };
 
 struct run {
@@ -45,20 +45,21 @@ struct run {
 	struct nt_source	*src;
 	struct nt_memo		*memo;
 	struct nt_tally		*tally;		/* NULL unless ranges are counted */
-	struct nt_range		*full;		/* value of hot::out from which on no further message is begun */
+	struct nt_range		*full;		/* address at or after which hot::out has no room for another message */
 	uint64_t		tstamp;		/* time of the last message; 0 if not known */
 	uint64_t		tstamp_mask;	/* all ones if @tstamp is known, or 0 */
 	uint8_t			tstamp_kinds[2]; /* enum nt_tstamp_kind of messages without and with timestamp */
 	bool			has_tstamp;	/* the last message had a timestamp */
 	uint64_t		counts;		/* numbers of decoded messages, see fast_count_of() */
 	const uint8_t		*last;		/* last decoded message; NULL before the first one */
-	uint32_t		start;		/* source and mode in the form of nt_group::start */
+	uint32_t		start;		/* SRC and trace mode, at the same bits as in nt_group::start */
 	struct nt_net		net;		/* effect of the messages since the last lookup on the return stack */
 };
 
 /*
- * If ranges are counted, hot::out points to the end of the log (fast-log.h). With a separate
- * member, gcc would keep less of struct hot in registers.
+ * Return the address of the next element of the log (fast-log.h). The fast path that counts ranges has
+ * this address in hot::out, which it does not need for ranges. If struct hot had another member for the
+ * address, gcc would keep fewer members of struct hot in registers.
  */
 static __always_inline uint32_t *fast_steps(const struct hot *hot)
 {
@@ -94,9 +95,10 @@ static __always_inline unsigned int fast_nr_counted(uint64_t counts)
 }
 
 /*
- * nt_group::counts stores the four counters with 4 bits each. Convert them to 16 bits each. The
- * multiplication copies each counter to its new position, and the mask removes all other copies.
- * Adding copies does not carry, because a group has at most 8 messages of at least two bytes each.
+ * Return nt_group::counts in the form of run::counts. Both have four counters, which have 4 bits each in
+ * @packed, and 16 bits each in the returned value. The multiplication copies each counter to its new
+ * position, and the mask removes all other copies. Adding copies does not carry, because a group has
+ * at most 8 messages of at least two bytes each.
  */
 static __always_inline uint64_t fast_unpack_counts(uint64_t packed)
 {

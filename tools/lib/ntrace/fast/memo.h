@@ -39,8 +39,9 @@ enum path_end {
 /* Effect of a path or group, which first pops entries of the return stack, and then pushes calls */
 struct nt_effect {
 	/*
-	 * index in nt_memo::calls of the popped calls without the first one; the pushed calls are
-	 * stored after them
+	 * index in nt_memo::calls of the calls that are popped, and of the calls that are pushed, which
+	 * follow them. The first popped call is not stored there, because it is nt_path::top or
+	 * nt_group::top.
 	 */
 	uint32_t	calls;
 	bool		any;		/* the path or group changes the return stack */
@@ -51,8 +52,8 @@ struct nt_effect {
 };
 
 /*
- * Return the number of popped calls that are in nt_memo::calls. The first popped call is not there,
- * because the key of the path or group contains it.
+ * Return the number of popped calls that nt_memo::calls has for a path or group. These are all popped
+ * calls except the first one, which nt_path::top or nt_group::top contains.
  */
 static __always_inline unsigned int memo_nr_below(const struct nt_effect *effect)
 {
@@ -61,11 +62,11 @@ static __always_inline unsigned int memo_nr_below(const struct nt_effect *effect
 
 /*
  * A path is the result of a walk from one block until a few bits of HIST, or an I-CNT, are used up.
- * Its key consists of the block, one of the following values, and the top of the return stack,
- * because the path may continue after a return:
+ * Its key consists of the block, the top of the return stack, because the path may continue after a
+ * return, and a value of 32 bits. In HTM and BTM, this value consists of:
  *
  *	HTM: A stop-bit and up to PATH_BITS bits of HIST. If I-CNT ends the path, also PATH_FINAL.
- *	     If there is also a return stack, I-CNT is added.
+ *	     If I-CNT ends the path and there is a return stack, also I-CNT << PATH_LEFT_SHIFT.
  *	BTM: PATH_BTM, I-CNT, and PATH_DIRECT if the message is DirectBranch.
  */
 struct nt_path {
@@ -104,16 +105,17 @@ static __always_inline uint64_t path_key(uint32_t block, uint32_t what)
  */
 struct nt_group {
 	uint64_t	key[2];		/* bytes of the messages, followed by zeros; 0 if the slot is free */
-	uint64_t	ref;		/* nt_source::ref before the group */
-	uint64_t	next_ref;	/* nt_source::ref after the group */
-	uint32_t	start;		/* block, source and mode, see group_start() */
+	uint64_t	ref;		/* address to which the first U-ADDR of the group is relative */
+	uint64_t	next_ref;	/* address to which the first U-ADDR after the group is relative */
+	uint32_t	start;		/* first block, SRC and trace mode, see group_start() */
 	uint32_t	next;		/* block after the group */
 	uint32_t	top;		/* top of the return stack, see nt_path::top */
 	/* number of the first range; if ranges are counted, number of the record of steps (tally.h) */
 	uint32_t	ranges;
 	struct nt_effect effect;
-	uint16_t	walked;		/* nt_source::walked before the group, in half-words */
-	uint16_t	next_walked;	/* nt_source::walked after the group, in half-words */
+	/* half-words that HIST had reported before and after the group, and that the next I-CNT includes */
+	uint16_t	walked;
+	uint16_t	next_walked;
 	uint16_t	counts;		/* four counters of messages, see fast_unpack_counts() */
 	union {
 		uint8_t	nr_ranges;
@@ -124,9 +126,9 @@ struct nt_group {
 
 /*
  * Bit positions in nt_group::start. This value contains the source, because another source may send
- * the same bytes at the same block, and must not use the group. The index of the block fits below
- * GROUP_SRC_SHIFT, because one call of the fast path begins with at most MAX_BLOCKS blocks, and
- * adds fewer than MAX_BLOCKS.
+ * the same bytes at the same block, and must not use the group. The index of the block is in the bits
+ * below GROUP_SRC_SHIFT. It fits, because there are at most MAX_BLOCKS blocks when a call of the fast
+ * path begins, and the call adds fewer than MAX_BLOCKS.
  */
 #define GROUP_SRC_SHIFT		19
 #define GROUP_MODE_SHIFT	31
@@ -149,9 +151,9 @@ struct nt_memo {
 	/* number of messages since nt_judge() last chose between groups, paths and blocks */
 	uint32_t	messages;
 	uint32_t	until;		/* value of @messages at which nt_judge() is called */
-	uint32_t	missed;		/* number of @messages whose lookup found no group */
-	uint32_t	misses;		/* number of lookups of paths, for @messages, that found no path */
-	/* number of times that PAUSE is doubled, because groups and paths were too slow */
+	uint32_t	missed;		/* part of @messages for which no group was found */
+	uint32_t	misses;		/* number of path lookups without success since @messages was 0 */
+	/* The decoder walks block by block for PAUSE << @patience messages if groups and paths were slower. */
 	uint32_t	patience;
 	struct nt_undo_log undo;
 	_Alignas(MEMO_ALIGN) struct nt_path paths[1u << PATHS_SHIFT];
@@ -183,8 +185,8 @@ static __always_inline const struct nt_range *memo_ranges_of(const struct nt_mem
 }
 
 /*
- * Return true if the ring still has range number @ranges, and the ranges after it in the same path
- * or group.
+ * Return true if the ring nt_memo::ranges still has the ranges of a path or group, and newer ranges have
+ * not overwritten them. @ranges is the number of the first of these ranges.
  */
 static __always_inline bool memo_has_ranges(const struct nt_memo *memo, uint32_t ranges)
 {
@@ -219,8 +221,8 @@ void nt_memo_calls(struct nt_memo *memo, struct nt_effect *effect, const struct 
 void nt_memo_clear(struct nt_memo *memo);
 
 /*
- * Store the path *new, whose ranges and calls are already stored. The path that was in the first
- * slot of *new moves to the second slot.
+ * Store the path *new, whose ranges and calls are already stored, in its first slot. The path that
+ * was in this slot moves to the second slot. Return the stored path.
  */
 const struct nt_path *nt_memo_keep_path(struct nt_memo *memo, const struct nt_path *new);
 

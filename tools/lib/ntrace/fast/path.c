@@ -89,7 +89,7 @@ enum path_step { STEP_ON, STEP_END, STEP_FAIL };
 
 /*
  * Step over a return. If HIST or I-CNT continues after the return, it is an implicit return, and
- * the return stack has its destination.
+ * the return stack has its destination. Return enum path_step.
  */
 static enum path_step path_step_return(struct path_walker *walker)
 {

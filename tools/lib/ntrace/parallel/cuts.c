@@ -41,7 +41,8 @@ struct scan {
 	bool			may_cut;
 	bool			all;		/* scan every message, because any message may change context or time */
 	uint32_t		src_mask;	/* mask of SRC in bytes 1 and 2 of a message; 0 if SRC is not checked */
-	uint32_t		src_bytes;	/* SRC of the messages of the cell, placed like @src_mask */
+	/* SRC of the messages of the scanned cell (a part of the buffer), at the bit positions of @src_mask */
+	uint32_t		src_bytes;
 	uint8_t			boring[NR_BORING];	/* first bytes of messages to skip */
 };
 
@@ -185,7 +186,7 @@ static void scan_add_mode(struct scan *scan, const struct nt_message *msg)
 	}
 }
 
-/* Place SRC in the MDO of bytes 1 and 2, because TCODE fills the MDO of byte 0 (chapter 3). */
+/* Return SRC at its position in bytes 1 and 2 of a message. TCODE fills the MDO of byte 0 (chapter 3). */
 static uint32_t cuts_place_src(uint32_t src)
 {
 	return (src & 0x3f) << 2 | src >> 6 << 10;
@@ -409,8 +410,10 @@ static void chain_apply(const struct nt_cuts *cuts, struct nt_chain *chain,
 	if (!effect->has_sync)
 		return;
 	/*
-	 * @effect->tstamp was calculated as if the counter had not wrapped before @effect->sync. If
-	 * the counter had wrapped, all times from @effect->sync on are later by the same amount.
+	 * The counter of the timestamps may have wrapped before the absolute TSTAMP @effect->sync. The scan
+	 * did not know the time before it, so it calculated @effect->tstamp as if the counter had not wrapped.
+	 * The earlier time is now known. If it shows that the counter has wrapped, @effect->sync and all later
+	 * times are later by the same amount.
 	 */
 	chain->tstamp = nt_time_sync(config, chain->tstamp, effect->sync) +
 			effect->tstamp - nt_time_sync(config, 0, effect->sync);

@@ -21,8 +21,9 @@
  * Smallest size of a cell in bytes. It is so small that even a small buffer has several cells. A
  * large buffer has cells of up to NT_LARGE_CELL_SIZE (256 KiB), because starting a part takes time.
  * With these cells, two threads need a tenth less time than with the smallest cells. Cells become
- * even larger only if there would be more than NT_MAX_CELLS of them, because the ranges of a larger
- * part would not fit into a queue.
+ * even larger only if there would be more than NT_MAX_CELLS of them. Otherwise they stay at that size,
+ * because a thread stores the ranges of a part in a queue (queue.h) until all earlier parts were consumed,
+ * and the ranges of a larger part would not fit into the queue.
  */
 #ifndef NT_CELL_SIZE
 #define NT_CELL_SIZE	(16u << 10)
@@ -37,10 +38,10 @@ struct nt_effect {
 	struct nt_context	context;	/* context that these messages set */
 	uint64_t		delta;		/* sum of the relative TSTAMPs, in ticks */
 	bool			sets_known;	/* these messages determine whether the time is known */
-	bool			is_known;	/* the time after the messages is known, if @sets_known */
+	bool			is_known;	/* if @sets_known: the time after the messages is known */
 	bool			has_sync;	/* the messages contain an absolute TSTAMP */
 	uint64_t		sync;		/* the first absolute TSTAMP */
-	/* time after the messages, calculated as if the counter did not wrap before @sync */
+	/* time after the messages, if the counter of timestamps did not wrap before @sync, in ticks */
 	uint64_t		tstamp;
 };
 
@@ -51,7 +52,7 @@ struct nt_cell {
 	 * cells
 	 */
 	bool			has_cut;
-	bool			must_join;	/* the cell has messages that only a single flow can decode */
+	bool			must_join;	/* the cell has messages after which the buffer cannot be cut */
 	uint8_t			modes;		/* trace modes of the messages, 1 << enum nt_mode */
 	int			src;		/* SRC of the messages; -1 if the cell has no message */
 	uint64_t		cut_tstamp;	/* TSTAMP of the message with SYNC after which decoding can begin */
@@ -100,10 +101,10 @@ size_t nt_cuts_offset(const struct nt_cuts *cuts, size_t number);
 void nt_cuts_scan(const struct nt_cuts *cuts, size_t number, struct nt_cell *cell);
 
 /*
- * Update *chain, which is the state of the trace source before a cell (a part of the buffer), by the
- * changes of context and time in that cell, which the scan has stored in *cell. If the cell has a cut
- * at which a thread can begin to decode, also store the state at the cut in @cell->entry, and return
- * true.
+ * Apply the changes of context and time in a cell (a part of the buffer), which nt_cuts_scan() has stored
+ * in *cell, to *chain. Before the call, *chain is the state of the trace source at the start of the cell,
+ * and after the call, the state at its end. If the cell has a cut at which a thread can begin to decode,
+ * also store the state at the cut in @cell->entry, and return true.
  */
 bool nt_chain_cell(const struct nt_cuts *cuts, struct nt_chain *chain, struct nt_cell *cell);
 

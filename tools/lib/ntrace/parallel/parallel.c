@@ -127,7 +127,7 @@ static void parallel_signal_change(struct parallel *job)
 		pthread_cond_broadcast(&job->changed);
 }
 
-/* Stop all workers. Only the result of the first call is kept. */
+/* Stop all workers. Decoding returns @result, unless an earlier call has stopped the workers. */
 static void parallel_stop(struct parallel *job, int result)
 {
 	pthread_mutex_lock(&job->lock);
@@ -188,8 +188,8 @@ static void parallel_chain_cells(struct parallel *job)
 
 /*
  * Scan the next cell, which is a part of the buffer. The caller holds @job->lock, which is not held
- * during the scan. If other workers have taken all cells, or if the result would have no room
- * before an earlier cell is scanned, wait until another worker signals a change instead.
+ * during the scan. Do not scan if other workers have taken all cells, or if @job->scanned has no room
+ * for another result. Then wait until another worker signals that it has scanned a cell, for example.
  */
 static void parallel_scan_cell(struct parallel *job)
 {
@@ -233,8 +233,9 @@ static bool worker_take_part(struct worker *worker)
 }
 
 /*
- * Return the offset up to which all bytes are known to belong to the part. Set *is_end if the part
- * ends there. Otherwise the result is greater than @at.
+ * Return the offset up to which all bytes are known to belong to the part that @worker decodes. Set
+ * *is_end if the part ends there. If it does not end there, first scan cells, or wait for other workers,
+ * until the offset is greater than @at, up to which the worker has decoded.
  */
 static size_t worker_find_limit(struct worker *worker, size_t at, bool *is_end)
 {
@@ -313,7 +314,7 @@ static void worker_give_out_kept(struct worker *worker)
 
 /*
  * Pass queued batches to the consumer. After that, set worker::has_turn if all parts before the
- * current one are consumed.
+ * part of this worker are consumed.
  */
 static void worker_look_at_turn(struct worker *worker)
 {
@@ -324,7 +325,7 @@ static void worker_look_at_turn(struct worker *worker)
 
 /*
  * Wait until all parts before the part of the first queued batch are consumed. If the queue is
- * empty, wait until all parts before the current one are consumed.
+ * empty, wait until all parts before the part of this worker are consumed.
  */
 static void worker_wait_first(struct worker *worker)
 {
@@ -349,7 +350,7 @@ static void worker_end_part(struct worker *worker, int result)
 
 /*
  * Return memory of the queue for the ranges of the next batch. Return NULL if all parts before the
- * current one are consumed, so that the batch needs no queue, or if decoding is stopped.
+ * part of this worker are consumed, so that the batch needs no queue, or if decoding is stopped.
  */
 static struct nt_range *worker_find_buffer(struct worker *worker)
 {
@@ -486,7 +487,7 @@ static int parallel_run_workers(struct parallel *job, struct nt_image *image,
 	return job->result;
 }
 
-/* Add the counts of all flows to @job->counts. Return NT_E_NOMEM, without any change, or NT_OK. */
+/* Add the counts of all flows to @job->counts. Return NT_OK, or NT_E_NOMEM without any change. */
 static int parallel_take_counts(struct parallel *job, struct worker *workers, unsigned int nr)
 {
 	struct nt_counts *sum = nt_counts_new();
@@ -536,7 +537,7 @@ static int parallel_run(struct parallel *job, struct nt_image *image, unsigned i
 	return ret;
 }
 
-/* Decode the whole buffer with one thread. */
+/* Decode the whole buffer with one thread. Return NT_OK, an error, or the value that @consume returned. */
 static int parallel_run_alone(struct parallel *job, struct nt_image *image, void *ctx,
 			      struct nt_stats *stats)
 {

@@ -16,7 +16,7 @@ void nt_queue_exit(struct nt_queue *queue)
 	free(queue->memory);
 }
 
-/* Allocate the memory at the first use, so that an unused queue needs none. */
+/* Allocate the memory at the first use, so that an unused queue needs none. Return false on failure. */
 static bool queue_has_memory(struct nt_queue *queue)
 {
 	if (!queue->memory)

@@ -5,15 +5,15 @@
  *
  *	  byte 0  ...  14 (even)           1 ... 13 (odd)     15
  *	+---------------------------+---+ +--------------+ +------------------+
- *	| bits 7:1 of a data byte   | 0 | |  data byte   | | bit n is of byte |
- *	| or an ID, from here on    | 1 | |              | | 2n               |
+ *	| bits 7:1 of a data byte   | 0 | |  data byte   | | bit n is about   |
+ *	| or an ID, from here on    | 1 | |              | | byte 2n          |
  *	+---------------------------+---+ +--------------+ +------------------+
  *
  * If even byte 2n is a data byte, bit n of byte 15 is its bit 0. If even byte 2n is an ID, bit n is
  * set if the byte after the ID still belongs to the previous ID. ID 0x7f is never used, so an even
  * byte is 0xff only in a synchronisation packet. A full packet is ff ff ff 7f between frames, and a
- * half packet is ff 7f at any even byte. Data cannot look like a full packet, because one of its ff
- * would be an even byte of a frame.
+ * half packet is ff 7f at any even byte. Data cannot look like a full packet, because at least one of
+ * three consecutive bytes ff would be an even byte of a frame.
  */
 #include <stdlib.h>
 
@@ -26,7 +26,7 @@
 #define ID_FLUSH	0x7b
 #define ID_TRIGGER	0x7d
 #define FULL_SYNC	0x7fffffffu
-#define BARRIER		4	/* full synchronisation packets with which Linux marks an interruption */
+#define BARRIER		4	/* number of full synchronisation packets with which Linux marks an interruption */
 
 /* Number of bytes that must be free in a buffer before a frame's bytes are stored, 16 at a time */
 #define ROOM		(2 * NT_FRAME_SIZE)
@@ -110,8 +110,8 @@ static void frames_drop(struct nt_frames *frames, uint8_t id, size_t nr)
 }
 
 /*
- * memcpy() makes one store. gcc does not merge eight stores of shifted bytes in the loops of this
- * file.
+ * Store @v in little-endian order by memcpy(), which gcc compiles to one store. In the loops of this
+ * file, gcc does not merge eight stores of single bytes.
  */
 static __always_inline void store64(uint8_t *p, uint64_t v)
 {
@@ -121,7 +121,7 @@ static __always_inline void store64(uint8_t *p, uint64_t v)
 	memcpy(p, &v, sizeof(v));
 }
 
-/* Remove the first @nr bytes. */
+/* Remove the first @nr bytes from the rest of a frame. */
 static __always_inline void frames_skip(struct bytes *bytes, unsigned int nr)
 {
 	unsigned int bits = 8 * nr & 63;
@@ -148,7 +148,7 @@ static __always_inline void frames_give(struct nt_frames *frames, struct nt_fram
 }
 
 /*
- * frames_pack_lanes() moves bits 0, 16, 32 and 48 to the lowest four bits. frames_spread_lanes()
+ * Move bits 0, 16, 32 and 48 of @v to the lowest four bits, and return them. frames_spread_lanes()
  * moves them back.
  */
 static __always_inline unsigned int frames_pack_lanes(uint64_t v)
@@ -161,7 +161,7 @@ static __always_inline uint64_t frames_spread_lanes(unsigned int bits)
 	return (bits & 15) * 0x0000200040008001ULL & LANES;
 }
 
-/* Move bit n of a byte to bit 2n. */
+/* Return @bits with each bit n of its low byte moved to bit 2n. */
 static __always_inline unsigned int frames_spread_bits(unsigned int bits)
 {
 	bits = (bits | bits << 4) & 0x0f0f;
@@ -187,7 +187,7 @@ static __always_inline enum verdict frames_check_ids(const uint8_t *p, unsigned 
 	return verdict;
 }
 
-/* Remove byte @nr. */
+/* Remove byte @nr, from 0, from the rest of a frame. */
 static __always_inline void frames_take_out(struct bytes *bytes, unsigned int nr)
 {
 	/* The masks @low and @high are parts of this array. Their first @nr bytes are all ones. */
@@ -209,7 +209,7 @@ static __always_inline void frames_take_out(struct bytes *bytes, unsigned int nr
 static __always_inline void frames_give_parts(struct nt_frames *frames, struct nt_frames_out *outs,
 				       const uint8_t *p, struct bytes bytes, unsigned int ids)
 {
-	/* Ignore bit 7, because no byte follows an ID in byte 14. */
+	/* Ignore bit 7. It is about an ID in byte 14, after which the frame has no byte for the previous ID. */
 	unsigned int late = p[LAST] & 0x7f;
 	unsigned int at = 0;
 	uint8_t id = frames->id;
@@ -323,7 +323,7 @@ static int frames_take_byte(struct nt_frames *frames, uint8_t byte)
 	return NT_OK;
 }
 
-/* ---- many frames ---- */
+/* ---- fast conversion of many frames in one call ---- */
 
 /*
  * Number of frames whose bytes are prepared before the first of them is distributed, so that the
@@ -345,7 +345,10 @@ struct lane {
 	uint32_t	mask;		/* all ones; or 0 if the bytes are dropped */
 };
 
-/* Maximum number of frames before struct lanes is copied back, so that lane::nr cannot overflow */
+/*
+ * Maximum number of frames that are converted before lane::nr is added to nt_frames_out::nr and cleared, so
+ * that lane::nr, which has 32 bits, cannot overflow
+ */
 #define MAX_FRAMES	(1u << 20)
 
 /*
@@ -356,11 +359,11 @@ struct lane {
 struct lanes {
 	struct lane	lane[NR_LANES];
 	size_t		room;		/* number of frames that certainly fit, whatever their IDs are */
-	bool		are_open;	/* nt_frames_out::nr is not up to date */
+	bool		are_open;	/* the positions have been copied into @lane and not yet back to nt_frames_out::nr */
 	uint8_t		scratch[ROOM];
 };
 
-/* Prepared frames, whose even bytes have got their bit 0 from byte 15 */
+/* Prepared frames, in which bit 0 of each even byte is set to the bit of byte 15 that belongs to it */
 struct bunch {
 	uint8_t		bytes[BUNCH][NT_FRAME_SIZE];
 	uint8_t		spare[NT_FRAME_SIZE];
@@ -400,8 +403,9 @@ static __always_inline unsigned int frames_prepare(struct bunch *bunch, const ui
 }
 
 /*
- * Return the address to which the next byte of @lane is copied. Call this once for each store,
- * because the compiler must assume that the store changes @lane.
+ * Return the address to which the next byte of @lane is copied. Store several bytes relative to one
+ * returned address. If this were called for each of these bytes, the compiler would have to read *lane
+ * again each time, because it must assume that storing a byte changes *lane.
  */
 static __always_inline uint8_t *lane_end(const struct lane *lane)
 {

@@ -45,11 +45,17 @@ static void audit_return(const struct ns_stack *stack, const struct ns_event *e,
 
 	if (!top || top->signal || top->ret == e->to)
 		return;
-	/* do not judge the return from __switch_to(), with which the kernel continues another thread */
+	/*
+	 * do not report the return from __switch_to(), with which the kernel continues another thread, whose return
+	 * address is not that of the newest call
+	 */
 	nt_session_where(stack->session, e->from_space, e->from, &from);
 	if (from.symbol && !strcmp(from.symbol, "__switch_to"))
 		return;
-	/* do not judge returns of longjmp(), coroutines and unwinders, all of which load the stack pointer */
+	/*
+	 * do not report returns of longjmp(), coroutines and unwinders, all of which load the stack pointer, so they
+	 * may correctly return to another address than that of the newest call
+	 */
 	if (ns_code_before(stack, e)->loads || is_exception(stack, e))
 		return;
 	audit->alarm = NT_ALARM_RETURN;
@@ -57,7 +63,10 @@ static void audit_return(const struct ns_stack *stack, const struct ns_event *e,
 	audit->expected_space = top->ret_space;
 }
 
-/* Judge a call or jump through a register. */
+/*
+ * Set *audit for a call or jump through a register: whether its target needs an lpad, and an alarm if the target is
+ * inside of a function and not at its start.
+ */
 static void audit_pointer(const struct ns_stack *stack, const struct ns_event *e, struct nt_audit *audit)
 {
 	const struct ns_frame *top = certain_call(stack);

@@ -113,8 +113,9 @@ static void settle(struct ns_gaps *g)
 
 	ns_array_sort(&g->firsts, first_cmp);
 	/*
-	 * Set again the end of each gap that lasts until the next trace of its CPU. A stretch of another buffer that
-	 * was added since the last call may have started earlier than the stretches that were known at that call.
+	 * Find the end of each gap that lasts until its CPU has trace again (ns_gap::open). Do this even if an earlier
+	 * call has set the end, because a stretch of another buffer may have been added since. If that stretch starts
+	 * earlier, the gap ends earlier.
 	 */
 	for (i = 0; i < g->gaps.nr; i++) {
 		if (g->gaps.at[i].open)
@@ -143,7 +144,7 @@ static bool was_in_gap(const struct ns_all_gaps *all, const struct ns_gaps *g, i
 	return ns_sideband_ran(&all->session->sideband, g->cpu, tid, from, to);
 }
 
-/* Return the index of the first gap that ends at @time or later. Gaps are sorted by their end. */
+/* Return the index of the first gap that ends at @time or later. Gaps are sorted by start, and thereby by end. */
 static size_t first_gap(const struct ns_gaps *g, uint64_t time)
 {
 	return ns_lower_bound(g->gaps.nr, g->gaps.at[i].to < time);
@@ -163,8 +164,8 @@ bool ns_gaps_between(const struct ns_all_gaps *all, int32_t tid, uint64_t from, 
 			if (gap->from > to)
 				break;
 			/*
-			 * check the gap only up to @to, so that the result does not depend on whether the end of the
-			 * gap is already known
+			 * check the gap only up to @to. If the trace after the gap is not decoded yet, gap->to is
+			 * UINT64_MAX, and the result must be the same as with the right end of the gap
 			 */
 			if (!gap->code && was_in_gap(all, g, tid, gap->from > from ? gap->from : from,
 						       gap->to < to ? gap->to : to))

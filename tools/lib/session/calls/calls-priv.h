@@ -7,7 +7,7 @@
  *	calls-wanted.c	selects the calls that the caller wants
  *	numbered.c	stores slices by their number
  *	calls-gaps.c	finds missing trace between two slices
- *	functions.c	stores the functions and counts their calls
+ *	code/functions.c	stores the functions and counts their calls
  */
 #ifndef NTRACE_SESSION_CALLS_PRIV_H
 #define NTRACE_SESSION_CALLS_PRIV_H
@@ -70,10 +70,13 @@ bool ns_function_add(struct nt_function *to, const struct nt_function *from);
  */
 struct ns_outer {
 	struct ns_event	event;
-	/* time (ns) and instructions of the calls that ended since the previous outer event */
+	/* time (ns) and instructions of calls that ended between the previous outer event of the slice and this one */
 	uint64_t	child_ran, child_insns;
-	size_t		totals;		/* index in ns_slice::totals after the totals of calls before the event */
-	/* time in kernel code since the previous outer event, if a trap before the slice has entered the kernel, ns */
+	size_t		totals;		/* number of elements of ns_slice::totals that are from before the event */
+	/*
+	 * time between the previous outer event of the slice and this one, in kernel code that a trap before the slice
+	 * has entered, ns. The trap determines the kind of this code (enum nt_where), and is not known in the slice.
+	 */
 	uint64_t	unknown;
 };
 
@@ -83,15 +86,18 @@ struct ns_slice {
 	uint32_t	number;		/* number for nt_calls_slice() */
 	uint64_t	stretch, nth;
 	uint32_t	buffer;
-	uint64_t	fresh;		/* number of earlier slices of the stretch, not counting slices with @split */
+	uint64_t	fresh;		/* number of earlier slices of the stretch that did not continue another one */
 	bool		split;		/* the slice continues the previous slice */
-	/* the trace has no times, but all slices before this slice are already decoded */
+	/*
+	 * the trace has no times, but the slice is from the earliest part that is still being decoded, so no earlier
+	 * slice can follow, and the slice can be merged
+	 */
 	bool		first;
 	uint64_t	begin, end;
 	uint64_t	insns, ran;
-	int64_t		late;		/* ns to add to @ran for nt_thread::ran; may be negative */
-	uint64_t	at, space;	/* start address, and its address space */
-	/* the same as in struct ns_outer, for the code after the last outer event */
+	int64_t		late;		/* time to add to @ran to get nt_thread::ran, ns; may be negative */
+	uint64_t	at, space;	/* address of the first instruction, and its address space */
+	/* like the members of struct ns_outer with these names, but for the code after the last outer event */
 	uint64_t	child_ran, child_insns;
 	uint64_t	unknown;
 	NS_ARRAY(struct ns_total) totals;
@@ -133,7 +139,7 @@ bool ns_numbered_threads(struct nt_calls *calls);
 
 /* ---- Gaps ---- */
 
-/* A time without trace of a CPU */
+/* A period of time for which trace of a CPU is missing */
 struct ns_gap {
 	uint64_t	from, to;
 	uint64_t	stretch;
@@ -168,7 +174,7 @@ void ns_gaps_free(struct ns_all_gaps *all);
 
 /*
  * ns_gaps_add() - add a gap
- * ns_gaps_first() - note that trace is present from @time on, in a stretch
+ * ns_gaps_first() - note that the trace of a stretch begins at @time
  *
  * Return false if out of memory.
  */
@@ -176,7 +182,7 @@ bool ns_gaps_add(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu, const st
 bool ns_gaps_first(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu, uint64_t stretch,
 		   uint64_t time);
 
-/* ns_gaps_ran() - add @ran ns in which traced threads ran in a mode. Return false if out of memory. */
+/* ns_gaps_ran() - add @ran ns to ns_gaps::ran, for the kind of code @mode. Return false if out of memory. */
 bool ns_gaps_ran(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu, enum nt_where mode, uint64_t ran);
 
 /* ns_gaps_settle() - prepare for ns_gaps_between(); call it after the last addition */
@@ -196,12 +202,10 @@ void ns_gaps_forget(struct ns_all_gaps *all, uint64_t time);
  */
 struct ns_outermost {
 	uint32_t	function;
-	uint32_t	next;		/* number of the next outermost call of the same stack, 0: none */
-	bool		first;		/* the calls of the stack before this call are unknown */
-	/*
-	 * this call is the caller of the previous outermost calls of the stack, back to and including the one with
-	 * @first
-	 */
+	uint32_t	next;		/* number of the outermost call that the stack had after this one, 0: none */
+	/* the callers of the stack's earlier outermost calls remain unknown, and this call starts a new series */
+	bool		first;
+	/* this call has called the outermost calls that were found before it in the same series (see @first) */
 	bool		caller;
 };
 
@@ -217,8 +221,8 @@ struct ns_own {
 	uint32_t	nth;		/* index in ns_pool::stacks */
 	uint32_t	outermost;	/* number of the newest entry of nt_calls::outermost for the stack, 0: none */
 	/*
-	 * the stack's newest slice has the number @slice, and starts after @at instructions of the stack; the
-	 * slice before that one has @last_slice and @last_at
+	 * @slice is the number of the stack's newest slice, and @at is the number of instructions of the stack before
+	 * this slice; @last_slice and @last_at are the same numbers for the slice before the newest one
 	 */
 	uint32_t	slice, last_slice;
 	uint64_t	at, last_at;
@@ -237,7 +241,7 @@ struct ns_key {
 struct ns_thread_calls {
 	struct nt_calls	*calls;
 	struct ns_stack	stack;
-	int32_t		tid, key_cpu;	/* @key_cpu is from ns_thread_cpu() */
+	int32_t		tid, key_cpu;	/* @key_cpu is the CPU of an idle or unknown thread, otherwise -1 */
 	uint64_t	insns, ran;	/* instructions and time (ns) of all slices of the thread so far */
 	NS_ARRAY(struct nt_thread) cpus;	/* sums of the slices on each CPU */
 	/* The members below are from the last slice. */
@@ -245,7 +249,7 @@ struct ns_thread_calls {
 	int32_t		cpu;
 	uint64_t	stretch, begin, end;
 	bool		begun;
-	int		error;		/* value that the ns_slice_fn of the caller returned */
+	int		error;		/* value other than 0 that ns_calls_give() returned; 0: none */
 };
 
 /* Return the data of the current stack of a thread. */
@@ -260,7 +264,7 @@ static inline struct ns_own *ns_own(const struct ns_thread_calls *t)
  */
 struct ns_pool {
 	NS_ARRAY(struct ns_slice) slices;
-	/* bytes of memory of @slices, and the number of bytes from which ns_threads_settle() is called */
+	/* bytes of memory of @slices, and the number of bytes from which on ns_threads_settle() merges slices */
 	size_t		bytes, limit;
 	NS_ARRAY(struct ns_thread_calls *) threads;
 	NS_ARRAY(struct ns_key) stacks;
@@ -270,7 +274,7 @@ struct ns_pool {
 	size_t		open;		/* number of open frames of all threads */
 };
 
-/* The function that an address belongs to */
+/* Entry of the cache that finds the function of an address */
 struct ns_cached {
 	uint64_t	space, addr;
 	uint32_t	function;
@@ -281,8 +285,8 @@ struct ns_part_function {
 	struct nt_function f;
 	uint32_t	depth;		/* number of calls of the function that are open in the slice */
 	/*
-	 * index of the function's entry in ns_slice::totals. If the slice has had an outer event since the entry was
-	 * added, the function gets a new entry.
+	 * index of the function's entry in ns_slice::totals, which has the sums of its calls since the last outer event
+	 * of the slice. After the next outer event, the function gets a new entry.
 	 */
 	uint32_t	total;
 };
@@ -291,7 +295,7 @@ struct ns_part_function {
 struct ns_part {
 	struct nt_calls	*calls;
 	struct ns_part	*next, *before;	/* links of nt_calls::parts */
-	/* @stretch is the number of the part; @nr is the number of parts whose decoding started earlier */
+	/* @stretch is the part's number for ns_part_stretch(); @nr counts the parts whose decoding started earlier */
 	uint64_t	stretch, nr;
 	uint32_t	buffer;
 	int32_t		cpu;
@@ -299,7 +303,7 @@ struct ns_part {
 	NS_ARRAY(struct ns_slice) slices;
 	struct ns_slice	slice;		/* the current slice, valid if @open */
 	bool		open;
-	uint64_t	nr_slices, fresh;	/* @fresh is the number of slices without ns_slice::split */
+	uint64_t	nr_slices, fresh;	/* @fresh is the number of slices that do not continue another one */
 	struct ns_stack	stack;		/* open calls of @slice */
 	struct ns_running running;
 	NS_ARRAY(struct ns_part_function) functions;	/* indexed by function number of @calls */
@@ -311,7 +315,7 @@ struct ns_part {
 	bool		has_first, gave_first;
 	uint64_t	first;		/* time of the first branch */
 	uint64_t	branches;	/* number of branches since the part last added slices to the pool */
-	enum nt_where	mode;		/* mode of the current code; NT_IN_NR: unknown, see ns_slice::unknown */
+	enum nt_where	mode;		/* kind of the current code; NT_IN_NR: unknown, see ns_slice::unknown */
 	uint64_t	mode_since;	/* time for which the slice had run when @mode began, ns */
 	uint64_t	modes[NT_IN_NR];
 	struct nt_calls_totals totals;
@@ -344,11 +348,11 @@ struct nt_calls {
 	struct ns_pool	pool;
 	struct ns_part	*parts;		/* parts that are being decoded */
 	uint64_t	begun, ended;	/* number of parts that have started, and number of parts that have ended */
-	uint64_t	begun_at;	/* start time of the last part that has started */
+	uint64_t	begun_at;	/* latest start time of all parts that have started, ns */
 	struct nt_calls_totals totals;
 	uint32_t	nr_slices;		/* number of slices that have got a number for nt_calls_slice() */
 	struct ns_numbered *numbered;
-	struct ns_target *targets;	/* properties of addresses, for the stacks of threads */
+	struct ns_target *targets;	/* cache that the stacks of all threads share (ns_stack::targets) */
 };
 
 /* ns_calls_passes() - return true if the filter selects a call that ends on @cpu, of a function in the file @object */
@@ -361,7 +365,7 @@ static inline bool ns_calls_may_pass(const struct nt_calls *calls, const struct 
 }
 
 /*
- * ns_call_init() - make a call that has ended
+ * ns_call_init() - return a struct nt_call for a call that ends with @event
  * @at: Number of instructions before the slice, counted like ns_frame::insns
  */
 struct nt_call ns_call_init(const struct ns_frame *frame, const struct ns_event *event, int32_t tid,
@@ -379,14 +383,14 @@ bool ns_calls_is_watched(const struct nt_calls *calls, const struct nt_place *pl
 int ns_calls_give(struct nt_calls *calls, const struct nt_call *call);
 
 /*
- * ns_threads_settle() - merge the slices that no earlier slice can precede, or all slices if @all
+ * ns_threads_settle() - merge the slices that no undecoded slice of the same thread can precede, or all slices if @all
  *
  * Return: 0, -1 if out of memory, or the value that an nt_call_fn or ns_slice_fn returned.
  */
 int ns_threads_settle(struct nt_calls *calls, bool all);
 bool ns_threads_add(struct nt_calls *calls, const struct ns_slice *slice);
 
-/* ns_mode_of() - return the mode of code in a trap. Return NT_IN_NR if @trap is NULL or began before the recording. */
+/* ns_mode_of() - return the kind of code in a trap. Return NT_IN_NR if @trap is NULL or began before the recording. */
 enum nt_where ns_mode_of(const struct ns_frame *trap);
 
 void ns_threads_free(struct nt_calls *calls);
@@ -394,7 +398,8 @@ void ns_threads_free(struct nt_calls *calls);
 /*
  * ns_calls_each_slice() - call @fn with the calls that are open when each slice starts, and after each switch to
  * another stack
- * @nth: Index of the first call that ends with the switch to the other stack
+ * @nth: After a switch to another stack, index of its oldest call that ends with the switch. All newer calls of that
+ *	stack end too.
  * @insns, @ran: Number of instructions that were executed on the stack so far, and the time that they took, ns
  *
  * @drop is called as ns_stack_ops::drop; it may be NULL. If @fn or @drop returns an error, nt_calls_run() returns this

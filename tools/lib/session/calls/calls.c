@@ -13,10 +13,11 @@
 #include "session/flow/sources.h"
 
 #define CACHE_SIZE	4096	/* entries of the cache of functions by address, a power of two */
-#define OUTER_MAX	4096	/* maximum number of events of a slice */
-#define FLUSH_SLICES	512	/* number of slices from which on a part adds them to the pool, to merge them */
-#define FLUSH_CALLS	4096	/* number of watched calls from which on a part adds its slices to the pool */
-#define FLUSH_BRANCHES	(1 << 20)	/* number of branches from which on a part adds its slices to the pool */
+#define OUTER_MAX	4096	/* maximum number of outer events of a slice (struct ns_outer) */
+/* A part moves its slices to the pool (struct ns_pool), where they are merged, when it has one of these numbers. */
+#define FLUSH_SLICES	512		/* number of slices */
+#define FLUSH_CALLS	4096		/* number of watched calls that have ended */
+#define FLUSH_BRANCHES	(1 << 20)	/* number of branches since it last moved slices */
 
 /* ---- Functions ---- */
 
@@ -65,7 +66,10 @@ static bool enter(struct ns_stack *stack, struct ns_frame *frame, const struct n
 	return true;
 }
 
-/* Add @total to the function's entry of ns_slice::totals, which counts calls since the slice's last outer event. */
+/*
+ * Add @total to the function's entry of ns_slice::totals. Add a new entry if the function has none, or if the slice has
+ * had an outer event (struct ns_outer) since, because the calls before and after such an event are added up separately.
+ */
 static bool add_total(struct ns_part *p, struct ns_part_function *counted, const struct ns_total *total)
 {
 	struct ns_slice *s = &p->slice;
@@ -103,7 +107,7 @@ static bool leave(struct ns_stack *stack, const struct ns_frame *frame, const st
 
 static const struct ns_stack_ops slice_ops = { .enter = enter, .leave = leave };
 
-/* ---- Pass slices to the pool ---- */
+/* ---- Move decoded slices to the pool, from which they are merged ---- */
 
 /* Pass the calls that have ended to the nt_call_fn of nt_calls_each(), or store them. */
 static int give_ended(struct ns_part *p)
@@ -212,7 +216,7 @@ static void forget_depths(struct ns_part *p)
 	}
 }
 
-/* Add the time since ns_part::mode_since to the current mode. @ran is the time that the slice has run, ns. */
+/* Add the time since ns_part::mode_since to the time of the current kind of code. @ran is the time of the slice, ns. */
 static void end_mode(struct ns_part *p, uint64_t ran)
 {
 	*(p->mode == NT_IN_NR ? &p->slice.unknown : &p->modes[p->mode]) += ran - p->mode_since;
@@ -274,7 +278,10 @@ static bool new_slice(struct ns_part *p, int32_t tid, int32_t cpu, uint64_t time
 static bool slice_of(struct ns_part *p, const struct nt_who *who, const struct nt_branch *b)
 {
 	uint64_t first = b->flags & NT_BRANCH_BEGIN ? b->to : b->from;
-	/* the time of a switch is divided only if the trace did not stop before it */
+	/*
+	 * if the trace did not stop before the switch, count the time from the kernel's choice of the next thread to
+	 * the switch for the next thread, and not for the previous one
+	 */
 	int64_t late = p->open ? p->running.late : 0;
 
 	if (p->open && p->slice.tid == who->tid && p->slice.cpu == who->cpu)
@@ -442,8 +449,8 @@ static void free_part(struct ns_part *p)
 
 /*
  * Return true if trace was lost at the start of the stretch and the stretch before it did not report the loss. If
- * the trace consists of frames, look at the flag PARTIAL instead of the first message, which only unpacking the
- * frames finds.
+ * the trace consists of frames, the flag PARTIAL reports the loss, because the first message is not known before
+ * the frames are unpacked.
  */
 static bool lost_begin(const struct ns_trace *trace, const struct ns_stretch *s)
 {
@@ -520,9 +527,9 @@ static void remove_part(struct nt_calls *calls, struct ns_part *p)
 }
 
 /*
- * Close the part. Its last gap lasts until the CPU has trace again. If CPUs share a buffer, trace that was
- * lost after the stretch can belong to any of them. The part therefore ends with a gap even if the loss counts
- * for another CPU, and @lost is false.
+ * Close the part. Its last gap lasts until the CPU has trace again. If several CPUs share a buffer, the trace that was
+ * lost after the stretch can be of any of them, but @lost may be true only for the CPU to which the stretch belongs.
+ * The parts of all of these CPUs therefore end with a gap, even if @lost is false.
  */
 static bool close_part(struct ns_part *p, const struct nt_who *who, bool lost)
 {

@@ -4,13 +4,13 @@
  *
  * A slice is the code that one thread executed on one CPU between two context switches. Several
  * threads of the library process slices at the same time, and count the calls that start and end in
- * one slice. Returns to callers from before the slice, and calls that are still open at its end,
- * need the neighbouring slices of the same thread. The library therefore merges slices in the order
+ * one slice. Calls that started before the slice, or are still open at its end, can only be counted
+ * with the neighbouring slices of the same thread. The library therefore merges slices in the order
  * of time, as soon as all earlier slices are decoded. So memory does not grow with the trace, except
  * if trace without times is from several CPUs, or if nt_calls_each() needs the slices.
  *
- * The duration of a call is wall-clock time, because a call that sleeps continues later. The time
- * of a function without its calls is time in which its thread ran.
+ * The duration of a call is wall-clock time, and includes the time for which its thread slept. The
+ * self time of a function, which excludes the functions that it calls, is time in which its thread ran.
  */
 #ifndef NTRACE_SESSION_CALLS_H
 #define NTRACE_SESSION_CALLS_H
@@ -22,14 +22,14 @@ struct ns_durations;
 struct nt_function {
 	const char	*object, *symbol;	/* symbol is NULL if not known */
 	uint64_t	address;		/* start address in the file */
-	uint64_t	calls;			/* calls that started and ended in the trace */
-	uint64_t	open;			/* calls whose start or end was not recorded */
+	uint64_t	calls;			/* number of calls that started and ended in the trace */
+	uint64_t	open;			/* number of calls whose start or end was not recorded */
 	/*
 	 * Sums of the calls in @calls and @open. The members self_* exclude the functions that these calls call. A
 	 * call inside another call of the same function adds nothing to total_ns, total_ran and total_insns.
 	 */
-	uint64_t	total_ns;		/* wall-clock time */
-	uint64_t	total_ran, self_ns;	/* time in which the thread ran */
+	uint64_t	total_ns;		/* wall-clock time, ns */
+	uint64_t	total_ran, self_ns;	/* time in which the thread ran, ns */
 	uint64_t	total_insns, self_insns;
 	uint64_t	max_ns;			/* duration of the slowest call, ns */
 	uint64_t	max_begin;		/* start time of the slowest call, ns */
@@ -41,7 +41,7 @@ struct nt_function {
 /* A call. Its instructions and time include the calls that it made. */
 struct nt_call {
 	uint64_t	begin, ns;	/* start time and duration, ns */
-	uint64_t	at;		/* number of instructions of the slice before the call, modulo 2^64 */
+	uint64_t	at;		/* number of instructions from the start of @slice to the call, modulo 2^64 */
 	uint64_t	insns;
 	uint64_t	ran;		/* time in which the thread ran during the call, ns */
 	int32_t		tid;
@@ -108,9 +108,9 @@ void nt_calls_open(struct nt_calls *calls);
  * Numbers of slices and of gaps begin with 0. The functions may be called after an nt_calls_run() for
  * which nt_calls_each() was called.
  *
- * A call is an interval of the instructions of its stack. The interval starts at instruction
- * nt_slice::at + nt_call::at and has nt_call::insns instructions. It lies inside the interval of the
- * call's caller.
+ * The instructions of a call are an interval of the instructions that its thread executed on the same
+ * stack. The interval starts at instruction nt_slice::at + nt_call::at and has nt_call::insns
+ * instructions. The interval of the caller contains this interval.
  */
 const struct nt_slice *nt_calls_slice(const struct nt_calls *calls, size_t number);
 bool nt_calls_gap(const struct nt_calls *calls, size_t nth, struct nt_gap *gap);
@@ -139,9 +139,9 @@ int nt_calls_run(struct nt_calls *calls);
 struct nt_calls_totals {
 	size_t		functions;
 	uint64_t	insns, branches, calls;
-	uint64_t	errors, gaps, losses;	/* places at which the callers became unknown */
-	uint64_t	open;			/* calls whose start or end is not in the trace */
-	uint64_t	ran_ns;			/* time in which threads ran, which is the sum of all self times */
+	uint64_t	errors, gaps, losses;	/* number of places at which callers became unknown */
+	uint64_t	open;			/* number of calls whose start or end is not in the trace */
+	uint64_t	ran_ns;			/* time in which threads ran, which is the sum of all self times, ns */
 };
 void nt_calls_totals(const struct nt_calls *calls, struct nt_calls_totals *totals);
 
@@ -151,7 +151,7 @@ enum nt_where {
 	NT_IN_SYSCALL,
 	NT_IN_EXCEPTION,
 	NT_IN_INTERRUPT,
-	NT_IN_KERNEL,		/* the kernel's own threads, or kernel code after a trap before the recording */
+	NT_IN_KERNEL,		/* threads of the kernel, and kernel code that was entered before the recording began */
 	NT_IN_IDLE,		/* the idle thread, outside of traps */
 	NT_IN_UNTRACED,	/* code that the events of the recording exclude */
 	NT_IN_NR,
@@ -169,8 +169,8 @@ struct nt_thread {
 	uint64_t	end;		/* time of the last code that the thread executed on the CPU, ns */
 	uint64_t	insns;
 	/*
-	 * time from the kernel's choice of the thread to its choice of the next thread, ns; in calls, the thread runs
-	 * up to the end of the switch to the next thread
+	 * time from the kernel's choice of the thread to its choice of the next thread, ns; nt_call::ran, in contrast,
+	 * ends with the switch to the next thread
 	 */
 	uint64_t	ran;
 };

@@ -102,7 +102,7 @@ enum ns_jump ns_jump_to(const struct ns_stack *stack, const struct ns_event *e)
 	nt_session_where(stack->session, e->to_space, e->to, &to);
 	nt_session_where(stack->session, e->from_space, e->from, &from);
 	target->jump = find_jump(stack, e, &from, &to);
-	/* if the jump stays inside its function, cache the result for all jumps of that function to the address */
+	/* a jump inside a function has this result from any address of the function, so cache it for all of them */
 	all = target->jump == NS_JUMP_INSIDE && to.offset && from.symbol;
 	target->space = e->to_space;
 	target->addr = e->to;
@@ -131,9 +131,10 @@ static bool is_jump_to_register(uint32_t insn)
 }
 
 /*
- * Find out whether code in [@addr, @leaves) loads or saves the stack pointer. Ignore code up to the last jump through a
- * register. If @starts is false, no function starts at @addr. Each half-word may then be the start of an instruction,
- * and compressed instructions are not recognised.
+ * Find out whether code in [@addr, @leaves) loads or saves the stack pointer. If this code has a jump through a
+ * register, ignore the code up to the last one of these jumps, because it does not continue to @leaves. If @starts is
+ * false, no function starts at @addr. Each half-word may then be the start of an instruction, and compressed
+ * instructions are not recognised.
  */
 static void look_at_code(const struct ns_stack *stack, struct ns_target *target, uint64_t addr, uint64_t leaves,
 			 bool starts)
@@ -285,7 +286,7 @@ static bool drop_calls(struct ns_stack *stack, const struct ns_event *event)
 	return ok;
 }
 
-/* Set the start of a frame, which was copied from another frame, to the event. */
+/* Set the start time of a frame, and the counts at its start, to those of @e. The frame may be a copy of another. */
 static void start_frame(const struct ns_stack *stack, struct ns_frame *frame, const struct ns_event *e)
 {
 	frame->begin = e->time;
@@ -327,7 +328,7 @@ static int take_trap(struct ns_stack *stack, const struct ns_event *e, bool unse
 
 /* ---- Missing code ---- */
 
-/* Return the index of the newest call that missing code has made. Return -1 if there is none. */
+/* Return the index of the newest open call that missing code (code that the recording lacks) has made, or -1. */
 static int64_t find_missing(const struct ns_stack *stack)
 {
 	int64_t i = (int64_t)stack->cur.open.nr - 1;
@@ -338,8 +339,9 @@ static int64_t find_missing(const struct ns_stack *stack)
 }
 
 /*
- * Push a call to the function at @e->to by missing code, or a trap if @trap is set. Known code continues at
- * @e->to. If @e->to is not the first instruction of the function, the start of the call is not in the trace.
+ * Push a frame for a call that missing code has made, or for a trap if @trap is set. The called function, or the trap
+ * handler, executes at @e->to. If @e->to is not the first instruction of the function, the start of the call is not in
+ * the trace.
  */
 static int call_from_missing(struct ns_stack *stack, const struct ns_event *e, bool trap)
 {
@@ -356,9 +358,10 @@ static int call_from_missing(struct ns_stack *stack, const struct ns_event *e, b
 }
 
 /*
- * End the newest call that missing code has made, because a function returns to @e->to, which no call expects.
- * If the code at @e->to is known, missing code has also called the function at @e->to. Return 2 if no open
- * call was made by missing code.
+ * Handle a return to @e->to, which is not the return address of an open call. The caller of the returning function is
+ * missing code, which the recording lacks, so end the newest call that missing code has made. If the recording has the
+ * code at @e->to, assume that missing code has then called the function at @e->to, and start this call. Return 2 if no
+ * open call was made by missing code, 1 on success, and -1 if out of memory.
  */
 static int return_to_missing(struct ns_stack *stack, const struct ns_event *e)
 {
@@ -372,8 +375,9 @@ static int return_to_missing(struct ns_stack *stack, const struct ns_event *e)
 }
 
 /*
- * Prepare for the return of the call with index @nth. If this is a call of missing code that has made a
- * tail call to another function, end the call of missing code at the time at which the other function started.
+ * Prepare for the return from the call with index @nth to the caller of this call. If the next newer call was made by
+ * missing code (code that the recording lacks), call @nth is the call of this missing code, and had already ended with
+ * a tail call to the function of the newer call. Therefore end call @nth at the time at which the newer call started.
  */
 static bool end_tail_call(struct ns_stack *stack, size_t nth, const struct ns_event *e)
 {
@@ -443,8 +447,9 @@ int64_t ns_find_function(const struct ns_stack *stack, uint64_t space, uint64_t 
 
 /*
  * Return the index of the newest call that may continue at @to with longjmp(), because a function such as setjmp()
- * has returned to @to in this call. Return -1 if there is none. If longjmp() may also continue older calls, mark
- * these calls and their callers in the same recursion as unsure.
+ * has returned to @to in this call. Return -1 if there is none. If longjmp() may also continue older calls, set
+ * ns_frame::unsure of all calls from the caller of the oldest of these to the newest. If the oldest is part of a
+ * recursion, also set it for the older calls of this recursion, which have the same return address.
  */
 static int64_t find_resume(struct ns_stack *stack, uint64_t to)
 {
@@ -471,8 +476,8 @@ static int64_t find_resume(struct ns_stack *stack, uint64_t to)
 }
 
 /*
- * Return true at the first instruction of a kernel function. A new thread starts there, for example
- * at ret_from_fork.
+ * Return true if @e->to is the first instruction of a kernel function. A new thread starts at such an
+ * address, for example at ret_from_fork.
  */
 static bool is_new_thread(const struct ns_stack *stack, const struct ns_event *e)
 {
@@ -493,8 +498,9 @@ static void note_resume(struct ns_stack *stack, uint64_t to)
 
 /*
  * End the open calls that a return to @e->to ends. @saves is true if the returning code has saved the stack pointer.
- * Return 0 if @stack has the calls of one slice, and the return ends an earlier call. Return 2 if no open call expects
- * @e->to. Otherwise return the same values as ns_stack_take().
+ * Return 0 if @stack has only the calls that started in one slice (ns_stack::part), and the return may end a call that
+ * started before the slice. Return 2 if no open call has the return address @e->to. Otherwise return the same values as
+ * ns_stack_take().
  */
 static int return_to(struct ns_stack *stack, const struct ns_event *e, bool saves)
 {
@@ -504,7 +510,7 @@ static int return_to(struct ns_stack *stack, const struct ns_event *e, bool save
 
 	for (i = (int64_t)stack->cur.open.nr - 1; i >= 0; i--) {
 		f = &stack->cur.open.at[i];
-		/* calls below a trap do not end, because a return instruction does not leave the kernel */
+		/* calls older than a trap do not end, because only sret, and not a return, leaves the kernel */
 		if (f->trap) {
 			below = false;
 			break;
@@ -626,7 +632,7 @@ static int64_t choose_stack(const struct ns_stack *stack, uint64_t to, bool symm
 	return symmetric || started < 0 ? oldest : started;
 }
 
-/* Add the current stack to the waiting ones, and make a new stack the current one. Return false if out of memory. */
+/* Add the current stack to the waiting stacks, and make a new stack the current one. Return false if out of memory. */
 static bool wait_on(struct ns_stack *stack, const struct ns_spent *now)
 {
 	struct ns_waiting w = { .stack = { .number = stack->nr_stacks + 1, .away = *now } };
@@ -779,9 +785,10 @@ static void pause_calls(struct ns_stack *stack, bool kernel)
 }
 
 /*
- * Start the calls of the thread again at @e->to. Trace had stopped at @stop, and the calls that led from there to
- * @e->to are unknown. The thread ran for some time without trace. If calls are open, they get this time and end after
- * it, because their ends were not traced. If no call is open, the function at @e->to gets this time.
+ * Drop all open calls of the thread, and make the function at @e->to its outermost function. Trace had stopped at
+ * @stop, and the calls that led from there to @e->to are unknown. The thread ran for some time without trace. If calls
+ * are open, they get this time and end after it, because their ends were not traced. If no call is open, the function
+ * at @e->to gets this time.
  */
 static int begin_anew(struct ns_stack *stack, const struct ns_frame *stop, const struct ns_event *e)
 {
@@ -798,7 +805,7 @@ static int begin_anew(struct ns_stack *stack, const struct ns_frame *stop, const
 
 /* Reason for which the trace has stopped */
 enum filter_stop {
-	STOP_NONE,		/* a trap has stopped the trace */
+	STOP_NONE,		/* no filter has stopped the trace, but a trap */
 	STOP_ADDRESS,		/* a filter has stopped the trace behind the first instruction of a function */
 	STOP_RANGE,		/* the code has left the ranges of a filter */
 };
@@ -820,10 +827,11 @@ static enum filter_stop filter_stop(const struct ns_stack *stack, const struct n
 }
 
 /*
- * Handle the start of trace at the entry @e->to of a function that code without trace has called. Trace had stopped at
- * the frame @stop, which the caller of this C function has removed from the stack. If a filter of ranges has stopped
- * the trace (STOP_RANGE), the newest open call has called the code without trace. Return 2 if a trap had stopped the
- * trace, so that the function is a signal handler.
+ * Handle the start of trace at the entry @e->to of a function that code without trace has called. @stop is the frame of
+ * this code, which started when the trace stopped, and which the caller of this C function has removed from the stack.
+ * If a filter that starts and stops the trace at addresses has stopped it (STOP_ADDRESS), the open calls are unknown.
+ * If a filter of ranges has stopped it (STOP_RANGE), the function of the newest open call had called the code without
+ * trace. Return 2 if a trap had stopped the trace, so that the function at @e->to is a signal handler.
  */
 static int call_from_untraced(struct ns_stack *stack, const struct ns_frame *stop, const struct ns_event *e)
 {
@@ -1152,7 +1160,7 @@ void ns_stack_restore(struct ns_stack *stack)
 	stack->cur.outer.missing = false;
 }
 
-/* Make the caller at @e->to the outermost function. It has called the earlier outermost function before the trace. */
+/* Make the function at @e->to, which called the outermost function before the trace, the new outermost function. */
 static bool continue_outer(struct ns_stack *stack, const struct ns_event *e)
 {
 	stack->cur.outer.outer = true;

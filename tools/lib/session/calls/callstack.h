@@ -10,9 +10,9 @@
  *			address then continues, and all calls that it has made end. If several calls of
  *			the function are open, the call continues in which a function such as setjmp()
  *			has returned to this address.
- *	a jump		to the start of another function ends the caller, and the other function
- *			returns in its place (a tail call, or a PLT entry). A jump into the middle of
- *			another function is a return.
+ *	a jump		to the start of another function ends the call of the function that jumps. The
+ *			other function returns in its place (a tail call, or a PLT entry). A jump into
+ *			the middle of another function is treated as a return.
  *	a trap return	ends the trap that interrupted the program at the target of the return. If no
  *			trap did, the kernel delivers a signal. The signal handler is then a call from
  *			the interrupted address, and ends when the program continues there, or when the
@@ -25,9 +25,11 @@
  *			no stack expects the target, a new stack starts. If several stacks expect it, the
  *			stack that has started the current one is preferred, then a stack that the
  *			current one has started, then the stack that waits for the longest time. If
- *			the stacks switch in the same place of the code, only the time decides.
+ *			the newest call of the current stack also has this return address, all of these
+ *			stacks switch at the same place in the code, and the one of them that waits for
+ *			the longest time continues.
  *
- *	missing code	Code that the recording lacks is a single call, whatever it executes, and ends like
+ *	missing code	All code that the recording lacks is treated as a single call, which ends like
  *			any other call. If execution continues in known code, at an address that no open
  *			call expects, the missing code has called the function there. This call ends when
  *			the function returns to missing code. If the function returns to the caller of the
@@ -41,15 +43,15 @@
  *
  * An address filter also stops the trace and starts it again. The model recognises two kinds of filters.
  *
- *	at an address	The filter starts and stops the trace at chosen addresses, if trace has stopped behind
- *			the first instruction of a function. If trace starts again at the entry of a function,
- *			the calls that are open at that time are unknown. All calls therefore end at
- *			the stop, and unknown code has called the function. The function returns to a function
- *			that was open since the trace started again.
- *	around ranges	The filter selects ranges of code, if trace has stopped at a jump, or at the entry of a
- *			function. If trace starts again at the entry of a function, the function of the newest
- *			open call has called it. If trace starts again at the return address of an open call,
- *			that call has returned.
+ *	at an address	The filter starts and stops the trace at chosen addresses. The model assumes this if
+ *			trace has stopped behind the first instruction of a function. If trace starts again at
+ *			the entry of a function, the calls that are open at that time are unknown. All calls
+ *			therefore end at the stop, and unknown code has called the function. The function
+ *			returns to a function that was open since the trace started again.
+ *	around ranges	The filter selects ranges of code. The model assumes this if trace has stopped at a
+ *			jump, or at the entry of a function. If trace starts again at the entry of a function,
+ *			the function of the newest open call has called it. If trace starts again at the return
+ *			address of an open call, that call has returned.
  *
  * A thread does not count as running between the stop of a filter and the next start.
  */
@@ -60,14 +62,15 @@
 #include "session/flow/branch.h"
 
 /*
- * Maximum number of open calls. If more calls are open, the calls never return, and all of them are
- * dropped. A stack of 8 MiB has no more frames, because each frame takes at least 16 bytes.
+ * Maximum number of open calls. If more calls are open, they can never return, so all of them are
+ * dropped. A stack of 8 MiB cannot have more frames, because each frame takes at least 16 bytes.
  */
 #define NS_STACK_DEPTH_MAX	(1 << 19)
 
 /*
  * More signal handlers than this cannot interrupt each other, because there are 64 signals and a
- * handler blocks its own signal. If more handlers are open, a new start of the program was not noticed.
+ * handler blocks its own signal. If more handlers are open, the model has missed the start of a new
+ * program.
  */
 #define NS_STACK_SIGNALS_MAX	256
 
@@ -78,7 +81,7 @@ struct ns_event {
 	uint64_t	ran;		/* time that the thread has run before the event, ns */
 	uint64_t	from, to;
 	uint64_t	from_space, to_space;
-	uint32_t	image;		/* same as nt_who::image */
+	uint32_t	image;		/* number of the program that the process executes, as nt_who::image */
 	uint8_t		kind, flags, length;
 };
 
@@ -88,7 +91,12 @@ struct ns_frame {
 	uint64_t	insns, ran;	/* ns_event::insns and ns_event::ran when the call started */
 	uint64_t	child_ran, child_insns;
 	uint64_t	away;		/* time that the thread had spent on other stacks at the start, ns */
-	/* address to which a function such as setjmp() has returned, and at which longjmp() may continue */
+	/*
+	 * an address, whose meaning depends on the kind of frame. In a call, it is the address to which a function such
+	 * as setjmp() has returned, and at which longjmp() may continue the call; 0: none. If @unseen is set, it is the
+	 * address at which trace has stopped. If @outer is set, it is an address in the called function, at which the
+	 * function was first found.
+	 */
 	uint64_t	resume;
 	uint32_t	function;	/* function number, which the stack's owner assigns */
 	uint32_t	image;
@@ -96,7 +104,7 @@ struct ns_frame {
 	uint8_t		kind;		/* enum nt_branch_kind of the entry */
 	bool		trap;
 	bool		signal;		/* the frame is a signal handler */
-	bool		unseen;		/* code without trace runs, such as the kernel, so this is not a call */
+	bool		unseen;		/* the frame is not a call, but code without trace, such as the kernel */
 	bool		outer;		/* the trace does not contain the start of the call */
 	bool		nested;		/* an older open call is a call of the same function */
 	bool		saves;		/* code that made a tail call to the function had saved the stack pointer */
@@ -128,8 +136,9 @@ struct ns_stack_ops {
 	bool	(*leave)(struct ns_stack *stack, const struct ns_frame *frame,
 			 const struct ns_event *event, bool seen);
 	/*
-	 * If not NULL, called when the model may switch to another stack, in place of the model's rules.
-	 * Return 1 if the function has replaced the stack, 0 if not, and -1 if out of memory.
+	 * If not NULL, called when the thread may have switched to another stack. This function then
+	 * chooses the stack instead of the model. Return 1 if the function has replaced the stack, 0 if
+	 * not, and -1 if out of memory.
 	 */
 	int	(*replay)(struct ns_stack *stack, const struct ns_event *event);
 	/*
@@ -156,7 +165,7 @@ struct ns_spent {
 /* One stack of a thread. If ns_stack::part is set, only @open, @child_ran, @child_insns and @signals are used. */
 struct ns_one_stack {
 	NS_ARRAY(struct ns_frame) open;
-	uint64_t	child_ran, child_insns;	/* sums of the calls that ended and had no open caller */
+	uint64_t	child_ran, child_insns;	/* sums over the ended calls whose caller was not open */
 	size_t		signals;	/* number of open signal handlers */
 	/*
 	 * frame of the outermost function; the times and instructions of its start are those of the start of the
@@ -164,7 +173,7 @@ struct ns_one_stack {
 	 */
 	struct ns_frame	outer;
 	struct ns_spent	away;		/* time and instructions that the thread has spent on its other stacks */
-	uint32_t	number;		/* number of the stack, from 0 on */
+	uint32_t	number;		/* number of the stack, starting at 0 */
 	uint32_t	starter;	/* number + 1 of the stack that has switched to this one, 0: none */
 	void		*data;		/* data that belongs to the user of the model; ns_stack_free() frees it */
 };
@@ -202,15 +211,15 @@ struct ns_stack {
 	void		*ctx;
 	/* cache with NS_TARGETS entries, so that each address is seldom looked up twice */
 	struct ns_target *targets;
-	bool		part;		/* the stack has the calls of one slice, and older calls may also be open */
+	bool		part;		/* the stack has only the calls that started in one slice, and no older ones */
 	bool		drops;		/* ns_stack_ops::leave() is called because all calls are dropped */
-	bool		may_switch;	/* the last event may continue on another stack, if @part is set */
-	/* count the outermost function as a call even though the call itself was not traced */
+	bool		may_switch;	/* the last event may have switched to another stack, if @part is set */
+	/* the outermost function counts as a call, even though the call itself was not traced */
 	bool		follows;
 	struct ns_one_stack cur;
 	/* The members below are not used if @part is set. */
 	NS_ARRAY(struct ns_waiting) waiting;	/* waiting stacks, in the order in which they began to wait */
-	uint32_t	switches;	/* number of events at which the thread could switch to another stack */
+	uint32_t	switches;	/* number of events of the slice that could switch to another stack */
 	uint32_t	nr_stacks;	/* number of stacks that were started, without the first one */
 };
 

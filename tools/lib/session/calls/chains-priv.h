@@ -13,15 +13,15 @@ struct nt_chain {
 	const struct nt_chains *chains;
 	uint64_t	stretch, nth;	/* @nth is the number of the next slice */
 	/*
-	 * The open calls after the last ns_stack_take(). The frames that are open at the start of a
-	 * slice are complete, and have the function numbers of nt_chains_calls().
+	 * The open calls after the last ns_stack_take(). Frames that were open at the start of the slice
+	 * have all members set, and their function numbers are those of nt_chains_calls().
 	 */
 	struct ns_stack	stack;
 	/* called after a slice has started and its open calls were added to the stack; may be NULL */
 	bool		(*begun)(struct ns_stack *stack);
 	struct ns_running running;	/* thread, CPU and times of the slice */
 	int32_t		tid, cpu;
-	uint64_t	insns;		/* instructions that the thread has executed */
+	uint64_t	insns;		/* number of instructions that the thread has executed */
 	/* time that the thread had run at the start of the slice, ns */
 	uint64_t	ran;
 	bool		inside;		/* a slice has started and continues */
@@ -30,7 +30,7 @@ struct nt_chain {
 	uint32_t	outermost;	/* number of the outermost known call in nt_calls::outermost, 0: none */
 };
 
-/* Function that nt_chains_of() calls at the same times as ns_stack_ops::drop */
+/* Function that ns_chains_new() calls before the calls of a stack are dropped, like ns_stack_ops::drop */
 typedef bool (*ns_chains_drop_fn)(void *ctx, const struct nt_chains *chains, const struct ns_thread_calls *thread,
 				  const struct ns_event *event);
 
@@ -38,10 +38,15 @@ typedef bool (*ns_chains_drop_fn)(void *ctx, const struct nt_chains *chains, con
 struct nt_chains *ns_chains_new(struct nt_session *session, const struct nt_filter *filter, const char *symbol,
 				ns_chains_drop_fn drop, void *drop_ctx);
 
-/* ns_chain_replay() - the ns_stack_ops::replay of nt_chain::stack */
+/*
+ * ns_chain_replay() - replace the calls in nt_chain::stack if the event switches to another stack
+ *
+ * This is the function ns_stack_ops::replay of nt_chain::stack. Return 1 if the calls were replaced, 0 if not, and
+ * -1 if out of memory.
+ */
 int ns_chain_replay(struct ns_stack *stack, const struct ns_event *event);
 
-/* ns_audit() - judge an event before ns_stack_take() applies it to the stack */
+/* ns_audit() - set *audit for an event, before ns_stack_take() applies the event to the stack */
 void ns_audit(const struct ns_stack *stack, const struct ns_event *event, struct nt_audit *audit);
 
 #endif /* NTRACE_SESSION_CHAINS_PRIV_H */

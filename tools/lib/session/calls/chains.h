@@ -82,7 +82,7 @@ struct nt_audit {
 	bool		needs_pad;	/* Zicfilp requires an lpad at the target of this indirect call or jump */
 };
 
-/* nt_chain_audit() - call nt_chain_branch(), and judge the branch. Return -1 if out of memory. */
+/* nt_chain_audit() - call nt_chain_branch(), and set *audit for the branch. Return -1 if out of memory. */
 int nt_chain_audit(struct nt_chain *chain, const struct nt_who *who, const struct nt_branch *branch,
 		   struct nt_audit *audit);
 

@@ -12,7 +12,8 @@
 struct ns_durations {
 	uint64_t	nr;
 	NS_ARRAY(uint64_t) few;		/* exact durations, while @nr is at most NS_DURATIONS_EXACT */
-	uint64_t	*octaves[NS_DURATIONS_OCTAVES];	/* number of durations in each bucket, if @nr is larger */
+	/* number of durations in each bucket, if @nr is larger than NS_DURATIONS_EXACT */
+	uint64_t	*octaves[NS_DURATIONS_OCTAVES];
 };
 
 /* ---- Buckets ---- */
@@ -120,7 +121,7 @@ bool ns_durations_merge(struct ns_durations **to, const struct ns_durations *fro
 	return true;
 }
 
-/* ---- Ask ---- */
+/* ---- Calculate percentiles and histograms ---- */
 
 static int ns_cmp(const void *a, const void *b)
 {

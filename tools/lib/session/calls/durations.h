@@ -46,7 +46,7 @@ bool ns_durations_exact(const struct ns_durations *durations);
 
 void ns_durations_free(struct ns_durations *durations);
 
-/* ns_duration_bucket() - return a number below NS_DURATIONS_OCTAVES * 64 */
+/* ns_duration_bucket() - return the number of a duration's bucket, which is below NS_DURATIONS_OCTAVES * 64 */
 unsigned int ns_duration_bucket(uint64_t ns);
 
 #endif /* NTRACE_SESSION_DURATIONS_H */

@@ -18,15 +18,16 @@ struct ns_running {
 	struct nt_who	who;		/* thread, CPU and time of the last branch */
 	bool		known;		/* trace has not stopped since the last branch */
 	bool		switching;
-	uint64_t	insns;		/* instructions since the next thread's id was written */
+	uint64_t	insns;		/* number of instructions since the next thread's id was written */
 	uint64_t	from, last;	/* times of the slice's start and of the last branch or switch, ns */
 	uint64_t	chosen;		/* time at which the next thread's id was written, ns */
-	int64_t		late;		/* ns from @chosen to the switch to the thread of the branch; 0: no switch */
+	/* time from @chosen to the switch, if the last branch is the first one after a switch, ns; otherwise 0 */
+	int64_t		late;
 	uint64_t	away;		/* time between @from and @last in which other threads ran, ns */
 	uint64_t	stop;		/* address at which trace has stopped */
 };
 
-/* ns_running_slow() - the uncommon case of ns_running_who() */
+/* ns_running_slow() - do the work of ns_running_who() in the uncommon case that the thread may have changed */
 const struct nt_who *ns_running_slow(struct ns_running *running, const struct nt_who *who,
 				     const struct nt_branch *branch);
 
@@ -49,7 +50,7 @@ static inline void ns_running_begin(struct ns_running *running)
 	running->away = 0;
 }
 
-/* ns_running_stop() - forget the thread */
+/* ns_running_stop() - forget the thread, because trace has stopped */
 static inline void ns_running_stop(struct ns_running *running)
 {
 	running->known = running->switching = false;
@@ -71,8 +72,8 @@ static inline uint64_t ns_running_take(struct ns_running *running, const struct 
 	if (branch->flags & NT_BRANCH_END)
 		running->stop = branch->kind == NT_BRANCH_NONE ? branch->from : 0;
 	/*
-	 * a branch after a switch can have the time of a message before the switch, which is earlier than @last, if
-	 * no message reports the branch separately
+	 * if no message reports the branch separately, it has the time of the last message before it. If this message
+	 * is from before a switch of threads, this time is earlier than @last, which is then the time of the switch
 	 */
 	if (branch->time > running->last)
 		running->last = branch->time;

@@ -11,19 +11,19 @@
 struct nt_stacks {
 	struct nt_session *session;
 	const struct nt_chains *chains;
-	struct nt_chains *own;		/* @chains of nt_stacks_new() */
+	struct nt_chains *own;		/* @chains if nt_stacks_new() has made them; NULL: the user owns them */
 	const struct nt_call *only;	/* nt_stacks_of() counts only the calls inside this call; NULL: count all calls */
-	uint32_t	thread;		/* nt_chain::thread of @only */
-	uint64_t	at;		/* number of instructions that the thread executed on this stack before @only */
+	uint32_t	thread;		/* number of the stack that has the call @only, as nt_chain::thread */
+	uint64_t	at;		/* number of instructions executed on this stack before the call @only */
 	struct nt_window window;
 	struct ns_tree	tree;
-	uint32_t	*places;	/* node of @tree for each outermost call, by the number of the call */
+	uint32_t	*places;	/* numbers of the nodes of the callers of all outermost calls, by call number */
 	nt_inlined_fn	inlined;
 	void		*inlined_ctx;
 	pthread_mutex_t	lock;		/* lock for calls of @inlined */
 };
 
-/* A stretch */
+/* A stretch whose calls are being counted */
 struct part {
 	struct nt_stacks *stacks;
 	struct nt_chain	*chain;
@@ -33,8 +33,9 @@ struct part {
 /* ---- Calls ---- */
 
 /*
- * Return a node for the outermost known call of a stack, or -1 if out of memory. ns_tree_merge() later moves the node's
- * children to the node of nt_stacks::places with the index @place.
+ * Return a node that stands for the unknown callers of the outermost known call of a stack, or -1 if out of memory.
+ * @place is the node's address, which is an index into the array @places of ns_tree_merge(). This function later moves
+ * the node's children to the node that the array has at this index.
  */
 static int64_t unplaced(struct ns_tree *tree, uint32_t place)
 {
@@ -57,7 +58,7 @@ static bool enter(struct ns_stack *stack, struct ns_frame *frame, const struct n
 	return node >= 0;
 }
 
-/* Return true if the frame starts at the same instruction as the only counted call. Several calls can start there. */
+/* Return true if the frame starts at the same instruction as the call nt_stacks::only. Other calls may start there. */
 static bool may_be_only(const struct part *p, const struct ns_frame *frame)
 {
 	const struct nt_stacks *stacks = p->stacks;
@@ -186,8 +187,8 @@ static bool drop(void *ctx, const struct nt_chains *chains, const struct ns_thre
 		for (next = frame + 1; next < end && next->unseen; next++)
 			;
 		/*
-		 * all these calls end now, but the time and instructions of the call @next are not yet part of those of
-		 * its caller @frame
+		 * all these calls end now. The time and instructions of the call @next must not count as own ones of
+		 * its caller @frame, and child_ran and child_insns of @frame do not contain them yet
 		 */
 		if (next < end) {
 			counted.child_ran += e->ran - next->ran;
@@ -266,8 +267,8 @@ static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
 /* ---- All ---- */
 
 /*
- * Add the callers of all outermost calls to the tree. Return an array with the node to which each outermost call
- * belongs, by the number of the call. Return NULL if out of memory.
+ * Add the callers of all outermost calls to the tree. Return an array whose index is the number of an outermost call
+ * (nt_calls::outermost), and whose element is the number of the node of its caller. Return NULL if out of memory.
  */
 static uint32_t *place_callers(const struct nt_calls *calls, struct ns_tree *tree)
 {

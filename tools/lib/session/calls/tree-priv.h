@@ -11,8 +11,8 @@
 struct ns_tree_cached;
 
 /*
- * Value of nt_node::object of an unplaced node. ns_tree_merge() moves the children of this node to a node of another
- * tree, which nt_node::address identifies.
+ * Value of nt_node::object of a node that represents unknown callers. ns_tree_merge() moves the children of this node
+ * to a node of another tree, which nt_node::address identifies.
  */
 extern const char ns_tree_unplaced[];
 
@@ -26,7 +26,7 @@ struct ns_tree {
 	struct ns_tree_cached *cache;	/* cache of children, by the addresses of a call */
 };
 
-/* ns_tree_child() - return the node of a function that @parent called, or -1 if out of memory */
+/* ns_tree_child() - find or add the child of @parent with the function of @like. Return -1 if out of memory. */
 int64_t ns_tree_child(struct ns_tree *tree, uint32_t parent, const struct nt_node *like);
 
 /*
@@ -54,8 +54,9 @@ void ns_tree_count(struct ns_tree *tree, uint32_t node, const struct ns_stack *s
 
 /*
  * ns_tree_merge() - add all nodes of @from, which has the same root. Return false if out of memory.
- * @places: Numbers of nodes of @tree. The address of a node with ns_tree_unplaced is an index into this array. If
- * @places is NULL, the address itself is the number of a node.
+ * @places: Numbers of nodes of @tree. A node of @from whose object is ns_tree_unplaced stands for a caller that was not
+ * yet known. It is not added, but its children are added to the node of @tree whose number @places has at the index
+ * that is the address of the node. If @places is NULL, the address itself is the number.
  */
 bool ns_tree_merge(struct ns_tree *tree, const struct ns_tree *from, const uint32_t *places);
 

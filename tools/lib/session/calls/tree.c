@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Build and join trees of calls, in which a node has the calls of one function from one place
+ * Build and join trees of calls, in which a node has the calls of one function with the same callers
  * (tree.h).
  */
 #include <stdlib.h>
@@ -213,7 +213,7 @@ bool ns_tree_name(struct ns_tree *tree)
 	struct nt_node *n = tree->nodes.at, *end = n + tree->nodes.nr;
 	char *name;
 
-	/* the root is not a function */
+	/* do not name the root, which is node 0, because it does not represent a function */
 	for (n += tree->nodes.nr > 0; n < end; n++) {
 		if (n->symbol)
 			continue;

@@ -5,12 +5,12 @@
 
 #include "session/session.h"
 
-/* Calls of one function from one place in the tree */
+/* Calls of one function with the same callers */
 struct nt_node {
 	const char	*object, *symbol;	/* @symbol is FILE+0xADDRESS if the function has no symbol */
 	uint64_t	address;		/* start address of the function in the file; 0 if it was inlined */
-	uint64_t	calls;			/* calls that started and ended in the trace */
-	uint64_t	open;			/* calls whose start or end was not recorded */
+	uint64_t	calls;			/* number of calls that started and ended in the trace */
+	uint64_t	open;			/* number of calls whose start or end was not recorded */
 	/*
 	 * Sums of the calls in @calls and @open, including the functions that they called. @ns is wall-clock
 	 * time. @ran is the time in which the thread ran, ns.

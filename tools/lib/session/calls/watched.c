@@ -26,7 +26,7 @@ static int slowest_first(const void *a, const void *b)
 	return call_cmp(b, a);
 }
 
-/* ---- Many calls ---- */
+/* ---- More than NS_WATCHED_EXACT calls ---- */
 
 static void count(struct ns_watched *w, const struct nt_call *call)
 {

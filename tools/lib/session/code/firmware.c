@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Add the code of machine mode (the firmware). The user must name the file of this code, because no
- * record of the recording does.
+ * Add the code of machine mode (the firmware). The user must name the file of this code, because the
+ * recording does not contain the name.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ int ns_firmware_load(struct nt_session *session, const char *spec)
 	if (!file)
 		return ns_fail(session, "the firmware's file %s does not exist", path);
 	object = ns_objects_get(&session->objects, file, NULL, 0);
-	/* the object uses @file as its path, and frees it together with its names */
+	/* the object's path points to @file. Add @file to the object's names, which are freed with the object */
 	if (!object || !ns_array_add(&object->names, file)) {
 		free(file);
 		return ns_fail(session, "out of memory");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Number the functions that were called, and add up the calls of each function. */
+/* Give each function that was called a number, and add up the times and instructions of its calls. */
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,8 +78,8 @@ void ns_functions_free(struct ns_functions *functions)
 /* ---- Calls ---- */
 
 /*
- * Store a call in nt_function::max_* if it is the slowest so far. Of equally slow calls, store the
- * earliest, because threads add calls in no particular order.
+ * Store a call in nt_function::max_* if it is the slowest call so far. Of equally slow calls, store
+ * the earliest, so that the result does not depend on the order in which threads add calls.
  */
 static void note_slowest(struct nt_function *f, uint64_t ns, uint64_t begin, int32_t tid)
 {

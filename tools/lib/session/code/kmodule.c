@@ -20,13 +20,13 @@ struct search {
 	struct ns_kmodule *kmodule;
 	Dwfl		*dwfl;
 	const struct nt_session *session;
-	const char	*object;	/* name in the recording, "[NAME]" */
+	const char	*object;	/* name of the module or kernel in the recording, "[NAME]" */
 	bool		kernel;		/* @object is the kernel */
 	char		name[64];
 	const struct pd_build_id *id;	/* build id of @object; NULL: the recording does not contain it */
 	NS_ARRAY(const struct ns_symbol *) symbols;	/* symbols of @object in kallsyms, sorted by name */
 	const char	*why;
-	/* path of the last file that was tried; @why is the reason for which it cannot be used */
+	/* path of the last file that was tried; @why is the reason why this file cannot be used */
 	char		path[PATH_MAX];
 };
 
@@ -69,7 +69,7 @@ static bool is_file_of(const char *path, const char *name)
 	return false;
 }
 
-/* Return true if the file name in @path is one of a kernel, such as "vmlinux", "vmlinux-6.12.1" or "vmlinux.debug". */
+/* Return true if @path ends with the name of a kernel file, such as "vmlinux", "vmlinux-6.12.1" or "vmlinux.debug". */
 static bool is_vmlinux(const char *path)
 {
 	const char *at = strrchr(path, '/');
@@ -99,8 +99,8 @@ static bool take_symbols(struct search *s)
 }
 
 /*
- * Find the symbols in kallsyms with the name @name. Set *first to the index of the first of them,
- * and return their number.
+ * Find the symbols in kallsyms with the name @name. Set *first to the index of the first symbol, and
+ * return the number of symbols.
  */
 static size_t symbols_of(const struct search *s, const char *name, size_t *first)
 {
@@ -140,7 +140,7 @@ static struct ns_section *section_at(const struct ns_kmodule *m, uint64_t addr)
 	return NULL;
 }
 
-/* Add the sections of a file that contain code. elfutils adds @bias to the addresses in the file. */
+/* Add the sections with code. elfutils adds @bias to the addresses in the file. Return false if out of memory. */
 static bool add_sections(struct ns_kmodule *m, Elf *elf, GElf_Addr bias)
 {
 	struct ns_section section = { 0 };
@@ -172,10 +172,10 @@ static bool place_section(struct ns_section *section, uint64_t kernel)
 }
 
 /*
- * Find the kernel addresses of all sections from the functions whose names are unique. All
- * functions of a section must have the same offset, and the file must contain all functions of the
- * module that kallsyms lists. For the kernel itself, all sections have the same offset. Its file
- * need not contain all functions in kallsyms, because kallsyms also lists BPF programs.
+ * Find the kernel addresses of all sections from the functions whose names are unique. All functions
+ * of a section must have the same offset, and the file must contain all functions of the module in
+ * kallsyms. For the kernel, all sections must have the same offset, but its file need not contain
+ * all functions, because kallsyms also lists BPF programs. Return NULL, or why the file is refused.
  */
 static const char *place(const struct search *s, Dwfl_Module *dwfl)
 {
@@ -223,7 +223,7 @@ static const char *check(const struct search *s, Dwfl_Module *dwfl, Elf *elf)
 	return NULL;
 }
 
-/* Use the file at @path if it is the file of the module or kernel. elfutils unpacks a compressed file. */
+/* Use the file at @path, and return true, if it is the file of the module or kernel. It may be compressed. */
 static bool try_path(struct search *s, const char *path)
 {
 	int fd = whole_file_read(path);
@@ -280,7 +280,7 @@ static bool try_caches(struct search *s)
 	return false;
 }
 
-/* Try the paths at which distributions and kernel builds store vmlinux. */
+/* Try the paths below @root at which distributions and kernel builds store vmlinux. Return true if one is used. */
 static bool try_kernel(struct search *s, const char *root, const char *release)
 {
 	static const char *const paths[] = {
@@ -298,7 +298,7 @@ static bool try_kernel(struct search *s, const char *root, const char *release)
 	return false;
 }
 
-/* Try the path in the recording, then the folder of modules of the recorded kernel release. Both are below @root. */
+/* Below @root, try the path in the recording, then the paths of the recorded release. Return true if one is used. */
 static bool try_root(struct search *s, const char *root)
 {
 	const char *release = pd_string(&s->session->pd, PD_FEAT_OSRELEASE);

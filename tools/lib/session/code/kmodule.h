@@ -14,26 +14,26 @@
 
 /* A section of a kernel module that contains code */
 struct ns_section {
-	/* first address, and first address after the section, as elfutils assigns them */
+	/* first address of the section, and first address after it, as elfutils assigns them */
 	uint64_t	from, to;
 	uint64_t	kernel;		/* number to add to an elfutils address to get the address in the kernel */
-	/* @kernel is known; false if the kernel has freed the section's code after the module's start */
+	/* @kernel is known; false, for example, if the kernel freed the section when the module had started */
 	bool		placed;
 };
 
 struct ns_kmodule {
 	Dwfl_Module	*dwfl;		/* the module's file in elfutils; NULL: no file was found */
 	NS_ARRAY(struct ns_section) sections;
-	char		*why;		/* if @dwfl is NULL, the reason; NULL: out of memory */
+	char		*why;		/* reason why @dwfl is NULL; NULL: out of memory */
 	bool		refused;	/* files were found, but they are not the recorded module */
 };
 
-/* ns_is_kmodule() - return true if @object is a kernel module; ns_is_kernel() - return true if @object is the kernel */
+/* Return true if @object, which is a nt_place::object, is a kernel module (or the kernel, for ns_is_kernel()). */
 bool ns_is_kmodule(const struct nt_session *session, const char *object);
 bool ns_is_kernel(const struct nt_session *session, const char *object);
 
 /*
- * ns_kmodule_open() - find the file of a kernel module
+ * ns_kmodule_open() - find the file of a kernel module; if there is none, set kmodule->why
  *
  * The function searches below nt_session_options::modules, in the build-id caches, at the path in
  * the recording, and in lib/modules both below nt_session_options::symfs and on this machine. It
@@ -49,7 +49,7 @@ void ns_kmodule_close(struct ns_kmodule *kmodule);
 
 /*
  * Convert between elfutils' addresses and the kernel's. If the kernel does not contain the code at
- * @addr, return @addr. An elfutils address is never an address of the kernel.
+ * @addr, return @addr. It cannot be mistaken for a result, because the two use different addresses.
  */
 uint64_t ns_kmodule_from_kernel(const struct ns_kmodule *kmodule, uint64_t addr);
 uint64_t ns_kmodule_to_kernel(const struct ns_kmodule *kmodule, uint64_t addr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Find source lines and inlined functions of an address by elfutils (lines.h). */
+/* Find the source line and the inlined functions of an address with elfutils (lines.h). */
 #include <search.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -42,8 +42,8 @@ struct scope {
  */
 struct scopes {
 	/*
-	 * offset of the unit's DIE. It must be the first member, because scopes_cmp() also compares
-	 * a structure with an offset.
+	 * offset of the unit's DIE. It must be the first member, because tfind() is called with the address
+	 * of an offset instead of a struct scopes, and scopes_cmp() handles both in the same way.
 	 */
 	Dwarf_Off	cu;
 	NS_ARRAY(struct scope) by_address;
@@ -158,7 +158,7 @@ static struct module *module_of(struct nt_lines *lines, const char *object)
 	return NULL;
 }
 
-/* Convert between addresses of struct nt_place and addresses of elfutils. */
+/* Convert nt_place::address to an address of elfutils; from_dwfl() does the reverse. */
 static Dwarf_Addr to_dwfl(const struct module *module, uint64_t address)
 {
 	return module->is_kmodule ? ns_kmodule_from_kernel(&module->kmodule, address) :
@@ -246,8 +246,8 @@ static int scopes_cmp(const void *a, const void *b)
 }
 
 /*
- * Compare two scopes, to sort them by start address. If they have the same start, the outer scope
- * precedes the inner one. If they are equal, they keep the order of the file.
+ * Compare two scopes, to sort them by start address. If two scopes have the same start, the outer
+ * scope precedes the inner scope. If they also have the same end, they keep the order of the file.
  */
 static int scope_cmp(const void *a, const void *b)
 {
@@ -257,7 +257,7 @@ static int scope_cmp(const void *a, const void *b)
 		ns_order(dwarf_dieoffset((Dwarf_Die *)&x->die), dwarf_dieoffset((Dwarf_Die *)&y->die));
 }
 
-/* Add the scopes below @die, including those in classes, namespaces and blocks. */
+/* Add the scopes below @die, including those in classes, namespaces and blocks. Return false if out of memory. */
 static bool add_scopes(struct scopes *scopes, Dwarf_Die *die, int depth)
 {
 	struct scope scope = { .around = NO_SCOPE };
@@ -283,8 +283,8 @@ static bool add_scopes(struct scopes *scopes, Dwarf_Die *die, int depth)
 }
 
 /*
- * Return the index of the innermost scope that ends after @addr. It is scope @nth or one of the
- * scopes that enclose @nth, or NO_SCOPE.
+ * Begin with scope @nth, and go to the scope that encloses it until a scope ends after @addr. Return
+ * the index of this scope, or NO_SCOPE if no enclosing scope ends after @addr.
  */
 static size_t scope_around(const struct scopes *scopes, size_t nth, Dwarf_Addr addr)
 {
@@ -366,8 +366,8 @@ static void call_site(Dwarf_Die *cu, Dwarf_Die *die, struct nt_frame *frame)
 }
 
 /*
- * Set the frames of an instruction, which are the inlined calls and the function that contains
- * these calls. Return their number.
+ * Set the frames of an instruction, which are the inlined calls that contain the instruction and the
+ * function that contains these calls. Return the number of frames, from 1 to @max.
  */
 static size_t add_frames(const struct scopes *scopes, Dwarf_Die *cu, Dwarf_Addr addr, struct nt_frame *frames,
 			 size_t max)
@@ -385,7 +385,7 @@ static size_t add_frames(const struct scopes *scopes, Dwarf_Die *cu, Dwarf_Addr 
 		frames[n] = (struct nt_frame){ 0 };
 		call_site(cu, die, &frames[n]);
 	}
-	/* add a frame for the function that contains the inlined code, even if the file does not name this function */
+	/* add the frame of the function that contains the inlined code, which the debug information does not name */
 	return n + 1;
 }
 
@@ -396,7 +396,7 @@ static int name_cmp(const void *a, const void *b)
 	return ns_order(x->linkage, y->linkage);
 }
 
-/* Set the name of a function to its demangled linkage name, which includes namespaces and parameters. */
+/* Set the name of a function to its demangled linkage name, which has namespaces and parameters, if it has one. */
 static void demangle(struct nt_lines *lines, struct nt_frame *frame)
 {
 	struct name wanted = { .linkage = frame->linkage }, **known, *name;
@@ -443,7 +443,7 @@ size_t nt_lines_at(struct nt_lines *lines, const char *object, uint64_t address,
 	return nr;
 }
 
-/* ---- All of an object ---- */
+/* ---- All lines of an object ---- */
 
 struct each {
 	int	(*fn)(void *ctx, const struct nt_line *line);
@@ -461,8 +461,8 @@ static bool line_is_before(Dwarf_Lines *lines, size_t nth, Dwarf_Addr address)
 }
 
 /*
- * Find the line of the first code in a function's body. Compilers first list the line of the
- * opening brace, and then the line of the first code. The two lines may have the same address.
+ * Return the first line that the line table has for a function's start @address, which is often the
+ * line of the opening brace. Return 0 if it is in another file, or if it is already in the body.
  */
 static int entry_of(Dwarf_Die *function, Dwarf_Addr address)
 {
@@ -481,7 +481,7 @@ static int entry_of(Dwarf_Die *function, Dwarf_Addr address)
 		line = dwarf_onesrcline(lines, nth);
 		if (dwarf_lineaddr(line, &at) || at != address || dwarf_lineprologueend(line, &inside) || inside)
 			return 0;
-		/* an entry of the line table at this address may also be the end of the previous function */
+		/* skip an entry of the line table that only marks the end of the previous function at this address */
 		if (dwarf_lineendsequence(line, &end) || end || dwarf_lineno(line, &number))
 			continue;
 		other = dwarf_linesrc(line, NULL, NULL);
@@ -510,7 +510,7 @@ static int give_function(Dwarf_Die *die, void *ctx)
 	return each->ret ? DWARF_CB_ABORT : DWARF_CB_OK;
 }
 
-/* Return true if the entry with index @nth, which is not the last one, has no instruction */
+/* Return true if entry @nth of the line table, which is not the last entry, has no instruction. */
 static bool is_empty(Dwarf_Lines *lines, size_t nth)
 {
 	Dwarf_Addr at, next;

@@ -28,12 +28,12 @@ struct nt_frame {
 	unsigned int	discriminator;	/* DWARF discriminator, which distinguishes positions in the same line */
 };
 
-/* A line that has code, or the start of a function */
+/* A source line that has code, or a function with its first line */
 struct nt_line {
 	const char	*file;		/* source file */
-	int		line;		/* number of the line in @file */
-	const char	*function;	/* name of the function that starts here; NULL: the structure is a line */
-	int		entry;		/* if @function is set, the first line with code in its body; 0: not known */
+	int		line;		/* number of the line in @file, from 1 */
+	const char	*function;	/* name of the function; NULL: the structure describes a line with code */
+	int		entry;		/* line of the first instruction of @function; 0: not known */
 	uint64_t	address;	/* address of the code (see struct nt_place) */
 };
 
@@ -54,8 +54,8 @@ size_t nt_lines_at(struct nt_lines *lines, const char *object, uint64_t address,
 /*
  * nt_lines_each() - call @fn for all lines with instructions and functions in an object's debug information
  *
- * The lines and functions are in no particular order. Return 0 after the last one. If @fn returns
- * another value than 0, return this value at once.
+ * The lines and functions are in no particular order. Return 0 after the last line or function. If
+ * @fn returns another value than 0, stop and return this value.
  */
 int nt_lines_each(struct nt_lines *lines, const char *object,
 		  int (*fn)(void *ctx, const struct nt_line *line), void *ctx);
@@ -64,7 +64,7 @@ int nt_lines_each(struct nt_lines *lines, const char *object,
  * nt_lines_missing() - get the kernel module with index @nth, from 0, of the modules whose files
  * were needed for lines but not found
  *
- * The kernel is one of these modules if files were found but are not the recorded kernel. A
+ * The modules include the kernel if files were found, but none of them is the recorded kernel. A
  * recording contains the code of modules, but not their lines. Return false after the last module.
  */
 bool nt_lines_missing(const struct nt_lines *lines, size_t nth, const char **object, const char **why);

@@ -38,7 +38,7 @@ static int build_id_cmp(const void *a, const void *b)
 	return strcmp(((const struct pd_build_id *)a)->path, ((const struct pd_build_id *)b)->path);
 }
 
-/* If *size is 0, get the build id for @path from the header of the recording. */
+/* If *size is 0, no build id is known; get the build id for @path from the header of the recording, if it has one. */
 static void find_build_id(const struct ns_objects *objects, const char *path,
 			  const uint8_t **build_id, size_t *size)
 {
@@ -103,7 +103,7 @@ static const char *check(const struct ns_object *object, Elf *elf)
 	return NULL;
 }
 
-/* Read the PT_LOAD segments, without bytes that are beyond the end of the file. */
+/* Read the PT_LOAD segments, without bytes that are beyond the end of the file. Return NULL, or what failed. */
 static const char *read_segments(struct ns_object *object, Elf *elf)
 {
 	struct ns_segment segment;
@@ -211,7 +211,7 @@ static void each_path(struct ns_objects *objects, struct ns_object *object,
 		use(objects, object, object->path);
 }
 
-/* Note a file as an input of this process, without opening it for reading, which can have an effect on a device. */
+/* Note a file as an input of this process. Use O_PATH, because opening a device for reading can have an effect. */
 static void note_path(struct ns_objects *objects, struct ns_object *object, const char *path)
 {
 	int fd = open(path, O_PATH | O_CLOEXEC);
@@ -262,8 +262,8 @@ size_t ns_object_read(struct ns_objects *objects, struct ns_object *object, uint
 	if (!ns_object_open(objects, object) || offset >= object->size)
 		return 0;
 	/*
-	 * The kernel first maps all segments of a program together. The first record of a map
-	 * therefore also covers data. Do not read beyond the executable segments.
+	 * Do not read beyond the executable segments. The kernel first maps all segments of a program
+	 * together, so the first map record of a program also covers data.
 	 */
 	end = object->segments.nr ? 0 : object->size;
 	for (s = object->segments.at; s < object->segments.at + object->segments.nr; s++) {
@@ -347,7 +347,7 @@ static bool open_kernel(struct ns_objects *objects)
 
 /*
  * Sort the build ids of the header by path. If several build ids have the same path, a search finds
- * the first of them.
+ * the first of them. Return false if out of memory.
  */
 static bool sort_build_ids(struct ns_objects *objects)
 {
@@ -360,7 +360,7 @@ static bool sort_build_ids(struct ns_objects *objects)
 	return true;
 }
 
-/* Add a build-id cache if its folder exists. elfutils needs the absolute path of a cache. */
+/* Add a build-id cache if its folder exists. elfutils needs its absolute path. Return false if out of memory. */
 static bool add_cache(struct ns_objects *objects, const char *folder, const char *below)
 {
 	char path[PATH_MAX], *cache;
@@ -398,7 +398,7 @@ static bool add_caches_beside(struct ns_objects *objects, const char *path)
 	return ok;
 }
 
-/* Set the list of folders in which elfutils searches separate debug files. */
+/* Set the list of folders in which elfutils searches separate debug files. Return false if out of memory. */
 static bool set_debug_path(struct ns_objects *objects)
 {
 	char *path = strdup(":.debug:/usr/lib/debug"), *longer;

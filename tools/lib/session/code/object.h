@@ -4,10 +4,10 @@
  * the vDSO, or the copy of the kernel that perf has stored (kcore and kallsyms).
  *
  * The library searches the file of an object when the file is first needed. It searches below
- * @symfs, then in the build-id caches, which are debug/ and .debug/ beside the recording and
- * ~/.debug, then at the path in the recording. A file that is not for RISC-V, or whose build id
- * differs from the one in the recording, is ignored. Any number of threads may call these
- * functions.
+ * nt_session_options::symfs, then in the build-id caches, such as ~/.debug, and debug/ and .debug/
+ * beside the recording, then at the path in the recording. It ignores a file that is not for RISC-V,
+ * or whose build id differs from the one in the recording. Any number of threads may call these
+ * functions at the same time.
  */
 #ifndef NTRACE_SESSION_OBJECT_H
 #define NTRACE_SESSION_OBJECT_H
@@ -27,17 +27,17 @@ struct nt_session_options;
 struct ns_symbol {
 	/* first address, and first address after the symbol, in the file; for the kernel, addresses in memory */
 	uint64_t	start, end;
-	/* name in the symbol table; NULL: only unwind information lists this function */
+	/* name in the symbol table; NULL: the function has only unwind information */
 	const char	*name;
 	const char	*shown;		/* name to display, which ns_symbol_name() sets */
 	const char	*module;	/* "[NAME]" for kernel modules, else NULL */
 	uint32_t	around;		/* index + 1 of the symbol that contains this symbol; 0: none */
-	/* rank of the name (see symbols.c); of several names of one address, the name with the highest rank is shown */
+	/* rank of the name (see symbols.c); of all names of an address, the one with the highest rank is displayed */
 	uint8_t		rank;
 };
 
 struct ns_segment {
-	/* address, file offset and size of a PT_LOAD segment */
+	/* address, file offset and size in bytes of a PT_LOAD segment */
 	uint64_t	addr, offset, size;
 	bool		exec;
 };
@@ -46,8 +46,8 @@ struct ns_object {
 	const char	*path;		/* path in the recording */
 	uint8_t		build_id[PD_BUILD_ID_SIZE];
 	uint8_t		build_id_size;	/* size in bytes; 0: the recording does not contain the build id */
-	bool		opened;		/* the file was searched, so that the members below no longer change */
-	const uint8_t	*map;		/* contents of the file; NULL: no file was found, for the reason in @why */
+	bool		opened;		/* the file was searched, so that the members below this one no longer change */
+	const uint8_t	*map;		/* contents of the file; NULL: no file was found, and @why is the reason */
 	size_t		size;
 	Dwfl		*dwfl;
 	Dwfl_Module	*module;	/* the object's file in @dwfl */
@@ -55,7 +55,7 @@ struct ns_object {
 	char		*file;		/* path at which the file was found, otherwise NULL */
 	char		*why;
 	NS_ARRAY(struct ns_segment) segments;
-	/* symbols, sorted by address. If several symbols have the same start, the last of them is the function */
+	/* symbols, sorted by address; if several symbols have the same start, the last one is displayed */
 	NS_ARRAY(struct ns_symbol) symbols;
 	/* strings that the object owns, such as names of symbols that the file does not contain */
 	NS_ARRAY(char *) names;
@@ -82,13 +82,13 @@ struct ns_objects {
 /*
  * ns_objects_init() - initialise @objects from the options of a session, whose strings must stay
  * valid
- * @path: Path of the recording, in whose folder files are also searched; NULL: none
+ * @path: Path of the recording, beside which build-id caches are searched; NULL: none. Return -1 if out of memory.
  */
 int ns_objects_init(struct ns_objects *objects, const struct perfdata *pd, const char *path,
 		    const struct nt_session_options *options);
 void ns_objects_free(struct ns_objects *objects);
 
-/* ns_objects_note() - call whole_file_input() for all files of objects, before any of them is read */
+/* ns_objects_note() - call whole_file_input() for each file that may be read, so that no output replaces it */
 void ns_objects_note(struct ns_objects *objects);
 
 /* ns_objects_get() - return the object of a path and build id, or NULL if out of memory */
@@ -112,8 +112,8 @@ uint64_t ns_object_address(const struct ns_object *object, uint64_t offset);
 size_t ns_kernel_read(struct ns_objects *objects, uint64_t addr, void *buf, size_t size);
 
 /*
- * ns_symbols_read() - read the functions of a file; ns_symbols_kallsyms() - read the functions of
- * the kernel. Return false if out of memory.
+ * ns_symbols_read() - read the functions of a file. ns_symbols_kallsyms() - read the functions of
+ * the kernel from kallsyms. Return false if out of memory.
  */
 bool ns_symbols_read(struct ns_object *object, Elf *elf);
 bool ns_symbols_kallsyms(struct ns_objects *objects);
@@ -127,7 +127,7 @@ const struct ns_symbol *ns_symbol_at(const struct ns_object *object, uint64_t ad
  */
 char *ns_name_of(const char *object, uint64_t address);
 
-/* Return true if the name that ns_name_of() makes matches the pattern. */
+/* Return true if the name that ns_name_of() returns matches the pattern. */
 bool ns_name_of_matches(const char *object, uint64_t address, const char *pattern);
 
 /*

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The functions of an object. The library elfutils finds the symbols in the object's file, in the
- * section .gnu_debugdata of this file, or in a separate debug file. Documentation/names.rst
- * describes which name is displayed.
+ * Read the functions of an object. The library elfutils finds the symbols in the object's file, in
+ * the section .gnu_debugdata of this file, or in a separate debug file. Documentation/names.rst
+ * describes which name is displayed if a function has several names.
  */
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -49,8 +49,8 @@ static bool has_code(Elf *elf, GElf_Word section)
 }
 
 /*
- * Return the rank of a symbol, or 0 if it is not a function. Names that start with .L or $ are
- * labels inside functions.
+ * Return the rank of a symbol, or 0 if it is not a function. Symbols without a type whose names
+ * start with "." or "$" are labels inside functions.
  */
 static uint8_t rank_of(const GElf_Sym *sym, const char *name, Elf *elf, GElf_Word section)
 {
@@ -166,8 +166,8 @@ static bool is_relative(const unsigned char *ident, Elf_Data *data, Dwarf_Off of
 }
 
 /*
- * Add the functions that have unwind information. This information contains the start and the end
- * of all functions, even if their names were stripped.
+ * Add the functions that have unwind information, which contains the start and the end of functions
+ * even if their names were stripped. Return false if out of memory.
  */
 static bool read_frames(struct ns_object *object, Elf *elf)
 {
@@ -203,8 +203,8 @@ static bool read_frames(struct ns_object *object, Elf *elf)
 /* ---- Order ---- */
 
 /*
- * Compare two symbols, to sort them by address. If an address has several names, the last of them
- * is the name that perf displays.
+ * Compare two symbols, to sort them by address. Symbols with the same address are sorted so that the
+ * last one has the name that perf displays.
  */
 static int symbol_cmp(const void *a, const void *b)
 {
@@ -218,8 +218,8 @@ static int symbol_cmp(const void *a, const void *b)
 }
 
 /*
- * Return the innermost symbol that ends after @addr. It is symbol @nth or one of the symbols that
- * contain @nth. @nth and the return value are an index + 1, or 0 for none.
+ * Return the innermost symbol that ends after @addr, out of symbol @nth and the symbols that contain
+ * it. @nth and the return value are an index + 1, or 0 for no symbol.
  */
 static uint32_t around(const struct ns_object *object, uint32_t nth, uint64_t addr)
 {
@@ -228,7 +228,7 @@ static uint32_t around(const struct ns_object *object, uint32_t nth, uint64_t ad
 	return nth;
 }
 
-/* Remove labels inside functions, and set ns_symbol::around of the other symbols. */
+/* Remove labels and unnamed functions that are inside another symbol. Set ns_symbol::around of all others. */
 static void nest(struct ns_object *object)
 {
 	struct ns_symbol *at = object->symbols.at;
@@ -248,7 +248,7 @@ static void nest(struct ns_object *object)
 	object->symbols.nr = n;
 }
 
-/* Set the end of each symbol without a size to the start of the next symbol. */
+/* Set the end of each symbol without a size to the start of the next symbol, or to the end of the enclosing one. */
 static void extend(struct ns_object *object)
 {
 	struct ns_symbol *at = object->symbols.at;
@@ -272,7 +272,7 @@ static void sort_symbols(struct ns_object *object)
 
 /* ---- All ---- */
 
-/* Set the module of a symbol. kallsyms lists the symbols of a module one after the other. */
+/* Set the module of a symbol. All symbols of a module, which kallsyms lists in a row, get one pointer to its name. */
 static bool set_module(struct ns_objects *objects, struct ns_symbol *symbol, char *name)
 {
 	const char **last = objects->modules.nr ? &objects->modules.at[objects->modules.nr - 1] : NULL;
@@ -285,8 +285,8 @@ static bool set_module(struct ns_objects *objects, struct ns_symbol *symbol, cha
 }
 
 /*
- * Parse a hexadecimal number as the kernel writes it. The function is faster than strtoull(), which
- * would take a third of the time of a short report.
+ * Parse a hexadecimal number with lower-case digits, and return the position after it. The function
+ * is faster than strtoull(), which would take a third of the time of a short report.
  */
 static char *parse_hex(char *at, uint64_t *value)
 {
@@ -296,8 +296,8 @@ static char *parse_hex(char *at, uint64_t *value)
 }
 
 /*
- * Parse kallsyms, which has lines such as "ffffffff80002000 T name\t[module]". A function extends
- * to the start of the next function.
+ * Parse kallsyms, which has lines such as "ffffffff80002000 T name\t[module]". kallsyms has no sizes,
+ * so a function extends to the start of the next function.
  */
 bool ns_symbols_kallsyms(struct ns_objects *objects)
 {

@@ -17,7 +17,7 @@ struct function {
 
 enum state {
 	/*
-	 * all code of the thread in the part so far is in the loop, so that the loop may have been entered before the
+	 * the thread was in the loop since the start of the part, so that it may have entered the loop in an earlier
 	 * part
 	 */
 	UNKNOWN,
@@ -32,8 +32,9 @@ struct run {
 	uint32_t	loop;
 	enum state	state;
 	uint64_t	iterations;	/* number of iterations since the thread entered the loop */
-	uint64_t	first;		/* number of iterations during the state UNKNOWN */
-	bool		first_lost;	/* trace is missing directly after the iterations in @first */
+	/* number of iterations from the start of the part until the thread first left the loop (state UNKNOWN) */
+	uint64_t	first;
+	bool		first_lost;	/* trace is missing while the thread may still have been in these iterations */
 };
 
 struct runs {
@@ -59,7 +60,7 @@ struct part {
 	struct nt_loops	*loops;
 	struct runs	runs;
 	struct nt_loop	*sums;		/* counts of this part, one element for each loop in nt_loops::all */
-	/* For each loop in nt_loops::all, the index + 1 in @runs of its state in thread @tid; 0: not yet searched */
+	/* for each loop in nt_loops::all, index + 1 in @runs of the element for thread @tid; 0: not yet searched */
 	size_t		*current;
 	int32_t		tid;
 	struct known	known[CACHE];
@@ -193,7 +194,7 @@ static void take_code(struct part *p, struct run *run, uint64_t start, uint64_t 
 	struct nt_loop *loop = &p->sums[run->loop];
 	bool head = start <= loop->head && loop->head < end;
 
-	/* code that starts before the head enters the loop from outside */
+	/* code that starts outside of the loop ends the run, even if this code enters the loop again at its head */
 	if ((start < loop->head || start > loop->last) && run->state != OUTSIDE) {
 		if (run->state == INSIDE)
 			end_run(loop, run->iterations);
@@ -304,8 +305,9 @@ static int take_item(void *part, const struct nt_who *who, const struct nt_item 
 }
 
 /*
- * Update the state of a loop in a thread, which is the state after the earlier parts, by the state after this part
- * (@run). If the thread is new, its first iterations are not counted, because its trace may begin inside the loop.
+ * Join the state of a loop in a thread after all earlier parts with the state at the end of this part (@run), and store
+ * the result in nt_loops::runs. If the thread is new, its first iterations are not counted, because its trace may begin
+ * inside the loop.
  */
 static bool join_run(struct nt_loops *loops, const struct run *run)
 {

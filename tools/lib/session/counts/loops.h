@@ -17,11 +17,11 @@ struct nt_loop {
 	const char	*object;	/* object of the loop's function (see struct nt_place) */
 	uint64_t	head, last;	/* addresses of the head and of the last jump (see struct nt_place) */
 	uint64_t	runs;		/* number of runs of the loop whose start and end are in the trace */
-	uint64_t	iterations;	/* number of iterations in all of these runs */
-	uint64_t	least, most;	/* minimum and maximum number of iterations of one of these runs */
+	uint64_t	iterations;	/* number of iterations of all runs that are counted in @runs */
+	uint64_t	least, most;	/* minimum and maximum number of iterations of one of the runs in @runs */
 	/*
-	 * by_size[n] is the number of these runs with at least 2^(n-1) and less than 2^n
-	 * iterations; by_size[0] is the number with 0
+	 * by_size[n] is the number of runs, of those in @runs, with at least 2^(n-1) and less than
+	 * 2^n iterations; by_size[0] is the number of runs with 0 iterations
 	 */
 	uint64_t	by_size[65];
 };

@@ -32,7 +32,7 @@ struct sums_set {
 	uint64_t	id;
 	uint32_t	of;
 	char		*name;
-	uint8_t		*here;		/* array of @of elements, which are 1 for each shard that was added */
+	uint8_t		*here;		/* for each of the @of shards of the recording: 1 if it was added, or 0 */
 	uint32_t	nr;
 };
 

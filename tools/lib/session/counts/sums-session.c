@@ -25,7 +25,7 @@ static struct file_counts *counts_of(const struct nt_session *s)
 	return (struct file_counts *)s->counted;
 }
 
-/* Increase *size if the instruction at @offset would be beyond it. map_file() refuses a size that is too large. */
+/* Increase *size, the size of a file, to include the instruction at @offset. map_file() refuses too large sizes. */
 static void cover(uint64_t *size, uint64_t offset)
 {
 	uint64_t end = offset < UINT64_MAX - 4 ? offset + 4 : UINT64_MAX;
@@ -68,7 +68,7 @@ static int map_file(struct nt_session *s, uint64_t *at, uint64_t size, const str
 	return s->sideband.store.failed ? ns_fail(s, "out of memory") : 0;
 }
 
-/* Set file_counts::bases. */
+/* Map the files of the counts one after the other, and set file_counts::bases to their addresses. Return 0 or -1. */
 static int map_files(struct nt_session *s, uint64_t *sizes)
 {
 	struct file_counts *c = counts_of(s);

@@ -101,7 +101,7 @@ int nt_sums_write(struct nt_sums *sums, FILE *file)
 	return ferror(file) ? -1 : 0;
 }
 
-/* ---- Read ---- */
+/* ---- Read counts from a text file ---- */
 
 struct reading {
 	struct nt_sums	*sums;

@@ -9,7 +9,7 @@
 #define PAGE		4096ULL
 #define PTE_V		(1U << 0)
 #define PTE_RWX		(7U << 1)
-#define PTE_N		(1ULL << 63)	/* Svnapot, a range of 16 pages */
+#define PTE_N		(1ULL << 63)	/* Svnapot: the entry maps 16 pages */
 #define PTE_PPN(pte)	((pte) >> 10 & ((1ULL << 44) - 1))
 
 void ns_dump_open(struct ns_dump *d, const void *data, size_t size)
@@ -42,7 +42,7 @@ bool ns_dump_segment(const struct ns_dump *d, size_t nth, struct ns_dump_memory 
 	return true;
 }
 
-/* Return the bytes at a physical address, and set *left to their number. Return NULL if the dump lacks them. */
+/* Find the bytes at a physical address, and set *left to their number. Return NULL if the dump lacks them. */
 static const uint8_t *dump_physical(const struct ns_dump *d, uint64_t address, uint64_t *left)
 {
 	struct ns_dump_memory m;
@@ -57,7 +57,7 @@ static const uint8_t *dump_physical(const struct ns_dump *d, uint64_t address, u
 	return NULL;
 }
 
-/* Privileged specification, "Virtual Address Translation Process" */
+/* Translate an address (privileged specification, "Virtual Address Translation Process"). Return false if it fails. */
 static bool translate(const struct ns_dump *d, const struct ns_dump_tables *t, uint64_t va,
 		      uint64_t *pa)
 {
@@ -65,7 +65,7 @@ static bool translate(const struct ns_dump *d, const struct ns_dump_tables *t, u
 	const uint8_t *at;
 	int level, shift;
 
-	/* the image has a known offset, which also helps if the dump lacks the page tables */
+	/* subtract the known offset of the kernel image, because the dump may lack the page tables */
 	if (va >= t->image && va < t->image_end) {
 		*pa = va - t->image_offset;
 		return true;

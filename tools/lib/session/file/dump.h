@@ -18,7 +18,7 @@ struct ns_dump {
 	size_t		nr;
 };
 
-/* A range of physical memory in the dump. Its address is unknown if the dump has no ELF header. */
+/* A range of physical memory in the dump. @known is false if the dump has no ELF header with addresses. */
 struct ns_dump_memory {
 	const uint8_t	*at;
 	uint64_t	size, address;
@@ -33,20 +33,22 @@ struct ns_dump_tables {
 	int		levels;		/* Sv39: 3, Sv48: 4, Sv57: 5 */
 };
 
-/* Open a dump. @data must stay valid as long as the dump is used. */
+/* Find the ranges of memory in a dump. @data must stay valid as long as @dump is used. */
 void ns_dump_open(struct ns_dump *dump, const void *data, size_t size);
 
-/* ns_dump_segment() - get the range of memory @nth of dump->nr. Return false if the range is not memory. */
+/* ns_dump_segment() - get range @nth of the dump->nr ranges. Return false if the range is not memory. */
 bool ns_dump_segment(const struct ns_dump *dump, size_t nth, struct ns_dump_memory *memory);
 
 /*
  * ns_dump_virtual() - find the bytes at a virtual address of the kernel
- * @left: Set to the number of bytes, up to the end of the 4 KiB page at most
+ * @left: Set to the number of bytes in the dump, up to the end of the 4 KiB page at most
+ *
+ * Return a pointer to the bytes, or NULL if the dump does not contain the address.
  */
 const uint8_t *ns_dump_virtual(const struct ns_dump *dump, const struct ns_dump_tables *tables,
 			       uint64_t address, uint64_t *left);
 
-/* ns_dump_read() - copy from a virtual address of the kernel. Return false if bytes are missing. */
+/* ns_dump_read() - copy @size bytes from a virtual address of the kernel. Return false if any byte is missing. */
 bool ns_dump_read(const struct ns_dump *dump, const struct ns_dump_tables *tables,
 		  uint64_t address, void *to, uint64_t size);
 

@@ -9,7 +9,7 @@
 #define PAGE		4096
 #define MAX_RECORD	(1ULL << 30)
 
-/* Copy the part of @m that belongs to the record. */
+/* Copy the bytes of memory range @m that belong to the record, which begins at physical address @address. */
 static void copy_memory(const struct ns_dump_memory *m, uint64_t address, uint8_t *record, uint64_t size)
 {
 	uint64_t from = m->address > address ? m->address - address : 0;
@@ -47,8 +47,8 @@ static int copy_record(const struct ns_dump *d, const struct ns_dump_memory *fir
 }
 
 /*
- * Return true if a record begins here. The driver places a record at the start of a page, and the
- * header of the record contains the address of that page.
+ * Return true if a record begins at offset @at of memory range @m. The driver places a record at the
+ * start of a page, and the header of the record contains the physical address of this page.
  */
 static bool is_record(const struct ns_dump_memory *m, uint64_t at)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Check and copy the parts of a flight record, whatever they contain. */
+/* Check and copy the parts of a record of the flight recorder. Each byte of a part may be damaged. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ int ns_flight_fail(struct ns_flight *f, const char *fmt, ...)
 	return -1;
 }
 
-/* CRC-32 of zlib, computed bit by bit because a record is read only once */
+/* Return the CRC-32 that zlib defines. The loop needs no table, because a record is read only once. */
 static uint32_t crc32(const void *data, size_t size)
 {
 	const uint8_t *byte = data;

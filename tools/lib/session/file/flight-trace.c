@@ -11,7 +11,7 @@
  */
 #define UNWRITTEN	64
 
-/* Find the later of the two positions of a sink that the driver has saved in the record. */
+/* Find the later of the two positions of a sink that the record contains. Return false if neither is valid. */
 static bool latest_pointer(struct ns_flight *f, size_t sink, struct ntrace_flight_pointer *best)
 {
 	struct ntrace_flight_pointer *all;
@@ -31,7 +31,7 @@ static bool latest_pointer(struct ns_flight *f, size_t sink, struct ntrace_fligh
 	return found;
 }
 
-/* Get a configuration that can read the messages of all sources of the sink. */
+/* Get a configuration that can read the messages of all sources of the sink. Return false if none is valid. */
 static bool config_of(const struct ns_flight *f, size_t sink, struct nt_config *config)
 {
 	size_t i;
@@ -47,9 +47,9 @@ static bool config_of(const struct ns_flight *f, size_t sink, struct nt_config *
 }
 
 /*
- * Copy the bytes of the ring from @from to @to. After the end of the area, the copy continues at its start.
- * Idle bytes before the copied ones fill the size up to a power of two. The idle bytes show a reader that
- * the start of the trace is lost, and that the first byte may be inside a message.
+ * Copy the bytes of a ring from offset @from to offset @to of its area. After the end of the area, continue
+ * at its start. Add idle bytes before the trace until the size is a power of two. The idle bytes show a reader
+ * that the start of the trace is lost, and that the first byte may be inside a message.
  */
 static int take_ring(struct ns_flight *f, struct ns_flight_trace *t, uint64_t from, uint64_t to)
 {
@@ -70,7 +70,7 @@ static int take_ring(struct ns_flight *f, struct ns_flight_trace *t, uint64_t fr
 	return 0;
 }
 
-/* Copy the bytes from the start of the area up to @to. This is for a sink that has not wrapped. */
+/* Copy the bytes from the start of the area up to offset @to. The sink has not yet reached the end of the area. */
 static int take_line(struct ns_flight *f, struct ns_flight_trace *t, uint64_t to)
 {
 	t->size = to;
@@ -84,8 +84,8 @@ static int take_line(struct ns_flight *f, struct ns_flight_trace *t, uint64_t to
 }
 
 /*
- * State of a search for the seam. The newest trace in a ring ends at the seam, and the oldest trace begins there. The
- * search is necessary if the driver has not saved the position of the sink.
+ * State of a search for the seam, which is the position in a ring at which the newest trace ends and the oldest begins.
+ * The search is necessary if the driver has not saved the position of the sink.
  */
 struct seam {
 	uint64_t newest, oldest, time;
@@ -119,7 +119,7 @@ static bool look_for_seam(struct seam *seam, const struct nt_message *msg)
 	return true;
 }
 
-/* Get the time of the first message with SYNC at or after @at. Return false if none follows. */
+/* Get the time of the first message with SYNC at or after offset @at. Return false if there is no such message. */
 static bool time_at(struct nt_reader *reader, const struct ns_flight_trace *t, uint64_t at,
 		    uint64_t *time)
 {
@@ -158,10 +158,10 @@ static uint64_t before_seam(struct nt_reader *reader, const struct ns_flight_tra
 }
 
 /*
- * Find the seam. The times of messages with SYNC increase up to the newest message, and the next time
- * after the newest message is smaller. Messages that are older than the first message of the search
- * are therefore after the seam. A funnel may have reordered single messages of other harts, and a message
- * may be damaged. So only SEAM_OLDER consecutive older messages prove that the seam was passed.
+ * Find the seam, at which the newest trace of a ring ends and the oldest begins. The times of messages with
+ * SYNC increase up to the newest message, and the next message is older. Messages that are older than the
+ * first message of the search are therefore after the seam. A funnel may reorder messages of several harts, and
+ * a message may be damaged, so only SEAM_OLDER consecutive older messages prove that the search passed the seam.
  */
 static void find_seam(const struct nt_config *config, const struct ns_flight_trace *t,
 		      struct seam *seam)
@@ -190,7 +190,7 @@ static void find_seam(const struct nt_config *config, const struct ns_flight_tra
 	nt_reader_free(reader);
 }
 
-/* Find the end of the trace by its bytes, because the position of the sink was not saved. */
+/* Find the end of the trace from the bytes of the area, because the driver did not save where the sink stopped. */
 static int search_end(struct ns_flight *f, struct ns_flight_trace *t, const struct nt_config *config,
 		      const struct ntrace_flight_pointer *last)
 {
@@ -218,7 +218,7 @@ static int search_end(struct ns_flight *f, struct ns_flight_trace *t, const stru
 
 /*
  * Remove the trace that the sink wrote after the reset. This trace begins with a SYNC message of type "exit from
- * reset".
+ * reset". If there is no such message, remove all trace, because the sink has overwritten the older trace.
  */
 static void cut_reset(struct ns_flight_trace *t, const struct nt_config *config)
 {
@@ -236,7 +236,7 @@ static void cut_reset(struct ns_flight_trace *t, const struct nt_config *config)
 		if (ret < 0 || !nt_message_is_sync(&msg) || msg.sync != NT_SYNC_EXIT_RESET)
 			continue;
 		/*
-		 * each hart of a shared sink sends a message "exit from reset", and the first of them marks the reset
+		 * each encoder of a shared sink sends a message "exit from reset", and the first one marks the reset
 		 */
 		if (!found)
 			cut = msg.offset;

@@ -19,19 +19,19 @@
 enum ns_flight_end {
 	NS_FLIGHT_END_NONE,		/* the sink wrote nothing */
 	NS_FLIGHT_END_STOPPED,		/* the driver stopped the sink, so no byte is missing */
-	NS_FLIGHT_END_RESET,		/* the sink did not stop at a reset; trace after the reset was removed */
+	NS_FLIGHT_END_RESET,		/* the sink did not stop at a reset; trace from after the reset was removed */
 	/* the end was found in the bytes of the area; up to a few thousand of the last bytes are missing */
 	NS_FLIGHT_END_FOUND,
 	/* the end is the last position that the driver saved; up to a quarter of a second of trace is missing */
 	NS_FLIGHT_END_SAVED,
-	/* the sink ran on after the reset until it had overwritten all earlier trace */
+	/* the sink continued to write after the reset until it had overwritten all trace from before the reset */
 	NS_FLIGHT_END_OVERWRITTEN,
 };
 
 /* The trace of a sink */
 struct ns_flight_trace {
 	const struct ntrace_flight_sink *sink;
-	const uint8_t	*area;		/* bytes of the sink's buffer in the record */
+	const uint8_t	*area;		/* bytes of the sink's ring in the record */
 	uint64_t	area_size;
 	uint8_t		*bytes;		/* trace, the oldest first; idle bytes may precede the trace */
 	uint64_t	size;
@@ -54,12 +54,12 @@ struct ns_flight {
 	size_t		nr_sinks;
 	struct ntrace_flight_module *modules;
 	size_t		nr_modules;
-	struct ntrace_flight_switch *switches;	/* sorted by time */
+	struct ntrace_flight_switch *switches;	/* context switches, sorted by time */
 	uint32_t	*switch_cpus;	/* CPU of each element of @switches */
 	size_t		nr_switches;
 	struct ntrace_flight_session *sessions;	/* sessions (perf events) whose trace is in the area of a sink */
 	size_t		nr_sessions;
-	struct ntrace_flight_gap *gaps;	/* sorted by time */
+	struct ntrace_flight_gap *gaps;	/* periods without trace, sorted by time */
 	size_t		nr_gaps;
 	struct ntrace_flight_cause cause;
 	bool		has_cause;
@@ -88,7 +88,7 @@ bool ns_flight_is_header(const void *data);
  * @record: Set to a copy, in which pages that the dump omits are 0; the caller frees it
  * @record_size: Set to the size of the copy in bytes
  *
- * Copies of a record in the page cache, where any page of a file may be, are ignored.
+ * In an ELF core, the function ignores copies of a record in the page cache, which are at other addresses.
  *
  * Return: 0; -1 if out of memory; 1 if the dump has no record
  */
@@ -127,17 +127,17 @@ int ns_flight_check_header(struct ns_flight *f);
 const struct ntrace_flight_part *ns_flight_part(const struct ns_flight *f, uint32_t type, size_t entry);
 
 /*
- * ns_flight_copy_part() - copy the entries of a part, each in the size that this version knows
+ * ns_flight_copy_part() - copy the first @entry bytes of each entry of a part, and set *nr to their number
  * ns_flight_copy_sealed() - do the same, and check the checksum of the whole part
  * ns_flight_read_entries() - copy only the valid entries; @where, if not NULL, receives their indices
  *
- * Return NULL with ns_flight::error if out of memory, or if the checksum is wrong.
+ * Return NULL with ns_flight::error if out of memory, or if a sealed part is missing or has a wrong checksum.
  */
 void *ns_flight_copy_part(struct ns_flight *f, uint32_t type, size_t entry, size_t *nr);
 void *ns_flight_copy_sealed(struct ns_flight *f, uint32_t type, size_t entry, size_t *nr, const char *what);
 void *ns_flight_read_entries(struct ns_flight *f, uint32_t type, size_t entry, size_t *nr, uint32_t *where);
 
-/* Return true if an entry exists and its checksum is right. An entry of zeros was never written. */
+/* Return true if the checksum of an entry is right. Otherwise count it as damaged, unless all its bytes are 0. */
 bool ns_flight_entry_is_good(struct ns_flight *f, const void *entry, size_t size, uint32_t type,
 			     size_t nth);
 

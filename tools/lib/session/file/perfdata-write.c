@@ -19,7 +19,7 @@ static int failed(struct pd_writer *w)
 	return -1;
 }
 
-/* Write pieces. Return the number of bytes that were written. If not all were written, w->error has the reason. */
+/* Write pieces of memory to the file. Return the number of written bytes. If bytes are missing, set w->error. */
 static size_t write_pieces(struct pd_writer *w, const struct iovec *pieces, int nr)
 {
 	struct iovec left[PD_WRITE_MAX];
@@ -110,7 +110,7 @@ static int write_attrs(struct pd_writer *w, const struct pd_attr *attrs, size_t 
 	return 0;
 }
 
-/* All events of a file have the same size. */
+/* Write all attributes with the same size, because the header of a file has one size for all of them. */
 int pd_write_begin(struct pd_writer *w, int fd, const struct pd_attr *attrs, size_t nr)
 {
 	size_t attr_size = PERF_ATTR_SIZE_VER0, i;
@@ -128,7 +128,7 @@ int pd_write_begin(struct pd_writer *w, int fd, const struct pd_attr *attrs, siz
 	if (pd_write(w, &w->header, sizeof(w->header)) || write_attrs(w, attrs, nr, attr_size))
 		return -1;
 	w->data_at = w->header.data.offset = w->at;
-	/* the size of the data is still 0, so a reader takes all bytes after the header as records */
+	/* the data size in this header is 0, so a reader of an incomplete file reads records up to its end */
 	return pd_write_header(w);
 }
 
@@ -144,7 +144,7 @@ int pd_write_header(struct pd_writer *w)
 
 /* ---- Features ---- */
 
-/* The file has a section for each feature in the order of their numbers, and then their contents. */
+/* Write the offset and size (section) of each feature in the order of their numbers, then their contents. */
 int pd_write_features(struct pd_writer *w, const struct pd_feature_section *features)
 {
 	struct pd_file_section section = { .offset = w->at };
@@ -266,7 +266,7 @@ int pd_write_create(struct pd_writer *w, const char *path, bool folder,
 	w->fd = name ? open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
 	if (w->fd < 0)
 		return -1;
-	/* a pipe is not possible, because the header at the start of the file is written last */
+	/* refuse a pipe, because the header at the start of the file is written last */
 	if (lseek(w->fd, 0, SEEK_CUR) < 0)
 		return -1;
 	return pd_write_begin(w, w->fd, attrs, nr);
@@ -281,7 +281,7 @@ static int take_over(const char *from, const char *to)
 	return !link(from, to) || !whole_file_copy(from, to) ? 0 : -1;
 }
 
-/* Copy the kernel's files. perf does not require the list of modules. */
+/* Link or copy the files of the recorded kernel that exist. The list of modules need not exist. */
 int pd_write_kernel(struct pd_writer *w, const char *from)
 {
 	static const char *const names[] = { "", "/kcore", "/kallsyms", "/modules" };

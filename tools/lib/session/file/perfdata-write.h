@@ -11,16 +11,16 @@
 #include "perfdata.h"
 #include "whole-file.h"
 
-#define PD_WRITE_MAX	4	/* pieces of pd_write_direct() */
+#define PD_WRITE_MAX	4	/* maximum number of pieces that pd_write_direct() can write */
 
 /* Bytes of a feature, which grow until the file is written */
 struct pd_bytes {
 	NS_ARRAY(uint8_t) b;
-	bool		failed;		/* out of memory */
+	bool		failed;		/* true if memory ran out, so that bytes are missing */
 };
 
 /*
- * pd_add_string() adds a string as it is stored in perf's header. pd_add_id() adds the build id of the file at @path.
+ * Append data to a feature: pd_add_string() a string as in perf's header, pd_add_id() the build id of a file @path.
  */
 void pd_add(struct pd_bytes *to, const void *data, size_t size);
 void pd_add_u32(struct pd_bytes *to, uint32_t value);
@@ -34,7 +34,7 @@ struct pd_writer {
 	uint64_t	data_at;	/* offset of the records in the file */
 	uint64_t	at;		/* offset at which the next bytes are written */
 	struct pd_file_header header;
-	struct whole_file whole;	/* file of pd_write_create() */
+	struct whole_file whole;	/* file or folder that pd_write_create() has started */
 	size_t		nr_waiting;
 	uint8_t		waiting[16 << 10];
 };
@@ -42,7 +42,7 @@ struct pd_writer {
 /*
  * pd_write_begin() - write the start of a file, up to its first record, to @fd
  *
- * All @nr attributes are written with the largest size of any of them.
+ * The function writes all @nr attributes with the size of the largest of them.
  *
  * Return: 0, or -1 with errno. The other functions with type int also return these values.
  */
@@ -70,7 +70,7 @@ int pd_write_bytes(struct pd_writer *w, struct pd_bytes *features);
 /*
  * pd_write_create() - start a recording that gets its name @path when it is complete
  *
- * The recording is a file. If @folder is set, it is a folder that also has a copy of the kernel, which
+ * If @folder is false, the recording is a file. Otherwise it is a folder with a copy of the kernel, which
  * pd_write_kernel() or the caller writes to whole.part. Call pd_write_close() even after an error.
  */
 int pd_write_create(struct pd_writer *w, const char *path, bool folder,
@@ -81,7 +81,7 @@ int pd_write_kernel(struct pd_writer *w, const char *from);
 
 /*
  * pd_write_close() - complete the recording, or remove it if @whole is false
- * @features: NULL if pd_write_features() has written them
+ * @features: Features to write; NULL if pd_write_features() has written the features
  */
 int pd_write_close(struct pd_writer *w, const struct pd_feature_section *features, bool whole);
 

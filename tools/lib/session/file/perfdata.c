@@ -51,8 +51,8 @@ static int map_file(struct perfdata *pd, int fd, const char *path)
 }
 
 /*
- * Copy a pipe to an unnamed file, because a pipe cannot be mapped, and a copy in memory could be
- * too large.
+ * Copy a pipe to an unnamed file and map this file, because a pipe cannot be mapped, and a copy in
+ * memory could be too large.
  */
 static int spool(struct perfdata *pd, int fd)
 {
@@ -113,7 +113,7 @@ static int open_bytes(struct perfdata *pd, const char *path)
 	return ret;
 }
 
-/* Get the bytes of a section. If the file is truncated, get only the bytes that it contains. */
+/* Get the bytes of a section. If the file is truncated, get the bytes that it contains, and return false. */
 static bool section(const struct perfdata *pd, const struct pd_file_section *from,
 		    struct pd_section *to)
 {
@@ -158,7 +158,10 @@ static int read_attrs(struct perfdata *pd, const struct pd_file_header *header)
 		return pd_fail(pd, "the file is damaged: its events cannot be read");
 	for (i = 0; i + each <= attrs.size; i += each) {
 		memcpy(&at, attrs.data + i + each - sizeof(at), sizeof(at));
-		/* refuse events that share ids, because copies of the ids could need more memory than the file */
+		/*
+		 * pd_add_attr() copies the ids of each event. Refuse a file in which the ids of several events are at
+		 * the same position, because these copies could need much more memory than the file has bytes
+		 */
 		if (!section(pd, &at, &ids) || (all += ids.size) > pd->size)
 			return pd_fail(pd, "the file is damaged: the ids of its events are missing");
 		if (pd_add_attr(pd, attrs.data + i, each - sizeof(at), ids.data, ids.size / 8))
@@ -229,7 +232,7 @@ static int read_build_ids(struct perfdata *pd)
 	return 0;
 }
 
-/* Read the features. The positions of their sections follow the data, one for each bit that is set in the header. */
+/* Read the features. After the data, the file has the offset and size of each feature whose header bit is set. */
 static int read_features(struct perfdata *pd, const struct pd_file_header *header)
 {
 	uint64_t at = header->data.offset + header->data.size, all = 0;
@@ -291,13 +294,14 @@ void pd_forget(const struct perfdata *pd, const uint8_t *data, size_t size)
 	uintptr_t page = sysconf(_SC_PAGESIZE), from, to;
 
 	/*
-	 * ignore records outside of the file, and small pieces, which are released with the last piece of their block
+	 * ignore bytes outside of the file. Ignore a piece that does not reach the end of its block, because a later
+	 * piece of the block releases it
 	 */
 	if (data < pd->map || data >= pd->map + pd->size || (data - pd->map) / PD_BLOCK == (data - pd->map + size) / PD_BLOCK)
 		return;
 	/*
-	 * start earlier, because the kernel may map a whole folio when one page is read, which also maps
-	 * pages that were already released
+	 * also release earlier bytes, because the kernel may map a whole folio when one page is read, and so
+	 * map pages again that were already released
 	 */
 	from = (uintptr_t)data & ~(page - 1);
 	from -= from - (uintptr_t)pd->map < PD_AROUND ? from - (uintptr_t)pd->map :
@@ -330,7 +334,7 @@ static int read_header(struct perfdata *pd)
 	if (header.size != sizeof(header))
 		return pd_fail(pd, "the file is damaged: the size of its header is %llu",
 			       (unsigned long long)header.size);
-	/* perf writes the size when it ends the recording, so a size of 0 means that perf did not end it */
+	/* perf writes the size at the end of a recording, so with a size of 0, use all bytes after the header */
 	if (!header.data.size)
 		header.data.size = pd->size > header.data.offset ? pd->size - header.data.offset : 0;
 	if (!section(pd, &header.data, &pd->data))

@@ -38,7 +38,7 @@ enum pd_user_record {
 	PD_COMPRESSED2		= 83,
 };
 
-/* Features of the header that are used here */
+/* Features of the header that this library uses */
 enum pd_feature {
 	PD_FEAT_TRACING_DATA	= 1,
 	PD_FEAT_BUILD_ID	= 2,
@@ -82,10 +82,10 @@ struct pd_build_id {
 	int32_t		pid;		/* pid of the virtual machine that executed the file; -1 or 0: the host */
 	uint8_t		size;
 	uint8_t		id[PD_BUILD_ID_SIZE];
-	const char	*path;		/* path in the mapped file */
+	const char	*path;		/* path of the file, in a copy of the record */
 };
 
-/* CPU of an event, for records that do not contain it */
+/* CPU of the perf event with an id, for records that contain only the id */
 struct pd_id_cpu {
 	uint64_t	id;
 	int32_t		cpu;
@@ -97,13 +97,13 @@ struct pd_attr {
 	size_t		nr_ids;
 };
 
-/* The fields that perf_event_attr::sample_id_all adds to each record. Missing fields are -1 or 0. */
+/* The fields that perf_event_attr::sample_id_all adds to each record. A missing @time or @id is 0, others are -1. */
 struct pd_sample_id {
 	int32_t		pid, tid, cpu;
 	uint64_t	time, id;
 };
 
-/* sample_id of a written record, whose sample_type is TID, TIME, CPU and IDENTIFIER */
+/* sample_id of each record that this library writes, with the fields TID, TIME, CPU and IDENTIFIER */
 struct pd_written_id {
 	uint32_t	pid, tid;
 	uint64_t	time;
@@ -111,7 +111,7 @@ struct pd_written_id {
 	uint64_t	id;
 };
 
-/* PERF_RECORD_COMM with the sample_id of a written record */
+/* PERF_RECORD_COMM that this library writes, with its sample_id */
 struct pd_comm_record {
 	struct perf_event_header header;
 	uint32_t	pid, tid;
@@ -125,7 +125,7 @@ struct pd_aux_record {
 	uint64_t offset, size, flags;
 };
 
-/* struct perf_record_auxtrace; the trace follows the record */
+/* struct perf_record_auxtrace; @size bytes of trace follow the record */
 struct pd_auxtrace_record {
 	struct perf_event_header header;
 	uint64_t size, offset, reference;
@@ -147,7 +147,7 @@ struct pd_clock_record {
 };
 
 struct pd_record {
-	const struct perf_event_header *header;	/* the record, header.size bytes */
+	const struct perf_event_header *header;	/* the record, which has header->size bytes */
 	const uint8_t	*data;		/* trace after a PD_AUXTRACE record, in the mapped file */
 	size_t		data_size;
 	struct pd_sample_id id;
@@ -173,14 +173,14 @@ struct perfdata {
 	struct pd_attr	*attrs;
 	size_t		nr_attrs;
 	NS_ARRAY(struct pd_id_cpu) id_cpus;
-	bool		id_cpus_sorted;	/* the CPUs of events are sorted by id */
+	bool		id_cpus_sorted;	/* @id_cpus is sorted by id */
 	struct pd_section data;
 	struct pd_feature_section features[PD_FEAT_MAX];
 	struct pd_section tracing;	/* formats of tracepoints */
 	struct pd_build_id *build_ids;
 	size_t		nr_build_ids;
 	NS_ARRAY(uint8_t *) chunks;	/* records that were decompressed or copied */
-	uint8_t		*copies;	/* memory to which the next records are copied */
+	uint8_t		*copies;	/* chunk to which the next records are copied */
 	size_t		nr_copied, copies_size;
 	char		error[256];	/* sentence that describes the error, if a call has failed */
 };
@@ -206,8 +206,8 @@ void pd_forget(const struct perfdata *pd, const uint8_t *data, size_t size);
 /*
  * pd_for_each() - call @take for each record, in the order of the file
  *
- * Records in PERF_RECORD_COMPRESSED are passed like other records. They stay valid until
- * pd_close(), but samples only until @take returns. @take returns 0 to continue.
+ * The function decompresses PERF_RECORD_COMPRESSED, and passes the records in it. A record is valid
+ * until pd_close(), but a sample only until @take returns. @take returns 0 to continue.
  *
  * Return: 0; the value that @take returned if it was not 0; or -1 with @pd->error.
  */
@@ -216,14 +216,14 @@ int pd_for_each(struct perfdata *pd, int (*take)(void *ctx, const struct pd_reco
 /*
  * pd_each_again() - call @take again for each record, after pd_for_each() has read all records
  *
- * It needs no memory for the records, which only stay valid until @take returns.
+ * This call does not store the records in memory, so a record is only valid until @take returns.
  */
 int pd_each_again(struct perfdata *pd, int (*take)(void *ctx, const struct pd_record *record), void *ctx);
 
 /*
  * pd_keep() - return a copy of bytes that is valid until pd_close(); NULL if out of memory
  *
- * Another process may change the bytes of the file after they were checked.
+ * Check and use the copy, because another process may change the bytes of the file after a check.
  */
 const void *pd_keep(struct perfdata *pd, const void *data, size_t size);
 
@@ -241,13 +241,13 @@ size_t pd_sample_id_size(const struct perfdata *pd, const struct pd_record *reco
  */
 bool pd_sample_raw(const struct perfdata *pd, const struct pd_record *record, struct pd_section *raw);
 
-/* pd_attr_of() - return the event with the id @id, or the first event if no event has this id */
+/* pd_attr_of() - return the event with the id @id, otherwise the first event, or NULL if there are no events */
 const struct pd_attr *pd_attr_of(const struct perfdata *pd, uint64_t id);
 
 /* pd_string() - return the string of a feature of the header, or NULL */
 const char *pd_string(const struct perfdata *pd, enum pd_feature feature);
 
-/* pd_list_string() - return the @nth string from offset @at of a feature on, or NULL */
+/* pd_list_string() - return string @nth, from 0, of the strings that begin at offset @at of a feature, or NULL */
 const char *pd_list_string(const struct perfdata *pd, enum pd_feature feature, size_t at, uint32_t nth);
 
 #endif /* NTRACE_SESSION_PERFDATA_H */

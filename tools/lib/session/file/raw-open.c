@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Open trace that no recording describes. One program has all of the code, and each encoder is a CPU. */
+/* Open raw trace without a recording. All code belongs to one program, and the session has a CPU for each encoder. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static bool add_cpu(struct nt_session *s, const struct nt_raw_options *raw, uint
 	return true;
 }
 
-/* Add the encoders whose messages are in the bytes of a stream. A stream without bytes adds no encoder. */
+/* Add a CPU for each encoder that has messages in a stream. Add none if no trace has the number of the stream. */
 static bool add_sources(struct nt_session *s, const struct nt_raw_options *raw, uint32_t stream)
 {
 	size_t nr = (size_t)1 << raw->config.src_bits, first = s->setup.nr_cpus, i;
@@ -61,7 +61,7 @@ static bool add_sources(struct nt_session *s, const struct nt_raw_options *raw, 
 	}
 	for (i = 0; ok && i < nr; i++)
 		ok = !seen[i] || add_cpu(s, raw, stream, i);
-	/* if no message is valid, add a CPU to which the errors of the stream belong */
+	/* if no message is valid, add one CPU, so that the errors of the stream are reported for this CPU */
 	if (ok && there && first == s->setup.nr_cpus)
 		ok = add_cpu(s, raw, stream, 0);
 	free(seen);
@@ -106,7 +106,7 @@ static bool add_streams(struct nt_session *s, const struct nt_raw_options *raw)
 	return ok;
 }
 
-/* Add process 1, which has the code. Each CPU executes one thread of this process. */
+/* Add process 1, to which all code belongs. Each CPU executes one thread of this process. */
 static bool add_process(struct nt_session *s)
 {
 	const char *path = s->firmware.at[0].object->path;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The raw trace of a recording, for programs that read its messages without code */
+/* Pass the raw trace of a recording to programs that read its messages without the code. */
 #include "session/flow/frames.h"
 #include "session/session-priv.h"
 
@@ -8,7 +8,7 @@
 struct place_of_raw {
 	const struct ns_setup	*setup;
 	const struct ns_cpu	*cpu;
-	uint64_t		end;	/* end of the stretch, ns */
+	uint64_t		end;	/* time of the end of the stretch, ns; 0: not known */
 };
 
 uint64_t nt_raw_time(const struct nt_raw *raw, uint64_t ticks)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Read the records of perf.data one by one, including compressed ones. */
+/* Read the records of perf.data one by one, and decompress compressed records. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ struct walk {
 	ZSTD_DStream	*zstd;
 	uint8_t		*left;		/* start of a record that continues in the next chunk of decompressed bytes */
 	size_t		nr_left;
-	uint64_t	nr;		/* number of records so far */
+	uint64_t	nr;		/* number of records that were passed to @take so far */
 	uint64_t	expanded;	/* number of decompressed bytes so far */
 	bool		again;		/* true if an earlier call has read the recording */
 	uint8_t		*chunk;		/* newest chunk of decompressed records */
@@ -23,8 +23,8 @@ struct walk {
 };
 
 /* Limits for the expansion of compressed records, so that a small file cannot use up all memory */
-#define EXPANSION	256		/* limit as a multiple of the file's size */
-#define EXPANDED_LEAST	(64 << 20)	/* bytes that are always allowed */
+#define EXPANSION	256		/* maximum number of decompressed bytes for each byte of the file */
+#define EXPANDED_LEAST	(64 << 20)	/* number of decompressed bytes that a file of any size may have */
 
 /* ---- Memory ---- */
 
@@ -60,9 +60,9 @@ const void *pd_keep(struct perfdata *pd, const void *data, size_t size)
 }
 
 /*
- * Copy a record of the file, because another process may change the file after it was checked, and
- * because perf does not pad the features of a pipe. Records of frequent types share one copy, which the next
- * record overwrites.
+ * Copy a record of the file, because another process may change the file after the record was checked, and
+ * because perf does not pad the features of a pipe, so that a record may be unaligned. Records of frequent
+ * types, and all records of a later pass, share one buffer. Return the copy, or NULL if out of memory.
  */
 static const struct perf_event_header *copy_record(struct walk *w, const uint8_t *record, uint16_t length)
 {
@@ -74,7 +74,7 @@ static const struct perf_event_header *copy_record(struct walk *w, const uint8_t
 	return pd_keep(w->pd, copy, length);
 }
 
-/* Return the length of a record at any address. */
+/* Return the length in bytes of a record, which may be unaligned. */
 static uint16_t length_of(const void *record)
 {
 	uint16_t length;
@@ -106,7 +106,7 @@ static uint64_t cursor_next(struct cursor *c, const uint8_t *end)
 	return word;
 }
 
-/* Read the fields of @type that are in PERF_RECORD_SAMPLE, or at the end of other records, in the same order. */
+/* Read the fields of sample type @type. A sample, and the end of any other record, has them in the same order. */
 static void take_fields(struct cursor *c, const uint8_t *end, uint64_t type, struct pd_sample_id *id)
 {
 	uint64_t word;
@@ -130,7 +130,7 @@ static void take_fields(struct cursor *c, const uint8_t *end, uint64_t type, str
 		id->cpu = (int32_t)cursor_next(c, end);
 }
 
-/* Read struct sample_id of perf_event.h, which is at the end of the record. */
+/* Read the fields that are at the end of a record that is not a sample (struct sample_id in perf_event.h). */
 static void parse_sample_id(const struct perfdata *pd, const struct perf_event_header *header,
 			    struct pd_sample_id *id)
 {
@@ -192,7 +192,7 @@ static bool skip_counts(struct cursor *c, const uint8_t *end, uint64_t format)
 	return true;
 }
 
-/* Skip the fields of PERF_RECORD_SAMPLE, in the order of perf_event.h, up to the raw data. */
+/* Skip the fields that precede the raw data in PERF_RECORD_SAMPLE. perf_event.h lists the fields in their order. */
 bool pd_sample_raw(const struct perfdata *pd, const struct pd_record *record, struct pd_section *raw)
 {
 	const uint64_t before = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
@@ -227,7 +227,7 @@ bool pd_sample_raw(const struct perfdata *pd, const struct pd_record *record, st
 
 /* ---- CPUs of the events ---- */
 
-/* PERF_RECORD_ID_INDEX. Entries with the machine of each event may follow; perf inject --guest-data writes them. */
+/* PERF_RECORD_ID_INDEX. In a file of perf inject --guest-data, a struct id_machine for each entry follows. */
 struct id_index_record {
 	struct perf_event_header header;
 	uint64_t	nr;
@@ -272,7 +272,7 @@ static bool take_id_index(struct perfdata *pd, const struct perf_event_header *h
 	return true;
 }
 
-/* Return the CPU of an event that counts on one CPU, or -1. */
+/* Return the CPU of the event with the id @id, or -1 if PERF_RECORD_ID_INDEX has no CPU of this event. */
 static int32_t cpu_of_id(struct perfdata *pd, uint64_t id)
 {
 	size_t nth;
@@ -299,7 +299,7 @@ static int give(struct walk *w, const struct perf_event_header *header, const ui
 		parse_sample(w->pd, header, &record.id);
 	else if (w->pd->nr_attrs && header->type < PD_HEADER_ATTR)
 		parse_sample_id(w->pd, header, &record.id);
-	/* ignore a time of UINT64_MAX, which means a time after all other times in this library */
+	/* replace a time of UINT64_MAX by 0, because this library uses UINT64_MAX as a time after all other times */
 	if (record.id.time == UINT64_MAX)
 		record.id.time = 0;
 	if (record.id.cpu < 0 && record.id.id)
@@ -309,7 +309,7 @@ static int give(struct walk *w, const struct perf_event_header *header, const ui
 	return w->take(w->ctx, &record);
 }
 
-/* ---- Records of a pipe whose contents a file has in its header ---- */
+/* ---- Records that perf writes only to a pipe; a file has their contents in its header ---- */
 
 static int take_attr(struct perfdata *pd, const struct perf_event_header *header)
 {
@@ -376,7 +376,7 @@ static int walk_chunk(struct walk *w, uint8_t *bytes, size_t size)
 				       length);
 		if (length > size - at)
 			break;
-		/* perf does not pad compressed records */
+		/* copy an unaligned record, because perf does not pad records before it compresses them */
 		if ((uintptr_t)header % 8)
 			header = w->again ? memcpy(w->moved, header, length) : pd_keep(w->pd, header, length);
 		ret = header ? give(w, header, NULL, 0) : -1;
@@ -389,7 +389,7 @@ static int walk_chunk(struct walk *w, uint8_t *bytes, size_t size)
 	return 0;
 }
 
-/* Start a chunk with the incomplete record at the end of the previous chunk. Free the previous chunk in a later pass. */
+/* Return a new chunk that begins with the incomplete record of the old one. Free the old chunk in pd_each_again(). */
 static uint8_t *next_chunk(struct walk *w, size_t size)
 {
 	uint8_t *chunk = new_chunk(w->pd, size), *before = w->chunk;
@@ -447,8 +447,8 @@ static int walk_compressed(struct walk *w, const uint8_t *data, size_t size)
 /* ---- All records ---- */
 
 /*
- * Set *size to the number of bytes that follow the record and belong to it. These bytes are trace, or the
- * formats of tracepoints in a pipe.
+ * Set *size to the number of bytes that follow a record and belong to it. These bytes are trace, or the
+ * formats of tracepoints in a pipe. Return 0, or -1 if the record is damaged.
  */
 static int payload(struct perfdata *pd, const struct perf_event_header *header, size_t *size)
 {
@@ -508,7 +508,7 @@ static int walk_records(struct walk *w)
 		length = length_of(header);
 		rest = all->size - at;
 		if (length < sizeof(*header)) {
-			/* a file that was cut short, or was not written to its end, has zeros here */
+			/* a file that was cut short, or whose end was not written, has zeros instead of a record */
 			w->pd->truncated = true;
 			return at ? 0 : pd_fail(w->pd, "the recording is damaged: a record has %u bytes",
 						length);

@@ -9,7 +9,7 @@
 #include "share.h"
 
 #define MISC_DATA	(1 << 13)	/* PERF_RECORD_MISC_MMAP_DATA */
-#define MMAP_NAME	40		/* offsets of the names in records */
+#define MMAP_NAME	40		/* offset of the name in a record of each of these types */
 #define MMAP2_NAME	72
 #define COMM_NAME	16
 #define KERNEL_PID	UINT32_MAX
@@ -19,7 +19,7 @@ struct share {
 	struct nt_session *session;
 	const struct nt_share_options *options;
 	struct pd_writer file;
-	NS_ARRAY(const char *) names;	/* names of the threads that the trace contains, sorted */
+	NS_ARRAY(const char *) names;	/* names of the threads that the trace contains, sorted alphabetically */
 	uint64_t	record[1 << 13];	/* a copy of the record, which has up to 64 KiB */
 };
 
@@ -57,8 +57,8 @@ static bool is_traced(const struct share *share, const char *name)
 }
 
 /*
- * Return true if code of the file @name was executed, or if @name is not the name of a file, such as "[vdso]" and
- * "//enomem". A program can choose the names of its anonymous memory, such as "[anon:NAME]".
+ * Return true if code of the file @name was executed, or if @name is not a file, such as "[vdso]" or "//enomem".
+ * Return false for anonymous memory with a name, such as "[anon:NAME]", because a program can choose any NAME.
  */
 static bool is_wanted(const struct share *share, uint32_t pid, const char *name)
 {
@@ -76,8 +76,8 @@ static bool is_wanted(const struct share *share, uint32_t pid, const char *name)
 }
 
 /*
- * Write a record with a name at offset @at. Leave out the record of a file that is not wanted. Clear the names of threads
- * that the trace does not contain, and all bytes after a name.
+ * Write a record that has a name at offset @at. Skip the record of a map if is_wanted() is false for its file. Clear the
+ * name of a thread that the trace does not contain, and all bytes after a name, which could contain other data.
  */
 static int put_named(struct share *share, const struct pd_record *record, size_t at)
 {
@@ -140,7 +140,7 @@ static int put_features(struct share *share)
 	static const uint8_t kept[] = {
 		PD_FEAT_ARCH, PD_FEAT_NRCPUS, PD_FEAT_SAMPLE_TIME, PD_FEAT_CLOCKID, PD_FEAT_DIR_FORMAT, PD_FEAT_CLOCK_DATA,
 	};
-	/* The index has no entries, and exists because perf script -F addr requires this feature */
+	/* PD_FEAT_AUXTRACE is an index of the AUX trace, here with 0 entries; perf script -F addr requires it */
 	static const uint64_t no_index;
 	static struct pd_feature_section features[PD_FEAT_MAX];
 	const struct nt_share_options *options = share->options;

@@ -19,14 +19,14 @@ struct nt_share_options {
 	size_t		size;	/* sizeof(struct nt_share_options) */
 	const struct nt_shared_file *files;
 	size_t		nr_files;
-	bool		kernel;	/* keep the names of kernel modules */
-	/* Receives each text in the copy; its kind @what is "file" or "process". May be NULL. */
+	bool		kernel;	/* keep the names of kernel modules, for a caller that adds the kernel's code */
+	/* Function that receives each name in the copy, whose kind @what is "file" or "process"; NULL: none */
 	void		(*tell)(void *ctx, const char *what, const char *text);
 	void		*ctx;
 };
 
 /*
- * nt_session_share() - write the copy to an empty file
+ * nt_session_share() - write a copy of the recording to @fd, which is an empty file
  *
  * Return: 0, or -1 with nt_session_error().
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Write shards. The recording is read once, and each record is written to the shards that need it.
+ * Write shards. The library reads the recording once, and writes each record to the shards that need it.
  * The kernel's tools/perf/Documentation/perf.data-file-format.txt describes the format.
  */
 #include <errno.h>
@@ -32,7 +32,7 @@ struct entry {
 struct shard {
 	struct pd_writer file;
 	const struct split_cut *from, *to;
-	NS_ARRAY(struct entry) index;	/* the first entry contains the number of the other entries */
+	NS_ARRAY(struct entry) index;	/* entries of AUXTRACE; the first contains the number of the others */
 };
 
 struct split {
@@ -40,9 +40,9 @@ struct split {
 	const struct nt_split_options *options;
 	struct split_cut *cuts;
 	struct shard	*shards;
-	NS_ARRAY(uint8_t) build_ids;	/* build ids of a pipe, in the format of a file */
+	NS_ARRAY(uint8_t) build_ids;	/* build-id records of a pipe; each shard gets them as a feature */
 	uint64_t	id;
-	int		error;		/* errno of the first failure */
+	int		error;		/* errno of the first failure; 0: none */
 };
 
 static void fail(struct split *split)
@@ -78,7 +78,7 @@ static struct window window_of(const struct shard *shard, uint32_t queue)
 
 /* ---- Records ---- */
 
-/* Return the end of the trace in a record. Zeros may follow the trace, which pad the size to a multiple of 8. */
+/* Return the offset of the end of the trace in a record, without the zeros that pad its size to a multiple of 8. */
 static uint64_t trace_end(const struct ns_queue *q, uint64_t begin, const uint8_t *data)
 {
 	size_t nth = ns_lower_bound(q->buffers.nr, q->buffers.at[i].offset < begin);
@@ -140,15 +140,16 @@ static void put_aux(struct split *split, struct shard *shard, const struct pd_re
 }
 
 /*
- * Write the AUX record of the stretch before the shard's first stretch, without its trace. The end of this
- * record is the earliest time at which the first stretch can start.
+ * Write the AUX record of the stretch before the shard's first stretch, but not the trace of this stretch. A
+ * decoder needs the time of the record, because the first stretch cannot have started earlier.
  */
 static void put_before(struct split *split, struct shard *shard, const struct pd_record *record,
 		       struct pd_aux_record aux)
 {
 	/*
-	 * A loss after this record is not counted in this shard. But leave a gap between the record and the
-	 * first stretch, so that the first stretch does not seem to continue the record's stretch.
+	 * Clear the flags of a loss, because the previous shard counts this loss. Without the flags, the trace of the
+	 * first stretch would seem to follow the trace of this record without a loss. Therefore change the size or the
+	 * offset in the record, so that one byte is missing between the two.
 	 */
 	if (aux.flags & LOST || !aux.size) {
 		if (!aux.size && aux.offset < 2)
@@ -192,8 +193,8 @@ static void split_aux(struct split *split, const struct pd_record *record)
 }
 
 /*
- * Take a record of a pipe whose contents are in the header if the recording is a file. Return false if it is
- * another record.
+ * Return true for a record that perf writes only to a pipe. A file, such as a shard, has the contents of this record in
+ * its header, so the caller does not copy the record. Store the record if it contains a build id.
  */
 static bool take_meta(struct split *split, const struct pd_record *record)
 {
@@ -237,7 +238,7 @@ static int split_record(void *ctx, const struct pd_record *record)
 
 /* ---- Header and features ---- */
 
-/* Copy the features of the recording, except those that describe its records. */
+/* Copy the features of the recording, except those that describe the format of its records. */
 static void make_features(const struct split *split, struct pd_feature_section *features)
 {
 	memcpy(features, split->session->pd.features, PD_FEAT_MAX * sizeof(*features));
@@ -305,7 +306,10 @@ static void choose_cuts(struct split *split)
 	for (s = trace->stretches.at; s < end; before = s++) {
 		if (before && before->queue != s->queue)
 			before = NULL;
-		/* do not cut inside a record of a ring that has wrapped, which may be two stretches */
+		/*
+		 * if a ring of another driver has wrapped, one AUX record may have been divided into two stretches,
+		 * which must be in the same shard, so cut only between AUX buffers
+		 */
 		while ((!before || !trace->wrapped) && next < shards &&
 		       (uint64_t)((unsigned __int128)all * next / shards) <= done)
 			split->cuts[next++] = (struct split_cut){
@@ -367,7 +371,7 @@ static int write_shards(struct split *split)
 	int err = pd_each_again(pd, split_record, split);
 
 	for (i = 0; !err && !split->error && i < split->options->shards; i++) {
-		/* a full disk must fail here, before the first shard gets its name */
+		/* write all data to the disk, so that a full disk is reported before the first shard gets its name */
 		if (finish_shard(split, &split->shards[i]) || fsync(split->shards[i].file.fd))
 			fail(split);
 	}

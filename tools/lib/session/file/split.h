@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * Divide a recording into shards, which can be decoded separately on other machines. Each shard
- * has all events, and a part of the trace that begins at the start of an encoder, because a decoder
- * can start there. A shard in which no encoder starts has no trace.
+ * has all records that are not trace, and a part of the trace. This part begins where an encoder
+ * was started, because a decoder can start there. If no encoder was started in it, it is empty.
  *
  * If the counts of all shards are added, the sum equals the counts of the recording (see sums.h).
  */
@@ -15,7 +15,7 @@
 
 struct nt_split_options {
 	size_t		size;	/* sizeof(struct nt_split_options) */
-	unsigned int	shards;	/* 1 to NT_SHARDS_MAX */
+	unsigned int	shards;	/* number of shards, from 1 to NT_SHARDS_MAX */
 	/* existing folder, in which "1.data", "2.data" and so on are created */
 	const char	*folder;
 	const char	*name;	/* name of the recording, used to report a missing shard */
@@ -25,7 +25,7 @@ struct nt_split_options {
  * nt_session_split() - write the shards
  *
  * If the recording has a copy of the kernel, the shards are folders that also have this copy (as links,
- * if the file system supports links). Memory does not depend on the trace's size.
+ * if the file system supports links). The memory that is needed does not depend on the trace's size.
  *
  * Return: the number of shards without trace, or -1 with nt_session_error().
  */

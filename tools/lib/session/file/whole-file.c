@@ -30,7 +30,7 @@ static const char *const names[] = {
 #define NR_FILES	4
 #define NR_NAMES	(sizeof(names) / sizeof(names[0]))
 
-/* Unfinished files and the folder of several files, which a signal removes */
+/* Unfinished files, and the folder that whole_folder_make() created. A signal handler removes them. */
 static struct whole_file *unfinished;
 static char made[PATH_MAX];
 
@@ -64,7 +64,7 @@ void whole_file_input(int fd)
 {
 	struct stat st;
 
-	/* a descriptor of -1 means that open() has failed, whose errno stays as it is */
+	/* if @fd is -1, open() has failed; do not call a function that changes the errno of open() */
 	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || is_input(&st))
 		return;
 	pthread_mutex_lock(&inputs.lock);
@@ -90,7 +90,7 @@ bool whole_file_begins(const char *path, const char *magic)
 {
 	const size_t size = strlen(magic);
 	struct stat st;
-	/* a named pipe is not opened, because its writer writes only once */
+	/* do not open a named pipe, because a later reader of the pipe would not get the bytes read here */
 	int fd = !stat(path, &st) && S_ISREG(st.st_mode) ? whole_file_read(path) : -1;
 	char begin[32];
 	bool does;
@@ -166,7 +166,7 @@ static bool is_of_recording(const char *name)
 	return !strcmp(name, "kcore_dir/.") || !strcmp(name, "kcore_dir/..");
 }
 
-/* Return 0 if the folder @below of @folder only has entries of a recording. Otherwise return -1 with errno. */
+/* Return 0 if subfolder @below of @folder ("": @folder) has only files of a recording, otherwise -1 with errno. */
 static int check_entries(const char *folder, const char *below)
 {
 	char path[PATH_MAX];
@@ -224,7 +224,7 @@ void whole_file_remove_parts(void)
 	rmdir(made);
 }
 
-/* Remove the unfinished files and end the program. A second signal waits until that is done. */
+/* Remove the unfinished files and end the program. Until then, all signals that end the command are blocked. */
 static void on_end(int signal)
 {
 	whole_file_remove_parts();
@@ -249,7 +249,7 @@ static void catch_signals(void)
 
 /* ---- Begin ---- */
 
-/* Return true for names such as /dev/stdout. They name open files, which must not be replaced. */
+/* Return true for paths such as /dev/stdout, because a path of an open file or device must not be replaced. */
 static bool is_special(const char *path)
 {
 	return (!strncmp(path, "/dev/", 5) && strncmp(path, "/dev/shm/", 9)) || !strncmp(path, "/proc/", 6);
@@ -257,8 +257,8 @@ static bool is_special(const char *path)
 
 /*
  * Set whole_file::target to the file that the output replaces. The target is a regular file or does not exist yet. If
- * @path is a symbolic link, the target is the file that the link points to. Return 1, 0 if @path must be written
- * directly, or -1 with errno.
+ * @path is a symbolic link, the target is the file that the link points to. Return 1 if the target was set, 0 if the
+ * caller must write to @path directly, or -1 with errno.
  */
 static int find_target(struct whole_file *file, const char *path, struct stat *st, bool *exists)
 {
@@ -324,10 +324,10 @@ const char *whole_file_begin(struct whole_file *file, const char *path, mode_t m
 	if (fd <= 0)
 		return fd ? NULL : path;
 	fd = make_part(file, mode);
-	/* If no other file can be created in the folder, write only to an empty file, which has no data to lose */
+	/* If the folder allows no new file, write to @path directly, but only if it is empty and has no data to lose */
 	if (fd < 0)
 		return exists && !st.st_size && (errno == EACCES || errno == EROFS) ? path : NULL;
-	/* The new file gets the mode and the group of the file that it replaces */
+	/* The new file gets the mode, and if possible the group, of the file that it replaces */
 	if (exists && !fchmod(fd, st.st_mode & 0777) && st.st_uid == geteuid() &&
 	    fchown(fd, -1, st.st_gid))
 		errno = 0;
@@ -405,7 +405,7 @@ static int sync_file(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), err = fd < 0 ? -1 : 0;
 
-	/* some file systems have nothing to synchronize */
+	/* ignore the errors of file systems that do not support fsync() */
 	if (fd >= 0 && fsync(fd) && errno != EINVAL && errno != ENOSYS)
 		err = -1;
 	if (fd >= 0)
@@ -414,7 +414,7 @@ static int sync_file(const char *path)
 }
 
 /*
- * Replace the target. Check again that the target is not an input, which may have been opened after whole_file_begin().
+ * Rename the output to the target, unless the process has opened the target as an input since whole_file_begin().
  */
 static int replace_file(const struct whole_file *file)
 {
@@ -425,7 +425,7 @@ static int replace_file(const struct whole_file *file)
 	return sync_file(file->part) ? -1 : rename(file->part, file->target);
 }
 
-/* Exchange the folders and then remove the old recording, because rename() only replaces an empty folder. */
+/* Rename the output to the target. If rename() fails because the target is not an empty folder, exchange the two. */
 static int replace_folder(const struct whole_file *file)
 {
 	char path[PATH_MAX];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * A file, or the folder of a recording, that gets its name when it is complete.
+ * Write a file, or the folder of a recording, so that it gets its name only when it is complete.
  *
- * The file is written beside its target under another name, and replaces the target at the end. A command
- * that fails, or that a signal ends, leaves the target unchanged and removes its output. A pipe or
+ * The file is written in the folder of its target under another name, and replaces the target at the end. A
+ * command that fails, or that a signal ends, leaves the target unchanged and removes its output. A pipe or
  * a device is written directly. A file that the command reads is never replaced.
  */
 #ifndef NTRACE_SESSION_WHOLE_FILE_H
@@ -18,10 +18,10 @@ struct whole_file {
 	struct whole_file *next;	/* the next unfinished file */
 	bool		folder;
 	char		target[PATH_MAX];	/* path that the complete file gets */
-	char		part[PATH_MAX];		/* path that is written; "" if it is the target itself */
+	char		part[PATH_MAX];		/* path of the incomplete file; "" if the target is written directly */
 };
 
-/* whole_file_input() - note that this process reads @fd, so that no output of the process replaces the file */
+/* whole_file_input() - note that this process reads the file @fd, so that no output of the process replaces it */
 void whole_file_input(int fd);
 
 /*
@@ -60,47 +60,48 @@ bool whole_file_is_input(int fd);
 const char *whole_file_begin(struct whole_file *file, const char *path, mode_t mode);
 
 /*
- * whole_folder_begin() - create the folder of a recording. At the end it can replace a recording, but no other folder.
+ * whole_folder_begin() - create the folder of a recording, which can replace a recording, but no other folder. Return
+ * the path to write, or NULL with errno.
  */
 const char *whole_folder_begin(struct whole_file *file, const char *path);
 
 /*
- * whole_file_open() - start a file and open it; "-" is the standard output. Return NULL with errno
- * on failure.
+ * whole_file_open() - call whole_file_begin() and open the file; "-" is the standard output. Return
+ * the stream, or NULL with errno.
  */
 FILE *whole_file_open(struct whole_file *file, const char *path);
 
 /*
- * whole_file_end() - give a closed file its name, or remove it if @whole is false
+ * whole_file_end() - rename the closed file to its target, or remove the file if @whole is false
  *
  * Return: 0, or -1 with the errno of this call.
  */
 int whole_file_end(struct whole_file *file, bool whole);
 
 /*
- * whole_file_close() - close @stream of whole_file_open(), and do the work of whole_file_end()
+ * whole_file_close() - close the @stream that whole_file_open() returned, and call whole_file_end()
  *
- * Return: 0, without a change of errno; -1 with the errno of the first error.
+ * Return: 0 with errno unchanged, or -1 with the errno of the first error.
  */
 int whole_file_close(struct whole_file *file, FILE *stream, bool whole);
 
 /*
- * whole_folder_make() - create a folder for several files. If a signal ends the process, the folder is removed if it is
- * empty. Return false, with errno, if it was not created.
+ * whole_folder_make() - create a folder for several files. If a signal ends the process, the signal handler removes the
+ * folder if it is empty. Return false with errno if the folder could not be created.
  */
 bool whole_folder_make(const char *path);
 
 /* whole_file_remove_parts() - remove all unfinished files. A signal handler that ends the process may call it. */
 void whole_file_remove_parts(void);
 
-/* whole_file_strerror() - return a sentence that describes an errno of the functions above */
+/* whole_file_strerror() - return a text that describes an errno of the functions above */
 const char *whole_file_strerror(int error);
 
 /* whole_file_copy() - write @to as a copy of @from with the same access rights. Return 0, or -1 with errno. */
 int whole_file_copy(const char *from, const char *to);
 
 /*
- * recording_remove() - remove the folder of a recording, but only if nothing else is in it
+ * recording_remove() - remove the folder of a recording, but only if it has no other files
  *
  * Return: 0, or -1 with errno. If errno is ENOTEMPTY, the folder has other files, and nothing was removed.
  */

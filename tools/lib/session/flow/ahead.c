@@ -5,7 +5,7 @@
  */
 #include "worker.h"
 
-#define EARLY	10000000	/* maximum time in ns by which a message is older than the start of its stretch */
+#define EARLY	10000000	/* maximum time by which a valid message precedes the start of its stretch, ns */
 
 uint64_t ns_worker_time(const struct worker *w, uint64_t ticks)
 {
@@ -22,8 +22,8 @@ uint64_t ns_worker_time(const struct worker *w, uint64_t ticks)
 }
 
 /*
- * Update the time of the reader by a message. Return true if @msg belongs to this part and has a
- * known time.
+ * Update the worker's clock by the timestamp of a message. Return true if the encoder of this part
+ * has sent @msg, and the time of @msg is known.
  */
 static bool clock_advance(struct worker *w, const struct nt_message *msg)
 {
@@ -47,7 +47,7 @@ struct place ns_place_end(const struct ns_stretch *s)
 	return (struct place){ .piece = s->pieces.nr, .at = 0 };
 }
 
-/* Return the position of an offset in the AUX buffer. */
+/* Convert @offset, an offset in the AUX buffer, to a position in the stretch, which starts at offset @begin. */
 static struct place place_of(const struct ns_stretch *s, uint64_t begin, uint64_t offset)
 {
 	struct place p = { 0 };
@@ -109,8 +109,10 @@ static uint64_t last_time(struct worker *w, const struct ns_stretch *s)
 
 /*
  * Return by how many ns the timestamp counter was set back before the first message of the stretch,
- * whose time is @first. Return 0 if the counter was not set back. In that case the first message
- * has an early time because it was in the encoder's queue, or because its time is damaged.
+ * whose time is @first and is before the start of the stretch. Return 0 if the counter was not set back.
+ * The message is then from before the start because it waited in the encoder's queue, or its timestamp
+ * is damaged. If the timestamp is damaged, set @w->least, so that no message gets a time before the
+ * start of the stretch.
  */
 static uint64_t went_back(struct worker *w, uint64_t first)
 {
@@ -129,8 +131,8 @@ static uint64_t went_back(struct worker *w, uint64_t first)
 }
 
 /*
- * Return true if the timestamp counter is constant. Then all messages have the time @first, although
- * a processor cannot send as many messages during one tick of the counter.
+ * Return true if the timestamp counter is constant. This is certain if all messages have the time
+ * @first, and have more bytes than a processor can send during one tick of the counter.
  */
 static bool stands_still(struct worker *w, uint64_t first, struct scan *scan)
 {
@@ -155,10 +157,13 @@ void ns_worker_check_clock(struct worker *w)
 	ns_worker_scan(w, &scan);
 	ns_worker_read_until(w, 0, &scan);
 	first = scan.time;
-	/* the offsets of messages that were unpacked from frames are not offsets in the AUX buffer */
+	/* do not check messages from frames, because their offsets are not offsets in the AUX buffer */
 	if (s == &w->joined || (first == UINT64_MAX && !w->clock.known))
 		return;
-	/* all messages have the same time, or no message has a time */
+	/*
+	 * @first is the time of the first message that is later than 0, or UINT64_MAX if all messages have the time 0,
+	 * in which case the counter is constant
+	 */
 	if (first == UINT64_MAX || stands_still(w, first, &scan))
 		w->set_back = UINT64_MAX;
 	else if (first < s->start)

@@ -14,7 +14,7 @@ struct branches {
 	void		*part;		/* return value of @sink->begin() */
 	/* the next branch to report is the start of the trace at @begin_addr (NT_BRANCH_BEGIN) */
 	bool		begin;
-	bool		resume;		/* the flow was lost, and no message with SYNC has arrived after that */
+	bool		resume;		/* the flow was lost, and no message with SYNC was decoded since the loss */
 	bool		ended;		/* the last branch that was reported has NT_BRANCH_END */
 	uint8_t		gap;		/* flags to set in the next NT_BRANCH_BEGIN if its thread is @gap_tid */
 	uint8_t		missing;	/* flags of a NT_BRANCH_BEGIN that follows missing code */

@@ -25,8 +25,9 @@ enum nt_branch_kind {
 /* Set with NT_BRANCH_BEGIN if the recording lacks code that the thread executed before @to */
 #define NT_BRANCH_MISSING	(1 << 2)
 /*
- * Set with NT_BRANCH_MISSING if the encoder omits the addresses of returns (implicit returns). The
- * thread may then also have executed code before @to that the recording does contain.
+ * Set with NT_BRANCH_MISSING if the encoder sends no messages for returns (implicit returns). The code
+ * that the recording lacks may then have returned to code that the recording has, and that was executed
+ * before @to, but could not be decoded.
  */
 #define NT_BRANCH_HIDDEN	(1 << 3)
 

@@ -31,8 +31,8 @@
 /* ---- Feed ---- */
 
 /*
- * Return true if the batch is the error of a truncated message, and the record of the stretch
- * already reports that trace is missing.
+ * Return true if the batch consists only of the error that a message is truncated, and the flags of
+ * the stretch already report that trace is missing.
  */
 static bool is_reported(const struct worker *w, const struct nt_batch *batch)
 {
@@ -116,7 +116,7 @@ int ns_worker_drain(struct worker *w)
 	return ret ? ns_fail(w->session, "out of memory") : 0;
 }
 
-/* Report the progress to the user of the library. If another thread is doing this at the moment, return. */
+/* Report the progress to the user of the library, unless another thread is reporting it at the same time. */
 static void tell_progress(struct worker *w, size_t size)
 {
 	const struct nt_session_options *options = &w->session->options;
@@ -279,8 +279,9 @@ static int decode_frames(struct worker *w, const struct ns_stretch *s)
 }
 
 /*
- * Set the time of a loss if no message of the part has a time, or if the record has no trace. In
- * both cases, the encoder has lost all trace since the sink's previous window.
+ * If no item of the part has a time, and the record has no trace or the sink was full, the encoder has
+ * lost all trace since the sink's previous window. Set @w->who.time to the end of that window, which is
+ * the time at which this loss began.
  */
 static void place_loss(struct worker *w)
 {
@@ -367,9 +368,9 @@ static int turn_cmp(const void *a, const void *b)
 }
 
 /*
- * Add a part to job::turns, the list of all parts, for each encoder in ns_stretch::cpus. If that
- * list is empty, or if the consumer does not want the stretch, only add the part of the stretch's
- * own CPU.
+ * Add a part to job::turns, the list of all parts, for each encoder in ns_stretch::cpus. If
+ * ns_stretch::cpus is empty, or if the consumer has not selected the time of the stretch, only add
+ * the part of the stretch's own CPU.
  */
 static bool add_turns(struct job *job, const struct ns_stretch *s, uint64_t start)
 {
@@ -410,7 +411,7 @@ static bool order_parts(struct job *job)
 
 /*
  * Return true if trace was lost after the part. If the AUX buffer was full, the stretch's own CPU
- * has lost trace. If the sink was full, each of its encoders has lost trace, and no message reports
+ * has lost trace. If the sink was full, each encoder of the sink has lost trace, and no message reports
  * this loss. SiFive's funnel drops new messages. An ETR overwrites the oldest messages. The driver
  * drops the messages that are still in the queue of an encoder of N-Trace 1.0, including its Error
  * message.
@@ -541,8 +542,8 @@ int nt_session_decode(struct nt_session *session, const struct nt_consumer *cons
 	pthread_mutex_init(&job.progress_lock, NULL);
 	pthread_cond_init(&job.ended, NULL);
 	/*
-	 * if an earlier call has set nt_session::missing, keep this result, because windows of time are only a part of
-	 * the recording, and counting finds less exact times
+	 * do not replace nt_session::missing, which an earlier call has set, if this call decodes only some periods of
+	 * time, in which it does not find all losses, or if it only counts, so that the times of losses are less exact
 	 */
 	job.finds_missing = !session->missing.nr || (!consumer->counts && !consumer->nr_windows);
 	if (job.finds_missing)

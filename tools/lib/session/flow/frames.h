@@ -12,7 +12,7 @@
 bool ns_frames_has(const struct ns_stretch *stretch);
 
 /*
- * ns_frames_lost() - return true if the ETR overwrote the start of its window
+ * ns_frames_lost() - return true if the ETR's memory was too small, and the newest trace overwrote the oldest
  *
  * In this case, each encoder has lost trace before the stretch.
  */

@@ -5,8 +5,8 @@
 #include "session/session-priv.h"
 
 /*
- * The state while the missing trace of one CPU is added up over its parts in the order of time
- * (parts are explained in sources.h)
+ * State of a loop that adds up the missing trace of one CPU. The loop takes the CPU's parts in the order
+ * of time (sources.h explains parts).
  */
 struct walk {
 	struct nt_missing *missing;
@@ -69,7 +69,7 @@ static void lose(struct walk *w, enum nt_lost why, uint64_t from)
 		*w = (struct walk){ w->missing, w->last, true, why, from };
 }
 
-/* Add the time of a loss. The loss ends at time @to, at which the next trace begins or all trace ends. */
+/* Add the time of a loss, which ends at time @to, because trace begins again or the recording ends. */
 static void find_again(struct walk *w, uint64_t to)
 {
 	if (w->is_lost && to > w->from)

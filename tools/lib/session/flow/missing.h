@@ -19,10 +19,11 @@ struct ns_traced {
 	bool		counted;
 	bool		lost_before;	/* trace is missing before the part because the sink was full */
 	bool		lost_after;	/* trace is missing after time @last */
-	enum nt_lost	why;		/* the reason for @lost_after */
+	enum nt_lost	why;		/* reason for which trace is missing, if @lost_after is set */
 	uint64_t	first, last;	/* times of the first and the last item, ns */
 	uint64_t	end;		/* time of the end of the stretch, ns */
-	uint64_t	insns;		/* number of executed instructions; if @counted, size of the trace in bytes */
+	/* number of executed instructions. If @counted is set, this is instead the size of the part's trace in bytes */
+	uint64_t	insns;
 	struct nt_lost_sum lost[NT_LOST_NR];	/* losses inside of the part, by reason */
 };
 

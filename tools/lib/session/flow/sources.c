@@ -99,9 +99,9 @@ struct seam {
 };
 
 /*
- * Set @seen of the source of the message that begins at @data. An idle byte is not a message. SRC
- * follows TCODE in the first bytes, each of which has six bits of data (chapter 3.1.5). If @seen of
- * the source is already set, do not decode the message.
+ * Set @seen[SRC] if a valid message begins at @data. An idle byte is not a message. SRC follows TCODE
+ * in the first bytes, each of which has six bits of data (chapter 3.1.5). If @seen[SRC] is already
+ * set, the message is not decoded, to save time.
  */
 static void see_message(const struct nt_config *config, const uint8_t *data, size_t size,
 			bool *seen)
@@ -117,8 +117,8 @@ static void see_message(const struct nt_config *config, const uint8_t *data, siz
 }
 
 /*
- * A message begins after a byte whose MSEO bits are 11. Find these bytes in [@from, @to), and set
- * @seen of the sources of the messages after them.
+ * Find the bytes in [@from, @to) whose MSEO bits are 11. A message begins after each of these bytes.
+ * Set @seen[SRC] for each of these messages.
  */
 static void see_messages(const struct nt_config *config, const uint8_t *data, size_t from,
 			 size_t to, size_t size, bool *seen)
@@ -159,7 +159,10 @@ void ns_sources_see(const struct nt_session *session, const struct ns_stretch *s
 		    const struct nt_config *config, bool *seen)
 {
 	const struct ns_piece *piece = s->pieces.at, *end = piece + s->pieces.nr;
-	/* a message begins at the start of the stretch, as if it followed an idle byte, unless the start was lost */
+	/*
+	 * a message is found by the byte before it, whose MSEO is 11. A message also begins at the start of the
+	 * stretch, unless the start was lost (@s->middle). To find it, begin with an idle byte, whose MSEO is 11 too
+	 */
 	struct seam seam = { .data = { NS_IDLE }, .before = !s->middle };
 	size_t at, to;
 
@@ -242,7 +245,7 @@ static bool add_stretch(struct nt_sinks *sinks, const struct ns_setup *setup, co
 	return !s->size || !s->end || nt_sinks_add_window(sinks, own - setup->cpus, s->end);
 }
 
-/* Find which encoders share a sink, from the metadata and from the messages that were searched. */
+/* Find which encoders share a sink, from the metadata and from the sources in ns_stretch::cpus. */
 static bool find_sinks(struct nt_session *session)
 {
 	const struct ns_setup *setup = &session->setup;

@@ -163,8 +163,9 @@ int64_t ns_trace_queue(struct ns_trace *trace, int32_t cpu, int32_t tid)
 
 /*
  * Return the index in ns_trace::queues of the AUX buffer that a PERF_RECORD_AUX describes, or -1 if
- * out of memory. A thread's buffer moves between CPUs. A record whose trace is not in the file also
- * needs an element, because it may report lost trace.
+ * out of memory. If the CPU of the record has no buffer, the buffer belongs to the thread. If the file
+ * lacks the trace of the record, add an element to ns_trace::queues, because the record may report
+ * lost trace.
  */
 static int64_t queue_of(struct ns_trace *trace, const struct ns_stretch *s)
 {
@@ -178,7 +179,8 @@ static int64_t queue_of(struct ns_trace *trace, const struct ns_stretch *s)
 }
 
 /*
- * Divide the bytes of one AUX buffer among its stretches, which have the indices [@first, @end).
+ * Divide the bytes of one ns_buffer among the stretches with the indices [*first, @end). Set *first to
+ * the first stretch that may have bytes in the next ns_buffer. Return false if out of memory.
  */
 static bool cut_buffer(struct ns_trace *trace, uint32_t queue, const struct ns_buffer *b,
 		       size_t *first, size_t end)
@@ -241,8 +243,8 @@ static bool cut_queue(struct ns_trace *trace, uint32_t queue, size_t first, size
 
 /*
  * Copy the first bytes of a stretch, which may be in several pieces, up to the length of the
- * longest possible message. Skip idle bytes at the start, with which the driver fills a window that
- * is too small for the sink.
+ * longest possible message. Skip idle bytes at the start. If a part of the AUX buffer is too small for
+ * the sink to write to it, the driver fills this part with idle bytes.
  */
 static size_t first_bytes(const struct ns_stretch *s, uint8_t buf[NT_MESSAGE_MAX])
 {
@@ -261,9 +263,9 @@ static size_t first_bytes(const struct ns_stretch *s, uint8_t buf[NT_MESSAGE_MAX
 
 /*
  * Find out whether the first bytes of a stretch were lost. If no byte was lost, the stretch begins
- * with a valid message with SYNC. Decode the whole message, because any byte may look like its
- * first byte. If a PARTIAL record does not begin with the message of a trace start, the sink may
- * have overwritten the first bytes.
+ * with a valid message with SYNC. Decode the whole message, because a byte inside a message may look
+ * like the first byte of a message. If a record with the flag PARTIAL does not begin with the message
+ * of a trace start, the sink may have overwritten the first bytes.
  */
 void ns_trace_find_middle(struct ns_stretch *s, const struct ns_setup *setup)
 {
@@ -364,8 +366,9 @@ static bool keep_pieces(struct ns_stretch *s, uint64_t from, uint64_t to)
 }
 
 /*
- * Remove the old bytes from a stretch that is a wrapped ring (nt_foreign_ring::old). If bytes are missing inside the
- * stretch, divide it at their position.
+ * Handle a stretch that consists of the whole ring of another driver, in which the newest bytes have overwritten the
+ * oldest (nt_foreign_wrapped()). Remove the bytes of earlier sessions (nt_foreign_ring::old). If bytes are missing
+ * inside the stretch, divide the stretch at their position.
  */
 static bool cut_ring(struct ns_trace *trace, size_t nth, const struct nt_config *config, uint64_t position)
 {

@@ -30,7 +30,7 @@ struct ns_piece {
 };
 
 struct ns_stretch {
-	uint64_t	offset, size;	/* offset in the AUX buffer */
+	uint64_t	offset, size;	/* offset in the AUX buffer and size, bytes */
 	uint64_t	flags;		/* PERF_AUX_FLAG_* */
 	uint64_t	start, end;	/* times of the start and of the end, ns; 0: not known */
 	int32_t		cpu, pid, tid;	/* CPU, process and thread; -1: not known */
@@ -103,8 +103,8 @@ int ns_trace_cut(struct ns_trace *trace, const struct ns_setup *setup, const str
 /*
  * ns_stretch_is_full() - return true if the sink's window was full
  *
- * Trace is then missing at the end of the stretch. If the stretch consists of frames, trace is
- * missing at its start.
+ * Trace is then missing at the end of the stretch. If the stretch consists of frames, trace is instead
+ * missing at its start, because the sink is an ETR, which overwrites its oldest trace when it is full.
  */
 bool ns_stretch_is_full(const struct ns_stretch *stretch);
 

@@ -18,7 +18,7 @@ static int32_t tid_of(const struct worker *w, const struct nt_context *context)
 		return (int32_t)context->scontext;
 	if (w->session->trace.queues.at[s->queue].cpu < 0)
 		return w->session->trace.queues.at[s->queue].tid;
-	/* The messages may be from a CPU that is not the CPU of the stretch. */
+	/* s->tid is the thread of the CPU of the stretch, but the messages may be from another CPU */
 	tid = ns_sideband_running(&w->session->sideband, w->who.cpu, w->now);
 	return tid >= 0 || w->who.cpu != s->cpu ? tid : s->tid;
 }

@@ -12,13 +12,13 @@
 
 struct job;
 
-/* The last timestamp that an encoder has sent */
+/* The last timestamp that was read from the messages of an encoder, in ticks of its counter */
 struct ns_clock {
 	uint64_t	ticks;
 	bool		known;
 };
 
-/* One thread, and the part that the thread decodes */
+/* A thread of the library, and the part that it decodes */
 struct worker {
 	struct job	*job;
 	struct nt_session *session;
@@ -46,8 +46,8 @@ struct worker {
 };
 
 /*
- * A turn is a part in the order in which the consumer's end() is called. After a part was decoded, its turn stores
- * the results until end() was called for all earlier parts.
+ * An entry of the list of parts, which has the order in which the consumer's end() is called. After a part was decoded,
+ * its entry stores the results until end() was called for all earlier parts.
  */
 struct turn {
 	uint64_t	number;		/* part number, see sources.h */
@@ -120,8 +120,8 @@ void ns_worker_scan(struct worker *w, struct scan *scan);
 
 /*
  * Read up to the first message that is later than @time, and return the position of this message.
- * *scan stores the message for the next call, because that call may pass an event that is earlier
- * than the message.
+ * *scan stores the time and position of this message. If this message is also later than the @time of
+ * the next call, the next call returns its position again.
  */
 struct place ns_worker_read_until(struct worker *w, uint64_t time, struct scan *scan);
 
@@ -137,7 +137,11 @@ void ns_worker_begin_early(struct worker *w, struct scan *scan);
 
 /* ---- decode.c; functions of type int return 0, or an error that ends the job ---- */
 
-/* Call the consumer's begin() for a part; decode the part; pass the decoded items to the consumer. */
+/*
+ * ns_worker_begin() - select a part, and call the consumer's begin() for it
+ * ns_worker_decode() - decode the part
+ * ns_worker_drain() - pass the items that the decoder has ready to the consumer
+ */
 void ns_worker_begin(struct worker *w, uint64_t number);
 int ns_worker_decode(struct worker *w);
 int ns_worker_drain(struct worker *w);

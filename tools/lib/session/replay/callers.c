@@ -45,8 +45,8 @@ struct ns_walk {
 	int32_t		tid, cpu;	/* @cpu is from ns_thread_cpu() */
 	struct state	now;
 	NS_ARRAY(struct state) copies;
-	uint64_t	events;		/* events since the last copy */
-	/* the last @nr_calls calls that the walk has passed, at most @max_calls; if @max_calls is 0, none are stored */
+	uint64_t	events;		/* number of events since the last copy */
+	/* the last @nr_calls calls that the search has passed, at most @max_calls; none if @max_calls is 0 */
 	struct nt_replay_call *calls;
 	size_t		nr_calls, max_calls;
 };
@@ -128,8 +128,8 @@ static void begin_walk(struct ns_walk *walk)
 }
 
 /*
- * Apply event @c of the thread. @spot identifies the run of @lane that follows the event. Return false if out of
- * memory.
+ * Apply event @c of the thread, which is on @lane. @spot is the segment of the event, and the number in this segment of
+ * the run that follows the event. Return false if out of memory.
  */
 static bool take_event(struct ns_walk *walk, uint32_t lane, struct ns_spot spot, const struct ns_call_event *c)
 {
@@ -159,9 +159,10 @@ static bool take_event(struct ns_walk *walk, uint32_t lane, struct ns_spot spot,
 /* ---- Walk ---- */
 
 /*
- * Set *list to the events of the lane's next segment, for a search for callers up to @time. If the search applies all
- * events of the segment, because @before is set or the segment ends before @time, the few events in the index are
- * enough. Return false after an error.
+ * Set *list to the events of the lane's next segment, for a search for callers up to @time. The index has a short list
+ * of events (ns_chunk::events), which lacks calls that return in the same segment. Use this list if the search applies
+ * all events of the segment, because @before is set or the segment ends before @time. Otherwise decode the segment to
+ * get all of its events. Return false after an error.
  */
 static bool list_events(struct ns_walk *walk, uint32_t lane, uint64_t time, bool before, struct list *list)
 {
@@ -183,8 +184,9 @@ static bool list_events(struct ns_walk *walk, uint32_t lane, uint64_t time, bool
 }
 
 /*
- * Return the thread's next event on @lane, for a search for callers up to the run @to of @to_lane, which has the time
- * @time. Return NULL if the lane has no further event before this run, or after an error, for which *err is set.
+ * Return the thread's next event on @lane. The search for callers ends before the run @to of the lane @to_lane, which
+ * has the time @time. Return NULL if @lane has no further event before this run, or after an error, for which *err is
+ * set.
  */
 static const struct ns_call_event *head_of(struct ns_walk *walk, uint32_t lane, uint32_t to_lane, struct ns_spot to,
 					   uint64_t time, bool *err)
@@ -215,8 +217,9 @@ static const struct ns_call_event *head_of(struct ns_walk *walk, uint32_t lane, 
 }
 
 /*
- * Return true if a search for callers can continue from here to any later position. If the search has applied some of
- * the events that the index has of a segment, a search for a position inside this segment would lack events.
+ * Return true if a search for callers can continue from here to any later position. The index lacks the calls that
+ * return in the same segment. If the search has applied only some of the events that the index has of a segment, it
+ * cannot continue to a position inside this segment, because calls that are open at this position may be missing.
  */
 static bool is_between_segments(const struct ns_walk *walk)
 {
@@ -251,8 +254,9 @@ static bool keep_copy(struct ns_walk *walk)
 }
 
 /*
- * Continue on a lane with the event after @e. If the thread has several stacks, the events in the index may be
- * incorrect, so continue with the complete list of the segment's events.
+ * Let the event after @e be the next one on its lane. If the thread has several stacks, the list of events that the
+ * index has of the segment may be incorrect, so let the next events come from the decoded segment, which has all of
+ * them.
  */
 static void pass_event(const struct ns_walk *walk, struct head *head, const struct ns_lane *lane, const struct ns_call_event *e)
 {
@@ -288,7 +292,10 @@ static bool walk_to(struct ns_walk *walk, uint32_t lane, struct ns_spot spot, ui
 			then.lane = i;
 			then.time = e->time;
 			then.spot.segment = walk->now.heads[i].segment;
-			/* the whole segment of an indexed event is before @spot, so its run is not needed */
+			/*
+			 * an event from the index does not contain the number of a run. Use the end of its segment,
+			 * because events from the index are only used if the whole segment is before @spot
+			 */
 			then.spot.run = walk->now.heads[i].indexed ? UINT32_MAX : e->run;
 		}
 		if (!found || !is_before(&then, lane, spot, time))
@@ -404,7 +411,7 @@ static size_t list_callers(const struct ns_walk *walk, const struct nt_replay_pl
 	return n + 1;
 }
 
-/* Find the walk of a thread, and the run and the time of the thread's next instruction. Return NULL after an error. */
+/* Return the search of a thread, and the run and time of the thread's next instruction. Return NULL after an error. */
 static struct ns_walk *find_walk(struct nt_replay *replay, int32_t tid, uint32_t *lane, struct ns_spot *spot, uint64_t *time)
 {
 	const struct ns_run *run;
@@ -445,7 +452,7 @@ size_t nt_replay_calls(struct nt_replay *replay, int32_t tid, struct nt_replay_c
 	struct ns_walk *walk = find_walk(replay, tid, &lane, &spot, &time);
 	bool ok = walk;
 
-	/* pass 1, 2, 4, ... segments again, until they contain enough calls */
+	/* find the calls in the last segment up to the position, then in the last 2, 4, ..., until there are enough */
 	do {
 		from.segment = spot.segment > nr ? spot.segment - nr : 0;
 		nr = 2 * nr + 1;

@@ -13,8 +13,8 @@ const struct ns_decoded *ns_replay_decode(struct nt_replay *replay, uint32_t lan
 	size_t nr = NS_CACHE;
 
 	/*
-	 * a replay for nt_path_next() reads each lane only once, so use few entries, which fit into the processor's
-	 * cache
+	 * a replay for nt_path_next() reads the segments of each lane only once and in order, so one entry for each
+	 * lane is enough. Use no more entries, so that they fit into the processor's cache
 	 */
 	if (replay->options.paths && replay->lanes.nr < nr)
 		nr = replay->lanes.nr + 1;
@@ -145,7 +145,7 @@ int ns_replay_lane_run(struct nt_replay *replay, uint32_t lane, int32_t tid, boo
 	}
 }
 
-/* Find the next run of a thread on any lane, or the previous run if @back is set. */
+/* Find the next run of a thread on any lane, or the previous run if @back. Return 1, 0 if there is none, or -1. */
 static int thread_run(struct nt_replay *replay, int32_t tid, bool back, uint32_t *lane, struct ns_spot *spot)
 {
 	bool found = false;
@@ -300,7 +300,7 @@ int nt_replay_seek_time(struct nt_replay *replay, uint64_t time)
 	ret = choose_next(replay);
 	if (ret)
 		return ret;
-	/* no run is at @time or later, so go to the last instruction of all lanes */
+	/* all runs are before @time, so go to the last instruction of the lane that ends last */
 	for (i = 0; i < replay->lanes.nr; i++) {
 		if (!replay->lanes.at[i].insns || (last >= 0 && replay->lanes.at[i].last < best))
 			continue;
@@ -440,8 +440,8 @@ static int step_thread(struct nt_replay *replay, int32_t tid, bool backwards)
 	if (ret <= 0)
 		return ret;
 	/*
-	 * if any thread is stepped, and the next run is on another CPU, ignore trace that is missing on the CPU of the
-	 * current run
+	 * if the step is through the instructions of all threads (NS_ANY_THREAD), and the next run is on another CPU,
+	 * do not report trace that is missing before the current run on its CPU
 	 */
 	gap &= tid != NS_ANY_THREAD || lane == replay->lane;
 	run = ns_replay_run(replay, lane, spot);

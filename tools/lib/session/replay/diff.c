@@ -35,7 +35,8 @@ struct side {
 	struct page	*pages;
 	NS_ARRAY(struct call) calls;
 	bool		over;		/* the thread has no more code */
-	bool		split;		/* @before and @now are the two halves of one piece of nt_path_next() */
+	/* @before and @now are parts of one piece of nt_path_next(), divided where the other thread's piece ended */
+	bool		split;
 };
 
 struct nt_diff {
@@ -145,11 +146,11 @@ static void free_side(struct side *s)
 /* ---- Equal calls ---- */
 
 /*
- * An anchor is a sequence of NT_DIFF_CALLS calls of one thread. The comparison can continue at it if the other thread
- * has an equal sequence.
+ * An anchor is a sequence of NT_DIFF_CALLS calls of one thread. The comparison can continue at an anchor if the other
+ * thread has an equal sequence of calls.
  */
 struct anchor {
-	/* hash of all NT_DIFF_CALLS calls, and number of the piece of code of the first call */
+	/* hash of all NT_DIFF_CALLS calls, and number (side::nth) of the piece of code that the first of them enters */
 	uint64_t	hash, nth;
 	size_t		index;
 };
@@ -167,7 +168,10 @@ static uint64_t hash_address(struct side *s, uint64_t space, uint64_t addr, uint
 	return ((hash ^ hash >> 29) + p->object) * 0xbf58476d1ce4e5b9ULL;
 }
 
-/* Find up to @max next calls of a thread. The end of a thread is treated like NT_DIFF_CALLS further calls. */
+/*
+ * Find up to @max next calls of a thread. If the thread ends before, add NT_DIFF_CALLS more elements, which are the
+ * same for each thread, so that the ends of two threads are equal like calls.
+ */
 static bool find_anchors(const struct side *from, bool gap, size_t max, struct anchors *out)
 {
 	size_t i, j, most = max * PIECES;
@@ -203,7 +207,10 @@ static int anchor_cmp(const void *a, const void *b)
 	return ns_order(x->hash, y->hash) ?: ns_order(x->index, y->index);
 }
 
-/* Find the equal calls for which both threads skip the fewest calls. Return false if no calls are equal. */
+/*
+ * Find calls that are equal in both threads. If there are several, choose those before which the two threads together
+ * have made the fewest other calls. Return false if no calls are equal.
+ */
 static bool match(struct anchors found[2], uint64_t nth[2])
 {
 	__typeof__(found[0].all) *a = &found[0].all, *b = &found[1].all;
@@ -221,7 +228,7 @@ static bool match(struct anchors found[2], uint64_t nth[2])
 	return best != SIZE_MAX;
 }
 
-/* Move both threads to equal calls. Return 1, 0 if no equal calls were found, or -1 after an error. */
+/* Move both threads forwards to the next calls that are equal in both. Return 1, 0 if there are none, or -1. */
 static int resynchronise(struct nt_diff *diff)
 {
 	struct anchors found[2];
@@ -335,7 +342,7 @@ static bool count(const struct side *s, uint64_t nr, struct nt_diff_side *side)
 		side->called += piece.space == side->space && piece.start == place.start && how != NT_END_BRANCH;
 		how = piece.how;
 	}
-	/* count only earlier executions, and not the last one, after which the threads differ */
+	/* do not count the last of the executions, which is the one after which the threads continue differently */
 	side->executed -= side->executed > 0;
 	side->called -= side->called > 0;
 	nt_path_free(path);

@@ -34,7 +34,8 @@ struct nt_diff_side {
 	uint64_t	at;		/* address of the instruction */
 	uint64_t	to;		/* address of the next instruction; 0: not known */
 	uint64_t	space, time;	/* address space and time, see struct nt_piece */
-	uint64_t	insns;		/* number of the thread's instructions up to the end of the nt_piece with @at */
+	/* number of instructions that the thread executed up to the end of the piece of code that contains @at */
+	uint64_t	insns;
 	bool		gap;		/* trace is missing after @at */
 	bool		ended;		/* the trace of the thread ends after @at */
 	/*

@@ -16,8 +16,8 @@ struct search {
 };
 
 /*
- * Find the first match among the instructions [@from, @to) of a run, or the last match in a backward search. Return the
- * number of the instruction, -1 if none matches, or -2 after an error.
+ * Find the first of the instructions [@from, @to) of a run that has a wanted address, or the last one in a backward
+ * search. Return the number of the instruction, -1 if no instruction was found, or -2 after an error.
  */
 static int64_t match(const struct search *s, uint32_t lane, const struct ns_run *run, uint32_t from, uint32_t to)
 {
@@ -79,8 +79,8 @@ static bool may_have(const struct search *s, uint32_t lane, const struct ns_chun
 
 /*
  * Search the runs [@from, @to) of a segment. In a backward search, *gap is true if trace is missing
- * between the last run that was searched and the run before it. Return 1 after a match or missing
- * trace, 0 if neither was found, or -1 after an error.
+ * between the last run that was searched and the run before it. Return 1 if a wanted address or
+ * missing trace was found, 0 if neither was found, or -1 after an error.
  */
 static int search_segment(struct search *s, uint32_t lane, struct ns_spot spot, uint32_t from, uint32_t to, bool *gap)
 {

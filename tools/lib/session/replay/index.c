@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * One pass over the recording makes an index of segments. Each segment begins at a SYNC from which a
- * new decoder produces the same results as one that has read all of the trace. A segment is decoded
- * when it is needed.
+ * new decoder produces the same results as a decoder that has also read all earlier trace. A segment is
+ * decoded when it is needed.
  *
- * SYNC resets the state of messages (chapter 8.4), but not the context. Ownership must therefore
- * follow before the next range, as is usual after SYNC (chapter 7.1), and the next message must show
- * the trace mode.
+ * A message with SYNC resets the state of messages (chapter 8.4), but not the context. An Ownership
+ * message must therefore follow before the next range, as is usual (chapter 7.1), and the next message
+ * must show the trace mode.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +25,8 @@ static void *begin_index(void *ctx, uint64_t number)
 	const struct ns_stretch *s = ns_part_stretch(replay->session, number);
 	const struct ns_cpu *cpu = ns_part_cpu(replay->session, number);
 	/*
-	 * a filter hides returns, so the index cannot leave out calls that return in the same
-	 * segment
+	 * the events in the index leave out the calls that return in the same segment. A filter hides
+	 * returns, so it is not known which calls these are, and the index then has no events
 	 */
 	bool has_events = !replay->options.paths && !ns_is_filtered(replay->session);
 	struct ns_replay_part *p = ns_replay_part_new(replay, number, has_events);

@@ -26,9 +26,9 @@ static bool has_file(struct nt_session *session, const struct ns_map *map)
 }
 
 /*
- * Add a file to the list, unless the list already has the file. If it overlaps another file, the list keeps the other
- * file. But if CPUs are threads, an address does not show which of the two files executes, so both get a size of 0.
- * Return false if out of memory.
+ * Add a file to the list, unless the list already has the file, or a file that overlaps it or has the same path. But
+ * if nt_replay_options::cpus is set, an address does not show which of these two files executes, so set the size of
+ * both to 0, and settle() removes them later. Return false if out of memory.
  */
 static bool add_file(const struct nt_replay *replay, struct ns_files *files, struct nt_replay_object *file)
 {
@@ -37,7 +37,7 @@ static bool add_file(const struct nt_replay *replay, struct ns_files *files, str
 	for (; other < end; other++) {
 		if (other->path == file->path && other->start == file->start)
 			return true;
-		/* continue if the two files neither overlap nor have the same path */
+		/* continue if the addresses do not overlap, unless the two are different files with the same path */
 		if ((other->start >= file->end || file->start >= other->end) && (other->path == file->path || strcmp(other->path, file->path)))
 			continue;
 		if (!replay->options.cpus)
@@ -189,7 +189,7 @@ bool nt_replay_change(struct nt_replay *replay, uint64_t *space, bool backwards,
 			continue;
 		*space = replay->spaces.at[nth];
 		differs = nt_replay_files(replay, *space) != list;
-		/* the time of a change is the start of the later one of the two address spaces */
+		/* the change happened when the later one of the two address spaces, between which it is, began */
 		if (!backwards || !differs)
 			*time = generation_of(replay, *space)->since;
 		if (differs)
@@ -267,7 +267,7 @@ static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
 	return ok ? 0 : -1;
 }
 
-/* Return the only process that has mapped code, or -1 if there are several. */
+/* Return the id of the only process that has mapped code, or -1 if no process or several processes have. */
 static int32_t only_process(const struct ns_sideband *sb)
 {
 	const struct ns_process *p = sb->processes.at, *end = p + sb->processes.nr;

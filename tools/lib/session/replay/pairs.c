@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The events of a segment that change the callers of later code. If a call returns in the same
+ * Select the events of a segment that change the callers of later code. If a call returns in the same
  * segment, this call and the calls that it made have no further effect on the model of calls
  * (callstack.h). Their events are left out, so that few events are needed to find the callers at a
  * late position.

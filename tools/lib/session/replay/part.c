@@ -31,7 +31,7 @@ static bool note_thread(struct ns_replay_part *p, const struct nt_who *who)
 	return note(&p->tids, who->tid) && (space_of(who) < NS_SPACE_GENERATION || note(&p->spaces, space_of(who)));
 }
 
-/* Note the lines of a range in the index. Most ranges execute repeatedly, so skip the ranges noted most recently. */
+/* Set the bits of a range in ns_chunk::lines. Most ranges execute repeatedly, so skip ranges in the cache @p->noted. */
 static void note_lines(struct ns_replay_part *p, const struct nt_range *r)
 {
 	uint64_t line = r->start / NS_LINE * NS_LINE, end = r->start + 2 * r->halfwords;
@@ -158,7 +158,7 @@ static bool follows(const struct ns_replay_part *p, const struct nt_who *who)
 	       who->tid == p->running.who.tid;
 }
 
-/* Take the branch at the end of a range. The index needs events of only a few branches. */
+/* Apply the branch at the end of a range. While the index is made, skip branches that the index does not need. */
 static int take_end(struct ns_replay_part *p, const struct nt_who *who, const struct nt_batch *batch, size_t i, const struct nt_mark *mark)
 {
 	const struct nt_range *range = &batch->ranges[i];
@@ -177,8 +177,8 @@ static int take_end(struct ns_replay_part *p, const struct nt_who *who, const st
 }
 
 /*
- * Add a range of user code to the index in the fast way. Return 1; 0 if the range needs take_range(), because it may
- * begin after missing trace, or its branch may need all information; -1 if out of memory.
+ * Add a range of user code to the index in the fast way. Return 1; 0 if the caller must call take_range(), because
+ * trace may be missing before the range, or ns_pairs_take() cannot apply its branch; -1 if out of memory.
  */
 static int take_plain(struct ns_replay_part *p, const struct nt_who *who, const struct nt_range *range)
 {
@@ -227,7 +227,7 @@ static int take_branch(void *ctx, const struct nt_who *named, const struct nt_br
 	struct ns_event e;
 	struct ns_call_event event;
 
-	/* ignore the start of trace at the start of a segment, because the segment begins in the middle of the trace */
+	/* ignore the start of trace at the start of a segment, because the encoder did not start at this position */
 	if (p->skip && b->flags & NT_BRANCH_BEGIN) {
 		p->skip = false;
 		return 0;
@@ -363,7 +363,7 @@ int ns_replay_part_ranges(void *ctx, const struct nt_who *who, const struct nt_b
 			return -1;
 		plain = follows(p, who) && is_shown(p, who, 0);
 	}
-	/* kernel code that is not shown also starts and ends calls, so note its thread as a thread of the segment */
+	/* add the thread to the segment even if only its kernel code is there, because that can start and end calls */
 	if (p->replay->options.pid < 0 || who->pid == p->replay->options.pid)
 		p->now.threads |= ns_thread_bit(who->tid);
 	return 0;

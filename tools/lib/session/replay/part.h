@@ -8,7 +8,7 @@
 
 #define NS_NOTED	256	/* number of entries of ns_replay_part::noted */
 
-/* Addresses of a range whose lines are in ns_chunk::lines. If @end is 0, the entry is empty. */
+/* Entry of a cache of ranges whose bits are already set in ns_chunk::lines. If @end is 0, the entry is empty. */
 struct ns_noted {
 	uint64_t	start, end;
 };
@@ -23,7 +23,7 @@ struct ns_replay_part {
 	struct ns_pairs	*pairs;		/* events of the current segment for the index, or NULL */
 	struct ns_chunk now;		/* current segment */
 	struct ns_noted	noted[NS_NOTED];	/* ranges of the current segment that executed recently */
-	struct ns_run	last;		/* last run of the current segment, if the index is made for paths */
+	struct ns_run	last;		/* last run of the current segment, if nt_replay_options::paths is set */
 	NS_ARRAY(struct ns_chunk) segments;	/* earlier segments of the part */
 	NS_ARRAY(int32_t) tids;
 	NS_ARRAY(uint64_t) spaces;
@@ -33,7 +33,7 @@ struct ns_replay_part {
 	uint64_t	lost;		/* time from which on trace is missing, ns; 0: no trace is missing */
 	uint64_t	cut;		/* offset of a SYNC at which a segment may begin; 0: none */
 	unsigned int	owners;		/* number of Ownership messages since the SYNC at @cut */
-	uint32_t	next_run;	/* number of the run after the next branch */
+	uint32_t	next_run;	/* index in the segment of the run after the current range and its branch */
 	int32_t		tid;		/* thread of the last branch */
 	bool		can_cut, gap, trap, slice, skip, has_first;
 	bool		follows;	/* trace has not started between the last branch and the next range */
@@ -63,7 +63,7 @@ struct ns_pairs *ns_pairs_new(struct nt_replay *replay);
 void ns_pairs_free(struct ns_pairs *pairs);
 
 /*
- * ns_pairs_take() - take the branch at the end of @range to @to. The last branch must be of the same thread.
+ * ns_pairs_take() - apply the branch from the end of @range to @to. The previous branch must be of the same thread.
  *
  * Return 1; 0 if the branch must be passed to ns_pairs_add(); -1 if out of memory.
  */

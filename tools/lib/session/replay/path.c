@@ -9,7 +9,7 @@
 #define LR		0x1000002f	/* RISC-V unprivileged ISA, "A" extension */
 #define LR_MASK		0xf9f0007f
 #define LOOPS		64	/* entries of the cache of loops; a power of two */
-#define SIGNAL_RUNS	(1 << 16)	/* maximum number of runs of a signal handler that is left out */
+#define SIGNAL_RUNS	(1 << 16)	/* a signal handler with this number of runs or more is part of the path */
 
 /* The next run of the thread on a lane */
 struct head {
@@ -30,7 +30,7 @@ struct nt_path {
 	const struct ns_run *runs;	/* runs of the current segment of the current lane */
 	uint64_t	uses;		/* @runs is valid as long as nt_replay::uses has this value */
 	uint32_t	next, nr;	/* index of the next run, and number of runs */
-	/* latest time at which runs of this lane precede the next run of another lane, ns */
+	/* time up to which the runs of @lane come before the next run of any other lane, ns */
 	uint64_t	limit;
 	uint64_t	insns;
 	struct nt_piece	open;		/* the piece of code that the next run may continue */
@@ -166,7 +166,7 @@ static bool skip_signal(struct nt_path *p, const struct ns_run **run)
 		*run = next;
 		ahead->heads = NULL;
 	} else if (!err) {
-		/* read @run again, because reading by @ahead may have removed the segment of @run from the cache */
+		/* read *run again, because the segments that @ahead has read may have removed it from the cache */
 		p->next--;
 		*run = next_run(p, &err);
 	}
@@ -191,8 +191,8 @@ static void add_to_piece(struct nt_path *p, const struct ns_run *run)
 }
 
 /*
- * Return true if the run begins at an lr to which a loop jumps back because its sc has failed, for example after an
- * interrupt.
+ * Return true if the run begins at an lr instruction to which a loop jumps back because its sc instruction has failed,
+ * for example after an interrupt.
  */
 static bool is_retry(struct nt_path *p, const struct ns_run *run)
 {

@@ -12,10 +12,10 @@
 #include "session/session-priv.h"
 
 #define NS_LINE		8	/* bytes of code for each bit of ns_chunk::lines; few, so that two functions rarely share a bit */
-#define NS_LINES	16384	/* number of bits of ns_chunk::lines, for the lines of code in a segment */
+#define NS_LINES	16384	/* number of bits of ns_chunk::lines, which show the code that a segment may contain */
 #define NS_CACHE	8	/* number of decoded segments in nt_replay::cache */
 
-/* A run is a range of instructions that the replay shows, according to the process and nt_replay_options::kernel. */
+/* A run is a range of instructions that nt_replay_options::pid and nt_replay_options::kernel select to be shown. */
 struct ns_run {
 	uint64_t	start, time;
 	uint64_t	space;
@@ -25,7 +25,7 @@ struct ns_run {
 	bool		gap;		/* trace is missing before the run */
 	uint8_t		how;		/* enum nt_end; NT_END_LINEAR if the PC continues after the run */
 	uint8_t		last_len;	/* length of the last instruction of the run, half-words */
-	bool		trap;		/* code that is not shown may have executed before the run */
+	bool		trap;		/* code that is not selected to be shown may have executed before the run */
 };
 
 /* A branch that the model of calls needs, in a compact form of struct ns_event */
@@ -34,7 +34,10 @@ struct ns_call_event {
 	uint64_t	from_space, to_space;
 	uint32_t	image;
 	int32_t		tid;
-	/* number of the segment's runs before the event, or, in ns_chunk::events, of its events before it */
+	/*
+	 * in ns_decoded::events: number of runs of the segment that are before the event; in ns_chunk::events: index of
+	 * the event in ns_decoded::events of the same segment
+	 */
 	uint32_t	run;
 	uint8_t		kind, flags, length;
 	/* the CPU executed another thread directly before the event, or trace was lost */
@@ -52,7 +55,7 @@ struct ns_chunk {
 	uint32_t	runs;
 	bool		middle;		/* the segment does not begin at the start of its part */
 	bool		gap;		/* trace is missing before the first instruction of the segment */
-	/* code that is not shown executed before the first instruction of the segment */
+	/* the thread executed code that is not shown, such as the kernel, before the segment's first instruction */
 	bool		trap;
 	bool		has_gap;	/* ns_run::gap is set in a run of the segment */
 	bool		has_events;	/* @events has all events that later code needs, see pairs.c */
@@ -76,7 +79,7 @@ struct ns_lane {
 struct ns_decoded {
 	NS_ARRAY(struct ns_run) runs;
 	NS_ARRAY(struct ns_call_event) events;
-	const struct ns_chunk *segment;	/* NULL: empty */
+	const struct ns_chunk *segment;	/* segment that was decoded; NULL: none */
 	uint64_t	used;
 };
 
@@ -101,7 +104,7 @@ struct nt_replay {
 	struct nt_replay_options options;
 	uint64_t	kernel_start;
 	NS_ARRAY(struct ns_lane) lanes;
-	NS_ARRAY(int32_t) tids;		/* sorted */
+	NS_ARRAY(int32_t) tids;		/* ids of all threads, sorted */
 	NS_ARRAY(uint64_t) spaces;	/* address spaces of processes, sorted */
 	NS_ARRAY(struct ns_files) files;
 	NS_ARRAY(int) lists;		/* result of nt_replay_files() for each of @spaces; -2: not yet known */
@@ -118,7 +121,7 @@ struct nt_replay {
 	struct ns_spot	*next;
 	uint32_t	lane;
 	uint32_t	insn;		/* number of instructions of the current run before the position */
-	struct ns_target *targets;	/* for struct ns_stack */
+	struct ns_target *targets;	/* cache for ns_stack::targets */
 	NS_ARRAY(struct ns_walk *) walks;
 };
 
@@ -142,7 +145,7 @@ static inline bool ns_chunk_may_have(const struct ns_chunk *s, uint64_t addr)
 
 #define NS_ANY_THREAD	INT32_MIN
 
-/* Return true if the thread @thread executed the run. If CPUs are threads, @thread is the CPU of the lane. */
+/* Return true if @thread executed the run. If nt_replay_options::cpus is set, @thread is the number of a CPU. */
 static inline bool ns_run_is_of(const struct nt_replay *replay, uint32_t lane, const struct ns_run *run, int32_t thread)
 {
 	return thread == NS_ANY_THREAD || (replay->options.cpus ? replay->lanes.at[lane].cpu : run->tid) == thread;

@@ -47,7 +47,7 @@ struct nt_replay_place {
 	uint64_t	time;
 	uint64_t	insn;		/* number of instructions before the position of the replay */
 	int32_t		tid, pid, cpu;
-	/* the thread for the functions below, which is @tid, or @cpu if CPUs are threads */
+	/* thread id for the functions below, which is @cpu if nt_replay_options::cpus is set, and otherwise @tid */
 	int32_t		thread;
 };
 
@@ -147,8 +147,8 @@ struct nt_replay_object {
 /*
  * nt_replay_files() - return the number of the list of files that are loaded in an address space
  *
- * Address spaces with equal lists have the same number. If CPUs are threads, the list has the files of all programs,
- * without files that overlap a file of another program. Return -1 if the address space has no list.
+ * Address spaces with equal lists have the same number. If nt_replay_options::cpus is set, the list has the files of
+ * all programs, without files that overlap a file of another program. Return -1 if the address space has no list.
  */
 int nt_replay_files(struct nt_replay *replay, uint64_t space);
 

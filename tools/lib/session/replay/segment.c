@@ -4,7 +4,7 @@
 
 #include "part.h"
 
-#define SYNC_MAX	256		/* bytes of a message with SYNC, at most */
+#define SYNC_MAX	256		/* maximum length of a message with SYNC, bytes */
 #define FORGET		256		/* number of segments after which the pages of the file are released */
 
 /* Context of nt_consumer::begin() when a segment is decoded */

@@ -4,8 +4,8 @@
  * of these tracepoints.
  *
  * A recording may be malicious. libtraceevent reads the formats of fields, but print expressions
- * are not evaluated, because such an expression can read any address. The functions return fields
- * as the sample contains them.
+ * are not evaluated, because such an expression can read any address of this process. The functions
+ * return the value of each field as the sample contains it.
  *
  * Without libtraceevent the library does not have these functions.
  */
@@ -21,8 +21,8 @@ struct nt_events;
 
 struct nt_event {
 	uint64_t	time;		/* time of the event, ns */
-	int32_t		cpu, pid, tid;	/* CPU, process and thread; -1: not known */
-	/* names, such as "sched" and "sched_switch"; NULL: the recording has no format of this tracepoint */
+	int32_t		cpu, pid, tid;	/* CPU, process and thread of the event; -1: not known */
+	/* names such as "sched" and "sched_switch"; NULL: the format of the tracepoint is missing or damaged */
 	const char	*system, *name;
 	uint64_t	id;		/* number that the recorded kernel gave the tracepoint */
 	const void	*raw;		/* raw data of the sample */
@@ -33,9 +33,9 @@ struct nt_event {
 enum nt_event_field_kind {
 	NT_FIELD_SIGNED,	/* a signed integer, in @number as int64_t */
 	NT_FIELD_UNSIGNED,
-	NT_FIELD_ADDRESS,	/* an address or flags in @number, which are easier to read in hexadecimal */
+	NT_FIELD_ADDRESS,	/* an address or flags, in @number, which programs should show in hexadecimal */
 	NT_FIELD_TEXT,		/* a text in @bytes, with @size bytes and without a NUL */
-	NT_FIELD_BYTES,		/* an array of numbers in @bytes */
+	NT_FIELD_BYTES,		/* an array, or a number of another size than 1, 2, 4 or 8 bytes, in @bytes */
 	NT_FIELD_DAMAGED,	/* the sample is too short for the field */
 };
 
@@ -71,8 +71,8 @@ const char *nt_events_error(const struct nt_events *events);
 bool nt_events_get(const struct nt_events *events, size_t nth, struct nt_event *event);
 
 /*
- * nt_event_field() - get the field with index @nth, from 0, of the fields that only this tracepoint
- * has
+ * nt_event_field() - get the field with index @nth, from 0, of the tracepoint's fields, without the
+ * fields that all tracepoints have in common
  *
  * Return false after the last field.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Store the maps of a process in a tree, of which old versions remain valid after a change
- * (maps.h).
+ * Store the maps of a process in a tree. A change creates a new version of the tree, and the old
+ * versions remain valid (maps.h).
  */
 #include <string.h>
 
@@ -38,8 +38,8 @@ void ns_map_store_free(struct ns_map_store *store)
 }
 
 /*
- * Return @node if it belongs to @epoch (a version of the tree), because only nodes of the newest
- * version can be changed. Otherwise return a copy of @node that belongs to @epoch.
+ * Return a node that the caller may change in version @epoch of the tree. This is @node if it belongs
+ * to @epoch, otherwise a copy of @node, because older versions of the tree also use @node.
  */
 static struct ns_map_node *own(struct ns_map_store *store, struct ns_map_node *node,
 			       uint32_t epoch)
@@ -70,7 +70,7 @@ static struct ns_map_node *node_of(struct ns_map_store *store, const struct ns_m
 
 /* ---- Trees ---- */
 
-/* Split a tree. *left gets the maps that start before @key, and *right the other maps. */
+/* Split a tree into *left, with the maps that start before address @key, and *right, with all other maps. */
 static void split(struct ns_map_store *store, struct ns_map_node *tree, uint64_t key,
 		  uint32_t epoch, struct ns_map_node **left, struct ns_map_node **right)
 {
@@ -88,7 +88,7 @@ static void split(struct ns_map_store *store, struct ns_map_node *tree, uint64_t
 	}
 }
 
-/* Join two trees. All maps in @left must precede all maps in @right. */
+/* Join two trees, and return the root. All maps in @left must precede all maps in @right. */
 static struct ns_map_node *join(struct ns_map_store *store, struct ns_map_node *left,
 				struct ns_map_node *right, uint32_t epoch)
 {

@@ -34,7 +34,7 @@ struct ns_map_store {
 	NS_ARRAY(struct ns_map_node *) chunks;
 	size_t		used;		/* number of used nodes in the last chunk */
 	uint32_t	random;
-	bool		failed;		/* a tree is incomplete because memory ran out, so that no tree may be used */
+	bool		failed;		/* memory ran out, so that a tree is incomplete and no tree may be used */
 };
 
 void ns_map_store_free(struct ns_map_store *store);
@@ -49,7 +49,7 @@ const struct ns_map *ns_maps_first(const struct ns_map_node *root, uint64_t addr
  * ns_maps_add() - add a map to the tree, and remove the addresses of this map from the maps that it
  * overlaps
  *
- * Return the tree. @store->failed is set if out of memory.
+ * Return the root of version @epoch of the tree. Set @store->failed if out of memory.
  */
 struct ns_map_node *ns_maps_add(struct ns_map_store *store, struct ns_map_node *root,
 				const struct ns_map *map, uint32_t epoch);

@@ -9,7 +9,7 @@
 #define NS_PER_S	1000000000ULL
 #define CPUS_MAX	65536
 
-/* Return word @which of the record, or 0 if the record has no such word because an earlier version has written it. */
+/* Return word @which of a record, or 0 if an earlier version, which did not have this word, wrote the record. */
 static uint64_t word(const uint64_t *words, uint64_t nr, unsigned int which)
 {
 	return which < nr ? words[which] : 0;
@@ -40,8 +40,8 @@ static const char *setup_check(const uint64_t *words, size_t nr)
 }
 
 /*
- * Return true if timestamps can be converted to perf's clock. Their source must be the time CSR, a
- * counter of the same frequency, or a counter that the driver has read together with the time CSR.
+ * Return true if timestamps can be converted to perf's clock. They must be values of the time CSR, of
+ * a counter of the same frequency, or of a counter that the driver has read together with the time CSR.
  */
 static bool cpu_has_time(const struct ns_setup *setup, const struct ns_cpu *cpu)
 {
@@ -79,7 +79,7 @@ static void cpu_parse(const struct ns_setup *setup, struct ns_cpu *cpu, const ui
 		       word(words, nr, NTRACE_INFO_CPU_SRC_BITS);
 	nt->timestamp = !!(cpu->config & NTRACE_CONFIG_TIMESTAMP);
 	nt->tstamp_bits = cpu->ts_width;
-	/* the values of NTRACE_DIALECT_* are those of nt_config::dialect; nt_config_check() rejects other values */
+	/* NTRACE_DIALECT_* and nt_config::dialect have the same values; nt_config_check() rejects other values */
 	nt->dialect = small_word(words, nr, NTRACE_INFO_CPU_DIALECT);
 	nt->addr_bits = small_word(words, nr, NTRACE_INFO_CPU_ADDR_BITS);
 	if (cpu->config & NTRACE_CONFIG_IMPLICIT_RETURN)
@@ -182,8 +182,8 @@ uint64_t ns_cpu_next_tstamp(const struct ns_cpu *cpu, uint64_t last, uint64_t ts
 	if (cpu->nt.dialect != NT_DIALECT_SIFIVE0)
 		return last + tstamp;
 	/*
-	 * the message contains the XOR of its timestamp and @last; if the result is less than @last, the
-	 * counter has wrapped, and the mask adds the wrap
+	 * the field is the XOR of the full timestamp and @last. If the counter has wrapped since @last, the
+	 * difference is negative, and the mask adds 2^ts_width to it
 	 */
 	return last + (((last ^ tstamp) - last) & mask);
 }
@@ -208,8 +208,8 @@ uint64_t ns_setup_widen(const struct ns_setup *setup, const struct ns_cpu *cpu, 
 		return ticks;
 	mask = (1ULL << cpu->ts_width) - 1;
 	/*
-	 * allow times shortly after the end of the stretch, because the kernel reads the time of
-	 * this end before the encoder stops
+	 * allow times shortly after @end_time, because the kernel reads this time before the
+	 * encoder stops
 	 */
 	end = setup_ticks(setup, cpu, end_time) + (mask >> 4);
 	return end - ((end - ticks) & mask);

@@ -80,7 +80,7 @@ const struct ns_era *ns_sideband_era(const struct ns_sideband *sb, int32_t tid, 
 	if (!t)
 		return NULL;
 	n = ns_lower_bound(t->eras.nr, t->eras.at[i].since <= time);
-	/* before the first record of a thread, use the name and the process in that record */
+	/* at a time before the first record of a thread, use the name and the process of this first record */
 	return t->eras.nr ? &t->eras.at[n ? n - 1 : 0] : NULL;
 }
 
@@ -212,7 +212,7 @@ static struct ns_generation *newest(struct ns_sideband *sb, const struct ns_proc
 
 /*
  * Start a generation of process @pid with the maps of the generation with index @from, or without
- * maps if @from is -1.
+ * maps if @from is -1. Return NULL if out of memory.
  */
 static struct ns_generation *new_generation(struct ns_sideband *sb, int32_t pid, uint64_t time,
 					    int64_t from)
@@ -230,8 +230,9 @@ static struct ns_generation *new_generation(struct ns_sideband *sb, int32_t pid,
 	if (from >= 0) {
 		gen->maps = sb->generations.at[from].maps;
 		/*
-		 * both generations share these nodes, so that each generation must copy a node
-		 * before it changes the node
+		 * both generations now share the nodes of the tree of maps. A generation changes a node
+		 * only if the node has its epoch, and otherwise changes a copy. Give the old generation a
+		 * new epoch too, so that it does not change nodes that the new generation uses
 		 */
 		sb->generations.at[from].epoch = ++sb->epochs;
 	}
@@ -351,7 +352,7 @@ static bool take_comm(struct ns_sideband *sb, const struct pd_record *r)
 	return add_era(sb, c->tid, r->id.time, c->pid, comm);
 }
 
-/* Add a new thread or process. It starts with the maps and the name of its parent. */
+/* Add a new thread or process, which starts with the maps and the name of its parent. Return false if out of memory. */
 static bool take_fork(struct ns_sideband *sb, const struct pd_record *r)
 {
 	const struct fork_record *f = (const void *)r->header;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The sideband lists the threads, processes and maps at each time of a recording. The sideband is
- * built once from the records that are not trace. After this, any number of threads may read it.
+ * The sideband lists the threads, processes and maps at each time of a recording. The library builds
+ * it once from the records that are not trace. Then any number of threads may read it.
  *
  * A generation is the code of one process during an interval in which no map was replaced. A new
  * map at unused addresses is added to the current generation, because no code can have been
@@ -39,7 +39,7 @@ struct ns_era {
 	uint64_t	since;
 	int32_t		pid;
 	const char	*comm;		/* name of the thread; never NULL */
-	bool		traced;		/* true if the trace contains the thread in this interval */
+	bool		traced;		/* true if the trace contains code that the thread executed in this interval */
 };
 
 struct ns_thread {
@@ -59,7 +59,7 @@ struct ns_sideband {
 	NS_ARRAY(struct ns_process) processes;	/* processes, sorted by pid */
 	NS_ARRAY(struct ns_thread) threads;	/* threads, sorted by tid */
 	NS_ARRAY(struct ns_switch) switches;	/* context switches, sorted by CPU, then time */
-	/* times at which the code of a process, or a thread's name or process, changed */
+	/* times at which the code of any process, or the name or process of any thread, changed; sorted, ns */
 	NS_ARRAY(uint64_t) changes;
 	struct ns_map_store store;
 	uint32_t	epochs;
@@ -81,8 +81,8 @@ int ns_sideband_build(struct ns_sideband *sb, struct ns_objects *objects,
 void ns_sideband_free(struct ns_sideband *sb);
 
 /*
- * ns_sideband_add_map() - add a map of a process from @time on; calls must be in the order of time
- * ns_sideband_add_thread() - add a thread that the CPU executes all the time
+ * ns_sideband_add_map() - add a map that a process has from @time; call it in the order of the times
+ * ns_sideband_add_thread() - add a thread, which the CPU executes from time 0
  *
  * Return false if out of memory. The caller owns @comm, which must stay valid.
  */
@@ -92,7 +92,7 @@ bool ns_sideband_add_thread(struct ns_sideband *sb, int32_t cpu, int32_t pid, in
 /* Return the name and process of a thread id at @time, or NULL if they are not known. */
 const struct ns_era *ns_sideband_era(const struct ns_sideband *sb, int32_t tid, uint64_t time);
 
-/* Store that the trace contains the thread at @time. Several threads may call it at the same time. */
+/* Note that the trace contains the thread at @time (ns_era::traced). Several threads may call this function at once. */
 void ns_sideband_mark(const struct ns_sideband *sb, int32_t tid, uint64_t time);
 
 /* Return the index of the generation of a process at @time, or -1 if the process is not known. */
@@ -103,15 +103,15 @@ int32_t ns_sideband_running(const struct ns_sideband *sb, int32_t cpu, uint64_t 
 
 /*
  * Return true if the thread may have executed on the CPU between @from and @to. Also return true if
- * the recording has no switch events of this CPU.
+ * the recording has no switch of this CPU before @from.
  */
 bool ns_sideband_ran(const struct ns_sideband *sb, int32_t cpu, int32_t tid, uint64_t from,
 		     uint64_t to);
 
-/* Return the time of the CPU's last switch in (@from, @to] if it was to the thread, and else @from. */
+/* If the CPU's last switch in (@from, @to] was to the thread, return the time of this switch, otherwise @from. */
 uint64_t ns_sideband_switched(const struct ns_sideband *sb, int32_t cpu, int32_t tid, uint64_t from, uint64_t to);
 
-/* Return for how many ns between @from and @to the CPU executed threads other than @tid, according to switch events. */
+/* Return for how many ns from @from to @to the CPU ran other threads than @tid, according to its context switches. */
 uint64_t ns_sideband_away(const struct ns_sideband *sb, int32_t cpu, int32_t tid, uint64_t from,
 			  uint64_t to);
 

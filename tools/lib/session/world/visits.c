@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Find times in which a thread may have executed without trace, from its context switches
- * (visits.h).
+ * Find the times in which a thread may have executed without being traced. Its context switches
+ * show these times (visits.h).
  */
 #include <string.h>
 
@@ -21,9 +21,9 @@ static bool is_traced(struct ns_trace *trace, const struct ns_setup *setup, int3
 }
 
 /*
- * Return true if at least one buffer belongs to a CPU. If all buffers belong to threads, the
- * function returns false. Such buffers move with their threads between CPUs, and the threads never
- * swap their events.
+ * Return true if at least one buffer belongs to a CPU. If all buffers belong to threads, no search is
+ * necessary, because buffers of threads move with their threads between CPUs, and at a context switch
+ * perf never exchanges the events of two such threads.
  */
 static bool has_cpu_buffers(const struct ns_trace *trace)
 {
@@ -36,7 +36,7 @@ static bool has_cpu_buffers(const struct ns_trace *trace)
 	return false;
 }
 
-/* Return the time at which perf first disabled an event. */
+/* Return the time at which perf first disabled an event because the AUX buffer was full, or UINT64_MAX. */
 static uint64_t first_disabled(const struct ns_trace *trace)
 {
 	const struct ns_stretch *s = trace->stretches.at, *end = s + trace->stretches.nr;
@@ -64,8 +64,9 @@ static int visit_cmp(const void *a, const void *b)
 
 /*
  * If two perf events report the same switch, remove one of the two records. Do not remove switches
- * to a CPU without trace. Two such switches in a row may be different switches, because the list
- * contains a switch away from a CPU only if perf had already disabled an event (ns_visits_build()).
+ * to a CPU without trace. Two of these in a row may be different switches, because the list may lack
+ * the switch away from the CPU between them: ns_visits_build() stores a switch away from a CPU only if
+ * it happened after perf first disabled an event.
  */
 static void drop_repeated(struct ns_visits *visits)
 {
@@ -116,7 +117,7 @@ void ns_visits_free(struct ns_visits *visits)
 	memset(visits, 0, sizeof(*visits));
 }
 
-/* Return the index of the thread's first switch after @time. */
+/* Return the index of the thread's first switch after @time. If there is none, it is the index of the next thread. */
 static size_t first_after(const struct ns_visits *visits, int32_t tid, uint64_t time)
 {
 	const struct ns_visit *at = visits->all.at;
@@ -126,9 +127,9 @@ static size_t first_after(const struct ns_visits *visits, int32_t tid, uint64_t 
 }
 
 /*
- * If a thread did not execute between two of its branches, it has only two switches in this time,
- * which are away from one CPU and to another. If the thread has more switches, it has executed
- * between the branches.
+ * If a thread did not execute between two of its branches, it has at most two switches in this time,
+ * one away from a CPU and then one to a CPU. If the thread has more switches, or a switch to a CPU that
+ * is not traced, it has executed between the branches.
  */
 bool ns_visits_unseen(const struct ns_visits *visits, int32_t tid, uint64_t from, uint64_t to)
 {

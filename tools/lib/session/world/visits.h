@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Find times in which a thread may have executed without trace although no trace is missing. The
- * context switches of the thread show such times. There are two reasons:
+ * Find times in which a thread may have executed without being traced although no trace was lost.
+ * The context switches of the thread show such times. There are two reasons:
  *
  *   - the CPU on which the thread executed is not traced;
  *   - perf has disabled an event because the AUX buffer was full. Linux may swap the events of two
- *     threads of one program when it switches between these threads. Any thread of the program may
- *     therefore have the disabled event later.
+ *     threads of one program when it switches between these threads. Therefore, any thread of the
+ *     program may have the disabled event later, and is then not traced.
  */
 #ifndef NTRACE_SESSION_VISITS_H
 #define NTRACE_SESSION_VISITS_H
