@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 """Build the Python module of recordings by cffi: build.py BUILD_FOLDER
 
-BUILD_FOLDER/python has the module then. The libraries have to be there: make tool.
+The module is then in BUILD_FOLDER/python. BUILD_FOLDER/lib must have the libraries, which "make tool" builds.
 """
 import os
 import re

@@ -33,7 +33,7 @@ struct py_recording {
 	char		error[300];
 };
 
-/* Results of one stretch */
+/* Branches and totals of one stretch of trace, before they are added to those of the recording */
 struct part {
 	branch_array	branches;
 	uint64_t	totals[3];
@@ -55,7 +55,7 @@ static int failed(struct py_recording *r)
 static atomic_uint nr_readers, nr_shortened;
 static struct sigaction bus_before;
 
-/* Put a page of zeros in place of the lost bytes of a mapped file, so that the library can return. */
+/* Handle SIGBUS: put a page of zeros in place of the lost bytes of a mapped file, so that the library can return. */
 static void on_bus(int signal, siginfo_t *info, void *context)
 {
 	const uintptr_t size = sysconf(_SC_PAGESIZE);
@@ -68,7 +68,7 @@ static void on_bus(int signal, siginfo_t *info, void *context)
 		sigaction(SIGBUS, &bus_before, NULL);
 }
 
-/* Begin a call that reads files. Return the number @shortened for end_reading(). */
+/* Begin a call that reads files. Return the number of pages lost so far, which is @shortened of end_reading(). */
 static unsigned int begin_reading(void)
 {
 	const struct sigaction action = { .sa_sigaction = on_bus, .sa_flags = SA_SIGINFO };
@@ -266,7 +266,10 @@ static int take_call(void *ctx, const struct nt_call *call)
 	return ns_array_add(&r->calls, one) && ns_array_add(&r->slices, call->slice) ? 0 : -1;
 }
 
-/* Complete the calls with data of slices and functions, which are known after all trace is decoded. */
+/*
+ * After all trace is decoded, set the CPU, thread and position of each call from its slice, and the names of functions.
+ * Return false if out of memory.
+ */
 static bool finish_calls(struct py_recording *r, const struct nt_calls *calls)
 {
 	const struct nt_function *f;

@@ -39,7 +39,7 @@ class Recording:
     def __init__(self, path, symfs=None, buildid_dir=None, threads=0):
         """See ntrace-script(1) for @symfs and @buildid_dir. If @threads is 0, use one thread for each processor."""
         encode = [ffi.NULL if s is None else ffi.new('char[]', os.fsencode(s)) for s in (path, symfs, buildid_dir)]
-        self._names = encode    # the library keeps them
+        self._names = encode    # the library uses these strings until close()
         recording = lib.py_open(*encode, threads)
         if recording == ffi.NULL:
             raise MemoryError
@@ -88,7 +88,8 @@ class Recording:
     def calls(self):
         """
         Return an array of CALL_RECORD with all calls, sorted by their start times. A call is an interval of its thread's
-        instructions, which begins at the field at and has the length insns. It lies inside the interval of its caller.
+        instructions: the field at is the number of instructions before it, and insns the number of instructions in it.
+        The interval of a call is inside that of its caller.
         If the field open is not 0, the end of the call was not recorded.
         """
         return self._array(lib.py_calls, 'py_call', CALL_RECORD)

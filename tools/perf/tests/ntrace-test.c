@@ -85,8 +85,8 @@ static int test__ntrace_messages(struct test_suite *test __maybe_unused, int sub
 
 static const struct info_test {
 	const char	*name;
-	int		word;		/* index of the word that is changed */
-	u64		value;		/* its new value */
+	int		word;		/* index of the word that is changed; -1: none */
+	u64		value;		/* value that is written to word number @word */
 	int		cut;		/* number of words that are missing at the end */
 	bool		good;
 } info_tests[] = {
@@ -146,7 +146,7 @@ static int test__ntrace_metadata(struct test_suite *test __maybe_unused, int sub
 	return ret;
 }
 
-/* Accept valid encoder parameters; no others may reach the decoder */
+/* Check that encoder parameters are accepted if they are valid, and rejected before they reach the decoder if not */
 static int test__ntrace_config(struct test_suite *test __maybe_unused, int subtest __maybe_unused)
 {
 	struct ntrace_cpu cpu = { .xlen = 64, .src_bits = 4, .ts_width = 40 };
@@ -193,8 +193,8 @@ static struct test_case tests__ntrace[] = {
 
 struct test_suite suite__ntrace = {
 	/*
-	 * `perf test ntrace` and `perf test N-Trace` run this suite. perf of Linux 6.12 also looks
-	 * for the word in the names of the test cases.
+	 * `perf test ntrace` and `perf test N-Trace` run this suite. perf of Linux 6.12 also searches
+	 * the names of the test cases for the word after `perf test`.
 	 */
 	.desc = "N-Trace (ntrace)",
 	.test_cases = tests__ntrace,

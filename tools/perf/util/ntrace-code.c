@@ -70,8 +70,8 @@ static u64 ntrace_process_space(struct ntrace *nt, pid_t pid)
 	struct ntrace_process *process = pid < 0 ? NULL : ntrace_process(nt, pid);
 
 	/*
-	 * The lower half is the PID, so that the process can be found from its space; bit 63 marks
-	 * guests
+	 * The lower half of the number is the PID, so that the process can be found from its address
+	 * space. Bit 63 is 0, because it marks the address spaces of guests.
 	 */
 	return process ? (u64)(process->space & INT32_MAX) << 32 | (u32)pid : NTRACE_SPACE_UNKNOWN;
 }
@@ -92,9 +92,9 @@ static bool ntrace_is_guest_space(u64 space)
 }
 
 /*
- * A guest is identified by the process that runs it. The meaning of hcontext is not defined, but
- * when it changes, another guest may execute. Only the first guest has the code that the options
- * name.
+ * Return the address space of a guest, which is identified by the host process @pid that runs it. The meaning
+ * of hcontext is not defined, but when it changes, another guest may execute. The options of perf name only the
+ * code of the first guest, so return NTRACE_SPACE_NO_GUEST for any other guest.
  */
 static u64 ntrace_guest_space(struct ntrace_queue *q, pid_t pid, const struct nt_context *context)
 {
@@ -102,7 +102,7 @@ static u64 ntrace_guest_space(struct ntrace_queue *q, pid_t pid, const struct nt
 	struct ntrace_guest guest;
 	u64 hcontext = context->has_hcontext ? context->hcontext : 0;
 
-	/* One of several guests executes, and its process is unknown */
+	/* With --guestmount, there may be several guests, and the process that runs this one is unknown */
 	if (!process || (pid <= 0 && symbol_conf.guestmount))
 		return NTRACE_SPACE_NO_GUEST;
 	if (!process->has_guest) {
@@ -112,7 +112,7 @@ static u64 ntrace_guest_space(struct ntrace_queue *q, pid_t pid, const struct nt
 	}
 	if (process->has_hcontext != context->has_hcontext || process->hcontext != hcontext)
 		return NTRACE_SPACE_NO_GUEST;
-	/* Add the process in the guest, if events of the guest report it */
+	/* Add the PID of the process in the guest, if events that were recorded in the guest report it */
 	ntrace_find_guest_task(q, context, &guest);
 	return NTRACE_SPACE_GUEST | (u64)guest.pid << 32 | (u32)pid;
 }
@@ -151,7 +151,7 @@ void ntrace_code_changed(struct ntrace *nt, pid_t pid)
 
 		if (pid >= 0 && q->pid != pid)
 			continue;
-		/* The process has a new address space, so code of the old one is not used any more and can stay */
+		/* The process has a new address space, so cached code of its old one is not used and can remain */
 		if (pid >= 0) {
 			nt_image_remap(q->image);
 			continue;
@@ -162,8 +162,8 @@ void ntrace_code_changed(struct ntrace *nt, pid_t pid)
 }
 
 /*
- * Handle a guest of this process that has switched to another process, or has changed its code if
- * @code is set
+ * Handle a change in the guests (virtual machines) that process @pid runs. If @code is set, a guest has
+ * changed its code. Otherwise it has switched to another of its processes.
  */
 void ntrace_guest_changed(struct ntrace *nt, pid_t pid, bool code)
 {
@@ -205,8 +205,8 @@ bool ntrace_code_executed(struct ntrace *nt, pid_t pid)
 /* -------------------------------------------------------------- perf's maps */
 
 /*
- * perf finds files by name on the machine that decodes. Reject a program of the same name for
- * another architecture, because it is not the program that was traced.
+ * Return false if the file is a program for another architecture. perf finds files by name on the machine
+ * that decodes, so this program has the same name as the traced program, but is another one.
  */
 static bool ntrace_dso_is_riscv(struct dso *dso, struct machine *machine)
 {
@@ -220,8 +220,8 @@ static bool ntrace_dso_is_riscv(struct dso *dso, struct machine *machine)
 }
 
 /*
- * perf may have several DSOs for the same file, if events report its inode differently. Only one of
- * them has the build ID that the recording names.
+ * Copy the build ID from another DSO of the same file. perf has several DSOs for a file if events report
+ * different inodes for it, and only one of them has the build ID that the recording names.
  */
 static void ntrace_dso_find_build_id(struct dso *dso, struct machine *machine)
 {
@@ -238,7 +238,7 @@ static void ntrace_dso_find_build_id(struct dso *dso, struct machine *machine)
 	dso__put(other);
 }
 
-/* Report each file once, even if perf has failed before to read its symbols */
+/* Warn about a file without readable code, once, even if perf has already failed to read its symbols */
 static void ntrace_dso_unreadable(struct dso *dso, struct machine *machine)
 {
 	const char *cure = machine__is_host(machine) ?
@@ -274,15 +274,15 @@ static ssize_t ntrace_dso_read(struct dso *dso, struct machine *machine, u64 off
 }
 
 /*
- * perf reads modules of the default guest from /lib/modules of the machine that decodes, by name
- * alone. Only kcore contains the code that the guest executed.
+ * Return true for a module of the default guest, whose code must not be used. perf finds it by name alone in
+ * /lib/modules of the machine that decodes. Only the guest's kcore contains the code that the guest executed.
  */
 static bool ntrace_dso_is_other(struct dso *dso, struct machine *machine)
 {
 	return machine__is_default_guest(machine) && dso__is_kmod(dso);
 }
 
-/* Read code. @nt is NULL for the code of a guest, which does not have the recording's vDSO. */
+/* Read code. Return the number of bytes, or -1. @nt is NULL for a guest, which does not have the host's vDSO. */
 static ssize_t ntrace_map_read(struct machine *machine, struct ntrace *nt, struct thread *thread,
 			       u8 cpumode, u64 addr, u8 *buf, size_t size)
 {
@@ -295,7 +295,7 @@ static ssize_t ntrace_map_read(struct machine *machine, struct ntrace *nt, struc
 		goto out;
 	map__load(al.map);
 	dso = map__dso(al.map);
-	/* The kernel's map has its final size only after map__load() */
+	/* Test the range again, because the kernel's map has its final size only after map__load() */
 	if (!dso || addr < map__start(al.map) || addr >= map__end(al.map))
 		goto out;
 	if (ntrace_dso_is_other(dso, machine))
@@ -310,7 +310,7 @@ out:
 	return len;
 }
 
-/* Loading the kernel's map may replace this map and the maps of modules by the maps of kcore */
+/* Load the kernel's map before any code is read by it, because perf may replace it by the maps of kcore */
 static void ntrace_load_kernel(struct ntrace *nt)
 {
 	if (!nt->kernel_loaded && machine__kernel_map(nt->machine))
@@ -319,9 +319,9 @@ static void ntrace_load_kernel(struct ntrace *nt)
 }
 
 /*
- * A recording of "perf kvm --guest record" contains the address of the guest kernel. In other
- * recordings, the guest has a kernel only if options of this command name the kernel of the default
- * guest, or the files of this guest (--guestmount).
+ * Return the map of the guest's kernel, or NULL. A recording of "perf kvm --guest record" contains the address of
+ * the guest's kernel. In other recordings, perf knows a kernel only if options of this command name the kernel of
+ * the default guest, or the files of this guest (--guestmount).
  */
 static struct map *ntrace_guest_kernel(struct machine *guest)
 {
@@ -338,8 +338,8 @@ static struct map *ntrace_guest_kernel(struct machine *guest)
 }
 
 /*
- * With --guestmount, each guest with files below this directory is a separate machine. Any other
- * guest is the default guest.
+ * Return the machine of the guest that process @pid runs. With --guestmount, each guest with files below that
+ * directory is a separate machine. Any other guest is the default guest.
  */
 static struct machine *ntrace_guest_machine(struct machines *machines, pid_t pid)
 {
@@ -356,8 +356,8 @@ static struct machine *ntrace_guest_machine(struct machines *machines, pid_t pid
 }
 
 /*
- * A guest is identified by the process that runs it. Its processes are unknown. With --guest-code,
- * they have the code of the process that runs the guest.
+ * Set q->guest and q->guest_thread for the guest that process @pid runs. The processes in the guest are unknown.
+ * With --guest-code, they have the code of process @pid. Return false if no code of the guest is known.
  */
 static bool ntrace_find_guest(struct ntrace_queue *q, pid_t pid)
 {
@@ -380,7 +380,8 @@ static bool ntrace_find_guest(struct ntrace_queue *q, pid_t pid)
 }
 
 /*
- * Read code of a guest's process, whose maps were recorded in the guest (perf inject --guest-data)
+ * Read code of a process in a guest, by the maps that were recorded in the guest (perf inject --guest-data).
+ * Return the number of bytes, or -1.
  */
 static ssize_t ntrace_guest_process_read(struct ntrace_queue *q, u64 space, u64 addr, u8 *buf,
 					 size_t size)
@@ -441,8 +442,8 @@ static ssize_t ntrace_space_read(struct ntrace_queue *q, u64 space, u64 addr, u8
 }
 
 /*
- * Return the page that contains @addr. If the code before @addr cannot be read, the page starts at
- * @addr, because maps end at page boundaries but not all of them start there.
+ * Return the page that contains @addr, or NULL if the code cannot be read. If the code before @addr in the page cannot
+ * be read, the page starts at @addr, because maps end at page boundaries but not all of them start there.
  */
 static struct ntrace_page *ntrace_code_page(struct ntrace_queue *q, u64 space, u64 addr)
 {
@@ -482,8 +483,8 @@ static bool ntrace_hides_firmware(const struct ntrace_queue *q)
 }
 
 /*
- * Return true if unknown code at @addr may be firmware code. If the user has named the firmware,
- * code that is not in its file is not firmware code.
+ * Return true if unknown code at @addr may be firmware code. If the user has named the file of the firmware,
+ * all firmware code is in that file, so unknown code is not firmware code.
  */
 bool ntrace_may_be_firmware(struct ntrace_queue *q, u64 addr)
 {

@@ -21,14 +21,14 @@
 #include "tool.h"
 
 /*
- * Limit of buffer numbers. Each CPU or thread has one buffer, and perf allocates a queue for each
- * lower number.
+ * Limit of the numbers of buffers in a file, which may be damaged. Each CPU or thread has one buffer, and perf
+ * allocates queues for all numbers up to the largest one.
  */
 #define NTRACE_MAX_BUFFERS	BIT(22)
 
 /*
- * Reject a size that perf would treat as negative, because perf would skip backwards in the file and
- * read this record forever. Also reject a size without padding, because perf pads all trace.
+ * Reject a size that perf would treat as negative, because perf would skip backwards in the file and read this
+ * record forever. Also reject a size that is not a multiple of 8, to which perf pads all trace.
  */
 static int ntrace_check_buffer(const union perf_event *event)
 {
@@ -144,7 +144,7 @@ static int ntrace_keep_sample(struct ntrace_last *last, const struct aux_sample 
 	return 0;
 }
 
-/* MSEO 11 (chapter "Transmission") marks the last byte of a message, or an idle byte */
+/* Return true if @byte has MSEO 11 (chapter "Transmission"), so it is the last byte of a message, or an idle byte */
 static bool ntrace_ends_message(u8 byte)
 {
 	return (byte & 3) == 3;
@@ -154,7 +154,7 @@ static void ntrace_buffer_skip(struct auxtrace_buffer *buffer, size_t n)
 {
 	buffer->data_offset += n;
 	buffer->size -= n;
-	/* The data of a pipe is a copy, which must be freed by its address */
+	/* perf frees a copy of data from a pipe by its address, so move the bytes and not the pointer */
 	if (buffer->data_needs_freeing)
 		memmove(buffer->data, buffer->data + n, buffer->size);
 	else if (buffer->data)
@@ -168,10 +168,9 @@ static bool ntrace_samples_frames(const struct ntrace *nt)
 }
 
 /*
- * A sample contains the newest trace, which may repeat trace of the previous sample. Give each
- * sample an offset as if all samples were in one AUX buffer, and make it a stretch. The stretch may
- * start inside a message, unless the trace before it was in the previous sample and ended with a
- * complete message.
+ * Make a stretch of the trace in an AUX sample, without the bytes that repeat trace of the previous sample. Set
+ * its offset as if all samples were in one AUX buffer. The stretch may start inside a message, unless the
+ * trace before it was in the previous sample and ended with a complete message. Return 0 or an error.
  */
 static int ntrace_place_sample(struct ntrace *nt, struct auxtrace_queue *queue,
 			       struct perf_sample *sample)
@@ -186,7 +185,7 @@ static int ntrace_place_sample(struct ntrace *nt, struct auxtrace_queue *queue,
 		return -ENOMEM;
 	buffer = list_last_entry(&queue->head, struct auxtrace_buffer, list);
 	known = ntrace_sample_overlap(last, sample->aux_sample.data, sample->aux_sample.size);
-	/* A sample ends with a complete frame */
+	/* A sample ends with a complete frame, so start at the first complete frame that is new */
 	if (frames)
 		known += (sample->aux_sample.size - known) % NT_FRAME_SIZE;
 	ntrace_buffer_skip(buffer, known);
@@ -199,7 +198,7 @@ static int ntrace_place_sample(struct ntrace *nt, struct auxtrace_queue *queue,
 		.cut = frames || !known ||
 		       !ntrace_ends_message(((u8 *)sample->aux_sample.data)[known - 1]),
 	};
-	/* The samples of the sampled event may lack TID or CPU */
+	/* The sample may contain no TID or CPU, so use the TID or CPU of the buffer */
 	if (queue->cpu == -1)
 		stretch.tid = queue->tid;
 	else
@@ -233,12 +232,12 @@ static int ntrace_queue_sample(struct ntrace *nt, struct perf_sample *sample, u6
 	struct auxtrace_queue *queue;
 	int err;
 
-	/* A held event is not in the file, so perf must not read its data from there */
+	/* perf must not read the trace of a held event from the file, where its position is unknown */
 	if (nt->deliver)
 		sample->aux_sample.size = 0;
 	err = auxtrace_queues__add_sample(&nt->queues, nt->session, sample, data_offset, 0);
 	sample->aux_sample = aux;
-	/* Option -C skips samples of other CPUs */
+	/* Ignore the sample if perf has not added its trace, because option -C of perf does not select its CPU */
 	if (err || nt->queues.next_buffer_nr == nr)
 		return err;
 	queue = auxtrace_queues__sample_queue(&nt->queues, sample, nt->session);
@@ -270,7 +269,7 @@ static int ntrace_collect_aux(struct ntrace *nt, union perf_event *event,
 	};
 
 	/*
-	 * In snapshot mode, the kernel reports the end of the trace, and a size up to the whole
+	 * In snapshot mode, aux_offset is the end of the trace, and aux_size is at most the size of the
 	 * buffer
 	 */
 	if (stretch.flags & PERF_AUX_FLAG_OVERWRITE) {
@@ -282,7 +281,7 @@ static int ntrace_collect_aux(struct ntrace *nt, union perf_event *event,
 	return ntrace_add_stretch(nt, &stretch);
 }
 
-/* Collect PERF_RECORD_AUX before any trace is decoded, because the records divide it into pieces */
+/* Collect PERF_RECORD_AUX before any trace is decoded, because these records divide the trace into stretches */
 int ntrace_collect_event(struct ntrace *nt, union perf_event *event)
 {
 	struct perf_sample sample;
@@ -309,7 +308,7 @@ int ntrace_collect_event(struct ntrace *nt, union perf_event *event)
 	return err;
 }
 
-/* Queue the trace of a sample that is held */
+/* Queue the trace of an AUX sample that is held until the end. Return 0 or an error. */
 int ntrace_collect_sample(struct ntrace *nt, union perf_event *event)
 {
 	struct perf_sample sample;
@@ -334,7 +333,8 @@ int ntrace_collect_sample(struct ntrace *nt, union perf_event *event)
 static bool ntrace_is_compressed(const union perf_event *event)
 {
 	/*
-	 * The size of PERF_RECORD_COMPRESSED2, which Linux 6.12 does not know, is a multiple of 8
+	 * Only PERF_RECORD_COMPRESSED may have a size that is not a multiple of 8. PERF_RECORD_COMPRESSED2, which
+	 * perf of Linux 6.12 does not define, is padded, and so does not need to be exempted from the check.
 	 */
 	return event->header.type == PERF_RECORD_COMPRESSED;
 }
@@ -346,7 +346,7 @@ int ntrace_peek(struct perf_session *session, union perf_event *event,
 	struct ntrace *nt = to_ntrace(session);
 
 	/*
-	 * The end of a truncated file reads as zeros, and perf would read the same record forever
+	 * perf reads zeros after the end of a truncated file, and would read a record of size 0 forever
 	 */
 	if (event->header.size < sizeof(event->header)) {
 		pr_err("N-Trace: the file is damaged: a record has no size. Was it cut short?\n");

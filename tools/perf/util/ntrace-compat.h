@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * All differences between the perf sources of Linux 6.12 and 7.2. The source of 6.12 defines
- * HAVE_AUXTRACE_SUPPORT; in 7.2, AUX tracing cannot be disabled.
+ * All differences between the perf sources of Linux 6.12 and 7.2. Only perf of 6.12 defines
+ * HAVE_AUXTRACE_SUPPORT, because AUX tracing cannot be disabled in 7.2.
  */
 #ifndef INCLUDE__PERF_NTRACE_COMPAT_H__
 #define INCLUDE__PERF_NTRACE_COMPAT_H__

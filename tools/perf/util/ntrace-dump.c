@@ -14,11 +14,11 @@
 
 #define NTRACE_BYTES_PER_LINE	12
 
-/* Rest of a message that continues in the next record of the same buffer */
+/* First bytes of a message that continues in the next record of the same buffer */
 struct ntrace_dump {
 	u8	*rest;
 	size_t	size;
-	u64	end;	/* offset of the byte after rest */
+	u64	end;	/* offset in the AUX buffer at which @rest ends */
 };
 
 static void ntrace_dump_message(u64 offset, const u8 *data, size_t size, const char *text)
@@ -37,7 +37,7 @@ static void ntrace_dump_message(u64 offset, const u8 *data, size_t size, const c
 	}
 }
 
-/* Return the number of bytes at the end that start an incomplete message */
+/* Print the complete messages. Return the number of bytes after them, which start an incomplete message. */
 static size_t ntrace_dump_messages(const struct nt_config *config, u64 offset, const u8 *data,
 				   size_t size)
 {
@@ -103,7 +103,7 @@ int ntrace_dump_buffer(struct ntrace *nt, union perf_event *event, const u8 *dat
 		return 0;
 	}
 
-	/* perf pads a record with up to 7 zero bytes, which are not included in offsets */
+	/* Remove up to 7 zero bytes with which perf pads a record. The offset of the next record excludes them. */
 	padding = dump->end - offset;
 	rest = padding < 8 && dump->size >= padding ? dump->size - padding : 0;
 	all = malloc(rest + size + 1);

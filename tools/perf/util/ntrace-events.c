@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Set up the events that samples are synthesised for, and the memory of their samples. */
+/* Set up the events for which samples are synthesised, and the memory for these samples. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,7 +97,7 @@ static int ntrace_synth_instructions(struct ntrace *nt, struct perf_event_attr a
 		attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
 	if (nt->synth_opts.last_branch) {
 		attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
-		/* perf's struct branch_stack contains the hardware index */
+		/* Declare that branch stacks have the hardware index, because struct branch_stack of perf has it */
 		attr.branch_sample_type |= PERF_SAMPLE_BRANCH_HW_INDEX;
 	}
 	err = ntrace_synth_event(nt, "instructions", &attr, id);
@@ -111,7 +111,7 @@ static int ntrace_synth_instructions(struct ntrace *nt, struct perf_event_attr a
 
 static size_t ntrace_chain_size(struct ntrace *nt)
 {
-	/* One more entry for the context */
+	/* One more entry for the context (PERF_CONTEXT_*) before the addresses */
 	return sizeof(struct ip_callchain) + (nt->synth_opts.callchain_sz + 1) * sizeof(u64);
 }
 
@@ -120,7 +120,7 @@ static size_t ntrace_br_stack_size(struct ntrace *nt)
 	return sizeof(struct branch_stack) + nt->br_stack_sz * sizeof(struct branch_entry);
 }
 
-/* Call chains and branch stacks for samples of other events (options G and L) */
+/* Set up call chains and branch stacks for samples of other events (options G and L of --itrace) */
 static int ntrace_synth_setup_add(struct ntrace *nt)
 {
 	struct evsel *evsel;
@@ -143,7 +143,7 @@ static int ntrace_synth_setup_add(struct ntrace *nt)
 	return 0;
 }
 
-/* Periods are counted in instructions or ns; for perf, 0 means "every instruction" */
+/* Convert the sample period to instructions or ns. perf sets it to 0 for "every instruction". */
 static void ntrace_synth_setup_period(struct ntrace *nt)
 {
 	struct itrace_synth_opts *opts = &nt->synth_opts;

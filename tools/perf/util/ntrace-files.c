@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Code that perf does not find itself: the file of the firmware, and the recording's vDSO. */
+/* Code of the firmware and of the recording's vDSO, which perf itself does not find. */
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static bool ntrace_firmware_check(const struct ntrace_firmware *fw)
 	       ehdr->e_phnum <= (fw->file_size - ehdr->e_phoff) / sizeof(Elf64_Phdr);
 }
 
-/* @bias is added to the addresses of the ELF file, because firmware may be position independent */
+/* Find the code segments. Add @bias to the addresses of the ELF file, because firmware may be position independent. */
 static int ntrace_firmware_segments(struct ntrace_firmware *fw, u64 bias)
 {
 	const Elf64_Ehdr *ehdr = fw->file;
@@ -83,7 +83,7 @@ static int ntrace_read_file(const char *path, void **data, size_t *size)
 	return err;
 }
 
-/* @spec is FILE, or FILE@BIAS */
+/* Load the firmware that @spec names by FILE or FILE@BIAS. Return 0 or an error. */
 int ntrace_firmware_load(struct ntrace_firmware *fw, const char *spec)
 {
 	char *path = strdup(spec), *at;
@@ -129,8 +129,8 @@ void ntrace_firmware_free(struct ntrace_firmware *fw)
 }
 
 /*
- * perf finds the vDSO of the machine that decodes. The vDSO of the recording is in the build-id
- * cache, under the build ID that the recording names.
+ * Load the vDSO of the recording from the build-id cache, by the build ID that the recording names. perf
+ * itself would use the vDSO of the machine that decodes.
  */
 static void ntrace_vdso_load(struct ntrace *nt)
 {

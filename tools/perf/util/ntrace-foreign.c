@@ -102,7 +102,7 @@ int ntrace_foreign_settle(struct ntrace *nt)
 
 /* --------------------------------------------------- rings that wrapped around */
 
-/* Remove the first @nr bytes of the pieces, beginning at piece @first */
+/* Remove @nr bytes at the start of piece @first, and of the pieces after it if @first is shorter */
 static void ntrace_pieces_skip(struct ntrace_queue *q, unsigned int first, u64 nr)
 {
 	unsigned int end = first;
@@ -116,7 +116,10 @@ static void ntrace_pieces_skip(struct ntrace_queue *q, unsigned int first, u64 n
 	q->pieces[first].start = true;
 }
 
-/* Divide the pieces @nr bytes behind the start of @first. Return false if out of memory. */
+/*
+ * Divide a piece into two before the byte that is @nr bytes after the start of piece @first. This byte may be in a
+ * later piece. Return false if out of memory.
+ */
 static bool ntrace_pieces_divide(struct ntrace_queue *q, unsigned int first, u64 nr)
 {
 	struct ntrace_piece *piece, *all;
@@ -142,8 +145,8 @@ static bool ntrace_pieces_divide(struct ntrace_queue *q, unsigned int first, u64
 }
 
 /*
- * Remove old bytes from the record in pieces [@first, @end), and split the record where bytes are
- * missing
+ * Remove the bytes of earlier sessions from the record in pieces @first to @end - 1, and divide the record where
+ * bytes are missing. See nt_foreign_ring() for @position. Return 0 or -ENOMEM.
  */
 static int ntrace_ring_cut(struct ntrace_queue *q, unsigned int first, unsigned int end, u64 position)
 {
@@ -168,7 +171,10 @@ static int ntrace_ring_cut(struct ntrace_queue *q, unsigned int first, unsigned 
 	if (q->src < 0)
 		pr_warning("N-Trace: the sink overwrote its oldest trace in a record of CPU %d, and the driver did not report it. Some trace of this session is missing, and %" PRIu64 " bytes that earlier sessions left in the buffer are not decoded\n",
 			   cpu->cpu, ring.old);
-	/* Divide first, because ring.seam counts from the first byte of the record */
+	/*
+	 * Divide the record at ring.seam, where trace is missing, before the old bytes are removed, because
+	 * ring.seam is an offset from the first byte of the record
+	 */
 	if (ring.seam)
 		ok = ntrace_pieces_divide(q, first, ring.seam);
 	if (ring.old)

@@ -17,7 +17,7 @@
 #include "ntrace-priv.h"
 #include "session.h"
 
-/* MSEO value that is reserved (chapter 3.1.4), so that the decoder detects missing bytes */
+/* Byte with the reserved MSEO 10 (chapter 3.1.4), which makes the decoder report that bytes are missing */
 #define NTRACE_BROKEN	0x02
 #define NTRACE_IDLE	0xff
 
@@ -40,7 +40,7 @@ bool ntrace_frames_lost(u64 flags, u64 size)
 	return size && ntrace_flags_frames(flags) && flags & PERF_AUX_FLAG_PARTIAL;
 }
 
-/* Output buffers for each ID; an ID always has fewer bytes than the frames */
+/* Output buffers, by trace ID. The bytes of one trace ID are always fewer than the bytes of the frames. */
 struct ntrace_frames {
 	struct nt_frames	*frames;
 	struct nt_frames_out	outs[NT_FRAMES_IDS];
@@ -49,8 +49,8 @@ struct ntrace_frames {
 };
 
 /*
- * Size of the output buffer of one ID in the search for encoders that have messages
- * (ntrace::senders)
+ * Size in bytes of the buffer for the trace of one trace ID, while frames are only searched for the
+ * encoders that have sent messages (ntrace::senders)
  */
 #define NTRACE_FRAMES_CHECK	4096
 
@@ -103,7 +103,7 @@ static void ntrace_frames_see(struct ntrace_frames *f, const u8 *data, size_t si
 }
 
 /*
- * Pass the bytes of a stretch to @put, buffer by buffer. Return false if a buffer cannot be read.
+ * Pass the frames of a stretch to @put, buffer by buffer. Return false if a buffer cannot be read.
  */
 static bool ntrace_frames_convert(struct ntrace_queue *q, const struct ntrace_piece *piece,
 				  struct ntrace_frames *f,
@@ -129,7 +129,7 @@ static bool ntrace_frames_convert(struct ntrace_queue *q, const struct ntrace_pi
 	return true;
 }
 
-/* Note in ntrace::senders that the encoder with trace ID @id has bytes in a stretch of CPU @own */
+/* Record in ntrace::senders that the encoder with trace ID @id has bytes in a stretch of CPU @own */
 static void ntrace_frames_add(struct ntrace *nt, const struct ntrace_cpu *own, unsigned int id)
 {
 	const struct ntrace_cpu *cpu = ntrace_frames_cpu(&nt->info, id);
@@ -195,7 +195,7 @@ static void ntrace_frames_end(struct nt_frames_out *out)
 /**
  * ntrace_frames_data() - extract the bytes of one encoder from a stretch of frames
  * @q: Queue of the encoder
- * @piece: The stretch; its @data is set, and is freed with it
+ * @piece: The stretch. Its member data is set to the bytes, which are freed together with @piece.
  *
  * Return: @piece->size bytes, padded with idle bytes; NULL if memory is exhausted or the trace
  * cannot be read.

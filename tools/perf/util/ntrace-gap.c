@@ -3,18 +3,18 @@
  * Gaps in the trace, and the threads that may have run in them.
  *
  * A thread that ran in a gap may have called and returned without being traced, so its call stack
- * is not valid any more. perf drops the call stack when the thread's next event has another trace
- * number. Each thread has its own trace number, and gets a new one if
+ * is not valid any more. perf drops the call stack of a thread when these files pass another trace
+ * number with the thread's next branch. Each thread has its own trace number, and gets a new one if
  *
  *   - it executes on a CPU when a gap begins there,
  *   - it is switched in on a CPU in a gap, or on a CPU that is not traced,
- *   - after perf has disabled an event, it is switched in and out and no instruction was traced on
- *     the CPU between these switches. Linux lets threads of one program swap their events at a
- *     context switch, so it is unknown which thread has the disabled event.
+ *   - after the kernel has disabled an event, the thread is switched in and out and no instruction
+ *     was traced on the CPU between these switches. Linux lets threads of one program swap their
+ *     events at a context switch, so it is unknown which thread has the disabled event.
  *
  * This needs context-switch events, and trace that is decoded in step with them. If one of the two
- * is missing, any thread may have run in a gap, so a new epoch begins and all threads get new
- * numbers.
+ * is missing, any thread may have run in a gap, so ntrace::epoch is increased, and all threads get
+ * new numbers.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -33,9 +33,9 @@
 #include "thread.h"
 
 /*
- * @trace_nr is the trace number of the thread, if @epoch equals ntrace::epoch. @insns is the number
- * of instructions that were traced on @cpu before the thread was switched in. @cpu is -1 if the
- * thread does not run.
+ * The trace number of a thread. @trace_nr is valid only if @epoch equals ntrace::epoch; otherwise the thread
+ * gets a new number. @cpu is the CPU that executes the thread, or -1. @insns is the number of instructions that
+ * were traced on @cpu before the thread was switched in.
  */
 struct ntrace_tid {
 	u64	epoch;
@@ -54,7 +54,7 @@ static bool ntrace_tid_equal(long a, long b, void *ctx __maybe_unused)
 	return a == b;
 }
 
-/* Each CPU has its own idle thread */
+/* Return the key of a thread in ntrace::tids. Each CPU has its own idle thread, and all have the tid 0. */
 static long ntrace_tid_key(pid_t tid, int cpu)
 {
 	return tid ? tid : -1L - cpu;
@@ -107,8 +107,8 @@ static bool ntrace_has_switches(struct ntrace_queue *q)
 }
 
 /*
- * Pass the trace number of the thread that executes to perf. If the number is new, perf drops the
- * call stack of the thread, which is not valid any more.
+ * Tell perf the trace number of the thread that executes. If the number is new, perf drops the call
+ * stack of the thread, which is not valid any more.
  */
 void ntrace_gap_enter(struct ntrace_queue *q)
 {
@@ -161,8 +161,8 @@ static void ntrace_gap_end(struct ntrace_queue *q)
 }
 
 /*
- * End the gap, because trace continues. If several CPUs share a sink, the gap may be in a stream of
- * another CPU's buffer.
+ * End the gap, because trace continues. If several CPUs share a sink, each of their AUX buffers may have a part of
+ * the trace of this CPU, which is then a separate stream. So also end the gap in the other streams of this CPU.
  */
 void ntrace_gap_close(struct ntrace_queue *q)
 {
@@ -239,7 +239,7 @@ void ntrace_gap_switch_out(struct ntrace *nt, pid_t tid, int cpu)
 	known->cpu = -1;
 }
 
-/* Handle PERF_RECORD_AUX without trace, so the encoder could not be started for this thread */
+/* Handle PERF_RECORD_AUX without trace, which means that the encoder could not be started for this thread */
 void ntrace_gap_refused(struct ntrace *nt, int cpu, pid_t tid)
 {
 	unsigned int i;
@@ -262,8 +262,8 @@ void ntrace_gap_unknown(struct ntrace *nt)
 }
 
 /*
- * Before a sample of another event gets a call chain, drop the thread's call stack if it is not
- * valid
+ * Drop the thread's call stack if it is not valid, before a sample of another event gets a call chain
+ * from it
  */
 void ntrace_gap_sample(struct ntrace *nt, struct thread *thread, int cpu)
 {

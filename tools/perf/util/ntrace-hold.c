@@ -3,8 +3,8 @@
  * Events of a recording that cannot be read twice.
  *
  * Code must be read as it was at the time of the trace, so an event may only be delivered after all
- * trace that is older than the event. With a file, PERF_RECORD_AUX and the index, which contain the
- * age of the trace, are read in advance. With a pipe or perf record -z, they arrive among the other
+ * trace that is older than the event. From a file, PERF_RECORD_AUX and the index, which show the age
+ * of the trace, are read in advance. From a pipe or after perf record -z, they arrive among the other
  * events, and trace may arrive long after younger events, because the kernel reports the position
  * of trace only after the encoder was stopped. So all events are held until the end.
  */
@@ -24,7 +24,7 @@ struct ntrace_held {
 	union perf_event	copy[];	/* copy of the event, whose header contains its size */
 };
 
-/* perf delivers events in the order of their times. Hold a copy of each event until the end. */
+/* Hold a copy of an event until the end. perf calls this for each event, in the order of time. */
 static int ntrace_hold(struct ordered_events *oe, struct ordered_event *event)
 {
 	struct perf_session *session = container_of(oe, struct perf_session, ordered_events);
@@ -57,7 +57,7 @@ static void ntrace_hold_forget(struct ntrace_held *held)
 	free(held);
 }
 
-/* All trace is available, so deliver the held events */
+/* Deliver the held events, because all trace is available. Return 0 or an error. */
 int ntrace_hold_end(struct ntrace *nt)
 {
 	struct ordered_events *oe = &nt->session->ordered_events;
@@ -67,7 +67,7 @@ int ntrace_hold_end(struct ntrace *nt)
 	if (!nt->deliver)
 		return 0;
 	oe->deliver = nt->deliver;
-	/* perf inject does not decompress events */
+	/* A command that does not decompress events, such as perf inject, skips them and so has delivered none */
 	if (list_empty(&nt->held))
 		pr_warning("N-Trace: this command does not decompress events, which the trace needs. Record without -z\n");
 	list_for_each_entry_safe(held, next, &nt->held, list) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Pieces of an AUX buffer, each in one struct auxtrace_buffer and in one PERF_RECORD_AUX.
+ * Division of an AUX buffer into pieces. A piece is in one struct auxtrace_buffer, and one PERF_RECORD_AUX
+ * describes it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -42,7 +43,7 @@ static int ntrace_queue_add_piece(struct ntrace_queue *q, struct auxtrace_buffer
 	return 0;
 }
 
-/* perf pads trace with up to 7 zero bytes, which PERF_RECORD_AUX does not include */
+/* Return true if the bytes may be the up to 7 zero bytes that perf adds and PERF_RECORD_AUX does not count */
 static bool ntrace_is_padding(u64 start, u64 end, u64 buffer_end)
 {
 	return end == buffer_end && end - start < PERF_AUXTRACE_RECORD_ALIGNMENT;
@@ -52,7 +53,7 @@ static bool ntrace_is_padding(u64 start, u64 end, u64 buffer_end)
 struct ntrace_stretches {
 	const struct ntrace_stretch	*list;
 	size_t				nr;
-	size_t				next;	/* first stretch that is not yet completely divided into pieces */
+	size_t				next;	/* index of the first stretch that is not yet completely divided */
 };
 
 static u64 ntrace_stretch_end(const struct ntrace_stretch *stretch)
@@ -67,7 +68,7 @@ static int ntrace_queue_cut(struct ntrace_queue *q, struct auxtrace_buffer *buff
 	u64 pos = buffer->offset, stop;
 	int err;
 
-	/* Buffers are in the order of the trace, unless the file is damaged */
+	/* In a damaged file, buffers may not be in the order of the trace, so search again from the first stretch */
 	if (all->next && ntrace_stretch_end(&all->list[all->next - 1]) > pos)
 		all->next = 0;
 	for (; all->next < all->nr && pos < end; all->next++) {
@@ -87,7 +88,7 @@ static int ntrace_queue_cut(struct ntrace_queue *q, struct auxtrace_buffer *buff
 		if (err)
 			return err;
 		pos = stop;
-		/* The stretch continues in the next buffer */
+		/* Do not advance to the next stretch, because this one continues in the next buffer */
 		if (stop < ntrace_stretch_end(stretch))
 			break;
 	}
@@ -115,7 +116,7 @@ static int ntrace_cmp_tid(const void *a, const void *b)
 	return ntrace_cmp((u32)x->tid, (u32)y->tid) ? : ntrace_cmp(x->offset, y->offset);
 }
 
-/* Sort all known stretches by buffer. There is one buffer for each CPU, or one for each thread. */
+/* Sort all stretches by buffer. There is one buffer for each thread if @by_tid is set, otherwise for each CPU. */
 void ntrace_sort_stretches(struct ntrace *nt, bool by_tid)
 {
 	qsort(nt->stretches, nt->nr_stretches, sizeof(*nt->stretches),
@@ -194,10 +195,10 @@ const u8 *ntrace_piece_data(struct ntrace_queue *q, struct ntrace_piece *piece)
 }
 
 /*
- * Return true if the piece may start inside a message. A stretch starts with a synchronising
- * message if its first bytes were not lost or overwritten. If a sink with PERF_AUX_FLAG_PARTIAL has
- * overwritten them, another byte may look like the start of a message. So the message must also
- * report the start of trace.
+ * Return true if the piece may start inside a message. A stretch starts with a synchronising message
+ * if its first bytes were not lost or overwritten. With PERF_AUX_FLAG_PARTIAL, the sink may have
+ * overwritten them, and the next bytes may look like a synchronising message. So this message must
+ * also report the start of trace.
  */
 bool ntrace_piece_is_middle(struct ntrace_queue *q, struct ntrace_piece *piece)
 {
@@ -209,7 +210,7 @@ bool ntrace_piece_is_middle(struct ntrace_queue *q, struct ntrace_piece *piece)
 	if (stretch && (stretch->cut || (stretch->offset != piece->offset && !piece->whole)))
 		return true;
 	ret = nt_message_decode(&q->config, ntrace_piece_data(q, piece), piece->size, &msg);
-	/* The first message may continue in the next piece */
+	/* If the first message continues in the next piece, assume that it is a synchronising message */
 	if (!ret && !partial)
 		return false;
 	if (ret <= 0 || !nt_message_is_sync(&msg))

@@ -2,7 +2,7 @@
 /*
  * Declarations that the files of N-Trace in perf share:
  *
- *   ntrace.c        session with queues and time
+ *   ntrace.c        session, which decodes trace in step with other events
  *   ntrace-sideband.c  context switches, mappings and lost trace
  *   ntrace-collect.c  records of the trace, and AUX samples
  *   ntrace-hold.c   events of a recording that cannot be read twice
@@ -10,19 +10,19 @@
  *   ntrace-foreign.c  recordings of other drivers
  *   ntrace-queue.c  decoding of one source of one AUX buffer in step with other events
  *   ntrace-sources.c  which sources have trace in each AUX buffer
- *   ntrace-pieces.c pieces of one AUX buffer
+ *   ntrace-pieces.c division of one AUX buffer into pieces
  *   ntrace-frames.c extraction of trace from frames of a CoreSight ETR
  *   ntrace-time.c   conversion of timestamps to perf time
- *   ntrace-thread.c the thread that executes
+ *   ntrace-thread.c the thread and the privilege mode that a CPU executes
  *   ntrace-quick.c  samples from the messages alone (--itrace=q)
  *   ntrace-code.c   code at an address, from maps and DSOs
  *   ntrace-files.c  code of the firmware and the vDSO
  *   ntrace-events.c  events that samples are synthesised for
- *   ntrace-synth.c  samples
+ *   ntrace-synth.c  samples of executed code
  *   ntrace-stack.c  call chains and branch stacks
  *   ntrace-gap.c    gaps in the trace, after which call stacks are invalid
- *   ntrace-error.c  errors
- *   ntrace-dump.c   perf script -D
+ *   ntrace-error.c  errors, as events and as a summary
+ *   ntrace-dump.c   list of messages for perf script -D
  *
  * Bytes are decoded by libntrace (<ntrace/ntrace.h>), which does not depend on perf.
  */
@@ -67,10 +67,10 @@ struct ntrace_cpu {
 	u32	xlen;
 	u32	trace_id;	/* CoreSight trace ID; 0: the trace is not in frames */
 	u32	dialect;	/* NTRACE_DIALECT_* */
-	u32	addr_bits;	/* bits of an address in messages; 0: all XLEN bits */
-	u32	sink;		/* number of the sink; 0: unknown */
-	u64	ts_base;	/* value of the counter, without prescaler, at ts_base_time */
-	u64	ts_base_time;	/* value of the time CSR at ts_base; 0 if the counter equals the time CSR */
+	u32	addr_bits;	/* number of address bits in messages; 0: XLEN */
+	u32	sink;		/* number that identifies the sink of the encoder; 0: unknown */
+	u64	ts_base;	/* value of the timestamp counter, without prescaler, at @ts_base_time */
+	u64	ts_base_time;	/* value of the time CSR at @ts_base; 0: the counter is the time CSR */
 };
 
 struct ntrace_info {
@@ -89,15 +89,15 @@ const struct ntrace_cpu *ntrace_info_cpu(const struct ntrace_info *info, int cpu
 /* Return true if the messages of this encoder contain SRC */
 bool ntrace_cpu_has_src(const struct ntrace_cpu *cpu);
 /*
- * Return the first encoder with this SRC that may write to the sink of @own, or NULL. @own may be
- * NULL.
+ * Return the first encoder with this SRC that may write to the sink of encoder @own, or NULL if there is
+ * none. If @own is NULL, the encoder may write to any sink.
  */
 const struct ntrace_cpu *ntrace_info_source(const struct ntrace_info *info,
 					    const struct ntrace_cpu *own, int src);
-/* Return false if the library rejects this configuration */
+/* Convert the metadata of an encoder to @config. Return false if libntrace rejects @config. */
 bool ntrace_cpu_config(const struct ntrace_cpu *cpu, struct nt_config *config);
 
-/* Sign-extend @addr to 64 bits if messages contain only the lower addr_bits of addresses */
+/* Return @addr, sign-extended to 64 bits if messages contain only its lower cpu->addr_bits bits */
 static inline u64 ntrace_whole_addr(const struct ntrace_cpu *cpu, u64 addr)
 {
 	unsigned int above = cpu->addr_bits ? 64 - cpu->addr_bits : 0;
@@ -108,20 +108,23 @@ static inline u64 ntrace_whole_addr(const struct ntrace_cpu *cpu, u64 addr)
 /* Set the members of @nt that are computed from nt->info */
 void ntrace_setup_info(struct ntrace *nt);
 
-/* Begin to read a recording of another driver */
+/* Begin to read a recording of another driver. Return 0 or an error. */
 int ntrace_foreign_begin(struct ntrace *nt, const struct perf_record_auxtrace_info *event);
-/* Complete nt->info after the trace of a foreign recording was queued. Do nothing for other recordings. */
+/* Complete nt->info after the trace was queued, if another driver made the recording. Return 0 or an error. */
 int ntrace_foreign_settle(struct ntrace *nt);
-/* Leave out the old bytes of a ring that wrapped around, and divide the pieces where bytes are missing */
+/*
+ * If the buffer of another driver has wrapped around, remove the bytes of earlier sessions from the pieces,
+ * and divide the pieces where bytes are missing. Return 0 or an error.
+ */
 int ntrace_foreign_rings(struct ntrace_queue *q);
-/* Return the flags of PERF_RECORD_AUX */
+/* Return the flags of PERF_RECORD_AUX, translated to those of <linux/ntrace.h> */
 u64 ntrace_aux_flags(struct ntrace *nt, const union perf_event *event);
-/* Set the CPU of a sample that does not contain it, if its event counts on one CPU */
+/* If a sample contains no CPU, set it to the CPU of its event, if that event is of one CPU only */
 void ntrace_set_cpu(struct ntrace *nt, struct perf_sample *sample);
 
 /* --------------------------------------------------------------------- code */
 
-/* Address spaces passed to the library; processes use NTRACE_SPACE_PROCESS and above */
+/* Address spaces that are passed to libntrace; those of processes are NTRACE_SPACE_PROCESS and above */
 enum ntrace_space {
 	NTRACE_SPACE_NONE	= 0,
 	NTRACE_SPACE_KERNEL	= 1,
@@ -131,14 +134,14 @@ enum ntrace_space {
 	NTRACE_SPACE_PROCESS	= 16,
 };
 
-/* Flag of a guest's address space; the other bits contain the process that runs the guest */
+/* Flag of a guest's address space; the lower half of the number is the process that runs the guest */
 #define NTRACE_SPACE_GUEST	BIT_ULL(63)
 
 #define NTRACE_PAGE		4096
 #define NTRACE_NR_PAGES		64
 
 struct ntrace_page {
-	u64	space;		/* NTRACE_SPACE_NONE: the entry is empty */
+	u64	space;		/* address space of the code; NTRACE_SPACE_NONE: the entry is empty */
 	u64	addr;
 	u32	size;		/* number of valid bytes in data */
 	u8	data[NTRACE_PAGE];
@@ -164,11 +167,11 @@ int ntrace_code_init(struct ntrace_queue *q);
 /* Return true if @addr may be firmware code, although no message reports machine mode */
 bool ntrace_may_be_firmware(struct ntrace_queue *q, u64 addr);
 void ntrace_code_exit(struct ntrace_queue *q);
-/* Drop cached code of this process. -1 drops the code of all processes and of the kernel. */
+/* Stop the use of cached code of this process. If @pid is -1, drop the code of all processes and the kernel. */
 void ntrace_code_changed(struct ntrace *nt, pid_t pid);
-/* Note that the process has called exec */
+/* Record that the process has called exec */
 void ntrace_code_exec(struct ntrace *nt, pid_t pid);
-/* Note that a guest of this process has switched processes, or changed its code if @code is set */
+/* Handle a change of a guest of process @pid, which has changed code (@code), or has switched between its processes */
 void ntrace_guest_changed(struct ntrace *nt, pid_t pid, bool code);
 /* Return true if the process has called exec since the last call of this function */
 bool ntrace_code_executed(struct ntrace *nt, pid_t pid);
@@ -189,27 +192,27 @@ bool ntrace_is_other_guest(struct ntrace_queue *q);
  * byte, and was stopped and flushed after the last byte.
  */
 struct ntrace_stretch {
-	u64	offset, size;	/* in the AUX buffer */
+	u64	offset, size;	/* position in the AUX buffer, and length, in bytes */
 	u64	flags;		/* PERF_AUX_FLAG_* */
-	u64	time;		/* time of the end; 0 if unknown */
+	u64	time;		/* time of the end, in ns of the perf clock; 0: unknown */
 	int	cpu;
 	pid_t	pid, tid;
 	bool	cut;		/* the first bytes are lost, so the trace may start inside a message */
 };
 
 /*
- * The bytes that are in one struct auxtrace_buffer and in one stretch. If a CoreSight ETR wrote
- * frames, a piece is a whole stretch that begins in @buffer; @data then contains the bytes of the
- * queue's encoder, padded with idle bytes up to @size.
+ * The bytes of one stretch that are in one struct auxtrace_buffer. If a CoreSight ETR wrote frames, a
+ * piece is a whole stretch that begins in @buffer, and @data has the bytes of the queue's encoder, padded
+ * with idle bytes up to @size.
  */
 struct ntrace_piece {
 	struct auxtrace_buffer		*buffer;
 	const struct ntrace_stretch	*stretch;	/* NULL: no record describes the piece */
 	u64				offset, size;
-	bool				start;		/* not contiguous with the previous piece */
+	bool				start;		/* the piece is not contiguous with the previous piece */
 	bool				lost;		/* trace is missing before the piece, and no record reports this */
-	bool				whole;		/* starts with a message, after old bytes that were removed */
-	u8				*data;	/* NULL: in @buffer, or not yet converted */
+	bool				whole;		/* old bytes were removed; a whole message starts the piece */
+	u8				*data;	/* bytes extracted from frames; NULL: not extracted, or no frames */
 };
 
 struct ntrace_position {
@@ -244,22 +247,22 @@ struct ntrace_queue {
 	unsigned int		queue_nr;	/* index in auxtrace_queues */
 	unsigned int		nr;		/* index in ntrace::streams */
 	int			src;		/* SRC, or -1 if messages have no SRC */
-	unsigned long		*sources;	/* if src is -1: all sources in the buffer */
+	unsigned long		*sources;	/* bit map of the sources in the buffer, only if @src is -1 */
 	bool			on_heap;
 	bool			done;
 
 	struct ntrace_piece	*pieces;
 	unsigned int		nr_pieces, max_pieces;
 
-	/* Reading ahead message by message, to find how far the decoder may continue */
+	/* @reader reads messages ahead of the decoder, to find how far the decoder may continue */
 	struct nt_reader	*reader;
 	unsigned int		read_piece;
 	struct ntrace_clock	clock;
 	struct ntrace_position	pending;	/* end of the trace that was read ahead */
-	u64			pending_time;	/* no message before the position @pending has a later time than this */
-	bool			pending_end;	/* pending is the end of the stretch */
+	u64			pending_time;	/* upper limit of the times of messages before @pending, ns */
+	bool			pending_end;	/* @pending is the end of the stretch */
 	bool			lost_before;	/* a loss before the stretch is not yet reported */
-	u64			first_time;	/* first time in the stretch; 0 until it was read */
+	u64			first_time;	/* first time in the stretch, ns; 0: not yet read */
 	struct ntrace_skip	skip;
 
 	/* decoding */
@@ -272,37 +275,37 @@ struct ntrace_queue {
 	u64			flow_offset;
 	bool			timeless;
 	u64			stretch_time;
-	u64			set_back;	/* ns by which the counter of the stretch was set back */
+	u64			set_back;	/* time by which the timestamp counter was set back, ns */
 
-	/* the CPU and the thread that execute */
+	/* the CPU, and the thread that it executes */
 	int			cpu;
 	pid_t			pid, tid;
 	struct thread		*thread;
 	struct nt_context	context;
 	u8			cpumode;
-	struct machine		*guest;		/* the guest's machine if the V bit is set */
-	struct thread		*guest_thread;	/* the guest's thread, which has its maps */
+	struct machine		*guest;		/* machine of the guest that executed last; NULL: none */
+	struct thread		*guest_thread;	/* thread of @guest, by whose maps its code is read */
 
-	u64			trace_nr;	/* trace number of the thread, see ntrace-gap.c */
+	u64			trace_nr;	/* trace number of @thread, as ntrace-gap.c defines it */
 	bool			gap;		/* the trace has a gap at the current time */
 
-	struct ntrace_page	*code;		/* NTRACE_NR_PAGES */
+	struct ntrace_page	*code;		/* cache of NTRACE_NR_PAGES pages of code */
 
 	/* samples */
-	u64			time;		/* in ns of the perf clock */
-	u64			insns;		/* number of instructions since the start */
-	u64			last_insns;	/* value of insns at the last sample */
-	u64			sample_at;	/* number of the instruction to sample next, or 0 */
-	u64			sample_end;	/* value of insns at the end of the sample's period */
-	u64			message_time;	/* time of the last message that advanced the time */
-	u64			message_insns;	/* value of insns at the end of the message with message_time */
+	u64			time;		/* current time, in ns of the perf clock */
+	u64			insns;		/* number of instructions that were decoded */
+	u64			last_insns;	/* value of @insns at the last sample */
+	u64			sample_at;	/* value of @insns at the next instruction to sample; 0: none chosen */
+	u64			sample_end;	/* value of @insns at the end of the sample's period */
+	u64			message_time;	/* time of the last message that advanced @time, ns */
+	u64			message_insns;	/* value of @insns at the end of the message with @message_time */
 	u32			random;
 	u64			last_time;
 	u32			flags;
-	bool			ended;		/* the last sample was "tr end" */
+	bool			ended;		/* the last branch sample was "tr end", or the flow was lost */
 	bool			resume;		/* the next range follows a gap */
-	bool			behind_firmware; /* the gap is unknown machine-mode code */
-	bool			begin;		/* a "tr strt" sample is pending */
+	bool			behind_firmware; /* the last gap is machine-mode code that is unknown */
+	bool			begin;		/* a branch sample "tr strt" waits until its thread is known */
 	u64			begin_addr;
 	u64			begin_time;
 	union perf_event	*event_buf;
@@ -311,8 +314,9 @@ struct ntrace_queue {
 };
 
 /*
- * Find the sources of all new perf queues, then create their streams. All sources must be known
- * first, because a full sink may have lost all messages that a source sent to one of its buffers.
+ * Find the sources in all new queues of perf, then create a struct ntrace_queue ("stream") for each source.
+ * All sources must be found first. A full sink may have lost all messages that a source sent to one buffer,
+ * and only another buffer then shows that the source sends messages. Return 0 or an error.
  */
 int ntrace_queues_setup(struct ntrace *nt);
 /* Return true if the message is from another source in the same buffer */
@@ -323,20 +327,20 @@ static inline bool ntrace_queue_is_other(const struct ntrace_queue *q, const str
 
 void ntrace_queue_free(struct ntrace_queue *q);
 void ntrace_queue_free_decoder(struct ntrace_queue *q);
-/* Start the next stretch. Return 1 if there is none, or an error. */
+/* Start decoding the next stretch. Return 0, 1 if there is none, or a negative error. */
 int ntrace_queue_next_stretch(struct ntrace_queue *q, u64 limit);
 void ntrace_check_other(struct ntrace_queue *q, const struct nt_message *msg);
-/* Return true if the sink was full in the stretch */
+/* Return true if the end of the stretch is missing because the sink was full */
 bool ntrace_stretch_is_full(const struct ntrace_stretch *stretch);
 /*
- * Return 1 if there is no more data, 0 if *timestamp is the time of the next data, or a negative
- * error
+ * Decode trace that is older than *timestamp. Return 0 and set *timestamp to the time of the next trace, or
+ * return 1 at the end of the trace, or a negative error.
  */
 int ntrace_queue_run(struct ntrace_queue *q, u64 *timestamp);
 
 /* ------------------------------------------------------------------- pieces */
 
-/* Return the number of bytes of the buffer in the file, which may have been truncated */
+/* Return how many bytes of the buffer are in the file, which may have been cut short */
 u64 ntrace_buffer_size(struct ntrace *nt, const struct auxtrace_buffer *buffer);
 void ntrace_sort_stretches(struct ntrace *nt, bool by_tid);
 int ntrace_queue_pieces(struct ntrace_queue *q, struct auxtrace_queue *queue);
@@ -372,23 +376,23 @@ bool ntrace_clock_advance(struct ntrace_queue *q, const struct nt_message *msg);
  * counter is constant.
  */
 void ntrace_clock_check(struct ntrace_queue *q);
-/* Return the time of an item of the decoder, in ns of the perf clock */
+/* Advance q->time to the timestamp of an item of the decoder. Return q->time, in ns of the perf clock. */
 u64 ntrace_queue_time(struct ntrace_queue *q, u64 tstamp, u8 kind);
 
 /* ------------------------------------------------------------------ threads */
 
-/* The task that executes in a guest, from the guest's events; pid 0 if unknown */
+/* The task that executes in a guest, by the events that were recorded in the guest; @pid is 0 if unknown */
 struct ntrace_guest {
-	pid_t	machine;	/* process that runs the guest */
+	pid_t	machine;	/* PID of the host process that runs the guest */
 	int	vcpu;
 	pid_t	pid, tid;
 };
 
 void ntrace_find_guest_task(struct ntrace_queue *q, const struct nt_context *context,
 			    struct ntrace_guest *guest);
-/* Return true if an Ownership message has reported the thread */
+/* Return true if an Ownership message has reported the thread ID in scontext */
 bool ntrace_has_scontext(const struct ntrace_queue *q, const struct nt_context *context);
-/* Return the process of @context, or -1 if it is unknown */
+/* Return the PID of the thread that executes in @context, or -1 if it is unknown */
 pid_t ntrace_context_pid(struct ntrace_queue *q, const struct nt_context *context);
 void ntrace_queue_set_thread(struct ntrace_queue *q, const struct nt_context *context);
 /* Return the cpumode (PERF_RECORD_MISC_*) of the code at @ip or, if @ip is 0, at @addr */
@@ -396,7 +400,7 @@ u8 ntrace_sample_cpumode(struct ntrace_queue *q, u64 ip, u64 addr);
 
 /* -------------------------------------------------------------- quick modes */
 
-/* Without a quick mode, ntrace_queue::quick stays NULL */
+/* Allocate q->quick if --itrace asks for a quick mode, otherwise leave it NULL. Return 0 or an error. */
 int ntrace_quick_init(struct ntrace_queue *q);
 void ntrace_quick_exit(struct ntrace_queue *q);
 void ntrace_quick_restart(struct ntrace_queue *q, u64 offset, bool middle);
@@ -405,7 +409,7 @@ int ntrace_quick_end(struct ntrace_queue *q);
 
 /* ------------------------------------------------------------------ session */
 
-/* Upper limit of the codes of itrace errors, which include all codes of libntrace */
+/* Number of possible codes of itrace errors. The error codes of libntrace are also less than this number. */
 #define NTRACE_NR_ERRORS	64
 
 struct ntrace {
@@ -429,18 +433,18 @@ struct ntrace {
 
 	struct ntrace_stretch	*stretches;
 	size_t			nr_stretches;
-	struct nt_sinks		*sinks;		/* indexed as ntrace_info::cpus */
-	struct nt_foreign	*foreign;	/* a recording of another driver, otherwise NULL */
+	struct nt_sinks		*sinks;		/* sinks of the encoders, by index in ntrace_info::cpus */
+	struct nt_foreign	*foreign;	/* state of a recording of another driver; NULL: our driver made it */
 	bool			foreign_open;	/* the metadata of @foreign is incomplete */
-	unsigned long		*senders;	/* bit map of ntrace_info::cpus whose encoders have messages */
+	unsigned long		*senders;	/* bit map of encoders with messages, by index in ntrace_info::cpus */
 
-	/* events that are delivered at the end, and their receiver; NULL: no event is held */
+	/* events that are held until the end, and perf's function that delivers them; NULL: none is held */
 	struct list_head	held;
 	ordered_events__deliver_t deliver;
 
 	/* Last AUX sample of each queue, to find the overlap with the next sample */
 	bool			sampling;
-	u64			sampled;	/* total size of all samples, in bytes */
+	u64			sampled;	/* total size of the AUX samples so far, in bytes */
 	struct ntrace_last {
 		u8	*data;
 		size_t	size;
@@ -456,14 +460,14 @@ struct ntrace {
 	struct ntrace_firmware	firmware;
 	char			*firmware_path;
 	bool			firmware_warned;
-	u64			firmware_gaps;	/* number of gaps of firmware code */
-	u64			firmware_returns; /* number of implicit returns after gaps of firmware code */
-	bool			damaged;	/* there was an error other than lost trace */
+	u64			firmware_gaps;	/* number of gaps because of missing firmware code */
+	u64			firmware_returns; /* number of implicit returns that are unknown after @firmware_gaps */
+	bool			damaged;	/* there was an error other than lost trace and missing firmware code */
 	bool			have_trace;
 	bool			decoded;	/* an instruction or address was decoded */
-	u64			kernel_errors;	/* errors in kernel code, which may be patched */
+	u64			kernel_errors;	/* number of errors in kernel code, which the kernel may have patched */
 	u64			nr_errors[NTRACE_NR_ERRORS]; /* number of reports, by error code */
-	bool			has_sources;	/* some encoder sends SRC */
+	bool			has_sources;	/* at least one encoder sends SRC */
 	bool			source_warned;
 	bool			frames_warned;
 	bool			time_warned, clock_warned;
@@ -477,12 +481,12 @@ struct ntrace {
 	bool			event_disabled;	/* the kernel has disabled an event because the AUX buffer was full */
 	bool			have_switches;
 
-	/* A process gets another address space when its code changes */
+	/* The address space of each process, sorted by @pid. It is replaced when the code changes. */
 	struct ntrace_process {
 		pid_t	pid;
 		u32	space;
-		bool	executed;	/* the process has called exec, but the new program has not run */
-		bool	has_guest;	/* the process ran a guest; the next members are those of its first guest */
+		bool	executed;	/* the process has called exec, but no code of the new program was decoded */
+		bool	has_guest;	/* the process has run a guest; the next two members are of its first guest */
 		bool	has_hcontext;
 		u64	hcontext;
 	} *processes;
@@ -490,7 +494,7 @@ struct ntrace {
 	u32			last_space;
 
 	struct itrace_synth_opts synth_opts;
-	struct itrace_synth_opts own_opts;	/* options for a command without --itrace */
+	struct itrace_synth_opts own_opts;	/* default options of --itrace, for a perf command that sets none */
 	bool			want_ranges;
 	bool			use_thread_stack;
 	bool			callstack;
@@ -503,7 +507,7 @@ struct ntrace {
 	u64			instructions_sample_type;
 	u64			instructions_id;
 	u64			num_events;
-	u64			last_time;	/* time of the last sample */
+	u64			last_time;	/* time of the last sample, ns */
 	struct ip_callchain	*chain;
 	struct branch_stack	*br_stack;
 	FILE			*log;
@@ -515,13 +519,13 @@ struct ntrace {
 #define to_ntrace(session)	container_of((session)->auxtrace, struct ntrace, auxtrace)
 
 /*
- * Collect the information that an event has about the trace, possibly before perf delivers the
- * event
+ * Collect the data about trace in an event, such as PERF_RECORD_AUX, which perf may deliver later.
+ * Return 0 or an error.
  */
 int ntrace_collect_event(struct ntrace *nt, union perf_event *event);
 int ntrace_collect_sample(struct ntrace *nt, union perf_event *event);
 
-/* Functions that perf calls for records of the trace, in advance (peek) and in their order */
+/* Functions to which perf passes records. ntrace_peek() gets all of them before perf delivers any event. */
 int ntrace_peek(struct perf_session *session, union perf_event *event, u64 offset, void *data);
 int ntrace_process_auxtrace_event(struct perf_session *session, union perf_event *event,
 				  const struct perf_tool *tool);
@@ -543,11 +547,11 @@ int ntrace_synth_setup(struct ntrace *nt);
 int ntrace_synth_batch(struct ntrace_queue *q, const struct nt_batch *batch);
 int ntrace_synth_item(struct ntrace_queue *q, const struct nt_item *item);
 /*
- * Sample the instruction at @addr, which was executed. The code between the previous address and
- * this one is unknown.
+ * Deliver a sample of the executed instruction at @addr. The code that was executed between the previous
+ * address and this one is unknown. Return 0 or an error.
  */
 int ntrace_synth_address(struct ntrace_queue *q, u64 addr);
-/* Note that the decoder has lost the flow, so the next address is unknown */
+/* Record that the decoder has lost the flow, so the next address is unknown */
 void ntrace_synth_lost(struct ntrace_queue *q);
 /* End the stretch. Deliver the sample "tr strt" if it still waits for the thread to be known. */
 int ntrace_synth_end(struct ntrace_queue *q);
@@ -569,11 +573,11 @@ int ntrace_stack(struct ntrace_queue *q, const struct ntrace_branch *branch);
 int ntrace_gap_init(struct ntrace *nt);
 void ntrace_gap_exit(struct ntrace *nt);
 /*
- * Start and end a gap in the trace of the queue. The calls of its threads in the gap are unknown.
+ * Start and end a gap in the trace of the queue. What its threads call in the gap is unknown.
  */
 void ntrace_gap_open(struct ntrace_queue *q);
 void ntrace_gap_close(struct ntrace_queue *q);
-/* Set the trace number of the queue's thread, which has changed, or whose trace starts */
+/* Pass the trace number of q->thread to perf, after q->thread has changed or its trace has started */
 void ntrace_gap_enter(struct ntrace_queue *q);
 void ntrace_gap_switch(struct ntrace *nt, pid_t tid, int cpu);
 void ntrace_gap_switch_out(struct ntrace *nt, pid_t tid, int cpu);
@@ -583,7 +587,7 @@ void ntrace_gap_sample(struct ntrace *nt, struct thread *thread, int cpu);
 
 /* ------------------------------------------------------------------- errors */
 
-/* Codes of itrace errors that perf detects. Errors of libntrace have its error codes, negated. */
+/* Codes of itrace errors that these files detect. Errors of libntrace have its codes (NT_E_*), negated. */
 enum ntrace_error {
 	NTRACE_ERROR_LOST	= 1,
 	NTRACE_ERROR_OVERFLOW	= 2,
@@ -594,7 +598,7 @@ enum ntrace_error {
 
 int ntrace_synth_error(struct ntrace *nt, int code, int cpu, pid_t pid, pid_t tid, u64 ip,
 		       u64 time, const char *text);
-/* Print the number of errors of each kind after everything was delivered */
+/* Print how many errors of each code there were, after everything was delivered */
 void ntrace_synth_summary(struct ntrace *nt);
 int ntrace_queue_error(struct ntrace_queue *q, int code, u64 ip, const char *text);
 

@@ -17,15 +17,15 @@
 
 #include "ntrace-priv.h"
 
-/* State of one encoder */
+/* State of the encoder of a queue */
 struct ntrace_quick_source {
-	u64			addr;		/* last address */
-	u64			change;		/* U-ADDR of the last branch message */
+	u64			addr;		/* last address that a message has reported */
+	u64			change;		/* U-ADDR of the last branch message; 0: it had none */
 	u64			tstamp;
 	struct nt_context	context;
-	bool			live;		/* addr is valid */
+	bool			live;		/* @addr is valid */
 	bool			has_tstamp;
-	bool			waiting;	/* addr is reported once its thread is known */
+	bool			waiting;	/* the sample of @addr waits until its thread is known */
 };
 
 struct ntrace_quick {
@@ -74,7 +74,7 @@ static int ntrace_quick_tell(struct ntrace_queue *q, struct ntrace_quick_source 
 	int err;
 
 	src->waiting = false;
-	/* The message with the address has already set the time */
+	/* Do not set the time again, because the message with the address has already set it */
 	item.tstamp_kind = NT_TSTAMP_NONE;
 	err = ntrace_synth_item(q, &item);
 	return err ? : ntrace_synth_address(q, src->addr);
@@ -112,7 +112,7 @@ static int ntrace_quick_ownership(struct ntrace_queue *q, struct ntrace_quick_so
 	}
 	item = ntrace_quick_item(src, msg, NT_ITEM_CONTEXT);
 	err = ntrace_synth_item(q, &item);
-	/* The encoder sends hcontext before scontext */
+	/* The encoder sends hcontext before scontext, so the thread is known only after scontext */
 	if (!err && src->waiting && msg->format != NT_FORMAT_HCONTEXT)
 		err = ntrace_quick_tell(q, src, msg);
 	return err;
@@ -162,7 +162,7 @@ static int ntrace_quick_flow(struct ntrace_queue *q, struct ntrace_quick_source 
 		src->change = 0;
 		return 0;
 	case NT_TCODE_REPEAT_BRANCH:
-		/* XOR with the last U-ADDR B-CNT times, which has no effect if B-CNT is even */
+		/* The address is XORed B-CNT times with the last U-ADDR, which changes nothing if B-CNT is even */
 		return src->change ? ntrace_quick_address(q, src, msg, msg->value & 1 ?
 							  src->change : 0) : 0;
 	case NT_TCODE_PROG_TRACE_CORRELATION:
@@ -184,7 +184,7 @@ static int ntrace_quick_damaged(struct ntrace_queue *q, const struct nt_message 
 {
 	struct nt_item item = { .type = NT_ITEM_ERROR, .offset = msg->offset };
 
-	/* The damaged message may have been from this source */
+	/* The damaged message may have been from this source, so the address is not valid any more */
 	q->quick->source.live = false;
 	item.error.code = error;
 	return ntrace_synth_item(q, &item);

@@ -86,7 +86,7 @@ static void ntrace_process_mapping(struct ntrace *nt, union perf_event *event)
 			ntrace_code_exec(nt, event->comm.pid);
 		break;
 	case PERF_RECORD_FORK:
-		/* The kernel may reuse IDs */
+		/* The kernel may reuse the ID of a thread that has exited */
 		ntrace_forget_thread(nt, event->fork.tid);
 		if (event->fork.pid == event->fork.tid)
 			ntrace_code_changed(nt, event->fork.pid);

@@ -25,8 +25,8 @@ static void ntrace_source_unknown(struct ntrace *nt, unsigned int src)
 }
 
 /*
- * If the trace is in frames, its trace ID identifies the encoder. Warn if a message has a SRC that
- * no encoder has.
+ * Warn if a message in frames has a SRC that no encoder has. ntrace_find_sources() finds the encoders of frames
+ * by trace ID and not by SRC, so it has not checked this.
  */
 void ntrace_check_other(struct ntrace_queue *q, const struct nt_message *msg)
 {
@@ -35,7 +35,7 @@ void ntrace_check_other(struct ntrace_queue *q, const struct nt_message *msg)
 		ntrace_source_unknown(q->nt, msg->src);
 }
 
-/* Add the sources of the messages that were fed, from a stretch of CPU @own, to @seen */
+/* Read the messages that @reader was fed, from a stretch of CPU @own, and add their sources to @seen */
 static void ntrace_read_sources(struct ntrace *nt, const struct ntrace_cpu *own,
 				struct nt_reader *reader, unsigned long *seen)
 {
@@ -70,13 +70,13 @@ static void ntrace_frames_sources(const struct ntrace_info *info, unsigned long 
 	}
 }
 
-/* Set the bits of all sources with trace in the buffer */
+/* Set the bits in @sources of all sources that may have trace in the buffer */
 static void ntrace_find_sources(struct ntrace_queue *q, unsigned long *sources)
 {
 	int own = q->nt->queues.queue_array[q->queue_nr].cpu;
 	struct nt_reader *reader = NULL;
 	const struct ntrace_cpu *cpu = NULL, *last = NULL;
-	/* values of SRC in the pieces of CPU @last that were read so far */
+	/* bit map of the values of SRC in the pieces of CPU @last that were read so far */
 	DECLARE_BITMAP(seen, NTRACE_NR_SOURCES);
 	unsigned int i;
 	const u8 *data;
@@ -110,7 +110,7 @@ static void ntrace_find_sources(struct ntrace_queue *q, unsigned long *sources)
 		bitmap_or(sources, sources, seen, NTRACE_NR_SOURCES);
 	}
 	nt_reader_free(reader);
-	/* If the metadata is not valid, add the source; starting its stream reports the error */
+	/* If the metadata is not valid, add the CPU's own source, so that the start of its stream reports the error */
 	if (i < q->nr_pieces && cpu)
 		__set_bit(cpu->src_id % NTRACE_NR_SOURCES, sources);
 }
@@ -175,8 +175,8 @@ static struct ntrace_queue *ntrace_queue_setup_source(struct ntrace *nt, unsigne
 }
 
 /*
- * Create the stream for trace without SRC, and record in it which sources have messages in the
- * buffer
+ * Create the stream for trace without SRC, and record in its member sources which sources have messages in the
+ * buffer. Return 0 or an error.
  */
 static int ntrace_queue_setup(struct ntrace *nt, unsigned int queue_nr)
 {
@@ -197,7 +197,10 @@ static int ntrace_queue_setup(struct ntrace *nt, unsigned int queue_nr)
 	return 0;
 }
 
-/* Add the sources that may have lost all messages that they sent to the stretch */
+/*
+ * Add to q->sources all sources that share the sink of @stretch. The sink was full, and may have lost all messages of
+ * a source, so that the trace of the stretch does not show the source.
+ */
 static void ntrace_lost_sources(struct ntrace_queue *q, const struct ntrace_stretch *stretch)
 {
 	const struct ntrace_info *info = &q->nt->info;

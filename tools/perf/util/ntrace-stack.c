@@ -37,8 +37,8 @@ static int ntrace_stack_event(struct ntrace_queue *q, const struct ntrace_branch
 
 /*
  * Handle a return to an address without a matching call, such as longjmp() or an exception that is
- * caught. The function that continues made a call, directly or not, which ends here, so unwind the
- * stack to the last call in this function.
+ * caught. The function that continues at this address has made a call, which ends here together with
+ * the calls inside it, so unwind the stack to the last call that this function made.
  */
 static int ntrace_unwind(struct ntrace_queue *q, const struct ntrace_branch *branch, size_t depth)
 {
@@ -57,7 +57,7 @@ static int ntrace_unwind(struct ntrace_queue *q, const struct ntrace_branch *bra
 	for (i = 2; i < chain->nr; i++) {
 		if (chain->ips[i] < start || chain->ips[i] >= end)
 			continue;
-		/* Do not add a branch to the branch stack */
+		/* Pass the size 0 for the branch stack, so that no branch is added to it */
 		err = thread_stack__event(q->thread, q->cpu, branch->flags, branch->from,
 					  chain->ips[i], branch->insn_len, q->trace_nr, true,
 					  0, false);
@@ -71,9 +71,9 @@ static int ntrace_unwind(struct ntrace_queue *q, const struct ntrace_branch *bra
 	(((flags) & (PERF_IP_FLAG_RETURN | PERF_IP_FLAG_INTERRUPT)) == PERF_IP_FLAG_RETURN)
 
 /*
- * Return true for a trap whose handler is not traced. The program continues after an ecall,
- * otherwise at the instruction that trapped, at once or after a signal handler. With an address
- * filter, trace may end anywhere, so its end does not indicate a trap.
+ * Return true for a trap whose handler is not traced. After the handler, the program continues
+ * after the ecall, or at the instruction that trapped, at once or after a signal handler. With an
+ * address filter, trace may end anywhere, so its end does not indicate a trap.
  */
 static bool ntrace_is_hidden_trap(struct ntrace_queue *q, const struct ntrace_branch *branch)
 {

@@ -31,9 +31,9 @@ static bool ntrace_skip_event(struct ntrace *nt)
 }
 
 /*
- * The time of a branch is between the time of the last message and the time of the next one. The
- * buffer with the earliest next message is processed first, so all samples that were delivered
- * before are earlier.
+ * Return the time of a sample, which is not earlier than that of any delivered sample. The time of a
+ * branch is between those of the last and the next message. Trace of the buffer with the earliest
+ * next message is decoded first, so the time of the last delivered sample is possible for the branch.
  */
 static u64 ntrace_sample_time(struct ntrace_queue *q)
 {
@@ -43,7 +43,7 @@ static u64 ntrace_sample_time(struct ntrace_queue *q)
 	return nt->last_time;
 }
 
-/* Replace the thread by the guest's thread, if it is known */
+/* Replace the host thread of a sample by the thread that executes in the guest, if it is known */
 static void ntrace_prep_guest(struct ntrace_queue *q, struct perf_sample *sample)
 {
 	struct ntrace_guest guest;
@@ -64,7 +64,7 @@ static void ntrace_prep_sample(struct ntrace_queue *q, struct perf_sample *sampl
 	sample->ip = ip;
 	sample->addr = addr;
 	sample->pid = q->pid;
-	/* perf interprets -1 as the host */
+	/* A guest must not have the process -1, because perf would interpret it as the host */
 	if (ntrace_is_guest(&q->context) && q->pid < 0)
 		sample->pid = DEFAULT_GUEST_KERNEL_ID;
 	sample->tid = q->tid;
@@ -74,7 +74,7 @@ static void ntrace_prep_sample(struct ntrace_queue *q, struct perf_sample *sampl
 	sample->flags = flags;
 	sample->period = 1;
 	sample->cpumode = ntrace_sample_cpumode(q, ip, addr);
-	/* Print the privilege mode and host or guest with perf script -F misc */
+	/* perf script -F misc prints the privilege mode, and host or guest, from this member */
 	sample->misc = sample->cpumode;
 	if (!q->nt->synth_opts.timeless_decoding)
 		sample->time = ntrace_sample_time(q);
@@ -125,7 +125,7 @@ static int ntrace_branch_sample(struct ntrace_queue *q, u64 from, u64 to, u32 fl
 		return 0;
 	if (nt->branches_filter && !(nt->branches_filter & flags))
 		return 0;
-	/* perf would resolve the branch's addresses with the symbols of a guest that it knows */
+	/* Leave out branches of an unknown guest, because perf would resolve them with symbols of another guest */
 	if (ntrace_is_other_guest(q))
 		return 0;
 	if (ntrace_skip_event(nt))
@@ -232,7 +232,7 @@ static const u32 ntrace_flags[] = {
 	[NT_END_INDIRECT_JUMP]	= PERF_IP_FLAG_BRANCH,
 	[NT_END_INDIRECT_CALL]	= PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_CALL,
 	[NT_END_RETURN]		= PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_RETURN,
-	/* A swap is a return and a call, so the call depth does not change */
+	/* A swap of coroutines is a return and a call, so the number of open calls does not change */
 	[NT_END_SWAP]		= PERF_IP_FLAG_BRANCH,
 	[NT_END_TRAP_RETURN]	= PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_RETURN |
 				  PERF_IP_FLAG_INTERRUPT,
@@ -272,15 +272,15 @@ static int ntrace_branch(struct ntrace_queue *q, const struct ntrace_branch *bra
 	return ntrace_branch_sample(q, branch->from, branch->to, branch->flags, branch->insn_len);
 }
 
-/* Instruction @nr of a range, and the code that follows */
+/* Instruction @nr of a range, with the code that follows it */
 struct ntrace_insn {
 	u64		addr;
 	unsigned int	nr, len;
-	unsigned int	pos, size;	/* in @code, which may start with an earlier instruction */
+	unsigned int	pos, size;	/* position and size in @code, which may start with an earlier instruction */
 	u8		code[64];
 };
 
-#define NTRACE_INSN_MAX	22	/* bytes */
+#define NTRACE_INSN_MAX	22	/* length of the longest instruction, in bytes */
 
 static void ntrace_insn_decode(struct ntrace_queue *q, struct ntrace_insn *at, u64 end)
 {
@@ -296,7 +296,7 @@ static void ntrace_insn_decode(struct ntrace_queue *q, struct ntrace_insn *at, u
 	at->len = len > 0 ? len : 0;
 }
 
-/* Advance to instruction @nr, so that a range is walked only once for any number of samples */
+/* Advance @at to instruction @nr, so that the code of a range is decoded only once for any number of samples */
 static void ntrace_insn_seek(struct ntrace_queue *q, struct ntrace_insn *at,
 			     const struct nt_range *range, unsigned int nr)
 {
@@ -394,7 +394,7 @@ static void ntrace_set_context(struct ntrace_queue *q, const struct nt_context *
 	ntrace_queue_set_thread(q, context);
 }
 
-/* Deliver the sample "tr strt", which was held until the thread was known */
+/* Deliver the branch sample "tr strt", which was held until the thread was known. Return 0 or an error. */
 static int ntrace_begin(struct ntrace_queue *q)
 {
 	struct ntrace_branch branch = {
@@ -414,7 +414,7 @@ static int ntrace_begin(struct ntrace_queue *q)
 	return err;
 }
 
-/* Note that trace starts at @addr, and that earlier code is unknown */
+/* Record that trace starts at @addr, and that earlier code is unknown */
 static void ntrace_begin_at(struct ntrace_queue *q, u64 addr)
 {
 	q->resume = false;
@@ -436,7 +436,7 @@ int ntrace_synth_batch(struct ntrace_queue *q, const struct nt_batch *batch)
 		q->resume = false;
 		return 0;
 	}
-	/* After a gap, the flow continues without a SYNC item */
+	/* After a gap, the flow continues without a SYNC item, so deliver "tr strt" at the first range */
 	if (q->resume)
 		ntrace_begin_at(q, batch->ranges[0].start);
 	err = ntrace_begin(q);
@@ -468,8 +468,8 @@ void ntrace_synth_lost(struct ntrace_queue *q)
 }
 
 /*
- * Report unknown machine-mode code as an error only once. All gaps in this code are counted, and
- * their number is printed at the end.
+ * Report unknown machine-mode code as an error only once. All gaps because of this code are counted,
+ * and their number is printed at the end.
  */
 static int ntrace_no_firmware(struct ntrace_queue *q, u64 ip)
 {
@@ -553,7 +553,8 @@ static int ntrace_item_lost(struct ntrace_queue *q, const struct nt_item *item)
 }
 
 /*
- * Hold the sample "tr strt" until the next Ownership message reports the thread (chapter 7.1).
+ * Handle a synchronising message. If trace starts with it, hold the sample "tr strt" until the next Ownership
+ * message reports the thread (chapter 7.1).
  */
 static void ntrace_item_begin(struct ntrace_queue *q, const struct nt_item *item)
 {

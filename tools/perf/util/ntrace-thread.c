@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The thread that executes, and its privilege mode. */
+/* Find the thread that a CPU executes, and its privilege mode. */
 #include <string.h>
 
 #include <linux/kernel.h>
@@ -44,8 +44,8 @@ static u8 ntrace_cpumode(const struct nt_context *context)
 }
 
 /*
- * Without Ownership messages, determine the mode by the address. Do the same in any mode for code
- * that a guest shares with the process that runs it (--guest-code).
+ * Return the cpumode of a sample. Without Ownership messages, determine it by the address. Also do so
+ * for a guest with --guest-code, whose user code is that of the process that runs the guest.
  */
 u8 ntrace_sample_cpumode(struct ntrace_queue *q, u64 ip, u64 addr)
 {
@@ -97,8 +97,8 @@ pid_t ntrace_context_pid(struct ntrace_queue *q, const struct nt_context *contex
 }
 
 /*
- * perf inject --guest-data adds the events that were recorded in a guest, and records which host
- * thread runs each virtual CPU.
+ * Find the task that executes in a guest. perf inject --guest-data has added the events that were
+ * recorded in the guest, and has recorded which host thread runs each virtual CPU.
  */
 void ntrace_find_guest_task(struct ntrace_queue *q, const struct nt_context *context,
 			    struct ntrace_guest *guest)

@@ -10,7 +10,7 @@
 #include "ntrace.h"
 #include "ntrace-priv.h"
 
-/* Return true if the timestamp counter is the time CSR, has the same rate, or has a known base */
+/* Return true if timestamps can be converted, because the counter has the rate of the time CSR or a known base */
 bool ntrace_cpu_has_time(struct ntrace *nt, const struct ntrace_cpu *cpu)
 {
 	u64 freq, diff;
@@ -36,7 +36,7 @@ bool ntrace_cpu_has_time(struct ntrace *nt, const struct ntrace_cpu *cpu)
 
 static unsigned int ntrace_prescale_shift(const struct ntrace_cpu *cpu)
 {
-	/* With trTsPrescale, the counter advances every 4^n ticks */
+	/* If trTsPrescale is n, the counter advances once in 4^n ticks */
 	return 2 * ((cpu->config & NTRACE_CONFIG_TS_PRESCALE) >> NTRACE_CONFIG_TS_PRESCALE_SHIFT);
 }
 
@@ -99,8 +99,8 @@ static u64 ntrace_end_ticks(struct ntrace_queue *q, u64 mask)
 }
 
 /*
- * Extend a timestamp of a counter that is narrower than 64 bits and wraps. Take the upper bits from the end of the
- * stretch or, if this end is not known, from the last time of the clock.
+ * Return a timestamp extended to 64 bits, if the counter is narrower and wraps. Take the upper bits from the end
+ * of the stretch or, if the time of this end is not known, from the last time of the clock.
  */
 static u64 ntrace_ticks_widen(struct ntrace_queue *q, const struct ntrace_clock *clock, u64 value)
 {
@@ -115,14 +115,17 @@ static u64 ntrace_ticks_widen(struct ntrace_queue *q, const struct ntrace_clock 
 	return clock->valid ? clock->ticks + ((value - clock->ticks) & mask) : value;
 }
 
-/* Return the time of a message without SYNC that follows the time @last */
+/* Return the time in ticks of a message without SYNC, from its timestamp @tstamp and the previous time @last */
 u64 ntrace_next_tstamp(const struct ntrace_cpu *cpu, u64 last, u64 tstamp)
 {
 	u64 mask = ntrace_ts_mask(cpu);
 
 	if (cpu->dialect != NTRACE_DIALECT_SIFIVE0)
 		return last + tstamp;
-	/* The message contains the XOR of its time and @last. If the result is less, the mask adds a wrap. */
+	/*
+	 * SiFive's message contains the XOR of its time and @last. A time below @last means that the counter has
+	 * wrapped around, so calculate the difference modulo the counter's range (@mask).
+	 */
 	return last + (((last ^ tstamp) - last) & mask);
 }
 
@@ -150,8 +153,8 @@ u64 ntrace_queue_time(struct ntrace_queue *q, u64 tstamp, u8 kind)
 	if (q->timeless || kind == NT_TSTAMP_NONE)
 		return q->time;
 	/*
-	 * If the end of the stretch is not known, take the upper bits from the time up to which messages were read
-	 * ahead. The decoder has not reached this time, so @tstamp is not later.
+	 * If the time of the end of the stretch is not known, take the upper bits from the time up to which messages
+	 * were read ahead. The decoder does not pass this time, so @tstamp is not later.
 	 */
 	if (mask != ~0ULL && !q->stretch_time && clock->valid)
 		tstamp = clock->ticks - ((clock->ticks - tstamp) & mask);
@@ -170,13 +173,13 @@ u64 ntrace_queue_time(struct ntrace_queue *q, u64 tstamp, u8 kind)
 /* Timestamps of a stretch, in ns of the perf clock */
 struct ntrace_scan {
 	u64	first, last;
-	bool	known;		/* a message has a time */
+	bool	known;		/* a message of the stretch has a time */
 	u64	same;		/* number of bytes whose messages all have the time @first */
 };
 
 /*
  * Read the timestamps of the stretch that starts at piece @i. If @all is not set, stop at the first timestamp that
- * differs from the first one.
+ * differs from the first one. Return false if no message has a time.
  */
 static bool ntrace_scan(struct ntrace_queue *q, unsigned int i, bool all, struct ntrace_scan *scan)
 {
@@ -217,7 +220,7 @@ out:
 
 /*
  * Return by how many ns the counter was set back between the previous stretch, which ended at @before, and this
- * stretch, whose first time is @first.
+ * stretch, whose first time is @first. Return 0 if it was not.
  */
 static u64 ntrace_went_back(struct ntrace_queue *q, u64 before, u64 first)
 {
@@ -227,7 +230,10 @@ static u64 ntrace_went_back(struct ntrace_queue *q, u64 before, u64 first)
 
 	while (prev && !q->pieces[prev].start && !ntrace_piece_is_last(q, prev - 1))
 		prev--;
-	/* Ignore a message that waited in the encoder's queue, and a first message whose time is damaged */
+	/*
+	 * The counter was not set back if only the first message is early, because it waited in the encoder's queue
+	 * since the previous stretch, or because its time is damaged
+	 */
 	if (!ntrace_scan(q, prev, true, &scan) || scan.last < first ||
 	    (scan.last == first && back < NTRACE_EARLY) || !ntrace_scan(q, q->flow_piece, true, &scan) ||
 	    (q->stretch_time && scan.last + back > q->stretch_time + NTRACE_EARLY))
@@ -251,8 +257,9 @@ void ntrace_clock_check(struct ntrace_queue *q)
 		prev = q->pieces[q->flow_piece - 1].stretch;
 	if (ntrace_scan(q, q->flow_piece, false, &scan)) {
 		/*
-		 * less than 64 bytes of trace belong to a ns, in which a processor executes less than eight
-		 * instructions, with at most eight bytes each
+		 * A processor executes less than eight instructions in a ns, with at most eight bytes of trace each.
+		 * So the counter does not advance if more than 64 bytes of trace for each ns in a tick have the same
+		 * time.
 		 */
 		tick = ntrace_counter_to_time(q, 1ULL << ntrace_prescale_shift(q->info)) - ntrace_counter_to_time(q, 0);
 		constant = !scan.last || (scan.last == scan.first && scan.same > 4096 && scan.same / 64 > tick);

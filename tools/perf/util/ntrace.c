@@ -129,8 +129,8 @@ static int ntrace_flush_stack(struct thread *thread, void *unused __maybe_unused
 }
 
 /*
- * Make perf script exit with 1 after everything was delivered, if option e of --itrace asks for
- * errors and there are some. Other commands would show nothing if this call failed.
+ * Return 1 to make perf script exit with 1 after everything was delivered, if option e of --itrace
+ * asks for errors and there are some. Return 0 to other commands, which would show nothing otherwise.
  */
 static int ntrace_status(struct ntrace *nt)
 {
@@ -139,7 +139,9 @@ static int ntrace_status(struct ntrace *nt)
 
 	if (!nt->damaged || !nt->synth_opts.errors || !opts->default_no_sample || opts->inject)
 		return 0;
-	/* If this call succeeds, perf flushes the stacks; if it fails, flush them here */
+	/*
+	 * Output the calls that have not returned. perf does this at the end, but only if this function returns 0.
+	 */
 	err = machines__for_each_thread(&nt->session->machines, ntrace_flush_stack, NULL);
 	return err ? : 1;
 }
@@ -260,7 +262,8 @@ static void ntrace_setup_time(struct ntrace *nt)
 	nt->tc.time_mult = nt->info.time_mult;
 	nt->tc.time_zero = nt->info.time_zero;
 	/*
-	 * PERF_RECORD_TIME_CONV has more fields, for a kernel clock that is narrower than 64 bits
+	 * If the recording has PERF_RECORD_TIME_CONV, use it instead of ntrace::info, because it also has the fields
+	 * for a kernel clock that is narrower than 64 bits
 	 */
 	if (conv->time_mult && event_contains(*conv, time_cycles)) {
 		nt->tc.time_shift = conv->time_shift;
@@ -326,7 +329,10 @@ static int ntrace_collect_stretches(struct ntrace *nt)
 
 	if (perf_data__is_pipe(session->data) || ntrace_has_compressed(session))
 		ntrace_hold_begin(nt);
-	/* Each sample is a stretch, and the file has no AUX buffers */
+	/*
+	 * Do not read the file in advance for PERF_RECORD_AUX if trace is in samples, which do not need this record,
+	 * or if the file is a pipe, which cannot be read twice
+	 */
 	if (nt->sampling || perf_data__is_pipe(session->data))
 		return 0;
 	err = perf_session__peek_events(session, session->header.data_offset,
@@ -337,10 +343,10 @@ static int ntrace_collect_stretches(struct ntrace *nt)
 	return err;
 }
 
-/* Check the index, because perf reads trace at the positions in it */
+/* Return true if the positions in the index of trace are valid, because perf reads trace at them */
 static bool ntrace_index_is_valid(struct perf_session *session)
 {
-	/* perf record -z of Linux 6.12 does not pad compressed data */
+	/* perf record -z of Linux 6.12 does not pad compressed data, so trace may be at any position */
 	u64 align = ntrace_has_compressed(session) ? 1 : PERF_AUXTRACE_RECORD_ALIGNMENT;
 	u64 size = session->data->file.size;
 	struct auxtrace_index *index;
@@ -410,9 +416,9 @@ static int ntrace_setup(struct ntrace *nt)
 	ntrace_find_sched_switch(nt);
 	nt->kernel_start = nt->info.cpus[0].xlen == 32 ? NTRACE_KERNEL_START_32 :
 							 NTRACE_KERNEL_START_64;
-	/* a thread executes in the kernel for a while after PERF_RECORD_EXIT */
+	/* Keep exited threads, because a thread executes in the kernel for a while after PERF_RECORD_EXIT */
 	symbol_conf.keep_exited_threads = true;
-	/* Modules are below the kernel, and perf would treat them as user code */
+	/* Let perf treat modules as code of the kernel, although they are at lower addresses than the kernel itself */
 	nt->machine->kernel_start = nt->kernel_start;
 	if (nt->firmware_path && ntrace_firmware_load(&nt->firmware, nt->firmware_path))
 		return -EINVAL;
@@ -449,7 +455,7 @@ int ntrace_process_auxtrace_info(union perf_event *event, struct perf_session *s
 	nt->session = session;
 	nt->machine = &session->machines.host;
 	INIT_LIST_HEAD(&nt->held);
-	/* perf data convert sets no options */
+	/* perf data convert does not set options of --itrace, so use the defaults */
 	if (!session->itrace_synth_opts) {
 		itrace_synth_opts__set_default(&nt->own_opts, false);
 		session->itrace_synth_opts = &nt->own_opts;

@@ -45,7 +45,7 @@ struct ntrace_recording {
 	struct perf_pmu		*pmu;
 	struct evlist		*evlist;
 	bool			snapshot_mode;
-	/* One entry per mmap, set if its buffer has wrapped and contains only trace */
+	/* array with an entry for each mmap, which is true after its AUX buffer was filled, and so is all trace */
 	bool			*wrapped;
 	int			nr_wrapped;
 };
@@ -65,7 +65,7 @@ static struct ntrace_recording *to_recording(struct auxtrace_record *itr)
 
 /* --------------------------------------------------- hardware properties */
 
-/* Return a number from cpuN/ in the PMU's sysfs directory, or @none */
+/* Return the number in the file cpuN/@name of the PMU's sysfs directory, or @none if the file has none */
 static u64 ntrace_cpu_attr(const struct perf_pmu *pmu, struct perf_cpu cpu, const char *name,
 			   u64 none)
 {
@@ -81,8 +81,8 @@ static u64 ntrace_cpu_attr(const struct perf_pmu *pmu, struct perf_cpu cpu, cons
 }
 
 /*
- * Return true if the kernel writes scontext. An encoder may report scontext even if the hart has no
- * such register, or does not let the kernel write it.
+ * Return true if the kernel writes thread IDs to the CSR scontext. An encoder may report scontext even if
+ * the hart has no such register, or does not let the kernel write it.
  */
 static bool ntrace_writes_scontext(const struct perf_pmu *pmu)
 {
@@ -92,8 +92,8 @@ static bool ntrace_writes_scontext(const struct perf_pmu *pmu)
 }
 
 /*
- * Return true unless this process is in another PID namespace, to which the driver does not reveal
- * the system's thread IDs
+ * Return true if trace may have the system's thread IDs. The driver does not reveal them to an
+ * unprivileged process in a PID namespace other than the initial one.
  */
 static bool ntrace_may_have_context(void)
 {
@@ -104,8 +104,8 @@ static bool ntrace_may_have_context(void)
 }
 
 /*
- * perf starts with this configuration, and terms of the user replace single fields (see
- * perf_pmu__config()).
+ * Set the default configuration of an event. Afterwards, perf replaces the fields for which the user gave
+ * terms (see perf_pmu__config()).
  */
 void ntrace_pmu_default_config(const struct perf_pmu *pmu, struct perf_event_attr *attr)
 {
@@ -120,7 +120,7 @@ void ntrace_pmu_default_config(const struct perf_pmu *pmu, struct perf_event_att
 		attr->config &= ~NTRACE_CONFIG_CONTEXT;
 }
 
-/* The metadata describes all CPUs with an encoder, because tasks may run on any of them */
+/* Return all CPUs with an encoder. The metadata describes all of them, because tasks may run on any of them. */
 static const struct perf_cpu_map *ntrace_cpus(struct ntrace_recording *rec)
 {
 	return rec->pmu->cpus;
@@ -148,8 +148,8 @@ static size_t ntrace_info_priv_size(struct auxtrace_record *itr,
 }
 
 /*
- * Fill in the values of the counter and of the time CSR when the event was opened, if the counter
- * is not the time CSR
+ * Fill in the values that the timestamp counter and the time CSR had together when the event was opened,
+ * if the counter is not the time CSR
  */
 static void ntrace_info_fill_base(const struct perf_pmu *pmu, struct perf_cpu cpu, __u64 *word)
 {
@@ -213,14 +213,14 @@ static void ntrace_info_fill_cpu(const struct perf_pmu *pmu, struct perf_cpu cpu
 	word[NTRACE_INFO_CPU_ADDR_BITS] = ntrace_cpu_attr(pmu, cpu, "addr_bits", 0);
 	word[NTRACE_INFO_CPU_SINK] = ntrace_sink_number(pmu, cpu);
 	ntrace_info_fill_base(pmu, cpu, word);
-	/* Read the frequency after the base. The frequency is 0 if the counter has restarted. */
+	/* Read the frequency after the base. It is 0 if the counter has restarted, so that the old base is not used. */
 	if (ntrace_counter_is_known(pmu, cpu, config))
 		word[NTRACE_INFO_CPU_TS_FREQ] = ntrace_cpu_attr(pmu, cpu, "timestamp/frequency", 0);
 }
 
 /*
- * The perf clock is the scaled time CSR. The kernel writes the scale to the user page of each event
- * (arch_perf_update_userpage()).
+ * Fill in how to convert the time CSR to the perf clock, which is the scaled time CSR. The kernel writes
+ * the scale to the user page of each event (arch_perf_update_userpage()).
  */
 static void ntrace_info_fill_time(struct evlist *evlist, __u64 *word)
 {
@@ -365,8 +365,8 @@ static int ntrace_check_privileges(struct perf_pmu *pmu, const struct perf_event
 }
 
 /*
- * Check an event before the kernel rejects it with an errno for which perf prints another
- * explanation
+ * Check an event here, because the kernel would reject an invalid one with an errno for which perf prints
+ * a wrong explanation. Return 0 or an error.
  */
 static int ntrace_check_event(struct perf_pmu *pmu, const struct evsel *evsel,
 			      const struct record_opts *opts)
@@ -388,8 +388,8 @@ static int ntrace_check_event(struct perf_pmu *pmu, const struct evsel *evsel,
 }
 
 /*
- * Return the message that perf prints if the kernel rejected the event and perf itself has no
- * explanation
+ * Write the message that perf prints if the kernel rejected the event and perf itself has no explanation.
+ * Return the length of the message, or 0 if the event is of another PMU.
  */
 int arch_evsel__open_strerror(struct evsel *evsel, NTRACE_OPEN_ERR char *msg, size_t size)
 {
@@ -405,7 +405,7 @@ int arch_evsel__open_strerror(struct evsel *evsel, NTRACE_OPEN_ERR char *msg, si
 	if (error == ESRCH)
 		return scnprintf(msg, size,
 				 "The process or thread has ended, so it cannot be traced. Give -p or -t one that still runs.\n");
-	/* perf may have changed errno since the kernel refused the event, so that EBUSY is not seen here */
+	/* Assume EBUSY for any other errno, because perf may have changed errno since the kernel rejected the event */
 	return scnprintf(msg, size,
 			 "Another program uses a trace encoder that %s needs. It is a process whose /proc/PID/fd has a perf_event. If there is none, 'dmesg | grep ntrace' may show the reason.\n",
 			 evsel__name(evsel));
@@ -436,7 +436,7 @@ static int ntrace_setup_evsel(struct ntrace_recording *rec, struct evlist *evlis
 	return 0;
 }
 
-/* Set sizes that the user did not choose. By default, an unprivileged user may lock 516 KiB. */
+/* Set buffer sizes that the user did not choose. By default, an unprivileged user may lock only 516 KiB. */
 static void ntrace_default_pages(struct record_opts *opts, size_t privileged_size)
 {
 	if (perf_event_paranoid_check(-1)) {
@@ -468,7 +468,7 @@ static int ntrace_snapshot_sizes(struct record_opts *opts)
 	return 0;
 }
 
-/* Choose or check the size of the AUX area, which must hold the largest sample */
+/* Choose or check the size of the AUX area, into which the largest AUX sample must fit */
 static int ntrace_sample_sizes(struct record_opts *opts, struct evlist *evlist)
 {
 	struct evsel *evsel;
@@ -491,7 +491,7 @@ static int ntrace_sample_sizes(struct record_opts *opts, struct evlist *evlist)
 	return 0;
 }
 
-/* The kernel would return ENOMEM, for which perf prints only the number */
+/* Refuse buffers that exceed the memory. The kernel would return ENOMEM, for which perf prints only the number. */
 static int ntrace_check_memory(struct evlist *evlist, size_t size)
 {
 	int nr = perf_cpu_map__nr(ntrace_evlist_core(evlist)->user_requested_cpus);
@@ -612,7 +612,7 @@ static int ntrace_recording_options(struct auxtrace_record *itr, struct evlist *
 	if (err)
 		return err;
 
-	/* The AUX buffer belongs to the first event of an mmap */
+	/* perf creates the AUX buffer for the first event of an mmap, so put this event first */
 	evlist__to_front(evlist, evsel);
 	/*
 	 * The decoder needs the time and CPU of PERF_RECORD_AUX, which reports that trace stopped
@@ -691,8 +691,8 @@ static int ntrace_grow_wrapped(struct ntrace_recording *rec, int idx)
 }
 
 /*
- * Return true if the buffer has trace from @start to @end. Pages are initially zero, so any trace
- * after the head is older than the head.
+ * Return true if the buffer has trace between @start and @end. Pages are zero at first, so any other byte
+ * after the head was written before the buffer wrapped around.
  */
 static bool ntrace_has_data(const unsigned char *data, size_t start, size_t end)
 {
@@ -706,8 +706,8 @@ static bool ntrace_has_data(const unsigned char *data, size_t start, size_t end)
 }
 
 /*
- * In snapshot mode, *head either counts on past the end of the buffer or restarts at 0; both are
- * allowed. Before the first wrap, the new trace is from *old to *head.
+ * Set *old and *head to the start and end of the new trace of a snapshot. *head may restart at 0 at the end
+ * of the buffer, or continue to increase. Before the first wrap, the new trace is from *old to *head.
  */
 static int ntrace_find_snapshot(struct auxtrace_record *itr, int idx, struct auxtrace_mmap *mm,
 				unsigned char *data, u64 *head, u64 *old)
@@ -733,7 +733,7 @@ static int ntrace_find_snapshot(struct auxtrace_record *itr, int idx, struct aux
 
 /* ------------------------------------------------------------------- init */
 
-/* Trace contains timestamps, so the decoder does not need the time when the buffer was read */
+/* Return 0 for the time when the buffer was read. The decoder does not need it, because trace has timestamps. */
 static u64 ntrace_reference(struct auxtrace_record *itr __maybe_unused)
 {
 	return 0;
@@ -772,7 +772,7 @@ static struct auxtrace_record *ntrace_recording_init(struct perf_pmu *pmu, int *
 	rec->itr.find_snapshot = ntrace_find_snapshot;
 	rec->itr.reference = ntrace_reference;
 	rec->itr.read_finish = auxtrace_record__read_finish;
-	/* perf reads this before it calls ntrace_check_options(), which may fail */
+	/* perf reads this size before ntrace_check_options() can reject AUX samples, so always set it */
 	rec->itr.default_aux_sample_size = KiB(4);
 	*err = 0;
 	return &rec->itr;

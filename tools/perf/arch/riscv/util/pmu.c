@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* PMUs of RISC-V that perf must know by name. */
+/* Set-up of the PMUs of RISC-V that perf recognises by name. */
 #include <string.h>
 
 #include "../../../util/mem-events.h"
@@ -8,7 +8,7 @@
 
 void perf_pmu__arch_init(struct perf_pmu *pmu)
 {
-	/* Like the weak function that this one replaces */
+	/* Set the memory events of a core PMU, like the weak function of perf that this function replaces */
 	if (pmu->is_core)
 		pmu->mem_events = perf_mem_events;
 
