@@ -57,7 +57,7 @@ static const struct command {
 };
 
 #ifdef ONLY_RECORD
-/* Decoding is left out of a static command. */
+/* With ONLY_RECORD, the command contains no decoder, so these functions that need it only fail. */
 int flight_calls(const char *path, size_t wanted)
 {
 	return usage_error("this ntrace can only record: run ntrace flight calls -i %s with a full build of ntrace",

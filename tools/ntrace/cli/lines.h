@@ -47,8 +47,8 @@ void lines_add_text(struct lines *lines, const char *text);
  * lines_room() - return memory for up to @size bytes of the line, which the caller writes with
  * functions of put-text.h
  *
- * Return NULL if out of memory; lines_end() then fails. lines_done() completes these bytes, which
- * end at @end.
+ * Return NULL if out of memory; lines_end() then fails. The caller then passes the end of the written
+ * bytes to lines_done() as @end, which adds them to the line.
  */
 char *lines_grow(struct lines *lines, size_t size);
 static inline char *lines_room(struct lines *lines, size_t size)

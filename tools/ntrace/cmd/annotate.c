@@ -25,7 +25,7 @@ static const char usage[] =
 	"iterated. FUNCTION may be a pattern such as 'foo::*'.\n";
 
 struct annotate {
-	/* options of the recording; the argument is the name of a function, or a pattern */
+	/* options of the recording; its argument is the name of the function to print, or a pattern of names */
 	struct recording_options recording;
 	bool		json;
 };

@@ -46,7 +46,7 @@ struct part {
 	struct nt_chain	*chain;
 	NS_ARRAY(struct find) finds;
 	struct counts	counts;
-	/* cache of targets that were already checked, so that they have an lpad or are in @finds */
+	/* cache of targets of jumps that need no new check, because they have an lpad or are already in @finds */
 	struct { uint64_t space, addr; } targets[TARGETS];
 };
 

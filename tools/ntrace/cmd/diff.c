@@ -142,7 +142,10 @@ int cmd_diff(int argc, char **argv)
 	if (!runs[0] || !runs[1])
 		return usage_error("diff needs recordings on both sides of --");
 	diff.many = runs[0] > 1 || runs[1] > 1;
-	/* parts of threads cannot be compared from their start on, but their functions can */
+	/*
+	 * --time, --cpu and --object select parts of threads. The parts of two runs may begin at different instructions,
+	 * so compare the totals of each function, and not the order of the instructions.
+	 */
 	diff.by_function = diff.many || filter->time.to || filter->cpu >= 0 || filter->object;
 	if (diff.by_function)
 		return diff_many(&diff, paths, runs);

@@ -254,7 +254,7 @@ static void put_row(struct nt_session *session, const struct nt_thread *row)
 	       row->cpu, row->ran, row->insns);
 }
 
-/* Return true if trace is missing. */
+/* Write all information as JSON. Return true if the recording reports that trace is missing. */
 static bool put_all(struct nt_session *session, const struct nt_session_info *info, const row_list *rows,
 		    unsigned long limit)
 {
@@ -270,9 +270,9 @@ static bool put_all(struct nt_session *session, const struct nt_session_info *in
 	return missing;
 }
 
-/* ---- All ---- */
+/* ---- All information ---- */
 
-/* Return true if trace is missing. */
+/* Print all information as text. Return true if the recording reports that trace is missing. */
 static bool print_all(struct nt_session *session, const struct nt_session_info *info, const row_list *rows,
 		      unsigned long limit)
 {

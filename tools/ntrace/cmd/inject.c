@@ -346,9 +346,10 @@ static int write_sample(void *ctx, uint64_t time, void *line, size_t size)
 	struct inject *inject = ctx;
 
 	/*
-	 * use the time of the merge, which never decreases. The time of the sample itself can be later than
-	 * that of the next sample, because a stretch may end after the start of the next stretch, and perf
-	 * would then change the order of the samples.
+	 * replace the time of the sample by @time, by which the samples of all CPUs were merged, and which
+	 * never decreases. The time of the sample itself can be later than that of the next sample, because
+	 * a stretch of trace may end after the start of the next stretch. perf would then sort the samples
+	 * into another order.
 	 */
 	memcpy((uint8_t *)line + TIME_AT, &time, sizeof(time));
 	if (write_records(inject, time) || pd_write(&inject->file, line, size))
@@ -382,11 +383,12 @@ static struct perf_event_attr make_attr(const struct inject *inject)
 /* Copy the features that describe neither the events nor the trace. */
 static void keep_features(const struct inject *inject, struct pd_feature_section *features)
 {
+	/* numbers of features in the header of perf.data; perf names them HEADER_BUILD_ID and so on */
 	static const uint8_t kept[] = {
-		2 /* build ids */, 3 /* host */, 4 /* release */, 5 /* version */, 6 /* machine */,
-		7 /* processors */, 8 /* processor */, 9 /* its id */, 10 /* memory */,
-		11 /* command */, 13 /* topology */, 14 /* NUMA */, 21 /* times of samples */,
-		24 /* folder */, 29 /* clock */,
+		2 /* BUILD_ID */, 3 /* HOSTNAME */, 4 /* OSRELEASE */, 5 /* VERSION */, 6 /* ARCH */,
+		7 /* NRCPUS */, 8 /* CPUDESC */, 9 /* CPUID */, 10 /* TOTAL_MEM */,
+		11 /* CMDLINE */, 13 /* CPU_TOPOLOGY */, 14 /* NUMA_TOPOLOGY */, 21 /* SAMPLE_TIME */,
+		24 /* DIR_FORMAT */, 29 /* CLOCK_DATA */,
 	};
 	struct pd_feature_section *f;
 	const void *data;

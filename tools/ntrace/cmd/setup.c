@@ -127,7 +127,10 @@ static const struct step stop_steps[] = {
 #define START_STEPS	(sizeof(start_steps) / sizeof(*start_steps))
 #define STOP_STEPS	(sizeof(stop_steps) / sizeof(*stop_steps))
 
-/* Commands that the steps use. ntrace_drain reads trRamWP, and saves SIZE bytes at START, or the SRAM if SIZE is 0. */
+/*
+ * Definitions of gdb commands at the start of the script, which its other lines call. ntrace_drain reads trRamWP, and
+ * saves SIZE bytes at START, or the SRAM if SIZE is 0.
+ */
 static const char gdb_commands[] =
 	"define ntrace_write\n"
 	"  set {unsigned int}($arg0) = $arg1\n"
@@ -319,7 +322,7 @@ static uint32_t field_value(const struct setup *s, const struct component *c, en
 {
 	const uint32_t control[] = {
 		[RAMSINK] = (s->size ? 0x10 : 0) | s->stop_on_wrap << 8,
-		/* trTeFormat for N-Trace, and trTeInstMode 6; an encoder without mode 6 sets a mode that it supports */
+		/* trTeFormat 1, N-Trace, and trTeInstMode 6, HTM; an encoder without HTM chooses another mode */
 		[ENCODER] = 0x1000060 | s->sync_mode << 16 | s->sync_max << 20,
 	};
 	uint64_t limit = s->start + s->size - PAGE;
@@ -347,7 +350,10 @@ static void print_step(const struct setup *s, const struct component *c, const s
 		       c->address + step->offset, value);
 }
 
-/* Print the steps of the components of a kind whose component::far is @far. */
+/*
+ * Print the register accesses (@steps) of each component of kind @kind whose distance to the sink (component::far)
+ * is @far.
+ */
 static void print_steps(const struct setup *s, const struct step *steps, size_t nr, enum kind kind, unsigned int far)
 {
 	/* do not end the script if a stop does not complete, because the script then saves the trace */

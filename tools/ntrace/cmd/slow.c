@@ -24,7 +24,8 @@ static const char usage[] =
 
 struct slow {
 	struct recording_options recording;
-	unsigned long	limit, nth;	/* @limit is ULONG_MAX if it was not given */
+	/* arguments of --limit (ULONG_MAX if not given), and of --nth: 1 for the slowest call, 2 for the second */
+	unsigned long	limit, nth;
 	bool		json;
 };
 

@@ -70,8 +70,9 @@ struct export_format {
 };
 
 /*
- * Number of entries in export::slices, a cache of the threads of slices. Calls in the order of time
- * belong to the current slice of each CPU, so that one entry for each CPU is enough.
+ * Number of entries in export::slices, which caches the threads of slices. A slice is a part of the
+ * trace of a CPU in which the CPU executed one thread. Calls in the order of time belong to the
+ * current slice of each CPU, so that one entry for each CPU is enough.
  */
 #define EXPORT_SLICES	64
 
@@ -102,7 +103,7 @@ struct export {
 	 */
 	struct export_slice slices[EXPORT_SLICES];
 	void		*state;		/* state of the format */
-	void		*writer;	/* state of a format if export_stacks_*() use @state */
+	void		*writer;	/* state of the format, if export_stacks_*() already use @state */
 };
 
 extern const struct export_format export_chrome, export_jsonl, export_speedscope, export_folded,

@@ -24,7 +24,7 @@
 #include "session/hash.h"
 
 #define GROUP_ROWS	(1 << 18)
-#define BLOCK		128		/* number of differences in a block */
+#define BLOCK		128		/* values per block of DELTA_BINARY_PACKED, each stored as a difference */
 #define MINIBLOCKS	4
 #define LEVEL		3		/* compression level of zstd */
 

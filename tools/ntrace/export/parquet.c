@@ -179,7 +179,7 @@ static int parquet_done(struct export *e)
 	if (put_losses(e, p->tables[LOSSES]))
 		return -1;
 	for (i = 0; i < TABLES; i++) {
-		/* a full disk must fail here, before the first file gets its name */
+		/* detect a full disk here, before the first file replaces an older one and gets its name */
 		if (parquet_end(p->tables[i]) || fflush(p->files[i]) || fsync(fileno(p->files[i])))
 			return -1;
 	}

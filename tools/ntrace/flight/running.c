@@ -360,7 +360,7 @@ static void wait_for_entropy(void)
 
 	if (getrandom(&byte, 1, GRND_NONBLOCK) == 1 || getrandom(&byte, 1, 0) != 1)
 		return;
-	/* A worker patches the code afterwards. */
+	/* after getrandom() has returned, a worker of the kernel patches the code, so give it time */
 	usleep(100000);
 }
 

@@ -36,7 +36,7 @@ struct vmcore {
 	char		missing[256];	/* names of the modules without code */
 };
 
-/* The current name, and the address of the next one */
+/* A symbol name in kallsyms of the crashed kernel, and the address of the name after it */
 struct name {
 	uint64_t	next;
 	char		text[MAX_NAME];	/* the first character is the type */

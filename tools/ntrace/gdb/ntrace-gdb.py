@@ -47,7 +47,8 @@ class TraceUnwinder(Unwinder):
             return None
         if level >= len(self.rows):
             return None
-        # use the id of the executed thread, because a CPU executes several threads with different frames
+        # make up a stack pointer for each frame, because the trace has none. Calculate it from the id of
+        # the thread that is executed, so that frames of several threads on one CPU differ
         sp = TOP - (self.tid & 0xffffff) * THREAD - (len(self.rows) - level) * FRAME
         info = pending.create_unwind_info(FrameId(unsigned(sp), unsigned(0)))
         bits = 32 if pending.architecture().name() == 'riscv:rv32' else 64
@@ -169,7 +170,7 @@ gdb.events.stop.connect(lock_steps)
 for setting in (
         # objects.c explains why the OS ABI is none
         'osabi none',
-        # the callers are at an address of 64 bits, even if the program has addresses of 32 bits
+        # the list of callers (WINDOW) is at an address of 64 bits, even if the program has addresses of 32 bits
         'remoteaddresssize 64',
         # do not end the connection if a reply takes some seconds, because callers at the end of a
         # large recording are found slowly

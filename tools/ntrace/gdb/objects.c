@@ -160,8 +160,9 @@ static void put_threads(struct stub *stub, FILE *f)
 
 /*
  * gdb identifies a library only by its name. If a file is later loaded at another address, the stub therefore puts
- * slashes before the name, so that gdb takes it as another library. Return the number of slashes. It counts the
- * entries of the lists that have the file at another address, up to the first list that has the file at this address.
+ * slashes before the name, so that gdb takes it as another library. Return the number of slashes. This is the number
+ * of times that the lists of files (nt_replay_file()) have the file at other addresses, before they first have it at
+ * this address.
  */
 static size_t earlier_places(struct stub *stub, const struct nt_replay_object *file)
 {
@@ -303,7 +304,7 @@ static void read_file(struct stub *stub, const char *packet)
 
 	if (!file || *packet++ != ',' || !packet_number(&packet, &size) || *packet++ != ',' ||
 	    !packet_number(&packet, &offset)) {
-		/* EBADF */
+		/* the operation has failed (-1) with errno 9, EBADF */
 		reply_text(stub, "F-1,9");
 		return;
 	}

@@ -28,7 +28,7 @@ enum {
 
 struct stub_break {
 	uint64_t	addr;
-	uint8_t		kind;		/* 0: Z0, 1: Z1 */
+	uint8_t		kind;		/* 0: software breakpoint (packet Z0), 1: hardware (Z1) */
 	NS_ARRAY(uint8_t) code;		/* all conditions; each follows its length, which has two bytes */
 };
 
@@ -66,17 +66,20 @@ struct stub {
 	bool		no_acks;
 	bool		lldb;		/* the client is LLDB, which is refused */
 	bool		has_script;	/* the client has read callers, which only ntrace-gdb.py does */
-	bool		linux_abi;	/* the client steps with breakpoints, see run.c */
+	bool		linux_abi;	/* gdb takes the target as GNU/Linux, so run_packet() refuses to step */
 	int32_t		tid, run_tid;	/* threads that packets Hg and Hc have chosen; @run_tid is -1 for any thread */
 	NS_ARRAY(struct stub_break) breaks;
-	NS_ARRAY(uint64_t) addrs;	/* addresses of @breaks */
+	NS_ARRAY(uint64_t) addrs;	/* address of each breakpoint in @breaks, for nt_replay_find() */
 	struct stub_file files[STUB_FILES];
 	enum stub_goto	goes_to;
 	uint64_t	goto_value, goto_end;
 	struct nt_replay_caller callers[STUB_CALLERS];
 	size_t		nr_callers;	/* may exceed STUB_CALLERS */
 	int32_t		callers_tid;	/* thread of @callers; -1: none */
-	/* bytes that were received, and a reply */
+	/*
+	 * @input has @nr received bytes, of which the first @at were parsed; @packet has the packet that is processed;
+	 * @reply has the reply to it
+	 */
 	uint8_t		input[4096];
 	size_t		at, nr;
 	char		packet[STUB_PACKET + 1];
@@ -86,7 +89,7 @@ struct stub {
 	bool		reply_too_long;
 };
 
-/* ---- link.c ---- */
+/* ---- link.c, which reads and writes packets ---- */
 
 /* link_read() - read a packet into @stub->packet. Return false at the end of the connection. */
 bool link_read(struct stub *stub);
@@ -110,7 +113,7 @@ bool packet_number(const char **at, uint64_t *value);
  */
 long packet_hex(const char *text, uint8_t *data, size_t max);
 
-/* ---- stub.c ---- */
+/* ---- stub.c, which replies to packets that ask for registers, memory and threads ---- */
 
 /* stub_serve() - serve a client until it leaves. Return EXIT_CLEAN, or EXIT_USAGE if the client was refused. */
 int stub_serve(struct stub *stub, int in, int out);
@@ -134,7 +137,7 @@ bool stub_goto(struct stub *stub, const char *place);
 /* stub_say() - print a line on the client's console. */
 bool stub_say(struct stub *stub, const char *text);
 
-/* ---- objects.c, run.c, agent.c ---- */
+/* ---- objects.c (files), run.c (breakpoints and steps) and agent.c (conditions of breakpoints) ---- */
 
 /* objects_packet() and run_packet() - reply to a packet. Return false if another file must reply to the packet. */
 

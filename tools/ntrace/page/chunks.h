@@ -40,8 +40,8 @@ struct pending_chunk {
 
 struct chunks {
 	/*
-	 * temporary files with the chunks of level @near_level and above, which the first picture
-	 * needs, and of the levels below
+	 * temporary files: @near has the chunks of level @near_level and above, which the page
+	 * needs for its first picture, and @far has the chunks of the levels below, with more detail
 	 */
 	FILE		*near, *far;
 	unsigned int	near_level;

@@ -17,12 +17,13 @@ struct group {
 	uint64_t	end;
 	uint64_t	n;		/* number of items of level 0 in the group */
 	uint64_t	longest;	/* duration of the longest item, ns */
-	uint32_t	name;		/* name of the longest item */
+	uint32_t	name;		/* name of the longest item, for the merged item */
 	uint32_t	nr;		/* number of items and merged items in the group; 0: the group is not in use */
 };
 
 struct depth {
-	struct group	groups[LEVELS];	/* the open group of each level; level 0 has none */
+	/* for each level except level 0, the group to which the next item may be added */
+	struct group	groups[LEVELS];
 	uint32_t	open;		/* bit mask of the levels whose group has items */
 };
 
@@ -109,7 +110,7 @@ static bool fits(const struct group *g, unsigned int level, const struct level_i
 	return item->begin < g->end || item->begin - g->end < LEVEL_NS(level);
 }
 
-/* Add an item that is too short for @level. */
+/* Add an item that is too short for @level to show it separately to the group of @level, or to a new group. */
 static int add_at(struct levels *levels, struct depth *d, unsigned int level,
 		  const struct level_item *item)
 {

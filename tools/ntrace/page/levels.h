@@ -27,7 +27,7 @@ struct level_item {
 	uint64_t	n;
 	uint32_t	depth;
 	uint32_t	name;		/* number of the name; for a merged item, that of the longest item */
-	uint8_t		made;		/* first level that shows this merged item; 0: the item is not merged */
+	uint8_t		made;		/* for a merged item, lowest level that shows it; 0: the item is not merged */
 	uint8_t		kind;		/* value that the caller of levels_add() chooses; 0 for a merged item */
 };
 
@@ -38,7 +38,8 @@ struct levels;
 /*
  * levels_new() - create the levels of a track. Return NULL if out of memory.
  *
- * @put receives each item and merged item, and the last level that shows it.
+ * @put receives each item and merged item, with the highest level that shows it (the level with the
+ * least detail).
  */
 struct levels *levels_new(level_put_fn put, void *ctx);
 void levels_free(struct levels *levels);

@@ -200,7 +200,10 @@ static void put_all(const struct callgrind *c)
 
 static int callgrind_write(struct profile *profile)
 {
-	/* a call that another file makes or receives is part of the costs of its caller in a selected file */
+	/*
+	 * do not filter calls by object file, because a call in another file must still be added to the costs of its
+	 * caller in a selected file
+	 */
 	struct nt_filter filter = profile->recording.filter;
 	struct callgrind c = { .profile = profile };
 	int err = -1;

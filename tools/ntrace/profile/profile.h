@@ -49,8 +49,8 @@ struct profile_line {
 	const char	*file;
 	int		line;
 	/*
-	 * hash of the function that contains the line, and of the functions into which that
-	 * function is inlined; 0 if the line was not executed
+	 * identifier of one of the copies of the line that inlining makes, which is a hash of the function
+	 * that contains the line, and of the functions into which it is inlined; 0: not executed
 	 */
 	uint64_t	copy;
 	uint64_t	count;

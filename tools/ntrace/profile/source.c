@@ -9,8 +9,8 @@
 #include "profile.h"
 
 /*
- * The lines of the start of a function. @start is the line with the function's name, and @line is
- * the first line with code, which may be that of the opening brace.
+ * Lines of the start of a function. @start is the line with the function's name, and @line is the
+ * line of the function's start address, which may be that of the opening brace.
  */
 struct entry {
 	const char	*file;
@@ -175,8 +175,8 @@ static int entry_cmp(const void *a, const void *b)
 }
 
 /*
- * Move the count of a function's first line with code to the line with the function's name, because
- * gcov also reports it there.
+ * If a function's start address has a later line than the function's name, move the count of this
+ * line to the line with the name, because gcov reports it there.
  */
 static void move_entries(struct making *m)
 {

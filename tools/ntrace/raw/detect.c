@@ -50,7 +50,10 @@ struct detect {
 	uint64_t		wrapped_at;
 	struct nt_config	best;
 	struct detected		score;		/* result of decoding with @best */
-	/* number of options that @best sets, plus 2 for each encoder in @encoders before that of @best */
+	/*
+	 * number of options that @best sets, plus 2 for each encoder in @encoders before that of @best. Of two
+	 * results with the same score, that with the lower penalty is used, because it needs fewer assumptions.
+	 */
 	unsigned int		penalty;
 };
 
@@ -109,7 +112,7 @@ static void count_bytes(struct nt_flow *flow, const uint8_t *data, size_t size, 
 			break;
 		nt_flow_restart(flow, at + n, true);
 	}
-	/* a message has about four bytes */
+	/* estimate the number of messages in the bytes that were not decoded; a message has about four bytes */
 	score->unread += (size - at) / 4;
 }
 
@@ -416,7 +419,7 @@ static bool run_frames(struct detect *d, struct options *options)
 	return true;
 }
 
-/* ---- the file ---- */
+/* ---- The file whose options are detected ---- */
 
 static bool map_file(struct detect *d, const char *path)
 {

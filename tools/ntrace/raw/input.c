@@ -34,7 +34,8 @@ struct input {
 	 * offset are read last
 	 */
 	uint64_t	wrapped_at;
-	uint64_t	before_seam;	/* number of bytes at the start of the file, which are read last */
+	/* number of bytes before @wrapped_at that are still to be read, which is set at the end of the file */
+	uint64_t	before_seam;
 	const char	*path;
 	/* converter of a pin interface; NULL: the file has bytes as a RAM sink stores them */
 	struct nt_pins	*pins;

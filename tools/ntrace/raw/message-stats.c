@@ -10,8 +10,8 @@
 /* ---- A message ---- */
 
 /*
- * Return the byte at @offset of the stretch. This byte is in @data, which begins at offset @begin,
- * or in message_walk::tail, which ends there.
+ * Return the byte at @offset of the stretch. This byte is in @data, which begins at offset @begin of
+ * the stretch, or in message_walk::tail, which has the bytes of the stretch before @begin.
  */
 static uint8_t byte_at(const struct message_walk *walk, const uint8_t *data, uint64_t begin,
 		       uint64_t offset)
@@ -205,7 +205,7 @@ void stats_add(struct message_stats *sum, const struct message_stats *stats)
 	uint64_t *to = (uint64_t *)sum;
 	size_t i;
 
-	/* all members before @from are counts */
+	/* add the members of struct message_stats before @from, which are all 64-bit counts */
 	for (i = 0; i < offsetof(struct message_stats, from) / sizeof(*to); i++)
 		to[i] += ((const uint64_t *)stats)[i];
 	if (!stats->has_time)

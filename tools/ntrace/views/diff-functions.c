@@ -17,7 +17,7 @@
 #include "session/calls/calls.h"
 #include "session/hash.h"
 
-#define SCORE	4	/* minimum score of a printed function, whose sides differ by more than chance */
+#define SCORE	4	/* functions with a lower score are not printed, as chance may explain their difference */
 
 enum { CALLS, INSNS, TIME, NR_VALUES };
 

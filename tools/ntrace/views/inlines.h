@@ -12,8 +12,8 @@ struct inlines *inlines_new(struct nt_session *session);
 void inlines_free(struct inlines *inlines);
 
 /*
- * inlines_at() - find the inlined functions at an address; the function is an nt_inlined_fn, and
- * @ctx is a struct inlines
+ * inlines_at() - find the inlined functions at an address; inlines_at() can be passed as an
+ * nt_inlined_fn, whose @ctx is then a struct inlines
  */
 size_t inlines_at(void *ctx, const char *object, uint64_t address, const char **names, size_t max);
 

@@ -103,8 +103,8 @@ static bool is_related(const struct query_node *node, const struct query_call *c
 	bool behind = node->kind == QUERY_HAS || node->kind == QUERY_BEFORE;
 	uint64_t id = node->kind == QUERY_HAS ? call->id + 1 : node->kind == QUERY_BEFORE ? call->last + 1 : call->id;
 	/*
-	 * index of the group's first call whose id is at least @id; for QUERY_IN and QUERY_AFTER, it is
-	 * decreased below to the index of the group's last call whose id is less than @id
+	 * index of the group's first call whose id is at least @id; for QUERY_IN and QUERY_AFTER, the
+	 * code below subtracts 1, which gives the index of the last call whose id is less than @id
 	 */
 	size_t at = ns_lower_bound(g->calls.nr, g->calls.at[i].id < id);
 
@@ -147,8 +147,8 @@ static enum truth evaluate(const struct context *c, struct query_node *node, con
 /* ---- The first pass ---- */
 
 /*
- * Set query_call::last of the calls of the query_group that do not contain the next call, which has
- * the given id, stack and depth.
+ * Set query_call::last of the open calls of @g that have ended before the next call, because they do
+ * not contain it. @id, @stack and @depth are those of the next call.
  */
 static void end_calls(struct query_group *g, uint64_t id, uint32_t stack, uint32_t depth)
 {

@@ -44,8 +44,8 @@ struct query_group {
 	NS_ARRAY(size_t) open;		/* indices in @calls of the calls whose member @last is still unknown */
 	/*
 	 * For each index n in @calls, latest[n] is the highest query_call::last of the calls 0 to
-	 * n, and earliest[n] is the lowest query_call::last of those calls that are on the same
-	 * stack as call n.
+	 * n, and earliest[n] is the lowest query_call::last of those of the calls 0 to n that are
+	 * on the same stack as call n.
 	 */
 	uint64_t	*latest, *earliest;
 };
@@ -62,7 +62,7 @@ struct query_node {
 	 * does not, 0: not known
 	 */
 	NS_ARRAY(uint8_t) matches;
-	struct query_group group;		/* calls that satisfy @left, for QUERY_IN to QUERY_BEFORE */
+	struct query_group group;		/* calls that satisfy @left, if @kind is QUERY_IN to QUERY_BEFORE */
 };
 
 struct query_error {

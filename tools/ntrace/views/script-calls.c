@@ -56,8 +56,9 @@ static int begin_calls(void *ctx, const struct nt_calls *calls)
 
 /*
  * Return 1 if a call is inside a call of the selected function, 0 if not, and -1 if out of memory.
- * If several calls start at the same time, the outermost of them is passed first. Therefore a call
- * is inside the last call of the function if it does not end after that call.
+ * This function gets the calls of a thread in the order of their starts; if several start at the same
+ * time, it gets the outermost first. Therefore a call is inside the previous call of the selected
+ * function if it does not end after that call.
  */
 static int is_inside(struct call_script *c, const struct nt_call *call,
 		     const struct nt_function *function)

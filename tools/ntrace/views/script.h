@@ -123,8 +123,8 @@ void script_add_who(struct script_part *p, const struct nt_who *who, uint64_t ti
  * script_put_place() - write the text of a place to @to, which must have room for the names of the
  * place and SCRIPT_PLACE_SIZE more bytes
  *
- * If no names are printed, the place is empty. Otherwise the two functions call script_find_place()
- * and script_put_names().
+ * If no names are printed, the place is empty. Otherwise script_place() calls script_find_place(), and
+ * script_put_place() calls script_put_names().
  */
 const struct script_place *script_find_place(struct script_part *p, enum script_column column,
 					     const struct nt_who *who, uint64_t addr);

@@ -63,7 +63,8 @@ struct all_calls {
 	FILE		*file;		/* file with the other runs of calls; NULL: all calls fit into memory */
 	uint64_t	in_file;
 	size_t		read_calls;	/* number of calls to read from each sorted run at a time, at most READ_CALLS */
-	bool		giving;		/* a function of @sorted is being called, or has failed */
+	/* a callback of @sorted is being called, or has failed; in this case, the output may have failed */
+	bool		giving;
 };
 
 /* ---- Order ---- */
@@ -313,8 +314,8 @@ static bool comes_first(const struct all_calls *all, const struct run *x, const 
 }
 
 /*
- * Restore the order of the heap from @at downwards, in which the next call of a run never precedes
- * that of its parent.
+ * Restore the order of the binary heap of runs, after the run at index @at has changed, by moving that
+ * run down. In this order, the next call of a run never precedes the next call of the run's parent.
  */
 static void sift(const struct all_calls *all, struct run **heap, size_t nr, size_t at)
 {

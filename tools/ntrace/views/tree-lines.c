@@ -70,7 +70,10 @@ static bool add_children(struct tree_lines *l, const struct nt_node *node,
 	}
 	qsort(children, nr, sizeof(*children), node_cmp);
 	for (i = 0; ok && i < nr; i++) {
-		/* the compared calls are the first nodes below the roots, and traps of different kinds may have entered them */
+		/*
+		 * the two compared calls are the first nodes below the roots. Pair them without comparing them, because
+		 * traps of different kinds may have entered them
+		 */
 		other = beside && beside == l->others ? beside + 1 : tree_lines_beside(l, beside, children[i]);
 		l->at[l->nr++] = (struct tree_line){ children[i], other };
 		ok = add_children(l, children[i], other);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// ---- Start of the page, which connects all parts ----
+// ---- Code that runs when the page is opened, and that connects the views, controls and data ----
 
 let current = 'timeline';
 
