@@ -25,7 +25,7 @@
 
 /* 64 bytes of code, whose half-words were read from the truth or are still unknown */
 struct line {
-	uint64_t	key;		/* see line_key() */
+	uint64_t	key;		/* address of the line, and the mark of a virtual machine, see line_key() */
 	uint32_t	valid, asked;	/* bit maps of known half-words, and of requested unknown half-words */
 	uint8_t		bytes[LINE_BYTES];
 };
@@ -47,8 +47,9 @@ struct code {
 	NS_ARRAY(struct seen) seen;
 	struct ns_hash	line_hash, seen_hash;	/* hash tables of @lines and @seen */
 	uint32_t	epoch;		/* incremented when known code changes */
-	const uint8_t	*waiting;	/* code of the block that hart::learn refuses until @wait_until was compared */
-	uint64_t	wait_until;	/* number of the last block that needs the old code */
+	/* code of a block that learn() refuses until block number @wait_until was compared */
+	const uint8_t	*waiting;
+	uint64_t	wait_until;	/* number of the last block that executed the code that @waiting replaces */
 	bool		changed;	/* the decoder must drop the instructions that it has cached */
 	bool		failed;
 };

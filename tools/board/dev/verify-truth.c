@@ -304,9 +304,9 @@ static bool end_differs(struct hart *h, const struct place *p, const struct item
 }
 
 /*
- * Return true if the program sets scontext to @scontext soon after @p. An Ownership message has no I-CNT, so the
- * hart may have executed some instructions that the next message reports before it wrote scontext. The next message
- * may report some tens of blocks, because it may have a HIST.
+ * Return true if the program sets scontext to @scontext soon after @p. An Ownership message has no I-CNT, so its
+ * position in the trace is not exact, and the hart may have executed blocks before it wrote scontext that only the
+ * next message reports. These may be some tens of blocks, because the next message may have a HIST.
  */
 static bool context_comes(struct hart *h, const struct place *p, uint64_t scontext)
 {
@@ -475,11 +475,12 @@ static void compare(struct hart *h, const struct item *it)
 	h->at = before;
 	/*
 	 * Ignore a restart after the end of the truth. If the Ownership message after the last restart was lost,
-	 * the truth does not contain this restart. If the decoder reports code after it, the code will differ.
+	 * the truth does not contain this restart. This hides no fault, because code that the decoder reports after
+	 * the restart is not in the truth, and is reported as a difference.
 	 */
 	if (it->kind == ITEM_START && !have(h, &h->at) && !truth_is_bad(h))
 		return;
-	differ_at(h, it);	/* the code below removes this difference if a loss explains it */
+	differ_at(h, it);	/* the code below clears h->differs if trace was lost before this item */
 	if (!skip_lost_session(h, &n)) {
 		h->missing += n;
 		return;
@@ -601,7 +602,7 @@ static void place_first(struct hart *h)
 		return;
 	}
 	if (g->why)
-		h->differs = true;	/* hart::difference is already set */
+		h->differs = true;	/* find_place() has already set the message hart::difference */
 	else
 		differ(h, "decoded 0x%llx after a gap, but the truth has no synchronising message there",
 		       (unsigned long long)g->item[0].start);
@@ -703,7 +704,10 @@ void hart_take(struct hart *h, const struct item *it)
 		settle(h);
 		h->gap = true;
 	} else if (it->kind == ITEM_LOST) {
-		/* Choose the position for the code before the loss, because other code follows the loss */
+		/*
+		 * If the position after an earlier gap is still open, choose it from the code that was decoded before
+		 * this loss, because the code after the loss need not follow that code
+		 */
 		settle(h);
 		h->gaps += !h->told;
 		h->told = true;

@@ -105,20 +105,25 @@ struct hart {
 	struct ring	ring;
 	struct place	at;
 	/*
-	 * @ended is set at the end of the truth. @lost, @silent, @pending_start, @pending_sync and
-	 * @pending_empty are the values of block::lost_before, silent_before, start, sync and empty for
-	 * the next block. @pending_session is set if no block was read after the last restart.
+	 * @ended is set at the end of the truth. From the records of the truth before a block,
+	 * fetch_block() collects the members lost_before, silent_before, start, sync and empty of its
+	 * struct block in @lost, @silent, @pending_start, @pending_sync and @pending_empty.
+	 * @pending_session is set if no block was read after the last restart.
 	 */
 	bool		ended, lost, silent;
 	bool		pending_start, pending_sync, pending_session;
-	bool		losing;		/* the encoder lost a message while it processed the next block */
+	bool		losing;		/* the encoder lost a message while it processed the block that is read next */
 	uint32_t	pending_empty;
 	uint64_t	scontext, scontext_before, time;	/* values at the start of the block that is read next */
 	uint64_t	last_time;	/* last time that the decoder has reported */
 	bool		differs;
 	bool		gap;		/* a gap was reported, and the position after it is not certain */
-	uint64_t	used_of;	/* number of the last block at whose start a restart was compared */
-	uint32_t	used;		/* number of restarts that were compared at the start of block @used_of */
+	/*
+	 * Number of the last block at whose start a restart of the trace was compared, and number of restarts compared
+	 * there. The trace may restart several times before a block, if the sessions between the restarts are empty.
+	 */
+	uint64_t	used_of;
+	uint32_t	used;
 	bool		told;		/* ITEM_LOST was received, and no restart was compared after it */
 	bool		may_skip;	/* the recording reports that trace is missing after the last restart or gap */
 	bool		strict;		/* each loss must be reported; an unreported loss is a difference */

@@ -186,7 +186,7 @@ static void put_addr_extended(struct message *m, uint64_t value, unsigned int wi
 	for (;;) {
 		unsigned int mdo = rest & 63;
 
-		if (left < 6)	/* this MDO has the highest bits, and no copies of the sign above them */
+		if (left < 6)	/* this MDO has the highest bits; its unused bits are 0, not copies of the sign */
 			mdo &= (1U << left) - 1;
 		rest >>= 6;
 		m->bytes[m->n++] = mdo << 2;

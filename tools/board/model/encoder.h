@@ -155,7 +155,7 @@ struct nb_dialect {
 	uint16_t	stack_max;	/* maximum number of calls that the return stack can count */
 	bool		xor_time;	/* TSTAMP of a message without SYNC is the XOR with the last timestamp */
 	bool		empty_cdf;	/* CDF of ProgTraceCorrelation in HTM is 0 if HIST is empty */
-	bool		swap_reported;	/* a message reports each swap, which the return stack treats as a call */
+	bool		swap_reported;	/* co-routine swaps have a message, and the return stack treats them as calls */
 	bool		sync_at_branch;	/* a sync replaces ResourceFull, and reports the branch that filled HIST */
 };
 
@@ -219,7 +219,7 @@ struct nb_trace_state {
 	uint32_t	syncs;		/* number of synchronising messages since nb_encoder_init() */
 	uint8_t		sync;		/* SYNC of the last synchronising message */
 	uint8_t		evcode;		/* enum nb_evcode or NB_ENDED_* of the last session that ended */
-	uint8_t		evcode_before;	/* the same value of the session that ended before it */
+	uint8_t		evcode_before;	/* value of @evcode before the last session ended */
 };
 
 /* Messages to send at one of the next blocks */
@@ -322,7 +322,7 @@ struct nb_encoder {
 	uint32_t	stack_n;	/* number of entries in @stack, at most cfg.stack_depth */
 
 	/* FIFO to the sink */
-	uint64_t	fifo_level;	/* 256 times the number of bytes in the FIFO */
+	uint64_t	fifo_level;	/* fill level in 1/256 bytes, because fifo_rate is bytes per 256 cycles */
 	uint64_t	fifo_cycles;	/* value of @cycles when @fifo_level was updated */
 	bool		lost;
 	uint8_t		lost_ecode;
@@ -455,8 +455,9 @@ static inline bool nb_encoder_stalls(const struct nb_encoder *enc)
 }
 
 /*
- * Handle the uncommon cases of nb_encoder_ingress(). nb_encoder_action() and nb_encoder_count() describe when other
- * callers must call these functions.
+ * Handle the uncommon cases of nb_encoder_ingress(), which are any block that is not simple, a full counter, and a
+ * direct branch or jump. A caller that uses nb_encoder_action() instead of nb_encoder_ingress() calls these three
+ * functions when the results of nb_encoder_action() and nb_encoder_count() require it.
  */
 void nb_encoder_slow(struct nb_encoder *enc, const struct nb_ingress *blk);
 void nb_encoder_full(struct nb_encoder *enc);

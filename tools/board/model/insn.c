@@ -95,7 +95,7 @@ static void classify_32(uint32_t op, struct nb_insn *insn)
 	case 0x37:	/* lui */
 		insn->sets = rd;
 		break;
-	case 0x63:	/* branches; 2 and 3 are reserved */
+	case 0x63:	/* branches; funct3 2 and 3 are reserved */
 		if ((funct3 & 6) != 2)
 			branch(insn, sign_extend(bits(op, 31, 31, 12) | bits(op, 7, 7, 11) |
 						 bits(op, 30, 25, 5) | bits(op, 11, 8, 1), 13));

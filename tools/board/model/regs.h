@@ -105,7 +105,7 @@ enum nb_ts_mode {
 #define TR_FILTER_MATCH_PRIVILEGE	(1U << 1)
 #define TR_FILTER_MATCH_ECAUSE		(1U << 2)
 #define TR_FILTER_MATCH_INTERRUPT	(1U << 3)
-#define TR_FILTER_MATCH_COMP(n)		(1U << (4 + 4 * (n)))	/* n 0..2 */
+#define TR_FILTER_MATCH_COMP(n)		(1U << (4 + 4 * (n)))	/* @n is 0 to 2 */
 #define TR_FILTER_COMP_SHIFT(n)		(5 + 4 * (n))
 #define TR_FILTER_VALUE_INTERRUPT	(1U << 8)
 
@@ -178,7 +178,8 @@ struct nb_faults {
 struct nb_dev;
 
 struct nb_dev_ops {
-	bool foreign;	/* the component has no tr??Control, so write() gets all offsets and loaded() none */
+	/* the component has no tr??Control, so write() gets writes to all offsets, and loaded() is not called */
+	bool foreign;
 	uint32_t control_reset;	/* bits of tr??Control that are 1 while Active is 0, except Empty */
 	void (*write)(struct nb_dev *dev, unsigned int offset, uint32_t value);
 	void (*loaded)(struct nb_dev *dev, unsigned int offset);

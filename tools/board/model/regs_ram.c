@@ -328,7 +328,7 @@ static void write_limits(struct nb_ram *ram, unsigned int offset, uint32_t value
 				-(uint64_t)(ram->caps.start_align ? ram->caps.start_align : 1);
 		put_pointer(ram, TR_RAM_START_LOW, ram->start, 0);
 		break;
-	case TR_RAM_LIMIT_LOW:	/* if Start is fixed, Limit "can be possibly trimmed" */
+	case TR_RAM_LIMIT_LOW:	/* if trRamStart is fixed, trRamLimit "can be possibly trimmed", so it can be written */
 		if (!smem(ram) && ram->caps.limit_fixed)
 			break;
 		ram->limit = legal_pointer(ram, ram->limit, offset, value);

@@ -40,7 +40,8 @@ struct nb_truth_entry {
 /* Head of struct nb_truth_writer, which only nb_truth_block() may use */
 struct nb_truth_head {
 	struct nb_truth_entry *cur;	/* the last block */
-	uint32_t	run;		/* number of unwritten blocks, each of which was next[0] of its predecessor */
+	/* number of unwritten blocks, each of which is the block that also followed its predecessor last time */
+	uint32_t	run;
 	uint32_t	stamp;		/* nb_trace_state.stamp of the last state that was recorded */
 	uint64_t	insns;
 };
@@ -126,15 +127,16 @@ uint64_t nb_truth_insns(const struct nb_truth_writer *w);
  */
 int nb_truth_close(struct nb_truth_writer *w);
 
+/* Kinds of events. Each comment names the members of struct nb_truth_event that the kind uses. */
 enum nb_truth_kind {
-	NB_TRUTH_BLOCK,		/* .blk, .traced */
-	NB_TRUTH_START,		/* the trace (re)starts with the next block; .sync */
-	NB_TRUTH_STOP,		/* the trace stopped after the last block; .evcode */
-	NB_TRUTH_SYNC,		/* a synchronising message contains the address of the next block; .sync */
-	NB_TRUTH_CONTEXT,	/* .scontext, .hcontext */
-	NB_TRUTH_TIME,		/* .time */
-	NB_TRUTH_STACK,		/* .sp and .tp at the start of the next block */
-	NB_TRUTH_END,		/* the file is complete; .insns */
+	NB_TRUTH_BLOCK,		/* a retired block: .blk describes it, .traced is set if it is in the trace */
+	NB_TRUTH_START,		/* the trace (re)starts with the next block, for the reason in .sync */
+	NB_TRUTH_STOP,		/* the trace stopped after the last block, for the reason in .evcode */
+	NB_TRUTH_SYNC,		/* a message whose field SYNC is .sync has the address of the next block */
+	NB_TRUTH_CONTEXT,	/* the hart wrote .scontext or .hcontext, which have the new values */
+	NB_TRUTH_TIME,		/* .time is the current time */
+	NB_TRUTH_STACK,		/* .sp and .tp are registers sp and tp at the start of the next block */
+	NB_TRUTH_END,		/* end of a complete file with .insns instructions */
 };
 
 struct nb_truth_event {

@@ -76,8 +76,9 @@ struct tb_info {
 	uint8_t		itype;		/* itype of the last instruction if a branch is taken */
 	uint8_t		itype_fall;	/* itype if the hart continues after the TB */
 	uint8_t		last;		/* half-words of the last instruction */
-	uint8_t		sets;		/* nb_insn.sets of the last instruction */
-	uint8_t		first_uses;	/* nb_insn.uses if the only instruction is an indirect jump, otherwise 0 */
+	uint8_t		sets;		/* register that the last instruction sets to a constant (nb_insn.sets), or 0 */
+	/* register with the target (nb_insn.uses) if the TB is a single indirect jump, otherwise 0 */
+	uint8_t		first_uses;
 	bool		sijump;		/* see nb_ingress.sijump */
 	bool		exact;		/* @pc0 is an address of the kernel, so the TB runs only at @pc0 */
 } __attribute__((aligned(32)));
@@ -116,7 +117,10 @@ struct interrupts_off {
 	uint64_t	ns, reads, writes, begin, end;
 };
 
-/* State of latency.c. While interrupts are off, @now.ns is the value of board_score.spent at the beginning. */
+/*
+ * State of latency.c. @off is set while interrupts are off. @now.ns is then not a duration, but the time
+ * (board_score.spent) at which they were turned off.
+ */
 struct latency {
 	bool		off;
 	struct interrupts_off now, longest;
@@ -131,11 +135,15 @@ enum board_reg {
 };
 
 struct hart {
-	/* Used by the hart's thread in a callback */
+	/* set while the hart's thread runs code of the plugin, so that board_claim() waits for it */
 	volatile uint32_t busy;
 	struct board_score *score;
 	const struct tb_info *cur;	/* TB that the hart entered last, until its end was reported; then NULL */
-	struct nb_encoder *counting;	/* &te->enc if it gets whole blocks and no truth is written, otherwise NULL */
+	/*
+	 * Encoder of the hart for exec_quickly(), which counts instructions only in it; NULL if the encoder must get
+	 * parts of blocks, or if a truth file is written
+	 */
+	struct nb_encoder *counting;
 	uint64_t	base;		/* address at which @cur runs */
 	uint64_t	expect;		/* next pc after a trap or register access, if @have_expect is set */
 	bool		have_expect;
@@ -234,7 +242,7 @@ static inline bool board_is_encoder(const struct board_dev *d)
 }
 
 #define CLAIM_HELD	(1U << 0)	/* a hart has claimed the components, or is about to */
-#define CLAIM_IRQ	(1U << 1)	/* a hart must raise the interrupts of sinks before it enters */
+#define CLAIM_IRQ	(1U << 1)	/* before its next block, a hart must raise the interrupts of sinks */
 
 struct board {
 	unsigned int	n_harts, n_devs;
@@ -274,7 +282,7 @@ struct board {
 };
 extern struct board board;
 
-/* run.c */
+/* Functions of run.c, which prints messages and ends the run */
 void board_fatal(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 void board_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void board_end(struct hart *h) __attribute__((noreturn));
@@ -282,7 +290,7 @@ void board_incomplete(const char *whose, const char *what);
 void board_power_off(struct hart *h);
 void board_at_exit(void *opaque);
 
-/* guest.c */
+/* Functions of guest.c, which accesses the guest's registers and memory */
 bool guest_has_reg(unsigned int reg);
 enum nb_priv guest_trapped_priv(enum nb_priv now);
 void guest_find_registers(void);
@@ -292,25 +300,25 @@ void board_reg_write(unsigned int reg, uint64_t value);
 bool board_mem_read(uint64_t addr, void *to, size_t len);
 bool board_mem_write(uint64_t addr, const void *from, size_t len);
 
-/* options.c */
+/* Functions of options.c, which parses the options of the plugin */
 void options_parse(int argc, char **argv);
 
-/* topology.c */
+/* Functions of topology.c, which creates and connects the components */
 void topology_build(void);
 struct board_dev *topology_find(uint64_t addr);
 void topology_drain(void);
 bool topology_is_used(const struct board_dev *dev);
 void topology_raise(void);
 
-/* topology-list.c */
+/* Functions of topology-list.c, which reads the list of the components */
 void topology_read_list(void);
 
-/* topology-run.c */
+/* Functions of topology-run.c, which starts a boot trace, and reports the components at the end of the run */
 void topology_boot_trace(void);
 void topology_close(void);
 void topology_report(FILE *f);
 
-/* memory.c */
+/* Functions of memory.c, which writes the data of sinks */
 bool memory_sink_write(void *dev, uint64_t addr, const uint8_t *bytes, size_t len);
 bool memory_sink_read(void *dev, uint64_t addr, uint8_t *bytes, size_t len);
 bool memory_boot_trace_out(void *dev, const uint8_t *bytes, size_t len);
@@ -319,37 +327,37 @@ bool memory_boot_trace_atb(void *opaque, const uint8_t *bytes, size_t len);
 void memory_boot_trace_flush(struct board_dev *dev);
 void memory_sync(void);
 
-/* cache.c */
+/* Functions of cache.c, which emulates caches */
 bool cache_write(uint64_t addr, const uint8_t *bytes, size_t len);
 void cache_reset(unsigned int vcpu, void *opaque);
 bool cache_is_operation(uint32_t opcode);
 void cache_instrument(struct qemu_plugin_insn *insn, uint32_t opcode);
 
-/* csr.c */
+/* Functions of csr.c, which emulates scontext and hcontext */
 bool csr_new_value(uint32_t opcode, uint64_t old, uint64_t *value);
 bool csr_instrument(struct qemu_plugin_insn *insn, uint32_t opcode, uint64_t pc);
 void csr_reset(struct hart *h);
 
-/* power.c */
+/* Functions of power.c, which emulates harts and components without power */
 void power_make(struct board_dev *dev);
 void power_cut(void);
 void power_reset(struct hart *h);
 bool power_is_on(const struct board_dev *dev);
 void power_instrument(struct qemu_plugin_insn *insn, uint32_t opcode);
 
-/* latency.c */
+/* Functions of latency.c, which measures times with interrupts off */
 void latency_access(struct hart *h, bool store);
 void latency_trap(struct hart *h, uint64_t to);
 void latency_instrument(struct qemu_plugin_insn *insn, uint32_t opcode);
 void latency_report(FILE *f);
 
-/* mmio.c */
+/* Functions of mmio.c, which executes accesses to registers of components */
 bool mmio_fault(struct hart *h, uint64_t epc);
 bool mmio_step(struct hart *h);
 void mmio_reset(struct hart *h);
 bool mmio_translate(uint64_t va, uint64_t *pa);
 
-/* stream.c */
+/* Functions of stream.c, which reports executed blocks to the encoder and the truth file */
 void stream_tb_trans(struct qemu_plugin_tb *tb, void *opaque);
 void stream_discon(unsigned int vcpu, enum qemu_plugin_discon_type type, uint64_t from, uint64_t to,
 		   void *opaque);
@@ -357,7 +365,7 @@ void stream_flush(void *opaque);
 void stream_gate(struct hart *h, bool on);
 void stream_emit(struct hart *h, uint64_t addr, uint32_t half_words, uint32_t opcode);
 
-/* claim.c */
+/* Functions of claim.c, which gives a hart exclusive access to the components */
 void board_claim_init(void);
 void board_wait_claim(struct hart *h);
 void board_claim(struct hart *self);
@@ -371,8 +379,9 @@ static inline __attribute__((warn_unused_result)) bool hart_enter(struct hart *h
 {
 	h->busy = 1;
 	/*
-	 * No fence is needed, because board_claim() lets the kernel fence all threads (membarrier) between
-	 * setting claimed and reading busy.
+	 * This function needs no memory barrier for the processor, because board_claim() calls membarrier(),
+	 * with which the kernel executes a barrier in all threads, after it has set board.claimed, and before it
+	 * reads hart::busy.
 	 */
 	atomic_signal_fence(memory_order_seq_cst);
 	return !atomic_load_explicit(&board.claimed, memory_order_relaxed);

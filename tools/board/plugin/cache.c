@@ -85,7 +85,10 @@ static bool fill(struct shadow *s, unsigned int from, unsigned int to)
 	return true;
 }
 
-/* Return the pointer into @kept for @len bytes at @addr, or NULL if a reset does not drop these bytes. */
+/*
+ * Return where @kept has the @len bytes at @addr, which a reset restores from there, or NULL if the bytes are outside
+ * the memory from board.cached_from on, which is the only memory whose caches a reset drops.
+ */
 static uint8_t *kept_at(uint64_t addr, size_t len)
 {
 	uint64_t at = addr - board.cached_from;

@@ -27,8 +27,9 @@ void board_claim_init(void)
 
 /*
  * Leave the hart, wait until no other hart has claimed the components, and enter the hart again. The
- * function also raises the interrupts of sinks, for which QEMU takes its big lock. The hart has left
- * while the function waits for this lock, so that no hart with the lock waits for this hart.
+ * function also raises the interrupts of sinks, for which QEMU takes its big lock. Another hart that
+ * holds this lock may wait until this hart is left. So this hart is left (busy is 0) while it waits for
+ * the lock, because it would otherwise deadlock.
  */
 void board_wait_claim(struct hart *h)
 {

@@ -93,7 +93,7 @@ void guest_find_registers(void)
 			if (reg_names[r] && !strcmp(d[i].name, reg_names[r]))
 				board.regs[r] = d[i].handle;
 	g_array_free(list, 1);
-	/* The board never reads x0 */
+	/* Begin with register x1, because the board never reads x0, so its handle is not needed */
 	for (unsigned int r = 1; r < REG_OPTIONAL; r++)
 		if (!board.regs[r])
 			board_fatal("this QEMU does not let plugins read register %s", reg_names[r]);

@@ -43,7 +43,10 @@ static void end(struct hart *h, uint64_t pc)
 		l->longest = l->now;
 }
 
-/* Count an access to a register, whose instruction and the mret after it already count as instructions. */
+/*
+ * Count an access to a register of a component. Subtract two instructions, the load or store and the mret after it,
+ * because the plugin has counted both although they belong to the access.
+ */
 void latency_access(struct hart *h, bool store)
 {
 	h->score->spent += (store ? NS_WRITE : NS_READ) - 2 * NS_INSN;

@@ -51,7 +51,7 @@ static void parse_outs(struct board_dev *dev, char *names)
 /* Keys with a number that a line may contain, and the kinds of components that may have the key */
 static const struct key {
 	const char	*name;
-	size_t		offset;		/* offset of an unsigned int in struct board_dev */
+	size_t		offset;		/* offset in struct board_dev of the member, an unsigned int */
 	uint32_t	kinds, least, most;
 } keys[] = {
 #define KEY(field)	#field, offsetof(struct board_dev, field)

@@ -372,7 +372,7 @@ static void test_lock_and_claim(void **state)
 	wr(dev, CS_LAR, 0);
 	wr(dev, TMC_RSZ, 128);
 	assert_int_equal(rd(dev, TMC_RSZ), 64);
-	/* The identity of Arm's TMC in the configuration of an ETR without scatter-gather */
+	/* The identification registers are those of Arm's TMC, configured as an ETR without scatter-gather */
 	assert_int_equal(rd(dev, CS_PIDR0), 0x61);
 	assert_int_equal(rd(dev, CS_PIDR0 + 4) & 0xf, 9);
 	assert_int_equal(rd(dev, CS_DEVTYPE), 0x21);
@@ -393,7 +393,7 @@ static void test_misuse(void **state)
 	assert_int_equal(rd(dev, TMC_DBALO), (uint32_t)MEMORY_BASE);
 	nb_tmc_end(&c.etr);
 	assert_int_equal(c.reported[NB_REPORT_LEFT], 1);
-	wr(dev, TMC_CTL, 0);		/* disables the capture without a stop before it */
+	wr(dev, TMC_CTL, 0);		/* disables the capture, although no flush with StopOnFl has stopped it */
 	assert_int_equal(c.reported[NB_REPORT_ENABLED], 2);
 	wr(dev, TMC_RSZ, 6);		/* 24 bytes are not a multiple of a frame */
 	wr(dev, TMC_CTL, TMC_CTL_CAPTURE);

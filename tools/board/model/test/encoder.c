@@ -559,7 +559,7 @@ static void test_stop_at_branch(void **state)
 static void test_periodic_sync(void **state)
 {
 	(void)state;
-	BEGIN(0x100, .mode = NB_MODE_BTM, .sync_mode = 3);	/* every 16 half-words */
+	BEGIN(0x100, .mode = NB_MODE_BTM, .sync_mode = 3);	/* a sync every 16 half-words of code */
 	block(16, 2, NB_ITYPE_TAKEN, 0x100);
 	block(16, 2, NB_ITYPE_TAKEN, 0x100);
 	block(16, 2, NB_ITYPE_INDIRECT_JUMP, 0x100);
@@ -591,7 +591,7 @@ static void test_delayed_sync(void **state)
 static void test_cycles_are_no_instructions(void **state)
 {
 	(void)state;
-	BEGIN(0x100, .mode = NB_MODE_BTM, .sync_mode = 2);	/* every 16 cycles */
+	BEGIN(0x100, .mode = NB_MODE_BTM, .sync_mode = 2);	/* a sync every 16 cycles */
 	linear(5);
 	linear(5);
 	linear(5);
@@ -608,7 +608,7 @@ static void test_sync_by_messages(void **state)
 	int i;
 
 	(void)state;
-	BEGIN(0x100, .mode = NB_MODE_BTM, .sync_mode = 1);	/* every 16 messages */
+	BEGIN(0x100, .mode = NB_MODE_BTM, .sync_mode = 1);	/* a sync every 16 messages */
 	linear(1);
 	t.n = 0;
 	for (i = 0; i < 17; i++)
@@ -674,9 +674,9 @@ static void test_implicit_return(void **state)
 	BEGIN(0x100, .mode = NB_MODE_HTM, .implicit_return = 3);
 	block(4, 2, NB_ITYPE_DIRECT_CALL, 0x200);
 	block(2, 2, NB_ITYPE_INDIRECT_CALL, 0x300);
-	block(2, 1, NB_ITYPE_RETURN, 0x204);	/* this return goes to the address after the call */
-	block(2, 1, NB_ITYPE_RETURN, 0x500);	/* this return does not go to that address */
-	block(2, 1, NB_ITYPE_RETURN, 0x600);	/* the stack is empty */
+	block(2, 1, NB_ITYPE_RETURN, 0x204);	/* no message for this return, because 0x204 is on the return stack */
+	block(2, 1, NB_ITYPE_RETURN, 0x500);	/* a message for this return, because the return stack has 0x108 */
+	block(2, 1, NB_ITYPE_RETURN, 0x600);	/* a message for this return, because the return stack is empty */
 	linear(1);
 	assert_trace("Sync S=3 I=0 F=80; IB B=0 I=6 U=100; IB B=0 I=4 U=300; IB B=0 I=2 U=180");
 	/* The return stack is "reset to 0 whenever a synchronizing message is sent" */
@@ -704,7 +704,7 @@ static void test_strict_return(void **state)
 		block(4, 2, NB_ITYPE_DIRECT_CALL, 0x200);
 		block(2, 1, NB_ITYPE_RETURN, 0x108);
 		block(4, 2, NB_ITYPE_DIRECT_CALL, 0x200);
-		block(2, 2, NB_ITYPE_INDIRECT_JUMP, 0x300);	/* reports the call */
+		block(2, 2, NB_ITYPE_INDIRECT_JUMP, 0x300);	/* its message also reports the call above */
 		block(2, 1, NB_ITYPE_RETURN, 0x110);
 		stop(NB_EVCODE_DISABLED);
 		assert_trace(strict ?
@@ -732,7 +732,7 @@ static void test_counted_return(void **state)
 	(void)state;
 	BEGIN(0x100, .mode = NB_MODE_BTM, .implicit_return = 1, .stack_depth = 1);
 	block(4, 2, NB_ITYPE_DIRECT_CALL, 0x200);
-	block(4, 2, NB_ITYPE_DIRECT_CALL, 0x300);	/* the full counter "will not overflow" */
+	block(4, 2, NB_ITYPE_DIRECT_CALL, 0x300);	/* the counter of calls is full, and "will not overflow" */
 	block(2, 1, NB_ITYPE_RETURN, 0x208);
 	block(2, 1, NB_ITYPE_RETURN, 0x108);
 	linear(1);
@@ -783,11 +783,11 @@ static void test_sequential_jump(void **state)
 	(void)state;
 	BEGIN(0x100, .mode = NB_MODE_HTM, .sequential_jump = true);
 	sijump(4, 0x200);
-	linear(2);		/* auipc, which sets the target of the jump */
-	sijump(2, 0x300);	/* the jump, which the same message reports */
+	linear(2);		/* auipc, which sets the target of the next jump */
+	sijump(2, 0x300);	/* no message, because the target of this jump is known from the auipc */
 	linear(2);
 	nb_encoder_notify(&t.enc, NB_SYNC_TRACE_EVENT);
-	sijump(2, 0x400);	/* a jump after the message that reports its auipc is not inferable */
+	sijump(2, 0x400);	/* not inferable, because a message was sent between the auipc and this jump */
 	linear(1);
 	assert_trace("Sync S=3 I=0 F=80; Sync S=6 I=a F=182; IB B=0 I=2 U=382");
 }

@@ -112,7 +112,7 @@ static void test_wide_hash(void **state)
 	uint64_t a[2] = { 5, ~0ULL }, b[2] = { 5, 1 };
 
 	(void)state;
-	assert_int_equal(nb_wide_hash(a, 65), nb_wide_hash(b, 65));	/* the first 65 bits of both are equal */
+	assert_int_equal(nb_wide_hash(a, 65), nb_wide_hash(b, 65));	/* the first 65 bits of @a and @b are equal */
 	assert_int_not_equal(nb_wide_hash(a, 66), nb_wide_hash(b, 66));
 	assert_int_not_equal(nb_wide_hash(a, 3), 0);
 }

@@ -421,7 +421,8 @@ static void test_wake_takes_nothing_else(void **state)
 		wr(devs[i], TR_CONTROL, ~0U);
 		assert_int_equal(rd(devs[i], TR_CONTROL), asleep);
 		/*
-		 * If Active changes with a delay, a second write before the change does not set the other bits either
+		 * If Active changes with a delay, a write before the change sets no other bit of tr??Control. This is
+		 * also the case for a second write.
 		 */
 		wr(devs[i], TR_CONTROL, 0);
 		devs[i]->active_delay = 2;
@@ -542,7 +543,7 @@ static void test_smem(void **state)
 	assert_int_equal(b.reported.n[NB_REPORT_LEFT], 1);
 	wr(dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
 	assert_int_equal(rd(dev, TR_CONTROL) & (TR_ENABLE | TR_EMPTY), TR_EMPTY);
-	assert_int_equal(rd(dev, TR_RAM_WP_LOW), BUF + 80);	/* 70 bytes and idle bytes are a multiple of 16 */
+	assert_int_equal(rd(dev, TR_RAM_WP_LOW), BUF + 80);	/* idle bytes fill up to a multiple of 16 */
 	for (i = 0; i < 70; i++)
 		assert_int_equal(b.memory[0x100 + i], i / 7 << 2);
 	for (; i < 80; i++)
@@ -716,7 +717,7 @@ static void test_enable_delay(void **state)
 	assert_true(rd(dev, TR_CONTROL) & TR_ENABLE);
 	feed(1, 7);
 	assert_int_equal(b.ram.bytes, 7);
-	/* Enable also becomes 0 with a delay, after which the sink has been flushed */
+	/* When Enable is cleared, it becomes 0 after the same delay, and the sink is then flushed (TR_EMPTY) */
 	wr(dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
 	for (i = 0; i < 3; i++)
 		assert_int_equal(rd(dev, TR_CONTROL) & (TR_ENABLE | TR_EMPTY), TR_ENABLE);
@@ -864,7 +865,7 @@ static void test_empty_when_emitted(void **state)
 		set_sink(TR_RAM_MODE, BUF, 4096);
 		assert_int_equal(rd(dev, TR_CONTROL) & TR_EMPTY, TR_EMPTY);
 		wr(&b.ram.dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
-		/* ProgTraceCorrelation */
+		/* The sink has received the message at the end of the trace, ProgTraceCorrelation (TCODE 33) */
 		assert_int_equal(b.memory[0x100], 33 << 2);
 	}
 	/* A reset drops the messages that the sink has refused */
@@ -1089,7 +1090,8 @@ static void test_comparators(void **state)
 	comparator_traces(5 << 4 | 3 << 8 | 2 << 12, 0x1004, 0x1008, "10011");
 	/* In mode 3, the output is true from a match of P until the instruction after a match of S */
 	comparator_traces(0 << 4 | 0 << 8 | 3 << 12, 0x1004, 0x100c, "011100");
-	comparator_traces(6 << 4 | 0 << 8 | 3 << 12, 0, 0x1008, "11100");	/* function 6 sets the latch */
+	/* Writing function 6 for P makes the output true at once */
+	comparator_traces(6 << 4 | 0 << 8 | 3 << 12, 0, 0x1008, "11100");
 	/*
 	 * The latch keeps its value when the encoder stops and starts, but not when the comparator is written
 	 */
@@ -1217,7 +1219,7 @@ static void test_triggers(void **state)
 	assert_true(b.gate && rd(dev, TR_CONTROL) & TR_TE_INST_TRACING);
 	assert_int_equal(b.fired, 1);
 	run(0x1000, 2, NB_ITYPE_NONE);
-	nb_te_debug_trigger(&b.te, 4);			/* trace-notify */
+	nb_te_debug_trigger(&b.te, 4);			/* a debug trigger with action 4, "trace-notify" */
 	run(0x1008, 2, NB_ITYPE_NONE);
 	assert_int_equal(messages(NB_TCODE_PROG_TRACE_SYNC), 2);
 	nb_te_ext_trigger(&b.te, 1);
@@ -1300,7 +1302,7 @@ static void test_timestamp(void **state)
 	assert_int_equal(ts_low(dev), 0);
 	b.clock += 100;
 	assert_int_equal(ts_low(dev), 100);
-	wr(dev, TR_TS_CONTROL, system);			/* stops the counter */
+	wr(dev, TR_TS_CONTROL, system);			/* clearing TR_TS_COUNT stops the counter */
 	b.clock += 100;
 	assert_int_equal(ts_low(dev), 100);
 	wr(dev, TR_TS_CONTROL, system | TR_TS_COUNT | 2 << 8);	/* the counter advances every 16 ticks of the clock */
@@ -1383,7 +1385,7 @@ static void test_funnel(void **state)
 	wake(dev);
 	assert_false(nb_funnel_input(&b.funnel.port[1], message, 2));
 	wr(dev, TR_FUNNEL_DIS_INPUT, 0xffff);
-	assert_int_equal(rd(dev, TR_FUNNEL_DIS_INPUT), 0xf);	/* shows which inputs exist */
+	assert_int_equal(rd(dev, TR_FUNNEL_DIS_INPUT), 0xf);	/* the register keeps only bits of inputs that exist */
 	wr(dev, TR_FUNNEL_DIS_INPUT, 1 << 1);
 	wr(dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE);
 	assert_true(nb_funnel_input(&b.funnel.port[1], message, 2));

@@ -193,7 +193,7 @@ static void timestamp_control_is_that_of_silicon(void **state)
 	now += 1ULL << 39;
 	assert_int_equal(rd(&te[0].dev, 0x048), 1 << 7);
 	now += 1ULL << 39;
-	assert_int_equal(rd(&te[0].dev, 0x048), 0);	/* 40 bits */
+	assert_int_equal(rd(&te[0].dev, 0x048), 0);	/* the counter has 40 bits */
 }
 
 static void a_sink_that_is_not_there_is_an_error(void **state)

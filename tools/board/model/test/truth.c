@@ -196,8 +196,8 @@ static void set_version(uint8_t version)
 }
 
 /*
- * A stack pointer is stored before the block that starts with it. Version 1 of the file has no stack
- * pointers, and version 3 does not exist.
+ * The truth file stores a new value of the stack pointer before the block at whose start the hart has this
+ * value. Version 1 of the file has no stack pointers, and version 3 does not exist.
  */
 static void test_stacks(void **state)
 {
