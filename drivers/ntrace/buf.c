@@ -32,12 +32,15 @@
 #define NTRACE_WINDOW_MIN	256
 
 /*
- * Maximum number of bytes at the end of a run that the driver skips. The driver skips the rest of a
- * run of pages if it is shorter than an eighth of the run, because the sink may fill it before a
- * late timer reads the write pointer.
+ * Maximum number of bytes that the driver skips at the end of contiguous pages. The driver skips
+ * the rest of contiguous pages if it is shorter than an eighth of them, because the sink may fill
+ * this rest before a late timer reads the write pointer.
  */
 #define NTRACE_REST_MAX		SZ_128K
-/* The same limit for a snapshot buffer of a sink that writes frames, see ntrace_window_least() */
+/*
+ * Maximum number of bytes that the driver skips at the end of a run of pages, if the buffer is of a
+ * snapshot and the sink writes CoreSight frames, see ntrace_window_least()
+ */
 #define NTRACE_FRAMES_REST_MAX	SZ_2M
 
 /**
@@ -401,10 +404,11 @@ static bool ntrace_window_linear(struct ntrace_session *s, const struct ntrace_c
 /*
  * Return the minimum number of bytes that must remain in @chunk after the head. If fewer bytes
  * remain, the driver skips them. A sink that writes frames cannot stop when its window is full. In
- * a snapshot, its windows therefore have at least half of a run, so that the timer reads the write
- * pointer in time even if its period is still that of the previous window. The next window is then
- * the whole buffer. If the timer follows the sink, all its periods are so short that the sink
- * writes at most NTRACE_FOLLOW_MAX, so that windows of twice this size are enough.
+ * a snapshot, its windows therefore have at least half the size of @chunk, so that the timer reads
+ * the write pointer in time. This must also hold for the first period in a window, for which the
+ * timer may have been started for the previous window. The next window is the whole buffer. If the
+ * sink writes past the caches, all periods of the timer are so short that the sink writes at most
+ * NTRACE_FOLLOW_MAX in a period, so that windows of twice this size are enough.
  */
 static unsigned long ntrace_window_least(const struct ntrace_sink *sink,
 					 const struct ntrace_buf *buf,
@@ -413,7 +417,7 @@ static unsigned long ntrace_window_least(const struct ntrace_sink *sink,
 	if (buf->overwrite && sink->frames)
 		return clamp_t(unsigned long, chunk->len / 2, NTRACE_WINDOW_MIN,
 			       sink->past_caches ? 2 * NTRACE_FOLLOW_MAX : NTRACE_FRAMES_REST_MAX);
-	/* The driver writes idle bytes to the rest, and cleans their cache lines */
+	/* The driver writes idle bytes to the skipped bytes, and cleans their cache lines */
 	return clamp_t(unsigned long, chunk->len / 8, NTRACE_WINDOW_MIN,
 		       sink->past_caches ? NTRACE_FOLLOW_MAX : NTRACE_REST_MAX);
 }
@@ -489,8 +493,8 @@ int ntrace_window_copied(struct ntrace_session *s, struct ntrace_buf *buf)
 
 /*
  * Return true if the sink may have overtaken @s->first in a circular window, because the timer was
- * late or did not invalidate as much as the sink wrote. A hart emits less than 0.25 byte in a
- * nanosecond. The timer was started at most @s->queued before it expires.
+ * late, or because it invalidated fewer bytes in a period than the sink wrote. A hart emits less
+ * than 0.25 byte in a nanosecond. @s->queued is the period with which the timer was started.
  */
 static bool ntrace_window_is_late(const struct ntrace_session *s)
 {
@@ -536,9 +540,9 @@ void ntrace_window_follow(struct ntrace_session *s)
  * Invalidate the cache lines of a circular window in which a sink that has stopped has wrapped
  * around. Return the number of bytes after @s->first.
  *
- * If the timer has followed the sink in time, the cache lines of the trace before @s->first were
- * already invalidated. That trace is counted in @s->pad, which is above @s->first only if the timer
- * has seen that the sink passed the end of the window. Otherwise the sink has passed it since.
+ * If the timer has not been late, it has already invalidated the cache lines of the trace before
+ * @s->first, and has added the size of this trace to @s->pad. @s->pad is above @s->first if the
+ * timer has done so beyond the end of the window. Otherwise the sink has passed this end later.
  */
 unsigned long ntrace_window_sync_circular(struct ntrace_session *s, unsigned long written)
 {

@@ -52,7 +52,7 @@ else
 	compile >"$log" 2>&1 || { grep -E 'error|Error|\*\*\*' "$log" | head -n 30 >&2; die "building failed; the whole log is $log"; }
 	! grep -E '(^|/)drivers/ntrace/.*warning:' "$log" >&2 || true
 fi
-# The guest of the board does not need debug information
+# Remove debug information, which tests on the emulated board do not need
 "${cross}objcopy" --strip-debug "$src/drivers/ntrace/ntrace.ko" "$O/drivers/$kver/ntrace.ko.new"
 # Replace the file in one step, because another process may be reading it
 if cmp -s "$O/drivers/$kver/ntrace.ko.new" "$O/drivers/$kver/ntrace.ko"; then

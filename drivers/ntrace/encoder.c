@@ -22,8 +22,9 @@ static const u16 ntrace_encoder_reset_regs[] = {
 
 /*
  * Settings of an address comparator. Range and exclude match inside and outside of a range. The
- * latch settings match from a start to a stop. Without a start, the latch is set when the setting
- * is written. Without a stop, the comparison "below 0" never clears the latch.
+ * latch settings match from a start address to a stop address, because the comparator has a latch
+ * that the start sets and the stop clears. Without a start, writing the setting sets the latch.
+ * Without a stop, the stop is an address below 0, which does not exist, so the latch stays set.
  */
 #define NTRACE_COMP_RANGE							\
 	ntrace_comp_control(TR_TE_COMP_FUNCTION_GE, TR_TE_COMP_FUNCTION_LE,	\
@@ -438,9 +439,10 @@ void ntrace_encoder_take_base(struct ntrace_encoder *enc)
 }
 
 /*
- * Return true if the counter counts the clock in the device tree, whose frequency is then that of
- * the counter. The clock belongs to the mode of ntrace_encoder_best_ts_mode(). An internal counter
- * that may restart has no known frequency.
+ * Return true if the timestamp counter counts the clock that the device tree gives, so that the
+ * frequency of this clock is that of the counter. The device tree describes only the counter that
+ * ntrace_encoder_best_ts_mode() selects. An internal counter that may restart has no known
+ * frequency.
  */
 static bool ntrace_encoder_has_clock(const struct ntrace_encoder *enc)
 {
@@ -538,7 +540,8 @@ static u64 ntrace_encoder_defaults(const struct ntrace_encoder *enc)
 		if (caps->sync_modes & BIT(mode))
 			break;
 	if (mode <= 3) {
-		want = mode == 1 ? 8 : 12;	/* 4096 messages; or 65536 cycles or half-words */
+		/* Synchronise every 4096 messages, or every 65536 cycles or half-words of code */
+		want = mode == 1 ? 8 : 12;
 		config |= (u64)mode << NTRACE_CONFIG_SYNC_MODE_SHIFT;
 		config |= (u64)ntrace_nearest(caps->sync_max, want) << NTRACE_CONFIG_SYNC_MAX_SHIFT;
 	}
@@ -706,10 +709,10 @@ int ntrace_encoder_supports(const struct ntrace_encoder *enc, u64 config,
 }
 
 /*
- * Check like ntrace_encoder_supports(), but return -EOPNOTSUPP in one more case. The case is an
- * encoder whose usual counter is internal, and a config with another ts_mode or ts_prescale. Such a
- * config would change the counter, and the times of other events would be wrong. A shared or
- * external counter runs outside of the encoder, so it does not change.
+ * Check like ntrace_encoder_supports(), but also return -EOPNOTSUPP if @config would change an
+ * internal timestamp counter. This is the case if the usual counter of the encoder is internal, and
+ * the ts_mode or ts_prescale of @config differs. The times of other events would then be wrong. A
+ * shared or external counter runs outside of the encoder, so @config does not change it.
  */
 int ntrace_encoder_check(const struct ntrace_encoder *enc, u64 config,
 			 const struct ntrace_filter *filter)
@@ -867,7 +870,10 @@ static int ntrace_encoder_write_control(struct ntrace_encoder *enc, u64 config)
 		FIELD_PREP(TR_TE_INST_SYNC_MODE, FIELD_GET(NTRACE_CONFIG_SYNC_MODE, config)) |
 		FIELD_PREP(TR_TE_INST_SYNC_MAX, FIELD_GET(NTRACE_CONFIG_SYNC_MAX, config)) |
 		ntrace_bits_to_reg(ntrace_control_bits, config);
-	/* Some encoders cut each message after TCODE if SRC has no bits and is not inhibited */
+	/*
+	 * If SRC has no bits, inhibit it, because some encoders otherwise end each message after
+	 * its field TCODE
+	 */
 	if (!enc->src_bits && (enc->caps.config & NTRACE_CONFIG_INHIBIT_SRC))
 		enc->comp.control |= TR_TE_INHIBIT_SRC;
 	return ntrace_comp_set(&enc->comp, "trTeControl", TR_TE_CONTROL, enc->comp.control, mask);

@@ -29,7 +29,7 @@ static int ntrace_event_check_attr(struct perf_event *event)
 	default:
 		return -EINVAL;
 	}
-	/* A trace has no count, so it cannot be sampled */
+	/* The event counts nothing, so it cannot have a sampling frequency */
 	if (attr->freq)
 		return -EINVAL;
 	if ((config & NTRACE_CONFIG_FIRMWARE) && (attr->exclude_kernel || attr->exclude_hv))
@@ -167,7 +167,10 @@ int ntrace_event_check(struct perf_event *event, struct ntrace_event *priv)
 	if ((event->attr.config & NTRACE_CONFIG_CONTEXT) &&
 	    task_active_pid_ns(current) != &init_pid_ns && !perfmon_capable())
 		return -EACCES;
-	/* A hart that stalls does not take interrupts, and other CPUs may wait for it */
+	/*
+	 * Let only privileged users stall a hart, because a stalled hart does not take interrupts,
+	 * and other CPUs that wait for this hart would also stop
+	 */
 	if ((event->attr.config & NTRACE_CONFIG_STALL) && !perfmon_capable())
 		return -EACCES;
 	ntrace_event_settings(event, priv);

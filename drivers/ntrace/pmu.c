@@ -243,8 +243,8 @@ static void ntrace_event_read(struct perf_event *event)
 }
 
 /*
- * Return true if the recorder programs the encoder when an event stops, and so clears the latch of
- * the event's filter
+ * Return true if the flight recorder keeps an encoder. It programs the encoder whenever an event
+ * stops. This clears the latch of the event's filter, which remembers that the start was passed.
  */
 static bool ntrace_flight_takes_latches(void)
 {
@@ -301,8 +301,8 @@ static int ntrace_addr_filters_validate(struct list_head *filters)
 /*
  * Set the filter of the event from its address ranges. perf calls this function when addresses
  * become known or change, and when the event starts. The range of an object that is not mapped yet
- * is empty and matches nothing. An address in that object is 0, which does not contain an
- * instruction.
+ * is empty and matches nothing. A start or stop in this object is address 0, which also matches
+ * nothing, because no instruction is there.
  */
 static void ntrace_addr_filters_sync(struct perf_event *event)
 {
@@ -662,8 +662,9 @@ static bool ntrace_pmu_prepare(void)
 
 /*
  * Register the PMU when components were found; without them, no PMU exists. ntrace_mutex is not
- * held while perf registers the PMU, because perf holds locks then that it also holds when it calls
- * the driver to map AUX pages, which takes ntrace_mutex.
+ * held while perf registers the PMU, because this could deadlock. perf_pmu_register() takes locks
+ * that perf also holds when it calls the driver to map AUX pages, and the driver then takes
+ * ntrace_mutex.
  */
 int ntrace_pmu_register(void)
 {

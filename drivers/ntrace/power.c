@@ -43,9 +43,10 @@ static void ntrace_do_nothing(void *unused)
 }
 
 /*
- * Wait until each online CPU has handled its pending interrupts. May sleep. An interrupt runs the
- * function calls whose sender waits before the function calls whose sender does not wait. So when
- * the second call of on_each_cpu() returns, all calls of the first interrupt have run.
+ * Wait until each online CPU has handled its pending function calls (IPIs). May sleep. In one
+ * interrupt, a CPU first runs the functions for whose end the sender waits, as on_each_cpu() does
+ * here, and then the other functions. The second on_each_cpu() needs a further interrupt, so when
+ * it returns, the CPU has also run the other functions of the first interrupt.
  */
 void ntrace_sync_cpus(void)
 {
@@ -74,7 +75,7 @@ void ntrace_keep_awake(void)
 		ntrace_sync_cpus();
 	}
 	mutex_unlock(&ntrace_awake_mutex);
-	smp_mb();	/* see ntrace_wait_asleep() */
+	smp_mb();	/* Pairs with the barrier in ntrace_wait_asleep() */
 	lock_map_acquire_read(&ntrace_awake_map);
 }
 
@@ -99,8 +100,9 @@ void ntrace_wait_asleep(unsigned int cpu)
 {
 	cpumask_set_cpu(cpu, &ntrace_going);
 	/*
-	 * Either this function sees the caller of ntrace_keep_awake(), or the caller sees @cpu in
-	 * ntrace_going
+	 * Pairs with the barrier in ntrace_keep_awake(). Either this function sees
+	 * ntrace_awake_users and waits, or the caller of ntrace_keep_awake() sees that @cpu is in
+	 * ntrace_going.
 	 */
 	smp_mb();
 	lock_map_acquire(&ntrace_awake_map);
@@ -199,8 +201,8 @@ bool ntrace_waits_for_cpu(const struct ntrace_comp *comp)
 	if (ntrace_has_power(comp))
 		return false;
 	/*
-	 * The CPU may go online at this time. Either this function sees the CPU, or
-	 * ntrace_somebody_waits() sees the flag.
+	 * The CPU may go online at this time. Either ntrace_has_power() below sees the CPU, or
+	 * ntrace_somebody_waits() sees that ntrace_waiting is set.
 	 */
 	smp_store_mb(ntrace_waiting, true);
 	return !ntrace_has_power(comp);

@@ -309,8 +309,9 @@ static bool ntrace_sink_scrap(const struct ntrace_sink *sink, const struct ntrac
 		.stop = true,
 	};
 	/*
-	 * Do not use a window that starts before the page. If the sink rounds the size of the
-	 * window down to 2^M bytes, it may also end before the page.
+	 * Do not use a window that starts before the page sink->scrap, because of the alignment of
+	 * trRamStart. If the sink rounds the size of the window down to 2^M bytes, the window may
+	 * also end before this page.
 	 */
 	return sink->scrap && (sink->area->any_size || scrap->start == scrap->wp);
 }
@@ -517,8 +518,8 @@ void ntrace_sink_pause(struct ntrace_sink *sink)
 {
 	do {
 		/*
-		 * Order the caller's write of encoder->paused before the request. Pairs with the
-		 * barrier between the removal of the request and ntrace_sink_pause_members().
+		 * Order the caller's write of encoder->paused before sink->pausing is set. Pairs
+		 * with the barrier between clearing sink->pausing and ntrace_sink_pause_members().
 		 */
 		smp_mb();
 		WRITE_ONCE(sink->pausing, true);
@@ -528,8 +529,8 @@ void ntrace_sink_pause(struct ntrace_sink *sink)
 			return;
 		WRITE_ONCE(sink->pausing, false);
 		/*
-		 * Remove the request before encoder->paused is read. Pairs with the first barrier,
-		 * on a CPU that found the lock taken.
+		 * Clear sink->pausing before encoder->paused is read. Pairs with the first barrier
+		 * of this function on another CPU, which did not get the lock and returned.
 		 */
 		smp_mb();
 		ntrace_sink_pause_members(sink);
@@ -573,15 +574,16 @@ void ntrace_sink_close(struct ntrace_sink *sink, bool power)
 }
 
 /*
- * Return true if the encoder has a route, and an event with @config can use its sink. A sink that
- * stops when it is full would stall the hart, which then could not restart it.
+ * Return true if the encoder has a route, and an event with @config can use its sink. If @config
+ * lets the encoder stall its hart when trace does not drain, the sink must not stop when it is
+ * full, because the hart would then stall for ever, and only this hart could restart the sink.
  */
 bool ntrace_path_fits(const struct ntrace_encoder *enc, u64 config)
 {
 	return enc->route.len && !(config & NTRACE_CONFIG_STALL && enc->sink->stop_fixed);
 }
 
-/* Use the route of @enc, which was found last */
+/* Let @enc trace to the sink of enc->route, the route that the last search for a route has found */
 void ntrace_path_use(struct ntrace_encoder *enc)
 {
 	/* A panicking CPU may read this member at any time */

@@ -114,9 +114,16 @@ static noinline int ntrace_session_renew(struct ntrace_session *s)
 	s->buf_id = buf->id;
 	size = s->win.end - s->win.start;
 	s->half = s->win.circular ? size : size / 2;
-	/* A circular window needs no timer, except if a sample may start another window (frames) */
+	/*
+	 * A circular window needs no timer, unless the timer must invalidate cache lines (follow).
+	 * A sink that writes CoreSight frames gets a timer, because it cannot continue in its
+	 * window after a sample, and the next window may not be circular.
+	 */
 	s->timed = !s->win.circular || sink->frames || s->win.follow;
-	/* A sink that has its own memory, or that writes frames, starts a new window each time */
+	/*
+	 * Each time that it is restarted, a sink that has its own memory or that writes CoreSight
+	 * frames needs a new window, so its registers do not keep the window of @s
+	 */
 	sink->holds = NULL;
 	if (!sink->area->copied && !sink->frames && (s->win.circular || s->win.stop))
 		sink->holds = s;
@@ -223,9 +230,9 @@ static noinline void ntrace_session_hand_on(struct ntrace_sink *sink)
 
 /*
  * Return true if the owner @s of a sink stays the owner while it reopens its AUX buffer, of which
- * @used bytes are in use. This is the case if the sink has no other member, or if the other member
- * with the most room has less room than remains in this buffer, and less than an eighth of the size
- * of the member's buffer.
+ * @used bytes are in use. This is the case if the sink has no other member. It is also the case if
+ * the other member whose AUX buffer has the most room has less room than remains in the buffer of
+ * @s, and less than an eighth of the size of that member's buffer.
  */
 static bool ntrace_session_keeps(const struct ntrace_session *s, unsigned long used)
 {

@@ -142,8 +142,8 @@ unsigned long ntrace_window_sync_circular(struct ntrace_session *s, unsigned lon
 unsigned long ntrace_window_collect_wrapped(struct ntrace_session *s, unsigned long written);
 
 /*
- * Let the CPU see the trace that the sink wrote. A window that was full when it was collected is at
- * the end of its mapping, so it must not be synced, not even with size 0.
+ * Let the CPU see the trace that the sink wrote. Do nothing for size 0: if the window was full, the
+ * address @from may be the end of the DMA mapping, which dma_sync_single_for_cpu() must not get.
  */
 static __always_inline void ntrace_window_sync(struct ntrace_session *s, dma_addr_t from,
 					       unsigned long size)

@@ -22,7 +22,7 @@ static bool ntrace_ts_is_active(const struct ntrace_comp *comp)
 
 /**
  * ntrace_ts_probe - find out the capabilities of a timestamp unit
- * @comp: The component, active and disabled
+ * @comp: The component, whose Active bit is 1 and whose Enable bit is 0
  * @ts: Filled in; without modes if the component does not have a timestamp unit
  */
 void ntrace_ts_probe(struct ntrace_comp *comp, struct ntrace_ts *ts)

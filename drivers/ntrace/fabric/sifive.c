@@ -31,7 +31,7 @@
 #define SF_SINK			GENMASK(31, 28)
 #define  SF_SINK_SBA		7U
 #define  SF_SINK_FUNNEL		8U
-/* teImpl, tfImpl */
+/* Fields of the registers teImpl of an encoder and tfImpl of a funnel */
 #define  SF_HAS_SBA_SINK	BIT(7)
 #define  SF_HAS_FUNNEL_SINK	BIT(8)
 #define  SF_SRC_ID		GENMASK(23, 20)
@@ -178,7 +178,10 @@ static int ntrace_sifive_setup(struct ntrace_encoder *enc)
 	return 0;
 }
 
-/* Return the fixed source numbers */
+/*
+ * Read the encoder's source number (SRC) and its width, which cannot be set. Return -EOPNOTSUPP if
+ * it has fewer bits than the driver needs (@bits).
+ */
 static int ntrace_sifive_set_src(struct ntrace_encoder *enc, unsigned int bits, unsigned int id)
 {
 	enc->src_bits = FIELD_GET(SF_SRC_BITS, enc->comp.impl);
@@ -230,7 +233,7 @@ const struct ntrace_comp_ops ntrace_sifive_encoder_comp_ops = {
 	.quiesce	= ntrace_comp_quiesce,
 };
 
-/* ---- The funnel, a sink ---- */
+/* ---- The funnel, which is also a sink that writes to memory ---- */
 
 /*
  * Enable the funnel before its encoders, and disable it after them, because a disabled funnel drops

@@ -363,8 +363,8 @@ static void ntrace_causes_unhook(void)
 			tracepoint_probe_unregister(p->tp, p->func, NULL);
 	tracepoint_synchronize_unregister();
 	/*
-	 * This call has no effect if the key could not be registered, because other code uses the
-	 * key
+	 * This call has no effect if the driver could not register the SysRq key NTRACE_SYSRQ_KEY,
+	 * because other code had registered it
 	 */
 	unregister_sysrq_key(NTRACE_SYSRQ_KEY, &ntrace_sysrq_op);
 	unregister_restart_handler(&ntrace_restart_nb);
@@ -385,8 +385,8 @@ static ssize_t state_show(struct device *dev, struct device_attribute *attr, cha
 	if (ntrace_flight_records())
 		state = "recording";
 	/*
-	 * If the recorder listens but does not record, it has stopped, but ntrace_flight_stopped()
-	 * has not handled the stop
+	 * If ntrace_flight_listens() returns true although the recorder does not record, the
+	 * recorder has stopped, but ntrace_flight_stopped() has not handled the stop
 	 */
 	else if ((ntrace_found == NTRACE_RECORD_KEPT && ntrace_found_now) ||
 		 ntrace_flight_listens())

@@ -273,7 +273,10 @@ static void ntrace_flight_run(struct ntrace_sink *sink)
 	sink->holds = NULL;
 	ntrace_record_gap_ends(area);
 	WRITE_ONCE(area->on, true);
-	/* Pairs with the cmpxchg of ntrace_flight_stop(), which may have found this sink off */
+	/*
+	 * Pairs with the cmpxchg in ntrace_flight_stop(). If that function has skipped this sink,
+	 * because area->on was false, the code below sees the new state and halts the sink.
+	 */
 	smp_mb();
 	if (atomic_read(&ntrace_flight_state) != NTRACE_FLIGHT_RECORDING)
 		ntrace_flight_halt(sink);
@@ -489,8 +492,8 @@ static bool ntrace_flight_runs(const struct ntrace_sink *sink)
 }
 
 /*
- * Return true if the sink must stop. This is the case if it records, or (@seize) if it has the
- * trace of a perf event that is to be saved.
+ * Return true if the sink must stop. If @seize is false, this is the case if the recorder records
+ * into the sink, otherwise if a perf event traces into the sink and its trace must be saved.
  */
 static bool ntrace_flight_cuts(const struct ntrace_sink *sink, bool seize)
 {
@@ -862,7 +865,10 @@ static void ntrace_flight_release(void)
 	for (i = 0; i < ntrace_flight_nr; i++)
 		WRITE_ONCE(ntrace_flight_sinks[i]->flight, NULL);
 	ntrace_sync_cpus();
-	/* Clear the flags of events that took a sink after their CPU had ended the record */
+	/*
+	 * A perf event may have taken a sink and set this flag after ntrace_flight_end_local() had
+	 * cleared the flag on its CPU, so clear the flags of all CPUs
+	 */
 	for_each_possible_cpu(cpu)
 		per_cpu(ntrace_flight_cpu, cpu).claimed = false;
 	ntrace_flight_nr = 0;

@@ -6,22 +6,22 @@
  * after a reset.
  *
  * Other CPUs may have died at any point while they were changing the event, or still run and end it
- * now. So this code takes no lock, checks all values that it reads, and reads memory that perf may
- * have freed by copy_from_kernel_nofault().
+ * now. So this code takes no lock, and checks all values that it reads. Where perf may have freed
+ * the memory, it reads with copy_from_kernel_nofault().
  */
 #include <linux/uaccess.h>
 
 #include "record.h"
 
 /**
- * struct ntrace_loot - trace of an event
- * @end: Offset in the AUX area of the event after the last byte of trace
- * @aux: Number of bytes before @end
- * @from: Offset in the sink's own memory of the trace that follows these bytes
- * @own: Number of bytes from @from, which may wrap around the end of the sink's own memory
- * @size: Size of the sink's own memory
+ * struct ntrace_loot - trace of a perf event that is saved to the flight record
+ * @end: Offset after the last byte of trace in the AUX area of the event
+ * @aux: Number of bytes of trace in the AUX area, which end at @end
+ * @from: Offset of the oldest byte in the sink's SRAM that is not in the AUX area yet
+ * @own: Number of bytes in the SRAM from @from on, which may wrap around the end of the SRAM
+ * @size: Size of the SRAM in bytes
  * @pages: Pages of the AUX area
- * @room: Size of the AUX area
+ * @room: Size of the AUX area in bytes
  */
 struct ntrace_loot {
 	unsigned long end, aux, from, own, size;
@@ -160,7 +160,7 @@ static void ntrace_loot_take(struct ntrace_sink *sink, const struct ntrace_loot 
 /**
  * ntrace_flight_seize - save the trace that an event has written to a sink in the record
  * @sink: The sink, which has been disabled
- * @stopped: True if the sink was empty
+ * @stopped: True if the sink has reported that it is empty, so that all its trace is in memory
  *
  * Context: Any, interrupts off; the event does not continue.
  */
