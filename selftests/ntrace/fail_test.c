@@ -253,8 +253,8 @@ static const char *next_windows_fail(FIXTURE_DATA(fail) *self, int error, unsign
 	if (fail_begin("function=ntrace_sink_start error=%d times=%u", error, times))
 		return "the module ntrace-fail cannot be loaded";
 	/*
-	 * Empty the buffer, which may be full of the trace of the kernel that has loaded the module
-	 * ntrace-fail
+	 * Empty the buffer. It may be full of trace of the kernel code that loaded the module ntrace-fail,
+	 * which lets functions of the driver fail
 	 */
 	drain(&self->rec, self->st);
 	record_start(&self->rec);

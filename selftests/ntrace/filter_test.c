@@ -212,7 +212,10 @@ TEST_F(filter, traces_from_start_to_stop)
 	EXPECT_GT(traced(&self->rec, &head), 1000);
 }
 
-/* The buffer gets full many times. Each time, the driver stops and starts the encoder. */
+/*
+ * The buffer gets full many times. Each time, the driver stops and starts the encoder. The filter must remain
+ * started.
+ */
 TEST_F(filter, a_start_outlives_the_window)
 {
 	uint64_t head = 0, bytes;

@@ -123,7 +123,10 @@ FIXTURE_SETUP(flight)
 	self->attr.exclude_kernel = 1;
 	self->st = calloc(1, sizeof(*self->st));
 	self->rec.fd = -1;
-	/* Programs that search the console for trouble must not find the messages of these tests */
+	/*
+	 * Let the kernel print no messages to the console, because these tests cause messages, and the
+	 * scripts that run the tests search the console for faults of the kernel
+	 */
 	console_level("1", self->level, sizeof(self->level));
 	set_paranoid(2);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Convert the frames that a CoreSight ETR writes (CoreSight Architecture Specification, chapter D4). A
- * frame has 16 bytes. If bit 0 of an even byte is 0, the byte contains data. If bit 0 is 1, the byte
- * changes the trace id. Byte 15 has one bit for each even byte. For data, it is bit 0 of the data. For a
- * change of the id, it is 1 if the next byte still belongs to the previous id.
+ * Convert the frames that a CoreSight ETR writes to messages (CoreSight Architecture Specification,
+ * chapter D4). A frame has 16 bytes. If bit 0 of an even byte is 0, the byte contains data. If bit 0 is
+ * 1, the byte changes the trace id. Byte 15 has one bit for each even byte. For data, it is bit 0 of the
+ * data. For a change of the id, it is 1 if the next byte still belongs to the previous id.
  */
 #include <string.h>
 

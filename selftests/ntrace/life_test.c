@@ -333,14 +333,14 @@ static long deep_sleeps(int cpu)
 }
 
 /*
- * Check the stretches of trace since the last call. A stretch must be complete, unless its record reports
- * that trace is missing. Return the number of complete stretches. Set *own to the number of Ownership
- * messages of this thread in them.
+ * Check the AUX records since the last call. The trace of a record must be complete, unless the record reports
+ * that trace is missing. Return the number of records whose trace is complete. Set *own to the number of
+ * Ownership messages of this thread in these records.
  */
 static unsigned int whole_stretches(struct __test_metadata *_metadata, struct recording *rec, struct stretches *st,
 				    unsigned int *own)
 {
-	/* no stretch is longer than the largest AUX area of these tests */
+	/* no AUX record has more trace than the largest AUX area of these tests */
 	static uint8_t buf[1 << 24];
 	unsigned int i, whole = 0;
 	struct message msg;
@@ -369,8 +369,8 @@ static unsigned int whole_stretches(struct __test_metadata *_metadata, struct re
 }
 
 /*
- * The event must continue after an idle state in which hart and encoder lose their state. Each stretch
- * must be complete. After the idle state, scontext must contain the id of the thread.
+ * The event must continue after an idle state in which hart and encoder lose their state. The trace of each AUX
+ * record must be complete. After the idle state, scontext must contain the id of the thread.
  */
 TEST_F(life, deep_idle)
 {
@@ -406,7 +406,7 @@ TEST_F(life, deep_idle)
 	if (!slept)
 		SKIP(return, "the governor chose no idle state beyond WFI");
 	/*
-	 * A stretch ends at each sleep, or when half of a window is full. A window is as long as
+	 * An AUX record is written at each sleep, and when half of a window is full. A window is as long as
 	 * the contiguous pages, or 64 KiB in an SRAM.
 	 */
 	EXPECT_GT(st.nr, last - first);
@@ -422,7 +422,7 @@ TEST_F(life, deep_idle)
 		EXPECT_GE(own, switches);
 }
 
-/* Trace this thread for a moment by an event of @cpu, and collect its stretches in @st */
+/* Trace this thread for a moment by an event of @cpu, and collect its AUX records in @st */
 static bool trace_a_moment(struct recording *rec, struct perf_event_attr *attr, int cpu, struct stretches *st)
 {
 	if (!record_open(rec, attr, -1, cpu, 1 << 20, false))

@@ -50,7 +50,7 @@ FIXTURE(load) {
 	struct stretches *st[MAX_CPUS];
 	pthread_t worker[MAX_CPUS];
 	struct kept kept[MAX_CPUS];
-	int sharer[MAX_CPUS];	/* index of the first CPU with the same sink */
+	int sharer[MAX_CPUS];	/* for each CPU, the index of the first CPU that uses the same sink */
 	int cpu[MAX_CPUS];
 	int nr;
 };
@@ -266,7 +266,7 @@ FIXTURE_TEARDOWN(load)
 	}
 }
 
-/* Return true if sinks write CoreSight frames, so that the bytes of a stretch are not messages. */
+/* Return true if sinks write CoreSight frames, so that the bytes in the AUX buffer are not messages. */
 static bool pmu_has_frames(void)
 {
 	static int frames = -1;
@@ -280,7 +280,7 @@ static bool pmu_has_frames(void)
 struct totals {
 	uint64_t bytes;
 	unsigned int stretches, truncated, partial, gaps, cut, no_room;
-	unsigned int whole;	/* number of stretches with the flag PARTIAL that end with a whole message */
+	unsigned int whole;	/* number of AUX records with the flag PARTIAL whose last message is whole */
 };
 
 /*
@@ -315,8 +315,8 @@ static bool ends_whole(const struct recording *rec, uint64_t pos, uint64_t last)
 }
 
 /*
- * Add the new stretches of trace to the sums, and store their trace if there is a file. A stretch that does
- * not begin with a whole message counts as cut.
+ * Add the trace of the new AUX records to the sums, and store this trace if there is a file. A record whose
+ * trace does not begin with a whole message counts as cut.
  */
 static void account_one(struct recording *rec, struct stretches *st, struct kept *out, struct totals *sum)
 {
@@ -507,7 +507,7 @@ TEST_F(load, reader_that_stops_is_told)
 		EXPECT_LE(self->st[i]->bytes, aux_size());
 		EXPECT_GT(self->st[i]->bytes, aux_size() - (128 << 10));
 	}
-	/* no more trace must arrive */
+	/* The buffers are full, so the driver must not write more trace to them */
 	usleep(50000);
 	for (i = 0; i < self->nr; i++)
 		EXPECT_EQ(self->rec[i].page->aux_head, self->st[i]->bytes) TH_LOG("CPU %d", i);

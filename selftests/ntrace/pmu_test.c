@@ -457,7 +457,7 @@ TEST_F(pmu, frequency_is_that_of_the_default_mode)
 		if (cpu_write(self->cpu, "timestamp/mode", number))
 			continue;
 		EXPECT_EQ(cpu_number(self->cpu, "timestamp/mode", 0), mode);
-		/* the frequency must also be right after an event with this mode */
+		/* the frequency must also be right after an event has traced with this timestamp mode */
 		ASSERT_TRUE(had_event(self->cpu, pmu_config(self->cpu)));
 		frequency = right_frequency(self->cpu);
 		EXPECT_GE(frequency, 0) TH_LOG("mode %u", mode);

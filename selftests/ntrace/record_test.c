@@ -33,8 +33,8 @@ FIXTURE_TEARDOWN(record)
 }
 
 /*
- * Check that each stretch consists of whole messages, begins with a synchronising message, and ends with a
- * ProgTraceCorrelation message. If the record of a stretch reports that trace is missing at the end, the
+ * Check that the trace of each AUX record consists of whole messages, begins with a synchronising message,
+ * and ends with a ProgTraceCorrelation message. If a record reports that trace is missing at its end, its
  * last message may be incomplete.
  */
 #define check_stretches(_rec, _st) ({							\
@@ -182,7 +182,7 @@ TEST_F(record, buffer_goes_around_many_times)
 	size_t size;
 
 	event_attr_user(&self->attr);
-	/* Each stretch has about 2 KB, or more than 100 KB on a debug kernel */
+	/* Each AUX record has about 2 KB, or more than 100 KB on a debug kernel */
 	size = self->attr.exclude_kernel ? 1 << 18 : 1 << 21;
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, size, false));
 	for (round = 0; round < 2000 && bytes <= 2 * self->rec.aux_size; round++) {
@@ -377,7 +377,7 @@ TEST_F(record, encoder_without_room_says_so_or_stalls)
 				EXPECT_GT(errors, 0);
 		}
 		/*
-		 * The last message of a stretch may be an Error message, because the messages after
+		 * The last message of an AUX record may be an Error message, because the messages after
 		 * it did not fit into the FIFO
 		 */
 		if (errors) {

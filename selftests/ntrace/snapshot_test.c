@@ -41,8 +41,8 @@ static int messages(const uint8_t *buf, size_t len, unsigned int src_bits, struc
 
 /*
  * Return the offset at which the newest trace without a loss starts. The kernel must report each loss. If
- * an ETR wrapped around in its window, the beginning of a stretch is lost. If a sink stopped at the end of
- * its window, the end of a stretch is lost, and the last message may be incomplete.
+ * an ETR wrapped around in its window, the first part of the trace of an AUX record is lost. If a sink stopped at the
+ * end of its window, the last part of this trace is lost, and the last message may be incomplete.
  */
 static uint64_t newest(struct recording *rec, struct stretches *st)
 {
@@ -103,8 +103,8 @@ TEST_F(snapshot, newest_survives)
 }
 
 /*
- * Record a long stretch of trace, and then short stretches. Each stretch must begin at the end of the
- * previous stretch, without unwritten bytes between them.
+ * Record a long trace, and then short ones. The trace of each AUX record must begin at the end of the previous record,
+ * without unwritten bytes between them.
  */
 TEST_F(snapshot, short_stretches_follow_long_ones)
 {
@@ -133,7 +133,7 @@ TEST_F(snapshot, short_stretches_follow_long_ones)
 	EXPECT_EQ(st.nr_partial, 0);
 }
 
-/* A stretch that passes the end of the buffer must not have more trace than other stretches with the same work. */
+/* An AUX record that passes the end of the buffer must not have more trace than other AUX records of the same work. */
 TEST_F(snapshot, end_of_the_buffer_adds_no_trace)
 {
 	uint64_t head, before, first = 0;

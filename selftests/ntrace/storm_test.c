@@ -198,8 +198,8 @@ static const struct {
 };
 
 /*
- * Return true if the stretch has only whole messages, begins with a synchronising message, and ends with a
- * ProgTraceCorrelation message.
+ * Return true if this trace of an AUX record has only whole messages, begins with a synchronising message, and ends
+ * with a ProgTraceCorrelation message.
  */
 static bool right(struct recording *rec, const struct stretch *s)
 {

@@ -48,7 +48,7 @@ int pmu_nr_cpus(void);
 bool set_paranoid(int val);
 /* Bind this thread to a CPU, or to all CPUs if @cpu is -1. Return false if that is not possible. */
 bool pin(int cpu);
-/* Remove all rights of root from this process. Return false if that is not possible. */
+/* Change this process from root to a user without privileges. Return false if that is not possible. */
 bool become_user(void);
 
 /* An event, with its ring buffer of records and its AUX buffer */

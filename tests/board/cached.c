@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Print which data survives a reset, for tests/board/cache.t. The kinds of data are those that a hart
- * wrote and cleaned, did not clean, or invalidated, those that a sink wrote, and those in uncached
- * memory.
+ * Print which data survives a reset, for tests/board/cache.t. The program tests data that a hart
+ * wrote and then cleaned, invalidated or left in the cache, data that a sink wrote, and data in
+ * uncached memory.
  */
 #include "cbo.h"
 

@@ -90,7 +90,8 @@ says "no kernel" 125 "kernel new is not there; run: tools/setup/setup kernel-new
 rm -r "$tap_tmp/o/root"
 ln -s "$O/root" "$tap_tmp/o/root"
 says "no plugin" 125 "the plugin is not built; run: make plugin" env O="$tap_tmp/o" "$board" run -- true
-# QEMU itself refuses a plugin with another interface version
+# QEMU refuses to load a plugin that was built for another version of QEMU's plugin interface. The command must then
+# print which version it needs
 mkdir -p "$tap_tmp/o/board"
 for f in "$O"/board/*; do ln -s "$f" "$tap_tmp/o/board/"; done
 rm "$tap_tmp/o/board/ntrace-board.so"

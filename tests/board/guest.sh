@@ -65,7 +65,7 @@ vm_image() {
 # Linux on the board starts the guest with this command.
 vm_command='modprobe kvm && cp /out/vmm /tmp/vmm && /tmp/vmm /out/image /out/devicetree /out/initrd >/out/said 2>&1'
 
-# ---- Functions for a boot trace of host and guest, which need boot.sh ----
+# ---- Functions that trace the host and its guest from their boot. Source boot.sh before you call them ----
 
 # vm_setup ROUNDS: prepare a trace of all privileges. The host boots without the self-tests of its kernel
 vm_setup() {

@@ -112,7 +112,7 @@ static uint64_t traps(uint64_t n)
 	uint64_t v = n;
 
 	__asm__ volatile(
-	"	.4byte	0\n"			/* two illegal instructions of 16 bits each */
+	"	.4byte	0\n"			/* two illegal instructions of 16 bits each, which trap */
 	"	.4byte	0xffffffff\n"
 	"	ecall\n"
 	"	addi	%0, %0, 1\n"

@@ -127,8 +127,8 @@ static void reach(struct places *p, size_t t)
 static void reach_block(struct places *to, const struct list *truth, size_t t, uint64_t pc, const struct event *next)
 {
 	/*
-	 * Possibly no instruction retired, because the first instruction trapped, or because QEMU
-	 * starts the block once more
+	 * If the next block starts at the same address, the block may have retired no instruction. Its first
+	 * instruction has trapped, or QEMU starts the block once more
 	 */
 	if (next->pc == pc)
 		reach(to, t);
@@ -145,8 +145,8 @@ static void reach_block(struct places *to, const struct list *truth, size_t t, u
 
 /*
  * Return true if the rest of the log has only blocks that ran after the machine was switched off, so that
- * the truth is complete. The last loop, which has up to 4 addresses, continues for a while, and its
- * blocks are only in the log.
+ * the truth is complete. A hart then runs in a loop of up to 4 blocks until QEMU exits, and QEMU writes
+ * these blocks only to the log.
  */
 static int ended(const struct list *log, size_t i, const struct list *truth, const struct places *at)
 {

@@ -37,7 +37,7 @@ __asm__(
 "	ld	s1, 16(sp)\n"
 "	addi	sp, sp, 32\n"
 "	ret\n"
-"	mret\n"		/* the handler does not use this mret, but the board does (see bare.S) */
+"	mret\n"		/* The board executes this mret after an access to a trace register (see bare.S) */
 "	.globl	go\n"
 "go:	addi	sp, sp, -32\n"
 "	sd	ra, 0(sp)\n"
@@ -94,7 +94,7 @@ static void say(const char *what, int level)
 	put(" ");
 	put(names[level]);
 	put(" ");
-	/* the cause is the ecall of the level if no other trap ended the function earlier */
+	/* the function ended with its ecall, whose cause is 8 to 11, or an earlier trap ended the function */
 	if (trap.cause >= 8 && trap.cause <= 11)
 		put("ok");
 	else
@@ -126,7 +126,7 @@ int main(void)
 	vs_root[2] = 0x80000000UL >> 2 | 0xcf;
 	vs_root[3] = 0x100000000UL >> 2 | 0xcf;
 	csr_write(hgatp, 8UL << 60 | (uint64_t)g_root >> 12);
-	csr_write(0x280, 8UL << 60 | (uint64_t)vs_root >> 12);	/* vsatp */
+	csr_write(0x280, 8UL << 60 | (uint64_t)vs_root >> 12);	/* vsatp selects the page table vs_root */
 	trace_regs(0)[0] = 1;
 	run(VS, load, 0xc0000000UL + TRACE);
 	say("guest load", VS);

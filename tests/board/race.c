@@ -23,7 +23,7 @@ static void work(unsigned int hart)
 		 */
 		if (i % 32 == 4 * hart)
 			csr_write(0x5a8, i << 2 | hart);
-		/* wait until the hart that this hart stops is at most a few rounds behind */
+		/* This hart stops the encoder of the next hart. Wait until the next hart is at most 4 rounds behind */
 		at[hart] = i;
 		while (at[(hart + 1) % HARTS] + 4 < i)
 			;

@@ -48,7 +48,7 @@ int main(unsigned int hart)
 		sink_start(ram, BUF, SIZE);
 	}
 	te[0] = CONTROL;
-	/* The remaining trace of the encoder fits into one more buffer */
+	/* The rest of the trace, which is in the encoder's FIFO, fits into the buffer, so empty the buffer once more */
 	sink_start(ram, BUF, SIZE);
 	put(te[0] >> 3 & 1 ? "empty\n" : "not empty\n");
 	ram[0] = 0x111;

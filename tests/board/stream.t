@@ -3,7 +3,7 @@
 # Check the instructions that the board reports as retired, in boots of Linux. After each 50 million
 # instructions, the number of reported instructions must equal the increase of QEMU's minstret. Each reported
 # block must be a possible successor of the previous block in the code. LONG=1 runs more work, and compares the
-# numbers from each trap to the next, like tests/long/board-stream.t.
+# numbers of instructions from each trap to the next trap, like tests/long/board-stream.t.
 . "$(dirname "$0")/../harness/tap.sh"
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "no QEMU; run make setup"
 make -s -C "$top/tools/board" O="$O" all || { plan 1; fail "the plugin builds"; done_testing; }

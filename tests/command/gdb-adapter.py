@@ -49,7 +49,7 @@ class Adapter:
         if not self.wait(type='response', request_seq=nr)['success']:
             return command + ' has failed'
         stopped = self.wait(event='stopped')['body']['threadId']
-        # an editor also shows the other threads
+        # request the stacks of the other threads as well, because an editor shows all threads
         for other in reversed(self.ask('threads')['threads']):
             if other['id'] != stopped:
                 self.ask('stackTrace', threadId=other['id'])

@@ -16,9 +16,9 @@ FUNCTIONS = 'main', 'thread', 'work', 'risky', 'give_up', 'handle', 'compare', '
 tids, pcs, stacks, own = TRUTH.tids, TRUTH.pcs, TRUTH.stacks, TRUTH.own
 
 
-# ---- Source lines ----
+# ---- Lines of the source, and the instructions at which gdb must stop for "next" and "reverse-next" ----
 
-starts, functions = {}, []          # addresses at which a line starts, with the line; ranges of functions
+starts, functions = {}, []          # {first address of a line: line number}; (start, end, name) of each function
 
 
 def read_lines():
@@ -50,7 +50,7 @@ def next_line(at):
         if at is None or frame_of(at) == frame and line_of(at) != line and pcs[at] in starts:
             return [at]
         if frame_of(at) != frame and frame_of(at)[:len(frame)] != frame:
-            # the function has returned to this caller
+            # the function has returned to this caller, in which "next" continues
             frame, line = frame_of(at), line_of(at)
 
 
@@ -66,7 +66,7 @@ def previous_line(at):
         if frame_of(at) != frame and frame_of(at)[:len(frame)] == frame:
             continue
         if frame_of(at) != frame and found:
-            # the function was called here
+            # this instruction is in the caller of the function, so no start of the line is before it
             return found + previous_line(found[-1])
         frame, line = frame_of(at), line or line_of(at)
         if line_of(at) != line:

@@ -24,7 +24,8 @@ def truth(thread):
     for addr, function in ((int(addr, 16), name) for addr, name in lines):
         callers = CALLERS[function]
         if addr < KERNEL:
-            # the function done makes a system call, which enters the kernel
+            # The program enters the kernel by a system call in its function done, so done is the outermost caller of
+            # kernel functions. With CLASH, gdb must not name it
             below = [None] if CLASH else ['done']
             callers = [None] * len(callers) if CLASH else callers
         found.append((addr, callers + (below if addr >= KERNEL else [])))

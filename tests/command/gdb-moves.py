@@ -11,11 +11,11 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from gdb_checks import PLACES, address, met, number, ok, run  # noqa: E402
 from gdb_truth import TRUTH, difference, differences, near  # noqa: E402
 
-places = {}     # number of an instruction of the truth: $trace_insn
+places = {}     # number of an instruction in the truth: its number in gdb
 
 
 def meet(command, visits):
-    """Go from breakpoint to breakpoint. Return what is wrong with them"""
+    """Go from breakpoint to breakpoint. Return a text for each stop that the truth does not have"""
     left = list(visits)
 
     def place():
@@ -79,7 +79,7 @@ for insn in sorted(random.randrange(number('trace_insn')) for _ in range(PLACES)
         wrong.append((insn, time, last))
     last = time
     threads[next(other for other in threads if other != tid)].switch()
-    # at its end, the other thread shows its last instruction
+    # if the other thread has ended by this time, gdb shows its last instruction
     if number('trace_time') < time and number('pc') != TRUTH.pcs[TRUTH.own[gdb.selected_thread().ptid[1]][-1]]:
         wrong.append((insn, number('trace_time'), time))
 ok('time never decreases from instruction to instruction, and the other thread is not earlier', not wrong, wrong[:3])

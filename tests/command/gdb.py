@@ -89,7 +89,7 @@ inside = number('trace_insn')
 run('ntrace-back')
 ok('ntrace-back goes back to the start of a line, over the calls of the line', is_at('fib') and inside > entered + 100 and
    entered - 8 < number('trace_insn') <= entered, (inside, number('trace_insn'), entered))
-# Inside the third call of fib(), which fib() has made
+# Go into the third call of fib(). Its caller is also fib(), so ntrace-calls must indent it
 third = [n for n, pc in enumerate(TRUTH) if pc == address('fib')][2]
 run('ntrace-goto insn %d' % (third + 1))
 calls = [line.split('s ', 1) for line in run('ntrace-calls 3').splitlines()]

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # With `ntrace gdb`, gdb steps forwards and backwards through a recording. Each step, each execution of a function and
-# all callers must be those of `ntrace script --insns`. The stub must refuse a gdb that would step to wrong places,
-# and must not send files that do not belong to the recording.
+# all callers must be those of `ntrace script --insns`. The stub must refuse a gdb that would step to wrong
+# instructions, and must not send files that do not belong to the recording.
 . "$(dirname "$0")/../harness/tap.sh"
 command -v qemu-riscv64-static >/dev/null || skip_all "there is no qemu-riscv64-static"
 . "$(dirname "$0")/gdb.sh"
@@ -50,7 +50,7 @@ else
 fi
 
 # If gdb has loaded the program's own file, gdb assumes GNU/Linux. In this case, gdb would step forwards to wrong
-# places.
+# instructions.
 stub="target remote | $ntrace gdb --stdio -i requests.data"
 gdb-multiarch -nx -batch -iex 'set auto-load no' -ex "$stub" -ex 'stepi' -ex 'p $pc' requests >linux 2>&1
 ok "a gdb with the OS ABI of GNU/Linux is refused, and a message names the remedy" said "set osabi none" linux

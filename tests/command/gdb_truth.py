@@ -10,11 +10,11 @@ from gdb_checks import frames, number, run
 
 class Truth:
     def __init__(self):
-        self.tids, self.pcs, self.stacks = [], [], []   # of each instruction: the thread, the address, and the open calls
-        self.harts, self.lows, self.highs = [], [], []  # of each instruction: the hart, and the limits of its time
-        self.own = {}                                   # the instructions of each thread
-        self.times = {}                                 # of each CPU: the times of all messages, ns
-        self.cpus = {}                                  # the CPU of each hart, as far as it is known
+        self.tids, self.pcs, self.stacks = [], [], []   # thread, address and open calls of each instruction
+        self.harts, self.lows, self.highs = [], [], []  # of each instruction: hart, and earliest and latest time in ns
+        self.own = {}                                   # numbers of the instructions that each thread executed
+        self.times = {}                                 # times of all messages of each CPU in ns
+        self.cpus = {}                                  # CPU of each hart; a hart is added when its CPU is found
         self.read_instructions()
         self.read_times()
 
@@ -34,7 +34,7 @@ class Truth:
                     self.stacks.append(known[calls])
                     self.harts.append(int(hart))
                     self.lows.append(int(low))
-        # an instruction has executed before the next time that the truth of its hart has
+        # the latest time of an instruction is the next time that the truth of its hart contains
         later, self.highs = {}, [0] * len(self.lows)
         for at in range(len(self.lows) - 1, -1, -1):
             low, high = later.get(self.harts[at], (1 << 62, 1 << 62))

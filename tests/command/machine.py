@@ -36,8 +36,8 @@ def switching():
     """The kernel writes the id of the other thread before it calls inner, which the kernel's symbols name __switch_to"""
     data, tids = c.start_message(c.KERNEL, tid=c.PID, priv=1), [c.OTHER, c.PID]
     for n, m in enumerate(c.messages(c.run(c.KERNEL, c.COMPRESSED, c.KERNEL, TSTAMP=2))[:5]):
-        # Messages 0, 2 and 4 are sent when inner returns. Messages 1 and 3 are sent when outer returns, and inner is
-        # called after these.
+        # Messages 0, 2 and 4 report that inner returns, and messages 1 and 3 report that outer returns. Write the
+        # thread id after messages 1 and 3, because the kernel calls inner again after them
         data += m + (c.ownership(tids[n // 2], 1, TSTAMP=0) if n % 2 else b'')
     return data + stop()
 

@@ -28,7 +28,8 @@ def main():
     trace = {}
     for kind, at in records(data):
         if kind == AUXTRACE_INFO:
-            # struct perf_record_auxtrace_info, and words 7 to 9 of the driver's data
+            # In struct perf_record_auxtrace_info, skip the members type and reserved__. The next words are metadata of
+            # the driver, of which words 7 to 9 are the parameters of the clock
             print(*struct.unpack_from('<QQQ', data, at + 8 + 7 * 8))
         elif kind == AUXTRACE:
             size, offset, _, _, _, cpu = struct.unpack_from('<QQQIII', data, at)

@@ -204,7 +204,7 @@ over_others() {
 	"$ntrace" profile --counts -i own >>own 2>/dev/null
 	[ $? -eq 2 ] && cmp own ../perf.data
 }
-# Commands refuse a standard output that is the program or the recording before they write anything
+# If the standard output is the recording or its program, commands must report this before they overwrite the file
 over_stdout() {
 	for command in report "report --functions" script "script --calls" "script --insns" "annotate outer" "query outer" info "share --list"; do
 		begin && cp ../calls program && python3 "$top/tests/perf/mkcalls.py" program own good >../said && cp own ../before || return
@@ -265,7 +265,7 @@ two_signals() {
 		[ "$(ls -A)" = file ] || { ls -lA; return 1; }
 	done
 }
-# closed COMMAND...: run COMMAND without a standard output, and with a standard output that is full
+# closed COMMAND...: check that COMMAND reports an error if its standard output is closed, and if each write to it fails
 closed() {
 	"$ntrace" "$@" >&- 2>../said
 	[ $? -eq 2 ] && [ "$(grep -c "writing the standard output failed" ../said)" = 1 ] || { echo "$*, closed:"; cat ../said; return 1; }
@@ -294,7 +294,7 @@ read_only() {
 	into export-jsonl file && return 1
 	kept export-jsonl "a file that may only be read"
 }
-# A command reports before it writes anything that the disk has no room for the trace
+# If the disk has too little room for the trace, a command must report this before it changes the output file
 no_room() {
 	for command in share split; do
 		begin

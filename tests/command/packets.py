@@ -137,7 +137,7 @@ def stream(rng, nr):
         elif kind == 3:
             yield b'\3'
         elif kind < 8:
-            # Control-C inside of a packet, and directly after a packet
+            # Insert bytes 3, which gdb sends for Control-C, inside the packet and directly after it
             data = frame(packet)
             at = rng.randrange(len(data))
             yield data[:at] + b'\3' * rng.randrange(3) + data[at:] + b'\3' * rng.randrange(3)

@@ -23,7 +23,8 @@ class Questions:
                           if n and not set(n) & set('()<>"=![]*?\\ ')]
         self.objects = [n for n, in db.execute('SELECT DISTINCT object FROM functions WHERE object IS NOT NULL ORDER BY 1')
                         if '[' not in n]
-        # In libc and the kernel, a pattern may match a second name of a function, which the database lacks
+        # Functions of libc and the kernel can have several names, but the database contains only one of them. A pattern
+        # may match another name, so do not use patterns for functions of such recordings
         self.stars = not any(n.startswith('__') for n in self.functions)
         self.comms = [n for n, in db.execute('SELECT DISTINCT comm FROM threads ORDER BY 1')]
         self.values = {n: [v for v, in db.execute(f'SELECT {n} FROM spans ORDER BY random() LIMIT 200')]
@@ -40,8 +41,8 @@ class Questions:
 
     def function(self):
         name = self.pattern(self.functions)
-        # Without a pattern, the name of a C++ template or function also selects its instances. These programs have no
-        # instances
+        # For a name without "*", ntrace query also selects all C++ functions that have this name and any arguments. The
+        # SQL does not select them, because these programs have no C++ functions
         return (self.rng.choice((name, f'"{name}"', f'function={name}')),
                 f"SELECT id FROM spans WHERE function IN (SELECT id FROM functions WHERE function GLOB '{name}')")
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh
 # Functions for tests of `ntrace record`
-# on the board. Source it after tests/perf/truth.sh.
+# on the board. Source this file after tests/perf/truth.sh.
 
 # recorder_build NAME: build the recorder and the program that it records; the board's files are in
 # $out

@@ -49,7 +49,7 @@ body() {
 	shift
 	"$ntrace" setup "--$_format" "$@" "$te2" "$f" "$ram" "$te1" | grep -E '^  (#|ntrace_(write|wait|poll|drain)) .*0x1800|^  # ..*: w'
 }
-# refused SENTENCE ARGUMENTS
+# refused SENTENCE ARGUMENT...: expect that `ntrace setup` refuses these arguments with SENTENCE and exit status 2
 refused() {
 	_said=$1
 	shift

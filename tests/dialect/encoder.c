@@ -26,7 +26,7 @@ static unsigned int pick(struct encoder *e, unsigned int n)
 	return next_random(&e->random) % n;
 }
 
-/* ---- bytes ---- */
+/* ---- the bytes of one message ---- */
 
 /* A message under construction, with six bits in each byte */
 struct message {
@@ -226,7 +226,7 @@ static void add_icnt(struct encoder *e, unsigned int halfwords)
 	e->icnt += halfwords;
 }
 
-/* ---- flow ---- */
+/* ---- messages that report the executed code ---- */
 
 static void reset(struct encoder *e)
 {
@@ -459,7 +459,7 @@ static void send_extras(struct encoder *e, uint64_t pc)
 	}
 }
 
-/* ---- execution by the hart ---- */
+/* ---- functions that the hart calls when it executes code ---- */
 
 void encoder_start(struct encoder *e, uint64_t pc)
 {

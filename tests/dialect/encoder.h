@@ -30,7 +30,7 @@ struct setup {
 	unsigned int	hist_max;		/* maximum HIST bits without the stop bit */
 	unsigned int	run_min;		/* number of equal branches that are sent as a run; 0: no runs */
 	unsigned int	sync_period;		/* number of messages between syncs; 0: only one sync */
-	unsigned int	addr_bits;		/* number of address bits that are sent, 48 or 49 */
+	unsigned int	addr_bits;		/* number of low address bits that messages contain, 48 or 49 */
 	unsigned int	src_bits;
 	bool		extras;			/* Also send messages that software writes, and events */
 };
@@ -38,7 +38,7 @@ struct setup {
 /* A message that does not report the flow, and that the decoder must return */
 struct extra {
 	bool		is_event;
-	uint8_t		source;			/* CKSRC */
+	uint8_t		source;			/* field CKSRC, which is the type of an event */
 	uint64_t	first, second;		/* IDTAG and value of a message, or address and datum of an event */
 };
 
@@ -58,7 +58,7 @@ struct stream {
 	size_t		nr_sent, max_sent;
 	uint64_t	tcodes[64];
 	uint64_t	rcodes[16];
-	uint64_t	at_branch;		/* number of syncs at a branch for which HIST had no free bit */
+	uint64_t	at_branch;		/* number of messages with SYNC whose full HIST lacks the last branch */
 };
 
 #define MAX_CALLS	1023

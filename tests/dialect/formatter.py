@@ -17,7 +17,7 @@ class Formatter:
     def __init__(self, rng, pad=0.05, again=0.1, late=0.5, full_sync=0.0, half_sync=0.0):
         self.rng, self.pad, self.again, self.late = rng, pad, again, late
         self.full_sync, self.half_sync = full_sync, half_sync
-        self.id = None          # current ID as the decoder knows it
+        self.id = None          # ID in the last ID byte, to which the next data byte belongs
         self.frames = []        # (bytes, "frame" or "sync")
 
     def padding(self):
@@ -37,7 +37,7 @@ class Formatter:
             even = pos % 2 == 0
             nxt = peek(0)
             if even:
-                # Choose the ID of the source that writes the next two bytes
+                # If the next data byte has another ID than the current one, insert an ID byte
                 want = nxt[0] if nxt else NULL
                 if want != self.id or self.rng.random() < self.again:
                     follow = peek(1)

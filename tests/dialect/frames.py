@@ -107,7 +107,7 @@ def make(seed, **kwargs):
     rng = random.Random(seed)
     ids = rng.sample(range(1, IDS), rng.choice((1, 2, 16)))
     if rng.random() < 0.3:
-        ids += [0x7d, 0x7b]         # reserved IDs of a trigger and a flush, which do not belong to a source
+        ids += [0x7d, 0x7b]         # reserved IDs, which mark a trigger and a flush and are of no source
     queue = random_queue(rng, 600, ids, rng.choice((1, 3, 12, 60)))
     formatter = Formatter(rng, pad=rng.choice((0, 0.02, 0.3)), again=rng.choice((0, 0.2)),
                           late=rng.random(), **kwargs)
@@ -158,7 +158,8 @@ def check_lost(lib, seed):
         for source, value in sources(padded[:taken]).items():
             got = frames.got.get(source, b'')
             assert got[:len(value)] == value, (seed, 'before', source)
-    # compare the bytes after the first complete sync and the ID that follows this sync
+    # From the first complete sync after the loss, and the ID after this sync, the library must return the same bytes as
+    # without a loss
     after = [m for m in syncs if m[0] >= at + n]
     if not after or barrier:
         return bool(errors)

@@ -23,7 +23,7 @@ struct result {
 
 struct verdicts {
 	unsigned long	flips, detected, harmless, silent;
-	unsigned long	legal;		/* number of the flips in @silent for which judge_is_legal() is true */
+	unsigned long	legal;		/* number of flips in @silent that no decoder can notice (judge_is_legal()) */
 };
 
 /* A stream, and the bit of it to flip */

@@ -51,7 +51,7 @@ struct test {
 	uint64_t	compared, times, extras;
 	struct nt_image	*image;
 	struct nt_flow	*flow;
-	struct nt_flow		*counting;	/* second decoder of the stream, for nt_flow_count() */
+	struct nt_flow		*counting;	/* second decoder of the stream, which only counts by nt_flow_count() */
 	struct counted		counted;
 };
 
@@ -481,8 +481,8 @@ static void write_elf(const struct program *program, const char *folder)
 	unsigned int i;
 
 	fwrite("\177ELF\2\1\1\0\0\0\0\0\0\0\0\0", 1, 16, file);
-	put(file, 2, 2);		/* ET_EXEC */
-	put(file, 243, 2);		/* EM_RISCV */
+	put(file, 2, 2);		/* e_type: ET_EXEC, an executable file */
+	put(file, 243, 2);		/* e_machine: EM_RISCV */
 	put(file, 1, 4);
 	put(file, USER, 8);
 	put(file, 64, 8);		/* program headers */
@@ -570,7 +570,7 @@ static int write_files(uint64_t seed, unsigned long insns, const char *folder, c
 	return 0;
 }
 
-/* ---- speed ---- */
+/* ---- measurement of the speed of the decoder ---- */
 
 static double now(void)
 {

@@ -104,7 +104,7 @@ ok "a program of a kernel's headers runs with the copy's libraries" own_files \
 	"$O/root/kernel-lts/usr/lib/linux-kbuild-6.12.110+deb13/scripts/mod/modpost"
 mv "$tap_tmp/away" "$tap_tmp/home"
 
-# ---- the archive changes
+# ---- the archive of Debian packages gets new versions between two calls of set-up
 archive <<E2
 $base
 forky kernel 7.3.1+deb14 7.3.1-1
@@ -125,7 +125,8 @@ rm -rf "$XDG_CACHE_HOME"
 ok "half updated: backports has the image of 7.4 and not yet its programs for this host" sets_up linux-new
 is "half updated: new is the newest kernel that has all its packages" "$(link linux-new)" linux-7.3
 
-# The package lists in the cache name packages that the archive has replaced
+# Replace a package in the archive. The package lists that set-up has stored in its cache now name a package that the
+# archive no longer has
 rm -rf "$XDG_CACHE_HOME/ntrace/root" "$XDG_CACHE_HOME/ntrace/debs"
 archive <<E2
 $base

@@ -28,7 +28,7 @@ is "an unknown name is refused" "$(run nosuch; echo $?)" "tests/run: there is no
 2"
 is "a failure of a program of tests/long is counted" "$(run long/lib-one | tail -n 1)" "0 passed, 1 failed, 0 skipped"
 
-# Unset the size of this run, because the test runs below choose their own sizes
+# TEST_SIZE is the size of the run that started this program. Unset it, because tests/run below must use other sizes
 unset TEST_SIZE
 put perf/large '\necho 1..1; echo "ok 1 - $TEST_SIZE"'
 echo "perf/large all" >>"$house/tests/sizes"

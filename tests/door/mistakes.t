@@ -44,7 +44,7 @@ mistake() {
 plan 31
 is "the table has 27 rows" "$(wc -l <"$tap_tmp/table")" 27
 
-# ---- set-up and builds on the host
+# ---- mistakes on the host, in set-up and in builds
 mkdir -p "$tap_tmp/bin" "$tap_tmp/no-tools" "$tap_tmp/home" "$tap_tmp/empty" "$tap_tmp/kernel"
 for f in make sh sed cat echo mkdir; do ln -sf "$(unset -f make; command -v $f)" "$tap_tmp/bin/"; done
 mistake "make without a compiler" "no C compiler; on Debian: apt-get install gcc make libdw-dev libzstd-dev" \
@@ -153,7 +153,7 @@ g "machine mode as a user" firmware "Only users with CAP_PERFMON may trace machi
 g "a user who may not trace" paranoid "Consider adjusting /proc/sys/kernel/perf_event_paranoid setting"
 g "the driver is not loaded" driver \
 	"The driver is not loaded, or found no trace encoder. Try 'modprobe ntrace'; then 'dmesg | grep ntrace' shows the encoders that it found"
-# A user may think that this command is a mistake, but it works.
+# Users may think that these three commands are mistakes, but perf must record a trace with each of them.
 is "-e ntrace, --per-thread, and a user's own program are recorded" \
 	"$(grep -l 'Captured and wrote' "$tap_tmp/guest.out/named" "$tap_tmp/guest.out/per-thread" "$tap_tmp/guest.out/own" | wc -l)" 3
 sed 's/^/# /' "$tap_tmp/guest.out/named" "$tap_tmp/guest.out/per-thread" "$tap_tmp/guest.out/own"

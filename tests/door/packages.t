@@ -8,7 +8,7 @@ cd "$top" || exit
 version=$(cat VERSION)
 short=$(echo "$version" | cut -d. -f1,2)
 
-# ---- All files have the same version
+# ---- All files that contain the version of this project have the version in the file VERSION
 is "the header has the version" "$(sed -n 's/^#define NT_VERSION_M[A-Z]*	//p' include/ntrace/ntrace.h | paste -sd.)" "$short"
 is "dkms.conf has the version" "$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)" "$version"
 is "debian/changelog has the version" "$(sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog)" "$version"

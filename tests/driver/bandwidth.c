@@ -60,7 +60,7 @@ static uint64_t default_config(void)
 	return strtoull(text, NULL, 0);
 }
 
-/* ---- Work ---- */
+/* ---- The workload whose trace is measured ---- */
 
 static int to[2], from[2];
 
@@ -92,7 +92,7 @@ static void one_round(void)
 	waitpid(pid, NULL, 0);
 }
 
-/* ---- The record ---- */
+/* ---- The number of bytes in the record of the flight recorder ---- */
 
 /* Return the number of bytes that the board's only sink has written */
 static uint64_t bytes_written(void)

@@ -10,16 +10,16 @@
 #define FAKE_MEM_BASE	0x80000000ULL
 #define FAKE_MEM_SIZE	(1 << 20)
 extern uint8_t fake_mem[FAKE_MEM_SIZE];
-/* Number of writes outside of this memory, and number of programming errors that the model found */
+/* Number of writes outside of fake_mem, and number of programming errors that the model found */
 extern unsigned int fake_outside;
 extern unsigned int fake_reports;
 
 struct fake_encoder_options {
 	bool		minimal;
 	bool		btm_only;
-	unsigned int	ver_major, ver_minor, protocol_major;	/* 0 in ver_major or protocol_major means 1 */
+	unsigned int	ver_major, ver_minor, protocol_major;	/* 0 in the major versions means their default, 1 */
 	unsigned int	active_delay, empty_delay;
-	bool		old;		/* ver_major 0 means 0, and not 1 */
+	bool		old;		/* The major version of the registers is 0, and not the default */
 	bool		no_clock;
 	bool		both_formats;	/* the encoder also supports E-Trace */
 	uint32_t	fifo_depth;	/* size of the FIFO in bytes, or 0 if it is never full */
@@ -42,7 +42,7 @@ struct fake_ram_options {
 	bool		keeps_rest;	/* The sink is not empty after a stop on wrap */
 	unsigned int	active_delay, empty_delay, enable_delay;
 	bool		both;		/* the sink supports SRAM in addition to SMEM */
-	uint32_t	start_align;	/* alignment of trRamStart. 0 means the alignment @align */
+	uint32_t	start_align;	/* alignment of trRamStart in bytes, or 0 if it is @align */
 	bool		stop_fixed;	/* trRamStopOnWrap is always 1 */
 	bool		limit_fixed;	/* trRamLimit of SRAM is fixed */
 	unsigned int	format;		/* trRamMemFormat, which is fixed */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Trace in all ways that differ in the work that the driver does with interrupts off. The board measures the longest
- * time (--model latency=on). Each CPU has a task with many branches and another task to which it switches. One event
- * traces a CPU, another one a task. Each has an AUX area of 4 MiB, which a reader empties or which wraps around.
+ * Trace in several ways, for each of which the driver does other work with interrupts disabled. The board measures the
+ * longest time (--model latency=on). Each CPU has a task with many branches and another task to which it switches. One
+ * event traces a CPU, another one a task. Each has an AUX area of 4 MiB, which a reader empties or which wraps around.
  */
 #include <fcntl.h>
 #include <linux/perf_event.h>

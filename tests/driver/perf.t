@@ -63,7 +63,7 @@ done
 # count NAME PATTERN: print how many branches have PATTERN. Leave out the lines at which tracing starts or ends, because
 # each interrupt ends the tracing of user mode.
 count() { grep -vw 0 "$tap_tmp/$1.branches" | grep -c "$2"; }
-# value NAME WHAT
+# value NAME WHAT: print the value that the guest printed as "NAME WHAT VALUE"
 value() { sed -n "s/^$1 $2 //p" "$tap_tmp/said"; }
 is "a program is recorded" "$(value plain status)" 0
 ok "a program is recorded: both functions are in the trace" [ "$(count plain ' inside')" -gt 1000 -a "$(count plain ' outside')" -gt 500 ]

@@ -12,7 +12,8 @@ plan 11
 
 said() { sed -n "s/^$1: //p" "$tap_tmp/said"; }
 
-# powered_board NAME KERNEL
+# powered_board NAME KERNEL: boot KERNEL on a board with power domains, run all tests in the guest, and print the
+# results
 powered_board() {
 	# Detach from the host's folder, because a 9p file system does not survive a system suspend. Let the kernel
 	# wait for the power controller for up to an hour instead of 10 s.

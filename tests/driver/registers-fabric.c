@@ -92,7 +92,7 @@ void sifive_programs_what_silicon_takes(void **state)
 	assert_int_equal(n % 8, 0);
 	assert_int_equal(fake_mem[0xfff], 0);
 	assert_int_equal(fake_mem[0x1000] >> 2, 9);	/* ProgTraceSync */
-	assert_int_equal(fake_mem[0x1001] >> 2 & 3, 2);	/* SRC */
+	assert_int_equal(fake_mem[0x1001] >> 2 & 3, 2);	/* MDO of this byte begins with SRC */
 	assert_int_equal(fake_mem[0x1000 + n], 0);
 	assert_int_equal(fake_peek(funnel_regs, 0x000), 0x70004009);
 	assert_string_equal(shim_log, "");

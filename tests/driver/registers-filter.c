@@ -47,7 +47,7 @@ void filters_that_choose_more(void **state)
 	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
 	assert_int_equal(ntrace_encoder_check(&enc, plain_config(), &user), 0);
 	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &user), 0);
-	/* During the probe of the driver, the filter selected only this level */
+	/* From now on, a filter for user mode also selects supervisor mode, unlike during the driver's probe */
 	fake_other_levels(enc.comp.base, NTRACE_PRIV_S);
 	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &user), -EIO);
 	assert_int_equal(ntrace_encoder_setup(&enc), 0);

@@ -105,7 +105,7 @@ void period_suits_all_members(void **state)
 	assert_int_equal(LOCKED(ntrace_sink_period(&sink, &small)), NTRACE_PERIOD_MIN);
 	win.circular = true;
 	assert_int_equal(LOCKED(ntrace_sink_period(&sink, &win)), NTRACE_PERIOD_MAX);
-	/* All members together fill at most NTRACE_FOLLOW_MAX in a period */
+	/* All encoders of the sink together must fill at most NTRACE_FOLLOW_MAX bytes in a period */
 	win.follow = true;
 	one = LOCKED(ntrace_sink_period(&sink, &win));
 	assert_int_equal(LOCKED(ntrace_sink_join(&sink, &enc2)), 0);

@@ -257,7 +257,10 @@ void encoder_of_another_format(void **state)
 	assert_non_null(strstr(shim_log, "trTeFormat cannot be set to N-Trace"));
 }
 
-/* This encoder only counts calls, so a decoder cannot check the address of a return */
+/*
+ * This encoder can make returns implicit only by a count of calls (mode 1), with which a decoder cannot check the
+ * address of a return. Therefore implicit returns are supported, but not enabled by default.
+ */
 void counted_returns_are_for_who_asks(void **state)
 {
 	direct(&(struct fake_encoder_options){ .ir_modes = 3 }, &(struct fake_ram_options){ });

@@ -187,8 +187,9 @@ static void full_window(void)
 }
 
 /*
- * The sink must not write the trace that did not fit to memory that another user owns or that holds older trace. The
- * end of a ring buffer must not change until new trace overwrites it.
+ * When a window is full, the encoders still have trace that did not fit into it. The sink must not write this trace to
+ * the next window, because another user owns this window, or it holds older trace. The end of a ring buffer must not
+ * change until new trace overwrites it.
  */
 void next_window_has_no_more_than_its_own(void **state)
 {

@@ -108,7 +108,7 @@ int bring_up(struct ntrace_comp *comp, void *base)
 	return ret;
 }
 
-/* Use the sink of the route of encoder @e */
+/* Connect encoder @e to the sink at the end of its route */
 void take_route(struct ntrace_encoder *e)
 {
 	e->sink = e->route.sink;
@@ -137,7 +137,7 @@ void direct(const struct fake_encoder_options *eo, const struct fake_ram_options
 	connect_to(&enc, NULL);
 }
 
-/* Print the message that the driver has queued */
+/* Let the driver print the messages that it has queued as irq_work, so that a test finds them in the log */
 void settle(void)
 {
 #ifdef __KERNEL__

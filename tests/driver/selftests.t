@@ -68,7 +68,8 @@ selftests "6.12, memory that is not coherent" "record_test;snapshot_test" --kern
 large_only selftests "6.12, reserved memory that is not coherent" "record_test;snapshot_test" --kernel 6.12 --incoherent --dts-sed '
 	/trace@18001000 {/a memory-region = <\&own>;
 	$a / { reserved-memory { #address-cells = <2>; #size-cells = <2>; ranges; own: own@b0000000 { reg = <0x0 0xb0000000 0x0 0x40000>; }; }; };'
-# This board has the same region with no-map, and its harts cannot map memory without caches (Svpbmt).
+# The sink's memory is the region of the run before, but with no-map, so the kernel does not map it. The harts of this
+# board cannot map memory without caches (Svpbmt).
 # shellcheck disable=SC2016
 selftests "6.12, reserved memory without caches" "$windows;snapshot_test" --kernel 6.12 --incoherent --dts-sed '
 	/trace@18001000 {/a memory-region = <\&own>;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the programs share that measure the driver while a CPU switches between two tasks. */
+/* Functions of the programs that measure the driver while a CPU switches between two tasks */
 #ifndef TESTS_SWITCHES_H
 #define TESTS_SWITCHES_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Let allocations of the library fail. The linker's option --wrap replaces malloc(), calloc() and
- * realloc() by the functions of tests/lib/alloc.h.
+ * Let allocations of the library fail, so that a fuzzer also reaches the code that handles this. The
+ * linker's option --wrap replaces malloc(), calloc() and realloc() by the functions of tests/lib/alloc.h.
  */
 #include "../lib/alloc.h"
 #include "nomem.h"

@@ -52,7 +52,7 @@ static size_t mutate(uint8_t *data, size_t size)
 			memmove(data + at, data + at + 1, size - at - 1);
 			size--;
 			break;
-		case 3:		/* repeat a byte */
+		case 3:		/* insert a copy of a byte after it */
 			if (size < MAX_SIZE) {
 				memmove(data + at + 1, data + at, size - at);
 				size++;

@@ -10,9 +10,9 @@ tap_n=0 tap_failed=0
 tap_tmp=$(mktemp -d)
 trap 'rm -rf "$tap_tmp"' EXIT
 
-# tests/run runs two test programs at a time, which build in the same folder, so only one may call make at a time. In
-# each call of tests/run, build the parts that many programs need only once, because make takes seconds even if nothing
-# has changed.
+# tests/run runs two test programs at a time, and both build in the same folder. Lock this folder, so that only one make
+# runs at a time. Many test programs build the same parts. Build each of these parts once in a run, and remember this in
+# the folder TEST_MADE, because make takes seconds even if nothing has changed.
 make() {
 	mkdir -p "$O/tests"
 	_key=

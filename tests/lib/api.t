@@ -64,7 +64,8 @@ cat >"$tap_tmp/wanted" <<'EOT'
 start at 0x1000: Exit from Debug Mode
 0x1000..0x1006 3 insns, return to 0x1000
 EOT
-# build_and_run OUTPUT COMPILER...
+# build_and_run OUTPUT COMPILER...: build a program with the installed library, and write its output to
+# OUTPUT
 build_and_run() {
 	out=$1; shift
 	# shellcheck disable=SC2046
@@ -76,7 +77,7 @@ printf '#include <ntrace/elf.h>\nint main() { nt_config c = NT_CONFIG_INIT; retu
 ok "a C++ program builds with the header" build_and_run "$tap_tmp/cc" g++ -std=c++11 -pedantic -Wall -Wextra -Werror "$tap_tmp/prog.cc"
 
 for page in "$prefix"/share/man/man?/*; do
-	# .so in a page is relative to the folder of all pages
+	# The path after .so in a manual page is relative to the folder that contains man1 and man3
 	(cd "$prefix/share/man" && groff -man -Tutf8 -ww "$page" 2>&1 >/dev/null)
 done >"$tap_tmp/man"
 is "manual pages: no warning of groff" "$(cat "$tap_tmp/man")" ""

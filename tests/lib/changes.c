@@ -33,9 +33,9 @@ static struct {
 	uint8_t		*room, *begin, *end;	/* the trace is from @begin to @end, which is the end of @room */
 	uint8_t		*writable;		/* a second mapping of @room, which is never protected */
 	uint8_t		*changed, was;		/* the last changed byte, and its value before */
-	const uint8_t	*other;			/* bytes that replace the whole trace after @until reads, or NULL */
+	const uint8_t	*other;			/* bytes that replace the whole trace at read number @until, or NULL */
 	unsigned int	until;
-	uint64_t	seed, nr;		/* number of changes */
+	uint64_t	seed, nr;		/* state of choose(), and number of changed bytes */
 } t = { .seed = 88172645463325252ULL };
 
 static uint32_t choose(uint32_t n)
@@ -49,7 +49,10 @@ static uint32_t choose(uint32_t n)
 #if defined(__x86_64__)
 #define TRAP_FLAG	0x100
 
-/* Change a byte near @at, or put an old value back */
+/*
+ * The library reads the byte at @at. Change a random byte near it in some cases, and in others restore the byte that
+ * was changed last. If t.other is set, only count the read, and replace the whole trace at the read number t.until.
+ */
 static void change(uint8_t *at)
 {
 	static const uint8_t values[] = { 0, 1, 2, 3, 0xff, 0xfc };
@@ -114,7 +117,7 @@ static void begin(void)
 static void begin(void) { exit(77); }
 #endif
 
-/* Put a trace before the page that cannot be read */
+/* Copy a trace to the end of @room, directly before the page that cannot be read */
 static void put(const uint8_t *data, size_t size)
 {
 	t.changed = NULL;

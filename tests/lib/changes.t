@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Change bytes of a trace and of CoreSight frames between the reads of the library, which must not read beyond their
-# end, nor write beyond a buffer.
+# Change bytes of a trace and of CoreSight frames between the reads of the library. The library must not read beyond the
+# end of the trace or the frames, nor write beyond the end of a buffer.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/lib/unit.sh"
 dir=$O/tests/lib-changes

@@ -29,7 +29,8 @@ ok "one program, $millions million instructions" "$rt" run 1 ${millions}000000 2
 ok "one program, implicit return, $millions million instructions" "$rt" run 1 ${millions}000000 4
 
 # Count flips that change the decoded execution without an error. A decoder cannot notice a flip if the
-# program could have executed what the damaged trace reports, see tests/dialect/judge.h. These flips are legal.
+# program could have executed what the damaged trace reports, see tests/dialect/judge.h. judge.h calls these flips
+# legal.
 silent='{ for (i = 1; i <= NF; i++) {
 		if ($i == "flips:") flips += $(i - 1)
 		if ($i == "silently") silent += $(i - 1)
@@ -37,7 +38,8 @@ silent='{ for (i = 1; i <= NF; i++) {
 	END { printf "%d of %d flips silently wrong, %d of which are legal\n", silent, flips, legal
 		exit flips < 500 || silent - legal * other > flips / 100 }'
 
-# real NAME OTHER OPTION...: flip bits in the trace of a real program. If OTHER is 1, ignore legal flips
+# real NAME OTHER OPTION...: flip bits in the trace of a real program. If OTHER is 1, do not count flips that no
+# decoder can notice
 real() {
 	name=$1 other=$2; shift 2
 	for more in "" implicit-return times; do

@@ -21,8 +21,8 @@
 #define MAX_SYNCS	100000
 
 struct segment {
-	uint64_t	offset;		/* offset of the message with SYNC at which the segment begins */
-	uint64_t	hash;		/* hash of the ranges in the segment */
+	uint64_t	offset;		/* offset of the message with SYNC at which this part begins */
+	uint64_t	hash;		/* hash of the ranges up to the next message with SYNC */
 };
 
 struct result {
@@ -90,14 +90,16 @@ static void decode(struct nt_flow *flow, const uint8_t *data, size_t size, struc
 	}
 }
 
-/* Return true if all complete segments after the SYNC that follows the offset @flip are unchanged. */
+/*
+ * Return true if all ranges from the second SYNC after the offset @flip to the last SYNC are unchanged.
+ */
 static int is_contained(const struct result *good, const struct result *bad, size_t flip)
 {
 	size_t i = 0, j;
 
 	while (i < good->nr && good->segments[i].offset <= flip)
 		i++;
-	/* The flip may have damaged the message with SYNC, so begin with the next segment */
+	/* The flip may have joined the first message with SYNC to the one before, so begin with the second SYNC */
 	for (i++; i < good->nr; i++) {
 		for (j = 0; j < bad->nr; j++) {
 			if (bad->segments[j].offset == good->segments[i].offset)

@@ -11,7 +11,7 @@
 
 #include <ntrace/ntrace.h>
 
-/* How a stream is decoded */
+/* Parameters with which a stream is decoded */
 struct items_way {
 	size_t		piece;		/* number of bytes that are fed at a time */
 	uint32_t	batches;	/* If bit N modulo 32 is set, call N gets a batch, else one item */

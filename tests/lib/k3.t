@@ -48,7 +48,7 @@ ok "K3: if frames are lost, no decoded code is wrong without an error" \
 	python3 "$top/tests/dialect/lost.py" "$ntrace" k3/prog.elf 20 k3/0.short k3/1.short
 
 "$tap_tmp/roundtrip" write 4 50000 sifive sifive 2
-# No option describes this encoder, so the decoder must detect its settings
+# No option describes the sizes of I-CNT and HIST or the return stack of this encoder, so the decoder must detect them
 "$ntrace" decode --elf sifive/prog.elf --dialect sifive --src-bits 2 --pcs sifive/1.nt >pcs
 is "SiFive: exit status" $? 0
 ok "SiFive: all executed PCs are decoded" cmp pcs sifive/1.pcs

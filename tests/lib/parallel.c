@@ -50,7 +50,7 @@ struct stream {
 	size_t		size;
 	unsigned int	src_bits;
 	bool		timestamp;
-	/* The current message */
+	/* The last bits of the current message that do not fill a byte yet, and their number */
 	unsigned int	acc;
 	unsigned int	nr_acc;
 };
@@ -147,7 +147,7 @@ struct maker {
 	unsigned int	tstamp_bits;
 	unsigned int	spaces;
 	unsigned int	sync_every;	/* average number of messages between two SYNC */
-	unsigned int	oddities;	/* messages between two unusual ones on average; 0: none is unusual */
+	unsigned int	oddities;	/* average number of messages between two unusual ones; 0: no unusual ones */
 	bool		changes_mode;
 	unsigned int	nr_harts;
 	struct hart	harts[3];
@@ -379,7 +379,7 @@ struct prints {
 	size_t		wanted;		/* print the item with this index */
 	size_t		stop_at;	/* number of batches after which consume() returns 77, or 0 to never return it */
 	size_t		calls;
-	bool		late;		/* true if the library called consume() after consume() had returned 77 */
+	bool		late;		/* true if the library called consume() again after it had returned 77 */
 };
 
 static void add_item(struct prints *prints, uint64_t part, const struct nt_item *item)
@@ -459,7 +459,10 @@ static struct prints decode_one(const struct input *input, size_t wanted, struct
 	return prints;
 }
 
-/* Put the items of all threads into one list, sorted by the number of their part. */
+/*
+ * Put the items of all threads into one list. Each item has the number of the part of the trace from which a thread has
+ * decoded it, and the list is sorted by this number.
+ */
 static struct prints merge(const struct input *input, struct prints *threads, unsigned int nr)
 {
 	struct prints all = new_prints(input, SIZE_MAX);
@@ -591,13 +594,13 @@ static void assert_all_same(const struct input *input, const char *title)
 	free(one.data);
 }
 
-/* ---- tests ---- */
+/* ---- tests: several threads must decode the stream of each plan like one thread ---- */
 
 struct plan {
 	const char	*title;
 	unsigned int	src_bits;
-	unsigned int	src_id;		/* 0: any */
-	unsigned int	tstamp_bits;	/* 0: no timestamps */
+	unsigned int	src_id;		/* source to decode, or 0 for any */
+	unsigned int	tstamp_bits;	/* width of TSTAMP, or 0 without timestamps */
 	unsigned int	spaces;
 	unsigned int	nr_harts;
 	unsigned int	oddities;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Check that a trace decodes to the same items in every way.
+ * Check that a trace decodes to the same items by each function and in pieces of each size.
  *
  *   same [OPTIONS of ntrace decode] [--no-memory EVERY] --elf ELF TRACE
  *
@@ -157,13 +157,13 @@ static bool sweep_allocations(const struct options *options, struct nt_image *im
 	return same;
 }
 
-/* ---- counts ---- */
+/* ---- comparison of the counts of nt_flow_count() with the returned ranges ---- */
 
 struct count_way {
 	size_t		piece;		/* number of bytes that are fed at a time */
 	uint32_t	counts;		/* If bit N modulo 32 is set, call N is nt_flow_count() */
 	uint32_t	batches;	/* If bit N modulo 32 is set, call N gets a batch, else one item */
-	uint32_t	takes;		/* calls after which the counts are taken; 0: take them only at the end */
+	uint32_t	takes;		/* number of calls before each nt_counts_take(); 0: only at the end */
 };
 
 static const struct count_way count_ways[] = {

@@ -319,7 +319,7 @@ static void config_is_checked(void **state)
 	BAD(return_full, NT_RETURN_DROP_NEWEST + 1);
 	BAD(custom_jumps, NT_CUSTOM_COMPRESSED << 1);
 	BAD(size, 4);
-	/* Imitate a caller that was built with an older, shorter structure */
+	/* Imitate a program that was built with an older header, whose struct nt_config ended before the member isa */
 	nt_config_init(&small, offsetof(struct nt_config, isa));
 	assert_int_equal(small.size, offsetof(struct nt_config, isa));
 	assert_int_equal(nt_config_check(&small), NT_OK);
@@ -401,7 +401,7 @@ static void instructions_have_their_class(void **state)
 		{ 0x10200073, NT_CLASS_TRAP_RETURN, 64, 0, 0 },		/* sret */
 		{ 0x70200073, NT_CLASS_TRAP_RETURN, 64, 0, 0 },		/* mnret */
 		{ 0x10500073, NT_CLASS_LINEAR, 64, 0, 0 },		/* wfi */
-		{ 0x5a859073, NT_CLASS_LINEAR, 64, 0, 0 },		/* csrw scontext */
+		{ 0x5a859073, NT_CLASS_LINEAR, 64, 0, 0 },		/* csrw scontext, a1 */
 		{ 0xfe000ee3, NT_CLASS_BRANCH, 64, 0, -4 },		/* beqz . - 4 */
 		{ 0x80000063, NT_CLASS_BRANCH, 64, 0, -4096 },
 		{ 0x7e000fe3, NT_CLASS_BRANCH, 64, 0, 4094 },
@@ -601,7 +601,7 @@ static int two_read(void *ctx, uint64_t space, uint64_t addr, uint8_t *buf, size
 	two->reads++;
 	if (space > 1 || addr < 0x1000 || addr >= 0x1040)
 		return 0;
-	/* a caller may return fewer bytes than requested, so return at most three */
+	/* return at most three bytes, because the callback may return fewer bytes than the library requests */
 	if (size > 3)
 		size = 3;
 	if (size > 0x1040 - addr)
@@ -745,7 +745,7 @@ static void spaces_and_invalidation(void **state)
 static void image_gets_the_rest(void **state)
 {
 	static const uint8_t sync[] = { 0x24, 0x0d, 0x00, 0x83 };
-	static const uint8_t jump[] = { 0x10, 0x41, 0x03 };	/* I-CNT=4 */
+	static const uint8_t jump[] = { 0x10, 0x41, 0x03 };	/* IndirectBranch after 4 half-words */
 	static const uint8_t code[] = { 1, 0, 1, 0, 0x67, 0x80, 0, 0 };	/* c.nop twice, jalr zero, 0(ra) */
 	struct nt_image *image = nt_image_new();
 	struct nt_config config = NT_CONFIG_INIT;
@@ -938,7 +938,7 @@ static void pins_are_checked(void **state)
 	}
 }
 
-/* ---- structures may grow; seeking; clones; instructions ---- */
+/* ---- structures of other versions; seeking in a stream; clones of a decoder; decoding of instructions ---- */
 
 /* Check that @size bytes of @buf were written, and that the bytes after them were not. */
 static void assert_written(const uint8_t *buf, const void *full, size_t full_size, size_t size)

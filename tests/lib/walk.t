@@ -9,7 +9,8 @@ mkdir -p "$dir"
 { unit_build flips && "$top/tests/lib/walk" "$dir" 200000; } >"$tap_tmp/make" 2>&1 ||
 	{ cat "$tap_tmp/make"; exit 1; }
 
-# walk "ENCODE OPTIONS" "DECODE OPTIONS": encode the walk, decode the trace, and compare the PCs
+# walk "ENCODE OPTIONS" "DECODE OPTIONS": encode the PCs of the program, decode the trace, and
+# compare the PCs
 walk() {
 	# shellcheck disable=SC2086
 	"$O/bin/ntrace" encode --elf "$dir/riscv" --pcs "$dir/walk.pcs" -o "$dir/nt" $1 $2 &&

@@ -98,7 +98,7 @@ static void put_hist_repeat(uint64_t hist, uint64_t times)
 	put_end();
 }
 
-/* ---- streams ---- */
+/* ---- streams that take the decoder as much time as possible ---- */
 
 static void fill_code(uint16_t insn)
 {
@@ -227,7 +227,10 @@ static void make_collisions(void)
 	unsigned int i;
 
 	for (i = 0; i < 120000; i++) {
-		/* the hash is the upper half of the product of the address and a constant */
+		/*
+		 * The library hashes half of an address, which is @place. The hash is the upper half of the
+		 * product of @place and a constant, and this product is @i
+		 */
 		uint64_t place = i * back;
 
 		if (place >> 63)
@@ -250,7 +253,7 @@ static void make_contexts(void)
 	}
 }
 
-/* ---- time ---- */
+/* ---- measurement of the time that each stream takes ---- */
 
 static uint64_t space_of(void *ctx, const struct nt_context *context)
 {

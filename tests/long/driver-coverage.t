@@ -103,8 +103,8 @@ flight() {
 		--console "$tap_tmp/console" --out "$tap_tmp/flight" -- '
 		F=/sys/devices/platform/ntrace-flight trouble=/usr/lib/ntrace/ntrace-trouble.ko
 		echo 2 >/proc/sys/kernel/hung_task_timeout_secs
-		# Print the cause that stopped the recorder, and check that the recorder restarts after a write to
-		# "clear"
+		# again CAUSE: print why the recorder has stopped, write to the file "clear", which must restart the
+		# recorder, and print the new state
 		again() { echo "$1: $(cat $F/state), $(ntrace flight | sed -n "s/^cause  *//p")"; echo 1 >$F/clear; cat $F/state; }
 		cat $F/enable $F/config $F/user_mode $F/size
 		echo junk >$F/config; echo 0x8000000 >$F/config; echo maybe >$F/user_mode; echo 0 >$F/clear

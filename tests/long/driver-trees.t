@@ -9,7 +9,8 @@
 need_perf_and_work 6.12
 trees=${TREES:-30} seed=${SEED:-1}
 
-# on OPTIONS: try all trees on the board with these options
+# on OPTIONS: boot the board with these options once for each damaged device tree that wrong-tree.py makes, and load the
+# driver
 on() {
 	# shellcheck disable=SC2086
 	"$top/tools/board/board" dtb --harts 2 $1 >"$tap_tmp/right" || exit 1
@@ -41,7 +42,7 @@ on() {
 	done
 	figure "$1: $trees trees, loaded twice each: $pmus times there was a PMU, $traced times it traced"
 	is "$1: no tree causes a fault of the kernel or the driver" $bad 0
-	# The test would prove nothing if the driver traced with all trees or with no tree
+	# Check that the trees are damaged enough, but not too much. Otherwise the driver would trace always or never
 	ok "$1: some trees are traced, and some are not" [ $traced -gt 0 ] && [ $traced -lt $((2 * trees)) ]
 }
 

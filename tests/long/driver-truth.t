@@ -29,7 +29,8 @@ mem=$((4 * room / 1024 + 2))G
 guest_env=NTRACE_LOAD_SLOW=$slow
 truth "reader that keeps up, new, 4 harts" reader_that_keeps_up_loses_nothing "$seconds" $room \
 	--kernel new --harts 4 --slow "$slow" --mips "$mips" --mem $mem
-# In this run, each hart's AUX buffer is too small for the trace of the 5 s in which the reader pauses.
+# In the next run, each hart's AUX buffer is too small for the trace of the 5 s in which the reader pauses, so trace is
+# lost. The clock is slower than the host's clock only by the factor 4.
 slow=4
 guest_env=NTRACE_LOAD_SLOW=$slow
 truth "reader away for 5 s, new, 4 harts" reader_that_was_away_gets_the_rest "$seconds" $room \

@@ -56,7 +56,8 @@ E2
 # have already ended.
 cat >"$out/switch" <<'E2'
 cd /tmp && cp /out/tried .
-# Without --no-no-buildid, perf omits the record that names the vDSO.
+# With --switch-output, perf collects no build IDs by default, and omits the record that names the vDSO. --no-no-buildid
+# lets perf collect them.
 perf --buildid-dir /tmp/debug record -m,4M --no-no-buildid --no-no-buildid-cache --switch-output=signal -e ntrace//u \
 	-o switch.data -- sh -c 'for n in 400 300 200; do ./tried sort $n 5; kill -USR2 $PPID; sleep 1; done
 	./tried sort 100 5' >>/out/record.log 2>&1 || exit 1

@@ -29,7 +29,7 @@ source_of() {
 }
 source_of bzip2 || skip_all "no source of bzip2: $(tail -n 1 apt/log)"
 
-# build NAME OPTION...
+# build NAME OPTION...: build bzip2 as out/NAME with these options of clang
 build() {
 	_name=$1; shift
 	mkdir -p "$_name" || return

@@ -56,7 +56,7 @@ combinations() {
 				"--hist-always" "--repeat-branch" "--repeated-history" \
 				"--repeated-history --hist-bits 5" "--return-mode 1 --return-depth 5" \
 				"--return-mode 2" "--trap exception" "--priv m"; do
-				# Returns go to their calls only in the list of a real program.
+				# Returns go to the instructions after their calls only in the list of a real program.
 				case "$own $4" in
 				*return-mode\ 1*real) tried=$((tried + 1)) ;;
 				*return-mode\ 1*) continue ;;

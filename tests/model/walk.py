@@ -36,7 +36,7 @@ class Code:
         best = 0
         for i in range(shnum):
             _, kind, flags, addr, offset, size = struct.unpack_from(fields, data, shoff + i * shentsize)
-            if kind == 1 and flags & 4 and size > best:    # the largest executable PROGBITS
+            if kind == 1 and flags & 4 and size > best:    # .text is the largest executable section
                 best = size
                 self.base, self.text = addr, data[offset:offset + size]
         self.mask = 0xffffffff if self.rv32 else 0xffffffffffffffff
@@ -120,7 +120,7 @@ def walk(code, count, rng, out):
             pc, const = rng.choice(handlers), None
             continue
         kind, target, reg, sets = code.classify(pc)
-        if kind == TRAP or rng.random() < 0.003:    # the trap occurs before the instruction
+        if kind == TRAP or rng.random() < 0.003:    # the instruction traps and does not retire
             pc, const = rng.choice(handlers), None
             continue
         out.append("0x%x" % pc)

@@ -73,8 +73,8 @@ kill $parent
 tar -cf /out/files.tar one.data true.data true.guest all.data firmware.data $told debug
 E2
 
-# Make this recording separately, because it lacks most of the executed code, and the truth would contain all of this
-# code.
+# Make the snapshots in a separate boot, which writes no truth. A snapshot lacks most of the executed code, but the
+# truth would contain all of it.
 cat >"$dir/out/snapshot" <<'E2'
 cd /tmp
 symbols=/proc/sys/kernel/kptr_restrict was=$(cat /proc/sys/kernel/kptr_restrict)
@@ -82,7 +82,7 @@ echo 2 >$symbols
 perf record -B --no-bpf-event -S16K -m,64K -e ntrace//u -o no.data -- true >>/out/record.log 2>&1 || exit 1
 echo $was >$symbols
 perf record -N --no-bpf-event -Se --kcore -m,128K -a -e ntrace//k -o snap.data -- ls -l /usr/lib >>/out/record.log 2>&1 || exit 1
-# Record tracepoints together with the trace
+# Record three tracepoints and the trace of user code, for points()
 echo 2 >$symbols
 perf record -N --no-bpf-event -a -m,4M -e ntrace//u -e sched:sched_switch -e sched:sched_process_exec -e raw_syscalls:sys_enter \
 	-o points.data -- ls /usr >>/out/record.log 2>&1 || exit 1
@@ -105,7 +105,7 @@ cp -a "$O/root/guest/." "$symfs/"
 cp "$O/perf/$kernel/riscv64/perf" "$symfs/usr/bin/perf"
 rm -rf "$symfs/.debug" && cp -a "$dir/out/debug" "$symfs/.debug"
 
-# OpenSBI is at the start of memory
+# perf reads the code of the firmware (OpenSBI) from its ELF file, which is loaded at the start of memory
 printf '[ntrace]\n\tfirmware = %s@0x80000000\n' "$O/root/firmware/fw_dynamic.elf" >"$tap_tmp/config"
 : >"$tap_tmp/no-config"
 PERF_CONFIG=$tap_tmp/config
@@ -134,7 +134,8 @@ errors() {
 	script -i "$dir/out/$1" --itrace=e | grep -c 'instruction trace error'
 }
 
-# Print each tracepoint with its time, name and fields, as perf prints them, but without names in the kernel's format.
+# Compare the tracepoints that perf and ntrace print, with their times, names and fields. Remove the fields that perf
+# prints as names by the format of the kernel, because ntrace prints their numbers.
 points() {
 	script -i "$dir/out/points.data" --ns -F time,event,trace | sed -E '/ branches: *$|instruction trace error/d; s/^ +//
 		s/NR (-?[0-9]+) \((.*)\)$/\1 \2/; s/prev_state=.* next_comm/next_comm/; s/ +/ /g; s/, /,/g' >"$tap_tmp/points.perf"

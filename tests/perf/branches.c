@@ -7,11 +7,11 @@
  *	branches [-c] [-l] [-s] [-r] [-u] [-v VERIFIED] [-t THREADS] [-m CPU=HART ...] hartN.truth ...
  *
  * -c: Trace has no context, so the thread in the truth is unknown and is not compared.
- * -l: Trace is lost. Compare each stretch alone. A stretch consists of the branches from a start of trace to the next
- * start or error. Print a line for each hart with four numbers: losses that an error reports in the right place,
- * losses that no error reports (silent), losses whose error is in another place (misplaced), and errors without a
- * loss (needless). With -r, a full sink has lost the oldest trace, so a stretch after an error may be only the end of
- * a stretch in the truth.
+ * -l: Trace is lost. Compare each interval alone. An interval consists of the branches from a start of trace to the
+ * next start or error. Print a line for each hart with four numbers: losses that an error reports at the right
+ * position, losses that no error reports (silent), losses whose error is at another position (misplaced), and errors
+ * without a loss (needless). With -r, a full sink has lost the oldest trace, so an interval after an error may be only
+ * the end of an interval in the truth.
  * -s: The trace consists of AUX samples. Trace may be missing before the start of each sample.
  * -r: The trace is from a ring whose oldest part is lost. The trace is complete until the trace of the hart stops.
  * -u: The process may be unknown, because perf does not see the start of every process.
@@ -37,7 +37,7 @@
 #define CPUS	16
 #define MATCH	500000	/* Shorter matches can be accidental, such as in a loop that polls a lock */
 #define SHOWN	8
-#define HELD	65536	/* maximum number of branches after an error that are searched together in the truth */
+#define HELD	65536	/* maximum number of branches after an error before find_held() searches them in the truth */
 
 struct branch {
 	uint64_t from, to;	/* @from is 0 if trace starts, and @to is 0 if trace stops */
@@ -60,24 +60,27 @@ struct hart {
 	bool writes_scontext;		/* the next block writes @scontext */
 	uint32_t insns;			/* Instructions since the last branch in the queue */
 	uint32_t unwritten;		/* number of instructions since the last written line */
-	struct nb_ingress last;		/* the last block */
+	struct nb_ingress last;		/* the last block of instructions that was read from the truth */
 	bool has_last, started, tracing, ended;
 	bool empty;			/* trace started and stopped without a block in between */
 	/* state of the comparison with the printed branches */
-	uint64_t stopped_at;	/* Target of the last branch if trace stopped after it, or 0 */
+	uint64_t stopped_at;	/* target of the last branch of the truth if trace stopped after it, or 0 */
 	bool gap;
 	struct branch *ahead;	/* printed branches that must still be compared */
 	unsigned int nr_ahead, max_ahead;
-	/* The following members are only used with option -l */
+	/*
+	 * The following members are only used with option -l. An interval is the trace from a start to the next start
+	 * or error.
+	 */
 	uint64_t stretches;
-	uint64_t errors;	/* errors since the last stretch that was found */
+	uint64_t errors;	/* errors since the last traced interval that was found in the truth */
 	uint64_t told, told_branches;		/* number of reported losses, and of their lost branches */
 	uint64_t silent, silent_branches;	/* number of unreported losses, and of their branches */
 	uint64_t misplaced, needless;
-	uint64_t owed, owed_branches;	/* losses since the last reported loss, and their branches */
-	uint64_t spare;			/* errors since the last reported loss, each of which may report one loss */
+	uint64_t owed, owed_branches;	/* number of losses that no error reports yet, and of their branches */
+	uint64_t spare;			/* number of errors without a loss, each of which may be of a later loss */
 	uint64_t wrong;
-	/* stretches after an error that are not found yet; stretch i ends at branch @ends[i] */
+	/* traced intervals after an error that are not found in the truth yet; interval i ends at branch @ends[i] */
 	struct branch *held;
 	unsigned int nr_held, nr_ends, ends[HELD];
 };
@@ -92,7 +95,7 @@ static bool by_stretch, sampled, no_context, ring, unknown_process;
 static FILE *verified;
 static const char *line_text;
 
-/* ---- The truth ---- */
+/* ---- Reading of the truth, which has all blocks that the harts have executed ---- */
 
 static char mode_of(const struct nb_ingress *b)
 {
@@ -289,7 +292,7 @@ static void check_thread(const struct branch *got, const struct branch *want)
 		if (thread_tid[i] == got->tid)
 			pid = thread_pid[i];
 	}
-	/* The trace in a ring may begin before the first known context switch. */
+	/* The trace in a ring may begin before the first recorded context switch, so perf may not know the process. */
 	if (got->pid != pid && (!(ring || unknown_process) || got->pid != UINT32_MAX) && wrong_pid++ < SHOWN)
 		printf("line %" PRIu64 ": thread %u is of process %u, not %u\n", line_nr, got->tid, pid,
 		       got->pid);
@@ -347,7 +350,7 @@ static bool fits(const struct hart *h, unsigned int n, size_t next, bool last)
 }
 
 /*
- * Find the first place in the truth at which all printed branches match. If @last is true, the truth must end there.
+ * Find the first position in the truth at which all printed branches match. If @last is true, the truth must end there.
  * *most becomes the length of the longest match.
  */
 static bool find(struct hart *h, bool last, size_t *at, unsigned int *most)
@@ -505,9 +508,9 @@ static void error(struct hart *h)
 	h->gap = true;
 }
 
-/* ---- Option -l compares each stretch of the printed branches alone ---- */
+/* ---- Option -l compares the printed branches between two starts of trace separately ---- */
 
-/* The place in the truth at which the printed branches, starting with number @first, were found */
+/* Position in the truth of the printed branches from number @first on */
 struct place {
 	size_t	at, nr;
 	unsigned int first;
@@ -527,15 +530,18 @@ static size_t stretch_size(struct hart *h, size_t at)
 }
 
 /*
- * Return the number of the @n branches from @at, without the start of trace if it is the first of them. A start without
- * branches is not a loss, because no code was executed after it, or the truth has a stop after it.
+ * Return @n, or @n - 1 if the first of the @n branches of the truth from @at is a start of trace. A start is not a lost
+ * branch. If no branches follow it, no code was executed after it, or the truth has a stop after it.
  */
 static size_t without_start(const struct hart *h, size_t at, size_t n)
 {
 	return n - !h->queue[h->first + at].from;
 }
 
-/* Return true if the stretch in the truth ends with a branch and a stop that look_ahead() has joined */
+/*
+ * Return true if the last printed branch @n is branch @next of the truth and the stop after it. The truth has the stop
+ * at the target of the branch separately, but look_ahead() has joined both in the printed branches.
+ */
 static bool is_joined_stop(const struct hart *h, unsigned int n, size_t next)
 {
 	const struct branch *got = &h->ahead[n], *want = &h->queue[h->first + next];
@@ -570,10 +576,10 @@ static bool is_on_the_way(const struct hart *h, uint64_t addr, size_t next)
 }
 
 /*
- * Find the printed branches in the stretch of @n branches from @at in the truth. They must be the first branches of
- * this stretch. After a loss in a ring, they may also be its last branches. The first printed branch is then a start,
- * whose address the hart executed just before these branches. Return false if the printed branches are not in the
- * stretch.
+ * Find the printed branches among the @n branches of the truth from @at to the next start of trace. They must be the
+ * first of these @n branches. If a ring has lost the first ones, they may also be the last. The printed branches then
+ * begin with a start of trace that the truth lacks, at an address that the hart executed shortly before the branch
+ * after it. Return false if the printed branches are not found.
  */
 static bool find_in_stretch(struct hart *h, size_t at, size_t n, struct place *place)
 {
@@ -605,7 +611,8 @@ static void settle_losses(struct hart *h)
 }
 
 /*
- * Count a loss of @lost branches between the last two stretches, and check whether an error reports this loss.
+ * Count a loss of @lost branches between the last two intervals of printed branches, and check whether an error reports
+ * this loss.
  */
 static void judge_place(struct hart *h, size_t lost)
 {
@@ -642,7 +649,7 @@ static void compare_stretch(struct hart *h, const struct place *place)
 	drop(h, place->at + place->nr);
 }
 
-/* Find the place of the printed branches in the truth, after branch @least of the truth. */
+/* Find the position of the printed branches in the truth, after branch @least of the truth. */
 static void find_stretch(struct hart *h, size_t least)
 {
 	size_t at = 0, n, lost = 0;
@@ -672,7 +679,7 @@ static void select_held(struct hart *h, unsigned int i)
 }
 
 /*
- * Return true if all held stretches are in the truth from branch @at, and no branch between these stretches is
+ * Return true if all intervals in @held are in the truth from branch @at, and no branch between these intervals is
  * missing.
  */
 static bool all_held_match(struct hart *h, size_t at)
@@ -695,9 +702,9 @@ static bool all_held_match(struct hart *h, size_t at)
 }
 
 /*
- * Find places in the truth for the stretches that are held. A hart that is idle executes the same short stretch many
- * times, so the first held stretch may be in the truth both before and after a loss. If all held stretches have a
- * place, no trace between them is missing.
+ * Find the positions in the truth of the traced intervals in @held. A hart that is idle traces the same few branches
+ * many times, so the first interval may be in the truth both before and after a loss. If all intervals are found one
+ * after the other, no trace between them is missing.
  */
 static void find_held(struct hart *h)
 {
@@ -748,7 +755,7 @@ static void stretch_sample(struct hart *h, const struct branch *b)
 static void stretch_error(struct hart *h)
 {
 	errors++;
-	/* A start of trace is alone in this stretch, because no message reports the code after the start. */
+	/* If only a start of trace precedes the error, discard it, because no message reports the code after it. */
 	if (h->nr_ahead == 1)
 		h->nr_ahead = 0;
 	end_stretch(h);
@@ -756,7 +763,10 @@ static void stretch_error(struct hart *h)
 	h->errors++;
 }
 
-/* Finish all stretches. Trace that is missing at the end is also lost. */
+/*
+ * Compare the last printed branches. Trace that is missing at the end is also lost. Return the number of losses that no
+ * error reports at the right position.
+ */
 static uint64_t finish_stretches(struct hart *h)
 {
 	size_t at, n, lost = 0;
@@ -776,7 +786,7 @@ static uint64_t finish_stretches(struct hart *h)
 	return h->silent + h->misplaced;
 }
 
-/* ---- Lines of perf script ---- */
+/* ---- Parsing of the lines that perf script prints ---- */
 
 static uint64_t number(char **s, int base)
 {
@@ -852,7 +862,7 @@ static void line(char *s)
 	time += number(&s, 10);
 	b.kind = flags(&s);
 	b.from = number(&s, 16);
-	/* Names of symbols may precede the arrow */
+	/* perf may print the name of a symbol between the address and the arrow "=>" */
 	s = strstr(s, "=> ") ?: s;
 	b.to = number(&s, 16);
 	disorder += time < last_time;

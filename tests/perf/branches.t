@@ -39,7 +39,7 @@ said() {
 	sed -n 's/^hart 0: //p' "$tap_tmp/said" | sed "s/\$/; $_status/"
 }
 # judged WRONG TOLD SILENT MISPLACED NEEDLESS STATUS WORD...: check that branches.c prints these numbers of wrong
-# stretches and of losses, and exits with STATUS
+# intervals from a start of trace to the next start or error, and of losses, and exits with STATUS
 judged() {
 	_want="$1 wrong, $2 told, $3 silent, $4 misplaced, $5 needless; $6"
 	shift 6

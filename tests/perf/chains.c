@@ -53,7 +53,7 @@ FUNCTION static void tail_last(void)
 FUNCTION static void tail_first(void)
 {
 	done++;
-	tail_last();		/* A jump, because this is the last statement */
+	tail_last();		/* A tail call: the compiler replaces a call at the end of a function by a jump */
 }
 
 FUNCTION static void tails(void)

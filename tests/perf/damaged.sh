@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# These functions decode damaged recordings with a perf that is built with sanitizers. Call damaged_run COUNT
+# These functions decode damaged recordings with a perf that is built with sanitizers. Tests call damaged_run.
 # shellcheck shell=sh
 
 # Succeed if a sanitizer has reported a fault or a memory leak whose stack trace contains a function of N-Trace. perf's
@@ -37,7 +37,8 @@ damaged_sees_leaks() {
 	damaged_is_bad "$tap_tmp/said"
 }
 
-# Print additional options for the recording of SEED. perf also decodes the whole recording without them.
+# damaged_look SEED: print the perf command that decodes the recording of SEED in addition to the command "script
+# --itrace=ibeg", which decodes each recording
 damaged_look() {
 	case $(($1 % 6)) in
 	0) echo "script -D" ;;
@@ -83,7 +84,7 @@ damaged_run() {
 	calls_program || return
 	recording good no-context no-time guest frames unlike guest-sideband samples || return
 	set -- good no-context good no-time guest frames unlike guest-sideband
-	# Damage each word only in the recordings that differ most from each other
+	# To damage each word of a recording takes long, so do this only for the recordings whose contents differ most
 	[ "$_count" != words ] || set -- good frames unlike
 	# shellcheck disable=SC2046
 	mkdir "$tap_tmp/bad" && python3 "$top/tests/perf/damage.py" "$tap_tmp/bad" "$_count" \

@@ -177,7 +177,7 @@ check() {
 		ok "--itrace=$o: all versions of perf print the same" all_same "$o"
 	done
 
-	# ---- branches
+	# ---- Options of --itrace for samples of branches, and options without effect
 	text be >"$tap_tmp/b"
 	script true --itrace=be -F ip,addr,flags >"$tap_tmp/flags"
 	is "b: no errors" "$(grep -c error "$tap_tmp/b")" 0
@@ -204,7 +204,7 @@ check() {
 	is "l: the newest entry of the branch stack is the previous branch" \
 		"$(script true --itrace=i1000il4 -F ip,brstack | awk '{ print NF - 1 }' | sort -n | tail -n 1)" 4
 
-	# ---- q, qq
+	# ---- With options q and qq of --itrace, perf decodes no code. It prints only the addresses in messages
 	perf script -D -i "$dir/out/true.data" >"$tap_tmp/dump"
 	is "q: the address of each message that has an address" "$(text iq | count)" \
 		"$(grep -E '^\.  [0-9a-f]{8}: ' "$tap_tmp/dump" | grep -cE '(F|U)-ADDR=')"
@@ -212,7 +212,7 @@ check() {
 		"$(grep -E '^\.  [0-9a-f]{8}: ' "$tap_tmp/dump" | grep -c 'F-ADDR=')"
 	ok "q: each address is the target of an executed branch" q_is_right
 
-	# ---- --time
+	# ---- Check that --time prints the branches of this time, and decodes little other trace
 	ok "--time: the same branches, and only what is needed is walked" time_is_right
 
 	# ---- call chains
@@ -227,7 +227,7 @@ check() {
 		"$(script faults --itrace=e -F event | grep -c page-faults)"
 	ok "L: each sample of a page fault has a branch stack" sh -c "[ $(script faults --itrace=eL8 -F event,brstack | grep -c 'page-faults.*0x') -gt 10 ]"
 
-	# ---- other
+	# ---- Check the recordings with --filter and --aux-sample, the test script of perf, and perf archive
 	is "--filter: only the code of one function is traced" \
 		"$(grep -c '^filter 0' "$dir/out/record.log") $(script filter --itrace=b -F flags,ip,sym | awk '$1 != "tr" && $3 != "recursion"' | count)" "1 0"
 	# These kernels do not export the functions that a module needs for AUX sampling. long/driver-sampling.t tests
@@ -240,7 +240,7 @@ check() {
 
 	ok "perf archive packs all files that another machine needs" archive_is_enough
 
-	# ---- with sanitizers
+	# ---- Decode all recordings by a perf that was built with sanitizers
 	large_only ok "a perf with sanitizers reports no fault" damaged_finds_nothing "$dir"/out/*.data
 }
 

@@ -38,7 +38,7 @@ def message(name, **fields):
 # of addi and bnez together, which equals the size of j and nop together
 COMPRESSED = (0x14, 0x6, 1, 7, 3, 2)
 UNCOMPRESSED = (0x20, 0x8, 2, 10, 6, 4)
-USER, GUEST_USER, GUEST_KERNEL = 0, 4, 5    # V and PRV
+USER, GUEST_USER, GUEST_KERNEL = 0, 4, 5    # bits V and PRV in PROCESS, the privilege level
 
 
 def ownership(tid, priv=0, form=2, **stamp):
@@ -63,15 +63,16 @@ def run(base, code, handler, icnt_error=0, wait=0, missing=(), **delta):
     for rounds in range(3):
         # The code up to this message is jal, addi, sd, jal, and ret of inner
         places = [*(missing if rounds == 1 else ()), base + inner]
-        # inner has one half-word, and missing code has two half-words
+        # Before the jump to the next place, the hart executes one half-word at the address INNER (the ret of inner), or
+        # two half-words of missing code
         counts = [call] + [1 if addr == INNER else 2 for addr in places]
         for target, count in (*zip(places, counts), (base + outer, leave)):
             out += message('IndirectBranchHist', B_TYPE=0, I_CNT=icnt + count + icnt_error,
                            U_ADDR=(target ^ ref) >> 1, HIST=hist,
                            **{name: ticks + wait for name, ticks in delta.items()})
             ref, icnt, hist, wait = target, 0, 1, 0
-        icnt, hist = again, 2 | (rounds < 2)        # the half-words of addi and bnez
-    # The last message reports j, nop and the exception, which occurs before ecall retires
+        icnt, hist = again, 2 | (rounds < 2)        # the next message also reports addi and bnez
+    # After the rounds, report j, nop and the exception, which occurs before ecall retires
     return out + message('IndirectBranchHist', B_TYPE=1, I_CNT=icnt + again,
                          U_ADDR=(handler ^ ref) >> 1, HIST=hist, **delta)
 
@@ -379,17 +380,18 @@ def late_mapping(file, program):
 
 
 def clock(file, program, what):
-    """Make stretches that the kernel read at START + 1000 and START + 3000. The times of the messages are right, or
+    """Make two traces, which the kernel read at START + 1000 and START + 3000. The times of the messages are right, or
     come from a counter that has restarted, has stopped or is 0. One message may have waited in a queue or may be
     damaged"""
     first, second = trace(), trace(start=START + 2000)
     if what == 'clock-anew':
         second = trace(start=5)
     elif what == 'clock-anew-soon':
-        # These times differ by at most 100 us, which a message that has waited in a queue could also cause
+        # The counter restarts at a time that is at most 100 us before the end of the first trace. A message that has
+        # waited in a queue could cause the same times
         second = trace(start=START + 1)
     elif what == 'clock-stopped':
-        # Both times are long before the kernel read the first stretch
+        # All messages have the same time, which is 20 ms before the kernel read the first trace
         first, second = (trace(start=START - 200000, tick=0) for n in range(2))
     elif what == 'clock-stopped-long':
         first = second = trace(start=START, tick=0) * 1000
@@ -523,7 +525,7 @@ def lost(file, program, what):
 
     def add(cpu, data, time, tid, flags=0):
         if 'padded' in what:
-            # In this case, perf pads the trace with 7 zeros
+            # Let the trace end one byte after a multiple of 8, so that perf pads it with 7 zeros
             data += b'\xff' * ((1 - len(data)) % 8)
         result.aux(ends[cpu], len(data), ns(time), tid, cpu, flags)
         if data:
@@ -531,7 +533,8 @@ def lost(file, program, what):
         ends[cpu] += len(data)
 
     def switch(cpu, tid, time, begins=True):
-        # If a thread has two events, each event may report the switch. With "blind", no event reports the switch
+        # With "twice", the thread has two events, each of which reports the switch. With "blind", no event reports the
+        # switch
         for n in range(0 if 'blind' in what else 1 + ('twice' in what)):
             (result.switch_in if begins else result.switch_out)(tid, tid, ns(time) + n, cpu)
 
@@ -556,7 +559,7 @@ def lost(file, program, what):
             if tid == PID or 'alone' not in what:
                 switch(0, tid, START + time)
     if 'elsewhere' in what:
-        # CPU 1 loses the trace of another thread, and afterwards runs the first thread without an event
+        # CPU 1 loses trace of thread OTHER. It later runs thread PID, which has no event on this CPU
         switch(1, OTHER, START + 1000)
         add(1, other[:-6], START + 1100, OTHER, perfdata.AUX_TRUNCATED)
         switch(1, PID, START + 1200)

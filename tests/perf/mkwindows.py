@@ -7,10 +7,10 @@
 PROGRAM is calls.S, linked at 0x10000. Without "ratified", the messages have SiFive's format. WINDOWS is a list such
 as 1:01 0:01 1!:1 0:01. Each word describes one window, in the order in which the sink writes the windows. A word has
 the CPU that owns the AUX buffer, "!" if the sink was full (PERF_RECORD_AUX has the flag PARTIAL), and the harts that
-have messages in the window. If a word names no harts, the record has no trace. Each hart has one stretch of trace in
-a window, from its start to its stop:
+have messages in the window. If a word names no harts, the record has no trace. The trace of each hart starts and
+stops once in a window:
   hart 0   starts, calls outer, calls inner and stops in inner, so that two calls are open.
-           With "r" after the 0 it starts in done, after the return from both; with "i" it starts in inner and
+           With "r" after the 0 it starts in done, after both calls have returned; with "i" it starts in inner and
            returns. With "u" after the 0, the stop of hart 0 is lost.
   hart 1   executes the three rounds of calls.S.
 With "frames", the sink is a ring that writes CoreSight frames, and a full window has lost its first frame.
@@ -113,7 +113,7 @@ def main():
         if FRAMES:
             unlike[cpu][perfdata.CPU_TRACE_ID] = cpu + 1
         if not RATIFIED:
-            unlike[cpu].update({10: 1, 11: 48})     # SiFive's messages, addresses of 48 bits
+            unlike[cpu].update({10: 1, 11: 48})     # SiFive's dialect, and number of address bits
     file = perfdata.File(cpus=2, src_bits=4, cpu_words=14, unlike=unlike, switches=True,
                          config=perfdata.TIMESTAMP)
     start = 1000000

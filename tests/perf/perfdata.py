@@ -7,7 +7,7 @@ include/uapi/linux/perf_event.h. Everything is little endian.
 import struct
 
 TYPE = 42                       # type number of the PMU "ntrace"
-CONTEXT, TIMESTAMP, FIRMWARE = 1, 2, 1 << 16       # NTRACE_CONFIG_*
+CONTEXT, TIMESTAMP, FIRMWARE = 1, 2, 1 << 16       # bits NTRACE_CONFIG_* of attr.config
 MAGIC = 0x3145434152544e00      # NTRACE_INFO_MAGIC_VALUE
 
 RECORD_MMAP, RECORD_COMM, RECORD_EXIT, RECORD_SAMPLE, RECORD_MMAP2, RECORD_AUX = 1, 3, 4, 9, 10, 11

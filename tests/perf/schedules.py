@@ -43,11 +43,11 @@ class Hart:
     def __init__(self, cpu, number, sink, src, ratified):
         self.cpu, self.number, self.sink, self.src, self.ratified = cpu, number, sink, src, ratified
         self.slot = self.last = 0
-        self.rings = None       # generator of random numbers if the sink is a ring, else None
+        self.rings = None       # for a sink with a ring buffer, the random numbers of its frames, else None
         self.away = 0           # number of next windows for which the hart's buffer has no room
         self.not_before = 0
         self.seen = False
-        self.printed = ''       # letters of the events that must be printed: s, b, e and L
+        self.printed = ''       # expected events: s (start), b (branch), e (end), L (loss)
 
     def message(self, name, time, **fields):
         fields = {k.replace('_', '-'): v for k, v in fields.items()}
@@ -83,7 +83,7 @@ class Hart:
 class Sink:
     def __init__(self, number, harts):
         self.number, self.harts = number, harts
-        self.rings = None       # the same generator of random numbers as in the harts of the sink
+        self.rings = None       # for a sink with a ring buffer, the random numbers of its frames, as in Hart
 
 
 class Schedule:
@@ -114,8 +114,8 @@ class Schedule:
             self.run(sink)
 
     def sent(self, hart, begin, end):
-        """Return the messages of a hart in a window. The messages are one stretch, or several stretches if the hart
-        stops in between"""
+        """Return the messages of a hart in a window. The encoder starts and stops once, or several times
+        if the hart stops in between"""
         begin = max(begin, hart.not_before) + self.rng.randint(1, 20)
         if hart.away or self.rng.random() < 0.2:
             return
@@ -203,8 +203,8 @@ class Schedule:
             hart.printed += 'L' * full
             own = [(n, what) for n, (other, (what, _), _) in enumerate(messages) if other is hart]
             rest = [what for n, what in own if n in after - before]
-            # The first message of this hart may be cut off, except if this message starts the trace or follows a
-            # known message.
+            # A tool drops the first message of this hart in the ring, because the ring may have cut off its beginning.
+            # A tool uses the message if it starts the trace, or if the end of the message before it is also in the ring
             if len(rest) < len(own) and not any(n in before & after for n, _ in own) and rest[:1] != ['s']:
                 rest = rest[1:]
             while len(rest) < len(own) and rest and rest[0] not in 'sB':
@@ -300,8 +300,9 @@ def without_lone_starts(text):
 def judge(got, wanted):
     """Return (silent, needless, wrong), which are the number of losses that only @wanted has, the number of losses
     that only @got has, and the number of other differences"""
-    # A letter is a start, a branch or an end. Before each letter, and after the last letter, the tool must report at
-    # least the losses that the schedule caused. A start may be absent if only losses follow the start.
+    # The letters are events: s is a start of trace, b is a branch, e is an end of trace, and L is a loss. Before each
+    # s, b or e, and at the end, the tool must report at least the losses that the schedule caused. A start may be
+    # absent if only losses follow the start.
     last = len(wanted) - len(wanted.rstrip('L'))
     pattern = re.sub('(L*)([sbe])', lambda m: f'L{{{len(m[1])},}}{m[2]}', wanted.rstrip('L'))
     pattern = re.sub('s(?=L{[1-9]|$)', 's?', pattern) + f'L{{{last},}}'
@@ -344,11 +345,11 @@ def judge_schedule(schedule, got, sums):
     sums['schedules'] += 1
     for hart in schedule.harts:
         if not hart.seen and hart.src is not None:
-            continue        # the recording has no trace of this hart
+            continue        # the recording has no message of @hart, so the tool cannot know it
         wanted, said = hart.printed, got.get(hart.number, '')
         silent, needless, wrong = judge(said, wanted)
         sums['losses'] += wanted.count('L')
-        # If an error is missing and another error is needless, both are one error at a wrong place.
+        # Count a loss without an error and an error without a loss as one error at a wrong position.
         misplaced = min(silent, needless)
         sums['silent'] += silent - misplaced
         sums['misplaced'] += misplaced + (needless if schedule.has_numbers and not silent else 0)

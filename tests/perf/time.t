@@ -39,8 +39,8 @@ chains_are_right() {
 		NF { c = c " " $NF } END { print n + 0, "chains"; exit bad || !n }'
 }
 
-# clock WHAT: print the first time of each stretch, and the last time, in ticks of 100 ns. Also print how often perf
-# warns that timestamps did not advance
+# clock WHAT: print the first time after each start of trace, and the last time, in ticks of 100 ns. Also print how
+# often perf warns that timestamps did not advance
 clock() {
 	"$O/perf/$kver/x86_64/perf" script -i "$tap_tmp/clock-$1.data" --itrace=b --ns -F time,ip >"$tap_tmp/lines" 2>"$tap_tmp/said" &&
 		awk -v half=$(($(wc -l <"$tap_tmp/lines") / 2)) '{ sub(":", "", $1); t = sprintf("%.0f", $1 * 10000000) + 0 }

@@ -72,7 +72,7 @@ static void send_packets(long packets)
 	}
 }
 
-/* ---- ptrace ---- */
+/* ---- a debugger, which changes the code of its child by ptrace() ---- */
 
 static __attribute__((noinline)) void ping(unsigned long n)
 {
@@ -153,7 +153,7 @@ static void debug(long rounds)
 		fail("the child");
 }
 
-/* ---- the rest ---- */
+/* ---- sort numbers or start another program, as the arguments request ---- */
 
 static int compare(const void *a, const void *b)
 {

@@ -37,9 +37,9 @@ truth_record() {
 		# the file by a copy of it. The copy has only the symbols from which perf finds code. These are the symbols of
 		# modules, and of the kernel's sections, such as _stext.
 		grep -e ' _[a-z]*\$' -e ']\$' /proc/kallsyms >/tmp/kallsyms && mount --bind /tmp/kallsyms /proc/kallsyms
-		# The kernel patches the scheduler when the first event of a task is opened, and after the last event
-		# is closed. Keep one event open, so that the copy of kcore matches the code during the whole
-		# recording.
+		# The copy of kcore must match the executed code. The kernel patches the code of the scheduler when the
+		# first event of a task is opened, and after the last event is closed. Keep one event open, so that no
+		# patch occurs during the recording.
 		perf stat -e dummy -o /tmp/stat.kept -- sh -c 'echo >/tmp/kept; exec sleep 1000' & kept=\$!
 		while [ ! -e /tmp/kept ]; do sleep 0.1; done
 		perf --buildid-dir /tmp/debug record --no-bpf-event $truth_options --kcore ${truth_who--a} -m,${truth_size:-16M} -e ${truth_event:-ntrace//} -o all.data -- \

@@ -128,7 +128,7 @@ static void jit_run(const char *dir, int rounds)
 	close(jit_fd);
 }
 
-/* ---- signals, faults ---- */
+/* ---- cause signals and page faults ---- */
 
 static void on_signal(int nr)
 {
@@ -166,7 +166,7 @@ static void take_faults(int n)
 	}
 }
 
-/* ---- work ---- */
+/* ---- sort numbers in threads and processes ---- */
 
 static int compare(const void *a, const void *b)
 {

@@ -42,8 +42,8 @@ def levels(path):
             assert all(begin >= end for (begin, *_), end in zip(seen[1:], ends)), ('items overlap', level, seen[:8])
             short = [(begin, -ns) for begin, ns, *_ in seen if -ns < page.level_ns(level)]
             for (begin, ns), (after, more) in zip(short, short[1:]):
-                # two short items stay separate if they are far apart, if another item is between
-                # them, or if both together are long enough
+                # two short items stay separate if the time between them is long, if another item is between
+                # them, or if the time from the start of the first to the end of the second is long
                 assert after - begin - ns >= page.level_ns(level) or level == 0 or any(
                     begin + ns <= b <= after for b, n, *_ in seen if (b, -n) not in ((begin, ns), (after, more))) or \
                     after + more - begin >= page.level_ns(level), (level, begin, ns, after, more)
@@ -147,7 +147,7 @@ def lossy(program, path):
 
 
 def losses(path):
-    """Check that the page shows both losses on CPU 0, each from the end of a stretch of trace to the next stretch"""
+    """Check that the page shows both losses on CPU 0, each from a stop of the trace to the next start"""
     p = page.Page(path)
     found = sorted((begin, begin + ns) for track, _, begin, ns, *_, made, _ in p.items()
                    if p.meta['tracks'][track][:2] == [1, 0] and not made)

@@ -75,8 +75,9 @@ def main():
     for n in sorted(theirs[1].keys() | ours[1].keys()):
         a, b = theirs[1].get(n, []), ours[1].get(n, [])
         branches += len(a) if a == b else 0
-        # ntrace counts a branch of an inlined function in this function, but gcov counts it in the caller. A
-        # switch has more than two directions.
+        # Ignore two kinds of lines that differ. The first are branches of an inlined function, because ntrace
+        # counts them in this function, but gcov counts them in its caller. The second are the branches of a
+        # switch, because they have more than two directions.
         if a != b and not re.search(r'add\(n|n & 1|switch', source[n]):
             bad.append((n, 'branches', a, b))
     for line in bad:

@@ -14,8 +14,8 @@ export_to() { "$ntrace" export --format "$1" -i "${2:-perf.data}" -o "${3:-out.$
 	python3 "$top/tests/perf/mkcalls.py" calls perf.data two-sources &&
 	python3 "$top/tests/pictures/checks.py" many calls many.data 600000 &&
 	"$ntrace" script --calls --json -i perf.data >wanted || exit 1
-# 8 calls have no end. The trace of one thread stops 6 times in the kernel (see perf/mkcalls.py), and each of the two
-# threads is in _start() from its first instruction to its last
+# perf.data lacks the ends of 8 calls. In one thread, the trace stops 6 times inside a call of the kernel (see
+# perf/mkcalls.py). The other two calls are _start() of each thread, which is open until the last instruction
 extra=8
 
 # Use names with characters that would break a file if they were not escaped, like html.t

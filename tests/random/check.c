@@ -98,17 +98,17 @@ void items_filter(items_t *to, const items_t *from, uint16_t src)
 	}
 }
 
-/* ------------------------------------------------------------- what was executed */
+/* --------------------------------------------- comparison with the executed code */
 
 struct checker {
 	const struct encoder *e;
 	const struct options *opt;
 	size_t		range, item;	/* indices of the next expected range and item */
 	size_t		part;		/* number of items so far that were parts of the expected range */
-	uint32_t	insns;		/* number of instructions in these parts */
-	uint64_t	at;		/* address at which the next part starts */
+	uint32_t	insns;		/* number of instructions so far in the parts of the expected range */
+	uint64_t	at;		/* address at which the next part of the expected range starts */
 	uint64_t	offset;		/* offset of the message of the previous item */
-	bool		closed;		/* true if the previous item is not a range */
+	bool		closed;		/* true if the previous item is no range, so that it ends its message */
 };
 
 static const uint8_t end_of[] = {

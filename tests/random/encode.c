@@ -30,7 +30,7 @@ void *grow_array(void *array, size_t *room, size_t size)
 struct pack {
 	uint8_t		mdo[4096];	/* MDO of each byte, 6 bits. MSEO results from @end */
 	bool		end[4096];	/* true if the byte is the last one of a variable-length field */
-	size_t		n;		/* number of bytes that were started */
+	size_t		n;		/* number of bytes, of which the last may be incomplete */
 	uint32_t	bits;		/* number of used bits in the MDO of the last byte */
 };
 
@@ -218,7 +218,7 @@ static bool put_time(struct encoder *e, struct pack *p, bool sync)
 	return true;
 }
 
-/* --------------------------------------------------------------- what is sent */
+/* -------------------------------------------------------- sending of messages */
 
 static struct message *add_message(struct encoder *e, struct pack *p, uint8_t tcode, bool has_time)
 {
@@ -265,7 +265,7 @@ static struct xitem *add_item(struct encoder *e, enum xtype type, int message)
 	return item;
 }
 
-/* ------------------------------------------------------ what messages report */
+/* ------------------------------------- ranges and items that messages report */
 
 static uint8_t how_of(const struct insn *insn)
 {
@@ -311,8 +311,8 @@ static void close_linear(struct encoder *e)
 }
 
 /*
- * Store in the pending ranges that a decoder can know them as soon as it has read @message, which is
- * ResourceFull. If @icnt, the message reports I-CNT, otherwise it reports HIST.
+ * Let a decoder return the pending ranges, or those whose bit of HIST was sent, as soon as it has read
+ * @message. The message is a ResourceFull, which reports I-CNT if @icnt, otherwise HIST.
  */
 static void settle_early(struct encoder *e, int message, bool icnt)
 {
@@ -330,8 +330,9 @@ static void settle_early(struct encoder *e, int message, bool icnt)
 }
 
 /*
- * End the flow without a message that reports all executed code. A decoder may still know the
- * ranges that ResourceFull has reported, and a part of the last range.
+ * End the trace after messages were lost, or without a last message. No message reports the pending
+ * ranges completely, but a decoder may know those that a ResourceFull has reported, and a part of the
+ * last range.
  */
 static void settle_lost(struct encoder *e)
 {
@@ -446,8 +447,8 @@ static uint32_t period(uint32_t hist, uint32_t len)
 }
 
 /*
- * Report a full HIST that repeats. Chapter 9.3 allows any sequence of messages that together contain
- * the bits.
+ * Report that HIST was full several times in succession with the same bits. Chapter 9.3 allows any
+ * sequence of ResourceFull messages that together contain all these bits.
  */
 static void flush_hrep(struct encoder *e)
 {
@@ -744,8 +745,8 @@ void encoder_start(struct encoder *e, uint8_t sync, uint64_t pc)
 	open_range(e, pc);
 	if (sync == 7 && e->opt->overrun_stale && rng_percent(&e->rng, 60)) {
 		/*
-		 * SYNC will be in the next branch message, whose I-CNT also counts the lost
-		 * instructions
+		 * Report the restart by the SYNC of a branch message. Its I-CNT and HIST also report code
+		 * whose messages were lost, so a decoder must ignore them
 		 */
 		out.icnt = rng_below(&e->rng, 500);
 		out.hist = rng_range(&e->rng, 1, 0xffff);
@@ -1127,7 +1128,7 @@ void encoder_error(struct encoder *e)
 	message = send(e, &out);
 	settle_lost(e);
 	settle_until(e, message);
-	/* An Ownership message may have been lost */
+	/* An Ownership message may be lost, so a decoder no longer knows the context */
 	e->reported = (struct xcontext){ 0 };
 	e->messages.v[message].context = e->reported;
 	e->repeated.n = 0;

@@ -30,7 +30,7 @@ struct hart {
 	uint32_t	depth;
 	struct frame	frames[MAX_FRAMES + 1];
 	uint32_t	*counts[MAX_PROGRAMS];	/* number of executions of each branch in each program */
-	uint32_t	idle_insns;		/* number of consecutive linear instructions, jumps and calls */
+	uint32_t	idle_insns;		/* number of instructions since the last branch or indirect jump */
 	uint32_t	stopped;		/* number of instructions until trace restarts; 0: trace is enabled */
 	uint8_t		start_sync;
 };
@@ -426,7 +426,7 @@ static void hart_end(struct hart *h)
 		free(h->counts[i]);
 }
 
-/* ---------------------------------------------------------------------- the stream */
+/* --------------------------------------- one stream with the messages of all harts */
 
 static void put_message(struct trace *trace, struct encoder *e, struct rng *rng)
 {
@@ -525,7 +525,7 @@ void trace_free(struct trace *trace)
 	memset(trace, 0, sizeof(*trace));
 }
 
-/* ------------------------------------------------------------------------ the world */
+/* ------------------------------------------------------ programs and address spaces */
 
 static uint64_t user_base(const struct options *opt, struct rng *rng)
 {

@@ -228,7 +228,7 @@ static void add_batch(items_t *items, const struct nt_batch *batch)
 	}
 }
 
-/* ---------------------------------------------------------------------- one stream */
+/* ----------------------------------------------------- decoding of one stream */
 
 struct run {
 	struct nt_flow	*flow;

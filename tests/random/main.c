@@ -31,7 +31,7 @@ struct command {
 	uint32_t	flips;
 	bool		all, shrink, quiet;
 	const char	*dump;
-	const char	*allow;		/* name of an excluded situation that is tested nevertheless */
+	const char	*allow;		/* option that the table of excluded situations must not change, or NULL */
 	int		nr_sets;
 	const char	*sets[64];
 };
@@ -300,7 +300,7 @@ static bool run_options(uint64_t seed, const struct options *opt)
 	return right;
 }
 
-/* ----------------------------------------------------------------------- one seed */
+/* ------------------------------------ run of one seed, which determines the whole test */
 
 static void set_options(struct options *opt)
 {
@@ -362,8 +362,8 @@ static void shrink(uint64_t seed, struct options *opt)
 static bool plain_first;
 
 /*
- * If @on, discard the standard output, otherwise print it again. It is discarded after the details of the
- * first wrong seeds.
+ * If @on, discard all later output of this program, otherwise print output again. After MOST_SHOWN wrong
+ * seeds, the details of more seeds are discarded.
  */
 static void hush(bool on)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Choose the options of a seed. A table excludes situations from the choice.
+ * Choose the options of a test from its seed. A table lists situations that no test has, because the
+ * library handles them wrong.
  */
 #include <stdio.h>
 #include <string.h>
@@ -30,10 +31,10 @@ static uint32_t *field(struct options *opt, size_t i)
  * cannot be fixed at once, add a line, so that the search for other faults can continue.
  */
 static const struct exclusion {
-	const char	*name;		/* name of an option, which always has its plain value */
+	const char	*name;		/* name of an option that gets its plain value in each test */
 	const char	*reason;
 } exclusions[] = {
-	{ NULL, NULL }		/* end of the list */
+	{ NULL, NULL }		/* The loops over this list end here */
 };
 
 bool options_exclude(struct options *opt, const char *allowed)
@@ -110,7 +111,7 @@ void options_settle(struct options *opt)
 	if (opt->zcmt || opt->zcmp)
 		opt->compressed = 1;
 	if (opt->ir_mode == 1)
-		opt->procs = 1;	/* simple counting requires that each return goes to its call */
+		opt->procs = 1;	/* simple counting requires that each return goes to the caller */
 	if (opt->procs > 1)
 		opt->context = 1;
 	if (opt->harts > 1 && opt->src_bits < 2)

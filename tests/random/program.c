@@ -42,7 +42,7 @@ static uint8_t link_register(struct maker *m)
 	return rng_percent(&m->rng, 70) ? 1 : 5;
 }
 
-/* Return a random register other than x0 and the link registers */
+/* Return a random register other than x0, and other than x1 and x5, with which a jump is a call or a return */
 static uint8_t other_register(struct maker *m)
 {
 	static const uint8_t regs[] = { 2, 3, 6, 7, 8, 10, 15, 28, 31 };
@@ -85,7 +85,7 @@ static void add_indirect(struct maker *m, enum kind kind)
 		insn->rs1 = link_register(m);
 		insn->rd = insn->length == 4 && rng_percent(&m->rng, 10) ? other_register(m) : 0;
 		break;
-	default:	/* K_SWAP */
+	default:	/* K_SWAP is a jump that reads x1 or x5, and writes the other one */
 		insn->rd = insn->length == 2 ? 1 : link_register(m);
 		insn->rs1 = insn->rd == 1 ? 5 : 1;
 		break;
@@ -201,7 +201,7 @@ static void add_block_end(struct maker *m)
 	}
 }
 
-/* Add a last instruction, after which the hart never executes the next address. */
+/* Add the last instruction of a function. After it, the hart never continues at the next address. */
 static void add_function_end(struct maker *m)
 {
 	uint32_t what = rng_below(&m->rng, 100);

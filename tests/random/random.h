@@ -67,7 +67,7 @@ static inline struct rng rng_new(uint64_t seed, uint64_t part)
 	return rng;
 }
 
-/* ----------------------------------------------------------------- growing arrays */
+/* ---------------------------------- arrays that grow when an element is added */
 
 void *grow_array(void *array, size_t *room, size_t size);
 
@@ -185,7 +185,7 @@ void options_list_exclusions(void);
 
 enum kind {
 	K_LINEAR,
-	K_CONST,	/* lui, c.lui, auipc */
+	K_CONST,	/* lui, c.lui or auipc, which writes a constant to a register */
 	K_BRANCH,
 	K_JUMP,
 	K_CALL,
@@ -234,13 +234,13 @@ struct program {
 	bool		kernel;
 };
 
-#define MAX_PROGRAMS	5		/* The last program is the kernel */
+#define MAX_PROGRAMS	5		/* number of programs, of which the last is the kernel */
 
 struct world {
 	uint64_t	seed;
 	struct options	opt;
 	uint32_t	nr_procs;
-	uint64_t	jvt;		/* address of the jump table of Zcmt */
+	uint64_t	jvt;		/* address of the jump table of cm.jt and cm.jalt (CSR jvt) */
 	struct program	programs[MAX_PROGRAMS];
 	struct program	*kernel;
 };
@@ -257,15 +257,15 @@ static inline const struct insn *program_at(const struct program *program, uint6
 	return &program->insns.v[program->at[offset / 2] - 1];
 }
 
-/* ------------------------------------------------- executed and reported code */
+/* ------------------------------- executed code, which a decoder must return */
 
 /* Properties of an expected range that the trace does not determine, so that any value is right */
 #define ANY_TAKEN	(1 << 0)	/* The range ends with a branch to the next instruction, taken or not */
-#define ANY_INFERRED	(1 << 1)	/* IndirectBranchSync may belong to the jump or to later code */
+#define ANY_INFERRED	(1 << 1)	/* @inferred is unknown, because the SYNC may be of the jump or of later code */
 #define ANY_DEST	(1 << 2)	/* The destination is unknown, because no instruction followed the range */
-#define ANY_HOW		(1 << 5)	/* The range ends with a custom instruction, which may have jumped */
-#define ANY_THERE	(1 << 3)	/* The range may be missing */
-#define ANY_PART	(1 << 4)	/* Only the beginning of the range may be present */
+#define ANY_HOW		(1 << 5)	/* @how is unknown, because a custom instruction at the end may have jumped */
+#define ANY_THERE	(1 << 3)	/* A decoder may omit the range, because messages were lost after it */
+#define ANY_PART	(1 << 4)	/* A decoder may return only the beginning of a range with ANY_THERE */
 
 struct xcontext {
 	uint64_t	scontext, hcontext;
@@ -277,7 +277,7 @@ struct xrange {
 	uint64_t	start, end, last, dest;
 	uint64_t	bit;		/* number of the branch's bit of HIST since the start, from 1; 0: no bit */
 	uint32_t	insns;
-	int		early, late;	/* indices of the first and last message that can report the range */
+	int		early, late;	/* first and last message after which a decoder may return the range */
 	uint8_t		how;		/* end of the range, see enum xhow */
 	uint8_t		any;
 	bool		taken, has_dest, inferred;
@@ -299,7 +299,7 @@ struct xitem {
 	uint64_t	value;		/* ECODE, or the length of a skipped message */
 	uint8_t		reason;		/* SYNC, EVCODE, ETYPE or TCODE */
 	bool		has_addr, restart;
-	bool		any_addr;	/* the item is right with and without an address */
+	bool		any_addr;	/* a decoder may return the item with or without an address */
 };
 
 struct message {
@@ -313,7 +313,7 @@ struct message {
 	bool		known;		/* true if a decoder knows a time, which may be inexact */
 };
 
-/* ------------------------------------------------------------------------ encoder */
+/* ---------- encoder, which also stores the ranges and items that a decoder must return */
 
 struct pack;
 
@@ -330,9 +330,9 @@ struct encoder {
 	VEC(struct message) messages;
 	size_t		sent;		/* number of messages that are in the stream */
 
-	/* ranges and items that these messages report */
+	/* ranges and items that a decoder must return for @messages */
 	VEC(struct xrange) ranges;
-	size_t		settled;	/* number of ranges whose last message (@late) is known */
+	size_t		settled;	/* number of @ranges whose member @late is final */
 	VEC(struct xitem) items;
 	VEC(struct xrange) pending;	/* executed ranges that are not reported */
 	VEC(struct xrange) repeated;	/* ranges that RepeatBranch will report */
@@ -351,14 +351,14 @@ struct encoder {
 	struct { uint64_t addr, nr_icnt; } stack[STACK_DEPTH];
 	uint32_t	stack_top, stack_nr;
 
-	/* RepeatBranch */
+	/* the last branch message, and the number of times that RepeatBranch will repeat it */
 	bool		last_valid;
 	struct { uint8_t tcode, btype; uint32_t icnt, hist; uint64_t addr; } last;
 	uint32_t	repeat_count;
 
 	/* timestamps */
 	uint64_t	last_time;	/* time that was reported last */
-	uint64_t	sure_time;	/* time that a decoder knows for certain */
+	uint64_t	sure_time;	/* last time that a decoder can know in spite of lost messages */
 	uint64_t	time_base;	/* time at the last wrap of the timestamp counter before the first message */
 	bool		time_known, time_sure, time_started;
 
@@ -371,7 +371,7 @@ struct encoder {
 	struct xcontext	reported;
 	bool		has_hcontext;
 	uint8_t		last_kind;	/* kind of the last retired instruction */
-	bool		any_taken;	/* true if that instruction was a branch to the next one */
+	bool		any_taken;	/* true if the last retired instruction was a branch to the next address */
 };
 
 void encoder_init(struct encoder *e, const struct options *opt, uint64_t seed, uint32_t hart,
@@ -422,7 +422,7 @@ struct item {
 	uint8_t		type, tstamp_kind, tcode;
 	uint8_t		how;		/* end of a range, reason of an item, or type of an error */
 	bool		has_dest, taken, inferred, restart, has_addr;
-	bool		bound;		/* true if a batch may report this range with a later message */
+	bool		bound;		/* true if @offset may be of a later message, because @item is from a batch */
 	int		error;
 };
 
@@ -450,7 +450,7 @@ void item_print(const char *label, const struct item *item);
 bool item_is_range(const struct item *item);
 bool item_says_wrong(const struct item *item);
 
-/* --------------------------------------------------------------------------- check */
+/* ------------ comparison of decoded items with each other and with the executed code */
 
 bool check_same(const char *name, const items_t *a, const items_t *b);
 bool check_executed(const struct world *world, const struct trace *trace, const items_t *items);

@@ -67,13 +67,13 @@ NOINLINE static int victim(int kind)
 	} else if (kind == 1) {		/* return to the middle of a function */
 		*saved = instruction(gadget, nth);
 		say("return", names[n], gadget, *saved);
-	} else if (kind == 2) {		/* skip the return to the caller */
+	} else if (kind == 2) {		/* return to outer instead of middle, the caller */
 		*saved = back;
 		say("return", "outer", (char *)outer, back);
-	} else if (kind == 3) {		/* return behind another call in outer */
+	} else if (kind == 3) {		/* return to another place in outer */
 		*saved = instruction((char *)outer, 3 + nth);
 		say("return", "outer", (char *)outer, *saved);
-	} else {			/* call through an overwritten pointer */
+	} else {			/* overwrite a pointer to a function that is called later */
 		pointer = (void *)instruction(gadget, nth);
 		say(kind == 4 ? "call" : "jump", names[n], gadget, (char *)pointer);
 	}

@@ -137,7 +137,8 @@ class Thread:
                 self.stack[-1].back = {src.addr, src.addr + 4}
         elif word.startswith('tr strt'):
             if dst.addr < KERNEL and self.stack and self.stack[-1].kind == 'unseen':
-                # If the kernel is not traced, the first traced code of a program is in the dynamic linker
+                # If the kernel is not traced, an exec is visible only because the trace continues in the dynamic
+                # linker, and not behind an interrupted instruction
                 self.executing = 'ld-linux' in dst.dso and not any(dst.addr in f.back for f in self.stack)
                 self.trap_returns(src, dst, time)
         elif kind == 'c':

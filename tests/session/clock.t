@@ -8,7 +8,8 @@ build_tool
 wrong="anew anew-soon stopped stopped-long zero damaged" right="right waited"
 for what in $wrong $right; do recording clock-$what || exit; done
 
-# ticks WHAT: print the first time of each stretch, and the last time, in ticks of 100 ns. Fail if times decrease
+# ticks WHAT: print the first time after each start of the trace, and the last time, in ticks of 100 ns. Fail if
+# times decrease
 ticks() {
 	"$O/bin/ntrace" script -F time,ip -i "$tap_tmp/clock-$1.data" 2>"$tap_tmp/said" | awk '
 		{ sub(":", "", $1); t = sprintf("%.0f", $1 * 10000000) + 0 }

@@ -129,7 +129,7 @@ def damage_record(data, rand, at, length, whole, others):
     elif kind == 3:
         put(data, at + length - 8 * rand.randrange(1, 5), rand.choice(VALUES + [rand.getrandbits(40)]), 8)
     elif kind in (4, 5):
-        # Compressed records have no words at multiples of 4
+        # Damage bytes at any offset, because the words of a compressed record are not aligned
         put(data, at + 8 + rand.randrange(max(1, whole - 8)), rand.choice(VALUES), rand.choice([1, 2, 4, 8]))
     elif kind == 6:
         to = rand.choice(others)[0]

@@ -168,9 +168,10 @@ def main():
         os.chmod(f'{tmp}/qemu', 0o755)
         base_run = run(tmp, program, '99', '0')
         codes, back = branches(program)
-        # a run with an inverted branch of sc equals a run in which sc fails, which ntrace diff ignores
+        # Do not invert a branch that repeats an lr after a failed sc, because ntrace diff ignores such
+        # repetitions
         executed = sorted({pc for pcs in base_run for pc in pcs} & set(codes) - set(back))
-        # a signal handler is simulated by a call of words()
+        # use 60 PCs of a call of words() as the PCs of a signal handler
         at = base_run[0].index(symbols['words'])
         handler = base_run[0][at:at + 60]
         while judged < number:

@@ -9,7 +9,8 @@ here=$top/tests/session
 recording_as perf good && recording_as other rounds && recording_as lost partial || exit 1
 cd "$tap_tmp" || exit 1
 
-# answers STATUS TEXT ARGUMENT...: expect that `ntrace diff` ends with this status and prints the text
+# answers STATUS TEXT ARGUMENT...: run `ntrace diff ARGUMENT...`. Its exit status must be STATUS, and its output must
+# match the pattern TEXT
 answers() {
 	want=$1 text=$2; shift 2
 	"$ntrace" diff "$@" >out 2>&1

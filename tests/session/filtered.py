@@ -45,8 +45,8 @@ class Program:
 
 
 class Frame:
-    """A call. @known: the trace has shown the start of the call. @shown: the trace since the last cut has shown the
-    call"""
+    """A call. @known: the trace has shown the start of the call. @shown: the trace since the last call of cut() has
+    shown the call"""
     def __init__(self, function, known, tail=False):
         self.function, self.known, self.shown, self.tail = function, known, known, tail
 
@@ -54,8 +54,9 @@ class Frame:
 class Truth:
     def __init__(self):
         self.calls, self.own, self.total = (collections.Counter() for _ in range(3))
-        self.unsure = set()         # untraced functions to which a jump has led
-        self.since = []             # the stacks at the instructions since the last cut
+        # Functions whose first instruction is untraced, although the jump to it is traced. ntrace may miss these calls
+        self.unsure = set()
+        self.since = []             # the open calls at each instruction since cut() was called
 
     def cut(self, stack):
         """Store in each open call that the trace does not show whether the call ends"""
@@ -118,8 +119,8 @@ def between(start, stop):
 
 
 def sometimes(seed, entries):
-    """Select random stretches. A stretch must not begin at the entry of a function, because ntrace would take this
-    for a signal handler"""
+    """Select random parts of the execution. A part must not begin at the entry of a function, because ntrace would
+    take this for a signal handler"""
     def select(pcs):
         rng = random.Random(seed)
         on = True

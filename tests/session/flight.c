@@ -410,7 +410,7 @@ static int write_record(const char *path)
 	return (f && fclose(f)) || err;
 }
 
-/* ---- Records with correct checks and hostile values ---- */
+/* ---- Records with random values whose checksums are right ---- */
 
 static uint64_t hostile(void)
 {
@@ -483,7 +483,7 @@ static int open_hostile(int n)
 	return 0;
 }
 
-/* ---- Crash dumps ---- */
+/* ---- Crash dumps of a kernel, from which ntrace reads the record ---- */
 
 #define HOLE		32768		/* offset of the first zero byte that the dump omits */
 #define HOLE_END	61440

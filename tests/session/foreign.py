@@ -34,7 +34,7 @@ import perfdata  # noqa: E402
 
 SAMPLE_CPU, AUX_OUTPUT_HW_ID, TYPE = 1 << 7, 21, 8
 FORMAT_GTRACE, FORMAT_RAW = 0x200, 0x100
-HZ_MULT, HZ_SHIFT = 102400, 10       # of perfdata.File
+HZ_MULT, HZ_SHIFT = 102400, 10       # parameters of the 10 MHz clock in perfdata.File
 RING, LINE = 256 << 10, 64
 
 

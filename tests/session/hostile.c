@@ -167,7 +167,7 @@ FUNCTION static void signals(void)
 	leaf(1);
 }
 
-/* ---- exceptions ---- */
+/* ---- exceptions of C++, which leave several calls at once ---- */
 
 FUNCTION static void cleanup(int *value)
 {
@@ -201,7 +201,7 @@ FUNCTION static void exceptions(void)
 	catcher(signals);
 }
 
-/* ---- coroutines ---- */
+/* ---- coroutines, which switch between two stacks ---- */
 
 static __thread ucontext_t here, there;
 
@@ -235,7 +235,7 @@ FUNCTION static void coroutines(void)
 		resume();
 }
 
-/* ---- libraries, programs ---- */
+/* ---- a library that is loaded and unloaded, and other processes ---- */
 
 static int compare(const void *a, const void *b)
 {
@@ -270,7 +270,7 @@ FUNCTION static void programs(void)
 	waitpid(pid, NULL, 0);
 }
 
-/* ---- all ---- */
+/* ---- repeat all functions above in each thread ---- */
 
 FUNCTION static void round_of(int n)
 {

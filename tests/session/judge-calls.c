@@ -14,7 +14,7 @@
  *
  *	The PC is R and the stack pointer is S.
  *	The stack pointer of the same stack has risen above S.
- *	A jump from another function at stack pointer S goes into the function that made the call. A jump to any
+ *	Another function jumps into the function that made the call, and the stack pointer is S. A jump to any
  *	other place is a tail call, which belongs to the call that it replaces.
  *
  * A signal handler has also ended if it has called rt_sigreturn() and the kernel then starts another function. This
@@ -64,7 +64,7 @@ static void *grow(void *at, size_t *room, size_t size)
 /* A call. The unit of positions is an instruction of the call's thread. */
 struct call {
 	int32_t		tid;
-	bool		open, outer;	/* @open if the end is missing, @outer if the start is missing */
+	bool		open, outer;	/* @open: the end is not traced; @outer: the start is not traced */
 	uint64_t	begin, end, self;
 	uint64_t	parent;		/* 1 + start of the caller on the same stack, or 0 without a caller */
 	uint64_t	to;
@@ -74,7 +74,7 @@ struct frame {
 	uint64_t	sp, ret, site;	/* @site is the address of the call or of the interrupted instruction */
 	uint64_t	begin, self, parent, to;
 	uint64_t	stack;		/* lowest address of the stack that contains @sp */
-	bool		any_sp;		/* the return address is in t0, so @sp is ignored */
+	bool		any_sp;		/* the call ends at any @sp, because its return address is in t0 */
 	bool		trap;
 	bool		handler;	/* a signal handler or a trap */
 	size_t		alias;		/* index + 1 of a handler's separate stack, or 0 without one */
@@ -153,7 +153,7 @@ static void add_functions(struct program *p, Elf *elf, Elf_Scn *scn, const GElf_
 		r = ADD(&p->functions);
 		*r = (struct range){ .from = sym.st_value, .to = sym.st_value + sym.st_size };
 		snprintf(r->name, sizeof(r->name), "%s", name ? name : "");
-		/* the compiler puts unlikely code of a function into a separate symbol */
+		/* The symbol "NAME.cold" has unlikely code of the function NAME, so give both the same name */
 		cold = strstr(r->name, ".cold");
 		if (cold)
 			*cold = '\0';
@@ -257,7 +257,7 @@ static uint64_t stack_start(struct thread *t, uint64_t sp)
 	return s ? s->from : sp >> KERNEL_STACK;
 }
 
-/* ---- Calls ---- */
+/* ---- Start and end of calls, by the rules at the top of this file ---- */
 
 static void close_call(struct thread *t, struct calls *c, bool open)
 {
@@ -268,7 +268,7 @@ static void close_call(struct thread *t, struct calls *c, bool open)
 		s = &t->stacks.at[f.alias - 1];
 		s->calls = s->own;
 	}
-	/* the handler was interrupted before its first instruction */
+	/* expect no call without instructions, such as a handler that was interrupted before its first one */
 	if (t->at == f.begin)
 		return;
 	*ADD(&wanted) = (struct call){
@@ -539,7 +539,7 @@ static void take(struct place *p, const struct nb_truth_event *ev, const struct 
 	}
 }
 
-/* A truth file, and its next block */
+/* A truth file, and the next block of executed instructions in it */
 struct source {
 	struct nb_truth_reader *reader;
 	struct nb_truth_event ev, stack;
@@ -636,7 +636,7 @@ static bool read_list(struct program *p)
 	return true;
 }
 
-/* ---- The comparison ---- */
+/* ---- The comparison of expected calls with the calls that ntrace found ---- */
 
 static int call_cmp(const void *a, const void *b)
 {

@@ -14,7 +14,7 @@ static=$O/riscv64/bin/ntrace-static
 some="fault jit-calls nested-function builtin-longjmp coroutine-jr coroutine-ret generators jump-table longjmp millicode recursion
 	save-restore signal-pending signal-stack-jump stripped swapcontext tail tail-behind-switch threads"
 
-# These programs have calls that the model of calls cannot represent, for the reason after the colon
+# ntrace finds wrong calls in these programs. Each word is the name of a program and, after a colon, the reason
 limits="cancel:several_calls_wait_at_one_address longjmp-recursion:several_calls_wait_at_one_address
 	jit-nested:list-calls_takes_calls_that_missing_code_makes_one_after_the_other_for_a_tail_call"
 

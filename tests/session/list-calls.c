@@ -23,7 +23,7 @@
 struct listed {
 	struct nt_call	call;
 	uint32_t	thread;
-	uint64_t	begin, end, children, ended;	/* @ended is the position in the order in which calls end */
+	uint64_t	begin, end, children, ended;	/* @ended is the number of calls that ended earlier */
 	int64_t		parent, head;	/* indices of the caller, and of the call that this tail call continues */
 };
 
@@ -34,7 +34,7 @@ static int take_call(void *ctx, const struct nt_call *call)
 	return ns_array_add(&all, ((struct listed){ .call = *call, .ended = all.nr })) ? 0 : -1;
 }
 
-/* ---- Missing code ---- */
+/* ---- Pages whose code the recording lacks ---- */
 
 static void *begin(void *ctx, uint64_t stretch)
 {
@@ -126,7 +126,7 @@ static void print(const struct nt_calls *calls)
 	for (c = end; c-- > all.at;) {
 		if (c->head == c - all.at)
 			continue;
-		/* add the end and the callees of a tail call to the call that it continues */
+		/* a tail call is a part of the call that it continues, so add its end and its callees to that call */
 		all.at[c->head].end = c->end > all.at[c->head].end ? c->end : all.at[c->head].end;
 		all.at[c->head].children += c->children;
 		all.at[c->head].call.open |= c->call.open;

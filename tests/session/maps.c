@@ -81,7 +81,7 @@ static int check(unsigned int seed)
 		gen = ns_sideband_generation(&sb, 1, i);
 		for (k = 0; gen >= 0 && k < PAGES; k++) {
 			map = ns_generation_map(&sb.generations.at[gen], (k + 1) * PAGE + 5);
-			/* At an address that was not mapped yet, a lookup may find the map that follows later */
+			/* Do not check addresses that no map contains at this time. A lookup may find a later map */
 			if (page[i][k] < 0)
 				continue;
 			if (!map || map->object->path != maps[page[i][k]].name ||

@@ -5,7 +5,7 @@
 
 memory_dir=$O/tests/session-memory
 
-# memory_setup MIB [KIB]: make a recording with MIB MiB of trace, in stretches of 1 MiB or of KIB KiB
+# memory_setup MIB [KIB]: make a recording with MIB MiB of trace, divided into AUX records of 1 MiB or of KIB KiB
 memory_setup() {
 	make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; return 1; }
 	mkdir -p "$memory_dir" &&

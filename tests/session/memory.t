@@ -21,7 +21,8 @@ done <<E2
 152 script --calls
 E2
 ok "a line with the remaining time is printed, and erased at the end" progress_is
-# Each stretch maps pages at its start and its end. A command must unmap the pages of earlier stretches
+# A command maps pages of the file for the start and the end of each AUX record. It must unmap the pages of earlier
+# records
 ok "a recording with many stretches" memory_setup 96 64
 ok "report --functions: at most 48 MiB, of 1536 stretches" memory_of 48 report --functions
 figure "$said MiB"

@@ -46,7 +46,7 @@ FORMATS = {
 \tfield:pid_t pid;\toffset:12;\tsize:4;\tsigned:1;
 \tfield:pid_t old_pid;\toffset:16;\tsize:4;\tsigned:1;
 ''',
-    # The format of this event prints only values outside of the sample
+    # The fields of this event are beyond the end of its sample, and ntrace must not read them
     (HOSTILE, 'hostile'): '''\
 \tfield:unsigned long far;\toffset:1000000;\tsize:8;\tsigned:0;
 \tfield:char name[2147483647];\toffset:8;\tsize:2147483647;\tsigned:0;

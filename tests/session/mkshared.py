@@ -36,7 +36,7 @@ from formatter import Formatter  # noqa: E402
 PIDS = mkcalls.PID, mkcalls.OTHER
 CODES = mkcalls.COMPRESSED, mkcalls.UNCOMPRESSED
 BASE = mkcalls.BASE
-TURN = 100           # ticks from one switch to the next, of which the rounds take 26
+TURN = 100           # number of ticks between two task switches; the rounds of calls.S take 26 of them
 LATE = 40 * TURN     # maximum number of ticks for which a message waits in a queue
 SYNC = 5             # number of turns between two messages with SYNC
 STARTS = 4           # number of starts of each encoder
@@ -44,7 +44,8 @@ SRC_BITS = int(os.environ.get('SRC_BITS', '4'))
 IDLE = b'\xff'
 PIECES = 1, 2, 3, 50, 1000, 5000    # sizes of the pieces of trace in bytes
 
-# Addresses: jal outer; ret of inner; jal inner; outer, inner, ret of outer; bnez, its target, j, done; ecall
+# Addresses in calls.S, compressed and uncompressed: the jal to outer; the ret of inner; the jal to inner; the first
+# instructions of outer and inner; the ret of outer; the bnez of the loop and its target; the j to done; done; the ecall
 PLACES = (2, 0x1a, 0x10, 0xc, 0x1a, 0x18, 8, 2, 0xa, 0x1c, 0x1e), (4, 0x2c, 0x1c, 0x14, 0x2c, 0x28, 0xc, 4, 0x10, 0x30, 0x34)
 
 
@@ -107,8 +108,8 @@ def add_trace(rng, file, parts, ends, pieces, cpu, cut=0, flags=0):
 
 
 def calls(program, how):
-    """Make rounds of hart 0. Meanwhile, hart 1 calls inner in the first stretch, and inner returns in the second
-    stretch"""
+    """Make rounds of hart 0. Meanwhile, hart 1 calls inner in the first AUX record, and inner returns in the
+    second one"""
     file = perfdata.File(cpus=2, src_bits=SRC_BITS, switches=True)
     start, data = mkcalls.START, []
     for cpu, pid in enumerate(PIDS):

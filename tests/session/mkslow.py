@@ -16,7 +16,7 @@ import mkcalls  # noqa: E402
 import perfdata  # noqa: E402
 
 OTHER = 2234                    # thread that runs while thread mkcalls.PID sleeps
-CALL, EXCEPTION, INTERRUPT = 0, 2, 3    # B-TYPE
+CALL, EXCEPTION, INTERRUPT = 0, 2, 3    # values of field B-TYPE
 CALLS = 'quick', 'quick', 'quick', 'waits', 'faults', 'long', 'sleeps', 'extra', 'quick', 'quick', 'quick', 'quick'
 
 

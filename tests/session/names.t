@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Test the names of functions. Names of C++ and Rust must be demangled, and the best of several names must be printed.
-# For stripped programs, names must come from all places in which distributions store debug files, and never from the
+# For stripped programs, names must come from all folders in which distributions store debug files, and never from the
 # debug file of another program.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/session/says.sh"

@@ -68,7 +68,7 @@ ok "report --insns --tid counts each instruction of a thread" counts insns --ins
 ok "report --functions counts each function" counts functions --functions
 ok "report --lines counts each line" counts lines --lines
 ok "report --inline counts each line, and the inlined lines by their caller" counts inline --inline
-# If each line were searched in the whole unit, the time would be over 100 times as long
+# If each line were searched in its whole compilation unit, this would take over 100 times as long
 ok "lines of a unit of 1500 functions take at most 30 times as long as its functions" \
 	eval 'one_unit 1500 && at_most 30 "$ntrace report --lines -i $tap_tmp/unit.data" \
 	"$ntrace report --functions -i $tap_tmp/unit.data"'

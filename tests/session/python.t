@@ -59,7 +59,7 @@ E2
 copies=$("$O/bin/ntrace" profile --counts | awk '$1 == "b" { n += $6 } END { print n }')
 "$O/bin/ntrace" script -F cpu,tid,ip,addr 2>/dev/null | tr '[]=>' '    ' | awk '{ print $2 + 0, $1, $3, $4 }' >wanted
 
-# read_by WHICH TYPE
+# read_by WHICH TYPE: read the recording by the Python module, with NumPy or without it, and compare the arrays
 read_by() {
 	$python read.py "$1" >said 2>&1
 	cat >said.wanted <<-E2

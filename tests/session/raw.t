@@ -27,9 +27,11 @@ E2
 python3 cut.py good.data good && python3 cut.py two-sources.data two || exit 1
 clock="--timestamp --freq 10000000"
 
-# Remove fields that only a recording has, which are thread names, kernel symbols, and the end of the last stretch
+# Remove fields that only a recording has, which are thread names, kernel symbols, and the time at which the last
+# trace ended
 plain() { sed -E 's/"(comm|pid|tid)": *("[^"]*"|[0-9]+),? ?//g; s/ *\[*kernel.kallsyms\]*(\+0x[0-9a-f]+)?/ KERNEL/g' | grep -v -e KERNEL -e ffffffff80000000 -e "not running" -e "^CPU" -e "slowest call" -e '^call .* in thread ' -e cob=; }
-# same ARGUMENT...: check that the command prints the same for both inputs, and that the output is not empty
+# same ARGUMENT...: check that the command prints the same for the recording and for the file of its trace bytes, and
+# that the output is not empty
 same() {
 	"$ntrace" "$@" -i good.data 2>err | plain >wanted
 	# shellcheck disable=SC2086

@@ -120,7 +120,7 @@ print(sum(c["insns"] for c in all if c["function"] == sys.argv[1]), len(all))' "
 }
 
 # Disassembly needs a capstone library that supports RISC-V. Without this library, ntrace prints a sentence that names
-# it. The code has the return instructions of inner and outer
+# it. The hart executes 6 return instructions of the functions inner and outer
 disasm_is() {
 	_rc=0
 	"$@" script --disasm --threads 1 -i "$tap_tmp/good.data" >"$tap_tmp/got" 2>&1 || _rc=$?

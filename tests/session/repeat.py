@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Make a recording of two CPUs that execute a static program repeatedly: repeat.py PROGRAM TRACE OUT MIB [KIB]
 
-Each CPU executes a different thread. The trace has stretches of about 1 MiB, or of KIB KiB, which belong to both CPUs
-in turn. The file has perf's pipe format, so that another program can read it while this program writes it.
+Each CPU executes a different thread. The trace is divided into AUX records of about 1 MiB, or of KIB KiB, which
+belong to both CPUs in turn. The file has perf's pipe format, so that another program can read it while this program
+writes it.
 """
 import os
 import sys

@@ -20,7 +20,7 @@
 struct insn {
 	uint64_t	pc, time;
 	int32_t		tid;
-	uint32_t	lane, nth;	/* index of the lane (see replay.h), and index in the lane */
+	uint32_t	lane, nth;	/* index of the trace of a CPU (lane), and index in this lane */
 	bool		has_callers;
 	uint16_t	nr;		/* number of callers */
 	uint32_t	callers;	/* hash of the return addresses of all callers */
@@ -120,7 +120,7 @@ static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
 	return 0;
 }
 
-/* ---- Callers ---- */
+/* ---- Callers of the instructions, from one pass over all branches ---- */
 
 static uint32_t hash_of(const uint64_t *returns, size_t nr)
 {
@@ -146,7 +146,7 @@ static int take_branch(void *part, const struct nt_who *who, const struct nt_bra
 	nr = nt_chain_get(p->chain, returns, DEPTH);
 	if (b->flags & NT_BRANCH_END)
 		return 0;
-	/* instructions are sorted by lane at this time */
+	/* straight_pass() has sorted the instructions by lane, and sorts them by time only later */
 	at = all.lanes.at[lane].start + all.lanes.at[lane].insns + p->at;
 	if (at < all.insns.nr && all.insns.at[at].lane == lane && all.insns.at[at].pc == b->to) {
 		all.insns.at[at].has_callers = true;
@@ -212,7 +212,7 @@ static int straight_pass(void)
 	return 0;
 }
 
-/* ---- Compare ---- */
+/* ---- Comparison of the replay with the pass ---- */
 
 static unsigned int wrong, compared, with_callers;
 
@@ -259,7 +259,7 @@ static void random_places(struct nt_replay *replay)
 
 	for (i = 0; i < PLACES; i++) {
 		at = ((uint64_t)rand() << 31 | rand()) % all.insns.nr;
-		/* use the next instruction whose callers the pass has noted, if there is one */
+		/* callers are only known for the first instruction after a branch, so use the next such one */
 		while (at + 1 < all.insns.nr && !all.insns.at[at].has_callers)
 			at++;
 		if (nt_replay_seek(replay, at) != NT_REPLAY_MOVED)
@@ -321,7 +321,7 @@ static void first_callers(const struct nt_replay_options *how)
 
 	if (nt_replay_seek(replay, all.insns.nr - 1) < 0 || !nt_replay_callers(replay, all.insns.at[all.insns.nr - 1].tid, &caller, 1))
 		fail("the last instruction", all.insns.nr - 1, 0, 1);
-	/* each CPU has a segment that contains the position */
+	/* the replay needs the segment at this position in each lane, and sometimes the one before */
 	if (replay->decoded - before > 2 * replay->lanes.nr)
 		fail("the number of decoded segments", all.insns.nr - 1, replay->decoded - before, 2 * replay->lanes.nr);
 	nt_replay_free(replay);

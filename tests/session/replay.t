@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Test the replay of recordings. At random places, in steps, and at each execution of an address, a replay must report
-# the same PC, thread, time and callers as one pass over the whole recording.
+# Test the replay of recordings. At random positions, in steps, and at each execution of an address, a replay must
+# report the same PC, thread, time and callers as one pass over the whole recording.
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool
 command -v qemu-riscv64-static >/dev/null || skip_all "there is no qemu-riscv64-static"

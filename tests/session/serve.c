@@ -30,7 +30,7 @@ typedef int main_fn(int argc, char **argv, char **envp);
 static main_fn *real_main;
 static int answers;	/* the original standard output of this process */
 
-/* Open the file as @fd, so that @fd has neither the position nor the content that the last command left */
+/* Open the file as @fd for the next command, and make the file empty, because the last command wrote to it */
 static void redirect(int fd, const char *path)
 {
 	int to = open(path, O_RDWR | O_CREAT | O_TRUNC | O_APPEND, 0600);

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Make a recording of 16 equal stretches of trace, each of which has a PERF_RECORD_AUX: shards.py PROGRAM TRACE OUT
-OPTION...
+"""Make a recording of 16 PERF_RECORD_AUX, all with the same trace: shards.py PROGRAM TRACE OUT OPTION...
 
 OPTION... are the options with which `ntrace encode` made TRACE. The recording describes those options that perf's
 metadata can describe.
@@ -32,7 +31,8 @@ def main():
     for addr, offset, size in mkrecording.code_segments(program):
         page = addr & 0xfff
         file.mmap(PID, addr - page, size + page + 0xfff & ~0xfff, offset - page, os.path.abspath(program))
-    # perf writes the ring in buffers that do not end where stretches end, and pads each buffer to 8 bytes
+    # perf writes the ring in buffers that do not end where the AUX records end, and pads each buffer to 8
+    # bytes
     size, half = len(data), len(data) * STRETCHES // 2 + 5
     data *= STRETCHES
     file.trace(data[:half])

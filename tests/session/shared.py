@@ -38,7 +38,7 @@ def compare(wanted, found):
     """Return how many branches are wrong, how many of these only have a wrong thread, and how many are missing"""
     at = wrong = threads = right = 0
     for branch in found:
-        # The output may lack some rounds, but not more than 200 branches
+        # The output may lack some branches, so search the branch among the next 200 executed branches
         window = wanted[at:at + 200]
         if branch in window:
             at += window.index(branch) + 1

@@ -35,7 +35,7 @@ sums() {
 		    table = rows('self_ns', 'report', '--tid', str(thread['tid']))
 		    ran = total('self_ns', table)
 		    print(thread['comm'], 'ran', ran, 'ns, longest function', max(row['on_cpu_ns'] for row in table))
-		    # The time of a switch belongs to the previous thread in the table of functions
+		    # The table of functions adds the time of a context switch to the thread that ran before it
 		    assert abs(ran - thread['on_cpu_ns']) <= 4000
 		    assert all(row['on_cpu_ns'] <= ran and row['self_ns'] <= row['on_cpu_ns'] <= row['total_ns'] for row in table)
 		units = {'ns': 1, 'us': 1e3, 'ms': 1e6, 's': 1e9}
@@ -90,8 +90,8 @@ because only messages of the trace have times 1"
 # ticks, until the kernel switched to the next thread
 is "a thread ran from the time at which it was chosen until the next thread was chosen, as in sched_switch" \
 	"$(ntrace info --json | sed -n 's/.*"tid": 2234,.*"on_cpu_ns": \([0-9]*\),.*/\1/p')" 500400
-# The program and the kernel are two objects. Each form must print the same lines for both objects as without --object,
-# but not the callers in another object
+# The program and the kernel are two objects. Each command must print the same lines for both objects together as
+# without --object. Do not compare the callers in a line, because they may be in the other object
 kernel='[kernel.kallsyms]'
 rows() { ntrace "$@" | sed -n 's/.*  \([_a-z]*\) \[.*/\1/p' | sort; }
 is "report --object: the functions of a file, by the end of its path" "$(rows report --object "${tap_tmp##*/}/program" | tr '\n' ' ')" "_start extra usual work "

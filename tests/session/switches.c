@@ -19,7 +19,7 @@ static NOINLINE void leave(int n, int depth)
 	sink = depth;
 }
 
-/* Other stacks wait in this function, so that longjmp() may seem to continue on one of these stacks. */
+/* Several stacks wait in this function, so a replay may choose a wrong stack on which longjmp() continues. */
 static NOINLINE int attempt(int n)
 {
 	if (!setjmp(env[n])) {

@@ -67,7 +67,7 @@ static void map(int levels, uint64_t va, uint64_t pa, int level, bool napot)
 		}
 		table = (*pte >> 10 & ((1ULL << 44) - 1)) << 12;
 	}
-	/* Set bits V, R, X and A. The Svpbmt bits are set in addition, and are not part of an address */
+	/* Map executable memory (V, R, X and A). Also set a Svpbmt bit, which a reader must not use in an address */
 	*pte = pa >> 12 << 10 | 0x4b | 1ULL << 61;
 	if (napot)
 		*pte = (pa >> 12 & ~0xfULL) << 10 | 8 << 10 | 0x4b | 1ULL << 63;
@@ -79,7 +79,7 @@ static void put_symbols(void)
 	uint16_t *index = at(RAM + IN_INDEX), n = 0;
 	uint32_t *offsets = at(RAM + IN_OFFSETS), nr = 0;
 
-	/* Write kallsyms tokens. Each character is a token, and two tokens are longer */
+	/* Write the tokens that compress names of kallsyms. Token N is character N, but 1 is "T_" and 255 is "ext" */
 	for (int i = 0; i < 256; i++) {
 		index[i] = n;
 		if (i == 1 || i == 255)

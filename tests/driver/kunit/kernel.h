@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Run the same cases in a kernel, as KUnit tests. Include this header before any other header. The model handles
- * accesses to registers, and the driver writes its messages to a buffer that the cases read.
+ * Run the cases of tests/driver/registers*.c in a kernel, as KUnit tests. Include this header before any other
+ * header. The model handles accesses to registers, and the driver writes its messages to a buffer that the cases
+ * read.
  */
 #ifndef KUNIT_KERNEL_H
 #define KUNIT_KERNEL_H

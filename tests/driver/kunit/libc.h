@@ -5,7 +5,7 @@
 
 #include "kernel.h"
 
-/* The model defines its own clamp() */
+/* The model defines a function clamp(), which the kernel's macro clamp() would replace */
 #undef clamp
 
 #define UINT8_MAX	U8_MAX

@@ -8,7 +8,7 @@
  *
  *	times		let only the first N calls fail, or all without this parameter
  *	device		select only calls whose first argument is the device with this name
- *	break		also mark the component as stuck that is the first argument of the call. The argument can be
+ *	break		also mark the component in the first argument of the call as stuck. The argument can be
  *			a structure that begins with a component
  *	watch		let no call fail, but count the calls. The first argument must be as for break
  *	delay		let no call fail, but delay each selected call by MS milliseconds. During the delay, the module

@@ -15,7 +15,7 @@
 #define WRITE_ONCE(x, value)	(*(volatile typeof(x) *)&(x) = (value))
 #endif
 
-#define LINES	100	/* not smaller than the number of lines of this file */
+#define LINES	100	/* elements of lines[], at least the number of lines in this file */
 #define COUNT	WRITE_ONCE(lines[__LINE__], lines[__LINE__] + 1)
 
 static unsigned int lines[LINES];

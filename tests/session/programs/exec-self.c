@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* build: -O1 */
-/* A program that executes itself, from inside calls. */
+/* A program that replaces itself by execv() while several of its calls are open. */
 #include <unistd.h>
 #define NOINLINE __attribute__((noinline, noclone))
 static volatile int sink;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* build: -O1 */
-/* A fault that a handler mends. */
+/* An access to a protected page. The signal handler makes the page accessible, and the access is repeated. */
 #define NOINLINE __attribute__((noinline, noclone))
 #include <signal.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* build: -O1 */
-/* Code that the program writes, which calls functions of the program and itself. */
+/* Code that the program writes, and that calls the program and itself. A decoder lacks this code, so the trace must report its returns. */
 /* record: implicit_return=0 */
 #include <string.h>
 #include <sys/mman.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* build: -O1 */
-/* A function that can switch stacks, like systemstack() of Go, but here makes a tail call. */
+/* A function that can switch stacks, like systemstack() of Go. If it does not switch, it ends with a tail call. */
 #define NOINLINE __attribute__((noinline, noclone))
 void on_stack(void (**f)(void), void **sp);
 __asm__(".pushsection .text\n.globl on_stack\n.type on_stack, @function\non_stack:\n"
