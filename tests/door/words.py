@@ -5,6 +5,7 @@
     words.py habits [FOLDER ...]   each habit in the comments and sentences of FOLDER, and what to write
     words.py ceilings FILE         compare the share of each folder with its ceiling in FILE
     words.py subjects              check the lines of standard input as subjects of commits
+    words.py messages [FOLDER ...] print FILE:LINE<TAB>MESSAGE for each message that the sources of FOLDER can print
 
 A habit marks a place to check. A comment describes who does what to what, and why. CONTRIBUTING.md has the rules.
 """
@@ -12,7 +13,7 @@ import re
 import subprocess
 import sys
 
-# The name of each habit, the pattern that finds it, and the better words
+# The name of each writing habit, the regular expression that finds it, and the words to write instead
 HABITS = [(name, re.compile(pattern), better) for name, pattern, better in (
     ('a colon in place of a verb', r'[a-z)]: [a-z]', 'because, so that, which means'),
     ('a question', r'\?$', 'return true if'),
@@ -39,6 +40,50 @@ LEFT_OUT = re.compile(r'tests/(?:ntt|fuzz/corpus|abi)/|LICENSES/|samples/|COPYIN
 # These imperatives end with -ed, -ing or -s, so allow them in the subject of a commit
 IMPERATIVES = {'embed', 'exceed', 'feed', 'need', 'proceed', 'seed', 'shed', 'speed', 'spread', 'bring', 'string', 'focus', 'bias'}
 
+# A string with two words is a message if this pattern finds the name of the called function, or if stderr gets the string
+TELLER = re.compile(r'(?:^|_)(?:corrupt|differ|err|error|fail|failed|fatal|incomplete|no_code|notice|problem|refuse|say|tell|warn|warning)'
+                    r'(?:_move|_once|_probe)?$|^(?:dev|pr)_info|^\s*stderr')
+# A string with three words is a message for any called function, except names, lines of the help, JSON and code of
+# other languages
+NO_TELLER = re.compile(r'(?:FIELD|OPTION_\w+|__asm__|prepare)$')
+NO_MESSAGE = re.compile(r'(?s)(?:\\n)*usage: |INSERT |UPDATE |PRAGMA |if command |define |proc |# callgrind |.*(?:\\"[:>]|grep -q)')
+NAMES = re.compile(r'tools/(?:board/(?:model/encoder|plugin/options)|lib/ntrace/names|ntrace/(?:ntrace|cmd/setup|page/viewer/theme))\.')
+NO_SOURCE = re.compile(r'/tests?/|\.(?:rst|md|txt|css|[13])$')
+WORD = re.compile(r"(?<![^\s('])-{0,2}[A-Za-z][A-Za-z'-]+(?![^\s,.;:)?!'])")
+C_STRING = r'"(?:\\.|[^"\\\n])*"'
+C_TOKEN = re.compile(r"(?s)/\*.*?\*/|//[^\n]*|'(?:\\.|[^'\\\n])+'|#[ \t]*(?:include[^\n]*|define[ \t]+\w+)|"
+                     rf'(?P<string>(?:\b[A-Z][A-Z0-9_]+[ \t]+)?{C_STRING}(?:[\s\\]*{C_STRING}|(?:[\\\s]*[ \t])?[A-Za-z]\w+(?![\w(]))*)|'
+                     r'(?P<call>\w*)(?P<open>\()(?P<err>\s*stderr\b)?|[);{}]')
+# The functions and commands with which Python and shells print messages
+SCRIPT = re.compile(r'(?m)^[ \t]*#.*|(?:\b(?:sys\.exit|fail|Error)\(f?(?=["\'])|(?<![\w-])(?P<stdout>echo|printf|print\(f?)[ \t]*|'
+                    r'(?:^|[\s;{])(?:die|left_out|older_perf|say)[ \t]+)'
+                    r'(?P<string>(?:"(?:\\.|[^"\\])*"|\'[^\']*\'|\\\n|[^\s"\'\\;,&|<>()#][^\s"\'\\;&|<>()]*|[ \t])+)(?P<end>.*)')
+JS_STRING = re.compile(r"(?m)//.*|(?P<string>'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)")
+
+
+def messages(path, text):
+    """Yield (line, message) of each message in the source text of the file path."""
+    calls = []
+    for m in (C_TOKEN if path.endswith(('.c', '.h')) else JS_STRING if path.endswith('.js') else SCRIPT).finditer(text):
+        said, least = m.group('string'), 3
+        if path.endswith('.js'):
+            said = said and said[1:-1]
+        elif not path.endswith(('.c', '.h')):
+            said = said and re.sub(r"""\\\n\s*|"((?:\\.|[^"\\])*)"|'([^']*)'""", r'\1\2', said)
+            least = 99 if m.group('stdout') and not re.search('>&2|stderr', m.group('end')) else 2
+        elif said:
+            # replace the macros between the pieces of a string by <NAME>, and PRIu64 by u
+            said = ''.join(piece[1:-1] if piece[0] == '"' else re.sub('<PRI([a-zA-Z])[A-Z0-9]*>', r'\1', f'<{piece}>')
+                           for piece in re.findall(rf'{C_STRING}|\w+', said))
+            least = 2 if any(map(TELLER.search, calls)) else 99 if NAMES.match(path) or any(map(NO_TELLER.match, calls)) else 3
+        elif m.group('open'):
+            calls.append(m.group('err') or m.group('call'))
+        elif m.group(0) in (')', ';', '{', '}'):
+            del calls[-1 if m.group(0) == ')' else 0:]
+        if said and len(WORD.findall(re.sub(r'\$\{[^}]*\}|\\[nrt]', ' ', said))) >= least and not NO_MESSAGE.match(said):
+            said = re.sub(r'^(?:\\n)+|(?:\\n)+$', '', ' '.join(said.split()))
+            yield text.count('\n', 0, m.start('string')) + 1, said.replace('\\"', '"')
+
 
 def pieces(path, text):
     """Yield (line, text) of each comment, or of each sentence of a document."""
@@ -56,16 +101,21 @@ def pieces(path, text):
             yield text.count('\n', 0, start) + 1, piece
 
 
-def count(folder, show=False):
-    """Return the number of comments and sentences in FOLDER, and the number of those with a habit."""
-    total = bad = 0
+def texts(folder):
+    """Yield (path, text) of each file in FOLDER that people of this project write."""
     for path in subprocess.check_output(['git', 'ls-files', '--', folder], text=True).split('\n'):
         if LEFT_OUT.match(path) or not (path.endswith(SUFFIXES) or path and '.' not in path.split('/')[-1]):
             continue
         try:
-            text = open(path, encoding='utf-8').read()
+            yield path, open(path, encoding='utf-8').read()
         except (OSError, UnicodeDecodeError):
             continue
+
+
+def count(folder, show=False):
+    """Return the number of comments and sentences in FOLDER, and the number of those with a habit."""
+    total = bad = 0
+    for path, text in texts(folder):
         for line, piece in pieces(path, text):
             habits = [(name, better) for name, pattern, better in HABITS if pattern.search(piece)]
             total += 1
@@ -107,10 +157,16 @@ def subjects():
     return wrong
 
 
-if len(sys.argv) < 2 or sys.argv[1] not in ('habits', 'ceilings', 'subjects'):
+if len(sys.argv) < 2 or sys.argv[1] not in ('habits', 'ceilings', 'subjects', 'messages'):
     sys.exit(__doc__)
 if sys.argv[1] == 'habits':
     for name in sys.argv[2:] or ['.']:
         print('{}: {} comments and sentences, {} with a habit'.format(name, *count(name, show=True)))
+    sys.exit(0)
+if sys.argv[1] == 'messages':
+    for name in sys.argv[2:] or ['Makefile', 'drivers', 'include', 'tools']:
+        for path, text in texts(name):
+            for line, said in messages(path, text) if not NO_SOURCE.search(path) else ():
+                print(f'{path}:{line}\t{said}')
     sys.exit(0)
 sys.exit(ceilings(sys.argv[2]) if sys.argv[1] == 'ceilings' else subjects())

@@ -6,7 +6,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 cd "$top" || exit
 git rev-parse -q --verify HEAD >/dev/null 2>&1 || skip_all "this is not a clone: git lists the files and the commits"
 words="$here/words.py" ceilings=tests/door/words.ceilings
-plan 7
+plan 8
 
 # Make a tree with one comment for each habit, which words.py must find
 tree=$tap_tmp/tree
@@ -44,6 +44,24 @@ the subject has no verb in the imperative behind its area: lib: reads it
 the subject has no verb in the imperative behind its area: lib: reading it
 the subject ends with a full stop: lib: read it.
 the subject has over 72 columns: lib: read 000000000000000000000000000000000000000000000000000000000000000000"
+
+# Known messages of each folder, with joined pieces of a string, PRIu64, quotes inside of quotes and a macro
+"$words" messages >"$tap_tmp/messages"
+is "the list of messages has known messages of each folder and no empty message" "$(grep -vcP '^[\w./-]+:\d+\t\S' "$tap_tmp/messages"
+	while IFS='|' read -r folder sentence; do
+		grep "^$folder" "$tap_tmp/messages" | cut -f 2 | grep -qxF -e "$sentence" || echo "$folder lacks: $sentence"
+	done <<'END'
+drivers/|%s at %pa: a write to memory caused a bus error (tfSinkError)
+include/|has another build-id: it is not the program that was executed
+tools/lib/|%s: line %u is damaged
+tools/lib/|the driver names no CPU with a trace encoder (<REC_PMU>/cpumask)
+tools/ntrace/|The driver is not loaded: run modprobe ntrace as root.
+tools/perf/|N-Trace requires ordered events
+tools/board/|--cpu is a model of QEMU's, not '$cpu'
+tools/python/|the recording is closed
+tools/setup/|the download failed; run it again to continue
+END
+)" 0
 
 ok "each folder is below its ceiling" "$words" ceilings "$ceilings"
 # Only check commits after 612029e, because older commits were written before these rules
