@@ -228,7 +228,7 @@ deb: dist
 	@cd $(O)/deb/$(DIST) && env -u MAKEFLAGS -u MAKELEVEL -u O -u V -u DEVBUILD \
 		KSRC=$(if $(KSRC),$(abspath $(KSRC))) PERF=$(if $(PERF),$(abspath $(PERF))) \
 		dpkg-buildpackage -b -us -uc $(if $(KSRC)$(PERF),,-Ppkg.ntrace.noperf) \
-		>../log 2>&1 || { tail -n 20 ../log >&2; echo "deb: the whole log is $(O)/deb/log" >&2; exit 1; }
+		>../log 2>&1 || { tail -n 20 ../log >&2; echo "deb: building the packages failed; the whole log is $(O)/deb/log" >&2; exit 1; }
 	@ls $(O)/deb/*.deb | sed 's,^$(CURDIR)/,deb: ,'
 	@$(if $(KSRC)$(PERF),:,echo "deb: perf-ntrace was left out; KSRC=/path/to/linux builds it too")
 

@@ -269,7 +269,7 @@ static int ntrace_add_comp(union ntrace_any *any)
 	 * so its encoder may never have power.
 	 */
 	if (ntrace_node_cpu(comp->dev->of_node) == -ENODEV) {
-		dev_err(comp->dev, "trace encoder of a CPU that Linux does not use\n");
+		dev_err(comp->dev, "trace encoder is not used, because Linux does not use its CPU\n");
 		return -ENODEV;
 	}
 	if (ntrace_waits_for_cpu(comp))

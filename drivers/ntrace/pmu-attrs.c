@@ -167,7 +167,7 @@ NTRACE_ATTR_CAP(exclude_filters, "%u", ntrace_caps_excludes(&caps));
 static ssize_t aux_sampling_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "%s\n", IS_ENABLED(CONFIG_NTRACE_SAMPLE) ? "1" :
-			  "0 (the driver is a module)");
+			  "0 (the driver is a module, and must be built into the kernel)");
 }
 static DEVICE_ATTR_RO(aux_sampling);
 

@@ -145,8 +145,9 @@ static int ntrace_ramsink_setup_smem(struct ntrace_sink *sink, struct ntrace_ram
 	fixed = area->min == start_max || !area->max;
 
 	/*
-	 * The lowest bit that trRamLimit accepts is the granule A, because the register is WARL.
-	 * The specification gives the example "trRamLimit should be 0x...FC" for A = 4.
+	 * trRamLimit ignores writes to the bits below the alignment that the sink needs, so the
+	 * lowest bit that can be set is this alignment. The specification calls it A, and gives the
+	 * example "trRamLimit should be 0x...FC" for A = 4.
 	 */
 	area->align = area->max ? clamp_t(u64, BIT_ULL(__ffs64(area->max)), 4, SZ_1G) : 4;
 	area->start_align = fixed ? area->align :
@@ -162,7 +163,7 @@ static int ntrace_ramsink_setup_smem(struct ntrace_sink *sink, struct ntrace_ram
 
 	ret = dma_set_mask_and_coherent(dev, DMA_BIT_MASK(fls64(area->max)));
 	if (ret)
-		dev_err(dev, "trace RAM sink at %pa: no memory below 0x%llx (%d)\n",
+		dev_err(dev, "trace RAM sink at %pa: the kernel cannot allocate memory up to 0x%llx, the highest address of the sink (%d)\n",
 			&sink->comp.addr, area->max, ret);
 	return ret;
 }
@@ -210,7 +211,7 @@ int ntrace_ramsink_setup(struct ntrace_sink *sink)
 	int ret;
 
 	if (!(ntrace_read(&sink->comp, TR_RAM_CONTROL) & TR_CONTROL_EMPTY)) {
-		dev_err(sink->comp.dev, "trace RAM sink at %pa: trRamEmpty is 0 after reset\n",
+		dev_err(sink->comp.dev, "trace RAM sink at %pa: it is not used, because it is not empty after a reset (trRamEmpty is 0)\n",
 			&sink->comp.addr);
 		return -EIO;
 	}
@@ -219,8 +220,8 @@ int ntrace_ramsink_setup(struct ntrace_sink *sink)
 	if (ret)
 		return ret;
 	/*
-	 * Each write to this register has selected plain bytes (trRamMemFormat 0), so another value
-	 * means that the sink cannot write them
+	 * All writes of the driver to trRamControl have selected plain bytes (trRamMemFormat 0), so
+	 * another value means that the sink cannot write plain bytes
 	 */
 	control = FIELD_GET(TR_RAM_MEM_FORMAT, ntrace_read(&sink->comp, TR_RAM_CONTROL));
 	if (control) {

@@ -65,7 +65,7 @@ const char *nt_version(void);
 	  "")									\
 	X(NT_E_SPACE,	 -3, "the buffer for the result is too small",		\
 	  "")									\
-	X(NT_E_NOT_FOUND, -4, "the requested object does not exist",				\
+	X(NT_E_NOT_FOUND, -4, "nothing was found that matches the arguments",		\
 	  "")									\
 	X(NT_E_BUSY,	 -5, "the previous bytes are not all decoded yet",	\
 	  "call nt_flow_next() until it returns 0")				\
@@ -168,7 +168,7 @@ struct nt_config {
 	uint32_t	src_id;		/* source to decode, or NT_SRC_ANY */
 	uint32_t	mode;		/* enum nt_mode */
 	uint32_t	timestamp;	/* 1 if trTsEnable is set, so that messages may end with TSTAMP */
-	uint32_t	tstamp_bits;	/* trTsWidth, or 0 for 64; the decoder adds up wraps */
+	uint32_t	tstamp_bits;	/* trTsWidth, or 0 for 64; decoded times do not wrap around */
 	uint32_t	return_depth;	/* entries of the return stack; 0 without implicit return */
 	uint32_t	sequential_jump; /* 1 if trTeInstEnSequentialJump is set */
 	uint32_t	all_jumps;	/* 1 if trTeInstEnAllJumps is set */
@@ -207,13 +207,13 @@ struct nt_config {
 	X(NT_DEV_XRET_INTERRUPT, 5, "trap-return-as-interrupt",			\
 	  "B-TYPE of a trap return is that of a trap", "6.2")			\
 	X(NT_DEV_REPEAT_INSN, 6, "repeat-instruction",				\
-	  "RepeatInstruction of IEEE-ISTO 5001 reports instructions", "6.1")	\
+	  "RepeatInstruction reports instructions, which only IEEE-ISTO 5001 allows", "6.1") \
 	X(NT_DEV_ECODE_BITS, 7, "ecode-8-bits",					\
 	  "TSTAMP follows ECODE in the same field", "7.4")			\
 	X(NT_DEV_TRAP_IN_GAP, 8, "trap-in-gap",					\
 	  "a trap is reported while trace is disabled", "7.12")			\
 	X(NT_DEV_ADDR_BITS, 9, "address-sign-bits",				\
-	  "an address has copies of its sign above its width", "8.1")
+	  "an address is sign-extended beyond the width of addresses", "8.1")
 
 enum nt_deviation {
 #define NT_DEVIATION_ENUM(name, number, option, text, chapter)	name = number,
@@ -242,12 +242,13 @@ const char *nt_deviation_chapter(unsigned int deviation);
  * NT_DIALECT_RATIFIED is any encoder that follows the specification.
  *
  * NT_DIALECT_SIFIVE0 is a SiFive core whose trace components have version 0, such as the P550.
- * TSTAMP is XORed with the previous timestamp. RCODE 8 and 9 count branches that were all not taken,
- * or all taken. TCODE 7, 23, 34 and 35 are messages. Addresses of RV64 have 48 bits if @addr_bits is
- * 0. If implicit return is on, the encoder counts up to NT_RETURN_DEPTH_SIFIVE0 calls, compares no
- * addresses, and reports no return to a counted call. If implicit return is off, the encoder reports
- * each return. The decoder detects which of the two applies. If each return is reported, an implicit
- * return is an error. A B-TYPE of 3 is also an error.
+ * TSTAMP is XORed with the previous timestamp. RCODE 8 reports a number of branches that were not
+ * taken, and RCODE 9 a number of taken branches. The encoder also sends messages with TCODE 7, 23,
+ * 34 and 35. Addresses of RV64 have 48 bits if @addr_bits is 0. If implicit return is on, the
+ * encoder counts up to NT_RETURN_DEPTH_SIFIVE0 calls, compares no addresses, and reports no return
+ * to a counted call. If implicit return is off, the encoder reports each return. The decoder
+ * detects which of the two applies. If each return is reported, an implicit return is an error. A
+ * B-TYPE of 3 is also an error.
  *
  * NT_DIALECT_SPACEMIT_K3 is SpacemiT's K3, which sends addresses with copies of their sign bit.
  *
@@ -287,7 +288,7 @@ enum nt_mode {
 #define NT_RETURN_DEPTH_MAX	4096
 #define NT_ADDR_BITS_MIN	32
 
-#define NT_ISA_ZCMP		(1u << 0)	/* without this bit, the encodings mean c.fsdsp of D */
+#define NT_ISA_ZCMP		(1u << 0)	/* without this bit, encodings of Zcmp are decoded as c.fsdsp */
 #define NT_ISA_ZCMT		(1u << 1)
 
 /*
@@ -319,7 +320,7 @@ static inline struct nt_config nt_config_initial(void)
 }
 #endif
 
-/* Set *config to NT_CONFIG_INIT, for other languages. @size is sizeof(struct nt_config). */
+/* Do the same as NT_CONFIG_INIT, which only C and C++ can use. @size is sizeof(struct nt_config). */
 void nt_config_init(struct nt_config *config, size_t size);
 
 /* Return NT_OK, or NT_E_INVALID if a member of *config is out of its range. */
@@ -389,7 +390,7 @@ enum nt_field {
 
 /* B-TYPE, chapter 6.2 */
 enum nt_btype {
-	NT_BTYPE_INDIRECT	= 0,	/* jump, call or return; with SYNC, also any other code */
+	NT_BTYPE_INDIRECT	= 0,	/* jump, call or return; in a message with SYNC, also straight code */
 	NT_BTYPE_TRAP		= 1,	/* exception or interrupt */
 	NT_BTYPE_EXCEPTION	= 2,
 	NT_BTYPE_INTERRUPT	= 3,
@@ -411,13 +412,13 @@ enum nt_sync {
 
 enum nt_rcode {
 	NT_RCODE_ICNT = 0, NT_RCODE_HIST = 1, NT_RCODE_HIST_REPEAT = 2,
-	/* In NT_DIALECT_SIFIVE0, HREPEAT branches were all not taken, or all taken. */
+	/* In NT_DIALECT_SIFIVE0, HREPEAT is a number of branches that were not taken (8) or taken (9). */
 	NT_RCODE_NOT_TAKEN = 8, NT_RCODE_TAKEN = 9,
 };
 
 /* CKSRC of NT_TCODE_IN_CIRCUIT_TRACE, which is the event that the encoder reports */
 enum nt_cksrc {
-	NT_CKSRC_CONTROL	= 0,	/* CKDATA0 is a code, unless there is CKDATA1 */
+	NT_CKSRC_CONTROL	= 0,	/* without CKDATA1, CKDATA0 is a control code and not an address */
 	NT_CKSRC_EXT_TRIGGER	= 8,
 	NT_CKSRC_CALL		= 9,	/* CKDATA1 is the target of the call XOR the address of the call */
 	NT_CKSRC_EXCEPTION	= 10,	/* CKDATA1 is the cause of the exception */
@@ -454,7 +455,7 @@ struct nt_message {
 	uint64_t	value;		/* PROCESS, ECODE, RDATA, HREPEAT, B-CNT; see enum nt_field */
 	uint64_t	context;	/* PROCESS.CONTEXT */
 	uint64_t	data;		/* DQDATA, AUX_DATA or CKDATA1, see enum nt_field */
-	uint32_t	deviations;	/* bits of enum nt_deviation that the message itself shows */
+	uint32_t	deviations;	/* deviations that this message alone shows, 1 << enum nt_deviation */
 	/*
 	 * A message that is not about the flow has @nr_others variable-length fields. The
 	 * eight-byte members from @icnt to @data hold the first NT_MESSAGE_OTHERS of them, in this
@@ -476,14 +477,15 @@ struct nt_message {
 
 /*
  * Decode the message at @data. Idle bytes before it are skipped, and @msg->offset is set to their
- * number. @msg->length is set even if there is an error.
+ * number. @msg->length is set even if the message is not valid.
  *
  * Returns 1: *msg is filled in. The next message is at offset + length.
  *	   0: these @size bytes do not contain the end of a message.
  *	   NT_E_MSEO, NT_E_TOO_LONG, NT_E_OVERFLOW, NT_E_MISSING, NT_E_EXTRA,
- *	   NT_E_HIST_ZERO, NT_E_RESERVED: the message is not valid. Continue at
- *	   offset + length, which is after its last byte. If that is the end of
- *	   the bytes, continue after the next byte with an MSEO of 11.
+ *	   NT_E_HIST_ZERO, NT_E_RESERVED, NT_E_KIND: the message is not valid.
+ *	   Continue at offset + length, which is after its last byte. If no byte is
+ *	   left there, continue after the next byte with an MSEO of 11.
+ *	   NT_E_INVALID: *config is not valid.
  */
 int nt_message_decode_sized(const struct nt_config *config, const uint8_t *data, size_t size,
 			    struct nt_message *msg, size_t msg_size);
@@ -513,12 +515,12 @@ const char *nt_rcode_name(unsigned int rcode);
 const char *nt_evcode_name(unsigned int evcode);
 const char *nt_priv_name(unsigned int priv);	/* "U", "S", "M", "VU", "VS", "?" */
 
-/* Do the same as nt_tcode_name(), and also name messages that only @dialect has. */
+/* Return a name like nt_tcode_name(), or the name of a message that only @dialect has. */
 const char *nt_dialect_tcode_name(unsigned int dialect, unsigned int tcode);
 
 /*
- * Write "IndirectBranchHist SRC=1 B-TYPE=0 (Indirect) I-CNT=125 U-ADDR=0x7 HIST=0xffe" to
- * @buf, always with a final NUL. Return the length, or NT_E_SPACE if @size is too small; then @buf
+ * Write a text such as "IndirectBranchHist SRC=1 B-TYPE=0 (Indirect) I-CNT=125 U-ADDR=0x7 HIST=0xffe"
+ * to @buf, always with a final NUL. Return the length, or NT_E_SPACE if @size is too small; then @buf
  * holds the beginning of the text.
  */
 int nt_message_desc_sized(const struct nt_message *msg, size_t msg_size, char *buf, size_t size);
@@ -601,14 +603,14 @@ struct nt_insn {
 	uint8_t		rd;		/* register that lui, c.lui or auipc writes, or 0 */
 	bool		is_pc_relative;	/* the instruction is auipc */
 	bool		is_table_jump;	/* cm.jt or cm.jalt, whose index is @imm */
-	bool		is_system;	/* ecall, ebreak or c.ebreak, which traps, and retires only in emulators */
+	bool		is_system;	/* ecall, ebreak or c.ebreak, which traps; it retires only in emulators */
 	int64_t		imm;		/* offset of a jump or branch; constant of lui, auipc */
 };
 
 /*
- * Decode the instruction at @code, where @size bytes can be read. Return its length in bytes, or 0
- * if @size is too small. Decoding needs 2 bytes, or 4 if the low two bits of the first byte are
- * set.
+ * Decode the instruction at @code, where @size bytes can be read. Return its length in bytes; 0 if
+ * @size is too small; or NT_E_INVALID if *config is not valid. Decoding needs 2 bytes, or 4 if the low
+ * two bits of the first byte are set.
  */
 int nt_insn_decode_sized(const struct nt_config *config, const uint8_t *code, size_t size,
 			 struct nt_insn *insn, size_t insn_size);
@@ -618,7 +620,7 @@ static inline int nt_insn_decode(const struct nt_config *config, const uint8_t *
 	return nt_insn_decode_sized(config, code, size, insn, sizeof(*insn));
 }
 
-/* Return the name of the class, such as "branch" or "call". Never NULL. */
+/* Return the name of @klass (enum nt_class), such as "branch" or "call". Never NULL. */
 const char *nt_class_name(unsigned int klass);
 
 /* -------------------------------------------------------------------- image */
@@ -735,8 +737,8 @@ static inline int nt_insn_read(const struct nt_config *config, const struct nt_i
 /* --------------------------------------------------------------------- flow */
 
 /*
- * How a range ended. This is the class of the last instruction (NT_CLASS_*), or a trap if the last
- * instruction is NT_CLASS_LINEAR or not known.
+ * The way in which a range ended. This is the class of its last instruction (NT_CLASS_*), or a trap if
+ * the last instruction is NT_CLASS_LINEAR or not known.
  */
 enum nt_end {
 	/* no jump, branch or trap; for example, the message ends here */
@@ -754,7 +756,7 @@ enum nt_end {
 	NT_END_INTERRUPT	= 18,	/* interrupt before the next instruction */
 };
 
-/* Return the name of the end, such as "branch" or "exception". Never NULL. */
+/* Return the name of @end (enum nt_end), such as "branch" or "exception". Never NULL. */
 const char *nt_end_name(unsigned int end);
 
 #define NT_RANGE_TAKEN		(1 << 0)	/* the PC did not continue at the next instruction */
@@ -803,7 +805,7 @@ struct nt_problem {
 /* Values of nt_item::tstamp_kind */
 enum nt_tstamp_kind {
 	NT_TSTAMP_NONE		= 0,	/* the time is not known */
-	NT_TSTAMP_EXACT		= 1,	/* timestamp of the message that ended this item */
+	NT_TSTAMP_EXACT		= 1,	/* timestamp of the message that reports the end of this item */
 	NT_TSTAMP_CARRIED	= 2,	/* last known timestamp, which is a lower bound of the time */
 };
 
@@ -942,7 +944,7 @@ static inline int nt_flow_next(struct nt_flow *flow, struct nt_item *item)
 	return nt_flow_next_sized(flow, item, sizeof(*item));
 }
 
-/* Do the same as nt_flow_next(), but decode far ahead, and return many ranges at once. */
+/* Do the same as nt_flow_next(), but decode many messages ahead, and return many ranges at once. */
 int nt_flow_next_batch_sized(struct nt_flow *flow, struct nt_batch *batch, size_t batch_size);
 static inline int nt_flow_next_batch(struct nt_flow *flow, struct nt_batch *batch)
 {
@@ -955,8 +957,8 @@ static inline int nt_flow_next_batch(struct nt_flow *flow, struct nt_batch *batc
  *
  * Call nt_flow_restart() to start the flow again. The bytes of the next nt_flow_feed() begin with a
  * message. If @middle is true, they may begin inside a message, and bytes up to the first MSEO of 11
- * are skipped. @offset is the offset of the first byte. The flow drops all state, even the context,
- * but still adds up the wraps of the timestamp.
+ * are skipped. @offset is the offset of the first byte. The flow drops all state, even the context. It
+ * keeps only the last time, to detect that the counter of timestamps has wrapped around.
  */
 void nt_flow_end(struct nt_flow *flow);
 void nt_flow_restart(struct nt_flow *flow, uint64_t offset, bool middle);
@@ -976,13 +978,13 @@ struct nt_stats {
 	uint64_t	deviations[NT_DEV_MAX];	/* number of each enum nt_deviation */
 };
 
-/* @size is sizeof(struct nt_stats). Trace that was decoded ahead is also counted. */
+/* Copy the statistics to *stats, which has @size bytes. Trace that was decoded ahead is also counted. */
 void nt_flow_stats(const struct nt_flow *flow, struct nt_stats *stats, size_t size);
 
 /*
- * Write "I-CNT ends inside an instruction at 0x100, source 0, offset 7" or
- * "0x100..0x106 3 insns branch taken to 0x200" or the like to @buf.
- * Return the length, or NT_E_SPACE.
+ * Write a text such as "I-CNT ends inside an instruction at 0x100, source 0, offset 7" or
+ * "0x100..0x106 3 insns branch taken to 0x200" to @buf. Return the length of the text, or NT_E_SPACE
+ * if @size is too small.
  */
 int nt_item_desc_sized(const struct nt_item *item, size_t item_size, char *buf, size_t size);
 static inline int nt_item_desc(const struct nt_item *item, char *buf, size_t size)
@@ -1132,8 +1134,8 @@ int nt_sync_previous(const struct nt_config *config, const uint8_t *data, size_t
 
 /*
  * Decode a whole buffer by @threads threads, one of which is the caller's. The buffer is split at
- * messages with SYNC, because all encoder state is reset there (chapter 8.4). @consume is called
- * with the batches in the order of the stream, by one thread at a time. @consume must return 0 to
+ * messages with SYNC, because decoding can begin there (chapter 8.4). @consume is called with the
+ * batches in the order of the stream, by one thread at a time. @consume must return 0 to
  * continue. After another value, it is not called again. The items, their times and contexts are the
  * same as from one flow, but the batches may begin and end elsewhere.
  *
@@ -1289,7 +1291,7 @@ int nt_frames_find(const uint8_t *data, size_t size, size_t *offset);
 /* End the stream. Return NT_OK, or NT_E_FRAME_SYNC if an incomplete frame was dropped. */
 int nt_frames_end(struct nt_frames *frames);
 
-/* @size is sizeof(struct nt_frames_stats) */
+/* Copy the statistics to *stats, which has @size bytes. */
 void nt_frames_stats(const struct nt_frames *frames, struct nt_frames_stats *stats, size_t size);
 
 #ifdef __cplusplus

@@ -28,5 +28,5 @@ mkdir "$tap_tmp/d"
 ok "a run that can write all of its files succeeds" bare_run "$tap_tmp/hostile" "truth=$tap_tmp/d,boot-trace=$tap_tmp/d,stats=$tap_tmp/d/stats"
 ln -sf /dev/full "$tap_tmp/d/hart0.truth"
 "$top/tools/board/board" run --no-driver --limit 1000000 --truth "$tap_tmp/d" -- true >"$tap_tmp/said" 2>&1
-is "the command board also reports that the files are incomplete" "$? $(grep -c 'board: what the run has written is not complete' "$tap_tmp/said")" "125 1"
+is "the command board also reports that the files are incomplete" "$? $(grep -c 'board: a file that this run wrote is not complete' "$tap_tmp/said")" "125 1"
 done_testing

@@ -35,7 +35,7 @@ while at < begin + size:
     if kind not in (11, 71):
         kept += data[at:at + length]
     at += length + after
-# Clear the header's bitmap of features, because the sections of the features are dropped
+# Clear the header's bitmap of features, because the new file omits the sections of all features
 data[72:104] = bytes(32)
 struct.pack_into("<Q", data, 48, len(kept))
 open(sys.argv[2], "wb").write(data[:begin] + kept)
@@ -248,17 +248,19 @@ lost() {
 	while read -r form; do
 		"$ntrace" $form $(input "$form" bad.data) >out 2>err
 		grep -q "missing trace: 98.4 % of the time, an estimated 98.[0-9] % of the instructions and 98.[0-9] % of the bytes$" err &&
-			grep -q "98.4 % of the time, because the sink was full (1 time): record with larger buffers" err && continue
+			grep -q "trace of 98.4 % of the time is missing, because the sink was full (1 time): record with larger buffers" err && continue
 		echo "$form: $(cat err)"
 		return 1
 	done <list
-	# Losses that take no time have a reason, and no estimate is made from a CPU whose whole trace is missing
+	# gaps.data lacks the code of some executed instructions. A message must name this reason, even though these
+	# instructions take no time. busy.data lacks all trace of a CPU, so no message may estimate the number of
+	# missing instructions
 	python3 "$top/tests/perf/mkcalls.py" calls gaps.data missing >/dev/null && python3 "$top/tests/perf/mkcalls.py" calls busy.data collision >/dev/null || return
 	while read -r form; do
 		"$ntrace" $form $(input "$form" gaps.data) 2>&1 >out | grep -q "because code is missing.*: copy it here" || { echo "$form: no reason"; return 1; }
 		"$ntrace" $form $(input "$form" busy.data) 2>&1 >out | grep -q "missing trace: 50.0 % of the time, and an unknown part of the instructions and bytes, because no trace of a CPU was decoded$" || { echo "$form: an estimate"; return 1; }
 	done <list
-	"$ntrace" stat bad.data 2>&1 | grep "trace is missing after 1 stretch. ntrace info -i bad.data" || return
+	"$ntrace" stat bad.data 2>&1 | grep "trace is missing in 1 place: ntrace info -i bad.data" || return
 	! "$ntrace" script -i perf.data 2>&1 | grep "missing trace" && ! "$ntrace" report --insns -i perf.data 2>&1 | grep "missing trace"
 }
 plan 24

@@ -141,7 +141,7 @@ debug_file() {
 		riscv64-linux-gnu-objcopy -R .note.gnu.build-id there/.debug/names.debug && (cd there/.debug && riscv64-linux-gnu-objcopy --remove-section=.gnu_debuglink --add-gnu-debuglink=names.debug ../calls) &&
 		python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/there/calls" there/perf.data good >/dev/null && "$ntrace" share -i there/perf.data -o debug.tar 2>said
 	cat said
-	grep -q "the archive has no names of functions of .*/there/calls: they are in .*names.debug, and the code has no build id" said
+	grep -q "the archive has no function names of .*/there/calls: they are in the debug file .*names.debug, .* because .*/there/calls has no build id" said
 }
 # The archive contains the kernel's code only with --kernel
 kernel() {
@@ -173,9 +173,9 @@ cut_code() {
 	[ $? -eq 2 ] && cat said && grep -q "/there/calls failed: it has no sections" said && ! grep writing said && [ ! -e cut.tar ]
 }
 
-# The kernel writes "//enomem" or "//toolong" for a file whose name it could not write. Such memory replaces older
-# memory, so the archive needs its record. Names of kernel modules, and of processes that the trace does not contain,
-# are secrets
+# If the kernel cannot write the name of a mapped file, it writes "//enomem" or "//toolong". The map of this file
+# replaces older maps of the same addresses, so the archive needs the record of the map. Names of kernel modules, and of
+# processes that the trace does not contain, are secrets
 others() {
 	python3 - "$top/tests/perf" calls others.data <<-'E2' || return
 		import os, struct, sys
@@ -210,7 +210,8 @@ many_sections() {
 		"$ntrace" share -i many.data -o many.tar && mv many gone/ && rm -rf elsewhere && mkdir elsewhere && tar -xf many.tar -C elsewhere || return
 	"$ntrace" script -i elsewhere/shared/perf.data >got && cmp wanted got
 }
-# share and split read the records twice. They must not store the records twice
+# share and split read the records of the recording twice, but must not store them twice. info reads them once, so share
+# and split may need at most 8 MiB more memory than info
 memory() {
 	python3 - "$top/tests/perf" calls long.data <<-'E2' || return
 		import os, sys

@@ -42,9 +42,9 @@ tree "$tap_tmp/old" 6.12 6 17
 tree "$tap_tmp/other" "$known" 7 4
 sed -i 's/PERF_AUXTRACE_/PERF_AUX_/' "$tap_tmp/other/tools/perf/util/auxtrace.c" "$tap_tmp/other/tools/perf/util/auxtrace.h"
 # This host has no compiler, so the build ends as soon as it has chosen the patch.
-says "the nearest hook patch is used for the next kernel" "Linux $next has no hook patch of its own: hooks-$known.patch applies and is used" \
+says "the nearest hook patch is used for the next kernel" "no hook patch for Linux $next; hooks-$known.patch applies to it, and is used" \
 	env KSRC="$tap_tmp/next" CC=nosuch "$build" custom x86_64
-says "the nearest hook patch, for 6.17" "Linux 6.17 has no hook patch of its own: hooks-6.12.patch applies and is used" \
+says "the nearest hook patch, for 6.17" "no hook patch for Linux 6.17; hooks-6.12.patch applies to it, and is used" \
 	env KSRC="$tap_tmp/old" CC=nosuch "$build" custom x86_64
 says "none that applies" "no hook patch applies to Linux 7.4" \
 	env KSRC="$tap_tmp/other" CC=nosuch "$build" custom x86_64

@@ -50,7 +50,7 @@ unprivileged() {
 
 plan 11
 ok "the second time, no network is needed" offline
-ok "an unknown name of a root" says "no root is called nosuch" "$setup" nosuch
+ok "an unknown name of a root" says "'nosuch' cannot be set up; choose from:" "$setup" nosuch
 ok "packages are missing, and the user cannot install them" \
 	says "these packages are needed; as root: apt-get install device-tree-compiler" unprivileged
 ok "an archive that cannot be reached" says "cannot read the package lists" \

@@ -74,8 +74,8 @@ log "memory that is not reserved for the flight recorder" "flight recorder: its 
 is "wrong device tree: the kernel reports no fault" \
 	"$(grep -cE 'WARNING:|BUG:|Oops' "$tap_tmp/console")" 0
 
-# The device tree connects an encoder to input 256 of a funnel, which has 16 inputs. Linux uses two of the three harts:
-# the last one, where it boots, as CPU 0, and the first one as CPU 1. The middle hart and its encoder have no power.
+# The device tree connects an encoder to input 256 of a funnel, which has 16 inputs. Linux uses two of the three harts.
+# It boots on the last hart, which is CPU 0, and the first hart is CPU 1. The middle hart and its encoder have no power.
 "$top/tools/board/board" run --harts 3 --boot-hart last --topology funnel --deep-idle --append nr_cpus=2 --console "$tap_tmp/console" \
 	--dts-sed '/trace@18003000/,/out-ports/s/reg = <0>/reg = <256>/' -- \
 	"$in_log"'; in_log "no funnel has"
@@ -87,7 +87,7 @@ sed 's/^/# /' "$tap_tmp/said"
 is "input that a funnel does not have: the other hart is traced" \
 	"$_status $(sed -n '/^unloaded/p;s/^cpus [0-9]$/one/p' "$tap_tmp/said" | xargs)" "0 one unloaded"
 log "input that a funnel does not have" "trace encoder 18000000.trace has an output to an input that no funnel has"
-log "an encoder of a CPU that is not used" "18001000.trace: trace encoder of a CPU that Linux does not use"
+log "an encoder of a CPU that is not used" "18001000.trace: trace encoder is not used, because Linux does not use its CPU"
 is "input that a funnel does not have: the kernel reports no fault" \
 	"$(grep -cE 'WARNING:|BUG:|Oops' "$tap_tmp/console")" 0
 no_pmu "component that never becomes active" fault.active_stuck=on "RAM sink\|trace component at 0x0*18000000: .*did not become"

@@ -51,7 +51,7 @@ fi
 # below.
 if large; then
 	BOARD_WATCHDOG=2 crash hang "$tap_tmp/hang" : "$insmod=hang" --reset watchdog --model reset-lost=on
-	found hang "$tap_tmp/hang" "nobody said why: it was reset, as by a watchdog, or it still records" \
+	found hang "$tap_tmp/hang" "not recorded: the machine was reset, for example by a watchdog, or it still records" \
 		insmod "guilty_hang"
 	ok "hang: the end of the trace was found" grep -q '^trace .*up to the last synchronising message' "$tap_tmp/hang/said"
 
@@ -62,7 +62,7 @@ if large; then
 fi
 BOARD_WATCHDOG=2 crash "hang: caches that sinks bypass" "$tap_tmp/incoherent" : "$insmod=hang" --reset watchdog --incoherent \
 	--cached-flight --model reset-lost=on
-found "hang: caches that sinks bypass" "$tap_tmp/incoherent" "nobody said why: it was reset, as by a watchdog, or it still records" \
+found "hang: caches that sinks bypass" "$tap_tmp/incoherent" "not recorded: the machine was reset, for example by a watchdog, or it still records" \
 	insmod "guilty_hang"
 # Record into cached memory of the running kernel (flight=2M), and save the record without a reset.
 # The record also includes trace that the kernel copied from the memory of a sink.
@@ -77,12 +77,12 @@ for topology in $(by_size sram "direct sram"); do
 	is "$topology: a record in cached pages: the only decoding errors are about code that was not saved" "$(errors "$tap_tmp")" 0
 done
 
-# One guest runs two tests, and ends the first one by a line in the kernel's log. In the first test, a CPU that goes
-# offline waits for code that prevents CPUs from idling. A recorder that starts or stops waits for this CPU.
-# In the second test, after an oops that the machine survives, the recorder stops for the number of seconds in the
-# parameter "rearm". If root stops the recorder, it must remain stopped.
-# Both tests wait for events and not for times, so they also work in a slow guest. The time limit only ends a guest that
-# waits for ever.
+# One guest runs two tests, and ends the first one by a line in the kernel's log. In the first test, a CPU goes offline
+# and online while the recorder stops and starts. While the driver prevents CPUs from idling, a CPU that goes offline
+# has to wait, and a recorder that starts or stops waits for this CPU. The driver must not deadlock. In the second test,
+# after an oops that the machine survives, the recorder stops for the number of seconds in the parameter "rearm". If
+# root stops the recorder, it must remain stopped. Both tests wait for events and not for times, so they also work in a
+# slow guest. The time limit only ends a guest that waits for ever.
 "$top/tools/board/board" run --flight 4M --harts 2 --timeout 600 --console "$tap_tmp/all" -- '
 	F=/sys/devices/platform/ntrace-flight pmu=/sys/bus/event_source/devices/ntrace
 	'"$patient_watchdogs"'
@@ -137,7 +137,7 @@ at() {
 			encoder=$(readlink -f /sys/bus/event_source/devices/ntrace/cpu$1)
 			grep -q "[2367abef] trTeControl" /sys/kernel/debug/ntrace/${encoder##*/}/registers
 		}
-		# CPU 1 wakes every 20 ms
+		# Let CPU 1 idle and wake every 20 ms, so that it loses its power again and again
 		taskset 2 sh -c "while [ ! -e /tmp/asleep ]; do sleep 0.02; done" &
 		'"$4" >"$tap_tmp/said" 2>"$tap_tmp/err"
 	is "$1" "$(part "" wake "$tap_tmp/said" | xargs)" "$2"

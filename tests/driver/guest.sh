@@ -132,12 +132,12 @@ truth() {
 		echo "status $?" >>"$tap_tmp/verified"
 	done <"$tap_tmp/sources"
 	sed 's/^/# /' "$tap_tmp/verified"
-	# For each stretch with the flag PARTIAL, the decoder must find one loss, in a gap or at the end of the
-	# stretch. The flag may be set without a loss if the last message exactly filled the window, so subtract such
-	# stretches
+	# For each AUX record with the flag PARTIAL, the decoder must find one loss, in a gap or at the end of the
+	# record's trace. The flag may be set without a loss if the last message exactly filled the window, so subtract
+	# such records
 	_partial=$(sed -n 's/^# figure.* \([0-9]*\) partial (\([0-9]*\) of.*/\1 \2/p' "$tap_tmp/said" |
 		awk '{ print $1 - $2 }')
-	_lost=$(awk '/^hart .* instructions compared/ { n += $6 + ($10 > 0) } END { print n + 0 }' "$tap_tmp/verified")
+	_lost=$(awk '/^hart .* instructions compared/ { n += $6 + ($11 > 0) } END { print n + 0 }' "$tap_tmp/verified")
 	compared_with_truth "$(awk '/^[0-9]+ instructions compared/ { n += $1 } END { printf "%.0f", n }' "$tap_tmp/verified")"
 	figure "$_name: $(awk '/^[0-9]+ instructions compared/ { n += $1; d += $4 } END {
 		printf "%.0f M instructions compared, %d differences", n / 1e6, d }' "$tap_tmp/verified"), $_partial losses flagged, $_lost found"

@@ -11,14 +11,14 @@
 
 insmod='insmod /usr/lib/ntrace/ntrace-trouble.ko how'
 panics='panic: trouble: it panics on purpose'
-nobody='nobody said why: it was reset, as by a watchdog, or it still records'
+nobody='not recorded: the machine was reset, for example by a watchdog, or it still records'
 flight_size=2M
 wanted() { case $1 in ${CASES:-*}) ;; *) return 1 ;; esac; }
 made=
 need() { case $made in *" $1 "*) ;; *) need_perf_and_work "$1"; made="$made $1 " ;; esac; }
 
 # each NAME KERNEL CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS...: crash one guest by crash(), and check its record by
-# found(). tests/driver/flight.sh describes the arguments of crash() and found(), which other functions also pass
+# found(), if CASES selects NAME. tests/driver/flight.sh describes these functions and their arguments
 each() {
 	wanted "$1" || return 0
 	_what=$1 _kernel=$2 _cause=$3 _comm=$4 _pattern=$5 _before=$6 _trouble=$7; shift 7
@@ -117,8 +117,8 @@ for kernel in ${KERNELS:-$(kernels lts new)}; do
 			grep -q '^trace .*, no trace' "$tap_tmp/case/said"
 		rm -rf "$tap_tmp/case"
 	fi
-	# The watchdog's reset does not stop the sinks in this case. The trace of the booting kernel overwrites the
-	# ring until the driver is loaded, and the record must report this.
+	# Without the option reset-lost, the watchdog's reset does not stop the sinks of this board. The trace of the
+	# booting kernel overwrites the ring until the driver is loaded, and the record must report this.
 	if wanted "running through, $kernel"; then
 		need "$kernel"
 		crash "running through, $kernel" "$tap_tmp/case" : "$insmod=hang" --kernel "$kernel" --reset watchdog
@@ -162,7 +162,7 @@ for options in "direct --harts 1" "funnel --harts 4" "sram --harts 1"; do
 		"$insmod=panic" --reset warm --append panic=1 --topology $options
 	found "$what" "$tap_tmp/case" "$panics" insmod guilty_panic
 	ok "$what: the record contains that perf used the sink" \
-		grep -q '^trace .*, as an event of perf had it (perf, process [0-9]*)' "$tap_tmp/case/said"
+		grep -q '^trace .*, which a perf event used (perf, process [0-9]*)' "$tap_tmp/case/said"
 	rm -rf "$tap_tmp/case"
 done
 
@@ -444,7 +444,7 @@ if wanted "kdump, perf -S"; then
 	dumped "kdump, perf -S" --flight 4M
 	errors_after=1
 	ok "kdump, perf -S: the record contains that perf used the sink" \
-		grep -q '^vmcore trace .*, as an event of perf had it (perf, process [0-9]*)' "$tap_tmp/case/said"
+		grep -q '^vmcore trace .*, which a perf event used (perf, process [0-9]*)' "$tap_tmp/case/said"
 	rm -rf "$tap_tmp/case" "$tap_tmp/crash"
 fi
 kdump_before=:

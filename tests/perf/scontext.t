@@ -11,5 +11,5 @@ truth_dir=$O/tests/perf-scontext truth_board=p550 truth_topology=direct
 truth_all 6.12 1 1
 "$O/perf/new/x86_64/perf" script -D -i "$truth_dir/out/jit.data" 2>/dev/null >"$tap_tmp/dump"
 ok "the trace has Ownership messages" grep -q 'Ownership.* scontext=0x0' "$tap_tmp/dump"
-ok "the metadata reports that scontext is not the thread" grep -q 'scontext is written 0' "$tap_tmp/dump"
+ok "the metadata reports that scontext is not the thread" grep -q 'Thread in scontext  0' "$tap_tmp/dump"
 done_testing

@@ -37,7 +37,7 @@ ok "a page with HTML in names has one script, and fetches nothing" html safe evi
 "$ntrace" html -i lossy.data -o lossy.html >said 2>&1
 is "a page of trace with losses" "$? $(cat said)" "0 ntrace: wrote 118 calls to lossy.html
 ntrace: missing trace: 7.7 % of the time, an estimated 8.3 % of the instructions and 8.3 % of the bytes
-ntrace: 7.7 % of the time, because perf emptied its buffer too slowly (2 times): record with a larger buffer (-m 16M), or trace less"
+ntrace: trace of 7.7 % of the time is missing, because perf emptied its buffer too slowly (2 times): record with a larger buffer (-m 16M), or trace less"
 ok "losses are between the stretches of trace" html losses lossy.html
 ok "one thread writes the same page" sh -c "'$ntrace' html --threads 1 -i many.data -o one.html && cmp many.html one.html"
 ok "the page is written to the standard output" sh -c "'$ntrace' html -i many.data -o - | cmp - many.html"

@@ -12,7 +12,7 @@ damaged 400 "${SEED:-1}"
 "$flight" half "$tap_tmp/half"
 is "flight prints the cause" "$("$ntrace" flight -i "$tap_tmp/record" | head -n 1)" "cause    panic: it panics"
 ok "flight reports that an event of perf used a sink" sh -c "'$ntrace' flight -i '$tap_tmp/record' |
-	grep '^trace  *ram1: .*, as an event of perf had it (perf, process 77)'"
+	grep '^trace  *ram1: .*, which a perf event used (perf, process 77)'"
 ok "a record with a half-written header is reported" sh -c "'$ntrace' flight -i '$tap_tmp/half' 2>&1 | grep 'this record has no trace, because'"
 head -c 70000 "$tap_tmp/record" >"$tap_tmp/short"
 ok "a record that was cut short is reported" sh -c "'$ntrace' flight -i '$tap_tmp/short' 2>&1 | grep 'was cut short'"
@@ -50,8 +50,8 @@ is "flight calls: the heading of a CPU contains how long before the newest trace
 for wrong in 0 x -1 1001; do
 	ok "calls -n $wrong" sh -c "'$ntrace' flight calls -n $wrong 2>&1 | grep 'from 1 to 1000'"
 done
-ok "flight -n without calls is refused" sh -c "'$ntrace' flight -n 3 -i '$tap_tmp/record' 2>&1 | grep 'is for calls'"
-ok "flight calls --clear is refused" sh -c "'$ntrace' flight calls --clear 2>&1 | grep 'takes -i and -n alone'"
+ok "flight -n without calls is refused" sh -c "'$ntrace' flight -n 3 -i '$tap_tmp/record' 2>&1 | grep 'is an option of .flight calls'"
+ok "flight calls --clear is refused" sh -c "'$ntrace' flight calls --clear 2>&1 | grep 'has only the options -i and -n'"
 ok "perf data can read a saved record" sh -c "cd '$tap_tmp' && '$ntrace' flight save -i record --no-kcore &&
 	'$ntrace' script -i perf.flight.data 2>&1 | tail -n 1"
 plan $tap_n

@@ -49,9 +49,9 @@ losses_windows "1:01 0:01 1!:1 0:0r1 1:01 1!:0 0:01 0:01"
 is "report prints the missing time of each CPU" "$(sed -n 's/ us is missing, \([0-9.]*\) % of .*/ \1/p' "$tap_tmp/report" | xargs)" \
 	"CPU 0: trace of 211 26.7 CPU 1: trace of 230 29.1"
 is "report prints the missing share of the time of both CPUs, the reason, and a cure" \
-	"$(grep -o 'missing trace: .* of the time\|[0-9.]* % of the time, because the sink was full (4 times): record with larger buffers' "$tap_tmp/err")" \
+	"$(grep -o 'missing trace: .* of the time\|[0-9.]* % of the time is missing, because the sink was full (4 times): record with larger buffers' "$tap_tmp/err")" \
 	"missing trace: 27.9 % of the time
-27.9 % of the time, because the sink was full (4 times): record with larger buffers"
+27.9 % of the time is missing, because the sink was full (4 times): record with larger buffers"
 is "script --cpu prints only the losses of this CPU" \
 	"$("$O/bin/ntrace" script --cpu 0 -i "$tap_tmp/windows.data" 2>/dev/null | sed -n 's/.*error.* cpu \([0-9]*\) .*/\1/p' | xargs)" "0 0"
 "$O/bin/ntrace" info -i "$tap_tmp/windows.data" >"$tap_tmp/info" 2>"$tap_tmp/info-err"
@@ -60,8 +60,9 @@ ok "info prints the same lines about missing trace as report" sh -c \
 losses_windows "1:01 1!:1 1!:1 1!:1 1!:1 1!:1 0:01"
 is "info estimates the missing instructions and bytes also if most of the time is missing" \
 	"$("$O/bin/ntrace" info -i "$tap_tmp/windows.data" 2>&1 | grep -c 'is missing, [0-9.]* % of the time, and an estimated [1-9][0-9]* instructions and [1-9][0-9]* bytes')" 2
-# The first window is full and has no message of hart 0, whose trace begins at 100.101 ms. The whole trace lasts from
-# 100.001 to 100.290 ms. Hart 1 has no trace from 100.002 to 100.111 ms.
+# The first window is full, and all its messages are of hart 1. Therefore the trace of hart 0 begins only in the second
+# window, at 100.101 ms. Hart 1 has no trace from 100.002 to 100.111 ms. The whole trace lasts from 100.001 to
+# 100.290 ms.
 losses_windows "0!:1 0:01 1:01"
 "$O/bin/ntrace" info -i "$tap_tmp/windows.data" >"$tap_tmp/info" 2>"$tap_tmp/info-err"
 is "info: a loss before the first trace of a CPU lasts from the start of the recording's trace" \

@@ -12,7 +12,7 @@ cd "$tap_tmp" || exit 1
 riscv64-linux-gnu-gcc -O1 -g -static -Wl,--emit-relocs -o program "$top/tests/pictures/coverage.c" &&
 	"$top/tests/harness/pcs" pcs ./program || exit 1
 
-# recording OPTION...: make a recording of 16 PERF_RECORD_AUX, and its counts
+# recording OPTION...: make perf.data, which has 16 PERF_RECORD_AUX, and write the counts of its code to one.counts
 recording() {
 	"$ntrace" encode --elf program --pcs pcs -o nt "$@" &&
 		python3 "$top/tests/session/shards.py" program nt perf.data "$@" $form &&
@@ -57,7 +57,7 @@ python3 "$top/tests/session/repeat.py" program nt repeated.data 12 && mv repeate
 ok "a recording of two CPUs with 12 stretches, in one shard" shards_merged perf.data 1
 ok "the same in three shards" shards_merged perf.data 3
 ok "the same in 20 shards, which are more than the stretches" shards_merged perf.data 20
-ok "split says how many of 20 shards have no trace" says 0 "$((20 - $(shards_filled))) of 20 shards have no trace, because trace can be cut only at the start of an encoder" "$ntrace" split -i perf.data -n 20 -o many
+ok "split says how many of 20 shards have no trace" says 0 "$((20 - $(shards_filled))) of 20 shards have no trace, because the trace can be cut only where an encoder starts to trace" "$ntrace" split -i perf.data -n 20 -o many
 ok "the same in eight shards" shards_merged perf.data 8
 ok "split says nothing if all shards have trace" silent
 is "each of the eight shards has trace" "$(shards_filled)" 8
@@ -84,7 +84,7 @@ ok "counts have no calls" says 2 "--callgrind needs a recording" "$ntrace" profi
 ok "a full disk" says 2 "writing /dev/full failed: No space left" "$ntrace" merge -o /dev/full one.counts
 ok "no number of shards" says 2 "split needs the number of shards" "$ntrace" split -i perf.data
 ok "profile --counts by one thread gives the same counts" sh -c "'$ntrace' profile --counts --threads 1 -i perf.data | cmp - one.counts"
-# Feature 18 of each shard must list exactly the records of trace in this shard
+# indexed: the index of trace in each shard (feature section 18) must list exactly the records of trace in this shard
 indexed() {
 	"$ntrace" split -n 2 -i perf.data -o indexed && python3 - indexed/1.data indexed/2.data <<-'E3'
 		import struct, sys

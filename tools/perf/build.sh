@@ -15,8 +15,8 @@
 # needs to a cache directory whose name depends on source, patch and flags. A
 # second run compiles only our own files that have changed.
 #
-# A version without its own hook patch uses the nearest patch that applies. If none applies to the
-# kernel "new", the perf of "lts" serves both, and perf/new is a link to perf/6.12.
+# A hook patch, hooks-VERSION.patch, makes perf call our files. A version without its own hook patch uses the
+# nearest one that applies. If none applies to the kernel "new", perf/new is a link to perf/6.12, the perf of "lts".
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -56,7 +56,7 @@ choose_patch() {
 	for patch in $(hook_patches); do
 		applies "$patch" || continue
 		[ "${patch##*/}" = "hooks-$kver.patch" ] ||
-			echo "perf: Linux $kver has no hook patch of its own: ${patch##*/} applies and is used" >&2
+			echo "perf: tools/perf has no hook patch for Linux $kver; ${patch##*/} applies to it, and is used" >&2
 		return
 	done
 	none="no hook patch applies to Linux $kver in $ksrc (there are:$(cd "$here" && printf ' %s' hooks-*.patch));"
@@ -73,18 +73,18 @@ older_perf() {
 	exit
 }
 choose_patch
-# Fixes of perf in that kernel, which later kernels include
+# The patch that corrects errors of that kernel's perf
 backport=$here/backport-$(basename "${patch##*/hooks-}" .patch).patch
 [ -f "$backport" ] && applies "$backport" || backport=/dev/null
 
-# perf uses the libraries that it finds. Disable features that do not help with trace and that
-# need additional tools (Java, Perl, Rust, clang), and the counters of other processors.
+# perf uses the libraries that it finds. Disable features that trace does not need and that need
+# additional tools (Java, Perl, Rust, clang), and the counters of other processors.
 flags="WERROR=0 NO_LIBPERL=1 NO_JVMTI=1 NO_SDT=1 NO_LIBPFM4=1 NO_LIBLLVM=1 NO_RUST=1 NO_SHELLCHECK=1
 	BUILD_BPF_SKEL=0 LANG_BINDINGS= prefix=/usr/local"
-# Building the processors' event lists takes as long as half of perf, and the board needs none
+# Leave out the event lists of processors, because the board needs none, and they take as long to build as half of perf
 [ -n "${KSRC:-}" ] || flags="$flags JEVENTS_ARCH=none"
 [ "$kver" != 6.12 ] || flags="$flags NO_LIBZSTD=1"
-# perf with Python is a separate build, because Python starts slowly and is not on every host
+# Build perf with Python only on request, because it starts slowly, and not every host has Python
 [ -n "${SCRIPTS:-}${KSRC:-}" ] || flags="$flags NO_LIBPYTHON=1"
 if [ -n "${SANITIZE:-}" ]; then
 	flags="$flags NO_LIBUNWIND=1 NO_LIBBABELTRACE=1 NO_LIBNUMA=1 NO_LZMA=1 NO_LIBBPF=1 NO_SLANG=1 NO_LIBCRYPTO=1
@@ -101,14 +101,14 @@ riscv64)
 		cc=${CC:-gcc}
 	else
 		[ -d "$sysroot/usr/include" ] || die "no riscv64 libraries at $sysroot; run 'tools/setup/setup sysroot', or set SYSROOT="
-		# The board has a plain console and lacks the host's Python. A host's g++ would make
-		# perf need libstdc++ on the board.
+		# Build without slang and Python, which the board does not have. With g++, perf would
+		# need libstdc++ on the board.
 		flags="$flags NO_SLANG=1 CXX=false"
 		case $flags in *NO_LIBPYTHON*) ;; *) flags="$flags NO_LIBPYTHON=1" ;; esac
 	fi ;;
 *)	die "unknown architecture $arch: x86_64 or riscv64; set ARCH=" ;;
 esac
-# perf is linked with the first Python in PATH
+# perf is linked with the first Python in PATH, so another Python needs another build
 python=
 case $flags in *NO_LIBPYTHON*) ;; *) python=$(command -v python3 || :) ;; esac
 command -v "$cc" >/dev/null || die "no compiler $cc"
@@ -161,15 +161,15 @@ lay_ours() {
 	done
 }
 
-# With sanitizers, each holder of a map has a different pointer to it. perf compares such pointers
-# to detect the kernel's map, and would not read kcore.
+# With sanitizers, each reference to a map has a different pointer. perf compares pointers to detect
+# the kernel's map, and would not read kcore, so change it to compare the maps.
 mend_checked() {
 	f=$src/tools/perf/util/map.c
 	sed 's/return machine__kernel_map(\(.*\)) == map;/return RC_CHK_EQUAL(machine__kernel_map(\1), map);/' "$f" >"$dir/map.c"
 	lay "$dir/map.c" "$f"
 }
 
-# A compiler that searches the sysroot before its own riscv64 libc
+# Write a script that starts the compiler so that it searches the sysroot before its own riscv64 libc
 wrapper() {
 	lib=$sysroot/usr/lib/riscv64-linux-gnu
 	cat >"$dir/cross-gcc" <<-EOT
@@ -189,7 +189,7 @@ build() {
 		set -- "$@" ARCH=riscv CROSS_COMPILE="${cc%gcc}" CC="$dir/cross-gcc"
 	fi
 	[ "${V:-}" != 1 ] || set -- "$@" V=1
-	# Hide the variables of the make that called us from perf's Makefile
+	# Hide the variables of the make that called this script from perf's Makefile
 	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u O make -j"$jobs" "$@" >"$dir/log" 2>&1 || {
 		grep -E 'error|Error|\*\*\*' "$dir/log" | head -n 30 >&2
 		[ "${patch##*/}" != "hooks-$kver.patch" ] || die "building failed; the whole log is $dir/log"
@@ -199,12 +199,12 @@ build() {
 	[ "${V:-}" != 1 ] || cat "$dir/log"
 }
 
-# The libraries that perf looked for and did not find
+# Print the libraries that the build of perf looked for and did not find
 missing() {
 	sed -n 's/^\.*  *\([A-Za-z0-9_-]*\): \[.*OFF.*\].*/\1/p' "$dir/log" | sort -u | tr '\n' ' '
 }
 
-# Hash of our files and of the mended files, to compare with the last good build
+# Hash of our files, and of the files that this script mends, to compare with the last good build
 ours=$({
 	cd "$top" && find tools/perf tools/lib/ntrace include -type f \( -name '*.[ch]' -o -name Build \) -exec cat {} +
 	[ -z "${SANITIZE:-}" ] || echo map.c

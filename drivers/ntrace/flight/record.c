@@ -299,12 +299,15 @@ static void *ntrace_record_alloc(size_t size)
 			best = mem;
 			break;
 		}
-		/* Keep this block until the end, so that the next call returns another one */
+		/*
+		 * Free this block only after the loop, so that the next call of
+		 * alloc_pages_exact() returns another block
+		 */
 		*(void ***)mem = refused;
 		refused = mem;
 	}
 	if (!best && refused) {
-		pr_warn("ntrace: flight recorder: crash dumps by kexec-tools lack the record, because only memory of the initrd was free, and they omit it; reserve_mem= avoids this\n");
+		pr_warn("ntrace: flight recorder: its record is in memory that the initrd used, which kexec-tools leaves out of crash dumps; use reserve_mem=, so that crash dumps have the record\n");
 		best = refused;
 		refused = *refused;
 		memset(best, 0, sizeof(void *));
@@ -854,7 +857,10 @@ static void ntrace_record_put_gap(u32 number, u64 from, u64 to, unsigned int sin
 	ntrace_record_clean(gap, sizeof(*gap));
 }
 
-/* Begin a gap, because a perf event takes the sink or the recorder stops it. Interrupts are off. */
+/*
+ * Record that a gap in the record of a sink begins, because a perf event takes the sink, or because
+ * the recorder stops the sink. Interrupts are off.
+ */
 void ntrace_record_gap_begins(struct ntrace_area *area)
 {
 	ntrace_record_take();
@@ -969,8 +975,9 @@ void ntrace_record_session(const struct ntrace_area *area, const struct ntrace_w
 
 /*
  * Prepare the record for a crash kernel, after the last write. If the record is in pages of this
- * kernel, the crash dump contains it, and is read through the caches. So drop their old lines. A
- * record in other memory needs no preparation, because the driver of the next kernel reads it.
+ * kernel, the crash dump contains it, and is read through the caches. So drop cache lines that have
+ * contents from before a sink wrote to memory. A record in other memory needs no preparation,
+ * because the driver of the next kernel reads it.
  */
 void ntrace_record_settle(void)
 {

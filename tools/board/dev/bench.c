@@ -250,7 +250,7 @@ static bool measure_threads(struct bench *bench, double one)
 	printf("%" PRIu64 " threads  %8.1f M instructions/s, %.2f times one thread; "
 	       "%.2f by processor time\n", bench->threads,
 	       insns / threads / 1e6, alone / threads, bench->threads * one / cpu);
-	printf("%" PRIu64 " unordered %7.1f M instructions/s, %.2f times one thread; "
+	printf("%" PRIu64 " unordered threads %7.1f M instructions/s, %.2f times one thread; "
 	       "%.2f by processor time\n", bench->threads, insns / unordered / 1e6,
 	       alone / unordered, bench->threads * one / unordered_cpu);
 	printf("%" PRIu64 " apart    %8.1f M instructions/s, %.2f times one, for separate "
@@ -273,7 +273,7 @@ static bool measure_counts(struct bench *bench)
 		    !run_once(bench, CLOCK_PROCESS_CPUTIME_ID, run_counts, &counts))
 			return false;
 	}
-	printf("counts     %8.1f M instructions/s, %.2f times ranges, which have %.1f M\n",
+	printf("counts     %8.1f M instructions/s, %.2f times the speed of ranges, %.1f M instructions/s\n",
 	       bench->insns / counts / 1e6, ranges / counts, bench->insns / ranges / 1e6);
 	return true;
 }
@@ -288,17 +288,19 @@ static int measure(struct bench *bench)
 	uint64_t errors;
 	double one, t;
 
+	if (!options_fit(&bench->options))
+		return EXIT_USAGE;
 	if (bench->only)
 		return bench->only(bench) ? EXIT_CLEAN : no_resources();
 	t = best(bench, CLOCK_PROCESS_CPUTIME_ID, run_messages);
 	if (t < 0)
-		return usage_error("these options cannot be used together");
+		return no_resources();
 	printf("messages   %8.1f M/s, %.2f GB/s\n", bench->messages / t / 1e6,
 	       bench->size / t / 1e9);
 	one = best(bench, CLOCK_PROCESS_CPUTIME_ID, run_flow);
 	if (one < 0)
 		return no_resources();
-	printf("1 thread   %8.1f M instructions/s (%" PRIu64 ", %" PRIu64 " ranges, %.3f bits each)\n",
+	printf("1 thread   %8.1f M instructions/s (%" PRIu64 " instructions, %" PRIu64 " ranges, %.3f bits/instruction)\n",
 	       bench->insns / one / 1e6, bench->insns, bench->ranges,
 	       bench->insns ? 8.0 * bench->size / bench->insns : 0);
 	errors = bench->errors;

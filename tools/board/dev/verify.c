@@ -254,7 +254,7 @@ static int parse(struct verify *v, int argc, char **argv)
 static void print_hart(unsigned int number, const struct hart *h, bool quiet)
 {
 	if (!quiet)
-		printf("hart %u: %llu instructions compared, %llu gaps with %llu, %llu missing\n",
+		printf("hart %u: %llu instructions compared, %llu gaps with %llu instructions, %llu missing outside gaps\n",
 		       number, (unsigned long long)h->compared, (unsigned long long)h->gaps,
 		       (unsigned long long)h->lost_declared, (unsigned long long)h->missing);
 	if (h->differs)
@@ -284,7 +284,7 @@ static bool report(struct verify *v)
 		errors += h->errors;
 	}
 	if (v->unknown_cpu)
-		printf("%llu lines of CPUs without a truth\n",
+		printf("%llu lines of --decoded are not compared, because no --truth is of their CPU\n",
 		       (unsigned long long)v->unknown_cpu);
 	printf("%llu instructions compared, %llu differences, ", (unsigned long long)compared,
 	       (unsigned long long)differences);

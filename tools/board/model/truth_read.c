@@ -21,7 +21,8 @@ struct nb_truth_reader {
 	struct nb_truth_dictionary	dict;
 	struct nb_truth_entry	*cur;
 	struct arena		*arena;
-	uint32_t		run;		/* number of times to return cur->next[0] before the next token */
+	/* number of blocks to return before the next token is read; each is next[0] of the block before it */
+	uint32_t		run;
 	bool			then_other;
 	struct nb_truth_entry	*then_ref;
 	bool			traced, ended;
@@ -306,7 +307,7 @@ static int get_token(struct nb_truth_reader *r, struct nb_truth_event *ev)
 			return -1;
 		number += SHORT_MAX;
 		if (number > UINT32_MAX)
-			return corrupt(r, "has an impossible run");
+			return corrupt(r, "has a count of repeated blocks that does not fit into 32 bits");
 	}
 	r->run = number;
 	if (byte >> 6 == KIND_OTHER) {

@@ -474,7 +474,7 @@ static inline void exec_quickly(struct hart *h, const struct tb_info *t, uint64_
 	unsigned int act = nb_encoder_action(h->counting, outcome(cur, base, pc), h->priv);
 	bool full;
 
-	/* exec_at() processes blocks that need nb_encoder_slow(), and unexplained jumps */
+	/* exec_at() processes blocks that need nb_encoder_slow(), and jumps to a @pc to which h->cur cannot lead */
 	if (NB_UNLIKELY((act & (NB_ACT_SLOW | NB_ACT_JUMP)) == NB_ACT_SLOW)) {
 		exec_at(h, t, pc);
 		return;
@@ -597,11 +597,11 @@ static void check_minstret(struct hart *h, uint64_t from)
 		if (theirs != ours)
 			h->minstret_diffs++;
 		if (h->minstret_checks <= 16 || theirs != ours)
-			board_warn("hart %u window %llu: minstret %llu, retired %llu, interrupts %llu, up to %#llx",
+			board_warn("hart %u: check %llu of minstret: QEMU counts %llu instructions, and the board %llu, with %llu interrupts before %#llx%s",
 				   h->index, (unsigned long long)h->minstret_checks, (unsigned long long)theirs,
 				   (unsigned long long)ours,
 				   (unsigned long long)(h->stats.interrupts - h->interrupts_last),
-				   (unsigned long long)from);
+				   (unsigned long long)from, theirs == ours ? "" : ": the numbers must be equal");
 	}
 	h->minstret_last = now;
 	h->retired_last = h->stats.retired;

@@ -9,7 +9,7 @@
 /* Constants of the virt machine with aia=aplic */
 #define APLIC_S		0x0d000000ULL
 #define APLIC_SETIPNUM	0x1cdc
-#define ICOUNT_BACK	10000		/* ticks of the time CSR, which are more than a TB takes */
+#define ICOUNT_BACK	10000		/* maximum step back of the time CSR without a reset, ticks; a TB takes less */
 
 struct board_dev *topology_find(uint64_t addr)
 {
@@ -199,7 +199,7 @@ static void make_ramsink(struct board_dev *dev)
 		caps.burst = dev->burst;
 	dev->stage = malloc(BOARD_STAGE_SIZE);
 	if (!dev->stage || nb_ram_init(dev->ram, &caps))
-		board_fatal("%s: cannot be made", dev->name);
+		board_fatal("out of memory for %s", dev->name);
 	dev->ram->mem_write = memory_sink_write;
 	dev->ram->mem_read = memory_sink_read;
 	dev->ram->mem_opaque = dev;
@@ -321,7 +321,7 @@ static void make_etr(struct board_dev *dev)
 
 	dev->stage = malloc(BOARD_STAGE_SIZE);
 	if (!dev->stage || nb_tmc_init(dev->tmc, &caps))
-		board_fatal("%s: cannot be made", dev->name);
+		board_fatal("out of memory for %s", dev->name);
 	dev->tmc->mem_write = memory_sink_write;
 	dev->tmc->opaque = dev;
 	dev->tmc->flush = etr_flush;
@@ -340,7 +340,7 @@ static void make_etf(struct board_dev *dev)
 	const struct nb_tmc_caps caps = { .etf = true, .fifo = 4096, .lock = true };
 
 	if (nb_tmc_init(dev->tmc, &caps))
-		board_fatal("%s: cannot be made", dev->name);
+		board_fatal("out of memory for %s", dev->name);
 	connect_out(dev, 0, &dev->tmc->out, &dev->tmc->out_opaque);
 	dev->dev = &dev->tmc->cs.dev;
 }
@@ -391,7 +391,7 @@ static void make_funnel(struct board_dev *dev)
 
 	caps.inputs = nr_inputs(dev, NULL);
 	if (!caps.inputs || caps.inputs > NB_MAX_INPUTS)
-		board_fatal("topology: %s has %u inputs", dev->name, caps.inputs);
+		board_fatal("topology: funnel %s has %u inputs, but needs 1 to %u", dev->name, caps.inputs, NB_MAX_INPUTS);
 	connect_out(dev, 0, &out, &opaque);
 	nb_funnel_init(dev->funnel, &caps, out, opaque);
 	dev->funnel->ts.clock = time_csr;

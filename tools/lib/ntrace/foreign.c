@@ -19,19 +19,19 @@
 #define LEARN_BYTES	(16u << 10)	/* maximum number of bytes of one sample of the trace */
 #define LEARN_PARTS	32		/* maximum number of samples of the trace */
 
-#define RING_LOST	64		/* number of bytes at the end of a ring that gtrace does not read */
-#define RING_LEAST	(256u << 10)	/* a smaller record is not treated as a ring; gtrace's ring has 1 MiB */
-#define SURE		16	/* damaged bytes may look like this number of messages; see struct running */
+#define RING_LOST	64		/* number of bytes at the end of a ring that the driver gtrace does not read */
+#define RING_LEAST	(256u << 10)	/* minimum size of a ring in bytes; the ring of the driver gtrace has 1 MiB */
+#define SURE		16	/* an encoder counts as running after more messages; fewer may be damaged bytes */
 #define SOURCES		(1u << NT_SRC_BITS_MAX)
 
-/* Words of each CPU in the recording of a K3. Word K3_NR_PARAMS is the number of words after it, 5 or more. */
+/* Words of each CPU in a recording of SpacemiT's K3. Word K3_NR_PARAMS is the number of words after it, 5 or more. */
 enum k3_word { K3_CPU, K3_NR_PARAMS, K3_FORMAT, K3_CONTEXT, K3_INHIBIT_SRC, K3_SRC_BITS, K3_SRC_ID, K3_WORDS };
 
 #define K3_FORMAT_NTRACE	1	/* trTeFormat */
 
 /*
- * Numbers of invalid messages if SRC has a certain width. The two elements count messages without and with
- * timestamps.
+ * Numbers of invalid messages if SRC has a certain width. Element 0 is for decoding without timestamps, and
+ * element 1 for decoding with timestamps.
  */
 struct trial {
 	uint64_t	invalid[2];
@@ -42,11 +42,11 @@ struct nt_foreign {
 	bool		raw;		/* the trace of a K3 has no CoreSight frames */
 	uint64_t	*words;
 	size_t		nr_cpus;
-	unsigned int	parts;		/* number of samples */
+	unsigned int	parts;		/* number of samples of the trace that were examined so far */
 	uint64_t	messages;	/* number of messages in all samples */
 	/* Index is the width of SRC. A K3 uses only index 0, because its recording contains the width. */
 	struct trial	trials[NT_SRC_BITS_MAX + 1];
-	const char	*error;		/* the trace has a format that is not N-Trace; or NULL */
+	const char	*error;		/* sentence about a format that is not N-Trace; or NULL */
 };
 
 static uint64_t *foreign_cpu(const struct nt_foreign *f, size_t nth)
@@ -104,7 +104,7 @@ static const char *k3_take(struct nt_foreign *f, const uint64_t *words, size_t n
 	for (i = 0; i < cpus; i++, at += used) {
 		used = k3_take_cpu(f, foreign_cpu(f, i), words + at, nr - at);
 		if (!used)
-			return "the metadata of the trace is damaged: the words of a CPU cannot be";
+			return "the metadata of the trace is damaged: the description of a CPU has values out of range";
 	}
 	return NULL;
 }
@@ -246,7 +246,7 @@ static void try_messages(struct nt_foreign *f, const struct nt_config *config, c
 	nt_reader_free(reader);
 }
 
-/* Count the invalid messages if SRC has @width bits, first without, and then with timestamps. */
+/* Count the invalid messages if SRC has @width bits. Decode once without and once with timestamps. */
 static void try_times(struct nt_foreign *f, uint32_t width, const uint8_t *data, size_t size, unsigned int id)
 {
 	struct trial *trial = &f->trials[f->k3 ? 0 : width];
@@ -336,7 +336,7 @@ const char *nt_foreign_settle(struct nt_foreign *f, uint32_t nr_cpus, const stru
 	if (f->trials[width].invalid[times] > f->messages / 2)
 		return "the trace in this recording does not consist of messages of N-Trace";
 	if (!f->k3 && !foreign_grow(f, nr_cpus > f->nr_cpus ? nr_cpus : f->nr_cpus))
-		return "the metadata of the trace is damaged: its number of CPUs cannot be";
+		return nr_cpus > NT_FOREIGN_CPUS ? "the metadata of the trace is damaged: it lists over 4096 CPUs" : "out of memory";
 	f->words[NTRACE_INFO_TIME_SHIFT] = clock->shift;
 	f->words[NTRACE_INFO_TIME_MULT] = clock->mult;
 	f->words[NTRACE_INFO_TIME_ZERO] = clock->zero;
@@ -422,10 +422,10 @@ void nt_foreign_ring(const struct nt_config *config, const struct nt_foreign_byt
 		size += pieces[i].size;
 	}
 	/*
-	 * Calculate the offset in the record at which 64 bytes are missing, because gtrace does not read the
-	 * last 64 bytes of the ring. The recording began at the start of the ring, so the byte at offset
-	 * ring->old of the record is at offset @position of the ring. The part of the ring that gtrace reads
-	 * ends size - @position bytes after this byte.
+	 * The driver gtrace does not read the last 64 bytes of the ring. Calculate the offset in the record at
+	 * which they are missing. The byte at offset ring->old of the record is at offset @position of the ring,
+	 * because the recording began at the start of the ring. The driver reads @size bytes of the ring, so the
+	 * missing bytes are size - @position bytes after this byte.
 	 */
 	if (ring->old && position > ring->old && position - ring->old < size - ring->old)
 		ring->seam = size - (position - ring->old);

@@ -168,7 +168,8 @@ int rec_info_write(struct nt_recorder *r)
 	nr = list_cpus(list, cpus, 4096);
 	size = sizeof(*record) + 8 * (NTRACE_INFO_HEADER_MAX + nr * NTRACE_INFO_CPU_MAX);
 	if (size > UINT16_MAX)
-		return rec_fail(r, "%d CPUs are too many for a recording", nr);
+		return rec_fail(r, "%d CPUs have trace encoders, but a recording can describe at most %zu CPUs", nr,
+				((UINT16_MAX - sizeof(*record)) / 8 - NTRACE_INFO_HEADER_MAX) / NTRACE_INFO_CPU_MAX);
 	record = calloc(1, size);
 	if (!record)
 		return rec_fail(r, "out of memory");

@@ -14,7 +14,7 @@ static const struct { const char *why, *cure; } reasons[NT_LOST_NR] = {
 		"record with larger buffers (-m 16M), less trace (ntrace//u, --filter, -C) or fewer SYNC messages (sync_max=15)" },
 	[NT_LOST_BUFFER] = { "perf emptied its buffer too slowly", "record with a larger buffer (-m 16M), or trace less" },
 	[NT_LOST_BUSY] = { "another program used the sink", "record alone" },
-	[NT_LOST_FILE] = { "the recording does not have it", "copy it again, or record with enough space" },
+	[NT_LOST_FILE] = { "the recording was not completely written or copied", "copy it again, or record with enough space" },
 	[NT_LOST_ENCODER] = { "the encoder's queue was full", "trace less, or stop the hart for it (stall=1)" },
 	[NT_LOST_ERROR] = { "it could not be decoded", "ntrace script prints each error with its reason" },
 	[NT_LOST_CODE] = { "code is missing", "copy it here (perf archive, --kcore, perf inject -j), or use --symfs" },
@@ -136,7 +136,7 @@ static bool report_worst(struct nt_missing *all)
 		worst = all->why[i].ns > all->why[worst].ns ? i : worst;
 	if (!all->why[worst].ns)
 		return false;
-	fprintf(stderr, "ntrace: %.1f %% of the time, because %s (%s): %s\n",
+	fprintf(stderr, "ntrace: trace of %.1f %% of the time is missing, because %s (%s): %s\n",
 		percent(all->why[worst].ns, all->all_ns), reasons[worst].why, COUNTED(all->why[worst].times, "time"), reasons[worst].cure);
 	all->why[worst].ns = 0;
 	return true;

@@ -159,6 +159,18 @@ bool options_frames(const struct option_entry *option, const char *arg)
 	return refuse("--frames=ID is 1 to %d", NT_FRAMES_IDS - 1);
 }
 
+bool options_fit(const struct options *options)
+{
+	const struct nt_config *config = &options->config;
+
+	if (!nt_config_check(config))
+		return true;
+	if (options->recording)
+		return refuse("the metadata of the trace is damaged: the options of the encoder are not valid");
+	return refuse("--src %u does not fit into a SRC field of %u bits; give a larger --src-bits", config->src_id,
+		      config->src_bits);
+}
+
 bool options_are_of_one_stream(const struct options *options)
 {
 	if (!options->frames || options->frame_id != DEFRAMER_ANY)

@@ -78,6 +78,9 @@ bool options_are_given(const struct options *options);
 
 void options_init(struct options *options);
 
+/* Return true if --src fits into --src-bits. Otherwise report an error, and return false. */
+bool options_fit(const struct options *options);
+
 /* Return true if the options select only one stream. Otherwise report an error, and return false. */
 bool options_are_of_one_stream(const struct options *options);
 

@@ -255,7 +255,7 @@ void recording_report(struct nt_session *session)
 			(unsigned long long)info.missing_bytes,
 			percent(info.missing_bytes, info.missing_bytes + info.trace_bytes));
 	if (info.lost_records)
-		fprintf(stderr, "ntrace: the kernel lost %s beside the trace: names and maps may be wrong\n",
+		fprintf(stderr, "ntrace: the kernel lost %s of events other than trace, so names of threads and functions may be wrong\n",
 			COUNTED(info.lost_records, "record"));
 	if (info.wrong_clock >= 0)
 		fprintf(stderr, "ntrace: timestamps of CPU %d did not advance or went back, so some or all of its times are those at which the kernel read the trace, and are not exact\n",
@@ -292,7 +292,7 @@ bool recording_has_room(const struct nt_session *session, const char *path, uint
 	return false;
 }
 
-/* Return the number of the last line of a file that has @format, or UINT64_MAX. */
+/* Return the number that sscanf() reads with @format from the last matching line of a file, or UINT64_MAX if none. */
 static uint64_t number_in(const char *path, const char *format)
 {
 	FILE *file = fopen(path, "re");

@@ -33,7 +33,7 @@ struct decode {
 	struct pcs	*pcs;
 	uint64_t	problems;	/* number of errors, losses and gaps */
 	bool		found;		/* the flow has returned an item */
-	uint64_t	before_sync;	/* messages that were not decoded, according to a later SYNC item */
+	uint64_t	before_sync;	/* messages skipped before syncs, the sum that SYNC items report */
 	uint64_t	ranges;
 	uint64_t	insns;
 	unsigned int	id;		/* ID of the current stream */
@@ -354,8 +354,8 @@ static int run(struct decode *decode, const char *path)
 			return EXIT_USAGE;
 		detect_print(&decode->options, &found, "ntrace decode", decode->elf ?: "ELF", path, stderr);
 	}
-	if (nt_config_check(&decode->options.config))
-		return usage_error("these options contradict each other");
+	if (!options_fit(&decode->options))
+		return EXIT_USAGE;
 	status = decode_input(decode, path);
 	if (status == EXIT_CLEAN && !decode->found)
 		status = nothing_of_source(&decode->options, path);

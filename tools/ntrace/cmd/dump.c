@@ -90,8 +90,8 @@ static int dump_file(const struct options *options, const char *path)
 	unsigned int id;
 	int status;
 
-	if (nt_config_check(&options->config))
-		return usage_error("these options contradict each other");
+	if (!options_fit(options))
+		return EXIT_USAGE;
 	status = input_each(path, options, &streams, &dump);
 	for (id = 0; id < NT_FRAMES_IDS; id++)
 		nt_reader_free(dump.readers[id]);

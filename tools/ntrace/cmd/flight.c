@@ -106,8 +106,8 @@ static void no_record(const struct flight_command *c)
 		fputs("ntrace: a crash dump does not contain reserved memory. If the record is in reserved memory, use ntrace flight save without --vmcore, in the crash kernel or after the reset\n",
 		      stderr);
 	if (c->dump_size >= 8 && (!memcmp(c->dump, "KDUMP   ", 8) || !memcmp(c->dump, "makedump", 8)))
-		fputs("ntrace: it is in a format of makedumpfile that cannot be searched; makedumpfile -E writes one that can\n",
-		      stderr);
+		fprintf(stderr, "ntrace: %s is in a format of makedumpfile that ntrace cannot search; makedumpfile -E writes an ELF file, which ntrace can search\n",
+			c->vmcore);
 }
 
 /* Find the record in the crash dump. Return the exit status if the command must end. Otherwise return EXIT_CLEAN. */
@@ -146,7 +146,7 @@ static void close_flight(struct flight_command *c)
 	free(c->data);
 }
 
-/* ---- show ---- */
+/* ---- ntrace flight show ---- */
 
 static void print_text(const void *text)
 {
@@ -168,7 +168,7 @@ static void print_cause(const struct ns_flight *f)
 	const struct ntrace_flight_cause *c = &f->cause;
 
 	if (!f->has_cause) {
-		puts("cause    nobody said why: it was reset, as by a watchdog, or it still records");
+		puts("cause    not recorded: the machine was reset, for example by a watchdog, or it still records");
 		return;
 	}
 	printf("cause    %s", ns_flight_cause_name(c->code));
@@ -225,7 +225,7 @@ static void print_session(const struct ns_flight *f, size_t sink)
 	for (; session < f->sessions + f->nr_sessions; session++) {
 		if (session->sink != sink)
 			continue;
-		printf(", as an event of perf had it");
+		printf(", which a perf event used");
 		if (session->pid) {
 			printf(" (");
 			print_text(session->comm);
@@ -272,7 +272,7 @@ static int show(const struct flight_command *c)
 	return c->flight.damaged ? EXIT_TRACE : EXIT_CLEAN;
 }
 
-/* ---- save ---- */
+/* ---- ntrace flight save ---- */
 
 static int tell_driver(const char *name, const char *value)
 {
@@ -316,9 +316,9 @@ static int calls(const struct flight_command *c)
 static int set_calls(struct flight_command *c)
 {
 	if (!c->calls && c->number)
-		return fputs("ntrace: -n is for calls\n", stderr), -1;
+		return fputs("ntrace: -n is an option of 'flight calls'\n", stderr), -1;
 	if (c->calls && (c->vmcore || c->output.no_kernel || c->clear || c->has_output))
-		return fputs("ntrace: calls takes -i and -n alone\n", stderr), -1;
+		return fputs("ntrace: 'flight calls' has only the options -i and -n\n", stderr), -1;
 	if (c->calls && !c->input)
 		c->input = c->output.path;
 	return 0;
@@ -340,9 +340,9 @@ static int set_command(struct flight_command *c, int argc, char **argv)
 	if (c->input && c->vmcore)
 		return fputs("ntrace: -i and --vmcore exclude each other\n", stderr), -1;
 	if (c->clear && (c->input || c->vmcore || !c->save))
-		return fputs("ntrace: --clear is for save, of the driver's own record\n", stderr), -1;
+		return fputs("ntrace: --clear is an option of 'flight save' without -i and --vmcore, because it clears the driver's record\n", stderr), -1;
 	if (!c->save && !c->calls && (c->has_output || c->output.no_kernel))
-		return fputs("ntrace: -o and --no-kcore are for save\n", stderr), -1;
+		return fputs("ntrace: -o and --no-kcore are options of 'flight save'\n", stderr), -1;
 	if (c->save && output_is_pipe("flight save", c->output.path))
 		return -1;
 	if (!c->input)

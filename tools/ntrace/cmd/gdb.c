@@ -75,7 +75,7 @@ static bool find_script(char path[PATH_MAX])
 		if (!access(path, R_OK))
 			return true;
 	}
-	return refuse("cannot read %s, which makes gdb show callers: %s", n > 0 ? path : name, strerror(errno));
+	return refuse("cannot read %s, the script by which gdb shows callers: %s", n > 0 ? path : name, strerror(errno));
 }
 
 static void exec_gdb(const struct gdb *g, const char *program, const char *socket, const char *script)

@@ -159,7 +159,7 @@ static bool set_format(const struct option_entry *option, const char *arg)
 static bool are_options_used(const struct profile *profile)
 {
 	if (profile->recording.filter.object && profile->format == &profile_counts)
-		fputs("ntrace: --object is for formats of one program: --counts has all\n", stderr);
+		fputs("ntrace: --object is for the formats of one program, but --counts writes the counts of all programs; use one of the two\n", stderr);
 	else if (profile->recording.session.kcore && !nt_sums_is_file(profile->recording.input))
 		fputs("ntrace: --kcore is for a file of counts: a recording has the code of its kernel\n", stderr);
 	else

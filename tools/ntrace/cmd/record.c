@@ -118,7 +118,7 @@ static void print_end(const struct record *record, double seconds)
 		fprintf(stderr, "ntrace: another program had the trace sink %s, so trace is missing\n",
 			COUNTED(info.busy_stretches, "time"));
 	if (info.lost_events)
-		fprintf(stderr, "ntrace: the kernel lost %s beside the trace: names and maps may be wrong\n",
+		fprintf(stderr, "ntrace: the kernel lost %s of events other than trace, so names of threads and functions may be wrong\n",
 			COUNTED(info.lost_events, "record"));
 }
 

@@ -34,9 +34,9 @@ struct share {
 	bool		list, kernel;
 	struct nt_session *session;
 	NS_ARRAY(struct nt_shared_file) files;
-	NS_ARRAY(char *) told;		/* lines of --list */
+	NS_ARRAY(char *) told;		/* lines that --list prints */
 	FILE		*tar;
-	bool		by_path;	/* true if a file of the archive has no build id */
+	bool		by_path;	/* some file has no build id, so it must be found by its path */
 	bool		refused;	/* true if a file of code cannot be copied, which was reported */
 };
 
@@ -71,7 +71,7 @@ static bool copy_name(Elf *elf, size_t table, size_t at, int to)
 /* Copy the names of symbols in sections with code, and of imported symbols. Other symbols name data or source files. */
 static bool copy_names(Elf *elf, Elf_Scn *scn, const GElf_Shdr *table, int to)
 {
-	/* numbers of sections that do not fit into a symbol */
+	/* index of the table SHT_SYMTAB_SHNDX, which has section numbers that do not fit into a symbol's st_shndx */
 	int wide = elf_scnshndx(scn), i;
 	Elf_Data *data = elf_getdata(scn, NULL), *numbers = wide > 0 ? elf_getdata(elf_getscn(elf, wide), NULL) : NULL;
 	Elf32_Word number;
@@ -227,8 +227,8 @@ static bool add_code(struct share *share, const struct nt_shared_file *file)
 		return add_elf(share, file->path, debug, name);
 	}
 	if (debug)
-		fprintf(stderr, "ntrace: the archive has no names of functions of %s: they are in %s, and the code has no build id\n",
-			file->path, debug);
+		fprintf(stderr, "ntrace: the archive has no function names of %s: they are in the debug file %s, which was left out, because %s has no build id; build it with -Wl,--build-id\n",
+			file->path, debug, file->path);
 	return true;
 }
 

@@ -44,7 +44,7 @@ static int run_split(void *ctx, struct nt_session *session)
 	else if ((empty = nt_session_split(session, &options)) < 0)
 		status = recording_failed(session);
 	else if (empty)
-		fprintf(stderr, "ntrace: %d of %lu shards have no trace, because trace can be cut only at the start of an encoder\n",
+		fprintf(stderr, "ntrace: %d of %lu shards have no trace, because the trace can be cut only where an encoder starts to trace\n",
 			empty, splitting->shards);
 	if (made && status != EXIT_CLEAN)
 		rmdir(splitting->output);

@@ -90,8 +90,8 @@ static int stat_raw(struct stat_command *c, const char *path)
 	int status;
 	size_t i;
 
-	if (nt_config_check(&c->options.config))
-		return usage_error("these options contradict each other");
+	if (!options_fit(&c->options))
+		return EXIT_USAGE;
 	status = input_each(path, &c->options, &streams, c);
 	if (status != EXIT_CLEAN)
 		c->trouble = true;
@@ -152,8 +152,8 @@ static void report_losses(const struct stat_command *c, const char *path)
 	for (i = 0; i < c->streams.nr; i++)
 		losses += c->streams.at[i].walk.stats.losses;
 	if (losses)
-		fprintf(stderr, "ntrace: trace is missing after %s. ntrace info -i %s decodes them, and prints how much of the time is missing, why, and what helps\n",
-			COUNTED(losses, "stretch"), path);
+		fprintf(stderr, "ntrace: trace is missing in %s: ntrace info -i %s decodes the trace, and prints how much of the time is missing, why, and what helps\n",
+			COUNTED(losses, "place"), path);
 }
 
 static int stat_recording(struct stat_command *c, const char *path)

@@ -65,7 +65,7 @@ static void stop_here(struct stub *stub, int moved, int32_t tid, bool backwards,
 	if (tid < 0)
 		tid = here.thread;
 	if (moved < 0) {
-		stub_say(stub, "ntrace: the recording cannot be decoded here a second time\n");
+		stub_say(stub, "ntrace: the trace at this position cannot be decoded, because ntrace has too little memory or the recording was changed\n");
 		run_stopped(stub, tid, SIGTRAP_GDB, "");
 	} else if (moved == NT_REPLAY_END) {
 		run_stopped(stub, tid, SIGTRAP_GDB, backwards ? "replaylog:begin;" : "replaylog:end;");

@@ -64,7 +64,7 @@ static void print_code(const struct message_stats *s)
 {
 	printf("I-CNT, in 16 bits of code     %12" PRIu64 "\n", s->halfwords);
 	if (s->halfwords)
-		printf("bits of trace for each        %12.3f\n", 8.0 * s->bytes / s->halfwords);
+		printf("bits of trace/16 bits of code %12.3f\n", 8.0 * s->bytes / s->halfwords);
 }
 
 static void print_time(const struct stats_view *v)

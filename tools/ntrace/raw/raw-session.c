@@ -85,9 +85,7 @@ static bool find_encoder(const struct raw_options *raw, struct options *encoder)
 	}
 	nt_image_free(image);
 	elf_files_close(&files);
-	if (ok && nt_config_check(&encoder->config))
-		return refuse("these options of the encoder contradict each other");
-	return ok;
+	return ok && options_fit(encoder);
 }
 
 /* Report if the trace has no times, or if the unit of its times is not known. */

@@ -9,7 +9,7 @@
 #include "ntrace-priv.h"
 #include "session.h"
 
-/* Count errors in kernel code. The kernel may have patched the code after perf had copied it. */
+/* Count an error in kernel code, because the kernel may have patched the code after perf had copied it */
 static void ntrace_count_patched(struct ntrace *nt, int code, u64 ip)
 {
 	if (code >= -NT_E_INSN && code <= -NT_E_ADDR && ip >= nt->kernel_start)
@@ -99,7 +99,7 @@ int ntrace_queue_error(struct ntrace_queue *q, int code, u64 ip, const char *tex
 
 static const char *const ntrace_error_texts[] = {
 	[NTRACE_ERROR_LOST]	= "AUX buffer or sink full: trace was lost",
-	[NTRACE_ERROR_OVERFLOW]	= "Error message: the encoder lost messages",
+	[NTRACE_ERROR_OVERFLOW]	= "the encoder lost messages, and sent an Error message",
 	[NTRACE_ERROR_CONFIG]	= "no metadata for a CPU: its trace is skipped",
 	[NTRACE_ERROR_FIRMWARE]	= "no [firmware] code: perf config ntrace.firmware=FILE",
 	[NTRACE_ERROR_BUSY]	= "another program used the sink: trace is missing",

@@ -32,7 +32,7 @@ const char *ntrace_missing_hint(const char *pmu_name)
 	return strcmp(pmu_name, NTRACE_PMU_NAME) || perf_pmus__find(NTRACE_PMU_NAME) ? "" : hint[0];
 }
 
-/* Return word @i, or 0 if it is missing in a file of an older version */
+/* Return word @i of the metadata, or 0 if a file of an older version does not have it */
 static u64 ntrace_word(const __u64 *words, u64 nr, unsigned int i)
 {
 	return i < nr ? words[i] : 0;
@@ -132,7 +132,7 @@ void ntrace_info_print(const struct ntrace_info *info, FILE *fp)
 	fprintf(fp, "  Snapshot mode       %d\n", !!(info->flags & NTRACE_INFO_FLAG_SNAPSHOT));
 	fprintf(fp, "  Per-CPU buffers     %d\n", !!(info->flags & NTRACE_INFO_FLAG_PER_CPU));
 	fprintf(fp, "  Address filter      %d\n", !!(info->flags & NTRACE_INFO_FLAG_FILTER));
-	fprintf(fp, "  scontext is written %d\n", !(info->flags & NTRACE_INFO_FLAG_NO_SCONTEXT));
+	fprintf(fp, "  Thread in scontext  %d\n", !(info->flags & NTRACE_INFO_FLAG_NO_SCONTEXT));
 	fprintf(fp, "  Time shift          %" PRIu64 "\n", info->time_shift);
 	fprintf(fp, "  Time multiplier     %" PRIu64 "\n", info->time_mult);
 	fprintf(fp, "  Time zero           %" PRIu64 "\n", info->time_zero);

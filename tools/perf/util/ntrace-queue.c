@@ -3,8 +3,8 @@
  * Decoding of one AUX buffer in step with the other events.
  *
  * Code must be read as it was at the time of the trace. A message may be decoded only when perf has
- * delivered all earlier events (mmap, exec, ...) and no later event. So a reader reads ahead
- * message by message and keeps the time, and the decoder is fed up to the last message that is
+ * delivered all earlier events (mmap, exec, ...) and no later event. So a reader reads messages
+ * ahead of the decoder to know their times, and the decoder is fed up to the last message that is
  * early enough.
  */
 #include <errno.h>
@@ -82,7 +82,7 @@ static bool ntrace_is_before(const struct ntrace_position *a, const struct ntrac
 	return a->piece != b->piece ? a->piece < b->piece : a->offset < b->offset;
 }
 
-/* Feed the decoder up to @pos */
+/* Feed the decoder with the trace up to @pos. Return 0 or an error. */
 static int ntrace_queue_feed_to(struct ntrace_queue *q, const struct ntrace_position *pos)
 {
 	struct ntrace_piece *piece;
@@ -118,9 +118,10 @@ static int ntrace_queue_lost(struct ntrace_queue *q, u64 time)
 }
 
 /*
- * An ETR that has wrapped around in its window has lost the oldest trace of all its encoders, which
- * do not report this loss. The trace that is fed now follows the lost trace. An encoder without a
- * message in the window may have lost all its trace.
+ * Report a loss before this stretch. If an ETR wraps around in the part of the AUX buffer that it writes to, it
+ * overwrites the oldest trace of all its encoders, which do not report this loss. The decoder gets the trace after
+ * the loss next. An encoder may have lost all its trace in the stretch, so report a loss also for an encoder that
+ * has no messages there, but only if it has messages elsewhere in the recording.
  */
 static int ntrace_queue_lost_before(struct ntrace_queue *q)
 {
@@ -135,7 +136,7 @@ static int ntrace_queue_lost_before(struct ntrace_queue *q)
 	return ntrace_queue_lost(q, time);
 }
 
-/* Feed the decoder up to @pos, except for skipped parts */
+/* Feed the decoder with the trace up to @pos, without trace that is skipped because of --time */
 static int ntrace_queue_release(struct ntrace_queue *q, const struct ntrace_position *pos)
 {
 	struct ntrace_skip *skip = &q->skip;
@@ -169,7 +170,7 @@ static bool ntrace_has_ranges(struct ntrace *nt)
 	return nt->synth_opts.range_num && nt->synth_opts.ptime_range;
 }
 
-/* Return true if @from to @to overlaps a range of --time. A range with the end 0 is open. */
+/* Return true if @from to @to overlaps a range of --time. A range with the end 0 has no end. */
 static bool ntrace_time_wanted(struct ntrace *nt, u64 from, u64 to)
 {
 	const struct perf_time_interval *range = nt->synth_opts.ptime_range;
@@ -182,7 +183,7 @@ static bool ntrace_time_wanted(struct ntrace *nt, u64 from, u64 to)
 	return false;
 }
 
-/* Return the start of the first range that ends after @time */
+/* Return the start of the first range of --time that ends after @time, or NTRACE_TIME_LAST if there is none */
 static u64 ntrace_time_next(struct ntrace *nt, u64 time)
 {
 	const struct perf_time_interval *range = nt->synth_opts.ptime_range;
@@ -203,9 +204,9 @@ static void ntrace_skip_to(struct ntrace_queue *q, unsigned int piece)
 }
 
 /*
- * Start decoding for a range of --time at the last synchronising message before it. The encoder
- * sends Ownership directly after that message (chapter 8.4), so the context is known. If no such
- * message was skipped, the decoder continues at its position.
+ * Start decoding for a range of --time at the last synchronising message before the range. The encoder
+ * sends Ownership directly after that message (chapter 8.4), so the context is known. If no
+ * synchronising message was skipped, the decoder continues at its position. Return 0 or an error.
  */
 static int ntrace_skip_end(struct ntrace_queue *q)
 {
@@ -225,7 +226,7 @@ static int ntrace_skip_end(struct ntrace_queue *q)
 	return 0;
 }
 
-/* Return true if no range follows */
+/* Return true if trace is skipped, and no range of --time follows */
 static bool ntrace_skip_is_last(struct ntrace_queue *q)
 {
 	return q->skip.on && q->skip.until == NTRACE_TIME_LAST;
@@ -253,7 +254,7 @@ static int ntrace_skip_time(struct ntrace_queue *q, const struct nt_message *msg
 	if (!skip->on) {
 		if (ntrace_time_wanted(q->nt, time, time))
 			return 0;
-		/* This message also reports code that executed before its time */
+		/* Decode this message, because it also reports code that executed before its time */
 		skip->from.piece = q->read_piece;
 		skip->from.offset = msg->offset + msg->length;
 		skip->on = true;
@@ -283,7 +284,10 @@ bool ntrace_stretch_is_full(const struct ntrace_stretch *stretch)
 	       !ntrace_stretch_has_frames(stretch);
 }
 
-/* Return the time when the previous window of the encoder's sink ended */
+/*
+ * Return the time of the end of the last trace that the encoder's sink wrote before @stretch to the AUX buffer of any
+ * CPU, or 0 if unknown
+ */
 static u64 ntrace_window_before(struct ntrace_queue *q, const struct ntrace_stretch *stretch)
 {
 	return nt_sinks_before(q->nt->sinks, q->info - q->nt->info.cpus, stretch->time);
@@ -303,7 +307,7 @@ static void ntrace_set_pending_end(struct ntrace_queue *q)
 	q->pending_end = true;
 }
 
-/* Process a message that was read ahead and has a time */
+/* Process a message with a time that was read ahead. Return 0 or an error. */
 static int ntrace_read_time(struct ntrace_queue *q, const struct nt_message *msg)
 {
 	u64 time = ntrace_ticks_to_time(q, q->clock.ticks);
@@ -394,8 +398,8 @@ static const struct ntrace_cpu *ntrace_queue_info(struct ntrace_queue *q, int cp
 	bool has_src = q->src >= 0;
 
 	/*
-	 * A per-thread buffer without PERF_RECORD_AUX has no CPU; assume that all encoders are
-	 * alike
+	 * Without PERF_RECORD_AUX, the CPU of a per-thread buffer is unknown, so assume that all
+	 * encoders are like the first one
 	 */
 	if (!own && cpu < 0)
 		own = &info->cpus[0];
@@ -427,10 +431,10 @@ static bool ntrace_queue_skip(struct ntrace_queue *q)
 }
 
 /*
- * Report lost trace of the other encoders of a full sink. PERF_RECORD_AUX reports it only for the
- * CPU of the stretch, and the encoders do not, because a SiFive funnel drops incoming messages and
- * the driver discards the messages that an encoder of N-Trace 1.0 still holds, including its Error
- * message.
+ * Report a loss for the encoder of @q if the sink was full in this stretch, and the stretch is in the buffer of
+ * another CPU, which shares the sink. PERF_RECORD_AUX reports the loss only for that CPU. The encoders do not report
+ * it, because a SiFive funnel drops incoming messages, and the driver discards the messages that an encoder of
+ * N-Trace 1.0 has not yet sent, including its Error message.
  */
 static int ntrace_queue_lost_too(struct ntrace_queue *q, const struct ntrace_stretch *stretch)
 {
@@ -480,15 +484,16 @@ static int ntrace_queue_start_stretch(struct ntrace_queue *q)
 	memset(&q->skip, 0, sizeof(q->skip));
 	if (q->timeless)
 		q->time = q->stretch_time;
-	/* The first timestamps are relative to a timestamp that is lost */
+	/* If the first bytes are lost, the first timestamps are relative to a lost one, and must not be used */
 	q->clock.stale = middle;
 	if (middle)
 		ntrace_gap_open(q);
 	q->lost_before = stretch && ntrace_frames_lost(stretch->flags, stretch->size);
 	q->first_time = 0;
 	/*
-	 * Process the PERF_RECORD_AUX of the previous window, which may report a loss, before this trace. The times of
-	 * the trace may be microseconds too early.
+	 * Decode this trace only after perf has processed the PERF_RECORD_AUX of the trace that the sink wrote before
+	 * it, because that record may report a loss. Times in this trace may be microseconds too early, so their order
+	 * does not ensure this.
 	 */
 	if (stretch)
 		q->pending_time = max(q->pending_time, ntrace_window_before(q, stretch));
@@ -497,7 +502,7 @@ static int ntrace_queue_start_stretch(struct ntrace_queue *q)
 		if (err)
 			return err;
 	}
-	ntrace_log(q->nt, "stretch cpu %d offset %#" PRIx64 " time %" PRIu64 "%s\n", q->cpu,
+	ntrace_log(q->nt, "CPU %d: decoding starts at offset %#" PRIx64 ", time %" PRIu64 "%s\n", q->cpu,
 		   piece->offset, q->stretch_time, middle ? " (from the middle)" : "");
 	return 0;
 }
@@ -515,7 +520,7 @@ static int ntrace_queue_end_stretch(struct ntrace_queue *q)
 	}
 	if (!err)
 		err = ntrace_synth_end(q);
-	/* The thread continued, and its calls and returns are unknown */
+	/* The thread continued after the trace stopped, so its calls and returns are unknown */
 	if (stretch && stretch->flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL)) {
 		ntrace_synth_lost(q);
 		err = err ? : ntrace_queue_lost_too(q, stretch);
@@ -590,8 +595,8 @@ int ntrace_queue_run(struct ntrace_queue *q, u64 *timestamp)
 		}
 		err = ntrace_read_ahead(q, *timestamp);
 		/*
-		 * Reading far ahead is fast, but the decoder should still find the bytes in the
-		 * caches
+		 * Reading far ahead is fast, but the processor's caches should still have the bytes
+		 * when the decoder reads them
 		 */
 		if (!err && (q->pending_time >= *timestamp ||
 			     pos.offset - q->flow_offset >= NTRACE_CHUNK))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * Merge the slices of a thread, which were executed on several CPUs, into the calls of the thread
- * (calls.h defines slices). They are merged in the order of time as soon as no earlier slice can
- * follow. After that, only the open calls of a thread are kept.
+ * (calls.h defines slices). They are merged in the order of time, as soon as all earlier slices of the
+ * thread are decoded. After that, only the open calls of a thread are stored.
  */
 #include <errno.h>
 #include <search.h>
@@ -13,8 +13,8 @@
 #include "session/session-priv.h"
 
 #define SLACK		10000000	/* limit of the difference between the clocks of two CPUs, ns */
-#define LIMIT		(16 << 20)	/* size in bytes of the slices in the pool from which on they are merged */
-#define GAPS_MAX	(1 << 16)	/* number of gaps from which on old gaps are dropped */
+#define LIMIT		(16 << 20)	/* slices of the pool are merged when they have this size, bytes */
+#define GAPS_MAX	(1 << 16)	/* gaps that are no longer needed are dropped at this number of gaps */
 #define OPEN_MAX	(2 * NS_STACK_DEPTH_MAX)	/* maximum number of open calls of all threads together */
 
 /* ---- Slices ---- */
@@ -139,7 +139,10 @@ static bool add_depth(struct ns_thread_calls *t, struct ns_frame *frame)
 
 	if (!depth)
 		return false;
-	/* subtract the earlier calls of the function from its sums, because this call contains all of them */
+	/*
+	 * The time of this call contains that of earlier calls of the function on this stack. Subtract the earlier
+	 * calls from the sums of the function, so that their time is not counted twice.
+	 */
 	total = depth->total;
 	if (frame->outer)
 		add_total(t, depth, &total, -1);
@@ -253,7 +256,7 @@ static bool number_slice(const struct ns_thread_calls *t)
 		return true;
 	slice = ns_numbered_make(calls->numbered, s->number);
 	if (!slice)
-		return !ns_fail(calls->session, "writing a temporary file failed: %s", strerror(errno));
+		return !ns_fail(calls->session, "writing a temporary file in /tmp failed: %s", strerror(errno));
 	*slice = (struct nt_slice){
 		.begin = s->split ? t->end : s->begin, .end = s->end, .at = ns_own(t)->at, .before = t->insns,
 		.insns = s->insns, .thread = ns_own(t)->nth, .tid = s->tid, .cpu = s->cpu,
@@ -336,8 +339,9 @@ static bool give_up(struct ns_thread_calls *t)
 }
 
 /*
- * Count the time of kernel code that a slice executed after a trap in an earlier slice. Only the merge finds the trap,
- * which determines the mode of the code. Return false if out of memory.
+ * Count the time @ran for which a slice executed kernel code that a trap in an earlier slice has entered. The trap
+ * determines the kind of this code (enum nt_where). It was not known when the slice was decoded, but now it is, because
+ * the earlier slices of the thread are merged. Return false if out of memory.
  */
 static bool add_unknown(struct ns_thread_calls *t, const struct ns_slice *s, uint64_t ran)
 {
@@ -378,8 +382,8 @@ static bool take_open(struct ns_thread_calls *t, const struct ns_slice *s)
 	for (i = 0; i < s->open.nr; i++)
 		signals += s->open.at[i].signal;
 	/*
-	 * If the stack is full, end its calls at the start of the slice's first open call. Calls of the slice that
-	 * ended earlier were made by the calls on the stack.
+	 * If the stack is full, end its calls at the start of the slice's first open call, and not at the start of the
+	 * slice, because calls that ended between these two times were made by the functions on the stack.
 	 */
 	if (s->open.nr && ns_stack_is_full(&t->stack, s->open.nr, signals) &&
 	    !end_calls(t, first->begin, t->insns + first->insns, t->ran + first->ran))
@@ -522,7 +526,7 @@ static int put_slice(struct nt_calls *calls, const struct ns_slice *s)
 
 /* ---- All threads ---- */
 
-/* Return the earliest start time of slices that will be added to the pool, except the slices that are open. */
+/* Return a time before which no slice starts, except those in the pool and those that are being decoded now. */
 static uint64_t horizon_of(const struct nt_calls *calls)
 {
 	const struct ns_part *p;
@@ -535,7 +539,7 @@ static uint64_t horizon_of(const struct nt_calls *calls)
 	return horizon;
 }
 
-/* Return true if an open slice of another part belongs to the thread of @s, and began no later than @s. */
+/* Return true if a slice that is still being decoded belongs to the thread of @s, and began no later than @s. */
 static bool may_wait(const struct nt_calls *calls, const struct ns_slice *s)
 {
 	const struct ns_part *p;
@@ -556,8 +560,9 @@ static bool is_ready(const struct nt_calls *calls, const struct ns_slice *s, uin
 }
 
 /*
- * End the open calls of threads that may have executed code in a gap. Then drop the gaps that ended before @horizon and
- * before all slices of the pool, because no later slice can overlap these gaps.
+ * End the open calls of threads that may have executed code in a gap. Then drop the gaps that ended before @horizon,
+ * at which the next further slice can start, and also before the start of each slice of the pool. No slice that is
+ * merged later can overlap these gaps.
  */
 static bool forget_gaps(struct nt_calls *calls, uint64_t horizon)
 {
@@ -580,7 +585,7 @@ static bool forget_gaps(struct nt_calls *calls, uint64_t horizon)
 	return true;
 }
 
-/* Merge the slices of the pool that no undecoded slice can precede. The other slices stay in the pool. */
+/* Merge each slice of the pool if all earlier slices of its thread are decoded, or if @all. The others stay there. */
 static int settle_slices(struct nt_calls *calls, uint64_t horizon, bool all)
 {
 	struct ns_pool *pool = &calls->pool;
@@ -619,8 +624,9 @@ static int end_threads(struct nt_calls *calls)
 		err = give_up(t) ? t->error : -1;
 		for (cpu = 0; !err && cpu < t->cpus.nr; cpu++) {
 			/*
-			 * @ran excludes the time of the switch to the next thread. It is negative if the thread has
-			 * only one slice on this CPU, and if the switch took longer than this slice.
+			 * The time of the switch to the next thread was subtracted from nt_thread::ran, because it
+			 * counts for the next thread. If the thread has only one slice on this CPU, and the switch took
+			 * longer than this slice, the result is negative.
 			 */
 			if ((int64_t)t->cpus.at[cpu].ran < 0)
 				t->cpus.at[cpu].ran = 0;

@@ -13,7 +13,7 @@
 
 #define BLOCK	64	/* frames of a block; all blocks of a stack but the last one are full */
 
-/* BLOCK frames of a stack. If two blocks have the same @hash, they are taken to have the same frames. */
+/* BLOCK frames of a stack. If two blocks have the same @hash, they are assumed to have the same frames. */
 struct block {
 	uint64_t	hash[2];
 	uint64_t	first;		/* index in nt_chains::file of the block's first frame */
@@ -21,11 +21,13 @@ struct block {
 
 /*
  * The calls that are open at the start of a slice, or after a switch to another stack. nt_chains::file contains the
- * frames of these calls, in blocks, and @places is the index in nt_chains::places of the first block's place.
+ * frames of these calls, in blocks. nt_chains::places has one element for each of these blocks, with the position of
+ * the block in the file, and @places is the index of the first of these elements.
  */
 struct start {
 	uint64_t	stretch, nth;
-	uint32_t	switches;	/* 0: at the start of the slice; else after a switch to another stack */
+	/* number of events of the slice, up to the switch, that could switch to another stack; 0: start of the slice */
+	uint32_t	switches;
 	uint64_t	places;
 	uint64_t	insns, ran;	/* earlier instructions of the thread, and time that the thread had run, ns */
 	uint64_t	away;		/* time of the thread on other stacks, ns */
@@ -41,9 +43,10 @@ struct nt_chains {
 	const char	*watched;	/* symbol, or NULL */
 	FILE		*file;
 	uint64_t	nr_frames;
-	NS_ARRAY(struct block) blocks;	/* blocks of BLOCK frames in @file, each of which any number of @starts can use */
+	NS_ARRAY(struct block) blocks;	/* full blocks in @file; several elements of @starts can use the same block */
 	struct ns_hash	hash;		/* hash table of @blocks */
-	NS_ARRAY(uint64_t) places;	/* for each block of each start, the index in @file of the block's first frame */
+	/* for each block that an element of @starts uses, the index in @file of the first frame of the block */
+	NS_ARRAY(uint64_t) places;
 	ns_chains_drop_fn drop;
 	void		*drop_ctx;
 };
@@ -52,7 +55,7 @@ struct nt_chains {
 
 static int write_failed(struct nt_chains *chains)
 {
-	return ns_fail(chains->session, "writing a temporary file failed: %s", strerror(errno));
+	return ns_fail(chains->session, "writing a temporary file in /tmp failed: %s", strerror(errno));
 }
 
 static void hash_block(struct block *block, const struct ns_frame *frames)

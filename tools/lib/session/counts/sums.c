@@ -219,8 +219,8 @@ int sums_put_shard(struct nt_sums *sums, const struct nt_shard *shard)
 	struct sums_set *set;
 
 	if (!shard->nth || shard->nth > shard->of || shard->of > SHARDS_MAX)
-		return sums_fail(sums, "shard %u of %u of %s is impossible", shard->nth, shard->of,
-				 shard->name);
+		return sums_fail(sums, "the file is damaged: it names shard %u of %u of %s, but a recording has 1 to %d shards, numbered from 1",
+				 shard->nth, shard->of, shard->name, SHARDS_MAX);
 	set = set_of(sums, shard);
 	if (!set)
 		return sums_fail(sums, "out of memory");

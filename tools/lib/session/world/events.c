@@ -70,9 +70,9 @@ static bool take_text(struct cursor *c, const char **text, size_t *size)
 }
 
 /*
- * Pass a format to libtraceevent without the format's print expression. The library does not need
- * this expression. Parsing this expression would take most of the time, and would be most of the
- * risk with a damaged format.
+ * Pass a format to libtraceevent without its print expression, which the session library does not
+ * need. To parse print expressions would take most of the time, and would be most of the risk with a
+ * damaged format. Return false if the format is damaged, or if out of memory.
  */
 static bool add_format(struct nt_events *events, const char *system, const char *text, size_t size)
 {
@@ -85,7 +85,7 @@ static bool add_format(struct nt_events *events, const char *system, const char 
 	n = asprintf(&format, "%.*s" PRINT " \"\"\n", (int)(print - text), text);
 	if (n < 0)
 		return false;
-	/* if libtraceevent cannot parse a format, only the event of this format has no name */
+	/* ignore a format that libtraceevent cannot parse, so that only its tracepoint has no name */
 	tep_parse_event(events->formats, format, n, system);
 	free(format);
 	return true;
@@ -140,7 +140,7 @@ static const char *read_formats(struct nt_events *events, struct cursor *c)
 		if (!take_text(c, &text, &size))
 			return "the formats of tracepoints are damaged: one of ftrace is cut short";
 	}
-	return add_systems(events, c) ? NULL : "the formats of tracepoints are damaged: some have no name here";
+	return add_systems(events, c) ? NULL : "the formats of tracepoints are damaged: a format is cut short, or has no system or no print format";
 }
 
 struct nt_events *nt_events_new(const struct nt_session *session)
@@ -157,7 +157,7 @@ struct nt_events *nt_events_new(const struct nt_session *session)
 		free(events);
 		return NULL;
 	}
-	/* otherwise libtraceevent prints parse errors to the standard error */
+	/* do not let libtraceevent print parse errors to the standard error */
 	tep_set_loglevel(TEP_LOG_NONE);
 	tep_set_local_bigendian(events->formats, TEP_LITTLE_ENDIAN);
 	tep_set_file_bigendian(events->formats, TEP_LITTLE_ENDIAN);
@@ -207,7 +207,7 @@ bool nt_events_get(const struct nt_events *events, size_t nth, struct nt_event *
 
 /* ---- Fields ---- */
 
-/* Find the bytes of the field. A dynamic field contains a number that encodes the offset and the size of the bytes. */
+/* Find the bytes of a field. A dynamic field encodes their offset and size. Return false if the event is too short. */
 static bool find_bytes(const struct nt_event *event, const struct tep_format_field *f,
 		       struct nt_event_field *field)
 {
@@ -245,7 +245,7 @@ static bool read_number(struct nt_event_field *field, bool is_signed)
 
 static enum nt_event_field_kind kind_of(const struct tep_format_field *f, struct nt_event_field *field)
 {
-	/* libtraceevent also flags arrays of bytes as strings */
+	/* also check the type, because libtraceevent also sets the string flag for arrays of bytes */
 	if (f->flags & TEP_FIELD_IS_STRING && f->type && strstr(f->type, "char")) {
 		field->size = strnlen(field->bytes, field->size);
 		return NT_FIELD_TEXT;
