@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Make a perf recording from raw trace of a static program:
 
-    mkrecording.py [--timestamp] PROGRAM TRACE PERF.DATA [COPIES]"""
+    mkrecording.py [--timestamp] [--dialect N] PROGRAM TRACE PERF.DATA [COPIES]"""
 import argparse
 import os
 import struct
@@ -29,6 +29,7 @@ def code_segments(path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--timestamp', action='store_true', help='each message has one')
+    parser.add_argument('--dialect', type=int, default=0, help='enum nt_dialect (0)')
     for name in 'program', 'trace', 'path':
         parser.add_argument(name)
     parser.add_argument('copies', nargs='?', type=int, default=1)
@@ -36,7 +37,7 @@ def main():
     program, path = args.program, args.path
     with open(args.trace, 'rb') as f:
         data = f.read() * args.copies
-    file = perfdata.File(config=perfdata.TIMESTAMP if args.timestamp else 0)
+    file = perfdata.File(config=perfdata.TIMESTAMP if args.timestamp else 0, cpu_words=14, unlike={0: {10: args.dialect}})
     file.switch_in(PID, PID, 1)
     file.comm(PID, 'program')
     for addr, offset, size in code_segments(program):

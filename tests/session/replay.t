@@ -23,8 +23,8 @@ replay() { ./replay "$1.data" "$2" >out 2>&1 && grep -q ' 0 wrong$' out || { cat
 encoded() {
 	name=$1
 	shift
-	"$ntrace" encode --elf "${program:-requests}" --pcs pcs -o "$name.nt" --timestamp "$@" &&
-		python3 "$top/tests/session/mkrecording.py" --timestamp "${program:-requests}" "$name.nt" "$name.data"
+	"$ntrace" encode --elf "${program:-requests}" --pcs pcs -o "$name.nt" ${times---timestamp} ${dialect:+--dialect sifive} "$@" &&
+		python3 "$top/tests/session/mkrecording.py" ${times---timestamp} ${dialect:+--dialect 1} "${program:-requests}" "$name.nt" "$name.data"
 }
 
 # one_program FILE: replay a program in small segments
@@ -36,16 +36,22 @@ one_program() {
 }
 
 programs='recursion alloca coroutine-recursion setjmp-loop'
-plan 22
+plan 24
 for name in $recordings; do
 	ok "the recording $name" replay "$name" 10
 done
 ok "a program in segments of 1,000 bytes, HTM" eval "encoded htm --sync-mode 1 --sync-max 2 && replay htm 1000"
 ok "a program in segments of 1,000 bytes, BTM" eval "encoded btm --sync-mode 1 --sync-max 2 --mode btm && replay btm 1000"
+# small NAME: replay the recording NAME, which must have many segments
+small() { replay "$1" 1000 && [ "$(sed -n 's/ segments.*//p' out)" -gt 50 ]; }
+ok "a program in segments of 1,000 bytes, without times" eval "times= && encoded timeless --sync-mode 1 --sync-max 2 && small timeless"
+unset times
+ok "a program in segments of 1,000 bytes, with messages of SiFive" eval "dialect=1 && encoded sifive --sync-mode 1 --sync-max 2 && small sifive"
+dialect=
 main=$(riscv64-linux-gnu-nm requests | awk '$3 == "main" { print $1 }')
 ok "the index finds the call of main, although the loop of main executes in most segments" eval "ONCE=$main replay htm 1000"
 ok "a program in one segment" replay htm 0x1000000
-ok "a segment is not larger than the distance of two messages with SYNC requires" eval "replay htm 1000 && [ \$(sed -n 's/ segments.*//p' out) -gt 50 ]"
+ok "a segment is not larger than the distance of two messages with SYNC requires" small htm
 for name in $programs; do
 	ok "the program $name in segments of 100 bytes" one_program "programs/$name"
 done

@@ -19,6 +19,13 @@
 
 /* ---- Index ---- */
 
+/* Return true if SYNC removes the returns that the encoder expects, so that a new decoder can begin there. */
+static bool resets_returns(const struct nt_config *nt)
+{
+	return !(nt->accept & NT_DEV_BIT(NT_DEV_STACK_OVER_SYNC)) &&
+	       (nt->dialect == NT_DIALECT_RATIFIED || nt->dialect == NT_DIALECT_SPACEMIT_K3);
+}
+
 static void *begin_index(void *ctx, uint64_t number)
 {
 	struct nt_replay *replay = ctx;
@@ -41,8 +48,8 @@ static void *begin_index(void *ctx, uint64_t number)
 	if (!p)
 		return NULL;
 	p->now.from = s->offset;
-	p->can_cut = cpu && cpu->has_time && !ns_frames_has(s) && !(cpu->nt.accept & NT_DEV_BIT(NT_DEV_STACK_OVER_SYNC)) &&
-		     !cpu->nt.dialect;
+	p->has_time = cpu && cpu->has_time;
+	p->can_cut = cpu && !ns_frames_has(s) && (!cpu->nt.return_depth || resets_returns(&cpu->nt));
 	if (s->middle || ns_frames_lost(s))
 		ns_replay_part_lose(p);
 	if (p->lost)

@@ -300,7 +300,7 @@ static void note_sync(struct ns_replay_part *p, const struct nt_item *item)
 {
 	p->cut = 0;
 	p->owners = 0;
-	if (p->can_cut && !item->sync.restart && item->tstamp_kind == NT_TSTAMP_EXACT &&
+	if (p->can_cut && !item->sync.restart && (!p->has_time || item->tstamp_kind == NT_TSTAMP_EXACT) &&
 	    item->sync.addr < p->replay->kernel_start &&
 	    item->offset >= p->now.from + p->replay->options.segment)
 		p->cut = item->offset;

@@ -35,7 +35,7 @@ struct ns_replay_part {
 	unsigned int	owners;		/* number of Ownership messages since the SYNC at @cut */
 	uint32_t	next_run;	/* index in the segment of the run after the current range and its branch */
 	int32_t		tid;		/* thread of the last branch */
-	bool		can_cut, gap, trap, slice, skip, has_first;
+	bool		can_cut, has_time, gap, trap, slice, skip, has_first;
 	bool		follows;	/* trace has not started between the last branch and the next range */
 	uint64_t	first;		/* time of the first range */
 };
