@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -19,12 +20,13 @@
 #include "cli/recording.h"
 #include "gdb/stub.h"
 #include "ntrace.h"
+#include "session/file/whole-file.h"
 
 static const char usage[] =
 	"usage: ntrace gdb [OPTIONS] [-- ARGUMENTS OF GDB]\n\n"
 	"Start gdb on a recording of perf. It steps, continues and stops at breakpoints, forwards and\n"
 	"backwards, and shows all callers. The trace has no data, so variables, registers other than pc, and\n"
-	"memory other than code are never known.\n\n"
+	"memory other than code and constants are never known.\n\n"
 	"It shows the user code of one process. A recording of the kernel alone, such as that of the flight recorder,\n"
 	"is shown as --machine, from its end on.\n";
 
@@ -34,6 +36,9 @@ struct gdb {
 	const char	*gdb, *listen;
 	bool		stdio, kernel, machine;
 	char		**args;		/* additional arguments of gdb */
+	pid_t		child;		/* gdb, if this command has started it */
+	int		listener;	/* socket to which @child connects, or -1 */
+	struct whole_file socket;
 	struct stub	*stub;
 };
 
@@ -48,19 +53,6 @@ static bool knows_riscv(const char *program)
 		 "%s -nx -batch -ex 'set architecture riscv:rv64' -ex 'show architecture' 2>/dev/null | grep -q 'riscv:rv64'",
 		 program);
 	return !system(command);
-}
-
-static const char *find_gdb(void)
-{
-	static const char *const names[] = { "gdb-multiarch", "riscv64-linux-gnu-gdb", "riscv64-unknown-linux-gnu-gdb", "gdb" };
-	size_t i;
-
-	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		if (knows_riscv(names[i]))
-			return names[i];
-	}
-	refuse("there is no gdb that knows RISC-V. On Debian: apt-get install gdb-multiarch; --gdb names another one");
-	return NULL;
 }
 
 /* Get the path of ntrace-gdb.py, which is installed beside the command. Return false if the file does not exist. */
@@ -78,11 +70,13 @@ static bool find_script(char path[PATH_MAX])
 	return refuse("cannot read %s, the script by which gdb shows callers: %s", n > 0 ? path : name, strerror(errno));
 }
 
-static void exec_gdb(const struct gdb *g, const char *program, const char *socket, const char *script)
+/* Start gdb in this process. Return only after an error, which was reported. */
+static void exec_gdb(const struct gdb *g, const char *socket, const char *script)
 {
+	static const char *const names[] = { "gdb-multiarch", "riscv64-linux-gnu-gdb", "riscv64-unknown-linux-gnu-gdb", "gdb" };
 	const char **args;
 	char remote[PATH_MAX + 16];
-	size_t nr;
+	size_t nr, i;
 
 	for (nr = 0; g->args[nr]; nr++)
 		;
@@ -90,10 +84,19 @@ static void exec_gdb(const struct gdb *g, const char *program, const char *socke
 	if (!args)
 		return;
 	snprintf(remote, sizeof(remote), "target remote %s", socket);
-	memcpy(args, (const char *[]){ program, "-q", "-ix", script, "-ex", remote }, 6 * sizeof(*args));
+	memcpy(args, (const char *[]){ g->gdb, "-q", "-ix", script, "-ex", remote }, 6 * sizeof(*args));
 	memcpy(args + 6, g->args, nr * sizeof(*args));
-	execvp(program, (char **)args);
-	refuse("cannot start %s: %s", program, strerror(errno));
+	if (g->gdb) {
+		execvp(g->gdb, (char **)args);
+		refuse("cannot start %s: %s", g->gdb, strerror(errno));
+		return;
+	}
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		args[0] = names[i];
+		if (strcmp(names[i], "gdb") || knows_riscv(names[i]))
+			execvp(names[i], (char **)args);
+	}
+	refuse("there is no gdb that knows RISC-V. On Debian: apt-get install gdb-multiarch; --gdb names another one");
 }
 
 /* ---- Connection ---- */
@@ -150,49 +153,62 @@ static int serve_path(struct gdb *g)
 	return status;
 }
 
-/* Start gdb, serve it, and return its exit status. */
-static int serve_child(struct gdb *g, const char *program, const char *folder)
+/*
+ * Start gdb before the recording is decoded, because both take time. gdb waits until this process serves it. If this
+ * process ends before that, gdb also ends, and the signal handler of whole_file_begin() removes the socket.
+ */
+static bool start_gdb(struct gdb *g)
 {
-	char socket[PATH_MAX], script[PATH_MAX];
-	int listener, client, status = 0;
-	pid_t child;
+	char script[PATH_MAX], name[32];
+	const char *path;
 
-	snprintf(socket, sizeof(socket), "%s/socket", folder);
-	listener = find_script(script) ? listen_at(socket) : -1;
-	if (listener < 0)
-		return EXIT_USAGE;
-	child = fork();
-	if (!child) {
-		exec_gdb(g, program, socket, script);
+	if (!find_script(script))
+		return false;
+	snprintf(name, sizeof(name), "/tmp/ntrace-gdb-%d", (int)getpid());
+	path = whole_file_begin(&g->socket, name, 0600);
+	if (!path || unlink(path))
+		return refuse("cannot make a socket in /tmp: %s", strerror(errno));
+	g->listener = listen_at(path);
+	if (g->listener < 0)
+		return false;
+	g->child = fork();
+	if (!g->child) {
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		exec_gdb(g, path, script);
 		_exit(127);
 	}
+	return g->child > 0 || refuse("cannot start gdb: %s", strerror(errno));
+}
+
+/* End gdb if it still waits, and remove its socket. */
+static void end_gdb(struct gdb *g)
+{
+	if (g->child > 0) {
+		kill(g->child, SIGTERM);
+		waitpid(g->child, NULL, 0);
+	}
+	if (g->listener >= 0)
+		close(g->listener);
+	if (g->socket.part[0])
+		whole_file_end(&g->socket, false);
+}
+
+/* Serve gdb, and return its exit status. */
+static int serve_gdb(struct gdb *g)
+{
+	int client, status = 0;
+
 	/* ignore Ctrl-C, because gdb handles it and then sends a byte to the stub */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
-	client = child < 0 ? -1 : accept_client(listener, child, &status);
+	client = accept_client(g->listener, g->child, &status);
 	if (client >= 0) {
 		stub_serve(g->stub, client, client);
 		close(client);
-		waitpid(child, &status, 0);
+		waitpid(g->child, &status, 0);
 	}
-	close(listener);
-	unlink(socket);
-	return child < 0 || !WIFEXITED(status) || WEXITSTATUS(status) == 127 ? EXIT_USAGE : WEXITSTATUS(status);
-}
-
-static int serve_gdb(struct gdb *g)
-{
-	char folder[] = "/tmp/ntrace-gdb-XXXXXX";
-	const char *program = g->gdb ?: find_gdb();
-	int status;
-
-	if (!program)
-		return EXIT_USAGE;
-	if (!mkdtemp(folder))
-		return usage_error("cannot make a folder in /tmp: %s", strerror(errno));
-	status = serve_child(g, program, folder);
-	rmdir(folder);
-	return status;
+	g->child = 0;
+	return !WIFEXITED(status) || WEXITSTATUS(status) == 127 ? EXIT_USAGE : WEXITSTATUS(status);
 }
 
 /* ---- Command ---- */
@@ -277,6 +293,8 @@ static int run_session(struct gdb *g, struct nt_session *session)
 	int cpu, moved;
 
 	g->stub->session = session;
+	if (!g->stdio && !g->listen && !start_gdb(g))
+		return EXIT_USAGE;
 	g->stub->replay = show_any(g, session);
 	if (!g->stub->replay)
 		return recording_failed(session);
@@ -304,6 +322,7 @@ static int run_gdb(struct gdb *g)
 	if (!session)
 		return EXIT_USAGE;
 	status = run_session(g, session);
+	end_gdb(g);
 	stub_free(g->stub);
 	nt_session_close(session);
 	return status;
@@ -320,7 +339,7 @@ static bool set_at(const struct option_entry *option, const char *arg)
 int cmd_gdb(int argc, char **argv)
 {
 	static struct stub stub;
-	struct gdb g = { .stub = &stub };
+	struct gdb g = { .stub = &stub, .listener = -1 };
 	const struct option_entry options[] = {
 		RECORDING_OPTIONS(&g.recording),
 		OPTION_NUMBER(0, "pid", "N", &g.pid, 1, "the process to show (the one with the most instructions)"),
