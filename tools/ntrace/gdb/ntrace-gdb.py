@@ -135,6 +135,14 @@ def reverse_finish(arg, from_tty):
             gdb.execute('set %s %s' % setting)
 
 
+def refuse(name, sentence):
+    """Let a command of gdb, which a recording cannot obey, print what helps instead"""
+    def invoke(arg, from_tty):
+        raise gdb.GdbError(sentence)
+    invoke.__doc__ = sentence
+    command(name, gdb.COMMAND_RUNNING)(invoke)
+
+
 def add_dap():
     """Add going backwards to gdb's debug adapter, which has no such requests. This uses internals of gdb."""
     from gdb.dap.events import exec_and_expect_stop
@@ -165,6 +173,12 @@ change this setting."""
         gdb.events.stop.disconnect(lock_steps)
 
 
+for name in 'watch', 'rwatch', 'awatch':
+    refuse(name, 'The trace has no data, so gdb cannot know when a value changes. "break" stops at code.')
+for name in 'run', 'start', 'starti':
+    refuse(name, 'The recording has one run of the program. "ntrace-goto begin" goes to its start.')
+refuse('record', 'gdb already shows a recording. "ntrace-goto" goes to a time or an instruction, and "ntrace-calls" lists calls.')
+command('info record', gdb.COMMAND_STATUS)(print_place)
 gdb.unwinder.register_unwinder(None, TraceUnwinder(), True)
 gdb.events.stop.connect(lock_steps)
 for setting in (

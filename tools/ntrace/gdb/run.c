@@ -203,6 +203,7 @@ static void go_back(struct stub *stub, uint64_t from, uint64_t to)
 	NS_ARRAY(uint64_t) line = { 0 };
 	struct nt_replay_place here;
 	int32_t tid = stub->tid;
+	unsigned int n = 0;
 	size_t depth;
 	uint64_t addr;
 	int moved;
@@ -222,7 +223,7 @@ static void go_back(struct stub *stub, uint64_t from, uint64_t to)
 			moved = nt_replay_find(stub->replay, tid, line.at, line.nr, true);
 			nt_replay_here(stub->replay, &here);
 		}
-	} while (moved == NT_REPLAY_MOVED && here.addr >= from && here.addr < to);
+	} while (moved == NT_REPLAY_MOVED && here.addr >= from && here.addr < to && (++n & 0xfff || !link_interrupted(stub)));
 	if (moved == NT_REPLAY_MOVED)
 		moved = nt_replay_step(stub->replay, tid, false);
 	free(line.at);
