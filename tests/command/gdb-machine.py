@@ -3,7 +3,7 @@
 prints "ok" and "not ok".
 
 The file truth.N has the address and the function of each instruction of gdb's thread N. If CLASH is set, gdb must not
-name functions of programs."""
+name functions of programs. The function done has called the code from address KERNEL on."""
 import os
 import sys
 
@@ -12,7 +12,7 @@ import gdb
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from gdb_checks import met, names, number, ok, run  # noqa: E402
 
-KERNEL = 1 << 63
+KERNEL = int(os.environ.get('KERNEL', '0x8000000000000000'), 0)
 CALLERS = {'_start': ['_start'], 'outer': ['outer', '_start'], 'inner': ['inner', 'outer', '_start'], 'done': ['done']}
 CLASH = os.environ.get('CLASH')
 

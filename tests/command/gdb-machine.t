@@ -9,9 +9,11 @@ build() { riscv64-linux-gnu-gcc -nostdlib -static "$@" "$top/tests/perf/calls.S"
 build -Wl,-Ttext=0x10000 -o calls && build -march=rv64g -Wl,-Ttext=0x10000 -o calls-uncompressed &&
 	build -Wl,-Ttext=0xffffffff80000000 -o kcore && mkdir debug &&
 	build -g -Wl,-Ttext=0xffffffff80400000 -o debug/vmlinux || exit 1
-for what in machine apart flight switch fault exec replaced fork; do
+build -march=rv32gc -mabi=ilp32d -Dsd=sw -Dld=lw -Wl,-melf32lriscv -Wl,-Ttext=0xc0000000 -o kcore32 || exit 1
+for what in machine apart flight flight32 switch fault exec replaced loaded fork; do
 	case $what in switch) inner=__switch_to ;; *) inner=inner ;; esac
-	mkdir -p $what/kcore_dir && cp kcore $what/kcore_dir && riscv64-linux-gnu-nm kcore | sed "s/ inner/ $inner/" >$what/kcore_dir/kallsyms &&
+	case $what in *32) kernel=kcore32 ;; *) kernel=kcore ;; esac
+	mkdir -p $what/kcore_dir && cp $kernel $what/kcore_dir/kcore && riscv64-linux-gnu-nm $kernel | sed "s/ inner/ $inner/" >$what/kcore_dir/kallsyms &&
 		python3 "$top/tests/command/machine.py" calls $what/data $what || exit 1
 done
 # truth THREAD RECORDING OPTIONS...: list the address and the function of each instruction of gdb's thread THREAD
@@ -34,15 +36,25 @@ truth 1 apart --tid 1234
 compare "one process and the kernel" apart --pid 1234 --kernel
 cpus flight
 END=1 compare "only the kernel" flight
+cpus flight32
+END=1 compare "a kernel of 32 bits" flight32
 truth 1 exec
 compare "a process calls exec" exec
 truth 1 replaced
 compare "a file is mapped in place of another" replaced
+truth 1 loaded
+# the library executes after a system call of done, as a signal handler does
+KERNEL=0x30000 compare "a library is loaded later" loaded
 
-plan $(($(wc -l <results) + 8))
-results 43
+plan $(($(wc -l <results) + 9))
+results 58
 "$ntrace" gdb -i flight --modules debug -- -nx -batch -ex 'tbreak inner' -ex reverse-continue -ex bt >lines 2>&1
 ok "the kernel's lines are those of vmlinux, whose addresses differ" eval "said 'calls.S:26' lines && said 'calls.S:19' lines"
+# inner belongs to a module, whose file has no addresses
+cp -r flight module && sed -i "s/ inner$/&\t[calls]/" module/kcore_dir/kallsyms && mkdir modules &&
+	riscv64-linux-gnu-gcc -g -c -o modules/calls.ko "$top/tests/perf/calls.S"
+"$ntrace" gdb -i module --modules modules -- -nx -batch -ex 'tbreak inner' -ex reverse-continue -ex bt -ex 'info sharedlibrary' >lines 2>&1
+ok "the lines of a kernel module are those of its file" eval "said 'calls.S:26' lines && said 'calls.S:19' lines && said '/kernel/calls.ko' lines"
 printf '%s\n' 'break __switch_to' continue 'info threads' continue 'info threads' continue 'info threads' >commands
 is "after the kernel has written the id of the next thread, the CPU executes the previous one until __switch_to returns" \
 	"$("$ntrace" gdb -i switch --at begin -- -nx -batch -x commands 2>&1 | grep -o 'CPU 0, thread [0-9]*' | awk '{ print $4 }' | xargs)" "1234 1234 2234"

@@ -13,7 +13,7 @@ riscv64-linux-gnu-gcc -g -O1 -static -o requests "$top/tests/session/requests.c"
 insns truth -i requests.data
 export STEPS PLACES
 STEPS=$(by_size 400 10000) PLACES=$(by_size 200 10000)
-in_gdb gdb.py 31 -i requests.data
+in_gdb gdb.py 35 -i requests.data
 
 # Make two threads on two CPUs. The second thread starts at a later instruction of the same program
 tail -n +20001 pcs >later && "$ntrace" encode --elf requests --pcs later -o nt.1 --timestamp --sync-mode 1 --sync-max 2 &&
@@ -32,7 +32,7 @@ for gdb in gdb-multiarch gdb-multiarch-new; do
 done
 
 plan $(($(wc -l <results) + 20))
-results $((40 + 6 * adapters))
+results $((44 + 6 * adapters))
 
 # Without ntrace-gdb.py, gdb does not name the thread that steps backwards
 gdb-multiarch -nx -batch -iex 'set osabi none' -ex "target remote $stub" -ex 'thread 2' -ex 'reverse-stepi' -ex 'p $trace_insn' >unnamed 2>&1

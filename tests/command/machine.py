@@ -3,9 +3,10 @@
 """Make recordings of calls.S as a program and as the kernel, by hand: machine.py PROGRAM OUT WHAT
 
 machine: each of two CPUs executes another program and then the kernel; apart: their programs have different addresses
-flight: two CPUs execute only the kernel; switch: two threads take turns on a CPU, each in its call of inner
+flight: two CPUs execute only the kernel; flight32: the same with a kernel of 32 bits; switch: two threads take turns on a CPU, each in its call of inner
 fault: a page fault interrupts the first instruction of inner; exec: a process executes another program at the same addresses
-replaced: a process maps another file in place of the first; fork: a process forks, and its child executes most instructions"""
+replaced: a process maps another file in place of the first; loaded: a process maps another file later, as dlopen() does
+fork: a process forks, and its child executes most instructions"""
 import os
 import struct
 import sys
@@ -50,22 +51,24 @@ def fault():
             c.ownership(c.PID, 1, TSTAMP=0) + c.run(c.KERNEL, c.COMPRESSED, c.KERNEL, TSTAMP=2) + stop())
 
 
-def user(tid, code, start):
+def user(tid, base, code, start):
     """Trace of user mode alone, which stops at the system call"""
-    rounds = c.messages(c.run(c.BASE, code, c.KERNEL, TSTAMP=2))[:-1]
-    return (c.start_message(c.BASE, tid=tid, start=start) + b''.join(rounds) +
+    rounds = c.messages(c.run(base, code, c.KERNEL, TSTAMP=2))[:-1]
+    return (c.start_message(base, tid=tid, start=start) + b''.join(rounds) +
             c.message('ProgTraceCorrelation', EVCODE=4, CDF=1, I_CNT=2 * code[-1], HIST=2, TSTAMP=2))
 
 
 def machine(program, what):
-    file = perfdata.File(cpus=2)
+    if what == 'flight32':
+        c.KERNEL, c.CONFIG['xlen'] = 0xc0000000, 32
+    file = perfdata.File(cpus=2, unlike={cpu: {8: c.CONFIG['xlen']} for cpu in range(2)})
     file.kernel(c.KERNEL)
     for cpu, (tid, (code, suffix)) in enumerate(zip((c.PID, c.OTHER), CODE[:1] if what in ('switch', 'fault') else CODE)):
         base = c.BASE + (APART * cpu if what == 'apart' else 0)
-        if what != 'flight':
+        if not what.startswith('flight'):
             file.comm(tid, 'calls%d' % cpu)
             file.mmap(tid, base, 0x1000, 0x1000, os.path.abspath(program + suffix))
-        if what in ('flight', 'switch'):
+        if what in ('flight', 'flight32', 'switch'):
             data = switching() if what == 'switch' else in_kernel(tid, c.START + cpu)
         else:
             data = fault() if what == 'fault' else user_and_kernel(tid, base, code, c.START + cpu)
@@ -79,13 +82,14 @@ def programs(program, what):
     file.comm(c.PID, 'calls')
     file.mmap(c.PID, c.BASE, 0x1000, 0x1000, os.path.abspath(program))
     other = c.OTHER if what == 'fork' else c.PID
-    data = user(c.PID, c.COMPRESSED, c.START) + user(other, c.UNCOMPRESSED, c.START + 1000)
+    base = c.BASE + (APART if what == 'loaded' else 0)
+    data = user(c.PID, c.BASE, c.COMPRESSED, c.START) + user(other, base, c.UNCOMPRESSED, c.START + 1000)
     if what == 'fork':
         file.record(7, 2, struct.pack('<IIIIQ', other, c.PID, other, c.PID, c.ns(c.START + 899)) +
                     file.trailer(other, other, c.ns(c.START + 899), 0, 2))
-    if what != 'replaced':
+    if what in ('exec', 'fork'):
         file.comm(other, 'other', c.ns(c.START + 900), exec_=True)
-    file.mmap(other, c.BASE, 0x1000, 0x1000, os.path.abspath(program + '-uncompressed'), c.ns(c.START + 901))
+    file.mmap(other, base, 0x1000, 0x1000, os.path.abspath(program + '-uncompressed'), c.ns(c.START + 901))
     file.aux(0, len(data), c.ns(c.START + 3000), c.PID)
     file.trace(data)
     return file
@@ -93,7 +97,7 @@ def programs(program, what):
 
 def main():
     program, path, what = sys.argv[1:]
-    file = (programs if what in ('exec', 'replaced', 'fork') else machine)(program, what)
+    file = (programs if what in ('exec', 'replaced', 'loaded', 'fork') else machine)(program, what)
     file.finished_round()
     file.save(path)
 

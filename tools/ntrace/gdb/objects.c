@@ -183,7 +183,7 @@ static size_t earlier_places(struct stub *stub, const struct nt_replay_object *f
 static void put_libraries(struct stub *stub, FILE *f)
 {
 	struct nt_replay_object object;
-	size_t i, slashes;
+	size_t i, slashes, nth;
 
 	fputs("<library-list>", f);
 	for (i = 0; stub_file(stub, i, &object); i++) {
@@ -193,7 +193,12 @@ static void put_libraries(struct stub *stub, FILE *f)
 		for (slashes = earlier_places(stub, &object); slashes; slashes--)
 			fputc('/', f);
 		put_xml(f, object.path);
-		fprintf(f, "\"><segment address=\"%#llx\"/></library>", (unsigned long long)object.start);
+		fputs("\">", f);
+		for (nth = 0; nth < object.nr_sections; nth++)
+			fprintf(f, "<section address=\"%#llx\"/>", (unsigned long long)object.sections[nth]);
+		if (!nth)
+			fprintf(f, "<segment address=\"%#llx\"/>", (unsigned long long)object.start);
+		fputs("</library>", f);
 	}
 	fputs("</library-list>", f);
 }

@@ -204,7 +204,7 @@ static size_t read_window(struct stub *stub, uint64_t addr, uint8_t *data, size_
 }
 
 /*
- * Read code. In the kernel, only read functions, because the copy of the kernel also contains data of modules, which
+ * Read code and constants. In the kernel, only read functions, because the copy of the kernel also contains data of modules, which
  * can have changed since the copy was made.
  */
 static size_t read_code(struct stub *stub, uint64_t addr, uint8_t *data, size_t size)
@@ -229,7 +229,7 @@ static size_t read_code(struct stub *stub, uint64_t addr, uint8_t *data, size_t 
 		if (addr >= file.start && addr < file.end)
 			read = nt_session_read(stub->session, file.space, addr, data, size);
 	}
-	return read;
+	return read ?: nt_replay_constants(stub->replay, stub->list, addr, data, size);
 }
 
 static void read_memory(struct stub *stub, const char *packet)

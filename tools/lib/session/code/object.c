@@ -122,6 +122,7 @@ static const char *read_segments(struct ns_object *object, Elf *elf)
 		segment.size = phdr.p_filesz < object->size - phdr.p_offset ?
 			phdr.p_filesz : object->size - phdr.p_offset;
 		segment.exec = phdr.p_flags & PF_X;
+		segment.write = phdr.p_flags & PF_W;
 		if (!ns_array_add(&object->segments, segment))
 			return "out of memory";
 	}

@@ -39,7 +39,7 @@ struct ns_symbol {
 struct ns_segment {
 	/* address, file offset and size in bytes of a PT_LOAD segment */
 	uint64_t	addr, offset, size;
-	bool		exec;
+	bool		exec, write;	/* the process can execute it, or write to it */
 };
 
 struct ns_object {

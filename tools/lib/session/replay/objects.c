@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* Find the processes of a recording, and the files whose code they executed. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "replay-priv.h"
 
@@ -63,7 +64,7 @@ static bool add_files(const struct nt_replay *replay, struct ns_files *files, ui
 		struct nt_replay_object file = {
 			.path = object->path, .file = object->file, .data = object->map, .size = object->size, .space = space,
 			.start = map->start - ns_object_address(object, map->pgoff) + first->addr,
-			.has_build_id = object->build_id_size,
+			.has_build_id = object->build_id_size, .object = object,
 		};
 
 		file.end = file.start + last->addr + last->size - first->addr;
@@ -171,6 +172,28 @@ bool nt_replay_file(struct nt_replay *replay, int list, size_t nth, struct nt_re
 		return false;
 	*object = files->all.at[nth];
 	return true;
+}
+
+size_t nt_replay_constants(const struct nt_replay *replay, int list, uint64_t addr, void *buf, size_t size)
+{
+	struct ns_files none = { 0 };
+	const struct ns_files *files = list >= 0 ? &replay->files.at[list] : &none;
+	const struct nt_replay_object *file = files->all.at, *end = file + files->all.nr;
+	const struct ns_segment *first, *s;
+	uint64_t at;
+
+	for (; file < end; file++) {
+		first = file->object->segments.at;
+		for (s = first; s < first + file->object->segments.nr; s++) {
+			at = addr - file->start + first->addr - s->addr;
+			if (s->exec || s->write || at >= s->size)
+				continue;
+			size = size < s->size - at ? size : s->size - at;
+			memcpy(buf, file->data + s->offset + at, size);
+			return size;
+		}
+	}
+	return 0;
 }
 
 bool nt_replay_change(struct nt_replay *replay, uint64_t *space, bool backwards, uint64_t *time)

@@ -140,6 +140,10 @@ struct nt_replay_object {
 	uint64_t	start, end;	/* start of the first PT_LOAD segment, and end of the last one */
 	uint64_t	space;		/* an address space in which the file is loaded */
 	bool		has_build_id;	/* the recording contains the build ID of the file */
+	/* addresses of all sections that are loaded, in the order of the file, if it is a kernel module; NULL: no module */
+	const uint64_t	*sections;
+	size_t		nr_sections;
+	const struct ns_object *object;	/* the file in the library; NULL: a file of the kernel */
 };
 
 #define NT_REPLAY_KERNEL	(-1)	/* number of the list with the files of the kernel and its modules */
@@ -156,6 +160,13 @@ int nt_replay_files(struct nt_replay *replay, uint64_t space);
  * nt_replay_file() - get the @nth file of a list in the order of addresses, from 0. Return false after the last file.
  */
 bool nt_replay_file(struct nt_replay *replay, int list, size_t nth, struct nt_replay_object *object);
+
+/*
+ * nt_replay_constants() - copy bytes from a file of a list that no process can change, such as texts
+ *
+ * Return the number of bytes copied, which is 0 if @addr is code or can be written.
+ */
+size_t nt_replay_constants(const struct nt_replay *replay, int list, uint64_t addr, void *buf, size_t size);
 
 /*
  * nt_replay_change() - find the next change of the files of a process, or the previous one if @backwards is set
