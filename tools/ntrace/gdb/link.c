@@ -103,6 +103,8 @@ bool link_read(struct stub *stub)
 		c = next_byte(stub);
 		if (c < 0)
 			return false;
+		/* the client can send an interrupt after one of many steps, so the next step must report it */
+		stub->interrupted |= c == INTERRUPT;
 		if (c != '$')
 			continue;
 		ret = read_packet(stub);
@@ -118,7 +120,11 @@ bool link_read(struct stub *stub)
 bool link_interrupted(struct stub *stub)
 {
 	struct pollfd fd = { .fd = stub->in, .events = POLLIN };
+	bool before = stub->interrupted;
 
+	stub->interrupted = false;
+	if (before)
+		return true;
 	if (stub->at == stub->nr && poll(&fd, 1, 0) > 0) {
 		/* the end of the connection also stops the command */
 		if (next_byte(stub) < 0)

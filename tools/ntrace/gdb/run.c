@@ -312,6 +312,10 @@ static void go_on(struct stub *stub, int32_t tid, bool backwards)
 	 */
 	if (go_to(stub))
 		return;
+	if (link_interrupted(stub)) {
+		run_stopped(stub, stub->tid, SIGINT_GDB, "");
+		return;
+	}
 	if (!nt_replay_here(stub->replay, &here))
 		moved = -1;
 	else if (is_fresh(stub, &here, backwards) && (tid < 0 || here.thread == tid))
@@ -334,7 +338,12 @@ static void go_on(struct stub *stub, int32_t tid, bool backwards)
 
 static void step(struct stub *stub, int32_t tid, bool backwards)
 {
-	stop_here(stub, nt_replay_step(stub->replay, tid, backwards), tid, backwards, "");
+	int moved = nt_replay_step(stub->replay, tid, backwards);
+
+	if (moved == NT_REPLAY_MOVED && link_interrupted(stub))
+		run_stopped(stub, tid, SIGINT_GDB, "");
+	else
+		stop_here(stub, moved, tid, backwards, "");
 }
 
 /* Step until the thread is outside of [@from, @to), or at a breakpoint. */
@@ -342,7 +351,8 @@ static void step_range(struct stub *stub, int32_t tid, uint64_t from, uint64_t t
 {
 	const struct stub_break *b = NULL;
 	struct nt_replay_place here;
-	unsigned int n = 0;
+	/* check for an interrupt at the first step, and then at each 4096th step */
+	unsigned int n = 0xfff;
 	int moved;
 
 	do {

@@ -64,6 +64,7 @@ struct stub {
 	unsigned int	xlen;
 	int		in, out;
 	bool		no_acks;
+	bool		interrupted;	/* the client has sent an interrupt between two packets */
 	bool		lldb;		/* the client is LLDB, which is refused */
 	bool		has_script;	/* the client has read callers, which only ntrace-gdb.py does */
 	bool		linux_abi;	/* gdb takes the target as GNU/Linux, so run_packet() refuses to step */
