@@ -23,16 +23,28 @@ STEPS=200 in_gdb gdb-threads.py 9 -i threads.data
 
 # The debug adapter of gdb exists since gdb 14
 adapters=0
+client=@vscode/debugadapter-testsupport
+export NODE_PATH="${NODE_PATH:-$(npm root -g 2>/dev/null)}"
+has_client() { node -e "require('$client')" 2>/dev/null; }
 stub="| $ntrace gdb --stdio -i threads.data"
 for gdb in gdb-multiarch gdb-multiarch-new; do
 	command -v $gdb >/dev/null && $gdb -nx -batch -ex 'python import gdb.dap' 2>/dev/null || continue
 	adapters=$((adapters + 1))
 	timeout 300 python3 "$top/tests/command/gdb-adapter.py" "$stub" $gdb -nx -i=dap -ix "$O/share/ntrace/ntrace-gdb.py" |
 		sed "s/^\(ok\|not ok\) - /&$gdb: /" >>results
+	! has_client || timeout 300 node "$top/tests/command/gdb-client.js" "$stub" $gdb -nx -i=dap -ix "$O/share/ntrace/ntrace-gdb.py" 2>&1 |
+		sed "s/^\(ok\|not ok\) - /&$gdb: /" >>results
 done
 
-plan $(($(wc -l <results) + 20))
+plan $(($(wc -l <results) + 24))
 results $((44 + 6 * adapters))
+
+what="another client of the debug adapter steps back in each gdb"
+if has_client; then
+	is "$what" "$(grep -c '^ok .*the client of VS Code steps back' results)" $adapters
+else
+	skip "$what" "this host has no $client; npm install -g $client"
+fi
 
 # Without ntrace-gdb.py, gdb does not name the thread that steps backwards
 gdb-multiarch -nx -batch -iex 'set osabi none' -ex "target remote $stub" -ex 'thread 2' -ex 'reverse-stepi' -ex 'p $trace_insn' >unnamed 2>&1
@@ -95,9 +107,21 @@ is "raw trace of a 32-bit program without an operating system has all callers" \
 	"8000001c inner 8000001c inner 80000014 outer 80000004 _start 80000010 outer 80000004 _start"
 "$ntrace" gdb -i requests.data --pid 77 -- -batch >pid 2>&1
 is "--pid of a process without instructions is refused" "$?: $(sed 's/ The recording .*//' pid)" "1: ntrace: nothing matched with --pid 77."
+"$ntrace" gdb -i threads.data --pid 1235 -- -batch >pid 2>&1
+is "--pid of a thread names its process" "$?: $(tail -n 1 pid)" "1: ntrace: 1235 is a thread of process 1234, which --pid 1234 shows"
+mv requests moved
+"$ntrace" gdb -i requests.data -- -batch >missing 2>&1
+is "without the program's file, messages name the file and the option that helps" "$?: $(grep 'cannot read' missing)" \
+	"1: ntrace: cannot read the code of $tap_tmp/requests: No such file or directory. Copy it here (perf archive), or use --symfs"
+mv moved requests
 printf '$qSupported#37$vFile:open:%s,0,0#00+$zzz' "$(printf /etc/passwd | od -An -tx1 | tr -d ' \n')" |
 	"$ntrace" gdb --stdio -i requests.data >packets 2>/dev/null
 ok "a packet with a wrong checksum gets no answer" eval 'grep -q "PacketSize=" packets && ! grep -q "F-1" packets && grep -q -- - packets'
+
+# gdb can send an interrupt between two of many steps, when the stub runs no command
+{ printf '$QStartNoAckMode#b0$qC#b4\003$vCont;s#b8$vCont;s#b8'; sleep 0.5; } | "$ntrace" gdb --stdio -i requests.data 2>/dev/null |
+	grep -aoE 'T[0-9a-f]{2}thread' >interrupted
+is "an interrupt between two packets ends the next step" "$(xargs <interrupted)" "T02thread T05thread"
 
 # The recording lacks code after 16 instructions
 recording missing || exit 1

@@ -280,8 +280,21 @@ static struct nt_replay *show_any(struct gdb *g, struct nt_session *session)
 
 static int no_insns(struct gdb *g, struct nt_session *session)
 {
+	const char *text;
+	int32_t pid = 0;
+
 	if (!g->pid)
 		fputs("ntrace: the recording has no instructions whose code is known\n", stderr);
+	/* if files are missing, they are the reason */
+	if (nt_session_missing(session, 0, &text, &text)) {
+		recording_report(session);
+		return EXIT_TRACE;
+	}
+	nt_session_thread(session, g->pid, UINT64_MAX, &pid, &text);
+	if (g->pid && pid > 0 && pid != (int32_t)g->pid) {
+		fprintf(stderr, "ntrace: %lu is a thread of process %d, which --pid %d shows\n", g->pid, pid, pid);
+		return EXIT_TRACE;
+	}
 	g->recording.filter.pid = g->pid;
 	return nothing_matched(&g->recording, session, NULL);
 }
