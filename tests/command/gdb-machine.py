@@ -56,11 +56,17 @@ def walk(thread, wanted):
 threads = sorted(gdb.selected_inferior().threads(), key=lambda thread: thread.num)
 all_of = [truth(thread.num) for thread in threads]
 if os.environ.get('END'):
-    ends = []
+    ends, before = [], []
     for thread in threads:
         thread.switch()
         ends.append(here())
+    for thread in threads:
+        run('ntrace-goto end')
+        thread.switch()
+        run('reverse-stepi')
+        before.append(here())
     ok('gdb starts at the end of each CPU', ends == [wanted[-1] for wanted in all_of], ends)
+    ok('each CPU steps back from its end', before == [wanted[-2] for wanted in all_of], before)
 for thread, wanted in zip(threads, all_of):
     walk(thread, wanted)
 run('ntrace-goto begin')

@@ -47,7 +47,7 @@ truth 1 loaded
 KERNEL=0x30000 compare "a library is loaded later" loaded
 
 plan $(($(wc -l <results) + 9))
-results 58
+results 60
 "$ntrace" gdb -i flight --modules debug -- -nx -batch -ex 'tbreak inner' -ex reverse-continue -ex bt >lines 2>&1
 ok "the kernel's lines are those of vmlinux, whose addresses differ" eval "said 'calls.S:26' lines && said 'calls.S:19' lines"
 # inner belongs to a module, whose file has no addresses

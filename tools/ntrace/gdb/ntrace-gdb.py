@@ -122,8 +122,10 @@ NUMBER is at most 100. Functions are indented by the number of their callers."""
 def reverse_finish(arg, from_tty):
     """Execute backwards until just before the selected stack frame is called."""
     # without step-mode, gdb goes back to the start of the recording if the caller has no symbols
-    wanted = ('step-mode', 'on'), ('exec-direction', 'reverse')
-    before = ('step-mode', 'on' if gdb.parameter('step-mode') else 'off'), ('exec-direction', gdb.parameter('exec-direction'))
+    # without scheduler-locking, gdb does not name the thread if the function has just been called
+    wanted = ('step-mode', 'on'), ('exec-direction', 'reverse'), ('scheduler-locking', 'on')
+    before = [(name, value if isinstance(value, str) else 'on' if value else 'off') for name, value in
+              ((name, gdb.parameter(name)) for name, _ in wanted)]
     try:
         for setting in wanted:
             gdb.execute('set %s %s' % setting)

@@ -463,12 +463,36 @@ static int go_to_thread(struct nt_replay *replay, int32_t tid)
 	return ret > 0 && !ns_replay_set(replay, lane, spot, 0) ? -1 : ret;
 }
 
+/*
+ * If no instruction of a thread follows, go to its last one, where nt_replay_where() shows the thread. Return 0 if an
+ * instruction follows, or if the thread has none. Otherwise return the same values as nt_replay_step().
+ */
+static int go_to_last(struct nt_replay *replay, int32_t tid)
+{
+	const struct ns_run *run;
+	struct ns_spot spot;
+	uint32_t lane;
+	int ret = thread_run(replay, tid, false, &lane, &spot);
+
+	if (ret)
+		return ret < 0 ? -1 : 0;
+	ret = thread_run(replay, tid, true, &lane, &spot);
+	if (ret <= 0)
+		return ret;
+	run = ns_replay_run(replay, lane, spot);
+	return run && ns_replay_set(replay, lane, spot, run->insns - 1) ? NT_REPLAY_MOVED : -1;
+}
+
 int nt_replay_step(struct nt_replay *replay, int32_t tid, bool backwards)
 {
 	const struct ns_run *run = current(replay);
 	int ret = replay->insns ? -1 : NT_REPLAY_END;
 
 	tid = tid < 0 ? NS_ANY_THREAD : tid;
+	if (run && backwards && !ns_run_is_of(replay, replay->lane, run, tid)) {
+		ret = go_to_last(replay, tid);
+		run = ret < 0 ? NULL : current(replay);
+	}
 	if (run && !backwards && !ns_run_is_of(replay, replay->lane, run, tid)) {
 		ret = go_to_thread(replay, tid);
 		run = ret > 0 ? current(replay) : NULL;
