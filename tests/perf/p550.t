@@ -8,7 +8,7 @@
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 
-plan 13
+plan 14
 # The hardware cannot exclude kernel and firmware, so the trace needs a large buffer on a busy host.
 truth_dir=$O/tests/perf-p550 truth_board=p550 truth_topology=p550 truth_size=64M
 truth_build 6.12
@@ -51,6 +51,20 @@ ok "ntrace record: all times are in the last seconds of the recording" awk '
 	NR == FNR { end = $1; next }
 	match($0, / [0-9]+[.][0-9]+: /) { t = substr($0, RSTART, RLENGTH) + 0; n++; if (t < end - 20 || t > end) wrong++ }
 	END { print "# " n " times, " wrong + 0 " of them not"; exit !n || wrong }' "$own/uptime" "$own/script"
+
+# gdb steps forwards and backwards through the program's first instructions in main()
+what="ntrace gdb: 300 times stepi and reverse-stepi go to the instructions of ntrace script"
+if [ -x "$O/root/bin/gdb-multiarch" ]; then
+	printf '%s\n' 'set $n = 0' 'tbreak main' continue 'while $n++ < 300' 'printf "%lx\n", $pc' stepi end \
+		'while $n-- > 1' reverse-stepi 'printf "%lx\n", $pc' end >"$tap_tmp/commands"
+	"$O/bin/ntrace" gdb --gdb "$O/root/bin/gdb-multiarch" --buildid-dir "$own/debug" -i "$own/own.data" -- -nx -batch -x "$tap_tmp/commands" 2>/dev/null |
+		grep -xE '[0-9a-f]+' >"$tap_tmp/steps"
+	"$O/bin/ntrace" script --insns -F ip --buildid-dir "$own/debug" -i "$own/own.data" 2>/dev/null |
+		awk -v main="$(sed -n 1p "$tap_tmp/steps")" 'length($1) < 9 && ($1 == main || n) && n < 300 { print $1; n++ }' >"$tap_tmp/insns"
+	is "$what" "$(xargs <"$tap_tmp/steps")" "$({ cat "$tap_tmp/insns"; tac "$tap_tmp/insns"; } | xargs)"
+else
+	skip "$what" "there is no gdb-multiarch"
+fi
 
 # perf must report that the hardware does not support a requested setting.
 ok "mode 7: perf reports that only mode 6 is supported" grep -q 'do not support mode=7. They support 6' "$truth_dir/out/mode7"
