@@ -8,42 +8,61 @@
 . "$(dirname "$0")/flight.sh"
 
 need_perf_and_work 6.12
-plan $(by_size 26 44)
+plan $(by_size 27 45)
 insmod='insmod /usr/lib/ntrace/ntrace-trouble.ko how'
 
-crash panic "$tap_tmp/panic" : "$insmod=panic" --reset warm --append panic=1 $(by_size --cached-flight "")
-found panic "$tap_tmp/panic" "panic: trouble: it panics on purpose" insmod "guilty_panic .*=> .* panic "
+# While CPU 0 panics, CPU 1 reads /dev/zero. The panicking kernel prints the open calls of both CPUs, which panic_print=0x40
+# asks for.
+crash panic "$tap_tmp/panic" 'taskset 2 dd if=/dev/zero of=/dev/null bs=16M 2>/dev/null &
+	until [ "$(cut -d" " -f15 /proc/$!/stat)" -gt 9 ]; do :; done' \
+	'taskset 1 sh -c "echo c >/proc/sysrq-trigger"' --harts 2 --reset warm --append "panic=1 panic_print=0x40"
+found panic "$tap_tmp/panic" "panic: sysrq triggered crash" sh "sysrq_handle_crash .*=> .* panic "
 perf=$O/perf/6.12/$(uname -m)/perf
 # An interrupt may follow the call of panic(), so leave out the branches of the interrupt.
 if [ -x "$perf" ]; then
 	ok "panic: perf script reads the record" sh -c "'$perf' script -i '$tap_tmp/panic/flight' --itrace=be -F comm,tid,flags,ip,sym,addr 2>/dev/null |
-		awk '/ hw int / { depth++ } !depth; / iret / && depth { depth-- }' | tail -n 3 | grep guilty_panic"
+		awk '\$1 != \"sh\" { next } / hw int / { depth++ } !depth; / iret / && depth { depth-- }' | tail -n 3 | grep sysrq_handle_crash"
 else
 	skip "panic: perf script reads the record" "perf is not built for this host"
 fi
 
+# printed TEXT FUNCTION: list the addresses of the backtrace that the kernel printed after TEXT. They are those of all
+# callers of FUNCTION
+printed() {
+	tr -d '\r' <"$tap_tmp/panic/console" | awk -v text="$1" -v first="$2" '
+		index($0, text) { after = 1 }
+		after && match($0, /\[<[0-9a-f]+>\] [^+ ]+/) {
+			split(substr($0, RSTART + 2, RLENGTH - 2), word, ">] "); if (on) print word[1]; if (word[2] == first) on = 1
+			next
+		}
+		on { exit }' | xargs | grep . || echo "the kernel printed no calls"
+}
+# shown CPU FUNCTION: list the same addresses of the backtrace of CPU that gdb has printed
+shown() {
+	awk -v cpu="(CPU $1," -v first="$2" '/^Thread / { here = index($0, cpu) }
+		here && /^#/ { if (on) print substr($2, 3); if ($4 == first) on = 1 } /^Back/ { on = 0 }' "$tap_tmp/gdb" | xargs
+}
 if [ -x "$O/root/bin/gdb-multiarch" ]; then
-	"$O/bin/ntrace" gdb --gdb "$O/root/bin/gdb-multiarch" -i "$tap_tmp/panic/flight" -- -nx -batch \
-		-ex 'printf "pc %lx\n", $pc' -ex bt -ex reverse-finish -ex reverse-finish -ex reverse-finish >"$tap_tmp/gdb" 2>&1
-	"$O/bin/ntrace" gdb --gdb "$O/root/bin/gdb-multiarch" -i "$tap_tmp/panic/flight" -- -nx -batch \
-		-ex 'thread apply all -q printf "cpu %d %lx\n", $trace_cpu, $pc' -ex 'thread apply all -q bt' >"$tap_tmp/ends" 2>&1
-	# the CPUs of a board have numbers from 0 to 7
-	is "panic: gdb shows the last instruction of each CPU" "$(sed -n 's/^cpu //p' "$tap_tmp/ends" | sort)" "$(for cpu in 0 1 2 3 4 5 6 7; do
+	gdb() { "$O/bin/ntrace" gdb --gdb "$O/root/bin/gdb-multiarch" -i "$tap_tmp/panic/flight" -- -nx -batch "$@"; }
+	gdb -ex 'printf "pc %lx\n", $pc' -ex 'thread apply all -q printf "cpu %d %lx\n", $trace_cpu, $pc' -ex 'thread apply all bt' \
+		-ex 'thread 1' -ex reverse-finish -ex reverse-finish -ex reverse-finish >"$tap_tmp/gdb" 2>&1
+	is "panic: gdb shows the last instruction of each CPU" "$(sed -n 's/^cpu //p' "$tap_tmp/gdb" | sort)" "$(for cpu in 0 1; do
 		"$O/bin/ntrace" script --insns -F ip --cpu $cpu -i "$tap_tmp/panic/flight" 2>/dev/null | awk -v cpu=$cpu '$1 ~ /^f+[0-9a-f]+$/ { last = $1 } END { if (last) print cpu, last }'
 	done)"
-	is "panic: each CPU has a back trace, and one of them has the guilty function" \
-		"$(grep -c '^#0 ' "$tap_tmp/ends") $(grep -c '^#[0-9]* .* guilty_panic ()' "$tap_tmp/ends")" "$(grep -c '^cpu ' "$tap_tmp/ends") 1"
+	is "panic: gdb shows the open calls of CPU 0 that the kernel has printed" "$(shown 0 panic)" "$(printed "Kernel panic" panic)"
+	is "panic: gdb shows the open calls of CPU 1 that the kernel has printed" "$(shown 1 vfs_read)" \
+		"$(printed "NMI backtrace for cpu 1" vfs_read)"
 	is "panic: gdb starts at the last instruction" "$(sed -n 's/^pc //p' "$tap_tmp/gdb")" \
 		"$("$O/bin/ntrace" script --insns -F ip -i "$tap_tmp/panic/flight" 2>/dev/null | awk 'END { print $1 }')"
-	# The first printed function is that in which gdb starts. The record may end in an interrupt, so leave out the
+	# The first printed function is that in which CPU 0 ends. The record may end in an interrupt, so leave out the
 	# two functions with which the kernel enters and leaves an interrupt.
 	is "panic: gdb goes back to the guilty function" "$(sed -n 's/^0x[0-9a-f]* in \([a-z_]*\) ().*/\1/p' "$tap_tmp/gdb" |
-		sed '/^ret_from_exception$/d; /^handle_exception$/d' | sed -n 2p)" guilty_panic
+		sed '/^ret_from_exception$/d; /^handle_exception$/d' | sed -n 2p)" sysrq_handle_crash
 else
-	skip "panic: gdb shows the last instruction of each CPU" "there is no gdb-multiarch"
-	skip "panic: each CPU has a back trace, and one of them has the guilty function" "there is no gdb-multiarch"
-	skip "panic: gdb starts at the last instruction" "there is no gdb-multiarch"
-	skip "panic: gdb goes back to the guilty function" "there is no gdb-multiarch"
+	for what in "shows the last instruction of each CPU" "shows the open calls of CPU 0 that the kernel has printed" \
+		"shows the open calls of CPU 1 that the kernel has printed" "starts at the last instruction" "goes back to the guilty function"; do
+		skip "panic: gdb $what" "there is no gdb-multiarch"
+	done
 fi
 
 # The trace hardware has no power during the reset, so the last position of the sink is unknown. These boards have no

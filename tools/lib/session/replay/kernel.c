@@ -88,7 +88,7 @@ static void fill_symbols(Elf_Data *data, char *names, const struct ns_object *kc
 /* Write a file with @nr symbols, whose names have @size bytes, and map it. Return false if out of memory. */
 static bool write_file(struct nt_session *session, bool modules, size_t nr, size_t size, struct nt_replay_object *file)
 {
-	int class = session->setup.cpus[0].nt.xlen == 32 ? ELFCLASS32 : ELFCLASS64, fd = memfd_create("kernel", MFD_CLOEXEC);
+	int class = ns_kernel_start(session) >> 32 ? ELFCLASS64 : ELFCLASS32, fd = memfd_create("kernel", MFD_CLOEXEC);
 	Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_WRITE, NULL);
 	size_t all;
 	GElf_Shdr table = { .sh_name = 7, .sh_type = SHT_SYMTAB, .sh_link = 3, .sh_info = 1, .sh_addralign = 8 };
