@@ -6,11 +6,13 @@
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/gdb.sh"
 build() { riscv64-linux-gnu-gcc -nostdlib -static "$@" "$top/tests/perf/calls.S"; }
-build -Wl,-Ttext=0x10000 -o calls && build -march=rv64g -Wl,-Ttext=0x10000 -o calls-uncompressed &&
+id() { for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do printf %s "$1"; done; }
+build -Wl,-Ttext=0x10000,--build-id=0x"$(id 11)" -o calls &&
+	build -march=rv64g -Wl,-Ttext=0x10000,--build-id=0x"$(id 22)" -o calls-uncompressed &&
 	build -Wl,-Ttext=0xffffffff80000000 -o kcore && mkdir debug &&
 	build -g -Wl,-Ttext=0xffffffff80400000 -o debug/vmlinux || exit 1
 build -march=rv32gc -mabi=ilp32d -Dsd=sw -Dld=lw -Wl,-melf32lriscv -Wl,-Ttext=0xc0000000 -o kcore32 || exit 1
-for what in machine apart flight flight32 switch fault exec replaced loaded fork; do
+for what in machine apart flight flight32 switch fault exec replaced rebuilt loaded fork; do
 	case $what in switch) inner=__switch_to ;; *) inner=inner ;; esac
 	case $what in *32) kernel=kcore32 ;; *) kernel=kcore ;; esac
 	mkdir -p $what/kcore_dir && cp $kernel $what/kcore_dir/kcore && riscv64-linux-gnu-nm $kernel | sed "s/ inner/ $inner/" >$what/kcore_dir/kallsyms &&
@@ -42,12 +44,19 @@ truth 1 exec
 compare "a process calls exec" exec
 truth 1 replaced
 compare "a file is mapped in place of another" replaced
+for id in 11 22; do
+	folder=$(id $id | sed 's|..|ids/.build-id/&/|')
+	case $id in 11) file=calls ;; *) file=calls-uncompressed ;; esac
+	mkdir -p "$folder" && cp $file "$folder/elf"
+done
+truth 1 rebuilt --buildid-dir ids
+compare "a file is mapped in place of an older file with the same path" rebuilt --buildid-dir ids
 truth 1 loaded
 # the library executes after a system call of done, as a signal handler does
 KERNEL=0x30000 compare "a library is loaded later" loaded
 
 plan $(($(wc -l <results) + 9))
-results 60
+results 66
 "$ntrace" gdb -i flight --modules debug -- -nx -batch -ex 'tbreak inner' -ex reverse-continue -ex bt >lines 2>&1
 ok "the kernel's lines are those of vmlinux, whose addresses differ" eval "said 'calls.S:26' lines && said 'calls.S:19' lines"
 # inner belongs to a module, whose file has no addresses

@@ -5,7 +5,7 @@
 machine: each of two CPUs executes another program and then the kernel; apart: their programs have different addresses
 flight: two CPUs execute only the kernel; flight32: the same with a kernel of 32 bits; switch: two threads take turns on a CPU, each in its call of inner
 fault: a page fault interrupts the first instruction of inner; exec: a process executes another program at the same addresses
-replaced: a process maps another file in place of the first; loaded: a process maps another file later, as dlopen() does
+replaced: a process maps another file in place of the first; rebuilt: this file has the same path; loaded: a process maps another file later, as dlopen() does
 fork: a process forks, and its child executes most instructions"""
 import os
 import struct
@@ -80,7 +80,8 @@ def machine(program, what):
 def programs(program, what):
     file = perfdata.File()
     file.comm(c.PID, 'calls')
-    file.mmap(c.PID, c.BASE, 0x1000, 0x1000, os.path.abspath(program))
+    ids = (b'\x11' * 20, b'\x22' * 20) if what == 'rebuilt' else (b'', b'')
+    file.mmap(c.PID, c.BASE, 0x1000, 0x1000, os.path.abspath(program), build_id=ids[0])
     other = c.OTHER if what == 'fork' else c.PID
     base = c.BASE + (APART if what == 'loaded' else 0)
     data = user(c.PID, c.BASE, c.COMPRESSED, c.START) + user(other, base, c.UNCOMPRESSED, c.START + 1000)
@@ -89,7 +90,8 @@ def programs(program, what):
                     file.trailer(other, other, c.ns(c.START + 899), 0, 2))
     if what in ('exec', 'fork'):
         file.comm(other, 'other', c.ns(c.START + 900), exec_=True)
-    file.mmap(other, base, 0x1000, 0x1000, os.path.abspath(program + '-uncompressed'), c.ns(c.START + 901))
+    file.mmap(other, base, 0x1000, 0x1000, os.path.abspath(program + ('' if ids[1] else '-uncompressed')), c.ns(c.START + 901),
+              build_id=ids[1])
     file.aux(0, len(data), c.ns(c.START + 3000), c.PID)
     file.trace(data)
     return file
@@ -97,7 +99,7 @@ def programs(program, what):
 
 def main():
     program, path, what = sys.argv[1:]
-    file = (programs if what in ('exec', 'replaced', 'loaded', 'fork') else machine)(program, what)
+    file = (programs if what in ('exec', 'replaced', 'rebuilt', 'loaded', 'fork') else machine)(program, what)
     file.finished_round()
     file.save(path)
 

@@ -16,7 +16,7 @@ RECORD_HEADER_ATTR, RECORD_FINISHED_ROUND, RECORD_ID_INDEX = 64, 68, 69
 RECORD_AUXTRACE_INFO, RECORD_AUXTRACE = 70, 71
 RECORD_TIME_CONV, RECORD_FINISHED_INIT = 79, 82
 RECORD_HEADER_FEATURE, RECORD_COMPRESSED = 80, 81
-MISC_USER, MISC_GUEST_KERNEL, MISC_GUEST_USER = 2, 4, 5
+MISC_USER, MISC_GUEST_KERNEL, MISC_GUEST_USER, MISC_MMAP_BUILD_ID = 2, 4, 5, 1 << 14
 
 SAMPLE_IP, SAMPLE_TID, SAMPLE_TIME, SAMPLE_CPU = 1, 2, 4, 1 << 7
 SAMPLE_IDENTIFIER, SAMPLE_AUX = 1 << 16, 1 << 20
@@ -92,11 +92,12 @@ class File:
         self.record(RECORD_COMM, self.misc | (1 << 13 if exec_ else 0),
                     struct.pack('<II', pid, pid) + text + self.trailer(pid, pid, time, cpu, self.event_id))
 
-    def mmap(self, pid, addr, size, offset, name, time=0, cpu=0):
+    def mmap(self, pid, addr, size, offset, name, time=0, cpu=0, build_id=b''):
         text = name.encode() + b'\0'
         text += bytes(-len(text) % 8)
-        self.record(RECORD_MMAP2, self.misc,
-                    struct.pack('<IIQQQIIQQII', pid, pid, addr, size, offset, 0, 0, 0, 0, 5, 2)
+        # with a build ID, its size and its bytes are in place of the numbers of the device and the inode
+        self.record(RECORD_MMAP2, self.misc | (MISC_MMAP_BUILD_ID if build_id else 0),
+                    struct.pack('<IIQQQB3x20sII', pid, pid, addr, size, offset, len(build_id), build_id, 5, 2)
                     + text + self.trailer(pid, pid, time, cpu, self.event_id))
 
     def guest_kernel(self, addr, size=0x1000):

@@ -93,9 +93,10 @@ bool stub_file(struct stub *stub, size_t nth, struct nt_replay_object *file)
 	return stub->list >= 0 && nt_replay_file(stub->replay, stub->list, nth - nr, file);
 }
 
+/* Return true if both are the same build of a file at the same address. */
 static bool is_same(const struct nt_replay_object *a, const struct nt_replay_object *b)
 {
-	return !strcmp(a->path, b->path) && a->start == b->start;
+	return a->data == b->data && a->start == b->start;
 }
 
 /* Return true if the first file, which is the program, is the same in all address spaces of the process. */
@@ -159,9 +160,9 @@ static void put_threads(struct stub *stub, FILE *f)
 }
 
 /*
- * gdb identifies a library only by its name. If a file is later loaded at another address, the stub therefore puts
- * slashes before the name, so that gdb takes it as another library. Return the number of slashes. This is the number
- * of times that the lists of files (nt_replay_file()) have the file at other addresses, before they first have it at
+ * gdb identifies a library only by its name. If a file, or another build of it, is later loaded at another address, the
+ * stub therefore puts slashes before the name, so that gdb takes it as another library. Return the number of slashes. This
+ * is the number of times that the lists of files (nt_replay_file()) have this name, before they first have this build at
  * this address.
  */
 static size_t earlier_places(struct stub *stub, const struct nt_replay_object *file)
