@@ -6,7 +6,7 @@
 build_tool
 ntrace=$O/bin/ntrace
 samples=$top/samples
-plan 33
+plan 35
 
 # says NAME STATUS SENTENCE COMMAND...: check the status, and that COMMAND prints the sentence on standard output or
 # error
@@ -47,7 +47,11 @@ says "decode of a program instead of a trace" 2 "is an ELF file, not a trace; a 
 says "decode with a trace instead of a program" 2 "not an ELF file" "$ntrace" decode --elf "$samples/primes.nt" "$samples/primes.nt"
 says "an empty trace" 0 "is empty: no trace was written" "$ntrace" decode --elf "$elf" "$tap_tmp/empty"
 says "an empty trace from a pipe" 0 "standard input is empty: no trace was written" "$ntrace" dump -
-says "no program" 2 "decode needs the code: --elf ELF" "$ntrace" decode "$samples/primes.nt"
+for option in "" --detect; do
+	says "no program, $option" 2 "decode needs the code: --elf ELF" "$ntrace" decode $option "$samples/primes.nt"
+done
+says "no program, and standard input is a folder, as a recording with --kcore is" 2 "is a recording of perf: give its file name" \
+	sh -c "exec '$ntrace' decode - <'$tap_tmp'"
 
 # ntrace-dev has the encoder of the emulated board.
 make -s -C "$top/tools/board/model" O="$O" all >&2

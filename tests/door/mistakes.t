@@ -83,7 +83,7 @@ printf 'PERFILE2%100s' '' >"$tap_tmp/perf.data"
 mistake "ntrace report without a recording" "this command reads what \"perf record -e ntrace//\" wrote: perf.data, or -i FILE" \
 	"$ntrace" report -i "$tap_tmp/nosuch"
 mistake "ntrace decode of a recording in a pipe" "is a recording of perf: give its file name, because a recording cannot be read from a pipe here" \
-	sh -c "'$ntrace' decode --elf '$samples/primes' - <'$tap_tmp/perf.data'"
+	sh -c "'$ntrace' decode - <'$tap_tmp/perf.data'"
 mistake "ntrace decode without a program" "decode needs the code: --elf ELF" "$ntrace" decode "$samples/primes.nt"
 mistake "ntrace decode with a program of the PC" "not a RISC-V program" "$ntrace" decode --elf /bin/ls "$samples/primes.nt"
 printf '.globl _start\n_start: ret\n' >"$tap_tmp/other.S"

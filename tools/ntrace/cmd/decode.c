@@ -195,6 +195,8 @@ static bool begin(void *ctx, unsigned int id, uint64_t offset, bool middle)
 {
 	struct decode *decode = ctx;
 
+	if (!decode->nr_files)
+		return refuse("decode needs the code: --elf ELF");
 	if (!decode->flows[id])
 		decode->flows[id] = nt_flow_new(&decode->options.config, decode->image);
 	if (!decode->flows[id])
@@ -349,7 +351,7 @@ static int run(struct decode *decode, const char *path)
 
 	if (decode->detect && decode->options.recording)
 		return usage_error("--detect is for raw trace: a recording contains the settings of the encoder");
-	if (decode->detect) {
+	if (decode->detect && decode->nr_files) {
 		if (!detect(&decode->options, decode->image, path, &found))
 			return EXIT_USAGE;
 		detect_print(&decode->options, &found, "ntrace decode", decode->elf ?: "ELF", path, stderr);
@@ -396,8 +398,6 @@ static int parse_and_run(struct decode *decode, int argc, char **argv)
 		decode->output = OUT_RANGES;
 	if (!options_are_before_one_file(argv[0], argc, argv))
 		return EXIT_USAGE;
-	if (!decode->nr_files)
-		return usage_error("decode needs the code: --elf ELF");
 	status = options_take_recording(&decode->options, argv[optind]);
 	if (status == EXIT_CLEAN)
 		status = run(decode, argv[optind]);
