@@ -260,6 +260,15 @@ lost() {
 		"$ntrace" $form $(input "$form" gaps.data) 2>&1 >out | grep -q "because code is missing.*: copy it here" || { echo "$form: no reason"; return 1; }
 		"$ntrace" $form $(input "$form" busy.data) 2>&1 >out | grep -q "missing trace: 50.0 % of the time, and an unknown part of the instructions and bytes, because no trace of a CPU was decoded$" || { echo "$form: an estimate"; return 1; }
 	done <list
+	# The trace of far.data is cut off. No message may assume that nothing has run
+	python3 "$top/tests/perf/mkcalls.py" calls far.data far-offset >/dev/null || return
+	while read -r form; do
+		"$ntrace" $form $(input "$form" far.data) >out 2>&1
+		if ! grep -q "trace is missing 1 time, because the recording was not completely" out || grep -q "nothing that the event" out; then
+			echo "$form: $(cat out)"
+			return 1
+		fi
+	done <list
 	"$ntrace" stat bad.data 2>&1 | grep "trace is missing in 1 place: ntrace info -i bad.data" || return
 	! "$ntrace" script -i perf.data 2>&1 | grep "missing trace" && ! "$ntrace" report --insns -i perf.data 2>&1 | grep "missing trace"
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "losses.h"
 #include "nothing.h"
 #include "ntrace.h"
 #include "raw/deframer.h"
@@ -192,7 +193,7 @@ int nothing_matched(const struct recording_options *options, struct nt_session *
 		print_sentence(options, session, function, calls, &there);
 	else if (options->filter.object)
 		fprintf(stderr, "ntrace: nothing matched with --object %s\n", options->filter.object);
-	else
+	else if (!losses_any(session))
 		fputs("ntrace: this recording has no trace that can be decoded: nothing that the event selects has run, or the recorder was killed\n",
 		      stderr);
 	nt_calls_free(calls);
