@@ -21,7 +21,7 @@ profile() { "$ntrace" profile "--$1" --object "$2" -i "$2.data" -o "$2.$1"; }
 "$gcc" -O0 -g -static --coverage -o counted coverage.c && qemu-riscv64-static ./counted &&
 	riscv64-linux-gnu-gcov -b -c -t counted-coverage.gcda >gcov 2>/dev/null || exit 1
 
-plan 35
+plan 37
 ok "lcov" profile lcov plain
 ok "gcov" profile gcov plain
 ok "counts of lines, branches and functions are those of gcov" python3 "$top/tests/pictures/coverage.py" gcov plain.gcov plain.lcov coverage.c 45 9
@@ -71,18 +71,25 @@ module_build() {
 	"$gcc" "$1" -g -mno-relax -fno-pie -c -o module.o "$modules/ntrace-counted.c" &&
 		riscv64-linux-gnu-ld -r -o ntrace-counted.ko module.o
 }
-module_lines() { python3 "$modules.py" compare module.lcov counts "$modules/ntrace-counted.c"; }
+module_lines() { python3 "$modules.py" compare module.lcov counts "$modules/ntrace-counted.c" && rm module.lcov; }
 ok "a recording of a kernel with a module that counts its lines" kernel
+lacks="[ntrace_counted]: name a folder that has vmlinux or the files of modules, with debug information, by --modules
+ntrace: there are no source lines of the kernel module " cure=". --modules names a folder that has the files of modules"
 "$ntrace" profile --lcov -i kernel.data -o module.lcov 2>said
-is "without the file of a kernel module, there are no lines, and messages name the file" "$? $(cat said) $(ls module.lcov 2>&1 | grep -c 'No such')" "1 ntrace: there is no line information, for example of [ntrace_counted]: build programs with -g, or name the folder of their debug files by --symfs or --buildid-dir
-ntrace: there are no source lines of the kernel module [ntrace_counted]: its file was not found. --modules names a folder that has the \
-files of modules 1"
+is "without the file of a kernel module, there are no lines, and messages name the file" "$? $(cat said) $(ls module.lcov 2>&1 | grep -c 'No such')" "1 ntrace: there is no line information, for example of $lacks[ntrace_counted]: its file was not found$cure 1"
 mkdir -p symfs/lib/modules/board/extra && cp ntrace-counted.ko symfs/lib/modules/board/extra/
 "$ntrace" profile --lcov --symfs symfs -i kernel.data -o module.lcov
 ok "coverage of the module equals its counters" module_lines
 is "ntrace report prints the lines of the module" "$("$ntrace" report --lines --limit 0 --modules . -i kernel.data |
 	grep -c 'ntrace-counted.c:[0-9]*  rare \[ntrace_counted\]$')" 6
-xz -k ntrace-counted.ko && mkdir packed && mv ntrace-counted.ko.xz packed/
+# elfutils also finds debug information beside the recording, so move this file away
+mkdir stripped && riscv64-linux-gnu-strip -g -o stripped/ntrace-counted.ko ntrace-counted.ko && mv ntrace-counted.ko counted.ko
+"$ntrace" profile --lcov --modules stripped -i kernel.data -o module.lcov 2>said
+is "a module file without debug information is named" "$? $(cat said)" "1 ntrace: there is no line information, for example of \
+$lacks[ntrace_counted]: stripped/ntrace-counted.ko: it has no debug information$cure"
+"$ntrace" profile --lcov --modules stripped --symfs symfs -i kernel.data -o module.lcov
+ok "a module file with debug information is preferred" module_lines
+mv counted.ko ntrace-counted.ko && xz -k ntrace-counted.ko && mkdir packed && mv ntrace-counted.ko.xz packed/
 "$ntrace" profile --lcov --modules packed -i kernel.data -o module.lcov
 ok "coverage from a compressed file of the module" module_lines
 module_build -O1 && mkdir anew && mv ntrace-counted.ko anew/
@@ -97,17 +104,16 @@ vmlinux() {
 }
 ok "a recording of a kernel that contains the same code" vmlinux
 "$ntrace" profile --lcov -i built.data -o none.lcov 2>said
-is "without vmlinux, there are no lines" "$? $(cat said) $(ls none.lcov 2>&1 | grep -c 'No such')" "1 ntrace: there is no line information, for example of [kernel.kallsyms]: build programs with -g, or name the folder of their debug files by --symfs or --buildid-dir 1"
+is "without vmlinux, there are no lines" "$? $(cat said) $(ls none.lcov 2>&1 | grep -c 'No such')" "1 ntrace: there is no line information, for example of $(echo "$lacks" | sed '2d; s/ntrace_counted/kernel.kallsyms/') 1"
 mkdir debug && mv kernel debug/vmlinux-6.12
-"$ntrace" profile --lcov --object kallsyms] --modules debug -i built.data -o module.lcov
+"$ntrace" profile --lcov --object '[kernel.kallsyms]' --modules debug -i built.data -o module.lcov
 ok "coverage of the kernel equals its counters" module_lines
 is "ntrace report prints the lines of the kernel" "$("$ntrace" report --lines --limit 0 --modules debug -i built.data |
 	grep -c 'ntrace-counted.c:[0-9]*  rare \[kernel.kallsyms\]$')" 6
 mkdir other && module_build -O1 && $gcc -static -no-pie -Wl,--no-relax -o other/vmlinux ntrace-counted.ko
 "$ntrace" profile --lcov --modules other -i built.data -o other.lcov 2>said
-is "the vmlinux of another kernel is refused" "$? $(cat said) $(ls other.lcov 2>&1 | grep -c 'No such')" "1 ntrace: there is no line information, for example of [kernel.kallsyms]: build programs with -g, or name the folder of their debug files by --symfs or --buildid-dir
-ntrace: there are no source lines of the kernel [kernel.kallsyms]: other/vmlinux: its functions differ from those of the recorded kernel, \
-so it is from another build. --modules names a folder that has the files of modules 1"
+is "the vmlinux of another kernel is refused" "$? $(sed 1d said) $(ls other.lcov 2>&1 | grep -c 'No such')" "1 ntrace: there are no \
+source lines of the kernel [kernel.kallsyms]: other/vmlinux: its functions differ from those of the recorded kernel, so it is from another build$cure 1"
 ok "llvm" profile llvm plain
 ok "offsets, functions and targets of pointers in the LLVM profile are those of gcov" python3 "$top/tests/pictures/llvm.py" plain.llvm gcov coverage.c
 ok "callgrind" profile callgrind plain

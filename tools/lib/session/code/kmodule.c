@@ -218,7 +218,7 @@ static const char *check(const struct search *s, Dwfl_Module *dwfl, Elf *elf)
 	size = dwfl_module_build_id(dwfl, &bits, &at);
 	if (s->id && (size != s->id->size || memcmp(bits, s->id->id, size)))
 		return "its build id differs from the one in the recording";
-	if (s->kernel && !dwfl_module_getdwarf(dwfl, &at))
+	if (!dwfl_module_getdwarf(dwfl, &at))
 		return "it has no debug information";
 	return NULL;
 }

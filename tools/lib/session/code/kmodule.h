@@ -37,11 +37,10 @@ bool ns_is_kernel(const struct nt_session *session, const char *object);
  *
  * The function searches below nt_session_options::modules, in the build-id caches, at the path in
  * the recording, and in lib/modules both below nt_session_options::symfs and on this machine. It
- * uses a file that has the build id in the recording, and whose functions have the same distances
- * from each other as in the recorded kernel.
+ * uses a file that has debug information and the build id in the recording, and whose functions have
+ * the same distances from each other as in the recorded kernel.
  *
- * For the kernel itself, the file is vmlinux with debug information, and one offset applies to all
- * its addresses.
+ * For the kernel itself, the file is vmlinux, and one offset applies to all its addresses.
  */
 void ns_kmodule_open(struct ns_kmodule *kmodule, Dwfl *dwfl, const struct nt_session *session,
 		     const char *object);
