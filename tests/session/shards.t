@@ -32,7 +32,7 @@ all_same() {
 	done
 }
 
-plan 34
+plan 35
 form=
 while read -r options; do
 	# shellcheck disable=SC2086
@@ -56,6 +56,9 @@ python3 "$top/tests/session/repeat.py" program nt repeated.data 12 && mv repeate
 "$ntrace" profile --counts -i perf.data -o one.counts || exit 1
 ok "a recording of two CPUs with 12 stretches, in one shard" shards_merged perf.data 1
 ok "the same in three shards" shards_merged perf.data 3
+mkdir debug && cp program debug/
+ok "the same by make, which copies the folder of the programs" sh -c "make -s -f '$top/examples/shards/Makefile' NTRACE='$ntrace' DIR=made SHARDS=3 &&
+	cmp all.counts one.counts && cmp made/debug/program program"
 ok "the same in 20 shards, which are more than the stretches" shards_merged perf.data 20
 ok "split says how many of 20 shards have no trace" says 0 "$((20 - $(shards_filled))) of 20 shards have no trace, because the trace can be cut only where an encoder starts to trace" "$ntrace" split -i perf.data -n 20 -o many
 ok "the same in eight shards" shards_merged perf.data 8
