@@ -205,18 +205,13 @@ struct input *input_open(const char *path, const struct options *options)
 		input->fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
 	whole_file_input(input->fd);
 	if (input->fd < 0 && !input->recording)
-		fprintf(stderr, "ntrace: %s: %s\n", path, strerror(errno));
-	if (input->fd >= 0 && input->wrapped_at &&
-	    lseek(input->fd, input->wrapped_at, SEEK_SET) < 0) {
-		fprintf(stderr, "ntrace: %s: --wrapped-at needs a file, not a pipe\n", path);
-		input_close(input);
-		return NULL;
-	}
-	if ((input->fd < 0 && !input->recording) || output_is_input() || !begin(input)) {
-		input_close(input);
-		return NULL;
-	}
-	return input;
+		refuse("%s: %s", path, strerror(errno));
+	else if (input->fd >= 0 && input->wrapped_at && lseek(input->fd, input->wrapped_at, SEEK_SET) < 0)
+		refuse("%s: --wrapped-at needs a file, not a pipe", path);
+	else if (!output_is_input() && begin(input))
+		return input;
+	input_close(input);
+	return NULL;
 }
 
 static long read_piece(struct input *input)
@@ -309,7 +304,7 @@ int input_each(const char *path, const struct options *options, const struct inp
 	struct input *input = input_open(path, options);
 	struct stream streams[NT_FRAMES_IDS] = { 0 };
 	const uint8_t *data;
-	bool ok = input, damaged = false;
+	bool ok = input, damaged;
 	unsigned int id;
 	long n = 0;
 
@@ -317,9 +312,7 @@ int input_each(const char *path, const struct options *options, const struct inp
 		ok = give(input, streams, options->middle, to, ctx, data, n);
 	for (id = 0; ok && to->end && id < NT_FRAMES_IDS; id++)
 		ok = !streams[id].is_open || to->end(ctx, id);
-	if (input) {
-		damaged = input->deframer && deframer_errors(input->deframer);
-		input_close(input);
-	}
+	damaged = input && input->deframer && deframer_errors(input->deframer);
+	input_close(input);
 	return !ok || n < 0 ? EXIT_USAGE : damaged ? EXIT_TRACE : EXIT_CLEAN;
 }
