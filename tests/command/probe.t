@@ -67,12 +67,13 @@ make -s -C "$top/tests/driver" O="$O" KVER=6.12 guest >"$tap_tmp/make" 2>&1 || {
 "$board" run --kernel 6.12 --no-driver --topology power --harts 2 -- 'insmod /usr/lib/ntrace/ntrace-power.ko
 insmod /lib/ntrace/ntrace.ko
 cd /sys/kernel/debug/ntrace || exit 1
-sleep 3
+until [ "$(cat /sys/bus/platform/devices/*.trace/power/runtime_status | grep -c suspended)" = 4 ]; do sleep 0.1; done
 cat */registers | grep -c Impl
 echo 2 >/proc/sys/kernel/kptr_restrict
-perf record -q -o /tmp/perf.data -e ntrace// -C 0 -- sleep 3 2>/dev/null &
+perf record -q -o /tmp/perf.data -e ntrace// -C 0 -- sh -c "while [ ! -e /tmp/end ]; do sleep 0.1; done" 2>/dev/null &
+until cat */registers | grep -q "[2367abef] trTeControl"; do sleep 0.1; done
 for i in 1 2 3 4 5 6 7 8 9 10; do cat */registers; done | grep -c Impl
-wait
+touch /tmp/end; wait
 echo 0 >/sys/devices/system/cpu/cpu1/online
 cat */registers 2>&1 | grep -c -e Impl -e "No such device"
 echo 1 >/sys/devices/system/cpu/cpu1/online

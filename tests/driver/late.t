@@ -12,14 +12,13 @@ plan 21
 # needs this clock. The component would then remain when the clock disappears.
 patient=deferred_probe_timeout=3600
 # shellcheck disable=SC2016
-"$top/tools/board/board" run --harts 2 --deep-idle --timeout 200 --console "$tap_tmp/console" \
+"$top/tools/board/board" run --harts 2 --deep-idle --console "$tap_tmp/console" \
 	--append "maxcpus=1 slub_debug=FZP $patient" --dts-sed '
 	s/compatible = "qemu,trace-component".*/&\n clocks = <\&late>; clock-names = "timestamp";/
 	$a / { late: late-clock { compatible = "qemu,late-clock"; #clock-cells = <0>; }; };' -- '
 	'"$hide_symbols"'
 	pmu=/sys/bus/event_source/devices/ntrace
-	cpus() { n=0; while [ "$(cat $pmu/cpumask 2>/dev/null)" != "$1" ] && [ $n -lt 40 ]; do sleep 0.25; n=$((n + 1)); done
-		cat $pmu/cpumask; }
+	cpus() { until [ "$(cat $pmu/cpumask 2>/dev/null)" = "$1" ]; do sleep 0.1; done; cat $pmu/cpumask; }
 	record() { perf record -B --no-bpf-event -q -m,256K -o /tmp/p -e ntrace// "$@" >/tmp/log 2>&1; }
 	cd /sys/devices/system/cpu
 	echo "without its clock: $(ls -d $pmu 2>/dev/null)"
@@ -33,13 +32,15 @@ patient=deferred_probe_timeout=3600
 	echo "as a user: $(busybox su user -c "cat $pmu/cpu1/timestamp/counter" 2>&1 | grep -c "ermission denied")"
 	echo 0 >cpu1/online
 	echo "counter without power: $(cat $pmu/cpu1/timestamp/counter 2>&1 | grep -c "No such device")"
-	perf record -B --no-bpf-event -a -m,256K -o /tmp/p -e ntrace// -- /usr/lib/ntrace/work 1000000000 >/tmp/log 2>&1 &
-	sleep 2
+	perf record -B --no-bpf-event -C 0 -m,256K -o /tmp/p -e ntrace// -- /usr/lib/ntrace/work 1000000000 >/tmp/log 2>&1 &
+	until cat /sys/kernel/debug/ntrace/*/registers | grep -q "[2367abef] trTeControl"; do sleep 0.1; done
 	# Any user may read these files while the components whose names they contain disappear.
 	touch /tmp/look
-	while [ -e /tmp/look ]; do cat $pmu/cpu*/path $pmu/cpu*/sink $pmu/cpu*/trace_id; done >/dev/null 2>&1 &
+	while [ -e /tmp/look ]; do cat $pmu/cpu*/path $pmu/cpu*/sink $pmu/cpu*/trace_id; echo >>/tmp/looks; done >/dev/null 2>&1 &
+	looks() { until [ "$(wc -l </tmp/looks)" -ge "$1" ]; do sleep 0.1; done; }
+	: >/tmp/looks; looks 3
 	echo late-clock >/sys/bus/platform/drivers/late-clock/unbind
-	sleep 1
+	: >/tmp/looks; looks 10
 	rm /tmp/look
 	kill %1; killall work; wait
 	echo "unbound: $(cat $pmu/cpumask)."
@@ -66,7 +67,7 @@ is "the second CPU can be traced" "$(said 'trace of the second')" yes
 is "root can read the timestamp counter of the second CPU, and users cannot" \
 	"$(said 'counter of the second') $(said 'as a user')" "1 1"
 is "the timestamp counter of an offline CPU cannot be read" "$(said 'counter without power')" 1
-is "the clock disappears while all CPUs are traced: no CPU is left" "$(said unbound)" "."
+is "the clock disappears while its encoder traces: no CPU is left" "$(said unbound)" "."
 is "the clock appears again: both CPUs can be traced" "$(said 'bound again') $(said 'trace again')" "0-1 yes"
 is "the driver can be unloaded" "$(said unloaded)" yes
 is "an encoder appears while the driver is unloaded: no PMU remains" "$(said 'after unloading'), $(said 'after loading')" ", 0-1"
@@ -77,15 +78,16 @@ quiet "late"
 
 # Encoders lead to several sinks. One sink appears later than the other sinks, and disappears.
 # shellcheck disable=SC2016
-"$top/tools/board/board" run --harts 2 --topology choice --timeout 200 --console "$tap_tmp/console" --append "$patient" --dts-sed '
+"$top/tools/board/board" run --harts 2 --topology choice --console "$tap_tmp/console" --append "$patient" --dts-sed '
 	/trace@18003000/,/in-ports/s/compatible = .*/&\n clocks = <\&late>; clock-names = "timestamp";/
 	$a / { late: late-clock { compatible = "qemu,late-clock"; #clock-cells = <0>; }; };' -- '
 	pmu=/sys/bus/event_source/devices/ntrace
+	driver=/sys/bus/platform/devices/18003000.trace/driver
 	look() { echo "$1: $(cat $pmu/cpumask) $(sort $pmu/cpu0/path $pmu/cpu1/path | sed "s/.* //" | xargs)"; }
 	look before
-	insmod /usr/lib/ntrace/ntrace-clock.ko; sleep 1
+	insmod /usr/lib/ntrace/ntrace-clock.ko; until [ -e $driver ]; do sleep 0.1; done
 	look with
-	echo late-clock >/sys/bus/platform/drivers/late-clock/unbind; sleep 1
+	echo late-clock >/sys/bus/platform/drivers/late-clock/unbind; while [ -e $driver ]; do sleep 0.1; done
 	look without
 	/usr/lib/selftests/ntrace/record_test -t own_thread | grep -c "^ok 1"
 	rmmod ntrace && echo "unloaded: yes"' >"$tap_tmp/said" 2>"$tap_tmp/err"
@@ -99,23 +101,26 @@ quiet "several sinks"
 # Two harts share a sink. The sink disappears, and reappears while one of the harts is offline. The encoder of the
 # offline hart has no power.
 # shellcheck disable=SC2016
-"$top/tools/board/board" run --harts 2 --topology funnel --deep-idle --timeout 200 --console "$tap_tmp/console" --append "$patient" --dts-sed '
+"$top/tools/board/board" run --harts 2 --topology funnel --deep-idle --console "$tap_tmp/console" --append "$patient" --dts-sed '
 	/trace@18003000/,/in-ports/s/compatible = .*/&\n clocks = <\&late>; clock-names = "timestamp";/
 	$a / { late: late-clock { compatible = "qemu,late-clock"; #clock-cells = <0>; }; };' -- '
 	'"$hide_symbols"'
 	cpu1=/sys/devices/system/cpu/cpu1/online drv=/sys/bus/platform/drivers/late-clock
-	look() { sleep 2; echo "$1: $(cat /sys/bus/event_source/devices/ntrace/cpumask)"; }
-	insmod /usr/lib/ntrace/ntrace-clock.ko; look with
+	mask=/sys/bus/event_source/devices/ntrace/cpumask
+	# look NAME MASK: wait until these CPUs can be traced
+	look() { until [ "$(cat $mask 2>/dev/null)" = "$2" ]; do sleep 0.1; done; echo "$1: $(cat $mask)"; }
+	insmod /usr/lib/ntrace/ntrace-clock.ko; look with 0-1
+	until [ "$(cat /sys/bus/platform/devices/*.trace/power/runtime_status | grep -vc suspended)" = 0 ]; do sleep 0.1; done
 	# All components are suspended. The start of the event must resume them without a search in the device tree.
 	cd /sys/kernel/debug/tracing; echo of_graph_get_remote_port_parent >set_ftrace_filter; echo function >current_tracer
 	/usr/lib/selftests/ntrace/record_test -t own_thread | grep -o "^ok 1"
 	echo "searches: $(grep -c of_graph_get trace)"; echo nop >current_tracer; cd /
 	# The host may be so busy that the driver reports both CPUs before the clock appears, so clear the log.
 	dmesg -c >/dev/null
-	echo 0 >$cpu1; echo late-clock >$drv/unbind; look without
-	echo late-clock >$drv/bind; look offline
+	echo 0 >$cpu1; echo late-clock >$drv/unbind; look without ""
+	echo late-clock >$drv/bind; look offline 0
 	dmesg | grep "CPU 1 cannot"
-	echo 1 >$cpu1; look online
+	echo 1 >$cpu1; look online 0-1
 	perf record -B --no-bpf-event -q -m,256K -C 1 -o /tmp/p -e ntrace// -- taskset 2 /usr/lib/ntrace/work 1000 >/tmp/log && echo "trace: yes"
 	rmmod ntrace && echo "unloaded: yes"' >"$tap_tmp/said" 2>"$tap_tmp/err"
 sed 's/^/# /' "$tap_tmp/said"
@@ -126,13 +131,14 @@ quiet "a shared sink reappears"
 
 # The encoder of one hart disappears. The flight recorder must continue to record the other hart.
 # shellcheck disable=SC2016
-"$top/tools/board/board" run --harts 2 --flight 4M --timeout 200 --console "$tap_tmp/console" --append "$patient" --dts-sed '
+"$top/tools/board/board" run --harts 2 --flight 4M --console "$tap_tmp/console" --append "$patient" --dts-sed '
 	/trace@18001000/,/out-ports/s/compatible = .*/&\n clocks = <\&late>; clock-names = "timestamp";/
 	$a / { late: late-clock { compatible = "qemu,late-clock"; #clock-cells = <0>; }; };' -- '
+	encoder=/sys/bus/platform/devices/18001000.trace/driver
 	look() { echo "$1: $(ls -d /sys/bus/event_source/devices/ntrace/cpu[0-9]* | wc -l) $(cat /sys/devices/platform/ntrace-flight/state)"; }
-	insmod /usr/lib/ntrace/ntrace-clock.ko; sleep 1
+	insmod /usr/lib/ntrace/ntrace-clock.ko; until [ -e $encoder ]; do sleep 0.1; done
 	look with
-	echo late-clock >/sys/bus/platform/drivers/late-clock/unbind; sleep 1
+	echo late-clock >/sys/bus/platform/drivers/late-clock/unbind; while [ -e $encoder ]; do sleep 0.1; done
 	look without' >"$tap_tmp/said" 2>"$tap_tmp/err"
 sed 's/^/# /' "$tap_tmp/said"
 is "an encoder disappears: the flight recorder continues with the other encoder" "$(said with), $(said without)" "2 recording, 1 recording"

@@ -18,12 +18,12 @@ powered_board() {
 	# Detach from the host's folder, because a 9p file system does not survive a system suspend. Let the kernel
 	# wait for the power controller for up to an hour instead of 10 s.
 	# shellcheck disable=SC2016
-	"$top/tools/board/board" run --kernel "$2" --harts 2 --topology power --deep-idle --timeout 600 \
+	"$top/tools/board/board" run --kernel "$2" --harts 2 --topology power --deep-idle \
 		--append deferred_probe_timeout=3600 --console "$tap_tmp/console" --stats "$tap_tmp/stats" -- '
 	detach
 	'"$hide_symbols"'
 	pmu=/sys/bus/event_source/devices/ntrace
-	waits() { n=0; while ! eval "$1" && [ $n -lt 120 ]; do sleep 0.5; n=$((n + 1)); done; }
+	waits() { until eval "$1"; do sleep 0.1; done; }
 	suspended() { cat /sys/bus/platform/devices/*.trace/power/runtime_status | grep -c suspended; }
 	domains() { grep -c "^trace[0-9]* *on" /sys/kernel/debug/pm_genpd/pm_genpd_summary; }
 	record() { perf record -B --no-bpf-event -q -m,256K -o /tmp/p -e ntrace//u "$@" >/tmp/log 2>&1 || cat /tmp/log >&2; }
@@ -33,10 +33,11 @@ powered_board() {
 	echo "with it: $(cat $pmu/cpumask)"
 	waits "[ \$(suspended) = 4 ]"
 	echo "idle: $(suspended) $(domains)"
-	perf record -B --no-bpf-event -q -C 0 -m,256K -o /tmp/p -e ntrace// -- sleep 5 >/tmp/log 2>&1 &
+	perf record -B --no-bpf-event -q -C 0 -m,256K -o /tmp/p -e ntrace// -- \
+		sh -c "while [ ! -e /tmp/end ]; do sleep 0.1; done" >/tmp/log 2>&1 &
 	waits "[ \$(domains) = 3 ]"
 	echo "traced CPU: $(suspended) $(domains)"
-	wait
+	touch /tmp/end; wait
 	record -a -- /usr/lib/ntrace/work 1000
 	echo "trace: $(perf script -i /tmp/p --itrace=b 2>/dev/null | head -n 1000 | wc -l) $(perf report -i /tmp/p --stats 2>&1 | grep -c "errors")"
 	waits "[ \$(suspended) = 4 ]"
@@ -72,7 +73,7 @@ powered_board "$kernel" "$kernel"
 
 # An external debugger traces since reset. The driver must not use the components of the debugger until the debugger's
 # session has ended.
-"$top/tools/board/board" run --kernel "$kernel" --topology sram --model debugger=on --timeout 200 --console "$tap_tmp/console" \
+"$top/tools/board/board" run --kernel "$kernel" --topology sram --model debugger=on --console "$tap_tmp/console" \
 	--stats "$tap_tmp/stats" -- '
 	'"$hide_symbols"'
 	pmu=/sys/bus/event_source/devices/ntrace
