@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Compare `ntrace gdb` with the truth of the board, for three versions of gdb. The recorded program has two threads that
-# call functions of a library through the PLT. In the first recording both run on one CPU, and in the second they move
-# between two CPUs. The stack pointers in the truth show which calls are open.
+# Compare `ntrace gdb` with the truth of the board, for up to three versions of gdb. The recorded program has two
+# threads that call functions of a library through the PLT. In the first recording both run on one CPU, and in the
+# second they move between two CPUs. The stack pointers in the truth show which calls are open.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/gdb.sh"
 truth_dir=$O/tests/command-gdb-board
@@ -47,20 +47,23 @@ record >log 2>&1 || { cat log; exit 1; }
 truth_of data
 n=0
 : >lacking
+versions=
 for gdb in "$O/root/bin/gdb-multiarch" "$O/root/bin/gdb-multiarch-new" /usr/bin/gdb-multiarch; do
-	[ -x "$gdb" ] || { echo "$gdb" >>lacking; continue; }
-	n=$((n + 1))
+	if ! [ -x "$gdb" ]; then
+		case $gdb in /usr/*) why="on Debian: apt-get install gdb-multiarch" ;; *) why="tools/setup/setup prepares it" ;; esac
+		echo "$gdb $why" >>lacking
+		continue
+	fi
+	version=$("$gdb" --version | sed -n '1s/.* //p')
+	case " $versions " in *" $version "*) echo "$gdb another gdb has the same version" >>lacking; continue ;; esac
+	versions="$versions $version" n=$((n + 1))
 	# shellcheck disable=SC2046
-	shown data gdb-board.py 21 "$gdb" $([ $n = 1 ] && by_size "400 200" "10000 10000" || echo 400 200)
+	shown data gdb-board.py 21 "$gdb" $([ $n = 1 ] && by_size "400 200" "10000 10000" || by_size "100 50" "400 200")
 done
 truth_of moves
-[ ! -x "$gdb" ] || shown moves gdb-moves.py 9 "$gdb" 400 200
+# shellcheck disable=SC2046
+shown moves gdb-moves.py 9 gdb-multiarch $(by_size "100 100" "400 200")
 plan $(($(wc -l <results) + 4 - n))
 results $((n * 21 + 9))
-while read -r gdb; do
-	case $gdb in
-	/usr/*) skip "the gdb of this host" "on Debian: apt-get install gdb-multiarch" ;;
-	*) skip "$gdb" "tools/setup/setup prepares it" ;;
-	esac
-done <lacking
+while read -r gdb why; do skip "$gdb" "$why"; done <lacking
 done_testing
