@@ -17,7 +17,7 @@ put long/lib-one '\necho 1..1; echo not ok 1 - long'
 run() { (cd "$house" && O=$house/build JOBS=1 tests/run "$@" 2>&1 </dev/null); }
 ran() { run "$@" | sed -n 's/^== //p' | sort | paste -sd' '; }
 
-plan 32
+plan 33
 run lib >"$tap_tmp/lib"
 is "the name of an area runs its programs" "$(sed -n 's/^== //p' "$tap_tmp/lib" | sort | paste -sd' ')" "lib-one lib-two"
 is "the names of an area and of a program of another area" "$(ran lib perf/decode)" "lib-one lib-two perf-decode"
@@ -75,6 +75,10 @@ put lib/fails '\n. "$(dirname "$0")/../harness/tap.sh"\nneed_tool no-such-tool a
 is "a program skips on a host that lacks its tool, and names the package" "$(run lib/fails >"$tap_tmp/said"; grep '^1\.\.0' "$tap_tmp/said"; tail -n 1 "$tap_tmp/said")" \
 	"1..0 # SKIP this host has no no-such-tool; on Debian: apt-get install a-package
 0 passed, 0 failed, 1 skipped"
+put lib/fails '\n. "$(dirname "$0")/../harness/tap.sh"\nplan 1\nrecording good'
+is "a program skips on a host that lacks a tool of the functions that it calls" "$(CROSS_COMPILE=no-such- run lib/fails | tail -n 1; grep -o 'no no-such-.*' "$house/build/tests/lib-fails.log")" \
+	"0 passed, 0 failed, 1 skipped
+no no-such-gcc; on Debian: apt-get install gcc-riscv64-linux-gnu"
 rm "$house/tests/lib/fails.t"
 
 # The ledger limits the resources that an area may use.

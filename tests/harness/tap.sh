@@ -72,6 +72,14 @@ need_tool() {
 	command -v "$1" >/dev/null || skip_all "this host has no $1; on Debian: apt-get install $2"
 }
 
+# skip_without COMMAND PACKAGE PATTERN: skip the whole program if the host lacks the command, and if PATTERN matches the
+# text of the program
+skip_without() { command -v "$1" >/dev/null || ! grep -qE -e "$3" "$0" || need_tool "$1" "$2"; }
+skip_without "${CROSS_COMPILE-riscv64-linux-gnu-}gcc" gcc-riscv64-linux-gnu \
+	'riscv64-linux-gnu-|CROSS_COMPILE|calls_program|recording |recording_as|unit_(traces|workload)|lib/walk|harness/pcs|(bare|boot|guest|losses|memory|truth)\.sh'
+skip_without dtc device-tree-compiler 'board/board|dtc |(bare|boot|guest|truth)\.sh'
+skip_without qemu-riscv64-static qemu-user-static 'unit_(traces|workload)|harness/pcs'
+
 # calls_program [GCC-OPTION...]: build $tap_tmp/calls from tests/perf/calls.S
 calls_program() {
 	"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 "$@" -o "$tap_tmp/calls" "$top/tests/perf/calls.S"
