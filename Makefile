@@ -144,7 +144,8 @@ test: everything
 test-all: everything
 	@BOARD_BOOT=anew tests/run --all
 
-test-quick: tool
+test-quick:
+	@$(MAKE) $(if $(findstring -j,$(MAKEFLAGS)),,-j2) tool
 	@tests/run --quick
 
 test-long: everything
