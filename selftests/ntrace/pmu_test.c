@@ -91,20 +91,28 @@ static struct clock clock_of(int cpu)
 	return c;
 }
 
+/* Return the value of the counter at a time that follows from its base and frequency. */
+static double counter_at(const struct clock *clock, uint64_t time)
+{
+	return clock->base + (double)(time - clock->base_time) * clock->frequency / timebase();
+}
+
 /*
  * Return by how many seconds the counter of @cpu is behind the value that follows from its base and
- * frequency.
+ * frequency. A busy host may stop the guest at any time, so the counter may have any value between those
+ * of the times before and after the counter is read.
  */
 static double counter_is_late(int cpu, const struct clock *clock)
 {
 	unsigned int prescale;
 	uint64_t counter;
-	double expected;
+	double least, most;
 
 	prescale = cpu_number(cpu, "timestamp/prescale", 0);
+	least = counter_at(clock, time_csr());
 	counter = cpu_number(cpu, "timestamp/counter", 0) << 2 * prescale;
-	expected = clock->base + (double)(time_csr() - clock->base_time) * clock->frequency / timebase();
-	return (expected - counter) / clock->frequency;
+	most = counter_at(clock, time_csr());
+	return ((counter < least ? least : counter > most ? most : counter) - counter) / clock->frequency;
 }
 
 /*

@@ -133,10 +133,13 @@ TEST_F(snapshot, short_stretches_follow_long_ones)
 	EXPECT_EQ(st.nr_partial, 0);
 }
 
-/* An AUX record that passes the end of the buffer must not have more trace than other AUX records of the same work. */
+/*
+ * An AUX record that passes the end of the buffer must not have more trace than other AUX records of the same work. On
+ * a busy machine, interrupts add messages to all records, so compare with the largest of the other records.
+ */
 TEST_F(snapshot, end_of_the_buffer_adds_no_trace)
 {
-	uint64_t head, before, first = 0;
+	uint64_t head, before, first = 0, most = 0, most_past = 0;
 	unsigned int turns = 3000;
 	int round;
 
@@ -152,10 +155,14 @@ TEST_F(snapshot, end_of_the_buffer_adds_no_trace)
 		before = self->rec.page->aux_head;
 		record_work(&self->rec, turns);
 		head = self->rec.page->aux_head;
-		EXPECT_LT(head - before, first + first / 2)
-			TH_LOG("round %d, from %llu to %llu", round, (unsigned long long)before,
-			       (unsigned long long)head);
+		if (before / self->rec.aux_size == (head - 1) / self->rec.aux_size)
+			most = head - before > most ? head - before : most;
+		else
+			most_past = head - before > most_past ? head - before : most_past;
 	}
+	EXPECT_GT(most, 0);
+	EXPECT_GT(most_past, 0);
+	EXPECT_LT(most_past, most + most / 2);
 }
 
 TEST_F(snapshot, small_one_is_whole)
