@@ -13,8 +13,8 @@ make -s -C "$top/selftests/ntrace" O="$O" >&2 || exit 1
 # time, so tests/long/driver-load.t runs it.
 tests="pmu_test;attr_test;field_test;filter_test;record_test;snapshot_test;sample_test;security_test;life_test;load_test -t reader_that_stops_is_told"
 
-# make test runs all of record_test on the first board. On boards whose sinks differ, it runs only these tests, which fill
-# the windows of a sink and read all of their trace.
+# make test runs all of record_test on the first board, and in tests/driver/idle.t on the newer kernel. On boards whose
+# sinks differ, it runs only these tests, which fill the windows of a sink and read all of their trace.
 windows=$(by_size "record_test -t own_thread -t two_cpus_at_once -t buffer_goes_around_many_times -t full_buffer_is_flagged_and_goes_on_after_reading" \
 	record_test)
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "the board is not set up; make setup"
@@ -23,23 +23,25 @@ selftests "6.12, minimal hardware" "$(by_size "pmu_test;attr_test;field_test;fil
 # This board has a funnel, and an interrupt that sometimes occurs for no reason.
 guest_env=NTRACE_IRQ=spurious
 # tests/driver/idle.t runs pmu_test and attr_test on the same kernel.
-selftests "new, interrupt" "$(by_size "record_test;snapshot_test;life_test -t interrupt_of_a_full_sink -t cpu_goes_and_comes;load_test -t reader_that_stops_is_told" "$tests")" --kernel new --harts 2 --topology interrupt --model fault.irq_spurious=50
+selftests "new, interrupt" "$(by_size "$windows;snapshot_test;life_test -t interrupt_of_a_full_sink -t cpu_goes_and_comes;load_test -t reader_that_stops_is_told" "$tests")" --kernel new --harts 2 --topology interrupt --model fault.irq_spurious=50
 guest_env=
 # Events of an unprivileged user start and end on each hart while other events use the sink.
+guest_env=NTRACE_SECONDS=$(by_size 1 2)
 selftests "6.12, 4 harts share a sink" "share_test;field_test -t src_is_told" --kernel 6.12 --harts 4 --topology funnel \
 	--model funnel.fifo=256
+guest_env=
 # This board has ATB bridges, a CoreSight funnel, and an ETR that writes frames.
 selftests "6.12, harts share an ETR" "$(by_size "$windows;snapshot_test" \
 	"share_test;record_test;snapshot_test;life_test -t system_suspend")" --kernel 6.12 --harts "$(by_size 2 4)" --topology k3
 # These registers are older than the Trace Control Interface, and have no filters and no context.
-selftests "6.12, harts share SiFive's funnel" "$(by_size "record_test;attr_test" \
+selftests "6.12, harts share SiFive's funnel" "$(by_size "$windows;attr_test" \
 	"share_test;record_test;snapshot_test;attr_test;life_test")" --kernel 6.12 --board p550 --harts "$(by_size 2 4)"
 # With --icount, time counts instructions, so no timer expires late because of a busy host.
 guest_env=NTRACE_EXACT=1
 selftests "6.12, timers" "life_test -t small_buffer_after_a_large_one" --kernel 6.12 --icount
 guest_env=
 # The results of these tests depend on the kind of sink.
-selftests "new, SRAM" "record_test;snapshot_test;load_test -t reader_that_stops_is_told" \
+selftests "new, SRAM" "$windows;snapshot_test;load_test -t reader_that_stops_is_told" \
 	--kernel new --harts "$(by_size 1 2)" --topology sram
 # The address of this sink is fixed, so the device tree reserves the memory at this address.
 # shellcheck disable=SC2016
@@ -62,7 +64,7 @@ selftests "6.12, comparators of ranges" "$(by_size "filter_test;$windows" "filte
 selftests "6.12, late and undefined" "$(by_size "pmu_test;$windows" "pmu_test;record_test;life_test")" --kernel 6.12 --harts 2 --slow 4 \
 	--model active-delay=1,enable-delay=1,empty-delay=1,ts-active-delay=1,undef=7
 # These sinks write past the caches. A CPU does not see the trace until the driver invalidates the CPU's caches.
-selftests "6.12, memory that is not coherent" "record_test;snapshot_test" --kernel 6.12 --harts 2 --incoherent
+selftests "6.12, memory that is not coherent" "$windows;snapshot_test" --kernel 6.12 --harts 2 --incoherent
 # The memory of this sink is a reserved region without no-map, so the kernel maps this region.
 # shellcheck disable=SC2016
 large_only selftests "6.12, reserved memory that is not coherent" "record_test;snapshot_test" --kernel 6.12 --incoherent --dts-sed '
@@ -89,7 +91,7 @@ selftests "6.12, functions that fail" fail_test --kernel 6.12 --harts 2 --topolo
 large_only selftests "new, functions that fail" fail_test --kernel new --harts 2 --append slub_debug=FZP
 # An unprivileged user must not be able to stop the flight recorder or to take a sink from the recorder.
 for kver in $(kernels $(by_size lts "lts new")); do
-	selftests "$kver, flight recorder" flight_test --kernel $kver --harts 4 --topology funnel --flight 4M
+	selftests "$kver, flight recorder" flight_test --kernel $kver --harts $(by_size 2 4) --topology funnel --flight 4M
 done
 plan $tap_n
 done_testing
