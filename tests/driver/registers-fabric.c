@@ -69,6 +69,34 @@ void sifive_is_probed(void **state)
 	assert_int_equal(ntrace_encoder_check(&enc, NTRACE_CONFIG_CONTEXT, &all), -EOPNOTSUPP);
 }
 
+/* The funnel writes to the memory that the device tree reserves, if no window in it changes the upper 32 address bits. */
+void sifive_writes_to_reserved_memory(void **state)
+{
+	static const struct {
+		u64	start, end;
+		int	ret;
+	} regions[] = {
+		{ FAKE_MEM_BASE + 4, FAKE_MEM_BASE + 0x5004, 0 },
+		{ 0xffff0000, 0x100010000, -EINVAL },
+		{ 1ULL << 43, (1ULL << 43) + 0x10000, -EINVAL },
+		{ FAKE_MEM_BASE, FAKE_MEM_BASE + 8, -EINVAL },
+	};
+	unsigned int i;
+
+	sifive();
+	sink.mem = fake_mem;
+	for (i = 0; i < ARRAY_SIZE(regions); i++) {
+		sink.mem_start = regions[i].start;
+		sink.mem_end = regions[i].end;
+		assert_int_equal(sink.comp.ops->setup(&sink.comp), regions[i].ret);
+		if (!i) {
+			assert_int_equal(sink.area->min, FAKE_MEM_BASE + 8);
+			assert_int_equal(sink.area->max, FAKE_MEM_BASE + 0x5000 - 8);
+		}
+	}
+	shim_log[0] = 0;
+}
+
 void sifive_programs_what_silicon_takes(void **state)
 {
 	void *funnel_regs = sifive();

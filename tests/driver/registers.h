@@ -123,7 +123,7 @@ void funnel_counts_itself(void);
 	X(base_after_an_event_with_another_clock) X(counter_is_read_whole) X(counter_that_never_stands) \
 	X(sifive_is_probed) X(sifive_programs_what_silicon_takes) \
 	X(sifive_stops_when_its_window_is_full) X(sifive_window_across_a_line_is_refused) \
-	X(sifive_sink_error_is_reported) X(sifive_power_was_off) X(nothing_is_no_version_0) \
+	X(sifive_writes_to_reserved_memory) X(sifive_sink_error_is_reported) X(sifive_power_was_off) X(nothing_is_no_version_0) \
 	X(timestamp_of_one_mode) X(circular_after_one_that_stopped) \
 	X(memory_of_the_system_is_preferred) X(mode_that_is_no_longer_taken_is_an_error) X(start_is_coarser_than_limit) \
 	X(setting_that_is_no_longer_taken_is_an_error) X(range_ends_at_the_top_of_the_address_space) \
