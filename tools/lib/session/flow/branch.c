@@ -10,6 +10,7 @@
 
 /* The state of one stretch, which is the trace from a start of the encoder to its stop (see trace.h) */
 struct branches {
+	struct nt_session *session;
 	const struct nt_branch_sink *sink;
 	void		*part;		/* return value of @sink->begin() */
 	/* the next branch to report is the start of the trace at @begin_addr (NT_BRANCH_BEGIN) */
@@ -83,8 +84,7 @@ static const uint8_t kinds[] = {
 	[NT_END_INDIRECT_JUMP]	= NT_BRANCH_JUMP,
 	[NT_END_INDIRECT_CALL]	= NT_BRANCH_CALL,
 	[NT_END_RETURN]		= NT_BRANCH_RETURN,
-	/* a swap (jalr between two link registers) is a return and a call, so the call depth does not change */
-	[NT_END_SWAP]		= NT_BRANCH_JUMP,
+	[NT_END_SWAP]		= NT_BRANCH_CALL,
 	[NT_END_TRAP_RETURN]	= NT_BRANCH_TRAP_RETURN,
 };
 
@@ -98,6 +98,18 @@ static uint8_t trap_kind(const struct nt_who *who, uint64_t addr, uint8_t end)
 	if (nt_who_read(who, addr, &insn, sizeof(insn)) == sizeof(insn) && insn == ECALL)
 		return NT_BRANCH_SYSCALL;
 	return NT_BRANCH_EXCEPTION;
+}
+
+/*
+ * Return true if a swap (jalr between two link registers) is a return and a call, so that the call depth does not
+ * change. The swap goes to the middle of a function. Programs of Go use the same instruction to call functions.
+ */
+static bool keeps_depth(const struct branches *s, const struct nt_who *who, uint64_t to)
+{
+	struct nt_place place;
+
+	nt_session_where(s->session, nt_who_space(who, to), to, &place);
+	return place.symbol && place.offset;
 }
 
 static bool is_branch(const struct nt_range *range)
@@ -124,6 +136,8 @@ static int give_range(struct branches *s, const struct nt_who *who, const struct
 		branch.length = 2 * range->last_len;
 		branch.from = end - branch.length;
 		branch.kind = range->how < sizeof(kinds) ? kinds[range->how] : NT_BRANCH_JUMP;
+		if (range->how == NT_END_SWAP && has_to && keeps_depth(s, who, to))
+			branch.kind = NT_BRANCH_JUMP;
 	}
 	return give(s, who, &branch);
 }
@@ -215,6 +229,7 @@ static void *begin_stretch(void *ctx, uint64_t stretch)
 	if (!branches)
 		return NULL;
 	branches->missing = NT_BRANCH_MISSING | (cpu && cpu->nt.return_depth ? NT_BRANCH_HIDDEN : 0);
+	branches->session = job->session;
 	branches->sink = job->sink;
 	branches->part = job->sink->begin(job->ctx, stretch);
 	if (branches->part)
