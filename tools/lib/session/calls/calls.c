@@ -283,6 +283,7 @@ static bool slice_of(struct ns_part *p, const struct nt_who *who, const struct n
 	 * the switch for the next thread, and not for the previous one
 	 */
 	int64_t late = p->open ? p->running.late : 0;
+	uint64_t last = p->open ? p->running.last_insns : 0;
 
 	if (p->open && p->slice.tid == who->tid && p->slice.cpu == who->cpu)
 		return true;
@@ -290,9 +291,11 @@ static bool slice_of(struct ns_part *p, const struct nt_who *who, const struct n
 	if (p->open)
 		p->slice.end = p->running.last;
 	p->slice.late -= late;
+	p->slice.insns += last;
 	if (!new_slice(p, who->tid, who->cpu, p->running.last))
 		return false;
 	p->slice.late = late;
+	p->slice.insns -= last;
 	p->slice.at = first;
 	p->slice.space = nt_who_space(who, first);
 	p->slice.fresh = p->fresh++;

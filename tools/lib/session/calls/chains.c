@@ -337,12 +337,17 @@ static int take_start(struct nt_chain *chain, const struct start *start)
 
 static int begin_slice(struct nt_chain *chain, const struct nt_who *who)
 {
+	uint64_t last = chain->inside ? chain->running.last_insns : 0;
+
 	chain->inside = true;
 	chain->tid = who->tid;
 	chain->cpu = who->cpu;
 	chain->stack.switches = 0;
 	ns_running_begin(&chain->running);
-	return take_start(chain, find_start(chain->chains, chain->stretch, chain->nth++, 0));
+	if (take_start(chain, find_start(chain->chains, chain->stretch, chain->nth++, 0)))
+		return -1;
+	chain->insns -= last;
+	return 0;
 }
 
 int ns_chain_replay(struct ns_stack *stack, const struct ns_event *e)

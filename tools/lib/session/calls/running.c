@@ -26,13 +26,17 @@ static bool has_switched(struct ns_running *running, const struct nt_who *who,
 	if (branch->kind != NT_BRANCH_RETURN)
 		return false;
 	nt_session_where(running->session, nt_who_space(who, branch->from), branch->from, &place);
-	return place.symbol && !strcmp(place.symbol, "__switch_to");
+	if (!place.symbol || strcmp(place.symbol, "__switch_to"))
+		return false;
+	running->last_insns = branch->insns;
+	return true;
 }
 
 const struct nt_who *ns_running_slow(struct ns_running *running, const struct nt_who *who,
 				     const struct nt_branch *branch)
 {
 	running->late = 0;
+	running->last_insns = 0;
 	if (running->known && who->tid != running->who.tid) {
 		if (!running->switching)
 			running->chosen = who->time > ns_who_now(who) ? who->time : ns_who_now(who);

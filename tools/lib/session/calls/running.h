@@ -19,6 +19,7 @@ struct ns_running {
 	bool		known;		/* trace has not stopped since the last branch */
 	bool		switching;
 	uint64_t	insns;		/* number of instructions since the next thread's id was written */
+	uint64_t	last_insns;	/* instructions of the branch that belong to the previous thread, if the thread changes */
 	uint64_t	from, last;	/* times of the slice's start and of the last branch or switch, ns */
 	uint64_t	chosen;		/* time at which the next thread's id was written, ns */
 	/* time from @chosen to the switch, if the last branch is the first one after a switch, ns; otherwise 0 */
