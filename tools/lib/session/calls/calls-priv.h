@@ -249,6 +249,8 @@ struct ns_thread_calls {
 	int32_t		cpu;
 	uint64_t	stretch, begin, end;
 	bool		begun;
+	const struct ns_outer *ahead;	/* the outer events of the slice that follow the current event */
+	size_t		nr_ahead;
 	int		error;		/* value other than 0 that ns_calls_give() returned; 0: none */
 };
 

@@ -306,9 +306,26 @@ static bool thread_resumed(struct ns_stack *stack, size_t nth, const struct ns_e
 	return !calls->each_slice || !calls->each_slice(calls->slice_ctx, t, nth, e->insns, e->ran);
 }
 
+static bool thread_ahead(struct ns_stack *stack, size_t nth, struct ns_event *e)
+{
+	struct ns_thread_calls *t = stack->ctx;
+
+	if (nth >= t->nr_ahead)
+		return false;
+	*e = t->ahead[nth].event;
+	return true;
+}
+
+static const char *thread_symbol(const struct ns_stack *stack, const struct ns_frame *frame)
+{
+	const struct ns_thread_calls *t = stack->ctx;
+
+	return t->calls->functions.all.at[frame->function].symbol;
+}
+
 static const struct ns_stack_ops thread_ops = {
 	.enter = thread_enter, .leave = thread_leave, .drop = thread_drop, .switched = thread_switched,
-	.resumed = thread_resumed,
+	.resumed = thread_resumed, .ahead = thread_ahead, .symbol = thread_symbol,
 };
 
 static void add_children(struct ns_thread_calls *t, uint64_t ran, uint64_t insns)
@@ -363,6 +380,8 @@ static int take_outer(struct ns_thread_calls *t, const struct ns_slice *s)
 		if (!add_unknown(t, s, outer->unknown) || !add_totals(t, s->totals.at + totals, outer->totals - totals))
 			return -1;
 		totals = outer->totals;
+		t->ahead = outer + 1;
+		t->nr_ahead = end - t->ahead;
 		event = outer->event;
 		event.insns += t->insns;
 		event.ran += t->ran;

@@ -10,6 +10,7 @@
 #define NO_RETURN	1	/* an odd address, at which no instruction can be */
 #define SWITCH_CODE	256	/* maximum number of bytes from the load of the stack pointer to the jump or return */
 #define WAITING_MAX	4096	/* maximum number of waiting stacks of a thread; above this the oldest is dropped */
+#define LEFT_DEPTH	16	/* number of the newest calls that are searched for a call which uses another stack */
 #define RESUME_DEPTH	64	/* number of the newest calls of a waiting stack that are searched for an address */
 
 void ns_event_init(struct ns_event *event, const struct nt_who *who, const struct nt_branch *branch,
@@ -86,7 +87,8 @@ static enum ns_jump find_jump(const struct ns_stack *stack, const struct ns_even
 			      const struct nt_place *to)
 {
 	if (to->symbol ? ns_same_function(from, to) : !from->symbol && !ns_is_indirect(stack, e))
-		return NS_JUMP_INSIDE;
+		/* the function may contain the code of a switch */
+		return to->offset && ns_is_indirect(stack, e) && ns_code_before(stack, e)->loads ? NS_JUMP_MIDDLE : NS_JUMP_INSIDE;
 	return to->symbol && !to->offset ? NS_JUMP_TAIL : NS_JUMP_MIDDLE;
 }
 
@@ -111,10 +113,14 @@ enum ns_jump ns_jump_to(const struct ns_stack *stack, const struct ns_event *e)
 	return target->jump;
 }
 
-/* "ld sp, N(REG)", its compressed form, or "c.mv sp, REG" with another register than the frame pointer */
+/*
+ * "ld sp, N(REG)", its compressed form, or "addi sp, REG, N" and "c.mv sp, REG" with another register than the stack
+ * pointer and the frame pointer
+ */
 static bool loads_sp(uint32_t insn)
 {
 	return (insn & 0x6fff) == 0x2103 || (insn & 0xcf83) == 0x4102 ||
+	       ((insn & 0x7fff) == 0x0113 && (insn >> 15 & 31) != 2 && (insn >> 15 & 31) != 8) ||
 	       ((insn & 0xff83) == 0x8102 && insn & 0x7c && (insn & 0x7c) != 8 << 2);
 }
 
@@ -224,7 +230,7 @@ bool ns_stack_add(struct ns_stack *stack, const struct ns_frame *frame)
 	if (!ns_array_add(&stack->cur.open, *frame))
 		return false;
 	stack->cur.open.at[stack->cur.open.nr - 1].below = below;
-	stack->cur.open.at[stack->cur.open.nr - 1].unsure |= unsure;
+	stack->cur.open.at[stack->cur.open.nr - 1].unsure_caller |= unsure;
 	stack->cur.signals += frame->signal;
 	return true;
 }
@@ -405,14 +411,22 @@ static bool end_tail_call(struct ns_stack *stack, size_t nth, const struct ns_ev
 
 /* ---- Returns ---- */
 
-/* Return true if @f is a call of _Unwind_Resume(), with which a function passes an exception to its callers. */
+/*
+ * Return true if @f is a call of _Unwind_Resume() or __pthread_unwind_next(), with which a function passes an exception
+ * or a cancellation to its callers
+ */
 static bool passes_exception(const struct ns_stack *stack, const struct ns_frame *f)
 {
 	struct nt_insn auipc, call;
 	struct nt_place place;
+	const char *name;
 	uint8_t code[8];
 	uint64_t to;
 
+	name = stack->ops->symbol && !f->unseen ? stack->ops->symbol(stack, f) : NULL;
+	/* the C library has several names of a function, which differ in the underscores before it */
+	if (name && !strcmp(name + strspn(name, "_"), "pthread_unwind_next"))
+		return true;
 	if (nt_session_read(stack->session, f->ret_space, f->ret - 8, code, 8) != 8 ||
 	    !nt_insn_decode(NULL, code + 4, 4, &call))
 		return false;
@@ -446,25 +460,62 @@ int64_t ns_find_function(const struct ns_stack *stack, uint64_t space, uint64_t 
 }
 
 /*
- * Return the index of the newest call that may continue at @to with longjmp(), because a function such as setjmp()
- * has returned to @to in this call. Return -1 if there is none. If longjmp() may also continue older calls, set
- * ns_frame::unsure of all calls from the caller of the oldest of these to the newest. If the oldest is part of a
- * recursion, also set it for the older calls of this recursion, which have the same return address.
+ * Return true if the calls in @open with an index less than @nth expect the returns that follow the current event, as
+ * far as these are known.
  */
-static int64_t find_resume(struct ns_stack *stack, uint64_t to)
+static bool fits(struct ns_stack *stack, const struct ns_frame *open, int64_t nth)
 {
-	int64_t i, newest = -1, oldest = -1;
+	struct ns_event e;
+	size_t i;
+
+	for (i = 0; nth > 0 && stack->ops->ahead && stack->ops->ahead(stack, i, &e); i++) {
+		nth--;
+		if (e.kind != NT_BRANCH_RETURN || e.flags || open[nth].outer || open[nth].trap || open[nth].signal || open[nth].missing)
+			break;
+		if (open[nth].ret != e.to)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Return the index of the newest call that may continue at @to with longjmp(), because a function such as setjmp()
+ * has returned to @to in this call. If @fit is set, consider only calls that fit to the following code. Return -1 if
+ * there is none. Set *oldest to the index of the oldest such call.
+ */
+static int64_t choose_resume(struct ns_stack *stack, uint64_t to, bool fit, int64_t *oldest)
+{
+	int64_t i, newest = -1;
 	struct ns_frame *f;
 
 	for (i = (int64_t)stack->cur.open.nr - 1; i >= 0; i--) {
 		f = &stack->cur.open.at[i];
 		if (f->trap)
 			break;
-		if (f->resume != to || f->outer)
+		if (f->resume != to || f->outer || (fit && !fits(stack, stack->cur.open.at, i + 1)) ||
+		    (i + 1 < (int64_t)stack->cur.open.nr && passes_exception(stack, f + 1)))
 			continue;
-		oldest = i;
+		*oldest = i;
 		if (newest < 0)
 			newest = i;
+	}
+	return newest;
+}
+
+/*
+ * Return the index of the call that continues at @to with longjmp(), or -1. If longjmp() may also continue older calls,
+ * mark these calls and their callers in the same recursion as unsure.
+ */
+static int64_t find_resume(struct ns_stack *stack, uint64_t to)
+{
+	int64_t i, oldest = -1, newest = choose_resume(stack, to, false, &oldest), fit;
+
+	if (oldest == newest)
+		return newest;
+	fit = choose_resume(stack, to, true, &i);
+	if (fit >= 0) {
+		newest = fit;
+		oldest = i;
 	}
 	if (oldest == newest)
 		return newest;
@@ -605,6 +656,10 @@ static int64_t expected(const struct ns_waiting *w, uint64_t to)
 
 	if (w->ret == to)
 		return i;
+	if (w->left >= 0 && w->left_ret == to)
+		return w->left;
+	if (w->next == to)
+		return i + 1;
 	for (; i >= end && !w->stack.open.at[i].trap; i--) {
 		if (w->stack.open.at[i].resume == to && !w->stack.open.at[i].outer)
 			return i + 1;
@@ -612,34 +667,116 @@ static int64_t expected(const struct ns_waiting *w, uint64_t to)
 	return -1;
 }
 
-/* Return the index of the waiting stack that continues at @to, by the rules in callstack.h. Return -1 if none does. */
-static int64_t choose_stack(const struct ns_stack *stack, uint64_t to, bool symmetric)
+/*
+ * Return the index of the waiting stack that continues at @to, by the rules in callstack.h. If @fit is set, consider
+ * only stacks that fit to the following code, and set *nr to their number. Return -1 if no stack continues there.
+ */
+static int64_t choose_stack(struct ns_stack *stack, uint64_t to, bool symmetric, bool fit, size_t *nr)
 {
+	int64_t i, call, starter = -1, oldest = -1, started = -1;
 	const struct ns_waiting *w;
-	int64_t i, oldest = -1, started = -1;
 
 	for (i = 0; i < (int64_t)stack->waiting.nr; i++) {
 		w = &stack->waiting.at[i];
-		if (expected(w, to) < 0)
+		call = expected(w, to);
+		if (call < 0 || (fit && !fits(stack, w->stack.open.at, call)))
 			continue;
-		if (!symmetric && stack->cur.starter && w->stack.number + 1 == stack->cur.starter)
-			return i;
+		++*nr;
+		if (starter < 0 && !symmetric && stack->cur.starter && w->stack.number + 1 == stack->cur.starter)
+			starter = i;
 		if (oldest < 0)
 			oldest = i;
 		if (started < 0 && w->stack.starter == stack->cur.number + 1)
 			started = i;
 	}
-	return symmetric || started < 0 ? oldest : started;
+	return starter >= 0 ? starter : symmetric || started < 0 ? oldest : started;
+}
+
+static void make_unsure(struct ns_one_stack *one, int64_t nth)
+{
+	while (nth-- > 0)
+		one->open.at[nth].unsure = true;
+}
+
+/*
+ * Choose the stack that continues at @to, like choose_stack(). @own is the index of the call of the current stack that
+ * also expects @to, or -1. Mark the calls of all stacks that may continue as unsure if their order is not known.
+ */
+static int64_t find_stack(struct ns_stack *stack, uint64_t to, bool symmetric, int64_t own)
+{
+	size_t all = 0, nr = 0;
+	int64_t first = choose_stack(stack, to, symmetric, false, &all), chosen, i, call;
+
+	if (first < 0 || all + (own >= 0) < 2)
+		return first;
+	chosen = choose_stack(stack, to, symmetric, true, &nr);
+	if (own >= 0 && fits(stack, stack->cur.open.at, own))
+		nr++;
+	else
+		own = -1;
+	if (!nr)
+		return first;
+	stack->unordered |= chosen != first;
+	if (nr < 2 || !stack->unordered)
+		return chosen;
+	make_unsure(&stack->cur, own);
+	for (i = 0; i < (int64_t)stack->waiting.nr; i++) {
+		call = expected(&stack->waiting.at[i], to);
+		if (call >= 0 && fits(stack, stack->waiting.at[i].stack.open.at, call))
+			make_unsure(&stack->waiting.at[i].stack, call);
+	}
+	return chosen;
+}
+
+/* Return true if the code that made the call @f has loaded the stack pointer before, so that @f uses another stack. */
+static bool uses_other_stack(const struct ns_stack *stack, const struct ns_frame *f)
+{
+	struct ns_event call = { .from = f->ret - 4, .from_space = f->ret_space };
+	struct nt_insn insn;
+	uint8_t code[4];
+
+	if (f->kind != NT_BRANCH_CALL || f->missing ||
+	    nt_session_read(stack->session, call.from_space, call.from, code, sizeof(code)) != sizeof(code))
+		return false;
+	if (nt_insn_decode(NULL, code, 4, &insn) != 4 || (insn.klass != NT_CLASS_CALL && insn.klass != NT_CLASS_INDIRECT_CALL))
+		call.from += 2;
+	return ns_code_before(stack, &call)->loads;
+}
+
+/* Return the index of the newest call whose function has called code on another stack. Return -1 if there is none. */
+static int64_t find_left(const struct ns_stack *stack)
+{
+	int64_t i = (int64_t)stack->cur.open.nr - 1, end = i > LEFT_DEPTH ? i - LEFT_DEPTH : 0;
+
+	for (; i > end && !is_trap_or_signal(&stack->cur.open.at[i]); i--) {
+		if (uses_other_stack(stack, &stack->cur.open.at[i]))
+			return i - 1;
+	}
+	return -1;
+}
+
+/* Return the address behind the instruction that leaves. Return 0 if it is in another function. */
+static uint64_t find_next(const struct ns_stack *stack, const struct ns_event *e)
+{
+	uint64_t next = e->from + e->length;
+	struct nt_place from, to;
+
+	nt_session_where(stack->session, e->from_space, e->from, &from);
+	nt_session_where(stack->session, e->from_space, next, &to);
+	return ns_same_function(&from, &to) ? next : 0;
 }
 
 /* Add the current stack to the waiting stacks, and make a new stack the current one. Return false if out of memory. */
-static bool wait_on(struct ns_stack *stack, const struct ns_spent *now)
+static bool wait_on(struct ns_stack *stack, const struct ns_event *e, const struct ns_spent *now)
 {
 	struct ns_waiting w = { .stack = { .number = stack->nr_stacks + 1, .away = *now } };
 	const struct ns_frame *top = stack->cur.open.nr ? &stack->cur.open.at[stack->cur.open.nr - 1] : NULL;
 
 	if (stack->waiting.nr >= WAITING_MAX && !drop_waiting(stack, 0))
 		return false;
+	w.next = find_next(stack, e);
+	w.left = find_left(stack);
+	w.left_ret = w.left >= 0 ? stack->cur.open.at[w.left].ret : 0;
 	exchange(stack, &w);
 	w.since = *now;
 	w.ret = top ? w.stack.open.at[w.stack.open.nr - 1].ret : 0;
@@ -659,7 +796,7 @@ static int continue_stack(struct ns_stack *stack, size_t nth, const struct ns_ev
 	w.stack.away.ran += now->ran - w.since.ran;
 	if (starter != w.stack.number + 1)
 		w.stack.starter = before;
-	if (!wait_on(stack, now))
+	if (!wait_on(stack, e, now))
 		return -1;
 	exchange(stack, &w);
 	event = *e;
@@ -676,7 +813,7 @@ static int start_stack(struct ns_stack *stack, const struct ns_event *e, const s
 	uint32_t before = stack->cur.number + 1;
 	struct ns_event event = *e;
 
-	if (!wait_on(stack, now))
+	if (!wait_on(stack, e, now))
 		return -1;
 	stack->nr_stacks++;
 	stack->cur.starter = before;
@@ -698,13 +835,18 @@ static int take_switch(struct ns_stack *stack, const struct ns_event *e)
 	const struct ns_spent now = {
 		.time = e->time, .insns = e->insns + stack->cur.away.insns, .ran = e->ran + stack->cur.away.ran,
 	};
-	int64_t i;
+	int64_t i, own;
 	int ret;
 
 	stack->switches++;
 	if (stack->ops->replay)
 		return stack->ops->replay(stack, e) ?: 2;
-	i = choose_stack(stack, e->to, top && top->ret == e->to);
+	own = stack->waiting.nr ? find_left(stack) : -1;
+	if (top && top->ret == e->to)
+		own = (int64_t)stack->cur.open.nr - 1;
+	else if (own >= 0 && stack->cur.open.at[own].ret != e->to)
+		own = -1;
+	i = find_stack(stack, e->to, own >= 0, own);
 	if (i >= 0)
 		return continue_stack(stack, i, e, &now);
 	ret = return_to(stack, e, ns_code_before(stack, e)->saves);
@@ -1180,7 +1322,7 @@ static bool return_outer(struct ns_stack *stack, const struct ns_event *e)
 	nt_session_where(stack->session, e->to_space, e->to, &to);
 	if (ns_same_function(&from, &to))
 		return true;
-	return ns_stack_drop(stack, e) && continue_outer(stack, e);
+	return drop_calls(stack, e) && continue_outer(stack, e);
 }
 
 /*

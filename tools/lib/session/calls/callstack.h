@@ -23,11 +23,16 @@
  *			calls, and expects the return address of its newest call. If a waiting stack
  *			expects the target, this stack continues, and the current stack waits. If
  *			no stack expects the target, a new stack starts. If several stacks expect it, the
- *			stack that has started the current one is preferred, then a stack that the
+ *			stack is preferred whose callers are those to which the following code returns,
+ *			then the stack that has started the current one, then a stack that the
  *			current one has started, then the stack that waits for the longest time. If
  *			the newest call of the current stack also has this return address, all of these
  *			stacks switch at the same place in the code, and the one of them that waits for
- *			the longest time continues.
+ *			the longest time continues. If a stack of the thread has already continued before
+ *			one that waited longer, their calls are unsure. A call by code that has loaded the stack pointer runs on another stack, but belongs
+ *			to its caller's stack. If this call switches, the stack also expects the return
+ *			address of the function that has made the call, as goroutines of Go do. If a function
+ *			contains the code of the switch, its stack expects the address behind this code.
  *
  *	missing code	All code that the recording lacks is treated as a single call, which ends like
  *			any other call. If execution continues in known code, at an address that no open
@@ -108,7 +113,8 @@ struct ns_frame {
 	bool		outer;		/* the trace does not contain the start of the call */
 	bool		nested;		/* an older open call is a call of the same function */
 	bool		saves;		/* code that made a tail call to the function had saved the stack pointer */
-	bool		unsure;		/* longjmp() may have ended the call, or its start was not traced */
+	bool		unsure;		/* it may be another call that continues, or the start was not traced */
+	bool		unsure_caller;	/* the caller may be another call */
 	bool		hidden;		/* the call may have ended in code that is missing or that a filter excludes */
 	bool		paused;		/* tracing was off for some time during the call */
 	bool		missing;	/* missing code has made the call, so the return address is unknown */
@@ -117,7 +123,7 @@ struct ns_frame {
 /* ns_frame_is_sure() - return true if the trace contains both the start and the end of a call */
 static inline bool ns_frame_is_sure(const struct ns_frame *frame)
 {
-	return !frame->outer && !frame->unsure && !frame->hidden;
+	return !(frame->outer | frame->unsure | frame->unsure_caller | frame->hidden);
 }
 
 struct ns_stack;
@@ -151,6 +157,13 @@ struct ns_stack_ops {
 	 * NULL. Return false on an error.
 	 */
 	bool	(*resumed)(struct ns_stack *stack, size_t nth, const struct ns_event *event);
+	/*
+	 * Get the event that follows @nth events after the current one, from 0. May be NULL. Return false if it is not
+	 * known, or if calls that start after the current event are open at that event.
+	 */
+	bool	(*ahead)(struct ns_stack *stack, size_t nth, struct ns_event *event);
+	/* Return the name of the function of a frame. May be NULL. */
+	const char *(*symbol)(const struct ns_stack *stack, const struct ns_frame *frame);
 	/* Called before all calls are dropped with unknown ends. May be NULL. Return false if out of memory. */
 	bool	(*drop)(struct ns_stack *stack, const struct ns_event *event);
 };
@@ -183,6 +196,13 @@ struct ns_waiting {
 	/* time and instructions of the thread up to the moment at which the stack began to wait */
 	struct ns_spent	since;
 	uint64_t	ret;		/* return address of the stack's newest call; 0: none */
+	/*
+	 * index of the newest call whose function has called code on another stack, such as a scheduler, and its return
+	 * address; -1: none
+	 */
+	int64_t		left;
+	uint64_t	left_ret;
+	uint64_t	next;		/* address behind the jump that left, if its function contains it; else 0 */
 };
 
 enum ns_jump {
@@ -221,6 +241,7 @@ struct ns_stack {
 	NS_ARRAY(struct ns_waiting) waiting;	/* waiting stacks, in the order in which they began to wait */
 	uint32_t	switches;	/* number of events of the slice that could switch to another stack */
 	uint32_t	nr_stacks;	/* number of stacks that were started, without the first one */
+	bool		unordered;	/* a stack has continued before another one that waited for a longer time */
 };
 
 /*
