@@ -5,7 +5,7 @@
  *	judge-calls TRUTH ELF LIST [ELF LIST]...
  *
  * TRUTH is from a board with one hart and truth-stacks=on. ELF is a static program with symbols, and LIST has the
- * calls that list-calls found in the recording of this program. If the first line of LIST is "kernel", the recording
+ * calls that list-calls found in the recording of this program. User code of the recorder is ignored. If the first line of LIST is "kernel", the recording
  * has kernel code. "missing FROM TO" in LIST is an address range whose code the recording lacks. If the program has
  * no function in this range, no reader can know how many instructions executed there. Therefore positions do not
  * count these instructions, and calls inside the range are ignored.
@@ -24,9 +24,13 @@
  * from the interrupted instruction. If the reader marks a call as open although the call has ended, this program
  * counts the call as "marked" and not as "wrong".
  *
- * Stack pointers of a thread that differ by less than STACK_GAP belong to one stack, and each stack has its own
- * calls. If a handler uses another stack, its calls belong to the stack that the handler interrupted. This program
- * has no other rules about calls, and shares no code with the library that it judges.
+ * Each stack of a thread has its own calls. While the thread only adds numbers to the stack pointer, it stays on one
+ * stack. An instruction that loads the stack pointer may switch to another stack, and so may the kernel. If the stack
+ * pointers between two such switches overlap those between two others, they belong to the same stack. If a handler or a
+ * called function uses another stack than its caller, its calls belong to the stack of the caller. If a call through t0
+ * ends on another stack, the program has moved the stack, with the stack pointers of all open calls.
+ *
+ * This program has no other rules about calls, and shares no code with the library that it judges.
  */
 #include <fcntl.h>
 #include <gelf.h>
@@ -38,7 +42,7 @@
 
 #include "truth.h"
 
-#define STACK_GAP	(16 << 10)
+#define SIGNAL_FRAME	4096		/* maximum number of bytes that the kernel stores on the stack for a signal */
 #define KERNEL_STACK	14		/* log2 of the size of a kernel stack, which is also its alignment */
 #define KERNEL		(1ULL << 63)
 #define LI_A7_SIGRETURN	0x08b00893	/* "li a7, 139", the last instruction before the ecall of rt_sigreturn() */
@@ -77,10 +81,10 @@ struct frame {
 	bool		any_sp;		/* the call ends at any @sp, because its return address is in t0 */
 	bool		trap;
 	bool		handler;	/* a signal handler or a trap */
-	size_t		alias;		/* index + 1 of a handler's separate stack, or 0 without one */
+	size_t		alias;		/* index + 1 of the called function's stack if its caller has another one, or 0 */
 };
 
-/* Calls of one stack, including calls of handlers that interrupt this stack */
+/* Calls of one stack, including calls of handlers and functions that were called on this stack and use another one */
 struct calls {
 	uint64_t	last;		/* position at which the thread last used the stack */
 	ARRAY(struct frame) open;
@@ -88,7 +92,12 @@ struct calls {
 
 struct stack {
 	uint64_t	from, to;
-	size_t		calls, own;	/* indices in thread::calls. @own omits the calls of handlers */
+	size_t		calls, own;	/* indices in thread::calls. @own omits the calls of another stack */
+};
+
+/* Lowest and highest stack pointer between two possible switches of stacks */
+struct stay {
+	uint64_t	from, to;
 };
 
 struct range {
@@ -100,6 +109,7 @@ struct program {
 	const char	*list;
 	bool		kernel;
 	uint64_t	entry;
+	bool		started;	/* a thread has executed the instruction at @entry */
 	ARRAY(struct range) functions, missing;
 	size_t		judged, wrong, marked;
 };
@@ -107,18 +117,23 @@ struct program {
 struct thread {
 	int32_t		tid;
 	struct program	*program;
-	ARRAY(uint64_t)	sps;
+	ARRAY(struct stay) stays;
+	uint64_t	last_sp;	/* last stack pointer of user code while find_stacks() was not called */
+	bool		may_switch;	/* the last block has loaded the stack pointer, or the kernel has run */
 	ARRAY(struct stack) stacks;
 	ARRAY(struct calls) calls;
 	size_t		cur;		/* index of the current stack in @calls */
+	struct stack	*on;		/* stack that contains the stack pointer, or NULL */
 	uint64_t	at;
+	/* position from which on the thread executes the program and not its recorder, or UINT64_MAX */
+	uint64_t	from;
 	bool		running;	/* the following members describe the thread's last block */
 	bool		has_sp, trapped;
 	bool		sigreturn;	/* the last user code has called rt_sigreturn() */
 	uint64_t	fault_pc;	/* address of an instruction that trapped after a jump to it, or 0 */
 	uint64_t	end, site, trap_pc, trap_sp;
 	uint32_t	insn;
-	uint8_t		itype, priv;
+	uint8_t		itype, priv, fault_priv;	/* @fault_priv is the mode of the instruction at @fault_pc */
 };
 
 static ARRAY(struct thread) threads;
@@ -213,27 +228,83 @@ static bool is_missing(const struct program *p, uint64_t pc)
 
 /* ---- Stacks ---- */
 
-static int number_cmp(const void *a, const void *b)
+/* Return true if the instruction writes the stack pointer, and not by adding to it or by subtracting from it. */
+static bool loads_sp(uint32_t insn)
 {
-	const uint64_t *x = a, *y = b;
+	unsigned int opcode = insn & 0x7f, rd = insn >> 7 & 31, rs1 = insn >> 15 & 31, funct = insn >> 13 & 7;
 
-	return *x < *y ? -1 : *x > *y;
+	if (rd != 2)
+		return false;
+	switch (insn & 3) {
+	case 1:		/* c.li; c.addi and c.addi16sp add */
+		return funct == 2;
+	case 2:		/* c.ldsp and c.mv; c.add adds */
+		return funct == 3 || (funct == 4 && !(insn & 1 << 12) && insn & 31 << 2);
+	case 3:		/* a load, or an operation on other registers */
+		return opcode == 0x03 || ((opcode == 0x13 || opcode == 0x33) && rs1 != 2 && (opcode == 0x13 || (insn >> 20 & 31) != 2));
+	}
+	return false;
 }
 
+static bool block_loads_sp(const struct nb_ingress *b)
+{
+	unsigned int half = 0;
+	uint32_t insn;
+
+	while (b->code && half < b->iretire) {
+		insn = b->code[2 * half] | b->code[2 * half + 1] << 8;
+		if ((insn & 3) == 3)
+			insn |= b->code[2 * half + 2] << 16 | (uint32_t)b->code[2 * half + 3] << 24;
+		if (loads_sp(insn))
+			return true;
+		half += (insn & 3) == 3 ? 2 : 1;
+	}
+	return false;
+}
+
+/* Note the stack pointer of a thread at the start of a block. The kernel starts with the user's stack pointer. */
+static void note_sp(struct thread *t, const struct nb_ingress *b, uint64_t sp)
+{
+	struct stay *stay = t->stays.nr ? &t->stays.at[t->stays.nr - 1] : NULL;
+	bool user = b->priv == NB_PRIV_U;
+
+	if (sp && sp < KERNEL && (user || !t->may_switch)) {
+		/* a signal handler can use the stack that it interrupts */
+		if (!stay || (t->may_switch && (sp < stay->from || sp > stay->to) &&
+			      (sp > t->last_sp || t->last_sp - sp > SIGNAL_FRAME))) {
+			stay = ADD(&t->stays);
+			*stay = (struct stay){ .from = sp, .to = sp };
+		}
+		stay->from = sp < stay->from ? sp : stay->from;
+		stay->to = sp > stay->to ? sp : stay->to;
+		t->last_sp = sp;
+		t->may_switch = false;
+	}
+	t->may_switch |= !user || block_loads_sp(b);
+}
+
+static int stay_cmp(const void *a, const void *b)
+{
+	const struct stay *x = a, *y = b;
+
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+/* Make a stack of all stays that overlap. */
 static void find_stacks(struct thread *t)
 {
+	const struct stay *stay;
 	struct stack *s = NULL;
-	size_t i;
 
-	if (t->sps.nr)
-		qsort(t->sps.at, t->sps.nr, sizeof(*t->sps.at), number_cmp);
-	for (i = 0; i < t->sps.nr; i++) {
-		if (!s || t->sps.at[i] - s->to >= STACK_GAP) {
+	if (t->stays.nr)
+		qsort(t->stays.at, t->stays.nr, sizeof(*t->stays.at), stay_cmp);
+	for (stay = t->stays.at; stay < t->stays.at + t->stays.nr; stay++) {
+		if (!s || stay->from > s->to) {
 			s = ADD(&t->stacks);
-			*s = (struct stack){ .from = t->sps.at[i], .own = t->calls.nr, .calls = t->calls.nr };
+			*s = (struct stack){ .from = stay->from, .own = t->calls.nr, .calls = t->calls.nr };
 			*ADD(&t->calls) = (struct calls){ 0 };
 		}
-		s->to = t->sps.at[i];
+		s->to = stay->to > s->to ? stay->to : s->to;
 	}
 	if (!t->calls.nr)
 		*ADD(&t->calls) = (struct calls){ 0 };
@@ -262,12 +333,7 @@ static uint64_t stack_start(struct thread *t, uint64_t sp)
 static void close_call(struct thread *t, struct calls *c, bool open)
 {
 	const struct frame f = c->open.at[--c->open.nr];
-	struct stack *s;
 
-	if (f.alias) {
-		s = &t->stacks.at[f.alias - 1];
-		s->calls = s->own;
-	}
 	/* expect no call without instructions, such as a handler that was interrupted before its first one */
 	if (t->at == f.begin)
 		return;
@@ -283,12 +349,19 @@ static unsigned int link_register(const struct thread *t)
 	return (t->insn & 3) == 3 ? t->insn >> 7 & 31 : 1;
 }
 
-/* Return true if the last instruction is a call. A PLT entry writes t1, but no function returns to that address. */
-static bool is_call(const struct thread *t)
+/*
+ * Return true if the last instruction is a call of @pc. A PLT entry writes t1, but no function returns to that address.
+ * A jump between two link registers is a call if a function starts at @pc, as in programs of Go.
+ */
+static bool is_call(const struct thread *t, uint64_t pc)
 {
-	return (t->itype == NB_ITYPE_DIRECT_CALL || t->itype == NB_ITYPE_INDIRECT_CALL ||
-		t->itype == NB_ITYPE_OTHER_DIRECT || t->itype == NB_ITYPE_OTHER_INDIRECT) &&
-	       (link_register(t) == 1 || link_register(t) == 5);
+	const struct range *to;
+
+	if (link_register(t) != 1 && link_register(t) != 5)
+		return false;
+	to = t->itype == NB_ITYPE_SWAP ? function_at(t->program, pc) : NULL;
+	return t->itype == NB_ITYPE_DIRECT_CALL || t->itype == NB_ITYPE_INDIRECT_CALL ||
+	       t->itype == NB_ITYPE_OTHER_DIRECT || t->itype == NB_ITYPE_OTHER_INDIRECT || (to && to->from == pc);
 }
 
 static bool is_landing(const struct thread *t, const struct frame *f, uint64_t pc)
@@ -299,11 +372,11 @@ static bool is_landing(const struct thread *t, const struct frame *f, uint64_t p
 	       !same_function(t->program, pc, t->site);
 }
 
-static bool has_ended(struct thread *t, const struct frame *f, bool top, uint64_t pc, uint64_t sp)
+static bool has_ended(struct thread *t, const struct frame *f, bool may_land, uint64_t pc, uint64_t sp)
 {
 	if (f->stack != stack_start(t, sp))
 		return false;
-	if (sp > f->sp || (f->any_sp && top && pc == f->ret))
+	if (sp > f->sp || (f->any_sp && pc == f->ret))
 		return true;
 	if (f->any_sp || sp != f->sp)
 		return false;
@@ -311,7 +384,8 @@ static bool has_ended(struct thread *t, const struct frame *f, bool top, uint64_
 	 * The kernel continues after an ecall. If the kernel repairs a fault in its own code, it continues at another
 	 * address.
 	 */
-	return pc == f->ret || (f->handler && pc == f->ret + 4) || (f->trap && t->trapped) || is_landing(t, f, pc);
+	return pc == f->ret || (f->handler && pc == f->ret + 4) || (f->trap && t->trapped) ||
+	       (may_land && is_landing(t, f, pc));
 }
 
 /* End the calls that have ended by the rules at the top of this file. Return their number. */
@@ -319,12 +393,14 @@ static size_t end_calls(struct thread *t, struct calls *c, uint64_t pc, uint64_t
 {
 	size_t i = c->open.nr, last = i, ended;
 	uint64_t stack = stack_start(t, sp);
+	bool returns = false;
 
 	while (i--) {
-		if (has_ended(t, &c->open.at[i], i + 1 == last, pc, sp))
+		if (has_ended(t, &c->open.at[i], !returns, pc, sp))
 			last = i;
 		else if (c->open.at[i].stack == stack)
 			break;
+		returns |= last == i && pc == c->open.at[i].ret;
 	}
 	ended = c->open.nr - last;
 	while (c->open.nr > last)
@@ -344,6 +420,62 @@ static struct frame *open_call(struct thread *t, struct calls *c, struct frame f
 	return frame;
 }
 
+/* If a function that uses the stack pointer @sp is called on another stack, add its calls to those of that stack. */
+static void use_stack(struct thread *t, struct frame *f, uint64_t sp)
+{
+	struct stack *other = stack_at(t, sp);
+
+	if (!other || other->calls == t->cur)
+		return;
+	f->alias = other - t->stacks.at + 1;
+	other->calls = t->cur;
+}
+
+/* Undo use_stack() if the call has ended. */
+static void leave_stack(struct thread *t, struct stack *s)
+{
+	const struct calls *c = &t->calls.at[s->calls];
+	size_t i = c->open.nr;
+
+	while (i && c->open.at[i - 1].alias != s - t->stacks.at + 1U)
+		i--;
+	if (!i)
+		s->calls = s->own;
+}
+
+/*
+ * If the newest call of the current stack was made through t0 and ends at @pc on the stack @to, the program has moved
+ * the current stack to @to. Move its open calls.
+ */
+static void move_stack(struct thread *t, struct stack *to, uint64_t pc, uint64_t sp)
+{
+	struct calls *c = &t->calls.at[t->cur], *moved = to ? &t->calls.at[to->own] : NULL, old;
+	const struct frame *top = moved && moved->open.nr ? &moved->open.at[moved->open.nr - 1] : NULL;
+	size_t i = c->open.nr;
+	uint64_t from, by;
+
+	if (!to || to->calls == t->cur || (top && top->ret == pc && top->sp == sp))
+		return;
+	while (i && !(c->open.at[i - 1].any_sp && c->open.at[i - 1].ret == pc))
+		i--;
+	if (!i)
+		return;
+	from = c->open.at[i - 1].stack;
+	by = sp - c->open.at[i - 1].sp;
+	while (moved->open.nr)
+		close_call(t, moved, true);
+	for (i = 0; i < c->open.nr; i++) {
+		if (c->open.at[i].stack != from)
+			continue;
+		c->open.at[i].stack = to->from;
+		c->open.at[i].sp += by;
+	}
+	old = *moved;
+	*moved = *c;
+	*c = old;
+	to->calls = to->own;
+}
+
 static void drop_all(struct thread *t)
 {
 	size_t i;
@@ -357,15 +489,12 @@ static void drop_all(struct thread *t)
 /* Start a call of a signal handler or a trap handler, whose first instruction is at @pc. */
 static void interrupt(struct thread *t, uint64_t pc, uint64_t sp, bool trap)
 {
-	struct stack *other = stack_at(t, sp);
 	struct frame *f = open_call(t, &t->calls.at[t->cur], (struct frame){
 		.sp = t->trap_sp, .ret = t->trap_pc, .site = t->trap_pc, .to = pc, .handler = true, .trap = trap,
 	});
 
-	if (!other || other == stack_at(t, t->trap_sp) || trap)
-		return;
-	f->alias = other - t->stacks.at + 1;
-	other->calls = t->cur;
+	if (!trap && stack_at(t, sp) != stack_at(t, t->trap_sp))
+		use_stack(t, f, sp);
 }
 
 /*
@@ -424,18 +553,23 @@ static void arrive(struct thread *t, uint64_t pc, uint64_t sp, uint8_t priv)
 		t->trap_sp = sp;
 		if (pc != t->trap_pc && pc != t->trap_pc + 4)
 			interrupt(t, pc, sp, true);
-	} else if (is_call(t)) {
+	} else if (is_call(t, pc)) {
 		/* a call of the next instruction only reads the program counter, and is not a function call */
 		if (pc != t->end && !(is_missing(t->program, pc) && is_missing(t->program, t->site)))
-			open_call(t, &t->calls.at[t->cur], (struct frame){
+			use_stack(t, open_call(t, &t->calls.at[t->cur], (struct frame){
 				.sp = sp, .ret = t->end, .site = t->site, .to = pc, .any_sp = link_register(t) == 5,
-			});
+			}), priv == NB_PRIV_U ? sp : 0);
 	} else {
+		move_stack(t, s, pc, sp);
 		end_calls(t, &t->calls.at[s ? s->calls : t->cur], pc, sp);
 	}
 	t->trapped = false;
-	if (s)
-		t->cur = s->calls;
+	if (!s)
+		return;
+	if (t->on && t->on != s)
+		leave_stack(t, t->on);
+	t->on = s;
+	t->cur = s->calls;
 }
 
 static uint32_t last_insn(const struct nb_ingress *b)
@@ -451,7 +585,7 @@ static uint32_t last_insn(const struct nb_ingress *b)
 static void end_fault(struct thread *t, uint64_t sp)
 {
 	if (t->fault_pc) {
-		arrive(t, t->fault_pc, sp, t->priv);
+		arrive(t, t->fault_pc, sp, t->fault_priv);
 		t->trapped = true;
 		t->itype = NB_ITYPE_EXCEPTION;
 		t->trap_pc = t->fault_pc;
@@ -466,6 +600,7 @@ static void take_block(struct thread *t, const struct nb_ingress *b, uint64_t sp
 
 	if (!b->ninsn && !sp) {
 		t->fault_pc = b->iaddr;
+		t->fault_priv = b->priv;
 		return;
 	}
 	end_fault(t, sp);
@@ -497,12 +632,6 @@ struct place {
 	bool		user;		/* the last block was user code */
 };
 
-static void note_sp(struct thread *t, uint64_t sp)
-{
-	if (sp && sp < KERNEL)
-		*ADD(&t->sps) = sp;
-}
-
 /* Detect which thread runs. The kernel writes the next thread's id before the kernel switches to this thread. */
 static void follow(struct place *p, const struct nb_ingress *b, uint64_t tp)
 {
@@ -514,6 +643,18 @@ static void follow(struct place *p, const struct nb_ingress *b, uint64_t tp)
 	}
 }
 
+/* The recorder becomes the program when the kernel starts the thread at the first instruction of the program. */
+static void find_start(struct thread *t, uint64_t pc)
+{
+	struct program *p = t->program;
+
+	p->started |= pc == p->entry;
+	if (!p->started)
+		t->from = UINT64_MAX;
+	else if (t->from == UINT64_MAX && pc == p->entry)
+		t->from = t->at;
+}
+
 static void take(struct place *p, const struct nb_truth_event *ev, const struct nb_truth_event *stack, bool judge)
 {
 	const struct nb_ingress *b = &ev->blk;
@@ -523,20 +664,21 @@ static void take(struct place *p, const struct nb_truth_event *ev, const struct 
 
 	follow(p, b, stack->tp);
 	t = thread_of(p->tid);
+	if (t && !judge)
+		note_sp(t, b, sp);
 	if (t && p->user && !user && judge) {
 		end_fault(t, sp);
 		t->trap_sp = sp;
 	}
+	if (t && judge && user && !p->user)
+		find_start(t, b->iaddr);
 	p->user = user;
 	if (!t || (!user && !(t->program->kernel && b->priv == NB_PRIV_S)))
 		return;
-	if (!judge) {
-		note_sp(t, sp);
-	} else if (ev->traced) {
+	if (judge && ev->traced)
 		take_block(t, b, sp);
-	} else {
+	else
 		t->running = t->trapped = false;
-	}
 }
 
 /* A truth file, and the next block of executed instructions in it */
@@ -671,6 +813,14 @@ static void compare(void)
 	int order;
 
 	while (w < w_end || f < f_end) {
+		if (w < w_end && w->begin < thread_of(w->tid)->from) {
+			w++;
+			continue;
+		}
+		if (f < f_end && f->begin < thread_of(f->tid)->from) {
+			f++;
+			continue;
+		}
 		order = w == w_end ? 1 : f == f_end ? -1 : w->tid != f->tid ? w->tid - f->tid :
 			w->begin != f->begin ? (w->begin < f->begin ? -1 : 1) : 0;
 		p = thread_of(order <= 0 ? w->tid : f->tid)->program;

@@ -4,6 +4,8 @@
  * instructions, start of the caller + 1, and "ended", "open" or "outer". The unit of positions is an instruction of
  * the thread. "missing FROM TO" is a page whose code the recording lacks.
  *
+ * The line "kernel" means that the recording has code of the kernel.
+ *
  *	list-calls RECORDING SYMFS CACHE
  *
  * The calls of a thread on one stack are nested intervals. A call that starts at the end of another call of the same
@@ -28,6 +30,7 @@ struct listed {
 };
 
 static NS_ARRAY(struct listed) all;
+static bool kernel;	/* the recording has code of the kernel */
 
 static int take_call(void *ctx, const struct nt_call *call)
 {
@@ -44,7 +47,8 @@ static void *begin(void *ctx, uint64_t stretch)
 
 static int branch(void *part, const struct nt_who *who, const struct nt_branch *branch)
 {
-	(void)part, (void)who, (void)branch;
+	(void)part, (void)who;
+	kernel |= (int64_t)branch->from < 0;
 	return 0;
 }
 
@@ -97,8 +101,8 @@ static void nest(void)
 			ended = up;
 		}
 		last = ended >= 0 ? &all.at[ended] : NULL;
-		if (last && last->end == c->begin && !last->call.open && c->call.kind == last->call.kind &&
-		    c->call.kind != NT_BRANCH_NONE &&
+		if (last && last->end == c->begin && last->call.begin + last->call.ns == c->call.begin && !last->call.open &&
+		    c->call.kind == last->call.kind && c->call.trap == last->call.trap && c->call.kind != NT_BRANCH_NONE &&
 		    (c->call.kind < NT_BRANCH_SYSCALL || c->call.function != last->call.function))
 			c->head = last->head;
 	}
@@ -176,6 +180,8 @@ int main(int argc, char **argv)
 	if (all.nr)
 		qsort(all.at, all.nr, sizeof(*all.at), listed_cmp);
 	nest();
+	if (kernel)
+		puts("kernel");
 	print(calls);
 	return !!err;
 }
