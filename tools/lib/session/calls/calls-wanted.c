@@ -25,7 +25,8 @@ bool ns_calls_passes(const struct nt_calls *calls, const struct nt_call *call, i
 	const struct nt_filter *filter = &calls->filter;
 
 	return nt_filter_passes(filter, call->begin + call->ns, cpu, call->tid) &&
-		(!filter->time.to || call->begin >= filter->time.from) && nt_filter_has_object(filter, object);
+		(!filter->time.to || call->begin >= filter->time.from) &&
+		(!filter->object || nt_filter_has_object(filter, object));
 }
 
 struct nt_call ns_call_init(const struct ns_frame *frame, const struct ns_event *event, int32_t tid,

@@ -386,7 +386,7 @@ static int take_branch(void *part, const struct nt_who *named, const struct nt_b
 	ran = ns_running_take(&p->running, who, b);
 	p->slice.end = p->running.last;
 	if (nt_filter_passes(&p->calls->filter, b->time, who->cpu, who->tid) &&
-	    nt_filter_has_code(&p->calls->filter, nt_who_space(who, b->from), b->from)) {
+	    (!p->calls->filter.object || nt_filter_has_code(&p->calls->filter, nt_who_space(who, b->from), b->from))) {
 		p->totals.insns += b->insns;
 		p->totals.branches++;
 	}

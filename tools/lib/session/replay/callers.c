@@ -118,7 +118,45 @@ static bool note_call(struct ns_stack *stack, struct ns_frame *frame, const stru
 	return true;
 }
 
-static const struct ns_stack_ops ops = { .enter = note_call };
+/*
+ * Get the thread's event that follows @nth events after the current one, from 0. Leave out calls that start after the
+ * current event, and the events in them. Return false if the event may switch to another stack, or is in another segment.
+ */
+static bool next_outer(struct ns_stack *stack, size_t nth, struct ns_event *event)
+{
+	struct ns_walk *walk = stack->ctx;
+	const struct head *head = &walk->now.heads[walk->now.lane];
+	const struct ns_chunk *s = &walk->replay->lanes.at[walk->now.lane].segments.at[head->segment];
+	const struct ns_decoded *d = head->indexed ? NULL : ns_replay_decode(walk->replay, walk->now.lane, head->segment);
+	const struct ns_call_event *c = head->indexed ? s->events : d ? d->events.at : NULL;
+	const struct ns_call_event *end = c + (head->indexed ? s->nr_events : d ? d->events.nr : 0);
+	size_t depth = 0;
+
+	for (c += c ? head->event + 1 : 0; c < end; c++) {
+		if (c->tid != walk->tid)
+			continue;
+		*event = (struct ns_event){
+			.from = c->from, .from_space = c->from_space, .to = c->to, .to_space = c->to_space, .kind = c->kind,
+			.flags = c->flags, .length = c->length,
+		};
+		if (c->kind == NT_BRANCH_JUMP && !c->flags &&
+		    (ns_jump_to(stack, event) == NS_JUMP_INSIDE || (depth && !ns_code_before(stack, event)->loads)))
+			continue;
+		if (c->flags || (c->kind != NT_BRANCH_CALL && c->kind != NT_BRANCH_RETURN))
+			return !depth;
+		if (c->kind == NT_BRANCH_RETURN && ns_code_before(stack, event)->loads)
+			return false;
+		if (c->kind == NT_BRANCH_CALL)
+			depth++;
+		else if (depth)
+			depth--;
+		else if (!nth--)
+			return true;
+	}
+	return false;
+}
+
+static const struct ns_stack_ops ops = { .enter = note_call, .ahead = next_outer };
 
 static void begin_walk(struct ns_walk *walk)
 {
