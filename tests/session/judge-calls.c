@@ -141,13 +141,16 @@ static ARRAY(struct call) wanted, found;
 
 static struct thread *thread_of(int32_t tid)
 {
-	size_t i;
+	static int32_t last;		/* id of the thread at the last call, */
+	static size_t nr, found;	/* the number of threads at that time, and 1 + index of this thread, or 0 */
 
-	for (i = 0; i < threads.nr; i++) {
-		if (threads.at[i].tid == tid)
-			return &threads.at[i];
-	}
-	return NULL;
+	if (tid == last && nr == threads.nr)
+		return found ? &threads.at[found - 1] : NULL;
+	last = tid;
+	nr = threads.nr;
+	for (found = nr; found && threads.at[found - 1].tid != tid;)
+		found--;
+	return found ? &threads.at[found - 1] : NULL;
 }
 
 /* ---- Functions of the program ---- */
