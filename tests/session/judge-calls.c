@@ -123,7 +123,7 @@ struct thread {
 	ARRAY(struct stack) stacks;
 	ARRAY(struct calls) calls;
 	size_t		cur;		/* index of the current stack in @calls */
-	struct stack	*on;		/* stack that contains the stack pointer, or NULL */
+	struct stack	*on;		/* stack that user code has used last, or NULL */
 	uint64_t	at;
 	/* position from which on the thread executes the program and not its recorder, or UINT64_MAX */
 	uint64_t	from;
@@ -540,7 +540,8 @@ static void resume(struct thread *t, uint64_t pc, uint64_t sp)
 		end_handler(t, c, pc, sp);
 	if (pc == t->program->entry)
 		drop_all(t);
-	else if (!s || !end_calls(t, &t->calls.at[s->calls], pc, sp))
+	else if (t->on && (!s || !end_calls(t, &t->calls.at[s->calls], pc, sp)))
+		/* a thread that has not executed user code before is a child that returns from fork() */
 		interrupt(t, pc, sp, false);
 }
 
