@@ -9,9 +9,8 @@
  *	list-calls RECORDING SYMFS CACHE
  *
  * The calls of a thread on one stack are nested intervals. A call that starts at the end of another call of the same
- * caller is a tail call. A tail call is listed as a part of the earlier call, except if the tail call is a trap or a
- * signal handler. A handler that starts after a handler with the same function is not a tail call, because the kernel
- * starts several handlers one after the other.
+ * caller is a tail call, and is listed as a part of the earlier call. This does not apply to traps and signal handlers,
+ * because the kernel starts several handlers one after the other.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -102,8 +101,7 @@ static void nest(void)
 		}
 		last = ended >= 0 ? &all.at[ended] : NULL;
 		if (last && last->end == c->begin && last->call.begin + last->call.ns == c->call.begin && !last->call.open &&
-		    c->call.kind == last->call.kind && c->call.trap == last->call.trap && c->call.kind != NT_BRANCH_NONE &&
-		    (c->call.kind < NT_BRANCH_SYSCALL || c->call.function != last->call.function))
+		    c->call.kind == last->call.kind && c->call.kind != NT_BRANCH_NONE && c->call.kind < NT_BRANCH_SYSCALL)
 			c->head = last->head;
 	}
 }
