@@ -12,10 +12,12 @@ if [ -n "${QUICK:-}" ]; then
 	ok "200 seeds, each with 4 damaged copies" "$O/random/random" --seeds 1 200 --flips 4
 	done_testing
 fi
-plan 2
+plan 3
 seeds=$(by_size 100 1000) sanitized=$(by_size 20 300)
 ok "$seeds seeds, each with 4 damaged copies" \
 	"$O/random/random" --seeds 1 $seeds --flips 4
 ok "$sanitized seeds, each with 4 damaged copies, under the sanitizers" \
 	env UBSAN_OPTIONS=halt_on_error=1 "$O/random/random-sanitized" --seeds 1001 $sanitized --flips 4
+# tests/long/lib-random.t repeats this with 20,000 seeds
+ok "encoders that deviate in random ways" "$O/random/random" --zoo --seeds 1001 $(by_size 200 2000)
 done_testing

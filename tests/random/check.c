@@ -376,3 +376,68 @@ bool check_executed(const struct world *world, const struct trace *trace, const 
 	free(own.v);
 	return right;
 }
+
+/* ------------------------------------------------- deviations that are not known */
+
+/*
+ * Return the index of the first executed range from @from on that contains the range @item, and that @message or an
+ * earlier one reports. Return the number of ranges if there is none.
+ */
+static size_t find_range(const struct encoder *e, size_t from, const struct item *item, int message)
+{
+	size_t i;
+
+	for (i = from; i < e->ranges.n && e->ranges.v[i].early <= message; i++) {
+		if (e->ranges.v[i].start <= item->a && item->b <= e->ranges.v[i].end)
+			return i;
+	}
+	return e->ranges.n;
+}
+
+static void check_unknown_source(const struct encoder *e, const items_t *items, struct unknown *unknown)
+{
+	const struct item *first = NULL;
+	size_t i, at = 0, found;
+	bool wrong = false;
+
+	for (i = 0; i < e->ranges.n; i++)
+		unknown->executed += e->ranges.v[i].insns;
+	for (i = 0; i < items->n; i++) {
+		const struct item *item = &items->v[i];
+
+		if (!item_is_range(item)) {
+			if (wrong && item->type == NT_ITEM_SYNC) {
+				unknown->silent++;
+				item_print("not executed, if deviations are not known", first);
+			}
+			wrong &= item->type != NT_ITEM_SYNC && item->type != NT_ITEM_ERROR &&
+				item->type != NT_ITEM_GAP;
+			continue;
+		}
+		found = find_range(e, at, item, message_at(e, item->offset));
+		if (found == e->ranges.n) {
+			if (!wrong)
+				first = item;
+			wrong = true;
+			continue;
+		}
+		at = found + (item->b == e->ranges.v[found].end);
+		unknown->decoded += item->insns;
+	}
+	unknown->silent += wrong;
+	if (wrong)
+		item_print("not executed, if deviations are not known", first);
+}
+
+void check_unknown(const struct world *world, const struct trace *trace, const items_t *items,
+		   struct unknown *unknown)
+{
+	items_t own = { 0 };
+	uint32_t i;
+
+	for (i = 0; i < world->opt.harts; i++) {
+		items_filter(&own, items, trace->encoders[i].src);
+		check_unknown_source(&trace->encoders[i], &own, unknown);
+	}
+	free(own.v);
+}

@@ -13,7 +13,7 @@ enum {
 	T_OWNERSHIP = 2, T_DIRECT_BRANCH = 3, T_INDIRECT_BRANCH = 4, T_ERROR = 8,
 	T_PROG_TRACE_SYNC = 9, T_DIRECT_BRANCH_SYNC = 11, T_INDIRECT_BRANCH_SYNC = 12,
 	T_RESOURCE_FULL = 27, T_INDIRECT_BRANCH_HIST = 28, T_INDIRECT_BRANCH_HIST_SYNC = 29,
-	T_REPEAT_BRANCH = 30, T_PROG_TRACE_CORRELATION = 33,
+	T_REPEAT_BRANCH = 30, T_REPEAT_INSN = 31, T_PROG_TRACE_CORRELATION = 33,
 };
 
 void *grow_array(void *array, size_t *room, size_t size)
@@ -130,6 +130,10 @@ static void put_addr(struct encoder *e, struct pack *p, uint64_t addr)
 {
 	uint32_t bits = e->opt->xlen - 1;
 
+	if (e->opt->dev_addr && !e->opt->ext && bits == 63 && addr >> 63) {
+		pack_variable(p, addr >> 1 | 1ULL << 63, 0);
+		return;
+	}
 	addr = addr >> 1 & ((1ULL << bits) - 1);
 	if (e->opt->ext)
 		pack_extended(p, addr, bits, padding(e));
@@ -162,7 +166,10 @@ static void put_fields(struct encoder *e, struct pack *p, const struct out *o)
 		break;
 	case T_ERROR:
 		pack_fixed(p, o->code, 4);
-		put_var(e, p, o->value);
+		if (e->opt->dev_ecode && e->opt->ts)
+			pack_fixed(p, o->value, 8);
+		else
+			put_var(e, p, o->value);
 		break;
 	case T_PROG_TRACE_SYNC: case T_DIRECT_BRANCH_SYNC:
 	case T_INDIRECT_BRANCH_SYNC: case T_INDIRECT_BRANCH_HIST_SYNC:
@@ -182,6 +189,11 @@ static void put_fields(struct encoder *e, struct pack *p, const struct out *o)
 		break;
 	case T_REPEAT_BRANCH:
 		put_var(e, p, o->value);
+		break;
+	case T_REPEAT_INSN:
+		put_var(e, p, o->value);
+		put_var(e, p, o->icnt);
+		put_var(e, p, o->hist);
 		break;
 	case T_PROG_TRACE_CORRELATION:
 		pack_fixed(p, o->code, 4);
@@ -204,7 +216,8 @@ static bool put_time(struct encoder *e, struct pack *p, bool sync)
 {
 	uint64_t now = *e->now;
 
-	if (!e->opt->ts || (!sync && !rng_percent(&e->rng, e->opt->ts_share)))
+	/* ECODE of 8 bits does not end a field, so TSTAMP must follow */
+	if (!e->opt->ts || (!sync && p->end[p->n - 1] && !rng_percent(&e->rng, e->opt->ts_share)))
 		return false;
 	put_var(e, p, (sync ? now : now - e->last_time) & time_mask(e));
 	e->last_time = now;
@@ -385,12 +398,16 @@ static void settle(struct encoder *e, int message)
 
 /* ----------------------------------------------- repeated messages, chapter 7.11 */
 
+static void flush_self(struct encoder *e);
+
 static void flush_repeat(struct encoder *e)
 {
-	struct out out = { .tcode = T_REPEAT_BRANCH, .value = e->repeat_count };
+	struct out out = { .tcode = T_REPEAT_BRANCH };
 	size_t i;
 	int message;
 
+	flush_self(e);
+	out.value = e->repeat_count;
 	if (!e->repeat_count)
 		return;
 	e->repeat_count = 0;
@@ -534,8 +551,31 @@ static void send_icnt(struct encoder *e)
 	icnt_reset(e);
 }
 
+/*
+ * Report the repetitions of a branch to itself by RepeatInstruction of IEEE-ISTO 5001. Its I-CNT and HIST end with the
+ * first execution of the branch.
+ */
+static void flush_self(struct encoder *e)
+{
+	struct out out = { .tcode = T_REPEAT_INSN, .value = e->self_count };
+
+	if (!e->self_count)
+		return;
+	e->self = e->self_count = 0;
+	flush_repeat(e);
+	flush_hrep(e);
+	e->last_valid = false;
+	out.icnt = e->icnt;
+	out.hist = e->hist;
+	settle(e, send(e, &out));
+	hist_reset(e);
+	e->bits_sent = e->bits;
+	icnt_reset(e);
+}
+
 void encoder_icnt_early(struct encoder *e)
 {
+	flush_self(e);
 	if (e->on && e->icnt)
 		send_icnt(e);
 }
@@ -665,9 +705,10 @@ static void after_sync(struct encoder *e, const struct out *out, int message, bo
 	hist_reset(e);
 	e->bits_sent = e->bits;
 	icnt_reset(e);
-	stack_reset(e);
-	e->last_valid = false;
-	e->sync_due = 0;
+	if (!e->opt->dev_stack || out->sync == 7)
+		stack_reset(e);
+	e->last_valid = e->disabled = false;
+	e->self = e->sync_due = 0;
 	e->ref = out->addr;
 	open_range(e, out->addr);
 	if (message >= 0) {
@@ -735,9 +776,10 @@ void encoder_start(struct encoder *e, uint8_t sync, uint64_t pc)
 	struct out out = { .tcode = T_PROG_TRACE_SYNC, .sync = sync, .addr = pc };
 
 	e->on = true;
+	e->btm_hist = 0;
 	e->pending.n = 0;
 	e->repeated.n = 0;
-	e->repeat_count = e->hrep_count = 0;
+	e->repeat_count = e->hrep_count = e->self_count = 0;
 	hist_reset(e);
 	e->icnt = 0;
 	e->last_kind = K_LINEAR;
@@ -796,6 +838,8 @@ static void to_sync(struct encoder *e, struct out *out)
 	if (e->last_kind == K_CUSTOM && range->dest == range->end)
 		range->any |= ANY_HOW;
 	out->sync = e->sync_due - 1;
+	if (e->opt->dev_xret && e->last_kind == K_XRET)
+		out->btype = 3;
 	if (out->tcode == T_DIRECT_BRANCH)
 		out->tcode = T_DIRECT_BRANCH_SYNC;
 	else if (out->tcode == T_INDIRECT_BRANCH)
@@ -913,11 +957,44 @@ static bool is_sequential(struct encoder *e, const struct insn *insn)
 	       !rng_percent(&e->rng, e->opt->seq_told);
 }
 
+/*
+ * If SYNC is due in HTM, some encoders report a branch, jump or call by a message with SYNC, and do not add the branch
+ * to HIST. Return true if the encoder does so.
+ */
+static bool retire_by_sync(struct encoder *e, const struct insn *insn, uint64_t next, bool taken)
+{
+	struct out out = { .tcode = T_DIRECT_BRANCH_SYNC, .addr = next };
+	bool direct = e->opt->dev_direct && (!e->opt->dev_bit || rng_percent(&e->rng, 50));
+
+	if (!e->opt->htm || !e->sync_due || !(e->opt->dev_direct || e->opt->dev_bit))
+		return false;
+	if (insn->kind != K_BRANCH)
+		stack_action(e, insn, next);
+	close_range(e, how_of(insn), next, taken, false);
+	e->pending.v[e->pending.n - 1].any |= ANY_INFERRED |
+		(insn->kind == K_BRANCH && next == insn->addr + insn->length ? ANY_TAKEN : 0);
+	e->any_taken = false;
+	flush_repeat(e);
+	if (direct)
+		flush_hist(e);
+	flush_hrep(e);
+	if (!direct)
+		out.tcode = e->hist_len || rng_percent(&e->rng, 50) ? T_INDIRECT_BRANCH_HIST_SYNC :
+			T_INDIRECT_BRANCH_SYNC;
+	out.sync = e->sync_due - 1;
+	out.icnt = e->icnt;
+	out.hist = e->hist;
+	after_sync(e, &out, send(e, &out), false);
+	return true;
+}
+
 static void retire_branch(struct encoder *e, const struct insn *insn, uint64_t next, bool taken)
 {
 	bool any = insn->kind == K_BRANCH && !e->opt->htm && !taken &&
 		   next == insn->addr + insn->length;
 
+	if (retire_by_sync(e, insn, next, taken))
+		return;
 	if (e->opt->htm)
 		add_bit(e, taken);
 	if (insn->kind != K_BRANCH)
@@ -940,12 +1017,30 @@ static void retire_indirect(struct encoder *e, const struct insn *insn, uint64_t
 		send_indirect(e, 0, next);
 }
 
+/* Count the execution of a branch to itself that follows another one, and return true. */
+static bool repeats_itself(struct encoder *e, const struct insn *insn, uint64_t next)
+{
+	if (!e->self || e->self != insn->addr || next != insn->addr || e->sync_due || e->overrun) {
+		flush_self(e);
+		return false;
+	}
+	e->open.insns++;
+	e->open.last = insn->addr;
+	e->open.end = insn->addr + insn->length;
+	close_range(e, X_BRANCH, next, true, false);
+	if (++e->self_count == 200000)
+		flush_self(e);
+	return true;
+}
+
 void encoder_retire(struct encoder *e, const struct insn *insn, uint64_t next, bool taken)
 {
 	uint32_t const_reg = insn->kind == K_CONST ? insn->rd : 0;
 
-	if (!e->on)
+	if (!e->on || repeats_itself(e, insn, next))
 		return;
+	if (e->btm_hist == 0)
+		e->btm_hist = insn->kind == K_BRANCH ? 2 + taken : 1;
 	count(e, insn);
 	/*
 	 * If a decoder does not know the format of an instruction, it must assume that the
@@ -960,7 +1055,7 @@ void encoder_retire(struct encoder *e, const struct insn *insn, uint64_t next, b
 	case K_JUMP: case K_CALL:
 		if (e->opt->all_jumps) {
 			retire_branch(e, insn, next, true);
-		} else {
+		} else if (!retire_by_sync(e, insn, next, true)) {
 			stack_action(e, insn, next);
 			close_range(e, how_of(insn), next, true, false);
 		}
@@ -976,6 +1071,7 @@ void encoder_retire(struct encoder *e, const struct insn *insn, uint64_t next, b
 	e->const_reg = const_reg;
 	if (!e->opt->icnt_before)
 		icnt_full(e);
+	e->self = e->opt->dev_self && e->opt->htm && insn->kind == K_BRANCH && next == insn->addr ? next : 0;
 }
 
 /* Retire an indirect jump whose target is unknown, because trace stops after it, or a reset follows. */
@@ -983,6 +1079,7 @@ void encoder_retire_unknown(struct encoder *e, const struct insn *insn)
 {
 	if (!e->on)
 		return;
+	flush_self(e);
 	count(e, insn);
 	e->last_kind = insn->kind;
 	close_range(e, how_of(insn), 0, true, false);
@@ -995,8 +1092,14 @@ void encoder_trap(struct encoder *e, uint64_t pc, uint64_t handler, bool interru
 	uint8_t btype = e->opt->btype1 ? 1 : interrupt ? 3 : 2;
 	static const uint8_t how[] = { 0, X_TRAP, X_EXCEPTION, X_INTERRUPT };
 
-	if (!e->on)
+	if (!e->on) {
+		/* some encoders report a trap to a decoder that has no use for it */
+		if (e->opt->dev_gap && e->disabled)
+			send(e, &(struct out){ .tcode = e->opt->htm ? T_INDIRECT_BRANCH_HIST : T_INDIRECT_BRANCH,
+					       .btype = btype, .hist = 1, .addr = handler });
 		return;
+	}
+	flush_self(e);
 	if (!e->open.insns)
 		open_range(e, pc);
 	/* in BTM, the trap implies that the branch before it was not taken */
@@ -1020,9 +1123,11 @@ void encoder_stop(struct encoder *e, uint8_t evcode, uint64_t pc, bool quiet)
 	if (!quiet)
 		flush_hrep(e);
 	e->hrep_count = 0;
-	out.cdf = out.has_cdata = e->opt->htm && !(e->opt->stop_cdf0 && !e->hist_len);
+	out.cdf = out.has_cdata = e->opt->htm ? !(e->opt->stop_cdf0 && !e->hist_len) : e->opt->dev_hist;
 	out.icnt = e->icnt;
-	out.hist = e->hist;
+	out.hist = e->opt->htm ? e->hist : e->btm_hist ? e->btm_hist : 1;
+	if (quiet || evcode == 4)
+		stack_reset(e);
 	e->undeclared = quiet && e->started;
 	e->on = e->started = false;
 	if (quiet) {
@@ -1036,6 +1141,7 @@ void encoder_stop(struct encoder *e, uint8_t evcode, uint64_t pc, bool quiet)
 	settle(e, message);
 	if (message < 0)
 		return;
+	e->disabled = evcode == 4;
 	item = add_item(e, X_STOP, message);
 	item->reason = evcode;
 	item->has_addr = pc;
@@ -1132,8 +1238,8 @@ void encoder_error(struct encoder *e)
 	e->reported = (struct xcontext){ 0 };
 	e->messages.v[message].context = e->reported;
 	e->repeated.n = 0;
-	e->repeat_count = e->hrep_count = 0;
-	e->last_valid = e->started = e->undeclared = false;
+	e->repeat_count = e->hrep_count = e->self_count = 0;
+	e->last_valid = e->started = e->undeclared = e->disabled = false;
 	item = add_item(e, X_LOST, message);
 	item->reason = out.code;
 	item->value = out.value;

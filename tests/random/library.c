@@ -62,6 +62,13 @@ static void set_config(struct nt_config *config, const struct world *world)
 	config->sequential_jump = opt->seq;
 	config->all_jumps = opt->all_jumps;
 	config->extend_addr = opt->ext;
+	if (opt->named) {
+		config->dialect = opt->dev_self ? NT_DIALECT_ACCEMIC : NT_DIALECT_RATIFIED;
+		config->accept = (opt->dev_bit ? NT_DEV_BIT(NT_DEV_SYNC_LACKS_BIT) : 0) |
+			(opt->dev_hist ? NT_DEV_BIT(NT_DEV_HIST_IN_BTM) : 0) |
+			(opt->dev_stack ? NT_DEV_BIT(NT_DEV_STACK_OVER_SYNC) : 0) |
+			(opt->dev_gap ? NT_DEV_BIT(NT_DEV_TRAP_IN_GAP) : 0);
+	}
 	config->isa = (opt->zcmp ? NT_ISA_ZCMP : 0) | (opt->zcmt ? NT_ISA_ZCMT : 0);
 	config->jvt = world->jvt;
 }

@@ -120,6 +120,15 @@ void options_settle(struct options *opt)
 		opt->ir_decoder = opt->ir_depth;
 	if (!opt->context)
 		opt->guests = 0;
+	if (opt->dev_self) {
+		/*
+		 * Only the profile "accemic" has RepeatInstruction. SYNC does not empty the return stack of this profile,
+		 * a full stack ignores calls, and reserved and vendor messages may end the flow
+		 */
+		opt->dev_stack = 1;
+		opt->ir_reject = 1;
+		opt->vendor = 0;
+	}
 }
 
 static uint32_t maybe(struct rng *rng, uint32_t percent)
@@ -249,6 +258,7 @@ static void draw_transport(struct options *opt, struct rng *rng)
 	opt->cut = maybe(rng, 10);
 	opt->mixed = 1;
 	opt->parallel = 1;
+	opt->named = 1;
 }
 
 void options_draw(struct options *opt, uint64_t seed)
@@ -260,4 +270,20 @@ void options_draw(struct options *opt, uint64_t seed)
 	draw_optimisations(opt, &rng);
 	draw_events(opt, &rng);
 	draw_transport(opt, &rng);
+}
+
+/* Choose deviations from the specification, in addition to the options of options_draw(). */
+void options_deviate(struct options *opt, uint64_t seed)
+{
+	struct rng rng = rng_new(seed, 2);
+
+	opt->dev_direct = maybe(&rng, 40);
+	opt->dev_bit = maybe(&rng, 40);
+	opt->dev_hist = maybe(&rng, 40);
+	opt->dev_stack = maybe(&rng, 40);
+	opt->dev_xret = maybe(&rng, 40);
+	opt->dev_self = maybe(&rng, 20);
+	opt->dev_ecode = maybe(&rng, 40);
+	opt->dev_gap = maybe(&rng, 40);
+	opt->dev_addr = maybe(&rng, 40);
 }

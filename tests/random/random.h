@@ -163,6 +163,16 @@ void *grow_array(void *array, size_t *room, size_t size);
 	X(own_again,	 0,	1000000, "Ownership for no reason once in N instructions") \
 	X(src_bits,	 0,	12, "bits of SRC")				\
 	X(btype1,	 0,	1, "B-TYPE 1 for traps")			\
+	X(dev_direct,	 0,	1, "deviation: DirectBranchSync reports a branch in HTM") \
+	X(dev_bit,	 0,	1, "deviation: HIST lacks a branch that SYNC reports") \
+	X(dev_hist,	 0,	1, "deviation: ProgTraceCorrelation has HIST in BTM") \
+	X(dev_stack,	 0,	1, "deviation: SYNC does not empty the return stack") \
+	X(dev_xret,	 0,	1, "deviation: B-TYPE 3 if SYNC reports a trap return") \
+	X(dev_self,	 0,	1, "deviation: RepeatInstruction (HTM)")	\
+	X(dev_ecode,	 0,	1, "deviation: ECODE has 8 fixed bits")		\
+	X(dev_gap,	 0,	1, "deviation: traps are reported while trace is disabled") \
+	X(dev_addr,	 0,	1, "deviation: addresses of RV64 have a copy of their sign") \
+	X(named,	 1,	1, "the decoder is given the names of the deviations") \
 	X(cut,		 0,	1, "the stream ends inside a message")		\
 	X(mixed,	 0,	1, "items and batches are mixed")		\
 	X(parallel,	 0,	1, "parallel decoding")
@@ -174,6 +184,7 @@ struct options {
 };
 
 void options_draw(struct options *opt, uint64_t seed);
+void options_deviate(struct options *opt, uint64_t seed);
 void options_settle(struct options *opt);
 uint32_t *options_find(struct options *opt, const char *name, size_t length);
 void options_print(const struct options *opt);
@@ -343,6 +354,7 @@ struct encoder {
 	uint32_t	icnt;
 	uint32_t	hist;		/* HIST with its stop bit */
 	uint32_t	hist_len;
+	uint32_t	btm_hist;	/* HIST that dev_hist sends, which only has a bit for a branch at the start of trace */
 	uint64_t	bits, bits_sent; /* number of bits that were added to HIST, or sent, since the start */
 	uint32_t	hrep_hist, hrep_len, hrep_count;
 	uint32_t	const_reg;	/* destination register if the previous instruction is lui or auipc, else 0 */
@@ -356,6 +368,10 @@ struct encoder {
 	struct { uint8_t tcode, btype; uint32_t icnt, hist; uint64_t addr; } last;
 	uint32_t	repeat_count;
 
+	/* RepeatInstruction */
+	uint64_t	self;		/* address of the last instruction if it was a branch to itself, else 0 */
+	uint32_t	self_count;	/* number of repetitions that were not reported */
+
 	/* timestamps */
 	uint64_t	last_time;	/* time that was reported last */
 	uint64_t	sure_time;	/* last time that a decoder can know in spite of lost messages */
@@ -365,6 +381,7 @@ struct encoder {
 	bool		on;		/* true if trace is on, between its start and its stop */
 	bool		started;	/* true if a SYNC was sent since the stream started or lost messages */
 	bool		undeclared;	/* true if trace stopped without ProgTraceCorrelation */
+	bool		disabled;	/* true if the last message about trace is ProgTraceCorrelation with EVCODE 4 */
 	bool		overrun, lost;
 	uint8_t		sync_due;	/* SYNC + 1 of the next branch message; 0: none */
 	struct xcontext	context;	/* context of the hart */
@@ -454,6 +471,16 @@ bool item_says_wrong(const struct item *item);
 
 bool check_same(const char *name, const items_t *a, const items_t *b);
 bool check_executed(const struct world *world, const struct trace *trace, const items_t *items);
+
+/* What a decoder makes of a stream whose deviations it does not know */
+struct unknown {
+	uint64_t	executed;	/* number of instructions that messages report */
+	uint64_t	decoded;	/* number of these instructions that were decoded */
+	uint64_t	silent;		/* number of SYNC that a wrong instruction precedes without an error between them */
+};
+
+void check_unknown(const struct world *world, const struct trace *trace, const items_t *items,
+		   struct unknown *unknown);
 void items_filter(items_t *to, const items_t *from, uint16_t src);
 
 #endif

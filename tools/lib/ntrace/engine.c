@@ -185,20 +185,22 @@ static bool engine_is_first_sync(const struct nt_source *src, unsigned int sync)
 }
 
 /*
- * SYNC empties the return stack (chapter 8.4). Some encoders do not empty their stack. If the flow
- * was not known before SYNC, the calls on the stack of such an encoder are also unknown.
+ * SYNC empties the return stack (chapter 8.4). Some encoders only empty their stack when trace is disabled, which
+ * SYNC 5 shows if no message has reported it. If the flow was not known before SYNC, the calls on the stack of
+ * such an encoder are also unknown.
  */
 static void engine_sync_stack(struct nt_flow *flow, struct nt_source *src)
 {
+	bool disabled = src->state == NT_STATE_LIVE && flow->msg.sync == NT_SYNC_TRACE_ENABLE;
 	bool known = src->state == NT_STATE_LIVE || src->state == NT_STATE_STOPPED;
 
 	engine_end_kept(flow, src);
-	if (nt_flow_accepts(flow, NT_DEV_STACK_OVER_SYNC) && known) {
+	if (nt_flow_accepts(flow, NT_DEV_STACK_OVER_SYNC) && known && !disabled) {
 		src->kept = src->depth;
 		return;
 	}
 	src->depth = 0;
-	src->calls_missing = nt_flow_accepts(flow, NT_DEV_STACK_OVER_SYNC) &&
+	src->calls_missing = nt_flow_accepts(flow, NT_DEV_STACK_OVER_SYNC) && !disabled &&
 		!engine_is_first_sync(src, flow->msg.sync);
 }
 
@@ -880,17 +882,32 @@ static int engine_check_hist(struct nt_flow *flow, const struct nt_source *src)
 
 /*
  * Return true if HIST of a message with SYNC may lack the bit of the last branch before this message, because
- * some encoders report this branch only by F-ADDR.
+ * some encoders report this branch only by F-ADDR. F-ADDR must be a
+ * destination of this branch.
  */
 static bool engine_may_lack_bit(const struct nt_flow *flow, const struct nt_source *src)
 {
 	const struct nt_message *act = flow->act;
 
-	if (src->mode != NT_MODE_HTM && !flow->dialect->sync_at_branch)
+	if ((src->mode != NT_MODE_HTM || engine_is_cut(flow, act->sync)) && !flow->dialect->sync_at_branch)
 		return false;
 	return nt_message_is_sync(act) && act->btype == NT_BTYPE_INDIRECT &&
 		nt_flow_accepts(flow, act->tcode == NT_TCODE_DIRECT_BRANCH_SYNC ?
 				NT_DEV_DIRECT_SYNC : NT_DEV_SYNC_LACKS_BIT);
+}
+
+/*
+ * Return true if the message has HIST that reports branches. A HIST that some encoders send in BTM has at
+ * most one bit, which is 0 if no DirectBranch has shown the mode. If HTM had sent such a HIST, no branch
+ * would be taken, so that the flow is the same without HIST.
+ */
+static bool engine_has_hist(const struct nt_flow *flow, const struct nt_source *src)
+{
+	const struct nt_message *act = flow->act;
+
+	if (!src->mode && act->tcode == NT_TCODE_PROG_TRACE_CORRELATION && act->hist <= 2)
+		return false;
+	return act->fields & NT_FIELD_HIST && src->mode != NT_MODE_BTM;
 }
 
 /* Set up the walk by I-CNT and HIST of the message nt_flow::act. Return NT_OK or an error. */
@@ -907,8 +924,7 @@ static int engine_begin_walk(struct nt_flow *flow, struct nt_source *src)
 		return NT_E_ICNT_SHORT;
 	memset(walk, 0, sizeof(*walk));
 	walk->active = true;
-	engine_set_hist(walk, act->fields & NT_FIELD_HIST && src->mode != NT_MODE_BTM ?
-			act->hist : 1);
+	engine_set_hist(walk, engine_has_hist(flow, src) ? act->hist : 1);
 	if (act->tcode == NT_TCODE_RESOURCE_FULL) {
 		walk->hist_only = true;
 		walk->todo.left = INT64_MAX;
@@ -1172,7 +1188,7 @@ static void engine_begin(struct nt_flow *flow)
  */
 static int engine_finish_repeated(struct nt_flow *flow, struct nt_source *src)
 {
-	const struct nt_range *last;
+	const struct nt_block *block;
 	int err;
 
 	if (flow->walk.tail) {
@@ -1180,17 +1196,18 @@ static int engine_finish_repeated(struct nt_flow *flow, struct nt_source *src)
 		if (err)
 			return err;
 	}
-	if (!flow->nr_ranges)
-		return NT_E_CLASS;
-	last = &flow->ranges[flow->nr_ranges - 1];
-	if (last->how > NT_END_CALL || last->how == NT_END_LINEAR ||
-	    nt_range_end(last) - 2 * last->last_len != src->pc)
+	src->block = nt_code_find(&flow->code, src->space, src->pc);
+	if (!src->block)
+		return NT_E_NOMEM;
+	block = &flow->code.blocks[src->block];
+	if (block->range.how > NT_END_CALL || block->range.insns != 1 || block->target != src->pc)
 		return NT_E_CLASS;
 	if (flow->act != &flow->msg || !flow->msg.value)
 		return NT_OK;
 	flow->again = (struct nt_message){
 		.tcode = NT_TCODE_REPEAT_INSN, .fields = NT_FIELD_ICNT | NT_FIELD_HIST,
-		.icnt = last->last_len, .hist = last->how == NT_END_BRANCH ? 3 : 1,
+		.icnt = block->range.last_len,
+		.hist = block->range.how == NT_END_BRANCH || nt_jumps_are_reported(flow, false) ? 3 : 1,
 	};
 	flow->act = &flow->again;
 	flow->repeat = flow->msg.value;
