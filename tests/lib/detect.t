@@ -12,7 +12,7 @@ head -n 8000 "$dir/prog.pcs" >"$dir/part" && mv "$dir/part" "$tap_tmp/pcs"
 gcc -g -O2 -I"$top/include" -o "$dir/roundtrip" "$top/tests/dialect/roundtrip.c" "$top/tests/dialect/encoder.c" \
 	"$top/tests/dialect/program.c" "$O/lib/libntrace.a" -lpthread && make -s -C "$top/tests/random" O="$O" || exit 1
 cd "$tap_tmp" || exit 1
-plan 54
+plan 57
 
 # found NAME ELF PCS TRACE: check that `ntrace decode --detect` decodes the trace to the executed PCs without
 # options for the encoder
@@ -90,13 +90,16 @@ exact ring 2010 $(by_size 10 100) $(by_size 9 96)
 # Let the board's encoder deviate from the specification in each possible way. The decoder must name the deviation
 while read -r name options; do
 	"$O/bin/ntrace-dev" encode --elf "$dir/prog.elf" --pcs pcs -o t.nt --sync-mode 2 --sync-max 1 --sync-delayed --variant $name $options
-	options=${options#--mode btm}
+	case $options in --mode*|--hist*) options= ;; esac
 	"$ntrace" decode --pcs --accept $name $options --elf "$dir/prog.elf" t.nt >got 2>err
 	is "the decoder names the deviation $name, and decodes all PCs" "$? $(cmp got pcs 2>&1) $(grep -c "deviation $name:" err)" "0  1"
 done <<'L'
 sync-lacks-bit
 hist-in-btm --mode btm
 sync-lacks-bit --all-jumps
+direct-sync-in-htm
+direct-sync-in-htm --all-jumps
+no-hist-in-htm --hist-bits 2
 stack-over-sync --implicit-return
 L
 exact deviating 1 $(by_size 20 1000) $(by_size 20 999)

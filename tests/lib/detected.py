@@ -74,7 +74,7 @@ def board(rng, folder, work, more=()):
     return ["--elf", folder + "/prog.elf"], true
 
 
-DEVIATIONS = ("sync-lacks-bit", "hist-in-btm", "stack-over-sync")
+DEVIATIONS = ("sync-lacks-bit", "direct-sync-in-htm", "hist-in-btm", "no-hist-in-htm", "stack-over-sync")
 VARIANTS = ("pad", "idle", "split", "icnt-first", "hist-any", "hist-flush", "hrepeat-split", "linear-direct", "trigger",
             "ownership", "vendor", "vendor-codes", "debug", "return-strict")
 

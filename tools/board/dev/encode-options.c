@@ -141,9 +141,9 @@ static bool add_variant(const struct option_entry *option, const char *name)
 #define X(id, name, text) "  " name ": " text "\n"
 	static const char variants[] = NB_VARIANTS(X), deviations[] = NB_DEVIATIONS(X);
 #undef X
-	uint32_t bit = nb_variant_find(name);
+	uint64_t bit = nb_variant_find(name);
 
-	*(uint32_t *)option->to |= bit;
+	*(uint64_t *)option->to |= bit;
 	if (bit)
 		return true;
 	fprintf(stderr, "ntrace encode: unknown variant '%s'. Variants are:\n%sand these deviate from the specification:\n%s",

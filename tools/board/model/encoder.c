@@ -89,7 +89,7 @@ static bool now_and_then(struct nb_encoder *enc, enum nb_variant variant, unsign
 	return (enc->chance >> 8) % n == 0;
 }
 
-uint32_t nb_variant_find(const char *name)
+uint64_t nb_variant_find(const char *name)
 {
 	static const char *const names[] = {
 #define X(id, name, text) name,
@@ -101,7 +101,7 @@ uint32_t nb_variant_find(const char *name)
 
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(names[i], name))
-			return 1U << i;
+			return 1ULL << i;
 	return 0;
 }
 
@@ -375,6 +375,8 @@ static bool transmit(struct nb_encoder *enc, struct message *m, bool sync)
 	if (enc->cfg.timestamp && has) {
 		now = (enc->now ? enc->now(enc->now_opaque) : 0) & mask;
 		put_var(m, sync ? now : tstamp_since(enc, now, mask));
+	} else if (m->nbits) {
+		put_var(m, 0);	/* end the field that begins with ECODE (variant ECODE_BITS) */
 	}
 	m->bytes[m->n - 1] |= MSEO_END_MESSAGE;
 	while (now_and_then(enc, NB_VARIANT_IDLE, 3) && m->n < NB_MESSAGE_MAX)
@@ -468,7 +470,10 @@ static bool recover(struct nb_encoder *enc)
 	}
 	begin_message(enc, &m, NB_TCODE_ERROR);
 	put_fixed(&m, has_variant(enc, NB_VARIANT_ETYPE_VENDOR) ? 8 : ETYPE_FIFO_OVERRUN, 4);
-	put_var(&m, has_variant(enc, NB_VARIANT_ECODE_ZERO) ? 0 : enc->lost_ecode);
+	if (has_variant(enc, NB_VARIANT_ECODE_BITS))
+		put_fixed(&m, enc->lost_ecode, 8);
+	else
+		put_var(&m, has_variant(enc, NB_VARIANT_ECODE_ZERO) ? 0 : enc->lost_ecode);
 	if (!transmit(enc, &m, false)) {
 		enc->retry_cycles = enc->cycles + RETRY_CYCLES;
 		return false;
@@ -629,6 +634,16 @@ static void sync_message(struct nb_encoder *enc, enum nb_tcode tcode, enum nb_sy
 
 static void history_full(struct nb_encoder *enc);
 
+/* Send HIST in a message of its own, before a message with SYNC. Return false if it was lost. */
+static bool send_history(struct nb_encoder *enc)
+{
+	if (enc->hist == 1)
+		return true;
+	history_full(enc);
+	flush_repeats(enc);
+	return enc->running;
+}
+
 /*
  * Send a synchronising message in linear code. ProgTraceSync has no HIST field, so it is only possible if HIST
  * is empty.
@@ -639,12 +654,8 @@ static void linear_sync(struct nb_encoder *enc, uint64_t addr)
 	enum nb_tcode tcode = NB_TCODE_PROG_TRACE_SYNC;
 
 	flush_repeats(enc);
-	if (htm && enc->hist != 1 && has_variant(enc, NB_VARIANT_HIST_FLUSH)) {
-		history_full(enc);
-		flush_repeats(enc);
-		if (!enc->running)
-			return;
-	}
+	if (htm && has_variant(enc, NB_VARIANT_HIST_FLUSH) && !send_history(enc))
+		return;
 	/* Remove the branch that filled HIST, because F-ADDR reports its outcome */
 	if (enc->cfg.dialect->sync_at_branch && enc->hist >= enc->hist_full)
 		enc->hist >>= 1;
@@ -739,8 +750,8 @@ static void correlation(struct nb_encoder *enc, enum nb_evcode evcode)
 	struct message m;
 
 	flush_repeats(enc);
-	cdf &= !enc->cfg.dialect->empty_cdf || enc->hist != 1;
-	cdf |= has_variant(enc, NB_VARIANT_HIST_IN_BTM);
+	cdf &= !(enc->cfg.dialect->empty_cdf || has_variant(enc, NB_VARIANT_NO_HIST)) || enc->hist != 1;
+	cdf |= enc->cfg.mode == NB_MODE_BTM && has_variant(enc, NB_VARIANT_HIST_IN_BTM);
 	begin_message(enc, &m, NB_TCODE_PROG_TRACE_CORRELATION);
 	put_fixed(&m, evcode == NB_EVCODE_DISABLED && has_variant(enc, NB_VARIANT_VENDOR_CODES) ? 8 : evcode, 4);
 	put_fixed(&m, cdf, 2);	/* CDF is 1 if HIST follows */
@@ -830,7 +841,7 @@ static void taken_branch(struct nb_encoder *enc, const struct nb_ingress *blk)
 {
 	bool htm = enc->cfg.mode == NB_MODE_HTM;
 
-	if (sync_is_due(enc) && (!htm || has_variant(enc, NB_VARIANT_SYNC_LACKS_BIT)))
+	if (sync_is_due(enc) && (!htm || has_variant(enc, NB_VARIANT_SYNC_LACKS_BIT | NB_VARIANT_DIRECT_SYNC)))
 		set_pending(enc, PENDING_DIRECT, 0);
 	else if (htm)
 		enc->hist = enc->hist << 1 | 1;
@@ -887,7 +898,8 @@ static void account(struct nb_encoder *enc, const struct nb_ingress *blk)
 			break;
 		/* fall through */
 	case NB_ITYPE_TRAP_RETURN:
-		set_pending(enc, PENDING_INDIRECT, 0);
+		set_pending(enc, PENDING_INDIRECT, blk->itype == NB_ITYPE_TRAP_RETURN && sync_is_due(enc) &&
+			    has_variant(enc, NB_VARIANT_XRET_INTERRUPT) ? 3 : 0);
 		break;
 	}
 	if (enc->due.context == NB_CONTEXT_WRITTEN)
@@ -1084,8 +1096,10 @@ static void resolve(struct nb_encoder *enc, uint64_t addr)
 			nb_encoder_full(enc);
 	} else if (pending == PENDING_DIRECT) {
 		flush_repeats(enc);
-		sync_message(enc, sends_hist(enc) ? NB_TCODE_INDIRECT_BRANCH_HIST_SYNC :
-			     NB_TCODE_DIRECT_BRANCH_SYNC, enc->due.sync, 0, addr);
+		if (has_variant(enc, NB_VARIANT_DIRECT_SYNC) && !send_history(enc))
+			return;
+		sync_message(enc, sends_hist(enc) && !has_variant(enc, NB_VARIANT_DIRECT_SYNC) ?
+			     NB_TCODE_INDIRECT_BRANCH_HIST_SYNC : NB_TCODE_DIRECT_BRANCH_SYNC, enc->due.sync, 0, addr);
 	} else {
 		indirect_branch(enc, addr);
 	}
@@ -1132,6 +1146,23 @@ static void halt(struct nb_encoder *enc, enum nb_evcode evcode)
 	end_session(enc, evcode);
 }
 
+/* Report a trap of code that is not traced. A decoder has no use for the message. */
+static void trap_in_gap(struct nb_encoder *enc, const struct nb_ingress *blk)
+{
+	bool htm = enc->cfg.mode == NB_MODE_HTM;
+	struct message m;
+
+	if (blk->itype != NB_ITYPE_EXCEPTION && blk->itype != NB_ITYPE_INTERRUPT)
+		return;
+	begin_message(enc, &m, htm ? NB_TCODE_INDIRECT_BRANCH_HIST : NB_TCODE_INDIRECT_BRANCH);
+	put_fixed(&m, blk->itype == NB_ITYPE_INTERRUPT ? 3 : 2, 2);
+	put_var(&m, 0);
+	put_addr(enc, &m, blk->iaddr ^ enc->ref);
+	if (htm)
+		put_var(&m, 1);
+	send(enc, &m, false);
+}
+
 static void unqualified(struct nb_encoder *enc, const struct nb_ingress *blk)
 {
 	if (enc->pending && has_variant(enc, NB_VARIANT_TRAP_FILTERED))
@@ -1139,6 +1170,8 @@ static void unqualified(struct nb_encoder *enc, const struct nb_ingress *blk)
 	halt(enc, NB_EVCODE_DISABLED);
 	if (enc->lost)
 		recover(enc);
+	if (enc->sessions && enc->state.evcode == NB_EVCODE_DISABLED && has_variant(enc, NB_VARIANT_TRAP_IN_GAP))
+		trap_in_gap(enc, blk);
 }
 
 /* End the session because the hart continues after a wfi, which was the last traced instruction. */

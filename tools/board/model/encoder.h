@@ -115,8 +115,13 @@ enum nb_mode {
 /* Behaviour of known encoders that the specification forbids. Option --variant also selects it. */
 #define NB_DEVIATIONS(X) \
 	X(SYNC_LACKS_BIT, "sync-lacks-bit", "SYNC at a taken branch has no bit for it, and is DirectBranchSync if HIST is empty (HTM)") \
+	X(DIRECT_SYNC,	"direct-sync-in-htm", "ResourceFull of HIST, then DirectBranchSync at a taken branch (HTM)") \
 	X(HIST_IN_BTM,	"hist-in-btm",	"ProgTraceCorrelation has an empty HIST (BTM)") \
-	X(STACK_OVER_SYNC, "stack-over-sync", "only an overrun or a stop empties the return stack")
+	X(NO_HIST,	"no-hist-in-htm", "ProgTraceCorrelation has no HIST if it is empty (HTM)") \
+	X(STACK_OVER_SYNC, "stack-over-sync", "only an overrun or a stop empties the return stack") \
+	X(XRET_INTERRUPT, "trap-return-as-interrupt", "B-TYPE 3 if SYNC reports a trap return") \
+	X(ECODE_BITS,	"ecode-8-bits",	"ECODE has 8 fixed bits, and TSTAMP follows in the same field") \
+	X(TRAP_IN_GAP,	"trap-in-gap",	"traps of code that is not traced are reported")
 
 enum nb_variant_bit {
 #define X(id, name, text) NB_VARIANT_BIT_##id,
@@ -126,7 +131,7 @@ enum nb_variant_bit {
 };
 
 enum nb_variant {
-#define X(id, name, text) NB_VARIANT_##id = 1U << NB_VARIANT_BIT_##id,
+#define X(id, name, text) NB_VARIANT_##id = 1ULL << NB_VARIANT_BIT_##id,
 	NB_VARIANTS(X)
 	NB_DEVIATIONS(X)
 #undef X
@@ -138,7 +143,7 @@ enum nb_variant {
  *
  * Return: The enum nb_variant, or 0 if no variant has this name.
  */
-uint32_t nb_variant_find(const char *name);
+uint64_t nb_variant_find(const char *name);
 
 #define NB_MESSAGE_MAX		64	/* bytes; the fields of the specification need up to 38 */
 #define NB_FIFO_MAX		1024	/* largest capacity of a FIFO for refused messages, in bytes */
@@ -194,7 +199,7 @@ struct nb_encoder_config {
 	bool		stall;			/* trTeInstStallEna, which stalls the hart while the FIFO is full */
 	uint32_t	fifo_depth;		/* bytes of the FIFO before the sink; 0 means that it is never full */
 	uint32_t	fifo_rate;		/* bytes that drain per 256 cycles */
-	uint32_t	variant;		/* bits of enum nb_variant */
+	uint64_t	variant;		/* bits of enum nb_variant */
 	uint32_t	seed;			/* seed of the random choices of variants */
 	const struct nb_dialect *dialect;	/* NULL is nb_dialect_ratified */
 	bool		runs;			/* RCODE 8 or 9 reports a HIST full of equal branches (HTM) */

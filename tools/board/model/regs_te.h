@@ -44,7 +44,8 @@ struct nb_te_caps {
 	/* properties of the encoder that no register reports, see struct nb_encoder_config */
 	bool		sync_delayed, repeat_branch, btype_extended, hist_always, icnt_sync;
 	uint8_t		icnt_bits, hist_bits, stack_depth, stack_bits;
-	uint32_t	fifo_depth, fifo_rate, variant;
+	uint32_t	fifo_depth, fifo_rate;
+	uint64_t	variant;
 	bool		return_by_mode;		/* trTeInstImplicitReturnMode alone enables implicit return */
 	bool		notify_after;		/* a watchpoint reports the address after the matching instruction */
 };

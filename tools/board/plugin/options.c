@@ -186,7 +186,7 @@ static void set_number(const struct option *opt, const char *value)
 
 static void add_variant(const char *name)
 {
-	uint32_t bit = nb_variant_find(name);
+	uint64_t bit = nb_variant_find(name);
 
 	if (!bit)
 		board_fatal("unknown variant '%s'; see Documentation/trace/ntrace-board.rst", name);

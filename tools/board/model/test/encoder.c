@@ -957,9 +957,43 @@ static void test_debug_after_silent_stop(void **state)
 	assert_trace("Sync S=3 I=0 F=80; Corr EV=0 CDF=0 I=0");
 }
 
+/* In these variants, the encoder deviates from the specification like known encoders. */
+static void test_deviations(void **state)
+{
+	(void)state;
+	BEGIN(0x100, .mode = NB_MODE_HTM, .sync_mode = 3, .sync_delayed = true, .variant = NB_VARIANT_XRET_INTERRUPT);
+	block(4, 2, NB_ITYPE_TRAP_RETURN, 0x200);
+	linear(16);
+	block(4, 2, NB_ITYPE_TRAP_RETURN, 0x300);
+	linear(1);
+	assert_trace("Sync S=3 I=0 F=80; IB B=0 I=4 U=180; IBS S=2 B=3 I=14 F=180");
+
+	BEGIN(0x100, .mode = NB_MODE_BTM, .timestamp = true, .fifo_depth = 4, .fifo_rate = 1 << 20,
+	      .variant = NB_VARIANT_ECODE_BITS);
+	t.accept = 1;
+	for (; t.time < 40; t.time += 10)
+		block(2, 2, NB_ITYPE_TAKEN, t.pc + 0x100);
+	t.accept = 0;
+	t.n = 0;
+	t.time = 50;
+	stop(NB_EVCODE_DISABLED);
+	assert_trace("DB I=2 T=0; Error ETYPE=0 ECODE=3204");
+
+	BEGIN(0x100, .mode = NB_MODE_HTM, .priv_mask = 1 << NB_PRIV_S, .variant = NB_VARIANT_TRAP_IN_GAP);
+	linear(2);
+	t.priv = NB_PRIV_M;
+	linear(2);
+	block(2, 2, NB_ITYPE_EXCEPTION, 0x300);
+	linear(1);
+	t.priv = NB_PRIV_S;
+	linear(2);
+	assert_trace("Sync S=3 I=0 F=80; Corr EV=4 CDF=1 I=2 H=1; IBH B=2 I=0 U=4 H=1; Sync S=5 I=0 F=181");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_deviations),
 		cmocka_unit_test(test_narrow_timestamp),
 		cmocka_unit_test(test_time_after_overflow),
 		cmocka_unit_test(test_repeat_to_elsewhere),
