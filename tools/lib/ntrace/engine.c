@@ -882,8 +882,7 @@ static int engine_check_hist(struct nt_flow *flow, const struct nt_source *src)
 
 /*
  * Return true if HIST of a message with SYNC may lack the bit of the last branch before this message, because
- * some encoders report this branch only by F-ADDR. F-ADDR must be a
- * destination of this branch.
+ * some encoders report this branch only by F-ADDR, which must be one of its destinations.
  */
 static bool engine_may_lack_bit(const struct nt_flow *flow, const struct nt_source *src)
 {

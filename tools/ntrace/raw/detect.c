@@ -22,7 +22,7 @@
 #define SEAM_MAX	(32u << 20)	/* maximum size in bytes of a file in which find_seam() searches */
 #define MAX_SEAMS	8
 #define UNSURE		50	/* minimum percentage of messages that fit the code of the traced program */
-#define MAX_BAD		400		/* number of bad messages after which a set of options is abandoned */
+#define MAX_BAD		400		/* largest number of errors after which a set of options is abandoned */
 #define PIECE		1024u		/* number of bytes that are decoded together */
 #define MAX_INSNS	(4u << 20)	/* maximum number of instructions that are decoded from a piece */
 /* number of pieces with more instructions after which a set of options is abandoned */
@@ -50,6 +50,7 @@ struct detect {
 	uint64_t		wrapped_at;
 	struct nt_config	best;
 	struct detected		score;		/* result of decoding with @best */
+	uint64_t		max_bad;	/* number of errors after which a set of options is abandoned */
 	/*
 	 * number of options that @best sets, plus 2 for each encoder in @encoders before that of @best. Of two
 	 * results with the same score, that with the lower penalty is used, because it needs fewer assumptions.
@@ -68,10 +69,10 @@ struct seams {
 };
 
 /*
- * Count the instructions and errors of the bytes that were fed. Return false if the bytes have too
- * many errors, or more instructions than MAX_INSNS.
+ * Count the instructions and errors of the bytes that were fed. Return false if the bytes have more errors than
+ * @max_bad, or more instructions than MAX_INSNS.
  */
-static bool count_batches(struct nt_flow *flow, struct detected *score, struct seams *seams)
+static bool count_batches(struct nt_flow *flow, struct detected *score, struct seams *seams, uint64_t max_bad)
 {
 	uint64_t most = score->insns + MAX_INSNS;
 	struct nt_batch batch;
@@ -87,7 +88,7 @@ static bool count_batches(struct nt_flow *flow, struct detected *score, struct s
 			continue;
 		if (seams && seams->nr < MAX_SEAMS)
 			seams->offsets[seams->nr++] = batch.item.offset;
-		if (!seams && ++score->bad > MAX_BAD)
+		if (!seams && ++score->bad > max_bad)
 			return false;
 	}
 	return score->insns <= most;
@@ -98,15 +99,15 @@ static bool count_batches(struct nt_flow *flow, struct detected *score, struct s
  * piece. With wrong options, a message can repeat code nearly without end.
  */
 static void count_bytes(struct nt_flow *flow, const uint8_t *data, size_t size, struct detected *score,
-			struct seams *seams)
+			struct seams *seams, uint64_t max_bad)
 {
 	unsigned int breaks = 0;
 	size_t at, n;
 
-	for (at = 0; at < size && score->bad <= MAX_BAD; at += n) {
+	for (at = 0; at < size && score->bad <= max_bad; at += n) {
 		n = size - at < PIECE ? size - at : PIECE;
 		nt_flow_feed(flow, data + at, n);
-		if (count_batches(flow, score, seams))
+		if (count_batches(flow, score, seams, max_bad))
 			continue;
 		if (++breaks > MAX_BREAKS)
 			break;
@@ -134,9 +135,9 @@ static bool try_config(struct detect *d, const struct nt_config *config, size_t 
 		nt_flow_restart(flow, 0, true);
 	if (size > d->size)
 		size = d->size;
-	count_bytes(flow, d->data + at, at + size > d->size ? d->size - at : size, score, seams);
+	count_bytes(flow, d->data + at, at + size > d->size ? d->size - at : size, score, seams, d->max_bad);
 	if (at && size == d->size)
-		count_bytes(flow, d->data, at, score, seams);
+		count_bytes(flow, d->data, at, score, seams, d->max_bad);
 	nt_flow_stats(flow, &stats, sizeof(stats));
 	score->messages = stats.messages;
 	score->bad = stats.errors + stats.gaps + stats.lost_messages + stats.skipped + score->unread;
@@ -200,6 +201,8 @@ static void try_encoders(struct detect *d, struct nt_config config, size_t size,
 			penalty = 2 * i + __builtin_popcount(tries) + !!config.src_bits +
 				config.timestamp;
 			set_encoder(&config, i, tries);
+			/* abandon a set that is worse than the best one, because a wrong set may be slow */
+			d->max_bad = d->score.insns && d->score.bad < MAX_BAD ? d->score.bad : MAX_BAD;
 			if (!try_config(d, &config, size, &score, NULL) || !score.insns)
 				continue;
 			if (d->score.insns && (score.bad > d->score.bad ||
@@ -210,6 +213,7 @@ static void try_encoders(struct detect *d, struct nt_config config, size_t size,
 			d->penalty = penalty;
 		}
 	}
+	d->max_bad = MAX_BAD;
 }
 
 /* Return true if too many messages are invalid with this width of SRC and with or without timestamps. */
@@ -399,7 +403,7 @@ static uint8_t *take_frames(const struct detect *d, size_t *size, unsigned int *
 
 static bool run_frames(struct detect *d, struct options *options)
 {
-	struct detect in = { .base = d->base, .image = d->image };
+	struct detect in = { .base = d->base, .image = d->image, .max_bad = MAX_BAD };
 	unsigned int id = 0;
 	bool several;
 	uint8_t *bytes = take_frames(d, &in.size, &id, &several);
@@ -432,7 +436,7 @@ static bool map_file(struct detect *d, const char *path)
 bool detect(struct options *options, struct nt_image *image, const char *path,
 	    struct detected *found)
 {
-	struct detect d = { .image = image, .base = NT_CONFIG_INIT };
+	struct detect d = { .image = image, .base = NT_CONFIG_INIT, .max_bad = MAX_BAD };
 	const uint8_t *data;
 	size_t size;
 
