@@ -41,7 +41,7 @@ struct var {
  * Read the MDO of @len bytes, except its first @skip bits, which are fewer than six. Return false if a
  * bit after the first 128 bits is not 0.
  */
-static bool message_read_var(const uint8_t *p, size_t len, unsigned int skip, struct var *var)
+static __always_inline bool message_read_var(const uint8_t *p, size_t len, unsigned int skip, struct var *var)
 {
 	unsigned int shift = 0;
 	size_t i;
