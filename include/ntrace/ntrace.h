@@ -1139,10 +1139,17 @@ int nt_sync_previous(const struct nt_config *config, const uint8_t *data, size_t
  * continue. After another value, it is not called again. The items, their times and contexts are the
  * same as from one flow, but the batches may begin and end elsewhere.
  *
- * After a second source, or a message of the other trace mode, one thread decodes the rest of the
- * stream. Set nt_config::src_id and nt_config::mode to prevent that. One thread also decodes any
- * part without SYNC. All threads call reader::space() and reader::read() of @image at the same
- * time. @stats may be NULL; @stats_size is sizeof(struct nt_stats).
+ * A part has at least 16 KiB. A buffer with more than 64 parts for each thread has larger parts, of
+ * up to 256 KiB, and a larger buffer has more parts. One thread decodes
+ *   a part without SYNC, and therefore a buffer in which SYNC is rarer than the parts;
+ *   the rest of the stream after a second source, unless nt_config::src_id selects one;
+ *   the rest of the stream after a message of the other trace mode (DirectBranch in HTM, HIST in
+ *   BTM), unless nt_config::mode is set;
+ *   the rest of the stream after in-circuit trace (NT_DIALECT_SIFIVE0);
+ *   the whole stream if timestamps are XORed and have a @tstamp_bits of 1 to 63, or if SYNC does not
+ *   empty the return stack (NT_DIALECT_ACCEMIC with a @return_depth).
+ * All threads call reader::space() and reader::read() of @image at the same time. @stats may be NULL;
+ * @stats_size is sizeof(struct nt_stats).
  *
  * Return NT_OK; NT_E_NOMEM, after the batches that were decoded before; NT_E_INVALID if *config is
  * not valid or @threads is 0; or the value that @consume returned.

@@ -111,7 +111,7 @@ static void end_message(struct stream *stream)
 /*
  * The program is an array of units of 16 bytes. A unit has different code in each address space:
  *	space 0: c.nop; c.beqz a0, 1f; c.nop; c.nop; 1: c.nop; c.jr a1
- *	space 1: 5 times c.nop; c.jr a1
+ *	space 1, and odd units of space 0: 5 times c.nop; c.jr a1
  */
 static uint8_t code[2][UNITS * 16];
 
@@ -125,8 +125,8 @@ static void make_code(void)
 
 	for (k = 0; k < 2; k++)
 		for (i = 0; i < UNITS * 8; i++) {
-			code[k][2 * i] = units[k][i % 8] & 0xff;
-			code[k][2 * i + 1] = units[k][i % 8] >> 8;
+			code[k][2 * i] = units[k | (i / 8 & 1)][i % 8] & 0xff;
+			code[k][2 * i + 1] = units[k | (i / 8 & 1)][i % 8] >> 8;
 		}
 }
 
@@ -149,6 +149,8 @@ struct maker {
 	unsigned int	sync_every;	/* average number of messages between two SYNC */
 	unsigned int	oddities;	/* average number of messages between two unusual ones; 0: no unusual ones */
 	bool		changes_mode;
+	bool		stops;		/* each SYNC follows ProgTraceCorrelation */
+	bool		no_branch;	/* no branch is executed between SYNC and the next message */
 	unsigned int	nr_harts;
 	struct hart	harts[3];
 };
@@ -230,10 +232,13 @@ static void put_unit(struct maker *maker, struct hart *hart, bool sync)
 {
 	struct stream *stream = &maker->stream;
 	uint64_t dest = BASE + 16 * draw(maker, UNITS);
-	bool branch = maker->spaces < 2 || !(hart->context & 1);
+	bool branch = !(hart->pc & 16) && (maker->spaces < 2 || !(hart->context & 1));
+	bool has_hist = hart->htm && (branch || !maker->no_branch || sync);
 	bool taken = branch && draw(maker, 3);
 	unsigned int icnt = taken ? 4 : 6;
 
+	if (sync && maker->no_branch)
+		dest |= 16;
 	if (taken && !hart->htm) {
 		begin_message(stream, 3, hart->src);
 		put_var(stream, 2);
@@ -241,13 +246,13 @@ static void put_unit(struct maker *maker, struct hart *hart, bool sync)
 		end_message(stream);
 		icnt = 2;
 	}
-	begin_message(stream, (hart->htm ? 28 : 4) + (!sync ? 0 : hart->htm ? 1 : 8), hart->src);
+	begin_message(stream, (has_hist ? 28 : 4) + (!sync ? 0 : hart->htm ? 1 : 8), hart->src);
 	if (sync)
 		put_fixed(stream, 4, 2);
 	put_fixed(stream, 2, 0);
 	put_var(stream, icnt);
 	put_var(stream, sync ? dest >> 1 : (dest ^ hart->ref) >> 1);
-	if (hart->htm)
+	if (has_hist)
 		put_var(stream, !branch ? 1 : taken ? 3 : 2);
 	put_time(maker, hart, sync);
 	end_message(stream);
@@ -303,8 +308,12 @@ static void step(struct maker *maker, struct hart *hart)
 	} else if (maker->oddities && !draw(maker, maker->oddities)) {
 		put_oddity(maker, hart);
 	} else if (!draw(maker, maker->sync_every)) {
-		if (draw(maker, 2))
+		if (draw(maker, 2) && !maker->no_branch)
 			put_sync(maker, hart, 2);
+		else if (maker->stops && hart->pc & 16)
+			put_stop(maker, hart);
+		else if (maker->stops)
+			put_unit(maker, hart, false);
 		else
 			put_unit(maker, hart, true);
 	} else if (!draw(maker, 50)) {
@@ -574,8 +583,10 @@ static void assert_counts(const struct input *input, const char *title)
 	counted_free(&counted);
 }
 
-static void assert_all_same(const struct input *input, const char *title)
+/* Compare the items of one flow with those of several threads. Return the number of parts. */
+static uint64_t assert_all_same(const struct input *input, const char *title)
 {
+	uint64_t parts = 0;
 	struct nt_stats one_stats, stats;
 	struct prints one = decode_one(input, SIZE_MAX, &one_stats), other;
 	unsigned int threads;
@@ -587,11 +598,13 @@ static void assert_all_same(const struct input *input, const char *title)
 		if (memcmp(&stats, &one_stats, sizeof(stats)))
 			fail_msg("%s, %u threads: statistics differ", title, threads);
 		other = decode_unordered(input, threads, &stats);
+		parts = other.nr ? other.data[other.nr - 1].part + 1 : 0;
 		compare(input, &one, &other, title, threads);
 		if (memcmp(&stats, &one_stats, sizeof(stats)))
 			fail_msg("%s, %u threads, out of order: statistics differ", title, threads);
 	}
 	free(one.data);
+	return parts;
 }
 
 /* ---- tests: several threads must decode the stream of each plan like one thread ---- */
@@ -608,11 +621,24 @@ struct plan {
 	unsigned int	mode;
 	bool		htm;
 	bool		changes_mode;
+	bool		no_branch;
+	bool		stops;
+	bool		must_split;	/* several threads must decode this stream */
 };
 
 static const struct plan plans[] = {
-	{ "plain HTM", .htm = true, .sync_every = 100 },
-	{ "plain BTM", .sync_every = 100 },
+	{ "plain HTM", .htm = true, .sync_every = 100, .must_split = true },
+	{ "plain BTM", .sync_every = 100, .must_split = true },
+	{ "HTM, IndirectBranch after SYNC", .htm = true, .sync_every = 30, .no_branch = true, .must_split = true },
+	{ "BTM, IndirectBranch after SYNC", .sync_every = 30, .tstamp_bits = 16, .no_branch = true,
+	  .must_split = true },
+	{ "trace stops often", .htm = true, .sync_every = 20, .no_branch = true, .stops = true, .must_split = true },
+	{ "trace stops often, oddities", .htm = true, .sync_every = 20, .oddities = 40, .no_branch = true,
+	  .stops = true },
+	{ "IndirectBranch after SYNC, oddities", .htm = true, .sync_every = 20, .oddities = 30, .spaces = 2,
+	  .no_branch = true },
+	{ "IndirectBranch after SYNC, mode changes", .htm = true, .sync_every = 20, .oddities = 60,
+	  .changes_mode = true, .no_branch = true },
 	{ "BTM, the config has the mode", .mode = NT_MODE_BTM, .sync_every = 30 },
 	{ "SYNC is rare", .htm = true, .sync_every = 20000 },
 	{ "no SYNC", .htm = true, .sync_every = UINT32_MAX },
@@ -647,7 +673,8 @@ static struct input make_input(const struct plan *plan, uint64_t seed, size_t si
 	struct maker maker = {
 		.seed = seed, .tstamp_bits = plan->tstamp_bits, .spaces = plan->spaces,
 		.sync_every = plan->sync_every, .oddities = plan->oddities,
-		.changes_mode = plan->changes_mode, .nr_harts = plan->nr_harts ? plan->nr_harts : 1,
+		.changes_mode = plan->changes_mode, .no_branch = plan->no_branch,
+		.stops = plan->stops, .nr_harts = plan->nr_harts ? plan->nr_harts : 1,
 		.stream = { .src_bits = plan->src_bits, .timestamp = plan->tstamp_bits },
 		.harts = { { .htm = plan->htm } },
 	};
@@ -680,7 +707,8 @@ static void items_are_those_of_one_flow(void **state)
 	for (i = 0; i < NR_PLANS; i++) {
 		struct input input = make_input(&plans[i], i, STREAM_SIZE);
 
-		assert_all_same(&input, plans[i].title);
+		if (assert_all_same(&input, plans[i].title) < 5 && plans[i].must_split)
+			fail_msg("%s: the stream was not split", plans[i].title);
 		free_input(&input);
 	}
 }
@@ -817,7 +845,7 @@ static bool alloc_fails(void)
  */
 static void memory_runs_out(void **state)
 {
-	struct input input = make_input(&plans[9], 7, 60 << 10);
+	struct input input = make_input(&plans[15], 7, 60 << 10);
 	struct nt_stats stats;
 	struct prints one = decode_one(&input, SIZE_MAX, &stats), other;
 	unsigned int nomem = 0;

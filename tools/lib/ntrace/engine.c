@@ -772,6 +772,8 @@ static int engine_check_mode(const struct nt_flow *flow, struct nt_source *src)
 	enum nt_mode mode = nt_message_mode(&flow->msg);
 	bool is_sure = nt_message_shows_mode(&flow->msg);
 
+	if (is_sure)
+		src->was_off = false;
 	if (!mode || (!is_sure && (src->mode || engine_is_hist_unsure(flow))))
 		return NT_OK;
 	if (!src->mode || src->mode == mode) {
@@ -1028,7 +1030,8 @@ static void engine_begin_lost(struct nt_flow *flow, struct nt_source *src)
 
 	if (nt_message_is_sync(msg)) {
 		/* Detect the trace mode again if the encoder was off, because its settings may have changed. */
-		if (src->state == NT_STATE_STOPPED) {
+		if (src->was_off) {
+			src->was_off = false;
 			src->mode = flow->config.mode;
 			src->other_mode = 0;
 		}
@@ -1169,6 +1172,8 @@ static void engine_begin(struct nt_flow *flow)
 		engine_do_other(flow, src);
 		return;
 	}
+	if (flow->msg.tcode == NT_TCODE_PROG_TRACE_CORRELATION)
+		src->was_off = true;
 	engine_check_overrun(flow, src);
 	if (src->state != NT_STATE_LIVE) {
 		engine_begin_lost(flow, src);

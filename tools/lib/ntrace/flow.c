@@ -165,6 +165,8 @@ int nt_flow_enter(struct nt_flow *flow, const struct nt_entry *entry)
 		return NT_E_NOMEM;
 	nt_flow_restart(flow, entry->offset, false);
 	src->state = NT_STATE_LIVE;
+	if (entry->mode)
+		src->mode = entry->mode;
 	src->pc = entry->addr;
 	src->ref = entry->addr;
 	src->context = entry->context;

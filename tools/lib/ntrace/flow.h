@@ -58,6 +58,7 @@ struct nt_source {
 	uint8_t			state;		/* enum nt_state */
 	uint8_t			mode;		/* enum nt_mode */
 	uint8_t			other_mode;	/* number of messages that contradict @mode */
+	bool			was_off;	/* trace stopped, and neither SYNC nor a message that shows the mode followed */
 	uint64_t		pc;		/* address of the next instruction */
 	uint32_t		block;		/* block at @pc; 0 if not known */
 	int			space;		/* index of the address space; -1 if not known */
@@ -233,6 +234,7 @@ struct nt_entry {
 	uint64_t		addr;		/* F-ADDR */
 	uint16_t		src;
 	bool			has_tstamp;
+	uint8_t			mode;		/* enum nt_mode; NT_MODE_AUTO if the next messages show the mode */
 	uint64_t		tstamp;
 	struct nt_context	context;
 };

@@ -77,9 +77,8 @@ static bool cuts_is_ours(const struct nt_cuts *cuts, const struct nt_message *ms
 }
 
 /*
- * Return true if the trace mode after a message with SYNC, which ends at offset @at, is certain. The
- * mode may depend on earlier messages, which are not known. Therefore the next message that reports
- * instructions must be a message that exists in one mode only.
+ * Return true if the messages after a message with SYNC, which ends at offset @at, show the trace
+ * mode. Then the next message that reports instructions exists in one mode only.
  */
 static bool scan_is_mode_clear(const struct scan *scan, size_t at)
 {
@@ -109,13 +108,22 @@ static bool scan_is_mode_clear(const struct scan *scan, size_t at)
 	return false;
 }
 
+/*
+ * Return true if decoding can begin after @msg. If the messages after @msg do not show the trace
+ * mode, earlier messages must show it, or trace must have stopped, so that one flow also does not
+ * know the mode. Messages of earlier cells may show it, but these cells are not known yet.
+ */
 static bool scan_is_cut(const struct scan *scan, size_t at, const struct nt_message *msg)
 {
 	const struct nt_config *config = &scan->cuts->config;
+	struct nt_cell *cell = scan->cell;
 
-	return scan->may_cut && !scan->cell->has_cut && nt_message_is_sync(msg) &&
-	       (!config->timestamp || msg->fields & NT_FIELD_TSTAMP) &&
-	       scan_is_mode_clear(scan, at + msg->length);
+	if (!scan->may_cut || cell->has_cut || !nt_message_is_sync(msg) ||
+	    (config->timestamp && !(msg->fields & NT_FIELD_TSTAMP)))
+		return false;
+	cell->needs_mode = !scan_is_mode_clear(scan, at + msg->length) &&
+			   cell->before.mode != NT_MODE_STOPPED;
+	return !cell->needs_mode || cell->before.mode != NT_MODE_UNSURE;
 }
 
 static void scan_add_cut(struct scan *scan, size_t at, const struct nt_message *msg)
@@ -162,6 +170,8 @@ static void scan_add_effect(struct scan *scan, const struct nt_message *msg)
 {
 	struct nt_effect *effect = scan->effect;
 
+	if (nt_message_is_sync(msg) && effect->mode == NT_MODE_STOPPED)
+		effect->mode = NT_MODE_UNSURE;
 	if (NT_TIMED_TCODES >> msg->tcode & 1)
 		scan_add_time(scan, msg);
 	if (msg->tcode == NT_TCODE_OWNERSHIP)
@@ -173,11 +183,25 @@ static void scan_add_effect(struct scan *scan, const struct nt_message *msg)
 }
 
 /*
- * Record the mode of @msg, so that the scan can skip other messages that show the same mode.
+ * Record the mode of @msg, so that the scan can skip other messages that show the same mode. After
+ * ProgTraceCorrelation, it skips none of them until one shows the mode again. A trap may be reported
+ * while trace is disabled (NT_DEV_TRAP_IN_GAP), so its message does not count.
  */
 static void scan_add_mode(struct scan *scan, const struct nt_message *msg)
 {
 	scan->cell->modes |= MODE_BIT(nt_message_mode(msg));
+	if (msg->tcode == NT_TCODE_PROG_TRACE_CORRELATION && !nt_message_has_others(msg)) {
+		scan->effect->mode = NT_MODE_STOPPED;
+		memset(scan->boring + 2, IDLE_BYTE, NR_BORING - 2);
+	}
+	if (!nt_message_shows_mode(msg))
+		return;
+	if (msg->btype != NT_BTYPE_INDIRECT) {
+		if (scan->effect->mode == NT_MODE_STOPPED)
+			scan->effect->mode = NT_MODE_UNSURE;
+		return;
+	}
+	scan->effect->mode = NT_MODE_SHOWN;
 	if (scan->cell->modes & MODE_BIT(NT_MODE_BTM))
 		scan->boring[2] = NT_TCODE_DIRECT_BRANCH << 2;
 	if (scan->cell->modes & MODE_BIT(NT_MODE_HTM)) {
@@ -403,6 +427,8 @@ static void chain_apply(const struct nt_cuts *cuts, struct nt_chain *chain,
 	const struct nt_config *config = &cuts->config;
 
 	chain_apply_context(&chain->context, effect);
+	if (effect->mode)
+		chain->knows_mode = effect->mode == NT_MODE_SHOWN;
 	if (chain->has_tstamp)
 		chain->tstamp += effect->delta;
 	if (effect->sets_known)
@@ -447,6 +473,8 @@ static void chain_join(const struct nt_cuts *cuts, struct nt_chain *chain,
 
 bool nt_chain_cell(const struct nt_cuts *cuts, struct nt_chain *chain, struct nt_cell *cell)
 {
+	bool is_possible;
+
 	chain_join(cuts, chain, cell);
 	if (chain->broken)
 		return false;
@@ -459,6 +487,9 @@ bool nt_chain_cell(const struct nt_cuts *cuts, struct nt_chain *chain, struct nt
 	}
 	cell->entry.tstamp = chain->tstamp;
 	cell->entry.context = chain->context;
+	is_possible = !cell->needs_mode || chain->knows_mode;
+	if (cell->needs_mode)
+		cell->entry.mode = chain->modes & MODE_BIT(NT_MODE_HTM) ? NT_MODE_HTM : NT_MODE_BTM;
 	chain_apply(cuts, chain, &cell->after);
-	return true;
+	return is_possible;
 }

@@ -32,8 +32,17 @@
 #define NT_MANY_CELLS		64	/* maximum number of cells for each thread, if cells are smaller than NT_LARGE_CELL_SIZE */
 #define NT_MAX_CELLS		(1u << 20)	/* maximum number of cells of a buffer */
 
-/* Effect of a sequence of messages on the context and the time */
+/* Effect of messages on the trace mode that a flow has detected */
+enum nt_mode_effect {
+	NT_MODE_KEPT,
+	NT_MODE_STOPPED,	/* trace stopped, so a flow detects the mode again after the next SYNC */
+	NT_MODE_UNSURE,		/* a flow may have detected the mode or not */
+	NT_MODE_SHOWN,		/* a later message shows the mode */
+};
+
+/* Effect of a sequence of messages on the context, the time and the trace mode */
 struct nt_effect {
+	enum nt_mode_effect	mode;
 	bool			loses_context;	/* the context that was set before these messages is lost */
 	struct nt_context	context;	/* context that these messages set */
 	uint64_t		delta;		/* sum of the relative TSTAMPs, in ticks */
@@ -52,6 +61,7 @@ struct nt_cell {
 	 * cells
 	 */
 	bool			has_cut;
+	bool			needs_mode;	/* the cut is possible only if earlier messages show the trace mode */
 	bool			must_join;	/* the cell has messages after which the buffer cannot be cut */
 	uint8_t			modes;		/* trace modes of the messages, 1 << enum nt_mode */
 	int			src;		/* SRC of the messages; -1 if the cell has no message */
@@ -72,6 +82,7 @@ struct nt_cell {
 struct nt_chain {
 	int			src;		/* SRC of all messages; -1 before the first message */
 	uint8_t			modes;		/* trace modes of all messages, 1 << enum nt_mode */
+	bool			knows_mode;	/* one flow knows the trace mode here, which is the only one of @modes */
 	bool			broken;		/* the rest of the buffer belongs to the last part */
 	bool			has_tstamp;
 	uint64_t		tstamp;
