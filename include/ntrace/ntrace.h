@@ -1270,8 +1270,9 @@ void nt_frames_free(struct nt_frames *frames);
 /*
  * Split up to @size bytes, which may begin and end anywhere, and add them to @outs, which has
  * NT_FRAMES_IDS entries, one for each ID. Set *used to the number of bytes consumed. If an entry of
- * @outs has no room for a frame, or if the function does not return NT_OK, some bytes may be left.
- * Then call the function again with the rest.
+ * @outs has no room for a frame, or if the function does not return NT_OK, some bytes may be left,
+ * at least one of each frame that was not written. Then empty the buffers, and call the function
+ * again with the rest. When *used is @size, all complete frames were written.
  *
  * Returns
  * NT_OK.
@@ -1295,7 +1296,10 @@ int nt_frames_convert(struct nt_frames *frames, const uint8_t *data, size_t size
  */
 int nt_frames_find(const uint8_t *data, size_t size, size_t *offset);
 
-/* End the stream. Return NT_OK, or NT_E_FRAME_SYNC if an incomplete frame was dropped. */
+/*
+ * End the stream after all bytes were used. Return NT_OK, or NT_E_FRAME_SYNC if the last frame is
+ * incomplete. Its bytes are dropped.
+ */
 int nt_frames_end(struct nt_frames *frames);
 
 /* Copy the statistics to *stats, which has @size bytes. */

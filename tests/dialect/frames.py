@@ -53,7 +53,7 @@ class Frames:
 
     def feed(self, data):
         used = ctypes.c_size_t()
-        while True:
+        while data:
             copy = ctypes.create_string_buffer(bytes(data), len(data) or 1)
             ret = self.lib.nt_frames_convert(self.frames, copy, len(data), ctypes.byref(used),
                                              self.outs)
@@ -62,11 +62,6 @@ class Frames:
             if ret:
                 self.events.append((self.taken, ret, {i: len(b) for i, b in self.got.items()}))
             data = data[used.value:]
-            if not data and not ret and not used.value:
-                return
-            if not data and not ret:
-                # the library stores a frame that does not fit into the output, and converts it in the next call
-                continue
 
     def end(self):
         ret = self.lib.nt_frames_end(self.frames)

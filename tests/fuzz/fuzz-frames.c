@@ -59,10 +59,6 @@ static struct sum convert(const uint8_t *data, size_t size, size_t piece, size_t
 			n -= used;
 		}
 	}
-	/* Convert without new input while a frame waits for room in an output buffer */
-	while (nt_frames_convert(frames, data, 0, &used, outs))
-		sum.reports++;
-	drain(&sum, outs);
 	sum.reports += nt_frames_end(frames) < 0;
 	nt_frames_stats(frames, &stats, sizeof(stats));
 	if (stats.bytes != size ||

@@ -611,6 +611,7 @@ int nt_frames_convert(struct nt_frames *frames, const uint8_t *data, size_t size
 		      struct nt_frames_out *outs)
 {
 	struct lanes lanes;
+	uint32_t last = frames->last;
 	size_t at = 0;
 	bool room;
 	int ret = NT_OK;
@@ -620,14 +621,19 @@ int nt_frames_convert(struct nt_frames *frames, const uint8_t *data, size_t size
 	while (!ret) {
 		if (frames->nr == NT_FRAME_SIZE) {
 			ret = frames_end_frame(frames, &lanes, outs, &room);
-			if (!room)
-				break;
-			continue;
+			if (room)
+				continue;
+			/* Leave the last byte of the frame to the next call, so that all bytes are used only if all are written. */
+			frames->nr--;
+			frames->last = last;
+			at--;
+			break;
 		}
 		if (!frames->nr && !frames->is_careful)
 			at += frames_take_frames(frames, data + at, size - at, &lanes, outs);
 		if (at == size)
 			break;
+		last = frames->last;
 		ret = frames_take_byte(frames, data[at++]);
 	}
 	frames_close_lanes(frames, &lanes, outs);
