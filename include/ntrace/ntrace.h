@@ -159,29 +159,30 @@ const char *nt_error_hint(int error);
 
 /*
  * The settings of the encoder. The default of each member is 0, except for @xlen (64) and @src_id
- * (NT_SRC_ANY).
+ * (NT_SRC_ANY). nt_elf_info() gets @xlen and @isa of a program. nt_config_check() refuses other
+ * values than those that the comments of the members name.
  */
 struct nt_config {
-	size_t		size;		/* sizeof(struct nt_config) */
+	size_t		size;		/* sizeof(struct nt_config), at most NT_CONFIG_SIZE_MAX */
 	uint32_t	xlen;		/* 32 or 64 */
 	uint32_t	src_bits;	/* trTeSrcBits, 0..12; 0 if trTeInhibitSrc is set */
-	uint32_t	src_id;		/* source to decode, or NT_SRC_ANY */
+	uint32_t	src_id;		/* source to decode, less than 1 << @src_bits; or NT_SRC_ANY */
 	uint32_t	mode;		/* enum nt_mode */
-	uint32_t	timestamp;	/* 1 if trTsEnable is set, so that messages may end with TSTAMP */
-	uint32_t	tstamp_bits;	/* trTsWidth, or 0 for 64; decoded times do not wrap around */
-	uint32_t	return_depth;	/* entries of the return stack; 0 without implicit return */
-	uint32_t	sequential_jump; /* 1 if trTeInstEnSequentialJump is set */
-	uint32_t	all_jumps;	/* 1 if trTeInstEnAllJumps is set */
-	uint32_t	extend_addr;	/* 1 if trTeInstExtendAddrMSB is set */
+	uint32_t	timestamp;	/* 1 if trTsEnable is set, so that messages may end with TSTAMP; or 0 */
+	uint32_t	tstamp_bits;	/* trTsWidth, 1..64, or 0 for 64; decoded times do not wrap around */
+	uint32_t	return_depth;	/* entries of the return stack, 1..NT_RETURN_DEPTH_MAX; 0 without implicit return */
+	uint32_t	sequential_jump; /* 1 if trTeInstEnSequentialJump is set, or 0 */
+	uint32_t	all_jumps;	/* 1 if trTeInstEnAllJumps is set, or 0 */
+	uint32_t	extend_addr;	/* 1 if trTeInstExtendAddrMSB is set, or 0 */
 	uint32_t	isa;		/* NT_ISA_*, extensions besides I, C, Zicsr and privileged */
 	uint64_t	jvt;		/* CSR jvt, base of the table of cm.jt and cm.jalt */
 	uint32_t	dialect;	/* enum nt_dialect */
-	uint32_t	addr_bits;	/* number of address bits that are sent; 0 for the dialect's number */
+	uint32_t	addr_bits;	/* number of address bits that are sent, 32..@xlen; 0 for the dialect's number */
 	uint32_t	return_full;	/* enum nt_return_full, effect of a call on a full stack */
 	uint32_t	custom_jumps;	/* NT_CUSTOM_*, more instructions that may change the PC */
-	uint32_t	flow_only;	/* 1 if the encoder sends no Ownership, data or event message */
+	uint32_t	flow_only;	/* 1 if the encoder sends no Ownership, data or event message, or 0 */
 	uint32_t	accept;		/* deviations to accept besides those of the dialect, 1 << enum nt_deviation */
-	uint32_t	strict;		/* 1 if each deviation is an error */
+	uint32_t	strict;		/* 1 if each deviation is an error, or 0 */
 };
 
 /*
@@ -323,8 +324,17 @@ static inline struct nt_config nt_config_initial(void)
 /* Do the same as NT_CONFIG_INIT, which only C and C++ can use. @size is sizeof(struct nt_config). */
 void nt_config_init(struct nt_config *config, size_t size);
 
+/*
+ * Members that this library does not know are 0 in a valid configuration, so that a program which was
+ * built with a newer header can run with this library.
+ */
+#define NT_CONFIG_SIZE_MAX	256
+
 /* Return NT_OK, or NT_E_INVALID if a member of *config is out of its range. */
 int nt_config_check(const struct nt_config *config);
+
+/* Return the name of a member of *config that is out of its range, such as "addr_bits"; otherwise NULL. */
+const char *nt_config_bad_member(const struct nt_config *config);
 
 /* ------------------------------------------------------------------ message */
 

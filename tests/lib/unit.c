@@ -298,6 +298,7 @@ static void config_is_checked(void **state)
 	struct nt_config config = NT_CONFIG_INIT;
 	struct nt_image *image = nt_image_new();
 	struct nt_config small;
+	struct { struct nt_config config; uint64_t unknown; } newer = { .config = config };
 
 	(void)state;
 	assert_int_equal(nt_config_check(&config), NT_OK);
@@ -306,6 +307,7 @@ static void config_is_checked(void **state)
 		struct nt_config bad = config;				\
 		bad.field = value;					\
 		assert_int_equal(nt_config_check(&bad), NT_E_INVALID);	\
+		assert_string_equal(nt_config_bad_member(&bad), #field);	\
 		assert_null(nt_flow_new(&bad, image));			\
 		assert_null(nt_reader_new(&bad));			\
 	} while (0)
@@ -319,6 +321,32 @@ static void config_is_checked(void **state)
 	BAD(return_full, NT_RETURN_DROP_NEWEST + 1);
 	BAD(custom_jumps, NT_CUSTOM_COMPRESSED << 1);
 	BAD(size, 4);
+	BAD(size, NT_CONFIG_SIZE_MAX + 1);
+	BAD(timestamp, 2);
+	BAD(sequential_jump, 2);
+	BAD(all_jumps, 77);
+	BAD(extend_addr, UINT32_MAX);
+	BAD(isa, ~0u);
+	BAD(dialect, NT_DIALECT_MICROBLAZE_V + 1);
+	BAD(flow_only, 2);
+	BAD(strict, 2);
+	BAD(accept, 1u << 31);
+	BAD(accept, NT_DEV_BIT(NT_DEV_ADDR_BITS) << 1);
+	BAD(addr_bits, NT_ADDR_BITS_MIN - 1);
+	BAD(addr_bits, 65);
+	small = config;
+	small.xlen = 32;
+	small.addr_bits = 64;
+	assert_string_equal(nt_config_bad_member(&small), "addr_bits");
+	assert_null(nt_config_bad_member(&config));
+	/* Imitate a program that was built with a newer header */
+	newer.config.size = sizeof(newer);
+	assert_int_equal(nt_config_check(&newer.config), NT_OK);
+	newer.unknown = 1;
+	assert_int_equal(nt_config_check(&newer.config), NT_E_INVALID);
+	small = config;
+	small.accept = NT_DEV_BIT(NT_DEV_ADDR_BITS);
+	assert_int_equal(nt_config_check(&small), NT_OK);
 	/* Imitate a program that was built with an older header, whose struct nt_config ended before the member isa */
 	nt_config_init(&small, offsetof(struct nt_config, isa));
 	assert_int_equal(small.size, offsetof(struct nt_config, isa));

@@ -167,6 +167,8 @@ bool options_fit(const struct options *options)
 		return true;
 	if (options->recording)
 		return refuse("the metadata of the trace is damaged: the options of the encoder are not valid");
+	if (!strcmp(nt_config_bad_member(config), "addr_bits"))
+		return refuse("--addr-bits %u is more than --xlen %u", config->addr_bits, config->xlen);
 	return refuse("--src %u does not fit into a SRC field of %u bits; give a larger --src-bits", config->src_id,
 		      config->src_bits);
 }

@@ -201,6 +201,8 @@ bool ntrace_cpu_config(const struct ntrace_cpu *cpu, struct nt_config *config)
 	config->extend_addr = !!(cpu->config & NTRACE_CONFIG_EXTEND_ADDR);
 	/* NTRACE_DIALECT_* and NT_DIALECT_* have the same values */
 	config->dialect = cpu->dialect;
-	config->addr_bits = cpu->addr_bits;
+	/* A driver of both RV32 and RV64 may report the width of the addresses of RV64. */
+	if (cpu->xlen == 64)
+		config->addr_bits = cpu->addr_bits;
 	return nt_config_check(config) == NT_OK;
 }

@@ -81,7 +81,9 @@ static void cpu_parse(const struct ns_setup *setup, struct ns_cpu *cpu, const ui
 	nt->tstamp_bits = cpu->ts_width;
 	/* NTRACE_DIALECT_* and nt_config::dialect have the same values; nt_config_check() rejects other values */
 	nt->dialect = small_word(words, nr, NTRACE_INFO_CPU_DIALECT);
-	nt->addr_bits = small_word(words, nr, NTRACE_INFO_CPU_ADDR_BITS);
+	/* A driver of both RV32 and RV64 may report the width of the addresses of RV64. */
+	if (nt->xlen == 64)
+		nt->addr_bits = small_word(words, nr, NTRACE_INFO_CPU_ADDR_BITS);
 	if (cpu->config & NTRACE_CONFIG_IMPLICIT_RETURN)
 		nt->return_depth = nt_encoder_return_depth(nt->dialect);
 	nt->sequential_jump = !!(cpu->config & NTRACE_CONFIG_SEQUENTIAL_JUMP);
