@@ -48,8 +48,8 @@ const char *nt_elf_error_text(int error);
 #define NT_ELF_BUILD_ID_MAX	64
 
 struct nt_elf_info {
-	uint32_t	xlen;		/* 32 or 64 */
-	uint32_t	isa;		/* NT_ISA_* from the attribute that names the extensions */
+	uint32_t	xlen;		/* 32 or 64, for nt_config::xlen */
+	uint32_t	isa;		/* NT_ISA_* from the attribute that names the extensions, for nt_config::isa */
 	uint64_t	entry;		/* address of the first instruction to execute */
 	uint64_t	low;		/* lowest address of the loaded segments */
 	uint64_t	high;		/* address after the last byte of the loaded segments */

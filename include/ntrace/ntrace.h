@@ -32,6 +32,11 @@
  *
  * Units: addresses and sizes are in bytes, I-CNT is in half-words (16 bits), and timestamps are in
  * ticks of the trace source's counter.
+ *
+ * The headers need C11 or C++11. Link by "pkg-config --cflags --libs libntrace", with libntrace-elf for
+ * <ntrace/elf.h>. To use a built tree that is not installed, give -Iinclude -Lbuild/lib -lntrace
+ * (-lntrace-elf before it), and set LD_LIBRARY_PATH to build/lib. Each function has a manual page in
+ * section 3, which "make install" writes to build/man and installs.
  */
 #ifndef NTRACE_NTRACE_H
 #define NTRACE_NTRACE_H
@@ -54,7 +59,8 @@ const char *nt_version(void);
  * Each error has a name, a number, a sentence and a hint.
  *
  * Numbers -1..-9 are errors of a call. The decoder finds the other errors in the trace and reports
- * them by NT_ITEM_ERROR. Numbers -10..-29 are errors of a message, and numbers from -30 down are
+ * them by NT_ITEM_ERROR. libntrace-elf adds the numbers -100 and below (nt_elf_error_text() in
+ * <ntrace/elf.h>). Numbers -10..-29 are errors of a message, and numbers from -30 down are
  * errors of the flow. Two of these errors mean that code is missing. NT_ITEM_GAP reports these two
  * errors. See nt_error_is_gap().
  */
@@ -95,7 +101,7 @@ const char *nt_version(void);
 	X(NT_E_HIST_SIZE, -21, "full HIST has another size than the full HIST before",	\
 	  "the trace is damaged")						\
 	X(NT_E_NO_CODE,	-30, "there is no code at this address",		\
-	  "give the program, library or firmware that was executed")		\
+	  "give the program, library or firmware that was executed, and the right xlen")	\
 	X(NT_E_INSN,	-31, "code has no valid instruction at this address",	\
 	  "is this the program that was executed?")				\
 	X(NT_E_ICNT_INSN, -32, "I-CNT ends inside an instruction",		\
@@ -249,7 +255,9 @@ const char *nt_deviation_chapter(unsigned int deviation);
  * encoder counts up to NT_RETURN_DEPTH_SIFIVE0 calls, compares no addresses, and reports no return
  * to a counted call. If implicit return is off, the encoder reports each return. The decoder
  * detects which of the two applies. If each return is reported, an implicit return is an error. A
- * B-TYPE of 3 is also an error.
+ * B-TYPE of 3 is also an error. The dialect sets no other member of struct nt_config: set @timestamp to
+ * 1 if the encoder sends timestamps, and @return_depth to NT_RETURN_DEPTH_SIFIVE0, which also decodes
+ * trace in which each return is reported.
  *
  * NT_DIALECT_SPACEMIT_K3 is SpacemiT's K3, which sends addresses with copies of their sign bit.
  *
@@ -273,7 +281,12 @@ const char *nt_encoder_name(unsigned int dialect);
 /* Set *dialect to the dialect of the encoder @name. Return NT_OK or NT_E_NOT_FOUND. */
 int nt_encoder_find(const char *name, uint32_t *dialect);
 
-/* Return the number of entries of the encoder's return stack, for nt_config::return_depth. */
+/*
+ * Return the number of entries of the encoder's return stack. Set nt_config::return_depth to it only if
+ * the encoder uses implicit return, or if @dialect is NT_DIALECT_SIFIVE0. Any other value than 0
+ * switches implicit return on. Return 0 if the encoder has no implicit return
+ * (NT_DIALECT_MICROBLAZE_V), and NT_RETURN_DEPTH if @dialect is unknown.
+ */
 uint32_t nt_encoder_return_depth(unsigned int dialect);
 
 enum nt_mode {
@@ -795,7 +808,11 @@ enum nt_item_type {
 	NT_ITEM_SYNC	= 2,	/* a message with SYNC */
 	NT_ITEM_STOP	= 3,	/* ProgTraceCorrelation, at which trace stops */
 	NT_ITEM_LOST	= 4,	/* Error message, which reports that the encoder has lost messages */
-	NT_ITEM_CONTEXT	= 5,	/* Ownership message, which reports a new nt_item::context */
+	/*
+	 * Ownership message, which reports nt_item::context. Encoders repeat it after SYNC, so the
+	 * context may be the same as before.
+	 */
+	NT_ITEM_CONTEXT	= 5,
 	NT_ITEM_SKIPPED	= 6,	/* a message that is vendor defined or reserved */
 	NT_ITEM_ERROR	= 7,	/* the trace is wrong, or the code is not the executed code */
 	/* items that only NT_DIALECT_SIFIVE0 has */
@@ -834,7 +851,7 @@ struct nt_item {
 	uint8_t			dialect;	/* enum nt_dialect */
 	uint64_t		offset;		/* offset of the message in the stream */
 	uint64_t		tstamp;		/* absolute time */
-	struct nt_context	context;	/* context of the range, or the new context */
+	struct nt_context	context;	/* context of the range, or the reported context */
 	uint64_t		space;		/* address space of a range, otherwise 0 */
 	union {
 		struct {
@@ -962,8 +979,10 @@ static inline int nt_flow_next_batch(struct nt_flow *flow, struct nt_batch *batc
 }
 
 /*
- * Call nt_flow_end() after nt_flow_next() has returned 0, if the stream ends here or is interrupted.
- * Then nt_flow_next() may return more items, such as NT_E_TRUNCATED.
+ * Call nt_flow_end() if the stream ends with the bytes that were fed, or is interrupted there. The call
+ * is allowed before or after nt_flow_next() has returned 0 for these bytes. Call nt_flow_next() after
+ * it until it returns 0, because it may return more items, such as NT_E_TRUNCATED. Before other bytes
+ * are fed, call nt_flow_restart().
  *
  * Call nt_flow_restart() to start the flow again. The bytes of the next nt_flow_feed() begin with a
  * message. If @middle is true, they may begin inside a message, and bytes up to the first MSEO of 11
@@ -993,8 +1012,8 @@ void nt_flow_stats(const struct nt_flow *flow, struct nt_stats *stats, size_t si
 
 /*
  * Write a text such as "I-CNT ends inside an instruction at 0x100, source 0, offset 7" or
- * "0x100..0x106 3 insns branch taken to 0x200" to @buf. Return the length of the text, or NT_E_SPACE
- * if @size is too small.
+ * "0x100..0x106 3 insns branch taken to 0x200" to @buf, always with a final NUL. Return the length of
+ * the text, or NT_E_SPACE if @size is too small; then @buf holds the beginning of the text.
  */
 int nt_item_desc_sized(const struct nt_item *item, size_t item_size, char *buf, size_t size);
 static inline int nt_item_desc(const struct nt_item *item, char *buf, size_t size)
@@ -1008,6 +1027,9 @@ static inline int nt_item_desc(const struct nt_item *item, char *buf, size_t siz
  * Execution counts of each block, each direction of each branch, and each edge. The library counts
  * them without making ranges, which is faster. The result is the same as from counting the ranges
  * of nt_flow_next(), including inferred ranges and the ranges before an error.
+ *
+ * A function was called as often as the block that begins at its address was executed: add up @count
+ * of the blocks with this @from. A loop back to this address is also counted.
  *
  * Counts have 64 bits. Entries that differ in @type, @how, @space, @from or @to are different.
  */

@@ -364,6 +364,9 @@ static void names_are_complete(void **state)
 	unsigned int i;
 
 	(void)state;
+	assert_int_equal(nt_encoder_return_depth(NT_DIALECT_SPACEMIT_K3), NT_RETURN_DEPTH);
+	assert_int_equal(nt_encoder_return_depth(NT_DIALECT_MICROBLAZE_V), 0);
+	assert_int_equal(nt_encoder_return_depth(UINT32_MAX), NT_RETURN_DEPTH);
 	NT_ERRORS(NAMED)
 	assert_true(nt_error_is_gap(NT_E_NO_CODE) && nt_error_is_gap(NT_E_GAP_RETURN));
 	assert_false(nt_error_is_gap(NT_E_INSN) || nt_error_is_gap(NT_OK));

@@ -122,12 +122,11 @@ static const struct nt_other accemic_others[64] = {
 #define RATIFIED									\
 	.layouts	= ratified,							\
 	.others		= others,							\
-	.return_depth	= NT_RETURN_DEPTH,						\
 	.addr_bits	= 64,								\
 	.max_btype	= NT_BTYPE_INTERRUPT
 
 const struct nt_dialect_table nt_dialect_tables[NT_DIALECT_MICROBLAZE_V + 1] = {
-	[NT_DIALECT_RATIFIED] = { .name = "ratified", RATIFIED },
+	[NT_DIALECT_RATIFIED] = { .name = "ratified", .return_depth = NT_RETURN_DEPTH, RATIFIED },
 	[NT_DIALECT_SIFIVE0] = {
 		.name		= "sifive0",
 		.layouts	= sifive0,
@@ -151,6 +150,7 @@ const struct nt_dialect_table nt_dialect_tables[NT_DIALECT_MICROBLAZE_V + 1] = {
 	[NT_DIALECT_SPACEMIT_K3] = {
 		.name		= "spacemit-k3",
 		.deviations	= NT_DEV_BIT(NT_DEV_ADDR_BITS),
+		.return_depth	= NT_RETURN_DEPTH,
 		RATIFIED,
 	},
 	[NT_DIALECT_ACCEMIC] = {
