@@ -309,6 +309,42 @@ void rest_goes_when_the_window_is_taken(void **state)
 	assert_string_equal(shim_log, "");
 }
 
+/*
+ * A path that still has trace of a full window starts again. Its funnel also has trace of a hart that stalls until the
+ * next window, so the driver must not reset the funnel, neither when the path joins the sink nor when the sink starts
+ */
+void funnel_of_a_stalled_hart_is_not_reset(void **state)
+{
+	static const struct ntrace_filter user = { .priv = NTRACE_PRIV_U };
+	struct ntrace_window win = window(0, 0x100), next = window(0x10000, 0x4000);
+	unsigned int joins;
+	bool wrapped;
+	u64 config;
+
+	funnel_fifo = 256;
+	shared();
+	config = plain_config() | NTRACE_CONFIG_STALL;
+	assert_int_equal(ntrace_encoder_program(&enc, config, &user), 0);
+	assert_int_equal(ntrace_encoder_program(&enc2, config, &user), 0);
+	start_both(&win);
+	fake_run(enc2.comp.base, 300);
+	for (joins = 2; joins--; ) {
+		fake_run(enc.comp.base, 300);
+		assert_int_equal(joins ? LOCKED(ntrace_sink_leave(&sink, &enc)) :
+					 LOCKED(ntrace_sink_hold(&sink, &enc)), 0);
+		assert_false(list_empty(&enc.held));
+		assert_int_equal(joins ? LOCKED(ntrace_sink_join(&sink, &enc)) :
+					 LOCKED(ntrace_sink_start(&sink, &next)), 0);
+		assert_int_equal(funnel.comp.users, 2);
+		assert_true(fake_peek(funnel.comp.base, TR_CONTROL) & TR_CONTROL_ENABLE);
+		assert_false(joins && fake_peek(funnel.comp.base, TR_CONTROL) & TR_CONTROL_EMPTY);
+	}
+	fake_run(enc2.comp.base, 100);
+	stop_both();
+	/* Each branch takes at least 6 bytes, and the first window has those that are missing */
+	assert_in_range(ntrace_ramsink_written(&sink, &next, &wrapped), 400 * 6 - 0x100, 0x4000);
+}
+
 void sink_that_fills_in_the_flush(void **state)
 {
 	struct ntrace_window win = window(0, 0x100);

@@ -106,7 +106,7 @@ void funnel_counts_itself(void);
 	X(input_that_no_path_uses_is_disabled) X(drained_funnel_keeps_its_setup) X(sink_that_fills_in_the_flush) \
 	X(counters_go_on_after_a_full_window) X(next_window_has_no_more_than_its_own) \
 	X(full_window_without_a_page) X(encoder_that_rests_is_left_alone) \
-	X(rest_goes_when_the_window_is_taken) \
+	X(rest_goes_when_the_window_is_taken) X(funnel_of_a_stalled_hart_is_not_reset) \
 	X(sink_that_keeps_the_rest) X(encoder_of_two_formats) LATE(X) \
 	X(frames_arrive_in_the_window) X(second_window_of_frames) X(debugger_holds_the_etr) \
 	X(bus_refuses_frames) X(each_bridge_has_an_id) \
