@@ -564,20 +564,6 @@ static const struct dev_pm_ops ntrace_pm_ops = {
 	RUNTIME_PM_OPS(ntrace_runtime_suspend, ntrace_runtime_resume, NULL)
 };
 
-static const struct of_device_id ntrace_of_match[] = {
-	{ .compatible = NTRACE_COMPATIBLE, .data = &ntrace_riscv_comp_ops },
-#ifdef CONFIG_NTRACE_SIFIVE
-	{ .compatible = NTRACE_SIFIVE_ENCODER, .data = &ntrace_sifive_encoder_comp_ops },
-	{ .compatible = NTRACE_SIFIVE_FUNNEL, .data = &ntrace_sifive_funnel_comp_ops },
-#endif
-#ifdef CONFIG_NTRACE_CORESIGHT
-	{ .compatible = "arm,coresight-dynamic-funnel", .data = &ntrace_csfunnel_comp_ops },
-	{ .compatible = "arm,coresight-tmc", .data = &ntrace_tmc_comp_ops },
-#endif
-	{ }
-};
-MODULE_DEVICE_TABLE(of, ntrace_of_match);
-
 static struct platform_driver ntrace_driver = {
 	.probe = ntrace_probe,
 	.remove = ntrace_remove,

@@ -9,9 +9,11 @@
  */
 #include <linux/lockdep.h>
 #include <linux/log2.h>
+#include <linux/module.h>
 #include <linux/of.h>
 #include <linux/of_graph.h>
 
+#include "fabric/fabric.h"
 #include "route.h"
 #include "topology.h"
 
@@ -150,13 +152,25 @@ static bool ntrace_node_leads_to(const struct device_node *node, const struct de
 	return leads;
 }
 
-static const struct of_device_id ntrace_encoder_match[] = {
-	{ .compatible = NTRACE_COMPATIBLE },
-	{ .compatible = NTRACE_SIFIVE_ENCODER },
+/* All components that the driver knows by their compatible strings */
+const struct of_device_id ntrace_of_match[] = {
+	{ .compatible = NTRACE_COMPATIBLE, .data = &ntrace_riscv_comp_ops },
+#ifdef CONFIG_NTRACE_SIFIVE
+	{ .compatible = "sifive,trace-encoder0", .data = &ntrace_sifive_encoder_comp_ops },
+	{ .compatible = "sifive,trace-funnel0", .data = &ntrace_sifive_funnel_comp_ops },
+#endif
+#ifdef CONFIG_NTRACE_CORESIGHT
+	{ .compatible = "arm,coresight-dynamic-funnel", .data = &ntrace_csfunnel_comp_ops },
+	{ .compatible = "arm,coresight-tmc", .data = &ntrace_tmc_comp_ops },
+#endif
 	{ }
 };
+MODULE_DEVICE_TABLE(of, ntrace_of_match);
 
-/* Return true for an encoder. An ATB bridge also names the CPU of its encoder, but has an input. */
+/*
+ * Return true if the component has no input. Among the components that name a CPU, only encoders
+ * have no input. An ATB bridge also names the CPU of its encoder, but has an input.
+ */
 static bool ntrace_node_is_encoder(const struct device_node *node)
 {
 	struct device_node *ports __free(device_node) = of_get_child_by_name(node, "in-ports");
@@ -176,7 +190,7 @@ static unsigned int ntrace_count_sources(const struct ntrace_sink *sink, unsigne
 	int id;
 
 	*rank = 0;
-	for_each_matching_node(node, ntrace_encoder_match) {
+	for_each_matching_node(node, ntrace_of_match) {
 		id = ntrace_node_is_encoder(node) ? ntrace_node_cpu(node) : -ENODEV;
 		if (id < 0 || !of_device_is_available(node) ||
 		    !ntrace_node_leads_to(node, sink->comp.dev->of_node, NTRACE_PATH_MAX))

@@ -6,6 +6,7 @@
 #include <linux/cleanup.h>
 #include <linux/cpumask.h>
 #include <linux/list.h>
+#include <linux/mod_devicetable.h>
 #include <linux/mutex.h>
 #include <linux/types.h>
 
@@ -35,8 +36,7 @@ void ntrace_registry_del_sink(struct ntrace_sink *sink);
 
 /* topology.c */
 #define NTRACE_COMPATIBLE	"riscv,trace-component"
-#define NTRACE_SIFIVE_ENCODER	"sifive,trace-encoder0"
-#define NTRACE_SIFIVE_FUNNEL	"sifive,trace-funnel0"
+extern const struct of_device_id ntrace_of_match[];
 int ntrace_cpu_hold(unsigned int cpu);
 void ntrace_cpu_release(unsigned int cpu);
 struct ntrace_encoder *ntrace_connect(void);
