@@ -284,10 +284,11 @@ static void ntrace_encoder_probe_filters(struct ntrace_encoder *enc)
 		caps->priv = 0;
 }
 
-/* Return the current timestamp */
+/* Return the current timestamp, or 0 if the encoder has none */
 u64 ntrace_encoder_counter(const struct ntrace_encoder *enc)
 {
-	return ntrace_ts_counter(&enc->comp, enc->ops ? enc->ops->counter : TR_TS_COUNTER_LOW);
+	return !enc->caps.ts_modes ? 0 :
+	       ntrace_ts_counter(&enc->comp, enc->ops ? enc->ops->counter : TR_TS_COUNTER_LOW);
 }
 
 /*

@@ -353,4 +353,7 @@ void sifive_counter_that_never_stands(void **state)
 	ntrace_encoder_counter(&enc);
 	fake_on_read = NULL;
 	assert_in_range(counter_reads, 3, 20);
+	/* An encoder without timestamps need not have a register for them */
+	enc.caps.ts_modes = 0;
+	assert_int_equal(ntrace_encoder_counter(&enc), 0);
 }
