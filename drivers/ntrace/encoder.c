@@ -175,7 +175,6 @@ static void ntrace_encoder_probe_features(struct ntrace_encoder *enc)
 	got = ntrace_try_values(comp, TR_TE_INST_FEATURES, 0, TR_TE_SRC_BITS);
 	got &= GENMASK(TR_TE_SRC_BITS_MAX, 0);
 	caps->src_bits = got ? __fls(got) : 0;
-	caps->src_fixed = !(got & BIT(0));
 }
 
 static void ntrace_encoder_probe_timestamp(struct ntrace_encoder *enc)

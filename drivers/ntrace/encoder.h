@@ -22,7 +22,8 @@
  * @ts_width: Value of trTsWidth
  * @ir_mode: Value of trTeInstImplicitReturnMode that the driver uses
  * @src_bits: Highest value that trTeSrcBits accepts
- * @src_fixed: True if trTeSrcBits cannot be changed
+ * @src_fixed: Hardware has assigned the source number (SRC) and its width, and the driver only
+ *	reads them. If this is false, the driver numbers the encoder.
  * @priv: Bitmap of privileges (NTRACE_PRIV_*) that filter 0 can select
  * @filters: Bitmap of filters
  * @comparators: Bitmap of comparators that compare instruction addresses

@@ -245,7 +245,7 @@ static int ntrace_number_source(struct ntrace_encoder *enc, struct ntrace_sink *
 		return -EOPNOTSUPP;
 	sink->encoders = max(n, 1U);
 	bits = order_base_2(n);
-	if (enc->ops)
+	if (enc->caps.src_fixed)
 		return ntrace_accept_source(enc, sink, bits);
 	if (!ntrace_encoder_set_src(enc, bits, rank) && (n <= 1 || enc->src_bits == bits))
 		return 0;

@@ -54,6 +54,7 @@ void sifive_is_probed(void **state)
 	assert_int_equal(enc.caps.priv, 0);
 	assert_int_equal(enc.caps.config, NTRACE_CONFIG_TIMESTAMP | NTRACE_CONFIG_STALL |
 			 NTRACE_CONFIG_INHIBIT_SRC);
+	assert_true(enc.caps.src_fixed);
 	assert_int_equal(enc.src_bits, 2);
 	assert_int_equal(enc.src_id, 2);
 	assert_int_equal(sink.area->align, 8);
