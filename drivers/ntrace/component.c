@@ -309,7 +309,11 @@ int ntrace_comp_activate(struct ntrace_comp *comp)
 	return ntrace_comp_wait(comp, TR_CONTROL_ACTIVE, TR_CONTROL_ACTIVE);
 }
 
-/* Reset a disabled component to drop its trace. Its other registers are undefined afterwards. */
+/*
+ * Reset a component to drop its trace. Its other registers are undefined afterwards. The caller
+ * ensures that it is disabled: no path may use it, and ntrace_path_drop_comp() checks this for a
+ * funnel, which may serve several paths.
+ */
 int ntrace_comp_drop(struct ntrace_comp *comp)
 {
 	int ret;

@@ -101,7 +101,7 @@ struct ntrace_comp_ops {
  * @base: Its 4 KiB of registers
  * @addr: Physical address of the registers, for messages
  * @type: Type, from @ops
- * @impl: Value of tr??Impl
+ * @impl: Value of tr??Impl, or of DEVID of a CoreSight component
  * @trace_id: Value of trAtbBridgeID, if it is an ATB bridge
  * @control: Value that was last written to tr??Control
  * @stuck: The component did not respond, and is not used until a reset succeeds

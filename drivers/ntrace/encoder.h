@@ -123,12 +123,16 @@ struct tracepoint;
  * @addr_bits: Number of bits of the addresses in messages
  * @setup: Find out the capabilities after a reset, like ntrace_encoder_setup()
  * @revive: Write all registers that @program does not write, after a reset or a loss of power
- * @set_src: Function like ntrace_encoder_set_src()
+ * @set_src: Function like ntrace_encoder_set_src(). It sets src_bits and src_id of struct
+ *	ntrace_encoder to what the registers contain, and calls ntrace_encoder_forget(). If
+ *	caps.src_fixed is set, it ignores the number that it gets, and fails only if SRC is too
+ *	narrow.
  * @program: Function like ntrace_encoder_program()
- * @counter: Offset of the lower half of its timestamp
+ * @counter: Offset of the lower half of its timestamp; not used if caps.ts_modes is 0
  *
  * Active, Enable, Tracing, Empty and StallOrOverflow of its first register have the same positions
- * as in trTeControl.
+ * as in trTeControl. The files component.[ch], route.[ch], driver.c and flight/flight.c rely on
+ * this.
  */
 struct ntrace_encoder_ops {
 	u8 dialect;
@@ -182,7 +186,8 @@ struct ntrace_route {
  * @ready: Value of ntrace_want.id of the event that can restart the path by writing trTeEnable
  *	without reading it back; or 0. It is set after trTeEnable became 1 at the first read, if no
  *	other encoder uses the sink and the path has no funnel.
- * @features: Bits of trTeInstFeatures that do not depend on @config (SrcID, SrcBits)
+ * @features: Bits of trTeInstFeatures that do not depend on @config (SrcID, SrcBits). For SiFive's
+ *	encoder of version 0, such a field of its teControl instead (MaxInst).
  * @paused: Keep trTeInstTracing at 0
  * @overflows: Number of times that the encoder had no room, and dropped messages or stalled
  *	the hart

@@ -119,7 +119,9 @@ static int ntrace_path_enable_funnels(struct ntrace_encoder *enc)
 
 /*
  * Stop a path that has funnels or takes a while to disable. Trace that the sink no longer accepts
- * stays in the path until ntrace_sink_drain() drops it.
+ * stays in the path. It is dropped when the path or the sink starts again, when the window of the
+ * sink is taken (ntrace_sink_discard()), or when the encoder rests or leaves its path, whichever
+ * happens first.
  */
 static noinline int ntrace_path_flush(struct ntrace_encoder *enc)
 {
@@ -136,6 +138,7 @@ static noinline int ntrace_path_flush(struct ntrace_encoder *enc)
 	return 0;
 }
 
+/* Drop the trace of a funnel, unless another path uses it, whose trace it may contain */
 static int ntrace_path_drop_comp(struct ntrace_comp *comp)
 {
 	int ret = 0;
@@ -150,8 +153,9 @@ static int ntrace_path_drop_comp(struct ntrace_comp *comp)
 }
 
 /*
- * Reset the components of a disabled path to drop the trace that they contain. The reset restarts
- * an internal timestamp counter.
+ * Reset the encoder and the funnels of a disabled path to drop the trace that they contain. The
+ * reset restarts an internal timestamp counter. ntrace_path_drop_comp() spares a funnel that
+ * another path uses.
  */
 static int ntrace_path_drop(struct ntrace_encoder *enc)
 {
