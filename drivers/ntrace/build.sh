@@ -5,8 +5,12 @@
 #   drivers/ntrace/build.sh lts|new|debug|custom|VERSION [make arguments]
 #
 # Result: $O/drivers/KVER/ntrace.ko. KDIR=, CROSS_COMPILE= and V=1 can be given.
+# To run sparse, use tests/check: with C=1 alone, sparse fails, because it refuses the -march of the compiler.
 # Sources are linked into a folder for each kernel, so that objects do not mix.
 set -eu
+case ${1-} in
+"" | -h | --help) sed -n '3,9s/^# \{0,1\}//p' "$0"; exit $((!$#)) ;;
+esac
 word=$1
 shift
 top=$(cd "$(dirname "$0")/../.." && pwd)

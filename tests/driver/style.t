@@ -77,7 +77,7 @@ core_alone() {
 }
 
 without="CONFIG_NTRACE_FLIGHT=n CONFIG_NTRACE_CORESIGHT=n CONFIG_NTRACE_SIFIVE=n"
-plan $(by_size 5 9)
+plan $(by_size 6 10)
 ok "checkpatch --strict finds nothing" cached_build checkpatch "$inputs" style "$(readlink -f "$checkpatch")"
 ok "builds for 6.12 without a warning" builds 6.12
 ok "each file calls only functions of files before it in the Makefile" layered
@@ -87,5 +87,6 @@ for option in $without; do
 	large_only ok "builds with $option" builds 6.12 $option
 done
 large_only ok "builds for the newest kernel without a warning" builds new
+ok "build.sh --help prints its arguments" sh -c "drivers/ntrace/build.sh --help | grep -q 'build.sh lts|new'"
 ok "the series applies to a kernel tree" series_applies
 done_testing
