@@ -16,11 +16,11 @@ is "incoherent" "$(said incoherent=on)" \
 is "coherent" "$(said incoherent=off)" \
 	"at once: yes cleaned: yes invalidated: yes the next line: yes flushed: yes after a store: no"
 # A reset may discard the caches of the harts. Memory that is not coherent then contains the data that the sink wrote.
-reset() { bare_reboot='' bare_run "$tap_tmp/cached" "$1" | tr -d '\r' | xargs; }
-left="cleaned: yes after it: no never: no flushed: yes the last byte: yes of a sink: yes"
+reset() { { bare_reboot='' bare_run "$tap_tmp/cached" "$1" -smp 2; echo "status $?"; } | tr -d '\r' | xargs; }
+left="cleaned: yes after it: no never: no flushed: yes the last byte: yes of a sink: yes status 0"
 is "a reset without caches" "$(reset cached-from=0x82000000,cached-size=0x1000)" "invalidated: no $left"
 is "a reset without caches, incoherent" "$(reset incoherent=on,cached-from=0x82000000,cached-size=0x1000)" \
 	"invalidated: no $left"
 is "a reset" "$(reset "")" \
-	"invalidated: yes cleaned: yes after it: yes never: yes flushed: yes the last byte: yes of a sink: yes"
+	"invalidated: yes cleaned: yes after it: yes never: yes flushed: yes the last byte: yes of a sink: yes status 0"
 done_testing

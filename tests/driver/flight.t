@@ -75,8 +75,10 @@ if large; then
 	ok "hang: the end of the trace was found" grep -q '^trace .*up to the last synchronising message' "$tap_tmp/hang/said"
 
 	# The harts of this board cannot map memory without caches (Svpbmt). A reset drops cache lines that were not
-	# written back, and sinks write past the caches.
-	crash "panic: caches that a reset drops" "$tap_tmp/cached" : "$insmod=panic" --reset warm --append panic=1 --cached-flight
+	# written back, and sinks write past the caches. The firmware boots hart 1, so hart 0 waits for hart 1 after
+	# each reset.
+	crash "panic: caches that a reset drops" "$tap_tmp/cached" : "$insmod=panic" --harts 2 --boot-hart 1 --reset warm \
+		--append panic=1 --cached-flight
 	found "panic: caches that a reset drops" "$tap_tmp/cached" "panic: trouble: it panics on purpose" insmod "guilty_panic .*=> .* panic "
 fi
 BOARD_WATCHDOG=2 crash "hang: caches that sinks bypass" "$tap_tmp/incoherent" : "$insmod=hang" --reset watchdog --incoherent \

@@ -196,6 +196,7 @@ void cache_reset(unsigned int vcpu, void *opaque)
 	}
 	pthread_mutex_unlock(&lock);
 	board_release(&board.harts[vcpu]);
+	hart_leave(&board.harts[vcpu]);
 }
 
 /* Return true if @opcode cleans, flushes or invalidates a cache line */

@@ -50,7 +50,6 @@ void board_wait_claim(struct hart *h)
 
 /*
  * Claim all components, and wait until all harts have left. The caller need not have entered @self before this call.
- * board_release() enters @self.
  */
 void board_claim(struct hart *self)
 {
@@ -64,6 +63,10 @@ void board_claim(struct hart *self)
 			sched_yield();
 }
 
+/*
+ * Release all components, and enter @self. The caller must leave @self before its callback of QEMU ends. Otherwise the
+ * next claim waits for ever if @self runs no other callback, for example while it waits in a loop of the firmware.
+ */
 void board_release(struct hart *self)
 {
 	self->busy = 1;
