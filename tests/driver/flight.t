@@ -11,10 +11,11 @@ need_perf_and_work 6.12
 plan $(by_size 27 45)
 insmod='insmod /usr/lib/ntrace/ntrace-trouble.ko how'
 
-# While CPU 0 panics, CPU 1 reads /dev/zero. The panicking kernel prints the open calls of both CPUs, which panic_print=0x40
-# asks for.
+# While CPU 0 panics, CPU 1 reads /dev/zero. It has done so for half a second, so that the kernel has freed the memory of
+# the init code of modules, which it would otherwise do on CPU 1 now. The panicking kernel prints the open calls of both
+# CPUs, which panic_print=0x40 asks for.
 crash panic "$tap_tmp/panic" 'taskset 2 dd if=/dev/zero of=/dev/null bs=16M 2>/dev/null &
-	until [ "$(cut -d" " -f15 /proc/$!/stat)" -gt 9 ]; do :; done' \
+	until [ "$(cut -d" " -f15 /proc/$!/stat)" -gt 49 ]; do :; done' \
 	'taskset 1 sh -c "echo c >/proc/sysrq-trigger"' --harts 2 --reset warm --append "panic=1 panic_print=0x40"
 found panic "$tap_tmp/panic" "panic: sysrq triggered crash" sh "sysrq_handle_crash .*=> .* panic "
 perf=$O/perf/6.12/$(uname -m)/perf
@@ -65,9 +66,8 @@ else
 	done
 fi
 
-# The trace hardware has no power during the reset, so the last position of the sink is unknown. These boards have no
-# caches. make test skips these boards, because it tests the same panic and the same hang on boards with caches,
-# below.
+# The trace hardware has no power during the reset, so the last position of the sink is unknown. This board has no
+# caches. make test skips it, because it tests the same hang on a board with caches, below.
 if large; then
 	BOARD_WATCHDOG=2 crash hang "$tap_tmp/hang" : "$insmod=hang" --reset watchdog --model reset-lost=on
 	found hang "$tap_tmp/hang" "not recorded: the machine was reset, for example by a watchdog, or it still records" \
