@@ -47,7 +47,6 @@ struct ntrace_recording {
 	bool			snapshot_mode;
 	/* array with an entry for each mmap, which is true after its AUX buffer was filled, and so is all trace */
 	bool			*wrapped;
-	int			nr_wrapped;
 };
 
 /* Return true if each CPU has a buffer, false if each thread has one */
@@ -120,12 +119,6 @@ void ntrace_pmu_default_config(const struct perf_pmu *pmu, struct perf_event_att
 		attr->config &= ~NTRACE_CONFIG_CONTEXT;
 }
 
-/* Return all CPUs with an encoder. The metadata describes all of them, because tasks may run on any of them. */
-static const struct perf_cpu_map *ntrace_cpus(struct ntrace_recording *rec)
-{
-	return rec->pmu->cpus;
-}
-
 static struct evsel *ntrace_evsel(struct ntrace_recording *rec, struct evlist *evlist)
 {
 	struct evsel *evsel;
@@ -142,7 +135,7 @@ static struct evsel *ntrace_evsel(struct ntrace_recording *rec, struct evlist *e
 static size_t ntrace_info_priv_size(struct auxtrace_record *itr,
 				    struct evlist *evlist __maybe_unused)
 {
-	int nr = perf_cpu_map__nr(ntrace_cpus(to_recording(itr)));
+	int nr = perf_cpu_map__nr(to_recording(itr)->pmu->cpus);
 
 	return (NTRACE_INFO_HEADER_MAX + nr * NTRACE_INFO_CPU_MAX) * sizeof(u64);
 }
@@ -241,15 +234,15 @@ static int ntrace_info_fill(struct auxtrace_record *itr, struct perf_session *se
 			    struct perf_record_auxtrace_info *info, size_t priv_size)
 {
 	struct ntrace_recording *rec = to_recording(itr);
-	const struct perf_cpu_map *cpus = ntrace_cpus(rec);
+	/* Describe all CPUs with an encoder, because tasks may run on any of them */
+	const struct perf_cpu_map *cpus = rec->pmu->cpus;
 	struct evsel *evsel = ntrace_evsel(rec, session->evlist);
 	__u64 *word = info->priv;
 	struct perf_cpu cpu;
 	unsigned int i;
 
-	if (priv_size != ntrace_info_priv_size(itr, session->evlist) || !evsel)
-		return -EINVAL;
-	if (!ntrace_evlist_core(session->evlist)->nr_mmaps)
+	if (priv_size != ntrace_info_priv_size(itr, session->evlist) || !evsel ||
+	    !ntrace_evlist_core(session->evlist)->nr_mmaps)
 		return -EINVAL;
 
 	info->type = NTRACE_AUXTRACE_TYPE;
@@ -329,9 +322,7 @@ static int ntrace_check_field(struct perf_pmu *pmu, u64 config, unsigned int i)
 	snprintf(path, sizeof(path), "caps/%s", name);
 	/* Accept 0, which means off or the hardware's default, and any value if the file lists no values */
 	if (!value || perf_pmu__scan_file(pmu, path, "%127s", list) == EOF ||
-	    ntrace_is_listed(list, value))
-		return 0;
-	if (!*list)
+	    !*list || ntrace_is_listed(list, value))
 		return 0;
 	pr_err("The trace encoders of this system do not support %s=%llu. They support %s (see %s of the PMU). Leave %s out.\n",
 	       name, (unsigned long long)value, list, path, name);
@@ -448,27 +439,29 @@ static void ntrace_default_pages(struct record_opts *opts, size_t privileged_siz
 		opts->mmap_pages = KiB(256) / page_size;
 }
 
+/* Choose the size of the AUX area, or check that a snapshot or sample of @size bytes fits in it */
+static int ntrace_fit_size(struct record_opts *opts, const char *what, size_t size)
+{
+	size_t pages = max_t(size_t, DIV_ROUND_UP(size, page_size), 1);
+
+	if (!opts->auxtrace_mmap_pages)
+		opts->auxtrace_mmap_pages = roundup_pow_of_two(pages);
+	if (size <= opts->auxtrace_mmap_pages * (size_t)page_size)
+		return 0;
+	pr_err("%s size %zu must not be greater than AUX area tracing mmap size %zu\n",
+	       what, size, opts->auxtrace_mmap_pages * (size_t)page_size);
+	return -EINVAL;
+}
+
 static int ntrace_snapshot_sizes(struct record_opts *opts)
 {
 	if (!opts->auxtrace_snapshot_size && !opts->auxtrace_mmap_pages)
 		ntrace_default_pages(opts, MiB(4));
 	if (!opts->auxtrace_snapshot_size)
 		opts->auxtrace_snapshot_size = opts->auxtrace_mmap_pages * (size_t)page_size;
-	if (!opts->auxtrace_mmap_pages) {
-		size_t pages = DIV_ROUND_UP(opts->auxtrace_snapshot_size, page_size);
-
-		opts->auxtrace_mmap_pages = roundup_pow_of_two(pages);
-	}
-	if (opts->auxtrace_snapshot_size > opts->auxtrace_mmap_pages * (size_t)page_size) {
-		pr_err("Snapshot size %zu must not be greater than AUX area tracing mmap size %zu\n",
-		       opts->auxtrace_snapshot_size,
-		       opts->auxtrace_mmap_pages * (size_t)page_size);
-		return -EINVAL;
-	}
-	return 0;
+	return ntrace_fit_size(opts, "Snapshot", opts->auxtrace_snapshot_size);
 }
 
-/* Choose or check the size of the AUX area, into which the largest AUX sample must fit */
 static int ntrace_sample_sizes(struct record_opts *opts, struct evlist *evlist)
 {
 	struct evsel *evsel;
@@ -476,19 +469,10 @@ static int ntrace_sample_sizes(struct record_opts *opts, struct evlist *evlist)
 
 	evlist__for_each_entry(evlist, evsel)
 		max = max_t(size_t, max, evsel->core.attr.aux_sample_size);
-	if (!opts->auxtrace_mmap_pages) {
-		size_t pages = DIV_ROUND_UP(max, page_size);
-
-		opts->auxtrace_mmap_pages = roundup_pow_of_two(max_t(size_t, pages, 1));
-		if (!perf_event_paranoid_check(-1) && opts->mmap_pages == UINT_MAX)
-			opts->mmap_pages = KiB(256) / page_size;
-	}
-	if (max > opts->auxtrace_mmap_pages * (size_t)page_size) {
-		pr_err("Sample size %zu must not be greater than AUX area tracing mmap size %zu\n",
-		       max, opts->auxtrace_mmap_pages * (size_t)page_size);
-		return -EINVAL;
-	}
-	return 0;
+	if (!opts->auxtrace_mmap_pages && !perf_event_paranoid_check(-1) &&
+	    opts->mmap_pages == UINT_MAX)
+		opts->mmap_pages = KiB(256) / page_size;
+	return ntrace_fit_size(opts, "Sample", max);
 }
 
 /* Refuse buffers that exceed the memory. The kernel would return ENOMEM, for which perf prints only the number. */
@@ -674,22 +658,6 @@ static int ntrace_snapshot_finish(struct auxtrace_record *itr)
 	return evsel ? evsel__enable(evsel) : -EINVAL;
 }
 
-static int ntrace_grow_wrapped(struct ntrace_recording *rec, int idx)
-{
-	int nr = max(idx + 1, 2 * rec->nr_wrapped);
-	bool *wrapped;
-
-	if (idx < rec->nr_wrapped)
-		return 0;
-	wrapped = realloc(rec->wrapped, nr * sizeof(*wrapped));
-	if (!wrapped)
-		return -ENOMEM;
-	memset(wrapped + rec->nr_wrapped, 0, (nr - rec->nr_wrapped) * sizeof(*wrapped));
-	rec->wrapped = wrapped;
-	rec->nr_wrapped = nr;
-	return 0;
-}
-
 /*
  * Return true if the buffer has trace between @start and @end. Pages are zero at first, so any other byte
  * after the head was written before the buffer wrapped around.
@@ -713,10 +681,11 @@ static int ntrace_find_snapshot(struct auxtrace_record *itr, int idx, struct aux
 				unsigned char *data, u64 *head, u64 *old)
 {
 	struct ntrace_recording *rec = to_recording(itr);
-	int err = ntrace_grow_wrapped(rec, idx);
 
-	if (err)
-		return err;
+	if (!rec->wrapped)
+		rec->wrapped = calloc(ntrace_evlist_core(rec->evlist)->nr_mmaps, sizeof(bool));
+	if (!rec->wrapped)
+		return -ENOMEM;
 	if (*head >= mm->len) {
 		if (*head - *old > mm->len)
 			*old = *head - mm->len;
