@@ -136,7 +136,7 @@ quiet "a shared sink reappears"
 	$a / { late: late-clock { compatible = "qemu,late-clock"; #clock-cells = <0>; }; };' -- '
 	encoder=/sys/bus/platform/devices/18001000.trace/driver
 	look() { echo "$1: $(ls -d /sys/bus/event_source/devices/ntrace/cpu[0-9]* | wc -l) $(cat /sys/devices/platform/ntrace-flight/state)"; }
-	insmod /usr/lib/ntrace/ntrace-clock.ko; until [ -e $encoder ]; do sleep 0.1; done
+	insmod /usr/lib/ntrace/ntrace-clock.ko; until look with | grep -q ": 2"; do sleep 0.1; done
 	look with
 	echo late-clock >/sys/bus/platform/drivers/late-clock/unbind; while [ -e $encoder ]; do sleep 0.1; done
 	look without' >"$tap_tmp/said" 2>"$tap_tmp/err"
