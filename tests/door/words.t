@@ -54,7 +54,7 @@ is "the list of messages has known messages of each folder and no empty message"
 drivers/|%s at %pa: a write to memory caused a bus error (tfSinkError)
 include/|has another build-id: it is not the program that was executed
 tools/lib/|%s: line %u is damaged
-tools/lib/|the driver names no CPU with a trace encoder (<REC_PMU>/cpumask)
+tools/lib/|no CPU with a trace encoder is online (<REC_PMU>/cpumask)
 tools/ntrace/|The driver is not loaded: run modprobe ntrace as root.
 tools/perf/|N-Trace requires ordered events
 tools/board/|--cpu is a model of QEMU's, not '$cpu'

@@ -7,7 +7,7 @@
 . "$(dirname "$0")/guest.sh"
 
 need_perf_and_work 6.12
-plan 21
+plan 25
 # On a busy host, the kernel would give up waiting for the driver of a clock, and would ignore that the component
 # needs this clock. The component would then remain when the clock disappears.
 patient=deferred_probe_timeout=3600
@@ -20,6 +20,17 @@ patient=deferred_probe_timeout=3600
 	pmu=/sys/bus/event_source/devices/ntrace
 	cpus() { until [ "$(cat $pmu/cpumask 2>/dev/null)" = "$1" ]; do sleep 0.1; done; cat $pmu/cpumask; }
 	record() { perf record -B --no-bpf-event -q -m,256K -o /tmp/p -e ntrace// "$@" >/tmp/log 2>&1; }
+	# each OPTIONS: record by both programs. Print the CPUs on which work is decoded, and the messages
+	found() {
+		for c in 0 1; do "$@" $c 2>/dev/null | grep -q inside && echo $c; done
+		grep -io "CPU 1 is offline\|a CPU went offline\|Miscounted\|Another program\|No such device" /tmp/log; rm -f /tmp/p
+	}
+	each() {
+		echo perf; perf record -B --no-bpf-event -m,256K -o /tmp/p -e ntrace//u "$@" >/tmp/log 2>&1
+		found perf script -i /tmp/p --itrace=b -C
+		echo ntrace; ntrace record --no-kcore -m 256K -o /tmp/p -e ntrace//u "$@" >/tmp/log 2>&1
+		found ntrace script -i /tmp/p --cpu
+	}
 	cd /sys/devices/system/cpu
 	echo "without its clock: $(ls -d $pmu 2>/dev/null)"
 	insmod /usr/lib/ntrace/ntrace-clock.ko
@@ -32,6 +43,11 @@ patient=deferred_probe_timeout=3600
 	echo "as a user: $(busybox su user -c "cat $pmu/cpu1/timestamp/counter" 2>&1 | grep -c "ermission denied")"
 	echo 0 >cpu1/online
 	echo "counter without power: $(cat $pmu/cpu1/timestamp/counter 2>&1 | grep -c "No such device")"
+	echo "all: $(each -a -- /usr/lib/ntrace/work 1000 | xargs)"
+	echo "listed: $(each -C 0,1 -- true | xargs)"
+	# A CPU goes offline after the programs have read this file
+	echo 0-1 >/tmp/online; mount --bind /tmp/online online; echo "race: $(each -a -- true | xargs)"; umount online
+	echo "program: $(each sh -c "echo 1 >cpu1/online; taskset 2 /usr/lib/ntrace/work 1000; echo 0 >cpu1/online" | xargs)"
 	perf record -B --no-bpf-event -C 0 -m,256K -o /tmp/p -e ntrace// -- /usr/lib/ntrace/work 1000000000 >/tmp/log 2>&1 &
 	until cat /sys/kernel/debug/ntrace/*/registers | grep -q "[2367abef] trTeControl"; do sleep 0.1; done
 	# Any user may read these files while the components whose names they contain disappear.
@@ -67,6 +83,12 @@ is "the second CPU can be traced" "$(said 'trace of the second')" yes
 is "root can read the timestamp counter of the second CPU, and users cannot" \
 	"$(said 'counter of the second') $(said 'as a user')" "1 1"
 is "the timestamp counter of an offline CPU cannot be read" "$(said 'counter without power')" 1
+is "a recording of all CPUs omits an offline CPU" "$(said all)" "perf 0 ntrace 0"
+is "a list with an offline CPU is refused with the number of this CPU" "$(said listed)" \
+	"perf CPU 1 is offline ntrace CPU 1 is offline"
+is "a CPU goes offline before its event is opened: the message says so" "$(said race)" \
+	"perf A CPU went offline ntrace a CPU went offline"
+is "a program is traced on a CPU that goes online during the recording" "$(said program)" "perf 1 ntrace 1"
 is "the clock disappears while its encoder traces: no CPU is left" "$(said unbound)" "."
 is "the clock appears again: both CPUs can be traced" "$(said 'bound again') $(said 'trace again')" "0-1 yes"
 is "the driver can be unloaded" "$(said unloaded)" yes

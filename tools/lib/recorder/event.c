@@ -344,6 +344,8 @@ int rec_event_explain(struct nt_recorder *r, const struct rec_event *event, int 
 		return explain_privilege(r, event);
 	case EBUSY:
 		return rec_fail(r, "the trace encoder is in use by another program: a process whose /proc/PID/fd has a perf_event");
+	case ENODEV:
+		return rec_fail(r, "a CPU went offline, or its trace encoder disappeared, before %s could be opened: record again", event->name);
 	case EOPNOTSUPP:
 		return rec_fail(r, "the trace encoders of this system do not support %s (such as u and k, if they cannot distinguish programs from the kernel). dmesg | grep ntrace may show the reason",
 				event->name);

@@ -98,25 +98,34 @@ static struct perf_evsel *add_event(struct nt_recorder *r, struct perf_event_att
 	return evsel;
 }
 
-static struct perf_cpu_map *encoder_cpus(void)
+/*
+ * Return the CPUs on which to open the trace event, or NULL. The kernel accepts an event of a task
+ * on an offline CPU, on which the task may run later, but refuses an event of all tasks.
+ */
+static struct perf_cpu_map *encoder_cpus(bool online_only)
 {
 	FILE *f = fopen(REC_PMU "/cpumask", "re");
-	struct perf_cpu_map *cpus = f ? perf_cpu_map__read(f) : NULL;
+	struct perf_cpu_map *all = f ? perf_cpu_map__read(f) : NULL;
+	struct perf_cpu_map *online = online_only ? perf_cpu_map__new_online_cpus() :
+						    perf_cpu_map__get(all);
+	struct perf_cpu_map *cpus = perf_cpu_map__intersect(all, online);
 
 	if (f)
 		fclose(f);
+	perf_cpu_map__put(all);
+	perf_cpu_map__put(online);
 	return cpus;
 }
 
 static int add_users_events(struct nt_recorder *r)
 {
+	bool everywhere = r->options.all || r->options.cpus;
 	struct perf_evsel *evsel;
 	struct rec_event *e;
 
 	for (e = r->events; e < r->events + r->nr_events; e++) {
-		e->attr.inherit = r->rings->per_cpu && !r->options.all && !r->options.cpus;
-		e->attr.enable_on_exec = r->options.command && !r->options.all && !r->options.cpus &&
-					 !r->options.pids;
+		e->attr.inherit = r->rings->per_cpu && !everywhere;
+		e->attr.enable_on_exec = r->options.command && !everywhere && !r->options.pids;
 		if (e->is_trace && !r->options.snapshot)
 			e->attr.aux_watermark = r->rings->trace_size / 4 < UINT32_MAX ?
 						r->rings->trace_size / 4 : UINT32_MAX;
@@ -126,9 +135,9 @@ static int add_users_events(struct nt_recorder *r)
 		if (!e->is_trace)
 			continue;
 		r->rings->trace = evsel;
-		evsel->own_cpus = encoder_cpus();
+		evsel->own_cpus = encoder_cpus(everywhere);
 		if (!evsel->own_cpus)
-			return rec_fail(r, "the driver names no CPU with a trace encoder (" REC_PMU "/cpumask)");
+			return rec_fail(r, "no CPU with a trace encoder is online (" REC_PMU "/cpumask)");
 		evsel->cpus = perf_cpu_map__get(evsel->own_cpus);
 	}
 	return 0;
@@ -178,6 +187,10 @@ static int add_sideband(struct nt_recorder *r)
 	attr.ksymbol = attr.text_poke = kernel && everywhere;
 	evsel->attr = attr;
 	evsel->system_wide = r->options.cpus && !r->events[0].attr.exclude_user;
+	/* Include offline CPUs on which the tasks may run later. */
+	if (r->rings->per_cpu && !everywhere)
+		evsel->own_cpus = perf_cpu_map__merge(perf_cpu_map__new_online_cpus(),
+						      r->rings->trace->own_cpus);
 	if (!kernel || everywhere)
 		return 0;
 	evsel = add_dummy(r, &attr, "dummy:u");
@@ -398,6 +411,7 @@ int rec_rings_open(struct nt_recorder *r)
 void rec_rings_close(struct nt_recorder *r)
 {
 	struct rec_rings *rings = r->rings;
+	struct perf_evsel *evsel;
 	int i;
 
 	if (!rings)
@@ -408,8 +422,10 @@ void rec_rings_close(struct nt_recorder *r)
 	}
 	if (rings->child >= 0)
 		close(rings->child);
-	if (rings->trace)
-		perf_cpu_map__put(rings->trace->own_cpus);
+	if (rings->evlist) {
+		perf_evlist__for_each_entry(rings->evlist, evsel)
+			perf_cpu_map__put(evsel->own_cpus);
+	}
 	perf_evlist__delete(rings->evlist);
 	free(rings->traces);
 	free(rings);

@@ -144,7 +144,7 @@ struct perf_cpu_map *rec_target_cpus(struct nt_recorder *r, const struct perf_cp
 	perf_cpu_map__for_each_cpu(cpu, i, cpus) {
 		if (perf_cpu_map__has(traced, cpu))
 			continue;
-		rec_fail(r, "CPU %d has no trace encoder, or is not online; " REC_PMU "/cpumask lists the CPUs that can be traced",
+		rec_fail(r, "CPU %d is offline, or has no trace encoder; " REC_PMU "/cpumask lists the CPUs with a trace encoder",
 			 cpu.cpu);
 		perf_cpu_map__put(cpus);
 		return NULL;

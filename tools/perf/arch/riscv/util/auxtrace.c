@@ -396,6 +396,10 @@ int arch_evsel__open_strerror(struct evsel *evsel, NTRACE_OPEN_ERR char *msg, si
 	if (error == ESRCH)
 		return scnprintf(msg, size,
 				 "The process or thread has ended, so it cannot be traced. Give -p or -t one that still runs.\n");
+	if (error == ENODEV)
+		return scnprintf(msg, size,
+				 "A CPU went offline, or its trace encoder disappeared, before %s could be opened. Record again.\n",
+				 evsel__name(evsel));
 	/* Assume EBUSY for any other errno, because perf may have changed errno since the kernel rejected the event */
 	return scnprintf(msg, size,
 			 "Another program uses a trace encoder that %s needs. It is a process whose /proc/PID/fd has a perf_event. If there is none, 'dmesg | grep ntrace' may show the reason.\n",
@@ -403,6 +407,43 @@ int arch_evsel__open_strerror(struct evsel *evsel, NTRACE_OPEN_ERR char *msg, si
 }
 
 /* ---------------------------------------------------------------- options */
+
+static void ntrace_keep_online(struct perf_cpu_map **cpus, struct perf_cpu_map *online)
+{
+	struct perf_cpu_map *all = *cpus;
+
+	*cpus = perf_cpu_map__intersect(all, online);
+	perf_cpu_map__put(all);
+}
+
+/*
+ * Restrict an event of CPUs to online CPUs, because the kernel refuses it on an offline CPU. An
+ * event of a task keeps all CPUs, because the task may run on a CPU that goes online later.
+ */
+static int ntrace_setup_cpus(struct evlist *evlist, struct evsel *evsel, struct target *target)
+{
+	struct perf_cpu_map *online;
+	struct perf_cpu cpu;
+	unsigned int i;
+
+	if (!target__has_cpu(target))
+		return 0;
+	online = perf_cpu_map__new_online_cpus();
+	perf_cpu_map__for_each_cpu(cpu, i, evsel->core.cpus) {
+		if (!target->cpu_list || perf_cpu_map__has(online, cpu))
+			continue;
+		pr_err("CPU %d is offline, so it cannot be traced. Leave it out of -C\n", cpu.cpu);
+		perf_cpu_map__put(online);
+		return -ENODEV;
+	}
+	ntrace_keep_online(&evsel->core.cpus, online);
+	ntrace_keep_online(&ntrace_evlist_core(evlist)->all_cpus, online);
+	perf_cpu_map__put(online);
+	if (evsel->core.cpus)
+		return 0;
+	pr_err("No CPU with a trace encoder is online\n");
+	return -ENODEV;
+}
 
 static int ntrace_setup_evsel(struct ntrace_recording *rec, struct evlist *evlist,
 			      struct record_opts *opts, struct evsel **found)
@@ -564,6 +605,9 @@ static int ntrace_add_tracking(struct evlist *evlist, struct record_opts *opts,
 	evsel__set_sample_bit(tracking, TIME);
 	if (per_cpu) {
 		evsel__set_sample_bit(tracking, CPU);
+		/* Include offline CPUs on which the task may run later */
+		perf_cpu_map__put(tracking->core.cpus);
+		tracking->core.cpus = perf_cpu_map__get(ntrace_evlist_core(evlist)->all_cpus);
 		if (!record_opts__no_switch_events(opts) && perf_can_record_switch_events()) {
 			opts->record_switch_events = true;
 			tracking->immediate = true;
@@ -591,6 +635,8 @@ static int ntrace_recording_options(struct auxtrace_record *itr, struct evlist *
 		return err;
 
 	err = ntrace_check_event(rec->pmu, evsel, opts);
+	if (!err)
+		err = ntrace_setup_cpus(evlist, evsel, &opts->target);
 	if (!err)
 		err = ntrace_buffer_sizes(opts, evlist, evsel);
 	if (err)
