@@ -23,6 +23,8 @@
 	li	s0, 3
 1:	mv	a0, s0
 	jal	serve
+	li	a0, 3
+	jal	again
 	jal	log
 	addi	s0, s0, -1
 	bnez	s0, 1b
@@ -100,6 +102,14 @@
 	leave
 	ret
 	.size	reply, . - reply
+
+	function again
+	addi	a0, a0, -1
+	nop
+	nop
+	bgtz	a0, again
+	ret
+	.size	again, . - again
 
 	function log
 	nop

@@ -21,9 +21,17 @@ stripped() {
 	[ "$(grep -c 'bare+0x[0-9a-f]*$' tree)" -ge 15 ] && ! grep 'unknown' tree
 }
 
-plan 2
+# Link the same program as a kernel
+in_kernel() {
+	mkdir -p kernel && riscv64-linux-gnu-gcc -nostdlib -static -march=rv64g -mcmodel=medany -Wl,-Ttext=0xffffffff80000000,--build-id=none \
+		-o kernel/filtered "$top/tests/session/filtered.S" && cp stacks kernel || return
+	python3 "$top/tests/session/filtered.py" "$O/bin/ntrace" kernel/filtered pcs kernel "$(by_size 5 1)"
+}
+
+plan 3
 ok "the tree of calls of a stripped program agrees with the table" stripped
 # make test uses every fifth filter
 ok "calls, and the time and instructions in them, are those that the trace shows" \
 	python3 "$top/tests/session/filtered.py" "$O/bin/ntrace" filtered pcs . "$(by_size 5 1)"
+ok "calls in the kernel are also those that the trace shows" in_kernel
 done_testing

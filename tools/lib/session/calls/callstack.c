@@ -968,6 +968,68 @@ static enum filter_stop filter_stop(const struct ns_stack *stack, const struct n
 	       nt_insn_decode(NULL, code, place.offset, &insn) == (int)place.offset ? STOP_ADDRESS : STOP_NONE;
 }
 
+/* Return true if the code of the function @place has a direct jump, branch or call to its first instruction. */
+static bool jumps_to_start(const struct ns_stack *stack, uint64_t space, const struct nt_place *place)
+{
+	struct ns_target *target = target_of(stack, place->start);
+	uint64_t addr = place->start, to, before = 0;
+	uint8_t code[NT_INSN_MAX];
+	struct nt_insn insn;
+	int n;
+
+	if (target->entry == addr && target->entry_space == space)
+		return target->repeats;
+	target->entry = addr;
+	target->entry_space = space;
+	target->repeats = false;
+	for (; addr < place->end && !target->repeats; addr += n > 0 ? n : 2) {
+		n = nt_session_read(stack->session, space, addr, code, sizeof(code));
+		n = n > 0 ? nt_insn_decode(NULL, code, n, &insn) : 0;
+		if (n <= 0)
+			continue;
+		/* the target of auipc and jalr is the sum of their constants and the address of auipc */
+		to = addr + insn.imm + (insn.klass > NT_CLASS_CALL ? before - 4 : 0);
+		before = insn.imm;
+		target->repeats = insn.klass >= NT_CLASS_BRANCH && insn.klass <= NT_CLASS_INDIRECT_CALL && to == place->start;
+	}
+	return target->repeats;
+}
+
+/*
+ * Return true if the newest call has left the ranges of a filter in the middle of its function, so that trace stopped at
+ * @stop, and trace starts at @e->to in the same function without a return of the call. Set *to to the place of @e->to.
+ */
+static bool has_left(const struct ns_stack *stack, const struct ns_frame *stop, const struct ns_event *e, struct nt_place *to)
+{
+	const struct ns_frame *top = stack->cur.open.nr ? &stack->cur.open.at[stack->cur.open.nr - 1] : NULL;
+	struct nt_place from;
+
+	if (!top || top->trap | top->signal | top->unseen || top->ret == e->to || !stop->unseen || stop->kind != NT_BRANCH_NONE || !ns_is_filtered(stack->session))
+		return false;
+	nt_session_where(stack->session, stop->ret_space, stop->resume, &from);
+	nt_session_where(stack->session, e->to_space, e->to, to);
+	return ns_same_function(&from, to);
+}
+
+/*
+ * If the newest call has left the ranges of a filter, end it at the time at which it left, because trace starts at the
+ * entry of the same function. If the function has a jump to its start, the call may instead have continued there, so
+ * mark it as unsure. Return 2 if the call has not left the ranges.
+ */
+static int end_left_call(struct ns_stack *stack, const struct ns_frame *stop, const struct ns_event *e)
+{
+	struct ns_event left = *e;
+	struct nt_place to;
+
+	if (!has_left(stack, stop, e, &to))
+		return 2;
+	left.time = stop->begin;
+	stack->cur.open.at[stack->cur.open.nr - 1].unsure |= jumps_to_start(stack, e->to_space, &to);
+	if (!stack_leave(stack, &left, true))
+		return -1;
+	return stack->cur.open.nr ? call_from_missing(stack, e, false) : begin_anew(stack, stop, e);
+}
+
 /*
  * Handle the start of trace at the entry @e->to of a function that code without trace has called. @stop is the frame of
  * this code, which started when the trace stopped, and which the caller of this C function has removed from the stack.
@@ -988,7 +1050,7 @@ static int call_from_untraced(struct ns_stack *stack, const struct ns_frame *sto
 	case STOP_NONE:
 		break;
 	}
-	return 2;
+	return end_left_call(stack, stop, e);
 }
 
 /*
@@ -1010,6 +1072,8 @@ static int take_signal(struct ns_stack *stack, const struct ns_event *e, struct 
 	nt_session_where(stack->session, e->to_space, e->to, &place);
 	if (place.symbol && place.offset) {
 		pause_calls(stack, false);
+		if (has_left(stack, &frame, e, &place))
+			return 1;
 		i = ns_is_filtered(stack->session) ? return_to(stack, e, false) : 2;
 		if (i != 2)
 			return i;
@@ -1201,6 +1265,7 @@ static int take_begin_in_kernel(struct ns_stack *stack, const struct ns_event *e
 {
 	const struct ns_frame stop = stack->cur.open.at[stack->cur.open.nr - 1];
 	struct nt_place place;
+	bool was_user;
 	size_t at;
 	int ret;
 
@@ -1209,12 +1274,16 @@ static int take_begin_in_kernel(struct ns_stack *stack, const struct ns_event *e
 		if (at || stack->part)
 			return at ? ns_stack_cut(stack, at - 1, e) : 0;
 		nt_session_where(stack->session, e->to_space, e->to, &place);
-		if (!is_user(stack, stop.resume))
-			stack->cur.open.nr--;
+		was_user = is_user(stack, stop.resume);
+		if (!was_user && !stop.trap && stop.ret == e->to)
+			return ns_stack_cut(stack, stack->cur.open.nr - 1, e);
+		if (!was_user && (stop.kind == NT_BRANCH_CALL || stop.kind == NT_BRANCH_JUMP))
+			return take_cut_jump(stack, e);
+		stack->cur.open.nr -= !was_user;
 		if (place.symbol && !place.offset)
 			ret = call_from_untraced(stack, &stop, e);
 		else
-			ret = is_user(stack, stop.resume) ? 2 : return_to(stack, e, false);
+			ret = was_user ? 2 : has_left(stack, &stop, e, &place) ? 1 : return_to(stack, e, false);
 		if (ret != 2)
 			return ret;
 	}

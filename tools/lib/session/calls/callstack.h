@@ -56,7 +56,10 @@
  *	around ranges	The filter selects ranges of code. The model assumes this if trace has stopped at a
  *			jump, or at the entry of a function. If trace starts again at the entry of a function,
  *			the function of the newest open call has called it. If trace starts again at the return
- *			address of an open call, that call has returned.
+ *			address of an open call, that call has returned. If the newest call has left the ranges
+ *			in the middle of its function, and trace starts again at the entry of the same function,
+ *			the call has ended where it left. If the function has a jump to its first instruction,
+ *			the call may have continued there, so it is unsure.
  *
  * A thread does not count as running between the stop of a filter and the next start.
  */
@@ -221,6 +224,8 @@ struct ns_target {
 	enum ns_jump	jump;
 	uint64_t	leaves_space, leaves;
 	bool		loads, saves;	/* the code that ends at @leaves loads, or saves, the stack pointer */
+	bool		repeats;	/* the function that starts at @entry has a direct jump or call to @entry */
+	uint64_t	entry_space, entry;
 };
 
 #define NS_TARGETS	1024	/* entries of the cache of targets; a power of two */
