@@ -28,10 +28,21 @@ in_kernel() {
 	python3 "$top/tests/session/filtered.py" "$O/bin/ntrace" kernel/filtered pcs kernel "$(by_size 5 1)"
 }
 
-plan 3
+# Calls without a known end, and time outside of the filter, are not called absent
+says_why() {
+	"$O/bin/ntrace" report -i filtered.data >out && grep -q '  serve \[filtered\], traced for ' out && grep -q '^CPU .* not traced$' out &&
+		! grep 'not running' out && "$O/bin/ntrace" info -i filtered.data | grep -q '^ *traced  *instructions' || return
+	if "$O/bin/ntrace" slow -i filtered.data again 2>err || grep nearest err; then return 1; fi
+	grep -q 'no call of again was recorded from its start to its end, because the trace does not show' err || { cat err; return 1; }
+	"$O/bin/ntrace" report --callers agai -i filtered.data 2>err
+	grep -q 'no call of agai was recorded\. The nearest names .* are again' err
+}
+
+plan 4
 ok "the tree of calls of a stripped program agrees with the table" stripped
 # make test uses every fifth filter
 ok "calls, and the time and instructions in them, are those that the trace shows" \
 	python3 "$top/tests/session/filtered.py" "$O/bin/ntrace" filtered pcs . "$(by_size 5 1)"
 ok "calls in the kernel are also those that the trace shows" in_kernel
+ok "commands say that calls have an unknown end, and that time is not traced" says_why
 done_testing

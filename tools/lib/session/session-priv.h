@@ -122,10 +122,4 @@ static inline uint64_t ns_kernel_start(const struct nt_session *session)
 										1ULL << 63;
 }
 
-/* Return true if address filters limited the trace. The recording does not list the filtered addresses. */
-static inline bool ns_is_filtered(const struct nt_session *session)
-{
-	return session->setup.flags & NTRACE_INFO_FLAG_FILTER;
-}
-
 #endif /* NTRACE_SESSION_SESSION_PRIV_H */

@@ -393,6 +393,11 @@ const uint8_t *nt_session_build_id(struct nt_session *session, const char *objec
 	return id;
 }
 
+bool nt_session_is_filtered(const struct nt_session *session)
+{
+	return session->setup.flags & NTRACE_INFO_FLAG_FILTER;
+}
+
 bool nt_session_is(struct nt_session *session, const char *object, uint64_t address, const char *pattern)
 {
 	struct ns_object *found = object ? ns_session_named(session, object) : NULL;

@@ -326,6 +326,9 @@ struct nt_place {
 void nt_session_where(struct nt_session *session, uint64_t space, uint64_t addr,
 		      struct nt_place *place);
 
+/* Return true if address filters limited the trace. The recording does not list the filtered addresses. */
+bool nt_session_is_filtered(const struct nt_session *session);
+
 /*
  * nt_session_is() - return true if a name of a function matches a pattern
  * @object, @address: Object and address of an instruction of the function in the form of struct

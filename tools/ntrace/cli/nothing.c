@@ -80,7 +80,7 @@ static void list_near(const struct nt_calls *calls, const char *name)
 	size_t nr = 0, i, k;
 
 	for (i = 0; (f = nt_calls_function(calls, i)); i++) {
-		if (!f->symbol)
+		if (!f->symbol || !(f->calls + f->open))
 			continue;
 		one.name = f->symbol;
 		one.distance = distance(name, f->symbol);
@@ -99,6 +99,22 @@ static void list_near(const struct nt_calls *calls, const char *name)
 }
 
 /* ---- Sentences ---- */
+
+/* Return the number of calls of the functions with a name, and add to @open the number of calls without start or end. */
+static uint64_t count_calls(struct nt_session *session, const struct nt_calls *calls, const char *name, uint64_t *open)
+{
+	const struct nt_function *f;
+	uint64_t nr = 0;
+	size_t i;
+
+	for (i = 0; (f = nt_calls_function(calls, i)); i++) {
+		if (!nt_session_is(session, f->object, f->address, name))
+			continue;
+		nr += f->calls;
+		*open += f->open;
+	}
+	return nr;
+}
 
 /* List the files of the called functions. */
 static void list_objects(const struct nt_calls *calls)
@@ -147,9 +163,10 @@ static void print_sentence(const struct recording_options *options, struct nt_se
 			   const char *function, const struct nt_calls *calls, const struct there *there)
 {
 	const struct nt_filter *filter = &options->filter;
+	uint64_t open = 0, whole = function ? count_calls(session, calls, function, &open) : 0;
 
 	if (function)
-		fprintf(stderr, "ntrace: no call of %s was recorded from its start to its end", function);
+		fprintf(stderr, "ntrace: no call of %s was recorded%s", function, whole || open ? " from its start to its end" : "");
 	else if (nt_filter_is_set(filter) || filter->object)
 		fputs("ntrace: nothing matched", stderr);
 	else
@@ -166,7 +183,9 @@ static void print_sentence(const struct recording_options *options, struct nt_se
 		fprintf(stderr, " with --object %s", filter->object);
 	if (filter->time.to)
 		fputs(" in the time of --time", stderr);
-	if (function)
+	if (open && !whole)
+		fprintf(stderr, ", because the trace does not show the start or the end of %s", open > 1 ? "its calls" : "its only call");
+	else if (function && !whole)
 		list_near(calls, function);
 	fputs(". The recording has trace", stderr);
 	list_cpus(there);

@@ -392,10 +392,10 @@ const char *calls_text(uint64_t calls, uint64_t open, char buf[CALLS_TEXT])
 	return buf;
 }
 
-void print_on_cpu(uint64_t ns, uint64_t ran)
+void print_on_cpu(const struct nt_session *session, uint64_t ns, uint64_t ran)
 {
 	char text[16];
 
 	if (ran < ns - ns / 100)
-		printf(", on a CPU for %s", duration(ran, text));
+		printf(", %s for %s", nt_session_is_filtered(session) ? "traced" : "on a CPU", duration(ran, text));
 }

@@ -159,7 +159,10 @@ const char *duration(uint64_t ns, char buf[16]);
 #define CALLS_TEXT	48
 const char *calls_text(uint64_t calls, uint64_t open, char buf[CALLS_TEXT]);
 
-/* print_on_cpu() - print for which part of @ns threads ran, unless they ran nearly all the time */
-void print_on_cpu(uint64_t ns, uint64_t ran);
+/*
+ * print_on_cpu() - print for which part of @ns threads ran, unless they ran nearly all the time. If the session has an
+ * address filter, this is the part that was traced.
+ */
+void print_on_cpu(const struct nt_session *session, uint64_t ns, uint64_t ran);
 
 #endif /* NTRACE_TOOL_RECORDING_H */

@@ -179,7 +179,7 @@ static void print_threads(struct nt_session *session, const row_list *rows, unsi
 {
 	size_t i, shown = limit && limit < rows->nr ? limit : rows->nr;
 
-	printf("\n%11s %13s %4s  thread\n", "ran", "instructions", "CPU");
+	printf("\n%11s %13s %4s  thread\n", nt_session_is_filtered(session) ? "traced" : "ran", "instructions", "CPU");
 	for (i = 0; i < shown; i++)
 		print_row(session, &rows->at[i]);
 	if (i < rows->nr)

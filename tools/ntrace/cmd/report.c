@@ -49,7 +49,7 @@ static const char *time_of(uint64_t nr, uint64_t ns, bool has_time, char text[16
 	return nr && has_time ? duration(ns, text) : "-";
 }
 
-static void print_function(const struct nt_function *f, bool has_time)
+static void print_function(const struct nt_session *session, const struct nt_function *f, bool has_time)
 {
 	char t[5][16], calls[CALLS_TEXT];
 
@@ -60,11 +60,11 @@ static void print_function(const struct nt_function *f, bool has_time)
 	       time_of(f->calls / 100, nt_function_quantile(f, 990), has_time, t[3]),
 	       time_of(f->calls, f->max_ns, has_time, t[4]), f->self_insns, f->symbol ? f->symbol : "[unknown]",
 	       nt_base_name(f->object) ?: "unknown");
-	print_on_cpu(f->total_ns, f->total_ran);
+	print_on_cpu(session, f->total_ns, f->total_ran);
 	putchar('\n');
 }
 
-static void print_function_json(const struct nt_function *f, bool has_time)
+static void print_function_json(const struct nt_session *session, const struct nt_function *f, bool has_time)
 {
 	putchar('{');
 	json_print("function", f->symbol);
@@ -138,18 +138,24 @@ static void print_cpus(struct nt_session *session, const struct nt_calls *calls)
 		[NT_IN_INTERRUPT] = "interrupts", [NT_IN_KERNEL] = "other kernel", [NT_IN_IDLE] = "idle",
 		[NT_IN_UNTRACED] = "not traced",
 	};
-	uint64_t modes[NT_IN_NR], used, tracer = tracer_time(calls);
+	uint64_t modes[NT_IN_NR], used, rest, tracer = tracer_time(calls);
 	struct nt_missing cpu;
 	size_t i, mode;
 	char t[2][16];
 
 	for (i = 0; nt_session_lost(session, i, &cpu); i++) {
 		used = nt_calls_ran(calls, cpu.cpu, modes) + cpu.ns;
+		rest = cpu.all_ns > used ? cpu.all_ns - used : 0;
+		/* a CPU may also have executed code that an address filter excludes */
+		if (nt_session_is_filtered(session)) {
+			modes[NT_IN_UNTRACED] += rest;
+			rest = 0;
+		}
 		printf("%sCPU %d: %s = %s %s", i ? "" : "\n", cpu.cpu, duration(cpu.all_ns, t[0]),
 		       duration(modes[NT_IN_USER], t[1]), names[NT_IN_USER]);
 		for (mode = NT_IN_USER + 1; mode < NT_IN_NR; mode++)
 			print_share(modes[mode], names[mode]);
-		print_share(cpu.all_ns > used ? cpu.all_ns - used : 0, "not running");
+		print_share(rest, "not running");
 		print_share(cpu.ns, "missing");
 		putchar('\n');
 	}
@@ -243,7 +249,7 @@ static ssize_t print_table(const struct report *report, struct nt_session *sessi
 	              "self insns", "function");
 	shown = report->limit && report->limit < nr ? report->limit : nr;
 	for (i = 0; i < shown; i++) {
-		(report->json ? print_function_json : print_function)(rows[i].f, has_time);
+		(report->json ? print_function_json : print_function)(session, rows[i].f, has_time);
 		no_time |= !rows[i].f->self_ns && rows[i].f->self_insns;
 	}
 	if (shown < nr && !report->json)

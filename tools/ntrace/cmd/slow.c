@@ -159,7 +159,7 @@ static void print_causes(const struct parts *parts)
 }
 
 /* Print the time of one kind of code in both calls. */
-static void print_part(enum part part, const struct parts *slow, const struct parts *median)
+static void print_part(const struct nt_session *session, enum part part, const struct parts *slow, const struct parts *median)
 {
 	static const char *const names[] = {
 		[SYSCALLS] = "system call", [EXCEPTIONS] = "exception", [INTERRUPTS] = "interrupt", [OTHER_CODE] = "instruction",
@@ -168,7 +168,8 @@ static void print_part(enum part part, const struct parts *slow, const struct pa
 
 	printf("  %s ", duration(slow->ns[part], t));
 	if (part == OFF_CPU) {
-		printf("in which its thread did not run; in the median call, %s\n", duration(median->ns[part], t));
+		printf("in which its thread %s; in the median call, %s\n", nt_session_is_filtered(session) ? "was not traced" : "did not run",
+		       duration(median->ns[part], t));
 		return;
 	}
 	printf("in %s", COUNTED(slow->nr[part], names[part]));
@@ -186,13 +187,13 @@ static void print_part(enum part part, const struct parts *slow, const struct pa
  * Print the kinds of code in which the slow call took longer than the median call. @ns is the difference of both calls,
  * and kinds that explain less than 2 % of it are left out.
  */
-static void print_parts(const struct parts *slow, const struct parts *median, uint64_t ns, bool explained)
+static void print_parts(const struct nt_session *session, const struct parts *slow, const struct parts *median, uint64_t ns, bool explained)
 {
 	enum part part;
 
 	for (part = 0; part < NR_PARTS; part++) {
 		if (slow->ns[part] > median->ns[part] + ns / 50)
-			print_part(part, slow, median);
+			print_part(session, part, slow, median);
 	}
 	if (!explained && slow->ns[OTHER_CODE] > median->ns[OTHER_CODE] + ns / 50 &&
 	    slow->nr[OTHER_CODE] <= median->nr[OTHER_CODE] + median->nr[OTHER_CODE] / 8)
@@ -223,14 +224,14 @@ static void print_difference(const struct tree_lines *l, const struct nt_watched
 		printf("  it called %s, which took %s; the median call did not call that\n", extra->symbol, duration(extra->ns, t[1]));
 	parts[0] = parts_of(l->nodes);
 	parts[1] = parts_of(l->others);
-	print_parts(&parts[0], &parts[1], slow->ns - median->ns, extra);
+	print_parts(l->session, &parts[0], &parts[1], slow->ns - median->ns, extra);
 	putchar('\n');
 }
 
-static bool print_trees(const struct slow *slow, const struct nt_watched *found, const struct nt_stacks *slowest,
+static bool print_trees(const struct slow *slow, const struct nt_session *session, const struct nt_watched *found, const struct nt_stacks *slowest,
 			const struct nt_stacks *median)
 {
-	struct tree_lines l = { 0 };
+	struct tree_lines l = { .session = session };
 	size_t nr_median;
 	bool ok;
 
@@ -256,7 +257,7 @@ static bool print_trees(const struct slow *slow, const struct nt_watched *found,
 	return ok;
 }
 
-static void print_head(const struct slow *slow, const struct nt_watched *found)
+static void print_head(const struct slow *slow, const struct nt_session *session, const struct nt_watched *found)
 {
 	char t[3][16];
 
@@ -275,7 +276,8 @@ static void print_head(const struct slow *slow, const struct nt_watched *found)
 		printf("the slowest");
 	else
 		printf("number %lu of the slowest", slow->nth);
-	printf(" took %s, of which its thread ran for %s:\n", duration(found->slow.ns, t[1]), duration(found->slow.ran, t[2]));
+	printf(" took %s, of which its thread %s for %s:\n", duration(found->slow.ns, t[1]),
+	       nt_session_is_filtered(session) ? "was traced" : "ran", duration(found->slow.ran, t[2]));
 	if (found->number)
 		printf("call %" PRIu64 " of %" PRIu64 ", in ", found->number, found->calls);
 	printf("thread %d, from " TIME_FORMAT " s on.\n\n", found->slow.tid, TIME_ARGS(found->slow.begin));
@@ -309,8 +311,8 @@ static int print_slow(const struct slow *slow, struct nt_session *session, const
 	slowest = nt_stacks_of(session, chains, &found.slow, inlined, inlines);
 	median = nt_stacks_of(session, chains, &found.median, inlined, inlines);
 	if (slowest && median) {
-		print_head(slow, &found);
-		if (print_trees(slow, &found, slowest, median))
+		print_head(slow, session, &found);
+		if (print_trees(slow, session, &found, slowest, median))
 			status = EXIT_CLEAN;
 	}
 	if (status != EXIT_CLEAN)

@@ -117,9 +117,9 @@ static void print_line(const struct tree_line *line)
 	       n->inlined ? "-" : duration(n->self_ns, t[1]), calls_text(n->calls, n->open, calls), n->self_insns);
 }
 
-static bool print_tree(const struct report *report, const struct nt_node *nodes, size_t nr)
+static bool print_tree(const struct report *report, const struct nt_session *session, const struct nt_node *nodes, size_t nr)
 {
-	struct tree_lines l = { .nodes = nodes, .nr_nodes = nr };
+	struct tree_lines l = { .session = session, .nodes = nodes, .nr_nodes = nr };
 	bool ok = !nr || tree_lines_choose(&l, report->limit), no_time = false;
 	size_t i;
 
@@ -146,9 +146,9 @@ static bool print_stacks(const struct report *report, struct nt_session *session
 
 	*found = nr > 1;
 	if (!report->function || !nr)
-		return print_tree(report, nodes, nr);
+		return print_tree(report, session, nodes, nr);
 	ok = only_function(session, nodes, nr, report->function, report->callers, &only) &&
-	     print_tree(report, only.at, only.nr);
+	     print_tree(report, session, only.at, only.nr);
 	*found = only.nr > 1;
 	free(only.at);
 	return ok;

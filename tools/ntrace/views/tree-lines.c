@@ -228,7 +228,7 @@ static size_t print_names(const struct tree_lines *l, size_t i)
 		printf(" > ");
 		print_name(l->at[i].node);
 	}
-	print_on_cpu(n->ns, n->ran);
+	print_on_cpu(l->session, n->ns, n->ran);
 	putchar('\n');
 	return last + 1;
 }

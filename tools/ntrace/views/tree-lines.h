@@ -12,6 +12,7 @@ struct tree_line {
 
 /* Lines of a tree. The first node of a tree is the root, which is not a function and is not printed. */
 struct tree_lines {
+	const struct nt_session *session;
 	const struct nt_node *nodes, *others;	/* nodes of the tree, and of another tree to compare with; NULL: none */
 	size_t		nr_nodes;
 	struct tree_line *at;

@@ -392,7 +392,7 @@ static bool end_tail_call(struct ns_stack *stack, size_t nth, const struct ns_ev
 	size_t nr = stack->cur.open.nr, i;
 	bool ok;
 
-	if (e->kind != NT_BRANCH_RETURN || nth + 1 >= nr || !next->missing || ns_is_filtered(stack->session))
+	if (e->kind != NT_BRANCH_RETURN || nth + 1 >= nr || !next->missing || nt_session_is_filtered(stack->session))
 		return true;
 	then.time = next->begin;
 	then.insns = next->insns;
@@ -958,7 +958,7 @@ static enum filter_stop filter_stop(const struct ns_stack *stack, const struct n
 	uint8_t code[NT_INSN_MAX];
 	struct nt_insn insn;
 
-	if (!ns_is_filtered(stack->session) || stop->kind == NT_BRANCH_SYSCALL)
+	if (!nt_session_is_filtered(stack->session) || stop->kind == NT_BRANCH_SYSCALL)
 		return STOP_NONE;
 	nt_session_where(stack->session, stop->ret_space, stop->resume, &place);
 	if (is_jump(stop->kind) || (place.symbol && !place.offset))
@@ -1004,7 +1004,7 @@ static bool has_left(const struct ns_stack *stack, const struct ns_frame *stop, 
 	const struct ns_frame *top = stack->cur.open.nr ? &stack->cur.open.at[stack->cur.open.nr - 1] : NULL;
 	struct nt_place from;
 
-	if (!top || top->trap | top->signal | top->unseen || top->ret == e->to || !stop->unseen || stop->kind != NT_BRANCH_NONE || !ns_is_filtered(stack->session))
+	if (!top || top->trap | top->signal | top->unseen || top->ret == e->to || !stop->unseen || stop->kind != NT_BRANCH_NONE || !nt_session_is_filtered(stack->session))
 		return false;
 	nt_session_where(stack->session, stop->ret_space, stop->resume, &from);
 	nt_session_where(stack->session, e->to_space, e->to, to);
@@ -1074,7 +1074,7 @@ static int take_signal(struct ns_stack *stack, const struct ns_event *e, struct 
 		pause_calls(stack, false);
 		if (has_left(stack, &frame, e, &place))
 			return 1;
-		i = ns_is_filtered(stack->session) ? return_to(stack, e, false) : 2;
+		i = nt_session_is_filtered(stack->session) ? return_to(stack, e, false) : 2;
 		if (i != 2)
 			return i;
 		i = ns_find_function(stack, e->to_space, e->to);
@@ -1163,7 +1163,7 @@ static int take_jump(struct ns_stack *stack, const struct ns_event *e)
 	 * if the outermost function makes a tail call, the called function returns to the unknown caller of the
 	 * outermost function
 	 */
-	if (top && top->outer && ns_is_filtered(stack->session)) {
+	if (top && top->outer && nt_session_is_filtered(stack->session)) {
 		outer = stack->cur.outer;
 		if (!drop_calls(stack, e))
 			return -1;
@@ -1192,7 +1192,7 @@ static int take_jump(struct ns_stack *stack, const struct ns_event *e)
 static int take_stop(struct ns_stack *stack, const struct ns_event *e)
 {
 	struct ns_frame *top = stack->cur.open.nr ? &stack->cur.open.at[stack->cur.open.nr - 1] : NULL;
-	bool filtered = ns_is_filtered(stack->session), ends;
+	bool filtered = nt_session_is_filtered(stack->session), ends;
 	uint64_t ret = NO_RETURN;
 	struct ns_frame *stop;
 
@@ -1241,7 +1241,7 @@ static int take_cut_jump(struct ns_stack *stack, const struct ns_event *e)
 	nt_session_where(stack->session, jump.from_space, jump.from, &from);
 	nt_session_where(stack->session, e->to_space, e->to, &to);
 	stack->cur.open.nr--;
-	if (!ns_is_filtered(stack->session) || (stop.kind == NT_BRANCH_JUMP && to.offset && ns_same_function(&from, &to)))
+	if (!nt_session_is_filtered(stack->session) || (stop.kind == NT_BRANCH_JUMP && to.offset && ns_same_function(&from, &to)))
 		return jump.kind == NT_BRANCH_CALL ? take_call(stack, &jump) : take_jump(stack, &jump);
 	if (stop.kind == NT_BRANCH_JUMP && stack->cur.open.nr && !stack->cur.open.at[stack->cur.open.nr - 1].outer) {
 		stop.ret = stack->cur.open.at[stack->cur.open.nr - 1].ret;
@@ -1269,7 +1269,7 @@ static int take_begin_in_kernel(struct ns_stack *stack, const struct ns_event *e
 	size_t at;
 	int ret;
 
-	if (stop.unseen && ns_is_filtered(stack->session)) {
+	if (stop.unseen && nt_session_is_filtered(stack->session)) {
 		at = find_interrupted(stack, e->to);
 		if (at || stack->part)
 			return at ? ns_stack_cut(stack, at - 1, e) : 0;
@@ -1352,7 +1352,7 @@ bool ns_stack_begin(struct ns_stack *stack, const struct ns_event *e)
 	};
 	/* if a filter has started the trace at the entry of a function, unknown code has called the function */
 	nt_session_where(stack->session, e->to_space, e->to, &place);
-	if (!ns_is_filtered(stack->session) || !place.symbol || place.offset)
+	if (!nt_session_is_filtered(stack->session) || !place.symbol || place.offset)
 		return push_outer(stack, e);
 	stack->cur.outer.resume = 0;
 	return call_from_missing(stack, e, false) > 0;

@@ -68,7 +68,7 @@ uint64_t ns_running_away(const struct ns_running *running, const struct nt_who *
 	 * after a trap or an ecall, trace starts at the address at which it stopped, or behind the ecall; if it
 	 * starts elsewhere, a filter had stopped it
 	 */
-	if (ns_is_filtered(running->session) && begin->to != running->stop && begin->to != running->stop + 4)
+	if (nt_session_is_filtered(running->session) && begin->to != running->stop && begin->to != running->stop + 4)
 		return begin->time - running->last;
 	return ns_sideband_away(&running->session->sideband, who->cpu, who->tid, running->last, begin->time);
 }

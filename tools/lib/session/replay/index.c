@@ -35,7 +35,7 @@ static void *begin_index(void *ctx, uint64_t number)
 	 * the events in the index leave out the calls that return in the same segment. A filter hides
 	 * returns, so it is not known which calls these are, and the index then has no events
 	 */
-	bool has_events = !replay->options.paths && !ns_is_filtered(replay->session);
+	bool has_events = !replay->options.paths && !nt_session_is_filtered(replay->session);
 	struct ns_replay_part *p = ns_replay_part_new(replay, number, has_events);
 
 	if (p && has_events) {

@@ -55,7 +55,7 @@ static void note_lines(struct ns_replay_part *p, const struct nt_range *r)
 static const struct nt_who *owner_of(const struct ns_replay_part *p, const struct nt_who *who, const struct nt_range *range)
 {
 	return p->branch_part && p->running.known && p->running.who.tid != who->tid &&
-	       range->start >= p->replay->kernel_start && !ns_is_filtered(p->replay->session) ? &p->running.who : who;
+	       range->start >= p->replay->kernel_start && !nt_session_is_filtered(p->replay->session) ? &p->running.who : who;
 }
 
 /* Return true if the range ends with a jump, or with a branch that was taken. */
