@@ -125,22 +125,20 @@ static void sort_digit(struct all_calls *all, unsigned int shift)
 	all->spare = swap;
 }
 
-static uint64_t value_of(const struct place *place, unsigned int field)
+static uint64_t value_of(const struct all_calls *all, const struct nt_call *call, unsigned int field)
 {
-	return field == 0 ? place->at : field == 1 ? place->thread : place->time;
+	return field == 0 ? call->at : field == 1 ? nt_calls_slice(all->calls, call->slice)->thread : call->begin;
 }
 
 /* Sort the keys by one member of struct place. Keys with the same value keep their order. */
 static void sort_field(struct all_calls *all, unsigned int field)
 {
 	uint64_t least = UINT64_MAX, most = 0, value;
-	struct place place;
 	unsigned int shift;
 	size_t i;
 
 	for (i = 0; i < all->nr; i++) {
-		place = place_of(all, &all->run[all->keys[i].index]);
-		value = all->keys[i].value = value_of(&place, field);
+		value = all->keys[i].value = value_of(all, &all->run[all->keys[i].index], field);
 		least = value < least ? value : least;
 		most = value > most ? value : most;
 	}
@@ -155,17 +153,18 @@ static void sort_equals(struct all_calls *all, struct nt_call *calls)
 	struct place first, place;
 	size_t i, begin = 0;
 
-	for (i = 0; i < all->nr; i++) {
-		place = place_of(all, &calls[i]);
-		if (i && !place_cmp(&first, &place))
-			continue;
+	for (i = 1; i <= all->nr; i++) {
+		/* few calls have the same nt_call::at; look up the slices of these calls only */
+		if (i < all->nr && calls[i].at == calls[begin].at) {
+			first = place_of(all, &calls[begin]);
+			place = place_of(all, &calls[i]);
+			if (!place_cmp(&first, &place))
+				continue;
+		}
 		if (i - begin > 1)
 			qsort_r(calls + begin, i - begin, sizeof(*calls), inside_cmp, all->calls);
 		begin = i;
-		first = place;
 	}
-	if (i - begin > 1)
-		qsort_r(calls + begin, i - begin, sizeof(*calls), inside_cmp, all->calls);
 }
 
 /* Copy the calls in the order of the keys. */
