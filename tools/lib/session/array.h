@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* keeps uncommon work out of functions that run for each branch, so that these save fewer registers */
+#define noinline	__attribute__((noinline))
+
 #define NS_ARRAY(type) struct { type *at; size_t nr, room; }
 
 /* Make sure that the array has memory for one more element. Return false if out of memory. */

@@ -4,6 +4,7 @@
 
 #include <linux/ntrace.h>
 
+#include "session/array.h"
 #include "setup.h"
 
 #define NS_PER_S	1000000000ULL
@@ -167,14 +168,16 @@ static int64_t scale(int64_t value, uint64_t mul, uint64_t div)
 	return (int64_t)((__int128)value * (int64_t)mul / (int64_t)div);
 }
 
+static noinline uint64_t own_to_time(const struct ns_setup *setup, const struct ns_cpu *cpu, uint64_t counter)
+{
+	return csr_to_time(setup, cpu->ts_base_time) + scale(counter - cpu->ts_base, NS_PER_S, cpu->ts_freq);
+}
+
 uint64_t ns_setup_time(const struct ns_setup *setup, const struct ns_cpu *cpu, uint64_t ticks)
 {
 	unsigned __int128 counter = (unsigned __int128)ticks << prescale_shift(cpu);
 
-	if (!has_own_clock(cpu))
-		return csr_to_time(setup, counter);
-	return csr_to_time(setup, cpu->ts_base_time) +
-	       scale((uint64_t)counter - cpu->ts_base, NS_PER_S, cpu->ts_freq);
+	return has_own_clock(cpu) ? own_to_time(setup, cpu, counter) : csr_to_time(setup, counter);
 }
 
 uint64_t ns_cpu_next_tstamp(const struct ns_cpu *cpu, uint64_t last, uint64_t tstamp)
@@ -191,7 +194,7 @@ uint64_t ns_cpu_next_tstamp(const struct ns_cpu *cpu, uint64_t last, uint64_t ts
 }
 
 /* Convert a time in ns of the perf clock to a counter value. */
-static uint64_t setup_ticks(const struct ns_setup *setup, const struct ns_cpu *cpu, uint64_t time)
+static noinline uint64_t setup_ticks(const struct ns_setup *setup, const struct ns_cpu *cpu, uint64_t time)
 {
 	unsigned __int128 ns = time - setup->time_zero;
 
