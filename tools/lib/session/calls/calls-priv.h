@@ -38,11 +38,11 @@ int64_t ns_functions_number(struct ns_functions *functions, const struct nt_plac
 void ns_functions_free(struct ns_functions *functions);
 
 /*
- * ns_function_count() - count a call that has ended and ran for @ran ns. Return false if out of
- * memory.
+ * ns_function_count() - count a call that ends with @event. @seen is true if the trace contains the end. Return false
+ * if out of memory.
  */
-bool ns_function_count(struct nt_function *function, const struct ns_frame *frame,
-		       const struct nt_call *call, uint64_t ran);
+bool ns_function_count(struct nt_function *function, const struct ns_frame *frame, const struct ns_event *event,
+		       int32_t tid, bool seen);
 
 /* Sums of those calls of a function that are not inside another call of the same function */
 struct ns_total {
@@ -316,7 +316,8 @@ struct ns_part {
 	bool		in_gap, gap_code;	/* @gap_code is ns_gap::code of the current gap */
 	bool		has_first, gave_first;
 	uint64_t	first;		/* time of the first branch */
-	uint64_t	branches;	/* number of branches since the part last added slices to the pool */
+	/* number of branches since the part last added slices to the pool; FLUSH_BRANCHES or more: add them now */
+	uint64_t	branches;
 	enum nt_where	mode;		/* kind of the current code; NT_IN_NR: unknown, see ns_slice::unknown */
 	uint64_t	mode_since;	/* time for which the slice had run when @mode began, ns */
 	uint64_t	modes[NT_IN_NR];
@@ -337,6 +338,7 @@ struct nt_calls {
 	pthread_mutex_t	lock;
 	struct ns_functions functions;
 	struct nt_filter filter;
+	bool		filtered;	/* @filter has a condition */
 	bool		open;		/* nt_calls_open() was called */
 	const char	*watch;
 	nt_call_fn	each;
@@ -357,8 +359,19 @@ struct nt_calls {
 	struct ns_target *targets;	/* cache that the stacks of all threads share (ns_stack::targets) */
 };
 
-/* ns_calls_passes() - return true if the filter selects a call that ends on @cpu, of a function in the file @object */
-bool ns_calls_passes(const struct nt_calls *calls, const struct nt_call *call, int32_t cpu, const char *object);
+/* ns_filter_passes() - do the work of ns_calls_passes() if the filter has a condition */
+bool ns_filter_passes(const struct nt_filter *filter, const struct ns_frame *frame, const struct ns_event *event,
+		      int32_t cpu, int32_t tid, const char *object);
+
+/*
+ * ns_calls_passes() - return true if the filter selects a call of a function in the file @object, which ends with
+ *	@event on @cpu
+ */
+static inline bool ns_calls_passes(const struct nt_calls *calls, const struct ns_frame *frame,
+				   const struct ns_event *event, int32_t cpu, int32_t tid, const char *object)
+{
+	return !calls->filtered || ns_filter_passes(&calls->filter, frame, event, cpu, tid, object);
+}
 
 /* ns_calls_may_pass() - return false if the call started before the time that the filter selects */
 static inline bool ns_calls_may_pass(const struct nt_calls *calls, const struct ns_frame *frame)

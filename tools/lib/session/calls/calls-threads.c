@@ -213,7 +213,7 @@ static bool thread_leave(struct ns_stack *stack, const struct ns_frame *frame,
 {
 	struct ns_thread_calls *t = stack->ctx;
 	struct nt_function *f = &t->calls->functions.all.at[frame->function];
-	struct nt_call call = ns_call_init(frame, e, t->tid, ns_own(t)->slice, ns_own(t)->at);
+	struct nt_call call;
 	struct ns_total total = ns_total_init(frame, e);
 	struct ns_depth *depth = find_depth(ns_own(t), frame->function);
 
@@ -221,16 +221,18 @@ static bool thread_leave(struct ns_stack *stack, const struct ns_frame *frame,
 	 * subtract the time on other stacks, so that no function takes longer than its thread
 	 */
 	total.ns -= t->stack.cur.away.time - frame->away;
-	call.open = !seen;
 	depth->nr -= ns_calls_may_pass(t->calls, frame);
-	if (!ns_calls_passes(t->calls, &call, t->cpu, f->object))
+	if (!ns_calls_passes(t->calls, frame, e, t->cpu, t->tid, f->object))
 		return true;
-	if (!ns_function_count(f, frame, &call, total.ran))
+	if (!ns_function_count(f, frame, e, t->tid, seen))
 		return false;
 	if (!frame->nested)
 		add_total(t, depth, &total, 1);
-	if (f->watched && (seen || t->calls->open) && !t->error)
+	if (f->watched && (seen || t->calls->open) && !t->error) {
+		call = ns_call_init(frame, e, t->tid, ns_own(t)->slice, ns_own(t)->at);
+		call.open = !seen;
 		t->error = ns_calls_give(t->calls, &call);
+	}
 	return true;
 }
 

@@ -20,12 +20,10 @@ int ns_calls_give(struct nt_calls *calls, const struct nt_call *call)
 	return ns_watched_add(&calls->watched, call) ? 0 : -1;
 }
 
-bool ns_calls_passes(const struct nt_calls *calls, const struct nt_call *call, int32_t cpu, const char *object)
+bool ns_filter_passes(const struct nt_filter *filter, const struct ns_frame *frame, const struct ns_event *event,
+		      int32_t cpu, int32_t tid, const char *object)
 {
-	const struct nt_filter *filter = &calls->filter;
-
-	return nt_filter_passes(filter, call->begin + call->ns, cpu, call->tid) &&
-		(!filter->time.to || call->begin >= filter->time.from) &&
+	return nt_filter_passes(filter, event->time, cpu, tid) && (!filter->time.to || frame->begin >= filter->time.from) &&
 		(!filter->object || nt_filter_has_object(filter, object));
 }
 
@@ -42,6 +40,7 @@ struct nt_call ns_call_init(const struct ns_frame *frame, const struct ns_event 
 void nt_calls_filter(struct nt_calls *calls, const struct nt_filter *filter)
 {
 	calls->filter = *filter;
+	calls->filtered = nt_filter_is_set(filter) || filter->object;
 }
 
 void nt_calls_watch(struct nt_calls *calls, const char *symbol)

@@ -53,6 +53,13 @@ static int64_t function_at(struct ns_part *p, uint64_t space, uint64_t addr)
 
 /* ---- Calls of a slice ---- */
 
+/* Let the next branch call flush() if @nr has reached @max. */
+static void flush_at(struct ns_part *p, size_t nr, size_t max)
+{
+	if (nr >= max)
+		p->branches = FLUSH_BRANCHES;
+}
+
 static bool enter(struct ns_stack *stack, struct ns_frame *frame, const struct ns_event *e)
 {
 	struct ns_part *p = stack->ctx;
@@ -67,23 +74,26 @@ static bool enter(struct ns_stack *stack, struct ns_frame *frame, const struct n
 }
 
 /*
- * Add @total to the function's entry of ns_slice::totals. Add a new entry if the function has none, or if the slice has
- * had an outer event (struct ns_outer) since, because the calls before and after such an event are added up separately.
+ * Add a call that ends with @e to the function's entry of ns_slice::totals. Add a new entry if the function has none,
+ * or if the slice has had an outer event (struct ns_outer) since, because the calls before and after such an event are
+ * added up separately.
  */
-static bool add_total(struct ns_part *p, struct ns_part_function *counted, const struct ns_total *total)
+static bool add_total(struct ns_part *p, struct ns_part_function *counted, const struct ns_frame *frame,
+		      const struct ns_event *e)
 {
+	const struct ns_total total = ns_total_init(frame, e);
 	struct ns_slice *s = &p->slice;
 	size_t from = s->outer.nr ? s->outer.at[s->outer.nr - 1].totals : 0;
 	struct ns_total *known = s->totals.at + counted->total;
 
 	if (counted->total < from || counted->total >= s->totals.nr ||
-	    known->function != total->function) {
+	    known->function != total.function) {
 		counted->total = s->totals.nr;
-		return ns_array_add(&s->totals, *total);
+		return ns_array_add(&s->totals, total);
 	}
-	known->ns += total->ns;
-	known->ran += total->ran;
-	known->insns += total->insns;
+	known->ns += total.ns;
+	known->ran += total.ran;
+	known->insns += total.insns;
 	return true;
 }
 
@@ -92,17 +102,20 @@ static bool leave(struct ns_stack *stack, const struct ns_frame *frame, const st
 {
 	struct ns_part *p = stack->ctx;
 	struct ns_part_function *c = &p->functions.at[frame->function];
-	struct nt_call call = ns_call_init(frame, e, p->slice.tid, p->slice.number, 0);
-	const struct ns_total total = ns_total_init(frame, e);
+	struct nt_call call;
 
-	call.open = !seen;
 	c->depth -= ns_calls_may_pass(p->calls, frame);
-	if (!ns_calls_passes(p->calls, &call, p->slice.cpu, c->f.object))
+	if (!ns_calls_passes(p->calls, frame, e, p->slice.cpu, p->slice.tid, c->f.object))
 		return true;
-	if (!ns_function_count(&c->f, frame, &call, total.ran) ||
-	    (!frame->nested && !add_total(p, c, &total)))
+	if (!ns_function_count(&c->f, frame, e, p->slice.tid, seen) ||
+	    (!frame->nested && !add_total(p, c, frame, e)))
 		return false;
-	return !c->f.watched || (!seen && !p->calls->open) || ns_array_add(&p->ended, call);
+	if (!c->f.watched || (!seen && !p->calls->open))
+		return true;
+	call = ns_call_init(frame, e, p->slice.tid, p->slice.number, 0);
+	call.open = !seen;
+	flush_at(p, p->ended.nr + 1, FLUSH_CALLS);
+	return ns_array_add(&p->ended, call);
 }
 
 static const struct ns_stack_ops slice_ops = { .enter = enter, .leave = leave };
@@ -194,12 +207,6 @@ static int flush(struct ns_part *p)
 	return err;
 }
 
-static bool is_full(const struct ns_part *p)
-{
-	return p->branches >= FLUSH_BRANCHES || p->slices.nr >= FLUSH_SLICES ||
-	       p->ended.nr >= FLUSH_CALLS || p->gaps.nr >= FLUSH_SLICES;
-}
-
 /* ---- Slices ---- */
 
 /*
@@ -254,6 +261,7 @@ static bool close_slice(struct ns_part *p)
 	memset(&p->stack.cur.open, 0, sizeof(p->stack.cur.open));
 	ns_stack_forget(&p->stack);
 	p->stack.cur.child_ran = p->stack.cur.child_insns = 0;
+	flush_at(p, p->slices.nr + 1, FLUSH_SLICES);
 	if (ns_array_add(&p->slices, *s))
 		return true;
 	ns_slice_free(s);
@@ -275,6 +283,7 @@ static bool new_slice(struct ns_part *p, int32_t tid, int32_t cpu, uint64_t time
 	return true;
 }
 
+/* Start another slice if the thread or the CPU has changed. Return false if out of memory. */
 static bool slice_of(struct ns_part *p, const struct nt_who *who, const struct nt_branch *b)
 {
 	uint64_t first = b->flags & NT_BRANCH_BEGIN ? b->to : b->from;
@@ -287,6 +296,9 @@ static bool slice_of(struct ns_part *p, const struct nt_who *who, const struct n
 
 	if (p->open && p->slice.tid == who->tid && p->slice.cpu == who->cpu)
 		return true;
+	if (!p->has_first)
+		p->first = b->time;
+	p->has_first = true;
 	/* a slice begins at the end of the slice before it, unless the trace has stopped between them */
 	if (p->open)
 		p->slice.end = p->running.last;
@@ -339,15 +351,8 @@ static bool end_gap(struct ns_part *p, uint64_t time)
 	if (!p->in_gap)
 		return true;
 	p->in_gap = false;
+	flush_at(p, p->gaps.nr + 1, FLUSH_SLICES);
 	return ns_array_add(&p->gaps, gap);
-}
-
-static void note_first(struct ns_part *p, uint64_t time)
-{
-	if (p->has_first)
-		return;
-	p->has_first = true;
-	p->first = time;
 }
 
 static bool take_event(struct ns_part *p, const struct nt_who *who, const struct nt_branch *b,
@@ -361,7 +366,7 @@ static bool take_event(struct ns_part *p, const struct nt_who *who, const struct
 	event.time = p->running.last;
 	if (trap)
 		end_mode(p, ran);
-	ret = ns_stack_take(&p->stack, &event);
+	ret = ns_stack_take_part(&p->stack, &event);
 	if (trap && b->flags & NT_BRANCH_END)
 		p->mode = NT_IN_UNTRACED;
 	else if (trap)
@@ -369,24 +374,27 @@ static bool take_event(struct ns_part *p, const struct nt_who *who, const struct
 	return ret ? ret > 0 : take_outer(p, &event);
 }
 
-static int take_branch(void *part, const struct nt_who *named, const struct nt_branch *b)
+static int take_branch(void *part, const struct nt_who *who, const struct nt_branch *b)
 {
-	const struct nt_who *who;
 	struct ns_part *p = part;
 	uint64_t ran;
 
-	if (is_full(p) && flush(p))
+	if (p->branches >= FLUSH_BRANCHES && flush(p))
 		return -1;
-	who = ns_running_who(&p->running, named, b);
-	if (!slice_of(p, who, b) || (p->in_gap && !end_gap(p, b->time)))
-		return -1;
-	note_first(p, b->time);
 	p->branches++;
+	if (!ns_running_is(&p->running, who) || who->cpu != p->slice.cpu) {
+		who = ns_running_who(&p->running, who, b);
+		if (!slice_of(p, who, b))
+			return -1;
+	}
+	if (p->in_gap && !end_gap(p, b->time))
+		return -1;
 	p->slice.insns += b->insns;
 	ran = ns_running_take(&p->running, who, b);
 	p->slice.end = p->running.last;
-	if (nt_filter_passes(&p->calls->filter, b->time, who->cpu, who->tid) &&
-	    (!p->calls->filter.object || nt_filter_has_code(&p->calls->filter, nt_who_space(who, b->from), b->from))) {
+	if (!p->calls->filtered ||
+	    (nt_filter_passes(&p->calls->filter, b->time, who->cpu, who->tid) &&
+	     (!p->calls->filter.object || nt_filter_has_code(&p->calls->filter, nt_who_space(who, b->from), b->from)))) {
 		p->totals.insns += b->insns;
 		p->totals.branches++;
 	}

@@ -4,6 +4,7 @@
 
 #include "callstack.h"
 #include "session/session-priv.h"
+#include "session/flow/worker.h"
 
 #define ECALL		0x00000073
 #define LI_A7_SIGRETURN	0x08b00893	/* "li a7, 139", before the ecall of rt_sigreturn() */
@@ -13,20 +14,24 @@
 #define LEFT_DEPTH	16	/* number of the newest calls that are searched for a call which uses another stack */
 #define RESUME_DEPTH	64	/* number of the newest calls of a waiting stack that are searched for an address */
 
+static bool is_ecall(const struct nt_who *who, uint64_t addr)
+{
+	uint32_t insn;
+
+	return nt_who_read(who, addr, &insn, sizeof(insn)) == sizeof(insn) && insn == ECALL;
+}
+
 void ns_event_init(struct ns_event *event, const struct nt_who *who, const struct nt_branch *branch,
 		   uint64_t insns, uint64_t ran)
 {
-	uint32_t insn = 0;
-
 	*event = (struct ns_event){
 		.time = branch->time, .insns = insns, .ran = ran, .from = branch->from, .to = branch->to,
-		.from_space = nt_who_space(who, branch->from),
-		.to_space = nt_who_space(who, branch->to), .image = who->image,
+		.from_space = ns_who_space(who, branch->from),
+		.to_space = ns_who_space(who, branch->to), .image = who->image,
 		.kind = branch->kind, .flags = branch->flags, .length = branch->length,
 	};
 	/* if only user code is traced, the encoder stops before the ecall retires, and does not report the ecall */
-	if (branch->flags & NT_BRANCH_END && branch->kind == NT_BRANCH_NONE &&
-	    nt_who_read(who, branch->from, &insn, sizeof(insn)) == sizeof(insn) && insn == ECALL)
+	if (branch->flags & NT_BRANCH_END && branch->kind == NT_BRANCH_NONE && is_ecall(who, branch->from))
 		event->kind = NT_BRANCH_SYSCALL;
 }
 
@@ -168,7 +173,8 @@ static void look_at_code(const struct ns_stack *stack, struct ns_target *target,
 	}
 }
 
-static void learn_code(const struct ns_stack *stack, struct ns_target *target, uint64_t space, uint64_t leaves)
+static noinline struct ns_target *learn_code(const struct ns_stack *stack, struct ns_target *target, uint64_t space,
+					     uint64_t leaves)
 {
 	struct nt_place place;
 
@@ -176,18 +182,19 @@ static void learn_code(const struct ns_stack *stack, struct ns_target *target, u
 	target->leaves_space = space;
 	target->loads = target->saves = false;
 	if (!is_user(stack, leaves))
-		return;
+		return target;
 	nt_session_where(stack->session, space, leaves, &place);
 	look_at_code(stack, target, place.symbol ? place.start : leaves - SWITCH_CODE, leaves, place.symbol);
+	return target;
 }
 
-const struct ns_target *ns_code_before(const struct ns_stack *stack, const struct ns_event *e)
+inline const struct ns_target *ns_code_before(const struct ns_stack *stack, const struct ns_event *e)
 {
 	struct ns_target *target = target_of(stack, e->from);
 
-	if (target->leaves != e->from || target->leaves_space != e->from_space)
-		learn_code(stack, target, e->from_space, e->from);
-	return target;
+	if (target->leaves == e->from && target->leaves_space == e->from_space)
+		return target;
+	return learn_code(stack, target, e->from_space, e->from);
 }
 
 /* ---- Begin and end ---- */
@@ -222,15 +229,16 @@ const struct ns_frame *ns_stack_trap(const struct ns_stack *stack)
 	return at ? &stack->cur.open.at[at - 1] : NULL;
 }
 
-bool ns_stack_add(struct ns_stack *stack, const struct ns_frame *frame)
+inline bool ns_stack_add(struct ns_stack *stack, const struct ns_frame *frame)
 {
-	uint32_t below = newest(stack);
-	bool unsure = stack->cur.open.nr && stack->cur.open.at[stack->cur.open.nr - 1].unsure;
+	struct ns_frame *added;
 
-	if (!ns_array_add(&stack->cur.open, *frame))
+	if (!ns_array_grow(&stack->cur.open))
 		return false;
-	stack->cur.open.at[stack->cur.open.nr - 1].below = below;
-	stack->cur.open.at[stack->cur.open.nr - 1].unsure_caller |= unsure;
+	added = &stack->cur.open.at[stack->cur.open.nr];
+	*added = *frame;
+	added->below = newest(stack);
+	added->unsure_caller |= stack->cur.open.nr++ && added[-1].unsure;
 	stack->cur.signals += frame->signal;
 	return true;
 }
@@ -853,16 +861,12 @@ static int take_switch(struct ns_stack *stack, const struct ns_event *e)
 	return ret == 2 ? start_stack(stack, e, &now) : ret;
 }
 
-static int take_return(struct ns_stack *stack, const struct ns_event *e)
+/* Find the call that a return, or a jump into the middle of another function, continues. */
+static int find_return(struct ns_stack *stack, const struct ns_event *e, const struct ns_target *code)
 {
-	const struct ns_frame *top = stack->cur.open.nr ? &stack->cur.open.at[stack->cur.open.nr - 1] : NULL;
-	const struct ns_target *code = ns_code_before(stack, e);
 	bool saves = code->saves;
 	int ret = 2;
 
-	/* most returns end the newest call, so that no search is necessary */
-	if (top && top->ret == e->to && !(top->trap | top->signal | top->saves | saves | code->loads))
-		return stack_leave(stack, e, true) ? 1 : -1;
 	if (code->loads) {
 		stack->may_switch = stack->part;
 		if (stack->part)
@@ -876,6 +880,17 @@ static int take_return(struct ns_stack *stack, const struct ns_event *e)
 	if (ret == 2 && is_new_thread(stack, e))
 		return ns_stack_drop(stack, e) ? 1 : -1;
 	return ret == 2 ? 1 : ret;
+}
+
+static noinline int take_return(struct ns_stack *stack, const struct ns_event *e)
+{
+	const struct ns_frame *top = stack->cur.open.nr ? &stack->cur.open.at[stack->cur.open.nr - 1] : NULL;
+	const struct ns_target *code = ns_code_before(stack, e);
+
+	/* most returns end the newest call, so that no search is necessary */
+	if (top && top->ret == e->to && !(top->trap | top->signal | top->saves | code->saves | code->loads))
+		return stack_leave(stack, e, true) ? 1 : -1;
+	return find_return(stack, e, code);
 }
 
 /*
@@ -1157,7 +1172,7 @@ static int take_jump(struct ns_stack *stack, const struct ns_event *e)
 		return 1;
 	code = ns_code_before(stack, e);
 	if (jump == NS_JUMP_MIDDLE || code->loads)
-		return take_return(stack, e);
+		return find_return(stack, e, code);
 	saves = code->saves;
 	/*
 	 * if the outermost function makes a tail call, the called function returns to the unknown caller of the
@@ -1189,7 +1204,7 @@ static int take_jump(struct ns_stack *stack, const struct ns_event *e)
  * Handle the stop of the trace. Trace stops in user code because the kernel executes, or in any code because of a
  * filter. If trace stops at a jump, the address at which trace starts again is the target of the jump.
  */
-static int take_stop(struct ns_stack *stack, const struct ns_event *e)
+static noinline int take_stop(struct ns_stack *stack, const struct ns_event *e)
 {
 	struct ns_frame *top = stack->cur.open.nr ? &stack->cur.open.at[stack->cur.open.nr - 1] : NULL;
 	bool filtered = nt_session_is_filtered(stack->session), ends;
@@ -1316,7 +1331,7 @@ static int take_missing(struct ns_stack *stack, const struct ns_event *e)
 	return ret == 2 ? call_from_missing(stack, e, false) : ret;
 }
 
-static int take_begin(struct ns_stack *stack, const struct ns_event *e)
+static noinline int take_begin(struct ns_stack *stack, const struct ns_event *e)
 {
 	const struct ns_frame *top;
 
@@ -1411,7 +1426,7 @@ static bool follow_outer(struct ns_stack *stack, const struct ns_event *e, size_
 	return return_outer(stack, e);
 }
 
-static int take(struct ns_stack *stack, const struct ns_event *event)
+int ns_stack_take_part(struct ns_stack *stack, const struct ns_event *event)
 {
 	if (event->flags & NT_BRANCH_BEGIN)
 		return take_begin(stack, event);
@@ -1445,6 +1460,6 @@ int ns_stack_take(struct ns_stack *stack, const struct ns_event *event)
 		counts = ns_stack_counts(stack, event);
 		event = &counts;
 	}
-	ret = take(stack, event);
+	ret = ns_stack_take_part(stack, event);
 	return ret <= 0 || number != stack->cur.number || follow_outer(stack, event, before) ? ret : -1;
 }

@@ -298,6 +298,9 @@ void ns_stack_restore(struct ns_stack *stack);
  */
 int ns_stack_take(struct ns_stack *stack, const struct ns_event *event);
 
+/* ns_stack_take_part() - do the work of ns_stack_take() for a stack that has ns_stack::part set */
+int ns_stack_take_part(struct ns_stack *stack, const struct ns_event *event);
+
 /*
  * ns_stack_caller() - return frame->function of the caller of the topmost call; 0 if the caller is
  * unknown

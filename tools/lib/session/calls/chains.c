@@ -381,19 +381,30 @@ static int take_branch(struct nt_chain *chain, const struct nt_who *who,
 	return ns_stack_take(&chain->stack, &event) < 0 ? -1 : 0;
 }
 
-/* Start another slice if the thread or the CPU has changed. Return -1 if out of memory. */
-static int follow_slice(struct nt_chain *chain, const struct nt_who *who)
+static noinline const struct nt_who *find_slice(struct nt_chain *chain, const struct nt_who *who,
+						const struct nt_branch *branch)
 {
+	who = ns_running_who(&chain->running, who, branch);
 	if (chain->inside && chain->tid == who->tid && chain->cpu == who->cpu)
-		return 0;
-	return begin_slice(chain, who);
+		return who;
+	return begin_slice(chain, who) ? NULL : who;
+}
+
+/*
+ * Return the thread that executed the branch, and start another slice if the thread or the CPU has changed. Return NULL
+ * if out of memory.
+ */
+static const struct nt_who *follow_slice(struct nt_chain *chain, const struct nt_who *who,
+					 const struct nt_branch *branch)
+{
+	return ns_running_is(&chain->running, who) && chain->cpu == who->cpu ? who : find_slice(chain, who, branch);
 }
 
 int nt_chain_branch(struct nt_chain *chain, const struct nt_who *who,
 		    const struct nt_branch *branch)
 {
-	who = ns_running_who(&chain->running, who, branch);
-	return follow_slice(chain, who) ? -1 : take_branch(chain, who, branch);
+	who = follow_slice(chain, who, branch);
+	return who ? take_branch(chain, who, branch) : -1;
 }
 
 int nt_chain_inside(struct nt_chain *chain, const struct nt_who *who,
@@ -401,12 +412,9 @@ int nt_chain_inside(struct nt_chain *chain, const struct nt_who *who,
 {
 	int err;
 
-	who = ns_running_who(&chain->running, who, branch);
-	err = follow_slice(chain, who);
-
-	*before = !err && is_inside(&chain->stack, chain->stack.cur.open.nr);
-	if (!err)
-		err = take_branch(chain, who, branch);
+	who = follow_slice(chain, who, branch);
+	*before = who && is_inside(&chain->stack, chain->stack.cur.open.nr);
+	err = who ? take_branch(chain, who, branch) : -1;
 	*after = !err && is_inside(&chain->stack, chain->stack.cur.open.nr);
 	return err;
 }
@@ -416,8 +424,8 @@ int nt_chain_audit(struct nt_chain *chain, const struct nt_who *who, const struc
 {
 	struct ns_event event;
 
-	who = ns_running_who(&chain->running, who, branch);
-	if (follow_slice(chain, who))
+	who = follow_slice(chain, who, branch);
+	if (!who)
 		return -1;
 	*audit = (struct nt_audit){ .tid = who->tid, .cpu = who->cpu };
 	if (ns_branch_matters(branch)) {

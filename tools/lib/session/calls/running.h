@@ -32,6 +32,12 @@ struct ns_running {
 const struct nt_who *ns_running_slow(struct ns_running *running, const struct nt_who *who,
 				     const struct nt_branch *branch);
 
+/* ns_running_is() - return true if the thread of the last branch continues */
+static inline bool ns_running_is(const struct ns_running *running, const struct nt_who *who)
+{
+	return running->known && who->tid == running->who.tid && !running->switching;
+}
+
 /*
  * ns_running_who() - return the thread that executed @branch
  * @who: Thread according to the trace, which may already be the next thread
@@ -39,9 +45,7 @@ const struct nt_who *ns_running_slow(struct ns_running *running, const struct nt
 static inline const struct nt_who *ns_running_who(struct ns_running *running, const struct nt_who *who,
 						  const struct nt_branch *branch)
 {
-	if (running->known && who->tid == running->who.tid && !running->switching)
-		return who;
-	return ns_running_slow(running, who, branch);
+	return ns_running_is(running, who) ? who : ns_running_slow(running, who, branch);
 }
 
 /* ns_running_begin() - start a slice with the branch of the last ns_running_who() */

@@ -94,13 +94,12 @@ static bool leave(struct ns_stack *stack, const struct ns_frame *frame, const st
 		  bool seen)
 {
 	struct part *p = stack->ctx;
-	const struct nt_call call = ns_call_init(frame, e, p->chain->tid, 0, 0);
 
 	/*
 	 * do not count calls that are dropped, because nt_stacks_new() has already counted them while it made
 	 * the chains
 	 */
-	if (!stack->drops && ns_calls_passes(nt_chains_calls(p->stacks->chains), &call, p->chain->cpu,
+	if (!stack->drops && ns_calls_passes(nt_chains_calls(p->stacks->chains), frame, e, p->chain->cpu, p->chain->tid,
 					     p->tree.nodes.at[frame->function].object))
 		ns_tree_count(&p->tree, frame->function, stack, frame, e, seen);
 	return true;
@@ -177,7 +176,6 @@ static bool drop(void *ctx, const struct nt_chains *chains, const struct ns_thre
 
 	for (; node >= 0 && frame < end; frame++) {
 		struct ns_frame counted = *frame;
-		const struct nt_call call = ns_call_init(frame, e, thread->tid, 0, 0);
 
 		if (frame->unseen)
 			continue;
@@ -194,7 +192,8 @@ static bool drop(void *ctx, const struct nt_chains *chains, const struct ns_thre
 			counted.child_ran += e->ran - next->ran;
 			counted.child_insns += e->insns - next->insns;
 		}
-		if (ns_calls_passes(nt_chains_calls(chains), &call, thread->cpu, stacks->tree.nodes.at[node].object))
+		if (ns_calls_passes(nt_chains_calls(chains), frame, e, thread->cpu, thread->tid,
+				    stacks->tree.nodes.at[node].object))
 			ns_tree_count(&stacks->tree, node, stack, &counted, e, false);
 	}
 	return node >= 0;

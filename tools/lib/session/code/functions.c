@@ -92,18 +92,18 @@ static void note_slowest(struct nt_function *f, uint64_t ns, uint64_t begin, int
 	f->max_tid = tid;
 }
 
-bool ns_function_count(struct nt_function *f, const struct ns_frame *frame,
-		       const struct nt_call *call, uint64_t ran)
+bool ns_function_count(struct nt_function *f, const struct ns_frame *frame, const struct ns_event *e, int32_t tid,
+		       bool seen)
 {
-	f->self_ns += ran - frame->child_ran;
-	f->self_insns += call->insns - frame->child_insns;
-	if (call->open) {
+	f->self_ns += e->ran - frame->ran - frame->child_ran;
+	f->self_insns += e->insns - frame->insns - frame->child_insns;
+	if (!seen) {
 		f->open++;
 		return true;
 	}
-	note_slowest(f, call->ns, call->begin, call->tid);
+	note_slowest(f, e->time - frame->begin, frame->begin, tid);
 	f->calls++;
-	return ns_durations_add(&f->durations, call->ns);
+	return ns_durations_add(&f->durations, e->time - frame->begin);
 }
 
 bool ns_function_add(struct nt_function *to, const struct nt_function *from)

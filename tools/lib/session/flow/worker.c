@@ -82,11 +82,7 @@ uint64_t ns_who_now(const struct nt_who *who)
 
 uint64_t nt_who_space(const struct nt_who *who, uint64_t addr)
 {
-	const struct worker *w = who->priv;
-
-	if (who->space == NS_SPACE_UNKNOWN || who->space == NS_SPACE_FIRMWARE)
-		return who->space;
-	return addr < w->kernel_start ? who->user : NS_SPACE_KERNEL;
+	return ns_who_space(who, addr);
 }
 
 size_t nt_who_read(const struct nt_who *who, uint64_t addr, void *buf, size_t size)

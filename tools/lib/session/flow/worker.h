@@ -45,6 +45,16 @@ struct worker {
 	pthread_t	thread;
 };
 
+/* ns_who_space() - do the work of nt_who_space(), inline, because it is needed twice for most branches */
+static inline uint64_t ns_who_space(const struct nt_who *who, uint64_t addr)
+{
+	const struct worker *w = who->priv;
+
+	if (who->space == NS_SPACE_UNKNOWN || who->space == NS_SPACE_FIRMWARE)
+		return who->space;
+	return addr < w->kernel_start ? who->user : NS_SPACE_KERNEL;
+}
+
 /*
  * An entry of the list of parts, which has the order in which the consumer's end() is called. After a part was decoded,
  * its entry stores the results until end() was called for all earlier parts.
