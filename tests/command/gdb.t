@@ -36,7 +36,7 @@ for gdb in gdb-multiarch gdb-multiarch-new; do
 		sed "s/^\(ok\|not ok\) - /&$gdb: /" >>results
 done
 
-plan $(($(wc -l <results) + 24))
+plan $(($(wc -l <results) + 25))
 results $((44 + 6 * adapters))
 
 what="another client of the debug adapter steps back in each gdb"
@@ -113,6 +113,8 @@ mv requests moved
 "$ntrace" gdb -i requests.data -- -batch >missing 2>&1
 is "without the program's file, messages name the file and the option that helps" "$?: $(grep 'cannot read' missing)" \
 	"1: ntrace: cannot read the code of $tap_tmp/requests: No such file or directory. Copy it here (perf archive), or use --symfs"
+"$ntrace" gdb -i requests.data --pid 77 -- -batch >missing 2>&1
+ok "without the program's file, --pid of a process that the recording lacks is still named" said "nothing matched with --pid 77" missing
 mv moved requests
 printf '$qSupported#37$vFile:open:%s,0,0#00+$zzz' "$(printf /etc/passwd | od -An -tx1 | tr -d ' \n')" |
 	"$ntrace" gdb --stdio -i requests.data >packets 2>/dev/null

@@ -262,6 +262,7 @@ lost() {
 	done <list
 	# The trace of far.data is cut off. No message may assume that nothing has run
 	python3 "$top/tests/perf/mkcalls.py" calls far.data far-offset >/dev/null || return
+	printf 'gdb --stdio%s\n' "" " --pid 1234" " --pid 9" >>list
 	while read -r form; do
 		"$ntrace" $form $(input "$form" far.data) >out 2>&1
 		if ! grep -q "trace is missing 1 time, because the recording was not completely" out || grep -q "nothing that the event" out; then

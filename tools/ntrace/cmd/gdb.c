@@ -285,16 +285,15 @@ static int no_insns(struct gdb *g, struct nt_session *session)
 
 	if (!g->pid)
 		fputs("ntrace: the recording has no instructions whose code is known\n", stderr);
-	/* if files are missing, they are the reason */
-	if (nt_session_missing(session, 0, &text, &text)) {
-		recording_report(session);
-		return EXIT_TRACE;
-	}
+	recording_report(session);
 	nt_session_thread(session, g->pid, UINT64_MAX, &pid, &text);
 	if (g->pid && pid > 0 && pid != (int32_t)g->pid) {
 		fprintf(stderr, "ntrace: %lu is a thread of process %d, which --pid %d shows\n", g->pid, pid, pid);
 		return EXIT_TRACE;
 	}
+	/* if files are missing, they are the reason, unless the recording has no process --pid */
+	if ((!g->pid || pid > 0) && nt_session_missing(session, 0, &text, &text))
+		return EXIT_TRACE;
 	g->recording.filter.pid = g->pid;
 	return nothing_matched(&g->recording, session, NULL);
 }
