@@ -50,7 +50,7 @@ says "an empty trace from a pipe" 0 "standard input is empty: no trace was writt
 for option in "" --detect; do
 	says "no program, $option" 2 "decode needs the code: --elf ELF" "$ntrace" decode $option "$samples/primes.nt"
 done
-says "no program, and standard input is a folder, as a recording with --kcore is" 2 "is a recording of perf: give its file name" \
+says "no program, and standard input is a folder" 2 "standard input is a folder, not a trace. A recording with --kcore is given by its name" \
 	sh -c "exec '$ntrace' decode - <'$tap_tmp'"
 
 # ntrace-dev has the encoder of the emulated board.

@@ -19,8 +19,6 @@
 /* a byte that is not part of any valid message, because its MSEO bits are 2 (chapter 3.1.4) */
 #define BROKEN	0x02
 #define MSEO_END 3
-/* This message is also printed for a folder, because a recording with --kcore is a folder */
-#define RECORDING "ntrace: %s is a recording of perf: give its file name, because a recording cannot be read from a pipe here\n"
 #define MAGIC	8		/* maximum number of bytes that identify another kind of file */
 
 struct input {
@@ -127,8 +125,10 @@ static long read_bytes(struct input *input, uint8_t *data, size_t size)
 		return read_recording(input, data, size);
 
 	n = read_ring(input, data, size);
-	if (n < 0)
-		fprintf(stderr, errno == EISDIR ? RECORDING : "ntrace: %s: %s\n", input_name(input), strerror(errno));
+	if (n < 0 && errno == EISDIR)
+		fprintf(stderr, "ntrace: %s is a folder, not a trace. A recording with --kcore is given by its name\n", input_name(input));
+	else if (n < 0)
+		fprintf(stderr, "ntrace: %s: %s\n", input_name(input), strerror(errno));
 	return n;
 }
 
@@ -140,7 +140,8 @@ static long read_bytes(struct input *input, uint8_t *data, size_t size)
 static bool is_another_kind(const struct input *input)
 {
 	if (input->begun >= 8 && !memcmp(input->buf, "PERFILE2", 8)) {
-		fprintf(stderr, RECORDING, input_name(input));
+		fprintf(stderr, "ntrace: %s is a recording of perf: give its file name, because a recording cannot be read from a pipe here\n",
+			input_name(input));
 		return true;
 	}
 	if (input->begun >= 4 && !memcmp(input->buf, "\177ELF", 4)) {
