@@ -151,9 +151,9 @@ static bool make_file(struct nt_session *session, bool modules, struct ns_files 
 
 /*
  * Set the address of the first segment of vmlinux. All of its code is loaded at the same distance from the addresses in
- * the file. Return false if vmlinux has no segment.
+ * the file. Return 1; 0 if vmlinux has no segment.
  */
-static bool place_vmlinux(const struct ns_kmodule *kernel, Elf *elf, GElf_Addr bias, struct nt_replay_object *file)
+static int place_vmlinux(const struct ns_kmodule *kernel, Elf *elf, GElf_Addr bias, struct nt_replay_object *file)
 {
 	GElf_Phdr p;
 	size_t i;
@@ -162,13 +162,16 @@ static bool place_vmlinux(const struct ns_kmodule *kernel, Elf *elf, GElf_Addr b
 		if (p.p_type != PT_LOAD)
 			continue;
 		file->start = file->end = p.p_vaddr + bias + kernel->sections.at[0].kernel;
-		return true;
+		return 1;
 	}
-	return false;
+	return 0;
 }
 
-/* Set the address of each section that the kernel has loaded. Return false if out of memory. */
-static bool place_module(const struct ns_kmodule *module, Elf *elf, struct nt_replay_object *file)
+/*
+ * Set the address of each section that the kernel has loaded. Return 1; 0 if the module has no such section; -1 if out
+ * of memory.
+ */
+static int place_module(const struct ns_kmodule *module, Elf *elf, struct nt_replay_object *file)
 {
 	NS_ARRAY(uint64_t) sections = { 0 };
 	Elf_Scn *scn = NULL;
@@ -188,7 +191,7 @@ static bool place_module(const struct ns_kmodule *module, Elf *elf, struct nt_re
 	}
 	file->sections = sections.at;
 	file->nr_sections = sections.nr;
-	return !scn;
+	return scn ? -1 : !!file->nr_sections;
 }
 
 /* Return the path under which gdb reads the file of module @name, which is "[NAME]"; NULL if out of memory. */
@@ -214,7 +217,10 @@ static int add_file(struct nt_session *session, struct ns_files *files, const ch
 	if (dwfl)
 		ns_kmodule_open(&module, dwfl, session, name);
 	elf = module.dwfl ? dwfl_module_getelf(module.dwfl, &bias) : NULL;
-	if (elf && (is_kernel ? place_vmlinux(&module, elf, bias, &file) : place_module(&module, elf, &file))) {
+	if (elf)
+		ret = is_kernel ? place_vmlinux(&module, elf, bias, &file) : place_module(&module, elf, &file);
+	if (ret > 0) {
+		ret = 0;
 		dwfl_module_info(module.dwfl, NULL, NULL, NULL, NULL, NULL, &path, NULL);
 		file.data = path ? whole_file_map(path, &file.size) : NULL;
 		if (!is_kernel)
