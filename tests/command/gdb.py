@@ -128,7 +128,8 @@ run('delete')
 ok('data in memory cannot be read', 'Cannot access memory' in run('print values') + run('print sink'))
 first, last = next(line.split()[0:3:2] for line in run('info files').splitlines() if line.endswith('is .rodata'))
 ok('a text in the program can be read', 'pattern' in run('find %s, %s - 1, "%%d\\n"' % (first, last)), run('find %s, %s - 1, "%%d\\n"' % (first, last)))
-for name, helps in ('watch sink', 'The trace has no data'), ('run', 'ntrace-goto begin'), ('record goto begin', 'ntrace-goto'):
+for name, helps in ('watch sink', 'The trace has no data'), ('run', 'ntrace-goto begin'), ('record goto begin', 'ntrace-goto'), \
+        ('catch exec', 'no events of the system'), ('tcatch fork', 'no events of the system'):
     ok('%s prints what helps instead' % name, helps in run(name), run(name))
 ok('registers are not available', 'unavailable' in run('info registers sp'))
 ok('gdb cannot call a function', 'error' in run('print request(1)'))

@@ -177,11 +177,12 @@ change this setting."""
 
 for name in 'watch', 'rwatch', 'awatch':
     refuse(name, 'The trace has no data, so gdb cannot know when a value changes. "break" stops at code.')
-for name in 'catch signal', 'catch syscall', 'catch fork', 'catch vfork':
-    refuse(name, 'The trace has no events of the system. "break" stops at code.')
+for event in 'signal', 'syscall', 'fork', 'vfork', 'exec':
+    for name in 'catch', 'tcatch':
+        refuse(name + ' ' + event, 'The trace has no events of the system. "break" stops at code.')
 for name in 'run', 'start', 'starti':
     refuse(name, 'The recording has one run of the program. "ntrace-goto begin" goes to its start.')
-refuse('attach', 'The recording shows one process. "ntrace gdb --pid N" shows another one.')
+refuse('attach', 'gdb already shows a recording. "ntrace gdb --pid N" shows another process of it.')
 refuse('record', 'gdb already shows a recording. "ntrace-goto" goes to a time or an instruction, and "ntrace-calls" lists calls.')
 command('info record', gdb.COMMAND_STATUS)(print_place)
 gdb.unwinder.register_unwinder(None, TraceUnwinder(), True)
