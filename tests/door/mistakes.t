@@ -132,7 +132,7 @@ user paranoid perf record -o c -e ntrace//u -- true
 rmmod ntrace
 try driver perf record -o a -e ntrace// -- true
 # The command that the message names must load the driver, by modprobe of busybox and by modprobe of kmod
-for modprobe in modprobe /usr/sbin/modprobe; do $modprobe ntrace && rmmod ntrace || echo "$modprobe failed"; done >/out/modprobe 2>&1
+for modprobe in modprobe /usr/sbin/modprobe; do $modprobe ntrace && rmmod ntrace && echo loaded || echo "$modprobe failed"; done >/out/modprobe 2>&1
 for f in kcore lost; do (head -n 20 /out/$f; tail -n 20 /out/$f) >/tmp/part; cp /tmp/part /out/$f; done
 EOT
 mkdir "$tap_tmp/guest.out"
@@ -155,7 +155,7 @@ g "machine mode as a user" firmware "Only users with CAP_PERFMON may trace machi
 g "a user who may not trace" paranoid "Consider adjusting /proc/sys/kernel/perf_event_paranoid setting"
 g "the driver is not loaded" driver \
 	"The driver is not loaded, or found no trace encoder. Try 'modprobe ntrace'; then 'dmesg | grep ntrace' shows the encoders that it found"
-is "modprobe ntrace loads the driver on the board" "$(cat "$tap_tmp/guest.out/modprobe")" ""
+is "modprobe ntrace loads the driver on the board" "$(xargs <"$tap_tmp/guest.out/modprobe")" "loaded loaded"
 # Users may think that these three commands are mistakes, but perf must record a trace with each of them.
 is "-e ntrace, --per-thread, and a user's own program are recorded" \
 	"$(grep -l 'Captured and wrote' "$tap_tmp/guest.out/named" "$tap_tmp/guest.out/per-thread" "$tap_tmp/guest.out/own" | wc -l)" 3

@@ -62,7 +62,7 @@ if [ -x "$O/root/bin/gdb-multiarch" ]; then
 else
 	for what in "shows the last instruction of each CPU" "shows the open calls of CPU 0 that the kernel has printed" \
 		"shows the open calls of CPU 1 that the kernel has printed" "starts at the last instruction" "goes back to the guilty function"; do
-		skip "panic: gdb $what" "there is no gdb-multiarch"
+		skip "panic: gdb $what" "there is no gdb-multiarch: tools/setup/setup prepares it"
 	done
 fi
 

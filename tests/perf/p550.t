@@ -61,9 +61,9 @@ if [ -x "$O/root/bin/gdb-multiarch" ]; then
 		grep -xE '[0-9a-f]+' >"$tap_tmp/steps"
 	"$O/bin/ntrace" script --insns -F ip --buildid-dir "$own/debug" -i "$own/own.data" 2>/dev/null |
 		awk -v main="$(sed -n 1p "$tap_tmp/steps")" 'length($1) < 9 && ($1 == main || n) && n < 300 { print $1; n++ }' >"$tap_tmp/insns"
-	is "$what" "$(xargs <"$tap_tmp/steps")" "$({ cat "$tap_tmp/insns"; tac "$tap_tmp/insns"; } | xargs)"
+	is "$what" "$(wc -l <"$tap_tmp/steps"): $(xargs <"$tap_tmp/steps")" "600: $({ cat "$tap_tmp/insns"; tac "$tap_tmp/insns"; } | xargs)"
 else
-	skip "$what" "there is no gdb-multiarch"
+	skip "$what" "there is no gdb-multiarch: tools/setup/setup prepares it"
 fi
 
 # perf must report that the hardware does not support a requested setting.
