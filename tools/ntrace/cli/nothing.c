@@ -224,7 +224,7 @@ int nothing_matched(const struct recording_options *options, struct nt_session *
 int nothing_of_lines(const char *object)
 {
 	fprintf(stderr, "ntrace: there is no line information, for example of %s: %s\n", object ? object : "code without a file",
-		object && *object == '[' ? "name a folder that has vmlinux or the files of modules, with debug information, by --modules" :
+		object && *object == '[' && strcmp(object, "[vdso]") && strncmp(object, "[anon", 5) ? "name a folder that has vmlinux or the files of modules, with debug information, by --modules" :
 		"build programs with -g, or name the folder of their debug files by --symfs or --buildid-dir");
 	return EXIT_TRACE;
 }

@@ -67,10 +67,12 @@ static int check_content(const struct profile *profile)
 		if (!profile_wants(profile, insns[i].object))
 			continue;
 		found = true;
-		object = insns[i].object;
+		/* prefer a file, because users can build it with -g */
+		if (!object || *object == '[')
+			object = insns[i].object;
 		struct nt_frame frame = { 0 };
 
-		has_lines |= nt_lines_at(profile->lines, object, insns[i].address, &frame, 1) && frame.file;
+		has_lines |= nt_lines_at(profile->lines, insns[i].object, insns[i].address, &frame, 1) && frame.file;
 	}
 	if (!found)
 		return nothing_matched(&profile->recording, profile->session, NULL);

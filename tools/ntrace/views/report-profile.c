@@ -269,6 +269,20 @@ static bool has_lines(const struct table *table)
 	return false;
 }
 
+/* Return the object that was executed most; prefer a file, because users can build it with -g. */
+static const char *main_object(const struct table *table)
+{
+	const char *object;
+	size_t i;
+
+	for (i = 0; i < table->rows.nr; i++) {
+		object = table->rows.at[i].insn->object;
+		if (object && *object != '[')
+			return object;
+	}
+	return table->rows.at[0].insn->object;
+}
+
 static void print_totals(const struct nt_profile_totals *t)
 {
 	fputs(COUNTED(t->insns, "instruction"), stdout);
@@ -296,7 +310,7 @@ int report_profile(const struct report *report, struct nt_session *session)
 	if (!table.rows.nr)
 		status = nothing_matched(&report->recording, session, report->function);
 	else if (report->kind == REPORT_LINES && !has_lines(&table))
-		status = nothing_of_lines(table.rows.at[0].insn->object);
+		status = nothing_of_lines(main_object(&table));
 	else
 		status = EXIT_CLEAN;
 out:
