@@ -4,10 +4,11 @@
 # these changes.
 . "$(dirname "$0")/../harness/tap.sh"
 
-plan 3
+plan 4
 list=$("$top/tests/mutations/mutate" list | wc -l)
 ok "there are 100 changes and more ($list)" [ "$list" -ge 100 ]
 ok "each change applies at one place" "$top/tests/mutations/mutate" check
+ok "nine of ten changes that were drawn at random apply" "$top/tests/mutations/drawn" check
 # Run mutate in a folder without the sources and tests that the changes name. mutate must fail.
 cp -r "$top/tests/mutations" "$tap_tmp/tests" && mkdir -p "$tap_tmp/other/tests/mutations" &&
 	cp "$top"/tests/mutations/* "$tap_tmp/other/tests/mutations/"
