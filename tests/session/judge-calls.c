@@ -5,10 +5,11 @@
  *	judge-calls TRUTH ELF LIST [ELF LIST]...
  *
  * TRUTH is from a board with one hart and truth-stacks=on. ELF is a static program with symbols, and LIST has the
- * calls that list-calls found in the recording of this program. User code of the recorder is ignored. If the first line of LIST is "kernel", the recording
- * has kernel code. "missing FROM TO" in LIST is an address range whose code the recording lacks. If the program has
- * no function in this range, no reader can know how many instructions executed there. Therefore positions do not
- * count these instructions, and calls inside the range are ignored.
+ * calls that list-calls found in the recording of this program. User code of the recorder is ignored. The caller adds
+ * the line "kernel" to LIST if the event of the recording selects the kernel, so that its calls are expected.
+ * "missing FROM TO" in LIST is an address range whose code the recording lacks. If the program has no function in this
+ * range, no reader can know how many instructions executed there. Therefore positions do not count these instructions,
+ * and calls inside the range are ignored.
  *
  * A call with stack pointer S and return address R has ended if one of these is true:
  *
@@ -128,7 +129,7 @@ struct thread {
 	/* position from which on the thread executes the program and not its recorder, or UINT64_MAX */
 	uint64_t	from;
 	bool		running;	/* the following members describe the thread's last block */
-	bool		has_sp, trapped;
+	bool		trapped;
 	bool		sigreturn;	/* the last user code has called rt_sigreturn() */
 	uint64_t	fault_pc;	/* address of an instruction that trapped after a jump to it, or 0 */
 	uint64_t	end, site, trap_pc, trap_sp;
@@ -243,8 +244,9 @@ static bool loads_sp(uint32_t insn)
 		return funct == 2;
 	case 2:		/* c.ldsp and c.mv; c.add adds */
 		return funct == 3 || (funct == 4 && !(insn & 1 << 12) && insn & 31 << 2);
-	case 3:		/* a load, or an operation on other registers */
-		return opcode == 0x03 || ((opcode == 0x13 || opcode == 0x33) && rs1 != 2 && (opcode == 0x13 || (insn >> 20 & 31) != 2));
+	case 3:		/* a load, lui, auipc, a CSR instruction, or an operation on other registers */
+		return opcode == 0x03 || opcode == 0x37 || opcode == 0x17 || (opcode == 0x73 && insn >> 12 & 7) ||
+		       ((opcode == 0x13 || opcode == 0x33) && rs1 != 2 && (opcode == 0x13 || (insn >> 20 & 31) != 2));
 	}
 	return false;
 }
@@ -447,8 +449,8 @@ static void leave_stack(struct thread *t, struct stack *s)
 }
 
 /*
- * If the newest call of the current stack was made through t0 and ends at @pc on the stack @to, the program has moved
- * the current stack to @to. Move its open calls.
+ * If an open call of the current stack was made through t0 and ends at @pc on the stack @to, the program has moved the
+ * current stack to @to. Move its open calls.
  */
 static void move_stack(struct thread *t, struct stack *to, uint64_t pc, uint64_t sp)
 {

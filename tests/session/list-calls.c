@@ -4,8 +4,6 @@
  * instructions, start of the caller + 1, and "ended", "open" or "outer". The unit of positions is an instruction of
  * the thread. "missing FROM TO" is a page whose code the recording lacks.
  *
- * The line "kernel" means that the recording has code of the kernel.
- *
  *	list-calls RECORDING SYMFS CACHE
  *
  * The calls of a thread on one stack are nested intervals. A call that starts at the end of another call of the same
@@ -29,7 +27,6 @@ struct listed {
 };
 
 static NS_ARRAY(struct listed) all;
-static bool kernel;	/* the recording has code of the kernel */
 
 static int take_call(void *ctx, const struct nt_call *call)
 {
@@ -46,8 +43,7 @@ static void *begin(void *ctx, uint64_t stretch)
 
 static int branch(void *part, const struct nt_who *who, const struct nt_branch *branch)
 {
-	(void)part, (void)who;
-	kernel |= (int64_t)branch->from < 0;
+	(void)part, (void)who, (void)branch;
 	return 0;
 }
 
@@ -178,8 +174,6 @@ int main(int argc, char **argv)
 	if (all.nr)
 		qsort(all.at, all.nr, sizeof(*all.at), listed_cmp);
 	nest();
-	if (kernel)
-		puts("kernel");
 	print(calls);
 	return !!err;
 }
