@@ -87,7 +87,8 @@ exact() {
 exact plain 90 $(by_size 20 400) $(by_size 20 396)
 exact cut 1000 $(by_size 10 100) $(by_size 9 96)
 exact ring 2010 $(by_size 10 100) $(by_size 9 96)
-# Let the board's encoder deviate from the specification in each possible way. The decoder must name the deviation
+# Let the board's encoder deviate from the specification in each way that needs no trap. The decoder must name the
+# deviation.
 while read -r name options; do
 	"$O/bin/ntrace-dev" encode --elf "$dir/prog.elf" --pcs pcs -o t.nt --sync-mode 2 --sync-max 1 --sync-delayed --variant $name $options
 	case $options in --mode*|--hist*) options= ;; esac

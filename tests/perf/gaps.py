@@ -4,7 +4,7 @@
 
     gaps.py WHOLE PART
 
-WHOLE and PART are outputs of `perf script -F ip,addr`. Each part of PART, from a start of trace to the stop, must
+WHOLE and PART are outputs of `perf script -F ip,addr`. Each interval of PART, from a start of trace to the stop, must
 consist of successive branches of WHOLE.
 """
 import bisect

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Choose the options of a test from its seed. A table lists situations that no test has, because the
- * library handles them wrong.
+ * Choose the options of a test from its seed. A table, which is empty at present, lists situations that no
+ * test has, because the library handles them wrong.
  */
 #include <stdio.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  * Gaps in the trace, and the threads that may have run in them.
  *
  * A thread that ran in a gap may have called and returned without being traced, so its call stack
- * is not valid any more. perf drops the call stack of a thread when these files pass another trace
- * number with the thread's next branch. Each thread has its own trace number, and gets a new one if
+ * is not valid any more. perf drops the call stack of a thread when this file sets another trace
+ * number of the thread. Each thread has its own trace number, and gets a new one if
  *
  *   - it executes on a CPU when a gap begins there,
  *   - it is switched in on a CPU in a gap, or on a CPU that is not traced,

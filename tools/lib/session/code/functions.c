@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Give each function that was called a number, and add up the times and instructions of its calls. */
+/* Number the called functions, and add up the times and instructions of its calls. */
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>

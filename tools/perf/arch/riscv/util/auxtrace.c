@@ -45,7 +45,7 @@ struct ntrace_recording {
 	struct perf_pmu		*pmu;
 	struct evlist		*evlist;
 	bool			snapshot_mode;
-	/* array with an entry for each mmap, which is true after its AUX buffer was filled, and so is all trace */
+	/* for each mmap, true once its AUX buffer has wrapped, so that all of the buffer is trace */
 	bool			*wrapped;
 };
 
