@@ -40,7 +40,9 @@ plan $(($(wc -l <results) + 25))
 results $((44 + 6 * adapters))
 
 what="another client of the debug adapter steps back in each gdb"
-if has_client; then
+if [ $adapters = 0 ]; then
+	skip "$what" "no gdb of this host has the debug adapter: install gdb 14 or later"
+elif has_client; then
 	is "$what" "$(grep -c '^ok .*the client of VS Code steps back' results)" $adapters
 else
 	skip "$what" "this host has no $client; npm install -g $client"
@@ -121,8 +123,17 @@ printf '$qSupported#37$vFile:open:%s,0,0#00+$zzz' "$(printf /etc/passwd | od -An
 ok "a packet with a wrong checksum gets no answer" eval 'grep -q "PacketSize=" packets && ! grep -q "F-1" packets && grep -q -- - packets'
 
 # gdb can send an interrupt between two of many steps, when the stub runs no command
-{ printf '$QStartNoAckMode#b0$qC#b4\003$vCont;s#b8$vCont;s#b8'; sleep 0.5; } | "$ntrace" gdb --stdio -i requests.data 2>/dev/null |
-	grep -aoE 'T[0-9a-f]{2}thread' >interrupted
+# The end of its input also interrupts the stub, so keep the pipe open, as file 3, until it has sent both replies
+mkfifo stepped
+{
+	printf '$QStartNoAckMode#b0$qC#b4\003$vCont;s#b8$vCont;s#b8'
+	timeout 100 python3 -c 'import os, re
+got, more = b"", b"+"
+while more and len(re.findall(rb"T..thread", got)) < 2:
+    more = os.read(0, 4096)
+    got += more
+print(*(stop.decode() for stop in re.findall(rb"T..thread", got)))' 3>&1 <stepped >interrupted
+} | "$ntrace" gdb --stdio -i requests.data 2>/dev/null >stepped
 is "an interrupt between two packets ends the next step" "$(xargs <interrupted)" "T02thread T05thread"
 
 # The recording lacks code after 16 instructions
