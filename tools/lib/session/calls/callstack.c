@@ -666,7 +666,7 @@ static int64_t expected(const struct ns_waiting *w, uint64_t to)
 		return i;
 	if (w->left >= 0 && w->left_ret == to)
 		return w->left;
-	if (w->next == to)
+	if (w->next && w->next == to)
 		return i + 1;
 	for (; i >= end && !w->stack.open.at[i].trap; i--) {
 		if (w->stack.open.at[i].resume == to && !w->stack.open.at[i].outer)
