@@ -654,6 +654,7 @@ bool ns_stack_drop(struct ns_stack *stack, const struct ns_event *event)
 
 	while (stack->waiting.nr)
 		ok = drop_waiting(stack, 0) && ok;
+	stack->unordered = false;
 	return drop_calls(stack, event) && ok;
 }
 
