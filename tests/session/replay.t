@@ -35,8 +35,13 @@ one_program() {
 		replay "$program" 100
 }
 
+# main_ended FILE: replay a program, and check that its report has one call of main, which has ended
+main_ended() {
+	one_program "$1" && "$ntrace" report --json -i "$program.data" | grep '"function": "main".*"calls": 1, "open": 0,' >/dev/null
+}
+
 programs='recursion alloca coroutine-recursion setjmp-loop'
-plan 24
+plan 26
 for name in $recordings; do
 	ok "the recording $name" replay "$name" 10
 done
@@ -53,8 +58,15 @@ ok "the index finds the call of main, although the loop of main executes in most
 ok "a program in one segment" replay htm 0x1000000
 ok "a segment is not larger than the distance of two messages with SYNC requires" small htm
 for name in $programs; do
-	ok "the program $name in segments of 100 bytes" one_program "programs/$name"
+	ok "the program $name in segments of 100 bytes" main_ended "programs/$name"
 done
-# the index lists events only for threads with one stack, so this replay decodes more segments
+# the index lists events only for threads with one stack, so the next two replays decode more segments
+ok "coroutines whose function contains the switch" eval "SWITCHES=1 main_ended programs/inline-switch"
 ok "longjmp() on several stacks" eval "SWITCHES=1 one_program switches"
+# A direct jump of the same function has the target of the switch. It must not hide that the switch goes to another stack
+coroutines_differ() {
+	"$ntrace" export --format folded -i inline-switch.data -o folded && grep -q ';f0;body;work;leaf' folded &&
+		grep -q ';f1;body;deeper;work;leaf' folded && ! grep ';f1;body;work\|f0;body;deeper' folded
+}
+ok "the calls of coroutines whose function contains the switch" coroutines_differ
 done_testing

@@ -92,12 +92,25 @@ static enum ns_jump find_jump(const struct ns_stack *stack, const struct ns_even
 			      const struct nt_place *to)
 {
 	if (to->symbol ? ns_same_function(from, to) : !from->symbol && !ns_is_indirect(stack, e))
-		/* the function may contain the code of a switch */
-		return to->offset && ns_is_indirect(stack, e) && ns_code_before(stack, e)->loads ? NS_JUMP_MIDDLE : NS_JUMP_INSIDE;
+		return NS_JUMP_INSIDE;
 	return to->symbol && !to->offset ? NS_JUMP_TAIL : NS_JUMP_MIDDLE;
 }
 
-enum ns_jump ns_jump_to(const struct ns_stack *stack, const struct ns_event *e)
+/* Return true if a jump inside a function may be a switch to another stack, whose code the function then contains. */
+static bool may_switch_inside(const struct ns_stack *stack, const struct ns_event *e)
+{
+	struct ns_target *source = target_of(stack, e->from);
+
+	if (source->stays == e->from && source->stays_space == e->from_space)
+		return false;
+	if (ns_is_indirect(stack, e) && ns_code_before(stack, e)->loads)
+		return true;
+	source->stays = e->from;
+	source->stays_space = e->from_space;
+	return false;
+}
+
+static enum ns_jump jump_to(const struct ns_stack *stack, const struct ns_event *e)
 {
 	struct ns_target *target = target_of(stack, e->to);
 	struct nt_place from, to;
@@ -116,6 +129,13 @@ enum ns_jump ns_jump_to(const struct ns_stack *stack, const struct ns_event *e)
 	target->start = all ? from.start : e->from;
 	target->end = all ? from.end : e->from + 1;
 	return target->jump;
+}
+
+enum ns_jump ns_jump_to(const struct ns_stack *stack, const struct ns_event *e)
+{
+	enum ns_jump jump = jump_to(stack, e);
+
+	return jump == NS_JUMP_INSIDE && may_switch_inside(stack, e) ? NS_JUMP_SWITCH : jump;
 }
 
 /*
@@ -835,10 +855,10 @@ static int start_stack(struct ns_stack *stack, const struct ns_event *e, const s
 }
 
 /*
- * Handle a jump out of a function by code that has loaded the stack pointer. Return 2 if the thread stays on
- * the same stack. Otherwise return the same values as ns_stack_take().
+ * Handle a jump by code that has loaded the stack pointer. If @inside is set, it goes to an address of the same function.
+ * Return 2 if the thread stays on the same stack. Otherwise return the same values as ns_stack_take().
  */
-static int take_switch(struct ns_stack *stack, const struct ns_event *e)
+static int take_switch(struct ns_stack *stack, const struct ns_event *e, bool inside)
 {
 	const struct ns_frame *top = stack->cur.open.nr ? &stack->cur.open.at[stack->cur.open.nr - 1] : NULL;
 	const struct ns_spent now = {
@@ -858,6 +878,8 @@ static int take_switch(struct ns_stack *stack, const struct ns_event *e)
 	i = find_stack(stack, e->to, own >= 0, own);
 	if (i >= 0)
 		return continue_stack(stack, i, e, &now);
+	if (inside)
+		return 2;
 	ret = return_to(stack, e, ns_code_before(stack, e)->saves);
 	return ret == 2 ? start_stack(stack, e, &now) : ret;
 }
@@ -872,7 +894,7 @@ static int find_return(struct ns_stack *stack, const struct ns_event *e, const s
 		stack->may_switch = stack->part;
 		if (stack->part)
 			return 0;
-		ret = take_switch(stack, e);
+		ret = take_switch(stack, e, false);
 	}
 	if (ret == 2)
 		ret = return_to(stack, e, saves);
@@ -1168,9 +1190,15 @@ static int take_jump(struct ns_stack *stack, const struct ns_event *e)
 	enum ns_jump jump = ns_jump_to(stack, e);
 	const struct ns_target *code;
 	bool saves;
+	int ret;
 
 	if (jump == NS_JUMP_INSIDE)
 		return 1;
+	if (jump == NS_JUMP_SWITCH) {
+		stack->may_switch = stack->part;
+		ret = stack->part ? 0 : take_switch(stack, e, true);
+		return ret == 2 ? 1 : ret;
+	}
 	code = ns_code_before(stack, e);
 	if (jump == NS_JUMP_MIDDLE || code->loads)
 		return find_return(stack, e, code);

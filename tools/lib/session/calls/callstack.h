@@ -32,7 +32,8 @@
  *			one that waited longer, their calls are unsure. A call by code that has loaded the stack pointer runs on another stack, but belongs
  *			to its caller's stack. If this call switches, the stack also expects the return
  *			address of the function that has made the call, as goroutines of Go do. If a function
- *			contains the code of the switch, its stack expects the address behind this code.
+ *			contains the code of the switch, its stack expects the address behind this code. A jump
+ *			inside a function, as through the table of a switch statement, starts no new stack.
  *
  *	missing code	All code that the recording lacks is treated as a single call, which ends like
  *			any other call. If execution continues in known code, at an address that no open
@@ -210,6 +211,8 @@ struct ns_waiting {
 
 enum ns_jump {
 	NS_JUMP_INSIDE,		/* the target is in the same function */
+	/* the same, but the code has loaded the stack pointer, so the thread switches if a waiting stack expects the target */
+	NS_JUMP_SWITCH,
 	NS_JUMP_TAIL,		/* the target is the start of another function */
 	NS_JUMP_MIDDLE,		/* the target is inside another function, or the source or the target has no symbol */
 };
@@ -226,6 +229,7 @@ struct ns_target {
 	bool		loads, saves;	/* the code that ends at @leaves loads, or saves, the stack pointer */
 	bool		repeats;	/* the function that starts at @entry has a direct jump or call to @entry */
 	uint64_t	entry_space, entry;
+	uint64_t	stays_space, stays;	/* a jump from @stays inside its function never switches to another stack */
 };
 
 #define NS_TARGETS	1024	/* entries of the cache of targets; a power of two */

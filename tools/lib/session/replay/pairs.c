@@ -204,7 +204,9 @@ static int take_jump(struct ns_pairs *pairs, const struct ns_call_event *e)
 	enum ns_jump jump = ns_jump_to(&pairs->stack, &event);
 	const struct ns_target *code;
 
-	if (jump == NS_JUMP_INSIDE) {
+	if (jump <= NS_JUMP_SWITCH) {
+		/* as in take_return(), the jump continues on another stack only if the thread has several */
+		pairs->one_stack |= jump == NS_JUMP_SWITCH;
 		leave_out(pairs, e);
 		return 1;
 	}
