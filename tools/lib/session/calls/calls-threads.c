@@ -308,14 +308,19 @@ static bool thread_resumed(struct ns_stack *stack, size_t nth, const struct ns_e
 	return !calls->each_slice || !calls->each_slice(calls->slice_ctx, t, nth, e->insns, e->ran);
 }
 
-static bool thread_ahead(struct ns_stack *stack, size_t nth, struct ns_event *e)
+static size_t thread_ahead(struct ns_stack *stack, uint64_t *to, size_t max)
 {
-	struct ns_thread_calls *t = stack->ctx;
+	const struct ns_thread_calls *t = stack->ctx;
+	const struct ns_event *e;
+	size_t n;
 
-	if (nth >= t->nr_ahead)
-		return false;
-	*e = t->ahead[nth].event;
-	return true;
+	for (n = 0; n < max && n < t->nr_ahead; n++) {
+		e = &t->ahead[n].event;
+		if (e->kind != NT_BRANCH_RETURN || e->flags || ns_code_before(stack, e)->loads)
+			break;
+		to[n] = e->to;
+	}
+	return n;
 }
 
 static const char *thread_symbol(const struct ns_stack *stack, const struct ns_frame *frame)

@@ -12,6 +12,8 @@
 #define SWITCH_CODE	256	/* maximum number of bytes from the load of the stack pointer to the jump or return */
 #define WAITING_MAX	4096	/* maximum number of waiting stacks of a thread; above this the oldest is dropped */
 #define LEFT_DEPTH	16	/* number of the newest calls that are searched for a call which uses another stack */
+#define AHEAD_MAX	1024	/* maximum number of following returns that decide which of several calls continues */
+#define COMPARE_MAX	(1 << 20)	/* maximum number of comparisons with these returns for one event */
 #define RESUME_DEPTH	64	/* number of the newest calls of a waiting stack that are searched for an address */
 
 static bool is_ecall(const struct nt_who *who, uint64_t addr)
@@ -487,20 +489,31 @@ int64_t ns_find_function(const struct ns_stack *stack, uint64_t space, uint64_t 
 	return -1;
 }
 
-/*
- * Return true if the calls in @open with an index less than @nth expect the returns that follow the current event, as
- * far as these are known.
- */
-static bool fits(struct ns_stack *stack, const struct ns_frame *open, int64_t nth)
+/* The targets of the returns that follow the current event, as far as they are known, but at most AHEAD_MAX */
+struct returns {
+	uint64_t	to[AHEAD_MAX];
+	size_t		nr, compared;
+};
+
+static void look_ahead(struct ns_stack *stack, struct returns *next)
 {
-	struct ns_event e;
+	next->compared = 0;
+	next->nr = stack->ops->ahead ? stack->ops->ahead(stack, next->to, AHEAD_MAX) : 0;
+}
+
+/*
+ * Return true if the calls in @open with an index less than @nth expect the returns @next, or if this is not known
+ * because COMPARE_MAX is reached.
+ */
+static bool fits(struct returns *next, const struct ns_frame *open, int64_t nth)
+{
 	size_t i;
 
-	for (i = 0; nth > 0 && stack->ops->ahead && stack->ops->ahead(stack, i, &e); i++) {
+	for (i = 0; nth > 0 && i < next->nr && next->compared++ < COMPARE_MAX; i++) {
 		nth--;
-		if (e.kind != NT_BRANCH_RETURN || e.flags || open[nth].outer || open[nth].trap || open[nth].signal || open[nth].missing)
+		if (open[nth].outer || open[nth].trap || open[nth].signal || open[nth].missing)
 			break;
-		if (open[nth].ret != e.to)
+		if (open[nth].ret != next->to[i])
 			return false;
 	}
 	return true;
@@ -508,10 +521,10 @@ static bool fits(struct ns_stack *stack, const struct ns_frame *open, int64_t nt
 
 /*
  * Return the index of the newest call that may continue at @to with longjmp(), because a function such as setjmp()
- * has returned to @to in this call. If @fit is set, consider only calls that fit to the following code. Return -1 if
+ * has returned to @to in this call. If @next is not NULL, consider only calls that expect these returns. Return -1 if
  * there is none. Set *oldest to the index of the oldest such call.
  */
-static int64_t choose_resume(struct ns_stack *stack, uint64_t to, bool fit, int64_t *oldest)
+static int64_t choose_resume(struct ns_stack *stack, uint64_t to, struct returns *next, int64_t *oldest)
 {
 	int64_t i, newest = -1;
 	struct ns_frame *f;
@@ -520,7 +533,7 @@ static int64_t choose_resume(struct ns_stack *stack, uint64_t to, bool fit, int6
 		f = &stack->cur.open.at[i];
 		if (f->trap)
 			break;
-		if (f->resume != to || f->outer || (fit && !fits(stack, stack->cur.open.at, i + 1)) ||
+		if (f->resume != to || f->outer || (next && !fits(next, stack->cur.open.at, i + 1)) ||
 		    (i + 1 < (int64_t)stack->cur.open.nr && passes_exception(stack, f + 1)))
 			continue;
 		*oldest = i;
@@ -536,11 +549,13 @@ static int64_t choose_resume(struct ns_stack *stack, uint64_t to, bool fit, int6
  */
 static int64_t find_resume(struct ns_stack *stack, uint64_t to)
 {
-	int64_t i, oldest = -1, newest = choose_resume(stack, to, false, &oldest), fit;
+	int64_t i, oldest = -1, newest = choose_resume(stack, to, NULL, &oldest), fit;
+	struct returns next;
 
 	if (oldest == newest)
 		return newest;
-	fit = choose_resume(stack, to, true, &i);
+	look_ahead(stack, &next);
+	fit = choose_resume(stack, to, &next, &i);
 	if (fit >= 0) {
 		newest = fit;
 		oldest = i;
@@ -697,10 +712,11 @@ static int64_t expected(const struct ns_waiting *w, uint64_t to)
 }
 
 /*
- * Return the index of the waiting stack that continues at @to, by the rules in callstack.h. If @fit is set, consider
- * only stacks that fit to the following code, and set *nr to their number. Return -1 if no stack continues there.
+ * Return the index of the waiting stack that continues at @to, by the rules in callstack.h. If @next is not NULL,
+ * consider only stacks that expect these returns. Set *nr to their number. Return -1 if no stack continues there.
  */
-static int64_t choose_stack(struct ns_stack *stack, uint64_t to, bool symmetric, bool fit, size_t *nr)
+static int64_t choose_stack(struct ns_stack *stack, uint64_t to, bool symmetric, struct returns *next,
+			    size_t *nr)
 {
 	int64_t i, call, starter = -1, oldest = -1, started = -1;
 	const struct ns_waiting *w;
@@ -708,7 +724,7 @@ static int64_t choose_stack(struct ns_stack *stack, uint64_t to, bool symmetric,
 	for (i = 0; i < (int64_t)stack->waiting.nr; i++) {
 		w = &stack->waiting.at[i];
 		call = expected(w, to);
-		if (call < 0 || (fit && !fits(stack, w->stack.open.at, call)))
+		if (call < 0 || (next && !fits(next, w->stack.open.at, call)))
 			continue;
 		++*nr;
 		if (starter < 0 && !symmetric && stack->cur.starter && w->stack.number + 1 == stack->cur.starter)
@@ -734,12 +750,14 @@ static void make_unsure(struct ns_one_stack *one, int64_t nth)
 static int64_t find_stack(struct ns_stack *stack, uint64_t to, bool symmetric, int64_t own)
 {
 	size_t all = 0, nr = 0;
-	int64_t first = choose_stack(stack, to, symmetric, false, &all), chosen, i, call;
+	int64_t first = choose_stack(stack, to, symmetric, NULL, &all), chosen, i, call;
+	struct returns next;
 
 	if (first < 0 || all + (own >= 0) < 2)
 		return first;
-	chosen = choose_stack(stack, to, symmetric, true, &nr);
-	if (own >= 0 && fits(stack, stack->cur.open.at, own))
+	look_ahead(stack, &next);
+	chosen = choose_stack(stack, to, symmetric, &next, &nr);
+	if (own >= 0 && fits(&next, stack->cur.open.at, own))
 		nr++;
 	else
 		own = -1;
@@ -751,7 +769,7 @@ static int64_t find_stack(struct ns_stack *stack, uint64_t to, bool symmetric, i
 	make_unsure(&stack->cur, own);
 	for (i = 0; i < (int64_t)stack->waiting.nr; i++) {
 		call = expected(&stack->waiting.at[i], to);
-		if (call >= 0 && fits(stack, stack->waiting.at[i].stack.open.at, call))
+		if (call >= 0 && fits(&next, stack->waiting.at[i].stack.open.at, call))
 			make_unsure(&stack->waiting.at[i].stack, call);
 	}
 	return chosen;

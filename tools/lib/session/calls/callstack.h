@@ -162,10 +162,11 @@ struct ns_stack_ops {
 	 */
 	bool	(*resumed)(struct ns_stack *stack, size_t nth, const struct ns_event *event);
 	/*
-	 * Get the event that follows @nth events after the current one, from 0. May be NULL. Return false if it is not
-	 * known, or if calls that start after the current event are open at that event.
+	 * Store the targets of the returns that follow the current event, but at most @max, and return their number.
+	 * Leave out the returns from calls that start after the current event. Stop at another event that is not in
+	 * such a call. May be NULL.
 	 */
-	bool	(*ahead)(struct ns_stack *stack, size_t nth, struct ns_event *event);
+	size_t	(*ahead)(struct ns_stack *stack, uint64_t *to, size_t max);
 	/* Return the name of the function of a frame. May be NULL. */
 	const char *(*symbol)(const struct ns_stack *stack, const struct ns_frame *frame);
 	/* Called before all calls are dropped with unknown ends. May be NULL. Return false if out of memory. */

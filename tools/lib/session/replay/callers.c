@@ -15,6 +15,8 @@
 #define COPY_EVENTS	16384
 #define COPY_FRAMES	64
 
+#define AHEAD_EVENTS	16384	/* maximum number of events that are searched for the returns that follow an event */
+
 /* The next event to apply among the events of one lane (the segments of one CPU) */
 struct head {
 	uint32_t	segment, event;	/* number of the segment, and number of the event in the list of the segment */
@@ -119,10 +121,10 @@ static bool note_call(struct ns_stack *stack, struct ns_frame *frame, const stru
 }
 
 /*
- * Get the thread's event that follows @nth events after the current one, from 0. Leave out calls that start after the
- * current event, and the events in them. Return false if the event may switch to another stack, or is in another segment.
+ * Store the targets of the thread's next returns (ns_stack_ops::ahead). Stop at a return that may switch to another
+ * stack, at the end of the segment, and after AHEAD_EVENTS events.
  */
-static bool next_outer(struct ns_stack *stack, size_t nth, struct ns_event *event)
+static size_t next_returns(struct ns_stack *stack, uint64_t *to, size_t max)
 {
 	struct ns_walk *walk = stack->ctx;
 	const struct head *head = &walk->now.heads[walk->now.lane];
@@ -130,33 +132,36 @@ static bool next_outer(struct ns_stack *stack, size_t nth, struct ns_event *even
 	const struct ns_decoded *d = head->indexed ? NULL : ns_replay_decode(walk->replay, walk->now.lane, head->segment);
 	const struct ns_call_event *c = head->indexed ? s->events : d ? d->events.at : NULL;
 	const struct ns_call_event *end = c + (head->indexed ? s->nr_events : d ? d->events.nr : 0);
-	size_t depth = 0;
+	struct ns_event event;
+	size_t depth = 0, nr = 0;
 
-	for (c += c ? head->event + 1 : 0; c < end; c++) {
+	c += c ? head->event + 1 : 0;
+	if (end - c > AHEAD_EVENTS)
+		end = c + AHEAD_EVENTS;
+	for (; c < end && nr < max; c++) {
 		if (c->tid != walk->tid)
 			continue;
-		*event = (struct ns_event){
+		event = (struct ns_event){
 			.from = c->from, .from_space = c->from_space, .to = c->to, .to_space = c->to_space, .kind = c->kind,
 			.flags = c->flags, .length = c->length,
 		};
 		if (c->kind == NT_BRANCH_JUMP && !c->flags &&
-		    (ns_jump_to(stack, event) == NS_JUMP_INSIDE || (depth && !ns_code_before(stack, event)->loads)))
+		    (ns_jump_to(stack, &event) == NS_JUMP_INSIDE || (depth && !ns_code_before(stack, &event)->loads)))
 			continue;
-		if (c->flags || (c->kind != NT_BRANCH_CALL && c->kind != NT_BRANCH_RETURN))
-			return !depth;
-		if (c->kind == NT_BRANCH_RETURN && ns_code_before(stack, event)->loads)
-			return false;
+		if (c->flags || (c->kind != NT_BRANCH_CALL && c->kind != NT_BRANCH_RETURN) ||
+		    (c->kind == NT_BRANCH_RETURN && ns_code_before(stack, &event)->loads))
+			break;
 		if (c->kind == NT_BRANCH_CALL)
 			depth++;
 		else if (depth)
 			depth--;
-		else if (!nth--)
-			return true;
+		else
+			to[nr++] = c->to;
 	}
-	return false;
+	return nr;
 }
 
-static const struct ns_stack_ops ops = { .enter = note_call, .ahead = next_outer };
+static const struct ns_stack_ops ops = { .enter = note_call, .ahead = next_returns };
 
 static void begin_walk(struct ns_walk *walk)
 {
