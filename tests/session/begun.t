@@ -55,8 +55,23 @@ turns() {
 		python3 "$top/tests/session/switched.py" "$O/bin/ntrace" perf.data
 }
 
-plan "$(by_size 8 30)"
+# Coroutines switch by "jalr t0, ra", which the specification takes for a return and a call. A trace that stops at each
+# switch must have as many calls as one that does not stop
+stops_at_swaps() {
+	sed 's/jr ra/jalr t0, ra/' "$top/tests/session/programs/coroutine-ret.c" >swap.c &&
+		riscv64-linux-gnu-gcc -O1 -static -o swap swap.c && "$top/tests/harness/pcs" swap.pcs swap >/dev/null || return
+	swap=$(riscv64-linux-gnu-objdump -d --no-show-raw-insn swap | awk '/jalr\tt0,ra/ { sub(":", "", $1); print "0x" $1 }')
+	for stop in "" "$swap"; do
+		awk -v stop="$stop" '{ print } $1 == stop { print "-" }' swap.pcs >cut && "$O/bin/ntrace" encode --timestamp --elf swap --pcs cut -o trace &&
+			python3 "$top/tests/session/mkrecording.py" --timestamp swap trace perf.data &&
+			"$O/bin/ntrace" report --json -i perf.data >"calls$stop" && grep -q '"function": "work".*"calls": 60,' "calls$stop" || return
+	done
+	[ "$swap" ] && diff calls "calls$swap"
+}
+
+plan "$(by_size 9 31)"
 ok "a trace that starts 600 times" many_signals
+ok "a trace that stops at each swap of coroutines" stops_at_swaps
 ok "threads have the time on a CPU that perf's records of switches have" turns
 for program in $programs; do
 	ok "$program: the recording begins inside of calls" program_agrees "$program" start

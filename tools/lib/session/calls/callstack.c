@@ -80,14 +80,21 @@ static struct ns_target *target_of(const struct ns_stack *stack, uint64_t addr)
 	return &stack->targets[(addr >> 1 ^ addr >> 11) & (NS_TARGETS - 1)];
 }
 
-bool ns_is_indirect(const struct ns_stack *stack, const struct ns_event *e)
+/* Return the enum nt_class of the jump at @e->from, or 0 if it is not known. */
+static unsigned int class_of(const struct ns_stack *stack, const struct ns_event *e)
 {
 	uint8_t code[NT_INSN_MAX];
 	struct nt_insn insn;
 
 	return nt_session_read(stack->session, e->from_space, e->from, code, e->length) == e->length &&
-	       nt_insn_decode(NULL, code, e->length, &insn) && insn.klass >= NT_CLASS_INDIRECT_JUMP &&
-	       insn.klass <= NT_CLASS_SWAP;
+	       nt_insn_decode(NULL, code, e->length, &insn) ? insn.klass : 0;
+}
+
+bool ns_is_indirect(const struct ns_stack *stack, const struct ns_event *e)
+{
+	unsigned int klass = class_of(stack, e);
+
+	return klass >= NT_CLASS_INDIRECT_JUMP && klass <= NT_CLASS_SWAP;
 }
 
 static enum ns_jump find_jump(const struct ns_stack *stack, const struct ns_event *e, const struct nt_place *from,
@@ -1302,6 +1309,9 @@ static int take_cut_jump(struct ns_stack *stack, const struct ns_event *e)
 	jump.length = stop.kind == NT_BRANCH_CALL ? stop.ret - stop.resume : 0;
 	nt_session_where(stack->session, jump.from_space, jump.from, &from);
 	nt_session_where(stack->session, e->to_space, e->to, &to);
+	/* a swap to the middle of a function keeps the depth, as in flow/branch.c, which did not know the target */
+	if (jump.kind == NT_BRANCH_CALL && to.symbol && to.offset && class_of(stack, &jump) == NT_CLASS_SWAP)
+		jump.kind = NT_BRANCH_JUMP;
 	stack->cur.open.nr--;
 	if (!nt_session_is_filtered(stack->session) || (stop.kind == NT_BRANCH_JUMP && to.offset && ns_same_function(&from, &to)))
 		return jump.kind == NT_BRANCH_CALL ? take_call(stack, &jump) : take_jump(stack, &jump);
