@@ -273,7 +273,7 @@ static inline __u32 ntrace_flight_check(const void *entry, unsigned int size, __
 	unsigned int i;
 
 	for (i = 0; i < size / 8; i++) {
-		/* The check itself counts as 0 */
+		/* The upper half of the last word is the check itself; use 0 in its place */
 		__u64 value = i + 1 < size / 8 ? word[i] : word[i] & 0xffffffffULL;
 
 		sum = (sum ^ value) * 0x9e3779b97f4a7c15ULL;

@@ -194,7 +194,7 @@ void nt_elf_close(struct nt_elf *elf)
 	free(elf);
 }
 
-/* ---- information and code of an open file ---- */
+/* ---- return the contents of an open ELF file ---- */
 
 void nt_elf_info(const struct nt_elf *elf, struct nt_elf_info *info, size_t size)
 {

@@ -8,7 +8,7 @@
 
 #include "image.h"
 
-/* Kind of a block's end, in nt_block::range.reserved. The first values are those of enum nt_class. */
+/* How a block of code ends, stored in nt_block::range.reserved. The first values are those of enum nt_class. */
 enum nt_kind {
 	/* the block has no jump at its end, and the flow continues in the next block */
 	NT_KIND_LINEAR		= NT_CLASS_LINEAR,

@@ -39,7 +39,7 @@ int nt_config_copy(struct nt_config *copy, const struct nt_config *config)
 
 #define DEVIATION_BIT(name, number, option, text, chapter)	| NT_DEV_BIT(number)
 
-/* The largest value of each member that has all values from 0 */
+/* Members of struct nt_config that may have each value from 0 to @max */
 static const struct {
 	const char *name;
 	size_t offset;

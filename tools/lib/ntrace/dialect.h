@@ -18,7 +18,7 @@ struct nt_layout {
 	uint8_t		nr_vars;
 	uint32_t	code_field;
 	uint32_t	cdf_field;
-	uint32_t	cdf_var;	/* variable-length field after the others, if CDF is 1 */
+	uint32_t	cdf_var;	/* last variable-length field, which is present only if CDF is 1 */
 	uint32_t	vars[4];
 };
 
@@ -47,10 +47,10 @@ struct nt_dialect_table {
 	bool			has_runs;	/* RCODE 8 and 9 report repeated branches */
 	bool			has_events;	/* the encoder sends NT_TCODE_IN_CIRCUIT_TRACE */
 	bool			opaque_owner;	/* software writes PROCESS, so its format may be invalid */
-	bool			empty_cdf;	/* CDF=0 in HTM means that HIST is missing */
-	/* if HIST lacks the bit of the last branch, F-ADDR is not the destination of the branch */
+	bool			empty_cdf;	/* if CDF is 0, a message in HTM has no HIST */
+	/* if HIST lacks the bit of the last branch, the address in SYNC is not that branch's destination */
 	bool			sync_at_branch;
-	bool			swap_is_call;	/* a reported co-routine swap does not pop the return stack */
+	bool			swap_is_call;	/* a co-routine swap in a message does not pop the return stack */
 	bool			btm_all_jumps;	/* BTM reports direct jumps */
 	bool			counts_returns;	/* the encoder counts calls to decide which returns to report */
 	/* SYNC 15 reports a sample of the PC, which need not follow the previous instruction */

@@ -108,9 +108,9 @@ static void engine_add_lost(struct nt_flow *flow, struct nt_source *src)
 }
 
 /*
- * Set nt_source::kept, the number of entries of the return stack that were pushed before the last SYNC, to
- * 0. If a return has popped one of these entries, count the deviation NT_DEV_STACK_OVER_SYNC, because SYNC
- * should have emptied the stack of the encoder.
+ * Set nt_source::kept, the number of entries of the decoder's return stack that were pushed before the last SYNC, to
+ * 0. If a return has used one of these entries, count the deviation NT_DEV_STACK_OVER_SYNC, because the encoder should
+ * have emptied its return stack at that SYNC.
  */
 static void engine_end_kept(struct nt_flow *flow, struct nt_source *src)
 {
@@ -185,9 +185,9 @@ static bool engine_is_first_sync(const struct nt_source *src, unsigned int sync)
 }
 
 /*
- * SYNC empties the return stack (chapter 8.4). Some encoders only empty their stack when trace is disabled, which
- * SYNC 5 shows if no message has reported it. If the flow was not known before SYNC, the calls on the stack of
- * such an encoder are also unknown.
+ * SYNC empties the return stack (chapter 8.4). Some encoders empty their stack only when trace is disabled. If SYNC is
+ * 5, trace was disabled, even if no message has reported it. If the decoder did not know the flow before SYNC, it also
+ * does not know the calls on the stack of such an encoder.
  */
 static void engine_sync_stack(struct nt_flow *flow, struct nt_source *src)
 {
@@ -205,8 +205,8 @@ static void engine_sync_stack(struct nt_flow *flow, struct nt_source *src)
 }
 
 /*
- * Start or continue the flow at F-ADDR of a message with SYNC, which resets all state of the encoder
- * (chapter 8.4). @restart is true if the earlier flow does not continue.
+ * Start or continue the flow at the address (F-ADDR) of a message with SYNC, which resets all state of the encoder
+ * (chapter 8.4). @restart is true if this address does not follow the earlier instructions.
  */
 static void engine_resync(struct nt_flow *flow, struct nt_source *src, bool restart)
 {
@@ -230,7 +230,7 @@ static void engine_resync(struct nt_flow *flow, struct nt_source *src, bool rest
 	flow->stats.restarts += restart;
 }
 
-/* ---- errors ---- */
+/* ---- continue after an error ---- */
 
 /* Continue at @dest, which @act reports. Store @act, because RepeatBranch may repeat it. */
 static void engine_go_on_at(struct nt_source *src, const struct nt_message *act, uint64_t dest)
@@ -245,7 +245,7 @@ static void engine_go_on_at(struct nt_source *src, const struct nt_message *act,
 
 /*
  * Start a gap in the flow, because code is missing, or because the walk has reached a return from a
- * call in missing code. This call is on the encoder's return stack (chapter 9.2), but not on the
+ * call that missing code has made. This call is on the encoder's return stack (chapter 9.2), but not on the
  * decoder's. The flow continues at the next U-ADDR, which is relative to the previous address, so
  * that no code is needed. The current message may already contain this U-ADDR.
  *
@@ -398,7 +398,7 @@ static void engine_take_tail(struct nt_flow *flow, struct nt_source *src, uint64
 	engine_go_to(flow, src, dest);
 }
 
-/* Emit the last block of the walk, which ends with a branch that was not taken. */
+/* Emit the last block of the walk, whose branch was not taken, and continue after this branch. */
 static void engine_pass_tail(struct nt_flow *flow, struct nt_source *src)
 {
 	uint64_t end = nt_range_end(&engine_tail_block(flow)->range);
@@ -589,8 +589,8 @@ static bool engine_leads_to(const struct nt_flow *flow, const struct nt_block *b
 }
 
 /*
- * Finish a DirectBranchSync that replaces ProgTraceSync on straight code (note 1 of the figures in
- * chapter 8.4). An inferred return or jump may have led to that code. Return NT_OK or an error.
+ * Finish a DirectBranchSync that an encoder sends instead of ProgTraceSync, although no branch was executed (note 1 of
+ * the figures in chapter 8.4). The last executed jump may be an inferred return or jump. Return NT_OK or an error.
  */
 static int engine_finish_inferred_sync(struct nt_flow *flow, struct nt_source *src)
 {
@@ -657,8 +657,8 @@ static bool engine_is_gap(unsigned int sync)
 }
 
 /*
- * Return true if the instruction at F-ADDR does not follow the previous instruction, because the
- * hart was reset, trace was disabled without a message, or F-ADDR is a sample of the PC.
+ * Return true if the instruction at the address of the message does not follow the previous instruction, because the
+ * hart was reset, trace was disabled without a message, or the encoder only sampled the PC.
  */
 static bool engine_is_cut(const struct nt_flow *flow, unsigned int sync)
 {
@@ -712,8 +712,8 @@ static int engine_finish_way_to_sync(struct nt_flow *flow, struct nt_source *src
 	}
 	err = engine_finish_linear_sync(flow, src);
 	/*
-	 * In some dialects, HIST may lack the bit of the branch at the end of the walk. In this
-	 * case, F-ADDR is not the destination of the branch.
+	 * In some dialects, HIST of a message with SYNC may lack the bit of the last branch. In this case, the address
+	 * in the message is not the destination of the branch.
 	 */
 	if (err == NT_E_ADDR && flow->dialect->sync_at_branch && flow->walk.lacks_bit &&
 	    flow->walk.tail) {
@@ -898,9 +898,9 @@ static bool engine_may_lack_bit(const struct nt_flow *flow, const struct nt_sour
 }
 
 /*
- * Return true if the message has HIST that reports branches. A HIST that some encoders send in BTM has at
- * most one bit, which is 0 if no DirectBranch has shown the mode. If HTM had sent such a HIST, no branch
- * would be taken, so that the flow is the same without HIST.
+ * Return true if the message has HIST that reports branches. In BTM, some encoders send a HIST with at most one bit,
+ * which is not used. The bit is 0 if no DirectBranch has shown the mode yet. If the mode is HTM, this HIST
+ * reports no taken branch, so the flow is the same without HIST.
  */
 static bool engine_has_hist(const struct nt_flow *flow, const struct nt_source *src)
 {
@@ -949,8 +949,8 @@ static int engine_begin_walk(struct nt_flow *flow, struct nt_source *src)
 }
 
 /*
- * Begin to decode ResourceFull (chapter 7.8). If it reports a full I-CNT, the encoder does not reset
- * HIST. If it reports a full HIST, the encoder does not reset I-CNT. Return NT_OK or an error.
+ * Begin to decode ResourceFull (chapter 7.8), which reports that I-CNT or HIST is full. The encoder then resets only
+ * the one that is full. Return NT_OK or an error.
  */
 static int engine_begin_resource(struct nt_flow *flow, struct nt_source *src)
 {
@@ -1184,7 +1184,7 @@ static void engine_begin(struct nt_flow *flow)
 		engine_fail(flow, src, err);
 }
 
-/* ---- run ---- */
+/* ---- decode the next messages ---- */
 
 /*
  * Finish RepeatInstruction (IEEE-ISTO 5001). I-CNT and HIST end with an instruction that jumps to
@@ -1363,7 +1363,7 @@ static bool engine_is_full(const struct nt_flow *flow)
 	       flow->nr_marks >= MAX_MARKS - 1;
 }
 
-/* If the batch is full before the end of a message, add a mark of the message for the ranges in the batch. */
+/* If the batch is full before the end of a message, mark its ranges with the offset and time of the message. */
 static void engine_add_open_mark(struct nt_flow *flow)
 {
 	if (flow->nr_ranges && !engine_is_marked(flow))

@@ -17,7 +17,7 @@ struct nt_item *nt_engine_event(struct nt_flow *flow, struct nt_source *src,
  */
 int nt_engine_run(struct nt_flow *flow, bool single);
 
-/* ---- events.c ---- */
+/* ---- messages that do not report the flow (events.c) ---- */
 
 /*
  * Handle a message that reports data written by software, or in-circuit trace. Only some dialects

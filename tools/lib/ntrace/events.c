@@ -65,7 +65,7 @@ static void event_add_event(struct nt_flow *flow, struct nt_source *src)
 	item->event.data = is_code ? msg->value : msg->data;
 	if (msg->code != NT_CKSRC_CALL || !msg->cdf)
 		return;
-	/* The message reports a call at src->ref. Its data encodes the target; the next address is relative to it. */
+	/* The message reports a call at src->ref. Its data encodes the target. The next address is relative to that. */
 	item->event.has_data = has_addr;
 	if (!has_addr)
 		return;

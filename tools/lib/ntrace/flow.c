@@ -63,7 +63,7 @@ static bool flow_copy_source(struct nt_flow *to, const struct nt_flow *from, uin
 	if (!src)
 		return false;
 	memcpy(src, from->sources[id], size);
-	/* Forget the block indices that were copied, because they are indices of blocks of @from. */
+	/* Forget the copied block indices, because @to numbers its blocks differently from @from. */
 	nt_source_forget_blocks(to, src);
 	return true;
 }

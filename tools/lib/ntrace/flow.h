@@ -58,29 +58,29 @@ struct nt_source {
 	uint8_t			state;		/* enum nt_state */
 	uint8_t			mode;		/* enum nt_mode */
 	uint8_t			other_mode;	/* number of messages that contradict @mode */
-	bool			was_off;	/* trace stopped, and neither SYNC nor a message that shows the mode followed */
+	bool			was_off;	/* trace stopped; no message since then had SYNC or showed the mode */
 	uint64_t		pc;		/* address of the next instruction */
 	uint32_t		block;		/* block at @pc; 0 if not known */
 	int			space;		/* index of the address space; -1 if not known */
 	uint64_t		ref;		/* address to which the next U-ADDR is relative (chapter 8.1) */
-	bool			has_ref;	/* in-circuit trace has set @ref while the PC is unknown */
-	uint64_t		owed;		/* half-words that ResourceFull reported, and that are not yet walked */
-	uint64_t		walked;		/* half-words reported by HIST, which the next I-CNT includes */
+	bool			has_ref;	/* @ref is known, from a message of in-circuit trace, but @pc is not */
+	uint64_t		owed;		/* half-words (code) that ResourceFull reported, still to be walked */
+	uint64_t		walked;		/* half-words that both HIST and the next I-CNT report */
 	struct nt_context	context;
 	uint64_t		tstamp;
 	bool			has_tstamp;
 	bool			tstamp_gap;	/* before the next SYNC, @tstamp is only a lower bound */
-	bool			overrun;	/* Error was sent, so SYNC 7 means that trace is lost */
+	bool			overrun;	/* Error was received, so the next SYNC 7 means that trace is lost */
 	bool			has_last;
 	struct nt_message	last;		/* branch message that RepeatBranch repeats */
 	uint8_t			raw[16];	/* bytes of the message for @last, if it is not yet parsed */
 	uint8_t			raw_length;	/* length of @raw; 0 if @raw is not used */
-	uint64_t		last_dest;	/* destination that the message in @last or @raw reported */
+	uint64_t		last_dest;	/* destination that the message @last (or @raw) reported */
 	uint64_t		lost_messages;
 	uint64_t		lost_bytes;
 	/* the return stack, see stack.h */
 	uint8_t			return_mode;	/* enum nt_returns */
-	uint8_t			nr_reported;	/* number of reported returns to known calls */
+	uint8_t			nr_reported;	/* number of reported returns whose call was on the return stack */
 	bool			calls_missing;	/* the encoder's stack may have calls that the decoder does not know */
 	uint32_t		top;		/* index of the newest entry of @returns */
 	uint32_t		depth;		/* number of entries */
@@ -104,7 +104,7 @@ struct nt_walk {
 	bool		ready;		/* the decoded code of the address space is up to date */
 	bool		hist_only;	/* walk HIST without I-CNT, and end at its last branch */
 	bool		ends_linear;	/* the last emitted range ends without jump or branch */
-	/* index of the last block of the walk, if the message reports where its jump went; or 0 */
+	/* index of the last block, if the message reports the destination of its branch or jump; else 0 */
 	uint32_t	tail;
 	uint32_t	at;		/* offset of a faulty instruction from the PC, in bytes */
 	struct nt_todo	todo;
@@ -130,8 +130,8 @@ struct nt_flow {
 	bool			ending;
 	bool			has_msg;	/* @msg is read, but decoding it has not begun */
 	struct nt_message	msg;
-	const struct nt_message	*act;		/* message to decode, which is @msg or a repeated message */
-	uint64_t		repeat;		/* number of repetitions of @act that are left (B-CNT, R-CNT) */
+	const struct nt_message	*act;		/* message to decode, which is @msg or a message that @msg repeats */
+	uint64_t		repeat;		/* number of times to decode @act again (from B-CNT or R-CNT) */
 	struct nt_message	again;		/* instruction that RepeatInstruction repeats */
 	struct nt_source	*src;		/* source of @msg */
 	struct nt_walk		walk;
@@ -145,13 +145,13 @@ struct nt_flow {
 	uint64_t		batch_space;	/* address space of the ranges */
 	uint64_t		batch_tstamp;	/* time at the start of the batch */
 	bool			batch_has_tstamp;
-	bool			has_noted;	/* @dest is valid if @has_dest; else use the PC of @batch_src */
+	bool			has_noted;	/* @dest and @has_dest are set; if not, use the PC of @batch_src */
 	bool			has_dest;
-	uint64_t		dest;		/* destination of the last range */
+	uint64_t		dest;		/* destination of the last range, valid if @has_dest */
 	uint32_t		at;		/* number of ranges returned to the caller */
 	uint32_t		nr_ranges;
 	uint32_t		nr_marks;
-	uint32_t		at_mark;	/* index in @marks of the mark that covers range number @at */
+	uint32_t		at_mark;	/* index in @marks of the mark for range number @at */
 	uint32_t		nr_events;
 	uint32_t		at_event;	/* number of events returned to the caller */
 	struct nt_range		*ranges;	/* array of MAX_RANGES */
@@ -231,7 +231,7 @@ static inline uint64_t nt_range_end(const struct nt_range *range)
 /* The state right after a decoded message with SYNC, from which a flow can continue */
 struct nt_entry {
 	uint64_t		offset;		/* offset of the first byte after the message */
-	uint64_t		addr;		/* F-ADDR */
+	uint64_t		addr;		/* address in the message (F-ADDR), at which the flow continues */
 	uint16_t		src;
 	bool			has_tstamp;
 	uint8_t			mode;		/* enum nt_mode; NT_MODE_AUTO if the next messages show the mode */

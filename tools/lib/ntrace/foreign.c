@@ -44,7 +44,7 @@ struct nt_foreign {
 	size_t		nr_cpus;
 	unsigned int	parts;		/* number of samples of the trace that were examined so far */
 	uint64_t	messages;	/* number of messages in all samples */
-	/* Index is the width of SRC. A K3 uses only index 0, because its recording contains the width. */
+	/* Indexed by the width of SRC. A K3 needs only index 0, because its recording contains the width. */
 	struct trial	trials[NT_SRC_BITS_MAX + 1];
 	const char	*error;		/* sentence about a format that is not N-Trace; or NULL */
 };
@@ -156,7 +156,7 @@ const uint64_t *nt_foreign_words(const struct nt_foreign *f, size_t *nr)
 	return f->words;
 }
 
-/* ---- Records ---- */
+/* ---- settings from the records of perf.data ---- */
 
 uint64_t nt_foreign_flags(struct nt_foreign *f, uint64_t flags)
 {
@@ -392,7 +392,7 @@ static void see_message(const struct nt_message *msg, struct running *running, s
 	bool starts = nt_message_is_sync(msg) && msg->sync == NT_SYNC_TRACE_ENABLE;
 	bool stops = msg->tcode == NT_TCODE_PROG_TRACE_CORRELATION && msg->code == NT_EVCODE_DISABLED;
 
-	/* If an encoder starts, it has stopped before, even if the message that reports the stop is lost. */
+	/* An encoder that starts was stopped before, even if the message that reported the stop is lost. */
 	if (starts)
 		set_running(running, msg->src, 0);
 	if (starts && !running->nr && !(msg->offset % RING_LOST))
@@ -422,10 +422,10 @@ void nt_foreign_ring(const struct nt_config *config, const struct nt_foreign_byt
 		size += pieces[i].size;
 	}
 	/*
-	 * The driver gtrace does not read the last 64 bytes of the ring. Calculate the offset in the record at
-	 * which they are missing. The byte at offset ring->old of the record is at offset @position of the ring,
-	 * because the recording began at the start of the ring. The driver reads @size bytes of the ring, so the
-	 * missing bytes are size - @position bytes after this byte.
+	 * The driver gtrace does not read the last 64 bytes of the ring. Calculate the offset in the record at which
+	 * they are missing. The byte at offset ring->old of the record is at offset @position of the ring, because the
+	 * recording began at the start of the ring. The driver reads @size bytes of the ring, and size - @position of
+	 * them follow from ring->old up to the missing bytes.
 	 */
 	if (ring->old && position > ring->old && position - ring->old < size - ring->old)
 		ring->seam = size - (position - ring->old);

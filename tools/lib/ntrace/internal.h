@@ -92,7 +92,7 @@ static inline bool nt_message_is_vendor(uint8_t byte)
 	return tcode >= NT_TCODE_VENDOR_FIRST && tcode <= NT_TCODE_VENDOR_LAST;
 }
 
-/* CDF of a ProgTraceCorrelation without I-CNT and HIST, in a draft of the specification */
+/* Value of CDF, in a draft of the specification, if ProgTraceCorrelation has neither I-CNT nor HIST */
 #define NT_CDF_MARKER	2
 
 bool nt_message_is_open(const struct nt_message *msg);
@@ -111,7 +111,7 @@ struct nt_reader {
 	bool			skip;		/* skip bytes up to the next MSEO of 11 */
 	size_t			nr_carry;	/* number of bytes in @carry */
 	uint64_t		nr_more;	/* number of bytes for which @carry has no room */
-	bool			more_reserved;	/* one of the @nr_more bytes may have a reserved MSEO */
+	bool			more_reserved;	/* one of the bytes in @nr_more may have a reserved MSEO */
 	uint8_t			carry[NT_MESSAGE_MAX + 1];	/* start of an incomplete message */
 };
 

@@ -213,7 +213,7 @@ const char *nt_evcode_name(unsigned int evcode)
 	return NAME_OF_CODE(evcodes, evcode);
 }
 
-/* Return the name of @number in NT_DIALECT_SIFIVE0, or else in N-Trace 1.0. */
+/* Return the name of @number. NT_DIALECT_SIFIVE0 has its own names, and other dialects use N-Trace 1.0. */
 #define NAME_OF(dialect, names, number, name)						\
 	((dialect) == NT_DIALECT_SIFIVE0 ? NAME(names, (int)(number), (name)(number)) : (name)(number))
 

@@ -18,8 +18,8 @@
 
 /* Bit masks of the next WINDOW bytes. Bit i of @field and of @high describes the MSEO of byte i. */
 struct ends {
-	unsigned int	field;		/* bytes with MSEO 01 or 11 */
-	unsigned int	high;		/* bytes with MSEO 10 or 11 */
+	unsigned int	field;		/* bytes whose MSEO has its lower bit set (01 or 11) */
+	unsigned int	high;		/* bytes whose MSEO has its upper bit set (10 or 11) */
 };
 
 #if defined(__SSE2__)

@@ -96,11 +96,11 @@ static int reader_decode_carried(struct nt_reader *reader, struct nt_message *ms
 		reader->carry[reader->nr_carry - 1] |= MSEO_END;
 	ret = nt_message_parse(&reader->config, reader->carry, reader->nr_carry, msg);
 	if (ret > 0 && reader->more_reserved) {
-		/* The copied bytes are valid, but a later byte has the reserved MSEO. */
+		/* The copied bytes are valid, but a later byte of the message has the reserved MSEO. */
 		memset(msg, 0, sizeof(*msg));
 		ret = NT_E_MSEO;
 	}
-	/* The last byte no longer ends the message if another process has changed it before it was copied. */
+	/* If another process changed the last byte before it was copied, the copied message has no end. */
 	ret = ret ? ret : NT_E_MSEO;
 	msg->length = length < UINT32_MAX ? length : UINT32_MAX;
 	msg->offset = reader->offset - length;

@@ -56,8 +56,8 @@ static __always_inline uint32_t nt_stack_advance(struct nt_source *src, uint32_t
  */
 struct nt_net {
 	int		now;			/* height of the stack after the sequence so far */
-	int		low;			/* lowest height of the stack in the sequence so far */
-	int		peak;			/* highest height of the stack after a push in the sequence */
+	int		low;			/* lowest value of @now in the sequence so far */
+	int		peak;			/* highest value of @now after a push in the sequence */
 	uint32_t	popped[NT_NET_POPS];	/* blocks of the popped calls, starting with the top */
 };
 

@@ -13,14 +13,13 @@
 enum nt_step {
 	NT_STEP_PASS	= 0,	/* the flow continues at the next instruction */
 	NT_STEP_TAKE	= 1,	/* the flow continues at the target of the branch or jump */
-	NT_STEP_TAIL	= 2,	/* I-CNT ends with this block, and the message reports the destination */
+	NT_STEP_TAIL	= 2,	/* I-CNT is used up after this block, and the message has the destination */
 	NT_STEP_INDIRECT = 3,	/* the block ends with an indirect jump, whose target is inferred or in the message */
 };
 
 /*
- * Determine if the conditional branch at the end of a block was taken. The block's half-words are
- * already subtracted from @todo. @htm is true if HIST must have a bit for the branch. Return enum
- * nt_step, or NT_E_HIST_SHORT.
+ * Determine if the conditional branch at the end of a block was taken. The caller has already subtracted the block's
+ * half-words from @todo. @htm is true if HIST must have a bit for the branch. Return enum nt_step, or NT_E_HIST_SHORT.
  */
 static inline int nt_step_branch(struct nt_todo *todo, bool htm)
 {
@@ -52,9 +51,9 @@ static inline bool nt_step_is_sequential(const struct nt_flow *flow, const struc
 }
 
 /*
- * Determine how @block ends. Its half-words are already subtracted from @todo. @lacks_bit is true if
- * HIST need not have a bit for the branch or reported jump with which I-CNT is used up, because the
- * message with SYNC reports its destination. Return enum nt_step, or an error.
+ * Determine how @block ends. The caller has already subtracted its half-words from @todo. @lacks_bit is true if HIST
+ * need not have a bit for the last branch or reported jump, after which I-CNT is used up, because the message with
+ * SYNC reports its destination. Return enum nt_step, or an error.
  */
 static inline int nt_step_block(const struct nt_flow *flow, const struct nt_block *block,
 				struct nt_todo *todo, enum nt_mode mode, bool lacks_bit)

@@ -30,7 +30,7 @@ struct scan {
 	char		cache[PATH_MAX];	/* path of the cache, or empty */
 };
 
-/* ---- Build ids ---- */
+/* ---- Read the build id of an ELF file ---- */
 
 /* Bytes of an ELF file. The recorder reads them without libelf, which cannot be linked statically on Debian. */
 struct bytes {
@@ -148,7 +148,7 @@ static struct bytes vdso(void)
 	return (struct bytes){ begin, ehdr->e_shoff + (size_t)ehdr->e_shnum * ehdr->e_shentsize };
 }
 
-/* ---- The cache ---- */
+/* ---- Copies of files in perf's build-id cache ---- */
 
 /* Create the folders of a path, up to its last slash. Return false on failure. */
 static bool make_folders(const char *path)

@@ -36,7 +36,7 @@ struct kcore {
 	unsigned int	nr_out;
 };
 
-/* ---- Files ---- */
+/* ---- Copy files ---- */
 
 /*
  * Copy @size bytes from offset @at of file @from. If @at is UINT64_MAX, copy from the current offset
@@ -85,7 +85,7 @@ static int copy_file(struct nt_recorder *r, const char *from, const char *folder
 	return err ? -1 : 0;
 }
 
-/* ---- Ranges of code ---- */
+/* ---- Find the address ranges of the kernel's code ---- */
 
 static bool add_range(struct kcore *k, uint64_t from, uint64_t to)
 {

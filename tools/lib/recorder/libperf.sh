@@ -23,7 +23,7 @@ key="$linux $("$cc" -v 2>&1 | tail -n 1) $(cksum <"$0")"
 rm -rf "$dir" && mkdir -p "$dir/src"
 (cd "$linux" && tar -cf - tools/lib/*.[ch] tools/lib/api tools/lib/perf tools/include tools/build tools/scripts tools/arch) |
 	tar -xf - -C "$dir/src"
-# fixdep is built for this machine, and the library is built for the target
+# fixdep is built for this machine, because the build runs it; the library is built for the target
 env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u O -u V -u CFLAGS -u LDFLAGS -u KSRC \
 	make -C "$dir/src/tools/lib/perf" OUTPUT="$dir/" ARCH="$arch" CC="$cc" LD="$("$cc" -print-prog-name=ld)" HOSTCC=gcc \
 	EXTRA_CFLAGS=-O2 fixdep "$dir/libperf.a" "$dir/libapi.a" >"$dir/log" 2>&1 ||

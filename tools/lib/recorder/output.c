@@ -16,7 +16,7 @@
 
 #define RESERVE		(1 << 20)	/* bytes of the unnamed file that reserves room for the last records */
 
-/* ---- An existing file ---- */
+/* ---- Rename an older recording ---- */
 
 /* Rename an older recording to PATH.old, like perf does. Never remove a folder with other files. */
 static int keep_old(struct nt_recorder *r, const char *path)
@@ -66,7 +66,7 @@ static int cut(struct nt_recorder *r)
 			out->path, strerror(out->error));
 }
 
-/* ---- Start ---- */
+/* ---- Create and close the file ---- */
 
 static void make_reserve(struct rec_output *out)
 {
@@ -241,7 +241,7 @@ int rec_output_trace(struct nt_recorder *r, uint64_t offset, uint32_t idx, int32
 	return ns_array_add(&r->out.chunks, chunk) ? 0 : rec_fail(r, "out of memory");
 }
 
-/* ---- End ---- */
+/* ---- Finish the file ---- */
 
 /*
  * Write the header, which has the size of the records, before the features. Build ids are features,

@@ -153,7 +153,7 @@ int rec_output_finish(struct nt_recorder *r);
 /* Make the features of the header of perf.data. The index of @features is enum pd_feature. */
 void rec_features(struct nt_recorder *r, struct pd_bytes *features);
 
-/* ---- synth.c, info.c, kcore.c, buildid.c ---- */
+/* ---- data to decode the trace (synth.c, info.c, kcore.c, buildid.c) ---- */
 
 /* Write records for the kernel, modules, threads and maps that exist before the recording starts. */
 int rec_synth_all(struct nt_recorder *r);

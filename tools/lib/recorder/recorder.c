@@ -18,7 +18,7 @@ const char *nt_recorder_error(const struct nt_recorder *recorder)
 	return recorder->error;
 }
 
-/* ---- Options ---- */
+/* ---- Create a recorder, and check its options ---- */
 
 static bool has_capabilities(void)
 {
@@ -128,7 +128,7 @@ void nt_recorder_free(struct nt_recorder *r)
 		close(r->go);
 	if (r->failed >= 0)
 		close(r->failed);
-	/* If the command was not started, closing the pipe has ended the child. */
+	/* If the command was not started, the child ends because the pipe is closed on which it waits. */
 	if (r->child > 0)
 		rec_target_ended(r, !r->started);
 	for (i = 0; i < REC_MAX_EVENTS; i++)

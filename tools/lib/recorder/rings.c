@@ -53,7 +53,7 @@ static int quiet(enum libperf_print_level level, const char *fmt, va_list ap)
 	return 0;
 }
 
-/* ---- Sizes ---- */
+/* ---- Sizes of the ring buffers ---- */
 
 static uint64_t power_of_2(uint64_t size, uint64_t least)
 {
@@ -579,7 +579,7 @@ int64_t rec_rings_read(struct nt_recorder *r, bool with_trace)
 	return all;
 }
 
-/* ---- Snapshots ---- */
+/* ---- Read the newest trace for a snapshot ---- */
 
 /*
  * Return true if the bytes from @start, the head, to @end contain trace. Then the buffer has wrapped

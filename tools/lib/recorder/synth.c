@@ -14,7 +14,7 @@
 #include "recorder-priv.h"
 
 #define KERNEL_PID	((uint32_t)-1)
-#define NO_TASK		2	/* the task has already ended */
+#define NO_TASK		2	/* return value if the task has already ended */
 
 struct map_record {
 	struct perf_event_header header;
@@ -52,7 +52,7 @@ static uint16_t end_of_name(const void *record, char *name)
 	return name + len + padding + sizeof(struct pd_written_id) - (const char *)record;
 }
 
-/* ---- Kernel ---- */
+/* ---- Write the records of the kernel and its modules ---- */
 
 static int put_kernel_map(struct nt_recorder *r, const char *name, uint64_t addr, uint64_t len,
 			  uint64_t pgoff)
@@ -240,7 +240,7 @@ static int put_process(struct nt_recorder *r, pid_t pid)
 
 	if (err < 0 && r->out.error)
 		return -1;
-	/* the first thread may have ended before the others */
+	/* try the threads until one has maps, because the first one may have ended before the others */
 	rec_target_each(pid, put_maps, &task);
 	return r->out.error ? -1 : 0;
 }

@@ -525,7 +525,7 @@ const char *nt_session_folder(const struct nt_session *session)
 
 /*
  * Return the index of a stretch at which to start the search for a piece of a CPU's trace. *nth is the
- * number of the piece in the trace of the CPU. Change it to the number counted from the returned stretch.
+ * number of the piece in the trace of the CPU. Change it to the number that counts from the returned stretch.
  * The search starts at the stretch of the piece that was found last, or at stretch 0 if the piece
  * precedes that stretch or is of another CPU.
  */

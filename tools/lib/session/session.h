@@ -162,7 +162,7 @@ static inline uint64_t nt_range_time(struct nt_range_clock *clock, const struct 
 	}
 	while (clock->mark < end && clock->mark->range <= nth)
 		clock->mark++;
-	/* an encoder sends a message when the last range that it reports has executed, so that range has its time */
+	/* an encoder sends a message when the last range in the message ends, so this range has the message's time */
 	if (clock->mark < end && clock->mark->range == nth + 1)
 		clock->time = nt_who_time(who, clock->mark->tstamp, clock->mark->tstamp_kind);
 	return clock->time;

@@ -33,7 +33,7 @@ void nt_tally_free(struct nt_tally *tally)
 	free(tally);
 }
 
-/* ---- room ---- */
+/* ---- allocate larger arrays and hash tables ---- */
 
 static int tally_grow_blocks(struct nt_tally *tally, uint32_t nr)
 {
@@ -85,8 +85,8 @@ int nt_tally_reserve(struct nt_tally *tally, const struct nt_code *code)
 /* ---- records ---- */
 
 /*
- * Return the number of the record of steps that is stored after record @number, which has @nr
- * steps.
+ * A record lists the steps (executed blocks) of one path or group. Return the number of the record that
+ * is stored after record @number, which has @nr steps.
  */
 static uint32_t tally_next(uint32_t number, unsigned int nr)
 {

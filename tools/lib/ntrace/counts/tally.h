@@ -27,8 +27,8 @@ static inline uint32_t nt_step_of(const struct nt_block *blocks, uint32_t index,
 }
 
 /*
- * A record of steps has the @nr steps of one path or group. The array @steps has one more element, which
- * is the index of the block after the last step, << STEP_SHIFT. It is 0 if the path or group does not
+ * A record of the @nr steps of one path or group. The array @steps has @nr + 1 elements. The last one is
+ * the index, << STEP_SHIFT, of the block that follows the steps, or 0 if the path or group does not
  * determine that block.
  */
 struct nt_record {
@@ -86,7 +86,7 @@ struct nt_edge {
 };
 
 struct nt_tally {
-	/* counts by address, of ranges that are counted one by one, and from nt_tally_flush() */
+	/* counts by address. nt_tally_flush() adds the counts of the records to them. */
 	struct nt_counts counts;
 	struct nt_memo	*memo;		/* paths and groups, each with the number of its record of steps */
 	uint32_t	first;		/* number of the oldest record of steps */

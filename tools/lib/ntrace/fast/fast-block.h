@@ -49,7 +49,7 @@ static __always_inline bool fast_step_block(struct run *run, struct hot *hot, st
 	const struct nt_block *block = &run->flow->code.blocks[hot->block];
 	bool branch = kind == NT_KIND_BRANCH;
 	/*
-	 * NT_RANGE_TAKEN has the value 1, which is also the index of the link to the target. The
+	 * NT_RANGE_TAKEN is 1, which is also the index in nt_block::link of the target's block. The
 	 * ranges of direct jumps already have this flag.
 	 */
 	unsigned int taken = block->range.flags;

@@ -17,7 +17,7 @@
  */
 #define RUN_SIZE	8192
 
-/* Maximum number of entries that one message adds to nt_memo::calls, for its paths and one group */
+/* Maximum number of entries of nt_memo::calls that are used if all paths of one message and one group are stored */
 #define MESSAGE_CALLS	(TALLY_PATHS * (PATH_PUSHES + NT_NET_POPS) + GROUP_POPS + GROUP_PUSHES)
 
 /*
@@ -77,8 +77,8 @@ static __always_inline bool count_next_group(struct run *run, struct hot *hot, s
 }
 
 /*
- * Decode the next message with stored paths, or with paths that are stored now. Return false if it
- * is not a plain message (plain.h), or if its results do not fit.
+ * Decode the next message with stored paths, and store the paths that are missing. Return false if it is not a plain
+ * message (plain.h), or if its results do not fit.
  */
 static __always_inline bool count_next_message(struct run *run, struct hot *hot, struct way way)
 {

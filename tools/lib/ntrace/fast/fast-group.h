@@ -45,8 +45,8 @@ static __always_inline bool fast_group_matches(const struct run *run, const stru
 }
 
 /*
- * Return true if the return stack has the calls that the group pops. fast_group_matches() has
- * already compared the call on top of the stack.
+ * Return true if the calls on the return stack are those that the messages of the group return from (pop).
+ * fast_group_matches() has already compared the call on top of the stack.
  */
 static __always_inline bool fast_group_fits_stack(const struct run *run, struct way way,
 						  const struct nt_effect *effect)
@@ -81,10 +81,9 @@ static bool fast_group_came_before(const struct nt_group *group, const uint64_t 
 }
 
 /*
- * Do the same as fast_use_effect(), if ranges are counted. The undo log (stack.h) is not filled,
- * because all messages of a group are known to fit the code. run::net, the effect of the messages
- * since the last lookup on the return stack, is not updated, because it is only used to store a new
- * group, and a lookup that finds no group clears it before.
+ * Do the same as fast_use_effect(), if ranges are counted. The undo log (stack.h) is not filled, because all messages
+ * of a group are known to fit the code. run::net need not be updated, because it is only used to store a new group,
+ * and before that, the lookup that finds no stored group has cleared it.
  */
 static __always_inline void fast_group_stack(struct run *run, struct hot *hot,
 					     const struct nt_effect *effect)
@@ -187,9 +186,8 @@ static __always_inline uint32_t fast_group_store(struct run *run, const struct l
 }
 
 /*
- * Store the result of the messages of @lookup as a group. @now is the state after these messages.
- * Return true if the group is stored. If ranges are counted, the record of the group then counts
- * the steps of these messages.
+ * Store the result of the messages of @lookup as a group. @now is the state after these messages. Return true if the
+ * group is stored. If ranges are counted, the steps of these messages are then counted as those of the group.
  */
 static bool fast_group_keep(struct run *run, const struct lookup *lookup, struct hot now,
 			    struct way way)

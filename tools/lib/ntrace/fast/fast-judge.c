@@ -33,7 +33,7 @@ static void judge_paths(struct nt_memo *memo, const struct nt_config *config)
 		memo->patience++;
 }
 
-/* For SHORT_SAMPLE messages, look up groups of the messages in @window bytes. If @window is 0, look up only paths. */
+/* Measure SHORT_SAMPLE messages with groups of the messages in @window bytes. If @window is 0, use only paths. */
 static void judge_try_window(struct nt_memo *memo, unsigned int window)
 {
 	memo->window = window;

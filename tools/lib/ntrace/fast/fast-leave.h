@@ -48,7 +48,7 @@ static inline void fast_keep_last(struct run *run, const struct hot *hot)
 	src->last_dest = hot->ref;
 }
 
-/* Write struct run back to the flow and the source. @counts is true if ranges are counted. */
+/* Copy the state in @run and @hot to the flow and its source. @counts is true if ranges are counted. */
 static inline void fast_leave(struct run *run, const struct hot *hot, bool counts)
 {
 	struct nt_flow *flow = run->flow;

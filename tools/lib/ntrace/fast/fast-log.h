@@ -9,8 +9,8 @@
  *   A new group is stored from these steps.
  * - If way::log is set, the fast path looks up only paths. The log then has one element for each
  *   executed path, which is the number of the path's record of steps (tally.h). If only a message
- *   shows which block follows the path, there are two more elements. They are the last block of the
- *   path, with the flag LOG_EDGE, and the block that follows.
+ *   shows which block follows the path, the next two elements are the last block of the path, with
+ *   the flag LOG_EDGE, and the block that follows.
  */
 #ifndef NTRACE_FAST_LOG_H
 #define NTRACE_FAST_LOG_H
@@ -29,7 +29,7 @@ static __always_inline const struct nt_range *fast_log_end(const struct hot *hot
 
 /*
  * Add @path to the log. Its steps are already stored as a record (tally.h). If way::log is set, add the
- * number of this record. Otherwise add the steps themselves, so that a group can be stored from them.
+ * number of this record. Otherwise add the steps, of which a record for a group of paths is made later.
  */
 static __always_inline void fast_log_path(struct run *run, struct hot *hot, struct way way,
 					  const struct nt_path *path)

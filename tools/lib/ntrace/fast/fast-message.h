@@ -10,9 +10,9 @@
 #include "../plain.h"
 
 /*
- * Return true if @block ends with a return that should not be in a message. An encoder with
- * nt_dialect_table::counts_returns counts the calls, and sends no message for a return to a call that it has
- * counted. If it has sent a message for such a return, engine.c decodes this message.
+ * Return true if @block ends with a return that no message should report. An encoder with
+ * nt_dialect_table::counts_returns counts the open calls, and should not report a return to a call that it
+ * has counted. If a message reports such a return, engine.c decodes the message.
  */
 static __always_inline bool fast_is_odd_return(const struct run *run, const struct nt_block *block)
 {

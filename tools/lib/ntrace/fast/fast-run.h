@@ -17,8 +17,8 @@
 /* The part of the state that changes with each message */
 struct hot {
 	const uint8_t		*p;		/* next byte of the trace */
-	uint64_t		walked;		/* half-words reported by HIST, which the next I-CNT includes */
-	struct nt_range		*out;		/* address for the next range; for counted ranges, see fast_steps() */
+	uint64_t		walked;		/* half-words that both HIST and the next I-CNT report */
+	struct nt_range		*out;		/* address of the next range; fast_steps() if ranges are counted */
 	uint64_t		ref;		/* address to which the next U-ADDR is relative */
 	uint32_t		block;		/* block at the PC */
 	uint32_t		top;		/* top of the return stack, see nt_stack_top() */
@@ -37,7 +37,7 @@ struct way {
 	bool	by_blocks;	/* use neither groups nor paths */
 	bool	dialect;	/* nt_flow::is_odd is set, so check for differences from N-Trace 1.0 */
 	bool	counts;		/* count ranges instead of emitting them */
-	bool	log;		/* if @counts is set: look up only paths, and no groups, see fast-log.h */
+	bool	log;		/* look up no groups, only paths, see fast-log.h; only used with @counts */
 };
 
 struct run {
@@ -53,7 +53,7 @@ struct run {
 	uint64_t		counts;		/* numbers of decoded messages, see fast_count_of() */
 	const uint8_t		*last;		/* last decoded message; NULL before the first one */
 	uint32_t		start;		/* SRC and trace mode, at the same bits as in nt_group::start */
-	struct nt_net		net;		/* effect of the messages since the last lookup on the return stack */
+	struct nt_net		net;		/* changes of the return stack since the last lookup of a group */
 };
 
 /*

@@ -32,28 +32,27 @@
 enum path_end {
 	PATH_GOES_ON,	/* the walk continues at block nt_path::next */
 	PATH_TAKEN,	/* the path ends with the branch of DirectBranch, which goes to block nt_path::next */
-	PATH_JUMP,	/* the path ends with block nt_path::next, and with the indirect jump of this block */
-	PATH_RETURN,	/* the path ends with block nt_path::next, and with the return of this block */
+	PATH_JUMP,	/* the path ends with the indirect jump at the end of block nt_path::next */
+	PATH_RETURN,	/* the path ends with the return at the end of block nt_path::next */
 };
 
 /* Effect of a path or group, which first pops entries of the return stack, and then pushes calls */
 struct nt_effect {
 	/*
-	 * index in nt_memo::calls of the calls that are popped, and of the calls that are pushed, which
-	 * follow them. The first popped call is not stored there, because it is nt_path::top or
-	 * nt_group::top.
+	 * index in nt_memo::calls of the popped calls, which the pushed calls follow. The first popped call is not in
+	 * this array, but in nt_path::top or nt_group::top.
 	 */
 	uint32_t	calls;
 	bool		any;		/* the path or group changes the return stack */
 	uint8_t		nr_pops;
 	uint8_t		nr_pushes;
-	/* after the path or group, the return stack has at most return_depth - drop entries */
+	/* minimum number of free entries of the return stack after the path or group */
 	uint8_t		drop;
 };
 
 /*
- * Return the number of popped calls that nt_memo::calls has for a path or group. These are all popped
- * calls except the first one, which nt_path::top or nt_group::top contains.
+ * Return the number of entries that nt_memo::calls has for the calls that a path or group pops. It has all these calls
+ * except the first one, which nt_path::top or nt_group::top contains.
  */
 static __always_inline unsigned int memo_nr_below(const struct nt_effect *effect)
 {
@@ -65,8 +64,8 @@ static __always_inline unsigned int memo_nr_below(const struct nt_effect *effect
  * Its key consists of the block, the top of the return stack, because the path may continue after a
  * return, and a value of 32 bits. In HTM and BTM, this value consists of:
  *
- *	HTM: A stop-bit and up to PATH_BITS bits of HIST. If I-CNT ends the path, also PATH_FINAL.
- *	     If I-CNT ends the path and there is a return stack, also I-CNT << PATH_LEFT_SHIFT.
+ *	HTM: Up to PATH_BITS bits of HIST, below a bit that is 1 (stop-bit). If I-CNT is used up at the end
+ *	     of the path, also PATH_FINAL, and with a return stack also I-CNT << PATH_LEFT_SHIFT.
  *	BTM: PATH_BTM, I-CNT, and PATH_DIRECT if the message is DirectBranch.
  */
 struct nt_path {
@@ -110,10 +109,10 @@ struct nt_group {
 	uint32_t	start;		/* first block, SRC and trace mode, see group_start() */
 	uint32_t	next;		/* block after the group */
 	uint32_t	top;		/* top of the return stack, see nt_path::top */
-	/* number of the first range; if ranges are counted, number of the record of steps (tally.h) */
+	/* number of the first range; or, if ranges are counted, of the record of steps (tally.h) */
 	uint32_t	ranges;
 	struct nt_effect effect;
-	/* half-words that HIST had reported before and after the group, and that the next I-CNT includes */
+	/* half-words that both HIST and the next I-CNT report, before and after the group */
 	uint16_t	walked;
 	uint16_t	next_walked;
 	uint16_t	counts;		/* four counters of messages, see fast_unpack_counts() */

@@ -15,8 +15,8 @@ struct path_walker {
 	struct nt_path		path;
 	uint32_t		return_depth;	/* entries of the return stack; 0 if all returns are reported */
 	uint32_t		pushed[PATH_PUSHES];
-	struct nt_todo		todo;		/* part of the key's HIST and I-CNT that is not yet walked */
-	bool			final;		/* I-CNT ends the path, see PATH_FINAL */
+	struct nt_todo		todo;		/* rest of HIST and I-CNT of the key, for the rest of the walk */
+	bool			final;		/* the path ends where I-CNT is used up, see PATH_FINAL */
 	bool			btm;
 	bool			direct;		/* the message is DirectBranch */
 	struct nt_net		net;

@@ -69,7 +69,7 @@ size_t nt_cuts_offset(const struct nt_cuts *cuts, size_t number)
 	return number < cuts->nr_cells ? number * cuts->cell_size : cuts->size;
 }
 
-/* ---- scan ---- */
+/* ---- scan of one cell for a message at which decoding can begin ---- */
 
 static bool cuts_is_ours(const struct nt_cuts *cuts, const struct nt_message *msg)
 {
@@ -109,9 +109,9 @@ static bool scan_is_mode_clear(const struct scan *scan, size_t at)
 }
 
 /*
- * Return true if decoding can begin after @msg. If the messages after @msg do not show the trace
- * mode, earlier messages must show it, or trace must have stopped, so that one flow also does not
- * know the mode. Messages of earlier cells may show it, but these cells are not known yet.
+ * Return true if decoding can begin after @msg. If the messages after @msg do not show the trace mode, earlier
+ * messages must show it. Otherwise trace must have stopped, because then even a flow that decodes all messages does
+ * not know the mode. Earlier cells may show it, but these cells are not known yet.
  */
 static bool scan_is_cut(const struct scan *scan, size_t at, const struct nt_message *msg)
 {
@@ -184,7 +184,7 @@ static void scan_add_effect(struct scan *scan, const struct nt_message *msg)
 
 /*
  * Record the mode of @msg, so that the scan can skip other messages that show the same mode. After
- * ProgTraceCorrelation, it skips none of them until one shows the mode again. A trap may be reported
+ * ProgTraceCorrelation, no message is skipped until one shows the mode again. A trap may be reported
  * while trace is disabled (NT_DEV_TRAP_IN_GAP), so its message does not count.
  */
 static void scan_add_mode(struct scan *scan, const struct nt_message *msg)
@@ -210,7 +210,7 @@ static void scan_add_mode(struct scan *scan, const struct nt_message *msg)
 	}
 }
 
-/* Return SRC at its position in bytes 1 and 2 of a message. TCODE fills the MDO of byte 0 (chapter 3). */
+/* Return SRC at its position in bytes 1 and 2 of a message. Byte 0 has only TCODE and MSEO (chapter 3). */
 static uint32_t cuts_place_src(uint32_t src)
 {
 	return (src & 0x3f) << 2 | src >> 6 << 10;
@@ -399,7 +399,7 @@ void nt_cuts_scan(const struct nt_cuts *cuts, size_t number, struct nt_cell *cel
 	scan_bytes(&scan, at, end);
 }
 
-/* ---- chain ---- */
+/* ---- state at the end of each cell, from the effects of all cells up to there ---- */
 
 static void chain_apply_context(struct nt_context *context, const struct nt_effect *effect)
 {
@@ -437,7 +437,7 @@ static void chain_apply(const struct nt_cuts *cuts, struct nt_chain *chain,
 		return;
 	/*
 	 * The counter of the timestamps may have wrapped before the absolute TSTAMP @effect->sync. The scan
-	 * did not know the time before it, so it calculated @effect->tstamp as if the counter had not wrapped.
+	 * did not know the time before this TSTAMP, so it calculated @effect->tstamp as if the counter had not wrapped.
 	 * The earlier time is now known. If it shows that the counter has wrapped, @effect->sync and all later
 	 * times are later by the same amount.
 	 */

@@ -36,7 +36,7 @@
 enum nt_mode_effect {
 	NT_MODE_KEPT,
 	NT_MODE_STOPPED,	/* trace stopped, so a flow detects the mode again after the next SYNC */
-	NT_MODE_UNSURE,		/* a flow may have detected the mode or not */
+	NT_MODE_UNSURE,		/* it is unknown if a flow has detected the mode */
 	NT_MODE_SHOWN,		/* a later message shows the mode */
 };
 
@@ -46,7 +46,7 @@ struct nt_effect {
 	bool			loses_context;	/* the context that was set before these messages is lost */
 	struct nt_context	context;	/* context that these messages set */
 	uint64_t		delta;		/* sum of the relative TSTAMPs, in ticks */
-	bool			sets_known;	/* these messages determine whether the time is known */
+	bool			sets_known;	/* @is_known is valid for the time after these messages */
 	bool			is_known;	/* if @sets_known: the time after the messages is known */
 	bool			has_sync;	/* the messages contain an absolute TSTAMP */
 	uint64_t		sync;		/* the first absolute TSTAMP */
@@ -72,7 +72,7 @@ struct nt_cell {
 	 * has no cut
 	 */
 	struct nt_effect	before;
-	struct nt_effect	after;		/* effect on context and time of the messages after the cut */
+	struct nt_effect	after;		/* like @before, but of the messages after the cut */
 };
 
 /*
@@ -82,8 +82,8 @@ struct nt_cell {
 struct nt_chain {
 	int			src;		/* SRC of all messages; -1 before the first message */
 	uint8_t			modes;		/* trace modes of all messages, 1 << enum nt_mode */
-	bool			knows_mode;	/* one flow knows the trace mode here, which is the only one of @modes */
-	bool			broken;		/* the rest of the buffer belongs to the last part */
+	bool			knows_mode;	/* a flow from the start knows the mode, the only mode in @modes */
+	bool			broken;		/* the rest of the buffer is not divided, but is in the last part */
 	bool			has_tstamp;
 	uint64_t		tstamp;
 	struct nt_context	context;

@@ -48,8 +48,8 @@ struct part {
 };
 
 /*
- * A part of the buffer (cell) that was scanned, but whose changes of context and time are not yet
- * added to those of the earlier cells (cuts.h)
+ * Result of the scan of a cell (a part of the buffer), whose effects on context and time are not yet added to those of
+ * the earlier cells (cuts.h)
  */
 struct scanned {
 	bool			done;
@@ -72,7 +72,7 @@ typedef int (*consume_fn)(void *ctx, uint64_t part, const struct nt_batch *batch
 struct parallel {
 	consume_fn		consume;
 	bool			unordered;
-	struct nt_counts	*counts;	/* counts of the ranges; NULL to call @consume */
+	struct nt_counts	*counts;	/* where to count ranges; if NULL, @consume gets the ranges */
 	struct nt_cuts		cuts;
 	pthread_mutex_t		lock;
 	pthread_cond_t		changed;
@@ -102,7 +102,7 @@ struct parallel {
 	int			result;
 };
 
-/* ---- signals between workers ---- */
+/* ---- wait for other workers, and wake them ---- */
 
 static bool parallel_is_stopped(const struct parallel *job)
 {
@@ -255,7 +255,7 @@ static size_t worker_find_limit(struct worker *worker, size_t at, bool *is_end)
 	return limit;
 }
 
-/* ---- output ---- */
+/* ---- pass the decoded batches to the caller ---- */
 
 static void worker_give_out(struct worker *worker, uint64_t part, const struct nt_batch *batch)
 {
@@ -346,7 +346,7 @@ static void worker_end_part(struct worker *worker, int result)
 	worker_finish_part(worker, result);
 }
 
-/* ---- decode ---- */
+/* ---- decode the parts ---- */
 
 /*
  * Return memory of the queue for the ranges of the next batch. Return NULL if all parts before the

@@ -32,7 +32,7 @@
 #define ROOM		(2 * NT_FRAME_SIZE)
 
 #define EVEN_BYTES	0x5555
-#define LANES		0x0001000100010001ULL	/* bit 0 of the even bytes */
+#define LANES		0x0001000100010001ULL	/* bit 0 of each even byte of 8 bytes */
 
 struct nt_frames {
 	uint8_t		id;		/* ID of the next byte */
@@ -79,7 +79,7 @@ void nt_frames_stats(const struct nt_frames *frames, struct nt_frames_stats *sta
 	nt_copy_sized(stats, size, &frames->stats, sizeof(frames->stats));
 }
 
-/* ---- one frame ---- */
+/* ---- convert one frame ---- */
 
 static __always_inline bool frames_is_reserved(uint8_t id)
 {
@@ -259,7 +259,7 @@ static enum verdict frames_take_frame(struct nt_frames *frames, const uint8_t *d
 	return FRAME_GOOD;
 }
 
-/* ---- synchronisation ---- */
+/* ---- find synchronisation packets, which are between frames ---- */
 
 /* Return true if an even byte is 0xff, which is a synchronisation packet or damage. */
 static __always_inline bool frames_has_ff(const uint8_t *p)
@@ -312,8 +312,8 @@ static int frames_take_byte(struct nt_frames *frames, uint8_t byte)
 		return frames_full_sync(frames);
 	nr = frames->nr;
 	/*
-	 * The first half of a full synchronisation packet is ff ff, and therefore not a half
-	 * packet.
+	 * These two bytes are a half packet, ff 7f. The first half of a full synchronisation packet is ff ff, so it is
+	 * not taken for one.
 	 */
 	if (!(nr & 1) && byte == 0x7f && frames->buf[nr - 2] == 0xff) {
 		frames->nr -= 2;
@@ -330,7 +330,7 @@ static int frames_take_byte(struct nt_frames *frames, uint8_t byte)
  * processor need not wait for the stores
  */
 #define BUNCH		16
-/* Minimum number of bytes for which it saves time to copy positions to struct lanes */
+/* Minimum number of bytes for which it saves time to copy the positions in the buffers to struct lanes and back */
 #define MIN_BUNCHES	(32 * NT_FRAME_SIZE)
 #define NR_LANES	128
 #define LANE_UNKNOWN	0x7f	/* index in lanes::lane of bytes with an unknown ID; no source has the ID 0x7f */
@@ -359,7 +359,7 @@ struct lane {
 struct lanes {
 	struct lane	lane[NR_LANES];
 	size_t		room;		/* number of frames that certainly fit, whatever their IDs are */
-	bool		are_open;	/* the positions have been copied into @lane and not yet back to nt_frames_out::nr */
+	bool		are_open;	/* the newest positions are in @lane, and not in nt_frames_out::nr */
 	uint8_t		scratch[ROOM];
 };
 
@@ -419,7 +419,7 @@ static __always_inline uint8_t *lane_end(const struct lane *lane)
 static __always_inline struct lane *frames_share(struct lane *lanes, struct lane *lane,
 						 const uint8_t *p, unsigned int ids)
 {
-	/* Bit n is set if byte n is an ID, and the next byte still belongs to the previous ID. */
+	/* Bit n is set if byte n is an ID, but byte n + 1 still belongs to the ID before it. */
 	unsigned int late = ids ? frames_spread_bits(p[LAST] & 0x7f) : 0, at = 0;
 
 	for (; ids; ids &= ids - 1) {
@@ -623,7 +623,7 @@ int nt_frames_convert(struct nt_frames *frames, const uint8_t *data, size_t size
 			ret = frames_end_frame(frames, &lanes, outs, &room);
 			if (room)
 				continue;
-			/* Leave the last byte of the frame to the next call, so that all bytes are used only if all are written. */
+			/* No room. Leave the last byte of the frame unused, so that the next call gets this byte. */
 			frames->nr--;
 			frames->last = last;
 			at--;

@@ -46,8 +46,8 @@ static void audit_return(const struct ns_stack *stack, const struct ns_event *e,
 	if (!top || top->signal || top->ret == e->to)
 		return;
 	/*
-	 * do not report the return from __switch_to(), with which the kernel continues another thread, whose return
-	 * address is not that of the newest call
+	 * do not report the return from __switch_to(). With this return, the kernel continues another thread, so it
+	 * does not go to the return address of the newest call.
 	 */
 	nt_session_where(stack->session, e->from_space, e->from, &from);
 	if (from.symbol && !strcmp(from.symbol, "__switch_to"))
@@ -64,8 +64,8 @@ static void audit_return(const struct ns_stack *stack, const struct ns_event *e,
 }
 
 /*
- * Set *audit for a call or jump through a register: whether its target needs an lpad, and an alarm if the target is
- * inside of a function and not at its start.
+ * Set *audit for a call or jump through a register: whether the instruction lpad (landing pad) must be at its target,
+ * and an alarm if the target is inside of a function and not at its start.
  */
 static void audit_pointer(const struct ns_stack *stack, const struct ns_event *e, struct nt_audit *audit)
 {

@@ -164,8 +164,8 @@ bool ns_gaps_between(const struct ns_all_gaps *all, int32_t tid, uint64_t from, 
 			if (gap->from > to)
 				break;
 			/*
-			 * check the gap only up to @to. If the trace after the gap is not decoded yet, gap->to is
-			 * UINT64_MAX, and the result must be the same as with the right end of the gap
+			 * check the gap only up to @to. As long as the trace after the gap is not decoded, gap->to is
+			 * UINT64_MAX, and the result must not depend on whether it is decoded already
 			 */
 			if (!gap->code && was_in_gap(all, g, tid, gap->from > from ? gap->from : from,
 						       gap->to < to ? gap->to : to))

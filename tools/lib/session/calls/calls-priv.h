@@ -70,12 +70,13 @@ bool ns_function_add(struct nt_function *to, const struct nt_function *from);
  */
 struct ns_outer {
 	struct ns_event	event;
-	/* time (ns) and instructions of calls that ended between the previous outer event of the slice and this one */
+	/* time (ns) and instructions of calls that ended between the slice's previous outer event and this one */
 	uint64_t	child_ran, child_insns;
-	size_t		totals;		/* number of elements of ns_slice::totals that are from before the event */
+	size_t		totals;		/* number of elements of ns_slice::totals for calls before this event */
 	/*
 	 * time between the previous outer event of the slice and this one, in kernel code that a trap before the slice
-	 * has entered, ns. The trap determines the kind of this code (enum nt_where), and is not known in the slice.
+	 * has entered, ns. The kind of this code (enum nt_where) depends on that trap, so it is known only after the
+	 * merge.
 	 */
 	uint64_t	unknown;
 };
@@ -86,7 +87,7 @@ struct ns_slice {
 	uint32_t	number;		/* number for nt_calls_slice() */
 	uint64_t	stretch, nth;
 	uint32_t	buffer;
-	uint64_t	fresh;		/* number of earlier slices of the stretch that did not continue another one */
+	uint64_t	fresh;		/* number of earlier slices of the stretch without @split */
 	bool		split;		/* the slice continues the previous slice */
 	/*
 	 * the trace has no times, but the slice is from the earliest part that is still being decoded, so no earlier
@@ -95,9 +96,9 @@ struct ns_slice {
 	bool		first;
 	uint64_t	begin, end;
 	uint64_t	insns, ran;
-	int64_t		late;		/* time to add to @ran to get nt_thread::ran, ns; may be negative */
+	int64_t		late;		/* correction to add to @ran for the sum nt_thread::ran, ns; may be negative */
 	uint64_t	at, space;	/* address of the first instruction, and its address space */
-	/* like the members of struct ns_outer with these names, but for the code after the last outer event */
+	/* see struct ns_outer; these are the values for the time after the last outer event of the slice */
 	uint64_t	child_ran, child_insns;
 	uint64_t	unknown;
 	NS_ARRAY(struct ns_total) totals;
@@ -202,10 +203,10 @@ void ns_gaps_forget(struct ns_all_gaps *all, uint64_t time);
  */
 struct ns_outermost {
 	uint32_t	function;
-	uint32_t	next;		/* number of the outermost call that the stack had after this one, 0: none */
-	/* the callers of the stack's earlier outermost calls remain unknown, and this call starts a new series */
+	uint32_t	next;		/* number of the next newer outermost call of the same stack, 0: none */
+	/* start of a new series, because the callers of the stack's earlier outermost calls remain unknown */
 	bool		first;
-	/* this call has called the outermost calls that were found before it in the same series (see @first) */
+	/* this call is a direct or indirect caller of the earlier outermost calls since the last one with @first */
 	bool		caller;
 };
 
@@ -219,10 +220,10 @@ struct ns_depth {
 /* Data of one stack of a thread. A thread that switches stacks, such as for coroutines, has several stacks. */
 struct ns_own {
 	uint32_t	nth;		/* index in ns_pool::stacks */
-	uint32_t	outermost;	/* number of the newest entry of nt_calls::outermost for the stack, 0: none */
+	uint32_t	outermost;	/* number of the stack's newest call in nt_calls::outermost, 0: none */
 	/*
 	 * @slice is the number of the stack's newest slice, and @at is the number of instructions of the stack before
-	 * this slice; @last_slice and @last_at are the same numbers for the slice before the newest one
+	 * this slice; @last_slice and @last_at are their values for the slice before the newest one
 	 */
 	uint32_t	slice, last_slice;
 	uint64_t	at, last_at;
@@ -288,7 +289,7 @@ struct ns_part_function {
 	uint32_t	depth;		/* number of calls of the function that are open in the slice */
 	/*
 	 * index of the function's entry in ns_slice::totals, which has the sums of its calls since the last outer event
-	 * of the slice. After the next outer event, the function gets a new entry.
+	 * (struct ns_outer) of the slice. After the next outer event, the function gets a new entry.
 	 */
 	uint32_t	total;
 };
@@ -297,7 +298,7 @@ struct ns_part_function {
 struct ns_part {
 	struct nt_calls	*calls;
 	struct ns_part	*next, *before;	/* links of nt_calls::parts */
-	/* @stretch is the part's number for ns_part_stretch(); @nr counts the parts whose decoding started earlier */
+	/* number of the part for ns_part_stretch(), and number of parts whose decoding started earlier */
 	uint64_t	stretch, nr;
 	uint32_t	buffer;
 	int32_t		cpu;
@@ -305,7 +306,7 @@ struct ns_part {
 	NS_ARRAY(struct ns_slice) slices;
 	struct ns_slice	slice;		/* the current slice, valid if @open */
 	bool		open;
-	uint64_t	nr_slices, fresh;	/* @fresh is the number of slices that do not continue another one */
+	uint64_t	nr_slices, fresh;	/* @fresh is the number of slices without ns_slice::split */
 	struct ns_stack	stack;		/* open calls of @slice */
 	struct ns_running running;
 	NS_ARRAY(struct ns_part_function) functions;	/* indexed by function number of @calls */
@@ -313,7 +314,7 @@ struct ns_part {
 	NS_ARRAY(struct nt_call) ended;
 	NS_ARRAY(struct ns_gap) gaps;
 	uint64_t	gap;		/* start of the current gap */
-	bool		in_gap, gap_code;	/* @gap_code is ns_gap::code of the current gap */
+	bool		in_gap, gap_code;	/* @gap_code is the value for ns_gap::code */
 	bool		has_first, gave_first;
 	uint64_t	first;		/* time of the first branch */
 	/* number of branches since the part last added slices to the pool; FLUSH_BRANCHES or more: add them now */
@@ -346,7 +347,7 @@ struct nt_calls {
 	ns_slice_fn	each_slice;
 	ns_drop_fn	each_drop;
 	void		*slice_ctx;
-	NS_ARRAY(struct ns_outermost) outermost;	/* numbered from 1 on */
+	NS_ARRAY(struct ns_outermost) outermost;	/* the entry at index 0 has number 1 */
 	struct ns_watched watched;
 	struct ns_all_gaps gaps;
 	struct ns_pool	pool;
@@ -405,7 +406,7 @@ int ns_calls_give(struct nt_calls *calls, const struct nt_call *call);
 int ns_threads_settle(struct nt_calls *calls, bool all);
 bool ns_threads_add(struct nt_calls *calls, const struct ns_slice *slice);
 
-/* ns_mode_of() - return the kind of code in a trap. Return NT_IN_NR if @trap is NULL or began before the recording. */
+/* ns_mode_of() - return the kind of code that handles @trap; NT_IN_NR if @trap is NULL or began before the recording */
 enum nt_where ns_mode_of(const struct ns_frame *trap);
 
 void ns_threads_free(struct nt_calls *calls);

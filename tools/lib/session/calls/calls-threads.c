@@ -165,7 +165,10 @@ static bool add_totals(struct ns_thread_calls *t, const struct ns_total *total, 
 	return true;
 }
 
-/* Clear the sums of all functions on the current stack, because no open call contains the calls so far. */
+/*
+ * Clear the sums of all functions on the current stack. The sums are those of open calls, and no call that is open now
+ * contains the calls so far.
+ */
 static void forget_totals(struct ns_thread_calls *t)
 {
 	size_t i;
@@ -174,7 +177,7 @@ static void forget_totals(struct ns_thread_calls *t)
 		ns_own(t)->depths[i].total = (struct ns_total){ 0 };
 }
 
-/* Append a call to the outermost known calls of its stack. Return false if out of memory. */
+/* Add the call @frame to nt_calls::outermost as the newest outermost call. Return false if out of memory. */
 static bool add_outermost(struct ns_thread_calls *t, const struct ns_frame *frame, const struct ns_event *e)
 {
 	const struct ns_frame *outer = &t->stack.cur.outer;
@@ -266,7 +269,7 @@ static bool number_slice(const struct ns_thread_calls *t)
 	return true;
 }
 
-/* Add the slice to the current stack of the thread. */
+/* Make the current slice the newest slice of the thread's current stack. Return false on failure. */
 static bool begin_on_stack(struct ns_thread_calls *t)
 {
 	struct ns_own *o = ns_own(t);
@@ -409,7 +412,7 @@ static bool take_open(struct ns_thread_calls *t, const struct ns_slice *s)
 		signals += s->open.at[i].signal;
 	/*
 	 * If the stack is full, end its calls at the start of the slice's first open call, and not at the start of the
-	 * slice, because calls that ended between these two times were made by the functions on the stack.
+	 * slice, because the functions on the stack have made the calls that ended before this first open call.
 	 */
 	if (s->open.nr && ns_stack_is_full(&t->stack, s->open.nr, signals) &&
 	    !end_calls(t, first->begin, t->insns + first->insns, t->ran + first->ran))
@@ -586,9 +589,9 @@ static bool is_ready(const struct nt_calls *calls, const struct ns_slice *s, uin
 }
 
 /*
- * End the open calls of threads that may have executed code in a gap. Then drop the gaps that ended before @horizon,
- * at which the next further slice can start, and also before the start of each slice of the pool. No slice that is
- * merged later can overlap these gaps.
+ * End the open calls of threads that may have executed code in a gap. Then drop the gaps that ended before the start
+ * of each slice of the pool, and before @horizon, which is the earliest start of slices that are not in the pool yet.
+ * No slice that is merged later can overlap these gaps.
  */
 static bool forget_gaps(struct nt_calls *calls, uint64_t horizon)
 {
@@ -611,7 +614,7 @@ static bool forget_gaps(struct nt_calls *calls, uint64_t horizon)
 	return true;
 }
 
-/* Merge each slice of the pool if all earlier slices of its thread are decoded, or if @all. The others stay there. */
+/* Merge each slice of the pool if all earlier slices of its thread are decoded. If @all is set, merge all slices. */
 static int settle_slices(struct nt_calls *calls, uint64_t horizon, bool all)
 {
 	struct ns_pool *pool = &calls->pool;
@@ -675,7 +678,7 @@ int ns_threads_settle(struct nt_calls *calls, bool all)
 	ns_gaps_settle(&calls->gaps);
 	ns_array_sort(&pool->slices, slice_cmp);
 	err = settle_slices(calls, horizon, all);
-	/* raise the limit, so that the slices in the pool are not checked again for each new slice */
+	/* raise the size at which the pool is checked, so that its slices are not checked again for each new slice */
 	pool->limit = pool->bytes > LIMIT / 2 ? 2 * pool->bytes : LIMIT;
 	if (!err && calls->gaps.nr > GAPS_MAX && !all && !calls->each &&
 	    !forget_gaps(calls, horizon))

@@ -14,10 +14,10 @@
 
 #define CACHE_SIZE	4096	/* entries of the cache of functions by address, a power of two */
 #define OUTER_MAX	4096	/* maximum number of outer events of a slice (struct ns_outer) */
-/* A part moves its slices to the pool (struct ns_pool), where they are merged, when it has one of these numbers. */
-#define FLUSH_SLICES	512		/* number of slices */
-#define FLUSH_CALLS	4096		/* number of watched calls that have ended */
-#define FLUSH_BRANCHES	(1 << 20)	/* number of branches since it last moved slices */
+/* A part moves its slices to the pool (struct ns_pool), where they are merged, when one of these numbers is reached. */
+#define FLUSH_SLICES	512		/* slices of the part */
+#define FLUSH_CALLS	4096		/* ended calls of watched functions */
+#define FLUSH_BRANCHES	(1 << 20)	/* branches since the part last moved slices */
 
 /* ---- Functions ---- */
 
@@ -51,9 +51,9 @@ static int64_t function_at(struct ns_part *p, uint64_t space, uint64_t addr)
 	return number;
 }
 
-/* ---- Calls of a slice ---- */
+/* ---- Start and end of calls in a slice ---- */
 
-/* Let the next branch call flush() if @nr has reached @max. */
+/* If @nr has reached @max, set @p->branches so that flush() is called at the next branch. */
 static void flush_at(struct ns_part *p, size_t nr, size_t max)
 {
 	if (nr >= max)
@@ -75,8 +75,8 @@ static bool enter(struct ns_stack *stack, struct ns_frame *frame, const struct n
 
 /*
  * Add a call that ends with @e to the function's entry of ns_slice::totals. Add a new entry if the function has none,
- * or if the slice has had an outer event (struct ns_outer) since, because the calls before and after such an event are
- * added up separately.
+ * or if the slice has had an outer event (struct ns_outer) after the entry was added, because calls before and after
+ * an outer event are added up separately.
  */
 static bool add_total(struct ns_part *p, struct ns_part_function *counted, const struct ns_frame *frame,
 		      const struct ns_event *e)
@@ -120,7 +120,7 @@ static bool leave(struct ns_stack *stack, const struct ns_frame *frame, const st
 
 static const struct ns_stack_ops slice_ops = { .enter = enter, .leave = leave };
 
-/* ---- Move decoded slices to the pool, from which they are merged ---- */
+/* ---- Move decoded slices to the pool, from which calls-threads.c merges them into the threads' calls ---- */
 
 /* Pass the calls that have ended to the nt_call_fn of nt_calls_each(), or store them. */
 static int give_ended(struct ns_part *p)
@@ -288,8 +288,8 @@ static bool slice_of(struct ns_part *p, const struct nt_who *who, const struct n
 {
 	uint64_t first = b->flags & NT_BRANCH_BEGIN ? b->to : b->from;
 	/*
-	 * if the trace did not stop before the switch, count the time from the kernel's choice of the next thread to
-	 * the switch for the next thread, and not for the previous one
+	 * if the trace did not stop before the switch, count the time from the choice of the next thread by the kernel
+	 * until the switch as time of the next thread, and not of the previous one
 	 */
 	int64_t late = p->open ? p->running.late : 0;
 	uint64_t last = p->open ? p->running.last_insns : 0;
@@ -431,7 +431,7 @@ static int take_error(void *part, const struct nt_who *who, const struct nt_item
 	return begin_gap(p, p->open ? p->slice.end : who->time, item->type == NT_ITEM_GAP) ? 0 : -1;
 }
 
-/* ---- Stretches ---- */
+/* ---- Start and end of a part ---- */
 
 static void add_part(struct nt_calls *calls, struct ns_part *p, uint64_t start)
 {
@@ -539,7 +539,7 @@ static void remove_part(struct nt_calls *calls, struct ns_part *p)
 
 /*
  * Close the part. Its last gap lasts until the CPU has trace again. If several CPUs share a buffer, the trace that was
- * lost after the stretch can be of any of them, but @lost may be true only for the CPU to which the stretch belongs.
+ * lost after the stretch can be of each of them, but @lost is true at most for the one to which the stretch belongs.
  * The parts of all of these CPUs therefore end with a gap, even if @lost is false.
  */
 static bool close_part(struct ns_part *p, const struct nt_who *who, bool lost)
@@ -577,7 +577,7 @@ static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
 	return ok ? err : -1;
 }
 
-/* ---- All ---- */
+/* ---- Create, run and free a struct nt_calls ---- */
 
 struct nt_calls *nt_calls_new(struct nt_session *session)
 {

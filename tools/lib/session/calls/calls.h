@@ -25,8 +25,9 @@ struct nt_function {
 	uint64_t	calls;			/* number of calls that started and ended in the trace */
 	uint64_t	open;			/* number of calls whose start or end was not recorded */
 	/*
-	 * Sums of the calls in @calls and @open. The members self_* exclude the functions that these calls call. A
-	 * call inside another call of the same function adds nothing to total_ns, total_ran and total_insns.
+	 * Sums of the calls that @calls and @open count. The members self_* are without the time and instructions of
+	 * functions that these calls call. A call inside another call of the same function adds nothing to total_ns,
+	 * total_ran and total_insns.
 	 */
 	uint64_t	total_ns;		/* wall-clock time, ns */
 	uint64_t	total_ran, self_ns;	/* time in which the thread ran, ns */

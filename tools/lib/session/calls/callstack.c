@@ -131,7 +131,7 @@ static enum ns_jump jump_to(const struct ns_stack *stack, const struct ns_event 
 	nt_session_where(stack->session, e->to_space, e->to, &to);
 	nt_session_where(stack->session, e->from_space, e->from, &from);
 	target->jump = find_jump(stack, e, &from, &to);
-	/* a jump inside a function has this result from any address of the function, so cache it for all of them */
+	/* a jump to @e->to has the same result from all addresses of the function, so cache it for all of them */
 	all = target->jump == NS_JUMP_INSIDE && to.offset && from.symbol;
 	target->space = e->to_space;
 	target->addr = e->to;
@@ -171,10 +171,9 @@ static bool is_jump_to_register(uint32_t insn)
 }
 
 /*
- * Find out whether code in [@addr, @leaves) loads or saves the stack pointer. If this code has a jump through a
- * register, ignore the code up to the last one of these jumps, because it does not continue to @leaves. If @starts is
- * false, no function starts at @addr. Each half-word may then be the start of an instruction, and compressed
- * instructions are not recognised.
+ * Find out whether code in [@addr, @leaves) loads or saves the stack pointer. A jump through a register does not
+ * continue at @leaves, so look only at the code after the last one. If @starts is false, no function starts at @addr,
+ * so an instruction may start at each half-word, and compressed instructions are not recognised.
  */
 static void look_at_code(const struct ns_stack *stack, struct ns_target *target, uint64_t addr, uint64_t leaves,
 			 bool starts)
@@ -347,7 +346,7 @@ static int take_call(struct ns_stack *stack, const struct ns_event *e)
 		.insns = e->insns, .ran = e->ran, .image = e->image, .kind = e->kind, .away = stack->cur.away.time,
 	};
 
-	/* a call to the next instruction only reads the program counter */
+	/* a call to the next instruction calls no function, because it is used to read the program counter */
 	if (frame.ret == e->to)
 		return 1;
 	return stack_push(stack, &frame, e) ? 1 : -1;
@@ -382,9 +381,9 @@ static int64_t find_missing(const struct ns_stack *stack)
 }
 
 /*
- * Push a frame for a call that missing code has made, or for a trap if @trap is set. The called function, or the trap
- * handler, executes at @e->to. If @e->to is not the first instruction of the function, the start of the call is not in
- * the trace.
+ * Push a frame for a call by missing code (code that the recording lacks), or for a trap if @trap is set. The called
+ * function, or the trap handler, executes at @e->to. If @e->to is not the first instruction of the function, the start
+ * of the call is not in the trace.
  */
 static int call_from_missing(struct ns_stack *stack, const struct ns_event *e, bool trap)
 {
@@ -403,8 +402,8 @@ static int call_from_missing(struct ns_stack *stack, const struct ns_event *e, b
 /*
  * Handle a return to @e->to, which is not the return address of an open call. The caller of the returning function is
  * missing code, which the recording lacks, so end the newest call that missing code has made. If the recording has the
- * code at @e->to, assume that missing code has then called the function at @e->to, and start this call. Return 2 if no
- * open call was made by missing code, 1 on success, and -1 if out of memory.
+ * code at @e->to, assume that missing code called the function at @e->to after the return, and start this call. Return
+ * 2 if no open call was made by missing code, 1 on success, and -1 if out of memory.
  */
 static int return_to_missing(struct ns_stack *stack, const struct ns_event *e)
 {
@@ -418,9 +417,9 @@ static int return_to_missing(struct ns_stack *stack, const struct ns_event *e)
 }
 
 /*
- * Prepare for the return from the call with index @nth to the caller of this call. If the next newer call was made by
- * missing code (code that the recording lacks), call @nth is the call of this missing code, and had already ended with
- * a tail call to the function of the newer call. Therefore end call @nth at the time at which the newer call started.
+ * Prepare for the return from the call with index @nth to its caller. If missing code (code that the recording lacks)
+ * has made the next newer call, call @nth was a call of this missing code, and ended with a tail call to the function
+ * of the newer call. Therefore end call @nth at the time at which the newer call started.
  */
 static bool end_tail_call(struct ns_stack *stack, size_t nth, const struct ns_event *e)
 {
@@ -487,7 +486,8 @@ int64_t ns_find_function(const struct ns_stack *stack, uint64_t space, uint64_t 
 			return -1;
 		/*
 		 * Look for the caller at the byte before f->ret, because f->ret is outside the caller if the caller's
-		 * last instruction calls a function that never returns. The outermost function has no known caller.
+		 * last instruction calls a function that never returns. The outermost function has no known return
+		 * address, so use f->resume.
 		 */
 		nt_session_where(stack->session, f->ret_space, f->outer ? f->resume : f->ret - !f->signal, &there);
 		if (ns_same_function(&here, &there) && (f->outer || f->signal || !passes_exception(stack, f)))
@@ -496,7 +496,7 @@ int64_t ns_find_function(const struct ns_stack *stack, uint64_t space, uint64_t 
 	return -1;
 }
 
-/* The targets of the returns that follow the current event, as far as they are known, but at most AHEAD_MAX */
+/* The targets of the returns that follow the current event, if they are known, but at most AHEAD_MAX */
 struct returns {
 	uint64_t	to[AHEAD_MAX];
 	size_t		nr, compared;
@@ -552,7 +552,8 @@ static int64_t choose_resume(struct ns_stack *stack, uint64_t to, struct returns
 
 /*
  * Return the index of the call that continues at @to with longjmp(), or -1. If longjmp() may also continue older calls,
- * mark these calls and their callers in the same recursion as unsure.
+ * mark all calls from the oldest of these to the returned one as unsure, and also still older calls that have the same
+ * return address because of a recursion.
  */
 static int64_t find_resume(struct ns_stack *stack, uint64_t to)
 {
@@ -598,10 +599,10 @@ static void note_resume(struct ns_stack *stack, uint64_t to)
 }
 
 /*
- * End the open calls that a return to @e->to ends. @saves is true if the returning code has saved the stack pointer.
- * Return 0 if @stack has only the calls that started in one slice (ns_stack::part), and the return may end a call that
- * started before the slice. Return 2 if no open call has the return address @e->to. Otherwise return the same values as
- * ns_stack_take().
+ * End the open calls that a return instruction with the target @e->to ends. @saves is true if the code before this
+ * instruction has saved the stack pointer. Return the same values as ns_stack_take(): 0 if @stack has only calls that
+ * started in the current slice (ns_stack::part), and the instruction may end an older call. Return 2 if no open call
+ * continues at @e->to.
  */
 static int return_to(struct ns_stack *stack, const struct ns_event *e, bool saves)
 {
@@ -751,8 +752,9 @@ static void make_unsure(struct ns_one_stack *one, int64_t nth)
 }
 
 /*
- * Choose the stack that continues at @to, like choose_stack(). @own is the index of the call of the current stack that
- * also expects @to, or -1. Mark the calls of all stacks that may continue as unsure if their order is not known.
+ * Choose the stack that continues at @to, like choose_stack(). If a call of the current stack also has the return
+ * address @to, @own is its index, otherwise -1. Mark the calls of all stacks that may continue as unsure if their order
+ * is not known.
  */
 static int64_t find_stack(struct ns_stack *stack, uint64_t to, bool symmetric, int64_t own)
 {
@@ -797,7 +799,7 @@ static bool uses_other_stack(const struct ns_stack *stack, const struct ns_frame
 	return ns_code_before(stack, &call)->loads;
 }
 
-/* Return the index of the newest call whose function has called code on another stack. Return -1 if there is none. */
+/* Return the index of the newest call whose function has called code that runs on another stack. Return -1 for none. */
 static int64_t find_left(const struct ns_stack *stack)
 {
 	int64_t i = (int64_t)stack->cur.open.nr - 1, end = i > LEFT_DEPTH ? i - LEFT_DEPTH : 0;
@@ -909,7 +911,7 @@ static int take_switch(struct ns_stack *stack, const struct ns_event *e, bool in
 	return ret == 2 ? start_stack(stack, e, &now) : ret;
 }
 
-/* Find the call that a return, or a jump into the middle of another function, continues. */
+/* Find the call that continues after a return, or after a jump into the middle of another function. */
 static int find_return(struct ns_stack *stack, const struct ns_event *e, const struct ns_target *code)
 {
 	bool saves = code->saves;
@@ -990,10 +992,10 @@ static void pause_calls(struct ns_stack *stack, bool kernel)
 }
 
 /*
- * Drop all open calls of the thread, and make the function at @e->to its outermost function. Trace had stopped at
- * @stop, and the calls that led from there to @e->to are unknown. The thread ran for some time without trace. If calls
- * are open, they get this time and end after it, because their ends were not traced. If no call is open, the function
- * at @e->to gets this time.
+ * Drop all open calls of the thread, and make the function at @e->to its outermost function. Trace has stopped at
+ * @stop and starts again at @e->to, and the calls in between are unknown. The thread ran for some time without trace.
+ * If calls are open, they get this time and end after it, because their ends were not traced. If no call is open, the
+ * function at @e->to gets this time.
  */
 static int begin_anew(struct ns_stack *stack, const struct ns_frame *stop, const struct ns_event *e)
 {
@@ -1075,9 +1077,9 @@ static bool has_left(const struct ns_stack *stack, const struct ns_frame *stop, 
 }
 
 /*
- * If the newest call has left the ranges of a filter, end it at the time at which it left, because trace starts at the
- * entry of the same function. If the function has a jump to its start, the call may instead have continued there, so
- * mark it as unsure. Return 2 if the call has not left the ranges.
+ * If the newest call has left the ranges of a filter, and trace starts again at the entry of its function, end this
+ * call at the time at which it left. If the function has a jump to its start, the call may instead have continued
+ * there, so mark it as unsure. Return 2 if the call has not left the ranges.
  */
 static int end_left_call(struct ns_stack *stack, const struct ns_frame *stop, const struct ns_event *e)
 {
@@ -1094,11 +1096,11 @@ static int end_left_call(struct ns_stack *stack, const struct ns_frame *stop, co
 }
 
 /*
- * Handle the start of trace at the entry @e->to of a function that code without trace has called. @stop is the frame of
- * this code, which started when the trace stopped, and which the caller of this C function has removed from the stack.
- * If a filter that starts and stops the trace at addresses has stopped it (STOP_ADDRESS), the open calls are unknown.
- * If a filter of ranges has stopped it (STOP_RANGE), the function of the newest open call had called the code without
- * trace. Return 2 if a trap had stopped the trace, so that the function at @e->to is a signal handler.
+ * Handle the start of trace at the entry @e->to of a function that code without trace has called. @stop is the frame
+ * for that code, which was pushed when the trace stopped, and which the caller of this C function has removed. If a
+ * filter that starts and stops the trace at addresses has stopped it (STOP_ADDRESS), the open calls are unknown. If a
+ * filter of ranges has stopped it (STOP_RANGE), the newest open call has called the code without trace. Return 2 if a
+ * trap had stopped the trace, so that the function at @e->to is a signal handler.
  */
 static int call_from_untraced(struct ns_stack *stack, const struct ns_frame *stop, const struct ns_event *e)
 {
@@ -1118,9 +1120,9 @@ static int call_from_untraced(struct ns_stack *stack, const struct ns_frame *sto
 
 /*
  * Handle a return from the kernel to a user address @e->to that no trap has interrupted. If a function starts there, it
- * is a signal handler, so push a frame for its call. If the address is inside a function, a signal handler that has
- * ended chose this address, for example by a change of the saved PC. In that case, end all calls above the open call of
- * the function. @frame is the frame of the trap, which was removed from the stack.
+ * is a signal handler, so push a frame for its call. If the address is inside a function, a signal handler has set it
+ * before it ended, for example as the saved PC. In that case, end all calls above the open call of the function. @frame
+ * is the frame of the trap, which was removed from the stack.
  */
 static int take_signal(struct ns_stack *stack, const struct ns_event *e, struct ns_frame frame)
 {
@@ -1158,9 +1160,9 @@ static int take_signal(struct ns_stack *stack, const struct ns_event *e, struct 
 }
 
 /*
- * If @trap is the system call rt_sigreturn(), with which a signal handler ends, and the kernel starts another function
- * at @e->to, end the newest handler. The function is the next handler, which also returns to the interrupted program, so
- * set the return address of @trap to this program.
+ * If @trap is the system call rt_sigreturn(), with which a signal handler ends, and the kernel continues at the start
+ * of another function, at @e->to, this function is the handler of another signal. End the newest handler. The new one
+ * will also return to the interrupted program, so set the return address of @trap to this program.
  */
 static int end_handler(struct ns_stack *stack, const struct ns_event *e, struct ns_frame *trap)
 {
@@ -1443,7 +1445,7 @@ void ns_stack_restore(struct ns_stack *stack)
 	stack->cur.outer.missing = false;
 }
 
-/* Make the function at @e->to, which called the outermost function before the trace, the new outermost function. */
+/* Make the function at @e->to the new outermost function. It has called the old one before the trace began. */
 static bool continue_outer(struct ns_stack *stack, const struct ns_event *e)
 {
 	stack->cur.outer.outer = true;

@@ -26,11 +26,12 @@
  *			stack is preferred whose callers are those to which the following code returns,
  *			then the stack that has started the current one, then a stack that the
  *			current one has started, then the stack that waits for the longest time. If
- *			the newest call of the current stack also has this return address, all of these
- *			stacks switch at the same place in the code, and the one of them that waits for
- *			the longest time continues. If a stack of the thread has already continued before
- *			one that waited longer, their calls are unsure. A call by code that has loaded the stack pointer runs on another stack, but belongs
- *			to its caller's stack. If this call switches, the stack also expects the return
+ *			the newest call of the current stack also has this return address, all these
+ *			stacks switch at the same place in the code. Then the stack that waits for the
+ *			longest time continues. If a stack of the thread has ever continued before one
+ *			that waited longer, the calls of all these stacks are unsure. A call by code that
+ *			has loaded the stack pointer runs on another stack, but belongs to its caller's
+ *			stack. If this call switches, the stack also expects the return
  *			address of the function that has made the call, as goroutines of Go do. If a function
  *			contains the code of the switch, its stack expects the address behind this code. A jump
  *			inside a function, as through the table of a switch statement, starts no new stack.
@@ -101,24 +102,23 @@ struct ns_frame {
 	uint64_t	child_ran, child_insns;
 	uint64_t	away;		/* time that the thread had spent on other stacks at the start, ns */
 	/*
-	 * an address, whose meaning depends on the kind of frame. In a call, it is the address to which a function such
-	 * as setjmp() has returned, and at which longjmp() may continue the call; 0: none. If @unseen is set, it is the
-	 * address at which trace has stopped. If @outer is set, it is an address in the called function, at which the
-	 * function was first found.
+	 * for a call, the address to which a function such as setjmp() has returned, and at which longjmp() may
+	 * continue the call; 0: none. For code without trace (@unseen), the address at which trace has stopped. For the
+	 * outermost function (@outer), the address in this function at which its trace has started.
 	 */
 	uint64_t	resume;
 	uint32_t	function;	/* function number, which the stack's owner assigns */
 	uint32_t	image;
-	uint32_t	below;		/* index + 1 of the newest trap or signal handler in older frames; 0: none */
+	uint32_t	below;		/* index + 1 of the next older frame of a trap or signal handler; 0: none */
 	uint8_t		kind;		/* enum nt_branch_kind of the entry */
 	bool		trap;
 	bool		signal;		/* the frame is a signal handler */
 	bool		unseen;		/* the frame is not a call, but code without trace, such as the kernel */
-	bool		outer;		/* the trace does not contain the start of the call */
+	bool		outer;		/* outermost function, which was already open when its trace started */
 	bool		nested;		/* an older open call is a call of the same function */
 	bool		saves;		/* code that made a tail call to the function had saved the stack pointer */
-	bool		unsure;		/* it may be another call that continues, or the start was not traced */
-	bool		unsure_caller;	/* the caller may be another call */
+	bool		unsure;		/* another call may have continued instead, or the start was not traced */
+	bool		unsure_caller;	/* another call may have made this call */
 	bool		hidden;		/* the call may have ended in code that is missing or that a filter excludes */
 	bool		paused;		/* tracing was off for some time during the call */
 	bool		missing;	/* missing code has made the call, so the return address is unknown */
@@ -146,9 +146,9 @@ struct ns_stack_ops {
 	bool	(*leave)(struct ns_stack *stack, const struct ns_frame *frame,
 			 const struct ns_event *event, bool seen);
 	/*
-	 * If not NULL, called when the thread may have switched to another stack. This function then
-	 * chooses the stack instead of the model. Return 1 if the function has replaced the stack, 0 if
-	 * not, and -1 if out of memory.
+	 * Called when the thread may have switched to another stack. If not NULL, the function decides
+	 * whether it has, and replaces the calls of the current stack by those of the other stack.
+	 * Return 1 if they were replaced, 0 if not, and -1 if out of memory.
 	 */
 	int	(*replay)(struct ns_stack *stack, const struct ns_event *event);
 	/*
@@ -157,7 +157,7 @@ struct ns_stack_ops {
 	 */
 	int	(*switched)(struct ns_stack *stack, const struct ns_event *event);
 	/*
-	 * Called when the calls of the new stack are known. Calls with index @nth and above end with the event. May be
+	 * Called when the calls of the new stack are known. The event ends the calls with index @nth and above. May be
 	 * NULL. Return false on an error.
 	 */
 	bool	(*resumed)(struct ns_stack *stack, size_t nth, const struct ns_event *event);
@@ -183,16 +183,16 @@ struct ns_spent {
 /* One stack of a thread. If ns_stack::part is set, only @open, @child_ran, @child_insns and @signals are used. */
 struct ns_one_stack {
 	NS_ARRAY(struct ns_frame) open;
-	uint64_t	child_ran, child_insns;	/* sums over the ended calls whose caller was not open */
+	uint64_t	child_ran, child_insns;	/* sums over the ended calls whose caller is not in @open */
 	size_t		signals;	/* number of open signal handlers */
 	/*
-	 * frame of the outermost function; the times and instructions of its start are those of the start of the
-	 * stack's trace
+	 * frame of the outermost function; its start time and instructions are those at which trace of the stack
+	 * started, because its call was not traced
 	 */
 	struct ns_frame	outer;
 	struct ns_spent	away;		/* time and instructions that the thread has spent on its other stacks */
 	uint32_t	number;		/* number of the stack, starting at 0 */
-	uint32_t	starter;	/* number + 1 of the stack that has switched to this one, 0: none */
+	uint32_t	starter;	/* number + 1 of the stack that the thread used before this one, 0: none */
 	void		*data;		/* data that belongs to the user of the model; ns_stack_free() frees it */
 };
 
@@ -202,8 +202,8 @@ struct ns_waiting {
 	struct ns_spent	since;
 	uint64_t	ret;		/* return address of the stack's newest call; 0: none */
 	/*
-	 * index of the newest call whose function has called code on another stack, such as a scheduler, and its return
-	 * address; -1: none
+	 * index of the newest call whose function has called code that runs on another stack, such as a scheduler, and
+	 * the return address of the call; -1: none
 	 */
 	int64_t		left;
 	uint64_t	left_ret;
@@ -219,15 +219,15 @@ enum ns_jump {
 };
 
 /*
- * Cached properties of two addresses. @jump is the kind of the last jump to @addr. @loads and @saves describe the code
- * before @leaves, which is the address of a jump or return out of a function.
+ * Entry of a cache. It has properties of three independent addresses, which are the target @addr of a jump, the address
+ * @leaves of a jump or return out of a function, and the start @entry of a function.
  */
 struct ns_target {
 	uint64_t	space, addr;
 	uint64_t	start, end;	/* a jump to @addr from an address in [@start, @end) is of the kind @jump */
 	enum ns_jump	jump;
 	uint64_t	leaves_space, leaves;
-	bool		loads, saves;	/* the code that ends at @leaves loads, or saves, the stack pointer */
+	bool		loads, saves;	/* the code of the function up to @leaves loads, or saves, the stack pointer */
 	bool		repeats;	/* the function that starts at @entry has a direct jump or call to @entry */
 	uint64_t	entry_space, entry;
 	uint64_t	stays_space, stays;	/* a jump from @stays inside its function never switches to another stack */
@@ -243,8 +243,8 @@ struct ns_stack {
 	struct ns_target *targets;
 	bool		part;		/* the stack has only the calls that started in one slice, and no older ones */
 	bool		drops;		/* ns_stack_ops::leave() is called because all calls are dropped */
-	bool		may_switch;	/* the last event may have switched to another stack, if @part is set */
-	/* the outermost function counts as a call, even though the call itself was not traced */
+	bool		may_switch;	/* @part is set, and the last event may have switched to another stack */
+	/* the outermost function, whose call was not traced, is in the list of open calls */
 	bool		follows;
 	struct ns_one_stack cur;
 	/* The members below are not used if @part is set. */

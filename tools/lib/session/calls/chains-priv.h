@@ -25,16 +25,16 @@ struct nt_chain {
 	/* time that the thread had run at the start of the slice, ns */
 	uint64_t	ran;
 	bool		inside;		/* a slice has started and continues */
-	/* number of the stack, as nt_slice::thread, but in the order in which stacks were found */
+	/* number of the stack among those of all threads, in the order in which nt_chains_new() found them */
 	uint32_t	thread;
-	uint32_t	outermost;	/* number of the outermost known call in nt_calls::outermost, 0: none */
+	uint32_t	outermost;	/* index + 1 in nt_calls::outermost of the outermost known call, 0: none */
 };
 
 /* Function that ns_chains_new() calls before the calls of a stack are dropped, like ns_stack_ops::drop */
 typedef bool (*ns_chains_drop_fn)(void *ctx, const struct nt_chains *chains, const struct ns_thread_calls *thread,
 				  const struct ns_event *event);
 
-/* ns_chains_new() - do the work of nt_chains_of(); @filter, @symbol and @drop may be NULL */
+/* ns_chains_new() - decode the recording like nt_chains_of(); @filter, @symbol and @drop may be NULL */
 struct nt_chains *ns_chains_new(struct nt_session *session, const struct nt_filter *filter, const char *symbol,
 				ns_chains_drop_fn drop, void *drop_ctx);
 

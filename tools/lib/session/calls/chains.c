@@ -13,7 +13,7 @@
 
 #define BLOCK	64	/* frames of a block; all blocks of a stack but the last one are full */
 
-/* BLOCK frames of a stack. If two blocks have the same @hash, they are assumed to have the same frames. */
+/* Position of a block of BLOCK frames. If two blocks have the same @hash, they are assumed to have the same frames. */
 struct block {
 	uint64_t	hash[2];
 	uint64_t	first;		/* index in nt_chains::file of the block's first frame */
@@ -21,19 +21,19 @@ struct block {
 
 /*
  * The calls that are open at the start of a slice, or after a switch to another stack. nt_chains::file contains the
- * frames of these calls, in blocks. nt_chains::places has one element for each of these blocks, with the position of
- * the block in the file, and @places is the index of the first of these elements.
+ * frames of these calls, in blocks. nt_chains::places has the position in the file of each block, and @places is the
+ * index in nt_chains::places of the position of the first block.
  */
 struct start {
 	uint64_t	stretch, nth;
-	/* number of events of the slice, up to the switch, that could switch to another stack; 0: start of the slice */
+	/* number of events that could switch stacks, from the slice's start to this switch; 0: start of the slice */
 	uint32_t	switches;
 	uint64_t	places;
 	uint64_t	insns, ran;	/* earlier instructions of the thread, and time that the thread had run, ns */
 	uint64_t	away;		/* time of the thread on other stacks, ns */
 	uint32_t	nr, outermost;
 	uint32_t	thread;		/* number of the stack, as nt_chain::thread */
-	uint32_t	ends;		/* number of calls that end with the switch, which are the newest ones */
+	uint32_t	ends;		/* number of calls that the switch ends; these are the newest calls */
 };
 
 struct nt_chains {
@@ -45,13 +45,13 @@ struct nt_chains {
 	uint64_t	nr_frames;
 	NS_ARRAY(struct block) blocks;	/* full blocks in @file; several elements of @starts can use the same block */
 	struct ns_hash	hash;		/* hash table of @blocks */
-	/* for each block that an element of @starts uses, the index in @file of the first frame of the block */
+	/* for each element of @starts and each of its blocks, the index in @file of the first frame of the block */
 	NS_ARRAY(uint64_t) places;
 	ns_chains_drop_fn drop;
 	void		*drop_ctx;
 };
 
-/* ---- All slices ---- */
+/* ---- Store the open calls at the start of each slice ---- */
 
 static int write_failed(struct nt_chains *chains)
 {
@@ -92,7 +92,7 @@ static int64_t find_block(struct nt_chains *chains, const struct ns_frame *frame
 	return block.first;
 }
 
-/* Store a block. Full blocks are written once, because the calls of a deep recursion are open for many slices. */
+/* Store a block. Equal full blocks are written once, because a deep recursion is open in many slices. */
 static int keep_block(struct nt_chains *chains, const struct ns_frame *frames, size_t nr)
 {
 	int64_t first = nr == BLOCK ? find_block(chains, frames) : (int64_t)chains->nr_frames;

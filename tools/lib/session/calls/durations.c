@@ -16,7 +16,7 @@ struct ns_durations {
 	uint64_t	*octaves[NS_DURATIONS_OCTAVES];
 };
 
-/* ---- Buckets ---- */
+/* ---- Find the bucket of a duration, and count durations in buckets ---- */
 
 /* Each value below 64 has its own bucket. */
 unsigned int ns_duration_bucket(uint64_t ns)

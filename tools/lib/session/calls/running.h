@@ -18,10 +18,10 @@ struct ns_running {
 	struct nt_who	who;		/* thread, CPU and time of the last branch */
 	bool		known;		/* trace has not stopped since the last branch */
 	bool		switching;
-	uint64_t	insns;		/* number of instructions since the next thread's id was written */
-	uint64_t	last_insns;	/* instructions of the branch that belong to the previous thread, if the thread changes */
+	uint64_t	insns;		/* number of instructions since the kernel wrote the next thread's id */
+	uint64_t	last_insns;	/* instructions of the branch before the switch, if the thread changes */
 	uint64_t	from, last;	/* times of the slice's start and of the last branch or switch, ns */
-	uint64_t	chosen;		/* time at which the next thread's id was written, ns */
+	uint64_t	chosen;		/* time at which the kernel wrote the chosen next thread's id, ns */
 	/* time from @chosen to the switch, if the last branch is the first one after a switch, ns; otherwise 0 */
 	int64_t		late;
 	uint64_t	away;		/* time between @from and @last in which other threads ran, ns */
@@ -48,7 +48,7 @@ static inline const struct nt_who *ns_running_who(struct ns_running *running, co
 	return ns_running_is(running, who) ? who : ns_running_slow(running, who, branch);
 }
 
-/* ns_running_begin() - start a slice with the branch of the last ns_running_who() */
+/* ns_running_begin() - start a slice with the branch for which ns_running_who() was last called */
 static inline void ns_running_begin(struct ns_running *running)
 {
 	running->from = running->last;
@@ -77,8 +77,8 @@ static inline uint64_t ns_running_take(struct ns_running *running, const struct 
 	if (branch->flags & NT_BRANCH_END)
 		running->stop = branch->kind == NT_BRANCH_NONE ? branch->from : 0;
 	/*
-	 * if no message reports the branch separately, it has the time of the last message before it. If this message
-	 * is from before a switch of threads, this time is earlier than @last, which is then the time of the switch
+	 * a branch that no message reports separately gets the time of the last message before it. If this message is
+	 * older than a switch of threads, this time is earlier than @last, which is the time of the switch
 	 */
 	if (branch->time > running->last)
 		running->last = branch->time;

@@ -13,11 +13,11 @@ struct nt_stacks {
 	const struct nt_chains *chains;
 	struct nt_chains *own;		/* @chains if nt_stacks_new() has made them; NULL: the user owns them */
 	const struct nt_call *only;	/* nt_stacks_of() counts only the calls inside this call; NULL: count all calls */
-	uint32_t	thread;		/* number of the stack that has the call @only, as nt_chain::thread */
-	uint64_t	at;		/* number of instructions executed on this stack before the call @only */
+	uint32_t	thread;		/* number of the stack on which the call @only runs, as nt_chain::thread */
+	uint64_t	at;		/* number of instructions executed on the stack @thread before @only started */
 	struct nt_window window;
 	struct ns_tree	tree;
-	uint32_t	*places;	/* numbers of the nodes of the callers of all outermost calls, by call number */
+	uint32_t	*places;	/* for each outermost call in nt_calls::outermost, the node of its caller */
 	nt_inlined_fn	inlined;
 	void		*inlined_ctx;
 	pthread_mutex_t	lock;		/* lock for calls of @inlined */
@@ -33,9 +33,9 @@ struct part {
 /* ---- Calls ---- */
 
 /*
- * Return a node that stands for the unknown callers of the outermost known call of a stack, or -1 if out of memory.
- * @place is the node's address, which is an index into the array @places of ns_tree_merge(). This function later moves
- * the node's children to the node that the array has at this index.
+ * Return a node that represents the unknown callers of the outermost known call of a stack, or -1 if out of memory.
+ * @place is the node's address, which is an index into the array @places of ns_tree_merge(). ns_tree_merge() later
+ * moves the node's children to the node whose number is at this index.
  */
 static int64_t unplaced(struct ns_tree *tree, uint32_t place)
 {
@@ -58,7 +58,7 @@ static bool enter(struct ns_stack *stack, struct ns_frame *frame, const struct n
 	return node >= 0;
 }
 
-/* Return true if the frame starts at the same instruction as the call nt_stacks::only. Other calls may start there. */
+/* Return true if the frame starts at the same instruction as the call nt_stacks::only. Other calls may also do so. */
 static bool may_be_only(const struct part *p, const struct ns_frame *frame)
 {
 	const struct nt_stacks *stacks = p->stacks;
@@ -96,8 +96,8 @@ static bool leave(struct ns_stack *stack, const struct ns_frame *frame, const st
 	struct part *p = stack->ctx;
 
 	/*
-	 * do not count calls that are dropped, because nt_stacks_new() has already counted them while it made
-	 * the chains
+	 * do not count calls that are dropped, because drop() has already counted them while nt_stacks_new()
+	 * made the chains
 	 */
 	if (!stack->drops && ns_calls_passes(nt_chains_calls(p->stacks->chains), frame, e, p->chain->cpu, p->chain->tid,
 					     p->tree.nodes.at[frame->function].object))
@@ -117,7 +117,7 @@ static bool leave_only(struct ns_stack *stack, const struct ns_frame *frame, con
 static const struct ns_stack_ops part_ops = { .enter = enter, .leave = leave, .replay = ns_chain_replay };
 static const struct ns_stack_ops only_ops = { .enter = enter_only, .leave = leave_only, .replay = ns_chain_replay };
 
-/* Return the node of a call whose ns_frame::function is a number of @calls. Return -1 if out of memory. */
+/* Return the node of a call whose ns_frame::function is a function number of @calls. Return -1 if out of memory. */
 static int64_t node_of(struct ns_tree *tree, const struct nt_calls *calls, int64_t parent,
 		       const struct ns_frame *frame)
 {
@@ -130,7 +130,7 @@ static int64_t node_of(struct ns_tree *tree, const struct nt_calls *calls, int64
 	return at < 0 ? -1 : ns_tree_child(tree, at, &node);
 }
 
-/* Replace the function numbers of the calls that were open before the slice by nodes. */
+/* At the start of a slice, replace the function number in the frame of each open call by the number of its node. */
 static bool begun(struct ns_stack *stack)
 {
 	struct part *p = stack->ctx;
@@ -185,8 +185,8 @@ static bool drop(void *ctx, const struct nt_chains *chains, const struct ns_thre
 		for (next = frame + 1; next < end && next->unseen; next++)
 			;
 		/*
-		 * all these calls end now. The time and instructions of the call @next must not count as own ones of
-		 * its caller @frame, and child_ran and child_insns of @frame do not contain them yet
+		 * all these calls end now. child_ran and child_insns of @frame do not contain the time and the
+		 * instructions of its callee @next yet, because @next was still open
 		 */
 		if (next < end) {
 			counted.child_ran += e->ran - next->ran;

@@ -20,7 +20,7 @@ struct ns_tree {
 	struct nt_session *session;
 	nt_inlined_fn	inlined;	/* finds inlined functions; NULL: inlined functions do not get nodes */
 	void		*inlined_ctx;
-	NS_ARRAY(struct nt_node) nodes;	/* the root is the first */
+	NS_ARRAY(struct nt_node) nodes;	/* nodes of the tree, of which the first is the root */
 	struct ns_hash	hash;		/* hash table of @nodes */
 	NS_ARRAY(char *) names;		/* names of functions without a symbol */
 	struct ns_tree_cached *cache;	/* cache of children, by the addresses of a call */
@@ -54,9 +54,10 @@ void ns_tree_count(struct ns_tree *tree, uint32_t node, const struct ns_stack *s
 
 /*
  * ns_tree_merge() - add all nodes of @from, which has the same root. Return false if out of memory.
- * @places: Numbers of nodes of @tree. A node of @from whose object is ns_tree_unplaced stands for a caller that was not
- * yet known. It is not added, but its children are added to the node of @tree whose number @places has at the index
- * that is the address of the node. If @places is NULL, the address itself is the number.
+ * @places: Numbers of nodes of @tree, or NULL
+ *
+ * A node of @from whose object is ns_tree_unplaced represents an unknown caller. It is not added, but its children are
+ * added to the node of @tree with the number @places[nt_node::address], or nt_node::address if @places is NULL.
  */
 bool ns_tree_merge(struct ns_tree *tree, const struct ns_tree *from, const uint32_t *places);
 

@@ -24,8 +24,8 @@ struct nt_node {
 	uint8_t		trap;		/* NT_BRANCH_SYSCALL, _EXCEPTION or _INTERRUPT if a trap has entered the function, else 0 */
 	/*
 	 * The function was inlined into its parent. The number of its executions is not known, so
-	 * @ns, @ran and @insns are sums of the calls that it made, and @calls and @open are the numbers of these
-	 * calls.
+	 * @ns, @ran and @insns are sums of the calls that the function made, and @calls and @open are the numbers
+	 * of these calls.
 	 */
 	bool		inlined;
 };

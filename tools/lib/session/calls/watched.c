@@ -26,7 +26,7 @@ static int slowest_first(const void *a, const void *b)
 	return call_cmp(b, a);
 }
 
-/* ---- More than NS_WATCHED_EXACT calls ---- */
+/* ---- Count calls in buckets, if there are more than NS_WATCHED_EXACT ---- */
 
 static void count(struct ns_watched *w, const struct nt_call *call)
 {
@@ -84,7 +84,7 @@ bool ns_watched_end(struct ns_watched *watched)
 	return true;
 }
 
-/* ---- Results ---- */
+/* ---- Find the median call and the slowest calls ---- */
 
 static struct nt_call median_example(const struct ns_watched *w)
 {

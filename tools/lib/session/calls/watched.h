@@ -24,7 +24,7 @@ struct ns_example {
 
 struct ns_watched {
 	uint64_t	nr;
-	NS_ARRAY(struct nt_call) calls;	/* calls that are not yet in @examples */
+	NS_ARRAY(struct nt_call) calls;	/* stored calls, which are not yet counted in @examples */
 	/* one element for each bucket of durations.h; NULL if there are so few calls that @calls has all of them */
 	struct ns_example *examples;
 	NS_ARRAY(struct nt_call) slowest;	/* slowest calls of @examples, the slowest first */

@@ -8,7 +8,7 @@
 #include "session/calls/durations.h"
 #include "object.h"
 
-/* ---- Numbers ---- */
+/* ---- Number the functions ---- */
 
 /*
  * A function is identified by its object and its start address in the object, because names of

@@ -127,7 +127,7 @@ static void find_build_id(struct search *s)
 	}
 }
 
-/* ---- Sections ---- */
+/* ---- Find the sections of a module, and their addresses in the kernel ---- */
 
 static struct ns_section *section_at(const struct ns_kmodule *m, uint64_t addr)
 {
@@ -298,7 +298,7 @@ static bool try_kernel(struct search *s, const char *root, const char *release)
 	return false;
 }
 
-/* Below @root, try the path in the recording, then the paths of the recorded release. Return true if one is used. */
+/* Below @root, try the path in the recording, then the usual paths of the release. Return true if one is used. */
 static bool try_root(struct search *s, const char *root)
 {
 	const char *release = pd_string(&s->session->pd, PD_FEAT_OSRELEASE);

@@ -17,7 +17,7 @@ struct ns_section {
 	/* first address of the section, and first address after it, as elfutils assigns them */
 	uint64_t	from, to;
 	uint64_t	kernel;		/* number to add to an elfutils address to get the address in the kernel */
-	/* @kernel is known; false, for example, if the kernel freed the section when the module had started */
+	/* @kernel was found; false, for example, if the kernel freed the section when the module had started */
 	bool		placed;
 };
 

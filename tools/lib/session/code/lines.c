@@ -232,7 +232,7 @@ static Dwarf_Die *unit_of(struct module *module, Dwarf_Addr addr, Dwarf_Addr *bi
 	return nth < module->units.nr && module->units.at[nth].from <= addr ? module->units.at[nth].cu : NULL;
 }
 
-/* ---- Scopes of a unit ---- */
+/* ---- List the scopes of a compilation unit ---- */
 
 /*
  * Maximum depth of nested scopes. Deeper scopes are ignored, because with a malicious file the
@@ -318,7 +318,7 @@ static struct scopes *scopes_of(struct module *module, Dwarf_Die *cu)
 	return scopes;
 }
 
-/* ---- Frames ---- */
+/* ---- Make the frames of an address ---- */
 
 static void line_of(Dwarf_Die *cu, Dwarf_Addr addr, struct nt_frame *frame)
 {

@@ -16,7 +16,7 @@
 
 #define KERNEL_NAME	"[kernel.kallsyms]"
 
-/* ---- The list ---- */
+/* ---- Manage the list of objects ---- */
 
 static void close_object(struct ns_object *object)
 {
@@ -290,7 +290,7 @@ uint64_t ns_object_address(const struct ns_object *object, uint64_t offset)
 	return offset;
 }
 
-/* ---- The kernel ---- */
+/* ---- Find code and symbols of the kernel ---- */
 
 size_t ns_kernel_read(struct ns_objects *objects, uint64_t addr, void *buf, size_t size)
 {

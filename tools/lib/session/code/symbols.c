@@ -200,7 +200,7 @@ static bool read_frames(struct ns_object *object, Elf *elf)
 	return true;
 }
 
-/* ---- Order ---- */
+/* ---- Sort the symbols ---- */
 
 /*
  * Compare two symbols, to sort them by address. Symbols with the same address are sorted so that the

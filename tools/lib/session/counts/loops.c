@@ -32,9 +32,9 @@ struct run {
 	uint32_t	loop;
 	enum state	state;
 	uint64_t	iterations;	/* number of iterations since the thread entered the loop */
-	/* number of iterations from the start of the part until the thread first left the loop (state UNKNOWN) */
+	/* number of iterations from the start of the part until the thread first leaves the loop */
 	uint64_t	first;
-	bool		first_lost;	/* trace is missing while the thread may still have been in these iterations */
+	bool		first_lost;	/* trace is missing while the thread may have been in iterations of @first */
 };
 
 struct runs {
@@ -60,7 +60,7 @@ struct part {
 	struct nt_loops	*loops;
 	struct runs	runs;
 	struct nt_loop	*sums;		/* counts of this part, one element for each loop in nt_loops::all */
-	/* for each loop in nt_loops::all, index + 1 in @runs of the element for thread @tid; 0: not yet searched */
+	/* for each loop in nt_loops::all, index + 1 in @runs of its state in thread @tid; 0: not yet searched */
 	size_t		*current;
 	int32_t		tid;
 	struct known	known[CACHE];
@@ -89,7 +89,7 @@ void nt_loops_free(struct nt_loops *loops)
 	free(loops);
 }
 
-/* Add the loop of a jump backwards from @from to @head in function @f, whose loops are the last in nt_loops::all. */
+/* Add the loop of a jump backwards from @from to @head in @f, the function that was last added to nt_loops::all. */
 static bool add_jump(struct nt_loops *loops, struct function *f, uint64_t head, uint64_t from)
 {
 	struct nt_loop loop = { .object = f->object, .head = head, .last = from, .least = UINT64_MAX };
@@ -194,7 +194,7 @@ static void take_code(struct part *p, struct run *run, uint64_t start, uint64_t 
 	struct nt_loop *loop = &p->sums[run->loop];
 	bool head = start <= loop->head && loop->head < end;
 
-	/* code that starts outside of the loop ends the run, even if this code enters the loop again at its head */
+	/* code that starts outside of the loop shows that the thread has left it, even if this code enters the loop */
 	if ((start < loop->head || start > loop->last) && run->state != OUTSIDE) {
 		if (run->state == INSIDE)
 			end_run(loop, run->iterations);
@@ -305,9 +305,9 @@ static int take_item(void *part, const struct nt_who *who, const struct nt_item 
 }
 
 /*
- * Join the state of a loop in a thread after all earlier parts with the state at the end of this part (@run), and store
- * the result in nt_loops::runs. If the thread is new, its first iterations are not counted, because its trace may begin
- * inside the loop.
+ * Combine the state that a loop of a thread had after all earlier parts with @run, its state at the end of this part,
+ * and store the result in nt_loops::runs. If the thread is new, its first iterations are not counted, because its trace
+ * may begin inside the loop.
  */
 static bool join_run(struct nt_loops *loops, const struct run *run)
 {

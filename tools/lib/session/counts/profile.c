@@ -278,7 +278,7 @@ const struct nt_profile_insn *nt_profile_insns(const struct nt_profile *profile,
 
 bool nt_profile_count(const struct nt_profile *profile, uint64_t *at, struct nt_count *count)
 {
-	/* each thread of the library has counted in its own set; make_insns() has added all of them to the first one */
+	/* each thread of the library has its own set of counts; make_insns() has added all sets to the first set */
 	return profile->idle.nr && nt_counts_next(profile->idle.at[0], at, count);
 }
 

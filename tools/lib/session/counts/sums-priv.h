@@ -44,7 +44,7 @@ struct nt_sums {
 	size_t		joined;
 	NS_ARRAY(struct sums_set) sets;
 	struct nt_profile_totals totals;
-	uint32_t	xlen;		/* number of address bits; 0: nothing was added */
+	uint32_t	xlen;		/* number of address bits; 0: no recording was added */
 	char		error[512];
 };
 

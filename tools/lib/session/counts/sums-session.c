@@ -112,7 +112,7 @@ static int open_files(struct nt_session *s)
 	return err;
 }
 
-/* ---- Counts ---- */
+/* ---- Use the counts of a file of sums as counts of the session ---- */
 
 struct placing {
 	const struct nt_session *session;

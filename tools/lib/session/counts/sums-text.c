@@ -10,7 +10,7 @@
 #include "sums-priv.h"
 #include "session/file/whole-file.h"
 
-/* ---- Write ---- */
+/* ---- Write a file of sums ---- */
 
 struct writing {
 	struct nt_sums	*sums;

@@ -85,7 +85,7 @@ uint32_t sums_file_of(struct nt_sums *sums, const char *path, const uint8_t *bui
 	return sums->files.nr - 1;
 }
 
-/* ---- Entries ---- */
+/* ---- Sort and merge entries ---- */
 
 static int entry_cmp(const void *a, const void *b)
 {

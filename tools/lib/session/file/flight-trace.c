@@ -236,7 +236,7 @@ static void cut_reset(struct ns_flight_trace *t, const struct nt_config *config)
 		if (ret < 0 || !nt_message_is_sync(&msg) || msg.sync != NT_SYNC_EXIT_RESET)
 			continue;
 		/*
-		 * each encoder of a shared sink sends a message "exit from reset", and the first one marks the reset
+		 * cut at the first message "exit from reset". Each encoder of a shared sink sends one
 		 */
 		if (!found)
 			cut = msg.offset;

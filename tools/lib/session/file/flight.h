@@ -116,7 +116,7 @@ bool ns_flight_line(const struct ns_flight *flight, const char *name, char *valu
 const char *ns_flight_cause_name(uint32_t code);
 const char *ns_flight_end_text(enum ns_flight_end end);
 
-/* ---- flight-parts.c, for flight.c and flight-trace.c ---- */
+/* ---- Functions of flight-parts.c, which flight.c and flight-trace.c call ---- */
 
 int ns_flight_fail(struct ns_flight *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
@@ -141,7 +141,7 @@ void *ns_flight_read_entries(struct ns_flight *f, uint32_t type, size_t entry, s
 bool ns_flight_entry_is_good(struct ns_flight *f, const void *entry, size_t size, uint32_t type,
 			     size_t nth);
 
-/* ---- flight-trace.c ---- */
+/* ---- Function of flight-trace.c, which flight.c calls ---- */
 
 /* Find the trace of a sink. Return 0, or -1 with ns_flight::error. */
 int ns_flight_read_trace(struct ns_flight *f, size_t sink);

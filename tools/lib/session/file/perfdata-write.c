@@ -248,7 +248,7 @@ void pd_add_id(struct pd_bytes *to, uint16_t misc, const char *path, const uint8
 	add_padded(to, path, 8);
 }
 
-/* ---- Files and folders ---- */
+/* ---- Create and finish the file or folder of a recording ---- */
 
 int pd_write_create(struct pd_writer *w, const char *path, bool folder,
 		    const struct pd_attr *attrs, size_t nr)

@@ -287,15 +287,15 @@ const char *pd_list_string(const struct perfdata *pd, enum pd_feature feature, s
 	return NULL;
 }
 
-/* ---- Open and close ---- */
+/* ---- Open, release and close a file ---- */
 
 void pd_forget(const struct perfdata *pd, const uint8_t *data, size_t size)
 {
 	uintptr_t page = sysconf(_SC_PAGESIZE), from, to;
 
 	/*
-	 * ignore bytes outside of the file. Ignore a piece that does not reach the end of its block, because a later
-	 * piece of the block releases it
+	 * ignore bytes outside of the file. If bytes of their block of PD_BLOCK bytes follow, ignore them too, because
+	 * the whole block is released when its last bytes are
 	 */
 	if (data < pd->map || data >= pd->map + pd->size || (data - pd->map) / PD_BLOCK == (data - pd->map + size) / PD_BLOCK)
 		return;

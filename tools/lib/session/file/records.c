@@ -106,7 +106,7 @@ static uint64_t cursor_next(struct cursor *c, const uint8_t *end)
 	return word;
 }
 
-/* Read the fields of sample type @type. A sample, and the end of any other record, has them in the same order. */
+/* Read the fields of sample type @type. They have the same order in a sample and at the end of any other record. */
 static void take_fields(struct cursor *c, const uint8_t *end, uint64_t type, struct pd_sample_id *id)
 {
 	uint64_t word;
@@ -225,7 +225,7 @@ bool pd_sample_raw(const struct perfdata *pd, const struct pd_record *record, st
 	return true;
 }
 
-/* ---- CPUs of the events ---- */
+/* ---- Find the CPUs of the events ---- */
 
 /* PERF_RECORD_ID_INDEX. In a file of perf inject --guest-data, a struct id_machine for each entry follows. */
 struct id_index_record {
@@ -444,7 +444,7 @@ static int walk_compressed(struct walk *w, const uint8_t *data, size_t size)
 	return 0;
 }
 
-/* ---- All records ---- */
+/* ---- Read all records ---- */
 
 /*
  * Set *size to the number of bytes that follow a record and belong to it. These bytes are trace, or the

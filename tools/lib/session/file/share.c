@@ -9,7 +9,7 @@
 #include "share.h"
 
 #define MISC_DATA	(1 << 13)	/* PERF_RECORD_MISC_MMAP_DATA */
-#define MMAP_NAME	40		/* offset of the name in a record of each of these types */
+#define MMAP_NAME	40		/* offset of the name in PERF_RECORD_MMAP; the next: _MMAP2, _COMM */
 #define MMAP2_NAME	72
 #define COMM_NAME	16
 #define KERNEL_PID	UINT32_MAX

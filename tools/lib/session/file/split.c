@@ -236,7 +236,7 @@ static int split_record(void *ctx, const struct pd_record *record)
 	return split->error ? -1 : 0;
 }
 
-/* ---- Header and features ---- */
+/* ---- Write the features of a shard ---- */
 
 /* Copy the features of the recording, except those that describe the format of its records. */
 static void make_features(const struct split *split, struct pd_feature_section *features)

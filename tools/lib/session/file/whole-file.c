@@ -22,7 +22,7 @@
 /* Signals that end the command */
 static const int ends[] = { SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM, SIGXCPU, SIGXFSZ };
 
-/* Files that the folder of a recording may have, and then the folders, in the order of their removal */
+/* Paths of the files, and then of the folders, that a recording's folder may have; they are removed in this order */
 static const char *const names[] = {
 	"data", "kcore_dir/kcore", "kcore_dir/kallsyms", "kcore_dir/modules", "kcore_dir", "",
 };

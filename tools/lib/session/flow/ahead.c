@@ -110,9 +110,9 @@ static uint64_t last_time(struct worker *w, const struct ns_stretch *s)
 /*
  * Return by how many ns the timestamp counter was set back before the first message of the stretch,
  * whose time is @first and is before the start of the stretch. Return 0 if the counter was not set back.
- * The message is then from before the start because it waited in the encoder's queue, or its timestamp
- * is damaged. If the timestamp is damaged, set @w->least, so that no message gets a time before the
- * start of the stretch.
+ * Then the message either waited in the encoder's queue since before the start, or has a damaged
+ * timestamp. In the second case, set @w->least, so that no message gets a time before the start of the
+ * stretch.
  */
 static uint64_t went_back(struct worker *w, uint64_t first)
 {

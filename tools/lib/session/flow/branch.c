@@ -17,7 +17,7 @@ struct branches {
 	bool		begin;
 	bool		resume;		/* the flow was lost, and no message with SYNC was decoded since the loss */
 	bool		ended;		/* the last branch that was reported has NT_BRANCH_END */
-	uint8_t		gap;		/* flags to set in the next NT_BRANCH_BEGIN if its thread is @gap_tid */
+	uint8_t		gap;		/* flags to add to the next NT_BRANCH_BEGIN if it is in thread @gap_tid */
 	uint8_t		missing;	/* flags of a NT_BRANCH_BEGIN that follows missing code */
 	int32_t		gap_tid;
 	uint64_t	begin_addr, begin_time;
@@ -101,8 +101,8 @@ static uint8_t trap_kind(const struct nt_who *who, uint64_t addr, uint8_t end)
 }
 
 /*
- * Return true if a swap (jalr between two link registers) is a return and a call, so that the call depth does not
- * change. The swap goes to the middle of a function. Programs of Go use the same instruction to call functions.
+ * Return true if a jalr between two link registers is both a return and a call (a swap), so that the call depth does
+ * not change. A swap goes to the middle of a function. Programs of Go call functions with the same instruction.
  */
 static bool keeps_depth(const struct branches *s, const struct nt_who *who, uint64_t to)
 {
@@ -168,7 +168,7 @@ static int take_ranges(void *part, const struct nt_who *who, const struct nt_bat
 	return err;
 }
 
-/* ---- Other items ---- */
+/* ---- Report stops and errors ---- */
 
 static int give_stop(struct branches *s, const struct nt_who *who, const struct nt_item *item)
 {

@@ -22,10 +22,10 @@ enum nt_branch_kind {
 
 #define NT_BRANCH_BEGIN		(1 << 0)	/* the trace begins at @to; @from is 0 */
 #define NT_BRANCH_END		(1 << 1)	/* the trace stops after @from; @to is 0 */
-/* Set with NT_BRANCH_BEGIN if the recording lacks code that the thread executed before @to */
+/* Added to NT_BRANCH_BEGIN if the recording lacks code that the thread executed before @to */
 #define NT_BRANCH_MISSING	(1 << 2)
 /*
- * Set with NT_BRANCH_MISSING if the encoder sends no messages for returns (implicit returns). The code
+ * Added to NT_BRANCH_MISSING if the encoder sends no messages for returns (implicit returns). The code
  * that the recording lacks may then have returned to code that the recording has, and that was executed
  * before @to, but could not be decoded.
  */

@@ -280,8 +280,8 @@ static int decode_frames(struct worker *w, const struct ns_stretch *s)
 
 /*
  * If no item of the part has a time, and the record has no trace or the sink was full, the encoder has
- * lost all trace since the sink's previous window. Set @w->who.time to the end of that window, which is
- * the time at which this loss began.
+ * lost all trace since the sink's last earlier record of trace. Set @w->who.time to the time of that
+ * record, which is the time at which this loss began.
  */
 static void place_loss(struct worker *w)
 {
@@ -311,7 +311,7 @@ int ns_worker_decode(struct worker *w)
 	return ns_frames_has(s) ? decode_frames(w, s) : decode_messages(w);
 }
 
-/* ---- Parts ---- */
+/* ---- Decode the parts of the trace with several threads ---- */
 
 static unsigned int nr_threads(const struct nt_session *session)
 {
@@ -542,8 +542,8 @@ int nt_session_decode(struct nt_session *session, const struct nt_consumer *cons
 	pthread_mutex_init(&job.progress_lock, NULL);
 	pthread_cond_init(&job.ended, NULL);
 	/*
-	 * do not replace nt_session::missing, which an earlier call has set, if this call decodes only some periods of
-	 * time, in which it does not find all losses, or if it only counts, so that the times of losses are less exact
+	 * if an earlier call has set nt_session::missing, keep that result if this call decodes only some periods of
+	 * time, because it does not find all losses, or if it only counts, because the times of losses are less exact
 	 */
 	job.finds_missing = !session->missing.nr || (!consumer->counts && !consumer->nr_windows);
 	if (job.finds_missing)

@@ -66,7 +66,7 @@ static int decode_cut(struct worker *w, struct ns_stretch *cut, bool begins_insi
 
 	w->stretch = cut;
 	if (begins_inside && w->cpu->has_time) {
-		/* events that changed the code before the first message of *cut have already taken effect */
+		/* begin at the time of the first message of *cut, so that earlier changes of the code are applied */
 		ns_worker_scan(w, &scan);
 		ns_worker_read_until(w, 0, &scan);
 		if (scan.time != UINT64_MAX && scan.time > w->now)

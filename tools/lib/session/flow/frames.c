@@ -67,7 +67,7 @@ static void join_messages(struct join *join, struct nt_frames_out *out)
 	memmove(out->data, out->data + nr, out->nr);
 }
 
-/* Unpack one frame at a time, so that the messages of all encoders are appended in the order in which they end. */
+/* Unpack one frame at a time, and append each message when its end is found, so that all are sorted by their ends. */
 static void join_bytes(struct join *join, const uint8_t *data, size_t size)
 {
 	unsigned int i;

@@ -15,7 +15,7 @@ struct walk {
 	 * all CPUs
 	 */
 	uint64_t	last;
-	bool		is_lost;	/* trace is missing since time @from for the reason @why */
+	bool		is_lost;	/* trace is missing from the time @from on; @why is the reason */
 	enum nt_lost	why;
 	uint64_t	from;
 };

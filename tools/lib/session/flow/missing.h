@@ -33,7 +33,7 @@ void ns_traced_lose(struct ns_traced *t, enum nt_lost why);
 /* ns_traced_count() - add the instructions of a batch that has no times */
 void ns_traced_count(struct ns_traced *t, const struct nt_batch *batch);
 
-/* ns_traced_add() - add a batch of ranges, or one other item, which lasts from @from to @to (ns) */
+/* ns_traced_add() - add a batch of ranges, or an item of another kind; it lasts from @from to @to (ns) */
 void ns_traced_add(struct ns_traced *t, const struct nt_batch *batch, uint64_t from, uint64_t to);
 
 /* ns_traced_settle() - set nt_session::missing after all parts were decoded. Return false if out of memory. */

@@ -87,7 +87,7 @@ static bool add_cpu(struct ns_stretch *s, const struct ns_setup *setup, const st
 	return ns_array_add(&s->cpus, (uint32_t)(cpu - setup->cpus));
 }
 
-/* ---- Messages ---- */
+/* ---- Find the sources of messages ---- */
 
 /*
  * The last bytes before a piece of a buffer (@before bytes), and the first bytes of the piece. A
@@ -145,7 +145,7 @@ static void see_seam(const struct nt_config *config, struct seam *seam,
 	memcpy(seam->data + seam->before, piece->data, n);
 	seam->size = seam->before + n;
 	see_messages(config, seam->data, 0, seam->before, seam->size, seen);
-	/* store the last bytes, which precede the next piece */
+	/* store the last bytes of the piece, because a message in them may continue in the next piece */
 	if (n < NT_MESSAGE_MAX) {
 		seam->before = seam->size < NT_MESSAGE_MAX ? seam->size : NT_MESSAGE_MAX;
 		memmove(seam->data, seam->data + seam->size - seam->before, seam->before);
@@ -161,7 +161,7 @@ void ns_sources_see(const struct nt_session *session, const struct ns_stretch *s
 	const struct ns_piece *piece = s->pieces.at, *end = piece + s->pieces.nr;
 	/*
 	 * a message is found by the byte before it, whose MSEO is 11. A message also begins at the start of the
-	 * stretch, unless the start was lost (@s->middle). To find it, begin with an idle byte, whose MSEO is 11 too
+	 * stretch, unless the start was lost (@s->middle). Put an idle byte, whose MSEO is 11 too, before that message
 	 */
 	struct seam seam = { .data = { NS_IDLE }, .before = !s->middle };
 	size_t at, to;

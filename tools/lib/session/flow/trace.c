@@ -102,7 +102,7 @@ bool ns_stretch_is_cut(const struct ns_stretch *s)
 	return s->lost && (!ns_frames_lost(s) || s->flags & PERF_AUX_FLAG_TRUNCATED);
 }
 
-/* ---- Cut ---- */
+/* ---- Cut the trace in the buffers into stretches ---- */
 
 static bool add_piece(struct ns_stretch *s, const struct ns_buffer *b, uint64_t from, uint64_t to)
 {
@@ -215,7 +215,7 @@ static bool cut_buffer(struct ns_trace *trace, uint32_t queue, const struct ns_b
 }
 
 /*
- * Remove the zeros that perf appends to a buffer, because the next buffer begins at their offset.
+ * Remove the zeros that perf appends to a buffer. They are not trace, so the next buffer begins at their offset.
  */
 static void drop_padding(const struct ns_queue *q)
 {
@@ -328,7 +328,7 @@ static void link_stretches(struct ns_trace *trace, const struct ns_setup *setup,
 		s = &trace->stretches.at[i];
 		find_missing(trace, s, pd->features[PD_FEAT_SHARD].there &&
 			     (!before || before->queue != s->queue));
-		/* the first message in frames is checked when the frames are unpacked */
+		/* if the trace is packed in frames, its first message is checked when the frames are unpacked */
 		if (!ns_frames_has(s))
 			look_at_begin(s, setup, pd, &last);
 		if (before && before->queue == s->queue) {

@@ -38,7 +38,7 @@ struct worker {
 	uint64_t	set_back;
 	struct nt_who	who;
 	struct ns_traced traced;	/* amount, times and losses of the trace that was decoded so far */
-	int32_t		known_tid;	/* thread for which @who was set, at the time @known_at */
+	int32_t		known_tid;	/* id of the thread that @who described at the time @known_at */
 	uint64_t	known_at;
 	uint64_t	kernel_start;
 	void		*part;
@@ -99,7 +99,7 @@ struct scan {
 	uint64_t	begin;		/* offset of the stretch in the AUX buffer */
 	size_t		piece;		/* index in ns_stretch::pieces of the next piece to read */
 	uint64_t	offset;		/* offset in the AUX buffer of the last message with a time */
-	uint64_t	time;		/* time of that message, ns; UINT64_MAX: the stretch has ended */
+	uint64_t	time;		/* time of the message at @offset, ns; UINT64_MAX: the stretch has ended */
 };
 
 /* ---- worker.c ---- */

@@ -9,8 +9,8 @@
 #include "replay-priv.h"
 
 /*
- * During a search for callers (struct ns_walk), the stacks are copied when COPY_EVENTS events, and COPY_FRAMES events
- * for each open call, were applied after the last copy.
+ * During a search for callers (struct ns_walk), the stacks are copied when the number of events since the last copy is
+ * COPY_EVENTS, plus COPY_FRAMES for each open call.
  */
 #define COPY_EVENTS	16384
 #define COPY_FRAMES	64
@@ -20,7 +20,7 @@
 /* The next event to apply among the events of one lane (the segments of one CPU) */
 struct head {
 	uint32_t	segment, event;	/* number of the segment, and number of the event in the list of the segment */
-	bool		indexed;	/* the list is ns_chunk::events; if false, the list is ns_decoded::events */
+	bool		indexed;	/* the list is ns_chunk::events; otherwise it is ns_decoded::events */
 };
 
 struct list {
@@ -36,7 +36,7 @@ struct state {
 	struct ns_stack	stack;
 	struct head	*heads;
 	uint32_t	lane;		/* lane of the last event */
-	/* position of the run after the event; @run is UINT32_MAX if the event is from the index */
+	/* position of the first run after the event; @spot.run is UINT32_MAX if the event is from the index */
 	struct ns_spot	spot;
 	uint64_t	time;		/* time of the last event, ns */
 	bool		begun;
@@ -102,7 +102,7 @@ static bool is_before(const struct state *s, uint32_t lane, struct ns_spot spot,
 	return s->spot.segment < spot.segment || (s->spot.segment == spot.segment && s->spot.run <= spot.run);
 }
 
-/* ---- Model of calls ---- */
+/* ---- Apply events to the model of calls ---- */
 
 /* Store a call that starts. If the array is full, drop the oldest call. */
 static bool note_call(struct ns_stack *stack, struct ns_frame *frame, const struct ns_event *e)
@@ -171,8 +171,8 @@ static void begin_walk(struct ns_walk *walk)
 }
 
 /*
- * Apply event @c of the thread, which is on @lane. @spot is the segment of the event, and the number in this segment of
- * the run that follows the event. Return false if out of memory.
+ * Apply event @c of the thread, which is on @lane. @spot is the position of the first run of this lane after the event.
+ * Return false if out of memory.
  */
 static bool take_event(struct ns_walk *walk, uint32_t lane, struct ns_spot spot, const struct ns_call_event *c)
 {
@@ -199,13 +199,13 @@ static bool take_event(struct ns_walk *walk, uint32_t lane, struct ns_spot spot,
 	return ns_stack_take(&now->stack, &e) >= 0;
 }
 
-/* ---- Walk ---- */
+/* ---- Apply the events of a thread in order ---- */
 
 /*
  * Set *list to the events of the lane's next segment, for a search for callers up to @time. The index has a short list
  * of events (ns_chunk::events), which lacks calls that return in the same segment. Use this list if the search applies
- * all events of the segment, because @before is set or the segment ends before @time. Otherwise decode the segment to
- * get all of its events. Return false after an error.
+ * all events of the segment, which is true if the caller has set @before or the segment ends before @time. Otherwise
+ * decode the segment to get all of its events. Return false after an error.
  */
 static bool list_events(struct ns_walk *walk, uint32_t lane, uint64_t time, bool before, struct list *list)
 {
@@ -227,9 +227,9 @@ static bool list_events(struct ns_walk *walk, uint32_t lane, uint64_t time, bool
 }
 
 /*
- * Return the thread's next event on @lane. The search for callers ends before the run @to of the lane @to_lane, which
- * has the time @time. Return NULL if @lane has no further event before this run, or after an error, for which *err is
- * set.
+ * Return the thread's next event on @lane. The search for callers ends before the run at @to on the lane @to_lane.
+ * @time is the time of this run. Return NULL if @lane has no further event before this run, or after an error, for
+ * which *err is set.
  */
 static const struct ns_call_event *head_of(struct ns_walk *walk, uint32_t lane, uint32_t to_lane, struct ns_spot to,
 					   uint64_t time, bool *err)
@@ -260,9 +260,9 @@ static const struct ns_call_event *head_of(struct ns_walk *walk, uint32_t lane, 
 }
 
 /*
- * Return true if a search for callers can continue from here to any later position. The index lacks the calls that
- * return in the same segment. If the search has applied only some of the events that the index has of a segment, it
- * cannot continue to a position inside this segment, because calls that are open at this position may be missing.
+ * Return true if a search for callers can continue from here to any later position. The events in the index lack calls
+ * that return in the same segment. If the search has applied the first of a segment's events in the index, but not all,
+ * it cannot continue to a position inside this segment, because calls that are open there may be missing.
  */
 static bool is_between_segments(const struct ns_walk *walk)
 {
@@ -297,8 +297,8 @@ static bool keep_copy(struct ns_walk *walk)
 }
 
 /*
- * Let the event after @e be the next one on its lane. If the thread has several stacks, the list of events that the
- * index has of the segment may be incorrect, so let the next events come from the decoded segment, which has all of
+ * Let the event after @e be the next one on its lane. If the thread has several stacks, the segment's list of events in
+ * the index (ns_chunk::events) may be incorrect. Then take the next events from the decoded segment, which has all of
  * them.
  */
 static void pass_event(const struct ns_walk *walk, struct head *head, const struct ns_lane *lane, const struct ns_call_event *e)
@@ -336,8 +336,8 @@ static bool walk_to(struct ns_walk *walk, uint32_t lane, struct ns_spot spot, ui
 			then.time = e->time;
 			then.spot.segment = walk->now.heads[i].segment;
 			/*
-			 * an event from the index does not contain the number of a run. Use the end of its segment,
-			 * because events from the index are only used if the whole segment is before @spot
+			 * an event from the index has no number of a run. Use the end of the segment, because
+			 * events from the index are only used if the whole segment is before @spot
 			 */
 			then.spot.run = walk->now.heads[i].indexed ? UINT32_MAX : e->run;
 		}
@@ -415,7 +415,7 @@ void ns_walk_free(struct ns_walk *walk)
 	free(walk);
 }
 
-/* ---- Callers ---- */
+/* ---- List the callers at a position ---- */
 
 /*
  * Return true if the code of the caller is loaded in address space @space. After exec, a caller in the kernel is still

@@ -327,7 +327,7 @@ static uint64_t time_before(const struct nt_replay *replay, uint64_t insn)
 		for (l = replay->lanes.at; l < replay->lanes.at + replay->lanes.nr; l++) {
 			size_t nth = ns_lower_bound(l->segments.nr, l->segments.at[i].last < mid);
 
-			/* add all instructions of the segment in which @mid is, so the sum is an upper limit */
+			/* add all instructions of the segment at the time @mid, so that the sum is an upper limit */
 			sum += nth >= l->segments.nr ? l->insns :
 			       l->segments.at[nth].before + (l->segments.at[nth].first < mid ? l->segments.at[nth].insns : 0);
 		}
@@ -417,8 +417,8 @@ bool nt_replay_where(struct nt_replay *replay, int32_t tid, struct nt_replay_pla
 /* ---- Steps ---- */
 
 /*
- * Move backwards from the current run to the thread's previous run, or forwards to the next run of any thread. If
- * trace is missing before the thread's next run, move forwards to that run.
+ * If @backwards is set, move to the thread's previous run. Otherwise move to the next run, which may be of another
+ * thread; but if trace is missing before the next run of the thread @tid, move to that run.
  */
 static int step_thread(struct nt_replay *replay, int32_t tid, bool backwards)
 {
@@ -440,8 +440,8 @@ static int step_thread(struct nt_replay *replay, int32_t tid, bool backwards)
 	if (ret <= 0)
 		return ret;
 	/*
-	 * if the step is through the instructions of all threads (NS_ANY_THREAD), and the next run is on another CPU,
-	 * do not report trace that is missing before the current run on its CPU
+	 * @gap is true if trace of this CPU is missing before the current run. Do not report this if the step is
+	 * through all threads (NS_ANY_THREAD) and leads to a run on another CPU
 	 */
 	gap &= tid != NS_ANY_THREAD || lane == replay->lane;
 	run = ns_replay_run(replay, lane, spot);

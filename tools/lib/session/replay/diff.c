@@ -35,7 +35,7 @@ struct side {
 	struct page	*pages;
 	NS_ARRAY(struct call) calls;
 	bool		over;		/* the thread has no more code */
-	/* @before and @now are parts of one piece of nt_path_next(), divided where the other thread's piece ended */
+	/* @before and @now were one piece of nt_path_next(), which was divided at the end of the other thread's piece */
 	bool		split;
 };
 
@@ -88,8 +88,9 @@ static bool is_call(const struct nt_piece *piece)
 }
 
 /*
- * Add the call at the end of the last piece of code, or end calls if the piece ends with a return. A return ends all
- * calls that are newer than the returning one, because longjmp() ends several calls. Return false if out of memory.
+ * Add the call at the end of the last piece of code, or end calls if the piece ends with a return. A return also ends
+ * all calls that are newer than the call that returns, because longjmp() ends several calls. Return false if out of
+ * memory.
  */
 static bool follow_call(struct side *s)
 {
@@ -150,14 +151,14 @@ static void free_side(struct side *s)
  * thread has an equal sequence of calls.
  */
 struct anchor {
-	/* hash of all NT_DIFF_CALLS calls, and number (side::nth) of the piece of code that the first of them enters */
+	/* hash of these calls, and number (side::nth) of the piece of code at the target of the first call */
 	uint64_t	hash, nth;
 	size_t		index;
 };
 
 struct anchors {
 	NS_ARRAY(struct anchor) all;
-	bool		over;		/* the thread ends after the calls in @all */
+	bool		over;		/* the thread has no more calls after those in @all */
 };
 
 static uint64_t hash_address(struct side *s, uint64_t space, uint64_t addr, uint64_t hash)
@@ -169,8 +170,8 @@ static uint64_t hash_address(struct side *s, uint64_t space, uint64_t addr, uint
 }
 
 /*
- * Find up to @max next calls of a thread. If the thread ends before, add NT_DIFF_CALLS more elements, which are the
- * same for each thread, so that the ends of two threads are equal like calls.
+ * Find up to @max next calls of a thread. If the thread has fewer, add NT_DIFF_CALLS elements that are the same for
+ * each thread. The ends of two threads are then compared like calls, and are equal.
  */
 static bool find_anchors(const struct side *from, bool gap, size_t max, struct anchors *out)
 {
@@ -342,7 +343,7 @@ static bool count(const struct side *s, uint64_t nr, struct nt_diff_side *side)
 		side->called += piece.space == side->space && piece.start == place.start && how != NT_END_BRANCH;
 		how = piece.how;
 	}
-	/* do not count the last of the executions, which is the one after which the threads continue differently */
+	/* do not count the last execution, because it is the one at which the threads differ */
 	side->executed -= side->executed > 0;
 	side->called -= side->called > 0;
 	nt_path_free(path);

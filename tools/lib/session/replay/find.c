@@ -116,8 +116,8 @@ static bool is_too_far(const struct search *s, const struct ns_chunk *chunk)
 }
 
 /*
- * Search a lane from the run at @spot on, or, in a backward search, the runs before it. @gap is true if trace is
- * missing before the run at @spot.
+ * Search the run at @spot and the later runs of a lane, or, in a backward search, the runs before @spot. @gap is true
+ * if trace is missing before the run at @spot.
  */
 static int search_lane(struct search *s, uint32_t lane, struct ns_spot spot, bool gap)
 {

@@ -17,7 +17,7 @@
 
 #define SEGMENT		(64 << 10)	/* default minimum number of bytes of trace in a segment */
 
-/* ---- Index ---- */
+/* ---- Make the index ---- */
 
 /* Return true if SYNC removes the returns that the encoder expects, so that a new decoder can begin there. */
 static bool resets_returns(const struct nt_config *nt)
@@ -113,7 +113,7 @@ static bool add_part(struct nt_replay *replay, struct ns_replay_part *p, const s
 	ok = ok && (!p->pairs || ns_pairs_end(p->pairs, &p->now));
 	if (ok && lane->lost)
 		first->gap = first->has_gap = true;
-	/* if a ring has overwritten the start of the part, the part does not continue the lane's last segment */
+	/* if a ring buffer has overwritten the start of the part, trace is missing between the last segment and it */
 	first->gap |= (s->middle || ns_frames_lost(s)) && lane && lane->segments.nr;
 	first->has_gap |= first->gap;
 	for (i = 0; ok && i < p->segments.nr; i++)

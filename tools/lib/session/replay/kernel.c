@@ -19,7 +19,7 @@ static void free_file(const struct nt_replay_object *file)
 {
 	if (file->data)
 		munmap((void *)file->data, file->size);
-	/* only the path of a module's file was allocated */
+	/* the file of a module has sections and an allocated path; other paths are string literals */
 	if (file->nr_sections)
 		free((char *)file->path);
 	free((void *)file->sections);
@@ -57,7 +57,7 @@ static bool add_headers(Elf *elf, int class, const struct nt_replay_object *file
 	 */
 	GElf_Ehdr ehdr = {
 		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, class, ELFDATA2LSB, EV_CURRENT }, .e_type = ET_DYN,
-		.e_machine = EM_RISCV, .e_version = EV_CURRENT, .e_flags = 1 /* RVC */, .e_shstrndx = 3,
+		.e_machine = EM_RISCV, .e_version = EV_CURRENT, .e_flags = 1 /* EF_RISCV_RVC */, .e_shstrndx = 3,
 	};
 	GElf_Phdr segment = { .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_vaddr = file->start, .p_memsz = file->end - file->start };
 	GElf_Shdr text = { .sh_name = 1, .sh_type = SHT_NOBITS, .sh_flags = SHF_ALLOC | SHF_EXECINSTR, .sh_addr = file->start, .sh_addralign = 2 };

@@ -27,9 +27,9 @@ static bool has_file(struct nt_session *session, const struct ns_map *map)
 }
 
 /*
- * Add a file to the list, unless the list already has the file, or a file that overlaps it or has the same path. But
- * if nt_replay_options::cpus is set, an address does not show which of these two files executes, so set the size of
- * both to 0, and settle() removes them later. Return false if out of memory.
+ * Add a file to the list, unless the list already has this file, or another file that overlaps it or has the same path.
+ * But if nt_replay_options::cpus is set, an address does not show whether the file or the other one executes. Then set
+ * the size of both to 0, so that settle() removes them. Return false if out of memory.
  */
 static bool add_file(const struct nt_replay *replay, struct ns_files *files, struct nt_replay_object *file)
 {
@@ -212,7 +212,7 @@ bool nt_replay_change(struct nt_replay *replay, uint64_t *space, bool backwards,
 			continue;
 		*space = replay->spaces.at[nth];
 		differs = nt_replay_files(replay, *space) != list;
-		/* the change happened when the later one of the two address spaces, between which it is, began */
+		/* the change happened when the later one of the two address spaces before and after the change began */
 		if (!backwards || !differs)
 			*time = generation_of(replay, *space)->since;
 		if (differs)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Select the events of a segment that change the callers of later code. If a call returns in the same
- * segment, this call and the calls that it made have no further effect on the model of calls
+ * Select the events of a segment that are needed to find the callers of code after the segment. If a
+ * call returns in the same segment, this call and the calls that it made have no further effect on the model of calls
  * (callstack.h). Their events are left out, so that few events are needed to find the callers at a
  * late position.
  */
@@ -22,11 +22,11 @@ struct open_call {
 
 struct ns_pairs {
 	struct nt_replay *replay;
-	/* a stack without calls, which ns_code_before() needs for its session and its cache */
+	/* ns_code_before() uses the session and the cache of this stack, which has no calls */
 	struct ns_stack	stack;
 	NS_ARRAY(struct ns_call_event) events;
 	NS_ARRAY(struct open_call) open;
-	struct ns_call_event last;	/* time and thread of the last event, if it was left out */
+	struct ns_call_event last;	/* time and thread of the last event, if it is not in @events */
 	bool		left_out;
 	bool		too_many;	/* the segment has too many events for the index, so that some were dropped */
 	bool		one_stack;	/* see struct ns_chunk */

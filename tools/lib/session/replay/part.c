@@ -49,8 +49,8 @@ static void note_lines(struct ns_replay_part *p, const struct nt_range *r)
 
 /*
  * Return the thread that executes a range. The kernel writes the id of the next thread some time before it switches to
- * that thread, and code up to the switch still belongs to the previous thread. In a replay for nt_path_next(), and if
- * the recording has a filter, the thread whose id was written last is returned, even before the switch.
+ * that thread, and code up to the switch still belongs to the previous thread. But in a replay for nt_path_next(), or
+ * if the recording has a filter, return the thread whose id was written last, even before the switch.
  */
 static const struct nt_who *owner_of(const struct ns_replay_part *p, const struct nt_who *who, const struct nt_range *range)
 {
@@ -151,7 +151,7 @@ static int give_branch(struct ns_replay_part *p, const struct nt_who *who, const
 	return p->branches.ranges(p->branch_part, who, &one);
 }
 
-/* Return true if the last branch was of the same thread, and trace has not started since that branch. */
+/* Return true if the last branch was of the same thread, and trace has not stopped and started again since. */
 static bool follows(const struct ns_replay_part *p, const struct nt_who *who)
 {
 	return p->pairs && p->follows && !p->slice && who->tid == p->tid && p->running.known && !p->running.switching &&
@@ -177,8 +177,9 @@ static int take_end(struct ns_replay_part *p, const struct nt_who *who, const st
 }
 
 /*
- * Add a range of user code to the index in the fast way. Return 1; 0 if the caller must call take_range(), because
- * trace may be missing before the range, or ns_pairs_take() cannot apply its branch; -1 if out of memory.
+ * Add a range of user code to the index, with less work than take_range(). Return 1; 0 if the caller must call
+ * take_range(), because trace may be missing before the range, or ns_pairs_take() cannot apply the branch at the end of
+ * the range; -1 if out of memory.
  */
 static int take_plain(struct ns_replay_part *p, const struct nt_who *who, const struct nt_range *range)
 {

@@ -8,7 +8,7 @@
 
 #define NS_NOTED	256	/* number of entries of ns_replay_part::noted */
 
-/* Entry of a cache of ranges whose bits are already set in ns_chunk::lines. If @end is 0, the entry is empty. */
+/* Entry of a cache of ranges that are already marked in ns_chunk::lines. If @end is 0, the entry is empty. */
 struct ns_noted {
 	uint64_t	start, end;
 };
@@ -31,9 +31,9 @@ struct ns_replay_part {
 	uint64_t	number;
 	uint64_t	time;
 	uint64_t	lost;		/* time from which on trace is missing, ns; 0: no trace is missing */
-	uint64_t	cut;		/* offset of a SYNC at which a segment may begin; 0: none */
-	unsigned int	owners;		/* number of Ownership messages since the SYNC at @cut */
-	uint32_t	next_run;	/* index in the segment of the run after the current range and its branch */
+	uint64_t	cut;		/* offset of a SYNC at which the next segment can begin; 0: none */
+	unsigned int	owners;		/* number of Ownership messages after the SYNC at offset @cut */
+	uint32_t	next_run;	/* index in the segment of the first run after the current range */
 	int32_t		tid;		/* thread of the last branch */
 	bool		can_cut, has_time, gap, trap, slice, skip, has_first;
 	bool		follows;	/* trace has not started between the last branch and the next range */

@@ -11,7 +11,7 @@
 #define LOOPS		64	/* entries of the cache of loops; a power of two */
 #define SIGNAL_RUNS	(1 << 16)	/* a signal handler with this number of runs or more is part of the path */
 
-/* The next run of the thread on a lane */
+/* The next run of the thread among the runs of one lane (struct ns_lane) */
 struct head {
 	struct ns_spot	spot;
 	uint64_t	time;		/* time of this run, if @found */
@@ -166,7 +166,7 @@ static bool skip_signal(struct nt_path *p, const struct ns_run **run)
 		*run = next;
 		ahead->heads = NULL;
 	} else if (!err) {
-		/* read *run again, because the segments that @ahead has read may have removed it from the cache */
+		/* read *run again, because its segment may have left the cache while @ahead read other segments */
 		p->next--;
 		*run = next_run(p, &err);
 	}

@@ -25,7 +25,7 @@ struct ns_run {
 	bool		gap;		/* trace is missing before the run */
 	uint8_t		how;		/* enum nt_end; NT_END_LINEAR if the PC continues after the run */
 	uint8_t		last_len;	/* length of the last instruction of the run, half-words */
-	bool		trap;		/* code that is not selected to be shown may have executed before the run */
+	bool		trap;		/* code that is not shown, such as the kernel, may have run before this run */
 };
 
 /* A branch that the model of calls needs, in a compact form of struct ns_event */
@@ -35,12 +35,12 @@ struct ns_call_event {
 	uint32_t	image;
 	int32_t		tid;
 	/*
-	 * in ns_decoded::events: number of runs of the segment that are before the event; in ns_chunk::events: index of
-	 * the event in ns_decoded::events of the same segment
+	 * for an event in ns_decoded::events, the number of runs of the segment before the event; for an event in
+	 * ns_chunk::events, its index in ns_decoded::events of the same segment
 	 */
 	uint32_t	run;
 	uint8_t		kind, flags, length;
-	/* the CPU executed another thread directly before the event, or trace was lost */
+	/* first event after the CPU executed another thread, or after trace was lost */
 	bool		slice;
 };
 
@@ -49,7 +49,7 @@ struct ns_chunk {
 	uint64_t	part, from, to;	/* arguments of ns_decoder_run() */
 	uint64_t	floor;		/* earliest time that an instruction of the segment can have, ns */
 	uint64_t	first, last;	/* times of the first and the last run of the segment, ns */
-	uint64_t	before;		/* number of instructions of the lane before this segment */
+	uint64_t	before;		/* number of instructions in all earlier segments of the lane (ns_lane) */
 	uint64_t	insns;
 	uint64_t	threads;	/* ns_thread_bit() of the threads that the segment contains */
 	uint32_t	runs;
@@ -84,8 +84,8 @@ struct ns_decoded {
 };
 
 /*
- * Position of a run of a lane (spot). @segment is an index into the segments of the lane, and @run is an index into the
- * runs of this segment.
+ * Position of a run in a lane (struct ns_lane). @segment is an index into the segments of the lane, and @run is an
+ * index into the runs of this segment.
  */
 struct ns_spot {
 	uint32_t	segment, run;
@@ -109,7 +109,7 @@ struct nt_replay {
 	NS_ARRAY(struct ns_files) files;
 	NS_ARRAY(int) lists;		/* result of nt_replay_files() for each of @spaces; -2: not yet known */
 	struct ns_files	kernel;
-	bool		has_kernel;	/* @kernel is complete */
+	bool		has_kernel;	/* the list @kernel was already made */
 	uint64_t	insns;
 	struct ns_all_gaps gaps;
 	struct ns_decoder *decoder;

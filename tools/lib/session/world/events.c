@@ -30,7 +30,7 @@ struct nt_events {
 	unsigned int	long_size;
 };
 
-/* ---- Formats ---- */
+/* ---- Read the formats of events ---- */
 
 struct cursor {
 	const uint8_t	*at, *end;

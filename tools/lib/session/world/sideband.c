@@ -175,7 +175,7 @@ const struct ns_map *ns_generation_map(const struct ns_generation *gen, uint64_t
 	return ns_maps_find(gen->maps, addr);
 }
 
-/* ---- Build ---- */
+/* ---- Build the sideband from records ---- */
 
 static bool changed(struct ns_sideband *sb, uint64_t time)
 {

@@ -64,8 +64,8 @@ static int visit_cmp(const void *a, const void *b)
 
 /*
  * If two perf events report the same switch, remove one of the two records. Do not remove switches
- * to a CPU without trace. Two of these in a row may be different switches, because the list may lack
- * the switch away from the CPU between them: ns_visits_build() stores a switch away from a CPU only if
+ * to a CPU without trace. Two of these in a row may be different switches, because the list may lack a
+ * switch away from the CPU that was between the two: ns_visits_build() stores a switch away from a CPU only if
  * it happened after perf first disabled an event.
  */
 static void drop_repeated(struct ns_visits *visits)
