@@ -18,7 +18,7 @@
 
 static const struct command {
 	const char *name;
-	int (*run)(int argc, char **argv);	/* NULL: a command of ntrace-dev */
+	int (*run)(int argc, char **argv);	/* NULL: not in this program, but in ntrace-dev */
 	const char *help;
 } commands[] = {
 #ifdef ONLY_RECORD

@@ -200,8 +200,8 @@ int py_branches(struct py_recording *r, const struct py_branch **branches, size_
 /* ---- Instructions ---- */
 
 /*
- * Get the number of @name. If the name with the number @last is the same, use @last again, because instructions of
- * one function and of one file are adjacent. Otherwise add the name. Return false if out of memory.
+ * Set *number to the index of @name in r->names. @last is the index of the previous instruction's name, which is often
+ * the same; then use it. Otherwise add @name, even if it is elsewhere in r->names. Return false if out of memory.
  */
 static bool number_of(struct py_recording *r, const char *name, uint32_t last, uint32_t *number)
 {

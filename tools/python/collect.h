@@ -24,7 +24,7 @@ struct py_call {
 	uint64_t	at;		/* number of instructions that the thread executed before the call */
 	uint64_t	insns;		/* number of instructions in the call, and in the calls that it made */
 	int32_t		cpu, pid, tid;	/* -1: not known */
-	/* number of the thread's stack, from 0, in the order of tid; see nt_slice::thread */
+	/* number of the call stack, from 0, in the order of tid; a thread may have several (nt_slice::thread) */
 	uint32_t	thread;
 	uint32_t	object, symbol;	/* numbers of names, see py_name() */
 	uint8_t		kind, open;	/* enum nt_branch_kind of the entry; 1 if the end of the call was not recorded */

@@ -38,7 +38,7 @@ struct merge {
 	uint64_t	begun, turn;
 };
 
-/* ---- One stretch ---- */
+/* ---- Store or print the lines of one stretch ---- */
 
 static bool reserve(struct lines *l, size_t n)
 {

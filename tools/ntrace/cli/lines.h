@@ -20,8 +20,8 @@
 struct merge;
 
 struct lines {
-	struct merge *direct;	/* the merge if lines are printed directly; NULL: lines are stored */
-	uint64_t nth;		/* number of the stretch, in the order of merge_begin() */
+	struct merge *direct;	/* if lines are printed at once, the merge that prints them; NULL: lines are stored */
+	uint64_t nth;		/* number of the stretch, from 0, in the order of the calls of merge_begin() */
 	char	*text;
 	size_t	len, room;
 	size_t	begin;		/* offset in @text at which the current line starts */
@@ -44,11 +44,11 @@ void lines_add(struct lines *lines, const char *fmt, ...) __attribute__((format(
 void lines_add_text(struct lines *lines, const char *text);
 
 /*
- * lines_room() - return memory for up to @size bytes of the line, which the caller writes with
- * functions of put-text.h
+ * lines_room() - return memory into which the caller writes up to @size bytes of the current line, with
+ * functions of put-text.h. Return NULL if out of memory; lines_end() then fails
+ * lines_done() - add the bytes that the caller has written to the line; they end before @end
+ * lines_grow() - allocate memory for lines_room(), its only caller
  *
- * Return NULL if out of memory; lines_end() then fails. The caller then passes the end of the written
- * bytes to lines_done() as @end, which adds them to the line.
  */
 char *lines_grow(struct lines *lines, size_t size);
 static inline char *lines_room(struct lines *lines, size_t size)
@@ -93,14 +93,14 @@ void merge_directly(struct merge *merge);
 /*
  * merge_begin() - start to create the lines of a stretch (nt_stretch) in @lines
  *
- * Call it for the stretches in the order in which merge_add() adds their lines.
+ * Begin the stretches in the same order in which merge_add() is later called for them.
  */
 void merge_begin(struct merge *merge, struct lines *lines);
 void merge_free(struct merge *merge);
 
 /*
- * merge_add() - add the lines of the next stretch of a buffer, after the last of them was created.
- * Return -1 with errno if writing failed.
+ * merge_add() - add the lines of the next stretch of a buffer. Call this function when @lines has all lines
+ * of the stretch. Return -1 with errno if writing failed.
  */
 int merge_add(struct merge *merge, unsigned int buffer, struct lines *lines);
 

@@ -25,7 +25,7 @@ const char *losses_reason(enum nt_lost why)
 	return reasons[why].why;
 }
 
-/* Return true if the CPU has decoded trace, whose rate is assumed for the missing trace. */
+/* Return true if the lost instructions can be estimated from the instructions per ns of the decoded trace. */
 static bool can_estimate(const struct nt_missing *m)
 {
 	return !m->ns || (m->ns < m->all_ns && m->traced_insns);

@@ -13,7 +13,7 @@ bool losses_any(const struct nt_session *session);
  *
  * Print nothing if no trace is missing. Call this function after nt_session_decode().
  *
- * Return: true if trace is missing.
+ * Return true if trace is missing.
  */
 bool losses_print(const struct nt_session *session);
 

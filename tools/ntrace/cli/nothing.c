@@ -15,7 +15,7 @@
 #define MAX_LISTED	12
 #define NEAR		5
 
-/* The CPUs, threads and times of a recording, which are found by decoding it without a filter */
+/* The CPUs, threads and times of a recording, found by decoding it without a filter */
 struct there {
 	NS_ARRAY(int32_t) cpus;
 	NS_ARRAY(int32_t) tids;
@@ -98,7 +98,7 @@ static void list_near(const struct nt_calls *calls, const char *name)
 		fprintf(stderr, "%s%s", i ? ", " : ". The nearest names of functions that ran are ", near[i].name);
 }
 
-/* ---- Sentences ---- */
+/* ---- Print why a command found nothing ---- */
 
 /* Return the number of calls of the functions with a name, and add to @open the number of calls without start or end. */
 static uint64_t count_calls(struct nt_session *session, const struct nt_calls *calls, const char *name, uint64_t *open)

@@ -138,7 +138,7 @@ static int print_help(const char *usage, const struct option_entry *options)
 	return EXIT_CLEAN;
 }
 
-/* ---- Parse ---- */
+/* ---- Parse the command line ---- */
 
 static int options_hint(const char *command)
 {

@@ -43,7 +43,7 @@ option_setter option_list;
 #define OPTION_CALL(letter, name, arg, set, to, help)	{ letter, name, arg, set, to, 0, help }
 /* Entry that includes the options of another table. The help only prints their names, after the text @help. */
 #define OPTION_TABLE(table, help)	{ 0, "", NULL, NULL, table, 0, help }
-/* One of several options that exclude each other. The setter checks this, and stores @value. */
+/* One of several options that exclude each other. @set refuses a second one of them, and stores @value. */
 #define OPTION_KIND(name, arg, set, to, value, help)	{ 0, name, arg, set, to, value, help }
 
 /*

@@ -12,7 +12,7 @@
 #include "output.h"
 #include "session/file/whole-file.h"
 
-/* a failure of the standard output was reported, which must happen only once */
+/* a failure of the standard output was reported, so do not report another one */
 static bool reported;
 
 /*

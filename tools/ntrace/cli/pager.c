@@ -10,7 +10,7 @@
 #include "pager.h"
 
 static const char default_pager[] = "if command -v less >/dev/null; then less; else cat; fi";
-static pid_t pager;	/* 0: none */
+static pid_t pager;	/* process ID of the pager; 0: no pager was started */
 
 /*
  * Let the pager read the end of the output, and wait until the user leaves it. Return false if the shell found no such
@@ -29,7 +29,7 @@ static bool wait_for_pager(void)
 	return !WIFEXITED(status) || WEXITSTATUS(status) < 126;
 }
 
-/* The terminal stays with the pager, which ignores SIGINT, until the user leaves the pager. */
+/* At a signal, wait until the user leaves the pager, which ignores SIGINT. Only then let the signal end the command. */
 static void on_end(int nr)
 {
 	if (pager)

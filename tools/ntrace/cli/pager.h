@@ -12,7 +12,7 @@
  */
 void pager_begin(void);
 
-/* pager_end() - wait until the user leaves the pager, if there is one. Return false if there is no such program. */
+/* pager_end() - wait until the user leaves the pager, if there is one. Return false if it could not be executed. */
 bool pager_end(void);
 
 #endif /* NTRACE_TOOL_PAGER_H */

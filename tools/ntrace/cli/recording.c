@@ -28,7 +28,7 @@
 static const char default_input[] = "perf.data";
 
 /*
- * advice to the user how the command needs less memory; NULL: no limit is set
+ * advice to the user how the command needs less memory; NULL: the command has not limited its memory
  */
 static const char *memory_cure;
 
@@ -205,7 +205,7 @@ static struct nt_session *open_session(const struct recording_options *options)
 	if (!nt_session_open(&session, options->input, &options->session))
 		return session;
 	error = nt_session_error(session);
-	/* if the standard output is redirected to the recording, the shell has made it empty, which is the cause */
+	/* if the output is redirected to the recording, opening failed because the shell has emptied the recording */
 	if (!output_is_input()) {
 		fprintf(stderr, "ntrace: %s\n", error);
 		if (access(options->input, F_OK) || strstr(error, "no recording"))
@@ -277,7 +277,7 @@ bool recording_has_room(const struct nt_session *session, const char *path, uint
 		return true;
 	snprintf(folder, sizeof(folder), "%s", path);
 	slash = strrchr(folder, '/');
-	/* if the output does not exist, use its folder */
+	/* if @path does not exist yet, check the file system of its folder */
 	if (access(folder, F_OK))
 		snprintf(slash ? slash + 1 : folder, 2, "%s", ".");
 	nt_session_info(session, &info, sizeof(info));

@@ -11,7 +11,7 @@
 
 /* Options for raw trace, which replaces a recording */
 struct raw_options {
-	NS_ARRAY(const char *) traces;	/* files of raw trace; if the array is empty, a recording is read */
+	NS_ARRAY(const char *) traces;	/* names of the files of raw trace; if there are none, a recording is read */
 	NS_ARRAY(const char *) elfs;
 	unsigned long	freq;		/* frequency of timestamps in Hz; 0: not known */
 	struct options	encoder;
@@ -61,7 +61,7 @@ struct option_entry *recording_encoder(struct options *options);
 	OPTION_CALL(0, "threads", "N", recording_threads, &(r)->session, "processors to use (all)"), \
 	OPTION_FLAG(0, "strict", &(r)->strict, "exit with 1 if trace was lost or could not be decoded")
 
-/* Options of commands that print names of functions or source lines */
+/* NAME_OPTIONS() - table entries for commands that print names of functions or source lines */
 #define NAME_OPTIONS(r)										\
 	OPTION_CALL(0, "modules", "DIR", recording_folder, &(r)->session.modules,		\
 		    "files of the kernel's modules, for lines; subfolders are searched"),	\

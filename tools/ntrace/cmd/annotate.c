@@ -54,7 +54,7 @@ struct view {
 	int		line;		/* line of @file that was printed last */
 };
 
-/* ---- Find ---- */
+/* ---- Find functions and jumps ---- */
 
 static bool is_same_function(const struct nt_profile_insn *a, const struct nt_profile_insn *b)
 {
@@ -123,7 +123,7 @@ static bool find_jumps(struct view *v, const struct nt_profile *profile)
 	return true;
 }
 
-/* ---- Print ---- */
+/* ---- Print functions, jumps and loops ---- */
 
 /* Print the source line of an instruction. If the previous instruction has the same line, print nothing. */
 static void print_source(struct view *v, const struct nt_frame *frame)
@@ -147,7 +147,7 @@ static void print_source(struct view *v, const struct nt_frame *frame)
 	printf("%s:%d\t%.*s\n", nt_base_name(frame->file), frame->line, at ? (int)strcspn(at, "\n") : 0, at ?: "");
 }
 
-/* Return the minimum number of iterations of the runs that nt_loop::by_size[n] counts. */
+/* Return the minimum number of iterations of a loop's runs that by_size[n] of struct nt_loop counts. */
 static uint64_t least_of(unsigned int n)
 {
 	return n ? UINT64_C(1) << (n - 1) : 0;
@@ -173,7 +173,7 @@ static void print_sizes(const struct nt_loop *loop, const char *format)
 	}
 }
 
-/* Return the index in nt_loop::by_size of the element that counts the median run. */
+/* Return the index in loop->by_size of the median run, if the runs are sorted by their number of iterations. */
 static unsigned int median_of(const struct nt_loop *loop)
 {
 	unsigned int n = 0;

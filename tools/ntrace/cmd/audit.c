@@ -33,7 +33,7 @@ struct counts {
 
 struct audit {
 	struct recording_options recording;
-	bool		pads;		/* --landing-pads was given */
+	bool		pads;		/* check that indirect calls and jumps go to lpad (--landing-pads) */
 	struct nt_session *session;
 	struct nt_chains *chains;
 	NS_ARRAY(struct find) finds;

@@ -32,14 +32,14 @@ struct decode {
 	bool		detect;
 	struct pcs	*pcs;
 	uint64_t	problems;	/* number of errors, losses and gaps */
-	bool		found;		/* the flow has returned an item */
+	bool		found;		/* the decoder (struct nt_flow) has returned at least one item */
 	uint64_t	before_sync;	/* messages skipped before syncs, the sum that SYNC items report */
 	uint64_t	ranges;
 	uint64_t	insns;
 	unsigned int	id;		/* ID of the current stream */
-	/* one flow for each trace ID with --frames; otherwise one for the file */
+	/* decoders; with --frames, one for each trace ID (the index); otherwise only one, for the file */
 	struct nt_flow	*flows[NT_FRAMES_IDS];
-	uint64_t	hinted;		/* bit N is set after the hint for error code -N was printed */
+	uint64_t	hinted;		/* bit N is set if the hint for error code -N was already printed */
 	struct missing	missing;	/* addresses without code */
 };
 
@@ -305,8 +305,8 @@ static void print_skipped(const struct decode *decode, const struct nt_stats *st
 }
 
 /*
- * Report messages that were not decoded because no message with SYNC of their source follows. Messages that an
- * item has already reported are not reported again. Return false if messages were reported.
+ * Report messages that were not decoded because no message with SYNC of their source follows. Leave out messages
+ * that were already reported by an item of the decoder. Return false if messages were reported.
  */
 static bool are_all_decoded(const struct decode *decode)
 {

@@ -35,7 +35,7 @@ struct flight_command {
 	struct flight_output output;
 	bool		save, calls, clear, has_output;
 	size_t		number;		/* number of calls to print; 0: not given */
-	uint8_t		*data;		/* the record */
+	uint8_t		*data;		/* record of the flight recorder, @size bytes */
 	size_t		size;
 	void		*dump;		/* the mapped crash dump; NULL: the record is not from a crash dump */
 	size_t		dump_size;
@@ -304,7 +304,7 @@ static int save(struct flight_command *c)
 	return c->flight.damaged ? EXIT_TRACE : EXIT_CLEAN;
 }
 
-/* ---- calls ---- */
+/* ---- ntrace flight calls ---- */
 
 static int calls(const struct flight_command *c)
 {

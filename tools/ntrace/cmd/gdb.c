@@ -35,7 +35,7 @@ struct gdb {
 	unsigned long	pid;
 	const char	*gdb, *listen;
 	bool		stdio, kernel, machine;
-	char		**args;		/* additional arguments of gdb */
+	char		**args;		/* arguments of the user that are passed to gdb */
 	pid_t		child;		/* gdb, if this command has started it */
 	int		listener;	/* socket to which @child connects, or -1 */
 	struct whole_file socket;

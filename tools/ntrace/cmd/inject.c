@@ -26,7 +26,7 @@ static const char usage[] =
 	"Write a file with samples in place of the trace, for a perf without N-Trace and other readers of\n"
 	"perf.data. Each sample has the branches before it and the calls that are open.\n";
 
-#define SAMPLE_ID	1ULL	/* all samples belong to the file's only event */
+#define SAMPLE_ID	1ULL	/* ID of the file's only event, which all samples have */
 #define TIME_AT		32	/* offset of a sample's time, after the header, id, ip, pid and tid */
 #define DEFAULT_PERIOD	100000
 #define LAST_MAX	1024
@@ -45,22 +45,22 @@ struct inject {
 	struct merge	*merge;
 	struct pd_writer file;
 	size_t		next_record;	/* index of the next record for nt_session_record() */
-	uint64_t	round_at;	/* file offset of the last PERF_RECORD_FINISHED_ROUND */
+	uint64_t	round_at;	/* file offset of the last record PERF_RECORD_FINISHED_ROUND, see ROUND */
 	uint64_t	samples, insns;
 };
 
-/* A stretch */
+/* The samples of one stretch of trace (nt_stretch) */
 struct part {
 	struct inject	*inject;
 	struct lines	lines;
 	struct nt_chain	*chain;
 	int32_t		pid, tid;	/* thread of the last branch */
-	uint64_t	at;		/* target of the last branch; 0: not known */
+	uint64_t	at;		/* target address of the last branch; 0: not known */
 	uint64_t	time;
 	uint64_t	insns;		/* instructions since the last sample */
 	uint64_t	all_insns;
 	struct perf_branch_entry *ring;
-	unsigned int	first, nr;	/* index of the oldest entry of @ring, and number of entries */
+	unsigned int	first, nr;	/* index of the oldest branch in @ring, and number of branches in it */
 };
 
 /* ---- Samples ---- */
@@ -271,8 +271,8 @@ static void *begin(void *ctx, uint64_t stretch)
 		return NULL;
 	p->inject = inject;
 	/*
-	 * begin each stretch at another position of the period, because otherwise the first sample of all
-	 * stretches would be after the same number of instructions
+	 * count the first period of each stretch from another number of instructions, because otherwise the
+	 * first sample of all stretches would be after the same number of instructions
 	 */
 	p->insns = stretch * 0x9e3779b97f4a7c15ULL % inject->period;
 	p->ring = calloc(inject->last + 1, sizeof(*p->ring));
@@ -383,7 +383,7 @@ static struct perf_event_attr make_attr(const struct inject *inject)
 /* Copy the features that describe neither the events nor the trace. */
 static void keep_features(const struct inject *inject, struct pd_feature_section *features)
 {
-	/* numbers of features in the header of perf.data; perf names them HEADER_BUILD_ID and so on */
+	/* numbers of features in the header of perf.data, each with perf's name for it without the prefix HEADER_ */
 	static const uint8_t kept[] = {
 		2 /* BUILD_ID */, 3 /* HOSTNAME */, 4 /* OSRELEASE */, 5 /* VERSION */, 6 /* ARCH */,
 		7 /* NRCPUS */, 8 /* CPUDESC */, 9 /* CPUID */, 10 /* TOTAL_MEM */,

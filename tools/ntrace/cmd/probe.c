@@ -74,7 +74,7 @@ static void print_lines(const char *name, const char *path)
 		printf("%s %s\n", name, line);
 }
 
-/* ---- The system ---- */
+/* ---- Print the kernel, the machine and the kernel's log ---- */
 
 static void print_system(void)
 {
@@ -100,9 +100,9 @@ static void print_log(void)
 	if (*root)
 		return;
 	puts("[log]");
-	size = klogctl(10, NULL, 0);	/* SYSLOG_ACTION_SIZE_BUFFER */
+	size = klogctl(10, NULL, 0);	/* 10 is SYSLOG_ACTION_SIZE_BUFFER: get the size of the log */
 	log = size > 0 ? malloc(size + 1) : NULL;
-	n = log ? klogctl(3, log, size) : -1;	/* SYSLOG_ACTION_READ_ALL */
+	n = log ? klogctl(3, log, size) : -1;	/* 3 is SYSLOG_ACTION_READ_ALL: read the log */
 	if (n < 0)
 		printf("the kernel's log: %s\n", strerror(errno));
 	if (n > 0) {
@@ -268,7 +268,7 @@ static unsigned int print_devices(void)
 	return found;
 }
 
-/* ---- The PMU ---- */
+/* ---- Print the files of the PMU in sysfs ---- */
 
 static int print_pmu_file(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {

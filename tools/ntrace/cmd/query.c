@@ -30,8 +30,8 @@ enum sort { SORT_TIME, SORT_NS, SORT_INSNS, SORT_NOT_GIVEN };
 struct command {
 	struct recording_options recording;
 	struct query	query;
-	uint32_t	print, sort;	/* values of enum print and enum sort */
-	unsigned long	limit;		/* 0: all; ULONG_MAX: --limit was not given, so all */
+	uint32_t	print, sort;	/* what to print (enum print), and the order (enum sort) */
+	unsigned long	limit;		/* calls to print at most; 0: all; ULONG_MAX: all (--limit not given) */
 };
 
 /* ---- Output ---- */

@@ -233,7 +233,7 @@ static ssize_t print_table(const struct report *report, struct nt_session *sessi
 
 	for (i = 0; (f = nt_calls_function(calls, i)); i++)
 		has_time |= f->total_ns;
-	/* without timestamps, sort by the number of instructions */
+	/* if the recording has no times, sort by instructions, unless the user has chosen an order */
 	if (!has_time && !report->sort_given)
 		sort = INSNS;
 	rows = calloc(i + 1, sizeof(*rows));

@@ -34,7 +34,7 @@ static bool has_one_cpu(struct nt_session *session)
 	return info.buffers == 1 && nt_session_cpu(session, 0, &cpu, &config) && !config.src_bits;
 }
 
-/* Find the calls that are open at the start of each stretch, if a function was selected. */
+/* If the user has selected a function, find the calls that have begun but not ended before each stretch of trace. */
 static bool know_calls(struct script *s)
 {
 	if (!s->function)

@@ -38,8 +38,8 @@ struct component {
 	enum kind	kind;
 	char		name[32], to[32];
 	uint64_t	address;
-	unsigned int	hart;		/* SRC of an encoder */
-	/* distance to the sink, which is 1 for the sink itself; 0: not connected to the sink */
+	unsigned int	hart;		/* number of an encoder's hart, which is the value of its SRC field */
+	/* number of components from this one to the sink, with both; 0: not connected to the sink */
 	unsigned int	far;
 };
 
@@ -55,7 +55,7 @@ struct setup {
 /* Values of registers that depend on the options and the component */
 enum field { NONE, CONTROL, START_LOW, START_HIGH, LIMIT_LOW, LIMIT_HIGH, SRC, TS_MODE };
 
-enum { ALWAYS, SMEM, TIMESTAMP };	/* condition under which a step is printed */
+enum { ALWAYS, SMEM, TIMESTAMP };	/* print a step always, only for a sink in memory, or only with timestamps */
 
 /*
  * A step of the script. If @mask is 0, the step writes @value and @field to a register. Otherwise the step waits until
@@ -351,8 +351,8 @@ static void print_step(const struct setup *s, const struct component *c, const s
 }
 
 /*
- * Print the register accesses (@steps) of each component of kind @kind whose distance to the sink (component::far)
- * is @far.
+ * Print the register accesses @steps for each component that has the kind @kind, and whose distance to the sink,
+ * component::far, is @far.
  */
 static void print_steps(const struct setup *s, const struct step *steps, size_t nr, enum kind kind, unsigned int far)
 {

@@ -34,7 +34,7 @@ struct share {
 	bool		list, kernel;
 	struct nt_session *session;
 	NS_ARRAY(struct nt_shared_file) files;
-	NS_ARRAY(char *) told;		/* lines that --list prints */
+	NS_ARRAY(char *) told;		/* lines that were collected for --list, which prints them sorted */
 	FILE		*tar;
 	bool		by_path;	/* some file has no build id, so it must be found by its path */
 	bool		refused;	/* true if a file of code cannot be copied, which was reported */
@@ -143,7 +143,7 @@ static bool copy_sections(Elf *elf, int from, int to)
 	return true;
 }
 
-/* ---- tar ---- */
+/* ---- Add files to the tar archive ---- */
 
 /* Add a file to the archive in the format of POSIX ustar, without an owner and with time 0 */
 static bool add_file(struct share *share, const char *name, int fd)

@@ -35,8 +35,8 @@ enum part { OFF_CPU, SYSCALLS, EXCEPTIONS, INTERRUPTS, OTHER_CODE, NR_PARTS };
 #define CAUSES_MAX	4
 
 struct parts {
-	uint64_t	ns[NR_PARTS], nr[NR_PARTS];	/* @nr is a number of traps, or of instructions in OTHER_CODE */
-	/* functions that handled exceptions, and the number of exceptions that other functions handled */
+	uint64_t	ns[NR_PARTS], nr[NR_PARTS];	/* @nr counts instructions for OTHER_CODE, else traps */
+	/* functions that handled exceptions, and number of exceptions that other functions handled */
 	struct {
 		const char	*symbol;
 		uint64_t	nr;
@@ -85,7 +85,7 @@ static void add_cause(struct parts *parts, const struct nt_node *handler)
 	parts->other_causes += handler->calls + handler->open;
 }
 
-/* Return a - b, or 0 if b is greater, because the times of overlapping slices are counted twice */
+/* Return a - b, or 0 if b is greater. This can happen because times at which slices overlap are counted twice. */
 static uint64_t less(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
@@ -127,7 +127,7 @@ static struct parts parts_of(const struct nt_node *nodes)
 	return parts;
 }
 
-/* Return the slowest function among those that the slow call has called and the median call has not called. */
+/* Return the slowest function that the slow call has called and the median call has not called. */
 static const struct nt_node *find_extra(const struct tree_lines *l, const struct nt_node *node,
 					const struct nt_node *beside)
 {

@@ -34,7 +34,7 @@ struct stat_command {
 	 * that of another program
 	 */
 	bool		trouble;
-	const char	*id_name;	/* "cpu" or "id" */
+	const char	*id_name;	/* "cpu" if stream::id is the number of a CPU; NULL if it is a trace ID */
 	NS_ARRAY(struct stream) streams;
 };
 

@@ -15,7 +15,7 @@ int export_flush(struct export *e)
 	size_t len = e->len;
 
 	e->len = 0;
-	/* if no call was exported, export::text is NULL */
+	/* do not call fwrite() if nothing was exported, because e->text is then NULL */
 	return !len || fwrite(e->text, 1, len, e->file) == len ? 0 : -1;
 }
 

@@ -32,9 +32,9 @@ struct export_name {
 struct export_thread {
 	int32_t		pid, tid;
 	const char	*comm;
-	struct export_text json;	/* @comm as JSON */
+	struct export_text json;	/* @comm as a JSON string, or null */
 	uint32_t	number;		/* index in export::threads, which are in the order of first use */
-	/* the last call of export_thread() has returned this thread for the first time */
+	/* the last call of export_thread() has created this thread */
 	bool		is_new;
 };
 
@@ -60,8 +60,8 @@ struct export_format {
 	int	(*enter)(struct export *e, struct nested_call *call);
 	int	(*leave)(struct export *e, const struct nested_call *call);
 	/*
-	 * Called with each tracepoint, in the order of time. With take(), tracepoints are passed
-	 * between calls; with enter(), after all calls. NULL: the format has no tracepoints
+	 * Called with each tracepoint, in the order of time. For a format with take(), it is called
+	 * between the calls of take(); for one with enter(), after all calls. NULL: no tracepoints
 	 */
 	int	(*event)(struct export *e, const struct export_event *event);
 	int	(*end)(struct export *e);	/* called after the last call */
@@ -102,8 +102,8 @@ struct export {
 	 * cache of the threads of slices; the index is the number of the slice modulo EXPORT_SLICES
 	 */
 	struct export_slice slices[EXPORT_SLICES];
-	void		*state;		/* state of the format */
-	void		*writer;	/* state of the format, if export_stacks_*() already use @state */
+	void		*state;		/* data that only the functions of the format use */
+	void		*writer;	/* same as @state, for formats whose @state is used by export_stacks_*() */
 };
 
 extern const struct export_format export_chrome, export_jsonl, export_speedscope, export_folded,

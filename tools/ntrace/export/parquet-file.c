@@ -51,7 +51,7 @@ struct thrift {
 struct chunk {
 	/* offsets of the dictionary page (0: none) and of the data page in the file */
 	uint64_t	dictionary, data;
-	/* size of both pages with their headers in bytes, uncompressed and compressed */
+	/* uncompressed and compressed size of the dictionary page and the data page with their headers, in bytes */
 	uint64_t	raw, packed;
 	uint64_t	rows, nulls;
 	int64_t		least, most;
@@ -60,7 +60,7 @@ struct chunk {
 struct text {
 	char		*text;
 	size_t		size;
-	uint32_t	entry;			/* number in the dictionary of the current page, from 1; 0: none */
+	uint32_t	entry;			/* number in the current dictionary page, from 1; 0: not in it */
 };
 
 struct parquet {
@@ -144,7 +144,7 @@ static void end_struct(struct thrift *t)
 	t->depth--;
 }
 
-/* ---- Encodings ---- */
+/* ---- Encode values as Parquet's bit-packed, hybrid and delta encodings ---- */
 
 static unsigned int width_of(uint64_t most)
 {
@@ -182,7 +182,7 @@ static void put_bits(struct bytes *b, const uint64_t *values, size_t nr, unsigne
  */
 static void put_hybrid(struct bytes *b, const uint64_t *values, size_t nr, unsigned int width)
 {
-	size_t i, run, begin = 0;	/* index of the first value that is not yet written */
+	size_t i, run, begin = 0;	/* @begin is the index of the first value that is not yet written */
 	uint64_t last[8] = { 0 };
 	uint32_t value;
 
@@ -506,7 +506,7 @@ int parquet_end(struct parquet *p)
 	return write_bytes(p, &t->bytes);
 }
 
-/* ---- Rows ---- */
+/* ---- Create a file and add rows ---- */
 
 struct parquet *parquet_new(FILE *file, const struct parquet_column *columns, size_t nr)
 {

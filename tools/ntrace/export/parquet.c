@@ -47,7 +47,7 @@ struct parquet_folder {
 	FILE		*files[TABLES];
 	struct parquet	*tables[TABLES];
 	struct names	*names;
-	NS_ARRAY(int64_t) comms;		/* value of the name of each thread (parquet_text()) */
+	NS_ARRAY(int64_t) comms;		/* return value of parquet_text() for the name of each thread */
 };
 
 static int open_table(struct export *e, struct parquet_folder *p, int table)

@@ -39,8 +39,8 @@ struct perfetto {
 	struct bytes	packet, event, inner;
 	uint64_t	*categories;	/* interned number of each function's category, which is its object */
 	NS_ARRAY(uint64_t) firsts;	/* number of the first function of each object */
-	uint32_t	thread;		/* nested_call::thread of the last track that was written */
-	uint32_t	first;		/* nested_call::thread of the first stack of thread @tid */
+	uint32_t	thread;		/* nested_call::thread of the track that was written last */
+	uint32_t	first;		/* nested_call::thread of the first of the stacks that thread @tid has */
 	int32_t		tid;
 	bool		has_thread;
 	NS_ARRAY(int32_t) cpus;		/* CPUs for which a track of tracepoints was written */

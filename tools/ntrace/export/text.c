@@ -21,7 +21,7 @@ static char *begin_line(struct export *e, const struct nt_call *call, const stru
 	*name = export_name(e, call->function);
 	if (!*thread || !*name)
 		return NULL;
-	/* if a name is unknown, the line has null, and the size that is counted for it is that of "[unknown]" */
+	/* for an unknown name, the line has "null", which is shorter than "[unknown]", whose size is counted here */
 	return export_room(e, NUMBERS + (*thread)->json.size + (*name)->symbol.size + (*name)->object.size);
 }
 
@@ -159,8 +159,8 @@ const struct export_format export_chrome = {
 /* ---- speedscope, with an evented profile for each thread ---- */
 
 struct speedscope {
-	uint32_t	thread;		/* nested_call::thread of the profile that is being written, one per thread */
-	bool		open;		/* a profile was started and not ended */
+	uint32_t	thread;		/* thread (nested_call::thread) whose profile is being written */
+	bool		open;		/* the start of a profile was written, but not its end */
 	bool		comma;		/* the next event must follow a comma */
 	/* time of the last event, because speedscope requires increasing times */
 	uint64_t	last;

@@ -13,7 +13,7 @@
 
 #define CELL_SIZE	256
 
-/* A branch, with the contents of its line */
+/* A branch, with the data that is printed in its line */
 struct call {
 	uint64_t	time, from, to;
 	uint64_t	from_space, to_space;
@@ -21,7 +21,7 @@ struct call {
 	char		comm[16];
 };
 
-/* The last calls of a CPU. The newest calls of the ring are before @next. */
+/* The last calls of a CPU. @next is the index in @ring at which the next call is written. */
 struct tail {
 	int32_t		cpu;
 	struct call	*ring;
@@ -46,7 +46,7 @@ struct part {
 	bool		errors;
 };
 
-/* ---- Collect ---- */
+/* ---- Collect the last calls of each CPU ---- */
 
 static struct tail *tail_of(struct tails *tails, int32_t cpu)
 {
@@ -188,7 +188,7 @@ static void put_end(const struct flight_calls *c, char *cell, const struct call 
 	snprintf(cell + at, CELL_SIZE - at, "ends in %s+%#" PRIx64, name, place.offset);
 }
 
-/* Write the heading of a column. The trace of a CPU can end long before that of another CPU in the same row. */
+/* Write the heading of a CPU's column, with the time by which its trace ends before the newest trace of all CPUs. */
 static void put_heading(const struct flight_calls *c, char *cell, const struct tail *tail)
 {
 	const struct tail *newest = c->all.of.at, *t;

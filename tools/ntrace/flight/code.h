@@ -48,7 +48,7 @@ extern const struct flight_source flight_running, flight_vmcore;
 /* Return true if the running kernel is the same build as the crashed kernel. */
 bool flight_is_running(const struct ns_flight *flight);
 
-/* Add only the modules of the running kernel to the parts. Return false if out of memory. */
+/* Add the modules of the running kernel, but no other code, to code->parts. Return false if out of memory. */
 bool flight_running_modules(struct flight_code *code);
 
 /* Report that code is not available for the reason @why. Return 0. */

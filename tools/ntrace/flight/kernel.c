@@ -97,7 +97,7 @@ static bool write_modules(const struct output *o, FILE *out)
 	return !ferror(out);
 }
 
-/* ---- All ---- */
+/* ---- Write all files ---- */
 
 static int write_file(const struct output *o, const char *name,
 		      bool (*put)(const struct output *o, FILE *out))

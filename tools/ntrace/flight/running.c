@@ -35,7 +35,7 @@ static const char *const hooks[] = {
 #define NR_HOOKS	(sizeof(hooks) / sizeof(*hooks))
 
 /*
- * Events that are open while the code is read; -1: not open, in which case some code may be missing
+ * File descriptors of events that make the kernel patch its code; -1: not open, so some code may be missing
  */
 struct patches {
 	int	perf, hooks[NR_HOOKS];
@@ -48,7 +48,7 @@ struct running {
 	struct patches	patches;
 };
 
-/* ---- Check for the same kernel ---- */
+/* ---- Check that the running kernel is the build that crashed ---- */
 
 /* Get the build id in /sys/kernel/notes as hexadecimal digits. */
 static bool running_id(char *text, size_t room)
@@ -171,7 +171,7 @@ static bool open_kcore(struct running *r)
 	return pread(r->kcore, r->phdrs, size, ehdr.e_phoff) == size;
 }
 
-/* Find the file offset of a part in /proc/kcore, if all of the part is there. */
+/* Set *at to the offset of a part in /proc/kcore. Return false if not all of the part is in this file. */
 static bool in_kcore(const struct running *r, const struct flight_part *part, uint64_t *at)
 {
 	const Elf64_Phdr *p;
@@ -360,7 +360,7 @@ static void wait_for_entropy(void)
 
 	if (getrandom(&byte, 1, GRND_NONBLOCK) == 1 || getrandom(&byte, 1, 0) != 1)
 		return;
-	/* after getrandom() has returned, a worker of the kernel patches the code, so give it time */
+	/* the kernel patches its code from a workqueue after getrandom() has returned, so wait for this */
 	usleep(100000);
 }
 

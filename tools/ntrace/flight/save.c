@@ -150,7 +150,7 @@ static bool is_known(const struct ns_flight *f, size_t nth)
 	return false;
 }
 
-/* Return the previous switch on the same CPU, or NULL if it is not known. */
+/* Return the last context switch before switch number @nth on the same CPU, or NULL if there is none. */
 static const struct ntrace_flight_switch *before_of(const struct ns_flight *f, size_t nth)
 {
 	uint32_t cpu = f->switch_cpus[nth];
@@ -224,7 +224,7 @@ static void put_trace(struct save *s, size_t sink)
 	uint32_t cpu = cpu_of(s->f, sink);
 	struct aux_record aux = {
 		.header = { .type = PERF_RECORD_AUX, .size = sizeof(aux) }, .size = t->size,
-		/* in overwrite mode, perf reads the trace that ends at the offset */
+		/* if the ring has wrapped, perf (overwrite mode) takes the offset as the end of the trace */
 		.offset = t->middle ? t->size : 0,
 		.flags = t->middle ? PERF_AUX_FLAG_OVERWRITE : 0,
 		.id = at(s, (uint32_t)-1, (uint32_t)-1,

@@ -32,14 +32,14 @@ struct kallsyms {
 struct vmcore {
 	struct ns_dump_tables tables;
 	struct kallsyms	syms;
-	struct flight_code running;	/* @running.f is NULL if the running kernel is another build or is not needed */
+	struct flight_code running;	/* @running.f: NULL if the running kernel is another build or not needed */
 	char		missing[256];	/* names of the modules without code */
 };
 
-/* A symbol name in kallsyms of the crashed kernel, and the address of the name after it */
+/* A symbol name in kallsyms of the crashed kernel; @next is the address at which the name after it is stored */
 struct name {
 	uint64_t	next;
-	char		text[MAX_NAME];	/* the first character is the type */
+	char		text[MAX_NAME];	/* type character of /proc/kallsyms, then the name */
 };
 
 static bool info(const struct ns_flight *f, const char *name, uint64_t *value)
@@ -117,7 +117,7 @@ static bool next_name(const struct flight_code *code, struct name *n)
 		return false;
 	nr = length[0];
 	n->next++;
-	/* longer names have a length of two bytes, with the low seven bits first */
+	/* the length of a name with more than 127 tokens is stored in two bytes, the low seven bits first */
 	if (nr & 0x80) {
 		if (!get(code, n->next, length, 1))
 			return false;

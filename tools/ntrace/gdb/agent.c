@@ -143,8 +143,8 @@ bool agent_true(struct stub *stub, int32_t tid, const uint8_t *code, size_t size
 	unsigned int steps;
 
 	/*
-	 * Return true if the condition cannot be evaluated. gdb then evaluates it again, and reports why it cannot be
-	 * evaluated.
+	 * Return true if the condition cannot be evaluated. gdb then evaluates the condition itself, and reports why
+	 * this fails.
 	 */
 	for (steps = 0; steps < STEPS && a.at < size; steps++) {
 		uint8_t op = code[a.at++];

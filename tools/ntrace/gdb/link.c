@@ -103,7 +103,7 @@ bool link_read(struct stub *stub)
 		c = next_byte(stub);
 		if (c < 0)
 			return false;
-		/* the client can send an interrupt after one of many steps, so the next step must report it */
+		/* the client can interrupt a series of steps between two packets; the next step then reports it */
 		stub->interrupted |= c == INTERRUPT;
 		if (c != '$')
 			continue;

@@ -27,7 +27,7 @@ def callers():
     thread = gdb.selected_thread()
     if thread is None:
         return 0, []
-    # an unwinder must not send packets, because gdb would then drop the frames that it is making
+    # read memory, because gdb drops the frames that it is creating if an unwinder sends packets
     at, inferior = WINDOW + (thread.ptid[1] << 24), gdb.selected_inferior()
     nr, tid = HEAD.unpack(inferior.read_memory(at, HEAD.size))
     return tid, struct.unpack('<%dQ' % nr, inferior.read_memory(at + HEAD.size, 8 * nr)) if nr else []
@@ -188,7 +188,7 @@ command('info record', gdb.COMMAND_STATUS)(print_place)
 gdb.unwinder.register_unwinder(None, TraceUnwinder(), True)
 gdb.events.stop.connect(lock_steps)
 for setting in (
-        # objects.c explains why the OS ABI is none
+        # no GNU/Linux ABI, because gdb would step with breakpoints, see the start of objects.c
         'osabi none',
         # the list of callers (WINDOW) is at an address of 64 bits, even if the program has addresses of 32 bits
         'remoteaddresssize 64',

@@ -28,7 +28,7 @@ static const char abi_note[] = "\4\0\0\0\x10\0\0\0\1\0\0\0GNU";
 static const Elf64_Ehdr no_program64 = NO_PROGRAM(no_program64, ELFCLASS64);
 static const Elf32_Ehdr no_program32 = NO_PROGRAM(no_program32, ELFCLASS32);
 
-/* ---- Text of objects ---- */
+/* ---- Write the objects that gdb reads with packet qXfer ---- */
 
 struct text {
 	char	*at;
@@ -162,8 +162,8 @@ static void put_threads(struct stub *stub, FILE *f)
 /*
  * gdb identifies a library only by its name. If a file, or another build of it, is later loaded at another address, the
  * stub therefore puts slashes before the name, so that gdb takes it as another library. Return the number of slashes. This
- * is the number of times that the lists of files (nt_replay_file()) have this name, before they first have this build at
- * this address.
+ * is the number of files with this name in the lists of files (nt_replay_file()) that precede the first file there with
+ * this build and address.
  */
 static size_t earlier_places(struct stub *stub, const struct nt_replay_object *file)
 {
@@ -215,7 +215,7 @@ static bool put_object(struct stub *stub, const char *name, FILE *f)
 		stub->linux_abi = false;
 		put_libraries(stub, f);
 	} else if (!strncmp(name, "libraries-svr4:read:", 20)) {
-		/* only a gdb that assumes a GNU/Linux target reads this list */
+		/* gdb reads this list only if it assumes that the target is GNU/Linux */
 		stub->linux_abi = true;
 		fputs("<library-list-svr4 version=\"1.0\"/>", f);
 	} else if (!strncmp(name, "exec-file:read:", 15)) {
@@ -298,7 +298,7 @@ static void open_file(struct stub *stub, const char *packet)
 		reply_format(stub, "F%zx", fd);
 		return;
 	}
-	/* ENOENT */
+	/* reply that the call has failed (-1) with errno 2, ENOENT */
 	reply_text(stub, "F-1,2");
 }
 
@@ -310,7 +310,7 @@ static void read_file(struct stub *stub, const char *packet)
 
 	if (!file || *packet++ != ',' || !packet_number(&packet, &size) || *packet++ != ',' ||
 	    !packet_number(&packet, &offset)) {
-		/* the operation has failed (-1) with errno 9, EBADF */
+		/* reply that the call has failed (-1) with errno 9, EBADF */
 		reply_text(stub, "F-1,9");
 		return;
 	}

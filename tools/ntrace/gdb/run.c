@@ -217,7 +217,7 @@ static void go_back(struct stub *stub, uint64_t from, uint64_t to)
 		moved = nt_replay_step(stub->replay, tid, true);
 		if (moved != NT_REPLAY_MOVED || !nt_replay_here(stub->replay, &here))
 			break;
-		/* inside a call that the line made, move to the line's instruction before the call */
+		/* after a step back into a function that the line called, move to the line's code before the call */
 		while (moved == NT_REPLAY_MOVED && (here.addr < from || here.addr >= to) &&
 		       nt_replay_callers(stub->replay, tid, NULL, 0) > depth) {
 			moved = nt_replay_find(stub->replay, tid, line.at, line.nr, true);
@@ -307,8 +307,8 @@ static void go_on(struct stub *stub, int32_t tid, bool backwards)
 	int moved = NT_REPLAY_MOVED;
 
 	/*
-	 * stop at the current position only if the client has not seen its instruction yet (is_fresh()), because a
-	 * client that has seen the instruction wants to continue past a breakpoint on it
+	 * a breakpoint at the current position stops only a client that was not yet shown this position
+	 * (is_fresh()), because a client that has stopped there wants to continue past the breakpoint
 	 */
 	if (go_to(stub))
 		return;
@@ -405,7 +405,7 @@ static void take_actions(struct stub *stub)
 	go_on(stub, go, false);
 }
 
-/* Do not move, and tell the user why. */
+/* Do not move, and report the reason @why to the user. */
 static void refuse_move(struct stub *stub, const char *why)
 {
 	stub_say(stub, why);

@@ -252,7 +252,7 @@ static void read_memory(struct stub *stub, const char *packet)
 		reply_text(stub, "E01");
 }
 
-/* ---- Other packets ---- */
+/* ---- Commands, and packets that ask for data ---- */
 
 bool stub_say(struct stub *stub, const char *text)
 {
@@ -339,7 +339,7 @@ static void take_command(struct stub *stub, const char *hex)
 	reply_hex(stub, text, strlen(text));
 }
 
-/* Only LLDB sends the packet that leads here. Reply with an error when it asks for the state, so that it disconnects. */
+/* Refuse LLDB, which alone sends the packet that leads here. To its next packet "?" (why stopped), reply an error. */
 static void refuse_lldb(struct stub *stub)
 {
 	refuse("LLDB would show values that the trace does not have, and would not stop at breakpoints. Use gdb");

@@ -33,9 +33,9 @@ struct stub_break {
 };
 
 struct stub_file {
-	const uint8_t	*data;		/* NULL: not open */
+	const uint8_t	*data;		/* contents of the file; NULL: no file is open */
 	size_t		size;
-	/* offset of a byte that the client reads as another value, see objects.c; 0: none */
+	/* offset of the byte that read_file() changes to hide the OS ABI from the client; 0: none */
 	size_t		blank;
 };
 
@@ -55,19 +55,19 @@ struct stub {
 	int32_t		pid;		/* process that is shown */
 	bool		kernel;		/* the kernel is shown */
 	bool		machine;	/* all processes are shown, and each CPU is a thread */
-	int		list;		/* number of the list of files that the client has read, or -1 */
+	int		list;		/* list of files (nt_replay_files()) that the client read last; -1: none */
 	struct nt_replay_object program; /* file that the client reads as the program */
 	/* stop that is reported after the client has read a list of files; its reason is NULL if none is pending */
 	struct stub_stop pending;
-	bool		fresh;		/* the client has not seen the instruction at the position */
+	bool		fresh;		/* the client was not yet shown the instruction at the current position */
 	int32_t		stopped;	/* thread of the last stop */
 	unsigned int	xlen;
 	int		in, out;
 	bool		no_acks;
 	bool		interrupted;	/* the client has sent an interrupt between two packets */
 	bool		lldb;		/* the client is LLDB, which is refused */
-	bool		has_script;	/* the client has read callers, which only ntrace-gdb.py does */
-	bool		linux_abi;	/* gdb takes the target as GNU/Linux, so run_packet() refuses to step */
+	bool		has_script;	/* the client has read WINDOW, which only ntrace-gdb.py does */
+	bool		linux_abi;	/* gdb assumes a GNU/Linux target and cannot step, so run_packet() refuses it */
 	int32_t		tid, run_tid;	/* threads that packets Hg and Hc have chosen; @run_tid is -1 for any thread */
 	NS_ARRAY(struct stub_break) breaks;
 	NS_ARRAY(uint64_t) addrs;	/* address of each breakpoint in @breaks, for nt_replay_find() */
@@ -75,8 +75,8 @@ struct stub {
 	enum stub_goto	goes_to;
 	uint64_t	goto_value, goto_end;
 	struct nt_replay_caller callers[STUB_CALLERS];
-	size_t		nr_callers;	/* may exceed STUB_CALLERS */
-	int32_t		callers_tid;	/* thread of @callers; -1: none */
+	size_t		nr_callers;	/* number of all callers; @callers has at most STUB_CALLERS of them */
+	int32_t		callers_tid;	/* ID of the thread whose callers @callers has; -1: none */
 	/*
 	 * @input has @nr received bytes, of which the first @at were parsed; @packet has the packet that is processed;
 	 * @reply has the reply to it

@@ -5,7 +5,7 @@
 
 #define CHUNK_ITEMS	8192
 
-/* ---- base64 ---- */
+/* ---- Write base64 ---- */
 
 static size_t encode(char *out, const uint8_t *bytes, size_t size)
 {

@@ -26,29 +26,29 @@
 /* A chunk. Times are in ns from the start of the page. */
 struct chunk {
 	uint32_t	track, level, nr;
-	uint64_t	first;		/* start of the first item */
-	uint64_t	from;		/* earliest start of all items */
-	uint64_t	last;		/* latest start of all items */
-	uint64_t	to;		/* latest end of all items */
+	uint64_t	first;		/* start of the item that was added first */
+	uint64_t	from;		/* start of the item that starts first */
+	uint64_t	last;		/* start of the item that starts last */
+	uint64_t	to;		/* end of the item that ends last */
 };
 
 struct pending_chunk {
 	struct chunk	chunk;
-	uint64_t	before;		/* start of the item that was added last */
+	uint64_t	before;		/* start of the item that was added last, ns from the start of the page */
 	NS_ARRAY(uint8_t) bytes;
 };
 
 struct chunks {
 	/*
-	 * temporary files: @near has the chunks of level @near_level and above, which the page
-	 * needs for its first picture, and @far has the chunks of the levels below, with more detail
+	 * temporary files: @near has the chunks with a level of at least @near_level, which the page
+	 * needs for its first picture; @far has the chunks with a lower level, which is more detailed
 	 */
 	FILE		*near, *far;
 	unsigned int	near_level;
 	uint64_t	start;		/* start of the page, ns */
-	uint32_t	track;		/* track of the next items */
+	uint32_t	track;		/* index of the track to which items are being added */
 	struct pending_chunk pending[LEVELS];
-	NS_ARRAY(struct chunk) index;	/* all chunks; the index is the number of the chunk in the page */
+	NS_ARRAY(struct chunk) index;	/* all chunks, in the order in which the page numbers them */
 };
 
 /*
@@ -65,7 +65,7 @@ void chunks_free(struct chunks *chunks);
 bool base64_write(FILE *file, const uint8_t *bytes, size_t size);
 
 /*
- * number_add() - append a variable-length number to a growing array. Return false if out of memory.
+ * number_add() - append a number to NS_ARRAY(uint8_t), 7 bits a byte, low bits first. Return false if out of memory.
  */
 #define number_add(array, number) ({					\
 	uint64_t n_ = (number);						\

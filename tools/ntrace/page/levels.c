@@ -15,10 +15,10 @@
 struct group {
 	struct level_item first;
 	uint64_t	end;
-	uint64_t	n;		/* number of items of level 0 in the group */
+	uint64_t	n;		/* number of items of level 0 (items that are not merged) in the group */
 	uint64_t	longest;	/* duration of the longest item, ns */
-	uint32_t	name;		/* name of the longest item, for the merged item */
-	uint32_t	nr;		/* number of items and merged items in the group; 0: the group is not in use */
+	uint32_t	name;		/* name of the longest item, which the merged item gets */
+	uint32_t	nr;		/* number of items added, a merged item counts as one; 0: group not in use */
 };
 
 struct depth {
@@ -100,8 +100,8 @@ static int join_group(struct levels *levels, struct group *g, unsigned int level
 }
 
 /*
- * Return true if the item is near enough to the group, and the group including the item is not too
- * long for its level.
+ * Return true if the gap between the group and the item is shorter than LEVEL_NS(level), and the group
+ * including the item is shorter than LEVEL_NS(level + 1).
  */
 static bool fits(const struct group *g, unsigned int level, const struct level_item *item)
 {

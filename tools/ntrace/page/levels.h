@@ -6,7 +6,7 @@
  * One merged item replaces adjacent items that are too short. An item or merged item is stored once,
  * although several levels show it. The first of these levels is level_item::made, which is 0 for an
  * item that is not merged. The last of them is the level that level_put_fn receives. To draw level k,
- * take the items that were stored with a level of k or above, and whose level_item::made is k or below.
+ * take the items with level_item::made <= k that were passed to level_put_fn with a level >= k.
  */
 #ifndef NTRACE_TOOL_HTML_LEVELS_H
 #define NTRACE_TOOL_HTML_LEVELS_H

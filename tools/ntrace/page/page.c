@@ -27,7 +27,7 @@ EMBED(html_style, "page.css");
 EMBED(html_script, "page.js");
 EMBED(html_hash, "page.hash");
 
-/* ---- Data ---- */
+/* ---- Write the data of the page as JSON ---- */
 
 static void put_function(struct html *html, FILE *out, const struct nt_function *f)
 {

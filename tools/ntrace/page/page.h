@@ -19,7 +19,7 @@ enum track_kind {
 struct track {
 	enum track_kind	kind;
 	int32_t		id;	/* number of the CPU (-1: not known), or number of the thread */
-	uint32_t	depth;	/* number of rows that the items need */
+	uint32_t	depth;	/* number of rows that the items need, because calls inside a call are drawn below it */
 };
 
 struct html_thread {
@@ -44,7 +44,7 @@ struct html {
 	/* number of calls in the page, and of calls that are left out because they are too deep */
 	uint64_t	nr_calls, too_deep;
 	bool		in_thread;		/* the last track belongs to thread number @thread */
-	uint32_t	thread;			/* number of the thread of the last track */
+	uint32_t	thread;			/* nested_call::thread of the last track in @tracks */
 };
 
 /* html_write() - write the page. Return 0, or -1 with errno. */

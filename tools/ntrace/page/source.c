@@ -24,7 +24,7 @@ struct line {
 
 struct source {
 	const char	*file;
-	size_t		first, nr;	/* first line of the file in sources::executed, and number of its lines */
+	size_t		first, nr;	/* index in sources::executed of the file's first line; number of its lines */
 	uint64_t	insns;
 };
 

@@ -15,7 +15,7 @@
 
 #include "profile.h"
 
-/* A line of the output */
+/* A branch or a range of code, which is a line of the output */
 struct way {
 	char		type;
 	uint64_t	from, to, count;

@@ -58,7 +58,7 @@ static void put_name(FILE *out, const char *name)
 		fputc((unsigned char)*name < ' ' ? '?' : *name, out);
 }
 
-/* ---- lcov: geninfo(1), "FILES" ---- */
+/* ---- Write lcov's format, see section "FILES" of the manual page geninfo(1) ---- */
 
 static void lcov_functions(FILE *out, const struct of_file *of)
 {

@@ -29,7 +29,7 @@ struct sample_place {
 /* The count of a source position, with the stack of inlined functions that contains the position */
 struct sample {
 	const char	*names[PROFILE_FRAMES];	/* names of the functions, the outermost first */
-	struct sample_place places[PROFILE_FRAMES];	/* position in each of these functions */
+	struct sample_place places[PROFILE_FRAMES];	/* for each function in @names, the position in it */
 	size_t		depth;
 	uint64_t	count;
 	/* function that is called from the position; NULL: the sample counts the position itself */

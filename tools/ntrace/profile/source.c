@@ -24,7 +24,7 @@ struct making {
 	NS_ARRAY(struct entry) entries;	/* entries, sorted by file, then line */
 };
 
-/* ---- Order ---- */
+/* ---- Compare entries, to sort them ---- */
 
 static int place_cmp(const char *file, int line, const char *other_file, int other_line)
 {
@@ -69,7 +69,7 @@ static uint64_t copy_of(const struct nt_profile_insn *insn, const struct nt_fram
 			hash = (hash ^ frames[i].line ^ (uint64_t)frames[i].discriminator << 32) *
 			       0xc4ceb9fe1a85ec53ULL;
 	}
-	/* 0 is reserved for lines that were not executed */
+	/* never return 0, which is the value of lines that were not executed */
 	return hash | 1;
 }
 

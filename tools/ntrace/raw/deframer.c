@@ -20,10 +20,10 @@ struct deframer {
 	const uint8_t		*data;		/* bytes of the file that are not yet unpacked */
 	size_t			size;
 	uint64_t		offset;		/* offset of @data in the file */
-	unsigned int		at;		/* next trace ID whose bytes are returned */
+	unsigned int		at;		/* trace ID whose bytes in @outs are returned next */
 	unsigned int		id;
 	unsigned int		breaks;
-	bool			is_broken;	/* bytes of the file are missing after the bytes in @outs */
+	bool			is_broken;	/* bytes of the file are missing after the bytes that @outs has */
 	bool			more;		/* the next bytes of the file can be read without waiting */
 	uint64_t		errors;
 	struct nt_frames_out	outs[NT_FRAMES_IDS];
@@ -71,7 +71,7 @@ static void skip_to_frame(struct deframer *d)
 	d->data += skip;
 	d->size -= skip;
 	d->offset += skip;
-	/* the first bytes of each trace ID may be inside a message */
+	/* report that bytes are missing, because the first bytes of a trace ID may be the end of a message */
 	d->breaks++;
 }
 
@@ -107,8 +107,8 @@ static void convert(struct deframer *d)
 	d->offset += used;
 	d->is_broken = ret != NT_OK;
 	/*
-	 * return the bytes of all trace IDs if a buffer is full, if bytes are missing, or if no
-	 * more bytes follow soon
+	 * let deframer_next() return the unpacked bytes of all trace IDs if a buffer in @outs is full,
+	 * if bytes are missing, or if no more bytes of the file follow soon
 	 */
 	if (d->is_broken || d->size || !d->more)
 		d->at = 0;

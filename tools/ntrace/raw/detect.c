@@ -22,10 +22,10 @@
 #define SEAM_MAX	(32u << 20)	/* maximum size in bytes of a file in which find_seam() searches */
 #define MAX_SEAMS	8
 #define UNSURE		50	/* minimum percentage of messages that fit the code of the traced program */
-#define MAX_BAD		400		/* largest number of errors after which a set of options is abandoned */
+#define MAX_BAD		400		/* number of errors above which a set of options is abandoned */
 #define PIECE		1024u		/* number of bytes that are decoded together */
 #define MAX_INSNS	(4u << 20)	/* maximum number of instructions that are decoded from a piece */
-/* number of pieces with more instructions after which a set of options is abandoned */
+/* a set of options is abandoned if more pieces than this number have more than MAX_INSNS instructions */
 #define MAX_BREAKS	8
 
 /* Options to try in addition to SRC and timestamps, as bits of a set. Sets are tried in the order of their numbers. */
@@ -52,8 +52,8 @@ struct detect {
 	struct detected		score;		/* result of decoding with @best */
 	uint64_t		max_bad;	/* number of errors after which a set of options is abandoned */
 	/*
-	 * number of options that @best sets, plus 2 for each encoder in @encoders before that of @best. Of two
-	 * results with the same score, that with the lower penalty is used, because it needs fewer assumptions.
+	 * number of options that @best sets, plus twice the index in encoders[] of its encoder. Of two results with
+	 * the same score, that with the lower penalty is used, because it needs fewer assumptions.
 	 */
 	unsigned int		penalty;
 };
@@ -65,7 +65,7 @@ struct detect {
 struct seams {
 	uint64_t	offsets[MAX_SEAMS];
 	unsigned int	nr;
-	bool		stopped;	/* the last item reports that trace stopped */
+	bool		stopped;	/* the last item of the file reports that tracing was stopped */
 };
 
 /*
@@ -145,7 +145,7 @@ static bool try_config(struct detect *d, const struct nt_config *config, size_t 
 	return true;
 }
 
-/* Properties of the messages of the first part that do not depend on the code */
+/* Properties of the messages in the first FIRST_PART bytes, found without the code of the program */
 struct messages {
 	unsigned int	nr, invalid;
 	bool		starts_with_sync;
@@ -201,7 +201,7 @@ static void try_encoders(struct detect *d, struct nt_config config, size_t size,
 			penalty = 2 * i + __builtin_popcount(tries) + !!config.src_bits +
 				config.timestamp;
 			set_encoder(&config, i, tries);
-			/* abandon a set that is worse than the best one, because a wrong set may be slow */
+			/* abandon options with more errors than the best ones, because wrong options may be slow */
 			d->max_bad = d->score.insns && d->score.bad < MAX_BAD ? d->score.bad : MAX_BAD;
 			if (!try_config(d, &config, size, &score, NULL) || !score.insns)
 				continue;
@@ -257,8 +257,8 @@ static void try_all(struct detect *d)
 	if (!d->score.insns)
 		return;
 	/*
-	 * try the options on a larger part of the trace. If they do not fit there, the larger part needs
-	 * other options, so try all of them.
+	 * try the options on a larger part of the trace. If they cause errors there, try all sets of options
+	 * on the larger part.
 	 */
 	config = d->best;
 	try_config(d, &config, LARGE_PART, &d->score, NULL);
@@ -306,9 +306,9 @@ static void learn_vendor(struct detect *d)
 
 /*
  * Find the seam of a ring, which is the position at which it has wrapped. The newest message ends
- * at the seam, and the message after it is old and incomplete. With the right seam, the flow
- * continues from the end of the file to its start, so that the messages before the first SYNC
- * result in instructions. A file that begins with SYNC and ends with a stop is not a wrapped ring,
+ * at the seam, and the message after it is old and incomplete. With the right seam, the decoder
+ * continues from the end of the file to its start, so that it can also decode the messages at the
+ * start that precede the first SYNC. A file that begins with SYNC and ends with a stop is not a wrapped ring,
  * and its errors are damage.
  */
 static void find_seam(struct detect *d)
@@ -354,7 +354,7 @@ static void run(struct detect *d)
 	find_seam(d);
 }
 
-/* ---- frames ---- */
+/* ---- Unpack CoreSight frames ---- */
 
 /*
  * Unpack CoreSight frames. Return the bytes of the trace ID that has the most bytes, which the

@@ -7,7 +7,7 @@
 
 /* Numbers that show how well the detected options fit */
 struct detected {
-	uint64_t	messages;	/* number of messages that were tried */
+	uint64_t	messages;	/* number of messages that were decoded to test the options */
 	uint64_t	bad;		/* number of these messages that are invalid or contradict the code */
 	/* estimated number of messages that were not decoded because this would have taken too long */
 	uint64_t	unread;

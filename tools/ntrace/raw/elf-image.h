@@ -7,7 +7,7 @@
 
 /* Files that contain the code of images. The files stay open until elf_files_close(). */
 struct elf_files {
-	struct nt_elf	**at;		/* elements of an array (session/array.h) */
+	struct nt_elf	**at;		/* array of @nr files, with room for @room, as NS_ARRAY has them */
 	size_t		nr, room;
 	struct binary	*binaries;	/* linked list of files that contain only code */
 };

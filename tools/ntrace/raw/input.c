@@ -24,10 +24,10 @@
 struct input {
 	struct nt_session *recording;	/* recording to read; NULL: the input is the file @fd */
 	int		cpu;
-	/* number of the current piece of the CPU's trace in the recording, and offset in this piece */
+	/* piece (nt_session_trace()) and offset in it of the next byte of @cpu's trace in @recording */
 	size_t		piece, at;
 	bool		cut;		/* the bytes that were read last do not end with the end of a message */
-	bool		more;		/* the bytes after @buf can be read without waiting */
+	bool		more;		/* more bytes follow those in @buf, and need no wait for a pipe */
 	int		fd;
 	/*
 	 * offset of the oldest byte of a ring, from which the file is read; the bytes before this
@@ -280,7 +280,7 @@ void input_close(struct input *input)
 /* State of a stream in input_each() */
 struct stream {
 	bool		is_open;
-	uint64_t	offset;		/* offset of the next byte */
+	uint64_t	offset;		/* offset of the stream's next byte */
 	unsigned int	breaks;		/* value of deframer_breaks() at the last bytes of the stream */
 };
 

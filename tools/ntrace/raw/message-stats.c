@@ -205,7 +205,7 @@ void stats_add(struct message_stats *sum, const struct message_stats *stats)
 	uint64_t *to = (uint64_t *)sum;
 	size_t i;
 
-	/* add the members of struct message_stats before @from, which are all 64-bit counts */
+	/* add up the members of struct message_stats that precede member @from, all of which are 64-bit counts */
 	for (i = 0; i < offsetof(struct message_stats, from) / sizeof(*to); i++)
 		to[i] += ((const uint64_t *)stats)[i];
 	if (!stats->has_time)

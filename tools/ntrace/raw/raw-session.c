@@ -16,8 +16,8 @@
 /* The trace that was read so far, in the order of the files */
 struct traces {
 	NS_ARRAY(struct nt_bytes) all;
-	unsigned int	stream;		/* number of the first stream of the current file */
-	unsigned int	next;		/* number of the first stream of the next file */
+	unsigned int	stream;		/* number in the session of the first stream that the current file has */
+	unsigned int	next;		/* number that the first stream of the next file gets */
 };
 
 bool raw_is_described(const struct raw_options *raw)

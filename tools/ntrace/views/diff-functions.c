@@ -23,7 +23,7 @@ enum { CALLS, INSNS, TIME, NR_VALUES };
 
 struct function {
 	char		*name, *object;
-	double		*values;	/* NR_VALUES values for each recording of the first side, then of the second */
+	double		*values;	/* [recording][CALLS, INSNS, TIME]; recordings of A, then of B */
 	double		error, score;	/* standard error of the difference in proportion to the mean; score */
 };
 
@@ -105,7 +105,7 @@ bool diff_functions_add(struct diff_functions *d, unsigned int side, unsigned in
 	return ok;
 }
 
-/* ---- Scores ---- */
+/* ---- Compute how sure the difference of a function is ---- */
 
 /* Return the mean of a value over the recordings of one side, A or B, and set *spread to its standard deviation. */
 static double mean_of(const struct diff_functions *d, const struct function *f, unsigned int side, unsigned int value, double *spread)

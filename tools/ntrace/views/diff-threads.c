@@ -32,7 +32,7 @@ struct recording {
 	NS_ARRAY(struct thread) threads;	/* threads, in the order in which they were created */
 };
 
-/* ---- Pairs ---- */
+/* ---- Find the threads to compare with each other ---- */
 
 static int thread_cmp(const void *a, const void *b)
 {

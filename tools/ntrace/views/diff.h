@@ -8,7 +8,7 @@
 struct diff_options {
 	struct recording_options recording;
 	bool		kernel;		/* compare code of the kernel in addition to programs */
-	bool		many;		/* at least one side has several recordings */
+	bool		many;		/* several recordings were given for A or B */
 	bool		by_function;	/* compare no threads, only functions */
 	unsigned long	limit;		/* maximum number of functions to print; 0: all */
 };
@@ -17,7 +17,7 @@ struct diff_options {
 struct diff_result {
 	uint64_t	threads, differences, gaps;
 	uint64_t	insns;		/* number of instructions of all threads of the first recording */
-	/* some of the trace was not compared, because no further equal calls were found */
+	/* after a difference, no equal calls were found, so the rest of the trace was not compared */
 	bool		lost;
 };
 

@@ -26,7 +26,7 @@ bool events_next(struct events *events, uint64_t until, struct nt_event *event)
 	for (; events->all && nt_events_get(events->all, events->next, event); events->next++) {
 		if (event->time > until)
 			return false;
-		/* a tracepoint has no address, so no file is that of its code */
+		/* a filter by file of code (object) leaves out all tracepoints, because they have no address */
 		if (!nt_filter_passes(events->filter, event->time, event->cpu, event->tid) || events->filter->object)
 			continue;
 		events->next++;

@@ -15,7 +15,7 @@
 struct known {
 	const char	*object;
 	uint64_t	address;
-	uint32_t	first, nr;	/* first name of the address in inlines::names, and number of names */
+	uint32_t	first, nr;	/* index of the address's first name in inlines::names; number of names */
 };
 
 struct inlines {

@@ -23,7 +23,7 @@ struct nested_call {
 struct nested_calls {
 	struct nt_session *session;
 	const struct nt_filter *filter;
-	const struct nt_calls *calls;	/* calls of the recording, which are set before begin() is called */
+	const struct nt_calls *calls;	/* calls of the recording; nested_calls_each() sets this before begin() */
 	/*
 	 * enter() is called at the start of each call, and leave() at its end. begin() and end()
 	 * have the same meaning as the members of struct sorted_calls. Each function may be NULL.
@@ -33,7 +33,7 @@ struct nested_calls {
 	int	(*leave)(void *ctx, const struct nested_call *call);
 	int	(*end)(void *ctx);
 	void	*ctx;
-	const char *output;	/* name of the output of these functions for messages; NULL: none */
+	const char *output;	/* file to which these functions write, for error messages; NULL: none */
 	/* Calls that contain the call that is passed to enter() or leave(), the outermost first */
 	NS_ARRAY(struct nested_call) open;
 };

@@ -92,7 +92,7 @@ static struct query_node *make(struct parser *p, enum query_kind kind, struct qu
 	return node;
 }
 
-/* ---- Words ---- */
+/* ---- Read words of the query ---- */
 
 static void skip_spaces(struct parser *p)
 {
@@ -257,7 +257,7 @@ static struct query_node *parse_condition(struct parser *p)
 	return parse_pattern(p, field->kind, compare);
 }
 
-/* ---- Combinations ---- */
+/* ---- Parse brackets, "not", "and" and "or" ---- */
 
 static struct query_node *parse_brackets(struct parser *p)
 {

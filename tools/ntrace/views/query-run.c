@@ -12,10 +12,10 @@
 
 enum truth { NO, MAYBE, YES };
 
-/* Arguments of evaluate() that are the same for all calls of a pass */
+/* Arguments of evaluate(), the same for all calls in one pass over the calls of the recording */
 struct context {
 	struct query	*query;
-	/* this is the first pass, in which the result of conditions about other calls is MAYBE */
+	/* this is the first pass, in which conditions about other calls are MAYBE, because some calls are unknown */
 	bool		first;
 };
 
@@ -95,7 +95,8 @@ static int64_t number_of(const struct query *q, enum query_kind kind, const stru
 /*
  * Return true if a call of @node->group, which has the calls that satisfy the condition, has the
  * relation of the condition to @call. For example, QUERY_IN requires that a call of the group
- * contains @call. The group must already be decided.
+ * contains @call. The group must be complete, which means that decide() has removed the calls that do
+ * not satisfy it.
  */
 static bool is_related(const struct query_node *node, const struct query_call *call)
 {
@@ -103,8 +104,8 @@ static bool is_related(const struct query_node *node, const struct query_call *c
 	bool behind = node->kind == QUERY_HAS || node->kind == QUERY_BEFORE;
 	uint64_t id = node->kind == QUERY_HAS ? call->id + 1 : node->kind == QUERY_BEFORE ? call->last + 1 : call->id;
 	/*
-	 * index of the group's first call whose id is at least @id; for QUERY_IN and QUERY_AFTER, the
-	 * code below subtracts 1, which gives the index of the last call whose id is less than @id
+	 * index of the group's first call whose id is at least @id. For QUERY_IN and QUERY_AFTER, "!at--"
+	 * makes it the index of the last call whose id is less than @id
 	 */
 	size_t at = ns_lower_bound(g->calls.nr, g->calls.at[i].id < id);
 
@@ -196,7 +197,7 @@ static int enter(void *ctx, struct nested_call *nested)
 	return keep(&c, q->node, &q->found, &call) && keep_inside(&c, q->node, &call) ? 0 : -1;
 }
 
-/* ---- Decisions ---- */
+/* ---- Decide conditions about other calls, after the first pass ---- */
 
 /* Set query_group::latest and earliest, which is_related() needs. Return false if out of memory. */
 static bool index_group(struct query_group *g)

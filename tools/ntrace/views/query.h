@@ -41,11 +41,11 @@ struct query_call {
 /* The calls that satisfy a condition, sorted by id */
 struct query_group {
 	NS_ARRAY(struct query_call) calls;
-	NS_ARRAY(size_t) open;		/* indices in @calls of the calls whose member @last is still unknown */
+	NS_ARRAY(size_t) open;		/* indices in @calls of the calls whose query_call::last is still unset */
 	/*
-	 * For each index n in @calls, latest[n] is the highest query_call::last of the calls 0 to
-	 * n, and earliest[n] is the lowest query_call::last of those of the calls 0 to n that are
-	 * on the same stack as call n.
+	 * For each index n in @calls, latest[n] is the maximum of query_call::last in calls[0] to
+	 * calls[n], and earliest[n] is its minimum in those of them that are on the same stack as
+	 * calls[n].
 	 */
 	uint64_t	*latest, *earliest;
 };
@@ -79,7 +79,7 @@ struct query {
 	struct query_node *node;
 	/* Called after the calls were found, with @found set. Return 0, or -1 with errno. */
 	int		(*done)(struct query *query);
-	void		*ctx;		/* value for the use of done() */
+	void		*ctx;		/* pointer that only done() uses */
 	struct query_group found;
 	uint64_t	nr_calls;	/* number of calls in the recording */
 	/* pattern of the query that no function of the recording matches, set if no call was found; NULL: none */

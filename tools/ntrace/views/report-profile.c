@@ -21,7 +21,7 @@
 
 /* A line of the table */
 struct row {
-	const struct nt_profile_insn *insn;	/* first instruction that the line of the table counts */
+	const struct nt_profile_insn *insn;	/* first of the instructions that this line counts */
 	uint64_t	count;
 	/* functions that contain the instruction; NULL: the table does not need them */
 	struct nt_frame	*frames;
@@ -139,7 +139,7 @@ static bool add_row(struct table *table, const struct nt_profile_insn *insn)
 
 static void print_object(const struct nt_profile_insn *insn)
 {
-	/* the name of the kernel already has brackets */
+	/* the names of the kernel, its modules and the vDSO already have brackets */
 	if (insn->object && insn->object[0] == '[')
 		printf(" %s\n", insn->object);
 	else

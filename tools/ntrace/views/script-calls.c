@@ -34,7 +34,7 @@ static void add_call(struct script_part *p, const struct nt_call *call,
 	lines_add(l, "\n");
 }
 
-/* Number of instructions that a thread has executed at the end of its last call of the selected function */
+/* Number of instructions that a thread had executed at the end of its last call of the selected function */
 struct inside {
 	uint64_t	end;
 	bool		known;
@@ -43,7 +43,7 @@ struct inside {
 struct call_script {
 	struct script_part part;
 	const struct nt_calls *calls;
-	NS_ARRAY(struct inside) inside;	/* one element for each thread (nt_slice::thread) */
+	NS_ARRAY(struct inside) inside;	/* the index is nt_slice::thread */
 };
 
 static int begin_calls(void *ctx, const struct nt_calls *calls)
@@ -108,7 +108,7 @@ int script_calls(struct script *script)
 	};
 	int err;
 
-	/* leave out the CPU, because a call may move between CPUs */
+	/* do not print the CPU, because a thread may move to another CPU during a call */
 	script->fields &= ~(1U << F_CPU);
 	err = sorted_calls_each(&sorted);
 	if (!err && script_print_events(&c.part, UINT64_MAX))

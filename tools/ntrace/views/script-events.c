@@ -5,7 +5,7 @@
 #include "cli/output.h"
 #include "script.h"
 
-/* Number that replaces nt_who::buffer in lines of tracepoints, which belong to no buffer */
+/* Buffer number for the lines of tracepoints, in place of nt_who::buffer, because tracepoints are in no AUX buffer */
 #define EVENTS_BUFFER	UINT32_MAX
 
 static int add_event(struct script_part *p, const struct nt_event *event)

@@ -18,7 +18,7 @@ static void add_code(struct script_part *p, const uint8_t *code, unsigned int n)
 	char text[16];
 	unsigned int i, at = 0;
 
-	/* print the code as one hexadecimal number; its first byte is the least significant */
+	/* print the instruction as one hexadecimal number, with its bytes reversed because it is little-endian */
 	for (i = n; i-- > 0;) {
 		text[at++] = "0123456789abcdef"[code[i] >> 4];
 		text[at++] = "0123456789abcdef"[code[i] & 15];

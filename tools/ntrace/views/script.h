@@ -16,7 +16,7 @@ enum field {
 
 struct script {
 	struct nt_session *session;
-	unsigned int	fields;		/* bit mask of enum field */
+	unsigned int	fields;		/* columns to print; bit N is set for value N of enum field */
 	bool		json, disasm;
 	struct nt_filter filter;
 	/* function to which the output is limited, including the calls inside it; NULL: all */
@@ -80,14 +80,14 @@ struct script_place {
 struct script_part {
 	struct script	*script;
 	struct lines	lines;
-	struct nt_chain	*chain;		/* position of this stretch in script::chains */
+	struct nt_chain	*chain;		/* call chain of this stretch, from script::chains; NULL: not needed */
 	uint64_t	at;		/* address of the next instruction, for --insns inside calls; 0: not known */
-	/* at least one line was added; if nt_who::lost is set, the first line reports an earlier loss */
+	/* at least one line was added; the first of them reports the loss of trace before it, if nt_who::lost is set */
 	bool		has_lines;
 	struct script_ids ids;		/* cached columns of the last line */
-	/* caches of places by address, one for each column */
+	/* for each column with an address, a cache of the texts of places, by address */
 	struct script_place places[SCRIPT_COLUMNS][SCRIPT_PLACES];
-	struct put_high	high[SCRIPT_COLUMNS];	/* digits of the last address in each column */
+	struct put_high	high[SCRIPT_COLUMNS];	/* for each column, the text of the last address's upper 32 bits */
 };
 
 /* Functions of struct nt_consumer and struct nt_branch_sink, for all kinds of output */

@@ -33,7 +33,7 @@
  */
 #define CALLS_BYTES	20
 
-/* First part of the sort key of a call; inside_cmp() compares the rest */
+/* Values by which calls are sorted first; inside_cmp() compares calls for which they are all equal */
 struct place {
 	uint64_t	time;		/* start time of the call, ns; 0 if calls are sorted by thread */
 	uint32_t	thread;
@@ -48,7 +48,7 @@ struct key {
 struct run {
 	struct nt_call	*calls;		/* buffer with the next calls of the sorted run */
 	size_t		nr, next;
-	uint64_t	offset, left;	/* position of the remaining calls in the file, and their number */
+	uint64_t	offset, left;	/* file offset of the calls that were not read yet, and their number */
 	struct place	place;		/* first part of the sort key of the next call */
 };
 
@@ -63,7 +63,7 @@ struct all_calls {
 	FILE		*file;		/* file with the other runs of calls; NULL: all calls fit into memory */
 	uint64_t	in_file;
 	size_t		read_calls;	/* number of calls to read from each sorted run at a time, at most READ_CALLS */
-	/* a callback of @sorted is being called, or has failed; in this case, the output may have failed */
+	/* a callback of @sorted is being called or has failed, so that an error may be one of writing the output */
 	bool		giving;
 };
 
@@ -106,7 +106,7 @@ static int inside_cmp(const void *a, const void *b, void *calls)
 		name_cmp(nt_calls_function(calls, x->function), nt_calls_function(calls, y->function));
 }
 
-/* ---- One run ---- */
+/* ---- Sort one run, which is up to RUN_CALLS calls ---- */
 
 /* Sort the keys by one digit of their values. Keys with the same digit keep their order. */
 static void sort_digit(struct all_calls *all, unsigned int shift)
@@ -154,7 +154,7 @@ static void sort_equals(struct all_calls *all, struct nt_call *calls)
 	size_t i, begin = 0;
 
 	for (i = 1; i <= all->nr; i++) {
-		/* few calls have the same nt_call::at; look up the slices of these calls only */
+		/* place_of() looks up slices, so call it only for the few calls that have the same nt_call::at */
 		if (i < all->nr && calls[i].at == calls[begin].at) {
 			first = place_of(all, &calls[begin]);
 			place = place_of(all, &calls[i]);
@@ -283,7 +283,7 @@ static int sort_file(struct all_calls *all)
 	return 0;
 }
 
-/* ---- Merge ---- */
+/* ---- Merge the sorted runs ---- */
 
 /*
  * Move to the next call of the sorted run. Return 1, or 0 after the last call, or -1 if reading

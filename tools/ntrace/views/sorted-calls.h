@@ -25,7 +25,7 @@ struct sorted_calls {
 	int	(*take)(void *ctx, const struct nt_call *call, const struct nt_function *function);
 	int	(*end)(void *ctx);	/* called after the last call; may be NULL */
 	void	*ctx;
-	/* name of the file that these functions write, for messages; NULL: none */
+	/* name of the file to which the functions above write, for error messages; NULL: none */
 	const char *output;
 };
 

@@ -71,8 +71,8 @@ static bool add_children(struct tree_lines *l, const struct nt_node *node,
 	qsort(children, nr, sizeof(*children), node_cmp);
 	for (i = 0; ok && i < nr; i++) {
 		/*
-		 * the two compared calls are the first nodes below the roots. Pair them without comparing them, because
-		 * traps of different kinds may have entered them
+		 * the child of each root is the call that is compared. Show these two calls in one line even if they
+		 * differ, because traps of different kinds may have entered them
 		 */
 		other = beside && beside == l->others ? beside + 1 : tree_lines_beside(l, beside, children[i]);
 		l->at[l->nr++] = (struct tree_line){ children[i], other };

@@ -5,7 +5,7 @@
 
 #include "session/calls/tree.h"
 
-/* A line of the output, with its node, and the node with the same callers in another tree; NULL: none */
+/* A line of the output. @beside is the node of another tree that has the same function and callers; NULL: none */
 struct tree_line {
 	const struct nt_node *node, *beside;
 };

@@ -252,7 +252,7 @@ function drawOverview() {
   c.strokeRect(a + 1, 1, Math.max(b - a - 2, 3), height - 2);
 }
 
-/* ---- View ---- */
+/* ---- Change the visible time and rows ---- */
 
 function setView(from, to) {
   const span = Math.min(Math.max(to - from, minSpan), Math.max(meta.ns, minSpan));
@@ -285,7 +285,7 @@ function showItem(item) {
     scrollTo(y - 80);
 }
 
-/* ---- Mouse ---- */
+/* ---- Handle the mouse ---- */
 
 function placeAt(event) {
   const box = $('tracks').getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
