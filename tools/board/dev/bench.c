@@ -32,7 +32,7 @@ struct bench {
 	uint64_t	runs;
 	uint64_t	threads;
 	bool		counts;
-	bool		(*only)(struct bench *bench);	/* function to call once without measuring, or NULL */
+	bool		(*only)(struct bench *bench);	/* function to call once instead of measuring, or NULL */
 	uint8_t		*data;
 	size_t		size;
 	uint64_t	messages;

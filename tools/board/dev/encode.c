@@ -20,7 +20,7 @@
 
 #define WFI		0x10500073U
 
-/* ---- Code ---- */
+/* ---- Read and decode the instructions of ELF files ---- */
 
 static int add_segment(struct code *code, const struct nt_elf_segment *from, uint64_t base)
 {
@@ -143,7 +143,7 @@ static uint64_t constant_target(struct code *code, uint64_t before, uint64_t pc)
 	return code->flags & NB_INSN_RV32 ? (uint32_t)target : (uint64_t)target;
 }
 
-/* ---- Blocks ---- */
+/* ---- Give blocks to the encoder ---- */
 
 static void give_whole(struct encode *e, const struct nb_ingress *blk)
 {
@@ -306,7 +306,7 @@ static void last_step(struct encode *e, const struct step *cur)
 		end_block(e, cur->insn->itype);
 }
 
-/* ---- The list ---- */
+/* ---- Read the list of PCs, and encode it ---- */
 
 static int hex_digit(int c)
 {
@@ -431,7 +431,7 @@ static bool in_range(void *opaque, const struct nb_ingress *blk)
 	return blk->iaddr >= e->only_start && blk->iaddr < e->only_end;
 }
 
-/* ---- The command ---- */
+/* ---- The command "encode" ---- */
 
 static void print_stats(const struct encode *e)
 {

@@ -23,7 +23,7 @@ struct segment {
 struct code {
 	struct nt_elf	*elf[IMAGES_MAX];
 	unsigned int	n_images, n_segments;
-	unsigned int	flags;		/* NB_INSN_* */
+	unsigned int	flags;		/* NB_INSN_* flags that select the instruction set */
 	struct segment	segment[SEGMENTS_MAX];
 	struct segment	*last;
 };

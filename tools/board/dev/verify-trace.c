@@ -19,7 +19,7 @@
 #include "verify.h"
 
 #define LINE_BYTES	64
-#define READ_AHEAD	20000		/* blocks of the truth that are read ahead of the comparison */
+#define READ_AHEAD	20000		/* number of blocks of the truth file that are read before they are compared */
 #define SEARCH_AHEAD	400000		/* number of blocks that are read ahead if the decoder requests unknown code */
 #define ERRORS_SHOWN	5
 
@@ -37,7 +37,7 @@ struct line {
 struct seen {
 	const uint8_t	*code;
 	uint64_t	iaddr, last_use;	/* address, and number of the block's last occurrence in the truth */
-	uint32_t	len, epoch;		/* size in bytes, and code::epoch when the code was stored */
+	uint32_t	len, epoch;		/* size in bytes; value of code.epoch when learn() stored it */
 	bool		guest;
 };
 
@@ -46,10 +46,10 @@ struct code {
 	NS_ARRAY(struct line) lines;
 	NS_ARRAY(struct seen) seen;
 	struct ns_hash	line_hash, seen_hash;	/* hash tables of @lines and @seen */
-	uint32_t	epoch;		/* incremented when known code changes */
-	/* code of a block that learn() refuses until block number @wait_until was compared */
+	uint32_t	epoch;		/* counter that is incremented when code in @lines changes */
+	/* code that learn() stores only after block number @wait_until, which executed the old code, was compared */
 	const uint8_t	*waiting;
-	uint64_t	wait_until;	/* number of the last block that executed the code that @waiting replaces */
+	uint64_t	wait_until;	/* number of the last block that executed the old code */
 	bool		changed;	/* the decoder must drop the instructions that it has cached */
 	bool		failed;
 };

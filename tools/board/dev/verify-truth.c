@@ -84,9 +84,9 @@ static bool fetch_block(struct hart *h)
 			if (ev.traced && !ev.blk.ninsn)
 				note_trap(h, &ev.blk);
 			/*
-			 * One block can fill both HIST and I-CNT. If the message with HIST was sent
-			 * and the message with I-CNT was lost, the trace contains this block although
-			 * the truth marks it as not traced.
+			 * One block can fill both HIST and I-CNT, and then causes two messages. If only
+			 * the second message, with I-CNT, was lost, the truth marks the block as not
+			 * traced, although the first message reports it. So compare it nevertheless.
 			 */
 			losing = h->losing;
 			h->losing = false;
@@ -211,7 +211,7 @@ static void drop_behind(struct hart *h)
 	h->at.index = 0;
 }
 
-/* ---- Comparing ---- */
+/* ---- Comparison of an item with the truth at one position ---- */
 
 static bool match_range(struct hart *h, struct place *p, const struct item *it)
 {
@@ -253,7 +253,7 @@ static bool match(struct hart *h, struct place *p, const struct item *it)
 	return true;
 }
 
-/* ---- Details of a range ---- */
+/* ---- Details of a range, which are its end, privilege mode, context and time ---- */
 
 static bool ends_as(uint8_t itype, const struct item *it)
 {
@@ -266,7 +266,7 @@ static bool ends_as(uint8_t itype, const struct item *it)
 		[NB_ITYPE_OTHER_INDIRECT] = NT_END_INDIRECT_JUMP, [NB_ITYPE_OTHER_DIRECT] = NT_END_JUMP,
 	};
 
-	/* If a synchronising message is between the last instruction and its trap, the range ends as linear code */
+	/* If a synchronising message was sent between the last instruction and its trap, it->how is NT_END_LINEAR */
 	if (itype == NB_ITYPE_EXCEPTION)
 		return it->how == NT_END_TRAP || it->how == NT_END_EXCEPTION || it->how == NT_END_LINEAR;
 	if (itype == NB_ITYPE_INTERRUPT)
@@ -294,8 +294,8 @@ static bool end_differs(struct hart *h, const struct place *p, const struct item
 	goes_on = have(h, &next) && !block_of(h, &next)->start;
 	itype = block_at(&h->ring, p->index - 1)->itype;
 	/*
-	 * The last range before a stop may end without the trap that ends the block. If the block ends with a
-	 * jump or branch, the range must also end with it.
+	 * In the last range before a stop of the trace, the trap that ends the block may be missing. If the block
+	 * ends with a jump or branch, the range must end with the same jump or branch.
 	 */
 	if (!goes_on && it->how == NT_END_LINEAR)
 		return itype != NB_ITYPE_NONE && itype != NB_ITYPE_EXCEPTION &&
@@ -480,7 +480,7 @@ static void compare(struct hart *h, const struct item *it)
 	 */
 	if (it->kind == ITEM_START && !have(h, &h->at) && !truth_is_bad(h))
 		return;
-	differ_at(h, it);	/* the code below clears h->differs if trace was lost before this item */
+	differ_at(h, it);	/* sets h->differs, which the code below clears if trace was lost before @it */
 	if (!skip_lost_session(h, &n)) {
 		h->missing += n;
 		return;
@@ -503,7 +503,7 @@ static void compare(struct hart *h, const struct item *it)
  * After a gap, decoding continues at a synchronising message whose position in the truth is not known.
  * In a loop, the code after a gap matches many positions, and only much later code shows which position
  * is right. So the comparison continues at the first position that matches. If a later item does not
- * match, it returns to this position and tries the next ones.
+ * match, the comparison goes back and tries the positions after the first one.
  */
 
 /*
@@ -705,8 +705,8 @@ void hart_take(struct hart *h, const struct item *it)
 		h->gap = true;
 	} else if (it->kind == ITEM_LOST) {
 		/*
-		 * If the position after an earlier gap is still open, choose it from the code that was decoded before
-		 * this loss, because the code after the loss need not follow that code
+		 * If the position after an earlier gap is not certain yet, choose it now, because only the items before
+		 * this loss help to find it. The items after the loss need not follow them in the truth.
 		 */
 		settle(h);
 		h->gaps += !h->told;

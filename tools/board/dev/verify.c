@@ -31,7 +31,7 @@ struct verify {
 	bool		quiet;
 };
 
-/* ---- Lines ---- */
+/* ---- Parse the lines of a decoder's output ---- */
 
 static char *skip_blanks(char *s)
 {

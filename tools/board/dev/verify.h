@@ -16,10 +16,10 @@
 #include "truth.h"
 
 /*
- * After a gap, the comparison collects AHEAD items, and continues at the first position in the truth at
- * which they match. In a loop, several positions match. If a later item does not match, the comparison
- * tries the next positions, in up to SEARCH blocks of the truth after the first position. If SURE items
- * match, the position is certain, because a loop repeats after fewer items.
+ * After a gap, the comparison collects AHEAD decoded items, and continues at the first position in the
+ * truth at which they match. In a loop, several positions match. If a later item does not match, the
+ * comparison tries the next positions, in up to SEARCH blocks of the truth after the first position. If
+ * SURE items match, the position is certain, because the body of a loop has fewer items.
  */
 #define AHEAD		48
 #define SURE		200000
@@ -36,7 +36,7 @@ struct block {
 	uint32_t	empty;		/* number of sessions without a traced block directly before this block */
 	bool		sync;		/* a synchronising message contains the address of this block */
 	bool		lost_before;	/* the encoder lost messages between the previous restart and this one */
-	bool		silent_before;	/* the encoder stopped before this restart without ProgTraceCorrelation */
+	bool		silent_before;	/* before this restart, the encoder stopped and sent no ProgTraceCorrelation */
 	const uint8_t	*code;		/* instructions of the block; NULL if the truth does not contain them */
 	uint64_t	scontext, time;	/* scontext, and the last known time, at the start of this block */
 	uint64_t	scontext_before; /* value that scontext had before its last change */
@@ -45,7 +45,7 @@ struct block {
 /* Ring buffer of blocks that were read from the truth and are still needed. It grows if necessary. */
 struct ring {
 	struct block	*block;
-	size_t		first, n, size;	/* size is a power of two */
+	size_t		first, n, size;	/* index of the first block, number of blocks, capacity (power of two) */
 };
 
 /*
@@ -92,9 +92,9 @@ struct tried {
 struct after_gap {
 	struct item	*item;		/* items since the gap */
 	size_t		n, size;
-	bool		may_be_none;	/* count a gap only if the comparison skips instructions */
-	bool		placed;		/* all items since the gap match the truth from @here on */
-	bool		why;		/* hart::difference says what differs from the truth at one of the positions that were tried */
+	bool		may_be_none;	/* no gap was reported; count one only if instructions must be skipped */
+	bool		placed;		/* a position was found; all items since the gap match from @here on */
+	bool		why;		/* hart.difference describes why an item did not match at a tried position */
 	struct tried	here, first;	/* position that is tried now, and first position at which all items matched */
 	uint64_t	skipped;	/* number of instructions in the truth between the gap and @here */
 };
@@ -105,9 +105,9 @@ struct hart {
 	struct ring	ring;
 	struct place	at;
 	/*
-	 * @ended is set at the end of the truth. From the records of the truth before a block,
-	 * fetch_block() collects the members lost_before, silent_before, start, sync and empty of its
-	 * struct block in @lost, @silent, @pending_start, @pending_sync and @pending_empty.
+	 * @ended is set at the end of the truth. While fetch_block() reads the records before a block, it
+	 * stores the values for the block's members lost_before, silent_before, start, sync and empty in
+	 * @lost, @silent, @pending_start, @pending_sync and @pending_empty.
 	 * @pending_session is set if no block was read after the last restart.
 	 */
 	bool		ended, lost, silent;
@@ -119,19 +119,19 @@ struct hart {
 	bool		differs;
 	bool		gap;		/* a gap was reported, and the position after it is not certain */
 	/*
-	 * Number of the last block at whose start a restart of the trace was compared, and number of restarts compared
-	 * there. The trace may restart several times before a block, if the sessions between the restarts are empty.
+	 * Number of the last block before which a restart of the trace was compared, and number of restarts that were
+	 * compared before it. There are several restarts before a block if the sessions between them are empty.
 	 */
 	uint64_t	used_of;
 	uint32_t	used;
-	bool		told;		/* ITEM_LOST was received, and no restart was compared after it */
+	bool		told;		/* the decoder has reported a loss (ITEM_LOST) and has not restarted since */
 	bool		may_skip;	/* the recording reports that trace is missing after the last restart or gap */
 	bool		strict;		/* each loss must be reported; an unreported loss is a difference */
 	struct after_gap after_gap;
 	struct block	held;		/* block that was read but is not in the ring, if @holds is set */
 	bool		holds;
 	uint64_t	behind;		/* number of blocks that were removed from the ring */
-	uint64_t	where;		/* line or offset of the compared item */
+	uint64_t	where;		/* line in the decoder's output, or offset in the trace, of the compared item */
 	const char	*unit;		/* name of the unit of @where, which is "line" or "offset" */
 	/* Numbers of compared instructions, gaps, instructions in gaps, instructions missing elsewhere, and errors */
 	uint64_t	compared, gaps, lost_declared, missing, errors;
@@ -139,8 +139,8 @@ struct hart {
 
 	/*
 	 * Function that is called with each block before the block is added to the ring. It returns
-	 * false if the block must not be added yet, and always returns true if @force is true. NULL
-	 * accepts every block.
+	 * false if the block must not be added yet, and true if it may be added or if @force is true.
+	 * If the pointer is NULL, each block is added.
 	 */
 	bool		(*learn)(void *ctx, const struct block *block, uint64_t index, bool force);
 	void		*learn_ctx;

@@ -42,7 +42,7 @@ static int mix(const char *file)
 	seed.info.entropy_count = 8 * sizeof(seed.bytes);
 	if (ioctl(random, RNDADDENTROPY, &seed))
 		return -1;
-	/* Otherwise Linux might wait for up to a minute before it uses the new random bytes. */
+	/* Without this ioctl, Linux might wait for up to a minute before it uses the new random bytes. */
 	return ioctl(random, RNDRESEEDCRNG);
 }
 

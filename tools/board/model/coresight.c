@@ -96,7 +96,7 @@ void nb_cs_init(struct nb_cs *cs, const char *name)
 	cs_reset(&cs->dev);
 }
 
-/* ---- Funnel ---- */
+/* ---- Registers and input ports of the funnel ---- */
 
 #define FUNNEL_PORTS	0xffU
 #define FUNNEL_HOLD	0xf00U
@@ -113,7 +113,7 @@ static void funnel_set(struct nb_cs *cs, unsigned int offset, uint32_t value)
 
 static void funnel_clear(struct nb_cs *cs)
 {
-	nb_put(&cs->dev, CS_FUNNEL_CTRL, 0x300);	/* the manual's reset value */
+	nb_put(&cs->dev, CS_FUNNEL_CTRL, 0x300);	/* reset value in the manual of the CoreSight funnel */
 	nb_put(&cs->dev, CS_FUNNEL_PRIORITY, 0xfac688);
 }
 

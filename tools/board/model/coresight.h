@@ -91,7 +91,7 @@ struct nb_cs {
 	void		(*clear)(struct nb_cs *cs);		/* resets the registers */
 };
 
-/* ---- CoreSight funnel ---- */
+/* ---- CoreSight funnel, which merges the trace of up to 8 inputs ---- */
 
 #define CS_FUNNEL_CTRL		0x000	/* bits 7:0 enable ports, bits 11:8 are the hold time minus 1 */
 #define CS_FUNNEL_PRIORITY	0x004
@@ -162,7 +162,7 @@ enum nb_tmc_mode {
  *
  *	byte 0    1      2    3          14    15
  *	+------+------+------+------+   +------+------------------+
- *	| id/d | data | id/d | data |...| id/d | bit n: of byte 2n|
+ *	| id/d | data | id/d | data |...| id/d | bit n for byte 2n|
  *	+------+------+------+------+   +------+------------------+
  *
  * Bit n of byte 15 belongs to byte 2n. If byte 2n is data, this bit is bit 0 of the data. If byte 2n
@@ -173,7 +173,7 @@ struct nb_formatter {
 	unsigned int	pos;		/* position of the next byte, 0..14 */
 	uint8_t		id;		/* current ID; 0x7f if no ID was sent */
 	uint8_t		held_id, held;	/* ID and value of a data byte whose encoding depends on the next byte */
-	bool		has_held;	/* @held_id and @held are valid */
+	bool		has_held;	/* true if @held_id and @held contain a byte that must still be encoded */
 	unsigned int	id_every;	/* number of frames after which an ID is repeated; 0 is never */
 	unsigned int	frames;		/* number of frames since an ID was sent */
 	bool		(*out)(void *opaque, const uint8_t frame[16]);
@@ -202,7 +202,7 @@ struct nb_tmc {
 	struct nb_cs	cs;		/* must be the first member */
 	struct nb_tmc_caps caps;
 	enum nb_tmc_state {
-		NB_TMC_DISABLED,	/* accepts and drops trace */
+		NB_TMC_DISABLED,	/* the TMC is disabled, and drops the trace that it gets */
 		NB_TMC_RUNNING,
 		NB_TMC_STOPPED,		/* a flush has stopped the TMC, which accepts and drops trace */
 	} state;

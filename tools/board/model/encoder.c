@@ -21,7 +21,7 @@
 #define RCODE_ICNT		0
 #define RCODE_HIST		1
 #define RCODE_HIST_REPEAT	2
-#define RCODE_RUN		8	/* number of branches that were not taken; RCODE 9 is for taken branches */
+#define RCODE_RUN		8	/* reports a number of branches that were not taken; 9 reports taken ones */
 #define FORMAT_PRIV		0
 #define FORMAT_SCONTEXT		2
 #define FORMAT_HCONTEXT		3
@@ -200,7 +200,7 @@ static void put_addr_extended(struct message *m, uint64_t value, unsigned int wi
 
 static void put_addr(const struct nb_encoder *enc, struct message *m, uint64_t addr)
 {
-	/* Bit 0 is never sent */
+	/* Messages do not contain bit 0 of an address, because it is always 0 */
 	unsigned int width = enc->cfg.xlen == 64 ? enc->cfg.dialect->addr_bits : 31;
 	uint64_t value = addr >> 1 & ((1ULL << width) - 1);
 
@@ -267,7 +267,7 @@ static void settle(struct nb_encoder *enc)
 			 enc->qualify;
 }
 
-/* ---- FIFO, overflow, stall ---- */
+/* ---- The FIFO, and loss of messages and stall of the hart when it is full ---- */
 
 static void drain_fifo(struct nb_encoder *enc)
 {
@@ -484,7 +484,7 @@ static bool recover(struct nb_encoder *enc)
 	return true;
 }
 
-/* ---- Counters ---- */
+/* ---- Fields I-CNT and HIST, and messages that report a full HIST ---- */
 
 /* Return I-CNT for a message. "The I-CNT counter is reset after its value has been transmitted" */
 static uint64_t take_icnt(struct nb_encoder *enc)
@@ -573,7 +573,7 @@ static void flush_repeats(struct nb_encoder *enc)
 	enc->rep.valid = false;
 }
 
-/* ---- The messages ---- */
+/* ---- Functions that send the different messages ---- */
 
 static void ownership(struct nb_encoder *enc, unsigned int format)
 {
@@ -634,7 +634,7 @@ static void sync_message(struct nb_encoder *enc, enum nb_tcode tcode, enum nb_sy
 
 static void history_full(struct nb_encoder *enc);
 
-/* Send HIST in a message of its own, before a message with SYNC. Return false if it was lost. */
+/* Send HIST in a separate message, before a message with SYNC. Return false if it was lost. */
 static bool send_history(struct nb_encoder *enc)
 {
 	if (enc->hist == 1)
@@ -754,14 +754,14 @@ static void correlation(struct nb_encoder *enc, enum nb_evcode evcode)
 	cdf |= enc->cfg.mode == NB_MODE_BTM && has_variant(enc, NB_VARIANT_HIST_IN_BTM);
 	begin_message(enc, &m, NB_TCODE_PROG_TRACE_CORRELATION);
 	put_fixed(&m, evcode == NB_EVCODE_DISABLED && has_variant(enc, NB_VARIANT_VENDOR_CODES) ? 8 : evcode, 4);
-	put_fixed(&m, cdf, 2);	/* CDF is 1 if HIST follows */
+	put_fixed(&m, cdf, 2);	/* the field CDF is 1 if the field HIST follows, otherwise 0 */
 	put_var(&m, take_icnt(enc));
 	if (cdf)
 		put_var(&m, take_hist(enc));
 	send(enc, &m, false);
 }
 
-/* ---- Implicit return ---- */
+/* ---- Return stack of the "Implicit Return Optimization" ---- */
 
 static bool same_return(const struct nb_encoder *enc, uint64_t a, uint64_t b)
 {
@@ -1039,7 +1039,7 @@ void nb_encoder_jump(struct nb_encoder *enc, uint32_t iretire, uint32_t ninsn, u
 	indirect_branch(enc, next);
 }
 
-/* ---- The beginning of a block ---- */
+/* ---- Start and stop of the trace at the beginning of a block ---- */
 
 static bool qualified(struct nb_encoder *enc, const struct nb_ingress *blk)
 {
@@ -1071,7 +1071,7 @@ static void begin_session(struct nb_encoder *enc, const struct nb_ingress *blk)
 	enc->running = true;
 	enc->state.session = ++enc->sessions;
 	if (enc->start_sync == NB_SYNC_FIFO_OVERRUN && has_variant(enc, NB_VARIANT_OVERRUN_BRANCH)) {
-		/* Invent I-CNT and HIST, as if they still contained code from before the overflow */
+		/* In this variant, the message has I-CNT and HIST from before the overflow. Invent their values. */
 		enc->icnt = 1 + enc->n_messages % 50;
 		enc->hist = 2 + enc->n_messages % 30;
 		tcode = htm ? NB_TCODE_INDIRECT_BRANCH_HIST_SYNC :
@@ -1240,7 +1240,7 @@ void nb_encoder_slow(struct nb_encoder *enc, const struct nb_ingress *blk)
 	enc->asleep = has_variant(enc, NB_VARIANT_WFI) && ends_with_wfi(blk);
 }
 
-/* ---- Control ---- */
+/* ---- Configuration, start and stop of the encoder ---- */
 
 static uint8_t clamp(unsigned int value, unsigned int low, unsigned int high)
 {

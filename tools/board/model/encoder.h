@@ -60,7 +60,7 @@ enum nb_sync {
 	NB_SYNC_TRACE_EVENT	= 6,
 	NB_SYNC_FIFO_OVERRUN	= 7,
 	NB_SYNC_EXIT_POWERDOWN	= 9,
-	NB_SYNC_NONE		= 16,	/* not a value of the field */
+	NB_SYNC_NONE		= 16,	/* no synchronising message is due; this is not a value of the field */
 };
 
 /* Values of the field EVCODE (N-Trace, table "Program Trace Correlation Message Fields") */
@@ -190,7 +190,7 @@ struct nb_encoder_config {
 	bool		all_jumps;		/* trTeInstEnAllJumps */
 	bool		extend_addr;		/* trTeInstExtendAddrMSB */
 	bool		repeat_branch;		/* RepeatBranch messages in BTM, which no register controls */
-	bool		btype_extended;		/* B-TYPE 2 and 3 instead of 1 */
+	bool		btype_extended;		/* B-TYPE is 2 for an exception and 3 for an interrupt, instead of 1 */
 	bool		hist_always;		/* send HIST even if it is empty (HTM) */
 	bool		icnt_sync;		/* a full I-CNT causes SYNC 4 (BTM) */
 	uint8_t		icnt_bits;		/* width of I-CNT with the overflow bit, 4..22; 0 is 22 */
@@ -277,7 +277,7 @@ struct nb_encoder_stats {
 /* An encoder. Its owner only sets the callbacks at the end; the other members are private to encoder.c. */
 struct nb_encoder {
 	/* Members that the encoder uses for each block */
-	uint32_t	attention;	/* not 0 if the next block needs nb_encoder_slow() */
+	uint32_t	attention;	/* not 0 if nb_encoder_slow() must process the next block */
 	uint8_t		priv;
 	uint8_t		action[16];
 	uint32_t	hist;
@@ -287,11 +287,11 @@ struct nb_encoder {
 	uint64_t	cycles;
 	uint64_t	cycles_stop;
 
-	/* State of the message stream */
+	/* State of the messages that were sent */
 	uint64_t	ref;		/* last address that was sent, to which the next U-ADDR is relative */
 	uint64_t	time;		/* last timestamp that was sent */
-	uint64_t	sync_base;	/* half-words since the last sync that messages have reported in I-CNT */
-	uint64_t	sync_start;	/* @n_messages (sync_mode 1) or @cycles at the last sync */
+	uint64_t	sync_base;	/* half-words that I-CNT of the messages since the last sync has reported */
+	uint64_t	sync_start;	/* value of @n_messages (if sync_mode is 1) or @cycles at the last sync */
 	uint64_t	n_messages;
 	uint64_t	icnt_limit;
 	struct nb_due	due;
@@ -320,15 +320,15 @@ struct nb_encoder {
 
 	/* State of the "Implicit Return Optimization" */
 	uint64_t	stack[NB_STACK_MAX];
-	uint64_t	stack_reports[NB_STACK_MAX];	/* value of @reports at the push */
-	uint64_t	reports;	/* number of messages that have reported I-CNT */
+	uint64_t	stack_reports[NB_STACK_MAX];	/* value of @reports when the entry was added to @stack */
+	uint64_t	reports;	/* number of sent messages that contain I-CNT */
 	uint32_t	chance;		/* state of the random number generator that some variants use */
-	uint32_t	stack_top;	/* index of the next free entry of @stack, to use modulo NB_STACK_MAX */
+	uint32_t	stack_top;	/* @stack_top % NB_STACK_MAX is the index of the next free entry of @stack */
 	uint32_t	stack_n;	/* number of entries in @stack, at most cfg.stack_depth */
 
-	/* FIFO to the sink */
+	/* FIFO between the encoder and the sink */
 	uint64_t	fifo_level;	/* fill level in 1/256 bytes, because fifo_rate is bytes per 256 cycles */
-	uint64_t	fifo_cycles;	/* value of @cycles when @fifo_level was updated */
+	uint64_t	fifo_cycles;	/* value of @cycles when @fifo_level was last updated */
 	bool		lost;
 	uint8_t		lost_ecode;
 	uint64_t	retry_cycles;	/* value of @cycles at which the encoder tries to send the Error message */

@@ -6,7 +6,7 @@
 
 #define FLAGS		15	/* position of the byte with the flags */
 #define NO_ID		0x7f	/* reserved ID, which means that no ID was sent */
-#define NULL_ID		0	/* ID of padding */
+#define NULL_ID		0	/* ID of the bytes that fill an incomplete frame */
 
 void nb_formatter_init(struct nb_formatter *f, unsigned int id_every,
 		       bool (*out)(void *opaque, const uint8_t frame[16]), void *opaque)

@@ -68,7 +68,7 @@ struct nb_ingress {
 	bool		sijump;		/* the block ends with a jump whose target the instruction before it has set */
 	uint32_t	wide_hash;
 	const uint64_t	*wide;
-	const uint8_t	*code;		/* 2 * iretire bytes */
+	const uint8_t	*code;		/* instructions of the block, which have 2 * iretire bytes */
 };
 
 #endif /* NTRACE_BOARD_INGRESS_H */

@@ -73,13 +73,13 @@ static void trap(struct nb_insn *insn)
 static void classify_system(uint32_t op, struct nb_insn *insn)
 {
 	switch (op) {
-	case 0x00000073:	/* ecall */
-	case 0x00100073:	/* ebreak */
+	case 0x00000073:	/* opcode of ecall */
+	case 0x00100073:	/* opcode of ebreak */
 		trap(insn);
 		break;
-	case 0x10200073:	/* sret */
-	case 0x30200073:	/* mret */
-	case 0x70200073:	/* mnret */
+	case 0x10200073:	/* opcode of sret */
+	case 0x30200073:	/* opcode of mret */
+	case 0x70200073:	/* opcode of mnret */
 		insn->kind = NB_INSN_XRET;
 		insn->itype = NB_ITYPE_TRAP_RETURN;
 		break;
@@ -91,8 +91,8 @@ static void classify_32(uint32_t op, struct nb_insn *insn)
 	unsigned int rd = op >> 7 & 31, rs1 = op >> 15 & 31, funct3 = op >> 12 & 7;
 
 	switch (op & 0x7f) {
-	case 0x17:	/* auipc */
-	case 0x37:	/* lui */
+	case 0x17:	/* opcode of auipc */
+	case 0x37:	/* opcode of lui */
 		insn->sets = rd;
 		break;
 	case 0x63:	/* branches; funct3 2 and 3 are reserved */
@@ -100,11 +100,11 @@ static void classify_32(uint32_t op, struct nb_insn *insn)
 			branch(insn, sign_extend(bits(op, 31, 31, 12) | bits(op, 7, 7, 11) |
 						 bits(op, 30, 25, 5) | bits(op, 11, 8, 1), 13));
 		break;
-	case 0x67:	/* jalr */
+	case 0x67:	/* opcode of jalr */
 		if (funct3 == 0)
 			indirect(insn, rd, rs1);
 		break;
-	case 0x6f:	/* jal */
+	case 0x6f:	/* opcode of jal */
 		direct(insn, rd, sign_extend(bits(op, 31, 31, 20) | bits(op, 19, 12, 12) |
 					     bits(op, 20, 20, 11) | bits(op, 30, 21, 1), 21));
 		break;
@@ -157,9 +157,9 @@ static void classify_quadrant2(uint32_t op, unsigned int flags, struct nb_insn *
 	unsigned int rs1 = op >> 7 & 31, rs2 = op >> 2 & 31;
 
 	if (op == 0x9002) {
-		trap(insn);	/* c.ebreak */
+		trap(insn);	/* the instruction is c.ebreak */
 	} else if (op >> 13 == 4 && rs1 && !rs2) {
-		indirect(insn, op >> 12 & 1, rs1);	/* c.jr, c.jalr */
+		indirect(insn, op >> 12 & 1, rs1);	/* the instruction is c.jr or c.jalr */
 	} else if (flags & NB_INSN_ZCMP && (op >> 8 == 0xbc || op >> 8 == 0xbe)) {
 		indirect(insn, 0, 1);	/* cm.popretz, cm.popret; the target is loaded from memory */
 		insn->uses = 0;

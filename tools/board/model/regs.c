@@ -266,7 +266,7 @@ uint32_t nb_impl(unsigned int type, unsigned int major, unsigned int minor, unsi
 	return (major & 15) | (minor & 15) << 4 | type << 8 | vendor << 24;
 }
 
-/* ---- Timestamp Unit ---- */
+/* ---- Timestamp Unit of an encoder or funnel ---- */
 
 static uint64_t ts_raw(const struct nb_ts *ts, unsigned int mode)
 {

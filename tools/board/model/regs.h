@@ -315,7 +315,7 @@ struct nb_ram_caps {
 					 */
 	bool		data_write;	/* trRamData can be written in SRAM mode */
 	bool		smem_data;	/* trRamRP and trRamData exist in SMEM mode */
-	bool		keeps_rest;	/* after a stop on wrap, Empty stays 0 until a reset */
+	bool		keeps_rest;	/* after a stop on wrap, the sink's field Empty stays 0 until a reset */
 	uint8_t		vendor;
 	uint8_t		ver_major, ver_minor;
 };

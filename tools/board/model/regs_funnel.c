@@ -175,7 +175,7 @@ void nb_funnel_init(struct nb_funnel *f, const struct nb_funnel_caps *caps,
 		f->caps.fifo = sizeof(f->fifo);
 	f->out = out;
 	f->out_opaque = opaque;
-	f->ts.modes = caps->ts_modes & ~(1 << NB_TS_CORE);	/* only encoders have this mode */
+	f->ts.modes = caps->ts_modes & ~(1 << NB_TS_CORE);	/* only encoders support NB_TS_CORE */
 	f->ts.width = caps->ts_width;
 	f->ts.prescaler = caps->ts_prescale;
 	f->ts.faults = &f->dev.faults;

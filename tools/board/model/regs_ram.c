@@ -129,7 +129,7 @@ static void check_enable(struct nb_ram *ram)
 		nb_dev_report(dev, NB_REPORT_RANGE, TR_RAM_WP_LOW, ram->wp);
 }
 
-/* ---- Data ---- */
+/* ---- Store trace in the buffer ---- */
 
 static void store(struct nb_ram *ram, uint64_t addr, const uint8_t *bytes, uint32_t len)
 {
@@ -227,7 +227,7 @@ bool nb_ram_input(void *opaque, const uint8_t *bytes, size_t len)
 	return true;
 }
 
-/* ---- Registers ---- */
+/* ---- Write registers ---- */
 
 static uint32_t legal_control(const struct nb_ram *ram, uint32_t value)
 {

@@ -17,7 +17,7 @@ static struct nb_te *to_te(struct nb_dev *dev)
 	return (struct nb_te *)dev;
 }
 
-/* ---- Output, with optional faults ---- */
+/* ---- Output of messages, with the faults of nb_dev.faults ---- */
 
 static uint32_t next_random(struct nb_te *te)
 {
@@ -191,7 +191,7 @@ static uint32_t legal_ext_out(const struct nb_te_caps *caps, uint32_t value)
 	return value & 0x33333333 & outputs;
 }
 
-/* ---- Enabling and disabling ---- */
+/* ---- Enable and disable the encoder ---- */
 
 static void configure(struct nb_te *te, uint32_t control)
 {
@@ -350,7 +350,7 @@ void nb_te_ext_trigger(struct nb_te *te, unsigned int input)
 		trigger(te, action);
 }
 
-/* ---- The component ---- */
+/* ---- Registers and callbacks of the Trace Encoder ---- */
 
 static uint32_t legal(struct nb_te *te, unsigned int offset, uint32_t value)
 {
@@ -401,7 +401,7 @@ static void te_write(struct nb_dev *dev, unsigned int offset, uint32_t value)
 		return;
 	}
 	if (offset == TR_IMPL || offset == TR_TS_COUNTER_LOW || offset == TR_TS_COUNTER_HIGH)
-		return;		/* read-only */
+		return;		/* these registers are read-only */
 	now = legal(te, offset, value);
 	if (nb_get(dev, TR_CONTROL) & TR_ENABLE && now != nb_get(dev, offset) &&
 	    offset != TR_TE_TRIG_EXT_IN && offset != TR_TE_TRIG_EXT_OUT) {

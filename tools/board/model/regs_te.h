@@ -68,7 +68,7 @@ struct nb_comp_state {
 	bool		p_context, s_context;	/* the comparator compares the context, not the address */
 	bool		p_notify, s_notify;
 	bool		latched;
-	uint64_t	p_mask, p, s;		/* @p and @s only have the compared bits */
+	uint64_t	p_mask, p, s;		/* @p and @s are compared; bits that are not compared are 0 */
 };
 
 /* A Trace Encoder, to which nb_te_ingress() passes blocks */

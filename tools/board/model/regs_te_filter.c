@@ -55,7 +55,7 @@ uint32_t nb_te_legal_filter(const struct nb_te_caps *caps, unsigned int offset, 
 	case FILTER_ECAUSE_HIGH:
 		return control & TR_FILTER_MATCH_ECAUSE ? value : 0;
 	}
-	return 0;	/* this model cannot filter by impdef or by data accesses */
+	return 0;	/* this model has no filters for impdef (implementation-defined signals) and data accesses */
 }
 
 /* The inputs of comparators are iaddr and context, because the ingress port has no tval and no daddr. */

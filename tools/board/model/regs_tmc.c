@@ -37,7 +37,7 @@ static void put_status(struct nb_tmc *tmc)
 	nb_put(dev, TMC_RWPHI, tmc->wp >> 32);
 }
 
-/* ---- Trace ---- */
+/* ---- Store trace ---- */
 
 /* Write a frame of an ETR to memory. After a bus error, nothing is written, and the function returns false. */
 static bool write_frame(void *opaque, const uint8_t frame[FRAME])
@@ -150,7 +150,7 @@ static void start(struct nb_tmc *tmc)
 	tmc->base = pair(dev, TMC_DBALO, TMC_DBAHI);
 	tmc->wp = tmc->base;
 	tmc->full = false;
-	/* With an invalid buffer, start with MemErr, so that nothing is written */
+	/* If the buffer is invalid, set MemErr at the start, so that nothing is written */
 	tmc->memerr = !tmc->caps.etf && (!tmc->size || tmc->size % FRAME);
 	tmc->level = 0;
 	check_start(tmc);

@@ -138,7 +138,7 @@ static void funnel_write(struct nb_dev *dev, unsigned int offset, uint32_t value
 		return;
 	}
 	if (offset < SF_SINK_BASE || offset > SF_SINK_WP)
-		return;		/* read-only or missing register */
+		return;		/* the register is read-only or does not exist */
 	if (nb_get(dev, TR_CONTROL) & TR_ENABLE) {
 		nb_dev_report(dev, NB_REPORT_ENABLED, offset, value);
 		return;

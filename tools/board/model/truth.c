@@ -40,7 +40,7 @@ void nb_truth_free(struct nb_truth_dictionary *d)
 	free(d->chunk);
 }
 
-/* ---- Writer ---- */
+/* ---- Writer of a truth file ---- */
 
 struct nb_truth_writer {
 	struct nb_truth_head	head;	/* must be the first member */
@@ -163,8 +163,8 @@ static void put_code(struct nb_truth_writer *w, unsigned int op, uint8_t code)
 static void put_state(struct nb_truth_writer *w, const struct nb_trace_state *state)
 {
 	/*
-	 * A session may start and end between two blocks, if its first message was sent and its second message
-	 * was lost
+	 * Both the start and the end of a session may be between two blocks. The encoder has then sent the first
+	 * message of the session, and lost the second one.
 	 */
 	bool empty = w->starts != state->starts && !state->session;
 

@@ -40,7 +40,7 @@ struct nb_truth_entry {
 /* Head of struct nb_truth_writer, which only nb_truth_block() may use */
 struct nb_truth_head {
 	struct nb_truth_entry *cur;	/* the last block */
-	/* number of unwritten blocks, each of which is the block that also followed its predecessor last time */
+	/* number of blocks that are not written yet; each is next[0] of the entry of the block before it */
 	uint32_t	run;
 	uint32_t	stamp;		/* nb_trace_state.stamp of the last state that was recorded */
 	uint64_t	insns;
@@ -170,7 +170,7 @@ int nb_truth_next(struct nb_truth_reader *r, struct nb_truth_event *ev);
  * nb_truth_error() - describe the error of nb_truth_next()
  * @r: The reader
  *
- * Return: A sentence without its subject, which is the file; NULL if there was no error.
+ * Return: A sentence without its subject, which is the file; NULL if nb_truth_next() has not failed.
  */
 const char *nb_truth_error(const struct nb_truth_reader *r);
 

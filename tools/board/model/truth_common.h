@@ -41,7 +41,7 @@ enum { OP_DEFINE, OP_CONTEXT, OP_TIME, OP_START, OP_STOP, OP_SYNC, OP_END, OP_RE
 struct nb_truth_dictionary {
 	struct nb_truth_entry	**chunk;
 	uint32_t		n, chunks;
-	struct nb_truth_entry	root;	/* entry that precedes the first block */
+	struct nb_truth_entry	root;	/* predecessor of the first block, which has no other */
 };
 
 static inline struct nb_truth_entry *nb_truth_entry_at(const struct nb_truth_dictionary *d, uint32_t index)

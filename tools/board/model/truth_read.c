@@ -21,7 +21,7 @@ struct nb_truth_reader {
 	struct nb_truth_dictionary	dict;
 	struct nb_truth_entry	*cur;
 	struct arena		*arena;
-	/* number of blocks to return before the next token is read; each is next[0] of the block before it */
+	/* number of blocks to return before the next token; each is the last known successor of its predecessor */
 	uint32_t		run;
 	bool			then_other;
 	struct nb_truth_entry	*then_ref;

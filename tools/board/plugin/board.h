@@ -53,7 +53,7 @@
 
 /* Values of a hart in QEMU's scoreboard. QEMU's translated code reads and writes them without calling the plugin. */
 struct board_score {
-	uint64_t	gate;		/* GATE_*; if it is not 0, each TB starts with a call of stream_tb_exec() */
+	uint64_t	gate;		/* GATE_* flags; if any is set, each TB first calls stream_tb_exec() */
 	uint64_t	reached;	/* set when the last instruction of the TB starts */
 	uint64_t	spent;		/* time in ns of all executed instructions, see latency.c */
 };
@@ -74,7 +74,7 @@ struct tb_info {
 	uint16_t	ninsn;
 	uint8_t		kind;		/* enum nb_insn_kind of the last instruction */
 	uint8_t		itype;		/* itype of the last instruction if a branch is taken */
-	uint8_t		itype_fall;	/* itype if the hart continues after the TB */
+	uint8_t		itype_fall;	/* itype of the last instruction if the hart continues directly after the TB */
 	uint8_t		last;		/* half-words of the last instruction */
 	uint8_t		sets;		/* register that the last instruction sets to a constant (nb_insn.sets), or 0 */
 	/* register with the target (nb_insn.uses) if the TB is a single indirect jump, otherwise 0 */
@@ -140,8 +140,8 @@ struct hart {
 	struct board_score *score;
 	const struct tb_info *cur;	/* TB that the hart entered last, until its end was reported; then NULL */
 	/*
-	 * Encoder of the hart for exec_quickly(), which counts instructions only in it; NULL if the encoder must get
-	 * parts of blocks, or if a truth file is written
+	 * Encoder of the hart. exec_quickly() counts instructions in the encoder and nowhere else. NULL if a truth file
+	 * is written, or if the encoder must get parts of blocks, so that exec_quickly() cannot be used.
 	 */
 	struct nb_encoder *counting;
 	uint64_t	base;		/* address at which @cur runs */
@@ -166,7 +166,7 @@ struct hart {
 	/* Comparison with QEMU's instruction count */
 	uint64_t	minstret_next, minstret_last, retired_last, minstret_checks, minstret_diffs;
 	uint64_t	interrupts_last;
-	uint64_t	uncounted;	/* instructions that QEMU has counted once too often since the last check */
+	uint64_t	uncounted;	/* instructions that QEMU has counted twice since the last check */
 	/* Values of stats.retired and the clock from which pace() measures the speed of the hart */
 	uint64_t	pace_retired, pace_ns;
 	uint64_t	stall_since;	/* in ms; 0 if the hart is not stalled */
@@ -250,7 +250,7 @@ struct board {
 	struct board_dev devs[BOARD_MAX_DEVS];
 	struct qemu_plugin_scoreboard *scores;
 	struct qemu_plugin_register *regs[REG_MAX];
-	atomic_uint	claimed;	/* CLAIM_* */
+	atomic_uint	claimed;	/* CLAIM_* flags */
 	atomic_bool	irq_due;
 	bool		icount;
 	pthread_mutex_t	claim_lock;
@@ -260,7 +260,7 @@ struct board {
 	bool		strict_access;	/* an access that is not 32 bits wide and aligned faults */
 	bool		incoherent;	/* harts must invalidate their caches to see what sinks wrote */
 	uint64_t	cached_from;	/* start of the memory whose cache lines a reset drops */
-	uint64_t	cached_size;	/* size of that memory in bytes, or 0 */
+	uint64_t	cached_size;	/* size in bytes of the memory at @cached_from; 0 if there is none */
 	bool		latency;	/* measure how long harts keep interrupts off */
 	bool		deep_idle;	/* harts and trace components may lose their power */
 	bool		debugger;	/* the board emulates a debugger that traces from reset */

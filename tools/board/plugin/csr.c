@@ -42,7 +42,7 @@ bool csr_new_value(uint32_t opcode, uint64_t old, uint64_t *value)
 	}
 }
 
-/* Pass scontext and hcontext to the encoder and the truth. The caller has entered @h. */
+/* Pass scontext and hcontext to the encoder and to the truth file. The caller has called hart_enter(@h). */
 static void csr_tell(struct hart *h)
 {
 	if (h->te)

@@ -3,7 +3,7 @@
  * Accesses to registers of the trace components.
  *
  * The registers are at unused physical addresses of the machine. A load or store
- * at such an address takes an access fault to machine mode. Before the first block
+ * at one of these addresses takes an access fault to machine mode. Before the first block
  * of the trap handler runs, the plugin executes the load or store. It calls the
  * model, writes the loaded value to the destination register, advances mepc, and
  * continues the hart at an mret that it finds in the handler. In this way, the
@@ -23,7 +23,7 @@
 
 #define CAUSE_LOAD_ACCESS	5
 #define CAUSE_STORE_ACCESS	7
-#define MRET_SEARCH		(64 << 10)	/* bytes after the handler's entry */
+#define MRET_SEARCH		(64 << 10)	/* number of bytes of the trap handler in which mret is searched */
 
 #define SATP_MODE_SHIFT		60
 #define SATP_PPN		((1ULL << 44) - 1)

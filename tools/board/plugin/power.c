@@ -25,7 +25,7 @@
 
 #define POWER_ON	(1U << 0)
 #define POWER_CLOCK	(1U << 1)
-#define POWER_RESET	(1U << 2)	/* reset is released */
+#define POWER_RESET	(1U << 2)	/* 1 if the component is not in reset */
 #define POWER_ALL	(POWER_ON | POWER_CLOCK | POWER_RESET)
 
 static const struct board_dev *controller;

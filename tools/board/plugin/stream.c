@@ -35,7 +35,7 @@
 #define RESET_VECTOR		0x1000ULL
 #define FIRMWARE		0x80000000ULL
 #define FIRMWARE_SIZE		0x200000
-/* Value of tb_info.target that is never equal to a pc */
+/* Value of tb_info.target if the TB has no fixed target. It is odd, so that no pc is equal to the base plus 1. */
 #define NO_TARGET		1
 /*
  * Value that is used instead of an itype if the code does not lead to the next pc. The ingress port does not use
@@ -221,7 +221,7 @@ static bool next_is_taken(const struct hart *h)
 	return board.te_caps.variant & NB_VARIANT_BRANCH_NEXT && h->stats.retired & 1;
 }
 
-/* Finish h->cur, after which the hart continues at @next. */
+/* Report the instructions of h->cur that the hart has executed. After them, it continues at @next. */
 static NB_NOINLINE void finish(struct hart *h, uint64_t next)
 {
 	const struct tb_info *t = h->cur;
@@ -403,7 +403,7 @@ static NB_NOINLINE void exec_at(struct hart *h, const struct tb_info *t, uint64_
 
 	if (NB_UNLIKELY(pc == RESET_VECTOR && h->stats.retired)) {
 		was_reset(h);
-		/* After the reset, the encoder and the truth may not need blocks */
+		/* Return if neither the encoder nor the truth file needs blocks after the reset */
 		if (!(h->score->gate & GATE_STREAM)) {
 			hart_leave(h);
 			return;
@@ -474,7 +474,7 @@ static inline void exec_quickly(struct hart *h, const struct tb_info *t, uint64_
 	unsigned int act = nb_encoder_action(h->counting, outcome(cur, base, pc), h->priv);
 	bool full;
 
-	/* exec_at() processes blocks that need nb_encoder_slow(), and jumps to a @pc to which h->cur cannot lead */
+	/* exec_at() processes blocks that need nb_encoder_slow(), and blocks that cannot be followed by @pc */
 	if (NB_UNLIKELY((act & (NB_ACT_SLOW | NB_ACT_JUMP)) == NB_ACT_SLOW)) {
 		exec_at(h, t, pc);
 		return;
@@ -528,7 +528,7 @@ static void finish_trapped(struct hart *h, uint64_t from)
 	uint64_t last = h->base + 2 * (t->half_words - t->last);
 
 	if (jumped || (h->score->reached && from != last))
-		finish(h, from);	/* the fetch of the next instruction trapped */
+		finish(h, from);	/* h->cur is complete, and the fetch of the next instruction trapped */
 	else
 		retire_head(h, from);
 	h->cur = NULL;

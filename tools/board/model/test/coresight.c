@@ -22,7 +22,7 @@ static uint32_t rnd(uint32_t below)
 	return random_below(&random_state, below);
 }
 
-/* ---- Deframer ---- */
+/* ---- Extract the bytes of each ID from frames ---- */
 
 struct byte_of {
 	uint8_t	id, byte;
@@ -339,7 +339,7 @@ static void test_not_capturing(void **state)
 
 	(void)state;
 	set_bridge(0, 1);
-	assert_false(nb_atb_input(&c.bridge[0], message, sizeof(message)));	/* port disabled */
+	assert_false(nb_atb_input(&c.bridge[0], message, sizeof(message)));	/* the port of the funnel is disabled */
 	wr(&c.funnel.cs.dev, CS_LAR, CS_LAR_KEY);
 	wr(&c.funnel.cs.dev, CS_FUNNEL_CTRL, 0x301);
 	assert_true(nb_atb_input(&c.bridge[0], message, sizeof(message)));
@@ -393,9 +393,9 @@ static void test_misuse(void **state)
 	assert_int_equal(rd(dev, TMC_DBALO), (uint32_t)MEMORY_BASE);
 	nb_tmc_end(&c.etr);
 	assert_int_equal(c.reported[NB_REPORT_LEFT], 1);
-	wr(dev, TMC_CTL, 0);		/* disables the capture, although no flush with StopOnFl has stopped it */
+	wr(dev, TMC_CTL, 0);		/* an error, because no flush with StopOnFl has stopped the TMC */
 	assert_int_equal(c.reported[NB_REPORT_ENABLED], 2);
-	wr(dev, TMC_RSZ, 6);		/* 24 bytes are not a multiple of a frame */
+	wr(dev, TMC_RSZ, 6);		/* 24 bytes; an error, because a frame has 16 bytes */
 	wr(dev, TMC_CTL, TMC_CTL_CAPTURE);
 	assert_int_equal(c.reported[NB_REPORT_RANGE], 1);
 	wr(dev, TMC_FFCR, TMC_FFCR_EN_FMT | TMC_FFCR_STOP_ON_FLUSH | TMC_FFCR_FLUSH_MAN);

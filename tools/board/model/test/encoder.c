@@ -164,7 +164,7 @@ static const char *words(unsigned int src_bits)
 
 #define assert_trace(expected) assert_string_equal(words(t.enc.cfg.src_bits), expected)
 
-/* ---- A hart ---- */
+/* ---- Functions that emulate a hart, which passes blocks to the encoder ---- */
 
 static void begin(struct nb_encoder_config cfg, enum nb_sync sync, uint64_t pc)
 {
@@ -237,7 +237,7 @@ static void test_address_xor(void **state)
 	assert_trace("Sync S=3 I=0 F=1fe02; IB B=0 I=2 U=7b6; IB B=0 I=2 U=934");
 }
 
-/* ---- Examples of the field PROCESS ---- */
+/* ---- Examples of the field PROCESS of Ownership messages ---- */
 
 static void test_process(void **state)
 {
@@ -321,7 +321,7 @@ static void test_icnt_exception(void **state)
 	linear(1);
 	assert_trace("Sync S=3 I=0 F=80; IB B=1 I=1 U=480");
 	BEGIN(0x100, .mode = NB_MODE_BTM, .btype_extended = true);
-	block(0, 0, NB_ITYPE_INTERRUPT, 0x800);		/* an interrupt "pending before we started the code" */
+	block(0, 0, NB_ITYPE_INTERRUPT, 0x800);	/* before any instruction: "pending before we started the code" */
 	block(0, 0, NB_ITYPE_EXCEPTION, 0x900);
 	linear(1);
 	assert_trace("Sync S=3 I=0 F=80; IB B=3 I=0 U=480; IB B=2 I=0 U=80");
@@ -464,7 +464,7 @@ static void test_extended_rv32(void **state)
 	(void)state;
 	BEGIN(0xfffff000, .mode = NB_MODE_BTM, .extend_addr = true, .xlen = 32);
 	linear(1);
-	assert_trace("Sync S=3 I=0 F=800");	/* a decoder copies the highest bit of 100000_000000 to bit 31 */
+	assert_trace("Sync S=3 I=0 F=800");	/* a decoder copies the highest bit of 0x800 to all bits up to 31 */
 	BEGIN(0x80000000, .mode = NB_MODE_BTM, .extend_addr = true, .xlen = 32);
 	linear(1);
 	assert_trace("Sync S=3 I=0 F=40000000");
@@ -515,7 +515,7 @@ static void test_trap_after_trap_return(void **state)
 		     "IB B=3 I=0 U=1080; Own PROCESS=4");
 }
 
-/* ---- Trace filters, after which SYNC 5 is "re-enabled after a gap caused by trace filters" ---- */
+/* ---- Trace filters. After a gap, SYNC is 5, "re-enabled after a gap caused by trace filters" ---- */
 
 static void test_privilege_filter(void **state)
 {
@@ -545,7 +545,7 @@ static void test_stop_at_branch(void **state)
 	assert_trace("Sync S=3 I=0 F=80; DB I=2; Corr EV=4 CDF=0 I=0");
 	BEGIN(0x100, .mode = NB_MODE_BTM, .sync_mode = 3);
 	linear(20);
-	block(2, 2, NB_ITYPE_TAKEN, 0x200);	/* without the stop, DirectBranchSync would report this branch */
+	block(2, 2, NB_ITYPE_TAKEN, 0x200);	/* without stop(), a DirectBranchSync would be sent here */
 	stop(NB_EVCODE_DISABLED);
 	assert_trace("Sync S=3 I=0 F=80; Sync S=2 I=14 F=94; DB I=2; Corr EV=4 CDF=0 I=0");
 	BEGIN(0x100, .mode = NB_MODE_BTM);
@@ -591,7 +591,7 @@ static void test_delayed_sync(void **state)
 static void test_cycles_are_no_instructions(void **state)
 {
 	(void)state;
-	BEGIN(0x100, .mode = NB_MODE_BTM, .sync_mode = 2);	/* a sync every 16 cycles */
+	BEGIN(0x100, .mode = NB_MODE_BTM, .sync_mode = 2);	/* a synchronising message every 16 cycles */
 	linear(5);
 	linear(5);
 	linear(5);
@@ -627,7 +627,7 @@ static void test_ownership_after_sync(void **state)
 	BEGIN(0x100, .mode = NB_MODE_HTM, .context = true, .hcontext = true);
 	nb_encoder_context(&t.enc, 5, 3);
 	linear(2);
-	/* The write of a context takes effect after the block that contains it */
+	/* The encoder reports a new context after the block whose code wrote the context */
 	nb_encoder_context(&t.enc, 6, 3);
 	linear(2);
 	linear(2);
@@ -666,7 +666,7 @@ static void test_timestamps(void **state)
 		     "Own SRC=11 PROCESS=6 T=0");
 }
 
-/* ---- Optimisations ---- */
+/* ---- Optimisations that reduce the number of messages ---- */
 
 static void test_implicit_return(void **state)
 {
@@ -674,9 +674,9 @@ static void test_implicit_return(void **state)
 	BEGIN(0x100, .mode = NB_MODE_HTM, .implicit_return = 3);
 	block(4, 2, NB_ITYPE_DIRECT_CALL, 0x200);
 	block(2, 2, NB_ITYPE_INDIRECT_CALL, 0x300);
-	block(2, 1, NB_ITYPE_RETURN, 0x204);	/* no message for this return, because 0x204 is on the return stack */
-	block(2, 1, NB_ITYPE_RETURN, 0x500);	/* a message for this return, because the return stack has 0x108 */
-	block(2, 1, NB_ITYPE_RETURN, 0x600);	/* a message for this return, because the return stack is empty */
+	block(2, 1, NB_ITYPE_RETURN, 0x204);	/* needs no message, because the return stack contains 0x204 */
+	block(2, 1, NB_ITYPE_RETURN, 0x500);	/* needs a message, because the return stack contains 0x108 */
+	block(2, 1, NB_ITYPE_RETURN, 0x600);	/* needs a message, because the return stack is empty */
 	linear(1);
 	assert_trace("Sync S=3 I=0 F=80; IB B=0 I=6 U=100; IB B=0 I=4 U=300; IB B=0 I=2 U=180");
 	/* The return stack is "reset to 0 whenever a synchronizing message is sent" */
@@ -704,7 +704,7 @@ static void test_strict_return(void **state)
 		block(4, 2, NB_ITYPE_DIRECT_CALL, 0x200);
 		block(2, 1, NB_ITYPE_RETURN, 0x108);
 		block(4, 2, NB_ITYPE_DIRECT_CALL, 0x200);
-		block(2, 2, NB_ITYPE_INDIRECT_JUMP, 0x300);	/* its message also reports the call above */
+		block(2, 2, NB_ITYPE_INDIRECT_JUMP, 0x300);	/* its message also reports the call to 0x200 above */
 		block(2, 1, NB_ITYPE_RETURN, 0x110);
 		stop(NB_EVCODE_DISABLED);
 		assert_trace(strict ?
@@ -721,7 +721,7 @@ static void test_stack_stops(void **state)
 	      .variant = NB_VARIANT_STACK_STOPS);
 	block(4, 2, NB_ITYPE_DIRECT_CALL, 0x200);
 	block(4, 2, NB_ITYPE_DIRECT_CALL, 0x300);
-	block(2, 1, NB_ITYPE_RETURN, 0x208);	/* the only entry of the return stack belongs to the outer call */
+	block(2, 1, NB_ITYPE_RETURN, 0x208);	/* the return stack contains only 0x108, of the first call */
 	block(2, 1, NB_ITYPE_RETURN, 0x108);
 	linear(1);
 	assert_trace("Sync S=3 I=0 F=80; IB B=0 I=a U=184; IB B=0 I=2 U=180");
@@ -732,7 +732,7 @@ static void test_counted_return(void **state)
 	(void)state;
 	BEGIN(0x100, .mode = NB_MODE_BTM, .implicit_return = 1, .stack_depth = 1);
 	block(4, 2, NB_ITYPE_DIRECT_CALL, 0x200);
-	block(4, 2, NB_ITYPE_DIRECT_CALL, 0x300);	/* the counter of calls is full, and "will not overflow" */
+	block(4, 2, NB_ITYPE_DIRECT_CALL, 0x300);	/* the call counter stays at its maximum: "will not overflow" */
 	block(2, 1, NB_ITYPE_RETURN, 0x208);
 	block(2, 1, NB_ITYPE_RETURN, 0x108);
 	linear(1);
@@ -762,7 +762,7 @@ static void test_co_routine_swap(void **state)
 	(void)state;
 	BEGIN(0x100, .mode = NB_MODE_HTM, .implicit_return = 3);
 	block(2, 2, NB_ITYPE_DIRECT_CALL, 0x200);
-	block(2, 2, NB_ITYPE_SWAP, 0x104);		/* removes 0x104 from the return stack, and adds 0x204 */
+	block(2, 2, NB_ITYPE_SWAP, 0x104);		/* pops 0x104 from the return stack, and pushes 0x204 */
 	block(2, 2, NB_ITYPE_SWAP, 0x204);
 	block(2, 2, NB_ITYPE_RETURN, 0x108);
 	stop(NB_EVCODE_DISABLED);
@@ -783,11 +783,11 @@ static void test_sequential_jump(void **state)
 	(void)state;
 	BEGIN(0x100, .mode = NB_MODE_HTM, .sequential_jump = true);
 	sijump(4, 0x200);
-	linear(2);		/* auipc, which sets the target of the next jump */
+	linear(2);		/* an auipc that computes the target of the next jump */
 	sijump(2, 0x300);	/* no message, because the target of this jump is known from the auipc */
 	linear(2);
 	nb_encoder_notify(&t.enc, NB_SYNC_TRACE_EVENT);
-	sijump(2, 0x400);	/* not inferable, because a message was sent between the auipc and this jump */
+	sijump(2, 0x400);	/* needs a message, because the event was reported after the auipc */
 	linear(1);
 	assert_trace("Sync S=3 I=0 F=80; Sync S=6 I=a F=182; IB B=0 I=2 U=382");
 }
@@ -821,12 +821,12 @@ static void test_repeat_branch(void **state)
 		t.pc = 0x106;
 	}
 	stop(NB_EVCODE_DISABLED);
-	/* I-CNT of each indirect jump is 6, and all have the same target, so the last two are repetitions */
+	/* All indirect jumps have I-CNT 6 and the same target, so RepeatBranch (Rep) counts the last two */
 	assert_trace("Sync S=3 I=0 F=80; DB I=3; Rep N=63; IB B=0 I=6 U=3; Rep N=2; "
 		     "Corr EV=4 CDF=0 I=3");
 }
 
-/* ---- Section "Error Message" ---- */
+/* ---- Section "Error Message", which is sent after an overflow of the FIFO ---- */
 
 static void test_overflow(void **state)
 {
@@ -839,7 +839,7 @@ static void test_overflow(void **state)
 	assert_int_equal(t.enc.stats.overflows, 1);
 	assert_true(t.enc.state.session == 0 && t.enc.state.evcode == NB_ENDED_LOST);
 	t.n = 0;
-	linear(800);		/* during these cycles the FIFO drains */
+	linear(800);		/* 800 cycles, in which the FIFO becomes empty */
 	linear(2);
 	assert_trace("Error ETYPE=0 ECODE=4; Sync S=7 I=0 F=3a0");
 	assert_int_equal(t.enc.state.session, 2);

@@ -30,7 +30,7 @@ static uint32_t rnd(uint32_t n)
 	return random_below(&seed, n);
 }
 
-/* ---- The oracle ---- */
+/* ---- The oracle, which decides whether an instruction is traced ---- */
 
 struct filter {
 	uint32_t control, match;
@@ -146,7 +146,7 @@ static int is_traced(uint64_t addr, unsigned int priv)
 	return traced;
 }
 
-/* ---- The model ---- */
+/* ---- The model, which the test compares with the oracle ---- */
 
 static struct nb_te te;
 

@@ -86,14 +86,14 @@ static void test_table(void **state)
 static void test_constants(void **state)
 {
 	static const struct { uint32_t opcode; uint8_t sets, uses; } cases[] = {
-		{ 0x00001537, 10, 0 },		/* lui a0, 1 */
-		{ 0x00000317, 6, 0 },		/* auipc t1, 0 */
-		{ 0x00006505, 10, 0 },		/* c.lui a0, 1 */
-		{ 0x00006501, 0, 0 },		/* c.mop, which is c.lui without an immediate */
-		{ 0x00006141, 0, 0 },		/* c.addi16sp */
-		{ 0x00000037, 0, 0 },		/* lui zero */
-		{ 0x00050067, 0, 10 },		/* jr a0 */
-		{ 0x00008082, 0, 1 },		/* c.jr ra */
+		{ 0x00001537, 10, 0 },		/* lui a0, 1 sets a0 */
+		{ 0x00000317, 6, 0 },		/* auipc t1, 0 sets t1 */
+		{ 0x00006505, 10, 0 },		/* c.lui a0, 1 sets a0 */
+		{ 0x00006501, 0, 0 },		/* c.lui a0, 0 is a reserved encoding */
+		{ 0x00006141, 0, 0 },		/* c.addi16sp sp, 16 does not set sp to a constant */
+		{ 0x00000037, 0, 0 },		/* lui zero, 0 sets no register */
+		{ 0x00050067, 0, 10 },		/* jr a0 uses a0 */
+		{ 0x00008082, 0, 1 },		/* c.jr ra uses ra */
 		{ 0x0000be42, 0, 0 },		/* cm.popret, which loads its target from memory */
 	};
 	struct nb_insn insn;
@@ -112,7 +112,7 @@ static void test_wide_hash(void **state)
 	uint64_t a[2] = { 5, ~0ULL }, b[2] = { 5, 1 };
 
 	(void)state;
-	assert_int_equal(nb_wide_hash(a, 65), nb_wide_hash(b, 65));	/* the first 65 bits of @a and @b are equal */
+	assert_int_equal(nb_wide_hash(a, 65), nb_wide_hash(b, 65));	/* @a and @b differ only above bit 64 */
 	assert_int_not_equal(nb_wide_hash(a, 66), nb_wide_hash(b, 66));
 	assert_int_not_equal(nb_wide_hash(a, 3), 0);
 }

@@ -19,7 +19,7 @@
 #define REGISTERS_TXT	"registers.txt"
 #endif
 
-/* ---- The tables ---- */
+/* ---- The table of registers and fields in registers.txt ---- */
 
 struct fact {
 	char		component[16], reg[40], field[40], access[8], reset[8];
@@ -71,7 +71,7 @@ static struct bench {
 	struct nb_te	te;
 	struct nb_ram	ram;
 	struct nb_funnel funnel;
-	uint32_t	mirror[3][1024];	/* registers as nb_dev.changed has reported them */
+	uint32_t	mirror[3][1024];	/* values of registers that nb_dev.changed() has reported */
 	struct reported	reported;
 	uint8_t		memory[1 << 16];
 	uint64_t	memory_base, clock;
@@ -209,7 +209,7 @@ static void wake(struct nb_dev *dev)
 	assert_int_equal(rd(dev, TR_CONTROL) & (TR_ACTIVE | TR_ENABLE), TR_ACTIVE);
 }
 
-/* ---- Conformance ---- */
+/* ---- Tests whether the registers conform to registers.txt ---- */
 
 /* Fields that must be 0 in an N-Trace 1.0 encoder (table "Trace Encoder Parameters") */
 static const char *const zero_fields[] = {
@@ -299,7 +299,7 @@ static void test_conformance(void **state)
 		full_bench();
 		dev = device(f.component);
 		if (!dev)
-			continue;	/* the bench has no PIB sink and no ATB bridge */
+			continue;	/* the component (a PIB sink or ATB bridge) is not in the bench */
 		count = !f.repeated ? 1 : f.offset < 0x600 ? NB_MAX_FILTERS : NB_MAX_COMPS;
 		for (j = 0; j < count; j++, f.offset += 0x20) {
 			wake(dev);
@@ -463,7 +463,7 @@ static void test_undefined_after_reset(void **state)
 	assert_int_not_equal(rd(&b.te.dev, TR_TE_FILTER(3)), 0);
 	assert_int_equal(rd(&b.te.dev, TR_CONTROL) & ~(TR_EMPTY | TR_TE_FORMAT), TR_ACTIVE);
 	wr(&b.te.dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE | 6 << 4);
-	assert_int_equal(b.reported.n[NB_REPORT_UNSET], 3);	/* features, filters and timestamp */
+	assert_int_equal(b.reported.n[NB_REPORT_UNSET], 3);	/* features, filters and timestamp are not set */
 }
 
 /* A trace mode that is not supported "cannot revert to 0 but MUST revert to supported non-0 mode". */
@@ -627,7 +627,7 @@ static void test_sram(void **state)
 	set_sink(0, 0, 64);
 	feed(6, 12);		/* the buffer has 64 bytes, so the last 8 of these 72 bytes are at its start */
 	wr(dev, TR_RAM_RP_LOW, 8);
-	assert_int_equal(rd(dev, TR_RAM_RP_LOW), 0);	/* an enabled sink ignores the write */
+	assert_int_equal(rd(dev, TR_RAM_RP_LOW), 0);	/* an enabled sink ignores the write of trRamRP */
 	wr(dev, TR_CONTROL, TR_ACTIVE);
 	assert_int_equal(rd(dev, TR_RAM_WP_LOW), 8 | TR_RAM_WRAP);
 	wr(dev, TR_RAM_RP_LOW, 8);
@@ -637,7 +637,7 @@ static void test_sram(void **state)
 
 		assert_int_equal(word >> 8 * (i % 4) & 0xff, i / 12 << 2);
 		if (i % 4 == 3)
-			rd(dev, TR_RAM_DATA);	/* increments trRamRP by 4 */
+			rd(dev, TR_RAM_DATA);	/* reading trRamData increments trRamRP by 4 */
 	}
 	assert_int_equal(rd(dev, TR_RAM_RP_LOW), 0);	/* trRamRP has wrapped from Limit to Start */
 	assert_int_equal(rd(dev, TR_RAM_DATA) & 0xff, 5 << 2);
@@ -767,7 +767,7 @@ static void test_sink_options(void **state)
 	assert_int_equal(rd(dev, TR_RAM_RP_LOW), BUF + 20);
 }
 
-/* ---- Encoder ---- */
+/* ---- Tests of the encoder's registers, filters and triggers ---- */
 
 static void set_encoder(uint32_t control)
 {
@@ -826,7 +826,7 @@ static void test_enable_disable(void **state)
 	assert_false(b.gate);
 	assert_int_equal(rd(dev, TR_CONTROL) & (TR_ENABLE | TR_EMPTY), TR_EMPTY);
 	wr(&b.ram.dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
-	/* ProgTraceSync SYNC=5 F-ADDR=0x804, ProgTraceCorrelation EVCODE=4 CDF=1 I-CNT=8 HIST=1 */
+	/* The trace is ProgTraceSync (SYNC=5 F-ADDR=0x804), ProgTraceCorrelation (EVCODE=4 CDF=1 I-CNT=8 HIST=1) */
 	assert_memory_equal(b.memory + 0x100, "\x24\x15\x10\x83\x84\x50\x21\x07\xff\xff", 10);
 	assert_int_equal(b.reported.n[NB_REPORT_UNSET] + b.reported.n[NB_REPORT_INACTIVE], 0);
 }
@@ -1026,7 +1026,7 @@ static void test_address_filter(void **state)
 {
 	(void)state;
 	ready_encoder();
-	/* Match if the address is >= PMatch (function 5) and < SMatch (function 2) */
+	/* Match an address that is >= PMatch (primary function 5) and < SMatch (secondary function 2) */
 	wr(&b.te.dev, TR_TE_COMP(1), 5 << 4 | 2 << 8 | 1 << 12);
 	wr(&b.te.dev, TR_TE_COMP(1) + 0x10, 0x1008);
 	wr(&b.te.dev, TR_TE_COMP(1) + 0x18, 0x1010);
@@ -1037,7 +1037,7 @@ static void test_address_filter(void **state)
 	run(0x1000, 16, NB_ITYPE_NONE);
 	wr(&b.te.dev, TR_CONTROL, TR_ACTIVE | 6 << 4);
 	wr(&b.ram.dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
-	/* ProgTraceSync at 0x1008, ProgTraceCorrelation with I-CNT 4 */
+	/* The trace is a ProgTraceSync at 0x1008 and a ProgTraceCorrelation with I-CNT 4 */
 	assert_memory_equal(b.memory + 0x100, "\x24\x15\x10\x83\x84\x50\x11\x07\xff\xff", 10);
 }
 
@@ -1090,7 +1090,7 @@ static void test_comparators(void **state)
 	comparator_traces(5 << 4 | 3 << 8 | 2 << 12, 0x1004, 0x1008, "10011");
 	/* In mode 3, the output is true from a match of P until the instruction after a match of S */
 	comparator_traces(0 << 4 | 0 << 8 | 3 << 12, 0x1004, 0x100c, "011100");
-	/* Writing function 6 for P makes the output true at once */
+	/* If 6 is written as primary function, the output becomes true at once, without a match of P */
 	comparator_traces(6 << 4 | 0 << 8 | 3 << 12, 0, 0x1008, "11100");
 	/*
 	 * The latch keeps its value when the encoder stops and starts, but not when the comparator is written
@@ -1121,7 +1121,7 @@ static void test_comparators(void **state)
 	assert_int_not_equal(b.te.enc.state.session, 0);
 	run(0x1010, 1, NB_ITYPE_NONE);
 	assert_int_equal(b.te.enc.state.session, 0);
-	/* With secondary function 6, SMatch is a mask for PMatch */
+	/* With secondary function 6, only the bits that are set in SMatch are compared with PMatch */
 	comparator_traces(0 << 4 | 6 << 8, 0x2008, 0xf, "00100");
 	/* scontext has 32 bits, so the other bits of the match value are ignored */
 	comparator_traces(1, 0xffffffff00000077ULL, 0, "111");
@@ -1190,14 +1190,14 @@ static void test_cause_filter(void **state)
 	wr(&b.te.dev, TR_TE_INST_FILTERS, 1);
 	set_encoder(6 << 4);
 	nb_te_trap(&b.te, 8, true);
-	run(0x1000, 2, NB_ITYPE_INTERRUPT);		/* interrupt 8 is not exception 8 */
+	run(0x1000, 2, NB_ITYPE_INTERRUPT);		/* the filter for exception 8 ignores interrupt 8 */
 	run(0x2000, 2, NB_ITYPE_TRAP_RETURN);
 	assert_int_equal(b.te.enc.stats.bytes, 0);
 	nb_te_trap(&b.te, 8, false);
 	run(0x1000, 2, NB_ITYPE_EXCEPTION);
 	run(0x2000, 2, NB_ITYPE_NONE);
 	assert_int_equal(messages(NB_TCODE_PROG_TRACE_SYNC), 1);
-	nb_te_trap(&b.te, 5, true);			/* a nested trap */
+	nb_te_trap(&b.te, 5, true);			/* an interrupt of the trap handler */
 	run(0x2008, 2, NB_ITYPE_INTERRUPT);
 	run(0x3000, 2, NB_ITYPE_TRAP_RETURN);
 	run(0x2010, 2, NB_ITYPE_TRAP_RETURN);		/* the filter must "stop matching upon return" */
@@ -1280,7 +1280,7 @@ static void test_implicit_return_enable(void **state)
 	}
 }
 
-/* ---- Timestamp Unit and funnel ---- */
+/* ---- Tests of the Timestamp Unit and the funnel ---- */
 
 static uint32_t ts_low(struct nb_dev *dev)
 {
@@ -1501,7 +1501,7 @@ static void test_pointers_are_locked(void **state)
 	memset(&b.reported, 0, sizeof(b.reported));
 }
 
-/* ---- Optional faults ---- */
+/* ---- Tests of faults that a component has if nb_dev.faults selects them ---- */
 
 /* The sink raises one interrupt each time that its buffer is full. */
 static void test_interrupt(void **state)
@@ -1550,7 +1550,7 @@ static void test_wp_outside(void **state)
 	set_sink(TR_RAM_MODE, BUF, 4096);
 	feed(8, 16);
 	assert_true(rd(dev, TR_RAM_WP_LOW) > rd(dev, TR_RAM_LIMIT_LOW));
-	assert_int_equal(b.memory[0x100 + 16], 4);	/* data are at the correct address */
+	assert_int_equal(b.memory[0x100 + 16], 4);	/* only trRamWP is wrong; the data is at the correct address */
 }
 
 static unsigned int sent(const char *fault)

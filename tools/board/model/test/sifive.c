@@ -129,7 +129,7 @@ static void start(struct nb_te *t, uint32_t control)
 	wr(&t->dev, 0x000, control | 7);
 }
 
-/* ---- Values read from silicon ---- */
+/* ---- Values that were read from a real chip ---- */
 
 static void impl_is_that_of_silicon(void **state)
 {
@@ -210,7 +210,7 @@ static void a_sink_that_is_not_there_is_an_error(void **state)
 	assert_int_equal(rd(&te[2].dev, 0x000), 0x81a31079);
 }
 
-/* ---- Values that registers accept ---- */
+/* ---- Which values of a written field a register accepts ---- */
 
 static void mode_takes_what_the_table_has(void **state)
 {
@@ -267,10 +267,10 @@ static void the_sink_reaches_42_bits(void **state)
 	assert_int_equal(rd(&funnel.dev, 0x014), 0x3ff);
 	assert_int_equal(rd(&funnel.dev, 0x018), 0xfffffff8);
 	assert_int_equal(rd(&funnel.dev, 0x01c), 0xfffffff9);
-	assert_int_equal(rd(&funnel.dev, 0x024), 0);	/* no SRAM */
+	assert_int_equal(rd(&funnel.dev, 0x024), 0);	/* reads as 0, because the sink has no SRAM */
 }
 
-/* ---- Hazards ---- */
+/* ---- Wrong accesses, wrapping of the buffer, and bus errors ---- */
 
 static void an_inactive_component_is_not_to_be_touched(void **state)
 {

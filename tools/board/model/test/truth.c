@@ -19,7 +19,7 @@
 
 static char path[] = "/tmp/nb-truth-XXXXXX";
 static const uint64_t wide[2] = { 0x5555555555555555ULL, 3 };
-static const uint8_t code[] = { 0x13, 0, 0, 0, 1, 0, 0x13, 5, 0, 0, 2, 0 };	/* 4, 2, 4, 2 bytes */
+static const uint8_t code[] = { 0x13, 0, 0, 0, 1, 0, 0x13, 5, 0, 0, 2, 0 };	/* instructions of 4, 2, 4, 2 bytes */
 static const uint64_t code_wide = 5;
 
 static uint32_t rnd(uint32_t *x)
@@ -165,7 +165,7 @@ static void test_round_trip(void **state)
 	assert_int_equal(nb_truth_next(r, &ev), 0);
 	nb_truth_reader_close(r);
 	stat(path, &st);
-	assert_true(st.st_size < BLOCKS);	/* the size of the file in bytes is less than the number of blocks */
+	assert_true(st.st_size < BLOCKS);	/* the file has less than one byte per block */
 }
 
 static int read_all(void)
@@ -288,7 +288,7 @@ static void test_does_not_add_up(void **state)
 	assert_int_equal(read_all(), 0);
 	write_wrong_block(code, sizeof(code) / 2, 3);
 	assert_int_equal(read_all(), -1);
-	/* Here the number of instructions in the end record is correct, and only the block is wrong */
+	/* In this file, the end record has the correct number of instructions, and only the block is wrong */
 	write_wrong_block(NULL, sizeof(code) / 2 + 1, 4);
 	assert_int_equal(read_all(), -1);
 }
