@@ -73,7 +73,7 @@ older_perf() {
 	exit
 }
 choose_patch
-# The patch that corrects errors of that kernel's perf
+# The patch that corrects errors in the perf of the kernel for which $patch was made
 backport=$here/backport-$(basename "${patch##*/hooks-}" .patch).patch
 [ -f "$backport" ] && applies "$backport" || backport=/dev/null
 
@@ -204,7 +204,7 @@ missing() {
 	sed -n 's/^\.*  *\([A-Za-z0-9_-]*\): \[.*OFF.*\].*/\1/p' "$dir/log" | sort -u | tr '\n' ' '
 }
 
-# Hash of our files, and of the files that this script mends, to compare with the last good build
+# Hash of our files, and of the name of the file of perf that mend_checked changes, to compare with the last good build
 ours=$({
 	cd "$top" && find tools/perf tools/lib/ntrace include -type f \( -name '*.[ch]' -o -name Build \) -exec cat {} +
 	[ -z "${SANITIZE:-}" ] || echo map.c

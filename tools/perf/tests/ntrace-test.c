@@ -41,10 +41,10 @@ static const struct message_test {
 	{ { 0xff, 0xff }, 2, 0, NULL },
 	/* MSEO 10 is reserved */
 	{ { 0x0c, 0x16, 0x17 }, 3, NT_E_MSEO, NULL },
-	/* one field too many, and one field too few */
+	/* a message with one field too many, and a message with one field too few */
 	{ { 0x0c, 0x15, 0x17, }, 3, NT_E_EXTRA, NULL },
 	{ { 0x10, 0x33 }, 2, NT_E_MISSING, NULL },
-	/* HIST without a stop-bit */
+	/* HIST is 0, so it lacks the stop-bit: the highest 1, which ends the history */
 	{ { 0x70, 0x75, 0x0d, 0x03 }, 4, NT_E_HIST_ZERO, NULL },
 };
 
@@ -85,9 +85,9 @@ static int test__ntrace_messages(struct test_suite *test __maybe_unused, int sub
 
 static const struct info_test {
 	const char	*name;
-	int		word;		/* index of the word that is changed; -1: none */
-	u64		value;		/* value that is written to word number @word */
-	int		cut;		/* number of words that are missing at the end */
+	int		word;		/* index of the metadata word that the test changes; -1: none */
+	u64		value;		/* value that the test writes to word number @word */
+	int		cut;		/* number of words that the test removes from the end of the metadata */
 	bool		good;
 } info_tests[] = {
 	{ "as written", -1, 0, 0, true },

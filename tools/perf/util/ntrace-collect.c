@@ -232,7 +232,7 @@ static int ntrace_queue_sample(struct ntrace *nt, struct perf_sample *sample, u6
 	struct auxtrace_queue *queue;
 	int err;
 
-	/* perf must not read the trace of a held event from the file, where its position is unknown */
+	/* If events are held in memory, perf must not read their trace from the file, where its position is unknown */
 	if (nt->deliver)
 		sample->aux_sample.size = 0;
 	err = auxtrace_queues__add_sample(&nt->queues, nt->session, sample, data_offset, 0);

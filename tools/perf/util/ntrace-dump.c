@@ -18,7 +18,7 @@
 struct ntrace_dump {
 	u8	*rest;
 	size_t	size;
-	u64	end;	/* offset in the AUX buffer at which @rest ends */
+	u64	end;	/* offset in the AUX buffer of the byte after these bytes */
 };
 
 static void ntrace_dump_message(u64 offset, const u8 *data, size_t size, const char *text)

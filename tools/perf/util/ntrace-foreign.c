@@ -145,8 +145,8 @@ static bool ntrace_pieces_divide(struct ntrace_queue *q, unsigned int first, u64
 }
 
 /*
- * Remove the bytes of earlier sessions from the record in pieces @first to @end - 1, and divide the record where
- * bytes are missing. See nt_foreign_ring() for @position. Return 0 or -ENOMEM.
+ * Pieces @first to @end - 1 are one record of trace. Remove the bytes that earlier sessions left in it, and divide it
+ * where bytes are missing. See nt_foreign_ring() for @position. Return 0 or -ENOMEM.
  */
 static int ntrace_ring_cut(struct ntrace_queue *q, unsigned int first, unsigned int end, u64 position)
 {
@@ -172,8 +172,8 @@ static int ntrace_ring_cut(struct ntrace_queue *q, unsigned int first, unsigned 
 		pr_warning("N-Trace: the sink overwrote its oldest trace in a record of CPU %d, and the driver did not report it. Some trace of this session is missing, and %" PRIu64 " bytes that earlier sessions left in the buffer are not decoded\n",
 			   cpu->cpu, ring.old);
 	/*
-	 * Divide the record at ring.seam, where trace is missing, before the old bytes are removed, because
-	 * ring.seam is an offset from the first byte of the record
+	 * Divide the record where trace is missing (ring.seam). Do this before the bytes of earlier sessions (ring.old)
+	 * are removed, because ring.seam counts from the first byte of the record with these bytes.
 	 */
 	if (ring.seam)
 		ok = ntrace_pieces_divide(q, first, ring.seam);

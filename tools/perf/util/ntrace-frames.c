@@ -49,8 +49,8 @@ struct ntrace_frames {
 };
 
 /*
- * Size in bytes of the buffer for the trace of one trace ID, while frames are only searched for the
- * encoders that have sent messages (ntrace::senders)
+ * Size in bytes of the buffer for each trace ID in ntrace_frames_find(), which only finds out which encoders have
+ * sent messages
  */
 #define NTRACE_FRAMES_CHECK	4096
 

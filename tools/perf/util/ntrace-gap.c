@@ -161,8 +161,8 @@ static void ntrace_gap_end(struct ntrace_queue *q)
 }
 
 /*
- * End the gap, because trace continues. If several CPUs share a sink, each of their AUX buffers may have a part of
- * the trace of this CPU, which is then a separate stream. So also end the gap in the other streams of this CPU.
+ * End the gap, because trace continues. If several CPUs share a sink, the trace of this CPU may be divided among their
+ * AUX buffers. There is a stream for each part, so also end the gap in the other streams of this CPU.
  */
 void ntrace_gap_close(struct ntrace_queue *q)
 {

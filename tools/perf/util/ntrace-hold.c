@@ -67,7 +67,7 @@ int ntrace_hold_end(struct ntrace *nt)
 	if (!nt->deliver)
 		return 0;
 	oe->deliver = nt->deliver;
-	/* A command that does not decompress events, such as perf inject, skips them and so has delivered none */
+	/* No event is held if the command, such as perf inject, skips compressed events and does not decompress them */
 	if (list_empty(&nt->held))
 		pr_warning("N-Trace: this command does not decompress events, which the trace needs. Record without -z\n");
 	list_for_each_entry_safe(held, next, &nt->held, list) {

@@ -199,7 +199,7 @@ bool ntrace_cpu_config(const struct ntrace_cpu *cpu, struct nt_config *config)
 	config->sequential_jump = !!(cpu->config & NTRACE_CONFIG_SEQUENTIAL_JUMP);
 	config->all_jumps = !!(cpu->config & NTRACE_CONFIG_ALL_JUMPS);
 	config->extend_addr = !!(cpu->config & NTRACE_CONFIG_EXTEND_ADDR);
-	/* NTRACE_DIALECT_* and NT_DIALECT_* have the same values */
+	/* The values of NTRACE_DIALECT_* (in the metadata) and of NT_DIALECT_* (in the decoder) are the same */
 	config->dialect = cpu->dialect;
 	/* A driver of both RV32 and RV64 may report the width of the addresses of RV64. */
 	if (cpu->xlen == 64)

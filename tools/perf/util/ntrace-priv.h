@@ -185,7 +185,7 @@ bool ntrace_is_guest(const struct nt_context *context);
 /* Return true if a guest executes and its code may differ from the code that perf knows */
 bool ntrace_is_other_guest(struct ntrace_queue *q);
 
-/* -------------------------------------------------------------------- queue */
+/* --------------------------------------------- reading the trace of a queue */
 
 /*
  * A stretch is the trace that one PERF_RECORD_AUX describes. The encoder started before the first
@@ -211,7 +211,7 @@ struct ntrace_piece {
 	u64				offset, size;
 	bool				start;		/* the piece is not contiguous with the previous piece */
 	bool				lost;		/* trace is missing before the piece, and no record reports this */
-	bool				whole;		/* old bytes were removed; a whole message starts the piece */
+	bool				whole;		/* starts with a message; bytes of old sessions were removed */
 	u8				*data;	/* bytes extracted from frames; NULL: not extracted, or no frames */
 };
 
@@ -223,7 +223,7 @@ struct ntrace_position {
 /* Trace that is skipped because it is in no range of --time */
 struct ntrace_skip {
 	bool			on;
-	bool			begun;		/* the decoder was fed up to @from, the start of the skipped trace */
+	bool			begun;		/* the decoder has got the trace up to @from, where skipping starts */
 	struct ntrace_position	from;
 	bool			has_sync;	/* @sync, the last message from which decoding can start, is valid */
 	struct ntrace_position	sync;
@@ -234,7 +234,7 @@ struct ntrace_skip {
 struct ntrace_clock {
 	u64	ticks;
 	bool	valid;
-	bool	stale;		/* @ticks is of another stretch, and wrong until a synchronising message sets it */
+	bool	stale;		/* @ticks comes from an earlier stretch; wrong until a synchronising message sets it */
 };
 
 /*
@@ -261,7 +261,7 @@ struct ntrace_queue {
 	struct ntrace_position	pending;	/* end of the trace that was read ahead */
 	u64			pending_time;	/* upper limit of the times of messages before @pending, ns */
 	bool			pending_end;	/* @pending is the end of the stretch */
-	bool			lost_before;	/* a loss before the stretch is not yet reported */
+	bool			lost_before;	/* trace before the stretch was lost, and this is not yet reported */
 	u64			first_time;	/* first time in the stretch, ns; 0: not yet read */
 	struct ntrace_skip	skip;
 
@@ -303,8 +303,8 @@ struct ntrace_queue {
 	u64			last_time;
 	u32			flags;
 	bool			ended;		/* the last branch sample was "tr end", or the flow was lost */
-	bool			resume;		/* the next range follows a gap */
-	bool			behind_firmware; /* the last gap is machine-mode code that is unknown */
+	bool			resume;		/* the last item was a gap, so the next range starts after it */
+	bool			behind_firmware; /* the last gap was in machine-mode code that perf does not have */
 	bool			begin;		/* a branch sample "tr strt" waits until its thread is known */
 	u64			begin_addr;
 	u64			begin_time;
@@ -319,7 +319,7 @@ struct ntrace_queue {
  * and only another buffer then shows that the source sends messages. Return 0 or an error.
  */
 int ntrace_queues_setup(struct ntrace *nt);
-/* Return true if the message is from another source in the same buffer */
+/* Return true if the encoder that sent the message (SRC) is not the encoder of this queue */
 static inline bool ntrace_queue_is_other(const struct ntrace_queue *q, const struct nt_message *msg)
 {
 	return q->src >= 0 && msg->src != q->src;
@@ -348,8 +348,8 @@ int ntrace_queue_pieces(struct ntrace_queue *q, struct auxtrace_queue *queue);
 bool ntrace_stretch_has_frames(const struct ntrace_stretch *stretch);
 bool ntrace_frames_lost(u64 flags, u64 size);
 /*
- * Set the bits in ntrace::senders of the encoders whose trace IDs occur in a stretch of CPU @own. Warn about
- * IDs that belong to no encoder of the recording.
+ * Find the encoders whose trace IDs occur in a stretch of CPU @own, and set their bits in the bit map "senders" of
+ * struct ntrace. Warn about IDs that belong to no encoder of the recording.
  */
 void ntrace_frames_find(struct ntrace_queue *q, struct ntrace_piece *piece,
 			const struct ntrace_cpu *own);
@@ -383,7 +383,7 @@ u64 ntrace_queue_time(struct ntrace_queue *q, u64 tstamp, u8 kind);
 
 /* The task that executes in a guest, by the events that were recorded in the guest; @pid is 0 if unknown */
 struct ntrace_guest {
-	pid_t	machine;	/* PID of the host process that runs the guest */
+	pid_t	machine;	/* PID, on the host, of the process that runs the guest */
 	int	vcpu;
 	pid_t	pid, tid;
 };
@@ -435,7 +435,7 @@ struct ntrace {
 	size_t			nr_stretches;
 	struct nt_sinks		*sinks;		/* sinks of the encoders, by index in ntrace_info::cpus */
 	struct nt_foreign	*foreign;	/* state of a recording of another driver; NULL: our driver made it */
-	bool			foreign_open;	/* the metadata of @foreign is incomplete */
+	bool			foreign_open;	/* more metadata of @foreign has to be read */
 	unsigned long		*senders;	/* bit map of encoders with messages, by index in ntrace_info::cpus */
 
 	/* events that are held until the end, and perf's function that delivers them; NULL: none is held */
@@ -461,7 +461,7 @@ struct ntrace {
 	char			*firmware_path;
 	bool			firmware_warned;
 	u64			firmware_gaps;	/* number of gaps because of missing firmware code */
-	u64			firmware_returns; /* number of implicit returns that are unknown after @firmware_gaps */
+	u64			firmware_returns; /* number of returns with unknown targets after such gaps */
 	bool			damaged;	/* there was an error other than lost trace and missing firmware code */
 	bool			have_trace;
 	bool			decoded;	/* an instruction or address was decoded */

@@ -71,7 +71,7 @@ static void ntrace_queue_drop(struct ntrace_queue *q, unsigned int piece)
 	zfree(&q->pieces[piece].data);
 	if (piece + 1 < q->nr_pieces && q->pieces[piece + 1].buffer == buffer)
 		return;
-	/* Keep the data of the buffer if encoders send SRC, because queues of other sources read the same buffer */
+	/* If encoders send SRC, an AUX buffer has trace of several encoders, so other queues may still need its data */
 	if (q->nt->has_sources)
 		return;
 	auxtrace_buffer__drop_data(buffer);
@@ -254,7 +254,7 @@ static int ntrace_skip_time(struct ntrace_queue *q, const struct nt_message *msg
 	if (!skip->on) {
 		if (ntrace_time_wanted(q->nt, time, time))
 			return 0;
-		/* Decode this message, because it also reports code that executed before its time */
+		/* Begin to skip after @msg, because @msg also reports code that executed before @time */
 		skip->from.piece = q->read_piece;
 		skip->from.offset = msg->offset + msg->length;
 		skip->on = true;
@@ -270,7 +270,7 @@ static int ntrace_skip_time(struct ntrace_queue *q, const struct nt_message *msg
 	return 0;
 }
 
-/* ------------------------------------------------------------- reading ahead */
+/* --------------------------------- reading messages before they are decoded */
 
 bool ntrace_piece_is_last(struct ntrace_queue *q, unsigned int piece)
 {
@@ -357,7 +357,7 @@ static int ntrace_read_ahead(struct ntrace_queue *q, u64 limit)
 	}
 }
 
-/* --------------------------------------------------------------- stretches */
+/* -------------------------------------------- starting and ending stretches */
 
 void ntrace_queue_free_decoder(struct ntrace_queue *q)
 {
@@ -484,7 +484,7 @@ static int ntrace_queue_start_stretch(struct ntrace_queue *q)
 	memset(&q->skip, 0, sizeof(q->skip));
 	if (q->timeless)
 		q->time = q->stretch_time;
-	/* If the first bytes are lost, the first timestamps are relative to a lost one, and must not be used */
+	/* If the first bytes are lost, do not use the first timestamps, which are relative to a lost timestamp */
 	q->clock.stale = middle;
 	if (middle)
 		ntrace_gap_open(q);

@@ -20,12 +20,12 @@
 /* State of the encoder of a queue */
 struct ntrace_quick_source {
 	u64			addr;		/* last address that a message has reported */
-	u64			change;		/* U-ADDR of the last branch message; 0: it had none */
+	u64			change;		/* U-ADDR of the last branch message; 0: the message had no U-ADDR */
 	u64			tstamp;
 	struct nt_context	context;
-	bool			live;		/* @addr is valid */
+	bool			live;		/* @addr is known, and trace was neither stopped nor lost after it */
 	bool			has_tstamp;
-	bool			waiting;	/* the sample of @addr waits until its thread is known */
+	bool			waiting;	/* the sample for @addr is delivered later, when its thread is known */
 };
 
 struct ntrace_quick {
@@ -74,7 +74,7 @@ static int ntrace_quick_tell(struct ntrace_queue *q, struct ntrace_quick_source 
 	int err;
 
 	src->waiting = false;
-	/* Do not set the time again, because the message with the address has already set it */
+	/* Leave the time unchanged, because the message that reported @src->addr has already set it */
 	item.tstamp_kind = NT_TSTAMP_NONE;
 	err = ntrace_synth_item(q, &item);
 	return err ? : ntrace_synth_address(q, src->addr);
@@ -162,7 +162,7 @@ static int ntrace_quick_flow(struct ntrace_queue *q, struct ntrace_quick_source 
 		src->change = 0;
 		return 0;
 	case NT_TCODE_REPEAT_BRANCH:
-		/* The address is XORed B-CNT times with the last U-ADDR, which changes nothing if B-CNT is even */
+		/* The branch repeats B-CNT times. Each time XORs its U-ADDR to the address, and two XORs cancel out. */
 		return src->change ? ntrace_quick_address(q, src, msg, msg->value & 1 ?
 							  src->change : 0) : 0;
 	case NT_TCODE_PROG_TRACE_CORRELATION:

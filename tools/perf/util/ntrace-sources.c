@@ -76,7 +76,7 @@ static void ntrace_find_sources(struct ntrace_queue *q, unsigned long *sources)
 	int own = q->nt->queues.queue_array[q->queue_nr].cpu;
 	struct nt_reader *reader = NULL;
 	const struct ntrace_cpu *cpu = NULL, *last = NULL;
-	/* bit map of the values of SRC in the pieces of CPU @last that were read so far */
+	/* bit map of the values of SRC that were found so far in pieces whose CPU is @last */
 	DECLARE_BITMAP(seen, NTRACE_NR_SOURCES);
 	unsigned int i;
 	const u8 *data;
@@ -110,12 +110,12 @@ static void ntrace_find_sources(struct ntrace_queue *q, unsigned long *sources)
 		bitmap_or(sources, sources, seen, NTRACE_NR_SOURCES);
 	}
 	nt_reader_free(reader);
-	/* If the metadata is not valid, add the CPU's own source, so that the start of its stream reports the error */
+	/* If the metadata is not valid, add the CPU's own source, so that there is a stream that reports the error */
 	if (i < q->nr_pieces && cpu)
 		__set_bit(cpu->src_id % NTRACE_NR_SOURCES, sources);
 }
 
-/* -------------------------------------------------------------------- setup */
+/* --------------------------------------------- creating and freeing streams */
 
 void ntrace_queue_free(struct ntrace_queue *q)
 {

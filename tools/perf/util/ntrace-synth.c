@@ -232,7 +232,7 @@ static const u32 ntrace_flags[] = {
 	[NT_END_INDIRECT_JUMP]	= PERF_IP_FLAG_BRANCH,
 	[NT_END_INDIRECT_CALL]	= PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_CALL,
 	[NT_END_RETURN]		= PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_RETURN,
-	/* A swap of coroutines is a return and a call, so the number of open calls does not change */
+	/* A coroutine swap (jalr x1, x5 or jalr x5, x1) is a return and a call, so the call depth stays the same */
 	[NT_END_SWAP]		= PERF_IP_FLAG_BRANCH,
 	[NT_END_TRAP_RETURN]	= PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_RETURN |
 				  PERF_IP_FLAG_INTERRUPT,
@@ -430,7 +430,7 @@ int ntrace_synth_batch(struct ntrace_queue *q, const struct nt_batch *batch)
 	int err;
 
 	q->nt->decoded = true;
-	/* Set the current thread, because a later context switch is compared with it */
+	/* Set the current thread, to which a later context switch is compared */
 	ntrace_set_context(q, &batch->context);
 	if (!q->nt->want_ranges) {
 		q->resume = false;
@@ -459,7 +459,7 @@ int ntrace_synth_batch(struct ntrace_queue *q, const struct nt_batch *batch)
 	return 0;
 }
 
-/* -------------------------------------------------------------------- items */
+/* -------------------------------------------- handling items of the decoder */
 
 void ntrace_synth_lost(struct ntrace_queue *q)
 {

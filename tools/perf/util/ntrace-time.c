@@ -36,7 +36,7 @@ bool ntrace_cpu_has_time(struct ntrace *nt, const struct ntrace_cpu *cpu)
 
 static unsigned int ntrace_prescale_shift(const struct ntrace_cpu *cpu)
 {
-	/* If trTsPrescale is n, the counter advances once in 4^n ticks */
+	/* If trTsPrescale is n, the counter advances once in 4^n cycles of its clock */
 	return 2 * ((cpu->config & NTRACE_CONFIG_TS_PRESCALE) >> NTRACE_CONFIG_TS_PRESCALE_SHIFT);
 }
 
@@ -154,7 +154,7 @@ u64 ntrace_queue_time(struct ntrace_queue *q, u64 tstamp, u8 kind)
 		return q->time;
 	/*
 	 * If the time of the end of the stretch is not known, take the upper bits from the time up to which messages
-	 * were read ahead. The decoder does not pass this time, so @tstamp is not later.
+	 * were read ahead (clock->ticks). Messages after it are not decoded yet, so @tstamp is not later.
 	 */
 	if (mask != ~0ULL && !q->stretch_time && clock->valid)
 		tstamp = clock->ticks - ((clock->ticks - tstamp) & mask);
@@ -166,20 +166,20 @@ u64 ntrace_queue_time(struct ntrace_queue *q, u64 tstamp, u8 kind)
 	return q->time;
 }
 
-/* ---- A counter that is constant or restarts ---- */
+/* ---- Detect a timestamp counter that is constant or was set back ---- */
 
-#define NTRACE_EARLY	10000000	/* maximum time by which a message is older than the start of its stretch, ns */
+#define NTRACE_EARLY	10000000	/* a message that waited in the encoder can be this much too old, ns */
 
 /* Timestamps of a stretch, in ns of the perf clock */
 struct ntrace_scan {
 	u64	first, last;
 	bool	known;		/* a message of the stretch has a time */
-	u64	same;		/* number of bytes whose messages all have the time @first */
+	u64	same;		/* size of the trace whose messages all have the time @first, bytes */
 };
 
 /*
- * Read the timestamps of the stretch that starts at piece @i. If @all is not set, stop at the first timestamp that
- * differs from the first one. Return false if no message has a time.
+ * Read the timestamps of the stretch whose first bytes are in piece @i. If @all is not set, stop at the first
+ * timestamp that differs from the first one. Return false if no message has a time.
  */
 static bool ntrace_scan(struct ntrace_queue *q, unsigned int i, bool all, struct ntrace_scan *scan)
 {
@@ -231,8 +231,8 @@ static u64 ntrace_went_back(struct ntrace_queue *q, u64 before, u64 first)
 	while (prev && !q->pieces[prev].start && !ntrace_piece_is_last(q, prev - 1))
 		prev--;
 	/*
-	 * The counter was not set back if only the first message is early, because it waited in the encoder's queue
-	 * since the previous stretch, or because its time is damaged
+	 * The counter was not set back if only the first message of this stretch has a time before @before. It may have
+	 * waited in the encoder's queue since the previous stretch, or its time may be damaged.
 	 */
 	if (!ntrace_scan(q, prev, true, &scan) || scan.last < first ||
 	    (scan.last == first && back < NTRACE_EARLY) || !ntrace_scan(q, q->flow_piece, true, &scan) ||
@@ -257,9 +257,9 @@ void ntrace_clock_check(struct ntrace_queue *q)
 		prev = q->pieces[q->flow_piece - 1].stretch;
 	if (ntrace_scan(q, q->flow_piece, false, &scan)) {
 		/*
-		 * A processor executes less than eight instructions in a ns, with at most eight bytes of trace each.
-		 * So the counter does not advance if more than 64 bytes of trace for each ns in a tick have the same
-		 * time.
+		 * A processor executes less than eight instructions in a ns, with at most eight bytes of trace each:
+		 * 64 bytes in a ns. If the trace with the same time is longer than 64 bytes * @tick, where @tick is the
+		 * length in ns of one step of the counter, then the counter does not advance.
 		 */
 		tick = ntrace_counter_to_time(q, 1ULL << ntrace_prescale_shift(q->info)) - ntrace_counter_to_time(q, 0);
 		constant = !scan.last || (scan.last == scan.first && scan.same > 4096 && scan.same / 64 > tick);

@@ -130,7 +130,7 @@ static int ntrace_flush_stack(struct thread *thread, void *unused __maybe_unused
 
 /*
  * Return 1 to make perf script exit with 1 after everything was delivered, if option e of --itrace
- * asks for errors and there are some. Return 0 to other commands, which would show nothing otherwise.
+ * asks for errors and there are some. Return 0 in other commands, which would print no output if it were 1.
  */
 static int ntrace_status(struct ntrace *nt)
 {
@@ -164,7 +164,7 @@ static int ntrace_flush(struct perf_session *session, const struct perf_tool *to
 	return err ? : ntrace_status(nt);
 }
 
-/* --------------------------------------------------------------------- ends */
+/* ------------------------------------------------------ freeing the decoder */
 
 static void ntrace_free_events(struct perf_session *session)
 {
@@ -222,7 +222,7 @@ static bool ntrace_evsel_is_auxtrace(struct perf_session *session, struct evsel 
 	return evsel->core.attr.type == to_ntrace(session)->info.pmu_type;
 }
 
-/* -------------------------------------------------------------------- begin */
+/* ----------------------------------------------------- creating the decoder */
 
 static int ntrace_perf_config(const char *var, const char *value, void *data)
 {

@@ -206,7 +206,10 @@ static void ntrace_info_fill_cpu(const struct perf_pmu *pmu, struct perf_cpu cpu
 	word[NTRACE_INFO_CPU_ADDR_BITS] = ntrace_cpu_attr(pmu, cpu, "addr_bits", 0);
 	word[NTRACE_INFO_CPU_SINK] = ntrace_sink_number(pmu, cpu);
 	ntrace_info_fill_base(pmu, cpu, word);
-	/* Read the frequency after the base. It is 0 if the counter has restarted, so that the old base is not used. */
+	/*
+	 * Read the frequency after the base (a pair of counter and time). If the counter has restarted since then, the
+	 * frequency is 0, and without a frequency the decoder does not use the base.
+	 */
 	if (ntrace_counter_is_known(pmu, cpu, config))
 		word[NTRACE_INFO_CPU_TS_FREQ] = ntrace_cpu_attr(pmu, cpu, "timestamp/frequency", 0);
 }
@@ -389,7 +392,7 @@ int arch_evsel__open_strerror(struct evsel *evsel, NTRACE_OPEN_ERR char *msg, si
 
 	if (!pmu || strcmp(pmu->name, NTRACE_PMU_NAME))
 		return 0;
-	/* Only perf record sets this flag, see ntrace_setup_evsel() */
+	/* Only perf record sets needs_auxtrace_mmap, see ntrace_setup_evsel() */
 	if (!evsel->needs_auxtrace_mmap)
 		return scnprintf(msg, size,
 				 "A trace cannot be counted or sampled. Record it with 'perf record -e ntrace//', and view it with 'perf report' or 'perf script'.\n");
@@ -658,7 +661,7 @@ static int ntrace_recording_options(struct auxtrace_record *itr, struct evlist *
 	return ntrace_add_tracking(evlist, opts, evsel, per_cpu);
 }
 
-/* --------------------------------------------------------------- snapshot */
+/* ----------------------------------------------------------- snapshot mode */
 
 static int ntrace_parse_snapshot_options(struct auxtrace_record *itr __maybe_unused,
 					 struct record_opts *opts, const char *str)
@@ -746,9 +749,9 @@ static int ntrace_find_snapshot(struct auxtrace_record *itr, int idx, struct aux
 	return 0;
 }
 
-/* ------------------------------------------------------------------- init */
+/* ---------------------------------------------------- creating and freeing */
 
-/* Return 0 for the time when the buffer was read. The decoder does not need it, because trace has timestamps. */
+/* Return 0 as the time that perf stores with each AUX buffer. The decoder uses timestamps of the trace instead. */
 static u64 ntrace_reference(struct auxtrace_record *itr __maybe_unused)
 {
 	return 0;

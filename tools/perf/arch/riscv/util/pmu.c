@@ -8,7 +8,7 @@
 
 void perf_pmu__arch_init(struct perf_pmu *pmu)
 {
-	/* Set the memory events of a core PMU, like the weak function of perf that this function replaces */
+	/* Set the memory events of a core PMU, as perf's default function (__weak) of this name does */
 	if (pmu->is_core)
 		pmu->mem_events = perf_mem_events;
 
