@@ -405,9 +405,9 @@ static bool ntrace_window_linear(struct ntrace_session *s, const struct ntrace_c
  * Return the minimum number of bytes that must remain in @chunk after the head. If fewer bytes
  * remain, the driver skips them. A sink that writes frames cannot stop when its window is full. In
  * a snapshot, its windows therefore have at least half the size of @chunk, so that the timer reads
- * the write pointer in time. This must also hold for the first period in a window, for which the
- * timer may have been started for the previous window. The next window is the whole buffer. If the
- * sink writes past the caches, all periods of the timer are so short that the sink writes at most
+ * the write pointer in time, even if the first period of the timer in a window is still that of
+ * the previous window. If bytes are skipped, the next window is the whole buffer. If the writes of
+ * the sink bypass the caches, all periods of the timer are so short that the sink writes at most
  * NTRACE_FOLLOW_MAX in a period, so that windows of twice this size are enough.
  */
 static unsigned long ntrace_window_least(const struct ntrace_sink *sink,
@@ -492,9 +492,9 @@ int ntrace_window_copied(struct ntrace_session *s, struct ntrace_buf *buf)
 }
 
 /*
- * Return true if the sink may have overtaken @s->first in a circular window, because the timer was
- * late, or because it invalidated fewer bytes in a period than the sink wrote. A hart emits less
- * than 0.25 byte in a nanosecond. @s->queued is the period with which the timer was started.
+ * Return true if the sink may have overtaken @s->first in a circular window. This happens if the
+ * timer is late, or if the sink writes more in a period than the timer invalidates in the caches.
+ * A hart emits less than 0.25 byte in a ns. @s->queued is the period for which the timer runs.
  */
 static bool ntrace_window_is_late(const struct ntrace_session *s)
 {
@@ -505,8 +505,9 @@ static bool ntrace_window_is_late(const struct ntrace_session *s)
 }
 
 /*
- * Maximum number of bytes before the write pointer of a running sink that have not reached memory.
- * The timer does not invalidate their cache lines, because a CPU could read the old contents again.
+ * Number of bytes before the write pointer of a running sink that may not have reached memory yet.
+ * The timer does not yet invalidate their cache lines, because a CPU could then reload the
+ * old contents of memory into its cache.
  */
 #define NTRACE_FOLLOW_LAG	SZ_4K
 
@@ -541,8 +542,9 @@ void ntrace_window_follow(struct ntrace_session *s)
  * around. Return the number of bytes after @s->first.
  *
  * If the timer has not been late, it has already invalidated the cache lines of the trace before
- * @s->first, and has added the size of this trace to @s->pad. @s->pad is above @s->first if the
- * timer has done so beyond the end of the window. Otherwise the sink has passed this end later.
+ * @s->first, and has added the size of this trace to @s->pad. If @s->pad is above @s->first, the
+ * timer has passed the end of the window. If not, the end of the window is after @s->first in the
+ * trace, and the sink has passed it since.
  */
 unsigned long ntrace_window_sync_circular(struct ntrace_session *s, unsigned long written)
 {

@@ -130,8 +130,8 @@ int ntrace_comp_flush(struct ntrace_comp *comp, const struct ntrace_comp *sink)
 	if ((val & mask) == TR_CONTROL_EMPTY)
 		return 0;
 	/*
-	 * The sink has stopped. The component is empty if it sent its last message before the sink
-	 * stopped.
+	 * The sink has stopped, so it takes no more messages from this component. The component
+	 * is empty only if it had already sent all its messages.
 	 */
 	return ntrace_comp_wait(comp, TR_CONTROL_ENABLE, 0) ?:
 	       !(ntrace_read(comp, TR_CONTROL) & TR_CONTROL_EMPTY);
@@ -311,8 +311,8 @@ int ntrace_comp_activate(struct ntrace_comp *comp)
 
 /*
  * Reset a component to drop its trace. Its other registers are undefined afterwards. The caller
- * ensures that it is disabled: no path may use it, and ntrace_path_drop_comp() checks this for a
- * funnel, which may serve several paths.
+ * ensures that it is disabled, which means that no path uses it. ntrace_path_drop_comp() checks
+ * this for a funnel, which may serve several paths.
  */
 int ntrace_comp_drop(struct ntrace_comp *comp)
 {

@@ -23,8 +23,8 @@ static const u16 ntrace_encoder_reset_regs[] = {
 /*
  * Settings of an address comparator. Range and exclude match inside and outside of a range. The
  * latch settings match from a start address to a stop address, because the comparator has a latch
- * that the start sets and the stop clears. Without a start, writing the setting sets the latch.
- * Without a stop, the stop is an address below 0, which does not exist, so the latch stays set.
+ * that the start sets and the stop clears. Without a start address, writing the setting sets the
+ * latch. Without a stop address, the latch stays set, because only an address below 0 clears it.
  */
 #define NTRACE_COMP_RANGE							\
 	ntrace_comp_control(TR_TE_COMP_FUNCTION_GE, TR_TE_COMP_FUNCTION_LE,	\
@@ -102,7 +102,7 @@ static int ntrace_encoder_check_protocol(struct ntrace_encoder *enc)
 	enc->comp.impl = ntrace_read(&enc->comp, TR_TE_IMPL);
 	major = FIELD_GET(TR_TE_PROTOCOL_MAJOR, enc->comp.impl);
 
-	/* N-Trace, table "Trace Encoder Control": other majors "must be rejected" */
+	/* Other major versions "must be rejected" (N-Trace, table "Trace Encoder Control") */
 	if (major != 1) {
 		dev_err(enc->comp.dev,
 			"trace encoder at %pa: N-Trace protocol %u.%u is not 1.x (trTeImpl 0x%08x)\n",
@@ -149,8 +149,8 @@ static void ntrace_encoder_probe_features(struct ntrace_encoder *enc)
 
 	/*
 	 * The higher trTeInstImplicitReturnMode, the more bits of the return address the encoder
-	 * compares. If the mode is always 0, the encoder does not report how implicit returns work,
-	 * and only events that ask for them get them.
+	 * compares. If the mode is always 0, the driver cannot know how many bits it compares, so
+	 * implicit returns are used only for events that request them.
 	 */
 	for (mode = 3; mode > 0; mode--) {
 		u32 field = FIELD_PREP(TR_TE_INST_IMPLICIT_RETURN_MODE, mode);
@@ -163,7 +163,8 @@ static void ntrace_encoder_probe_features(struct ntrace_encoder *enc)
 	caps->ir_mode = mode;
 	if (!mode) {
 		/*
-		 * A fixed mode above 0 enables implicit returns even if their enable bit is 0
+		 * A mode that is above 0 and cannot be changed enables implicit returns even if
+		 * their enable bit is 0
 		 * (N-Trace, "Implicit Return Optimization")
 		 */
 		ntrace_write(&enc->comp, TR_TE_INST_FEATURES, 0);
@@ -405,8 +406,8 @@ static bool ntrace_encoder_counts_as_usual(const struct ntrace_encoder *enc)
 
 /*
  * Read the timestamp and the time CSR together several times, and store the pair whose reads took
- * the least time as the base. If an event has set another ts_mode or ts_prescale, start the usual
- * counter before. If this event still traces, keep the previous base.
+ * the least time as the base. If an event has set another ts_mode or ts_prescale, first restore the
+ * usual settings of the counter. If this event still traces, keep the previous base.
  *
  * Context: On the CPU of the encoder, interrupts off; the registers can be accessed.
  */
@@ -439,10 +440,10 @@ void ntrace_encoder_take_base(struct ntrace_encoder *enc)
 }
 
 /*
- * Return true if the timestamp counter counts the clock that the device tree gives, so that the
- * frequency of this clock is that of the counter. The device tree describes only the counter that
- * ntrace_encoder_best_ts_mode() selects. An internal counter that may restart has no known
- * frequency.
+ * Return true if the timestamp counter counts the cycles of the clock that the device tree gives
+ * for it, and therefore has the frequency of that clock. The device tree describes only the
+ * counter that ntrace_encoder_best_ts_mode() selects. An internal counter that may restart has no
+ * known frequency.
  */
 static bool ntrace_encoder_has_clock(const struct ntrace_encoder *enc)
 {
@@ -526,8 +527,8 @@ static u64 ntrace_encoder_defaults(const struct ntrace_encoder *enc)
 	unsigned int mode, want;
 
 	/*
-	 * An encoder that only counts calls does not check the address of a return. In a kernel,
-	 * which also returns to other addresses, the decoder would then follow wrong code.
+	 * An encoder that only counts calls does not check that a return goes to the address after
+	 * its call. Not all returns of a kernel do, and the decoder would then follow wrong code.
 	 */
 	if (caps->ir_mode > 1)
 		config |= caps->config & NTRACE_CONFIG_IMPLICIT_RETURN;
@@ -747,8 +748,8 @@ u64 ntrace_encoder_resolve(const struct ntrace_encoder *enc, u64 config)
 }
 
 /*
- * Return the value of trTeCompControl for @filter. Writing it clears the latch, or sets the latch
- * if the filter has no start.
+ * Return the value of trTeCompControl for @filter. Writing this value clears the latch of the
+ * comparator, or sets it if the filter has no start address.
  */
 static u32 ntrace_filter_comp_control(const struct ntrace_filter *filter)
 {

@@ -124,7 +124,7 @@ struct tracepoint;
  * @setup: Find out the capabilities after a reset, like ntrace_encoder_setup()
  * @revive: Write all registers that @program does not write, after a reset or a loss of power
  * @set_src: Function like ntrace_encoder_set_src(). It sets src_bits and src_id of struct
- *	ntrace_encoder to what the registers contain, and calls ntrace_encoder_forget(). If
+ *	ntrace_encoder to the values in the registers, and calls ntrace_encoder_forget(). If
  *	caps.src_fixed is set, it ignores the number that it gets, and fails only if SRC is too
  *	narrow.
  * @program: Function like ntrace_encoder_program()
@@ -187,7 +187,7 @@ struct ntrace_route {
  *	without reading it back; or 0. It is set after trTeEnable became 1 at the first read, if no
  *	other encoder uses the sink and the path has no funnel.
  * @features: Bits of trTeInstFeatures that do not depend on @config (SrcID, SrcBits). For SiFive's
- *	encoder of version 0, such a field of its teControl instead (MaxInst).
+ *	encoder of version 0, bits of its teControl instead (MaxInst).
  * @paused: Keep trTeInstTracing at 0
  * @overflows: Number of times that the encoder had no room, and dropped messages or stalled
  *	the hart

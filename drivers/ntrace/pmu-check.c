@@ -34,7 +34,7 @@ static int ntrace_event_check_attr(struct perf_event *event)
 		return -EINVAL;
 	if ((config & NTRACE_CONFIG_FIRMWARE) && (attr->exclude_kernel || attr->exclude_hv))
 		return -EINVAL;
-	/* Other events can have trace in their samples, but this event does not have samples */
+	/* aux_sample_size and branch stacks add data to samples, but this event has no samples */
 	if (attr->exclude_idle || attr->aux_sample_size || has_branch_stack(event))
 		return -EOPNOTSUPP;
 	return 0;

@@ -161,7 +161,7 @@ static __always_inline int ntrace_event_run(struct perf_event *event, struct ntr
 {
 	struct ntrace_event *priv = event->pmu_private;
 
-	/* Keep the cost of unused features out of a task switch */
+	/* Handle rare cases in another function, so that they do not slow down each task switch */
 	if (unlikely(s->state != NTRACE_SESSION_IDLE || priv->want.filter.nr_ranges ||
 		     !list_empty(&perf_event_addr_filters(event)->list)))
 		return ntrace_event_run_slowly(event, s);
@@ -189,7 +189,7 @@ static __always_inline void ntrace_event_end(struct perf_event *event, struct nt
 		else
 			WRITE_ONCE(s->event, NULL);
 	}
-	/* Resume the recorder even if the session ended earlier, for example without a buffer */
+	/* Resume the recorder even if the session has ended already, as without an AUX buffer */
 	ntrace_flight_resume(s);
 }
 
@@ -653,7 +653,7 @@ static bool ntrace_pmu_prepare(void)
 	for_each_cpu(cpu, ntrace_cpus())
 		ntrace_pmu_attach(ntrace_encoder_of(cpu));
 	ntrace_fields_init();
-	/* One filter for each range or start, and one for the stop that all starts share */
+	/* Each range or start needs one filter. The stop, which all starts share, needs another. */
 	caps = ntrace_common_caps();
 	ntrace_pmu.nr_addr_filters = ntrace_caps_ranges(&caps, false) +
 				     !!ntrace_caps_ranges(&caps, true);

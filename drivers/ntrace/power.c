@@ -44,9 +44,9 @@ static void ntrace_do_nothing(void *unused)
 
 /*
  * Wait until each online CPU has handled its pending function calls (IPIs). May sleep. In one
- * interrupt, a CPU first runs the functions for whose end the sender waits, as on_each_cpu() does
- * here, and then the other functions. The second on_each_cpu() needs a further interrupt, so when
- * it returns, the CPU has also run the other functions of the first interrupt.
+ * interrupt, a CPU first runs the functions for which a sender waits, as on_each_cpu() does here,
+ * and then the other functions. The second on_each_cpu() interrupts the CPU again, which can only
+ * happen after the CPU has also run the other functions of the first interrupt.
  */
 void ntrace_sync_cpus(void)
 {
@@ -219,7 +219,7 @@ bool ntrace_somebody_waits(void)
 	return READ_ONCE(ntrace_waiting);
 }
 
-/* Clear the flag, because all components are probed now */
+/* Clear ntrace_waiting, because all components are probed now */
 void ntrace_nobody_waits(void)
 {
 	WRITE_ONCE(ntrace_waiting, false);

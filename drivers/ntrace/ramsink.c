@@ -175,7 +175,7 @@ static int ntrace_ramsink_setup_sram(struct ntrace_sink *sink, struct ntrace_ram
 
 	ntrace_ramsink_probe_range(sink, TR_RAM_LIMIT_LOW, &limit_min, &area->max);
 	area->min = ntrace_ramsink_read64(sink, TR_RAM_START_LOW);
-	/* The granule "must be 4 as access to trace via trRamData is always 32-bits wide" */
+	/* The alignment "must be 4 as access to trace via trRamData is always 32-bits wide" */
 	area->align = 4;
 	area->start_align = 4;
 	if (area->max <= area->min) {

@@ -110,7 +110,7 @@ void ntrace_recount(struct ntrace_encoder *enc)
 {
 	lockdep_assert_held(&ntrace_mutex);
 	smp_call_function_single(enc->cpu, ntrace_count_local, enc, 1);
-	/* The frequency stays unknown if an event with another mode has started */
+	/* If an event has set another ts_mode, nothing is measured, and the frequency is unknown */
 	ntrace_encoder_forget_clock(enc);
 	ntrace_encoder_measure(enc);
 }

@@ -87,7 +87,7 @@
 #define   TR_TE_COMP_FUNCTION_LT	2
 #define   TR_TE_COMP_FUNCTION_LE	3
 #define   TR_TE_COMP_FUNCTION_GE	5
-#define   TR_TE_COMP_FUNCTION_PRIME	6	/* no match; writing it sets the latch of P_TO_S */
+#define   TR_TE_COMP_FUNCTION_PRIME	6	/* never matches; a write sets the P_TO_S latch */
 #define  TR_TE_COMP_MATCH_MODE		GENMASK(13, 12)
 #define   TR_TE_COMP_MATCH_P		0
 #define   TR_TE_COMP_MATCH_P_AND_S	1

@@ -376,7 +376,7 @@ void ntrace_sink_discard(struct ntrace_sink *sink, const struct ntrace_window *w
  * ntrace_sink_start - enable a sink and its members, the sink first
  * @sink: The sink; its members are programmed
  * @win: Memory that the sink may write, which this function may shrink; NULL to continue
- *	where the sink stopped
+ *	at the position at which the sink stopped
  *
  * Context: Called with ntrace_sink_lock() held, interrupts off.
  * Return: 0, or -EIO or -ETIMEDOUT if a component does not answer, in which case nothing is enabled
@@ -522,8 +522,8 @@ void ntrace_sink_pause(struct ntrace_sink *sink)
 {
 	do {
 		/*
-		 * Order the caller's write of encoder->paused before sink->pausing is set. Pairs
-		 * with the barrier between clearing sink->pausing and ntrace_sink_pause_members().
+		 * Set sink->pausing after the caller's write of encoder->paused. Pairs with the
+		 * last barrier of this function, on the CPU that holds the lock.
 		 */
 		smp_mb();
 		WRITE_ONCE(sink->pausing, true);

@@ -36,9 +36,9 @@ int ntrace_route_get(const struct ntrace_route *route);
 void ntrace_route_put(const struct ntrace_route *route);
 
 /*
- * Enable a path that is ready, see struct ntrace_encoder. Its settings, and that Enable takes
- * effect at once, were verified when its window was opened: "Trace tools may verify a particular
- * setting once per session, so subsequent starts of trace may be faster".
+ * Enable a path that is ready, see struct ntrace_encoder. Do not read registers to verify it. The
+ * driver did that when it opened the window: "Trace tools may verify a particular setting once per
+ * session, so subsequent starts of trace may be faster".
  */
 static __always_inline void ntrace_path_restart(struct ntrace_encoder *enc)
 {

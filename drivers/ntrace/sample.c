@@ -25,7 +25,7 @@ static void ntrace_sample_idle(const struct ntrace_sink *sink, struct perf_outpu
 			       unsigned long len)
 {
 	static const u64 idle[8] = { ~0ULL, ~0ULL, ~0ULL, ~0ULL, ~0ULL, ~0ULL, ~0ULL, ~0ULL };
-	/* A change to id 0, which is padding */
+	/* Formatter frames that change the trace ID to 0, so that their other bytes are padding */
 	static const u64 frames[8] = { 1, 0, 1, 0, 1, 0, 1, 0 };
 	const u64 *from = sink && sink->frames ? frames : idle;
 	unsigned long n;
@@ -136,7 +136,7 @@ static int ntrace_sample_frames(struct ntrace_session *s, struct perf_output_han
 	unsigned long head = s->handle.head, before = ntrace_window_collect(s);
 	int ret;
 
-	/* ntrace_window_collect() may change @s->pad */
+	/* Read @s->pad only now, because ntrace_window_collect() may have changed it */
 	before += s->pad;
 	ntrace_sample_aux(s, to, head + before, head + before, size);
 	s->handle.head = head + before;

@@ -152,8 +152,8 @@ static noinline int ntrace_session_run(struct ntrace_session *s)
 
 	ntrace_sink_assert_locked(sink);
 	/*
-	 * Check again whether the sink stops at the end of the window, because an event with other
-	 * settings may have opened it
+	 * Check again whether the sink stops at the end of the window, because the window may have
+	 * been opened for an event with other settings
 	 */
 	if (ntrace_session_may_continue(s) && (s->win.circular || ntrace_session_may_stop(s))) {
 		s->pad = 0;
@@ -172,8 +172,8 @@ static noinline int ntrace_session_run(struct ntrace_session *s)
 }
 
 /*
- * Shorten the period of the owner's timer. A new owner still has the long period of a member, and
- * one more member fills the window faster.
+ * Shorten the period of the owner's timer if it is too long. This is the case if the session was a
+ * member until now, or if another member has joined, with which the window fills faster.
  */
 static void ntrace_session_hasten(struct ntrace_session *owner)
 {
@@ -230,9 +230,9 @@ static noinline void ntrace_session_hand_on(struct ntrace_sink *sink)
 
 /*
  * Return true if the owner @s of a sink stays the owner while it reopens its AUX buffer, of which
- * @used bytes are in use. This is the case if the sink has no other member. It is also the case if
- * the other member whose AUX buffer has the most room has less room than remains in the buffer of
- * @s, and less than an eighth of the size of that member's buffer.
+ * @used bytes are in use. It does if the sink has no other member. Otherwise look at the member
+ * whose AUX buffer has the most room. @s stays the owner if that buffer has less room than remains
+ * in the buffer of @s, and also less than an eighth of that buffer's size.
  */
 static bool ntrace_session_keeps(const struct ntrace_session *s, unsigned long used)
 {
@@ -336,9 +336,9 @@ static int ntrace_session_refused(struct ntrace_session *s, int ret, enum ntrace
  * Trace into the AUX area of the event, whose handle is open. If the area has no room, the event
  * waits for its reader, see ntrace_session_timer().
  *
- * TRUNCATED makes perf disable the event until its reader enables it again, which perf does after
- * it has read. Linux 6.12 does so only for a task that is switched out and in. On that kernel, the
- * timer continues the trace.
+ * TRUNCATED makes the kernel disable the event. The perf command enables it again after it has read
+ * the area. Linux 6.12 disables only the event of a task, when the task is switched out. On that
+ * kernel, the timer continues the trace.
  *
  * @was is the state in which the session waited before, or NTRACE_SESSION_IDLE.
  */
@@ -348,8 +348,9 @@ static int ntrace_session_open(struct ntrace_session *s, enum ntrace_session_sta
 
 	ntrace_sink_assert_locked(s->enc->sink);
 	/*
-	 * Begin with the longest period, which is enough for a member, and for an event that waits
-	 * for room. An owner gets a shorter period below.
+	 * Begin with the longest period of the timer. It suits a member, whose window the owner's
+	 * timer checks, and an event that waits for room. ntrace_session_enter() shortens it if the
+	 * session becomes the owner.
 	 */
 	s->period = ns_to_ktime(NTRACE_PERIOD_MAX);
 	ret = ntrace_session_enter(s);
@@ -357,8 +358,8 @@ static int ntrace_session_open(struct ntrace_session *s, enum ntrace_session_sta
 }
 
 /*
- * Stop the sink whose owner is @s. Return the number of bytes to pass to perf. If @reopens, the
- * caller opens the buffer again before it unlocks the sink.
+ * Stop the sink whose owner is @s. Return the number of bytes to pass to perf. If @reopens is true,
+ * the caller will open the AUX buffer again before it unlocks the sink, so @s may stay the owner.
  */
 static unsigned long ntrace_session_take(struct ntrace_session *s, bool reopens)
 {
@@ -495,7 +496,7 @@ static __always_inline void ntrace_session_start_timer(struct ntrace_session *s)
 {
 	if (s->enc->sink->encoders == 1 && s->state == NTRACE_SESSION_OWNER && !s->timed)
 		return;
-	/* The timer may still be queued for another event, and fire too late for this one */
+	/* A timer that is still queued with another event's longer period would fire too late */
 	if (hrtimer_is_queued(&s->timer) && s->queued <= s->period)
 		return;
 	s->queued = s->period;

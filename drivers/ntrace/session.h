@@ -65,8 +65,8 @@ enum ntrace_session_state {
  * @event: The event, or NULL
  * @want: Settings of the event
  * @state: State of the event on this CPU
- * @rested: State in which the event waited before @state became resting, or idle if it did
- *	not wait; valid until the event has started again
+ * @rested: Value of @state before it became NTRACE_SESSION_RESTING, if the event waited then, or
+ *	NTRACE_SESSION_IDLE; valid until the event has started again
  * @barred: The event waits because the flight recorder uses the encoder
  * @leaving: The CPU goes offline or is offline. The flight recorder does not record it, and links
  *	that only this CPU uses are in reset.

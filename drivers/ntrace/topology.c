@@ -372,7 +372,7 @@ static bool ntrace_connect_encoder(struct ntrace_encoder *enc)
 	ntrace_connect_funnels(&route);
 	if (route.len > 2)
 		ntrace_encoder_start_counter(enc);
-	/* An event of this CPU may already exist, and keeps the path resumed */
+	/* Let the path suspend, unless an event of this CPU already exists, and needs the path */
 	if (!ntrace_holders[enc->cpu])
 		ntrace_route_put(&route);
 	ntrace_registry_add_encoder(enc);

@@ -9,7 +9,7 @@
 #include "../encoder.h"
 #include "../sink.h"
 
-/* Values that trComponentType cannot have */
+/* Types of components that N-Trace does not define; no value of trComponentType is that large */
 #define NTRACE_COMP_SBA_FUNNEL	0x80
 #define NTRACE_COMP_CSFUNNEL	0x100
 #define NTRACE_COMP_ETF		0x101

@@ -2,7 +2,7 @@
 /*
  * SiFive's trace components of version 0, which are older than the Trace Control Interface. These
  * are the encoders of P550 cores, and their funnel, which writes to memory by itself. For the rest
- * of the driver, such an encoder has its own operations, and the funnel is a sink of several
+ * of the driver, these encoders have their own operations, and the funnel is a sink of several
  * encoders.
  *
  * The registers are documented in the EIC7700X TRM, part 1, chapter 3.4.1.19. Active, Enable,
@@ -27,7 +27,7 @@
 #define  SF_SYNC_MAX_BTM_OFF	15
 #define SF_SYNC_MAX_INST	GENMASK(23, 20)
 #define  SF_SYNC_MAX_INST_RESET	10
-#define SF_SINK_ERROR		BIT(27)		/* cleared by writing 1 */
+#define SF_SINK_ERROR		BIT(27)		/* write 1 to clear this bit */
 #define SF_SINK			GENMASK(31, 28)
 #define  SF_SINK_SBA		7U
 #define  SF_SINK_FUNNEL		8U
@@ -36,7 +36,7 @@
 #define  SF_HAS_FUNNEL_SINK	BIT(8)
 #define  SF_SRC_ID		GENMASK(23, 20)
 #define  SF_SRC_BITS		GENMASK(26, 24)
-/* Registers of the sink, of which one contains the upper half of all addresses */
+/* Registers of the sink; SF_SINK_BASE_HIGH is the upper half of the addresses in all of them */
 #define SF_SINK_BASE		0x010
 #define SF_SINK_BASE_HIGH	0x014
 #define SF_SINK_LIMIT		0x018
@@ -101,8 +101,8 @@ static u32 ntrace_sifive_control(const struct ntrace_encoder *enc, u64 config)
 
 /*
  * Ignore mode 7. It counts calls, and does not report a return while the count is above 0. When
- * Linux switches tasks, it returns to code that was not called on that stack, and the encoder does
- * not have a filter to exclude the kernel.
+ * Linux switches tasks, it returns to the caller of another task, so that the count is wrong. The
+ * encoder does not have a filter to exclude the kernel.
  */
 static void ntrace_sifive_probe_modes(struct ntrace_encoder *enc)
 {

@@ -50,7 +50,7 @@ static u32 ntrace_stopped_by;
 /* Seconds for which a record is kept if the machine survives the trouble; 0 means no limit */
 static unsigned int ntrace_rearm_seconds = 60;
 
-/* ---- Modules ---- */
+/* ---- Record where modules are loaded ---- */
 
 /*
  * Record the name and the text address of a module, by which a decoder finds the module's code.
@@ -160,7 +160,7 @@ static void ntrace_flight_rearm(struct work_struct *work)
 
 static DECLARE_DELAYED_WORK(ntrace_rearm_work, ntrace_flight_rearm);
 
-/* Keep the record for the time in "rearm", which starts now */
+/* If the machine survived the trouble, drop the record ntrace_rearm_seconds from now */
 static void ntrace_flight_keep(void)
 {
 	lockdep_assert_held(&ntrace_flight_mutex);
@@ -374,7 +374,7 @@ static void ntrace_causes_unhook(void)
 	unregister_module_notifier(&ntrace_module_nb);
 }
 
-/* ---- Files ---- */
+/* ---- Files in sysfs ---- */
 
 static ssize_t state_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
@@ -385,8 +385,8 @@ static ssize_t state_show(struct device *dev, struct device_attribute *attr, cha
 	if (ntrace_flight_records())
 		state = "recording";
 	/*
-	 * If ntrace_flight_listens() returns true although the recorder does not record, the
-	 * recorder has stopped, but ntrace_flight_stopped() has not handled the stop
+	 * After the recorder has stopped, ntrace_flight_listens() still returns true until
+	 * ntrace_flight_stopped() has handled the stop
 	 */
 	else if ((ntrace_found == NTRACE_RECORD_KEPT && ntrace_found_now) ||
 		 ntrace_flight_listens())

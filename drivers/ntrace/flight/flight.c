@@ -81,7 +81,7 @@ static struct ntrace_area *ntrace_flight_areas;
 static unsigned int ntrace_flight_nr;
 static struct tracepoint *ntrace_flight_tp;
 static bool ntrace_flight_context;
-/* The hooks are active although nothing is recorded, see ntrace_flight_pretend() */
+/* The kernel's code is patched as in recording, without recording, see ntrace_flight_pretend() */
 static bool ntrace_flight_pretends;
 /*
  * Settings that the user chose for the next record (NTRACE_CONFIG_*, or 0 for the defaults), and
@@ -90,7 +90,7 @@ static bool ntrace_flight_pretends;
 u64 ntrace_flight_config;
 bool ntrace_flight_user;
 
-/* ---- One sink ---- */
+/* ---- Start and stop a sink ---- */
 
 static void ntrace_flight_window(const struct ntrace_sink *sink, struct ntrace_window *win)
 {
@@ -267,8 +267,8 @@ static void ntrace_flight_run(struct ntrace_sink *sink)
 	if (ntrace_flight_start(sink, &win))
 		return;
 	/*
-	 * The registers now contain the area of the record, so no event can continue in its
-	 * previous window
+	 * The registers of the sink now contain the addresses of the record, so no event can
+	 * continue to trace into the sink's previous window
 	 */
 	sink->holds = NULL;
 	ntrace_record_gap_ends(area);
@@ -282,7 +282,7 @@ static void ntrace_flight_run(struct ntrace_sink *sink)
 		ntrace_flight_halt(sink);
 }
 
-/* ---- One CPU ---- */
+/* ---- Start and stop recording a CPU ---- */
 
 static struct ntrace_sink *ntrace_flight_sink_of(const struct ntrace_encoder *enc)
 {
@@ -363,7 +363,7 @@ void __ntrace_flight_resume(struct ntrace_session *s)
 		ntrace_flight_join(s, sink);
 }
 
-/* Stop recording a CPU whose encoder may lose its power, and the sink after its last encoder */
+/* Stop recording a CPU whose encoder may lose its power. Stop its sink if no encoder is left. */
 void __ntrace_flight_leave(struct ntrace_session *s)
 {
 	struct ntrace_sink *sink = ntrace_flight_sink_of(s->enc);
@@ -391,7 +391,7 @@ void __ntrace_flight_enter(struct ntrace_session *s)
 		cpumask_set_cpu(s->enc->cpu, &ntrace_flight_awake);
 }
 
-/* ---- Switches of tasks ---- */
+/* ---- Record task switches ---- */
 
 /* Called just before the switch, with the runqueue locked and interrupts off */
 static notrace void ntrace_flight_switch(void *data, bool preempt, struct task_struct *prev,
@@ -418,7 +418,7 @@ void ntrace_flight_renamed(const char *comm)
 	local_irq_restore(flags);
 }
 
-/* ---- Positions ---- */
+/* ---- Save the write pointers of the sinks in the record ---- */
 
 static void ntrace_flight_save(struct work_struct *work);
 static DECLARE_DEFERRABLE_WORK(ntrace_flight_saver, ntrace_flight_save);
@@ -440,7 +440,7 @@ static void ntrace_flight_save_sink(struct ntrace_sink *sink)
 	raw_spin_unlock_irqrestore(&ntrace_flight_power, flags);
 }
 
-/* Save the positions. This work is not bound to a CPU, so that it also runs if a CPU hangs. */
+/* Save the write pointers. This work is not bound to a CPU, so that it also runs if a CPU hangs. */
 static void ntrace_flight_save(struct work_struct *work)
 {
 	unsigned int i;
@@ -452,7 +452,7 @@ static void ntrace_flight_save(struct work_struct *work)
 	queue_delayed_work(system_dfl_wq, &ntrace_flight_saver, NTRACE_FLIGHT_PERIOD);
 }
 
-/* ---- Stop ---- */
+/* ---- Stop all sinks ---- */
 
 /*
  * Disable an encoder. Do not use comp->control, which is wrong if a CPU died while it changed the
@@ -513,8 +513,8 @@ static void ntrace_flight_cut_funnels(const struct ntrace_encoder *enc)
 }
 
 /*
- * Stop a sink whose encoders are disabled. Another CPU may be in the middle of a start or a stop,
- * and never finish.
+ * Stop a sink whose encoders are disabled. Do not wait for the lock of the sink, because another
+ * CPU may have died while it held the lock to start or stop the sink.
  */
 static void ntrace_flight_cut(struct ntrace_sink *sink, bool seize)
 {
@@ -1033,7 +1033,7 @@ void ntrace_flight_end(void)
 	ntrace_flight_release();
 }
 
-/* ---- After a reset ---- */
+/* ---- Stop components that still run after a reset of the machine ---- */
 
 /*
  * Save the position of a sink that ran during the reset. Ignore a sink whose own memory has the

@@ -9,7 +9,7 @@
  *
  * The memory is mapped write-combining, like that of ramoops, so that data does not wait in a cache
  * for a reset, which may happen at any time. A core without Svpbmt has only cached mappings. On
- * such a core, ntrace_record_written() writes data back at once. Trace of a sink that bypasses the
+ * this core, ntrace_record_written() writes data back at once. Trace of a sink that bypasses the
  * caches (dma-noncoherent) may be read only after ntrace_record_fetch().
  */
 #include <linux/bitmap.h>
@@ -111,7 +111,7 @@ static atomic_t ntrace_record_busy = ATOMIC_INIT(0);
 	typeof(entry) at_ = (entry);							\
 	ntrace_flight_check(at_, sizeof(*at_), NTRACE_FLIGHT_SEED(NTRACE_FLIGHT_##type, nth)); })
 
-/* ---- Memory ---- */
+/* ---- Find, map and write back the memory of the record ---- */
 
 /* Return true if this machine has a trace component whose writes bypass the caches. */
 static bool ntrace_record_has_past(void)
@@ -169,7 +169,7 @@ static bool ntrace_record_clean(const void *at, size_t size)
  */
 void ntrace_record_written(const void *at, size_t size)
 {
-	/* Order the data before the next write */
+	/* Complete the writes of the data before the next write */
 	wmb();
 	if (!ntrace_record_clean(at, size))
 		return;
@@ -472,8 +472,8 @@ static void ntrace_record_learn(void)
 		return;
 	ntrace_record.used = copy.region;
 	/*
-	 * Treat the data as one area, because a driver of another version may have divided it
-	 * differently
+	 * Treat the trace of all sinks as one area, because a driver of another version may have
+	 * divided it into other areas
 	 */
 	ntrace_record.data = copy.data_offset;
 	ntrace_record.share = copy.region - copy.data_offset;
@@ -583,7 +583,7 @@ void ntrace_record_old_pointer(unsigned int index, u64 offset, bool wrapped)
 	ntrace_record_written(slot, sizeof(*slot));
 }
 
-/* ---- Begin ---- */
+/* ---- Begin a record ---- */
 
 struct ntrace_record_layout {
 	struct ntrace_flight_header	*head;
@@ -985,7 +985,7 @@ void ntrace_record_settle(void)
 		ntrace_record_fetch(0, ntrace_record.size);
 }
 
-/* ---- The whole record ---- */
+/* ---- Read the record, or parts of it ---- */
 
 /* Return the size in bytes of the record that is being written, or of the record that was found. */
 size_t ntrace_record_size(void)
@@ -1018,8 +1018,8 @@ void ntrace_record_seize(bool begins)
 {
 	WRITE_ONCE(ntrace_record.seizing, begins);
 	/*
-	 * Order the flag with the writes into the areas, so that other CPUs see it set before the
-	 * first write, and cleared after the last write
+	 * Order the write of "seizing" with the writes into the areas, so that other CPUs see it
+	 * set before the first of these writes, and cleared after the last one
 	 */
 	smp_mb();
 }
