@@ -359,9 +359,9 @@ TEST_F(fail, member_of_a_sink_that_is_not_empty_in_time)
 	record_stop(&self->rec);
 	hits = fail_end();
 	/*
-	 * The fault occurs when the event of CPU 1 leaves the sink. The event leaves the sink at
-	 * record_stop(), or earlier if CPU 1 enters a deep idle state. Read the records of both buffers,
-	 * because exactly one of these records must report the loss
+	 * The error of fail_begin() occurs when the event of CPU 1 leaves the sink. This happens at
+	 * record_stop(), or earlier if CPU 1 enters a deep idle state. Read the records of both
+	 * buffers, because exactly one of these records must report the loss
 	 */
 	drain(&self->rec, self->st);
 	drain(&owner, self->st);

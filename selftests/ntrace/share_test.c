@@ -33,7 +33,7 @@ struct yielder {
 	struct recording	rec;
 	uint64_t		yields, bytes;
 	uint64_t		most;	/* maximum number of bytes of trace that were not yet read */
-	uint64_t		late;	/* bytes that arrived in the second half of the time */
+	uint64_t		late;	/* bytes that arrived in the second half of the test time */
 };
 
 static struct yielder yielders[THREADS];

@@ -14,7 +14,7 @@ int main(unsigned int hart)
 {
 	volatile uint8_t *buf = (volatile uint8_t *)BUF, *other = (volatile uint8_t *)OTHER;
 
-	/* The second hart waits like in the firmware, so that the board calls the plugin for it only at a reset */
+	/* The second hart only waits, like in the firmware, so the board calls the plugin for it only at a reset */
 	while (hart)
 		;
 	if (!*other) {

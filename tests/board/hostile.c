@@ -191,7 +191,7 @@ static void lower_mode(uint64_t n, uint64_t spp, uint64_t spv)
 	"1:	andi	t1, t1, 7\n"
 	"2:	addi	t1, t1, -1\n"
 	"	bgtz	t1, 2b\n"
-	"	csrr	t0, mstatus\n"		/* illegal in a lower mode; its trap returns to machine mode */
+	"	csrr	t0, mstatus\n"		/* illegal below machine mode; the trap then enters machine mode */
 	"3:	la	t0, 4f\n"
 	"	csrr	t1, mscratch\n"
 	"	sd	t0, 16(t1)\n"

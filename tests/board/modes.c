@@ -94,7 +94,7 @@ static void say(const char *what, int level)
 	put(" ");
 	put(names[level]);
 	put(" ");
-	/* the function ended with its ecall, whose cause is 8 to 11, or an earlier trap ended the function */
+	/* the ecall at the end of the function has cause 8 to 11; any other cause is of an earlier trap */
 	if (trap.cause >= 8 && trap.cause <= 11)
 		put("ok");
 	else
@@ -130,7 +130,7 @@ int main(void)
 	trace_regs(0)[0] = 1;
 	run(VS, load, 0xc0000000UL + TRACE);
 	say("guest load", VS);
-	/* the first instruction after an xret traps, because there is no memory at address 4 */
+	/* the first instruction after an xret traps, because address 4 does not have memory */
 	run(S, (void *)4, 0);
 	say("fetch", S);
 	csr_write(0x280, 0);

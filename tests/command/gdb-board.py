@@ -50,7 +50,7 @@ def next_line(at):
         if at is None or frame_of(at) == frame and line_of(at) != line and pcs[at] in starts:
             return [at]
         if frame_of(at) != frame and frame_of(at)[:len(frame)] != frame:
-            # the function has returned to this caller, in which "next" continues
+            # the function has returned to its caller, and "next" continues to the next line of this caller
             frame, line = frame_of(at), line_of(at)
 
 
@@ -66,7 +66,7 @@ def previous_line(at):
         if frame_of(at) != frame and frame_of(at)[:len(frame)] == frame:
             continue
         if frame_of(at) != frame and found:
-            # this instruction is in the caller of the function, so no start of the line is before it
+            # this instruction is in the caller, so the search has passed all starts of the line in the function
             return found + previous_line(found[-1])
         frame, line = frame_of(at), line or line_of(at)
         if line_of(at) != line:
@@ -114,7 +114,7 @@ wanted = [random.randrange(len(pcs)) for _ in range(PLACES)]
 found = [go(at) for at in wanted]
 ok('PC, thread and all callers are right at %d random places' % PLACES, found == wanted, differences(found, wanted))
 
-# The other thread is at the instruction that it executes next
+# gdb shows a thread that does not run now at the instruction that this thread executes next
 wrong = []
 for at in random.sample(switches[2:-2], 8):
     other = next(tid for tid in own if tid != tids[at])

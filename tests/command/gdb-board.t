@@ -36,7 +36,8 @@ truth_of() {
 		"$truth_dir"/truth/hart*.truth >truth && python3 "$top/tests/command/messages.py" "$ntrace" "$out/$1" >times || exit 1
 	compared_with_truth "$(wc -l <truth)"
 }
-# shown NAME SCRIPT N GDB STEPS PLACES: compare a version of gdb with the truth
+# shown NAME SCRIPT N GDB STEPS PLACES: compare the gdb program GDB with the truth of recording NAME. SCRIPT prints N
+# results, and uses STEPS steps and PLACES random instructions
 shown() {
 	export NAME="gdb $("$4" --version | sed -n '1s/.* //p')" STEPS="$5" PLACES="$6"
 	# shellcheck disable=SC2086

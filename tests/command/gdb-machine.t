@@ -52,7 +52,7 @@ done
 truth 1 rebuilt --buildid-dir ids
 compare "a file is mapped in place of an older file with the same path" rebuilt --buildid-dir ids
 truth 1 loaded
-# the library executes after a system call of done, as a signal handler does
+# the library executes after function done made a system call, like a signal handler that interrupts done
 KERNEL=0x30000 compare "a library is loaded later" loaded
 
 plan $(($(wc -l <results) + 9))

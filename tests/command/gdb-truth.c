@@ -5,7 +5,7 @@
  *	gdb-truth ELF THREAD... TRUTH...
  *
  * Each TRUTH is of one hart, from a board with truth-stacks=on. ELF is the program of the THREADs. A line has the hart,
- * the last time that the hart's truth has before the instructions, the thread, the addresses of consecutive
+ * the last timestamp in the hart's truth before the instructions, the thread, the addresses of consecutive
  * instructions, "|", and the open calls, the innermost first. An open call is RETURN-ADDRESS:START:HANDLER. START is the
  * number of the thread's instruction at which the call started, and HANDLER is 1 for a call of a signal handler.
  * judge-calls.c has the rules about calls.

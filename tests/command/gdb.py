@@ -114,7 +114,7 @@ run('continue')
 at = number('trace_insn')
 ok('a condition on time is evaluated', at > len(TRUTH) // 2 and at == TRUTH.index(request, len(TRUTH) // 2), at)
 run('delete')
-# If the stub evaluates the condition, gdb continues only once
+# If the stub, and not gdb, evaluates the condition, gdb sends only one packet that continues the program
 compare = address('compare')
 wanted = [n for n, pc in enumerate(TRUTH) if pc == compare]
 run('ntrace-goto begin')

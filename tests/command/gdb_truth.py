@@ -34,7 +34,7 @@ class Truth:
                     self.stacks.append(known[calls])
                     self.harts.append(int(hart))
                     self.lows.append(int(low))
-        # the latest time of an instruction is the next time that the truth of its hart contains
+        # an instruction executed at the latest at the next timestamp in the truth of its hart
         later, self.highs = {}, [0] * len(self.lows)
         for at in range(len(self.lows) - 1, -1, -1):
             low, high = later.get(self.harts[at], (1 << 62, 1 << 62))

@@ -24,8 +24,8 @@ renamed() {
 		begin $was && "$kept" rec $is && there rec rec.old && [ "$(content rec.old)" = before ] && [ -z "$(content rec)" ] || return
 	done; done
 }
-# Let two recordings fail, one after the other. Neither may remove the old recording, which each of them renames and
-# renames back
+# Let two recordings fail, one after the other. Each renames the old recording, and renames it back when it fails. The
+# old recording must remain
 failed() {
 	for was in file folder; do for is in file folder; do
 		begin $was && "$kept" rec $is fails && "$kept" rec $is fails && there rec && [ "$(content rec)" = before ] || return

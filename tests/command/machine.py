@@ -38,7 +38,7 @@ def switching():
     data, tids = c.start_message(c.KERNEL, tid=c.PID, priv=1), [c.OTHER, c.PID]
     for n, m in enumerate(c.messages(c.run(c.KERNEL, c.COMPRESSED, c.KERNEL, TSTAMP=2))[:5]):
         # Messages 0, 2 and 4 report that inner returns, and messages 1 and 3 report that outer returns. Write the
-        # thread id after messages 1 and 3, because the kernel calls inner again after them
+        # thread id after messages 1 and 3, because the next call of inner follows each of these two messages
         data += m + (c.ownership(tids[n // 2], 1, TSTAMP=0) if n % 2 else b'')
     return data + stop()
 

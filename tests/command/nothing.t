@@ -65,7 +65,7 @@ all_forms() {
 	echo "export --format parquet -o folder"
 	for format in counts lcov gcov llvm bolt callgrind; do echo "profile --$format -o file"; done
 }
-# Write the list of the forms that this build has. Without an option that selects data, each form must print something
+# Write the list of the command forms that this build supports. Without options that select data, each must print data
 all_forms | while read -r form; do
 	case $form in
 	none* | decode* | dump* | stat*) ;;
@@ -90,8 +90,8 @@ refuses() {
 	*) return 1 ;;
 	esac
 }
-# asked FILE SENTENCE OPTION...: run each form of each command on FILE with options that select nothing, and expect
-# SENTENCE. A command that does not know the first option must refuse this option
+# asked FILE SENTENCE OPTION...: run each form of each command on FILE with the OPTIONs, which match no data, and expect
+# SENTENCE. A command that does not have the first OPTION must refuse it
 asked() {
 	_file=$1 _what=$2; shift 2
 	_last=-
@@ -260,7 +260,7 @@ lost() {
 		"$ntrace" $form $(input "$form" gaps.data) 2>&1 >out | grep -q "because code is missing.*: copy it here" || { echo "$form: no reason"; return 1; }
 		"$ntrace" $form $(input "$form" busy.data) 2>&1 >out | grep -q "missing trace: 50.0 % of the time, and an unknown part of the instructions and bytes, because no trace of a CPU was decoded$" || { echo "$form: an estimate"; return 1; }
 	done <list
-	# The trace of far.data is cut off. No message may assume that nothing has run
+	# The trace of far.data is cut off. No command may print that the program did not run
 	python3 "$top/tests/perf/mkcalls.py" calls far.data far-offset >/dev/null || return
 	printf 'gdb --stdio%s\n' "" " --pid 1234" " --pid 9" >>list
 	while read -r form; do

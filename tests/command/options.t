@@ -15,7 +15,7 @@ cd "$tap_tmp" || exit
 # Limit the processor time of each command.
 ulimit -t 400
 
-# Print the arguments that a command needs before it checks its options
+# Print the arguments without which a command fails before it checks its options
 needs() {
 	case $1 in
 	dump | stat) echo "$nt" ;;
@@ -101,7 +101,7 @@ completes() {
 	while read -r option; do
 		case $("$ntrace" "$1" "$option" 2>&1 </dev/null) in *unrecognized*) echo "$1 has no $option"; return 1 ;; esac
 	done <"$tap_tmp/offered"
-	# A command must not accept an option of another command that bash does not offer for it.
+	# A command must not accept an option that bash completion does not offer for this command.
 	offered="
 $(cat "$tap_tmp/offered")"
 	# In make test, each command gets a quarter of these options.

@@ -43,7 +43,7 @@ commands="inject html export-perfetto export-chrome export-speedscope export-fol
 	commands=$(echo "$commands" | sed 's/export-sqlite//')
 
 # into COMMAND FILE [SAID]: run COMMAND on $input. The command writes its output to FILE, and its messages to SAID.
-# For split, FILE is one shard in the output folder
+# Command split writes a folder of parts of the recording (shards), and FILE is one of these
 into() {
 	_said=${3:-../said} _input=${input:-../perf.data}
 	case $1 in
@@ -60,7 +60,7 @@ into() {
 	_file=$2; shift 2
 	"$ntrace" "$@" -i "$_input" -o "$_file" 2>"$_said"
 }
-# split chooses the names of its files. Rename FILE to 1.data while split runs
+# Run split, which always gives the name 1.data to its first output file. Name FILE 1.data while split runs
 shard() {
 	[ ! -e "$1" ] && [ ! -L "$1" ] || mv "$1" 1.data
 	"$ntrace" split -n 1 -i "$_input" -o . 2>"$_said"
@@ -125,8 +125,8 @@ all() {
 	for command in $commands; do "$1" "$command" || return; done
 }
 device() {
-	# Leave out the export to sqlite, which only no_pipe tests, because root's sqlite could delete the device. Also
-	# leave out split, which chooses the names of its files
+	# Leave out the export to sqlite, because sqlite could delete the device if root runs it. Also leave out split,
+	# which chooses the names of its output files itself
 	for command in $(echo "$commands" | sed 's/export-sqlite//; s/split//'); do
 		into "$command" plain && [ -s plain ] || continue
 		into "$command" /dev/full && { echo "$command: no error"; return 1; }
@@ -212,7 +212,7 @@ over_stdout() {
 		[ $? -eq 2 ] && cmp program ../calls && grep -q "the command reads this file" ../said || { echo "$command >> program:"; cat ../said; return 1; }
 		"$ntrace" $command -i own >>own 2>../said
 		[ $? -eq 2 ] && cmp own ../before && grep -q "the command reads this file" ../said || { echo "$command >> recording:"; cat ../said; return 1; }
-		# The shell makes the recording empty
+		# The shell empties the recording before the command reads it
 		"$ntrace" $command -i own >own 2>../said
 		[ $? -eq 2 ] && [ ! -s own ] && [ "$(cat ../said)" = "ntrace: writing the standard output failed: the command reads this file" ] || { echo "$command > recording:"; cat ../said; return 1; }
 	done

@@ -61,8 +61,8 @@ ended() {
 	{ echo "status $_wanted"; printf '%s\n' "$@"; } | cmp - "$tap_tmp/got"
 }
 reads() { "$O/bin/ntrace" info -i "$out/$1.data" 2>&1 | tee "$tap_tmp/info" | grep "bytes of trace in" || { cat "$tap_tmp/info"; return 1; }; }
-# The expected files after a case. With "replaced", the new recording has the name of the old output, which is now
-# file.old. With "kept", there is no new recording
+# The files that must exist after a test case. After $replaced, the new recording has the name of the old output file,
+# which was renamed to file.old. After $kept, a new recording does not exist
 replaced="has file|has file.old|has program|old file.old|kept program"
 kept="has file|has program|old file|kept program"
 split() { echo "$1" | tr '|' '\n'; }

@@ -28,7 +28,7 @@ all_commands() {
 		"left out: record bench verify setup"
 }
 all_commands >all
-# Do not run the commands that are left out, and formats of export for which this build has no library
+# Do not run the commands of the line "left out", and formats of export for which this build has no library
 grep -v "^left out" all | while read -r form; do
 	case $form in export*) "$ntrace" $(echo "$form" | sed 's/-i own/-i own.data/; s/-o [a-z]*/-o try/') 2>&1 | grep -q "needs a build with" && continue ;; esac
 	echo "$form"

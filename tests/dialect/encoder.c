@@ -30,7 +30,7 @@ static unsigned int pick(struct encoder *e, unsigned int n)
 
 /* A message under construction, with six bits in each byte */
 struct message {
-	uint64_t	bits;		/* bits that are not in @bytes yet */
+	uint64_t	bits;		/* bits that are not yet in @bytes */
 	unsigned int	nr_bits;
 	uint8_t		bytes[80];
 	unsigned int	nr;
@@ -353,7 +353,7 @@ static void call(struct encoder *e, uint64_t link)
  * Return true if a return needs no message. A swap (jalr t0, ra) is also a return. The hardware only
  * counts calls, and does not store return addresses. Therefore it also sends no message for a return that
  * does not go to the address after its call, and the trace is wrong. To avoid this, users set a trigger
- * that sends a SYNC at this return, which @must_sync imitates.
+ * that sends a SYNC at this return. Here, @must_sync makes the encoder send this SYNC.
  */
 static bool is_implicit(struct encoder *e, uint64_t next)
 {

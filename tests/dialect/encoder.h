@@ -22,7 +22,7 @@ struct setup {
 	bool		k3;
 	bool		btm;
 	bool		implicit_return;	/* The encoder counts calls, and sends no message for their returns */
-	bool		swap_is_call;		/* a swap does not pop the return stack */
+	bool		swap_is_call;		/* jalr t0, ra (a swap) does not pop the return stack */
 	bool		timestamp;
 	bool		some_timestamps;	/* Only some messages without sync have a timestamp */
 	unsigned int	tstamp_bits;
@@ -32,7 +32,7 @@ struct setup {
 	unsigned int	sync_period;		/* number of messages between syncs; 0: only one sync */
 	unsigned int	addr_bits;		/* number of low address bits that messages contain, 48 or 49 */
 	unsigned int	src_bits;
-	bool		extras;			/* Also send messages that software writes, and events */
+	bool		extras;			/* Also send the data that software writes to the encoder, and events */
 };
 
 /* A message that does not report the flow, and that the decoder must return */
@@ -58,7 +58,7 @@ struct stream {
 	size_t		nr_sent, max_sent;
 	uint64_t	tcodes[64];
 	uint64_t	rcodes[16];
-	uint64_t	at_branch;		/* number of messages with SYNC whose full HIST lacks the last branch */
+	uint64_t	at_branch;		/* number of SYNC messages whose full HIST lacks the last branch */
 };
 
 #define MAX_CALLS	1023

@@ -114,7 +114,7 @@ def check_splits(lib, seed):
     want = sources(queue)
     for most in (1, 3, 17, 64, 5000):
         frames = convert(lib, split(rng, data, most), rng.choice((64, 65, 96, 4096)))
-        # four consecutive full syncs mark a loss, so do not compare if they occur by chance
+        # the library reports a loss at four consecutive full syncs, so do not compare if the random data contains four
         if not any(ret == 1 for _, ret, _ in frames.events):
             assert frames.events == [], (seed, most, frames.events)
             assert frames.got == want, (seed, most)
@@ -153,7 +153,7 @@ def check_lost(lib, seed):
         for source, value in sources(padded[:taken]).items():
             got = frames.got.get(source, b'')
             assert got[:len(value)] == value, (seed, 'before', source)
-    # From the first complete sync after the loss, and the ID after this sync, the library must return the same bytes as
+    # From the first ID after the first complete sync after the loss on, the library must return the same bytes as
     # without a loss
     after = [m for m in syncs if m[0] >= at + n]
     if not after or barrier:

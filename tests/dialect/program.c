@@ -243,8 +243,8 @@ static void resolve(struct maker *m)
 			insn->target += MAX_HALFWORDS;
 	}
 	/*
-	 * Store the starts of functions after those of blocks, because indirect calls choose their targets from the
-	 * starts of functions
+	 * Store the start addresses of functions after the start addresses of blocks in @blocks, because indirect
+	 * calls choose their targets from the starts of functions
 	 */
 	for (at = 0; at < NR_FUNCTIONS; at++)
 		r->blocks[r->nr_blocks + at] = m->functions[at];

@@ -46,7 +46,7 @@ struct test {
 	struct encoder	encoders[MAX_HARTS];
 	struct expected	expected[MAX_HARTS];
 	struct stream	stream;
-	size_t		sent_at;	/* number of messages whose time was compared */
+	size_t		sent_at;	/* number of sent messages whose time was compared with the decoded time */
 	uint64_t	fed;		/* offset of @stream.data in the whole stream in bytes */
 	uint64_t	compared, times, extras;
 	struct nt_image	*image;
@@ -87,8 +87,8 @@ static struct setup random_setup(uint64_t seed, unsigned int *nr_harts)
 	if (setup.run_min > setup.hist_max)
 		setup.run_min = setup.hist_max;
 	/*
-	 * Use a wide counter if only some messages have a timestamp. If the counter wraps twice between two
-	 * timestamps, the decoder cannot notice one of the wraps.
+	 * Use a wide counter if only some messages have a timestamp, because a narrow one could wrap twice between
+	 * two timestamps, and the decoder would notice only one of these wraps.
 	 */
 	if (setup.tstamp_bits < 40 || setup.some_timestamps)
 		setup.tstamp_bits = setup.some_timestamps ? 40 : 16;

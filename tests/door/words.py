@@ -43,7 +43,7 @@ IMPERATIVES = {'embed', 'exceed', 'feed', 'need', 'proceed', 'seed', 'shed', 'sp
 # A string with two words is a message if this pattern finds the name of the called function, or if stderr gets the string
 TELLER = re.compile(r'(?:^|_)(?:corrupt|differ|err|error|fail|failed|fatal|incomplete|no_code|notice|problem|refuse|say|tell|warn|warning)'
                     r'(?:_move|_once|_probe)?$|^(?:dev|pr)_info|^\s*stderr')
-# A string with three words is a message for any called function, except names, lines of the help, JSON and code of
+# A string with three words is a message whatever function gets it, except names, lines of the help, JSON and code of
 # other languages
 NO_TELLER = re.compile(r'(?:FIELD|OPTION_\w+|__asm__|prepare)$')
 NO_MESSAGE = re.compile(r'(?s)(?:\\n)*usage: |INSERT |UPDATE |PRAGMA |if command |define |proc |# callgrind |.*(?:\\"[:>]|grep -q)')

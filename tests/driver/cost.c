@@ -84,7 +84,7 @@ static void read_all(void)
 {
 	if (!page)
 		return;
-	/* Empty the ring, because a record that does not fit into a full ring would cost less */
+	/* Empty the ring, because the kernel drops records if the ring is full, and this takes less time */
 	page->data_tail = page->data_head;
 	if (aux_prot & PROT_WRITE)
 		page->aux_tail = page->aux_head;

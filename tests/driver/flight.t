@@ -11,9 +11,9 @@ need_perf_and_work 6.12
 plan $(by_size 27 45)
 insmod='insmod /usr/lib/ntrace/ntrace-trouble.ko how'
 
-# While CPU 0 panics, CPU 1 reads /dev/zero. It has done so for half a second, so that the kernel has freed the memory of
-# the init code of modules, which it would otherwise do on CPU 1 now. The panicking kernel prints the open calls of both
-# CPUs, which panic_print=0x40 asks for.
+# While CPU 0 panics, CPU 1 reads /dev/zero. It has done so for half a second, so that the kernel has already freed the
+# init code of modules. Otherwise CPU 1 would do that during the panic. Because of panic_print=0x40, the kernel prints
+# the open calls of both CPUs.
 crash panic "$tap_tmp/panic" 'taskset 2 dd if=/dev/zero of=/dev/null bs=16M 2>/dev/null &
 	until [ "$(cut -d" " -f15 /proc/$!/stat)" -gt 49 ]; do :; done' \
 	'taskset 1 sh -c "echo c >/proc/sysrq-trigger"' --harts 2 --reset warm --append "panic=1 panic_print=0x40"
@@ -38,7 +38,7 @@ printed() {
 		}
 		on { exit }' | xargs | grep . || echo "the kernel printed no calls"
 }
-# shown CPU FUNCTION: list the same addresses of the backtrace of CPU that gdb has printed
+# shown CPU FUNCTION: list the addresses of all callers of FUNCTION in the backtrace of CPU that gdb has printed
 shown() {
 	awk -v cpu="(CPU $1," -v first="$2" '/^Thread / { here = index($0, cpu) }
 		here && /^#/ { if (on) print substr($2, 3); if ($4 == first) on = 1 } /^Back/ { on = 0 }' "$tap_tmp/gdb" | xargs

@@ -20,7 +20,7 @@ patient=deferred_probe_timeout=3600
 	pmu=/sys/bus/event_source/devices/ntrace
 	cpus() { until [ "$(cat $pmu/cpumask 2>/dev/null)" = "$1" ]; do sleep 0.1; done; cat $pmu/cpumask; }
 	record() { perf record -B --no-bpf-event -q -m,256K -o /tmp/p -e ntrace// "$@" >/tmp/log 2>&1; }
-	# each OPTIONS: record by both programs. Print the CPUs on which work is decoded, and the messages
+	# each OPTIONS: record by perf and by ntrace. Print the CPUs with decoded trace of work, and the messages
 	found() {
 		for c in 0 1; do "$@" $c 2>/dev/null | grep -q inside && echo $c; done
 		grep -io "CPU 1 is offline\|a CPU went offline\|Miscounted\|Another program\|No such device" /tmp/log; rm -f /tmp/p

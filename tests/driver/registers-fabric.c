@@ -70,7 +70,7 @@ void sifive_is_probed(void **state)
 	assert_int_equal(ntrace_encoder_check(&enc, NTRACE_CONFIG_CONTEXT, &all), -EOPNOTSUPP);
 }
 
-/* The funnel writes to the memory that the device tree reserves, if no window in it changes the upper 32 address bits. */
+/* The funnel writes to the reserved memory of the device tree, unless a window there crosses a 4-GiB boundary. */
 void sifive_writes_to_reserved_memory(void **state)
 {
 	static const struct {
@@ -108,8 +108,8 @@ void sifive_programs_what_silicon_takes(void **state)
 	shim_log[0] = 0;
 	assert_int_equal(ntrace_encoder_program(&enc, enc.default_config, &all), 0);
 	/*
-	 * The encoder uses HTM, sends a sync every 2^12 messages, has the I-CNT limit of a reset, and sends to the
-	 * funnel
+	 * The encoder uses HTM, sends a sync every 2^12 messages, has the I-CNT limit that it has after a reset, and
+	 * sends to the funnel
 	 */
 	assert_int_equal(fake_peek(sifive_regs, 0x000), 0x81a70069);
 	assert_int_equal(fake_peek(sifive_regs, 0x040), 0x28038041);

@@ -84,7 +84,7 @@ void encoder_left_enabled(void **state)
 
 /*
  * Each hart may send a quarter of a byte in a nanosecond. Between two checks of the write pointer, all harts together
- * must not fill the other half of the window.
+ * must not fill more than half of the window.
  */
 void period_suits_all_members(void **state)
 {

@@ -341,7 +341,7 @@ void funnel_of_a_stalled_hart_is_not_reset(void **state)
 	}
 	fake_run(enc2.comp.base, 100);
 	stop_both();
-	/* Each branch takes at least 6 bytes, and the first window has those that are missing */
+	/* Each branch takes at least 6 bytes. The first window @win has the bytes that are missing in @next */
 	assert_in_range(ntrace_ramsink_written(&sink, &next, &wrapped), 400 * 6 - 0x100, 0x4000);
 }
 

@@ -53,8 +53,8 @@ selftests "new, fixed memory" "$windows;snapshot_test" --kernel new --model \
 # and to system memory, and the driver lets it write to system memory.
 selftests "6.12, encoders with two sinks, of which one has two memories" "record_test -t own_thread" --kernel 6.12 --harts 2 --topology "$tap_tmp/choice"
 # Address filters may lack features, and may lack machine mode. This sink accepts only windows whose size is a power
-# of two, and enlarges other windows. The sink always stops at the end of a window. Its filter has comparators for two
-# ranges, but can trace only one range. The kernel checks the ends of the memory.
+# of two, and enlarges other windows. The sink always stops at the end of a window. The encoder's filter has comparators
+# for two ranges, but can trace only one range. The kernel detects writes past the ends of allocations (slub_debug).
 selftests "6.12, comparators of ranges" "$(by_size "filter_test;$windows" "filter_test;security_test;record_test;snapshot_test")" --kernel 6.12 \
 	--model te.comp_modes=7,te.comps=2,te.filters=1,te.filter_levels=3,ram.sizes=2,ram.stop_fixed=on \
 	--append slub_debug=FZ

@@ -32,10 +32,10 @@
 static struct {
 	uint8_t		*room, *begin, *end;	/* the trace is from @begin to @end, which is the end of @room */
 	uint8_t		*writable;		/* a second mapping of @room, which is never protected */
-	uint8_t		*changed, was;		/* the last changed byte, and its value before */
+	uint8_t		*changed, was;		/* the last changed byte, and its previous value */
 	const uint8_t	*other;			/* bytes that replace the whole trace at read number @until, or NULL */
 	unsigned int	until;
-	uint64_t	seed, nr;		/* state of choose(), and number of changed bytes */
+	uint64_t	seed, nr;		/* state of random generator choose(), and number of changed bytes */
 } t = { .seed = 88172645463325252ULL };
 
 static uint32_t choose(uint32_t n)
@@ -158,7 +158,7 @@ static void decode(const struct nt_config *config, struct nt_image *image, size_
 	size_t nr = 0;
 	int ret = 1;
 
-	/* decode the same bytes twice, because the second time the flow uses what it stored the first time */
+	/* decode the same bytes twice, because the second time the flow uses results that it stored the first time */
 	for (round = 0; round < 2; round++) {
 		nt_flow_restart(flow, 0, false);
 		nt_flow_feed(flow, t.begin, size);

@@ -23,7 +23,7 @@ small="-DNR_WORDS=1024 -DLAST_RECORD=40000"
 unit_traces || exit 1
 plan 14
 
-# both NAME OPTION...: run both builds of the test with the trace of that name
+# both NAME OPTION...: run the two programs counts and counts-small with the trace file NAME
 both() {
 	trace=$1; shift
 	for program in counts counts-small; do

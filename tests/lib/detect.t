@@ -66,8 +66,8 @@ is "a wrapped ring that is decoded in file order has an error at its seam" $? 1
 is "--detect finds the seam of a ring" "$? $(tail -n "$(wc -l <got)" "$dir/prog.pcs" | cmp - got 2>&1)" "0 "
 "$ntrace" decode --pcs --wrapped-at $at --elf "$dir/prog.elf" ring.nt >got 2>err
 is "a ring is decoded from its oldest byte" "$? $(tail -n "$(wc -l <got)" "$dir/prog.pcs" | cmp - got 2>&1)" "0 "
-# Damage one byte of a complete trace. The decoding error at this byte could also be one at which the newest byte of a
-# ring buffer precedes its oldest byte, but --detect must not report a ring.
+# Damage one byte of a complete trace. In a ring buffer, a decoding error also occurs at the oldest byte if it follows
+# the newest byte. --detect must not report a ring because of the damaged byte.
 { head -c 3000 long.nt; printf '\377'; tail -c +3002 long.nt; } >damaged.nt
 "$ntrace" decode --stats --detect --elf "$dir/prog.elf" damaged.nt >got 2>err
 is "--detect does not treat damage as the seam of a ring" "$? $(grep -c wrapped-at err)" "1 0"

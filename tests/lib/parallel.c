@@ -103,7 +103,7 @@ static void end_message(struct stream *stream)
 	stream->data[stream->size - 1] |= 3;
 }
 
-/* ---- a hart that runs a program of units, and its encoder ---- */
+/* ---- a hart that runs a program of equal blocks of code (units), and its encoder ---- */
 
 #define BASE	0x1000u
 #define UNITS	256u
@@ -227,7 +227,7 @@ static void put_error(struct maker *maker, struct hart *hart)
 		put_sync(maker, hart, 7);
 }
 
-/* Send the messages of a hart that executes one unit and jumps to another. */
+/* Send the messages of a hart that executes one 16-byte unit of the program and jumps to another unit. */
 static void put_unit(struct maker *maker, struct hart *hart, bool sync)
 {
 	struct stream *stream = &maker->stream;
@@ -607,7 +607,7 @@ static uint64_t assert_all_same(const struct input *input, const char *title)
 	return parts;
 }
 
-/* ---- tests: several threads must decode the stream of each plan like one thread ---- */
+/* ---- tests that several threads decode the stream of each struct plan like one thread ---- */
 
 struct plan {
 	const char	*title;

@@ -256,7 +256,7 @@ static bool next_other(struct items *items, struct counted *counted, struct nt_i
 	return false;
 }
 
-/* Return true if the counts or the ranges that were returned as items contain @one. */
+/* Return true if the counts and ranges that the decoder returned are together the same as @one. */
 static bool has_counted(struct counting *counting, struct counted *one)
 {
 	struct nt_count count;

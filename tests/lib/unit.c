@@ -754,7 +754,7 @@ static void spaces_and_invalidation(void **state)
 	reads = two.reads;
 	assert_int_equal(next_how(flow, jump, sizeof(jump), &insns), NT_END_RETURN);
 	assert_int_equal(two.reads, reads);
-	/* the instruction c.jr ra is at another address in the second space */
+	/* instruction c.jr ra is at another address in the second address space, where context own1 executes */
 	next_how(flow, own1, sizeof(own1), &insns);
 	assert_int_equal(next_how(flow, jump, sizeof(jump), &insns), 100 - NT_E_CLASS);
 	next_how(flow, sync, sizeof(sync), &insns);

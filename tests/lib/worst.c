@@ -228,8 +228,8 @@ static void make_collisions(void)
 
 	for (i = 0; i < 120000; i++) {
 		/*
-		 * The library hashes half of an address, which is @place. The hash is the upper half of the
-		 * product of @place and a constant, and this product is @i
+		 * The library hashes an address divided by 2, here @place. The hash is the upper half of the
+		 * product of @place and a constant. Here, this product is @i
 		 */
 		uint64_t place = i * back;
 

@@ -39,7 +39,7 @@ with() {
 }
 
 # all CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS...: run one case on $kernel with each topology, with 1 hart and 4
-# harts in turn
+# harts in turn. The guest runs the commands BEFORE, and then TROUBLE, which crash it
 all() {
 	for _ in direct funnel sram; do
 		turn=$((turn + 1))
@@ -47,8 +47,8 @@ all() {
 	done
 }
 
-# late HARTS CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS...: crash the guest as all() does, with a buffer that holds the
-# trace of several seconds. If HARTS is 0, use 1 hart and 4 harts in turn
+# late HARTS CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS...: like all(), but with a buffer that holds the trace of several
+# seconds. If HARTS is 0, use 1 hart and 4 harts in turn
 late() {
 	_of=$1; shift
 	flight_size=16M
@@ -449,8 +449,8 @@ if wanted "kdump, perf -S"; then
 fi
 kdump_before=:
 
-# debug NAME CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS...: crash the debug kernel, which reports functions that sleep
-# or take a wrong lock during a panic. The stack trace of the panic is not such a report.
+# debug NAME CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS...: like each(), but with the debug kernel, which reports
+# functions that sleep or take a wrong lock during a panic. The stack trace of the panic does not count as a report.
 debug() {
 	wanted "debug, $1" && [ -e "$O/root/kernel-debug/vmlinuz" ] || return 0
 	_what="debug, $1" _cause=$2 _comm=$3 _pattern=$4 _before=$5 _trouble=$6; shift 6

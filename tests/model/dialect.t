@@ -15,8 +15,9 @@ python3 "$top/tests/model/walk.py" "$program" $(by_size 15000 60000) 1 >"$tmp/wa
 flat "$tmp/walk.list"
 
 # each LIST RETURNS PART PARTS: encode and decode LIST with all settings of the P550's control register. RETURNS is the
-# encoder's option for implicit returns. It is empty for a random walk, because the returns of a walk do not go to their
-# callers, and an encoder that only counts calls cannot detect this. roundtrip.sh explains PART and PARTS.
+# encoder's option for implicit returns. It is empty for a random path through the program (walk.py). The returns
+# of this path do not go to their callers, and an encoder that only counts calls cannot detect this. roundtrip.sh
+# explains PART and PARTS.
 each() {
 	share "$3" "$4"
 	for src in "" "--src-bits 2 --src 3"; do

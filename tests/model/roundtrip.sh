@@ -25,9 +25,9 @@ roundtrip() {
 	cmp "$tmp/pcs" "${1%.list}.pcs" || { echo "encode $3, decode $4"; return 1; }
 }
 
-# share PART PARTS: start to count combinations of options. To save time, a test with one list of PCs tries only one
-# of PARTS combinations. The tests with PART 0 to PARTS - 1 together try all of them. In make test-all, each test tries
-# all.
+# share PART PARTS: start to count combinations of options. To save time, a test with one list of PCs tries only
+# one combination in each group of PARTS. The tests with PART 0 to PARTS - 1 together try all of them. In make
+# test-all, each test tries all.
 share() { PART=$1 PARTS=$(by_size "$2" 1); n=0 bad=0 tried=0; }
 # Add 1 to $n, the number of the combination. Succeed if the current test must try this combination.
 is_mine() {
@@ -56,7 +56,8 @@ combinations() {
 				"--hist-always" "--repeat-branch" "--repeated-history" \
 				"--repeated-history --hist-bits 5" "--return-mode 1 --return-depth 5" \
 				"--return-mode 2" "--trap exception" "--priv m"; do
-				# Returns go to the instructions after their calls only in the list of a real program.
+				# Return mode 1 needs returns that go to the instruction after the call. Only the
+				# list of a real program has these.
 				case "$own $4" in
 				*return-mode\ 1*real) tried=$((tried + 1)) ;;
 				*return-mode\ 1*) continue ;;
@@ -82,7 +83,8 @@ combinations() {
 	all_right
 }
 
-# cross LIST ELF PART PARTS: try every combination of the optimisations in both modes
+# cross LIST ELF PART PARTS: try every combination of the encoder's optimisations, such as implicit returns, in HTM and
+# BTM. share() explains PART and PARTS
 cross() {
 	share "${3:-0}" "${4:-1}"
 	for mode in btm htm; do
@@ -219,8 +221,8 @@ variants() {
 	share "${3:-0}" "${4:-1}"
 	all=
 	for v in $(variant_names); do
-		# Do not combine these two variants. The trace would have a stop before its start and none at its end,
-		# which no decoder can read.
+		# Do not combine these two variants. The trace would begin with a stop message and end without one, and
+		# no decoder can read this trace.
 		case $v in early-stop) early="--variant $v" ;; no-stop) late="--variant $v" ;; *) all="$all --variant $v" ;; esac
 		for mode in btm htm; do
 			for options in "" "--sync-mode 1 --sync-max 0" "--timestamp --context 5 --sync-mode 3 --sync-max 2 --icnt-bits 6 --hist-bits 5" \

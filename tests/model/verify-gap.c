@@ -34,7 +34,7 @@ struct run {
 	struct nb_truth_writer	*truth;
 	FILE			*trace;
 	bool			full;		/* true while the sink is full, and drops all bytes */
-	long			missing;	/* offset in the trace at which a session is missing */
+	long			missing;	/* offset in the trace at which a whole trace session is missing */
 };
 
 /* the loop consists of addi x10, x10, -1 and bnez x10, -4; c.j -8 follows it */

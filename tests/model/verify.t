@@ -10,8 +10,8 @@ make -C "$top" tool >"$tap_tmp/make" 2>&1 && make -C "$top/tools/board/model" O=
 	done || { cat "$tap_tmp/make"; exit 1; }
 plan 15
 
-# verified WHERE: print the result of verify for 100,000 turns, each with five instructions. WHERE is "same" or
-# "other", for the addresses of the code
+# verified WHERE: print the result of verify for 100,000 rounds of five instructions. If WHERE is "same", host and guest
+# have their code at the same address, and if it is "other", at different addresses
 verified() {
 	"$tap_tmp/verify-guest" "$1" 100000 "$tap_tmp/truth" "$tap_tmp/nt" &&
 		"$O/bin/ntrace" verify --truth "$tap_tmp/truth" --trace "$tap_tmp/nt" 2>&1 | tail -n 1
@@ -47,8 +47,8 @@ is "all sessions to the end are missing, and an option gives the offset" "$(afte
 is "all sessions to the end are missing, without an option" "$(after_gap end | sed 's/.* \([0-9]* missing\).*/\1/')" "26617 missing"
 is "no session is missing at the offset of the option" "$(after_gap full --lost "$tap_tmp/lost")" \
 	"0 differences, 1 gaps, 0 missing, all"
-# Without an option, `ntrace verify` must report a missing session as a difference. It must also report an iteration
-# that is missing after a gap
+# Without --lost, `ntrace verify` must report a missing trace session as a difference. It must also report a loop
+# iteration that is missing after a gap
 is "a session is missing, without an option" "$(after_gap session | cut -d, -f1)" "1 differences"
 is "one iteration is missing after a gap" "$(after_gap wrong | cut -d, -f1)" "1 differences"
 printf '20\n10\n' >"$tap_tmp/lost"

@@ -43,7 +43,7 @@ record -N --no-bpf-event -m,4M -e ntrace//u -o true.data -- busybox true || exit
 perf --buildid-dir /tmp/debug script -i true.data --itrace=be -F comm,tid,cpu,time,ip,sym,addr \
 	>/tmp/true.guest 2>/out/guest.err
 echo $was >$symbols
-# The kernel executes 400 million instructions for each read of this file, so replace it by a copy of it.
+# The kernel executes 400 million instructions to generate /proc/kallsyms at each read, so mount a copy over it.
 cat /proc/kallsyms >/tmp/kallsyms && mount --bind /tmp/kallsyms /proc/kallsyms
 # The kernel patches the scheduler when the first perf event of a task is created, and when the last event is closed.
 # perf copies kcore only once. Keep one event open, so that kcore matches the code during the whole recording.

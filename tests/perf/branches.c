@@ -78,7 +78,7 @@ struct hart {
 	uint64_t silent, silent_branches;	/* number of unreported losses, and of their branches */
 	uint64_t misplaced, needless;
 	uint64_t owed, owed_branches;	/* number of losses that no error reports yet, and of their branches */
-	uint64_t spare;			/* number of errors without a loss, each of which may be of a later loss */
+	uint64_t spare;			/* number of errors without an earlier loss; each may report a later loss */
 	uint64_t wrong;
 	/* traced intervals after an error that are not found in the truth yet; interval i ends at branch @ends[i] */
 	struct branch *held;
@@ -234,7 +234,7 @@ static bool more(struct hart *h, size_t nr)
 			h->writes_scontext = false;
 			break;
 		case NB_TRUTH_SYNC:
-			/* Ownership follows this block */
+			/* because of the sync, an Ownership message follows this block */
 			h->writes_scontext = false;
 			break;
 		case NB_TRUTH_STOP:
@@ -363,7 +363,7 @@ static bool find(struct hart *h, bool last, size_t *at, unsigned int *most)
 		exit(2);
 	make_steps(h, steps);
 	*most = 0;
-	/* Read one branch more than is compared, because it may show that trace stops after the branch before it */
+	/* Read one branch more than is compared, because it may show that trace stops after the compared branches */
 	for (next = 0; !found && (more(h, next + 1) || next < h->nr); next++) {
 		while (n && !fits(h, n, next, last))
 			n = steps[n];
@@ -530,8 +530,8 @@ static size_t stretch_size(struct hart *h, size_t at)
 }
 
 /*
- * Return @n, or @n - 1 if the first of the @n branches of the truth from @at is a start of trace. A start is not a lost
- * branch. If no branches follow it, no code was executed after it, or the truth has a stop after it.
+ * Return how many of the @n entries of the truth from @at are lost branches. The first entry may be a start of trace,
+ * which is none. If no branch follows the start, no code executed after it, or the truth has a stop after it.
  */
 static size_t without_start(const struct hart *h, size_t at, size_t n)
 {
@@ -539,8 +539,8 @@ static size_t without_start(const struct hart *h, size_t at, size_t n)
 }
 
 /*
- * Return true if the last printed branch @n is branch @next of the truth and the stop after it. The truth has the stop
- * at the target of the branch separately, but look_ahead() has joined both in the printed branches.
+ * Return true if the last printed branch @n represents both branch @next of the truth and the stop of trace after it.
+ * The truth has this stop as a separate entry, but look_ahead() has joined both in the printed branches.
  */
 static bool is_joined_stop(const struct hart *h, unsigned int n, size_t next)
 {
@@ -578,8 +578,8 @@ static bool is_on_the_way(const struct hart *h, uint64_t addr, size_t next)
 /*
  * Find the printed branches among the @n branches of the truth from @at to the next start of trace. They must be the
  * first of these @n branches. If a ring has lost the first ones, they may also be the last. The printed branches then
- * begin with a start of trace that the truth lacks, at an address that the hart executed shortly before the branch
- * after it. Return false if the printed branches are not found.
+ * begin with a start of trace that the truth lacks. Its address must be in the code that the hart executed directly
+ * before the first of these last branches. Return false if the printed branches are not found.
  */
 static bool find_in_stretch(struct hart *h, size_t at, size_t n, struct place *place)
 {
@@ -887,8 +887,8 @@ static int finish(void)
 			unreported += finish_stretches(h);
 		else if (h->gap && h->nr_ahead)
 			/*
-			 * Hardware without context has a funnel that drops trace when it is full, so the end of the
-			 * trace may be missing
+			 * Hardware that does not report contexts (no_context) has a funnel that drops trace when it is
+			 * full, so the end of the trace may be missing
 			 */
 			align(h, !sampled && !no_context);
 		for (; !by_stretch && !sampled && !h->gap && !ends_behind(h, 0); drop(h, 1))

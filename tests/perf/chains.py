@@ -220,7 +220,7 @@ def perf_calls(file):
         if not m:
             raise SystemExit(f'what is this? {line}')
         column = m.start(3) - (16 - len(m.group(3)) if re.fullmatch('[0-9a-f]{4,16}', m.group(3)) else 0)
-        # The first line is the start of trace, whose column is that of calls with depth 0
+        # The first line is the start of trace. perf prints it in the same column as calls with depth 0
         base = column if base is None else base
         if m.group(1) in ('call', 'return'):
             yield m.group(1), int(m.group(4), 16), int(m.group(5), 16), (column - base) // 4

@@ -14,8 +14,8 @@ make_it() { python3 "$top/tests/session/mkshared.py" calls "$@"; }
 make_it alone alone 4 20 && SRC_BITS=2 make_it shared shared 4 20 && make_it one alone 1 2000 || exit 1
 all="5120 branches, 0 wrong, 0 of a wrong thread, 0 missing, 0 errors"
 
-# read_as KIND OURS [HOW]: convert the recording OURS to KIND, and print how many of the branches that perf prints are
-# right
+# read_as KIND OURS [HOW]: convert our recording OURS.data to the format of recorder KIND, and print how many of the
+# branches that perf prints are right. HOW is an option of foreign.py
 read_as() {
 	python3 "$top/tests/session/foreign.py" "$1" "$2.data" foreign.data "$3" || return
 	"$perf" script -i foreign.data --itrace=be -F tid,cpu,ip,addr 2>said | python3 "$top/tests/session/shared.py" "${4:-$2}.branches"

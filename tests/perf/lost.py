@@ -19,7 +19,7 @@ def is_possible(chain):
     for callee, caller in zip(chain, chain[1:]):
         if CALLER.get(callee) and caller not in CALLER[callee]:
             return False
-        # The C library can call a function that is not in CALLER, such as the function of a thread
+        # A caller in the C library is not in CALLEES. It calls for example the function of a thread
         if caller in CALLEES and callee not in CALLEES[caller]:
             return False
     return True

@@ -33,7 +33,7 @@ def message(name, **fields):
     return ntt.encode(name, {k.replace('_', '-'): v for k, v in fields.items()}, CONFIG)
 
 
-# Each tuple has the return addresses in outer and in _start of calls.S, and four sizes of code in half-words. These are
+# Each tuple has two return addresses, in outer and in _start of calls.S, and four code sizes in half-words. These are
 # the size of li, the size from the first jal to the ret of inner, the size from there to the ret of outer, and the size
 # of addi and bnez together, which equals the size of j and nop together
 COMPRESSED = (0x14, 0x6, 1, 7, 3, 2)
@@ -63,15 +63,15 @@ def run(base, code, handler, icnt_error=0, wait=0, missing=(), **delta):
     for rounds in range(3):
         # The code up to this message is jal, addi, sd, jal, and ret of inner
         places = [*(missing if rounds == 1 else ()), base + inner]
-        # Before the jump to the next place, the hart executes one half-word at the address INNER (the ret of inner), or
-        # two half-words of missing code
+        # Before the jump to the next of these addresses, the hart executes one half-word at the address INNER (the ret
+        # of inner), or two half-words of missing code
         counts = [call] + [1 if addr == INNER else 2 for addr in places]
         for target, count in (*zip(places, counts), (base + outer, leave)):
             out += message('IndirectBranchHist', B_TYPE=0, I_CNT=icnt + count + icnt_error,
                            U_ADDR=(target ^ ref) >> 1, HIST=hist,
                            **{name: ticks + wait for name, ticks in delta.items()})
             ref, icnt, hist, wait = target, 0, 1, 0
-        icnt, hist = again, 2 | (rounds < 2)        # the next message also reports addi and bnez
+        icnt, hist = again, 2 | (rounds < 2)        # the next message also reports the loop's addi and bnez
     # After the rounds, report j, nop and the exception, which occurs before ecall retires
     return out + message('IndirectBranchHist', B_TYPE=1, I_CNT=icnt + again,
                          U_ADDR=(handler ^ ref) >> 1, HIST=hist, **delta)
@@ -540,7 +540,7 @@ def lost(file, program, what):
 
     other = trace(tid=OTHER, start=START + 1000)
     if 'swapped' in what or 'disabled' in what:
-        # perf disables the event of the other thread
+        # perf disables the event of thread OTHER
         switch(0, OTHER, START - 30)
         add(0, b'', START - 29, OTHER, perfdata.AUX_TRUNCATED)
     if 'again' in what:
@@ -575,7 +575,7 @@ def lost(file, program, what):
         switch(1, OTHER, START + 1300)
         add(1, trace(tid=OTHER, start=START + 1400), START + 1500, OTHER)
     if 'beside' in what:
-        # The first thread has not run on the CPU that has the gap
+        # Thread PID has not run on CPU 1, whose trace has a gap
         switch(1, OTHER, START + 1000)
         add(1, other[:-6], START + 1100, OTHER, perfdata.AUX_TRUNCATED)
         add(1, trace(tid=OTHER, start=START + 1400), START + 1500, OTHER)

@@ -213,8 +213,8 @@ def main():
              BASE['riscv'], addr['riscv'][1] - BASE['riscv'])
 
     data = intel_pt(blocks, addr['x86'][0], steps)
-    # The words: PMU, time_shift, time_mult, time_zero, cap_user_time_zero, TSC and noretcomp bits, sched_switch,
-    # snapshot, per CPU, MTC, TSC/CTC, CYC, ratio, filter
+    # Fields of PERF_RECORD_AUXTRACE_INFO: PMU, time_shift, time_mult, time_zero, cap_user_time_zero, TSC and noretcomp
+    # bits, sched_switch, snapshot, per CPU, MTC, TSC/CTC, CYC, ratio, filter
     words = [perfdata.TYPE, 10, 1024, 0, 1, 1 << 10, 1 << 11, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
     file = perfdata.File(config=1 | 1 << 11 | 1 << 13, arch='x86_64', info=(1, words))
     file.switch_in(PID, PID, 1)

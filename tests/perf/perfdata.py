@@ -95,7 +95,7 @@ class File:
     def mmap(self, pid, addr, size, offset, name, time=0, cpu=0, build_id=b''):
         text = name.encode() + b'\0'
         text += bytes(-len(text) % 8)
-        # with a build ID, its size and its bytes are in place of the numbers of the device and the inode
+        # a record with a build ID has the size and the bytes of this ID instead of the device and inode numbers
         self.record(RECORD_MMAP2, self.misc | (MISC_MMAP_BUILD_ID if build_id else 0),
                     struct.pack('<IIQQQB3x20sII', pid, pid, addr, size, offset, len(build_id), build_id, 5, 2)
                     + text + self.trailer(pid, pid, time, cpu, self.event_id))

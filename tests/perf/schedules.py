@@ -43,8 +43,8 @@ class Hart:
     def __init__(self, cpu, number, sink, src, ratified):
         self.cpu, self.number, self.sink, self.src, self.ratified = cpu, number, sink, src, ratified
         self.slot = self.last = 0
-        self.rings = None       # for a sink with a ring buffer, the random numbers of its frames, else None
-        self.away = 0           # number of next windows for which the hart's buffer has no room
+        self.rings = None       # random number generator of frames if the sink is a ring buffer, else None
+        self.away = 0           # number of windows from now on for which the hart's buffer has no room
         self.not_before = 0
         self.seen = False
         self.printed = ''       # expected events: s (start), b (branch), e (end), L (loss)
@@ -83,7 +83,7 @@ class Hart:
 class Sink:
     def __init__(self, number, harts):
         self.number, self.harts = number, harts
-        self.rings = None       # for a sink with a ring buffer, the random numbers of its frames, as in Hart
+        self.rings = None       # random number generator of frames if the sink is a ring buffer, else None
 
 
 class Schedule:
@@ -345,7 +345,7 @@ def judge_schedule(schedule, got, sums):
     sums['schedules'] += 1
     for hart in schedule.harts:
         if not hart.seen and hart.src is not None:
-            continue        # the recording has no message of @hart, so the tool cannot know it
+            continue        # the recording has no message of @hart, so the tool cannot know that it exists
         wanted, said = hart.printed, got.get(hart.number, '')
         silent, needless, wrong = judge(said, wanted)
         sums['losses'] += wanted.count('L')

@@ -59,8 +59,8 @@ refused_size() {
 for kver in $kvers; do
 	"$top/tools/perf/build.sh" $kver x86_64 >"$tap_tmp/build" 2>&1 || { cat "$tap_tmp/build"; exit 1; }
 	# The recording has 8 runs of the first program, with 18 branches each, and 4 runs of the second program.
-	# These 4 runs are before the second program is mapped. Therefore code is missing at each of their 7 messages
-	# with an address.
+	# These 4 runs are before the second program is mapped. Each of them has 7 messages with an address, and code is
+	# missing at each of these messages.
 	is "$kver: branches and errors of a file that was written in rounds" \
 		"$(script rounds | grep -c '=>') $(script rounds | grep -c 'code 30')" "220 28"
 	ok "$kver: a pipe with many reads of each buffer" same rounds-pipe rounds

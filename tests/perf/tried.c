@@ -153,7 +153,7 @@ static void debug(long rounds)
 		fail("the child");
 }
 
-/* ---- sort numbers or start another program, as the arguments request ---- */
+/* ---- sort numbers or start another program, depending on the arguments ---- */
 
 static int compare(const void *a, const void *b)
 {

@@ -42,8 +42,8 @@ def levels(path):
             assert all(begin >= end for (begin, *_), end in zip(seen[1:], ends)), ('items overlap', level, seen[:8])
             short = [(begin, -ns) for begin, ns, *_ in seen if -ns < page.level_ns(level)]
             for (begin, ns), (after, more) in zip(short, short[1:]):
-                # two short items stay separate if the time between them is long, if another item is between
-                # them, or if the time from the start of the first to the end of the second is long
+                # two items shorter than level_ns stay separate if the time between them is long, if another item is
+                # between them, or if the time from the start of the first to the end of the second is long
                 assert after - begin - ns >= page.level_ns(level) or level == 0 or any(
                     begin + ns <= b <= after for b, n, *_ in seen if (b, -n) not in ((begin, ns), (after, more))) or \
                     after + more - begin >= page.level_ns(level), (level, begin, ns, after, more)

@@ -83,7 +83,7 @@ few_bytes() {
 	echo "$bytes bytes a call"
 	python3 -c "import sys; sys.exit(not 0 < float(sys.argv[1]) <= 8)" "$bytes"
 }
-# The times of row groups must not overlap, except at a change of the thread
+# The file has two row groups of calls. Together, they must span the times of all calls
 groups() {
 	sql "SELECT row_group_id, stats_min_value, stats_max_value FROM parquet_metadata('many.tables/calls.parquet')
 		WHERE path_in_schema = 'time'" | tee groups

@@ -19,9 +19,9 @@ static bool same_context(const struct xcontext *a, const struct xcontext *b)
 }
 
 /*
- * Compare the message and the time of two items. If @b is a range of a batch, and not the last one
- * before a mark, its offset may be that of a later message (@b->bound). Return the name of the
- * different field, or NULL.
+ * Compare the message and the time of two items. If @b is a range of a batch, and not the last range of its
+ * message, its offset may be that of a later message (@b->bound). Return the name of the different
+ * field, or NULL.
  */
 static const char *message_differs(const struct item *a, const struct item *b)
 {
@@ -108,7 +108,7 @@ struct checker {
 	uint32_t	insns;		/* number of instructions so far in the parts of the expected range */
 	uint64_t	at;		/* address at which the next part of the expected range starts */
 	uint64_t	offset;		/* offset of the message of the previous item */
-	bool		closed;		/* true if the previous item is no range, so that it ends its message */
+	bool		closed;		/* true if the previous item is not a range, and so ends its message */
 };
 
 static const uint8_t end_of[] = {
@@ -380,8 +380,8 @@ bool check_executed(const struct world *world, const struct trace *trace, const 
 /* ------------------------------------------------- deviations that are not known */
 
 /*
- * Return the index of the first executed range from @from on that contains the range @item, and that @message or an
- * earlier one reports. Return the number of ranges if there is none.
+ * Search the executed ranges from index @from on for the decoded range @item. Return the index of the first range that
+ * contains @item and that was reported by @message or before it, or the number of ranges if there is none.
  */
 static size_t find_range(const struct encoder *e, size_t from, const struct item *item, int message)
 {

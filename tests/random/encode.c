@@ -25,7 +25,7 @@ void *grow_array(void *array, size_t *room, size_t size)
 	return array;
 }
 
-/* ------------------------------------------------------- bytes: chapter 3 */
+/* ------------------------------------------------------- fields in bytes (chapter 3) */
 
 struct pack {
 	uint8_t		mdo[4096];	/* MDO of each byte, 6 bits. MSEO results from @end */
@@ -324,8 +324,8 @@ static void close_linear(struct encoder *e)
 }
 
 /*
- * Let a decoder return the pending ranges, or those whose bit of HIST was sent, as soon as it has read
- * @message. The message is a ResourceFull, which reports I-CNT if @icnt, otherwise HIST.
+ * A ResourceFull @message reports I-CNT if @icnt, otherwise HIST. After it, a decoder may return all
+ * pending ranges (I-CNT), or the pending ranges whose bit of HIST was sent (HIST).
  */
 static void settle_early(struct encoder *e, int message, bool icnt)
 {
@@ -367,7 +367,7 @@ static void settle_lost(struct encoder *e)
 	e->pending.n = 0;
 }
 
-/* Store that no message after @message, which ends the loss, reports the lost ranges. */
+/* @message is the first one after a loss. Store that no message after @message reports the lost ranges. */
 static void settle_until(struct encoder *e, int message)
 {
 	for (; e->settled < e->ranges.n; e->settled++) {
@@ -1017,7 +1017,7 @@ static void retire_indirect(struct encoder *e, const struct insn *insn, uint64_t
 		send_indirect(e, 0, next);
 }
 
-/* Count the execution of a branch to itself that follows another one, and return true. */
+/* If a branch to itself executes again, only count this execution, and return true. */
 static bool repeats_itself(struct encoder *e, const struct insn *insn, uint64_t next)
 {
 	if (!e->self || e->self != insn->addr || next != insn->addr || e->sync_due || e->overrun) {
@@ -1093,7 +1093,7 @@ void encoder_trap(struct encoder *e, uint64_t pc, uint64_t handler, bool interru
 	static const uint8_t how[] = { 0, X_TRAP, X_EXCEPTION, X_INTERRUPT };
 
 	if (!e->on) {
-		/* some encoders report a trap to a decoder that has no use for it */
+		/* some encoders report a trap even while trace is stopped, and a decoder must skip this message */
 		if (e->opt->dev_gap && e->disabled)
 			send(e, &(struct out){ .tcode = e->opt->htm ? T_INDIRECT_BRANCH_HIST : T_INDIRECT_BRANCH,
 					       .btype = btype, .hist = 1, .addr = handler });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Let harts execute random programs. A hart has no registers. The habit of an instruction (struct
- * insn) and random numbers determine the direction of a branch, and the target of an indirect jump.
+ * Let harts execute random programs. A hart has no registers. Random numbers and the member @habit of
+ * struct insn determine the direction of a branch, and the target of an indirect jump.
  * The messages of all harts enter one stream in random order.
  */
 #include <stdlib.h>
@@ -89,7 +89,7 @@ static bool is_taken(struct hart *h, const struct program *p, const struct insn 
 	if (rng_percent(&h->rng, h->opt->chance))
 		return rng_percent(&h->rng, 50);
 	switch (insn->habit) {
-	case 0:		/* the branch at the end of a loop: not taken in 1 of @period executions */
+	case 0:		/* the branch at the end of a loop, which is not taken in 1 of @period executions */
 		period = 2 + (insn->param & (insn->param & 1 << 20 ? 1023 : 15));
 		return n % period != period - 1;
 	case 1:		/* a repeated pattern of directions */
@@ -233,7 +233,7 @@ static void execute(struct hart *h)
 		return;
 	}
 	next = next_pc(h, p, insn, &taken);
-	/* a return that is the second instruction of a pair jumps to the target of the pair, and also removes a call */
+	/* a return after lui or auipc (a pair) jumps to the target of the pair, and also pops the newest call */
 	if (insn->paired && insn->kind == K_RETURN && f->nr_calls)
 		f->nr_calls--;
 	if (insn->kind == K_CALL || insn->kind == K_ICALL || insn->kind == K_SWAP)

@@ -172,8 +172,8 @@ static void set_item(struct item *to, const struct nt_item *from)
 }
 
 /*
- * Set the message and time of range @i of a batch. The header of libntrace defines that a mark is the
- * end of a message, and that the last range before a mark has the exact time of that message. Other
+ * Set the message and time of range @i of a batch. A mark of a batch (struct nt_mark) is the position
+ * of the end of a message. The last range before a mark has the exact time of that message, and other
  * ranges have the time of the previous mark.
  */
 static const struct nt_mark *set_mark(struct item *to, const struct nt_batch *batch, size_t i,

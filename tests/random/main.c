@@ -32,7 +32,7 @@ struct command {
 	uint32_t	flips;
 	bool		all, shrink, quiet, zoo;
 	const char	*dump;
-	const char	*allow;		/* option that the table of excluded situations must not change, or NULL */
+	const char	*allow;		/* option that options_exclude() must not switch off, or NULL */
 	int		nr_sets;
 	const char	*sets[64];
 };
@@ -257,8 +257,8 @@ static bool compare_cut(struct library *library, const struct world *world, stru
 }
 
 /*
- * Decode a stream without the names of its deviations, and count the instructions. RepeatInstruction is not tested,
- * because a decoder that does not know this message must skip it.
+ * Decode a stream whose deviations from the specification are not named to the decoder, and count the instructions.
+ * RepeatInstruction is not tested, because a decoder that does not know this message must skip it.
  */
 static bool run_unknown(const struct world *world, const struct trace *trace)
 {

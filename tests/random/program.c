@@ -323,7 +323,10 @@ static uint32_t direct_target(struct maker *m, uint32_t i)
 	return insn->kind == K_BRANCH || insn->last ? i : i + 1;
 }
 
-/* Return true if the pair whose jump is at @i can reach @to. Set *high and *low to its two immediates. */
+/*
+ * Return true if the pair of lui or auipc and the jump at index @i can reach @to. Set *high and *low to the
+ * immediates of the two instructions.
+ */
 static bool pair_fits(struct maker *m, uint32_t i, uint32_t to, bool pc_relative,
 		      int64_t *high, int64_t *low)
 {

@@ -272,11 +272,11 @@ static inline const struct insn *program_at(const struct program *program, uint6
 
 /* Properties of an expected range that the trace does not determine, so that any value is right */
 #define ANY_TAKEN	(1 << 0)	/* The range ends with a branch to the next instruction, taken or not */
-#define ANY_INFERRED	(1 << 1)	/* @inferred is unknown, because the SYNC may be of the jump or of later code */
+#define ANY_INFERRED	(1 << 1)	/* @inferred is unknown if SYNC reports the destination or a later address */
 #define ANY_DEST	(1 << 2)	/* The destination is unknown, because no instruction followed the range */
-#define ANY_HOW		(1 << 5)	/* @how is unknown, because a custom instruction at the end may have jumped */
+#define ANY_HOW		(1 << 5)	/* @how is unknown, because the custom instruction at the end may have jumped */
 #define ANY_THERE	(1 << 3)	/* A decoder may omit the range, because messages were lost after it */
-#define ANY_PART	(1 << 4)	/* A decoder may return only the beginning of a range with ANY_THERE */
+#define ANY_PART	(1 << 4)	/* A decoder may omit the end of a range that it may also omit (ANY_THERE) */
 
 struct xcontext {
 	uint64_t	scontext, hcontext;
@@ -286,7 +286,7 @@ struct xcontext {
 
 struct xrange {
 	uint64_t	start, end, last, dest;
-	uint64_t	bit;		/* number of the branch's bit of HIST since the start, from 1; 0: no bit */
+	uint64_t	bit;		/* number of HIST bits from the start of trace to the branch's bit; 0: no bit */
 	uint32_t	insns;
 	int		early, late;	/* first and last message after which a decoder may return the range */
 	uint8_t		how;		/* end of the range, see enum xhow */
@@ -354,7 +354,7 @@ struct encoder {
 	uint32_t	icnt;
 	uint32_t	hist;		/* HIST with its stop bit */
 	uint32_t	hist_len;
-	uint32_t	btm_hist;	/* HIST that dev_hist sends, which only has a bit for a branch at the start of trace */
+	uint32_t	btm_hist;	/* HIST with option dev_hist. It has a bit only if trace starts with a branch */
 	uint64_t	bits, bits_sent; /* number of bits that were added to HIST, or sent, since the start */
 	uint32_t	hrep_hist, hrep_len, hrep_count;
 	uint32_t	const_reg;	/* destination register if the previous instruction is lui or auipc, else 0 */
@@ -368,7 +368,7 @@ struct encoder {
 	struct { uint8_t tcode, btype; uint32_t icnt, hist; uint64_t addr; } last;
 	uint32_t	repeat_count;
 
-	/* RepeatInstruction */
+	/* repetitions of a branch to itself, which message RepeatInstruction reports */
 	uint64_t	self;		/* address of the last instruction if it was a branch to itself, else 0 */
 	uint32_t	self_count;	/* number of repetitions that were not reported */
 
@@ -439,7 +439,7 @@ struct item {
 	uint8_t		type, tstamp_kind, tcode;
 	uint8_t		how;		/* end of a range, reason of an item, or type of an error */
 	bool		has_dest, taken, inferred, restart, has_addr;
-	bool		bound;		/* true if @offset may be of a later message, because @item is from a batch */
+	bool		bound;		/* true if @offset may be that of a later message, as for ranges of a batch */
 	int		error;
 };
 
@@ -472,11 +472,11 @@ bool item_says_wrong(const struct item *item);
 bool check_same(const char *name, const items_t *a, const items_t *b);
 bool check_executed(const struct world *world, const struct trace *trace, const items_t *items);
 
-/* What a decoder makes of a stream whose deviations it does not know */
+/* Result of decoding a stream whose deviations from the specification are not named to the decoder */
 struct unknown {
 	uint64_t	executed;	/* number of instructions that messages report */
-	uint64_t	decoded;	/* number of these instructions that were decoded */
-	uint64_t	silent;		/* number of SYNC that a wrong instruction precedes without an error between them */
+	uint64_t	decoded;	/* number of instructions in @executed that were decoded */
+	uint64_t	silent;		/* number of SYNC after wrong decoded instructions, without an error between */
 };
 
 void check_unknown(const struct world *world, const struct trace *trace, const items_t *items,

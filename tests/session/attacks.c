@@ -70,7 +70,7 @@ NOINLINE static int victim(int kind)
 	} else if (kind == 2) {		/* return to outer instead of middle, the caller */
 		*saved = back;
 		say("return", "outer", (char *)outer, back);
-	} else if (kind == 3) {		/* return to another place in outer */
+	} else if (kind == 3) {		/* return to another instruction of outer */
 		*saved = instruction((char *)outer, 3 + nth);
 		say("return", "outer", (char *)outer, *saved);
 	} else {			/* overwrite a pointer to a function that is called later */

@@ -138,7 +138,7 @@ class Thread:
         elif word.startswith('tr strt'):
             if dst.addr < KERNEL and self.stack and self.stack[-1].kind == 'unseen':
                 # If the kernel is not traced, an exec is visible only because the trace continues in the dynamic
-                # linker, and not behind an interrupted instruction
+                # linker, and not at a return address
                 self.executing = 'ld-linux' in dst.dso and not any(dst.addr in f.back for f in self.stack)
                 self.trap_returns(src, dst, time)
         elif kind == 'c':

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Read recordings with a damaged structure, and damaged programs, kernels, raw trace and counts, in a build with
-# sanitizers. Each command must end within 10 seconds with a documented exit status, and must not change the recording
-# or create another file.
+# Read recordings with a damaged structure, and damaged files of programs, kernels, raw trace and execution counts, in a
+# build with sanitizers. Each command must end within 10 seconds with a documented exit status, and must not change the
+# recording or create another file.
 #
 # tests/long/session-damaged.t reads 100,000 damaged files, which takes about an hour, and can continue an interrupted
 # run.
@@ -26,8 +26,8 @@ files() {
 		echo "one 16384 1 two, Live 0xffffffff02000000 (OE)" >files/modules && "$ntrace" decode --pcs --elf calls good.data >pcs &&
 		"$O/bin/ntrace" encode --elf calls --pcs pcs -o files/calls.nt --timestamp && "$ntrace" profile --counts -i good.data -o files/counts
 }
-# Copy the undamaged files that commands need to $read. Only one of the kernel's code, symbols and modules is damaged
-# at a time
+# Copy the undamaged files to folder $read, for commands that need them. Only one of the kernel's code, symbols and
+# modules is damaged at a time
 beside() {
 	cp calls good.data files/*.nt "$read" && cp rounds.data "$read/calls.data" && cp files/counts "$read/counts.data" && cp files/lines "$read/in.data" &&
 		python3 "$top/tests/perf/mkcalls.py" "$read/in.data" "$read/program.data" good || return

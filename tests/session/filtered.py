@@ -91,7 +91,7 @@ def walk(program, pcs, traced, cuts, signals):
         if now and not was and entry and cuts:
             truth.cut(stack)
         if now:
-            # If the trace restarts at the entry of the function in which it has stopped, the call of it has ended
+            # If the trace restarts at the entry of the function in which it stopped, the earlier call has ended
             truth.calls[function] += entry and truth.left == function
             truth.left = None
         if last == RET and i:

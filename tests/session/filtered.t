@@ -28,7 +28,7 @@ in_kernel() {
 	python3 "$top/tests/session/filtered.py" "$O/bin/ntrace" kernel/filtered pcs kernel "$(by_size 5 1)"
 }
 
-# Calls without a known end, and time outside of the filter, are not called absent
+# ntrace must not report that calls without a known end do not exist, or that time outside of the filter was not running
 says_why() {
 	"$O/bin/ntrace" report -i filtered.data >out && grep -q '  serve \[filtered\], traced for ' out && grep -q '^CPU .* not traced$' out &&
 		! grep 'not running' out && "$O/bin/ntrace" info -i filtered.data | grep -q '^ *traced  *instructions' || return

@@ -174,7 +174,7 @@ static void make_record(void)
 	head->crc = crc32(head, offsetof(struct ntrace_flight_header, crc));
 }
 
-/* ---- Rings ---- */
+/* ---- Messages in the ring buffers ---- */
 
 /*
  * Write a field of variable length, with 6 bits in each byte. @mseo is the MSEO of the last byte: 1 if other fields

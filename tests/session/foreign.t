@@ -36,7 +36,8 @@ same() {
 		[ -s wanted ] && cmp wanted got
 }
 
-# read_as KIND OURS [HOW...]: convert the recording OURS to KIND, and print how many of its branches are correct
+# read_as KIND OURS [HOW...]: convert our recording OURS.data to the format of recorder KIND, and print how many of its
+# branches are correct. HOW is an option of foreign.py
 read_as() {
 	foreign "$1" "$2.data" "$1.data" "$3" "$4" && judged "$1" "$2"
 }

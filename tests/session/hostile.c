@@ -100,7 +100,7 @@ FUNCTION static unsigned int recurse(unsigned int n)
 	return n ? recurse(n - 1) + done : 1;
 }
 
-/* ---- longjmp, faults ---- */
+/* ---- Functions that end without a return, because of longjmp() and siglongjmp() after a fault ---- */
 
 FUNCTION static void jumper(int n)
 {

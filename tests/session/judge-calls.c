@@ -15,8 +15,8 @@
  *
  *	The PC is R and the stack pointer is S.
  *	The stack pointer of the same stack has risen above S.
- *	Another function jumps into the function that made the call, and the stack pointer is S. A jump to any
- *	other place is a tail call, which belongs to the call that it replaces.
+ *	A jump from another function goes into the middle of the function that made the call, and the stack pointer
+ *	is S. A jump to any other address is a tail call, which belongs to the call that it replaces.
  *
  * A signal handler has also ended if it has called rt_sigreturn() and the kernel then starts another function. This
  * function is a handler that interrupts the same instruction as the ended one.
@@ -69,7 +69,7 @@ static void *grow(void *at, size_t *room, size_t size)
 /* A call. The unit of positions is an instruction of the call's thread. */
 struct call {
 	int32_t		tid;
-	bool		open, outer;	/* @open: the end is not traced; @outer: the start is not traced */
+	bool		open, outer;	/* @open if the end is not traced, @outer if the start is not traced */
 	uint64_t	begin, end, self;
 	uint64_t	parent;		/* 1 + start of the caller on the same stack, or 0 without a caller */
 	uint64_t	to;
@@ -82,10 +82,10 @@ struct frame {
 	bool		any_sp;		/* the call ends at any @sp, because its return address is in t0 */
 	bool		trap;
 	bool		handler;	/* a signal handler or a trap */
-	size_t		alias;		/* index + 1 of the called function's stack if its caller has another one, or 0 */
+	size_t		alias;		/* 1 + index of the called function's stack if it is not the caller's, or 0 */
 };
 
-/* Calls of one stack, including calls of handlers and functions that were called on this stack and use another one */
+/* Calls from one stack, including calls of handlers and functions that switch to another stack */
 struct calls {
 	uint64_t	last;		/* position at which the thread last used the stack */
 	ARRAY(struct frame) open;
@@ -93,7 +93,7 @@ struct calls {
 
 struct stack {
 	uint64_t	from, to;
-	size_t		calls, own;	/* indices in thread::calls. @own omits the calls of another stack */
+	size_t		calls, own;	/* indices in thread::calls; a call from another stack changes @calls */
 };
 
 /* Lowest and highest stack pointer between two possible switches of stacks */
@@ -119,14 +119,14 @@ struct thread {
 	int32_t		tid;
 	struct program	*program;
 	ARRAY(struct stay) stays;
-	uint64_t	last_sp;	/* last stack pointer of user code while find_stacks() was not called */
+	uint64_t	last_sp;	/* last stack pointer of user code in the first pass, before find_stacks() */
 	bool		may_switch;	/* the last block has loaded the stack pointer, or the kernel has run */
 	ARRAY(struct stack) stacks;
 	ARRAY(struct calls) calls;
 	size_t		cur;		/* index of the current stack in @calls */
 	struct stack	*on;		/* stack that user code has used last, or NULL */
 	uint64_t	at;
-	/* position from which on the thread executes the program and not its recorder, or UINT64_MAX */
+	/* position at which the thread starts the program, after the code of the recorder, or UINT64_MAX */
 	uint64_t	from;
 	bool		running;	/* the following members describe the thread's last block */
 	bool		trapped;
@@ -142,8 +142,8 @@ static ARRAY(struct call) wanted, found;
 
 static struct thread *thread_of(int32_t tid)
 {
-	static int32_t last;		/* id of the thread at the last call, */
-	static size_t nr, found;	/* the number of threads at that time, and 1 + index of this thread, or 0 */
+	static int32_t last;		/* @tid of the previous call of this function */
+	static size_t nr, found;	/* number of threads at that call, and 1 + index of the found thread, or 0 */
 
 	if (tid == last && nr == threads.nr)
 		return found ? &threads.at[found - 1] : NULL;
@@ -240,9 +240,9 @@ static bool loads_sp(uint32_t insn)
 	if (rd != 2)
 		return false;
 	switch (insn & 3) {
-	case 1:		/* c.li; c.addi and c.addi16sp add */
+	case 1:		/* c.li. The others, c.addi and c.addi16sp, add to the stack pointer */
 		return funct == 2;
-	case 2:		/* c.ldsp and c.mv; c.add adds */
+	case 2:		/* c.ldsp and c.mv, but not c.add, which adds */
 		return funct == 3 || (funct == 4 && !(insn & 1 << 12) && insn & 31 << 2);
 	case 3:		/* a load, lui, auipc, a CSR instruction, or an operation on other registers */
 		return opcode == 0x03 || opcode == 0x37 || opcode == 0x17 || (opcode == 0x73 && insn >> 12 & 7) ||
@@ -267,7 +267,7 @@ static bool block_loads_sp(const struct nb_ingress *b)
 	return false;
 }
 
-/* Note the stack pointer of a thread at the start of a block. The kernel starts with the user's stack pointer. */
+/* Note the user's stack pointer at the start of a block. The kernel still has this stack pointer in its first block. */
 static void note_sp(struct thread *t, const struct nb_ingress *b, uint64_t sp)
 {
 	struct stay *stay = t->stays.nr ? &t->stays.at[t->stays.nr - 1] : NULL;
@@ -295,7 +295,7 @@ static int stay_cmp(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
-/* Make a stack of all stays that overlap. */
+/* Make one stack from each group of stays (ranges of stack pointers) that overlap. */
 static void find_stacks(struct thread *t)
 {
 	const struct stay *stay;
@@ -339,7 +339,7 @@ static void close_call(struct thread *t, struct calls *c, bool open)
 {
 	const struct frame f = c->open.at[--c->open.nr];
 
-	/* expect no call without instructions, such as a handler that was interrupted before its first one */
+	/* expect no call without instructions, such as a handler that was interrupted before its first instruction */
 	if (t->at == f.begin)
 		return;
 	*ADD(&wanted) = (struct call){
@@ -355,8 +355,9 @@ static unsigned int link_register(const struct thread *t)
 }
 
 /*
- * Return true if the last instruction is a call of @pc. A PLT entry writes t1, but no function returns to that address.
- * A jump between two link registers is a call if a function starts at @pc, as in programs of Go.
+ * Return true if the last instruction is a call of @pc. The jalr of a PLT entry links t1, and is not a call, because no
+ * function returns to t1.
+ * A jump between two link registers is a call if a function starts at @pc. Programs of Go have calls of this kind.
  */
 static bool is_call(const struct thread *t, uint64_t pc)
 {
@@ -503,8 +504,8 @@ static void interrupt(struct thread *t, uint64_t pc, uint64_t sp, bool trap)
 }
 
 /*
- * End the newest signal handler, which has called rt_sigreturn(), unless the interrupted instruction continues. Set
- * trap_pc and trap_sp to this instruction.
+ * The newest signal handler has called rt_sigreturn(). End it, unless the program continues at the instruction that it
+ * interrupted. Set trap_pc and trap_sp to those of this instruction.
  */
 static void end_handler(struct thread *t, struct calls *c, uint64_t pc, uint64_t sp)
 {
@@ -649,7 +650,7 @@ static void follow(struct place *p, const struct nb_ingress *b, uint64_t tp)
 	}
 }
 
-/* The recorder becomes the program when the kernel starts the thread at the first instruction of the program. */
+/* Find the exec by which the recorder starts the program. The thread then executes the program's first instruction. */
 static void find_start(struct thread *t, uint64_t pc)
 {
 	struct program *p = t->program;

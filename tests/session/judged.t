@@ -15,7 +15,7 @@ export GOARCH=riscv64 CGO_ENABLED=0 GO111MODULE=off GOCACHE="$truth_dir/go"
 some="fault inline-switch setcontext-switch jit-calls nested-function builtin-longjmp coroutine-jr coroutine-ret generators jump-table longjmp millicode recursion
 	save-restore signal-pending signal-stack-jump stripped swapcontext tail tail-behind-switch threads"
 
-# Some calls of these programs are marked. Each word is the name of a program and, after a colon, the reason
+# judge-calls prints some calls of these programs as "marked" (open, although they ended). Each word is PROGRAM:REASON
 limits="cancel:several_calls_wait_at_one_address goroutines:the_stack_of_a_goroutine_that_ended_is_used_again"
 
 # compile FILE FLAGS NAME: build the program with its symbols, and build the file for the board, which may be stripped

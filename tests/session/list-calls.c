@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * List the calls of a recording for judge-calls. Each line has one call, with its thread, start, end, self
- * instructions, start of the caller + 1, and "ended", "open" or "outer". The unit of positions is an instruction of
- * the thread. "missing FROM TO" is a page whose code the recording lacks.
+ * instructions, 1 + start of its caller, and "ended", "open" or "outer" (its start was not traced). Positions count
+ * instructions of the thread. "missing FROM TO" is a page whose code the recording lacks.
  *
  *	list-calls RECORDING SYMFS CACHE
  *
@@ -22,7 +22,7 @@
 struct listed {
 	struct nt_call	call;
 	uint32_t	thread;
-	uint64_t	begin, end, children, ended;	/* @ended is the number of calls that ended earlier */
+	uint64_t	begin, end, children, ended;	/* @ended is the number of calls listed before this call */
 	int64_t		parent, head;	/* indices of the caller, and of the call that this tail call continues */
 };
 
@@ -61,7 +61,7 @@ static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
 	return 0;
 }
 
-/* ---- Calls ---- */
+/* ---- Callers and tail calls ---- */
 
 static int listed_cmp(const void *a, const void *b)
 {

@@ -110,8 +110,8 @@ static double processor_time(void)
 }
 
 /*
- * Return the time of @nr maps from high addresses to low ones, as mmap() places maps. Every second map overlaps an
- * earlier map.
+ * Return the processor time in seconds that the library takes to read @nr maps. Their addresses go from high to low,
+ * like the addresses that mmap() returns. Every second map overlaps an earlier map.
  */
 static double cost(unsigned int nr)
 {

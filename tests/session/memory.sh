@@ -27,7 +27,7 @@ memory_of() {
 	[ "$_status" -eq 0 ] && [ "$said" -le "$_most" ]
 }
 
-# progress_is - check that the COMMAND of memory_of printed a line with the remaining time, and erased it at the end
+# progress_is - check that the command run by memory_of printed a line with the remaining time, and erased it at the end
 progress_is() {
 	tr '\r' '\n' <"$tap_tmp/progress" | tail -n 4
 	echo

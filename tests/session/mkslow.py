@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 import mkcalls  # noqa: E402
 import perfdata  # noqa: E402
 
-OTHER = 2234                    # thread that runs while thread mkcalls.PID sleeps
+OTHER = 2234                    # id of the thread that runs while the main thread, whose id is mkcalls.PID, sleeps
 CALL, EXCEPTION, INTERRUPT = 0, 2, 3    # values of field B-TYPE
 CALLS = 'quick', 'quick', 'quick', 'waits', 'faults', 'long', 'sleeps', 'extra', 'quick', 'quick', 'quick', 'quick'
 

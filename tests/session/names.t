@@ -22,7 +22,7 @@ record() {
 riscv64-linux-gnu-gcc -static -nostdlib -Wl,--build-id -o names "$top/tests/session/names.S" && record names || exit 1
 mkdir full && cp names full/names
 address_of() { riscv64-linux-gnu-nm full/names | sed -n "s/^0*\([0-9a-f]*\) . $1\$/\1/p"; }
-# The function .Lunnamed starts after the three instructions of the function with four names
+# The function .Lunnamed starts after the code of function thing. This has 4 bytes, and four names
 unnamed="names+0x$(printf '%x' $((0x$(address_of thing) + 4)))"
 demangled=
 "$ntrace" report --function 'foo::bar(int)' -i names.data >/dev/null 2>&1 && demangled=yes

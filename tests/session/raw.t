@@ -54,7 +54,7 @@ detected() {
 }
 # In raw trace of several sources, each SRC is a CPU
 sources() {
-	# Raw trace does not show that the program was started three times, so remove _start
+	# Raw trace does not show that the program was started three times, so do not compare the calls of _start
 	"$ntrace" script --calls -F time,sym,dso -i two-sources.data | grep -v _start | sort >wanted
 	# shellcheck disable=SC2086
 	"$ntrace" script --calls -F time,sym,dso --raw two.0 --elf calls --src-bits 4 $clock 2>err | grep -v _start | sort >got

@@ -147,7 +147,7 @@ info_is() {
 		self=$("$ntrace" report -i "$tap_tmp/two.data" | awk "/^CPU ${thread% *}: 300 us = 4.20 us user \\+ 600 ns system calls \\+ 197 us not traced \\+ .* us not running\$/ "'{ printf "%.0f us", $3 - $(NF - 3) }')
 		[ "$(grep "(${thread#* })" "$tap_tmp/got" | xargs)" = "$self 99 ${thread% *} calls (${thread#* }) $tap_tmp/calls, build id $id" ] || return
 	done
-	# Both CPUs together wrote 440 bytes in 600 us
+	# Both CPUs together wrote 440 bytes in 600 us, which is 0.73 MB a second
 	grep -qx "An instruction takes 17.78 bits of trace, and a CPU writes 0.73 MB a second, so -m 1M holds 1.43 s" "$tap_tmp/got" || return
 	sed "s/it's a b/it\x1b\x9b a b/" "$tap_tmp/two.data" >"$tap_tmp/rude.data"
 	! "$ntrace" info -i "$tap_tmp/rude.data" | grep "$(printf '\033')"

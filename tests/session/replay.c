@@ -30,7 +30,7 @@ struct lane {
 	uint32_t	buffer;
 	int32_t		cpu;
 	uint64_t	insns, last;
-	size_t		start;		/* index of the lane's first instruction in the order of lanes */
+	size_t		start;		/* index of the lane's first instruction if instructions are sorted by lane */
 };
 
 static struct {
@@ -146,7 +146,7 @@ static int take_branch(void *part, const struct nt_who *who, const struct nt_bra
 	nr = nt_chain_get(p->chain, returns, DEPTH);
 	if (b->flags & NT_BRANCH_END)
 		return 0;
-	/* straight_pass() has sorted the instructions by lane, and sorts them by time only later */
+	/* the instructions are still sorted by lane (trace of a CPU). straight_pass() sorts them by time later */
 	at = all.lanes.at[lane].start + all.lanes.at[lane].insns + p->at;
 	if (at < all.insns.nr && all.insns.at[at].lane == lane && all.insns.at[at].pc == b->to) {
 		all.insns.at[at].has_callers = true;
@@ -212,7 +212,7 @@ static int straight_pass(void)
 	return 0;
 }
 
-/* ---- Comparison of the replay with the pass ---- */
+/* ---- Comparison of the replay with the instructions that straight_pass() decoded ---- */
 
 static unsigned int wrong, compared, with_callers;
 
@@ -259,7 +259,7 @@ static void random_places(struct nt_replay *replay)
 
 	for (i = 0; i < PLACES; i++) {
 		at = ((uint64_t)rand() << 31 | rand()) % all.insns.nr;
-		/* callers are only known for the first instruction after a branch, so use the next such one */
+		/* callers are known only for the first instruction after a branch, so go on until they are known */
 		while (at + 1 < all.insns.nr && !all.insns.at[at].has_callers)
 			at++;
 		if (nt_replay_seek(replay, at) != NT_REPLAY_MOVED)
@@ -321,7 +321,7 @@ static void first_callers(const struct nt_replay_options *how)
 
 	if (nt_replay_seek(replay, all.insns.nr - 1) < 0 || !nt_replay_callers(replay, all.insns.at[all.insns.nr - 1].tid, &caller, 1))
 		fail("the last instruction", all.insns.nr - 1, 0, 1);
-	/* the replay needs the segment at this position in each lane, and sometimes the one before */
+	/* in the trace of each CPU, the replay decodes the segment at this position, and maybe the previous segment */
 	if (replay->decoded - before > 2 * replay->lanes.nr)
 		fail("the number of decoded segments", all.insns.nr - 1, replay->decoded - before, 2 * replay->lanes.nr);
 	nt_replay_free(replay);
@@ -374,7 +374,7 @@ static void executions(struct nt_replay *replay, size_t at)
 	}
 }
 
-/* Search for an instruction that executed once. The search must decode few segments, although a loop is beside it. */
+/* Search for an instruction that executed once, next to a loop in the code. The search must decode few segments. */
 static void executed_once(struct nt_replay *replay, uint64_t pc)
 {
 	size_t before = replay->decoded;

@@ -31,7 +31,7 @@ def main():
     for addr, offset, size in mkrecording.code_segments(program):
         page = addr & 0xfff
         file.mmap(PID, addr - page, size + page + 0xfff & ~0xfff, offset - page, os.path.abspath(program))
-    # perf writes the ring in buffers that do not end where the AUX records end, and pads each buffer to 8
+    # perf writes the ring in buffers that do not end at the ends of AUX records, and pads each buffer to 8
     # bytes
     size, half = len(data), len(data) * STRETCHES // 2 + 5
     data *= STRETCHES

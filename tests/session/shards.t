@@ -12,7 +12,8 @@ cd "$tap_tmp" || exit 1
 riscv64-linux-gnu-gcc -O1 -g -static -Wl,--emit-relocs -o program "$top/tests/pictures/coverage.c" &&
 	"$top/tests/harness/pcs" pcs ./program || exit 1
 
-# recording OPTION...: make perf.data, which has 16 PERF_RECORD_AUX, and write the counts of its code to one.counts
+# recording OPTION...: make perf.data, which has 16 PERF_RECORD_AUX, and write to one.counts how often
+# its code executed
 recording() {
 	"$ntrace" encode --elf program --pcs pcs -o nt "$@" &&
 		python3 "$top/tests/session/shards.py" program nt perf.data "$@" $form &&

@@ -113,7 +113,7 @@ is "diff --object: only the functions of the file are compared" "$("$O/bin/ntrac
 # In the recording, 3,000 calls of deep are nested, and the thread was switched out while 1,000 and 2,000 of them were open
 python3 "$top/tests/session/mkslow.py" program kernel recording 3000 || exit
 ok "the times add up in a recursion of 3,000 calls" sums
-# exceptions JSON: print each exception with its depth, and the number of different depths of calls of deep
+# exceptions JSON: print each exception with its depth, and the number of depths at which function deep was called
 exceptions() { sed -n 's/{"function": "\([a-z_]*\)",.*"entry": "\([a-z]*\)", "depth": \([0-9]*\), "calls": \([0-9]*\), "open": 0,.*/\1 \2 \3 \4/p' |
 	awk '$1 == "deep" && $4 == 1 { nr++ } $2 == "exception" { print $3, $4 } END { print nr }' | sort -n; }
 is "slow: all of 3,000 nested calls are known after a switch to another thread" "$(ntrace slow work --json | exceptions)" \

@@ -23,7 +23,7 @@ import mkcalls  # noqa: E402
 import perfdata  # noqa: E402
 
 SWITCHES, OUT, AUXTRACE = (14, 15), 1 << 13, 71
-TURNS, TICKS, RUN = 60, 10000, 14       # number of turns, ticks of a turn, ticks from mkcalls.run()
+TURNS, TICKS, RUN = 60, 10000, 14       # number of time slices, ticks of each, ticks of the trace of mkcalls.run()
 
 
 def make(program, path):

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* build: -O0 -fno-omit-frame-pointer */
-/* A tree, in builds with frame pointers, for speed, for size (shared code saves registers), and with hooks at calls. */
+/* Insert in a tree, built with frame pointers, for speed, for size (shared code saves registers), or with call hooks */
 /* build: -O3 */
 /* build: -Os -msave-restore */
 /* build: -O2 -finstrument-functions */
