@@ -237,9 +237,9 @@ static int ntrace_comp_check_version(struct ntrace_comp *comp)
 	if (major == NTRACE_VER_MAJOR)
 		why = minor == 15 ? "experimental, used as" : "newer, used as";
 	else if (!major)
-		why = "pre-ratified and refused; supported is";
+		why = "pre-ratified and refused; the driver supports";
 	else
-		why = "not compatible and refused; supported is";
+		why = "not compatible and refused; the driver supports";
 
 	dev_printk(major == NTRACE_VER_MAJOR ? KERN_WARNING : KERN_ERR, comp->dev,
 		   "%s at %pa: version %u.%u is %s %u.%u (%sImpl 0x%08x)\n",

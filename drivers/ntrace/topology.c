@@ -80,7 +80,7 @@ static bool ntrace_follow_output(struct ntrace_route *route, const struct device
 	else if (next->type == TR_COMP_ENCODER)
 		end->why = "has an output to an encoder";
 	else if (!ntrace_has_input(next, input))
-		end->why = "has an output to an input that no funnel has";
+		end->why = "is connected to an input that its funnel does not have";
 	else if (route->len == NTRACE_PATH_MAX)
 		end->why = "is on a path that is too long or goes in circles";
 	else

@@ -111,11 +111,11 @@ const char *nt_version(void);
 	X(NT_E_ICNT_SHORT, -34, "I-CNT ends before all bits of HIST are used",	\
 	  "is this the program that was executed?")				\
 	X(NT_E_HIST_SHORT, -35, "HIST has no bit for a branch",			\
-	  "is this the program that was executed? does the encoder use all jumps?")		\
+	  "is this the program that was executed? does HIST report all jumps (--all-jumps)?")		\
 	X(NT_E_HIST_LEFT, -36, "HIST has more bits than there are branches", \
-	  "is this the program that was executed? does the encoder use all jumps?")		\
+	  "is this the program that was executed? does HIST report all jumps (--all-jumps)?")		\
 	X(NT_E_HIST_JUMP, -37, "HIST reports an unconditional jump as not taken", \
-	  "does the encoder use all jumps?")							\
+	  "does HIST report all jumps (--all-jumps)?")							\
 	X(NT_E_CLASS,	-38, "last instruction has another type than the message reports",	\
 	  "is this the program that was executed?")				\
 	X(NT_E_ADDR,	-39, "address in the message differs from the decoded address",		\
@@ -202,7 +202,7 @@ struct nt_config {
  */
 #define NT_DEVIATIONS(X)							\
 	X(NT_DEV_DIRECT_SYNC, 0, "direct-sync-in-htm",				\
-	  "DirectBranchSync reports a branch in HTM", "7.6")			\
+	  "DirectBranchSync is sent in HTM", "7.6")			\
 	X(NT_DEV_HIST_IN_BTM, 1, "hist-in-btm",					\
 	  "a message has HIST in BTM", "7.12")					\
 	X(NT_DEV_NO_HIST, 2, "no-hist-in-htm",					\
@@ -214,7 +214,7 @@ struct nt_config {
 	X(NT_DEV_XRET_INTERRUPT, 5, "trap-return-as-interrupt",			\
 	  "B-TYPE of a trap return is that of a trap", "6.2")			\
 	X(NT_DEV_REPEAT_INSN, 6, "repeat-instruction",				\
-	  "RepeatInstruction reports instructions, which only IEEE-ISTO 5001 allows", "6.1") \
+	  "RepeatInstruction is used, which only IEEE-ISTO 5001 defines", "6.1") \
 	X(NT_DEV_ECODE_BITS, 7, "ecode-8-bits",					\
 	  "TSTAMP follows ECODE in the same field", "7.4")			\
 	X(NT_DEV_TRAP_IN_GAP, 8, "trap-in-gap",					\

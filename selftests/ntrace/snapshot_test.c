@@ -135,12 +135,14 @@ TEST_F(snapshot, short_stretches_follow_long_ones)
 
 /*
  * An AUX record that passes the end of the buffer must not have more trace than other AUX records of the same work. On
- * a busy machine, interrupts add messages to all records, so compare with the largest of the other records.
+ * a busy machine, interrupts add messages to all records, so compare with the largest of the other records. If sinks
+ * write frames, the driver may skip up to half of the buffer before its end, and the head includes these bytes.
  */
 TEST_F(snapshot, end_of_the_buffer_adds_no_trace)
 {
 	uint64_t head, before, first = 0, most = 0, most_past = 0;
 	unsigned int turns = 3000;
+	bool frames = pmu_number("cpu0/trace_id", 0);
 	int round;
 
 	event_attr_user(&self->attr);
@@ -162,7 +164,7 @@ TEST_F(snapshot, end_of_the_buffer_adds_no_trace)
 	}
 	EXPECT_GT(most, 0);
 	EXPECT_GT(most_past, 0);
-	EXPECT_LT(most_past, most + most / 2);
+	EXPECT_LT(most_past, most + most / 2 + (frames ? self->rec.aux_size / 2 : 0));
 }
 
 TEST_F(snapshot, small_one_is_whole)

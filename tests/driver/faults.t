@@ -86,12 +86,12 @@ _status=$?
 sed 's/^/# /' "$tap_tmp/said"
 is "input that a funnel does not have: the other hart is traced" \
 	"$_status $(sed -n '/^unloaded/p;s/^cpus [0-9]$/one/p' "$tap_tmp/said" | xargs)" "0 one unloaded"
-log "input that a funnel does not have" "trace encoder 18000000.trace has an output to an input that no funnel has"
+log "input that a funnel does not have" "trace encoder 18000000.trace is connected to an input that its funnel does not have"
 log "an encoder of a CPU that is not used" "18001000.trace: trace encoder is not used, because Linux does not use its CPU"
 is "input that a funnel does not have: the kernel reports no fault" \
 	"$(grep -cE 'WARNING:|BUG:|Oops' "$tap_tmp/console")" 0
 no_pmu "component that never becomes active" fault.active_stuck=on "RAM sink\|trace component at 0x0*18000000: .*did not become"
-no_pmu "encoder of a later version" te.ver_major=2 "trace encoder at .*version 2.0 is not compatible and refused; supported is 1.0 (trTeImpl 0x"
+no_pmu "encoder of a later version" te.ver_major=2 "trace encoder at .*version 2.0 is not compatible and refused; the driver supports 1.0 (trTeImpl 0x"
 no_pmu "encoder of another protocol" te.protocol_major=2 "N-Trace protocol 2.0 is not 1.x"
 no_pmu "RAM sink with a fixed buffer" ram.smem_fixed=on "trRamStart is fixed"
 
