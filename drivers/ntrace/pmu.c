@@ -102,8 +102,8 @@ static int ntrace_event_init(struct perf_event *event)
 
 /*
  * Prepare the filter of an event. If the event traces from a start to a stop and has moved to
- * another CPU, give it a new id, so that its trace begins again at a start. The latch of the
- * previous CPU is then not used, even if the event returns to that CPU.
+ * another CPU, give it a new id, so that its trace begins again at a start. The comparator of the
+ * previous CPU may still store a start for the old id. It is ignored, even if the event returns.
  */
 static void ntrace_event_filter(struct perf_event *event)
 {

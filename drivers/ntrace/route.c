@@ -602,8 +602,9 @@ void ntrace_path_use(struct ntrace_encoder *enc)
  * ntrace_path_rest - prepare an encoder for the loss of its power
  * @enc: The encoder, which traces nothing and has power
  *
- * Drop the trace that the encoder still holds. Another CPU that starts the sink must not access an
- * encoder without power. If the sink has one encoder, only the CPU of that encoder starts it.
+ * Drop the trace that the encoder still holds. Otherwise another CPU would drop it when it starts
+ * the sink, and would access an encoder without power. A sink with only one encoder needs no drop
+ * here, because only the CPU of that encoder starts the sink.
  *
  * Context: Interrupts off; on the CPU of the encoder, or CPUs are kept awake.
  */

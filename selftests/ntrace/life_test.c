@@ -570,7 +570,7 @@ TEST_F(life, system_suspend)
 	 * suspend
 	 */
 	whole_stretches(_metadata, &self->rec, &st, &own);
-	/* the timer of the driver continues the trace, and may be late */
+	/* wait, because a timer of the driver starts the trace again, and may be late */
 	for (i = 0; i < 50 && !whole; i++) {
 		record_work(&self->rec, 20000);
 		whole = whole_stretches(_metadata, &self->rec, &st, &own);

@@ -419,10 +419,10 @@ dumped() {
 	is "$_what: the only decoding errors are about code that was not saved" "$(errors "$tap_tmp/case")" 0
 }
 
-# Record into pages of the kernel's memory. Repeat this with a reserved region on the board, and with caches that sinks
-# bypass. If the board has 2 GiB of memory, the kernel first allocates pages from the former memory of its initrd. A
-# crash dump lacks these pages, because /proc/iomem lists them as reserved. Therefore the driver must choose other pages
-# for the record of 4 MiB.
+# Record into pages that the driver allocates. Repeat this with a reserved region on the board, and with sinks whose
+# writes bypass the caches. If the board has 2 GiB of memory, the first free pages are those that contained the
+# initrd. A crash dump does not contain these pages, because /proc/iomem lists them as reserved. Therefore the driver
+# must allocate other pages for the record of 4 MiB.
 for beside in "" "--flight 4M" --incoherent; do
 	case $beside in
 	*flight*) what="kdump, pages beside a region" ;;

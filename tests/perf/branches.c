@@ -510,7 +510,7 @@ static void error(struct hart *h)
 
 /* ---- Option -l compares the printed branches between two starts of trace separately ---- */
 
-/* Position in the truth of the printed branches from number @first on */
+/* The @nr entries of the truth from index @at, which match the printed branches from index @first on */
 struct place {
 	size_t	at, nr;
 	unsigned int first;

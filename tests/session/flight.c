@@ -422,7 +422,7 @@ static uint64_t hostile(void)
 	return values[(size_t)rand() % (sizeof(values) / sizeof(values[0]))];
 }
 
-/* Overwrite a random word or half-word of a part of the record. The caller corrects the checks of this part */
+/* Overwrite 4 or 8 bytes at a random offset of a part of the record. The caller computes the part's checksums again */
 static void spoil(uint8_t *at, size_t size)
 {
 	uint64_t value = hostile();

@@ -64,7 +64,7 @@ choose_patch() {
 	older_perf "$none"
 }
 
-# older_perf REASON: use the perf of "lts" for the kernel "new"; fail for any other kernel
+# older_perf REASON: print REASON, and build the perf of "lts" in place of that of "new"; for other kernels, fail
 older_perf() {
 	[ "$role" = new ] || die "$1"
 	echo "perf: $1. The perf of Linux 6.12 is used in its place" >&2

@@ -401,7 +401,8 @@ static ssize_t enable_show(struct device *dev, struct device_attribute *attr, ch
 }
 
 /*
- * Write 1 to record, or 0 to end and drop the record. A record that is kept must be cleared first.
+ * Write 1 to start a record, or 0 to end and drop it. While the record of an earlier failure is
+ * kept for the user, writing 1 fails until the user drops that record with the file "clear".
  */
 static ssize_t enable_store(struct device *dev, struct device_attribute *attr, const char *buf,
 			    size_t count)

@@ -140,7 +140,7 @@ uint64_t hart_index(const struct hart *h)
 	return h->behind + h->at.index;
 }
 
-/* Read blocks until the block of @p is in the ring. Return false if @p is after the end of the truth. */
+/* Read blocks until the block of @p is in the ring. Return false if the list of executed code ends before @p. */
 static bool have(struct hart *h, const struct place *p)
 {
 	while (p->index >= h->ring.n)

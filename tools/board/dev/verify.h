@@ -93,7 +93,7 @@ struct after_gap {
 	struct item	*item;		/* items since the gap */
 	size_t		n, size;
 	bool		may_be_none;	/* no gap was reported; count one only if instructions must be skipped */
-	bool		placed;		/* a position was found; all items since the gap match from @here on */
+	bool		placed;		/* all items since the gap match the truth from position @here on */
 	bool		why;		/* hart.difference describes why an item did not match at a tried position */
 	struct tried	here, first;	/* position that is tried now, and first position at which all items matched */
 	uint64_t	skipped;	/* number of instructions in the truth between the gap and @here */

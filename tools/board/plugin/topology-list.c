@@ -48,7 +48,7 @@ static void parse_outs(struct board_dev *dev, char *names)
 #define KIND(kind)	(1U << DEV_##kind)
 #define ANY_KIND	(~KIND(POWER))
 
-/* Keys with a number that a line may contain, and the kinds of components that may have the key */
+/* Keys of the words KEY=NUMBER in a line of the list, and the kinds of components that may have the key */
 static const struct key {
 	const char	*name;
 	size_t		offset;		/* offset in struct board_dev of the member, an unsigned int */

@@ -57,7 +57,7 @@ static int close_group(struct levels *levels, struct depth *d, unsigned int leve
 	return add_at(levels, d, level + 1, &item);
 }
 
-/* Close the groups of the levels below @level, because their items precede the item that is added to @level next. */
+/* Close the groups of the levels below @level. This adds them to @level before the caller adds a later item to it. */
 static int close_below(struct levels *levels, struct depth *d, unsigned int level)
 {
 	unsigned int k;

@@ -71,9 +71,9 @@ static int ntrace_unwind(struct ntrace_queue *q, const struct ntrace_branch *bra
 	(((flags) & (PERF_IP_FLAG_RETURN | PERF_IP_FLAG_INTERRUPT)) == PERF_IP_FLAG_RETURN)
 
 /*
- * Return true for a trap whose handler is not traced. After the handler, the program continues
- * after the ecall, or at the instruction that trapped, at once or after a signal handler. With an
- * address filter, trace may end anywhere, so its end does not indicate a trap.
+ * Return true for a trap whose handler is not traced. When the handler returns, the program
+ * continues after the ecall or at the instruction that trapped, or first executes a signal handler.
+ * With an address filter, trace may end anywhere, so its end does not indicate a trap.
  */
 static bool ntrace_is_hidden_trap(struct ntrace_queue *q, const struct ntrace_branch *branch)
 {

@@ -1197,7 +1197,7 @@ static void test_cause_filter(void **state)
 	run(0x1000, 2, NB_ITYPE_EXCEPTION);
 	run(0x2000, 2, NB_ITYPE_NONE);
 	assert_int_equal(messages(NB_TCODE_PROG_TRACE_SYNC), 1);
-	nb_te_trap(&b.te, 5, true);			/* an interrupt of the trap handler */
+	nb_te_trap(&b.te, 5, true);			/* an interrupt while the trap handler runs */
 	run(0x2008, 2, NB_ITYPE_INTERRUPT);
 	run(0x3000, 2, NB_ITYPE_TRAP_RETURN);
 	run(0x2010, 2, NB_ITYPE_TRAP_RETURN);		/* the filter must "stop matching upon return" */

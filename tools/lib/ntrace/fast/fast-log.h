@@ -29,7 +29,8 @@ static __always_inline const struct nt_range *fast_log_end(const struct hot *hot
 
 /*
  * Add @path to the log. Its steps are already stored as a record (tally.h). If way::log is set, add the
- * number of this record. Otherwise add the steps, of which a record for a group of paths is made later.
+ * number of this record. Otherwise copy the steps, because a record of several paths (a group) may be
+ * made from them later.
  */
 static __always_inline void fast_log_path(struct run *run, struct hot *hot, struct way way,
 					  const struct nt_path *path)

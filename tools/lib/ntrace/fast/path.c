@@ -15,7 +15,7 @@ struct path_walker {
 	struct nt_path		path;
 	uint32_t		return_depth;	/* entries of the return stack; 0 if all returns are reported */
 	uint32_t		pushed[PATH_PUSHES];
-	struct nt_todo		todo;		/* rest of HIST and I-CNT of the key, for the rest of the walk */
+	struct nt_todo		todo;		/* the part of HIST and I-CNT that the walk has not used yet */
 	bool			final;		/* the path ends where I-CNT is used up, see PATH_FINAL */
 	bool			btm;
 	bool			direct;		/* the message is DirectBranch */

@@ -19,11 +19,11 @@
 
 /*
  * Smallest size of a cell in bytes. It is so small that even a small buffer has several cells. A
- * large buffer has cells of up to NT_LARGE_CELL_SIZE (256 KiB), because starting a part takes time.
- * With these cells, two threads need a tenth less time than with the smallest cells. Cells become
- * even larger only if there would be more than NT_MAX_CELLS of them. Otherwise they stay at that size,
- * because a thread stores the ranges of a part in a queue (queue.h) until all earlier parts were consumed,
- * and the ranges of a larger part would not fit into the queue.
+ * large buffer has cells of up to NT_LARGE_CELL_SIZE (256 KiB), because decoding begins anew in each
+ * cell, which takes time. With cells of 256 KiB, two threads need a tenth less time than with the
+ * smallest cells. Cells are larger than 256 KiB only if there would otherwise be more than NT_MAX_CELLS
+ * of them, because a thread stores the ranges that it decodes in a queue (queue.h) until all earlier
+ * ranges were consumed, and the ranges of a larger cell would not fit into the queue.
  */
 #ifndef NT_CELL_SIZE
 #define NT_CELL_SIZE	(16u << 10)

@@ -27,7 +27,7 @@ struct loop {
 struct nt_path {
 	struct nt_replay *replay;
 	struct head	*heads;
-	const struct ns_run *runs;	/* runs of the current segment of the current lane */
+	const struct ns_run *runs;	/* instruction ranges (runs) of the segment of trace that is read now */
 	uint64_t	uses;		/* @runs is valid as long as nt_replay::uses has this value */
 	uint32_t	next, nr;	/* index of the next run, and number of runs */
 	/* time up to which the runs of @lane come before the next run of any other lane, ns */
